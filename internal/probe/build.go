@@ -1,0 +1,269 @@
+package probe
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"interleave/internal/manifest"
+)
+
+// A Sanitizer is a build that finds faults which an ordinary one hides.
+type Sanitizer string
+
+// The sanitizers: address and undefined behaviour, or threads, for C; the race detector for Go.
+const (
+	Plain Sanitizer = ""
+	ASan  Sanitizer = "asan"
+	TSan  Sanitizer = "tsan"
+	Race  Sanitizer = "race"
+)
+
+// ErrNotApplicable says that a model's language has no such sanitizer.
+var ErrNotApplicable = errors.New("does not apply to this language")
+
+// buildLimit bounds a model's whole build. The slowest is a first cargo build: under a minute here.
+const buildLimit = 10 * time.Minute
+
+// BuildOptions say where and how a model is built.
+type BuildOptions struct {
+	OutRoot  string    // the laboratory's output folder, usually ROOT/out
+	Sanitize Sanitizer // Plain unless told
+}
+
+// A Built is a model that can be started.
+type Built struct {
+	Model    *manifest.Model
+	Out      string // {out}
+	Env      []string
+	Tools    []Found
+	Sanitize Sanitizer
+	Hash     string // of everything that the build depends on
+	Reused   bool   // an earlier build was still good
+}
+
+// A BuildError is a model whose build failed.
+type BuildError struct {
+	Model   *manifest.Model
+	Command []string
+	Output  string // its end
+	Err     error
+}
+
+func (e *BuildError) Error() string {
+	return fmt.Sprintf("building %s/%s: %s: %v%s", e.Model.Service, e.Model.Name,
+		strings.Join(e.Command, " "), e.Err, lastLines(e.Output, 30))
+}
+
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// Build makes a model's program under OutRoot/build, unless what is there was made from the same
+// files by the same tools. Two builds of a model at once are safe: the second waits, then finds it
+// done. A tool chain that is not here is a *Missing, a command that fails a *BuildError.
+func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Built, error) {
+	outRoot, err := filepath.Abs(opts.OutRoot)
+	if err != nil {
+		return nil, err
+	}
+	b := &Built{Model: model, Sanitize: opts.Sanitize}
+	for _, need := range model.Needs {
+		found, err := Lookup(outRoot, need)
+		if err != nil {
+			return nil, err
+		}
+		b.Tools = append(b.Tools, found)
+	}
+	b.Env = environ(b.Tools, model.Env)
+	commands, err := sanitized(model, opts.Sanitize)
+	if err != nil {
+		return nil, err
+	}
+	name := model.Name
+	if opts.Sanitize != Plain {
+		name += "-" + string(opts.Sanitize)
+	}
+	b.Out = filepath.Join(outRoot, "build", model.Service, name)
+	if b.Hash, err = hash(b, commands); err != nil {
+		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
+	}
+	if err := os.MkdirAll(b.Out, 0o755); err != nil {
+		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
+	}
+	unlock, err := lock(ctx, b.Out+".lock")
+	if err != nil {
+		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
+	}
+	defer unlock()
+	stamp := filepath.Join(b.Out, "stamp")
+	if done, err := os.ReadFile(stamp); err == nil && string(done) == b.Hash+"\n" {
+		b.Reused = true
+		return b, nil
+	}
+	return b, b.make(ctx, commands, stamp)
+}
+
+// make runs the commands. The stamp goes first and comes back last, so that a build which failed or
+// was cut short never counts.
+func (b *Built) make(ctx context.Context, commands [][]string, stamp string) error {
+	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &BuildError{Model: b.Model, Err: err}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("not done after %v", buildLimit))
+	defer cancel()
+	for _, args := range commands {
+		args = b.expand(args, 0, "")
+		var output tail
+		if err := b.command(ctx, args, &output); err != nil {
+			return &BuildError{Model: b.Model, Command: args, Output: output.String(), Err: err}
+		}
+	}
+	if err := writeWhole(stamp, b.Hash+"\n"); err != nil {
+		return &BuildError{Model: b.Model, Command: []string{"writing the stamp"}, Err: err}
+	}
+	return nil
+}
+
+// command runs one build command in a process group of its own: a Ctrl-C ends all of it.
+func (b *Built) command(ctx context.Context, args []string, output io.Writer) error {
+	path, err := lookPath(args[0], b.Model.Dir, b.Env)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	cmd.Dir, cmd.Env = b.Model.Dir, b.Env
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return err
+	}
+	return nil
+}
+
+// expand replaces the placeholders of a manifest's command.
+func (b *Built) expand(args []string, port int, host string) []string {
+	r := strings.NewReplacer("{out}", b.Out, "{port}", fmt.Sprint(port), "{host}", host)
+	expanded := make([]string, len(args))
+	for i, arg := range args {
+		expanded[i] = r.Replace(arg)
+	}
+	return expanded
+}
+
+// sanitized returns the model's build commands with the sanitizer's flags.
+func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
+	if s == Plain {
+		return m.Build, nil
+	}
+	flags := map[Sanitizer][]string{
+		ASan: {"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
+		TSan: {"-g", "-fsanitize=thread", "-fno-sanitize-recover=all"},
+	}[s]
+	var commands [][]string
+	applied := false
+	for _, args := range m.Build {
+		args = slices.Clone(args)
+		switch {
+		case flags != nil && m.Language == "c" && len(args) > 0 && args[0] == "cc":
+			args, applied = append(args, flags...), true
+		case s == Race && m.Language == "go" && len(args) > 1 && args[0] == "go" && args[1] == "build":
+			args, applied = slices.Insert(args, 2, "-race"), true
+		}
+		commands = append(commands, args)
+	}
+	if !applied {
+		return nil, fmt.Errorf("%s %w", s, ErrNotApplicable)
+	}
+	return commands, nil
+}
+
+// hash is over what the build depends on: the folder's files, the commands, the tools' versions.
+func hash(b *Built, commands [][]string) (string, error) {
+	h := sha256.New()
+	for _, f := range b.Tools {
+		fmt.Fprintf(h, "tool %q %q %q\n", f.Need, f.Version, f.Path)
+	}
+	fmt.Fprintf(h, "commands %q\n", commands)
+	for _, key := range slices.Sorted(maps.Keys(b.Model.Env)) {
+		fmt.Fprintf(h, "env %q %q\n", key, b.Model.Env[key])
+	}
+	err := filepath.WalkDir(b.Model.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		// What package managers leave beside the source is made from it.
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "target") {
+			return fs.SkipDir
+		}
+		if !entry.Type().IsRegular() {
+			return nil
+		}
+		name, err := filepath.Rel(b.Model.Dir, path)
+		if err != nil {
+			return err
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		content := sha256.New()
+		if _, err := io.Copy(content, file); err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "file %q %x\n", name, content.Sum(nil))
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// lock waits for an advisory lock on path, which the kernel lets go when its holder dies.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if err != unix.EWOULDBLOCK && err != unix.EINTR {
+			file.Close()
+			return nil, fmt.Errorf("locking %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// writeWhole puts a file in place in one step.
+func writeWhole(path, text string) error {
+	part := path + ".part"
+	if err := os.WriteFile(part, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}

@@ -1,0 +1,170 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"interleave/internal/manifest"
+)
+
+// shellModel is a model whose build is a shell script; it notes each build in {out}/builds.
+func shellModel(t *testing.T, script string) *manifest.Model {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "source"), "one")
+	return &manifest.Model{
+		Name: "sh-none", Service: "echo", Dir: dir, Language: "sh",
+		Build: [][]string{{"sh", "-c", "echo built >> {out}/builds; " + script}},
+		Run:   []string{"true"},
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func builds(t *testing.T, b *Built) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.Out, "builds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(text), "built")
+}
+
+func TestBuildAgainOnlyWhenSomethingChanged(t *testing.T) {
+	model, opts := shellModel(t, "true"), BuildOptions{OutRoot: t.TempDir()}
+	for _, test := range []struct {
+		change func()
+		want   int
+	}{
+		{func() {}, 1},
+		{func() {}, 1},
+		{func() { write(t, filepath.Join(model.Dir, "source"), "two") }, 2},
+		{func() { write(t, filepath.Join(model.Dir, "more"), "") }, 3},
+		{func() { model.Env = map[string]string{"A": "b"} }, 4},
+		{func() {}, 4},
+	} {
+		test.change()
+		b, err := Build(context.Background(), model, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := builds(t, b); got != test.want {
+			t.Errorf("built %d times, want %d", got, test.want)
+		}
+	}
+}
+
+func TestTwoBuildsAtOnceAreOne(t *testing.T) {
+	model, opts := shellModel(t, "sleep 0.2"), BuildOptions{OutRoot: t.TempDir()}
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			b, err := Build(context.Background(), model, opts)
+			if err != nil {
+				t.Error(err)
+			} else if got := builds(t, b); got != 1 {
+				t.Errorf("built %d times, want 1", got)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestFailedBuildShowsItsOutputAndNeverCounts(t *testing.T) {
+	model, opts := shellModel(t, "echo 'echo.c:3: no such thing' >&2; exit 3"), BuildOptions{OutRoot: t.TempDir()}
+	for range 2 {
+		_, err := Build(context.Background(), model, opts)
+		var failed *BuildError
+		if !errors.As(err, &failed) || !strings.Contains(err.Error(), "exit status 3\n\techo.c:3: no such thing") {
+			t.Errorf("got %v, want the command's exit status and output", err)
+		}
+	}
+}
+
+func TestInterruptedBuildEndsItsProcessesAndNeverCounts(t *testing.T) {
+	model, opts := shellModel(t, "sleep 1000 & echo $! > {out}/pid; wait"), BuildOptions{OutRoot: t.TempDir()}
+	ctx, interrupt := context.WithCancel(context.Background())
+	pidFile := filepath.Join(opts.OutRoot, "build/echo/sh-none/pid")
+	go func() {
+		for {
+			if text, err := os.ReadFile(pidFile); err == nil && len(text) > 0 {
+				interrupt()
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if _, err := Build(ctx, model, opts); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	pid, _ := os.ReadFile(pidFile)
+	eventually(t, "the build's child to end", func() bool {
+		_, err := os.Stat("/proc/" + strings.TrimSpace(string(pid)) + "/exe")
+		return err != nil
+	})
+	if _, err := os.Stat(filepath.Join(opts.OutRoot, "build/echo/sh-none/stamp")); err == nil {
+		t.Error("an interrupted build left a stamp")
+	}
+}
+
+func TestMissingToolChainIsNamed(t *testing.T) {
+	model := shellModel(t, "true")
+	model.Needs = []string{"no-such-tool"}
+	_, err := Build(context.Background(), model, BuildOptions{OutRoot: t.TempDir()})
+	var missing *Missing
+	if !errors.As(err, &missing) || missing.Need != "no-such-tool" {
+		t.Errorf("got %v, want a *Missing", err)
+	}
+}
+
+func TestSanitized(t *testing.T) {
+	c := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-o", "{out}/echo", "echo.c"}}}
+	goModel := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
+	for _, test := range []struct {
+		model *manifest.Model
+		with  Sanitizer
+		want  string
+	}{
+		{c, Plain, "cc -o {out}/echo echo.c"},
+		{c, ASan, "cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
+		{c, TSan, "cc -o {out}/echo echo.c -g -fsanitize=thread -fno-sanitize-recover=all"},
+		{c, Race, ""},
+		{goModel, Race, "go build -race -o {out}/echo"},
+		{goModel, ASan, ""},
+	} {
+		commands, err := sanitized(test.model, test.with)
+		if test.want == "" {
+			if !errors.Is(err, ErrNotApplicable) {
+				t.Errorf("%s with %s: got %v, want ErrNotApplicable", test.model.Language, test.with, err)
+			}
+			continue
+		}
+		if got := strings.Join(commands[0], " "); got != test.want {
+			t.Errorf("%s with %s: got %s, want %s", test.model.Language, test.with, got, test.want)
+		}
+	}
+	if got := strings.Join(c.Build[0], " "); got != "cc -o {out}/echo echo.c" {
+		t.Errorf("the manifest's own command became %s", got)
+	}
+}
+
+// eventually waits for what another process does; a machine under load may take its time.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if done() {
+			return
+		}
+	}
+	t.Errorf("waited 20 s for %s", what)
+}

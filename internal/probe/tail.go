@@ -1,0 +1,71 @@
+package probe
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+)
+
+// tailBytes is what is kept of a program's output, from its end: enough for a stack trace.
+const tailBytes = 16 << 10
+
+// A tail keeps the end of what is written to it and counts the rest. Any goroutine may use it.
+type tail struct {
+	mu    sync.Mutex
+	ring  []byte // at most tailBytes; next is the oldest byte's place once it is full
+	next  int
+	total int64
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(p)
+	t.total += int64(n)
+	if len(p) > tailBytes {
+		p = p[len(p)-tailBytes:]
+	}
+	if room := tailBytes - len(t.ring); room > 0 {
+		fill := min(room, len(p))
+		t.ring = append(t.ring, p[:fill]...)
+		p = p[fill:]
+	}
+	for len(p) > 0 {
+		copied := copy(t.ring[t.next:], p)
+		t.next = (t.next + copied) % tailBytes
+		p = p[copied:]
+	}
+	return n, nil
+}
+
+// Total is the number of bytes written so far.
+func (t *tail) Total() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.total
+}
+
+// String is the end of the output in valid UTF-8; a first line that was cut is left out.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := append(bytes.Clone(t.ring[t.next:]), t.ring[:t.next]...)
+	if t.total > tailBytes {
+		if cut := bytes.IndexByte(text, '\n'); cut >= 0 && cut < len(text)-1 {
+			text = text[cut+1:]
+		}
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}
+
+// lastLines is the end of a text for an error message: at most n lines, indented.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return ""
+	}
+	if len(lines) > n {
+		lines = append([]string{"..."}, lines[len(lines)-n:]...)
+	}
+	return "\n\t" + strings.Join(lines, "\n\t")
+}

@@ -1,0 +1,279 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Found is a tool chain of this machine that satisfies one word of a model's needs.
+type Found struct {
+	Need    string   // as asked: "java >= 25"
+	Version string   // "25.0.1"; empty when the tool does not say
+	Path    string   // of the program, or of the header that a library's check found
+	Env     []string // variables that its users get: JAVA_HOME=...
+}
+
+// A Missing is a tool chain that is not here. Its models are skipped with this reason.
+type Missing struct {
+	Need    string
+	Because string // "found 17.0.15"; empty when there is nothing to say but absent
+	Install string // a command, or a sentence
+}
+
+func (m *Missing) Error() string {
+	if m.Because != "" {
+		return fmt.Sprintf("needs %s (%s): %s", m.Need, m.Because, m.Install)
+	}
+	return fmt.Sprintf("needs %s: %s", m.Need, m.Install)
+}
+
+// A tool says how one word is looked for. Where PATH has no such program, the folders are tried.
+type tool struct {
+	version []string // arguments that make it print its version
+	also    []string // folders besides PATH; ~ is the home, {out} the laboratory's output folder
+	install string
+}
+
+var tools = map[string]tool{
+	"cc":           {[]string{"--version"}, nil, "apt-get install gcc libc6-dev"},
+	"c++":          {[]string{"--version"}, nil, "apt-get install g++"},
+	"go":           {[]string{"version"}, []string{"/usr/local/go/bin"}, "install Go 1.26 or newer"},
+	"node":         {[]string{"--version"}, nil, "apt-get install nodejs"},
+	"npm":          {[]string{"--version"}, nil, "apt-get install npm"},
+	"erl":          {[]string{"-noshell", "-eval", `io:format("~s~n",[erlang:system_info(otp_release)]),halt().`}, nil, "apt-get install erlang-base"},
+	"erlc":         {nil, nil, "apt-get install erlang-base"},
+	"java":         {[]string{"-version"}, []string{"$JAVA_HOME/bin", "{out}/tools/jdk/bin", "/usr/lib/jvm/*/bin"}, "make toolchains puts a JDK into out/tools/jdk"},
+	"cargo":        {[]string{"--version"}, []string{"~/.cargo/bin", "/usr/local/cargo/bin"}, "install Rust with rustup, or apt-get install cargo"},
+	"redis-server": {[]string{"--version"}, nil, "apt-get install redis-server"},
+	"python3":      {[]string{"--version"}, nil, "apt-get install python3"},
+	"ruby":         {[]string{"--version"}, nil, "apt-get install ruby"},
+	"ghc":          {[]string{"--version"}, nil, "apt-get install ghc"},
+}
+
+// A library says how "pkg:NAME" is looked for when pkg-config does not know it (Debian's libev has no
+// .pc file).
+type library struct{ header, install string }
+
+var libraries = map[string]library{
+	"liburing": {"liburing.h", "apt-get install liburing-dev"},
+	"libev":    {"ev.h", "apt-get install libev-dev"},
+	"libuv":    {"uv.h", "apt-get install libuv1-dev"},
+}
+
+// versionLimit bounds one question for a version. A JVM or an Erlang on a busy machine takes seconds.
+const versionLimit = 30 * time.Second
+
+var (
+	lookups  sync.Map // outRoot + "\x00" + need -> func() (Found, error), which asks once
+	number   = regexp.MustCompile(`[0-9]+(\.[0-9]+)*`)
+	needForm = regexp.MustCompile(`^(pkg:)?([a-zA-Z0-9+._-]+)(?:\s*>=\s*([0-9]+(?:\.[0-9]+)*))?$`)
+)
+
+// Lookup finds the tool chain that a word of needs asks for: "cc", "java >= 25", "pkg:liburing". The
+// laboratory's own tools are under outRoot/tools. An absent one is a *Missing. Answers are kept for
+// the life of the process.
+func Lookup(outRoot, need string) (Found, error) {
+	ask, _ := lookups.LoadOrStore(outRoot+"\x00"+need, sync.OnceValues(func() (Found, error) {
+		return lookup(outRoot, need)
+	}))
+	return ask.(func() (Found, error))()
+}
+
+func lookup(outRoot, need string) (Found, error) {
+	m := needForm.FindStringSubmatch(strings.TrimSpace(need))
+	if m == nil {
+		return Found{}, fmt.Errorf("needs %q: expected a tool, \"tool >= version\" or \"pkg:library\"", need)
+	}
+	name, least := m[2], m[3]
+	if m[1] != "" {
+		return lookupLibrary(need, name, least)
+	}
+	t, known := tools[name]
+	if !known {
+		t = tool{version: []string{"--version"}, install: "install it and put it on PATH"}
+	}
+	best, because := Found{}, ""
+	for _, path := range candidates(outRoot, name, t) {
+		version, err := askVersion(path, t.version)
+		switch {
+		case err != nil:
+			because = err.Error()
+		case least != "" && !atLeast(version, least):
+			because = "found " + version
+		case best.Path == "" || (least != "" && !atLeast(best.Version, version)):
+			best = Found{Need: need, Version: version, Path: path}
+		}
+	}
+	if best.Path == "" {
+		return Found{}, &Missing{Need: need, Because: because, Install: t.install}
+	}
+	if name == "java" {
+		best.Env = []string{"JAVA_HOME=" + filepath.Dir(filepath.Dir(best.Path))}
+	}
+	return best, nil
+}
+
+// candidates lists the programs of this name: PATH's first, then those in the tool's own folders. A
+// java without a javac beside it is a run time, which cannot build a model.
+func candidates(outRoot, name string, t tool) []string {
+	var paths []string
+	add := func(path string) {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || !isProgram(real) {
+			return
+		}
+		if name == "java" {
+			if path = real; !isProgram(filepath.Join(filepath.Dir(real), "javac")) {
+				return
+			}
+		}
+		for _, p := range paths {
+			if p == path {
+				return
+			}
+		}
+		paths = append(paths, path)
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		add(path)
+	}
+	home, _ := os.UserHomeDir()
+	expand := strings.NewReplacer("~", home, "{out}", outRoot, "$JAVA_HOME", os.Getenv("JAVA_HOME"))
+	for _, folder := range t.also {
+		matches, _ := filepath.Glob(filepath.Join(expand.Replace(folder), name))
+		for _, path := range matches {
+			if abs, err := filepath.Abs(path); err == nil {
+				add(abs)
+			}
+		}
+	}
+	return paths
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// askVersion runs the program and returns the first number that looks like a version.
+func askVersion(path string, args []string) (string, error) {
+	if args == nil {
+		return "", nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), versionLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", path, args[0], err)
+	}
+	return number.FindString(string(out)), nil
+}
+
+// atLeast compares dotted numbers; a number that is absent counts as 0.
+func atLeast(version, least string) bool {
+	have, want := strings.Split(version, "."), strings.Split(least, ".")
+	for i := range max(len(have), len(want)) {
+		var h, w int
+		if i < len(have) {
+			h, _ = strconv.Atoi(have[i])
+		}
+		if i < len(want) {
+			w, _ = strconv.Atoi(want[i])
+		}
+		if h != w {
+			return h > w
+		}
+	}
+	return true
+}
+
+func lookupLibrary(need, name, least string) (Found, error) {
+	lib, known := libraries[name]
+	if !known {
+		lib = library{name + ".h", fmt.Sprintf("apt-get install %s-dev", name)}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), versionLimit)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "pkg-config", "--modversion", name).Output(); err == nil {
+		version := strings.TrimSpace(string(out))
+		if least != "" && !atLeast(version, least) {
+			return Found{}, &Missing{Need: need, Because: "found " + version, Install: lib.install}
+		}
+		return Found{Need: need, Version: version, Path: lib.header}, nil
+	}
+	cmd := exec.CommandContext(ctx, "cc", "-fsyntax-only", "-x", "c", "-")
+	cmd.Stdin = bytes.NewReader([]byte("#include <" + lib.header + ">\n"))
+	if err := cmd.Run(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return Found{}, &Missing{Need: need, Because: "no cc to look with", Install: tools["cc"].install}
+		}
+		return Found{}, &Missing{Need: need, Install: lib.install}
+	}
+	if least != "" {
+		return Found{}, &Missing{Need: need, Because: "its version is not known", Install: lib.install}
+	}
+	return Found{Need: need, Path: lib.header}, nil
+}
+
+// environ is the environment in which a model is built and run: this process's, then the tools' own
+// variables with their folders first on PATH, then the model's.
+func environ(found []Found, model map[string]string) []string {
+	env := os.Environ()
+	path := os.Getenv("PATH")
+	for _, f := range found {
+		env = append(env, f.Env...)
+		if strings.HasPrefix(f.Need, "pkg:") {
+			continue
+		}
+		if dir := filepath.Dir(f.Path); len(f.Env) > 0 || !onPath(dir, path) {
+			path = dir + string(os.PathListSeparator) + path
+		}
+	}
+	env = append(env, "PATH="+path)
+	for key, value := range model {
+		env = append(env, key+"="+value)
+	}
+	return env
+}
+
+func onPath(dir, path string) bool {
+	for _, d := range filepath.SplitList(path) {
+		if d == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// lookPath finds a command on the PATH of env: exec.Command would look on this process's own.
+func lookPath(name, dir string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return name, nil
+	}
+	for i := len(env) - 1; i >= 0; i-- {
+		list, ok := strings.CutPrefix(env[i], "PATH=")
+		if !ok {
+			continue
+		}
+		for _, d := range filepath.SplitList(list) {
+			if path := filepath.Join(d, name); isProgram(path) {
+				return path, nil
+			}
+		}
+		break
+	}
+	return "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
+}

@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLookupFindsCc(t *testing.T) {
+	found, err := Lookup(t.TempDir(), "cc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Version == "" || !filepath.IsAbs(found.Path) {
+		t.Errorf("got %+v, want a version and an absolute path", found)
+	}
+}
+
+func TestLookupSaysWhatToInstall(t *testing.T) {
+	fake := fakeJDK(t, "17.0.9")
+	t.Setenv("JAVA_HOME", "")
+	for _, test := range []struct{ need, want string }{
+		{"no-such-tool", "needs no-such-tool: install it and put it on PATH"},
+		{"cc >= 1000", "apt-get install gcc"},
+		{"java >= 1000", "make toolchains"},
+		{"pkg:no-such-library", "needs pkg:no-such-library: apt-get install no-such-library-dev"},
+	} {
+		_, err := Lookup(fake, test.need)
+		var missing *Missing
+		if !errors.As(err, &missing) {
+			t.Errorf("%s: got %v, want a *Missing", test.need, err)
+			continue
+		}
+		if !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %q, want it to say %q", test.need, err, test.want)
+		}
+	}
+	if _, err := Lookup(fake, "java > 25"); err == nil || !strings.Contains(err.Error(), "expected") {
+		t.Errorf("java > 25: got %v, want what was expected", err)
+	}
+}
+
+func TestLookupTakesTheNewestJDK(t *testing.T) {
+	out := fakeJDK(t, "999.1")
+	t.Setenv("JAVA_HOME", filepath.Join(fakeJDK(t, "998.7"), "tools/jdk"))
+	found, err := Lookup(out, "java >= 998")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(out, "tools/jdk/bin")
+	if found.Version != "999.1" || found.Path != filepath.Join(bin, "java") {
+		t.Errorf("got %+v, want 999.1 in %s", found, bin)
+	}
+	env := environ([]Found{found}, nil)
+	if path, err := lookPath("javac", "/", env); err != nil || path != filepath.Join(bin, "javac") {
+		t.Errorf("javac is %s, %v; want the one beside that java", path, err)
+	}
+}
+
+// fakeJDK is an output folder whose JDK says that it has this version.
+func fakeJDK(t *testing.T, version string) (outRoot string) {
+	outRoot, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(outRoot, "tools/jdk/bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"java", "javac"} {
+		script := "#!/bin/sh\necho 'openjdk version \"" + version + "\" 2025-01-01' >&2\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return outRoot
+}
+
+func TestAtLeast(t *testing.T) {
+	for _, test := range []struct {
+		version, least string
+		want           bool
+	}{
+		{"25.0.1", "25", true}, {"25", "25.0.1", false}, {"17.0.15", "25", false},
+		{"1.100", "1.26", true}, {"2", "1.26", true}, {"", "1", false}, {"25", "25.0", true},
+	} {
+		if got := atLeast(test.version, test.least); got != test.want {
+			t.Errorf("atLeast(%q, %q) = %v, want %v", test.version, test.least, got, test.want)
+		}
+	}
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var small, big tail
+	small.Write([]byte("one\ntwo\n"))
+	if got, want := small.String(), "one\ntwo\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	line := []byte(strings.Repeat("x", 99) + "\n")
+	for range 1000 {
+		big.Write(line)
+	}
+	big.Write([]byte("last"))
+	if got := big.String(); len(got) > tailBytes || !strings.HasSuffix(got, "x\nlast") {
+		t.Errorf("got %d bytes that end in %q", len(got), got[len(got)-10:])
+	}
+	if got, want := big.Total(), int64(100_004); got != want {
+		t.Errorf("counted %d bytes, want %d", got, want)
+	}
+}
