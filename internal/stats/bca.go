@@ -39,7 +39,7 @@ func BCa(x []float64, statistic func([]float64) float64, level float64, seed uin
 		z := bias + normalQuantile(p)
 		return quantileSorted(resampled, normalCDF(bias+z/(1-acceleration*z)))
 	}
-	iv = Interval{end((1 - level) / 2), end((1 + level) / 2), level, level}
+	iv = Interval{observed, end((1 - level) / 2), end((1 + level) / 2), level, level}
 	if math.IsNaN(iv.Lower) || math.IsNaN(iv.Upper) {
 		return wholeLine(level), false
 	}

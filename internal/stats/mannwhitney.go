@@ -36,7 +36,7 @@ func MannWhitney(a, b []float64) RankTest {
 // Shift estimates by how much a lies above b: the median of all differences, with the interval that inverts the
 // Mann-Whitney test. On logarithms it is a ratio. If one side is empty or holds a NaN, the estimate is NaN and the
 // interval the whole line.
-func Shift(a, b []float64, level float64) (estimate float64, iv Interval) {
+func Shift(a, b []float64, level float64) Interval {
 	differences := make([]float64, 0, len(a)*len(b))
 	for _, x := range a {
 		for _, y := range b {
@@ -44,7 +44,7 @@ func Shift(a, b []float64, level float64) (estimate float64, iv Interval) {
 		}
 	}
 	if len(differences) == 0 || slices.ContainsFunc(differences, math.IsNaN) {
-		return math.NaN(), wholeLine(level)
+		return wholeLine(level)
 	}
 	slices.Sort(differences)
 	k, tail := mannWhitneyCritical(len(a), len(b), (1-level)/2)
@@ -52,7 +52,7 @@ func Shift(a, b []float64, level float64) (estimate float64, iv Interval) {
 		k, tail = 0, 1/choose(len(a)+len(b), len(a)) // the widest: P(statistic = 0)
 	}
 	last := len(differences) - 1
-	return medianSorted(differences), Interval{differences[k], differences[last-k], level, 1 - 2*tail}
+	return Interval{medianSorted(differences), differences[k], differences[last-k], level, 1 - 2*tail}
 }
 
 func mannWhitneyCritical(n, m int, tail float64) (k int, attained float64) {

@@ -16,10 +16,7 @@ import (
 // short for the level (n < 6 at 95 %), the interval is the widest, from the smallest value to the largest, and Short
 // says so. Infinite values are allowed and mean "beyond everything seen" on that side. Without data, or with a NaN
 // among them, the estimate is NaN and the interval the whole line.
-func HodgesLehmann(x []float64, level float64) (estimate float64, iv Interval) {
-	w := newWalsh(x)
-	return w.estimate(), w.interval(level)
-}
+func HodgesLehmann(x []float64, level float64) Interval { return newWalsh(x).interval(level) }
 
 // walsh holds the sorted Walsh averages of n values; nil if they say nothing.
 type walsh struct {
@@ -42,13 +39,6 @@ func newWalsh(x []float64) walsh {
 	return walsh{len(x), averages}
 }
 
-func (w walsh) estimate() float64 {
-	if len(w.averages) == 0 {
-		return math.NaN()
-	}
-	return medianSorted(w.averages)
-}
-
 func (w walsh) interval(level float64) Interval {
 	if len(w.averages) == 0 {
 		return wholeLine(level)
@@ -58,7 +48,7 @@ func (w walsh) interval(level float64) Interval {
 		k, tail = 0, math.Pow(2, -float64(w.n)) // the widest: P(statistic = 0)
 	}
 	last := len(w.averages) - 1
-	return Interval{w.averages[k], w.averages[last-k], level, 1 - 2*tail}
+	return Interval{medianSorted(w.averages), w.averages[k], w.averages[last-k], level, 1 - 2*tail}
 }
 
 func signedRankCritical(n int, tail float64) (k int, attained float64) {

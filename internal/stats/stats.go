@@ -20,8 +20,10 @@ import (
 // rounds attains 1 - 2/2^5 = 93.75 %, that of six 96.9 %.
 const MinRounds = 6
 
-// Interval is a confidence interval, both ends included. An end may be infinite: then the data do not bound that side.
+// Interval is an estimate and the confidence interval about it, both ends included. An end may be infinite: then the
+// data do not bound that side. Without data the estimate is NaN.
 type Interval struct {
+	Estimate     float64
 	Lower, Upper float64
 	Level        float64 // asked for, such as .95
 	Attained     float64 // what the exact distribution gives; at least Level unless Short
@@ -36,20 +38,25 @@ func (iv Interval) HalfWidth() float64 { return (iv.Upper - iv.Lower) / 2 }
 // Contains reports whether v lies between the ends.
 func (iv Interval) Contains(v float64) bool { return iv.Lower <= v && v <= iv.Upper }
 
-// apply maps both ends by a rising function, such as math.Exp from log ratios to ratios.
+// Exp leads from logarithms back to what they were taken of: log ratios to ratios.
+func (iv Interval) Exp() Interval { return iv.apply(math.Exp) }
+
+// apply maps the interval by a rising or a falling function.
 func (iv Interval) apply(f func(float64) float64) Interval {
-	iv.Lower, iv.Upper = f(iv.Lower), f(iv.Upper)
+	a, b := f(iv.Lower), f(iv.Upper)
+	iv.Estimate, iv.Lower, iv.Upper = f(iv.Estimate), min(a, b), max(a, b)
 	return iv
 }
 
-// MarshalJSON writes an infinite end as null, for JSON has no infinity.
+// MarshalJSON writes an infinite end, or the estimate where there is none, as null: JSON has no infinity.
 func (iv Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
+		Estimate *float64 `json:"estimate"`
 		Lower    *float64 `json:"lower"`
 		Upper    *float64 `json:"upper"`
 		Level    float64  `json:"level"`
 		Attained float64  `json:"attained"`
-	}{finite(iv.Lower), finite(iv.Upper), iv.Level, iv.Attained})
+	}{finite(iv.Estimate), finite(iv.Lower), finite(iv.Upper), iv.Level, iv.Attained})
 }
 
 // finite is a pointer to v, or nil if JSON cannot write it.
@@ -62,7 +69,7 @@ func finite(v float64) *float64 {
 
 // wholeLine is the interval that says nothing.
 func wholeLine(level float64) Interval {
-	return Interval{Lower: math.Inf(-1), Upper: math.Inf(1), Level: level}
+	return Interval{Estimate: math.NaN(), Lower: math.Inf(-1), Upper: math.Inf(1), Level: level}
 }
 
 // Median is the middle value, or the mean of the two middle ones; NaN if x is empty or holds a NaN.
