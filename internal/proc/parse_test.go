@@ -1,0 +1,112 @@
+package proc
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+const statLine = "4242 (a (b) c) S 17 4242 4200 0 -1 4194304 100 200 3 4 11 12 13 14 20 0 7 0 998877 3579904 440 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+
+func TestParseStat(t *testing.T) {
+	got, ok := ParseStat([]byte(statLine))
+	if !ok || string(got.Comm) != "a (b) c" {
+		t.Fatalf("got %+v, %v, comm %q", got, ok, got.Comm)
+	}
+	got.Comm = nil
+	want := Stat{State: 'S', PPID: 17, Session: 4200, MinorFaults: 100, ChildMinorFaults: 200, MajorFaults: 3,
+		ChildMajorFaults: 4, User: 110 * time.Millisecond, System: 120 * time.Millisecond,
+		ChildUser: 130 * time.Millisecond, ChildSystem: 140 * time.Millisecond, Threads: 7, Start: 998877, RSS: 440}
+	if got.State != want.State || got.PPID != want.PPID || got.Session != want.Session || got.MinorFaults != want.MinorFaults ||
+		got.ChildMinorFaults != want.ChildMinorFaults || got.MajorFaults != want.MajorFaults ||
+		got.ChildMajorFaults != want.ChildMajorFaults || got.User != want.User || got.System != want.System ||
+		got.ChildUser != want.ChildUser || got.ChildSystem != want.ChildSystem || got.Threads != want.Threads ||
+		got.Start != want.Start || got.RSS != want.RSS {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, bad := range []string{"", "1", "1 (x)", "1 (x) S", "1 (x) S 1 2 3", ")(", "1 (x) S a b c d e f g h i j k l m n o p q r s t u"} {
+		if got, ok := ParseStat([]byte(bad)); ok {
+			t.Errorf("%q: got %+v, want nothing", bad, got)
+		}
+	}
+}
+
+func TestDead(t *testing.T) {
+	tests := []struct {
+		state   byte
+		threads int
+		want    bool
+	}{{'S', 1, false}, {'R', 4, false}, {'Z', 1, true}, {'X', 0, true}, {'Z', 3, false}}
+	for _, tt := range tests {
+		if s := (Stat{State: tt.state, Threads: tt.threads}); s.Dead() != tt.want {
+			t.Errorf("state %c with %d threads: got %v, want %v", tt.state, tt.threads, s.Dead(), tt.want)
+		}
+	}
+}
+
+func TestParseLines(t *testing.T) {
+	if got, ok := ParseStatm([]byte("2000 440 300 1 0 90 0\n")); !ok || got != 440 {
+		t.Errorf("statm: got %d, %v", got, ok)
+	}
+	if ran, waited, ok := ParseSchedstat([]byte("120 34 5\n")); !ok || ran != 120 || waited != 34 {
+		t.Errorf("schedstat: got %v, %v, %v", ran, waited, ok)
+	}
+	status := "Name:\tvoluntary_ctxt_switches:\t9\nUmask:\t0022\nThreads:\t1\nvoluntary_ctxt_switches:\t31\nnonvoluntary_ctxt_switches:\t7\n"
+	if v, n, ok := ParseSwitches([]byte(status)); !ok || v != 31 || n != 7 {
+		t.Errorf("status: got %d, %d, %v", v, n, ok)
+	}
+	rollup := "562a240e3000-7ffdd18a7000 ---p 00000000 00:00 0   [rollup]\nRss:                1760 kB\nPss:                 334 kB\nPss_Dirty:           112 kB\n"
+	if rss, pss, ok := ParseRollup([]byte(rollup)); !ok || rss != 1760<<10 || pss != 334<<10 {
+		t.Errorf("smaps_rollup: got %d, %d, %v", rss, pss, ok)
+	}
+	if u, s, ok := ParseCPUStat([]byte("usage_usec 30\nuser_usec 20\nsystem_usec 10\nnice_usec 0\n")); !ok || u != 20*time.Microsecond || s != 10*time.Microsecond {
+		t.Errorf("cpu.stat: got %v, %v, %v", u, s, ok)
+	}
+	some := "some avg10=2.73 avg60=11.81 avg300=5.36 total=24384788\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=99\n"
+	if got, ok := ParsePressure([]byte(some)); !ok || got != 24384788*time.Microsecond {
+		t.Errorf("pressure: got %v, %v", got, ok)
+	}
+	if busy, steal, ok := ParseMachine([]byte("cpu  1 2 3 400 50 6 7 8 9 10\ncpu0 1\n")); !ok || busy != 19*Tick || steal != 8*Tick {
+		t.Errorf("/proc/stat: got %v, %v, %v", busy, steal, ok)
+	}
+}
+
+// FuzzParse feeds every parser: none may panic, and a process's name may not pass for a figure.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(statLine))
+	f.Add([]byte("some avg10=0 total=1\n"))
+	f.Add([]byte("cpu  1 2 3 4 5 6 7 8\n"))
+	f.Add([]byte("usage_usec 1\nuser_usec 1\nsystem_usec 99999999999999999999999\n"))
+	f.Add([]byte("x\nRss: 1 kB\nPss: -1 kB\n"))
+	f.Add([]byte("voluntary_ctxt_switches:1\nnonvoluntary_ctxt_switches: 2"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, ok := ParseStat(b); ok && !bytes.Contains(b, s.Comm) {
+			t.Errorf("%q: the name %q is not in it", b, s.Comm)
+		}
+		ParseStatm(b)
+		ParseSchedstat(b)
+		ParseSwitches(b)
+		ParseRollup(b)
+		ParseCPUStat(b)
+		ParsePressure(b)
+		ParseMachine(b)
+		numbers(b, func(n int) {
+			if n < 0 {
+				t.Errorf("%q: entry %d", b, n)
+			}
+		})
+	})
+}
+
+func FuzzStatName(f *testing.F) {
+	f.Add("a (b) c")
+	f.Add(") S 1 2 3 4 (")
+	f.Fuzz(func(t *testing.T, name string) {
+		line := strings.Replace(statLine, "a (b) c", name, 1)
+		s, ok := ParseStat([]byte(line))
+		if !ok || string(s.Comm) != name || s.PPID != 17 || s.RSS != 440 {
+			t.Errorf("%q: got %+v, %v", name, s, ok)
+		}
+	})
+}
