@@ -1,0 +1,253 @@
+package group
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"time"
+
+	"interleave/internal/proc"
+
+	"golang.org/x/sys/unix"
+)
+
+// A tree finds a group's processes without cgroups, by reading the stat file of every process of the
+// machine: who is a child of a member, or in a member's session, is a member. A daemon leaves both; it
+// falls to the laboratory, the reaper of orphans, and is known by the mark in its environment.
+//
+// A stat file counts a process and the children that it has waited for. So the CPU of the dead is
+// mostly in their parents already; what a dead process had used and no parent took over is kept here.
+type tree struct {
+	mark    []byte // in the environment of every member
+	root    int    // the first process
+	lab     int    // this process
+	members map[int]*member
+	strange map[int]uint64 // children of this process that are not members, by start
+	dead    cpu            // of members that no living one accounts for
+	look1   []seen
+	pids    []int
+	pass    int
+	r       proc.Reader
+}
+
+type member struct {
+	pid, ppid, session int
+	start              uint64
+	dead               bool // a zombie
+	pass               int  // of the last scan that saw it
+	own                cpu  // its own and its waited-for children's
+	kids               cpu  // the latter
+	gained             cpu  // by kids, in this scan
+	lost               cpu  // last seen on descendants that vanished in this scan
+	owed               cpu  // the same of the last scan, if no gain explained it yet
+}
+
+// seen is one line of the last look at /proc.
+type seen struct {
+	pid  int
+	stat proc.Stat
+}
+
+type cpu struct{ user, system time.Duration }
+
+func (c *cpu) add(d cpu) { c.user, c.system = c.user+d.user, c.system+d.system }
+
+// markName is the variable that names a process's group in its environment.
+const markName = "INTERLEAVE_GROUP"
+
+func newTree(name string) *tree {
+	return &tree{
+		mark: []byte(markName + "=" + name), lab: os.Getpid(),
+		members: map[int]*member{}, strange: map[int]uint64{},
+	}
+}
+
+// look reports the last scan.
+func (t *tree) look(u *Usage) {
+	total := t.dead
+	for _, m := range t.members {
+		total.add(m.own)
+		total.add(m.owed)
+		if !m.dead {
+			u.PIDs = append(u.PIDs, m.pid)
+		}
+	}
+	slices.Sort(u.PIDs)
+	u.User, u.System = total.user, total.system
+}
+
+// scan brings the members up to date and reaps orphans.
+func (t *tree) scan() {
+	t.pass++
+	t.pids = t.r.PIDs(t.pids[:0])
+	t.look1 = t.look1[:0]
+	for _, pid := range t.pids {
+		if s, ok := proc.ParseStat(t.r.File(pid, "stat")); ok && pid != t.lab {
+			s.Comm = nil // it points into a buffer that is used again
+			t.look1 = append(t.look1, seen{pid, s})
+		}
+	}
+	for grown := true; grown; { // a child may be listed before its parent: until nobody is found
+		grown = false
+		for i := range t.look1 {
+			if t.meet(&t.look1[i]) {
+				grown = true
+			}
+		}
+	}
+	t.settle()
+	t.reap()
+}
+
+// meet takes a process in as a member, or updates it, and tells whether that is news.
+func (t *tree) meet(p *seen) bool {
+	m := t.members[p.pid]
+	if m != nil && m.start == p.stat.Start {
+		if m.pass == t.pass {
+			return false
+		}
+	} else {
+		if !t.belongs(p) {
+			return false
+		}
+		if m != nil {
+			t.dead.add(m.own) // its number was given to a new process
+			t.dead.add(m.owed)
+		}
+		m = &member{pid: p.pid, start: p.stat.Start}
+		t.members[p.pid] = m
+	}
+	kids := cpu{p.stat.ChildUser, p.stat.ChildSystem}
+	m.gained = cpu{kids.user - m.kids.user, kids.system - m.kids.system}
+	m.kids, m.own = kids, kids
+	m.own.add(cpu{p.stat.User, p.stat.System})
+	m.ppid, m.session, m.dead, m.pass = p.stat.PPID, p.stat.Session, p.stat.Dead(), t.pass
+	return true
+}
+
+// belongs judges a process that is not known yet. Only members seen in this scan count as relatives:
+// as long as they live, nobody else can be given their number or that of their session.
+func (t *tree) belongs(p *seen) bool {
+	if p.pid == t.root && p.stat.PPID == t.lab {
+		return t.members[p.pid] == nil
+	}
+	if parent := t.members[p.stat.PPID]; parent != nil && parent.pass == t.pass {
+		return true
+	}
+	for _, m := range t.members {
+		if m.pass == t.pass && m.session == p.stat.Session {
+			return true
+		}
+	}
+	if p.stat.PPID != t.lab || t.strange[p.pid] == p.stat.Start {
+		return false
+	}
+	if marked(t.r.File(p.pid, "environ"), t.mark) {
+		return true
+	}
+	if len(t.strange) > 1000 {
+		clear(t.strange)
+	}
+	t.strange[p.pid] = p.stat.Start
+	return false
+}
+
+// marked tells whether an environment, entries ended by zero bytes, holds an entry.
+func marked(environ, entry []byte) bool {
+	for len(environ) > 0 {
+		one, rest, _ := bytes.Cut(environ, []byte{0})
+		if bytes.Equal(one, entry) {
+			return true
+		}
+		environ = rest
+	}
+	return false
+}
+
+// settle finds who accounts for the members that vanished: the nearest ancestor that lives, if the
+// time of its waited-for children has grown by as much. A parent that was read just before it waited shows
+// that one scan later, so it has until then. What is unexplained even then had no one waiting for it
+// (SIGCHLD ignored) and is kept as last seen.
+func (t *tree) settle() {
+	for _, m := range t.members {
+		if m.pass == t.pass {
+			continue
+		}
+		last := m.own
+		last.add(m.owed)
+		if heir := t.heir(m); heir != nil {
+			heir.lost.add(last)
+		} else {
+			t.dead.add(last)
+		}
+	}
+	for pid, m := range t.members {
+		if m.pass != t.pass {
+			delete(t.members, pid)
+			continue
+		}
+		explain(&m.owed.user, &m.lost.user, m.gained.user)
+		explain(&m.owed.system, &m.lost.system, m.gained.system)
+		t.dead.add(m.owed)
+		m.owed, m.lost = m.lost, cpu{}
+	}
+}
+
+// heir is the nearest ancestor seen in this scan.
+func (t *tree) heir(m *member) *member {
+	for range len(t.members) {
+		parent := t.members[m.ppid]
+		if parent == nil || parent.pass == t.pass {
+			return parent
+		}
+		m = parent
+	}
+	return nil
+}
+
+// explain takes from owed, then from lost, what was gained. Each figure is cut to whole ticks, so a gain
+// may fall short by one.
+func explain(owed, lost *time.Duration, gained time.Duration) {
+	if gained <= 0 {
+		return
+	}
+	gained += proc.Tick
+	for _, d := range []*time.Duration{owed, lost} {
+		taken := min(*d, gained)
+		*d -= taken
+		gained -= taken
+	}
+}
+
+// reap buries members that were orphaned and fell to this process; what they used is told exactly. The
+// first process is left to cmd.Wait.
+func (t *tree) reap() {
+	for pid, m := range t.members {
+		if !m.dead || m.ppid != t.lab || pid == t.root {
+			continue
+		}
+		var used unix.Rusage
+		got, err := unix.Wait4(pid, nil, unix.WNOHANG, &used)
+		switch {
+		case err == nil && got == pid:
+			t.dead.add(cpu{time.Duration(used.Utime.Nano()), time.Duration(used.Stime.Nano())})
+		case err == unix.ECHILD:
+			t.dead.add(m.own)
+		default:
+			continue
+		}
+		t.dead.add(m.owed)
+		delete(t.members, pid)
+	}
+}
+
+// kill sends SIGKILL to every member once and returns how many there were.
+func (t *tree) kill() (n int) {
+	for pid, m := range t.members {
+		if !m.dead {
+			_ = unix.Kill(pid, unix.SIGKILL) // gone already: fine
+			n++
+		}
+	}
+	return n
+}
