@@ -1,0 +1,238 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+)
+
+// LoadExperiment reads one experiment.toml. The file is named relative to root. Whether its services
+// exist only LoadTree can say.
+func LoadExperiment(root, file string) (*Experiment, error) { return loadExperiment(root, file, nil) }
+
+func loadExperiment(root, file string, tree *Tree) (*Experiment, error) {
+	data, err := read(root, file)
+	if err != nil {
+		return nil, err
+	}
+	return parseExperiment(file, data, tree)
+}
+
+// An experimentReader is an experiment and the tables that its parts stand in, for the lines of what
+// is only found wrong when the parts are held together.
+type experimentReader struct {
+	*Experiment
+	d      *document
+	top    *table
+	load   *table   // nil if there is none
+	sweep  *table   // nil if there is none
+	named  []*table // of the named points, in the order of the file
+	swept  []float64
+	unit   quantity // of the sweep's axis
+	tables map[string]*table
+}
+
+// parseExperiment reads an experiment; with a tree it also looks whether the services exist and speak
+// a protocol that the load fits.
+func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) {
+	d, t := parse(file, data)
+	if t == nil {
+		return nil, d.err()
+	}
+	r := &experimentReader{d: d, top: t, tables: map[string]*table{}, Experiment: &Experiment{
+		Name:     filepath.Base(filepath.Dir(file)),
+		File:     file,
+		Title:    t.need("title", "a heading"),
+		Source:   t.need("source", "the document and section that the question is from"),
+		Question: t.need("question", "the source's question"),
+		Expect:   t.need("expect", "what is expected before it is run"),
+		Setup:    t.texts("setup", false),
+		Service:  t.need("service", "the folder in services/ that is measured"),
+		Models:   t.distinct("models"),
+		Baseline: t.need("baseline", "the model that ratios are against"),
+	}}
+	if !folderName.MatchString(r.Name) {
+		d.fail(0, "the folder %q is no name for an experiment: expected lower-case words with hyphens, such as \"eve-echo\"", r.Name)
+	}
+	for _, m := range t.words("metrics", metrics) {
+		r.Metrics = append(r.Metrics, Metric(m))
+	}
+	r.readPoints()
+	r.readDepths()
+	r.readCurves()
+	r.readClaims()
+	r.checkWhole()
+	if tree != nil {
+		r.checkServices(tree)
+	}
+	t.finish()
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return r.Experiment, nil
+}
+
+// checkWhole holds the top keys against each other.
+func (r *experimentReader) checkWhole() {
+	t := r.top
+	switch {
+	case !t.has("models"):
+		t.missing("models", `the models to compare, such as ["c-process", "go-goroutine"]`)
+	case len(r.Models) == 0:
+		t.fail("models", "is empty: expected the models to compare")
+	case r.Baseline != "" && !slices.Contains(r.Models, r.Baseline):
+		t.fail("baseline", "%q is not among the models: %s", r.Baseline, suggest(r.Baseline, r.Models))
+	}
+	r.checkModelNames(t, "models", r.Models)
+	if !t.has("setup") {
+		t.missing("setup", "the source's machine, versions and durations: the differences that a verdict lists")
+	}
+	if len(r.Metrics) == 0 && !t.has("metrics") {
+		t.missing("metrics", `what tables show, such as ["cpu-per-request"]`)
+	}
+	if len(r.Points) == 0 {
+		return
+	}
+	for i, m := range r.Metrics {
+		if m.openOnly() && !slices.ContainsFunc(r.Points, func(p Point) bool { return p.Load.Shape == Open }) {
+			r.d.fail(t.atItem("metrics", i), "metrics: %s needs a point of shape \"open\": in other shapes a slow server slows the questions", m)
+		}
+	}
+}
+
+// openOnly tells the metrics that count from the due time of a request.
+func (m Metric) openOnly() bool { return m == LatencyP50 || m == LatencyP99 || m == Jitter }
+
+// checkModelNames finds misspelt models as far as that can be seen without the tree: a model that is
+// named and not there may be one to come.
+func (r *experimentReader) checkModelNames(t *table, key string, names []string) {
+	for i, n := range names {
+		if !folderName.MatchString(n) {
+			r.d.fail(t.atItem(key, i), "%s: %q is no name of a model: expected language-model or language-model-variant", key, n)
+		}
+	}
+}
+
+// checkServices holds the points against the services that they name.
+func (r *experimentReader) checkServices(tree *Tree) {
+	names := tree.ServiceNames()
+	for _, p := range r.Points {
+		if p.Service == "" {
+			continue
+		}
+		t := r.tables[p.Name]
+		s := tree.Service(p.Service)
+		switch {
+		case s == nil && t != nil && t.has("service"):
+			t.fail("service", "there is no services/%s: %s", p.Service, suggest(p.Service, names))
+		case s == nil:
+			r.top.fail("service", "there is no services/%s: %s", p.Service, suggest(p.Service, names))
+		case s.Protocol != "":
+			if key, err := p.Load.fits(s.Protocol); err != nil {
+				r.d.fail(r.lineOf(p, key), "point %q: %w", p.Name, err)
+			}
+		}
+	}
+}
+
+// fits says whether a load can be offered over a protocol, and which key is to blame if not.
+func (l Load) fits(protocol string) (key string, err error) {
+	switch {
+	case protocol == "sink" && l.Shape != Paced:
+		return "shape", fmt.Errorf("a sink never answers: expected shape \"paced\", got %q", l.Shape)
+	case protocol != "sink" && l.Shape == Paced:
+		return "shape", fmt.Errorf("a paced load reads no reply, which %s sends: expected shape closed, open or connect", protocol)
+	case protocol == "counter" && l.SizeBytes != 1:
+		return "size", fmt.Errorf("a request to a counter is 1 byte, got %d", l.SizeBytes)
+	case protocol != "counter" && l.ReadShare != 0:
+		return "read_share", errors.New("only a counter has reads")
+	}
+	return "", nil
+}
+
+// lineOf is the line of a key of a point's load: in the point, in the sweep, in [load], or where the
+// point begins.
+func (r *experimentReader) lineOf(p Point, key string) int {
+	t := r.tables[p.Name]
+	switch {
+	case t != nil && t.has(key):
+		return t.at(key)
+	case t == nil && r.sweep != nil && key == r.Axis.Over:
+		return r.sweep.at("values")
+	case r.load != nil && r.load.has(key):
+		return r.load.at(key)
+	case t != nil:
+		return t.line()
+	case r.load != nil:
+		return r.load.line()
+	}
+	return 0
+}
+
+// Depth returns how much is run at quick, normal or full.
+func (e *Experiment) Depth(name string) (Depth, error) {
+	switch name {
+	case "quick":
+		return e.Quick, nil
+	case "normal":
+		return e.Normal, nil
+	case "full":
+		return e.Full, nil
+	}
+	return Depth{}, fmt.Errorf("depth %q is not known: %s", name, suggest(name, depths))
+}
+
+// Has says whether a point is measured at this depth.
+func (d Depth) Has(p Point) bool {
+	if math.IsNaN(p.X) {
+		return len(d.Points) == 0 || slices.Contains(d.Points, p.Name)
+	}
+	return len(d.Values) == 0 || slices.Contains(d.Values, p.X)
+}
+
+// Point returns the point of this name.
+func (e *Experiment) Point(name string) (Point, bool) {
+	for _, p := range e.Points {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Point{}, false
+}
+
+// Sweep returns the points of the sweep, in order of X.
+func (e *Experiment) Sweep() []Point {
+	var out []Point
+	for _, p := range e.Points {
+		if !math.IsNaN(p.X) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Missing lists, as "service/model", what the experiment names and the tree does not have: models to
+// come. They are no error; whoever runs the experiment says that they were not measured.
+func (e *Experiment) Missing(tree *Tree) []string {
+	var out []string
+	for _, p := range e.Points {
+		for _, m := range e.ModelsAt(p) {
+			s := tree.Service(p.Service)
+			name := p.Service + "/" + m
+			if (s == nil || s.Model(m) == nil) && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// ModelsAt are the models that a point compares.
+func (e *Experiment) ModelsAt(p Point) []string {
+	if len(p.Models) > 0 {
+		return p.Models
+	}
+	return e.Models
+}

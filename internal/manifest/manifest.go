@@ -1,0 +1,239 @@
+// Package manifest reads the three kinds of file that describe the laboratory: service.toml (a
+// protocol and its load), model.toml (how one server is built and run) and experiment.toml (a
+// published claim, the points it is measured at and how it is judged).
+//
+// The files hold no logic. Everything wrong with them is found here, before anything is started, as
+// an *Error that says file, line and what was expected.
+package manifest
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Tree is everything that a checkout (or a run's own copy of one) describes.
+type Tree struct {
+	Root        string
+	Services    []*Service    // by name
+	Experiments []*Experiment // by name
+}
+
+// A Service is one folder of services/: a protocol that every one of its models speaks.
+type Service struct {
+	Name     string // the folder's name
+	Dir      string // absolute
+	Title    string // "Echo"
+	Summary  string // one sentence
+	Protocol string // what the load engine speaks: "echo", "counter" or "sink"
+	Models   []*Model
+}
+
+// A Model is one folder of services/SERVICE/: one server under one concurrency model.
+type Model struct {
+	Name     string // the folder's name, language-model[-variant]: "c-epoll-percore"
+	Service  string
+	Dir      string // absolute
+	Language string
+	Model    string     // the word from docs/models.md: process, thread, loop ...
+	Summary  string     // one sentence: the trade it shows
+	Source   []string   // files in Dir
+	Needs    []string   // tool chains: "cc", "java >= 25", "pkg:liburing"
+	Build    [][]string // commands, run in Dir; {out} is the model's build folder
+	Run      []string   // {out}, {port} and {host} are replaced
+	Env      map[string]string
+	WarmUp   time.Duration // at least this long before a measuring window opens; 1 s unless told
+	Ready    Ready
+}
+
+// Ready says how a server shows that it serves.
+type Ready string
+
+// The contract's own servers print a line; a user's server need only accept a connection.
+const (
+	ReadyLine    Ready = "line"    // the line "ready" on standard error
+	ReadyConnect Ready = "connect" // the port accepts a connection
+)
+
+// Shape is a way to offer load.
+type Shape string
+
+// The shapes of load that the engine can make.
+const (
+	Closed  Shape = "closed"  // each connection sends when its reply is there; or keeps Pipeline in flight
+	Open    Shape = "open"    // a schedule fixed before the start; latency counts from the due time
+	Paced   Shape = "paced"   // each connection sends bytes at a rate and reads nothing but the end
+	Connect Shape = "connect" // connect, send one message, read its reply, close
+)
+
+// Load is what a point offers to the server. It is written to records as it is.
+type Load struct {
+	Shape       Shape   `json:"shape"`
+	Connections int     `json:"connections"`
+	Requests    int64   `json:"requests,omitempty"`   // for each connection; 0 = as many as the window takes
+	SizeBytes   int     `json:"size_bytes"`           // of one message
+	Pipeline    int     `json:"pipeline"`             // requests in flight on a connection, closed shape; 1 unless told
+	Rate        float64 `json:"rate,omitempty"`       // requests a second over all connections, open shape
+	Gaps        string  `json:"gaps,omitempty"`       // "constant" or "exponential", open shape
+	Bits        float64 `json:"bits,omitempty"`       // bits a second for each connection, paced shape
+	ReadShare   float64 `json:"read_share,omitempty"` // 0 .. 1, counter
+}
+
+// A Point is one place on an experiment's axis: a service under one load.
+type Point struct {
+	Name    string  // "connections = 64", "latency"
+	X       float64 // the value on the sweep's axis; NaN where the point is not part of the sweep
+	Service string
+	Load    Load
+	Models  []string // the experiment's, unless the point names its own
+}
+
+// Condition says which cores the two roles use.
+type Condition string
+
+// The two conditions of a run.
+const (
+	Own    Condition = "own"    // server and load each on cores of their own
+	Shared Condition = "shared" // both on all cores
+)
+
+// Depth says how much of an experiment is run: quick, normal or full (as published).
+type Depth struct {
+	Rounds     int           // at least 6
+	MaxRounds  int           // rounds are added up to here while intervals are too wide
+	WarmUp     time.Duration // at least; a model's own is used when it is longer, but for quick
+	Window     time.Duration // measuring; 0 = until all requests are answered
+	Sample     time.Duration // between two samples of the process tree
+	Conditions []Condition
+	Models     []string  // a part of the experiment's models; empty = all
+	Values     []float64 // a part of the sweep's values; empty = all
+	Points     []string  // a part of the named points; empty = all
+	Requests   int64     // in place of the load's, where that counts them; 0 = as it says; AllInWindow = by time
+}
+
+// AllInWindow as a depth's Requests says that loads which count requests are measured over the
+// depth's window all the same.
+const AllInWindow = -1
+
+// An Experiment is one folder of experiments/: a source's question, its claims, and the points to
+// measure.
+type Experiment struct {
+	Name     string // the folder's name
+	File     string // its experiment.toml, relative to the tree's root
+	Title    string
+	Source   string // "papayachat.txt, sections V and VI"
+	Question string
+	Expect   string
+	Setup    []string // the source's machine, versions and durations: the differences a verdict lists
+	Service  string
+	Models   []string
+	Baseline string // the model that runs twice in each round, and that ratios are against
+	Metrics  []Metric
+	Axis     Axis
+	Load     Load
+	Points   []Point // the sweep's in order of X, then the named ones
+	Quick    Depth
+	Normal   Depth
+	Full     Depth
+	Curves   []Curve
+	Claims   []Claim
+}
+
+// An Axis names what a sweep varies.
+type Axis struct {
+	Over  string // a field of the load: "connections", "read_share", "rate", "size"
+	Label string // "open connections"
+	Log   bool   // drawn on a logarithmic axis
+}
+
+// A Curve is a series of published figures, drawn behind ours.
+type Curve struct {
+	Model    string
+	Metric   Metric
+	Label    string
+	Points   [][2]float64
+	Relative Term // if its model is not empty, Points are ratios to this term's figure, as measured
+}
+
+// Metric is the name of a figure of a cell; record.Cell knows how to compute each.
+type Metric string
+
+// The figures that claims and tables are about.
+const (
+	Throughput    Metric = "throughput"      // requests answered a second
+	CPUPerRequest Metric = "cpu-per-request" // microseconds of server CPU for each request
+	CPU           Metric = "cpu"             // mean server CPU in the window, % of one core
+	CPUVariation  Metric = "cpu-variation"   // coefficient of variation of CPU over the samples
+	LatencyP50    Metric = "latency-p50"     // microseconds from the due time; open shape only
+	LatencyP99    Metric = "latency-p99"
+	Jitter        Metric = "latency-jitter" // p99 - p50 in microseconds; open shape only
+	PSS           Metric = "pss"            // bytes, the server's tree at the end of the window
+	Threads       Metric = "threads"        // most seen in the window
+	Switches      Metric = "switches"       // context switches for each request
+	Lines         Metric = "lines"          // lines of code of the model: no measurement
+)
+
+// Metrics lists every metric with its unit and whether more is better.
+var Metrics = map[Metric]MetricInfo{
+	Throughput:    {"requests/s", "throughput", true},
+	CPUPerRequest: {"µs/request", "CPU for each request", false},
+	CPU:           {"% of a core", "mean CPU", false},
+	CPUVariation:  {"", "coefficient of variation of CPU", false},
+	LatencyP50:    {"µs", "median latency", false},
+	LatencyP99:    {"µs", "99th percentile of latency", false},
+	Jitter:        {"µs", "jitter (p99 - p50)", false},
+	PSS:           {"bytes", "memory (PSS)", false},
+	Threads:       {"threads", "threads", false},
+	Switches:      {"switches/request", "context switches for each request", false},
+	Lines:         {"lines", "lines of code", false},
+}
+
+// MetricInfo is what a table's head says of a metric.
+type MetricInfo struct {
+	Unit         string
+	Name         string
+	MoreIsBetter bool
+}
+
+// A Claim is one sentence of a source in a vocabulary that can be judged.
+type Claim struct {
+	ID         string // "P1"
+	Kind       string // direction, magnitude, equality, shape, crossover, absolute
+	Sentence   string // the claim in our own words
+	Where      string // its place in the source
+	Metric     Metric
+	Of         Term
+	Against    Term      // direction, magnitude, equality, crossover
+	Sense      string    // "less" or "greater": what Of is, of Against (direction, crossover: before it)
+	At         []string  // point names; "every" = each point of the sweep, "mean" = their mean. Default every
+	From       float64   // only points with X >= From ("at higher loads"); 0 = all
+	Published  float64   // the ratio, slope, crossing or value that the source publishes
+	Margin     float64   // 1.25 unless told; equality 1.10
+	Shape      string    // "order", "linear", "flattens" or "flat"
+	After      float64   // flattens: the X after which growth drops
+	Order      []Term    // order: from the least of the metric to the most
+	Condition  Condition // the condition it is judged in; the depth's first unless told
+	Comparable string    // if not empty: why no machine of today can judge it
+	Transfer   string    // what differs from the source's set-up, for the reader
+}
+
+// A Term is one side of a comparison: a model, at the claim's points unless it names its own.
+type Term struct {
+	Model string
+	Point string // "echo" in "erlang-actor@echo"; empty = the claim's
+}
+
+// An Error says what is wrong with a manifest, and where.
+type Error struct {
+	File string // relative to the tree's root
+	Line int    // from 1; 0 = the file as a whole
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+	}
+	return fmt.Sprintf("%s: %v", e.File, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,216 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// need is a tool chain: a program, or a library by its pkg-config name, with its least version.
+var need = regexp.MustCompile(`^(pkg:)?[A-Za-z][A-Za-z0-9_.+-]*( *>= *[0-9]+(\.[0-9]+)*)?$`)
+
+var (
+	buildHolds = []string{"{out}"}
+	runHolds   = []string{"{out}", "{port}", "{host}"}
+)
+
+// LoadModel reads one model.toml and looks for the sources beside it. The file is named relative to
+// root.
+func LoadModel(root, file string) (*Model, error) {
+	data, err := read(root, file)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(root, filepath.Dir(file)))
+	if err != nil {
+		return nil, &Error{File: file, Err: err}
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			files = append(files, e.Name())
+		}
+	}
+	m, err := parseModel(file, data, files)
+	if err != nil {
+		return nil, err
+	}
+	m.Dir = filepath.Join(root, filepath.Dir(file))
+	return m, nil
+}
+
+// parseModel reads a model.toml that lies beside files.
+func parseModel(file string, data []byte, files []string) (*Model, error) {
+	d, t := parse(file, data)
+	if t == nil {
+		return nil, d.err()
+	}
+	dir := filepath.Dir(file)
+	m := &Model{
+		Name:     filepath.Base(dir),
+		Service:  filepath.Base(filepath.Dir(dir)),
+		Language: t.need("language", `the first part of the folder's name, such as "c"`),
+		Model:    t.needWord("model", Words),
+		Summary:  t.need("summary", "one sentence: the trade that the model shows"),
+		Needs:    t.distinct("needs"),
+		Build:    t.commands("build"),
+		Run:      t.texts("run", false),
+		Env:      t.strings("env"),
+		WarmUp:   t.duration("warmup", 0, time.Second),
+		Ready:    Ready(t.word("ready", readies)),
+	}
+	if m.Ready == "" {
+		m.Ready = ReadyLine
+	}
+	m.Source = t.sources(m, files)
+	t.checkName(m)
+	t.checkCommands(m)
+	t.finish()
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// checkName holds the folder's name against what the file says.
+func (t *table) checkName(m *Model) {
+	parts := strings.Split(m.Name, "-")
+	if !folderName.MatchString(m.Name) || len(parts) < 2 {
+		t.d.fail(0, "the folder %q is no name for a model: expected language-model or language-model-variant, such as \"c-epoll-percore\"", m.Name)
+		return
+	}
+	if m.Language != "" && m.Language != parts[0] {
+		t.fail("language", "is %q, but the folder is %q: expected %q", m.Language, m.Name, parts[0])
+	}
+	// The second part is the model's word or, where a language has several of one word, what tells
+	// them apart: c-epoll and c-libev are both loops. A word of the list must be the model's.
+	for _, part := range parts[1:] {
+		if m.Model != "" && part != m.Model && slices.Contains(Words, part) {
+			t.fail("model", "is %q, but the folder is %q: expected %q", m.Model, m.Name, part)
+		}
+	}
+}
+
+func (t *table) checkCommands(m *Model) {
+	for i, n := range m.Needs {
+		if !need.MatchString(n) {
+			t.d.fail(t.atItem("needs", i), `needs: %q is no tool chain: expected a program or pkg:library, such as "cc", "java >= 25" or "pkg:liburing"`, n)
+		}
+	}
+	for _, command := range m.Build {
+		t.checkHolds("build", command, buildHolds)
+	}
+	switch {
+	case !t.has("run"):
+		t.missing("run", `a command such as ["{out}/echo", "{port}", "{host}"]`)
+	case len(m.Run) == 0:
+		t.fail("run", "is empty: expected a command such as [\"{out}/echo\", \"{port}\", \"{host}\"]")
+	case !strings.Contains(strings.Join(m.Run, " "), "{port}"):
+		t.fail("run", "does not use {port}: the server must listen where it is told to")
+	}
+	t.checkHolds("run", m.Run, runHolds)
+	for _, value := range m.Env {
+		t.checkHolds("env", []string{value}, runHolds)
+	}
+}
+
+// checkHolds reports placeholders that nothing will replace.
+func (t *table) checkHolds(key string, command, known []string) {
+	for i, arg := range command {
+		for _, hold := range placeholder.FindAllString(arg, -1) {
+			if !slices.Contains(known, hold) {
+				t.d.fail(t.atItem(key, i), "%s: unknown placeholder %s: %s", key, hold, suggest(hold, known))
+			}
+		}
+	}
+}
+
+// commands reads one command or several.
+func (t *table) commands(key string) [][]string {
+	v, ok := t.get(key)
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		t.fail(key, `expected a command as an array of strings such as ["cc", "-o", "{out}/echo", "echo.c"], got %s`, show(v))
+		return nil
+	}
+	if len(list) == 0 {
+		t.fail(key, "is empty: leave it out if there is nothing to build")
+		return nil
+	}
+	if _, several := list[0].([]any); !several {
+		return [][]string{t.texts(key, false)}
+	}
+	var out [][]string
+	for i, e := range list {
+		inner, ok := e.([]any)
+		if !ok || len(inner) == 0 {
+			t.d.fail(t.atItem(key, i), "%s: expected each command as an array of strings, got %s", key, show(e))
+			continue
+		}
+		command := &table{d: t.d, path: t.path, values: map[string]any{element(key, i): inner}}
+		out = append(out, command.texts(element(key, i), false))
+	}
+	return out
+}
+
+// strings reads a table of texts.
+func (t *table) strings(key string) map[string]string {
+	inner := t.table(key)
+	if inner == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for name, v := range inner.values {
+		s, ok := v.(string)
+		if !ok {
+			inner.d.fail(inner.at(name), "%s: expected text in quotes for %q, got %s", key, name, show(v))
+			continue
+		}
+		out[name] = s
+	}
+	return out
+}
+
+// sources finds the files that readers are shown: those that the file names, or the one that is
+// named after the service.
+func (t *table) sources(m *Model, files []string) []string {
+	if t.has("source") {
+		named := t.texts("source", true)
+		for i, name := range named {
+			if !slices.Contains(files, name) {
+				t.d.fail(t.atItem("source", i), "source: there is no file %q beside model.toml", name)
+			}
+		}
+		if len(named) == 0 {
+			t.fail("source", "is empty: leave it out to take the file that is named after the service")
+		}
+		return named
+	}
+	t.get("source")
+	var found []string
+	for _, name := range files {
+		base := strings.TrimSuffix(name, filepath.Ext(name))
+		if strings.EqualFold(base, m.Service) && filepath.Ext(name) != "" {
+			found = append(found, name)
+		}
+	}
+	// What a compiler left beside a source (echo.beam) is none.
+	known := func(name string) bool { _, ok := notations[filepath.Ext(name)]; return ok }
+	if slices.ContainsFunc(found, known) {
+		found = slices.DeleteFunc(found, func(name string) bool { return !known(name) })
+	}
+	switch len(found) {
+	case 0:
+		t.d.fail(0, "no source: expected a file named after the service, such as %s.c, or the key source", m.Service)
+	case 1:
+	default:
+		t.d.fail(0, "which of %s is the source? name it with the key source", strings.Join(found, ", "))
+	}
+	return found
+}

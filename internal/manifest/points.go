@@ -1,0 +1,231 @@
+package manifest
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// The bounds of a load are far beyond what one machine does; they catch a slipped unit.
+const (
+	mostConnections = 100_000
+	mostRequests    = 1_000_000_000
+	mostSizeBytes   = 64 << 20
+	mostPipeline    = 1024
+	mostRate        = 10_000_000        // requests a second
+	mostBits        = 1_000_000_000_000 // bits a second
+)
+
+// belongs says which keys of a load mean something in which shape. A point that changes the shape
+// inherits only what has a meaning there.
+var belongs = map[Shape][]string{
+	Closed:  {"shape", "connections", "size", "requests", "pipeline", "read_share"},
+	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share"},
+	Paced:   {"shape", "connections", "size", "bits"},
+	Connect: {"shape", "connections", "size", "requests", "read_share"},
+}
+
+// readPoints reads [load], [sweep] and the [[point]]s, and forms the points of them.
+func (r *experimentReader) readPoints() {
+	base := Load{Pipeline: 1}
+	if r.load = r.top.table("load"); r.load != nil {
+		r.load.readLoad(&base)
+		r.load.finish()
+	}
+	r.Load = base
+	if r.sweep = r.top.table("sweep"); r.sweep != nil {
+		r.readSweep(base)
+	}
+	r.named = r.top.tables("point")
+	for _, t := range r.named {
+		r.readPoint(t, base)
+	}
+	if len(r.Points) == 0 && r.sweep == nil && len(r.named) == 0 {
+		r.d.fail(0, "no point to measure: expected [sweep] or [[point]]")
+	}
+}
+
+// readLoad overlays the keys of a table on a load.
+func (t *table) readLoad(l *Load) {
+	if shape := t.word("shape", shapes); shape != "" && Shape(shape) != l.Shape {
+		l.become(Shape(shape))
+	}
+	overlay := func(key string, set func()) {
+		if t.get(key); t.has(key) {
+			set()
+		}
+	}
+	overlay("connections", func() { l.Connections = int(t.quantity("connections", counts, 1, mostConnections)) })
+	overlay("requests", func() { l.Requests = int64(t.quantity("requests", counts, 1, mostRequests)) })
+	overlay("size", func() { l.SizeBytes = int(t.quantity("size", sizes, 1, mostSizeBytes)) })
+	overlay("pipeline", func() { l.Pipeline = int(t.quantity("pipeline", counts, 1, mostPipeline)) })
+	overlay("rate", func() { l.Rate = t.quantity("rate", rates, 1, mostRate) })
+	overlay("gaps", func() { l.Gaps = t.word("gaps", gaps) })
+	overlay("bits", func() { l.Bits = t.quantity("bits", bitRates, 1, mostBits) })
+	overlay("read_share", func() { l.ReadShare = t.quantity("read_share", shares, 0, 1) })
+	if l.Shape == "" {
+		return
+	}
+	for key := range t.values {
+		if slices.Contains(belongs[Closed], key) || slices.Contains(belongs[Open], key) || key == "bits" {
+			if !slices.Contains(belongs[l.Shape], key) {
+				t.fail(key, "means nothing for shape %q, which has: %s", l.Shape, strings.Join(belongs[l.Shape][1:], ", "))
+			}
+		}
+	}
+}
+
+// become changes a load's shape and drops what has no meaning in the new one.
+func (l *Load) become(s Shape) {
+	l.Shape = s
+	keeps := func(key string) bool { return slices.Contains(belongs[s], key) }
+	if !keeps("requests") {
+		l.Requests = 0
+	}
+	if !keeps("pipeline") {
+		l.Pipeline = 1
+	}
+	if !keeps("rate") {
+		l.Rate, l.Gaps = 0, ""
+	} else if l.Gaps == "" {
+		l.Gaps = "constant"
+	}
+	if !keeps("bits") {
+		l.Bits = 0
+	}
+	if !keeps("read_share") {
+		l.ReadShare = 0
+	}
+}
+
+// axis is how the values of a sweep over a key are written, with their bounds.
+func axis(over string) (q quantity, least, most float64) {
+	switch over {
+	case "connections":
+		return counts, 1, mostConnections
+	case "pipeline":
+		return counts, 1, mostPipeline
+	case "size":
+		return sizes, 1, mostSizeBytes
+	case "rate":
+		return rates, 1, mostRate
+	case "bits":
+		return bitRates, 1, mostBits
+	}
+	return shares, 0, 1
+}
+
+func (l *Load) set(over string, v float64) {
+	switch over {
+	case "connections":
+		l.Connections = int(v)
+	case "pipeline":
+		l.Pipeline = int(v)
+	case "size":
+		l.SizeBytes = int(v)
+	case "rate":
+		l.Rate = v
+	case "bits":
+		l.Bits = v
+	case "read_share":
+		l.ReadShare = v
+	}
+}
+
+// readSweep reads [sweep] and adds a point for each of its values.
+func (r *experimentReader) readSweep(base Load) {
+	t := r.sweep
+	r.Axis = Axis{
+		Over:  t.needWord("over", axes),
+		Label: t.need("label", `what the axis is called, such as "open connections"`),
+		Log:   t.flag("log"),
+	}
+	defer t.finish()
+	if !t.has("values") {
+		t.missing("values", "the values to measure at, such as [1, 4, 16]")
+	}
+	if r.Axis.Over == "" {
+		t.get("values")
+		return
+	}
+	q, least, most := axis(r.Axis.Over)
+	r.unit = q
+	r.swept = t.quantities("values", q, least, most)
+	slices.Sort(r.swept)
+	if t.has("values") && len(r.swept) < 2 {
+		t.fail("values", "expected at least two values: a single one is a [[point]]")
+	}
+	if r.Axis.Log && len(r.swept) > 0 && r.swept[0] <= 0 {
+		t.fail("log", "a logarithmic axis has no place for %v", r.swept[0])
+	}
+	if base.Shape != "" && !slices.Contains(belongs[base.Shape], r.Axis.Over) {
+		t.fail("over", "%s means nothing for shape %q, which has: %s", r.Axis.Over, base.Shape, strings.Join(belongs[base.Shape][1:], ", "))
+	}
+	for _, v := range r.swept {
+		load := base
+		load.set(r.Axis.Over, v)
+		p := Point{Name: r.Axis.Over + " = " + q.text(v), X: v, Service: r.Service, Load: load}
+		r.checkLoad(p)
+		r.Points = append(r.Points, p)
+	}
+}
+
+// readPoint reads a [[point]]: a name, and what differs from [load].
+func (r *experimentReader) readPoint(t *table, base Load) {
+	p := Point{Name: t.need("name", "what claims and tables call the point"), X: math.NaN(), Service: r.Service, Load: base}
+	if s := t.prose("service"); s != "" {
+		p.Service = s
+	}
+	p.Models = t.distinct("models")
+	if t.has("models") && len(p.Models) == 0 {
+		t.fail("models", "is empty: leave it out to take the experiment's")
+	}
+	r.checkModelNames(t, "models", p.Models)
+	t.readLoad(&p.Load)
+	t.finish()
+	_, taken := r.Point(p.Name)
+	switch {
+	case p.Name == "":
+		return
+	case taken:
+		t.fail("name", "there are two points %q", p.Name)
+		return
+	case p.Name == "every" || p.Name == "mean" || strings.Contains(p.Name, "@"):
+		t.fail("name", `%q cannot be a name: claims mean points of the sweep by "every" and "mean", and a model's point by "@"`, p.Name)
+		return
+	}
+	r.tables[p.Name] = t
+	r.checkLoad(p)
+	r.Points = append(r.Points, p)
+}
+
+// checkLoad reports what a point's load lacks.
+func (r *experimentReader) checkLoad(p Point) {
+	lacks := func(key, like string) {
+		r.d.fail(r.lineOf(p, key), "point %q: %s is missing: expected %s", p.Name, key, like)
+	}
+	l := p.Load
+	if l.Shape == "" {
+		lacks("shape", "one of "+strings.Join(shapes, ", "))
+		return
+	}
+	if l.Connections == 0 && !r.said(p, "connections") {
+		lacks("connections", "how many are open at once, such as 64")
+	}
+	if l.SizeBytes == 0 && !r.said(p, "size") {
+		lacks("size", `the bytes of a message, such as "16 B"`)
+	}
+	if l.Shape == Open && l.Rate == 0 && !r.said(p, "rate") {
+		lacks("rate", `requests a second over all connections, such as "5000/s"`)
+	}
+	if l.Shape == Paced && l.Bits == 0 && !r.said(p, "bits") {
+		lacks("bits", `the rate of each connection, such as "1 Mbit/s"`)
+	}
+}
+
+// said tells whether a key is there for a point, right or wrong: what is there and wrong has been
+// reported as such.
+func (r *experimentReader) said(p Point, key string) bool {
+	t := r.tables[p.Name]
+	return t != nil && t.has(key) || r.load != nil && r.load.has(key) || r.Axis.Over == key && t == nil
+}

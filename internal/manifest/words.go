@@ -1,0 +1,80 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Words are the concurrency models that docs/models.md explains. A model's folder and its model.toml
+// use these and no others, so that two servers of one word can be compared.
+var Words = []string{"process", "thread", "virtual", "goroutine", "green", "actor", "loop", "prefork", "async", "task"}
+
+var (
+	protocols  = []string{"echo", "counter", "sink"}
+	readies    = []string{string(ReadyLine), string(ReadyConnect)}
+	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect)}
+	gaps       = []string{"constant", "exponential"}
+	conditions = []string{string(Own), string(Shared)}
+	depths     = []string{"quick", "normal", "full"}
+	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline"}
+	kinds      = []string{"direction", "magnitude", "equality", "shape", "crossover", "absolute"}
+	senses     = []string{"less", "greater"}
+	forms      = []string{"order", "linear", "flattens", "flat"}
+	metrics    = metricWords()
+)
+
+func metricWords() []string {
+	var words []string
+	for m := range Metrics {
+		words = append(words, string(m))
+	}
+	slices.Sort(words)
+	return words
+}
+
+// Nearest returns the known word that is most like word, or nothing if none is near enough to be
+// what was meant: at most a third of its letters may differ.
+func Nearest(word string, known []string) string {
+	best, least := "", max(1, len(word)/3)+1
+	for _, k := range known {
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete or replace to turn a into b. Words longer than any
+// of ours are not compared: a wrong file may hold one of megabytes.
+func distance(a, b string) int {
+	const longest = 64
+	if len(a) > longest || len(b) > longest {
+		return longest
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// suggest ends a message about a word that is not known: what was meant, or all that is known.
+func suggest(word string, known []string) string {
+	if near := Nearest(word, known); near != "" && near != word {
+		return fmt.Sprintf("did you mean %q? (known: %s)", near, strings.Join(known, ", "))
+	}
+	return "known: " + strings.Join(known, ", ")
+}
