@@ -58,6 +58,9 @@ func (t *tail) String() string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
+// maxLine is what an error message shows of one line.
+const maxLine = 300
+
 // lastLines is the end of a text for an error message: at most n lines, indented.
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -66,6 +69,11 @@ func lastLines(text string, n int) string {
 	}
 	if len(lines) > n {
 		lines = append([]string{"..."}, lines[len(lines)-n:]...)
+	}
+	for i, line := range lines {
+		if len(line) > maxLine {
+			lines[i] = strings.ToValidUTF8(line[:maxLine], "") + "..."
+		}
 	}
 	return "\n\t" + strings.Join(lines, "\n\t")
 }

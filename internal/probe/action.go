@@ -1,0 +1,247 @@
+package probe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The actions of a transcript, and how each is written. How they are played is in play.go (clients in
+// general), counter.go, lines.go and watch.go.
+type (
+	dial struct { // dial a; dial c*1000
+		who   string
+		count int
+		group bool
+	}
+	send struct { // a send DATA [by SIZE [every TIME]]
+		data data
+		pace pace
+		try  bool // a try DATA: the server may close meanwhile
+	}
+	receive struct { // a recv DATA|filled [by SIZE [every TIME]]
+		data   data
+		filled bool
+		pace   pace
+	}
+	echo struct { // a echo DATA [by SIZE [every TIME]]
+		data data
+		pace pace
+	}
+	fill   struct{ data data }            // a fill DATA
+	end    struct{ verb string }          // a shut, a eof, a reset, a close, a closed
+	silent struct{ during time.Duration } // a silent 100ms
+	values struct{ want []uint64 }        // a value 1 2 3
+	tally  struct{ count, pipeline int64 }
+	lines  struct { // c lines 200 length 1..4096 seed 3 [by SIZE]
+		count, least, most int64
+		seed               uint64
+		pace               pace
+	}
+	stdoutText  struct{ data data }
+	stdoutWhole struct{}
+	memoryBelow struct{ more int64 }
+	serverIdle  struct{}
+	serverEnds  struct{}
+)
+
+func (*dial) usage() string    { return "dial NAME, or dial NAME*COUNT for a group" }
+func (*send) usage() string    { return "NAME send DATA [by SIZE [every TIME]]" }
+func (*receive) usage() string { return "NAME recv DATA [by SIZE [every TIME]], or NAME recv filled" }
+func (*echo) usage() string    { return "NAME echo DATA [by SIZE [every TIME]]" }
+func (*fill) usage() string    { return "NAME fill DATA" }
+func (e *end) usage() string   { return "NAME " + e.verb }
+func (*silent) usage() string  { return "NAME silent TIME" }
+func (*values) usage() string  { return "NAME value NUMBER..." }
+func (*tally) usage() string   { return "NAME tally COUNT [pipeline COUNT]" }
+func (*lines) usage() string {
+	return "NAME lines COUNT length FROM..TO seed NUMBER [by SIZE [every TIME]]"
+}
+func (*stdoutText) usage() string  { return "stdout DATA" }
+func (*stdoutWhole) usage() string { return "stdout whole" }
+func (*memoryBelow) usage() string { return "server memory below SIZE more" }
+func (*serverIdle) usage() string  { return "server idle" }
+func (*serverEnds) usage() string  { return "server terminates" }
+
+var clientVerbs = map[string]func(*words) (action, error){
+	"send":   func(w *words) (action, error) { return parseSend(w, false) },
+	"try":    func(w *words) (action, error) { return parseSend(w, true) },
+	"recv":   parseReceive,
+	"echo":   parseEcho,
+	"fill":   parseFill,
+	"shut":   func(*words) (action, error) { return &end{"shut"}, nil },
+	"eof":    func(*words) (action, error) { return &end{"eof"}, nil },
+	"reset":  func(*words) (action, error) { return &end{"reset"}, nil },
+	"close":  func(*words) (action, error) { return &end{"close"}, nil },
+	"closed": func(*words) (action, error) { return &end{"closed"}, nil },
+	"silent": parseSilent,
+	"value":  parseValues,
+	"tally":  parseTally,
+	"lines":  parseLines,
+}
+
+var serverVerbs = map[string]func(*words) (action, error){
+	"memory":     parseMemory,
+	"idle":       func(*words) (action, error) { return &serverIdle{}, nil },
+	"terminates": func(*words) (action, error) { return &serverEnds{}, nil },
+}
+
+var stdoutVerbs = map[string]func(*words) (action, error){
+	"whole":   func(*words) (action, error) { return &stdoutWhole{}, nil },
+	`"`:       parseStdoutText,
+	"hex":     parseStdoutHex,
+	"pattern": parseStdoutHex,
+}
+
+func parseDial(w *words, dialled map[string]bool) (action, error) {
+	d := &dial{count: 1}
+	text, err := w.word("a name")
+	if err != nil {
+		return d, err
+	}
+	name, count, group := strings.Cut(text, "*")
+	if group {
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 1 || n > maxClients {
+			return d, fmt.Errorf("expected between 1 and %d clients, got %s", maxClients, count)
+		}
+		d.count, d.group = n, true
+	}
+	if !isName(name) {
+		return d, fmt.Errorf("expected a name of small letters, digits and hyphens, got %q", name)
+	}
+	if dialled[name] {
+		return d, fmt.Errorf("expected a new name: %s was dialled before", name)
+	}
+	dialled[name] = true
+	d.who = name
+	return d, nil
+}
+
+func parseSend(w *words, try bool) (_ action, err error) {
+	s := &send{try: try}
+	if s.data, err = w.data(); err != nil {
+		return s, err
+	}
+	s.pace, err = w.pace()
+	return s, err
+}
+
+func parseReceive(w *words) (_ action, err error) {
+	r := &receive{}
+	if r.filled = w.take("filled"); !r.filled {
+		if r.data, err = w.data(); err != nil {
+			return r, err
+		}
+	}
+	r.pace, err = w.pace()
+	return r, err
+}
+
+func parseEcho(w *words) (_ action, err error) {
+	e := &echo{}
+	if e.data, err = w.data(); err != nil {
+		return e, err
+	}
+	e.pace, err = w.pace()
+	return e, err
+}
+
+func parseFill(w *words) (_ action, err error) {
+	f := &fill{}
+	f.data, err = w.data()
+	return f, err
+}
+
+func parseSilent(w *words) (_ action, err error) {
+	s := &silent{}
+	s.during, err = w.duration()
+	return s, err
+}
+
+func parseValues(w *words) (action, error) {
+	v := &values{}
+	for {
+		text, err := w.word("a number")
+		if err != nil {
+			return v, err
+		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return v, fmt.Errorf("expected a number, got %s", text)
+		}
+		v.want = append(v.want, n)
+		if _, more := w.peek(); !more {
+			return v, nil
+		}
+	}
+}
+
+func parseTally(w *words) (_ action, err error) {
+	t := &tally{pipeline: 1}
+	if t.count, err = w.number("a number of increments", 1, 10_000_000); err != nil {
+		return t, err
+	}
+	if w.take("pipeline") {
+		t.pipeline, err = w.number("a number of requests in flight", 1, 100_000)
+	}
+	return t, err
+}
+
+func parseLines(w *words) (_ action, err error) {
+	l := &lines{}
+	if l.count, err = w.number("a number of lines", 1, 1_000_000); err != nil {
+		return l, err
+	}
+	if !w.take("length") {
+		return l, fmt.Errorf("expected length FROM..TO")
+	}
+	text, err := w.word("lengths such as 1..4096")
+	if err != nil {
+		return l, err
+	}
+	from, to, _ := strings.Cut(text, "..")
+	least, err1 := strconv.ParseInt(from, 10, 64)
+	most, err2 := strconv.ParseInt(to, 10, 64)
+	if err1 != nil || err2 != nil || least < 1 || most < least || most > 4096 {
+		return l, fmt.Errorf("expected lengths such as 1..4096 (with the line feed), got %s", text)
+	}
+	l.least, l.most = least, most
+	if !w.take("seed") {
+		return l, fmt.Errorf("expected seed NUMBER")
+	}
+	seed, err := w.number("a seed", 0, 1<<32)
+	if err != nil {
+		return l, err
+	}
+	l.seed = uint64(seed)
+	l.pace, err = w.pace()
+	return l, err
+}
+
+func parseStdoutText(w *words) (_ action, err error) {
+	s := &stdoutText{}
+	s.data, err = w.data()
+	return s, err
+}
+
+// parseStdoutHex is for data that begins with a word, which the table of verbs has consumed.
+func parseStdoutHex(w *words) (action, error) {
+	w.at--
+	return parseStdoutText(w)
+}
+
+func parseMemory(w *words) (_ action, err error) {
+	m := &memoryBelow{}
+	if !w.take("below") {
+		return m, fmt.Errorf("expected below SIZE more")
+	}
+	if m.more, err = w.bytes(); err != nil {
+		return m, err
+	}
+	if !w.take("more") {
+		return m, fmt.Errorf("expected more after the size")
+	}
+	return m, nil
+}

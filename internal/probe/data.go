@@ -1,0 +1,128 @@
+package probe
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A data is what a transcript sends or expects: parts one after the other, made while they are sent
+// so that a transcript may speak of gigabytes.
+type data []part
+
+// A part is bytes some times over, or so many bytes of a pattern.
+type part struct {
+	text   []byte
+	times  int64
+	length int64 // of the pattern, where text is nil
+	seed   uint64
+}
+
+func (d data) size() int64 {
+	var n int64
+	for _, p := range d {
+		n += p.size()
+	}
+	return n
+}
+
+func (p part) size() int64 {
+	if p.text == nil {
+		return p.length
+	}
+	return int64(len(p.text)) * p.times
+}
+
+// reader makes the bytes, the same at each call.
+func (d data) reader() io.Reader {
+	readers := make([]io.Reader, len(d))
+	for i, p := range d {
+		if p.text == nil {
+			readers[i] = io.LimitReader(&pattern{state: p.seed}, p.length)
+		} else {
+			readers[i] = &repeat{text: p.text, left: p.size()}
+		}
+	}
+	return io.MultiReader(readers...)
+}
+
+// String is for messages: what it says, shortened.
+func (d data) String() string {
+	words := make([]string, len(d))
+	for i, p := range d {
+		switch {
+		case p.text == nil:
+			words[i] = fmt.Sprintf("pattern %d seed %d", p.length, p.seed)
+		case p.times == 1:
+			words[i] = short(p.text)
+		default:
+			words[i] = fmt.Sprintf("%s*%d", short(p.text), p.times)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// A repeat is an io.Reader of the same text over and over.
+type repeat struct {
+	text []byte
+	at   int
+	left int64
+}
+
+func (r *repeat) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := 0
+	for n < len(p) && r.left > 0 {
+		copied := copy(p[n:], r.text[r.at:])
+		copied = int(min(int64(copied), r.left))
+		r.at = (r.at + copied) % len(r.text)
+		r.left -= int64(copied)
+		n += copied
+	}
+	return n, nil
+}
+
+// A pattern is an io.Reader of endless bytes in which any loss, repetition or exchange shows: the
+// bytes of a xorshift64* generator.
+type pattern struct {
+	state uint64
+	word  uint64
+	have  int
+}
+
+func (p *pattern) Read(b []byte) (int, error) {
+	if p.word == 0 && p.have == 0 {
+		p.state = p.state*2 + 1 // a state of 0 would stay 0
+	}
+	for i := range b {
+		if p.have == 0 {
+			p.state ^= p.state >> 12
+			p.state ^= p.state << 25
+			p.state ^= p.state >> 27
+			p.word, p.have = p.state*0x2545F4914F6CDD1D, 8
+		}
+		b[i] = byte(p.word)
+		p.word >>= 8
+		p.have--
+	}
+	return len(b), nil
+}
+
+// shortBytes is how much of wrong bytes an error shows.
+const shortBytes = 40
+
+// short quotes bytes for a message: as text where they are text, in hex otherwise.
+func short(b []byte) string {
+	shown, dots := b, ""
+	if len(shown) > shortBytes {
+		shown, dots = shown[:shortBytes], "..."
+	}
+	printable := bytes.IndexFunc(shown, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' }) < 0
+	if printable {
+		return fmt.Sprintf("%q", shown) + dots
+	}
+	return fmt.Sprintf("hex % x", shown) + dots
+}

@@ -1,0 +1,137 @@
+package probe
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// firstPort is where free ports are looked for: above the well-known ones and most daemons'.
+const firstPort = 10_000
+
+// freePort finds a port of host that nobody listens on, below the ephemeral range: a client's own port
+// can then never be in the way of the next server's. Somebody may still take it before the server
+// does, so a start on a port found here is tried again.
+func freePort(host string) (int, error) {
+	first, last := firstPort, ephemeralStart()-1
+	if last-first < 1000 {
+		first, last = 1024, 65_535 // a range widened by hand: any port must do
+	}
+	var failed error
+	for range 100 {
+		port := first + rand.IntN(last-first+1)
+		listener, err := net.Listen("tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err != nil {
+			failed = err
+			continue
+		}
+		if failed = listener.Close(); failed == nil {
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("finding a free port between %d and %d: %w", first, last, failed)
+}
+
+// ephemeralStart is the first port that the kernel gives to clients; 32768 unless it says otherwise.
+func ephemeralStart() int {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return 32_768
+	}
+	var start int
+	if _, err := fmt.Sscan(string(text), &start); err != nil {
+		return 32_768
+	}
+	return start
+}
+
+// listeners returns the socket inodes that listen on the port, in the network namespace of a process.
+// A listener on every address counts, and one on the same port of another address does too: nobody
+// else has any business on a port that a server was told to use.
+func listeners(pid string, port int) (map[string]bool, error) {
+	inodes := map[string]bool{}
+	for _, table := range []string{"tcp", "tcp6"} {
+		file, err := os.Open(filepath.Join("/proc", pid, "net", table))
+		if os.IsNotExist(err) && table == "tcp6" {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			return nil, err
+		}
+		lines := bufio.NewScanner(file)
+		for lines.Scan() {
+			// sl local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode ...
+			f := strings.Fields(lines.Text())
+			if len(f) < 10 || f[3] != "0A" {
+				continue
+			}
+			at := strings.LastIndexByte(f[1], ':')
+			if p, err := strconv.ParseUint(f[1][at+1:], 16, 16); err == nil && int(p) == port {
+				inodes[f[9]] = true
+			}
+		}
+		err = lines.Err()
+		file.Close()
+		if err != nil {
+			return nil, fmt.Errorf("reading the kernel's table of sockets: %w", err)
+		}
+	}
+	return inodes, nil
+}
+
+// PortOwners returns the processes that listen on a port of this network namespace, by number and
+// name; those of other users only if this process may look at them.
+func PortOwners(port int) ([]string, error) {
+	inodes, err := listeners("self", port)
+	if err != nil || len(inodes) == 0 {
+		return nil, err
+	}
+	return holders(inodes), nil
+}
+
+// holders names all processes that hold one of these sockets.
+func holders(inodes map[string]bool) []string {
+	var names []string
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && len(held(pid, inodes)) > 0 {
+			names = append(names, nameOf(pid))
+		}
+	}
+	return names
+}
+
+// held returns those of the sockets that a process holds.
+func held(pid int, inodes map[string]bool) []string {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // gone, or another user's
+	}
+	var mine []string
+	for _, entry := range entries {
+		target, err := os.Readlink(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			continue
+		}
+		inode, ok := strings.CutPrefix(target, "socket:[")
+		if inode = strings.TrimSuffix(inode, "]"); ok && inodes[inode] {
+			mine = append(mine, inode)
+		}
+	}
+	return mine
+}
+
+// nameOf is how messages call a process: "4711 (echo)".
+func nameOf(pid int) string {
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return strconv.Itoa(pid)
+	}
+	return fmt.Sprintf("%d (%s)", pid, strings.TrimSpace(string(comm)))
+}

@@ -1,0 +1,92 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Stop asks the server to end as the contract says and sees to it that nothing of it is left. What
+// it does wrong comes back as a *Failure. A second call returns the same.
+func (s *Server) Stop() error {
+	s.stop.Do(func() { s.stopped = s.end() })
+	return s.stopped
+}
+
+func (s *Server) end() error {
+	names := map[int]string{}
+	for _, pid := range s.Group.PIDs() {
+		names[pid] = nameOf(pid)
+	}
+	ended, err := s.Group.Stop(s.grace)
+	s.Ended = ended
+	s.drained(time.Second)
+	s.closePipes()
+	if err := errors.Join(err, s.Group.Close()); err != nil {
+		return err
+	}
+	switch {
+	case ended.Early:
+		return &Failure{Died, "ended with " + ended.State.String() + " before it was asked to", s.Tail()}
+	case !ended.ByItself:
+		return &Failure{IgnoresTerm, fmt.Sprintf("did not end within %v of SIGTERM and was killed", s.grace), s.Tail()}
+	case ended.State == nil || ended.State.ExitCode() != 0:
+		return &Failure{ExitStatus, "ended with " + ended.State.String() + " after SIGTERM, not with 0", s.Tail()}
+	case len(ended.Strays) > 0:
+		var strays []string
+		for _, pid := range ended.Strays {
+			name, known := names[pid]
+			if !known {
+				name = strconv.Itoa(pid)
+			}
+			strays = append(strays, name)
+		}
+		slices.Sort(strays)
+		if len(strays) > 5 {
+			strays = append(strays[:5], fmt.Sprintf("and %d more", len(strays)-5))
+		}
+		return &Failure{Strays, "left processes behind, which were killed: " + strings.Join(strays, ", "), s.Tail()}
+	case s.OutputBytes() > floodBytes:
+		return &Failure{Floods, fmt.Sprintf("flooded its output with %d bytes", s.OutputBytes()), s.Tail()}
+	}
+	return nil
+}
+
+// Kill ends the server without asking; for when what it would say no longer matters.
+func (s *Server) Kill() {
+	s.stop.Do(func() {
+		s.stopped = s.Group.Close()
+		s.drained(time.Second)
+		s.closePipes()
+	})
+}
+
+// wait waits for the first process and for what it wrote last, and says how it ended.
+func (s *Server) wait() string {
+	err := s.Group.Wait()
+	s.drained(200 * time.Millisecond)
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}
+
+// drained waits for the end of the server's output, not longer than this: a stray may hold a pipe.
+func (s *Server) drained(limit time.Duration) {
+	done := make(chan struct{})
+	go func() { s.reading.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(limit):
+	}
+}
+
+func (s *Server) closePipes() {
+	for _, pipe := range s.pipes {
+		pipe.Close() // a reader that still waits gets an error and ends
+	}
+	s.reading.Wait()
+}

@@ -1,0 +1,116 @@
+// Command bad is a server that does one thing wrong, named by its first argument: what the probe must
+// find out. Without fault ("good") it echoes.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	fault, address := os.Args[1], net.JoinHostPort(os.Args[3], os.Args[2])
+	switch fault {
+	case "sleeper": // what other faults leave behind
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+		time.Sleep(time.Hour)
+	case "never-ready":
+		fmt.Fprintln(os.Stderr, "not ready yet")
+		time.Sleep(time.Hour)
+	case "dies-early":
+		fmt.Fprintln(os.Stderr, "cannot find my configuration")
+		os.Exit(3)
+	case "ready-without-listening":
+		fmt.Fprintln(os.Stderr, "ready")
+		time.Sleep(time.Hour)
+	case "ignores-sigterm":
+		signal.Ignore(syscall.SIGTERM)
+	case "floods":
+		go flood()
+	case "escapes":
+		escape()
+	}
+	terminate := make(chan os.Signal, 1)
+	if fault != "ignores-sigterm" {
+		signal.Notify(terminate, syscall.SIGTERM)
+	}
+	listener, err := net.Listen("tcp4", address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if fault != "silent" {
+		fmt.Fprintln(os.Stderr, "ready")
+	}
+	go accept(listener, fault)
+	<-terminate
+	switch fault {
+	case "exit-status":
+		os.Exit(7)
+	case "signalled":
+		signal.Reset(syscall.SIGTERM)
+		syscall.Kill(os.Getpid(), syscall.SIGTERM)
+		time.Sleep(time.Hour)
+	}
+}
+
+func accept(listener net.Listener, fault string) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go serve(client.(*net.TCPConn), fault)
+	}
+}
+
+func serve(client *net.TCPConn, fault string) {
+	defer client.Close()
+	switch fault {
+	case "dies-at-once":
+		os.Exit(4)
+	case "wrong":
+		answer := make([]byte, 64)
+		for {
+			n, err := client.Read(answer)
+			if err != nil {
+				return
+			}
+			client.Write(bytes.ToUpper(answer[:n]))
+		}
+	case "greedy": // reads all of it before it answers: no back-pressure
+		all, _ := io.ReadAll(client)
+		client.Write(all)
+	case "spins":
+		for {
+		}
+	default:
+		io.Copy(client, client)
+	}
+}
+
+func flood() {
+	line := []byte(strings.Repeat("noise ", 100) + "\n")
+	for {
+		if _, err := os.Stderr.Write(line); err != nil {
+			return
+		}
+	}
+}
+
+// escape leaves a grandchild in a session of its own, orphaned, deaf to SIGTERM.
+func escape() {
+	child := exec.Command("/bin/sh", "-c", `setsid "$0" sleeper 0 0 & `, os.Args[0])
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := child.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
