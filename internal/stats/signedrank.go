@@ -93,9 +93,12 @@ func SignedRank(x []float64, theta float64) RankTest {
 		}
 	}
 	t := RankTest{N: len(ranks), Statistic: float64(sum) / 2, Exact: len(ranks) <= exactLimit}
-	if t.Exact {
+	switch {
+	case t.Exact && ties == 0:
+		t.Less, t.Greater = tails(signedRankNull(t.N), sum/2) // ranks are doubled
+	case t.Exact:
 		t.Less, t.Greater = tails(signedSums(ranks), sum)
-	} else {
+	default:
 		mean, variance := signedRankMoments(t.N)
 		t.Less, t.Greater = normalTails(t.Statistic, mean, variance-ties/48)
 	}

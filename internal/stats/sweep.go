@@ -1,0 +1,82 @@
+package stats
+
+// One metric of one model over an axis, and what each round says of its shape. A round counts only if it has all
+// points: a slope through other points is another slope.
+
+import (
+	"math"
+	"sort"
+)
+
+// Sweep holds Y[i][r], the metric at X[i] in round r; NaN, or a row that ends early, where a cell does not count. X
+// rises.
+type Sweep struct {
+	X []float64
+	Y [][]float64
+}
+
+// rounds is the number of rounds that any point has seen.
+func (s Sweep) rounds() int {
+	most := 0
+	for _, y := range s.Y {
+		most = max(most, len(y))
+	}
+	return most
+}
+
+// round gives the metric at all points in round r, or false if a point is missing or no number.
+func (s Sweep) round(r int) ([]float64, bool) {
+	y := make([]float64, len(s.X))
+	for i := range y {
+		if i >= len(s.Y) || r >= len(s.Y[i]) || math.IsNaN(s.Y[i][r]) || math.IsInf(s.Y[i][r], 0) {
+			return nil, false
+		}
+		y[i] = s.Y[i][r]
+	}
+	return y, true
+}
+
+// sample applies f to each complete round. What f cannot tell, it says with NaN.
+func (s Sweep) sample(f func(y []float64) float64) Sample {
+	var out Sample
+	for r := range s.rounds() {
+		v := math.NaN()
+		if y, ok := s.round(r); ok {
+			v = f(y)
+		}
+		out.Values = append(out.Values, v)
+	}
+	return out.clean()
+}
+
+// Exponents is the sample of the power with which the metric grows, for Growth.
+func (s Sweep) Exponents() Sample {
+	return s.sample(func(y []float64) float64 { return LogLogSlope(s.X, y) })
+}
+
+// Changes is the sample of the log factor by which the metric changes from the first to the last point, by the line
+// through all points, over and above growth with the given power of x. With power 0 a Direction on it judges a trend
+// ("response time grows with size"), with power 1 "grows faster than linearly".
+func (s Sweep) Changes(power float64) Sample {
+	if len(s.X) == 0 {
+		return Sample{}
+	}
+	span := math.Log(s.X[len(s.X)-1] / s.X[0])
+	return s.sample(func(y []float64) float64 { return (LogLogSlope(s.X, y) - power) * span })
+}
+
+// GrowthRatios is the sample of growth after x over growth before it, for Flattens: slopes in the metric's unit for
+// each unit of x, of the points from x on and up to x. Slopes and not exponents, for a fixed cost at x = 0 bends an
+// exponent but no slope. A round without growth before x tells nothing.
+func (s Sweep) GrowthRatios(x float64) Sample {
+	first := sort.SearchFloat64s(s.X, x)                                  // the first point at or after x
+	last := sort.Search(len(s.X), func(i int) bool { return s.X[i] > x }) // one after the last point up to x
+	return s.sample(func(y []float64) float64 {
+		before, _ := Slope(s.X[:last], y[:last])
+		after, _ := Slope(s.X[first:], y[first:])
+		if !(before > 0) {
+			return math.NaN()
+		}
+		return after / before
+	})
+}

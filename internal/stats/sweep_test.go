@@ -1,0 +1,66 @@
+package stats
+
+import (
+	"math"
+	"testing"
+)
+
+// columns makes a sweep of one round for each given curve.
+func columns(x []float64, rounds ...[]float64) Sweep {
+	s := Sweep{X: x, Y: make([][]float64, len(x))}
+	for _, y := range rounds {
+		for i, v := range y {
+			s.Y[i] = append(s.Y[i], v)
+		}
+	}
+	return s
+}
+
+// repeated is n equal rounds.
+func repeated(n int, x, y []float64) Sweep {
+	rounds := make([][]float64, n)
+	for i := range rounds {
+		rounds[i] = y
+	}
+	return columns(x, rounds...)
+}
+
+func TestSweepSamples(t *testing.T) {
+	x := []float64{1, 2, 4, 8}
+	s := columns(x, []float64{3, 6, 12, 24}, []float64{5, nan, 5, 5}, []float64{5, 5, 5, 5}, []float64{1, 2, 3, 4})
+	tests := []struct {
+		name   string
+		got    Sample
+		values []float64
+	}{
+		{"exponents", s.Exponents(), []float64{1, 0, .6584962500721156}}, // log2(1, 2, 3, 4) against 0 .. 3
+		{"changes", s.Changes(0), []float64{math.Log(8), 0, .6584962500721156 * math.Log(8)}},
+		{"changes beyond linear", s.Changes(1), []float64{0, -math.Log(8), -.3415037499278844 * math.Log(8)}},
+		{"growth after 4 over before", s.GrowthRatios(4), []float64{1, .25 / (9. / 14)}}, // no growth in the third
+	}
+	for _, tt := range tests {
+		if len(tt.got.Values) != len(tt.values) || tt.got.Voided != 4-len(tt.values) {
+			t.Errorf("%s: got %v and %d voided, want %v", tt.name, tt.got.Values, tt.got.Voided, tt.values)
+			continue
+		}
+		for i, want := range tt.values {
+			if math.Abs(tt.got.Values[i]-want) > 1e-12 {
+				t.Errorf("%s: round %d gives %g, want %g", tt.name, i, tt.got.Values[i], want)
+			}
+		}
+	}
+}
+
+func TestSweepEdges(t *testing.T) {
+	for name, got := range map[string]Sample{
+		"no points":               Sweep{}.Changes(0),
+		"fewer rows than points":  Sweep{X: []float64{1, 2}, Y: [][]float64{{1, 2}}}.Exponents(),
+		"x of 0 has no power":     repeated(2, []float64{0, 1}, []float64{1, 2}).Exponents(),
+		"nothing before the bend": repeated(2, []float64{1, 2}, []float64{1, 2}).GrowthRatios(1),
+		"nothing after the bend":  repeated(2, []float64{1, 2}, []float64{1, 2}).GrowthRatios(3),
+	} {
+		if len(got.Values) != 0 {
+			t.Errorf("%s: got %v, want no values", name, got.Values)
+		}
+	}
+}
