@@ -1,0 +1,55 @@
+# Each line works typed by hand too. `make` alone prints this list.
+SHELL     := /bin/bash
+OUT       := out
+BIN       := $(OUT)/bin/interleave
+GO        ?= go
+GOLANGCI  := v2.15.0
+FUZZTIME  ?= 20s
+RUN       ?= --quick
+
+.PHONY: help run test race sanitize lint golden fuzz bench toolchains clean $(BIN)
+
+help: ## print this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+run: toolchains $(BIN) ## set up, measure (RUN=--quick), end with the path of the report
+	$(BIN) run $(RUN)
+
+test: toolchains ## set up, run every test, conformance of every server included
+	$(GO) test -count=1 -timeout 9m ./...
+
+race: ## the tests of our own packages under the race detector
+	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m ./internal/... ./cmd/...
+
+sanitize: toolchains ## conformance of the C servers under ASan, UBSan and TSan, of the Go servers under -race
+	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=asan
+	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=tsan
+	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=race
+
+lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, shellcheck
+	$(OUT)/bin/golangci-lint run ./...
+	shellcheck toolchains.sh .ci/run
+
+golden: ## rewrite the golden files; look at the diff
+	$(GO) test ./internal/... -update
+
+fuzz: ## every fuzz target for FUZZTIME
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r f; do \
+	  grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$f" | sed 's/func //' | while read -r t; do \
+	    echo "$$t ($$(dirname "$$f"))"; $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$f")" || exit 1; \
+	  done || exit 1; done
+
+bench: ## Go benchmarks of the instrument itself
+	$(GO) test -run='^$$' -bench=. -benchmem ./internal/...
+
+toolchains: ## install what the models need; SKIP with a reason what cannot be had
+	@./toolchains.sh
+
+clean: ## remove what was built; recorded runs stay
+	rm -rf $(OUT)/bin $(OUT)/build $(OUT)/tools
+
+$(BIN):
+	$(GO) build -o $(BIN) ./cmd/interleave
+
+$(OUT)/bin/golangci-lint:
+	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)

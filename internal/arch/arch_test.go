@@ -1,0 +1,246 @@
+// Package arch holds the rules of this tree as tests: who may import whom, what every folder must
+// have, how long a file may be, and what must never be committed.
+package arch
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// root is the tree's, seen from this folder.
+const root = "../.."
+
+// maxRootFolders keeps the first look at the tree short.
+const maxRootFolders = 10
+
+// maxLines is the rule for a hand-written file; 300 is the habit.
+const maxLines = 600
+
+// rooms are the laboratory's packages in the order in which data flows: a package may import only
+// what stands on a line above its own.
+var rooms = []string{
+	"hist", "manifest",
+	"group", "netns",
+	"load", "sample",
+	"probe", "probe/probetest",
+	"record",
+	"machine", "calibrate",
+	"stats",
+	"verdict",
+	"run",
+	"report", "live",
+	"arch",
+}
+
+// tracked lists the files that git knows or would add.
+func tracked(t *testing.T) []string {
+	t.Helper()
+	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skip("not a git checkout: the rules on committed files were not looked at")
+	}
+	var files []string
+	for f := range strings.Lines(string(out)) {
+		f = strings.TrimSuffix(f, "\n")
+		if _, err := os.Stat(filepath.Join(root, f)); err == nil {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// imports returns the import paths of one Go file.
+func imports(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	var out []string
+	for _, i := range f.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// room is the package's name among the rooms: "report" for internal/report and what is below it.
+func room(dir string) string {
+	dir = strings.TrimPrefix(dir, "internal/")
+	for {
+		if rank(dir) >= 0 || !strings.Contains(dir, "/") {
+			return dir
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+func rank(room string) int {
+	for i, r := range rooms {
+		if r == room {
+			return i
+		}
+	}
+	return -1
+}
+
+// allowed says whether a package in dir may import ours, both from the root.
+func allowed(dir, ours string) bool {
+	top, _, _ := strings.Cut(dir, "/")
+	target, _, _ := strings.Cut(ours, "/")
+	switch {
+	case target == "cmd":
+		return false
+	case top == "cmd":
+		return true
+	case top == "services":
+		return target == "gonet" || strings.HasPrefix(ours, "eve/runtime")
+	case top == "gonet" || top == "eve":
+		return target == top
+	case top == "internal" && target == "internal":
+		from, to := room(dir), room(ours)
+		return from == to || rank(from) > rank(to) && rank(to) >= 0
+	case top == "internal":
+		return target == "gonet" || target == "eve"
+	}
+	return false
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, f := range tracked(t) {
+		if !strings.HasSuffix(f, ".go") {
+			continue
+		}
+		dir, isTest := path.Dir(f), strings.HasSuffix(f, "_test.go")
+		for _, p := range imports(t, f) {
+			ours, found := strings.CutPrefix(p, "interleave/")
+			if !found {
+				continue
+			}
+			if isTest && strings.HasPrefix(dir, "services/") && ours == "internal/probe/probetest" {
+				continue // a service's one test finds its models by this package
+			}
+			if !allowed(dir, ours) {
+				t.Errorf("%s imports %s: arrows go from later rooms to earlier ones, and nothing imports cmd", f, p)
+			}
+		}
+	}
+}
+
+func TestEveryRoomHasItsPlace(t *testing.T) {
+	for _, f := range tracked(t) {
+		if strings.HasPrefix(f, "internal/") && strings.HasSuffix(f, ".go") && rank(room(path.Dir(f))) < 0 {
+			t.Errorf("%s: the room %s is not in the list of rooms", f, room(path.Dir(f)))
+		}
+	}
+}
+
+func TestFewFoldersInTheRoot(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range tracked(t) {
+		if top, _, found := strings.Cut(f, "/"); found && !strings.HasPrefix(top, ".") {
+			seen[top] = true
+		}
+	}
+	if len(seen) > maxRootFolders {
+		t.Errorf("%d folders in the root, at most %d: %v", len(seen), maxRootFolders, seen)
+	}
+}
+
+func TestFilesStayShort(t *testing.T) {
+	hand := regexp.MustCompile(`\.(go|c|h|cpp|hpp|erl|js|java|rs|sh|css|html|tmpl|eve)$`)
+	for _, f := range tracked(t) {
+		if !hand.MatchString(f) || strings.Contains(f, "/testdata/") || strings.Contains(f, ".min.") {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(data, []byte{'\n'}); n > maxLines {
+			t.Errorf("%s: %d lines, at most %d: divide it", f, n, maxLines)
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	documented := map[string]bool{}
+	for _, f := range tracked(t) {
+		if !strings.HasSuffix(f, ".go") || strings.Contains(f, "/testdata/") {
+			continue
+		}
+		dir := path.Dir(f)
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f), nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		documented[dir] = documented[dir] || parsed.Doc != nil
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("%s: no package comment in any file", dir)
+		}
+	}
+}
+
+// modelName is language-model[-variant].
+var modelName = regexp.MustCompile(`^services/([a-z]+)/([a-z]+-[a-z]+(?:-[a-z0-9]+)*)/`)
+
+func TestEveryModelHasAManifest(t *testing.T) {
+	has := map[string]bool{}
+	for _, f := range tracked(t) {
+		if !strings.HasPrefix(f, "services/") {
+			continue
+		}
+		if m := modelName.FindStringSubmatch(f); m != nil {
+			dir := "services/" + m[1] + "/" + m[2]
+			has[dir] = has[dir] || f == dir+"/model.toml"
+		}
+	}
+	if len(has) == 0 {
+		t.Fatal("no model folder was found: the rule looks at nothing")
+	}
+	for dir, ok := range has {
+		if !ok {
+			t.Errorf("%s: no model.toml", dir)
+		}
+	}
+}
+
+func TestNothingThatDoesNotBelong(t *testing.T) {
+	marker := regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
+	place := regexp.MustCompile(`(^|[\s"'=(:])/(home|root|work|Users)/`)
+	for _, f := range tracked(t) {
+		if f == "internal/arch/arch_test.go" || strings.Contains(f, ".min.") {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		binary := bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
+		switch {
+		case binary && !strings.HasPrefix(f, "docs/") && !strings.Contains(f, "testdata/"):
+			t.Errorf("%s: a binary is committed", f)
+		case binary:
+		case marker.Match(data):
+			t.Errorf("%s: a leftover marker %q", f, marker.Find(data))
+		case place.Match(data):
+			t.Errorf("%s: an absolute path of one machine %q", f, place.Find(data))
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package record
+
+import (
+	"math"
+	"time"
+
+	"interleave/internal/manifest"
+	"interleave/internal/sample"
+)
+
+// minIntervals is the least number of sampling intervals that a coefficient of variation is given
+// for: with 8 its own standard error is about a quarter of it.
+const minIntervals = 8
+
+// Metric returns a figure of a cell, and false if the cell cannot have it: it was not measured, its
+// shape of load does not show it, or its window was too short for it.
+func (c *Cell) Metric(m manifest.Metric) (float64, bool) {
+	if c.Status != Measured || c.Result == nil {
+		return 0, false
+	}
+	return c.Raw(m)
+}
+
+// Raw is Metric also of a void cell, for those who want to see what was voided.
+func (c *Cell) Raw(m manifest.Metric) (float64, bool) {
+	r := c.Result
+	if r == nil {
+		return 0, false
+	}
+	switch m {
+	case manifest.Throughput:
+		return positive(float64(r.Requests) / r.Window.Seconds())
+	case manifest.LatencyP50:
+		return c.latency(.5)
+	case manifest.LatencyP99:
+		return c.latency(.99)
+	case manifest.Jitter:
+		p50, ok := c.latency(.5)
+		p99, ok99 := c.latency(.99)
+		if !ok || !ok99 {
+			return 0, false
+		}
+		return positive(p99 - p50)
+	}
+	if c.Server == nil {
+		return 0, false
+	}
+	return c.sampled(m)
+}
+
+// latency is a quantile in microseconds, and only of an open loop: in a closed one a slow server
+// slows the questions.
+func (c *Cell) latency(q float64) (float64, bool) {
+	if c.Result.Latency == nil || c.Result.Latency.Count() == 0 {
+		return 0, false
+	}
+	return float64(c.Result.Latency.Quantile(q)) / float64(time.Microsecond), true
+}
+
+// sampled are the figures that come from the server's process tree.
+func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
+	open, ok := c.Server.Mark(sample.MarkOpen)
+	closed, ok2 := c.Server.Mark(sample.MarkClosed)
+	if !ok || !ok2 || closed.At <= open.At {
+		return 0, false
+	}
+	cpu := closed.User + closed.System - open.User - open.System
+	requests := float64(c.Result.Requests)
+	switch m {
+	case manifest.CPU:
+		return positive(100 * float64(cpu) / float64(closed.At-open.At))
+	case manifest.CPUPerRequest:
+		return positive(float64(cpu) / float64(time.Microsecond) / requests)
+	case manifest.CPUVariation:
+		return variation(c.Server.CPUByInterval())
+	case manifest.PSS:
+		return positive(float64(closed.PSS))
+	case manifest.Threads:
+		return positive(float64(max(open.Threads, closed.Threads)))
+	case manifest.Switches:
+		switches := closed.Voluntary + closed.Involuntary - open.Voluntary - open.Involuntary
+		return float64(switches) / requests, requests > 0
+	}
+	return 0, false
+}
+
+// positive refuses what no ratio can be formed of.
+func positive(v float64) (float64, bool) {
+	return v, v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v)
+}
+
+// variation is the standard deviation of x by its mean, as the chat paper defines it (section VI).
+func variation(x []float64) (float64, bool) {
+	if len(x) < minIntervals {
+		return 0, false
+	}
+	var sum, squares float64
+	for _, v := range x {
+		sum += v
+	}
+	mean := sum / float64(len(x))
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return positive(math.Sqrt(squares/float64(len(x)-1)) / mean)
+}

@@ -1,0 +1,110 @@
+// Package record keeps one run on disk: a directory with run.json (the machine and what was asked
+// for), tree/ (a copy of the manifests and sources that were measured) and cells.jsonl, to which one
+// line is appended for each cell. kill -9 at any moment loses at most the cell under way.
+package record
+
+import (
+	"time"
+
+	"interleave/internal/load"
+	"interleave/internal/manifest"
+	"interleave/internal/sample"
+)
+
+// A Header is run.json: everything about a run but its cells.
+type Header struct {
+	Version     int              `json:"version"` // of this format: 1
+	ID          string           `json:"id"`      // the directory's name
+	Started     time.Time        `json:"started"`
+	Finished    *time.Time       `json:"finished,omitempty"` // nil: stopped or still under way
+	Command     []string         `json:"command"`
+	Depth       string           `json:"depth"` // quick, normal, full
+	Seed        uint64           `json:"seed"`  // of every shuffle and schedule
+	Experiments []string         `json:"experiments"`
+	Models      []string         `json:"models,omitempty"` // --models
+	Rounds      int              `json:"rounds,omitempty"` // --rounds
+	Hosts       string           `json:"hosts"`            // "local" or "netns"
+	CPUs        map[string][]int `json:"cpus"`             // the own condition's cores by role
+	Machine     Machine          `json:"machine"`
+	Calibration []Check          `json:"calibration"`
+	Skipped     []Skip           `json:"skipped,omitempty"` // models that were not measured, and why
+}
+
+// A Machine is where a run was made.
+type Machine struct {
+	Cores      int               `json:"cores"`
+	CPU        string            `json:"cpu"`
+	MemBytes   int64             `json:"mem_bytes"`
+	Kernel     string            `json:"kernel"`
+	System     string            `json:"system"` // "Debian GNU/Linux 12"
+	Virtual    string            `json:"virtual,omitempty"`
+	Clock      string            `json:"clock"`
+	Cgroups    string            `json:"cgroups"`     // v2, hybrid, v1, none
+	ToolChains map[string]string `json:"tool_chains"` // name -> version
+}
+
+// A Check is one line of a calibration: a known truth and what was measured.
+type Check struct {
+	Name      string  `json:"name"` // "p95 of a server that stalls 100 ms each second"
+	Unit      string  `json:"unit"`
+	Truth     float64 `json:"truth"`
+	Measured  float64 `json:"measured"`
+	Tolerance float64 `json:"tolerance"` // absolute, in Unit
+	OK        bool    `json:"ok"`
+	Note      string  `json:"note,omitempty"`
+}
+
+// A Skip is a model that was not measured.
+type Skip struct {
+	Service string `json:"service"`
+	Model   string `json:"model"`
+	Reason  string `json:"reason"` // "needs erl: apt-get install erlang-base"; "conformance: ..."
+	Detail  string `json:"detail,omitempty"`
+}
+
+// A Cell is one fresh server process under one load: the unit of measurement.
+type Cell struct {
+	Experiment string             `json:"experiment"`
+	Point      string             `json:"point"`
+	Service    string             `json:"service"`
+	Model      string             `json:"model"`
+	Twin       bool               `json:"twin,omitempty"` // the baseline's second cell of a round: A against A
+	Condition  manifest.Condition `json:"condition"`
+	Round      int                `json:"round"`   // from 1
+	Order      int                `json:"order"`   // place in the round, from 1
+	Attempt    int                `json:"attempt"` // from 1; a cell that the machine spoilt is tried twice
+	Started    time.Time          `json:"started"`
+	Took       time.Duration      `json:"took_ns"`
+	StartUp    time.Duration      `json:"start_up_ns"` // exec to ready
+	Status     Status             `json:"status"`
+	Reasons    []Reason           `json:"reasons,omitempty"` // why void or failed
+	Labels     []string           `json:"labels,omitempty"`  // generator-bound, not-steady: true, but no reason to void
+	Tail       string             `json:"tail,omitempty"`    // the end of the server's output, when it failed
+	Load       manifest.Load      `json:"load"`
+	Result     *load.Result       `json:"result,omitempty"`
+	Server     *sample.Series     `json:"server,omitempty"`
+}
+
+// Status is what became of a cell.
+type Status string
+
+// A void cell was measured under conditions that a gate forbids; a failed one has no result.
+const (
+	Measured Status = "measured"
+	Void     Status = "void"
+	Broken   Status = "failed"
+)
+
+// A Reason says which gate a cell did not pass.
+type Reason struct {
+	Gate  string  `json:"gate"` // steal, foreign-cpu, late, errors, littles-law, port-owner, died ...
+	Text  string  `json:"text"` // a sentence with figure and limit
+	Value float64 `json:"value,omitempty"`
+	Limit float64 `json:"limit,omitempty"`
+}
+
+// The labels of a cell.
+const (
+	GeneratorBound = "generator-bound" // the load's core was full: the server's figure is a lower bound
+	NotSteady      = "not-steady"      // the window's last quarter differs from its first
+)

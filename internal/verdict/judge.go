@@ -1,0 +1,244 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"interleave/internal/manifest"
+	"interleave/internal/record"
+	"interleave/internal/stats"
+)
+
+// Judge holds every claim of an experiment against the cells of a run. lines tells the lines of code
+// of a model, 0 for one that is not there.
+func Judge(e *manifest.Experiment, cells []record.Cell, lines func(service, model string) int) []Verdict {
+	j := judge{index: newIndex(e, cells), lines: lines}
+	var out []Verdict
+	for _, c := range e.Claims {
+		out = append(out, j.claim(c))
+	}
+	return out
+}
+
+type judge struct {
+	*index
+	lines func(service, model string) int
+}
+
+func (j *judge) claim(c manifest.Claim) Verdict {
+	v := Verdict{Experiment: j.experiment.Name, Claim: c, Differences: j.experiment.Setup}
+	if c.Transfer != "" {
+		v.Differences = append([]string{c.Transfer}, v.Differences...)
+	}
+	switch why := j.notHere(c); {
+	case c.Comparable != "":
+		return v.ends(stats.NotComparable, c.Comparable)
+	case why != "":
+		return v.ends(stats.NotComparable, why)
+	case c.Metric == manifest.Lines:
+		return j.compareLines(v)
+	}
+	var measured bool
+	if v.Condition, measured = j.condition(c); !measured {
+		return v.ends(stats.Inconclusive, notMeasured(c.Condition))
+	}
+	points := j.points(c, v.Condition)
+	if len(points) == 0 {
+		return v.ends(stats.Inconclusive, "none of its points was measured in this run")
+	}
+	j.decide(&v, points)
+	if v.Finding.Rounds == 0 {
+		if why := j.noMetric(c, v.Condition, points); why != "" {
+			return v.ends(stats.Inconclusive, why)
+		}
+	}
+	v.Word, v.Reason = v.Finding.Word, v.Finding.Reason
+	v.Cautions = append(v.Finding.Cautions, j.bound(c, v.Condition, points)...)
+	if all := j.experiment.ClaimPoints(c); len(points) < len(all) {
+		v.Cautions = append(v.Cautions, fmt.Sprintf("judged at %d of the %d points that it speaks of", len(points), len(all)))
+	}
+	v.Sentence = v.Finding.Sentence(j.words(c))
+	return v
+}
+
+// ends is a verdict without a finding.
+func (v Verdict) ends(word stats.Word, reason string) Verdict {
+	v.Word, v.Reason = word, reason
+	v.Sentence = strings.ToUpper(string(word[:1])) + string(word[1:]) + ": " + reason + "."
+	return v
+}
+
+func notMeasured(c manifest.Condition) string {
+	if c == "" {
+		return "nothing was measured"
+	}
+	return fmt.Sprintf("it is judged on %s cores, and this run did not measure that", c)
+}
+
+// terms are all that a claim compares.
+func terms(c manifest.Claim) []manifest.Term {
+	var out []manifest.Term
+	for _, t := range append([]manifest.Term{c.Of, c.Against}, c.Order...) {
+		if t.Model != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// notHere names the models of a claim that have no cell in the whole run.
+func (j *judge) notHere(c manifest.Claim) string {
+	var absent []string
+	for _, t := range terms(c) {
+		here := j.lines(j.experiment.Service, t.Model) > 0
+		if c.Metric != manifest.Lines {
+			here = false
+			for p := range j.cells {
+				here = here || p.model == t.Model
+			}
+		}
+		if !here && !slices.Contains(absent, t.Model) {
+			absent = append(absent, t.Model)
+		}
+	}
+	switch len(absent) {
+	case 0:
+		return ""
+	case 1:
+		return absent[0] + " is not in this run"
+	}
+	return strings.Join(absent, ", ") + " are not in this run"
+}
+
+// condition is the one that the claim names, or the first that was measured.
+func (j *judge) condition(c manifest.Claim) (manifest.Condition, bool) {
+	for _, want := range []manifest.Condition{manifest.Own, manifest.Shared} {
+		if c.Condition != "" && c.Condition != want {
+			continue
+		}
+		for p := range j.cells {
+			if p.condition == want {
+				return want, true
+			}
+		}
+	}
+	return c.Condition, false
+}
+
+// points are those of the claim at which all its terms were tried.
+func (j *judge) points(c manifest.Claim, condition manifest.Condition) []manifest.Point {
+	var out []manifest.Point
+	for _, p := range j.experiment.ClaimPoints(c) {
+		tried := true
+		for _, t := range terms(c) {
+			tried = tried && j.tried(j.at(t, p, condition))
+		}
+		if tried {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// at is the place of a term when the claim is looked at in a point.
+func (j *judge) at(t manifest.Term, p manifest.Point, c manifest.Condition) place {
+	point := p.Name
+	if t.Point != "" {
+		point = t.Point
+	}
+	return place{point, c, t.Model, false}
+}
+
+// shared are the rounds in which all places were tried: only these can be paired.
+func (j *judge) shared(places ...place) []int {
+	rounds := j.rounds(places[0])
+	return slices.DeleteFunc(rounds, func(r int) bool {
+		return slices.ContainsFunc(places[1:], func(p place) bool { return j.cells[p][r] == nil })
+	})
+}
+
+// values are the metric of a place in these rounds, NaN where a cell does not count.
+func (j *judge) values(p place, rounds []int, m manifest.Metric) []float64 {
+	out := make([]float64, len(rounds))
+	for i, r := range rounds {
+		out[i] = j.value(p, r, m)
+	}
+	return out
+}
+
+// noMetric says why measured cells lack the metric, or nothing.
+func (j *judge) noMetric(c manifest.Claim, condition manifest.Condition, points []manifest.Point) string {
+	for _, p := range points {
+		for _, t := range terms(c) {
+			at := j.at(t, p, condition)
+			for _, cell := range j.cells[at] {
+				if cell.Status == record.Measured && !j.has(at, c.Metric) {
+					if c.Metric == manifest.CPUVariation {
+						return "the windows of this run were too short for a coefficient of variation: eight samples are the least; a deeper run has them"
+					}
+					return fmt.Sprintf("%s at %s shows no %s", t.Model, p.Name, manifest.Metrics[c.Metric].Name)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// bound warns of ratios that the load engine's own limit pulls towards 1.
+func (j *judge) bound(c manifest.Claim, condition manifest.Condition, points []manifest.Point) []string {
+	if c.Metric != manifest.Throughput {
+		return nil
+	}
+	bound, all := 0, 0
+	for _, p := range points {
+		for _, t := range terms(c) {
+			for _, cell := range j.cells[j.at(t, p, condition)] {
+				if cell.Status == record.Measured {
+					all++
+					if slices.Contains(cell.Labels, record.GeneratorBound) {
+						bound++
+					}
+				}
+			}
+		}
+	}
+	if bound == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("in %d of %d cells the load's core was full, so the servers differ by more than their throughput shows: see the CPU for each request", bound, all)}
+}
+
+// compareLines judges what needs no measurement.
+func (j *judge) compareLines(v Verdict) Verdict {
+	c := v.Claim
+	of, against := j.lines(j.experiment.Service, c.Of.Model), j.lines(j.experiment.Service, c.Against.Model)
+	ratio := float64(of) / float64(against)
+	margin := c.Margin
+	var holds bool
+	switch c.Kind {
+	case "direction":
+		holds = of < against == (c.Sense == string(stats.Less)) && of != against
+	case "equality":
+		holds = ratio <= margin && ratio >= 1/margin
+	default:
+		off := ratio / c.Published
+		holds = off <= margin && off >= 1/margin
+	}
+	v.Word = stats.NotReproduced
+	if holds {
+		v.Word = stats.Reproduced
+	}
+	v.Parts = []Part{{Name: "lines of code", X: math.NaN(), Unit: "ratio", Values: []float64{ratio}, Published: orNaN(c.Published)}}
+	v.Sentence = fmt.Sprintf("Here, %s has %d lines of code and %s %d (%.2fx). %s.", c.Of.Model, of, c.Against.Model, against, ratio,
+		strings.ToUpper(string(v.Word[:1]))+string(v.Word[1:]))
+	return v
+}
+
+func orNaN(v float64) float64 {
+	if v == 0 {
+		return math.NaN()
+	}
+	return v
+}

@@ -1,0 +1,56 @@
+// Package verdict holds an experiment's claims against the cells of a run: it pairs the cells of a
+// round, forms the ratios that a claim is about, and asks package stats for the finding.
+//
+// It does no I/O, so a record of years ago gives the same verdicts today.
+package verdict
+
+import (
+	"interleave/internal/manifest"
+	"interleave/internal/stats"
+)
+
+// A Verdict is what this machine says of one claim.
+type Verdict struct {
+	Experiment  string
+	Claim       manifest.Claim
+	Word        stats.Word
+	Sentence    string   // "Here, 12 of 12 rounds, ... Reproduced."
+	Reason      string   // why inconclusive or not comparable; empty otherwise
+	Cautions    []string // what a reader has to know beside the word
+	Condition   manifest.Condition
+	Finding     stats.Finding // of the claim as a whole; zero where nothing was compared
+	Parts       []Part        // the comparisons that it rests on, in the order of the axis
+	Differences []string      // of set-up, the source's and ours
+}
+
+// A Part is one comparison: a ratio of two cells of a round at a point, a slope over the sweep, or
+// a crossing.
+type Part struct {
+	Name      string  // "connections = 64", "slope over connections"
+	X         float64 // the point's place on the axis; NaN if it has none
+	Unit      string  // "ratio", "slope", or the axis' own for a crossing
+	Rounds    []int   // the rounds that count
+	Values    []float64
+	Finding   stats.Finding
+	Published float64    // NaN if the source gives none
+	Accept    [2]float64 // the region that reproduces the claim, in Unit; an open side is 0 or +Inf
+	Void      int        // rounds left out because a gate voided a cell
+}
+
+// A Row is one model at one point under one condition: what tables and sweeps show.
+type Row struct {
+	Point     string
+	X         float64
+	Condition manifest.Condition
+	Service   string
+	Model     string
+	Twin      bool // the baseline's second cell: A against A
+	Metric    manifest.Metric
+	Values    []float64 // one for each measured round
+	Rounds    []int
+	Centre    stats.Interval // Hodges-Lehmann centre of Values, 95 %, in the metric's unit
+	Ratio     stats.Interval // against the baseline of the same rounds, 95 %; the baseline's own is 1
+	Ratios    []float64      // by round, against the baseline; a round without either is left out
+	Void      int
+	Labels    map[string]int // label -> rounds that bear it
+}
