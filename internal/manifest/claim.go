@@ -14,6 +14,7 @@ var claimID = regexp.MustCompile(`^[A-Z][A-Z0-9]*[0-9]+[a-z]?$`)
 const (
 	defaultMargin  = 1.25
 	equalityMargin = 1.10 // "equal" is the stronger word
+	leastEffect    = 1.05 // directions and orders: what is nearer to 1 is no difference (docs/method.md)
 	mostMargin     = 10
 )
 
@@ -132,9 +133,13 @@ func (t *table) checkFigures(c *Claim) {
 		t.fail("margin", "expected a factor above 1 and at most %d, such as 1.25, got %v", mostMargin, c.Margin)
 	}
 	if !t.has("margin") {
-		c.Margin = defaultMargin
-		if c.Kind == "equality" {
+		switch {
+		case c.Kind == "equality":
 			c.Margin = equalityMargin
+		case c.Kind == "direction" || c.Shape == "order":
+			c.Margin = leastEffect
+		default:
+			c.Margin = defaultMargin
 		}
 	}
 	if c.Shape == "order" && t.has("order") && len(c.Order) < 2 {

@@ -137,6 +137,9 @@ func (r *experimentReader) checkServices(tree *Tree) {
 	}
 }
 
+// leastSinkBytes is the load engine's: room for what makes each line unique.
+const leastSinkBytes = 32
+
 // fits says whether a load can be offered over a protocol, and which key is to blame if not.
 func (l Load) fits(protocol string) (key string, err error) {
 	switch {
@@ -144,6 +147,8 @@ func (l Load) fits(protocol string) (key string, err error) {
 		return "shape", fmt.Errorf("a sink never answers: expected shape \"paced\", got %q", l.Shape)
 	case protocol != "sink" && l.Shape == Paced:
 		return "shape", fmt.Errorf("a paced load reads no reply, which %s sends: expected shape closed, open or connect", protocol)
+	case protocol == "sink" && l.SizeBytes < leastSinkBytes:
+		return "size", fmt.Errorf("a message to a sink has at least %d bytes, got %d: each line says whose it is", leastSinkBytes, l.SizeBytes)
 	case protocol == "counter" && l.SizeBytes != 1:
 		return "size", fmt.Errorf("a request to a counter is 1 byte, got %d", l.SizeBytes)
 	case protocol != "counter" && l.ReadShare != 0:

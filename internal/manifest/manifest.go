@@ -207,7 +207,7 @@ type Claim struct {
 	At         []string  // point names; "every" = each point of the sweep, "mean" = their mean. Default every
 	From       float64   // only points with X >= From ("at higher loads"); 0 = all
 	Published  float64   // the ratio, slope, crossing or value that the source publishes
-	Margin     float64   // 1.25 unless told; equality 1.10
+	Margin     float64   // 1.25 unless told; equality 1.10, direction and order 1.05
 	Shape      string    // "order", "linear", "flattens" or "flat"
 	After      float64   // flattens: the X after which growth drops
 	Order      []Term    // order: from the least of the metric to the most

@@ -11,7 +11,7 @@ const (
 	mostConnections = 100_000
 	mostRequests    = 1_000_000_000
 	mostSizeBytes   = 64 << 20
-	mostPipeline    = 1024
+	mostPipeline    = 1 << 16
 	mostRate        = 10_000_000        // requests a second
 	mostBits        = 1_000_000_000_000 // bits a second
 )
