@@ -1,0 +1,304 @@
+package sample
+
+import (
+	"fmt"
+	"math"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"interleave/internal/group"
+	"interleave/internal/proc"
+)
+
+func ptr(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
+
+// never is an interval at which no tick comes in a test.
+const never = time.Hour
+
+// slack is by how much the CPU of one look may differ from the truth: the helper answers, which costs it, and
+// /proc counts in ticks, user and system apart, for each process.
+func slack(o group.Options) time.Duration {
+	if o.NoCgroup {
+		return 6 * proc.Tick
+	}
+	return 10 * time.Millisecond
+}
+
+func near(t *testing.T, what string, got, want, within float64) {
+	t.Helper()
+	if math.Abs(got-want) > within {
+		t.Errorf("%s: got %v, want %v within %v", what, got, want, within)
+	}
+}
+
+func TestCPU(t *testing.T) {
+	for _, command := range []string{"burn 300", "fork 100"} {
+		t.Run(command, func(t *testing.T) {
+			both(t, func(t *testing.T, o group.Options) {
+				h := startHelper(t, o)
+				s := New(h.group, never)
+				s.Start()
+				before := h.do("nothing")
+				s.Mark(MarkOpen)
+				after := h.do(command)
+				s.Mark(MarkClosed)
+				series := s.Stop()
+				d, ok := series.Between(MarkOpen, MarkClosed)
+				want := after.self + after.kids - before.self - before.kids
+				if !ok || want < 300*time.Millisecond {
+					t.Fatalf("marks: %v; the helper burnt %v", ok, want)
+				}
+				near(t, "CPU ms", d.CPU().Seconds()*1e3, want.Seconds()*1e3, slack(o).Seconds()*1e3)
+				if d.Wall < want/3 || d.Busy < want/2 {
+					t.Errorf("got wall %v and busy %v around %v of CPU", d.Wall, d.Busy, want)
+				}
+				if last := series.Samples[len(series.Samples)-1]; last.Self == 0 {
+					t.Error("our own CPU is 0")
+				}
+			})
+		})
+	}
+}
+
+func TestMemory(t *testing.T) {
+	const mib = 96
+	tests := []struct {
+		first, command string
+		rss, pss       float64 // in times of what is allocated
+	}{
+		{"nothing", "memory", 1, 1},
+		{"spawn", "shared", 2, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.command, func(t *testing.T) {
+			both(t, func(t *testing.T, o group.Options) {
+				h := startHelper(t, o)
+				s := New(h.group, never)
+				s.Start()
+				defer s.Stop()
+				h.do(fmt.Sprintf("%s %d", tt.first, mib))
+				before := s.Mark("before")
+				h.do(fmt.Sprintf("%s %d", tt.command, mib))
+				after := s.Mark("after")
+				near(t, "RSS MiB", float64(after.RSS-before.RSS)/(1<<20), tt.rss*mib, tt.rss*mib*0.02)
+				near(t, "PSS MiB", float64(after.PSS-before.PSS)/(1<<20), tt.pss*mib, tt.pss*mib*0.02)
+			})
+		})
+	}
+}
+
+func TestThreads(t *testing.T) {
+	const n = 12
+	both(t, func(t *testing.T, o group.Options) {
+		h := startHelper(t, o)
+		s := New(h.group, never)
+		s.Start()
+		before := s.Mark(MarkOpen)
+		truth := h.do(fmt.Sprintf("threads %d", n))
+		after := s.Mark(MarkClosed)
+		series := s.Stop()
+		if after.Threads < n || after.Threads < truth.threads || after.Threads > truth.threads+1 { // the Go runtime may add one
+			t.Errorf("got %d threads, want %d", after.Threads, truth.threads)
+		}
+		if after.RunWait <= before.RunWait {
+			t.Errorf("12 threads on fewer cores waited %v", after.RunWait-before.RunWait)
+		}
+		got := map[string]time.Duration{}
+		for i, th := range series.Threads {
+			got[th.Name] = th.CPU
+			if i > 0 && th.CPU > series.Threads[i-1].CPU {
+				t.Errorf("thread %d used more than the one before", i)
+			}
+		}
+		for i := range n {
+			name := fmt.Sprintf("worker-%d) S 1 (", i)
+			want := time.Duration(10+2*i) * time.Millisecond
+			near(t, name+" CPU ms", got[name[:min(15, len(name))]].Seconds()*1e3, want.Seconds()*1e3, 10) // 15: all that a name may have
+		}
+	})
+}
+
+func TestSwitchesAndFaults(t *testing.T) {
+	both(t, func(t *testing.T, o group.Options) {
+		h := startHelper(t, o)
+		s := New(h.group, never)
+		s.Start()
+		defer s.Stop()
+		t0 := h.do("nothing")
+		before := s.Mark("before")
+		t1 := h.do("sleeps 2000")
+		after := s.Mark("after")
+		want := float64(t1.voluntary - t0.voluntary)
+		if want < 2000 {
+			t.Fatalf("the helper slept %v times", want)
+		}
+		near(t, "voluntary switches", float64(after.Voluntary-before.Voluntary), want, want*0.05)
+		t2 := h.do("memory 16")
+		touched := s.Mark("touched")
+		near(t, "minor faults", float64(touched.MinorFaults-after.MinorFaults), float64(t2.faults-t1.faults), 100)
+		if got := after.Descriptors; got < 3 {
+			t.Errorf("got %d descriptors, want at least 3", got)
+		}
+	})
+}
+
+// TestFaultsOfTheDead keeps the faults of children that came and went.
+func TestFaultsOfTheDead(t *testing.T) {
+	both(t, func(t *testing.T, o group.Options) {
+		h := startHelper(t, o)
+		s := New(h.group, time.Millisecond)
+		s.Start()
+		defer s.Stop()
+		t0 := h.do("nothing")
+		before := s.Mark("before")
+		t1 := h.do("fork 20")
+		after := s.Mark("after")
+		want := float64(t1.faults - t0.faults)
+		near(t, "minor faults", float64(after.MinorFaults-before.MinorFaults), want, want*0.1+100)
+		if after.Processes != 1 {
+			t.Errorf("got %d processes, want 1", after.Processes)
+		}
+	})
+}
+
+// TestChurn samples processes that die while they are read.
+func TestChurn(t *testing.T) {
+	both(t, func(t *testing.T, o group.Options) {
+		g, err := group.New("test", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		if err := g.Start(exec.Command("sh", "-c", `while :; do sh -c 'exit 0' & sh -c 'exit 0' & wait; done`)); err != nil {
+			t.Fatal(err)
+		}
+		s := New(g, 500*time.Microsecond)
+		s.Start()
+		open := s.Mark(MarkOpen)
+		for looks, used := 0, time.Duration(0); g.Alive() && (looks < 20 || used < 50*time.Millisecond); looks++ {
+			used = s.Mark("again").Sub(open).CPU()
+		}
+		s.Mark(MarkClosed)
+		series := s.Stop()
+		for i, m := range series.Samples[1:] {
+			d := m.Sub(series.Samples[i])
+			if d.Wall < 0 || d.CPU() < -2*proc.Tick || d.Voluntary < 0 || d.Involuntary < 0 || d.RunWait < 0 {
+				t.Fatalf("sample %d fell: %+v", i+1, d)
+			}
+		}
+		d, _ := series.Between(MarkOpen, MarkClosed)
+		if d.CPU() < 40*time.Millisecond || d.MinorFaults < 500 {
+			t.Errorf("got %+v: the dead were forgotten", d)
+		}
+	})
+}
+
+// sleepers starts a shell with n sleeping children.
+func sleepers(t testing.TB, o group.Options, n int) *group.Group {
+	t.Helper()
+	g, err := group.New("test", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	script := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do sleep 310 & i=$((i+1)); done; wait`, n)
+	if err := g.Start(exec.Command("sh", "-c", script)); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); len(g.PIDs()) < n+1; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d processes after 20 s", len(g.PIDs()), n+1)
+		}
+	}
+	return g
+}
+
+// TestCost holds the sampler to its budget: 100 processes in 5 ms of CPU, and nothing for the
+// garbage collector.
+func TestCost(t *testing.T) {
+	both(t, func(t *testing.T, o group.Options) {
+		runtime.LockOSThread() // for its clock
+		defer runtime.UnlockOSThread()
+		s := New(sleepers(t, o, 99), never) // at this interval no look is repeated because the core was lost
+		s.start = time.Now()
+		var r proc.Reader
+		best, unit := never, never
+		for range 20 { // another load of the machine makes each look dearer: the best one counts
+			s.process, s.detail = layer{}, layer{} // every layer is due
+			before := clockThread()
+			got := s.look("")
+			best = min(best, clockThread()-before)
+			if got.Processes != 100 || got.Threads != 100 || got.RSS == 0 || got.Descriptors < 100 {
+				t.Fatalf("got %+v", got)
+			}
+			before = clockThread()
+			r.File(1, "stat")
+			unit = min(unit, clockThread()-before)
+		}
+		// The budget is 5 ms for 100 processes on an idle machine. A busy one, or one with many other processes in
+		// the fall-back, is allowed as many reads of a stat file: ten for each process, three for each of the machine's.
+		limit := max(5*time.Millisecond, time.Duration(10*100+3*len(r.PIDs(nil)))*unit)
+		if best > limit {
+			t.Errorf("a sample of 100 processes costs %v, want %v at most", best, limit)
+		}
+		t.Logf("a sample of 100 processes costs %v", best)
+		allocated := testing.AllocsPerRun(20, func() {
+			s.process, s.detail = layer{}, layer{}
+			s.look("")
+		})
+		if allocated > 5 {
+			t.Errorf("got %v allocations for a sample of 100 processes, want 5 at most", allocated)
+		}
+	})
+}
+
+func BenchmarkSample(b *testing.B) {
+	for _, o := range []group.Options{{}, {NoCgroup: true}} {
+		for _, n := range []int{10, 100} {
+			b.Run(fmt.Sprintf("proc=%v/processes=%d", o.NoCgroup, n), func(b *testing.B) {
+				s := New(sleepers(b, o, n-1), 100*time.Millisecond)
+				b.ReportAllocs()
+				for b.Loop() {
+					s.process, s.detail = layer{}, layer{}
+					s.series.Samples = s.series.Samples[:0]
+					s.look("")
+				}
+			})
+		}
+	}
+}
+
+func TestEnds(t *testing.T) {
+	g, err := group.New("test", group.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(g, time.Millisecond)
+	s.Start()
+	if m := s.Mark(MarkIdle); m.Mark != MarkIdle || m.Processes != 0 || m.Busy == 0 {
+		t.Errorf("an empty group: got %+v", m)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.Mark(MarkOpen); m.At != 0 {
+		t.Errorf("a closed group: got %+v", m)
+	}
+	series := s.Stop()
+	if again := s.Stop(); len(again.Samples) != len(series.Samples) {
+		t.Error("a second Stop returned something else")
+	}
+	if m := s.Mark(MarkClosed); m.At != 0 || m.Mark != MarkClosed {
+		t.Errorf("after Stop: got %+v", m)
+	}
+	if _, ok := series.Between(MarkIdle, MarkOpen); ok {
+		t.Error("a mark that could not be read is in the series")
+	}
+	if !strings.Contains(series.Source, "proc") {
+		t.Errorf("source %q", series.Source)
+	}
+}

@@ -1,0 +1,72 @@
+package sample
+
+import "time"
+
+// A Delta is what changed between two samples.
+type Delta struct {
+	Wall                   time.Duration
+	User, System           time.Duration
+	RunWait                time.Duration
+	Pressure               time.Duration
+	Busy, Steal, Self      time.Duration
+	Voluntary, Involuntary int64
+	MinorFaults            int64
+	MajorFaults            int64
+	RSS                    int64 // may be negative
+}
+
+// CPU is user and system time together.
+func (d Delta) CPU() time.Duration { return d.User + d.System }
+
+// Percent is the CPU in percent of one core; 0 for no time.
+func (d Delta) Percent() float64 {
+	if d.Wall <= 0 {
+		return 0
+	}
+	return 100 * float64(d.CPU()) / float64(d.Wall)
+}
+
+// Sub returns what changed from an earlier sample to s.
+func (s Sample) Sub(from Sample) Delta {
+	return Delta{
+		Wall: s.At - from.At,
+		User: s.User - from.User, System: s.System - from.System,
+		RunWait: s.RunWait - from.RunWait, Pressure: s.Pressure - from.Pressure,
+		Busy: s.Busy - from.Busy, Steal: s.Steal - from.Steal, Self: s.Self - from.Self,
+		Voluntary: s.Voluntary - from.Voluntary, Involuntary: s.Involuntary - from.Involuntary,
+		MinorFaults: s.MinorFaults - from.MinorFaults, MajorFaults: s.MajorFaults - from.MajorFaults,
+		RSS: s.RSS - from.RSS,
+	}
+}
+
+// Between returns what changed from the mark a to the mark b; false if one is missing.
+func (s *Series) Between(a, b string) (Delta, bool) {
+	from, ok1 := s.Mark(a)
+	to, ok2 := s.Mark(b)
+	if !ok1 || !ok2 {
+		return Delta{}, false
+	}
+	return to.Sub(from), true
+}
+
+// CPUByInterval returns the CPU in percent of one core for each interval of the window: what its mean and
+// coefficient of variation are computed from. What is shorter than half an interval (two ticks that came
+// late and early, the rest before the end) joins the next one or is left out.
+func (s *Series) CPUByInterval() []float64 {
+	from, ok1 := s.Mark(MarkOpen)
+	to, ok2 := s.Mark(MarkClosed)
+	if !ok1 || !ok2 {
+		return nil
+	}
+	var list []float64
+	for _, m := range s.Samples {
+		if m.At <= from.At || m.At > to.At {
+			continue
+		}
+		if d := m.Sub(from); d.Wall >= s.Every/2 {
+			list = append(list, d.Percent())
+			from = m
+		}
+	}
+	return list
+}
