@@ -1,0 +1,297 @@
+package load
+
+// The engine: its threads, the steps they take together, and the sum of what they counted.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// shared is what the threads of an engine have in common.
+type shared struct {
+	parts   int
+	stopFD  int // an eventfd; readable when all must stop
+	emit    func(Event)
+	atOpen  atomic.Int32 // threads that have come so far
+	atClose atomic.Int32
+}
+
+// pass reports a stage when the last thread has come to it.
+func (s *shared) pass(at *atomic.Int32, stage Stage) {
+	if int(at.Add(1)) == s.parts {
+		s.emit(Event{At: stage})
+	}
+}
+
+// An engine runs one plan, once.
+type engine struct {
+	plan    Plan
+	shared  shared
+	workers []*worker
+	stopped atomic.Bool
+	mu      sync.Mutex // over closed and the descriptor that it tells of
+	closed  bool
+}
+
+func newEngine(p Plan, emit func(Event)) (*engine, error) {
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("reading the load's plan: %w", err)
+	}
+	if err := checkDescriptors(p.Load.Connections); err != nil {
+		return nil, err
+	}
+	e := &engine{plan: p}
+	e.shared.parts = min(max(1, len(p.CPUs)), p.Load.Connections)
+	e.shared.emit = emit
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("creating an eventfd: %w", err)
+	}
+	e.shared.stopFD = fd
+	for i := range e.shared.parts {
+		w, err := newWorker(&e.shared, &e.plan, i)
+		if err != nil {
+			e.close()
+			return nil, err
+		}
+		e.workers = append(e.workers, w)
+	}
+	return e, nil
+}
+
+// checkDescriptors says early what a thousand failed connections would say late.
+func checkDescriptors(connections int) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("reading the limit of descriptors: %w", err)
+	}
+	const others = 32 // standard files, epoll, eventfd, schedstat, the runtime's own
+	if need := uint64(connections) + others; limit.Cur < need {
+		return fmt.Errorf("%d connections need %d descriptors and the limit is %d: ulimit -n %d raises it", connections, need, limit.Cur, need)
+	}
+	return nil
+}
+
+// stop ends all threads at once. Any goroutine may call it.
+func (e *engine) stop() {
+	e.stopped.Store(true)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
+	var one [8]byte
+	binary.NativeEndian.PutUint64(one[:], 1)
+	unix.Write(e.shared.stopFD, one[:])
+}
+
+func (e *engine) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	for _, w := range e.workers {
+		for i := range w.conns {
+			w.closeConn(&w.conns[i], connDead)
+		}
+		w.poll.close()
+	}
+	unix.Close(e.shared.stopFD)
+}
+
+var errStopped = errors.New("stopped before the load had ended")
+
+// run opens the connections, waits for start, and makes the load. It collects garbage before and not during it.
+func (e *engine) run(start <-chan struct{}) (*Result, error) {
+	limitAt := nanotime() + int64(e.plan.Limit)
+	limit := time.NewTimer(e.plan.Limit)
+	defer limit.Stop()
+	var connected, ended sync.WaitGroup
+	connected.Add(len(e.workers))
+	begin := make(chan int64, len(e.workers))
+	tuned := make([]error, len(e.workers))
+	for i, w := range e.workers {
+		ended.Go(func() { tuned[i] = w.run(limitAt, &connected, begin) })
+	}
+	connected.Wait()
+	err := e.awaitStart(start, limit.C)
+	if err != nil {
+		close(begin)
+		ended.Wait()
+		return e.partial(), errors.Join(append(tuned, err)...)
+	}
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	now := nanotime()
+	for range e.workers {
+		begin <- now
+	}
+	ended.Wait()
+	if err := errors.Join(tuned...); err != nil {
+		return nil, err
+	}
+	if e.stopped.Load() {
+		return nil, errStopped
+	}
+	return e.result(), nil
+}
+
+// awaitStart reports that the connections stand and waits for the word to begin.
+func (e *engine) awaitStart(start <-chan struct{}, limit <-chan time.Time) error {
+	living := 0
+	for _, w := range e.workers {
+		living += w.living
+	}
+	switch {
+	case e.stopped.Load():
+		return errStopped
+	case living == 0:
+		return fmt.Errorf("no connection is left to load: %s", e.partial().FirstFail)
+	}
+	e.shared.emit(Event{At: Connected})
+	select {
+	case <-start:
+	case <-limit:
+		return fmt.Errorf("nobody said go within the limit of %v", e.plan.Limit)
+	}
+	if e.stopped.Load() {
+		return errStopped
+	}
+	return nil
+}
+
+// run is the life of a worker's thread. The thread ends with it, so that its core and slack concern nobody else.
+func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int64) error {
+	runtime.LockOSThread()
+	err := tuneThread(w.cpu)
+	if err == nil && !w.perTurn {
+		w.connectAll(limitAt)
+	}
+	w.stat, _ = os.Open("/proc/thread-self/schedstat") // some kernels have none
+	if w.stat != nil {
+		defer w.stat.Close()
+	}
+	w.limitAt = limitAt
+	connected.Done()
+	at, ok := <-begin
+	if !ok || err != nil {
+		return err
+	}
+	w.begin(at)
+	w.loop()
+	return nil
+}
+
+// partial is what can be said of a load that did not begin: its errors.
+func (e *engine) partial() *Result {
+	var all faults
+	for _, w := range e.workers {
+		all.merge(&w.faults)
+	}
+	return &Result{Errors: all.kinds, FirstFail: all.first}
+}
+
+// result adds up what the workers counted.
+func (e *engine) result() *Result {
+	total := &Result{Slices: make([]int64, e.plan.slices())}
+	var all faults
+	opened, closed := int64(never), int64(0)
+	for _, w := range e.workers {
+		r := w.outcome()
+		total.add(r)
+		all.merge(&w.faults)
+		opened, closed = min(opened, w.opened), max(closed, w.closed)
+	}
+	total.Window = time.Duration(max(0, closed-opened))
+	if e.plan.Protocol == "counter" {
+		e.verifyCount(&all)
+	}
+	total.Errors, total.FirstFail = all.kinds, all.first
+	return total
+}
+
+func (r *Result) add(o *Result) {
+	r.Requests += o.Requests
+	r.Total += o.Total
+	r.Offered += o.Offered
+	r.BytesIn += o.BytesIn
+	r.BytesOut += o.BytesOut
+	r.User += o.User
+	r.System += o.System
+	r.RunWait += o.RunWait
+	r.Threads += o.Threads
+	for i, n := range o.Slices {
+		r.Slices[i] += n
+	}
+	if r.Threads == o.Threads { // the first
+		r.Latency, r.Service, r.Late = o.Latency, o.Service, o.Late
+		return
+	}
+	if r.Latency != nil {
+		r.Latency.Merge(o.Latency)
+	}
+	if r.Service != nil {
+		r.Service.Merge(o.Service)
+	}
+	if r.Late != nil {
+		r.Late.Merge(o.Late)
+	}
+}
+
+// verifyCount reads the counter once more, on a new connection: all increments since the server's start are ours.
+func (e *engine) verifyCount(all *faults) {
+	var sure, maybe uint64
+	for _, w := range e.workers {
+		sure += w.proto.(*counter).sure
+		maybe += w.maybe
+	}
+	value, err := readCounter(&e.workers[0].addr)
+	switch {
+	case err != nil:
+		all.add(WrongCount, 1, "reading the counter's last value: %v", err)
+	case value < sure || value > sure+maybe:
+		all.add(WrongCount, 1, "the counter's last value is %d, but %d increments were answered and %d more sent", value, sure, maybe)
+	}
+}
+
+// readCounter makes one blocking read request.
+func readCounter(addr *unix.SockaddrInet4) (uint64, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	timeout := unix.NsecToTimeval(int64(2 * time.Second)) // twice what a reply may take when draining
+	for _, option := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
+		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &timeout); err != nil {
+			return 0, err
+		}
+	}
+	if err := unix.Connect(fd, addr); err != nil {
+		return 0, fmt.Errorf("connecting: %w", err)
+	}
+	if _, err := unix.Write(fd, []byte{opRead}); err != nil {
+		return 0, fmt.Errorf("asking: %w", err)
+	}
+	var reply [8]byte
+	for have := 0; have < len(reply); {
+		n, err := unix.Read(fd, reply[have:])
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, fmt.Errorf("no reply: %w", err)
+		case n == 0:
+			return 0, fmt.Errorf("the server ended the connection after %d of 8 bytes", have)
+		}
+		have += max(0, n)
+	}
+	return binary.BigEndian.Uint64(reply[:]), nil
+}

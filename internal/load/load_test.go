@@ -1,0 +1,300 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"interleave/internal/manifest"
+)
+
+// TestMain lets the test binary be the engine's process.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "load" {
+		os.Exit(Main(os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+// runPlan runs a plan in this process.
+func runPlan(t testing.TB, p Plan) *Result {
+	t.Helper()
+	r, err := tryPlan(t, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func tryPlan(t testing.TB, p Plan) (*Result, error) {
+	t.Helper()
+	if p.Limit == 0 {
+		p.Limit = 20 * time.Second
+	}
+	e, err := newEngine(p, func(Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	start := make(chan struct{})
+	close(start)
+	return e.run(start)
+}
+
+func plan(protocol string, addr netip.AddrPort, l manifest.Load) Plan {
+	return Plan{Protocol: protocol, Addr: addr, Load: l, Seed: 7, WarmUp: 20 * time.Millisecond, Window: 200 * time.Millisecond}
+}
+
+func noErrors(t *testing.T, r *Result) {
+	t.Helper()
+	if len(r.Errors) > 0 {
+		t.Errorf("got errors %v (%s), want none", r.Errors, r.FirstFail)
+	}
+}
+
+// TestShapes runs every shape that a protocol has against a right server.
+func TestShapes(t *testing.T) {
+	var value atomic.Uint64
+	counterServer := func(t testing.TB) netip.AddrPort {
+		value.Store(0)
+		return listen(t, serveCounter(&value, countRight))
+	}
+	echoServer := func(t testing.TB) netip.AddrPort { return listen(t, serveEcho) }
+	tests := []struct {
+		protocol string
+		load     manifest.Load
+		cpus     []int
+		window   time.Duration
+	}{
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 1}, nil, 0},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 16}, nil, 0},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 17, Pipeline: 5}, nil, 0},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 3, SizeBytes: 1_000_003}, nil, 0},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 16}, []int{0, 0, 0}, 0},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 5, SizeBytes: 16, Requests: 300}, nil, -1},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 5, SizeBytes: 16, Requests: 300, Pipeline: 7}, []int{0, 0}, -1},
+		{"echo", manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 16, Rate: 2000}, nil, 0},
+		{"echo", manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 16, Rate: 2000, Gaps: "exponential"}, []int{0, 0}, 0},
+		{"echo", manifest.Load{Shape: manifest.Open, Connections: 1, SizeBytes: 16, Rate: 5000, Requests: 400}, nil, -1},
+		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 100}, nil, 0},
+		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 100, Requests: 20}, nil, -1},
+		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, ReadShare: .5}, nil, 0},
+		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, Pipeline: 16}, []int{0, 0}, 0},
+		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 2, ReadShare: 1}, nil, 0},
+		{"counter", manifest.Load{Shape: manifest.Open, Connections: 2, ReadShare: .2, Rate: 1000}, nil, 0},
+		{"counter", manifest.Load{Shape: manifest.Connect, Connections: 2}, nil, 0},
+	}
+	for _, test := range tests {
+		name := fmt.Sprintf("%s/%s/%dx%d/%d", test.protocol, test.load.Shape, test.load.Connections, test.load.SizeBytes, len(test.cpus))
+		t.Run(name, func(t *testing.T) {
+			server := echoServer
+			if test.protocol == "counter" {
+				server = counterServer
+			}
+			p := plan(test.protocol, server(t), test.load)
+			p.CPUs = test.cpus
+			if test.window < 0 {
+				p.Window = 0
+			}
+			p.Sources = LoopbackSources(1)
+			r := runPlan(t, p)
+			noErrors(t, r)
+			checkResult(t, &p, r)
+		})
+	}
+}
+
+// checkResult holds what must be true of every result without errors.
+func checkResult(t *testing.T, p *Plan, r *Result) {
+	t.Helper()
+	if r.Requests == 0 || r.Total < r.Requests {
+		t.Errorf("got %d requests of %d in all", r.Requests, r.Total)
+	}
+	if want := p.Load.Requests * int64(p.Load.Connections); want > 0 && r.Requests != want {
+		t.Errorf("got %d requests, want %d", r.Requests, want)
+	}
+	var sum int64
+	for _, n := range r.Slices {
+		sum += n
+	}
+	if sum != r.Requests || len(r.Slices) != p.slices() {
+		t.Errorf("got %d slices with %d requests, want %d with %d", len(r.Slices), sum, p.slices(), r.Requests)
+	}
+	if p.Window > 0 && (r.Window < p.Window/2 || r.Window > p.Window*2) {
+		t.Errorf("got a window of %v, want %v", r.Window, p.Window)
+	}
+	if r.Threads != max(1, len(p.CPUs)) || r.User+r.System <= 0 {
+		t.Errorf("got %d threads that used %v", r.Threads, r.User+r.System)
+	}
+	if p.Load.Shape == manifest.Open {
+		checkOpen(t, p, r)
+	}
+	if got, want := r.Latency != nil, p.Load.Shape == manifest.Open; got != want {
+		t.Errorf("got latency: %v, want %v", got, want)
+	}
+	if got, want := r.Late != nil && r.Offered > 0, p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced; got != want {
+		t.Errorf("got lateness: %v, want %v", got, want)
+	}
+	if p.Load.Shape != manifest.Paced && r.Service.Count() == 0 {
+		t.Error("got no service times")
+	}
+}
+
+func checkOpen(t *testing.T, p *Plan, r *Result) {
+	t.Helper()
+	if n := int64(r.Latency.Count()); n != r.Offered || int64(r.Late.Count()) != r.Offered {
+		t.Errorf("got %d latencies and %d latenesses, want the %d offered", n, r.Late.Count(), r.Offered)
+	}
+	want := p.Load.Rate * p.Window.Seconds()
+	if p.Load.Requests > 0 {
+		want = float64(p.Load.Requests * int64(p.Load.Connections))
+	}
+	slack := 2.0
+	if p.Load.Gaps == "exponential" {
+		slack = 6 * 20 // six standard deviations of a Poisson count of 400
+	}
+	if got := float64(r.Offered); got < want-slack || got > want+slack {
+		t.Errorf("got %v requests offered, want %v", got, want)
+	}
+}
+
+// TestSink holds the bytes that a sink reads to what was sent: lines whole, in order, none lost.
+func TestSink(t *testing.T) {
+	for _, size := range []int{32, 128, 1250, 70_000} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			s := &lineSink{lines: make(map[string][]string)}
+			l := manifest.Load{Shape: manifest.Paced, Connections: 6, SizeBytes: size, Bits: float64(size) * 8 * 100} // 100/s each
+			p := plan("sink", listen(t, s.serve), l)
+			r := runPlan(t, p)
+			noErrors(t, r)
+			checkResult(t, &p, r)
+			if want := 6 * 100 * p.Window.Seconds(); float64(r.Offered) < want-1 || float64(r.Offered) > want+1 {
+				t.Errorf("got %d messages offered, want %v", r.Offered, want)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.bytes != r.Total*int64(size) {
+				t.Errorf("got %d bytes, want %d messages of %d", s.bytes, r.Total, size)
+			}
+			ids := slices.Sorted(maps.Keys(s.lines))
+			if want := strings.Fields("00000000 00000001 00000002 00000003 00000004 00000005"); !slices.Equal(ids, want) {
+				t.Errorf("got lines of %v, want %v", ids, want)
+			}
+			for id, lines := range s.lines {
+				for i, line := range lines {
+					if want := fmt.Sprintf("%s %012x ", id, i); !strings.HasPrefix(line, want) || len(line) > 4096 {
+						t.Fatalf("line %d is %.30q, want it to begin with %q", i, line, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestWrongServers holds the engine to the kind of each fault.
+func TestWrongServers(t *testing.T) {
+	closed := manifest.Load{Shape: manifest.Closed, Connections: 2, SizeBytes: 16, Requests: 1000}
+	open := manifest.Load{Shape: manifest.Open, Connections: 2, SizeBytes: 16, Rate: 1000}
+	big := manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 32 << 20, Requests: 1}
+	count := manifest.Load{Shape: manifest.Closed, Connections: 2, Requests: 500, ReadShare: .3}
+	pace := manifest.Load{Shape: manifest.Paced, Connections: 2, SizeBytes: 1000, Bits: 800_000}
+	flood := manifest.Load{Shape: manifest.Paced, Connections: 1, SizeBytes: 1 << 20, Bits: 8 << 30}
+	burst := manifest.Load{Shape: manifest.Open, Connections: 1, SizeBytes: 16, Rate: 1e6}
+	turns := manifest.Load{Shape: manifest.Connect, Connections: 2, SizeBytes: 16, Requests: 100}
+	write := func(p []byte) func(*net.TCPConn) {
+		return func(c *net.TCPConn) { c.Write(p); serveEcho(c) }
+	}
+	finish := func(c *net.TCPConn) {}
+	reset := func(c *net.TCPConn) { c.SetLinger(0) }
+	hold := func(c *net.TCPConn) { c.Read(make([]byte, 1)); untilClosed(c) }
+	tests := []struct {
+		name     string
+		protocol string
+		load     manifest.Load
+		serve    func(*net.TCPConn)
+		kind     string
+	}{
+		{"a wrong byte", "echo", closed, afterBytes(800, func(c *net.TCPConn) { c.Write([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9}); serveEcho(c) }), WrongReply},
+		{"a reply twice", "echo", closed, func(c *net.TCPConn) {
+			var m [16]byte
+			for {
+				if _, err := c.Read(m[:]); err != nil {
+					return
+				}
+				c.Write(append(m[:], m[:]...))
+			}
+		}, Extra},
+		{"unasked bytes", "echo", open, write([]byte("hello")), Extra},
+		{"a short reply", "echo", closed, afterBytes(16*20, func(c *net.TCPConn) {
+			var m [16]byte
+			io.ReadFull(c, m[:])
+			c.Write(m[:5])
+		}), Short},
+		{"closes early", "echo", closed, afterBytes(0, finish), Ended},
+		{"a reset", "echo", closed, afterBytes(160, reset), Reset},
+		{"a reset, open", "echo", open, afterBytes(160, reset), Reset},
+		{"a reset, connect", "echo", turns, reset, Reset},
+		{"never answers", "echo", open, hold, Timeout},
+		{"never answers, closed", "echo", manifest.Load{Shape: manifest.Closed, Connections: 2, SizeBytes: 16}, hold, Timeout},
+		{"never reads", "echo", big, hold, PastLimit},
+		{"never answers, a million a second", "echo", burst, hold, Backlog},
+		{"never reads, sink", "sink", flood, hold, Timeout},
+		{"never ends, sink", "sink", pace, func(c *net.TCPConn) {
+			b := make([]byte, 4096)
+			for {
+				if _, err := c.Read(b); err != nil {
+					break
+				}
+			}
+			untilClosed(c)
+		}, Undrained},
+		{"talks, sink", "sink", pace, func(c *net.TCPConn) { c.Read(make([]byte, 1000)); write([]byte("hello"))(c) }, Extra},
+		{"closes early, sink", "sink", pace, finish, Ended},
+		{"a lost increment", "counter", count, serveCounter(new(atomic.Uint64), func(n uint64) uint64 {
+			if n == 100 {
+				return 0
+			}
+			return 1
+		}), WrongReply},
+		{"a doubled increment", "counter", count, serveCounter(new(atomic.Uint64), func(n uint64) uint64 {
+			if n == 100 {
+				return 2
+			}
+			return 1
+		}), WrongCount},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := plan(test.protocol, listen(t, test.serve), test.load)
+			p.WarmUp = 0
+			if test.load.Requests > 0 {
+				p.Window = 0
+			}
+			p.Limit = 500 * time.Millisecond
+			if test.kind == Undrained {
+				p.Limit = 20 * time.Second
+			}
+			r, err := tryPlan(t, p)
+			if r == nil {
+				t.Fatal(err)
+			}
+			t.Log(r.Errors, r.FirstFail, err) // a server may fail all connections before the load begins
+			if test.kind == WrongReply && test.protocol == "counter" {
+				// One connection sees it, unless the other one's increment hides it until the end.
+				r.Errors[WrongReply] += r.Errors[WrongCount]
+			}
+			if r.Errors[test.kind] == 0 {
+				t.Errorf("got %v, want %s", r.Errors, test.kind)
+			}
+		})
+	}
+}

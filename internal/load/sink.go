@@ -1,0 +1,66 @@
+package load
+
+// The sink protocol: lines of text that are never answered. Each line begins with its connection and number, so that
+// whoever reads the server's output can tell a lost, doubled, torn or misplaced one.
+
+// lineBytes is about how long a line is, a guess at a chat message. A message longer than that is cut into lines of
+// equal length, give or take one byte.
+const lineBytes = 128
+
+const prefixBytes = 8 + 1 + 12 + 1 // "0000002a 00000000001f ": connection and line in hexadecimal
+
+type sink struct {
+	size  uint64
+	lines uint64 // in a message
+	line  [2 * lineBytes]byte
+}
+
+func newSink(size uint64) *sink {
+	return &sink{size: size, lines: max(1, (size+lineBytes/2)/lineBytes)}
+}
+
+func (s *sink) requestBytes() uint64 { return s.size }
+
+// start is where the i-th line of a message begins.
+func (s *sink) start(i uint64) uint64 { return i * s.size / s.lines }
+
+func (s *sink) fill(c *conn, p []byte) {
+	message, offset := c.sent, c.sentPart
+	i := offset * s.lines / s.size
+	for s.start(i+1) <= offset {
+		i++
+	}
+	for len(p) > 0 {
+		line := s.render(c.id, message*s.lines+i, s.start(i+1)-s.start(i))
+		n := copy(p, line[offset-s.start(i):])
+		p = p[n:]
+		offset += uint64(n)
+		if i++; i == s.lines {
+			message, offset, i = message+1, 0, 0
+		}
+	}
+}
+
+const hexDigits = "0123456789abcdef"
+
+// render writes a line of n bytes, its end included.
+func (s *sink) render(id uint32, number, n uint64) []byte {
+	line := s.line[:n]
+	for i := range 8 {
+		line[i] = hexDigits[id>>(28-4*i)&15]
+	}
+	line[8] = ' '
+	for i := range 12 {
+		line[9+i] = hexDigits[number>>(44-4*i)&15]
+	}
+	line[21] = ' '
+	for i := prefixBytes; i < len(line)-1; i++ {
+		line[i] = 'a' + byte(i)&15
+	}
+	line[n-1] = '\n'
+	return line
+}
+
+func (s *sink) check(*conn, []byte) (int, string) { return 0, Extra }
+
+func (s *sink) increments(*conn, uint64) uint64 { return 0 }

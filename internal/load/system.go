@@ -1,0 +1,193 @@
+package load
+
+// The system calls of the hot path, and the thread that makes them. A raw system call is not announced to the Go
+// scheduler: that is right for calls that cannot block (non-blocking sockets), and saves about 40 ns each; waiting is
+// announced, so that the collector and signals of other threads never wait for us.
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const maxCPU = 1024 // of a unix.CPUSet
+
+const never = math.MaxInt64 // a time that does not come
+
+var clockBase = time.Now()
+
+// nanotime is CLOCK_MONOTONIC in nanoseconds from the program's start. time.Since reads nothing but that clock, by
+// vDSO, and allocates nothing.
+func nanotime() int64 { return int64(time.Since(clockBase)) }
+
+func rawRead(fd int32, p []byte) (int, syscall.Errno) {
+	n, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	return int(n), e
+}
+
+func rawWrite(fd int32, p []byte) (int, syscall.Errno) {
+	n, _, e := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	return int(n), e
+}
+
+// A poller is an epoll instance and the room for what it reports.
+type poller struct {
+	fd      int32
+	events  [256]unix.EpollEvent
+	timeout unix.Timespec
+}
+
+// edge is what each connection is watched for, edge-triggered: one registration serves for its life, for a read that
+// fills less than its buffer has emptied the socket, and a write that would block is told when it no longer would.
+const edge = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+
+func newPoller() (*poller, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("creating an epoll instance: %w", err)
+	}
+	return &poller{fd: int32(fd)}, nil
+}
+
+func (p *poller) add(fd, tag int32, events uint32) syscall.Errno {
+	ev := unix.EpollEvent{Events: events, Fd: tag}
+	_, _, e := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(p.fd), unix.EPOLL_CTL_ADD, uintptr(fd),
+		uintptr(unsafe.Pointer(&ev)), 0, 0)
+	return e
+}
+
+// wait returns the number of events; 0 after ns nanoseconds or a signal. ns <= 0 does not wait.
+func (p *poller) wait(ns int64) (int, syscall.Errno) {
+	if ns <= 0 {
+		return p.poll()
+	}
+	p.timeout = unix.NsecToTimespec(min(ns, int64(time.Hour)))
+	n, _, e := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+		uintptr(len(p.events)), uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
+	return p.waited(n, e)
+}
+
+func (p *poller) poll() (int, syscall.Errno) {
+	p.timeout = unix.Timespec{}
+	n, _, e := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+		uintptr(len(p.events)), uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
+	return p.waited(n, e)
+}
+
+func (p *poller) waited(n uintptr, e syscall.Errno) (int, syscall.Errno) {
+	switch e {
+	case 0:
+		return int(n), 0
+	case unix.EINTR:
+		return 0, 0
+	}
+	return 0, e
+}
+
+func (p *poller) close() { unix.Close(int(p.fd)) }
+
+// connectFrom opens a non-blocking socket and begins to connect. done tells that the connection stands already, as it
+// mostly does over loopback.
+func connectFrom(source, to unix.Sockaddr) (fd int32, done bool, err error) {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, false, err
+	}
+	err = unix.SetsockoptInt(s, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	if err == nil && source != nil {
+		// The port is chosen when connecting, so that it need be free for this destination only.
+		err = unix.SetsockoptInt(s, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+		if err == nil {
+			err = unix.Bind(s, source)
+		}
+	}
+	if err == nil {
+		err = unix.Connect(s, to)
+	}
+	switch err {
+	case nil:
+		return int32(s), true, nil
+	case unix.EINPROGRESS, unix.EINTR:
+		return int32(s), false, nil
+	}
+	unix.Close(s)
+	return -1, false, err
+}
+
+// connectError is how a connection attempt that was under way has ended.
+func connectError(fd int32) error {
+	e, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	if err != nil {
+		return err
+	}
+	if e != 0 {
+		return syscall.Errno(e)
+	}
+	return nil
+}
+
+// tuneThread makes the calling thread, which must be locked, wake in time and stay on its core; cpu < 0 leaves it free.
+func tuneThread(cpu int) error {
+	// The default lets the kernel wake us 50 us late to save power.
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("setting the timer slack to 1 ns: %w", err)
+	}
+	if cpu < 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("pinning a thread to cpu %d: %w", cpu, err)
+	}
+	return nil
+}
+
+// threadUse is what a thread has used since it began.
+type threadUse struct {
+	user, system, runWait time.Duration
+}
+
+// readThreadUse reads the calling thread's use. schedstat is its /proc/thread-self/schedstat, opened before, or nil
+// where the kernel has none.
+func readThreadUse(schedstat *os.File, buf []byte) threadUse {
+	var use threadUse
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &r) == nil {
+		use.user = time.Duration(r.Utime.Nano())
+		use.system = time.Duration(r.Stime.Nano())
+	}
+	if schedstat == nil {
+		return use
+	}
+	n, _ := schedstat.ReadAt(buf, 0)
+	use.runWait = time.Duration(secondField(buf[:n]))
+	return use
+}
+
+// secondField is the number after the first space: in schedstat, the nanoseconds of waiting for a core.
+func secondField(line []byte) int64 {
+	var value int64
+	fields := 0
+	for _, b := range line {
+		switch {
+		case b == ' ':
+			fields++
+		case fields == 1 && b >= '0' && b <= '9':
+			value = value*10 + int64(b-'0')
+		}
+		if fields > 1 {
+			break
+		}
+	}
+	return value
+}
+
+func (u threadUse) minus(v threadUse) threadUse {
+	return threadUse{u.user - v.user, u.system - v.system, u.runWait - v.runWait}
+}
