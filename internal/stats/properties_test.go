@@ -67,6 +67,9 @@ func curve(r *rand.Rand, draw func(*rand.Rand) float64, n int, x []float64, trut
 
 // eachNoise runs a check under every noise, side by side, each with its own fixed seed.
 func eachNoise(t *testing.T, check func(t *testing.T, r *rand.Rand, draw func(*rand.Rand) float64)) {
+	if testing.Short() {
+		t.Skip("simulates a hundred thousand runs")
+	}
 	for i, noise := range noises {
 		t.Run(noise.name, func(t *testing.T) {
 			t.Parallel()
@@ -188,8 +191,13 @@ func TestWrongAtTheEdge(t *testing.T) {
 				wrong, runs := 0, 0
 				for runs < simRuns || runs < simMore && float64(wrong) > mostWrong*float64(runs) {
 					for range simRuns {
-						if e.find(r, draw).Word == e.wrong {
+						f := e.find(r, draw)
+						if f.Word == e.wrong {
 							wrong++
+						}
+						// Word and p-value are two readings of one test.
+						if (f.Word == Reproduced) != (f.P <= Alpha) || (f.Word == NotReproduced) != (f.PAgainst <= Alpha) {
+							t.Fatalf("%s with p = %g, against %g", f.Word, f.P, f.PAgainst)
 						}
 					}
 					runs += simRuns

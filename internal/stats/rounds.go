@@ -22,7 +22,7 @@ func LogRatios(a, b []float64) (logs []float64, missing int) {
 func measurable(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 
 // Lag1Warn is the autocorrelation from which on the interval must be doubted: at .4 a 95 % interval of 12 rounds covers
-// the truth in 82 of 100 cases. Twelve independent rounds exceed it in about 1 of 14 cases by chance.
+// the truth in 82 of 100 cases. Twelve independent rounds exceed it in 1 of 15 cases by chance.
 const Lag1Warn = .3
 
 // Lag1 is the autocorrelation of neighbouring values in x about their mean; 0 if x has fewer than three values or does

@@ -132,7 +132,11 @@ type evidence struct {
 }
 
 func newEvidence(low, high []float64) evidence {
-	l, h := newWalsh(low), newWalsh(high)
+	l := newWalsh(low)
+	h := l
+	if !slices.Equal(low, high) {
+		h = newWalsh(high)
+	}
 	join := func(level float64) Interval {
 		iv := l.interval(level)
 		iv.Upper = h.interval(level).Upper
