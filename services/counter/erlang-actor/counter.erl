@@ -1,0 +1,98 @@
+%% Counter, an actor for each client and one actor that owns the count: no lock and no race by construction,
+%% at the price of two messages for each batch of requests and one process that all clients wait for.
+-module(counter).
+-behaviour(gen_event).
+-export([main/1, init/1, handle_event/2, handle_call/2]).
+
+%% Reads of at most CHUNK bytes; the driver stops reading when BURST of them were delivered and not asked for again.
+-define(CHUNK, 1024).
+-define(BURST, 64).
+
+main([Port]) ->
+    main([Port, "127.0.0.1"]);
+main([Port, Host]) ->
+    spawn(fun() -> serve(list_to_integer(Port), Host) end).
+
+serve(Port, Host) ->
+    {ok, Address} = inet:parse_ipv4_address(Host),
+    Options = [
+        binary,
+        {active, false},
+        {ip, Address},
+        {reuseaddr, true},
+        {backlog, 4096},
+        {nodelay, true},
+        {buffer, ?CHUNK},
+        {exit_on_close, false}
+    ],
+    case gen_tcp:listen(Port, Options) of
+        {ok, Listener} ->
+            register(count, spawn_link(fun() -> count(0) end)),
+            [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
+            ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
+            io:put_chars(standard_error, "ready\n"),
+            timer:sleep(infinity);
+        {error, Reason} ->
+            io:format(standard_error, "listening on ~s:~b: ~s~n", [Host, Port, inet:format_error(Reason)]),
+            halt(1)
+    end.
+
+%% The owner: it answers with the count before the increments of the batch.
+count(Count) ->
+    receive
+        {Client, Increments} ->
+            Client ! {count, Count},
+            count(Count + Increments)
+    end.
+
+%% The acceptor becomes the client's actor, and another takes its place.
+accept(Listener) ->
+    case gen_tcp:accept(Listener) of
+        {ok, Client} ->
+            spawn(fun() -> accept(Listener) end),
+            inet:setopts(Client, [{active, ?BURST}]),
+            answer(Client);
+        {error, _} ->
+            %% Out of descriptors: those who are here go on, the next waits.
+            timer:sleep(100),
+            accept(Listener)
+    end.
+
+%% A client that does not read stops here, in send; then at most BURST reads wait in the mailbox.
+answer(Client) ->
+    receive
+        {tcp, Client, Requests} ->
+            Known = known(Requests, 0),
+            count ! {self(), length([1 || <<1>> <= Known])},
+            Count = receive {count, Before} -> Before end,
+            case gen_tcp:send(Client, replies(Known, Count, <<>>)) of
+                ok when byte_size(Known) =:= byte_size(Requests) -> answer(Client);
+                _ -> gen_tcp:close(Client)
+            end;
+        {tcp_passive, Client} ->
+            inet:setopts(Client, [{active, ?BURST}]),
+            answer(Client);
+        {tcp_closed, Client} ->
+            gen_tcp:close(Client);
+        {tcp_error, Client, _} ->
+            gen_tcp:close(Client)
+    end.
+
+%% The requests before the first that is neither a read nor an increment.
+known(Requests, Length) ->
+    case Requests of
+        <<_:Length/binary, Request, _/binary>> when Request =< 1 -> known(Requests, Length + 1);
+        <<Known:Length/binary, _/binary>> -> Known
+    end.
+
+replies(<<Request, Rest/binary>>, Count, Replies) ->
+    Value = Count + Request,
+    replies(Rest, Value, <<Replies/binary, Value:64>>);
+replies(<<>>, _, Replies) ->
+    Replies.
+
+%% The default handler of SIGTERM would wait for clients that do not read.
+init(_) -> {ok, []}.
+handle_event(sigterm, _) -> halt(0, [{flush, false}]);
+handle_event(_, State) -> {ok, State}.
+handle_call(_, State) -> {ok, ok, State}.
