@@ -39,11 +39,14 @@ type (
 		seed               uint64
 		pace               pace
 	}
-	stdoutText  struct{ data data }
-	stdoutWhole struct{}
-	memoryBelow struct{ more int64 }
-	serverIdle  struct{}
-	serverEnds  struct{}
+	stdoutText   struct{ data data }
+	stdoutWhole  struct{}
+	stdoutFilled struct{ who string } // stdout filled a
+	stdoutHold   struct{ on bool }    // stdout hold, stdout release
+	memoryBelow  struct{ more int64 }
+	serverIdle   struct{}
+	serverEnds   struct{}
+	serverFails  struct{}
 )
 
 func (*dial) usage() string    { return "dial NAME, or dial NAME*COUNT for a group" }
@@ -53,16 +56,19 @@ func (*echo) usage() string    { return "NAME echo DATA [by SIZE [every TIME]]" 
 func (*fill) usage() string    { return "NAME fill DATA" }
 func (e *end) usage() string   { return "NAME " + e.verb }
 func (*silent) usage() string  { return "NAME silent TIME" }
-func (*values) usage() string  { return "NAME value NUMBER..." }
+func (*values) usage() string  { return "NAME value NUMBER|FROM..TO ..." }
 func (*tally) usage() string   { return "NAME tally COUNT [pipeline COUNT]" }
 func (*lines) usage() string {
 	return "NAME lines COUNT length FROM..TO seed NUMBER [by SIZE [every TIME]]"
 }
-func (*stdoutText) usage() string  { return "stdout DATA" }
-func (*stdoutWhole) usage() string { return "stdout whole" }
-func (*memoryBelow) usage() string { return "server memory below SIZE more" }
-func (*serverIdle) usage() string  { return "server idle" }
-func (*serverEnds) usage() string  { return "server terminates" }
+func (*stdoutText) usage() string   { return "stdout DATA" }
+func (*stdoutWhole) usage() string  { return "stdout whole" }
+func (*stdoutFilled) usage() string { return "stdout filled NAME" }
+func (*stdoutHold) usage() string   { return "stdout hold, stdout release" }
+func (*serverFails) usage() string  { return "server fails" }
+func (*memoryBelow) usage() string  { return "server memory below SIZE more" }
+func (*serverIdle) usage() string   { return "server idle" }
+func (*serverEnds) usage() string   { return "server terminates" }
 
 var clientVerbs = map[string]func(*words) (action, error){
 	"send":   func(w *words) (action, error) { return parseSend(w, false) },
@@ -84,10 +90,14 @@ var clientVerbs = map[string]func(*words) (action, error){
 var serverVerbs = map[string]func(*words) (action, error){
 	"memory":     parseMemory,
 	"idle":       func(*words) (action, error) { return &serverIdle{}, nil },
+	"fails":      func(*words) (action, error) { return &serverFails{}, nil },
 	"terminates": func(*words) (action, error) { return &serverEnds{}, nil },
 }
 
 var stdoutVerbs = map[string]func(*words) (action, error){
+	"filled":  parseStdoutFilled,
+	"hold":    func(*words) (action, error) { return &stdoutHold{true}, nil },
+	"release": func(*words) (action, error) { return &stdoutHold{false}, nil },
 	"whole":   func(*words) (action, error) { return &stdoutWhole{}, nil },
 	`"`:       parseStdoutText,
 	"hex":     parseStdoutHex,
@@ -160,18 +170,31 @@ func parseSilent(w *words) (_ action, err error) {
 	return s, err
 }
 
+// maxValues bounds the replies that one line may ask for.
+const maxValues = 1_000_000
+
 func parseValues(w *words) (action, error) {
 	v := &values{}
 	for {
-		text, err := w.word("a number")
+		text, err := w.word("a number, or a range such as 1..100")
 		if err != nil {
 			return v, err
 		}
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return v, fmt.Errorf("expected a number, got %s", text)
+		from, to, isRange := strings.Cut(text, "..")
+		if !isRange {
+			to = from
 		}
-		v.want = append(v.want, n)
+		first, err1 := strconv.ParseUint(from, 10, 64)
+		last, err2 := strconv.ParseUint(to, 10, 64)
+		if err1 != nil || err2 != nil || last < first || last-first >= maxValues-uint64(len(v.want)) {
+			return v, fmt.Errorf("expected a number, or a range such as 1..100, got %s", text)
+		}
+		for n := first; ; n++ {
+			v.want = append(v.want, n)
+			if n == last {
+				break
+			}
+		}
 		if _, more := w.peek(); !more {
 			return v, nil
 		}
@@ -230,6 +253,12 @@ func parseStdoutText(w *words) (_ action, err error) {
 func parseStdoutHex(w *words) (action, error) {
 	w.at--
 	return parseStdoutText(w)
+}
+
+func parseStdoutFilled(w *words) (_ action, err error) {
+	s := &stdoutFilled{}
+	s.who, err = w.word("a name")
+	return s, err
 }
 
 func parseMemory(w *words) (_ action, err error) {

@@ -39,7 +39,7 @@ func (d data) reader() io.Reader {
 	readers := make([]io.Reader, len(d))
 	for i, p := range d {
 		if p.text == nil {
-			readers[i] = io.LimitReader(&pattern{state: p.seed}, p.length)
+			readers[i] = io.LimitReader(newPattern(p.seed), p.length)
 		} else {
 			readers[i] = &repeat{text: p.text, left: p.size()}
 		}
@@ -93,10 +93,11 @@ type pattern struct {
 	have  int
 }
 
+func newPattern(seed uint64) *pattern {
+	return &pattern{state: seed*2 + 1} // a state of 0 would stay 0
+}
+
 func (p *pattern) Read(b []byte) (int, error) {
-	if p.word == 0 && p.have == 0 {
-		p.state = p.state*2 + 1 // a state of 0 would stay 0
-	}
 	for i := range b {
 		if p.have == 0 {
 			p.state ^= p.state >> 12
@@ -112,7 +113,7 @@ func (p *pattern) Read(b []byte) (int, error) {
 }
 
 // shortBytes is how much of wrong bytes an error shows.
-const shortBytes = 40
+const shortBytes = 60
 
 // short quotes bytes for a message: as text where they are text, in hex otherwise.
 func short(b []byte) string {

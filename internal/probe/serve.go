@@ -73,9 +73,7 @@ func Start(ctx context.Context, built *Built, opts StartOptions) (*Server, error
 		opts.Grace = Grace
 	}
 	if opts.Limit == 0 {
-		if opts.Limit = startLimit; built.Model.Language == "java" {
-			opts.Limit = startLimitJVM
-		}
+		opts.Limit = built.startLimit()
 	}
 	if opts.Port != 0 {
 		return start(ctx, built, opts)
@@ -93,6 +91,13 @@ func Start(ctx context.Context, built *Built, opts StartOptions) (*Server, error
 			return s, err
 		}
 	}
+}
+
+func (b *Built) startLimit() time.Duration {
+	if b.Model.Language == "java" {
+		return startLimitJVM
+	}
+	return startLimit
 }
 
 func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {

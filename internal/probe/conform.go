@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"interleave/internal/manifest"
+)
+
+// A Check is one thing that a server must do: a transcript, or a part of the contract that all
+// services share.
+type Check struct {
+	Name  string // "half-close", "lines (pipe)", "contract: port in use"
+	Title string // what it shows
+	Play  func(ctx context.Context, built *Built, patience float64) error
+}
+
+// Checks lists all that a server of this service must do: the transcripts of its conform folder in the
+// order of their names, then the contract.
+func Checks(service *manifest.Service) ([]Check, error) {
+	files, err := filepath.Glob(filepath.Join(service.Dir, "conform", "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("services/%s/conform: expected at least one transcript", service.Name)
+	}
+	slices.Sort(files)
+	var checks []Check
+	for _, file := range files {
+		t, err := LoadTranscript(file, filepath.Join("services", service.Name, "conform", filepath.Base(file)))
+		if err != nil {
+			return nil, err
+		}
+		checks = append(checks, t.checks()...)
+	}
+	return append(checks, contract...), nil
+}
+
+// checks is the transcript with each kind of standard output.
+func (t *Transcript) checks() []Check {
+	var checks []Check
+	for _, kind := range t.Stdout {
+		name := t.Name
+		if len(t.Stdout) > 1 {
+			name = fmt.Sprintf("%s (%s)", t.Name, kind)
+		}
+		checks = append(checks, Check{name, t.Title,
+			func(ctx context.Context, b *Built, patience float64) error { return t.Play(ctx, b, kind, patience) }})
+	}
+	return checks
+}
+
+// Play plays the transcript to a fresh server and stops that. Patience lengthens every limit: 1 for
+// an ordinary build, more for one with a sanitizer.
+func (t *Transcript) Play(ctx context.Context, built *Built, kind StdoutKind, patience float64) error {
+	out, err := newCollector(kind, built.Out)
+	if err != nil {
+		return err
+	}
+	s, err := Start(ctx, built, patient(StartOptions{Stdout: out.theirs}, built, patience))
+	if err != nil {
+		return errors.Join(err, out.finish())
+	}
+	out.started()
+	terminated, failed := t.play(ctx, s, out, time.Duration(float64(t.Limit)*patience))
+	if failed != nil {
+		s.Kill()
+		_ = out.finish() // the play's error says it better
+		return failed
+	}
+	var stopped error
+	if !terminated {
+		stopped = s.Stop()
+	}
+	left := out.finish()
+	if found := s.sanitizerReport(); found != nil {
+		return fmt.Errorf("%s: %w", t.File, found)
+	}
+	if stopped != nil {
+		return fmt.Errorf("%s: at the end %w", t.File, stopped)
+	}
+	if left != nil {
+		return fmt.Errorf("%s: at the end %w", t.File, left)
+	}
+	return nil
+}
+
+func patient(o StartOptions, built *Built, patience float64) StartOptions {
+	o.Limit = time.Duration(float64(built.startLimit()) * patience)
+	o.Grace = time.Duration(float64(Grace) * patience)
+	return o
+}
+
+// An Outcome is what became of one check.
+type Outcome struct {
+	Check string
+	Err   error // nil: passed
+	Took  time.Duration
+}
+
+// ConformOptions say how a server is held against its service.
+type ConformOptions struct {
+	Patience float64       // lengthens every limit; 1 unless told
+	Done     func(Outcome) // told of each as it comes; may be nil
+}
+
+// Conform holds a built server against all checks of its service, one after the other. A check that
+// fails is an Outcome; the error says that no judgement was possible.
+func Conform(ctx context.Context, service *manifest.Service, built *Built, opts ConformOptions) ([]Outcome, error) {
+	checks, err := Checks(service)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Patience == 0 {
+		opts.Patience = 1
+	}
+	var outcomes []Outcome
+	for _, check := range checks {
+		begin := time.Now()
+		o := Outcome{Check: check.Name, Err: check.Play(ctx, built, opts.Patience), Took: 0}
+		o.Took = time.Since(begin)
+		if ctx.Err() != nil {
+			return outcomes, context.Cause(ctx)
+		}
+		outcomes = append(outcomes, o)
+		if opts.Done != nil {
+			opts.Done(o)
+		}
+	}
+	return outcomes, nil
+}

@@ -1,0 +1,224 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A PlayError is a transcript that did not go as written.
+type PlayError struct {
+	File   string
+	Line   int
+	Step   string // the line as written
+	Err    error  // what was seen and what was expected
+	Server error  // a *Failure if the server died or flooded; else nil
+	Tail   string // the end of its output
+}
+
+func (e *PlayError) Error() string {
+	text := fmt.Sprintf("%s:%d: %s: %v", e.File, e.Line, e.Step, e.Err)
+	if e.Server != nil {
+		return text + "\n" + e.Server.Error()
+	}
+	return text + lastLines(e.Tail, 20)
+}
+
+func (e *PlayError) Unwrap() error { return e.Err }
+
+// A play is one transcript under way. Its steps run one after the other; only the clients of a group
+// act at once.
+type play struct {
+	t          *Transcript
+	server     *Server
+	stdout     *collector
+	deadline   time.Time
+	clients    map[string][]*client
+	sent       *ledger // lines that stdout must show
+	memory     int64   // of the server before the first step
+	terminated bool    // by a step: there is no server to stop at the end
+	held       bool    // nobody reads standard output
+}
+
+// A client is one connection of a play.
+type client struct {
+	name   string // "a", or "c[17]" in a group
+	conn   *net.TCPConn
+	filled data  // what fill has begun to send
+	sent   int64 // bytes of it
+	lines  int64 // sent with lines so far
+}
+
+// play does what the transcript says to a server that is ready, within the limit, and tells whether
+// the transcript has ended the server.
+func (t *Transcript) play(ctx context.Context, s *Server, out *collector, limit time.Duration) (terminated bool, err error) {
+	p := &play{t: t, server: s, stdout: out, deadline: time.Now().Add(limit),
+		clients: map[string][]*client{}, sent: newLedger(), memory: s.memory()}
+	defer p.closeAll()
+	for _, step := range t.steps {
+		if err := p.step(ctx, step); err != nil {
+			if ctx.Err() != nil {
+				return p.terminated, context.Cause(ctx)
+			}
+			return p.terminated, p.failed(step, err)
+		}
+	}
+	if p.terminated {
+		return true, nil
+	}
+	return false, s.Check()
+}
+
+// failed adds to a step's error what became of the server. A server that dies closes its connections
+// first: its end is seen a moment later than theirs.
+func (p *play) failed(s step, err error) error {
+	e := &PlayError{File: p.t.File, Line: s.line, Step: s.text, Err: err}
+	if p.terminated {
+		e.Tail = p.server.Tail()
+		return e
+	}
+	select {
+	case <-p.server.Group.Exited():
+	case <-time.After(100 * time.Millisecond):
+	}
+	e.Server, e.Tail = p.server.Check(), p.server.Tail()
+	return e
+}
+
+func (p *play) closeAll() {
+	p.stdout.hold(false)
+	for _, group := range p.clients {
+		for _, c := range group {
+			c.conn.Close()
+		}
+	}
+}
+
+func (p *play) step(ctx context.Context, s step) error {
+	switch do := s.do.(type) {
+	case *dial:
+		return p.dial(ctx, do)
+	case *memoryBelow:
+		return p.memoryBelow(do)
+	case *serverIdle:
+		return p.serverIdle(ctx)
+	case *serverEnds:
+		p.terminated = true
+		return p.server.Stop()
+	case *serverFails:
+		p.terminated = true
+		return p.serverFails(ctx)
+	case *stdoutHold:
+		p.stdout.hold(do.on)
+		return nil
+	case *stdoutFilled:
+		return p.stdoutFilled(ctx, do)
+	case *stdoutText:
+		return p.stdoutText(ctx, do)
+	case *stdoutWhole:
+		return p.stdoutWhole(ctx)
+	case *tally:
+		return p.tally(ctx, s.who, do)
+	case *lines:
+		return p.each(ctx, s.who, func(c *client) error { return p.lines(ctx, c, do) })
+	case *send:
+		return p.each(ctx, s.who, func(c *client) error { return c.send(ctx, do) })
+	case *receive:
+		return p.each(ctx, s.who, func(c *client) error { return c.receive(ctx, do) })
+	case *echo:
+		return p.each(ctx, s.who, func(c *client) error { return c.echo(ctx, do) })
+	case *fill:
+		return p.each(ctx, s.who, func(c *client) error { return c.fill(ctx, do, p.deadline) })
+	case *end:
+		return p.each(ctx, s.who, func(c *client) error { return c.end(do.verb) })
+	case *silent:
+		return p.each(ctx, s.who, func(c *client) error { return c.silent(do, p.deadline) })
+	case *values:
+		return p.each(ctx, s.who, func(c *client) error { return c.values(do) })
+	}
+	panic(fmt.Sprintf("a step of kind %T cannot be played", s.do))
+}
+
+// dialAtOnce bounds the connections that are being made at a time; the backlog of a server is at least
+// twice this.
+const dialAtOnce = 256
+
+func (p *play) dial(ctx context.Context, d *dial) error {
+	group := make([]*client, d.count)
+	free := make(chan struct{}, dialAtOnce)
+	err := p.together(ctx, nil, d.count, func(i int) error {
+		free <- struct{}{}
+		defer func() { <-free }()
+		name := d.who
+		if d.group {
+			name = fmt.Sprintf("%s[%d]", d.who, i)
+		}
+		dialer := net.Dialer{Deadline: p.deadline}
+		conn, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		group[i] = &client{name: name, conn: conn.(*net.TCPConn)}
+		return conn.SetDeadline(p.deadline)
+	})
+	for _, c := range group {
+		if c != nil {
+			p.clients[d.who] = append(p.clients[d.who], c)
+		}
+	}
+	return err
+}
+
+// each lets all clients of a name act at once. The first error is the step's; it ends the others'
+// waiting.
+func (p *play) each(ctx context.Context, who string, act func(*client) error) error {
+	group := p.clients[who]
+	return p.together(ctx, group, len(group), func(i int) error {
+		err := act(group[i])
+		if err != nil && len(group) > 1 {
+			err = fmt.Errorf("%s: %w", group[i].name, err)
+		}
+		return err
+	})
+}
+
+// together runs n acts at once and waits for all. On the first error, and when ctx ends, the group's
+// connections stop waiting.
+func (p *play) together(ctx context.Context, group []*client, n int, act func(int) error) error {
+	var wait sync.WaitGroup
+	var once sync.Once
+	var first error
+	stop := func() {
+		for _, c := range group {
+			_ = c.conn.SetDeadline(time.Now())
+		}
+	}
+	defer context.AfterFunc(ctx, stop)()
+	for i := range n {
+		wait.Go(func() {
+			if err := act(i); err != nil {
+				once.Do(func() { first = err; stop() })
+			}
+		})
+	}
+	wait.Wait()
+	return first
+}
+
+// why says in plain words how a connection ended.
+func why(err error) string {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "nothing more came within the transcript's limit"
+	case isEOF(err):
+		return "the server closed the connection"
+	case isReset(err):
+		return "the server reset the connection"
+	}
+	return err.Error()
+}

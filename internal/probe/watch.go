@@ -1,0 +1,110 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"interleave/internal/proc"
+)
+
+// What a transcript asks of the server as a whole: its memory and its CPU.
+
+const (
+	// idleWindow and idleShare tell a server at rest: it uses less than this share of a core. One that spins
+	// uses a whole one, on a busy machine half of one.
+	idleWindow = 200 * time.Millisecond
+	idleShare  = 0.20
+)
+
+// memory is what the server's processes hold, pages shared among them counted once (PSS); 0 where the
+// kernel does not tell.
+func (s *Server) memory() int64 {
+	var r proc.Reader
+	var sum int64
+	for _, pid := range s.Group.PIDs() {
+		if _, pss, ok := proc.ParseRollup(r.File(pid, "smaps_rollup")); ok {
+			sum += pss
+		}
+	}
+	return sum
+}
+
+func (p *play) memoryBelow(m *memoryBelow) error {
+	if p.server.Built.Sanitize != Plain {
+		return nil // a sanitizer keeps what was freed
+	}
+	if more := p.server.memory() - p.memory; more > m.more {
+		return fmt.Errorf("the server uses %d KiB more than when the transcript began, want less than %d KiB", more>>10, m.more>>10)
+	}
+	return nil
+}
+
+// serverIdle waits until the server uses next to no CPU: whatever was under way is done, and nothing
+// spins.
+func (p *play) serverIdle(ctx context.Context) error {
+	for {
+		before, begin := p.cpu(), time.Now()
+		if err := rest(ctx, idleWindow); err != nil {
+			return err
+		}
+		used := p.cpu() - before
+		if float64(used) < idleShare*float64(time.Since(begin)) {
+			return p.server.Check()
+		}
+		if time.Now().After(p.deadline) {
+			return errors.New("the server never rests: it uses " + used.String() + " of CPU in " + idleWindow.String())
+		}
+	}
+}
+
+// serverFails waits for the server to give up, as it must when its standard output fails: with exit
+// status 1 and one line.
+func (p *play) serverFails(ctx context.Context) error {
+	select {
+	case <-p.server.Group.Exited():
+	case <-time.After(time.Until(p.deadline)):
+		return errors.New("the server goes on within the transcript's limit, want exit status 1")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	how := p.server.wait()
+	_ = p.server.Stop() // that it ended by itself is no fault here
+	if how != "exit status 1" {
+		return fmt.Errorf("the server ended with %s, want exit status 1", how)
+	}
+	if len(p.server.Ended.Strays) > 0 {
+		return fmt.Errorf("the server left %d processes behind", len(p.server.Ended.Strays))
+	}
+	if said := strings.Count(strings.TrimPrefix(p.server.Tail(), "ready\n"), "\n"); said != 1 {
+		return fmt.Errorf("the server wrote %d lines to standard error besides ready, want one that says why it ends", said)
+	}
+	return nil
+}
+
+func (p *play) cpu() time.Duration {
+	user, system := p.server.Group.CPU()
+	return user + system
+}
+
+// sanitizerReports are how the reports of sanitizers begin.
+var sanitizerReports = []string{
+	"ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error: ", "WARNING: ThreadSanitizer", "WARNING: DATA RACE",
+}
+
+// sanitizerReport looks for one in the output of a server that was built with a sanitizer: a forked
+// child that dies of one has nobody who looks at its exit status.
+func (s *Server) sanitizerReport() error {
+	if s.Built.Sanitize == Plain {
+		return nil
+	}
+	said := s.Tail()
+	for _, report := range sanitizerReports {
+		if strings.Contains(said, report) {
+			return &Failure{ExitStatus, "was stopped by its sanitizer", said}
+		}
+	}
+	return nil
+}

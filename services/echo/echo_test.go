@@ -1,0 +1,10 @@
+// Package echo holds every model of the service against its protocol.
+package echo
+
+import (
+	"testing"
+
+	"interleave/internal/probe/probetest"
+)
+
+func TestEcho(t *testing.T) { probetest.Service(t) }

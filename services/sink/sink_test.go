@@ -1,0 +1,10 @@
+// Package sink holds every model of the service against its protocol.
+package sink
+
+import (
+	"testing"
+
+	"interleave/internal/probe/probetest"
+)
+
+func TestSink(t *testing.T) { probetest.Service(t) }
