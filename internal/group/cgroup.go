@@ -76,8 +76,8 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// ours returns this process's own directory in the v2 tree.
-func ours() (string, error) {
+// Directory returns this process's own directory in the v2 tree: groups are made below it.
+func Directory() (string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return "", fmt.Errorf("finding cgroup v2: %w", err)
@@ -106,11 +106,11 @@ func ours() (string, error) {
 
 // home is where groups can be made: found out once, by making one and forking into it.
 var home = sync.OnceValues(func() (string, error) {
-	dir, err := ours()
+	dir, err := Directory()
 	if err != nil {
 		return "", err
 	}
-	g, err := openCgroup(filepath.Join(dir, unique("probe")))
+	g, err := openCgroup(filepath.Join(dir, Unique("probe")))
 	if err != nil {
 		return "", err
 	}
@@ -125,6 +125,12 @@ var home = sync.OnceValues(func() (string, error) {
 	}
 	return dir, nil
 })
+
+// Supported says why groups have to do without cgroups; nil if they need not.
+func Supported() error {
+	_, err := home()
+	return err
+}
 
 func newCgroup(name string) (*cgroup, error) {
 	dir, err := home()

@@ -69,7 +69,7 @@ func New(name string, o Options) (*Group, error) {
 	if name == "" || !plain(name) {
 		return nil, fmt.Errorf("making a group: the name %q is not of letters, digits and hyphens", name)
 	}
-	g := &Group{name: unique(name), options: o, exited: make(chan struct{})}
+	g := &Group{name: Unique(name), options: o, exited: make(chan struct{})}
 	if !o.NoCgroup {
 		g.cgroup, g.why = newCgroup(g.name)
 		if g.why == nil {
@@ -99,8 +99,9 @@ func plain(name string) bool {
 	return true
 }
 
-// unique names a group for this machine: pid and start time together are never given twice.
-func unique(role string) string {
+// Unique names a thing of this run, such as a group, for this machine: pid and start time together are never
+// given twice. Sweeps know by the name whether the run still lives.
+func Unique(role string) string {
 	return fmt.Sprintf("%s.%d.%d.%s.%d", prefix, os.Getpid(), self().Start, role, count.Add(1))
 }
 

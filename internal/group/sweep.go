@@ -35,7 +35,7 @@ func Sweep() (Swept, error) {
 }
 
 func (s *Swept) directories() error {
-	dir, err := ours()
+	dir, err := Directory()
 	if err != nil {
 		return nil // no cgroup v2: nothing was made
 	}
@@ -46,8 +46,7 @@ func (s *Swept) directories() error {
 	var failed error
 	var r proc.Reader
 	for _, e := range entries {
-		pid, start, ok := markOf(e.Name())
-		if !ok || !e.IsDir() || runs(&r, pid, start) {
+		if !e.IsDir() || !Dead(e.Name()) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
@@ -78,8 +77,7 @@ func (s *Swept) marked() (n int) {
 		if spared[pid] {
 			continue
 		}
-		lab, start, ok := markOf(value(r.File(pid, "environ")))
-		if !ok || runs(&r, lab, start) {
+		if !Dead(value(r.File(pid, "environ"))) {
 			continue
 		}
 		if unix.Kill(pid, unix.SIGKILL) == nil {
@@ -90,6 +88,12 @@ func (s *Swept) marked() (n int) {
 		}
 	}
 	return n
+}
+
+// Dead tells whether a name was made by Unique in a run that has ended.
+func Dead(name string) bool {
+	pid, start, ok := markOf(name)
+	return ok && !runs(new(proc.Reader), pid, start)
 }
 
 // runs tells whether the process that bore this number at this start still lives.

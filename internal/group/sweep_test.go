@@ -95,7 +95,7 @@ func TestMarkOf(t *testing.T) {
 		start uint64
 		ok    bool
 	}{
-		{unique("server"), os.Getpid(), self().Start, true},
+		{Unique("server"), os.Getpid(), self().Start, true},
 		{"interleave.12.34.load.5", 12, 34, true},
 		{"interleave.12.34.load", 0, 0, false},
 		{"interleave.x.34.load.5", 0, 34, false},

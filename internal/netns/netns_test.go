@@ -1,0 +1,196 @@
+package netns
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/internal/group"
+
+	"golang.org/x/sys/unix"
+)
+
+func need(t *testing.T) {
+	t.Helper()
+	if err := able(); err != nil {
+		t.Skip(err)
+	}
+}
+
+// in runs a function on a thread in a namespace; the thread is thrown away after it.
+func in(t *testing.T, path string, f func() error) {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			err = unix.Setns(fd, unix.CLONE_NEWNET)
+			unix.Close(fd)
+		}
+		if err == nil {
+			err = f()
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPair(t *testing.T) {
+	need(t)
+	p, err := New("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var listener net.Listener
+	in(t, p.Path("server"), func() (err error) {
+		listener, err = net.Listen("tcp4", p.Server.String()+":0")
+		return err
+	})
+	defer listener.Close()
+	peers := make(chan string)
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				close(peers)
+				return
+			}
+			host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+			io.WriteString(c, "hello")
+			c.Close()
+			peers <- host
+		}
+	}()
+	for _, from := range p.Load {
+		in(t, p.Path("load"), func() error {
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 10 * time.Second}
+			c, err := d.Dial("tcp4", listener.Addr().String())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			got, err := io.ReadAll(c)
+			if string(got) != "hello" {
+				return fmt.Errorf("got %q, %v, want hello", got, err)
+			}
+			return nil
+		})
+		if got := <-peers; got != from.String() {
+			t.Errorf("the server sees %s, want %v", got, from)
+		}
+	}
+	if c, err := net.DialTimeout("tcp4", listener.Addr().String(), 100*time.Millisecond); err == nil {
+		c.Close()
+		t.Error("the server's namespace is reached from outside")
+	}
+	if p.Path("other") != "" {
+		t.Errorf("another role has the namespace %s", p.Path("other"))
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, role := range []string{"server", "load"} {
+		if _, err := os.Lstat(p.Path(role)); err == nil {
+			t.Errorf("%s is left", p.Path(role))
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Error("second Close:", err)
+	}
+	if err := (*Pair)(nil).Close(); err != nil {
+		t.Error("no pair:", err)
+	}
+}
+
+// TestGroupIn starts a command in the load's namespace as a run does.
+func TestGroupIn(t *testing.T) {
+	need(t)
+	p, err := New("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	g, err := group.New("load", group.Options{NetNS: p.Path("load")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var out strings.Builder
+	cmd := exec.Command("ip", "-brief", "address", "show", "dev", device)
+	cmd.Stdout = &out
+	if err := g.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.Load {
+		if !strings.Contains(out.String(), a.String()+"/24") {
+			t.Errorf("got %q, want %v among them", out.String(), a)
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	need(t)
+	live, err := New("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	dead := fmt.Sprintf("interleave.%d.1.test-server.%d", 1<<30, os.Getpid()) // the number is beyond any pid_max
+	if err := ip("", "netns", "add", dead); err != nil {
+		t.Fatal(err)
+	}
+	if err := Sweep(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, dead)); err == nil {
+		t.Errorf("%s of a dead run is left", dead)
+		remove(dead)
+	}
+	if _, err := os.Lstat(live.Path("server")); err != nil {
+		t.Error("a namespace of a living run was swept")
+	}
+}
+
+func TestFails(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := New("test"); err == nil || !strings.Contains(err.Error(), "--hosts local") {
+		t.Errorf("got %v, want the way out", err)
+	}
+}
+
+// TestHalfMade leaves nothing behind when a later step fails.
+func TestHalfMade(t *testing.T) {
+	need(t)
+	real, err := exec.LookPath("ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	script := "#!/bin/sh\ncase $1 in -netns) echo no device >&2; exit 1;; esac\nexec " + real + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "ip"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":/bin:/usr/bin")
+	p, err := New("half-made")
+	if err == nil || p != nil || !strings.Contains(err.Error(), "no device") {
+		t.Errorf("got %v, %v, want the error of ip", p, err)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "*half-made*"))
+	if len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
