@@ -53,7 +53,7 @@ func start(t *testing.T, o Options, script string) *Group {
 // until waits for a condition, bounded by a time that only a broken machine needs.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited 20 s for %s", what)
 		}
@@ -179,7 +179,24 @@ func TestForkBomb(t *testing.T) {
 	})
 }
 
-// TestDeadCPU burns in children that are waited for, that are not, and that were orphaned.
+// TestComet ends a process that forks a successor and dies, over and over: no look can catch it, but a
+// cgroup is killed as one.
+func TestComet(t *testing.T) {
+	if _, err := home(); err != nil {
+		t.Skip(err)
+	}
+	g := start(t, Options{}, `c() { if [ $1 -gt 0 ]; then c $(($1-1)) & fi; exit 0; }; c 5000`)
+	var u Usage
+	until(t, "the comet to fly", func() bool { return g.Look(&u) == nil && u.User+u.System > 20*time.Millisecond })
+	if _, err := g.Stop(0); err != nil {
+		t.Fatal(err)
+	}
+	if left := g.PIDs(); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// TestDeadCPU burns in children that are waited for, that stay zombies, that vanish, and that were orphaned.
 func TestDeadCPU(t *testing.T) {
 	burn := `i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done`
 	scripts := []struct {
@@ -188,6 +205,7 @@ func TestDeadCPU(t *testing.T) {
 	}{
 		{"waited for", `(` + burn + `); (` + burn + `); sleep 304`, 1},
 		{"unreaped", `(` + burn + `) & (` + burn + `) & exec sleep 304`, 0},
+		{"nobody waits", `trap '' CHLD; (` + burn + `) & (` + burn + `) & exec sleep 304`, 0},
 		{"daemon", `(setsid sh -c '` + burn + `' & setsid sh -c '` + burn + `' &); sleep 304`, 1},
 	}
 	// What the same script takes by the kernel's own account.
