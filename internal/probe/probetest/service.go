@@ -20,9 +20,6 @@ import (
 
 var sanitize = flag.String("sanitize", "", "build the servers with this sanitizer: asan, tsan (C) or race (Go)")
 
-// sanitizedPatience lengthens the limits of a sanitized server, which is 2 to 15 times slower.
-const sanitizedPatience = 5
-
 // Service tests all models of the service in whose folder the test runs. Two models at once on two
 // cores; the checks of a model one after the other.
 func Service(t *testing.T) {
@@ -66,13 +63,9 @@ func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check
 	if err != nil {
 		t.Fatal(err)
 	}
-	patience := 1.0
-	if built.Sanitize != probe.Plain {
-		patience = sanitizedPatience
-	}
 	for _, check := range checks {
 		t.Run(check.Name, func(t *testing.T) {
-			if err := check.Play(t.Context(), built, patience); err != nil {
+			if err := check.Play(t.Context(), built, built.Patience()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -85,6 +85,12 @@ func serve(client *net.TCPConn, fault string) {
 			}
 			client.Write(bytes.ToUpper(answer[:n]))
 		}
+	case "prints":
+		fmt.Println("served a client")
+		io.Copy(client, client)
+	case "closes":
+		io.ReadFull(client, make([]byte, 3))
+		client.SetLinger(0)
 	case "greedy": // reads all of it before it answers: no back-pressure
 		all, _ := io.ReadAll(client)
 		client.Write(all)
