@@ -22,9 +22,10 @@ type tree struct {
 	root    int    // the first process
 	lab     int    // this process
 	members map[int]*member
+	inside  map[int]bool   // the sessions of the members seen in this scan
 	strange map[int]uint64 // children of this process that are not members, by start
 	dead    cpu            // of members that no living one accounts for
-	look1   []seen
+	all     []seen
 	pids    []int
 	pass    int
 	r       proc.Reader
@@ -42,7 +43,7 @@ type member struct {
 	owed               cpu  // the same of the last scan, if no gain explained it yet
 }
 
-// seen is one line of the last look at /proc.
+// seen is one process of the last look at /proc.
 type seen struct {
 	pid  int
 	stat proc.Stat
@@ -58,7 +59,7 @@ const markName = "INTERLEAVE_GROUP"
 func newTree(name string) *tree {
 	return &tree{
 		mark: []byte(markName + "=" + name), lab: os.Getpid(),
-		members: map[int]*member{}, strange: map[int]uint64{},
+		members: map[int]*member{}, inside: map[int]bool{}, strange: map[int]uint64{},
 	}
 }
 
@@ -79,18 +80,19 @@ func (t *tree) look(u *Usage) {
 // scan brings the members up to date and reaps orphans.
 func (t *tree) scan() {
 	t.pass++
+	clear(t.inside)
 	t.pids = t.r.PIDs(t.pids[:0])
-	t.look1 = t.look1[:0]
+	t.all = t.all[:0]
 	for _, pid := range t.pids {
 		if s, ok := proc.ParseStat(t.r.File(pid, "stat")); ok && pid != t.lab {
 			s.Comm = nil // it points into a buffer that is used again
-			t.look1 = append(t.look1, seen{pid, s})
+			t.all = append(t.all, seen{pid, s})
 		}
 	}
 	for grown := true; grown; { // a child may be listed before its parent: until nobody is found
 		grown = false
-		for i := range t.look1 {
-			if t.meet(&t.look1[i]) {
+		for i := range t.all {
+			if t.meet(&t.all[i]) {
 				grown = true
 			}
 		}
@@ -122,6 +124,7 @@ func (t *tree) meet(p *seen) bool {
 	m.kids, m.own = kids, kids
 	m.own.add(cpu{p.stat.User, p.stat.System})
 	m.ppid, m.session, m.dead, m.pass = p.stat.PPID, p.stat.Session, p.stat.Dead(), t.pass
+	t.inside[m.session] = true
 	return true
 }
 
@@ -134,10 +137,8 @@ func (t *tree) belongs(p *seen) bool {
 	if parent := t.members[p.stat.PPID]; parent != nil && parent.pass == t.pass {
 		return true
 	}
-	for _, m := range t.members {
-		if m.pass == t.pass && m.session == p.stat.Session {
-			return true
-		}
+	if t.inside[p.stat.Session] {
+		return true
 	}
 	if p.stat.PPID != t.lab || t.strange[p.pid] == p.stat.Start {
 		return false
