@@ -78,9 +78,11 @@ func (r *experimentReader) readClaim(t *table) Claim {
 	t.checkWants(&c)
 	t.finish()
 	t.checkFigures(&c)
-	r.checkAt(t, &c)
-	r.checkTerms(t, &c)
-	if c.Condition != "" && !r.measures(c.Condition) {
+	if r.sure {
+		r.checkAt(t, &c)
+		r.checkTerms(t, &c)
+	}
+	if c.Condition != "" && r.depthsSure && !r.measures(c.Condition) {
 		t.fail("condition", "no depth measures in the condition %q", c.Condition)
 	}
 	return c
@@ -244,9 +246,11 @@ func (r *experimentReader) checkTerm(t *table, c *Claim, key string, i int, term
 	for _, p := range points {
 		if !slices.Contains(r.ModelsAt(p), term.Model) {
 			r.d.fail(t.atItem(key, i), "%s: %q is not measured at point %q, which has: %s", key, term.Model, p.Name, strings.Join(r.ModelsAt(p), ", "))
+			return
 		}
-		if c.Metric.openOnly() && p.Load.Shape != Open && p.Load.Shape != "" {
+		if c.Metric.openOnly() && p.Load.Shape != Open {
 			t.fail("metric", "%s needs points of shape \"open\", and %q is %q", c.Metric, p.Name, p.Load.Shape)
+			return
 		}
 	}
 }

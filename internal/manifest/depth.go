@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ func (r *experimentReader) readDepths() {
 		}
 		return
 	}
+	before := len(r.d.errs)
+	defer func() { r.depthsSure = len(r.d.errs) == before }()
 	for i, into := range []*Depth{&r.Quick, &r.Normal, &r.Full} {
 		name := depths[i]
 		inner := t.table(name)
@@ -55,9 +58,9 @@ func (r *experimentReader) readDepth(t *table) Depth {
 		d.Conditions = []Condition{Own}
 	}
 	d.Requests = t.depthRequests()
-	if t.has("values") && r.sweep == nil {
+	t.get("values")
+	if t.has("values") && r.sweep == nil && r.sure {
 		t.fail("values", "there is no sweep to take values of")
-		t.get("values")
 	} else if r.Axis.Over != "" {
 		q, least, most := axis(r.Axis.Over)
 		d.Values = t.quantities("values", q, least, most)
@@ -96,12 +99,23 @@ func (r *experimentReader) checkDepth(t *table, d *Depth) {
 	} else if d.MaxRounds > 0 && d.MaxRounds < d.Rounds {
 		t.fail("max_rounds", "is less than rounds: expected at least %d", d.Rounds)
 	}
+	if r.sure {
+		r.checkParts(t, d)
+	}
+	if d.Window > 0 && d.Window < leastIntervals*d.Sample {
+		t.fail("window", "%v holds fewer than %d samples of %v each: lengthen it, or sample more often", d.Window, leastIntervals, d.Sample)
+	}
+}
+
+// checkParts sees to it that the parts which a depth takes are parts of something, and that every
+// point it takes comes to an end: by its requests or by the window.
+func (r *experimentReader) checkParts(t *table, d *Depth) {
 	for i, m := range d.Models {
 		if !slices.Contains(r.Models, m) {
 			r.d.fail(t.atItem("models", i), "models: %q is not among the experiment's: %s", m, suggest(m, r.Models))
 		}
 	}
-	if len(d.Models) > 0 && r.Baseline != "" && !slices.Contains(d.Models, r.Baseline) {
+	if len(d.Models) > 0 && !slices.Contains(d.Models, r.Baseline) {
 		t.fail("models", "the baseline %q is missing: nothing could be compared", r.Baseline)
 	}
 	for i, v := range d.Values {
@@ -111,23 +125,16 @@ func (r *experimentReader) checkDepth(t *table, d *Depth) {
 	}
 	for i, name := range d.Points {
 		if r.tables[name] == nil {
-			r.d.fail(t.atItem("points", i), "points: %q is no named point: %s", name, suggest(name, r.pointNames()))
+			r.d.fail(t.atItem("points", i), "points: %q is no named point: %s", name, suggest(name, slices.Sorted(maps.Keys(r.tables))))
 		}
 	}
-	if d.Window > 0 && d.Window < leastIntervals*d.Sample {
-		t.fail("window", "%v holds fewer than %d samples of %v each: lengthen it, or sample more often", d.Window, leastIntervals, d.Sample)
-	}
-	r.checkEnds(t, d)
-}
-
-// checkEnds sees to it that every point comes to an end: by its requests or by the window.
-func (r *experimentReader) checkEnds(t *table, d *Depth) {
-	if d.Window > 0 {
+	if _, err := duration(t.values["window"]); d.Window > 0 || t.has("window") && err != nil {
 		return
 	}
 	for _, p := range r.Points {
 		if d.Has(p) && (p.Load.Requests == 0 || d.Requests == AllInWindow) {
 			t.d.fail(t.at("window"), "%s: window is missing: point %q has no number of requests to end it", t.title(), p.Name)
+			return
 		}
 	}
 }

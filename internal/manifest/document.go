@@ -61,7 +61,7 @@ func (d *document) index(data []byte) {
 		case unstable.ArrayTable:
 			x.head = x.walk("", e.Key(), true)
 		case unstable.KeyValue:
-			x.keyValue(x.head, e)
+			x.keyValue(x.head, e, 0)
 		}
 	}
 }
@@ -94,13 +94,19 @@ func (x *indexer) walk(path string, key unstable.Iterator, array bool) string {
 	return path
 }
 
-func (x *indexer) keyValue(head string, e *unstable.Node) {
+func (x *indexer) keyValue(head string, e *unstable.Node, depth int) {
 	path := x.walk(head, e.Key(), false)
-	x.value(path, e.Value())
+	x.value(path, e.Value(), depth)
 }
 
+// deepest bounds how far into nested values lines are noted; ours go to 3.
+const deepest = 8
+
 // value notes the lines inside arrays and inline tables.
-func (x *indexer) value(path string, v *unstable.Node) {
+func (x *indexer) value(path string, v *unstable.Node, depth int) {
+	if depth > deepest {
+		return
+	}
 	children := v.Children()
 	switch v.Kind {
 	case unstable.Array:
@@ -109,11 +115,11 @@ func (x *indexer) value(path string, v *unstable.Node) {
 			if n := children.Node(); n.Raw.Length > 0 {
 				note(x.lines, at, x.lineOf(n))
 			}
-			x.value(at, children.Node())
+			x.value(at, children.Node(), depth+1)
 		}
 	case unstable.InlineTable:
 		for children.Next() {
-			x.keyValue(path, children.Node())
+			x.keyValue(path, children.Node(), depth+1)
 		}
 	}
 }
@@ -149,8 +155,14 @@ func join(path, key string) string {
 
 func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
+// mostErrors bounds what is told of one file: more would not be read.
+const mostErrors = 100
+
 // fail notes that something is wrong, once.
 func (d *document) fail(line int, format string, args ...any) {
+	if len(d.errs) == mostErrors {
+		return
+	}
 	e := &Error{File: d.file, Line: line, Err: fmt.Errorf(format, args...)}
 	same := func(o *Error) bool { return o.Line == line && o.Err.Error() == e.Err.Error() }
 	if !slices.ContainsFunc(d.errs, same) {

@@ -32,6 +32,10 @@ type experimentReader struct {
 	swept  []float64
 	unit   quantity // of the sweep's axis
 	tables map[string]*table
+	// sure is whether models and points were read without error. If not, what refers to them is not
+	// checked: one mistake would be reported many times over.
+	sure       bool
+	depthsSure bool // likewise of the depths
 }
 
 // parseExperiment reads an experiment; with a tree it also looks whether the services exist and speak
@@ -48,62 +52,51 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 		Source:   t.need("source", "the document and section that the question is from"),
 		Question: t.need("question", "the source's question"),
 		Expect:   t.need("expect", "what is expected before it is run"),
-		Setup:    t.texts("setup", false),
 		Service:  t.need("service", "the folder in services/ that is measured"),
-		Models:   t.distinct("models"),
-		Baseline: t.need("baseline", "the model that ratios are against"),
+		Setup:    t.texts("setup", false),
 	}}
 	if !folderName.MatchString(r.Name) {
 		d.fail(0, "the folder %q is no name for an experiment: expected lower-case words with hyphens, such as \"eve-echo\"", r.Name)
 	}
-	for _, m := range t.words("metrics", metrics) {
-		r.Metrics = append(r.Metrics, Metric(m))
+	if !t.has("setup") {
+		t.missing("setup", "the source's machine, versions and durations: the differences that a verdict lists")
 	}
+	before := len(d.errs)
+	for _, key := range []string{"baseline", "metrics", "load", "sweep", "point", "depth", "curve", "claim"} {
+		t.get(key)
+	}
+	r.readModels()
+	t.finish()
 	r.readPoints()
+	r.sure = len(d.errs) == before
+	r.readMetrics()
 	r.readDepths()
 	r.readCurves()
 	r.readClaims()
-	r.checkWhole()
 	if tree != nil {
 		r.checkServices(tree)
 	}
-	t.finish()
 	if err := d.err(); err != nil {
 		return nil, err
 	}
 	return r.Experiment, nil
 }
 
-// checkWhole holds the top keys against each other.
-func (r *experimentReader) checkWhole() {
+// readModels reads who is compared, and with whom.
+func (r *experimentReader) readModels() {
 	t := r.top
+	r.Models = t.distinct("models")
+	r.Baseline = t.need("baseline", "the model that ratios are against")
 	switch {
 	case !t.has("models"):
 		t.missing("models", `the models to compare, such as ["c-process", "go-goroutine"]`)
-	case len(r.Models) == 0:
+	case t.empty("models"):
 		t.fail("models", "is empty: expected the models to compare")
-	case r.Baseline != "" && !slices.Contains(r.Models, r.Baseline):
+	case len(r.Models) > 0 && r.Baseline != "" && !slices.Contains(r.Models, r.Baseline):
 		t.fail("baseline", "%q is not among the models: %s", r.Baseline, suggest(r.Baseline, r.Models))
 	}
 	r.checkModelNames(t, "models", r.Models)
-	if !t.has("setup") {
-		t.missing("setup", "the source's machine, versions and durations: the differences that a verdict lists")
-	}
-	if len(r.Metrics) == 0 && !t.has("metrics") {
-		t.missing("metrics", `what tables show, such as ["cpu-per-request"]`)
-	}
-	if len(r.Points) == 0 {
-		return
-	}
-	for i, m := range r.Metrics {
-		if m.openOnly() && !slices.ContainsFunc(r.Points, func(p Point) bool { return p.Load.Shape == Open }) {
-			r.d.fail(t.atItem("metrics", i), "metrics: %s needs a point of shape \"open\": in other shapes a slow server slows the questions", m)
-		}
-	}
 }
-
-// openOnly tells the metrics that count from the due time of a request.
-func (m Metric) openOnly() bool { return m == LatencyP50 || m == LatencyP99 || m == Jitter }
 
 // checkModelNames finds misspelt models as far as that can be seen without the tree: a model that is
 // named and not there may be one to come.
@@ -115,11 +108,31 @@ func (r *experimentReader) checkModelNames(t *table, key string, names []string)
 	}
 }
 
+// readMetrics reads what tables show.
+func (r *experimentReader) readMetrics() {
+	t := r.top
+	if !t.has("metrics") {
+		t.missing("metrics", `what tables show, such as ["cpu-per-request"]`)
+	}
+	isOpen := func(p Point) bool { return p.Load.Shape == Open }
+	for i, word := range t.words("metrics", metrics) {
+		m := Metric(word)
+		r.Metrics = append(r.Metrics, m)
+		if r.sure && m.openOnly() && !slices.ContainsFunc(r.Points, isOpen) {
+			r.d.fail(t.atItem("metrics", i), "metrics: %s needs a point of shape \"open\": in other shapes a slow server slows the questions", m)
+		}
+	}
+}
+
+// openOnly tells the metrics that count from the due time of a request.
+func (m Metric) openOnly() bool { return m == LatencyP50 || m == LatencyP99 || m == Jitter }
+
 // checkServices holds the points against the services that they name.
 func (r *experimentReader) checkServices(tree *Tree) {
 	names := tree.ServiceNames()
+	blamed := map[int]bool{} // a line, for the first point that suffers from it
 	for _, p := range r.Points {
-		if p.Service == "" {
+		if p.Service == "" || !r.sure {
 			continue
 		}
 		t := r.tables[p.Name]
@@ -130,8 +143,10 @@ func (r *experimentReader) checkServices(tree *Tree) {
 		case s == nil:
 			r.top.fail("service", "there is no services/%s: %s", p.Service, suggest(p.Service, names))
 		case s.Protocol != "":
-			if key, err := p.Load.fits(s.Protocol); err != nil {
-				r.d.fail(r.lineOf(p, key), "point %q: %w", p.Name, err)
+			key, err := p.Load.fits(s.Protocol)
+			if line := r.lineOf(p, key); err != nil && !blamed[line] {
+				blamed[line] = true
+				r.d.fail(line, "point %q: %w", p.Name, err)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,9 @@ import (
 
 // need is a tool chain: a program, or a library by its pkg-config name, with its least version.
 var need = regexp.MustCompile(`^(pkg:)?[A-Za-z][A-Za-z0-9_.+-]*( *>= *[0-9]+(\.[0-9]+)*)?$`)
+
+// variable is a name that every shell can hand on.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var (
 	buildHolds = []string{"{out}"}
@@ -106,14 +110,14 @@ func (t *table) checkCommands(m *Model) {
 	switch {
 	case !t.has("run"):
 		t.missing("run", `a command such as ["{out}/echo", "{port}", "{host}"]`)
-	case len(m.Run) == 0:
+	case t.empty("run"):
 		t.fail("run", "is empty: expected a command such as [\"{out}/echo\", \"{port}\", \"{host}\"]")
-	case !strings.Contains(strings.Join(m.Run, " "), "{port}"):
+	case len(m.Run) > 0 && !strings.Contains(strings.Join(m.Run, " "), "{port}"):
 		t.fail("run", "does not use {port}: the server must listen where it is told to")
 	}
 	t.checkHolds("run", m.Run, runHolds)
-	for _, value := range m.Env {
-		t.checkHolds("env", []string{value}, runHolds)
+	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+		t.checkHolds("env."+name, []string{m.Env[name]}, runHolds)
 	}
 }
 
@@ -130,17 +134,11 @@ func (t *table) checkHolds(key string, command, known []string) {
 
 // commands reads one command or several.
 func (t *table) commands(key string) [][]string {
-	v, ok := t.get(key)
-	if !ok {
-		return nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		t.fail(key, `expected a command as an array of strings such as ["cc", "-o", "{out}/echo", "echo.c"], got %s`, show(v))
-		return nil
+	list := t.list(key, `a command as an array of strings such as ["cc", "-o", "{out}/echo", "echo.c"]`)
+	if t.empty(key) {
+		t.fail(key, "is empty: leave it out if there is nothing to build")
 	}
 	if len(list) == 0 {
-		t.fail(key, "is empty: leave it out if there is nothing to build")
 		return nil
 	}
 	if _, several := list[0].([]any); !several {
@@ -166,10 +164,14 @@ func (t *table) strings(key string) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	for name, v := range inner.values {
-		s, ok := v.(string)
+	for _, name := range slices.Sorted(maps.Keys(inner.values)) {
+		s, ok := inner.values[name].(string)
+		if !variable.MatchString(name) {
+			inner.d.fail(inner.at(name), "%s: %q is no name of a variable", key, name)
+			continue
+		}
 		if !ok {
-			inner.d.fail(inner.at(name), "%s: expected text in quotes for %q, got %s", key, name, show(v))
+			inner.d.fail(inner.at(name), "%s: expected text in quotes for %q, got %s", key, name, show(inner.values[name]))
 			continue
 		}
 		out[name] = s
@@ -187,7 +189,7 @@ func (t *table) sources(m *Model, files []string) []string {
 				t.d.fail(t.atItem("source", i), "source: there is no file %q beside model.toml", name)
 			}
 		}
-		if len(named) == 0 {
+		if t.empty("source") {
 			t.fail("source", "is empty: leave it out to take the file that is named after the service")
 		}
 		return named

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -152,7 +153,7 @@ func (r *experimentReader) readSweep(base Load) {
 	r.unit = q
 	r.swept = t.quantities("values", q, least, most)
 	slices.Sort(r.swept)
-	if t.has("values") && len(r.swept) < 2 {
+	if list, _ := t.values["values"].([]any); t.has("values") && len(list) < 2 {
 		t.fail("values", "expected at least two values: a single one is a [[point]]")
 	}
 	if r.Axis.Log && len(r.swept) > 0 && r.swept[0] <= 0 {
@@ -177,7 +178,7 @@ func (r *experimentReader) readPoint(t *table, base Load) {
 		p.Service = s
 	}
 	p.Models = t.distinct("models")
-	if t.has("models") && len(p.Models) == 0 {
+	if t.empty("models") {
 		t.fail("models", "is empty: leave it out to take the experiment's")
 	}
 	r.checkModelNames(t, "models", p.Models)
@@ -201,26 +202,28 @@ func (r *experimentReader) readPoint(t *table, base Load) {
 
 // checkLoad reports what a point's load lacks.
 func (r *experimentReader) checkLoad(p Point) {
-	lacks := func(key, like string) {
-		r.d.fail(r.lineOf(p, key), "point %q: %s is missing: expected %s", p.Name, key, like)
+	require := func(lacks bool, key, like string) {
+		if lacks && !r.said(p, key) {
+			r.d.fail(r.lineOf(p, key), "the load of %s has no %s: expected %s", r.pointOrSweep(p), key, like)
+		}
 	}
 	l := p.Load
+	require(l.Shape == "", "shape", "one of "+strings.Join(shapes, ", "))
 	if l.Shape == "" {
-		lacks("shape", "one of "+strings.Join(shapes, ", "))
 		return
 	}
-	if l.Connections == 0 && !r.said(p, "connections") {
-		lacks("connections", "how many are open at once, such as 64")
+	require(l.Connections == 0, "connections", "how many are open at once, such as 64")
+	require(l.SizeBytes == 0, "size", `the bytes of a message, such as "16 B"`)
+	require(l.Shape == Open && l.Rate == 0, "rate", `requests a second over all connections, such as "5000/s"`)
+	require(l.Shape == Paced && l.Bits == 0, "bits", `the rate of each connection, such as "1 Mbit/s"`)
+}
+
+// pointOrSweep names a point, and all points of the sweep alike: they lack the same.
+func (r *experimentReader) pointOrSweep(p Point) string {
+	if math.IsNaN(p.X) {
+		return fmt.Sprintf("point %q", p.Name)
 	}
-	if l.SizeBytes == 0 && !r.said(p, "size") {
-		lacks("size", `the bytes of a message, such as "16 B"`)
-	}
-	if l.Shape == Open && l.Rate == 0 && !r.said(p, "rate") {
-		lacks("rate", `requests a second over all connections, such as "5000/s"`)
-	}
-	if l.Shape == Paced && l.Bits == 0 && !r.said(p, "bits") {
-		lacks("bits", `the rate of each connection, such as "1 Mbit/s"`)
-	}
+	return "the sweep"
 }
 
 // said tells whether a key is there for a point, right or wrong: what is there and wrong has been

@@ -44,7 +44,11 @@ func (q quantity) parse(v any) (float64, error) {
 		}
 	case string:
 		at := strings.LastIndexAny(v, "0123456789.") + 1
-		factor, known := q.units[strings.TrimSpace(v[at:])]
+		unit := strings.TrimSpace(v[at:])
+		if unit == "" {
+			unit = q.first
+		}
+		factor, known := q.units[unit]
 		n, err := strconv.ParseFloat(v[:at], 64)
 		// ParseFloat also takes "0x10" and "1_000"; neither survives being read by a person.
 		if known && err == nil && !strings.ContainsAny(v[:at], "xX_") && !math.IsInf(n, 0) {

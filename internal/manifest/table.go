@@ -67,8 +67,15 @@ func (t *table) get(key string) (any, bool) {
 
 // missing says that a key must be there.
 func (t *table) missing(key, like string) {
+	if t.path == "" {
+		t.d.fail(0, "%s is missing: expected %s", key, like)
+		return
+	}
 	t.d.fail(t.line(), "%s: %s is missing: expected %s", t.title(), key, like)
 }
+
+// longestText bounds a text in bytes; our longest transfer note has some 500. Messages quote texts.
+const longestText = 4000
 
 // prose reads text for people; line breaks in it are only layout.
 func (t *table) prose(key string) string {
@@ -81,8 +88,13 @@ func (t *table) prose(key string) string {
 		t.fail(key, "expected text in quotes, got %s", show(v))
 		return ""
 	}
-	if s = strings.Join(strings.Fields(s), " "); s == "" {
+	s = strings.Join(strings.Fields(s), " ")
+	switch {
+	case s == "":
 		t.fail(key, "is empty")
+	case len(s) > longestText:
+		t.fail(key, "is longer than %d bytes", longestText)
+		return ""
 	}
 	return s
 }
@@ -114,54 +126,6 @@ func (t *table) needWord(key string, known []string) string {
 		return ""
 	}
 	return t.word(key, known)
-}
-
-// texts reads an array of strings. With single, a lone string will do.
-func (t *table) texts(key string, single bool) []string {
-	v, ok := t.get(key)
-	if !ok {
-		return nil
-	}
-	if s, ok := v.(string); ok && single {
-		v = []any{s}
-	}
-	list, ok := v.([]any)
-	if !ok {
-		t.fail(key, `expected an array of strings such as ["a", "b"], got %s`, show(v))
-		return nil
-	}
-	out := make([]string, 0, len(list))
-	for i, e := range list {
-		s, ok := e.(string)
-		if !ok || strings.TrimSpace(s) == "" {
-			t.d.fail(t.atItem(key, i), "%s: expected text in quotes, got %s", key, show(e))
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// distinct is texts without repetition.
-func (t *table) distinct(key string) []string {
-	list := t.texts(key, false)
-	for i, s := range list {
-		if slices.Contains(list[:i], s) {
-			t.d.fail(t.atItem(key, i), "%s: %q is there twice", key, s)
-		}
-	}
-	return list
-}
-
-// words reads an array of words of a fixed list.
-func (t *table) words(key string, known []string) []string {
-	list := t.distinct(key)
-	for i, s := range list {
-		if !slices.Contains(known, s) {
-			t.d.fail(t.atItem(key, i), "%s: %q is not known: %s", key, s, suggest(s, known))
-		}
-	}
-	return list
 }
 
 // integer reads a whole number within bounds.
@@ -228,36 +192,6 @@ func (t *table) quantity(key string, q quantity, least, most float64) float64 {
 	return n
 }
 
-// quantities reads an array of numbers with units.
-func (t *table) quantities(key string, q quantity, least, most float64) []float64 {
-	v, ok := t.get(key)
-	if !ok {
-		return nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		t.fail(key, "expected an array such as [%s], got %s", q.like, show(v))
-		return nil
-	}
-	var out []float64
-	for i, e := range list {
-		n, err := q.parse(e)
-		if err == nil {
-			err = q.within(n, least, most)
-		}
-		if err == nil && slices.Contains(out, n) {
-			t.d.fail(t.atItem(key, i), "%s: %s is there twice", key, show(e))
-			continue
-		}
-		if err != nil {
-			t.d.fail(t.atItem(key, i), "%s: %w", key, err)
-			continue
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
 // duration reads a time of at least least; absent gives def.
 func (t *table) duration(key string, least, def time.Duration) time.Duration {
 	v, ok := t.get(key)
@@ -292,34 +226,11 @@ func (t *table) table(key string) *table {
 	return &table{d: t.d, path: join(t.path, key), values: m}
 }
 
-// tables reads an array of tables.
-func (t *table) tables(key string) []*table {
-	v, ok := t.get(key)
-	if !ok {
-		return nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		t.fail(key, "expected tables [[%s]], got %s", join(t.path, key), show(v))
-		return nil
-	}
-	var out []*table
-	for i, e := range list {
-		m, ok := e.(map[string]any)
-		if !ok {
-			t.d.fail(t.atItem(key, i), "%s: expected tables [[%s]], got %s", key, join(t.path, key), show(e))
-			continue
-		}
-		out = append(out, &table{d: t.d, path: element(join(t.path, key), i), values: m})
-	}
-	return out
-}
-
 // finish reports the keys that nobody asked for.
 func (t *table) finish() {
 	for _, key := range slices.Sorted(maps.Keys(t.values)) {
 		if !slices.Contains(t.known, key) {
-			t.d.fail(t.at(key), "unknown key %q in %s: %s", key, t.title(), suggest(key, t.known))
+			t.d.fail(t.at(key), "unknown key %s in %s: %s", show(key), t.title(), suggest(key, t.known))
 		}
 	}
 }

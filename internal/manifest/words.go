@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -34,11 +35,12 @@ func metricWords() []string {
 }
 
 // Nearest returns the known word that is most like word, or nothing if none is near enough to be
-// what was meant: at most a third of its letters may differ.
+// what was meant: at most a third of the known word's letters may differ.
 func Nearest(word string, known []string) string {
-	best, least := "", max(1, len(word)/3)+1
+	best, least := "", math.MaxInt
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < least {
+		d := distance(strings.ToLower(word), strings.ToLower(k))
+		if d <= max(1, len(k)/3) && d < least {
 			best, least = k, d
 		}
 	}
@@ -76,5 +78,5 @@ func suggest(word string, known []string) string {
 	if near := Nearest(word, known); near != "" && near != word {
 		return fmt.Sprintf("did you mean %q? (known: %s)", near, strings.Join(known, ", "))
 	}
-	return "known: " + strings.Join(known, ", ")
+	return "expected one of " + strings.Join(known, ", ")
 }
