@@ -151,3 +151,52 @@ func untilClosed(c *net.TCPConn) {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
+
+// finish closes the connection, with what the client sent unread: the client gets a reset if there was any.
+func finish(*net.TCPConn) {}
+
+// reset waits for a byte and closes the connection by a reset.
+func reset(c *net.TCPConn) {
+	c.Read(make([]byte, 1))
+	c.SetLinger(0)
+}
+
+// hold reads one byte and no more.
+func hold(c *net.TCPConn) {
+	c.Read(make([]byte, 1))
+	untilClosed(c)
+}
+
+// readAndHold reads everything and does not close its side.
+func readAndHold(c *net.TCPConn) {
+	io.Copy(io.Discard, c)
+	untilClosed(c)
+}
+
+// twice answers each 16 bytes twice.
+func twice(c *net.TCPConn) {
+	var m [16]byte
+	for {
+		if _, err := io.ReadFull(c, m[:]); err != nil {
+			return
+		}
+		c.Write(append(m[:], m[:]...))
+	}
+}
+
+// short answers 16 bytes by 5.
+func short(c *net.TCPConn) {
+	var m [16]byte
+	io.ReadFull(c, m[:])
+	c.Write(m[:5])
+}
+
+// countHundredth counts the server's hundredth increment as n.
+func countHundredth(n uint64) func(*net.TCPConn) {
+	return serveCounter(new(atomic.Uint64), func(i uint64) uint64 {
+		if i == 100 {
+			return n
+		}
+		return 1
+	})
+}
