@@ -15,8 +15,9 @@ import (
 // machine: who is a child of a member, or in a member's session, is a member. A daemon leaves both; it
 // falls to the laboratory, the reaper of orphans, and is known by the mark in its environment.
 //
-// A stat file counts a process and the children that it has waited for. So the CPU of the dead is
-// mostly in their parents already; what a dead process had used and no parent took over is kept here.
+// A stat file counts a process and the children that it has waited for, in ticks of 10 ms. So the CPU of the dead is
+// mostly in their parents already; what a dead process had used and no parent took over is kept here. The living are
+// asked for their CPU clock, which counts nanoseconds.
 type tree struct {
 	mark    []byte // in the environment of every member
 	root    int    // the first process
@@ -34,13 +35,12 @@ type tree struct {
 type member struct {
 	pid, ppid, session int
 	start              uint64
-	dead               bool // a zombie
-	pass               int  // of the last scan that saw it
-	own                cpu  // its own and its waited-for children's
-	kids               cpu  // the latter
-	gained             cpu  // by kids, in this scan
-	lost               cpu  // last seen on descendants that vanished in this scan
-	owed               cpu  // the same of the last scan, if no gain explained it yet
+	dead               bool          // a zombie
+	pass               int           // of the last scan that saw it
+	own                cpu           // its own and its waited-for children's
+	kids               cpu           // the latter
+	gained             time.Duration // by kids, in this scan
+	owed               cpu           // last seen on descendants that vanished, until kids account for it
 }
 
 // seen is one process of the last look at /proc.
@@ -52,6 +52,15 @@ type seen struct {
 type cpu struct{ user, system time.Duration }
 
 func (c *cpu) add(d cpu) { c.user, c.system = c.user+d.user, c.system+d.system }
+
+func (c *cpu) total() time.Duration { return c.user + c.system }
+
+// take takes away as much of d as there is.
+func (c *cpu) take(d time.Duration) {
+	user := min(c.user, d)
+	c.user -= user
+	c.system -= min(c.system, d-user)
+}
 
 // markName is the variable that names a process's group in its environment.
 const markName = "INTERLEAVE_GROUP"
@@ -120,12 +129,29 @@ func (t *tree) meet(p *seen) bool {
 		t.members[p.pid] = m
 	}
 	kids := cpu{p.stat.ChildUser, p.stat.ChildSystem}
-	m.gained = cpu{kids.user - m.kids.user, kids.system - m.kids.system}
+	m.gained = max(0, kids.total()-m.kids.total())
 	m.kids, m.own = kids, kids
-	m.own.add(cpu{p.stat.User, p.stat.System})
+	m.own.add(exact(p.pid, cpu{p.stat.User, p.stat.System}))
 	m.ppid, m.session, m.dead, m.pass = p.stat.PPID, p.stat.Session, p.stat.Dead(), t.pass
 	t.inside[m.session] = true
 	return true
+}
+
+// exact returns what a process has used by its clock, parted into user and system as its ticks are; the ticks
+// themselves if the clock does not answer.
+func exact(pid int, ticks cpu) cpu {
+	// The clock's number is made of the process's as clock_getcpuclockid(3) does: CPUCLOCK_SCHED of the process.
+	const sched = 2
+	var ts unix.Timespec
+	if unix.ClockGettime(int32(^pid<<3|sched), &ts) != nil {
+		return ticks
+	}
+	used := time.Duration(ts.Nano())
+	if ticks.system == 0 {
+		return cpu{user: used}
+	}
+	system := time.Duration(float64(used) * float64(ticks.system) / float64(ticks.total()))
+	return cpu{used - system, system}
 }
 
 // belongs judges a process that is not known yet. Only members seen in this scan count as relatives:
@@ -165,10 +191,9 @@ func marked(environ, entry []byte) bool {
 	return false
 }
 
-// settle finds who accounts for the members that vanished: the nearest ancestor that lives, if the
-// time of its waited-for children has grown by as much. A parent that was read just before it waited shows
-// that one scan later, so it has until then. What is unexplained even then had no one waiting for it
-// (SIGCHLD ignored) and is kept as last seen.
+// settle finds who accounts for the members that vanished: the nearest ancestor that lives owes what was last seen on
+// them, until the time of its waited-for children has grown by as much. That may show one look later, for a
+// parent may have been read just before it waited; it never shows where no one waits (SIGCHLD ignored).
 func (t *tree) settle() {
 	for _, m := range t.members {
 		if m.pass == t.pass {
@@ -177,7 +202,7 @@ func (t *tree) settle() {
 		last := m.own
 		last.add(m.owed)
 		if heir := t.heir(m); heir != nil {
-			heir.lost.add(last)
+			heir.owed.add(last)
 		} else {
 			t.dead.add(last)
 		}
@@ -187,10 +212,7 @@ func (t *tree) settle() {
 			delete(t.members, pid)
 			continue
 		}
-		explain(&m.owed.user, &m.lost.user, m.gained.user)
-		explain(&m.owed.system, &m.lost.system, m.gained.system)
-		t.dead.add(m.owed)
-		m.owed, m.lost = m.lost, cpu{}
+		m.owed.take(m.gained)
 	}
 }
 
@@ -204,20 +226,6 @@ func (t *tree) heir(m *member) *member {
 		m = parent
 	}
 	return nil
-}
-
-// explain takes from owed, then from lost, what was gained. Each figure is cut to whole ticks, so a gain
-// may fall short by one.
-func explain(owed, lost *time.Duration, gained time.Duration) {
-	if gained <= 0 {
-		return
-	}
-	gained += proc.Tick
-	for _, d := range []*time.Duration{owed, lost} {
-		taken := min(*d, gained)
-		*d -= taken
-		gained -= taken
-	}
 }
 
 // reap buries members that were orphaned and fell to this process; what they used is told exactly. The

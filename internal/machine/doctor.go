@@ -102,7 +102,7 @@ func (j *judgement) kernel(f facts) {
 	if f.noCgroup != nil {
 		value += ", not usable"
 	}
-	why := "the CPU of processes is read from /proc: to 10 ms, and no pressure"
+	why := "all of /proc is read at each sample, the CPU of dead processes is known to 10 ms, and pressure not at all"
 	if f.noCgroup != nil {
 		why += fmt.Sprintf(" (%v)", f.noCgroup)
 	}

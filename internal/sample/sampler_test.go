@@ -20,10 +20,10 @@ func ptr(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
 const never = time.Hour
 
 // slack is by how much the CPU of one look may differ from the truth: the helper answers, which costs it, and
-// /proc counts in ticks, user and system apart, for each process.
+// /proc counts the dead in ticks, user and system apart.
 func slack(o group.Options) time.Duration {
 	if o.NoCgroup {
-		return 6 * proc.Tick
+		return 3 * proc.Tick
 	}
 	return 10 * time.Millisecond
 }
@@ -62,6 +62,21 @@ func TestCPU(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFineCPU sees a burn that is shorter than a tick: an interval of 100 ms has only ten ticks.
+func TestFineCPU(t *testing.T) {
+	both(t, func(t *testing.T, o group.Options) {
+		h := startHelper(t, o)
+		s := New(h.group, never)
+		s.Start()
+		defer s.Stop()
+		before := h.do("nothing")
+		from := s.Mark("from")
+		after := h.do("burn 4")
+		got := s.Mark("to").Sub(from).CPU()
+		near(t, "CPU ms", got.Seconds()*1e3, (after.self-before.self).Seconds()*1e3, 3)
+	})
 }
 
 func TestMemory(t *testing.T) {
