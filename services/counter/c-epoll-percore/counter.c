@@ -1,0 +1,182 @@
+/*
+ * counter, an event loop for each core: loops share nothing but the counter,
+ * which must be atomic now, and whose cache line travels between the cores.
+ * SO_REUSEPORT deals clients by hash: of few, all may meet in one loop.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <err.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+	CLIENTS = 1 << 20,	/* Linux hands out no higher descriptor */
+	EVENTS = 256,
+	INCREMENT = 1,		/* the request; 0 reads */
+	REQUESTS = 4096,	/* a guess: as many are answered in one write */
+	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
+};
+
+struct chunk {
+	ssize_t	len;		/* in bytes */
+	bool	last;		/* what came after is no request: hang up */
+	uint64_t replies[REQUESTS];
+};
+
+static _Atomic uint64_t counter;
+static _Thread_local int loop;
+static _Thread_local struct chunk fresh;	/* the replies of this step */
+static _Thread_local struct chunk **late;	/* what full sockets did not take */
+
+/* Only the first bids for the port alone: so a port in use is noticed. */
+static int
+listen_on(const char *host, const char *port, bool first)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int number = atoi(port), on = 1, share = !first;
+
+	addr.sin_port = htons((uint16_t)number);
+	if (number < 1 || number > 65535 ||
+	    inet_pton(AF_INET, host, &addr.sin_addr) != 1)
+		errx(1, "%s port %s: not an address", host, port);
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &share, sizeof on) ||
+	    bind(fd, (struct sockaddr *)&addr, sizeof addr) ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) ||
+	    listen(fd, SOMAXCONN))
+		err(1, "%s port %s", host, port);
+	return fd;	/* clients inherit TCP_NODELAY */
+}
+
+static int
+watch(int how, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.fd = fd };
+
+	return epoll_ctl(loop, how, fd, &event);
+}
+
+/* Accept all who wait; false if some still do, for want of descriptors. */
+static bool
+welcome(int listener)
+{
+	int client;
+
+	while ((client = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) != -1)
+		if (watch(EPOLL_CTL_ADD, client, EPOLLIN))
+			close(client);	/* no memory: drop it, keep serving */
+	return errno == EAGAIN;
+}
+
+/* Read requests and answer them; no answer means that the client goes. */
+static void
+receive(int client)
+{
+	unsigned char requests[REQUESTS];
+	ssize_t i, len = read(client, requests, sizeof requests);
+
+	for (i = 0; i < len && requests[i] <= INCREMENT; i++)
+		fresh.replies[i] = htobe64(requests[i] == INCREMENT ?
+		    atomic_fetch_add(&counter, 1) + 1 : atomic_load(&counter));
+	fresh.len = len > 0 ? i * (ssize_t)sizeof *fresh.replies : len;
+	fresh.last = i < len;
+}
+
+/*
+ * One step: write what is late, or else answer what the client asks now. What
+ * the socket does not take is late; until it is written nothing more is read.
+ */
+static void
+serve(int client)
+{
+	struct chunk *chunk = late[client] != NULL ? late[client] : &fresh;
+	ssize_t sent = -1;
+
+	if (chunk == &fresh)
+		receive(client);
+	if (chunk->len > 0)
+		sent = write(client, chunk->replies, (size_t)chunk->len);
+	if (chunk->len == 0 || (sent == -1 && errno != EAGAIN))
+		goto hang_up;
+	if (sent > 0 && (chunk->len -= sent) > 0)
+		memmove(chunk->replies, (char *)chunk->replies + sent,
+		    (size_t)chunk->len);
+	if (chunk->len == 0 && chunk->last)
+		goto hang_up;
+	if (chunk == &fresh && chunk->len > 0) {
+		if ((late[client] = malloc(sizeof fresh)) == NULL)
+			goto hang_up;
+		memcpy(late[client], &fresh, sizeof fresh);
+		watch(EPOLL_CTL_MOD, client, EPOLLOUT);
+	} else if (chunk != &fresh && chunk->len == 0) {
+		free(chunk);
+		late[client] = NULL;
+		watch(EPOLL_CTL_MOD, client, EPOLLIN);
+	}
+	return;
+hang_up:
+	free(late[client]);
+	late[client] = NULL;
+	close(client);
+}
+
+static void *
+run(void *arg)
+{
+	struct epoll_event events[EVENTS];
+	bool waiting = false;	/* clients, for a descriptor to come free */
+	int count, listener = (int)(intptr_t)arg;
+
+	loop = epoll_create1(0);
+	late = calloc(CLIENTS, sizeof *late);	/* pages come when touched */
+	if (late == NULL || watch(EPOLL_CTL_ADD, listener, EPOLLIN | EPOLLET))
+		err(1, "loop");
+	for (;;) {
+		count = epoll_wait(loop, events, EVENTS,
+		    waiting ? RETRY_MS : -1);
+		for (int i = 0; i < count; i++)
+			if (events[i].data.fd != listener)
+				serve(events[i].data.fd);
+			else if ((waiting = !welcome(listener)))
+				warn("accept");
+		if (waiting)	/* the edge-triggered listener tells only once */
+			waiting = !welcome(listener);
+	}
+}
+
+int
+main(int argc, char *argv[])
+{
+	cpu_set_t cores;
+	pthread_t thread;
+	sigset_t ends;
+	const char *host = argc > 2 ? argv[2] : "127.0.0.1";
+	int sig;
+
+	if (argc < 2)
+		errx(1, "usage: counter port [host]");
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &ends, NULL);
+	sched_getaffinity(0, sizeof cores, &cores);
+	for (int i = 0; i < CPU_COUNT(&cores); i++)
+		if (pthread_create(&thread, NULL, run,
+		    (void *)(intptr_t)listen_on(host, argv[1], i == 0)))
+			errx(1, "no thread");
+	fputs("ready\n", stderr);
+	sigwait(&ends, &sig);
+	_exit(0);
+}
