@@ -35,6 +35,8 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 	switch why := j.notHere(c); {
 	case c.Comparable != "":
 		return v.ends(stats.NotComparable, c.Comparable)
+	case len(j.cells) == 0 && c.Metric != manifest.Lines:
+		return v.ends(stats.Inconclusive, notMeasured(""))
 	case why != "":
 		return v.ends(stats.NotComparable, why)
 	case c.Metric == manifest.Lines:
@@ -45,8 +47,8 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 		return v.ends(stats.Inconclusive, notMeasured(c.Condition))
 	}
 	points := j.points(c, v.Condition)
-	if len(points) == 0 {
-		return v.ends(stats.Inconclusive, "none of its points was measured in this run")
+	if why := tooFew(c, points); why != "" {
+		return v.ends(stats.Inconclusive, why)
 	}
 	j.decide(&v, points)
 	if v.Finding.Rounds == 0 {
@@ -55,18 +57,18 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 		}
 	}
 	v.Word, v.Reason = v.Finding.Word, v.Finding.Reason
-	v.Cautions = append(v.Finding.Cautions, j.bound(c, v.Condition, points)...)
+	v.Cautions = slices.Concat(v.Finding.Cautions, j.bound(c, v.Condition, points))
 	if all := j.experiment.ClaimPoints(c); len(points) < len(all) {
 		v.Cautions = append(v.Cautions, fmt.Sprintf("judged at %d of the %d points that it speaks of", len(points), len(all)))
 	}
-	v.Sentence = v.Finding.Sentence(j.words(c))
+	v.Sentence = v.Finding.Sentence(j.words(&v, points))
 	return v
 }
 
 // ends is a verdict without a finding.
 func (v Verdict) ends(word stats.Word, reason string) Verdict {
 	v.Word, v.Reason = word, reason
-	v.Sentence = strings.ToUpper(string(word[:1])) + string(word[1:]) + ": " + reason + "."
+	v.Sentence = sentence(word, reason)
 	return v
 }
 
@@ -127,11 +129,12 @@ func (j *judge) condition(c manifest.Claim) (manifest.Condition, bool) {
 	return c.Condition, false
 }
 
-// points are those of the claim at which all its terms were tried.
+// points are those of the claim at which all its terms were tried. A power of growth and a crossing
+// are looked for on logarithmic axes, which have no place for 0.
 func (j *judge) points(c manifest.Claim, condition manifest.Condition) []manifest.Point {
 	var out []manifest.Point
 	for _, p := range j.experiment.ClaimPoints(c) {
-		tried := true
+		tried := p.X > 0 || c.Shape != "linear" && c.Kind != "crossover"
 		for _, t := range terms(c) {
 			tried = tried && j.tried(j.at(t, p, condition))
 		}
@@ -166,6 +169,39 @@ func (j *judge) values(p place, rounds []int, m manifest.Metric) []float64 {
 		out[i] = j.value(p, r, m)
 	}
 	return out
+}
+
+// tooFew says why the points that were measured cannot carry a claim, or nothing.
+func tooFew(c manifest.Claim, points []manifest.Point) string {
+	least := 1
+	switch {
+	case c.Shape == "linear":
+		least = 3 // through two points every line fits
+	case c.Shape == "flat", c.Kind == "crossover":
+		least = 2
+	}
+	switch n := len(points); {
+	case n == 0:
+		return "none of its points was measured in this run"
+	case n < least:
+		return fmt.Sprintf("this run measured %d of its points, %d are the least", n, least)
+	}
+	if c.Shape != "flattens" {
+		return ""
+	}
+	before, after := 0, 0
+	for _, p := range points {
+		if p.X <= c.After {
+			before++
+		}
+		if p.X >= c.After {
+			after++
+		}
+	}
+	if before < 2 || after < 2 {
+		return fmt.Sprintf("growth needs two points up to %g and two from there on; this run has %d and %d", c.After, before, after)
+	}
+	return ""
 }
 
 // noMetric says why measured cells lack the metric, or nothing.
@@ -207,33 +243,7 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition, points []m
 	if bound == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("in %d of %d cells the load's core was full, so the servers differ by more than their throughput shows: see the CPU for each request", bound, all)}
-}
-
-// compareLines judges what needs no measurement.
-func (j *judge) compareLines(v Verdict) Verdict {
-	c := v.Claim
-	of, against := j.lines(j.experiment.Service, c.Of.Model), j.lines(j.experiment.Service, c.Against.Model)
-	ratio := float64(of) / float64(against)
-	margin := c.Margin
-	var holds bool
-	switch c.Kind {
-	case "direction":
-		holds = of < against == (c.Sense == string(stats.Less)) && of != against
-	case "equality":
-		holds = ratio <= margin && ratio >= 1/margin
-	default:
-		off := ratio / c.Published
-		holds = off <= margin && off >= 1/margin
-	}
-	v.Word = stats.NotReproduced
-	if holds {
-		v.Word = stats.Reproduced
-	}
-	v.Parts = []Part{{Name: "lines of code", X: math.NaN(), Unit: "ratio", Values: []float64{ratio}, Published: orNaN(c.Published)}}
-	v.Sentence = fmt.Sprintf("Here, %s has %d lines of code and %s %d (%.2fx). %s.", c.Of.Model, of, c.Against.Model, against, ratio,
-		strings.ToUpper(string(v.Word[:1]))+string(v.Word[1:]))
-	return v
+	return []string{fmt.Sprintf("in %d of %d cells the load's core was full, so the servers may differ by more than their throughput shows: see the CPU for each request", bound, all)}
 }
 
 func orNaN(v float64) float64 {

@@ -15,56 +15,51 @@ type Series struct {
 	Model     string
 }
 
-// TooWide names the cells on which an interval rests that is wider than a quarter of its claim's
-// margin to each side. It looks at widths alone, never at where an interval lies: rounds may not be
-// added because of how a verdict looks.
+// TooWide names the cells on which an interval rests that is wider than its claim's margin asks for.
+// It looks at widths alone, never at where an interval lies: rounds may not be added because of how a
+// verdict looks.
 func TooWide(e *manifest.Experiment, cells []record.Cell, lines func(service, model string) int) map[Series]bool {
 	j := judge{index: newIndex(e, cells), lines: lines}
 	out := map[Series]bool{}
 	for _, c := range e.Claims {
-		v := j.claim(c)
-		if c.Metric == manifest.Lines || len(v.Parts) == 0 {
-			continue
-		}
-		points := j.points(c, v.Condition)
-		whole := len(points) != len(v.Parts) // a shape or a mean: its width is all points'
-		for i, p := range v.Parts {
+		for _, p := range j.claim(c).Parts {
 			if narrow(p, c) {
 				continue
 			}
-			at := points
-			if !whole {
-				at = points[i : i+1]
-			}
-			for _, point := range at {
-				for _, t := range terms(c) {
-					place := j.at(t, point, v.Condition)
-					out[Series{place.point, place.condition, place.model}] = true
-				}
-				out[Series{point.Name, v.Condition, e.Baseline}] = true
+			for _, r := range p.rests {
+				out[Series{r.point, r.condition, r.model}] = true
+				out[Series{r.point, r.condition, e.Baseline}] = true
 			}
 		}
 	}
 	return out
 }
 
-// narrow says whether a part's 95 % interval is as narrow as the margin asks for. A part without
-// any usable round would not become narrower by more of them.
+// narrow says whether a part's 95 % interval is as narrow as the claim asks for. A part without any
+// usable round would not become narrower by more of them.
 func narrow(p Part, c manifest.Claim) bool {
-	iv := p.Finding.Interval95
-	if len(p.Values) == 0 {
+	if p.Finding.Rounds == 0 {
 		return true
 	}
-	margin := c.Margin
-	if margin <= 1 {
-		margin = stats.DefaultMargin
+	iv := p.Finding.Interval95
+	if p.Unit == "slope" {
+		return iv.HalfWidth() <= precision(c)
 	}
-	half := iv.HalfWidth()
-	if p.Unit != "slope" {
-		if iv.Lower <= 0 {
-			return false
-		}
-		half = (math.Log(iv.Upper) - math.Log(iv.Lower)) / 2
+	return (math.Log(iv.Upper)-math.Log(iv.Lower))/2 <= precision(c)
+}
+
+// precision is the half-width that a claim asks for, the same at which a finding stops to ask for
+// more rounds. What has to lie within a margin: a quarter of the way from its centre to its end.
+// What has to lie beyond a bar: half of the strip between none and the bar, so that the interval
+// cannot reach over both ends of it.
+func precision(c manifest.Claim) float64 {
+	switch {
+	case c.Shape == "flattens":
+		return (1 - 1/c.Margin) / 2
+	case c.Shape == "linear":
+		return (power(c)*c.Margin - power(c)/c.Margin) / 8
+	case c.Kind == string(stats.KindDirection) || c.Shape == "order":
+		return math.Log(c.Margin) / 2
 	}
-	return half <= stats.MarginPrecision(margin)
+	return stats.MarginPrecision(c.Margin)
 }

@@ -31,10 +31,12 @@ type Part struct {
 	Unit      string  // "ratio", "slope", or the axis' own for a crossing
 	Rounds    []int   // the rounds that count
 	Values    []float64
-	Finding   stats.Finding
-	Published float64    // NaN if the source gives none
-	Accept    [2]float64 // the region that reproduces the claim, in Unit; an open side is 0 or +Inf
-	Void      int        // rounds left out because a gate voided a cell
+	Finding   stats.Finding // its word is empty where a part is shown and decides nothing
+	Published float64       // NaN if the source gives none
+	Accept    [2]float64    // the region that reproduces the claim, in Unit; an open side is 0 or +Inf
+	Void      int           // rounds left out because a gate voided a cell
+
+	rests []place // the cells that it is computed from
 }
 
 // A Row is one model at one point under one condition: what tables and sweeps show.

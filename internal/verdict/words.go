@@ -1,7 +1,11 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"interleave/internal/manifest"
 	"interleave/internal/stats"
@@ -15,37 +19,81 @@ var phrases = map[manifest.Metric]string{
 	manifest.CPUVariation:  "had {ratio}x {b}'s coefficient of variation of CPU",
 	manifest.LatencyP50:    "had {ratio}x {b}'s median latency",
 	manifest.LatencyP99:    "had {ratio}x {b}'s 99th percentile of latency",
-	manifest.Jitter:        "had {ratio}x {b}'s jitter (p99 - p50)",
+	manifest.Jitter:        "had {ratio}x {b}'s jitter of latency",
 	manifest.PSS:           "held {ratio}x {b}'s memory",
 	manifest.Threads:       "ran {ratio}x {b}'s threads",
 	manifest.Switches:      "switched contexts {ratio}x as often as {b} for each request",
 }
 
-// words tell a finding of a claim.
-func (j *judge) words(c manifest.Claim) stats.Words {
+// amounts say the same of one model and a number in the metric's unit.
+var amounts = map[manifest.Metric]string{
+	manifest.Throughput:    "served {ratio} requests a second",
+	manifest.CPUPerRequest: "used {ratio} µs of CPU for each request",
+	manifest.CPU:           "used {ratio} % of a core",
+	manifest.CPUVariation:  "had a coefficient of variation of CPU of {ratio}",
+	manifest.LatencyP50:    "had a median latency of {ratio} µs",
+	manifest.LatencyP99:    "had a 99th percentile of latency of {ratio} µs",
+	manifest.Jitter:        "had a jitter of latency of {ratio} µs",
+	manifest.PSS:           "held {ratio} bytes of memory",
+	manifest.Threads:       "ran {ratio} threads",
+	manifest.Switches:      "switched contexts {ratio} times for each request",
+}
+
+// words tell the finding of a verdict.
+func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
+	c := v.Claim
 	w := stats.Words{A: c.Of.String(), B: c.Against.String(), Phrase: phrases[c.Metric]}
-	metric := manifest.Metrics[c.Metric]
-	axis := j.experiment.Axis.Label
-	if axis == "" {
-		axis = "the axis"
+	metric := manifest.Metrics[c.Metric].Name
+	switch {
+	case c.Kind == string(stats.KindCrossover):
+		w.Phrase = fmt.Sprintf("swapped places with {b} in %s at {ratio} %s", metric, j.axis())
+		return w
+	case c.Kind == string(stats.KindAbsolute):
+		w.Phrase = amounts[c.Metric]
+		w.Says = strings.TrimSpace(fmt.Sprintf("says %g %s", c.Published, manifest.Metrics[c.Metric].Unit)) + fmt.Sprintf("; margin %.2f", c.Margin)
+	case c.Shape == "order" && len(c.Order) == 2:
+		w.A, w.B = c.Order[1].String(), c.Order[0].String()
+	case c.Shape == "order":
+		w.A, w.Phrase = "the ratio of "+metric, "was {ratio}x"
+	case c.Kind == string(stats.KindShape):
+		j.sweepWords(&w, c, metric)
+		return w
 	}
 	switch {
-	case c.Kind == "crossover":
-		w.Phrase = "swapped places with {b} in " + metric.Name + " at {ratio} " + axis
-	case c.Kind == "absolute":
-		w.Phrase = fmt.Sprintf("had a %s of {ratio} %s", metric.Name, metric.Unit)
-	case c.Kind != "shape":
-	case c.Shape == "order":
-		w.A, w.Phrase = "the ratio of "+metric.Name, "was {ratio}x"
-	case c.Shape == "linear":
-		w.Phrase = fmt.Sprintf("showed a %s that grew with the power {ratio} of %s", metric.Name, axis)
-		w.Says = fmt.Sprintf("says that the growth is almost linear; margin %.2f around the power 1", c.Margin)
-	case c.Shape == "flattens":
-		w.Phrase = fmt.Sprintf("showed a %s whose growth after %g was {ratio}x its growth before", metric.Name, c.After)
-		w.Says = fmt.Sprintf("says that growth drops considerably; a drop below 1/%.2f counts", c.Margin)
-	case c.Shape == "flat":
-		w.Phrase = fmt.Sprintf("showed {ratio}x the %s from one point to another", metric.Name)
-		w.Says = fmt.Sprintf("says that it hardly depends on the %s; margin %.2f", axis, c.Margin)
+	case averaged(c) && len(points) > 1:
+		w.Phrase += fmt.Sprintf(" on average over %d points", len(points))
+	case len(points) == 1 && !math.IsNaN(points[0].X) && slices.ContainsFunc(terms(c), func(t manifest.Term) bool { return t.Point == "" }):
+		w.Phrase += " at " + points[0].Name
 	}
 	return w
+}
+
+// sweepWords tell how one model's metric runs over the sweep.
+func (j *judge) sweepWords(w *stats.Words, c manifest.Claim, metric string) {
+	switch c.Shape {
+	case "linear":
+		w.Phrase = fmt.Sprintf("showed a %s that grew with the power {ratio} of %s", metric, j.axis())
+		w.Says = fmt.Sprintf("says the power %g, which is linear growth; margin %.2f", power(c), c.Margin)
+		if power(c) != 1 {
+			w.Says = fmt.Sprintf("says the power %g; margin %.2f", power(c), c.Margin)
+		}
+	case "flattens":
+		w.Phrase = fmt.Sprintf("showed a %s whose growth after %g was {ratio}x its growth before", metric, c.After)
+		w.Says = fmt.Sprintf("says that growth drops there; %.3gx or less counts", 1/c.Margin)
+	case "flat":
+		w.Phrase = fmt.Sprintf("showed {ratio}x the %s", metric)
+		w.Says = fmt.Sprintf("says that it hardly depends on %s; margin %.2f", j.axis(), c.Margin)
+	}
+}
+
+// axis is what the sweep's axis is called.
+func (j *judge) axis() string { return cmp.Or(j.experiment.Axis.Label, "the axis") }
+
+// sentence is a word and its reason as the end of a paragraph.
+func sentence(word stats.Word, reason string) string {
+	s := strings.ToUpper(string(word[:1])) + string(word[1:])
+	if reason != "" {
+		s += ": " + reason
+	}
+	return s + "."
 }
