@@ -57,14 +57,16 @@ func serve(client net.Conn) {
 			return
 		}
 		replies = replies[:0]
-		known := true
-		for _, request := range requests[:n] {
-			if known = request <= 1; !known {
-				break
+		known := 0
+		for known < n && requests[known] <= 1 {
+			value := count.Load()
+			if requests[known] == 1 {
+				value = count.Add(1)
 			}
-			replies = binary.BigEndian.AppendUint64(replies, count.Add(uint64(request)))
+			replies = binary.BigEndian.AppendUint64(replies, value)
+			known++
 		}
-		if _, err := client.Write(replies); err != nil || !known {
+		if _, err := client.Write(replies); err != nil || known < n {
 			return
 		}
 	}
