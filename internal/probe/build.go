@@ -33,8 +33,9 @@ const (
 	Race  Sanitizer = "race"
 )
 
-// ErrNotApplicable says that a model's language has no such sanitizer.
-var ErrNotApplicable = errors.New("does not apply to this language")
+// ErrNotApplicable says that a sanitizer has nothing to look at in a model: it is for another language,
+// or for threads where there are only processes.
+var ErrNotApplicable = errors.New("does not apply to this model")
 
 // buildLimit bounds a model's whole build. The slowest is a first cargo build: under a minute here.
 const buildLimit = 10 * time.Minute
@@ -182,6 +183,7 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 	for _, args := range m.Build {
 		args = slices.Clone(args)
 		switch {
+		case s == TSan && m.Model == "process":
 		case flags != nil && m.Language == "c" && len(args) > 0 && args[0] == "cc":
 			args, applied = append(args, flags...), true
 		case s == Race && m.Language == "go" && len(args) > 1 && args[0] == "go" && args[1] == "build":

@@ -139,6 +139,7 @@ func TestSanitized(t *testing.T) {
 		{c, ASan, "cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
 		{c, TSan, "cc -o {out}/echo echo.c -g -fsanitize=thread -fno-sanitize-recover=all"},
 		{c, Race, ""},
+		{&manifest.Model{Language: "c", Model: "process", Build: c.Build}, TSan, ""},
 		{goModel, Race, "go build -race -o {out}/echo"},
 		{goModel, ASan, ""},
 	} {

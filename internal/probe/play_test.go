@@ -156,6 +156,26 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// A forked child that dies of its sanitizer has nobody who looks at its exit status.
+func TestSanitizerReport(t *testing.T) {
+	for _, test := range []struct {
+		with  Sanitizer
+		said  string
+		found bool
+	}{
+		{ASan, "ready\n==17==ERROR: AddressSanitizer: heap-use-after-free on address\n", true},
+		{Race, "ready\n==================\nWARNING: DATA RACE\n", true},
+		{ASan, "ready\naccept: Too many open files\n", false},
+		{Plain, "ready\nWARNING: DATA RACE\n", false},
+	} {
+		s := &Server{Built: &Built{Sanitize: test.with}}
+		s.output.Write([]byte(test.said))
+		if err := s.sanitizerReport(); (err != nil) != test.found {
+			t.Errorf("%q with %q: got %v", test.said, test.with, err)
+		}
+	}
+}
+
 func TestConform(t *testing.T) {
 	service := &manifest.Service{Name: "echo", Dir: t.TempDir()}
 	if _, err := Conform(context.Background(), service, bad(t, "good"), ConformOptions{}); err == nil {
