@@ -1,0 +1,37 @@
+// Echo, a virtual thread for each client: the same blocking code as with platform threads, parked on the heap while
+// it waits, at the price of the runtime's scheduler and poller between the kernel and every read.
+
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+
+void main(String[] args) throws Exception {
+  var host = args.length > 1 ? args[1] : "127.0.0.1";
+  var server = new ServerSocket();
+  try {
+    server.bind(new InetSocketAddress(host, Integer.parseInt(args[0])), 4096);
+  } catch (IOException e) {
+    System.err.println("listening: " + e.getMessage());
+    System.exit(1);
+  }
+  Runtime.getRuntime().addShutdownHook(new Thread(() -> Runtime.getRuntime().halt(0)));
+  System.err.println("ready");
+  while (true) {
+    try {
+      var client = server.accept();
+      Thread.ofVirtual().start(() -> serve(client));
+    } catch (IOException e) {
+      Thread.sleep(100); // Out of descriptors: those who are here go on, the next waits.
+    }
+  }
+}
+
+// A thread does not read while it writes: a client that does not read stops being read from.
+void serve(Socket client) {
+  try (client) {
+    client.setTcpNoDelay(true);
+    client.getInputStream().transferTo(client.getOutputStream());
+  } catch (IOException e) {
+    // The client broke off: only its own thread ends.
+  }
+}
