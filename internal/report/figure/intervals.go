@@ -143,7 +143,7 @@ func (p Intervals) region(c *canvas, l intervalLayout) {
 }
 
 func (p Intervals) axis(c *canvas, l intervalLayout) {
-	for _, t := range l.x.ticks(max(3, int((l.right-l.left)/70))) {
+	for _, t := range l.x.ticks(max(3, int((l.right-l.left)/70)), p.Unit) {
 		x := l.x.at(t)
 		p.down(c, l, "grid", x)
 		c.text("tick", "middle", x, l.bottom+16, quantity.Tick(t, p.Unit))

@@ -89,7 +89,8 @@ func swarm(at []float64, radius, limit float64) []float64 {
 				offset = -offset
 			}
 			if math.Abs(offset) > limit {
-				break // full: dots may cover each other
+				offsets[i] = 0 // full: dots cover each other
+				break
 			}
 			offsets[i] = offset
 			free := true

@@ -44,7 +44,7 @@ func (p Quantiles) SVG(w Width) string {
 	a.x = scale{low: 0, high: ex.high * 1.02, from: a.left, to: a.right}
 	a.y = ey.scale(.05, a.bottom, a.top)
 	c.text("name", "start", 0, 12, p.YName)
-	c.axes(a, nil, "", a.y.ticks(7), "µs", "share of requests that were at most as slow")
+	c.axes(a, nil, "", a.y.ticks(7, "µs"), "µs", "share of requests that were at most as slow")
 	p.shares(c, a)
 	var ends []namedEnd
 	for _, strong := range []bool{false, true} {
@@ -64,14 +64,14 @@ func (p Quantiles) shares(c *canvas, a plot) {
 		share float64
 		text  string
 	}{{0, "0"}, {.5, "50 %"}, {.9, "90 %"}, {.99, "99 %"}, {.999, "99.9 %"}, {.9999, "99.99 %"}, {.99999, "99.999 %"}}
-	last := math.Inf(-1)
+	last := math.Inf(-1) // where the label before ends
 	for _, l := range labels {
 		at := nines(l.share)
-		if at > a.x.high || a.x.at(at)-last < 42 {
+		x, half := a.x.at(at), .46*textWidth(l.text)
+		if at > a.x.high || x-half < last+6 {
 			continue
 		}
-		x := a.x.at(at)
-		last = x
+		last = x + half
 		c.line("grid", x, a.top, x, a.bottom)
 		c.text("tick", "middle", x, a.bottom+17, l.text)
 	}

@@ -76,10 +76,18 @@ func (e *extent) fromZero(from, to float64) scale {
 	return scale{0, high * 1.04, from, to, false}
 }
 
-// ticks are round values, about n of them.
-func (s scale) ticks(n int) []float64 {
+// ticks are round values of a unit, about n of them.
+func (s scale) ticks(n int, unit string) []float64 {
 	if !s.log {
-		return linearTicks(s.low, s.high, n)
+		size := 1.
+		for unit == "bytes" && s.high/size > 1<<10 {
+			size *= 1 << 10 // round in KiB, MiB ...
+		}
+		ticks := linearTicks(s.low/size, s.high/size, n)
+		for i := range ticks {
+			ticks[i] *= size
+		}
+		return ticks
 	}
 	if s.high/s.low < 6 {
 		return nearTicks(s, n)

@@ -49,7 +49,7 @@ func (p Strip) SVG(w Width) string {
 	if p.Log {
 		x = e.scale(.05, left, right)
 	}
-	for _, t := range x.ticks(max(3, int((right-left)/70))) {
+	for _, t := range x.ticks(max(3, int((right-left)/70)), p.Unit) {
 		c.line("grid", x.at(t), top, x.at(t), bottom)
 		c.text("tick", "middle", x.at(t), bottom+16, quantity.Tick(t, p.Unit))
 	}

@@ -50,7 +50,7 @@ func (p Sweep) SVG(w Width) string {
 	c := newCanvas(w, height)
 	a := p.plot(w, height)
 	c.text("name", "start", 0, 12, p.YName)
-	c.axes(a, p.xTicks(a), p.XUnit, a.y.ticks(6), p.YUnit, p.XName)
+	c.axes(a, p.xTicks(a), p.XUnit, a.y.ticks(6, p.YUnit), p.YUnit, p.XName)
 	for _, s := range p.Published {
 		c.open("published " + hueClass(s.Style))
 		c.path("wide", "", a.points(s.Points))
@@ -108,11 +108,11 @@ func (p Sweep) xTicks(a plot) []float64 {
 	slices.Sort(at)
 	for i := 1; i < len(at); i++ {
 		if a.x.at(at[i])-a.x.at(at[i-1]) < 20 {
-			return a.x.ticks(6)
+			return a.x.ticks(6, p.XUnit)
 		}
 	}
 	if len(at) == 0 {
-		return a.x.ticks(6)
+		return a.x.ticks(6, p.XUnit)
 	}
 	return at
 }

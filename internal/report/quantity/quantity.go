@@ -50,29 +50,97 @@ func Split(v float64, unit string) (number, word string) {
 	}
 	switch unit {
 	case "bytes":
-		return binary(v)
+		return scaled(v, binarySteps)
 	case "µs":
-		return scaled(v, []step{{1e6, "s"}, {1e3, "ms"}, {1, "µs"}, {1e-3, "ns"}})
+		return scaled(v, timeSteps)
 	case "s":
-		return scaled(v, []step{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}})
+		return scaled(v, secondSteps)
 	case "requests/s":
-		if a := math.Abs(v); a >= 9_995 {
-			number, word = scaled(v, []step{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}})
+		if a := math.Abs(v); a >= prefixFrom {
+			number, word = scaled(v, rateSteps)
 			return number, word + Thin + unit
 		}
 	}
 	return Significant(v, 3), unit
 }
 
-// Range is an interval's ends: "1.38–1.47".
-func Range(low, high float64, unit string) string {
-	return Short(low, unit) + "–" + Short(high, unit)
+// Estimate is a figure with the ends of its interval, all with the prefix and the decimals of the
+// figure: "183 (180–186) k", "0.932 (0.860–1.012)", "1.27 (1.20–1.31) ms".
+func Estimate(v, low, high float64, unit string) string {
+	number, word := Split(v, unit)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return number
+	}
+	size := stepOf(v, unit)
+	decimals := 0
+	if _, fraction, found := strings.Cut(number, "."); found {
+		decimals = len(fraction)
+	}
+	text := number + " (" + fixed(low/size, decimals) + "–" + fixed(high/size, decimals) + ")"
+	switch unit {
+	case "µs", "bytes", "s":
+		return text + Thin + word
+	case "requests/s":
+		if prefix, _, found := strings.Cut(word, Thin); found {
+			return text + Thin + prefix
+		}
+	}
+	return text
+}
+
+// stepOf is what Split divides v by.
+func stepOf(v float64, unit string) float64 {
+	size := 1.
+	take := func(steps []step) {
+		for _, s := range steps {
+			if math.Abs(v) >= .9995*s.size {
+				size = s.size
+				return
+			}
+		}
+		if v != 0 {
+			size = steps[len(steps)-1].size
+		}
+	}
+	switch unit {
+	case "bytes":
+		take(binarySteps)
+	case "µs":
+		take(timeSteps)
+	case "s":
+		take(secondSteps)
+	case "requests/s":
+		if math.Abs(v) >= prefixFrom {
+			take(rateSteps)
+		}
+	}
+	return size
+}
+
+func fixed(v float64, decimals int) string {
+	switch {
+	case math.IsNaN(v):
+		return Missing
+	case math.IsInf(v, 0):
+		return Significant(v, 3)
+	}
+	return group(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
 type step struct {
 	size float64
 	word string
 }
+
+var (
+	timeSteps   = []step{{1e6, "s"}, {1e3, "ms"}, {1, "µs"}, {1e-3, "ns"}}
+	secondSteps = []step{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}
+	rateSteps   = []step{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+	binarySteps = []step{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}}
+)
+
+// prefixFrom is the rate from which k stands for a thousand: 9 990 reads well, 10 000 does not.
+const prefixFrom = 9_995
 
 // scaled takes the largest step that leaves at least 1 in front of the point.
 func scaled(v float64, steps []step) (number, word string) {
@@ -94,10 +162,6 @@ func scaled(v float64, steps []step) (number, word string) {
 		}
 	}
 	return Significant(v/last.size, 3), last.word
-}
-
-func binary(v float64) (number, word string) {
-	return scaled(v, []step{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}})
 }
 
 // Significant writes v with n significant digits; digits before the point are never dropped.
@@ -196,6 +260,15 @@ func Duration(d time.Duration) string {
 	}
 	minutes := (seconds + 30) / 60
 	return pair(minutes/60, "h", minutes%60, "min")
+}
+
+// Setting is a duration that someone chose: "4.5 s", "500 ms".
+func Setting(d time.Duration) string {
+	number, word, found := strings.Cut(Duration(d), Thin)
+	if found && strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + Thin + word
 }
 
 func pair(a int64, unitA string, b int64, unitB string) string {

@@ -65,15 +65,30 @@ func TestTick(t *testing.T) {
 	}
 }
 
-func TestShortAndRange(t *testing.T) {
+func TestShort(t *testing.T) {
 	if got, want := plain(Short(223_456, "requests/s")), "223_k"; got != want {
 		t.Errorf("Short = %q, want %q", got, want)
 	}
-	if got, want := plain(Range(900, 1_100, "µs")), "900_µs–1.10_ms"; got != want {
-		t.Errorf("Range = %q, want %q", got, want)
+}
+
+func TestEstimate(t *testing.T) {
+	tests := []struct {
+		v, low, high float64
+		unit, want   string
+	}{
+		{.932, .86, 1.012, "", "0.932 (0.860–1.012)"},
+		{183_000, 180_200, 186_000, "requests/s", "183 (180–186)_k"},
+		{9_000, 8_000, 11_000, "requests/s", "9_000 (8_000–11_000)"},
+		{1_270, 980, 1_310, "µs", "1.27 (0.98–1.31)_ms"},
+		{8.39 * (1 << 20), 8 * (1 << 20), 1 << 23, "bytes", "8.39 (8.00–8.00)_MiB"},
+		{1.8, 0, math.Inf(1), "", "1.80 (0.00–∞)"},
+		{math.NaN(), 0, 1, "", "–"},
+		{5.2, 5.1, 5.3, "µs/request", "5.20 (5.10–5.30)"},
 	}
-	if got, want := plain(Range(1.38, 1.471, "")), "1.38–1.47"; got != want {
-		t.Errorf("Range = %q, want %q", got, want)
+	for _, tt := range tests {
+		if got := plain(Estimate(tt.v, tt.low, tt.high, tt.unit)); got != tt.want {
+			t.Errorf("Estimate(%v, %v, %v, %q) = %q, want %q", tt.v, tt.low, tt.high, tt.unit, got, tt.want)
+		}
 	}
 }
 
@@ -104,6 +119,9 @@ func TestCountPercentBits(t *testing.T) {
 		{Percent(1), "100_%"},
 		{Bits(1e6), "1_Mbit/s"},
 		{Bits(1_500), "1.5_kbit/s"},
+		{Setting(4500 * time.Millisecond), "4.5_s"},
+		{Setting(time.Second), "1_s"},
+		{Setting(500 * time.Millisecond), "500_ms"},
 	} {
 		if plain(tt.got) != tt.want {
 			t.Errorf("got %q, want %q", plain(tt.got), tt.want)

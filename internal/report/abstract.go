@@ -1,0 +1,202 @@
+package report
+
+// The abstract and the small sentences of a report, made from the data.
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"interleave/internal/report/quantity"
+	"interleave/internal/stats"
+)
+
+// order is that in which words are counted.
+var order = []stats.Word{stats.Reproduced, stats.NotReproduced, stats.Inconclusive, stats.NotComparable}
+
+// tally counts the verdicts by word.
+func (s *study) tally() map[stats.Word]int {
+	n := map[stats.Word]int{}
+	for _, v := range s.verdicts() {
+		n[v.Word]++
+	}
+	return n
+}
+
+// abstract is a paragraph: the result, the machine, the effort, what was left out.
+func (s *study) abstract() []string {
+	var out []string
+	out = append(out, s.resultSentence())
+	if len(s.Cells) == 0 {
+		return append(out, "No cell was measured"+s.unfinished()+".")
+	}
+	out = append(out, s.effortSentence(), s.lossSentence())
+	if n := len(s.Header.Skipped); n > 0 {
+		out = append(out, capital(many(n, "server"))+" "+wasWere(n)+" skipped, with the reason given below.")
+	}
+	if s.rounds < stats.MinRounds {
+		out = append(out, fmt.Sprintf("With %s no 95 %% interval can be given: %d are the least.", many(s.rounds, "round"), stats.MinRounds))
+	}
+	return out
+}
+
+func (s *study) resultSentence() string {
+	verdicts := s.verdicts()
+	if len(verdicts) == 0 {
+		return "This run holds no claim against this machine."
+	}
+	n := s.tally()
+	var parts []string
+	for _, w := range order {
+		if n[w] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", number(n[w]), counted[w](n[w])))
+		}
+	}
+	return fmt.Sprintf("Of %s from %s, %s.", many(len(verdicts), "published claim"), many(s.sources(), "source"), list(parts))
+}
+
+// counted is how a number of claims with a word is told.
+var counted = map[stats.Word]func(int) string{
+	stats.Reproduced:    func(n int) string { return isAre(n) + " reproduced here" },
+	stats.NotReproduced: func(n int) string { return isAre(n) + " not reproduced" },
+	stats.Inconclusive:  func(n int) string { return isAre(n) + " inconclusive" },
+	stats.NotComparable: func(int) string { return "cannot be compared" },
+}
+
+// sources counts the documents: "eve.txt, section V" and "eve.txt, section VI" are one.
+func (s *study) sources() int {
+	seen := map[string]bool{}
+	for _, e := range s.experiments {
+		name, _, _ := strings.Cut(e.Source, ",")
+		seen[name] = true
+	}
+	return len(seen)
+}
+
+func (s *study) effortSentence() string {
+	took := "in " + quantity.Duration(s.took().Round(time.Second))
+	if s.Header.Finished == nil {
+		took = "for " + quantity.Duration(s.took().Round(time.Second)) + s.unfinished()
+	}
+	return fmt.Sprintf("Measured on %s on %s %s: %s, %s, %s, %s.",
+		s.machine(), date(s.Header.Started), took,
+		many(len(s.experiments), "experiment"), many(len(s.measuredModels()), "model"),
+		many(s.rounds, "round"), many(s.count.all, "cell"))
+}
+
+// unfinished says that a run has no end.
+func (s *study) unfinished() string {
+	if s.Header.Finished != nil {
+		return ""
+	}
+	return " and stopped before its end (resumable)"
+}
+
+func (s *study) lossSentence() string {
+	n := s.count
+	if n.void+n.broken == 0 {
+		return "No cell was voided and none failed."
+	}
+	share := quantity.Percent(float64(n.void+n.broken) / float64(n.all))
+	var parts []string
+	if n.void > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s voided by a gate", number(n.void), wasWere(n.void)))
+	}
+	if n.broken > 0 {
+		parts = append(parts, fmt.Sprintf("%s failed", number(n.broken)))
+	}
+	return fmt.Sprintf("Of the cells, %s (%s together); no figure rests on them.", list(parts), share)
+}
+
+// took is from the start to the end; of a run without an end, to the end of its last cell.
+func (s *study) took() time.Duration {
+	if s.Header.Finished != nil {
+		return s.Header.Finished.Sub(s.Header.Started)
+	}
+	last := s.Header.Started
+	for _, c := range s.Cells {
+		if end := c.Started.Add(c.Took); end.After(last) {
+			last = end
+		}
+	}
+	return last.Sub(s.Header.Started)
+}
+
+// machine is the machine in a phrase.
+func (s *study) machine() string {
+	m := s.Header.Machine
+	in := []string{}
+	for _, part := range []string{m.Virtual, m.System, kernel(m.Kernel)} {
+		if part != "" {
+			in = append(in, part)
+		}
+	}
+	text := many(m.Cores, "core") + " of " + article(cmp.Or(m.CPU, "unknown processor"))
+	if len(in) > 0 {
+		text += " (" + strings.Join(in, ", ") + ")"
+	}
+	return text
+}
+
+func kernel(v string) string {
+	if v == "" || strings.HasPrefix(v, "Linux") {
+		return v
+	}
+	return "Linux " + v
+}
+
+func article(noun string) string {
+	if strings.ContainsRune("AEIOUaeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+func date(t time.Time) string { return t.UTC().Format("2 January 2006") }
+
+// many is "1 round" or "12 rounds".
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return quantity.Count(int64(n)) + " " + noun + "s"
+}
+
+// number writes small numbers as words, as a paragraph does.
+func number(n int) string {
+	small := []string{"none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+	if n < len(small) {
+		return small[n]
+	}
+	return quantity.Count(int64(n))
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// list is "a", "a and b" or "a, b and c".
+func list(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

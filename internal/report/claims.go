@@ -1,0 +1,204 @@
+package report
+
+// A claim's verdict as the page shows it: the source's sentence, ours, and the figure of the
+// comparisons that the word rests on.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"interleave/internal/manifest"
+	"interleave/internal/report/figure"
+	"interleave/internal/report/quantity"
+	"interleave/internal/stats"
+	"interleave/internal/verdict"
+)
+
+// centre is a row's estimate over its rounds, ratio that against the baseline.
+func centre(r verdict.Row) stats.Interval { return r.Centre }
+func ratio(r verdict.Row) stats.Interval  { return r.Ratio }
+
+// A claimView is one claim of the page.
+type claimView struct {
+	verdict.Verdict
+	Anchor  string // the fragment: P1
+	Mark    string // the symbol's id
+	Told    string // the verdict's sentence, set as a page sets it
+	Figures []drawn
+}
+
+// marks are the symbols of the page: each word has a shape of its own.
+var marks = map[stats.Word]string{
+	stats.Reproduced: "mark-reproduced", stats.NotReproduced: "mark-not", stats.Inconclusive: "mark-open", stats.NotComparable: "mark-none",
+}
+
+// claims are the experiment's, with figures. Fragments are the claims' own ids; one that another
+// experiment has taken gets the experiment's name in front.
+func (s *study) claims(e *experiment, taken map[string]bool) []claimView {
+	var out []claimView
+	// What cannot be compared comes last.
+	verdicts := slices.Clone(e.verdicts)
+	slices.SortStableFunc(verdicts, func(a, b verdict.Verdict) int { return cmp.Compare(silent(a), silent(b)) })
+	for _, v := range verdicts {
+		id := anchor(v.Claim.ID)
+		if id == "" || taken[id] {
+			id = anchor(e.Name, v.Claim.ID)
+		}
+		taken[id] = true
+		c := claimView{Verdict: v, Anchor: id, Mark: marks[v.Word], Told: told(v)}
+		for i, parts := range byUnit(drawable(v.Parts)) {
+			figureID := anchor("fig", id)
+			if i > 0 {
+				figureID = anchor("fig", id, fmt.Sprint(i+1))
+			}
+			c.Figures = append(c.Figures, s.claimFigure(e, v, parts, figureID))
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// silent is 1 for a verdict that says nothing of this machine.
+func silent(v verdict.Verdict) int {
+	if v.Word == stats.NotComparable {
+		return 1
+	}
+	return 0
+}
+
+// told is the verdict's sentence for a page: times signs and dashes as printers set them, spaces that
+// do not break, and without the word where it is all that the sentence begins with.
+func told(v verdict.Verdict) string {
+	text := v.Sentence
+	if rest, found := strings.CutPrefix(text, capital(string(v.Word))+": "); found {
+		if text = rest; !strings.Contains(strings.Fields(rest + " .")[0], "-") { // a model's name stays as it is
+			text = capital(rest)
+		}
+	}
+	text = times.ReplaceAllString(text, "$1×")
+	text = span.ReplaceAllString(text, "$1–$2")
+	return strings.ReplaceAll(strings.ReplaceAll(text, "'", "’"), " %", quantity.Thin+"%")
+}
+
+var (
+	times = regexp.MustCompile(`(\d)x\b`)
+	span  = regexp.MustCompile(`(\d)-(\d)`)
+)
+
+// drawable are the parts that rest on rounds: lines of code are counted, not measured.
+func drawable(parts []verdict.Part) []verdict.Part {
+	return slices.DeleteFunc(slices.Clone(parts), func(p verdict.Part) bool { return p.Finding.Rounds == 0 })
+}
+
+// byUnit keeps apart what cannot stand on one axis.
+func byUnit(parts []verdict.Part) [][]verdict.Part {
+	var out [][]verdict.Part
+	for _, p := range parts {
+		i := slices.IndexFunc(out, func(group []verdict.Part) bool { return group[0].Unit == p.Unit })
+		if i < 0 {
+			out = append(out, nil)
+			i = len(out) - 1
+		}
+		out[i] = append(out[i], p)
+	}
+	return out
+}
+
+func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Part, id string) drawn {
+	f := figure.Intervals{Reference: math.NaN()}
+	condition := v.Condition
+	f.Axis, f.Log = axis(e, v.Claim, parts)
+	if parts[0].Unit == "ratio" {
+		f.Reference = 1
+		if v.Claim.Against.Model != "" && v.Claim.Of.Model != "" {
+			f.Less, f.More = v.Claim.Of.String()+" less", v.Claim.Of.String()+" more"
+		}
+	}
+	f.LabelHead = head(parts)
+	noise := noiseOf(e, condition, v.Claim.Metric)
+	noisy := false
+	for _, p := range parts {
+		row := figure.IntervalRow{
+			Label: strings.TrimPrefix(p.Name, f.LabelHead+" = "), Dots: p.Values,
+			Estimate: p.Finding.Estimate, Low: p.Finding.Interval95.Lower, High: p.Finding.Interval95.Upper,
+			InnerLow: p.Finding.Interval90.Lower, InnerHigh: p.Finding.Interval90.Upper,
+			Note: figureOf(p.Finding.Interval95, ""), Published: p.Published, Accept: p.Accept,
+			Noise: [2]float64{math.NaN(), math.NaN()},
+		}
+		if p.Finding.Interval95.Short() { // too few rounds for any interval
+			row.Low, row.High, row.InnerLow, row.InnerHigh = row.Estimate, row.Estimate, row.Estimate, row.Estimate
+		}
+		if n, found := noise(p); found && p.Unit == "ratio" {
+			row.Noise, noisy = n, true
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	if noisy {
+		f.NoiseLegend = e.Baseline + " against itself"
+	}
+	f.Frame = figure.Frame{ID: id, Title: v.Claim.ID + ": " + f.Axis, Desc: capital(string(v.Word)) + ". " + v.Sentence}
+	caption := fmt.Sprintf("%s: %s; %s. Each dot is a round, paired within it.", v.Claim.ID, f.Axis, s.cores(condition))
+	only := v
+	only.Parts = parts
+	return draw(id, caption, f, claimTable(only))
+}
+
+// axis says what an axis of a claim shows, and whether it is logarithmic.
+func axis(e *experiment, c manifest.Claim, parts []verdict.Part) (label string, log bool) {
+	unit := parts[0].Unit
+	metric := cmp.Or(manifest.Metrics[c.Metric].Name, string(c.Metric))
+	switch unit {
+	case "ratio":
+		if c.Of.Model != "" && c.Against.Model != "" {
+			return fmt.Sprintf("%s, %s by %s", metric, c.Of, c.Against), true
+		}
+		if c.Of.Model != "" {
+			return fmt.Sprintf("ratio of %s, %s", metric, c.Of), true
+		}
+		return "ratio of " + metric, true
+	case "slope":
+		return fmt.Sprintf("%s of %s, %s", parts[0].Name, metric, c.Of), false
+	case "":
+		return metric, true
+	}
+	if unit == manifest.Metrics[c.Metric].Unit {
+		return metric + " (" + unit + ")", true
+	}
+	return cmp.Or(unit, e.Axis.Label), true
+}
+
+// head is what all names of parts begin with: "connections" of "connections = 64".
+func head(parts []verdict.Part) string {
+	first, _, found := strings.Cut(parts[0].Name, " = ")
+	if !found {
+		return ""
+	}
+	for _, p := range parts {
+		if !strings.HasPrefix(p.Name, first+" = ") {
+			return ""
+		}
+	}
+	return first
+}
+
+// noiseOf finds the baseline against itself at a part's point.
+func noiseOf(e *experiment, c manifest.Condition, m manifest.Metric) func(verdict.Part) ([2]float64, bool) {
+	var twins []verdict.Row
+	for _, r := range e.rows(c, m) {
+		if r.Twin && known(ratio(r)) && !ratio(r).Short() {
+			twins = append(twins, r)
+		}
+	}
+	return func(p verdict.Part) ([2]float64, bool) {
+		for _, r := range twins {
+			if r.Point == p.Name || !math.IsNaN(p.X) && r.X == p.X || len(twins) == 1 {
+				return [2]float64{ratio(r).Lower, ratio(r).Upper}, true
+			}
+		}
+		return [2]float64{}, false
+	}
+}

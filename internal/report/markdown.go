@@ -1,0 +1,104 @@
+package report
+
+// The run as Markdown that can be pasted into an issue: the verdicts as a table, the figures folded.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"interleave/internal/manifest"
+)
+
+// Markdown writes the run for an issue or a wiki.
+func Markdown(w io.Writer, run Run) error {
+	s := examine(run)
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "## Interleave: run %s\n\n%s\n", run.Header.ID, plainSpaces(strings.Join(s.abstract(), " ")))
+	for _, e := range s.experiments {
+		fmt.Fprintf(b, "\n### %s\n\n`%s`, %s\n", e.title(), e.Name, e.Source)
+		if len(e.verdicts) > 0 {
+			fmt.Fprintf(b, "\n| | claim | here |\n|---|---|---|\n")
+		}
+		for _, v := range e.verdicts {
+			fmt.Fprintf(b, "| %s&nbsp;%s | **%s** %s | %s |\n", signs[v.Word].sign, strings.ReplaceAll(string(v.Word), " ", "&nbsp;"),
+				v.Claim.ID, cell(v.Claim.Sentence), cell(v.Sentence))
+		}
+		for _, c := range e.conditions {
+			s.markdownTables(b, e, c)
+		}
+	}
+	s.markdownLosses(b)
+	if command := command(run.Header.Command); command != "" {
+		fmt.Fprintf(b, "\nReproduce with `%s` (seed %d).\n", command, run.Header.Seed)
+	}
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("writing the Markdown: %w", err)
+	}
+	return nil
+}
+
+// cell keeps a text within its column of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(plainSpaces(text))
+}
+
+func (s *study) markdownTables(b *bufio.Writer, e *experiment, c manifest.Condition) {
+	var tables []table
+	for _, m := range e.metrics() {
+		rows := e.rows(c, m)
+		if m == manifest.Throughput {
+			rows = slices.DeleteFunc(slices.Clone(rows), e.offered)
+		}
+		sweep, single := split(rows)
+		if len(sweep) > 0 {
+			tables = append(tables, sweepTable(sweep, m))
+		}
+		for _, rows := range byPoint(single) {
+			t := stripTable(ranked(rows, manifest.Metrics[m].MoreIsBetter), m, e.Baseline)
+			t.Caption = fmt.Sprintf("At %q. %s", rows[0].Point, t.Caption)
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n<details><summary>Measured, %s</summary>\n", s.cores(c))
+	for _, t := range tables {
+		t.markdown(b)
+	}
+	fmt.Fprintf(b, "\n</details>\n")
+}
+
+func (t table) markdown(b *bufio.Writer) {
+	fmt.Fprintf(b, "\n%s\n\n|", cell(t.Caption))
+	for _, h := range t.Head {
+		fmt.Fprintf(b, " %s |", cell(h))
+	}
+	fmt.Fprint(b, "\n|---|", strings.Repeat("--:|", len(t.Head)-1), "\n")
+	for _, row := range t.Rows {
+		fmt.Fprint(b, "|")
+		for _, text := range row {
+			fmt.Fprintf(b, " %s |", cell(text))
+		}
+		fmt.Fprintln(b)
+	}
+}
+
+func (s *study) markdownLosses(b *bufio.Writer) {
+	if len(s.Header.Skipped) > 0 {
+		fmt.Fprintf(b, "\n### Skipped\n\n")
+	}
+	for _, skip := range s.Header.Skipped {
+		fmt.Fprintf(b, "- `%s/%s`: %s\n", skip.Service, skip.Model, cell(skip.Reason))
+	}
+	gates := s.gates()
+	if len(gates) > 0 {
+		fmt.Fprintf(b, "\n### Cells that no figure rests on\n\n")
+	}
+	for _, g := range gates {
+		fmt.Fprintf(b, "- %s: %s, the first: %s\n", g.Name, many(g.Cells, "cell"), cell(g.Example))
+	}
+}

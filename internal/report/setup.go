@@ -1,0 +1,125 @@
+package report
+
+// What was offered and on what machine: the set-up in words.
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"interleave/internal/manifest"
+	"interleave/internal/report/quantity"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// offer tells a load in words: "150 connections, each sends 16 B when its reply is there".
+func offer(l manifest.Load) string {
+	parts := []string{many(l.Connections, "connection")}
+	size := quantity.Trim(float64(l.SizeBytes), 4) + quantity.Thin + "B"
+	switch l.Shape {
+	case manifest.Open:
+		gaps := cmp.Or(l.Gaps, "constant")
+		parts = append(parts, fmt.Sprintf("%s%srequests/s of %s in open loop, %s gaps", quantity.Trim(l.Rate, 4), quantity.Thin, size, gaps))
+	case manifest.Paced:
+		parts = append(parts, quantity.Bits(l.Bits)+" each in messages of "+size)
+	case manifest.Connect:
+		parts = append(parts, "connect, send "+size+", read the reply, close")
+	default:
+		parts = append(parts, size+" in closed loop")
+		if l.Pipeline > 1 {
+			parts = append(parts, fmt.Sprintf("%d in flight", l.Pipeline))
+		}
+	}
+	if l.Requests > 0 {
+		parts = append(parts, quantity.Count(l.Requests)+" requests each")
+	}
+	if l.ReadShare > 0 {
+		parts = append(parts, quantity.Percent(l.ReadShare)+" reads")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ours is our side of the set-up, line by line as the source's is told.
+func (s *study) ours(e *experiment) []string {
+	lines := []string{s.machine()}
+	if chains := s.chains(e); chains != "" {
+		lines = append(lines, chains)
+	}
+	lines = append(lines, s.loads(e)...)
+	d := s.depth(e.Experiment)
+	window := "until all requests are answered"
+	if d.Window > 0 {
+		window = quantity.Setting(d.Window)
+	}
+	rounds := "no round measured"
+	if e.rounds > 0 {
+		rounds = many(e.rounds, "round")
+	}
+	lines = append(lines, fmt.Sprintf("%s; a cell is a fresh process, %s of warm-up, then a window: %s", rounds, quantity.Setting(d.WarmUp), window))
+	if d.Sample > 0 {
+		lines = append(lines, "the server's process tree sampled every "+quantity.Setting(d.Sample))
+	}
+	for _, c := range e.conditions {
+		lines = append(lines, s.cores(c))
+	}
+	return lines
+}
+
+// chains are the tool chains that the experiment's models need, with versions.
+func (s *study) chains(e *experiment) string {
+	needed := map[string]bool{}
+	for _, c := range e.cells {
+		if m := s.model(c.Service, c.Model); m != nil {
+			for _, n := range m.Needs {
+				chain, _, _ := strings.Cut(n, " ")
+				needed[chain] = true
+			}
+		}
+	}
+	var parts []string
+	for _, chain := range sortedKeys(needed) {
+		v := s.Header.Machine.ToolChains[chain]
+		switch {
+		case v == "":
+		case v[0] >= '0' && v[0] <= '9':
+			parts = append(parts, strings.TrimPrefix(chain, "pkg:")+" "+v)
+		default: // it says itself what it is a version of
+			parts = append(parts, v)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// loads are what was offered: the sweep in one line, each other point in its own.
+func (s *study) loads(e *experiment) []string {
+	offered := map[string]manifest.Load{}
+	for _, c := range e.cells {
+		offered[c.Point] = c.Load
+	}
+	var swept []manifest.Point
+	var lines []string
+	for _, p := range e.Points {
+		l, found := offered[p.Name]
+		switch {
+		case !found:
+		case math.IsNaN(p.X):
+			lines = append(lines, p.Name+": "+offer(l))
+		default:
+			swept = append(swept, p)
+		}
+	}
+	if len(swept) == 0 {
+		return lines
+	}
+	first, last := swept[0], swept[len(swept)-1]
+	line := offer(offered[last.Name])
+	if len(swept) > 1 {
+		line = fmt.Sprintf("%s %s to %s, %s; the last: %s", cmp.Or(e.Axis.Label, e.Axis.Over),
+			quantity.Trim(first.X, 4), quantity.Trim(last.X, 4), many(len(swept), "point"), line)
+	}
+	return append([]string{line}, lines...)
+}

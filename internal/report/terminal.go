@@ -1,0 +1,275 @@
+package report
+
+// The run for a terminal, and for a file where no terminal is: verdicts first, then a table for each
+// metric.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"interleave/internal/manifest"
+	"interleave/internal/report/quantity"
+	"interleave/internal/stats"
+	"interleave/internal/verdict"
+)
+
+// minWidth is the least of a terminal that tables are laid out for.
+const minWidth = 60
+
+// A screen writes lines of a width, with colours or without.
+type screen struct {
+	w     *bufio.Writer
+	width int
+	color bool
+}
+
+// Terminal writes verdicts and compact tables. Without colour there are no escape codes and no
+// block characters either: that form is for files and pipes.
+func Terminal(w io.Writer, run Run, width int, color bool) error {
+	s := examine(run)
+	out := &screen{bufio.NewWriter(w), max(width, minWidth), color}
+	out.line(out.bold("Run "+run.Header.ID) + unfinishedMark(run))
+	out.wrap("", strings.Join(s.abstract(), " "))
+	for _, e := range s.experiments {
+		out.line("")
+		out.line(out.bold(e.title()) + "  " + out.dim(e.Name+" · "+e.Source))
+		for _, v := range e.verdicts {
+			out.verdict(v)
+		}
+		for _, c := range e.conditions {
+			out.metrics(s, e, c)
+		}
+	}
+	out.losses(s)
+	if err := out.w.Flush(); err != nil {
+		return fmt.Errorf("writing the tables: %w", err)
+	}
+	return nil
+}
+
+func unfinishedMark(run Run) string {
+	if run.Header.Finished == nil {
+		return "  (stopped before its end)"
+	}
+	return ""
+}
+
+func (s *screen) line(text string) { fmt.Fprintln(s.w, plainSpaces(text)) }
+
+// plainSpaces are what people search and scripts split.
+func plainSpaces(text string) string { return strings.ReplaceAll(text, quantity.Thin, " ") }
+
+func (s *screen) escape(code, text string) string {
+	if !s.color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s *screen) bold(text string) string { return s.escape("1", text) }
+func (s *screen) dim(text string) string  { return s.escape("2", text) }
+
+// wrap writes a paragraph behind an indent.
+func (s *screen) wrap(indent, text string) {
+	line := indent
+	for word := range strings.FieldsSeq(plainSpaces(text)) {
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > s.width && line != indent {
+			s.line(line)
+			line = indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	s.line(line)
+}
+
+// signs stand before the words, for the eye that runs down a list.
+var signs = map[stats.Word]struct{ sign, plain, color string }{
+	stats.Reproduced:    {"✔", "+", "32"},
+	stats.NotReproduced: {"✘", "x", "31"},
+	stats.Inconclusive:  {"◇", "?", "36"},
+	stats.NotComparable: {"≠", "-", "2"},
+}
+
+func (s *screen) sign(w stats.Word) string {
+	sign := signs[w]
+	if !s.color {
+		return sign.plain
+	}
+	return s.escape(sign.color, sign.sign)
+}
+
+func (s *screen) verdict(v verdict.Verdict) {
+	word := fmt.Sprintf("%-14s", v.Word)
+	if s.color {
+		word = s.escape(signs[v.Word].color, word)
+	}
+	s.line(fmt.Sprintf("  %s %s  %s", s.sign(v.Word), word, s.bold(v.Claim.ID)))
+	s.wrap("      ", v.Claim.Sentence)
+	s.wrap("      ", v.Sentence)
+	for _, c := range v.Cautions {
+		s.wrap("      ", "Caution: "+c+".")
+	}
+}
+
+// metrics writes a table for each metric under a condition.
+func (s *screen) metrics(run *study, e *experiment, c manifest.Condition) {
+	for _, m := range e.metrics() {
+		rows := e.rows(c, m)
+		if m == manifest.Throughput {
+			rows = slices.DeleteFunc(slices.Clone(rows), e.offered)
+		}
+		sweep, single := split(rows)
+		if len(sweep) > 0 {
+			s.line("")
+			s.line(fmt.Sprintf("  %s over %s, %s cores; estimates over rounds", capital(unit(m)), e.Axis.Over, c))
+			s.sweep(sweep, m)
+		}
+		for _, rows := range byPoint(single) {
+			s.line("")
+			s.line(fmt.Sprintf("  %s at %s, %s cores; estimate (95 %% interval), rounds", capital(unit(m)), rows[0].Point, c))
+			s.strip(ranked(rows, manifest.Metrics[m].MoreIsBetter), m)
+		}
+	}
+}
+
+// sweep is a matrix of models and points; points that do not fit are left out from the middle.
+func (s *screen) sweep(rows []verdict.Row, m manifest.Metric) {
+	t := sweepMatrix(rows, m)
+	widths := columns(t)
+	for len(t[0]) > 3 && 2+total(widths) > s.width {
+		at := len(t[0]) / 2
+		for i := range t {
+			t[i] = slices.Delete(t[i], at, at+1)
+		}
+		widths = columns(t)
+	}
+	for i, line := range t {
+		text := "  " + align(line, widths)
+		if i == 0 {
+			text = s.dim(text)
+		}
+		s.line(text)
+	}
+}
+
+// sweepMatrix is the head and a line for each model, figures only.
+func sweepMatrix(rows []verdict.Row, m manifest.Metric) [][]string {
+	full := sweepTable(rows, m)
+	t := [][]string{{""}}
+	for _, p := range full.Head[1:] {
+		_, value, found := strings.Cut(p, " = ")
+		if !found {
+			value = p
+		}
+		t[0] = append(t[0], value)
+	}
+	for _, line := range full.Rows {
+		short := []string{line[0]}
+		for _, p := range full.Head[1:] {
+			text := quantity.Missing
+			for _, r := range rows {
+				if name(r) == line[0] && r.Point == p {
+					text = quantity.Short(centre(r).Estimate, manifest.Metrics[m].Unit)
+				}
+			}
+			short = append(short, plainSpaces(text))
+		}
+		t = append(t, short)
+	}
+	return t
+}
+
+func columns(t [][]string) []int {
+	widths := make([]int, len(t[0]))
+	for _, line := range t {
+		for i, text := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+		}
+	}
+	return widths
+}
+
+func total(widths []int) int {
+	sum := 0
+	for _, w := range widths {
+		sum += w + 2
+	}
+	return sum
+}
+
+// align puts the first column to the left and the others to the right.
+func align(line []string, widths []int) string {
+	var b strings.Builder
+	for i, text := range line {
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+		switch i {
+		case 0:
+			b.WriteString(text + pad)
+		default:
+			b.WriteString("  " + pad + text)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// strip is a line for each model with a bar as long as its figure.
+func (s *screen) strip(rows []verdict.Row, m manifest.Metric) {
+	most := 0.
+	for _, r := range rows {
+		if known(centre(r)) {
+			most = max(most, centre(r).Estimate)
+		}
+	}
+	var t [][]string
+	for _, r := range rows {
+		t = append(t, []string{name(r), plainSpaces(figureOf(centre(r), manifest.Metrics[m].Unit)), rounds(len(r.Values), r.Void)})
+	}
+	widths := columns(t)
+	room := s.width - total(widths) - 4
+	for i, line := range t {
+		text := "  " + align(line, widths)
+		if v := centre(rows[i]).Estimate; room >= 8 && most > 0 && v > 0 {
+			pad := strings.Repeat(" ", 2+total(widths)-2-utf8.RuneCountInString(text))
+			text += pad + "  " + s.bar(v/most, min(room, 40))
+		}
+		s.line(text)
+	}
+}
+
+// bar is a share of a width, in eighths of a character where a terminal shows them.
+func (s *screen) bar(share float64, width int) string {
+	if !s.color {
+		return strings.Repeat("#", max(1, int(math.Round(share*float64(width)))))
+	}
+	eighths := max(1, int(math.Round(share*float64(width)*8)))
+	text := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return s.escape("34", text)
+}
+
+// losses are told in one line for each gate; the record and the page have them all.
+func (s *screen) losses(run *study) {
+	for _, skip := range run.Header.Skipped {
+		s.line("")
+		s.wrap("  ", fmt.Sprintf("Skipped: %s/%s: %s", skip.Service, skip.Model, skip.Reason))
+	}
+	gates := run.gates()
+	if len(gates) == 0 {
+		return
+	}
+	s.line("")
+	s.line(s.bold("Cells that no figure rests on"))
+	for _, g := range gates {
+		s.wrap("  ", fmt.Sprintf("%s: %s, the first: %s", g.Name, many(g.Cells, "cell"), g.Example))
+	}
+}
