@@ -1,0 +1,199 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/internal/load"
+	"interleave/internal/record"
+)
+
+// TestMain lets the test binary be the engine and the reference servers.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "load":
+			os.Exit(load.Main(os.Stdin, os.Stdout))
+		case "reference":
+			os.Exit(Main(os.Args[2:]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// TestQuick makes the checks of the short form. A busy machine moves the figures: the test holds them to what a wrong
+// instrument would miss by far, and asks for that once in four tries.
+func TestQuick(t *testing.T) {
+	wide := []float64{8, .2, 4, .7} // ms, ms, % of a core, MiB
+	for try := 1; ; try++ {
+		checks, err := Run(t.Context(), os.Args[0], false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(checks) != len(wide) {
+			t.Fatalf("got %d checks, want %d", len(checks), len(wide))
+		}
+		off := ""
+		for i, c := range checks {
+			t.Logf("%s: %.5g %s, truth %.5g ± %.3g, ok: %v (%s)", c.Name, c.Measured, c.Unit, c.Truth, c.Tolerance, c.OK, c.Note)
+			if math.Abs(c.Measured-c.Truth) > wide[i] {
+				off = c.Name
+			}
+		}
+		if off == "" {
+			return
+		}
+		if try == 4 {
+			t.Fatalf("%s was off four times", off)
+		}
+	}
+}
+
+func TestSampler(t *testing.T) {
+	c, err := samplerCheck(20)(t.Context(), newBench(os.Args[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Measured <= 0 || !c.OK {
+		t.Errorf("got %.3g ms for a look at 20 processes, want at most %g", c.Measured, samplerLimit)
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	c, err := roundTripCheck(100*time.Millisecond)(t.Context(), newBench(os.Args[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Measured <= 0 || !c.OK || !strings.Contains(c.Note, "round trips a second") {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// TestTwice follows the second try.
+func TestTwice(t *testing.T) {
+	failed := errors.New("no port")
+	tests := []struct {
+		name     string
+		measured []float64 // by try; NaN = an error
+		tries    int
+		ok, err  bool
+		note     string
+	}{
+		{"right at once", []float64{1.01}, 1, true, false, ""},
+		{"disturbed once", []float64{1.5, 1}, 2, true, false, "the first try gave 1.5 ms: the machine is not quiet"},
+		{"wrong", []float64{1.5, 1.25}, 2, false, false, "the first try gave 1.5 ms"},
+		{"failed once", []float64{math.NaN(), 1}, 2, true, false, "the first try failed: no port: the machine is not quiet"},
+		{"failed", []float64{math.NaN(), math.NaN()}, 2, false, true, ""},
+		{"off, then failed", []float64{2, math.NaN()}, 2, false, true, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			tries := 0
+			got, err := twice(t.Context(), bench{}, func(context.Context, bench) (record.Check, error) {
+				tries++
+				if m := test.measured[tries-1]; !math.IsNaN(m) {
+					return judge("delay", "ms", 1, m, .02), nil
+				}
+				return record.Check{}, failed
+			})
+			if tries != test.tries || got.OK != test.ok || got.Note != test.note || (err != nil) != test.err {
+				t.Errorf("got %d tries, %+v, %v; want %d, ok %v, note %q, error %v", tries, got, err, test.tries, test.ok, test.note, test.err)
+			}
+		})
+	}
+}
+
+func TestJudge(t *testing.T) {
+	for _, test := range []struct {
+		measured float64
+		want     bool
+	}{{50, true}, {52, true}, {48, true}, {52.1, false}, {47.9, false}, {3, false}, {math.NaN(), false}} {
+		if c := judge("p95", "ms", 50, test.measured, 2); c.OK != test.want {
+			t.Errorf("%v: got %v, want %v", test.measured, c.OK, test.want)
+		}
+	}
+}
+
+// TestLie measures a server that does not do what the check believes.
+func TestLie(t *testing.T) {
+	lie := with([]string{"memory", "32"}, func(_ context.Context, _ bench, s *server) (record.Check, error) {
+		return memoryOf(s, 64)
+	})
+	c, err := twice(t.Context(), newBench(os.Args[0]), lie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.OK || math.Abs(c.Measured-32) > 1 || !strings.Contains(c.Note, "the first try") {
+		t.Errorf("got %+v, want 32 MiB and a failure", c)
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	tests := []struct {
+		exe  string
+		args []string
+	}{
+		{"/nonexistent", []string{"stall"}},
+		{os.Args[0], []string{"nothing"}},
+		{os.Args[0], []string{"burn", "2"}},
+		{os.Args[0], []string{"delay", "-1"}},
+	}
+	for _, test := range tests {
+		b := newBench(test.exe)
+		s, err := b.start(test.args...)
+		if err == nil {
+			s.close()
+			t.Errorf("%v started", test.args)
+		}
+	}
+	if _, err := Run(t.Context(), "/nonexistent", false); err == nil || !strings.Contains(err.Error(), "starting the reference server stall") {
+		t.Errorf("got %v, want what could not be started", err)
+	}
+	if err := reference(nil, strings.NewReader(""), os.Stdout); err == nil {
+		t.Error("a reference server without a name started")
+	}
+}
+
+// TestInterrupted ends in time and leaves nothing behind.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	timer := time.AfterFunc(300*time.Millisecond, cancel)
+	defer timer.Stop()
+	began := time.Now()
+	checks, err := Run(ctx, os.Args[0], true)
+	if !errors.Is(err, context.Canceled) || len(checks) > 1 {
+		t.Errorf("got %v after %d checks, want the interruption", err, len(checks))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the interruption took %v", took)
+	}
+}
+
+// TestServerEnds closes a reference server's standard input: it ends by itself.
+func TestServerEnds(t *testing.T) {
+	for _, kind := range []string{"stall", "delay 0", "burn .1", "memory 1", "crowd 3"} {
+		s, err := newBench(os.Args[0]).start(strings.Fields(kind)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.stdin.Close()
+		select {
+		case <-s.group.Exited():
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s lives on", kind)
+		}
+		if err := s.group.Wait(); err != nil {
+			t.Errorf("%s ended with %v", kind, err)
+		}
+		if pids := s.group.PIDs(); len(pids) > 0 {
+			t.Errorf("%s left %v", kind, pids)
+		}
+		s.group.Close()
+		s.out.Close()
+	}
+}
