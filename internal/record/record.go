@@ -13,21 +13,31 @@ import (
 
 // A Header is run.json: everything about a run but its cells.
 type Header struct {
-	Version     int              `json:"version"` // of this format: 1
-	ID          string           `json:"id"`      // the directory's name
-	Started     time.Time        `json:"started"`
-	Finished    *time.Time       `json:"finished,omitempty"` // nil: stopped or still under way
-	Command     []string         `json:"command"`
-	Depth       string           `json:"depth"` // quick, normal, full
-	Seed        uint64           `json:"seed"`  // of every shuffle and schedule
-	Experiments []string         `json:"experiments"`
-	Models      []string         `json:"models,omitempty"` // --models
-	Rounds      int              `json:"rounds,omitempty"` // --rounds
-	Hosts       string           `json:"hosts"`            // "local" or "netns"
-	CPUs        map[string][]int `json:"cpus"`             // the own condition's cores by role
-	Machine     Machine          `json:"machine"`
-	Calibration []Check          `json:"calibration"`
-	Skipped     []Skip           `json:"skipped,omitempty"` // models that were not measured, and why
+	Version     int                `json:"version"` // of this format: 1
+	ID          string             `json:"id"`      // the directory's name
+	Started     time.Time          `json:"started"`
+	Finished    *time.Time         `json:"finished,omitempty"` // nil: stopped or still under way
+	Command     []string           `json:"command"`
+	Depth       string             `json:"depth"` // quick, normal, full
+	Seed        uint64             `json:"seed"`  // of every shuffle and schedule
+	Experiments []string           `json:"experiments"`
+	Models      []string           `json:"models,omitempty"`    // --models
+	Rounds      int                `json:"rounds,omitempty"`    // --rounds
+	Condition   manifest.Condition `json:"condition,omitempty"` // --condition
+	Hosts       string             `json:"hosts"`               // "local" or "netns"
+	CPUs        map[string][]int   `json:"cpus"`                // the own condition's cores by role
+	Machine     Machine            `json:"machine"`
+	Calibration []Check            `json:"calibration"`
+	Skipped     []Skip             `json:"skipped,omitempty"` // models that were not measured, and why
+	Own         *Own               `json:"own,omitempty"`     // a user's own server among the models
+}
+
+// An Own is the server of `interleave bench`: it has no folder among the services.
+type Own struct {
+	Service string   `json:"service"`
+	Name    string   `json:"name"`
+	Summary string   `json:"summary"`
+	Command []string `json:"command"`
 }
 
 // A Machine is where a run was made.

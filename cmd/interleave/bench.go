@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"interleave/internal/manifest"
+	"interleave/internal/run"
+)
+
+// benchFlags are what `interleave bench` can be told.
+type benchFlags struct {
+	models      []string
+	shape       string
+	connections int
+	size        int
+	rate        float64
+	readShare   float64
+	rounds      int
+	window      time.Duration
+	condition   string
+	name        string
+	asJSON      bool
+}
+
+func benchCommand(lab *laboratory) *cobra.Command {
+	f := benchFlags{}
+	cmd := &cobra.Command{
+		Use:   "bench SERVICE [flags] -- CMD {port}",
+		Short: "a server of your own beside ours",
+		Long: `Bench starts CMD as a server of the service, with {port} (and {host}) replaced, holds it against the
+service's conformance, and measures it in the same rounds as the models named. It need not print
+"ready": it is ready when the port is listened on. The first model of --models is the baseline.`,
+		Example: `  interleave bench echo -- ./my-server {port}
+  interleave bench counter --models=c-epoll,erlang-actor --connections=64 -- java -jar counter.jar {port}
+  interleave bench echo --shape=open --rate=5000 -- socat TCP-LISTEN:{port},fork,reuseaddr EXEC:cat`,
+		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return lab.completeShow(nil, prefix), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, lab, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.models, "models", []string{"c-epoll", "go-goroutine"}, "models to measure beside it; the first is the baseline")
+	flags.StringVar(&f.shape, "shape", "", "closed, open, paced or connect (default: closed, or paced for sink)")
+	flags.IntVar(&f.connections, "connections", 64, "open connections")
+	flags.IntVar(&f.size, "size", 0, "bytes of a message (default: 16; counter 1; sink 1,250)")
+	flags.Float64Var(&f.rate, "rate", 5000, "requests a second over all connections, shape open")
+	flags.Float64Var(&f.readShare, "read-share", .5, "share of reads, counter")
+	flags.IntVar(&f.rounds, "rounds", 6, "rounds, at least 6")
+	flags.DurationVar(&f.window, "window", time.Second, "measuring window of a cell")
+	flags.StringVar(&f.condition, "condition", "own", "own or shared cores")
+	flags.StringVar(&f.name, "name", "own-server", "how the report calls it")
+	flags.BoolVar(&f.asJSON, "json", false, "for scripts")
+	return cmd
+}
+
+// protocolDefaults are the shape and size of message that suit a protocol.
+var protocolDefaults = map[string]struct {
+	shape manifest.Shape
+	size  int
+}{
+	"echo":    {manifest.Closed, 16},
+	"counter": {manifest.Closed, 1},
+	"sink":    {manifest.Paced, 1250},
+}
+
+func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error {
+	dash := cmd.ArgsLenAtDash()
+	if dash != 1 || len(args) < 2 {
+		return usage("bench takes a service, then -- and the server's command, as in: interleave bench echo -- ./my-server {port}")
+	}
+	tree, err := lab.tree()
+	if err != nil {
+		return err
+	}
+	service := tree.Service(args[0])
+	if service == nil {
+		return usage("no service %q: there are %s", args[0], names(tree.Services, func(s *manifest.Service) string { return s.Name }))
+	}
+	if err := f.check(service, args[1:]); err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	own := &manifest.Model{
+		Name: f.name, Service: service.Name, Dir: here, Language: "own", Model: "server",
+		Summary: "your own: " + strings.Join(args[1:], " "), Run: args[1:], Ready: manifest.ReadyConnect, WarmUp: time.Second,
+	}
+	service.Models = append(service.Models, own)
+	e := f.experiment(service, args[1:])
+	tree.Experiments = []*manifest.Experiment{e}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return measure(cmd, &run.Session{
+		Tree: tree, Experiments: tree.Experiments, Choice: run.Choice{Depth: "normal"}, Out: out(tree.Root),
+		Exe: exe, Hosts: "local", Seed: rand.Uint64(), Command: os.Args, Own: own,
+	}, f.asJSON)
+}
+
+// check refuses what cannot be measured, before anything is started.
+func (f *benchFlags) check(service *manifest.Service, command []string) error {
+	if !strings.Contains(strings.Join(command, " "), "{port}") {
+		return usage("the command %q does not say where {port} goes", strings.Join(command, " "))
+	}
+	if f.rounds < 6 {
+		return usage("--rounds=%d: with fewer than 6 rounds no 95 %% interval exists", f.rounds)
+	}
+	if len(f.models) == 0 {
+		return usage("--models is empty: a server alone has nothing to be compared with")
+	}
+	for _, m := range f.models {
+		if service.Model(m) == nil {
+			return usage("no model %q of %s: there are %s", m, service.Name, names(service.Models, func(m *manifest.Model) string { return m.Name }))
+		}
+	}
+	if service.Model(f.name) != nil {
+		return usage("--name=%s is a model of ours: choose another", f.name)
+	}
+	shapes := []string{"", "closed", "open", "paced", "connect"}
+	if !slices.Contains(shapes, f.shape) {
+		return usage("--shape=%s: expected closed, open, paced or connect", f.shape)
+	}
+	if f.connections < 1 || f.window <= 0 || f.size < 0 || f.rate <= 0 || f.readShare < 0 || f.readShare > 1 {
+		return usage("connections, window and rate must be above 0, --size not below, --read-share from 0 to 1")
+	}
+	if f.condition != "own" && f.condition != "shared" {
+		return usage("--condition=%s: expected own or shared", f.condition)
+	}
+	return nil
+}
+
+// experiment is the one that the flags describe: no claim, one point.
+func (f *benchFlags) experiment(service *manifest.Service, command []string) *manifest.Experiment {
+	d := protocolDefaults[service.Protocol]
+	if f.shape != "" {
+		d.shape = manifest.Shape(f.shape)
+	}
+	if f.size > 0 {
+		d.size = f.size
+	}
+	l := manifest.Load{Shape: d.shape, Connections: f.connections, SizeBytes: d.size, Pipeline: 1, Gaps: "constant"}
+	switch d.shape {
+	case manifest.Open:
+		l.Rate = f.rate
+	case manifest.Paced:
+		l.Bits = 1e6
+	}
+	if service.Protocol == "counter" {
+		l.ReadShare = f.readShare
+	}
+	metrics := []manifest.Metric{manifest.CPUPerRequest, manifest.Throughput, manifest.PSS, manifest.Switches}
+	switch d.shape {
+	case manifest.Open:
+		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.CPUPerRequest, manifest.PSS}
+	case manifest.Paced:
+		metrics = []manifest.Metric{manifest.CPU, manifest.CPUVariation, manifest.PSS, manifest.Switches}
+	}
+	depth := manifest.Depth{
+		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: time.Second / 2, Window: f.window, Sample: max(f.window/20, 50*time.Millisecond),
+		Conditions: []manifest.Condition{manifest.Condition(f.condition)},
+	}
+	point := manifest.Point{Name: fmt.Sprintf("%s, %d connections", d.shape, f.connections), X: math.NaN(), Service: service.Name, Load: l}
+	return &manifest.Experiment{
+		Name: "bench", Title: "Your server beside ours", Source: "interleave bench",
+		Question: fmt.Sprintf("How does `%s` stand beside %s?", strings.Join(command, " "), strings.Join(f.models, ", ")),
+		Service:  service.Name, Models: append(slices.Clone(f.models), f.name), Baseline: f.models[0], Metrics: metrics,
+		Load: l, Points: []manifest.Point{point}, Quick: depth, Normal: depth, Full: depth,
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"interleave/internal/manifest"
+	"interleave/internal/probe"
+)
+
+// A checked model is one line of `interleave check --json`.
+type checked struct {
+	Service  string           `json:"service"`
+	Model    string           `json:"model"`
+	Status   string           `json:"status"` // ok, failed, skipped
+	Reason   string           `json:"reason,omitempty"`
+	Outcomes []checkedOutcome `json:"outcomes,omitempty"`
+	Seconds  float64          `json:"seconds"`
+}
+
+type checkedOutcome struct {
+	Name  string `json:"name"`
+	Error string `json:"error,omitempty"`
+}
+
+func checkCommand(lab *laboratory) *cobra.Command {
+	var asJSON, verbose bool
+	var sanitize string
+	cmd := &cobra.Command{
+		Use:   "check [SERVICE[/MODEL]...]",
+		Short: "conformance: is each server correct?",
+		Long: `Check builds servers and plays their service's transcripts (services/SERVICE/conform/) and the
+contract that every server has: ready, SIGTERM, a port in use, no stray process. A server that fails
+is never measured. Without a word, every model of every service is checked.`,
+		Example: `  interleave check
+  interleave check counter
+  interleave check echo/c-uring --sanitize=asan`,
+		ValidArgsFunction: lab.completeModels,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch probe.Sanitizer(sanitize) {
+			case probe.Plain, probe.ASan, probe.TSan, probe.Race:
+			default:
+				return usage("--sanitize=%s: expected asan, tsan or race", sanitize)
+			}
+			tree, err := lab.tree()
+			if err != nil {
+				return err
+			}
+			found, err := models(tree, args)
+			if err != nil {
+				return err
+			}
+			var all []checked
+			for _, m := range found {
+				c := checkOne(cmd, tree, m, probe.Sanitizer(sanitize))
+				if cmd.Context().Err() != nil {
+					return &failure{exitInterrupted, errors.New("stopped")}
+				}
+				all = append(all, c)
+				if !asJSON {
+					c.print(cmd, verbose)
+				}
+			}
+			if asJSON {
+				if err := printJSON(cmd.OutOrStdout(), all); err != nil {
+					return err
+				}
+			}
+			return verdictOf(all)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "for scripts")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "name every transcript")
+	cmd.Flags().StringVar(&sanitize, "sanitize", "", "build with asan (address and undefined behaviour), tsan (C) or race (Go)")
+	return cmd
+}
+
+// checkOne builds one model and plays its conformance.
+func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s probe.Sanitizer) (c checked) {
+	began := time.Now()
+	c = checked{Service: m.Service, Model: m.Name, Status: "ok"}
+	defer func() { c.Seconds = time.Since(began).Seconds() }()
+	built, err := probe.Build(cmd.Context(), m, probe.BuildOptions{OutRoot: out(tree.Root), Sanitize: s})
+	if missing, ok := errors.AsType[*probe.Missing](err); ok {
+		c.Status, c.Reason = "skipped", missing.Error()
+		return c
+	}
+	if errors.Is(err, probe.ErrNotApplicable) {
+		c.Status, c.Reason = "skipped", err.Error()
+		return c
+	}
+	if err == nil {
+		var outcomes []probe.Outcome
+		outcomes, err = probe.Conform(cmd.Context(), tree.Service(m.Service), built, probe.ConformOptions{})
+		for _, o := range outcomes {
+			c.Outcomes = append(c.Outcomes, checkedOutcome{o.Check, text(o.Err)})
+			if o.Err != nil {
+				c.Status = "failed"
+			}
+		}
+	}
+	if err != nil {
+		c.Status, c.Reason = "failed", err.Error()
+	}
+	return c
+}
+
+// print is the line of one model, and of each transcript that failed.
+func (c *checked) print(cmd *cobra.Command, verbose bool) {
+	w := cmd.OutOrStdout()
+	name := c.Service + "/" + c.Model
+	switch c.Status {
+	case "skipped":
+		fmt.Fprintf(w, "SKIP    %s: %s\n", name, c.Reason)
+		return
+	case "ok":
+		fmt.Fprintf(w, "ok      %s  %d checks, %.1f s\n", name, len(c.Outcomes), c.Seconds)
+	default:
+		fmt.Fprintf(w, "FAILED  %s  %s\n", name, c.Reason)
+	}
+	for _, o := range c.Outcomes {
+		if o.Error != "" {
+			fmt.Fprintf(w, "        %s: %s\n", o.Name, strings.ReplaceAll(o.Error, "\n", "\n        "))
+		} else if verbose {
+			fmt.Fprintf(w, "        %s: ok\n", o.Name)
+		}
+	}
+}
+
+// verdictOf turns failures into the exit code.
+func verdictOf(all []checked) error {
+	var failed []string
+	for _, c := range all {
+		if c.Status == "failed" {
+			failed = append(failed, c.Service+"/"+c.Model)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return &failure{exitNonconform, fmt.Errorf("%d of %d servers failed: %s", len(failed), len(all), strings.Join(failed, ", "))}
+}

@@ -1,0 +1,108 @@
+// Command interleave measures the same network services under many concurrency models, and holds
+// published claims against what it measures.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"interleave/internal/calibrate"
+	"interleave/internal/load"
+)
+
+// The exit codes, as `interleave help` lists them.
+const (
+	exitFailed      = 1   // something went wrong, and standard error says what
+	exitUsage       = 2   // wrong words, or a wrong manifest: nothing was started
+	exitRefused     = 3   // the instrument did not measure its own reference servers right
+	exitNonconform  = 4   // a server failed its conformance
+	exitInterrupted = 130 // Ctrl-C: what was measured is recorded
+)
+
+// A failure is an error with an exit code of its own.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func usage(format string, args ...any) error {
+	return &failure{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func main() {
+	os.Exit(realMain(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// realMain is main with its edges passed in.
+func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 { // the laboratory's own processes, which no user starts
+		switch args[0] {
+		case "load":
+			return load.Main(stdin, stdout)
+		case "reference":
+			return calibrate.Main(args[1:])
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var f *failure
+	switch {
+	case errors.As(err, &f):
+		fmt.Fprintln(stderr, "interleave:", err)
+		return f.code
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "interleave: stopped:", err)
+		return exitInterrupted
+	}
+	fmt.Fprintln(stderr, "interleave:", err)
+	return exitFailed
+}
+
+const about = `Interleave runs the same services (echo, counter, sink) under many concurrency models, checks that
+each server is correct, loads all of them alike in shuffled rounds, and says of published claims
+whether this machine reproduces them.
+
+Exit status: 0 done, 1 failed, 2 wrong words or a wrong manifest, 3 the instrument is not true here,
+4 a server failed its conformance, 130 stopped by Ctrl-C (what was measured is recorded).`
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "interleave",
+		Short:         "a laboratory for concurrency models",
+		Long:          about,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Example: `  interleave run --quick                 all experiments, four minutes
+  interleave run eve-echo --models=c-epoll,go-goroutine
+  interleave check echo/c-epoll          is this server correct?
+  interleave bench echo -- ./my-server {port}
+  interleave report last`,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &failure{exitUsage, err} })
+	var lab laboratory
+	root.PersistentFlags().StringVar(&lab.rootFlag, "root", "", "the checkout (default: the folder above that holds services/ and experiments/)")
+	root.AddCommand(
+		runCommand(&lab), listCommand(&lab), showCommand(&lab), checkCommand(&lab), benchCommand(&lab),
+		reportCommand(&lab), compareCommand(&lab), calibrateCommand(), doctorCommand(&lab),
+	)
+	return root
+}

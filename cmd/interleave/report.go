@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"interleave/internal/manifest"
+	"interleave/internal/record"
+	"interleave/internal/report"
+	"interleave/internal/run"
+)
+
+func reportCommand(lab *laboratory) *cobra.Command {
+	var format, file string
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "show a recorded run: terminal, HTML, Markdown, benchstat, JSON",
+		Long: `Report reads a run's record and shows it. RUN is an ID, the beginning of one, a folder, or "last".
+The figures come from the run's own copy of manifests and sources, so an old record shows what was
+measured then.`,
+		Example: `  interleave report last                       tables in the terminal, and the page anew
+  interleave report last --format=markdown     to paste elsewhere
+  interleave report 20260101 --format=benchstat > old.txt
+  interleave report last --format=html --output=page.html`,
+		Args:              oneArgument("RUN"),
+		ValidArgsFunction: lab.completeRuns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := lab.find(args[0])
+			if err != nil {
+				return err
+			}
+			return showReport(cmd.OutOrStdout(), dir, format, file)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "terminal", "terminal, html, markdown, benchstat or json")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this file instead of standard output")
+	must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"terminal", "html", "markdown", "benchstat", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err) // a flag that was just defined is not there: a mistake in this program
+	}
+}
+
+func showReport(stdout io.Writer, dir, format, file string) error {
+	r, err := openRun(dir)
+	if err != nil {
+		return err
+	}
+	width, _ := terminal(stdout)
+	write := map[string]func(io.Writer) error{
+		"terminal":  func(w io.Writer) error { return report.Terminal(w, r, width, file == "" && colour(stdout)) },
+		"html":      func(w io.Writer) error { return report.HTML(w, r) },
+		"markdown":  func(w io.Writer) error { return report.Markdown(w, r) },
+		"benchstat": func(w io.Writer) error { return report.Benchstat(w, r) },
+		"json":      func(w io.Writer) error { return report.JSON(w, r) },
+	}[format]
+	if write == nil {
+		return usage("--format=%s: expected terminal, html, markdown, benchstat or json", format)
+	}
+	if file != "" {
+		return toFile(file, write)
+	}
+	if err := write(stdout); err != nil {
+		return err
+	}
+	if format != "terminal" {
+		return nil
+	}
+	path := filepath.Join(dir, "report.html")
+	if err := toFile(path, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\nreport: %s\n", path)
+	return err
+}
+
+// openRun reads a record and the manifests that lie beside it.
+func openRun(dir string) (report.Run, error) {
+	r, err := record.Read(dir)
+	if err != nil {
+		return report.Run{}, err
+	}
+	tree, err := manifest.LoadTree(filepath.Join(dir, record.TreeDir))
+	if err != nil {
+		return report.Run{}, fmt.Errorf("read the run's own manifests: %w", err)
+	}
+	run.AddOwn(tree, r.Header.Own)
+	return report.Run{Header: r.Header, Cells: r.Cells, Tree: tree}, nil
+}
+
+// find turns what a person types into a run's directory.
+func (l *laboratory) find(name string) (string, error) {
+	root, err := l.root()
+	if err != nil {
+		root = "." // a record can be looked at outside of any checkout
+	}
+	dir, err := record.Find(runs(root), name)
+	if err != nil {
+		return "", &failure{exitUsage, err}
+	}
+	return dir, nil
+}
+
+// completeRuns offers recorded runs to the shell.
+func (l *laboratory) completeRuns(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	root, err := l.root()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	ids, err := record.List(runs(root))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return matching(append(ids, "last"), prefix), cobra.ShellCompDirectiveDefault
+}
+
+// oneArgument asks for exactly one word.
+func oneArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("%s takes one %s, as in: interleave %s last", cmd.Name(), name, cmd.Name())
+		}
+		return nil
+	}
+}
+
+func compareCommand(lab *laboratory) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "compare RUN RUN",
+		Short: "what changed between two runs",
+		Long: `Compare sets two runs side by side: verdicts that changed first, then for each cell that both have
+the ratio of the second to the first with its interval. The rounds of two runs are not paired, so
+intervals are wider than within one run; where the machines differ it says so.`,
+		Example:           "  interleave compare 20260101T120000Z last\n  interleave compare before after --json",
+		ValidArgsFunction: lab.completeRuns,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage("compare takes two runs, as in: interleave compare 20260101T120000Z last")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var both [2]report.Run
+			for i, name := range args {
+				dir, err := lab.find(name)
+				if err != nil {
+					return err
+				}
+				if both[i], err = openRun(dir); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				return report.CompareJSON(cmd.OutOrStdout(), both[0], both[1])
+			}
+			width, _ := terminal(cmd.OutOrStdout())
+			return report.Compare(cmd.OutOrStdout(), both[0], both[1], width, colour(cmd.OutOrStdout()))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "for scripts")
+	return cmd
+}

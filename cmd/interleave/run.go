@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"interleave/internal/live"
+	"interleave/internal/manifest"
+	"interleave/internal/record"
+	"interleave/internal/report"
+	"interleave/internal/run"
+)
+
+// runFlags are what `interleave run` can be told.
+type runFlags struct {
+	quick, full bool
+	models      []string
+	rounds      int
+	seed        uint64
+	resume      string
+	dryRun      bool
+	asJSON      bool
+	cpus        string
+	hosts       string
+	condition   string
+}
+
+func runCommand(lab *laboratory) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [experiment...]",
+		Short: "measure, and judge the claims",
+		Long: `Run builds every model that the experiments need, holds each against its service's conformance,
+calibrates the instrument, measures in shuffled rounds, and ends with the path of a report.
+
+Without --quick or --full an experiment runs at its normal depth: 12 rounds, more where an interval
+stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --resume goes on.`,
+		Example: `  interleave run --quick                       everything, four minutes
+  interleave run                               everything, 12 rounds and more
+  interleave run papayachat-cpu --full         as published
+  interleave run eve-echo --models=c-epoll,go-goroutine --rounds=6
+  interleave run --dry-run                     what would be measured, how long
+  interleave run --resume=last                 finish an interrupted run
+  interleave run --cpus server=0-2,load=3      cores of the two roles
+  interleave run --hosts netns                 two network namespaces instead of loopback`,
+		ValidArgsFunction: lab.completeExperiments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, lab, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.quick, "quick", false, "6 rounds, short windows: four minutes")
+	flags.BoolVar(&f.full, "full", false, "as published: hours")
+	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
+	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")
+	flags.Uint64Var(&f.seed, "seed", 0, "of every shuffle and schedule (default: drawn and recorded)")
+	flags.StringVar(&f.resume, "resume", "", "finish this run: its ID, a path, or last")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and the minutes, measure nothing")
+	flags.BoolVar(&f.asJSON, "json", false, "print the verdicts and figures for scripts at the end")
+	flags.StringVar(&f.cpus, "cpus", "", "cores of the roles, as server=0,load=1")
+	flags.StringVar(&f.hosts, "hosts", "local", "local (loopback) or netns (two network namespaces)")
+	flags.StringVar(&f.condition, "condition", "", "only own or only shared cores")
+	return cmd
+}
+
+// check refuses what contradicts itself, before anything is started.
+func (f *runFlags) check(args []string) error {
+	switch {
+	case f.quick && f.full:
+		return usage("--quick and --full exclude each other")
+	case f.rounds != 0 && f.rounds < 6:
+		return usage("--rounds=%d: with fewer than 6 rounds no 95 %% interval exists", f.rounds)
+	case f.hosts != "local" && f.hosts != "netns":
+		return usage("--hosts=%s: expected local or netns", f.hosts)
+	case f.condition != "" && f.condition != "own" && f.condition != "shared":
+		return usage("--condition=%s: expected own or shared", f.condition)
+	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 || len(f.models) > 0 || f.seed != 0 || f.condition != ""):
+		return usage("--resume goes on with what the run was asked for: no experiments and no other choice beside it")
+	}
+	return nil
+}
+
+func (f *runFlags) depth() string {
+	switch {
+	case f.quick:
+		return "quick"
+	case f.full:
+		return "full"
+	}
+	return "normal"
+}
+
+func (f *runFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
+	tree, err := lab.tree()
+	if err != nil {
+		return err
+	}
+	s, err := f.session(tree, args)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return dryRun(cmd.OutOrStdout(), tree, s)
+	}
+	return measure(cmd, s, f.asJSON)
+}
+
+// session turns the flags into one, of a new run or of one to resume.
+func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, error) {
+	s := &run.Session{
+		Tree: tree, Out: out(tree.Root), Hosts: f.hosts, Seed: f.seed, Command: os.Args,
+		Choice: run.Choice{Depth: f.depth(), Models: f.models, Rounds: f.rounds, Condition: manifest.Condition(f.condition)},
+	}
+	var err error
+	if f.cpus != "" {
+		if s.CPUs, err = parseCPUs(f.cpus); err != nil {
+			return nil, err
+		}
+	}
+	if s.Seed == 0 {
+		s.Seed = rand.Uint64()
+	}
+	if f.resume != "" {
+		if s.Resume, err = record.Find(runs(tree.Root), f.resume); err != nil {
+			return nil, &failure{exitUsage, err}
+		}
+		old, err := record.Read(s.Resume)
+		if err != nil {
+			return nil, err
+		}
+		h := old.Header
+		if h.Finished != nil {
+			return nil, usage("run %s is finished: `interleave report %s` shows it", h.ID, h.ID)
+		}
+		args, s.Seed, s.Hosts, s.CPUs = h.Experiments, h.Seed, h.Hosts, h.CPUs
+		s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Rounds: h.Rounds, Condition: h.Condition}
+	}
+	if s.Experiments, err = experiments(tree, args); err != nil {
+		return nil, err
+	}
+	if err := known(s.Experiments, s.Choice.Models); err != nil {
+		return nil, err
+	}
+	s.Exe, err = os.Executable()
+	return s, err
+}
+
+// known refuses a model that no chosen experiment has: a typing error would measure nothing.
+func known(list []*manifest.Experiment, models []string) error {
+	all := map[string]bool{}
+	for _, e := range list {
+		for _, m := range e.Models {
+			all[m] = true
+		}
+	}
+	for _, m := range models {
+		if !all[m] {
+			return usage("--models: no model %q in %s", m, names(list, func(e *manifest.Experiment) string { return e.Name }))
+		}
+	}
+	return nil
+}
+
+// dryRun prints what would be measured.
+func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
+	plan, err := run.Lay(tree, s.Experiments, s.Choice)
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "experiment\tpoint\tcondition\tcells a round\trounds")
+	for _, b := range plan.Blocks {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\n", b.Experiment.Name, b.Point.Name, b.Condition, len(b.Specs), plan.Rounds[b.Experiment.Name])
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, m := range plan.Missing {
+		fmt.Fprintf(w, "%s names %s/%s, which is not in this laboratory yet\n", m.Experiment, m.Service, m.Model)
+	}
+	_, err = fmt.Fprintf(w, "%d cells, about %.1f minutes besides building and 10 s of calibration\n", plan.Cells(), plan.Estimate().Minutes())
+	return err
+}
+
+// measure runs a session with live progress and reports what was recorded, complete or not.
+func measure(cmd *cobra.Command, s *run.Session, asJSON bool) error {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	view := live.New(cmd.ErrOrStderr(), cancel)
+	s.Watch = view
+	dir, runErr := s.Run(ctx)
+	view.Close()
+	if errors.Is(runErr, run.ErrRefused) {
+		return &failure{exitRefused, runErr}
+	}
+	if dir == "" {
+		return interrupted(ctx, runErr)
+	}
+	path, err := writeReport(cmd.OutOrStdout(), dir, asJSON)
+	if err != nil {
+		return errors.Join(interrupted(ctx, runErr), err)
+	}
+	if runErr != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "not finished: `interleave run --resume=%s` goes on\n", filepath.Base(dir))
+	}
+	if !asJSON {
+		fmt.Fprintf(cmd.OutOrStdout(), "\nreport: %s\n", path)
+	}
+	return interrupted(ctx, runErr)
+}
+
+// interrupted gives an error that a Ctrl-C caused its exit code.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return &failure{exitInterrupted, err}
+	}
+	return err
+}
+
+// writeReport writes the HTML beside the record, prints the terminal's form, and returns the path of
+// the page relative to here where that is shorter.
+func writeReport(w io.Writer, dir string, asJSON bool) (string, error) {
+	r, err := openRun(dir)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "report.html")
+	if err := toFile(path, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
+		return "", err
+	}
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(rel, "..") {
+			path = rel
+		}
+	}
+	if asJSON {
+		return path, report.JSON(w, r)
+	}
+	width, _ := terminal(w)
+	return path, report.Terminal(w, r, width, colour(w))
+}
+
+// toFile writes a file whole or not at all.
+func toFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(f.Name(), path)
+}

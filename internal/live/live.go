@@ -1,0 +1,126 @@
+// Package live shows the progress of a run: a few repainted lines on a terminal, plain lines
+// elsewhere. It draws only outside of measuring windows, for a terminal that scrolls costs a core's
+// time that belongs to the servers.
+package live
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"interleave/internal/manifest"
+	"interleave/internal/record"
+	"interleave/internal/run"
+	"interleave/internal/stats"
+	"interleave/internal/verdict"
+)
+
+// A View is a watcher that must be closed before anything else is printed.
+type View interface {
+	run.Watcher
+	Close()
+}
+
+// New returns the view that fits w. On a terminal it reads the keyboard, and Ctrl-C calls stop.
+func New(w io.Writer, stop func()) View {
+	f, ok := w.(*os.File)
+	if ok && term.IsTerminal(int(f.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) && os.Getenv("TERM") != "dumb" {
+		return newScreen(f, stop)
+	}
+	return &lines{w: w}
+}
+
+// lines prints what happens, a line each: notes, cells that do not count, and the ends of rounds.
+type lines struct{ w io.Writer }
+
+func (l *lines) Close() {}
+
+// Watch prints an event if it is worth a line. A writer that fails is no reason to stop measuring.
+func (l *lines) Watch(e run.Event) {
+	switch e.Kind {
+	case run.Note:
+		fmt.Fprintln(l.w, e.Text)
+	case run.CellEnds:
+		if e.Cell.Status != record.Measured {
+			fmt.Fprintln(l.w, fault(e.Cell))
+		}
+	case run.RoundEnds:
+		fmt.Fprintf(l.w, "round %d of %d: %d of %d cells, %s left; %s\n", e.Round, e.Rounds, e.Done, e.Total, spell(e.Left), tally(e.Verdicts))
+	}
+}
+
+// fault is the line of a cell that does not count: what broke in words, what a gate voided by the
+// gates' names. The report has their sentences.
+func fault(c *record.Cell) string {
+	var why []string
+	for _, r := range c.Reasons {
+		if c.Status == record.Broken {
+			why = append(why, r.Text)
+		} else {
+			why = append(why, r.Gate)
+		}
+	}
+	return fmt.Sprintf("%s: %s, %s, round %d: %s", c.Status, c.Model, c.Point, c.Round, strings.Join(why, "; "))
+}
+
+// figures are those that one line about a cell shows, the first two that it has.
+var figures = []manifest.Metric{manifest.Throughput, manifest.CPUPerRequest, manifest.LatencyP99, manifest.CPU}
+
+// result is the line of a cell that counts.
+func result(c *record.Cell) string {
+	var shown []string
+	for _, m := range figures {
+		if c.Load.Shape == manifest.Paced && (m == manifest.Throughput || m == manifest.CPUPerRequest) {
+			continue // the load decides the one, and the other follows from CPU
+		}
+		v, ok := c.Metric(m)
+		if ok && len(shown) < 2 {
+			shown = append(shown, fmt.Sprintf("%s %s", number(v), manifest.Metrics[m].Unit))
+		}
+	}
+	return fmt.Sprintf("%s, %s: %s", c.Model, c.Point, strings.Join(shown, ", "))
+}
+
+// number has three significant digits, and thousands as k.
+func number(v float64) string {
+	if v >= 10_000 {
+		return fmt.Sprintf("%.3g k", v/1000)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// words in the order in which they are counted.
+var words = []stats.Word{stats.Reproduced, stats.NotReproduced, stats.Inconclusive, stats.NotComparable}
+
+// tally counts the verdicts by word.
+func tally(all []verdict.Verdict) string {
+	count := map[stats.Word]int{}
+	for _, v := range all {
+		count[v.Word]++
+	}
+	var out []string
+	for _, w := range words {
+		if count[w] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", count[w], w))
+		}
+	}
+	if len(out) == 0 {
+		return "no claim to judge"
+	}
+	return strings.Join(out, ", ") + " so far"
+}
+
+// spell rounds a time that is left to what a person needs.
+func spell(d time.Duration) string {
+	switch {
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
+}

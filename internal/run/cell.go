@@ -1,0 +1,224 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"interleave/internal/group"
+	"interleave/internal/load"
+	"interleave/internal/manifest"
+	"interleave/internal/netns"
+	"interleave/internal/probe"
+	"interleave/internal/record"
+	"interleave/internal/sample"
+)
+
+const (
+	// slack is what a cell may take beyond its warm-up and window: connecting, draining, a slow start.
+	slack = 20 * time.Second
+	// longest bounds a finite load that a very slow server would never end.
+	longest = 10 * time.Minute
+)
+
+// Local is the bench on this machine: server and load are processes here, on cores of their own or
+// shared, on loopback or in two network namespaces.
+type Local struct {
+	Exe   []string                         // the engine's command
+	Built map[*manifest.Model]*probe.Built // every model that may be measured
+	CPUs  map[string][]int                 // the own condition's cores by role
+	Net   *netns.Pair                      // nil: loopback
+}
+
+// Measure starts a fresh server, loads it, samples it, stops it, and judges the cell by the gates.
+func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64, window func(open bool)) (*record.Cell, error) {
+	c := &record.Cell{Load: s.Point.Load, Status: record.Measured}
+	facts := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)), Pinned: s.Condition == manifest.Own}
+	if facts.LoadCores == 0 {
+		facts.LoadCores = 1 // one engine thread on any core
+	}
+	err := l.measure(ctx, s, seed, window, c, &facts)
+	var bad *spoilt
+	switch {
+	case errors.As(err, &bad):
+		c.Status, c.Tail = record.Broken, bad.tail
+		c.Reasons = append(c.Reasons, record.Reason{Gate: bad.gate, Text: bad.err.Error()})
+		return c, nil
+	case err != nil:
+		return nil, err
+	}
+	Judge(c, facts)
+	return c, nil
+}
+
+// spoilt is what ends a cell but not the run.
+type spoilt struct {
+	gate string
+	err  error
+	tail string
+}
+
+func (s *spoilt) Error() string { return s.err.Error() }
+
+// cpus are a role's cores under a condition; nil is all of them.
+func (l *Local) cpus(role string, c manifest.Condition) []int {
+	if c == manifest.Own {
+		return l.CPUs[role]
+	}
+	return nil
+}
+
+// role is how the processes of one role are started.
+func (l *Local) role(name string, c manifest.Condition) group.Options {
+	o := group.Options{CPUs: l.cpus(name, c), Pdeathsig: syscall.SIGKILL}
+	if l.Net != nil {
+		o.NetNS = l.Net.Path(name)
+	}
+	return o
+}
+
+// measure fills c and f. A *spoilt error is the cell's, any other the run's.
+func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(bool), c *record.Cell, f *Facts) (err error) {
+	opts := probe.StartOptions{Host: l.host(), Group: l.role("server", s.Condition)}
+	if s.Protocol == "sink" { // as the chat paper did: what is ingested is thrown away by the kernel
+		if opts.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+			return err
+		}
+		defer opts.Stdout.Close()
+	}
+	server, err := probe.Start(ctx, l.Built[s.Model], opts)
+	if err != nil {
+		return cause("start", err)
+	}
+	defer server.Kill()
+	c.StartUp = server.StartUp
+	sampler := sample.New(server.Group, s.Sample)
+	sampler.Start()
+	sampler.Mark(sample.MarkIdle)
+	clock := startClock()
+
+	loadErr := l.offer(ctx, s, seed, server, window, sampler, c, f)
+	series := sampler.Stop()
+	c.Server = &series
+	f.ClockStep = clock.step()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := server.Check(); err != nil {
+		return cause("died", err)
+	}
+	if loadErr != nil {
+		return &spoilt{"load", loadErr, server.Tail()}
+	}
+	var failure *probe.Failure
+	switch err := forgiven(s.Model, server.Stop()); {
+	case errors.As(err, &failure) && failure.Cause == probe.Died:
+		f.Died, c.Tail = failure.Text, failure.Tail
+	case errors.As(err, &failure):
+		f.Dirty, c.Tail = failure.Text, failure.Tail
+	case err != nil:
+		return err
+	}
+	return nil
+}
+
+// host is the address that the server binds.
+func (l *Local) host() string {
+	if l.Net != nil {
+		return l.Net.Server.String()
+	}
+	return "127.0.0.1"
+}
+
+// plan is what the engine is told.
+func (l *Local) plan(s *Spec, seed uint64, port int) load.Plan {
+	limit := s.WarmUp + s.Window + slack
+	if s.Window == 0 {
+		limit = longest
+	}
+	p := load.Plan{
+		Protocol: s.Protocol, Load: s.Point.Load, Seed: seed, Limit: limit,
+		Addr:   netip.AddrPortFrom(netip.MustParseAddr(l.host()), uint16(port)),
+		WarmUp: s.WarmUp, Window: s.Window, CPUs: l.cpus("load", s.Condition),
+	}
+	if l.Net != nil {
+		p.Sources = l.Net.Load
+	} else {
+		p.Sources = load.LoopbackSources(s.Point.Load.Connections)
+	}
+	return p
+}
+
+// offer drives the engine through its stages.
+func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, server *probe.Server, window func(bool), sampler *sample.Sampler, c *record.Cell, f *Facts) (err error) {
+	loads, err := group.New("load", l.role("load", s.Condition))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, loads.Close()) }()
+	engine, err := load.Start(ctx, l.Exe, l.plan(s, seed, server.Port), loads.Start)
+	if err != nil {
+		return err
+	}
+	defer engine.Kill()
+	for {
+		event, err := engine.Next()
+		if err != nil {
+			return err
+		}
+		switch event.At {
+		case load.Connected:
+			var failure *probe.Failure
+			switch err := server.CheckOwner(); {
+			case errors.As(err, &failure) && failure.Cause == probe.PortOwner:
+				f.Stranger, c.Tail = failure.Text, failure.Tail
+			case err != nil:
+				return err
+			}
+			if err := engine.Go(); err != nil {
+				return err
+			}
+		case load.Opened:
+			window(true)
+			sampler.Mark(sample.MarkOpen)
+		case load.Closed:
+			sampler.Mark(sample.MarkClosed)
+			window(false)
+		case load.Done:
+			if event.Result == nil {
+				return errors.New("the load engine ended without a result")
+			}
+			c.Result = event.Result
+			return nil
+		case load.Failed:
+			return errors.New(event.Error)
+		}
+	}
+}
+
+// cause turns a server's failure into what spoils its cell; any other error stays one of the run.
+func cause(gate string, err error) error {
+	var failure *probe.Failure
+	if !errors.As(err, &failure) {
+		return err
+	}
+	if failure.Cause != "" {
+		gate = string(failure.Cause)
+	}
+	return &spoilt{gate, errors.New("the server " + failure.Text), failure.Tail}
+}
+
+// clocks compares the wall clock with the monotonic one.
+type clocks struct{ began time.Time }
+
+func startClock() clocks { return clocks{time.Now()} }
+
+// step is by how much the wall clock was set since the start.
+func (c clocks) step() time.Duration {
+	now := time.Now()
+	return now.Round(0).Sub(c.began.Round(0)) - now.Sub(c.began)
+}

@@ -1,0 +1,84 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"interleave/internal/manifest"
+	"interleave/internal/probe"
+)
+
+// conformsFile, in a model's build folder, holds the stamp under which it conformed.
+const conformsFile = "conforms"
+
+// Conforms plays a service's conformance to a model, unless this very build passed this very
+// conformance before. It returns the first check that failed, in words, or nothing.
+func Conforms(ctx context.Context, service *manifest.Service, built *probe.Built) (failed string, known bool, err error) {
+	stamp, err := conformStamp(service, built)
+	if err != nil {
+		return "", false, err
+	}
+	file := filepath.Join(built.Out, conformsFile)
+	if old, err := os.ReadFile(file); err == nil && string(old) == stamp && !own(built.Model) {
+		return "", true, nil
+	}
+	checks, err := probe.Checks(service)
+	if err != nil {
+		return "", false, err
+	}
+	for _, c := range checks {
+		if own(built.Model) && strings.HasPrefix(c.Name, "contract:") {
+			continue // the contract binds the servers of this laboratory; a user's must only serve right
+		}
+		err := forgiven(built.Model, c.Play(ctx, built, 1))
+		if ctx.Err() != nil {
+			return "", false, ctx.Err()
+		}
+		if err != nil {
+			return fmt.Sprintf("%s: %v", c.Name, err), false, nil
+		}
+	}
+	if own(built.Model) {
+		return "", false, nil // a user's own server: what it is made of is not known, so it is checked each time
+	}
+	return "", false, os.WriteFile(file, []byte(stamp), 0o644)
+}
+
+// own says whether a model is a user's own server.
+func own(m *manifest.Model) bool { return m.Language == "own" }
+
+// forgiven drops what a user's own server may do: end by the signal instead of with status 0.
+func forgiven(m *manifest.Model, err error) error {
+	var failure *probe.Failure
+	if own(m) && errors.As(err, &failure) && failure.Cause == probe.ExitStatus {
+		return nil
+	}
+	return err
+}
+
+// conformStamp changes with the build and with every transcript.
+func conformStamp(service *manifest.Service, built *probe.Built) (string, error) {
+	files, err := filepath.Glob(filepath.Join(service.Dir, "conform", "*.txt"))
+	if err != nil {
+		return "", err
+	}
+	slices.Sort(files)
+	h := sha256.New()
+	fmt.Fprintln(h, built.Hash)
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			return "", fmt.Errorf("read a transcript: %w", err)
+		}
+		fmt.Fprintln(h, filepath.Base(f), len(data))
+		h.Write(data)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,279 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"interleave/internal/load"
+	"interleave/internal/manifest"
+	"interleave/internal/record"
+	"interleave/internal/sample"
+)
+
+// The limits of the gates. They are proposals of docs/method.md, which says why each stands.
+const (
+	maxSteal      = .005 // of the machine's time
+	maxForeign    = .05  // of the cores' time, by processes that are neither server, load nor laboratory
+	maxBusyLoad   = .90  // of the load's core, where it must keep a schedule
+	maxLate       = .10  // of a connection's interval, 99th percentile of send lateness
+	minAchieved   = .99  // of the requests that were due
+	maxLittle     = .05  // deviation from N = X R in a closed loop
+	maxLoadWait   = .05  // of the load's CPU, waiting for a core of its own
+	maxClockStep  = 50 * time.Millisecond
+	maxUnsteady   = .10                   // difference of the window's last quarter from its first
+	tick          = 10 * time.Millisecond // /proc/stat counts in these, each counter rounded down
+	steadySlices  = 4
+	minSteadyTime = time.Second // a shorter window says nothing about drift
+)
+
+// Facts are what the gates judge a cell by, besides what is recorded of it.
+type Facts struct {
+	Cores     int           // of the machine
+	LoadCores int           // that the load may use
+	Pinned    bool          // the two roles have cores of their own
+	ClockStep time.Duration // wall clock against the monotonic one, over the cell
+	Stranger  string        // "shares port 4000 with 4711 (nc)"; empty if the port is the server's alone
+	Died      string        // how the server ended before it was told to; empty if it did not
+	Dirty     string        // what the server did wrong when it was told to end; empty if nothing
+}
+
+// A gate looks at a cell and says why it cannot count, or nothing.
+type gate func(c *record.Cell, f Facts) *record.Reason
+
+// gates in the order in which their reasons are shown: the most basic first.
+var gates = []gate{died, stranger, wrongReplies, errorsSeen, window, late, achieved, busyLoad, loadWait, littlesLaw, steal, foreign, clock, dirty}
+
+// Judge sets the cell's status, reasons and labels.
+func Judge(c *record.Cell, f Facts) {
+	if c.Status == record.Broken {
+		return
+	}
+	c.Status = record.Measured
+	for _, g := range gates {
+		if r := g(c, f); r != nil {
+			c.Reasons = append(c.Reasons, *r)
+			c.Status = record.Void
+		}
+	}
+	if interval(c.Load) == 0 && f.Pinned && busy(c.Result) > maxBusyLoad*float64(f.LoadCores) {
+		c.Labels = append(c.Labels, record.GeneratorBound)
+	}
+	if unsteady(c.Result) {
+		c.Labels = append(c.Labels, record.NotSteady)
+	}
+}
+
+func void(gate string, value, limit float64, format string, args ...any) *record.Reason {
+	return &record.Reason{Gate: gate, Text: fmt.Sprintf(format, args...), Value: value, Limit: limit}
+}
+
+func died(_ *record.Cell, f Facts) *record.Reason {
+	if f.Died == "" {
+		return nil
+	}
+	return void("died", 0, 0, "the server %s", f.Died)
+}
+
+func stranger(_ *record.Cell, f Facts) *record.Reason {
+	if f.Stranger == "" {
+		return nil
+	}
+	return void("port-owner", 0, 0, "the server %s", f.Stranger)
+}
+
+func wrongReplies(c *record.Cell, _ Facts) *record.Reason {
+	n := c.Result.Errors[load.WrongReply]
+	if n == 0 {
+		return nil
+	}
+	return void("wrong-reply", float64(n), 0, "%d wrong replies: %s", n, c.Result.FirstFail)
+}
+
+func errorsSeen(c *record.Cell, _ Facts) *record.Reason {
+	var kinds []string
+	var total int64
+	for k, n := range c.Result.Errors {
+		if k != load.WrongReply && n > 0 {
+			kinds = append(kinds, fmt.Sprintf("%d %s", n, k))
+			total += n
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	sort.Strings(kinds)
+	return void("errors", float64(total), 0, "%s; the first: %s", strings.Join(kinds, ", "), c.Result.FirstFail)
+}
+
+func window(c *record.Cell, _ Facts) *record.Reason {
+	if c.Result.Window <= 0 || c.Result.Requests == 0 {
+		return void("window", 0, 1, "no request was answered in the measuring window")
+	}
+	if _, ok := marks(c); !ok {
+		return void("window", 0, 0, "the server's resources were not read at both ends of the window")
+	}
+	return nil
+}
+
+func late(c *record.Cell, _ Facts) *record.Reason {
+	r, interval := c.Result, interval(c.Load)
+	if r.Late == nil || interval == 0 {
+		return nil
+	}
+	p99 := time.Duration(r.Late.Quantile(.99))
+	limit := time.Duration(maxLate * float64(interval))
+	if p99 <= limit {
+		return nil
+	}
+	return void("late", p99.Seconds(), limit.Seconds(), "1 %% of the messages left more than %v late, %v is allowed (a tenth of a connection's interval)", round(p99), round(limit))
+}
+
+// interval is the time between two messages that are due on one connection.
+func interval(l manifest.Load) time.Duration {
+	switch {
+	case l.Shape == manifest.Open && l.Rate > 0:
+		return time.Duration(float64(l.Connections) / l.Rate * float64(time.Second))
+	case l.Shape == manifest.Paced && l.Bits > 0:
+		return time.Duration(float64(l.SizeBytes) * 8 / l.Bits * float64(time.Second))
+	}
+	return 0
+}
+
+func achieved(c *record.Cell, _ Facts) *record.Reason {
+	r := c.Result
+	if r.Offered == 0 {
+		return nil
+	}
+	share := float64(r.Requests) / float64(r.Offered)
+	if share >= minAchieved {
+		return nil
+	}
+	return void("achieved", share, minAchieved, "%.1f %% of the messages due were sent and answered in the window, at least %.0f %% must be", 100*share, 100*minAchieved)
+}
+
+// busy is the load's CPU as a share of one core.
+func busy(r *load.Result) float64 {
+	if r.Window <= 0 {
+		return 0
+	}
+	return float64(r.User+r.System) / float64(r.Window)
+}
+
+func busyLoad(c *record.Cell, f Facts) *record.Reason {
+	share := busy(c.Result) / float64(max(1, f.LoadCores))
+	if interval(c.Load) == 0 || share <= maxBusyLoad {
+		return nil
+	}
+	return void("load-saturated", share, maxBusyLoad, "the load used %.0f %% of its cores, at most %.0f %% leaves its schedule true", 100*share, 100*maxBusyLoad)
+}
+
+func loadWait(c *record.Cell, f Facts) *record.Reason {
+	r := c.Result
+	cpu := r.User + r.System
+	if !f.Pinned || cpu == 0 || interval(c.Load) == 0 {
+		return nil
+	}
+	share := float64(r.RunWait) / float64(cpu)
+	if share <= maxLoadWait {
+		return nil
+	}
+	return void("load-waited", share, maxLoadWait, "the load waited for its own core for %.0f %% of its CPU time, at most %.0f %% is allowed", 100*share, 100*maxLoadWait)
+}
+
+// littlesLaw holds the figures of a closed loop against each other: N connections, each with
+// Pipeline requests in flight, answered at rate X after R on average: N = X R.
+func littlesLaw(c *record.Cell, _ Facts) *record.Reason {
+	r := c.Result
+	if c.Load.Shape != manifest.Closed || c.Load.Requests > 0 || r.Service == nil || r.Window <= 0 {
+		return nil // with a fixed number of requests connections end at different times
+	}
+	n := float64(c.Load.Connections * max(1, c.Load.Pipeline))
+	xr := float64(r.Requests) / float64(r.Window) * r.Service.Mean()
+	if off := math.Abs(n-xr) / n; off > maxLittle {
+		return void("littles-law", off, maxLittle, "%.0f in flight, but rate times service time is %.1f: the figures contradict each other", n, xr)
+	}
+	return nil
+}
+
+// marks are the samples at both ends of the window.
+func marks(c *record.Cell) (ends [2]sample.Sample, ok bool) {
+	if c.Server == nil {
+		return ends, false
+	}
+	var ok0, ok1 bool
+	ends[0], ok0 = c.Server.Mark(sample.MarkOpen)
+	ends[1], ok1 = c.Server.Mark(sample.MarkClosed)
+	return ends, ok0 && ok1 && ends[1].At > ends[0].At
+}
+
+func steal(c *record.Cell, f Facts) *record.Reason {
+	ends, ok := marks(c)
+	if !ok {
+		return nil
+	}
+	stolen := max(0, ends[1].Steal-ends[0].Steal-tick) // a tick more may be what was stolen before the window
+	share := float64(stolen) / float64(ends[1].At-ends[0].At) / float64(f.Cores)
+	if share <= maxSteal {
+		return nil
+	}
+	return void("steal", share, maxSteal, "the hypervisor took %.1f %% of the machine's time or more, at most %.1f %% is allowed", 100*share, 100*maxSteal)
+}
+
+func foreign(c *record.Cell, f Facts) *record.Reason {
+	ends, ok := marks(c)
+	if !ok {
+		return nil
+	}
+	a, b := ends[0], ends[1]
+	wall := float64(b.At-a.At) * float64(f.Cores)
+	ours := (b.User + b.System - a.User - a.System) + (b.Self - a.Self) + c.Result.User + c.Result.System
+	share := float64(b.Busy-a.Busy-ours) / wall
+	if share <= maxForeign {
+		return nil
+	}
+	return void("foreign-cpu", share, maxForeign, "other processes used %.1f %% of the cores, at most %.0f %% is allowed", 100*share, 100*maxForeign)
+}
+
+func clock(_ *record.Cell, f Facts) *record.Reason {
+	if f.ClockStep.Abs() <= maxClockStep {
+		return nil
+	}
+	return void("clock", f.ClockStep.Seconds(), maxClockStep.Seconds(), "the wall clock was set by %v during the cell", round(f.ClockStep))
+}
+
+func dirty(_ *record.Cell, f Facts) *record.Reason {
+	if f.Dirty == "" {
+		return nil
+	}
+	return void("unclean-end", 0, 0, "the server %s", f.Dirty)
+}
+
+// unsteady compares the window's last quarter with its first.
+func unsteady(r *load.Result) bool {
+	if r == nil || len(r.Slices) < 2*steadySlices || r.Window < minSteadyTime {
+		return false
+	}
+	quarter := len(r.Slices) / steadySlices
+	first, last := sum(r.Slices[:quarter]), sum(r.Slices[len(r.Slices)-quarter:])
+	return first == 0 || math.Abs(last/first-1) > maxUnsteady
+}
+
+func sum(x []int64) float64 {
+	var s int64
+	for _, v := range slices.All(x) {
+		s += v
+	}
+	return float64(s)
+}
+
+// round shortens a duration to what a person reads.
+func round(d time.Duration) time.Duration {
+	if d.Abs() > time.Millisecond {
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(100 * time.Nanosecond)
+}

@@ -1,0 +1,222 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/internal/hist"
+	"interleave/internal/load"
+	"interleave/internal/manifest"
+	"interleave/internal/record"
+	"interleave/internal/sample"
+)
+
+// at is a histogram of 1,000 equal values.
+func at(d time.Duration) *hist.Histogram {
+	h := &hist.Histogram{}
+	h.RecordN(int64(d), 1000)
+	return h
+}
+
+// sound is a cell of a closed loop that passes every gate: 100 connections, 100,000 requests of 1 ms
+// in a second, on two cores.
+func sound() *record.Cell {
+	return &record.Cell{
+		Load: manifest.Load{Shape: manifest.Closed, Connections: 100, SizeBytes: 16, Pipeline: 1},
+		Result: &load.Result{
+			Window: time.Second, Requests: 100_000, Service: at(time.Millisecond),
+			User: 300 * time.Millisecond, System: 300 * time.Millisecond, Slices: slices.Repeat([]int64{5000}, 20),
+		},
+		Server: &sample.Series{Samples: []sample.Sample{
+			{Mark: sample.MarkOpen},
+			{At: time.Second, Mark: sample.MarkClosed, User: 400 * time.Millisecond, System: 400 * time.Millisecond, Self: 10 * time.Millisecond, Busy: 1410 * time.Millisecond},
+		}},
+	}
+}
+
+// scheduled is the same at a rate: 100 connections, each with a request due every 10 ms.
+func scheduled() *record.Cell {
+	c := sound()
+	c.Load.Shape, c.Load.Rate = manifest.Open, 10_000
+	c.Result.Requests, c.Result.Offered = 10_000, 10_000
+	c.Result.Late, c.Result.Latency = at(20*time.Microsecond), at(100*time.Microsecond)
+	return c
+}
+
+// paced is the same in bytes: 1,250 bytes a message at 1 Mbit/s, so one every 10 ms.
+func paced() *record.Cell {
+	c := scheduled()
+	c.Load = manifest.Load{Shape: manifest.Paced, Connections: 100, SizeBytes: 1250, Pipeline: 1, Bits: 1e6}
+	return c
+}
+
+var twoCores = Facts{Cores: 2, LoadCores: 1, Pinned: true}
+
+func TestGates(t *testing.T) {
+	closed := func(c *record.Cell) *sample.Sample { return &c.Server.Samples[1] }
+	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
+	tests := []struct {
+		name string
+		cell func() *record.Cell
+		set  func(c *record.Cell, f *Facts)
+		want string // the gate and its sentence; nothing if the cell passes
+	}{
+		{"sound", sound, nil, ""},
+		{"sound at a rate", scheduled, nil, ""},
+		{"sound in bytes", paced, nil, ""},
+
+		{"died", sound, func(_ *record.Cell, f *Facts) {
+			f.Died = "ended with signal: segmentation fault before it was asked to"
+		},
+			"died: the server ended with signal: segmentation fault before it was asked to"},
+		{"port of another", sound, func(_ *record.Cell, f *Facts) { f.Stranger = "shares port 4000 with 4711 (nc)" },
+			"port-owner: the server shares port 4000 with 4711 (nc)"},
+		{"unclean end", sound, func(_ *record.Cell, f *Facts) { f.Dirty = "did not end within 2s of SIGTERM and was killed" },
+			"unclean-end: the server did not end within 2s of SIGTERM and was killed"},
+		{"wrong reply", sound, func(c *record.Cell, _ *Facts) {
+			c.Result.Errors, c.Result.FirstFail = map[string]int64{load.WrongReply: 1}, "want 16 bytes of a, got b"
+		}, "wrong-reply: 1 wrong replies: want 16 bytes of a, got b"},
+		{"errors", sound, func(c *record.Cell, _ *Facts) {
+			c.Result.Errors, c.Result.FirstFail = map[string]int64{"reset": 2, "connect": 3, "timeout": 0}, "connection reset by peer"
+		}, "errors: 2 reset, 3 connect; the first: connection reset by peer"},
+		{"errors of no number", sound, func(c *record.Cell, _ *Facts) { c.Result.Errors = map[string]int64{"reset": 0, load.WrongReply: 0} }, ""},
+		{"nothing answered", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Offered = 0, 0 },
+			"window: no request was answered in the measuring window"},
+		{"no mark", sound, func(c *record.Cell, _ *Facts) { closed(c).Mark = "" },
+			"window: the server's resources were not read at both ends of the window"},
+		{"no samples", sound, func(c *record.Cell, _ *Facts) { c.Server = nil },
+			"window: the server's resources were not read at both ends of the window"},
+
+		{"late, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
+		{"late", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
+			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
+		{"late in bytes, just not", paced, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
+		{"late in bytes", paced, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
+			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
+		{"achieved, just", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9900 }, ""},
+		{"achieved, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9890 },
+			"achieved: 98.9 % of the messages due were sent and answered in the window, at least 99 % must be"},
+		{"busy load, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.User, c.Result.System = ms(800), ms(100) }, ""},
+		{"busy load", scheduled, func(c *record.Cell, _ *Facts) { c.Result.User, c.Result.System = ms(811), ms(100) },
+			"load-saturated: the load used 91 % of its cores, at most 90 % leaves its schedule true"},
+		{"busy load of two cores", scheduled, func(c *record.Cell, f *Facts) {
+			f.LoadCores, c.Result.User, c.Result.System = 2, ms(900), ms(800)
+			closed(c).Busy = ms(2000)
+		}, ""},
+		{"a closed loop may be busy", sound, func(c *record.Cell, _ *Facts) { c.Result.User = ms(700) }, ""},
+		{"load waited, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(30) }, ""},
+		{"load waited", scheduled, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(36) },
+			"load-waited: the load waited for its own core for 6 % of its CPU time, at most 5 % is allowed"},
+		{"on shared cores it may wait", scheduled, func(c *record.Cell, f *Facts) { c.Result.RunWait, f.Pinned = ms(300), false }, ""},
+		{"in a closed loop it may wait", sound, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
+
+		{"little's law, just", sound, func(c *record.Cell, _ *Facts) { c.Result.Requests = 104_900 }, ""},
+		{"little's law, too much", sound, func(c *record.Cell, _ *Facts) { c.Result.Requests = 106_000 },
+			"littles-law: 100 in flight, but rate times service time is 106.0: the figures contradict each other"},
+		{"little's law, too little", sound, func(c *record.Cell, _ *Facts) { c.Result.Requests = 94_000 },
+			"littles-law: 100 in flight, but rate times service time is 94.0: the figures contradict each other"},
+		{"little's law of a pipeline", sound, func(c *record.Cell, _ *Facts) { c.Load.Connections, c.Load.Pipeline = 10, 10 }, ""},
+		{"no such law for a number of requests", sound, func(c *record.Cell, _ *Facts) { c.Load.Requests, c.Result.Requests = 1000, 50_000 }, ""},
+
+		// 2 cores x 1 s x .5 % is 10 ms, and one tick of /proc/stat may be of before.
+		{"steal, just not", sound, func(c *record.Cell, _ *Facts) { closed(c).Steal = ms(20) }, ""},
+		{"steal", sound, func(c *record.Cell, _ *Facts) { closed(c).Steal = ms(30) },
+			"steal: the hypervisor took 1.0 % of the machine's time or more, at most 0.5 % is allowed"},
+		// Of 2 s, 1,410 ms are the server's, the load's and ours; 5 % more are allowed.
+		{"foreign CPU, just not", sound, func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1509) }, ""},
+		{"foreign CPU", sound, func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1530) },
+			"foreign-cpu: other processes used 6.0 % of the cores, at most 5 % is allowed"},
+		{"clock, just not", sound, func(_ *record.Cell, f *Facts) { f.ClockStep = -ms(50) }, ""},
+		{"clock set back", sound, func(_ *record.Cell, f *Facts) { f.ClockStep = -ms(51) },
+			"clock: the wall clock was set by -51ms during the cell"},
+	}
+	for _, tt := range tests {
+		c, f := tt.cell(), twoCores
+		if tt.set != nil {
+			tt.set(c, &f)
+		}
+		Judge(c, f)
+		var got []string
+		for _, r := range c.Reasons {
+			got = append(got, r.Gate+": "+r.Text)
+		}
+		if text := strings.Join(got, "\n"); text != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, text, tt.want)
+		}
+		want := record.Measured
+		if tt.want != "" {
+			want = record.Void
+		}
+		if c.Status != want {
+			t.Errorf("%s: status %q, want %q", tt.name, c.Status, want)
+		}
+	}
+}
+
+// TestReasonsAreAllGiven breaks several things at once: the most basic stands first.
+func TestReasonsAreAllGiven(t *testing.T) {
+	c, f := sound(), twoCores
+	c.Result.Errors = map[string]int64{load.WrongReply: 5, "reset": 1}
+	c.Server.Samples[1].Steal = time.Second
+	f.Died = "ended with exit status 1 before it was asked to"
+	Judge(c, f)
+	var got []string
+	for _, r := range c.Reasons {
+		got = append(got, r.Gate)
+	}
+	if want := []string{"died", "wrong-reply", "errors", "steal"}; !slices.Equal(got, want) {
+		t.Errorf("gates %v, want %v", got, want)
+	}
+}
+
+func TestABrokenCellStaysBroken(t *testing.T) {
+	c := &record.Cell{Status: record.Broken, Reasons: []record.Reason{{Gate: "never-ready", Text: "x"}}}
+	Judge(c, twoCores)
+	if c.Status != record.Broken || len(c.Reasons) != 1 {
+		t.Errorf("got %q with %d reasons", c.Status, len(c.Reasons))
+	}
+}
+
+func TestLabels(t *testing.T) {
+	slices20 := func(first, last int64) []int64 {
+		s := slices.Repeat([]int64{1000}, 20)
+		for i := range 5 {
+			s[i], s[19-i] = first, last
+		}
+		return s
+	}
+	tests := []struct {
+		name string
+		set  func(c *record.Cell, f *Facts)
+		want []string
+	}{
+		{"none", nil, nil},
+		{"the load's core was full", func(c *record.Cell, _ *Facts) { c.Result.User = 610 * time.Millisecond }, []string{record.GeneratorBound}},
+		{"the load's core was nearly full", func(c *record.Cell, _ *Facts) { c.Result.User = 590 * time.Millisecond }, nil},
+		{"one of its two cores", func(c *record.Cell, f *Facts) { c.Result.User, f.LoadCores = 700*time.Millisecond, 2 }, nil},
+		{"a full core that is shared", func(c *record.Cell, f *Facts) { c.Result.User, f.Pinned = 700*time.Millisecond, false }, nil},
+		{"a full core that connects", func(c *record.Cell, _ *Facts) {
+			c.Load.Shape, c.Result.User = manifest.Connect, 700*time.Millisecond
+		}, []string{record.GeneratorBound}},
+		{"steady, just", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(1000, 1099) }, nil},
+		{"faster at the end", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(1000, 1110) }, []string{record.NotSteady}},
+		{"slower at the end", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(1000, 890) }, []string{record.NotSteady}},
+		{"nothing at first", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(0, 1000) }, []string{record.NotSteady}},
+		{"a window too short to tell", func(c *record.Cell, _ *Facts) {
+			c.Result.Slices, c.Result.Window = slices20(1000, 2000), 900*time.Millisecond
+		}, nil},
+		{"too few slices to tell", func(c *record.Cell, _ *Facts) { c.Result.Slices = []int64{1, 2, 3} }, nil},
+	}
+	for _, tt := range tests {
+		c, f := sound(), twoCores
+		if tt.set != nil {
+			tt.set(c, &f)
+		}
+		Judge(c, f)
+		if !slices.Equal(c.Labels, tt.want) {
+			t.Errorf("%s: labels %q, want %q", tt.name, c.Labels, tt.want)
+		}
+	}
+}

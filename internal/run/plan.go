@@ -1,0 +1,248 @@
+// Package run carries out experiments: it lays out their cells in rounds, measures each cell on a
+// fresh server, voids by named gates what cannot be trusted, and records everything at once.
+package run
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"interleave/internal/manifest"
+)
+
+// A Spec is one cell to be measured: everything but its round.
+type Spec struct {
+	Experiment *manifest.Experiment
+	Point      manifest.Point
+	Protocol   string // of the point's service
+	Model      *manifest.Model
+	Twin       bool // the baseline's second cell
+	Condition  manifest.Condition
+	WarmUp     time.Duration
+	Window     time.Duration // 0 = until all requests are answered
+	Sample     time.Duration
+}
+
+// A Key names a spec in records.
+type Key struct {
+	Experiment, Point, Model string
+	Twin                     bool
+	Condition                manifest.Condition
+	Round                    int
+}
+
+// key is the spec's in a round.
+func (s *Spec) key(round int) Key {
+	return Key{s.Experiment.Name, s.Point.Name, s.Model.Name, s.Twin, s.Condition, round}
+}
+
+// A Block is the cells that are compared with each other: one point under one condition. They run
+// back to back, so that drift hits all alike.
+type Block struct {
+	Experiment *manifest.Experiment
+	Point      manifest.Point
+	Condition  manifest.Condition
+	Specs      []*Spec
+}
+
+// A Plan is what a run will do.
+type Plan struct {
+	Blocks    []*Block
+	Rounds    map[string]int // by experiment
+	MaxRounds map[string]int
+	Missing   []Missing // models that an experiment names and the tree lacks
+}
+
+// A Missing model is one that an experiment waits for.
+type Missing struct{ Experiment, Service, Model string }
+
+// Choice narrows a plan.
+type Choice struct {
+	Depth     string                       // quick, normal or full
+	Models    []string                     // empty = all
+	Rounds    int                          // 0 = the depth's
+	Condition manifest.Condition           // empty = the depth's
+	Skip      func(m *manifest.Model) bool // models that cannot be measured
+}
+
+// Lay lays out the cells of these experiments.
+func Lay(tree *manifest.Tree, experiments []*manifest.Experiment, c Choice) (*Plan, error) {
+	p := &Plan{Rounds: map[string]int{}, MaxRounds: map[string]int{}}
+	for _, e := range experiments {
+		if err := p.add(tree, e, c); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.File, err)
+		}
+	}
+	return p, nil
+}
+
+func (p *Plan) add(tree *manifest.Tree, e *manifest.Experiment, c Choice) error {
+	depth, err := e.Depth(c.Depth)
+	if err != nil {
+		return err
+	}
+	p.Rounds[e.Name], p.MaxRounds[e.Name] = depth.Rounds, max(depth.Rounds, depth.MaxRounds)
+	if c.Rounds > 0 {
+		p.Rounds[e.Name], p.MaxRounds[e.Name] = c.Rounds, c.Rounds
+	}
+	conditions := depth.Conditions
+	if c.Condition != "" {
+		conditions = []manifest.Condition{c.Condition}
+	}
+	for _, condition := range conditions {
+		for _, point := range e.Points {
+			if !depth.Has(point) {
+				continue
+			}
+			service := tree.Service(point.Service)
+			if service == nil {
+				return fmt.Errorf("point %q: no service %q", point.Name, point.Service)
+			}
+			b := &Block{Experiment: e, Point: point, Condition: condition}
+			for _, name := range modelsOf(e, depth, point, c.Models) {
+				model := service.Model(name)
+				if model == nil {
+					p.miss(Missing{e.Name, point.Service, name})
+					continue
+				}
+				if c.Skip != nil && c.Skip(model) {
+					continue
+				}
+				b.Specs = append(b.Specs, specs(e, depth, c.Depth, point, service, model, condition)...)
+			}
+			if len(b.Specs) > 0 {
+				p.Blocks = append(p.Blocks, b)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) miss(m Missing) {
+	if !slices.Contains(p.Missing, m) {
+		p.Missing = append(p.Missing, m)
+	}
+}
+
+// modelsOf are the models of a point: the point's own or the experiment's, as far as the depth or the
+// user wants them. The baseline stays, for without it nothing can be compared; with nothing beside it
+// a point that the user did not ask for is left out.
+func modelsOf(e *manifest.Experiment, depth manifest.Depth, point manifest.Point, wanted []string) []string {
+	names := point.Models
+	if len(names) == 0 {
+		names = e.Models
+		if len(depth.Models) > 0 && len(wanted) == 0 {
+			names = depth.Models
+		}
+	}
+	if len(wanted) == 0 {
+		return names
+	}
+	var out []string
+	asked := false
+	for _, n := range names {
+		if slices.Contains(wanted, n) {
+			asked = true
+		} else if n != e.Baseline {
+			continue
+		}
+		out = append(out, n)
+	}
+	if !asked {
+		return nil
+	}
+	return out
+}
+
+// specs are the cells of one model at a point: one, or two for the baseline.
+func specs(e *manifest.Experiment, depth manifest.Depth, name string, point manifest.Point, service *manifest.Service, m *manifest.Model, c manifest.Condition) []*Spec {
+	warm := max(depth.WarmUp, m.WarmUp)
+	if name == "quick" {
+		warm = depth.WarmUp // quick is quick: what it says of a JVM is of a cold start
+	}
+	window := time.Duration(0)
+	switch {
+	case point.Load.Requests == 0:
+		window = depth.Window
+	case depth.Requests == manifest.AllInWindow:
+		point.Load.Requests, window = 0, depth.Window
+	case depth.Requests > 0:
+		point.Load.Requests = depth.Requests
+	}
+	s := &Spec{Experiment: e, Point: point, Protocol: service.Protocol, Model: m, Condition: c, WarmUp: warm, Window: window, Sample: depth.Sample}
+	if m.Name != e.Baseline {
+		return []*Spec{s}
+	}
+	twin := *s
+	twin.Twin = true
+	return []*Spec{s, &twin}
+}
+
+// Shuffled returns the blocks of a round, and the cells in each, in an order that only the seed and
+// the round decide: a resumed run goes on as it would have gone.
+func (p *Plan) Shuffled(seed uint64, round int) []*Block {
+	rng := rand.New(rand.NewPCG(seed, uint64(round)))
+	out := make([]*Block, len(p.Blocks))
+	for i, b := range p.Blocks {
+		copied := *b
+		copied.Specs = slices.Clone(b.Specs)
+		rng.Shuffle(len(copied.Specs), func(i, j int) {
+			copied.Specs[i], copied.Specs[j] = copied.Specs[j], copied.Specs[i]
+		})
+		out[i] = &copied
+	}
+	rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// seedOf gives each round of a point the same schedule of requests for every model.
+func seedOf(seed uint64, k Key) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s %s %d", seed, k.Experiment, k.Point, k.Round)
+	return h.Sum64()
+}
+
+// Cells counts the cells of the planned rounds, without the rounds that precision may add.
+func (p *Plan) Cells() int {
+	n := 0
+	for _, b := range p.Blocks {
+		n += len(b.Specs) * p.Rounds[b.Experiment.Name]
+	}
+	return n
+}
+
+// finiteGuess is how fast a finite load is taken to be answered, in requests a second: the slowest
+// peer measured on two cores answers half as many again.
+const finiteGuess = 60_000
+
+// Estimate is how long one cell takes: start and stop, warm-up, window.
+func (s *Spec) Estimate() time.Duration {
+	around := 350 * time.Millisecond // measured: a native server's start, idle sample, drain and stop
+	switch s.Model.Language {
+	case "java":
+		around = 800 * time.Millisecond
+	case "erlang":
+		around = 700 * time.Millisecond
+	case "node":
+		around = 500 * time.Millisecond
+	}
+	window := s.Window
+	if window == 0 {
+		total := float64(s.Point.Load.Requests) * float64(s.Point.Load.Connections)
+		window = time.Duration(total / finiteGuess * float64(time.Second))
+	}
+	return around + s.WarmUp + window
+}
+
+// Estimate is how long the planned rounds take.
+func (p *Plan) Estimate() time.Duration {
+	var d time.Duration
+	for _, b := range p.Blocks {
+		for _, s := range b.Specs {
+			d += s.Estimate() * time.Duration(p.Rounds[b.Experiment.Name])
+		}
+	}
+	return d
+}

@@ -1,0 +1,221 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"interleave/internal/manifest"
+	"interleave/internal/record"
+	"interleave/internal/verdict"
+)
+
+// ErrStopped is a run that was interrupted; what was measured is recorded.
+var ErrStopped = errors.New("stopped")
+
+// maxAttempts is how often a cell is measured in a round when the machine, not the server, spoilt it.
+const maxAttempts = 2
+
+// A Runner carries a plan out. One goroutine owns it.
+type Runner struct {
+	Tree   *manifest.Tree
+	Plan   *Plan
+	Record *record.Writer
+	Cells  []record.Cell // recorded so far, those of an earlier session included
+	Bench  Bench
+	Watch  Watcher
+	Now    func() time.Time
+
+	done  map[Key]int // attempts recorded
+	spent time.Duration
+	guess time.Duration // what the spent cells were estimated at
+}
+
+// A Bench measures one cell on a fresh server. It returns an error only when nothing can be measured
+// any more, or when ctx is done; what goes wrong with one server is the cell's status.
+type Bench interface {
+	Measure(ctx context.Context, s *Spec, seed uint64, window func(open bool)) (*record.Cell, error)
+}
+
+// Run measures what the plan asks for and is not recorded yet, and marks the record as finished.
+func (r *Runner) Run(ctx context.Context) error {
+	r.done = map[Key]int{}
+	for i := range r.Cells {
+		r.note(&r.Cells[i])
+	}
+	for round := 1; ; round++ {
+		wanted := r.wanted(round)
+		if len(wanted) == 0 {
+			break
+		}
+		if err := r.round(ctx, round, wanted); err != nil {
+			return err
+		}
+		r.Watch.Watch(Event{Kind: RoundEnds, Round: round, Rounds: r.rounds(), Done: len(r.Cells), Total: r.total(), Left: r.left(round + 1), Verdicts: r.verdicts()})
+	}
+	if err := r.Record.Finish(r.Now()); err != nil {
+		return err
+	}
+	r.Watch.Watch(Event{Kind: Ends, Done: len(r.Cells), Total: len(r.Cells), Verdicts: r.verdicts()})
+	return nil
+}
+
+// note counts a recorded cell as an attempt.
+func (r *Runner) note(c *record.Cell) {
+	k := Key{c.Experiment, c.Point, c.Model, c.Twin, c.Condition, c.Round}
+	r.done[k]++
+	if !again(c) {
+		r.done[k] = maxAttempts
+	}
+}
+
+// machineGates are those by which the machine, and not the server, spoilt a cell.
+var machineGates = []string{"steal", "foreign-cpu", "load-waited", "clock", "late", "load-saturated"}
+
+// again says whether a cell deserves a second attempt: every reason against it is the machine's.
+func again(c *record.Cell) bool {
+	if c.Status != record.Void {
+		return false
+	}
+	return !slices.ContainsFunc(c.Reasons, func(why record.Reason) bool {
+		return !slices.Contains(machineGates, why.Gate)
+	})
+}
+
+// wanted are the blocks of a round in its order, without the cells that are not asked for.
+func (r *Runner) wanted(round int) []*Block {
+	wide := map[string]map[verdict.Series]bool{}
+	var out []*Block
+	for _, b := range r.Plan.Shuffled(r.Record.Header().Seed, round) {
+		e := b.Experiment
+		if round <= r.Plan.Rounds[e.Name] {
+			out = append(out, b)
+			continue
+		}
+		if round > r.Plan.MaxRounds[e.Name] {
+			continue
+		}
+		if wide[e.Name] == nil {
+			wide[e.Name] = verdict.TooWide(e, r.before(round), verdict.LinesOf(r.Tree))
+		}
+		b.Specs = slices.DeleteFunc(b.Specs, func(s *Spec) bool {
+			return !wide[e.Name][verdict.Series{Point: s.Point.Name, Condition: s.Condition, Model: s.Model.Name}]
+		})
+		if len(b.Specs) > 0 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// before are the cells of earlier rounds: what decides whether a round is needed must not depend on
+// how much of it was done before an interruption.
+func (r *Runner) before(round int) []record.Cell {
+	var out []record.Cell
+	for _, c := range r.Cells {
+		if c.Round < round {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// round measures what is left of one round.
+func (r *Runner) round(ctx context.Context, round int, blocks []*Block) error {
+	order := 0
+	for _, b := range blocks {
+		for _, s := range b.Specs {
+			order++
+			for r.done[s.key(round)] < maxAttempts {
+				if err := r.cell(ctx, s, round, order); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// cell measures and records one cell.
+func (r *Runner) cell(ctx context.Context, s *Spec, round, order int) error {
+	k := s.key(round)
+	r.Watch.Watch(Event{Kind: CellStarts, Spec: s, Round: round, Rounds: r.rounds(), Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
+	began := r.Now()
+	c, err := r.Bench.Measure(ctx, s, seedOf(r.Record.Header().Seed, k), func(open bool) {
+		kind := WindowCloses
+		if open {
+			kind = WindowOpens
+		}
+		r.Watch.Watch(Event{Kind: kind, Spec: s, Round: round})
+	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w in round %d; what was measured is recorded", ErrStopped, round)
+	}
+	if err != nil {
+		return err
+	}
+	c.Experiment, c.Point, c.Service = s.Experiment.Name, s.Point.Name, s.Point.Service
+	c.Model, c.Twin, c.Condition = s.Model.Name, s.Twin, s.Condition
+	c.Round, c.Order, c.Attempt = round, order, r.done[k]+1
+	c.Started, c.Took = began.UTC(), r.Now().Sub(began)
+	if err := r.Record.Append(c); err != nil {
+		return err
+	}
+	r.Cells = append(r.Cells, *c)
+	r.spent, r.guess = r.spent+c.Took, r.guess+s.Estimate()
+	r.note(c)
+	r.Watch.Watch(Event{Kind: CellEnds, Spec: s, Cell: c, Round: round, Rounds: r.rounds(), Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
+	return nil
+}
+
+// rounds is the largest number of rounds that any experiment has planned.
+func (r *Runner) rounds() int {
+	most := 0
+	for _, n := range r.Plan.Rounds {
+		most = max(most, n)
+	}
+	return most
+}
+
+// total is the number of cells that the record will hold, repeats and added rounds not counted
+// before they come.
+func (r *Runner) total() int { return max(r.Plan.Cells(), len(r.Cells)) }
+
+// left estimates the time to the end from what cells took against their estimates so far.
+func (r *Runner) left(from int) time.Duration {
+	var rest time.Duration
+	for _, b := range r.Plan.Blocks {
+		for _, s := range b.Specs {
+			for round := from; round <= r.Plan.Rounds[b.Experiment.Name]; round++ {
+				if r.done[s.key(round)] == 0 {
+					rest += s.Estimate()
+				}
+			}
+		}
+	}
+	if r.guess > 0 {
+		rest = time.Duration(float64(rest) * float64(r.spent) / float64(r.guess))
+	}
+	return rest
+}
+
+// verdicts are those of all experiments as the cells stand.
+func (r *Runner) verdicts() []verdict.Verdict {
+	var out []verdict.Verdict
+	for _, e := range r.experiments() {
+		out = append(out, verdict.Judge(e, r.Cells, verdict.LinesOf(r.Tree))...)
+	}
+	return out
+}
+
+func (r *Runner) experiments() []*manifest.Experiment {
+	var out []*manifest.Experiment
+	for _, b := range r.Plan.Blocks {
+		if !slices.Contains(out, b.Experiment) {
+			out = append(out, b.Experiment)
+		}
+	}
+	return out
+}
