@@ -5,6 +5,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,12 +27,12 @@ func (s *study) tally() map[stats.Word]int {
 
 // abstract is a paragraph: the result, the machine, the effort, what was left out.
 func (s *study) abstract() []string {
-	var out []string
-	out = append(out, s.resultSentence())
+	out := []string{s.resultSentence()}
 	if len(s.Cells) == 0 {
-		return append(out, "No cell was measured"+s.unfinished()+".")
+		return append(out, "No cell was measured.", s.unfinished())
 	}
-	out = append(out, s.effortSentence(), s.lossSentence())
+	out = append(out, s.effortSentence(), s.unfinished(), s.lossSentence())
+	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
 	if n := len(s.Header.Skipped); n > 0 {
 		out = append(out, capital(many(n, "server"))+" "+wasWere(n)+" skipped, with the reason given below.")
 	}
@@ -76,9 +77,6 @@ func (s *study) sources() int {
 
 func (s *study) effortSentence() string {
 	took := "in " + quantity.Duration(s.took().Round(time.Second))
-	if s.Header.Finished == nil {
-		took = "for " + quantity.Duration(s.took().Round(time.Second)) + s.unfinished()
-	}
 	return fmt.Sprintf("Measured on %s on %s %s: %s, %s, %s, %s.",
 		s.machine(), date(s.Header.Started), took,
 		many(len(s.experiments), "experiment"), many(len(s.measuredModels()), "model"),
@@ -90,7 +88,7 @@ func (s *study) unfinished() string {
 	if s.Header.Finished != nil {
 		return ""
 	}
-	return " and stopped before its end (resumable)"
+	return "The run has no end: it was stopped, or is still under way; what it recorded counts, and it can be resumed."
 }
 
 func (s *study) lossSentence() string {

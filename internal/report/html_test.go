@@ -132,7 +132,7 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		{"normal", "&lt;the whole server&gt;"}, {"normal", "<i>// &#34;done&#34; &amp; out</i>"},
 		{"normal", "needs pkg:liburing"}, {"normal", "the server died"}, {"normal", "interleave run --normal"},
 		{"normal", "Between two hosts"}, {"normal", "Fourteen years"}, {"normal", "MIT License"},
-		{"one", "no 95 % interval can be given"}, {"empty", "No cell was measured"}, {"aborted", "stopped before its end"},
+		{"one", "no 95 % interval can be given"}, {"empty", "No cell was measured"}, {"aborted", "can be resumed"},
 		{"no tree", "names no experiment"},
 	} {
 		if !strings.Contains(strings.ReplaceAll(page1(t, all[tt.run]), "\u202f", " "), tt.want) {

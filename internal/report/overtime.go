@@ -13,9 +13,9 @@ import (
 	"interleave/internal/sample"
 )
 
-// maxSamples bounds what a page carries: at about 7 bytes each, 400 kB. Rounds beyond are left out,
+// maxSamples bounds what a page carries: at about 7 bytes each, 280 kB. Rounds beyond are left out,
 // the last ones first, and the page says so.
-const maxSamples = 60_000
+const maxSamples = 40_000
 
 // A track is the CPU of one cell over time, as small as JSON can be: milliseconds since the server
 // was ready, and tenths of a percent of a core since the sample before.

@@ -47,8 +47,7 @@ type intervalLayout struct {
 func (p Intervals) SVG(w Width) string {
 	c := newCanvas(w, 0)
 	l := p.layout(w)
-	used := c.legend(p.keys(), 0)
-	l.top += used
+	l.top += c.legend(p.keys(), 0)
 	l.bottom = l.top + l.row*float64(len(p.Rows))
 	c.height = l.bottom + 46
 	p.region(c, l)
@@ -74,6 +73,9 @@ func (p Intervals) layout(w Width) intervalLayout {
 		}
 		l.left = min(widest, 210) + 14
 		l.right = float64(w) - min(note, 210) - 14
+	}
+	if math.IsNaN(p.Reference) && (p.LabelHead == "" || l.stacked) {
+		l.top = 8 // nothing is written above the rows
 	}
 	e := newExtent(p.Log)
 	e.add(p.Reference)
@@ -153,7 +155,7 @@ func (p Intervals) axis(c *canvas, l intervalLayout) {
 		c.line("grid", 0, y, c.width, y)
 	}
 	c.line("axis", l.left, l.bottom, l.right, l.bottom)
-	c.text("name", "middle", (l.left+l.right)/2, l.bottom+36, p.Axis)
+	c.height += c.axisName((l.left+l.right)/2, l.bottom+36, p.Axis)
 	if !math.IsNaN(p.Reference) && l.x.inside(p.Reference) {
 		x := l.x.at(p.Reference)
 		p.down(c, l, "one", x)

@@ -54,7 +54,7 @@ func (p Strip) SVG(w Width) string {
 		c.text("tick", "middle", x.at(t), bottom+16, quantity.Tick(t, p.Unit))
 	}
 	c.line("axis", left, bottom, right, bottom)
-	c.text("name", "middle", (left+right)/2, bottom+36, p.Axis)
+	c.height += c.axisName((left+right)/2, bottom+36, p.Axis)
 	for i, r := range p.Rows {
 		c.stripRow(x, r, top+rowHeight*(float64(i)+.5), w)
 	}
@@ -94,9 +94,7 @@ func (c *canvas) stripRow(x scale, r StripRow, y float64, w Width) {
 	for i, d := range r.Dots {
 		at[i] = x.at(d)
 	}
-	for i, offset := range swarm(at, 2.5, 7) {
-		c.printf("<circle class=\"rd\" cx=\"%s\" cy=\"%s\" r=\"2.4\"/>\n", num(at[i]), num(y+offset))
-	}
+	c.dots(at, swarm(at, 2.5, 7), y)
 	if !math.IsNaN(r.Centre) {
 		c.centre(x.at(r.Low), x.at(r.Centre), x.at(r.High), y)
 	}
@@ -104,6 +102,18 @@ func (c *canvas) stripRow(x scale, r StripRow, y float64, w Width) {
 		c.text("note", "end", c.width-2, y+4, r.Note)
 	}
 	c.close()
+}
+
+// dots are drawn as the round ends of lines without length: a tenth of the bytes of circles.
+func (c *canvas) dots(x, offsets []float64, y float64) {
+	if len(x) == 0 {
+		return
+	}
+	c.printf("<path class=\"rd\" d=\"")
+	for i := range x {
+		c.printf("M%s %sh0", num(x[i]), num(y+offsets[i]))
+	}
+	c.printf("\"/>\n")
 }
 
 // centre is a bar at the estimate and a line over its interval.

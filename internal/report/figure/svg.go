@@ -106,6 +106,32 @@ func (c *canvas) text(class, anchor string, x, y float64, s string) {
 	c.printf("<text class=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n", class, num(x), num(y), html.EscapeString(s))
 }
 
+// nameLine is the height of a line of an axis' name.
+const nameLine = 14
+
+// axisName writes the name of an x axis around its middle, in two lines where the drawing is too
+// narrow for one, and returns the height of the second.
+func (c *canvas) axisName(middle, y float64, s string) float64 {
+	fits := func(s string) float64 {
+		half := .49 * textWidth(s)
+		return min(max(middle, half), max(c.width-half, half))
+	}
+	if .98*textWidth(s) <= c.width {
+		c.text("name", "middle", fits(s), y, s)
+		return 0
+	}
+	words := strings.Fields(s)
+	first := words[0]
+	for len(words) > 2 && textWidth(first) < textWidth(s)/2 {
+		words = words[1:]
+		first += " " + words[0]
+	}
+	rest := strings.TrimSpace(strings.TrimPrefix(s, first))
+	c.text("name", "middle", fits(first), y, first)
+	c.text("name", "middle", fits(rest), y+nameLine, rest)
+	return nameLine
+}
+
 // path draws through points; dash is an SVG dash pattern or empty.
 func (c *canvas) path(class, dash string, points [][2]float64) {
 	if len(points) == 0 {
