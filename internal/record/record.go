@@ -38,6 +38,7 @@ type Own struct {
 	Name    string   `json:"name"`
 	Summary string   `json:"summary"`
 	Command []string `json:"command"`
+	Dir     string   `json:"dir"` // where the command was given
 }
 
 // A Machine is where a run was made.

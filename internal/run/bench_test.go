@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -125,6 +124,3 @@ func recorded(t *testing.T, dir string) (out []string, finished bool) {
 	}
 	return out, run.Header.Finished != nil
 }
-
-// nan is a point that is no part of a sweep.
-var nan = math.NaN()

@@ -2,10 +2,10 @@ package run
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"text/template"
 	"time"
 
@@ -21,22 +21,31 @@ func AddOwn(tree *manifest.Tree, own *record.Own) {
 	}
 	if s := tree.Service(own.Service); s != nil && s.Model(own.Name) == nil {
 		s.Models = append(s.Models, &manifest.Model{
-			Name: own.Name, Service: own.Service, Language: "own", Model: "server", Summary: own.Summary,
+			Name: own.Name, Service: own.Service, Dir: own.Dir, Language: "own", Model: "server", Summary: own.Summary,
 			Run: own.Command, Ready: manifest.ReadyConnect, WarmUp: time.Second,
 		})
 	}
 }
 
+// quote writes a TOML string. JSON's escapes are among TOML's, but for DEL, which TOML wants escaped.
+func quote(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	return string(bytes.ReplaceAll(text, []byte{0x7f}, []byte(`\u007f`)))
+}
+
 // generated is an experiment that has no file, such as the one of `interleave bench`, as a file.
 var generated = template.Must(template.New("experiment").Funcs(template.FuncMap{
-	"q": strconv.Quote,
+	"q": quote,
 	"list": func(words []string) string {
 		var b bytes.Buffer
 		for i, w := range words {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(strconv.Quote(w))
+			b.WriteString(quote(w))
 		}
 		return b.String()
 	},
@@ -56,20 +65,22 @@ var generated = template.Must(template.New("experiment").Funcs(template.FuncMap{
 title    = {{q .Title}}
 source   = {{q .Source}}
 question = {{q .Question}}
+expect   = {{q .Expect}}
+setup    = [{{list .Setup}}]
 service  = {{q .Service}}
 models   = [{{list .Models}}]
 baseline = {{q .Baseline}}
 metrics  = [{{list (metrics .Metrics)}}]
 
 [load]
-shape       = {{printf "%q" .Load.Shape}}
+shape       = {{q (printf "%s" .Load.Shape)}}
 connections = {{.Load.Connections}}
 size        = {{.Load.SizeBytes}}
 {{- if .Load.Rate}}
 rate        = "{{.Load.Rate}}/s"{{end}}
 {{- if .Load.Bits}}
 bits        = "{{.Load.Bits}} bit/s"{{end}}
-{{- if eq .Service "counter"}}
+{{- if .Load.ReadShare}}
 read_share  = {{.Load.ReadShare}}{{end}}
 {{range .Points}}
 [[point]]

@@ -213,6 +213,19 @@ func (p *Plan) Cells() int {
 	return n
 }
 
+// models are those that the plan measures, each once.
+func (p *Plan) models() []*manifest.Model {
+	var out []*manifest.Model
+	for _, b := range p.Blocks {
+		for _, spec := range b.Specs {
+			if !slices.Contains(out, spec.Model) {
+				out = append(out, spec.Model)
+			}
+		}
+	}
+	return out
+}
+
 // finiteGuess is how fast a finite load is taken to be answered, in requests a second: the slowest
 // peer measured on two cores answers half as many again.
 const finiteGuess = 60_000
