@@ -28,6 +28,7 @@ type claimView struct {
 	Anchor  string // the fragment: P1
 	Mark    string // the symbol's id
 	Told    string // the verdict's sentence, set as a page sets it
+	Holm    string // what remains of "reproduced" among the other claims of the source
 	Figures []drawn
 }
 
@@ -49,7 +50,7 @@ func (s *study) claims(e *experiment, taken map[string]bool) []claimView {
 			id = anchor(e.Name, v.Claim.ID)
 		}
 		taken[id] = true
-		c := claimView{Verdict: v, Anchor: id, Mark: marks[v.Word], Told: told(v)}
+		c := claimView{Verdict: v, Anchor: id, Mark: marks[v.Word], Told: told(v), Holm: s.together(e, v)}
 		for i, parts := range byUnit(drawable(v.Parts)) {
 			figureID := anchor("fig", id)
 			if i > 0 {
@@ -88,6 +89,19 @@ var (
 	times = regexp.MustCompile(`(\d)x\b`)
 	span  = regexp.MustCompile(`(\d)-(\d)`)
 )
+
+// together says whether a reproduced claim holds also among the others of its source.
+func (s *study) together(e *experiment, v verdict.Verdict) string {
+	h, judged := s.holm[claimKey{e.Name, v.Claim.ID}]
+	if !judged || h.claims < 2 || v.Word != stats.Reproduced {
+		return ""
+	}
+	text := fmt.Sprintf("Among the %d claims of %s that were judged (Holm): p = %s", h.claims, h.source, quantity.Significant(h.p, 2))
+	if h.p > stats.Alpha {
+		return text + ", so one of them may be reproduced by luck; more rounds tell."
+	}
+	return text + "."
+}
 
 // drawable are the parts that rest on rounds: lines of code are counted, not measured.
 func drawable(parts []verdict.Part) []verdict.Part {

@@ -133,7 +133,7 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		{"normal", "needs pkg:liburing"}, {"normal", "the server died"}, {"normal", "interleave run --normal"},
 		{"normal", "Between two hosts"}, {"normal", "Fourteen years"}, {"normal", "MIT License"},
 		{"one", "no 95 % interval can be given"}, {"empty", "No cell was measured"}, {"aborted", "can be resumed"},
-		{"no tree", "names no experiment"},
+		{"no tree", "No published claim belongs"},
 	} {
 		if !strings.Contains(strings.ReplaceAll(page1(t, all[tt.run]), "\u202f", " "), tt.want) {
 			t.Errorf("the page of the %s run lacks %q", tt.run, tt.want)

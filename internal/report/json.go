@@ -42,6 +42,8 @@ type (
 		Says      string             `json:"says"`
 		Sentence  string             `json:"sentence"`
 		Reason    string             `json:"reason,omitempty"`
+		P         *float64           `json:"p"`      // of the test that reproduces
+		Holm      *float64           `json:"p_holm"` // among the judged claims of its source
 		Cautions  []string           `json:"cautions,omitempty"`
 		Condition manifest.Condition `json:"condition,omitempty"`
 		Parts     []jsonPart         `json:"parts,omitempty"`
@@ -87,7 +89,7 @@ func JSON(w io.Writer, run Run) error {
 	for _, e := range s.experiments {
 		x := jsonExperiment{Name: e.Name, Verdicts: []jsonVerdict{}, Rows: []jsonRow{}}
 		for _, v := range e.verdicts {
-			x.Verdicts = append(x.Verdicts, verdictJSON(v))
+			x.Verdicts = append(x.Verdicts, s.verdictJSON(e, v))
 		}
 		for _, c := range e.conditions {
 			for _, m := range e.metrics() {
@@ -111,10 +113,13 @@ func encode(w io.Writer, v any) error {
 	return nil
 }
 
-func verdictJSON(v verdict.Verdict) jsonVerdict {
+func (s *study) verdictJSON(e *experiment, v verdict.Verdict) jsonVerdict {
 	out := jsonVerdict{
 		Claim: v.Claim.ID, Word: v.Word, Says: v.Claim.Sentence, Sentence: v.Sentence, Reason: v.Reason,
 		Cautions: v.Cautions, Condition: v.Condition,
+	}
+	if h, judged := s.holm[claimKey{e.Name, v.Claim.ID}]; judged {
+		out.P, out.Holm = finite(v.Finding.P), finite(h.p)
 	}
 	for _, p := range v.Parts {
 		out.Parts = append(out.Parts, jsonPart{

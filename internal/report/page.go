@@ -56,6 +56,7 @@ type page struct {
 	Started     string
 	Unfinished  bool
 	Abstract    []string
+	Claims      int // of all experiments
 	Score       []score
 	Experiments []experimentView
 	Time        overTime
@@ -132,6 +133,7 @@ func newPage(s *study) (*page, error) {
 		Sources: s.allSources(), PlotScript: template.JS(plotScript), PlotLicence: strings.TrimSpace(plotLicence),
 	}
 	p.Gates = s.gates()
+	p.Claims = len(s.verdicts())
 	n := s.tally()
 	for _, w := range order {
 		p.Score = append(p.Score, score{marks[w], string(w), n[w]})

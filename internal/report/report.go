@@ -12,7 +12,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"interleave/internal/manifest"
 	"interleave/internal/record"
@@ -33,7 +32,17 @@ type study struct {
 	experiments []*experiment
 	rounds      int // the most rounds that any experiment has begun
 	count       counts
-	spent       time.Duration
+	holm        map[claimKey]holm
+}
+
+// A claimKey names a claim in a run.
+type claimKey struct{ experiment, claim string }
+
+// A holm is a claim's p-value once it is looked at together with the others of its source.
+type holm struct {
+	p      float64
+	source string
+	claims int // of the source that were judged
 }
 
 // counts are of cells.
@@ -77,7 +86,6 @@ func examine(run Run) *study {
 	for _, c := range run.Cells {
 		byName[c.Experiment] = append(byName[c.Experiment], c)
 		s.count.add(c.Status)
-		s.spent += c.Took
 	}
 	for _, e := range s.Tree.Experiments {
 		asked := slices.Contains(run.Header.Experiments, e.Name)
@@ -92,7 +100,29 @@ func examine(run Run) *study {
 	for _, e := range s.experiments {
 		s.rounds = max(s.rounds, e.rounds)
 	}
+	s.correct()
 	return s
+}
+
+// correct applies Holm over the claims of each source: several claims are several chances to be
+// right by luck.
+func (s *study) correct() {
+	s.holm = map[claimKey]holm{}
+	keys, p := map[string][]claimKey{}, map[string][]float64{}
+	for _, e := range s.experiments {
+		source, _, _ := strings.Cut(e.Source, ",")
+		for _, v := range e.verdicts {
+			if v.Finding.Rounds > 0 {
+				keys[source] = append(keys[source], claimKey{e.Name, v.Claim.ID})
+				p[source] = append(p[source], v.Finding.P)
+			}
+		}
+	}
+	for source, list := range keys {
+		for i, adjusted := range stats.Holm(p[source]) {
+			s.holm[list[i]] = holm{adjusted, source, len(list)}
+		}
+	}
 }
 
 // place is where a name stands in the order that was asked for; what was not asked for comes last.

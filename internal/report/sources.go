@@ -26,6 +26,7 @@ type source struct {
 	Word    string // of the concurrency model
 	Lines   int    // of code
 	Files   []sourceFile
+	Command string // what runs it, where there is no source
 }
 
 type sourceFile struct {
@@ -56,6 +57,9 @@ func (s *study) allSources() []source {
 
 func (s *study) source(id string, m *manifest.Model) source {
 	out := source{ID: id, Service: m.Service, Model: m.Name, Summary: m.Summary, Word: m.Model, Lines: s.lines(m.Service, m.Name)}
+	if len(m.Source) == 0 {
+		out.Command = command(m.Run)
+	}
 	for _, name := range m.Source {
 		data, err := readSource(filepath.Join(m.Dir, name))
 		if err != nil {
