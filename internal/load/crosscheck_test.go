@@ -22,9 +22,13 @@ import (
 	"interleave/internal/manifest"
 )
 
-// echoProcess is an echo server in a process of its own: one epoll loop. It prints its port.
+// echoProcess is an echo server in a process of its own: one epoll loop, on the first core if there is another for the
+// client. It prints its port.
 func echoProcess() int {
 	runtime.LockOSThread()
+	if err := tuneThread(min(0, runtime.NumCPU()-2)); err != nil {
+		return fail(err)
+	}
 	poll, err := newPoller()
 	if err != nil {
 		return fail(err)

