@@ -19,6 +19,7 @@ type (
 		data data
 		pace pace
 		try  bool // a try DATA: the server may close meanwhile
+		gone bool // a leave DATA: closes at once, before an answer can come
 	}
 	receive struct { // a recv DATA|filled [by SIZE [every TIME]]
 		data   data
@@ -71,8 +72,9 @@ func (*serverIdle) usage() string   { return "server idle" }
 func (*serverEnds) usage() string   { return "server terminates" }
 
 var clientVerbs = map[string]func(*words) (action, error){
-	"send":   func(w *words) (action, error) { return parseSend(w, false) },
-	"try":    func(w *words) (action, error) { return parseSend(w, true) },
+	"send":   func(w *words) (action, error) { return parseSend(w, &send{}) },
+	"try":    func(w *words) (action, error) { return parseSend(w, &send{try: true}) },
+	"leave":  func(w *words) (action, error) { return parseSend(w, &send{gone: true}) },
 	"recv":   parseReceive,
 	"echo":   parseEcho,
 	"fill":   parseFill,
@@ -129,8 +131,7 @@ func parseDial(w *words, dialled map[string]bool) (action, error) {
 	return d, nil
 }
 
-func parseSend(w *words, try bool) (_ action, err error) {
-	s := &send{try: try}
+func parseSend(w *words, s *send) (_ action, err error) {
 	if s.data, err = w.data(); err != nil {
 		return s, err
 	}

@@ -33,6 +33,9 @@ func isReset(err error) bool {
 
 func (c *client) send(ctx context.Context, s *send) error {
 	sent, err := c.write(ctx, s.data, s.pace)
+	if s.gone {
+		err = errors.Join(err, c.conn.Close())
+	}
 	if err == nil || s.try && isReset(err) {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (t *Transcript) Play(ctx context.Context, built *Built, kind StdoutKind, pa
 	if err != nil {
 		return err
 	}
-	s, err := Start(ctx, built, patient(StartOptions{Stdout: out.theirs}, built, patience))
+	s, err := Start(ctx, built, patient(StartOptions{Stdout: out.theirs, OpenFiles: t.OpenFiles}, built, patience))
 	if err != nil {
 		return errors.Join(err, out.finish())
 	}

@@ -31,6 +31,8 @@ func TestPlay(t *testing.T) {
 		{"reset is no orderly end", "closes", "dial a\na send \"hel\"\na eof", "the server reset the connection, want an orderly close"},
 		{"reset is an end", "closes", "dial a\na send \"hel\"\na closed", ""},
 		{"try", "closes", "dial a\na try pattern 64MiB\na closed", ""},
+		{"few files", "good", "server opens at most 32 files\ndial a\ndial c*100\na echo \"x\"\nc close\ndial b\nb echo \"x\"", ""},
+		{"leaves", "good", "dial c*20\nc leave pattern 32KiB\ndial a\na echo \"x\"", ""},
 		{"not silent", "good", "dial a\na send \"x\"\na silent 5s", `got "x", want nothing for 5s`},
 		{"keeps open", "good", "limit 200ms\ndial a\na closed", "kept the connection open within the transcript's limit"},
 		{"keeps what it reads", "greedy", "dial a\na fill pattern 64MiB", "took all 67108864 bytes though nobody reads its answers"},

@@ -42,6 +42,8 @@ type StartOptions struct {
 	Stdout *os.File      // nil: watched like standard error
 	Limit  time.Duration // until it must be ready; 0: 10 s, for a JVM 20
 	Grace  time.Duration // from SIGTERM to the end; 0: 2 s
+
+	OpenFiles int // at most, for the server; 0: 65,536 or what the system allows
 }
 
 // A Server is a process group that serves.
@@ -154,6 +156,10 @@ func (s *Server) exec(opts StartOptions) error {
 		return &Failure{CannotStart, "cannot be started: " + err.Error(), ""}
 	}
 	cmd := &exec.Cmd{Path: path, Args: args, Dir: s.Built.Model.Dir, Env: slices.Clone(s.Built.Env)}
+	if opts.OpenFiles > 0 {
+		limit := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, opts.OpenFiles)
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", limit, path}, args[1:]...)
+	}
 	stderr, err := s.watch(s.awaitReady)
 	if err != nil {
 		return err

@@ -22,6 +22,9 @@ type Transcript struct {
 	// Stdout is what the server's standard output is, each in a play of its own: a pipe, or, where the
 	// transcript looks at it, a file and a pipe, unless the transcript says itself.
 	Stdout []StdoutKind
+
+	// OpenFiles is how many files the server may open; 0 = as many as any program.
+	OpenFiles int
 }
 
 // defaultLimit is for a transcript that names none. Most take milliseconds; a JVM on a busy machine
@@ -108,6 +111,9 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 	case "dial":
 		do, err = parseDial(w, dialled)
 	case "server":
+		if w.take("opens") {
+			return t.parseOpenFiles(w)
+		}
 		do, err = w.verb("server", serverVerbs)
 	case "stdout":
 		if w.take("is") {
@@ -171,6 +177,24 @@ func (t *Transcript) parseStdoutIs(w *words) error {
 		return fmt.Errorf("expected file, pipe or full, got %s", kind)
 	}
 	t.Stdout = []StdoutKind{StdoutKind(kind)}
+	return w.end()
+}
+
+func (t *Transcript) parseOpenFiles(w *words) error {
+	if !w.take("at") || !w.take("most") {
+		return fmt.Errorf("expected at most NUMBER files after server opens")
+	}
+	n, err := w.number("a number of files", 16, maxClients)
+	if err != nil {
+		return err
+	}
+	if !w.take("files") {
+		return fmt.Errorf("expected files after the number")
+	}
+	if len(t.steps) > 0 {
+		return fmt.Errorf("expected \"server opens\" before the first step")
+	}
+	t.OpenFiles = int(n)
 	return w.end()
 }
 

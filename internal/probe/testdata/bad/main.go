@@ -64,8 +64,9 @@ func main() {
 func accept(listener net.Listener, fault string) {
 	for {
 		client, err := listener.Accept()
-		if err != nil {
-			return
+		if err != nil { // out of descriptors
+			time.Sleep(10 * time.Millisecond)
+			continue
 		}
 		go serve(client.(*net.TCPConn), fault)
 	}
