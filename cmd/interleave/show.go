@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,12 +44,11 @@ func showCommand(lab *laboratory) *cobra.Command {
 				return err
 			}
 			w := bufio.NewWriter(cmd.OutOrStdout())
-			defer w.Flush()
 			if len(found) == 1 {
-				return showOne(w, found[0])
+				return errors.Join(showOne(w, found[0]), w.Flush())
 			}
 			width, _ := terminal(cmd.OutOrStdout())
-			return showTwo(w, found[0], found[1], width)
+			return errors.Join(showTwo(w, found[0], found[1], width), w.Flush())
 		},
 	}
 }

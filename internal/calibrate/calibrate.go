@@ -142,7 +142,7 @@ func (b bench) start(args ...string) (*server, error) {
 	word, number, _ := strings.Cut(s.say(), " ")
 	port, err := strconv.ParseUint(number, 10, 16)
 	if word != "ready" || err != nil {
-		s.close()
+		_ = s.close()
 		return nil, fmt.Errorf("the reference server %s did not become ready", strings.Join(args, " "))
 	}
 	s.port = uint16(port)

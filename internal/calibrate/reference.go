@@ -69,7 +69,7 @@ func reference(args []string, stdin io.Reader, stdout io.Writer) error {
 
 // endWith ends the process when standard input ends: whoever started it is gone, or has had enough.
 func endWith(stdin io.Reader) {
-	io.Copy(io.Discard, stdin)
+	_, _ = io.Copy(io.Discard, stdin)
 	os.Exit(0)
 }
 
@@ -81,7 +81,7 @@ func stall(began time.Time) {
 			return
 		}
 		left := unix.NsecToTimespec(int64(stallFor - in))
-		unix.Nanosleep(&left, nil) // EINTR: the loop looks again
+		_ = unix.Nanosleep(&left, nil) // EINTR: the loop looks again
 	}
 }
 
@@ -204,7 +204,7 @@ func burn(share float64, stdout io.Writer) error {
 			continue
 		}
 		ts := unix.NsecToTimespec(int64(left))
-		unix.Nanosleep(&ts, nil)
+		_ = unix.Nanosleep(&ts, nil)
 	}
 }
 
@@ -246,7 +246,7 @@ func crowd(processes int, stdin io.Reader, stdout io.Writer) error {
 		}
 		defer func() {
 			c.Process.Kill()
-			c.Wait()
+			_ = c.Wait()
 		}()
 	}
 	if _, err := fmt.Fprintln(stdout, "ready 0"); err != nil {

@@ -120,7 +120,7 @@ var home = sync.OnceValues(func() (string, error) {
 	if removed := g.remove(); removed != nil {
 		return "", removed
 	}
-	if err != syscall.ENOENT {
+	if !errors.Is(err, syscall.ENOENT) {
 		return "", fmt.Errorf("forking into a cgroup: %w", err)
 	}
 	return dir, nil

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -34,7 +35,7 @@ func launch(cmd *exec.Cmd, o Options) error {
 	j := job{cmd, o, make(chan error, 1)}
 	launcher.jobs <- j
 	err := <-j.done
-	if s, ok := err.(spoilt); ok {
+	if s, ok := errors.AsType[spoilt](err); ok {
 		launcher.jobs = nil // fork has parked the thread; the next command gets a new one
 		err = s.start
 	}
@@ -53,7 +54,7 @@ func fork(jobs <-chan job) {
 	for j := range jobs {
 		err := forkWith(j.cmd, j.options)
 		j.done <- err
-		if _, ok := err.(spoilt); ok {
+		if _, ok := errors.AsType[spoilt](err); ok {
 			select {}
 		}
 	}
@@ -79,7 +80,7 @@ func forkWith(cmd *exec.Cmd, o Options) (err error) {
 
 // restored joins the start's error with that of the way back; the first way back that failed stays.
 func restored(start, back error) error {
-	if _, ok := start.(spoilt); ok || back == nil {
+	if _, ok := errors.AsType[spoilt](start); ok || back == nil {
 		return start
 	}
 	return spoilt{start, back}

@@ -35,8 +35,8 @@ func Sweep() (Swept, error) {
 }
 
 func (s *Swept) directories() error {
-	dir, err := Directory()
-	if err != nil {
+	dir, none := Directory()
+	if none != nil {
 		return nil // no cgroup v2: nothing was made
 	}
 	entries, err := os.ReadDir(dir)

@@ -91,7 +91,7 @@ func (e *engine) stop() {
 	}
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
-	unix.Write(e.shared.stopFD, one[:])
+	_, _ = unix.Write(e.shared.stopFD, one[:])
 }
 
 func (e *engine) close() {

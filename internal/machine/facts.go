@@ -53,7 +53,7 @@ type facts struct {
 // resolves 1 % of a core.
 const lookFor = time.Second
 
-// observe reads the facts; it takes lookFor. dir is where runs are kept.
+// observe reads the facts but those that take time to see. dir is where runs are kept.
 func observe(dir string) facts {
 	f := facts{
 		cores: len(UsableCPUs()), cgroups: group.CgroupKind(), noCgroup: group.Supported(),
@@ -76,13 +76,11 @@ func observe(dir string) facts {
 	if _, err := fmt.Sscan(field(root, "proc/meminfo", "MemAvailable", ":"), &kib); err == nil {
 		f.memAvailable = kib << 10
 	}
-	fmt.Sscan(text(root, "proc/loadavg"), &f.load)
+	_, _ = fmt.Sscan(text(root, "proc/loadavg"), &f.load)
 	if _, average, ok := strings.Cut(text(root, "proc/pressure/cpu"), "avg10="); ok {
-		fmt.Sscan(average, &f.pressure)
+		_, _ = fmt.Sscan(average, &f.pressure)
 	}
 	f.diskDir, f.disk = freeDisk(dir)
-	f.looked = lookFor
-	f.busy, f.steal = watch(lookFor)
 	return f
 }
 

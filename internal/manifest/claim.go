@@ -18,10 +18,8 @@ const (
 	mostMargin     = 10
 )
 
-// always are the keys that any claim may have; wants are those of its kind. What a kind does not
-// have is an error: a margin that nothing reads would be believed.
-var always = []string{"id", "kind", "sentence", "where", "metric", "condition", "comparable", "transfer"}
-
+// wants are the keys of each kind, besides those that any claim has. What a kind does not have is an
+// error: a margin that nothing reads would be believed.
 var wants = map[string]struct{ must, may []string }{
 	"direction":      {[]string{"of", "against", "sense"}, []string{"at", "from", "published", "margin"}},
 	"magnitude":      {[]string{"of", "against", "published"}, []string{"at", "from", "margin"}},

@@ -143,7 +143,8 @@ func TestPageShowsWhatItShould(t *testing.T) {
 
 func TestPageIsTheSameForTheSameRun(t *testing.T) {
 	run := runs(t)["few"]
-	if page1(t, run) != page1(t, run) {
+	first, second := page1(t, run), page1(t, run)
+	if first != second {
 		t.Error("two pages of one run differ")
 	}
 }

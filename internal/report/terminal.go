@@ -42,7 +42,7 @@ func Terminal(w io.Writer, run Run, width int, color bool) error {
 			out.verdict(v)
 		}
 		for _, c := range e.conditions {
-			out.metrics(s, e, c)
+			out.metrics(e, c)
 		}
 	}
 	out.losses(s)
@@ -120,7 +120,7 @@ func (s *screen) verdict(v verdict.Verdict) {
 }
 
 // metrics writes a table for each metric under a condition.
-func (s *screen) metrics(run *study, e *experiment, c manifest.Condition) {
+func (s *screen) metrics(e *experiment, c manifest.Condition) {
 	for _, m := range e.metrics() {
 		rows := e.rows(c, m)
 		if m == manifest.Throughput {
