@@ -19,7 +19,7 @@ type (
 		data data
 		pace pace
 		try  bool // a try DATA: the server may close meanwhile
-		gone bool // a leave DATA: closes at once, before an answer can come
+		gone bool // a leave DATA: is gone at once, before an answer can come
 	}
 	receive struct { // a recv DATA|filled [by SIZE [every TIME]]
 		data   data

@@ -33,8 +33,8 @@ func isReset(err error) bool {
 
 func (c *client) send(ctx context.Context, s *send) error {
 	sent, err := c.write(ctx, s.data, s.pace)
-	if s.gone {
-		err = errors.Join(err, c.conn.Close())
+	if s.gone { // a reset after the end of the data makes the server's next write a broken pipe
+		err = errors.Join(err, c.conn.CloseWrite(), c.end("reset"))
 	}
 	if err == nil || s.try && isReset(err) {
 		return nil
