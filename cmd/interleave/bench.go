@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"interleave/internal/load"
 	"interleave/internal/manifest"
 	"interleave/internal/run"
 )
@@ -28,6 +31,7 @@ type benchFlags struct {
 	condition   string
 	name        string
 	asJSON      bool
+	trust       bool
 }
 
 func benchCommand(lab *laboratory) *cobra.Command {
@@ -63,6 +67,7 @@ service's conformance, and measures it in the same rounds as the models named. I
 	flags.StringVar(&f.condition, "condition", "own", "own or shared cores")
 	flags.StringVar(&f.name, "name", "own-server", "how the report calls it")
 	flags.BoolVar(&f.asJSON, "json", false, "for scripts")
+	trustFlag(cmd, &f.trust)
 	return cmd
 }
 
@@ -109,7 +114,7 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 	}
 	return measure(cmd, &run.Session{
 		Tree: tree, Experiments: tree.Experiments, Choice: run.Choice{Depth: "normal"}, Out: out(tree.Root),
-		Exe: exe, Hosts: "local", Seed: rand.Uint64(), Command: os.Args, Own: own,
+		Exe: exe, Hosts: "local", Seed: rand.Uint64(), Command: os.Args, Own: own, Trust: f.trust,
 	}, f.asJSON)
 }
 
@@ -124,7 +129,10 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 	if len(f.models) == 0 {
 		return usage("--models is empty: a server alone has nothing to be compared with")
 	}
-	for _, m := range f.models {
+	for i, m := range f.models {
+		if slices.Contains(f.models[:i], m) {
+			return usage("--models: %s is there twice", m)
+		}
 		if service.Model(m) == nil {
 			return usage("no model %q of %s: there are %s", m, service.Name, names(service.Models, func(m *manifest.Model) string { return m.Name }))
 		}
@@ -132,53 +140,79 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 	if service.Model(f.name) != nil {
 		return usage("--name=%s is a model of ours: choose another", f.name)
 	}
+	if !ownName.MatchString(f.name) {
+		return usage("--name=%q: expected small letters, digits and hyphens, such as my-server", f.name)
+	}
 	shapes := []string{"", "closed", "open", "paced", "connect"}
 	if !slices.Contains(shapes, f.shape) {
 		return usage("--shape=%s: expected closed, open, paced or connect", f.shape)
 	}
-	if f.connections < 1 || f.window <= 0 || f.size < 0 || f.rate <= 0 || f.readShare < 0 || f.readShare > 1 {
-		return usage("connections, window and rate must be above 0, --size not below, --read-share from 0 to 1")
+	if f.window < leastWindow {
+		return usage("--window=%v: expected at least %v, for four samples", f.window, leastWindow)
 	}
 	if f.condition != "own" && f.condition != "shared" {
 		return usage("--condition=%s: expected own or shared", f.condition)
 	}
+	plan := load.Plan{
+		Protocol: service.Protocol, Load: f.load(service), Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 1),
+		Window: f.window, Limit: time.Minute,
+	}
+	if err := plan.Validate(); err != nil { // the engine's own words
+		return usage("this load cannot be made for %s: %v", service.Name, err)
+	}
 	return nil
 }
 
-// experiment is the one that the flags describe: no claim, one point.
-func (f *benchFlags) experiment(service *manifest.Service, command []string) *manifest.Experiment {
+// ownName is what a model may be called: it stands in records and manifests.
+var ownName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+const (
+	leastWindow = 100 * time.Millisecond
+	// leastSample keeps the sampler's own CPU small: a sample of 100 processes costs up to 5 ms.
+	leastSample = 25 * time.Millisecond
+)
+
+// load is what the flags ask for, in the shape that suits the service unless they name one.
+func (f *benchFlags) load(service *manifest.Service) manifest.Load {
 	d := protocolDefaults[service.Protocol]
 	if f.shape != "" {
 		d.shape = manifest.Shape(f.shape)
 	}
-	if f.size > 0 {
+	if f.size != 0 {
 		d.size = f.size
 	}
-	l := manifest.Load{Shape: d.shape, Connections: f.connections, SizeBytes: d.size, Pipeline: 1, Gaps: "constant"}
+	l := manifest.Load{Shape: d.shape, Connections: f.connections, SizeBytes: d.size, Pipeline: 1}
 	switch d.shape {
 	case manifest.Open:
-		l.Rate = f.rate
+		l.Rate, l.Gaps = f.rate, "constant"
 	case manifest.Paced:
 		l.Bits = 1e6
 	}
 	if service.Protocol == "counter" {
 		l.ReadShare = f.readShare
 	}
+	return l
+}
+
+// experiment is the one that the flags describe: no claim, one point.
+func (f *benchFlags) experiment(service *manifest.Service, command []string) *manifest.Experiment {
+	l := f.load(service)
 	metrics := []manifest.Metric{manifest.CPUPerRequest, manifest.Throughput, manifest.PSS, manifest.Switches}
-	switch d.shape {
+	switch l.Shape {
 	case manifest.Open:
 		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.CPUPerRequest, manifest.PSS}
 	case manifest.Paced:
 		metrics = []manifest.Metric{manifest.CPU, manifest.CPUVariation, manifest.PSS, manifest.Switches}
 	}
 	depth := manifest.Depth{
-		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: time.Second / 2, Window: f.window, Sample: max(f.window/20, 50*time.Millisecond),
+		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: time.Second / 2, Window: f.window, Sample: max(f.window/20, leastSample),
 		Conditions: []manifest.Condition{manifest.Condition(f.condition)},
 	}
-	point := manifest.Point{Name: fmt.Sprintf("%s, %d connections", d.shape, f.connections), X: math.NaN(), Service: service.Name, Load: l}
+	point := manifest.Point{Name: fmt.Sprintf("%s, %d connections", l.Shape, f.connections), X: math.NaN(), Service: service.Name, Load: l}
 	return &manifest.Experiment{
 		Name: "bench", Title: "Your server beside ours", Source: "interleave bench",
 		Question: fmt.Sprintf("How does `%s` stand beside %s?", strings.Join(command, " "), strings.Join(f.models, ", ")),
+		Expect:   "nothing: it is measured to be seen",
 		Service:  service.Name, Models: append(slices.Clone(f.models), f.name), Baseline: f.models[0], Metrics: metrics,
 		Load: l, Points: []manifest.Point{point}, Quick: depth, Normal: depth, Full: depth,
 	}

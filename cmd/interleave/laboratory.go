@@ -179,8 +179,8 @@ func matching(words []string, prefix string) []string {
 	return slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, prefix) })
 }
 
-// parseCPUs reads "server=0,load=1" and "server=0-1,load=2-3".
-func parseCPUs(s string) (map[string][]int, error) {
+// parseCPUs reads "server=0,load=1" and "server=0-1,load=2-3", of the cores that are usable.
+func parseCPUs(s string, usable []int) (map[string][]int, error) {
 	cpus := map[string][]int{}
 	role := ""
 	for _, part := range strings.Split(s, ",") {
@@ -196,6 +196,11 @@ func parseCPUs(s string) (map[string][]int, error) {
 		list, err := cpuRange(value)
 		if err != nil {
 			return nil, usage("--cpus %q: %v", s, err)
+		}
+		for _, c := range list {
+			if !slices.Contains(usable, c) {
+				return nil, usage("--cpus %q: core %d is not usable here: there are %v", s, c, usable)
+			}
 		}
 		cpus[role] = append(cpus[role], list...)
 	}

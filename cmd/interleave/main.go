@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -67,14 +68,35 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var f *failure
 	switch {
 	case errors.As(err, &f):
-		fmt.Fprintln(stderr, "interleave:", err)
+		fmt.Fprintf(stderr, "interleave: %v%s\n", err, wayOut(err))
 		return f.code
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "interleave: stopped:", err)
 		return exitInterrupted
 	}
-	fmt.Fprintln(stderr, "interleave:", err)
+	fmt.Fprintf(stderr, "interleave: %v%s\n", err, wayOut(err))
 	return exitFailed
+}
+
+// waysOut are what to do about errors of the system, whoever met them.
+var waysOut = map[syscall.Errno]string{
+	syscall.ENOSPC: "free some space, of runs below out/runs that are no longer wanted for example",
+	syscall.EDQUOT: "free some space of this user's, or ask for a larger quota",
+	syscall.EROFS:  "this checkout cannot be written to: copy it to where out/ can be made",
+	syscall.EMFILE: "allow more open files: ulimit -n 65536",
+	syscall.ENFILE: "allow more open files: sysctl -w fs.file-max=1000000",
+	syscall.EAGAIN: "allow more processes: ulimit -u 65536",
+	syscall.ENOMEM: "free some memory, or measure models with fewer processes",
+}
+
+// wayOut is the end of a message about an error of the system that has one.
+func wayOut(err error) string {
+	for errno, way := range waysOut {
+		if errors.Is(err, errno) {
+			return "; " + way
+		}
+	}
+	return ""
 }
 
 const about = `Interleave runs the same services (echo, counter, sink) under many concurrency models, checks that
@@ -96,6 +118,18 @@ func rootCommand() *cobra.Command {
   interleave check echo/c-epoll          is this server correct?
   interleave bench echo -- ./my-server {port}
   interleave report last`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := "`interleave help` lists them"
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return usage("no command %q: %s", args[0], hint)
+		},
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &failure{exitUsage, err} })
 	var lab laboratory

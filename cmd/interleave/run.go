@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"interleave/internal/live"
+	"interleave/internal/machine"
 	"interleave/internal/manifest"
 	"interleave/internal/record"
 	"interleave/internal/report"
@@ -32,6 +33,7 @@ type runFlags struct {
 	cpus        string
 	hosts       string
 	condition   string
+	trust       bool
 }
 
 func runCommand(lab *laboratory) *cobra.Command {
@@ -69,7 +71,13 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 	flags.StringVar(&f.cpus, "cpus", "", "cores of the roles, as server=0,load=1")
 	flags.StringVar(&f.hosts, "hosts", "local", "local (loopback) or netns (two network namespaces)")
 	flags.StringVar(&f.condition, "condition", "", "only own or only shared cores")
+	trustFlag(cmd, &f.trust)
 	return cmd
+}
+
+// trustFlag lets a user measure where the instrument cannot be calibrated.
+func trustFlag(cmd *cobra.Command, trust *bool) {
+	cmd.Flags().BoolVar(trust, "no-calibration", false, "do not try the instrument first; record and report say so")
 }
 
 // check refuses what contradicts itself, before anything is started.
@@ -83,7 +91,7 @@ func (f *runFlags) check(args []string) error {
 		return usage("--hosts=%s: expected local or netns", f.hosts)
 	case f.condition != "" && f.condition != "own" && f.condition != "shared":
 		return usage("--condition=%s: expected own or shared", f.condition)
-	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 || len(f.models) > 0 || f.seed != 0 || f.condition != ""):
+	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 || len(f.models) > 0 || f.seed != 0 || f.condition != "" || f.cpus != "" || f.hosts != "local"):
 		return usage("--resume goes on with what the run was asked for: no experiments and no other choice beside it")
 	}
 	return nil
@@ -120,12 +128,15 @@ func (f *runFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error
 // session turns the flags into one, of a new run or of one to resume.
 func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, error) {
 	s := &run.Session{
-		Tree: tree, Out: out(tree.Root), Hosts: f.hosts, Seed: f.seed, Command: os.Args,
+		Tree: tree, Out: out(tree.Root), Hosts: f.hosts, Seed: f.seed, Command: os.Args, Trust: f.trust,
 		Choice: run.Choice{Depth: f.depth(), Models: f.models, Rounds: f.rounds, Condition: manifest.Condition(f.condition)},
 	}
 	var err error
+	if s.Exe, err = os.Executable(); err != nil {
+		return nil, err
+	}
 	if f.cpus != "" {
-		if s.CPUs, err = parseCPUs(f.cpus); err != nil {
+		if s.CPUs, err = parseCPUs(f.cpus, machine.UsableCPUs()); err != nil {
 			return nil, err
 		}
 	}
@@ -136,16 +147,7 @@ func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, er
 		if s.Resume, err = record.Find(runs(tree.Root), f.resume); err != nil {
 			return nil, &failure{exitUsage, err}
 		}
-		old, err := record.Read(s.Resume)
-		if err != nil {
-			return nil, err
-		}
-		h := old.Header
-		if h.Finished != nil {
-			return nil, usage("run %s is finished: `interleave report %s` shows it", h.ID, h.ID)
-		}
-		args, s.Seed, s.Hosts, s.CPUs = h.Experiments, h.Seed, h.Hosts, h.CPUs
-		s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Rounds: h.Rounds, Condition: h.Condition}
+		return s, goOn(s)
 	}
 	if s.Experiments, err = experiments(tree, args); err != nil {
 		return nil, err
@@ -153,8 +155,33 @@ func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, er
 	if err := known(s.Experiments, s.Choice.Models); err != nil {
 		return nil, err
 	}
-	s.Exe, err = os.Executable()
-	return s, err
+	return s, nil
+}
+
+// goOn makes a session ask for what an interrupted run asked for.
+func goOn(s *run.Session) error {
+	old, err := record.Read(s.Resume)
+	if err != nil {
+		return err
+	}
+	h := old.Header
+	if h.Finished != nil {
+		return usage("run %s is finished: `interleave report %s` shows it", h.ID, h.ID)
+	}
+	s.Seed, s.Hosts, s.CPUs = h.Seed, h.Hosts, h.CPUs
+	s.Trust = s.Trust || len(h.Calibration) == 0
+	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Rounds: h.Rounds, Condition: h.Condition}
+	if h.Own == nil {
+		s.Experiments, err = experiments(s.Tree, h.Experiments)
+		return err
+	}
+	copied, err := manifest.LoadTree(filepath.Join(s.Resume, record.TreeDir))
+	if err != nil {
+		return fmt.Errorf("read the run's own manifests: %w", err)
+	}
+	run.AddOwn(s.Tree, h.Own) // its experiment has no file but the run's copy
+	s.Experiments, err = experiments(copied, h.Experiments)
+	return err
 }
 
 // known refuses a model that no chosen experiment has: a typing error would measure nothing.
@@ -190,7 +217,7 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 	for _, m := range plan.Missing {
 		fmt.Fprintf(w, "%s names %s/%s, which is not in this laboratory yet\n", m.Experiment, m.Service, m.Model)
 	}
-	_, err = fmt.Fprintf(w, "%d cells, about %.1f minutes besides building and 10 s of calibration\n", plan.Cells(), plan.Estimate().Minutes())
+	_, err = fmt.Fprintf(w, "%d cells, about %.1f minutes besides building and 5 s of calibration\n", plan.Cells(), plan.Estimate().Minutes())
 	return err
 }
 
@@ -202,18 +229,21 @@ func measure(cmd *cobra.Command, s *run.Session, asJSON bool) error {
 	s.Watch = view
 	dir, runErr := s.Run(ctx)
 	view.Close()
-	if errors.Is(runErr, run.ErrRefused) {
+	switch {
+	case errors.Is(runErr, run.ErrRefused):
 		return &failure{exitRefused, runErr}
+	case errors.Is(runErr, run.ErrOwnServer):
+		return &failure{exitNonconform, runErr}
 	}
 	if dir == "" {
 		return interrupted(ctx, runErr)
 	}
-	path, err := writeReport(cmd.OutOrStdout(), dir, asJSON)
-	if err != nil {
-		return errors.Join(interrupted(ctx, runErr), err)
-	}
 	if runErr != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "not finished: `interleave run --resume=%s` goes on\n", filepath.Base(dir))
+	}
+	path, err := writeReport(cmd.OutOrStdout(), dir, asJSON)
+	if err != nil {
+		return interrupted(ctx, errors.Join(runErr, err))
 	}
 	if !asJSON {
 		fmt.Fprintf(cmd.OutOrStdout(), "\nreport: %s\n", path)

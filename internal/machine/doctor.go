@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +28,18 @@ type Finding struct {
 }
 
 // Doctor looks at the machine for about a second. dir is where runs will be kept.
-func Doctor(dir string) []Finding { return judge(observe(dir)) }
+func Doctor(dir string) []Finding {
+	f := observe(dir)
+	f.looked = lookFor
+	f.busy, f.steal = watch(lookFor)
+	return judge(f)
+}
+
+// Obstacles are the findings that make runs impossible. It does not watch the machine, so a command
+// can ask before it starts anything.
+func Obstacles(dir string) []Finding {
+	return slices.DeleteFunc(judge(observe(dir)), func(f Finding) bool { return f.State != Bad })
+}
 
 // The limits, each for a run of up to 10,000 connections.
 const (
@@ -172,7 +184,7 @@ func (j *judgement) limits(f facts) {
 		if f.disk < needDisk {
 			worse = Bad
 		}
-		j.say("free disk", size(f.disk)+" at "+f.diskDir, f.disk >= wantDisk, worse, "every run is kept, with its raw histograms", "")
+		j.say("free disk", size(f.disk)+" at "+f.diskDir, f.disk >= wantDisk, worse, "every run is kept, with its raw histograms", "rm -r out/runs/ID  (of runs that are no longer wanted)")
 	}
 }
 

@@ -33,6 +33,9 @@ func (s *study) abstract() []string {
 	}
 	out = append(out, s.effortSentence(), s.unfinished(), s.lossSentence())
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
+	if len(s.Header.Calibration) == 0 {
+		out = append(out, "Not calibrated: the instrument was not held against known truths before this run.")
+	}
 	if n := len(s.Header.Skipped); n > 0 {
 		out = append(out, capital(many(n, "server"))+" "+wasWere(n)+" skipped, with the reason given below.")
 	}

@@ -88,7 +88,7 @@ func (s *Session) ready(ctx context.Context, m *manifest.Model) (r readied) {
 	r.known = known
 	switch {
 	case err != nil:
-		r.skip, r.detail = "its conformance could not be checked", err.Error()
+		r.skip, r.detail, _ = strings.Cut("its conformance could not be checked: "+err.Error(), "\n")
 	case failed != "":
 		r.skip, r.detail, _ = strings.Cut("does not conform: "+failed, "\n")
 	}

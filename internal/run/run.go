@@ -74,14 +74,20 @@ func (r *Runner) note(c *record.Cell) {
 // machineGates are those by which the machine, and not the server, spoilt a cell.
 var machineGates = []string{"steal", "foreign-cpu", "load-waited", "clock", "late", "load-saturated"}
 
-// again says whether a cell deserves a second attempt: every reason against it is the machine's.
+// consequences are the gates that a spoilt machine makes a cell fail as well; alone, they are not its.
+var consequences = []string{"littles-law", "achieved"}
+
+// again says whether a cell deserves a second attempt: the machine spoilt it, and the server did
+// nothing wrong.
 func again(c *record.Cell) bool {
-	if c.Status != record.Void {
-		return false
+	machines := false
+	for _, why := range c.Reasons {
+		machines = machines || slices.Contains(machineGates, why.Gate)
+		if !slices.Contains(machineGates, why.Gate) && !slices.Contains(consequences, why.Gate) {
+			return false
+		}
 	}
-	return !slices.ContainsFunc(c.Reasons, func(why record.Reason) bool {
-		return !slices.Contains(machineGates, why.Gate)
-	})
+	return machines && c.Status == record.Void
 }
 
 // wanted are the blocks of a round in its order, without the cells that are not asked for.
@@ -179,22 +185,31 @@ func (r *Runner) rounds() int {
 	return most
 }
 
-// total is the number of cells that the record will hold, repeats and added rounds not counted
-// before they come.
-func (r *Runner) total() int { return max(r.Plan.Cells(), len(r.Cells)) }
+// total is the number of cells that the record will hold: those it has, and those planned that it
+// lacks. Repeats and added rounds are not counted before they come.
+func (r *Runner) total() int {
+	n := len(r.Cells)
+	r.lacking(1, func(*Spec) { n++ })
+	return n
+}
 
-// left estimates the time to the end from what cells took against their estimates so far.
-func (r *Runner) left(from int) time.Duration {
-	var rest time.Duration
+// lacking visits the planned cells from a round on that were not tried.
+func (r *Runner) lacking(from int, visit func(*Spec)) {
 	for _, b := range r.Plan.Blocks {
 		for _, s := range b.Specs {
 			for round := from; round <= r.Plan.Rounds[b.Experiment.Name]; round++ {
 				if r.done[s.key(round)] == 0 {
-					rest += s.Estimate()
+					visit(s)
 				}
 			}
 		}
 	}
+}
+
+// left estimates the time to the end from what cells took against their estimates so far.
+func (r *Runner) left(from int) time.Duration {
+	var rest time.Duration
+	r.lacking(from, func(s *Spec) { rest += s.Estimate() })
 	if r.guess > 0 {
 		rest = time.Duration(float64(rest) * float64(r.spent) / float64(r.guess))
 	}

@@ -109,6 +109,7 @@ func TestSecondAttempts(t *testing.T) {
 		{"the server", []string{"wrong-reply"}, false, 1},
 		{"both", []string{"steal", "died"}, false, 1},
 		{"the instrument", []string{"littles-law"}, false, 1},
+		{"the instrument because of the machine", []string{"littles-law", "achieved", "foreign-cpu"}, false, 2},
 		{"nothing", nil, false, 1},
 	}
 	for _, tt := range tests {

@@ -30,6 +30,7 @@ type Session struct {
 	Command     []string
 	Resume      string          // a run's directory; empty = a new run
 	Own         *manifest.Model // a user's own server among the models; nil = none
+	Trust       bool            // do not calibrate; the record then has no calibration, and the report says so
 	Watch       Watcher
 
 	built   map[*manifest.Model]*probe.Built
@@ -40,6 +41,9 @@ type Session struct {
 // ErrRefused is a run that did not start because the instrument is not true here.
 var ErrRefused = errors.New("the instrument does not measure its own reference servers right")
 
+// ErrOwnServer is a user's own server that cannot be measured.
+var ErrOwnServer = errors.New("your server cannot be measured")
+
 // Run prepares everything and measures. The directory is "" if nothing was recorded; after an
 // interruption it holds what was measured.
 func (s *Session) Run(ctx context.Context) (dir string, err error) {
@@ -47,7 +51,6 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	s.sweep()
-	machine.RaiseLimits()
 	var pair *netns.Pair
 	if s.Hosts == "netns" {
 		if pair, err = netns.New("interleave"); err != nil {
@@ -62,8 +65,8 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if plan.Cells() == 0 {
-		return "", fmt.Errorf("nothing to measure: %s", s.whyNothing())
+	if err := s.enough(plan); err != nil {
+		return "", err
 	}
 	if err := s.calibrate(ctx); err != nil {
 		return "", err
@@ -97,11 +100,33 @@ func (s *Session) check() error {
 			}
 		}
 	}
+	machine.RaiseLimits()
+	for _, o := range machine.Obstacles(s.Out) {
+		return fmt.Errorf("%s: %s, which is too little here: %s; %s", o.Name, o.Value, o.Why, o.Fix)
+	}
 	plan, err := Lay(s.Tree, s.Experiments, s.Choice)
 	if err != nil || s.Resume == "" {
 		return err
 	}
 	return unchanged(s.Tree, s.Experiments, plan.models(), s.Resume)
+}
+
+// enough says whether what was built can answer what was asked.
+func (s *Session) enough(plan *Plan) error {
+	for _, k := range s.skipped {
+		if s.Own != nil && k.Service == s.Own.Service && k.Model == s.Own.Name {
+			return fmt.Errorf("%w: %s\n%s", ErrOwnServer, k.Reason, k.Detail)
+		}
+	}
+	if plan.Cells() == 0 {
+		return fmt.Errorf("nothing to measure: %s", s.whyNothing())
+	}
+	for _, e := range s.Experiments {
+		if !slices.ContainsFunc(plan.models(), func(m *manifest.Model) bool { return m.Name == e.Baseline }) {
+			s.say("%s: the baseline %s cannot be measured, so its tables have no ratios", e.Name, e.Baseline)
+		}
+	}
+	return nil
 }
 
 // sweep clears what runs that were killed left behind.
@@ -118,14 +143,22 @@ func (s *Session) sweep() {
 
 // calibrate holds the instrument against servers whose truth is known.
 func (s *Session) calibrate(ctx context.Context) (err error) {
+	const wayOut = "`interleave doctor` may say why, `interleave calibrate` tries at length, and --no-calibration measures all the same and says so in the report"
+	if s.Trust {
+		s.say("not calibrated, as --no-calibration asks")
+		return nil
+	}
 	s.say("calibrating the instrument (5 s)")
-	if s.checks, err = calibrate.Run(ctx, s.Exe, false); err != nil {
-		return fmt.Errorf("calibrate: %w", err)
+	s.checks, err = calibrate.Run(ctx, s.Exe, false)
+	switch {
+	case ctx.Err() != nil:
+		return ErrStopped
+	case err != nil:
+		return fmt.Errorf("%w: %w: %s", ErrRefused, err, wayOut)
 	}
 	for _, c := range s.checks {
 		if !c.OK {
-			return fmt.Errorf("%w: %s is %.4g %s, %.4g ± %.4g expected%s: `interleave doctor` may say why, `interleave calibrate` tries at length",
-				ErrRefused, c.Name, c.Measured, c.Unit, c.Truth, c.Tolerance, note(c.Note))
+			return fmt.Errorf("%w: %s is %.4g %s, %.4g ± %.4g expected%s: %s", ErrRefused, c.Name, c.Measured, c.Unit, c.Truth, c.Tolerance, note(c.Note), wayOut)
 		}
 	}
 	return nil
