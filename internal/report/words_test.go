@@ -111,7 +111,7 @@ func TestAbstractOfOneAndNone(t *testing.T) {
 	got := plainSpaces(strings.Join(s.abstract(), " "))
 	want := "This run holds no claim against this machine. Measured on 1 core of an unknown processor on 21 November 2026 in 3 min 41 s: " +
 		"0 experiments, 1 model, 0 rounds, 1 cell. Of the cells, one was voided by a gate (100 % together); no figure rests on them. " +
-		"1 server was skipped, with the reason given below. With 0 rounds no 95 % interval can be given: 6 are the least."
+		"Not calibrated: the instrument was not held against known truths before this run. 1 server was skipped, with the reason given below. With 0 rounds no 95 % interval can be given: 6 are the least."
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
