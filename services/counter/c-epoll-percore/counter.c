@@ -33,9 +33,10 @@ struct chunk {
 };
 
 static _Atomic uint64_t counter;
+static pthread_barrier_t set_up;
 static _Thread_local int loop;
 static _Thread_local struct chunk fresh;	/* the replies of this step */
-static _Thread_local struct chunk **late;	/* what full sockets did not take */
+static _Thread_local struct chunk **late;	/* for full sockets */
 
 /* Only the first bids for the port alone: so a port in use is noticed. */
 static int
@@ -79,20 +80,6 @@ welcome(int listener)
 	return errno == EAGAIN;
 }
 
-/* Read requests and answer them; no answer means that the client goes. */
-static void
-receive(int client)
-{
-	unsigned char requests[REQUESTS];
-	ssize_t i, len = read(client, requests, sizeof requests);
-
-	for (i = 0; i < len && requests[i] <= INCREMENT; i++)
-		fresh.replies[i] = htobe64(requests[i] == INCREMENT ?
-		    atomic_fetch_add(&counter, 1) + 1 : atomic_load(&counter));
-	fresh.len = len > 0 ? i * (ssize_t)sizeof *fresh.replies : len;
-	fresh.last = i < len;
-}
-
 /*
  * One step: write what is late, or else answer what the client asks now. What
  * the socket does not take is late; until it is written nothing more is read.
@@ -101,10 +88,18 @@ static void
 serve(int client)
 {
 	struct chunk *chunk = late[client] != NULL ? late[client] : &fresh;
-	ssize_t sent = -1;
+	unsigned char requests[REQUESTS];
+	ssize_t i, len, sent = -1;
 
-	if (chunk == &fresh)
-		receive(client);
+	if (chunk == &fresh) {
+		len = read(client, requests, sizeof requests);
+		for (i = 0; i < len && requests[i] <= INCREMENT; i++)
+			fresh.replies[i] = htobe64(requests[i] == INCREMENT ?
+			    atomic_fetch_add(&counter, 1) + 1 :
+			    atomic_load(&counter));
+		fresh.len = len > 0 ? i * (ssize_t)sizeof *fresh.replies : len;
+		fresh.last = i < len;
+	}
 	if (chunk->len > 0)
 		sent = write(client, chunk->replies, (size_t)chunk->len);
 	if (chunk->len == 0 || (sent == -1 && errno != EAGAIN))
@@ -142,6 +137,7 @@ run(void *arg)
 	late = calloc(CLIENTS, sizeof *late);	/* pages come when touched */
 	if (late == NULL || watch(EPOLL_CTL_ADD, listener, EPOLLIN | EPOLLET))
 		err(1, "loop");
+	pthread_barrier_wait(&set_up);
 	for (;;) {
 		count = epoll_wait(loop, events, EVENTS,
 		    waiting ? RETRY_MS : -1);
@@ -150,7 +146,7 @@ run(void *arg)
 				serve(events[i].data.fd);
 			else if ((waiting = !welcome(listener)))
 				warn("accept");
-		if (waiting)	/* the edge-triggered listener tells only once */
+		if (waiting)	/* an edge-triggered listener tells once */
 			waiting = !welcome(listener);
 	}
 }
@@ -171,11 +167,14 @@ main(int argc, char *argv[])
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
-	sched_getaffinity(0, sizeof cores, &cores);
+	if (sched_getaffinity(0, sizeof cores, &cores))
+		err(1, "sched_getaffinity");
+	pthread_barrier_init(&set_up, NULL, (unsigned)CPU_COUNT(&cores) + 1);
 	for (int i = 0; i < CPU_COUNT(&cores); i++)
 		if (pthread_create(&thread, NULL, run,
 		    (void *)(intptr_t)listen_on(host, argv[1], i == 0)))
 			errx(1, "no thread");
+	pthread_barrier_wait(&set_up);
 	fputs("ready\n", stderr);
 	sigwait(&ends, &sig);
 	_exit(0);

@@ -81,19 +81,6 @@ welcome(int listener)
 	return errno == EAGAIN;
 }
 
-/* Read requests and answer them; no answer means that the client goes. */
-static void
-receive(int client)
-{
-	unsigned char requests[REQUESTS];
-	ssize_t i, len = read(client, requests, sizeof requests);
-
-	for (i = 0; i < len && requests[i] <= INCREMENT; i++)
-		fresh.replies[i] = htobe64(counter += requests[i]);
-	fresh.len = len > 0 ? i * (ssize_t)sizeof *fresh.replies : len;
-	fresh.last = i < len;
-}
-
 /*
  * One step: write what is late, or else answer what the client asks now. What
  * the socket does not take is late; until it is written nothing more is read.
@@ -102,10 +89,16 @@ static void
 serve(int client)
 {
 	struct chunk *chunk = late[client] != NULL ? late[client] : &fresh;
-	ssize_t sent = -1;
+	unsigned char requests[REQUESTS];
+	ssize_t i, len, sent = -1;
 
-	if (chunk == &fresh)
-		receive(client);
+	if (chunk == &fresh) {
+		len = read(client, requests, sizeof requests);
+		for (i = 0; i < len && requests[i] <= INCREMENT; i++)
+			fresh.replies[i] = htobe64(counter += requests[i]);
+		fresh.len = len > 0 ? i * (ssize_t)sizeof *fresh.replies : len;
+		fresh.last = i < len;
+	}
 	if (chunk->len > 0)
 		sent = write(client, chunk->replies, (size_t)chunk->len);
 	if (chunk->len == 0 || (sent == -1 && errno != EAGAIN))
@@ -157,7 +150,7 @@ main(int argc, char *argv[])
 				serve(events[i].data.fd);
 			else if ((waiting = !welcome(listener)))
 				warn("accept");
-		if (waiting)	/* the edge-triggered listener tells only once */
+		if (waiting)	/* an edge-triggered listener tells once */
 			waiting = !welcome(listener);
 	}
 }

@@ -32,7 +32,7 @@ struct client {
 	struct chunk *late;	/* what the full socket did not take, or NULL */
 };
 
-static const double retry_s = 0.1;	/* a guess: until a descriptor comes free */
+static const double retry_s = .1;	/* a guess: till a descriptor is free */
 static uint64_t counter;
 static struct chunk fresh;		/* the replies of this step */
 static ev_io listener;
@@ -72,19 +72,6 @@ watch(struct ev_loop *loop, ev_io *io, int events)
 	ev_io_start(loop, io);
 }
 
-/* Read requests and answer them; no answer means that the client goes. */
-static void
-receive(int client)
-{
-	unsigned char requests[REQUESTS];
-	ssize_t i, len = read(client, requests, sizeof requests);
-
-	for (i = 0; i < len && requests[i] <= INCREMENT; i++)
-		fresh.replies[i] = htobe64(counter += requests[i]);
-	fresh.len = len > 0 ? i * (ssize_t)sizeof *fresh.replies : len;
-	fresh.last = i < len;
-}
-
 /*
  * One step: write what is late, or else answer what the client asks now. What
  * the socket does not take is late; until it is written nothing more is read.
@@ -94,11 +81,17 @@ serve(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct client *client = (struct client *)io;
 	struct chunk *chunk = client->late != NULL ? client->late : &fresh;
-	ssize_t sent = -1;
+	unsigned char requests[REQUESTS];
+	ssize_t i, len, sent = -1;
 
 	(void)events;
-	if (chunk == &fresh)
-		receive(io->fd);
+	if (chunk == &fresh) {
+		len = read(io->fd, requests, sizeof requests);
+		for (i = 0; i < len && requests[i] <= INCREMENT; i++)
+			fresh.replies[i] = htobe64(counter += requests[i]);
+		fresh.len = len > 0 ? i * (ssize_t)sizeof *fresh.replies : len;
+		fresh.last = i < len;
+	}
 	if (chunk->len > 0)
 		sent = write(io->fd, chunk->replies, (size_t)chunk->len);
 	if (chunk->len == 0 || (sent == -1 && errno != EAGAIN))

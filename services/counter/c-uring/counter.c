@@ -1,7 +1,7 @@
 /*
  * counter, a ring for each core: the kernel receives for every client into lent
- * buffers, and one system call brings all that came. The rings share nothing but
- * the counter, which is atomic, and whose cache line travels between the cores.
+ * buffers, and one system call brings all that came. The rings share nothing
+ * but an atomic counter, and its cache line travels between the cores.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -25,7 +25,7 @@ enum {
 	CLIENTS = 1 << 20,	/* Linux hands out no higher descriptor */
 	INCREMENT = 1,		/* the request; 0 reads */
 	ENTRIES = 2048,		/* a guess: requests handed over at once */
-	LATE_BYTES = 65536,	/* a guess: a client so late is not received from */
+	LATE_BYTES = 65536,	/* a guess: so late, receive no more */
 };
 
 enum op { ACCEPT, CANCEL, RECEIVE, REST, SEND };
@@ -129,7 +129,7 @@ keep(struct client *client, const void *bytes, size_t len)
 	return true;
 }
 
-/* Ask for what is next: one send at a time, for the order; receive meanwhile. */
+/* Ask for what is next. One send at a time keeps the order. */
 static void
 proceed(int fd)
 {
@@ -192,7 +192,8 @@ handle(const struct io_uring_cqe *cqe)
 	case RECEIVE:
 		client->receiving = more;
 		if (cqe->res > 0 && !client->leaving)
-			client->leaving = !answer(client, buffers[number], cqe->res);
+			client->leaving = !answer(client, buffers[number],
+			    cqe->res);
 		if (cqe->res > 0)
 			lend(number);
 		else if (cqe->res != -ENOBUFS && cqe->res != -ECANCELED)
@@ -265,7 +266,8 @@ main(int argc, char *argv[])
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
-	sched_getaffinity(0, sizeof cores, &cores);
+	if (sched_getaffinity(0, sizeof cores, &cores))
+		err(1, "sched_getaffinity");
 	pthread_barrier_init(&set_up, NULL, (unsigned)CPU_COUNT(&cores) + 1);
 	for (i = 0; i < CPU_COUNT(&cores); i++) {
 		listeners[i] = listen_on(host, argv[1], i == 0);
