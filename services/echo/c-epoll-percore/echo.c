@@ -27,9 +27,10 @@ struct chunk {
 	char	bytes[65536];	/* a guess: one read empties most sockets */
 };
 
+static pthread_barrier_t set_up;
 static _Thread_local int loop;
 static _Thread_local struct chunk fresh;	/* what this step has read */
-static _Thread_local struct chunk **late;	/* what full sockets did not take */
+static _Thread_local struct chunk **late;	/* for full sockets */
 
 /* Only the first bids for the port alone: so a port in use is noticed. */
 static int
@@ -119,6 +120,7 @@ run(void *arg)
 	late = calloc(CLIENTS, sizeof *late);	/* pages come when touched */
 	if (late == NULL || watch(EPOLL_CTL_ADD, listener, EPOLLIN | EPOLLET))
 		err(1, "loop");
+	pthread_barrier_wait(&set_up);
 	for (;;) {
 		count = epoll_wait(loop, events, EVENTS,
 		    waiting ? RETRY_MS : -1);
@@ -127,7 +129,7 @@ run(void *arg)
 				serve(events[i].data.fd);
 			else if ((waiting = !welcome(listener)))
 				warn("accept");
-		if (waiting)	/* the edge-triggered listener tells only once */
+		if (waiting)	/* an edge-triggered listener tells once */
 			waiting = !welcome(listener);
 	}
 }
@@ -148,11 +150,14 @@ main(int argc, char *argv[])
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
-	sched_getaffinity(0, sizeof cores, &cores);
+	if (sched_getaffinity(0, sizeof cores, &cores))
+		err(1, "sched_getaffinity");
+	pthread_barrier_init(&set_up, NULL, (unsigned)CPU_COUNT(&cores) + 1);
 	for (int i = 0; i < CPU_COUNT(&cores); i++)
 		if (pthread_create(&thread, NULL, run,
 		    (void *)(intptr_t)listen_on(host, argv[1], i == 0)))
 			errx(1, "no thread");
+	pthread_barrier_wait(&set_up);
 	fputs("ready\n", stderr);
 	sigwait(&ends, &sig);
 	_exit(0);

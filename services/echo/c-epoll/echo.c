@@ -136,7 +136,7 @@ main(int argc, char *argv[])
 				serve(events[i].data.fd);
 			else if ((waiting = !welcome(listener)))
 				warn("accept");
-		if (waiting)	/* the edge-triggered listener tells only once */
+		if (waiting)	/* an edge-triggered listener tells once */
 			waiting = !welcome(listener);
 	}
 }

@@ -24,7 +24,7 @@ struct client {
 	struct chunk *late;	/* what the full socket did not take, or NULL */
 };
 
-static const double retry_s = 0.1;	/* a guess: until a descriptor comes free */
+static const double retry_s = .1;	/* a guess: till a descriptor is free */
 static struct chunk fresh;		/* what this step has read */
 static ev_io listener;
 static ev_timer rest;

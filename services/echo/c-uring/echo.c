@@ -22,7 +22,7 @@ enum {
 	BUFFER_BYTES = 4096,
 	CLIENTS = 1 << 20,	/* Linux hands out no higher descriptor */
 	ENTRIES = 2048,		/* a guess: requests handed over at once */
-	LATE_BYTES = 65536,	/* a guess: a client so late is not received from */
+	LATE_BYTES = 65536,	/* a guess: so late, receive no more */
 };
 
 enum op { ACCEPT, CANCEL, RECEIVE, REST, SEND };
@@ -125,7 +125,7 @@ keep(struct client *client, const void *bytes, size_t len)
 	return true;
 }
 
-/* Ask for what is next: one send at a time, for the order; receive meanwhile. */
+/* Ask for what is next. One send at a time keeps the order. */
 static void
 proceed(int fd)
 {
@@ -175,7 +175,8 @@ handle(const struct io_uring_cqe *cqe)
 	case RECEIVE:
 		client->receiving = more;
 		if (cqe->res > 0 && !client->leaving)
-			client->leaving = !keep(client, buffers[number], (size_t)cqe->res);
+			client->leaving = !keep(client, buffers[number],
+			    (size_t)cqe->res);
 		if (cqe->res > 0)
 			lend(number);
 		else if (cqe->res != -ENOBUFS && cqe->res != -ECANCELED)
@@ -248,7 +249,8 @@ main(int argc, char *argv[])
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
-	sched_getaffinity(0, sizeof cores, &cores);
+	if (sched_getaffinity(0, sizeof cores, &cores))
+		err(1, "sched_getaffinity");
 	pthread_barrier_init(&set_up, NULL, (unsigned)CPU_COUNT(&cores) + 1);
 	for (i = 0; i < CPU_COUNT(&cores); i++) {
 		listeners[i] = listen_on(host, argv[1], i == 0);
