@@ -25,6 +25,7 @@ enum {
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 };
 
+static pthread_barrier_t set_up;
 static _Thread_local int loop;
 static _Thread_local char batch[65536];	/* the whole lines of this turn */
 static _Thread_local size_t filled;	/* bytes of batch */
@@ -57,7 +58,6 @@ listen_on(const char *host, const char *port, bool first)
 static void
 write_batch(void)
 {
-	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	size_t done = 0;
 	ssize_t written;
 
@@ -66,28 +66,15 @@ write_batch(void)
 	pthread_mutex_lock(&turn);
 	while (done < filled) {
 		written = write(STDOUT_FILENO, batch + done, filled - done);
-		if (written == -1 && errno == EAGAIN)
-			poll(&output, 1, -1);
-		else if (written == -1 && errno != EINTR)
-			err(1, "standard output");
-		else if (written > 0)
+		if (written > 0)
 			done += (size_t)written;
+		else if (errno == EAGAIN)
+			poll(&(struct pollfd){ 1, POLLOUT, 0 }, 1, -1);
+		else if (errno != EINTR)
+			err(1, "standard output");
 	}
 	filled = 0;
 	pthread_mutex_unlock(&turn);
-}
-
-/* The length of the whole lines in text, up to one that is too long. */
-static size_t
-whole_lines(const char *text, size_t len)
-{
-	size_t whole = 0;
-	const char *lf;
-
-	while ((lf = memchr(text + whole, '\n',
-	    len - whole < LINE_BYTES ? len - whole : LINE_BYTES)) != NULL)
-		whole = (size_t)(lf - text) + 1;
-	return whole;
 }
 
 static int
@@ -114,8 +101,8 @@ welcome(int listener)
 static void
 serve(int client)
 {
-	size_t len = carried[client], whole;
-	char *text;
+	size_t len = carried[client];
+	char *lf, *text;
 	ssize_t more;
 
 	if (sizeof batch - filled < 2 * LINE_BYTES)
@@ -129,16 +116,17 @@ serve(int client)
 		len += (size_t)more;
 	else if (more == 0 && len > 0)
 		text[len++] = '\n';	/* the last line has none */
-	whole = whole_lines(text, len);
-	filled += whole;
-	len -= whole;
+	for (; (lf = memchr(text, '\n', len < LINE_BYTES ? len : LINE_BYTES));
+	    text = lf + 1)
+		len -= (size_t)(lf + 1 - text);
+	filled = (size_t)(text - batch);
 	if (more <= 0 || len >= LINE_BYTES) {
 		write_batch();	/* first: the close says that all is written */
 		carried[client] = 0;
 		close(client);
 		return;
 	}
-	memcpy(carry[client], text + whole, len);
+	memcpy(carry[client], text, len);
 	carried[client] = (uint16_t)len;
 }
 
@@ -155,6 +143,7 @@ run(void *arg)
 	if (carry == NULL || carried == NULL ||
 	    watch(EPOLL_CTL_ADD, listener, EPOLLIN | EPOLLET))
 		err(1, "loop");
+	pthread_barrier_wait(&set_up);
 	for (;;) {
 		count = epoll_wait(loop, events, EVENTS,
 		    waiting ? RETRY_MS : -1);
@@ -164,7 +153,7 @@ run(void *arg)
 			else if ((waiting = !welcome(listener)))
 				warn("accept");
 		write_batch();
-		if (waiting)	/* the edge-triggered listener tells only once */
+		if (waiting)	/* an edge-triggered listener tells once */
 			waiting = !welcome(listener);
 	}
 }
@@ -186,15 +175,18 @@ main(int argc, char *argv[])
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
-	sched_getaffinity(0, sizeof cores, &cores);
+	if (sched_getaffinity(0, sizeof cores, &cores))
+		err(1, "sched_getaffinity");
+	pthread_barrier_init(&set_up, NULL, (unsigned)CPU_COUNT(&cores) + 1);
 	for (int i = 0; i < CPU_COUNT(&cores); i++)
 		if (pthread_create(&thread, NULL, run,
 		    (void *)(intptr_t)listen_on(host, argv[1], i == 0)))
 			errx(1, "no thread");
+	pthread_barrier_wait(&set_up);
 	fputs("ready\n", stderr);
 	sigwait(&ends, &sig);
 	clock_gettime(CLOCK_REALTIME, &soon);
-	soon.tv_sec++;		/* a write under way ends its lines, if it can */
+	soon.tv_sec++;	/* for a write under way to end its lines */
 	pthread_mutex_timedlock(&turn, &soon);
 	_exit(0);
 }

@@ -62,37 +62,23 @@ listen_on(const char *host, const char *port)
 static void
 write_batch(void)
 {
-	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	size_t done = 0;
 	ssize_t written;
 
 	writing = 1;
 	while (done < filled) {
 		written = write(STDOUT_FILENO, batch + done, filled - done);
-		if (written == -1 && errno == EAGAIN)
-			poll(&output, 1, -1);
-		else if (written == -1 && errno != EINTR)
-			err(1, "standard output");
-		else if (written > 0)
+		if (written > 0)
 			done += (size_t)written;
+		else if (errno == EAGAIN)
+			poll(&(struct pollfd){ 1, POLLOUT, 0 }, 1, -1);
+		else if (errno != EINTR)
+			err(1, "standard output");
 	}
 	filled = 0;
 	writing = 0;
 	if (stopping)
 		_exit(0);
-}
-
-/* The length of the whole lines in text, up to one that is too long. */
-static size_t
-whole_lines(const char *text, size_t len)
-{
-	size_t whole = 0;
-	const char *lf;
-
-	while ((lf = memchr(text + whole, '\n',
-	    len - whole < LINE_BYTES ? len - whole : LINE_BYTES)) != NULL)
-		whole = (size_t)(lf - text) + 1;
-	return whole;
 }
 
 static int
@@ -119,8 +105,8 @@ welcome(int listener)
 static void
 serve(int client)
 {
-	size_t len = carried[client], whole;
-	char *text;
+	size_t len = carried[client];
+	char *lf, *text;
 	ssize_t more;
 
 	if (sizeof batch - filled < 2 * LINE_BYTES)
@@ -134,16 +120,17 @@ serve(int client)
 		len += (size_t)more;
 	else if (more == 0 && len > 0)
 		text[len++] = '\n';	/* the last line has none */
-	whole = whole_lines(text, len);
-	filled += whole;
-	len -= whole;
+	for (; (lf = memchr(text, '\n', len < LINE_BYTES ? len : LINE_BYTES));
+	    text = lf + 1)
+		len -= (size_t)(lf + 1 - text);
+	filled = (size_t)(text - batch);
 	if (more <= 0 || len >= LINE_BYTES) {
 		write_batch();	/* first: the close says that all is written */
 		carried[client] = 0;
 		close(client);
 		return;
 	}
-	memcpy(carry[client], text + whole, len);
+	memcpy(carry[client], text, len);
 	carried[client] = (uint16_t)len;
 }
 
@@ -174,7 +161,7 @@ main(int argc, char *argv[])
 			else if ((waiting = !welcome(listener)))
 				warn("accept");
 		write_batch();
-		if (waiting)	/* the edge-triggered listener tells only once */
+		if (waiting)	/* an edge-triggered listener tells once */
 			waiting = !welcome(listener);
 	}
 }

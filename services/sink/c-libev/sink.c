@@ -1,7 +1,7 @@
 /*
  * sink, one libev loop: there is one writer, so that lines cannot mix and no
- * lock is needed, and libev's prepare watcher, called when a turn is over, sends
- * what many clients sent in one write. A full output holds up the whole loop.
+ * lock is needed, and what came in one turn of the loop goes out in one write,
+ * by a prepare watcher. While the output is full the whole loop waits for it.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -23,7 +23,7 @@ struct client {
 	char	*line;		/* one that has begun, or NULL */
 };
 
-static const double retry_s = 0.1;	/* a guess: until a descriptor comes free */
+static const double retry_s = .1;	/* a guess: till a descriptor is free */
 static char batch[65536];		/* the whole lines of this turn */
 static size_t filled;			/* bytes of batch */
 static ev_io listener;
@@ -62,19 +62,18 @@ listen_on(const char *host, const char *port)
 static void
 write_batch(void)
 {
-	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	size_t done = 0;
 	ssize_t written;
 
 	writing = 1;
 	while (done < filled) {
 		written = write(STDOUT_FILENO, batch + done, filled - done);
-		if (written == -1 && errno == EAGAIN)
-			poll(&output, 1, -1);
-		else if (written == -1 && errno != EINTR)
-			err(1, "standard output");
-		else if (written > 0)
+		if (written > 0)
 			done += (size_t)written;
+		else if (errno == EAGAIN)
+			poll(&(struct pollfd){ 1, POLLOUT, 0 }, 1, -1);
+		else if (errno != EINTR)
+			err(1, "standard output");
 	}
 	filled = 0;
 	writing = 0;
@@ -89,19 +88,6 @@ end_turn(struct ev_loop *loop, ev_prepare *turn, int events)
 	(void)turn;
 	(void)events;
 	write_batch();
-}
-
-/* The length of the whole lines in text, up to one that is too long. */
-static size_t
-whole_lines(const char *text, size_t len)
-{
-	size_t whole = 0;
-	const char *lf;
-
-	while ((lf = memchr(text + whole, '\n',
-	    len - whole < LINE_BYTES ? len - whole : LINE_BYTES)) != NULL)
-		whole = (size_t)(lf - text) + 1;
-	return whole;
 }
 
 static void
@@ -119,8 +105,8 @@ static void
 serve(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct client *client = (struct client *)io;
-	size_t len = client->len, whole;
-	char *text;
+	size_t len = client->len;
+	char *lf, *text;
 	ssize_t more;
 
 	(void)events;
@@ -136,9 +122,10 @@ serve(struct ev_loop *loop, ev_io *io, int events)
 		len += (size_t)more;
 	else if (more == 0 && len > 0)
 		text[len++] = '\n';	/* the last line has none */
-	whole = whole_lines(text, len);
-	filled += whole;
-	len -= whole;
+	for (; (lf = memchr(text, '\n', len < LINE_BYTES ? len : LINE_BYTES));
+	    text = lf + 1)
+		len -= (size_t)(lf + 1 - text);
+	filled = (size_t)(text - batch);
 	if (len > 0 && client->line == NULL)
 		client->line = malloc(LINE_BYTES);
 	if (more <= 0 || len >= LINE_BYTES || (len > 0 && !client->line)) {
@@ -146,7 +133,7 @@ serve(struct ev_loop *loop, ev_io *io, int events)
 		return;
 	}
 	if (len > 0)
-		memcpy(client->line, text + whole, len);
+		memcpy(client->line, text, len);
 	client->len = len;
 }
 

@@ -62,13 +62,12 @@ listen_on(const char *host, const char *port)
 static void
 write_lines(const char *lines, size_t len)
 {
-	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	ssize_t written;
 
 	while (len > 0) {
 		written = write(STDOUT_FILENO, lines, len);
 		if (written == -1 && errno == EAGAIN)
-			poll(&output, 1, -1);
+			poll(&(struct pollfd){ 1, POLLOUT, 0 }, 1, -1);
 		else if (written == -1 && errno != EINTR)
 			_exit(errno);	/* the parent tells */
 		else if (written > 0)
@@ -119,7 +118,7 @@ main(int argc, char *argv[])
 	listener = listen_on(argc > 2 ? argv[2] : "127.0.0.1", argv[1]);
 	input = (struct pollfd){ .fd = listener, .events = POLLIN };
 	fputs("ready\n", stderr);
-	for (;;) {	/* reap runs in ppoll and nowhere else, so it may use err */
+	for (;;) {	/* reap runs only in ppoll: there err is safe */
 		if (ppoll(&input, 1, NULL, &none) == -1)
 			continue;
 		client = accept(listener, NULL, NULL);

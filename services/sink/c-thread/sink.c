@@ -61,14 +61,13 @@ listen_on(const char *host, const char *port)
 static void
 write_lines(const char *lines, size_t len)
 {
-	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	ssize_t written;
 
 	pthread_mutex_lock(&turn);
 	while (len > 0) {
 		written = write(STDOUT_FILENO, lines, len);
 		if (written == -1 && errno == EAGAIN)
-			poll(&output, 1, -1);
+			poll(&(struct pollfd){ 1, POLLOUT, 0 }, 1, -1);
 		else if (written == -1 && errno != EINTR)
 			err(1, "standard output");
 		else if (written > 0)
@@ -77,34 +76,22 @@ write_lines(const char *lines, size_t len)
 	pthread_mutex_unlock(&turn);
 }
 
-/* The length of the whole lines in text, up to one that is too long. */
-static size_t
-whole_lines(const char *text, size_t len)
-{
-	size_t whole = 0;
-	const char *lf;
-
-	while ((lf = memchr(text + whole, '\n',
-	    len - whole < LINE_BYTES ? len - whole : LINE_BYTES)) != NULL)
-		whole = (size_t)(lf - text) + 1;
-	return whole;
-}
-
 static void *
 serve(void *arg)
 {
 	int client = (int)(intptr_t)arg;
-	char lines[CHUNK_BYTES];
-	size_t len = 0, whole;
+	char lines[CHUNK_BYTES], *lf, *text;
+	size_t len = 0;
 	ssize_t more = 0;
 
 	while (len < LINE_BYTES &&
 	    (more = read(client, lines + len, sizeof lines - len)) > 0) {
 		len += (size_t)more;
-		whole = whole_lines(lines, len);
-		write_lines(lines, whole);
-		len -= whole;
-		memmove(lines, lines + whole, len);
+		for (text = lines; (lf = memchr(text, '\n',
+		    len < LINE_BYTES ? len : LINE_BYTES)); text = lf + 1)
+			len -= (size_t)(lf + 1 - text);
+		write_lines(lines, (size_t)(text - lines));
+		memmove(lines, text, len);
 	}
 	if (more == 0 && len > 0) {	/* the last line has no LF */
 		lines[len++] = '\n';

@@ -1,7 +1,7 @@
 /*
  * sink, a ring for each core: one system call brings what many clients sent, in
  * lent buffers, and their lines go out in one write. That write is a plain one
- * under a mutex: rings that wrote on their own would mix lines and file offsets.
+ * under a mutex: rings that wrote by themselves would race for the file offset.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -115,7 +115,6 @@ receive(int client)
 static void
 write_batch(void)
 {
-	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	size_t done = 0;
 	ssize_t written;
 
@@ -124,47 +123,35 @@ write_batch(void)
 	pthread_mutex_lock(&turn);
 	while (done < filled) {
 		written = write(STDOUT_FILENO, batch + done, filled - done);
-		if (written == -1 && errno == EAGAIN)
-			poll(&output, 1, -1);
-		else if (written == -1 && errno != EINTR)
-			err(1, "standard output");
-		else if (written > 0)
+		if (written > 0)
 			done += (size_t)written;
+		else if (errno == EAGAIN)
+			poll(&(struct pollfd){ 1, POLLOUT, 0 }, 1, -1);
+		else if (errno != EINTR)
+			err(1, "standard output");
 	}
 	filled = 0;
 	pthread_mutex_unlock(&turn);
-}
-
-/* The length of the whole lines in text, up to one that is too long. */
-static size_t
-whole_lines(const char *text, size_t len)
-{
-	size_t whole = 0;
-	const char *lf;
-
-	while ((lf = memchr(text + whole, '\n',
-	    len - whole < LINE_BYTES ? len - whole : LINE_BYTES)) != NULL)
-		whole = (size_t)(lf - text) + 1;
-	return whole;
 }
 
 /* Whole lines go into the batch, a line that has begun is carried. */
 static void
 take(int client, const char *bytes, size_t more)
 {
-	size_t len = carried[client] + more, whole;
-	char *text;
+	size_t len = carried[client] + more;
+	char *lf, *text;
 
 	if (sizeof batch - filled < 2 * LINE_BYTES)
 		write_batch();
 	text = batch + filled;
 	memcpy(text, carry[client], carried[client]);
 	memcpy(text + carried[client], bytes, more);
-	whole = whole_lines(text, len);
-	filled += whole;
-	len -= whole;
+	for (; (lf = memchr(text, '\n', len < LINE_BYTES ? len : LINE_BYTES));
+	    text = lf + 1)
+		len -= (size_t)(lf + 1 - text);
+	filled = (size_t)(text - batch);
 	if (len < LINE_BYTES) {
-		memcpy(carry[client], text + whole, len);
+		memcpy(carry[client], text, len);
 		carried[client] = (uint16_t)len;
 	} else {	/* too long: take no more of this client */
 		carried[client] = LINE_BYTES;
@@ -275,7 +262,8 @@ main(int argc, char *argv[])
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
-	sched_getaffinity(0, sizeof cores, &cores);
+	if (sched_getaffinity(0, sizeof cores, &cores))
+		err(1, "sched_getaffinity");
 	pthread_barrier_init(&set_up, NULL, (unsigned)CPU_COUNT(&cores) + 1);
 	for (i = 0; i < CPU_COUNT(&cores); i++) {
 		listeners[i] = listen_on(host, argv[1], i == 0);
@@ -288,7 +276,7 @@ main(int argc, char *argv[])
 	while (i-- > 0)		/* a dying ring holds its port for a while */
 		shutdown(listeners[i], SHUT_RDWR);
 	clock_gettime(CLOCK_REALTIME, &soon);
-	soon.tv_sec++;		/* a write under way ends its lines, if it can */
+	soon.tv_sec++;	/* for a write under way to end its lines */
 	pthread_mutex_timedlock(&turn, &soon);
 	_exit(0);
 }
