@@ -81,7 +81,7 @@ func Start(ctx context.Context, built *Built, opts StartOptions) (*Server, error
 		return start(ctx, built, opts)
 	}
 	for try := 1; ; try++ {
-		port, err := freePort(opts.Host)
+		port, err := freePort(opts.Host, opts.Group.NetNS != "")
 		if err != nil {
 			return nil, err
 		}

@@ -54,10 +54,11 @@ func Conforms(ctx context.Context, service *manifest.Service, built *probe.Built
 // own says whether a model is a user's own server.
 func own(m *manifest.Model) bool { return m.Language == "own" }
 
-// forgiven drops what a user's own server may do: end by the signal instead of with status 0.
+// forgiven drops what a user's own server may do: end by the signal instead of with status 0, and
+// complain at length when descriptors run out.
 func forgiven(m *manifest.Model, err error) error {
 	var failure *probe.Failure
-	if own(m) && errors.As(err, &failure) && failure.Cause == probe.ExitStatus {
+	if own(m) && errors.As(err, &failure) && (failure.Cause == probe.ExitStatus || failure.Cause == probe.Floods) {
 		return nil
 	}
 	return err
