@@ -28,6 +28,7 @@ type benchFlags struct {
 	readShare   float64
 	rounds      int
 	window      time.Duration
+	warmUp      time.Duration
 	condition   string
 	name        string
 	asJSON      bool
@@ -64,6 +65,7 @@ service's conformance, and measures it in the same rounds as the models named. I
 	flags.Float64Var(&f.readShare, "read-share", .5, "share of reads, counter")
 	flags.IntVar(&f.rounds, "rounds", 6, "rounds, at least 6")
 	flags.DurationVar(&f.window, "window", time.Second, "measuring window of a cell")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "before the window (default: 1s, a JVM of ours 5s)")
 	flags.StringVar(&f.condition, "condition", "own", "own or shared cores")
 	flags.StringVar(&f.name, "name", "own-server", "how the report calls it")
 	flags.BoolVar(&f.asJSON, "json", false, "for scripts")
@@ -113,9 +115,17 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 		return err
 	}
 	return measure(cmd, &run.Session{
-		Tree: tree, Experiments: tree.Experiments, Choice: run.Choice{Depth: "normal"}, Out: out(tree.Root),
+		Tree: tree, Experiments: tree.Experiments, Choice: run.Choice{Depth: f.depth()}, Out: out(tree.Root),
 		Exe: exe, Hosts: "local", Seed: rand.Uint64(), Command: os.Args, Own: own, Trust: f.trust,
 	}, f.asJSON)
+}
+
+// depth is quick where the user names the warm-up: then no model has a longer one of its own.
+func (f *benchFlags) depth() string {
+	if f.warmUp > 0 {
+		return "quick"
+	}
+	return "normal"
 }
 
 // check refuses what cannot be measured, before anything is started.
@@ -146,6 +156,9 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 	shapes := []string{"", "closed", "open", "paced", "connect"}
 	if !slices.Contains(shapes, f.shape) {
 		return usage("--shape=%s: expected closed, open, paced or connect", f.shape)
+	}
+	if f.warmUp < 0 {
+		return usage("--warm-up=%v: expected 0, for the models' own, or more", f.warmUp)
 	}
 	if f.window < leastWindow {
 		return usage("--window=%v: expected at least %v, for four samples", f.window, leastWindow)
@@ -205,7 +218,7 @@ func (f *benchFlags) experiment(service *manifest.Service, command []string) *ma
 		metrics = []manifest.Metric{manifest.CPU, manifest.CPUVariation, manifest.PSS, manifest.Switches}
 	}
 	depth := manifest.Depth{
-		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: time.Second / 2, Window: f.window, Sample: max(f.window/20, leastSample),
+		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: f.warmUp, Window: f.window, Sample: max(f.window/20, leastSample),
 		Conditions: []manifest.Condition{manifest.Condition(f.condition)},
 	}
 	point := manifest.Point{Name: fmt.Sprintf("%s, %d connections", l.Shape, f.connections), X: math.NaN(), Service: service.Name, Load: l}
