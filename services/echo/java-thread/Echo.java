@@ -1,10 +1,6 @@
 // Echo, a platform thread for each client: the plainest blocking code, scheduled and preempted by the kernel,
 // at the price of a kernel thread and its stack for every client that waits.
 
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-
 void main(String[] args) throws Exception {
   var host = args.length > 1 ? args[1] : "127.0.0.1";
   var server = new ServerSocket();
