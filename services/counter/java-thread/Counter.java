@@ -1,12 +1,6 @@
 // Counter, a platform thread for each client and one atomic word for all: no lock and no owner,
 // at the price of a kernel thread for every client and a cache line that moves between the cores.
 
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.ByteBuffer;
-import java.util.concurrent.atomic.AtomicLong;
-
 static final int BATCH = 1024; // requests in one read, a bound on what one write answers
 
 final AtomicLong count = new AtomicLong();

@@ -1,12 +1,6 @@
 // Counter, a virtual thread for each client and one atomic word for all: threads that cost little to wait,
 // at the price of the runtime's scheduler between the kernel and every read.
 
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.ByteBuffer;
-import java.util.concurrent.atomic.AtomicLong;
-
 static final int BATCH = 1024; // requests in one read, a bound on what one write answers
 
 final AtomicLong count = new AtomicLong();
@@ -20,14 +14,21 @@ void main(String[] args) throws Exception {
     System.err.println("listening: " + e.getMessage());
     System.exit(1);
   }
+  // The poller is made when a virtual thread first waits: now, while there are descriptors for it.
+  var acceptor = Thread.ofVirtual().start(() -> accept(server));
+  while (acceptor.getState() != Thread.State.WAITING) Thread.sleep(1);
   Runtime.getRuntime().addShutdownHook(new Thread(() -> Runtime.getRuntime().halt(0)));
   System.err.println("ready");
+  acceptor.join();
+}
+
+void accept(ServerSocket server) {
   while (true) {
     try {
       var client = server.accept();
       Thread.ofVirtual().start(() -> serve(client));
     } catch (IOException e) {
-      Thread.sleep(100); // Out of descriptors: those who are here go on, the next waits.
+      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: those who are here go on, the next waits.
     }
   }
 }
