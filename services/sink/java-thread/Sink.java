@@ -1,12 +1,6 @@
 // Sink, a platform thread for each client and a monitor around standard output: lines never mix,
 // and all threads wait in the kernel for the slowest write.
 
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-
 static final int LONGEST = 4096; // bytes of a line with the LF: PIPE_BUF, as the service says
 static final int CHUNK = 16 << 10; // bytes that a client can make the server hold
 

@@ -1,12 +1,6 @@
 // Sink, a virtual thread for each client and a monitor around standard output: lines never mix, and a thread that
 // waits for the slowest write costs its heap only.
 
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-
 static final int LONGEST = 4096; // bytes of a line with the LF: PIPE_BUF, as the service says
 static final int CHUNK = 16 << 10; // bytes that a client can make the server hold
 
@@ -21,14 +15,21 @@ void main(String[] args) throws Exception {
     System.err.println("listening: " + e.getMessage());
     System.exit(1);
   }
+  // The poller is made when a virtual thread first waits: now, while there are descriptors for it.
+  var acceptor = Thread.ofVirtual().start(() -> accept(server));
+  while (acceptor.getState() != Thread.State.WAITING) Thread.sleep(1);
   Runtime.getRuntime().addShutdownHook(new Thread(() -> Runtime.getRuntime().halt(0)));
   System.err.println("ready");
+  acceptor.join();
+}
+
+void accept(ServerSocket server) {
   while (true) {
     try {
       var client = server.accept();
       Thread.ofVirtual().start(() -> serve(client));
     } catch (IOException e) {
-      Thread.sleep(100); // Out of descriptors: those who are here go on, the next waits.
+      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: those who are here go on, the next waits.
     }
   }
 }
