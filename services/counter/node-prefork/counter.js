@@ -25,7 +25,8 @@ function lead() {
   const stop = (code, problem) => {
     if (status === undefined && problem) console.error(problem);
     status ??= code;
-    const workers = Object.values(cluster.workers);
+    const alive = (worker) => !worker.isDead();
+    const workers = Object.values(cluster.workers).filter(alive);
     for (const worker of workers) worker.process.kill();
     if (workers.length === 0) redis.stdin.end();
   };

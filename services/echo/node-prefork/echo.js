@@ -12,7 +12,8 @@ function lead() {
   let status; // of the exit, once it is due
   const stop = (code) => {
     status ??= code;
-    const workers = Object.values(cluster.workers);
+    const alive = (worker) => !worker.isDead();
+    const workers = Object.values(cluster.workers).filter(alive);
     for (const worker of workers) worker.process.kill();
     if (workers.length === 0) process.exit(status);
   };
