@@ -138,7 +138,7 @@ func (c *client) echo(ctx context.Context, e *echo) error {
 func (c *client) fill(ctx context.Context, f *fill, deadline time.Time) error {
 	c.filled, c.sent = f.data, 0
 	reader, chunk := f.data.reader(), make([]byte, 64<<10)
-	defer c.conn.SetWriteDeadline(deadline)
+	defer func() { _ = c.conn.SetWriteDeadline(deadline) }()
 	for ctx.Err() == nil {
 		n, _ := io.ReadFull(reader, chunk)
 		if n == 0 {
@@ -189,7 +189,7 @@ func (c *client) end(verb string) error {
 
 func (c *client) silent(s *silent, deadline time.Time) error {
 	_ = c.conn.SetReadDeadline(time.Now().Add(s.during))
-	defer c.conn.SetReadDeadline(deadline)
+	defer func() { _ = c.conn.SetReadDeadline(deadline) }()
 	got := make([]byte, shortBytes)
 	n, err := c.conn.Read(got)
 	if n > 0 {

@@ -42,7 +42,6 @@ type play struct {
 	sent       *ledger // lines that stdout must show
 	memory     int64   // of the server before the first step
 	terminated bool    // by a step: there is no server to stop at the end
-	held       bool    // nobody reads standard output
 }
 
 // A client is one connection of a play.
@@ -94,7 +93,7 @@ func (p *play) closeAll() {
 	p.stdout.hold(false)
 	for _, group := range p.clients {
 		for _, c := range group {
-			c.conn.Close()
+			_ = c.conn.Close() // a step may have closed it before
 		}
 	}
 }

@@ -160,7 +160,11 @@ func (s *Server) exec(opts StartOptions) error {
 		limit := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, opts.OpenFiles)
 		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", limit, path}, args[1:]...)
 	}
-	stderr, err := s.watch(s.awaitReady)
+	see := s.awaitReady
+	if s.Built.Model.Ready == manifest.ReadyConnect {
+		see = func([]byte) {} // the listener tells, whatever the server says
+	}
+	stderr, err := s.watch(see)
 	if err != nil {
 		return err
 	}
@@ -198,7 +202,7 @@ func (s *Server) watch(see func([]byte)) (theirs *os.File, err error) {
 		for {
 			n, err := ours.Read(buffer)
 			see(buffer[:n])
-			s.output.Write(buffer[:n])
+			s.output.add(buffer[:n])
 			if err != nil {
 				return
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/group"
 	"interleave/internal/manifest"
 )
 
@@ -126,6 +127,12 @@ func TestFaultsBeforeReady(t *testing.T) {
 }
 
 func TestFaultsAtTheEnd(t *testing.T) {
+	for _, groups := range []group.Options{{}, {NoCgroup: true}} {
+		faultsAtTheEnd(t, groups)
+	}
+}
+
+func faultsAtTheEnd(t *testing.T, groups group.Options) {
 	for _, test := range []struct {
 		fault string
 		cause Cause
@@ -136,7 +143,7 @@ func TestFaultsAtTheEnd(t *testing.T) {
 		{"signalled", ExitStatus, "ended with signal: terminated after SIGTERM"},
 		{"escapes", Strays, "left processes behind, which were killed: "},
 	} {
-		s, err := Start(context.Background(), bad(t, test.fault), StartOptions{Grace: 400 * time.Millisecond})
+		s, err := Start(context.Background(), bad(t, test.fault), StartOptions{Grace: 400 * time.Millisecond, Group: groups})
 		if err != nil {
 			t.Errorf("%s: %v", test.fault, err)
 			continue

@@ -17,11 +17,16 @@ type tail struct {
 	total int64
 }
 
+// Write never fails: a tail is an io.Writer for commands.
 func (t *tail) Write(p []byte) (int, error) {
+	t.add(p)
+	return len(p), nil
+}
+
+func (t *tail) add(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := len(p)
-	t.total += int64(n)
+	t.total += int64(len(p))
 	if len(p) > tailBytes {
 		p = p[len(p)-tailBytes:]
 	}
@@ -35,7 +40,6 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.next = (t.next + copied) % tailBytes
 		p = p[copied:]
 	}
-	return n, nil
 }
 
 // Total is the number of bytes written so far.

@@ -50,7 +50,7 @@ type step struct {
 // An action is what a step does. Its kinds are in action.go, each beside the way it is played.
 type action interface{ usage() string }
 
-// Load reads a transcript file.
+// LoadTranscript reads a transcript file; errors name it as shown.
 func LoadTranscript(path, shown string) (*Transcript, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -13,10 +13,11 @@ import (
 // What a transcript asks of the server as a whole: its memory and its CPU.
 
 const (
-	// idleWindow and idleShare tell a server at rest: it uses less than this share of a core. One that spins
-	// uses a whole one, on a busy machine half of one.
+	// In idleWindow a server at rest uses less than idleShare of a core. One that spins uses a whole one, but
+	// on a busy machine perhaps little: then one of its threads ran or waited to run for nearly all of it.
 	idleWindow = 200 * time.Millisecond
 	idleShare  = 0.20
+	wantShare  = 0.80
 )
 
 // memory is what the server's processes hold, pages shared among them counted once (PSS); 0 where the
@@ -46,18 +47,42 @@ func (p *play) memoryBelow(m *memoryBelow) error {
 // spins.
 func (p *play) serverIdle(ctx context.Context) error {
 	for {
-		before, begin := p.cpu(), time.Now()
+		cpu, wanted, begin := p.cpu(), p.server.wanted(), time.Now()
 		if err := rest(ctx, idleWindow); err != nil {
 			return err
 		}
-		used := p.cpu() - before
-		if float64(used) < idleShare*float64(time.Since(begin)) {
+		window, used, busiest := time.Since(begin), p.cpu()-cpu, time.Duration(0)
+		for thread, now := range p.server.wanted() {
+			if before, known := wanted[thread]; known {
+				busiest = max(busiest, now-before)
+			}
+		}
+		if float64(used) < idleShare*float64(window) && float64(busiest) < wantShare*float64(window) {
 			return p.server.Check()
 		}
 		if time.Now().After(p.deadline) {
-			return errors.New("the server never rests: it uses " + used.String() + " of CPU in " + idleWindow.String())
+			return fmt.Errorf("the server never rests: in the last %v it used %v of CPU, and one thread wanted %v", window, used, busiest)
 		}
 	}
+}
+
+// A threadID tells the threads of all processes apart.
+type threadID struct{ pid, tid int }
+
+// wanted is for how long each of the server's threads has run or waited for a core so far.
+func (s *Server) wanted() map[threadID]time.Duration {
+	var r proc.Reader
+	var tids []int
+	times := map[threadID]time.Duration{}
+	for _, pid := range s.Group.PIDs() {
+		tids = r.Tasks(pid, tids[:0])
+		for _, tid := range tids {
+			if ran, waited, ok := proc.ParseSchedstat(r.TaskFile(pid, tid, "schedstat")); ok {
+				times[threadID{pid, tid}] = ran + waited
+			}
+		}
+	}
+	return times
 }
 
 // serverFails waits for the server to give up, as it must when its standard output fails: with exit
