@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"interleave/internal/machine"
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
 )
@@ -52,6 +53,9 @@ is never measured. Without a word, every model of every service is checked.`,
 			}
 			found, err := models(tree, args)
 			if err != nil {
+				return err
+			}
+			if err := machine.Ready(out(tree.Root)); err != nil {
 				return err
 			}
 			var all []checked

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -35,10 +34,16 @@ func Doctor(dir string) []Finding {
 	return judge(f)
 }
 
-// Obstacles are the findings that make runs impossible. It does not watch the machine, so a command
-// can ask before it starts anything.
-func Obstacles(dir string) []Finding {
-	return slices.DeleteFunc(judge(observe(dir)), func(f Finding) bool { return f.State != Bad })
+// Ready raises this process's limits and says what makes runs impossible all the same, with the way
+// out. It does not watch the machine, so a command can ask before it starts anything.
+func Ready(dir string) error {
+	RaiseLimits()
+	for _, f := range judge(observe(dir)) {
+		if f.State == Bad {
+			return fmt.Errorf("%s: %s, which will not do: %s; %s", f.Name, f.Value, f.Why, f.Fix)
+		}
+	}
+	return nil
 }
 
 // The limits, each for a run of up to 10,000 connections.

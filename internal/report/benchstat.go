@@ -41,6 +41,9 @@ func Benchstat(w io.Writer, run Run) error {
 	config("kernel", h.Machine.Kernel)
 	config("run", h.ID)
 	config("depth", h.Depth)
+	if len(h.Calibration) == 0 {
+		config("calibrated", "no")
+	}
 	for _, u := range benchUnits {
 		better := "lower"
 		if manifest.Metrics[u.metric].MoreIsBetter {

@@ -21,6 +21,7 @@ type (
 		Started     time.Time        `json:"started"`
 		Finished    *time.Time       `json:"finished"`
 		Depth       string           `json:"depth"`
+		Calibrated  bool             `json:"calibrated"`
 		Seed        uint64           `json:"seed"`
 		Cells       jsonCounts       `json:"cells"`
 		Experiments []jsonExperiment `json:"experiments"`
@@ -83,7 +84,7 @@ type (
 func JSON(w io.Writer, run Run) error {
 	s := examine(run)
 	out := jsonRun{
-		Run: run.Header.ID, Started: run.Header.Started, Finished: run.Header.Finished, Depth: run.Header.Depth, Seed: run.Header.Seed,
+		Run: run.Header.ID, Started: run.Header.Started, Finished: run.Header.Finished, Depth: run.Header.Depth, Calibrated: len(run.Header.Calibration) > 0, Seed: run.Header.Seed,
 		Cells: jsonCounts{s.count.all, s.count.measured, s.count.void, s.count.broken}, Experiments: []jsonExperiment{},
 	}
 	for _, e := range s.experiments {

@@ -100,9 +100,8 @@ func (s *Session) check() error {
 			}
 		}
 	}
-	machine.RaiseLimits()
-	for _, o := range machine.Obstacles(s.Out) {
-		return fmt.Errorf("%s: %s, which is too little here: %s; %s", o.Name, o.Value, o.Why, o.Fix)
+	if err := machine.Ready(s.Out); err != nil {
+		return err
 	}
 	plan, err := Lay(s.Tree, s.Experiments, s.Choice)
 	if err != nil || s.Resume == "" {
