@@ -36,6 +36,7 @@ type Local struct {
 
 // Measure starts a fresh server, loads it, samples it, stops it, and judges the cell by the gates.
 func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64, window func(open bool)) (*record.Cell, error) {
+	runtime.GC() // now, so that the controller has nothing to collect while the window is open
 	c := &record.Cell{Load: s.Point.Load, Status: record.Measured}
 	facts := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)), Pinned: s.Condition == manifest.Own}
 	if facts.LoadCores == 0 {

@@ -23,7 +23,7 @@ type Runner struct {
 	Tree   *manifest.Tree
 	Plan   *Plan
 	Record *record.Writer
-	Cells  []record.Cell // recorded so far, those of an earlier session included
+	Cells  []record.Cell // recorded so far, those of an earlier session included; figures only
 	Bench  Bench
 	Watch  Watcher
 	Now    func() time.Time
@@ -44,6 +44,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.done = map[Key]int{}
 	for i := range r.Cells {
 		r.note(&r.Cells[i])
+		r.Cells[i] = lean(r.Cells[i])
 	}
 	for round := 1; ; round++ {
 		wanted := r.wanted(round)
@@ -69,6 +70,23 @@ func (r *Runner) note(c *record.Cell) {
 	if !again(c) {
 		r.done[k] = maxAttempts
 	}
+}
+
+// lean leaves out of a recorded cell what no metric is computed from: a run of a day has thousands of
+// cells, and half a megabyte for each would be collected while servers are measured.
+func lean(c record.Cell) record.Cell {
+	c.Tail = ""
+	if c.Result != nil {
+		result := *c.Result
+		result.Service, result.Late, result.Slices = nil, nil, nil
+		c.Result = &result
+	}
+	if c.Server != nil {
+		series := *c.Server
+		series.Threads = nil
+		c.Server = &series
+	}
+	return c
 }
 
 // machineGates are those by which the machine, and not the server, spoilt a cell.
@@ -169,7 +187,7 @@ func (r *Runner) cell(ctx context.Context, s *Spec, round, order int) error {
 	if err := r.Record.Append(c); err != nil {
 		return err
 	}
-	r.Cells = append(r.Cells, *c)
+	r.Cells = append(r.Cells, lean(*c))
 	r.spent, r.guess = r.spent+c.Took, r.guess+s.Estimate()
 	r.note(c)
 	r.Watch.Watch(Event{Kind: CellEnds, Spec: s, Cell: c, Round: round, Rounds: r.rounds(), Done: len(r.Cells), Total: r.total(), Left: r.left(round)})

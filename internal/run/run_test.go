@@ -374,3 +374,24 @@ func TestPrecisionAddsRounds(t *testing.T) {
 		}
 	}
 }
+
+// TestLeanCellsTellTheSame holds that no metric needs what is left out.
+func TestLeanCellsTellTheSame(t *testing.T) {
+	for _, full := range []*record.Cell{sound(), scheduled(), paced()} {
+		full.Status, full.Tail = record.Measured, "a stack trace"
+		slim := lean(*full)
+		if slim.Tail != "" || slim.Result.Service != nil || full.Result.Service == nil {
+			t.Fatal("nothing was left out, or the full cell changed")
+		}
+		for m := range manifest.Metrics {
+			was, had := full.Metric(m)
+			is, has := slim.Metric(m)
+			if was != is || had != has {
+				t.Errorf("%s at a load of shape %s: %v, %v became %v, %v", m, full.Load.Shape, was, had, is, has)
+			}
+		}
+	}
+	if broken := lean(record.Cell{Status: record.Broken}); broken.Result != nil || broken.Server != nil {
+		t.Errorf("a cell without a result became %+v", broken)
+	}
+}
