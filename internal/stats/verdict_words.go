@@ -93,7 +93,11 @@ func (f Finding) observation(w Words) string {
 	}
 	decimals := f.decimals()
 	phrase := strings.NewReplacer("{ratio}", number(f.Estimate, decimals), "{b}", w.B, "{a}", w.A).Replace(w.Phrase)
-	return fmt.Sprintf("%s%s, %s %s (95 %% %s)", prefix, rounds, w.A, phrase, f.interval(decimals))
+	interval := "95 % " + f.interval(decimals)
+	if f.Rounds == 1 {
+		interval = "one round has no interval"
+	}
+	return fmt.Sprintf("%s%s, %s %s (%s)", prefix, rounds, w.A, phrase, interval)
 }
 
 // interval prints the 95 % interval, or the level that was attained where that is less.

@@ -46,6 +46,8 @@ func TestSentence(t *testing.T) {
 			"Here, 2 of 2 comparisons hold; the weakest, at 1 connection: 12 of 12 rounds, c-process used 0.71x the CPU of go-goroutine (95 % 0.69-0.73). The paper says so of all 2. Reproduced."},
 		{Direction(spread(5, 2, .05), Greater, 0), used,
 			"Here, 5 of 5 rounds, c-process used 2.00x the CPU of go-goroutine (95 % 1.90-2.10, though 5 rounds carry only 93.75 %). The paper says more; differences from 5 % on count. Inconclusive: 5 rounds cannot carry a 95 % interval, 6 are the least; needs about 1 more round."},
+		{Direction(Sample{Values: []float64{math.Log(2)}}, Greater, 0), used,
+			"Here, 1 of 1 round, c-process used 2.00x the CPU of go-goroutine (one round has no interval). The paper says more; differences from 5 % on count. Inconclusive: 1 round cannot carry a 95 % interval, 6 are the least; needs about 5 more rounds."},
 		{Direction(Sample{}, Greater, 0), used,
 			"Here, nothing was measured that counts. The paper says more; differences from 5 % on count. Inconclusive: no round was measured; needs about 6 more rounds."},
 	}
