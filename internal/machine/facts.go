@@ -146,13 +146,13 @@ func freeDisk(dir string) (asked string, bytes int64) {
 	}
 }
 
-// watch returns which shares of all cores were in use and stolen.
+// watch returns which shares of the usable cores were in use and stolen.
 func watch(d time.Duration) (busy, steal float64) {
 	var r proc.Reader
-	b0, s0, ok0 := proc.ParseMachine(r.Path("/proc/stat"))
+	b0, s0, ok0 := proc.ParseMachine(r.Path("/proc/stat"), proc.Cores())
 	start := time.Now()
 	time.Sleep(d)
-	b1, s1, ok1 := proc.ParseMachine(r.Path("/proc/stat"))
+	b1, s1, ok1 := proc.ParseMachine(r.Path("/proc/stat"), proc.Cores())
 	if !ok0 || !ok1 {
 		return -1, -1
 	}

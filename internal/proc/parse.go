@@ -107,13 +107,40 @@ func ParsePressure(b []byte) (time.Duration, bool) {
 
 var some = []byte("some ")
 
-// ParseMachine returns the times of all cores together from the first line of /proc/stat: busy is
-// neither idle nor waiting for a disk nor taken away; steal is what the hypervisor took.
-func ParseMachine(b []byte) (busy, steal time.Duration, ok bool) {
+// ParseMachine returns the times of these cores together from /proc/stat: busy is neither idle nor
+// waiting for a disk nor taken away; steal is what the hypervisor took. cores rise; nil is all of
+// them, from the first line, whose sums are rounded once and not for each core.
+func ParseMachine(b []byte, cores []int) (busy, steal time.Duration, ok bool) {
 	if len(b) < 5 || string(b[:4]) != "cpu " {
 		return 0, 0, false
 	}
-	rest := b[4:]
+	if cores == nil {
+		return machineTimes(b[4:])
+	}
+	for len(cores) > 0 {
+		next := bytes.IndexByte(b, '\n')
+		if next < 0 || len(b) < next+5 || string(b[next+1:next+4]) != "cpu" {
+			return 0, 0, false // a core that is not there
+		}
+		b = b[next+1:]
+		core, rest, found := number(b[3:])
+		switch {
+		case !found || core > int64(cores[0]):
+			return 0, 0, false
+		case core < int64(cores[0]):
+			continue
+		}
+		u, s, good := machineTimes(rest)
+		if !good {
+			return 0, 0, false
+		}
+		busy, steal, cores = busy+u, steal+s, cores[1:]
+	}
+	return busy, steal, true
+}
+
+// machineTimes reads what follows the name in a line of /proc/stat.
+func machineTimes(rest []byte) (busy, steal time.Duration, ok bool) {
 	var f [8]int64 // user nice system idle iowait irq softirq steal; guests are part of user and nice
 	for i := range f {
 		if f[i], rest, ok = number(rest); !ok {

@@ -67,8 +67,31 @@ func TestParseLines(t *testing.T) {
 	if got, ok := ParsePressure([]byte(some)); !ok || got != 24384788*time.Microsecond {
 		t.Errorf("pressure: got %v, %v", got, ok)
 	}
-	if busy, steal, ok := ParseMachine([]byte("cpu  1 2 3 400 50 6 7 8 9 10\ncpu0 1\n")); !ok || busy != 19*Tick || steal != 8*Tick {
-		t.Errorf("/proc/stat: got %v, %v, %v", busy, steal, ok)
+}
+
+func TestParseMachine(t *testing.T) {
+	const stat = "cpu  1 2 3 400 50 6 7 8 9 10\ncpu0 1 0 0 9 9 0 0 1\ncpu1 2 0 0 9 9 0 0 0\ncpu3 4 0 0 9 9 0 0 5\ncpu12 8 0 0 9 9 0 0 0\nintr 5\n"
+	tests := []struct {
+		text        string
+		cores       []int
+		busy, steal time.Duration
+		ok          bool
+	}{
+		{stat, nil, 19, 8, true},
+		{stat, []int{0}, 1, 1, true},
+		{stat, []int{1, 3}, 6, 5, true},
+		{stat, []int{0, 1, 3, 12}, 15, 6, true},
+		{stat, []int{2}, 0, 0, false},
+		{stat, []int{12, 13}, 0, 0, false},
+		{"cpu  1 2 3 4 5 6 7 8\n", []int{0}, 0, 0, false},
+		{"cpu  1 2 3\n", nil, 0, 0, false},
+		{"intr 5\n", nil, 0, 0, false},
+	}
+	for _, tt := range tests {
+		busy, steal, ok := ParseMachine([]byte(tt.text), tt.cores)
+		if busy != tt.busy*Tick || steal != tt.steal*Tick || ok != tt.ok {
+			t.Errorf("cores %v: got %v, %v, %v, want %v, %v, %v", tt.cores, busy, steal, ok, tt.busy*Tick, tt.steal*Tick, tt.ok)
+		}
 	}
 }
 
@@ -90,7 +113,8 @@ func FuzzParse(f *testing.F) {
 		ParseRollup(b)
 		ParseCPUStat(b)
 		ParsePressure(b)
-		ParseMachine(b)
+		ParseMachine(b, nil)
+		ParseMachine(b, []int{0, 2})
 		numbers(b, func(n int) {
 			if n < 0 {
 				t.Errorf("%q: entry %d", b, n)
