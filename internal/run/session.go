@@ -100,6 +100,9 @@ func (s *Session) check() error {
 			}
 		}
 	}
+	if err := s.apart(); err != nil {
+		return err
+	}
 	if err := machine.Ready(s.Out); err != nil {
 		return err
 	}
@@ -108,6 +111,20 @@ func (s *Session) check() error {
 		return err
 	}
 	return unchanged(s.Tree, s.Experiments, plan.models(), s.Resume)
+}
+
+// apart sees to it that nothing is called measured on cores of its own where the roles share one.
+func (s *Session) apart() error {
+	shared := slices.ContainsFunc(s.CPUs["server"], func(c int) bool { return slices.Contains(s.CPUs["load"], c) })
+	switch {
+	case !shared:
+	case s.Choice.Condition == manifest.Own:
+		return fmt.Errorf("server and load share a core (server %v, load %v): for --condition own each needs its own", s.CPUs["server"], s.CPUs["load"])
+	case s.Choice.Condition == "":
+		s.Choice.Condition = manifest.Shared
+		s.say("server and load share a core here: everything is measured in the condition shared")
+	}
+	return nil
 }
 
 // enough says whether what was built can answer what was asked.
