@@ -246,7 +246,7 @@ func measure(cmd *cobra.Command, s *run.Session, asJSON bool) error {
 		return interrupted(ctx, errors.Join(runErr, err))
 	}
 	if !asJSON {
-		fmt.Fprintf(cmd.OutOrStdout(), "\nreport: %s\n", path)
+		fmt.Fprintf(cmd.OutOrStdout(), "\ntables: interleave report %s\nreport: %s\n", filepath.Base(dir), path)
 	}
 	return interrupted(ctx, runErr)
 }
@@ -279,7 +279,7 @@ func writeReport(w io.Writer, dir string, asJSON bool) (string, error) {
 		return path, report.JSON(w, r)
 	}
 	width, _ := terminal(w)
-	return path, report.Terminal(w, r, width, colour(w))
+	return path, report.Summary(w, r, width, colour(w))
 }
 
 // toFile writes a file whole or not at all.
