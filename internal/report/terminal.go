@@ -52,6 +52,40 @@ func Terminal(w io.Writer, run Run, width int, color bool) error {
 	return nil
 }
 
+// Summary is what stands at the end of a run: the verdicts without the tables. An experiment that has
+// no claim shows its tables, for they are its result.
+func Summary(w io.Writer, run Run, width int, color bool) error {
+	s := examine(run)
+	out := &screen{bufio.NewWriter(w), max(width, minWidth), color}
+	out.line(out.bold("Run "+run.Header.ID) + unfinishedMark(run))
+	out.wrap("", strings.Join(s.abstract(), " "))
+	for _, e := range s.experiments {
+		out.line("")
+		out.line(out.bold(e.title()) + "  " + out.dim(e.Name+" · "+e.Source))
+		var apart []string
+		for _, v := range e.verdicts {
+			if v.Word == stats.NotComparable {
+				apart = append(apart, v.Claim.ID)
+			} else {
+				out.verdict(v)
+			}
+		}
+		if len(apart) > 0 {
+			out.line(fmt.Sprintf("  %s %-14s  %s", out.sign(stats.NotComparable), stats.NotComparable, strings.Join(apart, ", ")))
+		}
+		if len(e.verdicts) == 0 {
+			for _, c := range e.conditions {
+				out.metrics(e, c)
+			}
+		}
+	}
+	out.losses(s)
+	if err := out.w.Flush(); err != nil {
+		return fmt.Errorf("writing the summary: %w", err)
+	}
+	return nil
+}
+
 func unfinishedMark(run Run) string {
 	if run.Header.Finished == nil {
 		return "  (stopped before its end)"
@@ -127,18 +161,25 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 			rows = slices.DeleteFunc(slices.Clone(rows), e.offered)
 		}
 		sweep, single := split(rows)
-		if len(sweep) > 0 {
+		if slices.ContainsFunc(sweep, measured) {
 			s.line("")
 			s.line(fmt.Sprintf("  %s over %s, %s cores; estimates over rounds", capital(unit(m)), e.Axis.Over, c))
 			s.sweep(sweep, m)
 		}
 		for _, rows := range byPoint(single) {
+			if !slices.ContainsFunc(rows, measured) {
+				continue
+			}
 			s.line("")
 			s.line(fmt.Sprintf("  %s at %s, %s cores; estimate (95 %% interval), rounds", capital(unit(m)), rows[0].Point, c))
 			s.strip(ranked(rows, manifest.Metrics[m].MoreIsBetter), m)
 		}
 	}
 }
+
+// measured says whether a row has a figure; a table without any says nothing that the list of lost
+// cells does not.
+func measured(r verdict.Row) bool { return len(r.Values) > 0 }
 
 // sweep is a matrix of models and points; points that do not fit are left out from the middle.
 func (s *screen) sweep(rows []verdict.Row, m manifest.Metric) {
