@@ -52,8 +52,9 @@ type Writer struct {
 func NewID(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
 // Create makes the directory of a new run below root. The header's ID is the directory's name; a
-// second run of the same second gets a suffix.
-func Create(root string, h Header) (*Writer, error) {
+// second run of the same second gets a suffix. Fill, unless nil, puts into the directory what belongs
+// there from the start; the header is written after it, so that a directory with one is whole.
+func Create(root string, h Header, fill func(dir string) error) (*Writer, error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, fmt.Errorf("create the folder of runs: %w", err)
 	}
@@ -73,7 +74,13 @@ func Create(root string, h Header) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.writeHeader(); err != nil {
+	if fill != nil {
+		err = fill(w.Dir)
+	}
+	if err == nil {
+		err = w.writeHeader()
+	}
+	if err != nil {
 		w.Close()
 		return nil, err
 	}

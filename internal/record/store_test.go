@@ -17,7 +17,7 @@ import (
 // aRun makes a run with n cells and returns its directory.
 func aRun(t *testing.T, n int) string {
 	t.Helper()
-	w, err := Create(t.TempDir(), Header{ID: NewID(time.Unix(0, 0)), Seed: 7})
+	w, err := Create(t.TempDir(), Header{ID: NewID(time.Unix(0, 0)), Seed: 7}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,11 +109,11 @@ func TestTwoWritersDoNotShareARun(t *testing.T) {
 
 func TestTwoRunsOfOneSecondHaveTwoFolders(t *testing.T) {
 	root, h := t.TempDir(), Header{ID: "20260101T000000Z"}
-	a, err := Create(root, h)
+	a, err := Create(root, h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Create(root, h)
+	b, err := Create(root, h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestTwoRunsOfOneSecondHaveTwoFolders(t *testing.T) {
 // TestAFullDiskLosesNoOtherCell bounds the size of files, which fails a write half-way as a full
 // disk does.
 func TestAFullDiskLosesNoOtherCell(t *testing.T) {
-	w, err := Create(t.TempDir(), Header{ID: "full"})
+	w, err := Create(t.TempDir(), Header{ID: "full"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +159,20 @@ func TestAFullDiskLosesNoOtherCell(t *testing.T) {
 	}
 }
 
+func TestARunWhoseFillFailsIsNone(t *testing.T) {
+	root, full := t.TempDir(), errors.New("no space")
+	if _, err := Create(root, Header{ID: "half"}, func(string) error { return full }); !errors.Is(err, full) {
+		t.Errorf("got %v, want %v", err, full)
+	}
+	if ids, err := List(root); err != nil || len(ids) != 0 {
+		t.Errorf("runs %v, %v, want none", ids, err)
+	}
+}
+
 func TestFind(t *testing.T) {
 	root := t.TempDir()
 	for _, id := range []string{"20260101T000000Z", "20260101T000001Z", "20260202T000000Z"} {
-		w, err := Create(root, Header{ID: id})
+		w, err := Create(root, Header{ID: id}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

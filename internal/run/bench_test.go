@@ -95,7 +95,7 @@ func aRunner(t *testing.T, tree *manifest.Tree, dir string, b *fakeBench) (*Runn
 	events := &watched{}
 	r := &Runner{Tree: tree, Plan: plan, Bench: b, Watch: events, Now: func() time.Time { return b.now }}
 	if dir == "" {
-		r.Record, err = record.Create(t.TempDir(), record.Header{ID: "made", Seed: 42})
+		r.Record, err = record.Create(t.TempDir(), record.Header{ID: "made", Seed: 42}, nil)
 	} else {
 		var old *record.Run
 		if r.Record, old, err = record.Resume(dir); err == nil {

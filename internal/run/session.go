@@ -219,14 +219,10 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 	for _, e := range s.Experiments {
 		h.Experiments = append(h.Experiments, e.Name)
 	}
-	w, err := record.Create(filepath.Join(s.Out, "runs"), h)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := snapshot(s.Tree, s.Experiments, w.Dir); err != nil {
-		return nil, nil, errors.Join(err, w.Close())
-	}
-	return w, nil, nil
+	w, err := record.Create(filepath.Join(s.Out, "runs"), h, func(dir string) error {
+		return snapshot(s.Tree, s.Experiments, dir)
+	})
+	return w, nil, err
 }
 
 // skippedToo adds what is skipped since the run was interrupted.
