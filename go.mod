@@ -2,6 +2,8 @@ module interleave
 
 go 1.26.0
 
+ignore ./out
+
 require (
 	charm.land/bubbletea/v2 v2.0.9
 	charm.land/lipgloss/v2 v2.0.6
