@@ -14,10 +14,9 @@ import (
 
 const (
 	// In idleWindow a server at rest uses less than idleShare of a core. One that spins uses a whole one, but
-	// on a busy machine perhaps little: then one of its threads ran or waited to run for nearly all of it.
+	// on a busy machine perhaps little: then it is found to wait for a core.
 	idleWindow = 200 * time.Millisecond
 	idleShare  = 0.20
-	wantShare  = 0.80
 )
 
 // memory is what the server's processes hold, pages shared among them counted once (PSS); 0 where the
@@ -43,46 +42,37 @@ func (p *play) memoryBelow(m *memoryBelow) error {
 	return nil
 }
 
-// serverIdle waits until the server uses next to no CPU: whatever was under way is done, and nothing
-// spins.
+// serverIdle waits until the server uses next to no CPU and wants none: whatever was under way is done,
+// and nothing spins.
 func (p *play) serverIdle(ctx context.Context) error {
 	for {
-		cpu, wanted, begin := p.cpu(), p.server.wanted(), time.Now()
+		cpu, begin := p.cpu(), time.Now()
 		if err := rest(ctx, idleWindow); err != nil {
 			return err
 		}
-		window, used, busiest := time.Since(begin), p.cpu()-cpu, time.Duration(0)
-		for thread, now := range p.server.wanted() {
-			if before, known := wanted[thread]; known {
-				busiest = max(busiest, now-before)
-			}
-		}
-		if float64(used) < idleShare*float64(window) && float64(busiest) < wantShare*float64(window) {
+		window, used, runnable := time.Since(begin), p.cpu()-cpu, p.server.runnable()
+		if float64(used) < idleShare*float64(window) && runnable == 0 {
 			return p.server.Check()
 		}
 		if time.Now().After(p.deadline) {
-			return fmt.Errorf("the server never rests: in the last %v it used %v of CPU, and one thread wanted %v", window, used, busiest)
+			return fmt.Errorf("the server never rests: in the last %v it used %v of CPU, and %d threads still wanted more", window, used, runnable)
 		}
 	}
 }
 
-// A threadID tells the threads of all processes apart.
-type threadID struct{ pid, tid int }
-
-// wanted is for how long each of the server's threads has run or waited for a core so far.
-func (s *Server) wanted() map[threadID]time.Duration {
+// runnable counts the threads that have a core or wait for one.
+func (s *Server) runnable() (n int) {
 	var r proc.Reader
 	var tids []int
-	times := map[threadID]time.Duration{}
 	for _, pid := range s.Group.PIDs() {
 		tids = r.Tasks(pid, tids[:0])
 		for _, tid := range tids {
-			if ran, waited, ok := proc.ParseSchedstat(r.TaskFile(pid, tid, "schedstat")); ok {
-				times[threadID{pid, tid}] = ran + waited
+			if stat, ok := proc.ParseStat(r.TaskFile(pid, tid, "stat")); ok && stat.State == 'R' {
+				n++
 			}
 		}
 	}
-	return times
+	return n
 }
 
 // serverFails waits for the server to give up, as it must when its standard output fails: with exit

@@ -20,6 +20,7 @@ func main() {
 	switch fault {
 	case "sleeper": // what other faults leave behind
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+		fmt.Println("up")
 		time.Sleep(time.Hour)
 	case "never-ready":
 		fmt.Fprintln(os.Stderr, "not ready yet")
@@ -32,8 +33,6 @@ func main() {
 		time.Sleep(time.Hour)
 	case "ignores-sigterm":
 		signal.Ignore(syscall.SIGTERM)
-	case "floods":
-		go flood()
 	case "escapes":
 		escape()
 	}
@@ -48,6 +47,9 @@ func main() {
 	}
 	if fault != "silent" {
 		fmt.Fprintln(os.Stderr, "ready")
+	}
+	if fault == "floods" {
+		go flood()
 	}
 	go accept(listener, fault)
 	<-terminate
@@ -112,12 +114,20 @@ func flood() {
 	}
 }
 
-// escape leaves a grandchild in a session of its own, orphaned, deaf to SIGTERM.
+// escape leaves a grandchild in a session of its own, orphaned, deaf to SIGTERM, and waits until it is.
 func escape() {
 	child := exec.Command("/bin/sh", "-c", `setsid "$0" sleeper 0 0 & `, os.Args[0])
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := child.Run(); err != nil {
+	up, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err == nil {
+		_, err = up.Read(make([]byte, 1))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	child.Wait()
 }
