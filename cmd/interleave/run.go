@@ -60,7 +60,7 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.quick, "quick", false, "6 rounds, short windows: four minutes")
+	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: four minutes")
 	flags.BoolVar(&f.full, "full", false, "as published: hours")
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
 	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")

@@ -23,6 +23,7 @@ const (
 	minAchieved   = .99  // of the requests that were due
 	maxLittle     = .05  // deviation from N = X R in a closed loop
 	maxLoadWait   = .05  // of the load's CPU, waiting for a core of its own
+	minLoadWait   = .01  // of the window: less wait than that disturbs nothing that late would not see
 	maxClockStep  = 50 * time.Millisecond
 	maxUnsteady   = .10                   // difference of the window's last quarter from its first
 	tick          = 10 * time.Millisecond // /proc/stat counts in these, each counter rounded down
@@ -178,7 +179,7 @@ func loadWait(c *record.Cell, f Facts) *record.Reason {
 		return nil
 	}
 	share := float64(r.RunWait) / float64(cpu)
-	if share <= maxLoadWait {
+	if share <= maxLoadWait || float64(r.RunWait) <= minLoadWait*float64(r.Window) {
 		return nil
 	}
 	return void("load-waited", share, maxLoadWait, "the load waited for its own core for %.0f %% of its CPU time, at most %.0f %% is allowed", 100*share, 100*maxLoadWait)

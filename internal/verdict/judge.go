@@ -56,6 +56,7 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 			return v.ends(stats.Inconclusive, why)
 		}
 	}
+	j.capped(&v, points)
 	v.Word, v.Reason = v.Finding.Word, v.Finding.Reason
 	v.Cautions = slices.Concat(v.Finding.Cautions, j.bound(c, v.Condition, points))
 	if all := j.experiment.ClaimPoints(c); len(points) < len(all) {
@@ -227,23 +228,47 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition, points []m
 	if c.Metric != manifest.Throughput {
 		return nil
 	}
-	bound, all := 0, 0
-	for _, p := range points {
-		for _, t := range terms(c) {
-			for _, cell := range j.cells[j.at(t, p, condition)] {
-				if cell.Status == record.Measured {
-					all++
-					if slices.Contains(cell.Labels, record.GeneratorBound) {
-						bound++
-					}
-				}
-			}
-		}
-	}
+	bound, all := j.full(terms(c), condition, points)
 	if bound == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("in %d of %d cells the load's core was full, so the servers may differ by more than their throughput shows: see the CPU for each request", bound, all)}
+}
+
+// full counts the measured cells of these terms, and those in which the load's core was full.
+func (j *judge) full(terms []manifest.Term, condition manifest.Condition, points []manifest.Point) (bound, all int) {
+	for _, p := range points {
+		for _, t := range terms {
+			for _, cell := range j.cells[j.at(t, p, condition)] {
+				if cell.Status != record.Measured {
+					continue
+				}
+				all++
+				if slices.Contains(cell.Labels, record.GeneratorBound) {
+					bound++
+				}
+			}
+		}
+	}
+	return bound, all
+}
+
+// capped takes "not reproduced" back from a size of throughput that the load may have kept from being
+// reached: where its core was full, a server's rate is a lower bound and the published ratio is not
+// excluded.
+func (j *judge) capped(v *Verdict, points []manifest.Point) {
+	c, f := v.Claim, &v.Finding
+	if c.Metric != manifest.Throughput || f.Kind != stats.KindMagnitude || f.Word != stats.NotReproduced {
+		return
+	}
+	low := c.Of // whose true rate would bring the ratio back
+	if f.Estimate > f.Accept[1] {
+		low = c.Against
+	}
+	if bound, all := j.full([]manifest.Term{low}, v.Condition, points); 2*bound >= all {
+		f.Word, f.NeedRounds = stats.Inconclusive, 0
+		f.Reason = fmt.Sprintf("the load's core was full in %d of %d cells of %s, whose rate is only a lower bound there", bound, all, low)
+	}
 }
 
 func orNaN(v float64) float64 {

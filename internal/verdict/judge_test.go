@@ -252,6 +252,33 @@ func TestCautions(t *testing.T) {
 	}
 }
 
+// TestAFullLoadRefutesNoSize holds that a ratio of throughput which the load's own limit may have kept
+// small does not refute a larger published one, while one that is too large all the same does.
+func TestAFullLoadRefutesNoSize(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		labels    []string
+		published float64 // of b over a, which is 1.5 here
+		want      stats.Word
+	}{
+		{"free, too small", nil, 3.88, stats.NotReproduced},
+		{"full, too small", []string{record.GeneratorBound}, 3.88, stats.Inconclusive},
+		{"free, too large", nil, 1.05, stats.NotReproduced},
+		{"full, as published", []string{record.GeneratorBound}, 1.5, stats.Reproduced},
+	} {
+		e := sweep(1)
+		e.Claims = []manifest.Claim{magnitude("b", "a", tt.published, "alone")}
+		x := experimenter{experiment: e, rounds: 8, noise: .01, labels: tt.labels}
+		v := Judge(e, x.cells(byModel(1000, 1500, 1)), noLines)[0]
+		if v.Word != tt.want {
+			t.Errorf("%s: got %s (%s), want %s", tt.name, v.Word, v.Reason, tt.want)
+		}
+		if full := len(tt.labels) > 0; full && tt.want == stats.Inconclusive && !strings.Contains(v.Reason, "only a lower bound") {
+			t.Errorf("%s: the reason %q does not tell of the bound", tt.name, v.Reason)
+		}
+	}
+}
+
 // TestASecondAttemptTakesTheFirstOnesPlace holds that one cell of a place and round counts: the
 // measured one, whichever came first.
 func TestASecondAttemptTakesTheFirstOnesPlace(t *testing.T) {
