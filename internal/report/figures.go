@@ -238,7 +238,7 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		if centre(r).Short() {
 			row.Low, row.High = row.Centre, row.Centre
 		}
-		if n := r.Labels[record.GeneratorBound]; 2*n > len(r.Values) {
+		if n := r.Labels[record.GeneratorBound]; m == manifest.Throughput && 2*n > len(r.Values) {
 			row.Name += " *"
 		}
 		for _, v := range r.Values {

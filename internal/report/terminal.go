@@ -155,6 +155,7 @@ func (s *screen) verdict(v verdict.Verdict) {
 
 // metrics writes a table for each metric under a condition.
 func (s *screen) metrics(e *experiment, c manifest.Condition) {
+	shown := false
 	for _, m := range e.metrics() {
 		rows := e.rows(c, m)
 		if m == manifest.Throughput {
@@ -162,6 +163,7 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 		}
 		sweep, single := split(rows)
 		if slices.ContainsFunc(sweep, measured) {
+			shown = true
 			s.line("")
 			s.line(fmt.Sprintf("  %s over %s, %s cores; estimates over rounds", capital(unit(m)), e.Axis.Over, c))
 			s.sweep(sweep, m)
@@ -170,10 +172,14 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 			if !slices.ContainsFunc(rows, measured) {
 				continue
 			}
+			shown = true
 			s.line("")
 			s.line(fmt.Sprintf("  %s at %s, %s cores; estimate (95 %% interval), rounds", capital(unit(m)), rows[0].Point, c))
 			s.strip(ranked(rows, manifest.Metrics[m].MoreIsBetter), m)
 		}
+	}
+	if !shown {
+		s.wrap("  ", fmt.Sprintf("On %s cores no cell counts of %s.", c, strings.Join(e.Models, ", ")))
 	}
 }
 

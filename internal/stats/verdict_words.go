@@ -73,7 +73,7 @@ func (f Finding) Verdict() string {
 
 func (f Finding) observation(w Words) string {
 	prefix := ""
-	if len(f.Parts) > 0 {
+	if len(f.Parts) > 1 {
 		holding := 0
 		for _, p := range f.Parts {
 			if p.Finding.Word == Reproduced {
