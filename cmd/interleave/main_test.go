@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"interleave/internal/group"
+	"interleave/internal/netns"
 	"interleave/internal/record"
 )
 
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "netns": // not to be had without root, nor in most containers
-				return exec.Command("unshare", "-n", "ip", "link", "set", "lo", "up").Run() == nil, nil
+				return netns.Able() == nil, nil
 			case "mount":
 				return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
 			}

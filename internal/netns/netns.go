@@ -43,7 +43,7 @@ type Pair struct {
 // New makes a pair. The name tells it apart from others of this run in lists. It needs root and iproute2; the error
 // says what is missing.
 func New(name string) (p *Pair, err error) {
-	if err := able(); err != nil {
+	if err := Able(); err != nil {
 		return nil, err
 	}
 	p = &Pair{
@@ -74,13 +74,17 @@ func New(name string) (p *Pair, err error) {
 	return p, up(load, p.Load...)
 }
 
-// able says what stands in the way of namespaces.
-func able() error {
+// Able says what stands in the way of namespaces; nil if they can be made. It tries: a container may
+// deny them to root as well, and a chroot the mounts that go with them.
+func Able() error {
 	if os.Geteuid() != 0 {
 		return errors.New("network namespaces need root: run it with sudo, or use --hosts local")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
 		return errors.New("network namespaces need the ip command: apt-get install iproute2, or use --hosts local")
+	}
+	if err := run("unshare", "", "--net", "--mount", "--propagation", "slave", "true"); err != nil {
+		return fmt.Errorf("network namespaces cannot be made here (%w): use --hosts local", err)
 	}
 	return nil
 }
@@ -131,7 +135,7 @@ func Sweep() error {
 		if !group.Dead(e.Name()) {
 			continue
 		}
-		if err := able(); err != nil {
+		if err := Able(); err != nil {
 			return fmt.Errorf("removing the namespace %s of a dead run: %w", e.Name(), err)
 		}
 		failed = errors.Join(failed, remove(e.Name()))
@@ -146,16 +150,19 @@ func remove(name string) error {
 	return ip("", "netns", "delete", name)
 }
 
-// ip runs the command with its input. It is in a process group of its own, so that Ctrl-C does not end it
-// half way, least of all when it cleans up.
-func ip(input string, args ...string) error {
+// ip runs the ip command with its input.
+func ip(input string, args ...string) error { return run("ip", input, args...) }
+
+// run runs a command in a process group of its own, so that Ctrl-C does not end it half way, least of all
+// when it cleans up.
+func run(name, input string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "ip", args...)
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(input)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.Join(strings.Fields(string(out)), " "))
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.Join(strings.Fields(string(out)), " "))
 	}
 	return nil
 }

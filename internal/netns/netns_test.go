@@ -19,7 +19,7 @@ import (
 
 func need(t *testing.T) {
 	t.Helper()
-	if err := able(); err != nil {
+	if err := Able(); err != nil {
 		t.Skip(err)
 	}
 }
