@@ -30,13 +30,41 @@ type screen struct {
 	done    chan struct{}
 	closing sync.Once
 
-	mu     sync.Mutex
-	window bool        // open: nothing is painted
-	held   []run.Event // what came meanwhile
+	mu   sync.Mutex
+	gate gate
+}
+
+// A gate holds events back while a measuring window is open, so that nothing is painted then.
+type gate struct {
+	window bool
+	held   []run.Event
+	pass   func(run.Event)
+}
+
+// take passes an event on, or keeps it until the window closes. A window has no events but its own two;
+// should more come than maxHeld, they pass rather than get lost.
+func (g *gate) take(e run.Event) {
+	switch e.Kind {
+	case run.WindowOpens:
+		g.window = true
+		return
+	case run.WindowCloses:
+		g.window = false
+	}
+	if g.window && len(g.held) < maxHeld {
+		g.held = append(g.held, e)
+		return
+	}
+	for _, h := range g.held {
+		g.pass(h)
+	}
+	g.held = g.held[:0]
+	g.pass(e)
 }
 
 func newScreen(f *os.File, stop func()) *screen {
 	s := &screen{done: make(chan struct{})}
+	s.gate.pass = s.send
 	s.program = tea.NewProgram(&model{stop: stop, faults: map[string]int{}}, tea.WithOutput(f), tea.WithInput(os.Stdin), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
 	go func() {
 		defer close(s.done)
@@ -51,22 +79,7 @@ func newScreen(f *os.File, stop func()) *screen {
 func (s *screen) Watch(e run.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch e.Kind {
-	case run.WindowOpens:
-		s.window = true
-		return
-	case run.WindowCloses:
-		s.window = false
-	}
-	if s.window && len(s.held) < maxHeld {
-		s.held = append(s.held, e)
-		return
-	}
-	for _, h := range s.held {
-		s.send(h)
-	}
-	s.held = s.held[:0]
-	s.send(e)
+	s.gate.take(e)
 }
 
 // send hands an event to the program; one that has ended no longer listens.
