@@ -169,8 +169,12 @@ func (t *tree) belongs(p *seen) bool {
 	if p.stat.PPID != t.lab || t.strange[p.pid] == p.stat.Start {
 		return false
 	}
-	if marked(t.r.File(p.pid, "environ"), t.mark) {
+	environ := t.r.File(p.pid, "environ")
+	if marked(environ, t.mark) {
 		return true
+	}
+	if len(environ) == 0 {
+		return false // it may be in the middle of execve(2), where none can be read: it is looked at again
 	}
 	if len(t.strange) > 1000 {
 		clear(t.strange)
