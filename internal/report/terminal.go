@@ -31,37 +31,18 @@ type screen struct {
 // Terminal writes verdicts and compact tables. Without colour there are no escape codes and no
 // block characters either: that form is for files and pipes.
 func Terminal(w io.Writer, run Run, width int, color bool) error {
-	s := examine(run)
-	out := &screen{bufio.NewWriter(w), max(width, minWidth), color}
-	out.line(out.bold("Run "+run.Header.ID) + unfinishedMark(run))
-	out.wrap("", strings.Join(s.abstract(), " "))
-	for _, e := range s.experiments {
-		out.line("")
-		out.line(out.bold(e.title()) + "  " + out.dim(e.Name+" · "+e.Source))
+	return onScreen(w, run, width, color, func(out *screen, e *experiment) {
 		for _, v := range e.verdicts {
 			out.verdict(v)
 		}
-		for _, c := range e.conditions {
-			out.metrics(e, c)
-		}
-	}
-	out.losses(s)
-	if err := out.w.Flush(); err != nil {
-		return fmt.Errorf("writing the tables: %w", err)
-	}
-	return nil
+		out.tables(e)
+	})
 }
 
 // Summary is what stands at the end of a run: the verdicts without the tables. An experiment that has
 // no claim shows its tables, for they are its result.
 func Summary(w io.Writer, run Run, width int, color bool) error {
-	s := examine(run)
-	out := &screen{bufio.NewWriter(w), max(width, minWidth), color}
-	out.line(out.bold("Run "+run.Header.ID) + unfinishedMark(run))
-	out.wrap("", strings.Join(s.abstract(), " "))
-	for _, e := range s.experiments {
-		out.line("")
-		out.line(out.bold(e.title()) + "  " + out.dim(e.Name+" · "+e.Source))
+	return onScreen(w, run, width, color, func(out *screen, e *experiment) {
 		var apart []string
 		for _, v := range e.verdicts {
 			if v.Word == stats.NotComparable {
@@ -74,16 +55,34 @@ func Summary(w io.Writer, run Run, width int, color bool) error {
 			out.line(fmt.Sprintf("  %s %-14s  %s", out.sign(stats.NotComparable), stats.NotComparable, strings.Join(apart, ", ")))
 		}
 		if len(e.verdicts) == 0 {
-			for _, c := range e.conditions {
-				out.metrics(e, c)
-			}
+			out.tables(e)
 		}
+	})
+}
+
+// onScreen writes the abstract, a section for each experiment, and what was lost.
+func onScreen(w io.Writer, run Run, width int, color bool, section func(*screen, *experiment)) error {
+	s := examine(run)
+	out := &screen{bufio.NewWriter(w), max(width, minWidth), color}
+	out.line(out.bold("Run "+run.Header.ID) + unfinishedMark(run))
+	out.wrap("", strings.Join(s.abstract(), " "))
+	for _, e := range s.experiments {
+		out.line("")
+		out.line(out.bold(e.title()) + "  " + out.dim(e.Name+" · "+e.Source))
+		section(out, e)
 	}
 	out.losses(s)
 	if err := out.w.Flush(); err != nil {
-		return fmt.Errorf("writing the summary: %w", err)
+		return fmt.Errorf("writing the tables: %w", err)
 	}
 	return nil
+}
+
+// tables writes the experiment's, condition after condition.
+func (s *screen) tables(e *experiment) {
+	for _, c := range e.conditions {
+		s.metrics(e, c)
+	}
 }
 
 func unfinishedMark(run Run) string {
