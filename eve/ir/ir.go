@@ -1,0 +1,485 @@
+// Package ir is a checked Eve program: typed, every name resolved, every body, capture and task explicit,
+// generics instantiated. The permission rules, the interpreter and the C++ emitter all read it.
+//
+// What is shared shows as follows. A variable of type T@ holds a handle. Deref{x} is the object's value:
+// a place that is read or written under the permission that the body has on x. Box{v} builds an object.
+// So a permission is needed exactly where a Deref stands, and Deref's operand says on what.
+package ir
+
+import (
+	"interleave/eve/source"
+	"interleave/eve/types"
+)
+
+// A Program is all that one compilation needs to run.
+type Program struct {
+	Universe *types.Universe
+	Modules  []*Module // in import order: a module stands behind those it imports; std modules among them
+	Main     *Func     // nil when the main module has no main
+	Tests    []*Func   // of the main module, in order of the text
+}
+
+// A Module is one file.
+type Module struct {
+	Name    string // "io.socket"; the main module's is its file name without .eve
+	Std     bool
+	File    *source.File
+	Globals []*Var // shared objects and constants, in order of initialisation
+	Funcs   []*Func
+	Named   []*types.Type // structs, unions and emitters declared here, each instance used
+}
+
+// A Func is a function, a method, a test, or one instance of a generic.
+type Func struct {
+	Name   string // "transfer", "account.add"
+	ID     string // different for every two functions and instances of a program, stable between runs
+	Module *Module
+	Span   source.Span   // of the name
+	Recv   *types.Type   // of a method: the type it belongs to; nil otherwise
+	Static bool          // of a type, but without self: tcp_socket.listen
+	Args   []*types.Type // type arguments of an instance
+	Params []*Var        // self first
+	Result *types.Type
+	Body   *Body  // nil for natives; its Perms are there in any case
+	Native string // "socket.write", "vector.push", "process.shutdown"; empty when written in Eve
+	Async  bool   // native that is called by <- and calls back with a value of Result
+	Test   string // of a test: its name
+	Pub    bool
+	Opaque bool     // a generic checked with opaque type parameters: for its errors only, never run
+	List   []*Entry // the permission list; of natives too. Body.Perms is the same slice
+	Extern *Extern  // nil unless declared in an extern block
+
+	// Filled by package flow.
+	Forks   bool // it, or what it calls, has a finish
+	CanFail bool // it, or what it calls, can fail
+}
+
+// An Extern says how a C function is called.
+type Extern struct {
+	Header string
+	Slow   bool
+}
+
+// A BodyKind says what a body is; the rules differ by it.
+type BodyKind uint8
+
+// The kinds of bodies.
+const (
+	Function     BodyKind = iota
+	Child                 // a task inside a finish
+	Root                  // a detached task
+	Handler               // of an event
+	Continuation          // what follows x <- f()
+	Lambda                // <(A) R>: runs within the call that it is passed to, under its creator's permissions
+	Callback              // <(A) R>@: a root with its own list
+)
+
+// A Body is a piece of code with a permission list of its own (a Lambda has its creator's).
+type Body struct {
+	Kind   BodyKind
+	Fn     *Func // that it stands in
+	Outer  *Body // that it stands in; nil for functions
+	Params []*Var
+	Result *types.Type
+	Perms  []*Entry
+	List   source.Span // of the list with its brackets; empty, where it would be inserted, when there is none
+	Head   source.Span // of the line that opens it: "@ [+a, =n]:", "on client data [clients]:"
+	Block  *Block
+
+	Emitter *Var // Handler: the emitter under the name it had outside; its name is empty if it had none
+	Each    *Var // a body made by `@ for`: the element. A Shared type, or a Ref for a loan
+
+	// Filled by package perm: what failure of this body damages. Root, Handler, Continuation, Callback only.
+	Contained bool
+}
+
+// An Entry is one entry of a permission list.
+type Entry struct {
+	Sign byte // '+', '-', '=', '&', or 0: read
+	Name string
+	Span source.Span
+	Var  *Var // inside the body: the parameter, the global, the captured variable; nil after an error
+	From *Var // outside the body; nil for parameters and globals
+}
+
+// A VarKind says where a variable comes from.
+type VarKind uint8
+
+// The kinds of variables.
+const (
+	Local    VarKind = iota // declared by a statement
+	Param                   // of a function or closure
+	Self                    // of a method: type T&
+	Global                  // of a module: T@
+	Constant                // of a module
+	Capture                 // in a body, of an outer variable that its list names
+	Emitter                 // in a handler: what emits
+	EventVar                // in a handler: the event, under the event's name or the parameter's
+	Loop                    // of for, `@ for`
+	Bound                   // by a pattern of match, or by <-
+)
+
+// A Var is a variable in one body: a captured variable is a Var of its own in each body.
+type Var struct {
+	Name   string
+	Type   *types.Type
+	Kind   VarKind
+	Body   *Body // it belongs to; nil for globals and constants
+	Span   source.Span
+	From   *Var    // Capture, Emitter: the variable outside
+	Sign   byte    // Capture: as in Entry
+	Take   bool    // Param: `=x: T`, the argument is owned
+	Module *Module // Global, Constant
+	Init   Expr    // Global, Constant: its value. A Global's is of the object's type
+	Pub    bool
+	// Built: a Local of type T@ whose object its declaration builds: this body has full on it.
+	Built bool
+	// View: a Local of a type with a view (slice, T&); it freezes what it was made of.
+	View bool
+
+	// Filled by package flow.
+	Escapes bool // Built only: a handle to the object may outlive the variable or reach another root
+	Index   int  // free for use by interp and emit
+}
+
+// Place is where something stands and what type it has; expressions embed it.
+type Place struct {
+	T    *types.Type
+	Span source.Span
+}
+
+// Type gives the expression's type.
+func (p *Place) Type() *types.Type { return p.T }
+
+// At gives the expression's place.
+func (p *Place) At() source.Span { return p.Span }
+
+// Expr is an expression. Places (Ref, Field, Element, Index, Deref and what is made of them) denote
+// storage; used as values they are read.
+type Expr interface {
+	Type() *types.Type
+	At() source.Span
+}
+
+// An Op is an operator of Unary, Binary or Assign, by its text: "+", "+%", "<<", "==", "&&", "-", "!", "~".
+type Op string
+
+type (
+	// Const is a value known in the text: int64 or uint64, float64, bool, string, or nil for none. Integer
+	// types of any width use int64 (uint64 above its range), Char and Duration too.
+	Const struct {
+		Place
+		Value any
+	}
+	// Zero is the zero value of its type.
+	Zero struct{ Place }
+	// Ref is a variable. Var.Body differs from the body it stands in only where the name was not captured
+	// (package perm reports it) or the body is a Lambda.
+	Ref struct {
+		Place
+		Var  *Var
+		Move bool // filled by flow: the last use of a variable that owns its value: it may be moved from
+	}
+	// Deref is the value of a shared object: X has type T@ (or is a Ref variable of type T&).
+	Deref struct {
+		Place
+		X Expr
+	}
+	// Box builds a shared object of the value X.
+	Box struct {
+		Place
+		X Expr
+	}
+	// Field is a field of a struct: X is a place or value of it, never a handle.
+	Field struct {
+		Place
+		X     Expr
+		Index int
+	}
+	// Element is an element of a tuple.
+	Element struct {
+		Place
+		X     Expr
+		Index int
+	}
+	// Index is an element of vector, array, slice, map, string. A map's fails when the key is absent.
+	Index struct {
+		Place
+		X, I Expr
+	}
+	// Cut is x[a..b]: a view of vector, array or slice, a string of a string. Lo and Hi may be nil.
+	Cut struct {
+		Place
+		X, Lo, Hi Expr
+	}
+	// Range is a..b, b not included.
+	Range struct {
+		Place
+		Lo, Hi Expr
+	}
+	// Unary is -x, !x, ~x.
+	Unary struct {
+		Place
+		Op Op
+		X  Expr
+	}
+	// Binary is x op y with operands of one type (shifts: any integer on the right), && and || included.
+	// + on strings and bytes joins them. == on handles does not occur: handles are compared by the native same.
+	Binary struct {
+		Place
+		Op   Op
+		X, Y Expr
+	}
+	// Convert is an explicit or widening conversion between numbers, or char and string.
+	Convert struct {
+		Place
+		X Expr
+	}
+	// Call calls a function, method (self first) or native. An argument is a place for a T& parameter
+	// and for self, a handle for T@, and otherwise a value: lent, or owned if the parameter takes.
+	Call struct {
+		Place
+		Fn   *Func
+		Args []Expr
+	}
+	// CallValue calls a closure.
+	CallValue struct {
+		Place
+		Fun  Expr
+		Args []Expr
+	}
+	// Post calls a Callback, which runs later as a root of its own.
+	Post struct {
+		Place
+		Fun  Expr
+		Args []Expr
+	}
+	// Closure makes a Lambda or Callback.
+	Closure struct {
+		Place
+		Body *Body
+	}
+	// MakeStruct has a value for each field, in order of declaration.
+	MakeStruct struct {
+		Place
+		Fields []Expr
+	}
+	// MakeCase makes a value of a union.
+	MakeCase struct {
+		Place
+		Case   int
+		Fields []Expr
+	}
+	// MakeTuple makes a tuple.
+	MakeTuple struct {
+		Place
+		Elems []Expr
+	}
+	// MakeList makes a vector, array or set of its elements; a map of its (key, value) tuples.
+	MakeList struct {
+		Place
+		Elems []Expr
+	}
+	// Wrap makes T? or T! of a T.
+	Wrap struct {
+		Place
+		X Expr
+	}
+	// MakeError makes a T! of an error.
+	MakeError struct {
+		Place
+		X Expr
+	}
+	// Propagate is x?: the value of an option or result, or return from the function with none or the error.
+	Propagate struct {
+		Place
+		X Expr
+	}
+	// Else is x else d: the value of an option or result, or d.
+	Else struct {
+		Place
+		X, Default Expr
+	}
+	// Format makes a string of its parts.
+	Format struct {
+		Place
+		Parts []FormatPart
+	}
+	// Copy is an explicit copy of what is not copied unasked.
+	Copy struct {
+		Place
+		X Expr
+	}
+)
+
+// A FormatPart is literal text, or a value with how it is written.
+type FormatPart struct {
+	Text string // when X is nil
+	X    Expr
+	// Verb is how: 'v' as usual, 'd', 'x', 'o', 'b', 'c', 's', 'f', 'e', 'g'. Width and Prec are -1 when not given.
+	Verb        byte
+	Width, Prec int
+	ZeroPad     bool
+	Left        bool
+}
+
+// A Block is a sequence of statements with a scope of its own.
+type Block struct {
+	Stmts []Stmt
+	Span  source.Span
+}
+
+// Stmt is a statement.
+type Stmt interface{ At() source.Span }
+
+// Mark is where a statement stands; statements embed it.
+type Mark struct{ Span source.Span }
+
+// At gives the statement's place.
+func (m *Mark) At() source.Span { return m.Span }
+
+type (
+	// Declare declares a local. Init is never nil: Zero stands for none. A Built variable's Init is a Box.
+	Declare struct {
+		Mark
+		Var  *Var
+		Init Expr
+	}
+	// Unpack declares several locals of the elements of a tuple.
+	Unpack struct {
+		Mark
+		Vars []*Var
+		Init Expr
+	}
+	// Assign stores Value at Target; Op is "" for =, "+" for +=.
+	Assign struct {
+		Mark
+		Target Expr
+		Op     Op
+		Value  Expr
+	}
+	// Repoint stores a handle in a field or element of type T@, which then names another object.
+	Repoint struct {
+		Mark
+		Target Expr
+		Value  Expr
+	}
+	// Do evaluates X for its effect.
+	Do struct {
+		Mark
+		X Expr
+	}
+	// If is if and else.
+	If struct {
+		Mark
+		Cond Expr
+		Then *Block
+		Else *Block // nil without
+	}
+	// Repeat is while and C's for: Cond (nil: true) before each turn, Step (nil: none) behind it. Counted
+	// says that the checker proved it bounded; others carry a time budget.
+	Repeat struct {
+		Mark
+		Init    *Block // of its declarations and assignments; nil without
+		Cond    Expr
+		Step    Stmt
+		Body    *Block
+		Counted bool
+	}
+	// ForIn runs Body for each element of X: a range, vector, array, slice, string, set (elements), map
+	// ((key, value) tuples). Var of type T& is the element in place.
+	ForIn struct {
+		Mark
+		Var  *Var
+		X    Expr
+		Body *Block
+	}
+	// Match runs the first arm that fits. The checker has seen to it that one does.
+	Match struct {
+		Mark
+		X    Expr
+		Arms []*Arm
+	}
+	// Return returns; X is nil for void.
+	Return struct {
+		Mark
+		X Expr
+	}
+	// Break leaves the innermost loop.
+	Break struct{ Mark }
+	// Continue goes on with the next turn.
+	Continue struct{ Mark }
+	// Assert fails the task when X is false, saying Message (may be nil) and the text of X.
+	Assert struct {
+		Mark
+		X       Expr
+		Message Expr
+	}
+	// Fail fails the task with a text or an error.
+	Fail struct {
+		Mark
+		X Expr
+	}
+	// Defer runs Block when the body ends, last one first, also after failure.
+	Defer struct {
+		Mark
+		Block *Block
+	}
+	// Spawn starts a task: a Child of the innermost Finish, or a Root.
+	Spawn struct {
+		Mark
+		Body *Body
+	}
+	// SpawnEach starts a task for each element of X; Body.Each is the element.
+	SpawnEach struct {
+		Mark
+		X    Expr
+		Body *Body
+	}
+	// Finish runs Block and then waits for the children spawned in it.
+	Finish struct {
+		Mark
+		Block *Block
+		// Disjoint is filled by package flow: no two children that can be there at once need one object in
+		// conflict, and all shared objects that they need were built in this function and are distinct, so
+		// that no queue is needed.
+		Disjoint bool
+	}
+	// On registers a handler. Event is one of the emitter type's.
+	On struct {
+		Mark
+		Emitter Expr // of type T@, T an emitter
+		Event   *types.Event
+		Handler *Body
+	}
+	// Await calls an async function; Rest runs with the value, as a root, later.
+	Await struct {
+		Mark
+		Call   *Call
+		Within Expr // nil without; then Var's type is a result
+		Var    *Var // in Rest; nil when the value is not wanted
+		Rest   *Body
+	}
+	// Emit emits an event of self.
+	Emit struct {
+		Mark
+		Self  Expr
+		Event *types.Event
+		Value Expr // nil when the event's type is void
+	}
+	// Nest is a block on its own.
+	Nest struct {
+		Mark
+		Block *Block
+	}
+)
+
+// An Arm of a match. Exactly one of the ways to fit is set.
+type Arm struct {
+	Span  source.Span
+	Any   bool
+	Const *Const
+	Case  int    // of a union, from 0; of an option: 0 none, 1 some; of a result: 0 error, 1 ok; -1 when not a case
+	Vars  []*Var // of the case's fields; nil where the pattern has _
+	Body  *Block
+}

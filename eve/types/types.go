@@ -1,0 +1,362 @@
+// Package types holds Eve's types. Types are interned in a Universe: two types of one
+// compilation are the same exactly when their pointers are.
+package types
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Kind says what a type is.
+type Kind uint8
+
+// The kinds of types.
+const (
+	Invalid Kind = iota // of expressions with a reported error; fits everything, so that errors do not cascade
+	Void
+	Bool
+	Int8
+	Int16
+	Int32
+	Int64
+	Uint8
+	Uint16
+	Uint32
+	Uint64
+	Char // an 8-bit unsigned integer that prints as a character
+	Float32
+	Float64
+	String
+	Duration // nanoseconds in 64 bits
+	Error    // code, text, cause
+	UntypedInt
+	UntypedFloat
+	Vector // Elem; bytes is vector<char>
+	Array  // Elem, Len
+	Map    // Key, Elem
+	Set    // Elem
+	Slice  // Elem: a view, always T& in source
+	Range  // a..b of ints
+	Tuple  // Elems
+	Option // Elem: T?
+	Result // Elem: T!
+	Shared // Elem: T@
+	Ref    // Elem: T&
+	Func   // Elems, Elem (result): <(A) R>, lives within a call
+	Named  // Decl, Args: a struct, union, emitter, native or interface type
+	Param  // a type parameter in a generic body that is checked for itself
+	None   // of the literal none
+)
+
+// A Type is a type. Use the constructors below; never make one by hand.
+type Type struct {
+	Kind  Kind
+	Elem  *Type   // see the kinds
+	Key   *Type   // of Map
+	Elems []*Type // of Tuple, the parameters of Func
+	Len   int64   // of Array
+	Par   bool    // Func: <(A) R> par, may run in tasks
+	Name  string  // of Named: "room", of Param: "T"
+	Args  []*Type // of Named
+	Def   *Def    // of Named: filled by the checker once the declaration has been read
+	key   string
+}
+
+// Form says what a named type is made of.
+type Form uint8
+
+// The forms of named types.
+const (
+	Struct    Form = iota
+	Union          //
+	Native         // a type of std made by the runtime: socket, timer. Not copyable unless Def.Copyable.
+	Interface      // methods only: a constraint of type parameters
+)
+
+// A Def is what a named type's declaration says, for one list of type arguments.
+type Def struct {
+	Module  string // "io.socket"; empty for the main module and the prelude
+	Form    Form
+	Fields  []Field
+	Cases   []Case   // of a union
+	Emits   []*Event // of an emitter
+	Emitter bool
+	// Copyable says that = copies it: all fields are. Natives say so in std.
+	Copyable bool
+}
+
+// A Field of a struct, or of a case of a union.
+type Field struct {
+	Name    string
+	Type    *Type
+	Pub     bool
+	Default any // ir.Expr; nil for the zero value
+}
+
+// A Case of a union.
+type Case struct {
+	Name   string
+	Fields []Field
+}
+
+// An Event that an emitter emits: its name and the type of what a handler sees under that name.
+type Event struct {
+	Name string
+	Type *Type
+}
+
+// A Universe holds the types of one compilation. The types without parts, and bytes, are the same in all.
+type Universe struct {
+	table map[string]*Type
+}
+
+// NewUniverse makes an empty one.
+func NewUniverse() *Universe {
+	return &Universe{map[string]*Type{BytesT.key: BytesT}}
+}
+
+func (u *Universe) intern(t Type) *Type {
+	if old := u.table[t.key]; old != nil {
+		return old
+	}
+	u.table[t.key] = &t
+	return &t
+}
+
+func basic(k Kind, name string) *Type { return &Type{Kind: k, Name: name, key: name} }
+
+// The types without parts.
+var (
+	InvalidT      = basic(Invalid, "?")
+	VoidT         = basic(Void, "void")
+	BoolT         = basic(Bool, "bool")
+	Int8T         = basic(Int8, "int<8>")
+	Int16T        = basic(Int16, "int<16>")
+	Int32T        = basic(Int32, "int<32>")
+	IntT          = basic(Int64, "int")
+	Uint8T        = basic(Uint8, "uint<8>")
+	Uint16T       = basic(Uint16, "uint<16>")
+	Uint32T       = basic(Uint32, "uint<32>")
+	UintT         = basic(Uint64, "uint")
+	CharT         = basic(Char, "char")
+	Float32T      = basic(Float32, "float<32>")
+	FloatT        = basic(Float64, "float")
+	StringT       = basic(String, "string")
+	DurationT     = basic(Duration, "duration")
+	ErrorT        = basic(Error, "error")
+	UntypedIntT   = basic(UntypedInt, "integer constant")
+	UntypedFloatT = basic(UntypedFloat, "number constant")
+	RangeT        = basic(Range, "range")
+	NoneT         = basic(None, "none")
+	BytesT        = &Type{Kind: Vector, Elem: CharT, key: "vector<char>"}
+)
+
+func (u *Universe) one(k Kind, form string, elem *Type) *Type {
+	return u.intern(Type{Kind: k, Elem: elem, key: fmt.Sprintf(form, elem.key)})
+}
+
+// Vector gives vector<elem>, and so on for the others.
+func (u *Universe) Vector(elem *Type) *Type { return u.one(Vector, "vector<%s>", elem) }
+
+// Set gives set<elem>.
+func (u *Universe) Set(elem *Type) *Type { return u.one(Set, "set<%s>", elem) }
+
+// Slice gives slice<elem>, in source slice<elem>&.
+func (u *Universe) Slice(elem *Type) *Type { return u.one(Slice, "slice<%s>", elem) }
+
+// Option gives elem?.
+func (u *Universe) Option(elem *Type) *Type { return u.one(Option, "%s?", elem) }
+
+// Result gives elem!.
+func (u *Universe) Result(elem *Type) *Type { return u.one(Result, "%s!", elem) }
+
+// Shared gives elem@.
+func (u *Universe) Shared(elem *Type) *Type { return u.one(Shared, "%s@", elem) }
+
+// Ref gives elem&. A slice is a view already: Ref(slice) is the slice.
+func (u *Universe) Ref(elem *Type) *Type {
+	if elem.Kind == Slice {
+		return elem
+	}
+	return u.one(Ref, "%s&", elem)
+}
+
+// Map gives map<key, elem>.
+func (u *Universe) Map(key, elem *Type) *Type {
+	return u.intern(Type{Kind: Map, Key: key, Elem: elem, key: "map<" + key.key + ", " + elem.key + ">"})
+}
+
+// Array gives array<elem, n>.
+func (u *Universe) Array(elem *Type, n int64) *Type {
+	return u.intern(Type{Kind: Array, Elem: elem, Len: n, key: fmt.Sprintf("array<%s, %d>", elem.key, n)})
+}
+
+func keys(ts []*Type) string {
+	var b strings.Builder
+	for i, t := range ts {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(t.key)
+	}
+	return b.String()
+}
+
+// Tuple gives (elems...).
+func (u *Universe) Tuple(elems ...*Type) *Type {
+	return u.intern(Type{Kind: Tuple, Elems: elems, key: "(" + keys(elems) + ")"})
+}
+
+// Func gives <(params) result>, with par behind it when par is set. Its shared form is SharedOf of it.
+func (u *Universe) Func(params []*Type, result *Type, par bool) *Type {
+	key := "<(" + keys(params) + ") " + result.key + ">"
+	if par {
+		key += " par"
+	}
+	return u.intern(Type{Kind: Func, Elems: params, Elem: result, Par: par, key: key})
+}
+
+// Named gives the type that a declaration names. id tells declarations of one name apart
+// ("io.socket.connection"); the caller fills Def when fresh is true.
+func (u *Universe) Named(id, name string, args []*Type) (t *Type, fresh bool) {
+	key := id
+	if len(args) > 0 {
+		key += "<" + keys(args) + ">"
+	}
+	if old := u.table["named "+key]; old != nil {
+		return old, false
+	}
+	return u.intern(Type{Kind: Named, Name: name, Args: args, key: "named " + key}), true
+}
+
+// Param gives the type parameter name of the declaration id.
+func (u *Universe) Param(id, name string) *Type {
+	return u.intern(Type{Kind: Param, Name: name, key: "param " + id + " " + name})
+}
+
+// String is the type as a user writes it.
+func (t *Type) String() string {
+	switch t.Kind {
+	case Named:
+		if len(t.Args) == 0 {
+			return t.Name
+		}
+		return t.Name + "<" + list(t.Args) + ">"
+	case Vector:
+		if t.Elem == CharT {
+			return "bytes"
+		}
+		return "vector<" + t.Elem.String() + ">"
+	case Set:
+		return "set<" + t.Elem.String() + ">"
+	case Slice:
+		return "slice<" + t.Elem.String() + ">&"
+	case Array:
+		return fmt.Sprintf("array<%s, %d>", t.Elem, t.Len)
+	case Map:
+		return "map<" + t.Key.String() + ", " + t.Elem.String() + ">"
+	case Tuple:
+		return "(" + list(t.Elems) + ")"
+	case Option:
+		return t.Elem.String() + "?"
+	case Result:
+		return t.Elem.String() + "!"
+	case Shared:
+		return t.Elem.String() + "@"
+	case Ref:
+		return t.Elem.String() + "&"
+	case Func:
+		s := "<(" + list(t.Elems) + ") " + t.Elem.String() + ">"
+		if t.Par {
+			s += " par"
+		}
+		return s
+	}
+	return t.Name
+}
+
+func list(ts []*Type) string {
+	var s []string
+	for _, t := range ts {
+		s = append(s, t.String())
+	}
+	return strings.Join(s, ", ")
+}
+
+// ID is a text that tells every two types apart, the same in every run: for mangled names and caches.
+func (t *Type) ID() string { return t.key }
+
+// IsInteger says whether arithmetic on it is whole-numbered: the ints, char, duration, untyped ints.
+func (t *Type) IsInteger() bool {
+	return t.Kind >= Int8 && t.Kind <= Char || t.Kind == Duration || t.Kind == UntypedInt
+}
+
+// IsFloat says whether it is a float.
+func (t *Type) IsFloat() bool {
+	return t.Kind == Float32 || t.Kind == Float64 || t.Kind == UntypedFloat
+}
+
+// IsNumber says whether it is an integer or a float.
+func (t *Type) IsNumber() bool { return t.IsInteger() || t.IsFloat() }
+
+// IsUnsigned says whether it is an unsigned integer.
+func (t *Type) IsUnsigned() bool { return t.Kind >= Uint8 && t.Kind <= Char }
+
+// Bits is the width of an integer or float type in bits.
+func (t *Type) Bits() int {
+	switch t.Kind {
+	case Int8, Uint8, Char:
+		return 8
+	case Int16, Uint16:
+		return 16
+	case Int32, Uint32, Float32:
+		return 32
+	}
+	return 64
+}
+
+// Copyable says whether a plain value of the type may be copied by = and by assignment without being
+// asked: numbers, strings, handles, and what is made of them. Containers and natives are not: they
+// move on last use, or are copied by .copy().
+func (t *Type) Copyable() bool {
+	switch t.Kind {
+	case Vector, Map, Set, Slice, Ref, Func:
+		return false
+	case Array, Option, Result:
+		return t.Elem.Copyable()
+	case Tuple:
+		for _, e := range t.Elems {
+			if !e.Copyable() {
+				return false
+			}
+		}
+	case Named:
+		return t.Def == nil || t.Def.Copyable
+	}
+	return true
+}
+
+// HasView says whether a value of the type may hold a T& or a view: such values cannot be stored.
+func (t *Type) HasView() bool {
+	switch t.Kind {
+	case Ref, Slice, Func:
+		return true
+	case Option, Result, Array, Vector, Set:
+		return t.Elem.HasView()
+	case Tuple:
+		for _, e := range t.Elems {
+			if e.HasView() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Deref gives what is behind T@ and T&, else the type itself.
+func (t *Type) Deref() *Type {
+	for t.Kind == Shared || t.Kind == Ref {
+		t = t.Elem
+	}
+	return t
+}
