@@ -21,6 +21,8 @@ func Program(main *source.File, load Loader, diags *diag.List) *ir.Program {
 	c := &checker{
 		universe: types.NewUniverse(), diags: diags, load: load,
 		modules: map[string]*module{}, instances: map[string]*ir.Func{},
+		decls: map[*types.Type]*typeName{}, constraints: map[*types.Type]*types.Type{},
+		opaque: map[*types.Type]bool{},
 	}
 	return c.program(main)
 }
@@ -32,17 +34,32 @@ type checker struct {
 	load      Loader
 	prelude   *module
 	modules   map[string]*module  // by dotted name
-	order     []*module           // in import order
+	order     []*module           // in the order in which they were loaded
 	instances map[string]*ir.Func // by ID
 	queue     []func()            // bodies still to be checked
+
+	decls       map[*types.Type]*typeName   // of named types
+	constraints map[*types.Type]*types.Type // of type parameters that have one
+	opaque      map[*types.Type]bool        // named types with a type parameter in their arguments
+	depth       int                         // of named types being filled
+	late        []func()                    // what waits until no named type is being filled
+	current     *site                       // of the generic instance whose body is being checked
 }
 
 // A module is one file being checked.
 type module struct {
 	ir      *ir.Module
 	tree    *syntax.File
-	names   map[string]object // declared here
-	imports map[string]object // module names, and what `import a.b.*` brings
+	std     bool
+	loading bool
+	names   map[string]object      // declared here
+	imports map[string]object      // module names: of `import a.b` and `import a.b as x`
+	opened  []*module              // by `import a.b.*`
+	uses    []*module              // all that must be initialised before it
+	pub     map[string]bool        // of names
+	places  map[string]source.Span // where names are declared
+	pending map[*ir.Var]*global    // globals and constants whose type has not been asked for yet
+	tests   []*ir.Func
 }
 
 // An object is what a name of a module stands for: *function, *typeName, *ir.Var (global or constant), *module.
@@ -52,14 +69,19 @@ type object interface{}
 type function struct {
 	module *module
 	tree   *syntax.Func
-	owner  *typeName // of a method; nil otherwise
+	owner  *typeName  // of a method; nil otherwise
+	extern *ir.Extern // of a function of an extern block
 }
 
-// A typeName is the declaration of a type: exactly one of structure and union is set.
+// A typeName is the declaration of a type: exactly one of structure and union is set, or basic for the
+// types that have no declaration (int, float, void). The types of the prelude that are built in
+// (string, vector) have a structure, which only gives their methods.
 type typeName struct {
 	module    *module
+	name      string
 	structure *syntax.TypeDecl
 	union     *syntax.UnionDecl
+	builtin   bool
 	methods   map[string]*function
 }
 
@@ -69,4 +91,10 @@ type env struct {
 	params map[string]*types.Type
 	// opaque says that the parameters stand for themselves: a generic is checked for its own sake.
 	opaque bool
+	// iface, when set, is the interface whose declaration is read, and self what it stands for there.
+	iface *typeName
+	self  *types.Type
 }
+
+// Codes of this half: E0201-E0219, E0300-E0329, E0501-E0509. Bodies report E0330-E0359 and E0510-E0519.
+// The other half provides body (which makes f.Body; f.Params and f.List are there), testBody and initExpr.
