@@ -115,11 +115,15 @@ func (r *experimentReader) readMetrics() {
 		t.missing("metrics", `what tables show, such as ["cpu-per-request"]`)
 	}
 	isOpen := func(p Point) bool { return p.Load.Shape == Open }
+	isSolve := func(p Point) bool { return p.Load.Shape == Solve }
 	for i, word := range t.words("metrics", metrics) {
 		m := Metric(word)
 		r.Metrics = append(r.Metrics, m)
 		if r.sure && m.openOnly() && !slices.ContainsFunc(r.Points, isOpen) {
 			r.d.fail(t.atItem("metrics", i), "metrics: %s needs a point of shape \"open\": in other shapes a slow server slows the questions", m)
+		}
+		if r.sure && m == SolveTime && !slices.ContainsFunc(r.Points, isSolve) {
+			r.d.fail(t.atItem("metrics", i), "metrics: %s needs a point of shape \"solve\"", m)
 		}
 	}
 }
@@ -158,6 +162,10 @@ const leastSinkBytes = 32
 // fits says whether a load can be offered over a protocol, and which key is to blame if not.
 func (l Load) fits(protocol string) (key string, err error) {
 	switch {
+	case (protocol == Program) != (l.Shape == Solve):
+		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: programs are given problems to solve, servers are not", l.Shape, protocol)
+	case protocol == Program:
+		return "", nil
 	case protocol == "sink" && l.Shape != Paced:
 		return "shape", fmt.Errorf("a sink never answers: expected shape \"paced\", got %q", l.Shape)
 	case protocol != "sink" && l.Shape == Paced:

@@ -63,6 +63,7 @@ const (
 	Open    Shape = "open"    // a schedule fixed before the start; latency counts from the due time
 	Paced   Shape = "paced"   // each connection sends bytes at a rate and reads nothing but the end
 	Connect Shape = "connect" // connect, send one message, read its reply, close
+	Solve   Shape = "solve"   // no connections: a program solves a problem again and again
 )
 
 // Load is what a point offers to the server. It is written to records as it is.
@@ -76,6 +77,10 @@ type Load struct {
 	Gaps        string  `json:"gaps,omitempty"`       // "constant" or "exponential", open shape
 	Bits        float64 `json:"bits,omitempty"`       // bits a second for each connection, paced shape
 	ReadShare   float64 `json:"read_share,omitempty"` // 0 .. 1, counter
+	Kernel      string  `json:"kernel,omitempty"`     // what is solved, solve shape: "fib"
+	Problem     int64   `json:"problem,omitempty"`    // how big it is, solve shape: 32
+	Workers     int     `json:"workers,omitempty"`    // threads that may work at it, solve shape
+	Answer      string  `json:"answer,omitempty"`     // what must come out, solve shape
 }
 
 // A Point is one place on an experiment's axis: a service under one load.
@@ -140,7 +145,7 @@ type Experiment struct {
 
 // An Axis names what a sweep varies.
 type Axis struct {
-	Over  string // a field of the load: "connections", "read_share", "rate", "size"
+	Over  string // a field of the load: "connections", "read_share", "rate", "size", "workers"
 	Label string // "open connections"
 	Log   bool   // drawn on a logarithmic axis
 }
@@ -170,6 +175,7 @@ const (
 	Threads       Metric = "threads"        // most seen in the window
 	Switches      Metric = "switches"       // context switches for each request
 	Lines         Metric = "lines"          // lines of code of the model: no measurement
+	SolveTime     Metric = "time"           // milliseconds to solve the problem once, median of the window; solve shape only
 )
 
 // Metrics lists every metric with its unit and whether more is better.
@@ -185,6 +191,7 @@ var Metrics = map[Metric]MetricInfo{
 	Threads:       {"threads", "threads", false},
 	Switches:      {"switches/request", "context switches for each request", false},
 	Lines:         {"lines", "lines of code", false},
+	SolveTime:     {"ms", "time to solve", false},
 }
 
 // MetricInfo is what a table's head says of a metric.

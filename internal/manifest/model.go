@@ -18,7 +18,7 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var (
 	buildHolds = []string{"{out}"}
-	runHolds   = []string{"{out}", "{port}", "{host}"}
+	runHolds   = []string{"{out}", "{port}", "{host}", "{kernel}", "{problem}", "{workers}", "{rounds}"}
 )
 
 // LoadModel reads one model.toml and looks for the sources beside it. The file is named relative to
@@ -98,6 +98,11 @@ func (t *table) checkName(m *Model) {
 	}
 }
 
+// holds says whether the command to run uses a placeholder.
+func (m *Model) holds(placeholder string) bool {
+	return strings.Contains(strings.Join(m.Run, " "), placeholder)
+}
+
 func (t *table) checkCommands(m *Model) {
 	for i, n := range m.Needs {
 		if !need.MatchString(n) {
@@ -112,7 +117,7 @@ func (t *table) checkCommands(m *Model) {
 		t.missing("run", `a command such as ["{out}/echo", "{port}", "{host}"]`)
 	case t.empty("run"):
 		t.fail("run", "is empty: expected a command such as [\"{out}/echo\", \"{port}\", \"{host}\"]")
-	case len(m.Run) > 0 && !strings.Contains(strings.Join(m.Run, " "), "{port}"):
+	case len(m.Run) > 0 && !m.holds("{port}") && !m.holds("{kernel}"):
 		t.fail("run", "does not use {port}: the server must listen where it is told to")
 	}
 	t.checkHolds("run", m.Run, runHolds)

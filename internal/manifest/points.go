@@ -15,6 +15,8 @@ const (
 	mostPipeline    = 1 << 16
 	mostRate        = 10_000_000        // requests a second
 	mostBits        = 1_000_000_000_000 // bits a second
+	mostProblem     = 1 << 40
+	mostWorkers     = 4096
 )
 
 // belongs says which keys of a load mean something in which shape. A point that changes the shape
@@ -24,6 +26,7 @@ var belongs = map[Shape][]string{
 	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share"},
 	Paced:   {"shape", "connections", "size", "bits"},
 	Connect: {"shape", "connections", "size", "requests", "read_share"},
+	Solve:   {"shape", "kernel", "problem", "workers", "answer"},
 }
 
 // readPoints reads [load], [sweep] and the [[point]]s, and forms the points of them.
@@ -64,16 +67,28 @@ func (t *table) readLoad(l *Load) {
 	overlay("gaps", func() { l.Gaps = t.word("gaps", gaps) })
 	overlay("bits", func() { l.Bits = t.quantity("bits", bitRates, 1, mostBits) })
 	overlay("read_share", func() { l.ReadShare = t.quantity("read_share", shares, 0, 1) })
+	overlay("kernel", func() { l.Kernel = t.prose("kernel") })
+	overlay("answer", func() { l.Answer = t.prose("answer") })
+	overlay("problem", func() { l.Problem = int64(t.quantity("problem", counts, 1, mostProblem)) })
+	overlay("workers", func() { l.Workers = int(t.quantity("workers", counts, 1, mostWorkers)) })
 	if l.Shape == "" {
 		return
 	}
 	for key := range t.values {
-		if slices.Contains(belongs[Closed], key) || slices.Contains(belongs[Open], key) || key == "bits" {
-			if !slices.Contains(belongs[l.Shape], key) {
-				t.fail(key, "means nothing for shape %q, which has: %s", l.Shape, strings.Join(belongs[l.Shape][1:], ", "))
-			}
+		if ofSomeLoad(key) && !slices.Contains(belongs[l.Shape], key) {
+			t.fail(key, "means nothing for shape %q, which has: %s", l.Shape, strings.Join(belongs[l.Shape][1:], ", "))
 		}
 	}
+}
+
+// ofSomeLoad says whether a key belongs to a load of any shape.
+func ofSomeLoad(key string) bool {
+	for _, keys := range belongs {
+		if slices.Contains(keys, key) {
+			return true
+		}
+	}
+	return false
 }
 
 // become changes a load's shape and drops what has no meaning in the new one.
@@ -97,6 +112,12 @@ func (l *Load) become(s Shape) {
 	if !keeps("read_share") {
 		l.ReadShare = 0
 	}
+	if !keeps("kernel") {
+		l.Kernel, l.Answer, l.Problem, l.Workers = "", "", 0, 0
+	}
+	if !keeps("connections") {
+		l.Connections, l.SizeBytes = 0, 0
+	}
 }
 
 // axis is how the values of a sweep over a key are written, with their bounds.
@@ -112,6 +133,8 @@ func axis(over string) (q quantity, least, most float64) {
 		return rates, 1, mostRate
 	case "bits":
 		return bitRates, 1, mostBits
+	case "workers":
+		return counts, 1, mostWorkers
 	}
 	return shares, 0, 1
 }
@@ -130,6 +153,8 @@ func (l *Load) set(over string, v float64) {
 		l.Bits = v
 	case "read_share":
 		l.ReadShare = v
+	case "workers":
+		l.Workers = int(v)
 	}
 }
 
@@ -210,6 +235,13 @@ func (r *experimentReader) checkLoad(p Point) {
 	l := p.Load
 	require(l.Shape == "", "shape", "one of "+strings.Join(shapes, ", "))
 	if l.Shape == "" {
+		return
+	}
+	if l.Shape == Solve {
+		require(l.Kernel == "", "kernel", `what is solved, such as "fib"`)
+		require(l.Problem == 0, "problem", "how big the problem is, such as 32")
+		require(l.Answer == "", "answer", "what comes out, as the programs print it")
+		require(l.Workers == 0, "workers", "how many threads may work at it, such as 2")
 		return
 	}
 	require(l.Connections == 0, "connections", "how many are open at once, such as 64")

@@ -64,9 +64,23 @@ func (s *Service) loadModels(root, dir string) error {
 		errs = append(errs, err)
 		if m != nil {
 			s.Models = append(s.Models, m)
+			errs = append(errs, s.fits(m, file))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// fits says whether a model is started as its service wants it: a server is told its port, a program its
+// problem.
+func (s *Service) fits(m *Model, file string) error {
+	hold := "{port}"
+	if s.Protocol == Program {
+		hold = "{kernel}"
+	}
+	if s.Protocol == "" || m.holds(hold) {
+		return nil
+	}
+	return &Error{File: file, Err: fmt.Errorf("run does not use %s, as every model of services/%s must", hold, s.Name)}
 }
 
 // strays reports the folders that would be passed over in silence: models without a service.toml

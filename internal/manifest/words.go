@@ -9,16 +9,20 @@ import (
 
 // Words are the concurrency models that docs/models.md explains. A model's folder and its model.toml
 // use these and no others, so that two servers of one word can be compared.
-var Words = []string{"process", "thread", "virtual", "goroutine", "green", "actor", "loop", "prefork", "async", "task"}
+var Words = []string{"process", "thread", "virtual", "goroutine", "green", "actor", "loop", "prefork", "async", "task", "serial"}
+
+// Program is the protocol of services that are no servers: the program is told on its command line what
+// to solve, and prints the result and the time of each solution.
+const Program = "program"
 
 var (
-	protocols  = []string{"echo", "counter", "sink"}
+	protocols  = []string{"echo", "counter", "sink", Program}
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}
-	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect)}
+	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve)}
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}
 	depths     = []string{"quick", "normal", "full"}
-	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline"}
+	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline", "workers"}
 	kinds      = []string{"direction", "magnitude", "equality", "shape", "crossover", "absolute"}
 	senses     = []string{"less", "greater"}
 	forms      = []string{"order", "linear", "flattens", "flat"}

@@ -29,6 +29,9 @@ func Checks(service *manifest.Service) ([]Check, error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("services/%s/conform: expected at least one transcript", service.Name)
 	}
+	if service.Protocol == manifest.Program {
+		return programChecks(service, files)
+	}
 	slices.Sort(files)
 	var checks []Check
 	for _, file := range files {

@@ -112,7 +112,8 @@ func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error
 		return nil, err
 	}
 	begin := time.Now()
-	if err := s.exec(opts); err != nil {
+	args := append(built.expand(built.Model.Run, s.Port, s.Host), opts.Args...)
+	if err := s.exec(args, opts); err != nil {
 		s.closePipes()
 		return nil, errors.Join(err, s.Group.Close())
 	}
@@ -146,8 +147,7 @@ func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error
 }
 
 // exec starts the process with its outputs watched.
-func (s *Server) exec(opts StartOptions) error {
-	args := append(s.Built.expand(s.Built.Model.Run, s.Port, s.Host), opts.Args...)
+func (s *Server) exec(args []string, opts StartOptions) error {
 	if len(args) == 0 {
 		return &Failure{CannotStart, "has no command to run", ""}
 	}

@@ -42,6 +42,9 @@ func (c *Cell) Raw(m manifest.Metric) (float64, bool) {
 		}
 		return positive(p99 - p50)
 	}
+	if m == manifest.SolveTime {
+		return c.solveTime()
+	}
 	if c.Server == nil {
 		return 0, false
 	}
@@ -55,6 +58,14 @@ func (c *Cell) latency(q float64) (float64, bool) {
 		return 0, false
 	}
 	return float64(c.Result.Latency.Quantile(q)) / float64(time.Microsecond), true
+}
+
+// solveTime is the median of the solutions in the window, in milliseconds.
+func (c *Cell) solveTime() (float64, bool) {
+	if c.Load.Shape != manifest.Solve || c.Result.Service == nil || c.Result.Service.Count() == 0 {
+		return 0, false
+	}
+	return positive(float64(c.Result.Service.Quantile(.5)) / float64(time.Millisecond))
 }
 
 // sampled are the figures that come from the server's process tree.

@@ -20,7 +20,7 @@ var benchUnits = []struct {
 	metric manifest.Metric
 	unit   string
 }{
-	{manifest.Throughput, "req/s"}, {manifest.CPUPerRequest, "us-cpu/req"}, {manifest.CPU, "%core"}, {manifest.CPUVariation, "cv-cpu"},
+	{manifest.Throughput, "req/s"}, {manifest.SolveTime, "ms/solve"}, {manifest.CPUPerRequest, "us-cpu/req"}, {manifest.CPU, "%core"}, {manifest.CPUVariation, "cv-cpu"},
 	{manifest.LatencyP50, "us-p50"}, {manifest.LatencyP99, "us-p99"}, {manifest.Jitter, "us-jitter"},
 	{manifest.PSS, "pss-bytes"}, {manifest.Threads, "threads"}, {manifest.Switches, "switches/req"},
 }

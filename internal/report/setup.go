@@ -18,6 +18,9 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 // offer tells a load in words: "150 connections, each sends 16 B when its reply is there".
 func offer(l manifest.Load) string {
+	if l.Shape == manifest.Solve {
+		return fmt.Sprintf("%s of %d, solved again and again by %s", l.Kernel, l.Problem, many(l.Workers, "worker"))
+	}
 	parts := []string{many(l.Connections, "connection")}
 	size := quantity.Trim(float64(l.SizeBytes), 4) + quantity.Thin + "B"
 	switch l.Shape {

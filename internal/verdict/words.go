@@ -23,6 +23,7 @@ var phrases = map[manifest.Metric]string{
 	manifest.PSS:           "held {ratio}x {b}'s memory",
 	manifest.Threads:       "ran {ratio}x {b}'s threads",
 	manifest.Switches:      "switched contexts {ratio}x as often as {b} for each request",
+	manifest.SolveTime:     "took {ratio}x {b}'s time",
 }
 
 // amounts say the same of one model and a number in the metric's unit.
@@ -37,6 +38,7 @@ var amounts = map[manifest.Metric]string{
 	manifest.PSS:           "held {ratio} bytes of memory",
 	manifest.Threads:       "ran {ratio} threads",
 	manifest.Switches:      "switched contexts {ratio} times for each request",
+	manifest.SolveTime:     "took {ratio} ms",
 }
 
 // words tell the finding of a verdict.
