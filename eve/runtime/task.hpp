@@ -1,0 +1,101 @@
+#pragma once
+// Roots: tasks that hold all that they need from their start to their end. A root is put into the queues of all its
+// objects in one step, so any two roots meet in the same order everywhere: no cycle of waits, and tasks that conflict
+// run in the order of their spawns.
+//
+//   spawn(task_17{message, c}, read(message), write(c));
+#include "object.hpp"
+
+namespace eve {
+
+struct worker;
+struct frame;
+struct task;
+class scope;
+
+// A permission that a task wants. In a scope the object may be any address.
+struct grant {
+    const void* object;
+    bool write;
+};
+
+template <class T> grant read(const ref<T>& r) noexcept { return {r.object(), false}; }
+template <class T> grant write(const ref<T>& r) noexcept { return {r.object(), true}; }
+template <class T> grant read(const built<T>& b) noexcept { return {b.handle().object(), false}; }
+template <class T> grant write(const built<T>& b) noexcept { return {b.handle().object(), true}; }
+// Only for the children of a scope: an object that was built here and needs no header is known by its address.
+template <class T> grant read(const T& place) noexcept { return {&place, false}; }
+template <class T> grant write(const T& place) noexcept { return {&place, true}; }
+
+struct task_kind {
+    void (*run)(task*, worker*, frame* top);
+    void (*end)(task*) noexcept; // ends the captures and frees the memory
+    const char* name;
+};
+
+struct task {
+    const task_kind* kind;
+    task* next = nullptr;      // in a list of ready tasks
+    slot* slots = nullptr;     // one for each object, no object twice
+    scope* home = nullptr;     // of a child; null of a root
+    atomic<u32> missing{1};    // permissions that it still waits for; 1 more while it is being put into the queues
+    u16 count = 0;             // of slots
+    bool contained = false;    // its failure closes what it holds; else it ends the process
+    task *older = nullptr, *newer = nullptr; // in the list of all roots, while EVE_TRACE is set
+};
+
+// Any thread. Puts a task into the queues of its objects, and among the ready ones if they are free.
+void enqueue(task* t) noexcept;
+// Sorts the slots by address and merges those of one object, the stronger wins.
+void fill(task* t, slot* slots, const grant* grants, int n) noexcept;
+// Who ran it: gives back all that it holds. Tasks that can run now become ready.
+void give_back_all(task* t) noexcept;
+
+template <class F, int N> struct task_of : task {
+    slot slots_[N > 0 ? N : 1];
+    F body_;
+
+    explicit task_of(F&& body) : task{&kind_of}, body_(move(body)) {}
+    explicit task_of(const F& body) : task{&kind_of}, body_(body) {}
+
+    static void run(task* t, worker* w, frame* top) { static_cast<task_of*>(t)->body_(w, top); }
+    static void end(task* t) noexcept { destroy(static_cast<task_of*>(t)); }
+    static constexpr const char* name() { return __PRETTY_FUNCTION__; }
+    static constexpr task_kind kind_of = {run, end, name()};
+};
+
+template <class F, class... Grants> task* make_task(F&& body, Grants... grants) {
+    constexpr int n = sizeof...(Grants);
+    auto* t = create<task_of<bare<F>, n>>(forward<F>(body));
+    grant list[n > 0 ? n : 1] = {grants...};
+    fill(t, t->slots_, list, n);
+    return t;
+}
+
+// Any thread, from inside a root or outside of all. The body is a callable of (worker*, frame*), which runs once,
+// later: never inside its creator. The grants are taken from the arguments before the body is moved.
+template <class F, class... Grants> void spawn(F&& body, Grants... grants) {
+    enqueue(make_task(forward<F>(body), grants...));
+}
+// The same, but failure of the body closes the emitters that it holds to write, and the process goes on.
+template <class F, class... Grants> void spawn_contained(F&& body, Grants... grants) {
+    task* t = make_task(forward<F>(body), grants...);
+    t->contained = true;
+    enqueue(t);
+}
+
+// Only where a worker's poller handles events. Runs the body at once, as a root, when all that it needs is free and
+// nobody waits for it; nothing is allocated. False: nothing was done, spawn it. Sorts and merges the grants.
+bool run_now(void (*body)(void*, worker*, frame*), void* data, bool contained, grant* grants, int n);
+
+template <class F, class... Grants> bool run_now(F& body, bool contained, Grants... grants) {
+    constexpr int n = sizeof...(Grants);
+    grant list[n > 0 ? n : 1] = {grants...};
+    return run_now([](void* f, worker* w, frame* top) { (*static_cast<F*>(f))(w, top); }, &body, contained, list, n);
+}
+
+// Takes all or nothing, without waiting; n is the number of different objects afterwards. For run_now and tests.
+bool take_now(grant* grants, int& n) noexcept;
+void give_back(const grant* grants, int n) noexcept;
+
+} // namespace eve

@@ -1,0 +1,83 @@
+#pragma once
+// The workers: a fixed set of threads that run everything. Each has a ring of ready roots, a stack of frames
+// (forkjoin.hpp) and a poller; who has nothing steals from the others, and sleeps in its poller if they have nothing.
+#include "poller.hpp"
+#include "ready.hpp"
+#include "task.hpp"
+
+namespace eve {
+
+struct frame;
+struct sleeping;
+
+struct alignas(128) worker {
+    // Of fork-join; see forkjoin.hpp. Owner only, but for `mark`.
+    frame* split = nullptr;           // frames from here on are private
+    atomic<frame*> mark{nullptr};     // frames from here on count as rich; `hungry` when a thief has asked
+    atomic<u8> overtime{0};           // the root has used up its time: set by the watchdog
+    frame* floor = nullptr;           // the first frame that is free where a root or closure starts
+    frame* first = nullptr;           // of the stack of frames
+    frame* limit = nullptr;           // room(w, k) ends here
+    frame* stolen = nullptr;          // the stolen frame that it runs, for cancelled()
+    scope* within = nullptr;          // the scope whose child it runs, for cancelled()
+    int id = 0;
+    int depth = 0;                    // of roots and frames run while waiting in a join
+    u32 random = 1;
+    poller* io = nullptr;             // null before the worker has started
+    heap* memory = nullptr;
+
+    // Shared: the public frames, tail << 32 | split, as indices.
+    alignas(128) atomic<u64> open{0};
+    ready_ring ready;                 // roots that can run
+    task* hot = nullptr;              // Owner only: the root to run next, whose objects are in the cache
+    u32 hot_runs = 0;                 // Owner only: how many in a row came that way
+    bool at_loop = false;             // Owner only: no root is under way on its stack
+    atomic<u32> state{0};             // asleep or not; see idle.hpp
+    atomic<u64> turns{0};             // roots and frames begun: written by the owner, read by the watchdog
+    task* running = nullptr;          // for reports
+    u64 made = 0, ended = 0;          // Owner only: roots. Over all workers they are equal at the end
+
+    // Owner only. Where the frames of a root, handler or closure begin.
+    frame* top() const noexcept { return floor; }
+};
+
+// The worker that calls; null on other threads.
+extern constinit thread_local worker* this_worker;
+[[gnu::always_inline]] inline worker* self() noexcept { return this_worker; }
+
+// While one lives, what the calling body calls without passing `top` on (closures of natives) finds its frames above.
+class floor_guard {
+    worker* w_;
+    frame* was_;
+
+public:
+    floor_guard(worker* w, frame* top) noexcept : w_(w), was_(w->floor) { w->floor = top; }
+    floor_guard(const floor_guard&) = delete;
+    floor_guard& operator=(const floor_guard&) = delete;
+    ~floor_guard() { w_->floor = was_; }
+};
+
+// Any thread. A root that can run: onto the worker's own ring, from other threads onto a common list.
+void make_ready(task* t) noexcept;
+
+// Worker threads only. The process goes on while anything is armed: timers, listeners, sockets, work given to a pool.
+// Pool threads give their result to a worker (spawn, or the poller's inbox), which disarms.
+void arm() noexcept;
+void disarm() noexcept;
+
+// Any thread. How many workers there are, and one of them: 0 <= i < workers().
+int worker_count() noexcept;
+worker* worker_at(int i) noexcept;
+
+struct site;
+// On back edges that nothing bounds: fails the body when its time is over (EVE_BUDGET seconds, 60 by default, 0: no end).
+[[gnu::cold, gnu::noinline]] void over_budget(worker* w, const site* at);
+[[gnu::always_inline]] inline void pulse(const site* at) {
+    worker* w = self();
+    if (w && unlikely(w->overtime.load(order::relaxed) != 0)) over_budget(w, at);
+}
+
+// Whether the scope or finish that the caller belongs to has failed, so that its result is not wanted any more.
+bool cancelled() noexcept;
+
+} // namespace eve
