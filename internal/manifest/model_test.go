@@ -71,8 +71,8 @@ func TestModelWrong(t *testing.T) {
 		files          string // beside model.toml; empty is echo.c
 		want           string
 	}{
-		{"word", `"process"`, `"proces"`, "", at + `:2: model: "proces" is not known: did you mean "process"? (known: process, thread, virtual, goroutine, green, actor, loop, prefork, async, task)`},
-		{"far word", `"process"`, `"reactor-pattern"`, "", at + `:2: model: "reactor-pattern" is not known: expected one of process, thread, virtual, goroutine, green, actor, loop, prefork, async, task`},
+		{"word", `"process"`, `"proces"`, "", at + `:2: model: "proces" is not known: did you mean "process"? (known: process, thread, virtual, goroutine, green, actor, loop, prefork, async, task, serial)`},
+		{"far word", `"process"`, `"reactor-pattern"`, "", at + `:2: model: "reactor-pattern" is not known: expected one of process, thread, virtual, goroutine, green, actor, loop, prefork, async, task, serial`},
 		{"model and folder", `"process"`, `"thread"`, "", at + `:2: model: is "thread", but the folder is "c-process": expected "process"`},
 		{"language and folder", `"c"`, `"go"`, "", at + `:1: language: is "go", but the folder is "c-process": expected "c"`},
 		{"unknown key", "summary ", "sumary ", "", at + ": summary is missing: expected one sentence: the trade that the model shows\n" +

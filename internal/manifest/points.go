@@ -68,9 +68,9 @@ func (t *table) readLoad(l *Load) {
 	overlay("bits", func() { l.Bits = t.quantity("bits", bitRates, 1, mostBits) })
 	overlay("read_share", func() { l.ReadShare = t.quantity("read_share", shares, 0, 1) })
 	overlay("kernel", func() { l.Kernel = t.prose("kernel") })
-	overlay("answer", func() { l.Answer = t.prose("answer") })
 	overlay("problem", func() { l.Problem = int64(t.quantity("problem", counts, 1, mostProblem)) })
 	overlay("workers", func() { l.Workers = int(t.quantity("workers", counts, 1, mostWorkers)) })
+	overlay("answer", func() { l.Answer = t.prose("answer") })
 	if l.Shape == "" {
 		return
 	}

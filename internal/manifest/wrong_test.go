@@ -3,7 +3,7 @@ package manifest
 // wrongExperiments are what a person gets wrong, one thing each, and what is said to it: line and message.
 var wrongExperiments = []struct{ name, old, new, want string }{
 	{"unknown key in load", "connections = 150", "conections = 150",
-		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share)` + "\n" +
+		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer)` + "\n" +
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
 	{"unknown table", "[sweep]", "[sweeps]",
 		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, setup, baseline, metrics, load, sweep, point, depth, curve, claim, models)`},
@@ -23,7 +23,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"baseline", `baseline = "c-epoll"`, `baseline = "c-epol"`,
 		`8: baseline: "c-epol" is not among the models: did you mean "c-epoll"? (known: c-epoll, go-goroutine, eve-task)`},
 	{"metric", `metrics  = ["throughput", "latency-p99"]`, `metrics  = ["throughput", "latency-p95"]`,
-		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: cpu, cpu-per-request, cpu-variation, latency-jitter, latency-p50, latency-p99, lines, pss, switches, threads, throughput)`},
+		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: cpu, cpu-per-request, cpu-variation, latency-jitter, latency-p50, latency-p99, lines, pss, switches, threads, throughput, time)`},
 	{"service", `service  = "echo"`, `service  = "ecko"`,
 		`6: service: there is no services/ecko: did you mean "echo"? (known: counter, echo, sink)`},
 	{"sink is paced", `service  = "echo"`, `service  = "sink"`,
@@ -38,9 +38,9 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 			`25: point "latency": a paced load reads no reply, which echo sends: expected shape closed, open or connect` + "\n" +
 			`72: metric: latency-p99 needs points of shape "open", and "latency" is "paced"`},
 	{"shape", `shape       = "closed"`, `shape       = "close"`,
-		`12: shape: "close" is not known: did you mean "closed"? (known: closed, open, paced, connect)`},
+		`12: shape: "close" is not known: did you mean "closed"? (known: closed, open, paced, connect, solve)`},
 	{"no shape", "shape       = \"closed\"\n", "",
-		"11: the load of the sweep has no shape: expected one of closed, open, paced, connect"},
+		"11: the load of the sweep has no shape: expected one of closed, open, paced, connect, solve"},
 	{"no size", "size        = \"16 B\"\n", "",
 		`11: the load of the sweep has no size: expected the bytes of a message, such as "16 B"` + "\n" +
 			`22: the load of point "latency" has no size: expected the bytes of a message, such as "16 B"`},
@@ -63,7 +63,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"read share in percent", "requests    = 100\n", "read_share = 50\n",
 		"15: read_share: expected a share from 0 to 1, got 50"},
 	{"sweep over", `"connections"`, `"connection"`,
-		`18: over: "connection" is not known: did you mean "connections"? (known: connections, read_share, rate, size, bits, pipeline)`},
+		`18: over: "connection" is not known: did you mean "connections"? (known: connections, read_share, rate, size, bits, pipeline, workers)`},
 	{"sweep value", "[16, 1, 4, 64]", `[16, 1, 4, "many"]`,
 		`20: values: expected a whole number such as 64, got "many"`},
 	{"sweep fraction", "[16, 1, 4, 64]", "[16, 1, 4, 64.5]",

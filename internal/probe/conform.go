@@ -22,12 +22,16 @@ type Check struct {
 // Checks lists all that a server of this service must do: the transcripts of its conform folder in the
 // order of their names, then the contract.
 func Checks(service *manifest.Service) ([]Check, error) {
-	files, err := filepath.Glob(filepath.Join(service.Dir, "conform", "*.txt"))
+	pattern := "*.txt"
+	if service.Protocol == manifest.Program {
+		pattern = "*.results"
+	}
+	files, err := filepath.Glob(filepath.Join(service.Dir, "conform", pattern))
 	if err != nil {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("services/%s/conform: expected at least one transcript", service.Name)
+		return nil, fmt.Errorf("services/%s/conform: expected at least one %s", service.Name, pattern)
 	}
 	if service.Protocol == manifest.Program {
 		return programChecks(service, files)

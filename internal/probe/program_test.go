@@ -94,7 +94,7 @@ func checksOf(t *testing.T, text string) ([]Check, error) {
 	if err := os.Mkdir(filepath.Join(dir, "conform"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "conform", "results.txt"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "conform", "small.results"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return Checks(&manifest.Service{Name: "forkjoin", Dir: dir, Protocol: manifest.Program})
@@ -130,7 +130,7 @@ func TestProgramChecks(t *testing.T) {
 		})
 	}
 	for _, wrong := range []string{"fib 20", "fib twenty = 6765", "fails", "fails fib 1 2"} {
-		if _, err := checksOf(t, wrong); err == nil || !strings.Contains(err.Error(), "results.txt:1: ") {
+		if _, err := checksOf(t, wrong); err == nil || !strings.Contains(err.Error(), "small.results:1: ") {
 			t.Errorf("%q: got %v, want an error with its line", wrong, err)
 		}
 	}

@@ -66,7 +66,7 @@ func forgiven(m *manifest.Model, err error) error {
 
 // conformStamp changes with the build and with every transcript.
 func conformStamp(service *manifest.Service, built *probe.Built) (string, error) {
-	files, err := filepath.Glob(filepath.Join(service.Dir, "conform", "*.txt"))
+	files, err := filepath.Glob(filepath.Join(service.Dir, "conform", "*"))
 	if err != nil {
 		return "", err
 	}
