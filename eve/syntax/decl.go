@@ -1,0 +1,404 @@
+package syntax
+
+import (
+	"fmt"
+
+	"interleave/eve/diag"
+	"interleave/eve/source"
+)
+
+// module reads a whole file.
+func (p *parser) module(file *File) {
+	for !p.at(EOF) {
+		start := p.pos
+		if p.at(Indent) {
+			p.strayIndent()
+			p.skipBlock()
+			continue
+		}
+		var d Decl
+		if !p.guard(func() { d = p.item(file) }) {
+			p.skipItem()
+		}
+		if d != nil {
+			file.Decls = append(file.Decls, d)
+		}
+		p.endItem()
+		if p.pos == start {
+			p.next()
+		}
+	}
+}
+
+// endItem reads the end of the line of a declaration.
+func (p *parser) endItem() {
+	if p.isBlockEnd() || p.at(EOF) || p.at(Dedent) {
+		return
+	}
+	if !p.at(Newline) {
+		p.guard(p.trailing)
+		p.skipItem()
+	}
+	if p.at(Newline) {
+		p.next()
+	}
+}
+
+// skipItem passes over a broken line and the block behind it: what is in it is unknown.
+func (p *parser) skipItem() {
+	if p.isBlockEnd() && p.startsLine() {
+		return
+	}
+	p.skipToNewline()
+	if p.at(Newline) && p.peek(1).Kind == Indent {
+		p.next()
+		p.skipBlock()
+	}
+}
+
+// item reads one declaration of a module. It gives nil for an import.
+func (p *parser) item(file *File) Decl {
+	start := p.here()
+	if p.is("import") {
+		file.Imports = append(file.Imports, p.importDecl())
+		return nil
+	}
+	pub := p.is("pub") && !p.peek(1).is(":") && !p.peek(1).is(",")
+	if pub {
+		p.next()
+	}
+	switch t, after := p.tok(), p.peek(1); {
+	case t.is("type") && !after.is(":") && !after.is(","):
+		return p.typeDecl(start, pub)
+	case t.is("union") && after.isName():
+		return p.unionDecl(start, pub)
+	case t.is("const") && !after.is(":") && !after.is(","):
+		return p.constDecl(start, pub)
+	case t.is("extern") && (after.Kind == String || after.is(":")):
+		return p.externDecl(start)
+	case t.is("test") && after.Kind == String:
+		return p.testDecl(start)
+	case t.isWord() && (after.is(":") || after.is(",")):
+		return p.named(start, pub, "a module")
+	}
+	p.noItem()
+	return nil
+}
+
+// noItem says why the current line is no declaration.
+func (p *parser) noItem() {
+	t := p.tok()
+	d := diag.Diagnostic{Code: "E0119", Span: p.here(), Message: "a statement stands inside a function, not at the level of the module"}
+	d.Label = "put it into main: () void:"
+	if after := p.peek(1); t.Kind == Identifier && after.isWord() {
+		p.foreignDecl(t, after)
+	}
+	if t.isName() && p.peek(1).is("(") {
+		p.missingHead(t)
+	}
+	if t.Kind == Op || t.is("in") || t.is("as") || t.is("within") {
+		d.Message, d.Label = "expected a declaration, found "+p.found(), ""
+	}
+	p.fail(d)
+}
+
+// missingHead fails if `name(params) type:` stands where `name: (params) type:` belongs.
+func (p *parser) missingHead(name *Token) {
+	i := p.pos + 1
+	close := p.matching(i)
+	if close < 0 || p.toks[close+1].isLayout() {
+		return
+	}
+	at := source.Span{File: p.file, Start: name.Span.End, End: p.toks[i].Span.Start}
+	p.fail(diag.Diagnostic{
+		Code: "E0104", Span: name.Span, Message: "a ':' stands between the name of a function and its parameters",
+		Fix: &diag.Fix{Text: "write " + name.Text() + ": (", Span: at, New: ": "},
+	})
+}
+
+// foreignDecl fails with advice if the line starts like a declaration of another language.
+func (p *parser) foreignDecl(first, second *Token) {
+	word := first.Text()
+	d := diag.Diagnostic{Code: "E0104", Span: first.Span}
+	switch word {
+	case "def", "fn", "func", "fun", "function", "proc", "sub":
+		d.Message = fmt.Sprintf("a function is written %s: (x: int) int:", second.Text())
+		d.Label = "there is no word before its name"
+	case "let", "var", "mut", "val", "auto":
+		d.Message = fmt.Sprintf("a variable is written %s: int = 1", second.Text())
+		d.Label = "there is no word before its name"
+	case "class", "struct", "interface", "trait", "enum":
+		with := "type"
+		if word == "enum" {
+			with = "union"
+		}
+		d.Message = fmt.Sprintf("Eve's word for '%s' is '%s'", word, with)
+		d.Fix = &diag.Fix{Text: "write " + with + " " + second.Text(), Span: first.Span, New: with}
+	default:
+		if after := p.peek(2); !after.is("=") && after.Kind != Newline {
+			return
+		}
+		both := first.Span.To(second.Span)
+		d.Span, d.Message = both, "the name of a variable stands before its type"
+		text := second.Text() + ": " + word
+		d.Fix = &diag.Fix{Text: "write " + text, Span: both, New: text}
+	}
+	p.fail(d)
+}
+
+func (p *parser) importDecl() *Import {
+	start := p.here()
+	p.next()
+	im := &Import{}
+	im.Path = append(im.Path, p.name("a module"))
+	for p.accept(".") {
+		if p.accept("*") {
+			im.All = true
+			break
+		}
+		im.Path = append(im.Path, p.anyWord("a module"))
+	}
+	if p.accept("as") {
+		im.As = p.name("the module here")
+	}
+	im.At = p.from(start)
+	return im
+}
+
+// named reads what starts with a name and a colon: a function or variables. where says of what.
+func (p *parser) named(start source.Span, pub bool, where string) Decl {
+	what := "a variable"
+	if p.peek(1).is(":") && p.isFuncHead(2) {
+		what = "a function"
+	}
+	first := p.memberName(what, where)
+	if p.is(":") && p.isFuncHead(1) {
+		p.next()
+		return p.function(start, pub, first)
+	}
+	return p.variables(start, pub, first, where)
+}
+
+// memberName reads the name of a declaration. Members of types stand behind a dot, so theirs may be any
+// word.
+func (p *parser) memberName(what, where string) *Name {
+	if where == "a type" {
+		return p.anyWord(what)
+	}
+	return p.name(what)
+}
+
+// isFuncHead says whether what follows the colon, n tokens ahead, is a function's head and not a type.
+func (p *parser) isFuncHead(n int) bool {
+	t, after := p.peek(n), p.peek(n+1)
+	switch {
+	case t.is("["):
+		return true
+	case t.is("<"):
+		return !after.is("(")
+	case t.is("("):
+		return p.isParams(n)
+	}
+	return false
+}
+
+// isParams says whether the ( n tokens ahead opens parameters and not a type or an expression.
+func (p *parser) isParams(n int) bool {
+	first, second := p.peek(n+1), p.peek(n+2)
+	switch {
+	case first.is(")"), first.is("="):
+		return true
+	case first.isWord() && second.is(":"):
+		return true
+	case first.Text() == "self":
+		return second.is(")") || second.is(",")
+	}
+	return false
+}
+
+// variables reads `a, b: T(args) = init` behind the first name.
+func (p *parser) variables(start source.Span, pub bool, first *Name, where string) *VarDecl {
+	v := &VarDecl{Pub: pub, Names: []*Name{first}}
+	for p.accept(",") {
+		v.Names = append(v.Names, p.memberName("a variable", where))
+	}
+	p.expect(":", "and a type behind the name of a variable")
+	if p.is("=") {
+		p.untyped(first)
+	}
+	v.Type = p.typ()
+	if p.is("(") {
+		v.Args = p.args()
+	}
+	if p.accept("=") {
+		v.Init = p.initialiser()
+	}
+	v.At = p.from(start)
+	return v
+}
+
+// untyped fails on `x := 1`, `x: = 1`.
+func (p *parser) untyped(name *Name) {
+	p.fail(diag.Diagnostic{
+		Code: "E0120", Span: p.here(), Message: fmt.Sprintf("the type of '%s' is missing", name.Text),
+		Label: "a declaration says the type: " + name.Text + ": int = ...",
+	})
+}
+
+// function reads a function behind `name:`.
+func (p *parser) function(start source.Span, pub bool, name *Name) *Func {
+	f := &Func{Pub: pub, Name: name}
+	if !p.guard(func() { p.signature(f) }) {
+		f.Broken = true
+		p.recoverSuite(&f.Body)
+		f.At = p.from(start)
+		return f
+	}
+	switch {
+	case p.is(":") || p.at(Newline) && p.peek(1).Kind == Indent:
+		f.Body = p.suite("a function's head")
+	case p.is("="):
+		p.failf("E0104", "a function's body stands behind ':', not '='")
+	}
+	f.At = p.from(start)
+	return f
+}
+
+// signature reads `<type T> [perms] (params) result` or `... <- result`.
+func (p *parser) signature(f *Func) {
+	if p.is("<") {
+		f.TypeParams = p.typeParams(true)
+	}
+	if p.is("[") {
+		f.Perms = p.perms()
+	}
+	if p.is("<") {
+		p.failf("E0114", "type parameters stand before the permission list")
+	}
+	if !p.is("(") {
+		p.failf("E0114", "expected the parameters in '( )', found %s", p.found())
+	}
+	f.Params = p.params()
+	if p.is("->") {
+		p.fail(diag.Diagnostic{
+			Code: "E0114", Span: p.here(), Message: "the result's type stands right behind the parameters",
+			Fix: &diag.Fix{Text: "leave out '->'", Span: p.here(), New: ""},
+		})
+	}
+	if p.is("[") {
+		p.failf("E0114", "the permission list stands before the parameters")
+	}
+	f.Async = p.accept("<-")
+	if f.Async || !p.is(":") && !p.tok().isLayout() {
+		f.Result = p.typ()
+	}
+}
+
+// typeParams reads `<type T: constraint, type U>` of a function, `<T, U>` of a type.
+func (p *parser) typeParams(word bool) []*TypeParam {
+	open := p.here()
+	p.next()
+	var list []*TypeParam
+	for {
+		start := p.here()
+		if !p.accept("type") && word {
+			p.fail(diag.Diagnostic{
+				Code: "E0114", Span: p.here(), Message: "a type parameter of a function is written 'type T'",
+				Fix: &diag.Fix{Text: "write type " + p.tok().Text(), Span: source.Span{File: p.file, Start: start.Start, End: start.Start}, New: "type "},
+			})
+		}
+		t := &TypeParam{Name: p.name("a type parameter")}
+		if p.accept(":") {
+			t.Constraint = p.typ()
+		}
+		t.At = p.from(start)
+		list = append(list, t)
+		if !p.accept(",") {
+			break
+		}
+	}
+	if !p.take(">") {
+		p.close(">", open)
+	}
+	return list
+}
+
+// params reads `(self, =x: T, y: U = default)`.
+func (p *parser) params() []*Param {
+	open := p.here()
+	p.next()
+	p.brackets++
+	list := []*Param{}
+	for !p.is(")") {
+		list = append(list, p.param())
+		if !p.accept(",") {
+			break
+		}
+	}
+	p.close(")", open)
+	p.brackets--
+	return list
+}
+
+func (p *parser) param() *Param {
+	start := p.here()
+	a := &Param{Take: p.accept("=")}
+	a.Name = p.name("a parameter")
+	if a.Name.Text != "self" || p.is(":") {
+		if !p.is(":") {
+			p.untypedParam(a.Name)
+		}
+		p.next()
+		a.Type = p.typ()
+	}
+	if p.accept("=") {
+		a.Default = p.expr()
+	}
+	a.At = p.from(start)
+	return a
+}
+
+// untypedParam fails on `(x)` and `(int x)`.
+func (p *parser) untypedParam(name *Name) {
+	d := diag.Diagnostic{Code: "E0120", Span: name.Span, Message: fmt.Sprintf("the parameter '%s' has no type", name.Text)}
+	d.Label = "write " + name.Text + ": and its type"
+	if t := p.tok(); t.isName() {
+		both := name.Span.To(t.Span)
+		text := t.Text() + ": " + name.Text
+		d.Span, d.Message, d.Label = both, "the name of a parameter stands before its type", ""
+		d.Fix = &diag.Fix{Text: "write " + text, Span: both, New: text}
+	}
+	p.fail(d)
+}
+
+// perms reads `[+a, b, -c, =n, &v]`.
+func (p *parser) perms() *Perms {
+	open := p.here()
+	p.next()
+	p.brackets++
+	l := &Perms{}
+	for !p.is("]") {
+		l.Entries = append(l.Entries, p.perm())
+		if !p.accept(",") {
+			break
+		}
+	}
+	p.close("]", open)
+	p.brackets--
+	l.At = p.from(open)
+	return l
+}
+
+func (p *parser) perm() *Perm {
+	start := p.here()
+	e := &Perm{}
+	if p.is("+") || p.is("-") || p.is("=") || p.is("&") {
+		e.Sign = p.next().Text()[0]
+	}
+	e.Name = p.name("a variable")
+	if p.is(".") {
+		p.failf("E0114", "a permission list names variables, not their fields")
+	}
+	e.At = p.from(start)
+	return e
+}

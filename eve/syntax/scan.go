@@ -1,0 +1,193 @@
+package syntax
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"interleave/eve/diag"
+	"interleave/eve/source"
+)
+
+// A scanner cuts text[pos:end] of a file into tokens without layout. What it cannot read becomes a Bad
+// token and is reported here, so that the parser need not say anything about it.
+type scanner struct {
+	file  *source.File
+	text  string
+	pos   int
+	end   int
+	diags *diag.List
+	toks  []Token
+}
+
+// scan gives the tokens of file from start to end, an EOF token last.
+func scan(file *source.File, start, end int, diags *diag.List) []Token {
+	s := &scanner{file: file, text: file.Text[:end], pos: start, end: end, diags: diags}
+	for {
+		lead := s.pos
+		s.skip()
+		t := Token{Lead: s.text[lead:s.pos]}
+		from := s.pos
+		if s.pos < s.end {
+			t.Kind, t.Value = s.token()
+		}
+		t.Span = s.span(from, s.pos)
+		s.toks = append(s.toks, t)
+		if t.Kind == EOF {
+			return s.toks
+		}
+	}
+}
+
+func (s *scanner) span(start, end int) source.Span {
+	return source.Span{File: s.file, Start: start, End: end}
+}
+
+// at gives the byte n places ahead, 0 behind the end.
+func (s *scanner) at(n int) byte {
+	if s.pos+n >= s.end {
+		return 0
+	}
+	return s.text[s.pos+n]
+}
+
+// rest is the text from the current place to the end of the line.
+func (s *scanner) line() string {
+	rest := s.text[s.pos:]
+	if i := strings.IndexByte(rest, '\n'); i >= 0 {
+		rest = rest[:i]
+	}
+	return strings.TrimSuffix(rest, "\r")
+}
+
+// skip passes over what means nothing: spaces, line ends, comments.
+func (s *scanner) skip() {
+	for s.pos < s.end {
+		switch c := s.text[s.pos]; {
+		case c == ' ', c == '\t', c == '\r', c == '\n':
+			s.pos++
+		case c == '#':
+			s.pos += len(s.line())
+		case c == '/' && s.at(1) == '/':
+			s.slashComment()
+		case s.pos == 0 && strings.HasPrefix(s.text, "\ufeff"):
+			s.pos += len("\ufeff")
+		default:
+			return
+		}
+	}
+}
+
+func (s *scanner) slashComment() {
+	at := s.span(s.pos, s.pos+2)
+	s.diags.Add(diag.Diagnostic{
+		Code: "E0112", Span: at, Message: "a comment starts with '#'", Label: "Eve has no '//'",
+		Fix: &diag.Fix{Text: "write '#'", Span: at, New: "#"},
+	})
+	s.pos += len(s.line())
+}
+
+func isLetter(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// token reads one token; the place is not at the end.
+func (s *scanner) token() (Kind, string) {
+	c := s.text[s.pos]
+	switch {
+	case c == 'f' && s.at(1) == '"':
+		return s.formatString()
+	case isLetter(c):
+		start := s.pos
+		for isLetter(s.at(0)) || isDigit(s.at(0)) {
+			s.pos++
+		}
+		if keywords[s.text[start:s.pos]] {
+			return Keyword, ""
+		}
+		return Identifier, ""
+	case isDigit(c):
+		return s.number()
+	case c == '"':
+		return s.quoted()
+	case c == '\'':
+		return s.char()
+	}
+	if n := operator(s.text[s.pos:]); n > 0 {
+		s.pos += n
+		return Op, ""
+	}
+	return s.bad()
+}
+
+// operators by length, longest first. Brackets and punctuation are among them.
+var operators = [][]string{
+	{"<<=", ">>=", "**=", "+%=", "-%=", "*%="},
+	{"||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "..", "**", "+%", "-%", "*%", "<-",
+		"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "->", "=>", "++", "--", ":="},
+}
+
+const single = "()[]<>=+-*/%!~&|^?@:;,."
+
+// operator says how long the operator is that text starts with; 0 if it starts with none.
+func operator(text string) int {
+	for _, ops := range operators {
+		for _, op := range ops {
+			if strings.HasPrefix(text, op) && !startsOperand(op, text[len(op):]) {
+				return len(op)
+			}
+		}
+	}
+	if strings.IndexByte(single, text[0]) >= 0 {
+		return 1
+	}
+	return 0
+}
+
+// startsOperand says that op, at the head of what follows, is two operators: in `a - -b` written
+// a--b the second minus belongs to b. Only at the end of a line is `--` the mistake it looks like.
+func startsOperand(op, rest string) bool {
+	if op != "++" && op != "--" || rest == "" {
+		return false
+	}
+	return isLetter(rest[0]) || isDigit(rest[0]) || rest[0] == '(' || rest[0] == '-'
+}
+
+// bad reads what no token starts with: one character, or a run of bytes that are not UTF-8.
+func (s *scanner) bad() (Kind, string) {
+	start := s.pos
+	r, n := utf8.DecodeRuneInString(s.text[s.pos:])
+	s.pos += n
+	if r == utf8.RuneError && n == 1 {
+		for s.pos < s.end && !utf8.RuneStart(s.text[s.pos]) {
+			s.pos++
+		}
+		s.diags.Errorf("E0112", s.span(start, s.pos), "this is not UTF-8")
+		return Bad, ""
+	}
+	d := s.diags.Errorf("E0112", s.span(start, s.pos), "'%c' means nothing here", r)
+	d.Label, d.Fix = strange(r, d.Span)
+	return Bad, ""
+}
+
+// strange tells people who think of another language what Eve has instead of r.
+func strange(r rune, at source.Span) (string, *diag.Fix) {
+	replace := func(with string) *diag.Fix { return &diag.Fix{Text: "write " + with, Span: at, New: with} }
+	switch r {
+	case '{', '}':
+		return "blocks are made by indentation, after a ':'", nil
+	case '“', '”', '„':
+		return "this is a typographic quote", replace(`"`)
+	case '‘', '’':
+		return "this is a typographic quote", replace("'")
+	case '–', '—', '−':
+		return "this is a dash", replace("-")
+	case '\u00a0':
+		return "this is a space that does not break", &diag.Fix{Text: "write a plain space", Span: at, New: " "}
+	case '$', '`', '\\':
+		return "", nil
+	}
+	if r > 127 {
+		return "names are of the letters a to z, digits and _", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,474 @@
+package syntax
+
+import (
+	"fmt"
+
+	"interleave/eve/diag"
+	"interleave/eve/source"
+)
+
+// suite reads `: statement` or `:` and an indented block. what stands before the colon.
+func (p *parser) suite(what string) *Block {
+	if !p.accept(":") {
+		p.missingColon(what)
+	}
+	if p.at(Newline) {
+		if p.peek(1).Kind != Indent {
+			return p.emptyBlock(what, "at least 'pass'")
+		}
+		p.next()
+		return p.indented()
+	}
+	start := p.here()
+	p.inline++
+	s := p.inlineStmt()
+	p.inline--
+	return &Block{p.from(start), []Stmt{s}}
+}
+
+// missingColon reports a colon that is not there, and goes on if what follows is clearly the suite.
+func (p *parser) missingColon(what string) {
+	d := diag.Diagnostic{
+		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind " + what, Fix: p.insertion(":"),
+	}
+	t := p.tok()
+	if t.Kind == Newline && p.peek(1).Kind == Indent || t.Kind == Keyword && startsStatement(*t) {
+		p.report(d)
+		return
+	}
+	if t.Kind == Newline {
+		p.fail(d)
+	}
+	p.failf("E0104", "expected ':' behind %s, found %s", what, p.found())
+}
+
+// emptyBlock reports a colon behind which nothing stands.
+func (p *parser) emptyBlock(what, need string) *Block {
+	d := diag.Diagnostic{Code: "E0105", Span: p.last, Message: "an indented block belongs below " + what}
+	d.Label = need
+	p.report(d)
+	return &Block{At: At{p.behind()}}
+}
+
+// indented reads a block from its Indent to its Dedent.
+func (p *parser) indented() *Block {
+	if p.depth >= maxDepth {
+		p.tooDeep()
+		p.skipBlock()
+		return &Block{At: At{p.behind()}}
+	}
+	saved := p.context
+	p.context = context{depth: p.depth + 1}
+	p.next()
+	b := p.stmts()
+	if p.at(Dedent) {
+		p.next()
+	}
+	p.context = saved
+	return b
+}
+
+// stmts reads statements to the end of the block, which it leaves.
+func (p *parser) stmts() *Block {
+	b := &Block{At: At{p.here()}}
+	for !p.at(Dedent) && !p.at(EOF) {
+		if p.at(Indent) {
+			p.strayIndent()
+			b.Stmts = append(b.Stmts, p.indented().Stmts...)
+			continue
+		}
+		s := p.safeStmt()
+		b.Stmts = append(b.Stmts, s)
+		p.endLine()
+		if a, ok := s.(*AwaitStmt); ok && a.Rest == nil {
+			p.rest(a)
+		}
+	}
+	b.Span = b.Span.To(p.last)
+	return b
+}
+
+// rest reads what follows `x <- f()` in its block.
+func (p *parser) rest(a *AwaitStmt) {
+	if p.depth >= maxDepth {
+		p.tooDeep()
+		for !p.at(Dedent) && !p.at(EOF) {
+			if p.at(Indent) {
+				p.skipBlock()
+			} else {
+				p.next()
+			}
+		}
+	}
+	p.depth++
+	a.Rest = p.stmts()
+	p.depth--
+	a.Span = a.Span.To(p.last)
+}
+
+// strayIndent reports a block that no line opened.
+func (p *parser) strayIndent() {
+	t := p.peek(1)
+	d := diag.Diagnostic{Code: "E0103", Span: t.Span, Message: "this line is indented deeper than the one before"}
+	d.Label = "only a line that ends in ':' opens a block"
+	p.report(d)
+}
+
+// safeStmt reads a statement; a broken one becomes a BadStmt and its line is skipped.
+func (p *parser) safeStmt() Stmt {
+	start, pos := p.here(), p.pos
+	var s Stmt
+	if p.guard(func() { s = p.stmt() }) {
+		return s
+	}
+	p.skipLine()
+	if p.pos == pos && !p.at(EOF) && !p.at(Dedent) {
+		p.next()
+	}
+	return &BadStmt{p.from(start)}
+}
+
+// inlineStmt reads the statement behind a colon on its line. Inside brackets an error concerns the
+// whole bracket.
+func (p *parser) inlineStmt() Stmt {
+	s := Stmt(nil)
+	if p.brackets > 0 {
+		s = p.stmt()
+	} else {
+		s = p.safeStmt()
+	}
+	if a, ok := s.(*AwaitStmt); ok && a.Rest == nil {
+		a.Rest = &Block{At: At{p.behind()}}
+	}
+	return s
+}
+
+// stmt reads one statement, without the end of its line.
+func (p *parser) stmt() Stmt {
+	p.enter()
+	defer p.leave()
+	start, t := p.here(), p.tok()
+	if t.Kind == Keyword {
+		if s, ok := p.keywordStmt(start, t.Text()); ok {
+			return s
+		}
+	}
+	switch after := p.peek(1); {
+	case t.is("@"):
+		return p.task(start)
+	case t.is("<-"), t.isName() && after.is("<-") && !p.isComparison():
+		return p.await(start)
+	case t.isName() && after.is(":") && p.isFuncHead(2):
+		p.localFunc(t)
+	case t.isName() && after.is(":") && p.peek(2).Kind != Newline:
+		return p.declaration(start)
+	case t.isName() && after.is(","):
+		return p.declaration(start)
+	case t.Kind == Keyword && !t.isName() && after.is(":") && p.peek(2).isName():
+		p.name("a variable")
+	}
+	return p.simple(start)
+}
+
+// isComparison says that `x <-1` stands where no statement can: never at the start of one.
+func (p *parser) isComparison() bool { return p.brackets > 0 && p.inline == 0 }
+
+func (p *parser) declaration(start source.Span) Stmt {
+	first := p.name("a variable")
+	if p.is(",") {
+		p.checkNames(start)
+	}
+	v := p.variables(start, false, first, "a block")
+	return &DeclStmt{v.At, v}
+}
+
+// checkNames fails on `a, b = f()`.
+func (p *parser) checkNames(start source.Span) {
+	n := 0
+	for p.peek(n).is(",") && p.peek(n+1).isName() {
+		n += 2
+	}
+	if p.peek(n).is("=") {
+		both := source.Span{File: p.file, Start: start.Start, End: p.peek(n - 1).Span.End}
+		p.fail(diag.Diagnostic{
+			Code: "E0120", Span: both, Message: "a type is missing behind these names",
+			Label: "write " + both.Text() + ": and their type; what exists is assigned one by one",
+		})
+	}
+}
+
+func (p *parser) localFunc(name *Token) {
+	d := diag.Diagnostic{Code: "E0119", Span: name.Span, Message: "a function stands at the level of the module or in a type"}
+	d.Label = "inside a function, write a lambda: " + name.Text() + ": <(int) int> = (x: int) int: x + 1"
+	p.fail(d)
+}
+
+// keywordStmt reads a statement that starts with a keyword; false if word starts none.
+func (p *parser) keywordStmt(start source.Span, word string) (Stmt, bool) {
+	if after := p.peek(1); after.is(":") && word != "finish" && word != "defer" && word != "match" && word != "else" {
+		if p.peek(2).Kind == Identifier {
+			return nil, false
+		}
+	}
+	switch word {
+	case "if":
+		return p.ifStmt(start), true
+	case "while":
+		p.next()
+		cond := p.condition("while")
+		body := p.suite("the condition")
+		return &WhileStmt{p.from(start), cond, body}, true
+	case "for":
+		return p.forStmt(start), true
+	case "match":
+		return p.match(start), true
+	case "on":
+		return p.on(start), true
+	case "finish":
+		return p.finish(start), true
+	case "emit":
+		return p.emit(start)
+	case "defer":
+		return p.deferStmt(start), true
+	}
+	return p.shortStmt(start, word)
+}
+
+// shortStmt reads the statements that have no suite.
+func (p *parser) shortStmt(start source.Span, word string) (Stmt, bool) {
+	switch word {
+	case "return":
+		p.next()
+		r := &ReturnStmt{}
+		if !p.atEnd() {
+			r.X = p.initialiser()
+		}
+		r.At = p.from(start)
+		return r, true
+	case "break":
+		p.next()
+		return &BreakStmt{p.from(start)}, true
+	case "continue":
+		p.next()
+		return &ContinueStmt{p.from(start)}, true
+	case "pass":
+		p.next()
+		return &PassStmt{p.from(start)}, true
+	case "assert":
+		p.next()
+		a := &AssertStmt{X: p.condition("assert")}
+		if p.brackets == 0 && p.accept(",") {
+			a.Message = p.expr()
+		}
+		a.At = p.from(start)
+		return a, true
+	case "fail":
+		p.next()
+		x := p.expr()
+		return &FailStmt{p.from(start), x}, true
+	case "else":
+		p.failf("E0114", "this 'else' belongs to no 'if' above it at the same indentation")
+	case "import", "type", "const", "pub":
+		p.failf("E0119", "'%s' stands at the level of the module, not inside a function", word)
+	}
+	return nil, false
+}
+
+// atEnd says whether the statement ends here.
+func (p *parser) atEnd() bool {
+	return p.tok().isLayout() || p.is(")") || p.is("]") || p.is(",") || p.is(";")
+}
+
+// simple reads an expression statement or an assignment.
+func (p *parser) simple(start source.Span) Stmt {
+	x := p.expr()
+	if p.at(Op) && assigns[p.tok().Text()] {
+		op := p.next().Text()
+		value := p.initialiser()
+		return &AssignStmt{p.from(start), x, op, value}
+	}
+	x = p.callbacks(x)
+	return &ExprStmt{p.from(start), x}
+}
+
+var assigns = map[string]bool{
+	"=": true, "+=": true, "-=": true, "*=": true, "/=": true, "%=": true, "&=": true, "|=": true, "^=": true,
+	"<<=": true, ">>=": true, "**=": true, "+%=": true, "-%=": true, "*%=": true,
+}
+
+// initialiser reads an expression behind which `call:` may open named callbacks. A broken one is a
+// BadExpr, so that what it was for stays known.
+func (p *parser) initialiser() Expr {
+	start := p.here()
+	var x Expr
+	if p.brackets > 0 {
+		return p.expr()
+	}
+	if p.guard(func() { x = p.callbacks(p.expr()) }) {
+		return x
+	}
+	p.skipLine()
+	return &BadExpr{p.from(start)}
+}
+
+// condition reads the condition of word; `=` in it is taken for `==`.
+func (p *parser) condition(word string) Expr {
+	start := p.here()
+	var x Expr
+	ok := p.guard(func() {
+		x = p.expr()
+		if p.is("=") {
+			d := diag.Diagnostic{Code: "E0116", Span: p.here(), Message: fmt.Sprintf("'=' assigns; '%s' compares with '=='", word)}
+			d.Fix = &diag.Fix{Text: "write ==", Span: p.here(), New: "=="}
+			p.report(d)
+			p.next()
+			y := p.expr()
+			x = &Binary{p.from(start), "==", d.Span, x, y}
+		}
+	})
+	if ok {
+		return x
+	}
+	p.skipToSuite()
+	return &BadExpr{p.from(start)}
+}
+
+// skipToSuite passes over the rest of a broken head, up to the colon at the end of its line; it gives
+// up when no block follows.
+func (p *parser) skipToSuite() {
+	for i := p.pos; ; i++ {
+		t := &p.toks[i]
+		if t.is(":") && p.toks[i+1].Kind == Newline && p.toks[i+2].Kind == Indent {
+			for p.pos < i {
+				p.next()
+			}
+			return
+		}
+		if t.isLayout() {
+			panic(bail{})
+		}
+	}
+}
+
+// recoverSuite reads the block of a broken head into body, if there is one.
+func (p *parser) recoverSuite(body **Block) {
+	if p.isBlockEnd() && p.startsLine() {
+		return
+	}
+	p.skipToNewline()
+	if p.at(Newline) && p.peek(1).Kind == Indent {
+		p.next()
+		*body = p.indented()
+	}
+}
+
+// ifStmt reads if, else if, else. An if on the line of another suite has no else on the next line.
+func (p *parser) ifStmt(start source.Span) Stmt {
+	first := &IfStmt{}
+	for s := first; ; {
+		p.next()
+		s.Cond = p.condition("if")
+		s.Then = p.suite("the condition")
+		s.At = p.from(start)
+		if !p.elseAhead() {
+			break
+		}
+		if p.at(Newline) {
+			p.next()
+		}
+		p.next()
+		start = p.here()
+		if p.is("if") {
+			more := &IfStmt{}
+			s.Else, s = more, more
+			continue
+		}
+		body := p.suite("'else'")
+		s.Else = &BlockStmt{p.from(start), body}
+		break
+	}
+	last := p.last
+	for s := first; s != nil; {
+		s.Span = s.Span.To(last)
+		s, _ = s.Else.(*IfStmt)
+	}
+	return first
+}
+
+func (p *parser) elseAhead() bool {
+	if p.is("else") {
+		return p.isBlockEnd()
+	}
+	return p.inline == 0 && p.at(Newline) && p.peek(1).is("else")
+}
+
+// match reads `match e:` and its arms.
+func (p *parser) match(start source.Span) Stmt {
+	p.next()
+	m := &MatchStmt{X: p.condition("match")}
+	if !p.accept(":") {
+		p.missingColon("the value to match")
+	}
+	if p.at(Newline) && p.peek(1).Kind != Indent {
+		p.emptyBlock("'match'", "one arm a line: circle(r): ...")
+	} else if !p.at(Newline) {
+		p.failf("E0117", "the arms of 'match' stand in the lines below")
+	}
+	p.enter()
+	saved := p.context
+	p.context = context{depth: p.depth}
+	p.members(func() { m.Arms = append(m.Arms, p.arm()) })
+	p.context = saved
+	p.leave()
+	m.At = p.from(start)
+	return m
+}
+
+func (p *parser) arm() *Arm {
+	start := p.here()
+	a := &Arm{}
+	if !p.guard(func() { a.Pattern = p.pattern() }) {
+		a.Pattern = &AnyPattern{At{start}}
+		p.skipToSuite()
+	}
+	a.Body = p.suite("the pattern")
+	a.At = p.from(start)
+	return a
+}
+
+// pattern reads what an arm compares with.
+func (p *parser) pattern() Pattern {
+	start, t := p.here(), p.tok()
+	switch {
+	case t.is("else"), t.Text() == "_" && t.Kind == Identifier && !p.peek(1).is("."):
+		p.next()
+		return &AnyPattern{p.from(start)}
+	case t.is("none"):
+		return &CasePattern{At: At{start}, Path: []*Name{p.word()}, Bare: true}
+	case t.isName():
+		return p.casePattern(start)
+	}
+	x := p.unary()
+	return &LitPattern{p.from(start), x}
+}
+
+func (p *parser) casePattern(start source.Span) Pattern {
+	c := &CasePattern{Path: []*Name{p.word()}, Bare: true}
+	for p.accept(".") {
+		c.Path = append(c.Path, p.anyWord("a case"))
+	}
+	if p.is("(") {
+		open := p.here()
+		p.next()
+		c.Bare = false
+		for !p.is(")") {
+			c.Names = append(c.Names, p.name("a variable"))
+			if !p.accept(",") {
+				break
+			}
+		}
+		p.close(")", open)
+	}
+	c.At = p.from(start)
+	return c
+}
