@@ -1,0 +1,40 @@
+#pragma once
+// Failure: a trap or `fail` throws eve::failure (failure.hpp), which unwinds the task: destructors give
+// back what it holds. Nothing here is inline: the code that calls it stays small and the hot path straight.
+#include "base.hpp"
+
+namespace eve {
+
+class string;
+class error;
+
+// Where in the Eve text something can fail. Generated code keeps one static constant for each place.
+struct site {
+    const char* file;
+    int line;
+};
+
+// The place is unknown when site is null: the message then begins with the text.
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const site* at, const string& text);
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const site* at, const char* text);
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const site* at, const error& cause);
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const char* file, int line, const string& text);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_assert(const site* at, const char* expression);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_assert(const site* at, const char* expression, const string& message);
+
+[[noreturn, gnu::cold, gnu::noinline]] void fail_index(i64 index, i64 size, const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_cut(i64 low, i64 high, i64 size, const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_size(i64 size, const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_overflow(const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_divide(const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_shift(i64 count, const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_power(const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_convert(const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_key(const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_iterated(const site* at);
+
+// Ends the process with one line on standard error: no task could go on.
+[[noreturn, gnu::cold, gnu::noinline]] void die(const char* text) noexcept;
+[[noreturn, gnu::cold, gnu::noinline]] void die_out_of_memory() noexcept;
+
+} // namespace eve

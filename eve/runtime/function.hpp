@@ -1,0 +1,82 @@
+#pragma once
+// fn<R(A...)>: <(A) R> of Eve, a closure that is called within the call it is passed to: two words, does not
+// own. callback<R(A...)>: <(A) R>@, a closure that lives on: counted, copied freely, called by a task of its own.
+#include "value.hpp"
+
+namespace eve {
+
+template <class F> class fn;
+
+template <class R, class... As> class fn<R(As...)> {
+public:
+    // body must live longer than the fn.
+    template <class F> requires(!__is_same(bare<F>, fn))
+    fn(F&& body) noexcept
+        : body_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(body)))), call_([](void* b, As... as) -> R {
+              return (*static_cast<typename referred_of<F>::type*>(b))(static_cast<As&&>(as)...);
+          }) {}
+    R operator()(As... as) const { return call_(body_, static_cast<As&&>(as)...); }
+
+private:
+    void* body_;
+    R (*call_)(void*, As...);
+};
+
+// The counted storage of any callback.
+struct callback_body {
+    u32 count = 1;
+    void (*end)(callback_body*) noexcept;
+    explicit callback_body(void (*e)(callback_body*) noexcept) noexcept : end(e) {}
+};
+
+template <class F> class callback;
+
+template <class R, class... As> class callback<R(As...)> {
+    template <class F> struct body : callback_body {
+        R (*call)(callback_body*, As...);
+        F f;
+        explicit body(F&& g)
+            : callback_body([](callback_body* b) noexcept {
+                  static_cast<body*>(b)->~body();
+                  buffer_free(b);
+              }),
+              call([](callback_body* b, As... as) -> R { return static_cast<body*>(b)->f(static_cast<As&&>(as)...); }),
+              f(static_cast<F&&>(g)) {}
+    };
+    struct nothing {
+        R operator()(As...) const {
+            if constexpr (!__is_same(R, void)) return R();
+        }
+    };
+
+public:
+    // Does nothing when called: the zero value.
+    callback() noexcept = default;
+    template <class F> requires(!__is_same(bare<F>, callback))
+    callback(F f) : held_(new (place{buffer_new(1, sizeof(body<F>))}) body<F>(static_cast<F&&>(f))) {}
+    callback(const callback& o) noexcept : held_(o.held_) {
+        if (held_ != nullptr) __atomic_fetch_add(&held_->count, 1u, __ATOMIC_RELAXED);
+    }
+    callback(callback&& o) noexcept : held_(o.held_) { o.held_ = nullptr; }
+    callback& operator=(callback o) noexcept {
+        callback_body* old = held_;
+        held_ = o.held_;
+        o.held_ = old;
+        return *this;
+    }
+    ~callback() {
+        if (held_ != nullptr && __atomic_fetch_sub(&held_->count, 1u, __ATOMIC_ACQ_REL) == 1) held_->end(held_);
+    }
+
+    // By the task that was posted for it.
+    R operator()(As... as) const {
+        if (held_ == nullptr) return nothing{}(static_cast<As&&>(as)...);
+        return static_cast<body<nothing>*>(held_)->call(held_, static_cast<As&&>(as)...);
+    }
+    friend bool same(const callback& a, const callback& b) noexcept { return a.held_ == b.held_; }
+
+private:
+    callback_body* held_ = nullptr;
+};
+
+} // namespace eve

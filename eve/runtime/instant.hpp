@@ -1,0 +1,29 @@
+#pragma once
+// Time values: instant, a moment of the calendar in nanoseconds since 1970 (UTC), and duration, an i64 of
+// nanoseconds with functions in place of methods.
+#include "format.hpp"
+
+namespace eve {
+
+struct instant {
+    i64 ns = 0;
+
+    // "2026-11-21T05:30:00.25Z": a fraction only when there is one.
+    string iso() const;
+    i64 unix_nanoseconds() const noexcept { return ns; }
+    u64 hash_value() const noexcept { return hash_of(ns); }
+    friend bool operator==(const instant& a, const instant& b) noexcept { return a.ns == b.ns; }
+    friend bool operator<(const instant& a, const instant& b) noexcept { return a.ns < b.ns; }
+};
+
+instant now() noexcept;
+// Time since some moment before the start of the program.
+duration clock() noexcept;
+
+inline f64 seconds(duration d) noexcept { return f64(d) / 1e9; }
+inline i64 milliseconds(duration d) noexcept { return d / 1'000'000; }
+inline i64 nanoseconds(duration d) noexcept { return d; }
+// "1.5s", "250ms", "1m30s", "0s".
+string duration_text(duration d);
+
+} // namespace eve
