@@ -57,6 +57,8 @@ want cc 'the C models' 'apt gcc libc6-dev' least 10 cc -dumpfullversion
 want ca-certificates 'what is downloaded' 'apt ca-certificates' ls /etc/ssl/certs/ca-certificates.crt
 want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
+want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
+want mold 'fast links of Eve programs' 'apt mold' least 1 mold --version
 want erl erlang-actor 'apt erlang-base' least 25 erl -noshell -eval 'io:put_chars(erlang:system_info(otp_release)), halt().'
 want node 'node-loop and node-prefork' 'apt nodejs' least 18 node --version
 want npm "node-prefork's counter" 'apt npm' least 9 npm --version

@@ -68,6 +68,7 @@ var libraries = map[string]library{
 	"liburing": {"liburing.h", "apt-get install liburing-dev"},
 	"libev":    {"ev.h", "apt-get install libev-dev"},
 	"libuv":    {"uv.h", "apt-get install libuv1-dev"},
+	"tbb":      {"tbb/tbb.h", "apt-get install libtbb-dev"},
 }
 
 // versionLimit bounds one question for a version. A JVM or an Erlang on a busy machine takes seconds.
