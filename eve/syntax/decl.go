@@ -197,9 +197,20 @@ func (p *parser) isFuncHead(n int) bool {
 	case t.is("<"):
 		return !after.is("(")
 	case t.is("("):
-		return p.isParams(n)
+		return p.isParams(n) || p.isUntypedParams(n)
 	}
 	return false
+}
+
+// isUntypedParams says that the ( n tokens ahead opens parameters without types: a result or a colon
+// follows, and nothing of that kind follows a tuple's type.
+func (p *parser) isUntypedParams(n int) bool {
+	end := p.matching(min(p.pos+n, len(p.toks)-1))
+	if end < 0 {
+		return false
+	}
+	after := &p.toks[end+1]
+	return after.isName() || after.is(":") || after.is("->") || after.is("<") || after.is("<-")
 }
 
 // isParams says whether the ( n tokens ahead opens parameters and not a type or an expression.

@@ -35,8 +35,6 @@ func (p *parser) expr() Expr {
 
 // binary reads operators that bind at least as strong as least.
 func (p *parser) binary(least int) Expr {
-	p.enter()
-	defer p.leave()
 	start := p.here()
 	x := p.unary()
 	for p.at(Op) && !p.startsLine() {

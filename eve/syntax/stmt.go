@@ -205,7 +205,7 @@ func (p *parser) localFunc(name *Token) {
 
 // keywordStmt reads a statement that starts with a keyword; false if word starts none.
 func (p *parser) keywordStmt(start source.Span, word string) (Stmt, bool) {
-	if after := p.peek(1); after.is(":") && word != "finish" && word != "defer" && word != "match" && word != "else" {
+	if after := p.peek(1); after.is(":") && word != "finish" && word != "defer" && word != "else" {
 		if p.peek(2).Kind == Identifier {
 			return nil, false
 		}

@@ -1,0 +1,3 @@
+package syntax
+
+var mistakes = []struct{ text string }{}
