@@ -26,7 +26,7 @@ template <class T> u64 hash_of(const T& x) {
     if constexpr (is_integer<T> || __is_enum(T)) return hash_word(u64(x));
     else if constexpr (__is_same(T, bool)) return hash_word(x);
     else if constexpr (requires { x.hash_value(); }) return x.hash_value();
-    else return hash_word(u64(__builtin_addressof(*x)));
+    else return hash_word(reinterpret_cast<u64>(x.object()));
 }
 
 } // namespace eve

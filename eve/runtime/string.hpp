@@ -56,8 +56,10 @@ public:
     }
     // The text of the code point in UTF-8; U+FFFD if there is none of that number.
     static string of_rune(i64 code) noexcept;
-    // A string of `size` bytes that the caller fills through the pointer before anyone else sees it.
-    static string uninitialised(i64 size, char** fill);
+    // Of an empty string: makes it `size` bytes long. The caller fills them before it moves or copies the string.
+    char* prepare(i64 size);
+    // Of a string that was prepared and has not been copied: keeps the first `size` bytes.
+    void shorten(i64 size) noexcept;
 
     const char* data() const noexcept {
         return tag() <= inline_max ? reinterpret_cast<const char*>(word_) : reinterpret_cast<const char*>(word_[0]);

@@ -1,0 +1,150 @@
+// The texts of traps, and how a failure is shown.
+#include "fail.hpp"
+
+#include "failure.hpp"
+#include "format.hpp"
+#include "output.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+namespace eve {
+
+namespace {
+
+void put(formatter& f, const char* text) { f.text(text, i64(std::strlen(text))); }
+
+void put_site(formatter& f, const site& at) {
+    put(f, at.file);
+    f.byte(':');
+    f.put(i64(at.line));
+}
+
+[[noreturn]] void raise(const site* at, string text) { throw failure(at, error(0, static_cast<string&&>(text))); }
+
+} // namespace
+
+void fail(const site* at, const string& text) { raise(at, text); }
+void fail(const site* at, const char* text) { raise(at, string::literal(text)); }
+void fail(const site* at, const error& cause) { throw failure(at, cause); }
+void fail(const char* file, int line, const string& text) {
+    site at{file, line};
+    raise(&at, text);
+}
+
+void fail_assert(const site* at, const char* expression) {
+    formatter f;
+    put(f, "this is false: ");
+    put(f, expression);
+    raise(at, f.take());
+}
+
+void fail_assert(const site* at, const char* expression, const string& message) {
+    formatter f;
+    f.put(message);
+    put(f, " (this is false: ");
+    put(f, expression);
+    f.byte(')');
+    raise(at, f.take());
+}
+
+void fail_index(i64 index, i64 size, const site* at) {
+    formatter f;
+    put(f, "index ");
+    f.put(index);
+    put(f, " is out of range: the size is ");
+    f.put(size);
+    raise(at, f.take());
+}
+
+void fail_cut(i64 low, i64 high, i64 size, const site* at) {
+    formatter f;
+    put(f, "the part ");
+    f.put(low);
+    put(f, "..");
+    f.put(high);
+    put(f, " is out of range: the size is ");
+    f.put(size);
+    raise(at, f.take());
+}
+
+void fail_size(i64 size, const site* at) {
+    formatter f;
+    put(f, "the size ");
+    f.put(size);
+    put(f, " does not fit");
+    raise(at, f.take());
+}
+
+void fail_overflow(const site* at) { fail(at, "the result does not fit its type"); }
+void fail_divide(const site* at) { fail(at, "division by zero"); }
+void fail_power(const site* at) { fail(at, "a negative power of an integer"); }
+void fail_convert(const site* at) { fail(at, "the number does not fit the type it is converted to"); }
+void fail_key(const site* at) { fail(at, "there is no such key in the map"); }
+void fail_iterated(const site* at) { fail(at, "changed while it is iterated"); }
+
+void fail_shift(i64 count, const site* at) {
+    formatter f;
+    put(f, "a shift by ");
+    f.put(count);
+    put(f, " bits");
+    raise(at, f.take());
+}
+
+void die(const char* text) noexcept {
+    flush_outputs();
+    char line[256] = "eve: ";
+    std::strncat(line, text, sizeof line - 8);
+    std::strcat(line, "\n");
+    write_whole(STDERR_FILENO, line, i64(std::strlen(line)));
+    _exit(1);
+}
+
+// The buffer of an output is there already, so that nothing here needs memory.
+void die_out_of_memory() noexcept { die("out of memory"); }
+
+failure::failure(const site* at, error what) noexcept
+    : what_(static_cast<error&&>(what)), at_(at == nullptr ? site{nullptr, 0} : *at) {}
+
+string failure::message() const {
+    formatter f;
+    if (at_.file != nullptr) {
+        put_site(f, at_);
+        put(f, ": ");
+    }
+    f.put(what_);
+    return f.take();
+}
+
+string failure::trace() const {
+    formatter f;
+    f.put(message());
+    f.byte('\n');
+    for (int i = 0; i < steps_ && i < longest; ++i) {
+        put(f, "    in the task of ");
+        put_site(f, started_[i]);
+        f.byte('\n');
+    }
+    if (steps_ > longest) put(f, "    and others\n");
+    return f.take();
+}
+
+error failure::as_error() const {
+    option<error> cause = what_.cause();
+    if (cause.has()) return error(what_.code(), message(), *cause);
+    return error(what_.code(), message());
+}
+
+void failure::passed(const site* started) noexcept {
+    if (started == nullptr) return;
+    if (steps_ < longest) started_[steps_] = *started;
+    ++steps_;
+}
+
+void report(const failure& f) noexcept {
+    string text = f.trace();
+    write_whole(STDERR_FILENO, text.data(), text.size());
+}
+
+} // namespace eve

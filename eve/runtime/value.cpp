@@ -1,0 +1,72 @@
+// Memory of containers, and what vectors of all types share.
+#include "vector.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace eve {
+
+namespace {
+
+// Elements of a container at most, so that their bytes fit a ptrdiff_t and counts a pin's unit.
+i64 limit_of(u64 size) noexcept {
+    i64 by_bytes = largest<i64> / i64(size == 0 ? 1 : size);
+    return by_bytes < capacity_mask ? by_bytes : capacity_mask;
+}
+
+} // namespace
+
+void* buffer_resize(void* old, i64 n, u64 size) noexcept {
+    if (n < 0 || n > limit_of(size)) die_out_of_memory();
+    u64 wanted = u64(n) * size;
+    void* p = std::realloc(old, wanted == 0 ? 1 : wanted);
+    if (p == nullptr) die_out_of_memory();
+    return p;
+}
+
+void* buffer_new(i64 n, u64 size) noexcept { return buffer_resize(nullptr, n, size); }
+
+void vector_base::grow(u64 size, const site* here) {
+    check_free(here);
+    i64 first = size >= 32 ? 4 : i64(128 / size); // two cache lines to begin with
+    i64 more = capacity_ < 1024 ? capacity_ * 2 : capacity_ + capacity_ / 2;
+    i64 next = more < first ? first : more;
+    items_ = buffer_resize(items_, next, size);
+    capacity_ = next;
+}
+
+void vector_base::reserve_items(i64 n, u64 size, const site* here) {
+    check_free(here);
+    if (n <= capacity_) return;
+    i64 more = capacity_ + capacity_ / 2;
+    i64 next = more < n || more > limit_of(size) ? n : more;
+    items_ = buffer_resize(items_, next, size);
+    capacity_ = next;
+}
+
+void vector_base::open_gap(i64 i, u64 size, const site* here) {
+    check_free(here);
+    if (size_ == capacity_) grow(size, here);
+    char* gap = static_cast<char*>(items_) + u64(i) * size;
+    std::memmove(gap + size, gap, u64(size_ - i) * size);
+    ++size_;
+}
+
+void vector_base::close_gap(i64 i, u64 size) noexcept {
+    --size_;
+    char* gap = static_cast<char*>(items_) + u64(i) * size;
+    std::memmove(gap, gap + size, u64(size_ - i) * size);
+}
+
+template <> string vector<character>::hex() const {
+    static constexpr char digits[] = "0123456789abcdef";
+    string s;
+    char* to = s.prepare(size_ * 2);
+    for (character c : *this) {
+        *to++ = digits[c >> 4];
+        *to++ = digits[c & 15];
+    }
+    return s;
+}
+
+} // namespace eve
