@@ -11,6 +11,7 @@ func (p *parser) typ() Type {
 		for _, s := range []string{"@", "&", "?", "!"} {
 			if p.take(s) {
 				suffix = s
+				break
 			}
 		}
 		if suffix == "" {
@@ -79,7 +80,7 @@ func (p *parser) typeList() []Type {
 	p.next()
 	p.brackets++
 	list := []Type{}
-	for !p.is(")") {
+	for p.inList(")") {
 		list = append(list, p.typ())
 		if !p.accept(",") {
 			break
