@@ -22,7 +22,8 @@ func Program(main *source.File, load Loader, diags *diag.List) *ir.Program {
 		universe: types.NewUniverse(), diags: diags, load: load,
 		modules: map[string]*module{}, instances: map[string]*ir.Func{},
 		decls: map[*types.Type]*typeName{}, constraints: map[*types.Type]*types.Type{},
-		opaque: map[*types.Type]bool{},
+		opaque: map[*types.Type]bool{}, base: diags,
+		signatures: map[string]*signature{}, checked: map[*ir.Func]bool{},
 	}
 	return c.program(main)
 }
@@ -33,6 +34,7 @@ type checker struct {
 	diags     *diag.List
 	load      Loader
 	prelude   *module
+	main      *module
 	modules   map[string]*module  // by dotted name
 	order     []*module           // in the order in which they were loaded
 	instances map[string]*ir.Func // by ID
@@ -41,25 +43,33 @@ type checker struct {
 	decls       map[*types.Type]*typeName   // of named types
 	constraints map[*types.Type]*types.Type // of type parameters that have one
 	opaque      map[*types.Type]bool        // named types with a type parameter in their arguments
+	signatures  map[string]*signature       // by the ID of the instance
+	checked     map[*ir.Func]bool           // generics checked for their own sake
 	depth       int                         // of named types being filled
 	late        []func()                    // what waits until no named type is being filled
 	current     *site                       // of the generic instance whose body is being checked
+	base        *diag.List                  // diags, but while an instance is checked
+	loading     []*module                   // being read, the innermost last
+	started     bool                        // all that main imports has been read
 }
 
 // A module is one file being checked.
 type module struct {
-	ir      *ir.Module
-	tree    *syntax.File
-	std     bool
-	loading bool
-	names   map[string]object      // declared here
-	imports map[string]object      // module names: of `import a.b` and `import a.b as x`
-	opened  []*module              // by `import a.b.*`
-	uses    []*module              // all that must be initialised before it
-	pub     map[string]bool        // of names
-	places  map[string]source.Span // where names are declared
-	pending map[*ir.Var]*global    // globals and constants whose type has not been asked for yet
-	tests   []*ir.Func
+	ir       *ir.Module
+	tree     *syntax.File
+	id       string // tells modules apart: a project's module "math" is not std's
+	std      bool
+	loading  bool
+	resolved bool
+	partial  bool                   // an import that brings names failed
+	names    map[string]object      // declared here
+	imports  map[string]object      // module names: of `import a.b` and `import a.b as x`
+	opened   []*module              // by `import a.b.*`
+	uses     []*module              // all that must be initialised before it
+	pub      map[string]bool        // of names
+	places   map[string]source.Span // where names are declared
+	pending  map[*ir.Var]*global    // globals and constants whose type has not been asked for yet
+	tests    []*ir.Func
 }
 
 // An object is what a name of a module stands for: *function, *typeName, *ir.Var (global or constant), *module.
@@ -73,9 +83,9 @@ type function struct {
 	extern *ir.Extern // of a function of an extern block
 }
 
-// A typeName is the declaration of a type: exactly one of structure and union is set, or basic for the
-// types that have no declaration (int, float, void). The types of the prelude that are built in
-// (string, vector) have a structure, which only gives their methods.
+// A typeName is the declaration of a type: one of structure and union is set, none for the types
+// that have no declaration (int, float, void). The types of the prelude that are built in (string, vector)
+// have a structure, which only gives their methods.
 type typeName struct {
 	module    *module
 	name      string

@@ -1,13 +1,253 @@
 package check
 
 import (
+	"fmt"
+
+	"interleave/eve/diag"
 	"interleave/eve/source"
 	"interleave/eve/types"
 )
 
 // infer gives f's own type arguments from what is written (explicit, may be shorter), the types of the
 // arguments (nil for those not known yet, self not among them) and the type wanted (nil for none). It
-// reports what cannot be inferred and what does not satisfy its constraint.
+// reports what cannot be inferred and what does not satisfy its constraint. It is to be asked for every
+// call, of functions without type parameters too: methods may ask more of their receiver's.
 func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.Type, want *types.Type, at source.Span) ([]*types.Type, bool) {
-	return nil, false
+	own := f.typeParams()
+	if len(explicit) > len(own) {
+		c.arguments(f.fullName(), len(own), len(explicit), at)
+		return nil, false
+	}
+	if !c.narrowedFit(f, recv, at) {
+		return nil, false
+	}
+	if len(own) == 0 {
+		return nil, true
+	}
+	params := c.patterns(f, recv)
+	s := c.signature(f, recv, params)
+	u := unifier{c: c, open: map[*types.Type]bool{}, found: map[*types.Type]*types.Type{}}
+	for i, p := range params {
+		u.open[p] = true
+		if i < len(explicit) {
+			u.found[p] = explicit[i]
+		}
+	}
+	u.signature(s, args, want)
+	bound := make([]*types.Type, len(params))
+	for i, p := range params {
+		bound[i] = u.found[p]
+		if bound[i] == nil {
+			for _, a := range args {
+				if a != nil && a.Kind == types.Invalid {
+					return nil, false
+				}
+			}
+			c.diags.Errorf("E0504", at, "cannot tell what %s of '%s' is; write %s<...>(...)", own[i].Name.Text, f.fullName(), f.tree.Name.Text)
+			return nil, false
+		}
+		if bound[i].Kind == types.Invalid {
+			return nil, false
+		}
+	}
+	return bound, c.argumentsFit(f, recv, bound, at)
+}
+
+// patterns gives parameters to infer: types that nothing else in the program has, so that a generic may
+// call itself.
+func (c *checker) patterns(f *function, recv *types.Type) []*types.Type {
+	var params []*types.Type
+	for _, p := range f.typeParams() {
+		params = append(params, c.universe.Param("of call "+f.id(), p.Name.Text))
+	}
+	return params
+}
+
+// narrowedFit says whether the receiver's type arguments satisfy what f asks of them beyond its owner.
+func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) bool {
+	if recv == nil || f.owner == nil {
+		return true
+	}
+	narrowed := f.narrowed()
+	args := c.ownerArgs(recv)
+	for i, p := range f.owner.typeParams() {
+		n := narrowed[p.Name.Text]
+		if n == nil || n.Constraint == nil || i >= len(args) {
+			continue
+		}
+		e := c.envOf(f.owner, args)
+		k := c.constraint(e, n.Constraint)
+		if k != nil && !c.satisfies(args[i], k) {
+			c.diags.Errorf("E0501", at, "'%s' needs %s to be %s: %s", f.fullName(), args[i], k, c.lack(args[i], k))
+			return false
+		}
+	}
+	return true
+}
+
+// argumentsFit says whether type arguments satisfy their constraints and make types that exist.
+func (c *checker) argumentsFit(f *function, recv *types.Type, bound []*types.Type, at source.Span) bool {
+	e := c.envFor(f, recv, bound)
+	for i, p := range f.typeParams() {
+		if bound[i].HasView() || bound[i].Kind == types.Void {
+			c.diags.Errorf("E0506", at, "%s = %s: a type argument cannot be a view, a closure or void", p.Name.Text, bound[i])
+			return false
+		}
+		if p.Constraint == nil {
+			continue
+		}
+		k := c.quiet(func() *types.Type { return c.orInvalid(c.constraint(e, p.Constraint)) })
+		if k.Kind != types.Invalid && !c.satisfies(bound[i], k) {
+			c.unsatisfied(p.Name.Text, bound[i], k, at)
+			return false
+		}
+	}
+	ok := true
+	c.signatureFits(f, recv, bound, at, &ok)
+	return ok
+}
+
+func (c *checker) orInvalid(t *types.Type) *types.Type {
+	if t == nil {
+		return types.InvalidT
+	}
+	return t
+}
+
+// signatureFits makes the signature of an instance; types that do not exist, like T@@, are said at the call.
+func (c *checker) signatureFits(f *function, recv *types.Type, bound []*types.Type, at source.Span, ok *bool) {
+	if c.signatures[instanceID(f, recv, bound)] != nil {
+		return
+	}
+	diags := c.diags
+	mine := &diag.List{}
+	c.diags = mine
+	c.signature(f, recv, bound)
+	c.diags = diags
+	for _, d := range mine.Sorted() {
+		if d.Code.IsError() && !c.known(d) {
+			*ok = false
+			c.diags.Add(diag.Diagnostic{
+				Code: "E0502", Span: at, Message: fmt.Sprintf("'%s' does not work here: %s", f.fullName(), d.Message),
+				Also: []diag.Label{{Span: d.Span, Text: "here"}},
+			})
+			return
+		}
+	}
+}
+
+// known says whether d was reported before.
+func (c *checker) known(d diag.Diagnostic) bool {
+	for _, o := range c.base.Sorted() {
+		if o.Code == d.Code && o.Span == d.Span {
+			return true
+		}
+	}
+	return false
+}
+
+// A unifier finds type parameters by laying types of parameters over types of arguments.
+type unifier struct {
+	c     *checker
+	open  map[*types.Type]bool
+	found map[*types.Type]*types.Type
+}
+
+// signature lays all over each other: first what has a type of its own, then number literals, then the
+// result that is wanted.
+func (u *unifier) signature(s *signature, args []*types.Type, want *types.Type) {
+	for i, a := range args {
+		if i < len(s.params) && a != nil && !untyped(a) {
+			u.argument(s.params[i].t, a)
+		}
+	}
+	if want != nil && want.Kind != types.Void && want.Kind != types.Invalid {
+		u.wanted(s.result, want)
+	}
+	byLiteral := map[*types.Type]bool{} // min(1, 2.5) is about floats
+	for i, a := range args {
+		if i >= len(s.params) || a == nil || !untyped(a) {
+			continue
+		}
+		t := types.IntT
+		if a.Kind == types.UntypedFloat {
+			t = types.FloatT
+		}
+		p := s.params[i].t
+		if p.Kind == types.Option || p.Kind == types.Result {
+			p = p.Elem
+		}
+		if u.open[p] && (u.found[p] == nil || a.Kind == types.UntypedFloat && byLiteral[p]) {
+			u.found[p], byLiteral[p] = t, true
+		}
+	}
+}
+
+func untyped(t *types.Type) bool { return t.Kind == types.UntypedInt || t.Kind == types.UntypedFloat }
+
+// argument lays a parameter's type over that of an argument, which may be converted unasked.
+func (u *unifier) argument(p, a *types.Type) {
+	switch {
+	case a.Kind == types.Invalid || a.Kind == types.None:
+	case u.open[p]:
+		u.bind(p, a.Deref())
+	case p.Kind == types.Shared && a.Kind != types.Shared:
+		u.lay(p.Elem, a)
+	case p.Kind == types.Shared:
+		u.lay(p, a)
+	case p.Kind == types.Slice:
+		a = a.Deref()
+		if a.Kind == types.Vector || a.Kind == types.Array || a.Kind == types.Slice {
+			u.lay(p.Elem, a.Elem)
+		}
+	case (p.Kind == types.Option || p.Kind == types.Result) && a.Deref().Kind != p.Kind:
+		u.argument(p.Elem, a)
+	case p.Kind == types.Ref:
+		u.lay(p.Elem, a.Deref())
+	default:
+		u.lay(p, a.Deref())
+	}
+}
+
+// wanted lays the result's type over the type wanted.
+func (u *unifier) wanted(r, want *types.Type) {
+	if want.Kind != r.Kind && (want.Kind == types.Option || want.Kind == types.Result) && !u.open[r] {
+		want = want.Elem
+	}
+	if u.open[r] {
+		u.bind(r, want.Deref())
+		return
+	}
+	u.lay(r, want)
+}
+
+func (u *unifier) bind(p, t *types.Type) {
+	if u.found[p] == nil && t.Kind != types.Invalid {
+		u.found[p] = t
+	}
+}
+
+// lay lays p over t, which has the same shape or else says nothing.
+func (u *unifier) lay(p, t *types.Type) {
+	if u.open[p] {
+		if !untyped(t) && t.Kind != types.None {
+			u.bind(p, t)
+		}
+		return
+	}
+	if p.Kind != t.Kind || len(p.Elems) != len(t.Elems) || u.c.decls[p] != u.c.decls[t] {
+		return
+	}
+	for i, e := range p.Elems {
+		u.lay(e, t.Elems[i])
+	}
+	for i, a := range p.Args {
+		u.lay(a, t.Args[i])
+	}
+	if p.Elem != nil && t.Elem != nil {
+		u.lay(p.Elem, t.Elem)
+	}
+	if p.Key != nil && t.Key != nil {
+		u.lay(p.Key, t.Key)
+	}
 }

@@ -1,6 +1,11 @@
 package check
 
 import (
+	"fmt"
+	"path"
+	"strings"
+
+	"interleave/eve/diag"
 	"interleave/eve/ir"
 	"interleave/eve/source"
 	"interleave/eve/syntax"
@@ -26,22 +31,312 @@ type param struct {
 
 // A site is where a generic was instantiated, and in which instance.
 type site struct {
-	f     *function
-	args  []*types.Type
+	name  string
 	at    source.Span
 	outer *site
+	depth int
+}
+
+// id tells functions of one name apart.
+func (f *function) id() string {
+	if f.owner != nil {
+		return f.owner.id() + "." + f.tree.Name.Text
+	}
+	return f.module.id + "." + f.tree.Name.Text
+}
+
+// fullName is the name that users know: "account.add".
+func (f *function) fullName() string {
+	if f.owner != nil {
+		return f.owner.name + "." + f.tree.Name.Text
+	}
+	return f.tree.Name.Text
+}
+
+// typeParams gives f's own type parameters: those of its owner, narrowed or not, are not among them.
+func (f *function) typeParams() []*syntax.TypeParam {
+	narrowed := f.narrowed()
+	if len(narrowed) == 0 {
+		return f.tree.TypeParams
+	}
+	var own []*syntax.TypeParam
+	for _, p := range f.tree.TypeParams {
+		if narrowed[p.Name.Text] == nil {
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// narrowed gives the type parameters of f's owner that f asks more of: `sort: <type T: ordered>`.
+func (f *function) narrowed() map[string]*syntax.TypeParam {
+	if f.owner == nil || len(f.tree.TypeParams) == 0 {
+		return nil
+	}
+	narrowed := map[string]*syntax.TypeParam{}
+	for _, p := range f.tree.TypeParams {
+		for _, o := range f.owner.typeParams() {
+			if o.Name.Text == p.Name.Text {
+				narrowed[p.Name.Text] = p
+			}
+		}
+	}
+	return narrowed
+}
+
+// ownParams gives f's own type parameters as types that stand for themselves.
+func (c *checker) ownParams(f *function) []*types.Type {
+	var args []*types.Type
+	e := &env{module: f.module, params: map[string]*types.Type{}, opaque: true}
+	if f.owner != nil {
+		for i, t := range c.opaqueArgs(f.owner, f) {
+			e.params[f.owner.typeParams()[i].Name.Text] = t
+		}
+	}
+	for _, p := range f.typeParams() {
+		args = append(args, c.opaqueParam(e, f.id(), p.Name, p.Constraint))
+	}
+	return args
+}
+
+// envFor gives the meaning of type names in f.
+func (c *checker) envFor(f *function, recv *types.Type, targs []*types.Type) *env {
+	e := &env{module: f.module, params: map[string]*types.Type{}}
+	if f.owner != nil && recv != nil {
+		e = c.envOf(f.owner, c.ownerArgs(recv))
+		if f.owner.isInterface() {
+			e.iface, e.self = f.owner, recv
+		}
+		e.opaque = e.opaque || c.hasParam(recv)
+	}
+	for i, p := range f.typeParams() {
+		t := types.InvalidT
+		if i < len(targs) {
+			t = targs[i]
+		}
+		e.params[p.Name.Text] = t
+		e.opaque = e.opaque || c.hasParam(t)
+	}
+	return e
 }
 
 // signature gives the types of f for a receiver (nil for functions) and f's own type arguments.
 func (c *checker) signature(f *function, recv *types.Type, targs []*types.Type) *signature {
-	return &signature{env: &env{module: f.module}, result: types.InvalidT}
+	id := instanceID(f, recv, targs)
+	if s := c.signatures[id]; s != nil {
+		return s
+	}
+	s := &signature{env: c.envFor(f, recv, targs), result: types.VoidT}
+	c.signatures[id] = s
+	if f.hasSelf() && recv != nil {
+		s.self = c.universe.Ref(recv)
+	}
+	for i, p := range f.tree.Params {
+		if i == 0 && f.hasSelf() {
+			continue
+		}
+		t := types.InvalidT
+		if p.Type != nil {
+			t = c.valueType(s.env, p.Type)
+		}
+		name := ""
+		if p.Name != nil {
+			name = p.Name.Text
+		}
+		s.params = append(s.params, param{name: name, t: t, take: p.Take, tree: p})
+	}
+	if n := len(s.params); n > 0 {
+		s.format = s.params[n-1].name == "format" && s.params[n-1].t == types.StringT
+	}
+	if f.tree.Result != nil {
+		s.result = c.typeOf(s.env, f.tree.Result)
+	}
+	return s
 }
 
-// typeParams gives f's own type parameters: those of its owner are not among them.
-func (f *function) typeParams() []*syntax.TypeParam { return nil }
+func instanceID(f *function, recv *types.Type, targs []*types.Type) string {
+	var b strings.Builder
+	b.WriteString(f.id())
+	if recv != nil {
+		b.WriteString(" of " + recv.ID())
+	}
+	for i, t := range targs {
+		b.WriteString([]string{" with ", ", "}[min(i, 1)] + t.ID())
+	}
+	return b.String()
+}
 
 // instance gives the function for a receiver type (nil for functions) and type arguments. There is one
 // for each list of them; its body is checked later.
 func (c *checker) instance(f *function, recv *types.Type, targs []*types.Type, at source.Span) *ir.Func {
-	return nil
+	return c.instanceOf(f, recv, targs, at, false)
+}
+
+// instanceOf is instance; own says that a generic is checked for its own sake.
+func (c *checker) instanceOf(f *function, recv *types.Type, targs []*types.Type, at source.Span, own bool) *ir.Func {
+	id := instanceID(f, recv, targs)
+	fn := c.instances[id]
+	if fn == nil {
+		fn = c.make(f, recv, targs, id)
+		c.instances[id] = fn
+		if !fn.Opaque {
+			c.enqueue(f, fn, at)
+		}
+	}
+	if own && fn.Opaque && !c.checked[fn] {
+		c.checked[fn] = true
+		c.enqueue(f, fn, at)
+	}
+	return fn
+}
+
+// make makes the function without its body.
+func (c *checker) make(f *function, recv *types.Type, targs []*types.Type, id string) *ir.Func {
+	s := c.signature(f, recv, targs)
+	fn := &ir.Func{
+		Name: f.fullName(), ID: id, Module: f.module.ir, Span: f.tree.Name.Span, Recv: recv, Static: f.isStatic(),
+		Args: targs, Result: s.result, Async: f.tree.Async, Pub: f.tree.Pub, Opaque: s.env.opaque, Extern: f.extern,
+	}
+	if f.extern != nil {
+		fn.Async = fn.Async || f.extern.Slow
+	} else if f.tree.Body == nil && f.module.std {
+		fn.Native = c.native(f)
+	}
+	if s.self != nil {
+		fn.Params = append(fn.Params, &ir.Var{Name: "self", Type: s.self, Kind: ir.Self, Span: f.tree.Params[0].Span})
+	}
+	for _, p := range s.params {
+		at := p.tree.Span
+		if p.tree.Name != nil {
+			at = p.tree.Name.Span
+		}
+		fn.Params = append(fn.Params, &ir.Var{Name: p.name, Type: p.t, Kind: ir.Param, Span: at, Take: p.take})
+	}
+	if f.tree.Perms != nil {
+		fn.List = c.list(f, fn)
+	}
+	return fn
+}
+
+// list resolves a function's permission list: its names are parameters and module variables.
+func (c *checker) list(f *function, fn *ir.Func) []*ir.Entry {
+	var list []*ir.Entry
+	for _, p := range f.tree.Perms.Entries {
+		if p.Name == nil {
+			continue
+		}
+		entry := &ir.Entry{Sign: p.Sign, Name: p.Name.Text, Span: p.Span}
+		list = append(list, entry)
+		var names []string
+		for _, v := range fn.Params {
+			names = append(names, v.Name)
+			if v.Name == p.Name.Text {
+				entry.Var = v
+			}
+		}
+		if entry.Var != nil {
+			continue
+		}
+		switch o := c.lookup(f.module, p.Name.Text).(type) {
+		case nil:
+			c.unknown(f.module, p.Name.Text, p.Name.Span, names...)
+		case *ir.Var:
+			entry.Var = o
+		default:
+			c.diags.Errorf("E0215", p.Name.Span, "'%s' is %s: a permission list names parameters and module variables", p.Name.Text, kindOf(o))
+		}
+	}
+	return list
+}
+
+// native is the name under which the runtime has f.
+func (c *checker) native(f *function) string {
+	switch {
+	case f.owner != nil:
+		return f.fullName()
+	case f.module == c.prelude:
+		return f.tree.Name.Text
+	}
+	name := strings.ReplaceAll(f.module.ir.Name, ".", "/")
+	return path.Base(name) + "." + f.tree.Name.Text
+}
+
+// maxInstances bounds how deep instances ask for instances; a generic that reaches it asks without end.
+const maxInstances = 64
+
+// enqueue puts the body of fn on the list of what is to be checked.
+func (c *checker) enqueue(f *function, fn *ir.Func, at source.Span) {
+	f.module.ir.Funcs = append(f.module.ir.Funcs, fn)
+	if f.tree.Body == nil {
+		return
+	}
+	generic := len(fn.Args) > 0 || fn.Recv != nil && len(fn.Recv.Args) > 0
+	if !generic || fn.Opaque {
+		c.queue = append(c.queue, func() { c.body(fn, f, c.signature(f, fn.Recv, fn.Args).env) })
+		return
+	}
+	s := &site{name: instanceName(f, fn), at: at, outer: c.current}
+	if s.outer != nil {
+		s.depth = s.outer.depth + 1
+	}
+	if s.depth > maxInstances {
+		c.diags.Errorf("E0313", at, "'%s' calls itself with ever new type arguments", f.fullName())
+		return
+	}
+	c.queue = append(c.queue, func() {
+		c.within(s, func() { c.body(fn, f, c.signature(f, fn.Recv, fn.Args).env) })
+	})
+}
+
+// instanceName says which types a generic was given: "sort with T = room".
+func instanceName(f *function, fn *ir.Func) string {
+	var parts []string
+	if fn.Recv != nil && f.owner != nil {
+		for i, p := range f.owner.typeParams() {
+			if i < len(fn.Recv.Args) {
+				parts = append(parts, p.Name.Text+" = "+fn.Recv.Args[i].String())
+			}
+		}
+	}
+	for i, p := range f.typeParams() {
+		if i < len(fn.Args) {
+			parts = append(parts, p.Name.Text+" = "+fn.Args[i].String())
+		}
+	}
+	return fmt.Sprintf("'%s' with %s", f.fullName(), strings.Join(parts, ", "))
+}
+
+// within runs f, which checks an instance. What is wrong in it, though it was not in the generic itself,
+// is said once, at the place where the instance was asked for.
+func (c *checker) within(s *site, f func()) {
+	diags, current := c.diags, c.current
+	mine := &diag.List{}
+	c.diags, c.current = mine, s
+	f()
+	c.diags, c.current = diags, current
+	if !mine.HasErrors() {
+		return
+	}
+	type where struct {
+		code diag.Code
+		at   source.Span
+	}
+	known := map[where]bool{}
+	for _, d := range c.base.Sorted() {
+		known[where{d.Code, d.Span}] = true
+	}
+	at := s.at
+	for o := s.outer; o != nil; o = o.outer {
+		at = o.at
+	}
+	for _, d := range mine.Sorted() {
+		if !d.Code.IsError() || known[where{d.Code, d.Span}] {
+			continue
+		}
+		c.base.Add(diag.Diagnostic{
+			Code: "E0502", Span: at, Message: s.name + " does not work: " + d.Message,
+			Also: []diag.Label{{Span: d.Span, Text: "here"}},
+		})
+		return
+	}
 }

@@ -1,11 +1,189 @@
 package check
 
 import (
+	"path"
+	"slices"
+	"strings"
+
 	"interleave/eve/ir"
 	"interleave/eve/source"
+	"interleave/eve/std"
+	"interleave/eve/syntax"
+	"interleave/eve/types"
 )
 
 // program loads, declares and checks main and all that it needs.
 func (c *checker) program(main *source.File) *ir.Program {
-	return &ir.Program{Universe: c.universe}
+	name, text, _ := std.Text("prelude")
+	c.prelude = c.read("prelude", source.NewFile(name, text), true)
+	m := c.read(strings.TrimSuffix(path.Base(main.Name), ".eve"), main, false)
+	c.started = true
+	for i := 0; i < len(c.order); i++ {
+		c.resolve(c.order[i])
+	}
+	for len(c.queue) > 0 {
+		next := c.queue[0]
+		c.queue = c.queue[1:]
+		next()
+	}
+	p := &ir.Program{Universe: c.universe, Main: c.mainOf(m), Tests: m.tests}
+	seen := map[*module]bool{}
+	p.Modules = arrange(p.Modules, c.prelude, seen)
+	for _, m := range c.order {
+		p.Modules = arrange(p.Modules, m, seen)
+	}
+	return p
+}
+
+// arrange appends m's module behind all that it uses.
+func arrange(all []*ir.Module, m *module, seen map[*module]bool) []*ir.Module {
+	if seen[m] {
+		return all
+	}
+	seen[m] = true
+	for _, u := range m.uses {
+		all = arrange(all, u, seen)
+	}
+	return append(all, m.ir)
+}
+
+// read parses a module, declares its names and reads what it imports.
+func (c *checker) read(name string, file *source.File, isStd bool) *module {
+	m := &module{
+		ir: &ir.Module{Name: name, Std: isStd, File: file}, id: name, std: isStd, loading: true,
+		names: map[string]object{}, imports: map[string]object{}, pub: map[string]bool{},
+		places: map[string]source.Span{}, pending: map[*ir.Var]*global{},
+	}
+	if _, _, taken := std.Text(name); taken && !isStd {
+		m.id = "_" + name
+	}
+	c.modules[m.id] = m
+	if !isStd && c.main == nil {
+		c.main = m
+	}
+	c.loading = append(c.loading, m)
+	m.tree = syntax.Parse(file, c.diags)
+	c.declare(m)
+	for _, i := range m.tree.Imports {
+		c.bring(m, i)
+	}
+	m.loading = false
+	c.loading = c.loading[:len(c.loading)-1]
+	c.order = append(c.order, m)
+	if c.started {
+		c.resolve(m)
+	}
+	return m
+}
+
+// find gives the module of a dotted name, which it reads if need be; nil when there is none.
+func (c *checker) find(name string) *module {
+	if file, text, ok := std.Text(name); ok {
+		if m := c.modules[name]; m != nil {
+			return m
+		}
+		return c.read(name, source.NewFile(file, text), true)
+	}
+	if m := c.modules[name]; m != nil {
+		return m
+	}
+	if c.load == nil {
+		return nil
+	}
+	file, ok := c.load(name)
+	if !ok {
+		return nil
+	}
+	return c.read(name, file, false)
+}
+
+// bring makes the names of one import known in m.
+func (c *checker) bring(m *module, i *syntax.Import) {
+	if len(i.Path) == 0 {
+		return
+	}
+	name, at := dotted(i.Path), i.Path[0].Span.To(i.Path[len(i.Path)-1].Span)
+	bound := i.Path[len(i.Path)-1]
+	if i.As != nil {
+		bound = i.As
+	}
+	from := c.find(name)
+	switch {
+	case from == nil:
+		c.diags.Errorf("E0203", at, "there is no module '%s'", name)
+		if !i.All {
+			m.imports[bound.Text] = nil
+		} else {
+			m.partial = true
+		}
+		return
+	case from.loading:
+		c.cycle(from, at)
+	}
+	if !slices.Contains(m.uses, from) && from != m {
+		m.uses = append(m.uses, from)
+	}
+	if i.All {
+		c.open(m, from, at)
+		return
+	}
+	if first, taken := m.places[bound.Text]; taken {
+		c.twice(bound, first)
+		return
+	}
+	m.places[bound.Text] = bound.Span
+	m.imports[bound.Text] = from
+}
+
+// open makes the public names of from known in m without their module's name.
+func (c *checker) open(m, from *module, at source.Span) {
+	if slices.Contains(m.opened, from) {
+		return
+	}
+	for _, other := range m.opened {
+		for _, name := range sortedNames(from.names) {
+			if from.pub[name] && other.pub[name] && m.names[name] == nil {
+				c.diags.Errorf("E0213", at, "'%s' comes from %s and from %s; import one of them without .*",
+					name, other.ir.Name, from.ir.Name)
+				return
+			}
+		}
+	}
+	m.opened = append(m.opened, from)
+}
+
+// cycle reports that the import at `at` closes a circle of imports.
+func (c *checker) cycle(from *module, at source.Span) {
+	var names []string
+	for i := slices.Index(c.loading, from); i >= 0 && i < len(c.loading); i++ {
+		names = append(names, c.loading[i].ir.Name)
+	}
+	names = append(names, from.ir.Name)
+	c.diags.Errorf("E0204", at, "modules import each other: %s", strings.Join(names, " -> "))
+}
+
+func dotted(path []*syntax.Name) string {
+	var parts []string
+	for _, n := range path {
+		parts = append(parts, n.Text)
+	}
+	return strings.Join(parts, ".")
+}
+
+// mainOf gives the main function of the main module, nil when there is none or it is wrong.
+func (c *checker) mainOf(m *module) *ir.Func {
+	f, _ := m.names["main"].(*function)
+	if f == nil || f.tree.Body == nil {
+		return nil
+	}
+	if len(f.tree.TypeParams) > 0 || len(f.tree.Params) > 0 {
+		c.diags.Errorf("E0206", f.tree.Name.Span, "main takes no parameters: the arguments are process.args()")
+		return nil
+	}
+	fn := c.instance(f, nil, nil, f.tree.Name.Span)
+	if fn.Result != types.VoidT && fn.Result != types.InvalidT {
+		c.diags.Errorf("E0206", f.tree.Result.Place(), "main has no result: end with process.exit(status)")
+		return nil
+	}
+	return fn
 }

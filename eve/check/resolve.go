@@ -1,30 +1,109 @@
 package check
 
 import (
+	"fmt"
+
+	"interleave/eve/diag"
+	"interleave/eve/ir"
 	"interleave/eve/source"
+	"interleave/eve/std"
 	"interleave/eve/syntax"
-	"interleave/eve/types"
 )
 
 // lookup gives what a name means in a module: declared there, imported, of the prelude, or a std module
 // that is in scope everywhere. It is nil when nothing has the name. Globals and constants have their
 // type.
-func (c *checker) lookup(m *module, name string) object { return nil }
+func (c *checker) lookup(m *module, name string) object {
+	if o := m.names[name]; o != nil {
+		return c.typed(m, o)
+	}
+	if o := m.imports[name]; o != nil {
+		return o
+	}
+	for _, from := range m.opened {
+		if o := from.names[name]; o != nil && from.pub[name] {
+			return c.typed(from, o)
+		}
+	}
+	if o := c.prelude.names[name]; o != nil {
+		return c.typed(c.prelude, o)
+	}
+	if t := basicType(name); t != nil {
+		return &typeName{name: name, builtin: true}
+	}
+	if _, failed := m.imports[name]; failed {
+		return nil
+	}
+	if _, _, ok := std.Text(name); ok && name != "prelude" {
+		from := c.find(name)
+		m.imports[name] = from
+		if from != m {
+			m.uses = append(m.uses, from)
+		}
+		return from
+	}
+	return nil
+}
+
+// typed sees to it that a global or constant has its type.
+func (c *checker) typed(m *module, o object) object {
+	if v, ok := o.(*ir.Var); ok {
+		c.typeVar(m, v)
+	}
+	return o
+}
 
 // member gives the public object that n names in module m; it reports, and gives nil, when there is none.
-func (c *checker) member(m *module, n *syntax.Name) object { return nil }
+func (c *checker) member(m *module, n *syntax.Name) object {
+	o := m.names[n.Text]
+	if o == nil {
+		var names []string
+		for _, name := range sortedNames(m.names) {
+			if m.pub[name] {
+				names = append(names, name)
+			}
+		}
+		c.missing(n.Span, fmt.Sprintf("module '%s' has no '%s'", m.ir.Name, n.Text), n.Text, names)
+		return nil
+	}
+	if !m.pub[n.Text] {
+		c.diags.Add(diag.Diagnostic{
+			Code: "E0205", Span: n.Span, Message: fmt.Sprintf("'%s' of module '%s' is not pub", n.Text, m.ir.Name),
+			Also: []diag.Label{{Span: m.places[n.Text], Text: "write pub before it"}},
+		})
+		return nil
+	}
+	return c.typed(m, o)
+}
 
-// unknown reports that nothing has the name; it suggests one of the module's names or of more.
-func (c *checker) unknown(m *module, name string, at source.Span, more ...string) {}
+// unknown reports that nothing has the name; it suggests one of the module's names or of more. It says
+// nothing when a failed import may have brought the name.
+func (c *checker) unknown(m *module, name string, at source.Span, more ...string) {
+	if _, failed := m.imports[name]; failed || m.partial || name == "" {
+		return
+	}
+	names := append(more, sortedNames(m.names)...)
+	for name := range m.imports {
+		names = append(names, name)
+	}
+	for _, from := range append(m.opened, c.prelude) {
+		for _, name := range sortedNames(from.names) {
+			if from.pub[name] || builtinOwners[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, name := range basicNames {
+		names = append(names, name)
+	}
+	c.missing(at, fmt.Sprintf("unknown name '%s'", name), name, append(names, "process", "math", "par"))
+}
 
-// typeOf gives the type that t denotes; it reports what is wrong, and gives InvalidT then.
-func (c *checker) typeOf(e *env, t syntax.Type) *types.Type { return types.InvalidT }
-
-// basicType gives the type of a name like int, float, bool; nil when it is no such name.
-func basicType(name string) *types.Type { return nil }
-
-// namedType gives the type that tn declares for the arguments, vector<int> and the like included. A fresh
-// one gets its Def. It reports, and gives InvalidT, when the number of arguments is wrong.
-func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *types.Type {
-	return types.InvalidT
+// missing reports E0202 with the name of names that is most like the one meant.
+func (c *checker) missing(at source.Span, message, name string, names []string) {
+	d := c.diags.Errorf("E0202", at, "%s", message)
+	if best := nearest(name, names); best != "" {
+		d.Message += fmt.Sprintf("; did you mean '%s'?", best)
+		d.Fix = &diag.Fix{Text: "write " + best, Span: at, New: best}
+	}
 }

@@ -1,0 +1,178 @@
+package check
+
+import (
+	"strings"
+
+	"interleave/eve/diag"
+	"interleave/eve/ir"
+	"interleave/eve/source"
+	"interleave/eve/syntax"
+	"interleave/eve/types"
+)
+
+// A lowerer makes the statements and expressions of one function, or of one initial value.
+type lowerer struct {
+	*checker
+	m   *module
+	env *env
+	fn  *ir.Func // nil for initial values
+	frame
+	// events are the named callbacks of the call just made that are no parameters of it: the statement
+	// that the call is part of registers them.
+	events []*syntax.Arg
+	// patterned holds the variables that patterns of match bound: parts of what is matched.
+	patterned map[*ir.Var]bool
+	// awaiting is the call behind <- that is being lowered: the only one that may take time.
+	awaiting *syntax.Call
+}
+
+// A frame is what a statement needs to know of the place where it stands.
+type frame struct {
+	cur    *ir.Body    // the innermost body
+	scope  *scope      // the innermost block's names
+	out    *ir.Block   // where statements go
+	result *types.Type // what return gives here
+	loops  int         // how many loops of this body are around
+	joined bool        // a task started here is a child of a finish
+	// held names the statement of this body ("finish", "defer") that return must not leave; empty for none.
+	held string
+}
+
+// body makes f's body of its declaration. Natives and methods of interfaces have none.
+func (c *checker) body(f *ir.Func, decl *function, e *env) {
+	t := decl.tree
+	if t.Body == nil {
+		return
+	}
+	b := &ir.Body{Kind: ir.Function, Fn: f, Params: f.Params, Result: f.Result, Perms: f.List}
+	b.Head = headOf(t.Span, t.Body)
+	b.List = functionList(t)
+	f.Body = b
+	l := &lowerer{checker: c, m: decl.module, env: e, fn: f}
+	l.result = f.Result
+	l.enter(b)
+	for _, p := range f.Params {
+		p.Body = b
+		l.declare(p)
+	}
+	l.fill(t.Body)
+	if f.Result != nil {
+		l.checkEnd(b.Block, f.Result, t.Name.Span, "'"+t.Name.Text+"'")
+	}
+}
+
+// testBody makes the body of a test.
+func (c *checker) testBody(f *ir.Func, t *syntax.TestDecl, m *module) {
+	if t.Body == nil {
+		t.Body = &syntax.Block{At: syntax.At{Span: t.Span}}
+	}
+	b := &ir.Body{Kind: ir.Function, Fn: f, Result: types.VoidT, Head: headOf(t.Span, t.Body)}
+	b.List = pointAt(t.Body.Span)
+	f.Body = b
+	l := &lowerer{checker: c, m: m, env: &env{module: m}, fn: f}
+	l.result = types.VoidT
+	l.enter(b)
+	l.fill(t.Body)
+}
+
+// initExpr makes the initial value of a global, a constant, a field or a parameter: it sees the names of
+// its module only.
+func (c *checker) initExpr(m *module, e *env, x syntax.Expr, want *types.Type) ir.Expr {
+	l := &lowerer{checker: c, m: m, env: e}
+	l.result = types.VoidT
+	l.scope = &scope{vars: map[string]*ir.Var{}}
+	l.out = &ir.Block{}
+	got := l.fitted(x, want)
+	l.rejectEvents()
+	return got
+}
+
+// fill lowers a suite into the current body.
+func (l *lowerer) fill(b *syntax.Block) {
+	l.cur.Block = &ir.Block{}
+	if b == nil {
+		return
+	}
+	l.cur.Block.Span = b.Span
+	l.out = l.cur.Block
+	l.stmts(b.Stmts)
+}
+
+// checkEnd reports a body that has a result but can reach its end without return.
+func (l *lowerer) checkEnd(b *ir.Block, result *types.Type, at source.Span, who string) {
+	if result == types.VoidT || result == types.InvalidT || l.ends(b) {
+		return
+	}
+	d := l.errorf("E0340", at, "%s can end without returning %s", who, article(result))
+	d.Label = "not every way through it returns"
+}
+
+// headOf is the line that opens a body: from the start of the declaration or statement to its colon.
+func headOf(at source.Span, body *syntax.Block) source.Span {
+	if at.File == nil {
+		return at
+	}
+	end := at.End
+	if body != nil && body.Span.File == at.File && body.Span.Start > at.Start && body.Span.Start <= at.End {
+		end = body.Span.Start
+	}
+	text := at.File.Text[at.Start:end]
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	if i := strings.LastIndexByte(text, '#'); i >= 0 {
+		text = text[:i]
+	}
+	text = strings.TrimRight(text, " \t\r")
+	return source.Span{File: at.File, Start: at.Start, End: at.Start + len(text)}
+}
+
+// functionList is where a function's permission list stands, or where it would be written.
+func functionList(t *syntax.Func) source.Span {
+	if t.Perms != nil {
+		return t.Perms.Span
+	}
+	from := t.Name.Span
+	if n := len(t.TypeParams); n > 0 {
+		from = t.TypeParams[n-1].Span
+	}
+	if from.File == nil || from.End > len(from.File.Text) {
+		return from
+	}
+	if i := strings.IndexByte(from.File.Text[from.End:], '('); i >= 0 {
+		return source.Span{File: from.File, Start: from.End + i, End: from.End + i}
+	}
+	return source.Span{File: from.File, Start: from.End, End: from.End}
+}
+
+// pointAt is the empty span at the start of s.
+func pointAt(s source.Span) source.Span {
+	return source.Span{File: s.File, Start: s.Start, End: s.Start}
+}
+
+// pointAfter is the empty span at the end of s.
+func pointAfter(s source.Span) source.Span {
+	return source.Span{File: s.File, Start: s.End, End: s.End}
+}
+
+func (l *lowerer) errorf(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
+	return l.diags.Errorf(code, at, format, args...)
+}
+
+// bad stands for an expression with a reported error.
+func bad(at source.Span) ir.Expr { return &ir.Zero{Place: ir.Place{T: types.InvalidT, Span: at}} }
+
+// broken says whether x has a reported error: nothing more is said of it.
+func broken(x ir.Expr) bool { return x == nil || x.Type() == nil || x.Type() == types.InvalidT }
+
+// place makes what expressions embed.
+func place(t *types.Type, at source.Span) ir.Place { return ir.Place{T: t, Span: at} }
+
+// article puts a or an before a type's name.
+func article(t *types.Type) string {
+	s := t.String()
+	if strings.ContainsRune("aeio", rune(s[0])) {
+		return "an " + s
+	}
+	return "a " + s
+}

@@ -1,0 +1,327 @@
+package check
+
+import (
+	"slices"
+
+	"interleave/eve/ir"
+	"interleave/eve/source"
+	"interleave/eve/syntax"
+	"interleave/eve/types"
+)
+
+// A target is a function that is being called, with what stands before its dot.
+type target struct {
+	f    *function
+	recv *types.Type // of methods and static functions of types
+	self ir.Expr     // of methods: what they are called on
+	at   source.Span // of the name
+}
+
+// A callExpr is a call with the type arguments that stand behind the function's name.
+type callExpr struct {
+	*syntax.Call
+	TypeArgs []syntax.Type
+}
+
+// call lowers a call, a conversion or a construction: they look alike.
+func (l *lowerer) call(c *syntax.Call, want *types.Type) ir.Expr {
+	x := &callExpr{Call: c}
+	fun := bare(c.Fun)
+	if t, ok := fun.(*syntax.TypeExpr); ok {
+		n, ok := t.Type.(*syntax.NamedType)
+		if !ok || len(n.Path) == 0 {
+			return l.construct(l.typeOf(l.env, t.Type), x, t.Span)
+		}
+		fun, x.TypeArgs = named(n.Path), n.Args
+	}
+	switch fun := fun.(type) {
+	case *syntax.Ident:
+		return l.callName(fun, x, want)
+	case *syntax.Selector:
+		if fun.X != nil && fun.Name != nil {
+			return l.callMember(fun, x, want)
+		}
+	case nil:
+		return bad(c.Span)
+	default:
+		return l.callValue(l.expr(fun, nil), x)
+	}
+	return l.giveUp(x)
+}
+
+// named is the expression that a dotted name is.
+func named(path []*syntax.Name) syntax.Expr {
+	var x syntax.Expr = &syntax.Ident{At: path[0].At, Name: path[0].Text}
+	for _, n := range path[1:] {
+		x = &syntax.Selector{At: syntax.At{Span: x.Place().To(n.Span)}, X: x, Name: n}
+	}
+	return x
+}
+
+// giveUp lowers the arguments of a call that makes no sense, for their own errors.
+func (l *lowerer) giveUp(x *callExpr) ir.Expr {
+	for _, a := range x.Args {
+		if a != nil && a.X != nil {
+			l.expr(a.X, nil)
+		}
+	}
+	return bad(x.Span)
+}
+
+func (l *lowerer) callName(fun *syntax.Ident, x *callExpr, want *types.Type) ir.Expr {
+	if v := l.scope.find(fun.Name); v != nil {
+		return l.callValue(&ir.Ref{Place: place(v.Type, fun.Span), Var: v}, x)
+	}
+	if fun.Name == "error" {
+		return l.makeError(x, fun.Span)
+	}
+	o := l.static(fun)
+	if o == nil {
+		l.undefined(fun)
+		return l.giveUp(x)
+	}
+	return l.callObject(o, fun, x, want)
+}
+
+// callObject calls what a name of a module stands for.
+func (l *lowerer) callObject(o object, fun syntax.Expr, x *callExpr, want *types.Type) ir.Expr {
+	switch o := o.(type) {
+	case *function:
+		return l.invoke(target{f: o, at: fun.Place()}, x, want)
+	case *typeName:
+		return l.construct(l.calledType(o, fun, x.TypeArgs, want), x, fun.Place())
+	case *types.Type:
+		return l.construct(o, x, fun.Place())
+	case *ir.Var:
+		return l.callValue(l.moduleVar(o, fun.Place()), x)
+	case *module:
+		l.errorf("E0330", fun.Place(), "'%s' is a module, not a function", fun.Place().Text())
+	}
+	return l.giveUp(x)
+}
+
+// calledType is the type that a call constructs or converts to. The arguments of a generic one may come
+// from the type that is wanted.
+func (l *lowerer) calledType(tn *typeName, fun syntax.Expr, args []syntax.Type, want *types.Type) *types.Type {
+	if len(args) > 0 {
+		return l.typeOf(l.env, &syntax.NamedType{At: syntax.At{Span: fun.Place()}, Path: pathOf(fun), Args: args})
+	}
+	return l.bareType(tn, fun.Place(), want)
+}
+
+// bareType is the type that a name without arguments stands for.
+func (l *lowerer) bareType(tn *typeName, at source.Span, want *types.Type) *types.Type {
+	if h := hint(want); h != types.InvalidT && slices.Contains(l.owners(h), tn) {
+		return h
+	}
+	return l.namedType(tn, nil, at)
+}
+
+// pathOf is the dotted name that an expression is.
+func pathOf(x syntax.Expr) []*syntax.Name {
+	switch x := bare(x).(type) {
+	case *syntax.Ident:
+		return []*syntax.Name{{At: x.At, Text: x.Name}}
+	case *syntax.Selector:
+		return append(pathOf(x.X), x.Name)
+	}
+	return nil
+}
+
+func (l *lowerer) callMember(fun *syntax.Selector, x *callExpr, want *types.Type) ir.Expr {
+	switch o := l.static(fun.X).(type) {
+	case *module:
+		if got := l.member(o, fun.Name); got != nil {
+			return l.callObject(got, fun, x, want)
+		}
+		return l.giveUp(x)
+	case *typeName:
+		return l.callStatic(l.bareType(o, fun.X.Place(), want), fun, x, want)
+	case *types.Type:
+		return l.callStatic(o, fun, x, want)
+	case *function:
+		l.needsCall(fun.X.Place(), o)
+		return l.giveUp(x)
+	}
+	v := l.expr(fun.X, nil)
+	if broken(v) {
+		return l.giveUp(x)
+	}
+	return l.callMethod(v, fun, x, want)
+}
+
+// callStatic calls a function of a type, or makes a case of a union.
+func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr, want *types.Type) ir.Expr {
+	if t == types.InvalidT {
+		return l.giveUp(x)
+	}
+	if got := l.unionCase(t, fun.Name, x, x.Span); got != nil {
+		return got
+	}
+	f := l.method(t, fun.Name.Text)
+	if f == nil {
+		d := l.errorf("E0331", fun.Name.Span, "%s has no function '%s'", t, fun.Name.Text)
+		l.suggest(d, fun.Name, append(staticNames(t), l.memberNames(t)...))
+		return l.giveUp(x)
+	}
+	if !f.isStatic() {
+		l.errorf("E0331", fun.Span, "'%s' is a method: call it on a value of type %s", fun.Name.Text, t)
+		return l.giveUp(x)
+	}
+	return l.invoke(target{f: f, recv: t, at: fun.Name.Span}, x, want)
+}
+
+func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr, want *types.Type) ir.Expr {
+	self := l.checker.value(v)
+	t, name := self.Type(), fun.Name.Text
+	if f := l.method(t, name); f != nil {
+		if f.isStatic() {
+			l.errorf("E0331", fun.Name.Span, "'%s' belongs to the type: write %s.%s(..)", name, t, name)
+			return l.giveUp(x)
+		}
+		return l.invoke(target{f: f, recv: t, self: self, at: fun.Name.Span}, x, want)
+	}
+	if _, f, ok := l.fieldOf(t, name); ok {
+		if f.Type.Deref().Kind == types.Func || l.method(f.Type, "call") != nil {
+			return l.callValue(l.memberOf(self, fun), x)
+		}
+		l.errorf("E0335", fun.Name.Span, "'%s' is a field, %s: it cannot be called", name, article(f.Type))
+		return l.giveUp(x)
+	}
+	switch {
+	case name == "copy" && len(x.Args) == 0:
+		return l.copyOf(self, x)
+	case name == "off" && t.Def != nil && t.Def.Emitter:
+		return l.offCall(self, x)
+	case l.isOpen(t) || t == types.InvalidT:
+		return l.giveUp(x)
+	}
+	d := l.errorf("E0331", fun.Name.Span, "%s has no method '%s'", t, name)
+	if t.Kind == types.Option || t.Kind == types.Result {
+		d.Label = "it may have no value: take it with ?, else or match"
+	} else {
+		l.suggest(d, fun.Name, l.memberNames(t))
+	}
+	return l.giveUp(x)
+}
+
+// copyOf is the method that every type has whose values can be doubled.
+func (l *lowerer) copyOf(v ir.Expr, x *callExpr) ir.Expr {
+	t := v.Type()
+	if !l.isOpen(t) && !canCopy(t, nil) {
+		d := l.errorf("E0408", x.Span, "%s cannot be copied", article(t))
+		if t.Kind == types.Slice {
+			d.Label = "to_vector() makes a vector of its elements"
+		}
+		return bad(x.Span)
+	}
+	return &ir.Copy{Place: place(t, x.Span), X: v}
+}
+
+// canCopy says whether there is a copy of t. seen holds the types around it.
+func canCopy(t *types.Type, seen map[*types.Type]bool) bool {
+	switch t.Kind {
+	case types.Vector, types.Set, types.Array, types.Option, types.Result:
+		return canCopy(t.Elem, seen)
+	case types.Map:
+		return canCopy(t.Key, seen) && canCopy(t.Elem, seen)
+	case types.Tuple:
+		for _, e := range t.Elems {
+			if !canCopy(e, seen) {
+				return false
+			}
+		}
+		return true
+	case types.Named:
+		return t.Def == nil || t.Def.Copyable || t.Def.Form != types.Native && partsCopy(t, seen)
+	}
+	return t.Copyable()
+}
+
+func partsCopy(t *types.Type, seen map[*types.Type]bool) bool {
+	if seen[t] {
+		return true
+	}
+	if seen == nil {
+		seen = map[*types.Type]bool{}
+	}
+	seen[t] = true
+	all := t.Def.Fields
+	for _, c := range t.Def.Cases {
+		all = append(all[:len(all):len(all)], c.Fields...)
+	}
+	for _, f := range all {
+		if !canCopy(f.Type, seen) {
+			return false
+		}
+	}
+	return !t.Def.Emitter
+}
+
+// offCall drops the handlers of an emitter: a native that every emitter has.
+func (l *lowerer) offCall(self ir.Expr, x *callExpr) ir.Expr {
+	t := self.Type()
+	if len(x.Args) > 0 {
+		l.errorf("E0334", x.Args[0].Span, "off takes no arguments")
+	}
+	id := "emitter.off " + t.ID()
+	f := l.instances[id]
+	if f == nil {
+		v := &ir.Var{Name: "self", Type: l.universe.Ref(t), Kind: ir.Self}
+		f = &ir.Func{
+			Name: t.Name + ".off", ID: id, Module: l.m.ir, Recv: t, Params: []*ir.Var{v}, Result: types.VoidT,
+			Native: "emitter.off", List: []*ir.Entry{{Sign: '+', Name: "self", Var: v}},
+		}
+		l.instances[id] = f
+		l.m.ir.Funcs = append(l.m.ir.Funcs, f)
+	}
+	return &ir.Call{Place: place(types.VoidT, x.Span), Fn: f, Args: []ir.Expr{self}}
+}
+
+// callValue calls a closure, a callback, or a value whose type has a method `call`.
+func (l *lowerer) callValue(v ir.Expr, x *callExpr) ir.Expr {
+	if broken(v) {
+		return l.giveUp(x)
+	}
+	if t := v.Type(); t.Kind == types.Shared && t.Elem.Kind == types.Func {
+		if args, ok := l.valueArgs(t.Elem, x); ok {
+			return &ir.Post{Place: place(types.VoidT, x.Span), Fun: v, Args: args}
+		}
+		return bad(x.Span)
+	}
+	fun := l.checker.value(v)
+	t := fun.Type()
+	if t.Kind == types.Func {
+		if args, ok := l.valueArgs(t, x); ok {
+			return &ir.CallValue{Place: place(t.Elem, x.Span), Fun: fun, Args: args}
+		}
+		return bad(x.Span)
+	}
+	if f := l.method(t, "call"); f != nil && !f.isStatic() {
+		return l.invoke(target{f: f, recv: t, self: fun, at: v.At()}, x, nil)
+	}
+	if !l.isOpen(t) && !broken(fun) {
+		d := l.errorf("E0335", v.At(), "%s cannot be called", article(l.settle(fun).Type()))
+		if r, ok := v.(*ir.Ref); ok && r.Var.Name != "" {
+			d.Also = also(r.Var.Span, "'"+r.Var.Name+"' is declared here")
+		}
+	}
+	return l.giveUp(x)
+}
+
+// valueArgs makes the arguments of a closure, which has no names for them.
+func (l *lowerer) valueArgs(t *types.Type, x *callExpr) ([]ir.Expr, bool) {
+	if len(x.Args) != len(t.Elems) {
+		l.errorf("E0333", x.Span, "%s takes %s, and here %s", t, count(len(t.Elems), "argument"), are(len(x.Args)))
+		l.giveUp(x)
+		return nil, false
+	}
+	var args []ir.Expr
+	for i, a := range x.Args {
+		if a.Name != nil {
+			l.errorf("E0334", a.Name.Span, "a closure's arguments have no names")
+		}
+		args = append(args, l.argument(l.expr(a.X, t.Elems[i]), t.Elems[i], "this argument"))
+	}
+	return args, true
+}

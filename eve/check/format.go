@@ -1,0 +1,297 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"interleave/eve/ir"
+	"interleave/eve/source"
+	"interleave/eve/syntax"
+	"interleave/eve/types"
+)
+
+// A directive is one % of a format, or what follows the colon in an f-string.
+type directive struct {
+	part ir.FormatPart
+	at   source.Span
+}
+
+// formatArg makes the last argument of a function with the printf rule: of the format, which is checked
+// against what follows it, one Format.
+func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
+	lit, ok := bare(x).(*syntax.Lit)
+	if !ok || lit.Kind != syntax.StringLit {
+		got := l.fitted(x, types.StringT)
+		if len(extra) > 0 {
+			d := l.errorf("E0349", extra[0].Span, "only a literal format takes values")
+			d.Also = also(x.Place(), "this is not known when compiling")
+		}
+		return got
+	}
+	parts, dirs := l.parseFormat(lit)
+	next := 0
+	for i := range parts {
+		if parts[i].part.Verb == 0 {
+			continue
+		}
+		if next < len(extra) && extra[next] != nil && extra[next].X != nil {
+			parts[i].part.X = l.formatted(extra[next].X, parts[i])
+		} else if next >= len(extra) {
+			l.errorf("E0349", parts[i].at, "no value for %s: the format has %s, and here %s", parts[i].at.Text(), count(dirs, "directive"), are(len(extra)))
+			parts[i].part.X = bad(parts[i].at)
+		}
+		next++
+	}
+	for _, a := range extra[min(next, len(extra)):] {
+		d := l.errorf("E0349", a.Span, "the format has no directive for this value")
+		d.Also = also(lit.Span, count(dirs, "directive")+" here")
+		l.expr(a.X, nil)
+	}
+	return l.format(parts, lit.Span)
+}
+
+// format makes a constant of a format without values.
+func (l *lowerer) format(parts []directive, at source.Span) ir.Expr {
+	n := &ir.Format{Place: place(types.StringT, at)}
+	text, only := "", true
+	for _, p := range parts {
+		only = only && p.part.X == nil
+		text += p.part.Text
+		n.Parts = append(n.Parts, p.part)
+	}
+	if only {
+		return &ir.Const{Place: place(types.StringT, at), Value: text}
+	}
+	return n
+}
+
+// parseFormat cuts a literal at its directives; those have a Verb.
+func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
+	at, v := offsets(lit), lit.Value
+	span := func(from, to int) source.Span {
+		return source.Span{File: lit.Span.File, Start: at[from], End: at[to]}
+	}
+	text := strings.Builder{}
+	flush := func() {
+		if text.Len() > 0 {
+			parts = append(parts, directive{part: ir.FormatPart{Text: text.String()}})
+			text.Reset()
+		}
+	}
+	for i := 0; i < len(v); {
+		if v[i] != '%' {
+			text.WriteByte(v[i])
+			i++
+			continue
+		}
+		if i+1 < len(v) && v[i+1] == '%' {
+			text.WriteByte('%')
+			i += 2
+			continue
+		}
+		end := i + 1
+		for end < len(v) && strings.IndexByte("-0123456789.+# ", v[end]) >= 0 {
+			end++
+		}
+		if end >= len(v) || strings.IndexByte("dxobcsfegv", v[end]) < 0 {
+			end = min(end+1, len(v))
+			l.errorf("E0349", span(i, end), "%s is no directive: write %%%% for a percent sign", span(i, end).Text())
+			i = end
+			continue
+		}
+		flush()
+		d := directive{at: span(i, end+1)}
+		if !parseSpec(v[i+1:end+1], &d.part) {
+			l.errorf("E0349", d.at, "%s is no directive: a width, a precision and a letter may follow the percent sign", d.at.Text())
+		}
+		parts, n, i = append(parts, d), n+1, end+1
+	}
+	flush()
+	return parts, n
+}
+
+// parseSpec reads "-08.3f" without its percent sign; the letter may be missing.
+func parseSpec(s string, p *ir.FormatPart) bool {
+	p.Verb, p.Width, p.Prec = 'v', -1, -1
+	if s != "" && strings.IndexByte("dxobcsfegv", s[len(s)-1]) >= 0 {
+		p.Verb = s[len(s)-1]
+		s = s[:len(s)-1]
+	}
+	if strings.HasPrefix(s, "-") {
+		p.Left, s = true, s[1:]
+	}
+	if strings.HasPrefix(s, "0") && len(s) > 1 {
+		p.ZeroPad, s = true, s[1:]
+	}
+	width, prec, dot := strings.Cut(s, ".")
+	ok := true
+	if width != "" {
+		p.Width, ok = small(width)
+	}
+	if dot && ok {
+		p.Prec, ok = small(prec)
+	}
+	return ok
+}
+
+// small reads a width or precision. 999 bounds what one directive can make the program write.
+func small(s string) (int, bool) {
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n >= 0 && n <= 999
+}
+
+// offsets gives for each byte of a literal's value, and for its end, where in the file it is written.
+func offsets(lit *syntax.Lit) []int {
+	raw := lit.Span.Text()
+	all := make([]int, len(lit.Value)+1)
+	i := strings.IndexByte(raw, '"') + 1
+	for j := range lit.Value {
+		all[j] = lit.Span.Start + min(i, len(raw))
+		if i < len(raw) && raw[i] == '\\' {
+			i += escapeLen(raw[i:])
+		} else {
+			i++
+		}
+	}
+	// A rune written as one escape has several bytes: those behind the first stand where it stands.
+	for j := 1; j < len(lit.Value); j++ {
+		if all[j] == 0 {
+			all[j] = all[j-1] + 1
+		}
+	}
+	all[len(lit.Value)] = lit.Span.Start + min(i, len(raw))
+	return all
+}
+
+// escapeLen is how many bytes an escape sequence has.
+func escapeLen(s string) int {
+	if len(s) < 2 {
+		return 1
+	}
+	switch s[1] {
+	case 'x':
+		return 4
+	case 'u':
+		if i := strings.IndexByte(s, '}'); i > 0 {
+			return i + 1
+		}
+	}
+	return 2
+}
+
+// formatted lowers a value and checks that its directive fits it.
+func (l *lowerer) formatted(x syntax.Expr, d directive) ir.Expr {
+	v := l.plain(x)
+	if broken(v) {
+		return v
+	}
+	t := v.Type()
+	if t == types.VoidT || !l.printable(t) {
+		l.errorf("E0349", x.Place(), "%s cannot be printed", article(t))
+		return bad(x.Place())
+	}
+	if needs := verbNeeds(d.part.Verb, t); needs != "" && !l.isOpen(t) && t.Kind != types.Param {
+		e := l.errorf("E0349", x.Place(), "%s prints %s, and this is %s", d.at.Text(), needs, article(t))
+		e.Also = also(d.at, "the directive")
+		l.fixText(e, d.at, verbFor(d.at.Text(), t), "")
+		return bad(x.Place())
+	}
+	if d.part.Prec >= 0 && !t.IsFloat() && t != types.StringT && t.Kind != types.Param {
+		l.errorf("E0349", d.at, "a precision is for floats and strings, and the value is %s", article(t))
+	}
+	return v
+}
+
+// verbNeeds says what a directive prints when t is not it; empty when it is.
+func verbNeeds(verb byte, t *types.Type) string {
+	switch verb {
+	case 'd', 'o', 'b':
+		if !t.IsInteger() {
+			return "integers"
+		}
+	case 'x':
+		if !t.IsInteger() && t != types.StringT && t != types.BytesT {
+			return "integers and bytes"
+		}
+	case 'c':
+		if !t.IsInteger() {
+			return "chars"
+		}
+	case 'f', 'e', 'g':
+		if !t.IsFloat() {
+			return "floats"
+		}
+	case 's':
+		if t != types.StringT && t != types.BytesT && t != types.ErrorT && t != types.CharT {
+			return "strings"
+		}
+	}
+	return ""
+}
+
+// verbFor replaces a directive's letter by one that fits.
+func verbFor(text string, t *types.Type) string {
+	verb := "v"
+	switch {
+	case t.IsFloat():
+		verb = "f"
+	case t == types.StringT, t == types.BytesT, t == types.ErrorT:
+		verb = "s"
+	case t.IsInteger() && t != types.DurationT:
+		verb = "d"
+	}
+	return text[:max(len(text)-1, 0)] + verb
+}
+
+// printable says whether values of the type have a text: closures and what the runtime makes have none.
+func (l *lowerer) printable(t *types.Type) bool {
+	switch t.Kind {
+	case types.Func, types.Void, types.Shared:
+		return t.Kind == types.Shared && l.printable(t.Elem)
+	case types.Named:
+		return t.Def == nil || t.Def.Form == types.Struct && !t.Def.Emitter || t.Def.Form == types.Union
+	case types.Vector, types.Array, types.Slice, types.Set, types.Option, types.Result:
+		return l.printable(t.Elem)
+	case types.Map:
+		return l.printable(t.Key) && l.printable(t.Elem)
+	case types.Tuple:
+		for _, e := range t.Elems {
+			if !l.printable(e) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fstring is f"{x} {y:.2}".
+func (l *lowerer) fstring(x *syntax.FString) ir.Expr {
+	var parts []directive
+	for _, p := range x.Parts {
+		if p.X == nil {
+			parts = append(parts, directive{part: ir.FormatPart{Text: p.Text}})
+			continue
+		}
+		d := directive{at: specPlace(x, p)}
+		if !parseSpec(p.Format, &d.part) {
+			l.errorf("E0349", d.at, "'%s' is no format: write a width, a precision and a letter, as in :8.2f", p.Format)
+			d.part.Prec = -1
+		}
+		d.part.X = l.formatted(p.X, d)
+		parts = append(parts, d)
+	}
+	return l.format(parts, x.Span)
+}
+
+// specPlace is where the format behind a part's colon stands; the part itself when there is none.
+func specPlace(x *syntax.FString, p syntax.FPart) source.Span {
+	at := p.X.Place()
+	if p.Format == "" || at.File == nil || at.End > x.Span.End {
+		return at
+	}
+	rest := at.File.Text[at.End:x.Span.End]
+	if i := strings.Index(rest, p.Format); i >= 0 {
+		return source.Span{File: at.File, Start: at.End + i, End: at.End + i + len(p.Format)}
+	}
+	return at
+}

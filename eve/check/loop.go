@@ -1,0 +1,400 @@
+package check
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/source"
+	"interleave/eve/syntax"
+	"interleave/eve/types"
+)
+
+func (l *lowerer) whileStmt(s *syntax.WhileStmt) {
+	n := &ir.Repeat{Mark: mark(s), Cond: l.condition(s.Cond)}
+	if s.Cond != nil {
+		l.bounded(n.Cond, s.Cond.Place())
+	}
+	n.Body = l.loopBody(s.Body)
+	l.emit(n)
+}
+
+// bounded reports a condition that is always true: a task that never ends starves those that wait.
+func (l *lowerer) bounded(cond ir.Expr, at source.Span) {
+	if c := l.known(cond); c != nil && c.Value == true {
+		d := l.errorf("E0601", at, "this loop has no end: tasks that wait for this one would starve")
+		d.Label = "count the turns with for, or let an event or a timer do what comes next"
+	}
+}
+
+func (l *lowerer) loopBody(b *syntax.Block) *ir.Block {
+	before := l.held
+	l.loops++
+	out := l.block(b)
+	l.loops--
+	l.held = before
+	return out
+}
+
+func (l *lowerer) forStmt(s *syntax.ForStmt) {
+	n := &ir.Repeat{Mark: mark(s)}
+	outer, before := l.scope, l.out
+	l.scope = &scope{outer: outer, body: l.cur, vars: map[string]*ir.Var{}}
+	if s.Init != nil {
+		n.Init = &ir.Block{Span: s.Init.Place()}
+		l.out = n.Init
+		l.stmt(s.Init)
+		l.rejectEvents()
+	}
+	l.out = before
+	if s.Cond != nil {
+		n.Cond = l.condition(s.Cond)
+		l.bounded(n.Cond, s.Cond.Place())
+	} else {
+		l.bounded(&ir.Const{Place: place(types.BoolT, s.Span), Value: true}, headOf(s.Span, s.Body))
+	}
+	if s.Step != nil {
+		step := &ir.Block{}
+		l.out = step
+		l.stmt(s.Step)
+		l.rejectEvents()
+		l.out = before
+		if len(step.Stmts) == 1 {
+			n.Step = step.Stmts[0]
+		} else if len(step.Stmts) > 1 {
+			n.Step = &ir.Nest{Mark: mark(s.Step), Block: step}
+		}
+	}
+	n.Body = l.loopBody(s.Body)
+	l.scope = outer
+	n.Counted = l.counted(n)
+	l.emit(n)
+}
+
+func (l *lowerer) forInStmt(s *syntax.ForInStmt) {
+	x := l.iterated(s.In)
+	n := &ir.ForIn{Mark: mark(s), X: x}
+	outer := l.scope
+	l.scope = &scope{outer: outer, body: l.cur, vars: map[string]*ir.Var{}}
+	n.Var = l.loopVar(s.Var, s.Type, l.elementOf(x, s.In), x)
+	l.declare(n.Var)
+	n.Body = l.loopBody(s.Body)
+	l.scope = outer
+	l.emit(n)
+}
+
+// iterated lowers what a loop runs over.
+func (l *lowerer) iterated(x syntax.Expr) ir.Expr {
+	if x == nil {
+		return bad(source.Span{})
+	}
+	return l.checker.value(l.expr(x, nil))
+}
+
+// elementOf is the type of what a loop over x sees.
+func (l *lowerer) elementOf(x ir.Expr, tree syntax.Expr) *types.Type {
+	t := x.Type()
+	if broken(x) || l.isOpen(t) {
+		return types.InvalidT
+	}
+	switch t.Kind {
+	case types.Range:
+		return types.IntT
+	case types.String:
+		return types.CharT
+	case types.Vector, types.Array, types.Slice, types.Set:
+		return t.Elem
+	case types.Map:
+		return l.universe.Tuple(t.Key, t.Elem)
+	}
+	d := l.errorf("E0339", tree.Place(), "a loop cannot run over %s", article(l.settle(x).Type()))
+	if t.IsInteger() {
+		d.Label = "write 0..n for the numbers below n"
+	}
+	return types.InvalidT
+}
+
+// loopVar makes the variable of a loop: the element, or with T& the element in its place.
+func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type, x ir.Expr) *ir.Var {
+	if n == nil {
+		n = &syntax.Name{At: syntax.At{Span: x.At()}}
+	}
+	v := l.local(n, elem, ir.Loop)
+	if declared == nil {
+		return v
+	}
+	t := l.typeOf(l.env, declared)
+	v.Type = t
+	if t == types.InvalidT || elem == types.InvalidT || t == elem {
+		return v
+	}
+	if t.Kind == types.Ref && t.Elem == elem {
+		v.View = true
+		k := x.Type().Kind
+		if k != types.Vector && k != types.Array && k != types.Slice {
+			l.errorf("E0339", declared.Place(), "the elements of %s cannot be changed in place", article(x.Type()))
+			return v
+		}
+		l.changeable(x, x.At())
+		return v
+	}
+	d := l.errorf("E0339", declared.Place(), "the elements are %s, not %s", elem, t)
+	l.fixText(d, declared.Place(), elem.String(), "")
+	return v
+}
+
+// counted says whether a for loop ends by itself: its counter goes up (or down) by a constant towards a
+// bound, and the body changes neither.
+func (l *lowerer) counted(n *ir.Repeat) bool {
+	cond, ok := n.Cond.(*ir.Binary)
+	if !ok || n.Init == nil || len(n.Init.Stmts) != 1 {
+		return false
+	}
+	d, ok := n.Init.Stmts[0].(*ir.Declare)
+	if !ok || !d.Var.Type.IsInteger() {
+		return false
+	}
+	op, bound := cond.Op, cond.Y
+	if !refers(cond.X, d.Var) {
+		op, bound = mirrored(op), cond.X
+		if !refers(cond.Y, d.Var) {
+			return false
+		}
+	}
+	step := l.stepOf(n.Step, d.Var)
+	if !(op == "<" && step > 0 || op == ">" && step < 0 || op == "<=" && step > 0 || op == ">=" && step < 0) {
+		return false
+	}
+	// The counter must not run past the end of its type and begin again.
+	if (op != "<" && op != ">" || step != 1 && step != -1) && !l.roomy(bound) {
+		return false
+	}
+	changed := changedVars{}
+	changed.block(n.Body)
+	return !changed.has(d.Var) && changed.keeps(bound)
+}
+
+// roomy says whether a bound is so far from the end of the int type that steps cannot pass it: constants
+// of a moderate size.
+func (l *lowerer) roomy(x ir.Expr) bool {
+	c := l.fold(x)
+	if c == nil || x.Type().Bits() != 64 {
+		return false
+	}
+	v, ok := c.Value.(int64)
+	return ok && v > -1<<62 && v < 1<<62
+}
+
+func refers(x ir.Expr, v *ir.Var) bool {
+	if c, ok := x.(*ir.Convert); ok {
+		x = c.X
+	}
+	r, ok := x.(*ir.Ref)
+	return ok && r.Var == v
+}
+
+// mirrored is the operator with its sides exchanged.
+func mirrored(op ir.Op) ir.Op {
+	return map[ir.Op]ir.Op{"<": ">", ">": "<", "<=": ">=", ">=": "<="}[op]
+}
+
+// stepOf is the constant that a step adds to v; 0 when it is not that simple.
+func (l *lowerer) stepOf(s ir.Stmt, v *ir.Var) int64 {
+	a, ok := s.(*ir.Assign)
+	if !ok || !refers(a.Target, v) {
+		return 0
+	}
+	op, x := a.Op, a.Value
+	if b, ok := x.(*ir.Binary); op == "" && ok && refers(b.X, v) {
+		op, x = b.Op, b.Y
+	} else if op == "" {
+		return 0
+	}
+	c := l.fold(x)
+	if c == nil {
+		return 0
+	}
+	n, ok := c.Value.(int64)
+	switch {
+	case !ok || n > 1<<32 || n < -1<<32:
+		return 0
+	case op == "+":
+		return n
+	case op == "-":
+		return -n
+	}
+	return 0
+}
+
+// changedVars holds the variables that a loop may change.
+type changedVars map[*ir.Var]bool
+
+func (c changedVars) has(v *ir.Var) bool { return c[v] }
+
+// keeps says whether x gives the same value in every turn.
+func (c changedVars) keeps(x ir.Expr) bool {
+	same := true
+	eachExpr(x, func(x ir.Expr) {
+		switch x := x.(type) {
+		case *ir.Const, *ir.Field, *ir.Element, *ir.Unary, *ir.Binary, *ir.Convert:
+		case *ir.Ref:
+			same = same && !c[x.Var] && x.Var.Type.Kind != types.Ref && x.Var.Type.Kind != types.Shared
+		case *ir.Call:
+			same = same && x.Fn != nil && x.Fn.Name != "" && x.Fn.Native != "" && isSize(x)
+		default:
+			same = false
+		}
+	})
+	return same
+}
+
+// isSize says whether a call asks a container how large it is.
+func isSize(x *ir.Call) bool {
+	switch x.Fn.Native {
+	case "vector.size", "array.size", "slice.size", "string.size", "map.size", "set.size":
+		return true
+	}
+	return false
+}
+
+func (c changedVars) block(b *ir.Block) {
+	if b == nil {
+		return
+	}
+	for _, s := range b.Stmts {
+		c.stmt(s)
+	}
+}
+
+func (c changedVars) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Assign:
+		c.place(s.Target)
+	case *ir.If:
+		c.block(s.Then)
+		c.block(s.Else)
+	case *ir.Repeat:
+		c.block(s.Init)
+		c.block(s.Body)
+		if s.Step != nil {
+			c.stmt(s.Step)
+		}
+	case *ir.ForIn:
+		if s.Var.Type.Kind == types.Ref {
+			c.place(s.X)
+		}
+		c.block(s.Body)
+	case *ir.Match:
+		for _, a := range s.Arms {
+			c.block(a.Body)
+		}
+	case *ir.Defer:
+		c.block(s.Block)
+	case *ir.Spawn:
+		c.captures(s.Body)
+	case *ir.SpawnEach:
+		c.captures(s.Body)
+	case *ir.Finish:
+		c.block(s.Block)
+	case *ir.Nest:
+		c.block(s.Block)
+	}
+	for _, x := range exprsOf(s) {
+		eachExpr(x, c.expr)
+	}
+}
+
+// captures counts what a task has on loan as changed.
+func (c changedVars) captures(b *ir.Body) {
+	for _, e := range b.Perms {
+		if e.Sign == '&' && e.From != nil {
+			c[e.From] = true
+		}
+	}
+}
+
+// expr notes what a call may change: what it gets as a place.
+func (c changedVars) expr(x ir.Expr) {
+	switch x := x.(type) {
+	case *ir.Call:
+		if x.Fn == nil {
+			return
+		}
+		for i, p := range x.Fn.Params {
+			if i < len(x.Args) && (p.Type.Kind == types.Slice || p.Type.Kind == types.Ref && (p.Kind != ir.Self || changesSelf(x.Fn))) {
+				c.place(x.Args[i])
+			}
+		}
+	case *ir.CallValue:
+		for _, a := range x.Args {
+			c.place(a)
+		}
+	case *ir.Cut:
+		c.place(x.X)
+	case *ir.Closure:
+		if x.Body != nil {
+			c.block(x.Body.Block)
+		}
+	}
+}
+
+func changesSelf(f *ir.Func) bool {
+	for _, e := range f.List {
+		if e.Sign == '+' && e.Name == "self" {
+			return true
+		}
+	}
+	return false
+}
+
+// place notes the variable that owns a place.
+func (c changedVars) place(x ir.Expr) {
+	switch x := x.(type) {
+	case *ir.Ref:
+		c[x.Var] = true
+	case *ir.Field:
+		c.place(x.X)
+	case *ir.Element:
+		c.place(x.X)
+	case *ir.Index:
+		c.place(x.X)
+	case *ir.Cut:
+		c.place(x.X)
+	case *ir.Deref:
+		c.place(x.X)
+	}
+}
+
+// exprsOf gives the expressions directly in a statement.
+func exprsOf(s ir.Stmt) []ir.Expr {
+	switch s := s.(type) {
+	case *ir.Declare:
+		return []ir.Expr{s.Init}
+	case *ir.Unpack:
+		return []ir.Expr{s.Init}
+	case *ir.Assign:
+		return []ir.Expr{s.Target, s.Value}
+	case *ir.Repoint:
+		return []ir.Expr{s.Target, s.Value}
+	case *ir.Do:
+		return []ir.Expr{s.X}
+	case *ir.If:
+		return []ir.Expr{s.Cond}
+	case *ir.Repeat:
+		return []ir.Expr{s.Cond}
+	case *ir.ForIn:
+		return []ir.Expr{s.X}
+	case *ir.Match:
+		return []ir.Expr{s.X}
+	case *ir.Return:
+		return []ir.Expr{s.X}
+	case *ir.Assert:
+		return []ir.Expr{s.X, s.Message}
+	case *ir.Fail:
+		return []ir.Expr{s.X}
+	case *ir.SpawnEach:
+		return []ir.Expr{s.X}
+	case *ir.On:
+		return []ir.Expr{s.Emitter}
+	case *ir.Emit:
+		return []ir.Expr{s.Self, s.Value}
+	}
+	return nil
+}

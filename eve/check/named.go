@@ -1,0 +1,261 @@
+package check
+
+import (
+	"fmt"
+
+	"interleave/eve/source"
+	"interleave/eve/syntax"
+	"interleave/eve/types"
+)
+
+// builtinOwners are the types of the prelude that the language itself has: their declarations there only
+// give their methods.
+var builtinOwners = map[string]bool{
+	"vector": true, "array": true, "slice": true, "map": true, "set": true, "string": true, "bytes": true,
+	"duration": true, "error": true, "emitter": true,
+}
+
+// builtinConstraints are satisfied by what has the operators, not by what has methods.
+var builtinConstraints = map[string]bool{
+	"ordered": true, "equal": true, "hashed": true, "number": true, "copyable": true,
+}
+
+// copyableNatives are the natives that = copies.
+var copyableNatives = map[string]bool{"instant": true}
+
+// sizes are the names that take a size in bits.
+var sizes = map[string]bool{"int": true, "uint": true, "float": true}
+
+var basicNames = []string{"int", "uint", "float", "bool", "char", "void"}
+
+var basics = map[string]*types.Type{
+	"int": types.IntT, "int<8>": types.Int8T, "int<16>": types.Int16T, "int<32>": types.Int32T, "int<64>": types.IntT,
+	"uint": types.UintT, "uint<8>": types.Uint8T, "uint<16>": types.Uint16T, "uint<32>": types.Uint32T, "uint<64>": types.UintT,
+	"float": types.FloatT, "float<32>": types.Float32T, "float<64>": types.FloatT,
+	"bool": types.BoolT, "char": types.CharT, "void": types.VoidT,
+}
+
+// basicType gives the type of a name like int, float, bool; nil when it is no such name.
+func basicType(name string) *types.Type { return basics[name] }
+
+// reserved says whether a module cannot declare the name: the language gives it a meaning of its own.
+func reserved(prelude *module, name string) bool {
+	return basics[name] != nil || builtinOwners[name] || builtinConstraints[name] || name == "self" || name == "_"
+}
+
+// id tells declarations of one name in different modules apart.
+func (tn *typeName) id() string {
+	if tn.module == nil {
+		return tn.name
+	}
+	return tn.module.id + "." + tn.name
+}
+
+// tree is the name where it is declared.
+func (tn *typeName) tree() *syntax.Name {
+	if tn.union != nil {
+		return tn.union.Name
+	}
+	return tn.structure.Name
+}
+
+// place is the span of the declaration.
+func (tn *typeName) place() source.Span {
+	if tn.union != nil {
+		return tn.union.Span
+	}
+	return tn.structure.Span
+}
+
+// typeParams gives the type parameters of the declaration.
+func (tn *typeName) typeParams() []*syntax.TypeParam {
+	switch {
+	case tn.union != nil:
+		return tn.union.TypeParams
+	case tn.structure != nil:
+		return tn.structure.TypeParams
+	}
+	return nil
+}
+
+// isInterface says whether the type is a constraint: it has methods without bodies and nothing else.
+func (tn *typeName) isInterface() bool {
+	d := tn.structure
+	if d == nil || tn.builtin {
+		return false
+	}
+	if tn.module.std {
+		return tn.module.ir.Name == "prelude" && builtinConstraints[tn.name]
+	}
+	for _, m := range d.Members {
+		if f, ok := m.(*syntax.Func); !ok || f.Body != nil {
+			return false
+		}
+	}
+	return len(d.Members) > 0 && !d.IsEmitter
+}
+
+// form says what the runtime makes of a structure.
+func (tn *typeName) form() types.Form {
+	if !tn.module.std {
+		return types.Struct
+	}
+	native := tn.structure.IsEmitter
+	for _, m := range tn.structure.Members {
+		switch m := m.(type) {
+		case *syntax.VarDecl:
+			return types.Struct
+		case *syntax.Func:
+			native = native || m.Body == nil
+		}
+	}
+	if native {
+		return types.Native
+	}
+	return types.Struct
+}
+
+// namedType gives the type that tn declares for the arguments, vector<int> and the like included. A fresh
+// one gets its Def. It reports, and gives InvalidT, when the number of arguments is wrong.
+func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *types.Type {
+	if tn.builtin {
+		return c.builtinType(tn.name, args, at)
+	}
+	if want := len(tn.typeParams()); len(args) != want {
+		c.arguments(tn.name, want, len(args), at)
+		return types.InvalidT
+	}
+	if hasInvalid(args) {
+		return types.InvalidT
+	}
+	if !c.fits(tn, args, at) {
+		return types.InvalidT
+	}
+	t, fresh := c.universe.Named(tn.id(), tn.name, args)
+	if !fresh {
+		return t
+	}
+	c.decls[t] = tn
+	for _, a := range args {
+		c.opaque[t] = c.opaque[t] || c.hasParam(a)
+	}
+	if nesting(t) > maxNesting {
+		c.diags.Errorf("E0313", at, "'%s' contains itself with ever larger type arguments", tn.name)
+		t.Def = &types.Def{}
+		return types.InvalidT
+	}
+	c.fillDef(tn, t)
+	return t
+}
+
+// maxNesting bounds how deep type arguments nest; a declaration that reaches it grows without end. A guess:
+// no program written by hand comes near.
+const maxNesting = 24
+
+func nesting(t *types.Type) int {
+	deepest := 0
+	for _, part := range append(append([]*types.Type{t.Key, t.Elem}, t.Elems...), t.Args...) {
+		if part != nil {
+			deepest = max(deepest, nesting(part))
+		}
+	}
+	return deepest + 1
+}
+
+// arguments reports a wrong number of type arguments.
+func (c *checker) arguments(name string, want, got int, at source.Span) {
+	switch {
+	case want == 0:
+		c.diags.Errorf("E0301", at, "'%s' takes no type arguments", name)
+	case got == 0:
+		c.diags.Errorf("E0301", at, "'%s' needs %s", name, count(want, "type argument"))
+	default:
+		c.diags.Errorf("E0301", at, "'%s' takes %s, not %d", name, count(want, "type argument"), got)
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// builtinType gives a type that the language has.
+func (c *checker) builtinType(name string, args []*types.Type, at source.Span) *types.Type {
+	want := map[string]int{"vector": 1, "set": 1, "slice": 1, "map": 2, "array": 1}[name]
+	if name == "array" || want != len(args) {
+		c.arguments(name, want, len(args), at)
+		return types.InvalidT
+	}
+	if hasInvalid(args) {
+		return types.InvalidT
+	}
+	switch name {
+	case "vector":
+		return c.universe.Vector(args[0])
+	case "slice":
+		return c.universe.Slice(args[0])
+	case "set":
+		c.hashedKey(args[0], "set", at)
+		return c.universe.Set(args[0])
+	case "map":
+		c.hashedKey(args[0], "map", at)
+		return c.universe.Map(args[0], args[1])
+	case "string":
+		return types.StringT
+	case "bytes":
+		return types.BytesT
+	case "duration":
+		return types.DurationT
+	case "error":
+		return types.ErrorT
+	}
+	if t := basicType(name); t != nil {
+		return t
+	}
+	c.diags.Errorf("E0302", at, "'%s' is no type of values", name)
+	return types.InvalidT
+}
+
+// hashedKey sees to it that keys can be hashed. The type may still be in the making, so it is looked at
+// later.
+func (c *checker) hashedKey(key *types.Type, container string, at source.Span) {
+	c.afterwards(func() {
+		if !c.satisfies(key, c.builtinConstraint("hashed")) {
+			c.diags.Errorf("E0308", at, "%s cannot be the key of a %s: it is not hashed", key, container)
+		}
+	})
+}
+
+// afterwards runs f once no named type is in the making.
+func (c *checker) afterwards(f func()) {
+	if c.depth == 0 {
+		f()
+		return
+	}
+	c.late = append(c.late, f)
+}
+
+// builtinConstraint gives ordered, hashed and so on as types.
+func (c *checker) builtinConstraint(name string) *types.Type {
+	return c.namedType(c.prelude.names[name].(*typeName), nil, source.Span{})
+}
+
+// hasParam says whether t is made of type parameters.
+func (c *checker) hasParam(t *types.Type) bool {
+	switch {
+	case t == nil:
+		return false
+	case t.Kind == types.Param:
+		return true
+	case t.Kind == types.Named:
+		return c.opaque[t]
+	}
+	for _, e := range t.Elems {
+		if c.hasParam(e) {
+			return true
+		}
+	}
+	return c.hasParam(t.Key) || c.hasParam(t.Elem)
+}
