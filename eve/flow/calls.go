@@ -1,0 +1,129 @@
+package flow
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// callGraph fills Func.Forks and Func.CanFail: what a function does itself, and then what it calls.
+func callGraph(all []*ir.Func) {
+	callers := map[*ir.Func][]*ir.Func{}
+	var forks, fails []*ir.Func
+	for _, f := range all {
+		own := ownEffects(f)
+		for _, g := range own.calls {
+			callers[g] = append(callers[g], f)
+		}
+		f.Forks, f.CanFail = own.forks, own.fails
+	}
+	for _, f := range all {
+		if reaches(f, f, callers, map[*ir.Func]bool{}) { // recursion has a budget
+			f.CanFail = true
+		}
+		if f.Forks {
+			forks = append(forks, f)
+		}
+		if f.CanFail {
+			fails = append(fails, f)
+		}
+	}
+	spread(forks, callers, func(f *ir.Func) *bool { return &f.Forks })
+	spread(fails, callers, func(f *ir.Func) *bool { return &f.CanFail })
+}
+
+// spread sets a flag in all that call what has it, directly or not.
+func spread(from []*ir.Func, callers map[*ir.Func][]*ir.Func, flag func(*ir.Func) *bool) {
+	for len(from) > 0 {
+		f := from[len(from)-1]
+		from = from[:len(from)-1]
+		for _, g := range callers[f] {
+			if p := flag(g); !*p {
+				*p = true
+				from = append(from, g)
+			}
+		}
+	}
+}
+
+// reaches says whether to is called, directly or not, by f: callers are followed from f upwards.
+func reaches(f, to *ir.Func, callers map[*ir.Func][]*ir.Func, seen map[*ir.Func]bool) bool {
+	for _, g := range callers[f] {
+		if g == to {
+			return true
+		}
+		if !seen[g] {
+			seen[g] = true
+			if reaches(g, to, callers, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// effects is what a function's own code does. Roots run elsewhere: they are not part of it.
+type effects struct {
+	forks, fails bool
+	calls        []*ir.Func
+}
+
+func ownEffects(f *ir.Func) *effects {
+	e := &effects{}
+	if f.Body == nil {
+		e.fails = !neverFails[f.Native]
+		return e
+	}
+	v := &ir.Visitor{
+		Expr: func(x ir.Expr) { e.expr(x) },
+		Stmt: func(s ir.Stmt) {
+			switch s := s.(type) {
+			case *ir.Finish:
+				e.forks = true
+			case *ir.Assert, *ir.Fail:
+				e.fails = true
+			case *ir.Repeat:
+				e.fails = e.fails || !s.Counted
+			case *ir.Assign:
+				e.fails = e.fails || arithmetic(s.Op, s.Value.Type())
+			}
+		},
+		Body: func(b *ir.Body) bool { return b.Kind == ir.Child || b.Kind == ir.Lambda },
+	}
+	v.Block(f.Body.Block)
+	return e
+}
+
+func (e *effects) expr(x ir.Expr) {
+	switch x := x.(type) {
+	case *ir.Call:
+		if x.Fn != nil {
+			e.calls = append(e.calls, x.Fn)
+			e.fails = e.fails || x.Fn.Body == nil && !neverFails[x.Fn.Native]
+		}
+	case *ir.CallValue, *ir.Index, *ir.Cut:
+		e.fails = true
+	case *ir.Convert:
+		e.fails = e.fails || x.X.Type() != nil && x.X.Type().IsNumber() && x.T.IsInteger()
+	case *ir.Unary:
+		e.fails = e.fails || x.Op == "-" && x.T.IsInteger()
+	case *ir.Binary:
+		e.fails = e.fails || arithmetic(x.Op, x.T)
+	}
+}
+
+// arithmetic says whether an operator can fail: overflow, division by zero, a shift by too much.
+func arithmetic(op ir.Op, t *types.Type) bool {
+	switch op {
+	case "+", "-", "*", "**", "/", "%", "<<", ">>":
+		return t == nil || !t.IsFloat() && t.Kind != types.String && t.Kind != types.Vector
+	}
+	return false
+}
+
+// neverFails names natives that cannot fail: they look, or give back what is there.
+var neverFails = map[string]bool{
+	"vector.size": true, "vector.empty": true, "array.size": true, "slice.size": true, "slice.empty": true,
+	"map.size": true, "map.empty": true, "map.has": true, "set.size": true, "set.empty": true, "set.has": true,
+	"string.size": true, "string.empty": true, "bytes.size": true, "same": true, "clock": true, "now": true,
+	"min": true, "max": true, "cancelled": true,
+}

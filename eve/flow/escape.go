@@ -1,0 +1,217 @@
+package flow
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/perm"
+)
+
+// disjoint fills Finish.Disjoint in a body: no two of the tasks can need one object in conflict, whatever
+// objects the names turn out to stand for. Loans need no look: the rules keep them apart.
+func disjoint(b *ir.Body) {
+	v := &ir.Visitor{Stmt: func(s ir.Stmt) {
+		if f, ok := s.(*ir.Finish); ok {
+			f.Disjoint = areDisjoint(childrenOf(f.Block, false))
+		}
+	}}
+	v.Block(b.Block)
+}
+
+// A child is a task of a finish; several of it may be there at once.
+type child struct {
+	body    *ir.Body
+	several bool
+}
+
+// childrenOf gives the tasks that belong to a finish around b: those of finishes inside it do not.
+func childrenOf(b *ir.Block, several bool) []child {
+	if b == nil {
+		return nil
+	}
+	var all []child
+	add := func(body *ir.Body, several bool) {
+		if body != nil && body.Kind == ir.Child {
+			all = append(all, child{body, several})
+			all = append(all, childrenOf(body.Block, several)...)
+		}
+	}
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *ir.Spawn:
+			add(s.Body, several)
+		case *ir.SpawnEach:
+			add(s.Body, true)
+		case *ir.Finish:
+		case *ir.Repeat:
+			all = append(all, childrenOf(s.Body, true)...)
+		case *ir.ForIn:
+			all = append(all, childrenOf(s.Body, true)...)
+		default:
+			for _, in := range ir.Blocks(s) {
+				all = append(all, childrenOf(in, several)...)
+			}
+		}
+	}
+	return all
+}
+
+func areDisjoint(all []child) bool {
+	for i, a := range all {
+		if a.several && conflict(a.body, a.body) {
+			return false
+		}
+		for _, b := range all[:i] {
+			if conflict(a.body, b.body) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func conflict(a, b *ir.Body) bool {
+	for _, x := range a.Perms {
+		for _, y := range b.Perms {
+			if acquires(x) && acquires(y) && (x.Sign == '+' || y.Sign == '+') && perm.MayBeSame(x.Var, y.Var) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func acquires(e *ir.Entry) bool {
+	return (e.Sign == '+' || e.Sign == 0) && e.Var != nil && isShared(e.Var.Type)
+}
+
+// escapes fills Var.Escapes of what is built in a body and the bodies in it.
+func escapes(b *ir.Body) {
+	e := &escape{used: map[ir.Expr]bool{}}
+	e.body(b, nil)
+}
+
+// An escape walks through bodies and looks for handles that are more than looked through.
+type escape struct {
+	used map[ir.Expr]bool // handles that only lead to their object
+}
+
+// body looks through b. finish is what waits for it when it is a child.
+func (e *escape) body(b *ir.Body, finish *ir.Finish) {
+	if b != nil {
+		e.block(b.Block, b, finish)
+	}
+}
+
+func (e *escape) block(b *ir.Block, in *ir.Body, finish *ir.Finish) {
+	if b == nil {
+		return
+	}
+	for _, s := range b.Stmts {
+		e.stmt(s, in, finish)
+	}
+}
+
+func (e *escape) stmt(s ir.Stmt, in *ir.Body, finish *ir.Finish) {
+	for _, x := range ir.Values(s) {
+		e.expr(x)
+	}
+	switch s := s.(type) {
+	case *ir.Spawn:
+		e.task(s.Body, in, finish)
+	case *ir.SpawnEach:
+		e.task(s.Body, in, finish)
+	case *ir.On:
+		e.task(s.Handler, in, nil)
+	case *ir.Await:
+		if s.Call != nil && len(s.Call.Args) > 0 { // posted to the object that it is called on
+			if d, ok := s.Call.Args[0].(*ir.Deref); ok {
+				e.handle(d.X)
+			}
+		}
+		e.task(s.Rest, in, nil)
+	case *ir.Finish:
+		e.block(s.Block, in, s)
+	case *ir.Repeat:
+		e.block(s.Init, in, finish)
+		e.expr(s.Cond)
+		if s.Step != nil {
+			e.stmt(s.Step, in, finish)
+		}
+		e.block(s.Body, in, finish)
+	default:
+		for _, b := range ir.Blocks(s) {
+			e.block(b, in, finish)
+		}
+	}
+}
+
+// task looks through a body that is made in another. An object may stay where its builder has it while
+// only children of a disjoint finish use it that stands within its scope.
+func (e *escape) task(b, in *ir.Body, finish *ir.Finish) {
+	if b == nil {
+		return
+	}
+	for _, entry := range b.Perms {
+		if entry.From == nil || !isShared(entry.From.Type) || entry.Sign == '=' {
+			continue
+		}
+		stays := b.Kind == ir.Child && finish != nil && finish.Disjoint && !declaredIn(finish, entry.From.Origin())
+		if !stays {
+			entry.From.Origin().Escapes = entry.From.Origin().Built
+		}
+	}
+	e.body(b, nil)
+}
+
+// declaredIn says whether v's scope lies inside a finish: it ends before the tasks do.
+func declaredIn(f *ir.Finish, v *ir.Var) bool {
+	found := false
+	w := &ir.Visitor{
+		Body: func(*ir.Body) bool { return false },
+		Stmt: func(s ir.Stmt) {
+			if d, ok := s.(*ir.Declare); ok && d.Var == v {
+				found = true
+			}
+		},
+	}
+	w.Block(f.Block)
+	return found
+}
+
+func (e *escape) expr(x ir.Expr) {
+	w := &ir.Visitor{
+		Expr: func(x ir.Expr) {
+			switch x := x.(type) {
+			case *ir.Deref:
+				e.used[x.X] = true
+			case *ir.Call:
+				if x.Fn != nil && x.Fn.Native == "same" {
+					for _, a := range x.Args {
+						e.used[a] = true
+					}
+				}
+			case *ir.Ref:
+				if !e.used[x] {
+					e.handle(x)
+				}
+			}
+		},
+		Body: func(b *ir.Body) bool {
+			if b.Kind == ir.Lambda {
+				e.block(b.Block, b, nil)
+			} else {
+				e.task(b, b.Outer, nil)
+			}
+			return false
+		},
+	}
+	w.Walk(x)
+}
+
+// handle notes that a handle goes somewhere.
+func (e *escape) handle(x ir.Expr) {
+	if r, ok := x.(*ir.Ref); ok && r.Var != nil && isShared(r.Var.Type) {
+		if o := r.Var.Origin(); o.Built {
+			o.Escapes = true
+		}
+	}
+}

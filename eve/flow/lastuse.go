@@ -1,0 +1,315 @@
+package flow
+
+import (
+	"maps"
+
+	"interleave/eve/diag"
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// A set of variables: those that are used on some way from here to the end of the body.
+type set map[*ir.Var]bool
+
+func (s set) with(o set) set {
+	n := maps.Clone(s)
+	if n == nil {
+		n = set{}
+	}
+	maps.Copy(n, o)
+	return n
+}
+
+// A lastUse goes backwards through one body and knows at each place what is used behind it.
+type lastUse struct {
+	diags   *diag.List
+	body    *ir.Body
+	shows   map[*ir.Var]set  // what must stay while a view, a closure or a part is used
+	owned   map[*ir.Var]bool // bound by a pattern to a part of a value that nobody else has
+	exit    set              // used by what is deferred
+	turn    []jump           // of the loops around
+	passive int              // greater 0: only looking, as the sets of a loop are not final
+}
+
+// A jump is where break and continue lead.
+type jump struct{ out, next set }
+
+// lastUses fills Ref.Move in a body and the bodies in it.
+func lastUses(b *ir.Body, diags *diag.List) {
+	if b == nil || b.Block == nil {
+		return
+	}
+	l := &lastUse{diags: diags, body: b, shows: map[*ir.Var]set{}, owned: map[*ir.Var]bool{}, exit: set{}}
+	l.look(b.Block)
+	l.block(b.Block, l.exit)
+	inner := &ir.Visitor{Body: func(in *ir.Body) bool {
+		if in.Kind == ir.Lambda {
+			return true
+		}
+		lastUses(in, diags)
+		return false
+	}}
+	inner.Block(b.Block)
+}
+
+// look finds out what variables depend on others, which going backwards comes too late.
+func (l *lastUse) look(b *ir.Block) {
+	v := &ir.Visitor{
+		Body: func(in *ir.Body) bool { return in.Kind == ir.Lambda },
+		Stmt: func(s ir.Stmt) {
+			switch s := s.(type) {
+			case *ir.Declare:
+				l.depend(s.Var, s.Init)
+			case *ir.Unpack:
+				for _, v := range s.Vars {
+					l.depend(v, s.Init)
+				}
+			case *ir.ForIn:
+				l.part(s.Var, s.X)
+			case *ir.Match:
+				for _, a := range s.Arms {
+					for _, v := range a.Vars {
+						l.part(v, s.X)
+						l.owned[v] = !isPlace(s.X)
+					}
+				}
+			case *ir.Defer:
+				l.exit = l.exit.with(l.mentions(s.Block))
+			}
+		},
+	}
+	v.Block(b)
+}
+
+// depend notes what a view or closure v needs.
+func (l *lastUse) depend(v *ir.Var, init ir.Expr) {
+	if v != nil && (isView(v.Type) || v.Type.Kind == types.Func) {
+		l.shows[v] = l.in(init)
+	}
+}
+
+// part notes that v is a part of the place x.
+func (l *lastUse) part(v *ir.Var, x ir.Expr) {
+	if v != nil && isPlace(x) {
+		l.shows[v] = l.in(x)
+	}
+}
+
+// in gives the variables in an expression, with what they need.
+func (l *lastUse) in(e ir.Expr) set {
+	found := set{}
+	v := &ir.Visitor{Expr: func(e ir.Expr) {
+		if r, ok := e.(*ir.Ref); ok {
+			l.add(found, r.Var)
+		}
+	}}
+	v.Walk(e)
+	return found
+}
+
+func (l *lastUse) mentions(b *ir.Block) set {
+	found := set{}
+	v := &ir.Visitor{
+		Expr: func(e ir.Expr) {
+			if r, ok := e.(*ir.Ref); ok {
+				l.add(found, r.Var)
+			}
+		},
+		Body: func(in *ir.Body) bool {
+			for _, e := range in.Perms {
+				l.add(found, e.From)
+			}
+			return true
+		},
+	}
+	v.Block(b)
+	return found
+}
+
+// add puts v and what it needs into s.
+func (l *lastUse) add(s set, v *ir.Var) {
+	if v == nil {
+		return
+	}
+	s[v] = true
+	for w := range l.shows[v] {
+		s[w] = true
+	}
+}
+
+// block gives what is used from the start of b on, after being what is used behind it.
+func (l *lastUse) block(b *ir.Block, after set) set {
+	if b == nil {
+		return after
+	}
+	for i := len(b.Stmts) - 1; i >= 0; i-- {
+		after = l.stmt(b.Stmts[i], after)
+	}
+	return after
+}
+
+func (l *lastUse) stmt(s ir.Stmt, after set) set {
+	switch s := s.(type) {
+	case *ir.Declare:
+		return l.declare(s, after)
+	case *ir.Unpack:
+		after = maps.Clone(after)
+		views := false
+		for _, v := range s.Vars {
+			delete(after, v)
+			views = views || v != nil && isView(v.Type)
+		}
+		return l.expr(s.Init, after, !views)
+	case *ir.Assign:
+		return l.assign(s, after)
+	case *ir.Return:
+		return l.expr(s.X, l.exit, true)
+	case *ir.Fail:
+		return l.expr(s.X, l.exit, false)
+	case *ir.Break:
+		return l.jump(after, func(j jump) set { return j.out })
+	case *ir.Continue:
+		return l.jump(after, func(j jump) set { return j.next })
+	case *ir.If:
+		return l.expr(s.Cond, l.block(s.Then, after).with(l.block(s.Else, after)), false)
+	case *ir.Repeat:
+		return l.repeat(s, after)
+	case *ir.ForIn:
+		return l.forIn(s, after)
+	case *ir.Match:
+		var before set
+		for _, a := range s.Arms {
+			before = before.with(l.block(a.Body, after))
+		}
+		return l.expr(s.X, before.with(nil), false)
+	case *ir.Finish:
+		return l.block(s.Block, after.with(l.lent(s.Block)))
+	case *ir.Spawn:
+		return l.captures(s.Body, after)
+	case *ir.SpawnEach:
+		return l.spawnEach(s, after)
+	case *ir.On:
+		return l.expr(s.Emitter, l.captures(s.Handler, after), false)
+	case *ir.Await:
+		after = l.captures(s.Rest, l.exit)
+		after = l.expr(s.Within, after, false)
+		if s.Call == nil {
+			return after
+		}
+		return l.expr(s.Call, after, false)
+	case *ir.Emit:
+		return l.expr(s.Self, l.expr(s.Value, after, true), false)
+	case *ir.Nest:
+		return l.block(s.Block, after)
+	case *ir.Defer:
+		return l.block(s.Block, l.exit).with(after)
+	}
+	values := ir.Values(s)
+	for i := len(values) - 1; i >= 0; i-- {
+		after = l.expr(values[i], after, false)
+	}
+	return after
+}
+
+func (l *lastUse) jump(after set, to func(jump) set) set {
+	if len(l.turn) == 0 {
+		return after
+	}
+	return to(l.turn[len(l.turn)-1])
+}
+
+func (l *lastUse) declare(s *ir.Declare, after set) set {
+	after = maps.Clone(after)
+	delete(after, s.Var)
+	owning := s.Var != nil && !isView(s.Var.Type) && s.Var.Type.Kind != types.Func
+	return l.expr(s.Init, after, owning)
+}
+
+func (l *lastUse) assign(s *ir.Assign, after set) set {
+	if r, ok := s.Target.(*ir.Ref); ok && s.Op == "" && !isView(r.T) {
+		after = maps.Clone(after)
+		delete(after, r.Var)
+	} else {
+		after = l.expr(s.Target, after, false)
+	}
+	return l.expr(s.Value, after, s.Op == "")
+}
+
+// again runs f, which gives what is used at a loop's head, until that is stable, and then once for good.
+func (l *lastUse) again(after set, f func(head set) set) set {
+	head := after
+	l.passive++
+	for {
+		next := head.with(f(head))
+		if len(next) == len(head) {
+			break
+		}
+		head = next
+	}
+	l.passive--
+	return f(head)
+}
+
+func (l *lastUse) repeat(s *ir.Repeat, after set) set {
+	head := l.again(after, func(head set) set {
+		next := head
+		if s.Step != nil {
+			next = l.stmt(s.Step, head)
+		}
+		l.turn = append(l.turn, jump{after, next})
+		body := l.block(s.Body, next)
+		l.turn = l.turn[:len(l.turn)-1]
+		return l.expr(s.Cond, body.with(after), false)
+	})
+	return l.block(s.Init, head)
+}
+
+func (l *lastUse) forIn(s *ir.ForIn, after set) set {
+	around := after
+	if isPlace(s.X) {
+		around = after.with(l.in(s.X))
+	}
+	head := l.again(around, func(head set) set {
+		l.turn = append(l.turn, jump{after, head})
+		body := l.block(s.Body, head)
+		l.turn = l.turn[:len(l.turn)-1]
+		return body.with(after)
+	})
+	return l.expr(s.X, head, false)
+}
+
+func (l *lastUse) spawnEach(s *ir.SpawnEach, after set) set {
+	head := l.again(after, func(head set) set { return l.captures(s.Body, head).with(after) })
+	return l.expr(s.X, head, false)
+}
+
+// lent gives what the tasks of a finish borrow: it is used until the finish ends.
+func (l *lastUse) lent(b *ir.Block) set {
+	found := set{}
+	v := &ir.Visitor{Body: func(in *ir.Body) bool {
+		for _, e := range in.Perms {
+			if e.From != nil && (e.Sign == '&' || e.From.Type.Kind == types.Func) {
+				l.add(found, e.From)
+			}
+		}
+		return true
+	}}
+	v.Block(b)
+	return found
+}
+
+// captures is the use of outer variables by the list of a body that is made here.
+func (l *lastUse) captures(b *ir.Body, after set) set {
+	if b == nil {
+		return after
+	}
+	for i := len(b.Perms) - 1; i >= 0; i-- {
+		e := b.Perms[i]
+		if e.From == nil || e.Var == b.Emitter {
+			continue
+		}
+		r := &ir.Ref{Place: ir.Place{T: e.From.Type, Span: e.Span}, Var: e.From}
+		after = l.expr(r, after, e.Sign == '=' && !isShared(e.From.Type) && e.From.Type.Kind != types.Ref)
+	}
+	return after
+}

@@ -1,0 +1,225 @@
+package perm
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/source"
+	"interleave/eve/types"
+)
+
+// value walks through e, whose value is used: places are read, handles only passed on.
+func (s *state) value(e ir.Expr) {
+	if e == nil || isInvalid(e.Type()) {
+		return
+	}
+	if isPlace(e) {
+		s.place(e, read)
+		return
+	}
+	s.temporary(e)
+}
+
+// owned walks through e, whose value is kept by somebody else from now on. A value that is not copied
+// unasked is moved out, which no view and no child may see.
+func (s *state) owned(e ir.Expr) {
+	if r, ok := e.(*ir.Ref); ok && r.Var != nil && isOwner(r.Var) && !r.T.Copyable() {
+		if s.reach(r.Var, null, r.Span) {
+			s.use(r.Var, read)
+			s.note(access{s.pathOf(r), full, r.Span, r.Var.Name})
+		}
+		return
+	}
+	s.value(e)
+	s.stored(e)
+}
+
+// isOwner says whether v may own a value that can be moved out.
+func isOwner(v *ir.Var) bool {
+	return !isShared(v.Type) && !isView(v.Type) && !isInvalid(v.Type) && v.Type.Kind != types.Func
+}
+
+// isPlace says whether e denotes storage rather than a new value.
+func isPlace(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Ref, *ir.Deref:
+		return true
+	case *ir.Field:
+		return isPlace(e.X)
+	case *ir.Element:
+		return isPlace(e.X)
+	case *ir.Index:
+		return isPlace(e.X) || isView(e.X.Type())
+	case *ir.Cut:
+		return e.T != nil && e.T.Kind != types.String && (isPlace(e.X) || isView(e.X.Type()))
+	}
+	return false
+}
+
+// place walks through e, which denotes storage that is used in mode m.
+func (s *state) place(e ir.Expr, m mode) {
+	if e == nil || isInvalid(e.Type()) {
+		return
+	}
+	if r, ok := e.(*ir.Ref); ok {
+		s.ref(r, m)
+		return
+	}
+	s.chain(e)
+	s.pos = max(s.pos, s.lives.order[e])
+	s.touch(s.pathOf(e), m, e)
+}
+
+// ref uses a variable: its handle, the closure in it, or its value.
+func (s *state) ref(r *ir.Ref, m mode) {
+	v := r.Var
+	if v == nil || isInvalid(v.Type) {
+		return
+	}
+	s.pos = max(s.pos, s.lives.order[r])
+	switch {
+	case isShared(v.Type):
+		s.mention(v, r.Span)
+	case v.Type.Kind == types.Func:
+		s.callable(v, r.Span)
+	default:
+		s.touch(s.pathOf(r), m, r)
+	}
+}
+
+// chain walks through what must be evaluated to find the storage e: handles on the way, indices. The
+// storage itself is not used yet.
+func (s *state) chain(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Ref:
+	case *ir.Deref:
+		switch x := e.X.(type) {
+		case *ir.Ref: // named by the permission, or by the variable that shows it
+		default:
+			if isShared(x.Type()) {
+				s.value(x)
+			} else {
+				s.chain(x)
+			}
+		}
+	case *ir.Field:
+		s.chain(e.X)
+	case *ir.Element:
+		s.chain(e.X)
+	case *ir.Index:
+		s.chain(e.X)
+		s.value(e.I)
+	case *ir.Cut:
+		s.chain(e.X)
+		s.value(e.Lo)
+		s.value(e.Hi)
+	default:
+		s.value(e)
+	}
+}
+
+// temporary walks through an expression that makes a new value.
+func (s *state) temporary(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Call:
+		s.call(e, false)
+	case *ir.CallValue:
+		s.callValue(e)
+	case *ir.Closure:
+		s.closure(e)
+	case *ir.Box:
+		s.owned(e.X)
+	case *ir.Wrap:
+		s.owned(e.X)
+	case *ir.MakeStruct, *ir.MakeCase, *ir.MakeTuple, *ir.MakeList, *ir.MakeError:
+		for _, x := range ir.Operands(e) {
+			s.owned(x)
+		}
+	case *ir.Post:
+		s.value(e.Fun)
+		for _, x := range e.Args {
+			s.owned(x)
+			s.leaves(x, "is posted")
+		}
+	default:
+		for _, x := range ir.Operands(e) {
+			s.value(x)
+		}
+	}
+	s.pos = max(s.pos, s.lives.order[e])
+}
+
+// touch uses the storage p in mode m: first the permission for it, then whether it is free.
+func (s *state) touch(p path, m mode, e ir.Expr) {
+	if p.isNone() || m == null {
+		return
+	}
+	if s.permitted(p, m, e) {
+		s.note(access{p, m, e.At(), nameOf(p, e)})
+	}
+}
+
+// note records an access and asks whether what it uses is free now.
+func (s *state) note(a access) {
+	if a.path.isNone() {
+		return
+	}
+	for _, log := range s.logs {
+		*log = append(*log, a)
+	}
+	s.checkFrozen(a)
+	s.checkViews(a)
+	s.checkReleased(a)
+}
+
+// recording runs f and gives the accesses that it made.
+func (s *state) recording(f func()) []access {
+	var log []access
+	s.logs = append(s.logs, &log)
+	f()
+	s.logs = s.logs[:len(s.logs)-1]
+	return log
+}
+
+// replay makes accesses happen again at another place.
+func (s *state) replay(log []access, at source.Span) {
+	for _, a := range log {
+		a.at = at
+		s.note(a)
+	}
+}
+
+// nameOf gives what the user calls the storage.
+func nameOf(p path, e ir.Expr) string {
+	if p.name != nil {
+		return p.name.Name
+	}
+	if len(p.via) > 0 {
+		return p.via[len(p.via)-1].Name
+	}
+	if p.v != nil {
+		return p.v.Name
+	}
+	return e.At().Text()
+}
+
+// rootSpan gives where the variable stands that e begins with.
+func rootSpan(e ir.Expr) source.Span {
+	for {
+		switch x := e.(type) {
+		case *ir.Deref:
+			if _, ok := x.X.(*ir.Ref); !ok && isShared(x.X.Type()) {
+				return x.X.At()
+			}
+			e = x.X
+		case *ir.Field:
+			e = x.X
+		case *ir.Element:
+			e = x.X
+		case *ir.Index:
+			e = x.X
+		case *ir.Cut:
+			e = x.X
+		default:
+			return e.At()
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package perm
+
+import "interleave/eve/ir"
+
+// lives numbers the expressions of a body in the order in which they run and says how long each variable
+// is still mentioned: a view that nobody mentions any more freezes nothing.
+type lives struct {
+	order    map[ir.Expr]int
+	last     map[*ir.Var]int // the number of the last mention
+	declared map[*ir.Var]int
+	n        int
+}
+
+const forever = int(^uint(0) >> 1)
+
+func livesOf(b *ir.Body) *lives {
+	l := &lives{order: map[ir.Expr]int{}, last: map[*ir.Var]int{}, declared: map[*ir.Var]int{}}
+	l.block(b.Block)
+	return l
+}
+
+func (l *lives) block(b *ir.Block) {
+	if b == nil {
+		return
+	}
+	for _, s := range b.Stmts {
+		l.stmt(s)
+	}
+}
+
+func (l *lives) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case nil:
+	case *ir.Repeat:
+		l.block(s.Init)
+		l.loop(func() {
+			l.expr(s.Cond)
+			l.block(s.Body)
+			l.stmt(s.Step)
+		})
+	case *ir.ForIn:
+		l.expr(s.X)
+		l.loop(func() {
+			l.declare(s.Var)
+			l.block(s.Body)
+		})
+	case *ir.Defer:
+		before := l.n
+		l.block(s.Block)
+		l.extend(before, forever)
+	default:
+		for _, e := range ir.Values(s) {
+			l.expr(e)
+		}
+		l.inner(s)
+	}
+}
+
+func (l *lives) inner(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Declare:
+		l.declare(s.Var)
+	case *ir.Unpack:
+		for _, v := range s.Vars {
+			l.declare(v)
+		}
+	case *ir.Spawn:
+		l.body(s.Body)
+	case *ir.SpawnEach:
+		l.body(s.Body)
+	case *ir.On:
+		l.body(s.Handler)
+	case *ir.Await:
+		l.body(s.Rest)
+	default:
+		for _, b := range ir.Blocks(s) {
+			l.block(b)
+		}
+	}
+}
+
+func (l *lives) declare(v *ir.Var) {
+	if v != nil {
+		l.declared[v] = l.n
+	}
+}
+
+// loop numbers a loop: what is mentioned in it and declared before it is needed until it ends.
+func (l *lives) loop(f func()) {
+	before := l.n
+	f()
+	l.n++
+	l.extend(before, l.n)
+}
+
+func (l *lives) extend(from, to int) {
+	for v, at := range l.last {
+		if at > from && l.declared[v] <= from {
+			l.last[v] = to
+		}
+	}
+}
+
+func (l *lives) body(b *ir.Body) {
+	if b == nil {
+		return
+	}
+	for _, e := range b.Perms {
+		l.mention(e.From)
+		l.mention(e.Var)
+	}
+	l.block(b.Block)
+}
+
+func (l *lives) expr(e ir.Expr) {
+	if e == nil {
+		return
+	}
+	for _, o := range ir.Operands(e) {
+		l.expr(o)
+	}
+	if c, ok := e.(*ir.Closure); ok {
+		l.body(c.Body)
+	}
+	l.n++
+	l.order[e] = l.n
+	if r, ok := e.(*ir.Ref); ok {
+		l.mention(r.Var)
+	}
+}
+
+func (l *lives) mention(v *ir.Var) {
+	for ; v != nil; v = v.From {
+		l.last[v] = max(l.last[v], l.n)
+	}
+}

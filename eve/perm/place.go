@@ -1,0 +1,182 @@
+package perm
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// A path is storage: a variable's or an object's value, or a part of it. The zero path is no storage: a
+// value that nobody else can reach.
+type path struct {
+	v     *ir.Var     // the variable, or the handle's origin; nil with obj: some object of type t
+	obj   bool        // the root is the object behind a handle
+	t     *types.Type // of the object
+	name  *ir.Var     // obj: the handle as this body names it
+	steps []step
+	via   []*ir.Var // the views that the path goes through
+}
+
+func (p path) isNone() bool { return p.v == nil && !p.obj }
+
+// A step goes from storage to a part of it.
+type step struct {
+	kind  stepKind
+	n     int64 // of a field, an element, a known index, a half; -1 for any index
+	group any   // half: the call that split
+}
+
+type stepKind uint8
+
+const (
+	field stepKind = iota
+	index
+	half // one of the views that a split gives
+	cut
+	each // the element that one task of `@ for` has
+)
+
+func (p path) with(st step) path {
+	if p.isNone() {
+		return p
+	}
+	p.steps = append(p.steps[:len(p.steps):len(p.steps)], st)
+	return p
+}
+
+// pathOf gives the storage that e denotes.
+func (s *state) pathOf(e ir.Expr) path {
+	switch e := e.(type) {
+	case *ir.Ref:
+		return s.variable(e.Var)
+	case *ir.Deref:
+		return s.behind(e)
+	case *ir.Field:
+		return s.pathOf(e.X).with(step{kind: field, n: int64(e.Index)})
+	case *ir.Element:
+		return s.elementPath(e)
+	case *ir.Index:
+		return s.pathOf(e.X).with(step{kind: index, n: knownIndex(e.I)})
+	case *ir.Cut:
+		return s.pathOf(e.X).with(step{kind: cut})
+	case *ir.Propagate:
+		return s.pathOf(e.X).with(step{kind: cut})
+	case *ir.Call:
+		if x := shown(e); x != nil && e.T.HasView() {
+			return s.pathOf(x).with(step{kind: cut})
+		}
+	}
+	return path{}
+}
+
+// variable gives a variable's storage; a view's is what it shows.
+func (s *state) variable(v *ir.Var) path {
+	if v == nil || isInvalid(v.Type) || isShared(v.Type) {
+		return path{}
+	}
+	if p, ok := s.sources[v]; ok {
+		p.via = append(p.via[:len(p.via):len(p.via)], v)
+		return p
+	}
+	return path{v: v}
+}
+
+// behind gives the storage behind a handle or a reference.
+func (s *state) behind(e *ir.Deref) path {
+	if !isShared(e.X.Type()) {
+		return s.pathOf(e.X)
+	}
+	return s.object(e.X)
+}
+
+// object gives the object that a handle names.
+func (s *state) object(handle ir.Expr) path {
+	p := path{obj: true, t: handle.Type().Elem}
+	if r, ok := handle.(*ir.Ref); ok && r.Var != nil {
+		p.v, p.name = r.Var.Origin(), r.Var
+	}
+	return p
+}
+
+// objectOf is the object that a variable of type T@ names.
+func objectOf(v *ir.Var) path {
+	return path{obj: true, t: v.Type.Elem, v: v.Origin(), name: v}
+}
+
+// elementPath gives an element of a tuple; of the views that a split gives, that view.
+func (s *state) elementPath(e *ir.Element) path {
+	if c, ok := e.X.(*ir.Call); ok {
+		return s.splitPath(c, e.Index)
+	}
+	return s.pathOf(e.X).with(step{kind: field, n: int64(e.Index)})
+}
+
+// splitPath gives one of the views that a call gives.
+func (s *state) splitPath(c *ir.Call, i int) path {
+	x := shown(c)
+	if x == nil {
+		return path{}
+	}
+	p := s.pathOf(x)
+	if c.Fn.Body == nil { // split, partition
+		return p.with(step{kind: half, n: int64(i), group: c})
+	}
+	return p.with(step{kind: cut})
+}
+
+func knownIndex(i ir.Expr) int64 {
+	if c, ok := i.(*ir.Const); ok {
+		if n, ok := c.Value.(int64); ok && n >= 0 {
+			return n
+		}
+	}
+	return -1
+}
+
+// overlaps says whether two paths may share storage. With sure, handles that differ in name count as
+// different objects: for rules that are about what the text shows, where the run time watches the rest.
+func (p path) overlaps(q path, sure bool) bool {
+	if p.isNone() || q.isNone() || p.obj != q.obj {
+		return false
+	}
+	if p.v != q.v || p.v == nil {
+		if !p.obj || sure || !mayBeSame(p, q) {
+			return false
+		}
+	}
+	for i := 0; i < len(p.steps) && i < len(q.steps); i++ {
+		a, b := p.steps[i], q.steps[i]
+		switch {
+		case a.kind != b.kind:
+			return true
+		case a.kind == field && a.n != b.n:
+			return false
+		case a.kind == index && a.n >= 0 && b.n >= 0 && a.n != b.n:
+			return false
+		case a.kind == half:
+			if a.group == b.group && a.n != b.n {
+				return false
+			}
+			if a.group != b.group {
+				return true
+			}
+		case a.kind == cut:
+			return true
+		}
+	}
+	return true
+}
+
+// conflicts says whether two accesses must not happen at the same time.
+func (a access) conflicts(b access, sure bool) bool {
+	return (a.mode == full || b.mode == full) && a.mode != null && b.mode != null && a.path.overlaps(b.path, sure)
+}
+
+// through says whether the path goes through the view v.
+func (p path) through(v *ir.Var) bool {
+	for _, w := range p.via {
+		if w == v {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,136 @@
+package perm
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/source"
+)
+
+// R3: reading a value, calling a method that does not change it, iterating and passing it to a plain
+// parameter need read permission; storing, [+self] methods and passing it as T& need full; passing or
+// storing the handle, comparing identity, `on` and capturing need none. The run time lets writers in alone
+// and readers in together, so an access in the mode that is held can meet no access that it conflicts with.
+
+// permitted says whether this body may use p in mode m, and reports it when not.
+func (s *state) permitted(p path, m mode, e ir.Expr) bool {
+	at := rootSpan(e)
+	if !p.obj {
+		if !s.reach(p.v, null, at) {
+			return false
+		}
+		s.use(p.v, m)
+		if m == full && !s.changeable(p.v, at) {
+			return false
+		}
+		return s.parallel(p, m, at)
+	}
+	if p.name == nil {
+		s.unreachable(p, m, e)
+		return false
+	}
+	return s.has(p.name, m, at) && s.parallel(p, m, at)
+}
+
+// has says whether this body holds m on the object of v, and reports it when not.
+func (s *state) has(v *ir.Var, m mode, at source.Span) bool {
+	if !s.reach(v, m, at) {
+		return false
+	}
+	s.use(v, m)
+	held := s.held(v)
+	switch {
+	case held >= m:
+		return true
+	case held == null:
+		s.noPermission(v, m, at)
+	default:
+		s.onlyRead(v, at)
+	}
+	return false
+}
+
+// changeable says whether the plain variable v may be changed here. What is only lent or fixed, the
+// checker has refused already.
+func (s *state) changeable(v *ir.Var, at source.Span) bool {
+	b := v.Body
+	switch {
+	case v.Kind == ir.Self && !s.changesSelf():
+		s.onlySelf(v, at)
+		return false
+	case v.Kind == ir.Capture && v.Sign == '=' && (b.Kind == ir.Handler || b.Kind == ir.Callback):
+		s.sharedCopy(v, at)
+		return false
+	}
+	return true
+}
+
+func (s *state) changesSelf() bool { return selfMode(s.body.Fn) == full }
+
+// selfMode is what a method does to self.
+func selfMode(f *ir.Func) mode {
+	if f == nil {
+		return read
+	}
+	for _, e := range f.List {
+		if e.Sign == '+' && (e.Name == "self" || e.Var != nil && e.Var.Kind == ir.Self) {
+			return full
+		}
+	}
+	return read
+}
+
+func (s *state) noPermission(v *ir.Var, m mode, at source.Span) {
+	if s.said[v] {
+		return
+	}
+	s.said[v] = true
+	verb, sign := "read", byte(0)
+	if m == full {
+		verb, sign = "change", '+'
+	}
+	d := s.report("E0401", at, "no permission to %s '%s'", verb, v.Name)
+	d.Label = "this " + verb + "s it"
+	s.showList(d, v)
+	if s.canList(v) {
+		s.fixList(d, v.Name, sign)
+	} else if d.Fix == nil && v.Kind != ir.Global {
+		d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+"' may use the object"))
+	}
+}
+
+func (s *state) onlyRead(v *ir.Var, at source.Span) {
+	if s.said[v] {
+		return
+	}
+	s.said[v] = true
+	d := s.report("E0402", at, "cannot change '%s' with read permission", v.Name)
+	d.Label = "this changes it"
+	s.showList(d, v)
+	s.fixList(d, v.Name, '+')
+	if d.Fix != nil && s.body.Kind != ir.Function {
+		d.Fix.Note = "tasks that only read " + v.Name + " still run in parallel"
+	}
+}
+
+func (s *state) onlySelf(v *ir.Var, at source.Span) {
+	if s.said[v] {
+		return
+	}
+	s.said[v] = true
+	d := s.report("E0402", at, "cannot change 'self' in a method that does not list it")
+	d.Label = "this changes it"
+	s.showList(d, v)
+	if s.body.Kind == ir.Function {
+		s.fixList(d, "self", '+')
+	}
+}
+
+func (s *state) sharedCopy(v *ir.Var, at source.Span) {
+	if s.said[v] {
+		return
+	}
+	s.said[v] = true
+	d := s.report("E0402", at, "cannot change '%s', a copy that all runs of this body share", v.Name)
+	d.Label = "this changes it"
+	s.showList(d, v)
+	d.Also = append(d.Also, label(v.Origin().Span, "make it shared to change it: "+v.Name+": "+v.Type.String()+"@"))
+}

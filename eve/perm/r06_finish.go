@@ -1,0 +1,304 @@
+package perm
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/source"
+)
+
+// R6: a child of a finish asks at most what its parent holds; what it borrows by & has one writer or
+// readers only, and outlives the finish. While children may run, the statements of the finish itself use
+// nothing that a child holds in conflict. Children queue for the parent's objects among themselves; the
+// parent has no place in those queues, nor do loans and the children of a finish inside this one, so what
+// the text does not show to be apart counts as a conflict.
+
+// A frame is a finish around the place that the walk has reached.
+type frame struct {
+	held     []hold
+	uses     []access // by the statements of the finish
+	loop     int      // how many uses there were when the outermost loop in it began; -1 outside loops
+	loops    int      // around the finish
+	declared map[*ir.Var]bool
+}
+
+// A hold is what a child has while it runs.
+type hold struct {
+	access
+	loan  bool // not queued for: & or a closure
+	entry *ir.Entry
+	child *ir.Body
+}
+
+func (s *state) finish(st *ir.Finish) {
+	f := &frame{loop: -1, loops: s.loops, declared: map[*ir.Var]bool{}}
+	s.finishes = append(s.finishes, f)
+	s.block(st.Block)
+	s.finishes = s.finishes[:len(s.finishes)-1]
+}
+
+// spawn walks through `@`.
+func (s *state) spawn(b *ir.Body) {
+	if b == nil {
+		return
+	}
+	if b.Kind != ir.Child {
+		s.root(b)
+		return
+	}
+	s.capture(b)
+	s.children(b, s.walk(b), s.looped())
+}
+
+// looped says whether a task started here may be there several times at once.
+func (s *state) looped() bool {
+	return len(s.finishes) > 0 && s.loops > s.finishes[len(s.finishes)-1].loops
+}
+
+// spawnEach walks through `@ for`.
+func (s *state) spawnEach(st *ir.SpawnEach) {
+	b := st.Body
+	if b == nil || b.Kind != ir.Child {
+		s.value(st.X)
+		s.root(b)
+		return
+	}
+	s.capture(b)
+	child := s.walk(b)
+	m := read
+	if b.Each != nil && isView(b.Each.Type) {
+		m = max(read, child.used[b.Each])
+	}
+	s.value(st.X)
+	if isPlace(st.X) && m == full {
+		s.permitted(s.pathOf(st.X), full, st.X)
+	}
+	s.children(b, child, true)
+	if b.Each != nil && isView(b.Each.Type) {
+		a := access{s.pathOf(st.X).with(step{kind: each}), m, st.X.At(), b.Each.Name}
+		s.lend(hold{access: a, loan: true, child: b}, false)
+	}
+}
+
+// walk walks through the body of a task and gives what it met.
+func (s *state) walk(b *ir.Body) *state {
+	in := s.enter(b, s)
+	in.block(b.Block)
+	in.lint()
+	return in
+}
+
+// children notes what a child holds until the finish ends.
+func (s *state) children(b *ir.Body, child *state, several bool) {
+	var holds []hold
+	for _, e := range b.Perms {
+		for _, h := range s.holds(e, child) {
+			h.child = b
+			holds = append(holds, h)
+		}
+	}
+	for i, h := range holds {
+		if h.loan {
+			for _, o := range holds[:i] {
+				s.apart(h, o)
+			}
+		} else {
+			for _, o := range holds[:i] {
+				if o.loan {
+					s.apart(o, h)
+				}
+			}
+		}
+	}
+	for _, h := range holds {
+		s.lend(h, several)
+	}
+}
+
+// holds gives what a child has by one entry.
+func (s *state) holds(e *ir.Entry, child *state) []hold {
+	switch {
+	case e.Var == nil || isInvalid(e.Var.Type):
+		return nil
+	case e.Sign == '=' && e.From != nil:
+		var all []hold
+		for _, a := range s.closures[e.From] {
+			a.at = e.Span
+			all = append(all, hold{access: a, loan: true, entry: e})
+		}
+		return all
+	case e.Sign == '&' && e.From != nil && !isShared(e.From.Type) && s.mine(e.From):
+		x := &ir.Ref{Place: ir.Place{T: e.From.Type, Span: e.Span}, Var: e.From}
+		m := max(read, child.used[e.Var])
+		p := s.pathOf(x)
+		s.permitted(p, m, x)
+		return []hold{{access: access{p, m, e.Span, e.Name}, loan: true, entry: e}}
+	case isShared(e.Var.Type) && asked(e.Sign) != null:
+		return []hold{{access: access{objectOf(e.Var), asked(e.Sign), e.Span, e.Name}, entry: e}}
+	}
+	return nil
+}
+
+// apart reports two entries of one child that overlap.
+func (s *state) apart(loan, o hold) bool {
+	if !loan.conflicts(o.access, false) {
+		return true
+	}
+	s.overlap(loan, o)
+	return false
+}
+
+// lend makes a child hold something, if it is free.
+func (s *state) lend(h hold, several bool) {
+	if h.path.isNone() {
+		return
+	}
+	for _, log := range s.logs {
+		*log = append(*log, h.access)
+	}
+	if h.loan {
+		s.checkFrozen(h.access)
+		s.checkViews(h.access)
+	}
+	n := len(s.finishes)
+	if n == 0 {
+		return
+	}
+	s.conflictsAround(h.access, s.finishes[:n-1])
+	for _, f := range s.finishes[:n-1] {
+		f.uses = append(f.uses, h.access)
+	}
+	f := s.finishes[n-1]
+	if h.loan && several && h.mode == full {
+		d := s.report("E0406", h.at, "'%s' is lent to several tasks at once, and they change it", h.name)
+		d.Label = "each turn of the loop lends it again"
+		return
+	}
+	for _, o := range f.held {
+		if (h.loan || o.loan) && o.child != h.child && h.conflicts(o.access, false) {
+			s.overlap(h, o)
+			break
+		}
+	}
+	f.held = append(f.held, h)
+	if f.loop >= 0 {
+		s.usedBefore(f, h)
+	}
+}
+
+// usedBefore reports a use by the finish itself that stands earlier in a loop, and so also comes later.
+func (s *state) usedBefore(f *frame, h hold) {
+	for _, a := range f.uses[f.loop:] {
+		if a.conflicts(h.access, false) {
+			s.released(a, h)
+			return
+		}
+	}
+}
+
+func (s *state) overlap(h, o hold) {
+	if o.name == h.name {
+		d := s.report("E0406", h.at, "'%s' is lent twice, and one of the tasks changes it", h.name)
+		d.Label = "lent again here"
+		d.Also = append(d.Also, label(o.at, "lent here"))
+		return
+	}
+	d := s.report("E0406", h.at, "'%s' and '%s' may share storage, and one of them is changed", h.name, o.name)
+	d.Label = "this may overlap"
+	d.Also = append(d.Also, label(o.at, "with what is lent here"))
+}
+
+// checkReleased reports a use by the statements of a finish of what a child holds in conflict.
+func (s *state) checkReleased(a access) {
+	s.conflictsAround(a, s.finishes)
+	for _, f := range s.finishes {
+		f.uses = append(f.uses, a)
+	}
+}
+
+func (s *state) conflictsAround(a access, frames []*frame) {
+	for _, f := range frames {
+		for _, h := range f.held {
+			if a.conflicts(h.access, false) {
+				s.released(a, h)
+				return
+			}
+		}
+	}
+}
+
+func (s *state) released(a access, h hold) {
+	d := s.report("E0407", a.at, "'%s' is used while a task of this finish may %s it", a.name, verb(h.mode))
+	d.Label = "move this behind the finish, or into a task"
+	text := "this task holds it"
+	if a.name != h.name {
+		text = "this task holds '" + h.name + "', which may be the same object"
+		if h.loan {
+			text = "this task holds '" + h.name + "', which may overlap it"
+		}
+	}
+	d.Also = append(d.Also, label(h.at, text))
+}
+
+func verb(m mode) string {
+	if m == full {
+		return "change"
+	}
+	return "read"
+}
+
+// subset reports an entry of a child that asks more than its parent has.
+func (s *state) subset(e *ir.Entry, v *ir.Var) {
+	want := asked(e.Sign)
+	if want == null {
+		return
+	}
+	if held := s.held(v); held < want {
+		s.moreThanParent(e, v, held)
+	}
+}
+
+func (s *state) moreThanParent(e *ir.Entry, v *ir.Var, held mode) {
+	if s.said[v] {
+		return
+	}
+	s.said[v] = true
+	has := "only its handle"
+	if held == read {
+		has = "read permission"
+	}
+	d := s.report("E0403", e.Span, "cannot %s '%s' in a task of this finish: its parent has %s", verb(asked(e.Sign)), e.Name, has)
+	d.Label = "a child asks at most what its parent holds"
+	if v.Kind == ir.Loop {
+		d.Also = append(d.Also, label(v.Span, "the elements are objects of their own: store them by value, or leave the finish out"))
+		return
+	}
+	s.showList(d, v)
+	if s.canList(v) {
+		s.fixList(d, v.Name, e.Sign)
+	}
+}
+
+// lendable judges &x: what is lent must live until the finish ends, which belongs to this very body.
+func (s *state) lendable(b *ir.Body, e *ir.Entry) {
+	n := len(s.finishes)
+	if n == 0 {
+		s.loanOutside(b, e)
+		return
+	}
+	if s.finishes[n-1].declared[e.From] {
+		s.endsBefore(e)
+	}
+}
+
+func (s *state) endsBefore(e *ir.Entry) {
+	d := s.report("E0405", e.Span, "'%s' ends before the task that it is lent to may end", e.Name)
+	d.Label = "the task runs until the finish ends"
+	d.Also = append(d.Also, label(e.From.Span, "declare it before the finish"))
+}
+
+// spanOr gives at, or the other where at stands nowhere.
+func spanOr(at, other source.Span) source.Span {
+	if at.IsValid() {
+		return at
+	}
+	return other
+}

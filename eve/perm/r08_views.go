@@ -1,0 +1,250 @@
+package perm
+
+import (
+	"interleave/eve/diag"
+	"interleave/eve/ir"
+	"interleave/eve/source"
+	"interleave/eve/types"
+)
+
+// R8: a T& or a view is a parameter, a local, a `for` variable or a loan, and is never stored, returned or
+// captured otherwise: it cannot outlive what it shows. What it shows does not change in any other way
+// while it lives; nor does a path that is iterated, or matched by a pattern that names its parts. Where
+// two handles may name one object, a flag in the container's header fails the task that changes what is
+// iterated; views have no such flag, so for them the text must show the objects to be apart.
+
+// A freeze is a path that must not change now.
+type freeze struct {
+	path path
+	by   *ir.Var // the loop's variable, through which elements may be changed
+	at   source.Span
+	name string
+	sure bool // only what is surely the same storage counts: the run time watches the rest
+	what string
+}
+
+// show declares a view.
+func (s *state) show(v *ir.Var, init ir.Expr) {
+	if init == nil || isInvalid(init.Type()) {
+		return
+	}
+	if isPlace(init) {
+		s.place(init, read)
+	} else {
+		s.value(init)
+	}
+	s.view(v, s.pathOf(init), init)
+}
+
+func (s *state) view(v *ir.Var, p path, init ir.Expr) {
+	if p.isNone() {
+		d := s.report("E0411", init.At(), "'%s' would show a value that nobody owns", v.Name)
+		d.Label = "keep it in a variable first"
+		return
+	}
+	s.sources[v] = p
+	s.views = append(s.views, v)
+}
+
+// checkViews reports a change of what a view shows that is still needed.
+func (s *state) checkViews(a access) {
+	if a.mode != full {
+		return
+	}
+	for _, w := range s.views {
+		if a.path.through(w) || s.lives.last[w] <= s.pos || !a.path.overlaps(s.sources[w], false) {
+			continue
+		}
+		d := s.report("E0406", a.at, "'%s' is changed while '%s' shows it", a.name, w.Name)
+		if a.path.v != s.sources[w].v {
+			d.Message = "'" + a.name + "' is changed while '" + w.Name + "' may show it"
+		}
+		d.Label = "this changes it"
+		d.Also = append(d.Also, label(w.Span, "'"+w.Name+"' is needed behind this"))
+		return
+	}
+}
+
+// checkFrozen reports a change of what is iterated.
+func (s *state) checkFrozen(a access) {
+	if a.mode != full {
+		return
+	}
+	for _, f := range s.frozen {
+		if f.by != nil && a.path.through(f.by) || !a.path.overlaps(f.path, f.sure) {
+			continue
+		}
+		d := s.report("E0410", a.at, "'%s' is changed while it is %s", a.name, f.what)
+		d.Label = "this changes it"
+		d.Also = append(d.Also, label(f.at, f.what+" here"))
+		return
+	}
+}
+
+func (s *state) forIn(st *ir.ForIn) {
+	if st.X == nil {
+		return
+	}
+	byRef := st.Var != nil && isView(st.Var.Type)
+	switch {
+	case byRef && isPlace(st.X):
+		s.place(st.X, full)
+	default:
+		s.value(st.X)
+	}
+	frozen := len(s.frozen)
+	if isPlace(st.X) {
+		p := s.pathOf(st.X)
+		f := freeze{path: p, at: st.X.At(), sure: true, what: "iterated"}
+		if byRef {
+			f.by = st.Var
+			s.sources[st.Var] = p.with(step{kind: index, n: -1})
+		}
+		if !p.isNone() {
+			s.frozen = append(s.frozen, f)
+		}
+	}
+	s.looping(func() {
+		if st.Var != nil {
+			s.begin(st.Var)
+		}
+		s.block(st.Body)
+	})
+	s.frozen = s.frozen[:frozen]
+}
+
+func (s *state) match(st *ir.Match) {
+	s.value(st.X)
+	for _, a := range st.Arms {
+		frozen := len(s.frozen)
+		if isPlace(st.X) && bindsParts(a) {
+			s.frozen = append(s.frozen, freeze{path: s.pathOf(st.X), at: st.X.At(), what: "matched"})
+		}
+		for _, v := range a.Vars {
+			if v != nil {
+				s.begin(v)
+			}
+		}
+		s.block(a.Body)
+		s.frozen = s.frozen[:frozen]
+	}
+}
+
+// bindsParts says whether an arm names parts in place: what is copied needs no freeze.
+func bindsParts(a *ir.Arm) bool {
+	for _, v := range a.Vars {
+		if v != nil && !isInvalid(v.Type) && (!v.Type.Copyable() || v.Type.Kind == types.Param) {
+			return true
+		}
+	}
+	return false
+}
+
+// signature judges the types of a function: nothing that shows the storage of others leaves it, and what
+// comes in is a T& or a view itself, not a container of them.
+func (c *checker) signature(f *ir.Func) {
+	if f.Result != nil && f.Result.HasView() && viewParam(f) == nil {
+		d := c.keepsView(f.Span, "'"+f.Name+"' returns "+f.Result.String()+", which shows what belongs to others")
+		d.Label = "a view can be returned of the one parameter that is a view"
+	}
+	for _, p := range f.Params {
+		c.ownedParts(p)
+	}
+}
+
+// viewParam gives the parameter whose storage f's result may show: the only one that is a view. Callers
+// then know what is frozen while they have the result. Natives with a view as result cut self in two.
+func viewParam(f *ir.Func) *ir.Var {
+	var found *ir.Var
+	for _, p := range f.Params {
+		switch {
+		case isInvalid(p.Type) || !isView(p.Type):
+		case f.Body == nil:
+			return p
+		case found != nil:
+			return nil
+		default:
+			found = p
+		}
+	}
+	return found
+}
+
+// shown gives the argument that the view which a call gives shows.
+func shown(e *ir.Call) ir.Expr {
+	if e.Fn == nil {
+		return nil
+	}
+	v := viewParam(e.Fn)
+	for i, p := range e.Fn.Params {
+		if p == v && v != nil && i < len(e.Args) {
+			return e.Args[i]
+		}
+	}
+	return nil
+}
+
+// returnsView judges a result that is a view: of the parameter that callers think it shows.
+func (s *state) returnsView(e ir.Expr) {
+	parts := []ir.Expr{e}
+	if t, ok := e.(*ir.MakeTuple); ok {
+		parts = t.Elems
+	}
+	for _, x := range parts {
+		s.value(x)
+	}
+	v := viewParam(s.body.Fn)
+	if v == nil || len(s.lambdas) > 0 {
+		return // the signature is at fault, and was reported
+	}
+	for _, x := range parts {
+		if p := s.pathOf(x); x.Type().HasView() && (p.v != v || p.obj) {
+			s.keepsView(x.At(), "this shows something else than the parameter '"+v.Name+"'")
+		}
+	}
+}
+
+// ownedParts reports a container of views.
+func (c *checker) ownedParts(v *ir.Var) {
+	t := v.Type
+	if isInvalid(t) {
+		return
+	}
+	for isView(t) || isShared(t) || t.Kind == types.Func {
+		t = t.Elem
+		if t == nil || t.Kind == types.Func || v.Type.Kind == types.Func {
+			return
+		}
+	}
+	if t.HasView() {
+		c.keepsView(v.Span, "'"+v.Name+"' would keep "+t.String()+", which shows what belongs to others")
+	}
+}
+
+// ownedParam reports a parameter of a shared closure that shows what may be gone when it runs.
+func (c *checker) ownedParam(v *ir.Var) {
+	if !isInvalid(v.Type) && v.Type.HasView() {
+		c.keepsView(v.Span, "'"+v.Name+"' shows what may be gone when this runs")
+	}
+}
+
+func (c *checker) keepsView(at source.Span, text string) *diag.Diagnostic {
+	d := c.report("E0411", at, "%s", text)
+	d.Label = "a reference is never stored, returned or captured"
+	return d
+}
+
+// holdsView reports a variable that would keep views.
+func (s *state) holdsView(t *types.Type, at source.Span, what string) {
+	if t.HasView() {
+		s.keepsView(at, what+" would keep "+t.String()+", which shows what belongs to others")
+	}
+}
+
+// stored reports a view that is stored.
+func (s *state) stored(e ir.Expr) {
+	if e == nil || isInvalid(e.Type()) || !e.Type().HasView() {
+		return
+	}
+	s.keepsView(e.At(), "this would keep "+e.Type().String()+", which shows what belongs to others")
+}

@@ -1,0 +1,272 @@
+package perm
+
+import (
+	"interleave/eve/diag"
+	"interleave/eve/ir"
+	"interleave/eve/source"
+	"interleave/eve/types"
+)
+
+// R9: a call acquires nothing: the callee's list must be within what the caller holds, with arguments in
+// the place of parameters. Inside, the callee takes its T& parameters, what is lent to it and the objects
+// that it lists for storage that does not overlap, and its closures for code that touches none of them;
+// the caller sees to that here. So whatever the callee shares among tasks of its own is apart.
+
+// A given is what one argument lets the callee use.
+type given struct {
+	access
+	lent     bool     // by reference for the whole call
+	deferred bool     // evaluate is what a closure does, within the call
+	evaluate []access // what finding the argument's value did
+}
+
+func (s *state) call(e *ir.Call, async bool) {
+	if e.Fn == nil {
+		return
+	}
+	var all []given
+	for i, a := range e.Args {
+		all = append(all, s.argument(s.passing(e.Fn, i, a), a, async && i == 0))
+	}
+	s.pos = max(s.pos, s.lives.order[e])
+	for i, a := range e.Args {
+		if all[i].lent {
+			s.touch(all[i].path, all[i].mode, a)
+		}
+	}
+	listed := s.listed(e)
+	s.together(e, all, listed)
+}
+
+// A passing is how an argument is passed.
+type passing uint8
+
+const (
+	byValue  passing = iota // copied, or a handle
+	byTaking                // owned by the callee
+	byLoan                  // lent: read during the call
+	byRef                   // T&: changed during the call
+)
+
+func (s *state) passing(f *ir.Func, i int, a ir.Expr) passing {
+	if i >= len(f.Params) || isInvalid(a.Type()) {
+		return byValue
+	}
+	p := f.Params[i]
+	switch {
+	case p.Kind == ir.Self && selfMode(f) == full:
+		return byRef
+	case p.Kind == ir.Self:
+		return byLoan
+	case isShared(p.Type):
+		return byValue
+	case isView(p.Type) && f.Body == nil && f.Native != "": // natives change self only
+		return byLoan
+	case isView(p.Type):
+		return byRef
+	case p.Take:
+		return byTaking
+	case !p.Type.Copyable() && p.Type.Kind != types.Func:
+		return byLoan
+	}
+	return byValue
+}
+
+// argument walks through one argument. Async natives are posted to the object that they are called on:
+// they need its handle only.
+func (s *state) argument(how passing, a ir.Expr, posted bool) given {
+	var g given
+	if isClosure(a) {
+		g.deferred = true
+	}
+	g.evaluate = s.recording(func() {
+		d, isObject := a.(*ir.Deref)
+		switch {
+		case posted && isObject && isShared(d.X.Type()):
+			s.value(d.X)
+		case how == byTaking:
+			s.owned(a)
+		case (how == byRef || how == byLoan) && isPlace(a):
+			s.chain(a)
+			g.lent = true
+		default:
+			s.value(a)
+		}
+	})
+	if !g.lent {
+		return g
+	}
+	g.access = access{s.pathOf(a), read, a.At(), ""}
+	g.name = nameOf(g.path, a)
+	if how == byRef {
+		g.mode = full
+	}
+	return g
+}
+
+func isClosure(a ir.Expr) bool {
+	return !isInvalid(a.Type()) && a.Type().Kind == types.Func
+}
+
+// listed checks the callee's list against this body's permissions and gives what it lets the callee use.
+func (s *state) listed(e *ir.Call) []access {
+	var all []access
+	for _, en := range e.Fn.List {
+		m := asked(en.Sign)
+		if m == null || en.Var == nil || en.Var.Kind == ir.Self || isInvalid(en.Var.Type) || !isShared(en.Var.Type) {
+			continue
+		}
+		a := access{mode: m, at: e.At(), name: en.Name}
+		if en.Var.Kind == ir.Global {
+			a.path = objectOf(en.Var)
+			a.at = calleeSpan(e)
+		} else if arg := argumentOf(e, en.Var); arg != nil && isShared(arg.Type()) {
+			a.path = s.object(arg)
+			a.at = arg.At()
+			a.name = nameOf(a.path, arg)
+		} else {
+			continue
+		}
+		if s.covers(a, en, e) {
+			s.note(a)
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+func argumentOf(e *ir.Call, p *ir.Var) ir.Expr {
+	for i, q := range e.Fn.Params {
+		if (q == p || q.Name == p.Name) && i < len(e.Args) {
+			return e.Args[i]
+		}
+	}
+	return nil
+}
+
+// calleeSpan is the call up to its arguments.
+func calleeSpan(e *ir.Call) source.Span {
+	at := e.At()
+	text := at.Text()
+	for i := range len(text) {
+		if text[i] == '(' {
+			at.End = at.Start + i
+			break
+		}
+	}
+	return at
+}
+
+// covers says whether this body holds what an entry of the callee asks, and reports it when not.
+func (s *state) covers(a access, en *ir.Entry, e *ir.Call) bool {
+	v := a.path.name
+	if v == nil {
+		d := s.report("E0409", a.at, "'%s' needs to %s this object, on which nobody here has permission", e.Fn.Name, verb(a.mode))
+		d.Label = "permission stops at a handle"
+		s.showCallee(d, en)
+		return false
+	}
+	if !s.reach(v, a.mode, a.at) {
+		return false
+	}
+	s.use(v, a.mode)
+	if s.held(v) >= a.mode {
+		return s.parallel(a.path, a.mode, a.at)
+	}
+	if s.said[v] {
+		return false
+	}
+	s.said[v] = true
+	d := s.report("E0409", a.at, "'%s' needs to %s '%s'", e.Fn.Name, verb(a.mode), v.Name)
+	d.Label = "this needs " + entryText(en.Sign, v.Name)
+	s.showList(d, v)
+	s.showCallee(d, en)
+	if s.canList(v) {
+		s.fixList(d, v.Name, en.Sign)
+	}
+	return false
+}
+
+func (s *state) showCallee(d *diag.Diagnostic, en *ir.Entry) {
+	if en.Span.IsValid() {
+		d.Also = append(d.Also, label(en.Span, "it asks for this"))
+	}
+}
+
+// together reports arguments that the callee must not have at the same time.
+func (s *state) together(e *ir.Call, all []given, listed []access) {
+	native := e.Fn.Native != "" // they stand it when names turn out to be equal
+	for i, g := range all {
+		if g.lent {
+			for _, h := range all[:i] {
+				if h.lent && g.conflicts(h.access, native) {
+					s.overlapping(g.access, h.access)
+				}
+			}
+			for _, a := range listed {
+				if g.conflicts(a, false) {
+					s.overlapping(g.access, a)
+				}
+			}
+		}
+		for j, h := range all {
+			if i == j || !h.lent || !(g.deferred || j < i) {
+				continue
+			}
+			s.during(g, h.access)
+		}
+		if g.deferred {
+			for _, a := range listed {
+				s.during(g, a)
+			}
+		}
+	}
+}
+
+// during reports what evaluating one argument, or a closure in it, does to what another lends.
+func (s *state) during(g given, lent access) {
+	for _, a := range g.evaluate {
+		if (g.deferred || a.mode == full) && a.conflicts(lent, false) {
+			d := s.report("E0406", a.at, "'%s' is used while '%s' is lent for the same call", a.name, lent.name)
+			d.Label = "this may overlap"
+			d.Also = append(d.Also, label(lent.at, "lent here"))
+			return
+		}
+	}
+}
+
+func (s *state) overlapping(a, b access) {
+	d := s.report("E0406", a.at, "'%s' and '%s' may share storage, and this call changes one of them", a.name, b.name)
+	if a.name == b.name {
+		d.Message = "'" + a.name + "' is passed twice, and this call changes it"
+	}
+	d.Label = "this may overlap"
+	d.Also = append(d.Also, label(b.at, "with this"))
+}
+
+// callValue walks through the call of a closure.
+func (s *state) callValue(e *ir.CallValue) {
+	if isInvalid(e.Fun.Type()) {
+		return
+	}
+	all := []given{s.argument(byValue, e.Fun, false)}
+	params := e.Fun.Type().Deref().Elems
+	for i, a := range e.Args {
+		how := byValue
+		switch {
+		case i >= len(params) || isInvalid(params[i]) || isShared(params[i]):
+		case isView(params[i]):
+			how = byRef
+		case !params[i].Copyable() && params[i].Kind != types.Func:
+			how = byLoan
+		}
+		all = append(all, s.argument(how, a, false))
+	}
+	for i, a := range e.Args {
+		if g := all[i+1]; g.lent {
+			s.touch(g.path, g.mode, a)
+		}
+	}
+	call := &ir.Call{Place: e.Place, Fn: &ir.Func{Body: &ir.Body{}}}
+	s.together(call, all, nil)
+}

@@ -1,0 +1,32 @@
+package perm
+
+import "interleave/eve/ir"
+
+// R11: module variables are constants or shared objects, which the checker sees to, so all that two bodies
+// can both reach is behind a handle. What a body gives away (a result, the value of an event, an argument
+// that is posted) is owned by whoever gets it: no view leaves.
+
+func (s *state) result(st *ir.Return) {
+	if st.X == nil {
+		return
+	}
+	if !isInvalid(st.X.Type()) && st.X.Type().HasView() {
+		s.returnsView(st.X)
+		return
+	}
+	s.owned(st.X)
+}
+
+func (s *state) emit(st *ir.Emit) {
+	s.value(st.Self)
+	if st.Value != nil {
+		s.owned(st.Value)
+	}
+}
+
+// leaves reports a value that shows what belongs to this body.
+func (s *state) leaves(e ir.Expr, how string) {
+	if !isInvalid(e.Type()) && e.Type().HasView() {
+		s.keepsView(e.At(), "this value "+how+" and shows what may be gone by then")
+	}
+}

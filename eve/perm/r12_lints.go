@@ -1,0 +1,50 @@
+package perm
+
+import (
+	"interleave/eve/diag"
+	"interleave/eve/ir"
+)
+
+// R12: what is allowed but surely not meant. An entry +x of a body that never changes x keeps readers out
+// (10 000 writes of one message would go one after another); an entry that nobody uses makes the body wait
+// for nothing.
+
+// lint looks at the list of a body that has been walked through.
+func (s *state) lint() {
+	b := s.body
+	if b.Fn != nil && (b.Fn.Opaque || len(b.Fn.Args) > 0 && b.Kind == ir.Function && b.Fn.Recv != nil) {
+		return
+	}
+	for _, e := range b.Perms {
+		v := e.Var
+		if v == nil || isInvalid(v.Type) || v.Kind == ir.Self || v == b.Emitter || s.said[v] || v.Kind == ir.Constant {
+			continue
+		}
+		m, used := s.used[v]
+		switch {
+		case !used:
+			s.unused(b, e)
+		case e.Sign == '+' && m < full && isShared(v.Type):
+			s.neverWritten(b, e, m)
+		}
+	}
+}
+
+func (s *state) neverWritten(b *ir.Body, e *ir.Entry, m mode) {
+	d := s.report("W0402", e.Span, "'%s' is never changed here, but kept from everybody else", e.Name)
+	d.Label = "asked for in full"
+	sign := byte(0)
+	if m == null {
+		sign = '-'
+	}
+	fixList(d, b, e.Name, sign)
+	if d.Fix != nil {
+		d.Fix.Note = "tasks that read " + e.Name + " then run in parallel"
+	}
+}
+
+func (s *state) unused(b *ir.Body, e *ir.Entry) {
+	d := s.report("W0403", e.Span, "'%s' is listed but not used", e.Name)
+	text := listWithout(b, e)
+	d.Fix = &diag.Fix{Text: "write " + text, Span: b.List, New: text}
+}
