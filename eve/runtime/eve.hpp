@@ -1,6 +1,7 @@
 #pragma once
 // All of the runtime that generated code uses; api.md says how.
 #include "array.hpp"
+#include "choice.hpp"
 #include "failure.hpp"
 #include "forkjoin.hpp"
 #include "function.hpp"
@@ -11,4 +12,5 @@
 #include "output.hpp"
 #include "runtime.hpp"
 #include "scope.hpp"
+#include "scope_exit.hpp"
 #include "set.hpp"

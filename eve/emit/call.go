@@ -1,0 +1,172 @@
+package emit
+
+import (
+	"strings"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// call writes a call: of a function of the text, of a native or of C.
+func (f *function) call(e *ir.Call) string {
+	switch {
+	case e.Fn.Extern != nil:
+		return f.foreign(e)
+	case e.Fn.Native != "" || e.Fn.Body == nil || e.Fn.Body.Block == nil:
+		return f.native(e)
+	}
+	args := f.exprs(f.arguments(e)...)
+	name := f.use(e.Fn)
+	if e.Fn == f.ctx.clone {
+		name += "__inline<" + f.ctx.depth + ">"
+	}
+	if f.facts.forks[e.Fn] {
+		args = append([]string{f.ctx.worker, f.frame(0)}, args...)
+	}
+	return name + "(" + joinStrings(args) + ")"
+}
+
+// arguments says how each argument of a function of the text is handed over.
+func (f *function) arguments(e *ir.Call) []operand {
+	var list []operand
+	safe := harmless(e.Fn)
+	for i, a := range e.Args {
+		p := e.Fn.Params[i]
+		list = append(list, f.argument(a, p.Type, p.Take, p.Kind == ir.Self, safe))
+	}
+	return list
+}
+
+// argument hands a over to a parameter of type t. safe says that the callee changes nothing that the
+// caller can see, so that even a copyable value may be lent where it lies.
+func (f *function) argument(a ir.Expr, t *types.Type, take, self, safe bool) operand {
+	switch {
+	case self || t.Kind == types.Ref:
+		return operand{x: a, how: byRef}
+	case t.Kind == types.Slice:
+		return operand{x: a, how: byLend, text: func(f *function) string { return f.view(a) }}
+	case take:
+		return operand{x: a, how: byOwn}
+	case byValue(t):
+		return read(a)
+	case safe || !t.Copyable() || !isPlace(a) || stays(a):
+		return lend(a)
+	}
+	return operand{x: a, how: byOwn, text: func(f *function) string { return f.ctype(t) + "(" + f.value(a) + ")" }}
+}
+
+// view writes a slice of what a is: a view, or a container.
+func (f *function) view(a ir.Expr) string {
+	s := f.value(a)
+	switch a.Type().Deref().Kind {
+	case types.Vector, types.Array:
+		return member(s, "all()")
+	}
+	return s
+}
+
+// stays says whether the place a keeps its value during any call that it is not itself passed to: a
+// variable that no other name reaches.
+func stays(a ir.Expr) bool {
+	r, ok := a.(*ir.Ref)
+	if !ok || r.T.Kind == types.Ref {
+		return false
+	}
+	if r.T.Kind == types.Shared {
+		return r.Var.Kind != ir.Self
+	}
+	return r.Var.Kind == ir.Constant || r.Var.Kind == ir.Param && !r.Var.Take
+}
+
+// harmless says whether fn can change nothing that its caller sees: it has no permission to change, and no
+// parameter through which it could.
+func harmless(fn *ir.Func) bool {
+	for _, e := range fn.List {
+		if e.Sign == '+' {
+			return false
+		}
+	}
+	for _, p := range fn.Params {
+		switch p.Type.Kind {
+		case types.Ref, types.Slice, types.Func:
+			if p.Kind != ir.Self {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// foreign writes the call of a C function.
+func (f *function) foreign(e *ir.Call) string {
+	f.headers[e.Fn.Extern.Header] = true
+	var list []operand
+	for _, a := range e.Args {
+		list = append(list, operand{x: a, how: byLend, text: func(f *function) string { return f.foreignArgument(a) }})
+	}
+	s := "::" + e.Fn.Name + "(" + joinStrings(f.exprs(list...)) + ")"
+	if e.T.Kind == types.Void {
+		return s
+	}
+	return "static_cast<" + f.ctype(e.T) + ">(" + s + ")"
+}
+
+// foreignArgument passes buffers by the address of their elements; texts end with a zero byte for C.
+func (f *function) foreignArgument(a ir.Expr) string {
+	s := f.value(a)
+	switch a.Type().Deref().Kind {
+	case types.Vector, types.Slice, types.Array:
+		return member(s, "data()")
+	case types.String:
+		t := f.temp()
+		f.put("eve::bytes " + t + " = " + member(s, "bytes()") + ";")
+		f.put(t + ".push(0);")
+		return "reinterpret_cast<const char*>(" + t + ".data())"
+	}
+	return s
+}
+
+// callValue calls a closure, which takes the worker and its frames along.
+func (f *function) callValue(e *ir.CallValue) string {
+	list := []operand{lend(e.Fun)}
+	for i, a := range e.Args {
+		list = append(list, f.argument(a, e.Fun.Type().Elems[i], false, false, false))
+	}
+	texts := f.exprs(list...)
+	args := append([]string{f.ctx.worker, f.frame(0)}, texts[1:]...)
+	return paren(texts[0]) + "(" + joinStrings(args) + ")"
+}
+
+// post calls a callback: a root begins later.
+func (f *function) post(e *ir.Post) string {
+	list := []operand{lend(e.Fun)}
+	t := e.Fun.Type().Elem
+	for i, a := range e.Args {
+		list = append(list, f.argument(a, t.Elems[i], false, false, false))
+	}
+	texts := f.exprs(list...)
+	return paren(texts[0]) + "(" + joinStrings(texts[1:]) + ")"
+}
+
+// closure writes a closure: a C++ lambda for one that lives within a call, a struct for one that lives on.
+func (f *function) closure(e *ir.Closure) string {
+	if e.Body.Kind == ir.Callback {
+		return f.callback(e.Body)
+	}
+	name := f.temp()
+	at := f.at
+	f.nested(func() {
+		f.ctx = context{worker: f.locals.name("w_"), top: f.locals.name("top_"), result: e.Body.Result, clone: nil}
+		params := []string{"eve::worker* " + f.ctx.worker, "eve::frame* " + f.ctx.top}
+		for _, v := range e.Body.Params {
+			params = append(params, f.paramType(v.Type, v.Take)+" "+f.local(v))
+		}
+		f.put("auto " + name + " = [&](" + strings.Join(params, ", ") + ") -> " + f.ctype(e.Body.Result) + " {")
+		f.indent++
+		f.stmts(e.Body.Block)
+		f.indent--
+		f.at = at
+		f.put("};")
+	})
+	return name
+}

@@ -1,0 +1,315 @@
+package emit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// typeLines declares all generated types, then defines each behind those that it holds by value.
+func (u *unit) typeLines(w *writer) {
+	// Default values may name more types while they are written, hence no range.
+	var bodies [][]line
+	for i := 0; i < len(u.typeOrder); i++ {
+		bodies = append(bodies, u.definition(u.typeOrder[i]))
+	}
+	index := map[*types.Type]int{}
+	for i, t := range u.typeOrder {
+		index[t] = i
+		if t.Def.Form == types.Union {
+			for _, c := range t.Def.Cases {
+				w.put("struct " + u.caseName(t, c) + ";")
+			}
+		}
+		w.put("struct " + u.names.typ[t] + ";")
+	}
+	done := map[*types.Type]bool{}
+	var define func(t *types.Type)
+	define = func(t *types.Type) {
+		if done[t] {
+			return
+		}
+		done[t] = true
+		for _, p := range heldBy(t) {
+			define(p)
+		}
+		w.lines = append(w.lines, bodies[index[t]]...)
+	}
+	for _, t := range u.typeOrder {
+		define(t)
+	}
+}
+
+// heldBy gives the generated types that a value of t needs complete: those that it holds by value first,
+// then those in its containers, unless they hold t themselves.
+func heldBy(t *types.Type) []*types.Type {
+	direct := parts(t, false)
+	for _, p := range parts(t, true) {
+		if !reaches(p, t, map[*types.Type]bool{}) {
+			direct = append(direct, p)
+		}
+	}
+	return direct
+}
+
+// parts gives the named types in the fields of t; in containers and behind handles too when deep.
+func parts(t *types.Type, deep bool) []*types.Type {
+	var found []*types.Type
+	var look func(t *types.Type)
+	look = func(t *types.Type) {
+		switch t.Kind {
+		case types.Named:
+			if t.Def.Form != types.Native {
+				found = append(found, t)
+			}
+		case types.Array, types.Option, types.Result:
+			look(t.Elem)
+		case types.Tuple:
+			for _, e := range t.Elems {
+				look(e)
+			}
+		case types.Vector, types.Set, types.Shared:
+			if deep && t.Elem.Kind != types.Func {
+				look(t.Elem)
+			}
+		case types.Map:
+			if deep {
+				look(t.Key)
+				look(t.Elem)
+			}
+		}
+	}
+	for _, f := range t.Def.Fields {
+		look(f.Type)
+	}
+	for _, c := range t.Def.Cases {
+		for _, f := range c.Fields {
+			look(f.Type)
+		}
+	}
+	return found
+}
+
+func reaches(from, to *types.Type, seen map[*types.Type]bool) bool {
+	if from == to {
+		return true
+	}
+	if seen[from] {
+		return false
+	}
+	seen[from] = true
+	for _, p := range parts(from, true) {
+		if reaches(p, to, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// definition writes the struct of t; nothing for types of the runtime.
+func (u *unit) definition(t *types.Type) []line {
+	w := &writer{}
+	name := u.names.typ[t]
+	if t.Def.Form == types.Union {
+		var cases []string
+		for _, c := range t.Def.Cases {
+			u.structLines(w, u.caseName(t, c), c.Name, "", c.Fields, copyableFields(c.Fields))
+			cases = append(cases, u.caseName(t, c))
+		}
+		w.put("struct " + name + " : eve::choice<" + strings.Join(cases, ", ") + "> {")
+		w.put("    using choice::choice;")
+		if !t.Copyable() {
+			w.put("    " + name + " copy() const { return *this; }")
+		}
+		w.put("};")
+		return w.lines
+	}
+	base := ""
+	if t.Def.Emitter {
+		base = " : eve::emitter_base"
+	}
+	u.structLines(w, name, t.Name, base, t.Def.Fields, t.Copyable())
+	return w.lines
+}
+
+func (u *unit) caseName(t *types.Type, c types.Case) string {
+	return u.names.typ[t] + "__" + word(c.Name)
+}
+
+// structLines writes a struct with equality, hash and copy as its fields have them. Emitters have none:
+// they are known by their handles.
+func (u *unit) structLines(w *writer, name, shown, base string, fields []types.Field, copyable bool) {
+	w.put("struct " + name + base + " {")
+	w.indent++
+	for i, f := range fields {
+		w.put(u.ctype(f.Type) + " " + fieldName(fields, i) + u.fieldDefault(f) + ";")
+	}
+	if base == "" {
+		if !copyable {
+			u.copyMethod(w, name, fields)
+		}
+		if allEqual(fields) {
+			w.put("bool operator==(const " + name + "&) const = default;")
+		}
+		if allHashable(fields) {
+			w.put("eve::u64 hash_value() const { return " + hashText(fields) + "; }")
+		}
+	}
+	if base == "" && allPrintable(fields) {
+		u.printMethod(w, shown, fields)
+	}
+	w.indent--
+	w.put("};")
+}
+
+// printMethod writes what %v makes of a value: account(cents = 5), empty.
+func (u *unit) printMethod(w *writer, shown string, fields []types.Field) {
+	w.put("template <class Spec> void print_to(eve::formatter& f_, const Spec& how_) const {")
+	text := shown
+	for i, f := range fields {
+		if i == 0 {
+			text += "("
+		} else {
+			text += ", "
+		}
+		if f.Name != "" {
+			text += f.Name + " = "
+		}
+		w.put(fmt.Sprintf("    f_.text(%s, %d);", quote(text), len(text)))
+		x := fieldName(fields, i)
+		if f.Type.Kind == types.Shared {
+			x = "*" + x
+		}
+		w.put("    f_.put(" + x + specText(ir.FormatPart{Verb: 'v', X: &ir.Zero{Place: ir.Place{T: f.Type}}, Width: -1, Prec: -1}) + ");")
+		text = ""
+	}
+	if len(fields) > 0 {
+		text = ")"
+	}
+	w.put(fmt.Sprintf("    f_.text(%s, %d);", quote(text), len(text)))
+	w.put("}")
+}
+
+func copyableFields(fields []types.Field) bool {
+	for _, f := range fields {
+		if !f.Type.Copyable() {
+			return false
+		}
+	}
+	return true
+}
+
+func (u *unit) copyMethod(w *writer, name string, fields []types.Field) {
+	var copies []string
+	for i, f := range fields {
+		x := fieldName(fields, i)
+		if !f.Type.Copyable() {
+			x = "eve::copy_of(" + x + ")"
+		}
+		copies = append(copies, x)
+	}
+	w.put(name + " copy() const { return " + name + "{" + strings.Join(copies, ", ") + "}; }")
+}
+
+func hashText(fields []types.Field) string {
+	text := strconv.Itoa(len(fields))
+	for i := range fields {
+		text = "eve::hash_join(" + text + ", eve::hash_of(" + fieldName(fields, i) + "))"
+	}
+	return text
+}
+
+// fieldName is the C++ name of field i. Fields of cases need have no name.
+func fieldName(fields []types.Field, i int) string {
+	if n := fields[i].Name; n != "" {
+		return notKeyword(strings.ReplaceAll(n, "__", "_0_"))
+	}
+	return fmt.Sprintf("field_%d", i)
+}
+
+// fieldDefault is the member initialiser: the declared default, or the zero value where C++ has none.
+func (u *unit) fieldDefault(f types.Field) string {
+	if e, ok := f.Default.(ir.Expr); ok && e != nil {
+		return " = " + u.outside(e, f.Type)
+	}
+	return " = " + u.zero(f.Type)
+}
+
+// allPrintable says whether %v takes a value with these fields; handles inside are not followed.
+func allPrintable(fields []types.Field) bool {
+	for _, f := range fields {
+		if !printable(f.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func printable(t *types.Type) bool {
+	switch t.Kind {
+	case types.Func, types.Void, types.Shared:
+		return false
+	case types.Named:
+		if t.Def.Form == types.Native || t.Def.Emitter {
+			return false
+		}
+		for _, c := range t.Def.Cases {
+			if !allPrintable(c.Fields) {
+				return false
+			}
+		}
+		return allPrintable(t.Def.Fields)
+	case types.Vector, types.Array, types.Slice, types.Set, types.Option, types.Result:
+		return printable(t.Elem)
+	case types.Map:
+		return printable(t.Key) && printable(t.Elem)
+	case types.Tuple:
+		for _, e := range t.Elems {
+			if !printable(e) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// allEqual says whether == is defined for all fields.
+func allEqual(fields []types.Field) bool {
+	for _, f := range fields {
+		if !comparable(f.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func comparable(t *types.Type) bool {
+	switch t.Kind {
+	case types.Map, types.Set, types.Func, types.Error, types.Result:
+		return false
+	case types.Shared:
+		return t.Elem.Kind != types.Func
+	case types.Vector, types.Array, types.Option, types.Slice:
+		return comparable(t.Elem)
+	case types.Tuple:
+		for _, e := range t.Elems {
+			if !comparable(e) {
+				return false
+			}
+		}
+	case types.Named:
+		if t.Def.Form == types.Native || t.Def.Emitter {
+			return false
+		}
+		for _, c := range t.Def.Cases {
+			if !allEqual(c.Fields) {
+				return false
+			}
+		}
+		return allEqual(t.Def.Fields)
+	}
+	return true
+}

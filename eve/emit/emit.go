@@ -1,0 +1,109 @@
+// Package emit writes a checked program as C++: one text for each module, made of structs, functions and
+// templates of Eve's runtime. The text is the same in every run and depends only on what the module uses,
+// so that an unchanged module need not be compiled again.
+package emit
+
+import (
+	"fmt"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// Options say what kind of program is wanted.
+type Options struct {
+	Checked bool // arithmetic that overflows fails; otherwise it wraps
+	Test    bool // main runs one test, named by its number in Program.Tests, instead of the program's main
+	Debug   bool // no second copies of functions: quick to compile, one C++ function for one of Eve
+}
+
+// A Unit is the C++ text of one module.
+type Unit struct {
+	Module string // "io.socket", "chat"
+	Name   string // a file name for it: "io_socket.cpp"
+	Text   string
+}
+
+// Program writes every module that has something to run. An error means a mistake of the compiler: the
+// checker accepts nothing that cannot be written.
+func Program(p *ir.Program, o Options) (units []Unit, err error) {
+	g := &program{p: p, o: o, facts: findFacts(p, o.Checked), typeModule: map[*types.Type]*ir.Module{}}
+	for _, m := range p.Modules {
+		for _, t := range m.Named {
+			g.typeModule[t] = m
+		}
+	}
+	g.names = findNames(p, g.typeModule)
+	defer func() {
+		if r := recover(); r != nil {
+			b, ok := r.(bug)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("emit: %s", string(b))
+		}
+	}()
+	main := g.mainModule()
+	for _, m := range p.Modules {
+		if m == main || g.hasCode(m) {
+			units = append(units, newUnit(g, m).text(m == main))
+		}
+	}
+	return units, nil
+}
+
+// A bug is the panic for what the checker should not have let through.
+type bug string
+
+// A program is what all units of one compilation share.
+type program struct {
+	p          *ir.Program
+	o          Options
+	facts      *facts
+	names      *names
+	typeModule map[*types.Type]*ir.Module
+}
+
+// mainModule is the module in which C++'s main is written.
+func (g *program) mainModule() *ir.Module {
+	if g.p.Main != nil {
+		return g.p.Main.Module
+	}
+	if len(g.p.Tests) > 0 {
+		return g.p.Tests[0].Module
+	}
+	if n := len(g.p.Modules); n > 0 {
+		return g.p.Modules[n-1]
+	}
+	return nil
+}
+
+// hasCode says whether m has something that the runtime does not bring along.
+func (g *program) hasCode(m *ir.Module) bool {
+	for _, f := range m.Funcs {
+		if g.written(f) {
+			return true
+		}
+	}
+	for _, v := range m.Globals {
+		if ownGlobal(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// written says whether f is a function of the text: not a native, not generic, not a test of another run.
+func (g *program) written(f *ir.Func) bool {
+	return f.Body != nil && f.Body.Block != nil && f.Native == "" && !f.Opaque && f.Extern == nil && (f.Test == "" || g.o.Test)
+}
+
+// ownGlobal says whether generated code keeps v: constants of simple types stand where they are used, and
+// what has no value in the text belongs to the runtime.
+func ownGlobal(v *ir.Var) bool {
+	if v.Init == nil || v.Kind == ir.Global && v.Module != nil && v.Module.Std {
+		return false
+	}
+	_, simple := v.Init.(*ir.Const)
+	return v.Kind == ir.Global || !simple
+}

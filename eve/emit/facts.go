@@ -1,0 +1,124 @@
+package emit
+
+import "interleave/eve/ir"
+
+// facts are what the emitter needs to know of functions before it writes the first one.
+type facts struct {
+	forks   map[*ir.Func]bool // takes (worker, frame): it has a finish or calls what may have one
+	canFail map[*ir.Func]bool
+}
+
+// findFacts computes both as least fixed points over the calls.
+func findFacts(p *ir.Program, checked bool) *facts {
+	f := &facts{map[*ir.Func]bool{}, map[*ir.Func]bool{}}
+	for changed := true; changed; {
+		changed = false
+		for _, m := range p.Modules {
+			for _, fn := range m.Funcs {
+				if fn.Opaque {
+					continue
+				}
+				if !f.forks[fn] && f.bodyForks(fn) {
+					f.forks[fn], changed = true, true
+				}
+				if !f.canFail[fn] && f.bodyFails(fn, checked) {
+					f.canFail[fn], changed = true, true
+				}
+			}
+		}
+	}
+	return f
+}
+
+func (f *facts) bodyForks(fn *ir.Func) bool {
+	if fn.Body == nil || fn.Body.Block == nil {
+		return false
+	}
+	forks := false
+	within(fn.Body.Block, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Finish, *ir.CallValue:
+			forks = true
+		case *ir.Call:
+			forks = forks || f.forks[n.Fn]
+		}
+		return !forks
+	})
+	return forks
+}
+
+func (f *facts) bodyFails(fn *ir.Func, checked bool) bool {
+	if fn.Body == nil || fn.Body.Block == nil {
+		return fn.Extern == nil && !safeNatives[fn.Native]
+	}
+	return f.fails(fn.Body.Block, checked)
+}
+
+// fails says whether running n can throw.
+func (f *facts) fails(n any, checked bool) bool {
+	fails := false
+	within(n, func(x any) bool {
+		switch x := x.(type) {
+		case *ir.Index, *ir.Cut, *ir.CallValue, *ir.Assert, *ir.Fail:
+			fails = true
+		case *ir.Convert:
+			fails = fails || checked && x.T.IsInteger()
+		case *ir.Unary:
+			fails = fails || checked && x.Op == "-" && x.T.IsInteger()
+		case *ir.Binary:
+			fails = fails || x.T.IsInteger() && opFails(x.Op, x.Y, checked)
+		case *ir.Assign:
+			fails = fails || x.Op != "" && x.Target.Type().IsInteger() && opFails(x.Op, x.Value, checked)
+		case *ir.Repeat:
+			fails = fails || !x.Counted
+		case *ir.ForIn:
+			fails = fails || needsGuard(x)
+		case *ir.Finish:
+			fails = fails || !x.Disjoint
+		case *ir.Call:
+			fails = fails || f.canFail[x.Fn]
+		}
+		return !fails
+	})
+	return fails
+}
+
+// opFails says whether x op y on integers can fail.
+func opFails(op ir.Op, y ir.Expr, checked bool) bool {
+	c, constant := y.(*ir.Const)
+	switch op {
+	case "+", "-", "*":
+		return checked
+	case "/", "%":
+		return !constant || !safeDivisor(c)
+	case "<<", ">>":
+		return !constant || !safeShift(c, 64)
+	case "**":
+		return true
+	}
+	return false
+}
+
+func safeDivisor(c *ir.Const) bool {
+	switch v := c.Value.(type) {
+	case int64:
+		return v != 0 && v != -1
+	case uint64:
+		return v != 0
+	}
+	return false
+}
+
+func safeShift(c *ir.Const, bits int) bool {
+	v, ok := c.Value.(int64)
+	return ok && v >= 0 && v < int64(bits)
+}
+
+// safeNatives never fail. All others are taken to.
+var safeNatives = map[string]bool{
+	"vector.size": true, "vector.empty": true, "array.size": true, "slice.size": true, "slice.empty": true,
+	"map.size": true, "map.empty": true, "set.size": true, "set.empty": true, "string.size": true, "string.empty": true,
+	"min": true, "max": true, "same": true, "clock": true, "duration.seconds": true, "duration.milliseconds": true,
+	"duration.nanoseconds": true, "math.sqrt": true, "math.pow": true, "math.floor": true, "math.ceil": true,
+	"math.sin": true, "math.cos": true, "math.exp": true, "math.log": true,
+}

@@ -1,0 +1,369 @@
+package emit
+
+import (
+	"fmt"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// A finishKind says how the children of a finish are run.
+type finishKind uint8
+
+const (
+	atOnce   finishKind = iota // in the task-free clone, and where tasks stand ready: one after the other
+	straight                   // disjoint children in a row: frames at known places, the last child runs inline
+	counted                    // disjoint children in loops: as many frames as come
+	queued                     // children that may conflict: a scope orders them
+)
+
+// A finish is the one around the statements that are being written.
+type finish struct {
+	kind     finishKind
+	joiner   string // counted, and straight when something can fail: the variable that joins in any case
+	scope    string // queued
+	last     *ir.Spawn
+	children []*child // straight: in frames
+}
+
+// A child is one that was put, and is to be taken.
+type child struct {
+	body  *ir.Body
+	parts []part
+	args  string // the struct in its frame
+	at    int
+}
+
+// spawnsOutsideFinish says whether b spawns children that belong to a finish around it.
+func spawnsOutsideFinish(b *ir.Block) bool {
+	found := false
+	walk(b, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Finish, *ir.Body:
+			return false
+		case *ir.Spawn:
+			found = found || n.Body.Kind == ir.Child
+		case *ir.SpawnEach:
+			found = found || n.Body.Kind == ir.Child
+		}
+		return !found
+	})
+	return found
+}
+
+// finishBlock writes a finish.
+func (f *function) finishBlock(b *ir.Block, disjoint bool) {
+	if !spawnsOutsideFinish(b) {
+		f.block(b)
+		return
+	}
+	at := f.at
+	f.put("{")
+	f.indent++
+	f.nested(func() {
+		switch {
+		case !disjoint:
+			f.queuedFinish(b)
+		case f.ctx.finish != nil && f.ctx.finish.kind == atOnce:
+			f.stmts(b)
+		case f.ctx.clone != nil && contains(b, func(n any) bool { c, ok := n.(*ir.Call); return ok && c.Fn == f.ctx.clone }):
+			f.richFinish(b)
+		default:
+			f.ctx.clone = nil
+			f.framedFinish(b)
+		}
+	})
+	f.indent--
+	f.at = at
+	f.put("}")
+}
+
+// richFinish writes a finish twice: without tasks, for when enough stand ready, and with.
+func (f *function) richFinish(b *ir.Block) {
+	at := f.at
+	f.put("if (eve::rich(" + f.ctx.worker + ", " + f.frame(0) + ")) {")
+	f.indent++
+	f.nested(func() {
+		f.ctx.finish = &finish{kind: atOnce}
+		f.stmts(b)
+	})
+	f.indent--
+	f.at = at
+	f.put("} else {")
+	f.indent++
+	f.nested(func() {
+		f.ctx.clone = nil
+		f.framedFinish(b)
+	})
+	f.indent--
+	f.put("}")
+}
+
+// framedFinish writes a finish whose children lie in frames.
+func (f *function) framedFinish(b *ir.Block) {
+	if isStraight(b) {
+		f.straightFinish(b)
+		return
+	}
+	j := f.locals.name("children_")
+	f.put("eve::joiner " + j + "(" + f.ctx.worker + ", " + f.frame(0) + ");")
+	f.ctx.finish = &finish{kind: counted, joiner: j}
+	f.ctx.top, f.ctx.above = j+".top", 0
+	f.stmts(b)
+	f.put(j + ".join();")
+}
+
+// isStraight says whether the children of a finish stand in a row, not in loops or branches.
+func isStraight(b *ir.Block) bool {
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *ir.Spawn:
+		case *ir.SpawnEach:
+			if !splits(s) {
+				return false
+			}
+		default:
+			if contains(s, func(n any) bool {
+				switch n := n.(type) {
+				case *ir.Spawn:
+					return n.Body.Kind == ir.Child
+				case *ir.SpawnEach:
+					return n.Body.Kind == ir.Child
+				}
+				return false
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// straightFinish puts all children but the last, runs that one, and takes the others back in reverse.
+func (f *function) straightFinish(b *ir.Block) {
+	fin := &finish{kind: straight}
+	if last, ok := b.Stmts[len(b.Stmts)-1].(*ir.Spawn); ok {
+		fin.last = last
+	}
+	if f.facts.fails(b, f.o.Checked) {
+		fin.joiner = f.locals.name("children_")
+		f.put("eve::joiner " + fin.joiner + "(" + f.ctx.worker + ", " + f.frame(0) + ");")
+	}
+	f.ctx.finish = fin
+	f.stmts(b)
+	for i := len(fin.children) - 1; i >= 0; i-- {
+		f.takeChild(fin, fin.children[i], i)
+	}
+}
+
+// putChild writes the arguments of a child into the next free frame.
+func (f *function) putChild(fin *finish, s *ir.Spawn) {
+	c := &child{body: s.Body, parts: f.parts(s.Body, false), at: f.at}
+	args, thunk := f.thunk(s.Body, c.parts)
+	c.args = args
+	f.fillFrame(args, c.parts)
+	f.put("eve::put(" + f.ctx.worker + ", " + f.frame(0) + ", " + thunk + ");")
+	f.ctx.above++
+	if fin.joiner != "" {
+		f.put(fin.joiner + ".top = " + f.frame(0) + ";")
+	}
+	fin.children = append(fin.children, c)
+}
+
+// fillFrame puts the arguments of a child into the first free frame, or into a local that the frame points to.
+func (f *function) fillFrame(args string, parts []part) {
+	var values []string
+	for _, p := range parts {
+		if p.how != carriedOut {
+			values = append(values, p.sent)
+		} else {
+			values = append(values, "{}")
+		}
+	}
+	frame := paren(f.frame(0)) + "->emplace<"
+	if wide(parts) {
+		local := f.temp()
+		f.put(args + " " + local + "{" + joinStrings(values) + "};")
+		f.put(frame + args + "*>(&" + local + ");")
+		return
+	}
+	f.put(frame + args + ">(" + joinStrings(values) + ");")
+}
+
+// takeChild joins the newest child: runs it inline, or fetches what a thief has made of it.
+func (f *function) takeChild(fin *finish, c *child, i int) {
+	f.ctx.above--
+	k := f.frame(0)
+	f.at = c.at
+	if fin.joiner != "" {
+		f.put(fin.joiner + ".top = " + k + ";")
+	}
+	f.put("if (eve::take(" + f.ctx.worker + ", " + k + ")) {")
+	f.indent++
+	f.inlineChild(c.body, c.parts)
+	f.indent--
+	f.at = c.at
+	f.put("} else {")
+	f.indent++
+	if fin.joiner != "" {
+		f.put("if (" + paren(k) + "->failed()) eve::rethrow(" + k + ");")
+	}
+	for _, p := range c.parts {
+		if p.how == carriedOut || p.how == carried {
+			f.put(p.target + " = " + paren(k) + "->as<" + c.args + ">()." + p.field + ";")
+		}
+	}
+	f.indent--
+	f.put("}")
+}
+
+// inlineChild writes the body of a child where the parent runs it itself.
+func (f *function) inlineChild(b *ir.Body, parts []part) {
+	f.nested(func() {
+		for _, p := range parts {
+			f.vars[p.inner] = p.here
+		}
+		f.ctx.label = f.locals.name("done_")
+		f.ctx.labels = false
+		f.ctx.result = types.VoidT
+		f.put("{")
+		f.indent++
+		f.childBody(b)
+		f.indent--
+		f.put("}")
+		if f.ctx.labels {
+			f.put(f.ctx.label + ":;")
+		}
+	})
+}
+
+// childBody writes the statements of a child. Children of its own that have no finish in it belong to the
+// one around it, which waits for them all the same when the child itself does.
+func (f *function) childBody(b *ir.Body) {
+	if f.ctx.finish == nil || f.ctx.finish.kind != atOnce {
+		f.ctx.finish = nil
+	}
+	if spawnsOutsideFinish(b.Block) {
+		f.finishBlock(b.Block, false)
+		return
+	}
+	f.stmts(b.Block)
+}
+
+// spawn writes one `@`.
+func (f *function) spawn(s *ir.Spawn) {
+	if s.Body.Kind != ir.Child {
+		f.root(s.Body)
+		return
+	}
+	fin := f.ctx.finish
+	if fin == nil {
+		panic(bug("a child outside of finish in " + f.ownerName()))
+	}
+	switch fin.kind {
+	case atOnce:
+		f.inlineChild(s.Body, f.parts(s.Body, false))
+	case straight:
+		if s == fin.last {
+			f.inlineChild(s.Body, f.parts(s.Body, false))
+		} else {
+			f.putChild(fin, s)
+		}
+	case counted:
+		f.putCounted(fin, s.Body)
+	case queued:
+		f.spawnQueued(fin, s.Body)
+	}
+}
+
+// putCounted writes a child in a loop. When the frames are used up it runs at once.
+func (f *function) putCounted(fin *finish, b *ir.Body) {
+	parts := f.parts(b, true)
+	args, thunk := f.thunk(b, parts)
+	f.put("if (eve::room(" + f.ctx.worker + ", " + f.frame(0) + ")) {")
+	f.indent++
+	f.fillFrame(args, parts)
+	f.put("eve::put(" + f.ctx.worker + ", " + fin.joiner + ".top++, " + thunk + ");")
+	f.indent--
+	f.put("} else {")
+	f.indent++
+	f.inlineChild(b, parts)
+	f.indent--
+	f.put("}")
+}
+
+// splits says whether a parallel loop over the elements in place will do: loans of a contiguous container.
+func splits(s *ir.SpawnEach) bool {
+	if s.Body.Kind != ir.Child || s.Body.Each == nil || s.Body.Each.Type.Kind == types.Shared {
+		return false
+	}
+	switch s.X.Type().Deref().Kind {
+	case types.Vector, types.Array, types.Slice:
+		return true
+	}
+	return false
+}
+
+// spawnEach writes `@ for`.
+func (f *function) spawnEach(s *ir.SpawnEach) {
+	fin := f.ctx.finish
+	child := s.Body.Kind == ir.Child
+	if child && fin != nil && fin.kind != queued && fin.kind != atOnce && splits(s) {
+		f.parallelFor(s)
+		return
+	}
+	at := f.at
+	f.put("{")
+	f.indent++
+	f.nested(func() {
+		loop := &ir.ForIn{Mark: s.Mark, Var: s.Body.Each, X: s.X, Body: &ir.Block{Stmts: []ir.Stmt{&ir.Spawn{Mark: s.Mark, Body: s.Body}}}}
+		if r, ok := s.X.(*ir.Range); ok {
+			f.forRange(loop, r)
+		} else {
+			f.forElements(loop)
+		}
+	})
+	f.indent--
+	f.at = at
+	f.put("}")
+}
+
+// parallelFor writes a loop that the runtime cuts in two wherever somebody has nothing to do.
+func (f *function) parallelFor(s *ir.SpawnEach) {
+	at := f.at
+	x := f.view(s.X)
+	parts := f.parts(s.Body, true)
+	f.nested(func() {
+		worker, top := f.ctx.worker, f.frame(0)
+		w, t := f.locals.name("w_"), f.locals.name("top_")
+		e := f.local(s.Body.Each)
+		elem := f.ctype(s.Body.Each.Type.Deref())
+		f.vars[s.Body.Each] = plainly(e)
+		f.put(fmt.Sprintf("eve::parallel_for(%s, %s, %s, [&](eve::worker* %s, eve::frame* %s, %s& %s) {", worker, top, x, w, t, elem, e))
+		f.indent++
+		f.ctx = context{worker: w, top: t, result: types.VoidT}
+		for _, p := range parts {
+			f.vars[p.inner] = p.here
+			if p.how == copied {
+				own := f.locals.name(p.inner.Name)
+				f.put("auto " + own + " = " + p.here.name + ";")
+				f.vars[p.inner] = plainly(own)
+			}
+		}
+		f.childBody(s.Body)
+		f.indent--
+		f.at = at
+		f.put("});")
+	})
+}
+
+// queuedFinish writes a finish whose children may want the same objects.
+func (f *function) queuedFinish(b *ir.Block) {
+	s := f.locals.name("scope_")
+	f.put("eve::scope " + s + "(" + f.ctx.worker + ", " + f.frame(0) + ");")
+	f.ctx.finish = &finish{kind: queued, scope: s}
+	f.ctx.clone = nil
+	f.ctx.top, f.ctx.above = s+".top()", 0
+	f.stmts(b)
+	f.put(s + ".join();")
+}

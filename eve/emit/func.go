@@ -1,0 +1,297 @@
+package emit
+
+import (
+	"fmt"
+	"strconv"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// A binding is how a variable of Eve is written in the C++ function at hand.
+type binding struct {
+	name  string // the variable: a value, or a handle; empty for a built object that is a plain local
+	value string // what stands behind it: the object of a handle, else the variable itself
+	keep  bool   // it must not be moved from: the captures of a handler serve many events
+}
+
+func plainly(name string) binding { return binding{name: name, value: name} }
+
+// bind gives the binding of a variable of type t that is called name.
+func bind(t *types.Type, name string) binding {
+	if t.Kind == types.Shared {
+		return binding{name: name, value: "*" + name}
+	}
+	return plainly(name)
+}
+
+// A function is one C++ function while it is written, with what stands inline in it: closures, children.
+type function struct {
+	*unit
+	writer
+	owner   *ir.Func // for the names of helpers; nil outside functions
+	locals  *locals
+	vars    map[*ir.Var]binding
+	shared  map[*ir.Var]bool // built objects whose handle is used as such
+	ctx     context
+	temps   int
+	noelide bool // it has a defer, which must not change a value on its way out
+}
+
+// A context is what changes where a closure or a child begins.
+type context struct {
+	worker  string
+	top     string // the first free frame: this pointer,
+	above   int    // plus so many
+	result  *types.Type
+	label   string // of an inlined child: where its return goes; empty where return is C++'s
+	labels  bool   // set when the label is used
+	finish  *finish
+	clone   *ir.Func // whose task-free copy is being written, or called where tasks stand ready
+	depth   string   // the template argument of calls to the clone
+	safe    []safeIndex
+	defers  bool
+	counted map[*ir.Var]bool
+}
+
+func (u *unit) newFunction(owner *ir.Func, reserved ...string) *function {
+	f := &function{
+		unit: u, owner: owner, vars: map[*ir.Var]binding{},
+		locals: newLocals(append([]string{"w_", "top_", "args_", "frame_", "emitter_"}, reserved...)...),
+		ctx:    context{worker: "w_", top: "top_"},
+	}
+	f.indent = 1
+	return f
+}
+
+// frame is the first free frame as an expression, n further up.
+func (f *function) frame(n int) string {
+	if n += f.ctx.above; n > 0 {
+		return f.ctx.top + " + " + strconv.Itoa(n)
+	}
+	return f.ctx.top
+}
+
+// function writes fn, with its task-free clone if that can pay.
+func (u *unit) function(fn *ir.Func) {
+	f := u.newFunction(fn)
+	f.shared = handleUses(fn.Body)
+	depth := u.cloneDepth(fn)
+	if depth > 0 {
+		u.use(fn)
+		u.clone(fn, f.shared)
+	}
+	f.at = fn.Span.Line()
+	names := paramNames(f.locals, fn)
+	f.indent = 0
+	f.put(u.head(fn, u.names.fn[fn], names) + " {")
+	f.indent = 1
+	f.parameters(fn, names)
+	if depth > 0 {
+		f.ctx.clone, f.ctx.depth = fn, strconv.Itoa(depth)
+	}
+	f.body(fn.Body)
+	f.indent = 0
+	f.put("}")
+	u.code = append(u.code, f.lines...)
+}
+
+func (f *function) parameters(fn *ir.Func, names []string) {
+	for i, v := range fn.Params {
+		f.vars[v] = bind(v.Type, names[i])
+	}
+}
+
+// body writes the statements of a body that is a C++ function of its own.
+func (f *function) body(b *ir.Body) {
+	f.ctx.result = b.Result
+	f.noelide = contains(b.Block, func(n any) bool { _, ok := n.(*ir.Defer); return ok })
+	if b.Kind == ir.Child && spawnsOutsideFinish(b.Block) {
+		f.finishBlock(b.Block, false)
+		return
+	}
+	f.stmts(b.Block)
+}
+
+// clone writes the task-free copy of fn: its finishes run their children at once, and its calls of itself
+// go Depth copies deep before they come back to the checked function.
+func (u *unit) clone(fn *ir.Func, shared map[*ir.Var]bool) {
+	f := u.newFunction(fn)
+	f.shared = shared
+	f.at = fn.Span.Line()
+	f.indent = 0
+	names := paramNames(f.locals, fn)
+	name := u.names.fn[fn] + "__inline"
+	result := u.ctype(fn.Result)
+	ps := joinStrings(u.params(fn, names))
+	f.put("template <int Depth> static inline " + result + " " + name + "(" + ps + ");")
+	args := ""
+	for i, v := range fn.Params {
+		arg := names[i]
+		if v.Take && !byValue(v.Type) {
+			arg = "eve::move(" + arg + ")"
+		}
+		args += ", " + arg
+	}
+	f.put("template <> inline " + result + " " + name + "<0>(" + ps + ") { return " + u.names.fn[fn] + "(w_, top_" + args + "); }")
+	f.put("template <int Depth> static inline " + result + " " + name + "(" + ps + ") {")
+	f.indent = 1
+	f.parameters(fn, names)
+	f.ctx.clone, f.ctx.depth = fn, "Depth - 1"
+	f.ctx.finish = &finish{kind: atOnce}
+	f.body(fn.Body)
+	f.indent = 0
+	f.put("}")
+	u.code = append(u.code, f.lines...)
+}
+
+// cloneDepth says how deep copies of fn are to be inlined into each other; 0: no clone. It pays where the
+// children of a finish call the function itself, and the copies stay small together.
+func (u *unit) cloneDepth(fn *ir.Func) int {
+	if u.o.Debug || !u.facts.forks[fn] {
+		return 0
+	}
+	calls, loops := 0, false
+	clean := true
+	within(fn.Body.Block, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Finish:
+			clean = clean && n.Disjoint
+			c, l := selfCalls(n.Block, fn)
+			calls, loops = calls+c, loops || l
+		case *ir.Defer, *ir.SpawnEach, *ir.Closure:
+			clean = false
+		}
+		return true
+	})
+	if calls == 0 || !clean {
+		return 0
+	}
+	const most = 450 // nodes in all copies; a guess that gives fib the four levels that measured best
+	branch := max(calls, 2)
+	depth, copies := 0, size(fn.Body.Block)
+	for total := copies; depth < 4; depth++ {
+		if copies *= branch; total+copies > most {
+			break
+		}
+		total += copies
+	}
+	if loops {
+		depth = min(depth, 2)
+	}
+	return depth
+}
+
+// selfCalls counts the calls of fn in the children of a finish, and says whether a loop spawns them.
+func selfCalls(b *ir.Block, fn *ir.Func) (calls int, loops bool) {
+	within(b, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Call:
+			if n.Fn == fn {
+				calls++
+			}
+		case *ir.Repeat, *ir.ForIn:
+			loops = loops || contains(n, func(x any) bool { _, ok := x.(*ir.Spawn); return ok })
+		}
+		return true
+	})
+	return calls, loops
+}
+
+// handleUses finds the built objects of a body whose handle is wanted as a handle: those live in a box.
+// The others are plain C++ locals.
+func handleUses(b *ir.Body) map[*ir.Var]bool {
+	used := map[*ir.Var]bool{}
+	captures := map[*ir.Var][]*ir.Var{} // what a captured variable came from
+	var under ir.Expr
+	walk(b, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Deref:
+			under = n.X
+		case *ir.Ref:
+			if ir.Expr(n) != under {
+				used[n.Var] = true
+			}
+		case *ir.Body:
+			for _, e := range n.Perms {
+				if e.From == nil {
+					continue
+				}
+				if n.Kind != ir.Child && e.Var != nil && e.Var.Type.Kind == types.Shared {
+					used[e.From] = true
+				}
+				captures[e.Var] = append(captures[e.Var], e.From)
+			}
+		}
+		return true
+	})
+	for changed := true; changed; {
+		changed = false
+		for inner, outers := range captures {
+			for _, outer := range outers {
+				if used[inner] && !used[outer] {
+					used[outer], changed = true, true
+				}
+			}
+		}
+	}
+	return used
+}
+
+// local makes a new C++ local for v.
+func (f *function) local(v *ir.Var) string {
+	name := f.locals.name(v.Name)
+	f.vars[v] = bind(v.Type, name)
+	return name
+}
+
+// temp is a new name for a value that has none in the text.
+func (f *function) temp() string {
+	f.temps++
+	return f.locals.name(fmt.Sprintf("t%d_", f.temps))
+}
+
+// capture runs write and gives what it put out, instead of putting it out.
+func (f *function) capture(write func()) []line {
+	was := f.lines
+	f.lines = nil
+	write()
+	got := f.lines
+	f.lines = was
+	return got
+}
+
+// nested runs write in a context that starts as the one at hand and ends with it.
+func (f *function) nested(write func()) {
+	was := f.ctx
+	mark := f.locals.open()
+	write()
+	f.locals.close(mark)
+	f.ctx = was
+}
+
+func (f *function) variable(v *ir.Var) binding {
+	if b, ok := f.vars[v]; ok {
+		return b
+	}
+	switch v.Kind {
+	case ir.Global:
+		return bind(v.Type, f.useVar(v))
+	case ir.Constant:
+		if c, ok := v.Init.(*ir.Const); ok {
+			return plainly(f.constant(c, true))
+		}
+		return plainly(f.useVar(v))
+	}
+	if v.From != nil {
+		return f.variable(v.From)
+	}
+	panic(bug("variable " + v.Name + " has no place in " + f.ownerName()))
+}
+
+func (f *function) ownerName() string {
+	if f.owner == nil {
+		return f.mod.Name
+	}
+	return f.owner.Name
+}

@@ -1,0 +1,227 @@
+package emit
+
+import (
+	"fmt"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+func (f *function) ifElse(s *ir.If) {
+	cond := f.value(s.Cond)
+	f.put("if (" + cond + ") {")
+	f.indent++
+	f.stmts(s.Then)
+	f.indent--
+	if s.Else == nil {
+		f.put("}")
+		return
+	}
+	f.put("} else {")
+	f.indent++
+	f.stmts(s.Else)
+	f.indent--
+	f.put("}")
+}
+
+// repeat writes while and C's for. `continue` must reach the step, so a step that is no plain C++ expression
+// stands at the start of every turn but the first.
+func (f *function) repeat(s *ir.Repeat) {
+	mark := f.locals.open()
+	defer f.locals.close(mark)
+	if s.Init != nil {
+		f.put("{")
+		f.indent++
+		defer func() {
+			f.indent--
+			f.put("}")
+		}()
+		for _, x := range s.Init.Stmts {
+			f.stmt(x)
+		}
+	}
+	at := f.at
+	step, late := f.stepText(s.Step)
+	first := ""
+	if len(late) > 0 {
+		first = f.temp()
+		f.put("bool " + first + " = true;")
+	}
+	f.at = at
+	cond := "true"
+	f.indent++
+	before := f.capture(func() {
+		if s.Cond != nil {
+			cond = f.value(s.Cond)
+		}
+	})
+	f.indent--
+	f.loopHead(cond, step, len(before) > 0)
+	f.indent++
+	if first != "" {
+		f.put("if (!" + first + ") {")
+		f.lines = append(f.lines, late...)
+		f.put("}")
+		f.put(first + " = false;")
+	}
+	f.backEdge(s.Body, !s.Counted, s.Span.Line())
+	if len(before) > 0 {
+		f.lines = append(f.lines, before...)
+		f.put("if (!" + paren(cond) + ") break;")
+	}
+	f.loopBody(s.Body)
+	f.indent--
+	f.put("}")
+}
+
+func (f *function) loopHead(cond, step string, inside bool) {
+	if inside {
+		cond = "true"
+	}
+	if step == "" {
+		f.put("while (" + cond + ") {")
+		return
+	}
+	f.put("for (; " + cond + "; " + step + ") {")
+}
+
+// stepText writes a step as an expression; as statements when it needs more.
+func (f *function) stepText(s ir.Stmt) (string, []line) {
+	if s == nil {
+		return "", nil
+	}
+	f.indent++
+	got := f.capture(func() { f.stmt(s) })
+	f.indent--
+	if len(got) == 1 {
+		text := trimIndent(got[0].text)
+		return text[:len(text)-1], nil
+	}
+	for i := range got {
+		got[i].text = "    " + got[i].text
+	}
+	return "", got
+}
+
+func trimIndent(s string) string {
+	for len(s) > 0 && s[0] == ' ' {
+		s = s[1:]
+	}
+	return s
+}
+
+// backEdge writes what a loop does each turn beside its own work: it shows its frames to thieves where turns
+// are long, and looks at the time budget where nothing bounds it.
+func (f *function) backEdge(body *ir.Block, unbounded bool, line int) {
+	if unbounded {
+		f.put("eve::pulse(" + f.site(line) + ");")
+	}
+	if f.owner != nil && f.facts.forks[f.owner] && f.ctx.worker == "w_" && longTurn(body) {
+		f.put("eve::poll(" + f.ctx.worker + ", " + f.frame(0) + ");")
+	}
+}
+
+// longTurn says whether a turn of a loop can take long: it has a loop or a call in it.
+func longTurn(b *ir.Block) bool {
+	return contains(b, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Repeat, *ir.ForIn, *ir.CallValue:
+			return true
+		case *ir.Call:
+			return n.Fn.Native == ""
+		}
+		return false
+	})
+}
+
+// loopBody writes the turns; a finish around the loop counts its children as they come.
+func (f *function) loopBody(b *ir.Block) { f.stmts(b) }
+
+// forIn writes for (x in e).
+func (f *function) forIn(s *ir.ForIn) {
+	at := f.at
+	f.put("{")
+	f.indent++
+	f.nested(func() {
+		if r, ok := s.X.(*ir.Range); ok {
+			f.forRange(s, r)
+		} else {
+			f.forElements(s)
+		}
+	})
+	f.indent--
+	f.at = at
+	f.put("}")
+}
+
+func (f *function) forRange(s *ir.ForIn, r *ir.Range) {
+	safe := provenLoop(s)
+	list := f.exprs(read(r.Lo), read(r.Hi))
+	t := f.ctype(s.Var.Type)
+	end := f.temp()
+	f.put("const " + t + " " + end + " = " + list[1] + ";")
+	i := f.local(s.Var)
+	if changes(s.Body, s.Var) {
+		counter := f.temp()
+		f.put(fmt.Sprintf("for (%s %s = %s; %s < %s; %s++) {", t, counter, list[0], counter, end, counter))
+		f.indent++
+		f.put(t + " " + i + " = " + counter + ";")
+		f.indent--
+	} else {
+		f.put(fmt.Sprintf("for (%s %s = %s; %s < %s; %s++) {", t, i, list[0], i, end, i))
+	}
+	f.ctx.safe = append(f.ctx.safe[:len(f.ctx.safe):len(f.ctx.safe)], safe...)
+	f.turn(s)
+}
+
+// turn writes the body of a loop whose head stands already.
+func (f *function) turn(s *ir.ForIn) {
+	f.indent++
+	f.backEdge(s.Body, false, s.Span.Line())
+	f.loopBody(s.Body)
+	f.indent--
+	f.put("}")
+}
+
+// needsGuard says whether the container could be changed through another name while it is iterated.
+func needsGuard(s *ir.ForIn) bool {
+	switch s.X.Type().Deref().Kind {
+	case types.Vector, types.Map, types.Set:
+	default:
+		return false
+	}
+	v := root(s.X)
+	return v == nil || v.Type.Kind == types.Ref || v.Kind == ir.Self || v.Kind == ir.Param
+}
+
+// forElements iterates a container.
+func (f *function) forElements(s *ir.ForIn) {
+	x := f.value(s.X)
+	if !isPlace(s.X) {
+		t := f.temp()
+		f.put("auto " + t + " = " + x + ";")
+		x = t
+	} else if !atom(x) || needsGuard(s) {
+		t := f.temp()
+		f.put("auto& " + t + " = " + x + ";")
+		x = t
+	}
+	if isPlace(s.X) && needsGuard(s) {
+		f.put("eve::iteration " + f.temp() + "(" + x + ");")
+	}
+	f.put("for (" + f.elementType(s) + " " + f.local(s.Var) + " : " + x + ") {")
+	f.turn(s)
+}
+
+// elementType is how the loop variable is declared: the element in place, lent, or copied where that is as cheap
+// or the body could change it.
+func (f *function) elementType(s *ir.ForIn) string {
+	t := s.Var.Type
+	switch {
+	case t.Kind == types.Ref:
+		return f.ctype(t)
+	case byValue(t) || t.Copyable():
+		return f.ctype(t)
+	}
+	return "const " + f.ctype(t) + "&"
+}

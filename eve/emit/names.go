@@ -1,0 +1,178 @@
+package emit
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// names are the C++ names of everything that is not local: module__name, module__type__method, with type
+// arguments behind. Two underscores keep them apart from locals and from the names of C libraries.
+type names struct {
+	module map[*ir.Module]string
+	fn     map[*ir.Func]string
+	typ    map[*types.Type]string
+	global map[*ir.Var]string
+	taken  map[string]bool
+}
+
+func findNames(p *ir.Program, typeModule map[*types.Type]*ir.Module) *names {
+	n := &names{
+		module: map[*ir.Module]string{}, fn: map[*ir.Func]string{}, typ: map[*types.Type]string{},
+		global: map[*ir.Var]string{}, taken: map[string]bool{},
+	}
+	for _, m := range p.Modules {
+		n.module[m] = n.free(word(m.Name), m.Name)
+	}
+	for _, m := range p.Modules {
+		prefix := n.module[m] + "__"
+		for _, t := range m.Named {
+			if m.Std {
+				n.typ[t] = "eve::" + notKeyword(t.Name)
+				continue
+			}
+			n.typ[t] = n.free(prefix+word(t.Name)+argsSuffix(t.Args), t.ID())
+		}
+		for _, v := range m.Globals {
+			n.global[v] = n.globalName(m, v, prefix)
+		}
+		for i, f := range m.Funcs {
+			name := word(f.Name)
+			if f.Test != "" {
+				name = "test" + strconv.Itoa(i)
+			}
+			n.fn[f] = n.free(prefix+name+argsSuffix(f.Args), f.ID)
+		}
+	}
+	return n
+}
+
+func (n *names) globalName(m *ir.Module, v *ir.Var, prefix string) string {
+	if v.Kind == ir.Constant || !m.Std {
+		return n.free(prefix+word(v.Name), "global "+v.Name)
+	}
+	if m.Name == "prelude" {
+		return "eve::the_" + v.Name
+	}
+	return "eve::" + word(m.Name) + "::the_" + v.Name
+}
+
+// free is name, with a mark made of id behind it where two would be the same.
+func (n *names) free(name, id string) string {
+	if n.taken[name] {
+		h := fnv.New32a()
+		h.Write([]byte(id))
+		name = fmt.Sprintf("%s_%08x", name, h.Sum32())
+	}
+	for n.taken[name] {
+		name += "x"
+	}
+	n.taken[name] = true
+	return name
+}
+
+func argsSuffix(args []*types.Type) string {
+	var b strings.Builder
+	for _, t := range args {
+		b.WriteString("__" + word(t.String()))
+	}
+	return b.String()
+}
+
+// word makes an identifier of any text: "account.add" is account__add, "vector<int>" vector_int.
+func word(s string) string {
+	s = strings.ReplaceAll(s, "__", "_0_")
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '.':
+			b.WriteString("__")
+		case c == '@':
+			b.WriteString("_shared")
+		case c == '?':
+			b.WriteString("_option")
+		case c == '!':
+			b.WriteString("_result")
+		case c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
+			if b.Len() == 0 && c <= '9' {
+				b.WriteByte('m')
+			}
+			b.WriteByte(c)
+		case c == ' ' || c == '>' || c == '(' || c == ')' || c == '&':
+		default:
+			b.WriteByte('_')
+		}
+	}
+	if b.Len() == 0 {
+		return "m"
+	}
+	return b.String()
+}
+
+// notKeyword is name, with _ behind it if C++ has other plans for it.
+func notKeyword(name string) string {
+	if keywords[name] {
+		return name + "_"
+	}
+	return name
+}
+
+// keywords are C++'s, the macros that compilers define, and the names that generated functions use.
+var keywords = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`alignas alignof and and_eq asm atomic_cancel auto bitand bitor bool break case
+		catch char char8_t char16_t char32_t class compl concept const consteval constexpr constinit const_cast continue
+		co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern false
+		float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
+		private protected public register reinterpret_cast requires return short signed sizeof static static_assert
+		static_cast struct switch template this thread_local throw true try typedef typeid typename union unsigned using
+		virtual void volatile wchar_t while xor xor_eq unix linux i386 eve main std errno NULL EOF stdin stdout stderr
+		assert signals typeof INFINITY NAN`) {
+		m[w] = true
+	}
+	return m
+}()
+
+// locals hands out the names of one C++ function. A name is free again when its block ends, so that the
+// debugger shows most variables under the name that they have in the text.
+type locals struct {
+	taken map[string]bool
+	order []string
+}
+
+func newLocals(names ...string) *locals {
+	l := &locals{taken: map[string]bool{}}
+	for _, n := range names {
+		l.taken[n] = true
+	}
+	return l
+}
+
+func (l *locals) name(want string) string {
+	want = notKeyword(strings.ReplaceAll(want, "__", "_0_"))
+	if want == "" || want == "_" {
+		want = "unnamed"
+	}
+	name := want
+	for i := 1; l.taken[name]; i++ {
+		name = want + "_" + strconv.Itoa(i)
+	}
+	l.taken[name] = true
+	l.order = append(l.order, name)
+	return name
+}
+
+// open and close bracket a block.
+func (l *locals) open() int { return len(l.order) }
+
+func (l *locals) close(mark int) {
+	for _, n := range l.order[mark:] {
+		delete(l.taken, n)
+	}
+	l.order = l.order[:mark]
+}

@@ -1,0 +1,81 @@
+package emit
+
+import (
+	"strings"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// native writes a call of what the runtime makes: methods are members of the same name, functions stand in
+// namespace eve, those of modules other than the prelude in one of the module's name.
+func (f *function) native(e *ir.Call) string {
+	fn := e.Fn
+	if s, ok := f.formatted(e); ok {
+		return s
+	}
+	list := f.nativeOperands(e)
+	site := ""
+	if placed[fn.Native] {
+		site = f.site(e.Span.Line())
+	}
+	args := f.exprs(list...)
+	name := notKeyword(fn.Name[strings.LastIndexByte(fn.Name, '.')+1:])
+	if site != "" {
+		args = append(args, site)
+	}
+	switch {
+	case fn.Recv != nil && fn.Static:
+		return "eve::" + word(fn.Recv.Name) + "::" + name + "(" + joinStrings(args) + ")"
+	case fn.Recv != nil && fn.Recv.Kind == types.Duration:
+		return "eve::" + name + "(" + joinStrings(args) + ")"
+	case fn.Recv != nil:
+		return member(args[0], name+"("+joinStrings(args[1:])+")")
+	case fn.Module != nil && fn.Module.Name != "prelude":
+		return "eve::" + word(fn.Module.Name) + "::" + name + "(" + joinStrings(args) + ")"
+	}
+	return "eve::" + name + "(" + joinStrings(args) + ")"
+}
+
+// placed are the natives that take the place of a trap as their last argument.
+var placed = map[string]bool{
+	"vector.insert": true, "vector.remove": true, "vector.swap": true, "vector.split": true, "vector.resize": true,
+	"vector.push": true, "vector.pop": true, "vector.append": true, "vector.clear": true, "vector.reserve": true,
+	"array.swap": true, "array.split": true, "slice.swap": true, "slice.split": true, "slice.copy_from": true,
+	"string.repeat": true,
+}
+
+// nativeOperands says how the arguments of a native are handed over. Natives of the runtime are templates:
+// constants must say their type.
+func (f *function) nativeOperands(e *ir.Call) []operand {
+	var list []operand
+	for i, a := range e.Args {
+		o := lend(a)
+		switch {
+		case i < len(e.Fn.Params) && (e.Fn.Params[i].Kind == ir.Self || e.Fn.Params[i].Type.Kind == types.Ref):
+			o.how = byRef
+		case i < len(e.Fn.Params) && e.Fn.Params[i].Take:
+			o.how = byOwn
+		case i < len(e.Fn.Params) && e.Fn.Params[i].Type.Kind == types.Slice:
+			o.text = func(f *function) string { return f.view(a) }
+		}
+		if c, ok := a.(*ir.Const); ok {
+			o.text = func(f *function) string { return f.constant(c, true) }
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// formatted writes the natives that take a text just made without making it a string first.
+func (f *function) formatted(e *ir.Call) (string, bool) {
+	if e.Fn.Native != "output.write" || len(e.Args) != 2 {
+		return "", false
+	}
+	format, ok := e.Args[1].(*ir.Format)
+	if !ok {
+		return "", false
+	}
+	list := f.exprs(operand{x: e.Args[0], how: byRef}, operand{x: format, how: byRead, text: func(f *function) string { return f.format(format) }})
+	return member(list[0], "write("+list[1]+")"), true
+}

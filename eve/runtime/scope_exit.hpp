@@ -1,0 +1,36 @@
+#pragma once
+// Small things that generated code needs: `defer`, and the range a..b as a value.
+#include "base.hpp"
+
+namespace eve {
+
+// Calls f when it goes out of scope, after failure too.
+//
+//   on_exit guard([&] { file->close(); });
+template <class F> class on_exit {
+public:
+    explicit on_exit(F f) : f_(static_cast<F&&>(f)) {}
+    on_exit(const on_exit&) = delete;
+    on_exit& operator=(const on_exit&) = delete;
+    ~on_exit() noexcept(false) { f_(); }
+
+private:
+    F f_;
+};
+
+// a..b of Eve, b not included.
+struct range {
+    i64 low = 0, high = 0;
+
+    struct place_in {
+        i64 at;
+        i64 operator*() const noexcept { return at; }
+        void operator++() noexcept { ++at; }
+        bool operator!=(const place_in& o) const noexcept { return at < o.at; }
+    };
+    place_in begin() const noexcept { return {low}; }
+    place_in end() const noexcept { return {high}; }
+    bool operator==(const range&) const = default;
+};
+
+} // namespace eve
