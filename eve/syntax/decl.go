@@ -7,9 +7,10 @@ import (
 	"interleave/eve/source"
 )
 
-// module reads a whole file.
+// module reads a whole file. Of broken lines below each other only the first is reported: the others
+// mostly belong to it.
 func (p *parser) module(file *File) {
-	for !p.at(EOF) {
+	for broken := false; !p.at(EOF); {
 		start := p.pos
 		if p.at(Indent) {
 			p.strayIndent()
@@ -17,42 +18,18 @@ func (p *parser) module(file *File) {
 			continue
 		}
 		var d Decl
-		if !p.guard(func() { d = p.item(file) }) {
-			p.skipItem()
+		p.hush = broken
+		if broken = !p.guard(func() { d = p.item(file) }); broken {
+			p.skipLine()
 		}
+		p.hush = broken
 		if d != nil {
 			file.Decls = append(file.Decls, d)
 		}
-		p.endItem()
+		p.endLine()
 		if p.pos == start {
 			p.next()
 		}
-	}
-}
-
-// endItem reads the end of the line of a declaration.
-func (p *parser) endItem() {
-	if p.isBlockEnd() || p.at(EOF) || p.at(Dedent) {
-		return
-	}
-	if !p.at(Newline) {
-		p.guard(p.trailing)
-		p.skipItem()
-	}
-	if p.at(Newline) {
-		p.next()
-	}
-}
-
-// skipItem passes over a broken line and the block behind it: what is in it is unknown.
-func (p *parser) skipItem() {
-	if p.isBlockEnd() && p.startsLine() {
-		return
-	}
-	p.skipToNewline()
-	if p.at(Newline) && p.peek(1).Kind == Indent {
-		p.next()
-		p.skipBlock()
 	}
 }
 
@@ -91,57 +68,13 @@ func (p *parser) noItem() {
 	d := diag.Diagnostic{Code: "E0119", Span: p.here(), Message: "a statement stands inside a function, not at the level of the module"}
 	d.Label = "put it into main: () void:"
 	if after := p.peek(1); t.Kind == Identifier && after.isWord() {
-		p.foreignDecl(t, after)
+		p.foreign(t, after)
 	}
 	if t.isName() && p.peek(1).is("(") {
 		p.missingHead(t)
 	}
 	if t.Kind == Op || t.is("in") || t.is("as") || t.is("within") {
 		d.Message, d.Label = "expected a declaration, found "+p.found(), ""
-	}
-	p.fail(d)
-}
-
-// missingHead fails if `name(params) type:` stands where `name: (params) type:` belongs.
-func (p *parser) missingHead(name *Token) {
-	i := p.pos + 1
-	close := p.matching(i)
-	if close < 0 || p.toks[close+1].isLayout() {
-		return
-	}
-	at := source.Span{File: p.file, Start: name.Span.End, End: p.toks[i].Span.Start}
-	p.fail(diag.Diagnostic{
-		Code: "E0104", Span: name.Span, Message: "a ':' stands between the name of a function and its parameters",
-		Fix: &diag.Fix{Text: "write " + name.Text() + ": (", Span: at, New: ": "},
-	})
-}
-
-// foreignDecl fails with advice if the line starts like a declaration of another language.
-func (p *parser) foreignDecl(first, second *Token) {
-	word := first.Text()
-	d := diag.Diagnostic{Code: "E0104", Span: first.Span}
-	switch word {
-	case "def", "fn", "func", "fun", "function", "proc", "sub":
-		d.Message = fmt.Sprintf("a function is written %s: (x: int) int:", second.Text())
-		d.Label = "there is no word before its name"
-	case "let", "var", "mut", "val", "auto":
-		d.Message = fmt.Sprintf("a variable is written %s: int = 1", second.Text())
-		d.Label = "there is no word before its name"
-	case "class", "struct", "interface", "trait", "enum":
-		with := "type"
-		if word == "enum" {
-			with = "union"
-		}
-		d.Message = fmt.Sprintf("Eve's word for '%s' is '%s'", word, with)
-		d.Fix = &diag.Fix{Text: "write " + with + " " + second.Text(), Span: first.Span, New: with}
-	default:
-		if after := p.peek(2); !after.is("=") && after.Kind != Newline {
-			return
-		}
-		both := first.Span.To(second.Span)
-		d.Span, d.Message = both, "the name of a variable stands before its type"
-		text := second.Text() + ": " + word
-		d.Fix = &diag.Fix{Text: "write " + text, Span: both, New: text}
 	}
 	p.fail(d)
 }
@@ -291,9 +224,10 @@ func (p *parser) signature(f *Func) {
 	}
 	f.Params = p.params()
 	if p.is("->") {
+		gap := source.Span{File: p.file, Start: p.here().Start, End: p.peek(1).Span.Start}
 		p.fail(diag.Diagnostic{
 			Code: "E0114", Span: p.here(), Message: "the result's type stands right behind the parameters",
-			Fix: &diag.Fix{Text: "leave out '->'", Span: p.here(), New: ""},
+			Fix: &diag.Fix{Text: "leave out '->'", Span: gap, New: ""},
 		})
 	}
 	if p.is("[") {
@@ -340,7 +274,7 @@ func (p *parser) params() []*Param {
 	p.next()
 	p.brackets++
 	list := []*Param{}
-	for !p.is(")") {
+	for p.inList(")") {
 		list = append(list, p.param())
 		if !p.accept(",") {
 			break
@@ -388,7 +322,7 @@ func (p *parser) perms() *Perms {
 	p.next()
 	p.brackets++
 	l := &Perms{}
-	for !p.is("]") {
+	for p.inList("]") {
 		l.Entries = append(l.Entries, p.perm())
 		if !p.accept(",") {
 			break

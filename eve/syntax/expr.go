@@ -172,13 +172,16 @@ func (p *parser) inBrackets() context {
 	return saved
 }
 
+// inList says whether one more element of a list in brackets follows.
+func (p *parser) inList(closing string) bool { return !p.is(closing) && !p.tok().isLayout() }
+
 // list reads `[a, b]`.
 func (p *parser) list() []Expr {
 	open := p.here()
 	p.next()
 	saved := p.inBrackets()
 	var elems []Expr
-	for !p.is("]") {
+	for p.inList("]") {
 		elems = append(elems, p.expr())
 		if !p.accept(",") {
 			break
@@ -266,7 +269,7 @@ func (p *parser) args() []*Arg {
 	p.next()
 	saved := p.inBrackets()
 	list := []*Arg{}
-	for !p.is(")") {
+	for p.inList(")") {
 		start := p.here()
 		a := &Arg{}
 		if p.tok().isWord() && p.peek(1).is("=") {
@@ -389,34 +392,6 @@ func (p *parser) lambda() Expr {
 func (p *parser) colonOfLambda() {
 	d := diag.Diagnostic{
 		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind a lambda's head", Fix: p.insertion(":"),
-	}
-	p.fail(d)
-}
-
-// trailing fails because something stands behind a whole statement.
-func (p *parser) trailing() {
-	t := p.tok()
-	d := diag.Diagnostic{Code: "E0117", Span: p.here(), Message: "expected the end of the line, found " + p.found()}
-	replace := func(with string) {
-		d.Fix = &diag.Fix{Text: "write " + with, Span: t.Span, New: with}
-	}
-	switch t.Text() {
-	case ")", "]":
-		d.Code, d.Message = "E0107", "this '"+t.Text()+"' closes nothing"
-	case "and":
-		replace("&&")
-	case "or":
-		replace("||")
-	case "++":
-		replace("+= 1")
-	case "--":
-		replace("-= 1")
-	case ";":
-		d.Label = "a statement ends with its line"
-	case ":=":
-		d.Label = "a declaration says its type: x: int = 1"
-	case "->", "=>":
-		d.Label = "Eve has no '" + t.Text() + "'"
 	}
 	p.fail(d)
 }

@@ -129,7 +129,7 @@ func (s *scanner) closing(quote byte) int {
 // within reads the expression that stands from start to end of the file.
 func (p *parser) within(start, end int) Expr {
 	var found diag.List
-	q := &parser{file: p.file, diags: p.diags, lines: p.lines, mute: p.mute, context: p.context}
+	q := &parser{file: p.file, diags: p.diags, lines: p.lines, mute: p.mute, format: true, context: p.context}
 	q.brackets, q.inline, q.index = 1, 0, always
 	q.toks = scan(p.file, start, end, &found)
 	for _, d := range found.Sorted() {

@@ -87,7 +87,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, c := range mistakes {
-		f.Add(c.text)
+		f.Add(c.source())
 	}
 	f.Add(strings.Repeat("(", 300))
 	f.Add("a: () void:\r\n\tf(\"\\u{}\", '\\x', f\"{a:{b}}\" <- >>= \x80 «»\n  x <- y() [a\n @ for (")

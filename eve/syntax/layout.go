@@ -80,7 +80,7 @@ func (l *layouter) reportTabs() {
 	}
 	d.Fix = &diag.Fix{Text: "indent it with spaces", Span: l.tabbed, New: strings.Repeat(" ", width)}
 	if l.tabs > 1 {
-		d.Fix.Note = fmt.Sprintf("%d more lines have tabs; `eve fmt` mends them all", l.tabs-1)
+		d.Fix.Note = fmt.Sprintf("%d lines have tabs; `eve fmt` mends them all", l.tabs)
 	}
 }
 
@@ -95,7 +95,10 @@ func (l *layouter) line(t Token, column int) {
 	}
 	l.add(Newline)
 	top := l.levels[len(l.levels)-1]
-	if column > top.column && column != top.also {
+	if column == top.also {
+		return
+	}
+	if column > top.column {
 		l.levels = append(l.levels, level{column, -1})
 		l.add(Indent)
 		return
@@ -112,13 +115,14 @@ func (l *layouter) line(t Token, column int) {
 }
 
 // between reports a line whose indentation fits neither the block that ended, at inner, nor the one
-// around it. It is taken for the nearer of them, and so are lines like it.
+// around it. It is taken for the nearer of them, and so are lines like it; but never for a line of the
+// module, where a statement would be one more error.
 func (l *layouter) between(t Token, column, inner int) {
 	outer := &l.levels[len(l.levels)-1]
-	d := l.diags.Errorf("E0102", t.Span, "this line is indented by %d spaces, which fits no block", column)
+	d := l.diags.Errorf("E0102", t.Span, "this line is indented by %s, which fits no block", spaces(column))
 	d.Label = fmt.Sprintf("%d or %d spaces would fit", outer.column, inner)
 	nearest := outer.column
-	if inner-column <= column-outer.column {
+	if inner-column <= column-outer.column || len(l.levels) == 1 {
 		nearest = inner
 		l.levels = append(l.levels, level{inner, column})
 	} else {
@@ -129,6 +133,13 @@ func (l *layouter) between(t Token, column, inner int) {
 	if indent.Text() == strings.Repeat(" ", column) {
 		d.Fix = &diag.Fix{Text: fmt.Sprintf("indent it by %d", nearest), Span: indent, New: strings.Repeat(" ", nearest)}
 	}
+}
+
+func spaces(n int) string {
+	if n == 1 {
+		return "one space"
+	}
+	return fmt.Sprintf("%d spaces", n)
 }
 
 // add puts a layout token behind the last one.

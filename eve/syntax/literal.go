@@ -143,7 +143,11 @@ func (s *scanner) close(start int, quote byte, what string) {
 	}
 	d := s.diags.Errorf("E0108", s.span(start, s.pos), "this %s is not closed", what)
 	d.Label = "a " + what + " ends on the line where it starts"
-	end := s.span(s.pos, s.pos)
+	end := d.Span
+	if text := strings.TrimRight(d.Span.Text(), "):]"); len(text) > 1 && !strings.ContainsAny(text, "([") {
+		end.End = start + len(text) // print("abc)
+	}
+	end.Start = end.End
 	d.Fix = &diag.Fix{Text: "close it with " + string(quote), Span: end, New: string(quote)}
 }
 

@@ -32,13 +32,15 @@ func Parse(f *source.File, diags *diag.List) *File {
 
 // A parser reads the tokens of one file, or of one expression inside a format string.
 type parser struct {
-	file  *source.File
-	diags *diag.List
-	toks  []Token
-	pos   int
-	last  source.Span  // of the last token read that is no layout
-	lines map[int]bool // that have an error
-	mute  bool         // the text nests too deep: nothing more is said
+	file   *source.File
+	diags  *diag.List
+	toks   []Token
+	pos    int
+	last   source.Span  // of the last token read that is no layout
+	lines  map[int]bool // that have an error
+	format bool         // the text is an expression of a format string
+	hush   bool         // the line before was broken as well: the head of this one is not spoken of
+	mute   bool         // the text nests too deep: nothing more is said
 	context
 }
 
@@ -88,7 +90,7 @@ func (p *parser) report(d diag.Diagnostic) {
 
 // fail reports d and gives up to the next recovery point.
 func (p *parser) fail(d diag.Diagnostic) {
-	if p.tok().Kind != Bad {
+	if p.tok().Kind != Bad && !p.hush {
 		p.report(d)
 	}
 	panic(bail{})
@@ -186,6 +188,9 @@ func (p *parser) from(start source.Span) At { return At{start.To(p.last)} }
 func (p *parser) found() string {
 	switch t := p.tok(); t.Kind {
 	case EOF:
+		if p.format {
+			return "'}'"
+		}
 		return "the end of the file"
 	case Newline, Dedent:
 		return "the end of the line"
@@ -223,16 +228,37 @@ func (p *parser) close(text string, open source.Span) {
 		return
 	}
 	d := diag.Diagnostic{Code: "E0106", Span: open, Message: fmt.Sprintf("this '%s' is not closed", open.Text())}
-	if p.tok().isLayout() {
-		d.Fix = &diag.Fix{Text: "close it with '" + text + "'", Span: p.behind(), New: text}
-		if d.Fix.Span.Line() != open.Line() {
-			d.Also = []diag.Label{{Span: p.last, Text: "the text that it could hold ends here"}}
+	switch {
+	case p.tok().isLayout(), p.is(":") && p.peek(1).isLayout():
+		if p.last != open && p.last.Text() != "," {
+			d.Fix = &diag.Fix{Text: "close it with '" + text + "'", Span: p.behind(), New: text}
 		}
-	} else {
+		if p.last.Line() != open.Line() {
+			d.Also = []diag.Label{{Span: p.last, Text: "what it can hold ends here"}}
+		}
+	case text != ">" && !p.closesLater(text):
+		d.Also = []diag.Label{{Span: p.here(), Text: fmt.Sprintf("expected ',' or '%s' here", text)}}
+	default:
 		d.Span, d.Message = p.here(), fmt.Sprintf("expected ',' or '%s', found %s", text, p.found())
 		d.Also = []diag.Label{{Span: open, Text: "to close this"}}
 	}
 	p.fail(d)
+}
+
+// closesLater says whether a bracket that is open is closed further on in its line.
+func (p *parser) closesLater(text string) bool {
+	depth := 0
+	for i := p.pos; !p.toks[i].isLayout(); i++ {
+		switch t := &p.toks[i]; {
+		case t.is("("), t.is("["):
+			depth++
+		case depth > 0 && (t.is(")") || t.is("]")):
+			depth--
+		case t.is(text):
+			return true
+		}
+	}
+	return false
 }
 
 // split cuts the current token behind its first byte: the `>>` of vector<vector<int>> closes two lists.
@@ -312,8 +338,8 @@ func (p *parser) endLine() {
 	}
 }
 
-// skipLine passes over the rest of a broken line, and over the block behind it, in which it looks for
-// more errors. It stays before the Newline when there is no block.
+// skipLine passes over the rest of a broken line and the block behind it: what is in it is unknown. It
+// stays before the Newline when there is no block.
 func (p *parser) skipLine() {
 	if p.isBlockEnd() && p.startsLine() {
 		return
@@ -321,7 +347,7 @@ func (p *parser) skipLine() {
 	p.skipToNewline()
 	if p.at(Newline) && p.peek(1).Kind == Indent {
 		p.next()
-		p.indented()
+		p.skipBlock()
 	}
 }
 

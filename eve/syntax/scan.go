@@ -17,6 +17,8 @@ type scanner struct {
 	end   int
 	diags *diag.List
 	toks  []Token
+
+	braces bool // a { was reported; its } need not be
 }
 
 // scan gives the tokens of file from start to end, an EOF token last.
@@ -164,8 +166,16 @@ func (s *scanner) bad() (Kind, string) {
 		s.diags.Errorf("E0112", s.span(start, s.pos), "this is not UTF-8")
 		return Bad, ""
 	}
+	if r == '}' && s.braces {
+		return Bad, ""
+	}
+	s.braces = s.braces || r == '{'
 	d := s.diags.Errorf("E0112", s.span(start, s.pos), "'%c' means nothing here", r)
 	d.Label, d.Fix = strange(r, d.Span)
+	if r == '{' && s.line() == "" {
+		before := s.span(len(strings.TrimRight(s.text[:start], " ")), s.pos)
+		d.Fix = &diag.Fix{Text: "write ':'", Note: "the block ends with its indentation, without '}'", Span: before, New: ":"}
+	}
 	return Bad, ""
 }
 

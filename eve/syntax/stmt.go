@@ -31,6 +31,9 @@ func (p *parser) missingColon(what string) {
 	d := diag.Diagnostic{
 		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind " + what, Fix: p.insertion(":"),
 	}
+	if not, ok := p.foreignOperator(); ok {
+		p.fail(not)
+	}
 	t := p.tok()
 	if t.Kind == Newline && p.peek(1).Kind == Indent || t.Kind == Keyword && startsStatement(*t) {
 		p.report(d)
@@ -39,7 +42,13 @@ func (p *parser) missingColon(what string) {
 	if t.Kind == Newline {
 		p.fail(d)
 	}
-	p.failf("E0104", "expected ':' behind %s, found %s", what, p.found())
+	if p.tok().Kind != Bad {
+		p.report(diag.Diagnostic{
+			Code: "E0104", Span: p.here(), Message: fmt.Sprintf("expected ':' behind %s, found %s", what, p.found()),
+		})
+	}
+	p.skipToSuite()
+	p.accept(":")
 }
 
 // emptyBlock reports a colon behind which nothing stands.
@@ -59,6 +68,7 @@ func (p *parser) indented() *Block {
 	}
 	saved := p.context
 	p.context = context{depth: p.depth + 1}
+	p.hush = false
 	p.next()
 	b := p.stmts()
 	if p.at(Dedent) {
@@ -71,13 +81,19 @@ func (p *parser) indented() *Block {
 // stmts reads statements to the end of the block, which it leaves.
 func (p *parser) stmts() *Block {
 	b := &Block{At: At{p.here()}}
+	lost := false // the if of an else was in a broken line
 	for !p.at(Dedent) && !p.at(EOF) {
 		if p.at(Indent) {
 			p.strayIndent()
 			b.Stmts = append(b.Stmts, p.indented().Stmts...)
+			lost = true
 			continue
 		}
+		p.hush = lost && p.is("else")
+		errors := len(p.lines)
 		s := p.safeStmt()
+		_, bad := s.(*BadStmt)
+		lost, p.hush = bad || len(p.lines) > errors, false
 		b.Stmts = append(b.Stmts, s)
 		p.endLine()
 		if a, ok := s.(*AwaitStmt); ok && a.Rest == nil {
@@ -158,6 +174,11 @@ func (p *parser) stmt() Stmt {
 		return p.task(start)
 	case t.is("<-"), t.isName() && after.is("<-") && !p.isComparison():
 		return p.await(start)
+	case t.Kind == Identifier && after.isName():
+		if p.foreignMatch(t) {
+			return p.match(start)
+		}
+		p.foreign(t, after)
 	case t.isName() && after.is(":") && p.isFuncHead(2):
 		p.localFunc(t)
 	case t.isName() && after.is(":") && p.peek(2).Kind != Newline:
@@ -370,15 +391,18 @@ func (p *parser) ifStmt(start source.Span) Stmt {
 		s.Cond = p.condition("if")
 		s.Then = p.suite("the condition")
 		s.At = p.from(start)
-		if !p.elseAhead() {
+		elif := p.elif()
+		if !elif && !p.elseAhead() {
 			break
 		}
 		if p.at(Newline) {
 			p.next()
 		}
-		p.next()
+		if !elif {
+			p.next()
+		}
 		start = p.here()
-		if p.is("if") {
+		if elif || p.is("if") {
 			more := &IfStmt{}
 			s.Else, s = more, more
 			continue
@@ -461,7 +485,7 @@ func (p *parser) casePattern(start source.Span) Pattern {
 		open := p.here()
 		p.next()
 		c.Bare = false
-		for !p.is(")") {
+		for p.inList(")") {
 			c.Names = append(c.Names, p.name("a variable"))
 			if !p.accept(",") {
 				break

@@ -35,6 +35,7 @@ func (p *parser) typeDecl(start source.Span, pub bool) Decl {
 func (p *parser) head(parse func()) {
 	if !p.guard(parse) {
 		p.skipToNewline()
+		p.hush = true
 	}
 }
 
@@ -61,13 +62,15 @@ func (p *parser) emitter(d *TypeDecl) {
 	d.Emits = p.typeArgs()
 }
 
-// members reads an indented list of lines, each by one; it may be missing.
+// members reads an indented list of lines, each by one; it may be missing. Behind a broken line other
+// broken lines of the list are not reported: most often they belong to another list than the reader thinks.
 func (p *parser) members(one func()) {
 	if !p.at(Newline) || p.peek(1).Kind != Indent {
 		return
 	}
 	p.next()
 	p.next()
+	broken := p.hush
 	for !p.at(Dedent) && !p.at(EOF) {
 		start := p.pos
 		if p.at(Indent) {
@@ -75,14 +78,18 @@ func (p *parser) members(one func()) {
 			p.skipBlock()
 			continue
 		}
+		p.hush = broken
 		if !p.guard(one) {
-			p.skipItem()
+			broken = true
+			p.skipLine()
 		}
-		p.endItem()
+		p.hush = broken
+		p.endLine()
 		if p.pos == start {
 			p.next()
 		}
 	}
+	p.hush = false
 	if p.at(Dedent) {
 		p.next()
 	}
@@ -104,7 +111,7 @@ func (p *parser) member() Decl {
 			p.missingHead(t)
 		}
 		if t.Kind == Identifier && after.isWord() {
-			p.foreignDecl(t, after)
+			p.foreign(t, after)
 		}
 		p.failf("E0114", "expected a field or a method, found %s", p.found())
 	}
@@ -152,7 +159,7 @@ func (p *parser) constDecl(start source.Span, pub bool) Decl {
 		c.Init = p.initialiser()
 	} else {
 		c.Init = &BadExpr{At{p.behind()}}
-		p.skipItem()
+		p.skipLine()
 	}
 	c.At = p.from(start)
 	return c
