@@ -37,11 +37,17 @@ func Check(p *ir.Program, diags *diag.List) {
 	if p.Main != nil {
 		c.function(p.Main)
 	}
+	if !diags.HasErrors() {
+		for _, d := range c.hints.Sorted() {
+			diags.Add(d)
+		}
+	}
 }
 
 // A checker holds what one Check knows.
 type checker struct {
 	diags  *diag.List
+	hints  diag.List // to be said when there are no errors
 	broken []source.Span
 	done   map[*ir.Func]bool
 }

@@ -210,7 +210,7 @@ func (s *state) together(e *ir.Call, all []given, listed []access) {
 			}
 		}
 		for j, h := range all {
-			if i == j || !h.lent || !(g.deferred || j < i) {
+			if i == j || !h.lent || !(g.deferred || j < i && isInner(h.path)) {
 				continue
 			}
 			s.during(g, h.access)
@@ -221,6 +221,16 @@ func (s *state) together(e *ir.Call, all []given, listed []access) {
 			}
 		}
 	}
+}
+
+// isInner says whether storage lies inside a container, where a change of the container may move it.
+func isInner(p path) bool {
+	for _, st := range p.steps {
+		if st.kind != field {
+			return true
+		}
+	}
+	return false
 }
 
 // during reports what evaluating one argument, or a closure in it, does to what another lends.

@@ -7,7 +7,7 @@ import (
 
 // R12: what is allowed but surely not meant. An entry +x of a body that never changes x keeps readers out
 // (10 000 writes of one message would go one after another); an entry that nobody uses makes the body wait
-// for nothing.
+// for nothing. Nothing of this is said of a program with errors: mending them changes what is used.
 
 // lint looks at the list of a body that has been walked through.
 func (s *state) lint() {
@@ -31,7 +31,7 @@ func (s *state) lint() {
 }
 
 func (s *state) neverWritten(b *ir.Body, e *ir.Entry, m mode) {
-	d := s.report("W0402", e.Span, "'%s' is never changed here, but kept from everybody else", e.Name)
+	d := s.hints.Errorf("W0402", e.Span, "'%s' is never changed here, but kept from everybody else", e.Name)
 	d.Label = "asked for in full"
 	sign := byte(0)
 	if m == null {
@@ -44,7 +44,7 @@ func (s *state) neverWritten(b *ir.Body, e *ir.Entry, m mode) {
 }
 
 func (s *state) unused(b *ir.Body, e *ir.Entry) {
-	d := s.report("W0403", e.Span, "'%s' is listed but not used", e.Name)
+	d := s.hints.Errorf("W0403", e.Span, "'%s' is listed but not used", e.Name)
 	text := listWithout(b, e)
 	d.Fix = &diag.Fix{Text: "write " + text, Span: b.List, New: text}
 }

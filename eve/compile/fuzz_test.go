@@ -1,0 +1,26 @@
+package compile
+
+import (
+	"os"
+	"testing"
+
+	"interleave/eve/source"
+)
+
+// No text, however broken, makes the checker panic; the golden programs are where it starts from.
+func FuzzCheck(f *testing.F) {
+	for _, kind := range []string{"ok", "err"} {
+		names, err := os.ReadDir("../testdata/" + kind)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, n := range names {
+			if text, err := os.ReadFile("../testdata/" + kind + "/" + n.Name()); err == nil {
+				f.Add(string(text))
+			}
+		}
+	}
+	f.Fuzz(func(_ *testing.T, text string) {
+		Check(source.NewFile("fuzz.eve", text), nil)
+	})
+}
