@@ -33,6 +33,7 @@ func (l *lowerer) lambda(x *syntax.Lambda, want *types.Type) ir.Expr {
 	if shared {
 		if b.Result != types.VoidT && b.Result != types.InvalidT {
 			l.errorf("E0354", x.Result.Place(), "a callback runs later: nobody takes its result")
+			return bad(x.Span)
 		}
 		t = l.universe.Shared(t)
 	}

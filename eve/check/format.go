@@ -93,7 +93,7 @@ func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
 		for end < len(v) && strings.IndexByte("-0123456789.+# ", v[end]) >= 0 {
 			end++
 		}
-		if end >= len(v) || strings.IndexByte("dxobcsfegv", v[end]) < 0 {
+		if end >= len(v) || !letter(v[end]) {
 			end = min(end+1, len(v))
 			l.errorf("E0349", span(i, end), "%s is no directive: write %%%% for a percent sign", span(i, end).Text())
 			i = end
@@ -101,7 +101,10 @@ func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
 		}
 		flush()
 		d := directive{at: span(i, end+1)}
-		if !parseSpec(v[i+1:end+1], &d.part) {
+		if strings.IndexByte(verbs, v[end]) < 0 {
+			l.errorf("E0349", d.at, "%s is no directive: these are %%d %%x %%o %%b %%c %%s %%f %%e %%g %%v %%%%", d.at.Text())
+			d.part = ir.FormatPart{Verb: 'v', Width: -1, Prec: -1}
+		} else if !parseSpec(v[i+1:end+1], &d.part) {
 			l.errorf("E0349", d.at, "%s is no directive: a width, a precision and a letter may follow the percent sign", d.at.Text())
 		}
 		parts, n, i = append(parts, d), n+1, end+1
@@ -110,10 +113,15 @@ func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
 	return parts, n
 }
 
+// verbs are the letters that a directive may end in.
+const verbs = "dxobcsfegv"
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
 // parseSpec reads "-08.3f" without its percent sign; the letter may be missing.
 func parseSpec(s string, p *ir.FormatPart) bool {
 	p.Verb, p.Width, p.Prec = 'v', -1, -1
-	if s != "" && strings.IndexByte("dxobcsfegv", s[len(s)-1]) >= 0 {
+	if s != "" && strings.IndexByte(verbs, s[len(s)-1]) >= 0 {
 		p.Verb = s[len(s)-1]
 		s = s[:len(s)-1]
 	}

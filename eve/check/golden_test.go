@@ -46,7 +46,7 @@ func found(diags *diag.List) []string {
 func goldens(t *testing.T, kind string) []string {
 	t.Helper()
 	var all []string
-	for _, family := range []string{"e02*", "e03*", "e05*"} {
+	for _, family := range []string{"e02*", "e03*", "e05*", "e06*"} {
 		names, err := filepath.Glob(filepath.Join("..", "testdata", kind, family))
 		if err != nil {
 			t.Fatal(err)

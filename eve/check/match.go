@@ -137,11 +137,13 @@ func (l *lowerer) litPattern(m *matching, p *syntax.LitPattern, n *ir.Arm) {
 	if broken(x) || m.t == types.InvalidT || l.isOpen(m.t) {
 		return
 	}
-	c := l.fold(l.coerce(x, m.t))
+	v := l.coerce(x, m.t)
+	if _, failed := v.(*ir.Zero); failed {
+		return
+	}
+	c := l.fold(v)
 	if c == nil {
-		if !broken(l.coerce(x, m.t)) {
-			l.errorf("E0511", p.Span, "a pattern is a constant or a case")
-		}
+		l.errorf("E0511", p.Span, "a pattern is a constant or a case")
 		return
 	}
 	if m.values[c.Value] {

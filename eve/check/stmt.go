@@ -256,7 +256,7 @@ func (l *lowerer) ends(b *ir.Block) bool {
 // returns says whether s never goes on to the statement behind it, for a reason that leaves the body.
 func (l *lowerer) returns(s ir.Stmt) bool {
 	switch s := s.(type) {
-	case *ir.Return, *ir.Fail:
+	case *ir.Return, *ir.Fail, *ir.Await:
 		return true
 	case *ir.If:
 		if c := l.known(s.Cond); c != nil {

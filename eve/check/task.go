@@ -143,7 +143,10 @@ func (l *lowerer) eventOf(t *types.Type, n *syntax.Name) *types.Event {
 func (l *lowerer) openHandler(b *ir.Body, s *handlerSite, e *types.Event) {
 	em := &ir.Var{Type: s.emitter.Type(), Kind: ir.Emitter, Body: b, Span: s.emitter.At()}
 	if r, ok := s.emitter.(*ir.Ref); ok {
-		em.Name, em.From = r.Var.Name, r.Var
+		em.From = r.Var
+		if r.Span.Text() == r.Var.Name { // process.signals is no name that a list could have
+			em.Name = r.Var.Name
+		}
 	}
 	b.Emitter = em
 	l.declare(em)
@@ -196,10 +199,12 @@ func (l *lowerer) awaitStmt(s *syntax.AwaitStmt) {
 		}
 	}
 	if l.held != "" {
-		l.errorf("E0343", s.Span, "<- would leave a %s", l.held)
+		l.errorf("E0343", awaitHead(s), "<- would leave a %s", l.held)
 	}
+	rest := types.VoidT
 	if l.result != types.VoidT && l.result != types.InvalidT {
-		d := l.errorf("E0352", s.Span, "what follows <- runs later, but here %s has to be returned", article(l.result))
+		rest = types.InvalidT
+		d := l.errorf("E0352", awaitHead(s), "what follows <- runs later, but here %s has to be returned", article(l.result))
 		d.Label = "only what has no result can wait"
 	}
 	b := &ir.Body{Kind: ir.Continuation, Result: types.VoidT, Head: awaitHead(s)}
@@ -215,7 +220,7 @@ func (l *lowerer) awaitStmt(s *syntax.AwaitStmt) {
 		n.Var = l.local(s.Var, t, ir.Bound)
 		l.declare(n.Var)
 	}, func() {
-		l.result, l.joined = types.VoidT, false
+		l.result, l.joined = rest, false
 		l.fill(s.Rest)
 	})
 	n.Rest = b
