@@ -141,3 +141,11 @@ func (c *checker) closed(x ir.Expr) {
 		}
 	})
 }
+
+// eachExpr calls f for x and the expressions in it; bodies of closures are not entered.
+func eachExpr(x ir.Expr, f func(ir.Expr)) {
+	f(x)
+	for _, part := range ir.Operands(x) {
+		eachExpr(part, f)
+	}
+}

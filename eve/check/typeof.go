@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"interleave/eve/diag"
+	"interleave/eve/ir"
 	"interleave/eve/source"
 	"interleave/eve/syntax"
 	"interleave/eve/types"
@@ -312,11 +313,10 @@ func (c *checker) size(e *env, t syntax.Type) (int64, bool) {
 			return 0, false
 		}
 	}
-	v := c.initExpr(e.module, e, x, types.IntT)
-	if v.Type().Kind == types.Invalid {
+	k, local := c.sizeConst(e, x)
+	if k == nil && !local {
 		return 0, false
 	}
-	k := c.fold(v)
 	if k == nil {
 		c.sizeUnknown(at)
 		return 0, false
@@ -326,6 +326,26 @@ func (c *checker) size(e *env, t syntax.Type) (int64, bool) {
 		c.sizeUnknown(at)
 	}
 	return n, ok
+}
+
+// sizeConst gives the constant that x is. It is nil when x is none, which is still to be said when local is
+// true: names of variables mean nothing in a type.
+func (c *checker) sizeConst(e *env, x syntax.Expr) (k *ir.Const, local bool) {
+	diags := c.diags
+	mine := &diag.List{}
+	c.diags = mine
+	v := c.initExpr(e.module, e, x, types.IntT)
+	if !mine.HasErrors() {
+		k = c.fold(v)
+	}
+	c.diags = diags
+	for _, d := range mine.Sorted() {
+		if d.Code == "E0202" {
+			return nil, true
+		}
+		c.diags.Add(d)
+	}
+	return k, !mine.HasErrors()
 }
 
 func (c *checker) sizeUnknown(at source.Span) {
