@@ -22,6 +22,8 @@ type lowerer struct {
 	events []*syntax.Arg
 	// patterned holds the variables that patterns of match bound: parts of what is matched.
 	patterned map[*ir.Var]bool
+	// partial holds the matches that do not cover everything: their end may be reached after all.
+	partial map[*ir.Match]bool
 	// awaiting is the call behind <- that is being lowered: the only one that may take time.
 	awaiting *syntax.Call
 }

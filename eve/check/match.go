@@ -45,7 +45,12 @@ func (l *lowerer) matchStmt(s *syntax.MatchStmt) {
 			n.Arms = append(n.Arms, l.arm(m, a))
 		}
 	}
-	l.exhaustive(m)
+	if !l.exhaustive(m) {
+		if l.partial == nil {
+			l.partial = map[*ir.Match]bool{}
+		}
+		l.partial[n] = true
+	}
 	l.emit(n)
 }
 
@@ -252,9 +257,9 @@ func (l *lowerer) bindNames(names []*syntax.Name, fields []*types.Type, n *ir.Ar
 }
 
 // exhaustive reports values that no arm fits.
-func (l *lowerer) exhaustive(m *matching) {
+func (l *lowerer) exhaustive(m *matching) bool {
 	if m.all.IsValid() || m.t == types.InvalidT || l.isOpen(m.t) {
-		return
+		return true
 	}
 	at := headOf(m.tree.Span, nil)
 	if m.cases == nil {
@@ -263,7 +268,7 @@ func (l *lowerer) exhaustive(m *matching) {
 		if m.t == types.BoolT {
 			d.Label = "add an arm for the other one"
 		}
-		return
+		return false
 	}
 	var missing []matchCase
 	for _, c := range m.cases {
@@ -271,11 +276,11 @@ func (l *lowerer) exhaustive(m *matching) {
 			missing = append(missing, c)
 		}
 	}
-	if len(missing) == 0 || l.hadBadCase(m) {
-		return
+	if len(missing) > 0 && !l.hadBadCase(m) {
+		d := l.errorf("E0510", at, "match does not cover %s", caseNames(missing))
+		d.Label = "add an arm for it, or _ for all others"
 	}
-	d := l.errorf("E0510", at, "match does not cover %s", caseNames(missing))
-	d.Label = "add an arm for it, or _ for all others"
+	return len(missing) == 0
 }
 
 // hadBadCase says whether an arm named no case that there is: it may have meant a missing one.

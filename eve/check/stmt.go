@@ -176,6 +176,10 @@ func (l *lowerer) ifStmt(s *syntax.IfStmt) {
 func (l *lowerer) returnStmt(s *syntax.ReturnStmt) {
 	if l.held != "" {
 		l.errorf("E0343", s.Span, "return would leave a %s", l.held)
+		if s.X != nil {
+			l.expr(s.X, l.result)
+		}
+		l.emit(&ir.Return{Mark: mark(s)}) // so that no missing return is reported too
 		return
 	}
 	if s.X == nil {
@@ -286,6 +290,8 @@ func (l *lowerer) leaves(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Break, *ir.Continue:
 		return true
+	case *ir.Match:
+		return !l.partial[s] && l.returns(s)
 	case *ir.If: // a condition known in the text is a switch that somebody set: what it hides is no mistake
 		return l.known(s.Cond) == nil && s.Else != nil && l.allLeave(s.Then) && l.allLeave(s.Else)
 	}

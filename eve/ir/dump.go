@@ -19,7 +19,7 @@ func Dump(p *Program) string {
 			d.line("%s %s: %s = %s", globalWord(v), v.Name, v.Type, d.expr(v.Init))
 		}
 		for _, f := range m.Funcs {
-			if f.Body != nil && !f.Opaque {
+			if f.Body != nil && !f.Opaque && f.Test == "" {
 				d.fn(f)
 			}
 		}
