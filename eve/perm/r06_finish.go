@@ -67,9 +67,11 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	if b.Each != nil && isView(b.Each.Type) {
 		m = max(read, child.used[b.Each])
 	}
-	s.value(st.X)
-	if isPlace(st.X) && m == full {
-		s.permitted(s.pathOf(st.X), full, st.X)
+	if isPlace(st.X) && b.Each != nil && isView(b.Each.Type) {
+		s.chain(st.X) // the tasks touch the elements, this only counts them
+		s.permitted(s.pathOf(st.X), m, st.X)
+	} else {
+		s.value(st.X)
 	}
 	s.children(b, child, true)
 	if b.Each != nil && isView(b.Each.Type) {
@@ -125,7 +127,7 @@ func (s *state) holds(e *ir.Entry, child *state) []hold {
 			all = append(all, hold{access: a, loan: true, entry: e})
 		}
 		return all
-	case e.Sign == '&' && e.From != nil && !isShared(e.From.Type) && s.mine(e.From):
+	case e.Sign == '&' && e.From != nil && !isShared(e.From.Type) && s.mine(e.From) && !s.said[e.From]:
 		x := &ir.Ref{Place: ir.Place{T: e.From.Type, Span: e.Span}, Var: e.From}
 		m := max(read, child.used[e.Var])
 		p := s.pathOf(x)
@@ -290,6 +292,7 @@ func (s *state) lendable(b *ir.Body, e *ir.Entry) {
 }
 
 func (s *state) endsBefore(e *ir.Entry) {
+	s.said[e.From] = true
 	d := s.report("E0405", e.Span, "'%s' ends before the task that it is lent to may end", e.Name)
 	d.Label = "the task runs until the finish ends"
 	d.Also = append(d.Also, label(e.From.Span, "declare it before the finish"))

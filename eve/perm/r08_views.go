@@ -52,7 +52,7 @@ func (s *state) checkViews(a access) {
 		return
 	}
 	for _, w := range s.views {
-		if a.path.through(w) || s.lives.last[w] <= s.pos || !a.path.overlaps(s.sources[w], false) {
+		if a.path.through(w) || s.lives.last[w] <= s.pos || !a.path.overlaps(s.sources[w], false) || sideBySide(a.path, s.sources[w]) {
 			continue
 		}
 		d := s.report("E0406", a.at, "'%s' is changed while '%s' shows it", a.name, w.Name)
@@ -63,6 +63,26 @@ func (s *state) checkViews(a access) {
 		d.Also = append(d.Also, label(w.Span, "'"+w.Name+"' is needed behind this"))
 		return
 	}
+}
+
+// sideBySide says whether a path goes through a slice of the very storage that the slice w shows: changing
+// elements through one moves nothing under the other.
+func sideBySide(p, w path) bool {
+	n := len(w.steps) - 1
+	if n < 0 || len(p.steps) <= n || p.v != w.v {
+		return false
+	}
+	for i, st := range w.steps {
+		slice := st.kind == cut || st.kind == half
+		if i == n {
+			other := p.steps[i].kind
+			return slice && (other == cut || other == half)
+		}
+		if p.steps[i] != st {
+			return false
+		}
+	}
+	return false
 }
 
 // checkFrozen reports a change of what is iterated.

@@ -26,6 +26,7 @@ func (s *state) call(e *ir.Call, async bool) {
 	}
 	var all []given
 	for i, a := range e.Args {
+		s.reachListed(e.Fn, i, a)
 		all = append(all, s.argument(s.passing(e.Fn, i, a), a, async && i == 0))
 	}
 	s.pos = max(s.pos, s.lives.order[e])
@@ -133,6 +134,19 @@ func (s *state) listed(e *ir.Call) []access {
 		}
 	}
 	return all
+}
+
+// reachListed reports a handle that was not captured with the permission that the callee asks for.
+func (s *state) reachListed(f *ir.Func, i int, a ir.Expr) {
+	r, ok := a.(*ir.Ref)
+	if !ok || r.Var == nil || !isShared(r.Var.Type) || i >= len(f.Params) {
+		return
+	}
+	for _, en := range f.List {
+		if en.Var == f.Params[i] && asked(en.Sign) != null {
+			s.reach(r.Var, asked(en.Sign), r.Span)
+		}
+	}
 }
 
 func argumentOf(e *ir.Call, p *ir.Var) ir.Expr {

@@ -98,6 +98,6 @@ func (s *state) captureClosure(b *ir.Body, e *ir.Entry) {
 	case e.From.Kind == ir.Local && (len(s.finishes) == 0 || s.finishes[len(s.finishes)-1].declared[e.From]):
 		s.endsBefore(e)
 	default:
-		s.callable(e.From, e.Span)
+		s.reach(e.From, null, e.Span) // what it does is done by the task, and held by it
 	}
 }
