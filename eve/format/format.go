@@ -1,0 +1,70 @@
+// Package format prints Eve text in the one way in which it is written: four spaces for a level, one
+// space around operators, at most one empty line in a row. It keeps comments, line ends and everything
+// that means something, and what it prints it prints the same again.
+package format
+
+import (
+	"fmt"
+	"strings"
+
+	"interleave/eve/diag"
+	"interleave/eve/source"
+	"interleave/eve/syntax"
+)
+
+// Source formats the text of a module. Text with errors stays as it is, and the error says how many there
+// are; only tabs for indentation are mended.
+func Source(text string) (string, error) {
+	var diags diag.List
+	out, ok := File(source.NewFile("text", text), &diags)
+	if !ok {
+		first := diags.Sorted()[0]
+		return text, fmt.Errorf("line %d: %s", first.Span.Line(), first.Message)
+	}
+	return out, nil
+}
+
+// File formats a file; false when it has errors, which are in diags then.
+func File(f *source.File, diags *diag.List) (string, bool) {
+	var found diag.List
+	tree := syntax.Parse(f, &found)
+	all := found.Sorted()
+	if onlyTabs(all) {
+		found = diag.List{}
+		tree = syntax.Parse(source.NewFile(f.Name, untab(f.Text)), &found)
+		if !found.HasErrors() {
+			all = nil
+		}
+	}
+	for _, d := range all {
+		diags.Add(d)
+	}
+	if len(all) > 0 {
+		return f.Text, false
+	}
+	return Tree(tree), true
+}
+
+// onlyTabs says that there is nothing to mend but tabs.
+func onlyTabs(all []diag.Diagnostic) bool {
+	return len(all) == 1 && all[0].Code == "E0101"
+}
+
+// untab replaces the tabs that indent lines.
+func untab(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		bare := strings.TrimLeft(line, " \t")
+		lines[i] = strings.Repeat(" ", width(line[:len(line)-len(bare)])) + bare
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Tree prints a file that was parsed without errors.
+func Tree(tree *syntax.File) string {
+	p := &printer{text: tree.Source.Text, toks: tree.Tokens, roles: roles(tree), levels: []level{{0, 0}}}
+	for i := range tree.Tokens {
+		p.token(i)
+	}
+	return p.b.String()
+}
