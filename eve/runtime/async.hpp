@@ -1,0 +1,160 @@
+#pragma once
+// `x <- f()`: operations that call back. What follows in the block is the continuation, a root with a list of its own.
+//
+//   await(sleep(1'000'000'000), rest_3{c}, contained, write(c));
+#include "alarm.hpp"
+#include "result.hpp"
+#include "worker.hpp"
+
+namespace eve {
+
+// An operation under way. It is alive while it or its awaiter needs it.
+class operation {
+public:
+    operation() noexcept {}
+    operation(const operation&) = delete;
+    operation& operator=(const operation&) = delete;
+
+    // Worker threads only. Starts; done is called once, now or later, on some worker.
+    virtual void begin() = 0;
+    void keep() noexcept { count_.fetch_add(1, order::relaxed); }
+    void drop() noexcept {
+        if (count_.fetch_sub(1, order::acq_rel) == 1) end();
+    }
+
+protected:
+    ~operation() = default;
+    virtual void end() noexcept = 0;
+
+private:
+    atomic<u32> count_{1};
+};
+
+// What an operation does not give: the value of `x <- sleep(d)`.
+struct nothing {};
+template <class R> struct value_of { using type = R; };
+template <> struct value_of<void> { using type = nothing; };
+
+template <class R> class operation_for : public operation {
+public:
+    using value = typename value_of<R>::type;
+    // Worker threads only. Hands the value over, unless the time for it was over.
+    void done(value x) {
+        if (settled_.exchange(1, order::acq_rel) == 0) deliver_(this, move(x));
+        disarm();
+    }
+    // Whoever says so first decides.
+    bool settle() noexcept { return settled_.exchange(1, order::acq_rel) == 0; }
+
+    void (*deliver_)(operation_for*, value&&) = nullptr;
+    task* then_ = nullptr;
+
+private:
+    atomic<u32> settled_;
+};
+
+// What an async native returns. Owns the operation, which await begins.
+template <class R> class async {
+public:
+    explicit async(operation_for<R>* what) noexcept : what_(what) {}
+    async(async&& other) noexcept : what_(other.what_) { other.what_ = nullptr; }
+    async& operator=(async&&) = delete;
+    ~async() {
+        if (what_) what_->drop();
+    }
+    operation_for<R>* take() noexcept {
+        operation_for<R>* what = what_;
+        what_ = nullptr;
+        return what;
+    }
+
+private:
+    operation_for<R>* what_;
+};
+
+// Lives while a continuation runs with what it has received.
+template <class R> struct received {
+    explicit received(const R&) noexcept {}
+};
+template <> struct received<nothing> {
+    explicit received(nothing) noexcept {}
+};
+
+// A continuation as a root; `value` is set before it is enqueued.
+template <class V, class K, int N> struct continuation : task {
+    slot slots_[N > 0 ? N : 1];
+    K body_;
+    option<V> value_;
+
+    continuation(K&& body, bool kept) : task{&kind_of}, body_(move(body)) { contained = kept; }
+    static void run(task* t, worker* w, frame* top) {
+        auto* c = static_cast<continuation*>(t);
+        received<V> meanwhile(*c->value_);
+        if constexpr (__is_same(V, nothing)) c->body_(w, top);
+        else c->body_(w, top, *c->value_);
+    }
+    static void end(task* t) noexcept { destroy(static_cast<continuation*>(t)); }
+    static constexpr task_kind kind_of = {run, end, "continuation"};
+};
+
+template <class V, class K, class... Grants> continuation<V, bare<K>, sizeof...(Grants)>* make_continuation(
+    K&& body, bool contained, Grants... grants) {
+    constexpr int n = sizeof...(Grants);
+    grant list[n > 0 ? n : 1] = {grants...};
+    auto* c = create<continuation<V, bare<K>, n>>(bare<K>(forward<K>(body)), contained);
+    fill(c, c->slots_, list, n);
+    return c;
+}
+
+// Worker threads only. The continuation runs once, later, with the value.
+template <class R, class K, class... Grants> void await(async<R> call, K&& body, bool contained, Grants... grants) {
+    using V = typename value_of<R>::type;
+    using C = continuation<V, bare<K>, sizeof...(Grants)>;
+    operation_for<R>* what = call.take();
+    what->then_ = make_continuation<V>(forward<K>(body), contained, grants...);
+    what->deliver_ = [](operation_for<R>* o, V&& x) {
+        auto* c = static_cast<C*>(o->then_);
+        c->value_ = option<V>(move(x));
+        enqueue(c);
+    };
+    arm();
+    what->begin();
+}
+
+template <class R> struct in_time_of { using type = result<R>; };
+template <class T> struct in_time_of<result<T>> { using type = result<T>; };
+
+error timed_out();
+// Calls `late` with the operation on this worker after the duration; gives up its count then.
+void set_deadline(operation* what, duration limit, void (*late)(operation*));
+
+// The same, but after `limit` the continuation gets error(timeout), and what comes later is dropped.
+template <class R, class K, class... Grants>
+void await_within(async<R> call, duration limit, K&& body, bool contained, Grants... grants) {
+    using V = typename value_of<R>::type;
+    using T = typename in_time_of<R>::type;
+    using C = continuation<T, bare<K>, sizeof...(Grants)>;
+    operation_for<R>* what = call.take();
+    what->then_ = make_continuation<T>(forward<K>(body), contained, grants...);
+    what->deliver_ = [](operation_for<R>* o, V&& x) {
+        auto* c = static_cast<C*>(o->then_);
+        if constexpr (__is_same(R, void)) c->value_ = option<T>(T());
+        else c->value_ = option<T>(T(move(x)));
+        enqueue(c);
+    };
+    arm();
+    what->keep();
+    set_deadline(what, limit, [](operation* o) {
+        auto* late = static_cast<operation_for<R>*>(o);
+        if (!late->settle()) return;
+        auto* c = static_cast<C*>(late->then_);
+        c->value_ = option<T>(T(timed_out()));
+        enqueue(c);
+    });
+    what->begin();
+}
+
+// `_ <- sleep(1s)`
+async<void> sleep(duration d);
+
+} // namespace eve

@@ -1,0 +1,194 @@
+// tcp_socket.connect: a name is looked up on a pool thread, the addresses are tried one after the other without waiting.
+#include "address.hpp"
+#include "pool.hpp"
+#include "socket.hpp"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace eve {
+
+namespace {
+
+using outcome = result<ref<socket>>;
+
+error connect_error(const string& name, const char* why, int code)
+{
+    return error(code, string::literal("cannot connect to ") + name + string::literal(": ")
+        + string(why, static_cast<i64>(strlen(why))));
+}
+
+class connecting final : public operation_for<outcome>, public channel, blocking_call {
+public:
+    connecting(const string& host, i64 port) noexcept
+        : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port)
+    {
+    }
+
+    void begin() override;
+    void end() noexcept override { destroy(this); }
+    ~connecting();
+
+    u8 wanted() const noexcept override { return waiting_ ? io_out : 0; }
+    void ready(loop& on, u8 events) override;
+    void mailed(loop& on, u32 what) override;
+
+private:
+    void block() noexcept override;
+    void attempt(loop& on);
+    bool give_up_descriptor(loop& on);
+    void succeed(loop& on);
+
+    string host_;
+    string name_;
+    i64 port_;
+    addrinfo* found_ = nullptr; // of the pool thread until its mail has come
+    addrinfo* next_ = nullptr;
+    address only_;
+    bool numeric_ = false;
+    bool waiting_ = false;      // under the guard
+    int code_ = 0;
+    int lookup_ = 0;            // what getaddrinfo said
+    int connected_ = -1;
+};
+
+connecting::~connecting()
+{
+    if (found_ != nullptr)
+        freeaddrinfo(found_);
+}
+
+void connecting::begin()
+{
+    home = &this_loop();
+    numeric_ = !host_.empty() && parse_address(host_, port_, only_);
+    if (numeric_)
+        attempt(*home);
+    else
+        run_blocking(*this);
+}
+
+void connecting::block() noexcept
+{
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
+    bool valid = port_ >= 0 && port_ <= 65535 && !host_.empty() && host_.size() < NI_MAXHOST;
+    string port = text_of(string(), port_).cut(1, text_of(string(), port_).size(), nullptr);
+    char host[NI_MAXHOST] = "";
+    char number[24] = "";
+    if (valid) {
+        memcpy(host, host_.data(), static_cast<usize>(host_.size()));
+        memcpy(number, port.data(), static_cast<usize>(port.size()));
+        lookup_ = getaddrinfo(host, number, &hints, &found_);
+    } else {
+        lookup_ = EAI_NONAME;
+    }
+    home->mail(*this, mail_done);
+}
+
+void connecting::mailed(loop& on, u32 what)
+{
+    if (what & mail_retire) { // the ring has let go of a descriptor
+        if (connected_ >= 0)
+            succeed(on);
+        else if (give_up_descriptor(on))
+            attempt(on);
+        return;
+    }
+    next_ = found_;
+    attempt(on);
+}
+
+// Tries the addresses from where it stands until one is under way or none is left.
+void connecting::attempt(loop& on)
+{
+    while (numeric_ || next_ != nullptr) {
+        address to = only_;
+        if (!numeric_) {
+            memcpy(&to.what, next_->ai_addr, next_->ai_addrlen);
+            to.size = next_->ai_addrlen;
+            next_ = next_->ai_next;
+        }
+        numeric_ = false;
+        fd = ::socket(to.what.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        code_ = fd < 0 ? errno : 0;
+        if (fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&to.what), to.size) != 0)
+            code_ = errno;
+        if (fd >= 0 && (code_ == 0 || code_ == EINPROGRESS)) {
+            locked l(guard);
+            waiting_ = true;
+            on.update(*this); // ready is called at once when it is connected already
+            return;
+        }
+        if (fd >= 0)
+            ::close(fd);
+        fd = -1;
+    }
+    const char* why = lookup_ != 0 ? gai_strerror(lookup_) : strerror(code_);
+    done(outcome(connect_error(name_, why, lookup_ != 0 ? EHOSTUNREACH : code_)));
+    drop();
+}
+
+bool connecting::give_up_descriptor(loop& on)
+{
+    if (!on.forget(*this))
+        return false;
+    ::close(fd);
+    fd = -1;
+    return true;
+}
+
+void connecting::ready(loop& on, u8)
+{
+    if (!waiting_)
+        return;
+    {
+        locked l(guard);
+        waiting_ = false;
+    }
+    socklen_t size = sizeof code_;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &code_, &size);
+    if (code_ == 0) {
+        connected_ = fd;
+        succeed(on);
+    } else if (give_up_descriptor(on)) {
+        attempt(on);
+    }
+}
+
+void connecting::succeed(loop& on)
+{
+    if (!on.forget(*this))
+        return;
+    int yes = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    fd = -1;
+    done(outcome(make<socket>(socket(connected_, on, {}))));
+    drop();
+}
+
+} // namespace
+
+async<outcome> tcp_socket::connect(const string& host, i64 port)
+{
+    return async<outcome>(create<connecting>(host, port));
+}
+
+received<outcome>::received(const outcome& r) noexcept
+{
+    if (r.ok())
+        socket_ = *r;
+}
+
+received<outcome>::~received()
+{
+    if (socket_)
+        socket_->adopt();
+}
+
+} // namespace eve

@@ -1,0 +1,172 @@
+#pragma once
+// Emitters: objects that emit events, and the handlers that are asked about them.
+//
+//   on<data>(client, handler_9{clients}, hold::write, contained, read(clients));
+//   emit<done>(*job, done{4});
+//
+// An event is asked of the handlers registered for its type, in the order of their registration, until one returns
+// true. All of them run in one root, which holds the emitter as the handlers ask and whatever they list. Events of one
+// emitter are handled in the order of their emission; the next one is begun when the one before has ended, unless no
+// handler of it changes the emitter. A handler is asked about every event whose turn comes after its registration.
+#include "lock.hpp"
+#include "task.hpp"
+
+namespace eve {
+
+class emitter_base;
+class failure;
+
+// What a handler may do to its own emitter.
+enum class hold : u8 { none, read, write };
+
+// Events are told apart by the address of this.
+using event_key = const char*;
+template <class Event> inline constexpr char event_place = 0;
+template <class Event> constexpr event_key key_of() noexcept { return &event_place<Event>; }
+
+struct handler_base {
+    using caller = bool (*)(handler_base*, worker*, frame*, header* emitter, void* event);
+
+    event_key key;
+    caller call;                       // true: consumed
+    void (*end)(handler_base*) noexcept;
+    const grant* grants;
+    handler_base* next = nullptr;      // under the emitter's guard
+    u8 count;                          // of grants
+    hold mode;
+    bool contained;
+    atomic<u8> dropped;                // set by off, perhaps while it runs
+};
+
+template <class E, class Event, class F, int N> struct handler_of : handler_base {
+    grant grants_[N > 0 ? N : 1];
+    F body_;
+
+    handler_of(F&& body, hold held, bool kept, const grant* list, int n)
+        : handler_base{key_of<Event>(), run, finish, grants_, nullptr, static_cast<u8>(n), held, kept, atomic<u8>()},
+          body_(move(body)) {
+        for (int i = 0; i < n; i++) {
+            grants_[i] = list[i];
+            object(i)->keep();
+        }
+    }
+    ~handler_of() {
+        for (int i = 0; i < count; i++) object(i)->drop();
+    }
+    header* object(int i) const noexcept { return static_cast<header*>(const_cast<void*>(grants_[i].object)); }
+    static bool run(handler_base* h, worker* w, frame* top, header* emitter, void* event) {
+        emitter->keep();
+        ref<E> handle(emitter);
+        F& body = static_cast<handler_of*>(h)->body_;
+        if constexpr (__is_same(decltype(body(w, top, handle, *static_cast<Event*>(event))), bool)) {
+            return body(w, top, handle, *static_cast<Event*>(event));
+        } else {
+            body(w, top, handle, *static_cast<Event*>(event));
+            return false;
+        }
+    }
+    static void finish(handler_base* h) noexcept { destroy(static_cast<handler_of*>(h)); }
+};
+
+// An event that waits for its turn.
+struct emission {
+    emission* next = nullptr;
+    event_key key;
+    void* event;
+    void (*end)(emission*) noexcept;
+};
+
+template <class Event> struct emission_of : emission {
+    Event value;
+
+    explicit emission_of(Event&& x) : emission{nullptr, key_of<Event>(), &value, finish}, value(move(x)) {}
+    static void finish(emission* e) noexcept { destroy(static_cast<emission_of*>(e)); }
+    static emission* keep(void* event) { return create<emission_of>(move(*static_cast<Event*>(event))); }
+};
+
+// What the emitters of the library do beyond calling handlers. All may be null. They are called without the guard.
+struct emitter_hooks {
+    void (*changed)(emitter_base&);                                  // handlers came or went. Any thread
+    bool (*unhandled)(emitter_base&, event_key, void* event);        // no handler for it
+    void (*ended)(emitter_base&, event_key, void* event);            // its handlers have run; still under its permissions
+    void (*failed)(emitter_base&, const failure&);                   // a contained handler failed; under its permissions
+    void (*gone)(emitter_base&);                                     // the last event has been handled
+};
+
+class emitter_base {
+public:
+    emitter_base() noexcept {}
+    explicit emitter_base(const emitter_hooks* hooks) noexcept : hooks_(hooks) {}
+    // Moved only before it is shared: there is nothing yet to take along.
+    emitter_base(emitter_base&& other) noexcept : hooks_(other.hooks_) {}
+    emitter_base& operator=(emitter_base&&) noexcept { return *this; }
+    ~emitter_base();
+
+    // Under full permission. Drops the handlers registered so far.
+    void off() noexcept;
+    // Called by the runtime when a contained task failed that held the emitter to write.
+    void failed(const failure& f);
+
+    // Any thread. Whether there is a handler for the event.
+    bool handles(event_key key) noexcept;
+    // Any thread. Takes the handler over.
+    void add(header* self, handler_base* h) noexcept;
+    // Only where a poller handles events: the handlers run at once if all that they need is free. False: they run
+    // later, as a root of their own, and the event was moved by `keep`.
+    bool fire(header* self, event_key key, void* event, emission* (*keep)(void*)) noexcept;
+    // Any thread. The handlers run later.
+    void post(header* self, emission* e) noexcept;
+    // Any thread. The same for the last event: later ones are dropped, and after it all handlers. Who registers for
+    // it afterwards is still told.
+    void post_last(header* self, emission* e) noexcept;
+
+private:
+    struct plan;
+    struct turn;
+    friend struct turn;
+
+    bool consider(event_key key, plan& p) noexcept;
+    void count_in(const plan& p) noexcept;
+    void begin(header* self, emission* e, plan& p) noexcept;
+    void begin_next(header* self) noexcept;
+    void over(const turn& t) noexcept;
+    void retire(const turn& t) noexcept;
+    void push(emission* e) noexcept;
+    handler_base* sweep() noexcept;
+
+    const emitter_hooks* hooks_ = nullptr;
+    handler_base* first_ = nullptr;
+    emission* waiting_ = nullptr;   // the newest; a ring
+    emission* last_ = nullptr;      // the last event, from when it was posted
+    u32 active_ = 0;                // events being handled
+    spin_lock guard_;               // of all but hooks_
+    bool exclusive_ = false;        // the one being handled may change the emitter, so the next one waits
+    bool over_ = false;             // the last event has been handled
+    bool swept_ = true;             // no dropped handler is in the list
+};
+
+template <class Event, class E, class F, class... Grants>
+void on(const ref<E>& emitter, F&& handler, hold mode, bool contained, Grants... grants) {
+    constexpr int n = sizeof...(Grants);
+    grant list[n > 0 ? n : 1] = {grants...};
+    header* self = emitter.object();
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        if (list[i].object == self) {
+            if (list[i].write) mode = hold::write;
+            else if (mode == hold::none) mode = hold::read;
+        } else {
+            list[kept++] = list[i];
+        }
+    }
+    using made = handler_of<E, Event, bare<F>, n>;
+    emitter_base& e = *emitter;
+    e.add(self, create<made>(bare<F>(forward<F>(handler)), mode, contained, list, kept));
+}
+
+// Any thread. The handlers run later, as roots, never inside the caller.
+template <class Event, class E> void emit(E& self, Event event) {
+    static_cast<emitter_base&>(self).post(header_of(self), create<emission_of<Event>>(move(event)));
+}
+
+} // namespace eve

@@ -1,0 +1,54 @@
+#pragma once
+// input: standard input by lines. It is read while it has handlers, and then keeps the process going. What epoll does
+// not watch (files) is read by a thread of the pool.
+#include "buffer.hpp"
+#include "emitter.hpp"
+#include "loop.hpp"
+#include "pool.hpp"
+#include "socket.hpp"
+
+namespace eve {
+
+class input final : public emitter_base, public channel, public stoppable, blocking_call {
+public:
+    explicit input(int from) noexcept;
+    input(input&& fresh) noexcept;
+
+    // Under full permission.
+    void close_input() noexcept;
+
+    u8 wanted() const noexcept override;
+    void ready(loop& on, u8 events) override;
+    void mailed(loop& on, u32 what) override;
+    void start(loop& on) override;
+    void shut() noexcept override;
+
+private:
+    static const emitter_hooks hooks;
+    static void on_changed(emitter_base& e);
+    static bool on_unhandled(emitter_base& e, event_key key, void* event);
+    static void on_ended(emitter_base& e, event_key key, void* event);
+    static void on_failed(emitter_base& e, const failure& f);
+    static void on_gone(emitter_base& e);
+    void block() noexcept override;
+    void pump(bool at_loop) noexcept;
+    bool take_line(string& text) noexcept;
+    void read_on() noexcept;
+    void end_input() noexcept;
+
+    byte_queue in_;
+    i64 scanned_ = 0;         // bytes of in_ without an end of line
+    u8* block_ = nullptr;     // where the pool thread reads to; null: the loop watches
+    i64 block_size_ = 0;
+    bool handled_ = false;    // there are handlers, so it is armed
+    bool begun_ = false;
+    bool reading_ = false;    // the pool has it
+    bool busy_ = false;       // a line is being handled
+    bool pumping_ = false;    // the loop hands out what it has read
+    bool ended_ = false;
+    bool closed_ = false;     // the event close was posted
+};
+
+extern ref<input> the_stdin;
+
+} // namespace eve

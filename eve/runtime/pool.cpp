@@ -1,0 +1,70 @@
+#include "pool.hpp"
+
+#include "fail.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace eve {
+
+namespace {
+
+constexpr int most_threads = 4; // a guess: names and files are few
+
+pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t some = PTHREAD_COND_INITIALIZER;
+blocking_call* first;
+blocking_call** end_of_list = &first;
+int threads;
+int resting;
+
+void* serve(void*)
+{
+    pthread_mutex_lock(&guard);
+    for (;;) {
+        while (first == nullptr) {
+            resting++;
+            pthread_cond_wait(&some, &guard);
+            resting--;
+        }
+        blocking_call* call = first;
+        first = call->next_call;
+        if (first == nullptr)
+            end_of_list = &first;
+        pthread_mutex_unlock(&guard);
+        call->block();
+        pthread_mutex_lock(&guard);
+    }
+}
+
+// Signals are for the workers' threads. Under the guard.
+void start_thread() noexcept
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, serve, nullptr) == 0) {
+        pthread_detach(thread);
+        threads++;
+    } else if (threads == 0) {
+        die("no thread for blocking calls");
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+} // namespace
+
+void run_blocking(blocking_call& call) noexcept
+{
+    pthread_mutex_lock(&guard);
+    call.next_call = nullptr;
+    *end_of_list = &call;
+    end_of_list = &call.next_call;
+    if (resting == 0 && threads < most_threads)
+        start_thread();
+    pthread_cond_signal(&some);
+    pthread_mutex_unlock(&guard);
+}
+
+} // namespace eve

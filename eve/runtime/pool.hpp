@@ -1,0 +1,20 @@
+#pragma once
+// A few threads for calls that may block: names of hosts, files that epoll refuses. They are started when first used
+// and touch no shared object.
+#include "base.hpp"
+
+namespace eve {
+
+struct blocking_call {
+    blocking_call* next_call = nullptr;
+    // On a pool thread.
+    virtual void block() noexcept = 0;
+
+protected:
+    ~blocking_call() = default;
+};
+
+// Any thread. The call lives until `block` has returned.
+void run_blocking(blocking_call& call) noexcept;
+
+} // namespace eve

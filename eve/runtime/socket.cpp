@@ -1,0 +1,553 @@
+#include "socket.hpp"
+
+#include "address.hpp"
+#include "failure.hpp"
+#include "format.hpp"
+
+#include <errno.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace eve {
+
+namespace {
+
+constexpr i64 first_limit = 1 << 20;      // of output, in bytes: what std/io/socket.eve says
+constexpr i64 send_at_once = 1 << 16;     // so much output does not wait for the end of the batch
+constexpr i64 late_from = 1 << 16;        // with so much output waiting nothing more is read; a guess
+constexpr i64 most_unread = 1 << 16;      // input that no handler takes
+constexpr i64 longest_line = 1 << 16;
+constexpr int unread_turns = 16;          // what a closing socket discards at once
+constexpr i64 linger_ns = 1'000'000'000;  // a guess: how long a peer that still sends has to see our end
+constexpr unsigned patience_ms = 30'000;  // a guess: how long a closing socket waits for a peer that takes nothing
+
+error error_of(int code)
+{
+    return error(code, string(strerror(code), static_cast<i64>(strlen(strerror(code)))));
+}
+
+} // namespace
+
+// What a change under the guard has to be followed by outside of it.
+struct socket::effects {
+    bool drained = false;
+    bool overflow = false;
+    bool sent = false;
+    int broken = 0;
+};
+
+// After close, while the peer still sends: reading on keeps the kernel from resetting what it has not yet read.
+struct socket::linger final : alarm_node {
+    socket& of;
+    explicit linger(socket& s) noexcept : of(s) {}
+    void ring(loop& on, i64) override { of.retire(on); }
+};
+
+const emitter_hooks socket::hooks = {on_changed, on_unhandled, on_ended, on_failed, on_gone};
+
+socket::socket(int connected, loop& at, ref<tcp_socket> from) noexcept
+    : emitter_base(&hooks), channel(kind::stream), limit_(first_limit), from_(move(from))
+{
+    fd = connected;
+    home = &at;
+}
+
+socket::socket(socket&& fresh) noexcept
+    : emitter_base(&hooks), channel(kind::stream), stoppable(), limit_(fresh.limit_), from_(move(fresh.from_))
+{
+    fd = fresh.fd;
+    home = fresh.home;
+    fresh.fd = -1;
+}
+
+socket::~socket()
+{
+    if (fd >= 0)
+        ::close(fd);
+}
+
+void socket::adopt() noexcept
+{
+    header* self = header_of(*this);
+    self->keep();
+    arm();
+    enter(self);
+    self->keep();
+    this_loop().start_later(*this);
+}
+
+void socket::start(loop&)
+{
+    {
+        locked l(guard);
+        started_ = true;
+        if (wanted() != 0)
+            home->update(*this);
+    }
+    header* self = header_of(*this);
+    // Two counts are the loop's own: if there is no other, nobody can ever do anything with the socket.
+    if (!has_data_ && !has_line_ && self->count_.load(order::acquire) == 2)
+        close();
+    else if (ending())
+        shut();
+    self->drop();
+}
+
+u8 socket::wanted() const noexcept
+{
+    if (lingering_ != nullptr)
+        return io_in;
+    if (!started_ || fd < 0)
+        return 0;
+    u8 want = blocked_ ? io_out : 0;
+    if (ended_ || closing_)
+        return want;
+    if (!has_data_ && !has_line_)
+        return want | io_end;
+    bool full = !has_line_ && in_.size() >= most_unread;
+    return busy_ || late_ || full ? want : want | io_in;
+}
+
+i64 socket::pending() const noexcept
+{
+    auto* me = const_cast<socket*>(this);
+    locked l(me->guard);
+    return out_.size();
+}
+
+string socket::address() const
+{
+    auto* me = const_cast<socket*>(this);
+    locked l(me->guard);
+    return fd < 0 ? string() : peer_text(fd);
+}
+
+bytes socket::read_buffer()
+{
+    bytes taken;
+    locked l(guard);
+    i64 old = in_.size() < most_unread ? in_.size() : most_unread;
+    i64 fresh = old == in_.size() ? (fresh_size_ < most_unread - old ? fresh_size_ : most_unread - old) : 0;
+    if (old + fresh == 0)
+        return taken;
+    u8* to = taken.room(old + fresh);
+    if (old > 0) {
+        memcpy(to, in_.data(), static_cast<usize>(old));
+        in_.consume(old);
+        scanned_ = 0;
+    }
+    memcpy(to + old, fresh_, static_cast<usize>(fresh));
+    fresh_ += fresh;
+    fresh_size_ -= fresh;
+    taken.grown(old + fresh);
+    if (started_ && (wanted() & ~have) != 0)
+        home->update(*this);
+    return taken;
+}
+
+// Gives the kernel what it takes. Under the guard.
+void socket::push(effects& then) noexcept
+{
+    while (!out_.empty() && !blocked_ && !broken_ && fd >= 0) {
+        i64 n = ::send(fd, out_.data(), static_cast<usize>(out_.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n >= 0) {
+            out_.consume(n);
+        } else if (errno == EAGAIN) {
+            blocked_ = true;
+        } else if (errno != EINTR) {
+            broken_ = true;
+            then.broken = errno;
+        }
+    }
+    if (broken_)
+        out_.clear();
+    if (out_.size() <= late_from / 2)
+        late_ = false;
+    if (over_ && out_.size() < limit_ / 2) {
+        over_ = false;
+        then.drained = true;
+    }
+    if (blocked_ && closing_ && patient_) {
+        patient_ = false;
+        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms);
+    }
+    if (no_more_ && !said_so_ && out_.empty() && !broken_ && fd >= 0) {
+        said_so_ = true;
+        ::shutdown(fd, SHUT_WR);
+    }
+    then.sent = out_.empty();
+    if (started_ && (wanted() & ~have) != 0)
+        home->update(*this);
+}
+
+void socket::settle(const effects& then) noexcept
+{
+    header* self = header_of(*this);
+    if (then.broken != 0) {
+        abort(error_of(then.broken), true);
+        return;
+    }
+    if (then.overflow) {
+        if (handles(key_of<eve::overflow>()))
+            post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
+        else
+            abort(error(), false);
+    }
+    if (then.drained)
+        post(self, create<emission_of<eve::drained>>(eve::drained{}));
+    if (then.sent)
+        close_when_sent();
+}
+
+void socket::append(const void* from, i64 size) noexcept
+{
+    if (size == 0)
+        return;
+    effects then;
+    bool later = false;
+    {
+        locked l(guard);
+        if (closing_ || broken_ || no_more_ || fd < 0)
+            return;
+        out_.append(from, size);
+        if (out_.size() >= send_at_once && !blocked_)
+            push(then);
+        then.sent = false; // nobody has asked for its close
+        i64 mark = late_from < limit_ / 2 ? late_from : limit_ / 2;
+        late_ = late_ || out_.size() > mark;
+        if (out_.size() > limit_ && !over_)
+            over_ = then.overflow = true;
+        if (!out_.empty() && !blocked_ && !unflushed_)
+            unflushed_ = later = true;
+    }
+    if (later) {
+        header_of(*this)->keep();
+        this_loop().flush_later(*this);
+    }
+    settle(then);
+}
+
+void socket::write(const formatter& text) noexcept
+{
+    append(text.data(), text.size());
+}
+
+void socket::flush() noexcept
+{
+    effects then;
+    {
+        locked l(guard);
+        unflushed_ = false;
+        push(then);
+    }
+    settle(then);
+}
+
+void socket::limit(i64 size) noexcept
+{
+    locked l(guard);
+    limit_ = size > 0 ? size : 0;
+}
+
+void socket::close() noexcept
+{
+    {
+        locked l(guard);
+        closing_ = true;
+    }
+    close_when_sent();
+}
+
+void socket::close_write() noexcept
+{
+    effects then;
+    {
+        locked l(guard);
+        no_more_ = true;
+        if (out_.empty())
+            push(then);
+    }
+    settle(then);
+}
+
+void socket::close_when_sent() noexcept
+{
+    {
+        locked l(guard);
+        if (!closing_ || closed_ || !(out_.empty() || broken_))
+            return;
+        closed_ = true;
+    }
+    post_last(header_of(*this), create<emission_of<eve::close>>(eve::close{}));
+}
+
+// The connection cannot go on. What waits is dropped.
+void socket::abort(const error& why, bool tell) noexcept
+{
+    {
+        locked l(guard);
+        tell = tell && !closing_ && !closed_;
+        ended_ = closing_ = broken_ = true;
+        out_.clear();
+        in_.clear();
+    }
+    header* self = header_of(*this);
+    if (tell)
+        post(self, create<emission_of<error>>(error(why)));
+    close_when_sent();
+}
+
+void socket::ready(loop&, u8 events)
+{
+    if (events & io_out) {
+        effects then;
+        {
+            locked l(guard);
+            if (!blocked_)
+                return;
+            blocked_ = false;
+            push(then);
+        }
+        settle(then);
+    } else if (events & (io_end | io_hangup)) {
+        {
+            locked l(guard);
+            if (!started_ || ended_ || closing_ || has_data_ || has_line_)
+                return;
+            ended_ = true; // nobody reads, so nobody else would see the peer go
+        }
+        pump(true);
+    }
+}
+
+void socket::arrived(loop& on, const u8* what, i64 size)
+{
+    bool lingers;
+    {
+        locked l(guard);
+        lingers = lingering_ != nullptr;
+        if (!lingers) {
+            if (closing_ || ended_)
+                return;
+            if (size == 0) {
+                ended_ = saw_end_ = true;
+            } else if (size > 0) {
+                fresh_ = what;
+                fresh_size_ = size;
+                announced_ = false;
+            }
+        }
+    }
+    if (lingers) {
+        if (size <= 0)
+            retire(on);
+    } else if (size < 0) {
+        abort(error_of(static_cast<int>(-size)), true);
+    } else {
+        pump(true);
+    }
+}
+
+// Cuts the next line out of what was read, the rest of it at the end. Under the guard.
+bool socket::take_line(string& text) noexcept
+{
+    if (!in_.empty() && fresh_size_ > 0) {
+        in_.append(fresh_, fresh_size_);
+        fresh_size_ = 0;
+    }
+    bool kept = !in_.empty();
+    const u8* from = kept ? in_.data() : fresh_;
+    i64 size = kept ? in_.size() : fresh_size_;
+    if (size == 0)
+        return false;
+    i64 skip = kept ? scanned_ : 0;
+    auto* end = static_cast<const u8*>(memchr(from + skip, '\n', static_cast<usize>(size - skip)));
+    i64 length = end != nullptr ? end - from : size;
+    if (end == nullptr && !(ended_ && size <= longest_line)) {
+        scanned_ = size;
+        return false;
+    }
+    i64 shown = length > 0 && end != nullptr && from[length - 1] == '\r' ? length - 1 : length;
+    text = string(reinterpret_cast<const char*>(from), shown);
+    i64 used = end != nullptr ? length + 1 : length;
+    if (kept) {
+        in_.consume(used);
+        scanned_ = 0;
+    } else {
+        fresh_ += used;
+        fresh_size_ -= used;
+    }
+    return true;
+}
+
+// Hands out what was read, one event at a time: at the loop by running the handlers, elsewhere by posting the next
+// event, whose end comes back here.
+void socket::pump(bool at_loop) noexcept
+{
+    header* self = header_of(*this);
+    for (;;) {
+        line text;
+        bool whole = false;
+        bool some = false;
+        bool too_long = false;
+        bool last = false;
+        {
+            locked l(guard);
+            if (!at_loop && pumping_)
+                return;
+            if (!busy_ && !closing_) {
+                whole = has_line_ && take_line(text.text);
+                some = !has_line_ && has_data_ && !announced_ && (fresh_size_ > 0 || !in_.empty());
+            }
+            busy_ = busy_ || whole || some;
+            announced_ = announced_ || some;
+            pumping_ = at_loop && (whole || some);
+            if (!pumping_ && fresh_size_ > 0) {
+                in_.append(fresh_, fresh_size_);
+                fresh_size_ = 0;
+            }
+            too_long = has_line_ && !busy_ && in_.size() > longest_line;
+            last = ended_ && !busy_ && !drained_in_ && !closing_;
+            drained_in_ = drained_in_ || last;
+            if (!busy_ && started_ && (wanted() & ~have) != 0)
+                home->update(*this);
+        }
+        if (!whole && !some) {
+            if (too_long)
+                abort(error(EMSGSIZE, string::literal("line too long")), true);
+            else if (last)
+                after_last_input(at_loop);
+            return;
+        }
+        if (at_loop) {
+            eve::data arrival;
+            if (whole)
+                fire(self, key_of<line>(), &text, emission_of<line>::keep);
+            else
+                fire(self, key_of<eve::data>(), &arrival, emission_of<eve::data>::keep);
+            continue;
+        }
+        if (whole)
+            post(self, create<emission_of<line>>(move(text)));
+        else
+            post(self, create<emission_of<eve::data>>(eve::data{}));
+        return;
+    }
+}
+
+// The peer will send no more, and its last input was handled. Tasks that this started wait for the socket before this
+// one does, so their replies are written when it runs.
+void socket::after_last_input(bool at_loop) noexcept
+{
+    ref<socket> me = ref_of(*this);
+    auto body = [me](worker*, frame*) { me->close(); };
+    if (!at_loop || !run_now(body, false, eve::write(me)))
+        spawn(move(body), eve::write(me));
+}
+
+void socket::on_changed(emitter_base& e)
+{
+    auto& s = static_cast<socket&>(e);
+    bool wants_data = s.handles(key_of<eve::data>());
+    bool wants_line = s.handles(key_of<line>());
+    bool waiting;
+    {
+        locked l(s.guard);
+        s.has_data_ = wants_data;
+        s.has_line_ = wants_line;
+        if (s.started_ && (s.wanted() & ~s.have) != 0)
+            s.home->update(s);
+        waiting = s.started_ && !s.busy_ && !s.in_.empty();
+    }
+    if (waiting)
+        s.pump(false);
+}
+
+bool socket::on_unhandled(emitter_base& e, event_key key, void* event)
+{
+    on_ended(e, key, event);
+    return true;
+}
+
+void socket::on_ended(emitter_base& e, event_key key, void*)
+{
+    if (key != key_of<eve::data>() && key != key_of<line>())
+        return;
+    auto& s = static_cast<socket&>(e);
+    {
+        locked l(s.guard);
+        s.busy_ = false;
+    }
+    s.pump(false);
+}
+
+void socket::on_failed(emitter_base& e, const failure& f)
+{
+    auto& s = static_cast<socket&>(e);
+    s.post(header_of(s), create<emission_of<error>>(f.as_error()));
+    s.close();
+}
+
+void socket::on_gone(emitter_base& e)
+{
+    auto& s = static_cast<socket&>(e);
+    s.home->mail(s, mail_retire);
+}
+
+void socket::mailed(loop& on, u32)
+{
+    i64 n = 0;
+    if (!saw_end_ && !broken_) {
+        for (int i = 0; i < unread_turns; i++) {
+            n = ::recv(fd, on.scratch(), loop::scratch_bytes, MSG_DONTWAIT);
+            if (n < loop::scratch_bytes)
+                break;
+        }
+    }
+    if (n <= 0) {
+        retire(on);
+        return;
+    }
+    ::shutdown(fd, SHUT_WR);
+    auto* wait = create<linger>(*this);
+    on.set(*wait, monotonic_ns() + linger_ns);
+    locked l(guard);
+    lingering_ = wait;
+    on.update(*this);
+}
+
+// The last that a loop does for its socket.
+void socket::retire(loop& on) noexcept
+{
+    if (!on.forget(*this))
+        return;
+    if (lingering_ != nullptr) {
+        on.take_back(*lingering_);
+        destroy(lingering_);
+    }
+    leave();
+    {
+        locked l(guard);
+        lingering_ = nullptr;
+        in_.clear();
+        out_.clear();
+        ::close(fd);
+        fd = -1;
+    }
+    if (from_)
+        from_->one_less();
+    from_ = {};
+    disarm();
+    header_of(*this)->drop();
+}
+
+// What was queued before still runs and may write.
+void socket::shut() noexcept
+{
+    after_last_input(false);
+}
+
+} // namespace eve

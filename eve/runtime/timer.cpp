@@ -1,0 +1,144 @@
+#include "timer.hpp"
+
+#include "failure.hpp"
+#include "worker.hpp"
+
+namespace eve {
+
+namespace {
+
+// The kernel wakes nobody more often than about this; a guess.
+constexpr duration shortest = 50'000;
+
+} // namespace
+
+const emitter_hooks timer::hooks = {nullptr, on_unhandled, on_ended, on_failed, nullptr};
+
+timer::timer(i64 first_ns, duration interval) noexcept
+    : emitter_base(&hooks), channel(kind::other), first_ns_(first_ns), interval_(interval)
+{
+}
+
+timer::timer(timer&& fresh) noexcept
+    : emitter_base(&hooks), channel(kind::other), stoppable(), alarm_node(), first_ns_(fresh.first_ns_),
+      interval_(fresh.interval_)
+{
+}
+
+ref<timer> timer::begin(duration first, duration interval)
+{
+    auto t = make<timer>(timer(monotonic_ns() + (first > 0 ? first : 0), interval));
+    header* self = t.object();
+    t->home = &this_loop();
+    self->keep();
+    arm();
+    t->enter(self);
+    self->keep();
+    this_loop().start_later(*t);
+    return t;
+}
+
+ref<timer> timer::every(duration interval)
+{
+    duration least = interval > shortest ? interval : shortest;
+    return begin(least, least);
+}
+
+ref<timer> timer::after(duration delay)
+{
+    return begin(delay, 0);
+}
+
+void timer::start(loop& on)
+{
+    bool runs;
+    {
+        locked l(guard);
+        runs = !stopped_;
+    }
+    if (runs)
+        on.set(*this, first_ns_);
+    if (ending())
+        shut();
+    header_of(*this)->drop();
+}
+
+void timer::ring(loop& on, i64 now_ns)
+{
+    i64 ticks = 1;
+    if (interval_ > 0) {
+        ticks += (now_ns - at_ns) / interval_;
+        on.set(*this, at_ns + ticks * interval_);
+    }
+    fired event{0, now()};
+    {
+        locked l(guard);
+        ticks_ += ticks;
+        if (busy_ || stopped_)
+            return;
+        busy_ = true;
+        event.count = ticks_;
+        ticks_ = 0;
+    }
+    fire(header_of(*this), key_of<fired>(), &event, emission_of<fired>::keep);
+}
+
+bool timer::on_unhandled(emitter_base& e, event_key key, void* event)
+{
+    on_ended(e, key, event);
+    return true;
+}
+
+void timer::on_ended(emitter_base& e, event_key key, void*)
+{
+    if (key != key_of<fired>())
+        return;
+    auto& t = static_cast<timer&>(e);
+    fired next{0, now()};
+    {
+        locked l(t.guard);
+        t.busy_ = false;
+        if (t.ticks_ > 0 && !t.stopped_) {
+            t.busy_ = true;
+            next.count = t.ticks_;
+            t.ticks_ = 0;
+        }
+    }
+    if (next.count > 0)
+        t.post(header_of(t), create<emission_of<fired>>(move(next)));
+    else if (t.interval_ == 0)
+        t.shut();
+}
+
+void timer::on_failed(emitter_base& e, const failure& f)
+{
+    report(f);
+    static_cast<timer&>(e).stop();
+}
+
+void timer::stop() noexcept
+{
+    shut();
+    off();
+}
+
+void timer::shut() noexcept
+{
+    {
+        locked l(guard);
+        if (stopped_)
+            return;
+        stopped_ = true;
+    }
+    home->mail(*this, mail_retire);
+}
+
+void timer::mailed(loop& on, u32)
+{
+    on.take_back(*this);
+    leave();
+    disarm();
+    header_of(*this)->drop();
+}
+
+} // namespace eve
