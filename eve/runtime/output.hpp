@@ -16,6 +16,8 @@ public:
     explicit output(int fd, mode how = mode::found_out) noexcept;
     output(const output&) = delete;
     output& operator=(const output&) = delete;
+    // Before the first write: a box takes its value over so.
+    output(output&& fresh) noexcept : output(fresh.fd_, fresh.mode_) {}
     ~output();
 
     void write(const string& s) noexcept { put(s.data(), s.size()); }
