@@ -153,7 +153,7 @@ func (s *state) match(st *ir.Match) {
 // bindsParts says whether an arm names parts in place: what is copied needs no freeze.
 func bindsParts(a *ir.Arm) bool {
 	for _, v := range a.Vars {
-		if v != nil && !isInvalid(v.Type) && (!v.Type.Copyable() || v.Type.Kind == types.Param) {
+		if v != nil && !isInvalid(v.Type) && !v.Type.Copyable() {
 			return true
 		}
 	}
