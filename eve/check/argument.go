@@ -144,6 +144,9 @@ func (l *lowerer) deal(f *function, x *callExpr) (*givenArgs, bool) {
 			ok = false
 		case a.Name != nil:
 			ok = l.dealNamed(f, ps, g, a) && ok
+		case next < len(ps) && g.args[next] != nil:
+			l.errorf("E0334", a.Span, "'%s' is given twice: arguments without a name stand first", ps[next].Name.Text)
+			return g, false
 		case next < len(ps):
 			g.args[next] = a
 			next++
@@ -159,8 +162,8 @@ func (l *lowerer) deal(f *function, x *callExpr) (*givenArgs, bool) {
 		if a == nil || a.Name == nil || a.X == nil {
 			continue
 		}
-		if i := paramNamed(ps, a.Name.Text); i >= 0 {
-			g.args[i] = a
+		if paramNamed(ps, a.Name.Text) >= 0 {
+			ok = l.dealNamed(f, ps, g, a) && ok
 		} else {
 			l.events = append(l.events, a)
 		}

@@ -156,6 +156,9 @@ func (l *lowerer) assignStmt(s *syntax.AssignStmt) {
 	if s.Target == nil || s.Value == nil {
 		return
 	}
+	if l.undeclared(s) {
+		return
+	}
 	target := l.expr(s.Target, nil)
 	if broken(target) {
 		l.expr(s.Value, nil)
@@ -188,6 +191,26 @@ func (l *lowerer) assignStmt(s *syntax.AssignStmt) {
 		n.Value = l.operand(to, op, s)
 	}
 	l.emit(n)
+}
+
+// undeclared reports an assignment to a name that nothing has: a declaration without its type.
+func (l *lowerer) undeclared(s *syntax.AssignStmt) bool {
+	id, ok := bare(s.Target).(*syntax.Ident)
+	if !ok || s.Op != "=" || id.Name == "self" || l.scope.find(id.Name) != nil || l.static(id) != nil {
+		return false
+	}
+	if self := l.scope.find("self"); self != nil {
+		if _, _, field := l.fieldOf(self.Type, id.Name); field {
+			return false
+		}
+	}
+	x := l.settle(l.expr(s.Value, nil))
+	d := l.errorf("E0202", id.Span, "unknown name '%s'", id.Name)
+	if !broken(x) && x.Type() != types.VoidT && x.Type() != types.NoneT {
+		l.fixText(d, pointAfter(id.Span), ": "+x.Type().String(), "")
+		d.Fix.Text = "to declare it, write " + id.Name + ": " + x.Type().String() + " = .."
+	}
+	return true
 }
 
 // repoints says whether a place of type T@ is one that may name another object: not a variable.

@@ -89,7 +89,7 @@ func (l *lowerer) callObject(o object, fun syntax.Expr, x *callExpr, want *types
 	case *function:
 		return l.invoke(target{f: o, at: fun.Place()}, x, want)
 	case *typeName:
-		return l.construct(l.calledType(o, fun, x.TypeArgs, want), x, fun.Place())
+		return l.construct(l.calledType(o, fun, x, want), x, fun.Place())
 	case *types.Type:
 		return l.construct(o, x, fun.Place())
 	case *ir.Var:
@@ -102,19 +102,59 @@ func (l *lowerer) callObject(o object, fun syntax.Expr, x *callExpr, want *types
 
 // calledType is the type that a call constructs or converts to. The arguments of a generic one may come
 // from the type that is wanted.
-func (l *lowerer) calledType(tn *typeName, fun syntax.Expr, args []syntax.Type, want *types.Type) *types.Type {
-	if len(args) > 0 {
-		return l.typeOf(l.env, &syntax.NamedType{At: syntax.At{Span: fun.Place()}, Path: pathOf(fun), Args: args})
+func (l *lowerer) calledType(tn *typeName, fun syntax.Expr, x *callExpr, want *types.Type) *types.Type {
+	if len(x.TypeArgs) > 0 {
+		return l.typeOf(l.env, &syntax.NamedType{At: syntax.At{Span: fun.Place()}, Path: pathOf(fun), Args: x.TypeArgs})
+	}
+	if tn.structure != nil && !tn.builtin && len(tn.structure.TypeParams) > 0 && !l.hinted(tn, want) {
+		return l.inferred(tn, x, want, fun.Place())
 	}
 	return l.bareType(tn, fun.Place(), want)
 }
 
 // bareType is the type that a name without arguments stands for.
 func (l *lowerer) bareType(tn *typeName, at source.Span, want *types.Type) *types.Type {
-	if h := hint(want); h != types.InvalidT && slices.Contains(l.owners(h), tn) {
-		return h
+	if l.hinted(tn, want) {
+		return hint(want)
 	}
 	return l.namedType(tn, nil, at)
+}
+
+// hinted says whether the type wanted is one that tn declares.
+func (l *lowerer) hinted(tn *typeName, want *types.Type) bool {
+	h := hint(want)
+	return h != types.InvalidT && slices.Contains(l.owners(h), tn)
+}
+
+// inferred finds the arguments of a generic struct from the values of its fields, as if a function of its
+// name made it.
+func (l *lowerer) inferred(tn *typeName, x *callExpr, want *types.Type, at source.Span) *types.Type {
+	tree := tn.structure
+	f := &function{module: tn.module, tree: &syntax.Func{At: tree.At, Name: tree.Name, TypeParams: tree.TypeParams}}
+	for _, m := range tree.Members {
+		if d, ok := m.(*syntax.VarDecl); ok && d.Type != nil {
+			for _, n := range d.Names {
+				f.tree.Params = append(f.tree.Params, &syntax.Param{At: n.At, Name: n, Type: d.Type})
+			}
+		}
+	}
+	known := make([]*types.Type, len(f.tree.Params))
+	for i, a := range x.Args {
+		if a == nil || a.X == nil {
+			continue
+		}
+		if a.Name != nil {
+			i = paramNamed(f.tree.Params, a.Name.Text)
+		}
+		if i >= 0 && i < len(known) {
+			known[i] = l.expr(a.X, nil).Type()
+		}
+	}
+	targs, ok := l.infer(f, nil, nil, known, nil, at)
+	if !ok {
+		return types.InvalidT
+	}
+	return l.namedType(tn, targs, at)
 }
 
 // pathOf is the dotted name that an expression is.

@@ -79,6 +79,10 @@ func (l *lowerer) dealFields(name string, fields []types.Field, x *callExpr) ([]
 				l.errorf("E0334", a.Span, "'%s' has %s, and this is one more", name, count(len(fields), "field"))
 				return given, false
 			}
+			if given[next] != nil {
+				l.errorf("E0334", a.Span, "'%s' is given twice: values without a name stand first", fields[next].Name)
+				return given, false
+			}
 			given[next] = a
 			next++
 			continue

@@ -35,7 +35,7 @@ func (l *lowerer) expr(x syntax.Expr, want *types.Type) ir.Expr {
 	case *syntax.ElseExpr:
 		return l.elseExpr(x, want)
 	case *syntax.Propagate:
-		return l.propagate(x)
+		return l.propagate(x, want)
 	case *syntax.Call:
 		return l.call(x, want)
 	case *syntax.TypeExpr:
@@ -331,7 +331,7 @@ func (l *lowerer) elseExpr(x *syntax.ElseExpr, want *types.Type) ir.Expr {
 }
 
 // propagate is `e?`: the value, or return with what there is instead.
-func (l *lowerer) propagate(x *syntax.Propagate) ir.Expr {
+func (l *lowerer) propagate(x *syntax.Propagate, want *types.Type) ir.Expr {
 	if x.X == nil {
 		return bad(x.Span)
 	}
@@ -341,6 +341,9 @@ func (l *lowerer) propagate(x *syntax.Propagate) ir.Expr {
 		return bad(x.Span)
 	}
 	at := pointAfter(x.X.Place()).To(x.Span)
+	if t == types.ErrorT && l.held == "" && l.result.Kind == types.Result {
+		return l.propagateError(v, x, want)
+	}
 	if t.Kind != types.Option && t.Kind != types.Result {
 		l.errorf("E0350", x.Span, "? needs a value that may be missing, and this is %s", article(t))
 		return bad(x.Span)
@@ -355,6 +358,15 @@ func (l *lowerer) propagate(x *syntax.Propagate) ir.Expr {
 		return bad(x.Span)
 	}
 	return &ir.Propagate{Place: place(t.Elem, x.Span), X: v}
+}
+
+// propagateError is `error(..)?`: it returns the error in any case, and stands where any type is wanted.
+func (l *lowerer) propagateError(v ir.Expr, x *syntax.Propagate, want *types.Type) ir.Expr {
+	if want == nil || want.Kind == types.Ref || want.Kind == types.Slice || want == types.VoidT {
+		want = l.result.Elem
+	}
+	failed := &ir.MakeError{Place: place(l.universe.Result(want), v.At()), X: v}
+	return &ir.Propagate{Place: place(want, x.Span), X: failed}
 }
 
 func missing(t *types.Type) string {
