@@ -92,6 +92,29 @@ func (c *checker) fits(tn *typeName, args []*types.Type, at source.Span) bool {
 	return true
 }
 
+// fillInstance is fillDef for an instance of a generic type. What does not work in it is said where the
+// instance is asked for.
+func (c *checker) fillInstance(tn *typeName, t *types.Type, at source.Span) {
+	diags := c.diags
+	mine := &diag.List{}
+	c.diags = mine
+	c.depth++
+	c.fillDef(tn, t)
+	c.diags = diags
+	c.afterwards(func() { c.blame(mine, "'"+t.String()+"'", at) })
+	c.depth--
+	c.runLate()
+}
+
+// runLate does what waited until no named type was being filled.
+func (c *checker) runLate() {
+	for c.depth == 0 && len(c.late) > 0 {
+		next := c.late[0]
+		c.late = c.late[1:]
+		next()
+	}
+}
+
 // fillDef reads the declaration of t, which tn declares.
 func (c *checker) fillDef(tn *typeName, t *types.Type) {
 	def := &types.Def{}
@@ -115,11 +138,7 @@ func (c *checker) fillDef(tn *typeName, t *types.Type) {
 		tn.module.ir.Named = append(tn.module.ir.Named, t)
 	}
 	c.afterwards(func() { c.finite(tn, t) })
-	for c.depth == 0 && len(c.late) > 0 {
-		next := c.late[0]
-		c.late = c.late[1:]
-		next()
-	}
+	c.runLate()
 }
 
 func (c *checker) fillUnion(tn *typeName, def *types.Def, e *env) {
@@ -245,7 +264,13 @@ func (c *checker) params(params []*syntax.Param) {
 
 // finite reports a type that holds itself by value, or starts as an object that starts as another of its
 // kind without end.
+//
+// A field that does so loses its type, so that nobody else walks in circles. Instances of generics are
+// looked at only when the generic itself is at fault: else the fault is with the type argument.
 func (c *checker) finite(tn *typeName, t *types.Type) {
+	if len(t.Args) > 0 && !c.opaque[t] && !c.circular[tn] {
+		return
+	}
 	if tn.structure != nil {
 		i := 0
 		for _, m := range tn.structure.Members {
@@ -255,7 +280,7 @@ func (c *checker) finite(tn *typeName, t *types.Type) {
 			}
 			for range v.Names {
 				if i < len(t.Def.Fields) {
-					c.finiteField(tn, t, t.Def.Fields[i], v.Type)
+					c.finiteField(tn, t, &t.Def.Fields[i], v.Type)
 				}
 				i++
 			}
@@ -264,23 +289,26 @@ func (c *checker) finite(tn *typeName, t *types.Type) {
 	}
 	for i, k := range tn.union.Cases {
 		for j, p := range k.Fields {
-			if holds(t.Def.Cases[i].Fields[j].Type, t, map[*types.Type]bool{}, false) {
-				c.endless(tn, p.Type, "holds itself; write T@ or vector<T>")
+			f := &t.Def.Cases[i].Fields[j]
+			if holds(f.Type, t, map[*types.Type]bool{}, false) {
+				c.endless(tn, f, p.Type, "holds itself; write T@ or vector<T>")
 			}
 		}
 	}
 }
 
-func (c *checker) finiteField(tn *typeName, t *types.Type, f types.Field, at syntax.Type) {
+func (c *checker) finiteField(tn *typeName, t *types.Type, f *types.Field, at syntax.Type) {
 	switch {
 	case holds(f.Type, t, map[*types.Type]bool{}, false):
-		c.endless(tn, at, "holds itself; write T@? or vector<T>")
+		c.endless(tn, f, at, "holds itself; write T@? or vector<T>")
 	case f.Default == nil && holds(f.Type, t, map[*types.Type]bool{}, true):
-		c.endless(tn, at, "starts with a new T, and so on without end; write T@?")
+		c.endless(tn, f, at, "starts with a new T, and so on without end; write T@?")
 	}
 }
 
-func (c *checker) endless(tn *typeName, at syntax.Type, how string) {
+func (c *checker) endless(tn *typeName, f *types.Field, at syntax.Type, how string) {
+	f.Type = types.InvalidT
+	c.circular[tn] = true
 	c.diags.Errorf("E0306", at.Place(), "'%s' %s", tn.name, strings.ReplaceAll(how, "T", tn.name))
 }
 

@@ -96,8 +96,8 @@ func (c *checker) typeGlobal(m *module, v *ir.Var, d *syntax.VarDecl) {
 			Type: objectType(d.Type)}, Args: d.Args}
 	}
 	if init == nil {
-		if !m.std && !c.zeroable(t.Elem) {
-			c.diags.Errorf("E0312", d.Type.Place(), "a module variable cannot start as a %s: it has no zero value", t.Elem)
+		if why := (&lowerer{checker: c}).noZero(t.Elem, nil); why != "" && !m.std {
+			c.diags.Errorf("E0312", d.Type.Place(), "%s has no zero value to start with: %s", t.Elem, why)
 		}
 		v.Init = &ir.Zero{Place: ir.Place{T: t.Elem, Span: d.Type.Place()}}
 		return

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"fmt"
-
 	"interleave/eve/diag"
 	"interleave/eve/source"
 	"interleave/eve/types"
@@ -102,9 +100,7 @@ func (c *checker) argumentsFit(f *function, recv *types.Type, bound []*types.Typ
 			return false
 		}
 	}
-	ok := true
-	c.signatureFits(f, recv, bound, at, &ok)
-	return ok
+	return c.signatureFits(f, recv, bound, at)
 }
 
 func (c *checker) orInvalid(t *types.Type) *types.Type {
@@ -114,36 +110,20 @@ func (c *checker) orInvalid(t *types.Type) *types.Type {
 	return t
 }
 
-// signatureFits makes the signature of an instance; types that do not exist, like T@@, are said at the call.
-func (c *checker) signatureFits(f *function, recv *types.Type, bound []*types.Type, at source.Span, ok *bool) {
+// signatureFits makes the signature of an instance and says whether it exists; types that do not exist, like T@@, are said at the call.
+func (c *checker) signatureFits(f *function, recv *types.Type, bound []*types.Type, at source.Span) bool {
 	if c.signatures[instanceID(f, recv, bound)] != nil {
-		return
+		return true
 	}
 	diags := c.diags
 	mine := &diag.List{}
 	c.diags = mine
 	c.signature(f, recv, bound)
 	c.diags = diags
-	for _, d := range mine.Sorted() {
-		if d.Code.IsError() && !c.known(d) {
-			*ok = false
-			c.diags.Add(diag.Diagnostic{
-				Code: "E0502", Span: at, Message: fmt.Sprintf("'%s' does not work here: %s", f.fullName(), d.Message),
-				Also: []diag.Label{{Span: d.Span, Text: "here"}},
-			})
-			return
-		}
+	if mine.HasErrors() {
+		c.blame(mine, "'"+f.fullName()+"'", at)
 	}
-}
-
-// known says whether d was reported before.
-func (c *checker) known(d diag.Diagnostic) bool {
-	for _, o := range c.base.Sorted() {
-		if o.Code == d.Code && o.Span == d.Span {
-			return true
-		}
-	}
-	return false
+	return !mine.HasErrors()
 }
 
 // A unifier finds type parameters by laying types of parameters over types of arguments.

@@ -313,30 +313,42 @@ func (c *checker) within(s *site, f func()) {
 	mine := &diag.List{}
 	c.diags, c.current = mine, s
 	f()
-	c.diags, c.current = diags, current
-	if !mine.HasErrors() {
-		return
-	}
-	type where struct {
-		code diag.Code
-		at   source.Span
-	}
-	known := map[where]bool{}
-	for _, d := range c.base.Sorted() {
-		known[where{d.Code, d.Span}] = true
-	}
+	c.diags, c.current = c.base, nil
 	at := s.at
 	for o := s.outer; o != nil; o = o.outer {
 		at = o.at
 	}
-	for _, d := range mine.Sorted() {
-		if !d.Code.IsError() || known[where{d.Code, d.Span}] {
+	c.blame(mine, s.name, at)
+	c.diags, c.current = diags, current
+}
+
+// blame says, once and at the place given, the first of an instance's faults that was not said before.
+func (c *checker) blame(faults *diag.List, who string, at source.Span) {
+	for _, d := range faults.Sorted() {
+		if !d.Code.IsError() || c.known(d) {
 			continue
 		}
-		c.base.Add(diag.Diagnostic{
-			Code: "E0502", Span: at, Message: s.name + " does not work: " + d.Message,
+		if d.Code == "E0502" {
+			d.Span = at
+			c.diags.Add(d)
+			return
+		}
+		c.diags.Add(diag.Diagnostic{
+			Code: "E0502", Span: at, Message: who + " does not work: " + d.Message,
 			Also: []diag.Label{{Span: d.Span, Text: "here"}},
 		})
 		return
 	}
+}
+
+// known says whether d was reported before.
+func (c *checker) known(d diag.Diagnostic) bool {
+	if c.base.HasErrors() {
+		for _, o := range c.base.Sorted() {
+			if o.Code == d.Code && o.Span == d.Span {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -135,16 +135,23 @@ func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *t
 	if !fresh {
 		return t
 	}
+	if len(args) > 0 && !c.anyParam(args) {
+		c.namedType(tn, c.opaqueArgs(tn, nil), at) // what is wrong with all instances is said first
+	}
 	c.decls[t] = tn
-	for _, a := range args {
-		c.opaque[t] = c.opaque[t] || c.hasParam(a)
+	if c.anyParam(args) {
+		c.opaque[t] = true
 	}
 	if nesting(t) > maxNesting {
 		c.diags.Errorf("E0313", at, "'%s' contains itself with ever larger type arguments", tn.name)
 		t.Def = &types.Def{}
 		return types.InvalidT
 	}
-	c.fillDef(tn, t)
+	if len(args) > 0 && !c.opaque[t] {
+		c.fillInstance(tn, t, at)
+	} else {
+		c.fillDef(tn, t)
+	}
 	return t
 }
 
@@ -234,12 +241,27 @@ func (c *checker) afterwards(f func()) {
 		f()
 		return
 	}
-	c.late = append(c.late, f)
+	diags := c.diags
+	c.late = append(c.late, func() {
+		now := c.diags
+		c.diags = diags
+		f()
+		c.diags = now
+	})
 }
 
 // builtinConstraint gives ordered, hashed and so on as types.
 func (c *checker) builtinConstraint(name string) *types.Type {
 	return c.namedType(c.prelude.names[name].(*typeName), nil, source.Span{})
+}
+
+func (c *checker) anyParam(ts []*types.Type) bool {
+	for _, t := range ts {
+		if c.hasParam(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasParam says whether t is made of type parameters.
@@ -252,10 +274,5 @@ func (c *checker) hasParam(t *types.Type) bool {
 	case t.Kind == types.Named:
 		return c.opaque[t]
 	}
-	for _, e := range t.Elems {
-		if c.hasParam(e) {
-			return true
-		}
-	}
-	return c.hasParam(t.Key) || c.hasParam(t.Elem)
+	return c.anyParam(t.Elems) || c.hasParam(t.Key) || c.hasParam(t.Elem)
 }

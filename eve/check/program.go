@@ -62,6 +62,8 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 		c.main = m
 	}
 	c.loading = append(c.loading, m)
+	diags, current := c.diags, c.current
+	c.diags, c.current = c.base, nil
 	m.tree = syntax.Parse(file, c.diags)
 	c.declare(m)
 	for _, i := range m.tree.Imports {
@@ -73,6 +75,7 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	if c.started {
 		c.resolve(m)
 	}
+	c.diags, c.current = diags, current
 	return m
 }
 
