@@ -75,7 +75,7 @@ public:
         check_free(here);
         i64 i = index_of(key);
         if (i < 0) return false;
-        entry gone(static_cast<entry&&>(entries()[i]));
+        [[maybe_unused]] entry gone(static_cast<entry&&>(entries()[i]));
         entries()[i].~entry();
         remove_entry(i);
         return true;

@@ -50,7 +50,7 @@ public:
         check_free(here);
         i64 i = index_of(x, mark_of(hash_of(x)));
         if (i < 0) return false;
-        T gone(static_cast<T&&>(entries()[i]));
+        [[maybe_unused]] T gone(static_cast<T&&>(entries()[i]));
         entries()[i].~T();
         remove_entry(i);
         return true;
