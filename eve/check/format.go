@@ -3,6 +3,7 @@ package check
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"interleave/eve/ir"
 	"interleave/eve/source"
@@ -153,18 +154,19 @@ func offsets(lit *syntax.Lit) []int {
 	raw := lit.Span.Text()
 	all := make([]int, len(lit.Value)+1)
 	i := strings.IndexByte(raw, '"') + 1
-	for j := range lit.Value {
+	for j, r := range lit.Value {
 		all[j] = lit.Span.Start + min(i, len(raw))
+		size := utf8.RuneLen(r)
+		if r == utf8.RuneError { // of one byte when it stands for a byte that is no text
+			_, size = utf8.DecodeRuneInString(lit.Value[j:])
+		}
+		for k := 1; k < size && j+k < len(all); k++ {
+			all[j+k] = all[j] // no directive starts inside a character
+		}
 		if i < len(raw) && raw[i] == '\\' {
 			i += escapeLen(raw[i:])
 		} else {
-			i++
-		}
-	}
-	// A rune written as one escape has several bytes: those behind the first stand where it stands.
-	for j := 1; j < len(lit.Value); j++ {
-		if all[j] == 0 {
-			all[j] = all[j-1] + 1
+			i += size
 		}
 	}
 	all[len(lit.Value)] = lit.Span.Start + min(i, len(raw))

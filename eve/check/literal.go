@@ -76,25 +76,18 @@ func (l *lowerer) intLit(x *syntax.Lit) ir.Expr {
 }
 
 // spans of time by their unit, in nanoseconds.
-var timeUnits = map[string]float64{"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9, "d": 86400e9}
+var timeUnits = map[string]int64{"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9, "d": 86400e9}
 
 func (l *lowerer) durationLit(x *syntax.Lit) ir.Expr {
 	text := strings.ReplaceAll(x.Text, "_", "")
-	i := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if i < 0 {
-		return bad(x.Span)
-	}
-	factor := timeUnits[text[i:]]
-	whole, err := strconv.ParseInt(text[:i], 10, 64)
-	if err == nil && factor > 0 && whole <= math.MaxInt64/int64(factor) {
-		return &ir.Const{Place: place(types.DurationT, x.Span), Value: whole * int64(factor)}
-	}
-	v, err := strconv.ParseFloat(text[:i], 64)
-	if err != nil || factor == 0 || v*factor >= math.MaxInt64 {
+	unit := strings.TrimLeft(text, "0123456789")
+	factor := timeUnits[unit]
+	n, err := strconv.ParseInt(strings.TrimSuffix(text, unit), 10, 64)
+	if err != nil || factor == 0 || n > math.MaxInt64/factor {
 		l.errorf("E0358", x.Span, "%s does not fit a duration: 292 years at most", x.Text)
 		return bad(x.Span)
 	}
-	return &ir.Const{Place: place(types.DurationT, x.Span), Value: int64(math.Round(v * factor))}
+	return &ir.Const{Place: place(types.DurationT, x.Span), Value: n * factor}
 }
 
 // listLit makes a vector, or the array, set or map that is wanted.

@@ -133,6 +133,8 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 			e.Var = o
 		case nil:
 			l.unknown(l.m, e.Name, p.Name.Span, outer.names()...)
+			// It is known in the body all the same: one mistake is reported once.
+			l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b, Span: p.Name.Span})
 		default:
 			l.errorf("E0330", p.Name.Span, "'%s' is no variable: a list names variables only", e.Name)
 		}
