@@ -266,7 +266,7 @@ func (p *parser) deferStmt(start source.Span) Stmt {
 	} else {
 		at := p.here()
 		p.inline++
-		s := p.stmt()
+		s := p.inlineStmt()
 		p.inline--
 		d.Body = &Block{p.from(at), []Stmt{s}}
 	}

@@ -276,7 +276,11 @@ func (p *parser) split() {
 // startsWith says whether the current operator is text or can be split so that it is.
 func (p *parser) startsWith(text string) bool {
 	t := p.tok()
-	return t.Kind == Op && t.Text()[:1] == text && (len(t.Text()) == 1 || t.Text() == ">>" || t.Text() == ">>=" || t.Text()[1:] == "=")
+	if t.Kind != Op || t.Text()[:1] != text {
+		return false
+	}
+	rest := t.Text()[1:]
+	return rest == "" || rest == "=" || rest == text || rest == text+"="
 }
 
 // take reads text if the current token starts with it.

@@ -226,7 +226,7 @@ func (r *reader) typ() bool {
 	default:
 		return false
 	}
-	for r.shut == 0 && (r.is("@") || r.is("&") || r.is("?") || r.is("!")) {
+	for r.shut == 0 && (r.is("@") || r.is("&") || r.is("&&") || r.is("?") || r.is("!")) {
 		r.i++
 	}
 	return true
