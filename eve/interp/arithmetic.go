@@ -1,0 +1,182 @@
+package interp
+
+import (
+	"math"
+	"math/big"
+	"unicode/utf8"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// exact does arithmetic on integers as they are in mathematics.
+func exact(op string, a, b *big.Int) *big.Int {
+	r := new(big.Int)
+	switch op {
+	case "+", "+%":
+		r.Add(a, b)
+	case "-", "-%":
+		r.Sub(a, b)
+	case "*", "*%":
+		r.Mul(a, b)
+	case "/":
+		r.Quo(a, b)
+	case "%":
+		r.Rem(a, b)
+	case "**":
+		r.Exp(a, b, nil)
+	}
+	return r
+}
+
+// bigOf is an integer of a type as in mathematics.
+func bigOf(v int64, t *types.Type) *big.Int {
+	if t.IsUnsigned() {
+		return new(big.Int).SetUint64(uint64(v))
+	}
+	return big.NewInt(v)
+}
+
+// low64 are the lowest 64 bits of r in two's complement.
+func low64(r *big.Int) int64 {
+	mask := new(big.Int).SetUint64(math.MaxUint64)
+	return int64(new(big.Int).And(r, mask).Uint64())
+}
+
+// arithmetic computes a op b in the integer type of e.
+func (f *frame) arithmetic(e ir.Expr, op string, a, b int64) value {
+	t := e.Type()
+	switch op {
+	case "&":
+		return a & b
+	case "|":
+		return a | b
+	case "^":
+		return wrapped(a^b, t)
+	case "<<", ">>":
+		if b < 0 || b >= int64(t.Bits()) {
+			fail(e.At(), "shift by %d: the value has %d bits", b, t.Bits())
+		}
+		if op == "<<" {
+			return wrapped(a<<b, t)
+		}
+		if t.IsUnsigned() {
+			return int64(uint64(a) >> b)
+		}
+		return a >> b
+	case "/", "%":
+		if b == 0 {
+			fail(e.At(), "division by zero")
+		}
+	case "**":
+		if b < 0 || b > 64 && a != 0 && a != 1 && a != -1 {
+			if b >= 0 && f.in.options.Wrap {
+				return wrapped(power(a, b), t)
+			}
+			fail(e.At(), "%d ** %d does not fit in %s", a, b, t)
+		}
+	}
+	r := exact(op, bigOf(a, t), bigOf(b, t))
+	v := wrapped(low64(r), t)
+	overflows := bigOf(v, t).Cmp(r) != 0
+	if overflows && op[len(op)-1] != '%' && (!f.in.options.Wrap || op == "/") {
+		fail(e.At(), "integer overflow: %s %s %s does not fit in %s", bigOf(a, t), op, bigOf(b, t), t)
+	}
+	return v
+}
+
+// power is a to the b, wrapped to 64 bits.
+func power(a, b int64) int64 {
+	r := int64(1)
+	for ; b > 0; b >>= 1 {
+		if b&1 != 0 {
+			r *= a
+		}
+		a *= a
+	}
+	return r
+}
+
+// convert converts between numbers, and characters, strings and bytes.
+func (f *frame) convert(e *ir.Convert) value {
+	from, to := e.X.Type(), e.T
+	switch v := f.value(e.X).(type) {
+	case int64:
+		switch {
+		case to.IsFloat():
+			return rounded(toFloat(v, from), to)
+		case to.Kind == types.String && from.Kind == types.Char:
+			return string([]byte{byte(v)})
+		case to.IsInteger():
+			return f.narrow(e, bigOf(v, from), v)
+		}
+		return f.text(v, from)
+	case float64:
+		if to.IsFloat() {
+			return rounded(v, to)
+		}
+		if !to.IsInteger() {
+			return f.text(v, from)
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			fail(e.Span, "%v is no integer", v)
+		}
+		whole, _ := big.NewFloat(math.Trunc(v)).Int(nil)
+		return f.narrow(e, whole, low64(whole))
+	case string:
+		if to.Kind == types.Vector {
+			return bytesOf(v)
+		}
+		return v
+	case *list:
+		return textOf(v.elems)
+	default:
+		if to.Kind == types.String {
+			return f.text(v, from)
+		}
+		return v
+	}
+}
+
+// narrow is an integer in another width: what does not fit fails, or is cut off where integers wrap.
+func (f *frame) narrow(e *ir.Convert, whole *big.Int, low int64) value {
+	v := wrapped(low, e.T)
+	if bigOf(v, e.T).Cmp(whole) != 0 && !f.in.options.Wrap {
+		fail(e.Span, "%s does not fit in %s", whole, e.T)
+	}
+	return v
+}
+
+func toFloat(v int64, t *types.Type) float64 {
+	if t.IsUnsigned() {
+		return float64(uint64(v))
+	}
+	return float64(v)
+}
+
+func rounded(v float64, t *types.Type) float64 {
+	if t.Kind == types.Float32 {
+		return float64(float32(v))
+	}
+	return v
+}
+
+func bytesOf(s string) *list {
+	l := &list{elems: make([]value, len(s))}
+	for i := range len(s) {
+		l.elems[i] = int64(s[i])
+	}
+	return l
+}
+
+// textOf is bytes as text; what is no UTF-8 becomes the replacement character.
+func textOf(elems []value) string {
+	b := make([]byte, len(elems))
+	for i, e := range elems {
+		b[i] = byte(e.(int64))
+	}
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string([]rune(string(b)))
+}
