@@ -30,6 +30,7 @@ inline constexpr bool modelled = false;
 namespace model {
 void step();               // any thread of the model: lets another one go on, if the seed says so
 void rest();               // the same, but prefers another one: stands in loops that wait for somebody
+u64 ticks();               // steps so far
 }
 
 [[gnu::always_inline]] inline constexpr bool likely(bool x) { return __builtin_expect(x, true); }
@@ -62,16 +63,17 @@ struct place {
 
 // Tells the processor that this is a loop that waits for another one.
 [[gnu::always_inline]] inline void pause() {
-    if constexpr (modelled) model::rest();
+    if constexpr (modelled) return model::rest();
 #if defined(__x86_64__)
-    else __builtin_ia32_pause();
+    __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    else asm volatile("yield");
+    asm volatile("yield");
 #endif
 }
 
 // A clock for short spans: never goes back on one processor, of unknown unit below a microsecond.
 [[gnu::always_inline]] inline u64 ticks() {
+    if constexpr (modelled) return model::ticks();
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)

@@ -17,9 +17,10 @@ namespace eve {
 using thunk = void (*)(worker* w, frame* top, frame* task);
 
 struct alignas(64) frame {
-    static constexpr u64 done = 1, failure_kept = 2, cancel = 1ul << 15, thief = 4; // thief + id while it is run
+    // While a thief runs it: thief + the thief's id, and what the joining worker has added to it.
+    static constexpr u64 done = 1, failure_kept = 2, thief = 4, parked = 1 << 14, cancel = 1 << 15, small = 1 << 16;
 
-    atomic<u64> state{0}; // the thunk's address while it waits, which is above all the small numbers
+    atomic<u64> state{0}; // the thunk's address while it waits, which is not small
     alignas(8) unsigned char data[56];
 
     template <class T> T& as() noexcept {
@@ -40,6 +41,19 @@ static_assert(sizeof(frame) == 64);
 inline constexpr int rich_frames = 6;
 // The value of `mark` that is above every frame, so that nobody is rich while a thief waits.
 inline frame* hungry() noexcept { return reinterpret_cast<frame*>(~63ul); }
+
+// The oldest public frame of another worker, which the caller now has to run; null if there is none or another thief was
+// faster. Any worker.
+frame* claim(worker* from) noexcept;
+// Runs a claimed frame to its end, with `top` as the first free frame of the calling worker.
+void run_claimed(worker* w, frame* top, frame* k) noexcept;
+// Asks the worker to publish frames. Any worker.
+void ask(worker* of) noexcept;
+// Any worker, not exact.
+inline bool has_public(const worker* w) noexcept {
+    u64 seen = w->open.load(order::seq_cst);
+    return (seen >> 32) < (seen & 0xFFFFFFFF);
+}
 
 // The slow paths. Owner only.
 [[gnu::cold, gnu::noinline]] void share(worker* w, frame* top) noexcept;
@@ -69,9 +83,20 @@ inline frame* hungry() noexcept { return reinterpret_cast<frame*>(~63ul); }
 
 // The failure that a thief kept in k.
 [[noreturn]] void rethrow(frame* k);
-// Owner only. Runs a frame just taken.
+// A child that does nothing.
+void hole(worker* w, frame* top, frame* task);
+// Owner only. Runs the thunk of a frame just taken, with k + 1 as top. Meanwhile k is a hole among the worker's frames,
+// which a thief may take as any other, so it is joined once more. Code that calls the child directly, without its
+// thunk, has k as its top and needs none of this.
 inline void run_own(worker* w, frame* k) {
-    reinterpret_cast<thunk>(k->state.load(order::relaxed))(w, k + 1, k);
+    struct closing {
+        worker* w;
+        frame* k;
+        ~closing() { take(w, k); }
+    } at_end{w, k};
+    auto run = reinterpret_cast<thunk>(k->state.load(order::relaxed));
+    k->state.store(reinterpret_cast<u64>(&hole), order::relaxed);
+    run(w, k + 1, k);
 }
 // Owner only. Joins frames to - 1 down to from. The first failure is thrown at the end; what had not started is skipped.
 void join_all(worker* w, frame* from, frame* to);

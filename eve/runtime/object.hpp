@@ -9,7 +9,7 @@
 namespace eve {
 
 struct header;
-struct failure;
+class failure;
 
 // What all objects of one type have in common.
 struct object_kind {

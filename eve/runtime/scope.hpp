@@ -8,6 +8,7 @@
 //   s.spawn(child_4{...}, write(a), read(b));
 //   s.join();
 #include "forkjoin.hpp"
+#include "lock.hpp"
 
 namespace eve {
 
@@ -48,8 +49,6 @@ private:
     void run(task* t, worker* w, frame* top) noexcept;
     void keep_failure() noexcept;
     void finish() noexcept;
-    void lock() noexcept;
-    void unlock() noexcept { lock_.store(0, order::release); }
     static void token(worker* w, frame* top, frame* me);
 
     static constexpr u32 few = 8; // buckets without allocation
@@ -58,7 +57,8 @@ private:
     frame* from_;
     frame* top_;              // of the owner's tokens
     scope* outer_;            // that the owner's body is a child of
-    atomic<u32> lock_{0};     // guards what follows
+    bool joined_ = false;
+    spin_lock lock_;          // guards what follows
     u32 buckets_ = few, entries_ = 0;
     task *head_ = nullptr, **tail_ = &head_; // children that can run
     atomic<u32> waiting_{0};  // their number

@@ -44,12 +44,18 @@ struct task {
     task *older = nullptr, *newer = nullptr; // in the list of all roots, while EVE_TRACE is set
 };
 
+// Any thread. Counts and lists a root that is about to be enqueued.
+void begin_root(task* t) noexcept;
 // Any thread. Puts a task into the queues of its objects, and among the ready ones if they are free.
 void enqueue(task* t) noexcept;
 // Sorts the slots by address and merges those of one object, the stronger wins.
 void fill(task* t, slot* slots, const grant* grants, int n) noexcept;
 // Who ran it: gives back all that it holds. Tasks that can run now become ready.
 void give_back_all(task* t) noexcept;
+// Takes all that it needs, or nothing and false. Nobody waits for it then.
+bool take_all_now(task* t) noexcept;
+// Who gave something back: each slot's task has one permission more.
+void hand_over(slot* granted) noexcept;
 
 template <class F, int N> struct task_of : task {
     slot slots_[N > 0 ? N : 1];
@@ -93,9 +99,5 @@ template <class F, class... Grants> bool run_now(F& body, bool contained, Grants
     grant list[n > 0 ? n : 1] = {grants...};
     return run_now([](void* f, worker* w, frame* top) { (*static_cast<F*>(f))(w, top); }, &body, contained, list, n);
 }
-
-// Takes all or nothing, without waiting; n is the number of different objects afterwards. For run_now and tests.
-bool take_now(grant* grants, int& n) noexcept;
-void give_back(const grant* grants, int n) noexcept;
 
 } // namespace eve

@@ -8,7 +8,6 @@
 namespace eve {
 
 struct frame;
-struct sleeping;
 
 struct alignas(128) worker {
     // Of fork-join; see forkjoin.hpp. Owner only, but for `mark`.
@@ -26,16 +25,20 @@ struct alignas(128) worker {
     poller* io = nullptr;             // null before the worker has started
     heap* memory = nullptr;
 
+    // Owner only.
+    task* hot = nullptr;              // the root to run next, whose objects are in the cache
+    u32 hot_runs = 0;                 // how many in a row came that way
+    u32 picks = 0;
+    u64 polled = 0;                   // when it last looked at its poller, in ticks
+    bool takes_hot = false;           // the outermost root has ended and gives back
+    bool searcher = false;            // as in idle.hpp
+    task* running = nullptr;          // for reports
+    u64 made = 0, ended = 0;          // roots. Over all workers they are equal at the end
+
     // Shared: the public frames, tail << 32 | split, as indices.
     alignas(128) atomic<u64> open{0};
     ready_ring ready;                 // roots that can run
-    task* hot = nullptr;              // Owner only: the root to run next, whose objects are in the cache
-    u32 hot_runs = 0;                 // Owner only: how many in a row came that way
-    bool at_loop = false;             // Owner only: no root is under way on its stack
-    atomic<u32> state{0};             // asleep or not; see idle.hpp
-    atomic<u64> turns{0};             // roots and frames begun: written by the owner, read by the watchdog
-    task* running = nullptr;          // for reports
-    u64 made = 0, ended = 0;          // Owner only: roots. Over all workers they are equal at the end
+    atomic<u64> turns{0};             // of the worker's loop: written by the owner, read by the watchdog
 
     // Owner only. Where the frames of a root, handler or closure begin.
     frame* top() const noexcept { return floor; }

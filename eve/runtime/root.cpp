@@ -1,0 +1,88 @@
+// Running a root: its body, its failure, and the end of what it held.
+#include "crew.hpp"
+#include "failure.hpp"
+#include "runtime.hpp"
+#include <exception>
+
+namespace eve {
+namespace {
+
+// A root that lies on the stack of who runs it.
+struct inline_task : task {
+    void (*body)(void*, worker*, frame*);
+    void* data;
+
+    static void run(task* t, worker* w, frame* top) {
+        auto* self = static_cast<inline_task*>(t);
+        self->body(self->data, w, top);
+    }
+    static void end(task*) noexcept {}
+    static constexpr task_kind kind_of = {run, end, "handler"};
+};
+
+constexpr int inline_grants = 16; // more are rare, and take the queue
+
+// Still under the permissions: the emitters that the root could have damaged are closed, or the process ends.
+void root_failed(task* t, const failure& f) noexcept {
+    if (!t->contained) {
+        report(f);
+        trace_held(t);
+        end_process(1);
+    }
+    for (u16 i = 0; i < t->count; i++) {
+        auto* h = static_cast<header*>(t->slots[i].at);
+        if (t->slots[i].write && h->kind_->failed) h->kind_->failed(h, f);
+    }
+}
+
+} // namespace
+
+void begin_root(task* t) noexcept {
+    if (worker* w = self()) {
+        w->made++;
+    } else {
+        locked guard(the_crew.lock);
+        the_crew.outside_made++;
+    }
+    if (the_crew.tracing) trace_begin(t);
+}
+
+void run_root(worker* w, task* t, frame* top, bool outermost) noexcept {
+    frame *floor = w->floor, *stolen = w->stolen;
+    scope* within = w->within;
+    task* running = w->running;
+    w->floor = top;
+    w->stolen = nullptr;
+    w->within = nullptr;
+    w->running = t;
+    try {
+        t->kind->run(t, w, top);
+    } catch (const failure& f) {
+        root_failed(t, f);
+    }
+    w->floor = floor;
+    w->stolen = stolen;
+    w->within = within;
+    w->running = running;
+    if (the_crew.tracing) trace_end(t);
+    w->takes_hot = outermost;
+    give_back_all(t);
+    w->takes_hot = false;
+    w->ended++;
+    t->kind->end(t);
+}
+
+bool run_now(void (*body)(void*, worker*, frame*), void* data, bool contained, grant* grants, int n) {
+    if (n > inline_grants) return false;
+    slot slots[inline_grants];
+    inline_task t{{&inline_task::kind_of}, body, data};
+    fill(&t, slots, grants, n);
+    t.contained = contained;
+    if (!take_all_now(&t)) return false;
+    begin_root(&t);
+    worker* w = self();
+    run_root(w, &t, w->first, false);
+    return true;
+}
+
+} // namespace eve

@@ -1,0 +1,154 @@
+#include "runtime.hpp"
+#include "crew.hpp"
+#include "fail.hpp"
+#include "lock.hpp"
+#include "threads.hpp"
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+namespace eve {
+namespace {
+
+constexpr i64 frames = 1 << 20;            // of a worker: 64 MiB reserved, not touched
+constexpr i64 usual_budget_ms = 60 * 1000; // of a root
+
+constinit int argc_given = 0;
+constinit char** argv_given = nullptr;
+constinit end_hook* hooks = nullptr;
+constinit spin_lock hooking;
+constinit atomic<u32> ending{0};
+constinit atomic<u32> opened{0};           // workers that have a poller
+
+f64 number_from(const char* name, f64 usual) noexcept {
+    const char* text = getenv(name);
+    if (!text || !*text) return usual;
+    char* end;
+    f64 x = strtod(text, &end);
+    return *end == 0 && x >= 0 ? x : usual;
+}
+
+int workers_wanted() noexcept {
+    i64 n = i64(number_from("EVE_WORKERS", 0));
+    if (n < 1) return usable_cpus();
+    return n > idle_set::most ? idle_set::most : int(n);
+}
+
+void call_hooks() noexcept {
+    for (;;) {
+        end_hook* hook;
+        {
+            locked guard(hooking);
+            hook = hooks;
+            if (!hook) return;
+            hooks = hook->next;
+        }
+        hook->call();
+    }
+}
+
+// Others may look for this worker's poller as soon as one of them runs, so all begin together.
+void worker_thread(void* argument) {
+    auto* w = static_cast<worker*>(argument);
+    this_worker = w;
+    w->memory = open_heap();
+    w->io = make_poller ? make_poller(w) : new_bell();
+    u32 n = opened.fetch_add(1, order::acq_rel) + 1;
+    wake_on(opened, idle_set::most);
+    for (; n < u32(the_crew.count); n = opened.load(order::acquire)) wait_on(opened, n, -1);
+    work(w);
+    close_heap(w->memory);
+    this_worker = nullptr;
+}
+
+void open_worker(worker* w, int id) {
+    new (place{w}) worker;
+    w->id = id;
+    w->random = 2654435761u * u32(id + 1);
+    w->first = static_cast<frame*>(reserve(frames * sizeof(frame)));
+    name_guard(w->first, frames * sizeof(frame), "eve: too many tasks in one finish\n");
+    w->limit = w->first + frames / 2; // loops leave the rest to recursion
+    w->split = w->floor = w->first;
+    w->mark.store(w->first + rich_frames, order::relaxed);
+}
+
+void run_workers(thread* threads) {
+    for (int i = 0; i < the_crew.count; i++) threads[i].start(worker_thread, &the_crew.workers[i]);
+    for (int i = 0; i < the_crew.count; i++) threads[i].join();
+}
+
+void open_crew() {
+    the_crew.count = workers_wanted();
+    the_crew.budget_ms = i64(number_from("EVE_BUDGET", f64(usual_budget_ms) / 1000) * 1000);
+    the_crew.tracing = number_from("EVE_TRACE", 0) != 0;
+    the_crew.stopping.store(0, order::relaxed);
+    the_crew.idle.forget();
+    the_crew.outside_made = 0;
+    opened.store(0, order::relaxed);
+    the_crew.workers = static_cast<worker*>(aligned_alloc(alignof(worker), usize(the_crew.count) * sizeof(worker)));
+    if (!the_crew.workers) die_out_of_memory();
+    for (int i = 0; i < the_crew.count; i++) open_worker(&the_crew.workers[i], i);
+    if (!the_crew.tracing) return;
+    sigset_t quit; // for the watch alone
+    sigemptyset(&quit);
+    sigaddset(&quit, SIGQUIT);
+    pthread_sigmask(SIG_BLOCK, &quit, nullptr);
+}
+
+void close_crew() {
+    for (int i = 0; i < the_crew.count; i++) {
+        delete the_crew.workers[i].io;
+        unreserve(the_crew.workers[i].first, frames * sizeof(frame));
+    }
+    free(the_crew.workers);
+    the_crew.workers = nullptr;
+    the_crew.count = 0;
+}
+
+} // namespace
+
+u64 roots_left() noexcept {
+    u64 made = the_crew.outside_made, ended = 0;
+    for (int i = 0; i < the_crew.count; i++) {
+        made += the_crew.workers[i].made;
+        ended += the_crew.workers[i].ended;
+    }
+    return made - ended;
+}
+
+int run(int argc, char** argv, void (*start)(worker*, frame*)) {
+    argc_given = argc;
+    argv_given = argv;
+    open_crew();
+    spawn([start](worker* w, frame* top) { start(w, top); });
+    auto* threads = new thread[usize(the_crew.count)];
+    start_watch();
+    run_workers(threads);
+    stop_watch();
+    delete[] threads;
+    u64 left = roots_left();
+    call_hooks();
+    if (the_crew.tracing || left) trace_report();
+    close_crew();
+    if (left) die("tasks were left that nobody can run"); // an error of the runtime itself
+    return 0;
+}
+
+int argument_count() noexcept { return argc_given; }
+char** arguments() noexcept { return argv_given; }
+
+void at_end(end_hook* hook) noexcept {
+    locked guard(hooking);
+    hook->next = hooks;
+    hooks = hook;
+}
+
+void end_process(int status) noexcept {
+    if (ending.exchange(1, order::acq_rel))
+        for (;;) give_way(); // another one is at it
+    call_hooks();
+    if (the_crew.tracing) trace_report();
+    _exit(status);
+}
+
+} // namespace eve

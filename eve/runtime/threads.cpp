@@ -1,0 +1,157 @@
+#include "threads.hpp"
+#include "fail.hpp"
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace eve {
+
+namespace model { // in a model build, test/model.cpp defines these
+unsigned long start(void (*body)(void*), void* argument);
+void join(unsigned long thread);
+void wait(void* word, u32 value, bool limited);
+void wake(void* word, int threads);
+}
+
+namespace {
+
+constexpr usize page = 4096;
+constexpr usize stack_bytes = 256ul << 20; // virtual; recursion of a million calls fits
+constexpr usize alt_bytes = 64 << 10;      // for the handler of faults
+constexpr int guards_max = 1024;           // two for each of at most 256 workers, and some
+
+struct guarded {
+    u64 low, high; // of the range with its pages
+    const char* fault;
+};
+guarded guards[guards_max];
+atomic<int> guards_known{0};
+
+struct start_block {
+    void (*body)(void*);
+    void* argument;
+};
+
+void report_fault(int signal, siginfo_t* info, void*) {
+    auto at = reinterpret_cast<u64>(info->si_addr);
+    int n = guards_known.load(order::acquire);
+    for (int i = 0; i < n; i++) {
+        const guarded& g = guards[i];
+        bool below = at >= g.low && at < g.low + page, above = at >= g.high - page && at < g.high;
+        if (!below && !above) continue;
+        (void)!write(STDERR_FILENO, g.fault, strlen(g.fault));
+        _exit(1);
+    }
+    struct sigaction usual = {};
+    usual.sa_handler = SIG_DFL;
+    sigaction(signal, &usual, nullptr); // the instruction runs again and ends the process as usual
+}
+
+void watch_faults() {
+    stack_t alt = {};
+    alt.ss_sp = malloc(alt_bytes);
+    alt.ss_size = alt_bytes;
+    sigaltstack(&alt, nullptr);
+    struct sigaction watch = {};
+    watch.sa_sigaction = report_fault;
+    watch.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGSEGV, &watch, nullptr);
+    sigaction(SIGBUS, &watch, nullptr);
+}
+
+void unwatch_faults() {
+    stack_t was = {}, none = {};
+    none.ss_flags = SS_DISABLE;
+    if (sigaltstack(&none, &was) == 0) free(was.ss_sp);
+}
+
+void* begin_thread(void* block) {
+    start_block start = *static_cast<start_block*>(block);
+    free(block);
+    watch_faults();
+    start.body(start.argument);
+    unwatch_faults();
+    return nullptr;
+}
+
+} // namespace
+
+void* reserve(usize bytes) noexcept {
+    void* p = mmap(nullptr, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) die_out_of_memory();
+    char* start = static_cast<char*>(p) + page;
+    if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) die_out_of_memory();
+    madvise(start, bytes, MADV_NOHUGEPAGE); // the first touch is to cost 4 KiB, not 2 MiB
+    return start;
+}
+
+void unreserve(void* start, usize bytes) noexcept {
+    auto low = reinterpret_cast<u64>(start) - page;
+    int n = guards_known.load(order::relaxed);
+    for (int i = 0; i < n; i++)
+        if (guards[i].low == low) guards[i].high = guards[i].low = page;
+    munmap(static_cast<char*>(start) - page, bytes + 2 * page);
+}
+
+void name_guard(const void* start, usize bytes, const char* fault) noexcept {
+    u64 low = reinterpret_cast<u64>(start) - page;
+    int n = guards_known.load(order::relaxed), i = 0;
+    while (i < n && guards[i].high != page) i++;
+    if (i == guards_max) return;
+    guards[i] = guarded{low, low + bytes + 2 * page, fault};
+    if (i == n) guards_known.store(n + 1, order::release);
+}
+
+void thread::start(void (*body)(void*), void* argument) {
+    if constexpr (modelled) {
+        handle_ = model::start(body, argument);
+        return;
+    }
+    stack_ = reserve(stack_bytes);
+    name_guard(stack_, stack_bytes, "eve: stack overflow: a task calls itself too deeply\n");
+    auto* block = static_cast<start_block*>(malloc(sizeof(start_block)));
+    *block = start_block{body, argument};
+    pthread_attr_t how;
+    pthread_attr_init(&how);
+    pthread_attr_setstack(&how, stack_, stack_bytes);
+    pthread_t made;
+    if (pthread_create(&made, &how, begin_thread, block) != 0) die("cannot start a thread");
+    handle_ = made;
+    pthread_attr_destroy(&how);
+}
+
+void thread::join() {
+    if constexpr (modelled) return model::join(handle_);
+    pthread_join(handle_, nullptr);
+    unreserve(stack_, stack_bytes);
+}
+
+void wait_on(atomic<u32>& word, u32 value, i64 timeout_us) noexcept { wait_at(word.raw(), value, timeout_us); }
+
+void wait_at(void* word, u32 value, i64 timeout_us) noexcept {
+    if constexpr (modelled) return model::wait(word, value, timeout_us >= 0);
+    timespec limit = {timeout_us / 1000000, timeout_us % 1000000 * 1000};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_us < 0 ? nullptr : &limit, nullptr, 0);
+}
+
+void wake_on(atomic<u32>& word, int threads) noexcept { wake_at(word.raw(), threads); }
+
+void wake_at(void* word, int threads) noexcept {
+    if constexpr (modelled) return model::wake(word, threads);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+void give_way() noexcept {
+    if constexpr (modelled) return model::rest();
+    sched_yield();
+}
+
+} // namespace eve

@@ -1,0 +1,84 @@
+// Who holds what and who waits for what: the queues know. Roots are listed only while EVE_TRACE is set.
+#include "crew.hpp"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace eve {
+namespace {
+
+constinit spin_lock listing;      // of the list and what it leads to: a listed root is not freed
+constinit task* newest = nullptr; // its neighbours are older and newer
+
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) noexcept {
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (n < 0) return;
+    usize size = usize(n) < sizeof line ? usize(n) : sizeof line - 1;
+    (void)!::write(STDERR_FILENO, line, size);
+}
+
+struct text {
+    const char* start;
+    int size;
+};
+
+// The type's name in what g++ and clang give as the name of a function of a template: "... [with T = eve::socket; ..]".
+text type_in(const char* pretty) noexcept {
+    const char* at = strstr(pretty, " = ");
+    if (!at) return {pretty, int(strlen(pretty))};
+    at += 3;
+    return {at, int(strcspn(at, ";]"))};
+}
+
+void say_slots(const task* t, bool granted, const char* verb) noexcept {
+    for (u16 i = 0; i < t->count; i++) {
+        const slot& s = t->slots[i];
+        s.at->lock();
+        bool has = s.granted;
+        s.at->unlock();
+        if (has != granted) continue;
+        text type = type_in(static_cast<const header*>(s.at)->kind_->name);
+        const char* how = s.write ? "to write" : "to read";
+        say("    %s %.*s %p %s\n", verb, type.size, type.start, static_cast<const void*>(s.at), how);
+    }
+}
+
+} // namespace
+
+void trace_begin(task* t) noexcept {
+    locked guard(listing);
+    t->older = newest;
+    if (newest) newest->newer = t;
+    newest = t;
+}
+
+void trace_end(task* t) noexcept {
+    locked guard(listing);
+    if (t->older) t->older->newer = t->newer;
+    if (t->newer) t->newer->older = t->older;
+    else newest = t->older;
+}
+
+void trace_held(const task* t) noexcept { say_slots(t, true, "it held"); }
+
+void trace_report() noexcept {
+    locked guard(listing);
+    say("eve: %d workers, %d asleep, %ld armed\n", the_crew.count, the_crew.idle.count(),
+        the_crew.armed.load(order::relaxed));
+    const task* t = newest;
+    while (t && t->older) t = t->older;
+    for (; t; t = t->newer) {
+        u32 missing = t->missing.load(order::relaxed);
+        text name = type_in(t->kind->name);
+        say("root %.*s %s\n", name.size, name.start, missing ? "waits" : "runs, or can run");
+        say_slots(t, true, "holds");
+        say_slots(t, false, "waits for");
+    }
+}
+
+} // namespace eve
