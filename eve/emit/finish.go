@@ -171,23 +171,20 @@ func (f *function) putChild(fin *finish, s *ir.Spawn) {
 }
 
 // fillFrame puts the arguments of a child into the first free frame, or into a local that the frame points to.
+// What only comes out is left alone.
 func (f *function) fillFrame(args string, parts []part) {
-	var values []string
+	local := f.temp()
+	if wide(parts) {
+		f.put(args + " " + local + ";")
+		f.put(paren(f.frame(0)) + "->emplace<" + args + "*>(&" + local + ");")
+	} else if len(parts) > 0 {
+		f.put(args + "& " + local + " = " + paren(f.frame(0)) + "->as<" + args + ">();")
+	}
 	for _, p := range parts {
 		if p.how != carriedOut {
-			values = append(values, p.sent)
-		} else {
-			values = append(values, "{}")
+			f.put(local + "." + p.field + " = " + p.sent + ";")
 		}
 	}
-	frame := paren(f.frame(0)) + "->emplace<"
-	if wide(parts) {
-		local := f.temp()
-		f.put(args + " " + local + "{" + joinStrings(values) + "};")
-		f.put(frame + args + "*>(&" + local + ");")
-		return
-	}
-	f.put(frame + args + ">(" + joinStrings(values) + ");")
 }
 
 // takeChild joins the newest child: runs it inline, or fetches what a thief has made of it.
@@ -210,11 +207,19 @@ func (f *function) takeChild(fin *finish, c *child, i int) {
 	}
 	for _, p := range c.parts {
 		if p.how == carriedOut || p.how == carried {
-			f.put(p.target + " = " + paren(k) + "->as<" + c.args + ">()." + p.field + ";")
+			f.put(p.target + " = " + f.argsOf(c, k) + "." + p.field + ";")
 		}
 	}
 	f.indent--
 	f.put("}")
+}
+
+// argsOf is the struct of a child that was put into frame k.
+func (f *function) argsOf(c *child, k string) string {
+	if wide(c.parts) {
+		return "(*" + paren(k) + "->as<" + c.args + "*>())"
+	}
+	return paren(k) + "->as<" + c.args + ">()"
 }
 
 // inlineChild writes the body of a child where the parent runs it itself.

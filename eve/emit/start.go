@@ -94,6 +94,7 @@ func (u *unit) start() {
 		} else if u.p.Main != nil {
 			f.startFunction(u.p.Main)
 		}
+		f.indent = 0
 	})
 	u.code = append(u.code, w.lines...)
 	f.put("static void start_(eve::worker* w_, eve::frame* top_) {")

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"interleave/eve/build"
+	"interleave/eve/emit"
+)
+
+// buildFlags are those of eve build.
+type buildFlags struct {
+	out      string
+	checked  bool
+	emitCpp  bool
+	sanitize string
+	debug    bool
+	jobs     int
+}
+
+func runBuild(c *call) error {
+	var b buildFlags
+	err := c.spread(func(f *flag.FlagSet) {
+		f.StringVar(&b.out, "o", b.out, "write the program to `OUT` (the file's name without .eve)")
+		f.BoolVar(&b.checked, "checked", b.checked, "fail on overflow, which otherwise wraps")
+		f.BoolVar(&b.emitCpp, "emit-cpp", b.emitCpp, "write the C++ to standard output instead, or into the folder OUT")
+		f.StringVar(&b.sanitize, "sanitize", b.sanitize, "build with g++'s sanitizer `KIND`: address or thread")
+		f.BoolVar(&b.debug, "g", b.debug, "add what gdb needs")
+		f.IntVar(&b.jobs, "j", b.jobs, "run `N` compilers at a time (as many as there are processors)")
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(c.args) != 1:
+		return usage("name one file")
+	case b.sanitize != "" && b.sanitize != "address" && b.sanitize != "thread":
+		return usage("--sanitize is address or thread")
+	}
+	p, err := c.load(c.args[0])
+	if err != nil {
+		return err
+	}
+	if err := needMain(p, c.args[0]); err != nil {
+		return err
+	}
+	units, err := emit.Program(p, emit.Options{Checked: b.checked})
+	if err != nil {
+		return err
+	}
+	if b.emitCpp {
+		return c.writeUnits(units, b.out)
+	}
+	if b.out == "" {
+		b.out = strings.TrimSuffix(filepath.Base(c.args[0]), ".eve")
+	}
+	if info, err := os.Stat(b.out); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder; choose another name with -o", b.out)
+	}
+	_, err = build.Build(c.ctx, units, build.Options{Out: b.out, Optimise: true, Sanitize: b.sanitize, Debug: b.debug, Jobs: b.jobs})
+	return err
+}
+
+// writeUnits shows the C++ of a program.
+func (c *call) writeUnits(units []emit.Unit, dir string) error {
+	if dir == "" {
+		for _, u := range units {
+			fmt.Fprint(c.stdout, withoutLines(u.Text))
+		}
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, u := range units {
+		if err := os.WriteFile(filepath.Join(dir, u.Name), []byte(u.Text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutLines leaves out what only the debugger reads.
+func withoutLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#line ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+func runRun(c *call) error {
+	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
+		return err
+	}
+	if len(c.args) == 0 {
+		return usage("name a file")
+	}
+	p, err := c.load(c.args[0])
+	if err != nil {
+		return err
+	}
+	if err := needMain(p, c.args[0]); err != nil {
+		return err
+	}
+	units, err := emit.Program(p, emit.Options{Checked: true, Debug: true})
+	if err != nil {
+		return err
+	}
+	program, err := build.Build(c.ctx, units, build.Options{Debug: true})
+	if err != nil {
+		return err
+	}
+	return execute(program, c.args)
+}

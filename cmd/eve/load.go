@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"interleave/eve/check"
+	"interleave/eve/compile"
+	"interleave/eve/diag"
+	"interleave/eve/ir"
+	"interleave/eve/source"
+)
+
+// readMain reads the main file of a program. The usual mistakes get a sentence of their own.
+func readMain(name string) (*source.File, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(name) != ".eve" && exists(name+".eve"):
+		return nil, fmt.Errorf("there is no file %s; did you mean %s.eve?", name, name)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no file %s", name)
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder; name the file that has main", name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return source.NewFile(name, string(text)), nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// loader finds modules by their path below the folder of the main file: a.b is a/b.eve.
+func loader(main string) check.Loader {
+	dir := filepath.Dir(main)
+	return func(module string) (*source.File, bool) {
+		name := filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))+".eve")
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, false
+		}
+		return source.NewFile(name, string(text)), true
+	}
+}
+
+// load reads and checks one program; what is wrong is said on standard error.
+func (c *call) load(name string) (*ir.Program, error) {
+	main, err := readMain(name)
+	if err != nil {
+		return nil, err
+	}
+	p, diags := compile.Check(main, loader(name))
+	c.show(c.stderr, diags)
+	if wrong(diags) {
+		return nil, status(exitWrong)
+	}
+	return p, nil
+}
+
+func wrong(diags []diag.Diagnostic) bool {
+	for _, d := range diags {
+		if d.Code.IsError() {
+			return true
+		}
+	}
+	return false
+}
+
+// show writes diagnostics for people.
+func (c *call) show(w io.Writer, diags []diag.Diagnostic) {
+	// A terminal that has gone cannot be told so.
+	_ = diag.Render(w, diags, diag.Options{Color: colour(w), Width: width(w)})
+}
+
+// needMain says what to do when a program has no main.
+func needMain(p *ir.Program, name string) error {
+	if p.Main != nil {
+		return nil
+	}
+	return fmt.Errorf("%s has no main; add `main: () void:`", name)
+}

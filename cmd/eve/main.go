@@ -1,0 +1,186 @@
+// Command eve checks, runs, builds, tests, formats and explains programs in Eve.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+// The exit codes. A program that is run passes its own on.
+const (
+	exitWrong = 1 // the program, or a test, is wrong; or something failed, and standard error says what
+	exitUsage = 2 // wrong words on the command line
+)
+
+// A command is one word behind eve.
+type command struct {
+	name  string
+	args  string // as the usage line shows them
+	short string
+	run   func(c *call) error
+}
+
+// commands are in the order in which a newcomer meets them. Filled by init: help lists them.
+var commands []command
+
+func init() {
+	commands = []command{
+		{"check", "[--json] FILE...", "say what is wrong with programs", runCheck},
+		{"run", "FILE [ARG...]", "compile a program with overflow checks, and run it", runRun},
+		{"build", "[flags] FILE", "compile an optimised program", runBuild},
+		{"test", "[--run REGEXP] [--seeds N] FILE...", "run the tests of programs", runTest},
+		{"fmt", "[-w | --check] FILE...", "format programs; - is standard input", runFmt},
+		{"explain", "[CODE]", "describe an error, or list all", runExplain},
+		{"version", "", "print the version", runVersion},
+	}
+}
+
+// A call is one run of a command, with its edges passed in.
+type call struct {
+	ctx    context.Context
+	cmd    command
+	flags  *flag.FlagSet
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	args   []string
+}
+
+// A status is an error that has been said already: only the exit code is left.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// A usage is a mistake on the command line.
+type usage string
+
+func (u usage) Error() string { return string(u) }
+
+func main() {
+	os.Exit(realMain(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(args) == 0 {
+		help(stderr)
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "-h", "--help", "-help":
+		help(stdout)
+		return 0
+	case "--version", "-version":
+		args[0] = "version"
+	}
+	for _, cmd := range commands {
+		if cmd.name == args[0] {
+			c := &call{ctx: ctx, cmd: cmd, stdin: stdin, stdout: stdout, stderr: stderr, args: args[1:]}
+			return c.finish(cmd.run(c))
+		}
+	}
+	fmt.Fprintf(stderr, "eve: there is no command %q; `eve help` lists them\n", args[0])
+	return exitUsage
+}
+
+// finish says what err is and gives the exit code.
+func (c *call) finish(err error) int {
+	var s status
+	var u usage
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &s):
+		return int(s)
+	case errors.As(err, &u):
+		fmt.Fprintf(c.stderr, "eve %s: %v; `eve %s --help` says more\n", c.cmd.name, err, c.cmd.name)
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return 130 // as a shell says of a command that Ctrl-C ended
+	}
+	fmt.Fprintf(c.stderr, "eve: %v\n", err)
+	return exitWrong
+}
+
+func help(w io.Writer) {
+	fmt.Fprint(w, "Eve: everything is a value owned by one place, except T@, a shared object.\n\nUsage: eve COMMAND\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.short)
+	}
+	fmt.Fprint(w, "\n`eve COMMAND --help` lists the flags of a command.\n")
+}
+
+// parse reads the flags that define has defined.
+func (c *call) parse(define func(*flag.FlagSet)) error {
+	c.flags = flag.NewFlagSet(c.cmd.name, flag.ContinueOnError)
+	c.flags.SetOutput(io.Discard)
+	define(c.flags)
+	err := c.flags.Parse(c.args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(c.stdout, "Usage: eve %s %s\n\n%s.\n", c.cmd.name, c.cmd.args, sentence(c.cmd.short))
+		c.flags.SetOutput(c.stdout)
+		c.flags.VisitAll(func(f *flag.Flag) {
+			dash := "--"
+			if len(f.Name) == 1 {
+				dash = "-"
+			}
+			name, text := flag.UnquoteUsage(f)
+			fmt.Fprintf(c.stdout, "  %-18s %s\n", dash+f.Name+after(name), text)
+		})
+		return flag.ErrHelp
+	}
+	if err != nil {
+		return usage(err.Error())
+	}
+	c.args = c.flags.Args()
+	return nil
+}
+
+func after(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " " + name
+}
+
+func sentence(s string) string { return string(s[0]-'a'+'A') + s[1:] }
+
+// spread parses flags that stand behind the files too: `eve build a.eve -o a`.
+func (c *call) spread(define func(*flag.FlagSet)) error {
+	var files []string
+	for {
+		if err := c.parse(define); err != nil {
+			return err
+		}
+		if len(c.args) == 0 {
+			c.args = files
+			return nil
+		}
+		files = append(files, c.args[0])
+		c.args = c.args[1:]
+	}
+}
+
+func runVersion(c *call) error {
+	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
+		return err
+	}
+	version := "development"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				version = s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	fmt.Fprintf(c.stdout, "eve %s\n", version)
+	return nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"interleave/eve/build"
+	"interleave/eve/emit"
+	"interleave/eve/ir"
+)
+
+// testTimeout is how long one test may take. A test that needs a minute is no unit test any more.
+const testTimeout = time.Minute
+
+// A result is what became of one test.
+type result struct {
+	output string
+	err    error
+	took   time.Duration
+}
+
+// A tester runs the tests of one program.
+type tester struct {
+	c       *call
+	program *ir.Program
+	pick    []int // the tests to run, by their place in program.Tests
+}
+
+// explore runs the tests in the interpreter under so many schedules; nil until there is one.
+var explore func(t *tester, seeds int) (failed int, err error)
+
+func runTest(c *call) error {
+	var seeds int
+	var pattern string
+	err := c.spread(func(f *flag.FlagSet) {
+		f.IntVar(&seeds, "seeds", seeds, "run each test in the interpreter under `N` schedules")
+		f.StringVar(&pattern, "run", pattern, "run the tests whose name matches `REGEXP`")
+	})
+	if err != nil {
+		return err
+	}
+	if len(c.args) == 0 {
+		return usage("name a file")
+	}
+	if seeds < 0 || seeds > 0 && explore == nil {
+		return usage("--seeds is not to be had")
+	}
+	wanted, err := regexp.Compile(pattern)
+	if err != nil {
+		return usage("--run: " + err.Error())
+	}
+	run, failed := 0, 0
+	for _, name := range c.args {
+		n, bad, err := c.testFile(name, wanted, seeds)
+		if err != nil {
+			return err
+		}
+		run, failed = run+n, failed+bad
+	}
+	switch {
+	case run == 0:
+		fmt.Fprintln(c.stdout, "no tests")
+	case failed > 0:
+		fmt.Fprintf(c.stdout, "%d of %d tests failed\n", failed, run)
+		return status(exitWrong)
+	default:
+		fmt.Fprintf(c.stdout, "%d passed\n", run)
+	}
+	return nil
+}
+
+func (c *call) testFile(name string, wanted *regexp.Regexp, seeds int) (run, failed int, err error) {
+	p, err := c.load(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	t := &tester{c: c, program: p}
+	for i, f := range p.Tests {
+		if wanted.MatchString(f.Test) {
+			t.pick = append(t.pick, i)
+		}
+	}
+	if len(t.pick) == 0 {
+		return 0, 0, nil
+	}
+	if seeds > 0 {
+		failed, err = explore(t, seeds)
+	} else {
+		failed, err = t.native()
+	}
+	return len(t.pick), failed, err
+}
+
+// native compiles the program and starts it once for each test, so that no test can spoil another.
+func (t *tester) native() (failed int, err error) {
+	units, err := emit.Program(t.program, emit.Options{Checked: true, Test: true, Debug: true})
+	if err != nil {
+		return 0, err
+	}
+	program, err := build.Build(t.c.ctx, units, build.Options{Debug: true})
+	if err != nil {
+		return 0, err
+	}
+	results := make([]result, len(t.pick))
+	slots := make(chan struct{}, runtime.NumCPU())
+	var wg sync.WaitGroup
+	for i, n := range t.pick {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			results[i] = runOne(t.c.ctx, program, n)
+		})
+	}
+	wg.Wait()
+	for i, n := range t.pick {
+		if !t.report(t.program.Tests[n].Test, results[i]) {
+			failed++
+		}
+	}
+	return failed, t.c.ctx.Err()
+}
+
+func runOne(ctx context.Context, program string, n int) result {
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
+	defer cancel()
+	begun := time.Now()
+	out, err := exec.CommandContext(ctx, program, strconv.Itoa(n)).CombinedOutput()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("still running after %v", testTimeout)
+	}
+	return result{string(out), err, time.Since(begun)}
+}
+
+// report writes one line for a test that passed, and what a failed one said.
+func (t *tester) report(name string, r result) bool {
+	if r.err == nil {
+		fmt.Fprintf(t.c.stdout, "ok    %s\n", name)
+		return true
+	}
+	fmt.Fprintf(t.c.stdout, "FAIL  %s\n", name)
+	for line := range strings.Lines(r.output) {
+		fmt.Fprintf(t.c.stdout, "      %s\n", strings.TrimRight(line, "\n"))
+	}
+	var exit *exec.ExitError
+	if !errors.As(r.err, &exit) || exit.ExitCode() != 1 {
+		fmt.Fprintf(t.c.stdout, "      %v\n", r.err)
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+// Package build makes a program of C++ texts: it finds the compiler, compiles the runtime once and each
+// text when it has changed, and links.
+package build
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"interleave/eve/emit"
+)
+
+// Options say what is made.
+type Options struct {
+	Out      string // the program; empty: one in the cache, made only when something has changed
+	Optimise bool
+	Sanitize string // "", "address" or "thread"
+	Debug    bool   // everything that gdb needs
+	Jobs     int    // compilers at one time; 0: as many as there are processors
+}
+
+// A Mistake is a complaint of the C++ compiler about generated code: the Eve compiler is wrong, whatever
+// the program is.
+type Mistake struct {
+	File string // where the text was kept
+	Said string
+}
+
+func (m *Mistake) Error() string {
+	return fmt.Sprintf("this is a mistake of the Eve compiler, not of your program; the C++ is kept in %s\n%s", m.File, m.Said)
+}
+
+// A builder makes one program.
+type builder struct {
+	o     Options
+	tools *toolchain
+	cache cache
+}
+
+// Build compiles and links units and gives the path of the program.
+func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
+	tools, err := findToolchain()
+	if err != nil {
+		return "", err
+	}
+	c, err := openCache()
+	if err != nil {
+		return "", err
+	}
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.NumCPU()
+	}
+	b := &builder{o, tools, c}
+	program := o.Out
+	if program == "" {
+		program = b.programPath(units)
+		if c.has(program) {
+			return program, nil
+		}
+	}
+	lib, err := b.library(ctx)
+	if err != nil {
+		return "", err
+	}
+	objects, err := b.objects(ctx, units, lib)
+	if err != nil {
+		return "", err
+	}
+	return program, b.link(ctx, program, objects, lib)
+}
+
+// programPath is where the program of these units lies in the cache.
+func (b *builder) programPath(units []emit.Unit) string {
+	parts := []string{b.runtimeKey(), b.tools.linker}
+	parts = append(parts, b.o.flags()...)
+	for _, u := range units {
+		parts = append(parts, u.Name, u.Text)
+	}
+	return filepath.Join(b.cache.dir, "programs", key(parts...))
+}
+
+// objects compiles what is not in the cache.
+func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([]string, error) {
+	paths := make([]string, len(units))
+	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
+		parts := append([]string{b.runtimeKey(), units[i].Text}, b.o.flags()...)
+		paths[i] = filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
+		if b.cache.has(paths[i]) {
+			return nil
+		}
+		return b.compile(ctx, units[i], lib, paths[i])
+	})
+	return paths, err
+}
+
+func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) error {
+	dir, err := os.MkdirTemp("", "eve-*")
+	if err != nil {
+		return fmt.Errorf("compiling %s: %w", u.Module, err)
+	}
+	source := filepath.Join(dir, u.Name)
+	if err := os.WriteFile(source, []byte(u.Text), 0o644); err != nil {
+		return fmt.Errorf("compiling %s: %w", u.Module, err)
+	}
+	said := ""
+	err = b.cache.create(object, func(tmp string) error {
+		args := append(b.o.flags(), "-I"+filepath.Join(lib, "include"), "-c", source, "-o", tmp)
+		var err error
+		said, err = b.tools.run(ctx, args...)
+		return err
+	})
+	if err != nil && ctx.Err() == nil && said != "" {
+		return &Mistake{source, head(said, 30)}
+	}
+	os.RemoveAll(dir)
+	if err != nil {
+		return fmt.Errorf("compiling %s: %w", u.Module, err)
+	}
+	return nil
+}
+
+// head is the first n lines of s.
+func head(s string, n int) string {
+	lines := strings.SplitAfterN(s, "\n", n+1)
+	if len(lines) > n {
+		lines[n] = "..."
+	}
+	return strings.Join(lines, "")
+}
+
+func (b *builder) link(ctx context.Context, program string, objects []string, lib string) error {
+	return b.cache.create(program, func(tmp string) error {
+		args := []string{"-pthread", "-o", tmp}
+		if b.tools.linker != "" {
+			args = append(args, "-fuse-ld="+b.tools.linker)
+		}
+		if b.o.Sanitize != "" {
+			args = append(args, "-fsanitize="+b.o.Sanitize)
+		} else {
+			args = append(args, "-static-libstdc++", "-static-libgcc")
+		}
+		args = append(args, objects...)
+		args = append(args, filepath.Join(lib, "libeve.a"))
+		said, err := b.tools.run(ctx, args...)
+		if err != nil {
+			return fmt.Errorf("linking %s: %w\n%s", program, err, head(said, 30))
+		}
+		return os.Chmod(tmp, 0o755)
+	})
+}
+
+// parallel calls do for 0 to n-1, Jobs at a time, and gives the first error.
+func (b *builder) parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, b.o.Jobs)
+	errs := make([]error, n)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if ctx.Err() != nil {
+				return
+			}
+			if errs[i] = do(ctx, i); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil && err != context.Canceled {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// archive makes a static library.
+func archive(ctx context.Context, path string, objects []string) error {
+	cmd := exec.CommandContext(ctx, "ar", append([]string{"rcs", path}, objects...)...)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("archiving the runtime: %w\n%s", err, said)
+	}
+	return nil
+}

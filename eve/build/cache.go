@@ -1,0 +1,116 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A cache is the folder of everything that need not be made twice:
+//
+//	<key>/libeve.a, <key>/include   the runtime, for one compiler and set of flags
+//	objects/<key>.o                 a compiled module
+//	programs/<key>                  a linked program, for eve run
+//
+// Everything is written beside its place and renamed to it, so that runs at the same time do not meet.
+type cache struct{ dir string }
+
+// unused is how long what nobody asked for is kept. A guess: a project is looked at again within two weeks.
+const unused = 14 * 24 * time.Hour
+
+func openCache() (cache, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = filepath.Join(os.TempDir(), fmt.Sprintf("eve-cache-%d", os.Getuid()))
+	}
+	c := cache{filepath.Join(base, "eve")}
+	for _, d := range []string{"objects", "programs"} {
+		if err := os.MkdirAll(filepath.Join(c.dir, d), 0o755); err != nil {
+			return c, fmt.Errorf("making the cache: %w", err)
+		}
+	}
+	c.trim()
+	return c, nil
+}
+
+// key makes one name of many texts.
+func key(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d\n%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:32]
+}
+
+// has says whether the file is there, and notes that it was wanted.
+func (c cache) has(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if now := time.Now(); now.Sub(info.ModTime()) > 24*time.Hour {
+		// If the note fails the file is only made again one day.
+		_ = os.Chtimes(path, now, now)
+	}
+	return true
+}
+
+// create makes a file by calling write with a temporary name in the same folder.
+func (c cache) create(path string, write func(tmp string) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "new-*"+filepath.Ext(path))
+	if err != nil {
+		return fmt.Errorf("writing the cache: %w", err)
+	}
+	f.Close()
+	defer os.Remove(f.Name())
+	if err := write(f.Name()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("writing the cache: %w", err)
+	}
+	return nil
+}
+
+// trim removes what was not asked for in a long time. It looks once a day.
+func (c cache) trim() {
+	mark := filepath.Join(c.dir, "trimmed")
+	if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) < 24*time.Hour {
+		return
+	}
+	if err := os.WriteFile(mark, nil, 0o644); err != nil {
+		return
+	}
+	now := time.Now()
+	_ = os.Chtimes(mark, now, now)
+	entries, _ := os.ReadDir(c.dir)
+	for _, e := range entries {
+		path := filepath.Join(c.dir, e.Name())
+		if e.Name() == "objects" || e.Name() == "programs" {
+			files, _ := os.ReadDir(path)
+			for _, f := range files {
+				removeUnused(filepath.Join(path, f.Name()))
+			}
+		} else if e.IsDir() {
+			removeUnused(path)
+		}
+	}
+}
+
+func removeUnused(path string) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		info, err = os.Stat(filepath.Join(path, "libeve.a"))
+		if errors.Is(err, fs.ErrNotExist) {
+			info, err = os.Stat(path)
+		}
+	}
+	if err == nil && time.Since(info.ModTime()) > unused {
+		os.RemoveAll(path)
+	}
+}

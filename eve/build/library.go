@@ -1,0 +1,71 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"interleave/eve"
+)
+
+// library gives the folder of the runtime for these options, which it makes the first time: the headers in
+// include, and libeve.a.
+func (b *builder) library(ctx context.Context) (string, error) {
+	dir := filepath.Join(b.cache.dir, b.runtimeKey())
+	if b.cache.has(filepath.Join(dir, "libeve.a")) {
+		return dir, nil
+	}
+	tmp, err := os.MkdirTemp(b.cache.dir, "new-*")
+	if err != nil {
+		return "", fmt.Errorf("preparing the runtime: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	if err := b.compileLibrary(ctx, tmp); err != nil {
+		return "", err
+	}
+	// Somebody else may have been faster: then theirs is as good.
+	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) && !b.cache.has(filepath.Join(dir, "libeve.a")) {
+		return "", fmt.Errorf("preparing the runtime: %w", err)
+	}
+	return dir, nil
+}
+
+func (b *builder) runtimeKey() string {
+	return key(append([]string{eve.RuntimeHash(), b.tools.id}, b.o.runtimeFlags()...)...)
+}
+
+func (b *builder) compileLibrary(ctx context.Context, dir string) error {
+	include := filepath.Join(dir, "include")
+	if err := os.Mkdir(include, 0o755); err != nil {
+		return fmt.Errorf("preparing the runtime: %w", err)
+	}
+	for name, text := range eve.RuntimeFiles() {
+		if err := os.WriteFile(filepath.Join(include, name), text, 0o644); err != nil {
+			return fmt.Errorf("preparing the runtime: %w", err)
+		}
+	}
+	sources := eve.RuntimeSources()
+	objects := make([]string, len(sources))
+	err := b.parallel(ctx, len(sources), func(ctx context.Context, i int) error {
+		objects[i] = filepath.Join(dir, strings.TrimSuffix(sources[i], ".cpp")+".o")
+		args := append(b.o.runtimeFlags(), "-c", filepath.Join(include, sources[i]), "-o", objects[i])
+		if said, err := b.tools.run(ctx, args...); err != nil {
+			return fmt.Errorf("the runtime does not compile with %s: %w\n%s", b.tools.path, err, said)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := archive(ctx, filepath.Join(dir, "libeve.a"), objects); err != nil {
+		return err
+	}
+	for _, o := range objects {
+		os.Remove(o)
+	}
+	return nil
+}

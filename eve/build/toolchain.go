@@ -1,0 +1,109 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNoCompiler says that neither g++ nor clang++ is there.
+var ErrNoCompiler = errors.New("no C++ compiler found: apt-get install g++ (or set CXX)")
+
+// A toolchain is a C++ compiler with its linker.
+type toolchain struct {
+	path   string
+	id     string // different for every two compilers
+	linker string // the argument of -fuse-ld; empty for the compiler's own choice
+}
+
+// findToolchain takes $CXX, else g++, else clang++.
+func findToolchain() (*toolchain, error) {
+	names := []string{"g++", "clang++"}
+	if cxx := os.Getenv("CXX"); cxx != "" {
+		names = []string{cxx}
+	}
+	for _, name := range names {
+		p, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		t := &toolchain{path: p, linker: findLinker()}
+		// Path, size and time of the binary tell compilers apart without a process for --version.
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil {
+			real = p
+		}
+		info, err := os.Stat(real)
+		if err != nil {
+			continue
+		}
+		t.id = fmt.Sprintf("%s %d %d", real, info.Size(), info.ModTime().UnixNano())
+		return t, nil
+	}
+	return nil, ErrNoCompiler
+}
+
+// Available says whether programs can be built here.
+func Available() bool {
+	_, err := findToolchain()
+	return err == nil
+}
+
+// findLinker prefers the fastest: a small program links in 19 ms with mold, 30 with lld, 70 with gold, 140
+// with bfd (2 cores, g++ 12).
+func findLinker() string {
+	for _, l := range [][2]string{{"mold", "mold"}, {"ld.lld", "lld"}, {"ld.gold", "gold"}} {
+		if _, err := exec.LookPath(l[0]); err == nil {
+			return l[1]
+		}
+	}
+	return ""
+}
+
+// commonFlags are those of the runtime and of all units. Signed arithmetic wraps: Eve defines it so.
+var commonFlags = []string{"-std=c++20", "-fno-rtti", "-fwrapv", "-pthread"}
+
+// flags are the compiler's arguments for generated code.
+func (o Options) flags() []string {
+	f := append([]string{}, commonFlags...)
+	f = append(f, "-w")
+	switch {
+	case o.Sanitize != "":
+		f = append(f, "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize="+o.Sanitize)
+	case o.Optimise:
+		f = append(f, "-O2")
+		if o.Debug {
+			f = append(f, "-g")
+		}
+	case o.Debug:
+		f = append(f, "-O0", "-g")
+	default:
+		f = append(f, "-O1", "-g1")
+	}
+	return f
+}
+
+// runtimeFlags are those of libeve.a: always optimised, with the same sanitizer.
+func (o Options) runtimeFlags() []string {
+	f := append([]string{}, commonFlags...)
+	f = append(f, "-O2", "-g1", "-fno-omit-frame-pointer")
+	if o.Sanitize != "" {
+		f = append(f, "-fsanitize="+o.Sanitize)
+	}
+	return f
+}
+
+// run runs the compiler and gives what it said.
+func (t *toolchain) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, t.path, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return strings.TrimRight(string(out), "\n"), err
+}
