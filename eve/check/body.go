@@ -105,9 +105,17 @@ func (l *lowerer) checkEnd(b *ir.Block, result *types.Type, at source.Span, who 
 	if result == types.VoidT || result == types.InvalidT || l.ends(b) {
 		return
 	}
+	if nothing(result) { // the end of a void! is its success
+		end := pointAfter(b.Span)
+		b.Stmts = append(b.Stmts, &ir.Return{Mark: ir.Mark{Span: end}, X: &ir.Zero{Place: place(result, end)}})
+		return
+	}
 	d := l.errorf("E0340", at, "%s can end without returning %s", who, article(result))
 	d.Label = "not every way through it returns"
 }
+
+// nothing says whether t is void!: success has no value.
+func nothing(t *types.Type) bool { return t.Kind == types.Result && t.Elem == types.VoidT }
 
 // headOf is the line that opens a body: from the start of the declaration or statement to its colon.
 func headOf(at source.Span, body *syntax.Block) source.Span {

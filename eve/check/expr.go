@@ -323,6 +323,10 @@ func (l *lowerer) elseExpr(x *syntax.ElseExpr, want *types.Type) ir.Expr {
 		d.Label = "it is always there"
 		return bad(x.Span)
 	}
+	if nothing(t) {
+		l.errorf("E0350", x.X.Place(), "there is no value here that else could replace: use match")
+		return bad(x.Span)
+	}
 	d := l.fitted(x.Default, t.Elem)
 	if broken(d) {
 		return bad(x.Span)

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"strings"
+
 	"interleave/eve/ir"
 	"interleave/eve/source"
 	"interleave/eve/syntax"
@@ -116,13 +118,23 @@ func (l *lowerer) exprStmt(s *syntax.ExprStmt) {
 		l.emit(&ir.Do{Mark: mark(s), X: x})
 		return
 	}
+	l.unused(s, x)
+	l.emit(&ir.Do{Mark: mark(s), X: x})
+}
+
+// unused says that nothing is done with a value, unless the line could not be read as it was meant.
+func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
+	for _, d := range l.diags.Sorted() {
+		if strings.HasPrefix(string(d.Code), "E01") && d.Span.File == s.Span.File && d.Span.Line() == s.Span.Line() {
+			return
+		}
+	}
 	if b, ok := x.(*ir.Binary); ok && b.Op == "==" {
 		d := l.errorf("W0430", s.Span, "this compares and does nothing with the answer")
 		l.fixOperator(d, s.X, "=", "to store, write = ")
 	} else {
 		l.errorf("W0430", s.Span, "this value is not used")
 	}
-	l.emit(&ir.Do{Mark: mark(s), X: x})
 }
 
 // effective says whether evaluating x may do something.
@@ -180,6 +192,10 @@ func (l *lowerer) returnStmt(s *syntax.ReturnStmt) {
 			l.expr(s.X, l.result)
 		}
 		l.emit(&ir.Return{Mark: mark(s)}) // so that no missing return is reported too
+		return
+	}
+	if s.X == nil && nothing(l.result) {
+		l.emit(&ir.Return{Mark: mark(s), X: &ir.Zero{Place: place(l.result, s.Span)}})
 		return
 	}
 	if s.X == nil {
