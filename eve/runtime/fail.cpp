@@ -21,6 +21,12 @@ void put_site(formatter& f, const site& at) {
     f.put(i64(at.line));
 }
 
+void put_range(formatter& f, i64 size) {
+    put(f, " is out of range: there are ");
+    f.put(size);
+    put(f, " elements");
+}
+
 [[noreturn]] void raise(const site* at, string text) { throw failure(at, error(0, static_cast<string&&>(text))); }
 
 } // namespace
@@ -35,17 +41,17 @@ void fail(const char* file, int line, const string& text) {
 
 void fail_assert(const site* at, const char* expression) {
     formatter f;
-    put(f, "this is false: ");
+    put(f, "assertion failed: ");
     put(f, expression);
     raise(at, f.take());
 }
 
 void fail_assert(const site* at, const char* expression, const string& message) {
     formatter f;
-    f.put(message);
-    put(f, " (this is false: ");
+    put(f, "assertion failed: ");
     put(f, expression);
-    f.byte(')');
+    put(f, ": ");
+    f.put(message);
     raise(at, f.take());
 }
 
@@ -53,41 +59,50 @@ void fail_index(i64 index, i64 size, const site* at) {
     formatter f;
     put(f, "index ");
     f.put(index);
-    put(f, " is out of range: the size is ");
-    f.put(size);
+    put_range(f, size);
     raise(at, f.take());
 }
 
 void fail_cut(i64 low, i64 high, i64 size, const site* at) {
     formatter f;
-    put(f, "the part ");
     f.put(low);
     put(f, "..");
     f.put(high);
-    put(f, " is out of range: the size is ");
-    f.put(size);
+    put_range(f, size);
     raise(at, f.take());
 }
 
 void fail_size(i64 size, const site* at) {
     formatter f;
-    put(f, "the size ");
+    put(f, "a vector cannot have ");
     f.put(size);
-    put(f, " does not fit");
+    put(f, " elements");
     raise(at, f.take());
 }
 
-void fail_overflow(const site* at) { fail(at, "the result does not fit its type"); }
+void fail_sizes(i64 size, i64 other, const site* at) {
+    formatter f;
+    put(f, "the slices differ: ");
+    f.put(size);
+    put(f, " and ");
+    f.put(other);
+    put(f, " elements");
+    raise(at, f.take());
+}
+
+void fail_overflow(const site* at) { fail(at, "integer overflow"); }
 void fail_divide(const site* at) { fail(at, "division by zero"); }
 void fail_power(const site* at) { fail(at, "a negative power of an integer"); }
-void fail_convert(const site* at) { fail(at, "the number does not fit the type it is converted to"); }
-void fail_key(const site* at) { fail(at, "there is no such key in the map"); }
+void fail_convert(const site* at) { fail(at, "the number does not fit the type that it is converted to"); }
+void fail_key(const site* at) { fail(at, "the map has no such key"); }
 void fail_iterated(const site* at) { fail(at, "changed while it is iterated"); }
 
-void fail_shift(i64 count, const site* at) {
+void fail_shift(i64 count, int bits, const site* at) {
     formatter f;
-    put(f, "a shift by ");
+    put(f, "shift by ");
     f.put(count);
+    put(f, ": the value has ");
+    f.put(bits);
     put(f, " bits");
     raise(at, f.take());
 }

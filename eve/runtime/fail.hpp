@@ -25,9 +25,10 @@ struct site {
 [[noreturn, gnu::cold, gnu::noinline]] void fail_index(i64 index, i64 size, const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_cut(i64 low, i64 high, i64 size, const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_size(i64 size, const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_sizes(i64 size, i64 other, const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_overflow(const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_divide(const site* at);
-[[noreturn, gnu::cold, gnu::noinline]] void fail_shift(i64 count, const site* at);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_shift(i64 count, int bits, const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_power(const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_convert(const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_key(const site* at);

@@ -9,7 +9,7 @@ class failure {
 public:
     failure(const site* at, error what) noexcept;
 
-    // "chat.eve:12: index 5 is out of range: the size is 3".
+    // "chat.eve:12: index 5 is out of range: there are 3 elements".
     string message() const;
     // The message, and a line for each task on the way up: "    in the task of chat.eve:9".
     string trace() const;

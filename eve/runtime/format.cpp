@@ -6,6 +6,7 @@
 #include "vector.hpp"
 
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 
 namespace eve {
@@ -224,17 +225,33 @@ void formatter::put(const instant& t, const spec& how) { put(t.iso(), how); }
 
 namespace {
 
-template <class T> option<T> parse(const char* text, i64 size) noexcept {
-    T x{};
-    if (size > 1 && text[0] == '+' && text[1] != '-') ++text, --size;
-    auto [end, why] = std::from_chars(text, text + size, x);
-    if (why != std::errc() || end != text + size) return none;
-    return x;
+// Past the sign that from_chars does not take.
+const char* past_plus(const char* text, i64 size) noexcept {
+    return size > 1 && text[0] == '+' && text[1] != '-' ? text + 1 : text;
 }
 
 } // namespace
 
-option<i64> string::to_int() const noexcept { return parse<i64>(data(), size()); }
-option<f64> string::to_float() const noexcept { return parse<f64>(data(), size()); }
+option<i64> string::to_int() const noexcept {
+    const char* end = data() + size();
+    i64 x = 0;
+    auto [stop, why] = std::from_chars(past_plus(data(), size()), end, x);
+    if (why != std::errc() || stop != end) return none;
+    return x;
+}
+
+// What is too small for a float is 0, what is too large none. "inf" and "nan" are floats, "nan(..)" is not.
+option<f64> string::to_float() const noexcept {
+    const char* end = data() + size();
+    f64 x = 0;
+    auto [stop, why] = std::from_chars(past_plus(data(), size()), end, x);
+    if (stop != end || why == std::errc::invalid_argument || (size() > 0 && end[-1] == ')')) return none;
+    if (why == std::errc()) return x;
+    // The C library tells too small from too large, but wants a zero at the end.
+    string ended = *this + string::of(0);
+    x = std::strtod(ended.data(), nullptr);
+    if (x > 1 || x < -1) return none;
+    return x;
+}
 
 } // namespace eve

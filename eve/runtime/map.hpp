@@ -65,6 +65,7 @@ public:
     }
     // The value under key in its place, a zero value when there was none.
     V& slot(K key, const site* here = nullptr) {
+        check_free(here);
         u32 mark = mark_of(hash_of(key));
         i64 i = index_of(key, mark);
         if (i < 0) i = add(mark, entry(static_cast<K&&>(key), zero_of<V>()), here);

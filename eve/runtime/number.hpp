@@ -1,6 +1,6 @@
 #pragma once
 // Arithmetic whose every result is defined. `add` fails on overflow (run, test, build --checked); `wrap_add`
-// wraps (build, and Eve's +%). Division by zero and a bad shift fail in both.
+// wraps (build, and Eve's +%). Division by zero and a bad shift fail in all builds.
 #include "fail.hpp"
 
 namespace eve {
@@ -70,13 +70,8 @@ template <integer T> constexpr T div(T a, plain<T> b, const site* at) {
     }
     return T(a / b);
 }
-template <integer T> constexpr T wrap_div(T a, plain<T> b, const site* at) {
-    if (b == 0) [[unlikely]] fail_divide(at);
-    if constexpr (is_signed<T>) {
-        if (b == T(-1)) return wrap_neg(a);
-    }
-    return T(a / b);
-}
+// There is no wrapping division: the least number by -1 fails in all builds. The name stands for generic code.
+template <integer T> constexpr T wrap_div(T a, plain<T> b, const site* at) { return div(a, b, at); }
 // The remainder has the sign of a. It always fits, so there is no wrapping one.
 template <integer T> constexpr T rem(T a, plain<T> b, const site* at) {
     if (b == 0) [[unlikely]] fail_divide(at);
@@ -88,12 +83,12 @@ template <integer T> constexpr T rem(T a, plain<T> b, const site* at) {
 
 // Bits shifted out are lost, in checked builds too; a count below 0 or from the width on fails.
 template <integer T, integer N> constexpr T shl(T a, N count, const site* at) {
-    if (u64(count) >= u64(bits_of<T>)) [[unlikely]] fail_shift(i64(count), at);
+    if (u64(count) >= u64(bits_of<T>)) [[unlikely]] fail_shift(i64(count), bits_of<T>, at);
     return T(u64(a) << count);
 }
 // Shifts in copies of the sign of a signed number.
 template <integer T, integer N> constexpr T shr(T a, N count, const site* at) {
-    if (u64(count) >= u64(bits_of<T>)) [[unlikely]] fail_shift(i64(count), at);
+    if (u64(count) >= u64(bits_of<T>)) [[unlikely]] fail_shift(i64(count), bits_of<T>, at);
     return T(a >> count);
 }
 
@@ -148,12 +143,14 @@ template <integer To, number From> constexpr bool fits(From x) noexcept {
     }
 }
 
-// Truncates integers; a float out of range becomes the nearest To, NaN becomes 0.
+// The low 64 bits of x without its fraction, as an integer of any size would have them; 0 of NaN and infinity.
+u64 low_bits(f64 x) noexcept;
+
+// Keeps the low bits of what does not fit.
 template <number To, number From> constexpr To convert(From x) noexcept {
     if constexpr (is_integer<To> && is_float<From>) {
         if (fits<To>(x)) [[likely]] return To(x);
-        if (x != x) return To(0);
-        return x < From(0) ? least<To> : largest<To>;
+        return To(low_bits(f64(x)));
     } else {
         return To(x);
     }

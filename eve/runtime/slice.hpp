@@ -57,7 +57,7 @@ public:
     bool contains(const T& x) const { return index_of(x).has(); }
     // Both must have one size; they may overlap.
     void copy_from(const slice& o, const site* here = nullptr) const {
-        if (o.size_ != size_) [[unlikely]] fail_size(o.size_, here);
+        if (o.size_ != size_) [[unlikely]] fail_sizes(size_, o.size_, here);
         if (o.items_ < items_) {
             for (i64 i = size_; i-- > 0;) items_[i] = o.items_[i];
         } else if (o.items_ > items_) {

@@ -169,9 +169,9 @@ string string::replace(const string& old, const string& by) const {
 }
 
 string string::repeat(i64 n, const site* here) const {
-    if (n < 0) fail_size(n, here);
+    if (n < 0) n = 0;
     i64 all;
-    if (__builtin_mul_overflow(n, size(), &all)) die_out_of_memory();
+    if (__builtin_mul_overflow(n, size(), &all) || all > largest_size) fail_size(n, here);
     string s;
     char* to = s.prepare(all);
     for (i64 i = 0; i < n; ++i) to = static_cast<char*>(mempcpy(to, data(), u64(size())));

@@ -93,6 +93,7 @@ public:
     i64 find_from(const string& s, i64 from) const noexcept;
     // With every `old` replaced; an empty `old` stands nowhere.
     string replace(const string& old, const string& by) const;
+    // A negative n gives as little as 0 does.
     string repeat(i64 n, const site* here = nullptr) const;
     // The parts between separators, one more than there are separators; an empty separator stands nowhere.
     vector<string> split(const string& separator) const;

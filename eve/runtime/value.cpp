@@ -1,6 +1,7 @@
 // Memory of containers, and what vectors of all types share.
 #include "vector.hpp"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -25,6 +26,12 @@ void* buffer_resize(void* old, i64 n, u64 size) noexcept {
 }
 
 void* buffer_new(i64 n, u64 size) noexcept { return buffer_resize(nullptr, n, size); }
+
+u64 low_bits(f64 x) noexcept {
+    if (x != x || x - x != 0) return 0;
+    f64 low = std::fmod(std::trunc(x), 18446744073709551616.0);
+    return low < 0 ? wrap_neg(u64(-low)) : u64(low);
+}
 
 void vector_base::grow(u64 size, const site* here) {
     check_free(here);

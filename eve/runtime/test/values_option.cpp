@@ -177,8 +177,8 @@ void check_failures() {
         expect(e.code() == 4 && e.cause()->code() == 5, "code and cause are kept");
         expect_text(e.text(), "test.eve:7: cannot");
     }
-    expect(failure_of([] { fail_assert(&here, "a == b"); }) == "this is false: a == b", "assert");
-    expect(failure_of([] { fail_assert(&here, "a == b", text("sum")); }) == "sum (this is false: a == b)", "assert with a text");
+    expect(failure_of([] { fail_assert(&here, "a == b"); }) == "assertion failed: a == b", "assert");
+    expect(failure_of([] { fail_assert(&here, "a == b", text("sum")); }) == "assertion failed: a == b: sum", "assert with a text");
     expect(failure_of([] { fail("x.eve", 2, text("t")); }) == "t", "fail with a place");
 }
 

@@ -108,17 +108,17 @@ template <class T> void check_random() {
 void check_places() {
     vector<i64> v = vector<i64>::of(1, 2, 3);
     expect(v.at(2, &here) == 3, "at");
-    expect(failure_of([&] { v.at(3, &here); }) == "index 3 is out of range: the size is 3", "index behind the end");
-    expect(failure_of([&] { v.at(-1, &here); }) == "index -1 is out of range: the size is 3", "index before the start");
+    expect(failure_of([&] { v.at(3, &here); }) == "index 3 is out of range: there are 3 elements", "index behind the end");
+    expect(failure_of([&] { v.at(-1, &here); }) == "index -1 is out of range: there are 3 elements", "index before the start");
     expect(!failure_of([&] { v.insert(4, 0, &here); }).empty() && !failure_of([&] { v.remove(3, &here); }).empty(), "bad places");
-    expect(failure_of([&] { v.cut(2, 1, &here); }) == "the part 2..1 is out of range: the size is 3", "bad cut");
+    expect(failure_of([&] { v.cut(2, 1, &here); }) == "2..1 is out of range: there are 3 elements", "bad cut");
     expect(!failure_of([&] { v.resize(-1, &here); }).empty() && !failure_of([&] { v.swap(0, 3, &here); }).empty(), "bad size");
     expect(*v.first() == 1 && *v.last() == 3 && !vector<i64>().first().has() && !vector<i64>().pop().has(), "first and last");
     expect(v.contains(2) && *v.index_of(3) == 2 && !v.index_of(9).has(), "search");
     try {
         v.at(7, &here);
     } catch (const failure& f) {
-        expect_text(f.message(), "test.eve:7: index 7 is out of range: the size is 3");
+        expect_text(f.message(), "test.eve:7: index 7 is out of range: there are 3 elements");
     }
     v.resize(5);
     expect(v == vector<i64>::of(1, 2, 3, 0, 0), "new elements are zero");
