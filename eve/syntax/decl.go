@@ -247,9 +247,10 @@ func (p *parser) typeParams(word bool) []*TypeParam {
 	for {
 		start := p.here()
 		if !p.accept("type") && word {
+			before := source.Span{File: p.file, Start: start.Start, End: start.Start}
 			p.fail(diag.Diagnostic{
 				Code: "E0114", Span: p.here(), Message: "a type parameter of a function is written 'type T'",
-				Fix: &diag.Fix{Text: "write type " + p.tok().Text(), Span: source.Span{File: p.file, Start: start.Start, End: start.Start}, New: "type "},
+				Fix: &diag.Fix{Text: "write type " + p.tok().Text(), Span: before, New: "type "},
 			})
 		}
 		t := &TypeParam{Name: p.name("a type parameter")}

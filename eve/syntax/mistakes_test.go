@@ -31,6 +31,9 @@ var mistakes = []mistake{
 	{name: "colon after arm", in: "match n:\n    1\n        return 2\n    _: pass", want: "E0104 "},
 	{name: "colon after name", text: "main() void:\n    pass\n", want: "E0104 main"},
 	{name: "bracket for colon", in: "if n > 3 {\n    return 1\n}", want: "E0112 {"},
+	{name: "brace on its line", in: "if n > 3\n{\n    return 1\n}", want: "E0104 |E0112 {"},
+	{name: "less or equal", in: "if n ≤ 3: return 1", want: "E0112 ≤"},
+	{name: "letter in name", in: "größe: int = 1", want: "E0112 ö"},
 	{name: "assignment in if", in: "if n = 3:\n    return n", want: "E0116 ="},
 	{name: "assignment in while", in: "while n = 3: n += 1", want: "E0116 ="},
 	{name: "unclosed call", in: "n = max(1, 2\nreturn n", want: "E0106 ("},
@@ -90,7 +93,7 @@ var mistakes = []mistake{
 	{name: "unit", in: "n = 10MB", want: "E0110 10MB"},
 	{name: "fraction of a second", in: "sleep(1.5s)", want: "E0110 1.5s"},
 	{name: "hexadecimal", in: "n = 0xfg", want: "E0110 0xfg"},
-	{name: "quotes of a document", in: "print(“x”)", want: "E0112 “"},
+	{name: "quotes of a document", in: "print(“x”)", want: "E0112 “x”"},
 	{name: "f-string brace", in: `s = f"{n"`, want: "E0121 {"},
 	{name: "f-string stray", in: `s = f"n}"`, want: "E0121 }"},
 	{name: "f-string empty", in: `s = f"{}"`, want: "E0121 {}"},
@@ -161,5 +164,36 @@ func golden(t *testing.T, name, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s differs; go test -update rewrites it. Got:\n%s", name, got)
+	}
+}
+
+// A fix is the one edit that mends its error: with all of them made, and those of the lines that were
+// taken for right before, nothing is left to say.
+func TestFixesMend(t *testing.T) {
+	fixed := 0
+	for _, m := range mistakes {
+		text := m.source()
+		_, diags := parse("wrong.eve", text)
+		for range 3 {
+			all := diags.Sorted()
+			for i := len(all) - 1; i >= 0; i-- {
+				f := all[i].Fix
+				if f == nil {
+					f = &diag.Fix{Span: all[i].Span, New: all[i].Span.Text()}
+				} else {
+					fixed++
+				}
+				text = text[:f.Span.Start] + f.New + text[f.Span.End:]
+			}
+			_, diags = parse("fixed.eve", text)
+		}
+		for _, d := range diags.Sorted() {
+			if d.Fix != nil {
+				t.Errorf("%s: after the fixes\n%s\n%s", m.name, text, show(t, diags))
+			}
+		}
+	}
+	if fixed < 45 {
+		t.Errorf("only %d mistakes have a fix", fixed)
 	}
 }

@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"interleave/eve/diag"
 	"interleave/eve/source"
@@ -52,13 +51,18 @@ func (s *scanner) at(n int) byte {
 	return s.text[s.pos+n]
 }
 
-// rest is the text from the current place to the end of the line.
+// line is the text from the current place to the end of the line.
 func (s *scanner) line() string {
 	rest := s.text[s.pos:]
 	if i := strings.IndexByte(rest, '\n'); i >= 0 {
 		rest = rest[:i]
 	}
 	return strings.TrimSuffix(rest, "\r")
+}
+
+// lineBefore is the text from the start of the line to a place on it.
+func (s *scanner) lineBefore(place int) string {
+	return s.text[strings.LastIndexByte(s.text[:place], '\n')+1 : place]
 }
 
 // skip passes over what means nothing: spaces, line ends, comments.
@@ -152,52 +156,4 @@ func startsOperand(op, rest string) bool {
 		return false
 	}
 	return isLetter(rest[0]) || isDigit(rest[0]) || rest[0] == '(' || rest[0] == '-'
-}
-
-// bad reads what no token starts with: one character, or a run of bytes that are not UTF-8.
-func (s *scanner) bad() (Kind, string) {
-	start := s.pos
-	r, n := utf8.DecodeRuneInString(s.text[s.pos:])
-	s.pos += n
-	if r == utf8.RuneError && n == 1 {
-		for s.pos < s.end && !utf8.RuneStart(s.text[s.pos]) {
-			s.pos++
-		}
-		s.diags.Errorf("E0112", s.span(start, s.pos), "this is not UTF-8")
-		return Bad, ""
-	}
-	if r == '}' && s.braces {
-		return Bad, ""
-	}
-	s.braces = s.braces || r == '{'
-	d := s.diags.Errorf("E0112", s.span(start, s.pos), "'%c' means nothing here", r)
-	d.Label, d.Fix = strange(r, d.Span)
-	if r == '{' && s.line() == "" {
-		before := s.span(len(strings.TrimRight(s.text[:start], " ")), s.pos)
-		d.Fix = &diag.Fix{Text: "write ':'", Note: "the block ends with its indentation, without '}'", Span: before, New: ":"}
-	}
-	return Bad, ""
-}
-
-// strange tells people who think of another language what Eve has instead of r.
-func strange(r rune, at source.Span) (string, *diag.Fix) {
-	replace := func(with string) *diag.Fix { return &diag.Fix{Text: "write " + with, Span: at, New: with} }
-	switch r {
-	case '{', '}':
-		return "blocks are made by indentation, after a ':'", nil
-	case '“', '”', '„':
-		return "this is a typographic quote", replace(`"`)
-	case '‘', '’':
-		return "this is a typographic quote", replace("'")
-	case '–', '—', '−':
-		return "this is a dash", replace("-")
-	case '\u00a0':
-		return "this is a space that does not break", &diag.Fix{Text: "write a plain space", Span: at, New: " "}
-	case '$', '`', '\\':
-		return "", nil
-	}
-	if r > 127 {
-		return "names are of the letters a to z, digits and _", nil
-	}
-	return "", nil
 }
