@@ -23,7 +23,7 @@ func Program(main *source.File, load Loader, diags *diag.List) *ir.Program {
 		modules: map[string]*module{}, instances: map[string]*ir.Func{},
 		decls: map[*types.Type]*typeName{}, constraints: map[*types.Type]*types.Type{},
 		opaque: map[*types.Type]bool{}, base: diags,
-		signatures: map[string]*signature{}, checked: map[*ir.Func]bool{}, circular: map[*typeName]bool{},
+		signatures: map[string]*signature{}, checked: map[*ir.Func]bool{}, circular: map[*typeName]bool{}, circles: map[*ir.Var]bool{},
 	}
 	return c.program(main)
 }
@@ -44,6 +44,7 @@ type checker struct {
 	constraints map[*types.Type]*types.Type // of type parameters that have one
 	opaque      map[*types.Type]bool        // named types with a type parameter in their arguments
 	signatures  map[string]*signature       // by the ID of the instance
+	circles     map[*ir.Var]bool            // variables whose value needs itself, which was reported
 	circular    map[*typeName]bool          // types that hold themselves, which was reported
 	checked     map[*ir.Func]bool           // generics checked for their own sake
 	depth       int                         // of named types being filled

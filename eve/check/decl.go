@@ -18,8 +18,6 @@ type global struct {
 	konst *syntax.ConstDecl
 	name  *syntax.Name
 	busy  bool
-	// circle says that it was reported: its value needs itself.
-	circle bool
 }
 
 // declare notes the names that a module declares; what they mean is found out when somebody asks.

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"strings"
-
 	"interleave/eve/diag"
 	"interleave/eve/source"
 	"interleave/eve/syntax"
@@ -260,96 +258,6 @@ func (c *checker) params(params []*syntax.Param) {
 			places[p.Name.Text] = p.Name.Span
 		}
 	}
-}
-
-// finite reports a type that holds itself by value, or starts as an object that starts as another of its
-// kind without end.
-//
-// A field that does so loses its type, so that nobody else walks in circles. Instances of generics are
-// looked at only when the generic itself is at fault: else the fault is with the type argument.
-func (c *checker) finite(tn *typeName, t *types.Type) {
-	if len(t.Args) > 0 && !c.opaque[t] && !c.circular[tn] {
-		return
-	}
-	if tn.structure != nil {
-		i := 0
-		for _, m := range tn.structure.Members {
-			v, ok := m.(*syntax.VarDecl)
-			if !ok {
-				continue
-			}
-			for range v.Names {
-				if i < len(t.Def.Fields) {
-					c.finiteField(tn, t, &t.Def.Fields[i], v.Type)
-				}
-				i++
-			}
-		}
-		return
-	}
-	for i, k := range tn.union.Cases {
-		for j, p := range k.Fields {
-			f := &t.Def.Cases[i].Fields[j]
-			if holds(f.Type, t, map[*types.Type]bool{}, false) {
-				c.endless(tn, f, p.Type, "holds itself; write T@ or vector<T>")
-			}
-		}
-	}
-}
-
-func (c *checker) finiteField(tn *typeName, t *types.Type, f *types.Field, at syntax.Type) {
-	switch {
-	case holds(f.Type, t, map[*types.Type]bool{}, false):
-		c.endless(tn, f, at, "holds itself; write T@? or vector<T>")
-	case f.Default == nil && holds(f.Type, t, map[*types.Type]bool{}, true):
-		c.endless(tn, f, at, "starts with a new T, and so on without end; write T@?")
-	}
-}
-
-func (c *checker) endless(tn *typeName, f *types.Field, at syntax.Type, how string) {
-	f.Type = types.InvalidT
-	c.circular[tn] = true
-	c.diags.Errorf("E0306", at.Place(), "'%s' %s", tn.name, strings.ReplaceAll(how, "T", tn.name))
-}
-
-// holds says whether a value of t has a value of part in it; with objects, also whether a zero value of t
-// builds one.
-func holds(t, part *types.Type, seen map[*types.Type]bool, objects bool) bool {
-	if t == part {
-		return true
-	}
-	switch t.Kind {
-	case types.Array:
-		return holds(t.Elem, part, seen, objects)
-	case types.Option, types.Result:
-		return !objects && holds(t.Elem, part, seen, objects)
-	case types.Shared:
-		return objects && holds(t.Elem, part, seen, objects)
-	case types.Tuple:
-		for _, e := range t.Elems {
-			if holds(e, part, seen, objects) {
-				return true
-			}
-		}
-	case types.Named:
-		if t.Def == nil || seen[t] {
-			return false
-		}
-		seen[t] = true
-		for _, f := range t.Def.Fields {
-			if (!objects || f.Default == nil) && holds(f.Type, part, seen, objects) {
-				return true
-			}
-		}
-		for i, k := range t.Def.Cases {
-			for _, f := range k.Fields {
-				if (!objects || i == 0) && holds(f.Type, part, seen, objects) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // unsatisfied reports a type argument that lacks what its constraint asks for.

@@ -16,8 +16,8 @@ func (c *checker) typeVar(m *module, v *ir.Var) {
 	switch {
 	case g == nil:
 		return
-	case g.busy && g.konst != nil && !g.circle:
-		g.circle = true
+	case g.busy && g.konst != nil && !c.circles[v]:
+		c.circles[v] = true
 		c.diags.Errorf("E0212", g.name.Span, "constant '%s' is defined by itself", v.Name)
 		if v.Type == nil {
 			v.Type = types.InvalidT

@@ -61,6 +61,9 @@ func (c *checker) patterns(f *function, recv *types.Type) []*types.Type {
 	return params
 }
 
+// startsElements are the natives that make new elements, which start as zero values.
+var startsElements = map[string]bool{"prelude.vector.resize": true, "prelude.map.get_or_add": true}
+
 // narrowedFit says whether the receiver's type arguments satisfy what f asks of them beyond its owner.
 func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) bool {
 	if recv == nil || f.owner == nil {
@@ -68,6 +71,13 @@ func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) boo
 	}
 	narrowed := f.narrowed()
 	args := c.ownerArgs(recv)
+	if startsElements[f.id()] && len(args) > 0 {
+		elem := args[len(args)-1]
+		if why := (&lowerer{checker: c}).noZero(elem, nil); why != "" {
+			c.diags.Errorf("E0501", at, "'%s' needs a zero value of %s to start with: %s", f.fullName(), elem, why)
+			return false
+		}
+	}
 	for i, p := range f.owner.typeParams() {
 		n := narrowed[p.Name.Text]
 		if n == nil || n.Constraint == nil || i >= len(args) {

@@ -26,6 +26,9 @@ func (c *checker) program(main *source.File) *ir.Program {
 		c.queue = c.queue[1:]
 		next()
 	}
+	for _, m := range c.order {
+		c.orderGlobals(m.ir)
+	}
 	p := &ir.Program{Universe: c.universe, Main: c.mainOf(m), Tests: m.tests}
 	seen := map[*module]bool{}
 	p.Modules = arrange(p.Modules, c.prelude, seen)

@@ -1,0 +1,74 @@
+package check
+
+import (
+	"slices"
+
+	"interleave/eve/ir"
+)
+
+// orderGlobals puts the variables of a module in the order in which their values can be made: each behind
+// those that its value needs, also through the functions that it calls. A value that needs itself is
+// reported.
+func (c *checker) orderGlobals(m *ir.Module) {
+	needs := map[*ir.Var]map[*ir.Var]bool{}
+	for _, v := range m.Globals {
+		r := reach{vars: map[*ir.Var]bool{}, funcs: map[*ir.Func]bool{}}
+		r.expr(v.Init)
+		needs[v] = r.vars
+		if r.vars[v] && !c.inCircle(r.vars) {
+			c.circles[v] = true
+			c.diags.Errorf("E0212", v.Span, "'%s' is defined by itself", v.Name)
+		}
+	}
+	var order []*ir.Var
+	var visit func(v *ir.Var)
+	visit = func(v *ir.Var) {
+		if slices.Contains(order, v) {
+			return
+		}
+		for _, w := range m.Globals {
+			if w != v && needs[v][w] && !needs[w][v] {
+				visit(w)
+			}
+		}
+		order = append(order, v)
+	}
+	for _, v := range m.Globals {
+		visit(v)
+	}
+	m.Globals = order
+}
+
+// inCircle says whether one of the variables was reported to need itself: one message for each circle.
+func (c *checker) inCircle(vars map[*ir.Var]bool) bool {
+	for v := range vars {
+		if c.circles[v] {
+			return true
+		}
+	}
+	return false
+}
+
+// A reach gathers the module variables that code uses, through calls and other variables' values.
+type reach struct {
+	vars  map[*ir.Var]bool
+	funcs map[*ir.Func]bool
+}
+
+func (r *reach) expr(x ir.Expr) { (&ir.Visitor{Expr: r.one}).Walk(x) }
+
+func (r *reach) one(x ir.Expr) {
+	switch x := x.(type) {
+	case *ir.Ref:
+		v := x.Var
+		if v != nil && (v.Kind == ir.Global || v.Kind == ir.Constant) && !r.vars[v] {
+			r.vars[v] = true
+			r.expr(v.Init)
+		}
+	case *ir.Call:
+		if f := x.Fn; f != nil && f.Body != nil && !r.funcs[f] {
+			r.funcs[f] = true
+			(&ir.Visitor{Expr: r.one}).Block(f.Body.Block)
+		}
+	}
+}
