@@ -196,7 +196,7 @@ func (l *lastUse) stmt(s ir.Stmt, after set) set {
 		if s.Call == nil {
 			return after
 		}
-		return l.expr(s.Call, after, false)
+		return l.awaited(s.Call, after)
 	case *ir.Emit:
 		return l.expr(s.Self, l.expr(s.Value, after, true), false)
 	case *ir.Nest:
@@ -296,6 +296,15 @@ func (l *lastUse) lent(b *ir.Block) set {
 	}}
 	v.Block(b)
 	return found
+}
+
+// awaited is a call that goes on when this body has ended: it keeps its arguments.
+func (l *lastUse) awaited(c *ir.Call, after set) set {
+	for i := len(c.Args) - 1; i >= 0; i-- {
+		kept := c.Fn != nil && i < len(c.Fn.Params) && c.Fn.Params[i].Kind != ir.Self && !isShared(c.Args[i].Type())
+		after = l.expr(c.Args[i], after, kept)
+	}
+	return after
 }
 
 // captures is the use of outer variables by the list of a body that is made here.

@@ -21,10 +21,10 @@ func (s *state) value(e ir.Expr) {
 // owned walks through e, whose value is kept by somebody else from now on. A value that is not copied
 // unasked is moved out, which no view and no child may see.
 func (s *state) owned(e ir.Expr) {
-	if r, ok := e.(*ir.Ref); ok && r.Var != nil && isOwner(r.Var) && !r.T.Copyable() {
+	if r, ok := e.(*ir.Ref); ok && r.Var != nil && isOwner(r.Var) && !r.T.Copyable() && !s.isLent(r.Var) {
 		if s.reach(r.Var, null, r.Span) {
 			s.use(r.Var, read)
-			s.note(access{s.pathOf(r), full, r.Span, r.Var.Name})
+			s.note(access{path: s.pathOf(r), mode: full, at: r.Span, name: r.Var.Name, moved: true})
 		}
 		return
 	}
@@ -153,7 +153,7 @@ func (s *state) touch(p path, m mode, e ir.Expr) {
 		return
 	}
 	if s.permitted(p, m, e) {
-		s.note(access{p, m, e.At(), nameOf(p, e)})
+		s.note(access{path: p, mode: m, at: e.At(), name: nameOf(p, e)})
 	}
 }
 

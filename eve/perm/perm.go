@@ -25,7 +25,7 @@ const (
 // Check reports what in p breaks a rule and fills Body.Contained. Functions in which diags has an error
 // already are passed over: what is said of broken code misleads.
 func Check(p *ir.Program, diags *diag.List) {
-	c := &checker{diags: diags, broken: brokenSpans(diags)}
+	c := &checker{diags: diags, broken: brokenSpans(diags), awaited: map[*ir.Var]bool{}}
 	for _, m := range p.Modules {
 		for _, f := range m.Funcs {
 			c.function(f)
@@ -50,6 +50,8 @@ type checker struct {
 	hints  diag.List // to be said when there are no errors
 	broken []source.Span
 	done   map[*ir.Func]bool
+	// awaited holds the variables that <- gives a value: the continuation owns it.
+	awaited map[*ir.Var]bool
 }
 
 func brokenSpans(diags *diag.List) []source.Span {
@@ -94,6 +96,8 @@ type access struct {
 	mode mode
 	at   source.Span
 	name string // as the user wrote it
+	// moved says that the value is taken away.
+	moved bool
 }
 
 // A state is a walk through one body, with the lambdas that it makes.

@@ -18,10 +18,13 @@ func (s *state) permitted(p path, m mode, e ir.Expr) bool {
 			return false
 		}
 		s.use(p.v, m)
-		if m == full && !s.changeable(p.v, at) {
+		if m == full && !(s.changeable(p.v, at) && s.changeableBy(p, at)) {
 			return false
 		}
 		return s.parallel(p, m, at)
+	}
+	if m == full && !s.changeableBy(p, at) {
+		return false
 	}
 	if p.name == nil {
 		s.unreachable(p, m, e)
@@ -48,11 +51,13 @@ func (s *state) has(v *ir.Var, m mode, at source.Span) bool {
 	return false
 }
 
-// changeable says whether the plain variable v may be changed here. What is only lent or fixed, the
-// checker has refused already.
+// changeable says whether the plain variable v may be changed here.
 func (s *state) changeable(v *ir.Var, at source.Span) bool {
 	b := v.Body
 	switch {
+	case s.isLent(v):
+		s.onlyLent(v, at)
+		return false
 	case v.Kind == ir.Self && !s.changesSelf():
 		s.onlySelf(v, at)
 		return false
@@ -61,6 +66,51 @@ func (s *state) changeable(v *ir.Var, at source.Span) bool {
 		return false
 	}
 	return true
+}
+
+// changeableBy says whether the names that p goes through may be used to change it.
+func (s *state) changeableBy(p path, at source.Span) bool {
+	for _, v := range p.via {
+		if s.isLent(v) {
+			s.onlyLent(v, at)
+			return false
+		}
+	}
+	return true
+}
+
+// isLent says whether v shows or copies what belongs to others and was not asked for to be changed: a
+// plain parameter, a loop's variable, a part of what is matched. The checker has refused to change it by
+// its name, but not to lend it to a task that does.
+func (s *state) isLent(v *ir.Var) bool {
+	if isView(v.Type) {
+		return false
+	}
+	switch v.Kind {
+	case ir.Param:
+		return !v.Take
+	case ir.Loop:
+		return v != s.body.Owner().Each
+	case ir.EventVar, ir.Constant:
+		return true
+	case ir.Bound:
+		return !s.awaited[v]
+	}
+	return false
+}
+
+func (s *state) onlyLent(v *ir.Var, at source.Span) {
+	if s.said[v] {
+		return
+	}
+	s.said[v] = true
+	d := s.report("E0402", at, "cannot change '%s', which is only lent here", v.Name)
+	d.Label = "this changes it"
+	text := "declared here"
+	if v.Kind == ir.Param {
+		text = "take it as =" + v.Name + ", or as " + v.Type.String() + "&"
+	}
+	d.Also = append(d.Also, label(v.Span, text))
 }
 
 func (s *state) changesSelf() bool { return selfMode(s.body.Fn) == full }
@@ -89,10 +139,10 @@ func (s *state) noPermission(v *ir.Var, m mode, at source.Span) {
 	}
 	d := s.report("E0401", at, "no permission to %s '%s'", verb, v.Name)
 	d.Label = "this " + verb + "s it"
-	s.showList(d, v)
 	if s.canList(v) {
+		s.showList(d, v)
 		s.fixList(d, v.Name, sign)
-	} else if d.Fix == nil && v.Kind != ir.Global {
+	} else {
 		d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+"' may use the object"))
 	}
 }

@@ -1,9 +1,6 @@
 package perm
 
-import (
-	"interleave/eve/ir"
-	"interleave/eve/source"
-)
+import "interleave/eve/ir"
 
 // R6: a child of a finish asks at most what its parent holds; what it borrows by & has one writer or
 // readers only, and outlives the finish. While children may run, the statements of the finish itself use
@@ -75,7 +72,7 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	}
 	s.children(b, child, true)
 	if b.Each != nil && isView(b.Each.Type) {
-		a := access{s.pathOf(st.X).with(step{kind: each}), m, st.X.At(), b.Each.Name}
+		a := access{path: s.pathOf(st.X).with(step{kind: each}), mode: m, at: st.X.At(), name: b.Each.Name}
 		s.lend(hold{access: a, loan: true, child: b}, false)
 	}
 }
@@ -131,10 +128,12 @@ func (s *state) holds(e *ir.Entry, child *state) []hold {
 		x := &ir.Ref{Place: ir.Place{T: e.From.Type, Span: e.Span}, Var: e.From}
 		m := max(read, child.used[e.Var])
 		p := s.pathOf(x)
-		s.permitted(p, m, x)
-		return []hold{{access: access{p, m, e.Span, e.Name}, loan: true, entry: e}}
+		if !s.permitted(p, m, x) {
+			return nil
+		}
+		return []hold{{access: access{path: p, mode: m, at: e.Span, name: e.Name}, loan: true, entry: e}}
 	case isShared(e.Var.Type) && asked(e.Sign) != null:
-		return []hold{{access: access{objectOf(e.Var), asked(e.Sign), e.Span, e.Name}, entry: e}}
+		return []hold{{access: access{path: objectOf(e.Var), mode: asked(e.Sign), at: e.Span, name: e.Name}, entry: e}}
 	}
 	return nil
 }
@@ -255,7 +254,17 @@ func (s *state) subset(e *ir.Entry, v *ir.Var) {
 	}
 	if held := s.held(v); held < want {
 		s.moreThanParent(e, v, held)
+	} else if v.Built && s.endsEarly(v) {
+		d := s.report("E0403", e.Span, "'%s' is held until its block ends, and this task may run longer", e.Name)
+		d.Label = "the task runs until the finish ends"
+		d.Also = append(d.Also, label(v.Span, "declare it before the finish"))
 	}
+}
+
+// endsEarly says whether v's scope ends before the finish that a task started here belongs to.
+func (s *state) endsEarly(v *ir.Var) bool {
+	n := len(s.finishes)
+	return n == 0 || s.finishes[n-1].declared[v]
 }
 
 func (s *state) moreThanParent(e *ir.Entry, v *ir.Var, held mode) {
@@ -273,20 +282,20 @@ func (s *state) moreThanParent(e *ir.Entry, v *ir.Var, held mode) {
 		d.Also = append(d.Also, label(v.Span, "the elements are objects of their own: store them by value, or leave the finish out"))
 		return
 	}
-	s.showList(d, v)
 	if s.canList(v) {
+		s.showList(d, v)
 		s.fixList(d, v.Name, e.Sign)
+	} else {
+		d.Also = append(d.Also, label(v.Span, "declared here"))
 	}
 }
 
 // lendable judges &x: what is lent must live until the finish ends, which belongs to this very body.
 func (s *state) lendable(b *ir.Body, e *ir.Entry) {
-	n := len(s.finishes)
-	if n == 0 {
+	switch {
+	case len(s.finishes) == 0:
 		s.loanOutside(b, e)
-		return
-	}
-	if s.finishes[n-1].declared[e.From] {
+	case s.endsEarly(e.From):
 		s.endsBefore(e)
 	}
 }
@@ -296,12 +305,4 @@ func (s *state) endsBefore(e *ir.Entry) {
 	d := s.report("E0405", e.Span, "'%s' ends before the task that it is lent to may end", e.Name)
 	d.Label = "the task runs until the finish ends"
 	d.Also = append(d.Also, label(e.From.Span, "declare it before the finish"))
-}
-
-// spanOr gives at, or the other where at stands nowhere.
-func spanOr(at, other source.Span) source.Span {
-	if at.IsValid() {
-		return at
-	}
-	return other
 }

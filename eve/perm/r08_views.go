@@ -118,8 +118,8 @@ func (s *state) forIn(st *ir.ForIn) {
 		f := freeze{path: p, at: st.X.At(), sure: true, what: "iterated"}
 		if byRef {
 			f.by = st.Var
-			s.sources[st.Var] = p.with(step{kind: index, n: -1})
 		}
+		s.partOf(st.Var, p.with(step{kind: index, n: -1}))
 		if !p.isNone() {
 			s.frozen = append(s.frozen, f)
 		}
@@ -143,10 +143,18 @@ func (s *state) match(st *ir.Match) {
 		for _, v := range a.Vars {
 			if v != nil {
 				s.begin(v)
+				s.partOf(v, s.pathOf(st.X).with(step{kind: cut}))
 			}
 		}
 		s.block(a.Body)
 		s.frozen = s.frozen[:frozen]
+	}
+}
+
+// partOf notes that v is a part of p in its place, unless it is copied.
+func (s *state) partOf(v *ir.Var, p path) {
+	if v != nil && !isInvalid(v.Type) && !v.Type.Copyable() && !p.isNone() {
+		s.sources[v] = p
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 // A given is what one argument lets the callee use.
 type given struct {
 	access
+	nests    bool     // a closure that takes closures
 	lent     bool     // by reference for the whole call
 	deferred bool     // evaluate is what a closure does, within the call
 	evaluate []access // what finding the argument's value did
@@ -23,6 +24,9 @@ type given struct {
 func (s *state) call(e *ir.Call, async bool) {
 	if e.Fn == nil {
 		return
+	}
+	if async {
+		s.outlives(e)
 	}
 	var all []given
 	for i, a := range e.Args {
@@ -37,6 +41,15 @@ func (s *state) call(e *ir.Call, async bool) {
 	}
 	listed := s.listed(e)
 	s.together(e, all, listed)
+}
+
+// outlives reports views that are given to a call which goes on when this body has ended.
+func (s *state) outlives(e *ir.Call) {
+	for i, a := range e.Args {
+		if i < len(e.Fn.Params) && e.Fn.Params[i].Kind != ir.Self && !isInvalid(e.Fn.Params[i].Type) && e.Fn.Params[i].Type.HasView() {
+			s.keepsView(a.At(), "'"+e.Fn.Name+"' goes on after this body has ended")
+		}
+	}
 }
 
 // A passing is how an argument is passed.
@@ -78,7 +91,7 @@ func (s *state) passing(f *ir.Func, i int, a ir.Expr) passing {
 func (s *state) argument(how passing, a ir.Expr, posted bool) given {
 	var g given
 	if isClosure(a) {
-		g.deferred = true
+		g.deferred, g.nests = true, takesClosure(a.Type())
 	}
 	g.evaluate = s.recording(func() {
 		d, isObject := a.(*ir.Deref)
@@ -97,12 +110,22 @@ func (s *state) argument(how passing, a ir.Expr, posted bool) given {
 	if !g.lent {
 		return g
 	}
-	g.access = access{s.pathOf(a), read, a.At(), ""}
+	g.access = access{path: s.pathOf(a), mode: read, at: a.At()}
 	g.name = nameOf(g.path, a)
 	if how == byRef {
 		g.mode = full
 	}
 	return g
+}
+
+// takesClosure says whether a closure may be given another to run within it.
+func takesClosure(t *types.Type) bool {
+	for _, p := range t.Elems {
+		if p.Kind == types.Func {
+			return true
+		}
+	}
+	return false
 }
 
 func isClosure(a ir.Expr) bool {
@@ -193,11 +216,13 @@ func (s *state) covers(a access, en *ir.Entry, e *ir.Call) bool {
 	s.said[v] = true
 	d := s.report("E0409", a.at, "'%s' needs to %s '%s'", e.Fn.Name, verb(a.mode), v.Name)
 	d.Label = "this needs " + entryText(en.Sign, v.Name)
-	s.showList(d, v)
-	s.showCallee(d, en)
 	if s.canList(v) {
+		s.showList(d, v)
 		s.fixList(d, v.Name, en.Sign)
+	} else {
+		d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+"' may use the object"))
 	}
+	s.showCallee(d, en)
 	return false
 }
 
@@ -224,10 +249,15 @@ func (s *state) together(e *ir.Call, all []given, listed []access) {
 			}
 		}
 		for j, h := range all {
-			if i == j || !h.lent || !(g.deferred || j < i && isInner(h.path)) {
-				continue
+			switch {
+			case i == j:
+			case h.lent && (g.deferred || j < i):
+				s.during(g, h.access)
+			case g.deferred && h.deferred && h.nests:
+				for _, a := range h.evaluate {
+					s.during(g, a)
+				}
 			}
-			s.during(g, h.access)
 		}
 		if g.deferred {
 			for _, a := range listed {
@@ -250,7 +280,8 @@ func isInner(p path) bool {
 // during reports what evaluating one argument, or a closure in it, does to what another lends.
 func (s *state) during(g given, lent access) {
 	for _, a := range g.evaluate {
-		if (g.deferred || a.mode == full) && a.conflicts(lent, false) {
+		harmful := g.deferred || a.moved || a.mode == full && isInner(lent.path)
+		if harmful && a.conflicts(lent, false) {
 			d := s.report("E0406", a.at, "'%s' is used while '%s' is lent for the same call", a.name, lent.name)
 			d.Label = "this may overlap"
 			d.Also = append(d.Also, label(lent.at, "lent here"))

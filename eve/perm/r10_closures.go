@@ -95,7 +95,7 @@ func (s *state) captureClosure(b *ir.Body, e *ir.Entry) {
 		d := s.report("E0412", e.Span, "the closure '%s' would outlive the call that it was passed to", e.Name)
 		d.Label = "nobody waits for this task"
 		d.Also = append(d.Also, label(e.From.Span, "a closure that outlives the call is shared and has a list of its own: "+e.From.Type.String()+"@"))
-	case e.From.Kind == ir.Local && (len(s.finishes) == 0 || s.finishes[len(s.finishes)-1].declared[e.From]):
+	case e.From.Kind == ir.Local && s.endsEarly(e.From):
 		s.endsBefore(e)
 	default:
 		s.reach(e.From, null, e.Span) // what it does is done by the task, and held by it

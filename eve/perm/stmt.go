@@ -169,5 +169,8 @@ func (s *state) await(st *ir.Await) {
 		s.call(st.Call, true)
 	}
 	s.value(st.Within)
+	if st.Var != nil {
+		s.awaited[st.Var] = true
+	}
 	s.root(st.Rest)
 }
