@@ -1,10 +1,97 @@
 package main
 
-import "flag"
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"interleave/eve/diag"
+	"interleave/eve/format"
+	"interleave/eve/source"
+)
 
 func runFmt(c *call) error {
-	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
+	var write, check bool
+	err := c.spread(func(f *flag.FlagSet) {
+		f.BoolVar(&write, "w", write, "write the files instead of standard output")
+		f.BoolVar(&check, "check", check, "write nothing; name the files that are not formatted, and fail")
+	})
+	switch {
+	case err != nil:
 		return err
+	case len(c.args) == 0:
+		return usage("name a file, or - for standard input")
+	case write && check:
+		return usage("-w and --check do not go together")
+	}
+	unformatted := false
+	for _, name := range c.args {
+		same, err := c.formatOne(name, write, check)
+		if err != nil {
+			return err
+		}
+		unformatted = unformatted || !same
+	}
+	if check && unformatted {
+		return status(exitWrong)
 	}
 	return nil
+}
+
+// formatOne formats one file, and says whether it was formatted already.
+func (c *call) formatOne(name string, write, check bool) (same bool, err error) {
+	file, err := c.readAny(name)
+	if err != nil {
+		return false, err
+	}
+	var diags diag.List
+	text, ok := format.File(file, &diags)
+	if !ok {
+		c.show(c.stderr, diags.Sorted())
+		return false, status(exitWrong)
+	}
+	same = text == file.Text
+	switch {
+	case check && !same:
+		fmt.Fprintln(c.stdout, name)
+	case check || write && same:
+	case write && name != "-":
+		return same, replace(name, text)
+	default:
+		fmt.Fprint(c.stdout, text)
+	}
+	return same, nil
+}
+
+func (c *call) readAny(name string) (*source.File, error) {
+	if name != "-" {
+		return readMain(name)
+	}
+	var b bytes.Buffer
+	if _, err := io.Copy(&b, c.stdin); err != nil {
+		return nil, err
+	}
+	return source.NewFile("standard input", b.String()), nil
+}
+
+// replace writes a file in one step: it is never half there.
+func replace(name, text string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".eve-fmt-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = io.WriteString(f, text)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
 }

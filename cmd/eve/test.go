@@ -15,6 +15,7 @@ import (
 
 	"interleave/eve/build"
 	"interleave/eve/emit"
+	"interleave/eve/interp"
 	"interleave/eve/ir"
 )
 
@@ -25,7 +26,6 @@ const testTimeout = time.Minute
 type result struct {
 	output string
 	err    error
-	took   time.Duration
 }
 
 // A tester runs the tests of one program.
@@ -34,9 +34,6 @@ type tester struct {
 	program *ir.Program
 	pick    []int // the tests to run, by their place in program.Tests
 }
-
-// explore runs the tests in the interpreter under so many schedules; nil until there is one.
-var explore func(t *tester, seeds int) (failed int, err error)
 
 func runTest(c *call) error {
 	var seeds int
@@ -51,8 +48,8 @@ func runTest(c *call) error {
 	if len(c.args) == 0 {
 		return usage("name a file")
 	}
-	if seeds < 0 || seeds > 0 && explore == nil {
-		return usage("--seeds is not to be had")
+	if seeds < 0 {
+		return usage("--seeds is a number of schedules")
 	}
 	wanted, err := regexp.Compile(pattern)
 	if err != nil {
@@ -93,7 +90,7 @@ func (c *call) testFile(name string, wanted *regexp.Regexp, seeds int) (run, fai
 		return 0, 0, nil
 	}
 	if seeds > 0 {
-		failed, err = explore(t, seeds)
+		failed = t.explore(seeds)
 	} else {
 		failed, err = t.native()
 	}
@@ -129,15 +126,38 @@ func (t *tester) native() (failed int, err error) {
 	return failed, t.c.ctx.Err()
 }
 
+// explore runs each test in the interpreter, under as many schedules as there are seeds. A seed that fails
+// is named, so that it can be looked at again.
+func (t *tester) explore(seeds int) (failed int) {
+	for _, n := range t.pick {
+		test := t.program.Tests[n]
+		var r result
+		for seed := range uint64(seeds) {
+			var out strings.Builder
+			end := interp.Test(t.program, test, interp.Options{Seed: seed, Stdout: &out, Stderr: &out})
+			if end.Status != 0 {
+				r = result{output: out.String() + end.Trace, err: fmt.Errorf("under schedule %d of %d", seed, seeds)}
+				break
+			}
+			if t.c.ctx.Err() != nil {
+				return failed
+			}
+		}
+		if !t.report(test.Test, r) {
+			failed++
+		}
+	}
+	return failed
+}
+
 func runOne(ctx context.Context, program string, n int) result {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	begun := time.Now()
 	out, err := exec.CommandContext(ctx, program, strconv.Itoa(n)).CombinedOutput()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("still running after %v", testTimeout)
 	}
-	return result{string(out), err, time.Since(begun)}
+	return result{string(out), err}
 }
 
 // report writes one line for a test that passed, and what a failed one said.
