@@ -1,0 +1,313 @@
+// Package generate writes random Eve programs that are right by construction: every name is captured,
+// every permission listed. What they print does not depend on the schedule, for conflicting tasks run in
+// the order in which they were started. So the interpreter under any seed and the compiled program on any
+// number of workers must print the same, and the checker must accept them all.
+package generate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// A kind is a type of the variables that programs use.
+type kind uint8
+
+const (
+	integer kind = iota
+	vector
+	table
+	text
+	pair
+	kinds
+)
+
+var typeNames = [kinds]string{"int", "vector<int>", "map<int, int>", "string", "pair"}
+
+// A variable that the code being written may use.
+type variable struct {
+	name   string
+	kind   kind
+	shared bool
+	write  bool // may be changed here; it may be read in any case
+	loop   bool // a loop's own
+}
+
+// A writer writes one program. depth bounds what stands inside one another.
+type writer struct {
+	random *rand.Rand
+	out    strings.Builder
+	indent int
+	vars   []variable
+	names  int
+	depth  int
+	budget int // statements that may still be written
+}
+
+// header declares what all programs use.
+const header = `type pair:
+    left: int = 1
+    right: int = 2
+    swap: [+self] (self) void:
+        old: int = self.left
+        self.left = self.right
+        self.right = old
+    sum: (self) int: return self.left +% self.right
+
+type bell: emitter<rung>
+    count: int = 0
+    ring: [+self] (self, n: int) void:
+        self.count += n
+        emit rung(n)
+type rung:
+    n: int
+
+total: (v: vector<int>) int:
+    s: int = 0
+    for (x: int in v): s = s +% x
+    return s
+
+bump: [+x] (x: int@, by: int) void: x = x +% by
+
+both: [+x, y] (x: int@, y: vector<int>@, n: int) void:
+    finish:
+        @ [+x, y, =n]: x = x +% total(y) +% n
+        @ [y]: y.size()
+
+halves: (v: slice<int>&, by: int) void:
+    if v.size() < 2:
+        for (x: int& in v): x = x *% 3 +% by
+        return
+    low, high: slice<int>& = v.split(v.size() / 2)
+    finish:
+        @ [&low, =by]: halves(low, by)
+        @ [&high, =by]: halves(high, by + 1)
+
+`
+
+// Program writes a module with n parts, each a function that prints what it has computed, and a main that
+// calls them in order.
+func Program(seed uint64, n int) string {
+	var b strings.Builder
+	b.WriteString(header)
+	for i := range n {
+		w := &writer{random: rand.New(rand.NewPCG(seed, uint64(i))), budget: 30, indent: 1}
+		w.part()
+		fmt.Fprintf(&b, "part%d: [+stdout] () void:\n%s\n", i, w.out.String())
+	}
+	b.WriteString("main: [+stdout] () void:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "    stdout.write(\"part %d\\n\")\n    part%d()\n", i, i)
+	}
+	return b.String()
+}
+
+func (w *writer) line(format string, args ...any) {
+	w.out.WriteString(strings.Repeat("    ", w.indent))
+	fmt.Fprintf(&w.out, format, args...)
+	w.out.WriteByte('\n')
+}
+
+func (w *writer) chance(percent int) bool { return w.random.IntN(100) < percent }
+
+func (w *writer) fresh(prefix string) string {
+	w.names++
+	return fmt.Sprintf("%s%d", prefix, w.names)
+}
+
+// part writes declarations, statements, and at the end everything there is.
+func (w *writer) part() {
+	for range 2 + w.random.IntN(4) {
+		w.declare(true)
+	}
+	for range 1 + w.random.IntN(2) {
+		w.declare(false)
+	}
+	for range 3 + w.random.IntN(5) {
+		w.statement()
+	}
+	for _, v := range w.vars {
+		w.line("stdout.write(\"%s %%v\\n\", %s)", v.name, v.name)
+	}
+	if w.chance(50) {
+		w.roots()
+	}
+}
+
+// declare makes a variable, shared or plain.
+func (w *writer) declare(shared bool) {
+	v := variable{name: w.fresh("v"), kind: kind(w.random.IntN(int(kinds))), shared: shared, write: true}
+	t := typeNames[v.kind]
+	if shared {
+		t += "@"
+	}
+	w.line("%s: %s = %s", v.name, t, w.initial(v.kind))
+	w.vars = append(w.vars, v)
+}
+
+func (w *writer) initial(k kind) string {
+	switch k {
+	case vector:
+		var parts []string
+		for range 3 + w.random.IntN(4) {
+			parts = append(parts, w.number())
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case table:
+		return fmt.Sprintf("[(%d, %s), (7, %s)]", w.random.IntN(5), w.number(), w.number())
+	case text:
+		return fmt.Sprintf("%q", strings.Repeat("ab", w.random.IntN(12)))
+	case pair:
+		return fmt.Sprintf("pair(%s, right = %s)", w.number(), w.number())
+	}
+	return w.number()
+}
+
+func (w *writer) number() string { return fmt.Sprint(w.random.IntN(200) - 100) }
+
+// pick gives any variable that fits; false when there is none.
+func (w *writer) pick(fits func(variable) bool) (variable, bool) {
+	var all []variable
+	for _, v := range w.vars {
+		if fits(v) {
+			all = append(all, v)
+		}
+	}
+	if len(all) == 0 {
+		return variable{}, false
+	}
+	return all[w.random.IntN(len(all))], true
+}
+
+// expression writes an int expression of what may be read.
+func (w *writer) expression() string {
+	v, found := w.pick(func(variable) bool { return true })
+	if !found || w.chance(25) {
+		return w.number()
+	}
+	x := v.name
+	switch v.kind {
+	case vector:
+		x = [...]string{v.name + ".size()", v.name + "[1]", "total(" + v.name + ")"}[w.random.IntN(3)]
+	case table:
+		x = fmt.Sprintf("(%s.get(%d) else %s)", v.name, w.random.IntN(5), w.number())
+	case text:
+		x = v.name + ".size()"
+	case pair:
+		x = [...]string{v.name + ".left", v.name + ".sum()"}[w.random.IntN(2)]
+	}
+	if w.chance(40) {
+		return fmt.Sprintf("(%s %s %s)", x, [...]string{"+%", "-%", "*%", "&", "^"}[w.random.IntN(5)], w.expression())
+	}
+	return x
+}
+
+// statement writes one statement.
+func (w *writer) statement() {
+	w.budget--
+	switch choice := w.random.IntN(10); {
+	case choice < 3 && w.depth < 3 && w.budget > 0:
+		w.finish()
+	case choice == 3 && w.depth < 4 && w.budget > 0:
+		w.branch()
+	case choice == 4 && w.depth < 4 && w.budget > 0:
+		w.loop()
+	case choice == 5:
+		w.call()
+	default:
+		w.change()
+	}
+}
+
+// change writes to a variable.
+func (w *writer) change() {
+	v, found := w.pick(func(v variable) bool { return v.write && !v.loop })
+	if !found {
+		w.line("pass")
+		return
+	}
+	e := w.expression()
+	switch v.kind {
+	case integer:
+		w.line("%s = %s +%% %s", v.name, v.name, e)
+	case vector:
+		w.line([...]string{"%s.push(%s)", "%s[2] = %s"}[w.random.IntN(2)], v.name, e)
+	case table:
+		w.line("%s.set(%d, %s)", v.name, w.random.IntN(5), e)
+	case text:
+		w.line("%s = f\"{%s.size()}:{%s}\"", v.name, v.name, e)
+	case pair:
+		if w.chance(40) {
+			w.line("%s.swap()", v.name)
+		} else {
+			w.line("%s.right = %s", v.name, e)
+		}
+	}
+}
+
+// inside writes a block with its own variables; at least one statement.
+func (w *writer) inside(vars []variable, statements int) {
+	saved := w.vars
+	w.vars = vars
+	w.indent++
+	w.depth++
+	for range statements {
+		w.statement()
+	}
+	w.depth--
+	w.indent--
+	w.vars = saved
+}
+
+func (w *writer) branch() {
+	w.line("if %s > %s:", w.expression(), w.expression())
+	w.inside(w.vars, 1+w.random.IntN(2))
+	if w.chance(50) {
+		w.line("else:")
+		w.inside(w.vars, 1)
+	}
+}
+
+func (w *writer) loop() {
+	i := variable{name: w.fresh("i"), kind: integer, loop: true}
+	if v, found := w.pick(func(v variable) bool { return v.kind == vector }); found && w.chance(50) {
+		w.line("for (%s: int in %s):", i.name, v.name)
+		w.inside(append(w.except(v), i), 1+w.random.IntN(2)) // what is iterated is not changed
+		return
+	}
+	w.line("for (%s in 0..%d):", i.name, 1+w.random.IntN(3))
+	w.inside(append(w.except(variable{}), i), 1+w.random.IntN(2))
+}
+
+// except are the variables without one.
+func (w *writer) except(not variable) []variable {
+	var out []variable
+	for _, v := range w.vars {
+		if v.name != not.name {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// call calls a function that lists what it needs.
+func (w *writer) call() {
+	x, found := w.pick(func(v variable) bool { return v.shared && v.write && v.kind == integer })
+	y, other := w.pick(func(v variable) bool { return v.shared && v.kind == vector })
+	switch {
+	case found && other && w.chance(60):
+		w.line("both(%s, %s, %s)", x.name, y.name, w.plain())
+	case found:
+		w.line("bump(%s, %s)", x.name, w.plain())
+	default:
+		w.change()
+	}
+}
+
+// plain is a number, or a plain variable that may be read.
+func (w *writer) plain() string {
+	if v, found := w.pick(func(v variable) bool { return !v.shared && v.kind == integer }); found {
+		return v.name
+	}
+	return w.number()
+}
