@@ -165,7 +165,8 @@ uring_reactor::~uring_reactor()
 
 void uring_reactor::lend(u16 number) noexcept
 {
-    io_uring_buf& b = lent_->bufs[lent_tail_ & (buffers - 1)];
+    // Not lent_->bufs, which the kernel's header puts at another place in C++ than in C.
+    io_uring_buf& b = reinterpret_cast<io_uring_buf*>(lent_)[lent_tail_ & (buffers - 1)];
     b.addr = reinterpret_cast<u64>(memory_ + number * buffer_bytes);
     b.len = static_cast<u32>(buffer_bytes);
     b.bid = number;
