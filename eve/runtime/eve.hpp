@@ -2,11 +2,13 @@
 // All of the runtime that generated code uses; api.md says how.
 #include "array.hpp"
 #include "choice.hpp"
+#include "console.hpp"
 #include "failure.hpp"
 #include "forkjoin.hpp"
 #include "function.hpp"
 #include "handle.hpp"
 #include "instant.hpp"
+#include "io.hpp"
 #include "map.hpp"
 #include "math.hpp"
 #include "output.hpp"
