@@ -193,13 +193,6 @@ func registerSockets() {
 		"socket.close_write": func(c *called) value { c.socket().end(c.in); return nil },
 		"socket.limit":       func(c *called) value { c.socket().limit = c.int(1); return nil },
 		"socket.pending":     func(*called) value { return int64(0) },
-		"socket.pause":       func(c *called) value { c.socket().paused = true; return nil },
-		"socket.resume": func(c *called) value {
-			s := c.socket()
-			s.paused = false
-			c.in.soon(func() { s.readable(c.in) })
-			return nil
-		},
 		"socket.address":    func(*called) value { return addressOf(firstPort) },
 		"tcp_socket.listen": func(c *called) value { return c.in.listen(c.t.Elem, c.int(0)) },
 		"tcp_socket.close": func(c *called) value {

@@ -29,7 +29,6 @@ type socket struct {
 	shutW  bool // we write no more
 	closed bool
 	busy   bool // an event is being handled
-	paused bool
 	limit  int64
 }
 
@@ -83,7 +82,7 @@ func (s *socket) handles(event string) bool {
 
 // readable tells the handlers of what has come, one event at a time.
 func (s *socket) readable(in *interp) {
-	if s.busy || s.closed || s.paused {
+	if s.busy || s.closed {
 		return
 	}
 	event, v := s.next()
