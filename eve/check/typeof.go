@@ -110,7 +110,7 @@ func (c *checker) suffixed(e *env, t *syntax.SuffixType) *types.Type {
 	case t.Suffix == '@' && elem.Kind == types.Ref:
 		return c.twoMarks(t, "there is no T&@: a view cannot be shared")
 	case t.Suffix == '@' && elem.Kind == types.Func:
-		return c.universe.Shared(elem)
+		return c.callback(t, elem)
 	case again && (elem.Kind == types.Option || elem.Kind == types.Result):
 		if t.Suffix != '@' {
 			return c.twoMarks(t, "a type takes one of ? and ! only")
@@ -127,6 +127,17 @@ func (c *checker) suffixed(e *env, t *syntax.SuffixType) *types.Type {
 		return c.universe.Option(elem)
 	}
 	return c.universe.Result(elem)
+}
+
+// callback gives <(A) R>@, which runs later: what its caller only lends would be gone.
+func (c *checker) callback(t *syntax.SuffixType, f *types.Type) *types.Type {
+	for _, p := range f.Elems {
+		if p.HasView() {
+			c.diags.Errorf("E0304", t.Span, "a callback runs later than its call, so it cannot take %s", p)
+			return types.InvalidT
+		}
+	}
+	return c.universe.Shared(f)
 }
 
 // reference gives T&.
