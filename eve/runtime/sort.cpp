@@ -1,6 +1,6 @@
-// Sorting of numbers. What costs is a wrong guess of the processor at every second comparison, so neither the
+// Sorting of numbers; strings have theirs from the header. What costs is a wrong guess of the processor at every second comparison, so neither the
 // partition nor the merging of short runs branches on the values.
-#include "sort.hpp"
+#include "vector.hpp"
 
 #include <cstring>
 
@@ -247,5 +247,8 @@ template <> i64 partition_items(f32* a, i64 n) {
 template <> i64 partition_items(f64* a, i64 n) {
     return as_integers<i64>(a, n, [](auto* x, i64 m) { return partition_integers(x, m); });
 }
+
+template <> void sort_items(string* a, i64 n) { detail::sort_any(a, n); }
+template <> i64 partition_items(string* a, i64 n) { return detail::partition_any(a, n); }
 
 } // namespace eve

@@ -117,24 +117,28 @@ template <class T> bool is_sorted(const T* a, i64 n) {
 
 inline int bad_cuts_allowed(i64 n) noexcept { return 64 - __builtin_clzl(u64(n) | 1); }
 
+template <class T> void sort_any(T* items, i64 n) {
+    if (is_sorted(items, n)) return;
+    quick_sort(items, n, bad_cuts_allowed(n));
+}
+
+template <class T> i64 partition_any(T* items, i64 n) {
+    if (n < 2) return n;
+    i64 at = split_at(items, n, sample_median(items, n));
+    i64 cut = at < n / 2 ? at + 1 : at;
+    if (cut >= n / 8 && n - cut >= n / 8 && cut > 0 && cut < n) [[likely]] return cut;
+    quick_sort(items, n, bad_cuts_allowed(n));
+    return n / 2;
+}
+
 } // namespace detail
 
 // Sorts; not stable.
-template <class T> void sort_items(T* items, i64 n) {
-    if (detail::is_sorted(items, n)) return;
-    detail::quick_sort(items, n, detail::bad_cuts_allowed(n));
-}
+template <class T> void sort_items(T* items, i64 n) { detail::sort_any(items, n); }
 
 // Reorders so that no item before the index that it returns is greater than any from there on. For n >= 2
 // the index is from 1 to n - 1, and an eighth of n or more away from both ends.
-template <class T> i64 partition_items(T* items, i64 n) {
-    if (n < 2) return n;
-    i64 at = detail::split_at(items, n, detail::sample_median(items, n));
-    i64 cut = at < n / 2 ? at + 1 : at;
-    if (cut >= n / 8 && n - cut >= n / 8 && cut > 0 && cut < n) [[likely]] return cut;
-    detail::quick_sort(items, n, detail::bad_cuts_allowed(n));
-    return n / 2;
-}
+template <class T> i64 partition_items(T* items, i64 n) { return detail::partition_any(items, n); }
 
 // NaN sorts behind all numbers, or, with a sign, before them; -0 before 0.
 template <> void sort_items(i8*, i64);

@@ -204,6 +204,10 @@ private:
 
 template <> string vector<character>::hex() const;
 
+// Compiled once, in libeve.a.
+template <> void sort_items(string* items, i64 n);
+template <> i64 partition_items(string* items, i64 n);
+
 // Joined bytes: + on bytes.
 inline bytes operator+(const bytes& a, const bytes& b) {
     bytes both;
