@@ -122,6 +122,10 @@ func (p *parser) noOperand(t *Token) {
 		d.Label = "'if' is a statement, it has no value"
 	case t.is("@"):
 		d.Label = "a task is a statement, it has no value"
+	case t.Kind == Newline && p.peek(1).Kind == Indent:
+		d.Label = longExpr
+	case t.is("<-"):
+		d.Label = "what is awaited has a line of its own: x <- f()"
 	case t.Kind == Keyword:
 		d.Code = "E0115"
 		d.Message = "'" + t.Text() + "' is a keyword and cannot be used as a name"
@@ -279,6 +283,9 @@ func (p *parser) args() []*Arg {
 		a.X = p.expr()
 		a.At = p.from(start)
 		list = append(list, a)
+		if n, ok := a.X.(*Ident); ok && p.is(":") {
+			p.colonArg(n)
+		}
 		if !p.accept(",") {
 			break
 		}

@@ -31,6 +31,16 @@ var words = map[string]string{
 	"final": "const",
 }
 
+// phrases say how Eve writes what starts with a word of another language.
+var phrases = map[string]string{
+	"await":  "what is awaited is written x <- f(), in a line of its own",
+	"async":  "what waits needs no mark: x <- f() calls back the rest of its block",
+	"go":     "a task is written @ [list]: f()",
+	"spawn":  "a task is written @ [list]: f()",
+	"lambda": "a lambda is written (x: int) int: x + 1",
+	"from":   "all names of a module are imported by import a.b.*",
+}
+
 // typeWords are the types that everybody tries first.
 var typeWords = map[string]bool{
 	"int": true, "uint": true, "float": true, "bool": true, "char": true, "string": true, "bytes": true, "duration": true,
@@ -47,6 +57,8 @@ func (p *parser) foreign(first, second *Token) {
 	case "let", "var", "mut", "val", "auto":
 		d.Message = fmt.Sprintf("a variable is written %s: int = 1", name)
 		d.Label = "there is no word before its name"
+	case "await", "async", "go", "spawn", "lambda", "from":
+		d.Code, d.Message = "E0117", phrases[word]
 	default:
 		with := words[word]
 		if with == "" {
@@ -65,7 +77,7 @@ func (p *parser) foreign(first, second *Token) {
 		text := name + ": " + word
 		d.Fix = &diag.Fix{Text: "write " + text, Span: d.Span, New: text}
 	}
-	if typo(word) != "" && words[word] == "" {
+	if typo(word) != "" && words[word] == "" && phrases[word] == "" {
 		d.Message = fmt.Sprintf("'%s' is no word of Eve; perhaps '%s' is meant", word, typo(word))
 	}
 	p.fail(d)
@@ -126,6 +138,58 @@ func (p *parser) foreignOperator() (diag.Diagnostic, bool) {
 	return d, with != ""
 }
 
+// then takes `then` and `do` for a colon, which it reports.
+func (p *parser) then(what string) bool {
+	t := p.tok()
+	if t.Kind != Identifier || t.Text() != "then" && t.Text() != "do" {
+		return false
+	}
+	gap := source.Span{File: p.file, Start: p.last.End, End: t.Span.End}
+	if p.peek(1).is(":") {
+		gap.End = p.peek(1).Span.End
+	}
+	p.report(diag.Diagnostic{
+		Code: "E0104", Span: t.Span, Message: fmt.Sprintf("a ':' belongs behind %s, not '%s'", what, t.Text()),
+		Fix: &diag.Fix{Text: "write ':'", Span: gap, New: ":"},
+	})
+	p.next()
+	p.accept(":")
+	return true
+}
+
+// colonArg fails on f(name: value).
+func (p *parser) colonArg(name *Ident) {
+	gap := source.Span{File: p.file, Start: name.Span.End, End: p.tok().Span.End}
+	p.fail(diag.Diagnostic{
+		Code: "E0114", Span: p.here(), Message: "a named argument is written with '=': f(" + name.Name + " = 1)",
+		Fix: &diag.Fix{Text: "write " + name.Name + " =", Span: gap, New: " ="},
+	})
+}
+
+// bracketType fails on int[] and vector[int], whose brackets come next.
+func (p *parser) bracketType(t Type) {
+	n, ok := t.(*NamedType)
+	end := p.matching(p.pos)
+	if !ok || end < 0 || len(n.Path) > 1 {
+		return
+	}
+	brackets := source.Span{File: p.file, Start: p.here().Start, End: p.toks[end].Span.End}
+	inside := p.file.Text[brackets.Start+1 : brackets.End-1]
+	d := diag.Diagnostic{Code: "E0120", Span: brackets}
+	switch name := n.Path[0].Text; {
+	case name == "vector", name == "map", name == "set", name == "array", name == "slice":
+		d.Message = "the arguments of a type stand in '< >'"
+		d.Fix = &diag.Fix{Text: "write <" + inside + ">", Span: brackets, New: "<" + inside + ">"}
+	case end == p.pos+1:
+		d.Span = n.Span.To(brackets)
+		d.Message = "a list's type is written vector<" + name + ">"
+		d.Fix = &diag.Fix{Text: "write vector<" + name + ">", Span: d.Span, New: "vector<" + name + ">"}
+	default:
+		return
+	}
+	p.fail(d)
+}
+
 // elif takes `elif c:` for `else if c:`, which it reports.
 func (p *parser) elif() bool {
 	t := p.tok()
@@ -149,6 +213,16 @@ func (p *parser) trailing() {
 	}
 	t := p.tok()
 	d := diag.Diagnostic{Code: "E0117", Span: p.here(), Message: "expected the end of the line, found " + p.found()}
+	switch p.last.Text() {
+	case "await", "lambda":
+		d.Span, d.Message = p.last, phrases[p.last.Text()]
+		p.fail(d)
+	case "new":
+		gap := source.Span{File: p.file, Start: p.last.Start, End: t.Span.Start}
+		d.Span, d.Message = p.last, "a value is made by its type's name: account(5)"
+		d.Fix = &diag.Fix{Text: "leave out 'new'", Span: gap}
+		p.fail(d)
+	}
 	replace := func(with string) {
 		if t.Lead == "" {
 			with = " " + with
@@ -171,7 +245,11 @@ func (p *parser) trailing() {
 	case ":=":
 		d.Label = "a declaration says its type: x: int = 1"
 	case "->", "=>":
-		d.Label = "Eve has no '" + t.Text() + "'"
+		d.Label = phrases["lambda"]
+	case ":":
+		if p.peek(1).Kind == Newline && p.peek(2).Kind == Indent {
+			d.Label = "a block belongs to a function, if, else, while, for, match, finish, on or @"
+		}
 	}
 	p.fail(d)
 }

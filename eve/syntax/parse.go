@@ -229,6 +229,8 @@ func (p *parser) close(text string, open source.Span) {
 	}
 	d := diag.Diagnostic{Code: "E0106", Span: open, Message: fmt.Sprintf("this '%s' is not closed", open.Text())}
 	switch {
+	case p.last.Text() == "lambda" || p.is("=>") || p.is("->"):
+		d.Code, d.Span, d.Message = "E0117", p.last.To(p.here()), phrases["lambda"]
 	case p.tok().isLayout(), p.is(":") && p.peek(1).isLayout():
 		if p.last != open && p.last.Text() != "," {
 			d.Fix = &diag.Fix{Text: "close it with '" + text + "'", Span: p.behind(), New: text}
@@ -241,6 +243,9 @@ func (p *parser) close(text string, open source.Span) {
 	default:
 		d.Span, d.Message = p.here(), fmt.Sprintf("expected ',' or '%s', found %s", text, p.found())
 		d.Also = []diag.Label{{Span: open, Text: "to close this"}}
+		if _, literal := literals[p.tok().Kind]; literal || p.at(Identifier) {
+			d.Fix = p.insertion(",")
+		}
 	}
 	p.fail(d)
 }

@@ -73,7 +73,7 @@ func (s *scanner) skip() {
 			s.pos++
 		case c == '#':
 			s.pos += len(s.line())
-		case c == '/' && s.at(1) == '/':
+		case c == '/' && (s.at(1) == '/' || s.at(1) == '*'):
 			s.slashComment()
 		case s.pos == 0 && strings.HasPrefix(s.text, "\ufeff"):
 			s.pos += len("\ufeff")
@@ -83,12 +83,16 @@ func (s *scanner) skip() {
 	}
 }
 
+// slashComment reports a comment of another language and passes over it.
 func (s *scanner) slashComment() {
-	at := s.span(s.pos, s.pos+2)
-	s.diags.Add(diag.Diagnostic{
-		Code: "E0112", Span: at, Message: "a comment starts with '#'", Label: "Eve has no '//'",
-		Fix: &diag.Fix{Text: "write '#'", Span: at, New: "#"},
-	})
+	at, rest := s.span(s.pos, s.pos+2), s.text[s.pos:]
+	d := s.diags.Errorf("E0112", at, "a comment starts with '#'")
+	d.Label = "Eve has no '" + at.Text() + "'"
+	if end := strings.Index(rest, "*/"); at.Text() == "/*" && end >= 0 {
+		s.pos += end + len("*/")
+		return
+	}
+	d.Fix = &diag.Fix{Text: "write '#'", Span: at, New: "#"}
 	s.pos += len(s.line())
 }
 

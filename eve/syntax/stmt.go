@@ -14,7 +14,7 @@ func (p *parser) suite(what string) *Block {
 	}
 	if p.at(Newline) {
 		if p.peek(1).Kind != Indent {
-			return p.emptyBlock(what, "at least 'pass'")
+			return p.emptyBlock(what, "")
 		}
 		p.next()
 		return p.indented()
@@ -33,6 +33,9 @@ func (p *parser) missingColon(what string) {
 	}
 	if not, ok := p.foreignOperator(); ok {
 		p.fail(not)
+	}
+	if p.then(what) {
+		return
 	}
 	t := p.tok()
 	if t.Kind == Newline && p.peek(1).Kind == Indent || t.Kind == Keyword && startsStatement(*t) {
@@ -55,6 +58,10 @@ func (p *parser) missingColon(what string) {
 func (p *parser) emptyBlock(what, need string) *Block {
 	d := diag.Diagnostic{Code: "E0105", Span: p.last, Message: "an indented block belongs below " + what}
 	d.Label = need
+	if need == "" {
+		d.Label = "indent the lines that belong to it"
+		d.Fix = &diag.Fix{Text: "write 'pass' if there are none", Span: p.behind(), New: " pass"}
+	}
 	p.report(d)
 	return &Block{At: At{p.behind()}}
 }
@@ -84,9 +91,12 @@ func (p *parser) stmts() *Block {
 	lost := false // the if of an else was in a broken line
 	for !p.at(Dedent) && !p.at(EOF) {
 		if p.at(Indent) {
-			p.strayIndent()
-			b.Stmts = append(b.Stmts, p.indented().Stmts...)
 			lost = true
+			if p.strayIndent() {
+				b.Stmts = append(b.Stmts, p.indented().Stmts...)
+			} else {
+				p.skipBlock()
+			}
 			continue
 		}
 		p.hush = lost && p.is("else")
@@ -122,12 +132,19 @@ func (p *parser) rest(a *AwaitStmt) {
 	a.Span = a.Span.To(p.last)
 }
 
-// strayIndent reports a block that no line opened.
-func (p *parser) strayIndent() {
+const longExpr = "an expression over several lines stands in brackets"
+
+// strayIndent reports a block that no line opened, and says whether statements may stand in it.
+func (p *parser) strayIndent() bool {
 	t := p.peek(1)
 	d := diag.Diagnostic{Code: "E0103", Span: t.Span, Message: "this line is indented deeper than the one before"}
 	d.Label = "only a line that ends in ':' opens a block"
+	goesOn := t.Kind == Op && !t.is("@")
+	if goesOn {
+		d.Label = longExpr
+	}
 	p.report(d)
+	return !goesOn
 }
 
 // safeStmt reads a statement; a broken one becomes a BadStmt and its line is skipped.

@@ -6,6 +6,9 @@ func (p *parser) typ() Type {
 	defer p.leave()
 	start := p.here()
 	t := p.baseType()
+	if p.is("[") {
+		p.bracketType(t)
+	}
 	for {
 		suffix := ""
 		for _, s := range []string{"@", "&", "?", "!"} {
