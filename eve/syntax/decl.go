@@ -65,7 +65,8 @@ func (p *parser) item(file *File) Decl {
 // noItem says why the current line is no declaration.
 func (p *parser) noItem() {
 	t := p.tok()
-	d := diag.Diagnostic{Code: "E0119", Span: p.here(), Message: "a statement stands inside a function, not at the level of the module"}
+	d := diag.Diagnostic{Code: "E0119", Span: p.here()}
+	d.Message = "a statement stands inside a function, not at the level of the module"
 	d.Label = "put it into main: () void:"
 	if after := p.peek(1); t.Kind == Identifier && after.isWord() {
 		p.foreign(t, after)

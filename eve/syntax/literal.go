@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,7 +38,7 @@ func (s *scanner) number() (Kind, string) {
 		s.digits("0123456789")
 	}
 	digits := s.text[start:s.pos]
-	if strings.HasSuffix(digits, "_") || strings.Contains(digits, "__") || strings.Contains(digits, "_.") || strings.Contains(digits, "._") {
+	if slices.ContainsFunc([]string{"__", "_.", "._", "_ "}, func(bad string) bool { return strings.Contains(digits+" ", bad) }) {
 		s.diags.Errorf("E0110", s.span(start, s.pos), "'_' stands between two digits of a number")
 	}
 	return s.unit(start, kind), ""

@@ -202,7 +202,7 @@ func (p *parser) externFunc() *Func {
 	p.next()
 	name := p.name("a function")
 	p.expect(":", "behind the name of a function")
-	f, _ := p.function(start, false, name), 0
+	f := p.function(start, false, name)
 	f.Speed = speed
 	return f
 }
