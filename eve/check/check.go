@@ -1,6 +1,10 @@
 // Package check makes the typed program (package ir) of the trees of its modules: it resolves names,
 // types every expression, instantiates generics and reports what does not fit. Permissions are not its
 // business: package perm judges what it makes.
+//
+// It works in two steps. Declarations come first: program.go reads modules, decl.go notes their names, and
+// what a name means (its type, its signature) is found when somebody asks. Bodies wait in a queue, for
+// they may ask for new instances of generics, whose bodies join the queue.
 package check
 
 import (
@@ -107,6 +111,3 @@ type env struct {
 	iface *typeName
 	self  *types.Type
 }
-
-// Codes of this half: E0201-E0219, E0300-E0329, E0501-E0509. Bodies report E0330-E0359 and E0510-E0519.
-// The other half provides body (which makes f.Body; f.Params and f.List are there), testBody and initExpr.

@@ -83,8 +83,8 @@ func (c *checker) variable(m *module, n *syntax.Name, pub bool, g *global) {
 }
 
 // twice reports that a name was declared before, at first.
-func (c *checker) twice(n *syntax.Name, first source.Span) {
-	c.diags.Add(diag.Diagnostic{
+func (c *checker) twice(n *syntax.Name, first source.Span) *diag.Diagnostic {
+	return c.diags.Add(diag.Diagnostic{
 		Code: "E0201", Span: n.Span, Message: fmt.Sprintf("'%s' is declared twice", n.Text),
 		Also: []diag.Label{{Span: first, Text: "first here"}},
 	})

@@ -18,6 +18,8 @@ func (c *checker) judge(f *function) {
 			c.diags.Errorf("E0216", p.Span, "self stands first, without a type, among the parameters of a method")
 		case p.Type == nil && !isSelf(p) && p.Name != nil:
 			c.diags.Errorf("E0216", p.Span, "parameter '%s' needs a type", p.Name.Text)
+		case p.Take && p.Type != nil && isView(p.Type):
+			c.diags.Errorf("E0216", p.Span, "a view is lent and cannot be taken: drop the =")
 		}
 	}
 	if f.extern != nil {
@@ -25,6 +27,17 @@ func (c *checker) judge(f *function) {
 	}
 	c.judgeResult(f)
 	c.judgeDefaults(f)
+}
+
+// isView says whether a type as written is a T& or a closure.
+func isView(t syntax.Type) bool {
+	switch t := t.(type) {
+	case *syntax.SuffixType:
+		return t.Suffix == '&'
+	case *syntax.FuncType:
+		return true
+	}
+	return false
 }
 
 // judgeResult reports results that are views of nothing that the caller has (R8).

@@ -134,7 +134,7 @@ func (c *checker) bring(m *module, i *syntax.Import) {
 		return
 	}
 	if first, taken := m.places[bound.Text]; taken {
-		c.twice(bound, first)
+		c.twice(bound, first).Label = "import it under another name: as other"
 		return
 	}
 	m.places[bound.Text] = bound.Span
