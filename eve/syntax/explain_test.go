@@ -41,6 +41,22 @@ func TestExplainPages(t *testing.T) {
 	}
 }
 
+// The programs on the pages of other codes have no errors of text and layout.
+func TestOtherPagesParse(t *testing.T) {
+	for _, code := range diag.Codes() {
+		if strings.HasPrefix(code, "E01") {
+			continue
+		}
+		page, _ := diag.Explain(code)
+		for _, example := range examples.FindAllStringSubmatch(page, -1) {
+			_, diags := parse(code+".md", example[2])
+			if out := show(t, diags); out != "" {
+				t.Errorf("%s: the %s program\n%s", code, example[1], out)
+			}
+		}
+	}
+}
+
 func codes(list []diag.Diagnostic) string {
 	var all []string
 	for _, d := range list {
