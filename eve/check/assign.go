@@ -13,11 +13,7 @@ func (l *lowerer) declStmt(s *syntax.DeclStmt) {
 	if d == nil || d.Type == nil || len(d.Names) == 0 {
 		return
 	}
-	t := l.typeOf(l.env, d.Type)
-	if t == types.VoidT {
-		l.errorf("E0346", d.Type.Place(), "a variable cannot be void")
-		t = types.InvalidT
-	}
+	t := l.valueType(l.env, d.Type)
 	if len(d.Names) > 1 && d.Init != nil {
 		l.unpack(s, t)
 		return

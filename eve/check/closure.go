@@ -10,6 +10,10 @@ import (
 
 // lambda makes a closure: a Callback where a T@ is wanted, else one that lives within the call.
 func (l *lowerer) lambda(x *syntax.Lambda, want *types.Type) ir.Expr {
+	if l.cur == nil {
+		l.errorf("E0354", x.Span, "a closure is made by code that runs, not by an initial value")
+		return bad(x.Span)
+	}
 	shared, par := false, false
 	if want != nil {
 		shared = want.Kind == types.Shared
@@ -76,10 +80,12 @@ func (l *lowerer) resultOf(x *syntax.Lambda) *types.Type {
 	if x.Result == nil {
 		return types.VoidT
 	}
-	if n, ok := x.Result.(*syntax.NamedType); ok && len(n.Path) == 1 && n.Path[0].Text == "void" {
-		return types.VoidT
+	t := l.typeOf(l.env, x.Result)
+	if t.HasView() {
+		l.errorf("E0305", x.Result.Place(), "a closure cannot return a view")
+		return types.InvalidT
 	}
-	return l.typeOf(l.env, x.Result)
+	return t
 }
 
 // paramVar makes a parameter of a closure.
@@ -89,7 +95,7 @@ func (l *lowerer) paramVar(p *syntax.Param) *ir.Var {
 		v.Name, v.Span = p.Name.Text, p.Name.Span
 	}
 	if p.Type != nil {
-		v.Type = l.typeOf(l.env, p.Type)
+		v.Type = l.valueType(l.env, p.Type)
 	} else {
 		l.errorf("E0354", p.Span, "a closure's parameter needs a type")
 	}
@@ -121,7 +127,7 @@ func listOf(perms *syntax.Perms, at source.Span) source.Span {
 
 // functionValue makes a closure that calls a declared function, where one is wanted.
 func (l *lowerer) functionValue(f *function, x *syntax.Ident, want *types.Type) ir.Expr {
-	if want == nil || want.Kind != types.Func || f.tree.Async || len(want.Elems) != len(paramsOf(f)) || len(f.typeParams()) > 0 {
+	if want == nil || l.cur == nil || want.Kind != types.Func || f.tree.Async || len(want.Elems) != len(paramsOf(f)) || len(f.typeParams()) > 0 {
 		l.needsCall(x.Span, f)
 		return bad(x.Span)
 	}

@@ -118,6 +118,10 @@ func (l *lowerer) listLit(x *syntax.ListLit, want *types.Type) ir.Expr {
 		l.restOf(x)
 		return bad(x.Span)
 	}
+	if t := first.Type(); t.HasView() {
+		l.errorf("E0304", x.Elems[0].Place(), "%s cannot be stored in a list: a view ends with the call or block that made it", t)
+		return bad(x.Span)
+	}
 	elems := []ir.Expr{first}
 	for _, e := range x.Elems[1:] {
 		elems = append(elems, l.fitted(e, first.Type()))

@@ -120,7 +120,7 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 	if declared == nil {
 		return v
 	}
-	t := l.typeOf(l.env, declared)
+	t := l.valueType(l.env, declared)
 	v.Type = t
 	if t == types.InvalidT || elem == types.InvalidT || t == elem {
 		return v

@@ -138,7 +138,7 @@ func (l *lowerer) binary(op string, x, y ir.Expr, at, opAt source.Span) ir.Expr 
 	if op == "<<" || op == ">>" {
 		return l.shift(op, x, y, at, opAt)
 	}
-	x, y = l.joined2(op, x, y)
+	x, y = l.joinable(op, x, y)
 	x, y, t := l.common(x, y)
 	if broken(x) || broken(y) || t == nil || t == types.InvalidT {
 		if !broken(x) && !broken(y) {
@@ -218,8 +218,8 @@ func (l *lowerer) has(t *types.Type, constraint string) bool {
 	return l.satisfies(t, l.namedType(tn, nil, source.Span{}))
 }
 
-// joined2 lets + join bytes with strings: the string's bytes are taken.
-func (l *lowerer) joined2(op string, x, y ir.Expr) (ir.Expr, ir.Expr) {
+// joinable lets + join bytes with strings: the string's bytes are taken.
+func (l *lowerer) joinable(op string, x, y ir.Expr) (ir.Expr, ir.Expr) {
 	if op != "+" || broken(x) || broken(y) {
 		return x, y
 	}

@@ -272,7 +272,7 @@ func (l *lowerer) emitStmt(s *syntax.EmitStmt) {
 	}
 	self := l.scope.find("self")
 	x := &callExpr{Call: &syntax.Call{At: s.At, Fun: &syntax.Ident{At: s.Event.At, Name: s.Event.Text}, Args: s.Args}}
-	if self == nil || self.Type.Deref().Def == nil || !self.Type.Deref().Def.Emitter {
+	if self == nil || self.Type.Kind != types.Ref || self.Type.Elem.Def == nil || !self.Type.Elem.Def.Emitter {
 		l.errorf("E0353", s.Span, "only a method of an emitter can emit")
 		l.giveUp(x)
 		return
@@ -282,9 +282,8 @@ func (l *lowerer) emitStmt(s *syntax.EmitStmt) {
 		l.giveUp(x)
 		return
 	}
-	n := &ir.Emit{Mark: mark(s), Event: e}
-	n.Self = passed(self)
-	n.Self.(*ir.Deref).Span, n.Self.(*ir.Deref).X.(*ir.Ref).Span = s.Event.Span, s.Event.Span
+	ref := &ir.Ref{Place: place(self.Type, s.Event.Span), Var: self}
+	n := &ir.Emit{Mark: mark(s), Event: e, Self: &ir.Deref{Place: place(self.Type.Elem, s.Event.Span), X: ref}}
 	n.Value = l.eventValue(e.Type, x)
 	l.emit(n)
 }
@@ -292,7 +291,7 @@ func (l *lowerer) emitStmt(s *syntax.EmitStmt) {
 // eventValue makes the event: of its fields, or the argument itself when it is one already.
 func (l *lowerer) eventValue(t *types.Type, x *callExpr) ir.Expr {
 	if len(x.Args) == 1 && x.Args[0] != nil && x.Args[0].Name == nil && x.Args[0].X != nil {
-		if v := l.known1(x.Args[0].X); v != nil && v == t {
+		if v := l.typeAhead(x.Args[0].X); v != nil && v == t {
 			return l.fitted(x.Args[0].X, t)
 		}
 	}
@@ -302,8 +301,8 @@ func (l *lowerer) eventValue(t *types.Type, x *callExpr) ir.Expr {
 	return l.construct(t, x, x.Fun.Place())
 }
 
-// known1 gives the type of an argument that is a variable or a construction of a type, without lowering it.
-func (l *lowerer) known1(x syntax.Expr) *types.Type {
+// typeAhead gives the type of an argument that is a variable or a construction of a type, without lowering it.
+func (l *lowerer) typeAhead(x syntax.Expr) *types.Type {
 	switch x := bare(x).(type) {
 	case *syntax.Ident:
 		if v := l.scope.find(x.Name); v != nil && v.Type != nil {
