@@ -3,11 +3,12 @@ package compile
 import (
 	"os"
 	"testing"
+	"time"
 
 	"interleave/eve/source"
 )
 
-// No text, however broken, makes the checker panic; the golden programs are where it starts from.
+// No text, however broken, makes the checker panic or run on; the golden programs are where it starts from.
 func FuzzCheck(f *testing.F) {
 	for _, kind := range []string{"ok", "err"} {
 		names, err := os.ReadDir("../testdata/" + kind)
@@ -21,6 +22,8 @@ func FuzzCheck(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(_ *testing.T, text string) {
+		late := time.AfterFunc(20*time.Second, func() { panic("still checking:\n" + text) })
+		defer late.Stop()
 		Check(source.NewFile("fuzz.eve", text), nil)
 	})
 }
