@@ -209,37 +209,51 @@ void string::shorten(i64 size) noexcept {
     *this = string(data(), size);
 }
 
-// Appends in place where this is the only string of a buffer with room; else to a new buffer with room for as
-// much again, so that building a text piece by piece is linear.
+// Appends in place where this is the only string of a buffer with room; else in a buffer with room for as much
+// again, so that building a text piece by piece is linear.
 string& string::operator+=(const string& s) {
-    i64 n = size(), m = s.size();
-    if (m == 0) return *this;
-    if (n == 0) return *this = s;
-    if (m > largest_size - n) die_out_of_memory();
-    i64 all = n + m;
-    if (all <= inline_max) {
-        char text[16];
-        std::memcpy(text, data(), u64(n));
-        std::memcpy(text + n, s.data(), u64(m));
-        return *this = string(text, all);
-    }
-    if (tag() == whole_tag) {
-        head* h = head_of(buffer_text());
-        if (h->room >= all && __atomic_load_n(&h->count, __ATOMIC_ACQUIRE) == 1) {
-            std::memcpy(buffer_text() + n, s.data(), u64(m));
-            word_[1] = u64(whole_tag) << 56 | u64(all);
+    i64 m = s.size();
+    if (tag() == whole_tag) [[likely]] {
+        char* text = reinterpret_cast<char*>(word_[0]);
+        i64 n = i64(word_[1] & size_mask);
+        if (head_of(text)->room - n >= m && __atomic_load_n(&head_of(text)->count, __ATOMIC_ACQUIRE) == 1) [[likely]] {
+            std::memcpy(text + n, s.data(), u64(m));
+            word_[1] += u64(m);
             return *this;
         }
     }
-    i64 room = all < 32 ? 48 : all <= largest_size / 2 ? all * 2 : all;
-    char* text = new_text(room);
-    std::memcpy(text, data(), u64(n));
-    std::memcpy(text + n, s.data(), u64(m));
-    string fresh;
-    fresh.word_[0] = reinterpret_cast<u64>(text);
-    fresh.word_[1] = u64(whole_tag) << 56 | u64(all);
+    i64 n = size();
+    if (m == 0) return *this;
+    if (n == 0) return *this = s;
+    if (m > largest_size - n) die_out_of_memory();
+    string fresh = grown(n + m, &s == this);
+    std::memcpy(const_cast<char*>(fresh.data()) + n, s.data(), u64(m));
     swap(fresh);
     return *this;
+}
+
+// A string of `all` bytes that begins with this one's. If nobody else has the buffer and `kept` does not ask for
+// this string to stay whole, the buffer moves over.
+string string::grown(i64 all, bool kept) {
+    string fresh;
+    if (all <= inline_max) {
+        std::memcpy(fresh.prepare(all), data(), u64(size()));
+        return fresh;
+    }
+    i64 room = all < 32 ? 48 : all <= largest_size / 2 ? all * 2 : all;
+    char* text;
+    if (tag() == whole_tag && !kept && __atomic_load_n(&head_of(buffer_text())->count, __ATOMIC_ACQUIRE) == 1) {
+        head* h = static_cast<head*>(buffer_resize(head_of(buffer_text()), room + i64(sizeof(head)), 1));
+        h->room = room;
+        text = reinterpret_cast<char*>(h + 1);
+        word_[0] = word_[1] = 0;
+    } else {
+        text = new_text(room);
+        std::memcpy(text, data(), u64(size()));
+    }
+    fresh.word_[0] = reinterpret_cast<u64>(text);
+    fresh.word_[1] = u64(whole_tag) << 56 | u64(all);
+    return fresh;
 }
 
 string operator+(const string& a, const string& b) {

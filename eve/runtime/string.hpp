@@ -148,6 +148,7 @@ private:
     void release() noexcept;
     char* buffer_text() const noexcept;
     string share(i64 low, i64 size) const;
+    string grown(i64 all, bool kept);
     static bool equal_long(const string& a, const string& b) noexcept;
 
     u64 word_[2];
