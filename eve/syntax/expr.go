@@ -46,14 +46,19 @@ func (p *parser) binary(least int) Expr {
 		if s == 0 || s < least || p.tok().Text() == "<-" && p.startsList() {
 			break
 		}
-		if len(op) < len(p.tok().Text()) {
-			p.split()
-		}
-		at := p.next().Span
+		at := p.operator(op)
 		y := p.binary(s + 1)
 		x = &Binary{p.from(start), op, at, x, y}
 	}
 	return x
+}
+
+// operator reads op, which the current token is or starts with.
+func (p *parser) operator(op string) source.Span {
+	if len(op) < len(p.tok().Text()) {
+		return p.split().Span
+	}
+	return p.next().Span
 }
 
 // startsList says that what follows `<-` is no operand.
@@ -64,10 +69,8 @@ func (p *parser) unary() Expr {
 	if op := p.tok(); op.is("-") || op.is("!") || op.is("~") || op.is("--") {
 		p.enter()
 		defer p.leave()
-		if op.is("--") {
-			p.split()
-		}
-		text := p.next().Text()
+		text := op.Text()[:1]
+		p.operator(text)
 		x := p.unary()
 		return &Unary{p.from(start), text, x}
 	}

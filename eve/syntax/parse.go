@@ -26,7 +26,7 @@ func Parse(f *source.File, diags *diag.List) *File {
 	file := &File{Source: f}
 	p.module(file)
 	file.At = At{source.Span{File: f, Start: 0, End: len(f.Text)}}
-	file.Tokens = p.toks
+	file.Tokens = p.tokens()
 	return file
 }
 
@@ -36,6 +36,7 @@ type parser struct {
 	diags  *diag.List
 	toks   []Token
 	pos    int
+	halves []half       // of tokens cut in two, in order
 	last   source.Span  // of the last token read that is no layout
 	lines  map[int]bool // that have an error
 	format bool         // the text is an expression of a format string
@@ -266,16 +267,36 @@ func (p *parser) closesLater(text string) bool {
 	return false
 }
 
-// split cuts the current token behind its first byte: the `>>` of vector<vector<int>> closes two lists.
-func (p *parser) split() {
-	t := p.toks[p.pos]
-	first, rest := t, t
+// A half is the first byte of a token that was cut in two; the token at its place is the rest.
+type half struct {
+	place int
+	token Token
+}
+
+// split reads only the first byte of the current token: the `>>` of vector<vector<int>> closes two lists.
+func (p *parser) split() Token {
+	t := p.tok()
+	first := *t
 	first.Span.End = t.Span.Start + 1
-	rest.Span.Start = first.Span.End
-	rest.Lead = ""
-	p.toks = append(p.toks, Token{})
-	copy(p.toks[p.pos+2:], p.toks[p.pos+1:])
-	p.toks[p.pos], p.toks[p.pos+1] = first, rest
+	t.Span.Start = first.Span.End
+	t.Lead = ""
+	p.halves = append(p.halves, half{p.pos, first})
+	p.last = first.Span
+	return first
+}
+
+// tokens gives all tokens, those that were cut in two as two.
+func (p *parser) tokens() []Token {
+	if len(p.halves) == 0 {
+		return p.toks
+	}
+	all := make([]Token, 0, len(p.toks)+len(p.halves))
+	from := 0
+	for _, h := range p.halves {
+		all = append(append(all, p.toks[from:h.place]...), h.token)
+		from = h.place
+	}
+	return append(all, p.toks[from:]...)
 }
 
 // startsWith says whether the current operator is text or can be split so that it is.
@@ -295,8 +316,9 @@ func (p *parser) take(text string) bool {
 	}
 	if len(p.tok().Text()) > 1 {
 		p.split()
+	} else {
+		p.next()
 	}
-	p.next()
 	return true
 }
 
