@@ -141,6 +141,25 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
+// TestTranslated holds which name is offered for that of another language.
+func TestTranslated(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		names []string
+		want  string
+	}{
+		{"length", []string{"push", "size"}, "size"},
+		{"add", []string{"insert", "has"}, "insert"},
+		{"add", []string{"push", "insert"}, "push"},
+		{"contains", []string{"has"}, "has"},
+		{"size", []string{"push"}, ""},
+	} {
+		if got := translated(tt.name, tt.names); got != tt.want {
+			t.Errorf("translated(%s) = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestNearest holds which name is offered for a misspelt one.
 func TestNearest(t *testing.T) {
 	names := []string{"push", "pop", "size", "insert", "remove"}

@@ -250,6 +250,9 @@ func verbFor(text string, t *types.Type) string {
 	case t.IsInteger() && t != types.DurationT:
 		verb = "d"
 	}
+	if width, _, cut := strings.Cut(text, "."); cut && verb != "f" && verb != "s" {
+		return width + verb // a precision means nothing for it
+	}
 	return text[:max(len(text)-1, 0)] + verb
 }
 

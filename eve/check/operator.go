@@ -290,7 +290,11 @@ func (l *lowerer) mismatch(op string, x, y ir.Expr, at, opAt source.Span) {
 	d := l.errorf("E0337", at, "%s cannot take %s and %s", op, article(s), article(t))
 	switch {
 	case s.IsNumber() && t.IsNumber():
-		d.Label = "convert one of them: " + s.String() + "(..)"
+		to := s
+		if t.IsFloat() {
+			to = t
+		}
+		d.Label = "convert one of them: " + to.String() + "(..)"
 	case op == "+" && s == types.StringT:
 		d.Label = "write the value into the text: f\"{x}\""
 	case s.Kind == types.Option && s.Elem == t, s.Kind == types.Result && s.Elem == t:

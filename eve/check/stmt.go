@@ -208,7 +208,10 @@ func (l *lowerer) returnStmt(s *syntax.ReturnStmt) {
 	if l.result == types.VoidT {
 		x := l.expr(s.X, nil)
 		if !broken(x) && x.Type() != types.VoidT {
-			l.errorf("E0344", s.X.Place(), "%s", l.noResult())
+			d := l.errorf("E0344", s.X.Place(), "%s", l.noResult())
+			if l.cur.Kind == ir.Handler && x.Type() == types.BoolT {
+				d.Label = "one that may consume the event says so: on x event = [..] (e: event&) bool:"
+			}
 		}
 		if !broken(x) {
 			l.emit(&ir.Do{Mark: mark(s), X: x})

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"sort"
 
 	"interleave/eve/diag"
@@ -10,7 +11,11 @@ import (
 
 // suggest offers the name that was probably meant, if one is near.
 func (l *lowerer) suggest(d *diag.Diagnostic, n *syntax.Name, names []string) {
-	if best := nearest(n.Text, names); best != "" {
+	best := nearest(n.Text, names)
+	if best == "" {
+		best = translated(n.Text, names)
+	}
+	if best != "" {
 		d.Fix = &diag.Fix{Text: "write " + best, Span: n.Span, New: best}
 	}
 }
@@ -42,12 +47,44 @@ func staticNames(t *types.Type) []string {
 	return all
 }
 
-// nearest gives the name that is at most a third of its letters away; empty when there is none.
+// words of other languages for what Eve has under the first name of each row.
+var words = [][]string{
+	{"size", "length", "len", "count"},
+	{"push", "add", "append", "push_back", "insert"},
+	{"insert", "add", "push", "append"},
+	{"has", "contains", "includes", "exists"},
+	{"contains", "has", "includes"},
+	{"remove", "delete", "erase"},
+	{"index_of", "find", "search"},
+	{"lower", "to_lower", "lowercase"},
+	{"upper", "to_upper", "uppercase"},
+	{"trim", "strip"},
+	{"text", "to_string", "string", "message"},
+	{"empty", "is_empty"},
+	{"first", "front"},
+	{"last", "back"},
+	{"to_int", "parse_int", "int"},
+	{"write", "send", "print"},
+	{"close", "end", "disconnect"},
+}
+
+// translated gives the name that stands for a word of another language; empty when there is none.
+func translated(name string, names []string) string {
+	for _, row := range words {
+		if slices.Contains(row[1:], name) && slices.Contains(names, row[0]) {
+			return row[0]
+		}
+	}
+	return ""
+}
+
+// nearest gives the name that is at most a third of its letters away, or one letter; empty when there is none.
+// Names of one letter are near to nothing.
 func nearest(name string, names []string) string {
 	sort.Strings(names)
-	best, least := "", len(name)/3+1
-	if len(name) <= 2 {
-		least = 1
+	best, least := "", max(1, len(name)/3)
+	if len(name) <= 1 {
+		return ""
 	}
 	for _, n := range names {
 		if d := distance(name, n); n != name && d <= least && (best == "" || d < distance(name, best)) {
