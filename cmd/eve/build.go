@@ -59,7 +59,7 @@ func runBuild(c *call) error {
 	if info, err := os.Stat(b.out); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder; choose another name with -o", b.out)
 	}
-	_, err = build.Build(c.ctx, units, build.Options{Out: b.out, Optimise: true, Sanitize: b.sanitize, Debug: b.debug, Jobs: b.jobs})
+	_, err = build.Build(c.ctx, units, build.Options{Out: b.out, Optimise: true, Sanitize: b.sanitize, Debug: b.debug, Jobs: b.jobs, Note: c.note()})
 	return err
 }
 
@@ -80,6 +80,14 @@ func (c *call) writeUnits(units []emit.Unit, dir string) error {
 		}
 	}
 	return nil
+}
+
+// note tells people, not scripts, what takes long.
+func (c *call) note() func(string) {
+	if width(c.stderr) == 0 {
+		return nil
+	}
+	return func(text string) { fmt.Fprintf(c.stderr, "eve: %s\n", text) }
 }
 
 // withoutLines leaves out what only the debugger reads.
@@ -111,7 +119,7 @@ func runRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	program, err := build.Build(c.ctx, units, build.Options{Debug: true})
+	program, err := build.Build(c.ctx, units, build.Options{Debug: true, Note: c.note()})
 	if err != nil {
 		return err
 	}

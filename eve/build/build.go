@@ -19,9 +19,10 @@ import (
 type Options struct {
 	Out      string // the program; empty: one in the cache, made only when something has changed
 	Optimise bool
-	Sanitize string // "", "address" or "thread"
-	Debug    bool   // everything that gdb needs
-	Jobs     int    // compilers at one time; 0: as many as there are processors
+	Sanitize string            // "", "address" or "thread"
+	Debug    bool              // everything that gdb needs
+	Jobs     int               // compilers at one time; 0: as many as there are processors
+	Note     func(text string) // told what takes long; nil: nobody
 }
 
 // A Mistake is a complaint of the C++ compiler about generated code: the Eve compiler is wrong, whatever

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -77,6 +79,30 @@ func (c cache) create(path string, write func(tmp string) error) error {
 	return nil
 }
 
+// lock waits until nobody else makes what belongs at path. A process that dies gives the lock back.
+func (c cache) lock(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("locking the cache: %w", err)
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("locking the cache: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond): // Flock cannot be waited for together with ctx
+		}
+	}
+}
+
 // trim removes what was not asked for in a long time. It looks once a day.
 func (c cache) trim() {
 	mark := filepath.Join(c.dir, "trimmed")
@@ -96,7 +122,7 @@ func (c cache) trim() {
 			for _, f := range files {
 				removeUnused(filepath.Join(path, f.Name()))
 			}
-		} else if e.IsDir() {
+		} else if e.Name() != "trimmed" {
 			removeUnused(path)
 		}
 	}

@@ -2,9 +2,7 @@ package build
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +17,17 @@ func (b *builder) library(ctx context.Context) (string, error) {
 	if b.cache.has(filepath.Join(dir, "libeve.a")) {
 		return dir, nil
 	}
+	unlock, err := b.cache.lock(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if b.cache.has(filepath.Join(dir, "libeve.a")) {
+		return dir, nil // made while we waited
+	}
+	if b.o.Note != nil {
+		b.o.Note("compiling the runtime; this is done once")
+	}
 	tmp, err := os.MkdirTemp(b.cache.dir, "new-*")
 	if err != nil {
 		return "", fmt.Errorf("preparing the runtime: %w", err)
@@ -27,8 +36,7 @@ func (b *builder) library(ctx context.Context) (string, error) {
 	if err := b.compileLibrary(ctx, tmp); err != nil {
 		return "", err
 	}
-	// Somebody else may have been faster: then theirs is as good.
-	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) && !b.cache.has(filepath.Join(dir, "libeve.a")) {
+	if err := os.Rename(tmp, dir); err != nil {
 		return "", fmt.Errorf("preparing the runtime: %w", err)
 	}
 	return dir, nil

@@ -69,13 +69,17 @@ func (f *function) nativeOperands(e *ir.Call) []operand {
 
 // formatted writes the natives that take a text just made without making it a string first.
 func (f *function) formatted(e *ir.Call) (string, bool) {
-	if e.Fn.Native != "output.write" || len(e.Args) != 2 {
+	if e.Fn.Native != "output.write" && e.Fn.Native != "print" {
 		return "", false
 	}
-	format, ok := e.Args[1].(*ir.Format)
+	format, ok := e.Args[len(e.Args)-1].(*ir.Format)
 	if !ok {
 		return "", false
 	}
-	list := f.exprs(operand{x: e.Args[0], how: byRef}, operand{x: format, how: byRead, text: func(f *function) string { return f.format(format) }})
+	text := operand{x: format, how: byRead, text: func(f *function) string { return f.format(format) }}
+	if e.Fn.Native == "print" {
+		return "eve::the_stdout->write(" + f.exprs(text)[0] + ")", true
+	}
+	list := f.exprs(operand{x: e.Args[0], how: byRef}, text)
 	return member(list[0], "write("+list[1]+")"), true
 }
