@@ -1,7 +1,6 @@
 #pragma once
 // What the servers under test share: they tell their driver on standard output what it wants to know.
-#include "../eve.hpp"
-#include "../io.hpp"
+#include "eve.hpp"
 
 #include <stdarg.h>
 #include <stdio.h>

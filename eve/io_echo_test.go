@@ -1,0 +1,278 @@
+package eve_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestEcho holds conversations with the echo server that a server for TCP must stand.
+func TestEcho(t *testing.T) {
+	conversations := []struct {
+		name string
+		talk func(t *testing.T, s *server)
+	}{
+		{"half-close", talkHalfClose},
+		{"much at once", talkMuch},
+		{"byte by byte", talkBytes},
+		{"many", talkMany},
+		{"resets", talkResets},
+		{"slow reader", talkSlowly},
+	}
+	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
+		s := serve(t, path, m.env)
+		before := s.descriptors()
+		for _, c := range conversations {
+			t.Run(c.name, func(t *testing.T) {
+				s.t = t
+				c.talk(t, s)
+				s.eventually("no descriptor is left over", func() bool { return s.descriptors() <= before })
+			})
+		}
+		s.t = t
+		idle := s.busy()
+		time.Sleep(100 * time.Millisecond)
+		if used := s.busy() - idle; used > 50*time.Millisecond {
+			t.Errorf("with nothing to do it used %v of 100ms", used)
+		}
+		c := s.dial()
+		defer c.Close()
+		mustWrite(t, c, "last")
+		mustRead(t, c, "last")
+		s.terminate()
+		mustEnd(t, c)
+	})
+}
+
+// talkHalfClose sends and says at once that no more comes: the replies come all the same.
+func talkHalfClose(t *testing.T, s *server) {
+	for i := range 50 {
+		c := s.dial()
+		text := strings.Repeat("x", i*100)
+		mustWrite(t, c, text)
+		c.CloseWrite()
+		mustRead(t, c, text)
+		mustEnd(t, c)
+		c.Close()
+	}
+}
+
+// talkMuch writes 8 MiB before it reads.
+func talkMuch(t *testing.T, s *server) {
+	sent := make([]byte, 8<<20)
+	rand.New(rand.NewSource(1)).Read(sent)
+	c := s.dial()
+	defer c.Close()
+	go func() {
+		c.Write(sent)
+		c.CloseWrite()
+	}()
+	time.Sleep(50 * time.Millisecond)
+	got, err := io.ReadAll(c)
+	if err != nil || !bytes.Equal(got, sent) {
+		t.Fatalf("%d of %d bytes came back right or wrong: %v", len(got), len(sent), err)
+	}
+}
+
+func talkBytes(t *testing.T, s *server) {
+	c := s.dial()
+	defer c.Close()
+	c.SetNoDelay(true)
+	text := strings.Repeat("one by one. ", 40)
+	go func() {
+		for i := range text {
+			io.WriteString(c, text[i:i+1])
+		}
+	}()
+	mustRead(t, c, text)
+}
+
+func talkMany(t *testing.T, s *server) {
+	var all []*net.TCPConn
+	for range 1000 {
+		c := s.dial()
+		defer c.Close()
+		all = append(all, c)
+	}
+	for i, c := range all {
+		mustWrite(t, c, fmt.Sprintf("%06d", i))
+	}
+	for i, c := range all {
+		mustRead(t, c, fmt.Sprintf("%06d", i))
+	}
+}
+
+// talkResets leaves by resets, with data under way in both directions.
+func talkResets(t *testing.T, s *server) {
+	for range 200 {
+		c := s.dial()
+		c.SetLinger(0)
+		mustWrite(t, c, strings.Repeat("r", 20000))
+		c.Close()
+	}
+	c := s.dial()
+	defer c.Close()
+	mustWrite(t, c, "still there")
+	mustRead(t, c, "still there")
+}
+
+// talkSlowly has clients that write on and on and do not read: the server stops to read them.
+func talkSlowly(t *testing.T, s *server) {
+	before := s.residentKiB()
+	var wait sync.WaitGroup
+	block := bytes.Repeat([]byte("s"), 1<<20)
+	for range 8 {
+		c := s.dial()
+		defer c.Close()
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			c.SetWriteDeadline(time.Now().Add(time.Second))
+			for {
+				if _, err := c.Write(block); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	wait.Wait()
+	if grown := s.residentKiB() - before; grown > 64<<10 {
+		t.Errorf("8 clients that do not read cost %d KiB", grown)
+	}
+	c := s.dial()
+	defer c.Close()
+	mustWrite(t, c, "quick")
+	mustRead(t, c, "quick")
+}
+
+// TestChurn opens and closes 20 000 connections: memory and descriptors stay as they were.
+func TestChurn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	for _, m := range ioModes(t) {
+		if m.sanitize != "" || strings.HasSuffix(m.name, "alone") {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			s := serve(t, buildProgram(t, "io_echo", ""), m.env)
+			churn(t, s, 2000)
+			descriptors, memory := s.descriptors(), s.residentKiB()
+			churn(t, s, 20000)
+			s.eventually("no descriptor is left over", func() bool { return s.descriptors() <= descriptors })
+			if grown := s.residentKiB() - memory; grown > 1024 {
+				t.Errorf("20000 connections left %d KiB", grown)
+			}
+			s.terminate()
+		})
+	}
+}
+
+func churn(t *testing.T, s *server, n int) {
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			got := make([]byte, 4)
+			for range n / 8 {
+				c, err := net.Dial("tcp", s.addr)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				io.WriteString(c, "ping")
+				if _, err := io.ReadFull(c, got); err != nil {
+					t.Error(err)
+				}
+				c.(*net.TCPConn).SetLinger(0) // no port is kept waiting
+				c.Close()
+			}
+		}()
+	}
+	wait.Wait()
+}
+
+// TestIdle holds that a connection without traffic costs at most 1 KiB.
+func TestIdle(t *testing.T) {
+	const connections = 9000
+	for _, m := range ioModes(t) {
+		if m.sanitize != "" || strings.HasSuffix(m.name, "alone") {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			s := serve(t, buildProgram(t, "io_echo", ""), m.env)
+			open := func(n int) {
+				for range n {
+					c, err := net.Dial("tcp", s.addr)
+					if err != nil {
+						t.Skipf("no more connections here: %v", err)
+					}
+					t.Cleanup(func() { c.Close() })
+					mustWrite(t, c, "idle")
+					mustRead(t, c, "idle")
+				}
+			}
+			open(500)
+			before := s.residentKiB()
+			open(connections)
+			each := float64(s.residentKiB()-before) * 1024 / connections
+			t.Logf("%.0f bytes for each idle connection", each)
+			if each > 1024 {
+				t.Errorf("an idle connection costs %.0f bytes", each)
+			}
+		})
+	}
+}
+
+// TestOutOfDescriptors lets a server run out of descriptors: it serves whom it has, does not spin, and goes on when
+// some are free again.
+func TestOutOfDescriptors(t *testing.T) {
+	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
+		s := serve(t, "sh", m.env, "-c", "ulimit -n 40; exec "+path+" 0")
+		var all []*net.TCPConn
+		for range 60 {
+			c := s.dial()
+			defer c.Close()
+			all = append(all, c)
+		}
+		mustWrite(t, all[0], "one")
+		mustRead(t, all[0], "one")
+		before := s.busy()
+		time.Sleep(300 * time.Millisecond)
+		if used := s.busy() - before; used > 100*time.Millisecond {
+			t.Errorf("without descriptors it used %v of 300ms", used)
+		}
+		mustWrite(t, all[59], "waits")
+		for _, c := range all[:50] {
+			c.Close()
+		}
+		mustRead(t, all[59], "waits")
+		s.terminate()
+	})
+}
+
+func TestPortInUse(t *testing.T) {
+	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		cmd := exec.Command(path, port)
+		cmd.Env = append(cmd.Environ(), m.env...)
+		out, err := cmd.CombinedOutput()
+		want := fmt.Sprintf(": cannot listen on 127.0.0.1:%s: Address already in use\n", port)
+		if cmd.ProcessState.ExitCode() != 1 || !strings.HasSuffix(string(out), want) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%v, said %q, want status 1 and %q", err, out, want)
+		}
+	})
+}

@@ -1,0 +1,314 @@
+package eve_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestCounter holds that replies come in the order of the requests, that none is lost at a half-close, and that
+// every increment counts.
+func TestCounter(t *testing.T) {
+	eachMode(t, "io_counter", func(t *testing.T, m ioMode, path string) {
+		s := serve(t, path, m.env)
+		const clients, each = 20, 500
+		var wait sync.WaitGroup
+		for range clients {
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				c := s.dial()
+				defer c.Close()
+				io.WriteString(c, strings.Repeat("\x01", each))
+				c.CloseWrite()
+				var last, n int
+				for {
+					var value int
+					if _, err := fmt.Fscanln(c, &value); err != nil {
+						break
+					}
+					if value <= last {
+						t.Errorf("%d came after %d", value, last)
+					}
+					last = value
+					n++
+				}
+				if n != each {
+					t.Errorf("%d replies to %d requests", n, each)
+				}
+			}()
+		}
+		wait.Wait()
+		c := s.dial()
+		defer c.Close()
+		mustWrite(t, c, "\x00")
+		mustRead(t, c, fmt.Sprintf("%d\n", clients*each))
+		s.terminate()
+	})
+}
+
+// TestBroadcast holds that everybody gets the messages of one client in their order, and that clients that leave are
+// forgotten.
+func TestBroadcast(t *testing.T) {
+	eachMode(t, "io_broadcast", func(t *testing.T, m ioMode, path string) {
+		s := serve(t, path, m.env)
+		const clients = 30
+		var all []*net.TCPConn
+		for range clients {
+			c := s.dial()
+			defer c.Close()
+			all = append(all, c)
+			mustWrite(t, c, "hello.") // who has heard itself is registered
+			mustRead(t, c, "hello.")
+		}
+		for i, c := range all { // and hears those that came later
+			mustRead(t, c, strings.Repeat("hello.", clients-1-i))
+		}
+		var text strings.Builder
+		for i := range 200 {
+			line := fmt.Sprintf("%04d|", i)
+			mustWrite(t, all[0], line)
+			text.WriteString(line)
+		}
+		for _, c := range all {
+			mustRead(t, c, text.String())
+		}
+		for i, c := range all[1:] {
+			if i%2 == 0 {
+				c.SetLinger(0)
+			}
+			c.Close()
+			s.expect(fmt.Sprintf("left %d", clients-1-i))
+		}
+		s.terminate()
+	})
+}
+
+// TestSocketEvents plays what a socket can emit, told by lines.
+func TestSocketEvents(t *testing.T) {
+	plays := []struct {
+		name string
+		args []string
+		play func(t *testing.T, s *server, c *net.TCPConn)
+	}{
+		{"lines", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "one\ntwo\r\n\nth")
+			mustRead(t, c, "<one>\n<two>\n<>\n")
+			mustWrite(t, c, "ree\nrest")
+			c.CloseWrite()
+			mustRead(t, c, "<three>\n<rest>\n")
+			mustEnd(t, c)
+			s.expect("close")
+		}},
+		{"many lines at once", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			go io.WriteString(c, strings.Repeat("line\n", 50000))
+			mustRead(t, c, strings.Repeat("<line>\n", 50000))
+		}},
+		{"close", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "close\nnot read\n")
+			mustRead(t, c, "bye\n")
+			mustEnd(t, c)
+			s.expect("close")
+		}},
+		{"tasks reply before the close", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, strings.Repeat("later\n", 100))
+			c.CloseWrite()
+			mustRead(t, c, strings.Repeat("later\n", 100))
+			mustEnd(t, c)
+			s.expect("close")
+		}},
+		{"end of writing", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "end\n")
+			mustRead(t, c, "the end\n")
+			mustEnd(t, c)
+			mustWrite(t, c, "still read\n")
+			c.CloseWrite()
+			s.expect("close")
+		}},
+		{"reset", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "one\n")
+			mustRead(t, c, "<one>\n")
+			c.SetLinger(0)
+			c.Close()
+			s.expect("error Connection reset by peer")
+			s.expect("close")
+		}},
+		{"contained failure", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "fail\n")
+			mustEnd(t, c)
+			s.expect("error told to")
+			s.expect("close")
+		}},
+		{"line too long", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			go io.WriteString(c, strings.Repeat("x", 100000))
+			s.expect("error line too long")
+			s.expect("close")
+		}},
+		{"from lines to data", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "one\nraw\nrest")
+			mustRead(t, c, "<one>\nraw:rest")
+		}},
+		{"handler after the close", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "late\n")
+			mustEnd(t, c)
+			s.expect("close")
+			s.expect("late close")
+		}},
+		{"overflow closes", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "big 30000000\n")
+			s.expect("pending 0")
+			s.expect("close")
+		}},
+		{"overflow and drained", []string{"0", "1"}, func(t *testing.T, s *server, c *net.TCPConn) {
+			mustWrite(t, c, "limit 4000000\nbig 30000000\n")
+			s.expect("pending 1")
+			s.expect("overflow")
+			mustRead(t, c, strings.Repeat("x", 30000000))
+			s.expect("drained")
+			mustWrite(t, c, "on\n")
+			mustRead(t, c, "<on>\n")
+		}},
+		{"no more than max", []string{"0", "0", "2"}, func(t *testing.T, s *server, c *net.TCPConn) {
+			second, third := s.dial(), s.dial()
+			defer second.Close()
+			defer third.Close()
+			mustWrite(t, second, "in\n")
+			mustRead(t, second, "<in>\n")
+			mustWrite(t, third, "waits\n")
+			third.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+			if n, err := third.Read(make([]byte, 1)); err == nil || n > 0 {
+				t.Error("a third connection was accepted, the listener's max is 2")
+			}
+			third.SetReadDeadline(time.Now().Add(10 * time.Second))
+			c.Close()
+			s.expect("close")
+			mustRead(t, third, "<waits>\n")
+		}},
+	}
+	eachMode(t, "io_lines", func(t *testing.T, m ioMode, path string) {
+		for _, p := range plays {
+			t.Run(p.name, func(t *testing.T) {
+				s := serve(t, path, m.env, p.args...)
+				c := s.dial()
+				defer c.Close()
+				p.play(t, s, c)
+				s.terminate()
+			})
+		}
+	})
+}
+
+// TestParts runs what needs no server: timers, sleeps, users' emitters, failure, standard input.
+func TestParts(t *testing.T) {
+	many := filepath.Join(t.TempDir(), "many")
+	if err := os.WriteFile(many, []byte("1\n2\n3\n4\n"+strings.Repeat("more\n", 30000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		part, input, want string
+		status            int
+	}{
+		{"timer", "", "runs 5, ticks more\n", 0},
+		{"after", "", "once 1\n", 0},
+		{"sleep", "", "slept 1\nslept 2\nslept 3\nlong late\nshort in time\n", 0},
+		{"emit", "", "emitted\na1\nb1\na2\nb2\na3\n", 0},
+		{"fail", "", "part.eve:7: broken\n", 1},
+		{"stdin", many, "line 1\nline 2\nline 3\nlines 30004\n", 0},
+		{"stdin", os.DevNull, "lines 0\n", 0},
+	}
+	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
+		for _, c := range cases {
+			t.Run(c.part+" "+filepath.Base(c.input), func(t *testing.T) {
+				t.Parallel()
+				cmd := exec.Command(path, c.part)
+				cmd.Env = append(os.Environ(), m.env...)
+				if c.input != "" {
+					in, err := os.Open(c.input)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer in.Close()
+					cmd.Stdin = in
+				}
+				out, err := cmd.CombinedOutput()
+				if !strings.HasPrefix(string(out), c.want) || cmd.ProcessState.ExitCode() != c.status {
+					t.Errorf("%v, said %q, want %q and status %d", err, out, c.want, c.status)
+				}
+			})
+		}
+	})
+}
+
+// TestPipedInput feeds standard input through a pipe, in pieces.
+func TestPipedInput(t *testing.T) {
+	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
+		cmd := exec.Command(path, "stdin")
+		cmd.Env = append(os.Environ(), m.env...)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			defer in.Close()
+			for _, piece := range []string{"a", "b\nc\r", "\n", "d\n" + strings.Repeat("e\n", 100000), "last"} {
+				io.WriteString(in, piece)
+				time.Sleep(2 * time.Millisecond)
+			}
+		}()
+		out, err := cmd.CombinedOutput()
+		if want := "line ab\nline c\nline d\nlines 100004\n"; err != nil || string(out) != want {
+			t.Errorf("%v, said %q, want %q", err, out, want)
+		}
+	})
+}
+
+// TestConnect connects to a server, to a port where nobody is, and to a name that is none.
+func TestConnect(t *testing.T) {
+	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			c, err := l.Accept()
+			if err == nil {
+				io.Copy(c, c)
+				c.Close()
+			}
+		}()
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		cmd := exec.Command(path, "connect", port)
+		cmd.Env = append(os.Environ(), m.env...)
+		out, err := cmd.CombinedOutput()
+		for _, want := range []string{"echoed ping\n", "refused: cannot connect to 127.0.0.1:1: Connection refused\n",
+			"nobody: cannot connect to no.such.host.invalid:1: "} {
+			if err != nil || !strings.Contains(string(out), want) {
+				t.Errorf("%v, said %q, want %q in it", err, out, want)
+			}
+		}
+	})
+}
+
+// TestSignals sends an interrupt that is handled, and one that is not any more.
+func TestSignals(t *testing.T) {
+	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
+		s := start(t, path, m.env, "signal")
+		s.expect("ready")
+		s.cmd.Process.Signal(syscall.SIGINT)
+		s.expect("interrupted")
+		s.cmd.Process.Signal(syscall.SIGINT)
+		s.exit(-1)
+		if got := s.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); got != syscall.SIGINT {
+			t.Errorf("ended by %v, want %v", got, syscall.SIGINT)
+		}
+	})
+}

@@ -1,0 +1,270 @@
+package eve_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"interleave/eve/build"
+	"interleave/eve/emit"
+)
+
+// A server is one of the programs of runtime/test/io_*.cpp under test.
+type server struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	said chan string
+	addr string
+}
+
+// buildProgram compiles runtime/test/NAME.cpp as the compiler's output is compiled; what has not changed is
+// taken from the cache.
+func buildProgram(t *testing.T, name, sanitize string) string {
+	t.Helper()
+	check, err := os.ReadFile("runtime/test/io_check.hpp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join("runtime/test", name+".cpp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := strings.Replace(string(text), "#include \"io_check.hpp\"\n", strings.TrimPrefix(string(check), "#pragma once\n"), 1)
+	program, err := build.Build(context.Background(), []emit.Unit{{Module: name, Name: name + ".cpp", Text: whole}},
+		build.Options{Optimise: true, Sanitize: sanitize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// start runs a program; it is gone when the test ends.
+func start(t *testing.T, program string, env []string, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, cmd: exec.Command(program, args...), said: make(chan string, 100000)}
+	s.cmd.Env = append(os.Environ(), env...)
+	s.cmd.Stderr = os.Stderr
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	})
+	go func() {
+		defer close(s.said)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			s.said <- lines.Text()
+		}
+	}()
+	return s
+}
+
+// serve starts a server and waits for its port.
+func serve(t *testing.T, program string, env []string, args ...string) *server {
+	t.Helper()
+	if len(args) == 0 {
+		args = []string{"0"}
+	}
+	s := start(t, program, env, args...)
+	port, ok := strings.CutPrefix(s.next(), "port ")
+	if !ok {
+		t.Fatalf("%s did not say its port", program)
+	}
+	s.addr = "127.0.0.1:" + port
+	return s
+}
+
+// next is the next line that the program says; "" at its end.
+func (s *server) next() string {
+	s.t.Helper()
+	select {
+	case line := <-s.said:
+		return line
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("the server says nothing")
+		return ""
+	}
+}
+
+func (s *server) expect(want string) {
+	s.t.Helper()
+	if got := s.next(); got != want {
+		s.t.Fatalf("the server said %q, want %q", got, want)
+	}
+}
+
+func (s *server) dial() *net.TCPConn {
+	s.t.Helper()
+	c, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	return c.(*net.TCPConn)
+}
+
+// terminate asks the server to end and holds that it does so with status 0.
+func (s *server) terminate() {
+	s.t.Helper()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	s.exit(0)
+}
+
+// exit waits for the end of the program.
+func (s *server) exit(want int) {
+	s.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- s.cmd.Wait() }()
+	select {
+	case err := <-done:
+		var status *exec.ExitError
+		if err != nil && !errors.As(err, &status) {
+			s.t.Fatal(err)
+		}
+		if got := s.cmd.ProcessState.ExitCode(); got != want {
+			s.t.Fatalf("the server ended with %v, want status %d", s.cmd.ProcessState, want)
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("the server does not end")
+	}
+}
+
+// descriptors is how many the server has open.
+func (s *server) descriptors() int {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// residentKiB is the server's memory.
+func (s *server) residentKiB() int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return n
+		}
+	}
+	s.t.Fatal("no VmRSS")
+	return 0
+}
+
+// busy is how much processor time the server has used.
+func (s *server) busy() time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// eventually waits until what it asks for is so.
+func (s *server) eventually(what string, so func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("in 10 s it did not come to this: %s", what)
+		}
+	}
+}
+
+func mustWrite(t *testing.T, w io.Writer, text string) {
+	t.Helper()
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustRead(t *testing.T, r io.Reader, want string) {
+	t.Helper()
+	got := make([]byte, len(want))
+	if n, err := io.ReadFull(r, got); err != nil || string(got) != want {
+		t.Fatalf("got %q (%v), want %q", got[:n], err, want)
+	}
+}
+
+// mustEnd holds that nothing more comes, and the end does.
+func mustEnd(t *testing.T, r io.Reader) {
+	t.Helper()
+	if rest, err := io.ReadAll(r); err != nil || len(rest) > 0 {
+		t.Fatalf("got %q (%v), want the end", rest, err)
+	}
+}
+
+// An ioMode is one way to build and run the programs.
+type ioMode struct {
+	name     string
+	sanitize string
+	env      []string
+}
+
+// ioModes are all of them: each reactor on one worker and on two, plain and under the sanitizers.
+func ioModes(t *testing.T) []ioMode {
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("the runtime's tests are C++, and there is no g++ here")
+	}
+	reactors := []string{"epoll"}
+	if haveRing(t) {
+		reactors = append(reactors, "uring")
+	}
+	var modes []ioMode
+	for _, sanitize := range []string{"", "address,undefined", "thread"} {
+		if testing.Short() && sanitize != "" {
+			continue
+		}
+		for _, reactor := range reactors {
+			name := strings.Trim(reactor+"-"+strings.Split(sanitize, ",")[0], "-")
+			env := []string{"EVE_IO=" + reactor, "EVE_WORKERS=2", "UBSAN_OPTIONS=halt_on_error=1"}
+			modes = append(modes, ioMode{name, sanitize, env})
+			if sanitize == "" {
+				modes = append(modes, ioMode{name + "-alone", sanitize, []string{"EVE_IO=" + reactor, "EVE_WORKERS=1"}})
+			}
+		}
+	}
+	return modes
+}
+
+// haveRing says whether programs can have an io_uring here.
+func haveRing(t *testing.T) bool {
+	cmd := exec.Command(buildProgram(t, "io_parts", ""), "after")
+	cmd.Env = append(os.Environ(), "EVE_IO=uring")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Logf("only epoll: %s", out)
+		return false
+	}
+	return true
+}
+
+// eachMode runs body in all modes, with the program built for them.
+func eachMode(t *testing.T, program string, body func(t *testing.T, m ioMode, path string)) {
+	for _, m := range ioModes(t) {
+		t.Run(m.name, func(t *testing.T) { body(t, m, buildProgram(t, program, m.sanitize)) })
+	}
+}
