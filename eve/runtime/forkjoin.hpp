@@ -99,6 +99,7 @@ inline void run_own(worker* w, frame* k) {
     run(w, k + 1, k);
 }
 // Owner only. Joins frames to - 1 down to from. The first failure is thrown at the end; what had not started is skipped.
+// What a child leaves in its frame is lost, since the ones joined later use the frames above their own.
 void join_all(worker* w, frame* from, frame* to);
 // Owner only, for unwinding. Skips what was not started, tells the rest that it is not wanted, and waits for it.
 void abandon(worker* w, frame* from, frame* to) noexcept;

@@ -96,6 +96,7 @@ void open_crew() {
 }
 
 void close_crew() {
+    for (spinning s; the_crew.outsiders.load(order::acquire) != 0;) s.turn();
     for (int i = 0; i < the_crew.count; i++) {
         delete the_crew.workers[i].io;
         unreserve(the_crew.workers[i].first, frames * sizeof(frame));

@@ -44,8 +44,16 @@ task* pop_common() noexcept {
 }
 
 void push_ready(worker* w, task* t) noexcept {
-    if (!w || !w->ready.push(t)) push_common(t);
+    if (!w->ready.push(t)) push_common(t);
     call_worker();
+}
+
+// The root may run, and be the last one, before this has returned.
+void push_from_outside(task* t) noexcept {
+    the_crew.outsiders.fetch_add(1, order::seq_cst);
+    push_common(t);
+    call_worker();
+    the_crew.outsiders.fetch_sub(1, order::release);
 }
 
 task* next_task(worker* w) noexcept {
@@ -164,7 +172,8 @@ void call_worker() noexcept {
 void make_ready(task* t) noexcept {
     if (t->home) return t->home->ready(t);
     worker* w = self();
-    if (w && w->takes_hot && !w->hot) {
+    if (!w) return push_from_outside(t);
+    if (w->takes_hot && !w->hot) {
         w->hot = t;
         return;
     }

@@ -1,0 +1,30 @@
+// The tests of the core in one program: core [task|worker|forkjoin|scope|memory]..., all without arguments.
+#include <stdio.h>
+#include <string.h>
+
+namespace eve::test {
+void test_tasks();
+void test_workers();
+void test_forkjoin();
+void test_scopes();
+void test_memory();
+}
+
+int main(int argc, char** argv) {
+    using namespace eve::test;
+    struct {
+        const char* name;
+        void (*test)();
+    } all[] = {{"forkjoin", test_forkjoin}, {"task", test_tasks}, {"worker", test_workers}, {"scope", test_scopes},
+               {"memory", test_memory}};
+    int done = 0;
+    for (auto& t : all) {
+        bool wanted = argc == 1;
+        for (int i = 1; i < argc; i++) wanted |= strcmp(argv[i], t.name) == 0;
+        if (!wanted) continue;
+        t.test();
+        fflush(stdout);
+        done++;
+    }
+    return done > 0 ? 0 : 2;
+}
