@@ -106,13 +106,29 @@ func (s *state) chain(e ir.Expr) {
 		s.chain(e.X)
 	case *ir.Index:
 		s.chain(e.X)
-		s.value(e.I)
+		s.within(e.X, func() { s.value(e.I) })
 	case *ir.Cut:
 		s.chain(e.X)
-		s.value(e.Lo)
-		s.value(e.Hi)
+		s.within(e.X, func() {
+			s.value(e.Lo)
+			s.value(e.Hi)
+		})
 	default:
 		s.value(e)
+	}
+}
+
+// within evaluates what says which part of x is meant, which must not move x away.
+func (s *state) within(x ir.Expr, f func()) {
+	log := s.recording(f)
+	p := s.pathOf(x)
+	for _, a := range log {
+		if a.mode == full && isInner(p) && a.path.overlaps(p, false) {
+			d := s.report("E0406", a.at, "'%s' is changed while a part of it is looked up", a.name)
+			d.Label = "this changes it"
+			d.Also = append(d.Also, label(x.At(), "looked up here"))
+			return
+		}
 	}
 }
 

@@ -53,6 +53,7 @@ func (s *state) looped() bool {
 // spawnEach walks through `@ for`.
 func (s *state) spawnEach(st *ir.SpawnEach) {
 	b := st.Body
+	s.elements(st)
 	if b == nil || b.Kind != ir.Child {
 		s.value(st.X)
 		s.root(b)
@@ -74,6 +75,30 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	if b.Each != nil && isView(b.Each.Type) {
 		a := access{path: s.pathOf(st.X).with(step{kind: each}), mode: m, at: st.X.At(), name: b.Each.Name}
 		s.lend(hold{access: a, loan: true, child: b}, false)
+	}
+}
+
+// elements judges what the tasks of `@ for` are given: a handle, a copy, or a loan of what stays there.
+func (s *state) elements(st *ir.SpawnEach) {
+	if st.Body == nil || st.Body.Each == nil || isInvalid(st.Body.Each.Type) || isInvalid(st.X.Type()) {
+		return
+	}
+	v := st.Body.Each
+	switch {
+	case isView(v.Type) && !isPlace(st.X):
+		d := s.report("E0405", st.X.At(), "'%s' would be lent of a value that nobody owns", v.Name)
+		d.Label = "keep it in a variable declared before the finish"
+	case isView(v.Type) && st.Body.Kind == ir.Child:
+		p := s.pathOf(st.X)
+		if root := p.v; root != nil && (!p.obj || root.Built) && s.endsEarly(root) {
+			d := s.report("E0405", st.X.At(), "'%s' ends before the tasks that its elements are lent to may end", root.Name)
+			d.Label = "the tasks run until the finish ends"
+			d.Also = append(d.Also, label(root.Span, "declare it before the finish"))
+		}
+	case !isView(v.Type) && !isShared(v.Type) && !v.Type.Copyable():
+		d := s.report("E0408", st.X.At(), "the elements cannot be copied: they are %s", v.Type)
+		d.Label = "each task would need a copy"
+		d.Also = append(d.Also, label(v.Span, "lend them in a finish: "+v.Name+": "+v.Type.String()+"& and [&"+v.Name+"]"))
 	}
 }
 
