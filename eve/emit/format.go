@@ -28,8 +28,10 @@ func (f *function) format(e *ir.Format) string {
 // specText is the second argument of put; empty for the usual one.
 func specText(p ir.FormatPart) string {
 	var s []string
-	if v := verb(p.Verb, p.X.Type()); v != 'v' {
-		s = append(s, fmt.Sprintf(".verb = '%c'", v))
+	vs := verbs(p.Verb, p.X.Type())
+	same := strings.Trim(vs, vs[:1]) == ""
+	if same && vs[0] != 'v' {
+		s = append(s, fmt.Sprintf(".verb = '%c'", vs[0]))
 	}
 	if p.Width >= 0 {
 		s = append(s, fmt.Sprintf(".width = %d", p.Width))
@@ -43,29 +45,46 @@ func specText(p ir.FormatPart) string {
 	if p.Left {
 		s = append(s, ".left = true")
 	}
+	if !same {
+		s = append(s, ".verbs = "+quote(vs))
+	}
 	if len(s) == 0 {
 		return ""
 	}
 	return ", {" + strings.Join(s, ", ") + "}"
 }
 
-// verb says to the runtime what it cannot see in the C++ type: char is a byte, duration an i64.
-func verb(v byte, t *types.Type) byte {
-	if v != 'v' && v != 's' {
-		return v
-	}
+// verbs says to the runtime what it cannot see in the C++ types, where char is a byte and duration an i64: a verb
+// for each part of t that has no parts, as eve::spec::verbs counts them.
+func verbs(v byte, t *types.Type) string {
+	t = t.Deref()
+	plain := v == 'v' || v == 's'
 	switch t.Kind {
 	case types.Char:
-		return 'c'
-	case types.Duration:
-		return 't'
-	case types.Vector, types.Slice, types.Array:
-		if t.Elem.Kind == types.Char && (v == 's' || t.Kind == types.Vector) {
-			return 's'
+		if plain {
+			return "c"
 		}
-		return verb(v, t.Elem)
+	case types.Duration:
+		if plain {
+			return "t"
+		}
+	case types.Vector, types.Slice, types.Array:
+		if t.Elem.Kind == types.Char && (v == 's' || v == 'v' && t.Kind == types.Vector) {
+			return "s"
+		}
+		return verbs(v, t.Elem)
 	case types.Option, types.Result, types.Set:
-		return verb(v, t.Elem)
+		return verbs(v, t.Elem)
+	case types.Map:
+		return verbs(v, t.Key) + verbs(v, t.Elem)
+	case types.Tuple:
+		all := ""
+		for _, e := range t.Elems {
+			all += verbs(v, e)
+		}
+		if all != "" {
+			return all
+		}
 	}
-	return v
+	return string(v)
 }

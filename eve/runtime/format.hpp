@@ -15,6 +15,18 @@ struct spec {
     char verb = 'v';
     short width = -1, prec = -1; // in characters
     bool zero = false, left = false;
+    // The verbs of the parts of tuples and maps where they differ: "vt" for map<string, duration>. One for each
+    // part that has no parts, in their order, through all tuples and maps inside; null: `verb` is for all.
+    const char* verbs = nullptr;
+
+    // How the part behind `skipped` simple parts is written.
+    spec part(int skipped) const noexcept {
+        spec s = *this;
+        if (verbs == nullptr) return s;
+        s.verbs = verbs + skipped;
+        s.verb = *s.verbs;
+        return s;
+    }
 };
 
 template <class T, i64 N> class array;
@@ -25,6 +37,17 @@ template <class T> class result;
 template <class... Ts> struct tuple;
 class error;
 struct instant;
+
+// How many parts without parts a value of type T has, as spec::verbs counts them.
+template <class T> inline constexpr int simple_parts = 1;
+template <class T> inline constexpr int simple_parts<vector<T>> = simple_parts<T>;
+template <class T> inline constexpr int simple_parts<slice<T>> = simple_parts<T>;
+template <class T, i64 N> inline constexpr int simple_parts<array<T, N>> = simple_parts<T>;
+template <class T> inline constexpr int simple_parts<set<T>> = simple_parts<T>;
+template <class T> inline constexpr int simple_parts<option<T>> = simple_parts<T>;
+template <class T> inline constexpr int simple_parts<result<T>> = simple_parts<T>;
+template <class K, class V> inline constexpr int simple_parts<map<K, V>> = simple_parts<K> + simple_parts<V>;
+template <class... Ts> inline constexpr int simple_parts<tuple<Ts...>> = (0 + ... + simple_parts<Ts>);
 
 class formatter {
 public:
@@ -85,13 +108,14 @@ public:
     template <class T> void put(const set<T>& s, const spec& how = {}) { put_all(s, '{', '}', how); }
     template <class K, class V> void put(const map<K, V>& m, const spec& how = {}) {
         bool first = true;
+        spec of_key = how.part(0), of_value = how.part(simple_parts<K>);
         byte('{');
         for (const auto& e : m) {
             if (!first) text(", ", 2);
             first = false;
-            put(e.head, how);
+            put(e.head, of_key);
             text(": ", 2);
-            put(e.tail.head, how);
+            put(e.tail.head, of_value);
         }
         byte('}');
     }
@@ -137,10 +161,10 @@ private:
         byte(close);
     }
     template <class Head, class... Rest> void put_tail(const tuple<Head, Rest...>& t, const spec& how) {
-        put(t.head, how);
+        put(t.head, how.part(0));
         if constexpr (sizeof...(Rest) > 0) {
             text(", ", 2);
-            put_tail(t.tail, how);
+            put_tail(t.tail, how.part(simple_parts<Head>));
         }
     }
     void put_tail(const tuple<>&, const spec&) {}

@@ -145,6 +145,11 @@ void check_composed() {
     m.set(text("b"), vector<i64>::of(1, 2));
     m.set(text("a"), vector<i64>());
     expect_text(put(m), "{b: [1, 2], a: []}");
+    map<i64, vector<tuple<i64, u8>>> mixed;
+    mixed.set(1'000'000'000, vector<tuple<i64, u8>>::of(make_tuple(i64(15), u8('x')), make_tuple(i64(16), u8('y'))));
+    expect_text(put(mixed, {.verbs = "txc"}), "{1s: [(f, x), (10, y)]}");
+    expect_text(put(make_tuple(make_tuple(i64(1), i64(2)), i64(3)), {.verbs = "vtv"}), "((1, 2ns), 3)");
+    expect_text(put(vector<option<tuple<bytes, i64>>>(), {.verbs = "sv"}), "[]");
     expect_text(to_text(vector<option<i64>>::of(option<i64>(), option<i64>(1))), "[none, 1]");
 }
 
