@@ -76,6 +76,7 @@ type module struct {
 	places   map[string]source.Span // where names are declared
 	pending  map[*ir.Var]*global    // globals and constants whose type has not been asked for yet
 	tests    []*ir.Func
+	unknown  map[unknownName]source.Span // names reported, where first
 }
 
 // An object is what a name of a module stands for: *function, *typeName, *ir.Var (global or constant), *module.

@@ -188,15 +188,19 @@ func (c *checker) differ(have, want *function, t *types.Type, e *env) string {
 		if p.Type == nil {
 			continue
 		}
-		if wanted := c.typeOf(e, p.Type); wanted != got.params[i].t || p.Take != got.params[i].take {
-			return fmt.Sprintf("parameter %d of its method '%s' is %s, not %s", i+1, name, got.params[i].t, wanted)
+		wanted, is := c.typeOf(e, p.Type), got.params[i].t
+		if wanted.Kind == types.Invalid || is.Kind == types.Invalid {
+			continue
+		}
+		if wanted != is || p.Take != got.params[i].take {
+			return fmt.Sprintf("parameter %d of its method '%s' is %s, not %s", i+1, name, is, wanted)
 		}
 	}
 	result := types.VoidT
 	if want.tree.Result != nil {
 		result = c.typeOf(e, want.tree.Result)
 	}
-	if result != got.result {
+	if result != got.result && result.Kind != types.Invalid && got.result.Kind != types.Invalid {
 		return fmt.Sprintf("its method '%s' has the result %s, not %s", name, got.result, result)
 	}
 	if asksMore(have, want) {

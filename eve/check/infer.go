@@ -35,6 +35,9 @@ func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.T
 	bound := make([]*types.Type, len(params))
 	for i, p := range params {
 		bound[i] = u.found[p]
+		if bound[i] == nil && !f.module.mentions(own[i].Name, f.tree.Span) {
+			return nil, false // nothing could tell, which was said at the declaration
+		}
 		if bound[i] == nil {
 			for _, a := range args {
 				if a != nil && a.Kind == types.Invalid {

@@ -178,8 +178,8 @@ func (c *checker) within(s *site, f func()) {
 // blame says, once and at the place given, the first of an instance's faults that was not said before.
 func (c *checker) blame(faults *diag.List, who string, at source.Span) {
 	for _, d := range faults.Sorted() {
-		if !d.Code.IsError() || c.known(d) {
-			continue
+		if !d.Code.IsError() || c.known(d) || d.Code == "E0202" && c.base.HasErrors() {
+			continue // a name is unknown in all instances or in none
 		}
 		if d.Code == "E0502" {
 			d.Span = at

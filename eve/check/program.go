@@ -55,7 +55,7 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	m := &module{
 		ir: &ir.Module{Name: name, Std: isStd, File: file}, id: name, std: isStd, loading: true,
 		names: map[string]object{}, imports: map[string]object{}, pub: map[string]bool{},
-		places: map[string]source.Span{}, pending: map[*ir.Var]*global{},
+		places: map[string]source.Span{}, pending: map[*ir.Var]*global{}, unknown: map[unknownName]source.Span{},
 	}
 	if _, _, taken := std.Text(name); taken && !isStd {
 		m.id = "_" + name

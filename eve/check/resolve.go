@@ -79,7 +79,7 @@ func (c *checker) member(m *module, n *syntax.Name) object {
 // unknown reports that nothing has the name; it suggests one of the module's names or of more. It says
 // nothing when a failed import may have brought the name.
 func (c *checker) unknown(m *module, name string, at source.Span, more ...string) {
-	if _, failed := m.imports[name]; failed || m.partial || name == "" {
+	if _, failed := m.imports[name]; failed || m.partial || name == "" || c.saidUnknown(m, name, at) {
 		return
 	}
 	names := append(more, sortedNames(m.names)...)
@@ -97,6 +97,31 @@ func (c *checker) unknown(m *module, name string, at source.Span, more ...string
 		names = append(names, name)
 	}
 	c.missing(at, fmt.Sprintf("unknown name '%s'", name), name, append(names, "process", "math", "par"))
+}
+
+// saidUnknown says whether the name was reported in the same declaration before: one message is enough. What
+// is said while something is only tried does not count.
+func (c *checker) saidUnknown(m *module, name string, at source.Span) bool {
+	if c.diags != c.base {
+		return false
+	}
+	where := unknownName{name: name}
+	for _, d := range m.tree.Decls {
+		if p := d.Place(); p.Start <= at.Start && at.End <= p.End && p.File == at.File {
+			where.decl = d
+		}
+	}
+	first, said := m.unknown[where]
+	if !said {
+		m.unknown[where] = at
+	}
+	return said && first != at
+}
+
+// An unknownName is a name in a declaration.
+type unknownName struct {
+	name string
+	decl syntax.Decl
 }
 
 // missing reports E0202 with the name of names that is most like the one meant.

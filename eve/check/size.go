@@ -93,24 +93,27 @@ func (c *checker) size(e *env, t syntax.Type) (int64, bool) {
 	return n, ok
 }
 
-// sizeConst gives the constant that x is. It is nil when x is none, which is still to be said when local is
-// true: names of variables mean nothing in a type.
-func (c *checker) sizeConst(e *env, x syntax.Expr) (k *ir.Const, local bool) {
+// sizeConst gives the constant that x is. It is nil when x is none, which is still to be said when it is
+// known to be a value.
+func (c *checker) sizeConst(e *env, x syntax.Expr) (k *ir.Const, value bool) {
 	diags := c.diags
 	mine := &diag.List{}
 	c.diags = mine
-	v := c.initExpr(e.module, e, x, types.IntT)
-	if !mine.HasErrors() {
+	v := c.initExpr(e.module, e, x, nil)
+	if !mine.HasErrors() && v.Type().Kind != types.Invalid {
+		v = c.coerce(v, types.IntT)
+		value = !mine.HasErrors()
 		k = c.fold(v)
 	}
 	c.diags = diags
 	for _, d := range mine.Sorted() {
-		if d.Code == "E0202" {
-			return nil, true
+		if d.Code != "E0202" {
+			c.diags.Add(d)
+		} else if !c.saidUnknown(e.module, d.Span.Text(), d.Span) {
+			c.diags.Errorf("E0307", d.Span, "'%s' is no constant of this module: the size must be known in the text", d.Span.Text())
 		}
-		c.diags.Add(d)
 	}
-	return k, !mine.HasErrors()
+	return k, value && !mine.HasErrors()
 }
 
 func (c *checker) sizeUnknown(at source.Span) {
