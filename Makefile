@@ -2,26 +2,27 @@
 SHELL     := /bin/bash
 OUT       := out
 BIN       := $(OUT)/bin/interleave
+EVE       := $(OUT)/bin/eve
 GO        ?= go
 GOLANGCI  := v2.15.0
 FUZZTIME  ?= 20s
 RUN       ?= --quick
 
-.PHONY: help run test race sanitize lint golden fuzz bench toolchains clean $(BIN)
+.PHONY: help run test race sanitize lint golden fuzz bench toolchains clean $(BIN) $(EVE)
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: toolchains $(BIN) ## set up, measure (RUN=--quick), end with the path of the report
+run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the path of the report
 	$(BIN) run $(RUN)
 
-test: toolchains ## set up, run every test, conformance of every server included
+test: toolchains $(EVE) ## set up, run every test, conformance of every server included
 	$(GO) test -count=1 -timeout 9m ./...
 
 race: ## the tests of our own packages under the race detector
-	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m ./internal/... ./cmd/...
+	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m ./internal/... ./cmd/... ./eve/...
 
-sanitize: toolchains ## conformance of the C servers under ASan, UBSan and TSan, of the Go servers under -race
+sanitize: toolchains $(EVE) ## conformance of the C servers under ASan, UBSan and TSan, of the Go servers under -race
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=asan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=tsan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=race
@@ -50,6 +51,9 @@ clean: ## remove what was built; recorded runs stay
 
 $(BIN):
 	$(GO) build -o $(BIN) ./cmd/interleave
+
+$(EVE):
+	$(GO) build -o $(EVE) ./cmd/eve
 
 $(OUT)/bin/golangci-lint:
 	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)

@@ -188,6 +188,8 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 			args, applied = append(args, flags...), true
 		case s == Race && m.Language == "go" && len(args) > 1 && args[0] == "go" && args[1] == "build":
 			args, applied = slices.Insert(args, 2, "-race"), true
+		case flags != nil && m.Language == "eve" && len(args) > 1 && args[0] == "eve" && args[1] == "build":
+			args, applied = slices.Insert(args, 2, "--sanitize="+eveSanitizer[s]), true
 		}
 		commands = append(commands, args)
 	}
@@ -197,11 +199,20 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 	return commands, nil
 }
 
-// hash is over what the build depends on: the folder's files, the commands, the tools' versions.
+// eveSanitizer is what the Eve compiler calls a sanitizer.
+var eveSanitizer = map[Sanitizer]string{ASan: "address", TSan: "thread"}
+
+// hash is over what the build depends on: the folder's files, the commands, the tools' versions, and the
+// tools themselves where they are made here.
 func hash(b *Built, commands [][]string) (string, error) {
 	h := sha256.New()
 	for _, f := range b.Tools {
 		fmt.Fprintf(h, "tool %q %q %q\n", f.Need, f.Version, f.Path)
+		if own := filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(b.Out))), "bin") + string(filepath.Separator); strings.HasPrefix(f.Path, own) {
+			if err := hashFile(h, f.Path); err != nil {
+				return "", err
+			}
+		}
 	}
 	fmt.Fprintf(h, "commands %q\n", commands)
 	for _, key := range slices.Sorted(maps.Keys(b.Model.Env)) {
@@ -222,19 +233,25 @@ func hash(b *Built, commands [][]string) (string, error) {
 		if err != nil {
 			return err
 		}
-		file, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		content := sha256.New()
-		if _, err := io.Copy(content, file); err != nil {
-			return err
-		}
-		fmt.Fprintf(h, "file %q %x\n", name, content.Sum(nil))
-		return nil
+		fmt.Fprintf(h, "file %q ", name)
+		return hashFile(h, path)
 	})
 	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// hashFile writes what stands in a file to h, shortened.
+func hashFile(h io.Writer, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	content := sha256.New()
+	if _, err := io.Copy(content, file); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(h, "%x\n", content.Sum(nil))
+	return err
 }
 
 // lock waits for an advisory lock on path, which the kernel lets go when its holder dies.

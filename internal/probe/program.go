@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,7 +43,16 @@ type Program struct {
 
 // Solve starts a program. The caller must Kill it, or read it to its end and ask for its Status.
 func Solve(ctx context.Context, built *Built, p Problem, opts StartOptions) (*Program, error) {
-	s := &Server{Built: built, ready: make(chan struct{})}
+	values := map[string]string{
+		"out": built.Out, "kernel": p.Kernel, "problem": strconv.FormatInt(p.Size, 10),
+		"workers": strconv.Itoa(p.Workers), "rounds": strconv.Itoa(p.Rounds),
+	}
+	told := *built
+	told.Env = slices.Clone(built.Env)
+	for name, value := range built.Model.Env {
+		told.Env = append(told.Env, manifest.Expand([]string{name + "=" + value}, values)...)
+	}
+	s := &Server{Built: &told, ready: make(chan struct{})}
 	if opts.Group.Pdeathsig == 0 {
 		opts.Group.Pdeathsig = syscall.SIGKILL
 	}
@@ -54,10 +64,6 @@ func Solve(ctx context.Context, built *Built, p Problem, opts StartOptions) (*Pr
 	opts.Stdout = theirs
 	if s.Group, err = group.New("program", opts.Group); err != nil {
 		return nil, errors.Join(err, ours.Close())
-	}
-	values := map[string]string{
-		"out": built.Out, "kernel": p.Kernel, "problem": strconv.FormatInt(p.Size, 10),
-		"workers": strconv.Itoa(p.Workers), "rounds": strconv.Itoa(p.Rounds),
 	}
 	if err := s.exec(manifest.Expand(built.Model.Run, values), opts); err != nil {
 		s.closePipes()

@@ -44,6 +44,19 @@ func TestSolve(t *testing.T) {
 	}
 }
 
+func TestSolveTellsByEnvironment(t *testing.T) {
+	built := script(t, `echo "$WORKERS" 1`)
+	built.Model.Env = map[string]string{"WORKERS": "{workers}"}
+	p, err := Solve(t.Context(), built, Problem{"fib", 20, 3, 1}, StartOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	if got, err := p.Next(t.Context(), time.Minute); err != nil || got.Result != "3" {
+		t.Errorf("got %v (%v), want 3", got, err)
+	}
+}
+
 func TestSolveWrong(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"no seconds", "echo 7", `printed "7", not a result and seconds`},

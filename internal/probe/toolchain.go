@@ -47,6 +47,7 @@ type tool struct {
 var tools = map[string]tool{
 	"cc":           {[]string{"--version"}, nil, "apt-get install gcc libc6-dev"},
 	"c++":          {[]string{"--version"}, nil, "apt-get install g++"},
+	"eve":          {[]string{"version"}, []string{"{out}/bin"}, "make out/bin/eve"},
 	"go":           {[]string{"version"}, []string{"/usr/local/go/bin"}, "install Go 1.26 or newer"},
 	"node":         {[]string{"--version"}, nil, "apt-get install nodejs"},
 	"npm":          {[]string{"--version"}, nil, "apt-get install npm"},
