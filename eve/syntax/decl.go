@@ -58,6 +58,9 @@ func (p *parser) item(file *File) Decl {
 	case t.isWord() && (after.is(":") || after.is(",")):
 		return p.named(start, pub, "a module")
 	}
+	if v := p.pairDecl(start, pub); v != nil {
+		return v
+	}
 	p.noItem()
 	return nil
 }
@@ -290,13 +293,15 @@ func (p *parser) params() []*Param {
 func (p *parser) param() *Param {
 	start := p.here()
 	a := &Param{Take: p.accept("=")}
-	a.Name = p.name("a parameter")
-	if a.Name.Text != "self" || p.is(":") {
-		if !p.is(":") {
-			p.untypedParam(a.Name)
+	if a.Name, a.Type = p.wordPair("E0120", "a parameter"); a.Name == nil {
+		a.Name = p.name("a parameter")
+		if a.Name.Text != "self" || p.is(":") {
+			if !p.is(":") {
+				p.untypedParam(a.Name)
+			}
+			p.next()
+			a.Type = p.typ()
 		}
-		p.next()
-		a.Type = p.typ()
 	}
 	if p.accept("=") {
 		a.Default = p.expr()
@@ -305,16 +310,10 @@ func (p *parser) param() *Param {
 	return a
 }
 
-// untypedParam fails on `(x)` and `(int x)`.
+// untypedParam fails on `(x)`.
 func (p *parser) untypedParam(name *Name) {
 	d := diag.Diagnostic{Code: "E0120", Span: name.Span, Message: fmt.Sprintf("the parameter '%s' has no type", name.Text)}
 	d.Label = "write " + name.Text + ": and its type"
-	if t := p.tok(); t.isName() {
-		both := name.Span.To(t.Span)
-		text := t.Text() + ": " + name.Text
-		d.Span, d.Message, d.Label = both, "the name of a parameter stands before its type", ""
-		d.Fix = &diag.Fix{Text: "write " + text, Span: both, New: text}
-	}
 	p.fail(d)
 }
 

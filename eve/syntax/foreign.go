@@ -46,36 +46,88 @@ var typeWords = map[string]bool{
 	"int": true, "uint": true, "float": true, "bool": true, "char": true, "string": true, "bytes": true, "duration": true,
 }
 
+// wordPair reads `int x` and `x int`, which it reports, as a name and its type. It gives nil if neither
+// stands here.
+func (p *parser) wordPair(code diag.Code, what string) (*Name, Type) {
+	first, second := *p.tok(), *p.peek(1)
+	if first.Kind != Identifier || second.Kind != Identifier {
+		return nil, nil
+	}
+	d := diag.Diagnostic{Code: code, Span: first.Span.To(second.Span)}
+	if typeWords[first.Text()] || !typeWords[second.Text()] && p.peek(2).is("=") && p.foreignWord(first.Text()) == "" {
+		d.Message = "the name of " + what + " stands before its type"
+		text := second.Text() + ": " + first.Text()
+		d.Fix = &diag.Fix{Text: "write " + text, Span: d.Span, New: text}
+		p.report(d)
+		t := &NamedType{At: At{first.Span}, Path: []*Name{{At{first.Span}, first.Text()}}}
+		p.next()
+		return p.word(), t
+	}
+	if !typeWords[second.Text()] || p.foreignWord(first.Text()) != "" {
+		return nil, nil
+	}
+	d.Message = "a ':' belongs between the name of " + what + " and its type"
+	at := source.Span{File: p.file, Start: first.Span.End, End: first.Span.End}
+	d.Fix = &diag.Fix{Text: "write ':'", Span: at, New: ":"}
+	p.report(d)
+	name := p.word()
+	return name, p.typ()
+}
+
+// pairDecl reads a variable whose head is `int x` or `x int`; nil if none stands here.
+func (p *parser) pairDecl(start source.Span, pub bool) *VarDecl {
+	name, t := p.wordPair("E0104", "a variable")
+	if name == nil {
+		return nil
+	}
+	v := &VarDecl{Pub: pub, Names: []*Name{name}, Type: t}
+	if p.accept("=") {
+		v.Init = p.initialiser()
+	}
+	v.At = p.from(start)
+	return v
+}
+
+// foreignWord gives Eve's word, or an explanation, for a word of another language; empty if it is none.
+func (p *parser) foreignWord(word string) string {
+	for _, s := range []string{words[word], phrases[word], heads[word], typo(word)} {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// heads are the words with which other languages start functions and variables, and what they start.
+var heads = map[string]string{
+	"def": "function", "fn": "function", "func": "function", "fun": "function", "function": "function",
+	"proc": "function", "sub": "function",
+	"let": "variable", "var": "variable", "mut": "variable", "val": "variable", "auto": "variable",
+}
+
 // foreign fails with advice if the line starts, with two words, as in another language.
 func (p *parser) foreign(first, second *Token) {
 	word, name := first.Text(), second.Text()
 	d := diag.Diagnostic{Code: "E0104", Span: first.Span}
-	switch word {
-	case "def", "fn", "func", "fun", "function", "proc", "sub":
+	switch {
+	case heads[word] == "function":
 		d.Message = fmt.Sprintf("a function is written %s: (x: int) int:", name)
 		d.Label = "there is no word before its name"
-	case "let", "var", "mut", "val", "auto":
+	case heads[word] == "variable":
 		d.Message = fmt.Sprintf("a variable is written %s: int = 1", name)
 		d.Label = "there is no word before its name"
-	case "await", "async", "go", "spawn", "lambda", "from":
+	case phrases[word] != "":
 		d.Code, d.Message = "E0117", phrases[word]
 	default:
 		with := words[word]
 		if with == "" {
 			with = typo(word)
 		}
-		if with != "" {
-			d.Message = fmt.Sprintf("Eve's word for '%s' is '%s'", word, with)
-			d.Fix = &diag.Fix{Text: "write " + with, Span: first.Span, New: with}
-			break
-		}
-		if after := p.peek(2); !after.is("=") && !typeWords[word] {
+		if with == "" {
 			return
 		}
-		d.Span = first.Span.To(second.Span)
-		d.Message = "the name of a variable stands before its type"
-		text := name + ": " + word
-		d.Fix = &diag.Fix{Text: "write " + text, Span: d.Span, New: text}
+		d.Message = fmt.Sprintf("Eve's word for '%s' is '%s'", word, with)
+		d.Fix = &diag.Fix{Text: "write " + with, Span: first.Span, New: with}
 	}
 	if typo(word) != "" && words[word] == "" && phrases[word] == "" {
 		d.Message = fmt.Sprintf("'%s' is no word of Eve; perhaps '%s' is meant", word, typo(word))

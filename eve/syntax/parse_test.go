@@ -166,7 +166,7 @@ func TestRecovery(t *testing.T) {
 		"g: (a:) int:\n    return 1\nconst k = )\nunion u:\n    one(x)\n    two\nh: () void: pass\n"
 	f, diags := parse("r.eve", text)
 	verify(t, f, diags)
-	if got, want := codes(diags.Sorted()), "E0117 E0114 E0113 E0113 E0120 E0113 E0120"; got != want {
+	if got, want := codes(diags.Sorted()), "E0117 E0104 E0113 E0113 E0113 E0120 E0113 E0120"; got != want {
 		t.Errorf("got %s, want %s\n%s", got, want, show(t, diags))
 	}
 	var names []string
@@ -179,8 +179,8 @@ func TestRecovery(t *testing.T) {
 			}
 		case *TypeDecl:
 			names = append(names, d.Name.Text)
-			if len(d.Members) != 3 {
-				t.Errorf("the type has %d members, want x, z and w", len(d.Members))
+			if len(d.Members) != 4 {
+				t.Errorf("the type has %d members, want x, y, z and w", len(d.Members))
 			}
 		case *UnionDecl, *ConstDecl:
 			names = append(names, "other")

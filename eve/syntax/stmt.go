@@ -195,6 +195,9 @@ func (p *parser) stmt() Stmt {
 		if p.foreignMatch(t) {
 			return p.match(start)
 		}
+		if v := p.pairDecl(start, false); v != nil {
+			return &DeclStmt{v.At, v}
+		}
 		p.foreign(t, after)
 	case t.isName() && after.is(":") && p.isFuncHead(2):
 		p.localFunc(t)

@@ -110,6 +110,9 @@ func (p *parser) member() Decl {
 		if t.isName() && after.is("(") {
 			p.missingHead(t)
 		}
+		if v := p.pairDecl(start, pub); v != nil {
+			return v
+		}
 		if t.Kind == Identifier && after.isWord() {
 			p.foreign(t, after)
 		}
