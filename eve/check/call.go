@@ -231,8 +231,6 @@ func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr, want 
 	switch {
 	case name == "copy" && len(x.Args) == 0:
 		return l.copyOf(self, x)
-	case name == "off" && t.Def != nil && t.Def.Emitter:
-		return l.offCall(self, x)
 	case l.isOpen(t) || t == types.InvalidT:
 		return l.giveUp(x)
 	}
@@ -296,26 +294,6 @@ func partsCopy(t *types.Type, seen map[*types.Type]bool) bool {
 		}
 	}
 	return !t.Def.Emitter
-}
-
-// offCall drops the handlers of an emitter: a native that every emitter has.
-func (l *lowerer) offCall(self ir.Expr, x *callExpr) ir.Expr {
-	t := self.Type()
-	if len(x.Args) > 0 {
-		l.errorf("E0334", x.Args[0].Span, "off takes no arguments")
-	}
-	id := "emitter.off " + t.ID()
-	f := l.instances[id]
-	if f == nil {
-		v := &ir.Var{Name: "self", Type: l.universe.Ref(t), Kind: ir.Self}
-		f = &ir.Func{
-			Name: t.Name + ".off", ID: id, Module: l.m.ir, Recv: t, Params: []*ir.Var{v}, Result: types.VoidT,
-			Native: "emitter.off", List: []*ir.Entry{{Sign: '+', Name: "self", Var: v}},
-		}
-		l.instances[id] = f
-		l.m.ir.Funcs = append(l.m.ir.Funcs, f)
-	}
-	return &ir.Call{Place: place(types.VoidT, x.Span), Fn: f, Args: []ir.Expr{self}}
 }
 
 // callValue calls a closure, a callback, or a value whose type has a method `call`.
