@@ -198,7 +198,7 @@ func (p *parser) function(start source.Span, pub bool, name *Name) *Func {
 	f := &Func{Pub: pub, Name: name}
 	if !p.guard(func() { p.signature(f) }) {
 		f.Broken = true
-		p.recoverSuite(&f.Body)
+		p.recoverSuite() // and has no body: without its parameters every name in it would be one error more
 		f.At = p.from(start)
 		return f
 	}

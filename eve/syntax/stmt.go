@@ -389,15 +389,15 @@ func (p *parser) skipToSuite() {
 	}
 }
 
-// recoverSuite reads the block of a broken head into body, if there is one.
-func (p *parser) recoverSuite(body **Block) {
+// recoverSuite reads the block of a broken head for its own errors, if there is one.
+func (p *parser) recoverSuite() {
 	if p.isBlockEnd() && p.startsLine() {
 		return
 	}
 	p.skipToNewline()
 	if p.at(Newline) && p.peek(1).Kind == Indent {
 		p.next()
-		*body = p.indented()
+		p.indented()
 	}
 }
 

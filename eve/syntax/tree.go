@@ -55,7 +55,7 @@ type (
 		Body       *Block
 		Async      bool   // std only: declared `name: ... <- T`: called by `x <- name(...)`
 		Speed      string // extern only: "fast" or "slow"
-		Broken     bool   // its head could not be read; an error was reported, and calls should get none
+		Broken     bool   // its head could not be read; an error was reported, and calls should get none. It has no Body
 	}
 	// VarDecl is `a, b: T(args) = init`, at module level, in a type (a field), or as a statement.
 	VarDecl struct {
