@@ -27,7 +27,9 @@ func TestFixesMend(t *testing.T) {
 	}
 }
 
-func permission(c diag.Code) bool { return c[1:3] == "04" && c != "W0430" && c != "W0431" && c != "W0432" }
+func permission(c diag.Code) bool {
+	return c[1:3] == "04" && c != "W0430" && c != "W0431" && c != "W0432"
+}
 
 func mend(t *testing.T, d diag.Diagnostic) {
 	t.Helper()
