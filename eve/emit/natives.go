@@ -42,7 +42,8 @@ var placed = map[string]bool{
 	"vector.insert": true, "vector.remove": true, "vector.swap": true, "vector.split": true, "vector.resize": true,
 	"vector.push": true, "vector.pop": true, "vector.append": true, "vector.clear": true, "vector.reserve": true,
 	"array.swap": true, "array.split": true, "slice.swap": true, "slice.split": true, "slice.copy_from": true,
-	"string.repeat": true,
+	"string.repeat": true, "map.set": true, "map.get_or_add": true, "map.remove": true, "map.clear": true,
+	"set.insert": true, "set.remove": true, "set.clear": true,
 }
 
 // nativeOperands says how the arguments of a native are handed over. Natives of the runtime are templates:
