@@ -4,6 +4,7 @@
 #include "../array.hpp"
 #include "values_check.hpp"
 
+#include <thread>
 #include <vector>
 
 using namespace eve;
@@ -159,6 +160,25 @@ void check_pins() {
     expect(nested[0].size() == 5, "elements may change in place");
 }
 
+// Readers in several threads pin one vector; when the last has gone it may change.
+void check_readers() {
+    vector<i64> v = vector<i64>::of(1, 2, 3);
+    std::vector<std::thread> readers;
+    for (int t = 0; t < 4; ++t) {
+        readers.emplace_back([&v] {
+            for (int i = 0; i < 3000; ++i) {
+                iteration<vector<i64>> guard(v);
+                i64 sum = 0;
+                for (i64 x : v) sum += x;
+                if (sum != 6) std::abort();
+            }
+        });
+    }
+    for (auto& t : readers) t.join();
+    v.push(4);
+    expect(v.size() == 4 && v.capacity() >= 4, "no pin is left");
+}
+
 void check_arrays() {
     array<i64, 4> a;
     expect(a[0] == 0 && a[3] == 0 && a.size() == 4, "an array begins with zeros");
@@ -202,6 +222,7 @@ int main() {
     check_random<eve::string>();
     check_places();
     check_pins();
+    check_readers();
     check_arrays();
     check_bytes();
     {
