@@ -1,0 +1,232 @@
+package eve_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The sources of the core, and of the values that it uses for failures and their texts.
+var (
+	coreSources = strings.Fields(`bell cpus forkjoin gate idle lock memory object ready root runtime scope task threads
+		trace watch worker fail format hash instant output result sort string table value`)
+	testSources = strings.Fields(`test/core test/core_check test/forkjoin test/memory test/scope test/task test/worker`)
+	model       = []string{"-O1", "-DEVE_MODEL"}
+	sanitized   = []string{"-O1", "-fsanitize=thread"}
+)
+
+// coreLimit is for one compilation or one run, on a busy machine.
+const coreLimit = 3 * time.Minute
+
+// needCompiler skips the test where there is no g++.
+func needCompiler(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("g++ is not in PATH")
+	}
+}
+
+// output runs a command in the runtime's folder and gives what it wrote, with its error.
+func output(env []string, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), coreLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = "runtime"
+	cmd.Env = append(os.Environ(), env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("no end after %v", coreLimit)
+	}
+	return out.String(), err
+}
+
+// objects compiles sources with flags and gives the object of each.
+func objects(t *testing.T, sources, flags []string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	made := make(map[string]string)
+	failures := make(chan string, len(sources))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for _, source := range sources {
+		object := filepath.Join(dir, strings.ReplaceAll(source, "/", "_")+".o")
+		made[source] = object
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			args := append(append([]string{"-fno-rtti"}, strict...), flags...)
+			if out, err := output(nil, "g++", append(args, "-c", source+".cpp", "-o", object)...); err != nil {
+				failures <- fmt.Sprintf("g++ %s: %v\n%s", source, err, out)
+			}
+		})
+	}
+	all.Wait()
+	close(failures)
+	for f := range failures {
+		t.Error(f)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return made
+}
+
+// link makes a program of objects.
+func link(t *testing.T, made map[string]string, flags []string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	args := append([]string{"-o", program, "-pthread"}, flags...)
+	for _, object := range made {
+		args = append(args, object)
+	}
+	if out, err := output(nil, "g++", args...); err != nil {
+		t.Fatalf("linking: %v\n%s", err, out)
+	}
+	return program
+}
+
+// succeed runs a program that has to end with status 0.
+func succeed(t *testing.T, program string) {
+	t.Helper()
+	out, err := output([]string{"TSAN_OPTIONS=halt_on_error=1"}, program)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Log("\n" + out)
+}
+
+// withModel is sources and the seeded scheduler.
+func withModel(sources ...string) []string {
+	return append(append([]string{"test/model"}, testSources...), append(sources, coreSources...)...)
+}
+
+func TestCore(t *testing.T) {
+	needCompiler(t)
+	all := append(append([]string{}, testSources...), coreSources...)
+	for _, build := range []struct {
+		name  string
+		flags []string
+	}{
+		{"plain", []string{"-O2"}},
+		{"address", []string{"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}},
+	} {
+		t.Run(build.name, func(t *testing.T) {
+			succeed(t, link(t, objects(t, all, build.flags), build.flags))
+		})
+	}
+}
+
+// A mutation is an error put into one file on purpose. The tests have to see it.
+type mutation struct {
+	file, name, test string
+}
+
+// mutate compiles one file anew, with the error in it, and runs a test of the program: it has to fail.
+func mutate(t *testing.T, made map[string]string, flags []string, m mutation) (program, out string) {
+	t.Helper()
+	changed := objects(t, []string{m.file}, append([]string{"-D" + m.name}, flags...))
+	for source, object := range made {
+		if source != m.file {
+			changed[source] = object
+		}
+	}
+	program = link(t, changed, flags)
+	out, err := output([]string{"TSAN_OPTIONS=halt_on_error=1"}, program, m.test)
+	if err == nil {
+		t.Fatalf("no test failed with %s:\n%s", m.name, out)
+	}
+	return program, out
+}
+
+func TestCoreModel(t *testing.T) {
+	needCompiler(t)
+	made := objects(t, withModel(), model)
+	t.Run("whole", func(t *testing.T) { succeed(t, link(t, made, model)) })
+	for _, m := range []mutation{
+		{"task", "EVE_MUTATE_ORDER", "task"},        // queues are joined in the order of the list, not of addresses
+		{"forkjoin", "EVE_MUTATE_TAKE", "forkjoin"}, // the owner takes frames back without looking at thieves
+		{"worker", "EVE_MUTATE_SLEEP", "worker"},    // a worker looks for work before it says that it sleeps
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			_, out := mutate(t, made, model, m)
+			t.Log(out)
+		})
+	}
+	t.Run("EVE_MUTATE_READERS", func(t *testing.T) { // a writer does not mind readers
+		program, out := mutate(t, made, model, mutation{"gate", "EVE_MUTATE_READERS", "task"})
+		replay(t, program, out)
+	})
+}
+
+// replay runs the failing seed alone, which has to fail in the same way.
+func replay(t *testing.T, program, out string) {
+	t.Helper()
+	seed := regexp.MustCompile(`EVE_SEED=\d+`).FindString(out)
+	if seed == "" {
+		t.Fatalf("no seed in %q", out)
+	}
+	again, err := output([]string{seed}, program, "task")
+	if err == nil || !strings.Contains(out, strings.TrimSpace(again)) {
+		t.Errorf("%s again: got %q, want the message of %q", seed, again, out)
+	}
+}
+
+func TestCoreThreadSanitizer(t *testing.T) {
+	needCompiler(t)
+	made := objects(t, append(append([]string{}, testSources...), coreSources...), sanitized)
+	program := link(t, made, sanitized)
+	if out, err := output(nil, program, "none"); err == nil || strings.Contains(out, "FATAL") {
+		t.Skipf("programs with ThreadSanitizer do not run here: %s", out)
+	}
+	succeed(t, program)
+	t.Run("EVE_MUTATE_PUBLISH", func(t *testing.T) { // frames are published without a release
+		_, out := mutate(t, made, sanitized, mutation{"forkjoin", "EVE_MUTATE_PUBLISH", "forkjoin"})
+		if !strings.Contains(out, "data race") {
+			t.Errorf("got %q, want a data race", out)
+		}
+	})
+}
+
+func TestCoreProcess(t *testing.T) {
+	needCompiler(t)
+	flags := []string{"-O1"}
+	program := link(t, objects(t, append([]string{"test/process"}, coreSources...), flags), flags)
+	for _, c := range []struct {
+		name   string
+		env    string
+		status int
+		want   string // a regular expression
+	}{
+		{"loose", "", 1, `(?s)chat\.eve:12: no such room.*it held .*door 0x[0-9a-f]+ to write.*flushed`},
+		{"contained", "", 0, `(?s)^door 1 closes\nand on with 1\nflushed\n$`},
+		{"deep", "", 1, `^eve: stack overflow: a task calls itself too deeply\n$`},
+		{"wide", "", 1, `^eve: too many tasks in one finish\n$`},
+		{"long", "EVE_BUDGET=0.2", 1, `chat\.eve:12: the time budget of the task is used up`},
+		{"trace", "EVE_TRACE=1", 0, `(?s)holds .*door 0x[0-9a-f]+ to write.*waits for .*door 0x[0-9a-f]+ to read`},
+		{"workers", "EVE_WORKERS=3", 0, `3 workers`},
+		{"leave", "", 7, `^flushed\n$`},
+		{"inline", "", 0, `(?s)door 1\nfree: 1\nheld: 0\ndoor 1\ngiven back: 1`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, err := output([]string{"EVE_WORKERS=2", c.env}, program, c.name)
+			status := 0
+			if exit, ok := err.(*exec.ExitError); ok {
+				status = exit.ExitCode()
+			}
+			if status != c.status || !regexp.MustCompile(c.want).MatchString(out) {
+				t.Errorf("got status %d and %q, want %d and %s", status, out, c.status, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+// Ends of a process, one for each argument; runtime_test.go says what each prints and its status.
+#include "../fail.hpp"
+#include "../failure.hpp"
+#include "../runtime.hpp"
+#include "../scope.hpp"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+using namespace eve;
+
+namespace {
+
+constexpr site here = {"chat.eve", 12};
+
+struct door {
+    int number;
+    void failed(const failure&) { printf("door %d closes\n", number); }
+};
+
+// Loose: the process ends. Contained: what was held to write is told, the rest goes on.
+void fail_loose(worker*, frame*) {
+    ref<door> d = make<door>(door{1});
+    spawn([d](worker*, frame*) { fail(&here, "no such room"); }, write(d));
+}
+void fail_contained(worker*, frame*) {
+    ref<door> a = make<door>(door{1}), b = make<door>(door{2});
+    spawn_contained([a, b](worker*, frame*) { fail(&here, "no such room"); }, write(a), read(b));
+    spawn([a](worker*, frame*) { printf("and on with %d\n", a->number); }, write(a));
+}
+
+[[gnu::noinline]] i64 deeper(i64 n) {
+    volatile i64 here_too[64] = {n};
+    return n < 0 ? 0 : deeper(n + 1) + here_too[0];
+}
+void too_deep(worker*, frame*) { printf("%ld\n", deeper(0)); }
+
+void too_wide(worker* w, frame* top) {
+    for (frame* k = top;; k++) put(w, k, hole);
+}
+
+void too_long(worker*, frame*) {
+    for (;;) pulse(&here);
+}
+
+// One root holds what the other waits for, until it has been seen.
+void hold_and_wait(worker*, frame*) {
+    ref<door> d = make<door>(door{1});
+    spawn([d](worker*, frame*) {
+        spawn([d](worker*, frame*) { puts("done"); }, read(d));
+        kill(getpid(), SIGQUIT);
+        usleep(300000);
+    }, write(d));
+}
+
+void count_workers(worker*, frame*) { printf("%d workers\n", worker_count()); }
+
+end_hook flush{[]() noexcept { puts("flushed"); fflush(stdout); }};
+void leave(worker*, frame*) { end_process(7); }
+
+void inline_now(worker*, frame*) {
+    ref<door> d = make<door>(door{1}), e = make<door>(door{2});
+    auto ask = [&](worker*, frame*) { printf("door %d\n", d->number); };
+    printf("free: %d\n", run_now(ask, true, write(d), read(d), read(e)));
+    built<door> held(door{3});
+    printf("held: %d\n", run_now(ask, true, write(d), read(held)));
+    printf("given back: %d\n", run_now(ask, true, write(d)));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    setvbuf(stdout, nullptr, _IOLBF, 1024);
+    at_end(&flush);
+    struct {
+        const char* name;
+        void (*start)(worker*, frame*);
+    } all[] = {{"loose", fail_loose}, {"contained", fail_contained}, {"deep", too_deep}, {"wide", too_wide},
+               {"long", too_long}, {"trace", hold_and_wait}, {"workers", count_workers}, {"leave", leave},
+               {"inline", inline_now}};
+    for (auto& a : all)
+        if (argc == 2 && strcmp(argv[1], a.name) == 0) return run(argc, argv, a.start);
+    return 2;
+}
