@@ -154,7 +154,7 @@ func widens(from, to *types.Type) bool {
 // mismatch reports x where a value of another type is wanted, with the edit that converts it.
 func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 	from := x.Type()
-	d := c.diags.Errorf("E0300", x.At(), "expected %s, found %s", to, from)
+	d := c.diags.Errorf("E0300", x.At(), "expected %s, found %s", to, kindText(from))
 	text, value := x.At().Text(), from.Deref()
 	switch {
 	case to.Kind == types.Shared && value == to.Elem:
@@ -170,6 +170,17 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 	case value == types.UntypedIntT && to == types.DurationT:
 		d.Label = "write the unit: " + text + "s, " + text + "ms"
 	}
+}
+
+// kindText names a type, also those that only literals have.
+func kindText(t *types.Type) string {
+	switch t.Kind {
+	case types.UntypedInt:
+		return "an integer"
+	case types.UntypedFloat:
+		return "a float"
+	}
+	return t.String()
 }
 
 // edit hangs the text that x should be on d.

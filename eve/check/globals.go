@@ -99,7 +99,7 @@ func (c *checker) typeGlobal(m *module, v *ir.Var, d *syntax.VarDecl) {
 		if why := (&lowerer{checker: c}).noZero(t.Elem, nil); why != "" && !m.std {
 			c.diags.Errorf("E0312", d.Type.Place(), "%s has no zero value to start with: %s", t.Elem, why)
 		}
-		v.Init = &ir.Zero{Place: ir.Place{T: t.Elem, Span: d.Type.Place()}}
+		v.Init = (&lowerer{checker: c}).zeroOf(t.Elem, d.Type.Place())
 		return
 	}
 	x := c.initExpr(m, e, init, t.Elem)

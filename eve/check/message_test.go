@@ -15,6 +15,7 @@ func TestMessages(t *testing.T) {
 		{"f: (v: slice<int>) void: pass\n", "a slice is a view: write slice<int>&", "slice<int>&"},
 		{"x: int@@\n", "there is no T@@: a handle names its object for good", "int@"},
 		{"main: () void:\n    n: int = 5\n    x: int<8> = n\n", "expected int<8>, found int", "int<8>(n)"},
+		{"main: () void:\n    x: int = 5.0\n", "expected int, found a float", ""},
 		{"main: () void:\n    b: bytes\n    s: string = b\n", "expected string, found bytes", "b.text()"},
 		{"type p:\n    x: int\nmain: () void:\n    a: p = max(p(1), p(2))\n", "T = p is not ordered: p has no <", ""},
 		{"f: <type T> (x: T) T: return x + x\ntype p:\n    x: int\nmain: () void:\n    a: p = f(p(1))\n",

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"interleave/eve/diag"
+	"interleave/eve/ir"
 	"interleave/eve/source"
 )
 
@@ -57,5 +58,18 @@ func TestOrderOfModules(t *testing.T) {
 	}
 	if p.Main == nil || p.Main.ID != "main.main" {
 		t.Errorf("main is %v", p.Main)
+	}
+}
+
+// TestGlobalDefaults holds that an object of the module starts with the defaults of its type's fields.
+func TestGlobalDefaults(t *testing.T) {
+	diags := &diag.List{}
+	p := Program(source.NewFile("main.eve", "type account:\n    cents: int = 5\nfirst: account@\nmain: () void: pass\n"), nil, diags)
+	init, ok := p.Modules[len(p.Modules)-1].Globals[0].Init.(*ir.MakeStruct)
+	if !ok || len(init.Fields) != 1 {
+		t.Fatalf("the object starts as %#v", init)
+	}
+	if k, ok := init.Fields[0].(*ir.Const); !ok || k.Value != int64(5) {
+		t.Errorf("cents starts as %#v, want 5", init.Fields[0])
 	}
 }
