@@ -28,7 +28,7 @@ func runBuild(c *call) error {
 		f.BoolVar(&b.checked, "checked", b.checked, "fail on overflow, which otherwise wraps")
 		f.BoolVar(&b.emitCpp, "emit-cpp", b.emitCpp, "write the C++ to standard output instead, or into the folder OUT")
 		f.StringVar(&b.sanitize, "sanitize", b.sanitize, "build with g++'s sanitizer `KIND`: address or thread")
-		f.BoolVar(&b.debug, "g", b.debug, "add what gdb needs")
+		f.BoolVar(&b.debug, "g", b.debug, "build for gdb: not optimised")
 		f.IntVar(&b.jobs, "j", b.jobs, "run `N` compilers at a time (as many as there are processors)")
 	})
 	switch {
@@ -46,7 +46,7 @@ func runBuild(c *call) error {
 	if err := needMain(p, c.args[0]); err != nil {
 		return err
 	}
-	units, err := emit.Program(p, emit.Options{Checked: b.checked})
+	units, err := emit.Program(p, emit.Options{Checked: b.checked, Debug: b.debug})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func runBuild(c *call) error {
 	if info, err := os.Stat(b.out); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder; choose another name with -o", b.out)
 	}
-	_, err = build.Build(c.ctx, units, build.Options{Out: b.out, Optimise: true, Sanitize: b.sanitize, Debug: b.debug, Jobs: b.jobs, Note: c.note()})
+	_, err = build.Build(c.ctx, units, build.Options{Out: b.out, Optimise: !b.debug, Sanitize: b.sanitize, Debug: b.debug, Jobs: b.jobs, Note: c.note()})
 	return err
 }
 

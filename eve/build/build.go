@@ -41,6 +41,7 @@ type builder struct {
 	o     Options
 	tools *toolchain
 	cache cache
+	place string // with Debug: the working directory, from which gdb looks for the sources
 }
 
 // Build compiles and links units and gives the path of the program.
@@ -56,7 +57,12 @@ func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.NumCPU()
 	}
-	b := &builder{o, tools, c}
+	b := &builder{o: o, tools: tools, cache: c}
+	if o.Debug {
+		if b.place, err = os.Getwd(); err != nil {
+			return "", err
+		}
+	}
 	program := o.Out
 	if program == "" {
 		program = b.programPath(units)
@@ -77,7 +83,7 @@ func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 
 // programPath is where the program of these units lies in the cache.
 func (b *builder) programPath(units []emit.Unit) string {
-	parts := []string{b.runtimeKey(), b.tools.linker}
+	parts := []string{b.runtimeKey(), b.tools.linker, b.place}
 	parts = append(parts, b.o.flags()...)
 	for _, u := range units {
 		parts = append(parts, u.Name, u.Text)
@@ -89,7 +95,7 @@ func (b *builder) programPath(units []emit.Unit) string {
 func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([]string, error) {
 	paths := make([]string, len(units))
 	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
-		parts := append([]string{b.runtimeKey(), units[i].Text}, b.o.flags()...)
+		parts := append([]string{b.runtimeKey(), b.place, units[i].Text}, b.o.flags()...)
 		paths[i] = filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
 		if b.cache.has(paths[i]) {
 			return nil
@@ -146,6 +152,9 @@ func (b *builder) link(ctx context.Context, program string, objects []string, li
 			args = append(args, "-static-libstdc++", "-static-libgcc")
 		}
 		args = append(args, objects...)
+		if b.o.Debug {
+			args = append(args, filepath.Join(lib, gdbObject))
+		}
 		args = append(args, filepath.Join(lib, "libeve.a"))
 		said, err := b.tools.run(ctx, args...)
 		if err != nil {

@@ -60,13 +60,16 @@ func (b *builder) compileLibrary(ctx context.Context, dir string) error {
 	objects := make([]string, len(sources))
 	err := b.parallel(ctx, len(sources), func(ctx context.Context, i int) error {
 		objects[i] = filepath.Join(dir, strings.TrimSuffix(sources[i], ".cpp")+".o")
-		args := append(b.o.runtimeFlags(), "-c", filepath.Join(include, sources[i]), "-o", objects[i])
+		args := append(b.o.runtimeFlags(), "-fdebug-prefix-map="+dir+"="+filepath.Join(b.cache.dir, b.runtimeKey()), "-c", filepath.Join(include, sources[i]), "-o", objects[i])
 		if said, err := b.tools.run(ctx, args...); err != nil {
 			return fmt.Errorf("the runtime does not compile with %s: %w\n%s", b.tools.path, err, said)
 		}
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if err := b.compileGdb(ctx, dir); err != nil {
 		return err
 	}
 	if err := archive(ctx, filepath.Join(dir, "libeve.a"), objects); err != nil {

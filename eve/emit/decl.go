@@ -147,6 +147,14 @@ func (u *unit) structLines(w *writer, name, shown, base string, fields []types.F
 	for i, f := range fields {
 		w.put(u.ctype(f.Type) + " " + fieldName(fields, i) + u.fieldDefault(f) + ";")
 	}
+	if len(fields) > 0 {
+		var members []dataMember
+		for i, f := range fields {
+			members = append(members, dataMember{u.ctype(f.Type), fieldName(fields, i)})
+		}
+		w.put(name + "() = default;")
+		w.put(constructor(name, members))
+	}
 	if base == "" {
 		if !copyable {
 			u.copyMethod(w, name, fields)
@@ -163,6 +171,20 @@ func (u *unit) structLines(w *writer, name, shown, base string, fields []types.F
 	}
 	w.indent--
 	w.put("};")
+}
+
+// A dataMember is a data member of a generated struct.
+type dataMember struct{ ctype, name string }
+
+// constructor writes the constructor from all members. Without one, g++ gives the making of an aggregate in an
+// expression the last line of the function, and the debugger jumps about.
+func constructor(name string, members []dataMember) string {
+	var params, inits []string
+	for _, m := range members {
+		params = append(params, m.ctype+" "+m.name+"_")
+		inits = append(inits, m.name+"(static_cast<"+m.ctype+"&&>("+m.name+"_))")
+	}
+	return "explicit " + name + "(" + joinStrings(params) + ") : " + joinStrings(inits) + " {}"
 }
 
 // printMethod writes what %v makes of a value: account(cents = 5), empty.

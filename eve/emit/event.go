@@ -118,7 +118,7 @@ func (f *function) callback(b *ir.Body) string {
 			names = append(names, name)
 			signature = append(signature, f.paramType(v.Type, false))
 			params = append(params, f.paramType(v.Type, false)+" "+name)
-			more.fields = append(more.fields, f.ctype(v.Type)+" "+name+";")
+			more.fields = append(more.fields, dataMember{f.ctype(v.Type), name})
 		}
 		return more
 	})
@@ -128,14 +128,19 @@ func (f *function) callback(b *ir.Body) string {
 	g.put("struct " + name + " {")
 	g.indent = 1
 	var init, args []string
+	var members []dataMember
 	for _, x := range f.fields(b, g.locals) {
 		g.put(x.ctype + " " + x.name + ";")
+		members = append(members, dataMember{x.ctype, x.name})
 		init = append(init, x.init)
 		args = append(args, "eve::copy_of("+x.name+")")
 		g.vars[x.v] = bind(x.v.Type, x.name)
 		if x.v.From != nil {
 			g.vars[x.v.From] = g.vars[x.v]
 		}
+	}
+	if len(members) > 0 {
+		g.put(constructor(name, members))
 	}
 	spawn := "eve::spawn("
 	if b.Contained {

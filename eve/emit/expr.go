@@ -62,9 +62,6 @@ func (f *function) maker(e ir.Expr) string {
 	switch e := e.(type) {
 	case *ir.MakeStruct:
 		list := f.owneds(e.Fields)
-		if e.T.Def.Emitter {
-			list = append([]string{"{}"}, list...)
-		}
 		return f.ctype(e.T) + "{" + joinStrings(list) + "}"
 	case *ir.MakeCase:
 		t := f.ctype(e.T)

@@ -20,6 +20,9 @@ func (f *function) native(e *ir.Call) string {
 		site = f.site(e.Span.Line())
 	}
 	args := f.exprs(list...)
+	if fn.Native == "same" && e.Args[0].Type().Elem.Kind != types.Func {
+		return paren(args[0]) + " == " + paren(args[1])
+	}
 	name := notKeyword(fn.Name[strings.LastIndexByte(fn.Name, '.')+1:])
 	if site != "" {
 		args = append(args, site)

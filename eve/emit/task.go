@@ -91,7 +91,7 @@ func (f *function) grants(b *ir.Body) []string {
 // and frame, and more fields.
 type shape struct {
 	params []string
-	fields []string
+	fields []dataMember
 }
 
 // task writes the struct of body b. prepare binds the body's parameters.
@@ -106,8 +106,10 @@ func (f *function) task(b *ir.Body, what string, prepare func(g *function) shape
 	}
 	g.put("struct " + t.name + " {")
 	g.indent = 1
+	var members []dataMember
 	for _, x := range fields {
 		g.put(x.ctype + " " + x.name + ";")
+		members = append(members, dataMember{x.ctype, x.name})
 		t.init = append(t.init, x.init)
 		bound := bind(x.v.Type, x.name)
 		if x.v.Type.Kind == types.Ref {
@@ -122,7 +124,10 @@ func (f *function) task(b *ir.Body, what string, prepare func(g *function) shape
 	}
 	more := prepare(g)
 	for _, x := range more.fields {
-		g.put(x)
+		g.put(x.ctype + " " + x.name + ";")
+	}
+	if members = append(members, more.fields...); len(members) > 0 {
+		g.put(constructor(t.name, members))
 	}
 	g.put(result + " operator()(" + joinStrings(append([]string{"eve::worker* w_", "eve::frame* top_"}, more.params...)) + ") {")
 	g.indent = 2
@@ -170,15 +175,19 @@ func (f *function) queuedTask(b *ir.Body) task {
 	}
 	g.put("struct " + t.name + " {")
 	g.indent = 1
+	var members []dataMember
 	for _, e := range b.Perms {
 		if e.Var == nil || e.From == nil || e.Var == b.Each {
 			continue
 		}
-		f.queuedField(g, &t, e.Var, f.variable(e.From), func() string { return f.taken(e) })
+		members = append(members, f.queuedField(g, &t, e.Var, f.variable(e.From), func() string { return f.taken(e) }))
 	}
 	if b.Each != nil {
 		from := f.variable(b.Each)
-		f.queuedField(g, &t, b.Each, from, func() string { return from.name })
+		members = append(members, f.queuedField(g, &t, b.Each, from, func() string { return from.name }))
+	}
+	if len(members) > 0 {
+		g.put(constructor(t.name, members))
 	}
 	g.put("void operator()(eve::worker* w_, eve::frame* top_) {")
 	g.indent = 2
@@ -192,22 +201,24 @@ func (f *function) queuedTask(b *ir.Body) task {
 	return t
 }
 
-func (f *function) queuedField(g *function, t *task, v *ir.Var, from binding, taken func() string) {
-	name := g.locals.name(v.Name)
+func (f *function) queuedField(g *function, t *task, v *ir.Var, from binding, taken func() string) dataMember {
+	m := dataMember{name: g.locals.name(v.Name)}
 	switch {
 	case v.Type.Kind == types.Shared && from.name == "":
-		g.put(f.ctype(v.Type.Elem) + "* " + name + ";")
+		m.ctype = f.ctype(v.Type.Elem) + "*"
 		t.init = append(t.init, address(from.value))
-		g.vars[v] = binding{value: "*" + name}
+		g.vars[v] = binding{value: "*" + m.name}
 	case v.Type.Kind == types.Ref:
-		g.put(f.ctype(v.Type.Elem) + "* " + name + ";")
+		m.ctype = f.ctype(v.Type.Elem) + "*"
 		t.init = append(t.init, address(from.name))
-		g.vars[v] = plainly("(*" + name + ")")
+		g.vars[v] = plainly("(*" + m.name + ")")
 	default:
-		g.put(f.ctype(v.Type) + " " + name + ";")
+		m.ctype = f.ctype(v.Type)
 		t.init = append(t.init, taken())
-		g.vars[v] = bind(v.Type, name)
+		g.vars[v] = bind(v.Type, m.name)
 	}
+	g.put(m.ctype + " " + m.name + ";")
+	return m
 }
 
 // scopeGrants are grants where an object may have no header: its address tells it apart then.

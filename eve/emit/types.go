@@ -161,7 +161,12 @@ func hashable(t *types.Type) bool {
 		}
 		return true
 	case types.Named:
-		return t.Def.Form == types.Struct && !t.Def.Emitter && allHashable(t.Def.Fields)
+		for _, c := range t.Def.Cases {
+			if !allHashable(c.Fields) {
+				return false
+			}
+		}
+		return t.Def.Form != types.Native && !t.Def.Emitter && allHashable(t.Def.Fields)
 	}
 	return t.IsInteger()
 }

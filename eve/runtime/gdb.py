@@ -117,33 +117,33 @@ class Option:
 
 
 class Table:
-    """map and set: entries in the order of insertion (table.hpp)."""
+    """map and set: entries in the order of insertion; the mark of a removed one is 0 (table.hpp)."""
 
     def __init__(self, value):
         self.value = value
-
-    def entries(self):
-        items, used = self.find()
-        for i in range(head(used)):
-            if self.alive(items, i):
-                yield items[i]
+        kind = value.type.strip_typedefs().unqualified()
+        self.is_map = str(kind).startswith("eve::map<")
+        self.entry = kind.template_argument(0)
+        if self.is_map:
+            parts = (kind.template_argument(0), kind.template_argument(1))
+            self.entry = gdb.lookup_type("eve::tuple<%s, %s>" % parts)
 
     def to_string(self):
-        return "%d entries" % int(self.field("live_", "size_", "count_"))
+        return "%d entries" % int(self.value["live_"])
 
-    def field(self, *names):
-        for name in names:
-            try:
-                return self.value[name]
-            except gdb.error:
+    def children(self):
+        entries = self.value["entries_"].cast(self.entry.pointer())
+        for i in range(head(self.value["used_"])):
+            if int(self.value["marks_"][i]) == 0:
                 continue
-        return 0
+            if self.is_map:
+                yield "key%d" % i, entries[i]["head"]
+                yield "value%d" % i, entries[i]["tail"]["head"]
+            else:
+                yield str(i), entries[i]
 
-    def find(self):
-        return None, 0
-
-    def alive(self, items, i):
-        return True
+    def display_hint(self):
+        return "map" if self.is_map else "array"
 
 
 PATTERNS = [
@@ -152,6 +152,8 @@ PATTERNS = [
     ("slice", r"^eve::slice<.*>$", Sequence),
     ("ref", r"^eve::ref<.*>$", Ref),
     ("built", r"^eve::built<.*>$", Built),
+    ("map", r"^eve::map<.*>$", Table),
+    ("set", r"^eve::set<.*>$", Table),
     ("option", r"^eve::option<.*>$", Option),
 ]
 

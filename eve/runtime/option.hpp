@@ -1,6 +1,6 @@
 #pragma once
 // option<T>: T? of Eve. `none` or a value; two words for numbers, no bigger than T for strings and handles.
-#include "value.hpp"
+#include "hash.hpp"
 
 namespace eve {
 
@@ -95,6 +95,7 @@ public:
 
     option copy() const { return has() ? option(copy_of(held_.value_)) : option(); }
 
+    u64 hash_value() const { return has() ? hash_join(1, hash_of(**this)) : 0; }
     friend bool operator==(const option& a, const option& b) {
         return a.has() == b.has() && (!a.has() || *a == *b);
     }
