@@ -120,15 +120,9 @@ func (s *state) children(b *ir.Body, child *state, several bool) {
 		}
 	}
 	for i, h := range holds {
-		if h.loan {
-			for _, o := range holds[:i] {
-				s.apart(h, o)
-			}
-		} else {
-			for _, o := range holds[:i] {
-				if o.loan {
-					s.apart(o, h)
-				}
+		for _, o := range holds[:i] {
+			if !s.apart(h, o) {
+				return
 			}
 		}
 	}
@@ -163,12 +157,12 @@ func (s *state) holds(e *ir.Entry, child *state) []hold {
 	return nil
 }
 
-// apart reports two entries of one child that overlap.
-func (s *state) apart(loan, o hold) bool {
-	if !loan.conflicts(o.access, false) {
+// apart reports two entries of one child that overlap, one of them a loan, and says whether they do not.
+func (s *state) apart(h, o hold) bool {
+	if !h.loan && !o.loan || !h.conflicts(o.access, false) {
 		return true
 	}
-	s.overlap(loan, o)
+	s.overlap(h, o)
 	return false
 }
 
@@ -180,12 +174,8 @@ func (s *state) lend(h hold, several bool) {
 	for _, log := range s.logs {
 		*log = append(*log, h.access)
 	}
-	if h.loan {
-		s.checkFrozen(h.access)
-		s.checkViews(h.access)
-	}
 	n := len(s.finishes)
-	if n == 0 {
+	if !s.checkFrozen(h.access) || !s.checkViews(h.access) || n == 0 {
 		return
 	}
 	s.conflictsAround(h.access, s.finishes[:n-1])

@@ -46,10 +46,10 @@ func (s *state) view(v *ir.Var, p path, init ir.Expr) {
 	s.views = append(s.views, v)
 }
 
-// checkViews reports a change of what a view shows that is still needed.
-func (s *state) checkViews(a access) {
+// checkViews reports a change of what a view shows that is still needed, and says whether there is none.
+func (s *state) checkViews(a access) bool {
 	if a.mode != full {
-		return
+		return true
 	}
 	for _, w := range s.views {
 		if a.path.through(w) || s.lives.last[w] <= s.pos || !a.path.overlaps(s.sources[w], false) || sideBySide(a.path, s.sources[w]) {
@@ -61,8 +61,9 @@ func (s *state) checkViews(a access) {
 		}
 		d.Label = "this changes it"
 		d.Also = append(d.Also, label(w.Span, "'"+w.Name+"' is needed behind this"))
-		return
+		return false
 	}
+	return true
 }
 
 // sideBySide says whether a path goes through a slice of the very storage that the slice w shows: changing
@@ -85,10 +86,10 @@ func sideBySide(p, w path) bool {
 	return false
 }
 
-// checkFrozen reports a change of what is iterated.
-func (s *state) checkFrozen(a access) {
+// checkFrozen reports a change of what is iterated, and says whether there is none.
+func (s *state) checkFrozen(a access) bool {
 	if a.mode != full {
-		return
+		return true
 	}
 	for _, f := range s.frozen {
 		if f.by != nil && a.path.through(f.by) || !a.path.overlaps(f.path, f.sure) {
@@ -97,8 +98,9 @@ func (s *state) checkFrozen(a access) {
 		d := s.report("E0410", a.at, "'%s' is changed while it is %s", a.name, f.what)
 		d.Label = "this changes it"
 		d.Also = append(d.Also, label(f.at, f.what+" here"))
-		return
+		return false
 	}
+	return true
 }
 
 func (s *state) forIn(st *ir.ForIn) {
