@@ -22,10 +22,11 @@ import (
 
 // A server is one of the programs of runtime/test/io_*.cpp under test.
 type server struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	said chan string
-	addr string
+	t     *testing.T
+	cmd   *exec.Cmd
+	said  chan string
+	addr  string
+	exact bool // its memory is that of the program, not of a sanitizer
 }
 
 // buildProgram compiles runtime/test/NAME.cpp as the compiler's output is compiled; what has not changed is

@@ -9,6 +9,8 @@ namespace eve {
 
 alarm_heap::~alarm_heap()
 {
+    for (i64 i = 0; i < size_; i++)
+        nodes_[i]->dropped();
     free(nodes_);
 }
 

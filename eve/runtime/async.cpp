@@ -16,6 +16,10 @@ struct deadline final : alarm_node {
     void ring(loop&, i64) override
     {
         late(what);
+        dropped();
+    }
+    void dropped() noexcept override
+    {
         what->drop();
         destroy(this);
     }

@@ -36,6 +36,11 @@ input::input(int from) noexcept : emitter_base(&hooks), channel(kind::other)
 
 input::input(input&& fresh) noexcept : input(fresh.fd) {}
 
+input::~input()
+{
+    free(block_);
+}
+
 u8 input::wanted() const noexcept
 {
     return begun_ && handled_ && block_ == nullptr && !busy_ && !ended_ ? io_in : 0;

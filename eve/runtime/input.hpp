@@ -13,6 +13,7 @@ class input final : public emitter_base, public channel, public stoppable, block
 public:
     explicit input(int from) noexcept;
     input(input&& fresh) noexcept;
+    ~input();
 
     // Under full permission.
     void close_input() noexcept;

@@ -1,6 +1,7 @@
 #include "loop.hpp"
 
 #include "fail.hpp"
+#include "pool.hpp"
 #include "socket.hpp"
 #include "worker.hpp"
 
@@ -123,6 +124,7 @@ loop::loop() noexcept : kernel_(make_reactor()), scratch_(static_cast<u8*>(mallo
 
 loop::~loop()
 {
+    wait_for_blocking(); // a call's last step is its mail to a loop
     for (u32 i = 0; i < most_loops; i++) {
         loop* me = this;
         if (loops[i].compare_exchange(me, nullptr, order::acq_rel, order::relaxed))

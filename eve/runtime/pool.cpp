@@ -13,10 +13,12 @@ constexpr int most_threads = 4; // a guess: names and files are few
 
 pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t some = PTHREAD_COND_INITIALIZER;
+pthread_cond_t quiet = PTHREAD_COND_INITIALIZER;
 blocking_call* first;
 blocking_call** end_of_list = &first;
 int threads;
 int resting;
+int working;
 
 void* serve(void*)
 {
@@ -31,9 +33,12 @@ void* serve(void*)
         first = call->next_call;
         if (first == nullptr)
             end_of_list = &first;
+        working++;
         pthread_mutex_unlock(&guard);
         call->block();
         pthread_mutex_lock(&guard);
+        if (--working == 0)
+            pthread_cond_broadcast(&quiet);
     }
 }
 
@@ -64,6 +69,14 @@ void run_blocking(blocking_call& call) noexcept
     if (resting == 0 && threads < most_threads)
         start_thread();
     pthread_cond_signal(&some);
+    pthread_mutex_unlock(&guard);
+}
+
+void wait_for_blocking() noexcept
+{
+    pthread_mutex_lock(&guard);
+    while (working > 0)
+        pthread_cond_wait(&quiet, &guard);
     pthread_mutex_unlock(&guard);
 }
 

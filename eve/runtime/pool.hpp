@@ -16,5 +16,7 @@ protected:
 
 // Any thread. The call lives until `block` has returned.
 void run_blocking(blocking_call& call) noexcept;
+// Any thread, when no call is wanted any more: returns when no pool thread is in one.
+void wait_for_blocking() noexcept;
 
 } // namespace eve

@@ -48,6 +48,7 @@ void set_action(int number, void (*action)(int)) noexcept
 
 struct last_moment final : alarm_node {
     void ring(loop&, i64) override { end_process(0); }
+    void dropped() noexcept override { destroy(this); }
 };
 
 } // namespace
@@ -138,8 +139,7 @@ option<string> env(const string& name)
 
 void shutdown(duration grace)
 {
-    i64 after_ns = grace > 0 ? grace : 0;
-    this_loop().set(*create<last_moment>(), monotonic_ns() + after_ns);
+    this_loop().set(*create<last_moment>(), monotonic_ns() + (grace > 0 ? grace : 0));
     stoppable::shut_all();
 }
 

@@ -81,15 +81,17 @@ void socket::adopt() noexcept
 
 void socket::start(loop&)
 {
+    header* self = header_of(*this);
+    bool lonely;
     {
         locked l(guard);
         started_ = true;
+        // Two counts are the loop's own: if there is no other, nobody can ever do anything with the socket.
+        lonely = !has_data_ && !has_line_ && self->count_.load(order::acquire) == 2;
         if (wanted() != 0)
             home->update(*this);
     }
-    header* self = header_of(*this);
-    // Two counts are the loop's own: if there is no other, nobody can ever do anything with the socket.
-    if (!has_data_ && !has_line_ && self->count_.load(order::acquire) == 2)
+    if (lonely)
         close();
     else if (ending())
         shut();
