@@ -132,6 +132,11 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 			l.errorf("E0339", declared.Place(), "the elements of %s cannot be changed in place", article(x.Type()))
 			return v
 		}
+		if !kept(x) {
+			d := l.errorf("E0348", x.At(), "the loop changes these elements in place, and nobody keeps them")
+			d.Label = "declare a variable first"
+			return v
+		}
 		l.changeable(x, x.At())
 		return v
 	}

@@ -101,6 +101,27 @@ func (l *lowerer) lent(x ir.Expr, t *types.Type, what string) ir.Expr {
 	return to
 }
 
+// kept says whether somebody owns what x is or shows: a variable, or what a handle names.
+func kept(x ir.Expr) bool {
+	switch x := x.(type) {
+	case *ir.Cut:
+		return kept(x.X)
+	case *ir.Element:
+		return kept(x.X)
+	case *ir.Call:
+		if x.Fn == nil || !x.T.HasView() {
+			return false
+		}
+		for i, p := range x.Fn.Params { // a view that a function returns shows what its arguments show
+			if i < len(x.Args) && (p.Kind == ir.Self || p.Type.HasView()) && !kept(x.Args[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return isPlace(x)
+}
+
 // viewOf makes x a slice: of a slice, a vector or an array in its place.
 func (l *lowerer) viewOf(x ir.Expr, t *types.Type) ir.Expr {
 	to := l.checker.value(x)
