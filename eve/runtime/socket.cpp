@@ -501,13 +501,15 @@ void socket::on_gone(emitter_base& e)
 
 void socket::mailed(loop& on, u32)
 {
+    bool finished;
+    {
+        locked l(guard);
+        finished = saw_end_ || broken_;
+    }
     i64 n = 0;
-    if (!saw_end_ && !broken_) {
-        for (int i = 0; i < unread_turns; i++) {
-            n = ::recv(fd, on.scratch(), loop::scratch_bytes, MSG_DONTWAIT);
-            if (n < loop::scratch_bytes)
-                break;
-        }
+    for (int i = 0; i < unread_turns && !finished; i++) {
+        n = ::recv(fd, on.scratch(), loop::scratch_bytes, MSG_DONTWAIT);
+        finished = n < loop::scratch_bytes;
     }
     if (n <= 0) {
         retire(on);
