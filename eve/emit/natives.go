@@ -44,6 +44,7 @@ func (f *function) native(e *ir.Call) string {
 var placed = map[string]bool{
 	"vector.insert": true, "vector.remove": true, "vector.swap": true, "vector.split": true, "vector.resize": true,
 	"vector.push": true, "vector.pop": true, "vector.append": true, "vector.clear": true, "vector.reserve": true,
+	"bytes.append_uint": true, "bytes.uint_at": true,
 	"array.swap": true, "array.split": true, "slice.swap": true, "slice.split": true, "slice.copy_from": true,
 	"string.repeat": true, "map.set": true, "map.get_or_add": true, "map.remove": true, "map.clear": true,
 	"set.insert": true, "set.remove": true, "set.clear": true,

@@ -73,6 +73,26 @@ func init() {
 		"slice.to_vector": func(c *called) value { return copied(&list{elems: c.elems()}) },
 		"bytes.text":      func(c *called) value { return textOf(c.elems()) },
 		"bytes.hex":       func(c *called) value { return hex.EncodeToString(raw(*c.self())) },
+		"bytes.append_uint": func(c *called) value {
+			c.free()
+			x, size := c.int(1), c.int(2)
+			checkSize(c, size)
+			for i := size - 1; i >= 0; i-- {
+				c.list().elems = append(c.list().elems, int64(byte(x>>(8*i))))
+			}
+			return nil
+		},
+		"bytes.uint_at": func(c *called) value {
+			size := c.int(2)
+			checkSize(c, size)
+			at := c.index(c.int(1), len(c.elems()))
+			c.index(c.int(1)+size-1, len(c.elems()))
+			x := int64(0)
+			for _, b := range c.elems()[at : at+int(size)] {
+				x = x<<8 | b.(int64)
+			}
+			return x
+		},
 		"bytes.append_text": func(c *called) value {
 			c.free()
 			l := c.list()
@@ -82,6 +102,13 @@ func init() {
 	})
 	registerTables()
 	registerStrings()
+}
+
+// checkSize fails if no integer has so many bytes.
+func checkSize(c *called, size int64) {
+	if size < 1 || size > 8 {
+		fail(c.at, "an integer has 1 to 8 bytes, not %d", size)
+	}
 }
 
 // elem is the type of self's elements.

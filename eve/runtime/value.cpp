@@ -1,4 +1,5 @@
 // Memory of containers, and what vectors of all types share.
+#include "format.hpp"
 #include "vector.hpp"
 
 #include <cmath>
@@ -63,6 +64,34 @@ void vector_base::close_gap(i64 i, u64 size) noexcept {
     --size_;
     char* gap = static_cast<char*>(items_) + u64(i) * size;
     std::memmove(gap, gap + size, u64(size_ - i) * size);
+}
+
+namespace {
+
+void check_integer_size(i64 size, const site* here) {
+    if (size >= 1 && size <= 8) return;
+    formatter f;
+    f.text("an integer has 1 to 8 bytes, not ", 33);
+    f.put(size);
+    fail(here, f.take());
+}
+
+} // namespace
+
+template <> void vector<character>::append_uint(u64 x, i64 size, const site* here) {
+    check_integer_size(size, here);
+    u64 wire = __builtin_bswap64(x << (64 - 8 * size)); // the first byte in memory is the most significant
+    __builtin_memcpy(room(size, here), &wire, u64(size));
+    grown(size);
+}
+
+template <> u64 vector<character>::uint_at(i64 at, i64 size, const site* here) const {
+    check_integer_size(size, here);
+    if (at < 0 || at >= size_) fail_index(at, size_, here);
+    if (size > size_ - at) fail_index(at + size - 1, size_, here);
+    u64 wire = 0;
+    __builtin_memcpy(&wire, data() + at, u64(size));
+    return __builtin_bswap64(wire) >> (64 - 8 * size);
 }
 
 template <> string vector<character>::hex() const {

@@ -172,6 +172,9 @@ public:
     string text() const { return string(reinterpret_cast<const char*>(data()), size_); }
     string hex() const;
     void append_text(const string& s, const site* here = nullptr) { append(slice<T>(s.begin(), s.size()), here); }
+    // An integer of 1 to 8 bytes, the most significant first.
+    void append_uint(u64 x, i64 size, const site* here = nullptr);
+    u64 uint_at(i64 at, i64 size, const site* here = nullptr) const;
     // Its elements as a C library wants them, and room for n more that it may fill; `grown` says how many it did.
     T* room(i64 n, const site* here = nullptr) {
         check_free(here);
@@ -203,6 +206,8 @@ private:
 };
 
 template <> string vector<character>::hex() const;
+template <> void vector<character>::append_uint(u64 x, i64 size, const site* here);
+template <> u64 vector<character>::uint_at(i64 at, i64 size, const site* here) const;
 
 // Compiled once, in libeve.a.
 template <> void sort_items(string* items, i64 n);
