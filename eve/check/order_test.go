@@ -73,3 +73,25 @@ func TestGlobalDefaults(t *testing.T) {
 		t.Errorf("cents starts as %#v, want 5", init.Fields[0])
 	}
 }
+
+// TestMainNamedLikeStd holds that a main file process.eve is not taken for std's module.
+func TestMainNamedLikeStd(t *testing.T) {
+	diags := &diag.List{}
+	p := Program(source.NewFile("dir/process.eve", "exit: () void: process.exit(0)\nmain: () void: exit()\n"), nil, diags)
+	if diags.HasErrors() || p.Main == nil || len(p.Modules) != 3 {
+		t.Fatalf("got %d modules, main %v, %v", len(p.Modules), p.Main, diags.Sorted())
+	}
+	seen := map[string]bool{}
+	for _, m := range p.Modules {
+		for _, f := range m.Funcs {
+			if seen[f.ID] {
+				t.Errorf("two functions are %s", f.ID)
+			}
+			seen[f.ID] = true
+		}
+		if seen["module "+m.Name] {
+			t.Errorf("two modules are %s", m.Name)
+		}
+		seen["module "+m.Name] = true
+	}
+}

@@ -58,7 +58,8 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 		places: map[string]source.Span{}, pending: map[*ir.Var]*global{}, unknown: map[unknownName]source.Span{},
 	}
 	if _, _, taken := std.Text(name); taken && !isStd {
-		m.id = "_" + name
+		m.id = "_" + name // only the main file: imports find std first
+		m.ir.Name = m.id
 	}
 	c.modules[m.id] = m
 	if !isStd && c.main == nil {
