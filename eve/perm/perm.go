@@ -46,10 +46,11 @@ func Check(p *ir.Program, diags *diag.List) {
 
 // A checker holds what one Check knows.
 type checker struct {
-	diags  *diag.List
-	hints  diag.List // to be said when there are no errors
-	broken []source.Span
-	done   map[*ir.Func]bool
+	diags   *diag.List
+	hints   diag.List // to be said when there are no errors
+	broken  []source.Span
+	done    map[*ir.Func]bool
+	minding map[*ir.Func]bool // whether a function relies on its parameters being apart
 	// awaited holds the variables that <- gives a value: the continuation owns it.
 	awaited map[*ir.Var]bool
 }

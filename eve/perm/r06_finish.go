@@ -269,6 +269,8 @@ func (s *state) subset(e *ir.Entry, v *ir.Var) {
 	}
 	if held := s.held(v); held < want {
 		s.moreThanParent(e, v, held)
+	} else if !s.parallel(objectOf(v), want, e.Span) {
+		return
 	} else if v.Built && s.endsEarly(v) {
 		d := s.report("E0403", e.Span, "'%s' is held until its block ends, and this task may run longer", e.Name)
 		d.Label = "the task runs until the finish ends"

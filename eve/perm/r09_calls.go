@@ -31,7 +31,7 @@ func (s *state) call(e *ir.Call, async bool) {
 	var all []given
 	for i, a := range e.Args {
 		s.reachListed(e.Fn, i, a)
-		all = append(all, s.argument(s.passing(e.Fn, i, a), a, async && i == 0))
+		all = append(all, s.argument(passingOf(e.Fn, i, a), a, async && i == 0))
 	}
 	s.pos = max(s.pos, s.lives.order[e])
 	for i, a := range e.Args {
@@ -62,7 +62,7 @@ const (
 	byRef                   // T&: changed during the call
 )
 
-func (s *state) passing(f *ir.Func, i int, a ir.Expr) passing {
+func passingOf(f *ir.Func, i int, a ir.Expr) passing {
 	if i >= len(f.Params) || isInvalid(a.Type()) {
 		return byValue
 	}
@@ -235,15 +235,16 @@ func (s *state) showCallee(d *diag.Diagnostic, en *ir.Entry) {
 // together reports arguments that the callee must not have at the same time.
 func (s *state) together(e *ir.Call, all []given, listed []access) {
 	native := e.Fn.Native != "" // they stand it when names turn out to be equal
+	minds := native || s.minds(e.Fn)
 	for i, g := range all {
 		if g.lent {
 			for _, h := range all[:i] {
-				if h.lent && g.conflicts(h.access, native) {
+				if h.lent && g.conflicts(h.access, native) && (minds || !stable(g.path, h.path)) {
 					s.overlapping(g.access, h.access)
 				}
 			}
 			for _, a := range listed {
-				if g.conflicts(a, false) {
+				if g.conflicts(a, false) && (minds || !stable(g.path, a.path)) {
 					s.overlapping(g.access, a)
 				}
 			}

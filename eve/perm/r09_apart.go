@@ -1,0 +1,104 @@
+package perm
+
+import "interleave/eve/ir"
+
+// A callee that merely reads and stores, one statement after the other, does not mind when two of its
+// parameters turn out to be one object: x.move(y, 5) is as good as it looks. It minds when it has several
+// tasks, views, loops over its parameters, or closures, or hands parts of containers on; then its
+// parameters have to be apart.
+
+// minds says whether f, or what it calls, relies on its parameters being apart.
+func (c *checker) minds(f *ir.Func) bool {
+	if known, ok := c.minding[f]; ok {
+		return known
+	}
+	if f.Body == nil {
+		return f.Native == "" // of an interface, or in C
+	}
+	if c.minding == nil {
+		c.minding = map[*ir.Func]bool{}
+	}
+	c.minding[f] = false // while f calls itself
+	minds := false
+	v := &ir.Visitor{
+		Stmt: func(s ir.Stmt) { minds = minds || mindful(s) },
+		Expr: func(e ir.Expr) {
+			switch e := e.(type) {
+			case *ir.Closure, *ir.CallValue:
+				minds = true
+			case *ir.Call:
+				minds = minds || e.Fn == nil || c.minds(e.Fn) || e.Fn.Body != nil && handsParts(e)
+			}
+		},
+		Body: func(*ir.Body) bool { return false }, // roots have nothing of their creator's
+	}
+	v.Block(f.Body.Block)
+	c.minding[f] = minds
+	return minds
+}
+
+// mindful says whether a statement holds on to storage while others run.
+func mindful(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.Finish, *ir.Defer:
+		return true
+	case *ir.Declare:
+		return s.Var != nil && isView(s.Var.Type)
+	case *ir.Unpack:
+		for _, v := range s.Vars {
+			if v != nil && isView(v.Type) {
+				return true
+			}
+		}
+	case *ir.ForIn:
+		return s.X != nil && isPlace(s.X)
+	case *ir.Match:
+		for _, a := range s.Arms {
+			if bindsParts(a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// handsParts says whether a call is given storage inside a container, which may move.
+func handsParts(e *ir.Call) bool {
+	for i, a := range e.Args {
+		if how := passingOf(e.Fn, i, a); how != byRef && how != byLoan {
+			continue
+		}
+		for x := a; x != nil; {
+			switch y := x.(type) {
+			case *ir.Index, *ir.Cut:
+				return true
+			case *ir.Field:
+				x = y.X
+			case *ir.Element:
+				x = y.X
+			case *ir.Deref:
+				x = y.X
+			default:
+				x = nil
+			}
+		}
+	}
+	return false
+}
+
+// stable says whether two pieces of storage stay where they are, whatever is stored in either: neither is
+// inside a container, or both stand at the same place in one.
+func stable(a, b path) bool {
+	if !isInner(a) && !isInner(b) {
+		return true
+	}
+	if len(a.steps) != len(b.steps) {
+		return false
+	}
+	for i := range a.steps {
+		if a.steps[i].kind != b.steps[i].kind || a.steps[i].kind != field && a.steps[i].kind != index {
+			return false
+		}
+	}
+	return true
+}
