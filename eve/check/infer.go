@@ -98,6 +98,10 @@ func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) boo
 
 // argumentsFit says whether type arguments satisfy their constraints and make types that exist.
 func (c *checker) argumentsFit(f *function, recv *types.Type, bound []*types.Type, at source.Span) bool {
+	if tooLarge(bound) {
+		c.diags.Errorf("E0313", at, "'%s' calls itself with ever new type arguments", f.fullName())
+		return false
+	}
 	e := c.envFor(f, recv, bound)
 	for i, p := range f.typeParams() {
 		if bound[i].HasView() || bound[i].Kind == types.Void {

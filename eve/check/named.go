@@ -142,7 +142,7 @@ func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *t
 	if c.anyParam(args) {
 		c.opaque[t] = true
 	}
-	if nesting(t) > maxNesting {
+	if tooLarge(args) {
 		c.diags.Errorf("E0313", at, "'%s' contains itself with ever larger type arguments", tn.name)
 		t.Def = &types.Def{}
 		return types.InvalidT
@@ -155,18 +155,18 @@ func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *t
 	return t
 }
 
-// maxNesting bounds how deep type arguments nest; a declaration that reaches it grows without end. A guess:
-// no program written by hand comes near.
-const maxNesting = 24
+// maxTypeText bounds the text of a type, in letters; a declaration that reaches it grows without end. A
+// guess: no program written by hand comes near.
+const maxTypeText = 2048
 
-func nesting(t *types.Type) int {
-	deepest := 0
-	for _, part := range append(append([]*types.Type{t.Key, t.Elem}, t.Elems...), t.Args...) {
-		if part != nil {
-			deepest = max(deepest, nesting(part))
+// tooLarge says whether one of the types has grown beyond all reason.
+func tooLarge(ts []*types.Type) bool {
+	for _, t := range ts {
+		if len(t.ID()) > maxTypeText {
+			return true
 		}
 	}
-	return deepest + 1
+	return false
 }
 
 // arguments reports a wrong number of type arguments.
