@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -198,10 +199,30 @@ func TestCoreThreadSanitizer(t *testing.T) {
 	})
 }
 
+// without is the objects of all sources but these.
+func without(made map[string]string, sources ...string) map[string]string {
+	rest := maps.Clone(made)
+	for _, s := range sources {
+		delete(rest, s)
+	}
+	return rest
+}
+
 func TestCoreProcess(t *testing.T) {
 	needCompiler(t)
 	flags := []string{"-O1"}
-	program := link(t, objects(t, append([]string{"test/process"}, coreSources...), flags), flags)
+	made := objects(t, append([]string{"test/process", "bench/forkjoin", "bench/task"}, coreSources...), flags)
+	program := link(t, without(made, "bench/forkjoin", "bench/task"), flags)
+	t.Run("bench", func(t *testing.T) { // that they run at all, and come to the right result
+		fib := link(t, without(made, "test/process", "bench/task"), flags)
+		if out, err := output(nil, fib, "20", "1"); err != nil || strings.Count(out, "fib = 6765") != 3 {
+			t.Errorf("got %v and %q, want fib = 6765 three times", err, out)
+		}
+		task := link(t, without(made, "test/process", "bench/forkjoin"), flags)
+		if out, err := output(nil, task, "1000", "1"); err != nil || strings.Count(out, " ns\n") != 4 {
+			t.Errorf("got %v and %q, want four lines", err, out)
+		}
+	})
 	for _, c := range []struct {
 		name   string
 		env    string

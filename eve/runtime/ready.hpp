@@ -20,6 +20,8 @@ public:
     // Any thread, not exact while others work on it.
     bool empty() const noexcept { return head_.load(order::seq_cst) == tail_.load(order::seq_cst); }
 
+    u32 size() const noexcept { return tail_.load(order::relaxed) - head_.load(order::relaxed); }
+
 private:
     alignas(64) atomic<u32> head_{0}; // next to pop; counts on without wrapping to the capacity
     alignas(64) atomic<u32> tail_{0}; // next to push; written by the owner

@@ -15,6 +15,7 @@ constexpr u32 hot_most = 32;          // roots in a row that came by hand-over; 
 constexpr u32 common_every = 61;      // picks between two looks at the common list; a prime, so that it meets all phases
 constexpr u64 poll_ticks = 200000;    // between two looks at the poller: at most 100 us at 2 GHz and more
 constexpr int search_rounds = 128;    // over all workers, 10 to 20 us
+constexpr i32 share_most = 32;        // roots fetched at a time
 constexpr int depth_most = 64;        // roots and frames on one stack by waiting; leapfrogging may go twice as far
 
 u32 next_random(worker* w) noexcept {
@@ -59,7 +60,7 @@ void push_from_outside(task* t) noexcept {
 task* next_task(worker* w) noexcept {
     if (task* t = w->hot) {
         w->hot = nullptr;
-        if (++w->hot_runs <= hot_most) return t;
+        if (++w->hot_runs <= hot_most || (w->ready.empty() && the_crew.common.load(order::relaxed) == 0)) return t;
         push_ready(w, t);
     }
     w->hot_runs = 0;
@@ -81,11 +82,27 @@ frame* claim_any(worker* w) noexcept {
     return nullptr;
 }
 
+// Moves up to half of another worker's roots over, so that small ones are not fetched one by one. Those that do not fit
+// go to everybody.
+void share_roots(worker* w, worker* from) noexcept {
+    i32 n = i32(from->ready.size()) / 2; // below 0 if it was read while it changed
+    for (i32 i = 0; i < n && i < share_most; i++) {
+        task* t = from->ready.pop();
+        if (!t) return;
+        if (!w->ready.push(t)) push_common(t);
+    }
+}
+
 task* root_of_any(worker* w) noexcept {
     int n = the_crew.count;
     u32 start = next_random(w) % u32(n);
-    for (int i = 0; i < n; i++)
-        if (task* t = the_crew.workers[(start + u32(i)) % u32(n)].ready.pop()) return t;
+    for (int i = 0; i < n; i++) {
+        worker* v = &the_crew.workers[(start + u32(i)) % u32(n)];
+        task* t = v->ready.pop();
+        if (!t) continue;
+        if (v != w) share_roots(w, v);
+        return t;
+    }
     return pop_common();
 }
 
