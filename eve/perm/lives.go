@@ -6,6 +6,7 @@ import "interleave/eve/ir"
 // is still mentioned: a view that nobody mentions any more freezes nothing.
 type lives struct {
 	order    map[ir.Expr]int
+	ends     map[ir.Stmt]int // the number of the last expression in a statement
 	last     map[*ir.Var]int // the number of the last mention
 	declared map[*ir.Var]int
 	n        int
@@ -14,7 +15,7 @@ type lives struct {
 const forever = int(^uint(0) >> 1)
 
 func livesOf(b *ir.Body) *lives {
-	l := &lives{order: map[ir.Expr]int{}, last: map[*ir.Var]int{}, declared: map[*ir.Var]int{}}
+	l := &lives{order: map[ir.Expr]int{}, ends: map[ir.Stmt]int{}, last: map[*ir.Var]int{}, declared: map[*ir.Var]int{}}
 	l.block(b.Block)
 	return l
 }
@@ -25,6 +26,7 @@ func (l *lives) block(b *ir.Block) {
 	}
 	for _, s := range b.Stmts {
 		l.stmt(s)
+		l.ends[s] = l.n
 	}
 }
 

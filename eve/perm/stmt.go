@@ -13,6 +13,7 @@ func (s *state) block(b *ir.Block) {
 	views := len(s.views)
 	for _, st := range b.Stmts {
 		s.stmt(st)
+		s.pos = max(s.pos, s.lives.ends[st])
 	}
 	s.views = s.views[:views]
 }
