@@ -153,6 +153,30 @@ func talkSlowly(t *testing.T, s *server) {
 	mustRead(t, c, "quick")
 }
 
+// TestShutdown has a client that reads nothing of what waits for it: the server gives it its second of grace, and
+// everybody else their output.
+func TestShutdown(t *testing.T) {
+	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
+		s := serve(t, path, m.env)
+		quick, stuck := s.dial(), s.dial()
+		defer quick.Close()
+		defer stuck.Close()
+		mustWrite(t, quick, "quick")
+		stuck.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
+		block := make([]byte, 1<<20)
+		for err := error(nil); err == nil; {
+			_, err = stuck.Write(block)
+		}
+		begin := time.Now()
+		s.terminate()
+		mustRead(t, quick, "quick")
+		mustEnd(t, quick)
+		if took := time.Since(begin); took < 900*time.Millisecond || took > 5*time.Second {
+			t.Errorf("it ended after %v, its grace is 1s", took)
+		}
+	})
+}
+
 // TestChurn opens and closes 20 000 connections: memory and descriptors stay as they were.
 func TestChurn(t *testing.T) {
 	if testing.Short() {

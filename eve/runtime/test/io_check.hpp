@@ -27,7 +27,7 @@ struct say_port {
 struct shut_down {
     void operator()(eve::worker*, eve::frame*, eve::ref<eve::signal_source>&, eve::terminate&)
     {
-        eve::process::shutdown(5'000'000'000);
+        eve::process::shutdown(1'000'000'000);
     }
 };
 
