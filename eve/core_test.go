@@ -20,7 +20,7 @@ import (
 var (
 	coreSources = strings.Fields(`bell cpus forkjoin gate idle lock memory object ready root runtime scope task threads
 		trace watch worker fail format hash instant output result sort string table value`)
-	testSources = strings.Fields(`test/core test/core_check test/forkjoin test/memory test/scope test/task test/worker`)
+	testSources = strings.Fields(`test/core test/core_check test/forkjoin test/gate test/memory test/scope test/task test/worker`)
 	model       = []string{"-O1", "-DEVE_MODEL"}
 	sanitized   = []string{"-O1", "-fsanitize=thread"}
 )

@@ -1,8 +1,9 @@
-// The tests of the core in one program: core [task|worker|forkjoin|scope|memory]..., all without arguments.
+// The tests of the core in one program: core [gate|task|worker|forkjoin|scope|memory]..., all without arguments.
 #include <stdio.h>
 #include <string.h>
 
 namespace eve::test {
+void test_gates();
 void test_tasks();
 void test_workers();
 void test_forkjoin();
@@ -15,8 +16,8 @@ int main(int argc, char** argv) {
     struct {
         const char* name;
         void (*test)();
-    } all[] = {{"forkjoin", test_forkjoin}, {"task", test_tasks}, {"worker", test_workers}, {"scope", test_scopes},
-               {"memory", test_memory}};
+    } all[] = {{"gate", test_gates}, {"forkjoin", test_forkjoin}, {"task", test_tasks}, {"worker", test_workers},
+               {"scope", test_scopes}, {"memory", test_memory}};
     int done = 0;
     for (auto& t : all) {
         bool wanted = argc == 1;

@@ -1,5 +1,6 @@
 // Random roots over a few objects: nothing conflicting runs at once, each object sees its roots in the order of their
 // spawns, all roots run once, and all objects end.
+#include "../crew.hpp"
 #include "core_check.hpp"
 
 namespace eve::test {
@@ -140,9 +141,64 @@ void spawn_odd(worker*, frame*) {
     for (int i = 0; i < (modelled ? 100 : 1000000); i++) chain = make<link>(link{move(chain)});
 }
 
+// Events from pollers: handlers run at once where they can, and as roots where they cannot, beside roots on the same
+// objects.
+ref<watched> shared[objects];
+atomic<i32> events{0}, handled{0};
+constexpr i32 all_events = 30;
+
+user handler_for(u32 event) {
+    user u;
+    u.count = 1 + int(event % 3);
+    for (int k = 0; k < u.count; k++) u.wants[k] = want{shared[(event / 3 + u32(k)) % objects], (event >> k) % 2 == 0, -1, 0};
+    return u;
+}
+
+struct eventful final : poller {
+    poller* bell = new_bell();
+    ~eventful() override { delete bell; }
+    void wait(i64 timeout_us) override {
+        if (events.load(order::seq_cst) <= 0) bell->wait(timeout_us);
+    }
+    void wake() override { bell->wake(); }
+    bool poll() override {
+        i32 event = events.fetch_sub(1, order::seq_cst);
+        if (event <= 0) return false;
+        user u = handler_for(u32(event) * 7);
+        auto want_of = [&](int i) {
+            const want& x = u.wants[i < u.count ? i : 0];
+            return x.write ? write(x.what) : read(x.what);
+        };
+        if (!run_now(u, true, want_of(0), want_of(1), want_of(2))) user::start(u);
+        if (handled.fetch_add(1, order::seq_cst) + 1 == all_events) disarm();
+        return true;
+    }
+};
+
+void start_events(worker*, frame*) {
+    ran.store(0, order::relaxed);
+    handled.store(0, order::relaxed);
+    wanted = all_events + 10;
+    for (auto& x : shared) x = make<watched>(watched{});
+    arm();
+    events.store(all_events, order::seq_cst);
+    for (u32 i = 0; i < 10; i++) {
+        user u = handler_for(i * 11);
+        user::start(u);
+    }
+}
+
+void all_handled() {
+    for (auto& x : shared) x = ref<watched>();
+    all_ended();
+}
+
 } // namespace
 
 void test_tasks() {
+    make_poller = [](worker*) -> poller* { return new eventful; };
+    rounds("task: events", 1500, 150, start_events, all_handled);
+    make_poller = nullptr;
     rounds("task: users", 3000, 300, spawn_users, all_ended);
     rounds("task: odd", 200, 8, spawn_odd, all_ended);
 }
