@@ -70,7 +70,7 @@ func (l *lastUse) look(b *ir.Block) {
 				for _, a := range s.Arms {
 					for _, v := range a.Vars {
 						l.part(v, s.X)
-						l.owned[v] = !isPlace(s.X)
+						l.owned[v] = !showsPlace(s.X)
 					}
 				}
 			case *ir.Defer:
@@ -90,7 +90,7 @@ func (l *lastUse) depend(v *ir.Var, init ir.Expr) {
 
 // part notes that v is a part of the place x.
 func (l *lastUse) part(v *ir.Var, x ir.Expr) {
-	if v != nil && isPlace(x) {
+	if v != nil && showsPlace(x) {
 		l.shows[v] = l.in(x)
 	}
 }
@@ -266,7 +266,7 @@ func (l *lastUse) repeat(s *ir.Repeat, after set) set {
 
 func (l *lastUse) forIn(s *ir.ForIn, after set) set {
 	around := after
-	if isPlace(s.X) {
+	if showsPlace(s.X) {
 		around = after.with(l.in(s.X))
 	}
 	head := l.again(around, func(head set) set {

@@ -186,3 +186,14 @@ func isPlace(e ir.Expr) bool {
 	}
 	return false
 }
+
+// showsPlace says whether the value e may be a part of storage, in its place: o? is what is in the option.
+func showsPlace(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Propagate:
+		return showsPlace(e.X)
+	case *ir.Else:
+		return showsPlace(e.X) || showsPlace(e.Default)
+	}
+	return e != nil && isPlace(e)
+}

@@ -61,11 +61,40 @@ func (s *state) pathOf(e ir.Expr) path {
 	case *ir.Propagate:
 		return s.pathOf(e.X).with(step{kind: cut})
 	case *ir.Call:
-		if x := shown(e); x != nil && e.T.HasView() {
+		if x := viewedBy(e); x != nil && e.T.HasView() {
 			return s.pathOf(x).with(step{kind: cut})
 		}
 	}
 	return path{}
+}
+
+// shown gives the storage that the value e may be a part of, in its place: of a place, itself; of o? and
+// o else d, what is in the option.
+func (s *state) shown(e ir.Expr) []path {
+	switch e := e.(type) {
+	case *ir.Propagate:
+		return s.shown(e.X)
+	case *ir.Else:
+		return append(s.shown(e.X), s.shown(e.Default)...)
+	}
+	if e == nil || isInvalid(e.Type()) || !isPlace(e) {
+		return nil
+	}
+	if p := s.pathOf(e); !p.isNone() {
+		return []path{p}
+	}
+	return nil
+}
+
+// showsPlace says whether the value e may be a part of storage, in its place.
+func showsPlace(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Propagate:
+		return showsPlace(e.X)
+	case *ir.Else:
+		return showsPlace(e.X) || showsPlace(e.Default)
+	}
+	return e != nil && isPlace(e)
 }
 
 // variable gives a variable's storage; a view's is what it shows.
@@ -112,7 +141,7 @@ func (s *state) elementPath(e *ir.Element) path {
 
 // splitPath gives one of the views that a call gives.
 func (s *state) splitPath(c *ir.Call, i int) path {
-	x := shown(c)
+	x := viewedBy(c)
 	if x == nil {
 		return path{}
 	}

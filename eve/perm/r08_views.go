@@ -115,16 +115,13 @@ func (s *state) forIn(st *ir.ForIn) {
 		s.value(st.X)
 	}
 	frozen := len(s.frozen)
-	if isPlace(st.X) {
-		p := s.pathOf(st.X)
-		f := freeze{path: p, at: st.X.At(), sure: true, what: "iterated"}
+	for _, p := range s.shown(st.X) {
+		f := freeze{path: p, at: st.X.At(), sure: isPlace(st.X), what: "iterated"}
 		if byRef {
 			f.by = st.Var
 		}
 		s.partOf(st.Var, p.with(step{kind: index, n: -1}))
-		if !p.isNone() {
-			s.frozen = append(s.frozen, f)
-		}
+		s.frozen = append(s.frozen, f)
 	}
 	s.looping(func() {
 		if st.Var != nil {
@@ -139,13 +136,18 @@ func (s *state) match(st *ir.Match) {
 	s.value(st.X)
 	for _, a := range st.Arms {
 		frozen := len(s.frozen)
-		if isPlace(st.X) && bindsParts(a) {
-			s.frozen = append(s.frozen, freeze{path: s.pathOf(st.X), at: st.X.At(), what: "matched"})
+		shown := s.shown(st.X)
+		for _, p := range shown {
+			if bindsParts(a) {
+				s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "matched"})
+			}
 		}
 		for _, v := range a.Vars {
 			if v != nil {
 				s.begin(v)
-				s.partOf(v, s.pathOf(st.X).with(step{kind: cut}))
+				for _, p := range shown {
+					s.partOf(v, p.with(step{kind: cut}))
+				}
 			}
 		}
 		s.block(a.Body)
@@ -200,8 +202,8 @@ func viewParam(f *ir.Func) *ir.Var {
 	return found
 }
 
-// shown gives the argument that the view which a call gives shows.
-func shown(e *ir.Call) ir.Expr {
+// viewedBy gives the argument that the view which a call gives shows.
+func viewedBy(e *ir.Call) ir.Expr {
 	if e.Fn == nil {
 		return nil
 	}

@@ -9,16 +9,26 @@ import "interleave/eve/ir"
 
 // minds says whether f, or what it calls, relies on its parameters being apart.
 func (c *checker) minds(f *ir.Func) bool {
-	if known, ok := c.minding[f]; ok {
-		return known
+	known, ok := c.minding[f]
+	if !ok {
+		if c.minding == nil {
+			c.minding = map[*ir.Func]bool{}
+		}
+		known = anyMinds(f, map[*ir.Func]bool{})
+		c.minding[f] = known
 	}
-	if f.Body == nil {
-		return f.Native == "" // of an interface, or in C
+	return known
+}
+
+// anyMinds looks at f and at what it calls, but not at what it has seen.
+func anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
+	if f == nil || f.Body == nil {
+		return f == nil || f.Native == "" // of an interface, or in C
 	}
-	if c.minding == nil {
-		c.minding = map[*ir.Func]bool{}
+	if seen[f] {
+		return false
 	}
-	c.minding[f] = false // while f calls itself
+	seen[f] = true
 	minds := false
 	v := &ir.Visitor{
 		Stmt: func(s ir.Stmt) { minds = minds || mindful(s) },
@@ -27,13 +37,12 @@ func (c *checker) minds(f *ir.Func) bool {
 			case *ir.Closure, *ir.CallValue:
 				minds = true
 			case *ir.Call:
-				minds = minds || e.Fn == nil || c.minds(e.Fn) || e.Fn.Body != nil && handsParts(e)
+				minds = minds || anyMinds(e.Fn, seen) || e.Fn.Body != nil && handsParts(e)
 			}
 		},
 		Body: func(*ir.Body) bool { return false }, // roots have nothing of their creator's
 	}
 	v.Block(f.Body.Block)
-	c.minding[f] = minds
 	return minds
 }
 
@@ -51,7 +60,7 @@ func mindful(s ir.Stmt) bool {
 			}
 		}
 	case *ir.ForIn:
-		return s.X != nil && isPlace(s.X)
+		return s.X != nil && showsPlace(s.X)
 	case *ir.Match:
 		for _, a := range s.Arms {
 			if bindsParts(a) {
@@ -70,7 +79,7 @@ func handsParts(e *ir.Call) bool {
 		}
 		for x := a; x != nil; {
 			switch y := x.(type) {
-			case *ir.Index, *ir.Cut:
+			case *ir.Index, *ir.Cut, *ir.Propagate, *ir.Else:
 				return true
 			case *ir.Field:
 				x = y.X

@@ -35,6 +35,7 @@ func (s *state) call(e *ir.Call, async bool) {
 	}
 	s.pos = max(s.pos, s.lives.order[e])
 	for i, a := range e.Args {
+		all = append(all, s.inOptions(passingOf(e.Fn, i, a), a)...)
 		if all[i].lent {
 			s.touch(all[i].path, all[i].mode, a)
 		}
@@ -126,6 +127,18 @@ func takesClosure(t *types.Type) bool {
 		}
 	}
 	return false
+}
+
+// inOptions gives what is lent by o? and o else d: the value stays in the option.
+func (s *state) inOptions(how passing, a ir.Expr) []given {
+	if how != byLoan || isPlace(a) {
+		return nil
+	}
+	var all []given
+	for _, p := range s.shown(a) {
+		all = append(all, given{lent: true, access: access{path: p.with(step{kind: cut}), mode: read, at: a.At(), name: nameOf(p, a)}})
+	}
+	return all
 }
 
 func isClosure(a ir.Expr) bool {
