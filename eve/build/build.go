@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -78,12 +79,12 @@ func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return program, b.link(ctx, program, objects, lib)
+	return program, b.link(ctx, program, append(objects, libraries(units)...), lib)
 }
 
 // programPath is where the program of these units lies in the cache.
 func (b *builder) programPath(units []emit.Unit) string {
-	parts := []string{b.runtimeKey(), b.tools.linker, b.place}
+	parts := []string{b.runtimeKey(), b.tools.linker, b.place, os.Getenv("LDLIBS")}
 	parts = append(parts, b.o.flags()...)
 	for _, u := range units {
 		parts = append(parts, u.Name, u.Text)
@@ -131,6 +132,21 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 	return nil
 }
 
+// libraries are the linker's arguments for the headers that units include. Others than these few come with
+// LDLIBS, as for make.
+func libraries(units []emit.Unit) []string {
+	known := map[string]string{"zlib.h": "-lz", "math.h": "-lm", "sqlite3.h": "-lsqlite3", "curl/curl.h": "-lcurl"}
+	var args []string
+	for _, u := range units {
+		for _, h := range u.Headers {
+			if l := known[h]; l != "" && !slices.Contains(args, l) {
+				args = append(args, l)
+			}
+		}
+	}
+	return args
+}
+
 // head is the first n lines of s.
 func head(s string, n int) string {
 	lines := strings.SplitAfterN(s, "\n", n+1)
@@ -152,6 +168,7 @@ func (b *builder) link(ctx context.Context, program string, objects []string, li
 			args = append(args, "-static-libstdc++", "-static-libgcc")
 		}
 		args = append(args, objects...)
+		args = append(args, strings.Fields(os.Getenv("LDLIBS"))...)
 		if b.o.Debug {
 			args = append(args, filepath.Join(lib, gdbObject))
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,10 +53,20 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// ready is nil when programs can be built: the runtime compiles. It is asked once, for all tests.
+var ready = sync.OnceValue(func() error {
+	units := []emit.Unit{{Module: "m", Name: "m.cpp", Text: empty}}
+	_, err := build.Build(context.Background(), units, build.Options{})
+	return err
+})
+
 func needCompiler(t *testing.T) {
 	t.Helper()
 	if !build.Available() {
 		t.Skip("no C++ compiler: apt-get install g++")
+	}
+	if err := ready(); err != nil {
+		t.Fatal(err)
 	}
 }
 

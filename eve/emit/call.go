@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"strconv"
 	"strings"
 
 	"interleave/eve/ir"
@@ -97,18 +98,58 @@ func harmless(fn *ir.Func) bool {
 	return true
 }
 
-// foreign writes the call of a C function.
+// foreign writes the call of a C function. A slow one is a thing to be awaited, which owns what it passes.
 func (f *function) foreign(e *ir.Call) string {
 	f.headers[e.Fn.Extern.Header] = true
+	if e.Fn.Extern.Slow {
+		return f.slowForeign(e)
+	}
 	var list []operand
 	for _, a := range e.Args {
 		list = append(list, operand{x: a, how: byLend, text: func(f *function) string { return f.foreignArgument(a) }})
 	}
-	s := "::" + e.Fn.Name + "(" + joinStrings(f.exprs(list...)) + ")"
-	if e.T.Kind == types.Void {
+	return f.foreignCall(e, f.exprs(list...))
+}
+
+func (f *function) foreignCall(e *ir.Call, args []string) string {
+	s := "::" + e.Fn.Name + "(" + joinStrings(args) + ")"
+	if e.Fn.Result.Kind == types.Void {
 		return s
 	}
-	return "static_cast<" + f.ctype(e.T) + ">(" + s + ")"
+	return "static_cast<" + f.ctype(e.Fn.Result) + ">(" + s + ")"
+}
+
+// slowForeign writes a call that is made on another thread, later: it has copies of buffers and texts.
+func (f *function) slowForeign(e *ir.Call) string {
+	var list []operand
+	for _, a := range e.Args {
+		list = append(list, operand{x: a, how: byLend, text: func(f *function) string {
+			s := f.value(a)
+			switch a.Type().Deref().Kind {
+			case types.Slice:
+				return member(s, "to_vector()")
+			case types.String:
+				return member(s, "bytes()")
+			}
+			return "eve::copy_of(" + f.typed(a, s) + ")"
+		}})
+	}
+	var captures, args []string
+	body := ""
+	for i, x := range f.exprs(list...) {
+		name := "a" + strconv.Itoa(i) + "_"
+		captures = append(captures, name+" = "+x)
+		switch e.Args[i].Type().Deref().Kind {
+		case types.Vector, types.Slice, types.Array:
+			name += ".data()"
+		case types.String:
+			body += name + ".push(0); "
+			name = "reinterpret_cast<const char*>(" + name + ".data())"
+		}
+		args = append(args, name)
+	}
+	result := f.ctype(e.Fn.Result)
+	return "eve::slow<" + result + ">([" + joinStrings(captures) + "]() mutable -> " + result + " { " + body + "return " + f.foreignCall(e, args) + "; })"
 }
 
 // foreignArgument passes buffers by the address of their elements; texts end with a zero byte for C.

@@ -257,6 +257,9 @@ func (u *unit) fieldDefault(f types.Field) string {
 	if e, ok := f.Default.(ir.Expr); ok && e != nil {
 		return " = " + u.outside(e, f.Type)
 	}
+	if !zeroable(f.Type, map[*types.Type]bool{}) {
+		return ""
+	}
 	return " = " + u.zero(f.Type)
 }
 
@@ -291,6 +294,38 @@ func printable(t *types.Type) bool {
 	case types.Tuple:
 		for _, e := range t.Elems {
 			if !printable(e) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// zeroable says whether t has a zero value: sockets and their like have none.
+func zeroable(t *types.Type, seen map[*types.Type]bool) bool {
+	if seen[t] {
+		return true
+	}
+	seen[t] = true
+	switch t.Kind {
+	case types.Shared, types.Array:
+		return t.Elem.Kind != types.Func && zeroable(t.Elem, seen)
+	case types.Tuple:
+		for _, e := range t.Elems {
+			if !zeroable(e, seen) {
+				return false
+			}
+		}
+	case types.Named:
+		if t.Def.Form == types.Native {
+			return t.Def.Copyable
+		}
+		fields := t.Def.Fields
+		if len(t.Def.Cases) > 0 {
+			fields = t.Def.Cases[0].Fields
+		}
+		for _, f := range fields {
+			if !zeroable(f.Type, seen) {
 				return false
 			}
 		}

@@ -19,9 +19,10 @@ type Options struct {
 
 // A Unit is the C++ text of one module.
 type Unit struct {
-	Module string // "io.socket", "chat"
-	Name   string // a file name for it: "io_socket.cpp"
-	Text   string
+	Module  string // "io.socket", "chat"
+	Name    string // a file name for it: "io_socket.cpp"
+	Text    string
+	Headers []string // of C libraries that it calls: the linker needs the libraries
 }
 
 // Program writes every module that has something to run. An error means a mistake of the compiler: the

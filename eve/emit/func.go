@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"interleave/eve/ir"
 	"interleave/eve/types"
@@ -12,6 +13,7 @@ import (
 type binding struct {
 	name  string // the variable: a value, or a handle; empty for a built object that is a plain local
 	value string // what stands behind it: the object of a handle, else the variable itself
+	fixed bool   // it is const in C++: lent
 	keep  bool   // it must not be moved from: the captures of a handler serve many events
 }
 
@@ -98,7 +100,9 @@ func (u *unit) function(fn *ir.Func) {
 
 func (f *function) parameters(fn *ir.Func, names []string) {
 	for i, v := range fn.Params {
-		f.vars[v] = bind(v.Type, names[i])
+		b := bind(v.Type, names[i])
+		b.fixed = strings.HasPrefix(f.param(fn, v), "const ")
+		f.vars[v] = b
 	}
 }
 

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"strings"
 
 	"interleave/eve/ir"
 	"interleave/eve/types"
@@ -209,7 +210,13 @@ func (f *function) forElements(s *ir.ForIn) {
 	if isPlace(s.X) && needsGuard(s) {
 		f.put("eve::iteration " + f.temp() + "(" + x + ");")
 	}
-	f.put("for (" + f.elementType(s) + " " + f.local(s.Var) + " : " + x + ") {")
+	elem := f.elementType(s)
+	f.put("for (" + elem + " " + f.local(s.Var) + " : " + x + ") {")
+	if strings.HasPrefix(elem, "const ") {
+		b := f.vars[s.Var]
+		b.fixed = true
+		f.vars[s.Var] = b
+	}
 	f.turn(s)
 }
 

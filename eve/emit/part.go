@@ -65,19 +65,20 @@ func (f *function) pass(p *part, e *ir.Entry, b *ir.Body, shared bool) {
 		p.here = from
 		p.load = c + "& " + p.field + " = *args_." + p.field + ";"
 		p.there = binding{value: p.field}
-	case byValue(t):
+	case byValue(t) && (e.Sign != '&' || t.Kind == types.Slice || t.Kind == types.Func):
 		p.how, p.ctype, p.words = copied, f.ctype(t), words(t)
 		p.sent, p.here = from.name, from
 		p.load = p.ctype + " " + p.field + " = args_." + p.field + ";"
 		p.there = plainly(p.field)
 	default:
 		c := strings.TrimSuffix(f.ctype(t), "&")
-		if t.Kind == types.Shared {
+		if t.Kind == types.Shared || from.fixed {
 			c = "const " + c
 		}
 		p.how, p.ctype, p.sent, p.here = pointed, c+"*", address(from.name), from
 		p.load = c + "& " + p.field + " = *args_." + p.field + ";"
 		p.there = bind(t, p.field)
+		p.there.fixed = from.fixed
 	}
 }
 

@@ -180,11 +180,11 @@ func (f *function) queuedTask(b *ir.Body) task {
 		if e.Var == nil || e.From == nil || e.Var == b.Each {
 			continue
 		}
-		members = append(members, f.queuedField(g, &t, e.Var, f.variable(e.From), func() string { return f.taken(e) }))
+		members = append(members, f.queuedField(g, &t, e.Var, f.variable(e.From), e.Sign == '&', func() string { return f.taken(e) }))
 	}
 	if b.Each != nil {
 		from := f.variable(b.Each)
-		members = append(members, f.queuedField(g, &t, b.Each, from, func() string { return from.name }))
+		members = append(members, f.queuedField(g, &t, b.Each, from, false, func() string { return from.name }))
 	}
 	if len(members) > 0 {
 		g.put(constructor(t.name, members))
@@ -201,15 +201,18 @@ func (f *function) queuedTask(b *ir.Body) task {
 	return t
 }
 
-func (f *function) queuedField(g *function, t *task, v *ir.Var, from binding, taken func() string) dataMember {
+func (f *function) queuedField(g *function, t *task, v *ir.Var, from binding, loan bool, taken func() string) dataMember {
 	m := dataMember{name: g.locals.name(v.Name)}
 	switch {
 	case v.Type.Kind == types.Shared && from.name == "":
 		m.ctype = f.ctype(v.Type.Elem) + "*"
 		t.init = append(t.init, address(from.value))
 		g.vars[v] = binding{value: "*" + m.name}
-	case v.Type.Kind == types.Ref:
-		m.ctype = f.ctype(v.Type.Elem) + "*"
+	case v.Type.Kind == types.Ref || loan && v.Type.Kind != types.Slice && v.Type.Kind != types.Func:
+		m.ctype = strings.TrimSuffix(f.ctype(v.Type), "&") + "*"
+		if from.fixed {
+			m.ctype = "const " + m.ctype
+		}
 		t.init = append(t.init, address(from.name))
 		g.vars[v] = plainly("(*" + m.name + ")")
 	default:

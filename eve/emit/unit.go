@@ -55,7 +55,7 @@ func (u *unit) text(main bool) Unit {
 	p.b.WriteString("// Written by eve from " + u.fileName() + ".\n")
 	u.printHead(&p)
 	p.print(u.code)
-	return Unit{Module: u.mod.Name, Name: u.names.module[u.mod] + ".cpp", Text: p.b.String()}
+	return Unit{Module: u.mod.Name, Name: u.names.module[u.mod] + ".cpp", Text: p.b.String(), Headers: u.headerList()}
 }
 
 // printHead writes what the code needs to have been declared.
@@ -85,14 +85,18 @@ func (u *unit) printHead(p *printer) {
 }
 
 func (u *unit) headerLines(w *writer) {
+	for _, h := range u.headerList() {
+		w.put("#include <" + h + ">")
+	}
+}
+
+func (u *unit) headerList() []string {
 	var all []string
 	for h := range u.headers {
 		all = append(all, h)
 	}
 	slices.Sort(all)
-	for _, h := range all {
-		w.put("#include <" + h + ">")
-	}
+	return all
 }
 
 // site is the text of the address of the place that traps of line name.

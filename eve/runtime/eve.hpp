@@ -16,3 +16,4 @@
 #include "scope.hpp"
 #include "scope_exit.hpp"
 #include "set.hpp"
+#include "slow.hpp"

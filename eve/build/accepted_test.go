@@ -1,0 +1,53 @@
+package build_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"interleave/eve/build"
+	"interleave/eve/compile"
+	"interleave/eve/emit"
+	"interleave/eve/source"
+)
+
+// What the checker accepts, g++ accepts: every program of testdata/ok becomes C++ that compiles and links.
+func TestAccepted(t *testing.T) {
+	needCompiler(t)
+	if testing.Short() {
+		t.Skip("compiles a hundred programs")
+	}
+	files, err := filepath.Glob("../testdata/ok/*.eve")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no programs: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".eve"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			load := func(module string) (*source.File, bool) {
+				name := filepath.Join(filepath.Dir(file), strings.ReplaceAll(module, ".", "/")+".eve")
+				text, err := os.ReadFile(name)
+				return source.NewFile(filepath.Base(name), string(text)), err == nil
+			}
+			p, diags := compile.Check(source.NewFile(filepath.Base(file), string(text)), load)
+			for _, d := range diags {
+				if d.Code.IsError() {
+					t.Skipf("%s:%d: %s: %s", file, d.Span.Line(), d.Code, d.Message)
+				}
+			}
+			units, err := emit.Program(p, emit.Options{Checked: true, Debug: true, Test: p.Main == nil})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := build.Build(context.Background(), units, build.Options{Jobs: 1}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
