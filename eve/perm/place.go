@@ -22,7 +22,7 @@ func (p path) isNone() bool { return p.v == nil && !p.obj }
 type step struct {
 	kind  stepKind
 	n     int64 // of a field, an element, a known index, a half; -1 for any index
-	group any   // half: the call that split
+	group any   // half, cut: the expression that made the view
 }
 
 type stepKind uint8
@@ -57,12 +57,12 @@ func (s *state) pathOf(e ir.Expr) path {
 	case *ir.Index:
 		return s.pathOf(e.X).with(step{kind: index, n: knownIndex(e.I)})
 	case *ir.Cut:
-		return s.pathOf(e.X).with(step{kind: cut})
+		return s.pathOf(e.X).with(step{kind: cut, group: e})
 	case *ir.Propagate:
-		return s.pathOf(e.X).with(step{kind: cut})
+		return s.pathOf(e.X).with(step{kind: cut, group: e})
 	case *ir.Call:
 		if x := viewedBy(e); x != nil && e.T.HasView() {
-			return s.pathOf(x).with(step{kind: cut})
+			return s.pathOf(x).with(step{kind: cut, group: e})
 		}
 	}
 	return path{}
@@ -149,7 +149,7 @@ func (s *state) splitPath(c *ir.Call, i int) path {
 	if c.Fn.Body == nil { // split, partition
 		return p.with(step{kind: half, n: int64(i), group: c})
 	}
-	return p.with(step{kind: cut})
+	return p.with(step{kind: cut}) // parts that may overlap
 }
 
 func knownIndex(i ir.Expr) int64 {
@@ -188,7 +188,7 @@ func (p path) overlaps(q path, sure bool) bool {
 			if a.group != b.group {
 				return true
 			}
-		case a.kind == cut:
+		case a.kind == cut && (a.group == nil || a.group != b.group):
 			return true
 		}
 	}

@@ -41,8 +41,17 @@ func (s *state) spawn(b *ir.Body) {
 		s.root(b)
 		return
 	}
+	s.tooLate(b)
 	s.capture(b)
 	s.children(b, s.walk(b), s.looped())
+}
+
+// tooLate reports a task that would be started by a defer, when the finish that it belongs to has ended.
+func (s *state) tooLate(b *ir.Body) {
+	if len(s.finishes) < s.deferred {
+		d := s.report("E0405", b.Head, "this task would start when its finish has ended")
+		d.Label = "defer runs when the body ends: write a finish inside it"
+	}
 }
 
 // looped says whether a task started here may be there several times at once.
@@ -59,6 +68,7 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 		s.root(b)
 		return
 	}
+	s.tooLate(b)
 	s.capture(b)
 	child := s.walk(b)
 	m := read
@@ -74,7 +84,7 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	s.children(b, child, true)
 	if b.Each != nil && isView(b.Each.Type) {
 		a := access{path: s.pathOf(st.X).with(step{kind: each}), mode: m, at: st.X.At(), name: b.Each.Name}
-		s.lend(hold{access: a, loan: true, child: b}, false)
+		s.lend(hold{access: a, loan: true, child: b}, s.looped())
 	}
 }
 

@@ -44,6 +44,11 @@ func (s *state) stmt(st ir.Stmt) {
 		s.forIn(st)
 	case *ir.Match:
 		s.match(st)
+	case *ir.Defer:
+		outside := s.deferred
+		s.deferred = len(s.finishes) + 1
+		s.block(st.Block)
+		s.deferred = outside
 	case *ir.Spawn:
 		s.spawn(st.Body)
 	case *ir.SpawnEach:
