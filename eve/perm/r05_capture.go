@@ -48,6 +48,10 @@ func (s *state) missing(v *ir.Var, m mode, at source.Span) {
 	d := s.report(code, at, text, v.Name)
 	d.Label = what
 	s.showMissing(d, v.Name)
+	if sign == '=' && isView(v.Type) && (v.Type.Kind == types.Slice || !v.Type.Elem.Copyable()) {
+		d.Also = append(d.Also, label(v.Span, "a reference to what belongs to others: no task can keep it"))
+		return
+	}
 	s.fixList(d, v.Name, sign)
 }
 
