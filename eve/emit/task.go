@@ -113,7 +113,7 @@ func (f *function) task(b *ir.Body, what string, prepare func(g *function) shape
 		t.init = append(t.init, x.init)
 		bound := bind(x.v.Type, x.name)
 		if x.v.Type.Kind == types.Ref {
-			bound = plainly("(*" + x.name + ")")
+			bound = plainly("*" + x.name)
 		}
 		bound.keep = b.Kind == ir.Handler
 		g.vars[x.v] = bound
@@ -214,7 +214,7 @@ func (f *function) queuedField(g *function, t *task, v *ir.Var, from binding, lo
 			m.ctype = "const " + m.ctype
 		}
 		t.init = append(t.init, address(from.name))
-		g.vars[v] = plainly("(*" + m.name + ")")
+		g.vars[v] = plainly("*" + m.name)
 	default:
 		m.ctype = f.ctype(v.Type)
 		t.init = append(t.init, taken())
