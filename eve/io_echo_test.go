@@ -157,6 +157,7 @@ func talkSlowly(t *testing.T, s *server) {
 // everybody else their output.
 func TestShutdown(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
+		t.Parallel()
 		s := serve(t, path, m.env)
 		quick, stuck := s.dial(), s.dial()
 		defer quick.Close()

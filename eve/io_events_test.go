@@ -1,6 +1,7 @@
 package eve_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -176,6 +177,18 @@ func TestSocketEvents(t *testing.T) {
 			mustWrite(t, c, "on\n")
 			mustRead(t, c, "<on>\n")
 		}},
+		{"nothing spins while a handler waits", nil, func(t *testing.T, s *server, c *net.TCPConn) {
+			before := s.busy()
+			mustWrite(t, c, "spin\n")
+			for range 100 { // more and more to read, and no handler may run
+				mustWrite(t, c, "x\n")
+				time.Sleep(time.Millisecond)
+			}
+			mustRead(t, c, strings.Repeat("<x>\n", 100))
+			if used := s.busy() - before; used > 400*time.Millisecond && s.exact {
+				t.Errorf("it used %v, the task 300ms", used)
+			}
+		}},
 		{"no more than max", []string{"0", "0", "2"}, func(t *testing.T, s *server, c *net.TCPConn) {
 			second, third := s.dial(), s.dial()
 			defer second.Close()
@@ -196,7 +209,9 @@ func TestSocketEvents(t *testing.T) {
 	eachMode(t, "io_lines", func(t *testing.T, m ioMode, path string) {
 		for _, p := range plays {
 			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
 				s := serve(t, path, m.env, p.args...)
+				s.exact = m.sanitize == ""
 				c := s.dial()
 				defer c.Close()
 				p.play(t, s, c)
@@ -296,6 +311,70 @@ func TestConnect(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestConnectGivesUp connects to a listener that accepts nobody: the awaiter's time is up before the kernel's.
+func TestConnectGivesUp(t *testing.T) {
+	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
+		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Close(fd)
+		any4 := &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
+		if err := errors.Join(syscall.Bind(fd, any4), syscall.Listen(fd, 0)); err != nil {
+			t.Fatal(err)
+		}
+		name, err := syscall.Getsockname(fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := name.(*syscall.SockaddrInet4).Port
+		for range 4 { // more than the backlog holds
+			full, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), 20*time.Millisecond)
+			if err == nil {
+				defer full.Close()
+			}
+		}
+		begin := time.Now()
+		cmd := exec.Command(path, "hang", fmt.Sprint(port))
+		cmd.Env = append(os.Environ(), m.env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != "gave up\n" || time.Since(begin) > 10*time.Second {
+			t.Errorf("%v after %v, said %q", err, time.Since(begin), out)
+		}
+	})
+}
+
+// TestDealt counts what each loop watches: connections are dealt evenly.
+func TestDealt(t *testing.T) {
+	ioModes(t)
+	s := serve(t, buildProgram(t, "io_echo", ""), []string{"EVE_IO=epoll", "EVE_WORKERS=2"})
+	for range 100 {
+		c := s.dial()
+		defer c.Close()
+		mustWrite(t, c, "here")
+		mustRead(t, c, "here")
+	}
+	infos, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", s.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loops := 0
+	for _, info := range infos {
+		text, err := os.ReadFile(info)
+		watched := strings.Count(string(text), "tfd:")
+		if err != nil || watched == 0 {
+			continue
+		}
+		loops++
+		if watched < 50 || watched > 54 { // with the listener, the signals and the loop's own
+			t.Errorf("a loop watches %d descriptors of 100 connections", watched)
+		}
+	}
+	if loops != 2 {
+		t.Errorf("%d loops watch, want 2", loops)
+	}
 }
 
 // TestSignals sends an interrupt that is handled, and one that is not any more.

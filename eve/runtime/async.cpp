@@ -35,6 +35,12 @@ struct sleeping_operation final : operation_for<void>, alarm_node {
         done(nothing{});
         drop();
     }
+    void cancel() noexcept override
+    {
+        this_loop().take_back(*this);
+        disarm();
+        drop();
+    }
     void end() noexcept override { destroy(this); }
 };
 

@@ -17,6 +17,8 @@ public:
 
     // Worker threads only. Starts; done is called once, now or later, on some worker.
     virtual void begin() = 0;
+    // On the worker that began it: nobody waits any more. It ends as soon as it can: by done, or without it.
+    virtual void cancel() noexcept = 0;
     void keep() noexcept { count_.fetch_add(1, order::relaxed); }
     void drop() noexcept {
         if (count_.fetch_sub(1, order::acq_rel) == 1) end();
@@ -150,6 +152,7 @@ void await_within(async<R> call, duration limit, K&& body, bool contained, Grant
         auto* c = static_cast<C*>(late->then_);
         c->value_ = option<T>(T(timed_out()));
         enqueue(c);
+        late->cancel();
     });
     what->begin();
 }

@@ -30,6 +30,7 @@ public:
     }
 
     void begin() override;
+    void cancel() noexcept override;
     void end() noexcept override { destroy(this); }
     ~connecting();
 
@@ -51,6 +52,7 @@ private:
     address only_;
     bool numeric_ = false;
     bool waiting_ = false;      // under the guard
+    bool unwanted_ = false;
     int code_ = 0;
     int lookup_ = 0;            // what getaddrinfo said
     int connected_ = -1;
@@ -70,6 +72,20 @@ void connecting::begin()
         attempt(*home);
     else
         run_blocking(*this);
+}
+
+// A name that is being looked up cannot be called back; a connection under way can.
+void connecting::cancel() noexcept
+{
+    unwanted_ = true;
+    if (!waiting_)
+        return;
+    {
+        locked l(guard);
+        waiting_ = false;
+    }
+    if (give_up_descriptor(*home))
+        attempt(*home);
 }
 
 void connecting::block() noexcept
@@ -107,7 +123,7 @@ void connecting::mailed(loop& on, u32 what)
 // Tries the addresses from where it stands until one is under way or none is left.
 void connecting::attempt(loop& on)
 {
-    while (numeric_ || next_ != nullptr) {
+    while (!unwanted_ && (numeric_ || next_ != nullptr)) {
         address to = only_;
         if (!numeric_) {
             memcpy(&to.what, next_->ai_addr, next_->ai_addrlen);

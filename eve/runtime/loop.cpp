@@ -17,6 +17,8 @@ constexpr u32 most_loops = 1024;  // workers; more of them take no connections t
 atomic<loop*> loops[most_loops];
 atomic<u32> turn;
 
+// Epoll unless the user says otherwise: the ring took 5 to 15 % less processor time for echoes of 16 bytes on 64
+// connections, as much on 2000, and more for 64 KiB (2 cores, Linux 6.18, three interleaved runs).
 reactor* make_reactor() noexcept
 {
     const char* name = getenv("EVE_IO");
@@ -262,10 +264,8 @@ void loop::wait(i64 timeout_us)
 
 bool loop::poll()
 {
-    bool any = start_all();
-    any |= read_mail();
+    bool any = kernel_->poll(*this); // first: what follows may end channels that it has events of
     any |= ring_due();
-    any |= kernel_->poll(*this);
     any |= start_all();
     any |= flush_all();
     any |= read_mail();

@@ -26,6 +26,17 @@ struct register_task {
     void operator()(eve::worker*, eve::frame*) { eve::on<eve::close>(client, late_close{}, eve::hold::write, true); }
 };
 
+// Keeps a worker and the socket for 300 ms.
+struct spin_task {
+    client_ref client;
+    void operator()(eve::worker*, eve::frame*)
+    {
+        eve::i64 until = eve::monotonic_ns() + 300'000'000;
+        while (eve::monotonic_ns() < until) {
+        }
+    }
+};
+
 // Waits for the socket to be gone, then registers for its end: U15 says that it is told all the same.
 struct after_close {
     client_ref client;
@@ -56,6 +67,8 @@ struct on_line {
             eve::fail(nullptr, "told to");
         } else if (s == text("later")) {
             eve::spawn_contained(later_task{client}, eve::write(client));
+        } else if (s == text("spin")) {
+            eve::spawn(spin_task{client}, eve::write(client));
         } else if (s == text("end")) {
             client->write(text("the end\n"));
             client->close_write();

@@ -164,6 +164,20 @@ void start_connect()
     eve::await(tcp_socket::connect(eve::string::literal("no.such.host.invalid"), 1), connected{"nobody"}, false);
 }
 
+// hang: a connection that nobody answers, given up after a while: the process does not wait for the kernel to.
+struct given_up {
+    void operator()(eve::worker*, eve::frame*, eve::result<eve::ref<eve::socket>>& r)
+    {
+        io_check::say("%s", r.ok() ? "connected" : r.why().text() == eve::string::literal("timeout") ? "gave up" : "failed");
+    }
+};
+
+void start_hang()
+{
+    eve::await_within(eve::tcp_socket::connect(eve::string::literal("127.0.0.1"), io_check::argument(1, 0)), 100'000'000,
+        given_up{}, false);
+}
+
 // signal: the first interrupt is handled; then the handler is dropped, so the second one ends the process.
 struct on_interrupt {
     void operator()(eve::worker*, eve::frame*, eve::ref<eve::signal_source>& s, eve::interrupt&)
@@ -197,7 +211,7 @@ void start(eve::worker*, eve::frame*)
         void (*begin)();
     };
     const part parts[] = {{"timer", start_timer}, {"after", start_after}, {"sleep", start_sleep}, {"emit", start_emit},
-        {"stdin", start_stdin}, {"connect", start_connect}, {"signal", start_signal}, {"fail", start_fail}};
+        {"stdin", start_stdin}, {"connect", start_connect}, {"hang", start_hang}, {"signal", start_signal}, {"fail", start_fail}};
     eve::string wanted = eve::process::args()[0];
     for (const part& p : parts) {
         if (wanted == eve::string(p.name, static_cast<eve::i64>(strlen(p.name))))
