@@ -37,6 +37,9 @@ func (f *function) exprs(list ...operand) []string {
 			last = i
 		}
 	}
+	if last >= 0 && readsLater(list[last+1:]) {
+		last++
+	}
 	for i, o := range list {
 		f.lines = append(f.lines, before[i]...)
 		if i < last && (hasEffects(o.x) || readsMutable(o.x)) && !settled(o) {
@@ -44,6 +47,16 @@ func (f *function) exprs(list ...operand) []string {
 		}
 	}
 	return texts
+}
+
+// readsLater says whether one of the operands depends on what an effect before it may have changed.
+func readsLater(list []operand) bool {
+	for _, o := range list {
+		if readsMutable(o.x) && !settled(o) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *function) operand(o operand) string {
