@@ -163,9 +163,9 @@ func TestShutdown(t *testing.T) {
 		defer quick.Close()
 		defer stuck.Close()
 		mustWrite(t, quick, "quick")
-		stuck.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
 		block := make([]byte, 1<<20)
 		for err := error(nil); err == nil; {
+			stuck.SetWriteDeadline(time.Now().Add(500 * time.Millisecond)) // so long nobody has taken anything
 			_, err = stuck.Write(block)
 		}
 		begin := time.Now()
