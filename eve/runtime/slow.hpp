@@ -13,6 +13,8 @@ public:
 
     explicit slow_call(F&& f) noexcept : f_(move(f)) {}
     void begin() override { run_blocking(*this); }
+    // A call into C cannot be taken back: its result is dropped.
+    void cancel() noexcept override {}
 
 private:
     void block() noexcept override {
