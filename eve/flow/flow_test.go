@@ -189,6 +189,18 @@ func TestDisjoint(t *testing.T) {
 	}
 }
 
+// Loops in loops do not make the analysis take ages, and moves in the innermost are found.
+func TestDeepLoops(t *testing.T) {
+	text := "f: (all: vector<vector<int>>&) void:\n"
+	pad := "    "
+	for i := range 24 {
+		text += fmt.Sprintf("%sfor (i%d in 0..2):\n", pad, i)
+		pad += "    "
+	}
+	text += pad + "v: vector<int> = [1]\n" + pad + "all.push(v)\n"
+	want(t, text, "move", "27 v")
+}
+
 func TestForksAndFails(t *testing.T) {
 	text := `leaf: (x: float) float: return x + 1.0
 calls: (x: float) float: return leaf(x)

@@ -235,9 +235,17 @@ func (l *lastUse) assign(s *ir.Assign, after set) set {
 	return l.expr(s.Value, after, s.Op == "")
 }
 
+// deep is how many loops stand around one for which a stable set is not looked for, as each level doubles
+// the work: there all that the loop mentions counts as used. Hardly any program has so many.
+const deep = 5
+
 // again runs f, which gives what is used at a loop's head, until that is stable, and then once for good.
-func (l *lastUse) again(after set, f func(head set) set) set {
+// s is the loop.
+func (l *lastUse) again(s ir.Stmt, after set, f func(head set) set) set {
 	head := after
+	if len(l.turn) >= deep {
+		return f(after.with(l.outer(s)))
+	}
 	l.passive++
 	for {
 		next := head.with(f(head))
@@ -250,8 +258,25 @@ func (l *lastUse) again(after set, f func(head set) set) set {
 	return f(head)
 }
 
+// outer gives what a loop mentions and does not declare.
+func (l *lastUse) outer(s ir.Stmt) set {
+	found := l.mentions(&ir.Block{Stmts: []ir.Stmt{s}})
+	v := &ir.Visitor{Stmt: func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.Declare:
+			delete(found, s.Var)
+		case *ir.Unpack:
+			for _, v := range s.Vars {
+				delete(found, v)
+			}
+		}
+	}}
+	v.Block(&ir.Block{Stmts: []ir.Stmt{s}})
+	return found
+}
+
 func (l *lastUse) repeat(s *ir.Repeat, after set) set {
-	head := l.again(after, func(head set) set {
+	head := l.again(s, after, func(head set) set {
 		next := head
 		if s.Step != nil {
 			next = l.stmt(s.Step, head)
@@ -269,7 +294,7 @@ func (l *lastUse) forIn(s *ir.ForIn, after set) set {
 	if showsPlace(s.X) {
 		around = after.with(l.in(s.X))
 	}
-	head := l.again(around, func(head set) set {
+	head := l.again(s, around, func(head set) set {
 		l.turn = append(l.turn, jump{after, head})
 		body := l.block(s.Body, head)
 		l.turn = l.turn[:len(l.turn)-1]
@@ -279,7 +304,7 @@ func (l *lastUse) forIn(s *ir.ForIn, after set) set {
 }
 
 func (l *lastUse) spawnEach(s *ir.SpawnEach, after set) set {
-	head := l.again(after, func(head set) set { return l.captures(s.Body, head).with(after) })
+	head := l.again(s, after, func(head set) set { return l.captures(s.Body, head).with(after) })
 	return l.expr(s.X, head, false)
 }
 
