@@ -23,8 +23,6 @@ func exact(op string, a, b *big.Int) *big.Int {
 		r.Quo(a, b)
 	case "%":
 		r.Rem(a, b)
-	case "**":
-		r.Exp(a, b, nil)
 	}
 	return r
 }
@@ -54,7 +52,7 @@ func (f *frame) arithmetic(e ir.Expr, op string, a, b int64) value {
 	case "^":
 		return wrapped(a^b, t)
 	case "<<", ">>":
-		if b < 0 || b >= int64(t.Bits()) {
+		if uint64(b) >= uint64(t.Bits()) {
 			fail(e.At(), "shift by %d: the value has %d bits", b, t.Bits())
 		}
 		if op == "<<" {
@@ -69,32 +67,61 @@ func (f *frame) arithmetic(e ir.Expr, op string, a, b int64) value {
 			fail(e.At(), "division by zero")
 		}
 	case "**":
-		if b < 0 || b > 64 && a != 0 && a != 1 && a != -1 {
-			if b >= 0 && f.in.options.Wrap {
-				return wrapped(power(a, b), t)
-			}
-			fail(e.At(), "%d ** %d does not fit in %s", a, b, t)
+		if b < 0 && !e.Type().IsUnsigned() {
+			fail(e.At(), "a negative power of an integer")
 		}
+		return f.power(e, a, uint64(b))
 	}
-	r := exact(op, bigOf(a, t), bigOf(b, t))
-	v := wrapped(low64(r), t)
-	overflows := bigOf(v, t).Cmp(r) != 0
-	if overflows && op[len(op)-1] != '%' && (!f.in.options.Wrap || op == "/") {
-		fail(e.At(), "integer overflow: %s %s %s does not fit in %s", bigOf(a, t), op, bigOf(b, t), t)
+	v, fits := compute(op, a, b, t)
+	if !fits && op[len(op)-1] != '%' && (!f.in.options.Wrap || op == "/") {
+		fail(e.At(), "integer overflow")
 	}
 	return v
 }
 
-// power is a to the b, wrapped to 64 bits.
-func power(a, b int64) int64 {
-	r := int64(1)
-	for ; b > 0; b >>= 1 {
-		if b&1 != 0 {
-			r *= a
+// compute computes a op b, and says whether that fits in t.
+func compute(op string, a, b int64, t *types.Type) (v int64, fits bool) {
+	const small = 1 << 31
+	if -small < a && a < small && -small < b && b < small { // whatever it gives fits in 64 bits
+		var r int64
+		switch op[0] {
+		case '+':
+			r = a + b
+		case '-':
+			r = a - b
+		case '*':
+			r = a * b
+		case '/':
+			r = a / b
+		case '%':
+			r = a % b
 		}
-		a *= a
+		v = wrapped(r, t)
+		return v, v == r && !(r < 0 && t.Kind == types.Uint64)
 	}
-	return r
+	r := exact(op, bigOf(a, t), bigOf(b, t))
+	v = wrapped(low64(r), t)
+	return v, bigOf(v, t).Cmp(r) == 0
+}
+
+// power is a to the n by squaring.
+func (f *frame) power(e ir.Expr, a int64, n uint64) value {
+	t := e.Type()
+	times := func(a, b int64) int64 {
+		v, fits := compute("*", a, b, t)
+		if !fits && !f.in.options.Wrap {
+			fail(e.At(), "integer overflow")
+		}
+		return v
+	}
+	for r := int64(1); ; a = times(a, a) {
+		if n&1 != 0 {
+			r = times(r, a)
+		}
+		if n >>= 1; n == 0 {
+			return r
+		}
+	}
 }
 
 // convert converts between numbers, and characters, strings and bytes.
@@ -119,7 +146,10 @@ func (f *frame) convert(e *ir.Convert) value {
 			return f.text(v, from)
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			fail(e.Span, "%v is no integer", v)
+			if !f.in.options.Wrap {
+				fail(e.Span, unfit)
+			}
+			return int64(0)
 		}
 		whole, _ := big.NewFloat(math.Trunc(v)).Int(nil)
 		return f.narrow(e, whole, low64(whole))
@@ -138,11 +168,14 @@ func (f *frame) convert(e *ir.Convert) value {
 	}
 }
 
+// unfit is what a conversion fails with.
+const unfit = "the number does not fit the type that it is converted to"
+
 // narrow is an integer in another width: what does not fit fails, or is cut off where integers wrap.
 func (f *frame) narrow(e *ir.Convert, whole *big.Int, low int64) value {
 	v := wrapped(low, e.T)
 	if bigOf(v, e.T).Cmp(whole) != 0 && !f.in.options.Wrap {
-		fail(e.Span, "%s does not fit in %s", whole, e.T)
+		fail(e.Span, unfit)
 	}
 	return v
 }

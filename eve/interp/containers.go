@@ -191,7 +191,7 @@ func registerTables() {
 			kind + ".empty":  func(c *called) value { return len(c.table().keys) == 0 },
 			kind + ".has":    func(c *called) value { return c.table().find(c.args[1]) != nil },
 			kind + ".remove": func(c *called) value { c.free(); return c.table().remove(c.args[1]) },
-			kind + ".clear":  func(c *called) value { c.free(); *c.self() = newTable(); return nil },
+			kind + ".clear":  func(c *called) value { c.free(); c.table().clear(); return nil },
 		})
 	}
 	register(map[string]func(*called) value{

@@ -1,148 +1,254 @@
 package interp
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
-	"interleave/eve/ir"
+	"interleave/eve/source"
 	"interleave/eve/types"
 )
 
 // What the runtime makes, as values of their objects.
 type (
-	// An alarm is a timer, or what waits for a moment.
+	// An alarm is what waits for a moment.
 	alarm struct {
-		at      time.Duration
-		every   time.Duration // 0: once
-		ring    func()
-		stopped bool
-		ringing bool // its event has not been handled yet
-		count   int64
+		at   time.Duration
+		ring func()
+		off  bool
+		weak bool // nothing goes on for its sake
 	}
 	// A stream is standard output or standard error.
 	stream struct{ w io.Writer }
-	// A source is what emits but never does here: signals, standard input.
-	quiet struct{}
+	// signals are emitted by nobody here.
+	signals struct{ object *object }
 )
 
 // native is the value of a type of the runtime that nobody has set up.
-func (in *interp) native(*types.Type) value { return &quiet{} }
+func (in *interp) native(*types.Type) value { return &record{} }
 
 // global makes a module's shared object; those of std that the runtime makes are made here.
-func (in *interp) global(g *ir.Var, v value) *object {
-	if g.Module != nil && g.Module.Std {
-		switch g.Name {
-		case "stdout":
-			v = &stream{in.options.Stdout}
-		case "stderr":
-			v = &stream{in.options.Stderr}
-		}
+func (in *interp) global(name string, std bool, v value, t *types.Type) *object {
+	o := in.object(v, t)
+	if !std {
+		return o
 	}
-	return in.object(v, g.Type.Elem)
-}
-
-// armed tells that an emitter has a handler more.
-func (in *interp) armed(o *object) {
-	if s, is := o.v.(*socket); is {
-		s.readable(in)
+	switch name {
+	case "stdout":
+		o.v = &stream{in.options.Stdout}
+	case "stderr":
+		o.v = &stream{in.options.Stderr}
+	case "stdin":
+		in.stdin = &input{object: o}
+		o.v = in.stdin
+	case "signals":
+		o.v = &signals{o}
 	}
+	return o
 }
 
 // after calls ring when so many nanoseconds have passed.
 func (in *interp) after(d int64, ring func()) *alarm {
 	a := &alarm{at: in.now + time.Duration(max(0, d)), ring: ring}
-	in.timers = append(in.timers, a)
+	in.alarms = append(in.alarms, a)
 	return a
 }
 
-// timer makes a timer object.
-func (in *interp) timer(t *types.Type, d int64, repeat bool) *object {
-	a := &alarm{at: in.now + time.Duration(max(1, d))}
-	if repeat {
-		a.every = time.Duration(max(1, d))
-	}
-	o := in.object(a, t)
-	a.ring = func() {
-		if a.ringing {
-			a.count++ // ticks that are missed while busy are one event
-			return
-		}
-		a.ringing, a.count = true, 1
-		in.fire(o, "fired", &record{0, []value{a.count, int64(in.now)}}, func() { a.ringing = false })
-	}
-	in.timers = append(in.timers, a)
-	return o
-}
-
-// tick lets time pass to the next timer; false when there is none.
+// tick lets time pass to the next alarm; false when there is none.
 func (in *interp) tick() bool {
 	var next *alarm
-	live := in.timers[:0]
-	for _, a := range in.timers {
-		if a.stopped {
+	strong := false
+	live := in.alarms[:0]
+	for _, a := range in.alarms {
+		if a.off {
 			continue
 		}
 		live = append(live, a)
+		strong = strong || !a.weak
 		if next == nil || a.at < next.at {
 			next = a
 		}
 	}
-	in.timers = live
-	if next == nil {
+	in.alarms = live
+	if !strong {
 		return false
 	}
-	in.steps++
-	if in.steps > in.options.Steps {
-		fail(in.program.Main.Span, "the program has been running for too long")
-	}
+	in.count(source.Span{})
 	in.now = max(in.now, next.at)
-	if next.every > 0 {
-		next.at += next.every
-	} else {
-		next.stopped = true
-	}
+	next.off = true
 	next.ring()
 	return true
 }
 
-// broke closes an emitter whose handler failed, after an event that says so.
-func (in *interp) broke(o *object, f *failure) {
-	in.fire(o, "error", &fault{text: f.text}, func() { in.close(o) })
+// A timer is the value of a timer object.
+type timer struct {
+	object  *object
+	every   int64 // 0: once
+	alarm   *alarm
+	busy    bool // its event has not been handled yet
+	stopped bool
+	ticks   int64 // that no event has told of
 }
 
-// close ends an emitter: its last event, then its handlers are dropped.
-func (in *interp) close(o *object) {
-	switch v := o.v.(type) {
-	case *alarm:
-		v.stopped = true
-	case *socket:
-		v.shut(in)
+// shortest is the least time between two ticks, as the runtime has it.
+const shortest = 50_000
+
+func (in *interp) timer(t *types.Type, d int64, repeat bool) *object {
+	timer := &timer{}
+	timer.object = in.object(timer, t)
+	if repeat {
+		d = max(d, shortest)
+		timer.every = d
+	}
+	in.timers = append(in.timers, timer)
+	timer.set(in, d)
+	if in.ending {
+		timer.stop()
+	}
+	return timer.object
+}
+
+func (t *timer) set(in *interp, d int64) { t.alarm = in.after(d, func() { t.ring(in) }) }
+
+// ring tells of a tick. Ticks that are missed while the handler runs are one event.
+func (t *timer) ring(in *interp) {
+	if t.stopped {
 		return
 	}
-	o.closed, o.handlers = true, nil
+	t.ticks++
+	if t.every > 0 {
+		t.set(in, t.every)
+	}
+	if !t.busy {
+		t.tell(in)
+	}
 }
 
-// shutdown stops what emits; what is queued still runs.
-func (in *interp) shutdown() {
-	for _, a := range in.timers {
-		a.stopped = true
+func (t *timer) tell(in *interp) {
+	t.busy = true
+	in.emit(t.object, "fired", &record{0, []value{t.ticks, int64(in.now)}})
+	t.ticks = 0
+}
+
+func (t *timer) stop() {
+	t.stopped = true
+	t.alarm.off = true
+}
+
+func (t *timer) changed(*interp) {}
+
+func (t *timer) handled(in *interp, event string, _ value) {
+	t.busy = false
+	switch {
+	case t.stopped:
+	case t.ticks > 0:
+		t.tell(in)
+	case t.every == 0:
+		t.stop()
 	}
-	for port, o := range in.network.listeners {
-		delete(in.network.listeners, port)
-		o.closed = true
+}
+
+func (t *timer) unhandled(in *interp, event string, v value) { t.handled(in, event, v) }
+
+func (t *timer) failed(in *interp, f *failure) {
+	in.report(f)
+	t.stop()
+	in.off(t.object)
+}
+
+func (t *timer) gone(*interp) {}
+
+// Nobody sends signals here.
+func (*signals) changed(*interp)                  {}
+func (*signals) handled(*interp, string, value)   {}
+func (*signals) unhandled(*interp, string, value) {}
+func (*signals) gone(*interp)                     {}
+func (s *signals) failed(in *interp, f *failure) {
+	in.report(f)
+	in.off(s.object)
+}
+
+// An input is standard input: its lines come one by one once somebody handles them.
+type input struct {
+	object *object
+	lines  *bufio.Reader
+	begun  bool
+	busy   bool
+	closed bool
+}
+
+func (s *input) changed(in *interp) {
+	if !s.begun && (s.object.handles("line") || s.object.handles("close")) {
+		s.begun = true
+		s.lines = bufio.NewReader(in.options.Stdin)
+		in.starts = append(in.starts, func() { s.pump(in) })
+		return
+	}
+	s.pump(in)
+}
+
+// pump emits the next line, or the end.
+func (s *input) pump(in *interp) {
+	if s.lines == nil || s.busy || s.closed || !s.object.handles("line") && !s.object.handles("close") {
+		return
+	}
+	text, err := s.lines.ReadString('\n')
+	if text != "" {
+		s.busy = true
+		text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+		in.emit(s.object, "line", &record{0, []value{text}})
+		return
+	}
+	if err != nil {
+		s.end(in)
+	}
+}
+
+func (s *input) end(in *interp) {
+	if !s.closed {
+		s.closed = true
+		in.emitLast(s.object, "close", &record{})
+	}
+}
+
+func (s *input) handled(in *interp, event string, _ value) {
+	if event == "line" {
+		s.busy = false
+		s.pump(in)
+	}
+}
+
+func (s *input) unhandled(in *interp, event string, v value) { s.handled(in, event, v) }
+func (s *input) gone(*interp)                                {}
+func (s *input) failed(in *interp, f *failure) {
+	in.report(f)
+	s.end(in)
+}
+
+// shutdown stops what emits; what is queued still runs. When the time of grace is over the process ends.
+func (in *interp) shutdown(grace int64) {
+	in.after(grace, func() { panic(exit{0}) }).weak = true
+	in.ending = true
+	for _, t := range in.timers {
+		t.stop()
+	}
+	for _, l := range in.network.all {
+		l.close(in)
 	}
 	for _, s := range in.network.sockets {
-		s.shut(in)
+		s.afterInput(in)
+	}
+	if in.stdin != nil && in.stdin.begun {
+		in.stdin.end(in)
 	}
 }
 
-// waits says whether an emitter is left that others would make emit.
-func (in *interp) waits() bool { return len(in.network.listeners) > 0 }
+// report says on standard error what failed.
+func (in *interp) report(f *failure) { fmt.Fprintln(in.options.Stderr, f) }
 
-// instant is a moment of virtual time as ISO text.
+// instantText is a moment of virtual time as ISO text.
 func instantText(ns int64) string {
-	return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z")
+	return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.999999999Z")
 }
-
-func (q *quiet) String() string { return fmt.Sprintf("%p", q) }

@@ -122,6 +122,9 @@ func (f *frame) made(e ir.Expr) value {
 	case *ir.MakeList:
 		return f.list(e)
 	case *ir.Wrap:
+		if e.X == nil {
+			return some(nil)
+		}
 		return some(owned(f.value(e.X), e.X.Type()))
 	case *ir.MakeError:
 		return failed(f.value(e.X).(*fault))
@@ -185,6 +188,7 @@ func (f *frame) list(e *ir.MakeList) value {
 		for _, x := range elems {
 			t.put(x.(*record).fields[0], x.(*record).fields[1])
 		}
+		t.pairs = true
 		return t
 	}
 	return &list{elems: elems}
@@ -252,7 +256,10 @@ func (f *frame) argument(e ir.Expr, p *ir.Var) value {
 
 func (f *frame) call(e *ir.Call) value {
 	args := f.arguments(e.Args, e.Fn.Params)
-	if e.Fn.Body != nil && e.Fn.Native == "" {
+	switch {
+	case e.Fn.Extern != nil:
+		fail(e.Span, "the interpreter cannot call C functions: %s", e.Fn.Name)
+	case e.Fn.Body != nil && e.Fn.Native == "":
 		return f.in.call(e.Fn, args)
 	}
 	native := natives[e.Fn.Native]
@@ -263,6 +270,11 @@ func (f *frame) call(e *ir.Call) value {
 }
 
 func (f *frame) unary(e *ir.Unary) value {
+	if c, is := e.X.(*ir.Const); is && e.Op == "-" && e.T.IsInteger() { // -9223372036854775808
+		if n, is := c.Value.(uint64); is && n == 1<<63 && !e.T.IsUnsigned() {
+			return int64(math.MinInt64)
+		}
+	}
 	switch v := f.value(e.X).(type) {
 	case bool:
 		return !v
@@ -293,21 +305,10 @@ func (f *frame) binary(e *ir.Binary) value {
 	case "<", "<=", ">", ">=":
 		return ordered(string(e.Op), x, y, e.X.Type())
 	}
-	switch a := x.(type) {
-	case string:
-		return a + y.(string)
-	case *list:
-		return &list{elems: append(append([]value{}, a.elems...), y.(*list).elems...)}
-	case float64:
-		return floats(e, a, y)
-	case int64:
-		if b, is := y.(float64); is { // duration * 1.5
-			return int64(float64(a) * b)
-		}
-		return f.arithmetic(e, string(e.Op), a, y.(int64))
+	if l, is := x.(*list); is {
+		return &list{elems: append(append([]value{}, l.elems...), elemsOf(y)...)}
 	}
-	fail(e.Span, "the interpreter does not know this operation")
-	return nil
+	return f.combine(e, x, y)
 }
 
 func ordered(op string, x, y value, t *types.Type) bool {

@@ -5,77 +5,110 @@ import (
 	"interleave/eve/types"
 )
 
-// A frame is one run of a body: its variables, and what happens at its end.
+// Cells are the places of variables. A body has few variables, so that looking through them beats a map.
+type cells []cell
+
+type cell struct {
+	of *ir.Var
+	at place
+}
+
+func (c cells) find(v *ir.Var) place {
+	for i := len(c) - 1; i >= 0; i-- {
+		if c[i].of == v {
+			return c[i].at
+		}
+	}
+	return nil
+}
+
+// A frame is one run of a body.
 type frame struct {
-	in     *interp
-	cells  map[*ir.Var]place
-	outer  *frame // of a lambda: its creator's
-	defers []*ir.Block
-	result value
+	in       *interp
+	cells    cells
+	captured cells  // of a task, handler or callback
+	outer    *frame // of a lambda: its creator's
+	result   value
 }
 
 // A closure is a lambda or callback with what it has captured.
 type closure struct {
-	body   *ir.Body
-	frame  *frame            // lambda: its creator's
-	cells  map[*ir.Var]place // callback: its captures
-	needs  []need            // callback
-	native func(args []value) value
+	body  *ir.Body
+	frame *frame // lambda: its creator's
+	cells cells  // callback: its captures
+	needs []need // callback
 }
+
+func (in *interp) frame(captured cells) *frame { return &frame{in: in, captured: captured} }
 
 // cell is where a variable is kept.
 func (f *frame) cell(v *ir.Var) place {
-	for g := f; g != nil; g = g.outer {
-		if p := g.cells[v]; p != nil {
-			return p
+	if v.Kind != ir.Global && v.Kind != ir.Constant {
+		for g := f; g != nil; g = g.outer {
+			if p := g.cells.find(v); p != nil {
+				return p
+			}
+			if p := g.captured.find(v); p != nil {
+				return p
+			}
 		}
 	}
 	if p := f.in.globals[v]; p != nil {
 		return p
 	}
-	p := new(value)
-	*p = f.in.zero(v.Type)
-	f.cells[v] = p
-	return p
+	fail(v.Span, "the interpreter has no variable %s here", v.Name)
+	return nil
 }
 
+// set declares a variable, once more in each turn of a loop.
 func (f *frame) set(v *ir.Var, x value) {
-	if v != nil {
-		f.cells[v] = &x
+	if v == nil {
+		return
 	}
+	for i := len(f.cells) - 1; i >= 0; i-- {
+		if f.cells[i].of == v {
+			f.cells[i].at = &x
+			return
+		}
+	}
+	f.cells = append(f.cells, cell{v, &x})
 }
 
 // captures makes the variables of an inner body of those outside that its list names.
-func (f *frame) captures(b *ir.Body) map[*ir.Var]place {
-	cells := map[*ir.Var]place{}
+func (f *frame) captures(b *ir.Body) cells {
+	var all cells
 	for _, e := range b.Perms {
 		if e.Var == nil || e.From == nil || e.Var == b.Emitter {
 			continue
 		}
 		outside := f.cell(e.From)
+		var v value
 		switch {
 		case e.Sign == '&' && e.Var.Type.Kind == types.Ref:
-			v := value(outside)
-			cells[e.Var] = &v
+			v = outside
+			if inner, is := (*outside).(place); is { // a reference is lent on
+				v = inner
+			}
 		case e.Sign == '=' && e.From.Type.Kind == types.Shared && e.Var.Type.Kind != types.Shared:
-			v := copied((*outside).(*object).v) // a snapshot
-			cells[e.Var] = &v
+			v = copied((*outside).(*object).v) // a snapshot
+		case e.Sign == '=' && e.From.Type.Kind == types.Ref && e.Var.Type.Kind != types.Ref:
+			v = copied(*(*outside).(place))
 		default:
-			v := owned(*outside, e.Var.Type)
-			cells[e.Var] = &v
+			v = owned(*outside, e.Var.Type)
 		}
+		all = append(all, cell{e.Var, &v})
 	}
-	return cells
+	return all
 }
 
 // wants lists the objects that a body asks for: what its list has with + or without a sign.
-func (in *interp) wants(b *ir.Body, cells map[*ir.Var]place) []need {
+func (in *interp) wants(b *ir.Body, captured cells) []need {
 	var needs []need
 	for _, e := range b.Perms {
-		if e.Sign != '+' && e.Sign != 0 || e.Var == nil || e.Var == b.Emitter || e.Var == b.Each {
+		if e.Sign != '+' && e.Sign != 0 || e.Var == nil || e.Var == b.Emitter {
 			continue
 		}
-		p := cells[e.Var]
+		p := captured.find(e.Var)
 		if p == nil {
 			p = in.globals[e.Var]
 		}
@@ -89,102 +122,72 @@ func (in *interp) wants(b *ir.Body, cells map[*ir.Var]place) []need {
 	return needs
 }
 
-// root posts a body as a root. then is told whether it ended well, and its result.
-func (in *interp) root(b *ir.Body, cells map[*ir.Var]place, needs []need, then func(result value, failed *failure)) {
-	in.post(needs, func() {
-		var result value
-		f := in.guarded(func() { result = in.run(b, cells) })
-		if then != nil {
-			then(result, f)
-		} else if f != nil {
-			in.spoiled(b, f)
-		}
-	})
-}
+// maxDepth is how many calls may be inside one another; Go's own stack would take more.
+const maxDepth = 100_000
 
-// spoiled deals with a root that failed: contained, or the end of the process.
-func (in *interp) spoiled(b *ir.Body, f *failure) {
-	if !b.Contained {
-		in.escalate(f)
-	}
-	in.say(f)
-}
-
-// run runs a body with its captured variables and parameters in cells.
-func (in *interp) run(b *ir.Body, cells map[*ir.Var]place) value {
-	if cells == nil {
-		cells = map[*ir.Var]place{}
-	}
-	return in.enter(b, &frame{in: in, cells: cells})
-}
-
-// enter runs a body in a frame: its block, then what it deferred, last one first, also after a failure.
+// enter runs a body in a frame and gives its result.
 func (in *interp) enter(b *ir.Body, f *frame) value {
-	in.depth++
-	defer func() { in.depth-- }()
-	if in.depth > maxDepth {
-		fail(b.Head, "the stack overflows: too many calls inside one another")
+	if in.depth++; in.depth > maxDepth {
+		panic(&fatal{"stack overflow: a task calls itself too deeply"})
 	}
-	defer func() {
-		for i := len(f.defers) - 1; i >= 0; i-- {
-			f.block(f.defers[i])
-		}
-	}()
 	f.body(b.Block)
+	in.depth--
 	return f.result
 }
 
 // body runs the block of a body, which x? may leave early.
 func (f *frame) body(b *ir.Block) {
+	scope, depth := f.in.scope, f.in.depth
 	defer func() {
 		if r := recover(); r != nil {
 			p, is := r.(*propagated)
 			if !is {
 				panic(r)
 			}
+			f.in.scope, f.in.depth = scope, depth
 			f.result = p.r
 		}
 	}()
 	f.block(b)
 }
 
-// maxDepth is how many calls may be inside one another; Go's own stack would take more.
-const maxDepth = 50_000
-
 // call calls a function with evaluated arguments.
 func (in *interp) call(fn *ir.Func, args []value) value {
-	cells := make(map[*ir.Var]place, len(args)+4)
+	f := &frame{in: in, cells: make(cells, 0, len(args)+2)}
 	for i, p := range fn.Params {
 		if i < len(args) {
-			v := args[i]
-			cells[p] = &v
+			f.cells = append(f.cells, cell{p, &args[i]})
 		}
 	}
-	return in.run(fn.Body, cells)
+	return in.enter(fn.Body, f)
 }
 
-// invoke calls a closure.
+// invoke calls a closure within the call that got it.
 func (in *interp) invoke(c *closure, args []value) value {
-	if c.native != nil {
-		return c.native(args)
-	}
-	f := &frame{in: in, cells: map[*ir.Var]place{}, outer: c.frame}
+	f := &frame{in: in, outer: c.frame, captured: c.cells}
 	for i, p := range c.body.Params {
-		v := args[i]
-		f.cells[p] = &v
+		f.cells = append(f.cells, cell{p, &args[i]})
 	}
 	return in.enter(c.body, f)
 }
 
-// later calls a callback: a root of its own.
+// later calls a callback: a root of its own, with a copy of what the callback has captured.
 func (in *interp) later(c *closure, args []value) {
-	cells := make(map[*ir.Var]place, len(c.cells)+len(args))
-	for v, p := range c.cells {
-		cells[v] = p
+	var own cells
+	for _, captured := range c.cells {
+		v := copied(*captured.at)
+		own = append(own, cell{captured.of, &v})
 	}
 	for i, p := range c.body.Params {
-		v := args[i]
-		cells[p] = &v
+		own = append(own, cell{p, &args[i]})
 	}
-	in.root(c.body, cells, c.needs, nil)
+	needs := c.needs
+	for _, e := range c.body.Perms { // objects may be among the arguments
+		if p := own.find(e.Var); p != nil && e.From == nil && (e.Sign == '+' || e.Sign == 0) {
+			if o, is := (*p).(*object); is {
+				needs = append(needs[:len(needs):len(needs)], need{o, e.Sign == '+'})
+			}
+		}
+	}
+	in.root(&root{needs: needs, contained: c.body.Contained, run: func() { in.enter(c.body, in.frame(own)) }})
 }

@@ -12,17 +12,20 @@ import (
 
 	"interleave/eve/ir"
 	"interleave/eve/source"
+	"interleave/eve/types"
 )
 
 // Options say how a program is run.
 type Options struct {
 	Seed   uint64
 	Steps  int // statements, before the program is stopped as endless; 0: 50 million
+	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 	Args   []string
 	Env    func(name string) (string, bool)
 	Wrap   bool // integers wrap on overflow instead of failing
+	Late   bool // time may pass while tasks are ready, as on a busy machine
 }
 
 // An Outcome is how a program ended.
@@ -34,13 +37,16 @@ type Outcome struct {
 
 const defaultSteps = 50_000_000
 
-// failure is what a failing task panics with.
+// A failure is what a failing task panics with.
 type failure struct {
-	text string
+	what *fault
 	at   source.Span
 }
 
-// exit is what process.exit panics with.
+// A fatal is what ends the process: a failure that nothing contains, or no end in sight.
+type fatal struct{ text string }
+
+// An exit is what process.exit panics with.
 type exit struct{ status int }
 
 type interp struct {
@@ -54,11 +60,14 @@ type interp struct {
 	globals  map[*ir.Var]place
 	emitters map[place]*object // by the place of their value: what emit in a method finds
 	ready    []*task           // roots that have all they need
+	starts   []func()          // what begins when the root that made it has ended
 	scope    *scope            // the innermost finish under way
 	now      time.Duration
-	timers   []*alarm
+	alarms   []*alarm
+	timers   []*timer
+	stdin    *input
 	network  network
-	trace    string
+	ending   bool // by process.shutdown
 }
 
 // Run runs the program's main.
@@ -76,6 +85,9 @@ func start(p *ir.Program, o Options, f *ir.Func) (out Outcome) {
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
 	}
+	if o.Stdin == nil {
+		o.Stdin = strings.NewReader("")
+	}
 	if o.Stdout == nil {
 		o.Stdout = io.Discard
 	}
@@ -83,12 +95,14 @@ func start(p *ir.Program, o Options, f *ir.Func) (out Outcome) {
 		o.Stderr = io.Discard
 	}
 	in := &interp{program: p, options: o, random: rand.New(rand.NewPCG(o.Seed, 1)), globals: map[*ir.Var]place{},
-		emitters: map[place]*object{}, network: network{listeners: map[int64]*object{}}}
+		emitters: map[place]*object{}, network: network{listeners: map[int64]*listener{}}}
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
 		case exit:
-			out = Outcome{Status: r.status}
+			out = Outcome{Status: r.status & 0xff}
+		case *fatal:
+			out = Outcome{Status: 1, Trace: r.text}
 		case *failure:
 			out = Outcome{Status: 1, Trace: r.String()}
 		default:
@@ -96,17 +110,26 @@ func start(p *ir.Program, o Options, f *ir.Func) (out Outcome) {
 		}
 	}()
 	in.initialise()
-	in.root(f.Body, nil, in.wants(f.Body, nil), nil)
+	in.root(&root{needs: in.wants(f.Body, nil), run: func() { in.enter(f.Body, in.frame(nil)) }})
 	in.loop()
 	return Outcome{Idle: in.waits()}
 }
 
-// loop runs roots until none is left and no timer is armed.
+// loop runs roots until none is left and no alarm is set.
 func (in *interp) loop() {
 	for {
+		for len(in.starts) > 0 {
+			begin := in.starts[0]
+			in.starts = in.starts[1:]
+			begin()
+		}
 		switch {
 		case len(in.ready) > 0:
+			if in.options.Late && in.random.IntN(4) == 0 {
+				in.tick()
+			}
 			in.runRoot()
+		case in.closeLonely():
 		case !in.tick():
 			return
 		}
@@ -115,19 +138,21 @@ func (in *interp) loop() {
 
 // initialise makes the shared objects and constants of all modules.
 func (in *interp) initialise() {
-	f := &frame{in: in, cells: map[*ir.Var]place{}}
+	f := in.frame(nil)
 	for _, m := range in.program.Modules {
 		for _, g := range m.Globals {
 			t := g.Type
 			if g.Kind == ir.Global {
 				t = t.Elem
 			}
-			v := in.zero(t)
+			var v value
 			if g.Init != nil {
 				v = owned(f.value(g.Init), t)
+			} else {
+				v = in.zero(t)
 			}
 			if g.Kind == ir.Global {
-				v = in.global(g, v)
+				v = in.global(g.Name, m.Std, v, t)
 			}
 			in.globals[g] = &v
 		}
@@ -136,30 +161,69 @@ func (in *interp) initialise() {
 
 func (f *failure) String() string {
 	if !f.at.IsValid() {
-		return f.text
+		return f.what.text
 	}
-	return fmt.Sprintf("%s:%d: %s", f.at.File.Name, f.at.Line(), f.text)
+	return fmt.Sprintf("%s:%d: %s", f.at.File.Name, f.at.Line(), f.what.text)
+}
+
+// fault is the failure as the event `error` has it.
+func (f *failure) fault() *fault {
+	return &fault{code: f.what.code, text: f.String(), cause: f.what.cause}
 }
 
 // fail ends the task that runs.
 func fail(at source.Span, format string, args ...any) {
-	panic(&failure{fmt.Sprintf(format, args...), at})
+	panic(&failure{&fault{text: fmt.Sprintf(format, args...)}, at})
 }
 
-// step counts a statement; a program without an end is stopped.
-func (in *interp) step(at source.Span) {
+// count counts a step; a program without an end is stopped.
+func (in *interp) count(at source.Span) {
 	if in.steps++; in.steps > in.options.Steps {
-		fail(at, "the task has been running for too long")
+		panic(&fatal{(&failure{&fault{text: "the program has been running for too long"}, at}).String()})
 	}
 }
 
-// escalate ends the process by a failure that nothing contains.
-func (in *interp) escalate(f *failure) { panic(f) }
-
-// say appends to the trace of failures that were contained.
-func (in *interp) say(f *failure) {
-	var b strings.Builder
-	b.WriteString(in.trace)
-	fmt.Fprintln(&b, f)
-	in.trace = b.String()
+// guarded runs f and gives the failure that ended it.
+func (in *interp) guarded(f func()) (failed *failure) {
+	scope, depth, nested := in.scope, in.depth, in.nested
+	defer func() {
+		if r := recover(); r != nil {
+			var is bool
+			if failed, is = r.(*failure); !is {
+				panic(r)
+			}
+			in.scope, in.depth, in.nested = scope, depth, nested
+		}
+	}()
+	f()
+	return nil
 }
+
+// A root is a body that runs on its own: a task, handler, continuation or callback.
+type root struct {
+	needs     []need
+	contained bool
+	run       func()
+}
+
+// root posts a root. When it fails, the emitters that it may have left half changed are closed, or the process ends.
+func (in *interp) root(r *root) {
+	needs := merged(r.needs)
+	in.post(needs, func() {
+		f := in.guarded(r.run)
+		if f == nil {
+			return
+		}
+		if !r.contained {
+			panic(&fatal{f.String()})
+		}
+		for _, n := range needs {
+			if n.write && n.object.emits != nil {
+				in.broke(n.object, f)
+			}
+		}
+	})
+}
+
+// emits says whether objects of a type have handlers.
+func emits(t *types.Type) bool { return t != nil && t.Def != nil && t.Def.Emitter }

@@ -31,12 +31,8 @@ func (c *called) str(i int) string { return c.args[i].(string) }
 
 // free fails when the container is iterated: changing it through an alias would pull it from under the loop.
 func (c *called) free() {
-	c.f.unfrozen(*c.self(), placed(c.at))
+	unfrozen(*c.self(), c.fn.Params[0].Type.Deref(), c.at)
 }
-
-type placed source.Span
-
-func (p placed) At() source.Span { return source.Span(p) }
 
 // at checks an index of self.
 func (c *called) index(i int64, n int) int {
@@ -61,12 +57,12 @@ func register(group map[string]func(*called) value) {
 func init() {
 	asyncs["sleep"] = func(c *called, answer func(value)) { c.in.after(c.int(0), func() { answer(nil) }) }
 	asyncs["tcp_socket.connect"] = func(c *called, answer func(value)) {
-		c.in.connect(c.fn.Result.Elem.Elem, c.int(1), answer)
+		c.connect(answer)
 	}
 	register(map[string]func(*called) value{
 		"emitter.off": func(c *called) value {
 			if o := c.in.emitterOf(c.self()); o != nil {
-				o.handlers = nil
+				c.in.off(o)
 			}
 			return nil
 		},
@@ -127,10 +123,10 @@ func init() {
 		"output.write":             func(c *called) value { c.put([]byte(c.str(1))); return nil },
 		"output.write_buffer":      func(c *called) value { c.put(raw(c.args[1])); return nil },
 		"output.flush":             func(*called) value { return nil },
-		"input.close_input":        func(*called) value { return nil },
+		"input.close_input":        func(c *called) value { (*c.self()).(*input).end(c.in); return nil },
 		"timer.every":              func(c *called) value { return c.in.timer(c.t.Elem, c.int(0), true) },
 		"timer.after":              func(c *called) value { return c.in.timer(c.t.Elem, c.int(0), false) },
-		"timer.stop":               func(c *called) value { (*c.self()).(*alarm).stopped = true; return nil },
+		"timer.stop":               func(c *called) value { c.stop(); return nil },
 		"process.args":             func(c *called) value { return stringsOf(c.in.options.Args) },
 		"process.env": func(c *called) value {
 			if c.in.options.Env != nil {
@@ -140,7 +136,7 @@ func init() {
 			}
 			return none()
 		},
-		"process.shutdown": func(c *called) value { c.in.shutdown(); return nil },
+		"process.shutdown": func(c *called) value { c.in.shutdown(c.int(0)); return nil },
 		"process.exit":     func(c *called) value { panic(exit{int(c.int(0))}) },
 		"process.workers":  func(*called) value { return int64(1) },
 	})
@@ -179,26 +175,38 @@ func stringsOf(all []string) *list {
 	return l
 }
 
+// stop ends a timer; its handlers go.
+func (c *called) stop() {
+	t := (*c.self()).(*timer)
+	t.stop()
+	c.in.off(t.object)
+}
+
 func registerSockets() {
 	register(map[string]func(*called) value{
-		"connection.call":    func(c *called) value { return (*c.self()).(*joining).client },
-		"connection.address": func(*called) value { return addressOf(firstPort) },
-		"socket.read_buffer": func(c *called) value { return bytesOf(string(c.socket().read())) },
-		"socket.write_buffer": func(c *called) value {
-			c.socket().write(c.in, raw(c.args[1]))
-			return nil
+		"connection.call": func(c *called) value {
+			j := (*c.self()).(*joining)
+			if !j.taken {
+				j.taken = true
+				j.client.adopt(c.in)
+			}
+			return j.client.object
 		},
-		"socket.write":       func(c *called) value { c.socket().write(c.in, []byte(c.str(1))); return nil },
-		"socket.close":       func(c *called) value { c.socket().shut(c.in); return nil },
-		"socket.close_write": func(c *called) value { c.socket().end(c.in); return nil },
-		"socket.limit":       func(c *called) value { c.socket().limit = c.int(1); return nil },
-		"socket.pending":     func(*called) value { return int64(0) },
-		"socket.address":    func(*called) value { return addressOf(firstPort) },
-		"tcp_socket.listen": func(c *called) value { return c.in.listen(c.t.Elem, c.int(0)) },
-		"tcp_socket.close": func(c *called) value {
-			l := (*c.self()).(*listener)
-			delete(c.in.network.listeners, l.port)
-			return nil
+		"connection.address":  func(c *called) value { return (*c.self()).(*joining).client.address },
+		"socket.read_buffer":  func(c *called) value { return bytesOf(string(c.socket().read())) },
+		"socket.write_buffer": func(c *called) value { c.socket().write(c.in, raw(c.args[1])); return nil },
+		"socket.write":        func(c *called) value { c.socket().write(c.in, []byte(c.str(1))); return nil },
+		"socket.close":        func(c *called) value { c.socket().close(c.in); return nil },
+		"socket.close_write":  func(c *called) value { c.socket().closeWrite(c.in); return nil },
+		"socket.limit":        func(c *called) value { c.socket().limit = max(0, c.int(1)); return nil },
+		"socket.pending":      func(c *called) value { return int64(len(c.socket().out)) },
+		"socket.address": func(c *called) value {
+			if s := c.socket(); !s.retired {
+				return s.address
+			}
+			return ""
 		},
+		"tcp_socket.listen": (*called).listen,
+		"tcp_socket.close":  func(c *called) value { (*c.self()).(*listener).close(c.in); return nil },
 	})
 }

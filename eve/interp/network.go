@@ -1,165 +1,302 @@
 package interp
 
 import (
+	"net"
 	"strconv"
-	"strings"
-
-	"interleave/eve/types"
 )
 
 // A network joins the sockets of one program: there is nobody else in it.
 type network struct {
-	listeners map[int64]*object
+	listeners map[int64]*listener // those that have their port
+	all       []*listener
 	sockets   []*socket
-	port      int64
+	awaiting  []*pending
+	ports     int64 // given out so far to who does not care
+}
+
+// What ports are given out from.
+const (
+	firstPort   = 40000 // to listeners on port 0
+	firstClient = 50000 // to those who connect
+)
+
+// Errors of the system, as Linux numbers and words them.
+var (
+	inUse   = &fault{code: 98, text: "Address already in use"}
+	refused = &fault{code: 111, text: "Connection refused"}
+	tooLong = &fault{code: 90, text: "line too long"}
+	noPort  = &fault{code: 99, text: "Cannot assign requested address"}
+)
+
+func because(what, host string, port int64, why *fault) *fault {
+	return &fault{code: why.code, text: what + " " + address(host, port) + ": " + why.text}
+}
+
+func address(host string, port int64) string {
+	return net.JoinHostPort(host, strconv.FormatInt(port, 10))
 }
 
 // A listener is the value of a tcp_socket.
-type listener struct{ port int64 }
+type listener struct {
+	object  *object
+	port    int64
+	most    int64 // connections at a time; 0: any number
+	open    int64
+	backlog []*socket // those who wait to be accepted
+	why     *fault    // it could not begin
+	started bool
+	busy    bool // with a connection that has come in
+	closed  bool
+}
 
 // A joining is the value of a connection that has come in.
-type joining struct{ client *object }
-
-// A socket is one end of a connection.
-type socket struct {
-	object *object
-	peer   *socket
-	inbox  []byte
-	ended  bool // the peer writes no more
-	shutW  bool // we write no more
-	closed bool
-	busy   bool // an event is being handled
-	limit  int64
+type joining struct {
+	client *socket
+	taken  bool
 }
 
-// firstPort is what port 0 becomes, and the next after it.
-const firstPort = 40000
-
-func (in *interp) listen(t *types.Type, port int64) *object {
-	o := in.object(&listener{port}, t)
-	if port == 0 {
-		in.network.port++
-		port = firstPort + in.network.port
-		o.v = &listener{port}
+func (c *called) listen() value {
+	in, port, host := c.in, c.int(0), c.str(1)
+	l := &listener{port: port, most: c.int(2)}
+	l.object = in.object(l, c.t.Elem)
+	for l.port == 0 || port == 0 && in.network.listeners[l.port] != nil {
+		in.network.ports++
+		l.port = firstPort + in.network.ports
 	}
-	if in.network.listeners[port] != nil {
-		in.soon(func() { in.fire(o, "error", &fault{text: "Address already in use", code: 98}, nil) })
-		return o
+	switch {
+	case port < 0 || port > 65535:
+		l.why = because("cannot listen on", host, port, noPort)
+	case in.network.listeners[l.port] != nil:
+		l.why = because("cannot listen on", host, port, inUse)
+	default:
+		in.network.listeners[l.port] = l
 	}
-	in.network.listeners[port] = o
-	in.soon(func() { in.fire(o, "listening", &record{0, []value{port}}, nil) })
-	return o
+	in.network.all = append(in.network.all, l)
+	in.starts = append(in.starts, func() { l.start(in) })
+	return l.object
 }
 
-// soon runs f as a root that needs nothing.
-func (in *interp) soon(f func()) { in.post(nil, f) }
+// start is when the body that called listen has registered its handlers.
+func (l *listener) start(in *interp) {
+	if l.why != nil {
+		in.emit(l.object, "error", l.why)
+		l.close(in)
+	} else {
+		l.started = true
+		in.emit(l.object, "listening", &record{0, []value{l.port}})
+		l.accept(in)
+	}
+	if in.ending {
+		l.close(in)
+	}
+}
 
-func (in *interp) connect(t *types.Type, port int64, answer func(value)) {
-	l := in.network.listeners[port]
-	if l == nil {
-		in.soon(func() { answer(failed(&fault{text: "Connection refused", code: 111})) })
+// accept takes in the next who waits.
+func (l *listener) accept(in *interp) {
+	if !l.started || l.closed || l.busy || len(l.backlog) == 0 || l.most > 0 && l.open >= l.most {
 		return
 	}
-	near, far := &socket{limit: 1 << 20}, &socket{limit: 1 << 20}
+	l.busy = true
+	l.open++
+	client := l.backlog[0]
+	l.backlog = l.backlog[1:]
+	client.from = l
+	in.emit(l.object, "connection", &joining{client: client})
+}
+
+func (l *listener) changed(*interp) {}
+
+func (l *listener) handled(in *interp, event string, v value) {
+	c, is := v.(*joining)
+	if !is {
+		return
+	}
+	l.busy = false
+	if !c.taken {
+		c.client.retire(in) // nobody wanted it
+	}
+	l.accept(in)
+}
+
+func (l *listener) unhandled(in *interp, event string, v value) {
+	if why, is := v.(*fault); is {
+		panic(&fatal{why.text})
+	}
+	l.handled(in, event, v)
+}
+
+func (l *listener) failed(in *interp, f *failure) {
+	if l.object.handles("error") {
+		in.emit(l.object, "error", f.fault())
+	} else {
+		in.report(f)
+	}
+	l.close(in)
+}
+
+func (l *listener) close(in *interp) {
+	if !l.closed {
+		l.closed = true
+		in.emitLast(l.object, "close", &record{})
+	}
+}
+
+func (l *listener) gone(in *interp) {
+	if in.network.listeners[l.port] == l {
+		delete(in.network.listeners, l.port)
+	}
+	for _, s := range l.backlog {
+		s.retire(in)
+	}
+	l.backlog = nil
+}
+
+// connect joins a socket to a listener of the program.
+func (c *called) connect(answer func(value)) {
+	in, host, port := c.in, c.str(0), c.int(1)
+	t := c.fn.Result.Elem.Elem
+	l := in.network.listeners[port]
+	if l == nil || l.closed {
+		in.soon(func() { answer(failed(because("cannot connect to", host, port, refused))) })
+		return
+	}
+	near, far := newSocket(address("127.0.0.1", port)), newSocket(address("127.0.0.1", firstClient+int64(len(in.network.sockets))))
 	near.peer, far.peer = far, near
 	for _, s := range []*socket{near, far} {
 		s.object = in.object(s, t)
 		in.network.sockets = append(in.network.sockets, s)
 	}
-	in.fire(l, "connection", &joining{far.object}, nil)
-	in.soon(func() { answer(ok(near.object)) })
+	l.backlog = append(l.backlog, far)
+	in.soon(func() { l.accept(in) })
+	in.soon(func() {
+		near.adopt(in)
+		answer(ok(near.object))
+	})
 }
 
-// handles says whether the socket has a handler for an event.
-func (s *socket) handles(event string) bool {
-	for _, h := range s.object.handlers {
-		if h.event == event {
+// soon runs f as a root that needs nothing.
+func (in *interp) soon(f func()) { in.post(nil, f) }
+
+// waits says whether an emitter is left that others would make emit.
+func (in *interp) waits() bool {
+	for _, l := range in.network.all {
+		if l.started && !l.closed {
+			return true
+		}
+	}
+	for _, s := range in.network.sockets {
+		if s.started && !s.retired {
 			return true
 		}
 	}
 	return false
 }
 
-// readable tells the handlers of what has come, one event at a time.
-func (s *socket) readable(in *interp) {
-	if s.busy || s.closed {
-		return
+// pending notes what waits for an answer, since it can reach sockets.
+func (n *network) pending(p *pending) {
+	live := n.awaiting[:0]
+	for _, q := range n.awaiting {
+		if !q.answered {
+			live = append(live, q)
+		}
 	}
-	event, v := s.next()
-	if event == "" {
-		return
+	n.awaiting = append(live, p)
+}
+
+// closeLonely closes sockets that nobody can ever do anything with: without a handler of input when they began, and
+// without a handle anywhere. It is asked when no task is left, so that all handles are in objects, handlers and what
+// waits for an answer. True when it has found one.
+func (in *interp) closeLonely() bool {
+	var asked []*socket
+	for _, s := range in.network.sockets {
+		if s.started && !s.judged {
+			s.judged = true
+			if data, line := s.reads(); !data && !line && !s.closing {
+				asked = append(asked, s)
+			}
+		}
 	}
-	s.busy = true
-	in.fire(s.object, event, v, func() {
-		s.busy = false
-		if event == "close" {
-			s.closed = true
-			s.object.closed, s.object.handlers = true, nil
+	if len(asked) == 0 {
+		return false
+	}
+	seen := in.reachable()
+	any := false
+	for _, s := range asked {
+		if !seen[s.object] {
+			any = true
+			s.close(in)
+		}
+	}
+	return any
+}
+
+// reachable are the objects that what is still to run may name.
+func (in *interp) reachable() map[*object]bool {
+	r := reach{}
+	for _, p := range in.globals {
+		r.value(*p)
+	}
+	for _, p := range in.network.awaiting {
+		if !p.answered {
+			r.cells(p.captured)
+		}
+	}
+	for _, l := range in.network.all {
+		r.handlers(l.object)
+	}
+	for _, t := range in.timers {
+		if !t.stopped {
+			r.handlers(t.object)
+		}
+	}
+	for _, s := range in.network.sockets {
+		if !s.retired {
+			r.handlers(s.object)
+		}
+	}
+	return r
+}
+
+// A reach collects objects.
+type reach map[*object]bool
+
+func (r reach) handlers(o *object) {
+	for _, h := range o.emits.handlers {
+		r.cells(h.cells)
+	}
+}
+
+func (r reach) cells(all cells) {
+	for _, c := range all {
+		r.value(*c.at)
+	}
+}
+
+func (r reach) all(vs []value) {
+	for _, v := range vs {
+		r.value(v)
+	}
+}
+
+func (r reach) value(v value) {
+	switch v := v.(type) {
+	case *object:
+		if r[v] {
 			return
 		}
-		in.soon(func() { s.readable(in) })
-	})
-}
-
-// next is the event that is due.
-func (s *socket) next() (event string, v value) {
-	switch {
-	case s.handles("line"):
-		text := string(s.inbox)
-		if line, rest, found := strings.Cut(text, "\n"); found {
-			s.inbox = []byte(rest)
-			return "line", &record{0, []value{strings.TrimSuffix(line, "\r")}}
+		r[v] = true
+		r.value(v.v)
+		if v.emits != nil {
+			r.handlers(v)
 		}
-		if len(text) > 0 && s.ended {
-			s.inbox = nil
-			return "line", &record{0, []value{text}}
-		}
-	case len(s.inbox) > 0 && s.handles("data"):
-		return "data", &record{}
+	case *record:
+		r.all(v.fields)
+	case *list:
+		r.all(v.elems)
+	case *table:
+		r.all(v.keys)
+		r.all(v.values)
+	case *closure:
+		r.cells(v.cells)
 	}
-	if s.ended && len(s.inbox) == 0 {
-		s.peerEnds()
-		return "close", &record{}
-	}
-	return "", nil
 }
-
-// peerEnds says goodbye to a peer that still reads.
-func (s *socket) peerEnds() {
-	s.shutW = true
-	s.peer.ended = true
-}
-
-// write sends bytes to the peer.
-func (s *socket) write(in *interp, b []byte) {
-	if s.closed || s.shutW || s.peer.closed || len(b) == 0 {
-		return
-	}
-	s.peer.inbox = append(s.peer.inbox, b...)
-	in.soon(func() { s.peer.readable(in) })
-}
-
-// end says that no more is written.
-func (s *socket) end(in *interp) {
-	s.peerEnds()
-	in.soon(func() { s.peer.readable(in) })
-}
-
-// shut closes the socket: its handlers of close run, and the peer reads the end.
-func (s *socket) shut(in *interp) {
-	if s.closed || s.ended && s.shutW && len(s.inbox) == 0 {
-		return
-	}
-	s.inbox, s.ended = nil, true
-	s.end(in)
-	in.soon(func() { s.readable(in) })
-}
-
-func (s *socket) read() []byte {
-	n := min(len(s.inbox), 64<<10)
-	b := s.inbox[:n:n]
-	s.inbox = s.inbox[n:]
-	return b
-}
-
-func addressOf(port int64) string { return "127.0.0.1:" + strconv.FormatInt(port, 10) }

@@ -7,15 +7,13 @@ import (
 	"interleave/eve/types"
 )
 
-// An object is what handles name: a value, and the queue of those who want it. For an emitter it has the
-// handlers too.
+// An object is what handles name: a value, and the queue of those who want it.
 type object struct {
-	id       int
-	v        value
-	t        *types.Type
-	queue    []*slot
-	handlers []*handler
-	closed   bool // an emitter that emits no more
+	id    int
+	v     value
+	t     *types.Type
+	queue []*slot
+	emits *emitter // nil of other objects
 }
 
 // A slot is a task's place in the queue of one object.
@@ -31,7 +29,6 @@ type task struct {
 	needs   []need
 	waiting int
 	scope   *scope // of a child
-	done    bool
 }
 
 // A need is one object that a task asks for.
@@ -53,7 +50,8 @@ type scope struct {
 func (in *interp) object(v value, t *types.Type) *object {
 	in.objects++
 	o := &object{id: in.objects, v: v, t: t}
-	if t != nil && t.Def != nil && t.Def.Emitter {
+	if emits(t) {
+		o.emits = &emitter{}
 		in.emitters[&o.v] = o
 	}
 	return o
@@ -149,9 +147,12 @@ func (in *interp) child(s *scope, needs []need, run func()) {
 // runChild runs a ready child and hands on what it had.
 func (in *interp) runChild(s *scope, t *task) {
 	if s.failure == nil {
+		outer := in.scope
+		in.scope = s
 		if f := in.guarded(t.run); f != nil && s.failure == nil {
 			s.failure = f
 		}
+		in.scope = outer
 	}
 	s.pending--
 	for _, n := range t.needs {
@@ -198,25 +199,11 @@ func take(in *interp, ready *[]*task) *task {
 // runRoot runs any ready root to its end.
 func (in *interp) runRoot() {
 	t := take(in, &in.ready)
-	in.nested++
-	defer func() { in.nested-- }()
 	outer := in.scope
 	in.scope = nil
-	defer func() { in.scope = outer }()
-	defer in.release(t)
+	in.nested++
 	t.run()
-}
-
-// guarded runs f and gives the failure that ended it.
-func (in *interp) guarded(f func()) (failed *failure) {
-	defer func() {
-		if r := recover(); r != nil {
-			var is bool
-			if failed, is = r.(*failure); !is {
-				panic(r)
-			}
-		}
-	}()
-	f()
-	return nil
+	in.nested--
+	in.scope = outer
+	in.release(t)
 }

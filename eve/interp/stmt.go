@@ -1,6 +1,8 @@
 package interp
 
 import (
+	"strings"
+
 	"interleave/eve/ir"
 	"interleave/eve/source"
 	"interleave/eve/types"
@@ -16,42 +18,97 @@ const (
 	returned
 )
 
-// block runs statements; objects that they build are held until its end.
-func (f *frame) block(b *ir.Block) (end control) {
+// block runs statements.
+func (f *frame) block(b *ir.Block) control {
 	if b == nil {
 		return onward
 	}
-	var held []func()
-	defer func() {
-		for i := len(held) - 1; i >= 0; i-- {
-			held[i]()
+	return f.statements(b.Stmts)
+}
+
+func (f *frame) statements(all []ir.Stmt) control {
+	for i, s := range all {
+		end := onward
+		switch s := s.(type) {
+		case *ir.Defer:
+			return f.deferring(s, all[i+1:])
+		case *ir.Declare:
+			if s.Var.Built {
+				return f.holding(s, all[i+1:])
+			}
+			f.in.count(s.Span)
+			f.declare(s)
+		case *ir.Unpack:
+			return f.unpack(s, all[i+1:])
+		default:
+			end = f.statement(s)
 		}
-	}()
-	for _, s := range b.Stmts {
-		if d, is := s.(*ir.Declare); is && d.Var.Built {
-			f.in.step(d.Span)
-			v := f.value(d.Init)
-			f.set(d.Var, v)
-			held = append(held, f.in.hold(v.(*object)))
-			continue
-		}
-		if end := f.statement(s); end != onward {
+		if end != onward {
 			return end
 		}
 	}
 	return onward
 }
 
+// holding declares an object, which this body holds until the end of the block: rest is what follows in it.
+func (f *frame) holding(s *ir.Declare, rest []ir.Stmt) control {
+	f.in.count(s.Span)
+	o := f.value(s.Init).(*object)
+	f.set(s.Var, o)
+	defer f.in.hold(o)()
+	return f.statements(rest)
+}
+
+// unpack declares the elements of a tuple. A T@ of a T is an object that is built here.
+func (f *frame) unpack(s *ir.Unpack, rest []ir.Stmt) control {
+	f.in.count(s.Span)
+	r := f.value(s.Init).(*record)
+	for i, v := range s.Vars {
+		if v == nil {
+			continue
+		}
+		part, t := r.fields[i], s.Init.Type().Elems[i]
+		if v.Type.Kind == types.Shared && t.Kind != types.Shared {
+			o := f.in.object(owned(part, t), t)
+			defer f.in.hold(o)()
+			part = o
+		}
+		f.set(v, owned(part, v.Type))
+	}
+	return f.statements(rest)
+}
+
+// deferring runs the rest of a block and then what is deferred, also after a failure. If that fails too, the first
+// failure is the one that counts. An end of the process runs nothing.
+func (f *frame) deferring(s *ir.Defer, rest []ir.Stmt) control {
+	in := f.in
+	scope, depth := in.scope, in.depth
+	defer func() {
+		r := recover()
+		_, failed := r.(*failure)
+		_, left := r.(*propagated)
+		if r != nil && !failed && !left {
+			panic(r)
+		}
+		in.scope, in.depth = scope, depth
+		result := f.result
+		second := in.guarded(func() { f.block(s.Block) })
+		f.result = result
+		if failed || left && second == nil {
+			panic(r)
+		}
+		if second != nil {
+			panic(second)
+		}
+	}()
+	return f.statements(rest)
+}
+
 func (f *frame) statement(s ir.Stmt) control {
-	f.in.step(s.At())
+	f.in.count(s.At())
 	switch s := s.(type) {
 	case *ir.Declare:
 		f.declare(s)
-	case *ir.Unpack:
-		r := f.value(s.Init).(*record)
-		for i, v := range s.Vars {
-			f.set(v, r.fields[i])
-		}
 	case *ir.Assign:
 		f.assign(s)
 	case *ir.Repoint:
@@ -71,9 +128,7 @@ func (f *frame) statement(s ir.Stmt) control {
 	case *ir.Assert:
 		f.assert(s)
 	case *ir.Fail:
-		fail(s.Span, "%s", f.reason(s.X))
-	case *ir.Defer:
-		f.defers = append(f.defers, s.Block)
+		f.fail(s)
 	default:
 		return f.compound(s)
 	}
@@ -123,9 +178,16 @@ func (f *frame) declare(s *ir.Declare) {
 
 func (f *frame) assign(s *ir.Assign) {
 	v := owned(f.value(s.Value), s.Value.Type())
+	if x, is := s.Target.(*ir.Index); is && s.Op == "" && x.X.Type().Kind == types.Map {
+		t := (*f.place(x.X)).(*table)
+		key := owned(f.value(x.I), x.I.Type())
+		unfrozen(t, x.X.Type(), s.Span)
+		t.put(key, v)
+		return
+	}
 	p := f.place(s.Target)
 	if s.Op == "" {
-		f.unfrozen(*p, s)
+		unfrozen(*p, s.Target.Type(), s.Span)
 		*p = v
 		return
 	}
@@ -139,53 +201,72 @@ func (f *frame) combine(e *ir.Binary, x, y value) value {
 	case string:
 		return a + y.(string)
 	case *list:
-		f.unfrozen(x, e)
+		unfrozen(x, e.T, e.Span)
 		return &list{elems: append(append([]value{}, a.elems...), y.(*list).elems...)}
 	case float64:
 		return floats(e, a, y)
 	case bool:
-		return map[ir.Op]bool{"&": a && y.(bool), "|": a || y.(bool), "^": a != y.(bool)}[e.Op]
+		b := y.(bool)
+		switch e.Op {
+		case "&":
+			return a && b
+		case "|":
+			return a || b
+		}
+		return a != b
+	case int64:
+		if b, is := y.(float64); is { // duration * 1.5
+			return int64(float64(a) * b)
+		}
+		return f.arithmetic(e, string(e.Op), a, y.(int64))
 	}
-	if b, is := y.(float64); is {
-		return int64(float64(x.(int64)) * b)
-	}
-	return f.arithmetic(e, string(e.Op), x.(int64), y.(int64))
+	fail(e.Span, "the interpreter does not know this operation")
+	return nil
 }
 
-// unfrozen fails if a container is iterated: through an alias it would change under the loop.
-func (f *frame) unfrozen(v value, at interface{ At() source.Span }) {
+// unfrozen fails if a container that is a value of type t, or a part of it, is iterated: through an alias it would
+// change under the loop. Arrays have a fixed size.
+func unfrozen(v value, t *types.Type, at source.Span) {
 	busy := 0
 	switch v := v.(type) {
 	case *list:
+		if t.Kind != types.Vector {
+			return
+		}
 		busy = v.busy
 	case *table:
 		busy = v.busy
+	case *record:
+		fields := t.Def
+		if t.Kind != types.Named || fields == nil || fields.Form != types.Struct {
+			return
+		}
+		for i, x := range v.fields {
+			unfrozen(x, fields.Fields[i].Type, at)
+		}
 	}
 	if busy > 0 {
-		fail(at.At(), "changed while it is iterated")
+		fail(at, "changed while it is iterated")
 	}
+}
+
+func (f *frame) fail(s *ir.Fail) {
+	v := f.value(s.X)
+	if what, is := v.(*fault); is {
+		panic(&failure{what, s.Span})
+	}
+	fail(s.Span, "%s", v)
 }
 
 func (f *frame) assert(s *ir.Assert) {
 	if f.value(s.X).(bool) {
 		return
 	}
-	if s.Message != nil {
-		fail(s.Span, "assertion failed: %s: %s", s.X.At().Text(), f.reason(s.Message))
+	text := strings.TrimSpace(s.X.At().Text())
+	if s.Message == nil {
+		fail(s.Span, "assertion failed: %s", text)
 	}
-	fail(s.Span, "assertion failed: %s", s.X.At().Text())
-}
-
-// reason is a text or an error in words.
-func (f *frame) reason(e ir.Expr) string {
-	switch v := f.value(e).(type) {
-	case string:
-		return v
-	case *fault:
-		return v.text
-	default:
-		return f.text(v, e.Type())
-	}
+	fail(s.Span, "assertion failed: %s: %s", text, f.text(f.value(s.Message), s.Message.Type()))
 }
 
 func (f *frame) repeat(s *ir.Repeat) control {
@@ -195,7 +276,7 @@ func (f *frame) repeat(s *ir.Repeat) control {
 		}
 	}
 	for s.Cond == nil || f.value(s.Cond).(bool) {
-		f.in.step(s.Span)
+		f.in.count(s.Span)
 		switch f.block(s.Body) {
 		case broken:
 			return onward
@@ -212,7 +293,7 @@ func (f *frame) repeat(s *ir.Repeat) control {
 func (f *frame) forIn(s *ir.ForIn) control {
 	x := *f.place(s.X)
 	turn := func(v value) control {
-		f.in.step(s.Span)
+		f.in.count(s.Span)
 		f.set(s.Var, v)
 		return f.block(s.Body)
 	}
@@ -238,6 +319,7 @@ func (f *frame) forIn(s *ir.ForIn) control {
 	return onward
 }
 
+// freeze notes that an iteration of a container has begun, or ended. What a view shows is frozen with it.
 func freeze(x value, by int) {
 	switch x := x.(type) {
 	case *list:
@@ -265,7 +347,7 @@ func nth(x value, i int, t *types.Type) value {
 	case string:
 		return int64(x[i])
 	case *table:
-		if x.values[i] != nil || t.Kind == types.Tuple {
+		if t.Kind == types.Tuple && x.pairs {
 			return &record{0, []value{copied(x.keys[i]), copied(x.values[i])}}
 		}
 		return copied(x.keys[i])
@@ -294,7 +376,7 @@ func (f *frame) match(s *ir.Match) control {
 			}
 			for i, v := range a.Vars {
 				if v != nil {
-					f.set(v, owned(r.fields[i], v.Type))
+					f.set(v, matched(&r.fields[i], v.Type))
 				}
 			}
 			return f.block(a.Body)
@@ -302,4 +384,12 @@ func (f *frame) match(s *ir.Match) control {
 	}
 	fail(s.Span, "no arm fits")
 	return onward
+}
+
+// matched is a part of what is matched, as a pattern's variable gets it.
+func matched(p place, t *types.Type) value {
+	if t.Kind == types.Ref {
+		return p
+	}
+	return owned(*p, t)
 }

@@ -2,9 +2,11 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"interleave/eve/ir"
 	"interleave/eve/types"
 )
 
@@ -35,7 +37,8 @@ type (
 	table struct {
 		keys   []value
 		values []value
-		index  map[string]int
+		index  map[any]int
+		pairs  bool // a map
 		busy   int
 	}
 	// A fault is a value of type error.
@@ -74,6 +77,7 @@ func copied(v value) value {
 		return &list{elems: all(v.elems)}
 	case *table:
 		t := newTable()
+		t.pairs = v.pairs
 		for i, k := range v.keys {
 			t.put(copied(k), copied(v.values[i]))
 		}
@@ -90,7 +94,7 @@ func owned(v value, t *types.Type) value {
 	return v
 }
 
-func newTable() *table { return &table{index: map[string]int{}} }
+func newTable() *table { return &table{index: map[any]int{}} }
 
 func (t *table) put(k, v value) (fresh bool) {
 	key := keyOf(k)
@@ -104,12 +108,15 @@ func (t *table) put(k, v value) (fresh bool) {
 	return true
 }
 
+// find gives where the value of a key is, nil when there is none.
 func (t *table) find(k value) place {
 	if i, there := t.index[keyOf(k)]; there {
 		return &t.values[i]
 	}
 	return nil
 }
+
+func (t *table) clear() { t.keys, t.values, t.index = nil, nil, map[any]int{} }
 
 func (t *table) remove(k value) bool {
 	key := keyOf(k)
@@ -128,45 +135,82 @@ func (t *table) remove(k value) bool {
 	return true
 }
 
-// keyOf is a text that two values share exactly when they are equal.
-func keyOf(v value) string {
+// A joint is the key of a value that is made of parts.
+type joint string
+
+// keyOf is what two values of one type share exactly when they are equal.
+func keyOf(v value) any {
 	switch v := v.(type) {
-	case int64:
-		return "i" + strconv.FormatInt(v, 10)
+	case int64, bool, string, *object:
+		return v
+	}
+	var b strings.Builder
+	writeKey(&b, v)
+	return joint(b.String())
+}
+
+func writeKey(b *strings.Builder, v value) {
+	all := func(vs []value) {
+		b.WriteByte('(')
+		for _, x := range vs {
+			writeKey(b, x)
+			b.WriteByte(',')
+		}
+		b.WriteByte(')')
+	}
+	switch v := v.(type) {
+	case string:
+		fmt.Fprintf(b, "%d:%s", len(v), v)
 	case float64:
 		if v == 0 {
 			v = 0 // -0 equals 0
 		}
-		return "f" + strconv.FormatFloat(v, 'g', -1, 64)
-	case bool:
-		return "b" + strconv.FormatBool(v)
-	case string:
-		return "s" + strconv.Itoa(len(v)) + ":" + v
+		b.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
 	case *object:
-		return "o" + strconv.Itoa(v.id)
+		b.WriteString(strconv.Itoa(v.id))
 	case *record:
-		var b strings.Builder
-		fmt.Fprintf(&b, "r%d(", v.kind)
-		for _, f := range v.fields {
-			b.WriteString(keyOf(f) + ",")
-		}
-		return b.String() + ")"
+		b.WriteString(strconv.Itoa(v.kind))
+		all(v.fields)
 	case *list:
-		return keyOf(&record{0, v.elems})
+		all(v.elems)
 	case *view:
-		return keyOf(&record{0, v.elems()})
+		all(v.elems())
 	case *fault:
-		return fmt.Sprintf("e%d:%s", v.code, v.text)
+		fmt.Fprintf(b, "%d:%d:%s", v.code, len(v.text), v.text)
+	default:
+		fmt.Fprint(b, v)
 	}
-	return fmt.Sprint(v)
 }
 
 // equal says whether two values of one type are.
 func equal(a, b value) bool {
-	if x, is := a.(float64); is {
-		return x == b.(float64)
+	switch x := a.(type) {
+	case *record:
+		y := b.(*record)
+		return x.kind == y.kind && same(x.fields, y.fields)
+	case *list, *view:
+		return same(elemsOf(a), elemsOf(b))
+	case *table:
+		y := b.(*table)
+		if len(x.keys) != len(y.keys) {
+			return false
+		}
+		for i, k := range x.keys {
+			p := y.find(k)
+			if p == nil || !equal(x.values[i], *p) {
+				return false
+			}
+		}
+		return true
+	case *fault:
+		y := b.(*fault)
+		return x.code == y.code && x.text == y.text
 	}
-	return keyOf(a) == keyOf(b)
+	return a == b
+}
+
+func same(a, b []value) bool {
+	return slices.EqualFunc(a, b, equal)
 }
 
 // compare orders two values of an ordered type.
@@ -228,7 +272,11 @@ func (in *interp) zero(t *types.Type) value {
 			l.elems[i] = in.zero(t.Elem)
 		}
 		return l
-	case types.Map, types.Set:
+	case types.Map:
+		t := newTable()
+		t.pairs = true
+		return t
+	case types.Set:
 		return newTable()
 	case types.Tuple:
 		r := &record{}
@@ -262,7 +310,11 @@ func (in *interp) zeroNamed(t *types.Type) value {
 	}
 	r := &record{}
 	for _, f := range fields {
-		r.fields = append(r.fields, in.zero(f.Type))
+		if x, is := f.Default.(ir.Expr); is {
+			r.fields = append(r.fields, owned(in.frame(nil).value(x), f.Type))
+		} else {
+			r.fields = append(r.fields, in.zero(f.Type))
+		}
 	}
 	return r
 }

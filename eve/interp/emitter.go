@@ -1,0 +1,291 @@
+package interp
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// An emitter is what the object of an emitter has besides its value. Events are handled in the order of their
+// emission; the next one begins when the one before has ended, unless no handler of it may change the emitter.
+type emitter struct {
+	handlers  []*handler
+	waiting   []emission
+	active    int  // events being handled
+	exclusive bool // the one being handled may change the emitter
+	ending    bool // its last event has been emitted
+	last      emission
+	over      bool // its last event has been handled
+}
+
+// An emission is an event that waits for its turn.
+type emission struct {
+	event string
+	v     value
+	last  bool
+}
+
+// A handler is what an emitter does on an event.
+type handler struct {
+	event   string
+	body    *ir.Body
+	cells   cells
+	needs   []need // besides the emitter
+	hold    hold
+	dropped bool
+}
+
+// A hold is what a handler may do to its emitter.
+type hold uint8
+
+const (
+	holdNone hold = iota
+	holdRead
+	holdWrite
+)
+
+// An origin is the value of an emitter that the runtime makes: it is told what becomes of its handlers and events.
+type origin interface {
+	changed(in *interp)                          // handlers came or went
+	handled(in *interp, event string, v value)   // its handlers have run; still under their permissions
+	unhandled(in *interp, event string, v value) // there was no handler
+	failed(in *interp, f *failure)               // a contained handler failed; under its permissions
+	gone(in *interp)                             // the last event has been handled
+}
+
+// origin is the runtime's part of an emitter; nil for a user's.
+func (o *object) origin() origin {
+	s, _ := o.v.(origin)
+	return s
+}
+
+func (o *object) handles(event string) bool {
+	for _, h := range o.emits.handlers {
+		if h.event == event && !h.dropped {
+			return true
+		}
+	}
+	return false
+}
+
+// emit queues an event.
+func (in *interp) emit(o *object, event string, v value) {
+	if e := o.emits; !e.ending {
+		e.waiting = append(e.waiting, emission{event: event, v: v})
+		in.nextEvent(o)
+	}
+}
+
+// emitLast queues the last event: later ones are dropped, and after it all handlers.
+func (in *interp) emitLast(o *object, event string, v value) {
+	if e := o.emits; !e.ending {
+		e.ending, e.last = true, emission{event, v, true}
+		e.waiting = append(e.waiting, e.last)
+		in.nextEvent(o)
+	}
+}
+
+// add registers a handler. It is asked about every event whose turn comes from now on.
+func (in *interp) add(o *object, h *handler) {
+	e := o.emits
+	if e.over && h.event != e.last.event {
+		return
+	}
+	e.handlers = append(e.handlers, h)
+	if e.over && !e.exclusive && len(e.waiting) == 0 {
+		e.waiting = append(e.waiting, e.last)
+	}
+	if s := o.origin(); s != nil {
+		s.changed(in)
+	}
+	in.nextEvent(o)
+}
+
+// off drops all handlers registered so far.
+func (in *interp) off(o *object) {
+	for _, h := range o.emits.handlers {
+		h.dropped = true
+	}
+	o.emits.handlers = nil
+	if s := o.origin(); s != nil {
+		s.changed(in)
+	}
+}
+
+// nextEvent begins the turns of events that need not wait.
+func (in *interp) nextEvent(o *object) {
+	e := o.emits
+	for len(e.waiting) > 0 && !e.exclusive {
+		m := e.waiting[0]
+		if m.last && e.active > 0 {
+			return
+		}
+		e.waiting = e.waiting[1:]
+		t := &turn{object: o, emission: m}
+		for _, h := range e.handlers {
+			if h.event == m.event {
+				t.handlers = append(t.handlers, h)
+			}
+		}
+		if len(t.handlers) == 0 && !m.last {
+			if s := o.origin(); s != nil {
+				s.unhandled(in, m.event, m.v)
+			}
+			continue
+		}
+		in.begin(t)
+	}
+}
+
+// A turn is the handling of one event, by all its handlers in one root.
+type turn struct {
+	object *object
+	emission
+	handlers []*handler
+	write    bool // it holds the emitter to change it
+}
+
+func (in *interp) begin(t *turn) {
+	most, contained := holdNone, true
+	var needs []need
+	for _, h := range t.handlers {
+		most = max(most, h.hold)
+		contained = contained && h.body.Contained
+		needs = append(needs, h.needs...)
+	}
+	if t.last {
+		most = holdWrite
+	}
+	if most != holdNone {
+		needs = append(needs, need{t.object, most == holdWrite})
+	}
+	t.write = most == holdWrite
+	t.object.emits.active++
+	t.object.emits.exclusive = t.object.emits.exclusive || t.write
+	in.root(&root{needs: needs, contained: contained, run: func() {
+		defer in.ended(t)
+		for _, h := range t.handlers {
+			if !h.dropped && in.ask(t, h) {
+				return
+			}
+		}
+	}})
+}
+
+// ask runs one handler; true when it has consumed the event.
+func (in *interp) ask(t *turn, h *handler) bool {
+	f := in.frame(h.cells)
+	if h.body.Emitter != nil {
+		f.set(h.body.Emitter, t.object)
+	}
+	for _, p := range h.body.Params {
+		if p.Type.Kind == types.Ref {
+			f.set(p, place(&t.v))
+		} else {
+			f.set(p, t.v)
+		}
+	}
+	consumed, _ := in.enter(h.body, f).(bool)
+	return consumed
+}
+
+// ended is what follows the turn of an event, failed or not.
+func (in *interp) ended(t *turn) {
+	o, e := t.object, t.object.emits
+	s := o.origin()
+	if s != nil {
+		s.handled(in, t.event, t.v)
+	}
+	e.active--
+	if t.write {
+		e.exclusive = false
+	}
+	if t.last {
+		first := !e.over
+		e.retire(t)
+		if first && s != nil {
+			s.gone(in)
+		}
+	}
+	in.nextEvent(o)
+}
+
+// retire drops the handlers of an emitter that is at its end, but those of the last event which were registered
+// meanwhile: they get a turn of their own.
+func (e *emitter) retire(t *turn) {
+	asked := map[*handler]bool{}
+	for _, h := range t.handlers {
+		asked[h] = true
+	}
+	e.over = true
+	var late []*handler
+	for _, h := range e.handlers {
+		if h.event == t.event && !asked[h] {
+			late = append(late, h)
+		} else {
+			h.dropped = true
+		}
+	}
+	e.handlers = late
+	if len(late) > 0 && len(e.waiting) == 0 {
+		e.waiting = append(e.waiting, e.last)
+	}
+}
+
+// broke closes an emitter that a contained failure may have left half changed, after an event that says so.
+func (in *interp) broke(o *object, f *failure) {
+	if s := o.origin(); s != nil {
+		s.failed(in, f)
+		return
+	}
+	in.emitLast(o, "error", f.fault())
+}
+
+// on registers a handler.
+func (f *frame) on(s *ir.On) {
+	o, is := f.value(s.Emitter).(*object)
+	if !is || o.emits == nil {
+		fail(s.Span, "the emitter is no object")
+	}
+	h := &handler{event: s.Event.Name, body: s.Handler, cells: f.captures(s.Handler), hold: holdWrite}
+	for _, e := range s.Handler.Perms {
+		if e.Var == nil || e.Var != s.Handler.Emitter {
+			continue
+		}
+		switch e.Sign {
+		case '-':
+			h.hold = holdNone
+		case 0:
+			h.hold = holdRead
+		}
+	}
+	for _, n := range f.in.wants(s.Handler, h.cells) {
+		if n.object != o {
+			h.needs = append(h.needs, n)
+		} else if n.write {
+			h.hold = holdWrite
+		} else {
+			h.hold = max(h.hold, holdRead)
+		}
+	}
+	f.in.add(o, h)
+}
+
+// emit emits an event of self.
+func (f *frame) emit(s *ir.Emit) {
+	self := f.place(s.Self)
+	var v value = &record{}
+	if s.Value != nil {
+		v = owned(f.value(s.Value), s.Value.Type())
+	}
+	if o := f.in.emitterOf(self); o != nil {
+		f.in.emit(o, s.Event.Name, v)
+	}
+}
+
+// emitterOf finds the object whose value a place is; nil for a plain variable, which nobody listens to.
+func (in *interp) emitterOf(p place) *object {
+	if o, is := (*p).(*object); is {
+		return o
+	}
+	return in.emitters[p]
+}

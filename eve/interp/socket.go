@@ -1,0 +1,278 @@
+package interp
+
+import "bytes"
+
+// A socket is one end of a connection. What the peer has sent stands in wire until the socket reads it, which it does
+// only when the handler before has ended and what it has written itself is taken.
+type socket struct {
+	object  *object
+	peer    *socket
+	from    *listener // that accepted it
+	address string    // of the peer
+
+	in, wire, out []byte
+	limit         int64 // of out
+
+	started   bool
+	judged    bool // whether anybody can reach it
+	busy      bool // an event of input is being handled
+	announced bool // of what is in `in` the handler has been told
+	wireEnd   bool // the peer writes no more: its end stands behind wire
+	ended     bool // that end was read
+	endTaken  bool // and what follows from it is under way
+	noMore    bool // close_write
+	saidSo    bool
+	late      bool // too much output waits
+	over      bool // above limit
+	closing   bool
+	closed    bool // its last event is emitted
+	broken    bool
+	retired   bool
+	receiving bool // it will look at the wire soon
+	flushing  bool // it will send soon
+}
+
+// What the runtime has, in bytes.
+const (
+	firstLimit  = 1 << 20
+	lateFrom    = 1 << 16
+	mostUnread  = 1 << 16
+	longestLine = 1 << 16
+	wireRoom    = 1 << 18 // what the system holds between two sockets; a guess
+)
+
+func newSocket(peer string) *socket { return &socket{limit: firstLimit, address: peer} }
+
+// adopt is when the program gets the socket: its input begins when the body that got it has registered its handlers.
+func (s *socket) adopt(in *interp) {
+	in.starts = append(in.starts, func() {
+		s.started = true
+		if in.ending {
+			s.afterInput(in)
+		}
+		s.receive(in)
+	})
+}
+
+func (s *socket) reads() (data, line bool) { return s.object.handles("data"), s.object.handles("line") }
+
+// receive has the socket look at the wire soon.
+func (s *socket) receive(in *interp) {
+	if s.receiving || s.retired {
+		return
+	}
+	s.receiving = true
+	in.soon(func() {
+		s.receiving = false
+		s.look(in)
+	})
+}
+
+// look reads what has come, if the socket wants to.
+func (s *socket) look(in *interp) {
+	data, line := s.reads()
+	if !s.started || s.retired || s.ended || s.closing || s.busy || s.late || !line && len(s.in) >= mostUnread {
+		return
+	}
+	switch {
+	case !data && !line: // nobody reads, so nobody else would see the peer go
+		if !s.wireEnd {
+			return
+		}
+		s.ended = true
+	case len(s.wire) > 0:
+		n := min(len(s.wire), mostUnread)
+		if in.random.IntN(8) == 0 { // a stream has no messages: now and then a part comes first
+			n = 1 + in.random.IntN(n)
+		}
+		s.in = append(s.in, s.wire[:n]...)
+		s.wire = s.wire[n:]
+		s.announced = false
+		s.peer.flush(in)
+	case s.wireEnd:
+		s.ended = true
+	default:
+		return
+	}
+	s.pump(in)
+}
+
+// pump hands out what was read, one event at a time.
+func (s *socket) pump(in *interp) {
+	data, line := s.reads()
+	if s.busy || s.closing {
+		return
+	}
+	if line {
+		if text, whole := s.takeLine(); whole {
+			s.busy = true
+			in.emit(s.object, "line", &record{0, []value{text}})
+			return
+		}
+		if len(s.in) > longestLine {
+			s.abort(in, tooLong)
+			return
+		}
+	} else if data && !s.announced && len(s.in) > 0 {
+		s.busy, s.announced = true, true
+		in.emit(s.object, "data", &record{})
+		return
+	}
+	if s.ended && !s.endTaken {
+		s.endTaken = true
+		s.afterInput(in)
+	}
+	s.receive(in)
+}
+
+// takeLine cuts the next line out of what was read, the rest of it at the end.
+func (s *socket) takeLine() (text string, whole bool) {
+	line, rest, found := bytes.Cut(s.in, []byte("\n"))
+	switch {
+	case found:
+		s.in = rest
+		return string(bytes.TrimSuffix(line, []byte("\r"))), true
+	case s.ended && len(s.in) > 0 && len(s.in) <= longestLine:
+		s.in = nil
+		return string(line), true
+	}
+	return "", false
+}
+
+// afterInput closes the socket when the tasks that its last input started have written their replies.
+func (s *socket) afterInput(in *interp) {
+	in.post([]need{{s.object, true}}, func() { s.close(in) })
+}
+
+// write appends to what is to be sent.
+func (s *socket) write(in *interp, b []byte) {
+	if len(b) == 0 || s.closing || s.broken || s.noMore || s.retired {
+		return
+	}
+	s.out = append(s.out, b...)
+	waiting := int64(len(s.out))
+	s.late = s.late || waiting > min(lateFrom, s.limit/2)
+	if waiting > s.limit && !s.over {
+		s.over = true
+		if !s.object.handles("overflow") {
+			s.abort(in, nil)
+			return
+		}
+		in.emit(s.object, "overflow", &record{})
+	}
+	s.flush(in)
+}
+
+// flush has the socket send soon.
+func (s *socket) flush(in *interp) {
+	if s.flushing || len(s.out) == 0 && !s.noMore {
+		return
+	}
+	s.flushing = true
+	in.soon(func() {
+		s.flushing = false
+		s.send(in)
+	})
+}
+
+// send gives the wire what it takes.
+func (s *socket) send(in *interp) {
+	if s.retired {
+		return
+	}
+	n := max(0, min(len(s.out), wireRoom-len(s.peer.wire)))
+	if s.peer.retired {
+		n = len(s.out) // nobody is there to read it
+	} else if n > 0 {
+		s.peer.wire = append(s.peer.wire, s.out[:n]...)
+	}
+	s.out = s.out[n:]
+	if len(s.out) <= lateFrom/2 {
+		s.late = false
+	}
+	if s.over && int64(len(s.out)) < s.limit/2 {
+		s.over = false
+		in.emit(s.object, "drained", &record{})
+	}
+	if s.noMore && !s.saidSo && len(s.out) == 0 {
+		s.saidSo, s.peer.wireEnd = true, true
+	}
+	s.peer.receive(in)
+	s.receive(in)
+	s.closeWhenSent(in)
+}
+
+// closeWrite says that no more is written.
+func (s *socket) closeWrite(in *interp) {
+	s.noMore = true
+	s.flush(in)
+}
+
+// close sends what was written; then handlers of close run.
+func (s *socket) close(in *interp) {
+	s.closing = true
+	s.closeWhenSent(in)
+}
+
+func (s *socket) closeWhenSent(in *interp) {
+	if s.closing && !s.closed && (len(s.out) == 0 || s.broken) {
+		s.closed = true
+		in.emitLast(s.object, "close", &record{})
+	}
+}
+
+// abort ends a connection that cannot go on. What waits is dropped.
+func (s *socket) abort(in *interp, why *fault) {
+	tell := why != nil && !s.closing && !s.closed
+	s.ended, s.closing, s.broken = true, true, true
+	s.in, s.out = nil, nil
+	if tell {
+		in.emit(s.object, "error", why)
+	}
+	s.closeWhenSent(in)
+}
+
+func (s *socket) read() []byte {
+	n := min(len(s.in), mostUnread)
+	b := s.in[:n:n]
+	s.in = s.in[n:]
+	return b
+}
+
+func (s *socket) changed(in *interp) {
+	if s.started && !s.busy {
+		s.pump(in)
+	}
+}
+
+func (s *socket) handled(in *interp, event string, _ value) {
+	if event == "data" || event == "line" {
+		s.busy = false
+		s.pump(in)
+	}
+}
+
+func (s *socket) unhandled(in *interp, event string, v value) { s.handled(in, event, v) }
+
+func (s *socket) failed(in *interp, f *failure) {
+	in.emit(s.object, "error", f.fault())
+	s.close(in)
+}
+
+func (s *socket) gone(in *interp) { s.retire(in) }
+
+// retire is the last that happens to a socket: the peer reads an end.
+func (s *socket) retire(in *interp) {
+	if s.retired {
+		return
+	}
+	s.retired, s.closed, s.closing = true, true, true
+	s.in, s.wire, s.out = nil, nil, nil
+	s.peer.wireEnd = true
+	s.peer.receive(in)
+	s.peer.flush(in)
+	if l := s.from; l != nil {
+		l.open--
+		l.accept(in)
+	}
+}
