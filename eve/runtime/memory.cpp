@@ -7,14 +7,20 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-// The sanitizer and the model watch malloc's blocks; slabs would hide a use after free from them.
-#if defined(__SANITIZE_ADDRESS__) || defined(EVE_MODEL)
+// The sanitizer watches malloc's blocks; slabs would hide a use after free from it.
+#if defined(__SANITIZE_ADDRESS__)
 static constexpr bool plain = true;
 #else
 static constexpr bool plain = false;
 #endif
 
 namespace eve {
+
+namespace model { // in a model build, test/model.cpp defines these
+void* allocate(usize bytes);
+void release(void* block, usize bytes);
+}
+
 namespace {
 
 constexpr usize slab_bytes = 64 << 10;
@@ -178,6 +184,7 @@ void heap::collect() noexcept {
 }
 
 void* allocate(usize bytes) {
+    if constexpr (modelled) return model::allocate(bytes);
     if (plain || bytes > largest) {
         void* p = malloc(bytes);
         if (!p) die_out_of_memory();
@@ -189,6 +196,7 @@ void* allocate(usize bytes) {
 }
 
 void release(void* p, usize bytes) noexcept {
+    if constexpr (modelled) return model::release(p, bytes);
     if (plain || bytes > largest) return free(p);
     slab* s = slab_at(p);
     auto* b = static_cast<block*>(p);

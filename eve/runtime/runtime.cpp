@@ -10,7 +10,8 @@
 namespace eve {
 namespace {
 
-constexpr i64 frames = 1 << 20;            // of a worker: 64 MiB reserved, not touched
+constexpr usize most_frames = 1 << 20;     // of a worker: 64 MiB reserved, not touched
+constexpr usize least_frames = 1 << 14;
 constexpr i64 usual_budget_ms = 60 * 1000; // of a root
 
 constinit int argc_given = 0;
@@ -65,9 +66,11 @@ void open_worker(worker* w, int id) {
     new (place{w}) worker;
     w->id = id;
     w->random = 2654435761u * u32(id + 1);
-    w->first = static_cast<frame*>(reserve(frames * sizeof(frame)));
-    name_guard(w->first, frames * sizeof(frame), "eve: too many tasks in one finish\n");
-    w->limit = w->first + frames / 2; // loops leave the rest to recursion
+    usize bytes = most_frames * sizeof(frame);
+    w->first = static_cast<frame*>(reserve(bytes, least_frames * sizeof(frame)));
+    w->end = w->first + bytes / sizeof(frame);
+    name_guard(w->first, bytes, "eve: too many tasks in one finish\n");
+    w->limit = w->first + (w->end - w->first) / 2; // loops leave the rest to recursion
     w->split = w->floor = w->first;
     w->mark.store(w->first + rich_frames, order::relaxed);
 }
@@ -98,8 +101,9 @@ void open_crew() {
 void close_crew() {
     for (spinning s; the_crew.outsiders.load(order::acquire) != 0;) s.turn();
     for (int i = 0; i < the_crew.count; i++) {
-        delete the_crew.workers[i].io;
-        unreserve(the_crew.workers[i].first, frames * sizeof(frame));
+        worker& w = the_crew.workers[i];
+        delete w.io;
+        unreserve(w.first, usize(w.end - w.first) * sizeof(frame));
     }
     free(the_crew.workers);
     the_crew.workers = nullptr;

@@ -24,7 +24,8 @@ void wake(void* word, int threads);
 namespace {
 
 constexpr usize page = 4096;
-constexpr usize stack_bytes = 256ul << 20; // virtual; recursion of a million calls fits
+constexpr usize most_stack = 256ul << 20;  // virtual; recursion of a million calls fits
+constexpr usize least_stack = 1ul << 20;
 constexpr usize alt_bytes = 64 << 10;      // for the handler of faults
 constexpr int guards_max = 1024;           // two for each of at most 256 workers, and some
 
@@ -84,24 +85,30 @@ void* begin_thread(void* block) {
 
 } // namespace
 
-void* reserve(usize bytes) noexcept {
-    void* p = mmap(nullptr, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) die_out_of_memory();
-    char* start = static_cast<char*>(p) + page;
-    if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) die_out_of_memory();
-    madvise(start, bytes, MADV_NOHUGEPAGE); // the first touch is to cost 4 KiB, not 2 MiB
-    return start;
+void* reserve(usize& bytes, usize least) noexcept {
+    for (; bytes >= least; bytes /= 2) {
+        void* p = mmap(nullptr, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) continue;
+        char* start = static_cast<char*>(p) + page;
+        if (mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0) {
+            madvise(start, bytes, MADV_NOHUGEPAGE); // the first touch is to cost 4 KiB, not 2 MiB
+            return start;
+        }
+        munmap(p, bytes + 2 * page);
+    }
+    die_out_of_memory();
 }
 
 void unreserve(void* start, usize bytes) noexcept {
     auto low = reinterpret_cast<u64>(start) - page;
-    int n = guards_known.load(order::relaxed);
+    int n = modelled ? 0 : guards_known.load(order::relaxed);
     for (int i = 0; i < n; i++)
         if (guards[i].low == low) guards[i].high = guards[i].low = page;
     munmap(static_cast<char*>(start) - page, bytes + 2 * page);
 }
 
 void name_guard(const void* start, usize bytes, const char* fault) noexcept {
+    if constexpr (modelled) return; // a run must not depend on the runs before it
     u64 low = reinterpret_cast<u64>(start) - page;
     int n = guards_known.load(order::relaxed), i = 0;
     while (i < n && guards[i].high != page) i++;
@@ -115,13 +122,14 @@ void thread::start(void (*body)(void*), void* argument) {
         handle_ = model::start(body, argument);
         return;
     }
-    stack_ = reserve(stack_bytes);
-    name_guard(stack_, stack_bytes, "eve: stack overflow: a task calls itself too deeply\n");
+    stack_bytes_ = most_stack;
+    stack_ = reserve(stack_bytes_, least_stack);
+    name_guard(stack_, stack_bytes_, "eve: stack overflow: a task calls itself too deeply\n");
     auto* block = static_cast<start_block*>(malloc(sizeof(start_block)));
     *block = start_block{body, argument};
     pthread_attr_t how;
     pthread_attr_init(&how);
-    pthread_attr_setstack(&how, stack_, stack_bytes);
+    pthread_attr_setstack(&how, stack_, stack_bytes_);
     pthread_t made;
     if (pthread_create(&made, &how, begin_thread, block) != 0) die("cannot start a thread");
     handle_ = made;
@@ -131,7 +139,7 @@ void thread::start(void (*body)(void*), void* argument) {
 void thread::join() {
     if constexpr (modelled) return model::join(handle_);
     pthread_join(handle_, nullptr);
-    unreserve(stack_, stack_bytes);
+    unreserve(stack_, stack_bytes_);
 }
 
 void wait_on(atomic<u32>& word, u32 value, i64 timeout_us) noexcept { wait_at(word.raw(), value, timeout_us); }

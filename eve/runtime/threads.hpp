@@ -14,6 +14,7 @@ public:
 private:
     unsigned long handle_ = 0;
     void* stack_ = nullptr;
+    usize stack_bytes_ = 0;
 };
 
 // Sleeps while the word has this value, at most so long (-1: no limit). May return early.
@@ -38,8 +39,9 @@ public:
     u32 turns() const noexcept { return turns_; }
 };
 
-// Large memory that is reserved and not touched, with a forbidden page at both ends.
-void* reserve(usize bytes) noexcept;
+// Large memory that is reserved and not touched, with a forbidden page at both ends. Where address space is limited it
+// gets less than it asks for, but not less than `least`; the process ends if there is not even that.
+void* reserve(usize& bytes, usize least) noexcept;
 void unreserve(void* start, usize bytes) noexcept;
 // What a fault in the forbidden pages of a range is reported as.
 void name_guard(const void* start, usize bytes, const char* fault) noexcept;

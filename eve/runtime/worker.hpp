@@ -17,6 +17,7 @@ struct alignas(128) worker {
     frame* floor = nullptr;           // the first frame that is free where a root or closure starts
     frame* first = nullptr;           // of the stack of frames
     frame* limit = nullptr;           // room(w, k) ends here
+    frame* end = nullptr;             // of the stack of frames
     frame* stolen = nullptr;          // the stolen frame that it runs, for cancelled()
     scope* within = nullptr;          // the scope whose child it runs, for cancelled()
     int id = 0;
