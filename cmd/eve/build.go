@@ -119,7 +119,7 @@ func runRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	program, err := build.Build(c.ctx, units, build.Options{Debug: true, Note: c.note()})
+	program, err := build.Build(c.ctx, units, build.Options{Note: c.note()})
 	if err != nil {
 		return err
 	}

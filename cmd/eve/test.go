@@ -103,7 +103,7 @@ func (t *tester) native() (failed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	program, err := build.Build(t.c.ctx, units, build.Options{Debug: true, Note: t.c.note()})
+	program, err := build.Build(t.c.ctx, units, build.Options{Note: t.c.note()})
 	if err != nil {
 		return 0, err
 	}

@@ -3,6 +3,7 @@ package build_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,9 @@ import (
 	"interleave/eve/ir"
 	"interleave/eve/source"
 )
+
+// A program that the checker accepts and ThreadSanitizer does not is the best witness against the checker.
+var sanitize = flag.String("sanitize", "", "build the programs with this sanitizer: address or thread")
 
 // programTimeout is how long a program of testdata/run may take: they all end within a second on an idle machine.
 const programTimeout = 30 * time.Second
@@ -43,10 +47,10 @@ func TestRun(t *testing.T) {
 			}
 			anyOrder := strings.HasPrefix(string(text), "# output: any order")
 			p := program(t, file, string(text))
-			quick := made(t, p, emit.Options{Checked: true, Debug: true}, build.Options{Debug: true})
+			quick := made(t, p, emit.Options{Checked: true, Debug: true}, build.Options{Sanitize: *sanitize})
 			expect(t, quick, lines(string(want), anyOrder), anyOrder)
 			if strings.Contains(string(text), "finish") { // then -O2 writes other code, not only faster
-				fast := made(t, p, emit.Options{}, build.Options{Optimise: true})
+				fast := made(t, p, emit.Options{}, build.Options{Optimise: true, Sanitize: *sanitize})
 				expect(t, fast, lines(string(want), anyOrder), anyOrder)
 			}
 		})
