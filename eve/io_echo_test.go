@@ -164,9 +164,9 @@ func TestShutdown(t *testing.T) {
 		defer stuck.Close()
 		mustWrite(t, quick, "quick")
 		block := make([]byte, 1<<20)
-		for err := error(nil); err == nil; {
-			stuck.SetWriteDeadline(time.Now().Add(500 * time.Millisecond)) // so long nobody has taken anything
-			_, err = stuck.Write(block)
+		for taken := 1; taken > 0; {
+			stuck.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
+			taken, _ = stuck.Write(block)
 		}
 		begin := time.Now()
 		s.terminate()
