@@ -4,6 +4,7 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -202,7 +203,7 @@ func (b *builder) parallel(ctx context.Context, n int, do func(ctx context.Conte
 	}
 	wg.Wait()
 	for _, err := range errs {
-		if err != nil && err != context.Canceled {
+		if err != nil && !errors.Is(err, context.Canceled) {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func (f *function) call(e *ir.Call) string {
 		name += "__inline<" + f.ctx.depth + ">"
 	}
 	if f.facts.forks[e.Fn] {
-		args = append([]string{f.ctx.worker, f.frame(0)}, args...)
+		args = append([]string{f.ctx.worker, f.frame()}, args...)
 	}
 	return name + "(" + joinStrings(args) + ")"
 }
@@ -174,7 +174,7 @@ func (f *function) callValue(e *ir.CallValue) string {
 		list = append(list, f.argument(a, e.Fun.Type().Elems[i], false, false, false))
 	}
 	texts := f.exprs(list...)
-	args := append([]string{f.ctx.worker, f.frame(0)}, texts[1:]...)
+	args := append([]string{f.ctx.worker, f.frame()}, texts[1:]...)
 	return paren(texts[0]) + "(" + joinStrings(args) + ")"
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"interleave/eve/ir"
-	"interleave/eve/types"
 )
 
 // Options say what kind of program is wanted.
@@ -28,13 +27,8 @@ type Unit struct {
 // Program writes every module that has something to run. An error means a mistake of the compiler: the
 // checker accepts nothing that cannot be written.
 func Program(p *ir.Program, o Options) (units []Unit, err error) {
-	g := &program{p: p, o: o, facts: findFacts(p, o.Checked), typeModule: map[*types.Type]*ir.Module{}}
-	for _, m := range p.Modules {
-		for _, t := range m.Named {
-			g.typeModule[t] = m
-		}
-	}
-	g.names = findNames(p, g.typeModule)
+	g := &program{p: p, o: o, facts: findFacts(p, o.Checked)}
+	g.names = findNames(p)
 	defer func() {
 		if r := recover(); r != nil {
 			b, ok := r.(bug)
@@ -58,11 +52,10 @@ type bug string
 
 // A program is what all units of one compilation share.
 type program struct {
-	p          *ir.Program
-	o          Options
-	facts      *facts
-	names      *names
-	typeModule map[*types.Type]*ir.Module
+	p     *ir.Program
+	o     Options
+	facts *facts
+	names *names
 }
 
 // mainModule is the module in which C++'s main is written.

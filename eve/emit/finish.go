@@ -81,7 +81,7 @@ func (f *function) finishBlock(b *ir.Block, disjoint bool) {
 // richFinish writes a finish twice: without tasks, for when enough stand ready, and with.
 func (f *function) richFinish(b *ir.Block) {
 	at := f.at
-	f.put("if (eve::rich(" + f.ctx.worker + ", " + f.frame(0) + ")) {")
+	f.put("if (eve::rich(" + f.ctx.worker + ", " + f.frame() + ")) {")
 	f.indent++
 	f.nested(func() {
 		f.ctx.finish = &finish{kind: atOnce}
@@ -106,7 +106,7 @@ func (f *function) framedFinish(b *ir.Block) {
 		return
 	}
 	j := f.locals.name("children_")
-	f.put("eve::joiner " + j + "(" + f.ctx.worker + ", " + f.frame(0) + ");")
+	f.put("eve::joiner " + j + "(" + f.ctx.worker + ", " + f.frame() + ");")
 	f.ctx.finish = &finish{kind: counted, joiner: j}
 	f.ctx.top, f.ctx.above = j+".top", 0
 	f.stmts(b)
@@ -147,112 +147,13 @@ func (f *function) straightFinish(b *ir.Block) {
 	}
 	if f.facts.fails(b, f.o.Checked) {
 		fin.joiner = f.locals.name("children_")
-		f.put("eve::joiner " + fin.joiner + "(" + f.ctx.worker + ", " + f.frame(0) + ");")
+		f.put("eve::joiner " + fin.joiner + "(" + f.ctx.worker + ", " + f.frame() + ");")
 	}
 	f.ctx.finish = fin
 	f.stmts(b)
 	for i := len(fin.children) - 1; i >= 0; i-- {
-		f.takeChild(fin, fin.children[i], i)
+		f.takeChild(fin, fin.children[i])
 	}
-}
-
-// putChild writes the arguments of a child into the next free frame.
-func (f *function) putChild(fin *finish, s *ir.Spawn) {
-	c := &child{body: s.Body, parts: f.parts(s.Body, false), at: f.at}
-	args, thunk := f.thunk(s.Body, c.parts)
-	c.args = args
-	f.fillFrame(args, c.parts)
-	f.put("eve::put(" + f.ctx.worker + ", " + f.frame(0) + ", " + thunk + ");")
-	f.ctx.above++
-	if fin.joiner != "" {
-		f.put(fin.joiner + ".top = " + f.frame(0) + ";")
-	}
-	fin.children = append(fin.children, c)
-}
-
-// fillFrame puts the arguments of a child into the first free frame, or into a local that the frame points to.
-// What only comes out is left alone.
-func (f *function) fillFrame(args string, parts []part) {
-	local := f.temp()
-	if wide(parts) {
-		f.put(args + " " + local + ";")
-		f.put(paren(f.frame(0)) + "->emplace<" + args + "*>(&" + local + ");")
-	} else if len(parts) > 0 {
-		f.put(args + "& " + local + " = " + paren(f.frame(0)) + "->as<" + args + ">();")
-	}
-	for _, p := range parts {
-		if p.how != carriedOut {
-			f.put(local + "." + p.field + " = " + p.sent + ";")
-		}
-	}
-}
-
-// takeChild joins the newest child: runs it inline, or fetches what a thief has made of it.
-func (f *function) takeChild(fin *finish, c *child, i int) {
-	f.ctx.above--
-	k := f.frame(0)
-	f.at = c.at
-	if fin.joiner != "" {
-		f.put(fin.joiner + ".top = " + k + ";")
-	}
-	f.put("if (eve::take(" + f.ctx.worker + ", " + k + ")) {")
-	f.indent++
-	f.inlineChild(c.body, c.parts)
-	f.indent--
-	f.at = c.at
-	f.put("} else {")
-	f.indent++
-	if fin.joiner != "" {
-		f.put("if (" + paren(k) + "->failed()) eve::rethrow(" + k + ");")
-	}
-	for _, p := range c.parts {
-		if p.how == carriedOut || p.how == carried {
-			f.put(p.target + " = " + f.argsOf(c, k) + "." + p.field + ";")
-		}
-	}
-	f.indent--
-	f.put("}")
-}
-
-// argsOf is the struct of a child that was put into frame k.
-func (f *function) argsOf(c *child, k string) string {
-	if wide(c.parts) {
-		return "(*" + paren(k) + "->as<" + c.args + "*>())"
-	}
-	return paren(k) + "->as<" + c.args + ">()"
-}
-
-// inlineChild writes the body of a child where the parent runs it itself.
-func (f *function) inlineChild(b *ir.Body, parts []part) {
-	f.nested(func() {
-		for _, p := range parts {
-			f.vars[p.inner] = p.here
-		}
-		f.ctx.label = f.locals.name("done_")
-		f.ctx.labels = false
-		f.ctx.result = types.VoidT
-		f.put("{")
-		f.indent++
-		f.childBody(b)
-		f.indent--
-		f.put("}")
-		if f.ctx.labels {
-			f.put(f.ctx.label + ":;")
-		}
-	})
-}
-
-// childBody writes the statements of a child. Children of its own that have no finish in it belong to the
-// one around it, which waits for them all the same when the child itself does.
-func (f *function) childBody(b *ir.Body) {
-	if f.ctx.finish == nil || f.ctx.finish.kind != atOnce {
-		f.ctx.finish = nil
-	}
-	if spawnsOutsideFinish(b.Block) {
-		f.finishBlock(b.Block, false)
-		return
-	}
-	f.stmts(b.Block)
 }
 
 // spawn writes one `@`.
@@ -279,22 +180,6 @@ func (f *function) spawn(s *ir.Spawn) {
 	case queued:
 		f.spawnQueued(fin, s.Body)
 	}
-}
-
-// putCounted writes a child in a loop. When the frames are used up it runs at once.
-func (f *function) putCounted(fin *finish, b *ir.Body) {
-	parts := f.parts(b, true)
-	args, thunk := f.thunk(b, parts)
-	f.put("if (eve::room(" + f.ctx.worker + ", " + f.frame(0) + ")) {")
-	f.indent++
-	f.fillFrame(args, parts)
-	f.put("eve::put(" + f.ctx.worker + ", " + fin.joiner + ".top++, " + thunk + ");")
-	f.indent--
-	f.put("} else {")
-	f.indent++
-	f.inlineChild(b, parts)
-	f.indent--
-	f.put("}")
 }
 
 // splits says whether a parallel loop over the elements in place will do: loans of a contiguous container.
@@ -339,7 +224,7 @@ func (f *function) parallelFor(s *ir.SpawnEach) {
 	x := f.view(s.X)
 	parts := f.parts(s.Body, true)
 	f.nested(func() {
-		worker, top := f.ctx.worker, f.frame(0)
+		worker, top := f.ctx.worker, f.frame()
 		w, t := f.locals.name("w_"), f.locals.name("top_")
 		e := f.local(s.Body.Each)
 		elem := f.ctype(s.Body.Each.Type.Deref())
@@ -365,7 +250,7 @@ func (f *function) parallelFor(s *ir.SpawnEach) {
 // queuedFinish writes a finish whose children may want the same objects.
 func (f *function) queuedFinish(b *ir.Block) {
 	s := f.locals.name("scope_")
-	f.put("eve::scope " + s + "(" + f.ctx.worker + ", " + f.frame(0) + ");")
+	f.put("eve::scope " + s + "(" + f.ctx.worker + ", " + f.frame() + ");")
 	f.ctx.finish = &finish{kind: queued, scope: s}
 	f.ctx.clone = nil
 	f.ctx.top, f.ctx.above = s+".top()", 0

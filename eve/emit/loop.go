@@ -118,7 +118,7 @@ func (f *function) backEdge(body *ir.Block, unbounded bool, line int) {
 		f.put("eve::pulse(" + f.site(line) + ");")
 	}
 	if f.owner != nil && f.facts.forks[f.owner] && f.ctx.worker == "w_" && longTurn(body) {
-		f.put("eve::poll(" + f.ctx.worker + ", " + f.frame(0) + ");")
+		f.put("eve::poll(" + f.ctx.worker + ", " + f.frame() + ");")
 	}
 }
 

@@ -20,7 +20,7 @@ type names struct {
 	taken  map[string]bool
 }
 
-func findNames(p *ir.Program, typeModule map[*types.Type]*ir.Module) *names {
+func findNames(p *ir.Program) *names {
 	n := &names{
 		module: map[*ir.Module]string{}, fn: map[*ir.Func]string{}, typ: map[*types.Type]string{},
 		global: map[*ir.Var]string{}, taken: map[string]bool{},

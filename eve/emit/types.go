@@ -145,37 +145,3 @@ func (u *unit) zero(t *types.Type) string {
 	}
 	return "eve::zero_of<" + u.ctype(t) + ">()"
 }
-
-// hashable says whether values of t are keys of maps: then generated structs bring a hash.
-func hashable(t *types.Type) bool {
-	switch t.Kind {
-	case types.Bool, types.String, types.Shared:
-		return t.Kind != types.Shared || t.Elem.Kind != types.Func
-	case types.Array, types.Option:
-		return hashable(t.Elem)
-	case types.Tuple:
-		for _, e := range t.Elems {
-			if !hashable(e) {
-				return false
-			}
-		}
-		return true
-	case types.Named:
-		for _, c := range t.Def.Cases {
-			if !allHashable(c.Fields) {
-				return false
-			}
-		}
-		return t.Def.Form != types.Native && !t.Def.Emitter && allHashable(t.Def.Fields)
-	}
-	return t.IsInteger()
-}
-
-func allHashable(fields []types.Field) bool {
-	for _, f := range fields {
-		if !hashable(f.Type) {
-			return false
-		}
-	}
-	return true
-}

@@ -1,0 +1,121 @@
+package emit
+
+import (
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// putChild writes the arguments of a child into the next free frame.
+func (f *function) putChild(fin *finish, s *ir.Spawn) {
+	c := &child{body: s.Body, parts: f.parts(s.Body, false), at: f.at}
+	args, thunk := f.thunk(s.Body, c.parts)
+	c.args = args
+	f.fillFrame(args, c.parts)
+	f.put("eve::put(" + f.ctx.worker + ", " + f.frame() + ", " + thunk + ");")
+	f.ctx.above++
+	if fin.joiner != "" {
+		f.put(fin.joiner + ".top = " + f.frame() + ";")
+	}
+	fin.children = append(fin.children, c)
+}
+
+// fillFrame puts the arguments of a child into the first free frame, or into a local that the frame points to.
+// What only comes out is left alone.
+func (f *function) fillFrame(args string, parts []part) {
+	local := f.temp()
+	if wide(parts) {
+		f.put(args + " " + local + ";")
+		f.put(paren(f.frame()) + "->emplace<" + args + "*>(&" + local + ");")
+	} else if len(parts) > 0 {
+		f.put(args + "& " + local + " = " + paren(f.frame()) + "->as<" + args + ">();")
+	}
+	for _, p := range parts {
+		if p.how != carriedOut {
+			f.put(local + "." + p.field + " = " + p.sent + ";")
+		}
+	}
+}
+
+// takeChild joins the newest child: runs it inline, or fetches what a thief has made of it.
+func (f *function) takeChild(fin *finish, c *child) {
+	f.ctx.above--
+	k := f.frame()
+	f.at = c.at
+	if fin.joiner != "" {
+		f.put(fin.joiner + ".top = " + k + ";")
+	}
+	f.put("if (eve::take(" + f.ctx.worker + ", " + k + ")) {")
+	f.indent++
+	f.inlineChild(c.body, c.parts)
+	f.indent--
+	f.at = c.at
+	f.put("} else {")
+	f.indent++
+	if fin.joiner != "" {
+		f.put("if (" + paren(k) + "->failed()) eve::rethrow(" + k + ");")
+	}
+	for _, p := range c.parts {
+		if p.how == carriedOut || p.how == carried {
+			f.put(p.target + " = " + f.argsOf(c, k) + "." + p.field + ";")
+		}
+	}
+	f.indent--
+	f.put("}")
+}
+
+// argsOf is the struct of a child that was put into frame k.
+func (f *function) argsOf(c *child, k string) string {
+	if wide(c.parts) {
+		return "(*" + paren(k) + "->as<" + c.args + "*>())"
+	}
+	return paren(k) + "->as<" + c.args + ">()"
+}
+
+// inlineChild writes the body of a child where the parent runs it itself.
+func (f *function) inlineChild(b *ir.Body, parts []part) {
+	f.nested(func() {
+		for _, p := range parts {
+			f.vars[p.inner] = p.here
+		}
+		f.ctx.label = f.locals.name("done_")
+		f.ctx.labels = false
+		f.ctx.result = types.VoidT
+		f.put("{")
+		f.indent++
+		f.childBody(b)
+		f.indent--
+		f.put("}")
+		if f.ctx.labels {
+			f.put(f.ctx.label + ":;")
+		}
+	})
+}
+
+// childBody writes the statements of a child. Children of its own that have no finish in it belong to the
+// one around it, which waits for them all the same when the child itself does.
+func (f *function) childBody(b *ir.Body) {
+	if f.ctx.finish == nil || f.ctx.finish.kind != atOnce {
+		f.ctx.finish = nil
+	}
+	if spawnsOutsideFinish(b.Block) {
+		f.finishBlock(b.Block, false)
+		return
+	}
+	f.stmts(b.Block)
+}
+
+// putCounted writes a child in a loop. When the frames are used up it runs at once.
+func (f *function) putCounted(fin *finish, b *ir.Body) {
+	parts := f.parts(b, true)
+	args, thunk := f.thunk(b, parts)
+	f.put("if (eve::room(" + f.ctx.worker + ", " + f.frame() + ")) {")
+	f.indent++
+	f.fillFrame(args, parts)
+	f.put("eve::put(" + f.ctx.worker + ", " + fin.joiner + ".top++, " + thunk + ");")
+	f.indent--
+	f.put("} else {")
+	f.indent++
+	f.inlineChild(b, parts)
+	f.indent--
+	f.put("}")
+}
