@@ -214,15 +214,20 @@ func (f *function) cut(e *ir.Cut) string {
 	}
 	list := f.exprs(operands...)
 	x := list[0]
+	if e.Lo == nil && e.Hi == nil {
+		switch e.X.Type().Deref().Kind {
+		case types.Vector, types.Array:
+			return member(x, "all()")
+		}
+		return x
+	}
 	if e.Lo == nil || e.Hi == nil {
-		if e.Hi == nil && !atom(x) {
+		if e.Hi == nil && (!atom(x) || !isPlace(e.X)) {
 			t := f.temp()
 			f.put("auto&& " + t + " = " + x + ";")
 			x = t
 		}
 		switch {
-		case e.Lo == nil && e.Hi == nil:
-			list = []string{x, "0", member(x, "size()")}
 		case e.Lo == nil:
 			list = []string{x, "0", list[1]}
 		default:
