@@ -19,10 +19,18 @@ const (
 	table
 	text
 	pair
+	members
+	grid
+	maybe
+	figure
 	kinds
 )
 
-var typeNames = [kinds]string{"int", "vector<int>", "map<int, int>", "string", "pair"}
+var typeNames = [kinds]string{"int", "vector<int>", "map<int, int>", "string", "pair", "set<int>",
+	"vector<vector<int>>", "int?", "shape"}
+
+// moves says whether values of a kind are moved, not copied.
+func (k kind) moves() bool { return k == vector || k == table || k == members || k == grid }
 
 // A variable that the code being written may use.
 type variable struct {
@@ -42,56 +50,24 @@ type writer struct {
 	names  int
 	depth  int
 	budget int // statements that may still be written
+	timed  bool
+	number int // of the part
 }
-
-// header declares what all programs use.
-const header = `type pair:
-    left: int = 1
-    right: int = 2
-    swap: [+self] (self) void:
-        old: int = self.left
-        self.left = self.right
-        self.right = old
-    sum: (self) int: return self.left +% self.right
-
-type bell: emitter<rung>
-    count: int = 0
-    ring: [+self] (self, n: int) void:
-        self.count += n
-        emit rung(n)
-type rung:
-    n: int
-
-total: (v: vector<int>) int:
-    s: int = 0
-    for (x: int in v): s = s +% x
-    return s
-
-bump: [+x] (x: int@, by: int) void: x = x +% by
-
-both: [+x, y] (x: int@, y: vector<int>@, n: int) void:
-    finish:
-        @ [+x, y, =n]: x = x +% total(y) +% n
-        @ [y]: y.size()
-
-halves: (v: slice<int>&, by: int) void:
-    if v.size() < 2:
-        for (x: int& in v): x = x *% 3 +% by
-        return
-    low, high: slice<int>& = v.split(v.size() / 2)
-    finish:
-        @ [&low, =by]: halves(low, by)
-        @ [&high, =by]: halves(high, by + 1)
-
-`
 
 // Program writes a module with n parts, each a function that prints what it has computed, and a main that
 // calls them in order.
+//
+// Programs with an odd seed have tasks that wait for time to pass. What these print comes when it comes: the first
+// line says that the order of lines does not count.
 func Program(seed uint64, n int) string {
 	var b strings.Builder
+	timed := seed%2 == 1
+	if timed {
+		b.WriteString("# output: any order\n")
+	}
 	b.WriteString(header)
 	for i := range n {
-		w := &writer{random: rand.New(rand.NewPCG(seed, uint64(i))), budget: 30, indent: 1}
+		w := &writer{random: rand.New(rand.NewPCG(seed, uint64(i))), budget: 30, indent: 1, timed: timed, number: i}
 		w.part()
 		fmt.Fprintf(&b, "part%d: [+stdout] () void:\n%s\n", i, w.out.String())
 	}
@@ -150,20 +126,39 @@ func (w *writer) initial(k kind) string {
 	case vector:
 		var parts []string
 		for range 3 + w.random.IntN(4) {
-			parts = append(parts, w.number())
+			parts = append(parts, w.literal())
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case table:
-		return fmt.Sprintf("[(%d, %s), (7, %s)]", w.random.IntN(5), w.number(), w.number())
+		return fmt.Sprintf("[(%d, %s), (7, %s)]", w.random.IntN(5), w.literal(), w.literal())
 	case text:
 		return fmt.Sprintf("%q", strings.Repeat("ab", w.random.IntN(12)))
 	case pair:
-		return fmt.Sprintf("pair(%s, right = %s)", w.number(), w.number())
+		return fmt.Sprintf("pair(%s, right = %s)", w.literal(), w.literal())
+	case members:
+		return fmt.Sprintf("[%d, %d, 9]", w.random.IntN(4), 4+w.random.IntN(4))
+	case grid:
+		return fmt.Sprintf("[[%s], [%s, %s]]", w.literal(), w.literal(), w.literal())
+	case maybe:
+		return [...]string{"none", w.literal()}[w.random.IntN(2)]
+	case figure:
+		return w.shape()
 	}
-	return w.number()
+	return w.literal()
 }
 
-func (w *writer) number() string { return fmt.Sprint(w.random.IntN(200) - 100) }
+// shape is a value of the union.
+func (w *writer) shape() string {
+	switch w.random.IntN(3) {
+	case 0:
+		return "shape.empty"
+	case 1:
+		return fmt.Sprintf("shape.circle(%s)", w.literal())
+	}
+	return fmt.Sprintf("shape.box(%s, high = %s)", w.literal(), w.literal())
+}
+
+func (w *writer) literal() string { return fmt.Sprint(w.random.IntN(200) - 100) }
 
 // pick gives any variable that fits; false when there is none.
 func (w *writer) pick(fits func(variable) bool) (variable, bool) {
@@ -183,23 +178,47 @@ func (w *writer) pick(fits func(variable) bool) (variable, bool) {
 func (w *writer) expression() string {
 	v, found := w.pick(func(variable) bool { return true })
 	if !found || w.chance(25) {
-		return w.number()
+		return w.literal()
 	}
 	x := v.name
 	switch v.kind {
 	case vector:
 		x = [...]string{v.name + ".size()", v.name + "[1]", "total(" + v.name + ")"}[w.random.IntN(3)]
 	case table:
-		x = fmt.Sprintf("(%s.get(%d) else %s)", v.name, w.random.IntN(5), w.number())
+		x = fmt.Sprintf("(%s.get(%d) else %s)", v.name, w.random.IntN(5), w.literal())
 	case text:
 		x = v.name + ".size()"
 	case pair:
 		x = [...]string{v.name + ".left", v.name + ".sum()"}[w.random.IntN(2)]
+	case members:
+		x = [...]string{v.name + ".size()", "has(" + v.name + ", 5)"}[w.random.IntN(2)]
+	case grid:
+		x = [...]string{v.name + ".size()", "all(" + v.name + ")", v.name + "[1][0]", "total(" + v.name + "[0])"}[w.random.IntN(4)]
+	case maybe:
+		x = fmt.Sprintf([...]string{"(%s else %s)", "(doubled(%s) else %s)"}[w.random.IntN(2)], v.name, w.literal())
+	case figure:
+		x = "area(" + v.name + ")"
+	}
+	if w.chance(15) {
+		x = w.through(x)
 	}
 	if w.chance(40) {
 		return fmt.Sprintf("(%s %s %s)", x, [...]string{"+%", "-%", "*%", "&", "^"}[w.random.IntN(5)], w.expression())
 	}
 	return x
+}
+
+// through hands an expression to a generic function or a closure.
+func (w *writer) through(x string) string {
+	switch w.random.IntN(4) {
+	case 0:
+		return fmt.Sprintf("larger(%s, %s)", x, w.literal())
+	case 1:
+		return fmt.Sprintf("applied(%s, [] (x: int) int: x +%% %s)", x, w.literal())
+	case 2:
+		return fmt.Sprintf("length([f\"{%s}\", \"ab\"])", x)
+	}
+	return fmt.Sprintf("(checked(%s) else %s)", x, w.literal())
 }
 
 // statement writes one statement.
@@ -242,6 +261,14 @@ func (w *writer) change() {
 		} else {
 			w.line("%s.right = %s", v.name, e)
 		}
+	case members:
+		w.line([...]string{"%s.insert(%s)", "%s.remove(%s)"}[w.random.IntN(2)], v.name, e)
+	case grid:
+		w.line([...]string{"%s[1].push(%s)", "%s.push([%s, 4])", "%s[0][0] = %s"}[w.random.IntN(3)], v.name, e)
+	case maybe:
+		w.line("%s = %s", v.name, [...]string{e, "none", "doubled(" + e + ")"}[w.random.IntN(3)])
+	case figure:
+		w.line("%s = %s", v.name, [...]string{"shape.circle(" + e + ")", w.shape()}[w.random.IntN(2)])
 	}
 }
 
@@ -290,13 +317,28 @@ func (w *writer) except(not variable) []variable {
 	return out
 }
 
-// call calls a function that lists what it needs.
+// call calls a function that lists what it needs. Two of its objects may be one.
 func (w *writer) call() {
 	x, found := w.pick(func(v variable) bool { return v.shared && v.write && v.kind == integer })
 	y, other := w.pick(func(v variable) bool { return v.shared && v.kind == vector })
+	z, third := w.pick(func(v variable) bool { return v.shared && v.write && v.kind == integer })
+	list, plain := w.pick(func(v variable) bool { return !v.shared && v.write && v.kind == vector })
 	switch {
-	case found && other && w.chance(60):
+	case plain && w.chance(50):
+		switch w.random.IntN(4) {
+		case 0:
+			w.line("par.each(%s, [] (x: int&) void: x = x +%% %s)", list.name, w.literal())
+		case 1:
+			w.line("par.sort(%s)", list.name)
+		case 2:
+			w.line("halves(%s, %s)", list.name, w.literal())
+		default:
+			w.line("guarded(%s, %s)", list.name, w.literal())
+		}
+	case found && other && w.chance(40):
 		w.line("both(%s, %s, %s)", x.name, y.name, w.plain())
+	case found && third && w.chance(70):
+		w.line("trio(%s, %s, %s, %s)", x.name, z.name, x.name, w.plain())
 	case found:
 		w.line("bump(%s, %s)", x.name, w.plain())
 	default:
@@ -309,5 +351,5 @@ func (w *writer) plain() string {
 	if v, found := w.pick(func(v variable) bool { return !v.shared && v.kind == integer }); found {
 		return v.name
 	}
-	return w.number()
+	return w.literal()
 }

@@ -24,7 +24,7 @@ func (w *writer) finish() {
 	w.indent--
 	w.vars = saved
 	if v, found := w.pick(func(v variable) bool { return v.kind == vector && v.write && !v.shared }); found && w.chance(50) {
-		w.line("halves(%s, %s)", v.name, w.number())
+		w.line("halves(%s, %s)", v.name, w.literal())
 	}
 }
 
@@ -43,7 +43,7 @@ func (w *writer) list(from []variable) (string, []variable) {
 		case v.shared:
 			inner.write = false
 			entries = append(entries, v.name)
-		case v.kind == vector || v.kind == table:
+		case v.kind.moves():
 			continue // these move: the parent prints them at its end
 		default:
 			inner.write, inner.loop = true, false
@@ -90,32 +90,134 @@ func (w *writer) lentElements() {
 	w.vars = w.except(v) // until the end of the finish it belongs to those tasks
 }
 
-// roots ends a part with tasks that run when it is over, and a handler. Each asks for one object that
-// orders them all, so that what they print is always the same.
+// roots ends a part with tasks that run when it is over, and handlers. Each asks for one object that orders them all,
+// so that what they do is always the same; what it prints comes from a task that the last of them starts. The parts
+// wait for one another there.
 func (w *writer) roots() {
 	log := w.fresh("log")
 	w.line("%s: vector<int>@", log)
+	if w.chance(40) {
+		w.cluster(log)
+	}
 	for i := range 1 + w.random.IntN(3) {
-		list, seen := w.list(w.vars)
-		list = strings.TrimSuffix(list, "]")
-		if list != "[" {
-			list += ", "
+		w.root(log, i)
+	}
+	bell := w.bells(log)
+	shown := w.fresh("shown")
+	w.line("%s: int@", shown)
+	w.line("@ [+%s, +%s, -stdout, +order, +%s]:", log, bell, shown)
+	w.indent++
+	w.line("%s = %s.count", shown, bell)
+	w.line("order.push(%d)", w.number)
+	w.line("@ [%s, %s, %s, +stdout]: stdout.write(\"part %d: %s %%v %%d %%d\\n\", %s, %s.count, %s)",
+		log, bell, shown, w.number, log, log, bell, shown)
+	w.indent--
+	if w.timed && w.chance(50) {
+		w.waits()
+	}
+}
+
+// root writes a detached task, which may start another behind all that wait for the log.
+func (w *writer) root(log string, i int) {
+	list, seen := w.list(w.vars)
+	list = strings.TrimSuffix(list, "]")
+	if list != "[" {
+		list += ", "
+	}
+	w.line("@ %s+%s]:", list, log)
+	w.inside(seen, 1+w.random.IntN(2))
+	w.indent++
+	w.line("%s.push(%d)", log, i)
+	if w.chance(40) {
+		inner, also := w.list(seen)
+		inner = strings.TrimSuffix(inner, "]")
+		if inner != "[" {
+			inner += ", "
 		}
-		w.line("@ %s+%s]:", list, log)
-		w.inside(seen, 1+w.random.IntN(2))
+		w.line("@ %s+%s]:", inner, log)
+		w.inside(also, 1)
 		w.indent++
-		w.line("%s.push(%d)", log, i)
+		w.line("%s.push(%s)", log, w.literal())
 		w.indent--
 	}
+	w.indent--
+}
+
+// cluster writes a struct with objects inside, each of which a task takes.
+func (w *writer) cluster(log string) {
+	c, n := w.fresh("cluster"), 2+w.random.IntN(3)
+	w.line("%s: cluster@ = cluster(name = \"c\")", c)
+	w.line("for (i in 0..%d):", n)
+	w.indent++
+	w.line("part: int@ = i *%% %s", w.literal())
+	w.line("%s.parts.push(part)", c)
+	w.line("if i == 1: %s.first = part", c)
+	w.indent--
+	w.line("@ for (p: int@ in %s.parts) [+p]: p = p +%% %s", c, w.literal())
+	w.line("@ [%s, +%s]:", c, log)
+	w.indent++
+	w.line("@ for (p: int@ in %s.parts) [+p, +%s]:", c, log)
+	w.indent++
+	w.line("p = p ^ 3")
+	w.line("%s.push(p)", log)
+	w.indent -= 2
+}
+
+// bells writes an emitter with handlers of all sorts.
+func (w *writer) bells(log string) string {
 	bell := w.fresh("bell")
 	w.line("%s: bell@", bell)
 	w.line("on %s rung [+%s]: %s.push(100 + rung.n)", bell, log, log)
-	n := 1 + w.random.IntN(3)
-	w.line("@ [+%s]:", bell)
-	for i := range n {
+	if w.chance(50) {
+		w.line("on %s rung = [%s, +%s] (r: rung&) bool:", bell, bell, log)
 		w.indent++
-		w.line("%s.ring(%d)", bell, i)
+		w.line("%s.push(200 + %s.count)", log, bell)
+		w.line("return r.n == %d", w.random.IntN(3))
 		w.indent--
+		w.line("on %s rung [-%s, +%s]: %s.push(300 + rung.n)", bell, bell, log, log)
 	}
-	w.line("@ [%s, +%s, +stdout]: stdout.write(\"%s %%d\\n\", %s.size())", log, bell, log, log)
+	if w.chance(40) {
+		fuse := w.fresh("fuse")
+		w.line("%s: bell@", fuse)
+		w.line("on %s rung [%s]:", fuse, log) // the log orders these too
+		w.indent++
+		w.line("done: int@ = %s.size() *%% 0", log)
+		w.line("finish:")
+		w.line("    @ [+done]: done = 1")
+		w.line("    @ [+done]: assert rung_limit(done) < 1")
+		w.line("    @ [+done]: done = 2")
+		w.indent--
+		w.line("on %s error [-%s, +%s]: %s.push(error.code() - 7)", fuse, fuse, log, log)
+		w.line("@ [+%s, +%s]:", fuse, log)
+		w.line("    %s.ring(1)", fuse)
+		w.line("    %s.ring(2)", fuse)
+	}
+	w.line("@ [+%s, +%s]:", bell, log)
+	w.indent++
+	for i := range 1 + w.random.IntN(3) {
+		w.line("%s.ring(%d)", bell, i)
+	}
+	w.indent--
+	return bell
+}
+
+// waits writes what goes on when time has passed.
+func (w *writer) waits() {
+	n, ticks := w.fresh("n"), 1+w.random.IntN(3)
+	w.line("%s: int@ = %s", n, w.literal())
+	w.line("t%s: timer@ = timer.every(1ms)", n)
+	w.line("on t%s fired [+%s, +stdout]:", n, n)
+	w.indent++
+	w.line("%s = %s +%% 1", n, n)
+	w.line("if %s %% %d == 0:", n, ticks)
+	w.line("    t%s.stop()", n)
+	w.line("    stdout.write(\"part %d: ticks %%d\\n\", %s)", w.number, n)
+	w.indent--
+	k := w.fresh("k")
+	w.line("%s: int = %s", k, w.literal())
+	w.line("_ <- sleep(1ms) [=%s, +stdout, -order]", k)
+	w.line("late <- sleep(%dms) within %s [=%s, +stdout]", 1+w.random.IntN(2), [...]string{"1h", "0s"}[w.random.IntN(2)], k)
+	w.line("match late:")
+	w.line("    error(e): stdout.write(\"part %d: %%d %%s\\n\", %s, e.text())", w.number, k)
+	w.line("    else: stdout.write(\"part %d: %%d in time\\n\", %s)", w.number, k)
 }
