@@ -13,15 +13,16 @@ func (f *function) match(s *ir.Match) {
 	f.put("{")
 	f.indent++
 	f.nested(func() {
-		x := f.value(s.X)
-		name := f.temp()
+		kind, x := "auto& ", ""
 		if isPlace(s.X) {
-			f.put("auto& " + name + " = " + x + ";")
+			x = f.value(s.X)
 		} else {
-			f.put("auto " + name + " = " + f.owned(s.X) + ";")
+			kind, x = "auto ", f.owned(s.X)
 		}
+		name := f.temp()
+		f.put(kind + name + " = " + x + ";")
 		for i, a := range s.Arms {
-			f.arm(a, name, s.X.Type(), i == 0, i == len(s.Arms)-1)
+			f.arm(a, name, s.X, i == 0, i == len(s.Arms)-1)
 		}
 	})
 	f.indent--
@@ -29,7 +30,8 @@ func (f *function) match(s *ir.Match) {
 }
 
 // arm writes one arm. The last one needs no test: the checker has seen to it that one fits.
-func (f *function) arm(a *ir.Arm, x string, t *types.Type, first, last bool) {
+func (f *function) arm(a *ir.Arm, x string, matched ir.Expr, first, last bool) {
+	t := matched.Type()
 	if a.Span.IsValid() {
 		f.at = a.Span.Line()
 	}
@@ -46,7 +48,7 @@ func (f *function) arm(a *ir.Arm, x string, t *types.Type, first, last bool) {
 	f.put(head + "{")
 	f.indent++
 	f.nested(func() {
-		f.pattern(a, x, t)
+		f.pattern(a, x, t, isPlace(matched))
 		f.stmts(a.Body)
 	})
 	f.indent--
@@ -69,8 +71,9 @@ func (f *function) fits(a *ir.Arm, x string, t *types.Type) string {
 	return fmt.Sprintf("%s.tag() == %d", x, a.Case)
 }
 
-// pattern declares the variables of an arm: names for the parts of what was matched.
-func (f *function) pattern(a *ir.Arm, x string, t *types.Type) {
+// pattern declares the variables of an arm: the parts of what was matched. They are copies where that place may
+// change while the arm runs, and names where it cannot: of a temporary, or of what is not copied unasked.
+func (f *function) pattern(a *ir.Arm, x string, t *types.Type, place bool) {
 	if a.Any || a.Const != nil {
 		return
 	}
@@ -84,6 +87,10 @@ func (f *function) pattern(a *ir.Arm, x string, t *types.Type) {
 			part = x + ".why()"
 		case t.Kind == types.Named:
 			part = fmt.Sprintf("%s.template get<%d>().%s", x, a.Case, fieldName(t.Def.Cases[a.Case].Fields, i))
+		}
+		if v.Type.Copyable() && (place || byValue(v.Type)) {
+			f.put(f.ctype(v.Type) + " " + f.local(v) + " = " + part + ";")
+			continue
 		}
 		f.put("auto& " + f.local(v) + " = " + part + ";")
 	}
