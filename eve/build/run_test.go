@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,36 @@ import (
 	"interleave/eve/ir"
 	"interleave/eve/source"
 )
+
+// The programs of the tour print what stands below them, natively too.
+func TestTour(t *testing.T) {
+	needCompiler(t)
+	text, err := os.ReadFile("../../docs/eve/tour.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(text), "```")
+	n := 0
+	for i, b := range blocks {
+		body, isProgram := strings.CutPrefix(b, "eve\n")
+		if !isProgram || i+2 >= len(blocks) {
+			continue
+		}
+		want, isOutput := strings.CutPrefix(blocks[i+2], "output\n")
+		if !isOutput {
+			continue
+		}
+		n++
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			exe := made(t, program(t, "tour.eve", body), emit.Options{Checked: true, Debug: true}, build.Options{})
+			expect(t, exe, want, false)
+		})
+	}
+	if n == 0 {
+		t.Error("the tour has no programs")
+	}
+}
 
 // A program that the checker accepts and ThreadSanitizer does not is the best witness against the checker.
 var sanitize = flag.String("sanitize", "", "build the programs with this sanitizer: address or thread")

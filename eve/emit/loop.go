@@ -227,7 +227,7 @@ func (f *function) elementType(s *ir.ForIn) string {
 	switch {
 	case t.Kind == types.Ref:
 		return f.ctype(t)
-	case byValue(t) || t.Copyable():
+	case byValue(t) || t.Copyable() && (needsGuard(s) || changes(s.Body, s.Var)):
 		return f.ctype(t)
 	}
 	return "const " + f.ctype(t) + "&"
