@@ -54,10 +54,13 @@ type context struct {
 	safe   []safeIndex
 }
 
+// ownNames are the locals that generated functions have of their own.
+var ownNames = []string{"w_", "top_", "args_", "frame_", "emitter_"}
+
 func (u *unit) newFunction(owner *ir.Func, reserved ...string) *function {
 	f := &function{
 		unit: u, owner: owner, vars: map[*ir.Var]binding{},
-		locals: newLocals(append([]string{"w_", "top_", "args_", "frame_", "emitter_"}, reserved...)...),
+		locals: newLocals(append(reserved, ownNames...)...),
 		ctx:    context{worker: "w_", top: "top_"},
 	}
 	f.indent = 1

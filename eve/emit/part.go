@@ -35,7 +35,7 @@ type part struct {
 // at once, so that nothing is carried through frames.
 func (f *function) parts(b *ir.Body, shared bool) []part {
 	var all []part
-	names := newLocals("w_", "top_", "args_", "frame_")
+	names := newLocals(ownNames...)
 	for _, e := range b.Perms {
 		if e.Var == nil || e.From == nil || e.Var.Kind == ir.Global || e.Var == b.Each && b.Kind == ir.Child && shared {
 			continue

@@ -149,7 +149,7 @@ func (u *unit) local(f *ir.Func) bool {
 
 // prototype is f's head: static eve::i64 fib__fib(eve::worker* w_, eve::frame* top_, eve::i64 n).
 func (u *unit) prototype(f *ir.Func) string {
-	return u.head(f, u.names.fn[f], paramNames(newLocals(), f))
+	return u.head(f, u.names.fn[f], paramNames(newLocals(ownNames...), f))
 }
 
 func (u *unit) head(f *ir.Func, name string, params []string) string {
