@@ -2,10 +2,12 @@ package eve_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand"
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -137,7 +139,12 @@ func talkSlowly(t *testing.T, s *server) {
 			defer wait.Done()
 			c.SetWriteDeadline(time.Now().Add(time.Second))
 			for {
-				if _, err := c.Write(block); err != nil {
+				_, err := c.Write(block)
+				if errors.Is(err, os.ErrDeadlineExceeded) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
 					return
 				}
 			}
@@ -166,7 +173,10 @@ func TestShutdown(t *testing.T) {
 		block := make([]byte, 1<<20)
 		for taken := 1; taken > 0; {
 			stuck.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
-			taken, _ = stuck.Write(block)
+			var err error
+			if taken, err = stuck.Write(block); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatal(err)
+			}
 		}
 		begin := time.Now()
 		s.terminate()

@@ -17,8 +17,8 @@ constexpr u32 most_loops = 1024;  // workers; more of them take no connections t
 atomic<loop*> loops[most_loops];
 atomic<u32> turn;
 
-// Epoll unless the user says otherwise: the ring took 5 to 15 % less processor time for echoes of 16 bytes on 64
-// connections, as much on 2000, and more for 64 KiB (2 cores, Linux 6.18, three interleaved runs).
+// Epoll unless the user says otherwise: the ring took less processor time in five of six rounds of 16-byte echoes on 64
+// connections, as much on 2000 connections, and a sixth more for 64 KiB (2 cores, Linux 6.18).
 reactor* make_reactor() noexcept
 {
     const char* name = getenv("EVE_IO");

@@ -36,6 +36,7 @@ struct socket::effects {
     bool drained = false;
     bool overflow = false;
     bool sent = false;
+    bool resumed = false;
     int broken = 0;
 };
 
@@ -113,6 +114,12 @@ u8 socket::wanted() const noexcept
     return busy_ || late_ || full ? want : want | io_in;
 }
 
+// With more output than this nothing is read, so that a peer that does not read cannot fill our memory.
+i64 socket::late_mark() const noexcept
+{
+    return late_from < limit_ / 2 ? late_from : limit_ / 2;
+}
+
 i64 socket::pending() const noexcept
 {
     auto* me = const_cast<socket*>(this);
@@ -145,6 +152,7 @@ bytes socket::read_buffer()
     fresh_ += fresh;
     fresh_size_ -= fresh;
     taken.grown(old + fresh);
+    announced_ = in_.empty() && fresh_size_ == 0; // what is left is told by another event
     if (started_ && (wanted() & ~have) != 0)
         home->update(*this);
     return taken;
@@ -166,8 +174,10 @@ void socket::push(effects& then) noexcept
     }
     if (broken_)
         out_.clear();
-    if (out_.size() <= late_from / 2)
+    if (late_ && out_.size() <= late_mark() / 2) {
         late_ = false;
+        then.resumed = true;
+    }
     if (over_ && out_.size() < limit_ / 2) {
         over_ = false;
         then.drained = true;
@@ -200,6 +210,8 @@ void socket::settle(const effects& then) noexcept
     }
     if (then.drained)
         post(self, create<emission_of<eve::drained>>(eve::drained{}));
+    if (then.resumed)
+        pump(false);
     if (then.sent)
         close_when_sent();
 }
@@ -218,8 +230,7 @@ void socket::append(const void* from, i64 size) noexcept
         if (out_.size() >= send_at_once && !blocked_)
             push(then);
         then.sent = false; // nobody has asked for its close
-        i64 mark = late_from < limit_ / 2 ? late_from : limit_ / 2;
-        late_ = late_ || out_.size() > mark;
+        late_ = late_ || out_.size() > late_mark();
         if (out_.size() > limit_ && !over_)
             over_ = then.overflow = true;
         if (!out_.empty() && !blocked_ && !unflushed_)
@@ -400,7 +411,8 @@ void socket::pump(bool at_loop) noexcept
             locked l(guard);
             if (!at_loop && pumping_)
                 return;
-            if (!busy_ && !closing_) {
+            bool held = late_ && (fresh_size_ > 0 || !in_.empty());
+            if (!busy_ && !closing_ && !held) {
                 whole = has_line_ && take_line(text.text);
                 some = !has_line_ && has_data_ && !announced_ && (fresh_size_ > 0 || !in_.empty());
             }
@@ -411,8 +423,8 @@ void socket::pump(bool at_loop) noexcept
                 in_.append(fresh_, fresh_size_);
                 fresh_size_ = 0;
             }
-            too_long = has_line_ && !busy_ && in_.size() > longest_line;
-            last = ended_ && !busy_ && !drained_in_ && !closing_;
+            too_long = has_line_ && !busy_ && !held && in_.size() > longest_line;
+            last = ended_ && !busy_ && !held && !drained_in_ && !closing_;
             drained_in_ = drained_in_ || last;
             if (!busy_ && started_ && (wanted() & ~have) != 0)
                 home->update(*this);

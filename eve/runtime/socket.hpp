@@ -72,6 +72,7 @@ private:
     static void on_gone(emitter_base& e);
 
     void append(const void* from, i64 size) noexcept;
+    i64 late_mark() const noexcept;
     void push(effects& then) noexcept;
     void settle(const effects& then) noexcept;
     void abort(const error& why, bool tell) noexcept;
