@@ -3,7 +3,6 @@ package interp
 import (
 	"math"
 	"math/big"
-	"unicode/utf8"
 
 	"interleave/eve/ir"
 	"interleave/eve/types"
@@ -202,14 +201,11 @@ func bytesOf(s string) *list {
 	return l
 }
 
-// textOf is bytes as text; what is no UTF-8 becomes the replacement character.
+// textOf is bytes as text.
 func textOf(elems []value) string {
 	b := make([]byte, len(elems))
 	for i, e := range elems {
 		b[i] = byte(e.(int64))
 	}
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	return string([]rune(string(b)))
+	return string(b)
 }

@@ -1,8 +1,8 @@
 package interp
 
 import (
-	"bytes"
 	"encoding/hex"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -12,9 +12,9 @@ import (
 )
 
 func init() {
-	for _, kind := range []string{"vector", "array", "slice"} {
-		registerSequence(kind)
-	}
+	registerSequence("vector")
+	registerSequence("array", "empty", "reverse", "first", "last", "partition")
+	registerSequence("slice", "first", "last")
 	register(map[string]func(*called) value{
 		"vector.push": func(c *called) value { c.free(); l := c.list(); l.elems = append(l.elems, c.args[1]); return nil },
 		"vector.pop": func(c *called) value {
@@ -30,7 +30,11 @@ func init() {
 		"vector.insert": func(c *called) value {
 			c.free()
 			l := c.list()
-			l.elems = slices.Insert(l.elems, c.index(c.int(1), len(l.elems)+1), c.args[2])
+			i := c.int(1)
+			if i != int64(len(l.elems)) {
+				c.index(i, len(l.elems))
+			}
+			l.elems = slices.Insert(l.elems, int(i), c.args[2])
 			return nil
 		},
 		"vector.remove": func(c *called) value {
@@ -117,8 +121,16 @@ func (c *called) elem() *types.Type {
 	return t.Elem
 }
 
-func registerSequence(kind string) {
-	register(map[string]func(*called) value{
+// registerSequence makes the methods that vectors, arrays and slices share, but those that a kind has not.
+func registerSequence(kind string, without ...string) {
+	register(sequence(kind))
+	for _, name := range without {
+		delete(natives, kind+"."+name)
+	}
+}
+
+func sequence(kind string) map[string]func(*called) value {
+	return map[string]func(*called) value{
 		kind + ".size":  func(c *called) value { return int64(len(c.elems())) },
 		kind + ".empty": func(c *called) value { return len(c.elems()) == 0 },
 		kind + ".fill": func(c *called) value {
@@ -147,20 +159,46 @@ func registerSequence(kind string) {
 			return none()
 		},
 		kind + ".sort": func(c *called) value {
-			e, t := c.elems(), c.elem()
-			sort.SliceStable(e, func(i, j int) bool { return compare(e[i], e[j], t) < 0 })
+			c.sort()
 			return nil
 		},
 		kind + ".split": func(c *called) value {
-			at := c.index(c.int(1), len(c.elems())+1)
-			return c.halves(at)
+			at, size := c.int(1), len(c.elems())
+			if at < 0 || at > int64(size) {
+				fail(c.at, "0..%d is out of range: there are %d elements", at, size)
+			}
+			return c.halves(int(at))
 		},
 		kind + ".partition": func(c *called) value {
-			e, t := c.elems(), c.elem()
-			sort.SliceStable(e, func(i, j int) bool { return compare(e[i], e[j], t) < 0 })
-			return c.halves(len(e) / 2)
+			c.sort()
+			n := len(c.elems())
+			if n > 1 {
+				n = 1 + c.in.random.IntN(n-1) // where it is cut nobody may count on
+			}
+			return c.halves(n)
 		},
+	}
+}
+
+// sort puts self's elements in order. Floats have an order of their own: NaN is behind all numbers, or, with a sign,
+// before them, and -0 before 0.
+func (c *called) sort() {
+	e, t := c.elems(), c.elem()
+	sort.SliceStable(e, func(i, j int) bool {
+		if x, is := e[i].(float64); is {
+			return rank(x) < rank(e[j].(float64))
+		}
+		return compare(e[i], e[j], t) < 0
 	})
+}
+
+// rank is an integer that orders floats.
+func rank(x float64) int64 {
+	bits := int64(math.Float64bits(x))
+	if bits < 0 {
+		return bits ^ math.MaxInt64
+	}
+	return bits
 }
 
 func (c *called) end(i int) value {
@@ -219,13 +257,24 @@ func registerTables() {
 	})
 }
 
+// mapped shifts the letters from low to high; other bytes stay.
+func mapped(s string, low, high byte, by int) string {
+	b := []byte(s)
+	for i, c := range b {
+		if low <= c && c <= high {
+			b[i] = byte(int(c) + by)
+		}
+	}
+	return string(b)
+}
+
 func registerStrings() {
 	register(map[string]func(*called) value{
 		"string.size":        func(c *called) value { return int64(len(c.text())) },
 		"string.empty":       func(c *called) value { return c.text() == "" },
 		"string.bytes":       func(c *called) value { return bytesOf(c.text()) },
-		"string.upper":       func(c *called) value { return string(bytes.ToUpper([]byte(c.text()))) },
-		"string.lower":       func(c *called) value { return string(bytes.ToLower([]byte(c.text()))) },
+		"string.upper":       func(c *called) value { return mapped(c.text(), 'a', 'z', -32) },
+		"string.lower":       func(c *called) value { return mapped(c.text(), 'A', 'Z', +32) },
 		"string.trim":        func(c *called) value { return strings.Trim(c.text(), " \t\n\r\v\f") },
 		"string.starts_with": func(c *called) value { return strings.HasPrefix(c.text(), c.str(1)) },
 		"string.ends_with":   func(c *called) value { return strings.HasSuffix(c.text(), c.str(1)) },
@@ -244,7 +293,7 @@ func registerStrings() {
 		},
 		"string.repeat": func(c *called) value {
 			if n := c.int(1); n > 0 && len(c.text()) > 0 && n > (1<<30)/int64(len(c.text())) {
-				fail(c.at, "a string of %d times %d bytes is too long", n, len(c.text()))
+				fail(c.at, "a vector cannot have %d elements", n)
 			}
 			return strings.Repeat(c.text(), int(max(0, c.int(1))))
 		},

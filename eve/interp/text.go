@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"interleave/eve/ir"
 	"interleave/eve/types"
@@ -66,14 +65,35 @@ func words(s string, how ir.FormatPart) string {
 		}
 		s = b.String()
 	}
-	if how.Prec >= 0 && how.Prec < utf8.RuneCountInString(s) {
-		s = string([]rune(s)[:how.Prec])
+	if how.Prec >= 0 {
+		most := how.Prec
+		for i := range len(s) {
+			if first(s[i]) {
+				if most == 0 {
+					s = s[:i]
+					break
+				}
+				most--
+			}
+		}
 	}
 	return padded(s, how)
 }
 
+// first says whether a character of UTF-8 begins with this byte.
+func first(b byte) bool { return b&0xc0 != 0x80 }
+
+func characters(s string) (n int) {
+	for i := range len(s) {
+		if first(s[i]) {
+			n++
+		}
+	}
+	return n
+}
+
 func padded(s string, how ir.FormatPart) string {
-	blank := strings.Repeat(" ", max(0, how.Width-utf8.RuneCountInString(s)))
+	blank := strings.Repeat(" ", max(0, how.Width-characters(s)))
 	if how.Left {
 		return s + blank
 	}
