@@ -107,7 +107,7 @@ func (l *lowerer) calledType(tn *typeName, fun syntax.Expr, x *callExpr, want *t
 		return l.typeOf(l.env, &syntax.NamedType{At: syntax.At{Span: fun.Place()}, Path: pathOf(fun), Args: x.TypeArgs})
 	}
 	if tn.structure != nil && !tn.builtin && len(tn.structure.TypeParams) > 0 && !l.hinted(tn, want) {
-		return l.inferred(tn, x, want, fun.Place())
+		return l.inferred(tn, x, fun.Place())
 	}
 	return l.bareType(tn, fun.Place(), want)
 }
@@ -128,7 +128,7 @@ func (l *lowerer) hinted(tn *typeName, want *types.Type) bool {
 
 // inferred finds the arguments of a generic struct from the values of its fields, as if a function of its
 // name made it.
-func (l *lowerer) inferred(tn *typeName, x *callExpr, want *types.Type, at source.Span) *types.Type {
+func (l *lowerer) inferred(tn *typeName, x *callExpr, at source.Span) *types.Type {
 	tree := tn.structure
 	f := &function{module: tn.module, tree: &syntax.Func{At: tree.At, Name: tree.Name, TypeParams: tree.TypeParams}}
 	for _, m := range tree.Members {

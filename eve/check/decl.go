@@ -61,7 +61,7 @@ func (c *checker) name(m *module, n *syntax.Name, pub bool, what object) {
 		c.twice(n, first)
 		return
 	}
-	if m != c.prelude && c.prelude != nil && reserved(c.prelude, n.Text) {
+	if m != c.prelude && c.prelude != nil && reserved(n.Text) {
 		c.diags.Errorf("E0214", n.Span, "'%s' is the name of a built-in type", n.Text)
 		return
 	}

@@ -22,7 +22,7 @@ func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.T
 	if len(own) == 0 {
 		return nil, true
 	}
-	params := c.patterns(f, recv)
+	params := c.patterns(f)
 	s := c.signature(f, recv, params)
 	u := unifier{c: c, open: map[*types.Type]bool{}, found: map[*types.Type]*types.Type{}}
 	for i, p := range params {
@@ -56,7 +56,7 @@ func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.T
 
 // patterns gives parameters to infer: types that nothing else in the program has, so that a generic may
 // call itself.
-func (c *checker) patterns(f *function, recv *types.Type) []*types.Type {
+func (c *checker) patterns(f *function) []*types.Type {
 	var params []*types.Type
 	for _, p := range f.typeParams() {
 		params = append(params, c.universe.Param("of call "+f.id(), p.Name.Text))

@@ -152,7 +152,7 @@ func (c *checker) judgeTypeParams(m *module, params []*syntax.TypeParam, within 
 			continue
 		}
 		seen[p.Name.Text] = p.Name
-		if reserved(c.prelude, p.Name.Text) {
+		if reserved(p.Name.Text) {
 			c.diags.Errorf("E0214", p.Name.Span, "'%s' is the name of a built-in type", p.Name.Text)
 		}
 		if !m.mentions(p.Name, within) {

@@ -168,7 +168,7 @@ func (l *lowerer) casePattern(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 	}
 	name := p.Path[len(p.Path)-1]
 	if m.cases == nil {
-		l.notACase(m, p, name, n)
+		l.notACase(m, p, n)
 		return
 	}
 	if len(p.Path) > 1 {
@@ -180,7 +180,7 @@ func (l *lowerer) casePattern(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 }
 
 // notACase is a name where the value has no cases: a constant, or a mistake.
-func (l *lowerer) notACase(m *matching, p *syntax.CasePattern, name *syntax.Name, n *ir.Arm) {
+func (l *lowerer) notACase(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 	n.Any = true
 	l.bindNames(p.Names, nil, n)
 	if m.t == types.InvalidT || l.isOpen(m.t) {

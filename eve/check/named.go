@@ -39,7 +39,7 @@ var basics = map[string]*types.Type{
 func basicType(name string) *types.Type { return basics[name] }
 
 // reserved says whether a module cannot declare the name: the language gives it a meaning of its own.
-func reserved(prelude *module, name string) bool {
+func reserved(name string) bool {
 	return basics[name] != nil || builtinOwners[name] || builtinConstraints[name] || name == "self" || name == "_"
 }
 

@@ -136,13 +136,13 @@ func (l *lowerer) binary(op string, x, y ir.Expr, at, opAt source.Span) ir.Expr 
 		return d
 	}
 	if op == "<<" || op == ">>" {
-		return l.shift(op, x, y, at, opAt)
+		return l.shift(op, x, y, at)
 	}
 	x, y = l.joinable(op, x, y)
 	x, y, t := l.common(x, y)
 	if broken(x) || broken(y) || t == nil || t == types.InvalidT {
 		if !broken(x) && !broken(y) {
-			l.mismatch(op, x, y, at, opAt)
+			l.mismatch(op, x, y, at)
 		}
 		return bad(at)
 	}
@@ -150,7 +150,7 @@ func (l *lowerer) binary(op string, x, y ir.Expr, at, opAt source.Span) ir.Expr 
 		x, y = l.floatConst(x), l.floatConst(y)
 	}
 	if x.Type() != y.Type() {
-		l.mismatch(op, x, y, at, opAt)
+		l.mismatch(op, x, y, at)
 		return bad(at)
 	}
 	t = x.Type()
@@ -268,14 +268,14 @@ func (l *lowerer) durations(op string, x, y ir.Expr, at source.Span) ir.Expr {
 	return &ir.Binary{Place: place(result, at), Op: ir.Op(op), X: a, Y: b}
 }
 
-func (l *lowerer) shift(op string, x, y ir.Expr, at, opAt source.Span) ir.Expr {
+func (l *lowerer) shift(op string, x, y ir.Expr, at source.Span) ir.Expr {
 	a, b := l.checker.value(x), l.checker.value(y)
 	if broken(a) || broken(b) {
 		return bad(at)
 	}
 	whole := func(t *types.Type) bool { return t.IsInteger() && t != types.DurationT || l.isOpen(t) }
 	if !whole(a.Type()) || !whole(b.Type()) {
-		l.mismatch(op, a, b, at, opAt)
+		l.mismatch(op, a, b, at)
 		return bad(at)
 	}
 	if l.fold(a) == nil || l.fold(b) == nil {
@@ -285,7 +285,7 @@ func (l *lowerer) shift(op string, x, y ir.Expr, at, opAt source.Span) ir.Expr {
 }
 
 // mismatch reports operands that have no type in common.
-func (l *lowerer) mismatch(op string, x, y ir.Expr, at, opAt source.Span) {
+func (l *lowerer) mismatch(op string, x, y ir.Expr, at source.Span) {
 	s, t := l.settle(l.checker.value(x)).Type(), l.settle(l.checker.value(y)).Type()
 	d := l.errorf("E0337", at, "%s cannot take %s and %s", op, article(s), article(t))
 	switch {

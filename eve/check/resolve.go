@@ -93,9 +93,7 @@ func (c *checker) unknown(m *module, name string, at source.Span, more ...string
 			}
 		}
 	}
-	for _, name := range basicNames {
-		names = append(names, name)
-	}
+	names = append(names, basicNames...)
 	c.missing(at, fmt.Sprintf("unknown name '%s'", name), name, append(names, "process", "math", "par"))
 }
 

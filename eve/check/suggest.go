@@ -96,12 +96,12 @@ func nearest(name string, names []string) string {
 
 // distance counts the letters to change, add, drop or swap to make b of a.
 func distance(a, b string) int {
-	before, last, row := []int(nil), make([]int, len(b)+1), make([]int, len(b)+1)
+	before, last := []int(nil), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		row = make([]int, len(b)+1)
+		row := make([]int, len(b)+1)
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
 			cost := 1

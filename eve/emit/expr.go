@@ -227,10 +227,9 @@ func (f *function) cut(e *ir.Cut) string {
 			f.put("auto&& " + t + " = " + x + ";")
 			x = t
 		}
-		switch {
-		case e.Lo == nil:
+		if e.Lo == nil {
 			list = []string{x, "0", list[1]}
-		default:
+		} else {
 			list = []string{x, list[1], member(x, "size()")}
 		}
 	}

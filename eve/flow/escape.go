@@ -97,56 +97,56 @@ type escape struct {
 // body looks through b. finish is what waits for it when it is a child.
 func (e *escape) body(b *ir.Body, finish *ir.Finish) {
 	if b != nil {
-		e.block(b.Block, b, finish)
+		e.block(b.Block, finish)
 	}
 }
 
-func (e *escape) block(b *ir.Block, in *ir.Body, finish *ir.Finish) {
+func (e *escape) block(b *ir.Block, finish *ir.Finish) {
 	if b == nil {
 		return
 	}
 	for _, s := range b.Stmts {
-		e.stmt(s, in, finish)
+		e.stmt(s, finish)
 	}
 }
 
-func (e *escape) stmt(s ir.Stmt, in *ir.Body, finish *ir.Finish) {
+func (e *escape) stmt(s ir.Stmt, finish *ir.Finish) {
 	for _, x := range ir.Values(s) {
 		e.expr(x)
 	}
 	switch s := s.(type) {
 	case *ir.Spawn:
-		e.task(s.Body, in, finish)
+		e.task(s.Body, finish)
 	case *ir.SpawnEach:
-		e.task(s.Body, in, finish)
+		e.task(s.Body, finish)
 	case *ir.On:
-		e.task(s.Handler, in, nil)
+		e.task(s.Handler, nil)
 	case *ir.Await:
 		if s.Call != nil && len(s.Call.Args) > 0 { // posted to the object that it is called on
 			if d, ok := s.Call.Args[0].(*ir.Deref); ok {
 				e.handle(d.X)
 			}
 		}
-		e.task(s.Rest, in, nil)
+		e.task(s.Rest, nil)
 	case *ir.Finish:
-		e.block(s.Block, in, s)
+		e.block(s.Block, s)
 	case *ir.Repeat:
-		e.block(s.Init, in, finish)
+		e.block(s.Init, finish)
 		e.expr(s.Cond)
 		if s.Step != nil {
-			e.stmt(s.Step, in, finish)
+			e.stmt(s.Step, finish)
 		}
-		e.block(s.Body, in, finish)
+		e.block(s.Body, finish)
 	default:
 		for _, b := range ir.Blocks(s) {
-			e.block(b, in, finish)
+			e.block(b, finish)
 		}
 	}
 }
 
 // task looks through a body that is made in another. An object may stay where its builder has it while
 // only children of a disjoint finish use it that stands within its scope.
-func (e *escape) task(b, in *ir.Body, finish *ir.Finish) {
+func (e *escape) task(b *ir.Body, finish *ir.Finish) {
 	if b == nil {
 		return
 	}
@@ -197,9 +197,9 @@ func (e *escape) expr(x ir.Expr) {
 		},
 		Body: func(b *ir.Body) bool {
 			if b.Kind == ir.Lambda {
-				e.block(b.Block, b, nil)
+				e.block(b.Block, nil)
 			} else {
-				e.task(b, b.Outer, nil)
+				e.task(b, nil)
 			}
 			return false
 		},

@@ -38,7 +38,7 @@ func (l *lastUse) expr(e ir.Expr, after set, owning bool) set {
 func keeps(e ir.Expr, i int) bool {
 	switch e := e.(type) {
 	case *ir.Box, *ir.Wrap, *ir.MakeStruct, *ir.MakeCase, *ir.MakeTuple, *ir.MakeList, *ir.MakeError:
-		return !e.(ir.Expr).Type().HasView()
+		return !e.Type().HasView()
 	case *ir.Post:
 		return i > 0
 	case *ir.Call:

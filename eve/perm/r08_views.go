@@ -18,7 +18,6 @@ type freeze struct {
 	path path
 	by   *ir.Var // the loop's variable, through which elements may be changed
 	at   source.Span
-	name string
 	sure bool // only what is surely the same storage counts: the run time watches the rest
 	what string
 }

@@ -8,8 +8,8 @@ import (
 	"interleave/eve/source"
 )
 
-func (s *checker) report(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
-	return s.diags.Errorf(code, at, format, args...)
+func (c *checker) report(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
+	return c.diags.Errorf(code, at, format, args...)
 }
 
 func label(at source.Span, text string) diag.Label { return diag.Label{Span: at, Text: text} }

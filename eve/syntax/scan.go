@@ -60,11 +60,6 @@ func (s *scanner) line() string {
 	return strings.TrimSuffix(rest, "\r")
 }
 
-// lineBefore is the text from the start of the line to a place on it.
-func (s *scanner) lineBefore(place int) string {
-	return s.text[strings.LastIndexByte(s.text[:place], '\n')+1 : place]
-}
-
 // skip passes over what means nothing: spaces, line ends, comments.
 func (s *scanner) skip() {
 	for s.pos < s.end {

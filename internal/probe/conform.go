@@ -34,7 +34,7 @@ func Checks(service *manifest.Service) ([]Check, error) {
 		return nil, fmt.Errorf("services/%s/conform: expected at least one %s", service.Name, pattern)
 	}
 	if service.Protocol == manifest.Program {
-		return programChecks(service, files)
+		return programChecks(files)
 	}
 	slices.Sort(files)
 	var checks []Check

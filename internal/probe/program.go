@@ -132,7 +132,7 @@ func (p *Program) Kill() {
 //
 //	fib 20 = 6765      the result of a problem, with 1 and with 2 workers, twice in a row
 //	fails nonsense 1   a problem that it must refuse: status 2, one line on standard error
-func programChecks(service *manifest.Service, files []string) ([]Check, error) {
+func programChecks(files []string) ([]Check, error) {
 	var checks []Check
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -222,7 +222,7 @@ func refuses(ctx context.Context, b *Built, problem Problem, patience float64) e
 	}
 	defer p.Kill()
 	if s, err := p.Next(ctx, time.Duration(float64(solveLimit)*patience)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("got %v (%v), want nothing", s.Result, err)
+		return fmt.Errorf("got %v (%w), want nothing", s.Result, err)
 	}
 	status, said := p.Status(), strings.TrimSpace(p.Tail())
 	if status != 2 || said == "" || strings.Contains(said, "\n") {
