@@ -6,11 +6,12 @@ import "interleave/eve/ir"
 type facts struct {
 	forks   map[*ir.Func]bool // takes (worker, frame): it has a finish or calls what may have one
 	canFail map[*ir.Func]bool
+	short   map[*ir.Func]bool // has no loop, no recursion and no closure to call, nor does what it calls
 }
 
-// findFacts computes both as least fixed points over the calls.
+// findFacts computes them as least fixed points over the calls.
 func findFacts(p *ir.Program, checked bool) *facts {
-	f := &facts{map[*ir.Func]bool{}, map[*ir.Func]bool{}}
+	f := &facts{map[*ir.Func]bool{}, map[*ir.Func]bool{}, map[*ir.Func]bool{}}
 	for changed := true; changed; {
 		changed = false
 		for _, m := range p.Modules {
@@ -23,6 +24,9 @@ func findFacts(p *ir.Program, checked bool) *facts {
 				}
 				if !f.canFail[fn] && f.bodyFails(fn, checked) {
 					f.canFail[fn], changed = true, true
+				}
+				if !f.short[fn] && fn.Body != nil && fn.Body.Block != nil && !f.longTurn(fn.Body.Block) {
+					f.short[fn], changed = true, true
 				}
 			}
 		}
@@ -81,6 +85,19 @@ func (f *facts) fails(n any, checked bool) bool {
 		return !fails
 	})
 	return fails
+}
+
+// longTurn says whether a turn of a loop can take long: it has a loop in it, or calls what may have one.
+func (f *facts) longTurn(b *ir.Block) bool {
+	return contains(b, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Repeat, *ir.ForIn, *ir.SpawnEach, *ir.CallValue:
+			return true
+		case *ir.Call:
+			return n.Fn.Native == "" && !f.short[n.Fn]
+		}
+		return false
+	})
 }
 
 // opFails says whether x op y on integers can fail.

@@ -114,25 +114,16 @@ func trimIndent(s string) string {
 // backEdge writes what a loop does each turn beside its own work: it shows its frames to thieves where turns
 // are long, and looks at the time budget where nothing bounds it.
 func (f *function) backEdge(body *ir.Block, unbounded bool, line int) {
-	if unbounded {
+	forks := f.owner != nil && f.facts.forks[f.owner] && f.ctx.worker == "w_"
+	switch {
+	case unbounded && forks:
+		f.put("eve::pulse(" + f.ctx.worker + ", " + f.site(line) + ");")
+	case unbounded:
 		f.put("eve::pulse(" + f.site(line) + ");")
 	}
-	if f.owner != nil && f.facts.forks[f.owner] && f.ctx.worker == "w_" && longTurn(body) {
+	if forks && f.facts.longTurn(body) {
 		f.put("eve::poll(" + f.ctx.worker + ", " + f.frame() + ");")
 	}
-}
-
-// longTurn says whether a turn of a loop can take long: it has a loop or a call in it.
-func longTurn(b *ir.Block) bool {
-	return contains(b, func(n any) bool {
-		switch n := n.(type) {
-		case *ir.Repeat, *ir.ForIn, *ir.CallValue:
-			return true
-		case *ir.Call:
-			return n.Fn.Native == ""
-		}
-		return false
-	})
 }
 
 // loopBody writes the turns; a finish around the loop counts its children as they come.

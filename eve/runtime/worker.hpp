@@ -76,9 +76,12 @@ worker* worker_at(int i) noexcept;
 struct site;
 // On back edges that nothing bounds: fails the body when its time is over (EVE_BUDGET seconds, 60 by default, 0: no end).
 [[gnu::cold, gnu::noinline]] void over_budget(worker* w, const site* at);
+[[gnu::always_inline]] inline void pulse(worker* w, const site* at) {
+    if (unlikely(w->overtime.load(order::relaxed) != 0)) over_budget(w, at);
+}
+// The same where the worker is not at hand, or may be none.
 [[gnu::always_inline]] inline void pulse(const site* at) {
-    worker* w = self();
-    if (w && unlikely(w->overtime.load(order::relaxed) != 0)) over_budget(w, at);
+    if (worker* w = self()) pulse(w, at);
 }
 
 // Whether the scope or finish that the caller belongs to has failed, so that its result is not wanted any more.
