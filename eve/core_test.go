@@ -116,13 +116,14 @@ func TestCore(t *testing.T) {
 	needCompiler(t)
 	all := append(append([]string{}, testSources...), coreSources...)
 	for _, build := range []struct {
-		name  string
-		flags []string
+		name, sanitize string
+		flags          []string
 	}{
-		{"plain", []string{"-O2"}},
-		{"address", []string{"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}},
+		{"plain", "", []string{"-O2"}},
+		{"address", "address", []string{"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}},
 	} {
 		t.Run(build.name, func(t *testing.T) {
+			needSanitize(t, build.sanitize)
 			succeed(t, link(t, objects(t, all, build.flags), build.flags))
 		})
 	}
@@ -152,6 +153,7 @@ func mutate(t *testing.T, made map[string]string, flags []string, m mutation) (p
 
 func TestCoreModel(t *testing.T) {
 	needCompiler(t)
+	needSanitize(t, "")
 	made := objects(t, withModel(), model)
 	t.Run("whole", func(t *testing.T) { succeed(t, link(t, made, model)) })
 	for _, m := range []mutation{
@@ -185,6 +187,7 @@ func replay(t *testing.T, program, test, out string) {
 
 func TestCoreThreadSanitizer(t *testing.T) {
 	needCompiler(t)
+	needSanitize(t, "thread")
 	made := objects(t, append(append([]string{}, testSources...), coreSources...), sanitized)
 	program := link(t, made, sanitized)
 	if out, err := output(nil, program, "none"); err == nil || strings.Contains(out, "FATAL") {
@@ -215,6 +218,7 @@ func without(made map[string]string, sources ...string) map[string]string {
 
 func TestCoreProcess(t *testing.T) {
 	needCompiler(t)
+	needSanitize(t, "")
 	flags := []string{"-O1"}
 	made := objects(t, append([]string{"test/process", "bench/forkjoin", "bench/task"}, coreSources...), flags)
 	program := link(t, without(made, "bench/forkjoin", "bench/task"), flags)

@@ -348,6 +348,7 @@ func TestConnectGivesUp(t *testing.T) {
 
 // TestDealt counts what each loop watches: connections are dealt evenly.
 func TestDealt(t *testing.T) {
+	needSanitize(t, "")
 	ioModes(t)
 	s := serve(t, buildProgram(t, "io_echo", ""), []string{"EVE_IO=epoll", "EVE_WORKERS=2"})
 	for range 100 {

@@ -226,7 +226,7 @@ type ioMode struct {
 	env      []string
 }
 
-// ioModes are all of them: each reactor on one worker and on two, plain and under the sanitizers.
+// ioModes are all of them: each reactor on two workers, and on one if no sanitizer was asked for.
 func ioModes(t *testing.T) []ioMode {
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skip("the runtime's tests are C++, and there is no g++ here")
@@ -236,17 +236,16 @@ func ioModes(t *testing.T) []ioMode {
 		reactors = append(reactors, "uring")
 	}
 	var modes []ioMode
-	for _, sanitize := range []string{"", "address,undefined", "thread"} {
-		if testing.Short() && sanitize != "" {
-			continue
-		}
-		for _, reactor := range reactors {
-			name := strings.Trim(reactor+"-"+strings.Split(sanitize, ",")[0], "-")
-			env := []string{"EVE_IO=" + reactor, "EVE_WORKERS=2", "UBSAN_OPTIONS=halt_on_error=1"}
-			modes = append(modes, ioMode{name, sanitize, env})
-			if sanitize == "" {
-				modes = append(modes, ioMode{name + "-alone", sanitize, []string{"EVE_IO=" + reactor, "EVE_WORKERS=1"}})
-			}
+	with := *sanitize
+	if with == "address" {
+		with = "address,undefined"
+	}
+	for _, reactor := range reactors {
+		name := strings.Trim(reactor+"-"+*sanitize, "-")
+		env := []string{"EVE_IO=" + reactor, "EVE_WORKERS=2", "UBSAN_OPTIONS=halt_on_error=1"}
+		modes = append(modes, ioMode{name, with, env})
+		if with == "" {
+			modes = append(modes, ioMode{name + "-alone", with, []string{"EVE_IO=" + reactor, "EVE_WORKERS=1"}})
 		}
 	}
 	return modes

@@ -1,0 +1,5 @@
+//go:build race
+
+package eve_test
+
+const underRace = true
