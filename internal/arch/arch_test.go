@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,6 +40,18 @@ var rooms = []string{
 	"run",
 	"report", "live",
 	"arch",
+}
+
+// eveRooms are the packages of Eve, in the order in which a program passes through them: the same rule as for
+// rooms. The tests of one may use any other.
+var eveRooms = []string{
+	"source", "diag",
+	"syntax", "format",
+	"types", "ir", "std",
+	"check", "perm", "flow", "compile",
+	"generate", "interp",
+	"emit", "runtime", "build",
+	"differential",
 }
 
 // tracked lists the files that git knows or would add.
@@ -89,13 +102,15 @@ func room(dir string) string {
 	}
 }
 
-func rank(room string) int {
-	for i, r := range rooms {
-		if r == room {
-			return i
-		}
+func rank(room string) int { return slices.Index(rooms, room) }
+
+// eveRank is the place of a folder of Eve among its rooms. The package eve itself is the runtime's text.
+func eveRank(dir string) int {
+	if dir == "eve" {
+		return slices.Index(eveRooms, "runtime")
 	}
-	return -1
+	name, _, _ := strings.Cut(strings.TrimPrefix(dir, "eve/"), "/")
+	return slices.Index(eveRooms, name)
 }
 
 // allowed says whether a package in dir may import ours, both from the root.
@@ -109,7 +124,9 @@ func allowed(dir, ours string) bool {
 		return true
 	case top == "services":
 		return target == "gonet" || strings.HasPrefix(ours, "eve/runtime")
-	case top == "gonet" || top == "eve":
+	case top == "eve" && target == "eve":
+		return dir == ours || eveRank(dir) > eveRank(ours) && eveRank(ours) >= 0
+	case top == "gonet":
 		return target == top
 	case top == "internal" && target == "internal":
 		from, to := room(dir), room(ours)
@@ -134,6 +151,9 @@ func TestImportsPointOneWay(t *testing.T) {
 			if isTest && strings.HasPrefix(dir, "services/") && ours == "internal/probe/probetest" {
 				continue // a service's one test finds its models by this package
 			}
+			if isTest && strings.HasPrefix(dir, "eve") && strings.HasPrefix(ours, "eve") {
+				continue // one part of the language is held against another
+			}
 			if !allowed(dir, ours) {
 				t.Errorf("%s imports %s: arrows go from later rooms to earlier ones, and nothing imports cmd", f, p)
 			}
@@ -141,8 +161,28 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
+// TestEveNeedsNothing holds Eve to the standard library; its tests may also use what archives and scripts of
+// tests are written in.
+func TestEveNeedsNothing(t *testing.T) {
+	for _, f := range tracked(t) {
+		if !strings.HasPrefix(f, "eve/") || !strings.HasSuffix(f, ".go") {
+			continue
+		}
+		for _, p := range imports(t, f) {
+			first, _, _ := strings.Cut(p, "/")
+			forTests := strings.HasPrefix(p, "golang.org/x/tools/") || strings.HasPrefix(p, "github.com/rogpeppe/go-internal/")
+			if strings.Contains(first, ".") && !(forTests && strings.HasSuffix(f, "_test.go")) {
+				t.Errorf("%s imports %s: Eve needs the standard library only", f, p)
+			}
+		}
+	}
+}
+
 func TestEveryRoomHasItsPlace(t *testing.T) {
 	for _, f := range tracked(t) {
+		if strings.HasPrefix(f, "eve/") && strings.HasSuffix(f, ".go") && eveRank(path.Dir(f)) < 0 {
+			t.Errorf("%s: its folder is not in the list of Eve's rooms", f)
+		}
 		if strings.HasPrefix(f, "internal/") && strings.HasSuffix(f, ".go") && rank(room(path.Dir(f))) < 0 {
 			t.Errorf("%s: the room %s is not in the list of rooms", f, room(path.Dir(f)))
 		}
@@ -162,7 +202,7 @@ func TestFewFoldersInTheRoot(t *testing.T) {
 }
 
 func TestFilesStayShort(t *testing.T) {
-	hand := regexp.MustCompile(`\.(go|c|h|cpp|hpp|erl|js|java|rs|sh|css|html|tmpl|eve)$`)
+	hand := regexp.MustCompile(`\.(go|c|h|cpp|hpp|erl|js|java|py|rs|sh|css|html|tmpl|eve)$`)
 	for _, f := range tracked(t) {
 		if !hand.MatchString(f) || strings.Contains(f, "/testdata/") || strings.Contains(f, ".min.") {
 			continue
