@@ -18,6 +18,10 @@ namespace {
 output* all_outputs = nullptr;
 bool list_locked = false;
 
+// Whether a buffer may hold something. Set after the buffer's lock is given back: whoever meets the lock taken can
+// leave the buffer to the writer, who comes to flush_outputs himself when he runs out of work.
+bool gathered = false;
+
 void take_lock(bool& lock) noexcept {
     while (__atomic_exchange_n(&lock, true, __ATOMIC_ACQUIRE)) sched_yield();
 }
@@ -122,7 +126,9 @@ void output::put(const char* text, i64 size) noexcept {
         size_ += size;
         if (mode_ == mode::lines && std::memchr(text, '\n', u64(size)) != nullptr) send_buffer();
     }
+    bool rest = size_ > 0;
     unlock();
+    if (rest) __atomic_store_n(&gathered, true, __ATOMIC_RELEASE);
 }
 
 void output::write_buffer(const bytes& data) noexcept {
@@ -136,6 +142,8 @@ void output::flush() noexcept {
 }
 
 void flush_outputs() noexcept {
+    if (!__atomic_load_n(&gathered, __ATOMIC_RELAXED)) return;
+    __atomic_exchange_n(&gathered, false, __ATOMIC_SEQ_CST);
     take_lock(list_locked);
     for (output* o = all_outputs; o != nullptr; o = o->next_) {
         if (!try_lock(o->locked_)) continue;

@@ -1,5 +1,6 @@
 #include "worker.hpp"
 #include "crew.hpp"
+#include "output.hpp"
 #include "scope.hpp"
 #include "threads.hpp"
 
@@ -152,6 +153,7 @@ bool search(worker* w) noexcept {
 }
 
 void sleep(worker* w) noexcept {
+    flush_outputs(); // before the worker counts as asleep: a full pipe may keep it
     bool searched = w->searcher;
     w->searcher = false;
 #ifdef EVE_MUTATE_SLEEP

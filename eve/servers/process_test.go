@@ -1,0 +1,256 @@
+package servers_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"interleave/eve/build"
+	"interleave/eve/compile"
+	"interleave/eve/emit"
+	"interleave/eve/source"
+)
+
+var sanitize = flag.String("sanitize", "", "build the programs with this sanitizer: address or thread")
+
+// patience is for what a program does at once on an idle machine.
+const patience = 30 * time.Second
+
+// compiled makes the program of a text. Every fixed port becomes any free one.
+func compiled(t *testing.T, name, text string) string {
+	t.Helper()
+	if !build.Available() {
+		t.Skip("no C++ compiler: apt-get install g++")
+	}
+	p, diags := compile.Check(source.NewFile(name, strings.ReplaceAll(text, "8080", "0")), nil)
+	for _, d := range diags {
+		if d.Code.IsError() {
+			t.Fatalf("%s:%d: %s: %s", name, d.Span.Line(), d.Code, d.Message)
+		}
+	}
+	units, err := emit.Program(p, emit.Options{Checked: true, Debug: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := build.Build(context.Background(), units, build.Options{Sanitize: *sanitize, Jobs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
+// example makes a program of testdata/server.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../testdata/server", name+".eve"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled(t, name+".eve", string(text))
+}
+
+// A process is a running program.
+type process struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	out   said
+	err   said
+	ended chan struct{}
+}
+
+// said is what a program has written so far.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// start runs a program; it is gone when the test ends. Settings are those of its environment.
+func start(t *testing.T, exe string, settings ...string) *process {
+	t.Helper()
+	return begin(t, exec.Command(exe), settings...)
+}
+
+func begin(t *testing.T, cmd *exec.Cmd, settings ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, ended: make(chan struct{})}
+	cmd.Env = append(append(os.Environ(), "TSAN_OPTIONS=halt_on_error=1 exitcode=66"), settings...)
+	if cmd.Stdout == nil {
+		cmd.Stdout = &p.out
+	}
+	cmd.Stderr = &p.err
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-p.ended
+		if t.Failed() {
+			t.Logf("standard error:\n%s", p.err.String())
+		}
+	})
+	return p
+}
+
+// mustExit waits for the end and holds that the status is this one.
+func (p *process) mustExit(status int) {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.t.Fatalf("the program does not end; it printed %q", p.out.String())
+	}
+	if got := p.cmd.ProcessState; got.ExitCode() != status {
+		p.t.Fatalf("the program ended with %v, want status %d; it printed %q and %q", got, status, p.out.String(), p.err.String())
+	}
+}
+
+// mustRun holds that the program goes on.
+func (p *process) mustRun() {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+		p.t.Fatalf("the program ended: %v, %q", p.cmd.ProcessState, p.err.String())
+	default:
+	}
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// eventually waits until it is so.
+func (p *process) eventually(what string, so func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("it did not come to this: %s; the program printed %q and %q", what, p.out.String(), p.err.String())
+		}
+	}
+}
+
+// port is where the program listens.
+func (p *process) port() int {
+	p.t.Helper()
+	port := 0
+	p.eventually("the program listens", func() bool {
+		p.mustRun()
+		port = listening(p.cmd.Process.Pid)
+		return port != 0
+	})
+	return port
+}
+
+// listening finds the port of a listening TCP socket of a process, in the table of all of them; 0 if none.
+func listening(pid int) int {
+	own := make(map[string]bool)
+	folder := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if target, err := os.Readlink(filepath.Join(folder, e.Name())); err == nil {
+			own[target] = true
+		}
+	}
+	table, _ := os.ReadFile("/proc/net/tcp")
+	for _, line := range strings.Split(string(table), "\n") {
+		f := strings.Fields(line)
+		if len(f) < 10 || f[3] != "0A" || !own["socket:["+f[9]+"]"] {
+			continue
+		}
+		_, hex, _ := strings.Cut(f[1], ":")
+		if port, err := strconv.ParseInt(hex, 16, 32); err == nil {
+			return int(port)
+		}
+	}
+	return 0
+}
+
+// A peer is a client of the program.
+type peer struct {
+	*net.TCPConn
+	t *testing.T
+}
+
+func (p *process) dial(port int) peer {
+	p.t.Helper()
+	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(patience))
+	return peer{c.(*net.TCPConn), p.t}
+}
+
+func (c peer) say(text string) {
+	c.t.Helper()
+	if _, err := c.Write([]byte(text)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// hear reads n bytes.
+func (c peer) hear(n int) string {
+	c.t.Helper()
+	got := make([]byte, n)
+	for have := 0; have < n; {
+		k, err := c.Read(got[have:])
+		if have += k; err != nil {
+			c.t.Fatalf("heard %d of %d bytes (%q): %v", have, n, head(string(got[:have])), err)
+		}
+	}
+	return string(got)
+}
+
+func (c peer) mustHear(want string) {
+	c.t.Helper()
+	if got := c.hear(len(want)); got != want {
+		c.t.Fatalf("heard %q, want %q", head(got), head(want))
+	}
+}
+
+// mustEnd holds that the program ends the connection, with nothing more said.
+func (c peer) mustEnd() {
+	c.t.Helper()
+	n, err := c.Read(make([]byte, 1))
+	if n > 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Fatalf("read %d bytes, %v, want the end", n, err)
+	}
+}
+
+func head(text string) string {
+	if len(text) > 200 {
+		return text[:200] + "..."
+	}
+	return text
+}
