@@ -139,7 +139,7 @@ func (f *function) declareBuilt(s *ir.Declare) {
 		f.vars[v] = binding{value: name}
 		return
 	}
-	f.put("eve::built<" + f.ctype(v.Type.Elem) + "> " + name + "(" + x + ");")
+	f.put("auto " + name + " = eve::built<" + f.ctype(v.Type.Elem) + ">(" + x + ");") // in the other form empty() declares a function
 	f.vars[v] = binding{name: name + ".handle()", value: "*" + name}
 }
 
@@ -153,7 +153,7 @@ func (f *function) unpack(s *ir.Unpack) {
 		}
 		x := fmt.Sprintf("eve::move(eve::get<%d>(%s))", i, t)
 		if v.Built && v.Type.Kind == types.Shared && s.Init.Type().Elems[i].Kind != types.Shared {
-			f.put("eve::built<" + f.ctype(v.Type.Elem) + "> " + f.local(v) + "(" + x + ");")
+			f.put("auto " + f.local(v) + " = eve::built<" + f.ctype(v.Type.Elem) + ">(" + x + ");")
 			b := f.vars[v]
 			f.vars[v] = binding{name: b.name + ".handle()", value: b.value}
 			continue
