@@ -22,7 +22,9 @@ test: toolchains $(EVE) ## set up, run every test, conformance of every server i
 race: ## the tests of our own packages under the race detector
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m ./internal/... ./cmd/... ./eve/...
 
-sanitize: toolchains $(EVE) ## conformance of the C servers under ASan, UBSan and TSan, of the Go servers under -race
+sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
+	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/differential -args -sanitize=address
+	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/differential -args -sanitize=thread
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=asan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=tsan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=race
@@ -32,7 +34,7 @@ lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, shellchec
 	shellcheck toolchains.sh .ci/run
 
 golden: ## rewrite the golden files; look at the diff
-	$(GO) test ./internal/... -update
+	$(GO) test $$(grep -rlF 'flag.Bool("update"' --include='*_test.go' internal cmd eve | xargs -n1 dirname | sort -u | sed 's,^,./,') -update
 
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r f; do \
@@ -40,8 +42,8 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "$$t ($$(dirname "$$f"))"; $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x "$$(dirname "$$f")" || exit 1; \
 	  done || exit 1; done
 
-bench: ## Go benchmarks of the instrument itself
-	$(GO) test -run='^$$' -bench=. -benchmem ./internal/...
+bench: ## Go benchmarks of the instrument itself and of Eve, and what its runtime costs
+	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/...
 
 toolchains: ## install what the models need; SKIP with a reason what cannot be had
 	@./toolchains.sh
