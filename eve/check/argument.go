@@ -168,7 +168,7 @@ func (l *lowerer) deal(f *function, x *callExpr) (*givenArgs, bool) {
 			l.events = append(l.events, a)
 		}
 	}
-	return g, l.complete(f, ps, g, x) && ok
+	return g, ok && l.complete(f, ps, g, x)
 }
 
 func (l *lowerer) dealNamed(f *function, ps []*syntax.Param, g *givenArgs, a *syntax.Arg) bool {

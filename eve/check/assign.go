@@ -201,6 +201,9 @@ func (l *lowerer) undeclared(s *syntax.AssignStmt) bool {
 		}
 	}
 	x := l.settle(l.expr(s.Value, nil))
+	if l.m.torn[id.Name] || l.checker.saidUnknown(l.m, id.Name, id.Span) {
+		return true
+	}
 	d := l.errorf("E0202", id.Span, "unknown name '%s'", id.Name)
 	if !broken(x) && x.Type() != types.VoidT && x.Type() != types.NoneT {
 		l.fixText(d, pointAfter(id.Span), ": "+x.Type().String(), "")

@@ -77,6 +77,7 @@ type module struct {
 	pending  map[*ir.Var]*global    // globals and constants whose type has not been asked for yet
 	tests    []*ir.Func
 	unknown  map[unknownName]source.Span // names reported, where first
+	torn     map[string]bool             // words of lines that could not be read: they may declare what is missed
 }
 
 // An object is what a name of a module stands for: *function, *typeName, *ir.Var (global or constant), *module.

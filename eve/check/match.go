@@ -19,6 +19,7 @@ type matching struct {
 	values  map[any]bool // constants
 	all     source.Span  // of the arm behind which nothing is left; zero if none
 	tree    *syntax.MatchStmt
+	unclear bool // an arm is a name that says nothing: it may have been meant for all other values
 }
 
 // A matchCase is one way that a value of a union, option or result can be.
@@ -192,7 +193,11 @@ func (l *lowerer) notACase(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 			return
 		}
 	}
-	l.errorf("E0511", p.Span, "%s has no cases: a pattern is a constant, or _ for all others", m.t)
+	m.unclear = true
+	d := l.errorf("E0511", p.Span, "%s has no cases: a pattern is a constant, or _ for all others", m.t)
+	if p.Span.Text() == "default" {
+		l.fixText(d, p.Span, "_", "")
+	}
 }
 
 // matchedCase covers a case and binds its fields.
@@ -232,6 +237,9 @@ func (l *lowerer) matchedCase(m *matching, at source.Span, name string, p *synta
 		all = append(all, c.name)
 	}
 	l.suggest(d, &syntax.Name{At: syntax.At{Span: at}, Text: name}, all)
+	if name == "default" && d.Fix == nil {
+		l.fixText(d, at, "_", "")
+	}
 	l.bindNames(names, nil, n)
 }
 
@@ -262,6 +270,9 @@ func (l *lowerer) exhaustive(m *matching) bool {
 		return true
 	}
 	at := headOf(m.tree.Span, nil)
+	if m.cases == nil && m.unclear {
+		return true
+	}
 	if m.cases == nil {
 		d := l.errorf("E0510", at, "match does not say what to do with other values of type %s", m.t)
 		d.Label = "add an arm _:"

@@ -69,6 +69,7 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	diags, current := c.diags, c.current
 	c.diags, c.current = c.base, nil
 	m.tree = syntax.Parse(file, c.diags)
+	m.torn = tornWords(file, c.diags)
 	c.declare(m)
 	for _, i := range m.tree.Imports {
 		c.bring(m, i)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"interleave/eve/diag"
 	"interleave/eve/ir"
@@ -79,7 +80,7 @@ func (c *checker) member(m *module, n *syntax.Name) object {
 // unknown reports that nothing has the name; it suggests one of the module's names or of more. It says
 // nothing when a failed import may have brought the name.
 func (c *checker) unknown(m *module, name string, at source.Span, more ...string) {
-	if _, failed := m.imports[name]; failed || m.partial || name == "" || c.saidUnknown(m, name, at) {
+	if _, failed := m.imports[name]; failed || m.partial || name == "" || m.torn[name] || c.saidUnknown(m, name, at) {
 		return
 	}
 	names := append(more, sortedNames(m.names)...)
@@ -95,6 +96,24 @@ func (c *checker) unknown(m *module, name string, at source.Span, more ...string
 	}
 	names = append(names, basicNames...)
 	c.missing(at, fmt.Sprintf("unknown name '%s'", name), name, append(names, "process", "math", "par"))
+}
+
+// tornWords gives the words of the lines of file that could not be read.
+func tornWords(file *source.File, diags *diag.List) map[string]bool {
+	words := map[string]bool{}
+	for _, d := range diags.Sorted() {
+		if !d.Code.IsText() || d.Span.File != file {
+			continue
+		}
+		for _, w := range strings.FieldsFunc(file.Line(d.Span.Line()), notOfName) {
+			words[w] = true
+		}
+	}
+	return words
+}
+
+func notOfName(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
 // saidUnknown says whether the name was reported in the same declaration before: one message is enough. What
@@ -125,7 +144,11 @@ type unknownName struct {
 // missing reports E0202 with the name of names that is most like the one meant.
 func (c *checker) missing(at source.Span, message, name string, names []string) {
 	d := c.diags.Errorf("E0202", at, "%s", message)
-	if best := nearest(name, names); best != "" {
+	best := elsewhere[name]
+	if best == "" {
+		best = nearest(name, names)
+	}
+	if best != "" {
 		d.Message += fmt.Sprintf("; did you mean '%s'?", best)
 		d.Fix = &diag.Fix{Text: "write " + best, Span: at, New: best}
 	}

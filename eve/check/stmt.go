@@ -131,7 +131,7 @@ func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
 	}
 	if b, ok := x.(*ir.Binary); ok && b.Op == "==" {
 		d := l.errorf("W0430", s.Span, "this compares and does nothing with the answer")
-		l.fixOperator(d, s.X, "=", "to store, write = ")
+		l.fixOperator(d, s.X, "=", "to store, write = instead of ")
 	} else {
 		l.errorf("W0430", s.Span, "this value is not used")
 	}

@@ -68,6 +68,20 @@ var words = [][]string{
 	{"close", "end", "disconnect"},
 }
 
+// elsewhere has what other languages call what Eve has under another name.
+var elsewhere = map[string]string{
+	"null": "none", "nil": "none", "None": "none", "nullptr": "none", "NULL": "none", "undefined": "none",
+	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false", "this": "self",
+	"list": "vector", "List": "vector", "Vec": "vector", "Vector": "vector", "Array": "vector",
+	"dict": "map", "Map": "map", "HashMap": "map", "hashmap": "map", "unordered_map": "map", "Dictionary": "map",
+	"Set": "set", "HashSet": "set", "unordered_set": "set",
+	"str": "string", "String": "string", "boolean": "bool", "Bool": "bool", "Int": "int", "integer": "int", "long": "int",
+	"double": "float", "Float": "float", "f64": "float", "f32": "float<32>", "byte": "char",
+	"i8": "int<8>", "i16": "int<16>", "i32": "int<32>", "i64": "int", "short": "int<16>",
+	"u8": "uint<8>", "u16": "uint<16>", "u32": "uint<32>", "u64": "uint", "usize": "int", "size_t": "int",
+	"println": "print", "printf": "print", "puts": "print", "echo": "print",
+}
+
 // translated gives the name that stands for a word of another language; empty when there is none.
 func translated(name string, names []string) string {
 	for _, row := range words {

@@ -5,6 +5,7 @@ package diag
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"interleave/eve/source"
 )
@@ -14,6 +15,9 @@ type Code string
 
 // IsError says whether the program is rejected because of it.
 func (c Code) IsError() bool { return len(c) > 0 && c[0] == 'E' }
+
+// IsText says whether the code is one of text and layout: what has it could not be read.
+func (c Code) IsText() bool { return strings.HasPrefix(string(c), "E01") }
 
 // A Label points at a second place and says what it has to do with the first.
 type Label struct {
@@ -74,5 +78,26 @@ func (l *List) Sorted() []Diagnostic {
 		}
 		return 0
 	})
-	return slices.CompactFunc(all, func(a, b Diagnostic) bool { return a.Code == b.Code && a.Span == b.Span })
+	all = slices.CompactFunc(all, func(a, b Diagnostic) bool { return a.Code == b.Code && a.Span == b.Span })
+	return readable(all)
+}
+
+// readable drops what is said about the meaning of lines that could not be read: mostly it comes of that.
+func readable(all []Diagnostic) []Diagnostic {
+	type line struct {
+		file *source.File
+		n    int
+	}
+	torn := map[line]bool{}
+	for _, d := range all {
+		if d.Code.IsText() {
+			torn[line{d.Span.File, d.Span.Line()}] = true
+		}
+	}
+	if len(torn) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(d Diagnostic) bool {
+		return !d.Code.IsText() && torn[line{d.Span.File, d.Span.Line()}]
+	})
 }

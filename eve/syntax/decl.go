@@ -77,6 +77,10 @@ func (p *parser) noItem() {
 	if t.isName() && p.peek(1).is("(") {
 		p.missingHead(t)
 	}
+	if t.isName() && p.peek(1).is("<") {
+		d.Code, d.Message = "E0114", "type parameters stand behind the colon: "+t.Text()+": <type T> (x: T) T:"
+		d.Label = ""
+	}
 	if t.Kind == Op || t.is("in") || t.is("as") || t.is("within") {
 		d.Message, d.Label = "expected a declaration, found "+p.found(), ""
 	}
@@ -130,13 +134,19 @@ func (p *parser) isFuncHead(n int) bool {
 	t, after := p.peek(n), p.peek(n+1)
 	switch {
 	case t.is("["):
-		return true
+		return !p.isListType(n)
 	case t.is("<"):
 		return !after.is("(")
 	case t.is("("):
 		return p.isParams(n) || p.isUntypedParams(n)
 	}
 	return false
+}
+
+// isListType says whether the [ n tokens ahead opens a list's type as other languages write it: `v: [int]`.
+func (p *parser) isListType(n int) bool {
+	end := p.matching(min(p.pos+n, len(p.toks)-1))
+	return end > p.pos+n+1 && p.peek(n+1).Kind == Identifier && (p.toks[end+1].isLayout() || p.toks[end+1].is("="))
 }
 
 // isUntypedParams says that the ( n tokens ahead opens parameters without types: a result or a colon

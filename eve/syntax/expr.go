@@ -127,6 +127,11 @@ func (p *parser) noOperand(t *Token) {
 		d.Label = "a task is a statement, it has no value"
 	case t.Kind == Newline && p.peek(1).Kind == Indent:
 		d.Label = longExpr
+	case t.is("&") && p.peek(1).isName():
+		d.Label = "a place is passed by its name"
+		d.Fix = &diag.Fix{Text: "leave out '&'", Span: t.Span}
+	case p.last.Text() == ".." && (t.is(".") || t.is("=")):
+		d.Label = "0..3 is 0, 1 and 2: the end is left out"
 	case t.is("<-"):
 		d.Label = "what is awaited has a line of its own: x <- f()"
 	case t.Kind == Keyword:

@@ -146,6 +146,19 @@ func (p *parser) foreignMatch(t *Token) bool {
 	return true
 }
 
+// foreignArm passes over `case` of other languages, which it reports.
+func (p *parser) foreignArm() {
+	t, after := p.tok(), p.peek(1)
+	d := diag.Diagnostic{Code: "E0104", Span: t.Span, Message: "an arm starts with what it compares with"}
+	if t.Text() != "case" || t.Kind != Identifier || after.is(":") || after.is("(") || after.is(".") {
+		return
+	}
+	gap := source.Span{File: p.file, Start: t.Span.Start, End: after.Span.Start}
+	d.Fix = &diag.Fix{Text: "leave out 'case'", Span: gap}
+	p.report(d)
+	p.next()
+}
+
 // typo gives the statement keyword of which word is a slip: two letters in the wrong order, one missing or
 // one too many. It is empty when there is none.
 func typo(word string) string {
@@ -245,7 +258,11 @@ func (p *parser) bracketType(t Type) {
 // elif takes `elif c:` for `else if c:`, which it reports.
 func (p *parser) elif() bool {
 	t := p.tok()
-	if t.Kind != Identifier || !p.isBlockEnd() {
+	below := p.inline == 0 && p.at(Newline)
+	if below {
+		t = p.peek(1)
+	}
+	if t.Kind != Identifier || !below && !p.isBlockEnd() {
 		return false
 	}
 	switch t.Text() {
@@ -257,6 +274,8 @@ func (p *parser) elif() bool {
 	}
 	return false
 }
+
+const choice = "'if' is a statement: what is chosen is assigned in it"
 
 // trailing fails because something stands behind a whole statement.
 func (p *parser) trailing() {
@@ -274,6 +293,11 @@ func (p *parser) trailing() {
 		d.Span, d.Message = p.last, "a value is made by its type's name: account(5)"
 		d.Fix = &diag.Fix{Text: "leave out 'new'", Span: gap}
 		p.fail(d)
+	case "?":
+		if !t.isLayout() {
+			d.Span, d.Message = p.last, choice
+			p.fail(d)
+		}
 	}
 	replace := func(with string) {
 		if t.Lead == "" {
@@ -285,6 +309,8 @@ func (p *parser) trailing() {
 	case ")", "]":
 		d.Code, d.Message = "E0107", "this '"+t.Text()+"' closes nothing"
 		d.Fix = &diag.Fix{Text: "leave it out", Span: t.Span}
+	case "if":
+		d.Message = choice
 	case "++":
 		replace("+= 1")
 	case "--":

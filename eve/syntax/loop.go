@@ -21,6 +21,10 @@ func (p *parser) forStmt(start source.Span) Stmt {
 	ok := p.guard(func() {
 		if !p.is("(") {
 			p.bareFor(open)
+			if !p.eachHead(&head) {
+				panic(bail{})
+			}
+			return
 		}
 		p.next()
 		p.brackets++
@@ -34,6 +38,9 @@ func (p *parser) forStmt(start source.Span) Stmt {
 		if head.in == nil {
 			head.in = &BadExpr{p.from(open)}
 		}
+		if loop.Cond == nil {
+			loop.Cond = &BadExpr{p.from(open)}
+		}
 		p.skipToSuite()
 	}
 	body := p.suite("the loop's head")
@@ -45,7 +52,7 @@ func (p *parser) forStmt(start source.Span) Stmt {
 	return loop
 }
 
-// bareFor fails on `for x in v:`.
+// bareFor reports `for x in v:`.
 func (p *parser) bareFor(open source.Span) {
 	d := diag.Diagnostic{Code: "E0122", Span: open, Message: "the head of a loop stands in parentheses: for (x in v):"}
 	for i := p.pos; !p.toks[i].isLayout(); i++ {
@@ -55,7 +62,7 @@ func (p *parser) bareFor(open source.Span) {
 			d.Fix = &diag.Fix{Text: "write for " + text, Span: d.Span, New: text}
 		}
 	}
-	p.fail(d)
+	p.report(d)
 }
 
 // eachHead reads `x: T in e`; false, behind `x: T`, if it is a declaration, or at the start if it is

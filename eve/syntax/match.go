@@ -38,6 +38,7 @@ func (p *parser) arm() *Arm {
 
 // pattern reads what an arm compares with.
 func (p *parser) pattern() Pattern {
+	p.foreignArm()
 	start, t := p.here(), p.tok()
 	switch {
 	case t.is("else"), t.Text() == "_" && t.Kind == Identifier && !p.peek(1).is("."):

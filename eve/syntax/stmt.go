@@ -46,9 +46,11 @@ func (p *parser) missingColon(what string) {
 		p.fail(d)
 	}
 	if p.tok().Kind != Bad {
-		p.report(diag.Diagnostic{
-			Code: "E0104", Span: p.here(), Message: fmt.Sprintf("expected ':' behind %s, found %s", what, p.found()),
-		})
+		d.Span, d.Message, d.Fix = p.here(), fmt.Sprintf("expected ':' behind %s, found %s", what, p.found()), nil
+		if t.is("in") {
+			d.Label = "v.contains(x) says whether a vector has x, m.has(x) whether a map or set has"
+		}
+		p.report(d)
 	}
 	p.skipToSuite()
 	p.accept(":")
