@@ -81,7 +81,11 @@ func (f *frame) arithmetic(e ir.Expr, op string, a, b int64) value {
 // compute computes a op b, and says whether that fits in t.
 func compute(op string, a, b int64, t *types.Type) (v int64, fits bool) {
 	const small = 1 << 31
-	if -small < a && a < small && -small < b && b < small { // whatever it gives fits in 64 bits
+	least := int64(-small)
+	if t.IsUnsigned() {
+		least = -1 // what is below 0 here is a large number
+	}
+	if least < a && a < small && least < b && b < small { // whatever it gives fits in 64 bits
 		var r int64
 		switch op[0] {
 		case '+':

@@ -229,7 +229,7 @@ func (s *input) failed(in *interp, f *failure) {
 
 // shutdown stops what emits; what is queued still runs. When the time of grace is over the process ends.
 func (in *interp) shutdown(grace int64) {
-	in.after(grace, func() { panic(exit{0}) }).weak = true
+	in.after(grace, func() { in.exit(0) }).weak = true
 	in.ending = true
 	for _, t := range in.timers {
 		t.stop()

@@ -84,7 +84,7 @@ func (f *frame) value(e ir.Expr) value {
 	case *ir.Cut:
 		return f.cut(e)
 	case *ir.Range:
-		return span{f.value(e.Lo).(int64), f.value(e.Hi).(int64)}
+		return spanOf(f.value(e.Lo).(int64), f.value(e.Hi).(int64), e.Lo.Type())
 	case *ir.Unary:
 		return f.unary(e)
 	case *ir.Binary:
@@ -131,7 +131,8 @@ func (f *frame) made(e ir.Expr) value {
 	case *ir.Propagate:
 		r := f.value(e.X).(*record)
 		if r.kind == 0 {
-			panic(&propagated{r})
+			f.in.left = &propagated{r}
+			panic(f.in.left)
 		}
 		return r.fields[0]
 	case *ir.Else:

@@ -128,24 +128,22 @@ const maxDepth = 100_000
 // enter runs a body in a frame and gives its result.
 func (in *interp) enter(b *ir.Body, f *frame) value {
 	if in.depth++; in.depth > maxDepth {
-		panic(&fatal{"stack overflow: a task calls itself too deeply"})
+		in.die("stack overflow: a task calls itself too deeply")
 	}
 	f.body(b.Block)
 	in.depth--
 	return f.result
 }
 
-// body runs the block of a body, which x? may leave early.
+// body runs the block of a body, which x? may leave early. Other panics pass untouched: catching them at each of
+// many calls would take long.
 func (f *frame) body(b *ir.Block) {
 	scope, depth := f.in.scope, f.in.depth
 	defer func() {
-		if r := recover(); r != nil {
-			p, is := r.(*propagated)
-			if !is {
-				panic(r)
-			}
-			f.in.scope, f.in.depth = scope, depth
-			f.result = p.r
+		if left := f.in.left; left != nil {
+			recover()
+			f.in.left, f.in.scope, f.in.depth = nil, scope, depth
+			f.result = left.r
 		}
 	}()
 	f.block(b)

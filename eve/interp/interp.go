@@ -67,7 +67,9 @@ type interp struct {
 	timers   []*timer
 	stdin    *input
 	network  network
-	ending   bool // by process.shutdown
+	ending   bool        // by process.shutdown
+	dying    bool        // the process ends at once: nothing more runs on the way out
+	left     *propagated // what x? leaves its body with, on the way out of it
 }
 
 // Run runs the program's main.
@@ -176,10 +178,22 @@ func fail(at source.Span, format string, args ...any) {
 	panic(&failure{&fault{text: fmt.Sprintf(format, args...)}, at})
 }
 
+// die ends the process by what nothing contains.
+func (in *interp) die(text string) {
+	in.dying = true
+	panic(&fatal{text})
+}
+
+// exit ends the process.
+func (in *interp) exit(status int) {
+	in.dying = true
+	panic(exit{status})
+}
+
 // count counts a step; a program without an end is stopped.
 func (in *interp) count(at source.Span) {
 	if in.steps++; in.steps > in.options.Steps {
-		panic(&fatal{(&failure{&fault{text: "the program has been running for too long"}, at}).String()})
+		in.die((&failure{&fault{text: "the program has been running for too long"}, at}).String())
 	}
 }
 
@@ -187,6 +201,9 @@ func (in *interp) count(at source.Span) {
 func (in *interp) guarded(f func()) (failed *failure) {
 	scope, depth, nested := in.scope, in.depth, in.nested
 	defer func() {
+		if in.dying {
+			return
+		}
 		if r := recover(); r != nil {
 			var is bool
 			if failed, is = r.(*failure); !is {
@@ -215,7 +232,7 @@ func (in *interp) root(r *root) {
 			return
 		}
 		if !r.contained {
-			panic(&fatal{f.String()})
+			in.die(f.String())
 		}
 		for _, n := range needs {
 			if n.write && n.object.emits != nil {

@@ -137,7 +137,7 @@ func init() {
 			return none()
 		},
 		"process.shutdown": func(c *called) value { c.in.shutdown(c.int(0)); return nil },
-		"process.exit":     func(c *called) value { panic(exit{int(c.int(0))}) },
+		"process.exit":     func(c *called) value { c.in.exit(int(c.int(0))); return nil },
 		"process.workers":  func(*called) value { return int64(1) },
 	})
 	for name, f := range map[string]func(float64) float64{"sqrt": math.Sqrt, "floor": math.Floor, "ceil": math.Ceil,

@@ -120,7 +120,7 @@ func (l *listener) handled(in *interp, event string, v value) {
 
 func (l *listener) unhandled(in *interp, event string, v value) {
 	if why, is := v.(*fault); is {
-		panic(&fatal{why.text})
+		in.die(why.text)
 	}
 	l.handled(in, event, v)
 }

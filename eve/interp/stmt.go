@@ -84,21 +84,22 @@ func (f *frame) deferring(s *ir.Defer, rest []ir.Stmt) control {
 	in := f.in
 	scope, depth := in.scope, in.depth
 	defer func() {
-		r := recover()
-		_, failed := r.(*failure)
-		_, left := r.(*propagated)
-		if r != nil && !failed && !left {
-			panic(r)
+		if in.dying {
+			return
 		}
-		in.scope, in.depth = scope, depth
+		r, left := recover(), in.left
+		in.scope, in.depth, in.left = scope, depth, nil
 		result := f.result
 		second := in.guarded(func() { f.block(s.Block) })
 		f.result = result
-		if failed || left && second == nil {
+		switch {
+		case r != nil && left == nil:
 			panic(r)
-		}
-		if second != nil {
+		case second != nil:
 			panic(second)
+		case left != nil:
+			in.left = left
+			panic(left)
 		}
 	}()
 	return f.statements(rest)
@@ -298,8 +299,8 @@ func (f *frame) forIn(s *ir.ForIn) control {
 		return f.block(s.Body)
 	}
 	if r, is := x.(span); is {
-		for i := r.low; i < r.high; i++ {
-			if end := turn(i); end == broken {
+		for i := range r.turns {
+			if end := turn(r.low + int64(i)); end == broken {
 				break
 			} else if end == returned {
 				return returned
@@ -317,6 +318,14 @@ func (f *frame) forIn(s *ir.ForIn) control {
 		}
 	}
 	return onward
+}
+
+// spanOf gives the numbers from low to below high, of type t.
+func spanOf(low, high int64, t *types.Type) span {
+	if t.Kind == types.Uint64 && uint64(low) >= uint64(high) || t.Kind != types.Uint64 && low >= high {
+		return span{}
+	}
+	return span{low, uint64(high) - uint64(low)}
 }
 
 // freeze notes that an iteration of a container has begun, or ended. What a view shows is frozen with it.

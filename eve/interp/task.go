@@ -10,28 +10,13 @@ func (f *frame) finish(s *ir.Finish) (end control) {
 	in := f.in
 	inner := &scope{outer: in.scope, queues: map[*object][]*slot{}}
 	in.scope = inner
-	var left *propagated
-	inner.failure = in.guarded(func() { end, left = f.unfinished(s.Block) })
+	if failed := in.guarded(func() { end = f.block(s.Block) }); failed != nil && inner.failure == nil {
+		inner.failure = failed
+	}
 	in.scope = inner
 	in.join(inner)
 	in.scope = inner.outer
-	if left != nil {
-		panic(left)
-	}
 	return end
-}
-
-// unfinished runs the block of a finish; what leaves it has to wait for the children.
-func (f *frame) unfinished(b *ir.Block) (end control, left *propagated) {
-	defer func() {
-		if r := recover(); r != nil {
-			var is bool
-			if left, is = r.(*propagated); !is {
-				panic(r)
-			}
-		}
-	}()
-	return f.block(b), nil
 }
 
 // spawn starts a task: a child of the finish around it, or a root.
@@ -58,8 +43,8 @@ func (f *frame) spawnEach(s *ir.SpawnEach) {
 		f.spawn(s.Body, captured)
 	}
 	if r, is := (*p).(span); is {
-		for i := r.low; i < r.high; i++ {
-			start(i)
+		for i := range r.turns {
+			start(r.low + int64(i))
 		}
 		return
 	}

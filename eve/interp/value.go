@@ -47,8 +47,11 @@ type (
 		text  string
 		cause *fault
 	}
-	// span is a range of integers.
-	span struct{ low, high int64 }
+	// span is a range of integers: so many from low on.
+	span struct {
+		low   int64
+		turns uint64
+	}
 )
 
 func some(v value) *record    { return &record{1, []value{v}} }
