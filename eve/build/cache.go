@@ -27,17 +27,57 @@ const unused = 14 * 24 * time.Hour
 
 func openCache() (cache, error) {
 	base, err := os.UserCacheDir()
-	if err != nil {
-		base = filepath.Join(os.TempDir(), fmt.Sprintf("eve-cache-%d", os.Getuid()))
-	}
 	c := cache{filepath.Join(base, "eve")}
-	for _, d := range []string{"objects", "programs"} {
-		if err := os.MkdirAll(filepath.Join(c.dir, d), 0o755); err != nil {
-			return c, fmt.Errorf("making the cache: %w", err)
+	if err == nil {
+		err = c.makeFolders()
+	}
+	if err == nil && !c.writable() {
+		err = fmt.Errorf("%s cannot be written", c.dir)
+	}
+	if err != nil {
+		if base, err = ownTemporary(); err == nil {
+			c = cache{filepath.Join(base, "eve")}
+			err = c.makeFolders()
 		}
+	}
+	if err != nil {
+		return c, fmt.Errorf("making the cache: %w", err)
 	}
 	c.trim()
 	return c, nil
+}
+
+func (c cache) makeFolders() error {
+	for _, d := range []string{"objects", "programs"} {
+		if err := os.MkdirAll(filepath.Join(c.dir, d), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writable says whether new files can be put into the cache.
+func (c cache) writable() bool {
+	const write = 2 // W_OK
+	return syscall.Access(filepath.Join(c.dir, "objects"), write) == nil && syscall.Access(c.dir, write) == nil
+}
+
+// ownTemporary gives the folder for users without a home that can be written. What is in it is run, so it
+// must be nobody else's.
+func ownTemporary() (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("eve-cache-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(owner.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+		return "", fmt.Errorf("%s is not this user's alone", dir)
+	}
+	return dir, nil
 }
 
 // key makes one name of many texts.
