@@ -33,7 +33,7 @@ func (p *parser) baseType() Type {
 			p.next()
 			n.Path = append(n.Path, p.anyWord("a type"))
 		}
-		if p.is("<") {
+		if p.is("<") || p.is("<<") { // vector<<() void>@>: the argument is a closure's type
 			n.Args = p.typeArgs()
 		}
 		n.At = p.from(start)
@@ -97,7 +97,7 @@ func (p *parser) typeList() []Type {
 // typeArgs reads `<A, 16>`.
 func (p *parser) typeArgs() []Type {
 	open := p.here()
-	p.next()
+	p.take("<")
 	var list []Type
 	for {
 		if p.at(Int) {
