@@ -36,10 +36,11 @@ type tester struct {
 }
 
 func runTest(c *call) error {
-	var seeds int
+	seeds, seed := 0, -1
 	var pattern string
 	err := c.spread(func(f *flag.FlagSet) {
 		f.IntVar(&seeds, "seeds", seeds, "run each test in the interpreter under `N` schedules")
+		f.IntVar(&seed, "seed", seed, "run each test in the interpreter under schedule `N` only, as a failure names it")
 		f.StringVar(&pattern, "run", pattern, "run the tests whose name matches `REGEXP`")
 	})
 	if err != nil {
@@ -51,13 +52,23 @@ func runTest(c *call) error {
 	if seeds < 0 {
 		return usage("--seeds is a number of schedules")
 	}
+	if seed < -1 {
+		return usage("--seed is the number of a schedule, from 0")
+	}
+	schedules := make([]uint64, seeds)
+	for i := range schedules {
+		schedules[i] = uint64(i)
+	}
+	if seed >= 0 {
+		schedules = []uint64{uint64(seed)}
+	}
 	wanted, err := regexp.Compile(pattern)
 	if err != nil {
 		return usage("--run: " + err.Error())
 	}
 	run, failed := 0, 0
 	for _, name := range c.args {
-		n, bad, err := c.testFile(name, wanted, seeds)
+		n, bad, err := c.testFile(name, wanted, schedules)
 		if err != nil {
 			return err
 		}
@@ -75,7 +86,7 @@ func runTest(c *call) error {
 	return nil
 }
 
-func (c *call) testFile(name string, wanted *regexp.Regexp, seeds int) (run, failed int, err error) {
+func (c *call) testFile(name string, wanted *regexp.Regexp, schedules []uint64) (run, failed int, err error) {
 	p, err := c.load(name)
 	if err != nil {
 		return 0, 0, err
@@ -89,8 +100,8 @@ func (c *call) testFile(name string, wanted *regexp.Regexp, seeds int) (run, fai
 	if len(t.pick) == 0 {
 		return 0, 0, nil
 	}
-	if seeds > 0 {
-		failed = t.explore(seeds)
+	if len(schedules) > 0 {
+		failed = t.explore(schedules)
 	} else {
 		failed, err = t.native()
 	}
@@ -126,17 +137,17 @@ func (t *tester) native() (failed int, err error) {
 	return failed, t.c.ctx.Err()
 }
 
-// explore runs each test in the interpreter, under as many schedules as there are seeds. A seed that fails
-// is named, so that it can be looked at again.
-func (t *tester) explore(seeds int) (failed int) {
+// explore runs each test in the interpreter under the schedules. The one that fails is named, so that it can be
+// looked at again.
+func (t *tester) explore(schedules []uint64) (failed int) {
 	for _, n := range t.pick {
 		test := t.program.Tests[n]
 		var r result
-		for seed := range uint64(seeds) {
+		for _, seed := range schedules {
 			var out strings.Builder
 			end := interp.Test(t.program, test, interp.Options{Seed: seed, Stdout: &out, Stderr: &out})
 			if end.Status != 0 {
-				r = result{output: out.String() + end.Trace, err: fmt.Errorf("under schedule %d of %d", seed, seeds)}
+				r = result{output: out.String() + end.Trace, err: fmt.Errorf("under schedule %d: --seed %d repeats it", seed, seed)}
 				break
 			}
 			if t.c.ctx.Err() != nil {

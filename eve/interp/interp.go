@@ -127,8 +127,7 @@ func (in *interp) loop() {
 		}
 		switch {
 		case len(in.ready) > 0:
-			if in.options.Late && in.random.IntN(4) == 0 {
-				in.tick()
+			for in.options.Late && in.random.IntN(3) == 0 && in.tick() {
 			}
 			in.runRoot()
 		case in.closeLonely():

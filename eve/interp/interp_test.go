@@ -12,7 +12,7 @@ import (
 )
 
 // seeds are how many schedules each program is run under.
-const seeds = 10
+const seeds = 4
 
 // Every program of testdata/run prints the same under every schedule.
 func TestRun(t *testing.T) {
