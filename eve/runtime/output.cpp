@@ -143,7 +143,7 @@ void output::flush() noexcept {
 
 void flush_outputs() noexcept {
     if (!__atomic_load_n(&gathered, __ATOMIC_RELAXED)) return;
-    __atomic_exchange_n(&gathered, false, __ATOMIC_SEQ_CST);
+    (void)__atomic_exchange_n(&gathered, false, __ATOMIC_SEQ_CST);
     take_lock(list_locked);
     for (output* o = all_outputs; o != nullptr; o = o->next_) {
         if (!try_lock(o->locked_)) continue;
