@@ -8,6 +8,7 @@ import (
 	"interleave/eve/diag"
 	"interleave/eve/ir"
 	"interleave/eve/source"
+	"interleave/eve/syntax"
 	"interleave/eve/types"
 )
 
@@ -95,11 +96,25 @@ func (c *checker) list(f *function, fn *ir.Func) []*ir.Entry {
 			c.unknown(f.module, p.Name.Text, p.Name.Span, names...)
 		case *ir.Var:
 			entry.Var = o
+			c.listable(f, p, o)
 		default:
 			c.diags.Errorf("E0215", p.Name.Span, "'%s' is %s: a permission list names parameters and module variables", p.Name.Text, kindOf(o))
 		}
 	}
 	return list
+}
+
+// listable reports a variable that the callers of f in other modules cannot list, though f asks for it.
+func (c *checker) listable(f *function, p *syntax.Perm, v *ir.Var) {
+	m := f.module
+	visible := f.tree.Pub && f.owner == nil || f.owner != nil && m.pub[f.owner.name]
+	if m.std || !visible || p.Sign == '-' || m.names[v.Name] != object(v) || m.pub[v.Name] {
+		return
+	}
+	c.diags.Add(diag.Diagnostic{
+		Code: "E0205", Span: p.Name.Span, Message: fmt.Sprintf("'%s' is not pub, and who calls '%s' has to list it", v.Name, f.tree.Name.Text),
+		Also: []diag.Label{{Span: m.places[v.Name], Text: "write pub before it"}},
+	})
 }
 
 // native is the name under which the runtime has f.
