@@ -118,6 +118,13 @@ func (l *lowerer) undefined(x *syntax.Ident) {
 			return
 		}
 	}
+	if l.fn != nil && l.fn.Static && l.fn.Recv != nil {
+		if _, _, isField := l.fieldOf(l.fn.Recv, x.Name); isField {
+			d := l.errorf("E0202", x.Span, "nothing is called '%s' here", x.Name)
+			d.Label = "a method that reads fields has self as its first parameter: self." + x.Name
+			return
+		}
+	}
 	l.unknown(l.m, x.Name, x.Span, l.scope.names()...)
 }
 

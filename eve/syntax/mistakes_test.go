@@ -78,6 +78,7 @@ var mistakes = []mistake{
 	{name: "list after parameters", text: "f: (n: int) [+a] int:\n    return n\n", want: "E0114 ["},
 	{name: "bare for with a type", in: "for x: int in v:\n    f(x)", want: "E0122 x: int in v"},
 	{name: "elif on one line", in: "if a: b()\nelif c: d()\nelse: e()", want: "E0117 elif"},
+	{name: "self that is no parameter", text: "type a:\n    b: [+self] () void: pass\n    c: [d, +self] (d: int@) void: pass\n", want: "E0114 +self|E0114 +self"},
 	{name: "case", in: "match a:\n    case 1: b()\n    _: c()", want: "E0104 case"},
 	{name: "choice with ?", in: "a: int = b > 1 ? 3 : 4", want: "E0117 ?"},
 	{name: "choice with if", in: "a: int = 3 if b else 4", want: "E0117 if"},

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"strings"
+
 	"interleave/eve/diag"
 	"interleave/eve/source"
 )
@@ -118,7 +120,36 @@ func (p *parser) member() Decl {
 		}
 		p.failf("E0114", "expected a field or a method, found %s", p.found())
 	}
-	return p.named(start, pub, "a type")
+	d := p.named(start, pub, "a type")
+	if f, ok := d.(*Func); ok && !f.Broken {
+		p.selfListed(f)
+	}
+	return d
+}
+
+// selfListed gives a method that lists self, but has no parameter of that name, the parameter, and reports it.
+func (p *parser) selfListed(f *Func) {
+	if f.Perms == nil || len(f.Params) > 0 && f.Params[0].Name != nil && f.Params[0].Name.Text == "self" {
+		return
+	}
+	for _, e := range f.Perms.Entries {
+		if e.Name == nil || e.Name.Text != "self" {
+			continue
+		}
+		end := f.Perms.Span.End
+		at := end + strings.IndexByte(p.file.Text[end:], '(') + 1
+		missing := source.Span{File: p.file, Start: at, End: at}
+		text := "self"
+		if len(f.Params) > 0 {
+			text = "self, "
+		}
+		p.report(diag.Diagnostic{
+			Code: "E0114", Span: e.Span, Message: "a method that lists self has it as its first parameter",
+			Fix: &diag.Fix{Text: "write self there", Span: missing, New: text},
+		})
+		f.Params = append([]*Param{{At: At{missing}, Name: &Name{At{missing}, "self"}}}, f.Params...)
+		return
+	}
 }
 
 // unionDecl reads `union name<T>:` and its cases.
