@@ -37,6 +37,23 @@ bool running(u64 state) { return state >= frame::thief && state < frame::small; 
 int thief_of(u64 state) { return running(state) ? int((state & (frame::parked - 1)) - frame::thief) : -1; }
 bool ended(u64 state) { return state == frame::done || state == frame::failure_kept; }
 
+// Whether a child before k has failed on a thief. It has the same root, and k is its younger sibling or belongs to one,
+// so nobody wants what k does.
+bool failed_before(const worker* w, const frame* k) noexcept {
+    for (const frame* f = w->floor; f < k; f++)
+        if (f->failed()) return true;
+    return false;
+}
+
+// Tells the thieves of these frames that nobody wants the results.
+void cancel_running(frame* from, frame* to) noexcept {
+    for (frame* k = from; k < to; k++) {
+        u64 state = k->state.load(order::relaxed);
+        while (running(state) && !(state & frame::cancel))
+            if (k->state.compare_exchange(state, state | frame::cancel, order::relaxed, order::relaxed)) break;
+    }
+}
+
 void nap(frame* k, u64 state) noexcept {
     if (!running(state)) return;
     if (!(state & frame::parked) &&
@@ -50,6 +67,7 @@ void wait_for(worker* w, frame* k) noexcept {
     for (;;) {
         u64 state = k->state.load(order::acquire);
         if (ended(state)) return;
+        if (!(state & frame::cancel) && failed_before(w, k)) cancel_running(k, k + 1);
         if (help(w, k + 1, thief_of(state), s.turns() > patience)) s = spinning();
         else if (s.turns() < restless) s.turn();
         else nap(k, state);
@@ -62,15 +80,6 @@ std::exception_ptr take_failure(frame* k) noexcept {
     kept.~exception_ptr();
     k->state.store(frame::done, order::relaxed);
     return failure;
-}
-
-// Tells the thieves of these frames that nobody wants the results.
-void cancel_running(frame* from, frame* to) noexcept {
-    for (frame* k = from; k < to; k++) {
-        u64 state = k->state.load(order::relaxed);
-        while (running(state) && !(state & frame::cancel))
-            if (k->state.compare_exchange(state, state | frame::cancel, order::relaxed, order::relaxed)) break;
-    }
 }
 
 } // namespace
@@ -101,6 +110,10 @@ bool take_back(worker* w, frame* k) noexcept {
     w->open.store(pack(at, at), order::relaxed);
     set_split(w, k);
     return false;
+}
+
+bool sibling_failed(const worker* w) noexcept {
+    return failed_before(w, w->first + tail_of(w->open.load(order::relaxed)));
 }
 
 void ask(worker* of) noexcept {

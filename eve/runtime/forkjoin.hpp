@@ -49,6 +49,8 @@ frame* claim(worker* from) noexcept;
 void run_claimed(worker* w, frame* top, frame* k) noexcept;
 // Asks the worker to publish frames. Any worker.
 void ask(worker* of) noexcept;
+// Owner only. Whether a thief has kept a failure of a child that is not joined yet: what runs now is wanted no more.
+bool sibling_failed(const worker* w) noexcept;
 // Any worker, not exact.
 inline bool has_public(const worker* w) noexcept {
     u64 seen = w->open.load(order::seq_cst);

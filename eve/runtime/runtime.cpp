@@ -72,7 +72,8 @@ void open_worker(worker* w, int id) {
     name_guard(w->first, bytes, "eve: too many tasks in one finish\n");
     w->limit = w->first + (w->end - w->first) / 2; // loops leave the rest to recursion
     w->split = w->floor = w->first;
-    w->mark.store(w->first + rich_frames, order::relaxed);
+    // Hungry from the start: workers that have not begun yet are idle, and nobody would ask for them.
+    w->mark.store(the_crew.count > 1 ? hungry() : w->first + rich_frames, order::relaxed);
 }
 
 void run_workers(thread* threads) {

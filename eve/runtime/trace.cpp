@@ -35,6 +35,14 @@ text type_in(const char* pretty) noexcept {
     return {at, int(strcspn(at, ";]"))};
 }
 
+// A type as the program knows it: the runtime's own are in a namespace, and C++ calls an int otherwise.
+text plain(text type) noexcept {
+    if (type.size == 8 && memcmp(type.start, "long int", 8) == 0) return {"int", 3};
+    if (type.size == 4 && memcmp(type.start, "long", 4) == 0) return {"int", 3};
+    if (type.size > 5 && memcmp(type.start, "eve::", 5) == 0) return {type.start + 5, type.size - 5};
+    return type;
+}
+
 void say_slots(const task* t, bool granted, const char* verb) noexcept {
     for (u16 i = 0; i < t->count; i++) {
         const slot& s = t->slots[i];
@@ -42,7 +50,7 @@ void say_slots(const task* t, bool granted, const char* verb) noexcept {
         bool has = s.granted;
         s.at->unlock();
         if (has != granted) continue;
-        text type = type_in(static_cast<const header*>(s.at)->kind_->name);
+        text type = plain(type_in(static_cast<const header*>(s.at)->kind_->name));
         const char* how = s.write ? "to write" : "to read";
         say("    %s %.*s %p %s\n", verb, type.size, type.start, static_cast<const void*>(s.at), how);
     }

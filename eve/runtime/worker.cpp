@@ -246,6 +246,7 @@ bool cancelled() noexcept {
     worker* w = self();
     if (!w) return false;
     if (w->within && w->within->failed()) return true;
+    if (sibling_failed(w)) return true;
     return w->stolen && (w->stolen->state.load(order::relaxed) & frame::cancel);
 }
 

@@ -151,7 +151,7 @@ void put_and_take_three() {
         new (place{&pair[i]}) worker;
         pair[i].id = i;
         pair[i].depth = 1 << 20; // waits without helping
-        pair[i].first = pair[i].split = stacks[i];
+        pair[i].first = pair[i].split = pair[i].floor = stacks[i];
         pair[i].mark.store(hungry(), order::relaxed);
     }
     the_crew.workers = pair;
