@@ -69,7 +69,7 @@ func (l *lowerer) forStmt(s *syntax.ForStmt) {
 }
 
 func (l *lowerer) forInStmt(s *syntax.ForInStmt) {
-	x := l.iterated(s.In)
+	x := l.iterated(s.In, s.Type)
 	n := &ir.ForIn{Mark: mark(s), X: x}
 	outer := l.scope
 	l.scope = &scope{outer: outer, body: l.cur, vars: map[string]*ir.Var{}}
@@ -80,12 +80,18 @@ func (l *lowerer) forInStmt(s *syntax.ForInStmt) {
 	l.emit(n)
 }
 
-// iterated lowers what a loop runs over.
-func (l *lowerer) iterated(x syntax.Expr) ir.Expr {
+// iterated lowers what a loop runs over. Literals of a range take the type that the loop's variable declares.
+func (l *lowerer) iterated(x syntax.Expr, declared syntax.Type) ir.Expr {
 	if x == nil {
 		return bad(source.Span{})
 	}
-	return l.checker.value(l.expr(x, nil))
+	var want *types.Type
+	if r, ok := bare(x).(*syntax.Binary); ok && r.Op == ".." && declared != nil {
+		if t := l.valueType(l.env, declared); t.IsInteger() && t != types.DurationT {
+			want = l.universe.Range(t)
+		}
+	}
+	return l.checker.value(l.expr(x, want))
 }
 
 // elementOf is the type of what a loop over x sees.
@@ -95,11 +101,9 @@ func (l *lowerer) elementOf(x ir.Expr, tree syntax.Expr) *types.Type {
 		return types.InvalidT
 	}
 	switch t.Kind {
-	case types.Range:
-		return types.IntT
 	case types.String:
 		return types.CharT
-	case types.Vector, types.Array, types.Slice, types.Set:
+	case types.Range, types.Vector, types.Array, types.Slice, types.Set:
 		return t.Elem
 	case types.Map:
 		return l.universe.Tuple(t.Key, t.Elem)

@@ -96,6 +96,10 @@ func (l *lowerer) binaryExpr(x *syntax.Binary, want *types.Type) ir.Expr {
 	if x.X == nil || x.Y == nil {
 		return bad(x.Span)
 	}
+	var elem *types.Type
+	if x.Op == ".." && want != nil && want.Kind == types.Range {
+		elem = want.Elem
+	}
 	switch x.Op {
 	case "==", "!=", "<", "<=", ">", ">=", "..", "<<", ">>":
 		want = nil
@@ -106,7 +110,7 @@ func (l *lowerer) binaryExpr(x *syntax.Binary, want *types.Type) ir.Expr {
 		return bad(x.Span)
 	}
 	if x.Op == ".." {
-		return l.rangeOf(a, b, x.Span)
+		return l.rangeOf(a, b, elem, x.Span)
 	}
 	return l.binary(x.Op, a, b, x.Span, x.OpAt)
 }
@@ -122,12 +126,22 @@ func (l *lowerer) sideHint(a ir.Expr, op string, want *types.Type) *types.Type {
 	return want
 }
 
-func (l *lowerer) rangeOf(a, b ir.Expr, at source.Span) ir.Expr {
-	lo, hi := l.coerce(a, types.IntT), l.coerce(b, types.IntT)
+// rangeOf makes a..b of the integer type that both have in common, or of a wider one that is wanted.
+func (l *lowerer) rangeOf(a, b ir.Expr, elem *types.Type, at source.Span) ir.Expr {
+	_, _, t := l.common(a, b)
+	switch {
+	case t == nil || untyped(t) || !t.IsInteger() || t == types.DurationT:
+		if elem == nil || !untyped(a.Type()) || !untyped(b.Type()) {
+			elem = types.IntT
+		}
+	case elem == nil || !widens(t, elem):
+		elem = t
+	}
+	lo, hi := l.coerce(a, elem), l.coerce(b, elem)
 	if broken(lo) || broken(hi) {
 		return bad(at)
 	}
-	return &ir.Range{Place: place(types.RangeT, at), Lo: lo, Hi: hi}
+	return &ir.Range{Place: place(l.universe.Range(elem), at), Lo: lo, Hi: hi}
 }
 
 // binary makes x op y of lowered operands.

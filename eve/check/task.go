@@ -42,7 +42,7 @@ func taskList(perms *syntax.Perms, head source.Span) source.Span {
 
 // taskForStmt starts a task for each element: with its handle, or with a loan of it.
 func (l *lowerer) taskForStmt(s *syntax.TaskForStmt) {
-	x := l.iterated(s.In)
+	x := l.iterated(s.In, s.Type)
 	elem := l.elementOf(x, s.In)
 	b := l.taskBody(s.Span, s.Perms, s.Body)
 	joined := l.joined

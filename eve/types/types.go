@@ -36,7 +36,7 @@ const (
 	Map    // Key, Elem
 	Set    // Elem
 	Slice  // Elem: a view, always T& in source
-	Range  // a..b of ints
+	Range  // a..b of integers
 	Tuple  // Elems
 	Option // Elem: T?
 	Result // Elem: T!
@@ -146,13 +146,21 @@ var (
 	ErrorT        = basic(Error, "error")
 	UntypedIntT   = basic(UntypedInt, "integer constant")
 	UntypedFloatT = basic(UntypedFloat, "number constant")
-	RangeT        = basic(Range, "range")
+	RangeT        = &Type{Kind: Range, Elem: IntT, Name: "range", key: "range"}
 	NoneT         = basic(None, "none")
 	BytesT        = &Type{Kind: Vector, Elem: CharT, key: "vector<char>"}
 )
 
 func (u *Universe) one(k Kind, form string, elem *Type) *Type {
 	return u.intern(Type{Kind: k, Elem: elem, key: fmt.Sprintf(form, elem.key)})
+}
+
+// Range gives the type of a..b for bounds of an integer type.
+func (u *Universe) Range(elem *Type) *Type {
+	if elem == IntT {
+		return RangeT
+	}
+	return u.intern(Type{Kind: Range, Elem: elem, Name: RangeT.Name, key: "range<" + elem.key + ">"})
 }
 
 // Vector gives vector<elem>, and so on for the others.
