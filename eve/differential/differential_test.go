@@ -26,6 +26,7 @@ import (
 var (
 	seed  = flag.Uint64("seed", 1, "of the first generated module")
 	parts = flag.Int("programs", 500, "how many generated programs are compared")
+	clean = flag.Int("sanitized", 16, "how many of them run under each sanitizer, which takes g++ ten times as long")
 )
 
 const (
@@ -57,7 +58,11 @@ func TestGenerated(t *testing.T) {
 	needCompiler(t)
 	for n := range modules() {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
-			compare(t, "generated.eve", generate.Program(*seed+n, perModule), build.Options{Optimise: n == 0})
+			t.Parallel()
+			if n == 0 { // optimised code is other code; a few programs are enough, as g++ takes longer over them
+				compare(t, "generated.eve", generate.Program(*seed+n, perModule/5), build.Options{Optimise: true})
+			}
+			compare(t, "generated.eve", generate.Program(*seed+n, perModule), build.Options{Debug: true})
 		})
 	}
 }
@@ -69,9 +74,14 @@ func TestGeneratedUnderAddressSanitizer(t *testing.T) { sanitized(t, "address") 
 
 func sanitized(t *testing.T, kind string) {
 	needCompiler(t)
-	for n := range max(1, modules()/5) { // a fifth, as they take so much longer
+	size := min(*clean, perModule)
+	if size == 0 {
+		t.Skip("no programs: see -sanitized")
+	}
+	for n := range uint64((*clean + size - 1) / size) {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
-			compare(t, "generated.eve", generate.Program(*seed+n, perModule), build.Options{Sanitize: kind, Optimise: true})
+			t.Parallel()
+			compare(t, "generated.eve", generate.Program(*seed+n, size), build.Options{Sanitize: kind})
 		})
 	}
 }

@@ -67,7 +67,7 @@ func Program(seed uint64, n int) string {
 	}
 	b.WriteString(header)
 	for i := range n {
-		w := &writer{random: rand.New(rand.NewPCG(seed, uint64(i))), budget: 30, indent: 1, timed: timed, number: i}
+		w := &writer{random: rand.New(rand.NewPCG(seed, uint64(i))), budget: 20, indent: 1, timed: timed, number: i}
 		w.part()
 		fmt.Fprintf(&b, "part%d: [+stdout] () void:\n%s\n", i, w.out.String())
 	}

@@ -168,7 +168,9 @@ func real(v float64, t *types.Type, how ir.FormatPart) string {
 		digits = strconv.FormatFloat(v, 'g', max(1, how.Prec), bits)
 	case how.Prec >= 0:
 		digits = strconv.FormatFloat(v, 'f', how.Prec, bits)
-	case v == 0 || v >= 1e-4 && v < 1e21:
+	case v == math.Trunc(v) && v < 1e21:
+		digits = strconv.FormatFloat(v, 'f', 0, bits) // all digits of what has no fraction
+	case v >= 1e-4 && v < 1e21:
 		digits = strconv.FormatFloat(v, 'f', -1, bits)
 	default:
 		digits = strconv.FormatFloat(v, 'e', -1, bits)
