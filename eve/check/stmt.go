@@ -115,6 +115,10 @@ func (l *lowerer) exprStmt(s *syntax.ExprStmt) {
 		return
 	}
 	if x.Type() == types.VoidT || effective(x) {
+		if x.Type().Kind == types.Result {
+			d := l.errorf("W0430", s.Span, "nobody looks at the error that this may give")
+			d.Label = "pass it on with ?, or take it apart with match or else"
+		}
 		l.emit(&ir.Do{Mark: mark(s), X: x})
 		return
 	}
