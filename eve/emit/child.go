@@ -104,9 +104,29 @@ func (f *function) childBody(b *ir.Body) {
 	f.stmts(b.Block)
 }
 
+// outlives says whether all that a frame in a loop would point to stays until the finish ends. What belongs to
+// one turn of the loop does not, and its child runs at once.
+func (fin *finish) outlives(b *ir.Body, parts []part) bool {
+	points := map[*ir.Var]bool{}
+	for _, p := range parts {
+		points[p.inner] = p.how == pointed
+	}
+	for _, e := range b.Perms {
+		copies := e.Sign == '=' && e.Var != nil && e.Var.Type.Kind != types.Shared
+		if e.Var != nil && e.From != nil && points[e.Var] && (copies || fin.inside[e.From] && e.From.Type.Kind != types.Ref) {
+			return false
+		}
+	}
+	return true
+}
+
 // putCounted writes a child in a loop. When the frames are used up it runs at once.
 func (f *function) putCounted(fin *finish, b *ir.Body) {
 	parts := f.parts(b, true)
+	if wide(parts) || f.indent > fin.indent && !fin.outlives(b, parts) {
+		f.inlineChild(b, parts)
+		return
+	}
 	args, thunk := f.thunk(b, parts)
 	f.put("if (eve::room(" + f.ctx.worker + ", " + f.frame() + ")) {")
 	f.indent++

@@ -23,7 +23,9 @@ type finish struct {
 	joiner   string // counted, and straight when something can fail: the variable that joins in any case
 	scope    string // queued
 	last     *ir.Spawn
-	children []*child // straight: in frames
+	children []*child         // straight: in frames
+	inside   map[*ir.Var]bool // counted: declared in it
+	indent   int              // counted: of the statements that end when it does
 }
 
 // A child is one that was put, and is to be taken.
@@ -107,10 +109,31 @@ func (f *function) framedFinish(b *ir.Block) {
 	}
 	j := f.locals.name("children_")
 	f.put("eve::joiner " + j + "(" + f.ctx.worker + ", " + f.frame() + ");")
-	f.ctx.finish = &finish{kind: counted, joiner: j}
+	f.ctx.finish = &finish{kind: counted, joiner: j, inside: declared(b), indent: f.indent}
 	f.ctx.top, f.ctx.above = j+".top", 0
 	f.stmts(b)
 	f.put(j + ".join();")
+}
+
+// declared finds the variables of a block and of the blocks in it.
+func declared(b *ir.Block) map[*ir.Var]bool {
+	found := map[*ir.Var]bool{}
+	walk(b, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Body:
+			return false
+		case *ir.Declare:
+			found[n.Var] = true
+		case *ir.Unpack:
+			for _, v := range n.Vars {
+				found[v] = true
+			}
+		case *ir.ForIn:
+			found[n.Var] = true
+		}
+		return true
+	})
+	return found
 }
 
 // isStraight says whether the children of a finish stand in a row, not in loops or branches.
