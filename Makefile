@@ -23,13 +23,14 @@ race: ## the tests of our own packages under the race detector
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m ./internal/... ./cmd/... ./eve/...
 
 sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
-	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/differential -args -sanitize=address
-	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/differential -args -sanitize=thread
+	$(GO) test -count=1 -timeout 15m ./eve ./eve/build -args -sanitize=address
+	$(GO) test -count=1 -timeout 15m ./eve ./eve/build -args -sanitize=thread
+	$(GO) test -count=1 -timeout 15m -run Sanitizer ./eve/differential -args -sanitized=100
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=asan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=tsan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=race
 
-lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, shellcheck
+lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, clang-format, shellcheck
 	$(OUT)/bin/golangci-lint run ./...
 	shellcheck toolchains.sh .ci/run
 
