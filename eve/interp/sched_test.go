@@ -194,12 +194,12 @@ func TestSurvives(t *testing.T) {
 			continue
 		}
 		for seed := range uint64(3) {
-			end := interp.Run(p, interp.Options{Seed: seed, Steps: 500_000, Late: seed == 1, Wrap: seed == 2})
+			end := interp.Run(p, interp.Options{Seed: seed, Steps: 60_000, Late: seed == 1, Wrap: seed == 2})
 			if strings.Contains(end.Trace, "the interpreter") && !strings.Contains(end.Trace, "C functions") {
 				t.Errorf("%s: %s", name, end.Trace)
 			}
 			for _, test := range p.Tests {
-				interp.Test(p, test, interp.Options{Seed: seed, Steps: 500_000})
+				interp.Test(p, test, interp.Options{Seed: seed, Steps: 60_000})
 			}
 		}
 	}
