@@ -137,6 +137,11 @@ func (l *lowerer) rangeOf(a, b ir.Expr, elem *types.Type, at source.Span) ir.Exp
 	case elem == nil || !widens(t, elem):
 		elem = t
 	}
+	if a.Type().Deref() == types.StringT {
+		d := l.errorf("E0337", at, ".. makes a range of integers")
+		d.Label = "strings are joined by +"
+		return bad(at)
+	}
 	lo, hi := l.coerce(a, elem), l.coerce(b, elem)
 	if broken(lo) || broken(hi) {
 		return bad(at)
@@ -303,6 +308,8 @@ func (l *lowerer) mismatch(op string, x, y ir.Expr, at source.Span) {
 	s, t := l.settle(l.checker.value(x)).Type(), l.settle(l.checker.value(y)).Type()
 	d := l.errorf("E0337", at, "%s cannot take %s and %s", op, article(s), article(t))
 	switch {
+	case (op == "&" || op == "|" || op == "^") && (s == types.BoolT) != (t == types.BoolT):
+		d.Label = "a comparison binds tighter than " + op + ": put the other operator into brackets"
 	case s.IsNumber() && t.IsNumber():
 		to := s
 		if t.IsFloat() {
