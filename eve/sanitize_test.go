@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 // needSanitize skips a test that builds its programs in one way only, unless that was asked for.
 func needSanitize(t *testing.T, kind string) {
 	t.Helper()
-	switch {
-	case kind == *sanitize:
-	case kind == "":
+	switch kind {
+	case *sanitize:
+	case "":
 		t.Skipf("nothing in it is built with -sanitize=%s: a run without it has this test", *sanitize)
 	default:
 		t.Skipf("part of make sanitize: -args -sanitize=%s", kind)

@@ -44,7 +44,7 @@ func TestGenerated(t *testing.T) {
 // A seed always gives the same program.
 func TestRepeatable(t *testing.T) {
 	for seed := range uint64(4) {
-		if generate.Program(seed, 10) != generate.Program(seed, 10) {
+		if first, second := generate.Program(seed, 10), generate.Program(seed, 10); first != second {
 			t.Errorf("seed %d gives two programs", seed)
 		}
 	}

@@ -179,7 +179,7 @@ func (in *interp) ask(t *turn, h *handler) bool {
 	}
 	for _, p := range h.body.Params {
 		if p.Type.Kind == types.Ref {
-			f.set(p, place(&t.v))
+			f.set(p, &t.v)
 		} else {
 			f.set(p, t.v)
 		}

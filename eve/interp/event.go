@@ -139,7 +139,7 @@ func (t *timer) stop() {
 
 func (t *timer) changed(*interp) {}
 
-func (t *timer) handled(in *interp, event string, _ value) {
+func (t *timer) handled(in *interp, _ string, _ value) {
 	t.busy = false
 	switch {
 	case t.stopped:

@@ -141,7 +141,7 @@ func (f *frame) body(b *ir.Block) {
 	scope, depth := f.in.scope, f.in.depth
 	defer func() {
 		if left := f.in.left; left != nil {
-			recover()
+			_ = recover()
 			f.in.left, f.in.scope, f.in.depth = nil, scope, depth
 			f.result = left.r
 		}

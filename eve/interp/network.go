@@ -106,7 +106,7 @@ func (l *listener) accept(in *interp) {
 
 func (l *listener) changed(*interp) {}
 
-func (l *listener) handled(in *interp, event string, v value) {
+func (l *listener) handled(in *interp, _ string, v value) {
 	c, is := v.(*joining)
 	if !is {
 		return

@@ -363,7 +363,7 @@ func nth(x value, i int, t *types.Type) value {
 	}
 	p := &elemsOf(x)[i]
 	if t.Kind == types.Ref {
-		return place(p)
+		return p
 	}
 	return owned(*p, t)
 }
