@@ -58,7 +58,9 @@ want ca-certificates 'what is downloaded' 'apt ca-certificates' ls /etc/ssl/cert
 want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
 want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
+want g++ 'Eve and the C++ models' 'apt g++' least 10 g++ -dumpfullversion
 want mold 'fast links of Eve programs' 'apt mold' least 1 mold --version
+want gdb 'the test of Eve in a debugger' 'apt gdb' least 10 gdb --version
 want erl erlang-actor 'apt erlang-base' least 25 erl -noshell -eval 'io:put_chars(erlang:system_info(otp_release)), halt().'
 want node 'node-loop and node-prefork' 'apt nodejs' least 18 node --version
 want npm "node-prefork's counter" 'apt npm' least 9 npm --version
