@@ -48,6 +48,10 @@ func (s *state) missing(v *ir.Var, m mode, at source.Span) {
 	d := s.report(code, at, text, v.Name)
 	d.Label = what
 	s.showMissing(d, v.Name)
+	if v.Type.Kind == types.Func && !v.Type.Par {
+		d.Also = append(d.Also, label(v.Span, "only a closure that merely reads and copies can go to tasks: "+v.Type.String()+" par"))
+		return
+	}
 	if sign == '=' && isView(v.Type) && (v.Type.Kind == types.Slice || !v.Type.Elem.Copyable()) {
 		d.Also = append(d.Also, label(v.Span, "a reference to what belongs to others: no task can keep it"))
 		return
@@ -135,7 +139,11 @@ func (s *state) captureEach(b *ir.Body, e *ir.Entry) {
 func (s *state) captureOuter(b *ir.Body, e *ir.Entry) {
 	from := e.From
 	if !s.mine(from) {
-		s.missing(from, asked(e.Sign), e.Span)
+		m := asked(e.Sign)
+		if b.Kind != ir.Child {
+			m = null // a root asks for it itself
+		}
+		s.missing(from, m, e.Span)
 		return
 	}
 	switch shared := isShared(from.Type); {
