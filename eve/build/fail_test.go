@@ -73,3 +73,37 @@ main: [+stdout] () void:
 		}
 	}
 }
+
+// What a stolen child was given stays until it is done, also when its finish fails meanwhile.
+func TestFailureWaitsForStolenChildren(t *testing.T) {
+	needCompiler(t)
+	const text = `work: (v: vector<int>, n: int) int:
+    t: int = 0
+    for (i in 0..n):
+        for (x in v): t = t +% x
+    return t
+both: (round: int) int:
+    v: vector<int>
+    v.resize(1000)
+    log: int@
+    finish:
+        @ [+log, =v]: log = work(v, 4000)
+        @ [=round]:
+            t: int = 0
+            for (i in 0..1000000): t = t +% i
+            assert round + t * 0 == 0
+    return log
+main: [+stdout] () void:
+    stdout.write("%d\n", both(0))
+    both(1)
+`
+	exe := made(t, program(t, "stolen.eve", text), emit.Options{}, build.Options{Sanitize: "address", Optimise: true})
+	for range 3 {
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), "EVE_WORKERS=2")
+		said, err := cmd.CombinedOutput()
+		if err == nil || strings.Contains(string(said), "AddressSanitizer") || !strings.Contains(string(said), "assertion failed") {
+			t.Fatalf("ended with %v and said\n%s", err, said)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"interleave/eve/ir"
 	"interleave/eve/types"
 )
@@ -16,7 +18,17 @@ func (f *function) putChild(fin *finish, s *ir.Spawn) {
 	if fin.joiner != "" {
 		f.put(fin.joiner + ".top = " + f.frame() + ";")
 	}
+	f.outlive(fin, c.parts)
 	fin.children = append(fin.children, c)
+}
+
+// outlive keeps what the frame of a child points to until the child is done, also when the finish fails: locals go in
+// the reverse of the order in which they were declared, and the joiner was the first.
+func (f *function) outlive(fin *finish, parts []part) {
+	if fin.joiner == "" || !wide(parts) && !slices.ContainsFunc(parts, func(p part) bool { return p.how == pointed }) {
+		return
+	}
+	f.put("eve::outlived " + f.temp() + "(" + fin.joiner + ");")
 }
 
 // fillFrame puts the arguments of a child into the first free frame, or into a local that the frame points to.
@@ -138,4 +150,7 @@ func (f *function) putCounted(fin *finish, b *ir.Body) {
 	f.inlineChild(b, parts)
 	f.indent--
 	f.put("}")
+	if f.indent == fin.indent {
+		f.outlive(fin, parts)
+	}
 }

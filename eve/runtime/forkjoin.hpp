@@ -116,14 +116,29 @@ public:
     joiner(worker* w, frame* from) noexcept : w_(w), from_(from), top(from) {}
     joiner(const joiner&) = delete;
     joiner& operator=(const joiner&) = delete;
-    ~joiner() {
-        if (top != from_) abandon(w_, from_, top);
+    ~joiner() { give_up(); }
+    void give_up() noexcept {
+        if (top == from_) return;
+        abandon(w_, from_, top);
+        top = from_;
     }
     void join() {
         frame* to = top;
         top = from_;
         join_all(w_, from_, to);
     }
+};
+
+// Owner only. Stands behind what frames point to and a joiner does not know: on the way out of a failure the children
+// that are still under way are waited for before any of it goes.
+class outlived {
+    joiner& children_;
+
+public:
+    explicit outlived(joiner& children) noexcept : children_(children) {}
+    outlived(const outlived&) = delete;
+    outlived& operator=(const outlived&) = delete;
+    ~outlived() { children_.give_up(); }
 };
 
 // A part of a parallel loop, as it lies in a frame.
