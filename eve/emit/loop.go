@@ -186,10 +186,20 @@ func needsGuard(s *ir.ForIn) bool {
 	return v == nil || v.Type.Kind == types.Ref || v.Kind == ir.Self || v.Kind == ir.Param
 }
 
+// isSharedText says whether a string could be replaced through another name while it is iterated: it has no
+// guard, but a copy of it only counts.
+func isSharedText(e ir.Expr) bool {
+	if e.Type().Deref().Kind != types.String {
+		return false
+	}
+	v := root(e)
+	return v == nil || v.Kind != ir.Local || v.Type.Kind == types.Ref
+}
+
 // forElements iterates a container.
 func (f *function) forElements(s *ir.ForIn) {
 	x := f.value(s.X)
-	if !isPlace(s.X) {
+	if !isPlace(s.X) || isSharedText(s.X) {
 		t := f.temp()
 		f.put("auto " + t + " = " + x + ";")
 		x = t
