@@ -121,15 +121,28 @@ func (s *state) chain(e ir.Expr) {
 // within evaluates what says which part of x is meant, which must not move x away.
 func (s *state) within(x ir.Expr, f func()) {
 	log := s.recording(f)
-	p := s.pathOf(x)
-	for _, a := range log {
-		if a.mode == full && isInner(p) && a.path.overlaps(p, false) {
-			d := s.report("E0406", a.at, "'%s' is changed while a part of it is looked up", a.name)
-			d.Label = "this changes it"
-			d.Also = append(d.Also, label(x.At(), "looked up here"))
-			return
+	for _, p := range s.lookedUp(x) {
+		for _, a := range log {
+			if a.mode == full && isInner(p) && a.path.overlaps(p, false) {
+				d := s.report("E0406", a.at, "'%s' is changed while a part of it is looked up", a.name)
+				d.Label = "this changes it"
+				d.Also = append(d.Also, label(x.At(), "looked up here"))
+				return
+			}
 		}
 	}
+}
+
+// lookedUp gives the storage that x is in; what is in an option counts as a part of it.
+func (s *state) lookedUp(x ir.Expr) []path {
+	if p := s.pathOf(x); !p.isNone() {
+		return []path{p}
+	}
+	all := s.shown(x)
+	for i := range all {
+		all[i] = all[i].with(step{kind: cut})
+	}
+	return all
 }
 
 // temporary walks through an expression that makes a new value.
@@ -145,6 +158,9 @@ func (s *state) temporary(e ir.Expr) {
 		s.owned(e.X)
 	case *ir.Wrap:
 		s.owned(e.X)
+	case *ir.Index:
+		s.value(e.X)
+		s.within(e.X, func() { s.value(e.I) })
 	case *ir.MakeStruct, *ir.MakeCase, *ir.MakeTuple, *ir.MakeList, *ir.MakeError:
 		for _, x := range ir.Operands(e) {
 			s.owned(x)

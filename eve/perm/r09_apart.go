@@ -37,7 +37,7 @@ func anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
 			case *ir.Closure, *ir.CallValue:
 				minds = true
 			case *ir.Call:
-				minds = minds || anyMinds(e.Fn, seen) || e.Fn.Body != nil && handsParts(e)
+				minds = minds || anyMinds(e.Fn, seen) || (e.Fn.Body != nil || changesMeanwhile(e)) && handsParts(e)
 			}
 		},
 		Body: func(*ir.Body) bool { return false }, // roots have nothing of their creator's
@@ -69,6 +69,26 @@ func mindful(s ir.Stmt) bool {
 		}
 	}
 	return false
+}
+
+// changesMeanwhile says whether an argument of a native may change an object that the function lists, while
+// another argument has been found already.
+func changesMeanwhile(e *ir.Call) bool {
+	changes := false
+	v := &ir.Visitor{
+		Expr: func(x ir.Expr) {
+			if c, ok := x.(*ir.Call); ok && c.Fn != nil {
+				for _, en := range c.Fn.List {
+					changes = changes || en.Sign == '+'
+				}
+			}
+		},
+		Body: func(*ir.Body) bool { return false },
+	}
+	for _, a := range e.Args {
+		v.Walk(a)
+	}
+	return changes
 }
 
 // handsParts says whether a call is given storage inside a container, which may move.

@@ -15,6 +15,7 @@ import (
 // A given is what one argument lets the callee use.
 type given struct {
 	access
+	arg      int      // which argument it is, or is in
 	nests    bool     // a closure that takes closures
 	lent     bool     // by reference for the whole call
 	deferred bool     // evaluate is what a closure does, within the call
@@ -31,11 +32,16 @@ func (s *state) call(e *ir.Call, async bool) {
 	var all []given
 	for i, a := range e.Args {
 		s.reachListed(e.Fn, i, a)
-		all = append(all, s.argument(passingOf(e.Fn, i, a), a, async && i == 0))
+		g := s.argument(passingOf(e.Fn, i, a), a, async && i == 0)
+		g.arg = i
+		all = append(all, g)
 	}
 	s.pos = max(s.pos, s.lives.order[e])
 	for i, a := range e.Args {
-		all = append(all, s.inOptions(passingOf(e.Fn, i, a), a)...)
+		for _, g := range s.inOptions(passingOf(e.Fn, i, a), a) {
+			g.arg = i
+			all = append(all, g)
+		}
 		if all[i].lent {
 			s.touch(all[i].path, all[i].mode, a)
 		}
@@ -265,7 +271,7 @@ func (s *state) together(e *ir.Call, all []given, listed []access) {
 		for j, h := range all {
 			switch {
 			case i == j:
-			case h.lent && (g.deferred || j < i):
+			case h.lent && (g.deferred || h.arg < g.arg):
 				s.during(g, h.access)
 			case g.deferred && h.deferred && h.nests:
 				for _, a := range h.evaluate {
@@ -329,7 +335,9 @@ func (s *state) callValue(e *ir.CallValue) {
 		case !params[i].Copyable() && params[i].Kind != types.Func:
 			how = byLoan
 		}
-		all = append(all, s.argument(how, a, false))
+		g := s.argument(how, a, false)
+		g.arg = i + 1
+		all = append(all, g)
 	}
 	for i, a := range e.Args {
 		if g := all[i+1]; g.lent {
