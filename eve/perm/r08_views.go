@@ -11,7 +11,8 @@ import (
 // captured otherwise: it cannot outlive what it shows. What it shows does not change in any other way
 // while it lives; nor does a path that is iterated, or matched by a pattern that names its parts. Where
 // two handles may name one object, a flag in the container's header fails the task that changes what is
-// iterated; views have no such flag, so for them the text must show the objects to be apart.
+// iterated. Views have no such flag, and that of a container inside another is gone with it, so for them
+// the text must show the objects to be apart.
 
 // A freeze is a path that must not change now.
 type freeze struct {
@@ -20,6 +21,7 @@ type freeze struct {
 	at   source.Span
 	sure bool // only what is surely the same storage counts: the run time watches the rest
 	what string
+	name string // of what is iterated, as the user wrote it
 }
 
 // show declares a view.
@@ -96,7 +98,12 @@ func (s *state) checkFrozen(a access) bool {
 		}
 		d := s.report("E0410", a.at, "'%s' is changed while it is %s", a.name, f.what)
 		d.Label = "this changes it"
-		d.Also = append(d.Also, label(f.at, f.what+" here"))
+		text := f.what + " here"
+		if a.path.v != f.path.v {
+			d.Message = "'" + a.name + "' may be the same object as '" + f.name + "', which is " + f.what + " here"
+			text += ": take a copy, or build the two apart"
+		}
+		d.Also = append(d.Also, label(f.at, text))
 		return false
 	}
 	return true
@@ -115,7 +122,7 @@ func (s *state) forIn(st *ir.ForIn) {
 	}
 	frozen := len(s.frozen)
 	for _, p := range s.shown(st.X) {
-		f := freeze{path: p, at: st.X.At(), sure: isPlace(st.X), what: "iterated"}
+		f := freeze{path: p, at: st.X.At(), sure: stays(p, st.X), what: "iterated", name: nameOf(p, st.X)}
 		if byRef {
 			f.by = st.Var
 		}
@@ -131,6 +138,22 @@ func (s *state) forIn(st *ir.ForIn) {
 	s.frozen = s.frozen[:frozen]
 }
 
+// stays says whether what is iterated stays where it is whatever becomes of the object p: a container that
+// is the object itself or a field of it, as the run time refuses to change that, or a string, of which
+// the loop has a copy.
+func stays(p path, x ir.Expr) bool {
+	if !isPlace(x) {
+		return false
+	}
+	switch x.Type().Deref().Kind {
+	case types.String:
+		return true
+	case types.Vector, types.Map, types.Set, types.Array:
+		return !isInner(p)
+	}
+	return false
+}
+
 func (s *state) match(st *ir.Match) {
 	s.value(st.X)
 	for _, a := range st.Arms {
@@ -138,7 +161,7 @@ func (s *state) match(st *ir.Match) {
 		shown := s.shown(st.X)
 		for _, p := range shown {
 			if bindsParts(a) {
-				s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "matched"})
+				s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "matched", name: nameOf(p, st.X)})
 			}
 		}
 		for _, v := range a.Vars {
