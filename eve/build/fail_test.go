@@ -28,6 +28,8 @@ func TestFailures(t *testing.T) {
 		{"fail", "fail \"on purpose\"", "on purpose"},
 		{"assert", "assert num(1) == 2, \"one is not two\"", "assertion failed: num(1) == 2: one is not two"},
 		{"call", "deep(num(3))", "deep enough"},
+		{"first", "defer: fail \"second\"\n        assert num(1) == 2, \"the first\"", "assertion failed: num(1) == 2: the first"},
+		{"alone", "if which != \"\":\n            defer: fail \"alone\"\n        print(\"behind\\n\")", "alone"},
 		{"child", "print(\"%d\\n\", both(num(0)))", "division by zero"},
 		{"queued", "c: int@\n        finish:\n            @ [+c]: c = 1 / num(0)\n            @ [+c]: c = 2\n        print(\"%d\\n\", c)", "division by zero"},
 		{"each", "v: vector<int> = [1, 0]\n        finish:\n            @ for (x: int& in v) [&x]: x = 1 / x\n        print(\"%v\\n\", v)", "division by zero"},

@@ -1,21 +1,34 @@
 #pragma once
 // Small things that generated code needs: `defer`, and the range a..b as a value.
-#include "base.hpp"
+#include "failure.hpp"
+
+#include <exception>
 
 namespace eve {
 
-// Calls f when it goes out of scope, after failure too.
+// Calls f when it goes out of scope, after failure too. The failure under way stands: one of f is dropped then, since
+// two at once would end the process.
 //
 //   on_exit guard([&] { file->close(); });
 template <class F> class on_exit {
 public:
-    explicit on_exit(F f) : f_(static_cast<F&&>(f)) {}
+    explicit on_exit(F f) : f_(static_cast<F&&>(f)), failures_(std::uncaught_exceptions()) {}
     on_exit(const on_exit&) = delete;
     on_exit& operator=(const on_exit&) = delete;
-    ~on_exit() noexcept(false) { f_(); }
+    ~on_exit() noexcept(false) {
+        if (std::uncaught_exceptions() == failures_) {
+            f_();
+            return;
+        }
+        try {
+            f_();
+        } catch (const failure&) {
+        }
+    }
 
 private:
     F f_;
+    int failures_; // under way when it was made
 };
 
 // a..b of Eve, b not included.
