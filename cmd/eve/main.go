@@ -35,7 +35,7 @@ func init() {
 		{"check", "[--json] FILE...", "say what is wrong with programs", runCheck},
 		{"run", "FILE [ARG...]", "compile a program with overflow checks, and run it", runRun},
 		{"build", "[flags] FILE", "compile an optimised program", runBuild},
-		{"test", "[--run REGEXP] [--seeds N] FILE...", "run the tests of programs", runTest},
+		{"test", "[--run REGEXP] [--seeds N | --seed N] FILE...", "run the tests of programs", runTest},
 		{"fmt", "[-w | --check] FILE...", "format programs; - is standard input", runFmt},
 		{"explain", "[CODE]", "describe an error, or list all", runExplain},
 		{"version", "", "print the version", runVersion},

@@ -101,7 +101,11 @@ func (u *unit) start() {
 	f.lines = append(f.lines, body...)
 	f.indent = 0
 	f.put("}")
-	f.put("int main(int argc, char** argv) { return eve::run(argc, argv, start_); }")
+	strict := ""
+	if u.o.Test {
+		strict = "eve::contain_nothing(); "
+	}
+	f.put("int main(int argc, char** argv) { " + strict + "return eve::run(argc, argv, start_); }")
 	u.code = append(u.code, f.lines...)
 }
 

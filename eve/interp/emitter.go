@@ -48,7 +48,7 @@ type origin interface {
 	changed(in *interp)                          // handlers came or went
 	handled(in *interp, event string, v value)   // its handlers have run; still under their permissions
 	unhandled(in *interp, event string, v value) // there was no handler
-	failed(in *interp, f *failure)               // a contained handler failed; under its permissions
+	failed(in *interp, f *failure) (told bool)   // a contained handler failed; under its permissions
 	gone(in *interp)                             // the last event has been handled
 }
 
@@ -67,21 +67,27 @@ func (o *object) handles(event string) bool {
 	return false
 }
 
-// emit queues an event.
-func (in *interp) emit(o *object, event string, v value) {
-	if e := o.emits; !e.ending {
-		e.waiting = append(e.waiting, emission{event: event, v: v})
-		in.nextEvent(o)
+// emit queues an event; false: it was dropped, since the last event came before it.
+func (in *interp) emit(o *object, event string, v value) bool {
+	e := o.emits
+	if e.ending {
+		return false
 	}
+	e.waiting = append(e.waiting, emission{event: event, v: v})
+	in.nextEvent(o)
+	return true
 }
 
 // emitLast queues the last event: later ones are dropped, and after it all handlers.
-func (in *interp) emitLast(o *object, event string, v value) {
-	if e := o.emits; !e.ending {
-		e.ending, e.last = true, emission{event, v, true}
-		e.waiting = append(e.waiting, e.last)
-		in.nextEvent(o)
+func (in *interp) emitLast(o *object, event string, v value) bool {
+	e := o.emits
+	if e.ending {
+		return false
 	}
+	e.ending, e.last = true, emission{event, v, true}
+	e.waiting = append(e.waiting, e.last)
+	in.nextEvent(o)
+	return true
 }
 
 // add registers a handler. It is asked about every event whose turn comes from now on.
@@ -231,13 +237,14 @@ func (e *emitter) retire(t *turn) {
 	}
 }
 
-// broke closes an emitter that a contained failure may have left half changed, after an event that says so.
-func (in *interp) broke(o *object, f *failure) {
+// broke closes an emitter that a contained failure may have left half changed, after an event that says so;
+// whether a handler of that is told.
+func (in *interp) broke(o *object, f *failure) bool {
 	if s := o.origin(); s != nil {
-		s.failed(in, f)
-		return
+		return s.failed(in, f)
 	}
-	in.emitLast(o, "error", f.fault())
+	heard := o.handles("error")
+	return in.emitLast(o, "error", f.fault()) && heard
 }
 
 // on registers a handler.

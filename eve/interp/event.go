@@ -152,10 +152,10 @@ func (t *timer) handled(in *interp, _ string, _ value) {
 
 func (t *timer) unhandled(in *interp, event string, v value) { t.handled(in, event, v) }
 
-func (t *timer) failed(in *interp, f *failure) {
-	in.report(f)
+func (t *timer) failed(in *interp, _ *failure) bool {
 	t.stop()
 	in.off(t.object)
+	return false
 }
 
 func (t *timer) gone(*interp) {}
@@ -165,9 +165,9 @@ func (*signals) changed(*interp)                  {}
 func (*signals) handled(*interp, string, value)   {}
 func (*signals) unhandled(*interp, string, value) {}
 func (*signals) gone(*interp)                     {}
-func (s *signals) failed(in *interp, f *failure) {
-	in.report(f)
+func (s *signals) failed(in *interp, _ *failure) bool {
 	in.off(s.object)
+	return false
 }
 
 // An input is standard input: its lines come one by one once somebody handles them.
@@ -222,9 +222,9 @@ func (s *input) handled(in *interp, event string, _ value) {
 
 func (s *input) unhandled(in *interp, event string, v value) { s.handled(in, event, v) }
 func (s *input) gone(*interp)                                {}
-func (s *input) failed(in *interp, f *failure) {
-	in.report(f)
+func (s *input) failed(in *interp, _ *failure) bool {
 	s.end(in)
+	return false
 }
 
 // shutdown stops what emits; what is queued still runs. When the time of grace is over the process ends.
@@ -245,8 +245,10 @@ func (in *interp) shutdown(grace int64) {
 	}
 }
 
-// report says on standard error what failed.
-func (in *interp) report(f *failure) { fmt.Fprintln(in.options.Stderr, f) }
+// report says on standard error what failed, and that the program goes on.
+func (in *interp) report(f *failure) {
+	fmt.Fprintf(in.options.Stderr, "%v\n    the program goes on\n", f)
+}
 
 // instantText is a moment of virtual time as ISO text.
 func instantText(ns int64) string {

@@ -67,6 +67,7 @@ type interp struct {
 	timers   []*timer
 	stdin    *input
 	network  network
+	strict   bool        // a contained failure ends the process too: a test runs
 	ending   bool        // by process.shutdown
 	dying    bool        // the process ends at once: nothing more runs on the way out
 	left     *propagated // what x? leaves its body with, on the way out of it
@@ -77,13 +78,13 @@ func Run(p *ir.Program, o Options) Outcome {
 	if p.Main == nil {
 		return Outcome{Status: 1, Trace: "the program has no main"}
 	}
-	return start(p, o, p.Main)
+	return start(p, o, p.Main, false)
 }
 
-// Test runs one of the program's tests.
-func Test(p *ir.Program, test *ir.Func, o Options) Outcome { return start(p, o, test) }
+// Test runs one of the program's tests. Any failure fails it, also a contained one.
+func Test(p *ir.Program, test *ir.Func, o Options) Outcome { return start(p, o, test, true) }
 
-func start(p *ir.Program, o Options, f *ir.Func) (out Outcome) {
+func start(p *ir.Program, o Options, f *ir.Func, strict bool) (out Outcome) {
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
 	}
@@ -97,7 +98,7 @@ func start(p *ir.Program, o Options, f *ir.Func) (out Outcome) {
 		o.Stderr = io.Discard
 	}
 	in := &interp{program: p, options: o, random: rand.New(rand.NewPCG(o.Seed, 1)), globals: map[*ir.Var]place{},
-		emitters: map[place]*object{}, network: network{listeners: map[int64]*listener{}}}
+		emitters: map[place]*object{}, strict: strict, network: network{listeners: map[int64]*listener{}}}
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -222,7 +223,8 @@ type root struct {
 	run       func()
 }
 
-// root posts a root. When it fails, the emitters that it may have left half changed are closed, or the process ends.
+// root posts a root. When it fails, the emitters that it may have left half changed are closed, or the process
+// ends. A failure that nobody is told of is written down.
 func (in *interp) root(r *root) {
 	needs := merged(r.needs)
 	in.post(needs, func() {
@@ -230,13 +232,17 @@ func (in *interp) root(r *root) {
 		if f == nil {
 			return
 		}
-		if !r.contained {
+		if !r.contained || in.strict {
 			in.die(f.String())
 		}
+		told := false
 		for _, n := range needs {
 			if n.write && n.object.emits != nil {
-				in.broke(n.object, f)
+				told = in.broke(n.object, f) || told
 			}
+		}
+		if !told {
+			in.report(f)
 		}
 	})
 }

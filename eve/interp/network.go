@@ -125,13 +125,10 @@ func (l *listener) unhandled(in *interp, event string, v value) {
 	l.handled(in, event, v)
 }
 
-func (l *listener) failed(in *interp, f *failure) {
-	if l.object.handles("error") {
-		in.emit(l.object, "error", f.fault())
-	} else {
-		in.report(f)
-	}
+func (l *listener) failed(in *interp, f *failure) bool {
+	heard := l.object.handles("error") && in.emit(l.object, "error", f.fault())
 	l.close(in)
+	return heard
 }
 
 func (l *listener) close(in *interp) {

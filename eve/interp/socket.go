@@ -254,9 +254,11 @@ func (s *socket) handled(in *interp, event string, _ value) {
 
 func (s *socket) unhandled(in *interp, event string, v value) { s.handled(in, event, v) }
 
-func (s *socket) failed(in *interp, f *failure) {
-	in.emit(s.object, "error", f.fault())
+func (s *socket) failed(in *interp, f *failure) bool {
+	heard := s.object.handles("error")
+	heard = in.emit(s.object, "error", f.fault()) && heard
 	s.close(in)
+	return heard
 }
 
 func (s *socket) gone(in *interp) { s.retire(in) }

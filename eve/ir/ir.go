@@ -420,7 +420,7 @@ type (
 		Mark
 		X Expr
 	}
-	// Defer runs Block when the body ends, last one first, also after failure.
+	// Defer runs Block when its block ends, last one first, also after failure.
 	Defer struct {
 		Mark
 		Block *Block

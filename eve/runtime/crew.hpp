@@ -19,6 +19,7 @@ struct crew {
 
     i64 budget_ms = 0;               // of a root; 0: none
     bool tracing = false;
+    bool strict = false;             // a contained failure ends the process too
     atomic<u32> outsiders{0};        // threads without a worker that are making a root ready: the workers stay until then
     u64 outside_made = 0;            // roots made by other threads, under the lock
 };

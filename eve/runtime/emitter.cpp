@@ -268,7 +268,7 @@ bool emitter_base::fire(header* self, event_key key, void* event, emission* (*ke
     return false;
 }
 
-void emitter_base::post(header* self, emission* e) noexcept
+bool emitter_base::post(header* self, emission* e) noexcept
 {
     {
         locked l(guard_);
@@ -277,13 +277,15 @@ void emitter_base::post(header* self, emission* e) noexcept
             e = nullptr;
         }
     }
-    if (e != nullptr)
+    if (e != nullptr) {
         e->end(e);
-    else
-        begin_next(self);
+        return false;
+    }
+    begin_next(self);
+    return true;
 }
 
-void emitter_base::post_last(header* self, emission* e) noexcept
+bool emitter_base::post_last(header* self, emission* e) noexcept
 {
     {
         locked l(guard_);
@@ -293,10 +295,12 @@ void emitter_base::post_last(header* self, emission* e) noexcept
             e = nullptr;
         }
     }
-    if (e != nullptr)
+    if (e != nullptr) {
         e->end(e);
-    else
-        begin_next(self);
+        return false;
+    }
+    begin_next(self);
+    return true;
 }
 
 // The last event has been handled: nothing else can happen. Only handlers of it that were registered meanwhile stay,
@@ -366,14 +370,13 @@ void emitter_base::add(header* self, handler_base* h) noexcept
         hooks_->changed(*this);
 }
 
-void emitter_base::failed(const failure& f)
+bool emitter_base::failed(const failure& f)
 {
-    if (hooks_ != nullptr && hooks_->failed != nullptr) {
-        hooks_->failed(*this, f);
-        return;
-    }
+    if (hooks_ != nullptr && hooks_->failed != nullptr)
+        return hooks_->failed(*this, f);
+    bool heard = handles(key_of<error>());
     header* self = header_of(*this);
-    post_last(self, create<emission_of<error>>(f.as_error()));
+    return post_last(self, create<emission_of<error>>(f.as_error())) && heard;
 }
 
 } // namespace eve

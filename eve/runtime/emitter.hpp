@@ -89,7 +89,7 @@ struct emitter_hooks {
     void (*changed)(emitter_base&);                                  // handlers came or went. Any thread
     bool (*unhandled)(emitter_base&, event_key, void* event);        // no handler for it
     void (*ended)(emitter_base&, event_key, void* event);            // its handlers have run; still under its permissions
-    void (*failed)(emitter_base&, const failure&);                   // a contained handler failed; under its permissions
+    bool (*failed)(emitter_base&, const failure&);                   // a contained handler failed; under its permissions
     void (*gone)(emitter_base&);                                     // the last event has been handled
 };
 
@@ -104,8 +104,9 @@ public:
 
     // Under full permission. Drops the handlers registered so far.
     void off() noexcept;
-    // Called by the runtime when a contained task failed that held the emitter to write.
-    void failed(const failure& f);
+    // Called by the runtime when a contained task failed that held the emitter to write. Whether a handler of
+    // `error` will be told.
+    bool failed(const failure& f);
 
     // Any thread. Whether there is a handler for the event.
     bool handles(event_key key) noexcept;
@@ -114,11 +115,11 @@ public:
     // Only where a poller handles events: the handlers run at once if all that they need is free. False: they run
     // later, as a root of their own, and the event was moved by `keep`.
     bool fire(header* self, event_key key, void* event, emission* (*keep)(void*)) noexcept;
-    // Any thread. The handlers run later.
-    void post(header* self, emission* e) noexcept;
+    // Any thread. The handlers run later. False: it was dropped, since the last event came before it.
+    bool post(header* self, emission* e) noexcept;
     // Any thread. The same for the last event: later ones are dropped, and after it all handlers. Who registers for
     // it afterwards is still told.
-    void post_last(header* self, emission* e) noexcept;
+    bool post_last(header* self, emission* e) noexcept;
 
 private:
     struct plan;

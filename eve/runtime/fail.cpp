@@ -162,4 +162,12 @@ void report(const failure& f) noexcept {
     write_whole(STDERR_FILENO, text.data(), text.size());
 }
 
+void report_contained(const failure& f) noexcept {
+    formatter text;
+    text.put(f.trace());
+    put(text, "    the program goes on\n");
+    string all = text.take();
+    write_whole(STDERR_FILENO, all.data(), all.size());
+}
+
 } // namespace eve

@@ -29,5 +29,7 @@ private:
 
 // Writes the trace to standard error in one piece.
 void report(const failure& f) noexcept;
+// The same for a contained failure that no handler is told of: it says that the program goes on.
+void report_contained(const failure& f) noexcept;
 
 } // namespace eve

@@ -254,10 +254,10 @@ void input::on_ended(emitter_base& e, event_key key, void*)
     s.pump(false);
 }
 
-void input::on_failed(emitter_base& e, const failure& f)
+bool input::on_failed(emitter_base& e, const failure&)
 {
-    report(f);
     static_cast<input&>(e).end_input();
+    return false;
 }
 
 void input::on_gone(emitter_base& e)

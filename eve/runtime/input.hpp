@@ -29,7 +29,7 @@ private:
     static void on_changed(emitter_base& e);
     static bool on_unhandled(emitter_base& e, event_key key, void* event);
     static void on_ended(emitter_base& e, event_key key, void* event);
-    static void on_failed(emitter_base& e, const failure& f);
+    static bool on_failed(emitter_base& e, const failure& f);
     static void on_gone(emitter_base& e);
     void block() noexcept override;
     void pump(bool at_loop) noexcept;

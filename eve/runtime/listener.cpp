@@ -193,14 +193,12 @@ void tcp_socket::on_ended(emitter_base& e, event_key key, void*)
         s.home->update(s);
 }
 
-void tcp_socket::on_failed(emitter_base& e, const failure& f)
+bool tcp_socket::on_failed(emitter_base& e, const failure& f)
 {
     auto& s = static_cast<tcp_socket&>(e);
-    if (s.handles(key_of<error>()))
-        s.post(header_of(s), create<emission_of<error>>(f.as_error()));
-    else
-        report(f);
+    bool heard = s.handles(key_of<error>()) && s.post(header_of(s), create<emission_of<error>>(f.as_error()));
     s.close();
+    return heard;
 }
 
 void tcp_socket::close() noexcept

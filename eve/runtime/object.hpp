@@ -14,7 +14,8 @@ class failure;
 // What all objects of one type have in common.
 struct object_kind {
     void (*destroy)(header*) noexcept;                       // ends the value and frees the memory
-    void (*failed)(header*, const failure&);                 // a contained task failed that held it; null: nothing to do
+    // A contained task failed that held it; null: nothing to do. False: the program was not told.
+    bool (*failed)(header*, const failure&);
     const char* name;                                        // for reports
 };
 
@@ -45,8 +46,9 @@ template <class T> struct box : header {
     explicit box(T&& v, u32 word) : header(&kind, word), value(move(v)) {}
 
     static void destroy(header* h) noexcept { eve::destroy(static_cast<box*>(h)); }
-    static void failed(header* h, const failure& f) {
-        if constexpr (requires(T& v) { v.failed(f); }) static_cast<box*>(h)->value.failed(f);
+    static bool failed(header* h, const failure& f) {
+        if constexpr (requires(T& v) { v.failed(f); }) return static_cast<box*>(h)->value.failed(f);
+        else return false;
     }
     static constexpr const char* name() { return __PRETTY_FUNCTION__; }
     static constexpr object_kind kind = {destroy, failed, name()};

@@ -110,10 +110,10 @@ void signal_source::ready(loop&, u8)
 }
 
 // The source cannot be closed: its signals do again what they do to any program.
-void signal_source::on_failed(emitter_base& e, const failure& f)
+bool signal_source::on_failed(emitter_base& e, const failure&)
 {
-    report(f);
     e.off();
+    return false;
 }
 
 namespace process {

@@ -22,7 +22,7 @@ public:
 private:
     static const emitter_hooks hooks;
     static void on_changed(emitter_base& e);
-    static void on_failed(emitter_base& e, const failure& f);
+    static bool on_failed(emitter_base& e, const failure& f);
     void listen() noexcept;
 
     u32 caught_ = 0; // signals that it has taken over, by number. Under the guard

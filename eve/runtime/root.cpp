@@ -22,17 +22,20 @@ struct inline_task : task {
 
 constexpr int inline_grants = 16; // more are rare, and take the queue
 
-// Still under the permissions: the emitters that the root could have damaged are closed, or the process ends.
+// Still under the permissions: the emitters that the root could have damaged are closed, or the process ends. A failure
+// that nobody is told of is written down.
 void root_failed(task* t, const failure& f) noexcept {
-    if (!t->contained) {
+    if (!t->contained || the_crew.strict) {
         report(f);
         trace_held(t);
         end_process(1);
     }
+    bool told = false;
     for (u16 i = 0; i < t->count; i++) {
         auto* h = static_cast<header*>(t->slots[i].at);
-        if (t->slots[i].write && h->kind_->failed) h->kind_->failed(h, f);
+        if (t->slots[i].write && h->kind_->failed) told = h->kind_->failed(h, f) || told;
     }
+    if (!told) report_contained(f);
 }
 
 } // namespace

@@ -122,6 +122,8 @@ u64 roots_left() noexcept {
     return made - ended;
 }
 
+void contain_nothing() noexcept { the_crew.strict = true; }
+
 int run(int argc, char** argv, void (*start)(worker*, frame*)) {
     argc_given = argc;
     argv_given = argv;

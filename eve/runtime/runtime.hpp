@@ -8,6 +8,9 @@ namespace eve {
 // The result is the exit status. Reads EVE_WORKERS, EVE_BUDGET and EVE_TRACE.
 int run(int argc, char** argv, void (*start)(worker*, frame*));
 
+// Before run: any failure ends the process, also a contained one. So tests want it.
+void contain_nothing() noexcept;
+
 // The arguments given to run.
 int argument_count() noexcept;
 char** arguments() noexcept;

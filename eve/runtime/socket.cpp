@@ -498,11 +498,13 @@ void socket::on_ended(emitter_base& e, event_key key, void*)
     s.pump(false);
 }
 
-void socket::on_failed(emitter_base& e, const failure& f)
+bool socket::on_failed(emitter_base& e, const failure& f)
 {
     auto& s = static_cast<socket&>(e);
-    s.post(header_of(s), create<emission_of<error>>(f.as_error()));
+    bool heard = s.handles(key_of<error>());
+    heard = s.post(header_of(s), create<emission_of<error>>(f.as_error())) && heard;
     s.close();
+    return heard;
 }
 
 void socket::on_gone(emitter_base& e)

@@ -68,7 +68,7 @@ private:
     static void on_changed(emitter_base& e);
     static bool on_unhandled(emitter_base& e, event_key key, void* event);
     static void on_ended(emitter_base& e, event_key key, void* event);
-    static void on_failed(emitter_base& e, const failure& f);
+    static bool on_failed(emitter_base& e, const failure& f);
     static void on_gone(emitter_base& e);
 
     void append(const void* from, i64 size) noexcept;
@@ -157,7 +157,7 @@ private:
     static const emitter_hooks hooks;
     static bool on_unhandled(emitter_base& e, event_key key, void* event);
     static void on_ended(emitter_base& e, event_key key, void* event);
-    static void on_failed(emitter_base& e, const failure& f);
+    static bool on_failed(emitter_base& e, const failure& f);
     static void on_gone(emitter_base& e);
 
     i64 max_ = 0;              // connections at a time; 0: no limit

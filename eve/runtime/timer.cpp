@@ -110,10 +110,10 @@ void timer::on_ended(emitter_base& e, event_key key, void*)
         t.shut();
 }
 
-void timer::on_failed(emitter_base& e, const failure& f)
+bool timer::on_failed(emitter_base& e, const failure&)
 {
-    report(f);
     static_cast<timer&>(e).stop();
+    return false;
 }
 
 void timer::stop() noexcept

@@ -34,7 +34,7 @@ private:
     static const emitter_hooks hooks;
     static bool on_unhandled(emitter_base& e, event_key key, void* event);
     static void on_ended(emitter_base& e, event_key key, void* event);
-    static void on_failed(emitter_base& e, const failure& f);
+    static bool on_failed(emitter_base& e, const failure& f);
 
     i64 first_ns_;
     duration interval_;   // 0: once

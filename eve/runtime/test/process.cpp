@@ -16,7 +16,10 @@ constexpr site here = {"chat.eve", 12};
 
 struct door {
     int number;
-    void failed(const failure&) { printf("door %d closes\n", number); }
+    bool failed(const failure&) {
+        printf("door %d closes\n", number);
+        return true;
+    }
 };
 
 // Loose: the process ends. Contained: what was held to write is told, the rest goes on.

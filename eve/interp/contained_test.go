@@ -1,0 +1,74 @@
+package interp_test
+
+import (
+	"strings"
+	"testing"
+
+	"interleave/eve/compile"
+	"interleave/eve/interp"
+	"interleave/eve/ir"
+	"interleave/eve/source"
+)
+
+// checked gives a program without errors.
+func checked(t *testing.T, text string) *ir.Program {
+	t.Helper()
+	p, diags := compile.Check(source.NewFile("lost.eve", text), nil)
+	for _, d := range diags {
+		if d.Code.IsError() {
+			t.Fatalf("line %d: %s: %s", d.Span.Line(), d.Code, d.Message)
+		}
+	}
+	return p
+}
+
+const job = `type done:
+    n: int
+type job: emitter<done, error>
+    end: [+self] (self) void: emit done(1)
+`
+
+// A contained failure is written down if no handler is told, once.
+func TestContained(t *testing.T) {
+	const goesOn = "\n    the program goes on\n"
+	cases := []struct{ name, text, said string }{
+		{"no emitter", "main: () void:\n    @ []: fail \"lost\"\n", "lost.eve:2: lost" + goesOn},
+		{"timer", "main: () void:\n    t: timer@ = timer.every(1ms)\n    on t fired [+t]: fail \"late\"\n", "lost.eve:3: late" + goesOn},
+		{"no handler", job + "main: () void:\n    j: job@\n    on j done [+j]: fail \"unheard\"\n    j.end()\n",
+			"lost.eve:7: unheard" + goesOn},
+		{"handler", job + "main: () void:\n    j: job@\n    on j error: pass\n    on j done [+j]: fail \"heard\"\n    j.end()\n", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := checked(t, c.text)
+			for seed := range uint64(seeds) {
+				var said strings.Builder
+				end := interp.Run(p, interp.Options{Seed: seed, Stderr: &said})
+				if end.Status != 0 || said.String() != c.said {
+					t.Fatalf("seed %d: ended with %+v and said %q, want %q", seed, end, said.String(), c.said)
+				}
+			}
+		})
+	}
+}
+
+// Any failure fails a test: of a root behind its body, and also one that a handler is told of.
+func TestContainedInTests(t *testing.T) {
+	cases := []struct{ name, text, want string }{
+		{"continuation", "test \"t\":\n    _ <- sleep(1s)\n    fail \"late\"\n", "lost.eve:3: late"},
+		{"root", "test \"t\":\n    @ []: fail \"lost\"\n", "lost.eve:2: lost"},
+		{"handler", job + "test \"t\":\n    j: job@\n    on j error: pass\n    on j done [+j]: fail \"heard\"\n    j.end()\n",
+			"lost.eve:8: heard"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := checked(t, c.text)
+			for seed := range uint64(seeds) {
+				end := interp.Test(p, p.Tests[0], interp.Options{Seed: seed})
+				if end.Status != 1 || end.Trace != c.want {
+					t.Fatalf("seed %d: ended with %+v, want %q", seed, end, c.want)
+				}
+			}
+		})
+	}
+}
