@@ -197,7 +197,7 @@ func (s *state) note(a access) {
 	for _, log := range s.logs {
 		*log = append(*log, a)
 	}
-	s.checkFrozen(a)
+	s.checkFrozen(a, false)
 	s.checkViews(a)
 	s.checkReleased(a)
 }

@@ -81,7 +81,12 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	} else {
 		s.value(st.X)
 	}
+	frozen := len(s.frozen)
+	for _, p := range s.shown(st.X) { // the first tasks run while the last are being started
+		s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "iterated", name: nameOf(p, st.X)})
+	}
 	s.children(b, child, true)
+	s.frozen = s.frozen[:frozen]
 	if b.Each != nil && isView(b.Each.Type) {
 		a := access{path: s.pathOf(st.X).with(step{kind: each}), mode: m, at: st.X.At(), name: b.Each.Name}
 		s.lend(hold{access: a, loan: true, child: b}, s.looped())

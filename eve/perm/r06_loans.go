@@ -47,7 +47,7 @@ func (s *state) lend(h hold, several bool) {
 		*log = append(*log, h.access)
 	}
 	n := len(s.finishes)
-	if !s.checkFrozen(h.access) || !s.checkViews(h.access) || n == 0 {
+	if !s.checkFrozen(h.access, true) || !s.checkViews(h.access) || n == 0 {
 		return
 	}
 	s.conflictsAround(h.access, s.finishes[:n-1])

@@ -22,6 +22,8 @@ type freeze struct {
 	sure bool // only what is surely the same storage counts: the run time watches the rest
 	what string
 	name string // of what is iterated, as the user wrote it
+	// finishes counts those around: a task of the innermost runs while its loops go on, where no flag helps.
+	finishes int
 }
 
 // show declares a view.
@@ -87,13 +89,14 @@ func sideBySide(p, w path) bool {
 	return false
 }
 
-// checkFrozen reports a change of what is iterated, and says whether there is none.
-func (s *state) checkFrozen(a access) bool {
+// checkFrozen reports a change of what is iterated, here or by a task, and says whether there is none.
+func (s *state) checkFrozen(a access, byTask bool) bool {
 	if a.mode != full {
 		return true
 	}
 	for _, f := range s.frozen {
-		if f.by != nil && a.path.through(f.by) || !a.path.overlaps(f.path, f.sure) {
+		beside := byTask && f.finishes == len(s.finishes)
+		if f.by != nil && a.path.through(f.by) || !a.path.overlaps(f.path, f.sure && !beside) {
 			continue
 		}
 		d := s.report("E0410", a.at, "'%s' is changed while it is %s", a.name, f.what)
@@ -122,7 +125,7 @@ func (s *state) forIn(st *ir.ForIn) {
 	}
 	frozen := len(s.frozen)
 	for _, p := range s.shown(st.X) {
-		f := freeze{path: p, at: st.X.At(), sure: stays(p, st.X), what: "iterated", name: nameOf(p, st.X)}
+		f := freeze{path: p, at: st.X.At(), sure: stays(p, st.X), what: "iterated", name: nameOf(p, st.X), finishes: len(s.finishes)}
 		if byRef {
 			f.by = st.Var
 		}
@@ -161,7 +164,7 @@ func (s *state) match(st *ir.Match) {
 		shown := s.shown(st.X)
 		for _, p := range shown {
 			if bindsParts(a) {
-				s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "matched", name: nameOf(p, st.X)})
+				s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "matched", name: nameOf(p, st.X), finishes: len(s.finishes)})
 			}
 		}
 		for _, v := range a.Vars {
