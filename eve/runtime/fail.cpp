@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <unistd.h>
 
 namespace eve {
@@ -169,5 +170,7 @@ void report_contained(const failure& f) noexcept {
     string all = text.take();
     write_whole(STDERR_FILENO, all.data(), all.size());
 }
+
+int failures_under_way() noexcept { return std::uncaught_exceptions(); }
 
 } // namespace eve

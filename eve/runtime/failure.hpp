@@ -32,4 +32,7 @@ void report(const failure& f) noexcept;
 // The same for a contained failure that no handler is told of: it says that the program goes on.
 void report_contained(const failure& f) noexcept;
 
+// How many failures this thread is unwinding for.
+int failures_under_way() noexcept;
+
 } // namespace eve

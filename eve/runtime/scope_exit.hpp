@@ -2,8 +2,6 @@
 // Small things that generated code needs: `defer`, and the range a..b as a value.
 #include "failure.hpp"
 
-#include <exception>
-
 namespace eve {
 
 // Calls f when it goes out of scope, after failure too. The failure under way stands: one of f is dropped then, since
@@ -12,11 +10,11 @@ namespace eve {
 //   on_exit guard([&] { file->close(); });
 template <class F> class on_exit {
 public:
-    explicit on_exit(F f) : f_(static_cast<F&&>(f)), failures_(std::uncaught_exceptions()) {}
+    explicit on_exit(F f) : f_(static_cast<F&&>(f)), failures_(failures_under_way()) {}
     on_exit(const on_exit&) = delete;
     on_exit& operator=(const on_exit&) = delete;
     ~on_exit() noexcept(false) {
-        if (std::uncaught_exceptions() == failures_) {
+        if (failures_under_way() == failures_) {
             f_();
             return;
         }
