@@ -57,10 +57,13 @@ private:
     void dispatch(loop& on, channel& c, u8 events);
     bool read(loop& on, channel& c);
     void accept(loop& on, channel& c);
+    // Whether a channel whose event is being handled was forgotten meanwhile: it may be freed.
+    bool gone(const channel& c) const noexcept { return events_[at_].data.ptr != &c; }
 
     int epoll_;
     int waker_;
     int count_ = 0;        // of events to handle; below 0 when the wait was interrupted
+    int at_ = 0;           // the one that is being handled
     bool precise_ = true;  // the kernel has epoll_pwait2
     epoll_event events_[batch];
 };
@@ -85,6 +88,9 @@ bool epoll_reactor::forget(channel& c) noexcept
     if (c.have != 0)
         epoll_ctl(epoll_, EPOLL_CTL_DEL, c.fd, nullptr);
     c.have = 0;
+    for (int i = at_; i < count_; i++) // what the kernel has told of it is of nobody now
+        if (events_[i].data.ptr == &c)
+            events_[i].data.ptr = this;
     return true;
 }
 
@@ -114,15 +120,18 @@ bool epoll_reactor::poll(loop& on) noexcept
 {
     wait(0);
     int n = count_;
-    for (int i = 0; i < n; i++) {
-        if (events_[i].data.ptr != nullptr) {
-            dispatch(on, *static_cast<channel*>(events_[i].data.ptr), from_epoll(events_[i].events));
+    for (at_ = 0; at_ < n; at_++) {
+        const epoll_event& event = events_[at_];
+        if (event.data.ptr == this)
+            continue;
+        if (event.data.ptr != nullptr) {
+            dispatch(on, *static_cast<channel*>(event.data.ptr), from_epoll(event.events));
             continue;
         }
         u64 count;
         (void)!::read(waker_, &count, sizeof count);
     }
-    count_ = 0;
+    count_ = at_ = 0;
     return n > 0;
 }
 
@@ -138,7 +147,7 @@ bool epoll_reactor::read(loop& on, channel& c)
         if (n < 0 && errno == EAGAIN)
             return true;
         c.arrived(on, on.scratch(), n < 0 ? -errno : n);
-        if (n < loop::scratch_bytes)
+        if (n < loop::scratch_bytes || gone(c))
             return true;
     }
     return true;
@@ -146,7 +155,7 @@ bool epoll_reactor::read(loop& on, channel& c)
 
 void epoll_reactor::accept(loop& on, channel& c)
 {
-    for (int i = 0; i < accepts_a_turn && c.wants(io_in); i++) {
+    for (int i = 0; i < accepts_a_turn && !gone(c) && c.wants(io_in); i++) {
         int connection = accept4(c.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (connection < 0 && errno == EAGAIN)
             return;
@@ -163,12 +172,16 @@ void epoll_reactor::dispatch(loop& on, channel& c, u8 events)
     }
     if (events & (io_out | io_hangup))
         c.ready(on, io_out);
+    if (gone(c))
+        return;
     if (events & (io_in | io_end | io_hangup)) {
         if (c.how == channel::kind::listener)
             accept(on, c);
         else if (!read(on, c))
             c.ready(on, events & (io_end | io_hangup));
     }
+    if (gone(c))
+        return;
     locked l(c.guard);
     if (c.have != 0 && (events & ~c.wanted()) != 0)
         update(c);

@@ -321,21 +321,23 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept
         return;
     }
     auto& c = *reinterpret_cast<channel*>(result.user_data & ~u64(7));
-    if (!(result.flags & IORING_CQE_F_MORE)) {
+    bool ends = !(result.flags & IORING_CQE_F_MORE);
+    if (ends) {
         locked l(c.guard);
         c.have = static_cast<u8>(c.have & ~bit_of(what));
         c.dropping = static_cast<u8>(c.dropping & ~bit_of(what));
-        c.flight--;
+        if (c.how == channel::kind::other)
+            c.flight--;
     }
     bool cancelled = result.res == -ECANCELED;
     if (c.how == channel::kind::other) {
-        bool last = c.leaving && c.flight == 0;
-        if (last)
+        if (c.leaving && c.flight == 0)
             on.mail(c, mail_retire);
         else if (!c.leaving)
             c.ready(on, bit_of(what)); // and is perhaps gone
         return;
     }
+    // Until its channel has been told it counts as under way: what forgets itself meanwhile is not freed under us.
     if (what == op_read)
         read_result(on, c, result);
     else if (what == op_accept && result.res >= 0 && c.leaving)
@@ -344,6 +346,10 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept
         c.accepted(on, result.res);
     else if ((what == op_out || what == op_end) && !cancelled && !c.leaving)
         c.ready(on, bit_of(what));
+    if (ends) {
+        locked l(c.guard);
+        c.flight--;
+    }
     if (c.leaving && c.flight == 0) {
         on.mail(c, mail_retire);
         return;
