@@ -98,7 +98,7 @@ func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Buil
 		name += "-" + string(opts.Sanitize)
 	}
 	b.Out = filepath.Join(outRoot, "build", model.Service, name)
-	if b.Hash, err = hash(b, commands); err != nil {
+	if b.Hash, err = hash(b, commands, filepath.Join(outRoot, "bin")); err != nil {
 		return nil, fmt.Errorf("building %s/%s: %w", model.Service, model.Name, err)
 	}
 	if err := os.MkdirAll(b.Out, 0o755); err != nil {
@@ -203,12 +203,12 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 var eveSanitizer = map[Sanitizer]string{ASan: "address", TSan: "thread"}
 
 // hash is over what the build depends on: the folder's files, the commands, the tools' versions, and the
-// tools themselves where they are made here.
-func hash(b *Built, commands [][]string) (string, error) {
+// tools themselves where they are made here: where they lie in ours.
+func hash(b *Built, commands [][]string, ours string) (string, error) {
 	h := sha256.New()
 	for _, f := range b.Tools {
 		fmt.Fprintf(h, "tool %q %q %q\n", f.Need, f.Version, f.Path)
-		if own := filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(b.Out))), "bin") + string(filepath.Separator); strings.HasPrefix(f.Path, own) {
+		if filepath.Dir(f.Path) == ours {
 			if err := hashFile(h, f.Path); err != nil {
 				return "", err
 			}

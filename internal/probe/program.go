@@ -39,6 +39,7 @@ type Program struct {
 	server *Server // the process, its output and its end
 	stdout *os.File
 	lines  *bufio.Scanner
+	unhook func() bool // from the context that Solve was given
 }
 
 // Solve starts a program. The caller must Kill it, or read it to its end and ask for its Status.
@@ -69,8 +70,8 @@ func Solve(ctx context.Context, built *Built, p Problem, opts StartOptions) (*Pr
 		s.closePipes()
 		return nil, errors.Join(err, s.Group.Close(), ours.Close())
 	}
-	context.AfterFunc(ctx, func() { ours.SetReadDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a pipe has deadlines
-	return &Program{Group: s.Group, server: s, stdout: ours, lines: bufio.NewScanner(ours)}, nil
+	unhook := context.AfterFunc(ctx, func() { ours.SetReadDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a pipe has deadlines
+	return &Program{Group: s.Group, server: s, stdout: ours, lines: bufio.NewScanner(ours), unhook: unhook}, nil
 }
 
 // Next reads the next solution, waiting at most so long. At the end of the output it is io.EOF; what the
@@ -124,6 +125,7 @@ func (p *Program) Status() int {
 
 // Kill ends the program; it has nothing to lose.
 func (p *Program) Kill() {
+	p.unhook()
 	p.server.Kill()
 	p.stdout.Close()
 }
