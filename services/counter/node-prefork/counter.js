@@ -36,6 +36,8 @@ function lead() {
   redis.stdout.resume();
   redis.on("exit", () => stop(1, "redis-server ended"));
   redis.on("close", () => process.exit(status));
+  // A message to a worker that has just died fails on its channel; the exit, which follows, is what counts.
+  cluster.on("fork", (worker) => worker.on("error", () => {}));
   cluster.on("listening", () => {
     if (--starting === 0) console.error("ready");
   });
