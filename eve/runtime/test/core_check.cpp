@@ -51,6 +51,7 @@ void rounds(const char* name, int model_rounds, int real_rounds, void (*body)(wo
     after_now = after;
     const char* only = getenv("EVE_SEED");
     int n = modelled ? model_rounds : real_rounds;
+    if (const char* times = getenv("EVE_TIMES")) n *= atoi(times);
     u64 first = only ? strtoul(only, nullptr, 10) : 1, last = only ? first : u64(n);
     for (u64 seed = first; seed <= last; seed++) {
         begin(seed);

@@ -13,7 +13,8 @@ u32 random_below(u32 n);
 void dawdle();
 
 // Runs the body as the first root of the whole runtime, in many rounds with 1 to 4 workers. Under the model a round is
-// a seed; EVE_SEED=n runs that one only. `after` checks what is left when all has ended.
+// a seed; EVE_SEED=n runs that one only, EVE_TIMES=n n times as many rounds. `after` checks what is left when all has
+// ended.
 void rounds(const char* name, int model_rounds, int real_rounds, void (*body)(worker*, frame*), void (*after)());
 
 
