@@ -159,14 +159,14 @@ func (u *unit) structLines(w *writer, name, shown, base string, fields []types.F
 		if !copyable {
 			u.copyMethod(w, name, fields)
 		}
-		if allEqual(fields) {
+		if all(fields, comparable) {
 			w.put("bool operator==(const " + name + "&) const = default;")
 		}
-		if allHashable(fields) {
+		if all(fields, hashable) {
 			w.put("eve::u64 hash_value() const { return " + hashText(fields) + "; }")
 		}
 	}
-	if base == "" && allPrintable(fields) {
+	if base == "" && all(fields, printable) {
 		u.printMethod(w, shown, fields)
 	}
 	w.indent--

@@ -12,42 +12,100 @@ func copyableFields(fields []types.Field) bool {
 	return true
 }
 
-// allPrintable says whether %v takes a value with these fields; handles inside are not followed.
-func allPrintable(fields []types.Field) bool {
+// A trait says whether generated C++ can do something with a value of a type; part asks it of a part.
+type trait func(t *types.Type, part func(*types.Type) bool) bool
+
+// all says whether a trait holds for all fields. A type that holds itself has it unless another part lacks it.
+func all(fields []types.Field, has trait) bool {
+	seen := map[*types.Type]bool{}
+	var part func(t *types.Type) bool
+	part = func(t *types.Type) bool {
+		if t.Kind == types.Named {
+			if seen[t] {
+				return true
+			}
+			seen[t] = true
+		}
+		return has(t, part)
+	}
+	return fieldsHave(fields, part)
+}
+
+func fieldsHave(fields []types.Field, part func(*types.Type) bool) bool {
 	for _, f := range fields {
-		if !printable(f.Type) {
+		if !part(f.Type) {
 			return false
 		}
 	}
 	return true
 }
 
-func printable(t *types.Type) bool {
+// namedHas asks a trait of the fields of a struct, or of all cases of a union.
+func namedHas(t *types.Type, part func(*types.Type) bool) bool {
+	for _, c := range t.Def.Cases {
+		if !fieldsHave(c.Fields, part) {
+			return false
+		}
+	}
+	return fieldsHave(t.Def.Fields, part)
+}
+
+func elemsHave(elems []*types.Type, part func(*types.Type) bool) bool {
+	for _, e := range elems {
+		if !part(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// printable says whether %v takes a value; handles inside are not followed.
+func printable(t *types.Type, part func(*types.Type) bool) bool {
 	switch t.Kind {
 	case types.Func, types.Void, types.Shared:
 		return false
 	case types.Named:
-		if t.Def.Form == types.Native || t.Def.Emitter {
-			return false
-		}
-		for _, c := range t.Def.Cases {
-			if !allPrintable(c.Fields) {
-				return false
-			}
-		}
-		return allPrintable(t.Def.Fields)
+		return t.Def.Form != types.Native && !t.Def.Emitter && namedHas(t, part)
 	case types.Vector, types.Array, types.Slice, types.Set, types.Option, types.Result:
-		return printable(t.Elem)
+		return part(t.Elem)
 	case types.Map:
-		return printable(t.Key) && printable(t.Elem)
+		return part(t.Key) && part(t.Elem)
 	case types.Tuple:
-		for _, e := range t.Elems {
-			if !printable(e) {
-				return false
-			}
-		}
+		return elemsHave(t.Elems, part)
 	}
 	return true
+}
+
+// comparable says whether == is defined.
+func comparable(t *types.Type, part func(*types.Type) bool) bool {
+	switch t.Kind {
+	case types.Map, types.Set, types.Func, types.Error, types.Result:
+		return false
+	case types.Shared:
+		return t.Elem.Kind != types.Func
+	case types.Vector, types.Array, types.Option, types.Slice:
+		return part(t.Elem)
+	case types.Tuple:
+		return elemsHave(t.Elems, part)
+	case types.Named:
+		return t.Def.Form != types.Native && !t.Def.Emitter && namedHas(t, part)
+	}
+	return true
+}
+
+// hashable says whether values of t are keys of maps: then generated structs bring a hash.
+func hashable(t *types.Type, part func(*types.Type) bool) bool {
+	switch t.Kind {
+	case types.Bool, types.String, types.Shared:
+		return t.Kind != types.Shared || t.Elem.Kind != types.Func
+	case types.Array, types.Option:
+		return part(t.Elem)
+	case types.Tuple:
+		return elemsHave(t.Elems, part)
+	case types.Named:
+		return t.Def.Form != types.Native && !t.Def.Emitter && namedHas(t, part)
+	}
+	return t.IsInteger()
 }
 
 // zeroable says whether t has a zero value: sockets and their like have none.
@@ -77,78 +135,6 @@ func zeroable(t *types.Type, seen map[*types.Type]bool) bool {
 			if !zeroable(f.Type, seen) {
 				return false
 			}
-		}
-	}
-	return true
-}
-
-// allEqual says whether == is defined for all fields.
-func allEqual(fields []types.Field) bool {
-	for _, f := range fields {
-		if !comparable(f.Type) {
-			return false
-		}
-	}
-	return true
-}
-
-func comparable(t *types.Type) bool {
-	switch t.Kind {
-	case types.Map, types.Set, types.Func, types.Error, types.Result:
-		return false
-	case types.Shared:
-		return t.Elem.Kind != types.Func
-	case types.Vector, types.Array, types.Option, types.Slice:
-		return comparable(t.Elem)
-	case types.Tuple:
-		for _, e := range t.Elems {
-			if !comparable(e) {
-				return false
-			}
-		}
-	case types.Named:
-		if t.Def.Form == types.Native || t.Def.Emitter {
-			return false
-		}
-		for _, c := range t.Def.Cases {
-			if !allEqual(c.Fields) {
-				return false
-			}
-		}
-		return allEqual(t.Def.Fields)
-	}
-	return true
-}
-
-// hashable says whether values of t are keys of maps: then generated structs bring a hash.
-func hashable(t *types.Type) bool {
-	switch t.Kind {
-	case types.Bool, types.String, types.Shared:
-		return t.Kind != types.Shared || t.Elem.Kind != types.Func
-	case types.Array, types.Option:
-		return hashable(t.Elem)
-	case types.Tuple:
-		for _, e := range t.Elems {
-			if !hashable(e) {
-				return false
-			}
-		}
-		return true
-	case types.Named:
-		for _, c := range t.Def.Cases {
-			if !allHashable(c.Fields) {
-				return false
-			}
-		}
-		return t.Def.Form != types.Native && !t.Def.Emitter && allHashable(t.Def.Fields)
-	}
-	return t.IsInteger()
-}
-
-func allHashable(fields []types.Field) bool {
-	for _, f := range fields {
-		if !hashable(f.Type) {
-			return false
 		}
 	}
 	return true
