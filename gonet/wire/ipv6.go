@@ -1,0 +1,194 @@
+package wire
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// IPv6Len is the length in bytes of the header; IPv6MinMTU is what every link carries (RFC 8200 section 5).
+const (
+	IPv6Len     = 40
+	IPv6MinMTU  = 1280
+	FragmentLen = 8
+)
+
+// IPv6 is the header of RFC 8200.
+type IPv6 struct {
+	TrafficClass uint8
+	FlowLabel    uint32 // 20 bits
+	Length       uint16 // of what follows the header, in bytes
+	NextHeader   Protocol
+	HopLimit     uint8
+	Src, Dst     netip.Addr
+}
+
+var ipv6Failed = failures("ipv6", ErrShort, ErrVersion, ErrLength)
+
+// ParseIPv6 reads a header and cuts off the padding of Ethernet.
+func ParseIPv6(b []byte) (h IPv6, payload []byte, err error) {
+	if err := h.parse(b); err != nil {
+		return h, nil, err
+	}
+	if IPv6Len+int(h.Length) > len(b) {
+		return h, nil, ipv6Failed[ErrLength]
+	}
+	return h, b[IPv6Len : IPv6Len+int(h.Length)], nil
+}
+
+// ParseIPv6Quote reads the header of a packet that an ICMP error quotes, whose payload may be cut.
+func ParseIPv6Quote(b []byte) (h IPv6, payload []byte, err error) {
+	if err := h.parse(b); err != nil {
+		return h, nil, err
+	}
+	return h, b[IPv6Len:min(len(b), IPv6Len+int(h.Length))], nil
+}
+
+func (h *IPv6) parse(b []byte) error {
+	if len(b) < IPv6Len {
+		return ipv6Failed[ErrShort]
+	}
+	first := be.Uint32(b)
+	if first>>28 != 6 {
+		return ipv6Failed[ErrVersion]
+	}
+	h.TrafficClass, h.FlowLabel = uint8(first>>20), first&0xfffff
+	h.Length, h.NextHeader, h.HopLimit = be.Uint16(b[4:]), Protocol(b[6]), b[7]
+	h.Src, h.Dst = netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
+	return nil
+}
+
+// Put writes the header.
+func (h *IPv6) Put(b []byte) int {
+	be.PutUint32(b, 6<<28|uint32(h.TrafficClass)<<20|h.FlowLabel&0xfffff)
+	be.PutUint16(b[4:], h.Length)
+	b[6], b[7] = byte(h.NextHeader), h.HopLimit
+	put16(b[8:], h.Src)
+	put16(b[24:], h.Dst)
+	return IPv6Len
+}
+
+// Fragment is the extension header of a piece of a packet.
+type Fragment struct {
+	NextHeader Protocol
+	Offset     uint16 // of this piece in the fragmentable part, in bytes
+	More       bool
+	ID         uint32
+}
+
+// Put writes the header.
+func (f *Fragment) Put(b []byte) int {
+	b[0], b[1] = byte(f.NextHeader), 0
+	field := f.Offset &^ 7
+	if f.More {
+		field |= 1
+	}
+	be.PutUint16(b[2:], field)
+	be.PutUint32(b[4:], f.ID)
+	return FragmentLen
+}
+
+// Chain is what stands behind the extension headers of a packet.
+type Chain struct {
+	Protocol Protocol // of the payload; of a fragment: what its first piece starts with
+	Payload  []byte   // of a fragment: its piece
+	Fragment Fragment // where IsFragment
+	// IsFragment is false for an atomic fragment, which is whole: it goes on as if it had no such header
+	// (RFC 6946).
+	IsFragment bool
+	// Unfragmentable is the length in bytes of the headers before a Fragment, the first one not counted.
+	Unfragmentable int
+}
+
+// Problem is an error that a host answers with an ICMPv6 parameter problem, unless Silent.
+type Problem struct {
+	Code    uint8  // ProblemV6Header and its like
+	Pointer uint32 // from the start of the packet, in bytes
+	// Silent problems are dropped without a word; Unicast ones are answered only if the packet was sent to one
+	// station (RFC 8200 section 4.2).
+	Silent, Unicast bool
+}
+
+func (p *Problem) Error() string {
+	return fmt.Sprintf("ipv6: a problem of code %d at byte %d of the packet", p.Code, p.Pointer)
+}
+
+// maxExtensions bounds the walk; a host need not follow long chains (RFC 8504 section 5.3 allows limits).
+const maxExtensions = 8
+
+// ParseChain walks the extension headers that follow the header of IPv6: next is its NextHeader, b its payload. It
+// ends at the first header of another layer or at a fragment. Routing headers with segments left are refused, as a
+// host forwards nothing (and RFC 5095 forbids type 0). An error is a *Problem, or ErrShort.
+func ParseChain(next Protocol, b []byte) (Chain, error) {
+	at, nextAt := 0, 6-IPv6Len // positions count from the end of the first header
+	for i := 0; ; i++ {
+		switch next {
+		case ProtocolHopByHop, ProtocolDestination, ProtocolRouting, ProtocolFragment:
+		default:
+			return Chain{Protocol: next, Payload: b[at:], Unfragmentable: at}, nil
+		}
+		if next == ProtocolHopByHop && i > 0 {
+			return Chain{}, problem(ProblemV6NextHeader, nextAt)
+		}
+		if i == maxExtensions {
+			return Chain{}, &Problem{Silent: true}
+		}
+		if len(b)-at < FragmentLen {
+			return Chain{}, ipv6Failed[ErrShort]
+		}
+		if next == ProtocolFragment {
+			f, piece := parseFragment(b[at:])
+			if f.Offset != 0 || f.More {
+				return Chain{f.NextHeader, piece, f, true, at}, nil
+			}
+			next, nextAt, at = f.NextHeader, at, at+FragmentLen
+			continue
+		}
+		n := 8 + 8*int(b[at+1])
+		if n > len(b)-at {
+			return Chain{}, ipv6Failed[ErrShort]
+		}
+		if next == ProtocolRouting {
+			if b[at+3] != 0 {
+				return Chain{}, problem(ProblemV6Header, at+2)
+			}
+		} else if p := checkIPv6Options(b[at+2:at+n], at+2); p != nil {
+			return Chain{}, p
+		}
+		next, nextAt, at = Protocol(b[at]), at, at+n
+	}
+}
+
+func problem(code uint8, at int) *Problem { return &Problem{Code: code, Pointer: uint32(IPv6Len + at)} }
+
+func parseFragment(b []byte) (Fragment, []byte) {
+	field := be.Uint16(b[2:])
+	return Fragment{Protocol(b[0]), field &^ 7, field&1 != 0, be.Uint32(b[4:])}, b[FragmentLen:]
+}
+
+// The options of IPv6 that mean nothing to a host but are no reason to stop.
+const (
+	optionPad1        = 0
+	optionPadN        = 1
+	optionRouterAlert = 5
+)
+
+// checkIPv6Options does with unknown options what their two high bits ask (RFC 8200 section 4.2).
+func checkIPv6Options(b []byte, at int) *Problem {
+	for i := 0; i < len(b); {
+		kind := b[i]
+		if kind == optionPad1 {
+			i++
+			continue
+		}
+		if i+1 >= len(b) || i+2+int(b[i+1]) > len(b) {
+			return problem(ProblemV6Header, at+i)
+		}
+		if kind != optionPadN && kind != optionRouterAlert && kind>>6 != 0 {
+			p := problem(ProblemV6Option, at+i)
+			p.Silent, p.Unicast = kind>>6 == 1, kind>>6 == 3
+			return p
+		}
+		i += 2 + int(b[i+1])
+	}
+	return nil
+}

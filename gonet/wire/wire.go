@@ -1,0 +1,84 @@
+// Package wire turns headers into structs and back: Ethernet, ARP, IPv4, IPv6, ICMP, neighbour discovery, UDP, TCP.
+//
+// It is pure. ParseX takes the bytes from the header on and returns the header and what follows it, as a view;
+// Put writes a header to the start of a slice that is long enough and returns its length in bytes. Neither
+// allocates for the packets of a connection. Byte order is that of the network, in structs that of the machine.
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Why a header is not one. A parser says it with the name of the header: "tcp: shorter than its header".
+var (
+	ErrShort    = errors.New("shorter than its header")
+	ErrLength   = errors.New("a length that cannot be")
+	ErrVersion  = errors.New("not of this version")
+	ErrChecksum = errors.New("wrong checksum")
+	ErrOption   = errors.New("an option that cannot be")
+	ErrAddress  = errors.New("an address that cannot be")
+	ErrHardware = errors.New("not of Ethernet and IPv4")
+)
+
+// Error is a header that could not be parsed.
+type Error struct {
+	Header string // "tcp"
+	Err    error  // ErrShort and its like
+}
+
+func (e *Error) Error() string { return e.Header + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// One value for each failure: a flood of bad packets allocates nothing.
+func failures(header string, errs ...error) map[error]error {
+	m := make(map[error]error, len(errs))
+	for _, err := range errs {
+		m[err] = &Error{Header: header, Err: err}
+	}
+	return m
+}
+
+// Protocol is IANA's number of what an IP packet carries.
+type Protocol uint8
+
+// The protocols and extension headers of IPv6 that this stack knows.
+const (
+	ProtocolHopByHop    Protocol = 0
+	ProtocolICMP        Protocol = 1
+	ProtocolTCP         Protocol = 6
+	ProtocolUDP         Protocol = 17
+	ProtocolRouting     Protocol = 43
+	ProtocolFragment    Protocol = 44
+	ProtocolICMPv6      Protocol = 58
+	ProtocolNoNext      Protocol = 59
+	ProtocolDestination Protocol = 60
+)
+
+func (p Protocol) String() string {
+	switch p {
+	case ProtocolHopByHop:
+		return "hop-by-hop"
+	case ProtocolICMP:
+		return "icmp"
+	case ProtocolTCP:
+		return "tcp"
+	case ProtocolUDP:
+		return "udp"
+	case ProtocolRouting:
+		return "routing"
+	case ProtocolFragment:
+		return "fragment"
+	case ProtocolICMPv6:
+		return "icmpv6"
+	case ProtocolNoNext:
+		return "nothing"
+	case ProtocolDestination:
+		return "destination"
+	}
+	return fmt.Sprintf("protocol %d", uint8(p))
+}
+
+var be = binary.BigEndian
