@@ -128,8 +128,9 @@ func (t *timer) ring(in *interp) {
 
 func (t *timer) tell(in *interp) {
 	t.busy = true
-	in.emit(t.object, "fired", &record{0, []value{t.ticks, int64(in.now)}})
-	t.ticks = 0
+	ticks := t.ticks
+	t.ticks = 0 // before the event: it may be over at once, when nobody handles it
+	in.emit(t.object, "fired", &record{0, []value{ticks, int64(in.now)}})
 }
 
 func (t *timer) stop() {
@@ -247,7 +248,7 @@ func (in *interp) shutdown(grace int64) {
 
 // report says on standard error what failed, and that the program goes on.
 func (in *interp) report(f *failure) {
-	fmt.Fprintf(in.options.Stderr, "%v\n    the program goes on\n", f)
+	fmt.Fprintf(in.options.Stderr, "%s\n    the program goes on\n", f.trace())
 }
 
 // instantText is a moment of virtual time as ISO text.
