@@ -58,6 +58,7 @@ func (p *parser) item(file *File) Decl {
 	case t.isWord() && (after.is(":") || after.is(",")):
 		return p.named(start, pub, "a module")
 	}
+	p.headOfFunction()
 	if v := p.pairDecl(start, pub); v != nil {
 		return v
 	}
@@ -73,6 +74,11 @@ func (p *parser) noItem() {
 	d.Label = "put it into main: () void:"
 	if after := p.peek(1); t.Kind == Identifier && after.isWord() {
 		p.foreign(t, after)
+		if p.peek(2).is(":") {
+			gap := source.Span{File: p.file, Start: t.Span.Start, End: after.Span.Start}
+			d.Message, d.Label = "'"+t.Text()+"' is no word of Eve", ""
+			d.Fix = &diag.Fix{Text: "leave it out", Span: gap}
+		}
 	}
 	if t.isName() && p.peek(1).is("(") {
 		p.missingHead(t)
@@ -245,12 +251,41 @@ func (p *parser) signature(f *Func) {
 		})
 	}
 	if p.is("[") {
-		p.failf("E0114", "the permission list stands before the parameters")
+		p.lateList(f)
 	}
 	f.Async = p.accept("<-")
 	if f.Async || !p.is(":") && !p.tok().isLayout() {
 		f.Result = p.typ()
 	}
+}
+
+// lateList fails on `(x: int) [+a] int`.
+func (p *parser) lateList(f *Func) {
+	d := diag.Diagnostic{Code: "E0114", Span: p.here(), Message: "the permission list stands before the parameters"}
+	open, end := p.matchingBack(p.pos-1), p.matching(p.pos)
+	if f.Perms == nil && open >= 0 && end >= 0 {
+		params := p.toks[open].Span.To(p.last).Text()
+		list := p.here().To(p.toks[end].Span).Text()
+		at := p.toks[open].Span.To(p.toks[end].Span)
+		d.Fix = &diag.Fix{Text: "write " + list + " " + params, Span: at, New: list + " " + params}
+	}
+	p.fail(d)
+}
+
+// matchingBack gives the index of the bracket that opens the one at i; -1 if its line has none.
+func (p *parser) matchingBack(i int) int {
+	depth := 0
+	for ; i >= 0 && !p.toks[i].isLayout(); i-- {
+		switch t := &p.toks[i]; {
+		case t.is(")"), t.is("]"):
+			depth++
+		case t.is("("), t.is("["):
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // typeParams reads `<type T: constraint, type U>` of a function, `<T, U>` of a type.

@@ -120,7 +120,11 @@ func (p *parser) primary() Expr {
 // noOperand fails where an expression should start.
 func (p *parser) noOperand(t *Token) {
 	d := diag.Diagnostic{Code: "E0113", Span: p.here(), Message: "expected an expression, found " + p.found()}
+	p.doubled(&d)
 	switch {
+	case d.Fix != nil:
+	case t.is("]") && p.last.Text() == "..":
+		d.Label = "a range has an end: v[1..v.size()]"
 	case t.is("if"):
 		d.Label = "'if' is a statement, it has no value"
 	case t.is("@"):
@@ -247,7 +251,9 @@ func (p *parser) indexExpr(start source.Span, x Expr) Expr {
 	open := p.here()
 	p.next()
 	saved := p.inBrackets()
+	p.rangeOf(x, true)
 	i := p.expr()
+	p.rangeOf(x, false)
 	p.close("]", open)
 	p.context = saved
 	return &Index{p.from(start), x, i}
@@ -352,6 +358,19 @@ func (p *parser) isLambda() bool {
 	}
 	end := p.matching(p.pos)
 	return end >= 0 && p.toks[end+1].is("(")
+}
+
+// lambdaHead says whether the last token ends the parameters of a lambda without types: `(x) x + 1`.
+func (p *parser) lambdaHead() bool {
+	for i := p.pos - 1; i > 0 && !p.toks[i].isLayout(); i-- {
+		if p.toks[i].is("(") {
+			return p.toks[i-1].is("(") || p.toks[i-1].is(",") || p.toks[i-1].is("=")
+		}
+		if !p.toks[i].is(")") && !p.toks[i].is(",") && p.toks[i].Kind != Identifier {
+			return false
+		}
+	}
+	return false
 }
 
 // matching gives the index of the bracket that closes the one at i; -1 if its line has none.

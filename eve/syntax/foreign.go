@@ -27,7 +27,7 @@ func (p *parser) missingHead(name *Token) {
 // words of other languages, and Eve's.
 var words = map[string]string{
 	"class": "type", "struct": "type", "interface": "type", "trait": "type", "enum": "union",
-	"throw": "fail", "raise": "fail", "using": "import", "include": "import", "use": "import",
+	"throw": "fail", "raise": "fail", "public": "pub", "export": "pub", "using": "import", "include": "import", "use": "import",
 	"final": "const",
 }
 
@@ -113,9 +113,15 @@ func (p *parser) foreign(first, second *Token) {
 	case heads[word] == "function":
 		d.Message = fmt.Sprintf("a function is written %s: (x: int) int:", name)
 		d.Label = "there is no word before its name"
+		p.fixHead(&d)
 	case heads[word] == "variable":
 		d.Message = fmt.Sprintf("a variable is written %s: int = 1", name)
 		d.Label = "there is no word before its name"
+		if p.peek(2).is(":") {
+			gap := source.Span{File: p.file, Start: first.Span.Start, End: second.Span.Start}
+			d.Fix = &diag.Fix{Text: "leave out '" + word + "'", Span: gap}
+		}
+		p.fixVariable(&d, first.Span, name, 2)
 	case phrases[word] != "":
 		d.Code, d.Message = "E0117", phrases[word]
 	default:
@@ -282,6 +288,8 @@ func (p *parser) trailing() {
 	if d, ok := p.foreignOperator(); ok {
 		p.fail(d)
 	}
+	p.behindOperand()
+	p.bareCall()
 	t := p.tok()
 	d := diag.Diagnostic{Code: "E0117", Span: p.here(), Message: "expected the end of the line, found " + p.found()}
 	switch p.last.Text() {
@@ -293,11 +301,6 @@ func (p *parser) trailing() {
 		d.Span, d.Message = p.last, "a value is made by its type's name: account(5)"
 		d.Fix = &diag.Fix{Text: "leave out 'new'", Span: gap}
 		p.fail(d)
-	case "?":
-		if !t.isLayout() {
-			d.Span, d.Message = p.last, choice
-			p.fail(d)
-		}
 	}
 	replace := func(with string) {
 		if t.Lead == "" {
@@ -322,11 +325,17 @@ func (p *parser) trailing() {
 		}
 	case ":=":
 		d.Label = "a declaration says its type: x: int = 1"
+		if p.pos > 1 && p.toks[p.pos-2].isLayout() && p.toks[p.pos-1].Kind == Identifier {
+			p.fixVariable(&d, p.last, p.last.Text(), 0)
+		}
 	case "->", "=>":
 		d.Label = phrases["lambda"]
 	case ":":
 		if p.peek(1).Kind == Newline && p.peek(2).Kind == Indent {
 			d.Label = "a block belongs to a function, if, else, while, for, match, finish, on or @"
+			if word := blockWords[p.last.Text()]; word != "" {
+				d.Span, d.Message, d.Label = p.last, word, ""
+			}
 		}
 	}
 	p.fail(d)

@@ -58,7 +58,7 @@ func (p *parser) bareFor(open source.Span) {
 	for i := p.pos; !p.toks[i].isLayout(); i++ {
 		if p.toks[i].is(":") && p.toks[i+1].isLayout() {
 			d.Span = source.Span{File: p.file, Start: open.Start, End: p.toks[i].Span.Start}
-			text := "(" + d.Span.Text() + ")"
+			text := "(" + withRanges(d.Span.Text()) + ")"
 			d.Fix = &diag.Fix{Text: "write for " + text, Span: d.Span, New: text}
 		}
 	}
@@ -97,6 +97,9 @@ func (p *parser) countHead(loop *ForStmt, h loopHead) {
 		}
 	case !p.is(";"):
 		loop.Init = p.simple(p.here())
+	}
+	if p.is("in") || p.is(",") {
+		p.failf("E0114", "a loop has one variable: of a map it is a pair, for (e in m): e.0, e.1")
 	}
 	p.expect(";", "behind the first part of the loop's head")
 	if !p.is(";") {

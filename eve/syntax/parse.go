@@ -21,7 +21,9 @@ func Parse(f *source.File, diags *diag.List) *File {
 	var found diag.List
 	p.toks = layout(f, scan(f, 0, len(f.Text), &found), &found)
 	for _, d := range found.Sorted() {
-		p.report(d)
+		if !p.spoken(d) {
+			p.report(d)
+		}
 	}
 	file := &File{Source: f}
 	p.module(file)
@@ -228,9 +230,11 @@ func (p *parser) close(text string, open source.Span) {
 	if p.accept(text) {
 		return
 	}
+	p.behindOperand()
+	p.bareCall()
 	d := diag.Diagnostic{Code: "E0106", Span: open, Message: fmt.Sprintf("this '%s' is not closed", open.Text())}
 	switch {
-	case p.last.Text() == "lambda" || p.is("=>") || p.is("->"):
+	case p.last.Text() == "lambda" || p.is("=>") || p.is("->") || p.last.Text() == ")" && p.at(Identifier) && p.lambdaHead():
 		d.Code, d.Span, d.Message = "E0117", p.last.To(p.here()), phrases["lambda"]
 	case p.tok().isLayout(), p.is(":") && p.peek(1).isLayout():
 		if p.last != open && p.last.Text() != "," {

@@ -34,6 +34,7 @@ func (p *parser) missingColon(what string) {
 	if not, ok := p.foreignOperator(); ok {
 		p.fail(not)
 	}
+	p.behindOperand()
 	if p.then(what) {
 		return
 	}
@@ -48,7 +49,7 @@ func (p *parser) missingColon(what string) {
 	if p.tok().Kind != Bad {
 		d.Span, d.Message, d.Fix = p.here(), fmt.Sprintf("expected ':' behind %s, found %s", what, p.found()), nil
 		if t.is("in") {
-			d.Label = "v.contains(x) says whether a vector has x, m.has(x) whether a map or set has"
+			d.Label = containsIn
 		}
 		p.report(d)
 	}
@@ -191,6 +192,8 @@ func (p *parser) stmt() Stmt {
 	switch after := p.peek(1); {
 	case t.is("@"):
 		return p.task(start)
+	case t.Kind == Identifier && t.Text() == "try" && after.is(":"):
+		return p.exceptions(start)
 	case t.is("<-"), t.isName() && after.is("<-") && p.brackets == 0:
 		return p.await(start)
 	case t.Kind == Identifier && after.isName():
@@ -239,6 +242,14 @@ func (p *parser) checkNames(start source.Span) {
 }
 
 func (p *parser) localFunc(name *Token) {
+	if open, elem := p.peek(2), p.peek(4); open.is("[") && p.peek(3).is("]") && elem.isName() {
+		at := open.Span.To(elem.Span)
+		text := "vector<" + elem.Text() + ">"
+		p.fail(diag.Diagnostic{
+			Code: "E0120", Span: at, Message: "a list's type is written " + text,
+			Fix: &diag.Fix{Text: "write " + text, Span: at, New: text},
+		})
+	}
 	d := diag.Diagnostic{Code: "E0119", Span: name.Span, Message: "a function stands at the level of the module or in a type"}
 	d.Label = "inside a function, write a lambda: " + name.Text() + ": <(int) int> = (x: int) int: x + 1"
 	p.fail(d)

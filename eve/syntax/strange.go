@@ -46,6 +46,8 @@ func (s *scanner) brace(start int, r rune) {
 	before := strings.TrimRight(s.text[:start], " ")
 	alone := strings.HasSuffix(before, "\n")
 	switch {
+	case r == '{' && before != "" && strings.IndexByte("=(,[:", before[len(before)-1]) >= 0 && s.line() != "":
+		d.Label = `a list is written [1, 2], a map [("a", 1), ("b", 2)]`
 	case s.line() != "":
 	case r == '}' && alone:
 		d.Fix = &diag.Fix{Text: "leave it out", Span: d.Span}
@@ -65,6 +67,8 @@ func strange(r rune, at source.Span) (string, *diag.Fix) {
 		return "this is a typographic quote", replace("'")
 	case '–', '—', '−':
 		return "this is a dash", replace("-")
+	case '`':
+		return "a string stands in double quotes", nil
 	case '×':
 		return "Eve multiplies with '*'", replace("*")
 	case '≤':
