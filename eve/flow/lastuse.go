@@ -26,7 +26,7 @@ type lastUse struct {
 	body    *ir.Body
 	shows   map[*ir.Var]set  // what must stay while a view, a closure or a part is used
 	owned   map[*ir.Var]bool // bound by a pattern to a part of a value that nobody else has
-	exit    set              // used by what is deferred
+	exit    set              // used by what the blocks around have deferred: any failure runs it
 	turn    []jump           // of the loops around
 	passive int              // greater 0: only looking, as the sets of a loop are not final
 }
@@ -73,8 +73,6 @@ func (l *lastUse) look(b *ir.Block) {
 						l.owned[v] = !showsPlace(s.X)
 					}
 				}
-			case *ir.Defer:
-				l.exit = l.exit.with(l.mentions(s.Block))
 			}
 		},
 	}
@@ -142,9 +140,19 @@ func (l *lastUse) block(b *ir.Block, after set) set {
 	if b == nil {
 		return after
 	}
+	exit := l.exit
+	for _, s := range b.Stmts {
+		if d, ok := s.(*ir.Defer); ok {
+			l.exit = l.exit.with(l.mentions(d.Block))
+		}
+	}
+	if len(l.exit) > 0 {
+		after = after.with(l.exit)
+	}
 	for i := len(b.Stmts) - 1; i >= 0; i-- {
 		after = l.stmt(b.Stmts[i], after)
 	}
+	l.exit = exit
 	return after
 }
 
@@ -167,9 +175,9 @@ func (l *lastUse) stmt(s ir.Stmt, after set) set {
 	case *ir.Fail:
 		return l.expr(s.X, l.exit, false)
 	case *ir.Break:
-		return l.jump(after, func(j jump) set { return j.out })
+		return l.jump(after, func(j jump) set { return j.out }).with(l.exit)
 	case *ir.Continue:
-		return l.jump(after, func(j jump) set { return j.next })
+		return l.jump(after, func(j jump) set { return j.next }).with(l.exit)
 	case *ir.If:
 		return l.expr(s.Cond, l.block(s.Then, after).with(l.block(s.Else, after)), false)
 	case *ir.Repeat:
@@ -226,7 +234,7 @@ func (l *lastUse) declare(s *ir.Declare, after set) set {
 }
 
 func (l *lastUse) assign(s *ir.Assign, after set) set {
-	if r, ok := s.Target.(*ir.Ref); ok && s.Op == "" && !isView(r.T) {
+	if r, ok := s.Target.(*ir.Ref); ok && s.Op == "" && !isView(r.T) && !l.exit[r.Var] {
 		after = maps.Clone(after)
 		delete(after, r.Var)
 	} else {
