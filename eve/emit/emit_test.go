@@ -172,6 +172,20 @@ func TestIndexChecks(t *testing.T) {
 	}
 }
 
+// What cannot fail says so: abs of a float, not of an int when overflow is checked.
+func TestNoexcept(t *testing.T) {
+	for text, want := range map[string]string{
+		"f: (x: float) float: return abs(x)\n": "eve::f64 main__f(eve::f64 x) noexcept;",
+		"f: (x: int) int: return abs(x)\n":     "eve::i64 main__f(eve::i64 x);",
+		"f: (x: int) int: return x & 1\n":      "eve::i64 main__f(eve::i64 x) noexcept;",
+	} {
+		got := units(t, text+"main: [+stdout] () void: print(\"%v\\n\", f(1))\n", nil, Options{Checked: true})["main"]
+		if !strings.Contains(got, want) {
+			t.Errorf("%swant %s\n%s", text, want, got)
+		}
+	}
+}
+
 func TestWord(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"main", "main"}, {"io.socket", "io__socket"}, {"a__b", "a_0_b"}, {"vector<int>", "vector_int"},
