@@ -94,13 +94,31 @@ func (f *function) inlineChild(b *ir.Body, parts []part) {
 		f.ctx.result = types.VoidT
 		f.put("{")
 		f.indent++
-		f.childBody(b)
+		f.traced(b, func() { f.childBody(b) })
 		f.indent--
 		f.put("}")
 		if f.ctx.labels {
 			f.put(f.ctx.label + ":;")
 		}
 	})
+}
+
+// traced writes the code of a task. A failure on its way out of it notes that it came through this task, which costs
+// nothing until then.
+func (f *function) traced(b *ir.Body, code func()) {
+	if !f.facts.fails(b.Block, f.o.Checked) {
+		code()
+		return
+	}
+	line := b.Head.Line()
+	if line == 0 {
+		line = f.at
+	}
+	f.put("try {")
+	f.indent++
+	code()
+	f.indent--
+	f.put("} catch (...) { eve::pass_on(" + f.site(line) + "); }")
 }
 
 // childBody writes the statements of a child. Children of its own that have no finish in it belong to the

@@ -263,7 +263,7 @@ func (f *function) parallelFor(s *ir.SpawnEach) {
 				f.vars[p.inner] = plainly(own)
 			}
 		}
-		f.childBody(s.Body)
+		f.traced(s.Body, func() { f.childBody(s.Body) })
 		f.indent--
 		f.at = at
 		f.put("});")

@@ -216,7 +216,7 @@ func (f *function) thunk(b *ir.Body, parts []part) (args, name string) {
 	g.ctx.result = types.VoidT
 	g.put("{")
 	g.indent++
-	g.childBody(b)
+	g.traced(b, func() { g.childBody(b) })
 	g.indent--
 	g.put("}")
 	if g.ctx.labels {

@@ -131,7 +131,7 @@ func (f *function) task(b *ir.Body, what string, prepare func(g *function) shape
 	}
 	g.put(result + " operator()(" + joinStrings(append([]string{"eve::worker* w_", "eve::frame* top_"}, more.params...)) + ") {")
 	g.indent = 2
-	g.body(b)
+	g.traced(b, func() { g.body(b) })
 	g.indent = 1
 	g.put("}")
 	g.indent = 0
@@ -192,7 +192,7 @@ func (f *function) queuedTask(b *ir.Body) task {
 	g.put("void operator()(eve::worker* w_, eve::frame* top_) {")
 	g.indent = 2
 	g.ctx.result = types.VoidT
-	g.childBody(b)
+	g.traced(b, func() { g.childBody(b) })
 	g.indent = 1
 	g.put("}")
 	g.indent = 0

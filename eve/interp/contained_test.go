@@ -1,6 +1,7 @@
 package interp_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,14 +29,16 @@ type job: emitter<done, error>
     end: [+self] (self) void: emit done(1)
 `
 
+func inTask(line int) string { return fmt.Sprint("\n    in the task of lost.eve:", line) }
+
 // A contained failure is written down if no handler is told, once.
 func TestContained(t *testing.T) {
 	const goesOn = "\n    the program goes on\n"
 	cases := []struct{ name, text, said string }{
-		{"no emitter", "main: () void:\n    @ []: fail \"lost\"\n", "lost.eve:2: lost" + goesOn},
-		{"timer", "main: () void:\n    t: timer@ = timer.every(1ms)\n    on t fired [+t]: fail \"late\"\n", "lost.eve:3: late" + goesOn},
+		{"no emitter", "main: () void:\n    @ []: fail \"lost\"\n", "lost.eve:2: lost" + inTask(2) + goesOn},
+		{"timer", "main: () void:\n    t: timer@ = timer.every(1ms)\n    on t fired [+t]: fail \"late\"\n", "lost.eve:3: late" + inTask(3) + goesOn},
 		{"no handler", job + "main: () void:\n    j: job@\n    on j done [+j]: fail \"unheard\"\n    j.end()\n",
-			"lost.eve:7: unheard" + goesOn},
+			"lost.eve:7: unheard" + inTask(7) + goesOn},
 		{"handler", job + "main: () void:\n    j: job@\n    on j error: pass\n    on j done [+j]: fail \"heard\"\n    j.end()\n", ""},
 	}
 	for _, c := range cases {
@@ -55,10 +58,10 @@ func TestContained(t *testing.T) {
 // Any failure fails a test: of a root behind its body, and also one that a handler is told of.
 func TestContainedInTests(t *testing.T) {
 	cases := []struct{ name, text, want string }{
-		{"continuation", "test \"t\":\n    _ <- sleep(1s)\n    fail \"late\"\n", "lost.eve:3: late"},
-		{"root", "test \"t\":\n    @ []: fail \"lost\"\n", "lost.eve:2: lost"},
+		{"continuation", "test \"t\":\n    _ <- sleep(1s)\n    fail \"late\"\n", "lost.eve:3: late" + inTask(2)},
+		{"root", "test \"t\":\n    @ []: fail \"lost\"\n", "lost.eve:2: lost" + inTask(2)},
 		{"handler", job + "test \"t\":\n    j: job@\n    on j error: pass\n    on j done [+j]: fail \"heard\"\n    j.end()\n",
-			"lost.eve:8: heard"},
+			"lost.eve:8: heard" + inTask(8)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

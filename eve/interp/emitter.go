@@ -190,7 +190,7 @@ func (in *interp) ask(t *turn, h *handler) bool {
 			f.set(p, t.v)
 		}
 	}
-	consumed, _ := in.enter(h.body, f).(bool)
+	consumed, _ := in.task(h.body, f).(bool)
 	return consumed
 }
 

@@ -248,7 +248,7 @@ func (in *interp) shutdown(grace int64) {
 
 // report says on standard error what failed, and that the program goes on.
 func (in *interp) report(f *failure) {
-	fmt.Fprintf(in.options.Stderr, "%v\n    the program goes on\n", f)
+	fmt.Fprintf(in.options.Stderr, "%s\n    the program goes on\n", f.trace())
 }
 
 // instantText is a moment of virtual time as ISO text.

@@ -135,6 +135,15 @@ func (in *interp) enter(b *ir.Body, f *frame) value {
 	return f.result
 }
 
+// task runs the body of a task. A failure notes that it came through it.
+func (in *interp) task(b *ir.Body, f *frame) (v value) {
+	if failed := in.guarded(func() { v = in.enter(b, f) }); failed != nil {
+		failed.started = append(failed.started, b.Head)
+		panic(failed)
+	}
+	return v
+}
+
 // body runs the block of a body, which x? may leave early. Other panics pass untouched: catching them at each of
 // many calls would take long.
 func (f *frame) body(b *ir.Block) {
@@ -187,5 +196,5 @@ func (in *interp) later(c *closure, args []value) {
 			}
 		}
 	}
-	in.root(&root{needs: needs, contained: c.body.Contained, run: func() { in.enter(c.body, in.frame(own)) }})
+	in.root(&root{needs: needs, contained: c.body.Contained, run: func() { in.task(c.body, in.frame(own)) }})
 }

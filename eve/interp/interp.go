@@ -39,8 +39,9 @@ const defaultSteps = 50_000_000
 
 // A failure is what a failing task panics with.
 type failure struct {
-	what *fault
-	at   source.Span
+	what    *fault
+	at      source.Span
+	started []source.Span // of the tasks that it came through, the innermost first
 }
 
 // A fatal is what ends the process: a failure that nothing contains, or no end in sight.
@@ -168,6 +169,20 @@ func (f *failure) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.at.File.Name, f.at.Line(), f.what.text)
 }
 
+// trace is the failure and a line for each task that it came through, as the runtime writes it.
+func (f *failure) trace() string {
+	const longest = 8
+	var b strings.Builder
+	b.WriteString(f.String())
+	for _, at := range f.started[:min(longest, len(f.started))] {
+		fmt.Fprintf(&b, "\n    in the task of %s:%d", at.File.Name, at.Line())
+	}
+	if len(f.started) > longest {
+		b.WriteString("\n    and others")
+	}
+	return b.String()
+}
+
 // fault is the failure as the event `error` has it.
 func (f *failure) fault() *fault {
 	return &fault{code: f.what.code, text: f.String(), cause: f.what.cause}
@@ -175,7 +190,7 @@ func (f *failure) fault() *fault {
 
 // fail ends the task that runs.
 func fail(at source.Span, format string, args ...any) {
-	panic(&failure{&fault{text: fmt.Sprintf(format, args...)}, at})
+	panic(&failure{what: &fault{text: fmt.Sprintf(format, args...)}, at: at})
 }
 
 // die ends the process by what nothing contains.
@@ -193,7 +208,7 @@ func (in *interp) exit(status int) {
 // count counts a step; a program without an end is stopped.
 func (in *interp) count(at source.Span) {
 	if in.steps++; in.steps > in.options.Steps {
-		in.die((&failure{&fault{text: "the program has been running for too long"}, at}).String())
+		in.die((&failure{what: &fault{text: "the program has been running for too long"}, at: at}).String())
 	}
 }
 
@@ -233,7 +248,7 @@ func (in *interp) root(r *root) {
 			return
 		}
 		if !r.contained || in.strict {
-			in.die(f.String())
+			in.die(f.trace())
 		}
 		told := false
 		for _, n := range needs {

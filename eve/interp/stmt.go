@@ -254,7 +254,7 @@ func unfrozen(v value, t *types.Type, at source.Span) {
 func (f *frame) fail(s *ir.Fail) {
 	v := f.value(s.X)
 	if what, is := v.(*fault); is {
-		panic(&failure{what, s.Span})
+		panic(&failure{what: what, at: s.Span})
 	}
 	fail(s.Span, "%s", v)
 }

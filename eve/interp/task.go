@@ -23,7 +23,7 @@ func (f *frame) finish(s *ir.Finish) (end control) {
 func (f *frame) spawn(b *ir.Body, captured cells) {
 	in := f.in
 	needs := in.wants(b, captured)
-	run := func() { in.enter(b, in.frame(captured)) }
+	run := func() { in.task(b, in.frame(captured)) }
 	if b.Kind != ir.Child {
 		in.root(&root{needs: needs, contained: b.Contained, run: run})
 		return
@@ -75,7 +75,7 @@ func (f *frame) await(s *ir.Await) {
 			captured = append(captured, cell{s.Var, &v})
 		}
 		in.root(&root{needs: in.wants(s.Rest, captured), contained: s.Rest.Contained,
-			run: func() { in.enter(s.Rest, in.frame(captured)) }})
+			run: func() { in.task(s.Rest, in.frame(captured)) }})
 	}
 	fn := s.Call.Fn
 	begin := asyncs[fn.Native]

@@ -34,6 +34,10 @@ struct site {
 [[noreturn, gnu::cold, gnu::noinline]] void fail_key(const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_iterated(const site* at);
 
+// Stands in a catch of generated code around the body of a task: notes that the failure came through the task that
+// began at this place, and lets it go on.
+[[noreturn, gnu::cold, gnu::noinline]] void pass_on(const site* started);
+
 // Ends the process with one line on standard error: no task could go on.
 [[noreturn, gnu::cold, gnu::noinline]] void die(const char* text) noexcept;
 [[noreturn, gnu::cold, gnu::noinline]] void die_out_of_memory() noexcept;

@@ -51,7 +51,7 @@ var eveRooms = []string{
 	"check", "perm", "flow", "compile",
 	"generate", "interp",
 	"emit", "runtime", "build",
-	"differential", "servers",
+	"trial", "differential", "servers",
 }
 
 // tracked lists the files that git knows or would add.

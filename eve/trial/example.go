@@ -1,0 +1,58 @@
+package trial
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// An Example is a program with what it prints.
+type Example struct{ Name, File, Text, Want string }
+
+// Examples are the programs of testdata/run. The working directory is that of a room, as in its tests.
+func Examples(t testing.TB) []Example {
+	t.Helper()
+	files, err := filepath.Glob("../testdata/run/*.eve")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no programs: %v", err)
+	}
+	var all []Example
+	for _, file := range files {
+		base := strings.TrimSuffix(file, ".eve")
+		all = append(all, Example{filepath.Base(base), file, read(t, file), read(t, base+".out")})
+	}
+	return all
+}
+
+// Tour gives the programs of the tour: what they print stands below them.
+func Tour(t testing.TB) []Example {
+	t.Helper()
+	var all []Example
+	blocks := strings.Split(read(t, "../../docs/eve/tour.md"), "```")
+	for i, b := range blocks[:len(blocks)-2] {
+		text, isProgram := strings.CutPrefix(b, "eve\n")
+		if !isProgram {
+			continue
+		}
+		want, isOutput := strings.CutPrefix(blocks[i+2], "output\n")
+		if !isOutput {
+			t.Errorf("no output stands below the program\n%s", text)
+		}
+		all = append(all, Example{strconv.Itoa(len(all) + 1), "tour.eve", text, want})
+	}
+	if len(all) < 6 {
+		t.Errorf("the tour has %d programs with output", len(all))
+	}
+	return all
+}
+
+func read(t testing.TB, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
