@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"interleave/eve/ir"
 	"interleave/eve/source"
@@ -40,7 +41,15 @@ func (l *lowerer) invoke(t target, x *callExpr, want *types.Type) ir.Expr {
 	slow := f.tree.Async || f.extern != nil && f.extern.Slow
 	if slow && l.awaiting != x.Call {
 		d := l.errorf("E0352", x.Span, "'%s' takes time: wait for it with <-", f.tree.Name.Text)
-		d.Label = "write value <- " + x.Fun.Place().Text() + "(..) as a statement"
+		name := "value"
+		if f.tree.Result == nil || f.tree.Result.Place().Text() == "void" {
+			name = "_"
+		}
+		d.Label = "write " + name + " <- " + x.Fun.Place().Text() + "(..) as a statement"
+		if line, column := x.Span.File.Position(x.Span.Start); name == "_" && strings.TrimSpace(x.Span.File.Line(line)[:column-1]) == "" {
+			l.fixText(d, source.Span{File: x.Span.File, Start: x.Span.Start, End: x.Span.Start}, "_ <- ", "")
+			d.Fix.Text, d.Label = "write _ <- "+x.Span.Text(), "what follows runs when it is done"
+		}
 		return l.giveUp(x)
 	}
 	if c := l.invoked(t, x, want); c != nil {
@@ -253,7 +262,12 @@ func (l *lowerer) paramValue(f *function, sig *signature, i int, p param, g *giv
 	if v == nil {
 		v = l.expr(a.X, p.t)
 	}
-	return l.argument(v, p.t, fmt.Sprintf("parameter '%s' of '%s'", p.name, f.tree.Name.Text))
+	said := l.diags.Len()
+	got := l.argument(v, p.t, fmt.Sprintf("parameter '%s' of '%s'", p.name, f.tree.Name.Text))
+	if d := l.diags.Since(said); d != nil && d.Code == "E0300" && len(d.Also) == 0 && p.tree != nil && !f.module.std {
+		d.Also = also(p.tree.Span, "declared here")
+	}
+	return got
 }
 
 // argument makes v fit a parameter: a place for T&, a view for slices, a handle for T@, else a value.

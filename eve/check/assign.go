@@ -233,7 +233,7 @@ func (l *lowerer) storable(to ir.Expr, s *syntax.AssignStmt) bool {
 		return false
 	}
 	if i, ok := to.(*ir.Index); ok && i.X.Type().Kind == types.String {
-		l.errorf("E0336", s.Target.Place(), "a string cannot be changed")
+		l.errorf("E0336", s.Target.Place(), "a string cannot be changed").Label = "bytes can: b: bytes = s.bytes()"
 		return false
 	}
 	if r, ok := to.(*ir.Ref); ok && r.T.Kind == types.Slice {

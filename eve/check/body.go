@@ -36,6 +36,7 @@ type frame struct {
 	result *types.Type // what return gives here
 	loops  int         // how many loops of this body are around
 	joined bool        // a task started here is a child of a finish
+	last   bool        // this is the last statement of the body
 	// held names the statement of this body ("finish", "defer") that return must not leave; empty for none.
 	held string
 }
@@ -112,6 +113,14 @@ func (l *lowerer) checkEnd(b *ir.Block, result *types.Type, at source.Span, who 
 	}
 	d := l.errorf("E0340", at, "%s can end without returning %s", who, article(result))
 	d.Label = "not every way through it returns"
+	if len(b.Stmts) == 0 {
+		return
+	}
+	if do, ok := b.Stmts[len(b.Stmts)-1].(*ir.Do); ok && do.X.Type() == result {
+		at := do.X.At()
+		l.fixText(d, source.Span{File: at.File, Start: at.Start, End: at.Start}, "return ", "")
+		d.Fix.Text = "write return " + at.Text()
+	}
 }
 
 // nothing says whether t is void!: success has no value.

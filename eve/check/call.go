@@ -216,7 +216,9 @@ func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr, want 
 	t, name := self.Type(), fun.Name.Text
 	if f := l.method(t, name); f != nil {
 		if f.isStatic() {
-			l.errorf("E0331", fun.Name.Span, "'%s' belongs to the type: write %s.%s(..)", name, t, name)
+			if !f.missingSelf() {
+				l.errorf("E0331", fun.Name.Span, "'%s' belongs to the type: write %s.%s(..)", name, t, name)
+			}
 			return l.giveUp(x)
 		}
 		return l.invoke(target{f: f, recv: t, self: self, at: fun.Name.Span}, x, want)
@@ -235,10 +237,14 @@ func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr, want 
 		return l.giveUp(x)
 	}
 	d := l.errorf("E0331", fun.Name.Span, "%s has no method '%s'", t, name)
-	if t.Kind == types.Option || t.Kind == types.Result {
+	switch {
+	case t.Kind == types.Option || t.Kind == types.Result:
 		d.Label = "it may have no value: take it with ?, else or match"
-	} else {
-		l.suggest(d, fun.Name, l.memberNames(t))
+	case l.textOf(d, t, fun, x):
+	default:
+		if l.suggest(d, fun.Name, l.memberNames(t)); d.Fix == nil {
+			eventsOf(d, t, fun.X.Place().Text())
+		}
 	}
 	return l.giveUp(x)
 }

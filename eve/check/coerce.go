@@ -161,6 +161,20 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 		d.Label = "declare a variable of type " + to.String() + " to make an object of it"
 	case (value.Kind == types.Option || value.Kind == types.Result) && value.Elem == to:
 		d.Label = "it may have no value: write x else a default, or x? to pass it on"
+	case to == types.FloatT && divided(x) != nil:
+		b := divided(x)
+		edit(d, fmt.Sprintf("float(%s) / %s", b.X.At().Text(), b.Y.At().Text()))
+		d.Fix.Note = "integers are divided without a fraction"
+	case value.Kind == types.None && to.Kind != types.Shared:
+		d.Label = "only what is declared as " + to.String() + "? may have no value"
+	case to == types.StringT && (value.IsNumber() && value.Kind != types.Duration || value == types.BoolT):
+		edit(d, "string("+text+")")
+	case to.IsInteger() && value == types.StringT && to.Kind != types.Duration:
+		d.Label = "to_int() reads it: " + text + ".to_int() else 0"
+	case to.IsInteger() && value == types.UntypedFloatT && to.Kind != types.Duration:
+		d.Label = "declare a float, or cut its fraction off: int(..)"
+	case (to.Kind == types.Slice || to.Kind == types.Vector) && (value == to.Elem || untyped(value) && to.Elem.IsNumber()):
+		edit(d, "["+text+"]")
 	case value.IsNumber() && to.IsNumber() && !untyped(value) && value.Kind != types.Duration && to.Kind != types.Duration:
 		edit(d, fmt.Sprintf("%s(%s)", to, text))
 	case value == types.BytesT && to == types.StringT:
@@ -170,6 +184,15 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 	case value == types.UntypedIntT && to == types.DurationT:
 		d.Label = "write the unit: " + text + "s, " + text + "ms"
 	}
+}
+
+// divided gives the division of integers that x is; nil when it is none.
+func divided(x ir.Expr) *ir.Binary {
+	b, ok := x.(*ir.Binary)
+	if !ok || b.Op != "/" || !b.T.IsInteger() || b.T.Kind == types.Duration || b.X.At().Text() == "" || b.Y.At().Text() == "" {
+		return nil
+	}
+	return b
 }
 
 // kindText names a type, also those that only literals have.

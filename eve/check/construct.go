@@ -44,6 +44,9 @@ func (l *lowerer) cannotConstruct(t *types.Type, x *callExpr, at source.Span) ir
 	if t.Def != nil && t.Def.Form == types.Union && len(t.Def.Cases) > 0 {
 		d.Label = "name a case: " + t.Name + "." + t.Def.Cases[0].Name
 	}
+	if t.Name == "input" {
+		d.Label = "lines come as events: on stdin line: .. line.text"
+	}
 	return l.giveUp(x)
 }
 

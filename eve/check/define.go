@@ -262,7 +262,15 @@ func (c *checker) params(params []*syntax.Param) {
 
 // unsatisfied reports a type argument that lacks what its constraint asks for.
 func (c *checker) unsatisfied(param string, t, constraint *types.Type, at source.Span) {
-	c.diags.Errorf("E0501", at, "%s = %s is not %s: %s", param, t, constraint, c.lack(t, constraint))
+	d := c.diags.Errorf("E0501", at, "%s = %s is not %s: %s", param, t, constraint, c.lack(t, constraint))
+	oneConstraint(d, t)
+}
+
+// oneConstraint says what to do about a type parameter whose constraint promises something else.
+func oneConstraint(d *diag.Diagnostic, t *types.Type) {
+	if t.Kind == types.Param {
+		d.Label = "leave out the constraint of " + t.Name + ": each use is checked then"
+	}
 }
 
 // quiet runs f without its diagnostics.

@@ -107,7 +107,7 @@ func (l *lowerer) undefined(x *syntax.Ident) {
 	}
 	self := l.scope.find("self")
 	if x.Name == "self" {
-		l.errorf("E0202", x.Span, "there is no self here: only methods that have it as their first parameter do")
+		l.fixSelf(l.errorf("E0202", x.Span, "there is no self here: only methods that have it as their first parameter do"))
 		return
 	}
 	if self != nil && self.Kind == ir.Self {

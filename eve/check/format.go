@@ -22,6 +22,9 @@ type directive struct {
 func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
 	lit, ok := bare(x).(*syntax.Lit)
 	if !ok || lit.Kind != syntax.StringLit {
+		if len(extra) == 0 {
+			return l.formatValue(x)
+		}
 		got := l.fitted(x, types.StringT)
 		if len(extra) > 0 {
 			d := l.errorf("E0349", extra[0].Span, "only a literal format takes values")
@@ -43,12 +46,35 @@ func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
 		}
 		next++
 	}
-	for _, a := range extra[min(next, len(extra)):] {
-		d := l.errorf("E0349", a.Span, "the format has no directive for this value")
-		d.Also = also(lit.Span, count(dirs, "directive")+" here")
-		l.expr(a.X, nil)
-	}
+	l.tooMany(lit, dirs, extra[min(next, len(extra)):])
 	return l.format(parts, lit.Span)
+}
+
+// tooMany reports values that no directive of the format takes, the first of them.
+func (l *lowerer) tooMany(lit *syntax.Lit, dirs int, extra []*syntax.Arg) {
+	if len(extra) == 0 {
+		return
+	}
+	var values []ir.Expr
+	for _, a := range extra {
+		values = append(values, l.expr(a.X, nil))
+	}
+	d := l.errorf("E0349", extra[0].Span, "the format has no directive for this value")
+	d.Also = also(lit.Span, count(dirs, "directive")+" here")
+	l.fixDirectives(d, lit.Span, values)
+}
+
+// formatValue is a format that is no literal: a string. What is none is meant to be printed.
+func (l *lowerer) formatValue(x syntax.Expr) ir.Expr {
+	v := l.plain(x)
+	t := v.Type()
+	if broken(v) || t == types.StringT || l.isOpen(t) || t == types.VoidT || !l.printable(t) || t.Kind == types.Option || t.Kind == types.Result {
+		return l.coerce(v, types.StringT)
+	}
+	d := l.errorf("E0349", x.Place(), "a format is a string, and this is %s", article(t))
+	text := "\"" + verbFor("%d", t) + "\\n\", " + x.Place().Text()
+	l.fixText(d, x.Place(), text, "")
+	return bad(x.Place())
 }
 
 // format makes a constant of a format without values.

@@ -89,7 +89,8 @@ func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) boo
 		e := c.envOf(f.owner, args)
 		k := c.constraint(e, n.Constraint)
 		if k != nil && !c.satisfies(args[i], k) {
-			c.diags.Errorf("E0501", at, "'%s' needs %s to be %s: %s", f.fullName(), args[i], k, c.lack(args[i], k))
+			d := c.diags.Errorf("E0501", at, "'%s' needs %s to be %s: %s", f.fullName(), args[i], k, c.lack(args[i], k))
+			oneConstraint(d, args[i])
 			return false
 		}
 	}

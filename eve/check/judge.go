@@ -58,7 +58,10 @@ func (c *checker) judgeResult(f *function) {
 	}
 	at := f.tree.Result.Place()
 	if holdsRef(s.result) {
-		c.diags.Errorf("E0305", at, "a function cannot return %s; only slices of its own view parameters", s.result)
+		d := c.diags.Errorf("E0305", at, "a function cannot return %s; only slices of its own view parameters", s.result)
+		if s.result.Kind == types.Ref {
+			d.Label = "return the value, or take the place as a parameter: out: " + s.result.String()
+		}
 		return
 	}
 	if s.self != nil {
@@ -69,7 +72,7 @@ func (c *checker) judgeResult(f *function) {
 			return
 		}
 	}
-	c.diags.Errorf("E0305", at, "a function without a view parameter cannot return a view")
+	c.diags.Errorf("E0305", at, "a function without a view parameter cannot return a view").Label = "a vector can be returned: to_vector() copies a view"
 }
 
 // holdsRef says whether t has a T& or a closure in it that is no slice.

@@ -102,7 +102,7 @@ func (l *lowerer) listLit(x *syntax.ListLit, want *types.Type) ir.Expr {
 		return l.listOf(x, l.universe.Vector(t.Elem), t.Elem)
 	case types.Array:
 		if int64(len(x.Elems)) != t.Len {
-			l.errorf("E0357", x.Span, "%s has %d elements, and here are %d", t, t.Len, len(x.Elems))
+			l.errorf("E0357", x.Span, "%s has %s, and here %s", t, count(int(t.Len), "element"), are(len(x.Elems)))
 			return bad(x.Span)
 		}
 		return l.listOf(x, t, t.Elem)
@@ -119,7 +119,7 @@ func (l *lowerer) listLit(x *syntax.ListLit, want *types.Type) ir.Expr {
 		return bad(x.Span)
 	}
 	if t := first.Type(); t.HasView() {
-		l.errorf("E0304", x.Elems[0].Place(), "%s cannot be stored in a list: a view ends with the call or block that made it", t)
+		l.cannotKeep(x.Elems[0].Place(), t, "a list")
 		return bad(x.Span)
 	}
 	elems := []ir.Expr{first}

@@ -141,7 +141,12 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 			d.Label = "declare a variable first"
 			return v
 		}
-		l.changeable(x, x.At())
+		said := l.diags.Len()
+		if !l.changeable(x, x.At()) {
+			if d := l.diags.Since(said); d != nil {
+				l.fixText(d, declared.Place(), elem.String(), "a loop that only reads the elements needs no &")
+			}
+		}
 		return v
 	}
 	d := l.errorf("E0339", declared.Place(), "the elements are %s, not %s", elem, t)

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"strings"
+
 	"math"
 
 	"interleave/eve/diag"
@@ -316,8 +318,12 @@ func (l *lowerer) mismatch(op string, x, y ir.Expr, at source.Span) {
 			to = t
 		}
 		d.Label = "convert one of them: " + to.String() + "(..)"
-	case op == "+" && s == types.StringT:
+	case op == "+" && (s == types.StringT || t == types.StringT):
 		d.Label = "write the value into the text: f\"{x}\""
+	case op == "%" && s == types.StringT:
+		d.Label = "values follow the format: print(\"%d\", x); or write them into it: f\"{x}\""
+	case s == types.BoolT && t.IsNumber() && strings.Contains("< <= > >=", op):
+		d.Label = "compare twice: a < b && b < c"
 	case s.Kind == types.Option && s.Elem == t, s.Kind == types.Result && s.Elem == t:
 		d.Label = "the left side may have no value: say what then, with else"
 	case t.Kind == types.Option && t.Elem == s, t.Kind == types.Result && t.Elem == s:

@@ -118,7 +118,7 @@ func (c *checker) bring(m *module, i *syntax.Import) {
 	from := c.find(name)
 	switch {
 	case from == nil:
-		c.diags.Errorf("E0203", at, "there is no module '%s'", name)
+		c.noModule(name, at)
 		if !i.All {
 			m.imports[bound.Text] = nil
 		} else {

@@ -83,6 +83,9 @@ func (c *checker) unknown(m *module, name string, at source.Span, more ...string
 	if _, failed := m.imports[name]; failed || m.partial || name == "" || m.torn[name] || c.saidUnknown(m, name, at) {
 		return
 	}
+	if c.habit(m, name, at) {
+		return
+	}
 	names := append(more, sortedNames(m.names)...)
 	for name := range m.imports {
 		names = append(names, name)

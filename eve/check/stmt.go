@@ -16,6 +16,7 @@ func (l *lowerer) stmts(all []syntax.Stmt) {
 			continue
 		}
 		before := len(l.out.Stmts)
+		l.last = i+1 == len(all) && l.out == l.cur.Block
 		l.stmt(s)
 		l.rejectEvents()
 		if i+1 < len(all) && len(l.out.Stmts) > before && l.leaves(l.out.Stmts[len(l.out.Stmts)-1]) {
@@ -114,7 +115,7 @@ func (l *lowerer) exprStmt(s *syntax.ExprStmt) {
 	if l.registerEvents(x, s.Span) {
 		return
 	}
-	if x.Type() == types.VoidT || effective(x) {
+	if x.Type() == types.VoidT || effective(x) && !pure(x) {
 		if x.Type().Kind == types.Result {
 			d := l.errorf("W0430", s.Span, "nobody looks at the error that this may give")
 			d.Label = "pass it on with ?, or take it apart with match or else"
@@ -128,6 +129,9 @@ func (l *lowerer) exprStmt(s *syntax.ExprStmt) {
 
 // unused says that nothing is done with a value, unless the line could not be read as it was meant.
 func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
+	if l.last && l.result != nil && x.Type() == l.result {
+		return // E0340 says it, with the return that is missing
+	}
 	for _, d := range l.diags.Sorted() {
 		if strings.HasPrefix(string(d.Code), "E01") && d.Span.File == s.Span.File && d.Span.Line() == s.Span.Line() {
 			return
@@ -137,7 +141,10 @@ func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
 		d := l.errorf("W0430", s.Span, "this compares and does nothing with the answer")
 		l.fixOperator(d, s.X, "=", "to store, write = instead of ")
 	} else {
-		l.errorf("W0430", s.Span, "this value is not used")
+		d := l.errorf("W0430", s.Span, "this value is not used")
+		if call, ok := x.(*ir.Call); ok && call.Fn.Recv == types.StringT && x.Type() == types.StringT {
+			d.Label = "a string never changes: this gives a new one"
+		}
 	}
 }
 

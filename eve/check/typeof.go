@@ -2,6 +2,7 @@ package check
 
 import (
 	"interleave/eve/diag"
+	"interleave/eve/source"
 	"interleave/eve/syntax"
 	"interleave/eve/types"
 )
@@ -39,10 +40,25 @@ func (c *checker) valueType(e *env, t syntax.Type) *types.Type {
 func (c *checker) storedType(e *env, t syntax.Type, where string) *types.Type {
 	r := c.valueType(e, t)
 	if r.HasView() {
-		c.diags.Errorf("E0304", t.Place(), "%s cannot be stored in %s: a view ends with the call or block that made it", r, where)
+		c.cannotKeep(t.Place(), r, where)
 		return types.InvalidT
 	}
 	return r
+}
+
+// cannotKeep reports what ends with the call or block that made it where something longer-lived is wanted.
+func (c *checker) cannotKeep(at source.Span, t *types.Type, where string) {
+	what, label := "a view", ""
+	switch t.Kind {
+	case types.Ref:
+		what, label = "a reference", "a value, "+t.Elem.String()+", can be kept, and so can a handle, "+t.Elem.String()+"@"
+	case types.Slice:
+		label = "vector<" + t.Elem.String() + "> can be kept: to_vector() copies a view"
+	case types.Func:
+		what, label = "a closure", "a callback, "+t.String()+"@, can be kept"
+	}
+	d := c.diags.Errorf("E0304", at, "%s cannot be stored in %s: %s ends with the call or block that made it", t, where, what)
+	d.Label = label
 }
 
 // written is typeOf, but for a slice, which needs a & behind it.
@@ -116,8 +132,7 @@ func (c *checker) suffixed(e *env, t *syntax.SuffixType) *types.Type {
 			return c.twoMarks(t, "a type takes one of ? and ! only")
 		}
 	case elem.HasView() && !e.module.std:
-		c.diags.Errorf("E0304", t.X.Place(), "%s cannot be stored in %s%c: a view ends with the call or block that made it",
-			elem, elem, t.Suffix)
+		c.cannotKeep(t.X.Place(), elem, elem.String()+string(t.Suffix))
 		return types.InvalidT
 	}
 	switch t.Suffix {

@@ -60,6 +60,17 @@ func (l *List) Errorf(code Code, span source.Span, format string, args ...any) *
 	return l.Add(Diagnostic{Code: code, Span: span, Message: fmt.Sprintf(format, args...)})
 }
 
+// Len counts what was recorded so far, doubles included.
+func (l *List) Len() int { return len(l.all) }
+
+// Since gives what was recorded when there were n, good until the next Add; nil when nothing was since then.
+func (l *List) Since(n int) *Diagnostic {
+	if n >= len(l.all) {
+		return nil
+	}
+	return &l.all[n]
+}
+
 // HasErrors says whether the program is rejected.
 func (l *List) HasErrors() bool {
 	return slices.ContainsFunc(l.all, func(d Diagnostic) bool { return d.Code.IsError() })

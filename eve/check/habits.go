@@ -1,0 +1,254 @@
+package check
+
+import (
+	"regexp"
+	"strings"
+
+	"interleave/eve/diag"
+	"interleave/eve/ir"
+	"interleave/eve/source"
+	"interleave/eve/std"
+	"interleave/eve/syntax"
+	"interleave/eve/types"
+)
+
+// What is said to those who look for something under the name or in the place that another language gave it.
+
+// advice is for names of other languages that no one name of Eve stands for.
+var advice = map[string]string{
+	"time":      "clock() and now() tell the time, _ <- sleep(1s) lets it pass",
+	"thread":    "a task is started by @ [list]: ..",
+	"mutex":     "what a task's list names with + it has alone: nothing is locked by hand",
+	"Mutex":     "what a task's list names with + it has alone: nothing is locked by hand",
+	"lock":      "what a task's list names with + it has alone: nothing is locked by hand",
+	"Some":      "a value is taken as one that may be missing: give the value",
+	"Ok":        "a value is taken as a result: give the value",
+	"Err":       "an error is made by error(\"text\")",
+	"panic":     "fail \"text\" ends the task, process.exit(1) the program",
+	"exit":      "process.exit(1) ends the program",
+	"sys":       "process.args() and process.env(name)",
+	"os":        "process.args() and process.env(name)",
+	"argv":      "process.args()",
+	"open":      "the library has no files: there are standard input, timers and sockets",
+	"sizeof":    "v.size() counts elements",
+	"enumerate": "for (i in 0..v.size()): v[i]",
+}
+
+// A rewrite is how Eve writes a call of another language.
+type rewrite struct {
+	from *regexp.Regexp
+	to   string
+}
+
+var rewrites = map[string][]rewrite{
+	"range": {
+		{regexp.MustCompile(`^range\(([^(),]+)\)`), "0..$1"},
+		{regexp.MustCompile(`^range\(([^(),]+), *([^(),]+)\)`), "$1..$2"},
+	},
+	"len":     {{regexp.MustCompile(`^len\(([\w.]+)\)`), "$1.size()"}},
+	"str":     {{regexp.MustCompile(`^str\(`), "string("}},
+	"float64": {{regexp.MustCompile(`^float64\b`), "float"}},
+}
+
+// sized are the names that most languages give to int<32> and its like.
+var sized = regexp.MustCompile(`^(u?int|float)(8|16|32|64)(_t)?$`)
+
+// habit answers an unknown name by what its writer wants; false if nothing is known about it.
+func (c *checker) habit(m *module, name string, at source.Span) bool {
+	line := at.File.Text[at.Start:]
+	if i := strings.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	for _, r := range rewrites[name] {
+		if old := r.from.FindString(line); old != "" {
+			d := c.diags.Errorf("E0202", at, "unknown name '%s'", name)
+			text := r.from.ReplaceAllString(old, r.to)
+			d.Fix = &diag.Fix{Text: "write " + text, Span: source.Span{File: at.File, Start: at.Start, End: at.Start + len(old)}, New: text}
+			return true
+		}
+	}
+	if s := sized.FindStringSubmatch(name); s != nil {
+		text := s[1] + "<" + s[2] + ">"
+		d := c.diags.Errorf("E0202", at, "unknown name '%s'; did you mean '%s'?", name, text)
+		d.Fix = &diag.Fix{Text: "write " + text, Span: at, New: text}
+		return true
+	}
+	if advice[name] != "" {
+		c.diags.Errorf("E0202", at, "unknown name '%s'", name).Label = advice[name]
+		return true
+	}
+	return c.elsewhereDeclared(m, name, at)
+}
+
+// elsewhereDeclared finds the name among the cases of unions, in modules that are imported by their name, and in
+// those of the library that are not imported.
+func (c *checker) elsewhereDeclared(m *module, name string, at source.Span) bool {
+	full := ""
+	for _, owner := range sortedNames(m.names) {
+		if tn, ok := m.names[owner].(*typeName); ok && tn.union != nil {
+			for _, k := range tn.union.Cases {
+				if k.Name.Text == name {
+					full = owner + "." + name
+				}
+			}
+		}
+	}
+	for _, bound := range sortedNames(m.imports) {
+		if from, ok := m.imports[bound].(*module); ok && from.pub[name] {
+			full = bound + "." + name
+		}
+	}
+	if full != "" {
+		d := c.diags.Errorf("E0202", at, "unknown name '%s'; did you mean '%s'?", name, full)
+		d.Fix = &diag.Fix{Text: "write " + full, Span: at, New: full}
+		return true
+	}
+	home := std.Home(name)
+	if home == "" {
+		return false
+	}
+	d := c.diags.Errorf("E0202", at, "unknown name '%s'; the module %s has it", name, home)
+	if m.tree != nil && m.tree.Source == at.File {
+		start := source.Span{File: at.File}
+		if len(m.tree.Imports) > 0 {
+			start.Start = m.tree.Imports[0].Span.Start
+		} else if len(m.tree.Decls) > 0 {
+			start.Start = commentAbove(at.File.Text, m.tree.Decls[0].Place().Start)
+		}
+		start.End = start.Start
+		text := "import " + home + ".*\n"
+		if len(m.tree.Imports) == 0 {
+			text += "\n"
+		}
+		d.Fix = &diag.Fix{Text: "write import " + home + ".*", Span: start, New: text}
+	}
+	return true
+}
+
+// commentAbove is where the comment starts that stands right above a declaration; the declaration if there is none.
+func commentAbove(text string, at int) int {
+	for at > 0 {
+		line := strings.LastIndexByte(text[:at-1], '\n') + 1
+		if !strings.HasPrefix(text[line:at], "#") {
+			break
+		}
+		at = line
+	}
+	return at
+}
+
+// noModule reports an import of nothing, with the module of the library that is most like it.
+func (c *checker) noModule(name string, at source.Span) {
+	d := c.diags.Errorf("E0203", at, "there is no module '%s'", name)
+	all := std.Modules()
+	best := nearest(name, all)
+	for _, m := range all {
+		if strings.HasSuffix(m, "."+name) {
+			best = m
+		}
+	}
+	if best != "" {
+		d.Message += "; did you mean '" + best + "'?"
+		d.Fix = &diag.Fix{Text: "write " + best, Span: at, New: best}
+		return
+	}
+	d.Label = "it would be " + strings.ReplaceAll(name, ".", "/") + ".eve below the folder of the main file"
+}
+
+// textOf offers string(x) for x.to_string() and the like.
+func (l *lowerer) textOf(d *diag.Diagnostic, t *types.Type, fun *syntax.Selector, x *callExpr) bool {
+	switch fun.Name.Text {
+	case "to_string", "toString", "str", "string", "to_s", "String":
+	default:
+		return false
+	}
+	if !t.IsNumber() && t != types.BoolT {
+		return false
+	}
+	text := "string(" + fun.X.Place().Text() + ")"
+	l.fixText(d, x.Span, text, "")
+	return true
+}
+
+// eventsOf says which events an emitter has to one who looks for a method that waits for them.
+func eventsOf(d *diag.Diagnostic, t *types.Type, on string) {
+	if t.Def == nil || len(t.Def.Emits) == 0 {
+		return
+	}
+	d.Label = "what comes is an event: on " + on + " " + t.Def.Emits[0].Name + " [..]:"
+}
+
+// missingSelf says whether f reads self and does not have it, which is reported in its body.
+func (f *function) missingSelf() bool {
+	return f.tree.Body != nil && selfWord.MatchString(f.tree.Body.Span.Text())
+}
+
+var selfWord = regexp.MustCompile(`\bself\b`)
+
+// fixSelf offers self as the first parameter of the function whose body is lowered.
+func (l *lowerer) fixSelf(d *diag.Diagnostic) {
+	if l.fn == nil || !l.fn.Static || l.fn.Recv == nil {
+		return
+	}
+	f := l.method(l.fn.Recv, l.fn.Name[strings.LastIndexByte(l.fn.Name, '.')+1:])
+	if f == nil || f.hasSelf() {
+		return
+	}
+	at := f.tree.Name.Span
+	open := strings.IndexByte(at.File.Text[at.End:], '(')
+	if open < 0 {
+		return
+	}
+	text := "self"
+	if len(f.tree.Params) > 0 {
+		text = "self, "
+	}
+	point := source.Span{File: at.File, Start: at.End + open + 1, End: at.End + open + 1}
+	d.Fix = &diag.Fix{Text: "write (" + text + "..)", Span: point, New: text}
+	if len(f.tree.Params) == 0 {
+		d.Fix.Text = "write (self)"
+	}
+}
+
+// pure says whether x is a call of a method of the library that changes nothing: only its value can be wanted.
+func pure(x ir.Expr) bool {
+	call, ok := x.(*ir.Call)
+	if !ok || call.Fn == nil || call.Fn.Native == "" || call.Fn.Recv == nil || call.Fn.Static || call.T == types.VoidT {
+		return false
+	}
+	for _, e := range call.Fn.List {
+		if e.Sign == '+' {
+			return false
+		}
+	}
+	for _, a := range call.Args {
+		if effective(a) && !pure(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// fixDirectives writes a directive at the end of a format for each value that has none.
+func (l *lowerer) fixDirectives(d *diag.Diagnostic, lit source.Span, values []ir.Expr) {
+	text := lit.Text()
+	end := len(text) - 1
+	if strings.HasSuffix(text, `\n"`) {
+		end = len(text) - len(`\n"`)
+	}
+	add := ""
+	for _, v := range values {
+		if broken(v) {
+			return
+		}
+		add += " " + verbFor("%d", l.settle(l.checker.value(v)).Type())
+	}
+	if end <= 1 {
+		add = strings.TrimPrefix(add, " ")
+	}
+	if strings.HasSuffix(text[:max(end, 0)], " ") {
+		add = strings.TrimPrefix(add, " ")
+	}
+	point := source.Span{File: lit.File, Start: lit.Start + end, End: lit.Start + end}
+	d.Fix = &diag.Fix{Text: "write " + text[:end] + add + text[end:], Span: point, New: add}
+}
