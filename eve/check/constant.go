@@ -228,7 +228,7 @@ func (c *checker) foldInts(at ir.Place, x *ir.Binary, n, m *big.Int) *ir.Const {
 	default:
 		return compared(at, x.Op, n.Cmp(m))
 	}
-	if strings.HasSuffix(string(x.Op), "%") && x.Op != "%" {
+	if strings.HasSuffix(string(x.Op), "%") && x.Op != "%" && !untyped(at.T) { // what has no width has nothing to wrap
 		r = wrapped(r, at.T)
 	}
 	return c.whole(at, r, x.Span)

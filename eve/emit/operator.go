@@ -6,9 +6,9 @@ import (
 )
 
 func (f *function) unary(e *ir.Unary) string {
-	x := f.value(e.X)
+	x := f.typed(e.X, f.value(e.X))
 	if e.Op == "-" && e.T.IsInteger() && f.o.Checked {
-		return "eve::neg(" + f.typed(e.X, x) + ", " + f.site(e.Span.Line()) + ")"
+		return "eve::neg(" + x + ", " + f.site(e.Span.Line()) + ")"
 	}
 	s := string(e.Op) + paren(x)
 	return f.narrowed(e.T, s)
