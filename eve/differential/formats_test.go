@@ -45,7 +45,8 @@ main: [+stdout] () void:
 	}
 	for _, declared := range []string{"int? = none", "int? = 5", "string! = \"s\"", "string! = error(\"bad\")", "map<string, duration> = [(\"k\", 1s)]",
 		"set<char> = ['a', 'b']", "array<float, 2> = [0.5, 1.0]", "vector<bool> = [true, false]", "vector<(int, char)> = [(1, 'x')]",
-		"map<int, vector<string>> = [(1, [\"a\", \"b\"])]", "bytes = \"raw\"", "vector<int<8>> = [1, 2]", "float<32> = 16777216.0"} {
+		"map<int, vector<string>> = [(1, [\"a\", \"b\"])]", "bytes = \"raw\"", "vector<int<8>> = [1, 2]", "array<char, 2> = ['a', 'b']",
+		"set<array<char, 1>> = [['x']]", "map<char, array<char, 1>> = [('k', ['v'])]", "(array<char, 2>, bytes) = (['a', 'b'], \"cd\")", "float<32> = 16777216.0"} {
 		fmt.Fprintf(&b, "    x%d: %s\n", n, declared)
 		fmt.Fprintf(&b, "    stdout.write(f\"{x%d}\\n\")\n", n)
 		line("v", fmt.Sprint("x", n))

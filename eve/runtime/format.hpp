@@ -99,7 +99,7 @@ public:
     template <class T, i64 N> void put(const array<T, N>& v, const spec& how = {}) { put(v.all(), how); }
     template <class T> void put(const slice<T>& v, const spec& how = {}) {
         if constexpr (__is_same(T, u8)) {
-            if (how.verb == 's' || how.verb == 'c' || how.verb == 'x') {
+            if (how.verb == 's' || how.verb == 'x') { // 'c' says of each of an array's that it is a char
                 return put_text(reinterpret_cast<const char*>(v.data()), v.size(), how);
             }
         }
