@@ -45,6 +45,8 @@ compiler() { # A java is of use with a javac beside it.
   return 1
 }
 
+package() { "$@" || "/usr/bin/$1" "${@:2}"; } # What apt installs is known to Debian's own python3 and ruby.
+
 want() { # NAME MODELS INSTALL, then after -- the command that prints its version
   local name=$1 models=$2 how=$3 version; shift 3
   if version=$("$@" 2>>out/tools/log); then echo "ok $name ($version)"; return; fi
@@ -59,12 +61,16 @@ want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
 want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
 want g++ 'Eve and the C++ models' 'apt g++' least 10 g++ -dumpfullversion
+want clang++ 'the test of Eve under clang' 'apt clang' least 14 clang++ -dumpversion
 want mold 'fast links of Eve programs' 'apt mold' least 1 mold --version
 want gdb 'the test of Eve in a debugger' 'apt gdb' least 10 gdb --version
 want erl erlang-actor 'apt erlang-base' least 25 erl -noshell -eval 'io:put_chars(erlang:system_info(otp_release)), halt().'
 want node 'node-loop and node-prefork' 'apt nodejs' least 18 node --version
 want npm "node-prefork's counter" 'apt npm' least 9 npm --version
 want redis-server "node-prefork's counter" 'apt redis-server' least 6 redis-server --version
+want ghc haskell-green 'apt ghc libghc-network-dev' ghc-pkg field network version
+want gevent python-green-gevent 'apt python3-gevent' package python3 -c 'import gevent; print(gevent.__version__)'
+want cool.io ruby-loop-coolio 'apt ruby-cool.io' package ruby -e 'require "cool.io"; puts Coolio::VERSION'
 want cargo rust-async 'apt cargo-web rustc-web' least 1.85 cargo --version
 want java 'java-thread and java-virtual' 'jdk 25' compiler
 want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | cut -d- -f2'

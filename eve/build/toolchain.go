@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -16,23 +17,26 @@ var ErrNoCompiler = errors.New("no C++ compiler found: apt-get install g++ (or s
 // A toolchain is a C++ compiler with its linker.
 type toolchain struct {
 	path   string
-	id     string // different for every two compilers
-	linker string // the argument of -fuse-ld; empty for the compiler's own choice
+	args   []string // of $CXX behind the name
+	id     string   // different for every two compilers
+	linker string   // the argument of -fuse-ld; empty for the compiler's own choice
 }
 
-// findToolchain takes $CXX, else g++, else clang++.
+// findToolchain takes $CXX, which may have arguments as in make, else g++, else clang++.
 func findToolchain() (*toolchain, error) {
 	names := []string{"g++", "clang++"}
-	if cxx := os.Getenv("CXX"); cxx != "" {
-		names = []string{cxx}
+	var args []string
+	if cxx := strings.Fields(os.Getenv("CXX")); len(cxx) > 0 {
+		names, args = cxx[:1], cxx[1:]
 	}
 	for _, name := range names {
 		p, err := exec.LookPath(name)
 		if err != nil {
 			continue
 		}
-		t := &toolchain{path: p, linker: findLinker()}
-		// Path, size and time of the binary tell compilers apart without a process for --version.
+		t := &toolchain{path: p, args: args, linker: findLinker()}
+		// Path, size and time of the binary tell compilers apart without a process for --version. The name is one too:
+		// g++ and clang++ of ccache are links to one file.
 		real, err := filepath.EvalSymlinks(p)
 		if err != nil {
 			real = p
@@ -41,7 +45,7 @@ func findToolchain() (*toolchain, error) {
 		if err != nil {
 			continue
 		}
-		t.id = fmt.Sprintf("%s %d %d", real, info.Size(), info.ModTime().UnixNano())
+		t.id = fmt.Sprintf("%s %q %s %d %d", p, args, real, info.Size(), info.ModTime().UnixNano())
 		return t, nil
 	}
 	return nil, ErrNoCompiler
@@ -100,7 +104,7 @@ func (o Options) runtimeFlags() []string {
 
 // run runs the compiler and gives what it said.
 func (t *toolchain) run(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, t.path, args...)
+	cmd := exec.CommandContext(ctx, t.path, slices.Concat(t.args, args)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {

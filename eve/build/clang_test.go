@@ -1,0 +1,54 @@
+package build_test
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+
+	"interleave/eve"
+	"interleave/eve/build"
+	"interleave/eve/emit"
+	"interleave/eve/trial"
+)
+
+func needClang(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("clang++"); err != nil {
+		t.Skip("no clang++: apt-get install clang")
+	}
+	t.Setenv("CXX", "clang++")
+}
+
+// clang++ takes what g++ takes: programs with every kind of finish, events, sockets and containers do the same.
+func TestClang(t *testing.T) {
+	needClang(t)
+	programs := []string{"callbacks", "containers", "events", "fib", "finish", "sockets", "text"}
+	for _, e := range trial.Examples(t) {
+		if !slices.Contains(programs, e.Name) {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			p := trial.Check(t, e.File, e.Text)
+			quick := trial.Build(t, p, emit.Options{Checked: true, Debug: true}, build.Options{})
+			fast := trial.Build(t, p, emit.Options{}, build.Options{Optimise: true})
+			for _, exe := range []string{quick, fast} {
+				for _, workers := range []int{1, 2} {
+					if d := trial.Difference(e.Text, e.Want, trial.Output(t, exe, workers)); d != "" {
+						t.Errorf("%d workers:\n%s", workers, d)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The runtime is clean under clang's warnings, too.
+func TestClangWarnings(t *testing.T) {
+	needClang(t)
+	args := []string{"-std=c++20", "-fno-rtti", "-pthread", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-fsyntax-only"}
+	cmd := exec.Command("clang++", append(args, eve.RuntimeSources()...)...)
+	cmd.Dir = "../runtime"
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
