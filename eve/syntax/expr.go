@@ -408,8 +408,11 @@ func (p *parser) lambda() Expr {
 		l.At = p.from(start)
 		return l
 	}
-	p.next()
+	colon := p.next()
 	at := p.here()
+	if p.brackets > 0 && at.Line() > colon.Span.Line() {
+		p.tall = colon.Span
+	}
 	p.inline++
 	s := p.inlineStmt()
 	p.inline--

@@ -150,6 +150,18 @@ func (p *parser) bareCall() {
 	p.fail(d)
 }
 
+// tallLambda fails where the second statement of a lambda in brackets starts.
+func (p *parser) tallLambda(open source.Span) {
+	if !p.tall.IsValid() || p.tall.Start < open.Start || p.tok().isLayout() || p.here().Line() == p.last.Line() {
+		return
+	}
+	p.fail(diag.Diagnostic{
+		Code: "E0106", Span: p.here(), Message: "a lambda in brackets is one statement",
+		Label: "one of several lines stands below its call, which ends in ':', as name = (x: T) U:",
+		Also:  []diag.Label{{Span: p.tall, Text: "it begins here"}},
+	})
+}
+
 // behindOperand fails on operators of other languages that stand behind a whole operand: `c ? a : b`, `x!`,
 // `a is b`, `a not in b`, and strings in three quotes.
 func (p *parser) behindOperand() {

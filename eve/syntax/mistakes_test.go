@@ -161,6 +161,8 @@ var mistakes = []mistake{
 	{name: "braces of a map", in: "m = {\"a\": 1}", want: "E0112 {"},
 	{name: "slice type of go", in: "v: []int = f()", want: "E0120 []int"},
 	{name: "lambda without types", in: "f(v, (x) x + 1)", want: "E0117 ) x"},
+	{name: "lambda of several lines", in: "each(v, (x: int) int:\n    n += x\n    return n)\nreturn n", want: "E0106 return"},
+	{name: "lambda of several expressions", in: "each(v, (x: int) int:\n    f(x)\n    g(x))\nreturn n", want: "E0106 g"},
 	{name: "loop", in: "loop:\n    f()", want: "E0117 loop"},
 	{name: "try and except", in: "try:\n    f()\nexcept e:\n    g()\nreturn n", want: "E0117 try"},
 	{name: "let with a type", in: "let n: int = 1\nreturn n", want: "E0104 let"},

@@ -44,6 +44,7 @@ type parser struct {
 	format bool         // the text is an expression of a format string
 	hush   bool         // the line before was broken as well: the head of this one is not spoken of
 	mute   bool         // the text nests too deep: nothing more is said
+	tall   source.Span  // the colon of the last lambda in brackets whose body stands below it
 	context
 }
 
@@ -230,6 +231,7 @@ func (p *parser) close(text string, open source.Span) {
 	if p.accept(text) {
 		return
 	}
+	p.tallLambda(open)
 	p.behindOperand()
 	p.bareCall()
 	d := diag.Diagnostic{Code: "E0106", Span: open, Message: fmt.Sprintf("this '%s' is not closed", open.Text())}
