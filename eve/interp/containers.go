@@ -165,7 +165,7 @@ func sequence(kind string) map[string]func(*called) value {
 		kind + ".split": func(c *called) value {
 			at, size := c.int(1), len(c.elems())
 			if at < 0 || at > int64(size) {
-				fail(c.at, "0..%d is out of range: there are %d elements", at, size)
+				fail(c.at, "0..%d is out of range: %s", at, thereAre(size))
 			}
 			return c.halves(int(at))
 		},

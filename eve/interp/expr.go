@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"fmt"
 	"math"
 
 	"interleave/eve/ir"
@@ -53,9 +54,17 @@ func (f *frame) element(e *ir.Index) place {
 	return &elems[i]
 }
 
+// thereAre says how many elements a container has.
+func thereAre(n int) string {
+	if n == 1 {
+		return "there is 1 element"
+	}
+	return fmt.Sprintf("there are %d elements", n)
+}
+
 func checkIndex(e ir.Expr, i int64, n int) {
 	if i < 0 || i >= int64(n) {
-		fail(e.At(), "index %d is out of range: there are %d elements", i, n)
+		fail(e.At(), "index %d is out of range: %s", i, thereAre(n))
 	}
 }
 
@@ -220,7 +229,7 @@ func (f *frame) cut(e *ir.Cut) value {
 	low := bound(e.Lo, 0)
 	high := bound(e.Hi, size)
 	if low < 0 || high < low || high > int64(size) {
-		fail(e.Span, "%d..%d is out of range: there are %d elements", low, high, size)
+		fail(e.Span, "%d..%d is out of range: %s", low, high, thereAre(size))
 	}
 	switch x := x.(type) {
 	case string:

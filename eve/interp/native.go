@@ -37,7 +37,7 @@ func (c *called) free() {
 // at checks an index of self.
 func (c *called) index(i int64, n int) int {
 	if i < 0 || i >= int64(n) {
-		fail(c.at, "index %d is out of range: there are %d elements", i, n)
+		fail(c.at, "index %d is out of range: %s", i, thereAre(n))
 	}
 	return int(i)
 }

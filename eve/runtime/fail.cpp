@@ -23,9 +23,9 @@ void put_site(formatter& f, const site& at) {
 }
 
 void put_range(formatter& f, i64 size) {
-    put(f, " is out of range: there are ");
+    put(f, size == 1 ? " is out of range: there is " : " is out of range: there are ");
     f.put(size);
-    put(f, " elements");
+    put(f, size == 1 ? " element" : " elements");
 }
 
 [[noreturn]] void raise(const site* at, string text) { throw failure(at, error(0, static_cast<string&&>(text))); }
