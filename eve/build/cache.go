@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -22,8 +23,15 @@ import (
 // Everything is written beside its place and renamed to it, so that runs at the same time do not meet.
 type cache struct{ dir string }
 
-// unused is how long what nobody asked for is kept. A guess: a project is looked at again within two weeks.
-const unused = 14 * 24 * time.Hour
+// What is kept: nothing that nobody asked for in two weeks, and of the rest what was asked for last, up to a size.
+// What may be in use at this moment is never removed. All three are guesses: a project is looked at again within two
+// weeks, its programs of one day take less than a gigabyte, and no build takes two hours.
+const (
+	unused  = 14 * 24 * time.Hour
+	maxSize = 1 << 30 // bytes
+	inUse   = 2 * time.Hour
+	noted   = time.Hour // how exactly it is known when something was asked for, and how often is looked
+)
 
 func openCache() (cache, error) {
 	base, err := os.UserCacheDir()
@@ -95,7 +103,7 @@ func (c cache) has(path string) bool {
 	if err != nil {
 		return false
 	}
-	if now := time.Now(); now.Sub(info.ModTime()) > 24*time.Hour {
+	if now := time.Now(); now.Sub(info.ModTime()) > noted {
 		// If the note fails the file is only made again one day.
 		_ = os.Chtimes(path, now, now)
 	}
@@ -106,7 +114,7 @@ func (c cache) has(path string) bool {
 func (c cache) create(path string, write func(tmp string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "new-*"+filepath.Ext(path))
 	if err != nil {
-		return fmt.Errorf("writing the cache: %w", err)
+		return fmt.Errorf("writing %s: %w", path, cause(err))
 	}
 	f.Close()
 	defer os.Remove(f.Name())
@@ -114,9 +122,22 @@ func (c cache) create(path string, write func(tmp string) error) error {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("writing the cache: %w", err)
+		return fmt.Errorf("writing %s: %w", path, cause(err))
 	}
 	return nil
+}
+
+// cause is what went wrong without the temporary name that it happened to.
+func cause(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
+	}
+	return err
 }
 
 // lock waits until nobody else makes what belongs at path. A process that dies gives the lock back.
@@ -143,10 +164,10 @@ func (c cache) lock(ctx context.Context, path string) (unlock func(), err error)
 	}
 }
 
-// trim removes what was not asked for in a long time. It looks once a day.
+// trim removes what is not kept. It looks once in a while.
 func (c cache) trim() {
 	mark := filepath.Join(c.dir, "trimmed")
-	if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) < 24*time.Hour {
+	if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) < noted {
 		return
 	}
 	if err := os.WriteFile(mark, nil, 0o644); err != nil {
@@ -154,29 +175,65 @@ func (c cache) trim() {
 	}
 	now := time.Now()
 	_ = os.Chtimes(mark, now, now)
-	entries, _ := os.ReadDir(c.dir)
+	c.shrink(now, maxSize)
+}
+
+// shrink removes what was not asked for in a long time, and then the oldest until the rest fits in size.
+func (c cache) shrink(now time.Time, size int64) {
+	entries := c.entries()
+	slices.SortFunc(entries, func(a, b cached) int { return b.asked.Compare(a.asked) })
+	kept := int64(0)
 	for _, e := range entries {
-		path := filepath.Join(c.dir, e.Name())
-		if e.Name() == "objects" || e.Name() == "programs" {
-			files, _ := os.ReadDir(path)
-			for _, f := range files {
-				removeUnused(filepath.Join(path, f.Name()))
-			}
-		} else if e.Name() != "trimmed" {
-			removeUnused(path)
+		age := now.Sub(e.asked)
+		if age > unused || age > inUse && kept+e.size > size {
+			os.RemoveAll(e.path)
+			continue
 		}
+		kept += e.size
 	}
 }
 
-func removeUnused(path string) {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		info, err = os.Stat(filepath.Join(path, "libeve.a"))
-		if errors.Is(err, fs.ErrNotExist) {
-			info, err = os.Stat(path)
+// A cached is one thing that can be made again: a file, or the folder of a runtime.
+type cached struct {
+	path  string
+	size  int64
+	asked time.Time
+}
+
+// entries lists what is in the cache.
+func (c cache) entries() []cached {
+	var all []cached
+	for _, dir := range []string{c.dir, filepath.Join(c.dir, "objects"), filepath.Join(c.dir, "programs")} {
+		files, _ := os.ReadDir(dir)
+		for _, f := range files {
+			path := filepath.Join(dir, f.Name())
+			info, err := f.Info()
+			if err != nil || dir == c.dir && (f.Name() == "objects" || f.Name() == "programs" || f.Name() == "trimmed") {
+				continue
+			}
+			if info.IsDir() {
+				all = append(all, runtimeEntry(path, info))
+				continue
+			}
+			all = append(all, cached{path, info.Size(), info.ModTime()})
 		}
 	}
-	if err == nil && time.Since(info.ModTime()) > unused {
-		os.RemoveAll(path)
+	return all
+}
+
+// runtimeEntry measures the folder of a runtime, of which its library says when it was asked for.
+func runtimeEntry(path string, info fs.FileInfo) cached {
+	e := cached{path: path, asked: info.ModTime()}
+	if lib, err := os.Stat(filepath.Join(path, "libeve.a")); err == nil {
+		e.asked = lib.ModTime()
 	}
+	for _, dir := range []string{path, filepath.Join(path, "include")} {
+		files, _ := os.ReadDir(dir)
+		for _, f := range files {
+			if info, err := f.Info(); err == nil && !info.IsDir() {
+				e.size += info.Size()
+			}
+		}
+	}
+	return e
 }
