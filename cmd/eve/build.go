@@ -53,14 +53,30 @@ func runBuild(c *call) error {
 	if b.emitCpp {
 		return c.writeUnits(units, b.out)
 	}
-	if b.out == "" {
-		b.out = strings.TrimSuffix(filepath.Base(c.args[0]), ".eve")
-	}
-	if info, err := os.Stat(b.out); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder; choose another name with -o", b.out)
+	if b.out, err = outOf(c.args[0], b.out); err != nil {
+		return err
 	}
 	_, err = build.Build(c.ctx, units, build.Options{Out: b.out, Optimise: !b.debug, Sanitize: b.sanitize, Debug: b.debug, Jobs: b.jobs, Note: c.note()})
 	return err
+}
+
+// outOf gives the name of the program that is made of file, and sees to it that it overwrites no source.
+func outOf(file, out string) (string, error) {
+	if out == "" && file == "-" {
+		return "", usage("name the program with -o")
+	}
+	if out == "" {
+		out = strings.TrimSuffix(filepath.Base(file), ".eve")
+	}
+	main, mainErr := os.Stat(file)
+	info, outErr := os.Stat(out)
+	if mainErr == nil && outErr == nil && os.SameFile(main, info) {
+		return "", fmt.Errorf("%s would overwrite its own source; choose another name with -o", out)
+	}
+	if outErr == nil && info.IsDir() {
+		return "", fmt.Errorf("%s is a folder; choose another name with -o", out)
+	}
+	return out, nil
 }
 
 // writeUnits shows the C++ of a program.

@@ -22,7 +22,7 @@ func runCheck(c *call) error {
 	}
 	var all []diag.Diagnostic
 	for _, name := range c.args {
-		main, err := readMain(name)
+		main, err := c.readMain(name)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"interleave/eve/diag"
 	"interleave/eve/format"
-	"interleave/eve/source"
 )
 
 func runFmt(c *call) error {
@@ -44,7 +42,7 @@ func runFmt(c *call) error {
 
 // formatOne formats one file, and says whether it was formatted already.
 func (c *call) formatOne(name string, write, check bool) (same bool, err error) {
-	file, err := c.readAny(name)
+	file, err := c.readMain(name)
 	if err != nil {
 		return false, err
 	}
@@ -65,17 +63,6 @@ func (c *call) formatOne(name string, write, check bool) (same bool, err error) 
 		fmt.Fprint(c.stdout, text)
 	}
 	return same, nil
-}
-
-func (c *call) readAny(name string) (*source.File, error) {
-	if name != "-" {
-		return readMain(name)
-	}
-	var b bytes.Buffer
-	if _, err := io.Copy(&b, c.stdin); err != nil {
-		return nil, err
-	}
-	return source.NewFile("standard input", b.String()), nil
 }
 
 // replace writes a file in one step: it is never half there.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +17,16 @@ import (
 	"interleave/eve/source"
 )
 
-// readMain reads the main file of a program. The usual mistakes get a sentence of their own.
-func readMain(name string) (*source.File, error) {
+// readMain reads the main file of a program, or standard input for -. The usual mistakes get a sentence of
+// their own.
+func (c *call) readMain(name string) (*source.File, error) {
+	if name == "-" {
+		text, err := io.ReadAll(c.stdin)
+		if err != nil {
+			return nil, err
+		}
+		return source.NewFile("standard input", string(text)), nil
+	}
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(name) != ".eve" && exists(name+".eve"):
@@ -32,6 +41,9 @@ func readMain(name string) (*source.File, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return nil, fmt.Errorf("%s is no text: it has bytes that are 0", name)
 	}
 	return source.NewFile(name, string(text)), nil
 }
@@ -56,7 +68,7 @@ func loader(main string) check.Loader {
 
 // load reads and checks one program; what is wrong is said on standard error.
 func (c *call) load(name string) (*ir.Program, error) {
-	main, err := readMain(name)
+	main, err := c.readMain(name)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +99,9 @@ func (c *call) show(w io.Writer, diags []diag.Diagnostic) {
 func needMain(p *ir.Program, name string) error {
 	if p.Main != nil {
 		return nil
+	}
+	if name == "-" {
+		name = "standard input"
 	}
 	return fmt.Errorf("%s has no main; add `main: () void:`", name)
 }

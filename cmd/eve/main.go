@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -33,10 +35,10 @@ var commands []command
 func init() {
 	commands = []command{
 		{"check", "[--json] FILE...", "say what is wrong with programs", runCheck},
-		{"run", "FILE [ARG...]", "compile a program with overflow checks, and run it", runRun},
+		{"run", "FILE [ARG...]", "compile a program with overflow checks, and run it with the arguments", runRun},
 		{"build", "[flags] FILE", "compile an optimised program", runBuild},
 		{"test", "[--run REGEXP] [--seeds N | --seed N] FILE...", "run the tests of programs", runTest},
-		{"fmt", "[-w | --check] FILE...", "format programs; - is standard input", runFmt},
+		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},
 		{"explain", "[CODE]", "describe an error, or list all", runExplain},
 		{"version", "", "print the version", runVersion},
 	}
@@ -76,8 +78,11 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	switch args[0] {
 	case "help", "-h", "--help", "-help":
-		help(stdout)
-		return 0
+		if len(args) == 1 {
+			help(stdout)
+			return 0
+		}
+		args = []string{args[1], "--help"} // eve help run
 	case "--version", "-version":
 		args[0] = "version"
 	}
@@ -87,8 +92,26 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return c.finish(cmd.run(c))
 		}
 	}
-	fmt.Fprintf(stderr, "eve: there is no command %q; `eve help` lists them\n", args[0])
+	fmt.Fprintf(stderr, "eve: there is no command %q; %s\n", args[0], meant(args[0]))
 	return exitUsage
+}
+
+// meant says what to write instead of a word that is no command.
+func meant(word string) string {
+	if strings.HasSuffix(word, ".eve") {
+		return "`eve run " + word + "` runs a program"
+	}
+	letters := func(s string) string {
+		b := []byte(s)
+		slices.Sort(b)
+		return string(b)
+	}
+	for _, c := range commands {
+		if word != "" && (letters(c.name) == letters(word) || strings.HasPrefix(c.name, word)) {
+			return "did you mean `eve " + c.name + "`?"
+		}
+	}
+	return "`eve help` lists them"
 }
 
 // finish says what err is and gives the exit code.
@@ -115,7 +138,7 @@ func help(w io.Writer) {
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.short)
 	}
-	fmt.Fprint(w, "\n`eve COMMAND --help` lists the flags of a command.\n")
+	fmt.Fprint(w, "\nA FILE - is standard input. `eve COMMAND --help` lists the flags of a command.\n")
 }
 
 // parse reads the flags that define has defined.
@@ -138,6 +161,9 @@ func (c *call) parse(define func(*flag.FlagSet)) error {
 		return flag.ErrHelp
 	}
 	if err != nil {
+		if _, flag, found := strings.Cut(err.Error(), "flag provided but not defined: -"); found {
+			return usage("there is no flag --" + flag)
+		}
 		return usage(err.Error())
 	}
 	c.args = c.flags.Args()
