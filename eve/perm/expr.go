@@ -120,10 +120,14 @@ func (s *state) chain(e ir.Expr) {
 
 // within evaluates what says which part of x is meant, which must not move x away.
 func (s *state) within(x ir.Expr, f func()) {
-	log := s.recording(f)
+	s.mustStay(x, s.recording(f))
+}
+
+// mustStay reports an access that may move x away, which was found before.
+func (s *state) mustStay(x ir.Expr, log []access) {
 	for _, p := range s.lookedUp(x) {
 		for _, a := range log {
-			if a.mode == full && isInner(p) && a.path.overlaps(p, false) {
+			if isInner(p) && a.mayMove(p) && a.path.overlaps(p, false) {
 				d := s.report("E0406", a.at, "'%s' is changed while a part of it is looked up", a.name)
 				d.Label = "this changes it"
 				d.Also = append(d.Also, label(x.At(), "looked up here"))
@@ -172,11 +176,22 @@ func (s *state) temporary(e ir.Expr) {
 			s.leaves(x, "is posted")
 		}
 	default:
-		for _, x := range ir.Operands(e) {
-			s.value(x)
-		}
+		s.operands(ir.Operands(e))
 	}
 	s.pos = max(s.pos, s.lives.order[e])
+}
+
+// operands walks through what is evaluated one after the other: what is not copied is looked at in its
+// place when the last one is known, so the others must not move it away.
+func (s *state) operands(all []ir.Expr) {
+	for i, x := range all {
+		log := s.recording(func() { s.value(x) })
+		for _, y := range all[:i] {
+			if !isInvalid(y.Type()) && !y.Type().Copyable() {
+				s.mustStay(y, log)
+			}
+		}
+	}
 }
 
 // touch uses the storage p in mode m: first the permission for it, then whether it is free.

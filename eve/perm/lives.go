@@ -1,6 +1,9 @@
 package perm
 
-import "interleave/eve/ir"
+import (
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
 
 // lives numbers the expressions of a body in the order in which they run and says how long each variable
 // is still mentioned: a view that nobody mentions any more freezes nothing.
@@ -9,13 +12,14 @@ type lives struct {
 	ends     map[ir.Stmt]int // the number of the last expression in a statement
 	last     map[*ir.Var]int // the number of the last mention
 	declared map[*ir.Var]int
+	within   map[*ir.Var]map[*ir.Var]bool // what the closure in a variable mentions whenever it is called
 	n        int
 }
 
 const forever = int(^uint(0) >> 1)
 
 func livesOf(b *ir.Body) *lives {
-	l := &lives{order: map[ir.Expr]int{}, ends: map[ir.Stmt]int{}, last: map[*ir.Var]int{}, declared: map[*ir.Var]int{}}
+	l := &lives{order: map[ir.Expr]int{}, ends: map[ir.Stmt]int{}, last: map[*ir.Var]int{}, declared: map[*ir.Var]int{}, within: map[*ir.Var]map[*ir.Var]bool{}}
 	l.block(b.Block)
 	return l
 }
@@ -62,6 +66,7 @@ func (l *lives) inner(s ir.Stmt) {
 	switch s := s.(type) {
 	case *ir.Declare:
 		l.declare(s.Var)
+		l.closure(s)
 	case *ir.Unpack:
 		for _, v := range s.Vars {
 			l.declare(v)
@@ -85,6 +90,22 @@ func (l *lives) declare(v *ir.Var) {
 	if v != nil {
 		l.declared[v] = l.n
 	}
+}
+
+// closure notes what a closure that is kept in a variable mentions: a view in it is needed as long as the
+// closure is.
+func (l *lives) closure(s *ir.Declare) {
+	if s.Var == nil || isInvalid(s.Var.Type) || s.Var.Type.Kind != types.Func {
+		return
+	}
+	found := map[*ir.Var]bool{}
+	v := &ir.Visitor{Expr: func(e ir.Expr) {
+		if r, ok := e.(*ir.Ref); ok && r.Var != nil {
+			found[r.Var] = true
+		}
+	}}
+	v.Walk(s.Init)
+	l.within[s.Var] = found
 }
 
 // loop numbers a loop: what is mentioned in it and declared before it is needed until it ends.
@@ -134,5 +155,8 @@ func (l *lives) expr(e ir.Expr) {
 func (l *lives) mention(v *ir.Var) {
 	for ; v != nil; v = v.From {
 		l.last[v] = max(l.last[v], l.n)
+		for w := range l.within[v] {
+			l.mention(w)
+		}
 	}
 }

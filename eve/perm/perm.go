@@ -119,6 +119,7 @@ type state struct {
 	logs     []*[]access          // that record what happens
 	lambdas  []lambda             // around, in this body, innermost last
 	loops    int                  // around, in this body
+	late     []deferred           // what the defers of the blocks around do
 	deferred int                  // how many finishes a task in the defer around needs; 0 outside
 }
 

@@ -77,7 +77,7 @@ func (s *state) shown(e ir.Expr) []path {
 	case *ir.Else:
 		return append(s.shown(e.X), s.shown(e.Default)...)
 	}
-	if e == nil || isInvalid(e.Type()) || !isPlace(e) {
+	if e == nil || isInvalid(e.Type()) || !isPlace(e) && !isView(e.Type()) {
 		return nil
 	}
 	if p := s.pathOf(e); !p.isNone() {
@@ -94,7 +94,7 @@ func showsPlace(e ir.Expr) bool {
 	case *ir.Else:
 		return showsPlace(e.X) || showsPlace(e.Default)
 	}
-	return e != nil && isPlace(e)
+	return e != nil && (isPlace(e) || isView(e.Type()))
 }
 
 // variable gives a variable's storage; a view's is what it shows.

@@ -67,6 +67,12 @@ func (s *state) lend(h hold, several bool) {
 		}
 	}
 	f.held = append(f.held, h)
+	for _, a := range s.late {
+		if a.finishes == n && a.conflicts(h.access, false) {
+			s.released(a.access, h)
+			break
+		}
+	}
 	if f.loop >= 0 {
 		s.usedBefore(f, h)
 	}

@@ -1,6 +1,8 @@
 package perm
 
 import (
+	"slices"
+
 	"interleave/eve/diag"
 	"interleave/eve/ir"
 	"interleave/eve/source"
@@ -72,22 +74,23 @@ func (s *state) checkViews(a access) bool {
 // sideBySide says whether a path goes through a slice of the very storage that the slice w shows: changing
 // elements through one moves nothing under the other.
 func sideBySide(p, w path) bool {
-	n := len(w.steps) - 1
-	if n < 0 || len(p.steps) <= n || p.v != w.v {
+	if p.v != w.v {
 		return false
 	}
 	for i, st := range w.steps {
-		slice := st.kind == cut || st.kind == half
-		if i == n {
-			other := p.steps[i].kind
-			return slice && (other == cut || other == half)
-		}
-		if p.steps[i] != st {
+		switch {
+		case i >= len(p.steps):
+			return false
+		case st.isSlice() && p.steps[i].isSlice():
+			return !slices.ContainsFunc(w.steps[i:], func(st step) bool { return !st.isSlice() })
+		case p.steps[i] != st:
 			return false
 		}
 	}
 	return false
 }
+
+func (st step) isSlice() bool { return st.kind == cut || st.kind == half }
 
 // checkFrozen reports a change of what is iterated, here or by a task, and says whether there is none.
 func (s *state) checkFrozen(a access, byTask bool) bool {
@@ -255,8 +258,25 @@ func (s *state) returnsView(e ir.Expr) {
 		return // the signature is at fault, and was reported
 	}
 	for _, x := range parts {
-		if p := s.pathOf(x); x.Type().HasView() && (p.v != v || p.obj) {
+		p := s.pathOf(x)
+		switch {
+		case !x.Type().HasView():
+		case p.v != v || p.obj:
 			s.keepsView(x.At(), "this shows something else than the parameter '"+v.Name+"'")
+		default:
+			s.outlivesDefers(p, x)
+		}
+	}
+}
+
+// outlivesDefers reports a view that is returned and changed by what is deferred, which runs after that.
+func (s *state) outlivesDefers(p path, x ir.Expr) {
+	for _, a := range s.late {
+		if a.mode == full && a.path.overlaps(p, false) {
+			d := s.report("E0406", x.At(), "'%s' is changed behind this by a defer", a.name)
+			d.Label = "the caller gets a view of it"
+			d.Also = append(d.Also, label(a.at, "changed here, when the function ends"))
+			return
 		}
 	}
 }

@@ -37,8 +37,9 @@ func anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
 			case *ir.Closure, *ir.CallValue:
 				minds = true
 			case *ir.Call:
-				minds = minds || anyMinds(e.Fn, seen) || (e.Fn.Body != nil || changesMeanwhile(e)) && handsParts(e)
+				minds = minds || anyMinds(e.Fn, seen) || e.Fn.Body != nil && handsParts(e)
 			}
+			minds = minds || losesPart(e)
 		},
 		Body: func(*ir.Body) bool { return false }, // roots have nothing of their creator's
 	}
@@ -71,48 +72,70 @@ func mindful(s ir.Stmt) bool {
 	return false
 }
 
-// changesMeanwhile says whether an argument of a native may change an object that the function lists, while
-// another argument has been found already.
-func changesMeanwhile(e *ir.Call) bool {
-	changes := false
+// losesPart says whether one operand of e may change what the function lists or was lent, while another one,
+// a part of a container, has been found already.
+func losesPart(e ir.Expr) bool {
+	all := ir.Operands(e)
+	if len(all) < 2 {
+		return false
+	}
+	part, changes := false, false
 	v := &ir.Visitor{
 		Expr: func(x ir.Expr) {
 			if c, ok := x.(*ir.Call); ok && c.Fn != nil {
-				for _, en := range c.Fn.List {
-					changes = changes || en.Sign == '+'
-				}
+				changes = changes || changesOthers(c.Fn)
 			}
 		},
 		Body: func(*ir.Body) bool { return false },
 	}
-	for _, a := range e.Args {
-		v.Walk(a)
+	for _, x := range all {
+		part = part || isPart(x)
+		v.Walk(x)
 	}
-	return changes
+	return part && changes
+}
+
+// changesOthers says whether f may change what it lists or is lent.
+func changesOthers(f *ir.Func) bool {
+	for _, en := range f.List {
+		if en.Sign == '+' {
+			return true
+		}
+	}
+	for _, p := range f.Params {
+		if p.Kind != ir.Self && isView(p.Type) && f.Native == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // handsParts says whether a call is given storage inside a container, which may move.
 func handsParts(e *ir.Call) bool {
 	for i, a := range e.Args {
-		if how := passingOf(e.Fn, i, a); how != byRef && how != byLoan {
-			continue
-		}
-		for x := a; x != nil; {
-			switch y := x.(type) {
-			case *ir.Index, *ir.Cut, *ir.Propagate, *ir.Else:
-				return true
-			case *ir.Field:
-				x = y.X
-			case *ir.Element:
-				x = y.X
-			case *ir.Deref:
-				x = y.X
-			default:
-				x = nil
-			}
+		if how := passingOf(e.Fn, i, a); (how == byRef || how == byLoan) && isPart(a) {
+			return true
 		}
 	}
 	return false
+}
+
+// isPart says whether x is storage inside a container.
+func isPart(x ir.Expr) bool {
+	for {
+		switch y := x.(type) {
+		case *ir.Index, *ir.Cut, *ir.Propagate, *ir.Else:
+			return true
+		case *ir.Field:
+			x = y.X
+		case *ir.Element:
+			x = y.X
+		case *ir.Deref:
+			x = y.X
+		default:
+			return false
+		}
+	}
 }
 
 // stable says whether two pieces of storage stay where they are, whatever is stored in either: neither is

@@ -17,6 +17,7 @@ type given struct {
 	access
 	arg      int      // which argument it is, or is in
 	nests    bool     // a closure that takes closures
+	beside   bool     // a par closure, which tasks of the callee may run beside other closures
 	lent     bool     // by reference for the whole call
 	deferred bool     // evaluate is what a closure does, within the call
 	evaluate []access // what finding the argument's value did
@@ -34,6 +35,7 @@ func (s *state) call(e *ir.Call, async bool) {
 		s.reachListed(e.Fn, i, a)
 		g := s.argument(passingOf(e.Fn, i, a), a, async && i == 0)
 		g.arg = i
+		g.beside = i < len(e.Fn.Params) && e.Fn.Params[i].Type.Par
 		all = append(all, g)
 	}
 	s.pos = max(s.pos, s.lives.order[e])
@@ -70,8 +72,11 @@ const (
 )
 
 func passingOf(f *ir.Func, i int, a ir.Expr) passing {
-	if i >= len(f.Params) || isInvalid(a.Type()) {
+	switch {
+	case isInvalid(a.Type()) || f.Native == "" && i >= len(f.Params):
 		return byValue
+	case i >= len(f.Params): // a value for a directive of a format
+		return lentUnless(a.Type())
 	}
 	p := f.Params[i]
 	switch {
@@ -87,10 +92,16 @@ func passingOf(f *ir.Func, i int, a ir.Expr) passing {
 		return byRef
 	case p.Take:
 		return byTaking
-	case !p.Type.Copyable() && p.Type.Kind != types.Func:
-		return byLoan
 	}
-	return byValue
+	return lentUnless(p.Type)
+}
+
+// lentUnless says how a plain parameter of the type is passed: lent, unless it is copied unasked.
+func lentUnless(t *types.Type) passing {
+	if t.Copyable() || t.Kind == types.Func {
+		return byValue
+	}
+	return byLoan
 }
 
 // argument walks through one argument. Async natives are posted to the object that they are called on:
@@ -109,6 +120,9 @@ func (s *state) argument(how passing, a ir.Expr, posted bool) given {
 			s.owned(a)
 		case (how == byRef || how == byLoan) && isPlace(a):
 			s.chain(a)
+			g.lent = true
+		case (how == byRef || how == byLoan) && isView(a.Type()): // that another call gives
+			s.value(a)
 			g.lent = true
 		default:
 			s.value(a)
@@ -253,7 +267,7 @@ func (s *state) showCallee(d *diag.Diagnostic, en *ir.Entry) {
 
 // together reports arguments that the callee must not have at the same time.
 func (s *state) together(e *ir.Call, all []given, listed []access) {
-	native := e.Fn.Native != "" // they stand it when names turn out to be equal
+	native := e.Fn != nil && e.Fn.Native != "" // they stand it when names turn out to be equal
 	minds := native || s.minds(e.Fn)
 	for i, g := range all {
 		if g.lent {
@@ -273,7 +287,7 @@ func (s *state) together(e *ir.Call, all []given, listed []access) {
 			case i == j:
 			case h.lent && (g.deferred || h.arg < g.arg):
 				s.during(g, h.access)
-			case g.deferred && h.deferred && h.nests:
+			case g.deferred && h.deferred && (h.nests || h.beside && !g.beside):
 				for _, a := range h.evaluate {
 					s.during(g, a)
 				}
@@ -297,10 +311,15 @@ func isInner(p path) bool {
 	return false
 }
 
+// mayMove says whether an access may take storage away that was found before it, if they overlap.
+func (a access) mayMove(found path) bool {
+	return a.moved || a.mode == full && isInner(found) && !sideBySide(a.path, found)
+}
+
 // during reports what evaluating one argument, or a closure in it, does to what another lends.
 func (s *state) during(g given, lent access) {
 	for _, a := range g.evaluate {
-		harmful := g.deferred || a.moved || a.mode == full && isInner(lent.path)
+		harmful := g.deferred || a.mayMove(lent.path)
 		if harmful && a.conflicts(lent, false) {
 			d := s.report("E0406", a.at, "'%s' is used while '%s' is lent for the same call", a.name, lent.name)
 			d.Label = "this may overlap"
@@ -337,6 +356,7 @@ func (s *state) callValue(e *ir.CallValue) {
 		}
 		g := s.argument(how, a, false)
 		g.arg = i + 1
+		g.beside = i < len(params) && params[i].Par
 		all = append(all, g)
 	}
 	for i, a := range e.Args {
@@ -344,6 +364,5 @@ func (s *state) callValue(e *ir.CallValue) {
 			s.touch(g.path, g.mode, a)
 		}
 	}
-	call := &ir.Call{Place: e.Place, Fn: &ir.Func{Body: &ir.Body{}}}
-	s.together(call, all, nil)
+	s.together(&ir.Call{Place: e.Place}, all, nil) // what a closure does with its parameters is not looked at
 }

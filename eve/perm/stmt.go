@@ -10,12 +10,30 @@ func (s *state) block(b *ir.Block) {
 	if b == nil {
 		return
 	}
-	views := len(s.views)
+	views, late := len(s.views), len(s.late)
 	for _, st := range b.Stmts {
 		s.stmt(st)
 		s.pos = max(s.pos, s.lives.ends[st])
 	}
-	s.views = s.views[:views]
+	s.views, s.late = s.views[:views], s.late[:late]
+}
+
+// deferBlock walks through what runs when the block around ends: when its value has been made, and while the
+// tasks of a finish around may still run.
+func (s *state) deferBlock(b *ir.Block) {
+	outside := s.deferred
+	s.deferred = len(s.finishes) + 1
+	log := s.recording(func() { s.block(b) })
+	s.deferred = outside
+	for _, a := range log {
+		s.late = append(s.late, deferred{a, len(s.finishes)})
+	}
+}
+
+// A deferred access happens at the end of a block around.
+type deferred struct {
+	access
+	finishes int // around the defer
 }
 
 func (s *state) stmt(st ir.Stmt) {
@@ -45,10 +63,7 @@ func (s *state) stmt(st ir.Stmt) {
 	case *ir.Match:
 		s.match(st)
 	case *ir.Defer:
-		outside := s.deferred
-		s.deferred = len(s.finishes) + 1
-		s.block(st.Block)
-		s.deferred = outside
+		s.deferBlock(st.Block)
 	case *ir.Spawn:
 		s.spawn(st.Body)
 	case *ir.SpawnEach:
