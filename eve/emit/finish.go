@@ -257,7 +257,7 @@ func (f *function) parallelFor(s *ir.SpawnEach) {
 		f.ctx = context{worker: w, top: t, result: types.VoidT}
 		for _, p := range parts {
 			f.vars[p.inner] = p.here
-			if p.how == copied {
+			if p.how == copied || p.inner.Sign == '=' && storesTo(s.Body.Block, p.inner) { // each task has a copy
 				own := f.locals.name(p.inner.Name)
 				f.put("auto " + own + " = " + p.here.name + ";")
 				f.vars[p.inner] = plainly(own)

@@ -128,7 +128,7 @@ func provenLoop(s *ir.ForIn) []safeIndex {
 		return nil
 	}
 	v := stableContainer(call.Args[0])
-	if v == nil || changes(s.Body, v) || changes(s.Body, s.Var) {
+	if v == nil || changes(s.Body, v) || changes(s.Body, s.Var) || !keepsSize(s.Body, v) {
 		return nil
 	}
 	return []safeIndex{{s.Var, v}}

@@ -166,7 +166,11 @@ func (f *function) assign(s *ir.Assign) {
 	line := s.Span.Line()
 	t := s.Target.Type()
 	if ix, ok := s.Target.(*ir.Index); ok && ix.X.Type().Kind == types.Map && s.Op == "" {
-		list := f.exprs(operand{x: s.Value, how: byOwn}, operand{x: ix.X, how: byRef}, operand{x: ix.I, how: byOwn})
+		own := operand{x: s.Value, how: byOwn}
+		list := f.exprs(own, operand{x: ix.X, how: byRef}, operand{x: ix.I, how: byOwn})
+		if hasEffects(s.Value) && !simplePlace(ix.X) { // C++ looks for the map first, and the value may move it
+			list[0] = f.settle(own, list[0])
+		}
 		f.put(member(list[1], "set("+list[2]+", "+list[0]+")") + ";")
 		return
 	}
@@ -177,6 +181,9 @@ func (f *function) assign(s *ir.Assign) {
 	}
 	list := f.exprs(lend(s.Value), operand{x: s.Target, how: byRef})
 	target, value := list[1], list[0]
+	if hasEffects(s.Value) && !simplePlace(s.Target) { // it may move what the target is a part of
+		value = f.settle(lend(s.Value), value)
+	}
 	if !t.IsInteger() && s.Op != "**" || t.Bits() >= 32 && len(s.Op) == 1 && f.checkedName(s.Op, t, s.Value) == "" {
 		f.put(paren(target) + " " + string(s.Op) + "= " + value + ";")
 		return
