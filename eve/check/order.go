@@ -55,20 +55,33 @@ type reach struct {
 	funcs map[*ir.Func]bool
 }
 
-func (r *reach) expr(x ir.Expr) { (&ir.Visitor{Expr: r.one}).Walk(x) }
+func (r *reach) expr(x ir.Expr) { r.visitor().Walk(x) }
+
+func (r *reach) visitor() *ir.Visitor { return &ir.Visitor{Expr: r.one, Body: r.body} }
+
+// body adds what a task lists, and waits for, even if it does not use it.
+func (r *reach) body(b *ir.Body) bool {
+	for _, e := range b.Perms {
+		r.variable(e.Var)
+	}
+	return true
+}
+
+func (r *reach) variable(v *ir.Var) {
+	if v != nil && (v.Kind == ir.Global || v.Kind == ir.Constant) && !r.vars[v] {
+		r.vars[v] = true
+		r.expr(v.Init)
+	}
+}
 
 func (r *reach) one(x ir.Expr) {
 	switch x := x.(type) {
 	case *ir.Ref:
-		v := x.Var
-		if v != nil && (v.Kind == ir.Global || v.Kind == ir.Constant) && !r.vars[v] {
-			r.vars[v] = true
-			r.expr(v.Init)
-		}
+		r.variable(x.Var)
 	case *ir.Call:
 		if f := x.Fn; f != nil && f.Body != nil && !r.funcs[f] {
 			r.funcs[f] = true
-			(&ir.Visitor{Expr: r.one}).Block(f.Body.Block)
+			r.visitor().Block(f.Body.Block)
 		}
 	}
 }
