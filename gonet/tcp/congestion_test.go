@@ -1,0 +1,142 @@
+package tcp
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+const mss = 1460
+
+// window sends one window of c and has it arrive in segments.
+func window(c congestion, now Time, r *rtt) {
+	for n := c.window(); n > 0; n -= mss {
+		c.acked(min(n, mss), now, r)
+	}
+}
+
+func TestInitialWindow(t *testing.T) {
+	for size, want := range map[int]int{536: 5360, 1460: 14600, 4096: 14600, 8960: 17920} {
+		if got := initialWindow(size); got != want {
+			t.Errorf("of segments of %d bytes: %d, want %d (RFC 6928)", size, got, want)
+		}
+	}
+}
+
+func TestSlowStartDoublesAWindow(t *testing.T) {
+	for _, name := range []string{NewReno, CUBIC} {
+		c, r := newCongestion(name, mss), &rtt{smoothed: 10 * ms}
+		window(c, 0, r)
+		window(c, Time(10*ms), r)
+		if got := c.window(); got != 4*initialWindow(mss) {
+			t.Errorf("%s: %d after two round trips, want %d", name, got, 4*initialWindow(mss))
+		}
+	}
+}
+
+func TestRenoGrowsByASegmentARoundTrip(t *testing.T) {
+	c, r := newCongestion(NewReno, mss), &rtt{}
+	c.lost(100*mss, 0)
+	if c.window() != 50*mss || c.threshold() != 50*mss {
+		t.Fatalf("after a loss of 100 segments: %d, threshold %d, want the half", c.window(), c.threshold())
+	}
+	for i := range 10 {
+		window(c, 0, r)
+		if got, want := c.window(), (51+i)*mss; got != want {
+			t.Fatalf("round trip %d: %d, want %d", i, got, want)
+		}
+	}
+	c.timedOut(60*mss, true, 0)
+	if c.window() != mss || c.threshold() != 30*mss {
+		t.Errorf("after a time-out: %d, threshold %d", c.window(), c.threshold())
+	}
+	c.timedOut(mss, false, 0)
+	if c.threshold() != 30*mss {
+		t.Errorf("a second time-out moved the threshold to %d", c.threshold())
+	}
+	c.lost(mss, 0)
+	if c.threshold() != 2*mss {
+		t.Errorf("the least threshold: %d, want two segments", c.threshold())
+	}
+}
+
+func TestUndo(t *testing.T) {
+	for _, name := range []string{NewReno, CUBIC} {
+		c, r := newCongestion(name, mss), &rtt{smoothed: 10 * ms}
+		for i := range 4 {
+			window(c, Time(i)*Time(10*ms), r)
+		}
+		was := c.window()
+		c.lost(was, 0)
+		if c.window() >= was {
+			t.Fatalf("%s: a loss left the window at %d", name, c.window())
+		}
+		if c.undo(); c.window() != was {
+			t.Errorf("%s: undone: %d, want %d", name, c.window(), was)
+		}
+	}
+}
+
+// After a loss at 1000 segments the window must follow W_cubic(t) of RFC 9438: 700 at once, 1000 again after
+// K = cbrt(1000 x .3 / .4) = 9.09 s, slow around it, fast beyond.
+func TestCubicFollowsItsCurve(t *testing.T) {
+	const trip = 100 * ms
+	c := newCongestion(CUBIC, mss).(*cubic)
+	c.cwnd, c.ssthresh = 1000*mss, 500*mss
+	c.lost(1000*mss, 0)
+	if d := c.window() - 700*mss; d < -mss || d > mss {
+		t.Fatalf("after the loss: %d segments, want 700", c.window()/mss)
+	}
+	r := &rtt{smoothed: trip, known: true}
+	k := math.Cbrt(1000 * .3 / .4)
+	for now := Time(0); now < Time(14*time.Second); now = now.Add(trip) {
+		window(c, now, r)
+		at := secondsOf(time.Duration(now)) + trip.Seconds()
+		want := .4*(at-k)*(at-k)*(at-k) + 1000
+		if got := c.segments(); math.Abs(got-want) > .03*want {
+			t.Fatalf("after %.1f s: %.0f segments, want %.0f", at, got, want)
+		}
+	}
+	if c.segments() < 1040 {
+		t.Errorf("it does not probe beyond the old maximum: %.0f segments", c.segments())
+	}
+}
+
+// On short paths a cubic of time is slower than Reno; the friendly region must keep up with it.
+func TestCubicIsFriendlyToReno(t *testing.T) {
+	const trip = ms
+	cub, ren := newCongestion(CUBIC, mss), newCongestion(NewReno, mss)
+	cub.lost(100*mss, 0)
+	r := &rtt{smoothed: trip, known: true}
+	start := cub.window()
+	ren.lost(2*start, 0)
+	for i := range 100 {
+		window(cub, Time(i)*Time(trip), r)
+		window(ren, Time(i)*Time(trip), r)
+	}
+	// α is .53 up to the old maximum and 1 beyond: at least half of Reno's growth.
+	if got, want := cub.window()-start, (ren.window()-start)/2; got < want {
+		t.Errorf("grew by %d bytes in 100 round trips, Reno's half is %d", got, want)
+	}
+}
+
+func TestFastConvergence(t *testing.T) {
+	c := newCongestion(CUBIC, mss).(*cubic)
+	c.cwnd = 100 * mss
+	c.lost(100*mss, 0) // at 100
+	c.lost(c.cwnd, 0)  // at 70, before it was back: another flow wants its share
+	if want := 70 * (1 + cubicFactor) / 2; math.Abs(c.max-want) > .1 {
+		t.Errorf("the maximum is %.1f segments, want %.1f", c.max, want)
+	}
+}
+
+func TestIdleStartsFromTheInitialWindow(t *testing.T) {
+	for _, name := range []string{NewReno, CUBIC} {
+		c, r := newCongestion(name, mss), &rtt{}
+		window(c, 0, r)
+		window(c, 0, r)
+		if c.idle(); c.window() != initialWindow(mss) {
+			t.Errorf("%s: %d after silence, want %d", name, c.window(), initialWindow(mss))
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package tcp
+
+import (
+	"math"
+)
+
+// cubic is the control of RFC 9438: after a loss the window grows along a cubic function of time, flat around the size
+// at which the loss was, so that its growth does not depend on the round trip. Windows are in segments here.
+type cubic struct {
+	reno
+	epoch    Time    // when this stage of congestion avoidance began
+	started  bool    // epoch is set
+	max      float64 // W_max: the window before the last loss, segments
+	k        float64 // seconds from the epoch until the window is max again
+	estimate float64 // W_est: what Reno would have by now, segments
+	part     float64 // of a byte of growth that is not whole yet
+	was      float64 // max before the last loss
+}
+
+// The constants of section 5: the scale of the curve, and what a loss leaves of the window.
+const (
+	cubicScale  = 0.4
+	cubicFactor = 0.7
+	// renoGrowth is α of section 4.3, which makes Reno with cubicFactor as fast as Reno with a half.
+	renoGrowth = 3 * (1 - cubicFactor) / (1 + cubicFactor)
+)
+
+func (c *cubic) acked(n int, now Time, r *rtt) {
+	if n = c.slowStart(n); n == 0 {
+		return
+	}
+	window := c.segments()
+	if !c.started {
+		c.begin(now, window)
+	}
+	t := secondsOf(now.Sub(c.epoch))
+	// The friendly region (section 4.3): never slower than Reno, which grows by a whole segment a window once
+	// it is back at the size of the loss.
+	alpha := renoGrowth
+	if c.estimate >= c.max {
+		alpha = 1
+	}
+	c.estimate += alpha * float64(n) / float64(c.cwnd)
+	if c.curve(t) < c.estimate {
+		c.grow(max(int((c.estimate-window)*float64(c.mss)), 0))
+		return
+	}
+	target := min(max(c.curve(t+secondsOf(r.smoothed)), window), 1.5*window)
+	c.part += (target - window) / window * float64(n)
+	c.grow(int(c.part))
+	c.part -= math.Trunc(c.part)
+}
+
+func (c *cubic) begin(now Time, window float64) {
+	c.epoch, c.started, c.estimate = now, true, window
+	if window >= c.max {
+		c.max, c.k = window, 0
+		return
+	}
+	c.k = math.Cbrt((c.max - window) / cubicScale)
+}
+
+// curve is W_cubic(t) of section 4.2, in segments.
+func (c *cubic) curve(t float64) float64 {
+	d := t - c.k
+	return cubicScale*d*d*d + c.max
+}
+
+func (c *cubic) segments() float64 { return float64(c.cwnd) / float64(c.mss) }
+
+func (c *cubic) lost(flight int, _ Time) {
+	c.remember()
+	c.reduce(int(float64(min(c.cwnd, max(flight, 2*c.mss))) * cubicFactor))
+}
+
+func (c *cubic) timedOut(flight int, first bool, _ Time) {
+	if first {
+		c.remember()
+	}
+	c.collapse(int(float64(max(flight, 2*c.mss))*cubicFactor), first)
+}
+
+// remember keeps the window of the loss. A flow that lost below its last maximum is giving way to a new one, and releases
+// more (fast convergence, section 4.7).
+func (c *cubic) remember() {
+	c.was = c.max
+	window := c.segments()
+	if window < c.max {
+		c.max = window * (1 + cubicFactor) / 2
+	} else {
+		c.max = window
+	}
+	c.started = false
+}
+
+func (c *cubic) idle() {
+	c.reno.idle()
+	c.started = false // time that passed in silence must not let the window jump (section 5.8)
+}
+
+func (c *cubic) undo() {
+	c.reno.undo()
+	c.max, c.started = c.was, false
+}

@@ -1,0 +1,247 @@
+package tcp
+
+import "interleave/gonet/wire"
+
+// Segment is what Output has to send. Its payload is a view of what was written, in two pieces, valid until the next call
+// of the connection; it may be many times the MSS, if Config.Burst lets the link cut it.
+type Segment struct {
+	Header            wire.TCP // without ports and checksum
+	Payload, Payload2 []byte
+	MSS               int // payload in bytes of each segment that the link makes of it
+}
+
+// Len is the payload's length in bytes.
+func (s *Segment) Len() int { return len(s.Payload) + len(s.Payload2) }
+
+// Output returns the next segment that is due, false when there is none: call it until then, after whatever may have made
+// one due (Input, Write, Read, Close, Expire).
+func (c *Conn) Output(seg *Segment, now Time) bool {
+	*seg = Segment{}
+	if c.reset {
+		return c.outputReset(seg)
+	}
+	s := &c.send
+	switch {
+	case c.state == Closed:
+		return false
+	case s.synDue:
+		c.outputSyn(seg, now)
+		return true
+	case c.synchronized() && c.state != TimeWait && (c.outputLost(seg, now) || c.outputNew(seg, now)):
+		return true
+	case s.keepalive:
+		s.keepalive = false
+		c.fill(seg, s.una.Plus(-1), 0, now)
+		return true
+	case c.receive.ackDue && c.state != SynSent:
+		c.fill(seg, s.next, 0, now)
+		return true
+	}
+	return false
+}
+
+func (c *Conn) outputReset(seg *Segment) bool {
+	c.reset = false
+	seg.Header = wire.TCP{Seq: uint32(c.resetSeq), Flags: wire.RST}
+	if c.state != SynSent && c.receive.irs != 0 {
+		seg.Header.Flags |= wire.ACK
+		seg.Header.Ack = uint32(c.receive.next)
+	}
+	return true
+}
+
+// outputSyn sends the SYN of our side, with the acknowledgement once the peer's is known.
+func (c *Conn) outputSyn(seg *Segment, now Time) {
+	s, r := &c.send, &c.receive
+	s.synDue = false
+	if len(s.board.flights) == 0 {
+		s.next = s.iss.Plus(1)
+		s.board.sent(s.iss, s.next, now)
+	} else {
+		s.board.flights[0].again, s.board.flights[0].at = true, now
+	}
+	seg.Header = wire.TCP{Seq: uint32(s.iss), Flags: wire.SYN, Window: uint16(min(r.limit, 0xffff))}
+	o := &seg.Header.Options
+	o.MSS, o.SACKPermitted, o.HasTimestamp = uint16(min(c.cfg.MSS, 0xffff)), c.sack, c.timestamps
+	if c.state == SynReceived {
+		seg.Header.Flags |= wire.ACK
+		seg.Header.Ack = uint32(r.next)
+		seg.Header.Window = r.advertise(c.cfg.MSS, false)
+		r.ackDue, r.lastAck = false, r.next
+		o.HasWindowScale, o.WindowScale = c.scaling, r.shift
+	} else {
+		o.HasWindowScale, o.WindowScale = !c.cfg.NoScale, c.scale()
+	}
+	c.putStamp(o, now)
+	if c.timers.retransmit == 0 {
+		c.timers.retransmit = now.Add(s.rtt.rto())
+	}
+}
+
+func (c *Conn) putStamp(o *wire.TCPOptions, now Time) {
+	if c.timestamps {
+		o.HasTimestamp, o.TSVal, o.TSEcr = true, c.stamp(now), c.recent
+	}
+}
+
+// dataEnd is where the bytes that were written end; a FIN stands there.
+func (s *sender) dataEnd() Seq {
+	if s.finAcked {
+		return s.una.Plus(-1)
+	}
+	return s.una.Plus(s.out.n)
+}
+
+// allowance is how many bytes congestion control lets go now.
+func (c *Conn) allowance() int {
+	s := &c.send
+	if s.recovering && !s.expired && c.sack {
+		return s.prr.credit
+	}
+	pipe := s.board.inFlight
+	if !s.expired {
+		pipe = max(pipe-s.dups*s.mss, 0) // without SACK: what the duplicates stand for has arrived
+	}
+	return s.control.window() - pipe
+}
+
+// burst is the largest payload of one Segment.
+func (c *Conn) burst() int { return max(c.cfg.Burst/c.send.mss, 1) * c.send.mss }
+
+// outputLost sends the first lost piece again.
+func (c *Conn) outputLost(seg *Segment, now Time) bool {
+	s := &c.send
+	i := s.board.firstLost()
+	if i < 0 {
+		return false
+	}
+	n := min(s.board.flights[i].len(), c.burst())
+	if allowed := c.allowance(); allowed < n {
+		if n = min(n, max(allowed/s.mss, 0)*s.mss); s.probe {
+			n = min(max(n, s.mss), s.board.flights[i].len())
+		}
+	}
+	if n <= 0 {
+		return false
+	}
+	s.probe = false
+	s.board.resent(i, n, now)
+	f := s.board.flights[i]
+	c.spend(n, now)
+	c.fill(seg, f.seq, n, now)
+	return true
+}
+
+// outputNew sends what was not sent yet, and the FIN.
+func (c *Conn) outputNew(seg *Segment, now Time) bool {
+	s := &c.send
+	end := s.dataEnd()
+	if s.next.After(end) || s.next == end && !s.closing {
+		return false
+	}
+	unsent := s.next.To(end)
+	room := int(int32(s.una.Plus(s.window) - s.next))
+	if s.board.inFlight == 0 && s.lastSent != 0 && now.Sub(s.lastSent) > s.rtt.rto() {
+		s.control.idle()
+	}
+	n := min(unsent, max(room, 0), c.burst())
+	allowed := c.allowance()
+	switch {
+	case s.probe && room > 0: // a tail's probe may pass the congestion window
+		n = min(n, max(allowed/s.mss*s.mss, s.mss))
+	case s.probe:
+		n = min(unsent, 1)
+	case n > allowed:
+		if n = max(allowed/s.mss, 0) * s.mss; n == 0 {
+			return false
+		}
+	}
+	fin := s.closing && n == unsent && (room > n || s.probe || n > 0)
+	if !s.probe && !fin && !c.worthSending(n, unsent) || n == 0 && !fin {
+		c.timers.watch(c, now)
+		return false
+	}
+	s.probe = false
+	took := n
+	if fin {
+		took++
+	}
+	seq := s.next
+	s.next = seq.Plus(took)
+	s.board.sent(seq, s.next, now)
+	c.spend(took, now)
+	c.fill(seg, seq, took, now)
+	return true
+}
+
+// worthSending is the sender's part against silly windows, and Nagle's (RFC 9293 sections 3.8.6.2.1, 3.7.4).
+func (c *Conn) worthSending(n, unsent int) bool {
+	s := &c.send
+	switch {
+	case n >= s.mss:
+		return true
+	case n == 0:
+		return false
+	case n == unsent:
+		return !c.cfg.Delay || s.flightSize() == 0
+	}
+	return n >= s.maxWindow/2
+}
+
+// spend accounts for n bytes that go out.
+func (c *Conn) spend(n int, now Time) {
+	s := &c.send
+	s.prr.sent += n
+	s.prr.credit = max(s.prr.credit-n, 0)
+	s.lastSent = now
+	c.timers.sent(c, now)
+}
+
+// fill makes the segment of n places from seq on: data, and behind its end the FIN.
+func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
+	s, r := &c.send, &c.receive
+	h := &seg.Header
+	h.Seq, h.Ack, h.Flags = uint32(seq), uint32(r.next), wire.ACK
+	if n > 0 {
+		data := n
+		if end := s.dataEnd(); seq.Plus(n).After(end) {
+			data--
+			h.Flags |= wire.FIN
+		} else if seq.Plus(n) == end {
+			h.Flags |= wire.PSH
+		}
+		seg.Payload, seg.Payload2 = s.out.view(s.una.To(seq), data)
+		if data > 0 && h.Flags&wire.FIN != 0 {
+			h.Flags |= wire.PSH
+		}
+	}
+	h.Window = r.advertise(c.cfg.MSS, true)
+	seg.MSS = s.mss
+	c.putStamp(&h.Options, now)
+	if c.sack && r.queue.len() > 0 {
+		room := 4
+		if c.timestamps {
+			room = 3
+		}
+		r.queue.blocks(&h.Options, room)
+	}
+	r.ackDue, r.unacked, r.lastAck = false, 0, r.next
+	c.timers.ack = 0
+}
+
+// PathMTU takes the largest payload that packets to the peer have room for, options of TCP included: what a router has
+// refused goes again in smaller pieces, which is no congestion (RFC 1191, RFC 8201).
+func (c *Conn) PathMTU(mss int) {
+	s := &c.send
+	if c.timestamps {
+		mss -= timestampLen
+	}
+	mss = max(mss, minMSS)
+	if s.control == nil || mss >= s.mss {
+		return
+	}
+	s.mss = mss
+	s.control.resized(mss)
+	s.board.loseAll(true)
+	s.probe = true
+}

@@ -1,0 +1,150 @@
+package tcp
+
+import "time"
+
+// receiver is the peer's stream (RFC 9293 section 3.3.1, the RCV variables).
+type receiver struct {
+	irs      Seq // of the peer's SYN
+	next     Seq // RCV.NXT
+	edge     Seq // what we have announced: RCV.NXT + RCV.WND then
+	shift    uint8
+	limit    int  // bytes that may wait to be read; grows by tune
+	in       ring // what the user has not read
+	queue    reassembly
+	fin      bool // a FIN has arrived, and stands at finAt
+	finAt    Seq
+	finished bool // all before the FIN has arrived, too
+
+	ackDue  bool // an acknowledgement is to be sent now
+	unacked int  // bytes since the last one
+	lastAck Seq  // what the last one said
+	quick   int  // segments that are still acknowledged at once, as slow start wants
+
+	copied   int // bytes read since measured, for tune
+	measured Time
+}
+
+// quickStart is for how many segments each is acknowledged at once: until a sender has left the worst of slow start behind
+// (Linux: 16).
+const quickStart = 16
+
+func (r *receiver) init(irs Seq) {
+	r.irs, r.next = irs, irs.Plus(1)
+	r.edge, r.lastAck = r.next, r.next
+	r.quick = quickStart
+}
+
+// space is the window that could be announced, in bytes.
+func (r *receiver) space() int { return max(r.limit-r.in.n, 0) }
+
+// window is what the peer may send beyond next, as we announced it.
+func (r *receiver) window() int { return max(int(int32(r.edge-r.next)), 0) }
+
+// advertise moves the right edge and returns the field of the header that says it. The edge never moves back (RFC 9293
+// section 3.8.6), and forth only by as much as is worth a segment (section 3.8.6.2.2: no silly windows).
+func (r *receiver) advertise(mss int, scaled bool) uint16 {
+	shift := r.shift
+	if !scaled {
+		shift = 0
+	}
+	edge := r.next.Plus(min(r.space(), 0xffff<<shift) >> shift << shift)
+	if edge.After(r.edge) && r.edge.To(edge) >= min(mss, r.limit/2) {
+		r.edge = edge
+	}
+	field := min((r.window()+1<<shift-1)>>shift, 0xffff) // rounded up: the edge stays
+	r.edge = later(r.edge, r.next.Plus(field<<shift))
+	return uint16(field)
+}
+
+// announce makes an acknowledgement due if reading has opened the window by two segments or half of what it can be.
+func (c *Conn) announce() {
+	r := &c.receive
+	if !c.synchronized() || r.finished {
+		return
+	}
+	if grown := r.space() - r.window(); grown >= min(2*c.cfg.MSS, r.limit/2) && r.window() < r.limit/2 {
+		r.ackDue = true
+	}
+}
+
+// tune lets the window grow with what the user reads in a round trip, so that it never bounds a path that the user keeps up
+// with (dynamic right-sizing). n is what was read now.
+func (c *Conn) tune(n int, now Time) {
+	r := &c.receive
+	r.copied += n
+	trip := c.send.rtt.smoothed
+	if !c.send.rtt.known {
+		trip = 10 * time.Millisecond
+	}
+	if now.Sub(r.measured) < trip {
+		return
+	}
+	// Twice what was read: the sender may double its window in a round trip.
+	r.limit = min(max(r.limit, 2*r.copied), c.receiveMax())
+	r.copied, r.measured = 0, now
+}
+
+// text takes the payload of an acceptable segment that starts at seq. It returns whether anything is new.
+func (c *Conn) text(seq Seq, p []byte) bool {
+	r := &c.receive
+	if seq.Before(r.next) {
+		skip := seq.To(r.next)
+		if skip >= len(p) {
+			return false
+		}
+		seq, p = r.next, p[skip:]
+	}
+	if room := seq.To(r.edge); seq.After(r.edge) || len(p) > room {
+		if seq.After(r.edge) || room == 0 {
+			return false
+		}
+		p = p[:room]
+	}
+	if seq != r.next {
+		r.queue.add(seq, p)
+		return true
+	}
+	c.deliver(p)
+	for {
+		p := r.queue.take(r.next)
+		if p == nil {
+			break
+		}
+		c.deliver(p)
+	}
+	return true
+}
+
+// deliver gives the user bytes that are next, or drops them when nobody reads.
+func (c *Conn) deliver(p []byte) {
+	r := &c.receive
+	r.next = r.next.Plus(len(p))
+	r.unacked += len(p)
+	if !c.closed {
+		r.in.push(p)
+	}
+}
+
+// decideAck tells whether what has arrived is acknowledged at once (RFC 9293 section 3.8.6.3: at least every second full
+// segment; RFC 5681 section 4.2: at once when something is missing) or when the timer of 40 ms ends.
+func (c *Conn) decideAck(inOrder bool, now Time) {
+	r := &c.receive
+	switch {
+	case !inOrder, r.queue.len() > 0, c.cfg.QuickAck, r.quick > 0, r.unacked >= 2*c.peerMSS():
+		r.ackDue = true
+		r.quick = max(r.quick-1, 0)
+	case c.timers.ack == 0:
+		c.timers.ack = now.Add(delayedAck)
+	}
+}
+
+// delayedAck is how long an acknowledgement may wait: below the 500 ms of RFC 9293, and Linux's least.
+const delayedAck = 40 * time.Millisecond
+
+// peerMSS guesses the size of the peer's full segments.
+func (c *Conn) peerMSS() int {
+	if c.timestamps {
+		return c.cfg.MSS - timestampLen
+	}
+	return c.cfg.MSS
+}

@@ -1,0 +1,412 @@
+package tcp
+
+import (
+	"bytes"
+	"container/heap"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"interleave/gonet/wire"
+)
+
+// seeds is how many conversations each bad path sees: go test -args -seeds=400.
+var seeds = flag.Int("seeds", 60, "how many conversations each bad path sees")
+
+// way is one direction between two ends: what happens to each segment is drawn from a seeded source.
+type way struct {
+	delay, jitter   time.Duration
+	loss, duplicate float64
+	rate            int // bytes a second; 0: no bound
+	queue           int // bytes that wait at most for the rate
+	busy            Time
+	sent, dropped   int
+}
+
+type arrival struct {
+	at      Time
+	order   int
+	to      *end
+	header  wire.TCP
+	payload []byte
+}
+
+type arrivals []arrival
+
+func (a arrivals) Len() int { return len(a) }
+func (a arrivals) Less(i, j int) bool {
+	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].order < a[j].order
+}
+func (a arrivals) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *arrivals) Push(x any)   { *a = append(*a, x.(arrival)) }
+func (a *arrivals) Pop() any {
+	x := (*a)[len(*a)-1]
+	*a = (*a)[:len(*a)-1]
+	return x
+}
+
+// end is one end with its user, who writes all of give and reads all that comes.
+type end struct {
+	name  string
+	conn  *Conn
+	cfg   Config
+	give  []byte
+	got   []byte
+	peer  *end
+	out   way
+	read  func(*end, Time) // how the user reads; nil: at once
+	trace func(string, ...any)
+}
+
+// world runs two ends and what is between them, in simulated time.
+type world struct {
+	now    Time
+	queue  arrivals
+	count  int
+	random *rand.Rand
+	a, b   *end
+}
+
+func newWorld(seed uint64, a, b *end) *world {
+	a.name, b.name, a.peer, b.peer = "a", "b", b, a
+	for _, e := range []*end{a, b} {
+		if e.cfg.MSS == 0 {
+			e.cfg.MSS = 1460
+		}
+	}
+	w := &world{now: Time(time.Second), random: rand.New(rand.NewPCG(seed, 1)), a: a, b: b}
+	a.conn = Dial(&a.cfg, uint32(w.random.Uint64()), w.now)
+	return w
+}
+
+// transmit puts a segment on its way, cut as a link with offload would.
+func (w *world) transmit(e *end, s *Segment) {
+	payload := append(bytes.Clone(s.Payload), s.Payload2...)
+	for first := true; first || len(payload) > 0; first = false {
+		n := len(payload)
+		if s.MSS > 0 {
+			n = min(n, s.MSS)
+		}
+		h := s.Header
+		if n < len(payload) {
+			h.Flags &^= wire.FIN | wire.PSH
+		}
+		if e.trace != nil {
+			e.trace("%v %s %v seq %d len %d ack %d win %d sack %v", time.Duration(w.now), e.name, h.Flags, h.Seq, n, h.Ack, h.Window, h.Options.SACK[:h.Options.SACKCount])
+		}
+		w.carry(e, h, payload[:n])
+		payload = payload[n:]
+		s.Header.Seq += uint32(n)
+	}
+}
+
+func (w *world) carry(e *end, h wire.TCP, p []byte) {
+	o := &e.out
+	o.sent++
+	at := w.now
+	if o.rate > 0 {
+		o.busy = max(o.busy, w.now)
+		if backlog := int(o.busy.Sub(w.now).Seconds() * float64(o.rate)); backlog > o.queue {
+			o.dropped++
+			return
+		}
+		o.busy = o.busy.Add(time.Duration(float64(len(p)+54) / float64(o.rate) * float64(time.Second)))
+		at = o.busy
+	}
+	if w.random.Float64() < o.loss {
+		o.dropped++
+		return
+	}
+	for copies := 1 + bool2int(w.random.Float64() < o.duplicate); copies > 0; copies-- {
+		delay := o.delay
+		if o.jitter > 0 {
+			delay += time.Duration(w.random.Int64N(int64(o.jitter)))
+		}
+		w.count++
+		heap.Push(&w.queue, arrival{at.Add(delay), w.count, e.peer, h, p})
+	}
+}
+
+func bool2int(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// turn lets a user and a machine do what they can now.
+func (w *world) turn(e *end) {
+	c := e.conn
+	if c == nil {
+		return
+	}
+	for again := true; again; {
+		again = false
+		if c.State() >= Established {
+			if n := c.Write(e.give); n > 0 {
+				e.give, again = e.give[n:], true
+			}
+			if len(e.give) == 0 {
+				c.CloseWrite()
+			}
+		}
+		if e.read != nil {
+			e.read(e, w.now)
+		} else {
+			e.take(1<<20, w.now)
+		}
+		var s Segment
+		for c.Output(&s, w.now) {
+			w.transmit(e, &s)
+			again = true
+		}
+	}
+}
+
+// take reads up to n bytes.
+func (e *end) take(n int, now Time) {
+	p := make([]byte, min(n, e.conn.Readable()))
+	e.got = append(e.got, p[:e.conn.Read(p, now)]...)
+}
+
+// run goes on until both ends are done, or for as long as a test may last.
+func (w *world) run(limit time.Duration) error {
+	stop := w.now.Add(limit)
+	for steps := 0; w.now <= stop; steps++ {
+		if steps > 5_000_000 {
+			return fmt.Errorf("no end after %d steps", steps)
+		}
+		w.turn(w.a)
+		w.turn(w.b)
+		if done(w.a) && done(w.b) {
+			return nil
+		}
+		next := Time(1 << 62)
+		if len(w.queue) > 0 {
+			next = w.queue[0].at
+		}
+		for _, e := range []*end{w.a, w.b} {
+			if e.conn != nil {
+				if at, ok := e.conn.Deadline(); ok {
+					next = min(next, max(at, w.now))
+				}
+			}
+		}
+		if next == 1<<62 {
+			return fmt.Errorf("at %v nothing is due: a is %v, b is %v", time.Duration(w.now), w.a.conn.State(), stateOf(w.b.conn))
+		}
+		w.now = next
+		w.arrive()
+		for _, e := range []*end{w.a, w.b} {
+			if e.conn != nil {
+				if at, ok := e.conn.Deadline(); ok && at <= w.now {
+					e.conn.Expire(w.now)
+				}
+			}
+		}
+	}
+	return fmt.Errorf("not done after %v: a is %v with %d bytes to give, b is %v with %d got", limit, w.a.conn.State(), len(w.a.give), stateOf(w.b.conn), len(w.b.got))
+}
+
+func stateOf(c *Conn) State {
+	if c == nil {
+		return Closed
+	}
+	return c.State()
+}
+
+// arrive hands over what has arrived by now; b listens.
+func (w *world) arrive() {
+	for len(w.queue) > 0 && w.queue[0].at <= w.now {
+		x := heap.Pop(&w.queue).(arrival)
+		if x.to.conn == nil {
+			if x.header.Flags&(wire.SYN|wire.ACK) != wire.SYN {
+				continue
+			}
+			x.to.conn = Accept(&x.to.cfg, uint32(w.random.Uint64()), &x.header, w.now)
+			continue
+		}
+		if x.to.conn.State() == Closed && x.header.Flags&wire.RST == 0 { // a stack has forgotten it
+			w.carry(x.to, wire.TCP{Seq: x.header.Ack, Flags: wire.RST}, nil)
+			continue
+		}
+		x.to.conn.Input(&x.header, x.payload, w.now)
+	}
+}
+
+func done(e *end) bool {
+	return e.conn != nil && (e.conn.State() == Closed || e.conn.State() == TimeWait)
+}
+
+func pattern(n int, seed uint64) []byte {
+	p := make([]byte, n)
+	r := rand.New(rand.NewPCG(seed, 9))
+	for i := range p {
+		p[i] = byte(r.Uint32())
+	}
+	return p
+}
+
+// exchange sends bytes both ways and holds what arrives against what was sent.
+func exchange(t *testing.T, seed uint64, a, b *end, limit time.Duration) *world {
+	t.Helper()
+	fromA, fromB := a.give, b.give
+	w := newWorld(seed, a, b)
+	if err := w.run(limit); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	for _, c := range []struct {
+		e    *end
+		want []byte
+	}{{a, fromB}, {b, fromA}} {
+		c.e.take(1<<20, w.now) // what a slow user has left
+		if err := c.e.conn.Err(); err != nil {
+			t.Fatalf("seed %d: %s ended with %v", seed, c.e.name, err)
+		}
+		if !bytes.Equal(c.e.got, c.want) {
+			t.Fatalf("seed %d: %s got %d bytes that are not the %d that were sent", seed, c.e.name, len(c.e.got), len(c.want))
+		}
+	}
+	return w
+}
+
+func TestBothWaysOverACleanPath(t *testing.T) {
+	path := way{delay: 5 * ms}
+	a, b := &end{give: pattern(300_000, 1), out: path}, &end{give: pattern(200_000, 2), out: path}
+	w := exchange(t, 1, a, b, 10*time.Second)
+	if d := time.Duration(w.now) - time.Second; d > 150*ms {
+		t.Errorf("it took %v", d)
+	}
+	// 205 segments of data, an acknowledgement for two at most, and the ends.
+	if a.out.sent > 450 || b.out.sent > 450 {
+		t.Errorf("a sent %d segments, b %d", a.out.sent, b.out.sent)
+	}
+}
+
+func TestBadPaths(t *testing.T) {
+	seeds := *seeds
+	if testing.Short() {
+		seeds = 8
+	}
+	for _, congestion := range []string{CUBIC, NewReno} {
+		for _, c := range []struct {
+			name string
+			way  way
+		}{
+			{"loss", way{delay: 10 * ms, loss: .05}},
+			{"heavy loss", way{delay: 10 * ms, loss: .25}},
+			{"reordering", way{delay: 10 * ms, jitter: 15 * ms}},
+			{"duplication", way{delay: 10 * ms, duplicate: .3}},
+			{"all", way{delay: 10 * ms, jitter: 10 * ms, loss: .1, duplicate: .1}},
+			{"narrow", way{delay: 20 * ms, rate: 200_000, queue: 20_000}},
+		} {
+			for _, plain := range []bool{false, true} {
+				name := fmt.Sprintf("%s/%s", congestion, c.name)
+				if plain {
+					name += "/without options"
+				}
+				t.Run(name, func(t *testing.T) {
+					for seed := range uint64(seeds) {
+						cfg := Config{Congestion: congestion, NoSACK: plain, NoTimestamps: plain, NoScale: plain, Burst: int(seed % 3 * 20000)}
+						a := &end{give: pattern(60_000, seed), out: c.way, cfg: cfg}
+						b := &end{give: pattern(30_000, seed+1), out: c.way, cfg: cfg}
+						exchange(t, seed, a, b, 30*time.Minute)
+					}
+				})
+			}
+		}
+	}
+}
+
+// How well a path is used: 3 MB, as a share of what the path carries, in parts of a hundred. The bounds are what any
+// sound sender reaches, not what this one does.
+func TestPathsAreUsed(t *testing.T) {
+	const size = 3_000_000
+	for _, c := range []struct {
+		name  string
+		way   way
+		plain bool
+		least int
+	}{
+		{"a queue of one product of bandwidth and delay", way{delay: 20 * ms, rate: 1_250_000, queue: 50_000}, false, 80},
+		{"the same without options", way{delay: 20 * ms, rate: 1_250_000, queue: 50_000}, true, 65},
+		{"a narrow path", way{delay: 20 * ms, rate: 200_000, queue: 20_000}, false, 90},
+		{"a narrow path without options", way{delay: 20 * ms, rate: 200_000, queue: 20_000}, true, 85},
+		{"a fast path", way{delay: ms, rate: 125_000_000, queue: 1 << 20}, false, 50},
+		{"reordering", way{delay: 10 * ms, jitter: 3 * ms, rate: 12_500_000, queue: 1 << 20}, false, 45},
+	} {
+		for _, name := range []string{CUBIC, NewReno} {
+			cfg := Config{Congestion: name, NoSACK: c.plain, NoTimestamps: c.plain}
+			a, b := &end{give: pattern(size, 1), out: c.way, cfg: cfg}, &end{out: c.way, cfg: cfg}
+			w := exchange(t, 7, a, b, time.Hour)
+			got := w.now.Sub(Time(time.Second)).Seconds()
+			if used := 100 * float64(size) / float64(c.way.rate) / got; used < float64(c.least) {
+				t.Errorf("%s, %s: %.0f of 100 parts are used, want %d (%.3f s, %d segments, %d dropped)",
+					c.name, name, used, c.least, got, a.out.sent, a.out.dropped)
+			}
+		}
+	}
+}
+
+// A user who reads slowly must bound what is on its way, and lose nothing.
+func TestSlowReader(t *testing.T) {
+	var next Time
+	slow := func(e *end, now Time) {
+		if now >= next {
+			e.take(700, now)
+			next = now.Add(3 * ms)
+		}
+	}
+	path := way{delay: 2 * ms}
+	a := &end{give: pattern(100_000, 3), out: path}
+	b := &end{out: path, read: slow, cfg: Config{ReceiveBuffer: 8000, QuickAck: true}}
+	b.give = pattern(300_000, 4) // keeps time going while a's bytes wait
+	exchange(t, 5, a, b, time.Hour)
+}
+
+func BenchmarkBulk(b *testing.B) {
+	for _, burst := range []int{0, 60_000} {
+		b.Run(fmt.Sprintf("burst=%d", burst), func(b *testing.B) {
+			cfg := Config{MSS: 1460, Burst: burst}
+			now := Time(time.Second)
+			x := Dial(&cfg, 1, now)
+			var s Segment
+			x.Output(&s, now)
+			y := Accept(&cfg, 2, &s.Header, now)
+			chunk, sink := make([]byte, 64<<10), make([]byte, 64<<10)
+			b.SetBytes(int64(len(chunk)))
+			b.ReportAllocs()
+			pump := func() {
+				for again := true; again; {
+					again = false
+					now++
+					for x.Output(&s, now) {
+						if again = true; len(s.Payload2) > 0 {
+							// The pieces of a burst arrive as two.
+							y.Input(&s.Header, s.Payload, now)
+							s.Header.Seq += uint32(len(s.Payload))
+							s.Payload = s.Payload2
+						}
+						y.Input(&s.Header, s.Payload, now)
+					}
+					for y.Output(&s, now) {
+						again = true
+						x.Input(&s.Header, s.Payload, now)
+					}
+				}
+			}
+			pump()
+			for b.Loop() {
+				for p := chunk; len(p) > 0; {
+					p = p[x.Write(p):]
+					pump()
+					for y.Read(sink, now) > 0 {
+						now++
+					}
+				}
+			}
+		})
+	}
+}
