@@ -19,7 +19,7 @@ import (
 type Found struct {
 	Need    string   // as asked: "java >= 25"
 	Version string   // "25.0.1"; empty when the tool does not say
-	Path    string   // of the program, or of the header that a library's check found
+	Path    string   // of the program, of the header that a library's check found, or of a package's program
 	Env     []string // variables that its users get: JAVA_HOME=...
 }
 
@@ -61,6 +61,19 @@ var tools = map[string]tool{
 	"ghc":          {[]string{"--version"}, nil, "apt-get install ghc"},
 }
 
+// A keeper is the program that knows whether a package of its language is here. What a distribution packs is
+// known to its own program alone, which need not be the first on PATH.
+type keeper struct {
+	program string
+	tool    // version: arguments that make it print the package's version, or fail
+}
+
+var packages = map[string]keeper{
+	"gevent":          {"python3", tool{[]string{"-c", "import gevent; print(gevent.__version__)"}, []string{"/usr/bin"}, "apt-get install python3-gevent"}},
+	"cool.io":         {"ruby", tool{[]string{"-e", "require 'cool.io'; puts Coolio::VERSION"}, []string{"/usr/bin"}, "apt-get install ruby-cool.io"}},
+	"haskell-network": {"ghc-pkg", tool{[]string{"--simple-output", "field", "network", "version"}, []string{"/usr/bin"}, "apt-get install libghc-network-dev"}},
+}
+
 // A library says how "pkg:NAME" is looked for when pkg-config does not know it (Debian's libev has no
 // .pc file).
 type library struct{ header, install string }
@@ -97,6 +110,9 @@ func lookup(outRoot, need string) (Found, error) {
 		return Found{}, fmt.Errorf("needs %q: expected a tool, \"tool >= version\" or \"pkg:library\"", need)
 	}
 	name, least := m[2], m[3]
+	if k, known := packages[name]; known && m[1] != "" {
+		return lookupProgram(outRoot, need, k.program, least, k.tool)
+	}
 	if m[1] != "" {
 		return lookupLibrary(need, name, least)
 	}
@@ -104,6 +120,11 @@ func lookup(outRoot, need string) (Found, error) {
 	if !known {
 		t = tool{version: []string{"--version"}, install: "install it and put it on PATH"}
 	}
+	return lookupProgram(outRoot, need, name, least, t)
+}
+
+// lookupProgram takes the first candidate that answers or, where a version is asked for, the newest.
+func lookupProgram(outRoot, need, name, least string, t tool) (Found, error) {
 	best, because := Found{}, ""
 	for _, path := range candidates(outRoot, name, t) {
 		version, err := askVersion(path, t.version)
@@ -234,11 +255,12 @@ func environ(found []Found, model map[string]string) []string {
 	path := os.Getenv("PATH")
 	for _, f := range found {
 		env = append(env, f.Env...)
-		if strings.HasPrefix(f.Need, "pkg:") {
+		if !filepath.IsAbs(f.Path) { // a library's header
 			continue
 		}
-		if dir := filepath.Dir(f.Path); len(f.Env) > 0 || !onPath(dir, path) {
-			path = dir + string(os.PathListSeparator) + path
+		first, err := lookPath(filepath.Base(f.Path), "", []string{"PATH=" + path})
+		if err != nil || first != f.Path {
+			path = filepath.Dir(f.Path) + string(os.PathListSeparator) + path
 		}
 	}
 	env = append(env, "PATH="+path)
@@ -246,15 +268,6 @@ func environ(found []Found, model map[string]string) []string {
 		env = append(env, key+"="+value)
 	}
 	return env
-}
-
-func onPath(dir, path string) bool {
-	for _, d := range filepath.SplitList(path) {
-		if d == dir {
-			return true
-		}
-	}
-	return false
 }
 
 // lookPath finds a command on the PATH of env: exec.Command would look on this process's own.

@@ -26,6 +26,7 @@ func TestLookupSaysWhatToInstall(t *testing.T) {
 		{"cc >= 1000", "apt-get install gcc"},
 		{"java >= 1000", "make toolchains"},
 		{"pkg:no-such-library", "needs pkg:no-such-library: apt-get install no-such-library-dev"},
+		{"pkg:gevent >= 1000", "apt-get install python3-gevent"},
 	} {
 		_, err := Lookup(fake, test.need)
 		var missing *Missing
@@ -59,6 +60,38 @@ func TestLookupTakesTheNewestJDK(t *testing.T) {
 	}
 }
 
+// A package belongs to one python3, which is not always the one that a shell would start.
+func TestLookupTakesTheProgramThatHasThePackage(t *testing.T) {
+	without, with := t.TempDir(), t.TempDir()
+	fakeProgram(t, filepath.Join(without, "python3"), "exit 1")
+	fakeProgram(t, filepath.Join(with, "python3"), "echo 999.1")
+	t.Setenv("PATH", without)
+	keeper := tool{[]string{"-c", "import gevent"}, []string{with}, "apt-get install python3-gevent"}
+	found, err := lookupProgram(t.TempDir(), "pkg:gevent", "python3", "", keeper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(with, "python3"); found.Version != "999.1" || found.Path != want {
+		t.Errorf("got %+v, want 999.1 of %s", found, want)
+	}
+	t.Setenv("PATH", without+string(os.PathListSeparator)+with)
+	if path, err := lookPath("python3", "/", environ([]Found{found}, nil)); err != nil || path != found.Path {
+		t.Errorf("python3 is %s, %v; want the one that has the package, %s", path, err, found.Path)
+	}
+	keeper.also = nil
+	t.Setenv("PATH", without)
+	if _, err := lookupProgram(t.TempDir(), "pkg:gevent", "python3", "", keeper); err == nil || !strings.Contains(err.Error(), "needs pkg:gevent") {
+		t.Errorf("got %v, want that the package is needed", err)
+	}
+}
+
+// fakeProgram is a script of one line.
+func fakeProgram(t *testing.T, path, line string) {
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+line+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // fakeJDK is an output folder whose JDK says that it has this version.
 func fakeJDK(t *testing.T, version string) (outRoot string) {
 	outRoot, err := filepath.EvalSymlinks(t.TempDir())
@@ -70,10 +103,7 @@ func fakeJDK(t *testing.T, version string) (outRoot string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"java", "javac"} {
-		script := "#!/bin/sh\necho 'openjdk version \"" + version + "\" 2025-01-01' >&2\n"
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		fakeProgram(t, filepath.Join(bin, name), "echo 'openjdk version \""+version+"\" 2025-01-01' >&2")
 	}
 	return outRoot
 }
