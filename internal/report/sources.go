@@ -110,6 +110,7 @@ var comments = map[string]struct{ line, from, to, quotes string }{
 	".c": {"//", "/*", "*/", `"'`}, ".h": {"//", "/*", "*/", `"'`}, ".go": {"//", "/*", "*/", "\"'`"},
 	".java": {"//", "/*", "*/", `"`}, ".js": {"//", "/*", "*/", "\"'`"}, ".rs": {"//", "/*", "*/", `"`},
 	".erl": {"%", "", "", `"`}, ".py": {"#", "", "", `"'`}, ".rb": {"#", "", "", `"'`}, ".eve": {"#", "", "", `"`},
+	".hs": {"--", "{-", "-}", `"`},
 }
 
 // tint escapes a source and sets its comments apart, so that the eye finds the code.
