@@ -241,6 +241,8 @@ func (s *Spec) Estimate() time.Duration {
 		around = 600 * time.Millisecond
 	case "erlang":
 		around = 250 * time.Millisecond
+	case "python", "ruby":
+		around = 200 * time.Millisecond
 	case "node":
 		around = 300 * time.Millisecond
 	}
