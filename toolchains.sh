@@ -68,7 +68,7 @@ want erl erlang-actor 'apt erlang-base' least 25 erl -noshell -eval 'io:put_char
 want node 'node-loop and node-prefork' 'apt nodejs' least 18 node --version
 want npm "node-prefork's counter" 'apt npm' least 9 npm --version
 want redis-server "node-prefork's counter" 'apt redis-server' least 6 redis-server --version
-want ghc haskell-green 'apt ghc libghc-network-dev' ghc-pkg field network version
+want ghc haskell-green 'apt ghc libghc-network-dev' ghc-pkg --simple-output field network version
 want gevent python-green-gevent 'apt python3-gevent' package python3 -c 'import gevent; print(gevent.__version__)'
 want cool.io ruby-loop-coolio 'apt ruby-cool.io' package ruby -e 'require "cool.io"; puts Coolio::VERSION'
 want cargo rust-async 'apt cargo-web rustc-web' least 1.85 cargo --version
