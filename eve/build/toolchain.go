@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // ErrNoCompiler says that neither g++ nor clang++ is there.
@@ -102,13 +103,23 @@ func (o Options) runtimeFlags() []string {
 	return f
 }
 
+// interrupted says whether Ctrl-C ended a command: the terminal tells the compiler at the same moment as us.
+func interrupted(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
+}
+
 // run runs the compiler and gives what it said.
 func (t *toolchain) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, t.path, slices.Concat(t.args, args)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	out, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		return "", ctx.Err()
+	if ctx.Err() != nil || interrupted(err) {
+		return "", context.Canceled
 	}
 	return strings.TrimRight(string(out), "\n"), err
 }
