@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"interleave/eve/ir"
 	"interleave/eve/types"
 )
@@ -33,7 +35,7 @@ func (f *function) exprs(list ...operand) []string {
 	last := -1 // everything left of this one is settled before it
 	for i, o := range list {
 		before[i] = f.capture(func() { texts[i] = f.operand(o) })
-		if len(before[i]) > 0 || hasEffects(o.x) {
+		if len(before[i]) > 0 || hasEffects(o.x) || i > 0 && takes(o.x, list[:i]) {
 			last = i
 		}
 	}
@@ -47,6 +49,14 @@ func (f *function) exprs(list ...operand) []string {
 		}
 	}
 	return texts
+}
+
+// takes says whether e moves a variable away that one of the operands before it reads.
+func takes(e ir.Expr, before []operand) bool {
+	return contains(e, func(n any) bool {
+		r, ok := n.(*ir.Ref)
+		return ok && r.Move && slices.ContainsFunc(before, func(o operand) bool { return mentions(o.x, r.Var) })
+	})
 }
 
 // readsLater says whether one of the operands depends on what an effect before it may have changed.

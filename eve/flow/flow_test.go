@@ -101,6 +101,7 @@ func TestMoves(t *testing.T) {
 		{"stored again before the next turn",
 			"f: (all: vector<vector<int>>&) void:\n    v: vector<int>\n    for (i in 0..3):\n        all.push(v)\n        v = [i]\n", []string{"4 v"}},
 		{"text", "f: (=s: string) string:\n    a: string = s\n    b: string = s\n    return a + b\n", []string{"3 s"}},
+		{"twice in an expression", "f: (=s: string) (string, string): return (s, s)\n", nil},
 		{"matched", "g: () vector<int>?: return none\nf: () vector<int>:\n    match g():\n        some(v): return v\n        none: return []\n",
 			[]string{"4 v"}},
 		{"deferred in a block before", "f: (b: bool) vector<int>:\n    v: vector<int>\n    if b:\n        defer: g(v.size())\n        g(1)\n    return v\n" +
@@ -122,6 +123,7 @@ func TestCopiesNeeded(t *testing.T) {
 		"needed by a view":    "f: () int:\n    v: vector<int> = [1]\n    s: slice<int>& = v[0..1]\n    g(s[0])\n    w: vector<int> = v\n    defer: g(v.size())\n    return w.size()\ng: (n: int) void: pass\n",
 		"needed by a defer":   "f: (n: int) int!:\n    v: vector<int> = [1]\n    defer: g(v.size())\n    w: vector<int> = v\n    w[0] = h(n)?\n    v = [2]\n    return w[0]\ng: (n: int) void: pass\nh: (n: int) int!: return n\n",
 		"needed by a closure": "f: () int:\n    v: vector<int> = [1]\n    c: <() int> = [] () int: v.size()\n    w: vector<int> = v\n    return c() + w.size()\n",
+		"beside a closure":    "f: (c: <() int>, =v: vector<int>) int: return c() + v.size()\ng: () int:\n    v: vector<int> = [1]\n    return f([] () int: v.size(), v)\n",
 		"in a closure":        "f: (g: <() vector<int>>) void: g()\nh: () void:\n    v: vector<int>\n    f([] () vector<int>: v)\n",
 		"loop's variable":     "f: (all: vector<vector<int>>&, to: vector<vector<int>>&) void:\n    for (v in all): to.push(v)\n",
 		"matched in place":    "f: (o: vector<int>?) vector<int>:\n    match o:\n        some(v): return v\n        none: return []\n",

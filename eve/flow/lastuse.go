@@ -28,6 +28,7 @@ type lastUse struct {
 	owned   map[*ir.Var]bool // bound by a pattern to a part of a value that nobody else has
 	exit    set              // used by what the blocks around have deferred: any failure runs it
 	turn    []jump           // of the loops around
+	beside  []ir.Expr        // operands that are evaluated before this one and used with it
 	passive int              // greater 0: only looking, as the sets of a loop are not final
 }
 
@@ -333,7 +334,10 @@ func (l *lastUse) lent(b *ir.Block) set {
 
 // awaited is a call that goes on when this body has ended: it keeps its arguments.
 func (l *lastUse) awaited(c *ir.Call, after set) set {
+	outer := l.beside
+	defer func() { l.beside = outer }()
 	for i := len(c.Args) - 1; i >= 0; i-- {
+		l.beside = append(outer[:len(outer):len(outer)], c.Args[:i]...)
 		kept := c.Fn != nil && i < len(c.Fn.Params) && c.Fn.Params[i].Kind != ir.Self && !isShared(c.Args[i].Type())
 		after = l.expr(c.Args[i], after, kept)
 	}

@@ -27,11 +27,38 @@ func (l *lastUse) expr(e ir.Expr, after set, owning bool) set {
 	if owning && isPlace(e) && mustMove(e.Type()) {
 		l.refuse(e.At(), e.At().Text(), "this is a part of something else, so it must be copied: write %s.copy()")
 	}
-	operands := ir.Operands(e)
+	operands, outer := ir.Operands(e), l.beside
 	for i := len(operands) - 1; i >= 0; i-- {
+		l.beside = append(outer[:len(outer):len(outer)], operands[:i]...)
 		after = l.expr(operands[i], after, keeps(e, i))
 	}
+	l.beside = outer
 	return after
+}
+
+// isBeside says whether an operand before this one names v, and whether it is still to be asked when all are there: a
+// closure or a view that depends on v.
+func (l *lastUse) isBeside(v *ir.Var) (named, held bool) {
+	for _, e := range l.beside {
+		found := set{}
+		visitor := &ir.Visitor{
+			Expr: func(e ir.Expr) {
+				if r, ok := e.(*ir.Ref); ok {
+					l.add(found, r.Var)
+				}
+			},
+			Body: func(in *ir.Body) bool {
+				for _, p := range in.Perms {
+					l.add(found, p.From)
+				}
+				return in.Kind == ir.Lambda
+			},
+		}
+		visitor.Walk(e)
+		named = named || found[v]
+		held = held || found[v] && (e.Type().HasView() || e.Type().Kind == types.Func)
+	}
+	return named, held
 }
 
 // keeps says whether e keeps the value of its operand i.
@@ -66,7 +93,11 @@ func (l *lastUse) move(r *ir.Ref, after set) {
 	switch mine := l.owns(v); {
 	case !isMovable(v.Type):
 	case mine && !after[v]:
-		r.Move = true
+		named, held := l.isBeside(v)
+		if held && mustMove(v.Type) {
+			l.refuse(r.Span, v.Name, "what stands before it in the same call depends on it, so it must be copied: write %s.copy()")
+		}
+		r.Move = mustMove(v.Type) || !named
 	case !mustMove(v.Type):
 	case mine:
 		l.refuse(r.Span, v.Name, "used again later, so it must be copied here: write %s.copy()")
