@@ -48,18 +48,18 @@ func runExplain(c *call) error {
 	}
 	if len(c.args) == 0 {
 		for _, code := range diag.Codes() {
-			page, _ := diag.Explain(code)
-			title, _, _ := strings.Cut(page, "\n")
+			text, _ := diag.Explain(code)
+			title, _, _ := strings.Cut(text, "\n")
 			fmt.Fprintln(c.stdout, strings.TrimPrefix(title, "# "))
 		}
 		return nil
 	}
 	for _, code := range c.args {
-		page, ok := diag.Explain(strings.ToUpper(code))
+		text, ok := diag.Explain(strings.ToUpper(code))
 		if !ok {
 			return fmt.Errorf("there is no code %s; `eve explain` lists them", code)
 		}
-		fmt.Fprint(c.stdout, page)
+		fmt.Fprint(c.stdout, page(text, width(c.stdout)))
 	}
 	return nil
 }

@@ -88,8 +88,12 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	for _, cmd := range commands {
 		if cmd.name == args[0] {
-			c := &call{ctx: ctx, cmd: cmd, stdin: stdin, stdout: stdout, stderr: stderr, args: args[1:]}
-			return c.finish(cmd.run(c))
+			out := &output{w: stdout}
+			c := &call{ctx: ctx, cmd: cmd, stdin: stdin, stdout: out, stderr: stderr, args: args[1:]}
+			if err := cmd.run(c); err != nil {
+				return c.finish(err)
+			}
+			return c.finish(out.err)
 		}
 	}
 	fmt.Fprintf(stderr, "eve: there is no command %q; %s\n", args[0], meant(args[0]))

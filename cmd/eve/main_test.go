@@ -9,6 +9,16 @@ import (
 	"interleave/eve/build"
 )
 
+func TestPage(t *testing.T) {
+	text := "# A title\n\nOne two three four.\n\n```eve wrong\na: long = line\n```\n"
+	if got, want := page(text, 10), "# A title\n\nOne two\nthree\nfour.\n\n```eve wrong\na: long = line\n```\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := page(text, 0); got != text {
+		t.Errorf("what is no terminal gets\n%s", got)
+	}
+}
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"eve": main})
 }
