@@ -208,7 +208,7 @@ func (p *parser) stmt() Stmt {
 		p.localFunc(t)
 	case t.isName() && after.is(":") && p.peek(2).Kind != Newline:
 		return p.declaration(start)
-	case t.isName() && after.is(","):
+	case t.isName() && after.is(",") && (p.brackets == 0 || p.peek(p.nameList(1)).is(":")): // else an argument behind a lambda
 		return p.declaration(start)
 	case t.Kind == Keyword && !t.isName() && after.is(":") && p.peek(2).isName():
 		p.name("a variable")
@@ -228,10 +228,7 @@ func (p *parser) declaration(start source.Span) Stmt {
 
 // checkNames fails on `a, b = f()`.
 func (p *parser) checkNames(start source.Span) {
-	n := 0
-	for p.peek(n).is(",") && p.peek(n+1).isName() {
-		n += 2
-	}
+	n := p.nameList(0)
 	if p.peek(n).is("=") {
 		both := source.Span{File: p.file, Start: start.Start, End: p.peek(n - 1).Span.End}
 		p.fail(diag.Diagnostic{
@@ -239,6 +236,14 @@ func (p *parser) checkNames(start source.Span) {
 			Label: "write " + both.Text() + ": and their type; what exists is assigned one by one",
 		})
 	}
+}
+
+// nameList gives the place behind `, b, c`, which begins at n.
+func (p *parser) nameList(n int) int {
+	for p.peek(n).is(",") && p.peek(n+1).isName() {
+		n += 2
+	}
+	return n
 }
 
 func (p *parser) localFunc(name *Token) {
