@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -118,26 +120,45 @@ func withoutLines(text string) string {
 }
 
 func runRun(c *call) error {
-	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
-		return err
-	}
-	if len(c.args) == 0 {
-		return usage("name a file")
-	}
-	p, err := c.load(c.args[0])
-	if err != nil {
-		return err
-	}
-	if err := needMain(p, c.args[0]); err != nil {
-		return err
-	}
-	units, err := emit.Program(p, emit.Options{Checked: true, Debug: true})
-	if err != nil {
-		return err
-	}
-	program, err := build.Build(c.ctx, units, build.Options{Note: c.note()})
+	program, err := c.ready(build.Options{})
 	if err != nil {
 		return err
 	}
 	return execute(program, c.args)
+}
+
+// runGdb gives the program to gdb, with leave to run the script that it carries.
+func runGdb(c *call) error {
+	program, err := c.ready(build.Options{Debug: true})
+	if err != nil {
+		return err
+	}
+	gdb, err := exec.LookPath("gdb")
+	if err != nil {
+		return errors.New("no gdb found: apt-get install gdb")
+	}
+	return execute(gdb, append([]string{"gdb", "-iex", "add-auto-load-safe-path " + program, "--args", program}, c.args[1:]...))
+}
+
+// ready makes the program of the file that the command names: with overflow checks, and somewhere in the cache.
+func (c *call) ready(o build.Options) (string, error) {
+	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
+		return "", err
+	}
+	if len(c.args) == 0 {
+		return "", usage("name a file")
+	}
+	p, err := c.load(c.args[0])
+	if err != nil {
+		return "", err
+	}
+	if err := needMain(p, c.args[0]); err != nil {
+		return "", err
+	}
+	units, err := emit.Program(p, emit.Options{Checked: true, Debug: true})
+	if err != nil {
+		return "", err
+	}
+	o.Note = c.note()
+	return build.Build(c.ctx, units, o)
 }

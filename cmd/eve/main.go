@@ -37,6 +37,7 @@ func init() {
 		{"check", "[--json] FILE...", "say what is wrong with programs", runCheck},
 		{"run", "FILE [ARG...]", "compile a program with overflow checks, and run it with the arguments", runRun},
 		{"build", "[flags] FILE", "compile an optimised program", runBuild},
+		{"gdb", "FILE [ARG...]", "compile a program for gdb, and start it there", runGdb},
 		{"test", "[--run REGEXP] [--seeds N | --seed N] FILE...", "run the tests of programs", runTest},
 		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},
 		{"explain", "[CODE]", "describe an error, or list all", runExplain},

@@ -10,9 +10,9 @@ import (
 	"interleave/eve"
 )
 
-// The pretty-printers reach gdb in two ways. Every program with debugging information carries them in its
-// section .debug_gdb_scripts, which gdb runs by itself for programs in its auto-load safe-path. And they lie
-// in the cache as gdb.py, for `gdb -iex "source ~/.cache/eve/gdb.py"` or a line in ~/.gdbinit.
+// The script reaches gdb in two ways. Every program with debugging information carries it in its section
+// .debug_gdb_scripts, which gdb runs by itself for programs in its auto-load safe-path; `eve gdb` puts the program there.
+// And it lies in the cache as gdb.py, for `gdb -iex "source ~/.cache/eve/gdb.py"`.
 
 const gdbObject = "gdb.o"
 

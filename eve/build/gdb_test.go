@@ -9,11 +9,27 @@ import (
 
 	"interleave/eve/build"
 	"interleave/eve/emit"
+	"interleave/eve/trial"
 )
 
 const debugged = `type item:
     name: string
     price: int
+
+union shape:
+    empty
+    circle(radius: float)
+    box(wide: int, name: string)
+
+sum: (v: slice<int>&) int:
+    if v.size() < 2:
+        return v[0]
+    low, high: slice<int>& = v.split(v.size() / 2)
+    a, b: int@
+    finish:
+        @ [+a, &low]: a = sum(low)
+        @ [+b, &high]: b = sum(high)
+    return a + b
 
 show: [+stdout] (items: vector<item>, note: string?) void:
     prices: map<string, int>
@@ -21,17 +37,31 @@ show: [+stdout] (items: vector<item>, note: string?) void:
         prices.set(i.name, i.price)
     long: string = "a text of more than fifteen bytes"
     shared: item@ = item("pen", 5)
-    @ [+shared]: shared.price = 6
+    @ [+shared]:
+        shared.price = 6
     nothing: int? = none
-    print("%d %s %v %v\n", prices.size(), long, note, nothing)
+    first: item? = items[0]
+    kept: item@? = shared
+    pair: (int, string) = (1, "one")
+    round: shape = shape.empty
+    square: shape = shape.box(3, "n")
+    raw: bytes = "raw".bytes()
+    letters: set<char> = ['a', 'b']
+    grid: array<float, 2> = [0.5, 1.0]
+    wait: duration = 1500ms
+    bad: int! = make_error(3, "why")
+    good: int! = 5
+    numbers: vector<int> = [1, 2, 3]
+    total: int = sum(numbers)
+    print("%d %s %v %v %v %v %v %v %d\n", prices.size(), long, nothing, pair, raw, letters, grid, wait, total)
 
 main: [+stdout] () void:
     show([item("book", 12), item("cup", 3)], "some")
 `
 
-// gdb stops at a line of the Eve text and shows values as Eve means them.
+// gdb stops at a line of the Eve text, and shows values, calls and steps as Eve means them.
 func TestGdb(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	gdb, err := exec.LookPath("gdb")
 	if err != nil {
 		t.Skip("no gdb: apt-get install gdb")
@@ -42,9 +72,17 @@ func TestGdb(t *testing.T) {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(dir, "shop")
-	made(t, program(t, "shop.eve", debugged), emit.Options{Debug: true}, build.Options{Debug: true, Out: exe})
-	cmd := exec.Command(gdb, "-nx", "-batch", "-iex", "set auto-load safe-path /", "-iex", "set debuginfod enabled off",
-		"-ex", "break shop.eve:13", "-ex", "run", "-ex", "info locals", "-ex", "print items", "-ex", "print note", "-ex", "backtrace", exe)
+	trial.Build(t, trial.Check(t, "shop.eve", debugged), emit.Options{Debug: true}, build.Options{Debug: true, Out: exe})
+	args := []string{"-nx", "-batch", "-iex", "set auto-load safe-path /", "-iex", "set debuginfod enabled off"}
+	for _, command := range []string{
+		"tbreak shop.eve:22", "run", "step", "step", "step", "step", "step", "step", "step",
+		"tbreak shop.eve:42", "continue", "info locals", "backtrace",
+		"tbreak shop.eve:12", "run", "backtrace",
+		"tbreak shop.eve:27", "continue", "backtrace",
+	} {
+		args = append(args, "-ex", command)
+	}
+	cmd := exec.Command(gdb, append(args, exe)...)
 	cmd.Env = append(os.Environ(), "EVE_WORKERS=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -54,18 +92,37 @@ func TestGdb(t *testing.T) {
 		t.Skip("gdb may not trace processes here")
 	}
 	for _, want := range []string{
-		`13	    print("%d %s %v %v\n"`,
-		`prices = 2 entries = {["book"] = 12, ["cup"] = 3}`,
-		`long_ = "a text of more than fifteen bytes"`,
-		`{value = {name = "pen", price = 5}}`,
-		`nothing = none`,
-		`{{name = "book", price = 12}, {name = "cup", price = 3}}`,
-		`some = {value = "some"}`,
-		`shop__main () at`,
-		`shop.eve:16`,
+		"items=vector of 2 = {...}, note=some(\"some\")) at",
+		"23\t        prices.set(i.name, i.price)\n22\t", // not into the runtime, nor what copies and ends an item
+		"24\t    long: string",
+		"\nprices = map of 2 = {[\"book\"] = 12, [\"cup\"] = 3}\n",
+		"\nlong_ = \"a text of more than fifteen bytes\"\n",
+		"{value = {name = \"pen\", price = 5}}\n",
+		"\nnothing = none\n",
+		"\nfirst = some({name = \"book\", price = 12})\n",
+		"\nkept = some(@0x",
+		"\npair = (1, \"one\")\n",
+		"\nround = shape.empty\n",
+		"\nsquare = shape.box(3, \"n\")\n",
+		"\nraw = \"raw\"\n",
+		"\nletters = set of 2 = {97 'a', 98 'b'}\n",
+		"\ngrid = array of 2 = {0.5, 1}\n",
+		"\nwait = 1.5s\n",
+		"\nbad = error(3, \"why\")\n",
+		"\ngood = ok(5)\n",
+		"\nnumbers = vector of 3 = {1, 2, 3}\n",
+		"\n#0  shop.show (items=vector of 2 = {...}, note=some(\"some\")) at ",
+		" in shop.main () at ",
+		"\n#0  shop.sum (v=slice of 1 = {...}) at ",
+		"\n#0  shop.show.task1 () at ",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("gdb does not say %s", want)
+		}
+	}
+	for _, not := range []string{"eve::run_root", "No such file", "Python Exception"} {
+		if strings.Contains(string(out), not) {
+			t.Errorf("gdb says %s", not)
 		}
 	}
 	if t.Failed() {
