@@ -7,8 +7,10 @@ GO        ?= go
 GOLANGCI  := v2.15.0
 FUZZTIME  ?= 20s
 RUN       ?= --quick
+SOAK      ?= 10m
+SOAKED    ?= 100000
 
-.PHONY: help run test race sanitize lint golden fuzz bench toolchains clean $(BIN) $(EVE)
+.PHONY: help run test race sanitize soak lint golden fuzz bench toolchains clean $(BIN) $(EVE)
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +31,10 @@ sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under A
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=asan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=tsan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=race
+
+soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak
+	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -soak=$(SOAK)
+	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -sanitize=address -connections=$(SOAKED)
 
 lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, clang-format, shellcheck
 	$(OUT)/bin/golangci-lint run ./...

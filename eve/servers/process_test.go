@@ -28,37 +28,55 @@ var sanitize = flag.String("sanitize", "", "build the programs with this sanitiz
 // patience is for what a program does at once on an idle machine.
 const patience = 30 * time.Second
 
-// compiled makes the program of a text. Every fixed port becomes any free one.
+// compiled makes the program of a text as `eve run` does. Every fixed port becomes any free one.
 func compiled(t *testing.T, name, text string) string {
+	t.Helper()
+	return made(t, name, text, emit.Options{Checked: true, Debug: true}, build.Options{})
+}
+
+// optimised makes it as `eve build` does.
+func optimised(t *testing.T, name, text string) string {
+	t.Helper()
+	return made(t, name, text, emit.Options{}, build.Options{Optimise: true})
+}
+
+func made(t *testing.T, name, text string, e emit.Options, o build.Options) string {
 	t.Helper()
 	if !build.Available() {
 		t.Skip("no C++ compiler: apt-get install g++")
 	}
-	p, diags := compile.Check(source.NewFile(name, strings.ReplaceAll(text, "8080", "0")), nil)
+	text = strings.NewReplacer("8080", "0", "\"meet.h\"", "\""+meetHeader+"\"").Replace(text)
+	p, diags := compile.Check(source.NewFile(name, text), nil)
 	for _, d := range diags {
 		if d.Code.IsError() {
 			t.Fatalf("%s:%d: %s: %s", name, d.Span.Line(), d.Code, d.Message)
 		}
 	}
-	units, err := emit.Program(p, emit.Options{Checked: true, Debug: true})
+	units, err := emit.Program(p, e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exe, err := build.Build(context.Background(), units, build.Options{Sanitize: *sanitize, Jobs: 1})
+	o.Sanitize, o.Jobs = *sanitize, 1
+	exe, err := build.Build(context.Background(), units, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return exe
 }
 
-// example makes a program of testdata/server.
-func example(t *testing.T, name string) string {
+// example makes a program of testdata/server, with more statements at the end of its last function.
+func example(t *testing.T, name string, more ...string) string {
+	t.Helper()
+	return compiled(t, name+".eve", exampleText(t, name)+strings.Join(more, ""))
+}
+
+func exampleText(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../testdata/server", name+".eve"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return compiled(t, name+".eve", string(text))
+	return string(text)
 }
 
 // A process is a running program.
@@ -92,6 +110,12 @@ func (s *said) String() string {
 func start(t *testing.T, exe string, settings ...string) *process {
 	t.Helper()
 	return begin(t, exec.Command(exe), settings...)
+}
+
+// startWith runs a program with arguments.
+func startWith(t *testing.T, words []string, settings ...string) *process {
+	t.Helper()
+	return begin(t, exec.Command(words[0], words[1:]...), settings...)
 }
 
 func begin(t *testing.T, cmd *exec.Cmd, settings ...string) *process {
@@ -203,7 +227,12 @@ type peer struct {
 
 func (p *process) dial(port int) peer {
 	p.t.Helper()
-	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	return p.dialBy(net.Dialer{}, port)
+}
+
+func (p *process) dialBy(d net.Dialer, port int) peer {
+	p.t.Helper()
+	c, err := d.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		p.t.Fatal(err)
 	}

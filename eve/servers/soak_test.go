@@ -1,0 +1,236 @@
+package servers_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A short soak is one of the normal tests; `make soak` asks for a long one.
+var (
+	soakTime        = flag.Duration("soak", time.Second, "how long clients come and go at each server, at least")
+	soakConnections = flag.Int("connections", 500, "how many connections each server sees, at least")
+)
+
+const (
+	// visitors is how many clients a server has at a time.
+	visitors = 16
+	// sampleEvery is how often a server's memory is looked at.
+	sampleEvery = 20 * time.Millisecond
+)
+
+// A subject is a server that is soaked: what it is made of and how its clients talk.
+type subject struct {
+	name string
+	file string // below eve/
+	talk func(v *visit) error
+	ask  []byte // what makes the server write more than a client that leaves will read
+}
+
+var subjects = []subject{
+	{"echo", "../services/echo/eve-task/echo.eve", talkEcho, repeat(".", 64<<10)},
+	{"broadcast", "testdata/server/broadcast.eve", talkBroadcast, repeat(".", 8<<10)},
+	{"counter", "../services/counter/eve-task/counter.eve", talkCounter, repeat("\x01\x00", 1<<10)},
+	{"rooms", "testdata/server/rooms.eve", talkRooms, repeat("all\n....\n", 1<<10)},
+}
+
+// Clients come and go, many at a time, and leave in all the ways there are. Meanwhile the server's memory does not
+// grow; afterwards it has no descriptor too many, still serves, ends by SIGTERM with status 0 and, with
+// -sanitize=address, has nothing left that nobody refers to.
+func TestSoak(t *testing.T) {
+	for _, s := range subjects {
+		for _, reactor := range []string{"epoll", "uring"} {
+			t.Run(s.name+"-"+reactor, func(t *testing.T) {
+				t.Parallel()
+				soak(t, s, reactor)
+			})
+		}
+	}
+}
+
+func soak(t *testing.T, s subject, reactor string) {
+	needReactor(t, reactor)
+	text, err := os.ReadFile(filepath.Join("..", s.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := optimised(t, s.name+".eve", withEnd(string(text)))
+	p := startServer(t, exe, reactor)
+	h := &house{subject: s, port: p.port()}
+	before := p.descriptors()
+	memory := h.fill(t, p)
+
+	last := &visit{house: h}
+	left := 0
+	p.eventually("no descriptor is left over", func() bool {
+		if err := last.stay(leaveByEnd); err != nil { // what is said to all tells the server who has vanished
+			t.Fatalf("a client after all others, with %d descriptors left over: %v", left, err)
+		}
+		left = p.descriptors() - before
+		return left <= 0
+	})
+	p.mustEndClean()
+	t.Logf("%d connections in %v: %v", h.seen.Load(), memory.span().Round(time.Millisecond), memory)
+	if *sanitize == "" {
+		memory.mustBeFlat(t)
+	}
+}
+
+// leaky is a server that forgets two objects with each connection: they name each other.
+const leaky = `import io.socket.*
+type link:
+    to: vector<link@>
+main: () void:
+    tcp_socket.listen(8080):
+        connection = [] (c: connection&) void:
+            client: socket@ = c()
+            on client data: client.write_buffer(client.read_buffer())
+            a, b: link@
+            a.to.push(b)
+            b.to.push(a)
+`
+
+// The soak would notice: what a server forgets is found at its end, or else seen in its memory.
+func TestSoakNotices(t *testing.T) {
+	t.Parallel()
+	p := startServer(t, optimised(t, "leaky.eve", withEnd(leaky)), "epoll")
+	h := &house{subject: subjects[0], port: p.port()}
+	memory := h.fill(t, p)
+	if *sanitize == "" {
+		if grown, allowed := memory.growth(); grown < float64(memory.seen())*64/1024 {
+			t.Errorf("two objects for each of %d connections look like %.0f KiB (%.0f are allowed)", memory.seen(), grown, allowed)
+		}
+	}
+	p.signal(syscall.SIGTERM)
+	if *sanitize == "address" {
+		p.mustExit(1)
+		if !strings.Contains(p.err.String(), "LeakSanitizer: detected memory leaks") {
+			t.Errorf("it said %q", p.err.String())
+		}
+	}
+}
+
+// withEnd lets the server end in order when it is told to; those of the services do so already.
+func withEnd(text string) string {
+	if strings.Contains(text, "on process.signals terminate") {
+		return text
+	}
+	_, body, _ := strings.Cut(text, "\nmain: () void:\n")
+	indent := body[:len(body)-len(strings.TrimLeft(body, " "))]
+	return text + "\n" + indent + "on process.signals terminate: process.shutdown(20s)\n"
+}
+
+// A house is a server with all who visit it.
+type house struct {
+	subject
+	port   int
+	seen   atomic.Int64 // connections so far
+	tokens atomic.Int64
+	sites  atomic.Int64
+}
+
+// fill lets visitors come and go until time and number are reached, and gives the server's memory over time.
+func (h *house) fill(t *testing.T, p *process) *memory {
+	m := &memory{begun: time.Now()}
+	enough := make(chan struct{})
+	var all, watch sync.WaitGroup
+	var failed atomic.Bool
+	for i := range visitors {
+		all.Go(func() {
+			v := &visit{house: h, number: i}
+			for turn := i; !failed.Load() && !(h.seen.Load() >= int64(*soakConnections) && time.Since(m.begun) >= *soakTime); turn++ {
+				leave := leaves[turn%len(leaves)]
+				if err := v.stay(leave); err != nil {
+					failed.Store(true)
+					t.Errorf("a client that leaves by %s, connection %d: %v", leave.name, h.seen.Load(), err)
+				}
+			}
+		})
+	}
+	watch.Go(func() {
+		for {
+			select {
+			case <-enough:
+				return
+			case <-time.After(sampleEvery):
+				m.add(h.seen.Load(), p.resident())
+			}
+		}
+	})
+	all.Wait()
+	close(enough)
+	watch.Wait()
+	if failed.Load() {
+		t.FailNow()
+	}
+	return m
+}
+
+// startServer runs a server of two workers, which with -sanitize=address says when it has come to the check for leaks.
+func startServer(t *testing.T, exe, reactor string, settings ...string) *process {
+	t.Helper()
+	settings = append([]string{"EVE_IO=" + reactor, "EVE_WORKERS=2", "ASAN_OPTIONS=detect_leaks=1 atexit=1"}, settings...)
+	return startWith(t, []string{exe, "0"}, settings...)
+}
+
+// atExit is what the sanitizer writes when a program gets as far as its check for leaks.
+const atExit = "AddressSanitizer exit stats:"
+
+// mustEndClean ends a server by SIGTERM, and holds that it leaves nothing behind.
+func (p *process) mustEndClean() {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	p.mustExit(0)
+	p.mustBeClean()
+}
+
+// mustBeClean holds that a program that has ended looked for leaks, if it was built so.
+func (p *process) mustBeClean() {
+	p.t.Helper()
+	said := p.err.String()
+	if *sanitize == "address" && !strings.Contains(said, atExit) {
+		p.t.Errorf("it ended without a look for leaks: %s", said)
+	}
+	if strings.Contains(said, "ERROR: ") || strings.Contains(said, "WARNING: ") {
+		p.t.Error(said)
+	}
+}
+
+// needReactor skips a test of io_uring where there is none.
+func needReactor(t *testing.T, reactor string) {
+	t.Helper()
+	p := start(t, optimised(t, "empty.eve", "main: () void: pass\n"), "EVE_IO="+reactor)
+	<-p.ended
+	if !p.cmd.ProcessState.Success() {
+		t.Skip(strings.TrimSpace(p.err.String()))
+	}
+}
+
+// descriptors is how many the program has open.
+func (p *process) descriptors() int {
+	p.t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// resident is the program's memory in KiB, or 0 when it has ended.
+func (p *process) resident() int {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	f := strings.Fields(string(text))
+	if len(f) < 2 {
+		return 0
+	}
+	pages, _ := strconv.Atoi(f[1])
+	return pages * os.Getpagesize() / 1024
+}

@@ -1,0 +1,90 @@
+// What tests let bodies do that no Eve text can: wait for each other outside of all permissions. A body that meets
+// another one runs beside it, whatever the clock says.
+#pragma once
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t meet_present, meet_most, meet_open, meet_done;
+
+static inline int64_t meet_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (t.tv_sec * 1000 + t.tv_nsec / 1000000);
+}
+
+static inline int64_t meet_wait(int64_t *word, int64_t least, int64_t limit_ms)
+{
+	int64_t end = meet_now_ms() + limit_ms;
+	struct timespec pause = {0, 200000};
+
+	while (__atomic_load_n(word, __ATOMIC_SEQ_CST) < least) {
+		if (meet_now_ms() > end)
+			return (0);
+		nanosleep(&pause, 0);
+	}
+	return (1);
+}
+
+// Waits until so many bodies are in here at once; 0 if they have not come in 20 s.
+static inline int64_t meet(int64_t bodies)
+{
+	int64_t all;
+
+	__atomic_add_fetch(&meet_present, 1, __ATOMIC_SEQ_CST);
+	all = meet_wait(&meet_present, bodies, 20000);
+	return (all);
+}
+
+// How many bodies were between enter and leave at most.
+static inline int64_t enter(void)
+{
+	int64_t now = __atomic_add_fetch(&meet_present, 1, __ATOMIC_SEQ_CST);
+	int64_t most = __atomic_load_n(&meet_most, __ATOMIC_SEQ_CST);
+	struct timespec pause = {0, 1000000};
+
+	while (most < now && !__atomic_compare_exchange_n(&meet_most, &most, now, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+	nanosleep(&pause, 0);
+	return (now);
+}
+
+static inline int64_t leave(void)
+{
+	__atomic_sub_fetch(&meet_present, 1, __ATOMIC_SEQ_CST);
+	return (__atomic_load_n(&meet_most, __ATOMIC_SEQ_CST));
+}
+
+// Waits until `release` was called so often, and says so; 0 if that takes longer than 20 s. How many have come back,
+// `returned` tells.
+static inline int64_t hold(int64_t releases)
+{
+	static const char text[] = "holding\n";
+	int64_t so;
+
+	if (write(2, text, sizeof text - 1) < 0)
+		return (0);
+	so = meet_wait(&meet_open, releases, 20000);
+	__atomic_add_fetch(&meet_done, 1, __ATOMIC_SEQ_CST);
+	return (so);
+}
+
+static inline int64_t release(void)
+{
+	return (__atomic_add_fetch(&meet_open, 1, __ATOMIC_SEQ_CST));
+}
+
+static inline int64_t returned(void)
+{
+	return (__atomic_load_n(&meet_done, __ATOMIC_SEQ_CST));
+}
+
+static inline int64_t nap(int64_t microseconds)
+{
+	struct timespec time = {0, (long)microseconds * 1000};
+
+	nanosleep(&time, 0);
+	return (microseconds);
+}
