@@ -1,9 +1,13 @@
 #include "process.hpp"
 
+#include "fail.hpp"
 #include "failure.hpp"
 #include "runtime.hpp"
+#include "threads.hpp"
+#include "worker.hpp"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,28 +50,88 @@ void set_action(int number, void (*action)(int)) noexcept
     sigaction(number, &how, nullptr);
 }
 
-struct last_moment final : alarm_node {
-    void ring(loop&, i64) override { end_process(0); }
-    void dropped() noexcept override { destroy(this); }
-};
+// When process.shutdown ends the process in any case: the earliest moment that was asked for.
+atomic<i64> moment_ns{i64(~0ull >> 1)};
+atomic<u32> moments; // how often it was moved
+atomic<u32> awaited;
+
+void* await_moment(void*)
+{
+    for (;;) {
+        u32 seen = moments.load(order::acquire);
+        i64 left_ns = moment_ns.load(order::acquire) - monotonic_ns();
+        if (left_ns <= 0)
+            end_process(0);
+        wait_on(moments, seen, left_ns / 1000 + 1);
+    }
+}
+
+// A thread of its own waits for it, since all workers may be busy then. Signals are for the workers' threads.
+void end_at(i64 at_ns) noexcept
+{
+    i64 was = moment_ns.load(order::relaxed);
+    while (at_ns < was && !moment_ns.compare_exchange(was, at_ns, order::release, order::relaxed)) {
+    }
+    moments.fetch_add(1, order::release);
+    wake_on(moments, 1);
+    if (awaited.exchange(1, order::relaxed) != 0)
+        return;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, await_moment, nullptr) != 0)
+        die("no thread for the end of the process");
+    pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 } // namespace
 
 const emitter_hooks signal_source::hooks = {on_changed, nullptr, nullptr, on_failed, nullptr};
 
-signal_source::signal_source() noexcept : emitter_base(&hooks), channel(kind::other) {}
+// A loop's look at the bell, which all loops share.
+struct signal_source::ear final : channel {
+    signal_source& of;
+    ear* next;
 
-signal_source::signal_source(signal_source&&) noexcept : emitter_base(&hooks), channel(kind::other) {}
+    ear(signal_source& s, int shared, loop& at, ear* before) noexcept : channel(kind::other), of(s), next(before)
+    {
+        fd = shared;
+        home = &at;
+        locked l(guard);
+        home->update(*this);
+    }
+    u8 wanted() const noexcept override { return io_in; }
+    void ready(loop&, u8) override
+    {
+        of.tell();
+        locked l(guard);
+        home->update(*this);
+    }
+};
 
-// The first handler of all: from here on some loop looks out for the bell.
+signal_source::signal_source() noexcept : emitter_base(&hooks) {}
+
+signal_source::signal_source(signal_source&&) noexcept : emitter_base(&hooks) {}
+
+signal_source::~signal_source()
+{
+    while (ear* e = ears_) {
+        ears_ = e->next;
+        destroy(e);
+    }
+}
+
+// The first handler of all: from here on the loops look out for the bell.
 void signal_source::listen() noexcept
 {
-    fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0)
         die("no descriptor for signals");
     bell.store(fd, order::release);
-    home = &this_loop();
-    home->update(*this);
+    for (int i = 0; i < worker_count(); i++)
+        ears_ = create<ear>(*this, fd, *static_cast<loop*>(worker_at(i)->io), ears_);
 }
 
 void signal_source::on_changed(emitter_base& e)
@@ -76,8 +140,8 @@ void signal_source::on_changed(emitter_base& e)
     u32 wanted = 0;
     for (const known_signal& k : known)
         wanted |= s.handles(k.key) ? 1u << k.number : 0;
-    locked l(s.guard);
-    if (wanted != 0 && s.fd < 0)
+    locked l(s.guard_);
+    if (wanted != 0 && s.ears_ == nullptr)
         s.listen();
     for (const known_signal& k : known) {
         u32 bit = 1u << k.number;
@@ -87,10 +151,11 @@ void signal_source::on_changed(emitter_base& e)
     s.caught_ = wanted;
 }
 
-void signal_source::ready(loop&, u8)
+// One of those who hear the bell finds what has come.
+void signal_source::tell() noexcept
 {
     u64 count;
-    (void)!::read(fd, &count, sizeof count);
+    (void)!::read(bell.load(order::acquire), &count, sizeof count);
     u32 which = eve::arrived.exchange(0, order::seq_cst);
     header* self = header_of(*this);
     if (which & 1u << SIGINT) {
@@ -105,8 +170,6 @@ void signal_source::ready(loop&, u8)
         reload event;
         fire(self, key_of<reload>(), &event, emission_of<reload>::keep);
     }
-    locked l(guard);
-    home->update(*this);
 }
 
 // The source cannot be closed: its signals do again what they do to any program.
@@ -139,7 +202,7 @@ option<string> env(const string& name)
 
 void shutdown(duration grace)
 {
-    this_loop().set(*create<last_moment>(), monotonic_ns() + (grace > 0 ? grace : 0));
+    end_at(monotonic_ns() + (grace > 0 ? grace : 0));
     stoppable::shut_all();
 }
 

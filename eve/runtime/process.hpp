@@ -10,22 +10,25 @@ struct interrupt {};
 struct terminate {};
 struct reload {};
 
-// Signals as events. One without a handler does what it does to any program.
-class signal_source final : public emitter_base, public channel {
+// Signals as events. One without a handler does what it does to any program. All loops look out for them: whichever
+// worker is free tells.
+class signal_source final : public emitter_base {
 public:
     signal_source() noexcept;
     signal_source(signal_source&& fresh) noexcept;
-
-    u8 wanted() const noexcept override { return io_in; }
-    void ready(loop& on, u8 events) override;
+    ~signal_source();
 
 private:
+    struct ear;
     static const emitter_hooks hooks;
     static void on_changed(emitter_base& e);
     static bool on_failed(emitter_base& e, const failure& f);
     void listen() noexcept;
+    void tell() noexcept;
 
-    u32 caught_ = 0; // signals that it has taken over, by number. Under the guard
+    spin_lock guard_;
+    ear* ears_ = nullptr; // one a loop, from the first handler on. Under the guard
+    u32 caught_ = 0;      // signals that it has taken over, by number. Under the guard
 };
 
 namespace process {

@@ -515,10 +515,15 @@ void socket::on_gone(emitter_base& e)
 
 void socket::mailed(loop& on, u32)
 {
-    bool finished;
+    bool finished, again;
     {
         locked l(guard);
         finished = saw_end_ || broken_;
+        again = lingering_ != nullptr;
+    }
+    if (again || leaving) { // the ring has let go of the descriptor
+        retire(on);
+        return;
     }
     i64 n = 0;
     for (int i = 0; i < unread_turns && !finished; i++) {
