@@ -183,6 +183,7 @@ void connecting::succeed(loop& on)
         return;
     int yes = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    watch_peer(fd);
     fd = -1;
     done(outcome(make<socket>(socket(connected_, on, {}))));
     drop();

@@ -100,6 +100,7 @@ void tcp_socket::bind_to(i64 port, const string& host) noexcept
         return;
     }
     port_ = port_of(a);
+    watch_peer(fd);
 }
 
 // What the body that called listen has registered is there now, so nothing is told too early.

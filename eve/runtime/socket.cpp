@@ -22,6 +22,9 @@ constexpr i64 most_unread = 1 << 16;      // input that no handler takes
 constexpr i64 longest_line = 1 << 16;
 constexpr int unread_turns = 16;          // what a closing socket discards at once
 constexpr i64 linger_ns = 1'000'000'000;  // a guess: how long a peer that still sends has to see our end
+constexpr int silence_s = 60;             // a guess: after so long without a word the peer is asked whether it is there
+constexpr int asking_s = 15;              // between questions; a guess
+constexpr int questions = 4;              // without an answer, before it counts as gone; a guess
 constexpr unsigned patience_ms = 30'000;  // a guess: how long a closing socket waits for a peer that takes nothing
 
 error error_of(int code)
@@ -48,6 +51,15 @@ struct socket::linger final : alarm_node {
 };
 
 const emitter_hooks socket::hooks = {on_changed, on_unhandled, on_ended, on_failed, on_gone};
+
+void watch_peer(int fd) noexcept
+{
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silence_s, sizeof silence_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &asking_s, sizeof asking_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &questions, sizeof questions);
+}
 
 socket::socket(int connected, loop& at, ref<tcp_socket> from) noexcept
     : emitter_base(&hooks), channel(kind::stream), limit_(first_limit), from_(move(from))
@@ -158,6 +170,15 @@ bytes socket::read_buffer()
     return taken;
 }
 
+// Whether drained is to be posted now: once for each overflow, and behind it. Under the guard.
+bool socket::take_drained() noexcept
+{
+    if (!over_ || telling_ || !(out_.empty() || out_.size() < limit_ / 2))
+        return false;
+    over_ = false;
+    return true;
+}
+
 // Gives the kernel what it takes. Under the guard.
 void socket::push(effects& then) noexcept
 {
@@ -178,10 +199,7 @@ void socket::push(effects& then) noexcept
         late_ = false;
         then.resumed = true;
     }
-    if (over_ && out_.size() < limit_ / 2) {
-        over_ = false;
-        then.drained = true;
-    }
+    then.drained = take_drained();
     if (blocked_ && closing_ && patient_) {
         patient_ = false;
         setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms);
@@ -202,13 +220,17 @@ void socket::settle(const effects& then) noexcept
         abort(error_of(then.broken), true);
         return;
     }
+    bool drained = then.drained;
     if (then.overflow) {
         if (handles(key_of<eve::overflow>()))
             post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
         else
             abort(error(), false);
+        locked l(guard);
+        telling_ = false;
+        drained = take_drained(); // the peer may have read it all meanwhile
     }
-    if (then.drained)
+    if (drained)
         post(self, create<emission_of<eve::drained>>(eve::drained{}));
     if (then.resumed)
         pump(false);
@@ -232,7 +254,7 @@ void socket::append(const void* from, i64 size) noexcept
         then.sent = false; // nobody has asked for its close
         late_ = late_ || out_.size() > late_mark();
         if (out_.size() > limit_ && !over_)
-            over_ = then.overflow = true;
+            over_ = telling_ = then.overflow = true;
         if (!out_.empty() && !blocked_ && !unflushed_)
             unflushed_ = later = true;
     }

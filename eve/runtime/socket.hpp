@@ -74,6 +74,7 @@ private:
     void append(const void* from, i64 size) noexcept;
     i64 late_mark() const noexcept;
     void push(effects& then) noexcept;
+    bool take_drained() noexcept;
     void settle(const effects& then) noexcept;
     void abort(const error& why, bool tell) noexcept;
     void pump(bool at_loop) noexcept;
@@ -105,11 +106,15 @@ private:
     bool unflushed_ : 1 = false;   // in some loop's list
     bool blocked_ : 1 = false;     // the kernel takes no more now
     bool over_ : 1 = false;        // overflow was posted, drained was not
+    bool telling_ : 1 = false;     // overflow is about to be posted
     bool late_ : 1 = false;        // so much waits to be sent that nothing is read
     bool no_more_ : 1 = false;     // close_write was called
     bool said_so_ : 1 = false;     // and the peer told
     bool patient_ : 1 = true;      // no limit yet on how long the peer may take
 };
+
+// Lets the kernel look for peers that are gone without a word. Connections have it from their listener.
+void watch_peer(int fd) noexcept;
 
 // A connection that has come in; what nobody takes is closed.
 class connection {
