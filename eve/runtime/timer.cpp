@@ -95,9 +95,11 @@ void timer::on_ended(emitter_base& e, event_key key, void*)
         return;
     auto& t = static_cast<timer&>(e);
     fired next{0, now()};
+    bool over;
     {
         locked l(t.guard);
         t.busy_ = false;
+        over = t.over_;
         if (t.ticks_ > 0 && !t.stopped_) {
             t.busy_ = true;
             next.count = t.ticks_;
@@ -106,6 +108,8 @@ void timer::on_ended(emitter_base& e, event_key key, void*)
     }
     if (next.count > 0)
         t.post(header_of(t), create<emission_of<fired>>(move(next)));
+    else if (over)
+        t.off();
     else if (t.interval_ == 0)
         t.shut();
 }
@@ -135,8 +139,16 @@ void timer::shut() noexcept
 
 void timer::mailed(loop& on, u32)
 {
+    bool quiet;
     on.take_back(*this);
     leave();
+    {
+        locked l(guard);
+        over_ = true;
+        quiet = !busy_;
+    }
+    if (quiet)
+        off(); // its handlers may know who knows it
     disarm();
     header_of(*this)->drop();
 }

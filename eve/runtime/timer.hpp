@@ -41,6 +41,7 @@ private:
     i64 ticks_ = 0;       // not yet told
     bool busy_ = false;   // its handler is under way
     bool stopped_ = false;
+    bool over_ = false;   // it will never fire again; its handlers go
 };
 
 } // namespace eve
