@@ -125,6 +125,28 @@ func (c *checker) elsewhereDeclared(m *module, name string, at source.Span) bool
 	return true
 }
 
+// unlistable reports a variable in a list that a module has whose names were not brought: a list has no place for
+// the module's name.
+func (l *lowerer) unlistable(name string, at source.Span) bool {
+	for _, i := range l.m.tree.Imports {
+		if i.All || len(i.Path) == 0 {
+			continue
+		}
+		from, module := l.modules[dotted(i.Path)], dotted(i.Path)
+		if from == nil || !from.pub[name] {
+			continue
+		}
+		if _, ok := from.names[name].(*ir.Var); !ok {
+			continue
+		}
+		d := l.errorf("E0202", at, "a list names '%s' of module %s by its name alone, and that is not brought", name, module)
+		point := source.Span{File: i.Span.File, Start: i.Span.Start, End: i.Span.Start}
+		d.Fix = &diag.Fix{Text: "write import " + module + ".* as well", Span: point, New: "import " + module + ".*\n"}
+		return true
+	}
+	return false
+}
+
 // commentAbove is where the comment starts that stands right above a declaration; the declaration if there is none.
 func commentAbove(text string, at int) int {
 	for at > 0 {

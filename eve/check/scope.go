@@ -132,6 +132,10 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 		case *ir.Var:
 			e.Var = o
 		case nil:
+			if l.unlistable(e.Name, p.Name.Span) {
+				l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b, Span: p.Name.Span})
+				return
+			}
 			l.unknown(l.m, e.Name, p.Name.Span, outer.names()...)
 			// It is known in the body all the same: one mistake is reported once.
 			l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b, Span: p.Name.Span})

@@ -268,7 +268,7 @@ func (f *frame) call(e *ir.Call) value {
 	args := f.arguments(e.Args, e.Fn.Params)
 	switch {
 	case e.Fn.Extern != nil:
-		fail(e.Span, "the interpreter cannot call C functions: %s", e.Fn.Name)
+		fail(e.Span, "the interpreter cannot call '%s', a C function; `eve test` without --seeds can", e.Fn.Name)
 	case e.Fn.Body != nil && e.Fn.Native == "":
 		return f.in.call(e.Fn, args)
 	}

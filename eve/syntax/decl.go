@@ -388,7 +388,10 @@ func (p *parser) perm() *Perm {
 	}
 	e.Name = p.name("a variable")
 	if p.is(".") {
-		p.failf("E0114", "a permission list names variables, not their fields")
+		p.fail(diag.Diagnostic{
+			Code: "E0114", Span: p.here(), Message: "a permission list names variables, not their fields",
+			Label: "a module's variable has its name alone here: import m.* brings it",
+		})
 	}
 	e.At = p.from(start)
 	return e

@@ -114,6 +114,7 @@ var mistakes = []mistake{
 	{name: "f-string empty", in: `s = f"{}"`, want: "E0121 {}"},
 	{name: "f-string expression", in: `s = f"{n +}"`, want: "E0113 "},
 	{name: "c function without speed", text: "extern \"C\" \"z.h\":\n    f: (n: int) int\n", want: "E0114 f"},
+	{name: "c function with its speed behind", text: "extern \"C\" \"z.h\":\n    f: fast (n: int) int\n", want: "E0114 f"},
 	{name: "inheritance", text: "type a: b\n    n: int\n", want: "E0114 b"},
 	{name: "type parameter", text: "f: <T> (x: T) void:\n    pass\n", want: "E0114 T"},
 	{name: "elif and else", in: "if a:\n    b()\nelif c:\n    d()\nelse:\n    e()", want: "E0117 elif"},

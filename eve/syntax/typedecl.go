@@ -231,6 +231,11 @@ func (p *parser) externFunc() *Func {
 		d.Label = "a task may call what is fast; what is slow is called by x <- f()"
 		before := source.Span{File: p.file, Start: start.Start, End: start.Start}
 		d.Fix = &diag.Fix{Text: "mark it slow", Span: before, New: "slow "}
+		if mark := p.peek(2).Text(); p.peek(1).is(":") && (mark == "fast" || mark == "slow") {
+			at := start.To(p.peek(2).Span)
+			text := mark + " " + speed + ":"
+			d.Fix = &diag.Fix{Text: "write " + text, Span: at, New: text}
+		}
 		p.fail(d)
 	}
 	p.next()
