@@ -1,0 +1,115 @@
+package link
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Capture wraps a Link and writes each frame that passes to a file in the format pcapng, which tshark and Wireshark open.
+type Capture struct {
+	Link
+	mu   sync.Mutex
+	w    io.Writer
+	err  error
+	head []byte
+}
+
+// The blocks of pcapng (draft-ietf-opsawg-pcapng).
+const (
+	blockSection   = 0x0a0d0d0a
+	blockInterface = 1
+	blockPacket    = 6
+	byteOrderMagic = 0x1a2b3c4d
+	linkEthernet   = 1
+	optionEnd      = 0
+	optionName     = 2 // of an interface
+	optionTSResol  = 9 // of an interface: 9 for nanoseconds
+	optionFlags    = 2 // of a packet: 1 inbound, 2 outbound
+)
+
+// NewCapture starts a capture of l, under a name, to w. The first error of w ends the capture, not the link: Err has it.
+func NewCapture(l Link, name string, w io.Writer) (*Capture, error) {
+	section := binary.LittleEndian.AppendUint32(nil, byteOrderMagic)
+	section = append(section, 1, 0, 0, 0)                        // version 1.0
+	section = binary.LittleEndian.AppendUint64(section, 1<<64-1) // of unknown length
+	iface := []byte{linkEthernet, 0, 0, 0, 0, 0, 0, 0}           // no limit to the length of a packet
+	iface = option(iface, optionName, []byte(name))
+	iface = option(iface, optionTSResol, []byte{9})
+	iface = option(iface, optionEnd, nil)
+	c := &Capture{Link: l, w: w}
+	if _, err := w.Write(append(block(blockSection, section), block(blockInterface, iface)...)); err != nil {
+		return nil, fmt.Errorf("capture: %w", err)
+	}
+	return c, nil
+}
+
+// option appends an option, padded to four bytes.
+func option(b []byte, code uint16, value []byte) []byte {
+	b = binary.LittleEndian.AppendUint16(b, code)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(value)))
+	b = append(b, value...)
+	return append(b, make([]byte, -len(value)&3)...)
+}
+
+// block frames a body, whose length is a multiple of four.
+func block(kind uint32, body []byte) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, kind)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(body)+12))
+	b = append(b, body...)
+	return binary.LittleEndian.AppendUint32(b, uint32(len(body)+12))
+}
+
+// Read is Link's.
+func (c *Capture) Read(batch []Frame) (int, error) {
+	n, err := c.Link.Read(batch)
+	for _, f := range batch[:n] {
+		c.frame(1, f.GSO, f.Data)
+	}
+	return n, err
+}
+
+// Write is Link's.
+func (c *Capture) Write(g GSO, pieces ...[]byte) error {
+	c.frame(2, g, pieces...)
+	return c.Link.Write(g, pieces...)
+}
+
+// Err is why the capture has ended early, nil if it has not.
+func (c *Capture) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// frame writes one frame, its checksum filled in where a link would have.
+func (c *Capture) frame(direction uint32, g GSO, pieces ...[]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	const head = 20
+	at := uint64(time.Now().UnixNano())
+	b := append(c.head[:0], make([]byte, 8+head)...)
+	for _, p := range pieces {
+		b = append(b, p...)
+	}
+	frame := b[8+head:]
+	Complete(g, frame)
+	le := binary.LittleEndian
+	le.PutUint32(b[12:], uint32(at>>32))
+	le.PutUint32(b[16:], uint32(at))
+	le.PutUint32(b[20:], uint32(len(frame)))
+	le.PutUint32(b[24:], uint32(len(frame)))
+	b = append(b, make([]byte, -len(frame)&3)...)
+	b = option(b, optionFlags, le.AppendUint32(nil, direction))
+	b = option(b, optionEnd, nil)
+	le.PutUint32(b, blockPacket)
+	le.PutUint32(b[4:], uint32(len(b)+4))
+	b = le.AppendUint32(b, uint32(len(b)+4))
+	c.head = b
+	_, c.err = c.w.Write(b)
+}

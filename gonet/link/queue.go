@@ -1,0 +1,100 @@
+package link
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// queue is a bounded queue of frames in memory: many write, one reads in batches. The reader waits at a bell, so that a
+// queue works in the fake time of testing/synctest.
+type queue struct {
+	mu      sync.Mutex
+	frames  []Frame
+	spare   [][]byte // buffers that the reader has given back
+	closed  bool
+	broken  bool // an Interrupt has not been seen by a Read
+	bell    chan struct{}
+	lent    []Frame // what the last Read returned
+	dropped atomic.Uint64
+}
+
+// queueLen is in frames, as the queue of a network device of Linux (txqueuelen).
+const queueLen = 1000
+
+// keptBuffers bounds what an empty queue keeps, in buffers.
+const keptBuffers = 64
+
+func newQueue() *queue { return &queue{bell: make(chan struct{}, 1)} }
+
+func (q *queue) ring() {
+	select {
+	case q.bell <- struct{}{}:
+	default: // it rings already
+	}
+}
+
+// put copies the pieces into a frame at the end, or drops them if the queue is full.
+func (q *queue) put(gso GSO, pieces [][]byte) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return ErrClosed
+	case len(q.frames) >= queueLen:
+		q.dropped.Add(1)
+		return nil
+	}
+	var data []byte
+	if n := len(q.spare); n > 0 {
+		data, q.spare = q.spare[n-1][:0], q.spare[:n-1]
+	}
+	for _, p := range pieces {
+		data = append(data, p...)
+	}
+	q.frames = append(q.frames, Frame{data, gso})
+	q.ring()
+	return nil
+}
+
+func (q *queue) read(batch []Frame) (int, error) {
+	for {
+		q.mu.Lock()
+		for _, f := range q.lent {
+			if len(q.spare) < keptBuffers {
+				q.spare = append(q.spare, f.Data)
+			}
+		}
+		q.lent = q.lent[:0]
+		switch {
+		case q.closed:
+			q.mu.Unlock()
+			return 0, ErrClosed
+		case q.broken:
+			q.broken = false
+			q.mu.Unlock()
+			return 0, nil
+		case len(q.frames) > 0:
+			n := copy(batch, q.frames)
+			q.frames = append(q.frames[:0], q.frames[n:]...)
+			q.lent = append(q.lent, batch[:n]...)
+			q.mu.Unlock()
+			return n, nil
+		}
+		q.mu.Unlock()
+		<-q.bell
+	}
+}
+
+func (q *queue) interrupt() {
+	q.mu.Lock()
+	q.broken = true
+	q.ring()
+	q.mu.Unlock()
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed, q.frames = true, nil
+	q.ring()
+	q.mu.Unlock()
+}
