@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"strings"
 
 	"interleave/eve/diag"
 	"interleave/eve/ir"
@@ -181,6 +182,9 @@ func (l *lastUse) refuse(at source.Span, name, why string) {
 	d := l.diags.Errorf("E0408", at, "'%s' cannot be moved here", name)
 	text := name + ".copy()"
 	d.Label = fmt.Sprintf(why, name)
+	if at.IsValid() && at.Text() == "="+name { // in a list stand names only
+		d.Label = strings.TrimSuffix(d.Label, ": write "+text) + ": name a copy of it before, and list that"
+	}
 	if at.IsValid() && at.Text() == name {
 		d.Fix = &diag.Fix{Text: "write " + text, Span: at, New: text}
 	}
