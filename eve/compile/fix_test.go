@@ -45,3 +45,16 @@ func mend(t *testing.T, d diag.Diagnostic) {
 		}
 	}
 }
+
+// A statement that uses an object by a handle alone is made a task.
+func TestHandleFix(t *testing.T) {
+	_, diags := golden(t, filepath.Join("..", "testdata", "err", "e0401_r02_handle.eve"))
+	if len(diags) != 2 {
+		t.Fatalf("%d diagnostics, want 2", len(diags))
+	}
+	for _, d := range diags {
+		if d.Fix == nil || d.Fix.New != "@ [+client]: " {
+			t.Errorf("%s: the fix is %+v, want a task that lists +client", d.Code, d.Fix)
+		}
+	}
+}

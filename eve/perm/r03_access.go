@@ -143,7 +143,7 @@ func (s *state) noPermission(v *ir.Var, m mode, at source.Span) {
 		s.showList(d, v)
 		s.fixList(d, v.Name, sign)
 	} else {
-		d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+"' may use the object"))
+		s.handleOnly(d, v, sign)
 	}
 }
 

@@ -253,7 +253,7 @@ func (s *state) covers(a access, en *ir.Entry, e *ir.Call) bool {
 		s.showList(d, v)
 		s.fixList(d, v.Name, en.Sign)
 	} else {
-		d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+"' may use the object"))
+		s.handleOnly(d, v, en.Sign)
 	}
 	s.showCallee(d, en)
 	return false

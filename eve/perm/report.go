@@ -1,6 +1,7 @@
 package perm
 
 import (
+	"regexp"
 	"strings"
 
 	"interleave/eve/diag"
@@ -77,6 +78,36 @@ func fixList(d *diag.Diagnostic, b *ir.Body, name string, sign byte) {
 	if at.Start < len(all) && !strings.ContainsRune(" :\r\n", rune(all[at.Start])) {
 		d.Fix.New += " "
 	}
+}
+
+// handleOnly says of a handle that came from elsewhere how its object is used. A statement that starts with it and
+// stands alone on its line can be made a task; inside a finish that would have to be asked for outside.
+func (s *state) handleOnly(d *diag.Diagnostic, v *ir.Var, sign byte) {
+	d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+"' may use the object"))
+	at := d.Span
+	if !at.IsValid() || len(s.finishes) > 0 || s.deferred > 0 {
+		return
+	}
+	number, column := at.File.Position(at.Start)
+	line := at.File.Line(number)
+	before := strings.TrimLeft(line[:min(column-1, len(line))], " ")
+	if rest := strings.TrimSpace(line); before != "" && !callHead.MatchString(before) || strings.HasSuffix(rest, ":") || !balanced(rest) {
+		return
+	}
+	start := at.Start - len(before)
+	text := "@ [" + entryText(sign, v.Name) + "]: "
+	d.Fix = &diag.Fix{
+		Text: "write " + text + strings.TrimSpace(line), Note: "what else the task uses is listed too: =n copies a plain variable n",
+		Span: source.Span{File: at.File, Start: start, End: start}, New: text,
+	}
+}
+
+// callHead is the beginning of a statement that calls a function, up to an argument.
+var callHead = regexp.MustCompile(`^[\w.]+\([^:=]*$`)
+
+// balanced says whether a line closes all brackets that it opens: then it is a whole statement.
+func balanced(line string) bool {
+	return strings.Count(line, "(") == strings.Count(line, ")") && strings.Count(line, "[") == strings.Count(line, "]")
 }
 
 // listText is the list of b with name under sign, changed in place or added at the end.
