@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,11 +59,7 @@ func TestSoak(t *testing.T) {
 
 func soak(t *testing.T, s subject, reactor string) {
 	needReactor(t, reactor)
-	text, err := os.ReadFile(filepath.Join("..", s.file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := optimised(t, s.name+".eve", withEnd(string(text)))
+	exe := optimised(t, s.name+".eve", withEnd(readText(t, s.file)))
 	p := startServer(t, exe, reactor)
 	h := &house{subject: s, port: p.port()}
 	before := p.descriptors()
@@ -118,13 +115,23 @@ func TestSoakNotices(t *testing.T) {
 	}
 }
 
+func readText(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var mainBody = regexp.MustCompile(`(?m)^main:.*\n( +)`)
+
 // withEnd lets the server end in order when it is told to; those of the services do so already.
 func withEnd(text string) string {
 	if strings.Contains(text, "on process.signals terminate") {
 		return text
 	}
-	_, body, _ := strings.Cut(text, "\nmain: () void:\n")
-	indent := body[:len(body)-len(strings.TrimLeft(body, " "))]
+	indent := mainBody.FindStringSubmatch(text)[1]
 	return text + "\n" + indent + "on process.signals terminate: process.shutdown(20s)\n"
 }
 

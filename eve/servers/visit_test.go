@@ -134,6 +134,10 @@ func (v *visit) vanish() error {
 	if err := v.request(); err != nil {
 		return err
 	}
+	return v.disappear()
+}
+
+func (v *visit) disappear() error {
 	raw, err := v.SyscallConn()
 	if err != nil {
 		return err
