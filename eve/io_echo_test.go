@@ -294,6 +294,29 @@ func TestOutOfDescriptors(t *testing.T) {
 	})
 }
 
+// TestKilled kills a server with clients: its port is free for the next one at once, whatever the kernel still
+// takes down of the first.
+func TestKilled(t *testing.T) {
+	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
+		for range 10 {
+			s := serve(t, path, m.env)
+			for range 20 {
+				c := s.dial()
+				defer c.Close()
+				mustWrite(t, c, "x")
+				mustRead(t, c, "x")
+			}
+			s.cmd.Process.Kill()
+			s.cmd.Wait()
+			l, err := net.Listen("tcp", s.addr)
+			if err != nil {
+				t.Fatalf("after the kill: %v", err)
+			}
+			l.Close()
+		}
+	})
+}
+
 func TestPortInUse(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

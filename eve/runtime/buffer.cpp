@@ -53,6 +53,21 @@ void byte_queue::consume(i64 bytes) noexcept
         clear();
 }
 
+void byte_queue::swap(byte_queue& with) noexcept
+{
+    byte_queue was;
+    auto give = [](byte_queue& to, byte_queue& from) {
+        to.block_ = from.block_;
+        to.begin_ = from.begin_;
+        to.end_ = from.end_;
+        to.capacity_ = from.capacity_;
+    };
+    give(was, *this);
+    give(*this, with);
+    give(with, was);
+    was.block_ = nullptr;
+}
+
 void byte_queue::clear() noexcept
 {
     free(block_);

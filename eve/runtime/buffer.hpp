@@ -20,6 +20,7 @@ public:
     // Forgets the first bytes; the memory goes back with the last of them.
     void consume(i64 bytes) noexcept;
     void clear() noexcept;
+    void swap(byte_queue& with) noexcept;
 
 private:
     void make_room(i64 bytes) noexcept;

@@ -45,6 +45,8 @@ struct channel {
     u16 flight = 0;      // ring: requests that the kernel still has. Owner only
     u8 dropping = 0;     // ring: of these, what it was asked to give back. Owner only
     bool leaving = false; // ring: all of them. Owner only
+    bool bulk = false;    // ring: much comes at a time. Owner only
+    bool in_bulk = false; // ring: and it was asked for so. Owner only
     kind how;
     u8 have = 0;  // what the kernel has been asked for. Epoll: under guard. Ring: owner only
     spin_lock guard;
@@ -120,6 +122,10 @@ public:
     virtual bool poll(loop& on) noexcept = 0;
     // Any thread. Ends the wait that is going on, or else the next one.
     virtual void wake() noexcept = 0;
+    // Owner only. Sends what the socket has to send together with what else is sent until send_all, and takes over a
+    // count of it. False: it has to be sent by itself.
+    virtual bool send(loop&, socket&) noexcept { return false; }
+    virtual void send_all() noexcept {}
 };
 
 reactor* make_epoll() noexcept;

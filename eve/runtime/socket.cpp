@@ -16,8 +16,6 @@ namespace eve {
 namespace {
 
 constexpr i64 first_limit = 1 << 20;      // of output, in bytes: what std/io/socket.eve says
-constexpr i64 send_at_once = 1 << 16;     // so much output does not wait for the end of the batch
-constexpr i64 late_from = 1 << 16;        // with so much output waiting nothing more is read; a guess
 constexpr i64 most_unread = 1 << 16;      // input that no handler takes
 constexpr i64 longest_line = 1 << 16;
 constexpr int unread_turns = 16;          // what a closing socket discards at once
@@ -25,23 +23,13 @@ constexpr i64 linger_ns = 1'000'000'000;  // a guess: how long a peer that still
 constexpr int silence_s = 60;             // a guess: after so long without a word the peer is asked whether it is there
 constexpr int asking_s = 15;              // between questions; a guess
 constexpr int questions = 4;              // without an answer, before it counts as gone; a guess
-constexpr unsigned patience_ms = 30'000;  // a guess: how long a closing socket waits for a peer that takes nothing
+
+} // namespace
 
 error error_of(int code)
 {
     return error(code, string(strerror(code), static_cast<i64>(strlen(strerror(code)))));
 }
-
-} // namespace
-
-// What a change under the guard has to be followed by outside of it.
-struct socket::effects {
-    bool drained = false;
-    bool overflow = false;
-    bool sent = false;
-    bool resumed = false;
-    int broken = 0;
-};
 
 // After close, while the peer still sends: reading on keeps the kernel from resetting what it has not yet read.
 struct socket::linger final : alarm_node {
@@ -126,12 +114,6 @@ u8 socket::wanted() const noexcept
     return busy_ || late_ || full ? want : want | io_in;
 }
 
-// With more output than this nothing is read, so that a peer that does not read cannot fill our memory.
-i64 socket::late_mark() const noexcept
-{
-    return late_from < limit_ / 2 ? late_from : limit_ / 2;
-}
-
 i64 socket::pending() const noexcept
 {
     auto* me = const_cast<socket*>(this);
@@ -170,123 +152,6 @@ bytes socket::read_buffer()
     return taken;
 }
 
-// Whether drained is to be posted now: once for each overflow, and behind it. Under the guard.
-bool socket::take_drained() noexcept
-{
-    if (!over_ || telling_ || !(out_.empty() || out_.size() < limit_ / 2))
-        return false;
-    over_ = false;
-    return true;
-}
-
-// Gives the kernel what it takes. Under the guard.
-void socket::push(effects& then) noexcept
-{
-    while (!out_.empty() && !blocked_ && !broken_ && fd >= 0) {
-        i64 n = ::send(fd, out_.data(), static_cast<usize>(out_.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n >= 0) {
-            out_.consume(n);
-        } else if (errno == EAGAIN) {
-            blocked_ = true;
-        } else if (errno != EINTR) {
-            broken_ = true;
-            then.broken = errno;
-        }
-    }
-    if (broken_)
-        out_.clear();
-    if (late_ && out_.size() <= late_mark() / 2) {
-        late_ = false;
-        then.resumed = true;
-    }
-    then.drained = take_drained();
-    if (blocked_ && closing_ && patient_) {
-        patient_ = false;
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms);
-    }
-    if (no_more_ && !said_so_ && out_.empty() && !broken_ && fd >= 0) {
-        said_so_ = true;
-        ::shutdown(fd, SHUT_WR);
-    }
-    then.sent = out_.empty();
-    if (started_ && (wanted() & ~have) != 0)
-        home->update(*this);
-}
-
-void socket::settle(const effects& then) noexcept
-{
-    header* self = header_of(*this);
-    if (then.broken != 0) {
-        abort(error_of(then.broken), true);
-        return;
-    }
-    bool drained = then.drained;
-    if (then.overflow) {
-        if (handles(key_of<eve::overflow>()))
-            post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
-        else
-            abort(error(), false);
-        locked l(guard);
-        telling_ = false;
-        drained = take_drained(); // the peer may have read it all meanwhile
-    }
-    if (drained)
-        post(self, create<emission_of<eve::drained>>(eve::drained{}));
-    if (then.resumed)
-        pump(false);
-    if (then.sent)
-        close_when_sent();
-}
-
-void socket::append(const void* from, i64 size) noexcept
-{
-    if (size == 0)
-        return;
-    effects then;
-    bool later = false;
-    {
-        locked l(guard);
-        if (closing_ || broken_ || no_more_ || fd < 0)
-            return;
-        out_.append(from, size);
-        if (out_.size() >= send_at_once && !blocked_)
-            push(then);
-        then.sent = false; // nobody has asked for its close
-        late_ = late_ || out_.size() > late_mark();
-        if (out_.size() > limit_ && !over_)
-            over_ = telling_ = then.overflow = true;
-        if (!out_.empty() && !blocked_ && !unflushed_)
-            unflushed_ = later = true;
-    }
-    if (later) {
-        header_of(*this)->keep();
-        this_loop().flush_later(*this);
-    }
-    settle(then);
-}
-
-void socket::write(const formatter& text) noexcept
-{
-    append(text.data(), text.size());
-}
-
-void socket::flush() noexcept
-{
-    effects then;
-    {
-        locked l(guard);
-        unflushed_ = false;
-        push(then);
-    }
-    settle(then);
-}
-
-void socket::limit(i64 size) noexcept
-{
-    locked l(guard);
-    limit_ = size > 0 ? size : 0;
-}
-
 void socket::close() noexcept
 {
     {
@@ -312,7 +177,7 @@ void socket::close_when_sent() noexcept
 {
     {
         locked l(guard);
-        if (!closing_ || closed_ || !(out_.empty() || broken_))
+        if (!closing_ || closed_ || lent_ || !(out_.empty() || broken_))
             return;
         closed_ = true;
     }

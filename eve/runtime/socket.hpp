@@ -27,6 +27,9 @@ struct listening {
     i64 port;
 };
 
+// Why the kernel does not do something.
+error error_of(int code);
+
 class socket final : public emitter_base, public channel, public stoppable {
 public:
     // Of a connected descriptor; `from` is null if it was not accepted.
@@ -49,6 +52,10 @@ public:
     // Worker threads only. Sends what waits.
     void flush() noexcept;
     socket* next_unflushed = nullptr;
+    // The loop of the socket only. Gives away what waits, to be sent at once; false: there is nothing, or not now. Then
+    // exactly one call of sent() says how many bytes the kernel took, or minus an errno.
+    bool lend_output(byte_queue& to) noexcept;
+    void sent(byte_queue& what, i64 size) noexcept;
 
     // Takes what the loop holds of it, until it is closed: a count, and that the process goes on.
     void adopt() noexcept;
@@ -61,7 +68,14 @@ public:
     void shut() noexcept override;
 
 private:
-    struct effects;
+    // What a change under the guard has to be followed by outside of it.
+    struct effects {
+        bool drained = false;
+        bool overflow = false;
+        bool sent = false;
+        bool resumed = false;
+        int broken = 0;
+    };
     struct linger;
     friend struct linger;
     static const emitter_hooks hooks;
@@ -105,6 +119,7 @@ private:
     bool broken_ : 1 = false;      // nothing can be sent
     bool unflushed_ : 1 = false;   // in some loop's list
     bool blocked_ : 1 = false;     // the kernel takes no more now
+    bool lent_ : 1 = false;        // what was in out_ is being sent by the ring
     bool over_ : 1 = false;        // overflow was posted, drained was not
     bool telling_ : 1 = false;     // overflow is about to be posted
     bool late_ : 1 = false;        // so much waits to be sent that nothing is read

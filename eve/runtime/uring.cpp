@@ -1,8 +1,14 @@
-// The reactor by io_uring: reads and accepts are handed to the kernel beforehand, so that one system call takes the
-// results of many; bytes that arrive lie in buffers lent to the kernel for whatever connection needs them next. By
+// The reactor by io_uring: reads are handed to the kernel beforehand and sends gathered, so that one system call takes
+// the results of many; bytes that arrive lie in buffers lent to the kernel for whatever connection needs them next. By
 // system calls alone, since a library would be one more thing to link.
+//
+// What the ring works on it keeps open, and after the end of a process that was killed it is taken down late, 10 to 40 ms
+// on a busy machine. So it does not know the listeners, whose ports the next process wants at once: they are in an epoll,
+// and the ring waits for that.
 #include "fail.hpp"
 #include "loop.hpp"
+#include "memory.hpp"
+#include "socket.hpp"
 
 #if __has_include(<linux/io_uring.h>)
 #include <linux/io_uring.h>
@@ -15,6 +21,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -26,13 +33,21 @@ namespace eve {
 namespace {
 
 constexpr u32 entries = 1024;          // requests handed over at once; a guess
-constexpr u32 buffers = 64;            // lent to the kernel; a power of two
-constexpr i64 buffer_bytes = 65536;    // with 8192, echoes of 64 KiB cost 1.6 times the processor time
+// Lent to the kernel: numbers are powers of two. What comes in small pieces goes into small buffers, in whatever order;
+// who fills one of those is read into a few large ones, which stay in the cache from one read to the next.
+constexpr u32 small_buffers = 64;
+constexpr i64 small_bytes = 8192;
+constexpr u32 large_buffers = 8;
+constexpr i64 large_bytes = 65536;
+constexpr u16 small_group = 0, large_group = 1;
+constexpr int doors_a_turn = 16;       // listeners
+constexpr int accepts_a_turn = 64;     // of one; a guess
 constexpr int results_a_turn = 512;    // before tasks have their turn; a guess
-constexpr u16 group = 0;
+constexpr i64 most_sent = 1 << 30;     // by one request: what its length has room for
+
 
 // What a request was, in the low bits of its tag; above them its channel.
-enum op : u64 { op_read, op_accept, op_out, op_end, op_poll, op_wake, op_cancel };
+enum op : u64 { op_read, op_doors, op_out, op_end, op_poll, op_wake, op_cancel, op_send };
 
 constexpr u8 each_bit[] = {io_in, io_out, io_end};
 
@@ -40,6 +55,33 @@ u8 bit_of(op what) noexcept
 {
     return what == op_out ? io_out : what == op_end ? io_end : io_in;
 }
+
+// What is being sent for a socket.
+struct parcel {
+    explicit parcel(socket& s) noexcept : of(&s) {}
+    socket* of;
+    byte_queue what;
+};
+
+// Buffers that the kernel fills in the order in which they were lent.
+class lending {
+public:
+    lending(u16 group, u32 count, i64 bytes) noexcept : group_(group), count_(count), bytes_(bytes) {}
+    lending(const lending&) = delete;
+    lending& operator=(const lending&) = delete;
+    ~lending();
+    bool open(int ring) noexcept;
+    u8* at(u16 number) const noexcept { return memory_ + number * bytes_; }
+    void lend(u16 number) noexcept;
+
+private:
+    const u16 group_;
+    u16 tail_ = 0;
+    const u32 count_;
+    const i64 bytes_;
+    io_uring_buf_ring* ring_ = nullptr;
+    u8* memory_ = nullptr;
+};
 
 class uring_reactor final : public reactor {
 public:
@@ -53,15 +95,18 @@ public:
     void wait(i64 timeout_ns) noexcept override;
     bool poll(loop& on) noexcept override;
     void wake() noexcept override;
+    bool send(loop& on, socket& s) noexcept override;
+    void send_all() noexcept override;
 
 private:
     bool map_rings(const io_uring_params& p) noexcept;
-    bool lend_buffers() noexcept;
-    void lend(u16 number) noexcept;
-    io_uring_sqe* request(channel* c, op what) noexcept;
+    io_uring_sqe* request(void* of, op what) noexcept;
     void ask(channel& c, u8 bit) noexcept;
     void take_back(channel& c, u8 bit) noexcept;
     void await_wake() noexcept;
+    void await_doors() noexcept;
+    void watch_door(channel& c) noexcept;
+    void open_doors(loop& on) noexcept;
     int enter(u32 least, u32 flags, const void* argument, usize size) noexcept;
     bool any() const noexcept { return *cq_head_ != __atomic_load_n(cq_tail_, __ATOMIC_ACQUIRE); }
     void dispatch(loop& on, const io_uring_cqe& result) noexcept;
@@ -69,6 +114,7 @@ private:
 
     int ring_ = -1;
     int waker_ = -1;
+    int doors_ = -1;                // an epoll of the listeners
     u64 waken_ = 0;                 // where the count of the waker is read to
     u32 pending_ = 0;               // requests not handed over yet
     u32 sq_entries_ = 0;
@@ -78,9 +124,9 @@ private:
     io_uring_cqe* cqes_ = nullptr;
     u8* rings_ = nullptr;
     usize rings_bytes_ = 0;
-    io_uring_buf_ring* lent_ = nullptr;
-    u8* memory_ = nullptr;
-    u16 lent_tail_ = 0;
+    lending small_{small_group, small_buffers, small_bytes};
+    lending large_{large_group, large_buffers, large_bytes};
+    bool looked_ = false;           // since the last poll the kernel was asked for results
 };
 
 void* map(usize bytes, int fd, u64 offset) noexcept
@@ -99,11 +145,13 @@ bool uring_reactor::open() noexcept
     if (ring_ < 0)
         return false;
     waker_ = eventfd(0, EFD_CLOEXEC);
-    if (!(p.features & IORING_FEAT_SINGLE_MMAP) || !(p.features & IORING_FEAT_EXT_ARG) || waker_ < 0)
+    doors_ = epoll_create1(EPOLL_CLOEXEC);
+    if (!(p.features & IORING_FEAT_SINGLE_MMAP) || !(p.features & IORING_FEAT_EXT_ARG) || waker_ < 0 || doors_ < 0)
         return false;
-    if (!map_rings(p) || !lend_buffers())
+    if (!map_rings(p) || !small_.open(ring_) || !large_.open(ring_))
         return false;
     await_wake();
+    await_doors();
     return true;
 }
 
@@ -130,21 +178,29 @@ bool uring_reactor::map_rings(const io_uring_params& p) noexcept
     return true;
 }
 
-bool uring_reactor::lend_buffers() noexcept
+bool lending::open(int ring) noexcept
 {
-    lent_ = static_cast<io_uring_buf_ring*>(map(buffers * sizeof(io_uring_buf), -1, 0));
-    memory_ = static_cast<u8*>(map(buffers * buffer_bytes, -1, 0)); // pages come when they are used
-    if (lent_ == nullptr || memory_ == nullptr)
+    ring_ = static_cast<io_uring_buf_ring*>(map(count_ * sizeof(io_uring_buf), -1, 0));
+    memory_ = static_cast<u8*>(map(count_ * static_cast<usize>(bytes_), -1, 0)); // pages come when they are used
+    if (ring_ == nullptr || memory_ == nullptr)
         return false;
     io_uring_buf_reg about{};
-    about.ring_addr = reinterpret_cast<u64>(lent_);
-    about.ring_entries = buffers;
-    about.bgid = group;
-    if (syscall(SYS_io_uring_register, ring_, IORING_REGISTER_PBUF_RING, &about, 1) != 0)
+    about.ring_addr = reinterpret_cast<u64>(ring_);
+    about.ring_entries = count_;
+    about.bgid = group_;
+    if (syscall(SYS_io_uring_register, ring, IORING_REGISTER_PBUF_RING, &about, 1) != 0)
         return false;
-    for (u16 i = 0; i < buffers; i++)
+    for (u16 i = 0; i < count_; i++)
         lend(i);
     return true;
+}
+
+lending::~lending()
+{
+    if (ring_ != nullptr)
+        munmap(ring_, count_ * sizeof(io_uring_buf));
+    if (memory_ != nullptr)
+        munmap(memory_, count_ * static_cast<usize>(bytes_));
 }
 
 uring_reactor::~uring_reactor()
@@ -153,24 +209,22 @@ uring_reactor::~uring_reactor()
         ::close(ring_);
     if (waker_ >= 0)
         ::close(waker_);
+    if (doors_ >= 0)
+        ::close(doors_);
     if (rings_ != nullptr)
         munmap(rings_, rings_bytes_);
     if (sqes_ != nullptr)
         munmap(sqes_, sq_entries_ * sizeof(io_uring_sqe));
-    if (lent_ != nullptr)
-        munmap(lent_, buffers * sizeof(io_uring_buf));
-    if (memory_ != nullptr)
-        munmap(memory_, buffers * buffer_bytes);
 }
 
-void uring_reactor::lend(u16 number) noexcept
+void lending::lend(u16 number) noexcept
 {
-    // Not lent_->bufs, which the kernel's header puts at another place in C++ than in C.
-    io_uring_buf& b = reinterpret_cast<io_uring_buf*>(lent_)[lent_tail_ & (buffers - 1)];
-    b.addr = reinterpret_cast<u64>(memory_ + number * buffer_bytes);
-    b.len = static_cast<u32>(buffer_bytes);
+    // Not ring_->bufs, which the kernel's header puts at another place in C++ than in C.
+    io_uring_buf& b = reinterpret_cast<io_uring_buf*>(ring_)[tail_ & (count_ - 1)];
+    b.addr = reinterpret_cast<u64>(at(number));
+    b.len = static_cast<u32>(bytes_);
     b.bid = number;
-    __atomic_store_n(&lent_->tail, ++lent_tail_, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring_->tail, ++tail_, __ATOMIC_RELEASE);
 }
 
 // Hands over what is pending, and waits for so many results.
@@ -181,7 +235,7 @@ int uring_reactor::enter(u32 least, u32 flags, const void* argument, usize size)
     return n;
 }
 
-io_uring_sqe* uring_reactor::request(channel* c, op what) noexcept
+io_uring_sqe* uring_reactor::request(void* of, op what) noexcept
 {
     while (pending_ == sq_entries_)
         enter(0, 0, nullptr, 0);
@@ -189,7 +243,7 @@ io_uring_sqe* uring_reactor::request(channel* c, op what) noexcept
     u32 index = tail & *sq_mask_;
     io_uring_sqe* sqe = &sqes_[index];
     memset(sqe, 0, sizeof *sqe);
-    sqe->user_data = reinterpret_cast<u64>(c) | what;
+    sqe->user_data = reinterpret_cast<u64>(of) | what;
     sq_array_[index] = index;
     __atomic_store_n(sq_tail_, tail + 1, __ATOMIC_RELEASE); // the kernel looks when it is entered
     pending_++;
@@ -205,21 +259,56 @@ void uring_reactor::await_wake() noexcept
     sqe->len = sizeof waken_;
 }
 
+void uring_reactor::await_doors() noexcept
+{
+    io_uring_sqe* sqe = request(nullptr, op_doors);
+    sqe->opcode = IORING_OP_POLL_ADD;
+    sqe->fd = doors_;
+    sqe->poll32_events = POLLIN;
+}
+
+// A listener wants to be read, or not.
+void uring_reactor::watch_door(channel& c) noexcept
+{
+    u8 want = c.fd < 0 ? u8(0) : c.wanted();
+    if (want == c.have)
+        return;
+    epoll_event event{.events = EPOLLIN, .data = {.ptr = &c}};
+    if (epoll_ctl(doors_, want != 0 ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, c.fd, &event) != 0)
+        die("the kernel watches no more descriptors");
+    c.have = want;
+}
+
+void uring_reactor::open_doors(loop& on) noexcept
+{
+    epoll_event open[doors_a_turn];
+    int n = epoll_wait(doors_, open, doors_a_turn, 0);
+    for (int i = 0; i < n; i++) { // no listener is freed meanwhile: that takes mail
+        auto& c = *static_cast<channel*>(open[i].data.ptr);
+        for (int k = 0; k < accepts_a_turn && c.wants(io_in); k++) {
+            int connection = accept4(c.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+            if (connection < 0 && errno == EAGAIN)
+                break;
+            if (connection >= 0 || (errno != EINTR && errno != ECONNABORTED))
+                c.accepted(on, connection < 0 ? -errno : connection);
+        }
+        locked l(c.guard);
+        watch_door(c);
+    }
+}
+
 void uring_reactor::ask(channel& c, u8 bit) noexcept
 {
     bool in = bit == io_in;
-    op what = bit == io_out ? op_out : bit == io_end ? op_end
-        : c.how == channel::kind::stream ? op_read : c.how == channel::kind::listener ? op_accept : op_poll;
+    op what = bit == io_out ? op_out : bit == io_end ? op_end : c.how == channel::kind::stream ? op_read : op_poll;
     io_uring_sqe* sqe = request(&c, what);
     sqe->fd = c.fd;
     if (what == op_read) {
         sqe->opcode = IORING_OP_RECV;
-        sqe->ioprio = IORING_RECV_MULTISHOT;
+        sqe->ioprio = c.bulk ? 0 : IORING_RECV_MULTISHOT;
         sqe->flags = IOSQE_BUFFER_SELECT;
-        sqe->buf_group = group;
-    } else if (what == op_accept) {
-        sqe->opcode = IORING_OP_ACCEPT;
-        sqe->accept_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+        sqe->buf_group = c.bulk ? large_group : small_group;
+        c.in_bulk = c.bulk;
     } else {
         sqe->opcode = IORING_OP_POLL_ADD;
         sqe->poll32_events = in ? POLLIN : bit == io_out ? POLLOUT : POLLRDHUP;
@@ -231,8 +320,7 @@ void uring_reactor::ask(channel& c, u8 bit) noexcept
 // The kernel shall not go on with it; that it has stopped is a result of its own.
 void uring_reactor::take_back(channel& c, u8 bit) noexcept
 {
-    op what = bit == io_out ? op_out : bit == io_end ? op_end
-        : c.how == channel::kind::stream ? op_read : c.how == channel::kind::listener ? op_accept : op_poll;
+    op what = bit == io_out ? op_out : bit == io_end ? op_end : c.how == channel::kind::stream ? op_read : op_poll;
     io_uring_sqe* sqe = request(nullptr, op_cancel);
     sqe->opcode = IORING_OP_ASYNC_CANCEL;
     sqe->addr = reinterpret_cast<u64>(&c) | what;
@@ -241,6 +329,8 @@ void uring_reactor::take_back(channel& c, u8 bit) noexcept
 
 void uring_reactor::update(channel& c) noexcept
 {
+    if (c.how == channel::kind::listener)
+        return watch_door(c);
     if (c.fd < 0 || c.leaving)
         return;
     u8 want = c.wanted();
@@ -254,6 +344,13 @@ void uring_reactor::update(channel& c) noexcept
 
 bool uring_reactor::forget(channel& c) noexcept
 {
+    if (c.how == channel::kind::listener) {
+        locked l(c.guard);
+        if (c.have != 0)
+            epoll_ctl(doors_, EPOLL_CTL_DEL, c.fd, nullptr);
+        c.have = 0;
+        return true;
+    }
     if (c.flight == 0)
         return true;
     c.leaving = true;
@@ -271,6 +368,34 @@ void uring_reactor::wake() noexcept
     }
 }
 
+// The kernel takes what it can at once and waits for nothing, so until the next poll the socket is as it was. Another
+// loop's socket may be closed there at any moment, and its descriptor be somebody else's.
+bool uring_reactor::send(loop& on, socket& s) noexcept
+{
+    if (s.home != &on)
+        return false;
+    auto* p = create<parcel>(s);
+    if (!s.lend_output(p->what)) {
+        destroy(p);
+        return false;
+    }
+    io_uring_sqe* sqe = request(p, op_send);
+    sqe->opcode = IORING_OP_SEND;
+    sqe->fd = s.fd;
+    sqe->addr = reinterpret_cast<u64>(p->what.data());
+    sqe->len = static_cast<u32>(p->what.size() < most_sent ? p->what.size() : most_sent);
+    sqe->msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    return true;
+}
+
+void uring_reactor::send_all() noexcept
+{
+    if (pending_ == 0)
+        return;
+    enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
+    looked_ = true;
+}
+
 void uring_reactor::wait(i64 timeout_ns) noexcept
 {
     if (any())
@@ -286,8 +411,9 @@ void uring_reactor::wait(i64 timeout_ns) noexcept
 bool uring_reactor::poll(loop& on) noexcept
 {
     // Results of what the kernel finished meanwhile come only when it is entered.
-    if (pending_ > 0 || !any())
+    if (pending_ > 0 || (!any() && !looked_))
         enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
+    looked_ = false;
     int n = 0;
     for (; n < results_a_turn && any(); n++) {
         io_uring_cqe result = cqes_[*cq_head_ & *cq_mask_];
@@ -303,9 +429,13 @@ void uring_reactor::read_result(loop& on, channel& c, const io_uring_cqe& result
 {
     if (result.res > 0) {
         auto number = static_cast<u16>(result.flags >> IORING_CQE_BUFFER_SHIFT);
+        lending& from = c.in_bulk ? large_ : small_;
+        c.bulk = result.res >= (c.in_bulk ? small_bytes / 2 : small_bytes);
         if (!c.leaving)
-            c.arrived(on, memory_ + number * buffer_bytes, result.res);
-        lend(number);
+            c.arrived(on, from.at(number), result.res);
+        from.lend(number);
+        if (c.bulk && !c.in_bulk && (c.have & ~c.dropping & io_in) && !c.leaving)
+            take_back(c, io_in); // it is asked for again in the other way
     } else if (!c.leaving && result.res != -ENOBUFS && result.res != -ECANCELED && result.res != -EINTR) {
         c.arrived(on, nullptr, result.res);
     }
@@ -318,6 +448,18 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept
         return;
     if (what == op_wake) {
         await_wake();
+        return;
+    }
+    if (what == op_doors) {
+        open_doors(on);
+        await_doors();
+        return;
+    }
+    if (what == op_send) {
+        auto* p = reinterpret_cast<parcel*>(result.user_data & ~u64(7));
+        p->of->sent(p->what, result.res);
+        header_of(*p->of)->drop();
+        destroy(p);
         return;
     }
     auto& c = *reinterpret_cast<channel*>(result.user_data & ~u64(7));
@@ -340,10 +482,6 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept
     // Until its channel has been told it counts as under way: what forgets itself meanwhile is not freed under us.
     if (what == op_read)
         read_result(on, c, result);
-    else if (what == op_accept && result.res >= 0 && c.leaving)
-        ::close(result.res);
-    else if (what == op_accept && !cancelled && !c.leaving && result.res != -EINTR && result.res != -ECONNABORTED)
-        c.accepted(on, result.res);
     else if ((what == op_out || what == op_end) && !cancelled && !c.leaving)
         c.ready(on, bit_of(what));
     if (ends) {

@@ -15,7 +15,8 @@ namespace {
 constexpr u32 hot_most = 32;          // roots in a row that came by hand-over; then others have their turn. A guess
 constexpr u32 common_every = 61;      // picks between two looks at the common list; a prime, so that it meets all phases
 constexpr u64 poll_ticks = 200000;    // between two looks at the poller: at most 100 us at 2 GHz and more
-constexpr int search_rounds = 128;    // over all workers, 10 to 20 us
+constexpr int most_rounds = 128;      // of a search over all workers, 10 to 20 us, if the last one found something
+constexpr int least_rounds = 2;       // else less each time: where work comes by events, a wait for others' is lost
 constexpr i32 share_most = 32;        // roots fetched at a time
 constexpr int depth_most = 64;        // roots and frames on one stack by waiting; leapfrogging may go twice as far
 
@@ -123,6 +124,7 @@ void begin_turn(worker* w) noexcept {
 
 void stop_searching(worker* w) noexcept {
     w->searcher = false;
+    w->patience = most_rounds;
     the_crew.idle.end_search();
     call_worker(); // there may be more where this came from
 }
@@ -134,7 +136,7 @@ bool search(worker* w) noexcept {
         if (!the_crew.idle.begin_search()) return false;
         w->searcher = true;
     }
-    for (int i = 0; i < search_rounds && !the_crew.stopping.load(order::relaxed); i++) {
+    for (int i = 0; i < w->patience && !the_crew.stopping.load(order::relaxed); i++) {
         if (frame* k = claim_any(w)) {
             stop_searching(w);
             begin_turn(w);
@@ -149,6 +151,7 @@ bool search(worker* w) noexcept {
         }
         pause();
     }
+    w->patience = w->patience / 2 > least_rounds ? w->patience / 2 : least_rounds;
     return false;
 }
 

@@ -33,6 +33,7 @@ struct alignas(128) worker {
     u64 polled = 0;                   // when it last looked at its poller, in ticks
     bool takes_hot = false;           // the outermost root has ended and gives back
     bool searcher = false;            // as in idle.hpp
+    int patience = 128;               // rounds of its next search
     task* running = nullptr;          // for reports
     u64 made = 0, ended = 0;          // roots. Over all workers they are equal at the end
 
