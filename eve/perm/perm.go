@@ -109,18 +109,19 @@ type state struct {
 	lives *lives
 	pos   int // of the expression reached, as lives counts
 
-	sources  map[*ir.Var]path     // what a view shows
-	closures map[*ir.Var][]access // what calling a local closure does
-	used     map[*ir.Var]mode     // the strongest use of each variable
-	said     map[*ir.Var]bool     // a missing permission on it was reported
-	views    []*ir.Var            // declared in the blocks around, outermost first
-	frozen   []freeze             // by the loops around
-	finishes []*frame             // around, in this body
-	logs     []*[]access          // that record what happens
-	lambdas  []lambda             // around, in this body, innermost last
-	loops    int                  // around, in this body
-	late     []deferred           // what the defers of the blocks around do
-	deferred int                  // how many finishes a task in the defer around needs; 0 outside
+	sources  map[*ir.Var]path        // what a view shows
+	closures map[*ir.Var][]access    // what calling a local closure does
+	used     map[*ir.Var]mode        // the strongest use of each variable
+	said     map[*ir.Var]bool        // a missing permission on it was reported
+	views    []*ir.Var               // declared in the blocks around, outermost first
+	frozen   []freeze                // by the loops around
+	finishes []*frame                // around, in this body
+	logs     []*[]access             // that record what happens
+	lambdas  []lambda                // around, in this body, innermost last
+	loops    int                     // around, in this body
+	late     []deferred              // what the defers of the blocks around do
+	pending  map[*ir.Var]source.Span // what tasks change that start when this body has ended, and where they list it
+	deferred int                     // how many finishes a task in the defer around needs; 0 outside
 }
 
 // enter starts the walk through b.
@@ -128,7 +129,7 @@ func (c *checker) enter(b *ir.Body, outer *state) *state {
 	return &state{
 		checker: c, body: b, outer: outer, lives: livesOf(b),
 		sources: map[*ir.Var]path{}, closures: map[*ir.Var][]access{},
-		used: map[*ir.Var]mode{}, said: map[*ir.Var]bool{},
+		used: map[*ir.Var]mode{}, said: map[*ir.Var]bool{}, pending: map[*ir.Var]source.Span{},
 	}
 }
 

@@ -42,6 +42,7 @@ func (s *state) has(v *ir.Var, m mode, at source.Span) bool {
 	held := s.held(v)
 	switch {
 	case held >= m:
+		s.readAhead(v, m, at)
 		return true
 	case held == null:
 		s.noPermission(v, m, at)

@@ -39,6 +39,7 @@ func (s *state) spawn(b *ir.Body) {
 	}
 	if b.Kind != ir.Child {
 		s.root(b)
+		s.starts(b)
 		return
 	}
 	s.tooLate(b)
@@ -66,6 +67,7 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	if b == nil || b.Kind != ir.Child {
 		s.value(st.X)
 		s.root(b)
+		s.starts(b)
 		return
 	}
 	s.tooLate(b)

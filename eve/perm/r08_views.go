@@ -178,7 +178,7 @@ func (s *state) match(st *ir.Match) {
 				}
 			}
 		}
-		s.block(a.Body)
+		s.branch(func() { s.block(a.Body) })
 		s.frozen = s.frozen[:frozen]
 	}
 }

@@ -1,8 +1,11 @@
 package perm
 
 import (
+	"maps"
+
 	"interleave/eve/diag"
 	"interleave/eve/ir"
+	"interleave/eve/source"
 )
 
 // R12: what is allowed but surely not meant. An entry +x of a body that never changes x keeps readers out
@@ -28,6 +31,45 @@ func (s *state) lint() {
 			s.neverWritten(b, e, m)
 		}
 	}
+}
+
+// starts notes what a detached task changes: while this body holds it, the task waits for the end of this body.
+func (s *state) starts(b *ir.Body) {
+	if b == nil {
+		return
+	}
+	for _, e := range b.Perms {
+		v := e.From
+		if v == nil {
+			v = e.Var
+		}
+		if v == nil || e.Sign != '+' || !isShared(v.Type) || !s.mine(v) || s.held(v) < read {
+			continue
+		}
+		if _, noted := s.pending[v]; !noted {
+			s.pending[v] = e.Span
+		}
+	}
+}
+
+// branch walks through a block that may not run: what it starts says nothing of what stands behind it.
+func (s *state) branch(walk func()) {
+	before := s.pending
+	s.pending = maps.Clone(before)
+	walk()
+	s.pending = before
+}
+
+// readAhead warns of a value that is read for what a task does to it that has not begun.
+func (s *state) readAhead(v *ir.Var, m mode, at source.Span) {
+	task, ok := s.pending[v]
+	if !ok || m != read {
+		return
+	}
+	delete(s.pending, v)
+	d := s.hints.Errorf("W0404", at, "this reads '%s' before the task that changes it has run", v.Name)
+	d.Label = "put finish: around the task to wait for it here, or read in a task as well"
+	d.Also = append(d.Also, label(task, "this task starts when the body around it has ended"))
 }
 
 func (s *state) neverWritten(b *ir.Body, e *ir.Entry, m mode) {

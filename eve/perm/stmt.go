@@ -54,8 +54,8 @@ func (s *state) stmt(st ir.Stmt) {
 		s.value(st.X)
 	case *ir.If:
 		s.value(st.Cond)
-		s.block(st.Then)
-		s.block(st.Else)
+		s.branch(func() { s.block(st.Then) })
+		s.branch(func() { s.block(st.Else) })
 	case *ir.Repeat:
 		s.repeat(st)
 	case *ir.ForIn:
