@@ -6,16 +6,26 @@
 
 namespace eve {
 
-namespace {
-
-struct deadline final : alarm_node {
+// An alarm of the loop that began the operation. Who settles the operation decides who ends it: the alarm, or the one
+// that has the answer, by mail if that is another worker.
+struct deadline final : alarm_node, channel {
     operation* what;
-    void (*late)(operation*);
+    bool (*late)(operation*);
 
-    deadline(operation* o, void (*then)(operation*)) noexcept : what(o), late(then) {}
+    deadline(operation* o, bool (*then)(operation*)) noexcept : channel(kind::other), what(o), late(then)
+    {
+        home = &this_loop();
+    }
+    u8 wanted() const noexcept override { return 0; }
+    void ready(loop&, u8) override {}
     void ring(loop&, i64) override
     {
-        late(what);
+        if (late(what))
+            dropped();
+    }
+    void mailed(loop& on, u32) override
+    {
+        on.take_back(*this);
         dropped();
     }
     void dropped() noexcept override
@@ -24,6 +34,8 @@ struct deadline final : alarm_node {
         destroy(this);
     }
 };
+
+namespace {
 
 struct sleeping_operation final : operation_for<void>, alarm_node {
     duration time;
@@ -51,9 +63,19 @@ error timed_out()
     return error(ETIMEDOUT, string::literal("timeout"));
 }
 
-void set_deadline(operation* what, duration limit, void (*late)(operation*))
+deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*))
 {
-    this_loop().set(*create<deadline>(what, late), monotonic_ns() + (limit > 0 ? limit : 0));
+    auto* d = create<deadline>(what, late);
+    d->home->set(*d, monotonic_ns() + (limit > 0 ? limit : 0));
+    return d;
+}
+
+void met(deadline* d) noexcept
+{
+    if (d->home == &this_loop())
+        d->mailed(*d->home, mail_done);
+    else
+        d->home->mail(*d, mail_done);
 }
 
 async<void> sleep(duration d)

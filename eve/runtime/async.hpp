@@ -37,12 +37,20 @@ struct nothing {};
 template <class R> struct value_of { using type = R; };
 template <> struct value_of<void> { using type = nothing; };
 
+// The time that an awaiter gives an operation.
+struct deadline;
+// Worker threads only. The answer has come before it: it is forgotten.
+void met(deadline* d) noexcept;
+
 template <class R> class operation_for : public operation {
 public:
     using value = typename value_of<R>::type;
     // Worker threads only. Hands the value over, unless the time for it was over.
     void done(value x) {
-        if (settled_.exchange(1, order::acq_rel) == 0) deliver_(this, move(x));
+        if (settle()) {
+            if (limit_) met(limit_);
+            deliver_(this, move(x));
+        }
         disarm();
     }
     // Whoever says so first decides.
@@ -50,6 +58,7 @@ public:
 
     void (*deliver_)(operation_for*, value&&) = nullptr;
     task* then_ = nullptr;
+    deadline* limit_ = nullptr;
 
 private:
     atomic<u32> settled_;
@@ -127,8 +136,9 @@ template <class R> struct in_time_of { using type = result<R>; };
 template <class T> struct in_time_of<result<T>> { using type = result<T>; };
 
 error timed_out();
-// Calls `late` with the operation on this worker after the duration; gives up its count then.
-void set_deadline(operation* what, duration limit, void (*late)(operation*));
+// After the duration `late` is called with the operation on this worker: whether it was in time to settle it. Gives up
+// a count of the operation then, or when the deadline is met.
+deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*));
 
 // The same, but after `limit` the continuation gets error(timeout), and what comes later is dropped.
 template <class R, class K, class... Grants>
@@ -146,13 +156,14 @@ void await_within(async<R> call, duration limit, K&& body, bool contained, Grant
     };
     arm();
     what->keep();
-    set_deadline(what, limit, [](operation* o) {
+    what->limit_ = set_deadline(what, limit, [](operation* o) {
         auto* late = static_cast<operation_for<R>*>(o);
-        if (!late->settle()) return;
+        if (!late->settle()) return false;
         auto* c = static_cast<C*>(late->then_);
         c->value_ = option<T>(T(timed_out()));
         enqueue(c);
         late->cancel();
+        return true;
     });
     what->begin();
 }

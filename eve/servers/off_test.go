@@ -3,6 +3,7 @@ package servers_test
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // Handlers end in the middle of what they handle, with more events queued behind it.
@@ -228,4 +229,45 @@ func readLine(c peer) string {
 		}
 		text += one
 	}
+}
+
+// What was given to a call is gone when its answer has come, not when its time would have been over.
+func TestAnswersInTimeLeaveNothing(t *testing.T) {
+	t.Parallel()
+	const text = `import io.socket.*
+extern "C" "meet.h":
+    slow first: (data: bytes) int
+main: () void:
+    tcp_socket.listen(8080):
+        connection = [] (c: connection&) bool:
+            client: socket@ = c()
+            on client line:
+                big: bytes
+                big.resize(1000)
+                x <- first(big) within 1h [+client]
+                match x:
+                    ok(n): client.write("%d\n", n)
+                    error(e): client.write("%s\n", e.text())
+            return true
+    on process.signals terminate: process.shutdown(30s)
+`
+	p := startServer(t, compiled(t, "intime.eve", text), "epoll")
+	client := p.dial(p.port())
+	const batch = 100
+	ask := func(times int) {
+		for range times {
+			client.SetDeadline(time.Now().Add(patience))
+			client.say(strings.Repeat("ask\n", batch))
+			client.mustHear(strings.Repeat("0\n", batch))
+		}
+	}
+	ask(10)
+	before := p.resident()
+	ask(100)
+	if grown := p.resident() - before; grown > 2000 && *sanitize == "" { // kept, they would be 10 MB
+		t.Errorf("%d answers have left %d KiB", 100*batch, grown)
+	}
+	client.CloseWrite()
+	client.mustEnd()
+	p.mustEndClean()
 }

@@ -88,3 +88,8 @@ static inline int64_t nap(int64_t microseconds)
 	nanosleep(&time, 0);
 	return (microseconds);
 }
+
+static inline int64_t first(const unsigned char *data)
+{
+	return (data[0]);
+}
