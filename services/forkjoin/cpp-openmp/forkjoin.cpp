@@ -131,9 +131,11 @@ void multiply(const Matrix &a, const Matrix &b, Matrix &c, size_t n)
 {
 #pragma omp parallel for
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n; k++) {
+			const double x = a[i * n + k];
 			for (size_t j = 0; j < n; j++)
-				c[i * n + j] += a[i * n + k] * b[k * n + j];
+				c[i * n + j] += x * b[k * n + j];
+		}
 }
 
 int64_t hash(const Matrix &c, size_t n)

@@ -77,9 +77,11 @@ Matrix matrix(size_t n, size_t a, size_t b, size_t mod)
 void multiply(const Matrix &a, const Matrix &b, Matrix &c, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n; k++) {
+			const double x = a[i * n + k];
 			for (size_t j = 0; j < n; j++)
-				c[i * n + j] += a[i * n + k] * b[k * n + j];
+				c[i * n + j] += x * b[k * n + j];
+		}
 }
 
 int64_t hash(const Matrix &c, size_t n)
