@@ -38,6 +38,9 @@ func takesFormat(ps []*syntax.Param) bool {
 // invoke calls a declared function.
 func (l *lowerer) invoke(t target, x *callExpr, want *types.Type) ir.Expr {
 	f := t.f
+	if f.tree.Broken {
+		return l.giveUp(x) // its head could not be read, and that was said
+	}
 	slow := f.tree.Async || f.extern != nil && f.extern.Slow
 	if slow && l.awaiting != x.Call {
 		d := l.errorf("E0352", x.Span, "'%s' takes time: wait for it with <-", f.tree.Name.Text)

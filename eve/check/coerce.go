@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"interleave/eve/diag"
 	"interleave/eve/ir"
@@ -170,7 +172,9 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 	case to == types.StringT && (value.IsNumber() && value.Kind != types.Duration || value == types.BoolT):
 		edit(d, "string("+text+")")
 	case to.IsInteger() && value == types.StringT && to.Kind != types.Duration:
-		d.Label = "to_int() reads it: " + text + ".to_int() else 0"
+		fromString(d, to, x, text)
+	case to.Kind == types.Result && value.Kind == types.Option && value.Elem == to.Elem:
+		d.Label = "make an error of none: " + text + " else error(\"..\")?"
 	case to.IsInteger() && value == types.UntypedFloatT && to.Kind != types.Duration:
 		d.Label = "declare a float, or cut its fraction off: int(..)"
 	case (to.Kind == types.Slice || to.Kind == types.Vector) && (value == to.Elem || untyped(value) && to.Elem.IsNumber()):
@@ -183,6 +187,21 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 		edit(d, text+".to_vector()")
 	case value == types.UntypedIntT && to == types.DurationT:
 		d.Label = "write the unit: " + text + "s, " + text + "ms"
+	}
+}
+
+// fromString says how an integer is made of the string x.
+func fromString(d *diag.Diagnostic, to *types.Type, x ir.Expr, text string) {
+	k, literal := x.(*ir.Const)
+	inner := strings.Trim(text, "\"")
+	if !literal {
+		d.Label = "to_int() reads it: " + text + ".to_int() else 0"
+		return
+	}
+	if _, err := strconv.ParseInt(inner, 10, 64); err == nil && to.Kind != types.Char {
+		edit(d, inner)
+	} else if s, ok := k.Value.(string); ok && to.Kind == types.Char && len(s) == 1 && len(inner) == 1 && inner != "'" {
+		edit(d, "'"+inner+"'")
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"strconv"
+	"strings"
 
 	"interleave/eve/ir"
 	"interleave/eve/source"
@@ -208,7 +209,9 @@ func (l *lowerer) typeMember(x *syntax.Selector, t *types.Type) ir.Expr {
 		return bad(x.Span)
 	}
 	d := l.errorf("E0331", x.Name.Span, "%s has no '%s'", t, x.Name.Text)
-	l.suggest(d, x.Name, staticNames(t))
+	if l.suggest(d, x.Name, staticNames(t)); d.Fix == nil && len(staticNames(t)) > 0 {
+		d.Label = "its cases: " + strings.Join(staticNames(t), ", ")
+	}
 	return bad(x.Span)
 }
 
@@ -247,7 +250,9 @@ func (l *lowerer) memberOf(v ir.Expr, x *syntax.Selector) ir.Expr {
 		d.Label = "it may have no value: take it with ?, else or match"
 		return bad(x.Span)
 	}
-	l.suggest(d, x.Name, l.memberNames(t))
+	if l.suggest(d, x.Name, l.memberNames(t)); d.Fix == nil && t.Def != nil && t.Def.Form == types.Union {
+		d.Label = "it is one of several cases: match takes the fields of each"
+	}
 	return bad(x.Span)
 }
 
@@ -362,6 +367,9 @@ func (l *lowerer) propagate(x *syntax.Propagate, want *types.Type) ir.Expr {
 	if l.result.Kind != t.Kind && l.result != types.InvalidT {
 		d := l.errorf("E0350", at, "? would return %s, and here %s is returned", missing(t), resultText(l.result))
 		d.Label = "write else, or match"
+		if t.Kind == types.Option && l.result.Kind == types.Result {
+			d.Label = "an error is made of none by else: " + x.X.Place().Text() + " else error(\"..\")?"
+		}
 		return bad(x.Span)
 	}
 	if l.held != "" {

@@ -229,6 +229,10 @@ func (l *lowerer) formatted(x syntax.Expr, d directive) ir.Expr {
 	if needs := verbNeeds(d.part.Verb, t); needs != "" && !l.isOpen(t) && t.Kind != types.Param {
 		e := l.errorf("E0349", x.Place(), "%s prints %s, and this is %s", d.at.Text(), needs, article(t))
 		e.Also = also(d.at, "the directive")
+		if t.Kind == types.Option || t.Kind == types.Result {
+			e.Label = "it may have no value: say what then, with else"
+			return bad(x.Place())
+		}
 		l.fixText(e, d.at, verbFor(d.at.Text(), t), "")
 		return bad(x.Place())
 	}

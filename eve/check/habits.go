@@ -73,6 +73,10 @@ func (c *checker) habit(m *module, name string, at source.Span) bool {
 		d.Fix = &diag.Fix{Text: "write " + text, Span: at, New: text}
 		return true
 	}
+	if len(name) == 1 && name[0] >= 'A' && name[0] <= 'Z' {
+		c.diags.Errorf("E0202", at, "unknown name '%s'", name).Label = "a type parameter stands in front of the list: <type " + name + ">"
+		return true
+	}
 	if advice[name] != "" {
 		c.diags.Errorf("E0202", at, "unknown name '%s'", name).Label = advice[name]
 		return true

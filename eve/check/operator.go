@@ -320,6 +320,8 @@ func (l *lowerer) mismatch(op string, x, y ir.Expr, at source.Span) {
 		d.Label = "convert one of them: " + to.String() + "(..)"
 	case op == "+" && (s == types.StringT || t == types.StringT):
 		d.Label = "write the value into the text: f\"{x}\""
+	case op == "*" && s == types.StringT && t.IsInteger():
+		d.Label = "s.repeat(n) is n times s"
 	case op == "%" && s == types.StringT:
 		d.Label = "values follow the format: print(\"%d\", x); or write them into it: f\"{x}\""
 	case s == types.BoolT && t.IsNumber() && strings.Contains("< <= > >=", op):

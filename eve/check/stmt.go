@@ -220,6 +220,11 @@ func (l *lowerer) returnStmt(s *syntax.ReturnStmt) {
 		x := l.expr(s.X, nil)
 		if !broken(x) && x.Type() != types.VoidT {
 			d := l.errorf("E0344", s.X.Place(), "%s", l.noResult())
+			if l.cur.Kind == ir.Function && l.fn != nil && l.fn.Name == "main" {
+				d.Label = "process.exit(status) ends the program"
+			} else if l.cur.Kind == ir.Function {
+				d.Label = "the type of a result stands behind the parameters: () " + l.settle(l.checker.value(x)).Type().String() + ":"
+			}
 			if l.cur.Kind == ir.Handler && x.Type() == types.BoolT {
 				d.Label = "one that may consume the event says so: on x event = [..] (e: event&) bool:"
 			}
@@ -246,6 +251,13 @@ func (l *lowerer) noResult() string {
 }
 
 func (l *lowerer) assertStmt(s *syntax.AssertStmt) {
+	if t, ok := s.X.(*syntax.TupleLit); ok && len(t.Elems) == 2 && s.Message == nil {
+		text := t.Elems[0].Place().To(t.Elems[1].Place()).Text()
+		d := l.errorf("E0342", t.Span, "assert takes a condition and a message without brackets")
+		l.fixText(d, t.Span, " "+text, "")
+		d.Fix.Text = "write assert " + text
+		return
+	}
 	n := &ir.Assert{Mark: mark(s), X: l.condition(s.X)}
 	if s.Message != nil {
 		n.Message = l.fitted(s.Message, types.StringT)

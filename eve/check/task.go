@@ -1,6 +1,8 @@
 package check
 
 import (
+	"strings"
+
 	"interleave/eve/ir"
 	"interleave/eve/source"
 	"interleave/eve/syntax"
@@ -134,7 +136,9 @@ func (l *lowerer) eventOf(t *types.Type, n *syntax.Name) *types.Event {
 		names = append(names, e.Name)
 	}
 	d := l.errorf("E0351", n.Span, "%s has no event '%s'", t, n.Text)
-	l.suggest(d, n, names)
+	if l.suggest(d, n, names); d.Fix == nil && len(names) > 0 {
+		d.Label = "its events: " + strings.Join(names, ", ")
+	}
 	return nil
 }
 

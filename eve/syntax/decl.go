@@ -80,6 +80,11 @@ func (p *parser) noItem() {
 			d.Fix = &diag.Fix{Text: "leave it out", Span: gap}
 		}
 	}
+	if t.is("test") && p.peek(1).isName() {
+		name := p.peek(1)
+		d.Message, d.Label = "a test is named by a string: test \""+name.Text()+"\":", ""
+		d.Fix = &diag.Fix{Text: "write \"" + name.Text() + "\"", Span: name.Span, New: "\"" + name.Text() + "\""}
+	}
 	if t.isName() && p.peek(1).is("(") {
 		p.missingHead(t)
 	}
@@ -253,10 +258,28 @@ func (p *parser) signature(f *Func) {
 	if p.is("[") {
 		p.lateList(f)
 	}
+	p.lateResult()
 	f.Async = p.accept("<-")
 	if f.Async || !p.is(":") && !p.tok().isLayout() {
 		f.Result = p.typ()
 	}
+}
+
+// lateResult fails on `(n: int): int` before a block.
+func (p *parser) lateResult() {
+	end := p.peek(2)
+	if !p.is(":") || !p.peek(1).isName() || !end.is(":") && (end.Kind != Newline || p.peek(3).Kind != Indent) {
+		return
+	}
+	at := p.here().To(p.peek(1).Span)
+	if end.is(":") {
+		at = at.To(end.Span)
+	}
+	text := " " + p.peek(1).Text() + ":"
+	p.fail(diag.Diagnostic{
+		Code: "E0114", Span: p.here(), Message: "the result's type stands right behind the parameters",
+		Fix: &diag.Fix{Text: "write" + text, Span: at, New: text},
+	})
 }
 
 // lateList fails on `(x: int) [+a] int`.
@@ -346,6 +369,7 @@ func (p *parser) param() *Param {
 			}
 			p.next()
 			a.Type = p.typ()
+			p.bareFuncType(a.Type)
 		}
 	}
 	if p.accept("=") {
@@ -353,6 +377,20 @@ func (p *parser) param() *Param {
 	}
 	a.At = p.from(start)
 	return a
+}
+
+// bareFuncType fails on a parameter `f: (int) int`.
+func (p *parser) bareFuncType(t Type) {
+	params, ok := t.(*TupleType)
+	if !ok || !p.tok().isName() {
+		return
+	}
+	at := params.Span.To(p.here())
+	text := "<" + at.Text() + ">"
+	p.fail(diag.Diagnostic{
+		Code: "E0120", Span: at, Message: "the type of a closure is written " + text,
+		Fix: &diag.Fix{Text: "write " + text, Span: at, New: text},
+	})
 }
 
 // untypedParam fails on `(x)`.

@@ -254,6 +254,12 @@ func (p *parser) indexExpr(start source.Span, x Expr) Expr {
 	p.rangeOf(x, true)
 	i := p.expr()
 	p.rangeOf(x, false)
+	if p.is(",") {
+		p.fail(diag.Diagnostic{
+			Code: "E0106", Span: p.here(), Message: "an index has one value: v[i][j]",
+			Fix: &diag.Fix{Text: "write ][", Span: p.here().To(source.Span{File: p.file, Start: p.peek(1).Span.Start, End: p.peek(1).Span.Start}), New: "]["},
+		})
+	}
 	p.close("]", open)
 	p.context = saved
 	return &Index{p.from(start), x, i}

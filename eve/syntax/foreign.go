@@ -255,6 +255,10 @@ func (p *parser) bracketType(t Type) {
 		d.Span = n.Span.To(brackets)
 		d.Message = "a list's type is written vector<" + name + ">"
 		d.Fix = &diag.Fix{Text: "write vector<" + name + ">", Span: d.Span, New: "vector<" + name + ">"}
+	case p.peek(1).Kind == Int && end == p.pos+2:
+		d.Span = n.Span.To(brackets)
+		d.Message = "an array's type is written array<" + name + ", " + inside + ">"
+		d.Fix = &diag.Fix{Text: "write array<" + name + ", " + inside + ">", Span: d.Span, New: "array<" + name + ", " + inside + ">"}
 	default:
 		return
 	}
@@ -323,6 +327,8 @@ func (p *parser) trailing() {
 		if p.peek(1).isLayout() {
 			d.Fix = &diag.Fix{Text: "leave it out", Span: t.Span}
 		}
+	case ",":
+		d.Label = "one declaration stands on a line; a, b: int declares two of one type"
 	case ":=":
 		d.Label = "a declaration says its type: x: int = 1"
 		if p.pos > 1 && p.toks[p.pos-2].isLayout() && p.toks[p.pos-1].Kind == Identifier {

@@ -98,6 +98,12 @@ func (p *parser) countHead(loop *ForStmt, h loopHead) {
 	case !p.is(";"):
 		loop.Init = p.simple(p.here())
 	}
+	if word := p.tok().Text(); word == "of" || word == ":" {
+		p.fail(diag.Diagnostic{
+			Code: "E0114", Span: p.here(), Message: "a loop over elements is written for (x in v):",
+			Fix: &diag.Fix{Text: "write in", Span: p.here(), New: "in"},
+		})
+	}
 	if p.is("in") || p.is(",") {
 		p.failf("E0114", "a loop has one variable: of a map it is a pair, for (e in m): e.0, e.1")
 	}
@@ -108,8 +114,18 @@ func (p *parser) countHead(loop *ForStmt, h loopHead) {
 	p.expect(";", "behind the condition")
 	if !p.is(")") {
 		loop.Step = p.simple(p.here())
+		if word := p.tok().Text(); word == "++" || word == "--" {
+			with := " " + word[:1] + "= 1"
+			p.report(diag.Diagnostic{
+				Code: "E0117", Span: p.here(), Message: "'" + word + "' is written '" + with[1:] + "'",
+				Fix: &diag.Fix{Text: "write" + with, Span: p.here(), New: with},
+			})
+			p.next()
+		}
 	}
 }
+
+const listOfTask = "'@' and its permission list"
 
 // task reads `@ [perms]: suite` and `@ for (x: T in e) [perms]: suite`.
 func (p *parser) task(start source.Span) Stmt {
@@ -119,7 +135,7 @@ func (p *parser) task(start source.Span) Stmt {
 	}
 	t := &TaskStmt{}
 	p.taskPerms(&t.Perms)
-	t.Body = p.suite("'@' and its permission list")
+	t.Body = p.suite(listOfTask)
 	t.At = p.from(start)
 	return t
 }

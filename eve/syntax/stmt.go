@@ -39,7 +39,12 @@ func (p *parser) missingColon(what string) {
 		return
 	}
 	t := p.tok()
-	if t.Kind == Newline && p.peek(1).Kind == Indent || t.Kind == Keyword && startsStatement(*t) {
+	if (p.is("+") || p.is("(")) && what == listOfTask {
+		d.Span, d.Message, d.Fix = p.here(), "the list of a task stands in square brackets: @ [+n]:", nil
+		p.fail(d)
+	}
+	called := t.Kind == Identifier && t.Lead != "" && (p.last.Text() == ")" || p.last.Text() == "]")
+	if t.Kind == Newline && p.peek(1).Kind == Indent || t.Kind == Keyword && startsStatement(*t) || called {
 		p.report(d)
 		return
 	}
@@ -192,6 +197,11 @@ func (p *parser) stmt() Stmt {
 	switch after := p.peek(1); {
 	case t.is("@"):
 		return p.task(start)
+	case t.Kind == Identifier && t.Text() == "foreach" && after.is("("):
+		p.fail(diag.Diagnostic{
+			Code: "E0104", Span: t.Span, Message: "Eve's word for 'foreach' is 'for'",
+			Fix: &diag.Fix{Text: "write for", Span: t.Span, New: "for"},
+		})
 	case t.Kind == Identifier && t.Text() == "try" && after.is(":"):
 		return p.exceptions(start)
 	case t.is("<-"), t.isName() && after.is("<-") && p.brackets == 0:
