@@ -174,8 +174,14 @@ func (s *state) wrongSign(b *ir.Body, e *ir.Entry, why string, sign byte) {
 		v = e.From
 		s.use(e.From, full) // the entry is wrong, not unused
 	}
-	d.Also = append(d.Also, label(v.Span, "declared here"))
-	fixList(d, b, e.Name, sign)
+	text := "declared here"
+	if sign == '=' && e.Sign == '+' && v.Kind == ir.Local {
+		text = "to change it in a task, declare it as " + v.Type.String() + "@"
+	}
+	d.Also = append(d.Also, label(v.Span, text))
+	if fixList(d, b, e.Name, sign); d.Fix != nil && text != "declared here" {
+		d.Fix.Note = "the task then has a copy"
+	}
 }
 
 // snapshot judges =x.
