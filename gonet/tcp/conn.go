@@ -200,6 +200,14 @@ func (c *Conn) Read(p []byte, now Time) int {
 	return n
 }
 
+// Finished tells whether our stream has been closed: nothing more can be written.
+func (c *Conn) Finished() bool { return c.send.closing }
+
+// Sent tells whether seq is among what was sent and not acknowledged.
+func (c *Conn) Sent(seq uint32) bool {
+	return Seq(seq).Within(c.send.una, uint32(c.send.flightSize()))
+}
+
 // Writable is the number of bytes that Write takes at once.
 func (c *Conn) Writable() int {
 	if c.send.closing || c.state == Closed {

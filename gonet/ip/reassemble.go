@@ -1,0 +1,101 @@
+// Package ip has the parts of the Internet protocol that are pure: what makes a datagram of its fragments.
+package ip
+
+import "errors"
+
+// Why a datagram cannot be made whole. All of it is dropped.
+var (
+	ErrOverlap = errors.New("fragments overlap") // RFC 5722, for IPv4 too: an overlap is an attack
+	ErrLong    = errors.New("fragments of more than 64 KiB")
+	ErrLength  = errors.New("a fragment in the middle is not of a multiple of 8 bytes")
+	ErrMany    = errors.New("too many fragments")
+)
+
+// maxFragments bounds the pieces of one datagram: 64 KiB in pieces of the smallest MTU are 1366, in those of Ethernet 45.
+const maxFragments = 1366
+
+// Reassembly is one datagram of which fragments arrive in any order.
+type Reassembly struct {
+	data   []byte
+	runs   []span // what is there, in order; no two touch
+	total  int    // length in bytes, -1 until the last fragment is there
+	pieces int
+}
+
+// span is from start up to end, in bytes.
+type span struct{ start, end int }
+
+// NewReassembly begins a datagram.
+func NewReassembly() *Reassembly { return &Reassembly{total: -1} }
+
+// Add takes the fragment that stands offset bytes after the start of the payload. It returns the payload when that is whole.
+// Exact duplicates are ignored, as networks make them; anything else that overlaps is an error, after which the datagram is
+// to be forgotten.
+func (r *Reassembly) Add(offset int, b []byte, more bool) ([]byte, error) {
+	end := offset + len(b)
+	switch {
+	case more && len(b)%8 != 0 || len(b) == 0:
+		return nil, ErrLength
+	case end > 65535:
+		return nil, ErrLong
+	case r.pieces == maxFragments:
+		return nil, ErrMany
+	}
+	if r.duplicate(offset, end, b) {
+		return nil, nil
+	}
+	if r.total >= 0 && (end > r.total || !more) || !more && r.last() > end {
+		return nil, ErrOverlap
+	}
+	if err := r.insert(span{offset, end}); err != nil {
+		return nil, err
+	}
+	r.pieces++
+	if !more {
+		r.total = end
+	}
+	if len(r.data) < end {
+		r.data = append(r.data, make([]byte, end-len(r.data))...)
+	}
+	copy(r.data[offset:], b)
+	if len(r.runs) == 1 && r.runs[0] == (span{0, r.total}) {
+		return r.data[:r.total], nil
+	}
+	return nil, nil
+}
+
+// last is the end of what is there.
+func (r *Reassembly) last() int {
+	if len(r.runs) == 0 {
+		return 0
+	}
+	return r.runs[len(r.runs)-1].end
+}
+
+// duplicate tells whether the same bytes are there already.
+func (r *Reassembly) duplicate(start, end int, b []byte) bool {
+	for _, s := range r.runs {
+		if s.start <= start && end <= s.end {
+			return string(r.data[start:end]) == string(b)
+		}
+	}
+	return false
+}
+
+// insert adds a span, and joins it with those that it touches.
+func (r *Reassembly) insert(n span) error {
+	at := 0
+	for at < len(r.runs) && r.runs[at].end < n.start {
+		at++
+	}
+	to := at
+	for to < len(r.runs) && r.runs[to].start <= n.end {
+		if s := r.runs[to]; s.start < n.end && n.start < s.end {
+			return ErrOverlap
+		}
+		n = span{min(n.start, r.runs[to].start), max(n.end, r.runs[to].end)}
+		to++
+	}
+	r.runs = append(r.runs[:at], append([]span{n}, r.runs[to:]...)...)
+	return nil
+}

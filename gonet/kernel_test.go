@@ -1,0 +1,199 @@
+//go:build linux
+
+package gonet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"interleave/gonet/link"
+)
+
+// kernel makes a host on a tap whose other end is Linux itself, in a network namespace of the test's own: the stack is 10.9.0.2, the
+// kernel 10.9.0.1. Commands that the test starts run in that namespace.
+func kernel(t testing.TB) *Stack {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("SKIP: a network namespace needs root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("SKIP: install iproute2 for the ip command")
+	}
+	runtime.LockOSThread() // never unlocked: the thread and its namespace end with the test's goroutine
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Skipf("SKIP: no network namespace to be had: %v", err)
+	}
+	tap, err := link.OpenTap("gn%d")
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+			t.Skipf("SKIP: %v", err)
+		}
+		t.Fatal(err)
+	}
+	run(t, "ip", "link", "set", "lo", "up")
+	run(t, "ip", "addr", "add", "10.9.0.1/24", "dev", tap.Name())
+	run(t, "ip", "link", "set", tap.Name(), "up")
+	return host(t, tap, "10.9.0.2/24")
+}
+
+func run(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skipf("SKIP: install %s", name)
+	}
+	cmd := exec.Command("timeout", append([]string{"60", name}, args...)...)
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out.String(), problem.String())
+	}
+	return out.String()
+}
+
+func TestThePingCommand(t *testing.T) {
+	kernel(t)
+	for _, size := range []string{"0", "56", "1472", "1473", "65000"} {
+		if out := run(t, "ping", "-c", "3", "-i", "0.01", "-W", "5", "-s", size, "10.9.0.2"); !strings.Contains(out, " 0% packet loss") {
+			t.Errorf("of %s bytes:\n%s", size, out)
+		}
+	}
+}
+
+func TestCurl(t *testing.T) {
+	s := kernel(t)
+	l, err := s.Listen("tcp", ":80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	big := make([]byte, 50_000_000)
+	for i := range big {
+		big[i] = byte(i * i >> 7)
+	}
+	sums := make(chan string, 1)
+	server := http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			sum := sha256.New()
+			if _, err := io.Copy(sum, r.Body); err != nil {
+				t.Error(err)
+			}
+			sums <- fmt.Sprintf("%x", sum.Sum(nil))
+			return
+		}
+		_, _ = w.Write(big) // curl tells
+	})}
+	go func() { _ = server.Serve(l) }() // until Close
+	defer func() { _ = server.Close() }()
+	file := t.TempDir() + "/big"
+	run(t, "curl", "-sS", "-o", file, "http://10.9.0.2/")
+	got, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(got, big) {
+		t.Fatalf("%d bytes came down, %v", len(got), err)
+	}
+	run(t, "curl", "-sS", "-T", file, "http://10.9.0.2/")
+	if got, want := <-sums, fmt.Sprintf("%x", sha256.Sum256(big)); got != want {
+		t.Error("what came up is not what was sent")
+	}
+}
+
+// TestDialTheKernel has the stack as the client of a server on Linux.
+func TestDialTheKernel(t *testing.T) {
+	s := kernel(t)
+	l, err := net.Listen("tcp", "10.9.0.1:0") // a socket keeps the namespace in which it was made
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(c, c) // the client tells
+			_ = c.Close()
+		}
+	}()
+	for range 20 {
+		c, err := s.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := bytes.Repeat([]byte("over the tap and back "), 50_000)
+		go func() {
+			if _, err := c.Write(want); err != nil {
+				t.Error(err)
+			}
+			if err := c.(*Conn).CloseWrite(); err != nil {
+				t.Error(err)
+			}
+		}()
+		got, err := io.ReadAll(c)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%d bytes of %d, %v", len(got), len(want), err)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// bulk moves b.N bytes in chunks through a connection with the kernel.
+func bulk(b *testing.B, into bool) {
+	s := kernel(b)
+	const chunk = 1 << 20
+	listen := func() (net.Listener, error) { return net.Listen("tcp", "10.9.0.1:0") }
+	l, err := listen()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c, err := s.Dial("tcp", l.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	far, err := l.Accept()
+	if err != nil {
+		b.Fatal(err)
+	}
+	from, to := c, far
+	if into {
+		from, to = far, c
+	}
+	b.SetBytes(chunk)
+	b.ResetTimer()
+	go func() {
+		p := make([]byte, chunk)
+		for range b.N {
+			if _, err := from.Write(p); err != nil {
+				return
+			}
+		}
+	}()
+	p := make([]byte, 256<<10)
+	for n := 0; n < b.N*chunk; {
+		got, err := to.Read(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n += got
+	}
+	b.StopTimer()
+	_ = far.Close()
+	_ = c.Close()
+}
+
+func BenchmarkBulkOut(b *testing.B) { bulk(b, false) }
+func BenchmarkBulkIn(b *testing.B)  { bulk(b, true) }

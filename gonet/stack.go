@@ -1,0 +1,210 @@
+// Package gonet is a TCP/IP stack that a program carries in itself, in the style of communicating sequential processes.
+//
+//	s, err := gonet.New(gonet.Config{Link: tap, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+//	l, err := s.Listen("tcp", ":80")
+//	err = http.Serve(l, handler)
+//
+// One goroutine, the dealer, owns every table: it reads frames from the link in batches and runs them through the layers as
+// plain calls. Who wants a table changed sends the dealer a claim over a channel. Connections, listeners and sockets are those
+// of package net. design.md says what was measured to decide what is a channel and what a call.
+package gonet
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"interleave/gonet/link"
+	"interleave/gonet/tcp"
+	"interleave/gonet/wire"
+)
+
+// Config is what a stack needs to know. Only Link and Addresses must be given.
+type Config struct {
+	Link      link.Link
+	MAC       wire.MAC       // zero: one is drawn, locally administered
+	Addresses []netip.Prefix // ours, each with the network that is on the link
+	Gateway   netip.Addr     // where all else goes; invalid: nowhere
+	TCP       tcp.Config     // defaults for connections: MSS and Clock are set by the stack
+	Backlog   int            // connections that wait for Accept at most; 0: 1024
+}
+
+// Stack is a host of its own.
+type Stack struct {
+	cfg    Config
+	link   link.Link
+	fast   link.Features
+	mac    wire.MAC
+	start  time.Time
+	secret [32]byte // of initial sequence numbers and ports
+	stats  counters
+
+	claims chan func()
+	done   chan struct{} // closed when the dealer has ended
+	fail   error         // why it has, set before done is closed
+	hops   sync.Map      // netip.Addr -> *hop
+	self   loopback
+	ids    atomic.Uint32 // of packets of IPv4
+
+	pingCount atomic.Uint32
+
+	// The dealer's own from here on.
+	conns     map[flow]*Conn
+	listeners map[netip.AddrPort]*Listener
+	sockets   map[netip.AddrPort]*PacketConn
+	pings     map[pingKey]chan<- time.Time
+	parts     map[partKey]*assembler
+	touched   []*Conn // have heard something in this batch
+	nextPort  uint16
+	now       tcp.Time // of this batch
+	lastError tcp.Time // when the last error of ICMP went out
+}
+
+// claimsLen is how many claims may wait; who sends one more waits. 64 is a guess: a batch of frames takes microseconds.
+const claimsLen = 64
+
+// batchLen is how many frames are read at once. The device gives up to 32 in the time that a switch of goroutines takes.
+const batchLen = 32
+
+// New starts a stack; its goroutine runs until Close or until the link fails.
+func New(cfg Config) (*Stack, error) {
+	if cfg.Link == nil {
+		return nil, errors.New("gonet: a stack needs a link")
+	}
+	s := &Stack{
+		cfg: cfg, link: cfg.Link, fast: cfg.Link.Features(), mac: cfg.MAC, start: time.Now().Add(-time.Hour),
+		claims: make(chan func(), claimsLen), done: make(chan struct{}),
+		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{}, sockets: map[netip.AddrPort]*PacketConn{},
+		pings: map[pingKey]chan<- time.Time{}, parts: map[partKey]*assembler{},
+	}
+	if s.fast.MTU < minMTU {
+		return nil, fmt.Errorf("gonet: the link's MTU is %d bytes, IPv4 needs %d (RFC 791)", s.fast.MTU, minMTU)
+	}
+	for _, p := range cfg.Addresses {
+		if !p.IsValid() || !p.Addr().Is4() {
+			return nil, fmt.Errorf("gonet: address %v: not one of IPv4 with the length of its network", p)
+		}
+	}
+	if cfg.Gateway.IsValid() && !s.onLink(cfg.Gateway) {
+		return nil, fmt.Errorf("gonet: gateway %v is in no network of this stack", cfg.Gateway)
+	}
+	_, _ = rand.Read(s.secret[:]) // never fails
+	if s.mac == (wire.MAC{}) {
+		copy(s.mac[:], s.secret[:6])
+		s.mac[0] = s.mac[0]&^1 | 2 // one station, locally administered
+	}
+	s.nextPort = firstPort + uint16(s.secret[6])<<5
+	go s.deal()
+	return s, nil
+}
+
+// minMTU is the smallest that IPv4 allows, in bytes (RFC 791 section 3.2).
+const minMTU = 68
+
+// Close ends the stack, its connections with an error, and the link.
+func (s *Stack) Close() error {
+	err := s.link.Close()
+	<-s.done
+	return err
+}
+
+// MAC is the address that the stack has on its link.
+func (s *Stack) MAC() wire.MAC { return s.mac }
+
+// clock is now for the machines of connections: nanoseconds since an hour before the stack was made.
+func (s *Stack) clock() tcp.Time { return tcp.Time(time.Since(s.start)) }
+
+// deal is the dealer: the goroutine that owns the tables, from New until the link is closed. Frames come in batches, claims
+// between them, and what a batch has made due goes out at its end.
+func (s *Stack) deal() {
+	batch := make([]link.Frame, batchLen)
+	for {
+		n, err := s.link.Read(batch)
+		if err != nil {
+			s.end(err)
+			return
+		}
+		s.now = s.clock()
+		for i := range batch[:n] {
+			s.input(&batch[i])
+		}
+		s.flush()
+		s.serveClaims()
+		s.flush()
+		s.drainLoop()
+	}
+}
+
+func (s *Stack) serveClaims() {
+	for {
+		select {
+		case claim := <-s.claims:
+			claim()
+		default:
+			return
+		}
+	}
+}
+
+// flush lets each connection that heard something answer, once for the whole batch, and wakes its users.
+func (s *Stack) flush() {
+	for i, c := range s.touched {
+		c.settle(s.now)
+		s.touched[i] = nil
+	}
+	s.touched = s.touched[:0]
+}
+
+// end tells everybody that the link is gone.
+func (s *Stack) end(err error) {
+	s.fail = err
+	if errors.Is(err, link.ErrClosed) {
+		s.fail = errClosed
+	}
+	close(s.done)
+	for _, c := range s.conns {
+		c.kill(s.fail)
+	}
+	for _, l := range s.listeners {
+		l.shut(s.fail)
+	}
+	for _, p := range s.sockets {
+		p.shut(s.fail)
+	}
+	for _, a := range s.parts {
+		close(a.pieces)
+	}
+	s.hops.Range(func(_, h any) bool {
+		h.(*hop).stop()
+		return true
+	})
+}
+
+// claim has the dealer run f, and waits until it has. f must not block.
+func (s *Stack) claim(f func()) error {
+	ran := make(chan struct{})
+	if err := s.post(func() { f(); close(ran) }); err != nil {
+		return err
+	}
+	select {
+	case <-ran:
+		return nil
+	case <-s.done:
+		return s.fail
+	}
+}
+
+// post has the dealer run f some time.
+func (s *Stack) post(f func()) error {
+	select {
+	case s.claims <- f:
+		s.link.Interrupt()
+		return nil
+	case <-s.done:
+		return s.fail
+	}
+}

@@ -1,0 +1,296 @@
+package gonet
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+// datagram is one of UDP that waits to be read.
+type datagram struct {
+	from netip.AddrPort
+	body []byte
+	err  error // instead: what ICMP says of the way to a peer
+}
+
+// socketLen is how many datagrams may wait for a socket; what comes then is dropped, as datagrams may be. 256 is a guess.
+const socketLen = 256
+
+// PacketConn is a socket of UDP: a net.PacketConn, and a net.Conn if it was dialed.
+type PacketConn struct {
+	stack  *Stack
+	local  netip.AddrPort // its address is unspecified if it takes any of ours
+	remote netip.AddrPort // invalid unless it was dialed
+	in     chan datagram
+	read   deadline
+	write  deadline
+	once   sync.Once
+	closed chan struct{}
+	fail   error
+}
+
+var (
+	_ net.PacketConn = (*PacketConn)(nil)
+	_ net.Conn       = (*PacketConn)(nil)
+)
+
+// ListenPacket opens a socket of UDP: network is "udp" or "udp4", address as for net.ListenPacket.
+func (s *Stack) ListenPacket(network, address string) (*PacketConn, error) {
+	local, err := s.parseOurs(network, "udp", address)
+	if err == nil {
+		var p *PacketConn
+		if p, err = s.bind(local, netip.AddrPort{}); err == nil {
+			return p, nil
+		}
+	}
+	return nil, &net.OpError{Op: "listen", Net: network, Addr: udpAddr(local), Err: err}
+}
+
+func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(a) }
+
+// bind claims a port for a socket, any free one for port 0.
+func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
+	p := &PacketConn{
+		stack: s, remote: remote, in: make(chan datagram, socketLen), read: makeDeadline(), write: makeDeadline(), closed: make(chan struct{}),
+	}
+	var failed error
+	err := s.claim(func() {
+		local, failed = s.freePort(local, func(a netip.AddrPort) bool { return s.sockets[a] == nil })
+		if failed == nil {
+			p.local = local
+			s.sockets[local] = p
+		}
+	})
+	return p, errors.Join(err, failed)
+}
+
+// The ports that are given to those who ask for none (RFC 6335).
+const (
+	firstPort = 49152
+	lastPort  = 65535
+)
+
+// freePort finds a port for local. The dealer's.
+func (s *Stack) freePort(local netip.AddrPort, free func(netip.AddrPort) bool) (netip.AddrPort, error) {
+	if local.Port() != 0 {
+		if !free(local) {
+			return local, errInUse
+		}
+		return local, nil
+	}
+	for range lastPort - firstPort + 1 {
+		a := netip.AddrPortFrom(local.Addr(), s.nextPort)
+		if s.nextPort++; s.nextPort < firstPort { // it has wrapped
+			s.nextPort = firstPort
+		}
+		if free(a) {
+			return a, nil
+		}
+	}
+	return local, errNoPort
+}
+
+// socket is the one that hears what is sent to a. The dealer's.
+func (s *Stack) socket(a netip.AddrPort) *PacketConn {
+	if p := s.sockets[a]; p != nil {
+		return p
+	}
+	return s.sockets[netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port())]
+}
+
+func (s *Stack) inputUDP(p *packet) {
+	h, body, err := wire.ParseUDP(p.body)
+	if err != nil || h.Checksum != 0 && !p.valid && wire.Sum(p.body[:h.Length], wire.PseudoSum(p.src, p.dst, wire.ProtocolUDP, int(h.Length))) != 0xffff {
+		s.stats.malformed.Add(1)
+		return
+	}
+	u := s.socket(netip.AddrPortFrom(p.dst, h.DstPort))
+	from := netip.AddrPortFrom(p.src, h.SrcPort)
+	if u == nil || u.remote.IsValid() && u.remote != from {
+		s.stats.foreign.Add(1)
+		s.unreachable(p, wire.UnreachablePort)
+		return
+	}
+	u.deliver(datagram{from: from, body: append(make([]byte, 0, len(body)), body...)})
+}
+
+func (p *PacketConn) deliver(d datagram) {
+	select {
+	case p.in <- d:
+	default:
+		p.stack.stats.droppedSockets.Add(1)
+	}
+}
+
+// unreachable tells a socket what ICMP says. Only one that was dialed hears of its peer, as in Linux.
+func (p *PacketConn) unreachable(m wire.ICMP, to netip.AddrPort) {
+	if p.remote == to && m.Type == wire.ICMPUnreachable && m.Code != wire.UnreachableFragmentation {
+		p.deliver(datagram{err: errRefused})
+	}
+}
+
+// ReadFrom is net.PacketConn's: what is longer than b is cut.
+func (p *PacketConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := p.ReadFromAddrPort(b)
+	if err != nil {
+		return n, nil, err
+	}
+	return n, udpAddr(from), nil
+}
+
+// ReadFromAddrPort is ReadFrom without an allocation for the address.
+func (p *PacketConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
+	fail := func(err error) (int, netip.AddrPort, error) {
+		return 0, netip.AddrPort{}, &net.OpError{Op: "read", Net: "udp", Source: p.LocalAddr(), Addr: p.remoteOrNil(), Err: err}
+	}
+	if p.read.expired() {
+		return fail(errDeadline)
+	}
+	select {
+	case <-p.closed:
+		return fail(p.fail)
+	default:
+	}
+	select {
+	case d := <-p.in:
+		if d.err != nil {
+			return fail(d.err)
+		}
+		return copy(b, d.body), d.from, nil
+	case <-p.read.wait():
+		return fail(errDeadline)
+	case <-p.closed:
+		return fail(p.fail)
+	}
+}
+
+// Read is net.Conn's, of a socket that was dialed.
+func (p *PacketConn) Read(b []byte) (int, error) {
+	n, _, err := p.ReadFromAddrPort(b)
+	return n, err
+}
+
+// WriteTo is net.PacketConn's.
+func (p *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
+	a, ok := to.(*net.UDPAddr)
+	if !ok {
+		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: to, Err: syscall.EINVAL}
+	}
+	return p.WriteToAddrPort(b, a.AddrPort())
+}
+
+// WriteToAddrPort is WriteTo without an allocation for the address.
+func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap(), to.Port()))
+	if err != nil {
+		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: udpAddr(to), Err: err}
+	}
+	return len(b), nil
+}
+
+// Write is net.Conn's, of a socket that was dialed.
+func (p *PacketConn) Write(b []byte) (int, error) {
+	if !p.remote.IsValid() {
+		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Err: syscall.EDESTADDRREQ}
+	}
+	return p.WriteToAddrPort(b, p.remote)
+}
+
+func (p *PacketConn) send(b []byte, to netip.AddrPort) error {
+	select {
+	case <-p.closed:
+		return p.fail
+	default:
+	}
+	switch {
+	case p.write.expired():
+		return errDeadline
+	case !to.Addr().Is4():
+		return errNotOurs
+	case len(b) > maxPacket-wire.IPv4Len-wire.UDPLen:
+		return errTooLong
+	}
+	src := p.local.Addr()
+	if src.IsUnspecified() {
+		var err error
+		if src, err = p.stack.source(to.Addr()); err != nil {
+			return err
+		}
+	}
+	return p.stack.sendUDP(netip.AddrPortFrom(src, p.local.Port()), to, b)
+}
+
+func (s *Stack) sendUDP(from, to netip.AddrPort, b []byte) error {
+	length := wire.UDPLen + len(b)
+	h := wire.UDP{SrcPort: from.Port(), DstPort: to.Port(), Length: uint16(length)}
+	h.Checksum = wire.PseudoSum(from.Addr(), to.Addr(), wire.ProtocolUDP, length)
+	var header [wire.UDPLen]byte
+	var gso link.GSO
+	if s.fast.Partial && wire.IPv4Len+length <= s.fast.MTU {
+		gso = link.GSO{Partial: true, Start: wire.EthernetLen + wire.IPv4Len, Offset: 6}
+	} else {
+		sum := h.Checksum
+		h.Checksum = 0
+		h.Put(header[:])
+		if h.Checksum = ^wire.Sum(b, wire.Sum(header[:], sum)); h.Checksum == 0 {
+			h.Checksum = 0xffff // zero says that there is none
+		}
+	}
+	h.Put(header[:])
+	return s.sendIPv4(from.Addr(), to.Addr(), wire.ProtocolUDP, gso, header[:], b)
+}
+
+// Close is net.Conn's.
+func (p *PacketConn) Close() error {
+	first := false
+	p.once.Do(func() {
+		first = true
+		p.fail = errClosed
+		close(p.closed)
+	})
+	if !first {
+		return &net.OpError{Op: "close", Net: "udp", Source: p.LocalAddr(), Err: errClosed}
+	}
+	_ = p.stack.claim(func() { delete(p.stack.sockets, p.local) }) // a stack that has ended has forgotten it
+	return nil
+}
+
+// shut ends a socket whose stack has ended.
+func (p *PacketConn) shut(err error) {
+	p.once.Do(func() {
+		p.fail = err
+		close(p.closed)
+	})
+}
+
+// LocalAddr is net.Conn's.
+func (p *PacketConn) LocalAddr() net.Addr { return udpAddr(p.local) }
+
+// RemoteAddr is net.Conn's; nil unless the socket was dialed.
+func (p *PacketConn) RemoteAddr() net.Addr { return p.remoteOrNil() }
+
+func (p *PacketConn) remoteOrNil() net.Addr {
+	if !p.remote.IsValid() {
+		return nil
+	}
+	return udpAddr(p.remote)
+}
+
+// SetDeadline is net.Conn's.
+func (p *PacketConn) SetDeadline(t time.Time) error {
+	p.read.set(t)
+	p.write.set(t)
+	return nil
+}
+
+// SetReadDeadline is net.Conn's.
+func (p *PacketConn) SetReadDeadline(t time.Time) error { p.read.set(t); return nil }
+
+// SetWriteDeadline is net.Conn's. Writes of datagrams never wait.
+func (p *PacketConn) SetWriteDeadline(t time.Time) error { p.write.set(t); return nil }
