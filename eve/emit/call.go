@@ -33,7 +33,11 @@ func (f *function) arguments(e *ir.Call) []operand {
 	safe := harmless(e.Fn)
 	for i, a := range e.Args {
 		p := e.Fn.Params[i]
-		list = append(list, f.argument(a, p.Type, p.Take, p.Kind == ir.Self, safe))
+		o := f.argument(a, p.Type, p.Take, p.Kind == ir.Self, safe)
+		if o.how == byRef && e.T.HasView() {
+			o.text = func(f *function) string { return f.kept(a, f.value(a)) }
+		}
+		list = append(list, o)
 	}
 	return list
 }
@@ -61,9 +65,20 @@ func (f *function) view(a ir.Expr) string {
 	s := f.value(a)
 	switch a.Type().Deref().Kind {
 	case types.Vector, types.Array:
-		return member(s, "all()")
+		return member(f.kept(a, s), "all()")
 	}
 	return s
+}
+
+// kept gives what a view is made of a name, when nobody owns it: it must last as long as the view, which may be
+// looked at in a later C++ statement than the one that makes it.
+func (f *function) kept(a ir.Expr, text string) string {
+	if isPlace(a) || a.Type().HasView() || a.Type().Kind == types.String {
+		return text
+	}
+	t := f.temp()
+	f.put("auto " + t + " = " + text + ";")
+	return t
 }
 
 // stays says whether the place a keeps its value during any call that it is not itself passed to: a

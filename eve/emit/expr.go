@@ -206,7 +206,7 @@ func (f *function) list(e *ir.MakeList) string {
 }
 
 func (f *function) cut(e *ir.Cut) string {
-	operands := []operand{lend(e.X)}
+	operands := []operand{{x: e.X, how: byLend, text: func(f *function) string { return f.kept(e.X, f.value(e.X)) }}}
 	for _, x := range []ir.Expr{e.Lo, e.Hi} {
 		if x != nil {
 			operands = append(operands, read(x))

@@ -182,7 +182,13 @@ func (f *function) assign(s *ir.Assign) {
 	list := f.exprs(lend(s.Value), operand{x: s.Target, how: byRef})
 	target, value := list[1], list[0]
 	if hasEffects(s.Value) && !simplePlace(s.Target) { // it may move what the target is a part of
-		value = f.settle(lend(s.Value), value)
+		value = f.first(s.Value, value)
+	}
+	if t.Kind == types.Vector { // bytes are joined
+		place := f.temp()
+		f.put("auto& " + place + " = " + target + ";")
+		f.put(place + " = " + place + " + " + paren(value) + ";")
+		return
 	}
 	if !t.IsInteger() && s.Op != "**" || t.Bits() >= 32 && len(s.Op) == 1 && f.checkedName(s.Op, t, s.Value) == "" {
 		f.put(paren(target) + " " + string(s.Op) + "= " + value + ";")
@@ -194,6 +200,19 @@ func (f *function) assign(s *ir.Assign) {
 		target = name
 	}
 	f.put(target + " = " + f.operator(s.Op, t, s.Target, s.Value, target, value, line) + ";")
+}
+
+// first makes the value of an operand be found before what follows; what is not copied stays in its place.
+func (f *function) first(x ir.Expr, text string) string {
+	switch {
+	case !strings.ContainsAny(text, "(. "): // a name already
+		return text
+	case !isPlace(x) || x.Type().Copyable():
+		return f.settle(lend(x), text)
+	}
+	t := f.temp()
+	f.put("auto& " + t + " = " + text + ";")
+	return t
 }
 
 // simplePlace says whether writing the place twice costs nothing.
