@@ -70,7 +70,7 @@ func findLinker() string {
 }
 
 // commonFlags are those of the runtime and of all units. Signed arithmetic wraps: Eve defines it so.
-var commonFlags = []string{"-std=c++20", "-fno-rtti", "-fwrapv", "-pthread"}
+var commonFlags = []string{"-std=c++20", "-fno-rtti", "-fwrapv", "-pthread", "-fstack-clash-protection"}
 
 // flags are the compiler's arguments for generated code.
 func (o Options) flags() []string {
