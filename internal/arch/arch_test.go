@@ -54,6 +54,9 @@ var eveRooms = []string{
 	"trial", "differential", "servers",
 }
 
+// gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
+var gonetRooms = []string{"wire", "link", "tcp", "ip", "gonet"}
+
 // tracked lists the files that git knows or would add.
 func tracked(t *testing.T) []string {
 	t.Helper()
@@ -113,6 +116,11 @@ func eveRank(dir string) int {
 	return slices.Index(eveRooms, name)
 }
 
+// gonetRank is the place of a folder of GoNet among its rooms.
+func gonetRank(dir string) int {
+	return slices.Index(gonetRooms, strings.TrimPrefix(dir, "gonet/"))
+}
+
 // allowed says whether a package in dir may import ours, both from the root.
 func allowed(dir, ours string) bool {
 	top, _, _ := strings.Cut(dir, "/")
@@ -126,8 +134,8 @@ func allowed(dir, ours string) bool {
 		return target == "gonet" || strings.HasPrefix(ours, "eve/runtime")
 	case top == "eve" && target == "eve":
 		return dir == ours || eveRank(dir) > eveRank(ours) && eveRank(ours) >= 0
-	case top == "gonet":
-		return target == top
+	case top == "gonet" && target == top:
+		return dir == ours || gonetRank(dir) > gonetRank(ours) && gonetRank(ours) >= 0
 	case top == "internal" && target == "internal":
 		from, to := room(dir), room(ours)
 		return from == to || rank(from) > rank(to) && rank(to) >= 0
@@ -178,10 +186,31 @@ func TestEveNeedsNothing(t *testing.T) {
 	}
 }
 
+// TestGoNetNeedsNothing holds the stack to the standard library, and its links to x/sys beside that; tests may use what
+// x/net has to try a connection with.
+func TestGoNetNeedsNothing(t *testing.T) {
+	for _, f := range tracked(t) {
+		if !strings.HasPrefix(f, "gonet/") || !strings.HasSuffix(f, ".go") {
+			continue
+		}
+		isTest := strings.HasSuffix(f, "_test.go")
+		for _, p := range imports(t, f) {
+			first, _, _ := strings.Cut(p, "/")
+			sys := strings.HasPrefix(p, "golang.org/x/sys/") && (isTest || strings.HasPrefix(f, "gonet/link/"))
+			if strings.Contains(first, ".") && !sys && !(isTest && strings.HasPrefix(p, "golang.org/x/net/")) {
+				t.Errorf("%s imports %s: GoNet needs the standard library only, its links x/sys", f, p)
+			}
+		}
+	}
+}
+
 func TestEveryRoomHasItsPlace(t *testing.T) {
 	for _, f := range tracked(t) {
 		if strings.HasPrefix(f, "eve/") && strings.HasSuffix(f, ".go") && eveRank(path.Dir(f)) < 0 {
 			t.Errorf("%s: its folder is not in the list of Eve's rooms", f)
+		}
+		if strings.HasPrefix(f, "gonet/") && strings.HasSuffix(f, ".go") && gonetRank(path.Dir(f)) < 0 {
+			t.Errorf("%s: its folder is not in the list of GoNet's rooms", f)
 		}
 		if strings.HasPrefix(f, "internal/") && strings.HasSuffix(f, ".go") && rank(room(path.Dir(f))) < 0 {
 			t.Errorf("%s: the room %s is not in the list of rooms", f, room(path.Dir(f)))
