@@ -149,7 +149,11 @@ func (l *lowerer) static(x syntax.Expr) object {
 			return t
 		}
 	case *syntax.Selector:
-		if m, ok := l.static(x.X).(*module); ok && x.Name != nil {
+		id, ok := x.X.(*syntax.Ident) // no module has modules for members, so a longer chain names a value
+		if !ok || x.Name == nil {
+			return nil
+		}
+		if m, ok := l.static(id).(*module); ok {
 			if o := l.member(m, x.Name); o != nil {
 				return o
 			}

@@ -16,10 +16,9 @@ func callGraph(all []*ir.Func) {
 		}
 		f.Forks, f.CanFail = own.forks, own.fails
 	}
+	again := recursive(all, callers)
 	for _, f := range all {
-		if reaches(f, f, callers, map[*ir.Func]bool{}) { // recursion has a budget
-			f.CanFail = true
-		}
+		f.CanFail = f.CanFail || again[f] // recursion has a budget
 		if f.Forks {
 			forks = append(forks, f)
 		}
@@ -45,20 +44,44 @@ func spread(from []*ir.Func, callers map[*ir.Func][]*ir.Func, flag func(*ir.Func
 	}
 }
 
-// reaches says whether to is called, directly or not, by f: callers are followed from f upwards.
-func reaches(f, to *ir.Func, callers map[*ir.Func][]*ir.Func, seen map[*ir.Func]bool) bool {
-	for _, g := range callers[f] {
-		if g == to {
-			return true
-		}
-		if !seen[g] {
-			seen[g] = true
-			if reaches(g, to, callers, seen) {
-				return true
+// recursive gives the functions that are called by themselves, directly or not: those on circles of calls, by Tarjan's
+// algorithm.
+func recursive(all []*ir.Func, callers map[*ir.Func][]*ir.Func) map[*ir.Func]bool {
+	found, on := map[*ir.Func]bool{}, map[*ir.Func]bool{}
+	number := map[*ir.Func]int{}
+	var stack []*ir.Func
+	var visit func(f *ir.Func) int
+	visit = func(f *ir.Func) int {
+		number[f] = len(number) + 1
+		low, at := number[f], len(stack)
+		stack, on[f] = append(stack, f), true
+		for _, g := range callers[f] {
+			switch {
+			case g == f:
+				found[f] = true
+			case number[g] == 0:
+				low = min(low, visit(g))
+			case on[g]:
+				low = min(low, number[g])
 			}
 		}
+		if low == number[f] {
+			for _, g := range stack[at:] {
+				on[g] = false
+				if len(stack[at:]) > 1 {
+					found[g] = true
+				}
+			}
+			stack = stack[:at]
+		}
+		return low
 	}
-	return false
+	for _, f := range all {
+		if number[f] == 0 {
+			visit(f)
+		}
+	}
+	return found
 }
 
 // effects is what a function's own code does. Roots run elsewhere: they are not part of it.

@@ -9,24 +9,29 @@ import "interleave/eve/ir"
 
 // minds says whether f, or what it calls, relies on its parameters being apart.
 func (c *checker) minds(f *ir.Func) bool {
-	known, ok := c.minding[f]
-	if !ok {
-		if c.minding == nil {
-			c.minding = map[*ir.Func]bool{}
-		}
-		known = anyMinds(f, map[*ir.Func]bool{})
-		c.minding[f] = known
+	if c.minding == nil {
+		c.minding = map[*ir.Func]bool{}
 	}
-	return known
+	if known, ok := c.minding[f]; ok {
+		return known
+	}
+	seen := map[*ir.Func]bool{}
+	if c.anyMinds(f, seen) {
+		return true
+	}
+	for g := range seen { // nothing that f reaches does
+		c.minding[g] = false
+	}
+	return false
 }
 
-// anyMinds looks at f and at what it calls, but not at what it has seen.
-func anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
+// anyMinds looks at f and at what it calls, but not at what it has seen. It notes who minds.
+func (c *checker) anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
 	if f == nil || f.Body == nil {
 		return f == nil || f.Native == "" // of an interface, or in C
 	}
-	if seen[f] {
-		return false
+	if known, ok := c.minding[f]; ok || seen[f] {
+		return known
 	}
 	seen[f] = true
 	minds := false
@@ -37,13 +42,16 @@ func anyMinds(f *ir.Func, seen map[*ir.Func]bool) bool {
 			case *ir.Closure, *ir.CallValue:
 				minds = true
 			case *ir.Call:
-				minds = minds || anyMinds(e.Fn, seen) || e.Fn.Body != nil && handsParts(e)
+				minds = minds || c.anyMinds(e.Fn, seen) || e.Fn.Body != nil && handsParts(e)
 			}
 			minds = minds || losesPart(e)
 		},
 		Body: func(*ir.Body) bool { return false }, // roots have nothing of their creator's
 	}
 	v.Block(f.Body.Block)
+	if minds {
+		c.minding[f] = true
+	}
 	return minds
 }
 
