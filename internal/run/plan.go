@@ -227,7 +227,7 @@ func (p *Plan) models() []*manifest.Model {
 }
 
 // finiteGuess is how fast a finite load is taken to be answered, in requests a second: the slowest
-// peer measured on two cores answers half as many again.
+// compiled peer measured on two cores answers half as many again, interpreters some times fewer.
 const finiteGuess = 60_000
 
 // quickWarmUp is by how much quick shortens the warm-up that a model asks for: a JVM's 5 s to 1 s.
