@@ -22,7 +22,7 @@ type hold struct {
 	access
 	loan  bool // not queued for: & or a closure
 	entry *ir.Entry
-	child *ir.Body
+	child *ir.Body // nil of an element that each of several tasks has
 }
 
 func (s *state) finish(st *ir.Finish) {
@@ -91,7 +91,7 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	s.frozen = s.frozen[:frozen]
 	if b.Each != nil && isView(b.Each.Type) {
 		a := access{path: s.pathOf(st.X).with(step{kind: each}), mode: m, at: st.X.At(), name: b.Each.Name}
-		s.lend(hold{access: a, loan: true, child: b}, s.looped())
+		s.lend(hold{access: a, loan: true}, s.looped())
 	}
 }
 

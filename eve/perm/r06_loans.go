@@ -61,7 +61,7 @@ func (s *state) lend(h hold, several bool) {
 		return
 	}
 	for _, o := range f.held {
-		if (h.loan || o.loan) && o.child != h.child && h.conflicts(o.access, false) {
+		if (h.loan || o.loan) && (h.child == nil || o.child != h.child) && h.conflicts(o.access, false) {
 			s.overlap(h, o)
 			break
 		}
