@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,12 +31,17 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		cache = t.TempDir()
 	}
+	examples, err := filepath.Abs("../../docs/eve/examples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_CACHE_HOME", cache)
+			env.Setenv("EXAMPLES", examples)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
