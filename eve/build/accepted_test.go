@@ -11,11 +11,12 @@ import (
 	"interleave/eve/compile"
 	"interleave/eve/emit"
 	"interleave/eve/source"
+	"interleave/eve/trial"
 )
 
 // What the checker accepts, g++ accepts: every program of testdata/ok becomes C++ that compiles and links.
 func TestAccepted(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	if testing.Short() {
 		t.Skip("compiles a hundred programs")
 	}

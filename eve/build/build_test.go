@@ -11,13 +11,14 @@ import (
 
 	"interleave/eve/build"
 	"interleave/eve/emit"
+	"interleave/eve/trial"
 )
 
 const empty = "#include \"eve.hpp\"\nint main() { return 0; }\n"
 
 // A text that g++ does not take is the compiler's own mistake, and is kept to be looked at.
 func TestMistake(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	units := []emit.Unit{{Module: "bad", Name: "bad.cpp", Text: "int main() { return nothing; }\n"}}
 	_, err := build.Build(context.Background(), units, build.Options{})
 	var m *build.Mistake
@@ -46,7 +47,7 @@ func TestNoCompiler(t *testing.T) {
 
 // Builds at the same time do not disturb each other, and the same program is made once.
 func TestTogether(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	units := []emit.Unit{{Module: "m", Name: "m.cpp", Text: "// " + t.TempDir() + "\n" + empty}}
 	var paths [4]string
 	var wg sync.WaitGroup
@@ -80,7 +81,7 @@ func TestTogether(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	units := []emit.Unit{{Module: "m", Name: "m.cpp", Text: "// " + t.TempDir() + "\n" + empty}}

@@ -1,20 +1,19 @@
 package build_test
 
 import (
-	"errors"
-	"os"
-	"os/exec"
+	"fmt"
 	"strings"
 	"testing"
 
 	"interleave/eve/build"
 	"interleave/eve/emit"
+	"interleave/eve/trial"
 )
 
 // A program that fails says where and why on standard error, runs what it deferred, and ends with status 1.
 // All cases are one program, which is told which one to run.
 func TestFailures(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	cases := []struct{ name, body, want string }{
 		{"index", "v: vector<int> = [1]\n        print(\"%d\\n\", v[num(1)])", "index 1 is out of range"},
 		{"negative", "v: vector<int> = [1]\n        print(\"%d\\n\", v[num(-1)])", "index -1 is out of range"},
@@ -52,24 +51,16 @@ main: [+stdout] () void:
 	for _, c := range cases {
 		text.WriteString("    if which == \"" + c.name + "\":\n        " + c.body + "\n")
 	}
-	exe := made(t, program(t, "fails.eve", text.String()), emit.Options{Checked: true, Debug: true}, build.Options{Debug: true})
+	exe := trial.Build(t, trial.Check(t, "fails.eve", text.String()), emit.Options{Checked: true, Debug: true}, build.Options{Debug: true})
 	for _, c := range cases {
-		for _, workers := range []string{"1", "2"} {
-			t.Run(c.name+workers, func(t *testing.T) {
-				cmd := exec.Command(exe, c.name)
-				cmd.Env = append(os.Environ(), "EVE_WORKERS="+workers)
-				var said strings.Builder
-				cmd.Stderr = &said
-				out, err := cmd.Output()
-				var exit *exec.ExitError
-				if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-					t.Errorf("ended with %v, want status 1", err)
+		for _, workers := range []int{1, 2} {
+			t.Run(fmt.Sprint(c.name, workers), func(t *testing.T) {
+				end := trial.Run(t, exe, workers, c.name)
+				if end.Status != 1 || end.Out != "deferred\n" {
+					t.Errorf("status %d, printed %q, want status 1 and what it deferred only", end.Status, end.Out)
 				}
-				if string(out) != "deferred\n" {
-					t.Errorf("printed %q, want what it deferred only", out)
-				}
-				if !strings.HasPrefix(said.String(), "fails.eve:") || !strings.Contains(said.String(), c.want) {
-					t.Errorf("said %q, want %q", said.String(), c.want)
+				if !strings.HasPrefix(end.Err, "fails.eve:") || !strings.Contains(end.Err, c.want) {
+					t.Errorf("said %q, want %q", end.Err, c.want)
 				}
 			})
 		}
@@ -78,7 +69,7 @@ main: [+stdout] () void:
 
 // What a stolen child was given stays until it is done, also when its finish fails meanwhile.
 func TestFailureWaitsForStolenChildren(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	const text = `work: (v: vector<int>, n: int) int:
     t: int = 0
     for (i in 0..n):
@@ -99,13 +90,11 @@ main: [+stdout] () void:
     stdout.write("%d\n", both(0))
     both(1)
 `
-	exe := made(t, program(t, "stolen.eve", text), emit.Options{}, build.Options{Sanitize: "address", Optimise: true})
+	exe := trial.Build(t, trial.Check(t, "stolen.eve", text), emit.Options{}, build.Options{Sanitize: "address", Optimise: true})
 	for range 3 {
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), "EVE_WORKERS=2")
-		said, err := cmd.CombinedOutput()
-		if err == nil || strings.Contains(string(said), "AddressSanitizer") || !strings.Contains(string(said), "assertion failed") {
-			t.Fatalf("ended with %v and said\n%s", err, said)
+		end := trial.Run(t, exe, 2)
+		if end.Status == 0 || strings.Contains(end.Err, "AddressSanitizer") || !strings.Contains(end.Err, "assertion failed") {
+			t.Fatalf("ended with %d and said\n%s", end.Status, end.Err)
 		}
 	}
 }

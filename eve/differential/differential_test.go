@@ -1,26 +1,18 @@
 package differential
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"interleave/eve/build"
-	"interleave/eve/compile"
 	"interleave/eve/emit"
 	"interleave/eve/generate"
 	"interleave/eve/interp"
 	"interleave/eve/ir"
-	"interleave/eve/source"
+	"interleave/eve/trial"
 )
 
 var (
@@ -32,30 +24,19 @@ var (
 const (
 	perModule = 50 // generated programs in one module: g++ takes longer to start than to compile one
 	schedules = 4  // of the interpreter
-	limit     = time.Minute
 )
 
-var workers = []string{"1", "2", "8"}
+var workers = []int{1, 2, 8}
 
 func TestRunPrograms(t *testing.T) {
-	files, err := filepath.Glob("../testdata/run/*.eve")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no programs: %v", err)
-	}
-	needCompiler(t)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".eve"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			compare(t, file, string(text), build.Options{})
-		})
+	trial.NeedCompiler(t)
+	for _, e := range trial.Examples(t) {
+		t.Run(e.Name, func(t *testing.T) { compare(t, e.File, e.Text, build.Options{}) })
 	}
 }
 
 func TestGenerated(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	for n := range modules() {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +54,7 @@ func TestGeneratedUnderThreadSanitizer(t *testing.T) { sanitized(t, "thread") }
 func TestGeneratedUnderAddressSanitizer(t *testing.T) { sanitized(t, "address") }
 
 func sanitized(t *testing.T, kind string) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	size := min(*clean, perModule)
 	if size == 0 {
 		t.Skip("no programs: see -sanitized")
@@ -88,42 +69,22 @@ func sanitized(t *testing.T, kind string) {
 
 func modules() uint64 { return uint64(*parts+perModule-1) / perModule }
 
-func needCompiler(t *testing.T) {
-	t.Helper()
-	if !build.Available() {
-		t.Skip("needs g++: apt-get install g++")
-	}
-}
-
 // compare runs a program both ways.
 func compare(t *testing.T, name, text string, o build.Options) {
-	p, diags := compile.Check(source.NewFile(name, text), nil)
-	for _, d := range diags {
-		if d.Code.IsError() {
-			t.Fatalf("line %d: %s: %s\n%s", d.Span.Line(), d.Code, d.Message, around(text, d.Span.Line()))
-		}
-	}
-	anyOrder := strings.HasPrefix(text, "# output: any order")
-	want := interpreted(t, p, anyOrder)
-	units, err := emit.Program(p, emit.Options{Checked: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Helper()
+	p := trial.Check(t, name, text)
+	want := interpreted(t, p, text)
 	o.Out = filepath.Join(t.TempDir(), "program")
-	exe, err := build.Build(t.Context(), units, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := trial.Build(t, p, emit.Options{Checked: true}, o)
 	for _, n := range workers {
-		got := compiled(t, exe, n, anyOrder)
-		if got != want {
-			t.Fatalf("%s workers:\n%s", n, difference(want, got))
+		if d := trial.Difference(text, want, trial.Output(t, exe, n)); d != "" {
+			t.Fatalf("%d workers against the interpreter:\n%s", n, d)
 		}
 	}
 }
 
 // interpreted is what the interpreter prints, the same under every schedule.
-func interpreted(t *testing.T, p *ir.Program, anyOrder bool) string {
+func interpreted(t *testing.T, p *ir.Program, text string) string {
 	t.Helper()
 	var want string
 	for schedule := range uint64(schedules) {
@@ -131,57 +92,12 @@ func interpreted(t *testing.T, p *ir.Program, anyOrder bool) string {
 		if end := interp.Run(p, interp.Options{Seed: schedule, Stdout: &out}); end.Status != 0 {
 			t.Fatalf("interpreter, schedule %d: %s", schedule, end.Trace)
 		}
-		got := sorted(out.String(), anyOrder)
-		if schedule > 0 && got != want {
-			t.Fatalf("the interpreter's schedules differ:\n%s", difference(want, got))
+		if schedule == 0 {
+			want = out.String()
 		}
-		want = got
+		if d := trial.Difference(text, want, out.String()); d != "" {
+			t.Fatalf("the interpreter's schedules 0 and %d differ:\n%s", schedule, d)
+		}
 	}
 	return want
-}
-
-// compiled is what the program prints on so many workers.
-func compiled(t *testing.T, exe, workers string, anyOrder bool) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, exe)
-	cmd.Env = append(os.Environ(), "EVE_WORKERS="+workers, "TSAN_OPTIONS=halt_on_error=1", "ASAN_OPTIONS=detect_leaks=1")
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	err := cmd.Run()
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		t.Fatalf("%s workers: still running after %v", workers, limit)
-	}
-	if err != nil {
-		t.Fatalf("%s workers: %v\n%s\n%s", workers, err, tail(out.String()), tail(said.String()))
-	}
-	return sorted(out.String(), anyOrder)
-}
-
-func tail(text string) string { return text[max(0, len(text)-3000):] }
-
-func sorted(text string, anyOrder bool) string {
-	if !anyOrder {
-		return text
-	}
-	lines := strings.Split(text, "\n")
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
-}
-
-func around(text string, line int) string {
-	lines := strings.Split(text, "\n")
-	return strings.Join(lines[max(0, line-12):min(len(lines), line+3)], "\n")
-}
-
-// difference shows the first line that differs, with those before it.
-func difference(want, got string) string {
-	x, y := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range min(len(x), len(y)) {
-		if x[i] != y[i] {
-			return strings.Join(x[max(0, i-8):i], "\n") + "\ninterpreted: " + x[i] + "\ncompiled:    " + y[i]
-		}
-	}
-	return fmt.Sprintf("interpreted %d lines, compiled %d; the last: %s", len(x), len(y), tail(got))
 }

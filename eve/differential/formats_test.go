@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"interleave/eve/build"
+	"interleave/eve/trial"
 )
 
 // Both write every kind of value in every way the same.
 func TestFormats(t *testing.T) {
-	needCompiler(t)
+	trial.NeedCompiler(t)
 	var b strings.Builder
 	b.WriteString(`union shape:
     empty

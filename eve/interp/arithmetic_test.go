@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"interleave/eve/compile"
 	"interleave/eve/interp"
-	"interleave/eve/source"
+	"interleave/eve/trial"
 	"interleave/eve/types"
 )
 
@@ -68,14 +67,8 @@ func TestArithmetic(t *testing.T) {
 func ending(t *testing.T, body string, wrap bool) string {
 	t.Helper()
 	text := "main: [+stdout] () void:\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
-	p, diags := compile.Check(source.NewFile("t.eve", text), nil)
-	for _, d := range diags {
-		if d.Code.IsError() {
-			t.Fatalf("%s: %s\n%s", d.Code, d.Message, text)
-		}
-	}
 	var out strings.Builder
-	end := interp.Run(p, interp.Options{Stdout: &out, Wrap: wrap})
+	end := interp.Run(trial.Check(t, "t.eve", text), interp.Options{Stdout: &out, Wrap: wrap})
 	return out.String() + end.Trace
 }
 

@@ -5,23 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"interleave/eve/compile"
 	"interleave/eve/interp"
-	"interleave/eve/ir"
-	"interleave/eve/source"
+	"interleave/eve/trial"
 )
-
-// checked gives a program without errors.
-func checked(t *testing.T, text string) *ir.Program {
-	t.Helper()
-	p, diags := compile.Check(source.NewFile("lost.eve", text), nil)
-	for _, d := range diags {
-		if d.Code.IsError() {
-			t.Fatalf("line %d: %s: %s", d.Span.Line(), d.Code, d.Message)
-		}
-	}
-	return p
-}
 
 const job = `type done:
     n: int
@@ -43,7 +29,7 @@ func TestContained(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			p := checked(t, c.text)
+			p := trial.Check(t, "lost.eve", c.text)
 			for seed := range uint64(seeds) {
 				var said strings.Builder
 				end := interp.Run(p, interp.Options{Seed: seed, Stderr: &said})
@@ -65,7 +51,7 @@ func TestContainedInTests(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			p := checked(t, c.text)
+			p := trial.Check(t, "lost.eve", c.text)
 			for seed := range uint64(seeds) {
 				end := interp.Test(p, p.Tests[0], interp.Options{Seed: seed})
 				if end.Status != 1 || end.Trace != c.want {

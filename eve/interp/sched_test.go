@@ -10,6 +10,7 @@ import (
 	"interleave/eve/generate"
 	"interleave/eve/interp"
 	"interleave/eve/source"
+	"interleave/eve/trial"
 )
 
 // What tasks do in which order, under many schedules. Where several outcomes are right, all of them must come.
@@ -145,7 +146,7 @@ func TestMissedTicks(t *testing.T) {
     _ <- sleep(5s) [n, most, +stdout]
     print("%v", n > 100 && most > 1)
 `
-	p, _ := compile.Check(source.NewFile("t.eve", text), nil)
+	p := trial.Check(t, "t.eve", text)
 	for seed := range uint64(10) {
 		var out strings.Builder
 		if end := interp.Run(p, interp.Options{Seed: seed, Stdout: &out, Late: true}); end.Status != 0 || out.String() != "true" {
@@ -160,10 +161,7 @@ func TestEndless(t *testing.T) {
 		"main: () void:\n    i: int = 0\n    while i >= 0: i = i & 7\n":          "t.eve:3: the program has been running for too long",
 		"main: () void: deep(0)\ndeep: (n: int) int: return 1 +% deep(n +% 1)\n": "stack overflow: a task calls itself too deeply",
 	} {
-		p, diags := compile.Check(source.NewFile("t.eve", text), nil)
-		if len(diags) > 0 && diags[0].Code.IsError() {
-			t.Fatal(diags[0].Message)
-		}
+		p := trial.Check(t, "t.eve", text)
 		if end := interp.Run(p, interp.Options{Steps: 1_000_000}); end.Status != 1 || end.Trace != want {
 			t.Errorf("%s\nends with %d %q", text, end.Status, end.Trace)
 		}

@@ -1,9 +1,9 @@
 package interp_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
+
+	"interleave/eve/trial"
 )
 
 // Programs that talk to themselves: they listen, connect, and print what their clients read.
@@ -217,18 +217,10 @@ func TestSockets(t *testing.T) {
 	for _, talk := range talks {
 		t.Run(talk.name, func(t *testing.T) {
 			for seed := range uint64(40) {
-				got := run(t, "talk.eve", talk.text, seed)
-				if all := lines(got); all != talk.want {
-					t.Fatalf("seed %d: got\n%s\nwant\n%s", seed, all, talk.want)
+				if d := trial.Difference(trial.AnyOrder, talk.want, run(t, "talk.eve", talk.text, seed)); d != "" {
+					t.Fatalf("seed %d:\n%s", seed, d)
 				}
 			}
 		})
 	}
-}
-
-// lines sorts the lines of a text.
-func lines(text string) string {
-	all := strings.SplitAfter(text, "\n")
-	slices.Sort(all)
-	return strings.Join(all, "")
 }

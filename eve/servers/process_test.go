@@ -2,7 +2,6 @@ package servers_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,9 +17,8 @@ import (
 	"time"
 
 	"interleave/eve/build"
-	"interleave/eve/compile"
 	"interleave/eve/emit"
-	"interleave/eve/source"
+	"interleave/eve/trial"
 )
 
 var sanitize = flag.String("sanitize", "", "build the programs with this sanitizer: address or thread")
@@ -42,26 +40,10 @@ func optimised(t *testing.T, name, text string) string {
 
 func made(t *testing.T, name, text string, e emit.Options, o build.Options) string {
 	t.Helper()
-	if !build.Available() {
-		t.Skip("no C++ compiler: apt-get install g++")
-	}
 	text = strings.NewReplacer("8080", "0", "\"meet.h\"", "\""+meetHeader+"\"").Replace(text)
-	p, diags := compile.Check(source.NewFile(name, text), nil)
-	for _, d := range diags {
-		if d.Code.IsError() {
-			t.Fatalf("%s:%d: %s: %s", name, d.Span.Line(), d.Code, d.Message)
-		}
-	}
-	units, err := emit.Program(p, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Sanitize, o.Jobs = *sanitize, 1
-	exe, err := build.Build(context.Background(), units, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return exe
+	p := trial.Check(t, name, text)
+	o.Sanitize = *sanitize
+	return trial.Build(t, p, e, o)
 }
 
 // example makes a program of testdata/server, with more statements at the end of its last function.

@@ -115,11 +115,14 @@ func Output(t testing.TB, exe string, workers int) string {
 
 func tail(text string) string { return text[max(0, len(text)-3000):] }
 
+// AnyOrder is the first line of a program whose output has its lines in any order.
+const AnyOrder = "# output: any order"
+
 // Difference shows the first line in which two outputs of a program differ, with those before it; empty when they are
-// the same. A program may say in its first line that its lines come in any order.
+// the same.
 func Difference(program, want, got string) string {
 	x, y := strings.Split(want, "\n"), strings.Split(got, "\n")
-	if strings.HasPrefix(program, "# output: any order") {
+	if strings.HasPrefix(program, AnyOrder) {
 		slices.Sort(x)
 		slices.Sort(y)
 	}
