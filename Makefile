@@ -25,8 +25,8 @@ race: ## the tests of our own packages under the race detector
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m ./internal/... ./cmd/... ./eve/...
 
 sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
-	$(GO) test -count=1 -timeout 15m ./eve ./eve/build -args -sanitize=address
-	$(GO) test -count=1 -timeout 15m ./eve ./eve/build -args -sanitize=thread
+	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=address
+	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=thread
 	$(GO) test -count=1 -timeout 15m -run Sanitizer ./eve/differential -args -sanitized=100
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=asan
 	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=tsan
