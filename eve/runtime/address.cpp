@@ -8,11 +8,9 @@
 
 namespace eve {
 
-bool parse_address(const string& host, i64 port, address& to) noexcept
-{
+bool parse_address(const string& host, i64 port, address& to) noexcept {
     char text[64];
-    if (port < 0 || port > 65535 || host.size() >= i64(sizeof text))
-        return false;
+    if (port < 0 || port > 65535 || host.size() >= i64(sizeof text)) return false;
     memcpy(text, host.data(), static_cast<usize>(host.size()));
     text[host.size()] = '\0';
     memset(&to, 0, sizeof to);
@@ -34,43 +32,34 @@ bool parse_address(const string& host, i64 port, address& to) noexcept
     return false;
 }
 
-i64 port_of(const address& a) noexcept
-{
-    if (a.what.ss_family == AF_INET6)
-        return ntohs(reinterpret_cast<const sockaddr_in6*>(&a.what)->sin6_port);
+i64 port_of(const address& a) noexcept {
+    if (a.what.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6*>(&a.what)->sin6_port);
     return ntohs(reinterpret_cast<const sockaddr_in*>(&a.what)->sin_port);
 }
 
-string text_of(const string& host, i64 port)
-{
+string text_of(const string& host, i64 port) {
     bool six = host.find_from(string::literal(":"), 0) >= 0;
     formatter f;
-    if (six)
-        f.byte('[');
+    if (six) f.byte('[');
     f.put(host);
-    if (six)
-        f.byte(']');
+    if (six) f.byte(']');
     f.byte(':');
     f.put(port);
     return f.take();
 }
 
-string text_of(const address& a)
-{
+string text_of(const address& a) {
     char text[INET6_ADDRSTRLEN] = "";
     if (a.what.ss_family == AF_INET6)
         inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&a.what)->sin6_addr, text, sizeof text);
-    else
-        inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&a.what)->sin_addr, text, sizeof text);
+    else inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&a.what)->sin_addr, text, sizeof text);
     return text_of(string(text, static_cast<i64>(strlen(text))), port_of(a));
 }
 
-string peer_text(int fd)
-{
+string peer_text(int fd) {
     address a;
     a.size = sizeof a.what;
-    if (getpeername(fd, reinterpret_cast<sockaddr*>(&a.what), &a.size) != 0)
-        return string();
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&a.what), &a.size) != 0) return string();
     return text_of(a);
 }
 

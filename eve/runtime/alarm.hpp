@@ -8,8 +8,8 @@ namespace eve {
 class loop;
 
 struct alarm_node {
-    i64 at_ns = 0;    // on the monotonic clock
-    i64 index = -1;   // in the heap; -1: not set
+    i64 at_ns = 0;  // on the monotonic clock
+    i64 index = -1; // in the heap; -1: not set
     // Called by the loop's worker at or after at_ns; the alarm is no longer set then.
     virtual void ring(loop& on, i64 now_ns) = 0;
     // The process ends before its time has come.

@@ -65,11 +65,13 @@ public:
     T& operator[](i64 i) noexcept { return data()[i]; }
     const T& operator[](i64 i) const noexcept { return data()[i]; }
     T& at(i64 i, const site* here) {
-        if (u64(i) >= u64(N)) [[unlikely]] fail_index(i, N, here);
+        if (u64(i) >= u64(N)) [[unlikely]]
+            fail_index(i, N, here);
         return data()[i];
     }
     const T& at(i64 i, const site* here) const {
-        if (u64(i) >= u64(N)) [[unlikely]] fail_index(i, N, here);
+        if (u64(i) >= u64(N)) [[unlikely]]
+            fail_index(i, N, here);
         return data()[i];
     }
 

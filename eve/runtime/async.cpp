@@ -12,24 +12,19 @@ struct deadline final : alarm_node, channel {
     operation* what;
     bool (*late)(operation*);
 
-    deadline(operation* o, bool (*then)(operation*)) noexcept : channel(kind::other), what(o), late(then)
-    {
+    deadline(operation* o, bool (*then)(operation*)) noexcept : channel(kind::other), what(o), late(then) {
         home = &this_loop();
     }
     u8 wanted() const noexcept override { return 0; }
     void ready(loop&, u8) override {}
-    void ring(loop&, i64) override
-    {
-        if (late(what))
-            dropped();
+    void ring(loop&, i64) override {
+        if (late(what)) dropped();
     }
-    void mailed(loop& on, u32) override
-    {
+    void mailed(loop& on, u32) override {
         on.take_back(*this);
         dropped();
     }
-    void dropped() noexcept override
-    {
+    void dropped() noexcept override {
         what->drop();
         destroy(this);
     }
@@ -42,13 +37,11 @@ struct sleeping_operation final : operation_for<void>, alarm_node {
 
     explicit sleeping_operation(duration d) noexcept : time(d) {}
     void begin() override { this_loop().set(*this, monotonic_ns() + (time > 0 ? time : 0)); }
-    void ring(loop&, i64) override
-    {
+    void ring(loop&, i64) override {
         done(nothing{});
         drop();
     }
-    void cancel() noexcept override
-    {
+    void cancel() noexcept override {
         this_loop().take_back(*this);
         disarm();
         drop();
@@ -58,29 +51,19 @@ struct sleeping_operation final : operation_for<void>, alarm_node {
 
 } // namespace
 
-error timed_out()
-{
-    return error(ETIMEDOUT, string::literal("timeout"));
-}
+error timed_out() { return error(ETIMEDOUT, string::literal("timeout")); }
 
-deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*))
-{
+deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*)) {
     auto* d = create<deadline>(what, late);
     d->home->set(*d, monotonic_ns() + (limit > 0 ? limit : 0));
     return d;
 }
 
-void met(deadline* d) noexcept
-{
-    if (d->home == &this_loop())
-        d->mailed(*d->home, mail_done);
-    else
-        d->home->mail(*d, mail_done);
+void met(deadline* d) noexcept {
+    if (d->home == &this_loop()) d->mailed(*d->home, mail_done);
+    else d->home->mail(*d, mail_done);
 }
 
-async<void> sleep(duration d)
-{
-    return async<void>(create<sleeping_operation>(d));
-}
+async<void> sleep(duration d) { return async<void>(create<sleeping_operation>(d)); }
 
 } // namespace eve

@@ -108,8 +108,8 @@ template <class V, class K, int N> struct continuation : task {
     static constexpr task_kind kind_of = {run, end, "continuation"};
 };
 
-template <class V, class K, class... Grants> continuation<V, bare<K>, sizeof...(Grants)>* make_continuation(
-    K&& body, bool contained, Grants... grants) {
+template <class V, class K, class... Grants>
+continuation<V, bare<K>, sizeof...(Grants)>* make_continuation(K&& body, bool contained, Grants... grants) {
     constexpr int n = sizeof...(Grants);
     grant list[n > 0 ? n : 1] = {grants...};
     auto* c = create<continuation<V, bare<K>, n>>(bare<K>(forward<K>(body)), contained);

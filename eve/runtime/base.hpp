@@ -28,10 +28,10 @@ inline constexpr bool modelled = false;
 #endif
 
 namespace model {
-void step();               // any thread of the model: lets another one go on, if the seed says so
-void rest();               // the same, but prefers another one: stands in loops that wait for somebody
-u64 ticks();               // steps so far
-}
+void step(); // any thread of the model: lets another one go on, if the seed says so
+void rest(); // the same, but prefers another one: stands in loops that wait for somebody
+u64 ticks(); // steps so far
+} // namespace model
 
 [[gnu::always_inline]] inline constexpr bool likely(bool x) { return __builtin_expect(x, true); }
 [[gnu::always_inline]] inline constexpr bool unlikely(bool x) { return __builtin_expect(x, false); }

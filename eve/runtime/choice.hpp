@@ -13,9 +13,7 @@ namespace eve {
 namespace detail {
 
 template <class... Ts> struct storage_of;
-template <> struct storage_of<> {
-    static constexpr usize size = 1, align = 1;
-};
+template <> struct storage_of<> { static constexpr usize size = 1, align = 1; };
 template <class T, class... Ts> struct storage_of<T, Ts...> {
     static constexpr usize size = sizeof(T) > storage_of<Ts...>::size ? sizeof(T) : storage_of<Ts...>::size;
     static constexpr usize align = alignof(T) > storage_of<Ts...>::align ? alignof(T) : storage_of<Ts...>::align;
@@ -37,8 +35,8 @@ template <class... Cases> class choice {
 public:
     // The zero value is that of the first case.
     choice() : tag_(0) { new (place{bytes_}) nth<0>(); }
-    template <class T> requires(__is_same(T, Cases) || ...)
-    choice(T x) : tag_(detail::place_of<T, Cases...>()) {
+    template <class T>
+    requires(__is_same(T, Cases) || ...) choice(T x) : tag_(detail::place_of<T, Cases...>()) {
         new (place{bytes_}) T(static_cast<T&&>(x));
     }
     choice(const choice& o) : tag_(o.tag_) {

@@ -16,18 +16,15 @@ namespace {
 
 using outcome = result<ref<socket>>;
 
-error connect_error(const string& name, const char* why, int code)
-{
-    return error(code, string::literal("cannot connect to ") + name + string::literal(": ")
-        + string(why, static_cast<i64>(strlen(why))));
+error connect_error(const string& name, const char* why, int code) {
+    return error(code, string::literal("cannot connect to ") + name + string::literal(": ") +
+                           string(why, static_cast<i64>(strlen(why))));
 }
 
 class connecting final : public operation_for<outcome>, public channel, blocking_call {
 public:
     connecting(const string& host, i64 port) noexcept
-        : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port)
-    {
-    }
+        : channel(kind::other), host_(host), name_(text_of(host, port)), port_(port) {}
 
     void begin() override;
     void cancel() noexcept override;
@@ -51,45 +48,36 @@ private:
     addrinfo* next_ = nullptr;
     address only_;
     bool numeric_ = false;
-    bool waiting_ = false;      // under the guard
+    bool waiting_ = false; // under the guard
     bool unwanted_ = false;
     int code_ = 0;
-    int lookup_ = 0;            // what getaddrinfo said
+    int lookup_ = 0; // what getaddrinfo said
     int connected_ = -1;
 };
 
-connecting::~connecting()
-{
-    if (found_ != nullptr)
-        freeaddrinfo(found_);
+connecting::~connecting() {
+    if (found_ != nullptr) freeaddrinfo(found_);
 }
 
-void connecting::begin()
-{
+void connecting::begin() {
     home = &this_loop();
     numeric_ = !host_.empty() && parse_address(host_, port_, only_);
-    if (numeric_)
-        attempt(*home);
-    else
-        run_blocking(*this);
+    if (numeric_) attempt(*home);
+    else run_blocking(*this);
 }
 
 // A name that is being looked up cannot be called back; a connection under way can.
-void connecting::cancel() noexcept
-{
+void connecting::cancel() noexcept {
     unwanted_ = true;
-    if (!waiting_)
-        return;
+    if (!waiting_) return;
     {
         locked l(guard);
         waiting_ = false;
     }
-    if (give_up_descriptor(*home))
-        attempt(*home);
+    if (give_up_descriptor(*home)) attempt(*home);
 }
 
-void connecting::block() noexcept
-{
+void connecting::block() noexcept {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
@@ -107,13 +95,10 @@ void connecting::block() noexcept
     home->mail(*this, mail_done);
 }
 
-void connecting::mailed(loop& on, u32 what)
-{
+void connecting::mailed(loop& on, u32 what) {
     if (what & mail_retire) { // the ring has let go of a descriptor
-        if (connected_ >= 0)
-            succeed(on);
-        else if (give_up_descriptor(on))
-            attempt(on);
+        if (connected_ >= 0) succeed(on);
+        else if (give_up_descriptor(on)) attempt(on);
         return;
     }
     next_ = found_;
@@ -121,8 +106,7 @@ void connecting::mailed(loop& on, u32 what)
 }
 
 // Tries the addresses from where it stands until one is under way or none is left.
-void connecting::attempt(loop& on)
-{
+void connecting::attempt(loop& on) {
     while (!unwanted_ && (numeric_ || next_ != nullptr)) {
         address to = only_;
         if (!numeric_) {
@@ -133,16 +117,14 @@ void connecting::attempt(loop& on)
         numeric_ = false;
         fd = ::socket(to.what.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         code_ = fd < 0 ? errno : 0;
-        if (fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&to.what), to.size) != 0)
-            code_ = errno;
+        if (fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&to.what), to.size) != 0) code_ = errno;
         if (fd >= 0 && (code_ == 0 || code_ == EINPROGRESS)) {
             locked l(guard);
             waiting_ = true;
             on.update(*this); // ready is called at once when it is connected already
             return;
         }
-        if (fd >= 0)
-            ::close(fd);
+        if (fd >= 0) ::close(fd);
         fd = -1;
     }
     const char* why = lookup_ != 0 ? gai_strerror(lookup_) : strerror(code_);
@@ -150,19 +132,15 @@ void connecting::attempt(loop& on)
     drop();
 }
 
-bool connecting::give_up_descriptor(loop& on)
-{
-    if (!on.forget(*this))
-        return false;
+bool connecting::give_up_descriptor(loop& on) {
+    if (!on.forget(*this)) return false;
     ::close(fd);
     fd = -1;
     return true;
 }
 
-void connecting::ready(loop& on, u8)
-{
-    if (!waiting_)
-        return;
+void connecting::ready(loop& on, u8) {
+    if (!waiting_) return;
     {
         locked l(guard);
         waiting_ = false;
@@ -177,10 +155,8 @@ void connecting::ready(loop& on, u8)
     }
 }
 
-void connecting::succeed(loop& on)
-{
-    if (!on.forget(*this))
-        return;
+void connecting::succeed(loop& on) {
+    if (!on.forget(*this)) return;
     int yes = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     watch_peer(fd);
@@ -191,21 +167,16 @@ void connecting::succeed(loop& on)
 
 } // namespace
 
-async<outcome> tcp_socket::connect(const string& host, i64 port)
-{
+async<outcome> tcp_socket::connect(const string& host, i64 port) {
     return async<outcome>(create<connecting>(host, port));
 }
 
-received<outcome>::received(const outcome& r) noexcept
-{
-    if (r.ok())
-        socket_ = *r;
+received<outcome>::received(const outcome& r) noexcept {
+    if (r.ok()) socket_ = *r;
 }
 
-received<outcome>::~received()
-{
-    if (socket_)
-        socket_->adopt();
+received<outcome>::~received() {
+    if (socket_) socket_->adopt();
 }
 
 } // namespace eve

@@ -9,19 +9,19 @@ struct crew {
     worker* workers = nullptr;
     int count = 0;
     atomic<u32> stopping{0};
-    atomic<i64> armed{0};            // what will make roots later: timers, listeners, sockets, work of a pool
+    atomic<i64> armed{0}; // what will make roots later: timers, listeners, sockets, work of a pool
     idle_set idle;
 
     // Roots that can run and have no worker yet, or did not fit into its ring.
     spin_lock lock;
     task *first = nullptr, **last = &first; // under the lock
-    atomic<u32> common{0};           // their number
+    atomic<u32> common{0};                  // their number
 
-    i64 budget_ms = 0;               // of a root; 0: none
+    i64 budget_ms = 0; // of a root; 0: none
     bool tracing = false;
-    bool strict = false;             // a contained failure ends the process too
-    atomic<u32> outsiders{0};        // threads without a worker that are making a root ready: the workers stay until then
-    u64 outside_made = 0;            // roots made by other threads, under the lock
+    bool strict = false;      // a contained failure ends the process too
+    atomic<u32> outsiders{0}; // threads without a worker that are making a root ready: the workers stay until then
+    u64 outside_made = 0;     // roots made by other threads, under the lock
 };
 
 extern constinit crew the_crew;

@@ -24,15 +24,13 @@ struct emitter_base::turn {
     handler_base* to;
     bool exclusive;
 
-    void operator()(worker* w, frame* top)
-    {
+    void operator()(worker* w, frame* top) {
         struct ending {
             turn& t;
             ~ending() { t.emitter->over(t); }
         } at_end{*this};
         for (handler_base* h = from; h != nullptr; h = h == to ? nullptr : h->next) {
-            if (h->key == key && h->dropped.load(order::acquire) == 0 && h->call(h, w, top, self, event))
-                break;
+            if (h->key == key && h->dropped.load(order::acquire) == 0 && h->call(h, w, top, self, event)) break;
         }
     }
 };
@@ -42,14 +40,11 @@ namespace {
 // Enough for one handler or two with short lists; longer ones take the queue.
 constexpr int few_grants = 16;
 
-int list_grants(grant* out, header* self, hold mode, event_key key, const handler_base* from, const handler_base* to)
-{
+int list_grants(grant* out, header* self, hold mode, event_key key, const handler_base* from, const handler_base* to) {
     int n = 0;
-    if (mode != hold::none)
-        out[n++] = {self, mode == hold::write};
+    if (mode != hold::none) out[n++] = {self, mode == hold::write};
     for (const handler_base* h = from; h != nullptr; h = h == to ? nullptr : h->next) {
-        for (int i = 0; h->key == key && i < h->count; i++)
-            out[n++] = h->grants[i];
+        for (int i = 0; h->key == key && i < h->count; i++) out[n++] = h->grants[i];
     }
     return n;
 }
@@ -62,13 +57,11 @@ template <class Turn> struct queued_turn : task {
 
     static usize bytes(int n) { return sizeof(queued_turn) + static_cast<usize>(n) * sizeof(slot); }
     static void run(task* t, worker* w, frame* top) { static_cast<queued_turn*>(t)->what(w, top); }
-    static void end(task* t) noexcept
-    {
+    static void end(task* t) noexcept {
         auto* q = static_cast<queued_turn*>(t);
         header* self = q->what.self;
         usize size = bytes(q->places);
-        if (q->owned != nullptr)
-            q->owned->end(q->owned);
+        if (q->owned != nullptr) q->owned->end(q->owned);
         q->~queued_turn();
         release(q, size);
         self->drop();
@@ -76,14 +69,12 @@ template <class Turn> struct queued_turn : task {
     static constexpr task_kind kind_of = {run, end, "handler"};
 
     // Enqueues it; `list` has n grants.
-    static void start(const Turn& what, emission* owned, bool contained, const grant* list, int n)
-    {
+    static void start(const Turn& what, emission* owned, bool contained, const grant* list, int n) {
         what.self->keep();
         auto* q = new (place{allocate(bytes(n))}) queued_turn{{&kind_of}, what, owned, n};
         q->contained = contained;
         auto* slots = reinterpret_cast<slot*>(q + 1);
-        for (int i = 0; i < n; i++)
-            new (place{slots + i}) slot;
+        for (int i = 0; i < n; i++) new (place{slots + i}) slot;
         fill(q, slots, list, n);
         enqueue(q);
     }
@@ -91,29 +82,24 @@ template <class Turn> struct queued_turn : task {
 
 } // namespace
 
-emitter_base::~emitter_base()
-{
+emitter_base::~emitter_base() {
     while (handler_base* h = first_) {
         first_ = h->next;
         h->end(h);
     }
-    if (last_ != nullptr)
-        last_->end(last_);
+    if (last_ != nullptr) last_->end(last_);
 }
 
-bool emitter_base::handles(event_key key) noexcept
-{
+bool emitter_base::handles(event_key key) noexcept {
     locked l(guard_);
     for (handler_base* h = first_; h != nullptr; h = h->next) {
-        if (h->key == key && h->dropped.load(order::relaxed) == 0)
-            return true;
+        if (h->key == key && h->dropped.load(order::relaxed) == 0) return true;
     }
     return false;
 }
 
 // Takes the dropped handlers out of the list. Under the guard, while no event is being handled.
-handler_base* emitter_base::sweep() noexcept
-{
+handler_base* emitter_base::sweep() noexcept {
     handler_base* dead = nullptr;
     handler_base** at = &first_;
     while (handler_base* h = *at) {
@@ -131,8 +117,7 @@ handler_base* emitter_base::sweep() noexcept
 
 namespace {
 
-void end_all(handler_base* dead) noexcept
-{
+void end_all(handler_base* dead) noexcept {
     while (handler_base* h = dead) {
         dead = h->next;
         h->end(h);
@@ -141,135 +126,109 @@ void end_all(handler_base* dead) noexcept
 
 } // namespace
 
-void emitter_base::off() noexcept
-{
+void emitter_base::off() noexcept {
     handler_base* dead = nullptr;
     {
         locked l(guard_);
-        for (handler_base* h = first_; h != nullptr; h = h->next)
-            h->dropped.store(1, order::release);
+        for (handler_base* h = first_; h != nullptr; h = h->next) h->dropped.store(1, order::release);
         swept_ = false;
-        if (active_ == 0)
-            dead = sweep();
+        if (active_ == 0) dead = sweep();
     }
     end_all(dead);
-    if (hooks_ != nullptr && hooks_->changed != nullptr)
-        hooks_->changed(*this);
+    if (hooks_ != nullptr && hooks_->changed != nullptr) hooks_->changed(*this);
 }
 
-bool emitter_base::consider(event_key key, plan& p) noexcept
-{
+bool emitter_base::consider(event_key key, plan& p) noexcept {
     p.last = last_ != nullptr && key == last_->key;
-    if (p.last)
-        p.mode = hold::write;
+    if (p.last) p.mode = hold::write;
     for (handler_base* h = first_; h != nullptr; h = h->next) {
-        if (h->key != key || h->dropped.load(order::relaxed) != 0)
-            continue;
-        if (p.from == nullptr)
-            p.from = h;
+        if (h->key != key || h->dropped.load(order::relaxed) != 0) continue;
+        if (p.from == nullptr) p.from = h;
         p.to = h;
         p.grants += h->count;
         p.contained = p.contained && h->contained;
-        if (h->mode > p.mode)
-            p.mode = h->mode;
+        if (h->mode > p.mode) p.mode = h->mode;
     }
     return p.from != nullptr || p.last;
 }
 
-void emitter_base::count_in(const plan& p) noexcept
-{
+void emitter_base::count_in(const plan& p) noexcept {
     active_++;
-    if (p.mode == hold::write)
-        exclusive_ = true;
+    if (p.mode == hold::write) exclusive_ = true;
 }
 
-void emitter_base::push(emission* e) noexcept
-{
+void emitter_base::push(emission* e) noexcept {
     e->next = waiting_ != nullptr ? waiting_->next : e;
-    if (waiting_ != nullptr)
-        waiting_->next = e;
+    if (waiting_ != nullptr) waiting_->next = e;
     waiting_ = e;
 }
 
 // Makes the event a root; it has been counted in.
-void emitter_base::begin(header* self, emission* e, plan& p) noexcept
-{
+void emitter_base::begin(header* self, emission* e, plan& p) noexcept {
     turn t{this, self, e->key, e->event, p.from, p.to, p.mode == hold::write};
     grant few[few_grants + 1];
     usize room = static_cast<usize>(p.grants + 1) * sizeof(grant);
     grant* list = p.grants <= few_grants ? few : static_cast<grant*>(allocate(room));
     int n = list_grants(list, self, p.mode, e->key, p.from, p.to);
     queued_turn<turn>::start(t, e == last_ ? nullptr : e, p.contained, list, n);
-    if (list != few)
-        release(list, room);
+    if (list != few) release(list, room);
 }
 
-void emitter_base::begin_next(header* self) noexcept
-{
+void emitter_base::begin_next(header* self) noexcept {
     for (;;) {
         plan p;
         emission* e;
         bool any;
         {
             locked l(guard_);
-            if (waiting_ == nullptr || exclusive_)
-                return;
+            if (waiting_ == nullptr || exclusive_) return;
             e = waiting_->next;
             any = consider(e->key, p);
-            if (p.last && active_ > 0)
-                return;
-            if (e == waiting_)
-                waiting_ = nullptr;
-            else
-                waiting_->next = e->next;
-            if (any)
-                count_in(p);
+            if (p.last && active_ > 0) return;
+            if (e == waiting_) waiting_ = nullptr;
+            else waiting_->next = e->next;
+            if (any) count_in(p);
         }
         if (any) {
             begin(self, e, p);
             continue;
         }
-        if (hooks_ != nullptr && hooks_->unhandled != nullptr)
-            hooks_->unhandled(*this, e->key, e->event);
+        if (hooks_ != nullptr && hooks_->unhandled != nullptr) hooks_->unhandled(*this, e->key, e->event);
         e->end(e);
     }
 }
 
-bool emitter_base::fire(header* self, event_key key, void* event, emission* (*keep)(void*)) noexcept
-{
+bool emitter_base::fire(header* self, event_key key, void* event, emission* (*keep)(void*)) noexcept {
     plan p;
     bool any;
     {
         locked l(guard_);
-        if (last_ != nullptr)
-            return true;
+        if (last_ != nullptr) return true;
         if (waiting_ != nullptr || exclusive_) {
             push(keep(event));
             return false;
         }
         any = consider(key, p);
-        if (any)
-            count_in(p);
+        if (any) count_in(p);
     }
     if (!any) {
-        if (hooks_ != nullptr && hooks_->unhandled != nullptr)
-            hooks_->unhandled(*this, key, event);
+        if (hooks_ != nullptr && hooks_->unhandled != nullptr) hooks_->unhandled(*this, key, event);
         return true;
     }
     if (p.grants <= few_grants) {
         turn t{this, self, key, event, p.from, p.to, p.mode == hold::write};
         grant list[few_grants + 1];
         int n = list_grants(list, self, p.mode, key, p.from, p.to);
-        void (*body)(void*, worker*, frame*) = [](void* what, worker* w, frame* top) { (*static_cast<turn*>(what))(w, top); };
-        if (run_now(body, static_cast<void*>(&t), p.contained, list, n))
-            return true;
+        void (*body)(void*, worker*, frame*) = [](void* what, worker* w, frame* top) {
+            (*static_cast<turn*>(what))(w, top);
+        };
+        if (run_now(body, static_cast<void*>(&t), p.contained, list, n)) return true;
     }
     begin(self, keep(event), p);
     return false;
 }
 
-bool emitter_base::post(header* self, emission* e) noexcept
-{
+bool emitter_base::post(header* self, emission* e) noexcept {
     {
         locked l(guard_);
         if (last_ == nullptr) {
@@ -285,8 +244,7 @@ bool emitter_base::post(header* self, emission* e) noexcept
     return true;
 }
 
-bool emitter_base::post_last(header* self, emission* e) noexcept
-{
+bool emitter_base::post_last(header* self, emission* e) noexcept {
     {
         locked l(guard_);
         if (last_ == nullptr) {
@@ -305,75 +263,58 @@ bool emitter_base::post_last(header* self, emission* e) noexcept
 
 // The last event has been handled: nothing else can happen. Only handlers of it that were registered meanwhile stay,
 // and get a turn of their own. Under the guard.
-void emitter_base::retire(const turn& t) noexcept
-{
+void emitter_base::retire(const turn& t) noexcept {
     over_ = true;
     bool late = t.to == nullptr;
     bool again = false;
     for (handler_base* h = first_; h != nullptr; h = h->next) {
-        if (late && h->key == t.key)
-            again = true;
-        else
-            h->dropped.store(1, order::release);
+        if (late && h->key == t.key) again = true;
+        else h->dropped.store(1, order::release);
         late = late || h == t.to;
     }
     swept_ = false;
-    if (again && waiting_ == nullptr)
-        push(last_);
+    if (again && waiting_ == nullptr) push(last_);
 }
 
-void emitter_base::over(const turn& t) noexcept
-{
-    if (hooks_ != nullptr && hooks_->ended != nullptr)
-        hooks_->ended(*this, t.key, t.event);
+void emitter_base::over(const turn& t) noexcept {
+    if (hooks_ != nullptr && hooks_->ended != nullptr) hooks_->ended(*this, t.key, t.event);
     handler_base* dead = nullptr;
     bool gone = false;
     {
         locked l(guard_);
         active_--;
-        if (t.exclusive)
-            exclusive_ = false;
+        if (t.exclusive) exclusive_ = false;
         if (last_ != nullptr && t.event == last_->event) {
             gone = !over_;
             retire(t);
         }
-        if (active_ == 0 && !swept_)
-            dead = sweep();
+        if (active_ == 0 && !swept_) dead = sweep();
     }
     end_all(dead);
-    if (gone && hooks_ != nullptr && hooks_->gone != nullptr)
-        hooks_->gone(*this);
+    if (gone && hooks_ != nullptr && hooks_->gone != nullptr) hooks_->gone(*this);
     begin_next(t.self);
 }
 
-void emitter_base::add(header* self, handler_base* h) noexcept
-{
+void emitter_base::add(header* self, handler_base* h) noexcept {
     bool late = false;
     {
         locked l(guard_);
         handler_base** end = &first_;
-        while (*end != nullptr)
-            end = &(*end)->next;
+        while (*end != nullptr) end = &(*end)->next;
         if (!over_ || h->key == last_->key) {
             *end = h;
             h = nullptr;
         }
         late = over_ && h == nullptr && !exclusive_ && waiting_ == nullptr;
-        if (late)
-            push(last_);
+        if (late) push(last_);
     }
-    if (h != nullptr)
-        h->end(h);
-    else if (late)
-        begin_next(self);
-    if (hooks_ != nullptr && hooks_->changed != nullptr)
-        hooks_->changed(*this);
+    if (h != nullptr) h->end(h);
+    else if (late) begin_next(self);
+    if (hooks_ != nullptr && hooks_->changed != nullptr) hooks_->changed(*this);
 }
 
-bool emitter_base::failed(const failure& f)
-{
-    if (hooks_ != nullptr && hooks_->failed != nullptr)
-        return hooks_->failed(*this, f);
+bool emitter_base::failed(const failure& f) {
+    if (hooks_ != nullptr && hooks_->failed != nullptr) return hooks_->failed(*this, f);
     bool heard = handles(key_of<error>());
     header* self = header_of(*this);
     return post_last(self, create<emission_of<error>>(f.as_error())) && heard;

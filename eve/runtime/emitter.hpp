@@ -28,14 +28,14 @@ struct handler_base {
     using caller = bool (*)(handler_base*, worker*, frame*, header* emitter, void* event);
 
     event_key key;
-    caller call;                       // true: consumed
+    caller call; // true: consumed
     void (*end)(handler_base*) noexcept;
     const grant* grants;
-    handler_base* next = nullptr;      // under the emitter's guard
-    u8 count;                          // of grants
+    handler_base* next = nullptr; // under the emitter's guard
+    u8 count;                     // of grants
     hold mode;
     bool contained;
-    atomic<u8> dropped;                // set by off, perhaps while it runs
+    atomic<u8> dropped; // set by off, perhaps while it runs
 };
 
 template <class E, class Event, class F, int N> struct handler_of : handler_base {
@@ -86,11 +86,11 @@ template <class Event> struct emission_of : emission {
 
 // What the emitters of the library do beyond calling handlers. All may be null. They are called without the guard.
 struct emitter_hooks {
-    void (*changed)(emitter_base&);                                  // handlers came or went. Any thread
-    bool (*unhandled)(emitter_base&, event_key, void* event);        // no handler for it
-    void (*ended)(emitter_base&, event_key, void* event);            // its handlers have run; still under its permissions
-    bool (*failed)(emitter_base&, const failure&);                   // a contained handler failed; under its permissions
-    void (*gone)(emitter_base&);                                     // the last event has been handled
+    void (*changed)(emitter_base&);                           // handlers came or went. Any thread
+    bool (*unhandled)(emitter_base&, event_key, void* event); // no handler for it
+    void (*ended)(emitter_base&, event_key, void* event);     // its handlers have run; still under its permissions
+    bool (*failed)(emitter_base&, const failure&);            // a contained handler failed; under its permissions
+    void (*gone)(emitter_base&);                              // the last event has been handled
 };
 
 class emitter_base {
@@ -137,13 +137,13 @@ private:
 
     const emitter_hooks* hooks_ = nullptr;
     handler_base* first_ = nullptr;
-    emission* waiting_ = nullptr;   // the newest; a ring
-    emission* last_ = nullptr;      // the last event, from when it was posted
-    u32 active_ = 0;                // events being handled
-    spin_lock guard_;               // of all but hooks_
-    bool exclusive_ = false;        // the one being handled may change the emitter, so the next one waits
-    bool over_ = false;             // the last event has been handled
-    bool swept_ = true;             // no dropped handler is in the list
+    emission* waiting_ = nullptr; // the newest; a ring
+    emission* last_ = nullptr;    // the last event, from when it was posted
+    u32 active_ = 0;              // events being handled
+    spin_lock guard_;             // of all but hooks_
+    bool exclusive_ = false;      // the one being handled may change the emitter, so the next one waits
+    bool over_ = false;           // the last event has been handled
+    bool swept_ = true;           // no dropped handler is in the list
 };
 
 template <class Event, class E, class F, class... Grants>

@@ -14,33 +14,28 @@ namespace eve {
 
 namespace {
 
-constexpr int batch = 256;        // events a wait; a guess
-constexpr int reads_a_turn = 16;  // of one connection before the others have their turn; a guess
+constexpr int batch = 256;       // events a wait; a guess
+constexpr int reads_a_turn = 16; // of one connection before the others have their turn; a guess
 constexpr int accepts_a_turn = 64;
 
-u32 to_epoll(u8 wanted) noexcept
-{
-    return (wanted & io_in ? u32(EPOLLIN) : 0) | (wanted & io_out ? u32(EPOLLOUT) : 0)
-        | (wanted & io_end ? u32(EPOLLRDHUP) : 0);
+u32 to_epoll(u8 wanted) noexcept {
+    return (wanted & io_in ? u32(EPOLLIN) : 0) | (wanted & io_out ? u32(EPOLLOUT) : 0) |
+           (wanted & io_end ? u32(EPOLLRDHUP) : 0);
 }
 
-u8 from_epoll(u32 events) noexcept
-{
-    return static_cast<u8>((events & EPOLLIN ? io_in : 0) | (events & EPOLLOUT ? io_out : 0)
-        | (events & EPOLLRDHUP ? io_end : 0) | (events & (EPOLLHUP | EPOLLERR) ? io_hangup : 0));
+u8 from_epoll(u32 events) noexcept {
+    return static_cast<u8>((events & EPOLLIN ? io_in : 0) | (events & EPOLLOUT ? io_out : 0) |
+                           (events & EPOLLRDHUP ? io_end : 0) | (events & (EPOLLHUP | EPOLLERR) ? io_hangup : 0));
 }
 
 class epoll_reactor final : public reactor {
 public:
-    epoll_reactor() noexcept
-        : epoll_(epoll_create1(EPOLL_CLOEXEC)), waker_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
-    {
+    epoll_reactor() noexcept : epoll_(epoll_create1(EPOLL_CLOEXEC)), waker_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
         epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
         if (epoll_ < 0 || waker_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_, &event) != 0)
             die("no event loop: out of descriptors");
     }
-    ~epoll_reactor() override
-    {
+    ~epoll_reactor() override {
         ::close(epoll_);
         ::close(waker_);
     }
@@ -62,68 +57,55 @@ private:
 
     int epoll_;
     int waker_;
-    int count_ = 0;        // of events to handle; below 0 when the wait was interrupted
-    int at_ = 0;           // the one that is being handled
-    bool precise_ = true;  // the kernel has epoll_pwait2
+    int count_ = 0;       // of events to handle; below 0 when the wait was interrupted
+    int at_ = 0;          // the one that is being handled
+    bool precise_ = true; // the kernel has epoll_pwait2
     epoll_event events_[batch];
 };
 
-void epoll_reactor::update(channel& c) noexcept
-{
+void epoll_reactor::update(channel& c) noexcept {
     u8 want = c.fd < 0 ? u8(0) : c.wanted();
-    if (want == c.have)
-        return;
+    if (want == c.have) return;
     epoll_event event{.events = to_epoll(want), .data = {.ptr = &c}};
     // Hang-ups are reported always, hence nothing wanted is nothing watched.
     int op = c.have == 0 ? EPOLL_CTL_ADD : want == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
-    if (epoll_ctl(epoll_, op, c.fd, &event) == 0)
-        c.have = want;
-    else if (errno != EPERM)  // the kernel's memory or its limit on watches
+    if (epoll_ctl(epoll_, op, c.fd, &event) == 0) c.have = want;
+    else if (errno != EPERM) // the kernel's memory or its limit on watches
         die("the kernel watches no more descriptors");
 }
 
-bool epoll_reactor::forget(channel& c) noexcept
-{
+bool epoll_reactor::forget(channel& c) noexcept {
     locked l(c.guard);
-    if (c.have != 0)
-        epoll_ctl(epoll_, EPOLL_CTL_DEL, c.fd, nullptr);
+    if (c.have != 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, c.fd, nullptr);
     c.have = 0;
     for (int i = at_; i < count_; i++) // what the kernel has told of it is of nobody now
-        if (events_[i].data.ptr == &c)
-            events_[i].data.ptr = this;
+        if (events_[i].data.ptr == &c) events_[i].data.ptr = this;
     return true;
 }
 
-void epoll_reactor::wake() noexcept
-{
+void epoll_reactor::wake() noexcept {
     u64 one = 1;
-    while (::write(waker_, &one, sizeof one) < 0 && errno == EINTR) {
-    }
+    while (::write(waker_, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
-void epoll_reactor::wait(i64 timeout_ns) noexcept
-{
-    if (count_ > 0)
-        return;
+void epoll_reactor::wait(i64 timeout_ns) noexcept {
+    if (count_ > 0) return;
     if (timeout_ns > 0 && precise_) {
         timespec limit{.tv_sec = timeout_ns / 1'000'000'000, .tv_nsec = timeout_ns % 1'000'000'000};
         count_ = epoll_pwait2(epoll_, events_, batch, &limit, nullptr);
-        if (count_ >= 0 || errno != ENOSYS)
-            return;
+        if (count_ >= 0 || errno != ENOSYS) return;
         precise_ = false;
     }
     i64 ms = timeout_ns < 0 ? -1 : (timeout_ns + 999'999) / 1'000'000;
     count_ = epoll_wait(epoll_, events_, batch, ms > 3'600'000 ? 3'600'000 : static_cast<int>(ms));
 }
 
-bool epoll_reactor::poll(loop& on) noexcept
-{
+bool epoll_reactor::poll(loop& on) noexcept {
     wait(0);
     int n = count_;
     for (at_ = 0; at_ < n; at_++) {
         const epoll_event& event = events_[at_];
-        if (event.data.ptr == this)
-            continue;
+        if (event.data.ptr == this) continue;
         if (event.data.ptr != nullptr) {
             dispatch(on, *static_cast<channel*>(event.data.ptr), from_epoll(event.events));
             continue;
@@ -136,62 +118,45 @@ bool epoll_reactor::poll(loop& on) noexcept
 }
 
 // False if nothing could be read because the channel does not want it now.
-bool epoll_reactor::read(loop& on, channel& c)
-{
+bool epoll_reactor::read(loop& on, channel& c) {
     for (int i = 0; i < reads_a_turn; i++) {
-        if (!c.wants(io_in))
-            return i > 0;
+        if (!c.wants(io_in)) return i > 0;
         i64 n = ::recv(c.fd, on.scratch(), loop::scratch_bytes, MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return true;
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return true;
         c.arrived(on, on.scratch(), n < 0 ? -errno : n);
-        if (n < loop::scratch_bytes || gone(c))
-            return true;
+        if (n < loop::scratch_bytes || gone(c)) return true;
     }
     return true;
 }
 
-void epoll_reactor::accept(loop& on, channel& c)
-{
+void epoll_reactor::accept(loop& on, channel& c) {
     for (int i = 0; i < accepts_a_turn && !gone(c) && c.wants(io_in); i++) {
         int connection = accept4(c.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (connection < 0 && errno == EAGAIN)
-            return;
+        if (connection < 0 && errno == EAGAIN) return;
         if (connection >= 0 || (errno != EINTR && errno != ECONNABORTED))
             c.accepted(on, connection < 0 ? -errno : connection);
     }
 }
 
-void epoll_reactor::dispatch(loop& on, channel& c, u8 events)
-{
+void epoll_reactor::dispatch(loop& on, channel& c, u8 events) {
     if (c.how == channel::kind::other) {
         c.ready(on, events); // and is perhaps gone
         return;
     }
-    if (events & (io_out | io_hangup))
-        c.ready(on, io_out);
-    if (gone(c))
-        return;
+    if (events & (io_out | io_hangup)) c.ready(on, io_out);
+    if (gone(c)) return;
     if (events & (io_in | io_end | io_hangup)) {
-        if (c.how == channel::kind::listener)
-            accept(on, c);
-        else if (!read(on, c))
-            c.ready(on, events & (io_end | io_hangup));
+        if (c.how == channel::kind::listener) accept(on, c);
+        else if (!read(on, c)) c.ready(on, events & (io_end | io_hangup));
     }
-    if (gone(c))
-        return;
+    if (gone(c)) return;
     locked l(c.guard);
-    if (c.have != 0 && (events & ~c.wanted()) != 0)
-        update(c);
+    if (c.have != 0 && (events & ~c.wanted()) != 0) update(c);
 }
 
 } // namespace
 
-reactor* make_epoll() noexcept
-{
-    return new epoll_reactor;
-}
+reactor* make_epoll() noexcept { return new epoll_reactor; }
 
 } // namespace eve

@@ -22,9 +22,9 @@ constexpr u64 pack(u64 tail, u64 split) { return tail << 32 | split; }
 constexpr u64 tail_of(u64 open) { return open >> 32; }
 constexpr u64 split_of(u64 open) { return open & 0xFFFFFFFF; }
 
-constexpr u32 patience = 64;      // turns of waiting before roots are run too; a guess
-constexpr u32 restless = 4096;    // turns before the thread sleeps, about 100 us; a guess
-constexpr i64 nap_us = 2000;      // it then looks for work again
+constexpr u32 patience = 64;   // turns of waiting before roots are run too; a guess
+constexpr u32 restless = 4096; // turns before the thread sleeps, about 100 us; a guess
+constexpr i64 nap_us = 2000;   // it then looks for work again
 
 // A request to publish more must not get lost, so only a thief sets `hungry` and only share clears it.
 void set_split(worker* w, frame* s) noexcept {
@@ -57,7 +57,8 @@ void cancel_running(frame* from, frame* to) noexcept {
 void nap(frame* k, u64 state) noexcept {
     if (!running(state)) return;
     if (!(state & frame::parked) &&
-        !k->state.compare_exchange(state, state | frame::parked, order::relaxed, order::relaxed)) return;
+        !k->state.compare_exchange(state, state | frame::parked, order::relaxed, order::relaxed))
+        return;
     wait_at(&k->state, u32(state | frame::parked), nap_us);
 }
 

@@ -77,9 +77,7 @@ inline bool has_public(const worker* w) noexcept {
     return likely(k >= w->split) || take_back(w, k);
 }
 // Owner only. Whether enough children stand ready and nobody asks for more: the task-free clone may run.
-[[gnu::always_inline]] inline bool rich(worker* w, frame* k) {
-    return k >= w->mark.load(order::relaxed);
-}
+[[gnu::always_inline]] inline bool rich(worker* w, frame* k) { return k >= w->mark.load(order::relaxed); }
 // Owner only. Whether a loop may put another frame.
 [[gnu::always_inline]] inline bool room(worker* w, frame* k) { return k < w->limit; }
 

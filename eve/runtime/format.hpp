@@ -58,12 +58,14 @@ public:
 
     // Writes s as it is.
     void text(const char* s, i64 n) {
-        if (n > room_ - size_) [[unlikely]] grow(n);
+        if (n > room_ - size_) [[unlikely]]
+            grow(n);
         __builtin_memcpy(at_ + size_, s, u64(n));
         size_ += n;
     }
     void byte(char c) {
-        if (size_ == room_) [[unlikely]] grow(1);
+        if (size_ == room_) [[unlikely]]
+            grow(1);
         at_[size_++] = c;
     }
     const char* data() const noexcept { return at_; }
@@ -73,7 +75,8 @@ public:
     string take();
 
     void put(const string& s, const spec& how = {}) {
-        if (how.width < 0 && how.prec < 0 && how.verb != 'x') [[likely]] text(s.data(), s.size());
+        if (how.width < 0 && how.prec < 0 && how.verb != 'x') [[likely]]
+            text(s.data(), s.size());
         else put_text(s.data(), s.size(), how);
     }
     void put(bool x, const spec& how = {});
@@ -134,10 +137,9 @@ public:
         }
         if (!x.ok()) put(x.why(), how);
     }
-    template <class T> requires requires(const T& x, formatter& f, const spec& how) { x.print_to(f, how); }
-    void put(const T& x, const spec& how = {}) {
-        x.print_to(*this, how);
-    }
+    template <class T>
+    requires requires(const T& x, formatter& f, const spec& how) { x.print_to(f, how); }
+    void put(const T& x, const spec& how = {}) { x.print_to(*this, how); }
 
 private:
     static constexpr i64 inline_room = 232;
@@ -169,7 +171,7 @@ private:
     }
     void put_tail(const tuple<>&, const spec&) {}
 
-    char* at_;   // inline_, or the text of `long_`
+    char* at_; // inline_, or the text of `long_`
     i64 size_;
     i64 room_;
     string long_;

@@ -10,9 +10,11 @@ template <class F> class fn;
 template <class R, class... As> class fn<R(As...)> {
 public:
     // body must live longer than the fn.
-    template <class F> requires(!__is_same(bare<F>, fn))
-    fn(F&& body) noexcept
-        : body_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(body)))), call_([](void* b, As... as) -> R {
+    template <class F>
+    requires(!__is_same(bare<F>, fn)) fn(F&& body)
+    noexcept
+        : body_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(body)))),
+          call_([](void* b, As... as) -> R {
               return (*static_cast<typename referred_of<F>::type*>(b))(static_cast<As&&>(as)...);
           }) {}
     R operator()(As... as) const { return call_(body_, static_cast<As&&>(as)...); }
@@ -52,8 +54,9 @@ template <class R, class... As> class callback<R(As...)> {
 public:
     // Does nothing when called: the zero value.
     callback() noexcept = default;
-    template <class F> requires(!__is_same(bare<F>, callback))
-    callback(F f) : held_(new (place{buffer_new(1, sizeof(body<F>))}) body<F>(static_cast<F&&>(f))) {}
+    template <class F>
+    requires(!__is_same(bare<F>, callback)) callback(F f)
+        : held_(new (place{buffer_new(1, sizeof(body<F>))}) body<F>(static_cast<F&&>(f))) {}
     callback(const callback& o) noexcept : held_(o.held_) {
         if (held_ != nullptr) __atomic_fetch_add(&held_->count, 1u, __ATOMIC_RELAXED);
     }

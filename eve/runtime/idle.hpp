@@ -38,10 +38,10 @@ private:
     static constexpr u32 sleepers(u32 word) { return word & (searching - 1); }
     int wake() noexcept;
 
-    spin_lock lock_;        // of all changes
-    atomic<u32> word_{0};   // the number of sleepers, and `searching`
+    spin_lock lock_;      // of all changes
+    atomic<u32> word_{0}; // the number of sleepers, and `searching`
     atomic<u8> asleep_[most];
-    int last_ = 0;          // where the last one was found
+    int last_ = 0; // where the last one was found
 };
 
 } // namespace eve

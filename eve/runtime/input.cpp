@@ -15,11 +15,9 @@ namespace {
 
 constexpr i64 longest_line = 1 << 20; // in bytes; input has no event for more
 
-bool watchable(int fd) noexcept
-{
+bool watchable(int fd) noexcept {
     struct stat about;
-    if (fstat(fd, &about) != 0)
-        return false;
+    if (fstat(fd, &about) != 0) return false;
     return S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(fd);
 }
 
@@ -29,40 +27,27 @@ const emitter_hooks input::hooks = {on_changed, on_unhandled, on_ended, on_faile
 
 ref<input> the_stdin = make<input>(input(0));
 
-input::input(int from) noexcept : emitter_base(&hooks), channel(kind::other)
-{
-    fd = from;
-}
+input::input(int from) noexcept : emitter_base(&hooks), channel(kind::other) { fd = from; }
 
 input::input(input&& fresh) noexcept : input(fresh.fd) {}
 
-input::~input()
-{
-    free(block_);
-}
+input::~input() { free(block_); }
 
-u8 input::wanted() const noexcept
-{
-    return begun_ && handled_ && block_ == nullptr && !busy_ && !ended_ ? io_in : 0;
-}
+u8 input::wanted() const noexcept { return begun_ && handled_ && block_ == nullptr && !busy_ && !ended_ ? io_in : 0; }
 
 // Arms and disarms as handlers come and go.
-void input::on_changed(emitter_base& e)
-{
+void input::on_changed(emitter_base& e) {
     auto& s = static_cast<input&>(e);
     bool handled = s.handles(key_of<line>()) || s.handles(key_of<eve::close>());
     header* self = header_of(s);
     bool begin = false;
     {
         locked l(s.guard);
-        if (s.closed_ || handled == s.handled_)
-            return;
+        if (s.closed_ || handled == s.handled_) return;
         s.handled_ = handled;
         begin = handled && s.home == nullptr;
-        if (begin)
-            s.home = &this_loop();
-        else if (s.begun_ && (handled || s.block_ == nullptr))
-            s.home->update(s);
+        if (begin) s.home = &this_loop();
+        else if (s.begun_ && (handled || s.block_ == nullptr)) s.home->update(s);
     }
     if (handled) {
         self->keep();
@@ -81,23 +66,20 @@ void input::on_changed(emitter_base& e)
     }
 }
 
-void input::start(loop&)
-{
+void input::start(loop&) {
     {
         locked l(guard);
         begun_ = true;
         if (!watchable(fd)) {
             block_ = static_cast<u8*>(malloc(loop::scratch_bytes));
-            if (block_ == nullptr)
-                die_out_of_memory();
+            if (block_ == nullptr) die_out_of_memory();
         }
     }
     pump(true);
     header_of(*this)->drop();
 }
 
-void input::ready(loop& on, u8)
-{
+void input::ready(loop& on, u8) {
     {
         locked l(guard);
         if (!(wanted() & io_in)) {
@@ -106,37 +88,28 @@ void input::ready(loop& on, u8)
         }
     }
     i64 n = ::read(fd, on.scratch(), loop::scratch_bytes);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return;
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     {
         locked l(guard);
-        if (n > 0)
-            in_.append(on.scratch(), n);
-        else
-            ended_ = true;
-        if (ended_)
-            home->update(*this);
+        if (n > 0) in_.append(on.scratch(), n);
+        else ended_ = true;
+        if (ended_) home->update(*this);
     }
     pump(true);
 }
 
-void input::block() noexcept
-{
-    do
-        block_size_ = ::read(fd, block_, loop::scratch_bytes);
+void input::block() noexcept {
+    do block_size_ = ::read(fd, block_, loop::scratch_bytes);
     while (block_size_ < 0 && errno == EINTR);
     home->mail(*this, mail_done);
 }
 
-void input::mailed(loop&, u32)
-{
+void input::mailed(loop&, u32) {
     {
         locked l(guard);
         reading_ = false;
-        if (block_size_ > 0)
-            in_.append(block_, block_size_);
-        else
-            ended_ = true;
+        if (block_size_ > 0) in_.append(block_, block_size_);
+        else ended_ = true;
     }
     pump(true);
     disarm();
@@ -144,13 +117,10 @@ void input::mailed(loop&, u32)
 }
 
 // Asks for more. Under the guard.
-void input::read_on() noexcept
-{
-    if (!handled_ || !begun_ || ended_ || reading_ || closed_)
-        return;
+void input::read_on() noexcept {
+    if (!handled_ || !begun_ || ended_ || reading_ || closed_) return;
     if (block_ == nullptr) {
-        if ((wanted() & ~have) != 0)
-            home->update(*this);
+        if ((wanted() & ~have) != 0) home->update(*this);
         return;
     }
     reading_ = true;
@@ -160,16 +130,13 @@ void input::read_on() noexcept
 }
 
 // Cuts the next line out of what was read, the rest of it at the end. Under the guard.
-bool input::take_line(string& text) noexcept
-{
+bool input::take_line(string& text) noexcept {
     i64 size = in_.size();
-    if (size == 0)
-        return false;
+    if (size == 0) return false;
     const u8* from = in_.data();
     auto* end = static_cast<const u8*>(memchr(from + scanned_, '\n', static_cast<usize>(size - scanned_)));
     if (end == nullptr && !ended_) {
-        if (size > longest_line)
-            die("standard input has a line of more than 1 MiB");
+        if (size > longest_line) die("standard input has a line of more than 1 MiB");
         scanned_ = size;
         return false;
     }
@@ -182,8 +149,7 @@ bool input::take_line(string& text) noexcept
 }
 
 // One line at a time: at the loop by running the handlers, elsewhere by posting, whose end comes back here.
-void input::pump(bool at_loop) noexcept
-{
+void input::pump(bool at_loop) noexcept {
     header* self = header_of(*this);
     for (;;) {
         line text;
@@ -191,21 +157,17 @@ void input::pump(bool at_loop) noexcept
         bool last = false;
         {
             locked l(guard);
-            if (!at_loop && pumping_)
-                return;
+            if (!at_loop && pumping_) return;
             if (!busy_ && !closed_ && handled_) {
                 whole = take_line(text.text);
                 last = !whole && ended_;
             }
             busy_ = busy_ || whole;
             pumping_ = at_loop && whole;
-            if (!busy_)
-                read_on();
+            if (!busy_) read_on();
         }
-        if (last)
-            end_input();
-        if (!whole)
-            return;
+        if (last) end_input();
+        if (!whole) return;
         if (!at_loop) {
             post(self, create<emission_of<line>>(move(text)));
             return;
@@ -214,38 +176,27 @@ void input::pump(bool at_loop) noexcept
     }
 }
 
-void input::end_input() noexcept
-{
+void input::end_input() noexcept {
     {
         locked l(guard);
-        if (closed_)
-            return;
+        if (closed_) return;
         closed_ = ended_ = true;
         in_.clear();
     }
     post_last(header_of(*this), create<emission_of<eve::close>>(eve::close{}));
 }
 
-void input::close_input() noexcept
-{
-    end_input();
-}
+void input::close_input() noexcept { end_input(); }
 
-void input::shut() noexcept
-{
-    end_input();
-}
+void input::shut() noexcept { end_input(); }
 
-bool input::on_unhandled(emitter_base& e, event_key key, void* event)
-{
+bool input::on_unhandled(emitter_base& e, event_key key, void* event) {
     on_ended(e, key, event);
     return true;
 }
 
-void input::on_ended(emitter_base& e, event_key key, void*)
-{
-    if (key != key_of<line>())
-        return;
+void input::on_ended(emitter_base& e, event_key key, void*) {
+    if (key != key_of<line>()) return;
     auto& s = static_cast<input&>(e);
     {
         locked l(s.guard);
@@ -254,22 +205,18 @@ void input::on_ended(emitter_base& e, event_key key, void*)
     s.pump(false);
 }
 
-bool input::on_failed(emitter_base& e, const failure&)
-{
+bool input::on_failed(emitter_base& e, const failure&) {
     static_cast<input&>(e).end_input();
     return false;
 }
 
-void input::on_gone(emitter_base& e)
-{
+void input::on_gone(emitter_base& e) {
     auto& s = static_cast<input&>(e);
     {
         locked l(s.guard);
-        if (!s.handled_)
-            return;
+        if (!s.handled_) return;
         s.handled_ = false;
-        if (s.home != nullptr && s.begun_ && s.block_ == nullptr)
-            s.home->update(s);
+        if (s.home != nullptr && s.begun_ && s.block_ == nullptr) s.home->update(s);
     }
     s.leave();
     disarm();

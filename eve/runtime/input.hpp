@@ -38,16 +38,16 @@ private:
     void end_input() noexcept;
 
     byte_queue in_;
-    i64 scanned_ = 0;         // bytes of in_ without an end of line
-    u8* block_ = nullptr;     // where the pool thread reads to; null: the loop watches
+    i64 scanned_ = 0;     // bytes of in_ without an end of line
+    u8* block_ = nullptr; // where the pool thread reads to; null: the loop watches
     i64 block_size_ = 0;
-    bool handled_ = false;    // there are handlers, so it is armed
+    bool handled_ = false; // there are handlers, so it is armed
     bool begun_ = false;
-    bool reading_ = false;    // the pool has it
-    bool busy_ = false;       // a line is being handled
-    bool pumping_ = false;    // the loop hands out what it has read
+    bool reading_ = false; // the pool has it
+    bool busy_ = false;    // a line is being handled
+    bool pumping_ = false; // the loop hands out what it has read
     bool ended_ = false;
-    bool closed_ = false;     // the event close was posted
+    bool closed_ = false; // the event close was posted
 };
 
 extern ref<input> the_stdin;

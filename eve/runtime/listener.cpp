@@ -17,8 +17,7 @@ namespace {
 
 constexpr i64 rest_ns = 100'000'000; // a guess: how soon a descriptor comes free
 
-error listen_error(const string& name, int code)
-{
+error listen_error(const string& name, int code) {
     formatter f;
     f.text("cannot listen on ", 17);
     f.put(name);
@@ -30,17 +29,13 @@ error listen_error(const string& name, int code)
 
 } // namespace
 
-connection::~connection()
-{
-    if (fd_ < 0)
-        return;
+connection::~connection() {
+    if (fd_ < 0) return;
     ::close(fd_);
-    if (from_)
-        from_->one_less();
+    if (from_) from_->one_less();
 }
 
-ref<socket> connection::call()
-{
+ref<socket> connection::call() {
     if (!taken_) {
         taken_ = make<socket>(socket(fd_, next_loop(), from_));
         fd_ = -1;
@@ -49,10 +44,7 @@ ref<socket> connection::call()
     return taken_;
 }
 
-string connection::address() const
-{
-    return taken_ ? taken_->address() : peer_text(fd_);
-}
+string connection::address() const { return taken_ ? taken_->address() : peer_text(fd_); }
 
 const emitter_hooks tcp_socket::hooks = {nullptr, on_unhandled, on_ended, on_failed, on_gone};
 
@@ -60,14 +52,11 @@ tcp_socket::tcp_socket() noexcept : emitter_base(&hooks), channel(kind::listener
 
 tcp_socket::tcp_socket(tcp_socket&&) noexcept : emitter_base(&hooks), channel(kind::listener), stoppable() {}
 
-tcp_socket::~tcp_socket()
-{
-    if (fd >= 0)
-        ::close(fd);
+tcp_socket::~tcp_socket() {
+    if (fd >= 0) ::close(fd);
 }
 
-ref<tcp_socket> tcp_socket::listen(i64 port, const string& host, i64 max)
-{
+ref<tcp_socket> tcp_socket::listen(i64 port, const string& host, i64 max) {
     auto l = make<tcp_socket>(tcp_socket());
     l->max_ = max;
     l->home = &this_loop();
@@ -81,8 +70,7 @@ ref<tcp_socket> tcp_socket::listen(i64 port, const string& host, i64 max)
     return l;
 }
 
-void tcp_socket::bind_to(i64 port, const string& host) noexcept
-{
+void tcp_socket::bind_to(i64 port, const string& host) noexcept {
     struct address a;
     name_ = text_of(host, port);
     if (!parse_address(host, port, a)) {
@@ -93,9 +81,9 @@ void tcp_socket::bind_to(i64 port, const string& host) noexcept
     int on = 1;
     fd = ::socket(a.what.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     // Connections inherit TCP_NODELAY: output is gathered here already.
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0
-        || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 || bind(fd, at, a.size) != 0
-        || ::listen(fd, SOMAXCONN) != 0 || getsockname(fd, at, &a.size) != 0) {
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 || bind(fd, at, a.size) != 0 ||
+        ::listen(fd, SOMAXCONN) != 0 || getsockname(fd, at, &a.size) != 0) {
         why_not_ = errno;
         return;
     }
@@ -104,8 +92,7 @@ void tcp_socket::bind_to(i64 port, const string& host) noexcept
 }
 
 // What the body that called listen has registered is there now, so nothing is told too early.
-void tcp_socket::start(loop&)
-{
+void tcp_socket::start(loop&) {
     header* self = header_of(*this);
     if (why_not_ != 0) {
         post(self, create<emission_of<error>>(listen_error(name_, why_not_)));
@@ -114,22 +101,18 @@ void tcp_socket::start(loop&)
         post(self, create<emission_of<listening>>(listening{port_}));
         locked l(guard);
         started_ = true;
-        if (wanted() != 0)
-            home->update(*this);
+        if (wanted() != 0) home->update(*this);
     }
-    if (ending())
-        shut();
+    if (ending()) shut();
     self->drop();
 }
 
-u8 tcp_socket::wanted() const noexcept
-{
+u8 tcp_socket::wanted() const noexcept {
     bool full = max_ > 0 && open_ >= max_;
     return started_ && !closed_ && !busy_ && !resting_ && !full ? io_in : 0;
 }
 
-void tcp_socket::accepted(loop& on, int fresh)
-{
+void tcp_socket::accepted(loop& on, int fresh) {
     if (fresh < 0) { // out of descriptors or memory; who waits in the backlog can wait on
         {
             locked l(guard);
@@ -148,24 +131,19 @@ void tcp_socket::accepted(loop& on, int fresh)
     fire(self, key_of<connection>(), &c, emission_of<connection>::keep);
 }
 
-void tcp_socket::ring(loop& on, i64)
-{
+void tcp_socket::ring(loop& on, i64) {
     locked l(guard);
     resting_ = false;
-    if (wanted() != 0)
-        on.update(*this);
+    if (wanted() != 0) on.update(*this);
 }
 
-void tcp_socket::one_less() noexcept
-{
+void tcp_socket::one_less() noexcept {
     locked l(guard);
     open_--;
-    if ((wanted() & ~have) != 0)
-        home->update(*this);
+    if ((wanted() & ~have) != 0) home->update(*this);
 }
 
-bool tcp_socket::on_unhandled(emitter_base& e, event_key key, void* event)
-{
+bool tcp_socket::on_unhandled(emitter_base& e, event_key key, void* event) {
     if (key == key_of<error>()) {
         string why = static_cast<error*>(event)->text();
         const char* path = arguments()[0];
@@ -183,57 +161,44 @@ bool tcp_socket::on_unhandled(emitter_base& e, event_key key, void* event)
     return true;
 }
 
-void tcp_socket::on_ended(emitter_base& e, event_key key, void*)
-{
-    if (key != key_of<connection>())
-        return;
+void tcp_socket::on_ended(emitter_base& e, event_key key, void*) {
+    if (key != key_of<connection>()) return;
     auto& s = static_cast<tcp_socket&>(e);
     locked l(s.guard);
     s.busy_ = false;
-    if ((s.wanted() & ~s.have) != 0)
-        s.home->update(s);
+    if ((s.wanted() & ~s.have) != 0) s.home->update(s);
 }
 
-bool tcp_socket::on_failed(emitter_base& e, const failure& f)
-{
+bool tcp_socket::on_failed(emitter_base& e, const failure& f) {
     auto& s = static_cast<tcp_socket&>(e);
     bool heard = s.handles(key_of<error>()) && s.post(header_of(s), create<emission_of<error>>(f.as_error()));
     s.close();
     return heard;
 }
 
-void tcp_socket::close() noexcept
-{
+void tcp_socket::close() noexcept {
     {
         locked l(guard);
-        if (closed_)
-            return;
+        if (closed_) return;
         closed_ = true;
     }
     post_last(header_of(*this), create<emission_of<eve::close>>(eve::close{}));
 }
 
-void tcp_socket::on_gone(emitter_base& e)
-{
+void tcp_socket::on_gone(emitter_base& e) {
     auto& s = static_cast<tcp_socket&>(e);
     s.home->mail(s, mail_retire);
 }
 
-void tcp_socket::shut() noexcept
-{
-    close();
-}
+void tcp_socket::shut() noexcept { close(); }
 
-void tcp_socket::mailed(loop& on, u32)
-{
-    if (!on.forget(*this))
-        return;
+void tcp_socket::mailed(loop& on, u32) {
+    if (!on.forget(*this)) return;
     on.take_back(*this);
     leave();
     {
         locked l(guard);
-        if (fd >= 0)
-            ::close(fd);
+        if (fd >= 0) ::close(fd);
         fd = -1;
     }
     disarm();

@@ -13,30 +13,26 @@ namespace eve {
 
 namespace {
 
-constexpr u32 most_loops = 1024;  // workers; more of them take no connections that others accept
+constexpr u32 most_loops = 1024; // workers; more of them take no connections that others accept
 atomic<loop*> loops[most_loops];
 atomic<u32> turn;
 
 // The ring where the kernel has one (Linux 6.1, unless it is forbidden, as in many containers), unless the user says
 // otherwise: what it saves is in io.md.
-reactor* make_reactor() noexcept
-{
+reactor* make_reactor() noexcept {
     const char* name = getenv("EVE_IO");
     if (name != nullptr && strcmp(name, "uring") == 0) {
-        if (reactor* r = make_uring())
-            return r;
+        if (reactor* r = make_uring()) return r;
         die("EVE_IO=uring: io_uring is not to be had here");
     }
-    if (name != nullptr && strcmp(name, "epoll") != 0 && *name != '\0')
-        die("EVE_IO is epoll or uring");
+    if (name != nullptr && strcmp(name, "epoll") != 0 && *name != '\0') die("EVE_IO is epoll or uring");
     reactor* r = name == nullptr || *name == '\0' ? make_uring() : nullptr;
     return r != nullptr ? r : make_epoll();
 }
 
 // The core makes its pollers by this once io is linked in. A write to a connection that is gone gives an error, not a
 // signal.
-[[gnu::constructor]] void offer_loops()
-{
+[[gnu::constructor]] void offer_loops() {
     signal(SIGPIPE, SIG_IGN);
     make_poller = [](worker*) -> poller* { return new loop; };
 }
@@ -51,39 +47,28 @@ atomic<u8> shutting;
 
 } // namespace
 
-void stoppable::enter(header* object) noexcept
-{
+void stoppable::enter(header* object) noexcept {
     locked l(list_guard);
     object_ = object;
     older_ = newest;
-    if (newest != nullptr)
-        newest->newer_ = this;
+    if (newest != nullptr) newest->newer_ = this;
     newest = this;
 }
 
-void stoppable::leave() noexcept
-{
+void stoppable::leave() noexcept {
     locked l(list_guard);
-    if (object_ == nullptr)
-        return;
+    if (object_ == nullptr) return;
     object_ = nullptr;
-    if (older_ != nullptr)
-        older_->newer_ = newer_;
-    if (newer_ != nullptr)
-        newer_->older_ = older_;
-    else
-        newest = older_;
+    if (older_ != nullptr) older_->newer_ = newer_;
+    if (newer_ != nullptr) newer_->older_ = older_;
+    else newest = older_;
     older_ = newer_ = nullptr;
 }
 
-bool stoppable::ending() noexcept
-{
-    return shutting.load(order::acquire) != 0;
-}
+bool stoppable::ending() noexcept { return shutting.load(order::acquire) != 0; }
 
 // Shutting may take any of them out of the list, so they are copied first; a count keeps each alive meanwhile.
-void stoppable::shut_all() noexcept
-{
+void stoppable::shut_all() noexcept {
     shutting.store(1, order::seq_cst);
     struct entry {
         stoppable* what;
@@ -93,8 +78,7 @@ void stoppable::shut_all() noexcept
     i64 n = 0;
     {
         locked l(list_guard);
-        for (stoppable* s = newest; s != nullptr; s = s->older_)
-            n++;
+        for (stoppable* s = newest; s != nullptr; s = s->older_) n++;
         all = static_cast<entry*>(buffer_new(n + 1, sizeof(entry)));
         n = 0;
         for (stoppable* s = newest; s != nullptr; s = s->older_) {
@@ -114,78 +98,58 @@ void channel::accepted(loop&, int) {}
 void channel::mailed(loop&, u32) {}
 void channel::start(loop&) {}
 
-loop::loop() noexcept : kernel_(make_reactor()), scratch_(static_cast<u8*>(malloc(scratch_bytes)))
-{
-    if (scratch_ == nullptr)
-        die_out_of_memory();
+loop::loop() noexcept : kernel_(make_reactor()), scratch_(static_cast<u8*>(malloc(scratch_bytes))) {
+    if (scratch_ == nullptr) die_out_of_memory();
     for (u32 i = 0; i < most_loops; i++) {
         loop* unused = nullptr;
-        if (loops[i].compare_exchange(unused, this, order::acq_rel, order::relaxed))
-            break;
+        if (loops[i].compare_exchange(unused, this, order::acq_rel, order::relaxed)) break;
     }
 }
 
-loop::~loop()
-{
+loop::~loop() {
     wait_for_blocking(); // a call's last step is its mail to a loop
     for (u32 i = 0; i < most_loops; i++) {
         loop* me = this;
-        if (loops[i].compare_exchange(me, nullptr, order::acq_rel, order::relaxed))
-            break;
+        if (loops[i].compare_exchange(me, nullptr, order::acq_rel, order::relaxed)) break;
     }
     free(scratch_);
     delete kernel_;
 }
 
-loop& this_loop() noexcept
-{
-    return *static_cast<loop*>(self()->io);
-}
+loop& this_loop() noexcept { return *static_cast<loop*>(self()->io); }
 
-loop& next_loop() noexcept
-{
+loop& next_loop() noexcept {
     u32 n = static_cast<u32>(worker_count());
     u32 i = turn.fetch_add(1, order::relaxed) % (n < most_loops ? n : most_loops);
     loop* l = loops[i].load(order::acquire);
-    return l != nullptr ? *l : this_loop();  // that worker has not started yet
+    return l != nullptr ? *l : this_loop(); // that worker has not started yet
 }
 
-void loop::mail(channel& c, u32 what) noexcept
-{
-    if (c.mail.fetch_or(what, order::acq_rel) != 0)
-        return;
+void loop::mail(channel& c, u32 what) noexcept {
+    if (c.mail.fetch_or(what, order::acq_rel) != 0) return;
     channel* head = mail_.load(order::relaxed);
-    do
-        c.next_mail = head;
+    do c.next_mail = head;
     while (!mail_.compare_exchange(head, &c, order::seq_cst, order::relaxed));
-    if (asleep_.load(order::seq_cst) != 0)
-        kernel_->wake();
+    if (asleep_.load(order::seq_cst) != 0) kernel_->wake();
 }
 
-void loop::update(channel& c) noexcept
-{
-    if (kernel_->updates_anywhere() || (self() != nullptr && self()->io == this))
-        kernel_->update(c);
-    else
-        mail(c, mail_update);
+void loop::update(channel& c) noexcept {
+    if (kernel_->updates_anywhere() || (self() != nullptr && self()->io == this)) kernel_->update(c);
+    else mail(c, mail_update);
 }
 
-void loop::start_later(channel& c) noexcept
-{
+void loop::start_later(channel& c) noexcept {
     c.next_start = starting_ != nullptr ? starting_->next_start : &c;
-    if (starting_ != nullptr)
-        starting_->next_start = &c;
+    if (starting_ != nullptr) starting_->next_start = &c;
     starting_ = &c;
 }
 
-void loop::flush_later(socket& s) noexcept
-{
+void loop::flush_later(socket& s) noexcept {
     s.next_unflushed = unflushed_;
     unflushed_ = &s;
 }
 
-bool loop::read_mail() noexcept
-{
+bool loop::read_mail() noexcept {
     channel* c = mail_.load(order::relaxed) != nullptr ? mail_.exchange(nullptr, order::seq_cst) : nullptr;
     bool any = c != nullptr;
     while (c != nullptr) {
@@ -195,18 +159,15 @@ bool loop::read_mail() noexcept
             locked l(c->guard);
             kernel_->update(*c);
         }
-        if (what & ~mail_update)
-            c->mailed(*this, what & ~mail_update);
+        if (what & ~mail_update) c->mailed(*this, what & ~mail_update);
         c = next;
     }
     return any;
 }
 
 // In the order in which they were made: a listener before what connects to it.
-bool loop::start_all() noexcept
-{
-    if (starting_ == nullptr)
-        return false;
+bool loop::start_all() noexcept {
+    if (starting_ == nullptr) return false;
     channel* c = starting_->next_start;
     starting_->next_start = nullptr;
     starting_ = nullptr;
@@ -218,8 +179,7 @@ bool loop::start_all() noexcept
     return true;
 }
 
-bool loop::flush_all() noexcept
-{
+bool loop::flush_all() noexcept {
     socket* s = unflushed_;
     unflushed_ = nullptr;
     bool any = s != nullptr;
@@ -231,15 +191,12 @@ bool loop::flush_all() noexcept
         }
         s = next;
     }
-    if (any)
-        kernel_->send_all();
+    if (any) kernel_->send_all();
     return any;
 }
 
-bool loop::ring_due() noexcept
-{
-    if (alarms_.empty())
-        return false;
+bool loop::ring_due() noexcept {
+    if (alarms_.empty()) return false;
     i64 now_ns = monotonic_ns();
     bool any = false;
     while (alarm_node* a = alarms_.due(now_ns)) {
@@ -249,26 +206,20 @@ bool loop::ring_due() noexcept
     return any;
 }
 
-void loop::wait(i64 timeout_us)
-{
-    if (unflushed_ != nullptr || starting_ != nullptr)
-        return;
+void loop::wait(i64 timeout_us) {
+    if (unflushed_ != nullptr || starting_ != nullptr) return;
     i64 limit_ns = timeout_us < 0 ? -1 : timeout_us * 1000;
     if (!alarms_.empty()) {
         i64 until_ns = alarms_.next_ns() - monotonic_ns();
-        if (until_ns <= 0)
-            return;
-        if (limit_ns < 0 || until_ns < limit_ns)
-            limit_ns = until_ns;
+        if (until_ns <= 0) return;
+        if (limit_ns < 0 || until_ns < limit_ns) limit_ns = until_ns;
     }
     asleep_.store(1, order::seq_cst);
-    if (mail_.load(order::seq_cst) == nullptr)
-        kernel_->wait(limit_ns);
+    if (mail_.load(order::seq_cst) == nullptr) kernel_->wait(limit_ns);
     asleep_.store(0, order::relaxed);
 }
 
-bool loop::poll()
-{
+bool loop::poll() {
     bool any = kernel_->poll(*this); // first: what follows may end channels that it has events of
     any |= ring_due();
     any |= start_all();

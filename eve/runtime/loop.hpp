@@ -19,18 +19,18 @@ struct header;
 
 // What can be asked of the kernel about a descriptor, and what it answers.
 enum : u8 {
-    io_in = 1,      // something to read or to accept
-    io_out = 2,     // room to write
-    io_end = 4,     // the other side will write no more
-    io_hangup = 8,  // answers only: no more in either direction, or an error
+    io_in = 1,     // something to read or to accept
+    io_out = 2,    // room to write
+    io_end = 4,    // the other side will write no more
+    io_hangup = 8, // answers only: no more in either direction, or an error
 };
 
 // What one worker may ask of the loop of another one: bits of channel::mail.
 enum : u32 {
-    mail_update = 1,  // tell the kernel what the channel wants now
-    mail_retire = 2,  // give up the descriptor
-    mail_start = 4,   // whatever the channel begins with
-    mail_done = 8,    // a pool thread has finished its part
+    mail_update = 1, // tell the kernel what the channel wants now
+    mail_retire = 2, // give up the descriptor
+    mail_start = 4,  // whatever the channel begins with
+    mail_done = 8,   // a pool thread has finished its part
 };
 
 // A descriptor that a loop watches. Whoever made it keeps it alive until the loop has forgotten it.
@@ -42,13 +42,13 @@ struct channel {
     channel& operator=(const channel&) = delete;
 
     int fd = -1;
-    u16 flight = 0;      // ring: requests that the kernel still has. Owner only
-    u8 dropping = 0;     // ring: of these, what it was asked to give back. Owner only
+    u16 flight = 0;       // ring: requests that the kernel still has. Owner only
+    u8 dropping = 0;      // ring: of these, what it was asked to give back. Owner only
     bool leaving = false; // ring: all of them. Owner only
     bool bulk = false;    // ring: much comes at a time. Owner only
     bool in_bulk = false; // ring: and it was asked for so. Owner only
     kind how;
-    u8 have = 0;  // what the kernel has been asked for. Epoll: under guard. Ring: owner only
+    u8 have = 0; // what the kernel has been asked for. Epoll: under guard. Ring: owner only
     spin_lock guard;
     atomic<u32> mail;
     loop* home = nullptr;
@@ -170,7 +170,7 @@ private:
     alarm_heap alarms_;
     atomic<channel*> mail_;
     atomic<u32> asleep_;
-    channel* starting_ = nullptr;   // the newest; a ring
+    channel* starting_ = nullptr; // the newest; a ring
     socket* unflushed_ = nullptr;
     u8* scratch_;
 };

@@ -48,7 +48,8 @@ public:
     // m[key]: fails when there is none.
     V& at(const K& key, const site* here) {
         V* v = find(key);
-        if (v == nullptr) [[unlikely]] fail_key(here);
+        if (v == nullptr) [[unlikely]]
+            fail_key(here);
         return *v;
     }
     const V& at(const K& key, const site* here) const { return const_cast<map*>(this)->at(key, here); }

@@ -19,15 +19,15 @@ namespace eve {
 namespace model { // in a model build, test/model.cpp defines these
 void* allocate(usize bytes);
 void release(void* block, usize bytes);
-}
+} // namespace model
 
 namespace {
 
 constexpr usize slab_bytes = 64 << 10;
-constexpr usize largest = 1024;  // bytes; above that malloc is as good
-constexpr u32 classes = 24;      // 16, 32 .. 256, then 352 .. 1024 in steps of 96, a multiple of 16
+constexpr usize largest = 1024; // bytes; above that malloc is as good
+constexpr u32 classes = 24;     // 16, 32 .. 256, then 352 .. 1024 in steps of 96, a multiple of 16
 constexpr usize fine = 256;
-constexpr u32 spare_slabs = 64;  // empty slabs kept for all heaps together: 4 MiB
+constexpr u32 spare_slabs = 64; // empty slabs kept for all heaps together: 4 MiB
 
 constexpr u32 class_of(usize bytes) {
     if (bytes <= fine) return bytes == 0 ? 0 : u32((bytes - 1) / 16);
@@ -45,14 +45,14 @@ struct slab {
     slab *next, *before; // among the owner's slabs of this class that have room
     block* free;
     u32 kind, used;
-    u32 fresh, end;      // offsets: what was never given out yet
+    u32 fresh, end; // offsets: what was never given out yet
 };
 constexpr usize slab_head = 64;
 static_assert(sizeof(slab) <= slab_head);
 
 slab* slab_at(void* p) { return reinterpret_cast<slab*>(reinterpret_cast<u64>(p) & ~(slab_bytes - 1)); }
 
-constinit spin_lock common;    // guards what follows
+constinit spin_lock common; // guards what follows
 constinit heap* idle = nullptr;
 constinit heap* every = nullptr;
 constinit slab* spare = nullptr;
@@ -64,7 +64,7 @@ struct heap {
     slab* room[classes] = {};
     heap* next_idle = nullptr;
     heap* next = nullptr;
-    atomic<i64> bytes{0}; // given out less what this heap's thread freed, its own or not
+    atomic<i64> bytes{0};                         // given out less what this heap's thread freed, its own or not
     alignas(64) atomic<block*> returned{nullptr}; // freed by others
 
     void count(i64 n) noexcept { bytes.store(bytes.load(order::relaxed) + n, order::relaxed); }
@@ -78,7 +78,7 @@ struct heap {
 
 namespace {
 
-constinit heap outsiders;      // of threads without a worker, under its lock
+constinit heap outsiders; // of threads without a worker, under its lock
 constinit spin_lock outside;
 constinit thread_local heap* mine = nullptr;
 

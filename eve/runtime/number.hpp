@@ -17,9 +17,12 @@ template <> inline constexpr bool is_integer<u64> = true;
 template <class T> inline constexpr bool is_float = false;
 template <> inline constexpr bool is_float<f32> = true;
 template <> inline constexpr bool is_float<f64> = true;
-template <class T> concept integer = is_integer<T>;
-template <class T> concept floating = is_float<T>;
-template <class T> concept number = integer<T> || floating<T>;
+template <class T>
+concept integer = is_integer<T>;
+template <class T>
+concept floating = is_float<T>;
+template <class T>
+concept number = integer<T> || floating<T>;
 template <class T> inline constexpr bool is_signed = T(-1) < T(0);
 template <class T> inline constexpr int bits_of = int(sizeof(T) * 8);
 template <class T> inline constexpr T largest = T(is_signed<T> ? (u64(1) << (bits_of<T> - 1)) - 1 : ~u64(0));
@@ -48,23 +51,27 @@ template <integer T> constexpr T wrap_neg(T a) noexcept { return wrap_sub(T(0), 
 
 template <integer T> constexpr T add(T a, plain<T> b, const site* at) {
     T r;
-    if (__builtin_add_overflow(a, b, &r)) [[unlikely]] fail_overflow(at);
+    if (__builtin_add_overflow(a, b, &r)) [[unlikely]]
+        fail_overflow(at);
     return r;
 }
 template <integer T> constexpr T sub(T a, plain<T> b, const site* at) {
     T r;
-    if (__builtin_sub_overflow(a, b, &r)) [[unlikely]] fail_overflow(at);
+    if (__builtin_sub_overflow(a, b, &r)) [[unlikely]]
+        fail_overflow(at);
     return r;
 }
 template <integer T> constexpr T mul(T a, plain<T> b, const site* at) {
     T r;
-    if (__builtin_mul_overflow(a, b, &r)) [[unlikely]] fail_overflow(at);
+    if (__builtin_mul_overflow(a, b, &r)) [[unlikely]]
+        fail_overflow(at);
     return r;
 }
 template <integer T> constexpr T neg(T a, const site* at) { return sub(T(0), a, at); }
 
 template <integer T> constexpr T div(T a, plain<T> b, const site* at) {
-    if (b == 0) [[unlikely]] fail_divide(at);
+    if (b == 0) [[unlikely]]
+        fail_divide(at);
     if constexpr (is_signed<T>) {
         if (b == T(-1)) return neg(a, at);
     }
@@ -74,7 +81,8 @@ template <integer T> constexpr T div(T a, plain<T> b, const site* at) {
 template <integer T> constexpr T wrap_div(T a, plain<T> b, const site* at) { return div(a, b, at); }
 // The remainder has the sign of a. It always fits, so there is no wrapping one.
 template <integer T> constexpr T rem(T a, plain<T> b, const site* at) {
-    if (b == 0) [[unlikely]] fail_divide(at);
+    if (b == 0) [[unlikely]]
+        fail_divide(at);
     if constexpr (is_signed<T>) {
         if (b == T(-1)) return T(0);
     }
@@ -83,18 +91,21 @@ template <integer T> constexpr T rem(T a, plain<T> b, const site* at) {
 
 // Bits shifted out are lost, in checked builds too; a count below 0 or from the width on fails.
 template <integer T, integer N> constexpr T shl(T a, N count, const site* at) {
-    if (u64(count) >= u64(bits_of<T>)) [[unlikely]] fail_shift(i64(count), bits_of<T>, at);
+    if (u64(count) >= u64(bits_of<T>)) [[unlikely]]
+        fail_shift(i64(count), bits_of<T>, at);
     return T(u64(a) << count);
 }
 // Shifts in copies of the sign of a signed number.
 template <integer T, integer N> constexpr T shr(T a, N count, const site* at) {
-    if (u64(count) >= u64(bits_of<T>)) [[unlikely]] fail_shift(i64(count), bits_of<T>, at);
+    if (u64(count) >= u64(bits_of<T>)) [[unlikely]]
+        fail_shift(i64(count), bits_of<T>, at);
     return T(a >> count);
 }
 
 // a to the power of n by squaring. A negative n fails for integers.
 template <integer T, integer N> constexpr T wrap_pow(T a, N n, const site* at) {
-    if (n < N(0)) [[unlikely]] fail_power(at);
+    if (n < N(0)) [[unlikely]]
+        fail_power(at);
     T r = 1;
     for (u64 left = u64(n); left != 0; left >>= 1) {
         if (left & 1) r = wrap_mul(r, a);
@@ -103,7 +114,8 @@ template <integer T, integer N> constexpr T wrap_pow(T a, N n, const site* at) {
     return r;
 }
 template <integer T, integer N> constexpr T pow(T a, N n, const site* at) {
-    if (n < N(0)) [[unlikely]] fail_power(at);
+    if (n < N(0)) [[unlikely]]
+        fail_power(at);
     T r = 1;
     for (u64 left = u64(n);;) {
         if (left & 1) r = mul(r, a, at);
@@ -149,7 +161,8 @@ u64 low_bits(f64 x) noexcept;
 // Keeps the low bits of what does not fit.
 template <number To, number From> constexpr To convert(From x) noexcept {
     if constexpr (is_integer<To> && is_float<From>) {
-        if (fits<To>(x)) [[likely]] return To(x);
+        if (fits<To>(x)) [[likely]]
+            return To(x);
         return To(low_bits(f64(x)));
     } else {
         return To(x);
@@ -158,7 +171,8 @@ template <number To, number From> constexpr To convert(From x) noexcept {
 // Of a checked build: fails when x does not fit.
 template <number To, number From> constexpr To convert(From x, const site* at) {
     if constexpr (is_integer<To>) {
-        if (!fits<To>(x)) [[unlikely]] fail_convert(at);
+        if (!fits<To>(x)) [[unlikely]]
+            fail_convert(at);
     }
     return To(x);
 }

@@ -13,10 +13,10 @@ class failure;
 
 // What all objects of one type have in common.
 struct object_kind {
-    void (*destroy)(header*) noexcept;                       // ends the value and frees the memory
+    void (*destroy)(header*) noexcept; // ends the value and frees the memory
     // A contained task failed that held it; null: nothing to do. False: the program was not told.
     bool (*failed)(header*, const failure&);
-    const char* name;                                        // for reports
+    const char* name; // for reports
 };
 
 struct header : gate {
@@ -47,7 +47,7 @@ template <class T> struct box : header {
 
     static void destroy(header* h) noexcept { eve::destroy(static_cast<box*>(h)); }
     static bool failed(header* h, const failure& f) {
-        if constexpr (requires(T& v) { v.failed(f); }) return static_cast<box*>(h)->value.failed(f);
+        if constexpr (requires(T & v) { v.failed(f); }) return static_cast<box*>(h)->value.failed(f);
         else return false;
     }
     static constexpr const char* name() { return __PRETTY_FUNCTION__; }

@@ -15,7 +15,9 @@ template <class T> struct plain_option {
         T value_;
     };
     bool some_;
-    constexpr plain_option() noexcept : some_(false) { __builtin_memset(static_cast<void*>(&value_), 0, sizeof value_); }
+    constexpr plain_option() noexcept : some_(false) {
+        __builtin_memset(static_cast<void*>(&value_), 0, sizeof value_);
+    }
     constexpr explicit plain_option(T&& x) noexcept : value_(static_cast<T&&>(x)), some_(true) {}
     constexpr bool has() const noexcept { return some_; }
 };
@@ -96,9 +98,7 @@ public:
     option copy() const { return has() ? option(copy_of(held_.value_)) : option(); }
 
     u64 hash_value() const { return has() ? hash_join(1, hash_of(**this)) : 0; }
-    friend bool operator==(const option& a, const option& b) {
-        return a.has() == b.has() && (!a.has() || *a == *b);
-    }
+    friend bool operator==(const option& a, const option& b) { return a.has() == b.has() && (!a.has() || *a == *b); }
     // none is less than every value.
     friend bool operator<(const option& a, const option& b) { return b.has() && (!a.has() || *a < *b); }
 

@@ -131,9 +131,7 @@ void output::put(const char* text, i64 size) noexcept {
     if (rest) __atomic_store_n(&gathered, true, __ATOMIC_RELEASE);
 }
 
-void output::write_buffer(const bytes& data) noexcept {
-    put(reinterpret_cast<const char*>(data.data()), data.size());
-}
+void output::write_buffer(const bytes& data) noexcept { put(reinterpret_cast<const char*>(data.data()), data.size()); }
 
 void output::flush() noexcept {
     lock();

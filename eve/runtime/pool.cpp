@@ -20,8 +20,7 @@ int threads;
 int resting;
 int working;
 
-void* serve(void*)
-{
+void* serve(void*) {
     pthread_mutex_lock(&guard);
     for (;;) {
         while (first == nullptr) {
@@ -31,20 +30,17 @@ void* serve(void*)
         }
         blocking_call* call = first;
         first = call->next_call;
-        if (first == nullptr)
-            end_of_list = &first;
+        if (first == nullptr) end_of_list = &first;
         working++;
         pthread_mutex_unlock(&guard);
         call->block();
         pthread_mutex_lock(&guard);
-        if (--working == 0)
-            pthread_cond_broadcast(&quiet);
+        if (--working == 0) pthread_cond_broadcast(&quiet);
     }
 }
 
 // Signals are for the workers' threads. Under the guard.
-void start_thread() noexcept
-{
+void start_thread() noexcept {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -60,23 +56,19 @@ void start_thread() noexcept
 
 } // namespace
 
-void run_blocking(blocking_call& call) noexcept
-{
+void run_blocking(blocking_call& call) noexcept {
     pthread_mutex_lock(&guard);
     call.next_call = nullptr;
     *end_of_list = &call;
     end_of_list = &call.next_call;
-    if (resting == 0 && threads < most_threads)
-        start_thread();
+    if (resting == 0 && threads < most_threads) start_thread();
     pthread_cond_signal(&some);
     pthread_mutex_unlock(&guard);
 }
 
-void wait_for_blocking() noexcept
-{
+void wait_for_blocking() noexcept {
     pthread_mutex_lock(&guard);
-    while (working > 0)
-        pthread_cond_wait(&quiet, &guard);
+    while (working > 0) pthread_cond_wait(&quiet, &guard);
     pthread_mutex_unlock(&guard);
 }
 

@@ -33,8 +33,7 @@ const known_signal known[] = {
 atomic<u32> arrived;
 atomic<int> bell{-1};
 
-void note(int number)
-{
+void note(int number) {
     int saved = errno;
     u64 one = 1;
     arrived.fetch_or(1u << number, order::seq_cst);
@@ -42,9 +41,8 @@ void note(int number)
     errno = saved;
 }
 
-void set_action(int number, void (*action)(int)) noexcept
-{
-    struct sigaction how{};
+void set_action(int number, void (*action)(int)) noexcept {
+    struct sigaction how {};
     how.sa_handler = action;
     how.sa_flags = SA_RESTART;
     sigaction(number, &how, nullptr);
@@ -55,33 +53,27 @@ atomic<i64> moment_ns{i64(~0ull >> 1)};
 atomic<u32> moments; // how often it was moved
 atomic<u32> awaited;
 
-void* await_moment(void*)
-{
+void* await_moment(void*) {
     for (;;) {
         u32 seen = moments.load(order::acquire);
         i64 left_ns = moment_ns.load(order::acquire) - monotonic_ns();
-        if (left_ns <= 0)
-            end_process(0);
+        if (left_ns <= 0) end_process(0);
         wait_on(moments, seen, left_ns / 1000 + 1);
     }
 }
 
 // A thread of its own waits for it, since all workers may be busy then. Signals are for the workers' threads.
-void end_at(i64 at_ns) noexcept
-{
+void end_at(i64 at_ns) noexcept {
     i64 was = moment_ns.load(order::relaxed);
-    while (at_ns < was && !moment_ns.compare_exchange(was, at_ns, order::release, order::relaxed)) {
-    }
+    while (at_ns < was && !moment_ns.compare_exchange(was, at_ns, order::release, order::relaxed)) {}
     moments.fetch_add(1, order::release);
     wake_on(moments, 1);
-    if (awaited.exchange(1, order::relaxed) != 0)
-        return;
+    if (awaited.exchange(1, order::relaxed) != 0) return;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, await_moment, nullptr) != 0)
-        die("no thread for the end of the process");
+    if (pthread_create(&thread, nullptr, await_moment, nullptr) != 0) die("no thread for the end of the process");
     pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -95,16 +87,14 @@ struct signal_source::ear final : channel {
     signal_source& of;
     ear* next;
 
-    ear(signal_source& s, int shared, loop& at, ear* before) noexcept : channel(kind::other), of(s), next(before)
-    {
+    ear(signal_source& s, int shared, loop& at, ear* before) noexcept : channel(kind::other), of(s), next(before) {
         fd = shared;
         home = &at;
         locked l(guard);
         home->update(*this);
     }
     u8 wanted() const noexcept override { return io_in; }
-    void ready(loop&, u8) override
-    {
+    void ready(loop&, u8) override {
         of.tell();
         locked l(guard);
         home->update(*this);
@@ -115,8 +105,7 @@ signal_source::signal_source() noexcept : emitter_base(&hooks) {}
 
 signal_source::signal_source(signal_source&&) noexcept : emitter_base(&hooks) {}
 
-signal_source::~signal_source()
-{
+signal_source::~signal_source() {
     while (ear* e = ears_) {
         ears_ = e->next;
         destroy(e);
@@ -124,36 +113,29 @@ signal_source::~signal_source()
 }
 
 // The first handler of all: from here on the loops look out for the bell.
-void signal_source::listen() noexcept
-{
+void signal_source::listen() noexcept {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fd < 0)
-        die("no descriptor for signals");
+    if (fd < 0) die("no descriptor for signals");
     bell.store(fd, order::release);
     for (int i = 0; i < worker_count(); i++)
         ears_ = create<ear>(*this, fd, *static_cast<loop*>(worker_at(i)->io), ears_);
 }
 
-void signal_source::on_changed(emitter_base& e)
-{
+void signal_source::on_changed(emitter_base& e) {
     auto& s = static_cast<signal_source&>(e);
     u32 wanted = 0;
-    for (const known_signal& k : known)
-        wanted |= s.handles(k.key) ? 1u << k.number : 0;
+    for (const known_signal& k : known) wanted |= s.handles(k.key) ? 1u << k.number : 0;
     locked l(s.guard_);
-    if (wanted != 0 && s.ears_ == nullptr)
-        s.listen();
+    if (wanted != 0 && s.ears_ == nullptr) s.listen();
     for (const known_signal& k : known) {
         u32 bit = 1u << k.number;
-        if ((wanted & bit) != (s.caught_ & bit))
-            set_action(k.number, wanted & bit ? note : SIG_DFL);
+        if ((wanted & bit) != (s.caught_ & bit)) set_action(k.number, wanted & bit ? note : SIG_DFL);
     }
     s.caught_ = wanted;
 }
 
 // One of those who hear the bell finds what has come.
-void signal_source::tell() noexcept
-{
+void signal_source::tell() noexcept {
     u64 count;
     (void)!::read(bell.load(order::acquire), &count, sizeof count);
     u32 which = eve::arrived.exchange(0, order::seq_cst);
@@ -173,8 +155,7 @@ void signal_source::tell() noexcept
 }
 
 // The source cannot be closed: its signals do again what they do to any program.
-bool signal_source::on_failed(emitter_base& e, const failure&)
-{
+bool signal_source::on_failed(emitter_base& e, const failure&) {
     e.off();
     return false;
 }
@@ -183,38 +164,28 @@ namespace process {
 
 ref<signal_source> the_signals = make<signal_source>(signal_source());
 
-vector<string> args()
-{
+vector<string> args() {
     vector<string> all;
     for (int i = 1; i < argument_count(); i++)
         all.push(string(arguments()[i], static_cast<i64>(strlen(arguments()[i]))));
     return all;
 }
 
-option<string> env(const string& name)
-{
+option<string> env(const string& name) {
     string ended = name + string("\0", 1);
     const char* value = getenv(ended.data());
-    if (value == nullptr)
-        return none;
+    if (value == nullptr) return none;
     return string(value, static_cast<i64>(strlen(value)));
 }
 
-void shutdown(duration grace)
-{
+void shutdown(duration grace) {
     end_at(monotonic_ns() + (grace > 0 ? grace : 0));
     stoppable::shut_all();
 }
 
-void exit(i64 status)
-{
-    end_process(static_cast<int>(status & 0xff));
-}
+void exit(i64 status) { end_process(static_cast<int>(status & 0xff)); }
 
-i64 workers()
-{
-    return worker_count();
-}
+i64 workers() { return worker_count(); }
 
 } // namespace process
 

@@ -10,7 +10,7 @@
 namespace eve {
 namespace {
 
-constexpr usize most_frames = 1 << 20;     // of a worker: 64 MiB reserved, not touched
+constexpr usize most_frames = 1 << 20; // of a worker: 64 MiB reserved, not touched
 constexpr usize least_frames = 1 << 14;
 constexpr i64 usual_budget_ms = 60 * 1000; // of a root
 
@@ -19,7 +19,7 @@ constinit char** argv_given = nullptr;
 constinit end_hook* hooks = nullptr;
 constinit spin_lock hooking;
 constinit atomic<u32> ending{0};
-constinit atomic<u32> opened{0};           // workers that have a poller
+constinit atomic<u32> opened{0}; // workers that have a poller
 
 f64 number_from(const char* name, f64 usual) noexcept {
     const char* text = getenv(name);

@@ -55,13 +55,13 @@ private:
 
     worker* w_;
     frame* from_;
-    frame* top_;              // of the owner's tokens
-    scope* outer_;            // that the owner's body is a child of
+    frame* top_;   // of the owner's tokens
+    scope* outer_; // that the owner's body is a child of
     bool joined_ = false;
-    spin_lock lock_;          // guards what follows
+    spin_lock lock_; // guards what follows
     u32 buckets_ = few, entries_ = 0;
     task *head_ = nullptr, **tail_ = &head_; // children that can run
-    atomic<u32> waiting_{0};  // their number
+    atomic<u32> waiting_{0};                 // their number
     atomic<u32> failed_{0};
     void* failure_ = nullptr; // the first one
     entry** table_;

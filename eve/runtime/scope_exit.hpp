@@ -20,8 +20,7 @@ public:
         }
         try {
             f_();
-        } catch (const failure&) {
-        }
+        } catch (const failure&) {}
     }
 
 private:

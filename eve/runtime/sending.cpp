@@ -13,32 +13,25 @@ namespace eve {
 
 namespace {
 
-constexpr i64 send_at_once = 1 << 16;     // so much output does not wait for the end of the batch
-constexpr i64 late_from = 1 << 16;        // with so much output waiting nothing more is read; a guess
-constexpr unsigned patience_ms = 30'000;  // a guess: how long a closing socket waits for a peer that takes nothing
+constexpr i64 send_at_once = 1 << 16;    // so much output does not wait for the end of the batch
+constexpr i64 late_from = 1 << 16;       // with so much output waiting nothing more is read; a guess
+constexpr unsigned patience_ms = 30'000; // a guess: how long a closing socket waits for a peer that takes nothing
 
 } // namespace
 
 // With more output than this nothing is read, so that a peer that does not read cannot fill our memory.
-i64 socket::late_mark() const noexcept
-{
-    return late_from < limit_ / 2 ? late_from : limit_ / 2;
-}
+i64 socket::late_mark() const noexcept { return late_from < limit_ / 2 ? late_from : limit_ / 2; }
 
 // Whether drained is to be posted now: once for each overflow, and behind it. Under the guard.
-bool socket::take_drained() noexcept
-{
-    if (!over_ || telling_ || !(out_.empty() || out_.size() < limit_ / 2))
-        return false;
+bool socket::take_drained() noexcept {
+    if (!over_ || telling_ || !(out_.empty() || out_.size() < limit_ / 2)) return false;
     over_ = false;
     return true;
 }
 
 // Gives the kernel what it takes. Under the guard.
-void socket::push(effects& then) noexcept
-{
-    if (lent_)
-        return; // sent() comes back here
+void socket::push(effects& then) noexcept {
+    if (lent_) return; // sent() comes back here
     while (!out_.empty() && !blocked_ && !broken_ && fd >= 0) {
         i64 n = ::send(fd, out_.data(), static_cast<usize>(out_.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n >= 0) {
@@ -50,8 +43,7 @@ void socket::push(effects& then) noexcept
             then.broken = errno;
         }
     }
-    if (broken_)
-        out_.clear();
+    if (broken_) out_.clear();
     if (late_ && out_.size() <= late_mark() / 2) {
         late_ = false;
         then.resumed = true;
@@ -66,12 +58,10 @@ void socket::push(effects& then) noexcept
         ::shutdown(fd, SHUT_WR);
     }
     then.sent = out_.empty();
-    if (started_ && (wanted() & ~have) != 0)
-        home->update(*this);
+    if (started_ && (wanted() & ~have) != 0) home->update(*this);
 }
 
-void socket::settle(const effects& then) noexcept
-{
+void socket::settle(const effects& then) noexcept {
     header* self = header_of(*this);
     if (then.broken != 0) {
         abort(error_of(then.broken), true);
@@ -79,41 +69,30 @@ void socket::settle(const effects& then) noexcept
     }
     bool drained = then.drained;
     if (then.overflow) {
-        if (handles(key_of<eve::overflow>()))
-            post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
-        else
-            abort(error(), false);
+        if (handles(key_of<eve::overflow>())) post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
+        else abort(error(), false);
         locked l(guard);
         telling_ = false;
         drained = take_drained(); // the peer may have read it all meanwhile
     }
-    if (drained)
-        post(self, create<emission_of<eve::drained>>(eve::drained{}));
-    if (then.resumed)
-        pump(false);
-    if (then.sent)
-        close_when_sent();
+    if (drained) post(self, create<emission_of<eve::drained>>(eve::drained{}));
+    if (then.resumed) pump(false);
+    if (then.sent) close_when_sent();
 }
 
-void socket::append(const void* from, i64 size) noexcept
-{
-    if (size == 0)
-        return;
+void socket::append(const void* from, i64 size) noexcept {
+    if (size == 0) return;
     effects then;
     bool later = false;
     {
         locked l(guard);
-        if (closing_ || broken_ || no_more_ || fd < 0)
-            return;
+        if (closing_ || broken_ || no_more_ || fd < 0) return;
         out_.append(from, size);
-        if (out_.size() >= send_at_once && !blocked_)
-            push(then);
+        if (out_.size() >= send_at_once && !blocked_) push(then);
         then.sent = false; // nobody has asked for its close
         late_ = late_ || out_.size() > late_mark();
-        if (out_.size() > limit_ && !over_)
-            over_ = telling_ = then.overflow = true;
-        if (!out_.empty() && !blocked_ && !unflushed_)
-            unflushed_ = later = true;
+        if (out_.size() > limit_ && !over_) over_ = telling_ = then.overflow = true;
+        if (!out_.empty() && !blocked_ && !unflushed_) unflushed_ = later = true;
     }
     if (later) {
         header_of(*this)->keep();
@@ -122,13 +101,9 @@ void socket::append(const void* from, i64 size) noexcept
     settle(then);
 }
 
-void socket::write(const formatter& text) noexcept
-{
-    append(text.data(), text.size());
-}
+void socket::write(const formatter& text) noexcept { append(text.data(), text.size()); }
 
-void socket::flush() noexcept
-{
+void socket::flush() noexcept {
     effects then;
     {
         locked l(guard);
@@ -138,27 +113,22 @@ void socket::flush() noexcept
     settle(then);
 }
 
-bool socket::lend_output(byte_queue& to) noexcept
-{
+bool socket::lend_output(byte_queue& to) noexcept {
     locked l(guard);
-    if (out_.empty() || blocked_ || broken_ || lent_ || fd < 0)
-        return false;
+    if (out_.empty() || blocked_ || broken_ || lent_ || fd < 0) return false;
     unflushed_ = false;
     lent_ = true;
     to.swap(out_);
     return true;
 }
 
-void socket::sent(byte_queue& what, i64 size) noexcept
-{
+void socket::sent(byte_queue& what, i64 size) noexcept {
     effects then;
     {
         locked l(guard);
         lent_ = false;
-        if (size > 0)
-            what.consume(size);
-        else if (size == -EAGAIN)
-            blocked_ = true;
+        if (size > 0) what.consume(size);
+        else if (size == -EAGAIN) blocked_ = true;
         else if (size != -EINTR && !broken_) {
             broken_ = true;
             then.broken = static_cast<int>(-size);
@@ -172,8 +142,7 @@ void socket::sent(byte_queue& what, i64 size) noexcept
     settle(then);
 }
 
-void socket::limit(i64 size) noexcept
-{
+void socket::limit(i64 size) noexcept {
     locked l(guard);
     limit_ = size > 0 ? size : 0;
 }

@@ -21,11 +21,13 @@ public:
     T* end() const noexcept { return items_ + size_; }
     T& operator[](i64 i) const noexcept { return items_[i]; }
     T& at(i64 i, const site* here) const {
-        if (u64(i) >= u64(size_)) [[unlikely]] fail_index(i, size_, here);
+        if (u64(i) >= u64(size_)) [[unlikely]]
+            fail_index(i, size_, here);
         return items_[i];
     }
     slice cut(i64 low, i64 high, const site* here) const {
-        if (u64(low) > u64(high) || u64(high) > u64(size_)) [[unlikely]] fail_cut(low, high, size_, here);
+        if (u64(low) > u64(high) || u64(high) > u64(size_)) [[unlikely]]
+            fail_cut(low, high, size_, here);
         return slice(items_ + low, high - low);
     }
     tuple<slice, slice> split(i64 at, const site* here = nullptr) const {
@@ -57,7 +59,8 @@ public:
     bool contains(const T& x) const { return index_of(x).has(); }
     // Both must have one size; they may overlap.
     void copy_from(const slice& o, const site* here = nullptr) const {
-        if (o.size_ != size_) [[unlikely]] fail_sizes(size_, o.size_, here);
+        if (o.size_ != size_) [[unlikely]]
+            fail_sizes(size_, o.size_, here);
         if (o.items_ < items_) {
             for (i64 i = size_; i-- > 0;) items_[i] = o.items_[i];
         } else if (o.items_ > items_) {

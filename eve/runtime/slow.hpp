@@ -36,8 +36,6 @@ private:
 };
 
 // Worker threads only. f touches nothing but what it owns.
-template <class R, class F> async<R> slow(F f) {
-    return async<R>(create<slow_call<R, F>>(move(f)));
-}
+template <class R, class F> async<R> slow(F f) { return async<R>(create<slow_call<R, F>>(move(f))); }
 
 } // namespace eve

@@ -15,21 +15,18 @@ namespace eve {
 
 namespace {
 
-constexpr i64 first_limit = 1 << 20;      // of output, in bytes: what std/io/socket.eve says
-constexpr i64 most_unread = 1 << 16;      // input that no handler takes
+constexpr i64 first_limit = 1 << 20; // of output, in bytes: what std/io/socket.eve says
+constexpr i64 most_unread = 1 << 16; // input that no handler takes
 constexpr i64 longest_line = 1 << 16;
-constexpr int unread_turns = 16;          // what a closing socket discards at once
-constexpr i64 linger_ns = 1'000'000'000;  // a guess: how long a peer that still sends has to see our end
-constexpr int silence_s = 60;             // a guess: after so long without a word the peer is asked whether it is there
-constexpr int asking_s = 15;              // between questions; a guess
-constexpr int questions = 4;              // without an answer, before it counts as gone; a guess
+constexpr int unread_turns = 16;         // what a closing socket discards at once
+constexpr i64 linger_ns = 1'000'000'000; // a guess: how long a peer that still sends has to see our end
+constexpr int silence_s = 60;            // a guess: after so long without a word the peer is asked whether it is there
+constexpr int asking_s = 15;             // between questions; a guess
+constexpr int questions = 4;             // without an answer, before it counts as gone; a guess
 
 } // namespace
 
-error error_of(int code)
-{
-    return error(code, string(strerror(code), static_cast<i64>(strlen(strerror(code)))));
-}
+error error_of(int code) { return error(code, string(strerror(code), static_cast<i64>(strlen(strerror(code))))); }
 
 // After close, while the peer still sends: reading on keeps the kernel from resetting what it has not yet read.
 struct socket::linger final : alarm_node {
@@ -40,8 +37,7 @@ struct socket::linger final : alarm_node {
 
 const emitter_hooks socket::hooks = {on_changed, on_unhandled, on_ended, on_failed, on_gone};
 
-void watch_peer(int fd) noexcept
-{
+void watch_peer(int fd) noexcept {
     int on = 1;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silence_s, sizeof silence_s);
@@ -50,28 +46,23 @@ void watch_peer(int fd) noexcept
 }
 
 socket::socket(int connected, loop& at, ref<tcp_socket> from) noexcept
-    : emitter_base(&hooks), channel(kind::stream), limit_(first_limit), from_(move(from))
-{
+    : emitter_base(&hooks), channel(kind::stream), limit_(first_limit), from_(move(from)) {
     fd = connected;
     home = &at;
 }
 
 socket::socket(socket&& fresh) noexcept
-    : emitter_base(&hooks), channel(kind::stream), stoppable(), limit_(fresh.limit_), from_(move(fresh.from_))
-{
+    : emitter_base(&hooks), channel(kind::stream), stoppable(), limit_(fresh.limit_), from_(move(fresh.from_)) {
     fd = fresh.fd;
     home = fresh.home;
     fresh.fd = -1;
 }
 
-socket::~socket()
-{
-    if (fd >= 0)
-        ::close(fd);
+socket::~socket() {
+    if (fd >= 0) ::close(fd);
 }
 
-void socket::adopt() noexcept
-{
+void socket::adopt() noexcept {
     header* self = header_of(*this);
     self->keep();
     arm();
@@ -80,8 +71,7 @@ void socket::adopt() noexcept
     this_loop().start_later(*this);
 }
 
-void socket::start(loop&)
-{
+void socket::start(loop&) {
     header* self = header_of(*this);
     bool lonely;
     {
@@ -89,53 +79,41 @@ void socket::start(loop&)
         started_ = true;
         // Two counts are the loop's own: if there is no other, nobody can ever do anything with the socket.
         lonely = !has_data_ && !has_line_ && self->count_.load(order::acquire) == 2;
-        if (wanted() != 0)
-            home->update(*this);
+        if (wanted() != 0) home->update(*this);
     }
-    if (lonely)
-        close();
-    else if (ending())
-        shut();
+    if (lonely) close();
+    else if (ending()) shut();
     self->drop();
 }
 
-u8 socket::wanted() const noexcept
-{
-    if (lingering_ != nullptr)
-        return io_in;
-    if (!started_ || fd < 0)
-        return 0;
+u8 socket::wanted() const noexcept {
+    if (lingering_ != nullptr) return io_in;
+    if (!started_ || fd < 0) return 0;
     u8 want = blocked_ ? io_out : 0;
-    if (ended_ || closing_)
-        return want;
-    if (!has_data_ && !has_line_)
-        return want | io_end;
+    if (ended_ || closing_) return want;
+    if (!has_data_ && !has_line_) return want | io_end;
     bool full = !has_line_ && in_.size() >= most_unread;
     return busy_ || late_ || full ? want : want | io_in;
 }
 
-i64 socket::pending() const noexcept
-{
+i64 socket::pending() const noexcept {
     auto* me = const_cast<socket*>(this);
     locked l(me->guard);
     return out_.size();
 }
 
-string socket::address() const
-{
+string socket::address() const {
     auto* me = const_cast<socket*>(this);
     locked l(me->guard);
     return fd < 0 ? string() : peer_text(fd);
 }
 
-bytes socket::read_buffer()
-{
+bytes socket::read_buffer() {
     bytes taken;
     locked l(guard);
     i64 old = in_.size() < most_unread ? in_.size() : most_unread;
     i64 fresh = old == in_.size() ? (fresh_size_ < most_unread - old ? fresh_size_ : most_unread - old) : 0;
-    if (old + fresh == 0)
-        return taken;
+    if (old + fresh == 0) return taken;
     u8* to = taken.room(old + fresh);
     if (old > 0) {
         memcpy(to, in_.data(), static_cast<usize>(old));
@@ -147,13 +125,11 @@ bytes socket::read_buffer()
     fresh_size_ -= fresh;
     taken.grown(old + fresh);
     announced_ = in_.empty() && fresh_size_ == 0; // what is left is told by another event
-    if (started_ && (wanted() & ~have) != 0)
-        home->update(*this);
+    if (started_ && (wanted() & ~have) != 0) home->update(*this);
     return taken;
 }
 
-void socket::close() noexcept
-{
+void socket::close() noexcept {
     {
         locked l(guard);
         closing_ = true;
@@ -161,32 +137,27 @@ void socket::close() noexcept
     close_when_sent();
 }
 
-void socket::close_write() noexcept
-{
+void socket::close_write() noexcept {
     effects then;
     {
         locked l(guard);
         no_more_ = true;
-        if (out_.empty())
-            push(then);
+        if (out_.empty()) push(then);
     }
     settle(then);
 }
 
-void socket::close_when_sent() noexcept
-{
+void socket::close_when_sent() noexcept {
     {
         locked l(guard);
-        if (!closing_ || closed_ || lent_ || !(out_.empty() || broken_))
-            return;
+        if (!closing_ || closed_ || lent_ || !(out_.empty() || broken_)) return;
         closed_ = true;
     }
     post_last(header_of(*this), create<emission_of<eve::close>>(eve::close{}));
 }
 
 // The connection cannot go on. What waits is dropped.
-void socket::abort(const error& why, bool tell) noexcept
-{
+void socket::abort(const error& why, bool tell) noexcept {
     {
         locked l(guard);
         tell = tell && !closing_ && !closed_;
@@ -195,19 +166,16 @@ void socket::abort(const error& why, bool tell) noexcept
         in_.clear();
     }
     header* self = header_of(*this);
-    if (tell)
-        post(self, create<emission_of<error>>(error(why)));
+    if (tell) post(self, create<emission_of<error>>(error(why)));
     close_when_sent();
 }
 
-void socket::ready(loop&, u8 events)
-{
+void socket::ready(loop&, u8 events) {
     if (events & io_out) {
         effects then;
         {
             locked l(guard);
-            if (!blocked_)
-                return;
+            if (!blocked_) return;
             blocked_ = false;
             push(then);
         }
@@ -215,23 +183,20 @@ void socket::ready(loop&, u8 events)
     } else if (events & (io_end | io_hangup)) {
         {
             locked l(guard);
-            if (!started_ || ended_ || closing_ || has_data_ || has_line_)
-                return;
+            if (!started_ || ended_ || closing_ || has_data_ || has_line_) return;
             ended_ = true; // nobody reads, so nobody else would see the peer go
         }
         pump(true);
     }
 }
 
-void socket::arrived(loop& on, const u8* what, i64 size)
-{
+void socket::arrived(loop& on, const u8* what, i64 size) {
     bool lingers;
     {
         locked l(guard);
         lingers = lingering_ != nullptr;
         if (!lingers) {
-            if (closing_ || ended_)
-                return;
+            if (closing_ || ended_) return;
             if (size == 0) {
                 ended_ = saw_end_ = true;
             } else if (size > 0) {
@@ -242,8 +207,7 @@ void socket::arrived(loop& on, const u8* what, i64 size)
         }
     }
     if (lingers) {
-        if (size <= 0)
-            retire(on);
+        if (size <= 0) retire(on);
     } else if (size < 0) {
         abort(error_of(static_cast<int>(-size)), true);
     } else {
@@ -252,8 +216,7 @@ void socket::arrived(loop& on, const u8* what, i64 size)
 }
 
 // Cuts the next line out of what was read, the rest of it at the end. Under the guard.
-bool socket::take_line(string& text) noexcept
-{
+bool socket::take_line(string& text) noexcept {
     if (!in_.empty() && fresh_size_ > 0) {
         in_.append(fresh_, fresh_size_);
         fresh_size_ = 0;
@@ -261,8 +224,7 @@ bool socket::take_line(string& text) noexcept
     bool kept = !in_.empty();
     const u8* from = kept ? in_.data() : fresh_;
     i64 size = kept ? in_.size() : fresh_size_;
-    if (size == 0)
-        return false;
+    if (size == 0) return false;
     i64 skip = kept ? scanned_ : 0;
     auto* end = static_cast<const u8*>(memchr(from + skip, '\n', static_cast<usize>(size - skip)));
     i64 length = end != nullptr ? end - from : size;
@@ -285,8 +247,7 @@ bool socket::take_line(string& text) noexcept
 
 // Hands out what was read, one event at a time: at the loop by running the handlers, elsewhere by posting the next
 // event, whose end comes back here.
-void socket::pump(bool at_loop) noexcept
-{
+void socket::pump(bool at_loop) noexcept {
     header* self = header_of(*this);
     for (;;) {
         line text;
@@ -296,8 +257,7 @@ void socket::pump(bool at_loop) noexcept
         bool last = false;
         {
             locked l(guard);
-            if (!at_loop && pumping_)
-                return;
+            if (!at_loop && pumping_) return;
             bool held = late_ && (fresh_size_ > 0 || !in_.empty());
             if (!busy_ && !closing_ && !held) {
                 whole = has_line_ && take_line(text.text);
@@ -313,44 +273,34 @@ void socket::pump(bool at_loop) noexcept
             too_long = has_line_ && !busy_ && !held && in_.size() > longest_line;
             last = ended_ && !busy_ && !held && !drained_in_ && !closing_;
             drained_in_ = drained_in_ || last;
-            if (!busy_ && started_ && (wanted() & ~have) != 0)
-                home->update(*this);
+            if (!busy_ && started_ && (wanted() & ~have) != 0) home->update(*this);
         }
         if (!whole && !some) {
-            if (too_long)
-                abort(error(EMSGSIZE, string::literal("line too long")), true);
-            else if (last)
-                after_last_input(at_loop);
+            if (too_long) abort(error(EMSGSIZE, string::literal("line too long")), true);
+            else if (last) after_last_input(at_loop);
             return;
         }
         if (at_loop) {
             eve::data arrival;
-            if (whole)
-                fire(self, key_of<line>(), &text, emission_of<line>::keep);
-            else
-                fire(self, key_of<eve::data>(), &arrival, emission_of<eve::data>::keep);
+            if (whole) fire(self, key_of<line>(), &text, emission_of<line>::keep);
+            else fire(self, key_of<eve::data>(), &arrival, emission_of<eve::data>::keep);
             continue;
         }
-        if (whole)
-            post(self, create<emission_of<line>>(move(text)));
-        else
-            post(self, create<emission_of<eve::data>>(eve::data{}));
+        if (whole) post(self, create<emission_of<line>>(move(text)));
+        else post(self, create<emission_of<eve::data>>(eve::data{}));
         return;
     }
 }
 
 // The peer will send no more, and its last input was handled. Tasks that this started wait for the socket before this
 // one does, so their replies are written when it runs.
-void socket::after_last_input(bool at_loop) noexcept
-{
+void socket::after_last_input(bool at_loop) noexcept {
     ref<socket> me = ref_of(*this);
     auto body = [me](worker*, frame*) { me->close(); };
-    if (!at_loop || !run_now(body, false, eve::write(me)))
-        spawn(move(body), eve::write(me));
+    if (!at_loop || !run_now(body, false, eve::write(me))) spawn(move(body), eve::write(me));
 }
 
-void socket::on_changed(emitter_base& e)
-{
+void socket::on_changed(emitter_base& e) {
     auto& s = static_cast<socket&>(e);
     bool wants_data = s.handles(key_of<eve::data>());
     bool wants_line = s.handles(key_of<line>());
@@ -359,24 +309,19 @@ void socket::on_changed(emitter_base& e)
         locked l(s.guard);
         s.has_data_ = wants_data;
         s.has_line_ = wants_line;
-        if (s.started_ && (s.wanted() & ~s.have) != 0)
-            s.home->update(s);
+        if (s.started_ && (s.wanted() & ~s.have) != 0) s.home->update(s);
         waiting = s.started_ && !s.busy_ && !s.in_.empty();
     }
-    if (waiting)
-        s.pump(false);
+    if (waiting) s.pump(false);
 }
 
-bool socket::on_unhandled(emitter_base& e, event_key key, void* event)
-{
+bool socket::on_unhandled(emitter_base& e, event_key key, void* event) {
     on_ended(e, key, event);
     return true;
 }
 
-void socket::on_ended(emitter_base& e, event_key key, void*)
-{
-    if (key != key_of<eve::data>() && key != key_of<line>())
-        return;
+void socket::on_ended(emitter_base& e, event_key key, void*) {
+    if (key != key_of<eve::data>() && key != key_of<line>()) return;
     auto& s = static_cast<socket&>(e);
     {
         locked l(s.guard);
@@ -385,8 +330,7 @@ void socket::on_ended(emitter_base& e, event_key key, void*)
     s.pump(false);
 }
 
-bool socket::on_failed(emitter_base& e, const failure& f)
-{
+bool socket::on_failed(emitter_base& e, const failure& f) {
     auto& s = static_cast<socket&>(e);
     bool heard = s.handles(key_of<error>());
     heard = s.post(header_of(s), create<emission_of<error>>(f.as_error())) && heard;
@@ -394,14 +338,12 @@ bool socket::on_failed(emitter_base& e, const failure& f)
     return heard;
 }
 
-void socket::on_gone(emitter_base& e)
-{
+void socket::on_gone(emitter_base& e) {
     auto& s = static_cast<socket&>(e);
     s.home->mail(s, mail_retire);
 }
 
-void socket::mailed(loop& on, u32)
-{
+void socket::mailed(loop& on, u32) {
     bool finished, again;
     {
         locked l(guard);
@@ -430,10 +372,8 @@ void socket::mailed(loop& on, u32)
 }
 
 // The last that a loop does for its socket.
-void socket::retire(loop& on) noexcept
-{
-    if (!on.forget(*this))
-        return;
+void socket::retire(loop& on) noexcept {
+    if (!on.forget(*this)) return;
     if (lingering_ != nullptr) {
         on.take_back(*lingering_);
         destroy(lingering_);
@@ -447,17 +387,13 @@ void socket::retire(loop& on) noexcept
         ::close(fd);
         fd = -1;
     }
-    if (from_)
-        from_->one_less();
+    if (from_) from_->one_less();
     from_ = {};
     disarm();
     header_of(*this)->drop();
 }
 
 // What was queued before still runs and may write.
-void socket::shut() noexcept
-{
-    after_last_input(false);
-}
+void socket::shut() noexcept { after_last_input(false); }
 
 } // namespace eve

@@ -97,35 +97,35 @@ private:
     void close_when_sent() noexcept;
     void retire(loop& on) noexcept;
 
-    byte_queue in_;                // read and not yet taken
-    byte_queue out_;               // written and not yet sent
-    const u8* fresh_ = nullptr;    // just read, in the loop's memory, behind in_
+    byte_queue in_;             // read and not yet taken
+    byte_queue out_;            // written and not yet sent
+    const u8* fresh_ = nullptr; // just read, in the loop's memory, behind in_
     i64 fresh_size_ = 0;
-    i64 scanned_ = 0;              // bytes of in_ without an end of line
+    i64 scanned_ = 0; // bytes of in_ without an end of line
     i64 limit_;
     ref<tcp_socket> from_;
     linger* lingering_ = nullptr;
-    bool has_data_ : 1 = false;    // handlers for it
+    bool has_data_ : 1 = false; // handlers for it
     bool has_line_ : 1 = false;
-    bool busy_ : 1 = false;        // data or a line is being handled
-    bool pumping_ : 1 = false;     // the loop hands out what it has read
-    bool announced_ : 1 = false;   // in_ was there when a handler for data began
+    bool busy_ : 1 = false;      // data or a line is being handled
+    bool pumping_ : 1 = false;   // the loop hands out what it has read
+    bool announced_ : 1 = false; // in_ was there when a handler for data began
     bool started_ : 1 = false;
-    bool ended_ : 1 = false;       // nothing more will be read
-    bool saw_end_ : 1 = false;     // the peer's end was read
-    bool drained_in_ : 1 = false;  // all input was handled
-    bool closing_ : 1 = false;     // to be closed once out_ is sent
-    bool closed_ : 1 = false;      // the event close was posted
-    bool broken_ : 1 = false;      // nothing can be sent
-    bool unflushed_ : 1 = false;   // in some loop's list
-    bool blocked_ : 1 = false;     // the kernel takes no more now
-    bool lent_ : 1 = false;        // what was in out_ is being sent by the ring
-    bool over_ : 1 = false;        // overflow was posted, drained was not
-    bool telling_ : 1 = false;     // overflow is about to be posted
-    bool late_ : 1 = false;        // so much waits to be sent that nothing is read
-    bool no_more_ : 1 = false;     // close_write was called
-    bool said_so_ : 1 = false;     // and the peer told
-    bool patient_ : 1 = true;      // no limit yet on how long the peer may take
+    bool ended_ : 1 = false;      // nothing more will be read
+    bool saw_end_ : 1 = false;    // the peer's end was read
+    bool drained_in_ : 1 = false; // all input was handled
+    bool closing_ : 1 = false;    // to be closed once out_ is sent
+    bool closed_ : 1 = false;     // the event close was posted
+    bool broken_ : 1 = false;     // nothing can be sent
+    bool unflushed_ : 1 = false;  // in some loop's list
+    bool blocked_ : 1 = false;    // the kernel takes no more now
+    bool lent_ : 1 = false;       // what was in out_ is being sent by the ring
+    bool over_ : 1 = false;       // overflow was posted, drained was not
+    bool telling_ : 1 = false;    // overflow is about to be posted
+    bool late_ : 1 = false;       // so much waits to be sent that nothing is read
+    bool no_more_ : 1 = false;    // close_write was called
+    bool said_so_ : 1 = false;    // and the peer told
+    bool patient_ : 1 = true;     // no limit yet on how long the peer may take
 };
 
 // Lets the kernel look for peers that are gone without a word. Connections have it from their listener.
@@ -180,14 +180,14 @@ private:
     static bool on_failed(emitter_base& e, const failure& f);
     static void on_gone(emitter_base& e);
 
-    i64 max_ = 0;              // connections at a time; 0: no limit
+    i64 max_ = 0; // connections at a time; 0: no limit
     i64 open_ = 0;
     i64 port_ = 0;
-    string name_;              // for reports: host:port
-    int why_not_ = 0;          // the errno of what failed
+    string name_;     // for reports: host:port
+    int why_not_ = 0; // the errno of what failed
     bool started_ = false;
-    bool busy_ = false;        // a connection waits for its handler
-    bool resting_ = false;     // out of descriptors or memory
+    bool busy_ = false;    // a connection waits for its handler
+    bool resting_ = false; // out of descriptors or memory
     bool closed_ = false;
 };
 

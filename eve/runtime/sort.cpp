@@ -188,7 +188,8 @@ template <class T> i64 partition_integers(T* a, i64 n) noexcept {
     // Those that equal the pivot may go to either side: what keeps many equal items from making bad cuts.
     if (low < n / 4) high += partition_by(a + low, n - low, [=](T x) { return !(pivot < x); });
     i64 cut = low > n / 2 ? low : high < n / 2 ? high : n / 2;
-    if (cut > 0 && cut < n && cut >= n / 8 && n - cut >= n / 8) [[likely]] return cut;
+    if (cut > 0 && cut < n && cut >= n / 8 && n - cut >= n / 8) [[likely]]
+        return cut;
     quick(a, n, detail::bad_cuts_allowed(n));
     return n / 2;
 }

@@ -126,7 +126,8 @@ template <class T> i64 partition_any(T* items, i64 n) {
     if (n < 2) return n;
     i64 at = split_at(items, n, sample_median(items, n));
     i64 cut = at < n / 2 ? at + 1 : at;
-    if (cut >= n / 8 && n - cut >= n / 8 && cut > 0 && cut < n) [[likely]] return cut;
+    if (cut >= n / 8 && n - cut >= n / 8 && cut > 0 && cut < n) [[likely]]
+        return cut;
     quick_sort(items, n, bad_cuts_allowed(n));
     return n / 2;
 }

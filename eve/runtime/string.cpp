@@ -155,7 +155,8 @@ string string::replace(const string& old, const string& by) const {
     }
     if (found == 0) return *this;
     i64 grown;
-    if (__builtin_mul_overflow(found, by.size() - old.size(), &grown) || grown > largest_size - size()) die_out_of_memory();
+    if (__builtin_mul_overflow(found, by.size() - old.size(), &grown) || grown > largest_size - size())
+        die_out_of_memory();
     string s;
     char* to = s.prepare(size() + grown);
     const char* text = data();

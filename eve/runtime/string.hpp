@@ -18,7 +18,8 @@ public:
     string(const char* text, i64 size);
     explicit string(niche) noexcept : word_{0, u64(niche_tag) << 56} {}
     string(const string& o) noexcept : word_{o.word_[0], o.word_[1]} {
-        if (is_counted()) [[unlikely]] retain();
+        if (is_counted()) [[unlikely]]
+            retain();
     }
     string(string&& o) noexcept : word_{o.word_[0], o.word_[1]} { o.word_[0] = o.word_[1] = 0; }
     string& operator=(const string& o) noexcept {
@@ -32,7 +33,8 @@ public:
         return *this;
     }
     ~string() {
-        if (is_counted()) [[unlikely]] release();
+        if (is_counted()) [[unlikely]]
+            release();
     }
 
     // text must live as long as the program.
@@ -74,7 +76,8 @@ public:
     const character* end() const noexcept { return begin() + size(); }
     character operator[](i64 i) const noexcept { return begin()[i]; }
     character at(i64 i, const site* here) const {
-        if (u64(i) >= u64(size())) [[unlikely]] fail_index(i, size(), here);
+        if (u64(i) >= u64(size())) [[unlikely]]
+            fail_index(i, size(), here);
         return begin()[i];
     }
     // s[low..high].
@@ -109,7 +112,8 @@ public:
     }
 
     u64 hash_value() const noexcept {
-        if (tag() <= inline_max) [[likely]] return hash_join(word_[0], word_[1]);
+        if (tag() <= inline_max) [[likely]]
+            return hash_join(word_[0], word_[1]);
         return hash_bytes(data(), u64(size()));
     }
     // Short strings are always inline and long ones never, so that equal words settle most comparisons.

@@ -25,7 +25,8 @@ protected:
     static u32 mark_of(u64 hash) noexcept { return u32(hash) | 0x8000'0000u; }
     void take(table& o) noexcept;
     void check_free(const site* here) const {
-        if (capacity_ < 0) [[unlikely]] fail_iterated(here);
+        if (capacity_ < 0) [[unlikely]]
+            fail_iterated(here);
     }
     // The index of an entry with this mark for which `equal` holds, or -1.
     template <class Equal> i64 find_entry(u32 mark, Equal equal) const {
@@ -39,7 +40,8 @@ protected:
     }
     // The index of a new entry at the end; the caller builds it there.
     i64 add_entry(u32 mark, u64 stride, const site* here) {
-        if (used_ >= capacity_) [[unlikely]] grow(stride, here);
+        if (used_ >= capacity_) [[unlikely]]
+            grow(stride, here);
         link(mark, u32(used_));
         marks_[used_] = mark;
         ++live_;
@@ -79,7 +81,9 @@ private:
 // Walks the entries that were not removed. `Of` turns an entry into what the loop sees.
 template <class Entry, class Of> class table_iterator {
 public:
-    table_iterator(Entry* entry, const u32* mark, const u32* end) noexcept : entry_(entry), mark_(mark), end_(end) { skip(); }
+    table_iterator(Entry* entry, const u32* mark, const u32* end) noexcept : entry_(entry), mark_(mark), end_(end) {
+        skip();
+    }
     decltype(auto) operator*() const noexcept { return Of{}(*entry_); }
     table_iterator& operator++() noexcept {
         ++entry_;

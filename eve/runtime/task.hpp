@@ -35,12 +35,12 @@ struct task_kind {
 
 struct task {
     const task_kind* kind;
-    task* next = nullptr;      // in a list of ready tasks
-    slot* slots = nullptr;     // one for each object, no object twice
-    scope* home = nullptr;     // of a child; null of a root
-    atomic<u32> missing{1};    // permissions that it still waits for; 1 more while it is being put into the queues
-    u16 count = 0;             // of slots
-    bool contained = false;    // its failure closes what it holds; else it ends the process
+    task* next = nullptr;   // in a list of ready tasks
+    slot* slots = nullptr;  // one for each object, no object twice
+    scope* home = nullptr;  // of a child; null of a root
+    atomic<u32> missing{1}; // permissions that it still waits for; 1 more while it is being put into the queues
+    u16 count = 0;          // of slots
+    bool contained = false; // its failure closes what it holds; else it ends the process
     task *older = nullptr, *newer = nullptr; // in the list of all roots, while EVE_TRACE is set
 };
 

@@ -19,15 +19,15 @@ unsigned long start(void (*body)(void*), void* argument);
 void join(unsigned long thread);
 void wait(void* word, u32 value, bool limited);
 void wake(void* word, int threads);
-}
+} // namespace model
 
 namespace {
 
 constexpr usize page = 4096;
-constexpr usize most_stack = 256ul << 20;  // virtual; recursion of a million calls fits
+constexpr usize most_stack = 256ul << 20; // virtual; recursion of a million calls fits
 constexpr usize least_stack = 1ul << 20;
-constexpr usize alt_bytes = 64 << 10;      // for the handler of faults
-constexpr int guards_max = 1024;           // two for each of at most 256 workers, and some
+constexpr usize alt_bytes = 64 << 10; // for the handler of faults
+constexpr int guards_max = 1024;      // two for each of at most 256 workers, and some
 
 struct guarded {
     u64 low, high; // of the range with its pages

@@ -15,18 +15,13 @@ constexpr duration shortest = 50'000;
 const emitter_hooks timer::hooks = {nullptr, on_unhandled, on_ended, on_failed, nullptr};
 
 timer::timer(i64 first_ns, duration interval) noexcept
-    : emitter_base(&hooks), channel(kind::other), first_ns_(first_ns), interval_(interval)
-{
-}
+    : emitter_base(&hooks), channel(kind::other), first_ns_(first_ns), interval_(interval) {}
 
 timer::timer(timer&& fresh) noexcept
     : emitter_base(&hooks), channel(kind::other), stoppable(), alarm_node(), first_ns_(fresh.first_ns_),
-      interval_(fresh.interval_)
-{
-}
+      interval_(fresh.interval_) {}
 
-ref<timer> timer::begin(duration first, duration interval)
-{
+ref<timer> timer::begin(duration first, duration interval) {
     auto t = make<timer>(timer(monotonic_ns() + (first > 0 ? first : 0), interval));
     header* self = t.object();
     t->home = &this_loop();
@@ -38,33 +33,25 @@ ref<timer> timer::begin(duration first, duration interval)
     return t;
 }
 
-ref<timer> timer::every(duration interval)
-{
+ref<timer> timer::every(duration interval) {
     duration least = interval > shortest ? interval : shortest;
     return begin(least, least);
 }
 
-ref<timer> timer::after(duration delay)
-{
-    return begin(delay, 0);
-}
+ref<timer> timer::after(duration delay) { return begin(delay, 0); }
 
-void timer::start(loop& on)
-{
+void timer::start(loop& on) {
     bool runs;
     {
         locked l(guard);
         runs = !stopped_;
     }
-    if (runs)
-        on.set(*this, first_ns_);
-    if (ending())
-        shut();
+    if (runs) on.set(*this, first_ns_);
+    if (ending()) shut();
     header_of(*this)->drop();
 }
 
-void timer::ring(loop& on, i64 now_ns)
-{
+void timer::ring(loop& on, i64 now_ns) {
     i64 ticks = 1;
     if (interval_ > 0) {
         ticks += (now_ns - at_ns) / interval_;
@@ -74,8 +61,7 @@ void timer::ring(loop& on, i64 now_ns)
     {
         locked l(guard);
         ticks_ += ticks;
-        if (busy_ || stopped_)
-            return;
+        if (busy_ || stopped_) return;
         busy_ = true;
         event.count = ticks_;
         ticks_ = 0;
@@ -83,16 +69,13 @@ void timer::ring(loop& on, i64 now_ns)
     fire(header_of(*this), key_of<fired>(), &event, emission_of<fired>::keep);
 }
 
-bool timer::on_unhandled(emitter_base& e, event_key key, void* event)
-{
+bool timer::on_unhandled(emitter_base& e, event_key key, void* event) {
     on_ended(e, key, event);
     return true;
 }
 
-void timer::on_ended(emitter_base& e, event_key key, void*)
-{
-    if (key != key_of<fired>())
-        return;
+void timer::on_ended(emitter_base& e, event_key key, void*) {
+    if (key != key_of<fired>()) return;
     auto& t = static_cast<timer&>(e);
     fired next{0, now()};
     bool over;
@@ -106,39 +89,31 @@ void timer::on_ended(emitter_base& e, event_key key, void*)
             t.ticks_ = 0;
         }
     }
-    if (next.count > 0)
-        t.post(header_of(t), create<emission_of<fired>>(move(next)));
-    else if (over)
-        t.off();
-    else if (t.interval_ == 0)
-        t.shut();
+    if (next.count > 0) t.post(header_of(t), create<emission_of<fired>>(move(next)));
+    else if (over) t.off();
+    else if (t.interval_ == 0) t.shut();
 }
 
-bool timer::on_failed(emitter_base& e, const failure&)
-{
+bool timer::on_failed(emitter_base& e, const failure&) {
     static_cast<timer&>(e).stop();
     return false;
 }
 
-void timer::stop() noexcept
-{
+void timer::stop() noexcept {
     shut();
     off();
 }
 
-void timer::shut() noexcept
-{
+void timer::shut() noexcept {
     {
         locked l(guard);
-        if (stopped_)
-            return;
+        if (stopped_) return;
         stopped_ = true;
     }
     home->mail(*this, mail_retire);
 }
 
-void timer::mailed(loop& on, u32)
-{
+void timer::mailed(loop& on, u32) {
     bool quiet;
     on.take_back(*this);
     leave();
@@ -147,8 +122,7 @@ void timer::mailed(loop& on, u32)
         over_ = true;
         quiet = !busy_;
     }
-    if (quiet)
-        off(); // its handlers may know who knows it
+    if (quiet) off(); // its handlers may know who knows it
     disarm();
     header_of(*this)->drop();
 }

@@ -37,11 +37,11 @@ private:
     static bool on_failed(emitter_base& e, const failure& f);
 
     i64 first_ns_;
-    duration interval_;   // 0: once
-    i64 ticks_ = 0;       // not yet told
-    bool busy_ = false;   // its handler is under way
+    duration interval_; // 0: once
+    i64 ticks_ = 0;     // not yet told
+    bool busy_ = false; // its handler is under way
     bool stopped_ = false;
-    bool over_ = false;   // it will never fire again; its handlers go
+    bool over_ = false; // it will never fire again; its handlers go
 };
 
 } // namespace eve

@@ -29,7 +29,8 @@ template <class Head, class Next, class... Rest> struct tuple<Head, Next, Rest..
     tuple() : head(zero_of<Head>()) {}
     tuple(Head h, Next n, Rest... rest)
         : head(static_cast<Head&&>(h)), tail(static_cast<Next&&>(n), static_cast<Rest&&>(rest)...) {}
-    tuple(Head h, tuple<Next, Rest...>&& t) : head(static_cast<Head&&>(h)), tail(static_cast<tuple<Next, Rest...>&&>(t)) {}
+    tuple(Head h, tuple<Next, Rest...>&& t)
+        : head(static_cast<Head&&>(h)), tail(static_cast<tuple<Next, Rest...>&&>(t)) {}
     tuple copy() const { return tuple(copy_of(head), tail.copy()); }
     u64 hash_value() const { return hash_join(hash_of(head), tail.hash_value()); }
     friend bool operator==(const tuple& a, const tuple& b) { return a.head == b.head && a.tail == b.tail; }

@@ -32,7 +32,7 @@ namespace eve {
 
 namespace {
 
-constexpr u32 entries = 1024;          // requests handed over at once; a guess
+constexpr u32 entries = 1024; // requests handed over at once; a guess
 // Lent to the kernel: numbers are powers of two. What comes in small pieces goes into small buffers, in whatever order;
 // who fills one of those is read into a few large ones, which stay in the cache from one read to the next.
 constexpr u32 small_buffers = 64;
@@ -40,21 +40,17 @@ constexpr i64 small_bytes = 8192;
 constexpr u32 large_buffers = 8;
 constexpr i64 large_bytes = 65536;
 constexpr u16 small_group = 0, large_group = 1;
-constexpr int doors_a_turn = 16;       // listeners
-constexpr int accepts_a_turn = 64;     // of one; a guess
-constexpr int results_a_turn = 512;    // before tasks have their turn; a guess
-constexpr i64 most_sent = 1 << 30;     // by one request: what its length has room for
-
+constexpr int doors_a_turn = 16;    // listeners
+constexpr int accepts_a_turn = 64;  // of one; a guess
+constexpr int results_a_turn = 512; // before tasks have their turn; a guess
+constexpr i64 most_sent = 1 << 30;  // by one request: what its length has room for
 
 // What a request was, in the low bits of its tag; above them its channel.
 enum op : u64 { op_read, op_doors, op_out, op_end, op_poll, op_wake, op_cancel, op_send };
 
 constexpr u8 each_bit[] = {io_in, io_out, io_end};
 
-u8 bit_of(op what) noexcept
-{
-    return what == op_out ? io_out : what == op_end ? io_end : io_in;
-}
+u8 bit_of(op what) noexcept { return what == op_out ? io_out : what == op_end ? io_end : io_in; }
 
 // What is being sent for a socket.
 struct parcel {
@@ -114,9 +110,9 @@ private:
 
     int ring_ = -1;
     int waker_ = -1;
-    int doors_ = -1;                // an epoll of the listeners
-    u64 waken_ = 0;                 // where the count of the waker is read to
-    u32 pending_ = 0;               // requests not handed over yet
+    int doors_ = -1;  // an epoll of the listeners
+    u64 waken_ = 0;   // where the count of the waker is read to
+    u32 pending_ = 0; // requests not handed over yet
     u32 sq_entries_ = 0;
     u32 *sq_head_ = nullptr, *sq_tail_ = nullptr, *sq_mask_ = nullptr, *sq_flags_ = nullptr, *sq_array_ = nullptr;
     u32 *cq_head_ = nullptr, *cq_tail_ = nullptr, *cq_mask_ = nullptr;
@@ -126,44 +122,38 @@ private:
     usize rings_bytes_ = 0;
     lending small_{small_group, small_buffers, small_bytes};
     lending large_{large_group, large_buffers, large_bytes};
-    bool looked_ = false;           // since the last poll the kernel was asked for results
+    bool looked_ = false; // since the last poll the kernel was asked for results
 };
 
-void* map(usize bytes, int fd, u64 offset) noexcept
-{
+void* map(usize bytes, int fd, u64 offset) noexcept {
     int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED | MAP_POPULATE;
     void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, static_cast<off_t>(offset));
     return at == MAP_FAILED ? nullptr : at;
 }
 
-bool uring_reactor::open() noexcept
-{
+bool uring_reactor::open() noexcept {
     io_uring_params p{};
     p.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE;
     p.cq_entries = 4 * entries;
     ring_ = static_cast<int>(syscall(SYS_io_uring_setup, entries, &p));
-    if (ring_ < 0)
-        return false;
+    if (ring_ < 0) return false;
     waker_ = eventfd(0, EFD_CLOEXEC);
     doors_ = epoll_create1(EPOLL_CLOEXEC);
     if (!(p.features & IORING_FEAT_SINGLE_MMAP) || !(p.features & IORING_FEAT_EXT_ARG) || waker_ < 0 || doors_ < 0)
         return false;
-    if (!map_rings(p) || !small_.open(ring_) || !large_.open(ring_))
-        return false;
+    if (!map_rings(p) || !small_.open(ring_) || !large_.open(ring_)) return false;
     await_wake();
     await_doors();
     return true;
 }
 
-bool uring_reactor::map_rings(const io_uring_params& p) noexcept
-{
+bool uring_reactor::map_rings(const io_uring_params& p) noexcept {
     usize sq_bytes = p.sq_off.array + p.sq_entries * sizeof(u32);
     usize cq_bytes = p.cq_off.cqes + p.cq_entries * sizeof(io_uring_cqe);
     rings_bytes_ = sq_bytes > cq_bytes ? sq_bytes : cq_bytes;
     rings_ = static_cast<u8*>(map(rings_bytes_, ring_, IORING_OFF_SQ_RING));
     sqes_ = static_cast<io_uring_sqe*>(map(p.sq_entries * sizeof(io_uring_sqe), ring_, IORING_OFF_SQES));
-    if (rings_ == nullptr || sqes_ == nullptr)
-        return false;
+    if (rings_ == nullptr || sqes_ == nullptr) return false;
     auto at = [&](u32 offset) { return reinterpret_cast<u32*>(rings_ + offset); };
     sq_head_ = at(p.sq_off.head);
     sq_tail_ = at(p.sq_off.tail);
@@ -178,47 +168,33 @@ bool uring_reactor::map_rings(const io_uring_params& p) noexcept
     return true;
 }
 
-bool lending::open(int ring) noexcept
-{
+bool lending::open(int ring) noexcept {
     ring_ = static_cast<io_uring_buf_ring*>(map(count_ * sizeof(io_uring_buf), -1, 0));
     memory_ = static_cast<u8*>(map(count_ * static_cast<usize>(bytes_), -1, 0)); // pages come when they are used
-    if (ring_ == nullptr || memory_ == nullptr)
-        return false;
+    if (ring_ == nullptr || memory_ == nullptr) return false;
     io_uring_buf_reg about{};
     about.ring_addr = reinterpret_cast<u64>(ring_);
     about.ring_entries = count_;
     about.bgid = group_;
-    if (syscall(SYS_io_uring_register, ring, IORING_REGISTER_PBUF_RING, &about, 1) != 0)
-        return false;
-    for (u16 i = 0; i < count_; i++)
-        lend(i);
+    if (syscall(SYS_io_uring_register, ring, IORING_REGISTER_PBUF_RING, &about, 1) != 0) return false;
+    for (u16 i = 0; i < count_; i++) lend(i);
     return true;
 }
 
-lending::~lending()
-{
-    if (ring_ != nullptr)
-        munmap(ring_, count_ * sizeof(io_uring_buf));
-    if (memory_ != nullptr)
-        munmap(memory_, count_ * static_cast<usize>(bytes_));
+lending::~lending() {
+    if (ring_ != nullptr) munmap(ring_, count_ * sizeof(io_uring_buf));
+    if (memory_ != nullptr) munmap(memory_, count_ * static_cast<usize>(bytes_));
 }
 
-uring_reactor::~uring_reactor()
-{
-    if (ring_ >= 0)
-        ::close(ring_);
-    if (waker_ >= 0)
-        ::close(waker_);
-    if (doors_ >= 0)
-        ::close(doors_);
-    if (rings_ != nullptr)
-        munmap(rings_, rings_bytes_);
-    if (sqes_ != nullptr)
-        munmap(sqes_, sq_entries_ * sizeof(io_uring_sqe));
+uring_reactor::~uring_reactor() {
+    if (ring_ >= 0) ::close(ring_);
+    if (waker_ >= 0) ::close(waker_);
+    if (doors_ >= 0) ::close(doors_);
+    if (rings_ != nullptr) munmap(rings_, rings_bytes_);
+    if (sqes_ != nullptr) munmap(sqes_, sq_entries_ * sizeof(io_uring_sqe));
 }
 
-void lending::lend(u16 number) noexcept
-{
+void lending::lend(u16 number) noexcept {
     // Not ring_->bufs, which the kernel's header puts at another place in C++ than in C.
     io_uring_buf& b = reinterpret_cast<io_uring_buf*>(ring_)[tail_ & (count_ - 1)];
     b.addr = reinterpret_cast<u64>(at(number));
@@ -228,17 +204,14 @@ void lending::lend(u16 number) noexcept
 }
 
 // Hands over what is pending, and waits for so many results.
-int uring_reactor::enter(u32 least, u32 flags, const void* argument, usize size) noexcept
-{
+int uring_reactor::enter(u32 least, u32 flags, const void* argument, usize size) noexcept {
     int n = static_cast<int>(syscall(SYS_io_uring_enter, ring_, pending_, least, flags, argument, size));
     pending_ = *sq_tail_ - __atomic_load_n(sq_head_, __ATOMIC_ACQUIRE);
     return n;
 }
 
-io_uring_sqe* uring_reactor::request(void* of, op what) noexcept
-{
-    while (pending_ == sq_entries_)
-        enter(0, 0, nullptr, 0);
+io_uring_sqe* uring_reactor::request(void* of, op what) noexcept {
+    while (pending_ == sq_entries_) enter(0, 0, nullptr, 0);
     u32 tail = *sq_tail_;
     u32 index = tail & *sq_mask_;
     io_uring_sqe* sqe = &sqes_[index];
@@ -250,8 +223,7 @@ io_uring_sqe* uring_reactor::request(void* of, op what) noexcept
     return sqe;
 }
 
-void uring_reactor::await_wake() noexcept
-{
+void uring_reactor::await_wake() noexcept {
     io_uring_sqe* sqe = request(nullptr, op_wake);
     sqe->opcode = IORING_OP_READ;
     sqe->fd = waker_;
@@ -259,8 +231,7 @@ void uring_reactor::await_wake() noexcept
     sqe->len = sizeof waken_;
 }
 
-void uring_reactor::await_doors() noexcept
-{
+void uring_reactor::await_doors() noexcept {
     io_uring_sqe* sqe = request(nullptr, op_doors);
     sqe->opcode = IORING_OP_POLL_ADD;
     sqe->fd = doors_;
@@ -268,27 +239,23 @@ void uring_reactor::await_doors() noexcept
 }
 
 // A listener wants to be read, or not.
-void uring_reactor::watch_door(channel& c) noexcept
-{
+void uring_reactor::watch_door(channel& c) noexcept {
     u8 want = c.fd < 0 ? u8(0) : c.wanted();
-    if (want == c.have)
-        return;
+    if (want == c.have) return;
     epoll_event event{.events = EPOLLIN, .data = {.ptr = &c}};
     if (epoll_ctl(doors_, want != 0 ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, c.fd, &event) != 0)
         die("the kernel watches no more descriptors");
     c.have = want;
 }
 
-void uring_reactor::open_doors(loop& on) noexcept
-{
+void uring_reactor::open_doors(loop& on) noexcept {
     epoll_event open[doors_a_turn];
     int n = epoll_wait(doors_, open, doors_a_turn, 0);
     for (int i = 0; i < n; i++) { // no listener is freed meanwhile: that takes mail
         auto& c = *static_cast<channel*>(open[i].data.ptr);
         for (int k = 0; k < accepts_a_turn && c.wants(io_in); k++) {
             int connection = accept4(c.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-            if (connection < 0 && errno == EAGAIN)
-                break;
+            if (connection < 0 && errno == EAGAIN) break;
             if (connection >= 0 || (errno != EINTR && errno != ECONNABORTED))
                 c.accepted(on, connection < 0 ? -errno : connection);
         }
@@ -297,8 +264,7 @@ void uring_reactor::open_doors(loop& on) noexcept
     }
 }
 
-void uring_reactor::ask(channel& c, u8 bit) noexcept
-{
+void uring_reactor::ask(channel& c, u8 bit) noexcept {
     bool in = bit == io_in;
     op what = bit == io_out ? op_out : bit == io_end ? op_end : c.how == channel::kind::stream ? op_read : op_poll;
     io_uring_sqe* sqe = request(&c, what);
@@ -318,8 +284,7 @@ void uring_reactor::ask(channel& c, u8 bit) noexcept
 }
 
 // The kernel shall not go on with it; that it has stopped is a result of its own.
-void uring_reactor::take_back(channel& c, u8 bit) noexcept
-{
+void uring_reactor::take_back(channel& c, u8 bit) noexcept {
     op what = bit == io_out ? op_out : bit == io_end ? op_end : c.how == channel::kind::stream ? op_read : op_poll;
     io_uring_sqe* sqe = request(nullptr, op_cancel);
     sqe->opcode = IORING_OP_ASYNC_CANCEL;
@@ -327,53 +292,40 @@ void uring_reactor::take_back(channel& c, u8 bit) noexcept
     c.dropping |= bit;
 }
 
-void uring_reactor::update(channel& c) noexcept
-{
-    if (c.how == channel::kind::listener)
-        return watch_door(c);
-    if (c.fd < 0 || c.leaving)
-        return;
+void uring_reactor::update(channel& c) noexcept {
+    if (c.how == channel::kind::listener) return watch_door(c);
+    if (c.fd < 0 || c.leaving) return;
     u8 want = c.wanted();
     for (u8 bit : each_bit) {
-        if (want & ~c.have & bit)
-            ask(c, bit);
-        else if (c.have & ~want & ~c.dropping & bit)
-            take_back(c, bit);
+        if (want & ~c.have & bit) ask(c, bit);
+        else if (c.have & ~want & ~c.dropping & bit) take_back(c, bit);
     }
 }
 
-bool uring_reactor::forget(channel& c) noexcept
-{
+bool uring_reactor::forget(channel& c) noexcept {
     if (c.how == channel::kind::listener) {
         locked l(c.guard);
-        if (c.have != 0)
-            epoll_ctl(doors_, EPOLL_CTL_DEL, c.fd, nullptr);
+        if (c.have != 0) epoll_ctl(doors_, EPOLL_CTL_DEL, c.fd, nullptr);
         c.have = 0;
         return true;
     }
-    if (c.flight == 0)
-        return true;
+    if (c.flight == 0) return true;
     c.leaving = true;
     for (u8 bit : each_bit) {
-        if (c.have & ~c.dropping & bit)
-            take_back(c, bit);
+        if (c.have & ~c.dropping & bit) take_back(c, bit);
     }
     return false;
 }
 
-void uring_reactor::wake() noexcept
-{
+void uring_reactor::wake() noexcept {
     u64 one = 1;
-    while (::write(waker_, &one, sizeof one) < 0 && errno == EINTR) {
-    }
+    while (::write(waker_, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
 // The kernel takes what it can at once and waits for nothing, so until the next poll the socket is as it was. Another
 // loop's socket may be closed there at any moment, and its descriptor be somebody else's.
-bool uring_reactor::send(loop& on, socket& s) noexcept
-{
-    if (s.home != &on)
-        return false;
+bool uring_reactor::send(loop& on, socket& s) noexcept {
+    if (s.home != &on) return false;
     auto* p = create<parcel>(s);
     if (!s.lend_output(p->what)) {
         destroy(p);
@@ -388,31 +340,24 @@ bool uring_reactor::send(loop& on, socket& s) noexcept
     return true;
 }
 
-void uring_reactor::send_all() noexcept
-{
-    if (pending_ == 0)
-        return;
+void uring_reactor::send_all() noexcept {
+    if (pending_ == 0) return;
     enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
     looked_ = true;
 }
 
-void uring_reactor::wait(i64 timeout_ns) noexcept
-{
-    if (any())
-        return;
+void uring_reactor::wait(i64 timeout_ns) noexcept {
+    if (any()) return;
     __kernel_timespec limit{.tv_sec = timeout_ns / 1'000'000'000, .tv_nsec = timeout_ns % 1'000'000'000};
     io_uring_getevents_arg argument{};
     argument.sigmask_sz = _NSIG / 8;
-    if (timeout_ns >= 0)
-        argument.ts = reinterpret_cast<u64>(&limit);
+    if (timeout_ns >= 0) argument.ts = reinterpret_cast<u64>(&limit);
     enter(1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &argument, sizeof argument);
 }
 
-bool uring_reactor::poll(loop& on) noexcept
-{
+bool uring_reactor::poll(loop& on) noexcept {
     // Results of what the kernel finished meanwhile come only when it is entered.
-    if (pending_ > 0 || (!any() && !looked_))
-        enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
+    if (pending_ > 0 || (!any() && !looked_)) enter(0, IORING_ENTER_GETEVENTS, nullptr, _NSIG / 8);
     looked_ = false;
     int n = 0;
     for (; n < results_a_turn && any(); n++) {
@@ -420,19 +365,16 @@ bool uring_reactor::poll(loop& on) noexcept
         __atomic_store_n(cq_head_, *cq_head_ + 1, __ATOMIC_RELEASE);
         dispatch(on, result);
     }
-    if (pending_ > 0)
-        enter(0, 0, nullptr, 0);
+    if (pending_ > 0) enter(0, 0, nullptr, 0);
     return n > 0;
 }
 
-void uring_reactor::read_result(loop& on, channel& c, const io_uring_cqe& result) noexcept
-{
+void uring_reactor::read_result(loop& on, channel& c, const io_uring_cqe& result) noexcept {
     if (result.res > 0) {
         auto number = static_cast<u16>(result.flags >> IORING_CQE_BUFFER_SHIFT);
         lending& from = c.in_bulk ? large_ : small_;
         c.bulk = result.res >= (c.in_bulk ? small_bytes / 2 : small_bytes);
-        if (!c.leaving)
-            c.arrived(on, from.at(number), result.res);
+        if (!c.leaving) c.arrived(on, from.at(number), result.res);
         from.lend(number);
         if (c.bulk && !c.in_bulk && (c.have & ~c.dropping & io_in) && !c.leaving)
             take_back(c, io_in); // it is asked for again in the other way
@@ -441,11 +383,9 @@ void uring_reactor::read_result(loop& on, channel& c, const io_uring_cqe& result
     }
 }
 
-void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept
-{
+void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
     auto what = static_cast<op>(result.user_data & 7);
-    if (what == op_cancel)
-        return;
+    if (what == op_cancel) return;
     if (what == op_wake) {
         await_wake();
         return;
@@ -468,22 +408,17 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept
         locked l(c.guard);
         c.have = static_cast<u8>(c.have & ~bit_of(what));
         c.dropping = static_cast<u8>(c.dropping & ~bit_of(what));
-        if (c.how == channel::kind::other)
-            c.flight--;
+        if (c.how == channel::kind::other) c.flight--;
     }
     bool cancelled = result.res == -ECANCELED;
     if (c.how == channel::kind::other) {
-        if (c.leaving && c.flight == 0)
-            on.mail(c, mail_retire);
-        else if (!c.leaving)
-            c.ready(on, bit_of(what)); // and is perhaps gone
+        if (c.leaving && c.flight == 0) on.mail(c, mail_retire);
+        else if (!c.leaving) c.ready(on, bit_of(what)); // and is perhaps gone
         return;
     }
     // Until its channel has been told it counts as under way: what forgets itself meanwhile is not freed under us.
-    if (what == op_read)
-        read_result(on, c, result);
-    else if ((what == op_out || what == op_end) && !cancelled && !c.leaving)
-        c.ready(on, bit_of(what));
+    if (what == op_read) read_result(on, c, result);
+    else if ((what == op_out || what == op_end) && !cancelled && !c.leaving) c.ready(on, bit_of(what));
     if (ends) {
         locked l(c.guard);
         c.flight--;
@@ -498,11 +433,9 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept
 
 } // namespace
 
-reactor* make_uring() noexcept
-{
+reactor* make_uring() noexcept {
     auto* r = new uring_reactor;
-    if (r->open())
-        return r;
+    if (r->open()) return r;
     delete r;
     return nullptr;
 }
@@ -513,10 +446,7 @@ reactor* make_uring() noexcept
 
 namespace eve {
 
-reactor* make_uring() noexcept
-{
-    return nullptr;
-}
+reactor* make_uring() noexcept { return nullptr; }
 
 } // namespace eve
 

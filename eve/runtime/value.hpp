@@ -31,7 +31,8 @@ template <class T> void destroy(T* items, i64 n) noexcept {
 // A type with a bit pattern to spare makes an option of itself no bigger: it can be built from `niche` and
 // says by is_niche() whether it was.
 struct niche {};
-template <class T> concept has_niche = requires(const T& x) {
+template <class T>
+concept has_niche = requires(const T& x) {
     T(niche{});
     x.is_niche();
 };

@@ -30,7 +30,8 @@ protected:
     void open_gap(i64 i, u64 size, const site* here);
     void close_gap(i64 i, u64 size) noexcept;
     void check_free(const site* here) const {
-        if (capacity_ < 0) [[unlikely]] fail_iterated(here);
+        if (capacity_ < 0) [[unlikely]]
+            fail_iterated(here);
     }
 
     void* items_ = nullptr;
@@ -85,16 +86,19 @@ public:
     T& operator[](i64 i) noexcept { return data()[i]; }
     const T& operator[](i64 i) const noexcept { return data()[i]; }
     T& at(i64 i, const site* here) {
-        if (u64(i) >= u64(size_)) [[unlikely]] fail_index(i, size_, here);
+        if (u64(i) >= u64(size_)) [[unlikely]]
+            fail_index(i, size_, here);
         return data()[i];
     }
     const T& at(i64 i, const site* here) const {
-        if (u64(i) >= u64(size_)) [[unlikely]] fail_index(i, size_, here);
+        if (u64(i) >= u64(size_)) [[unlikely]]
+            fail_index(i, size_, here);
         return data()[i];
     }
 
     void push(T x, const site* here = nullptr) {
-        if (size_ >= capacity_) [[unlikely]] grow(sizeof(T), here);
+        if (size_ >= capacity_) [[unlikely]]
+            grow(sizeof(T), here);
         new (place{data() + size_}) T(static_cast<T&&>(x));
         ++size_;
     }
@@ -107,7 +111,8 @@ public:
         return x;
     }
     void insert(i64 i, T x, const site* here = nullptr) {
-        if (u64(i) > u64(size_)) [[unlikely]] fail_index(i, size_, here);
+        if (u64(i) > u64(size_)) [[unlikely]]
+            fail_index(i, size_, here);
         open_gap(i, sizeof(T), here);
         new (place{data() + i}) T(static_cast<T&&>(x));
     }
@@ -141,7 +146,8 @@ public:
     // Cuts off the end, or adds zero values.
     void resize(i64 n, const site* here = nullptr) {
         check_free(here);
-        if (n < 0) [[unlikely]] fail_size(n, here);
+        if (n < 0) [[unlikely]]
+            fail_size(n, here);
         if (n <= size_) {
             i64 old = size_;
             size_ = n;
@@ -150,7 +156,8 @@ public:
         }
         reserve_items(n, sizeof(T), here);
         if constexpr (is_plain<T>) __builtin_memset(static_cast<void*>(data() + size_), 0, u64(n - size_) * sizeof(T));
-        else for (i64 i = size_; i < n; ++i) new (place{data() + i}) T(zero_of<T>());
+        else
+            for (i64 i = size_; i < n; ++i) new (place{data() + i}) T(zero_of<T>());
         size_ = n;
     }
 

@@ -9,7 +9,7 @@
 namespace eve {
 namespace {
 
-constexpr i64 look_ms = 1000;    // between two looks, and at most a quarter of the budget
+constexpr i64 look_ms = 1000; // between two looks, and at most a quarter of the budget
 
 struct watched {
     u64 turn = 0;

@@ -12,13 +12,13 @@ poller* (*make_poller)(worker* owner) = nullptr;
 
 namespace {
 
-constexpr u32 hot_most = 32;          // roots in a row that came by hand-over; then others have their turn. A guess
-constexpr u32 common_every = 61;      // picks between two looks at the common list; a prime, so that it meets all phases
-constexpr u64 poll_ticks = 200000;    // between two looks at the poller: at most 100 us at 2 GHz and more
-constexpr int most_rounds = 128;      // of a search over all workers, 10 to 20 us, if the last one found something
-constexpr int least_rounds = 2;       // else less each time: where work comes by events, a wait for others' is lost
-constexpr i32 share_most = 32;        // roots fetched at a time
-constexpr int depth_most = 64;        // roots and frames on one stack by waiting; leapfrogging may go twice as far
+constexpr u32 hot_most = 32;       // roots in a row that came by hand-over; then others have their turn. A guess
+constexpr u32 common_every = 61;   // picks between two looks at the common list; a prime, so that it meets all phases
+constexpr u64 poll_ticks = 200000; // between two looks at the poller: at most 100 us at 2 GHz and more
+constexpr int most_rounds = 128;   // of a search over all workers, 10 to 20 us, if the last one found something
+constexpr int least_rounds = 2;    // else less each time: where work comes by events, a wait for others' is lost
+constexpr i32 share_most = 32;     // roots fetched at a time
+constexpr int depth_most = 64;     // roots and frames on one stack by waiting; leapfrogging may go twice as far
 
 u32 next_random(worker* w) noexcept {
     w->random ^= w->random << 13;

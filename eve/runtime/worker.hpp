@@ -11,36 +11,36 @@ struct frame;
 
 struct alignas(128) worker {
     // Of fork-join; see forkjoin.hpp. Owner only, but for `mark`.
-    frame* split = nullptr;           // frames from here on are private
-    atomic<frame*> mark{nullptr};     // frames from here on count as rich; `hungry` when a thief has asked
-    atomic<u8> overtime{0};           // the root has used up its time: set by the watchdog
-    frame* floor = nullptr;           // the first frame that is free where a root or closure starts
-    frame* first = nullptr;           // of the stack of frames
-    frame* limit = nullptr;           // room(w, k) ends here
-    frame* end = nullptr;             // of the stack of frames
-    frame* stolen = nullptr;          // the stolen frame that it runs, for cancelled()
-    scope* within = nullptr;          // the scope whose child it runs, for cancelled()
+    frame* split = nullptr;       // frames from here on are private
+    atomic<frame*> mark{nullptr}; // frames from here on count as rich; `hungry` when a thief has asked
+    atomic<u8> overtime{0};       // the root has used up its time: set by the watchdog
+    frame* floor = nullptr;       // the first frame that is free where a root or closure starts
+    frame* first = nullptr;       // of the stack of frames
+    frame* limit = nullptr;       // room(w, k) ends here
+    frame* end = nullptr;         // of the stack of frames
+    frame* stolen = nullptr;      // the stolen frame that it runs, for cancelled()
+    scope* within = nullptr;      // the scope whose child it runs, for cancelled()
     int id = 0;
-    int depth = 0;                    // of roots and frames run while waiting in a join
+    int depth = 0; // of roots and frames run while waiting in a join
     u32 random = 1;
-    poller* io = nullptr;             // null before the worker has started
+    poller* io = nullptr; // null before the worker has started
     heap* memory = nullptr;
 
     // Owner only.
-    task* hot = nullptr;              // the root to run next, whose objects are in the cache
-    u32 hot_runs = 0;                 // how many in a row came that way
+    task* hot = nullptr; // the root to run next, whose objects are in the cache
+    u32 hot_runs = 0;    // how many in a row came that way
     u32 picks = 0;
-    u64 polled = 0;                   // when it last looked at its poller, in ticks
-    bool takes_hot = false;           // the outermost root has ended and gives back
-    bool searcher = false;            // as in idle.hpp
-    int patience = 128;               // rounds of its next search
-    task* running = nullptr;          // for reports
-    u64 made = 0, ended = 0;          // roots. Over all workers they are equal at the end
+    u64 polled = 0;          // when it last looked at its poller, in ticks
+    bool takes_hot = false;  // the outermost root has ended and gives back
+    bool searcher = false;   // as in idle.hpp
+    int patience = 128;      // rounds of its next search
+    task* running = nullptr; // for reports
+    u64 made = 0, ended = 0; // roots. Over all workers they are equal at the end
 
     // Shared: the public frames, tail << 32 | split, as indices.
     alignas(128) atomic<u64> open{0};
-    ready_ring ready;                 // roots that can run
-    atomic<u64> turns{0};             // of the worker's loop: written by the owner, read by the watchdog
+    ready_ring ready;     // roots that can run
+    atomic<u64> turns{0}; // of the worker's loop: written by the owner, read by the watchdog
 
     // Owner only. Where the frames of a root, handler or closure begin.
     frame* top() const noexcept { return floor; }

@@ -47,8 +47,19 @@ const auto nothing = [] { return 0; };
 
 void sorts(i64 n, const char* what) {
     std::vector<i64> input = keys(n);
-    row(what, best(n, [&] { return input; }, [](auto& v) { sort_items(v.data(), i64(v.size())); return v[0]; }),
-        best(n, [&] { return input; }, [](auto& v) { std::sort(v.begin(), v.end()); return v[0]; }));
+    row(what,
+        best(
+            n, [&] { return input; },
+            [](auto& v) {
+                sort_items(v.data(), i64(v.size()));
+                return v[0];
+            }),
+        best(
+            n, [&] { return input; },
+            [](auto& v) {
+                std::sort(v.begin(), v.end());
+                return v[0];
+            }));
 }
 
 void integer_maps(i64 n, const char* insert, const char* look) {
@@ -63,17 +74,23 @@ void integer_maps(i64 n, const char* insert, const char* look) {
         for (i64 x : k) m[x] += x;
         return m;
     };
-    row(insert, best(n, nothing, [&](int) { return ours(0).size(); }), best(n, nothing, [&](int) { return i64(theirs(0).size()); }));
-    row(look, best(n, [&] { return ours(0); }, [&](auto& m) {
-            i64 found = 0;
-            for (i64 x : k) found += m.has(x + 1);
-            return found;
-        }),
-        best(n, [&] { return theirs(0); }, [&](auto& m) {
-            i64 found = 0;
-            for (i64 x : k) found += i64(m.count(x + 1));
-            return found;
-        }));
+    row(insert, best(n, nothing, [&](int) { return ours(0).size(); }),
+        best(n, nothing, [&](int) { return i64(theirs(0).size()); }));
+    row(look,
+        best(
+            n, [&] { return ours(0); },
+            [&](auto& m) {
+                i64 found = 0;
+                for (i64 x : k) found += m.has(x + 1);
+                return found;
+            }),
+        best(
+            n, [&] { return theirs(0); },
+            [&](auto& m) {
+                i64 found = 0;
+                for (i64 x : k) found += i64(m.count(x + 1));
+                return found;
+            }));
 }
 
 void string_maps(i64 n) {
@@ -81,11 +98,13 @@ void string_maps(i64 n) {
     for (i64 x : keys(n)) words.push_back("user" + std::to_string(x));
     std::vector<eve::string> ours;
     for (auto& w : words) ours.push_back(eve::string(w.data(), i64(w.size())));
-    row("map<string, int>, count 100 k words", best(n, nothing, [&](int) {
-            map<eve::string, i64> m;
-            for (auto& w : ours) ++m.slot(w);
-            return m.size();
-        }),
+    row("map<string, int>, count 100 k words",
+        best(n, nothing,
+             [&](int) {
+                 map<eve::string, i64> m;
+                 for (auto& w : ours) ++m.slot(w);
+                 return m.size();
+             }),
         best(n, nothing, [&](int) {
             std::unordered_map<std::string, i64> m;
             for (auto& w : words) ++m[w];
@@ -94,28 +113,32 @@ void string_maps(i64 n) {
 }
 
 void strings(i64 n) {
-    row("append 8 bytes to a string", best(n, nothing, [&](int) {
-            eve::string s, part = eve::string::literal("12345678");
-            for (i64 i = 0; i < n; ++i) s += part;
-            return s.size();
-        }),
+    row("append 8 bytes to a string",
+        best(n, nothing,
+             [&](int) {
+                 eve::string s, part = eve::string::literal("12345678");
+                 for (i64 i = 0; i < n; ++i) s += part;
+                 return s.size();
+             }),
         best(n, nothing, [&](int) {
             std::string s, part = "12345678";
             for (i64 i = 0; i < n; ++i) s += part;
             return i64(s.size());
         }));
-    row("format a line of a name and two numbers", best(n, nothing, [&](int) {
-            i64 all = 0;
-            for (i64 i = 0; i < n; ++i) {
-                formatter f;
-                f.text("user ", 5);
-                f.put(i);
-                f.text(": ", 2);
-                f.put(i * 7);
-                all += f.take().size();
-            }
-            return all;
-        }),
+    row("format a line of a name and two numbers",
+        best(n, nothing,
+             [&](int) {
+                 i64 all = 0;
+                 for (i64 i = 0; i < n; ++i) {
+                     formatter f;
+                     f.text("user ", 5);
+                     f.put(i);
+                     f.text(": ", 2);
+                     f.put(i * 7);
+                     all += f.take().size();
+                 }
+                 return all;
+             }),
         best(n, nothing, [&](int) {
             i64 all = 0;
             for (i64 i = 0; i < n; ++i) {
@@ -127,11 +150,13 @@ void strings(i64 n) {
 }
 
 void pushes(i64 n) {
-    row("push an int", best(n, nothing, [&](int) {
-            vector<i64> v;
-            for (i64 i = 0; i < n; ++i) v.push(i);
-            return v[n / 2];
-        }),
+    row("push an int",
+        best(n, nothing,
+             [&](int) {
+                 vector<i64> v;
+                 for (i64 i = 0; i < n; ++i) v.push(i);
+                 return v[n / 2];
+             }),
         best(n, nothing, [&](int) {
             std::vector<i64> v;
             for (i64 i = 0; i < n; ++i) v.push_back(i);

@@ -9,15 +9,15 @@ void test_workers();
 void test_forkjoin();
 void test_scopes();
 void test_memory();
-}
+} // namespace eve::test
 
 int main(int argc, char** argv) {
     using namespace eve::test;
     struct {
         const char* name;
         void (*test)();
-    } all[] = {{"gate", test_gates}, {"forkjoin", test_forkjoin}, {"task", test_tasks}, {"worker", test_workers},
-               {"scope", test_scopes}, {"memory", test_memory}};
+    } all[] = {{"gate", test_gates},     {"forkjoin", test_forkjoin}, {"task", test_tasks},
+               {"worker", test_workers}, {"scope", test_scopes},      {"memory", test_memory}};
     int done = 0;
     for (auto& t : all) {
         bool wanted = argc == 1;

@@ -17,5 +17,4 @@ void dawdle();
 // ended.
 void rounds(const char* name, int model_rounds, int real_rounds, void (*body)(worker*, frame*), void (*after)());
 
-
 } // namespace eve::test

@@ -13,8 +13,7 @@ struct send_task {
 
 struct on_data {
     clients_ref clients;
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& client, eve::data&)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& client, eve::data&) {
         eve::built<eve::bytes> message(client->read_buffer());
         for (const eve::ref<eve::socket>& c : *clients)
             eve::spawn_contained(send_task{message.handle(), c}, eve::read(message), eve::write(c));
@@ -23,8 +22,7 @@ struct on_data {
 
 struct on_close {
     clients_ref clients;
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& client, eve::close&)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& client, eve::close&) {
         clients->remove(client);
         io_check::say("left %ld", clients->size());
     }
@@ -32,8 +30,7 @@ struct on_close {
 
 struct on_connection {
     clients_ref clients;
-    bool operator()(eve::worker*, eve::frame*, eve::ref<eve::tcp_socket>&, eve::connection& c)
-    {
+    bool operator()(eve::worker*, eve::frame*, eve::ref<eve::tcp_socket>&, eve::connection& c) {
         eve::ref<eve::socket> client = c.call();
         clients->insert(client);
         eve::on<eve::data>(client, on_data{clients}, eve::hold::write, true, eve::read(clients));
@@ -42,8 +39,7 @@ struct on_connection {
     }
 };
 
-void start(eve::worker*, eve::frame*)
-{
+void start(eve::worker*, eve::frame*) {
     clients_ref clients = eve::make<eve::set<eve::ref<eve::socket>>>({});
     eve::ref<eve::tcp_socket> server = eve::tcp_socket::listen(io_check::argument(0, 0));
     eve::on<eve::connection>(server, on_connection{clients}, eve::hold::write, false, eve::write(clients));
@@ -53,7 +49,4 @@ void start(eve::worker*, eve::frame*)
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    return eve::run(argc, argv, start);
-}
+int main(int argc, char** argv) { return eve::run(argc, argv, start); }

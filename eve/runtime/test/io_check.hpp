@@ -7,8 +7,7 @@
 
 namespace io_check {
 
-[[gnu::format(printf, 1, 2)]] inline void say(const char* format, ...)
-{
+[[gnu::format(printf, 1, 2)]] inline void say(const char* format, ...) {
     va_list args;
     va_start(args, format);
     vprintf(format, args);
@@ -18,29 +17,25 @@ namespace io_check {
 }
 
 struct say_port {
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::tcp_socket>&, eve::listening& l)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::tcp_socket>&, eve::listening& l) {
         say("port %ld", l.port);
     }
 };
 
 struct shut_down {
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::signal_source>&, eve::terminate&)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::signal_source>&, eve::terminate&) {
         eve::process::shutdown(1'000'000'000);
     }
 };
 
 // The number given as this argument, or another one.
-inline eve::i64 argument(eve::i64 i, eve::i64 otherwise)
-{
+inline eve::i64 argument(eve::i64 i, eve::i64 otherwise) {
     eve::vector<eve::string> args = eve::process::args();
     return i < args.size() ? *args[i].to_int() : otherwise;
 }
 
 // A listener that tells its port, and stops at SIGTERM.
-template <class Handler> eve::ref<eve::tcp_socket> serve(Handler handler, eve::i64 max = 0)
-{
+template <class Handler> eve::ref<eve::tcp_socket> serve(Handler handler, eve::i64 max = 0) {
     eve::ref<eve::tcp_socket> server = eve::tcp_socket::listen(argument(0, 0), eve::string::literal("127.0.0.1"), max);
     eve::on<eve::connection>(server, eve::move(handler), eve::hold::write, true);
     eve::on<eve::listening>(server, say_port{}, eve::hold::none, true);

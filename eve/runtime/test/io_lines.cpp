@@ -7,10 +7,7 @@ namespace {
 
 using client_ref = eve::ref<eve::socket>;
 
-eve::string text(const char* s)
-{
-    return eve::string(s, static_cast<eve::i64>(strlen(s)));
-}
+eve::string text(const char* s) { return eve::string(s, static_cast<eve::i64>(strlen(s))); }
 
 struct later_task {
     client_ref client;
@@ -29,26 +26,20 @@ struct register_task {
 // Keeps a worker and the socket for 300 ms.
 struct spin_task {
     client_ref client;
-    void operator()(eve::worker*, eve::frame*)
-    {
+    void operator()(eve::worker*, eve::frame*) {
         eve::i64 until = eve::monotonic_ns() + 300'000'000;
-        while (eve::monotonic_ns() < until) {
-        }
+        while (eve::monotonic_ns() < until) {}
     }
 };
 
 // Waits for the socket to be gone, then registers for its end: U15 says that it is told all the same.
 struct after_close {
     client_ref client;
-    void operator()(eve::worker*, eve::frame*)
-    {
-        eve::await(eve::sleep(50'000'000), register_task{client}, true);
-    }
+    void operator()(eve::worker*, eve::frame*) { eve::await(eve::sleep(50'000'000), register_task{client}, true); }
 };
 
 struct raw_data {
-    void operator()(eve::worker*, eve::frame*, client_ref& client, eve::data&)
-    {
+    void operator()(eve::worker*, eve::frame*, client_ref& client, eve::data&) {
         eve::bytes all = client->read_buffer();
         client->write(text("raw:"));
         client->write_buffer(all);
@@ -56,8 +47,7 @@ struct raw_data {
 };
 
 struct on_line {
-    void operator()(eve::worker*, eve::frame*, client_ref& client, eve::line& line)
-    {
+    void operator()(eve::worker*, eve::frame*, client_ref& client, eve::line& line) {
         const eve::string& s = line.text;
         if (s == text("close")) {
             client->write(text("bye\n"));
@@ -95,8 +85,7 @@ template <class Event> struct on_event {
 };
 
 struct on_error {
-    void operator()(eve::worker*, eve::frame*, client_ref&, eve::error& e)
-    {
+    void operator()(eve::worker*, eve::frame*, client_ref&, eve::error& e) {
         eve::string s = e.text();
         io_check::say("error %.*s", static_cast<int>(s.size()), s.data());
     }
@@ -104,8 +93,7 @@ struct on_error {
 
 struct on_connection {
     bool watch_overflow;
-    bool operator()(eve::worker*, eve::frame*, eve::ref<eve::tcp_socket>&, eve::connection& c)
-    {
+    bool operator()(eve::worker*, eve::frame*, eve::ref<eve::tcp_socket>&, eve::connection& c) {
         client_ref client = c.call();
         eve::on<eve::line>(client, on_line{}, eve::hold::write, true);
         eve::on<eve::close>(client, on_event<eve::close>{"close"}, eve::hold::write, true);
@@ -118,14 +106,10 @@ struct on_connection {
     }
 };
 
-void start(eve::worker*, eve::frame*)
-{
+void start(eve::worker*, eve::frame*) {
     io_check::serve(on_connection{io_check::argument(1, 0) != 0}, io_check::argument(2, 0));
 }
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    return eve::run(argc, argv, start);
-}
+int main(int argc, char** argv) { return eve::run(argc, argv, start); }

@@ -6,19 +6,16 @@
 
 namespace {
 
-void busy_for(eve::i64 ms)
-{
+void busy_for(eve::i64 ms) {
     eve::i64 until = eve::monotonic_ns() + ms * 1'000'000;
-    while (eve::monotonic_ns() < until) {
-    }
+    while (eve::monotonic_ns() < until) {}
 }
 
 // timer: the handler is slower than the interval, so ticks are counted together.
 struct on_tick {
     eve::ref<eve::i64> runs;
     eve::ref<eve::i64> ticks;
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::timer>& t, eve::fired& f)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::timer>& t, eve::fired& f) {
         *runs += 1;
         *ticks += f.count;
         busy_for(25);
@@ -29,8 +26,7 @@ struct on_tick {
     }
 };
 
-void start_timer()
-{
+void start_timer() {
     auto runs = eve::make<eve::i64>(0);
     auto ticks = eve::make<eve::i64>(0);
     auto t = eve::timer::every(10'000'000);
@@ -38,13 +34,12 @@ void start_timer()
 }
 
 struct on_once {
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::timer>&, eve::fired& f) { io_check::say("once %ld", f.count); }
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::timer>&, eve::fired& f) {
+        io_check::say("once %ld", f.count);
+    }
 };
 
-void start_after()
-{
-    eve::on<eve::fired>(eve::timer::after(20'000'000), on_once{}, eve::hold::write, true);
-}
+void start_after() { eve::on<eve::fired>(eve::timer::after(20'000'000), on_once{}, eve::hold::write, true); }
 
 // sleep: in order of their times, and one that takes too long for its awaiter.
 struct slept {
@@ -54,14 +49,15 @@ struct slept {
 
 struct slept_within {
     const char* name;
-    void operator()(eve::worker*, eve::frame*, eve::result<void>& r)
-    {
-        io_check::say("%s %s", name, r.ok() ? "in time" : r.why().text() == eve::string::literal("timeout") ? "late" : "wrong");
+    void operator()(eve::worker*, eve::frame*, eve::result<void>& r) {
+        io_check::say("%s %s", name,
+                      r.ok()                                              ? "in time"
+                      : r.why().text() == eve::string::literal("timeout") ? "late"
+                                                                          : "wrong");
     }
 };
 
-void start_sleep()
-{
+void start_sleep() {
     eve::await(eve::sleep(60'000'000), slept{3}, false);
     eve::await(eve::sleep(0), slept{1}, false);
     eve::await(eve::sleep(30'000'000), slept{2}, false);
@@ -80,28 +76,23 @@ struct job : eve::emitter_base {
 struct on_done {
     char name;
     bool consume;
-    bool operator()(eve::worker*, eve::frame*, eve::ref<job>& j, done& d)
-    {
+    bool operator()(eve::worker*, eve::frame*, eve::ref<job>& j, done& d) {
         j->seen++;
         io_check::say("%c%ld", name, d.n);
-        if (d.n == 3)
-            j->off();
+        if (d.n == 3) j->off();
         return consume;
     }
 };
 
 struct emitting {
     eve::ref<job> j;
-    void operator()(eve::worker*, eve::frame*)
-    {
-        for (eve::i64 n = 1; n <= 4; n++)
-            eve::emit<done>(*j, done{n});
+    void operator()(eve::worker*, eve::frame*) {
+        for (eve::i64 n = 1; n <= 4; n++) eve::emit<done>(*j, done{n});
         io_check::say("emitted");
     }
 };
 
-void start_emit()
-{
+void start_emit() {
     auto j = eve::make<job>(job{});
     eve::on<done>(j, on_done{'a', false}, eve::hold::write, true);
     eve::on<done>(j, on_done{'b', true}, eve::hold::write, true);
@@ -112,21 +103,20 @@ void start_emit()
 // stdin: lines, then the end.
 struct on_line {
     eve::ref<eve::i64> count;
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::input>&, eve::line& l)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::input>&, eve::line& l) {
         *count += 1;
-        if (*count <= 3)
-            io_check::say("line %.*s", static_cast<int>(l.text.size()), l.text.data());
+        if (*count <= 3) io_check::say("line %.*s", static_cast<int>(l.text.size()), l.text.data());
     }
 };
 
 struct on_end {
     eve::ref<eve::i64> count;
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::input>&, eve::close&) { io_check::say("lines %ld", *count); }
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::input>&, eve::close&) {
+        io_check::say("lines %ld", *count);
+    }
 };
 
-void start_stdin()
-{
+void start_stdin() {
     auto count = eve::make<eve::i64>(0);
     eve::on<eve::line>(eve::the_stdin, on_line{count}, eve::hold::write, true, eve::write(count));
     eve::on<eve::close>(eve::the_stdin, on_end{count}, eve::hold::write, true, eve::read(count));
@@ -134,8 +124,7 @@ void start_stdin()
 
 // connect: to a server that is there, to a port where nobody is, and to a name that is none.
 struct on_echoed {
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& s, eve::data&)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& s, eve::data&) {
         eve::bytes got = s->read_buffer();
         io_check::say("echoed %.*s", static_cast<int>(got.size()), reinterpret_cast<const char*>(got.data()));
         s->close();
@@ -144,8 +133,7 @@ struct on_echoed {
 
 struct connected {
     const char* name;
-    void operator()(eve::worker*, eve::frame*, eve::result<eve::ref<eve::socket>>& r)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::result<eve::ref<eve::socket>>& r) {
         if (!r.ok()) {
             eve::string why = r.why().text();
             io_check::say("%s: %.*s", name, static_cast<int>(why.size()), why.data());
@@ -156,39 +144,37 @@ struct connected {
     }
 };
 
-void start_connect()
-{
+void start_connect() {
     using eve::tcp_socket;
-    eve::await(tcp_socket::connect(eve::string::literal("localhost"), io_check::argument(1, 0)), connected{"there"}, false);
+    eve::await(tcp_socket::connect(eve::string::literal("localhost"), io_check::argument(1, 0)), connected{"there"},
+               false);
     eve::await(tcp_socket::connect(eve::string::literal("127.0.0.1"), 1), connected{"refused"}, false);
     eve::await(tcp_socket::connect(eve::string::literal("no.such.host.invalid"), 1), connected{"nobody"}, false);
 }
 
 // hang: a connection that nobody answers, given up after a while: the process does not wait for the kernel to.
 struct given_up {
-    void operator()(eve::worker*, eve::frame*, eve::result<eve::ref<eve::socket>>& r)
-    {
-        io_check::say("%s", r.ok() ? "connected" : r.why().text() == eve::string::literal("timeout") ? "gave up" : "failed");
+    void operator()(eve::worker*, eve::frame*, eve::result<eve::ref<eve::socket>>& r) {
+        io_check::say("%s", r.ok()                                              ? "connected"
+                            : r.why().text() == eve::string::literal("timeout") ? "gave up"
+                                                                                : "failed");
     }
 };
 
-void start_hang()
-{
-    eve::await_within(eve::tcp_socket::connect(eve::string::literal("127.0.0.1"), io_check::argument(1, 0)), 100'000'000,
-        given_up{}, false);
+void start_hang() {
+    eve::await_within(eve::tcp_socket::connect(eve::string::literal("127.0.0.1"), io_check::argument(1, 0)),
+                      100'000'000, given_up{}, false);
 }
 
 // signal: the first interrupt is handled; then the handler is dropped, so the second one ends the process.
 struct on_interrupt {
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::signal_source>& s, eve::interrupt&)
-    {
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::signal_source>& s, eve::interrupt&) {
         s->off();
         io_check::say("interrupted");
     }
 };
 
-void start_signal()
-{
+void start_signal() {
     eve::on<eve::interrupt>(eve::process::the_signals, on_interrupt{}, eve::hold::write, true);
     eve::on<eve::fired>(eve::timer::after(20'000'000'000), on_once{}, eve::hold::write, true);
     io_check::say("ready");
@@ -196,32 +182,27 @@ void start_signal()
 
 // fail: a handler that damages more than its emitter ends the process with a trace.
 struct on_fail {
-    void operator()(eve::worker*, eve::frame*, eve::ref<eve::timer>&, eve::fired&) { eve::fail("part.eve", 7, eve::string::literal("broken")); }
+    void operator()(eve::worker*, eve::frame*, eve::ref<eve::timer>&, eve::fired&) {
+        eve::fail("part.eve", 7, eve::string::literal("broken"));
+    }
 };
 
-void start_fail()
-{
-    eve::on<eve::fired>(eve::timer::every(5'000'000), on_fail{}, eve::hold::write, false);
-}
+void start_fail() { eve::on<eve::fired>(eve::timer::every(5'000'000), on_fail{}, eve::hold::write, false); }
 
-void start(eve::worker*, eve::frame*)
-{
+void start(eve::worker*, eve::frame*) {
     struct part {
         const char* name;
         void (*begin)();
     };
-    const part parts[] = {{"timer", start_timer}, {"after", start_after}, {"sleep", start_sleep}, {"emit", start_emit},
-        {"stdin", start_stdin}, {"connect", start_connect}, {"hang", start_hang}, {"signal", start_signal}, {"fail", start_fail}};
+    const part parts[] = {{"timer", start_timer}, {"after", start_after},   {"sleep", start_sleep},
+                          {"emit", start_emit},   {"stdin", start_stdin},   {"connect", start_connect},
+                          {"hang", start_hang},   {"signal", start_signal}, {"fail", start_fail}};
     eve::string wanted = eve::process::args()[0];
     for (const part& p : parts) {
-        if (wanted == eve::string(p.name, static_cast<eve::i64>(strlen(p.name))))
-            p.begin();
+        if (wanted == eve::string(p.name, static_cast<eve::i64>(strlen(p.name)))) p.begin();
     }
 }
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    return eve::run(argc, argv, start);
-}
+int main(int argc, char** argv) { return eve::run(argc, argv, start); }

@@ -31,8 +31,7 @@ void trade(u32 random, int turns) {
 }
 
 void trade_everywhere(worker*, frame*) {
-    for (u32 i = 0; i < 8; i++)
-        spawn([i](worker*, frame*) { trade(i * 77 + 1, modelled ? 20 : 5000); });
+    for (u32 i = 0; i < 8; i++) spawn([i](worker*, frame*) { trade(i * 77 + 1, modelled ? 20 : 5000); });
 }
 
 void all_back() {

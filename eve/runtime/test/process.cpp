@@ -50,16 +50,21 @@ void too_long(worker*, frame*) {
 // One root holds what the other waits for, until it has been seen.
 void hold_and_wait(worker*, frame*) {
     ref<door> d = make<door>(door{1});
-    spawn([d](worker*, frame*) {
-        spawn([d](worker*, frame*) { puts("done"); }, read(d));
-        kill(getpid(), SIGQUIT);
-        usleep(300000);
-    }, write(d));
+    spawn(
+        [d](worker*, frame*) {
+            spawn([d](worker*, frame*) { puts("done"); }, read(d));
+            kill(getpid(), SIGQUIT);
+            usleep(300000);
+        },
+        write(d));
 }
 
 void count_workers(worker*, frame*) { printf("%d workers\n", worker_count()); }
 
-end_hook flush{[]() noexcept { puts("flushed"); fflush(stdout); }};
+end_hook flush{[]() noexcept {
+    puts("flushed");
+    fflush(stdout);
+}};
 void leave(worker*, frame*) { end_process(7); }
 
 void inline_now(worker*, frame*) {
@@ -79,8 +84,8 @@ int main(int argc, char** argv) {
     struct {
         const char* name;
         void (*start)(worker*, frame*);
-    } all[] = {{"loose", fail_loose}, {"contained", fail_contained}, {"deep", too_deep}, {"wide", too_wide},
-               {"long", too_long}, {"trace", hold_and_wait}, {"workers", count_workers}, {"leave", leave},
+    } all[] = {{"loose", fail_loose}, {"contained", fail_contained}, {"deep", too_deep},         {"wide", too_wide},
+               {"long", too_long},    {"trace", hold_and_wait},      {"workers", count_workers}, {"leave", leave},
                {"inline", inline_now}};
     for (auto& a : all)
         if (argc == 2 && strcmp(argv[1], a.name) == 0) return run(argc, argv, a.start);

@@ -157,8 +157,7 @@ void leave_early(worker* w, frame* top) {
             s.spawn(move(c), read(x));
         }
         fail(nullptr, "as the test wants");
-    } catch (const failure&) {
-    }
+    } catch (const failure&) {}
     wanted = ran.load(order::relaxed);
 }
 

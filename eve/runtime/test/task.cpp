@@ -130,12 +130,14 @@ void spawn_odd(worker*, frame*) {
     ref<watched> x = make<watched>(watched{});
     for (int i = 0; i < 3; i++) {
         bool second = i > 0;
-        spawn([x, second](worker*, frame*) {
-            use(*x, second);
-            dawdle();
-            unuse(*x, second);
-            ran.fetch_add(1, order::relaxed);
-        }, read(x), second ? write(x) : read(x));
+        spawn(
+            [x, second](worker*, frame*) {
+                use(*x, second);
+                dawdle();
+                unuse(*x, second);
+                ran.fetch_add(1, order::relaxed);
+            },
+            read(x), second ? write(x) : read(x));
     }
     ref<link> chain;
     for (int i = 0; i < (modelled ? 100 : 1000000); i++) chain = make<link>(link{move(chain)});
@@ -150,7 +152,8 @@ constexpr i32 all_events = 30;
 user handler_for(u32 event) {
     user u;
     u.count = 1 + int(event % 3);
-    for (int k = 0; k < u.count; k++) u.wants[k] = want{shared[(event / 3 + u32(k)) % objects], (event >> k) % 2 == 0, -1, 0};
+    for (int k = 0; k < u.count; k++)
+        u.wants[k] = want{shared[(event / 3 + u32(k)) % objects], (event >> k) % 2 == 0, -1, 0};
     return u;
 }
 

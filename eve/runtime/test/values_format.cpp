@@ -44,7 +44,8 @@ void check_integers() {
         long x = long(d.roll()) >> d.below(64);
         short width = short(d.below(25)), prec = short(d.below(25));
         char want[200];
-        std::snprintf(want, sizeof want, "%*ld|%0*ld|%-*ld|%.*ld|%*.*ld", width, x, width, x, width, x, prec, x, width, prec, x);
+        std::snprintf(want, sizeof want, "%*ld|%0*ld|%-*ld|%.*ld|%*.*ld", width, x, width, x, width, x, prec, x, width,
+                      prec, x);
         formatter f;
         f.put(x, {.width = width});
         f.byte('|');
@@ -53,7 +54,9 @@ void check_integers() {
         f.put(x, {.width = width, .left = true});
         f.byte('|');
         if (prec > 0) f.put(x, {.prec = prec});
-        else f.text(want, 0), std::snprintf(want, sizeof want, "%*ld|%0*ld|%-*ld||%*ld", width, x, width, x, width, x, width, x);
+        else
+            f.text(want, 0),
+                std::snprintf(want, sizeof want, "%*ld|%0*ld|%-*ld||%*ld", width, x, width, x, width, x, width, x);
         f.byte('|');
         f.put(x, {.width = width, .prec = short(prec > 0 ? prec : -1)});
         expect_text(f.take(), want);
@@ -64,9 +67,21 @@ void check_floats() {
     struct {
         double x;
         const char* want;
-    } table[] = {{0, "0"}, {-0.0, "-0"}, {1, "1"}, {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {100000000, "100000000"},
-                 {1e20, "100000000000000000000"}, {1e21, "1e+21"}, {0.0001, "0.0001"}, {0.00001, "1e-05"}, {-2.5, "-2.5"},
-                 {5e-324, "5e-324"}, {1.7976931348623157e308, "1.7976931348623157e+308"}, {INFINITY, "inf"}, {-INFINITY, "-inf"},
+    } table[] = {{0, "0"},
+                 {-0.0, "-0"},
+                 {1, "1"},
+                 {0.1, "0.1"},
+                 {1.0 / 3, "0.3333333333333333"},
+                 {100000000, "100000000"},
+                 {1e20, "100000000000000000000"},
+                 {1e21, "1e+21"},
+                 {0.0001, "0.0001"},
+                 {0.00001, "1e-05"},
+                 {-2.5, "-2.5"},
+                 {5e-324, "5e-324"},
+                 {1.7976931348623157e308, "1.7976931348623157e+308"},
+                 {INFINITY, "inf"},
+                 {-INFINITY, "-inf"},
                  {NAN, "nan"}};
     for (auto& c : table) expect_text(put(c.x), c.want);
     expect_text(put(f32(0.1f)), "0.1");
@@ -174,11 +189,19 @@ void check_times() {
     struct {
         i64 ns;
         const char* want;
-    } spans[] = {{0, "0s"}, {1, "1ns"}, {1'500, "1.5us"}, {250'000'000, "250ms"}, {1'500'000'000, "1.5s"}, {90'000'000'000, "1m30s"},
-                 {3'600'000'000'000, "1h0m0s"}, {-1'000'000'000, "-1s"}, {least<i64>, "-2562047h47m16.854775808s"}};
+    } spans[] = {{0, "0s"},
+                 {1, "1ns"},
+                 {1'500, "1.5us"},
+                 {250'000'000, "250ms"},
+                 {1'500'000'000, "1.5s"},
+                 {90'000'000'000, "1m30s"},
+                 {3'600'000'000'000, "1h0m0s"},
+                 {-1'000'000'000, "-1s"},
+                 {least<i64>, "-2562047h47m16.854775808s"}};
     for (auto& c : spans) expect_text(put(c.ns, {.verb = 't'}), c.want);
     expect(seconds(1'500'000'000) == 1.5 && milliseconds(1'500'000'000) == 1500, "units");
-    expect(eve::min(i64(2), i64(1)) == 1 && eve::max(text("a"), text("b")) == text("b") && math::sqrt(4.0) == 2.0, "min and max");
+    expect(eve::min(i64(2), i64(1)) == 1 && eve::max(text("a"), text("b")) == text("b") && math::sqrt(4.0) == 2.0,
+           "min and max");
 }
 
 } // namespace

@@ -14,7 +14,8 @@ using namespace eve;
 namespace {
 
 template <class K> K key(long x) {
-    if constexpr (__is_same(K, eve::string)) return text(std::to_string(x) + (x & 1 ? " with a tail of many bytes" : ""));
+    if constexpr (__is_same(K, eve::string))
+        return text(std::to_string(x) + (x & 1 ? " with a tail of many bytes" : ""));
     else if constexpr (__is_same(K, tuple<i64, eve::string>)) return K(x % 10, text(std::to_string(x / 10)));
     else return K(x);
 }
@@ -109,10 +110,12 @@ void check_owned() {
     expect(failure_of([&] { m.at(text("c"), &here); }) == "the map has no such key", "no such key");
     m.set(text("b"), vector<i64>());
     expect(m.at(text("b"), &here).empty(), "a value is replaced");
-    map<eve::string, i64> n = map<eve::string, i64>::of(tuple<eve::string, i64>(text("x"), 1), tuple<eve::string, i64>(text("y"), 2));
+    map<eve::string, i64> n =
+        map<eve::string, i64>::of(tuple<eve::string, i64>(text("x"), 1), tuple<eve::string, i64>(text("y"), 2));
     expect(n.values() == vector<i64>::of(1, 2), "values in order");
-    expect(n == (map<eve::string, i64>::of(tuple<eve::string, i64>(text("y"), 2), tuple<eve::string, i64>(text("x"), 1))),
-           "equality does not ask for the order");
+    expect(
+        n == (map<eve::string, i64>::of(tuple<eve::string, i64>(text("y"), 2), tuple<eve::string, i64>(text("x"), 1))),
+        "equality does not ask for the order");
 }
 
 void check_pins() {
@@ -123,10 +126,13 @@ void check_pins() {
     {
         iteration<map<i64, i64>> g(m);
         iteration<set<i64>> h(s);
-        expect(!failure_of([&] { m.set(2, 2, &here); }).empty() && !failure_of([&] { m.remove(1, &here); }).empty(), "a pinned map");
-        expect(!failure_of([&] { m.get_or_add(3, &here); }).empty() && !failure_of([&] { m.clear(&here); }).empty(), "a pinned map");
+        expect(!failure_of([&] { m.set(2, 2, &here); }).empty() && !failure_of([&] { m.remove(1, &here); }).empty(),
+               "a pinned map");
+        expect(!failure_of([&] { m.get_or_add(3, &here); }).empty() && !failure_of([&] { m.clear(&here); }).empty(),
+               "a pinned map");
         expect(*m.get(1) == 1 && m.has(1) && !m.has(2), "reading goes on");
-        expect(!failure_of([&] { s.insert(2, &here); }).empty() && !failure_of([&] { s.remove(1, &here); }).empty(), "a pinned set");
+        expect(!failure_of([&] { s.insert(2, &here); }).empty() && !failure_of([&] { s.remove(1, &here); }).empty(),
+               "a pinned set");
     }
     m.set(2, 2);
     s.insert(2);

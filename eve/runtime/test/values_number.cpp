@@ -14,7 +14,18 @@ namespace {
 using wide = __int128;
 
 template <class T> std::vector<T> samples() {
-    std::vector<T> v = {T(0), T(1), T(2), T(3), T(7), T(10), T(100), least<T>, T(least<T> + 1), largest<T>, T(largest<T> - 1), T(largest<T> / 2)};
+    std::vector<T> v = {T(0),
+                        T(1),
+                        T(2),
+                        T(3),
+                        T(7),
+                        T(10),
+                        T(100),
+                        least<T>,
+                        T(least<T> + 1),
+                        largest<T>,
+                        T(largest<T> - 1),
+                        T(largest<T> / 2)};
     for (int x : {-1, -2, -7, -100}) {
         if (is_signed<T>) v.push_back(T(x));
     }
@@ -84,7 +95,8 @@ template <class To> void check_from_floats() {
     double below = is_signed<To> ? std::nextafter(low, -1e30) : -1.0;
     if (is_signed<To> && bits_of<To> < 53) below = low - 1.0;
     expect(convert<To>(limit) == To(static_cast<unsigned __int128>(limit)), "the low bits of what is too big");
-    expect(convert<To>(-3e10) == To(wide(-3e10)) && convert<To>(0x1.8p70) == To(0), "the low bits of what is too small");
+    expect(convert<To>(-3e10) == To(wide(-3e10)) && convert<To>(0x1.8p70) == To(0),
+           "the low bits of what is too small");
     expect(convert<To>(0x1.123456789abcdp64) == To(0x123456789abcd000), "the low bits beyond 64");
     expect(convert<To>(std::nan("")) == To(0), "NaN becomes 0");
     expect(convert<To>(std::numeric_limits<double>::infinity()) == To(0), "infinity becomes 0");

@@ -58,7 +58,8 @@ void check_options() {
     option<vector<i64>> w = v.copy();
     v->push(3);
     expect(w->size() == 2 && v.take().size() == 3, "an option of what is only moved");
-    expect(option<i64>() < option<i64>(-5) && option<i64>(1) < option<i64>(2) && !(option<i64>(1) < option<i64>()), "none is least");
+    expect(option<i64>() < option<i64>(-5) && option<i64>(1) < option<i64>(2) && !(option<i64>(1) < option<i64>()),
+           "none is least");
 }
 
 result<i64> half(i64 x) {
@@ -133,7 +134,9 @@ i64 apply(fn<i64(i64)> f, i64 x) { return f(x); }
 void check_functions() {
     i64 added = 5;
     expect(apply([&](i64 x) { return x + added++; }, 1) == 6 && added == 6, "fn");
-    auto keep = [held = text("a text of more than fifteen bytes"), n = i64(0)](i64 x) mutable { return held.size() + (n += x); };
+    auto keep = [held = text("a text of more than fifteen bytes"), n = i64(0)](i64 x) mutable {
+        return held.size() + (n += x);
+    };
     callback<i64(i64)> c = keep;
     callback<i64(i64)> d = c;
     expect(c(1) == 34 && d(1) == 35, "copies are one closure");
@@ -166,7 +169,8 @@ void check_failures() {
         f.passed(&outer);
         failure again = f;
         expect_text(again.message(), "test.eve:7: no more");
-        expect_text(again.trace(), "test.eve:7: no more\n    in the task of chat.eve:3\n    in the task of chat.eve:1\n");
+        expect_text(again.trace(),
+                    "test.eve:7: no more\n    in the task of chat.eve:3\n    in the task of chat.eve:1\n");
         for (int i = 0; i < 20; ++i) f.passed(&outer);
         expect(view(f.trace()).find("and others") != std::string_view::npos, "a long trace ends");
     }
@@ -178,7 +182,8 @@ void check_failures() {
         expect_text(e.text(), "test.eve:7: cannot");
     }
     expect(failure_of([] { fail_assert(&here, "a == b"); }) == "assertion failed: a == b", "assert");
-    expect(failure_of([] { fail_assert(&here, "a == b", text("sum")); }) == "assertion failed: a == b: sum", "assert with a text");
+    expect(failure_of([] { fail_assert(&here, "a == b", text("sum")); }) == "assertion failed: a == b: sum",
+           "assert with a text");
     expect(failure_of([] { fail("x.eve", 2, text("t")); }) == "t", "fail with a place");
 }
 

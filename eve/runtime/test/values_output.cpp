@@ -154,8 +154,14 @@ void check_ends() {
     expect(WIFEXITED(status) && WEXITSTATUS(status) == 1, "a full disk is an error");
     expect(errors == "eve: cannot write to standard output: No space left on device\n", "and says so");
     status = in_child([] { buffer_new(largest<i64>, 8); }, errors);
-    expect(WIFEXITED(status) && WEXITSTATUS(status) == 1 && errors == "eve: out of memory\n", "no memory ends with one line");
-    status = in_child([] { vector<i64> v; v.reserve(i64(1) << 60); }, errors);
+    expect(WIFEXITED(status) && WEXITSTATUS(status) == 1 && errors == "eve: out of memory\n",
+           "no memory ends with one line");
+    status = in_child(
+        [] {
+            vector<i64> v;
+            v.reserve(i64(1) << 60);
+        },
+        errors);
     expect(WIFEXITED(status) && WEXITSTATUS(status) == 1 && errors == "eve: out of memory\n", "a size that overflows");
     status = in_child([] { eve::report(failure(&here, error(1, text("broken")))); }, errors);
     expect(status == 0 && errors == "test.eve:7: broken\n", "report");

@@ -12,7 +12,8 @@ using namespace eve;
 
 namespace {
 
-const char* const shapes[] = {"random", "sorted", "reversed", "equal", "few", "saw", "organ", "almost", "runs", "zigzag"};
+const char* const shapes[] = {"random", "sorted", "reversed", "equal", "few",
+                              "saw",    "organ",  "almost",   "runs",  "zigzag"};
 
 long shaped(const std::string& shape, long i, long n, dice& d) {
     if (shape == "sorted") return i;
@@ -139,7 +140,8 @@ void check_opponent() {
     sort_items(v.data(), n);
     expect(opponent::compared < 40 * n * 15, "no more than 40 n log n comparisons");
     bool sorted = true;
-    for (std::size_t i = 1; i < v.size(); ++i) sorted &= opponent::value[std::size_t(v[i - 1].id)] <= opponent::value[std::size_t(v[i].id)];
+    for (std::size_t i = 1; i < v.size(); ++i)
+        sorted &= opponent::value[std::size_t(v[i - 1].id)] <= opponent::value[std::size_t(v[i].id)];
     expect(sorted, "sorted in spite of the opponent");
 }
 

@@ -60,7 +60,8 @@ void check_cuts() {
     expect(failure_of([&] { kept.cut(3, 2, &here); }) == "3..2 is out of range: there are 1401 elements", "bad cut");
     expect(!failure_of([&] { kept.cut(0, 1402, &here); }).empty(), "cut behind the end");
     expect(!failure_of([&] { kept.cut(-1, 2, &here); }).empty(), "cut before the start");
-    expect(failure_of([&] { kept.at(1401, &here); }) == "index 1401 is out of range: there are 1401 elements", "bad index");
+    expect(failure_of([&] { kept.at(1401, &here); }) == "index 1401 is out of range: there are 1401 elements",
+           "bad index");
     expect(kept.at(1400, &here) == '!', "last byte");
 }
 
@@ -100,11 +101,13 @@ void check_appending() {
 }
 
 void check_order() {
-    const char* words[] = {"", "a", "aa", "ab", "abcdefghijklmnop", "abcdefghijklmnopq", "abcdefghijklmno", "b", "\xff", "z"};
+    const char* words[] = {"",  "a",    "aa", "ab", "abcdefghijklmnop", "abcdefghijklmnopq", "abcdefghijklmno",
+                           "b", "\xff", "z"};
     for (const char* x : words) {
         for (const char* y : words) {
             std::string_view a = x, b = y;
-            expect((text(a) < text(b)) == (a < b) && (text(a) == text(b)) == (a == b) && (text(a) >= text(b)) == (a >= b),
+            expect((text(a) < text(b)) == (a < b) && (text(a) == text(b)) == (a == b) &&
+                       (text(a) >= text(b)) == (a >= b),
                    "order by bytes");
         }
     }
@@ -142,10 +145,22 @@ void check_numbers() {
         const char* s;
         bool some;
         long want;
-    } ints[] = {{"0", true, 0}, {"-1", true, -1}, {"+7", true, 7}, {"9223372036854775807", true, 9223372036854775807},
-                {"-9223372036854775808", true, least<i64>}, {"9223372036854775808", false, 0}, {"", false, 0}, {"-", false, 0},
-                {"+", false, 0}, {"+-1", false, 0}, {" 1", false, 0}, {"1 ", false, 0}, {"1x", false, 0}, {"0x10", false, 0},
-                {"00012", true, 12}, {"1.0", false, 0}};
+    } ints[] = {{"0", true, 0},
+                {"-1", true, -1},
+                {"+7", true, 7},
+                {"9223372036854775807", true, 9223372036854775807},
+                {"-9223372036854775808", true, least<i64>},
+                {"9223372036854775808", false, 0},
+                {"", false, 0},
+                {"-", false, 0},
+                {"+", false, 0},
+                {"+-1", false, 0},
+                {" 1", false, 0},
+                {"1 ", false, 0},
+                {"1x", false, 0},
+                {"0x10", false, 0},
+                {"00012", true, 12},
+                {"1.0", false, 0}};
     for (auto& c : ints) {
         option<i64> got = text(c.s).to_int();
         expect(got.has() == c.some && (!c.some || *got == c.want), c.s);
@@ -154,9 +169,13 @@ void check_numbers() {
         const char* s;
         bool some;
         double want;
-    } floats[] = {{"0", true, 0}, {"1.5", true, 1.5}, {"-2e3", true, -2000}, {"+.5", true, 0.5}, {"1e400", false, 0},
-                  {"inf", true, INFINITY}, {"1e-400", true, 0}, {"-1e400", false, 0}, {"nan(1)", false, 0}, {"", false, 0}, {"1.5x", false, 0}, {"1,5", false, 0},
-                  {"0.1", true, 0.1}, {"179769313486231580793e288", true, 1.7976931348623158e308}};
+    } floats[] = {{"0", true, 0},        {"1.5", true, 1.5},
+                  {"-2e3", true, -2000}, {"+.5", true, 0.5},
+                  {"1e400", false, 0},   {"inf", true, INFINITY},
+                  {"1e-400", true, 0},   {"-1e400", false, 0},
+                  {"nan(1)", false, 0},  {"", false, 0},
+                  {"1.5x", false, 0},    {"1,5", false, 0},
+                  {"0.1", true, 0.1},    {"179769313486231580793e288", true, 1.7976931348623158e308}};
     for (auto& c : floats) {
         option<f64> got = text(c.s).to_float();
         expect(got.has() == c.some && (!c.some || *got == c.want), c.s);

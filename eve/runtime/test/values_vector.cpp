@@ -32,7 +32,8 @@ struct owner {
 };
 
 template <class T> T make(long x) {
-    if constexpr (__is_same(T, eve::string)) return text(std::to_string(x) + (x % 3 == 0 ? " and a long tail of text" : ""));
+    if constexpr (__is_same(T, eve::string))
+        return text(std::to_string(x) + (x % 3 == 0 ? " and a long tail of text" : ""));
     else return T(x);
 }
 
@@ -51,7 +52,10 @@ template <class T> void check_random() {
         switch (d.below(11)) {
         case 0:
         case 1:
-        case 2: v.push(make<T>(x)); m.push_back(x); break;
+        case 2:
+            v.push(make<T>(x));
+            m.push_back(x);
+            break;
         case 3: {
             option<T> got = v.pop();
             expect(got.has() == !m.empty() && (m.empty() || *got == make<T>(m.back())), "pop");
@@ -78,7 +82,10 @@ template <class T> void check_random() {
             for (long i = low; i < n; ++i) m.push_back(m[std::size_t(i)]);
             break;
         }
-        case 7: v.reverse(); m = std::vector<long>(m.rbegin(), m.rend()); break;
+        case 7:
+            v.reverse();
+            m = std::vector<long>(m.rbegin(), m.rend());
+            break;
         case 8: {
             if (n == 0) break;
             long i = d.below(n), j = d.below(n);
@@ -109,12 +116,17 @@ template <class T> void check_random() {
 void check_places() {
     vector<i64> v = vector<i64>::of(1, 2, 3);
     expect(v.at(2, &here) == 3, "at");
-    expect(failure_of([&] { v.at(3, &here); }) == "index 3 is out of range: there are 3 elements", "index behind the end");
-    expect(failure_of([&] { v.at(-1, &here); }) == "index -1 is out of range: there are 3 elements", "index before the start");
-    expect(!failure_of([&] { v.insert(4, 0, &here); }).empty() && !failure_of([&] { v.remove(3, &here); }).empty(), "bad places");
+    expect(failure_of([&] { v.at(3, &here); }) == "index 3 is out of range: there are 3 elements",
+           "index behind the end");
+    expect(failure_of([&] { v.at(-1, &here); }) == "index -1 is out of range: there are 3 elements",
+           "index before the start");
+    expect(!failure_of([&] { v.insert(4, 0, &here); }).empty() && !failure_of([&] { v.remove(3, &here); }).empty(),
+           "bad places");
     expect(failure_of([&] { v.cut(2, 1, &here); }) == "2..1 is out of range: there are 3 elements", "bad cut");
-    expect(!failure_of([&] { v.resize(-1, &here); }).empty() && !failure_of([&] { v.swap(0, 3, &here); }).empty(), "bad size");
-    expect(*v.first() == 1 && *v.last() == 3 && !vector<i64>().first().has() && !vector<i64>().pop().has(), "first and last");
+    expect(!failure_of([&] { v.resize(-1, &here); }).empty() && !failure_of([&] { v.swap(0, 3, &here); }).empty(),
+           "bad size");
+    expect(*v.first() == 1 && *v.last() == 3 && !vector<i64>().first().has() && !vector<i64>().pop().has(),
+           "first and last");
     expect(v.contains(2) && *v.index_of(3) == 2 && !v.index_of(9).has(), "search");
     try {
         v.at(7, &here);
