@@ -39,6 +39,7 @@ soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; 
 lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, clang-format, shellcheck
 	$(OUT)/bin/golangci-lint run ./...
 	shellcheck toolchains.sh .ci/run
+	clang-format --dry-run -Werror $$(git ls-files 'eve/runtime/*.cpp' 'eve/runtime/*.hpp')
 
 golden: ## rewrite the golden files; look at the diff
 	$(GO) test $$(grep -rlF 'flag.Bool("update"' --include='*_test.go' internal cmd eve | xargs -n1 dirname | sort -u | sed 's,^,./,') -update
