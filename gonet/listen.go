@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"time"
 
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
@@ -22,7 +23,9 @@ type Listener struct {
 	once   sync.Once
 	closed chan struct{}
 	fail   error
-	half   int // connections in the table that came by this listener and are not accepted: the dealer's own
+	// flooded is until when cookies are taken: the dealer's own, as is half.
+	flooded tcp.Time
+	half    int // connections in the table that came by this listener and are not accepted
 }
 
 var _ net.Listener = (*Listener)(nil)
@@ -202,8 +205,15 @@ func (s *Stack) inputTCP(p *packet) {
 		s.touch(c)
 		return
 	}
-	if h.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN && s.knock(local, remote, &h) {
-		return
+	switch h.Flags & (wire.SYN | wire.ACK | wire.RST) {
+	case wire.SYN:
+		if s.knock(local, remote, &h) {
+			return
+		}
+	case wire.ACK:
+		if s.redeem(local, remote, &h, body) {
+			return
+		}
 	}
 	s.refuse(p, &h, len(body))
 }
@@ -229,26 +239,81 @@ func (s *Stack) forsake(c *Conn) {
 
 // knock makes a connection of a SYN for a listener. The dealer's.
 func (s *Stack) knock(local, remote netip.AddrPort, h *wire.TCP) bool {
-	l := s.listeners[local]
-	if l == nil {
-		l = s.listeners[netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())]
-	}
+	l := s.listenerAt(local)
 	if l == nil {
 		return false
-	}
-	if l.half >= cap(l.ready) {
-		s.stats.droppedBacklog.Add(1) // the peer tries again
-		return true
 	}
 	c, err := s.newConn(local, remote)
 	if err != nil {
 		return true // there is no way back
 	}
+	if l.half >= cap(l.ready) {
+		s.bake(l, c, h)
+		return true
+	}
+	c.machine = tcp.Accept(&c.cfg, s.isn(c.flow), h, s.now)
+	s.admit(l, c)
+	return true
+}
+
+// listenerAt is who takes connections at an address. The dealer's.
+func (s *Stack) listenerAt(local netip.AddrPort) *Listener {
+	if l := s.listeners[local]; l != nil {
+		return l
+	}
+	return s.listeners[netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())]
+}
+
+// admit puts a connection of a listener in the table. The dealer's.
+func (s *Stack) admit(l *Listener, c *Conn) {
 	c.listener = l
 	l.half++
-	c.machine = tcp.Accept(&c.cfg, s.isn(c.flow), h, s.now)
 	s.conns[c.flow] = c
 	s.touch(c)
+}
+
+// cookieTime is for how long after a flood cookies are taken: as long as they are good.
+const cookieTime = 2 * time.Minute
+
+// bake answers a SYN for which there is no room with a cookie, and keeps nothing. Where the backlog itself is full a connection would
+// find no place: the SYN is dropped, and the peer tries again. The dealer's.
+func (s *Stack) bake(l *Listener, c *Conn, h *wire.TCP) {
+	if len(l.ready) >= cap(l.ready) {
+		s.stats.droppedBacklog.Add(1)
+		return
+	}
+	s.stats.cookies.Add(1)
+	l.flooded = s.now.Add(cookieTime)
+	seg := tcp.Segment{Header: tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.keyed(c.flow, h.Seq), h, s.now), h)}
+	_ = s.sendSegment(c, &seg) // the peer asks again
+}
+
+// keyed is the hash of cookies for a flow and the peer's first sequence number.
+func (s *Stack) keyed(f flow, seq uint32) tcp.Keyed {
+	return func(part uint32) uint32 {
+		return s.hash(f, "cookie"+string(binary.BigEndian.AppendUint64(nil, uint64(part)<<32|uint64(seq))))
+	}
+}
+
+// redeem makes a connection of a segment that acknowledges a cookie. The dealer's.
+func (s *Stack) redeem(local, remote netip.AddrPort, h *wire.TCP, body []byte) bool {
+	l := s.listenerAt(local)
+	if l == nil || s.now > l.flooded {
+		return false
+	}
+	c, err := s.newConn(local, remote)
+	if err != nil {
+		return false
+	}
+	if c.machine = tcp.AcceptCookie(&c.cfg, s.keyed(c.flow, h.Seq-1), h, s.now); c.machine == nil {
+		return false
+	}
+	if len(l.ready) >= cap(l.ready) {
+		s.stats.droppedBacklog.Add(1)
+		return true // its next segment asks again
+	}
+	s.admit(l, c)
+	c.machine.Input(h, body, s.now)
 	return true
 }
 

@@ -327,6 +327,67 @@ func TestABacklogIsBounded(t *testing.T) {
 	})
 }
 
+// A flood of SYNs from addresses that never answer must cost no memory, and clients must still get in.
+func TestSynFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, end := link.Pair()
+		y := host(t, end, "10.0.0.2/24")
+		y.cfg.Backlog = 16
+		l, err := y.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		flood := func(from int) {
+			e := wire.Ethernet{Dst: y.MAC(), Src: wire.MAC{2, 5: 9}, Type: wire.EtherIPv4}
+			ip := wire.IPv4{Length: 40, TTL: 64, Protocol: wire.ProtocolTCP, Src: netip.AddrFrom4([4]byte{10, 0, 0, byte(100 + from%50)}), Dst: netip.MustParseAddr("10.0.0.2")}
+			h := wire.TCP{SrcPort: uint16(1000 + from), DstPort: 80, Seq: uint32(from), Flags: wire.SYN, Window: 1000}
+			b := make([]byte, 54)
+			e.Put(b)
+			ip.Put(b[14:])
+			h.Put(b[34:])
+			h.Checksum = ^wire.Sum(b[34:], wire.PseudoSum(ip.Src, ip.Dst, ip.Protocol, 20))
+			h.Put(b[34:])
+			if err := a.Write(link.GSO{}, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 500 {
+			flood(i)
+		}
+		synctest.Wait()
+		if err := y.claim(func() {
+			if len(y.conns) > 16 {
+				t.Errorf("%d connections in the table", len(y.conns))
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n := y.Stats().Cookies; n != 500-16 {
+			t.Errorf("%d cookies, want %d", n, 500-16)
+		}
+		// The client is another host on the same wire: what the flood's answers were for it must not mind.
+		x := host(t, a, "10.0.0.1/24")
+		c, err := x.Dial("tcp", "10.0.0.2:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if _, err := c.Write(bytes.Repeat([]byte("x"), 100_000)); err != nil {
+				t.Error(err)
+			}
+			_ = c.Close() // the reader tells
+		}()
+		far, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(far); len(got) != 100_000 || err != nil {
+			t.Errorf("%d bytes over a connection of a cookie, %v", len(got), err)
+		}
+		_ = far.Close() // the client has gone
+	})
+}
+
 func TestTheEndOfAStackIsHeardByAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()

@@ -15,6 +15,7 @@ type counters struct {
 	droppedFragments  atomic.Uint64
 	droppedLoop       atomic.Uint64
 	resets            atomic.Uint64 // segments that were answered by a reset
+	cookies           atomic.Uint64 // SYNs that were answered by a cookie
 	hops              atomic.Int64
 }
 
@@ -27,6 +28,7 @@ type Stats struct {
 	DroppedUnresolved, DroppedSockets, DroppedBacklog uint64
 	DroppedFragments, DroppedLoop                     uint64
 	Resets                                            uint64 // segments that were answered by a reset
+	Cookies                                           uint64 // SYNs that were answered by a cookie
 }
 
 // Stats returns the counters. Any goroutine.
@@ -36,6 +38,6 @@ func (s *Stack) Stats() Stats {
 		Received: c.received.Load(), Sent: c.sent.Load(), Malformed: c.malformed.Load(), Foreign: c.foreign.Load(),
 		Conflicts: c.conflicts.Load(), DroppedUnresolved: c.droppedUnresolved.Load(), DroppedSockets: c.droppedSockets.Load(),
 		DroppedBacklog: c.droppedBacklog.Load(), DroppedFragments: c.droppedFragments.Load(), DroppedLoop: c.droppedLoop.Load(),
-		Resets: c.resets.Load(),
+		Resets: c.resets.Load(), Cookies: c.cookies.Load(),
 	}
 }
