@@ -26,6 +26,8 @@ type lowerer struct {
 	partial map[*ir.Match]bool
 	// awaiting is the call behind <- that is being lowered: the only one that may take time.
 	awaiting *syntax.Call
+	// ended has the variables of blocks that are behind, and where they are declared.
+	ended map[string]source.Span
 }
 
 // A frame is what a statement needs to know of the place where it stands.
@@ -51,7 +53,7 @@ func (c *checker) body(f *ir.Func, decl *function, e *env) {
 	b.Head = headOf(t.Span, t.Body)
 	b.List = functionList(t)
 	f.Body = b
-	l := &lowerer{checker: c, m: decl.module, env: e, fn: f}
+	l := &lowerer{checker: c, m: decl.module, env: e, fn: f, ended: map[string]source.Span{}}
 	l.result = f.Result
 	l.enter(b)
 	for _, p := range f.Params {
@@ -72,7 +74,7 @@ func (c *checker) testBody(f *ir.Func, t *syntax.TestDecl, m *module) {
 	b := &ir.Body{Kind: ir.Function, Fn: f, Result: types.VoidT, Head: headOf(t.Span, t.Body)}
 	b.List = pointAt(t.Body.Span)
 	f.Body = b
-	l := &lowerer{checker: c, m: m, env: &env{module: m}, fn: f}
+	l := &lowerer{checker: c, m: m, env: &env{module: m}, fn: f, ended: map[string]source.Span{}}
 	l.result = types.VoidT
 	l.enter(b)
 	l.fill(t.Body)
@@ -81,7 +83,7 @@ func (c *checker) testBody(f *ir.Func, t *syntax.TestDecl, m *module) {
 // initExpr makes the initial value of a global, a constant, a field or a parameter: it sees the names of
 // its module only.
 func (c *checker) initExpr(m *module, e *env, x syntax.Expr, want *types.Type) ir.Expr {
-	l := &lowerer{checker: c, m: m, env: e}
+	l := &lowerer{checker: c, m: m, env: e, ended: map[string]source.Span{}}
 	l.result = types.VoidT
 	l.scope = &scope{vars: map[string]*ir.Var{}}
 	l.out = &ir.Block{}

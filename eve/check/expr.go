@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"interleave/eve/diag"
 	"interleave/eve/ir"
 	"interleave/eve/source"
 	"interleave/eve/syntax"
@@ -126,7 +127,12 @@ func (l *lowerer) undefined(x *syntax.Ident) {
 			return
 		}
 	}
+	said := l.diags.Len()
 	l.unknown(l.m, x.Name, x.Span, l.scope.names()...)
+	if at, ok := l.ended[x.Name]; ok && l.diags.Since(said) != nil {
+		d := l.diags.Since(said)
+		d.Also = append(d.Also, diag.Label{Span: at, Text: "the block of this one has ended: declare it before the block"})
+	}
 }
 
 // static gives what x names when it names no value: *module, *typeName, *function, *types.Type (a type

@@ -47,6 +47,9 @@ func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
 		next++
 	}
 	l.tooMany(lit, dirs, extra[min(next, len(extra)):])
+	if dirs == 0 {
+		l.forgottenF(lit)
+	}
 	return l.format(parts, lit.Span)
 }
 

@@ -255,6 +255,23 @@ func pure(x ir.Expr) bool {
 	return true
 }
 
+// braced is a name in braces, as values stand in texts that start with f.
+var braced = regexp.MustCompile(`\{([a-z_]\w*)[}.:\[]`)
+
+// forgottenF warns of a format that names a variable in braces and does not start with f.
+func (l *lowerer) forgottenF(lit *syntax.Lit) {
+	for _, m := range braced.FindAllStringSubmatch(lit.Value, -1) {
+		if l.scope.find(m[1]) == nil {
+			continue
+		}
+		d := l.errorf("W0433", lit.Span, "this prints {%s} as it stands", m[1])
+		d.Label = "values in braces stand in a text that starts with f"
+		start := source.Span{File: lit.Span.File, Start: lit.Span.Start, End: lit.Span.Start}
+		d.Fix = &diag.Fix{Text: "write f" + lit.Span.Text(), Span: start, New: "f"}
+		return
+	}
+}
+
 // fixDirectives writes a directive at the end of a format for each value that has none.
 func (l *lowerer) fixDirectives(d *diag.Diagnostic, lit source.Span, values []ir.Expr) {
 	text := lit.Text()

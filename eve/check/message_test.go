@@ -49,6 +49,7 @@ func TestMessages(t *testing.T) {
 		{"f: (x: T) int: return 1\n", "unknown name 'T'", ""},
 		{"main: [+stdout] () void:\n    n: int? = 3\n    print(\"%d\", n)\n", "%d prints integers, and this is an int?", ""},
 		{"f: <T> (x: T) T: return x\nmain: () void:\n    f(1)\n", "a type parameter of a function is written 'type T'", "type "},
+		{"main: [+stdout] () void:\n    n: int = 3\n    print(\"n is {n}\\n\")\n", "this prints {n} as it stands", "f"},
 		{"main: () void:\n    sleep(1s)\n", "'sleep' takes time: wait for it with <-", "_ <- "},
 		{"main: () void:\n    s: string = \"a\"\n    s.upper()\n", "this value is not used", ""},
 		{"main: () void:\n    a: array<int, 1> = [1, 2]\n", "array<int, 1> has 1 element, and here are 2", ""},

@@ -102,6 +102,9 @@ func (l *lowerer) scoped(out *ir.Block, f func()) {
 	l.scope = &scope{outer: scoped, body: l.cur, vars: map[string]*ir.Var{}}
 	l.out = out
 	f()
+	for name, v := range l.scope.vars {
+		l.ended[name] = v.Span
+	}
 	l.scope, l.out = scoped, before
 }
 

@@ -349,6 +349,9 @@ func (p *parser) namedArg() *Arg {
 	}
 	a := &Arg{Name: p.anyWord("a callback")}
 	p.next()
+	if p.is("(") && p.isUntypedParams(0) {
+		p.params() // fails, and says of which parameter
+	}
 	a.X = p.initialiser()
 	a.At = p.from(start)
 	return a

@@ -176,6 +176,7 @@ var mistakes = []mistake{
 	{name: "two indexes", in: "n = v[0, 1]\nreturn n", want: "E0106 ,"},
 	{name: "array of c", in: "v: int[3]", want: "E0120 int[3]"},
 	{name: "two declarations", in: "a: int, b: string = f()", want: "E0117 ,"},
+	{name: "callback without types", in: "listen(1):\n    connection = (c) void:\n        f(c)", want: "E0120 c"},
 	{name: "loop", in: "loop:\n    f()", want: "E0117 loop"},
 	{name: "try and except", in: "try:\n    f()\nexcept e:\n    g()\nreturn n", want: "E0117 try"},
 	{name: "let with a type", in: "let n: int = 1\nreturn n", want: "E0104 let"},
