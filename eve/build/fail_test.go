@@ -98,3 +98,26 @@ main: [+stdout] () void:
 		}
 	}
 }
+
+// A frame larger than the guard page below a stack meets it all the same: it does not step over it, into the
+// stack of another worker.
+func TestBigFramesMeetTheGuard(t *testing.T) {
+	trial.NeedCompiler(t)
+	const text = `deep: (n: int) int:
+    rows: array<array<int, 1000>, 900>
+    return deep(n + 1) + rows[3][n]
+main: () void:
+    finish:
+        @ : assert deep(0) == 0
+        @ : assert deep(0) == 0
+`
+	for _, o := range []build.Options{{}, {Optimise: true}} {
+		exe := trial.Build(t, trial.Check(t, "frames.eve", text), emit.Options{}, o)
+		for _, workers := range []int{1, 2} {
+			end := trial.Run(t, exe, workers)
+			if want := "eve: stack overflow: a task calls itself too deeply\n"; end.Status != 1 || end.Err != want {
+				t.Errorf("%d workers: ended with %d and said %q, want %q", workers, end.Status, end.Err, want)
+			}
+		}
+	}
+}
