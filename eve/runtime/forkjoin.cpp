@@ -26,11 +26,22 @@ constexpr u32 patience = 64;   // turns of waiting before roots are run too; a g
 constexpr u32 restless = 4096; // turns before the thread sleeps, about 100 us; a guess
 constexpr i64 nap_us = 2000;   // it then looks for work again
 
+u64 rich_from(frame* split) { return reinterpret_cast<u64>(split + rich_frames); }
+
 // A request to publish more must not get lost, so only a thief sets `hungry` and only share clears it.
 void set_split(worker* w, frame* s) noexcept {
     w->split = s;
-    frame* seen = w->mark.load(order::relaxed);
-    while (seen != hungry() && !w->mark.compare_exchange(seen, s + rich_frames, order::relaxed, order::relaxed)) {}
+    u64 seen = w->mark.load(order::relaxed);
+    while (seen != hungry) {
+        u64 next = rich_from(s) | (seen & attention);
+        if (w->mark.compare_exchange(seen, next, order::relaxed, order::relaxed)) return;
+    }
+}
+
+// After `attention` was cleared. The watchdog says first that the time is over and then sets the bit, so that one of the
+// two sets it last.
+void keep_attention(worker* w) noexcept {
+    if (w->overtime.load(order::seq_cst)) w->mark.fetch_or(attention, order::seq_cst);
 }
 
 bool running(u64 state) { return state >= frame::thief && state < frame::small; }
@@ -92,8 +103,16 @@ void share(worker* w, frame* top) noexcept {
     u64 seen = w->open.load(order::relaxed);
     while (!w->open.compare_exchange(seen, pack(tail_of(seen), until), publish, order::relaxed)) {}
     w->split = w->first + until;
-    w->mark.exchange(w->split + rich_frames, order::seq_cst); // before the look at who sleeps
+    w->mark.exchange(rich_from(w->split), order::seq_cst); // before the look at who sleeps
+    keep_attention(w);
     call_worker();
+}
+
+void attend_now(worker* w, frame* top, const site* at) {
+    u64 seen = w->mark.load(order::relaxed);
+    if (seen == hungry) share(w, top);
+    else if (w->mark.compare_exchange(seen, seen & ~attention, order::seq_cst, order::relaxed)) keep_attention(w);
+    pulse(w, at);
 }
 
 bool take_back(worker* w, frame* k) noexcept {
@@ -118,7 +137,7 @@ bool sibling_failed(const worker* w) noexcept {
 }
 
 void ask(worker* of) noexcept {
-    if (of->mark.load(order::relaxed) != hungry()) of->mark.store(hungry(), order::seq_cst);
+    if (of->mark.load(order::relaxed) != hungry) of->mark.store(hungry, order::seq_cst);
 }
 
 frame* claim(worker* from) noexcept {

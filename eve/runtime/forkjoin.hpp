@@ -39,8 +39,11 @@ static_assert(sizeof(frame) == 64);
 
 // So many private frames must stand ready before the task-free clone runs; 6 and 8 measured alike.
 inline constexpr int rich_frames = 6;
+// The lowest bit of `mark`, where no address of a frame has one: a loop has to attend to something. It stays set for as
+// long as the root is over its time, and may be set for nothing.
+inline constexpr u64 attention = 1;
 // The value of `mark` that is above every frame, so that nobody is rich while a thief waits.
-inline frame* hungry() noexcept { return reinterpret_cast<frame*>(~63ul); }
+inline constexpr u64 hungry = ~63ul | attention;
 
 // The oldest public frame of another worker, which the caller now has to run; null if there is none or another thief was
 // faster. Any worker.
@@ -60,10 +63,15 @@ inline bool has_public(const worker* w) noexcept {
 // The slow paths. Owner only.
 [[gnu::cold, gnu::noinline]] void share(worker* w, frame* top) noexcept;
 [[gnu::cold, gnu::noinline]] bool take_back(worker* w, frame* k) noexcept;
+[[gnu::cold, gnu::noinline]] void attend_now(worker* w, frame* top, const site* at);
 
 // Owner only. Publishes private frames if somebody asked. Stands on back edges of loops that may run long.
 [[gnu::always_inline]] inline void poll(worker* w, frame* top) {
-    if (unlikely(w->mark.load(order::relaxed) == hungry())) share(w, top);
+    if (unlikely(w->mark.load(order::relaxed) == hungry)) share(w, top);
+}
+// Owner only. poll and pulse in one test: for back edges that nothing bounds.
+[[gnu::always_inline]] inline void attend(worker* w, frame* top, const site* at) {
+    if (unlikely(w->mark.load(order::relaxed) & attention)) attend_now(w, top, at);
 }
 // Owner only. Makes k, the next free frame, a child that may run. Its data stands in it already.
 [[gnu::always_inline]] inline void put(worker* w, frame* k, thunk f) {
@@ -77,7 +85,9 @@ inline bool has_public(const worker* w) noexcept {
     return likely(k >= w->split) || take_back(w, k);
 }
 // Owner only. Whether enough children stand ready and nobody asks for more: the task-free clone may run.
-[[gnu::always_inline]] inline bool rich(worker* w, frame* k) { return k >= w->mark.load(order::relaxed); }
+[[gnu::always_inline]] inline bool rich(worker* w, frame* k) {
+    return reinterpret_cast<u64>(k) >= w->mark.load(order::relaxed);
+}
 // Owner only. Whether a loop may put another frame.
 [[gnu::always_inline]] inline bool room(worker* w, frame* k) { return k < w->limit; }
 
@@ -139,6 +149,37 @@ public:
     ~outlived() { children_.give_up(); }
 };
 
+// Owner only. Keeps the arguments of children that do not fit their frames or need a destructor. It stands before the
+// joiner, so that they go when no child needs them any more.
+class keeper {
+    struct kept {
+        kept* next;
+        void (*end)(kept* self) noexcept;
+    };
+    template <class T> struct holding : kept {
+        T value;
+        explicit holding(kept* after, T&& x) : kept{after, drop}, value(static_cast<T&&>(x)) {}
+        static void drop(kept* self) noexcept { destroy(static_cast<holding*>(self)); }
+    };
+    kept* first_ = nullptr;
+
+public:
+    keeper() noexcept = default;
+    keeper(const keeper&) = delete;
+    keeper& operator=(const keeper&) = delete;
+    ~keeper() {
+        while (kept* k = first_) {
+            first_ = k->next;
+            k->end(k);
+        }
+    }
+    template <class T> T* keep(T x) {
+        auto* k = create<holding<T>>(first_, static_cast<T&&>(x));
+        first_ = k;
+        return &k->value;
+    }
+};
+
 // A part of a parallel loop, as it lies in a frame.
 template <class T, class F> struct loop_part {
     T* first;
@@ -155,7 +196,7 @@ template <class T, class F> void run_part(worker* w, frame* top, loop_part<T, F>
     joiner children(w, top);
     i64 chunk = 1;
     while (p.count > 0) {
-        if (p.count > 1 && w->mark.load(order::relaxed) == hungry() && room(w, children.top)) {
+        if (p.count > 1 && w->mark.load(order::relaxed) == hungry && room(w, children.top)) {
             i64 keep = p.count - p.count / 2;
             children.top->template emplace<loop_part<T, F>>(p.first + keep, p.count - keep, p.body);
             p.count = keep;

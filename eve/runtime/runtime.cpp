@@ -73,7 +73,7 @@ void open_worker(worker* w, int id) {
     w->limit = w->first + (w->end - w->first) / 2; // loops leave the rest to recursion
     w->split = w->floor = w->first;
     // Hungry from the start: workers that have not begun yet are idle, and nobody would ask for them.
-    w->mark.store(the_crew.count > 1 ? hungry() : w->first + rich_frames, order::relaxed);
+    w->mark.store(the_crew.count > 1 ? hungry : reinterpret_cast<u64>(w->first + rich_frames), order::relaxed);
 }
 
 void run_workers(thread* threads) {

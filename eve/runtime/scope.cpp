@@ -132,7 +132,7 @@ void scope::drain(worker* w, frame* top) {
     joiner tokens(w, top);
     while (task* t = next_ready()) {
         bool more = waiting_.load(order::relaxed) != 0;
-        if (more && w->mark.load(order::relaxed) == hungry() && room(w, tokens.top)) {
+        if (more && w->mark.load(order::relaxed) == hungry && room(w, tokens.top)) {
             tokens.top->emplace<scope*>(this);
             put(w, tokens.top++, token);
         }

@@ -9,6 +9,11 @@ namespace eve {
 
 template <class T> class vector;
 
+// Whether first and what follows it, `count` in all, are indexes of something of this size. No for a count below 0.
+inline bool covers(i64 first, i64 count, i64 size) noexcept {
+    return u64(first) <= u64(size) && u64(count) <= u64(size) - u64(first);
+}
+
 template <class T> class slice {
 public:
     slice() noexcept = default;

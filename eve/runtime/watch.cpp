@@ -1,6 +1,7 @@
 // The thread that looks at the workers from outside: roots that take too long, and SIGQUIT while EVE_TRACE is set.
 #include "crew.hpp"
 #include "fail.hpp"
+#include "forkjoin.hpp"
 #include "threads.hpp"
 #include <pthread.h>
 #include <signal.h>
@@ -33,7 +34,8 @@ void look(i64 passed_ms) noexcept {
         was.age_ms += passed_ms;
         if (was.age_ms < the_crew.budget_ms) continue;
         was.age_ms = 0;
-        w.overtime.store(1, order::relaxed);
+        w.overtime.store(1, order::seq_cst);
+        w.mark.fetch_or(attention, order::seq_cst);
     }
 }
 

@@ -11,15 +11,17 @@ struct frame;
 
 struct alignas(128) worker {
     // Of fork-join; see forkjoin.hpp. Owner only, but for `mark`.
-    frame* split = nullptr;       // frames from here on are private
-    atomic<frame*> mark{nullptr}; // frames from here on count as rich; `hungry` when a thief has asked
-    atomic<u8> overtime{0};       // the root has used up its time: set by the watchdog
-    frame* floor = nullptr;       // the first frame that is free where a root or closure starts
-    frame* first = nullptr;       // of the stack of frames
-    frame* limit = nullptr;       // room(w, k) ends here
-    frame* end = nullptr;         // of the stack of frames
-    frame* stolen = nullptr;      // the stolen frame that it runs, for cancelled()
-    scope* within = nullptr;      // the scope whose child it runs, for cancelled()
+    // Frames from here on count as rich; `hungry` when a thief has asked. It stands first, so that a loop that looks at it
+    // needs no register beside the worker's.
+    atomic<u64> mark{0};
+    frame* split = nullptr;  // frames from here on are private
+    atomic<u8> overtime{0};  // the root has used up its time: set by the watchdog
+    frame* floor = nullptr;  // the first frame that is free where a root or closure starts
+    frame* first = nullptr;  // of the stack of frames
+    frame* limit = nullptr;  // room(w, k) ends here
+    frame* end = nullptr;    // of the stack of frames
+    frame* stolen = nullptr; // the stolen frame that it runs, for cancelled()
+    scope* within = nullptr; // the scope whose child it runs, for cancelled()
     int id = 0;
     int depth = 0; // of roots and frames run while waiting in a join
     u32 random = 1;

@@ -130,6 +130,30 @@ void loop_over(worker* w, frame* top) {
     expect(failed, "the failure of an element did not arrive");
 }
 
+// What publishes frames does not hide from loops that the time is over; they are told once.
+void end_of_time(worker* w, frame* top) {
+    static constexpr site here{"test", 1};
+    for (int way = 0; way < 3; way++) {
+        w->overtime.store(1, order::seq_cst);
+        w->mark.fetch_or(attention, order::seq_cst);
+        joiner children(w, top);
+        for (i64 i = 0; i < 3; i++) {
+            if (way == 1) ask(w);
+            put(w, children.top++, hole);
+        }
+        if (way != 2) children.join();
+        int told = 0;
+        for (int turn = 0; turn < 3; turn++) {
+            try {
+                attend(w, children.top, &here);
+            } catch (const failure&) {
+                told++;
+            }
+        }
+        expect(told == 1, "a loop was not told once that its time is over");
+    }
+}
+
 void nothing_left() { expect(under_way.load(order::relaxed) == 0, "a child is left"); }
 
 // Three frames of one owner, three tries of one thief.
@@ -152,7 +176,7 @@ void put_and_take_three() {
         pair[i].id = i;
         pair[i].depth = 1 << 20; // waits without helping
         pair[i].first = pair[i].split = pair[i].floor = stacks[i];
-        pair[i].mark.store(hungry(), order::relaxed);
+        pair[i].mark.store(hungry, order::relaxed);
     }
     the_crew.workers = pair;
     the_crew.count = 2;
@@ -186,6 +210,7 @@ void test_all_orders() {
 void test_forkjoin() {
     test_all_orders();
     rounds("forkjoin: trees", 1200, 150, grow_trees, nothing_left);
+    rounds("forkjoin: end of time", 100, 50, end_of_time, nothing_left);
     rounds("forkjoin: loops", 800, 150, loop_over, nothing_left);
 }
 
