@@ -86,7 +86,7 @@ func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 // programPath is where the program of these units lies in the cache.
 func (b *builder) programPath(units []emit.Unit) string {
 	parts := []string{b.runtimeKey(), b.tools.linker, b.place, os.Getenv("LDLIBS")}
-	parts = append(parts, b.o.flags()...)
+	parts = append(parts, b.o.flags(b.tools)...)
 	for _, u := range units {
 		parts = append(parts, u.Name, u.Text)
 	}
@@ -97,7 +97,7 @@ func (b *builder) programPath(units []emit.Unit) string {
 func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([]string, error) {
 	paths := make([]string, len(units))
 	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
-		parts := append([]string{b.runtimeKey(), b.place, units[i].Text}, b.o.flags()...)
+		parts := append([]string{b.runtimeKey(), b.place, units[i].Text}, b.o.flags(b.tools)...)
 		paths[i] = filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
 		if b.cache.has(paths[i]) {
 			return nil
@@ -118,7 +118,7 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 	}
 	said := ""
 	err = b.cache.create(object, func(tmp string) error {
-		args := append(b.o.flags(), "-I"+filepath.Join(lib, "include"), "-c", source, "-o", tmp)
+		args := append(b.o.flags(b.tools), "-I"+filepath.Join(lib, "include"), "-c", source, "-o", tmp)
 		var err error
 		said, err = b.tools.run(ctx, args...)
 		return err

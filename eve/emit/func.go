@@ -52,6 +52,8 @@ type context struct {
 	clone  *ir.Func // whose task-free copy is being written, or called where tasks stand ready
 	depth  string   // the template argument of calls to the clone
 	safe   []safeIndex
+
+	unchecked map[*ir.Index]string // tested before the loop at hand: the views to go by
 }
 
 // ownNames are the locals that generated functions have of their own.
@@ -93,7 +95,11 @@ func (u *unit) function(fn *ir.Func) {
 	if depth > 0 {
 		f.ctx.clone, f.ctx.depth = fn, strconv.Itoa(depth)
 	}
-	f.body(fn.Body)
+	if at := u.restAt(fn); depth == 0 && at > 0 {
+		f.bodyWithRest(fn, at)
+	} else {
+		f.body(fn.Body)
+	}
 	f.indent = 0
 	f.put("}")
 	u.code = append(u.code, f.lines...)

@@ -115,13 +115,15 @@ func trimIndent(s string) string {
 // are long, and looks at the time budget where nothing bounds it.
 func (f *function) backEdge(body *ir.Block, unbounded bool, line int) {
 	forks := f.owner != nil && f.facts.forks[f.owner] && f.ctx.worker == "w_"
+	long := forks && f.facts.longTurn(body)
 	switch {
+	case unbounded && long:
+		f.put("eve::attend(" + f.ctx.worker + ", " + f.frame() + ", " + f.site(line) + ");")
 	case unbounded && forks:
 		f.put("eve::pulse(" + f.ctx.worker + ", " + f.site(line) + ");")
 	case unbounded:
 		f.put("eve::pulse(" + f.site(line) + ");")
-	}
-	if forks && f.facts.longTurn(body) {
+	case long:
 		f.put("eve::poll(" + f.ctx.worker + ", " + f.frame() + ");")
 	}
 }
@@ -147,20 +149,34 @@ func (f *function) forIn(s *ir.ForIn) {
 }
 
 func (f *function) forRange(s *ir.ForIn, r *ir.Range) {
-	safe := provenLoop(s)
 	list := f.exprs(read(r.Lo), read(r.Hi))
 	t := f.ctype(s.Var.Type)
-	end := f.temp()
+	low, end := list[0], f.temp()
+	if _, constant := r.Lo.(*ir.Const); !constant {
+		low = f.temp()
+		f.put("const " + t + " " + low + " = " + list[0] + ";")
+	}
 	f.put("const " + t + " " + end + " = " + list[1] + ";")
+	if h := f.hoist(s, low, end); h != nil {
+		f.hoisted(s, h, low, end)
+		return
+	}
+	f.rangeLoop(s, low, end)
+}
+
+// rangeLoop writes the loop of s from low to below end.
+func (f *function) rangeLoop(s *ir.ForIn, low, end string) {
+	t := f.ctype(s.Var.Type)
+	safe := provenLoop(s)
 	i := f.local(s.Var)
 	if changes(s.Body, s.Var) {
 		counter := f.temp()
-		f.put(fmt.Sprintf("for (%s %s = %s; %s < %s; %s++) {", t, counter, list[0], counter, end, counter))
+		f.put(fmt.Sprintf("for (%s %s = %s; %s < %s; %s++) {", t, counter, low, counter, end, counter))
 		f.indent++
 		f.put(t + " " + i + " = " + counter + ";")
 		f.indent--
 	} else {
-		f.put(fmt.Sprintf("for (%s %s = %s; %s < %s; %s++) {", t, i, list[0], i, end, i))
+		f.put(fmt.Sprintf("for (%s %s = %s; %s < %s; %s++) {", t, i, low, i, end, i))
 	}
 	f.ctx.safe = append(f.ctx.safe[:len(f.ctx.safe):len(f.ctx.safe)], safe...)
 	f.turn(s)

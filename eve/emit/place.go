@@ -63,6 +63,9 @@ func (f *function) fieldOf(e *ir.Field) string {
 
 // index writes x[i], checked unless i is known to be in range.
 func (f *function) index(e *ir.Index) string {
+	if view := f.ctx.unchecked[e]; view != "" {
+		return view + "[" + f.value(e.I) + "]"
+	}
 	list := f.exprs(lend(e.X), read(e.I))
 	if f.inRange(e) {
 		return paren(list[0]) + "[" + list[1] + "]"

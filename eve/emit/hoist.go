@@ -1,0 +1,212 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"interleave/eve/ir"
+	"interleave/eve/types"
+)
+
+// A loop over a range is written twice where that lets its indexes go unchecked: with no check at all, for when a
+// test before it finds all of them in range, and as it stands. The first has nothing in it that could leave it, so
+// that the C++ compiler can keep several turns under way, or make vectors of them.
+
+// A hoisting is what one loop tests before it begins.
+type hoisting struct {
+	views map[string]string    // container: the view of it that the unchecked loop uses
+	index map[*ir.Index]string // by which view it goes
+	tests []string
+}
+
+// Loops longer than that gain little by what a turn saves; a guess.
+const longestHoisted = 60
+
+// hoist finds out which indexes of s can be tested before it, whose bounds are low and end, and puts out the views.
+// Nil: none, or something in the loop could change a container.
+func (f *function) hoist(s *ir.ForIn, low, end string) *hoisting {
+	t := s.Var.Type
+	if f.o.Debug || t.Bits() != 64 || t.IsUnsigned() || size(s.Body) > longestHoisted || !f.plain(s.Body) || changes(s.Body, s.Var) {
+		return nil
+	}
+	l := loop{s, declared(s.Body), f.o.Checked, !contains(s.Body, storesElsewhere)}
+	h := &hoisting{views: map[string]string{}, index: map[*ir.Index]string{}}
+	f.ctx.safe = append(f.ctx.safe[:len(f.ctx.safe):len(f.ctx.safe)], provenLoop(s)...)
+	seen := map[string]bool{}
+	walk(s.Body, func(n any) bool {
+		e, ok := n.(*ir.Index)
+		if !ok || !l.holds(e.X) {
+			return true
+		}
+		moves, fixed := l.affine(e.I)
+		if !fixed && !moves || f.inRange(e) {
+			return true
+		}
+		view := f.viewOf(h, e.X)
+		h.index[e] = view
+		first, count := f.indexAt(e.I, s.Var, low), "1"
+		switch {
+		case moves && low == "0":
+			count = end
+		case moves:
+			count = end + " - " + low
+		}
+		test := fmt.Sprintf("eve::covers(%s, %s, %s.size())", first, count, view)
+		if !seen[test] {
+			seen[test] = true
+			h.tests = append(h.tests, test)
+		}
+		return true
+	})
+	if len(h.tests) == 0 {
+		return nil
+	}
+	return h
+}
+
+// viewOf puts out a view of container x, once.
+func (f *function) viewOf(h *hoisting, x ir.Expr) string {
+	text := f.value(x)
+	if _, local := x.(*ir.Ref); local && x.Type().Kind == types.Slice {
+		return text
+	}
+	if h.views[text] == "" {
+		h.views[text] = f.temp()
+		f.put("const auto " + h.views[text] + " = " + f.view(x) + ";")
+	}
+	return h.views[text]
+}
+
+// indexAt writes index e as it is when the loop variable v has the value at.
+func (f *function) indexAt(e ir.Expr, v *ir.Var, at string) string {
+	was, had := f.vars[v]
+	f.vars[v] = plainly(at)
+	text := f.value(e)
+	delete(f.vars, v)
+	if had {
+		f.vars[v] = was
+	}
+	return text
+}
+
+// plain says whether b changes no container but for elements that are numbers, and has no loop and no task in it.
+func (f *function) plain(b *ir.Block) bool {
+	return !contains(b, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Body, *ir.CallValue, *ir.Post, *ir.Repoint, *ir.Repeat, *ir.ForIn, *ir.Finish, *ir.Defer, *ir.Emit:
+			return true
+		case *ir.Call:
+			native := n.Fn.Native != "" || n.Fn.Body == nil || n.Fn.Body.Block == nil
+			return native && !safeNatives[n.Fn.Native] || !native && !(harmless(n.Fn) && f.facts.short[n.Fn])
+		case *ir.Assign:
+			t := n.Target.Type()
+			ix, ok := n.Target.(*ir.Index)
+			return !t.IsNumber() && t.Kind != types.Bool || ok && ix.X.Type().Deref().Kind == types.Map
+		}
+		return false
+	})
+}
+
+// A loop tells what stays the same in its turns.
+type loop struct {
+	*ir.ForIn
+	inside  map[*ir.Var]bool // declared in it
+	checked bool
+	local   bool // it stores to nothing but variables and elements
+}
+
+// storesElsewhere says whether n stores to a field, or to what a view or handle stands for.
+func storesElsewhere(n any) bool {
+	a, ok := n.(*ir.Assign)
+	if !ok {
+		return false
+	}
+	switch a.Target.(type) {
+	case *ir.Ref, *ir.Index:
+		return false
+	}
+	return true
+}
+
+// stays says whether v has one value in all turns.
+func (l loop) stays(v *ir.Var) bool {
+	switch v.Kind {
+	case ir.Local, ir.Param, ir.Self, ir.Loop, ir.Bound, ir.Capture:
+		return v != l.Var && !l.inside[v] && !changes(l.Body, v)
+	}
+	return false
+}
+
+// holds says whether x is a container that has one size and place in all turns: a variable, or a part of one.
+func (l loop) holds(x ir.Expr) bool {
+	switch x.Type().Deref().Kind {
+	case types.Vector, types.Array, types.Slice:
+		return l.remains(x)
+	}
+	return false
+}
+
+func (l loop) remains(x ir.Expr) bool {
+	switch x := x.(type) {
+	case *ir.Ref:
+		return l.stays(x.Var)
+	case *ir.Deref:
+		r, ok := x.X.(*ir.Ref)
+		return ok && l.stays(r.Var)
+	case *ir.Field:
+		return l.remains(x.X)
+	}
+	return false
+}
+
+// affine says whether e is the loop variable and something added to or taken from it that stays the same (moves), or
+// stays the same itself. Where arithmetic can fail, only the variable alone and what needs none will do.
+func (l loop) affine(e ir.Expr) (moves, fixed bool) {
+	switch e := e.(type) {
+	case *ir.Const:
+		return false, true
+	case *ir.Ref:
+		return e.Var == l.Var, l.isNumber(e) && l.local && l.stays(e.Var)
+	case *ir.Field:
+		return false, l.isNumber(e) && l.local && l.remains(e)
+	case *ir.Binary:
+		if l.checked || !l.isNumber(e) {
+			return false, false
+		}
+		xm, xf := l.affine(e.X)
+		ym, yf := l.affine(e.Y)
+		switch e.Op {
+		case "+":
+			return xm && yf || xf && ym, xf && yf
+		case "-":
+			return xm && yf, xf && yf
+		case "*":
+			return false, xf && yf
+		}
+	}
+	return false, false
+}
+
+func (l loop) isNumber(e ir.Expr) bool {
+	t := e.Type()
+	return t.IsInteger() && t.Bits() == 64 && !t.IsUnsigned()
+}
+
+// hoisted writes a loop over a range twice, by what hoist found.
+func (f *function) hoisted(s *ir.ForIn, h *hoisting, low, end string) {
+	at := f.at
+	f.put("if (" + strings.Join(h.tests, " && ") + ") {")
+	f.indent++
+	f.nested(func() {
+		f.ctx.unchecked = h.index
+		f.put("#pragma GCC unroll 4")
+		f.rangeLoop(s, low, end)
+	})
+	f.indent--
+	f.at = at
+	f.put("} else {")
+	f.indent++
+	f.nested(func() { f.rangeLoop(s, low, end) })
+	f.indent--
+	f.put("}")
+}
