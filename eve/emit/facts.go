@@ -63,29 +63,35 @@ func (f *facts) bodyFails(fn *ir.Func, checked bool) bool {
 func (f *facts) fails(n any, checked bool) bool {
 	fails := false
 	within(n, func(x any) bool {
-		switch x := x.(type) {
-		case *ir.Index, *ir.Cut, *ir.CallValue, *ir.Assert, *ir.Fail:
-			fails = true
-		case *ir.Convert:
-			fails = fails || checked && x.T.IsInteger()
-		case *ir.Unary:
-			fails = fails || checked && x.Op == "-" && x.T.IsInteger()
-		case *ir.Binary:
-			fails = fails || x.T.IsInteger() && opFails(x.Op, x.Y, checked)
-		case *ir.Assign:
-			fails = fails || x.Op != "" && x.Target.Type().IsInteger() && opFails(x.Op, x.Value, checked)
-		case *ir.Repeat:
-			fails = fails || !x.Counted
-		case *ir.ForIn:
-			fails = fails || needsGuard(x)
-		case *ir.Finish:
-			fails = fails || !x.Disjoint
-		case *ir.Call:
-			fails = fails || f.canFail[x.Fn]
-		}
+		fails = fails || f.nodeFails(x, checked)
 		return !fails
 	})
 	return fails
+}
+
+// nodeFails says whether n itself can throw, whatever its parts do.
+func (f *facts) nodeFails(n any, checked bool) bool {
+	switch n := n.(type) {
+	case *ir.Index, *ir.Cut, *ir.CallValue, *ir.Assert, *ir.Fail:
+		return true
+	case *ir.Convert:
+		return checked && n.T.IsInteger()
+	case *ir.Unary:
+		return checked && n.Op == "-" && n.T.IsInteger()
+	case *ir.Binary:
+		return n.T.IsInteger() && opFails(n.Op, n.Y, checked)
+	case *ir.Assign:
+		return n.Op != "" && n.Target.Type().IsInteger() && opFails(n.Op, n.Value, checked)
+	case *ir.Repeat:
+		return !n.Counted
+	case *ir.ForIn:
+		return needsGuard(n)
+	case *ir.Finish:
+		return !n.Disjoint
+	case *ir.Call:
+		return f.canFail[n.Fn]
+	}
+	return false
 }
 
 // longTurn says whether a turn of a loop can take long: it has a loop in it, or calls what may have one.

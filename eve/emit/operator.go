@@ -26,7 +26,7 @@ func (f *function) binary(e *ir.Binary) string {
 	if e.Op == "&&" || e.Op == "||" {
 		return f.logical(e)
 	}
-	list := f.exprs(lend(e.X), lend(e.Y))
+	list := f.exprs(operand{x: e.X, how: byLend, alone: true}, lend(e.Y))
 	return f.operator(e.Op, e.X.Type(), e.X, e.Y, list[0], list[1], e.Span.Line())
 }
 

@@ -1,8 +1,6 @@
 package emit
 
 import (
-	"slices"
-
 	"interleave/eve/ir"
 	"interleave/eve/types"
 )
@@ -22,51 +20,75 @@ type operand struct {
 	x    ir.Expr
 	how  use
 	text func(*function) string // writes it in another way than usual; may be nil
+
+	alone bool // nothing forbids later operands to change it, as the rules of lending do for arguments
 }
 
 func read(x ir.Expr) operand { return operand{x: x, how: byRead} }
 func lend(x ir.Expr) operand { return operand{x: x, how: byLend} }
 
 // exprs writes operands so that they are evaluated from left to right, which C++ does not promise: what
-// stands left of a call that might change it is kept in a temporary.
+// stands left of a call that might change it, or fail after it, is kept in a temporary.
 func (f *function) exprs(list ...operand) []string {
 	texts := make([]string, len(list))
 	before := make([][]line, len(list))
-	last := -1 // everything left of this one is settled before it
 	for i, o := range list {
 		before[i] = f.capture(func() { texts[i] = f.operand(o) })
-		if len(before[i]) > 0 || hasEffects(o.x) || i > 0 && takes(o.x, list[:i]) {
-			last = i
-		}
-	}
-	if last >= 0 && readsLater(list[last+1:]) {
-		last++
 	}
 	for i, o := range list {
 		f.lines = append(f.lines, before[i]...)
-		if i < last && (hasEffects(o.x) || readsMutable(o.x)) && !settled(o) {
+		if later := f.behind(o, list[i+1:], before[i+1:]); later.matter(f, o) {
+			if o.alone && later.reach && settled(o) {
+				texts[i] = "eve::copy_of(" + texts[i] + ")"
+				o.how = byRead
+			}
 			texts[i] = f.settle(o, texts[i])
 		}
 	}
 	return texts
 }
 
-// takes says whether e moves a variable away that one of the operands before it reads.
-func takes(e ir.Expr, before []operand) bool {
+// A later says what the operands behind one may do.
+type later struct {
+	change bool // what others see
+	first  bool // be evaluated in statements before the expression
+	fail   bool
+	look   bool // at what others may change, be it where a place is
+	take   bool // what the one before them reads
+	reach  bool // and change what the one before them reads
+}
+
+func (f *function) behind(o operand, list []operand, before [][]line) later {
+	var l later
+	for i, next := range list {
+		l.change = l.change || hasEffects(next.x)
+		l.first = l.first || len(before[i]) > 0
+		l.fail = l.fail || f.mayFail(next.x)
+		l.look = l.look || readsMutable(next.x) && !(settled(next) && remains(next.x))
+		l.take = l.take || takes(next.x, o.x)
+		l.reach = l.reach || mayChange(next.x, o.x)
+	}
+	return l
+}
+
+// takes says whether e moves a variable away that x reads.
+func takes(e, x ir.Expr) bool {
 	return contains(e, func(n any) bool {
 		r, ok := n.(*ir.Ref)
-		return ok && r.Move && slices.ContainsFunc(before, func(o operand) bool { return mentions(o.x, r.Var) })
+		return ok && r.Move && mentions(x, r.Var)
 	})
 }
 
-// readsLater says whether one of the operands depends on what an effect before it may have changed.
-func readsLater(list []operand) bool {
-	for _, o := range list {
-		if readsMutable(o.x) && !settled(o) {
-			return true
-		}
+// matter says whether o has to be evaluated before them, by a statement of its own.
+func (l later) matter(f *function, o operand) bool {
+	if settled(o) && remains(o.x) {
+		return o.alone && l.reach
 	}
-	return false
+	if l.take && !settled(o) {
+		return true
+	}
+	moves := l.change || l.first
+	return moves && readsMutable(o.x) || hasEffects(o.x) && (moves || l.fail || l.look) || (moves || l.fail) && f.mayFail(o.x)
 }
 
 func (f *function) operand(o operand) string {
@@ -87,19 +109,68 @@ func (f *function) owneds(xs []ir.Expr) []string {
 	return f.exprs(list...)
 }
 
-// settled says whether o stays the same whatever later operands do: a place that is lent or changed.
+// mayChange says whether a call in e may change what the place x stands for.
+func mayChange(e, x ir.Expr) bool {
+	own := isOwn(x) && !mentions(e, root(x))
+	return contains(e, func(n any) bool {
+		switch n := n.(type) {
+		case *ir.Call:
+			return !own && !harmless(n.Fn)
+		case *ir.CallValue:
+			return true
+		}
+		return false
+	})
+}
+
+// settled says whether what o gives is a place: one that is lent or changed.
 func settled(o operand) bool {
 	return isPlace(o.x) && (o.how == byRef || o.how == byLend && !o.x.Type().Copyable())
 }
 
-// settle puts the value of an operand into a temporary.
+// remains says whether e is the same place whatever happens: a variable, or a field of one.
+func remains(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Ref:
+		return true
+	case *ir.Deref:
+		_, ok := e.X.(*ir.Ref)
+		return ok
+	case *ir.Field:
+		return remains(e.X)
+	case *ir.Element:
+		return remains(e.X)
+	}
+	return false
+}
+
+// settle puts the value of an operand into a temporary, or a reference to it where the checker sees to it that nothing
+// later changes it.
 func (f *function) settle(o operand, text string) string {
 	t := f.temp()
-	f.put("auto " + t + " = " + text + ";")
+	if settled(o) {
+		f.put("auto&& " + t + " = " + text + ";")
+	} else {
+		f.put("auto " + t + " = " + text + ";")
+	}
 	if o.how == byOwn && !byValue(o.x.Type()) {
 		return "eve::move(" + t + ")"
 	}
 	return t
+}
+
+// mayFail says whether evaluating e can throw here.
+func (f *function) mayFail(e ir.Expr) bool {
+	fails := false
+	within(e, func(n any) bool {
+		if x, ok := n.(*ir.Index); ok {
+			fails = fails || x.X.Type().Deref().Kind == types.Map || f.ctx.unchecked[x] == "" && !f.inRange(x)
+		} else {
+			fails = fails || f.facts.nodeFails(n, f.o.Checked)
+		}
+		return !fails
+	})
+	return fails
 }
 
 // hasEffects says whether evaluating e may change something that another operand could see, or fail.

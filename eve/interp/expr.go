@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"interleave/eve/ir"
 	"interleave/eve/types"
@@ -306,7 +307,14 @@ func (f *frame) binary(e *ir.Binary) value {
 	case "||":
 		return f.value(e.X).(bool) || f.value(e.Y).(bool)
 	}
-	x, y := f.value(e.X), f.value(e.Y)
+	x := f.value(e.X)
+	switch x.(type) {
+	case *record, *list, *table:
+		if hasCall(e.Y) { // which may change the object that x is a part of
+			x = copied(x)
+		}
+	}
+	y := f.value(e.Y)
 	switch e.Op {
 	case "==":
 		return equal(x, y)
@@ -319,6 +327,14 @@ func (f *frame) binary(e *ir.Binary) value {
 		return &list{elems: append(append([]value{}, l.elems...), elemsOf(y)...)}
 	}
 	return f.combine(e, x, y)
+}
+
+func hasCall(e ir.Expr) bool {
+	switch e.(type) {
+	case *ir.Call, *ir.CallValue:
+		return true
+	}
+	return slices.ContainsFunc(ir.Operands(e), hasCall)
 }
 
 func ordered(op string, x, y value, t *types.Type) bool {
