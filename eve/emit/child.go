@@ -10,7 +10,7 @@ import (
 // putChild writes the arguments of a child into the next free frame.
 func (f *function) putChild(fin *finish, s *ir.Spawn) {
 	c := &child{body: s.Body, parts: f.parts(s.Body, false), at: f.at}
-	args, thunk := f.thunk(s.Body, c.parts)
+	args, thunk := f.thunk(s.Body, c.parts, wide(c.parts))
 	c.args = args
 	f.fillFrame(args, c.parts)
 	f.put("eve::put(" + f.ctx.worker + ", " + f.frame() + ", " + thunk + ");")
@@ -25,7 +25,8 @@ func (f *function) putChild(fin *finish, s *ir.Spawn) {
 // outlive keeps what the frame of a child points to until the child is done, also when the finish fails: locals go in
 // the reverse of the order in which they were declared, and the joiner was the first.
 func (f *function) outlive(fin *finish, parts []part) {
-	if fin.joiner == "" || !wide(parts) && !slices.ContainsFunc(parts, func(p part) bool { return p.how == pointed }) {
+	points := func(p part) bool { return p.how == pointed || p.how == lodged }
+	if fin.joiner == "" || !wide(parts) && !slices.ContainsFunc(parts, points) {
 		return
 	}
 	f.put("eve::outlived " + f.temp() + "(" + fin.joiner + ");")
@@ -46,6 +47,18 @@ func (f *function) fillFrame(args string, parts []part) {
 			f.put(local + "." + p.field + " = " + p.sent + ";")
 		}
 	}
+}
+
+// keepArguments has the finish keep the arguments of a child in a loop, and the first free frame point to them.
+func (f *function) keepArguments(fin *finish, args string, parts []part) {
+	if fin.keeper == "" {
+		fin.keeper = f.locals.name("kept_")
+	}
+	var list []string
+	for _, p := range parts {
+		list = append(list, p.sent)
+	}
+	f.put(paren(f.frame()) + "->emplace<" + args + "*>(" + fin.keeper + ".keep(" + args + "{" + joinStrings(list) + "}));")
 }
 
 // takeChild joins the newest child: runs it inline, or fetches what a thief has made of it.
@@ -142,8 +155,7 @@ func (fin *finish) outlives(b *ir.Body, parts []part) bool {
 		points[p.inner] = p.how == pointed
 	}
 	for _, e := range b.Perms {
-		copies := e.Sign == '=' && e.Var != nil && e.Var.Type.Kind != types.Shared
-		if e.Var != nil && e.From != nil && points[e.Var] && (copies || fin.inside[e.From] && e.From.Type.Kind != types.Ref) {
+		if e.Var != nil && e.From != nil && points[e.Var] && fin.inside[e.From] && e.From.Type.Kind != types.Ref {
 			return false
 		}
 	}
@@ -153,14 +165,24 @@ func (fin *finish) outlives(b *ir.Body, parts []part) bool {
 // putCounted writes a child in a loop. When the frames are used up it runs at once.
 func (f *function) putCounted(fin *finish, b *ir.Body) {
 	parts := f.parts(b, true)
-	if wide(parts) || f.indent > fin.indent && !fin.outlives(b, parts) {
+	loops := f.indent > fin.indent
+	if loops && !fin.outlives(b, parts) {
 		f.inlineChild(b, parts)
 		return
 	}
-	args, thunk := f.thunk(b, parts)
+	own := parts
+	keeps := wide(parts) || loops && slices.ContainsFunc(parts, func(p part) bool { return p.how == lodged })
+	if keeps {
+		own = owned(parts)
+	}
+	args, thunk := f.thunk(b, own, keeps)
 	f.put("if (eve::room(" + f.ctx.worker + ", " + f.frame() + ")) {")
 	f.indent++
-	f.fillFrame(args, parts)
+	if keeps {
+		f.keepArguments(fin, args, own)
+	} else {
+		f.fillFrame(args, parts)
+	}
 	f.put("eve::put(" + f.ctx.worker + ", " + fin.joiner + ".top++, " + thunk + ");")
 	f.indent--
 	f.put("} else {")

@@ -21,6 +21,7 @@ const (
 type finish struct {
 	kind     finishKind
 	joiner   string // counted, and straight when something can fail: the variable that joins in any case
+	keeper   string // counted: the variable that keeps what frames point to; empty: nothing
 	scope    string // queued
 	last     *ir.Spawn
 	children []*child         // straight: in frames
@@ -108,10 +109,16 @@ func (f *function) framedFinish(b *ir.Block) {
 		return
 	}
 	j := f.locals.name("children_")
-	f.put("eve::joiner " + j + "(" + f.ctx.worker + ", " + f.frame() + ");")
-	f.ctx.finish = &finish{kind: counted, joiner: j, inside: declared(b), indent: f.indent}
+	joiner := "eve::joiner " + j + "(" + f.ctx.worker + ", " + f.frame() + ");"
+	fin := &finish{kind: counted, joiner: j, inside: declared(b), indent: f.indent}
+	f.ctx.finish = fin
 	f.ctx.top, f.ctx.above = j+".top", 0
-	f.stmts(b)
+	children := f.capture(func() { f.stmts(b) })
+	if fin.keeper != "" { // before the joiner, so that it ends after all children
+		f.put("eve::keeper " + fin.keeper + ";")
+	}
+	f.put(joiner)
+	f.lines = append(f.lines, children...)
 	f.put(j + ".join();")
 }
 

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"strings"
 
 	"interleave/eve/ir"
@@ -15,6 +16,7 @@ const (
 	carried                   // its value in, and what the child made of it out: an object that is a plain local
 	carriedOut                // only out: the child stores to it first
 	pointed                   // the address of the parent's variable
+	lodged                    // the address of a copy that the parent made for it
 )
 
 // A part is a captured variable of a child.
@@ -107,8 +109,22 @@ func (f *function) passCopy(p *part, e *ir.Entry, from binding) {
 		p.load = c + " " + p.field + " = args_." + p.field + ";"
 		return
 	}
-	p.how, p.ctype, p.sent = pointed, c+"*", "&"+own
+	p.how, p.ctype, p.sent = lodged, c+"*", "&"+own
 	p.load = c + "& " + p.field + " = *args_." + p.field + ";"
+}
+
+// owned makes the parts of a child own what would lie in one turn of a loop: the copies that were made for it. Its
+// arguments are kept by the finish then, and the child takes from them what it owns.
+func owned(parts []part) []part {
+	own := slices.Clone(parts)
+	for i := range own {
+		if p := &own[i]; p.how == lodged {
+			p.ctype = strings.TrimSuffix(p.ctype, "*")
+			p.sent = "eve::move(" + p.here.name + ")"
+			p.load = p.ctype + " " + p.field + " = eve::move(args_." + p.field + ");"
+		}
+	}
+	return own
 }
 
 // passCarried takes a scalar object that is a plain local through the frame, so that its address is never
@@ -185,8 +201,9 @@ func wide(parts []part) bool {
 	return n > 7
 }
 
-// thunk writes the struct that lies in a child's frame, and the function that runs the child from it.
-func (f *function) thunk(b *ir.Body, parts []part) (args, name string) {
+// thunk writes the struct of a child's arguments, and the function that runs the child from it. The struct lies in the
+// frame, or is apart and the frame has its address.
+func (f *function) thunk(b *ir.Body, parts []part, apart bool) (args, name string) {
 	name = f.helper(f.owner, "child")
 	args = name + "_args"
 	g := f.unit.newFunction(f.owner)
@@ -202,7 +219,7 @@ func (f *function) thunk(b *ir.Body, parts []part) (args, name string) {
 	g.put("};")
 	g.put("static void " + name + "(eve::worker* w_, eve::frame* top_, eve::frame* frame_) {")
 	g.indent = 1
-	if wide(parts) {
+	if apart {
 		g.put(args + "& args_ = *frame_->as<" + args + "*>();")
 	} else if len(parts) > 0 {
 		g.put(args + "& args_ = frame_->as<" + args + ">();")
