@@ -150,6 +150,10 @@ func (f *function) literal(c *ir.Const) string {
 			return strconv.FormatInt(v, 10) + ".0"
 		case v == math.MinInt64:
 			return "(-9223372036854775807 - 1)"
+		case v == math.MinInt32 && c.T.Bits() == 32: // a literal of that size would be a long
+			return "(-2147483647 - 1)"
+		case v > math.MaxInt32 && c.T.Bits() == 32:
+			return strconv.FormatInt(v, 10) + "u"
 		case c.T.Kind == types.Char && v >= ' ' && v < 0x7f && v != '\'' && v != '\\':
 			return "'" + string(rune(v)) + "'"
 		}
