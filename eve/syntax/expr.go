@@ -349,7 +349,7 @@ func (p *parser) namedArg() *Arg {
 	}
 	a := &Arg{Name: p.anyWord("a callback")}
 	p.next()
-	if p.is("(") && p.isUntypedParams(0) {
+	if p.is("(") && !p.isLambda() && p.isUntypedParams(0) {
 		p.params() // fails, and says of which parameter
 	}
 	a.X = p.initialiser()
