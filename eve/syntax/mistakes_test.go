@@ -178,6 +178,7 @@ var mistakes = []mistake{
 	{name: "two declarations", in: "a: int, b: string = f()", want: "E0117 ,"},
 	{name: "callback without types", in: "listen(1):\n    connection = (c) void:\n        f(c)", want: "E0120 c"},
 	{name: "callback of one line", text: "f: () void:\n    listen(1):\n        connection = (c: connection&) void: serve(c)\n", want: ""},
+	{name: "two patterns", in: "match n:\n    1, 2: pass\n    _: pass", want: "E0104 ,"},
 	{name: "loop", in: "loop:\n    f()", want: "E0117 loop"},
 	{name: "try and except", in: "try:\n    f()\nexcept e:\n    g()\nreturn n", want: "E0117 try"},
 	{name: "let with a type", in: "let n: int = 1\nreturn n", want: "E0104 let"},

@@ -56,6 +56,9 @@ func (p *parser) missingColon(what string) {
 		if t.is("in") {
 			d.Label = containsIn
 		}
+		if t.is(",") && what == "the pattern" {
+			d.Label = "an arm has one pattern: write one for each"
+		}
 		p.report(d)
 	}
 	p.skipToSuite()
