@@ -19,7 +19,7 @@ import (
 // The sources of the core, and of the values that it uses for failures and their texts.
 var (
 	coreSources = strings.Fields(`bell cpus forkjoin gate idle lock memory object ready root runtime scope task threads
-		trace watch worker fail format hash instant output result sort string table value`)
+		trace watch worker buffer fail format hash instant output result sort string table value`)
 	testSources = strings.Fields(`test/core test/core_check test/forkjoin test/gate test/memory test/scope test/task test/worker`)
 	model       = []string{"-O1", "-DEVE_MODEL"}
 	sanitized   = []string{"-O1", "-fsanitize=thread"}

@@ -10,7 +10,7 @@ import (
 
 // valuesSources are the parts of the runtime that stand on their own: values need neither tasks nor IO.
 var valuesSources = []string{
-	"fail.cpp", "format.cpp", "hash.cpp", "instant.cpp", "output.cpp", "result.cpp", "sort.cpp", "string.cpp", "table.cpp", "value.cpp",
+	"buffer.cpp", "fail.cpp", "format.cpp", "hash.cpp", "instant.cpp", "output.cpp", "result.cpp", "sort.cpp", "string.cpp", "table.cpp", "value.cpp",
 }
 
 var strict = []string{"-std=c++20", "-g", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-pthread"}

@@ -19,6 +19,8 @@ public:
     void append(const void* from, i64 bytes) noexcept;
     // Forgets the first bytes; the memory goes back with the last of them.
     void consume(i64 bytes) noexcept;
+    // The same, but the memory stays.
+    void skip(i64 count) noexcept { begin_ += count; }
     void clear() noexcept;
     void swap(byte_queue& with) noexcept;
 

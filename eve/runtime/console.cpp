@@ -1,6 +1,8 @@
 #include "console.hpp"
 
+#include "pool.hpp"
 #include "runtime.hpp"
+#include "worker.hpp"
 
 namespace eve {
 
@@ -9,11 +11,52 @@ ref<output> the_stderr = make<output>(output(2, output::mode::lines));
 
 namespace {
 
-end_hook flushes{flush_outputs};
+end_hook flushes{finish_outputs};
+
+// A root that has an output alone while a pool thread writes on what its reader was too slow for. It comes before all
+// tasks that wait for the output, so what is kept does not grow with their number.
+struct keeper final : task, blocking_call {
+    output& of;
+    slot mine;
+
+    explicit keeper(output& o) noexcept : task{&kind_of}, of(o) {
+        header* object = header_of(o);
+        object->keep();
+        mine = slot{object, nullptr, this, true, false};
+        slots = &mine;
+        count = 1;
+    }
+    // Runs as a root, and gives nothing back.
+    static void run(task* t, worker*, frame*) {
+        arm();
+        t->count = 0;
+    }
+    static void end(task* t) noexcept { run_blocking(*static_cast<keeper*>(t)); }
+    static constexpr task_kind kind_of = {run, end, "output to a slow reader"};
+
+    void block() noexcept override {
+        of.write_on();
+        header* object = header_of(of);
+        count = 1;
+        give_back_all(this);
+        object->drop();
+        destroy(this);
+        spawn([](worker*, frame*) { disarm(); }); // by a worker, so that one of them looks whether this was all
+    }
+};
+
+bool keep_back(output& o) noexcept {
+    if (self() == nullptr || (&o != &*the_stdout && &o != &*the_stderr)) return false;
+    enqueue_first(create<keeper>(o));
+    return true;
+}
 
 // Output that a program has written is out when the process ends, whatever the end is.
 struct registration {
-    registration() noexcept { at_end(&flushes); }
+    registration() noexcept {
+        at_end(&flushes);
+        write_later = keep_back;
+    }
 } registered;
 
 } // namespace

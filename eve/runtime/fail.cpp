@@ -109,7 +109,7 @@ void fail_shift(i64 count, int bits, const site* at) {
 }
 
 void die(const char* text) noexcept {
-    flush_outputs();
+    finish_outputs();
     char line[256] = "eve: ";
     std::strncat(line, text, sizeof line - 8);
     std::strcat(line, "\n");

@@ -34,6 +34,16 @@ bool gate::join(slot* s) noexcept {
     return false;
 }
 
+bool gate::join_first(slot* s) noexcept {
+    u32 word = word_.load(order::relaxed);
+    if (!(word & (writer | queued)) && !(s->write && word >= reader)) return join(s);
+    s->next = last_ ? last_->next : s;
+    if (last_) last_->next = s;
+    else last_ = s;
+    word_.store(word | queued, order::relaxed);
+    return false;
+}
+
 // The next writer, or all readers before the next writer. Under the lock, with nobody in.
 slot* gate::admit(u32& word) noexcept {
     slot* first = last_->next;

@@ -56,6 +56,8 @@ struct gate {
     void unlock() noexcept;
     // Between lock and unlock. Whether the slot has the permission at once; else it waits in the queue.
     bool join(slot* s) noexcept;
+    // The same, but it waits before all others.
+    bool join_first(slot* s) noexcept;
 
     // Called once, when the last handle is gone. Whether nobody holds the permission either: the caller then ends
     // the object. Otherwise whoever gives it back last does.

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <poll.h>
 #include <sched.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace eve {
@@ -21,6 +23,12 @@ bool list_locked = false;
 // Whether a buffer may hold something. Set after the buffer's lock is given back: whoever meets the lock taken can
 // leave the buffer to the writer, who comes to flush_outputs himself when he runs out of work.
 bool gathered = false;
+
+bool hurried = false; // nobody is waited for any more
+
+constexpr int lock_tries = 10000; // at the end, for a thread that has the lock and may be gone
+constexpr int look_ms = 50;       // between two looks at whether to hurry
+constexpr i64 sure_bytes = 4096;  // PIPE_BUF: has room where poll says that there is some
 
 void take_lock(bool& lock) noexcept {
     while (__atomic_exchange_n(&lock, true, __ATOMIC_ACQUIRE)) sched_yield();
@@ -52,6 +60,8 @@ void give_lock(bool& lock) noexcept { __atomic_store_n(&lock, false, __ATOMIC_RE
 }
 
 } // namespace
+
+bool (*write_later)(output& o) noexcept = nullptr;
 
 int write_whole(int fd, const char* text, i64 size) noexcept {
     while (size > 0) {
@@ -98,9 +108,88 @@ void output::find_mode() noexcept {
     else mode_ = isatty(fd_) ? mode::lines : mode::blocks;
 }
 
+// What the kernel takes without waiting: so many bytes, none of them; below 0: minus an errno. The descriptor is not made
+// non-blocking, since other processes share it.
+i64 output::give(const char* text, i64 size) noexcept {
+    for (;;) {
+        ssize_t n;
+        if (way_ == way::at_once) {
+            iovec part{const_cast<char*>(text), u64(size)};
+            n = pwritev2(fd_, &part, 1, -1, RWF_NOWAIT);
+            if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
+                struct stat what;
+                way_ = fstat(fd_, &what) == 0 && S_ISREG(what.st_mode) ? way::whole : way::asked;
+                continue;
+            }
+        } else if (way_ == way::asked) {
+            pollfd one{fd_, POLLOUT, 0};
+            if (poll(&one, 1, 0) == 0) return 0;
+            n = ::write(fd_, text, u64(size < sure_bytes ? size : sure_bytes));
+        } else {
+            n = ::write(fd_, text, u64(size));
+        }
+        if (n >= 0) return n;
+        if (errno == EAGAIN) {
+            if (way_ != way::whole) return 0;
+            way_ = way::asked;
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+}
+
+// Under the lock.
+void output::give_kept() noexcept {
+    while (!kept_.empty()) {
+        i64 n = give(reinterpret_cast<const char*>(kept_.data()), kept_.size());
+        if (n < 0) end_for(int(-n), fd_);
+        if (n == 0) return;
+        kept_.consume(n);
+    }
+}
+
+// Under the lock.
 void output::send(const char* text, i64 size) noexcept {
-    int why = write_whole(fd_, text, size);
-    if (why != 0) end_for(why, fd_);
+    while (size > 0 && kept_.empty()) {
+        i64 n = give(text, size);
+        if (n < 0) end_for(int(-n), fd_);
+        if (n == 0) break;
+        text += n;
+        size -= n;
+    }
+    kept_.append(text, size);
+}
+
+void output::wait_until(i64 kept) noexcept {
+    for (;;) {
+        lock();
+        give_kept();
+        bool enough = kept_.size() <= kept;
+        unlock();
+        if (enough) return;
+        pollfd one{fd_, POLLOUT, 0};
+        poll(&one, 1, -1);
+    }
+}
+
+void output::write_on() noexcept {
+    for (bool over = false; !over;) {
+        wait_until(0);
+        lock();
+        over = kept_.empty();
+        if (over) helped_ = false;
+        unlock();
+    }
+}
+
+// After a write, with the lock given back: what the kernel did not take is somebody's task.
+void output::settle() noexcept {
+    lock();
+    bool first = !kept_.empty() && !helped_, much = kept_.size() > most_kept;
+    helped_ = helped_ || first;
+    unlock();
+    if (first && !(write_later != nullptr && write_later(*this))) write_on();
+    else if (much) wait_until(most_kept / 2);
 }
 
 void output::send_buffer() noexcept {
@@ -113,21 +202,25 @@ void output::put(const char* text, i64 size) noexcept {
     if (size == 0) return;
     lock();
     if (mode_ == mode::found_out) find_mode();
-    if (mode_ == mode::direct) {
+    if (mode_ == mode::direct || !kept_.empty()) {
         send(text, size);
-        return unlock();
+        bool kept = !kept_.empty();
+        unlock();
+        if (kept) settle();
+        return;
     }
     if (buffer_ == nullptr) buffer_ = static_cast<char*>(buffer_new(room, 1));
     if (size > room - size_) send_buffer();
-    if (size >= room) {
+    if (size >= room || !kept_.empty()) { // nothing is gathered while something is kept: it would come too early
         send(text, size);
     } else {
         std::memcpy(buffer_ + size_, text, u64(size));
         size_ += size;
         if (mode_ == mode::lines && std::memchr(text, '\n', u64(size)) != nullptr) send_buffer();
     }
-    bool rest = size_ > 0;
+    bool rest = size_ > 0, kept = !kept_.empty();
     unlock();
+    if (kept) settle();
     if (rest) __atomic_store_n(&gathered, true, __ATOMIC_RELEASE);
 }
 
@@ -136,19 +229,62 @@ void output::write_buffer(const bytes& data) noexcept { put(reinterpret_cast<con
 void output::flush() noexcept {
     lock();
     send_buffer();
+    bool kept = !kept_.empty();
     unlock();
+    if (kept) settle();
 }
 
 void flush_outputs() noexcept {
     if (!__atomic_load_n(&gathered, __ATOMIC_RELAXED)) return;
     (void)__atomic_exchange_n(&gathered, false, __ATOMIC_SEQ_CST);
+    output* kept[8];
+    int n = 0;
     take_lock(list_locked);
     for (output* o = all_outputs; o != nullptr; o = o->next_) {
         if (!try_lock(o->locked_)) continue;
         o->send_buffer();
+        if (!o->kept_.empty() && !o->helped_ && n < 8) kept[n++] = o;
         o->unlock();
     }
     give_lock(list_locked);
+    for (int i = 0; i < n; i++) kept[i]->settle();
 }
+
+// False: in a hurry, and the kernel takes no more.
+bool output::finish(const char* text, i64 size) noexcept {
+    while (size > 0) {
+        i64 n = give(text, size);
+        if (n < 0) end_for(int(-n), fd_);
+        if (n == 0 && __atomic_load_n(&hurried, __ATOMIC_ACQUIRE)) return false;
+        pollfd one{fd_, POLLOUT, 0};
+        if (n == 0) poll(&one, 1, look_ms);
+        text += n;
+        size -= n;
+    }
+    return true;
+}
+
+// Under the lock. Touches no memory of malloc's, which may be the one that failed.
+void output::finish() noexcept {
+    i64 kept = kept_.size(), rest = size_;
+    size_ = 0;
+    if (finish(reinterpret_cast<const char*>(kept_.data()), kept)) finish(buffer_, rest);
+    kept_.skip(kept);
+}
+
+void finish_outputs() noexcept {
+    for (output* o = all_outputs; o != nullptr; o = o->next_) { // outputs come and go while the program begins and ends
+        bool mine = try_lock(o->locked_);
+        for (int i = 0; !mine && i < lock_tries; i++) {
+            sched_yield();
+            mine = try_lock(o->locked_);
+        }
+        if (!mine) continue;
+        o->finish();
+        o->unlock();
+    }
+}
+
+void hurry_outputs() noexcept { __atomic_store_n(&hurried, true, __ATOMIC_RELEASE); }
 
 } // namespace eve

@@ -2,6 +2,7 @@
 
 #include "fail.hpp"
 #include "failure.hpp"
+#include "output.hpp"
 #include "runtime.hpp"
 #include "threads.hpp"
 #include "worker.hpp"
@@ -57,7 +58,10 @@ void* await_moment(void*) {
     for (;;) {
         u32 seen = moments.load(order::acquire);
         i64 left_ns = moment_ns.load(order::acquire) - monotonic_ns();
-        if (left_ns <= 0) end_process(0);
+        if (left_ns <= 0) {
+            hurry_outputs();
+            end_process(0);
+        }
         wait_on(moments, seen, left_ns / 1000 + 1);
     }
 }

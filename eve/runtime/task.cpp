@@ -54,6 +54,15 @@ void enqueue(task* t) noexcept {
     grant_to(t, join_all_queues(t) + 1);
 }
 
+void enqueue_first(task* t) noexcept {
+    begin_root(t);
+    t->missing.store(2, order::relaxed);
+    t->slots->at->lock();
+    bool got = t->slots->at->join_first(t->slots);
+    t->slots->at->unlock();
+    grant_to(t, got ? 2 : 1);
+}
+
 void hand_over(slot* granted) noexcept {
     while (granted) {
         slot* next = granted->next;

@@ -48,6 +48,8 @@ struct task {
 void begin_root(task* t) noexcept;
 // Any thread. Puts a task into the queues of its objects, and among the ready ones if they are free.
 void enqueue(task* t) noexcept;
+// The same for a root with one object, before all who wait for it.
+void enqueue_first(task* t) noexcept;
 // Sorts the slots by address and merges those of one object, the stronger wins.
 void fill(task* t, slot* slots, const grant* grants, int n) noexcept;
 // Who ran it: gives back all that it holds. Tasks that can run now become ready.
