@@ -53,6 +53,7 @@ void worker_thread(void* argument) {
     auto* w = static_cast<worker*>(argument);
     this_worker = w;
     w->memory = open_heap();
+    expect_signals();
     w->io = make_poller ? make_poller(w) : new_bell();
     u32 n = opened.fetch_add(1, order::acq_rel) + 1;
     wake_on(opened, idle_set::most);
@@ -130,6 +131,7 @@ int run(int argc, char** argv, void (*start)(worker*, frame*)) {
     open_crew();
     spawn([start](worker* w, frame* top) { start(w, top); });
     auto* threads = new thread[usize(the_crew.count)];
+    expect_signals();
     start_watch();
     run_workers(threads);
     stop_watch();

@@ -24,6 +24,9 @@ void wake_on(atomic<u32>& word, int threads) noexcept;
 void wait_at(void* word, u32 value, i64 timeout_us) noexcept;
 void wake_at(void* word, int threads) noexcept;
 
+// Called by a thread that may receive signals, before any signal can have a handler.
+void expect_signals() noexcept;
+
 // Lets another thread run first.
 void give_way() noexcept;
 

@@ -117,3 +117,57 @@ func TestFailuresThatEndTheProcess(t *testing.T) {
 		})
 	}
 }
+
+// What was written before a task calls itself too deeply is written all the same.
+func TestOutputBeforeOverflow(t *testing.T) {
+	t.Parallel()
+	if *sanitize != "" {
+		t.Skip("sanitizers have their own handler of overflows")
+	}
+	p := start(t, compiled(t, "deep.eve", `deep: (n: int) int:
+    if n < 0: return 0
+    return deep(n + 1) + 1
+main: [+stdout] () void:
+    stdout.write("before\n")
+    stdout.write("%d\n", deep(0))
+`))
+	p.mustExit(1)
+	if got := p.out.String(); got != "before\n" {
+		t.Errorf("printed %q, want what was written before", got)
+	}
+	if got := p.err.String(); got != "eve: stack overflow: a task calls itself too deeply\n" {
+		t.Errorf("said %q", got)
+	}
+}
+
+// A connection that the network breaks is told to handlers of error, and by close to all; nothing is printed, since
+// peers that leave by a reset are nothing unusual.
+func TestBrokenConnectionIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	p := start(t, compiled(t, "broken.eve", `import io.socket.*
+main: () void:
+    tcp_socket.listen(8080):
+        connection = [] (c: connection&) void:
+            client: socket@ = c()
+            on client data: client.write_buffer(client.read_buffer())
+            on client close [+stdout]:
+                stdout.write("closed\n")
+                stdout.flush()
+`))
+	port := p.port()
+	for i := range 10 {
+		client := p.dial(port)
+		client.say("x")
+		client.mustHear("x")
+		client.SetLinger(0)
+		client.Close()
+		p.eventually("it hears the end", func() bool { return p.out.String() == strings.Repeat("closed\n", i+1) })
+	}
+	client := p.dial(port)
+	client.say("y")
+	client.mustHear("y")
+	p.mustRun()
+	if got := p.err.String(); got != "" {
+		t.Errorf("said %q, want nothing", got)
+	}
+}
