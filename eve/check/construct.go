@@ -241,7 +241,7 @@ func (l *lowerer) zero(t *types.Type, at source.Span) ir.Expr {
 	if t == types.InvalidT {
 		return bad(at)
 	}
-	if why := l.noZero(t, nil); why != "" {
+	if why := l.noZero(t, map[*types.Type]bool{}); why != "" {
 		d := l.errorf("E0356", at, "%s has no value to start with", article(t))
 		d.Label = why
 		return bad(at)
@@ -281,7 +281,8 @@ func startsOwn(t *types.Type) bool {
 	return false
 }
 
-// noZero says why a type has no zero value; empty when it has one. within holds the types around it.
+// noZero says why a type has no zero value; empty when it has one. within holds the types around it as true, and
+// those that are known to have one as false.
 func (l *lowerer) noZero(t *types.Type, within map[*types.Type]bool) string {
 	switch t.Kind {
 	case types.Ref, types.Slice:
@@ -311,23 +312,25 @@ func (l *lowerer) noZeroNamed(t *types.Type, within map[*types.Type]bool) string
 	if t.Def.Form == types.Native || t.Def.Form == types.Interface {
 		return t.Name + " is not built: a function gives it"
 	}
-	if within[t] {
+	inside, known := within[t]
+	if inside {
 		return "a new " + t.Name + " would hold another new " + t.Name + ": make the field " + t.Name + "@?"
 	}
-	around := map[*types.Type]bool{t: true}
-	for o := range within {
-		around[o] = true
+	if known {
+		return ""
 	}
+	within[t] = true
 	fields := t.Def.Fields
 	if t.Def.Form == types.Union && len(t.Def.Cases) > 0 {
 		fields = t.Def.Cases[0].Fields
 	}
 	for _, f := range fields {
 		if f.Default == nil {
-			if why := l.noZero(f.Type, around); why != "" {
+			if why := l.noZero(f.Type, within); why != "" {
 				return why
 			}
 		}
 	}
+	within[t] = false
 	return ""
 }

@@ -96,7 +96,7 @@ func (c *checker) typeGlobal(m *module, v *ir.Var, d *syntax.VarDecl) {
 			Type: objectType(d.Type)}, Args: d.Args}
 	}
 	if init == nil {
-		if why := (&lowerer{checker: c}).noZero(t.Elem, nil); why != "" && !m.std {
+		if why := (&lowerer{checker: c}).noZero(t.Elem, map[*types.Type]bool{}); why != "" && !m.std {
 			c.diags.Errorf("E0312", d.Type.Place(), "%s has no zero value to start with: %s", t.Elem, why)
 		}
 		v.Init = (&lowerer{checker: c}).zeroOf(t.Elem, d.Type.Place())

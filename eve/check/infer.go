@@ -76,7 +76,7 @@ func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) boo
 	args := c.ownerArgs(recv)
 	if startsElements[f.id()] && len(args) > 0 {
 		elem := args[len(args)-1]
-		if why := (&lowerer{checker: c}).noZero(elem, nil); why != "" {
+		if why := (&lowerer{checker: c}).noZero(elem, map[*types.Type]bool{}); why != "" {
 			c.diags.Errorf("E0501", at, "'%s' needs a zero value of %s to start with: %s", f.fullName(), elem, why)
 			return false
 		}

@@ -42,6 +42,7 @@ func TestBounds(t *testing.T) {
 		{"calls", many(40_000, "f%d: (x: int) int: return f%d+1(x)\n") + "f40000: (x: int) int: return x\n" + inMain("f0(1)"), ""},
 		{"polymorphic recursion", "f: <type T> (n: int, x: T) int:\n    if n == 0: return 0\n    return f(n - 1, (x, x))\n" + inMain("f(3, 1)"), "E0502"},
 		{"endless type", "type a<T>:\n    x: a<vector<T>>@\n" + inMain("y: a<int>"), "E0313"},
+		{"doubling type", "type d<T>:\n    a: T\n    b: T\n" + inMain("x: "+around(30, "d<", "int", ">")), ""},
 		{"array", inMain("x: array<int, 1000000000>"), "E0307"},
 		{"endless constant", "const a: int = f(1)\nf: (n: int) int:\n    while n > 0: pass\n    return n\n" + inMain("pass"), ""}, // made when the program starts
 		{"power", "const a = 3 ** 3 ** 3 ** 3 ** 3\n" + inMain("pass"), "E0309"},
