@@ -141,13 +141,13 @@ func (f *function) literal(c *ir.Const) string {
 	case string:
 		return fmt.Sprintf("eve::string::literal(%s, %d)", quote(v), len(v))
 	case float64:
-		return floatText(v)
+		return floatText(v) + suffix(c.T, v)
 	case uint64:
 		return strconv.FormatUint(v, 10) + "u"
 	case int64:
 		switch {
 		case c.T.IsFloat():
-			return strconv.FormatInt(v, 10) + ".0"
+			return strconv.FormatInt(v, 10) + ".0" + suffix(c.T, float64(v))
 		case v == math.MinInt64:
 			return "(-9223372036854775807 - 1)"
 		case v == math.MinInt32 && c.T.Bits() == 32: // a literal of that size would be a long
@@ -160,6 +160,14 @@ func (f *function) literal(c *ir.Const) string {
 		return strconv.FormatInt(v, 10)
 	}
 	panic(bug(fmt.Sprintf("constant of type %T", c.Value)))
+}
+
+// suffix keeps what is computed with a constant of 32 bits from being computed in 64.
+func suffix(t *types.Type, v float64) string {
+	if t.Kind == types.Float32 && !math.IsInf(v, 0) && !math.IsNaN(v) {
+		return "f"
+	}
+	return ""
 }
 
 func floatText(v float64) string {
