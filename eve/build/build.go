@@ -43,7 +43,8 @@ type builder struct {
 	o     Options
 	tools *toolchain
 	cache cache
-	place string // with Debug: the working directory, from which gdb looks for the sources
+	place string            // with Debug: the working directory, from which gdb looks for the sources
+	heads map[string]string // what the C headers of a unit say, by the unit's name
 }
 
 // Build compiles and links units and gives the path of the program.
@@ -64,6 +65,9 @@ func Build(ctx context.Context, units []emit.Unit, o Options) (string, error) {
 		if b.place, err = os.Getwd(); err != nil {
 			return "", err
 		}
+	}
+	if b.heads, err = readHeaders(ctx, tools, units); err != nil {
+		return "", err
 	}
 	program := o.Out
 	if program == "" {
@@ -88,7 +92,7 @@ func (b *builder) programPath(units []emit.Unit) string {
 	parts := []string{b.runtimeKey(), b.tools.linker, b.place, os.Getenv("LDLIBS")}
 	parts = append(parts, b.o.flags(b.tools)...)
 	for _, u := range units {
-		parts = append(parts, u.Name, u.Text)
+		parts = append(parts, u.Name, u.Text, b.heads[u.Name])
 	}
 	return filepath.Join(b.cache.dir, "programs", key(parts...))
 }
@@ -97,7 +101,7 @@ func (b *builder) programPath(units []emit.Unit) string {
 func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([]string, error) {
 	paths := make([]string, len(units))
 	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
-		parts := append([]string{b.runtimeKey(), b.place, units[i].Text}, b.o.flags(b.tools)...)
+		parts := append([]string{b.runtimeKey(), b.place, units[i].Text, b.heads[units[i].Name]}, b.o.flags(b.tools)...)
 		paths[i] = filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
 		if b.cache.has(paths[i]) {
 			return nil

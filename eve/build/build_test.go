@@ -89,3 +89,33 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 }
+
+// A header of the user's own that changes makes a new program.
+func TestHeadersCount(t *testing.T) {
+	trial.NeedCompiler(t)
+	dir := filepath.Join(t.TempDir(), "with a blank")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CPATH", dir)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("outer.h", "#include \"inner.h\"\n")
+	units := []emit.Unit{{Module: "m", Name: "m.cpp", Text: "#include <outer.h>\n" + empty, Headers: []string{"outer.h"}}}
+	var paths []string
+	for _, text := range []string{"#define OUR_HEADER 1\n", "#define OUR_HEADER 1\n", "#define OUR_HEADER 2\n", "#define OUR_HEADER 1\n"} {
+		write("inner.h", text)
+		p, err := build.Build(context.Background(), units, build.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, p)
+	}
+	if paths[0] != paths[1] || paths[1] == paths[2] || paths[3] != paths[0] {
+		t.Errorf("got %q", paths)
+	}
+}
