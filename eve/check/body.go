@@ -71,8 +71,8 @@ func (c *checker) testBody(f *ir.Func, t *syntax.TestDecl, m *module) {
 	if t.Body == nil {
 		t.Body = &syntax.Block{At: syntax.At{Span: t.Span}}
 	}
-	b := &ir.Body{Kind: ir.Function, Fn: f, Result: types.VoidT, Head: headOf(t.Span, t.Body)}
-	b.List = pointAt(t.Body.Span)
+	b := &ir.Body{Kind: ir.Function, Fn: f, Result: types.VoidT, Perms: f.List, Head: headOf(t.Span, t.Body)}
+	b.List = taskList(t.Perms, b.Head)
 	f.Body = b
 	l := &lowerer{checker: c, m: m, env: &env{module: m}, fn: f, ended: map[string]source.Span{}}
 	l.result = types.VoidT

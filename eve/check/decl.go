@@ -153,6 +153,9 @@ func (c *checker) resolveTest(m *module, d *syntax.TestDecl) {
 		Name: "test " + d.Name, ID: fmt.Sprintf("%s.test %d", m.id, len(m.tests)+1), Module: m.ir,
 		Span: d.Span, Result: types.VoidT, Test: d.Name,
 	}
+	if d.Perms != nil {
+		fn.List = c.list(m, d.Perms, fn, nil)
+	}
 	m.tests = append(m.tests, fn)
 	m.ir.Funcs = append(m.ir.Funcs, fn)
 	c.queue = append(c.queue, func() { c.testBody(fn, d, m) })

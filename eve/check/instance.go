@@ -67,15 +67,16 @@ func (c *checker) make(f *function, recv *types.Type, targs []*types.Type, id st
 		fn.Params = append(fn.Params, &ir.Var{Name: p.name, Type: p.t, Kind: ir.Param, Span: at, Take: p.take})
 	}
 	if f.tree.Perms != nil {
-		fn.List = c.list(f, fn)
+		fn.List = c.list(f.module, f.tree.Perms, fn, func(p *syntax.Perm, v *ir.Var) { c.listable(f, p, v) })
 	}
 	return fn
 }
 
-// list resolves a function's permission list: its names are parameters and module variables.
-func (c *checker) list(f *function, fn *ir.Func) []*ir.Entry {
+// list resolves the permission list of a function or test: its names are parameters and module variables, each of
+// which outer is shown.
+func (c *checker) list(m *module, perms *syntax.Perms, fn *ir.Func, outer func(*syntax.Perm, *ir.Var)) []*ir.Entry {
 	var list []*ir.Entry
-	for _, p := range f.tree.Perms.Entries {
+	for _, p := range perms.Entries {
 		if p.Name == nil {
 			continue
 		}
@@ -91,12 +92,14 @@ func (c *checker) list(f *function, fn *ir.Func) []*ir.Entry {
 		if entry.Var != nil {
 			continue
 		}
-		switch o := c.lookup(f.module, p.Name.Text).(type) {
+		switch o := c.lookup(m, p.Name.Text).(type) {
 		case nil:
-			c.unknown(f.module, p.Name.Text, p.Name.Span, names...)
+			c.unknown(m, p.Name.Text, p.Name.Span, names...)
 		case *ir.Var:
 			entry.Var = o
-			c.listable(f, p, o)
+			if outer != nil {
+				outer(p, o)
+			}
 		default:
 			c.diags.Errorf("E0215", p.Name.Span, "'%s' is %s: a permission list names parameters and module variables", p.Name.Text, kindOf(o))
 		}

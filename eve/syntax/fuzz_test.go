@@ -13,7 +13,7 @@ import (
 
 // optional are the fields of the tree that may be nil; all others are always there.
 var optional = map[string]bool{
-	"Import.As": true, "Func.Perms": true, "Func.Result": true, "Func.Body": true, "VarDecl.Init": true,
+	"Import.As": true, "Func.Perms": true, "TestDecl.Perms": true, "Func.Result": true, "Func.Body": true, "VarDecl.Init": true,
 	"ConstDecl.Type": true, "TypeParam.Constraint": true, "Param.Type": true, "Param.Default": true,
 	"FuncType.Result": true, "TaskStmt.Perms": true, "TaskForStmt.Type": true, "TaskForStmt.Perms": true,
 	"OnStmt.Perms": true, "OnStmt.Body": true, "OnStmt.Handler": true, "AwaitStmt.Var": true,

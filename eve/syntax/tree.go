@@ -98,11 +98,12 @@ type (
 		Header string
 		Funcs  []*Func
 	}
-	// TestDecl is `test "name": suite`.
+	// TestDecl is `test "name" [perms]: suite`. Perms is nil without a list.
 	TestDecl struct {
 		At
-		Name string
-		Body *Block
+		Name  string
+		Perms *Perms
+		Body  *Block
 	}
 )
 

@@ -250,6 +250,7 @@ func (p *parser) externFunc() *Func {
 func (p *parser) testDecl(start source.Span) Decl {
 	p.next()
 	t := &TestDecl{Name: p.next().Value}
+	p.taskPerms(&t.Perms)
 	t.Body = p.suite("a test's name")
 	t.At = p.from(start)
 	return t
