@@ -50,11 +50,32 @@ func (c *checker) array(e *env, t *syntax.NamedType) *types.Type {
 		c.diags.Errorf("E0307", t.Args[1].Place(), "the size of an array is between 0 and %d", maxArray)
 		return types.InvalidT
 	}
+	if inner := elements(elem); n > 0 && inner > maxArray/n {
+		c.diags.Errorf("E0307", t.Args[1].Place(), "this array holds more than %d elements in all: a vector has no such bound", maxArray)
+		return types.InvalidT
+	}
 	return c.universe.Array(elem, n)
 }
 
 // maxArray is in elements. Arrays are values that live in frames and objects; what is bigger is a vector.
 const maxArray = 1 << 24
+
+// elements counts what a value of a type holds in arrays within arrays; anything else is one.
+func elements(t *types.Type) int64 {
+	switch t.Kind {
+	case types.Array:
+		return max(t.Len*elements(t.Elem), 1)
+	case types.Option, types.Result:
+		return elements(t.Elem)
+	case types.Tuple:
+		var n int64
+		for _, e := range t.Elems {
+			n += elements(e)
+		}
+		return max(n, 1)
+	}
+	return 1
+}
 
 // size gives the constant that stands as a type argument.
 func (c *checker) size(e *env, t syntax.Type) (int64, bool) {
