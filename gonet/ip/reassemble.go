@@ -1,4 +1,5 @@
-// Package ip has the parts of the Internet protocol that are pure: what makes a datagram of its fragments.
+// Package ip has the parts of the Internet protocol that are pure: what makes a datagram of its fragments, where packets go, and from
+// which address of ours.
 package ip
 
 import "errors"

@@ -97,6 +97,8 @@ type Chain struct {
 	IsFragment bool
 	// Unfragmentable is the length in bytes of the headers before a Fragment, the first one not counted.
 	Unfragmentable int
+	// NextAt is where in the packet the number of Protocol stands, for a Problem of it.
+	NextAt uint32
 }
 
 // Problem is an error that a host answers with an ICMPv6 parameter problem, unless Silent.
@@ -124,7 +126,7 @@ func ParseChain(next Protocol, b []byte) (Chain, error) {
 		switch next {
 		case ProtocolHopByHop, ProtocolDestination, ProtocolRouting, ProtocolFragment:
 		default:
-			return Chain{Protocol: next, Payload: b[at:], Unfragmentable: at}, nil
+			return Chain{Protocol: next, Payload: b[at:], Unfragmentable: at, NextAt: uint32(IPv6Len + nextAt)}, nil
 		}
 		if next == ProtocolHopByHop && i > 0 {
 			return Chain{}, problem(ProblemV6NextHeader, nextAt)
@@ -138,7 +140,7 @@ func ParseChain(next Protocol, b []byte) (Chain, error) {
 		if next == ProtocolFragment {
 			f, piece := parseFragment(b[at:])
 			if f.Offset != 0 || f.More {
-				return Chain{f.NextHeader, piece, f, true, at}, nil
+				return Chain{f.NextHeader, piece, f, true, at, uint32(IPv6Len + at)}, nil
 			}
 			next, nextAt, at = f.NextHeader, at, at+FragmentLen
 			continue

@@ -224,15 +224,15 @@ func TestChain(t *testing.T) {
 		want Chain
 		err  error
 	}{
-		{"none", ProtocolUDP, "0102", Chain{Protocol: ProtocolUDP, Payload: []byte{1, 2}}, nil},
-		{"padding and router alert", ProtocolHopByHop, tcp + "00 0502 0000 0100 aa", Chain{Protocol: ProtocolTCP, Payload: []byte{0xaa}, Unfragmentable: 8}, nil},
+		{"none", ProtocolUDP, "0102", Chain{Protocol: ProtocolUDP, Payload: []byte{1, 2}, NextAt: 6}, nil},
+		{"padding and router alert", ProtocolHopByHop, tcp + "00 0502 0000 0100 aa", Chain{Protocol: ProtocolTCP, Payload: []byte{0xaa}, Unfragmentable: 8, NextAt: 40}, nil},
 		{"fragment", ProtocolFragment, tcp + "00 0011 00000009 bb",
-			Chain{Protocol: ProtocolTCP, Payload: []byte{0xbb}, IsFragment: true, Fragment: Fragment{NextHeader: ProtocolTCP, Offset: 16, More: true, ID: 9}}, nil},
-		{"atomic fragment", ProtocolFragment, tcp + "00 0000 00000009 bb", Chain{Protocol: ProtocolTCP, Payload: []byte{0xbb}, Unfragmentable: 8}, nil},
-		{"route done", ProtocolRouting, tcp + "00 0400 0000 0000", Chain{Protocol: ProtocolTCP, Payload: []byte{}, Unfragmentable: 8}, nil},
+			Chain{Protocol: ProtocolTCP, Payload: []byte{0xbb}, IsFragment: true, Fragment: Fragment{NextHeader: ProtocolTCP, Offset: 16, More: true, ID: 9}, NextAt: 40}, nil},
+		{"atomic fragment", ProtocolFragment, tcp + "00 0000 00000009 bb", Chain{Protocol: ProtocolTCP, Payload: []byte{0xbb}, Unfragmentable: 8, NextAt: 40}, nil},
+		{"route done", ProtocolRouting, tcp + "00 0400 0000 0000", Chain{Protocol: ProtocolTCP, Payload: []byte{}, Unfragmentable: 8, NextAt: 40}, nil},
 		{"route left", ProtocolRouting, tcp + "00 0001 0000 0000", Chain{}, &Problem{Code: ProblemV6Header, Pointer: 42}},
 		{"hop-by-hop late", ProtocolDestination, "0000 0104 0000 0000", Chain{}, &Problem{Code: ProblemV6NextHeader, Pointer: 40}},
-		{"option to skip", ProtocolDestination, unknown + "00 1e04 0000 0000", Chain{Protocol: 0xfd, Payload: []byte{}, Unfragmentable: 8}, nil},
+		{"option to skip", ProtocolDestination, unknown + "00 1e04 0000 0000", Chain{Protocol: 0xfd, Payload: []byte{}, Unfragmentable: 8, NextAt: 40}, nil},
 		{"option to drop", ProtocolDestination, tcp + "00 4004 0000 0000", Chain{}, &Problem{Code: ProblemV6Option, Pointer: 42, Silent: true}},
 		{"option to report", ProtocolDestination, tcp + "00 8004 0000 0000", Chain{}, &Problem{Code: ProblemV6Option, Pointer: 42}},
 		{"option to report to one", ProtocolDestination, tcp + "00 c004 0000 0000", Chain{}, &Problem{Code: ProblemV6Option, Pointer: 42, Unicast: true}},

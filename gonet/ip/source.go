@@ -1,0 +1,105 @@
+package ip
+
+import (
+	"math/bits"
+	"net/netip"
+)
+
+// Address is one of a host's own.
+type Address struct {
+	netip.Prefix      // the address, with the length of its network
+	Deprecated   bool // not for new conversations, or not known yet to be nobody else's (RFC 4429 section 2.1)
+}
+
+// Source chooses the address of ours that packets to dst carry, which go first to next: by the rules of RFC 6724 section 5 that
+// mean something on one link without mobility or temporary addresses. They serve IPv4 too. False if we have none of the family.
+func Source(dst, next netip.Addr, ours []Address) (netip.Addr, bool) {
+	var best *Address
+	for i := range ours {
+		a := &ours[i]
+		if a.Addr().Is4() == dst.Is4() && (best == nil || better(a, best, dst, next)) {
+			best = a
+		}
+	}
+	if best == nil {
+		return netip.Addr{}, false
+	}
+	return best.Addr(), true
+}
+
+// better tells whether a is a better source than b, which came first.
+func better(a, b *Address, dst, next netip.Addr) bool {
+	x, y := a.Addr(), b.Addr()
+	if x == dst || y == dst { // rule 1
+		return x == dst
+	}
+	if s, t, d := scope(x), scope(y), scope(dst); s != t { // rule 2
+		if s < t {
+			return s >= d
+		}
+		return t < d
+	}
+	if a.Deprecated != b.Deprecated { // rule 3
+		return b.Deprecated
+	}
+	if s, t := a.Contains(next), b.Contains(next); s != t { // rule 5.5, as far as a network tells a router's prefixes
+		return s
+	}
+	if s, t, d := label(x), label(y), label(dst); (s == d) != (t == d) { // rule 6
+		return s == d
+	}
+	return common(a, dst) > common(b, dst) // rule 8
+}
+
+// The scopes of RFC 4291 section 2.7; those of unicast addresses are link-local and global.
+const (
+	scopeLink   = 2
+	scopeGlobal = 14
+)
+
+func scope(a netip.Addr) int {
+	switch {
+	case a.Is6() && a.IsMulticast():
+		return int(a.As16()[1] & 15)
+	case a.IsLinkLocalUnicast(), a.IsLoopback(), a.IsLinkLocalMulticast():
+		return scopeLink
+	}
+	return scopeGlobal
+}
+
+// labels are the policy table of RFC 6724 section 2.1, without the obsolete.
+var labels = []struct {
+	network netip.Prefix
+	label   int
+}{
+	{netip.MustParsePrefix("::1/128"), 0},
+	{netip.MustParsePrefix("2002::/16"), 2},
+	{netip.MustParsePrefix("2001::/32"), 5},
+	{netip.MustParsePrefix("fc00::/7"), 13},
+}
+
+func label(a netip.Addr) int {
+	for _, l := range labels {
+		if l.network.Contains(a) {
+			return l.label
+		}
+	}
+	return 1
+}
+
+// common is how many bits an address of ours begins with that dst does too, at most those of its network.
+func common(a *Address, dst netip.Addr) int {
+	x, y := a.Addr().As16(), dst.As16()
+	n := 0
+	for i := range x {
+		if x[i] != y[i] {
+			n += bits.LeadingZeros8(x[i] ^ y[i])
+			break
+		}
+		n += 8
+	}
+	if dst.Is4() {
+		n -= 96
+	}
+	return min(n, a.Bits())
+}
