@@ -80,6 +80,7 @@ type Conn struct {
 	send    sender
 	receive receiver
 	timers  timers
+	traffic traffic
 
 	timestamps  bool   // both ends sent one in their SYN
 	sack        bool   // both ends permit it

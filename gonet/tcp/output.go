@@ -59,6 +59,7 @@ func (c *Conn) outputSyn(seg *Segment, now Time) {
 		s.board.sent(s.iss, s.next, now)
 	} else {
 		s.board.flights[0].again, s.board.flights[0].at = true, now
+		c.traffic.again(0)
 	}
 	seg.Header = wire.TCP{Seq: uint32(s.iss), Flags: wire.SYN, Window: uint16(min(r.limit, 0xffff))}
 	o := &seg.Header.Options
@@ -73,6 +74,7 @@ func (c *Conn) outputSyn(seg *Segment, now Time) {
 		o.HasWindowScale, o.WindowScale = !c.cfg.NoScale, c.scale()
 	}
 	c.putStamp(o, now)
+	c.traffic.sent(0)
 	if c.timers.retransmit == 0 {
 		c.timers.retransmit = now.Add(s.rtt.rto())
 	}
@@ -129,6 +131,7 @@ func (c *Conn) outputLost(seg *Segment, now Time) bool {
 	f := s.board.flights[i]
 	c.spend(n, now)
 	c.fill(seg, f.seq, n, now)
+	c.traffic.again(seg.Len())
 	return true
 }
 
@@ -215,6 +218,7 @@ func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 			h.Flags |= wire.PSH
 		}
 	}
+	c.traffic.sent(seg.Len())
 	h.Window = r.advertise(c.cfg.MSS, true)
 	seg.MSS = s.mss
 	c.putStamp(&h.Options, now)

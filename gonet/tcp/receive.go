@@ -117,6 +117,7 @@ func (c *Conn) text(seq Seq, p []byte) bool {
 
 // deliver gives the user bytes that are next, or drops them when nobody reads.
 func (c *Conn) deliver(p []byte) {
+	c.traffic.bytesIn += uint64(len(p))
 	r := &c.receive
 	r.next = r.next.Plus(len(p))
 	r.unacked += len(p)

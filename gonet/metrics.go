@@ -1,0 +1,194 @@
+package gonet
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"interleave/gonet/tcp"
+)
+
+// ConnInfo is what can be said of a connection at an instant.
+type ConnInfo struct {
+	tcp.Info
+	Local, Remote netip.AddrPort
+}
+
+// Snapshot is what a stack holds at an instant.
+type Snapshot struct {
+	Stats
+	Conns     []ConnInfo       // by their addresses
+	Listeners []netip.AddrPort // of TCP
+	Sockets   []netip.AddrPort // of UDP
+}
+
+// Snapshot looks at everything that a stack holds. The dealer does nothing else meanwhile: about 0.1 us for each connection.
+func (s *Stack) Snapshot() (Snapshot, error) {
+	out := Snapshot{Stats: s.Stats()}
+	var conns []*Conn
+	err := s.claim(func() {
+		for _, c := range s.conns {
+			conns = append(conns, c)
+		}
+		for a := range s.listeners {
+			out.Listeners = append(out.Listeners, a)
+		}
+		for a := range s.sockets {
+			out.Sockets = append(out.Sockets, a)
+		}
+	})
+	for _, c := range conns {
+		c.mu.Lock()
+		out.Conns = append(out.Conns, ConnInfo{c.machine.Info(), c.local, c.remote})
+		c.mu.Unlock()
+	}
+	slices.SortFunc(out.Conns, func(a, b ConnInfo) int {
+		return cmp.Or(a.Local.Compare(b.Local), a.Remote.Compare(b.Remote))
+	})
+	slices.SortFunc(out.Listeners, netip.AddrPort.Compare)
+	slices.SortFunc(out.Sockets, netip.AddrPort.Compare)
+	return out, err
+}
+
+// Info is what can be said of the connection now.
+func (c *Conn) Info() ConnInfo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return ConnInfo{c.machine.Info(), c.local, c.remote}
+}
+
+// String is the connection in the manner of `ss -ti`: a line with the addresses, and one with the figures that are known.
+func (i ConnInfo) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-12s %6d %6d  %v  %v\n", i.State, i.Unread, i.Unacked, i.Local, i.Remote)
+	fmt.Fprintf(&b, "\tmss:%d cwnd:%d", i.MSS, i.Window)
+	if i.Threshold > 0 {
+		fmt.Fprintf(&b, " ssthresh:%d", i.Threshold)
+	}
+	if i.RTT > 0 {
+		fmt.Fprintf(&b, " rtt:%s/%s minrtt:%s", ms(i.RTT), ms(i.Deviation), ms(i.MinRTT))
+	}
+	fmt.Fprintf(&b, " rto:%s", ms(i.RTO))
+	if i.Backoff > 0 {
+		fmt.Fprintf(&b, " backoff:%d", i.Backoff)
+	}
+	fmt.Fprintf(&b, " snd_wnd:%d inflight:%d bytes_sent:%d bytes_received:%d segs_out:%d", i.PeerWindow, i.InFlight, i.BytesOut, i.BytesIn, i.Segments)
+	if i.Resent > 0 {
+		fmt.Fprintf(&b, " retrans:%d bytes_retrans:%d", i.Resent, i.BytesResent)
+	}
+	if i.Lost > 0 {
+		fmt.Fprintf(&b, " lost:%d", i.Lost)
+	}
+	if i.Recovering {
+		b.WriteString(" recovering")
+	}
+	return b.String()
+}
+
+// ms is a time in milliseconds, as ss prints it.
+func ms(d time.Duration) string { return fmt.Sprintf("%.4g", float64(d)/float64(time.Millisecond)) }
+
+// metric is a counter of Stats: its name in the exposition format of Prometheus, and the sentence about it.
+type metric struct{ field, name, help string }
+
+// metrics are in the order of Stats.
+var metrics = []metric{
+	{"Received", "frames_received", "Frames read from the link, those to ourselves included."},
+	{"Sent", "frames_sent", "Frames written to the link."},
+	{"Malformed", "malformed", "Packets whose header could not be read, or whose checksum is wrong."},
+	{"Foreign", "foreign", "Packets for others, or of a protocol or port that nobody takes."},
+	{"Conflicts", "address_conflicts", "Messages of others that claim an address of ours."},
+	{"DroppedUnresolved", "dropped_unresolved", "Packets whose neighbour did not answer, or that were too many to wait for it."},
+	{"DroppedSockets", "dropped_sockets", "Datagrams for a socket that was full."},
+	{"DroppedBacklog", "dropped_backlog", "Connections that nobody accepted in time."},
+	{"DroppedFragments", "dropped_fragments", "Fragments of packets that did not become whole."},
+	{"DroppedLoop", "dropped_loop", "Packets to ourselves that found the queue full."},
+	{"Resets", "resets_sent", "Segments that were answered by a reset."},
+	{"Cookies", "cookies_sent", "SYNs that were answered by a cookie."},
+}
+
+// each calls f with every counter of Stats; one that has no sentence is shown by its field's name.
+func (s Stats) each(f func(m metric, value uint64)) {
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		if v.Field(i).Kind() != reflect.Uint64 {
+			continue
+		}
+		field := v.Type().Field(i).Name
+		m := metric{field, strings.ToLower(field), field + "."}
+		if at := slices.IndexFunc(metrics, func(m metric) bool { return m.field == field }); at >= 0 {
+			m = metrics[at]
+		}
+		f(m, v.Field(i).Uint())
+	}
+}
+
+// WriteText writes the snapshot to be read: counters that are not zero, who listens, and each connection as `ss -ti` has it.
+func (s Snapshot) WriteText(w io.Writer) error {
+	var b strings.Builder
+	s.each(func(m metric, value uint64) {
+		if value > 0 {
+			fmt.Fprintf(&b, "%-20s %d\n", m.name, value)
+		}
+	})
+	for _, a := range s.Listeners {
+		fmt.Fprintf(&b, "listen tcp           %v\n", a)
+	}
+	for _, a := range s.Sockets {
+		fmt.Fprintf(&b, "socket udp           %v\n", a)
+	}
+	if len(s.Conns) > 0 {
+		fmt.Fprintf(&b, "%-12s %6s %6s  %s  %s\n", "state", "recv-q", "send-q", "local", "peer")
+	}
+	for _, c := range s.Conns {
+		fmt.Fprintln(&b, c)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteMetrics writes the snapshot in the exposition format of Prometheus. Connections are summed: one that has ended takes
+// its sums along, so these are gauges.
+func (s Snapshot) WriteMetrics(w io.Writer) error {
+	var b strings.Builder
+	head := func(name, kind, help string) {
+		fmt.Fprintf(&b, "# HELP gonet_%s %s\n# TYPE gonet_%s %s\n", name, help, name, kind)
+	}
+	s.each(func(m metric, value uint64) {
+		head(m.name+"_total", "counter", m.help)
+		fmt.Fprintf(&b, "gonet_%s_total %d\n", m.name, value)
+	})
+	states := map[tcp.State]int{}
+	var resent, segments, in, out, flight uint64
+	for _, c := range s.Conns {
+		states[c.State]++
+		resent, segments, in, out = resent+c.Resent, segments+c.Segments, in+c.BytesIn, out+c.BytesOut
+		flight += uint64(c.InFlight)
+	}
+	head("connections", "gauge", "Connections of TCP, by state.")
+	for state := tcp.Closed; state <= tcp.TimeWait; state++ {
+		fmt.Fprintf(&b, "gonet_connections{state=%q} %d\n", state, states[state])
+	}
+	for _, g := range []struct {
+		name, help string
+		value      uint64
+	}{
+		{"listeners", "Listeners of TCP.", uint64(len(s.Listeners))},
+		{"sockets", "Sockets of UDP.", uint64(len(s.Sockets))},
+		{"connections_segments_sent", "Segments sent by the connections that there are.", segments},
+		{"connections_segments_resent", "Segments sent again by the connections that there are.", resent},
+		{"connections_bytes_sent", "Payload in bytes sent by the connections that there are, what was sent again included.", out},
+		{"connections_bytes_received", "Payload in bytes received by the connections that there are.", in},
+		{"connections_bytes_in_flight", "Payload in bytes that is on its way.", flight},
+	} {
+		head(g.name, "gauge", g.help)
+		fmt.Fprintf(&b, "gonet_%s %d\n", g.name, g.value)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

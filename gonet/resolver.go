@@ -1,0 +1,82 @@
+package gonet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// errNoServers is what a resolver without servers says.
+var errNoServers = errors.New("no server of names is configured")
+
+// Resolver resolves names through the stack: Go's own resolver, whose queries go to these servers, at port 53 where none is
+// given, in turn. Time-outs, search domains and the order of /etc/hosts before DNS are those of the system's configuration.
+func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
+	var turn atomic.Uint32
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		if len(servers) == 0 {
+			return nil, errNoServers
+		}
+		to := servers[(turn.Add(1)-1)%uint32(len(servers))]
+		if to.Port() == 0 {
+			to = netip.AddrPortFrom(to.Addr(), 53)
+		}
+		return s.DialContext(ctx, network, to.String())
+	}}
+}
+
+// Dialer connects to names: what http.Transport and others want as their DialContext.
+type Dialer struct {
+	Stack    *Stack
+	Resolver *net.Resolver // nil: addresses only
+}
+
+// leastTry is what each address of a name has to answer in, if the context's deadline leaves so much: as package net has it.
+const leastTry = 2 * time.Second
+
+// DialContext is net.Dialer's. The addresses of a name are tried one after the other; each has its share of what the context's
+// deadline leaves.
+func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+	}
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || d.Resolver == nil {
+		return d.Stack.DialContext(ctx, network, address)
+	}
+	family := "ip"
+	if last := network[len(network)-1]; last == '4' || last == '6' {
+		family += string(last)
+	}
+	addresses, err := d.Resolver.LookupNetIP(ctx, family, host)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+	}
+	var first error
+	for i, a := range addresses {
+		c, err := d.try(ctx, network, net.JoinHostPort(a.Unmap().String(), port), len(addresses)-i)
+		if err == nil {
+			return c, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+// try dials one address, with a share of the time that is left for so many.
+func (d Dialer) try(ctx context.Context, network, address string, among int) (net.Conn, error) {
+	if end, ok := ctx.Deadline(); ok && among > 1 {
+		share, cancel := context.WithTimeout(ctx, max(time.Until(end)/time.Duration(among), leastTry))
+		defer cancel()
+		ctx = share
+	}
+	return d.Stack.DialContext(ctx, network, address)
+}
