@@ -278,6 +278,7 @@ const cookieTime = 2 * time.Minute
 // bake answers a SYN for which there is no room with a cookie, and keeps nothing. Where the backlog itself is full a connection would
 // find no place: the SYN is dropped, and the peer tries again. The dealer's.
 func (s *Stack) bake(l *Listener, c *Conn, h *wire.TCP) {
+	s.flush() // connections that this batch has established go to the backlog first
 	if len(l.ready) >= cap(l.ready) {
 		s.stats.droppedBacklog.Add(1)
 		return

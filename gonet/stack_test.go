@@ -304,6 +304,7 @@ func TestABacklogIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		time.Sleep(10 * time.Millisecond) // the last handshake has ended at both ends
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := x.DialContext(ctx, "tcp", "10.0.0.2:80"); !errors.Is(err, context.DeadlineExceeded) {
