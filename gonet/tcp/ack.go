@@ -18,6 +18,7 @@ type sender struct {
 	closing        bool // a FIN follows what is in out
 	finAcked       bool // and has arrived
 	synDue         bool // the SYN is to be sent (again)
+	synSent        int  // how often it was
 
 	board   board
 	control congestion
@@ -40,19 +41,30 @@ type sender struct {
 
 func (s *sender) init(iss Seq, cfg *Config) {
 	s.iss, s.una, s.next, s.recover = iss, iss, iss, iss
-	s.rack.forward = iss
+	s.rack.forward, s.rack.raisedAt = iss, iss
 	s.mss = min(defaultMSS, cfg.MSS)
 }
 
-// ackSyn notes that our SYN has arrived.
-func (s *sender) ackSyn(ack Seq, t *timers, now Time) {
-	s.board.acked(ack, func(f *flight) {
-		if !f.again {
+// ackSyn notes that our SYN has arrived, by the segment h. One that had to go again tells of a slow or a bad path: without a round trip
+// that a timestamp measures the time-out starts from 3 s (RFC 6298 section 5.7), and after a second time the window from one segment
+// (RFC 5681 section 3.1, RFC 6928 section 2).
+func (c *Conn) ackSyn(h *wire.TCP, now Time) {
+	s := &c.send
+	s.board.acked(s.iss.Plus(1), func(f *flight) {
+		switch d := int32(c.stamp(now) - h.Options.TSEcr); {
+		case !f.again:
 			s.rtt.sample(now.Sub(f.at), 1)
+		case c.timestamps && h.Options.TSEcr != 0 && d >= 0:
+			s.rtt.sample(time.Duration(d)*time.Millisecond, 1)
+		default:
+			s.rtt.careful = true
 		}
 	})
-	s.una, s.synDue, s.rtt.backoff = ack, false, 0
-	t.retransmit = 0
+	if s.synSent > 2 {
+		s.control.restart()
+	}
+	s.una, s.synDue, s.rtt.backoff = s.iss.Plus(1), false, 0
+	c.timers.retransmit = 0
 }
 
 // flightSize is what was sent and not acknowledged, in bytes.
@@ -66,6 +78,7 @@ type news struct {
 	at        Time   // when the last of them was sent that was sent only once
 	repaired  bool   // some of it was sent again: the rest may have waited behind that for long
 	duplicate bool   // a SACK reports something that had arrived before (RFC 2883)
+	idle      bool   // neither una, the window, a SACK nor the payload says anything: a plain duplicate
 	echo      uint32 // the timestamp of ours that came back, 0 if none did
 }
 
@@ -81,9 +94,10 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	if ack.Before(s.una) {
 		return true // old, but its payload may be new
 	}
-	flight, room := s.board.inFlight, s.window
+	flight, recovering := s.board.inFlight, s.recovering
 	moved := c.updateWindow(h, ack)
 	n := c.deliveries(h, ack, now)
+	n.idle = n.acked == 0 && payload == 0 && !moved && s.flightSize() > 0 && h.Flags&(wire.SYN|wire.FIN) == 0 && h.Options.SACKCount == 0
 	c.sampleRTT(n, now)
 	if n.acked > 0 {
 		s.rtt.backoff = 0
@@ -92,11 +106,11 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		if c.state == Closed || c.state == TimeWait {
 			return c.state == TimeWait
 		}
-	} else if !c.sack && payload == 0 && !moved && s.flightSize() > 0 && s.window == room && h.Flags&(wire.SYN|wire.FIN) == 0 {
+	} else if !c.sack && n.idle {
 		s.dups++
 	}
-	c.detect(n, now)
-	if !s.recovering && n.acked > 0 {
+	lowered := c.detect(n, now)
+	if !s.recovering && !recovering && !lowered && n.acked > 0 {
 		// The window grows only where it was the bound (RFC 7661): a sender that has less to send learns nothing.
 		if w := s.control.window(); flight+s.mss > w || w < s.control.threshold() && w < 2*flight {
 			s.control.acked(n.acked, now, &s.rtt)
@@ -132,11 +146,12 @@ func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n news) {
 		n.echo = h.Options.TSEcr
 	}
 	seen := func(f *flight) {
-		if !f.sacked {
-			n.delivered += f.len()
+		if f.sacked {
+			return // a SACK has told of it already
 		}
+		n.delivered += f.len()
 		n.repaired = n.repaired || f.again
-		if !f.again && !f.sacked && (!n.sampled || f.at > n.at) {
+		if !f.again && (!n.sampled || f.at > n.at) {
 			n.sampled, n.at = true, f.at
 		}
 		s.rack.delivered(f, s, now)
@@ -185,7 +200,7 @@ func (c *Conn) advance(ack Seq, n news, now Time) {
 	bytes := min(n.acked, s.out.n)
 	s.out.drop(bytes)
 	if s.recovering && !ack.Before(s.recover) {
-		s.recovering, s.expired = false, false
+		s.recovering, s.expired, s.dups = false, false, 0
 	}
 	if n.acked == bytes || !s.closing { // more than the ring held is our FIN
 		return

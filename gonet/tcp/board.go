@@ -1,5 +1,7 @@
 package tcp
 
+import "sync"
+
 // board is the scoreboard: what was sent and has not been acknowledged, in order, with the fate of each piece. Pieces are
 // as they were sent, up to a whole burst, and are cut where a SACK or a retransmission ends within one.
 type board struct {
@@ -35,6 +37,9 @@ func (b *board) count(f *flight, n int) {
 func (b *board) sent(seq, end Seq, now Time) {
 	f := flight{seq: seq, end: end, at: now}
 	b.count(&f, 1)
+	if b.flights == nil {
+		b.flights = lists.Get().(*[listLen]flight)[:0]
+	}
 	b.flights = append(b.flights, f)
 }
 
@@ -76,17 +81,25 @@ func (b *board) acked(ack Seq, seen func(*flight)) {
 		n++
 	}
 	if n == len(b.flights) {
-		b.flights = b.flights[:0]
-		if cap(b.flights) > keptFlights {
-			b.flights = nil
-		}
+		b.free()
 		return
 	}
 	b.flights = append(b.flights[:0], b.flights[n:]...)
 }
 
-// keptFlights is how many pieces an idle connection keeps room for.
-const keptFlights = 4
+// lists holds lists for those who send: an idle connection has none. Longer ones are made as they are needed, and not kept.
+var lists = sync.Pool{New: func() any { return new([listLen]flight) }}
+
+// listLen is how many pieces the usual list has room for: 64 KiB in segments of Ethernet.
+const listLen = 64
+
+// free forgets all pieces.
+func (b *board) free() {
+	if cap(b.flights) == listLen {
+		lists.Put((*[listLen]flight)(b.flights[:listLen]))
+	}
+	*b = board{}
+}
 
 // sack marks what stands from left up to right as arrived, and shows each piece that is news.
 func (b *board) sack(left, right Seq, seen func(*flight)) {
@@ -100,10 +113,10 @@ func (b *board) sack(left, right Seq, seen func(*flight)) {
 		}
 		b.cut(i, right)
 		f := &b.flights[i]
+		seen(f)
 		b.count(f, -1)
 		f.lost, f.sacked = false, true
 		b.count(f, 1)
-		seen(f)
 	}
 }
 

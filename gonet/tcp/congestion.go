@@ -13,6 +13,8 @@ type congestion interface {
 	timedOut(flight int, first bool, now Time)
 	// idle says that nothing was sent for longer than a time-out (RFC 5681 section 4.1).
 	idle()
+	// restart says that the handshake found a bad path: begin with one segment.
+	restart()
 	// window is how many bytes may be on their way.
 	window() int
 	// threshold is where slow start ends.
@@ -94,6 +96,8 @@ func (c *reno) collapse(to int, first bool) {
 }
 
 func (c *reno) idle() { c.cwnd = min(c.cwnd, initialWindow(c.mss)) }
+
+func (c *reno) restart() { c.cwnd = c.mss }
 
 func (c *reno) window() int { return c.cwnd }
 

@@ -54,7 +54,7 @@ type Config struct {
 	KeepInterval  time.Duration // between probes; 0: 75 s (RFC 9293 leaves it open; Linux's)
 	KeepCount     int           // probes without an answer that end the connection; 0: 9
 	UserTimeout   time.Duration // that data may wait for an acknowledgement; 0: 15 min (RFC 1122: R2 at least 100 s)
-	SynTimeout    time.Duration // that the handshake may last; 0: 127 s, as Linux
+	SynTimeout    time.Duration // that the handshake may last; 0: 3 min, the least of RFC 9293 section 3.8.3
 	TimeWait      time.Duration // 2 MSL; 0: 60 s, as Linux
 }
 
@@ -67,7 +67,7 @@ const (
 	defaultKeepInterval  = 75 * time.Second
 	defaultKeepCount     = 9
 	defaultUserTimeout   = 15 * time.Minute
-	defaultSynTimeout    = 127 * time.Second
+	defaultSynTimeout    = 3 * time.Minute
 	defaultTimeWait      = 60 * time.Second
 )
 
@@ -90,6 +90,7 @@ type Conn struct {
 	challengeAt Time // no challenge acknowledgement before this instant
 	reset       bool // a RST is to be sent, at resetSeq
 	resetSeq    Seq
+	resetAck    bool // with an acknowledgement
 	passive     bool // made by Accept
 	closed      bool // the user will not read any more
 	softError   error
@@ -266,7 +267,7 @@ func (c *Conn) Close(now Time) {
 func (c *Conn) Abort() {
 	reset := c.state != SynSent && c.state != TimeWait && c.state != Closed
 	c.end(ErrClosed)
-	c.reset, c.resetSeq = reset, c.send.next
+	c.reset, c.resetSeq, c.resetAck = reset, c.send.next, true
 }
 
 // end makes the connection Closed.
@@ -276,7 +277,7 @@ func (c *Conn) end(err error) {
 	}
 	c.state, c.err = Closed, err
 	c.send.out.free()
-	c.send.board = board{}
+	c.send.board.free()
 	c.receive.queue = reassembly{}
 	c.timers = timers{}
 	c.send.synDue, c.receive.ackDue = false, false

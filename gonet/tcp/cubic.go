@@ -75,7 +75,8 @@ func (c *cubic) lost(flight int, _ Time) {
 
 func (c *cubic) timedOut(flight int, first bool, _ Time) {
 	if first {
-		c.remember()
+		// The curve starts anew from where congestion avoidance does: K is 0 and W_max the window then (section 4.8).
+		c.was, c.max, c.started = c.max, 0, false
 	}
 	c.collapse(int(float64(max(flight, 2*c.mss))*cubicFactor), first)
 }

@@ -17,29 +17,40 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 		return
 	}
 	c.timers.hear(now)
-	if !c.passesPAWS(h, now) || !c.acceptable(h, p, now) {
+	if !c.passesPAWS(h, len(p), now) || !c.acceptable(h, p, now) {
 		return
 	}
 	switch {
 	case h.Flags&wire.RST != 0:
 		c.inputReset(h, now)
 		return
-	case h.Flags&wire.SYN != 0:
+	case h.Flags&wire.SYN != 0 && !c.answersSyn(h):
 		c.challenge(now)
 		return
 	case h.Flags&wire.ACK == 0:
 		return
 	}
-	if c.timestamps && !Seq(h.Seq).After(c.receive.lastAck) && int32(h.Options.TSVal-c.recent) >= 0 {
+	if c.timestamps && !Seq(h.Seq).After(c.receive.lastAck) && c.younger(h, now) {
 		c.recent, c.recentAt = h.Options.TSVal, now
 	}
 	if c.state == SynReceived && !c.establish(h, now) {
 		return
 	}
+	if h.Flags&wire.SYN != 0 {
+		c.receive.ackDue = true
+		return // its text, if any, comes again
+	}
 	if !c.acknowledge(h, len(p), now) || c.state == Closed {
 		return
 	}
 	c.inputText(h, p, now)
+}
+
+// answersSyn tells whether a segment is the peer's SYN once more, which acknowledges ours: where both ends have opened at once it
+// ends the handshake (RFC 9293 section 3.5, figure 8).
+func (c *Conn) answersSyn(h *wire.TCP) bool {
+	return c.state == SynReceived && h.Flags&(wire.SYN|wire.ACK) == wire.SYN|wire.ACK &&
+		Seq(h.Seq) == c.receive.irs && Seq(h.Ack) == c.send.iss.Plus(1)
 }
 
 // inputSynSent is section 3.10.7.3.
@@ -49,7 +60,7 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 		ack := Seq(h.Ack)
 		if acked = ack.After(c.send.una) && !ack.After(c.send.next); !acked {
 			if h.Flags&wire.RST == 0 {
-				c.reset, c.resetSeq = true, ack
+				c.reset, c.resetSeq, c.resetAck = true, ack, false
 			}
 			return
 		}
@@ -71,7 +82,7 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 		c.send.synDue = true
 		return
 	}
-	c.send.ackSyn(Seq(h.Ack), &c.timers, now)
+	c.ackSyn(h, now)
 	c.state = Established
 	c.receive.ackDue = true
 	if len(p) > 0 || h.Flags&wire.FIN != 0 {
@@ -82,18 +93,33 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 }
 
 // passesPAWS refuses segments whose timestamp is older than the last in order: old duplicates (RFC 7323 section 5).
-func (c *Conn) passesPAWS(h *wire.TCP, now Time) bool {
+func (c *Conn) passesPAWS(h *wire.TCP, n int, now Time) bool {
 	if !c.timestamps || h.Flags&(wire.RST|wire.SYN) != 0 {
 		return true
 	}
 	if !h.Options.HasTimestamp {
 		return false // section 3.2: silently
 	}
-	if int32(h.Options.TSVal-c.recent) >= 0 || now.Sub(c.recentAt) > outdated {
+	if c.younger(h, now) {
 		return true
 	}
-	c.receive.ackDue = true
+	c.correct(n, now)
 	return false
+}
+
+// younger tells whether a timestamp is not older than the one that was kept, if that still says anything.
+func (c *Conn) younger(h *wire.TCP, now Time) bool {
+	return int32(h.Options.TSVal-c.recent) >= 0 || now.Sub(c.recentAt) > outdated
+}
+
+// correct acknowledges a segment of n bytes that cannot be used, so that a peer that is out of step learns where we are. What holds
+// nothing is answered rarely: two ends out of step must not answer each other for ever.
+func (c *Conn) correct(n int, now Time) {
+	if n > 0 {
+		c.receive.ackDue = true
+		return
+	}
+	c.challenge(now)
 }
 
 // outdated is when the peer's clock may have wrapped in silence: 24 days (RFC 7323 section 5.5).
@@ -104,7 +130,10 @@ const outdated = 24 * 24 * time.Hour
 func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 	r := &c.receive
 	seq, n := Seq(h.Seq), len(p)
-	if h.Flags&(wire.SYN|wire.FIN) != 0 {
+	switch {
+	case h.Flags&wire.RST != 0:
+		n = 0 // what it carries says why, and takes no room (section 3.5.3)
+	case h.Flags&(wire.SYN|wire.FIN) != 0:
 		n++
 	}
 	window := r.window()
@@ -126,15 +155,16 @@ func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 		return false
 	case h.Flags&wire.RST != 0:
 		return false
+	case c.answersSyn(h):
+		return true
 	case c.state == SynReceived && h.Flags&wire.SYN != 0 && seq == r.irs:
 		c.send.synDue = true // our answer was lost
 		return false
+	case h.Flags&wire.SYN != 0:
+		c.challenge(now) // RFC 5961 section 4.2: wherever it stands
+		return false
 	}
-	if n > 0 {
-		r.ackDue = true
-	} else {
-		c.challenge(now) // rate-limited: two ends out of step must not answer each other for ever
-	}
+	c.correct(n, now)
 	if c.state == TimeWait && h.Flags&wire.FIN != 0 {
 		c.lingerFrom(now)
 	}
@@ -152,8 +182,12 @@ func (c *Conn) challenge(now Time) {
 
 const challengeInterval = 500 * time.Millisecond
 
-// inputReset heeds a reset only at the very next byte: elsewhere in the window it is challenged (RFC 5961 section 3.2).
+// inputReset heeds a reset only at the very next byte: elsewhere in the window it is challenged (RFC 5961 section 3.2). In TIME-WAIT it
+// may be the answer to our answer to an old duplicate, and must not end the wait (RFC 1337).
 func (c *Conn) inputReset(h *wire.TCP, now Time) {
+	if c.state == TimeWait {
+		return
+	}
 	if Seq(h.Seq) != c.receive.next {
 		c.challenge(now)
 		return
@@ -165,7 +199,7 @@ func (c *Conn) inputReset(h *wire.TCP, now Time) {
 		} else {
 			c.end(ErrRefused)
 		}
-	case Closing, LastAck, TimeWait:
+	case Closing, LastAck:
 		c.end(nil)
 	default:
 		c.end(ErrReset)
@@ -176,11 +210,14 @@ func (c *Conn) inputReset(h *wire.TCP, now Time) {
 func (c *Conn) establish(h *wire.TCP, now Time) bool {
 	ack := Seq(h.Ack)
 	if !ack.After(c.send.una) || ack.After(c.send.next) {
-		c.reset, c.resetSeq = true, ack
+		c.reset, c.resetSeq, c.resetAck = true, ack, false
 		return false
 	}
-	c.send.ackSyn(c.send.iss.Plus(1), &c.timers, now)
-	c.send.window = int(h.Window) << c.send.shift
+	c.ackSyn(h, now)
+	c.send.window = int(h.Window)
+	if h.Flags&wire.SYN == 0 {
+		c.send.window <<= c.send.shift
+	}
 	c.send.maxWindow = c.send.window
 	c.send.wl1, c.send.wl2 = Seq(h.Seq), ack
 	c.state = Established
@@ -220,15 +257,17 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 	if fin && !end.After(r.edge) && !r.fin {
 		r.fin, r.finAt = true, end
 	}
-	if r.fin && !r.finished && r.next == r.finAt {
+	if r.fin && r.next == r.finAt {
 		c.inputFin(now)
+	} else if fin {
+		r.ackDue = true // it came ahead of its turn, or again
 	}
 }
 
 // inputFin is the end of the peer's stream.
 func (c *Conn) inputFin(now Time) {
 	r := &c.receive
-	r.finished, r.ackDue = true, true
+	r.finished, r.ackDue, r.queue = true, true, reassembly{}
 	r.next = r.next.Plus(1)
 	r.edge = later(r.edge, r.next)
 	switch c.state {
@@ -244,7 +283,7 @@ func (c *Conn) inputFin(now Time) {
 // timeWait begins the wait that keeps old segments from a new connection.
 func (c *Conn) timeWait(now Time) {
 	c.state = TimeWait
-	c.send.board = board{}
+	c.send.board.free()
 	c.timers = timers{heard: c.timers.heard, since: c.timers.since}
 	c.lingerFrom(now)
 }

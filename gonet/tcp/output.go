@@ -18,7 +18,7 @@ func (s *Segment) Len() int { return len(s.Payload) + len(s.Payload2) }
 func (c *Conn) Output(seg *Segment, now Time) bool {
 	*seg = Segment{}
 	if c.reset {
-		return c.outputReset(seg)
+		return c.outputReset(seg, now)
 	}
 	s := &c.send
 	switch {
@@ -40,12 +40,13 @@ func (c *Conn) Output(seg *Segment, now Time) bool {
 	return false
 }
 
-func (c *Conn) outputReset(seg *Segment) bool {
+func (c *Conn) outputReset(seg *Segment, now Time) bool {
 	c.reset = false
 	seg.Header = wire.TCP{Seq: uint32(c.resetSeq), Flags: wire.RST}
-	if c.state != SynSent && c.receive.irs != 0 {
+	if c.resetAck {
 		seg.Header.Flags |= wire.ACK
 		seg.Header.Ack = uint32(c.receive.next)
+		c.putStamp(&seg.Header.Options, now)
 	}
 	return true
 }
@@ -54,6 +55,7 @@ func (c *Conn) outputReset(seg *Segment) bool {
 func (c *Conn) outputSyn(seg *Segment, now Time) {
 	s, r := &c.send, &c.receive
 	s.synDue = false
+	s.synSent++
 	if len(s.board.flights) == 0 {
 		s.next = s.iss.Plus(1)
 		s.board.sent(s.iss, s.next, now)
@@ -159,7 +161,7 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 			return false
 		}
 	}
-	fin := s.closing && n == unsent && (room > n || s.probe || n > 0)
+	fin := s.closing && n == unsent && (room > n || s.probe) // it takes a place of the window, too
 	if !s.probe && !fin && !c.worthSending(n, unsent) || n == 0 && !fin {
 		c.timers.watch(c, now)
 		return false
@@ -222,15 +224,28 @@ func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 	h.Window = r.advertise(c.cfg.MSS, true)
 	seg.MSS = s.mss
 	c.putStamp(&h.Options, now)
-	if c.sack && r.queue.len() > 0 {
-		room := 4
-		if c.timestamps {
-			room = 3
-		}
-		r.queue.blocks(&h.Options, room)
-	}
-	r.ackDue, r.unacked, r.lastAck = false, 0, r.next
+	reported := c.putSACK(h, n)
+	r.ackDue = r.ackDue && !reported
+	r.unacked, r.lastAck = 0, r.next
 	c.timers.ack = 0
+}
+
+// putSACK reports what has arrived out of order, in a segment of n bytes, and tells whether there was room: a full segment has none
+// (RFC 6691), so an acknowledgement that is due follows it.
+func (c *Conn) putSACK(h *wire.TCP, n int) bool {
+	q := &c.receive.queue
+	if !c.sack || q.len() == 0 {
+		return true
+	}
+	most := 4
+	if c.timestamps {
+		most = 3
+	}
+	if n > 0 {
+		most = min(most, (c.send.mss-n-4)/8)
+	}
+	q.blocks(&h.Options, most)
+	return most > 0
 }
 
 // PathMTU takes the largest payload that packets to the peer have room for, options of TCP included: what a router has
@@ -247,5 +262,5 @@ func (c *Conn) PathMTU(mss int) {
 	s.mss = mss
 	s.control.resized(mss)
 	s.board.loseAll(true)
-	s.probe = true
+	s.probe = s.board.lost > 0
 }

@@ -17,6 +17,7 @@ type receiver struct {
 
 	ackDue  bool // an acknowledgement is to be sent now
 	unacked int  // bytes since the last one
+	full    int  // the largest segment that has arrived, in bytes
 	lastAck Seq  // what the last one said
 	quick   int  // segments that are still acknowledged at once, as slow start wants
 
@@ -74,7 +75,7 @@ func (c *Conn) tune(n int, now Time) {
 	r.copied += n
 	trip := c.send.rtt.smoothed
 	if !c.send.rtt.known {
-		trip = 10 * time.Millisecond
+		trip = unknownTrip
 	}
 	if now.Sub(r.measured) < trip {
 		return
@@ -83,6 +84,9 @@ func (c *Conn) tune(n int, now Time) {
 	r.limit = min(max(r.limit, 2*r.copied), c.receiveMax())
 	r.copied, r.measured = 0, now
 }
+
+// unknownTrip stands for a round trip that could not be measured: a long one costs memory, a short one throughput. A guess.
+const unknownTrip = 200 * time.Millisecond
 
 // text takes the payload of an acceptable segment that starts at seq. It returns whether anything is new.
 func (c *Conn) text(seq Seq, p []byte) bool {
@@ -94,8 +98,12 @@ func (c *Conn) text(seq Seq, p []byte) bool {
 		}
 		seq, p = r.next, p[skip:]
 	}
-	if room := seq.To(r.edge); seq.After(r.edge) || len(p) > room {
-		if seq.After(r.edge) || room == 0 {
+	edge := r.edge
+	if r.fin {
+		edge = earlier(edge, r.finAt) // nothing stands behind the end
+	}
+	if room := seq.To(edge); seq.After(edge) || len(p) > room {
+		if seq.After(edge) || room == 0 {
 			return false
 		}
 		p = p[:room]
@@ -121,6 +129,7 @@ func (c *Conn) deliver(p []byte) {
 	r := &c.receive
 	r.next = r.next.Plus(len(p))
 	r.unacked += len(p)
+	r.full = max(r.full, min(len(p), c.peerMSS()))
 	if !c.closed {
 		r.in.push(p)
 	}
@@ -131,7 +140,7 @@ func (c *Conn) deliver(p []byte) {
 func (c *Conn) decideAck(inOrder bool, now Time) {
 	r := &c.receive
 	switch {
-	case !inOrder, r.queue.len() > 0, c.cfg.QuickAck, r.quick > 0, r.unacked >= 2*c.peerMSS():
+	case !inOrder, r.queue.len() > 0, c.cfg.QuickAck, r.quick > 0, r.unacked >= 2*c.fullSegment():
 		r.ackDue = true
 		r.quick = max(r.quick-1, 0)
 	case c.timers.ack == 0:
@@ -142,7 +151,10 @@ func (c *Conn) decideAck(inOrder bool, now Time) {
 // delayedAck is how long an acknowledgement may wait: below the 500 ms of RFC 9293, and Linux's least.
 const delayedAck = 40 * time.Millisecond
 
-// peerMSS guesses the size of the peer's full segments.
+// fullSegment is the size of the peer's full segments, as far as any have been seen.
+func (c *Conn) fullSegment() int { return min(max(c.receive.full, defaultMSS), c.peerMSS()) }
+
+// peerMSS is the largest payload that the peer may send in a segment; the link may have merged many.
 func (c *Conn) peerMSS() int {
 	if c.timestamps {
 		return c.cfg.MSS - timestampLen

@@ -70,12 +70,13 @@ func (r *rack) find(s *sender, now Time) (found bool, next time.Duration) {
 	return found, next
 }
 
-// detect looks for losses after news, and begins a recovery where there are any.
-func (c *Conn) detect(n news, now Time) {
+// detect looks for losses after news, and begins a recovery where there are any. It tells whether a loss that a probe has repaired has
+// lowered the window.
+func (c *Conn) detect(n news, now Time) (lowered bool) {
 	s := &c.send
-	s.tail.answered(c, n, now)
+	lowered = s.tail.answered(c, n, now)
 	if c.undo(n) {
-		return
+		return lowered
 	}
 	var found bool
 	if c.sack {
@@ -93,6 +94,7 @@ func (c *Conn) detect(n news, now Time) {
 	if found && !s.recovering {
 		c.recover(now)
 	}
+	return lowered
 }
 
 // byDuplicates is the detection of RFC 5681 and RFC 6582, without SACK: the third acknowledgement that says nothing new, and
@@ -194,13 +196,17 @@ type tail struct {
 
 // answered ends the episode of a probe: if it was a retransmission that filled a hole, the window must be lowered for the loss
 // that nobody has noticed.
-func (t *tail) answered(c *Conn, n news, now Time) {
+func (t *tail) answered(c *Conn, n news, now Time) (lowered bool) {
 	s := &c.send
 	if !t.out || s.una.Before(t.end) {
-		return
+		return false
 	}
-	t.out = false
-	if t.again && !n.duplicate && n.acked > 0 && !s.recovering && s.una.After(t.end) {
-		s.control.lost(s.flightSize()+n.acked, now)
+	// An acknowledgement of just the end may be of the segment or of the probe: only the next tells (section 7.4.2).
+	repaired := t.again && !n.duplicate && s.una.After(t.end)
+	t.out = t.again && !n.duplicate && !repaired && !n.idle
+	if !repaired || s.recovering {
+		return false
 	}
+	s.control.lost(s.flightSize()+n.acked, now)
+	return true
 }

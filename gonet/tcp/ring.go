@@ -9,8 +9,9 @@ import (
 // connection costs none. Its room is a power of two; the pools keep rooms of one size for the next that fills.
 type ring struct {
 	room  []byte
-	start int // of the queue, in room
-	n     int // bytes in the queue
+	lent  *[]byte // room as the pool knows it: to give it back allocates nothing
+	start int     // of the queue, in room
+	n     int     // bytes in the queue
 }
 
 // minRing is the smallest room in bytes: two segments of Ethernet. maxRing is the largest that is kept for others.
@@ -22,19 +23,20 @@ const (
 // pools holds rooms by the logarithm of their size.
 var pools [32]sync.Pool
 
-func newRoom(size int) []byte {
+func newRoom(size int) *[]byte {
 	class := bits.Len(uint(size - 1))
 	if size <= maxRing {
 		if room, ok := pools[class].Get().(*[]byte); ok {
-			return *room
+			return room
 		}
 	}
-	return make([]byte, 1<<class)
+	room := make([]byte, 1<<class)
+	return &room
 }
 
-func freeRoom(room []byte) {
-	if len(room) > 0 && len(room) <= maxRing {
-		pools[bits.Len(uint(len(room)-1))].Put(&room)
+func freeRoom(room *[]byte) {
+	if room != nil && len(*room) <= maxRing {
+		pools[bits.Len(uint(len(*room)-1))].Put(room)
 	}
 }
 
@@ -43,11 +45,12 @@ func (r *ring) grow(n int) {
 	if r.n+n <= len(r.room) {
 		return
 	}
-	room := newRoom(max(r.n+n, minRing))
+	lent := newRoom(max(r.n+n, minRing))
+	room := *lent
 	a, b := r.view(0, r.n)
 	copy(room[copy(room, a):], b)
-	freeRoom(r.room)
-	r.room, r.start = room, 0
+	freeRoom(r.lent)
+	r.room, r.lent, r.start = room, lent, 0
 }
 
 // view returns n bytes of the queue, the first of them at bytes after its start, in two pieces.
@@ -92,6 +95,6 @@ func (r *ring) drop(n int) {
 
 // free forgets the queue.
 func (r *ring) free() {
-	freeRoom(r.room)
+	freeRoom(r.lent)
 	*r = ring{}
 }

@@ -9,12 +9,14 @@ type rtt struct {
 	latest              time.Duration
 	backoff             uint // how often the time-out has been doubled
 	known               bool // a round trip has been measured
+	careful             bool // our SYN had to go again
 }
 
 // The bounds of the time-out. RFC 6298 section 2.4 asks for a second at least, "SHOULD", from the days of coarse
 // clocks; Linux takes 200 ms, more than a delayed acknowledgement lasts, and so does this stack.
 const (
 	initialRTO = time.Second
+	carefulRTO = 3 * time.Second // section 5.7
 	minRTO     = 200 * time.Millisecond
 	maxRTO     = 120 * time.Second // RFC 6298 section 2.5: at least 60 s
 )
@@ -37,8 +39,11 @@ func (r *rtt) sample(d time.Duration, among int) {
 // rto is the time-out, doubled for each that has passed without an answer.
 func (r *rtt) rto() time.Duration {
 	d := initialRTO
-	if r.known {
+	switch {
+	case r.known:
 		d = max(r.smoothed+4*r.deviation, minRTO)
+	case r.careful:
+		d = carefulRTO
 	}
 	for range r.backoff {
 		if d *= 2; d >= maxRTO {

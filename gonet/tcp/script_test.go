@@ -21,7 +21,8 @@ import (
 //	+0    < S 0:0(0) win 65535 <mss 1460,sackOK,wscale 7>   a segment arrives; sequence numbers count from the SYN
 //	+0    > S. 0:0(0) ack 1 win 65535 <mss 1460,...>        the machine sends one; win and < > only where given
 //	+.2   write 1000 | read 1000 | close | shutdown | abort | connect | listen
-//	+0    state ESTABLISHED | error connection reset by peer | readable 1000 | eof | quiet 10
+//	+0    state ESTABLISHED | error connection reset by peer | readable 1000 | eof | quiet
+//	+0    unreachable soft | unreachable hard | pathmtu 1000 | reusable S 9:9(0) win 0 | taken S 9:9(0) win 0
 //	      option nodelay=0 ...                              before the first: fields of Config
 type script struct {
 	t      *testing.T
@@ -182,6 +183,16 @@ func (s *script) event(text string) {
 		if !s.conn.EndOfStream() {
 			s.fail("the stream has not ended")
 		}
+	case "reusable":
+		h, _, _, _ := s.segment(rest, theirs0, ours0)
+		if !s.conn.Reusable(&h) {
+			s.fail("the SYN may not begin a new connection")
+		}
+	case "taken":
+		h, _, _, _ := s.segment(rest, theirs0, ours0)
+		if s.conn.Reusable(&h) {
+			s.fail("the SYN may begin a new connection")
+		}
 	case "state":
 		if got := s.conn.State().String(); got != rest {
 			s.fail("the state is %s", got)
@@ -227,6 +238,8 @@ func (s *script) option(text string) {
 			s.cfg.KeepInterval = time.Duration(n) * time.Second
 		case "keepcount":
 			s.cfg.KeepCount = n
+		case "mss":
+			s.cfg.MSS = n
 		case "usertimeout":
 			s.cfg.UserTimeout = time.Duration(n) * time.Second
 		default:
@@ -235,7 +248,7 @@ func (s *script) option(text string) {
 	}
 }
 
-var scriptSegment = regexp.MustCompile(`^([SFRPU.]+|-) (-?\d+):(-?\d+)\((\d+)\)(?: ack (-?\d+))?(?: win (\d+))?(?: <([^>]*)>)?$`)
+var scriptSegment = regexp.MustCompile(`^([SFRPUEW.]+|-) (-?\d+):(-?\d+)\((\d+)\)(?: ack (-?\d+))?(?: win (\d+))?(?: <([^>]*)>)?$`)
 
 // segment reads a segment of a script. Which of win and the options were given is told beside it.
 func (s *script) segment(text string, seq0, ack0 uint32) (h wire.TCP, n int, win, options bool) {
@@ -251,7 +264,7 @@ func (s *script) segment(text string, seq0, ack0 uint32) (h wire.TCP, n int, win
 		return uint32(v)
 	}
 	for _, f := range m[1] {
-		if i := strings.IndexRune("FSRP.U", f); i >= 0 {
+		if i := strings.IndexRune("FSRP.UEW", f); i >= 0 {
 			h.Flags |= 1 << i
 		}
 	}
@@ -341,8 +354,6 @@ func (s *script) expect(text string) {
 	} else if g.Options.HasTimestamp {
 		g.Options.TSVal -= clock0
 	}
-	g.Flags &^= wire.PSH
-	w.Flags &^= wire.PSH
 	if got.at != s.now || g != w || got.n != n {
 		s.fail("sent %s\nwant +0 > %s", s.show(got), text)
 	}
@@ -350,7 +361,7 @@ func (s *script) expect(text string) {
 
 func (s *script) show(x sentAt) string {
 	h := x.h
-	text := fmt.Sprintf("%+.3f s: %s %d:%d(%d)", x.at.Sub(s.now).Seconds(), h.Flags&^wire.PSH, int32(h.Seq-ours0), int32(h.Seq-ours0)+int32(x.n), x.n)
+	text := fmt.Sprintf("%+.3f s: %s %d:%d(%d)", x.at.Sub(s.now).Seconds(), h.Flags, int32(h.Seq-ours0), int32(h.Seq-ours0)+int32(x.n), x.n)
 	if h.Flags&wire.ACK != 0 {
 		text += fmt.Sprintf(" ack %d", int32(h.Ack-theirs0))
 	}

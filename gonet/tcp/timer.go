@@ -52,14 +52,12 @@ func (t *timers) sent(c *Conn, now Time) {
 		t.retransmit, t.since = now.Add(s.rtt.rto()), now
 	}
 	t.persist, t.tail = 0, 0
-	if c.sack && !s.recovering && !s.tail.out && s.rtt.known && s.window > 0 {
+	if c.sack && !s.recovering && !s.tail.out && s.rtt.known && s.window > 0 && s.board.sacked == 0 {
 		wait := 2 * s.rtt.smoothed
 		if s.flightSize() <= s.mss {
 			wait += minRTO // the peer may hold its acknowledgement back
 		}
-		if at := now.Add(max(wait, leastTail)); at < t.retransmit {
-			t.tail = at
-		}
+		t.tail = min(now.Add(max(wait, leastTail)), t.retransmit)
 	}
 }
 
@@ -122,12 +120,12 @@ func (c *Conn) Expire(now Time) {
 			t.reorder = now.Add(next)
 		}
 	}
+	if due(&t.tail) && c.probeTail() {
+		t.retransmit = now.Add(c.send.rtt.rto()) // section 7.3: the probe goes first
+	}
 	if due(&t.retransmit) {
 		t.tail = 0
 		c.retransmit(now)
-	}
-	if due(&t.tail) {
-		c.probeTail()
 	}
 	if due(&t.persist) {
 		c.probeWindow(now)
@@ -147,7 +145,7 @@ func (c *Conn) retransmit(now Time) {
 		}
 		s.rtt.expired()
 		s.synDue = true
-		t.retransmit = now.Add(s.rtt.rto())
+		t.retransmit = min(now.Add(s.rtt.rto()), t.since.Add(orElse(c.cfg.SynTimeout, defaultSynTimeout)))
 		return
 	}
 	if s.flightSize() == 0 {
@@ -162,16 +160,24 @@ func (c *Conn) retransmit(now Time) {
 		return
 	}
 	first := !s.recovering || !s.expired
-	s.control.timedOut(s.flightSize(), first, now)
 	if first {
 		s.undoStamp, s.undoable = c.stamp(now), c.timestamps
 	}
-	s.board.loseAll(s.rtt.backoff == 0)
+	if s.window == 0 && s.flightSize() == 1 {
+		s.undoable = false // a probe of a closed window: that it is not taken says nothing of the path
+	} else {
+		s.control.timedOut(s.flightSize(), first, now)
+	}
+	// A first piece that was reported and not acknowledged has been thrown away since (RFC 2018 section 8).
+	s.board.loseAll(s.rtt.backoff == 0 && !s.board.flights[0].sacked)
 	s.recovering, s.expired, s.recover = true, true, s.next
 	s.dups, s.prr, s.tail.out, s.probe = 0, prr{}, false, true
 	t.reorder = 0
 	s.rtt.expired()
 	t.retransmit = now.Add(s.rtt.rto())
+	if s.window > 0 {
+		t.retransmit = min(t.retransmit, t.since.Add(orElse(c.cfg.UserTimeout, defaultUserTimeout)))
+	}
 }
 
 // giveUp ends a connection whose peer does not answer, with what ICMP has said of the way if it has said anything.
@@ -183,16 +189,15 @@ func (c *Conn) giveUp() {
 	c.end(ErrTimeout)
 }
 
-// probeTail sends a segment so that its acknowledgement tells of a loss before it.
-func (c *Conn) probeTail() {
+// probeTail sends a segment so that its acknowledgement tells of a loss before it, and tells whether there is one to be sent.
+func (c *Conn) probeTail() bool {
 	s := &c.send
-	if s.recovering || len(s.board.flights) == 0 {
-		return
+	if s.recovering {
+		return false
 	}
-	s.tail = tail{end: s.next, out: true}
-	s.probe = true
 	if s.next.Before(s.dataEnd()) && s.next.Before(s.una.Plus(s.window)) {
-		return
+		s.tail, s.probe = tail{end: s.next, out: true}, true
+		return true
 	}
 	for i := len(s.board.flights) - 1; i >= 0; i-- {
 		f := &s.board.flights[i]
@@ -204,9 +209,10 @@ func (c *Conn) probeTail() {
 			f = &s.board.flights[i+1]
 		}
 		s.board.lose(f)
-		s.tail.again = true
-		return
+		s.tail, s.probe = tail{end: s.next, out: true, again: true}, true
+		return true
 	}
+	return false
 }
 
 // probeWindow sends a byte beyond a window that has closed, to hear whether it has opened.
