@@ -55,7 +55,7 @@ var eveRooms = []string{
 }
 
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
-var gonetRooms = []string{"wire", "link", "tcp", "ip", "gonet"}
+var gonetRooms = []string{"wire", "link", "tcp", "ip", "dhcp", "gonet"}
 
 // tracked lists the files that git knows or would add.
 func tracked(t *testing.T) []string {

@@ -1,0 +1,266 @@
+// Package dhcp gets a stack its address of IPv4: a client of DHCP (RFC 2131).
+//
+// Message is the format. Machine is the client as a function of what arrives and of the time, without I/O, clock or goroutine.
+// Client runs one on a link, below the stack that uses the address:
+//
+//	c, err := dhcp.Acquire(ctx, tap, dhcp.Config{MAC: mac})
+//	lease := c.Lease()
+//	s, err := gonet.New(gonet.Config{Link: c, MAC: mac, Addresses: []netip.Prefix{lease.Address}, Gateway: lease.Router})
+package dhcp
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"time"
+
+	"interleave/gonet/wire"
+)
+
+// Type is what a message says (RFC 2132 section 9.6).
+type Type uint8
+
+// The types of messages.
+const (
+	Discover Type = 1
+	Offer    Type = 2
+	Request  Type = 3
+	Decline  Type = 4
+	Ack      Type = 5
+	Nak      Type = 6
+	Release  Type = 7
+)
+
+func (t Type) String() string {
+	names := [...]string{Discover: "DISCOVER", Offer: "OFFER", Request: "REQUEST", Decline: "DECLINE", Ack: "ACK", Nak: "NAK", Release: "RELEASE"}
+	if int(t) < len(names) && names[t] != "" {
+		return names[t]
+	}
+	return "UNKNOWN"
+}
+
+// Code is the name of an option (RFC 2132).
+type Code uint8
+
+// The options that this client knows.
+const (
+	optionPad       Code = 0
+	OptionMask      Code = 1
+	OptionRouter    Code = 3
+	OptionDNS       Code = 6
+	OptionHost      Code = 12
+	OptionDomain    Code = 15
+	OptionRequested Code = 50 // the address that is asked for
+	OptionTime      Code = 51 // of the lease, in seconds
+	optionOverload  Code = 52
+	OptionType      Code = 53
+	OptionServer    Code = 54
+	OptionWanted    Code = 55 // the options that the server is asked for
+	OptionText      Code = 56 // why it says no
+	OptionMaxSize   Code = 57
+	OptionT1        Code = 58
+	OptionT2        Code = 59
+	OptionClient    Code = 61
+	optionEnd       Code = 255
+)
+
+// The ports of servers and clients.
+const (
+	ServerPort = 67
+	ClientPort = 68
+)
+
+// The fixed part of a message in bytes, its fields in it, and the least that servers take for one (RFC 951's size).
+const (
+	fixedLen  = 236
+	nameAt    = 44
+	fileAt    = 108
+	minLen    = 300
+	cookieLen = 4
+)
+
+// cookie tells options of DHCP from what BOOTP had there.
+const cookie = 0x63825363
+
+// Message is one of RFC 2131. Addresses that are not set are 0.0.0.0.
+type Message struct {
+	Reply     bool // from a server
+	XID       uint32
+	Secs      uint16     // since the client began
+	Broadcast bool       // the client cannot take unicasts yet
+	Client    netip.Addr // ciaddr: the client has it already
+	Yours     netip.Addr // yiaddr: the client may have it
+	Next      netip.Addr // siaddr
+	Relay     netip.Addr // giaddr
+	MAC       wire.MAC
+	Options   []Option // in order; OptionType is one of them
+}
+
+// Option is one field of the variable part.
+type Option struct {
+	Code  Code
+	Value []byte
+}
+
+// Why bytes are no message.
+var (
+	ErrShort   = errors.New("dhcp: shorter than its fixed part")
+	ErrFormat  = errors.New("dhcp: not a message for Ethernet")
+	ErrOptions = errors.New("dhcp: an option runs out of the message")
+)
+
+var be = binary.BigEndian
+
+// Parse reads a message. Options that come in parts are joined (RFC 3396), also those in the fields for names.
+func Parse(b []byte) (Message, error) {
+	var m Message
+	if len(b) < fixedLen+cookieLen {
+		return m, ErrShort
+	}
+	if b[0] != 1 && b[0] != 2 || b[1] != 1 || b[2] != 6 || be.Uint32(b[fixedLen:]) != cookie {
+		return m, ErrFormat
+	}
+	address := func(at int) netip.Addr { return netip.AddrFrom4([4]byte(b[at:])) }
+	m = Message{
+		Reply: b[0] == 2, XID: be.Uint32(b[4:]), Secs: be.Uint16(b[8:]), Broadcast: b[10]&0x80 != 0,
+		Client: address(12), Yours: address(16), Next: address(20), Relay: address(24), MAC: wire.MAC(b[28:]),
+	}
+	if err := m.options(b[fixedLen+cookieLen:]); err != nil {
+		return m, err
+	}
+	overload := m.Get(optionOverload)
+	if len(overload) != 1 {
+		return m, nil
+	}
+	if overload[0]&1 != 0 {
+		if err := m.options(b[fileAt:fixedLen]); err != nil {
+			return m, err
+		}
+	}
+	if overload[0]&2 != 0 {
+		return m, m.options(b[nameAt:fileAt])
+	}
+	return m, nil
+}
+
+func (m *Message) options(b []byte) error {
+	for len(b) > 0 && Code(b[0]) != optionEnd {
+		if Code(b[0]) == optionPad {
+			b = b[1:]
+			continue
+		}
+		if len(b) < 2 || len(b) < 2+int(b[1]) {
+			return ErrOptions
+		}
+		code, value := Code(b[0]), b[2:2+int(b[1])]
+		b = b[2+len(value):]
+		joined := false
+		for i := range m.Options {
+			if o := &m.Options[i]; o.Code == code {
+				o.Value = append(o.Value[:len(o.Value):len(o.Value)], value...)
+				joined = true
+			}
+		}
+		if !joined {
+			m.Options = append(m.Options, Option{code, value})
+		}
+	}
+	return nil
+}
+
+// Append writes the message behind b.
+func (m *Message) Append(b []byte) []byte {
+	start := len(b)
+	b = append(b, make([]byte, fixedLen)...)
+	f := b[start:]
+	f[0], f[1], f[2] = 1, 1, 6
+	if m.Reply {
+		f[0] = 2
+	}
+	be.PutUint32(f[4:], m.XID)
+	be.PutUint16(f[8:], m.Secs)
+	if m.Broadcast {
+		f[10] = 0x80
+	}
+	for i, a := range []netip.Addr{m.Client, m.Yours, m.Next, m.Relay} {
+		if a.Is4() {
+			raw := a.As4()
+			copy(f[12+4*i:], raw[:])
+		}
+	}
+	copy(f[28:], m.MAC[:])
+	b = be.AppendUint32(b, cookie)
+	for _, o := range m.Options {
+		for v := o.Value; ; {
+			n := min(len(v), 255)
+			b = append(append(b, byte(o.Code), byte(n)), v[:n]...)
+			if v = v[n:]; len(v) == 0 {
+				break
+			}
+		}
+	}
+	b = append(b, byte(optionEnd))
+	if n := len(b) - start; n < minLen {
+		b = append(b, make([]byte, minLen-n)...)
+	}
+	return b
+}
+
+// Get is the value of an option, nil if it is not there.
+func (m *Message) Get(c Code) []byte {
+	for _, o := range m.Options {
+		if o.Code == c {
+			return o.Value
+		}
+	}
+	return nil
+}
+
+// Set adds an option.
+func (m *Message) Set(c Code, value ...byte) { m.Options = append(m.Options, Option{c, value}) }
+
+// SetAddr adds an option that is an address.
+func (m *Message) SetAddr(c Code, a netip.Addr) {
+	raw := a.As4()
+	m.Set(c, raw[:]...)
+}
+
+// SetTime adds an option that is a time, in whole seconds.
+func (m *Message) SetTime(c Code, d time.Duration) {
+	m.Set(c, be.AppendUint32(nil, uint32(d/time.Second))...)
+}
+
+// Type is what the message says, 0 if it does not.
+func (m *Message) Type() Type {
+	if v := m.Get(OptionType); len(v) == 1 {
+		return Type(v[0])
+	}
+	return 0
+}
+
+// Addrs are the addresses that an option lists.
+func (m *Message) Addrs(c Code) (list []netip.Addr) {
+	for v := m.Get(c); len(v) >= 4; v = v[4:] {
+		list = append(list, netip.AddrFrom4([4]byte(v)))
+	}
+	return list
+}
+
+// Addr is the first address of an option, invalid if there is none.
+func (m *Message) Addr(c Code) netip.Addr {
+	if v := m.Get(c); len(v) >= 4 {
+		return netip.AddrFrom4([4]byte(v))
+	}
+	return netip.Addr{}
+}
+
+// Forever is the time of a lease that does not end.
+const Forever = time.Duration(0xffffffff) * time.Second
+
+// Time is an option in seconds, 0 if it is not there.
+func (m *Message) Time(c Code) time.Duration {
+	if v := m.Get(c); len(v) == 4 {
+		return time.Duration(be.Uint32(v)) * time.Second
+	}
+	return 0
+}
