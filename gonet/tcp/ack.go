@@ -77,6 +77,7 @@ type news struct {
 	sampled   bool
 	at        Time   // when the last of them was sent that was sent only once
 	repaired  bool   // some of it was sent again: the rest may have waited behind that for long
+	resent    Time   // when, for the last time
 	duplicate bool   // a SACK reports something that had arrived before (RFC 2883)
 	idle      bool   // neither una, the window, a SACK nor the payload says anything: a plain duplicate
 	echo      uint32 // the timestamp of ours that came back, 0 if none did
@@ -100,7 +101,6 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	n.idle = n.acked == 0 && payload == 0 && !moved && s.flightSize() > 0 && h.Flags&(wire.SYN|wire.FIN) == 0 && h.Options.SACKCount == 0
 	c.sampleRTT(n, now)
 	if n.acked > 0 {
-		s.rtt.backoff = 0
 		s.forgetDuplicates(n.acked)
 		c.advance(ack, n, now)
 		if c.state == Closed || c.state == TimeWait {
@@ -150,7 +150,9 @@ func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n news) {
 			return // a SACK has told of it already
 		}
 		n.delivered += f.len()
-		n.repaired = n.repaired || f.again
+		if f.again {
+			n.repaired, n.resent = true, max(n.resent, f.at)
+		}
 		if !f.again && (!n.sampled || f.at > n.at) {
 			n.sampled, n.at = true, f.at
 		}
@@ -180,13 +182,15 @@ func insideOf(a, b wire.SACKBlock) bool {
 	return !Seq(a.Left).Before(Seq(b.Left)) && !Seq(a.Right).After(Seq(b.Right))
 }
 
-// sampleRTT measures the round trip: by a segment that was sent only once, or else by the timestamp that came back.
+// sampleRTT measures the round trip: by a segment that was sent only once, or else by the timestamp that came back. One from before
+// the last sending may be of a segment whose acknowledgement was lost, and then tells how long we have waited; so the doubled
+// time-out stays until there is a measure (Karn's algorithm).
 func (c *Conn) sampleRTT(n news, now Time) {
 	s := &c.send
 	switch {
 	case n.sampled && !n.repaired:
 		s.rtt.sample(now.Sub(n.at), (s.flightSize()+2*s.mss-1)/(2*s.mss))
-	case n.acked > 0 && n.echo != 0:
+	case n.acked > 0 && n.echo != 0 && int32(n.echo-c.stamp(n.resent)) >= 0:
 		if d := c.stamp(now) - n.echo; int32(d) >= 0 {
 			s.rtt.sample(time.Duration(d)*time.Millisecond, 1)
 		}

@@ -112,6 +112,19 @@ func (c *Conn) younger(h *wire.TCP, now Time) bool {
 	return int32(h.Options.TSVal-c.recent) >= 0 || now.Sub(c.recentAt) > outdated
 }
 
+// noteRepeated keeps the timestamp of data that has arrived before, so that a peer whose acknowledgement was lost measures the way of
+// what it has sent again, and not how long it has waited. Who sends blindly must guess both numbers.
+func (c *Conn) noteRepeated(h *wire.TCP, n int, now Time) {
+	s, ack := &c.send, Seq(h.Ack)
+	old := Seq(h.Seq).Within(c.receive.next.Plus(-maxRepeated), maxRepeated)
+	if c.timestamps && n > 0 && old && !ack.After(s.next) && !ack.Before(s.una.Plus(-s.maxWindow)) && c.younger(h, now) {
+		c.recent, c.recentAt = h.Options.TSVal, now
+	}
+}
+
+// maxRepeated is how far back repeated data may stand, in bytes: a window without scale.
+const maxRepeated = 64 << 10
+
 // correct acknowledges a segment of n bytes that cannot be used, so that a peer that is out of step learns where we are. What holds
 // nothing is answered rarely: two ends out of step must not answer each other for ever.
 func (c *Conn) correct(n int, now Time) {
@@ -164,6 +177,7 @@ func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 		c.challenge(now) // RFC 5961 section 4.2: wherever it stands
 		return false
 	}
+	c.noteRepeated(h, n, now)
 	c.correct(n, now)
 	if c.state == TimeWait && h.Flags&wire.FIN != 0 {
 		c.lingerFrom(now)

@@ -169,7 +169,7 @@ func (c *Conn) retransmit(now Time) {
 		s.control.timedOut(s.flightSize(), first, now)
 	}
 	// A first piece that was reported and not acknowledged has been thrown away since (RFC 2018 section 8).
-	s.board.loseAll(s.rtt.backoff == 0 && !s.board.flights[0].sacked)
+	s.board.loseAll(first && !s.board.flights[0].sacked)
 	s.recovering, s.expired, s.recover = true, true, s.next
 	s.dups, s.prr, s.tail.out, s.probe = 0, prr{}, false, true
 	t.reorder = 0
