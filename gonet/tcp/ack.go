@@ -194,6 +194,8 @@ func (c *Conn) sampleRTT(n news, now Time) {
 		if d := c.stamp(now) - n.echo; int32(d) >= 0 {
 			s.rtt.sample(time.Duration(d)*time.Millisecond, 1)
 		}
+	case n.acked > 0:
+		s.rtt.moved()
 	}
 }
 

@@ -130,6 +130,25 @@ func TestFastConvergence(t *testing.T) {
 	}
 }
 
+// Section 4.8: after a time-out the curve begins where slow start has ended, flat.
+func TestCubicStartsAnewAfterATimeout(t *testing.T) {
+	c, r := newCongestion(CUBIC, mss).(*cubic), &rtt{smoothed: 100 * ms, known: true}
+	c.cwnd, c.ssthresh = 100*mss, 50*mss
+	c.timedOut(100*mss, true, 0)
+	if c.window() != mss || c.threshold() != 70*mss {
+		t.Fatalf("after the time-out: %d, threshold %d segments, want 1 and 70", c.window()/mss, c.threshold()/mss)
+	}
+	now := Time(0)
+	for c.window() < c.threshold() {
+		window(c, now, r)
+		now = now.Add(100 * ms)
+	}
+	window(c, now, r)
+	if c.k != 0 || math.Abs(c.max-70) > 1 {
+		t.Errorf("K is %.1f s, W_max %.1f segments, want 0 and 70", c.k, c.max)
+	}
+}
+
 func TestIdleStartsFromTheInitialWindow(t *testing.T) {
 	for _, name := range []string{NewReno, CUBIC} {
 		c, r := newCongestion(name, mss), &rtt{}

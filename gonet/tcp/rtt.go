@@ -16,7 +16,7 @@ type rtt struct {
 // clocks; Linux takes 200 ms, more than a delayed acknowledgement lasts, and so does this stack.
 const (
 	initialRTO = time.Second
-	carefulRTO = 3 * time.Second // section 5.7
+	carefulRTO = 3 * time.Second // section 5.7: longer than paths are
 	minRTO     = 200 * time.Millisecond
 	maxRTO     = 120 * time.Second // RFC 6298 section 2.5: at least 60 s
 )
@@ -51,6 +51,14 @@ func (r *rtt) rto() time.Duration {
 		}
 	}
 	return min(d, maxRTO)
+}
+
+// moved says that something has arrived without a measure. The doubling stays, or a path that is longer than the time-out would never be
+// measured (Karn); but what has waited for minutes on a bad path begins again below what any path takes.
+func (r *rtt) moved() {
+	for r.backoff > 0 && r.rto() > carefulRTO {
+		r.backoff--
+	}
 }
 
 // expired doubles the time-out.
