@@ -28,8 +28,10 @@ type Conn struct {
 	stack         *Stack
 	flow          flow
 	local, remote netip.AddrPort
+	net           *network // in which hop was found; guarded by mu, as hop is
 	hop           *hop
 	pseudo        uint16 // the sum of the pseudo header, but for the length
+	label         uint32 // of its packets of IPv6
 	listener      *Listener
 
 	mu       sync.Mutex
@@ -53,19 +55,24 @@ type Conn struct {
 var _ net.Conn = (*Conn)(nil)
 
 func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
+	n := s.net.Load()
 	h, err := s.hop(remote.Addr())
 	if err != nil {
 		return nil, err
 	}
 	c := &Conn{
-		stack: s, flow: flowOf(local, remote), local: local, remote: remote, hop: h, cfg: s.cfg.TCP,
+		stack: s, flow: flowOf(local, remote), local: local, remote: remote, net: n, hop: h, cfg: s.cfg.TCP,
 		pseudo: wire.PseudoSum(local.Addr(), remote.Addr(), wire.ProtocolTCP, 0), readBy: makeDeadline(), writeBy: makeDeadline(),
 	}
-	c.cfg.MSS = s.fast.MTU - wire.IPv4Len - wire.TCPLen
-	if s.fast.TCPv4 && c.cfg.Burst == 0 {
-		c.cfg.Burst = s.fast.MaxSuper - wire.IPv4MaxLen - wire.TCPMaxLen
+	header := headerLen(remote.Addr())
+	c.cfg.MSS = s.mtu(remote.Addr()) - header - wire.TCPLen
+	if super := remote.Addr().Is4() && s.fast.TCPv4 || remote.Addr().Is6() && s.fast.TCPv6; !super {
+		c.cfg.Burst = 0
+	} else if c.cfg.Burst == 0 {
+		c.cfg.Burst = s.fast.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
 	}
 	c.cfg.Clock = s.hash(c.flow, "clock")
+	c.label = c.cfg.Clock & 0xfffff // so that routers keep the packets of a connection on one way, and to nobody foretellable (RFC 6437)
 	return c, nil
 }
 
@@ -79,20 +86,39 @@ func (c *Conn) transmit(now tcp.Time) {
 	}
 }
 
+// way is the neighbour to which packets of the connection go first. It is looked for again when the stack's network has changed, or when
+// others have needed its place in the table. The caller has mu.
+func (c *Conn) way() (*hop, error) {
+	if n := c.stack.net.Load(); n != c.net || c.hop.dropped.Load() {
+		h, err := c.stack.hop(c.remote.Addr())
+		if err != nil {
+			return nil, err
+		}
+		c.net, c.hop = n, h
+	}
+	return c.hop, nil
+}
+
 // sendSegment gives the header its ports and the packet its header, and leaves the checksum and the cutting to the link if it can.
 func (s *Stack) sendSegment(c *Conn, seg *tcp.Segment) error {
+	way, err := c.way()
+	if err != nil {
+		return err
+	}
 	h := &seg.Header
 	h.SrcPort, h.DstPort = c.local.Port(), c.remote.Port()
 	var header [wire.TCPMaxLen]byte
 	headerLen := h.Len()
 	length := headerLen + seg.Len()
+	var packet [wire.IPv6Len]byte
+	ipLen, kind := c.putIP(packet[:], length)
 	sum := wire.Sum([]byte{byte(length >> 8), byte(length)}, c.pseudo)
 	var gso link.GSO
 	if s.fast.Partial {
 		h.Checksum = sum
-		gso = link.GSO{Partial: true, Start: wire.EthernetLen + wire.IPv4Len, Offset: 16}
+		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + ipLen), Offset: 16}
 		if seg.Len() > seg.MSS && seg.MSS > 0 {
-			gso.Kind, gso.Size, gso.Header = link.TCPv4, uint16(seg.MSS), uint16(wire.EthernetLen+wire.IPv4Len+headerLen)
+			gso.Kind, gso.Size, gso.Header = kind, uint16(seg.MSS), uint16(wire.EthernetLen+ipLen+headerLen)
 		}
 		h.Put(header[:])
 	} else {
@@ -102,13 +128,23 @@ func (s *Stack) sendSegment(c *Conn, seg *tcp.Segment) error {
 		h.Checksum = ^wire.SumAt(seg.Payload2, len(seg.Payload), sum)
 		h.Put(header[:])
 	}
-	ip := wire.IPv4{
-		Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true, Protocol: wire.ProtocolTCP,
-		Src: c.local.Addr(), Dst: c.remote.Addr(), ID: uint16(s.ids.Add(1)),
+	return s.send(way, gso, packet[:ipLen], header[:headerLen], seg.Payload, seg.Payload2)
+}
+
+// putIP writes the header of IP for a segment, and tells its length and how super-frames of it are cut.
+func (c *Conn) putIP(b []byte, length int) (int, link.Kind) {
+	if c.remote.Addr().Is4() {
+		ip := wire.IPv4{
+			Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true, Protocol: wire.ProtocolTCP,
+			Src: c.local.Addr(), Dst: c.remote.Addr(), ID: uint16(c.stack.ids.Add(1)),
+		}
+		return ip.Put(b), link.TCPv4
 	}
-	var packet [wire.IPv4Len]byte
-	ip.Put(packet[:])
-	return s.send(c.hop, wire.EtherIPv4, gso, packet[:], header[:headerLen], seg.Payload, seg.Payload2)
+	ip := wire.IPv6{
+		Length: uint16(length), NextHeader: wire.ProtocolTCP, HopLimit: c.net.hopLimit, FlowLabel: c.label,
+		Src: c.local.Addr(), Dst: c.remote.Addr(),
+	}
+	return ip.Put(b), link.TCPv6
 }
 
 // settle sends what is due, arms the timer, and wakes users, after something has happened to the machine. The dealer's.
@@ -381,28 +417,20 @@ func (c *Conn) kill(err error) {
 	c.wake()
 }
 
-// unreachable tells the machine what ICMP says, if the segment that it quotes may be one of ours (RFC 5927).
-func (c *Conn) unreachable(m wire.ICMP, seq uint32) {
+// trouble tells the machine what ICMP says, if the segment that it quotes may be one of ours (RFC 5927). The dealer's.
+func (c *Conn) trouble(t trouble, seq uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.machine.Sent(seq) {
 		return
 	}
-	switch {
-	case m.Type == wire.ICMPUnreachable && m.Code == wire.UnreachableFragmentation:
-		if mtu := int(m.MTU()); mtu >= minPathMTU {
-			c.machine.PathMTU(mtu - wire.IPv4Len - wire.TCPLen)
-		}
-	case m.Type == wire.ICMPUnreachable && (m.Code == wire.UnreachableProtocol || m.Code == wire.UnreachablePort):
-		c.machine.Unreachable(errRefused, true)
-	case m.Type == wire.ICMPUnreachable:
-		c.machine.Unreachable(errUnreachableHost, false)
+	if t.mtu != 0 {
+		c.machine.PathMTU(t.mtu - headerLen(c.remote.Addr()) - wire.TCPLen)
+	} else {
+		c.machine.Unreachable(t.err, t.hard)
 	}
 	c.stack.touch(c)
 }
-
-// minPathMTU is the least that we believe of a router, in bytes: Linux's min_pmtu.
-const minPathMTU = 552
 
 // LocalAddr is net.Conn's.
 func (c *Conn) LocalAddr() net.Addr { return net.TCPAddrFromAddrPort(c.local) }

@@ -9,11 +9,11 @@ import (
 	"interleave/gonet/wire"
 )
 
-// partKey is what the fragments of one datagram have in common (RFC 791 section 3.2).
+// partKey is what the fragments of one datagram have in common (RFC 791 section 3.2, RFC 8200 section 4.5).
 type partKey struct {
 	src, dst netip.Addr
-	protocol wire.Protocol
-	id       uint16
+	protocol wire.Protocol // of IPv4
+	id       uint32
 }
 
 // assembler is a goroutine for each datagram that arrives in fragments, as the paper has it: it alone has the pieces, hears of more
@@ -22,10 +22,12 @@ type assembler struct {
 	pieces chan fragment
 }
 
+// fragment is a piece of a datagram.
 type fragment struct {
 	offset int
 	body   []byte
 	more   bool
+	next   wire.Protocol // what the datagram starts with; that of the first piece counts
 }
 
 // The bounds of reassembly. RFC 1122 section 3.3.2 has 60 to 120 s; Linux takes 30, and so do we, as what is not whole by then was
@@ -36,9 +38,8 @@ const (
 	assemblerBuffer = 64 // fragments that wait for the goroutine: a datagram of 64 KiB over Ethernet is 45
 )
 
-// inputFragment hands a fragment to the goroutine of its datagram. What is full drops.
-func (s *Stack) inputFragment(h *wire.IPv4, header, body []byte) {
-	key := partKey{h.Src, h.Dst, h.Protocol, h.ID}
+// inputFragment hands a fragment, with its header of IP, to the goroutine of its datagram. What is full drops. The dealer's.
+func (s *Stack) inputFragment(key partKey, header []byte, f fragment) {
 	a := s.parts[key]
 	if a == nil {
 		if len(s.parts) >= maxAssemblers {
@@ -49,8 +50,9 @@ func (s *Stack) inputFragment(h *wire.IPv4, header, body []byte) {
 		s.parts[key] = a
 		go s.assemble(key, a, bytes.Clone(header))
 	}
+	f.body = bytes.Clone(f.body)
 	select {
-	case a.pieces <- fragment{int(h.Offset), bytes.Clone(body), h.MoreFragments}:
+	case a.pieces <- f:
 	default:
 		s.stats.droppedFragments.Add(1)
 	}
@@ -61,15 +63,19 @@ func (s *Stack) assemble(key partKey, a *assembler, header []byte) {
 	timer := time.NewTimer(assemblyTime)
 	defer timer.Stop()
 	r := ip.NewReassembly()
+	var first *fragment
 	for {
 		select {
 		case <-timer.C:
 			s.stats.droppedFragments.Add(1)
-			s.forget(key, nil)
+			s.forget(key, func() { s.late(key, header, first) })
 			return
 		case f, open := <-a.pieces:
 			if !open { // the stack has ended
 				return
+			}
+			if f.offset == 0 && first == nil {
+				first = &f
 			}
 			whole, err := r.Add(f.offset, f.body, f.more)
 			if err == nil && whole == nil {
@@ -77,28 +83,63 @@ func (s *Stack) assemble(key partKey, a *assembler, header []byte) {
 			}
 			if err != nil {
 				s.stats.malformed.Add(1)
-				// The rest of a bad datagram is dropped, too: the goroutine stays to swallow it.
-				for open && err != nil {
-					select {
-					case _, open = <-a.pieces:
-					case <-timer.C:
-						err = nil
-					}
-				}
+				swallow(a.pieces, timer.C)
+				s.forget(key, func() {})
+				return
 			}
-			s.forget(key, &packet{key.src, key.dst, false, false, header, whole})
+			s.forget(key, func() { s.rejoined(key, header, first.next, whole) })
 			return
 		}
 	}
 }
 
-// forget ends a datagram, and runs it through the layers above if it is whole.
-func (s *Stack) forget(key partKey, whole *packet) {
+// swallow takes the rest of a bad datagram until its time is over, so that none of it begins another.
+func swallow(pieces <-chan fragment, end <-chan time.Time) {
+	for {
+		select {
+		case _, open := <-pieces:
+			if !open {
+				return
+			}
+		case <-end:
+			return
+		}
+	}
+}
+
+// forget ends a datagram, and has the dealer do what is to be done with it.
+func (s *Stack) forget(key partKey, then func()) {
 	_ = s.post(func() { // a stack that has ended has forgotten
 		delete(s.parts, key)
-		if whole != nil && whole.body != nil {
-			whole.group = s.isBroadcast(key.dst) || key.dst.IsMulticast()
-			s.inputTransport(key.protocol, whole)
-		}
+		then()
 	})
+}
+
+// part is the packet that pieces are of.
+func (s *Stack) part(key partKey, header, body []byte) *packet {
+	return &packet{
+		src: key.src, dst: key.dst, group: s.isBroadcast(key.dst) || key.dst.IsMulticast(), pieces: true, header: header, body: body,
+	}
+}
+
+// rejoined runs a datagram through the layers above. The dealer's.
+func (s *Stack) rejoined(key partKey, header []byte, next wire.Protocol, whole []byte) {
+	if key.src.Is4() {
+		s.inputTransport(key.protocol, s.part(key, header, whole))
+		return
+	}
+	s.inputChain(next, s.part(key, unfragmented(header, next, len(whole)), whole))
+}
+
+// late tells the sender of a datagram that it did not become whole, if its beginning has come (RFC 1122 section 3.3.2, RFC 8200 section
+// 4.5). The dealer's.
+func (s *Stack) late(key partKey, header []byte, first *fragment) {
+	switch {
+	case first == nil:
+	case key.src.Is4():
+		s.complain(s.part(key, header, first.body), complaint{kind: wire.ICMPTimeExceeded, code: wire.ExceededReassembly})
+	default:
+		header = unfragmented(header, first.next, len(first.body))
+		s.complain(s.part(key, header, first.body), complaint{kind: wire.ICMPv6TimeExceeded, code: wire.ExceededReassembly})
+	}
 }

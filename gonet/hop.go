@@ -7,20 +7,27 @@ import (
 	"time"
 
 	"interleave/gonet/link"
+	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
-// hop is a neighbour: an address on our link, and the station that has it, once that is known. As in the paper each request has
-// a goroutine of its own, which asks, waits for the dealer to hear the answer, and ends.
+// hop is a neighbour: an address on our link, and the station that has it, once that is known; ARP and neighbour discovery find it. As
+// in the paper each request has a goroutine of its own, which asks, waits for the dealer to hear the answer, and ends.
+//
+// What is known ages: after a while the next packet has the neighbour asked again, and if it does not answer it is forgotten (RFC 4861
+// section 7.3, RFC 1122 section 2.3.2.1). Who sends meanwhile does not wait.
 type hop struct {
-	addr netip.Addr
-	mac  atomic.Pointer[wire.MAC] // nil: not known
-	mu   sync.Mutex
-	// Guarded by mu: what waits for the answer, and whether somebody asks.
+	addr    netip.Addr
+	mac     atomic.Pointer[wire.MAC] // nil: not known
+	stale   atomic.Bool              // to be confirmed when it is used next
+	dropped atomic.Bool              // out of the table: who keeps it looks there again
+	fixed   bool                     // ourselves or a group: nobody is asked, or believed
+	mu      sync.Mutex
+	// Guarded by mu: what waits for the answer, whether somebody asks, and what makes stale of known.
 	waiting [][]byte
 	asking  bool
 	failed  time.Time // when the last asking ended without an answer
-	known   time.Time // when the station was heard of last
+	aging   *time.Timer
 	answer  chan wire.MAC
 	quit    chan struct{}
 }
@@ -32,89 +39,17 @@ const (
 	maxWaiting    = 16 // packets for one address
 	askTimes      = 3
 	askInterval   = time.Second
-	hopLife       = 30 * time.Second // after which it is confirmed, while it goes on to be used
-	failedSilence = time.Second      // in which a neighbour that did not answer is not asked again
+	hopLife       = 30 * time.Second
+	failedSilence = time.Second // in which a neighbour that did not answer is not asked again
 )
-
-// nextHop is where a packet to dst goes first; false if there is no way.
-func (s *Stack) nextHop(dst netip.Addr) (netip.Addr, bool) {
-	if s.onLink(dst) || dst == broadcast4 || dst.IsMulticast() {
-		return dst, true
-	}
-	return s.cfg.Gateway, s.cfg.Gateway.IsValid()
-}
-
-var broadcast4 = netip.AddrFrom4([4]byte{255, 255, 255, 255})
-
-func (s *Stack) onLink(a netip.Addr) bool {
-	for _, p := range s.cfg.Addresses {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
-}
-
-// isOurs tells whether a is an address of this stack.
-func (s *Stack) isOurs(a netip.Addr) bool {
-	for _, p := range s.cfg.Addresses {
-		if p.Addr() == a {
-			return true
-		}
-	}
-	return a.Is4() && a.As4()[0] == 127
-}
-
-// isBroadcast tells whether a means all hosts of a network of ours.
-func (s *Stack) isBroadcast(a netip.Addr) bool {
-	if a == broadcast4 {
-		return true
-	}
-	for _, p := range s.cfg.Addresses {
-		if p.Contains(a) && p.Bits() < 31 && a == lastOf(p) {
-			return true
-		}
-	}
-	return false
-}
-
-// lastOf is the highest address of a network of IPv4.
-func lastOf(p netip.Prefix) netip.Addr {
-	b := p.Addr().As4()
-	for i := range b {
-		if bits := min(max(8*(i+1)-p.Bits(), 0), 8); bits > 0 {
-			b[i] |= 1<<bits - 1
-		}
-	}
-	return netip.AddrFrom4(b)
-}
-
-// source is the address of ours that packets to dst carry.
-func (s *Stack) source(dst netip.Addr) (netip.Addr, error) {
-	if s.isOurs(dst) {
-		return dst, nil
-	}
-	next, ok := s.nextHop(dst)
-	if !ok {
-		return netip.Addr{}, errUnreachable
-	}
-	for _, p := range s.cfg.Addresses {
-		if p.Contains(next) {
-			return p.Addr(), nil
-		}
-	}
-	if len(s.cfg.Addresses) > 0 {
-		return s.cfg.Addresses[0].Addr(), nil
-	}
-	return netip.Addr{}, errUnreachable
-}
 
 // hop returns the neighbour that packets to dst go to. Any goroutine.
 func (s *Stack) hop(dst netip.Addr) (*hop, error) {
-	if s.isOurs(dst) {
+	n := s.net.Load()
+	if n.isOurs(dst) {
 		dst = loopbackAddr
 	} else {
-		next, ok := s.nextHop(dst)
+		next, ok := n.nextHop(dst)
 		if !ok {
 			return nil, errUnreachable
 		}
@@ -126,33 +61,48 @@ func (s *Stack) hop(dst netip.Addr) (*hop, error) {
 	h := &hop{addr: dst, answer: make(chan wire.MAC, 1), quit: make(chan struct{})}
 	switch {
 	case dst == loopbackAddr:
-		h.learn(s.mac)
+		h.fix(s.mac)
 	case s.isBroadcast(dst):
-		h.learn(wire.Broadcast)
+		h.fix(wire.Broadcast)
 	case dst.IsMulticast():
-		h.learn(wire.MulticastMAC(dst))
+		h.fix(wire.MulticastMAC(dst))
 	}
-	if s.stats.hops.Add(1) > maxHops {
-		s.dropHops()
+	if s.stats.hops.Load() >= maxHops {
+		if s.dropHops(); s.stats.hops.Load() >= maxHops {
+			return nil, errUnreachableHost // all of them are being asked for, and a scan adds to them
+		}
 	}
-	other, _ := s.hops.LoadOrStore(dst, h)
+	other, loaded := s.hops.LoadOrStore(dst, h)
+	if !loaded {
+		s.stats.hops.Add(1)
+	}
 	return other.(*hop), nil
+}
+
+func (h *hop) fix(mac wire.MAC) {
+	h.fixed = true
+	h.mac.Store(&mac)
 }
 
 // loopbackAddr stands for all addresses of ours among the neighbours.
 var loopbackAddr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // dropHops forgets neighbours that are not being asked for, about half of the table: a scan of the network must not fill it.
-// Connections keep the hop that they have.
+// Connections look for theirs again. One walk in an interval is enough.
 func (s *Stack) dropHops() {
+	now := s.clock()
+	last := s.hopsDropped.Load()
+	if now.Sub(tcp.Time(last)) < askInterval || !s.hopsDropped.CompareAndSwap(last, int64(now)) {
+		return
+	}
 	left := maxHops / 2
 	s.hops.Range(func(k, v any) bool {
 		h := v.(*hop)
 		h.mu.Lock()
 		idle := !h.asking
 		h.mu.Unlock()
-		if idle && k != loopbackAddr {
-			s.hops.Delete(k)
+		if idle && k != loopbackAddr && s.hops.CompareAndDelete(k, v) {
+			h.dropped.Store(true)
 			s.stats.hops.Add(-1)
 			left--
 		}
@@ -160,12 +110,63 @@ func (s *Stack) dropHops() {
 	})
 }
 
-func (h *hop) learn(mac wire.MAC) {
-	h.mu.Lock()
-	h.known = time.Now()
-	h.mu.Unlock()
+// learn takes the station of a neighbour. One that has just answered is known for a while; what was heard otherwise is to be confirmed
+// when it is used. The caller has mu.
+func (h *hop) learn(mac wire.MAC, confirmed bool) {
 	if old := h.mac.Load(); old == nil || *old != mac {
 		h.mac.Store(&mac)
+		h.stale.Store(true)
+	}
+	if !confirmed {
+		return
+	}
+	h.stale.Store(false)
+	if h.aging == nil {
+		h.aging = time.AfterFunc(hopLife, func() { h.stale.Store(true) })
+	} else {
+		h.aging.Reset(hopLife)
+	}
+}
+
+// sighting is what a neighbour says of itself, by ARP or by neighbour discovery (RFC 4861 section 7.2.5).
+type sighting struct {
+	mac       wire.MAC
+	silent    bool // it does not say where it is: at the station that we know
+	override  bool // it is to be believed even if another station is known
+	solicited bool // it answers us, so that the way there and back is known to be good
+}
+
+// hear takes what a neighbour says of itself. The dealer's.
+func (h *hop) hear(n sighting) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := h.mac.Load()
+	switch {
+	case h.fixed, old == nil && n.silent:
+	case old == nil && h.asking:
+		h.tell(n.mac)
+	case old == nil:
+		h.learn(n.mac, n.solicited)
+	case n.silent, n.mac == *old:
+		if n.solicited && h.asking {
+			h.tell(*old)
+		} else if n.solicited {
+			h.learn(*old, true)
+		}
+	case !n.override:
+		h.stale.Store(true)
+	case n.solicited && h.asking:
+		h.tell(n.mac)
+	default:
+		h.learn(n.mac, n.solicited)
+	}
+}
+
+// tell gives who asks the answer. The caller has mu.
+func (h *hop) tell(mac wire.MAC) {
+	select {
+	case h.answer <- mac:
+	default: // it has one
 	}
 }
 
@@ -173,6 +174,9 @@ func (h *hop) learn(mac wire.MAC) {
 func (h *hop) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.aging != nil {
+		h.aging.Stop()
+	}
 	select {
 	case <-h.quit:
 	default:
@@ -182,8 +186,12 @@ func (h *hop) stop() {
 
 // send gives a packet to the station, or has it wait until the station is known. The pieces begin with the header of IP. Any
 // goroutine.
-func (s *Stack) send(h *hop, kind wire.EtherType, gso link.GSO, pieces ...[]byte) error {
+func (s *Stack) send(h *hop, gso link.GSO, pieces ...[]byte) error {
+	kind := etherType(pieces[0])
 	if mac := h.mac.Load(); mac != nil {
+		if h.stale.Load() {
+			s.confirm(h)
+		}
 		return s.emit(*mac, kind, gso, pieces)
 	}
 	if gso.Kind != link.Plain {
@@ -227,114 +235,4 @@ func (s *Stack) emit(dst wire.MAC, kind wire.EtherType, gso link.GSO, pieces [][
 	var all [6][]byte
 	all[0] = header[:]
 	return s.link.Write(gso, all[:1+copy(all[1:], pieces)]...)
-}
-
-// ask is the goroutine of one request: it asks up to three times, a second apart, and hands the packets that have waited to the
-// station that answers.
-func (s *Stack) ask(h *hop) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for asked := 0; ; {
-		select {
-		case mac := <-h.answer:
-			s.answered(h, mac)
-			return
-		case <-h.quit:
-			s.unanswered(h)
-			return
-		case <-timer.C:
-			if asked == askTimes {
-				s.unanswered(h)
-				return
-			}
-			asked++
-			s.request(h.addr, wire.Broadcast)
-			timer.Reset(askInterval)
-		}
-	}
-}
-
-func (s *Stack) answered(h *hop, mac wire.MAC) {
-	h.learn(mac)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.asking = false
-	for _, frame := range h.waiting {
-		_ = s.emit(mac, wire.EtherIPv4, link.GSO{}, [][]byte{frame[wire.EthernetLen:]}) // a link that fails ends the stack
-	}
-	h.waiting = nil
-}
-
-func (s *Stack) unanswered(h *hop) {
-	h.mu.Lock()
-	h.asking, h.failed = false, time.Now()
-	s.stats.droppedUnresolved.Add(uint64(len(h.waiting)))
-	h.waiting = nil
-	h.mu.Unlock()
-	_ = s.post(func() { // a stack that has ended tells its connections itself
-		for _, c := range s.conns {
-			if c.hop == h {
-				c.mu.Lock()
-				c.machine.Unreachable(errUnreachableHost, true)
-				c.mu.Unlock()
-				s.touch(c)
-			}
-		}
-	})
-}
-
-// request asks who has an address.
-func (s *Stack) request(a netip.Addr, to wire.MAC) {
-	src, err := s.source(a)
-	if err != nil {
-		return
-	}
-	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: s.mac, SenderIP: src, TargetIP: a}
-	var b [wire.ARPLen]byte
-	m.Put(b[:])
-	_ = s.emit(to, wire.EtherARP, link.GSO{}, [][]byte{b[:]}) // a link that fails ends the stack
-}
-
-// inputARP is the dealer's part: it answers for our addresses, and tells who asks what it hears (RFC 826).
-func (s *Stack) inputARP(b []byte) {
-	m, err := wire.ParseARP(b)
-	if err != nil || m.SenderMAC.IsGroup() {
-		s.stats.malformed.Add(1)
-		return
-	}
-	if s.isOurs(m.SenderIP) {
-		s.stats.conflicts.Add(1) // somebody has an address of ours; we keep it (RFC 5227 section 2.4 c)
-		return
-	}
-	ours := s.isOurs(m.TargetIP) && !m.TargetIP.IsLoopback()
-	if v, ok := s.hops.Load(m.SenderIP); ok {
-		s.hear(v.(*hop), m.SenderMAC)
-	} else if ours && s.onLink(m.SenderIP) { // who asks for us is about to be sent something
-		if h, err := s.hop(m.SenderIP); err == nil {
-			h.learn(m.SenderMAC)
-		}
-	}
-	if m.Op == wire.ARPRequest && ours {
-		reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP, TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
-		var out [wire.ARPLen]byte
-		reply.Put(out[:])
-		_ = s.emit(m.SenderMAC, wire.EtherARP, link.GSO{}, [][]byte{out[:]}) // a link that fails ends the stack
-	}
-}
-
-// hear takes what a neighbour says of itself.
-func (s *Stack) hear(h *hop, mac wire.MAC) {
-	h.mu.Lock()
-	asking := h.asking
-	h.mu.Unlock()
-	if !asking {
-		if h.mac.Load() != nil {
-			h.learn(mac)
-		}
-		return
-	}
-	select {
-	case h.answer <- mac:
-	default: // it has one
-	}
 }

@@ -1,8 +1,6 @@
 package gonet
 
 import (
-	"context"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -28,101 +26,112 @@ func (s *Stack) inputICMP(p *packet) {
 		p.body[2], p.body[3] = byte(sum>>8), byte(sum)
 		s.reply(p, wire.ProtocolICMP, p.body)
 	case wire.ICMPEchoReply:
-		if waits, ok := s.pings[pingKey{p.src, m.ID(), m.Seq()}]; ok {
-			select {
-			case waits <- time.Now():
-			default: // it has its answer: this is a duplicate
-			}
-		}
-	case wire.ICMPUnreachable, wire.ICMPTimeExceeded, wire.ICMPParameterProblem:
-		s.inputError(m, body)
+		s.pong(p.src, m)
+	case wire.ICMPUnreachable:
+		s.inputError4(m, body)
 	}
 }
 
-// inputError hands an error to the connection or socket that sent the packet which it quotes.
-func (s *Stack) inputError(m wire.ICMP, quote []byte) {
+// trouble is what ICMP of either version says of the way to a peer.
+type trouble struct {
+	err  error
+	hard bool // it will not get better: who waits for a connection is told
+	mtu  int  // instead: what packets have room for, in bytes
+}
+
+// inputError4 hands an error of IPv4 to the connection or socket that sent the packet which it quotes.
+func (s *Stack) inputError4(m wire.ICMP, quote []byte) {
 	h, body, err := wire.ParseIPv4Quote(quote)
 	if err != nil || !s.isOurs(h.Src) || h.Offset != 0 {
 		s.stats.malformed.Add(1)
 		return
 	}
-	src, dst, seq, err := wire.ParseTCPQuote(body) // UDP's ports stand in the same place
+	t := trouble{err: errUnreachableHost}
+	switch m.Code {
+	case wire.UnreachableFragmentation:
+		t.mtu = int(m.MTU())
+		if t.mtu < minPathMTU {
+			return
+		}
+	case wire.UnreachableProtocol, wire.UnreachablePort:
+		t.err, t.hard = errRefused, true
+	}
+	s.blame(t, h.Protocol, h.Src, h.Dst, body)
+}
+
+// minPathMTU is the least that we believe of a router of IPv4, in bytes: Linux's min_pmtu.
+const minPathMTU = 552
+
+// blame hands an error to who sent the packet of which it quotes the body.
+func (s *Stack) blame(t trouble, protocol wire.Protocol, src, dst netip.Addr, body []byte) {
+	srcPort, dstPort, seq, err := wire.ParseTCPQuote(body) // UDP's ports stand in the same place
 	if err != nil {
 		s.stats.malformed.Add(1)
 		return
 	}
-	switch h.Protocol {
+	local, remote := netip.AddrPortFrom(src, srcPort), netip.AddrPortFrom(dst, dstPort)
+	switch protocol {
 	case wire.ProtocolTCP:
-		if c := s.conns[flowOf(netip.AddrPortFrom(h.Src, src), netip.AddrPortFrom(h.Dst, dst))]; c != nil {
-			c.unreachable(m, seq)
+		if c := s.conns[flowOf(local, remote)]; c != nil {
+			c.trouble(t, seq)
 		}
 	case wire.ProtocolUDP:
-		if u := s.socket(netip.AddrPortFrom(h.Src, src)); u != nil {
-			u.unreachable(m, netip.AddrPortFrom(h.Dst, dst))
+		if u := s.socket(local); u != nil {
+			u.trouble(t, remote)
+		}
+	case wire.ProtocolICMPv6:
+		if t.mtu != 0 { // an echo, or our answer to one
+			s.narrow(dst, t.mtu)
 		}
 	}
 }
 
-// quoted is how much of a packet an error carries, in bytes: RFC 1812 section 4.3.2.3 has as much as fits in 576.
-const quoted = 576 - wire.IPv4Len - wire.ICMPLen
-
-// errorInterval is the least time between two errors that we send (RFC 1812 section 4.3.2.8 asks for some limit).
+// errorInterval is the least time between two errors that we send (RFC 1812 section 4.3.2.8 and RFC 4443 section 2.4 f ask for some
+// limit).
 const errorInterval = time.Millisecond
 
-// unreachable answers a packet that nobody takes, unless that could make a storm (RFC 1122 section 3.2.2).
-func (s *Stack) unreachable(p *packet, code uint8) {
-	if p.group || s.now.Sub(s.lastError) < errorInterval || p.src.IsUnspecified() {
+// complaint is an error of ICMP to be sent.
+type complaint struct {
+	kind, code uint8
+	rest       uint32
+	toGroup    bool // it is an answer even to what was sent to many
+}
+
+// What is said of a packet that nobody takes; complain finds the words of its family.
+var (
+	closedPort      = complaint{kind: wire.ICMPUnreachable, code: wire.UnreachablePort}
+	unknownProtocol = complaint{kind: wire.ICMPUnreachable, code: wire.UnreachableProtocol}
+)
+
+// complain answers a packet with an error, unless that could make a storm (RFC 1122 section 3.2.2, RFC 4443 section 2.4 e).
+func (s *Stack) complain(p *packet, c complaint) {
+	if p.group && !c.toGroup || s.now.Sub(s.lastError) < errorInterval || p.src.IsUnspecified() || p.src.IsMulticast() {
+		return
+	}
+	src, err := s.replySource(p)
+	if err != nil {
 		return
 	}
 	s.lastError = s.now
-	m := wire.ICMP{Type: wire.ICMPUnreachable, Code: code}
+	// As much of the packet as fits in what every way has room for (RFC 1812 section 4.3.2.3, RFC 4443 section 2.4 c).
+	quoted, protocol, sum := 576-wire.IPv4Len-wire.ICMPLen, wire.ProtocolICMP, uint16(0)
+	if p.src.Is6() {
+		quoted, protocol = wire.IPv6MinMTU-wire.IPv6Len-wire.ICMPLen, wire.ProtocolICMPv6
+		switch c {
+		case closedPort:
+			c.kind, c.code = wire.ICMPv6Unreachable, wire.UnreachableV6Port
+		case unknownProtocol:
+			c.kind, c.code, c.rest = wire.ICMPv6ParameterProblem, wire.ProblemV6NextHeader, p.nextAt
+		}
+	}
+	m := wire.ICMP{Type: c.kind, Code: c.code, Rest: c.rest}
 	b := make([]byte, wire.ICMPLen, wire.ICMPLen+quoted)
 	m.Put(b)
-	b = append(b, p.header...)
-	b = append(b, p.body[:min(len(p.body), quoted-len(p.header))]...)
-	wire.SealICMP(b, 0)
-	s.reply(p, wire.ProtocolICMP, b)
-}
-
-type pingKey struct {
-	from    netip.Addr
-	id, seq uint16
-}
-
-// Ping sends one echo request of size bytes of payload and waits for the reply. It returns the round trip, or the error of the
-// context when nobody has answered. Many may run at once.
-func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duration, error) {
-	n := s.pingCount.Add(1)
-	key := pingKey{to, uint16(n >> 16), uint16(n)}
-	answer := make(chan time.Time, 1)
-	fail := func(err error) (time.Duration, error) { return 0, fmt.Errorf("ping %v: %w", to, translate(err)) }
-	if size < 0 || size > maxPacket-wire.IPv4Len-wire.ICMPLen {
-		return fail(errTooLong)
+	b = append(b, p.header[:min(len(p.header), quoted)]...)
+	b = append(b, p.body[:min(len(p.body), wire.ICMPLen+quoted-len(b))]...)
+	if p.src.Is6() {
+		sum = wire.PseudoSum(src, p.src, protocol, len(b))
 	}
-	if err := s.claim(func() { s.pings[key] = answer }); err != nil {
-		return fail(err)
-	}
-	defer func() { _ = s.post(func() { delete(s.pings, key) }) }() // a stack that has ended needs none
-	b := make([]byte, wire.ICMPLen+size)
-	m := wire.Echo(wire.ICMPEcho, key.id, key.seq)
-	for i := range b[m.Put(b):] {
-		b[wire.ICMPLen+i] = byte(i)
-	}
-	wire.SealICMP(b, 0)
-	src, err := s.source(to)
-	if err != nil {
-		return fail(err)
-	}
-	start := time.Now()
-	if err := s.sendIPv4(src, to, wire.ProtocolICMP, link.GSO{}, b); err != nil {
-		return fail(err)
-	}
-	select {
-	case at := <-answer:
-		return at.Sub(start), nil
-	case <-ctx.Done():
-		return fail(ctx.Err())
-	case <-s.done:
-		return fail(s.fail)
-	}
+	wire.SealICMP(b, sum)
+	_ = s.sendIP(src, p.src, protocol, link.GSO{}, b) // nobody to tell: it is counted where it is dropped
 }

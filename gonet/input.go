@@ -10,8 +10,12 @@ import (
 // packet is one of IP on its way up. All views are of the link's buffer: who keeps something copies it.
 type packet struct {
 	src, dst netip.Addr
-	group    bool // sent to a broadcast or multicast address
-	valid    bool // its checksum needs no look
+	group    bool     // sent to a broadcast or multicast address
+	valid    bool     // its checksum needs no look
+	pieces   bool     // it arrived in fragments
+	hopLimit uint8    // of IPv6
+	from     wire.MAC // of IPv6: the station that has sent it
+	nextAt   uint32   // of IPv6: where in it the number of its protocol stands
 	header   []byte
 	body     []byte
 }
@@ -24,13 +28,15 @@ func (s *Stack) input(f *link.Frame) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	if e.Tagged && e.Tag&0xfff != 0 || e.Dst != s.mac && !e.Dst.IsGroup() {
-		s.stats.foreign.Add(1) // of a VLAN that we are not on, or for another station
+	if e.Tagged && e.Tag&0xfff != 0 || e.Dst != s.mac && !e.Dst.IsGroup() || e.Src == s.mac && !s.looping {
+		s.stats.foreign.Add(1) // of a VLAN that we are not on, for another station, or our own that a switch has sent back
 		return
 	}
 	switch e.Type {
 	case wire.EtherIPv4:
 		s.inputIPv4(b, e.Dst.IsGroup(), f.GSO.Valid)
+	case wire.EtherIPv6:
+		s.inputIPv6(b, &e, f.GSO.Valid)
 	case wire.EtherARP:
 		s.inputARP(b)
 	default:
@@ -38,102 +44,60 @@ func (s *Stack) input(f *link.Frame) {
 	}
 }
 
-func (s *Stack) inputIPv4(b []byte, group, valid bool) {
-	h, body, err := wire.ParseIPv4(b)
-	if err != nil {
-		s.stats.malformed.Add(1)
-		return
-	}
-	broadcast := s.isBroadcast(h.Dst) || h.Dst.IsMulticast()
-	if !broadcast && !s.isOurs(h.Dst) || group && !broadcast || h.Src.IsMulticast() || s.isBroadcast(h.Src) {
-		s.stats.foreign.Add(1) // RFC 1122 sections 3.2.1.3 and 3.3.6: not for us, or from where nobody is
-		return
-	}
-	if len(h.Options) > 0 {
-		if route, err := wire.CheckIPv4Options(h.Options); err != nil || route {
-			s.stats.malformed.Add(1)
-			return
-		}
-	}
-	if h.IsFragment() {
-		s.inputFragment(&h, b[:h.Len()], body)
-		return
-	}
-	s.inputTransport(h.Protocol, &packet{h.Src, h.Dst, broadcast, valid, b[:h.Len()], body})
+// isMartian tells packets that cannot have come from the wire: from us, or of the addresses that stay within a host (RFC 1122 section
+// 3.2.1.3 g, RFC 4291 section 2.5.3).
+func (s *Stack) isMartian(src, dst netip.Addr) bool {
+	return !s.looping && (src.IsLoopback() || dst.IsLoopback() || s.isOurs(src))
 }
 
 func (s *Stack) inputTransport(protocol wire.Protocol, p *packet) {
-	switch protocol {
-	case wire.ProtocolTCP:
+	switch {
+	case protocol == wire.ProtocolICMPv6 && p.src.Is6():
+		s.inputICMPv6(p)
+	case p.src.Is6() && p.src.IsUnspecified():
+		s.stats.malformed.Add(1) // there is nobody to answer
+	case protocol == wire.ProtocolTCP:
 		s.inputTCP(p)
-	case wire.ProtocolUDP:
+	case protocol == wire.ProtocolUDP:
 		s.inputUDP(p)
-	case wire.ProtocolICMP:
+	case protocol == wire.ProtocolICMP && p.src.Is4():
 		s.inputICMP(p)
+	case protocol == wire.ProtocolNoNext && p.src.Is6(): // nothing to say
 	default:
 		s.stats.foreign.Add(1)
-		s.unreachable(p, wire.UnreachableProtocol)
+		s.complain(p, unknownProtocol)
 	}
 }
 
 // reply sends a packet back to where p came from.
 func (s *Stack) reply(p *packet, protocol wire.Protocol, body []byte) {
-	src := p.dst
-	if p.group {
-		var err error
-		if src, err = s.source(p.src); err != nil {
-			return
-		}
-	}
-	_ = s.sendIPv4(src, p.src, protocol, link.GSO{}, body) // nobody to tell: it is counted where it is dropped
-}
-
-// sendIPv4 sends a packet, in pieces if it is larger than the MTU. Any goroutine.
-func (s *Stack) sendIPv4(src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
-	h, err := s.hop(dst)
+	src, err := s.replySource(p)
 	if err != nil {
-		return err
+		return
 	}
-	length := wire.IPv4Len
-	for _, p := range pieces {
-		length += len(p)
-	}
-	if length > maxPacket {
-		return errTooLong
-	}
-	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst, ID: uint16(s.ids.Add(1))}
-	if length > s.fast.MTU {
-		return s.sendFragments(h, &ip, pieces)
-	}
-	var header [wire.IPv4Len]byte
-	ip.Put(header[:])
-	var all [5][]byte
-	all[0] = header[:]
-	return s.send(h, wire.EtherIPv4, gso, all[:1+copy(all[1:], pieces)]...)
+	_ = s.sendIP(src, p.src, protocol, link.GSO{}, body) // nobody to tell: it is counted where it is dropped
 }
 
-// The largest packet of IPv4 in bytes, and the hops that ours may take (RFC 1700's default).
-const (
-	maxPacket  = 65535
-	defaultTTL = 64
-)
+// replySource is the address of ours that p was sent to, or one of ours if it was sent to many.
+func (s *Stack) replySource(p *packet) (netip.Addr, error) {
+	if p.group {
+		return s.source(p.src)
+	}
+	return p.dst, nil
+}
 
-// sendFragments cuts a packet to the MTU (RFC 791 section 3.2).
-func (s *Stack) sendFragments(to *hop, ip *wire.IPv4, pieces [][]byte) error {
-	var body []byte
-	for _, p := range pieces {
-		body = append(body, p...)
+// sendIP sends a packet of the family of its addresses, in pieces if it is too large for the way. Any goroutine.
+func (s *Stack) sendIP(src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
+	if dst.Is4() {
+		return s.sendIPv4(src, dst, protocol, gso, pieces...)
 	}
-	room := (s.fast.MTU - wire.IPv4Len) &^ 7
-	for at := 0; at < len(body); at += room {
-		n := min(room, len(body)-at)
-		part := *ip
-		part.Offset, part.MoreFragments, part.Length = uint16(at), at+n < len(body), uint16(wire.IPv4Len+n)
-		var header [wire.IPv4Len]byte
-		part.Put(header[:])
-		if err := s.send(to, wire.EtherIPv4, link.GSO{}, header[:], body[at:at+n]); err != nil {
-			return err
-		}
+	return s.sendIPv6(src, dst, protocol, gso, pieces...)
+}
+
+// maxBody is what one packet to a carries at most, in bytes.
+func maxBody(a netip.Addr) int {
+	if a.Is4() {
+		return maxPacket - wire.IPv4Len
 	}
-	return nil
+	return maxPacket // the header of IPv6 does not count
 }

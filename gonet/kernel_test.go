@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"runtime"
@@ -22,8 +23,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// kernel makes a host on a tap whose other end is Linux itself, in a network namespace of the test's own: the stack is 10.9.0.2, the
-// kernel 10.9.0.1. Commands that the test starts run in that namespace.
+// kernel makes a host on a tap whose other end is Linux itself, in a network namespace of the test's own: the stack is 10.9.0.2 and
+// 2001:db8::2, the kernel 10.9.0.1 and 2001:db8::1. Commands that the test starts run in that namespace.
 func kernel(t testing.TB) *Stack {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -45,8 +46,25 @@ func kernel(t testing.TB) *Stack {
 	}
 	run(t, "ip", "link", "set", "lo", "up")
 	run(t, "ip", "addr", "add", "10.9.0.1/24", "dev", tap.Name())
+	run(t, "ip", "addr", "add", "2001:db8::1/64", "dev", tap.Name(), "nodad")
 	run(t, "ip", "link", "set", tap.Name(), "up")
-	return host(t, tap, "10.9.0.2/24")
+	s, err := New(Config{Link: tap, Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("2001:db8::2/64")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// device is the name of the tap on the side of the kernel.
+func device(t testing.TB) string {
+	t.Helper()
+	_, after, _ := strings.Cut(run(t, "ip", "-o", "addr", "show", "to", "10.9.0.1"), ": ")
+	return strings.Fields(after)[0]
 }
 
 func run(t testing.TB, name string, args ...string) string {
@@ -64,10 +82,12 @@ func run(t testing.TB, name string, args ...string) string {
 }
 
 func TestThePingCommand(t *testing.T) {
-	kernel(t)
-	for _, size := range []string{"0", "56", "1472", "1473", "65000"} {
-		if out := run(t, "ping", "-c", "3", "-i", "0.01", "-W", "5", "-s", size, "10.9.0.2"); !strings.Contains(out, " 0% packet loss") {
-			t.Errorf("of %s bytes:\n%s", size, out)
+	s := kernel(t)
+	for _, size := range []string{"0", "56", "1452", "1453", "1472", "1473", "65000"} {
+		for _, to := range []string{"10.9.0.2", "2001:db8::2", local(t, s).String() + "%" + device(t)} {
+			if out := run(t, "ping", "-c", "3", "-i", "0.01", "-W", "5", "-s", size, to); !strings.Contains(out, " 0% packet loss") {
+				t.Errorf("of %s bytes to %s:\n%s", size, to, out)
+			}
 		}
 	}
 }
@@ -97,21 +117,29 @@ func TestCurl(t *testing.T) {
 	go func() { _ = server.Serve(l) }() // until Close
 	defer func() { _ = server.Close() }()
 	file := t.TempDir() + "/big"
-	run(t, "curl", "-sS", "-o", file, "http://10.9.0.2/")
-	got, err := os.ReadFile(file)
-	if err != nil || !bytes.Equal(got, big) {
-		t.Fatalf("%d bytes came down, %v", len(got), err)
-	}
-	run(t, "curl", "-sS", "-T", file, "http://10.9.0.2/")
-	if got, want := <-sums, fmt.Sprintf("%x", sha256.Sum256(big)); got != want {
-		t.Error("what came up is not what was sent")
+	for _, url := range []string{"http://10.9.0.2/", "http://[2001:db8::2]/"} {
+		run(t, "curl", "-gsS", "-o", file, url)
+		got, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(got, big) {
+			t.Fatalf("%d bytes came down, %v", len(got), err)
+		}
+		run(t, "curl", "-gsS", "-T", file, url)
+		if got, want := <-sums, fmt.Sprintf("%x", sha256.Sum256(big)); got != want {
+			t.Error("what came up is not what was sent")
+		}
 	}
 }
 
 // TestDialTheKernel has the stack as the client of a server on Linux.
 func TestDialTheKernel(t *testing.T) {
 	s := kernel(t)
-	l, err := net.Listen("tcp", "10.9.0.1:0") // a socket keeps the namespace in which it was made
+	for _, at := range []string{"10.9.0.1:0", "[2001:db8::1]:0"} {
+		echoOfTheKernel(t, s, at)
+	}
+}
+
+func echoOfTheKernel(t *testing.T, s *Stack, at string) {
+	l, err := net.Listen("tcp", at) // a socket keeps the namespace in which it was made
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,10 +54,11 @@ func (s *Stack) drainLoop() {
 		if len(frames) == 0 {
 			return
 		}
-		s.now = s.clock()
+		s.now, s.looping = s.clock(), true
 		for i := range frames {
 			s.input(&frames[i])
 		}
+		s.looping = false
 		s.flush()
 	}
 }

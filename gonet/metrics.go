@@ -36,10 +36,10 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 			conns = append(conns, c)
 		}
 		for a := range s.listeners {
-			out.Listeners = append(out.Listeners, a)
+			out.Listeners = append(out.Listeners, shown(a))
 		}
 		for a := range s.sockets {
-			out.Sockets = append(out.Sockets, a)
+			out.Sockets = append(out.Sockets, shown(a))
 		}
 	})
 	for _, c := range conns {

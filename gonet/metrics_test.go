@@ -59,7 +59,7 @@ func TestSnapshot(t *testing.T) {
 		if err := errors.Join(snap.WriteText(&text), snap.WriteMetrics(&metrics)); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"frames_received ", "listen tcp           0.0.0.0:80\n", "socket udp           0.0.0.0:53\n",
+		for _, want := range []string{"frames_received ", "listen tcp           [::]:80\n", "socket udp           [::]:53\n",
 			"ESTABLISHED       0      0  10.0.0.2:80  10.0.0.1:", "\tmss:1448 cwnd:", " bytes_received:2000000 "} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("no %q in\n%s", want, text.String())

@@ -14,23 +14,31 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"interleave/gonet/ip"
 	"interleave/gonet/link"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
-// Config is what a stack needs to know. Only Link and Addresses must be given.
+// Config is what a stack needs to know. Only Link must be given: a router of IPv6 tells the rest of that family.
 type Config struct {
 	Link      link.Link
 	MAC       wire.MAC       // zero: one is drawn, locally administered
-	Addresses []netip.Prefix // ours, each with the network that is on the link
-	Gateway   netip.Addr     // where all else goes; invalid: nowhere
-	TCP       tcp.Config     // defaults for connections: MSS and Clock are set by the stack
-	Backlog   int            // connections that wait for Accept at most; 0: 1024
+	Addresses []netip.Prefix // ours, of both families, each with the network that is on the link
+	Gateways  []netip.Addr   // where all else goes; the first of each family that answers
+	// Secret is what addresses of IPv6 are made from, beside the network and the MAC: who gives the same again has the same
+	// addresses again (RFC 7217). Empty: drawn.
+	Secret     []byte
+	NoIPv6     bool       // none is spoken, and no address of it is made
+	NoAutoconf bool       // what routers of IPv6 advertise is not heeded
+	NoDAD      bool       // addresses of IPv6 are not looked for at others before they count as ours (RFC 4862 section 5.4)
+	TCP        tcp.Config // defaults for connections: MSS and Clock are set by the stack
+	Backlog    int        // connections that wait for Accept at most; 0: 1024
 }
 
 // Stack is a host of its own.
@@ -48,9 +56,15 @@ type Stack struct {
 	fail   error         // why it has, set before done is closed
 	hops   sync.Map      // netip.Addr -> *hop
 	self   loopback
-	ids    atomic.Uint32 // of packets of IPv4
+	// hopsDropped is when room was made among hops last, in the time of clock.
+	hopsDropped atomic.Int64
+	ids         atomic.Uint32 // of packets that are or may be fragmented
+	net         atomic.Pointer[network]
 
-	pingCount atomic.Uint32
+	paths       sync.Map // netip.Addr -> path
+	narrowPaths atomic.Int32
+	pingCount   atomic.Uint32
+	advertised  chan struct{} // closed when a router of IPv6 has been heard
 
 	// The dealer's own from here on.
 	conns     map[flow]*Conn
@@ -62,6 +76,11 @@ type Stack struct {
 	nextPort  uint16
 	now       tcp.Time // of this batch
 	lastError tcp.Time // when the last error of ICMP went out
+	place     place
+	looping   bool // what is being read has been sent by ourselves
+	reporting bool // a report of the groups that we hear is due
+	// heardRouter is whether advertised has been closed.
+	heardRouter bool
 }
 
 // claimsLen is how many claims may wait; who sends one more waits. 64 is a guess: a batch of frames takes microseconds.
@@ -79,18 +98,10 @@ func New(cfg Config) (*Stack, error) {
 		cfg: cfg, link: cfg.Link, fast: cfg.Link.Features(), mac: cfg.MAC, start: time.Now().Add(-time.Hour),
 		claims: make(chan func(), claimsLen), done: make(chan struct{}),
 		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{}, sockets: map[netip.AddrPort]*PacketConn{},
-		pings: map[pingKey]chan<- time.Time{}, parts: map[partKey]*assembler{},
+		pings: map[pingKey]chan<- time.Time{}, parts: map[partKey]*assembler{}, advertised: make(chan struct{}),
 	}
-	if s.fast.MTU < minMTU {
-		return nil, fmt.Errorf("gonet: the link's MTU is %d bytes, IPv4 needs %d (RFC 791)", s.fast.MTU, minMTU)
-	}
-	for _, p := range cfg.Addresses {
-		if !p.IsValid() || !p.Addr().Is4() {
-			return nil, fmt.Errorf("gonet: address %v: not one of IPv4 with the length of its network", p)
-		}
-	}
-	if cfg.Gateway.IsValid() && !s.onLink(cfg.Gateway) {
-		return nil, fmt.Errorf("gonet: gateway %v is in no network of this stack", cfg.Gateway)
+	if err := s.check(); err != nil {
+		return nil, err
 	}
 	_, _ = rand.Read(s.secret[:]) // never fails
 	if s.mac == (wire.MAC{}) {
@@ -98,8 +109,65 @@ func New(cfg Config) (*Stack, error) {
 		s.mac[0] = s.mac[0]&^1 | 2 // one station, locally administered
 	}
 	s.nextPort = firstPort + uint16(s.secret[6])<<5
+	if len(s.cfg.Secret) == 0 {
+		s.cfg.Secret = s.secret[:]
+	}
+	s.settle()
 	go s.deal()
 	return s, nil
+}
+
+// check looks for what cannot be in the configuration.
+func (s *Stack) check() error {
+	if s.fast.MTU < minMTU {
+		return fmt.Errorf("gonet: the link's MTU is %d bytes, IPv4 needs %d (RFC 791)", s.fast.MTU, minMTU)
+	}
+	if s.fast.MTU < wire.IPv6MinMTU {
+		s.cfg.NoIPv6 = true
+	}
+	near := func(a netip.Addr) bool {
+		return a.Is6() && a.IsLinkLocalUnicast() || slices.ContainsFunc(s.cfg.Addresses, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	for _, p := range s.cfg.Addresses {
+		switch a := p.Addr(); {
+		case !p.IsValid() || a.Is4In6() || a.IsMulticast() || a.IsUnspecified():
+			return fmt.Errorf("gonet: address %v: not one of a host with the length of its network", p)
+		case a.Is6() && s.cfg.NoIPv6:
+			return fmt.Errorf("gonet: address %v: this link has no IPv6, or an MTU below %d bytes", p, wire.IPv6MinMTU)
+		}
+	}
+	for _, g := range s.cfg.Gateways {
+		if !g.IsValid() || g.Is6() && s.cfg.NoIPv6 || !near(g) {
+			return fmt.Errorf("gonet: gateway %v is in no network of this stack", g)
+		}
+	}
+	return nil
+}
+
+// settle takes the addresses and ways of the configuration into use, and looks for more. Before the dealer begins.
+func (s *Stack) settle() {
+	p := &s.place
+	s.now = s.clock()
+	for _, a := range s.cfg.Addresses {
+		p.static = append(p.static, ip.Route{Network: a})
+	}
+	for _, g := range s.cfg.Gateways {
+		p.static = append(p.static, ip.Route{Network: ip.Default(g), Via: g})
+	}
+	if !s.cfg.NoIPv6 {
+		p.mtu6, p.hopLimit = s.fast.MTU, defaultTTL
+		p.static = append(p.static, ip.Route{Network: linkLocal})
+	}
+	s.publish()
+	if !s.cfg.NoIPv6 {
+		s.addAddress(address{Prefix: s.opaque(linkLocal, 0), preferred: forever, valid: forever, made: true})
+	}
+	for _, a := range s.cfg.Addresses {
+		s.addAddress(address{Prefix: a, preferred: forever, valid: forever})
+	}
+	if !s.cfg.NoIPv6 && !s.cfg.NoAutoconf {
+		go s.solicitRouters()
+	}
 }
 
 // minMTU is the smallest that IPv4 allows, in bytes (RFC 791 section 3.2).
@@ -177,6 +245,9 @@ func (s *Stack) end(err error) {
 	}
 	for _, a := range s.parts {
 		close(a.pieces)
+	}
+	if s.place.timer != nil {
+		s.place.timer.Stop()
 	}
 	s.hops.Range(func(_, h any) bool {
 		h.(*hop).stop()

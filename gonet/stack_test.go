@@ -442,7 +442,7 @@ func TestConfig(t *testing.T) {
 		{},
 		{Link: small},
 		{Link: a, Addresses: []netip.Prefix{{}}},
-		{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}, Gateway: netip.MustParseAddr("10.0.1.1")},
+		{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}, Gateways: []netip.Addr{netip.MustParseAddr("10.0.1.1")}},
 	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v was taken", c)

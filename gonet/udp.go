@@ -25,7 +25,7 @@ const socketLen = 256
 // PacketConn is a socket of UDP: a net.PacketConn, and a net.Conn if it was dialed.
 type PacketConn struct {
 	stack  *Stack
-	local  netip.AddrPort // its address is unspecified if it takes any of ours
+	local  netip.AddrPort // its address is unspecified if it takes any of ours of a family, invalid for both
 	remote netip.AddrPort // invalid unless it was dialed
 	in     chan datagram
 	read   deadline
@@ -40,7 +40,7 @@ var (
 	_ net.Conn       = (*PacketConn)(nil)
 )
 
-// ListenPacket opens a socket of UDP: network is "udp" or "udp4", address as for net.ListenPacket.
+// ListenPacket opens a socket of UDP: network is "udp", "udp4" or "udp6", address as for net.ListenPacket.
 func (s *Stack) ListenPacket(network, address string) (*PacketConn, error) {
 	local, err := s.parseOurs(network, "udp", address)
 	if err == nil {
@@ -52,7 +52,7 @@ func (s *Stack) ListenPacket(network, address string) (*PacketConn, error) {
 	return nil, &net.OpError{Op: "listen", Net: network, Addr: udpAddr(local), Err: err}
 }
 
-func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(a) }
+func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(shown(a)) }
 
 // bind claims a port for a socket, any free one for port 0.
 func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
@@ -61,7 +61,7 @@ func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	}
 	var failed error
 	err := s.claim(func() {
-		local, failed = s.freePort(local, func(a netip.AddrPort) bool { return s.sockets[a] == nil })
+		local, failed = s.freePort(local, func(a netip.AddrPort) bool { return isFree(s.sockets, a) })
 		if failed == nil {
 			p.local = local
 			s.sockets[local] = p
@@ -97,16 +97,12 @@ func (s *Stack) freePort(local netip.AddrPort, free func(netip.AddrPort) bool) (
 }
 
 // socket is the one that hears what is sent to a. The dealer's.
-func (s *Stack) socket(a netip.AddrPort) *PacketConn {
-	if p := s.sockets[a]; p != nil {
-		return p
-	}
-	return s.sockets[netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port())]
-}
+func (s *Stack) socket(a netip.AddrPort) *PacketConn { return owner(s.sockets, a) }
 
 func (s *Stack) inputUDP(p *packet) {
 	h, body, err := wire.ParseUDP(p.body)
-	if err != nil || h.Checksum != 0 && !p.valid && wire.Sum(p.body[:h.Length], wire.PseudoSum(p.src, p.dst, wire.ProtocolUDP, int(h.Length))) != 0xffff {
+	unsummed := h.Checksum == 0 && p.src.Is4() // IPv6 must have a checksum (RFC 8200 section 8.1)
+	if err != nil || !unsummed && !p.valid && wire.Sum(p.body[:h.Length], wire.PseudoSum(p.src, p.dst, wire.ProtocolUDP, int(h.Length))) != 0xffff {
 		s.stats.malformed.Add(1)
 		return
 	}
@@ -114,7 +110,7 @@ func (s *Stack) inputUDP(p *packet) {
 	from := netip.AddrPortFrom(p.src, h.SrcPort)
 	if u == nil || u.remote.IsValid() && u.remote != from {
 		s.stats.foreign.Add(1)
-		s.unreachable(p, wire.UnreachablePort)
+		s.complain(p, closedPort)
 		return
 	}
 	u.deliver(datagram{from: from, body: append(make([]byte, 0, len(body)), body...)})
@@ -128,9 +124,14 @@ func (p *PacketConn) deliver(d datagram) {
 	}
 }
 
-// unreachable tells a socket what ICMP says. Only one that was dialed hears of its peer, as in Linux.
-func (p *PacketConn) unreachable(m wire.ICMP, to netip.AddrPort) {
-	if p.remote == to && m.Type == wire.ICMPUnreachable && m.Code != wire.UnreachableFragmentation {
+// trouble tells a socket what ICMP says. Only one that was dialed hears of its peer, as in Linux. The dealer's.
+func (p *PacketConn) trouble(t trouble, to netip.AddrPort) {
+	switch {
+	case t.mtu != 0:
+		if to.Addr().Is6() {
+			p.stack.narrow(to.Addr(), t.mtu)
+		}
+	case p.remote == to:
 		p.deliver(datagram{err: errRefused})
 	}
 }
@@ -187,7 +188,7 @@ func (p *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
 
 // WriteToAddrPort is WriteTo without an allocation for the address.
 func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
-	err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap(), to.Port()))
+	err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()))
 	if err != nil {
 		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: udpAddr(to), Err: err}
 	}
@@ -211,13 +212,13 @@ func (p *PacketConn) send(b []byte, to netip.AddrPort) error {
 	switch {
 	case p.write.expired():
 		return errDeadline
-	case !to.Addr().Is4():
+	case !to.IsValid() || p.local.Addr().IsValid() && p.local.Addr().Is4() != to.Addr().Is4():
 		return errNotOurs
-	case len(b) > maxPacket-wire.IPv4Len-wire.UDPLen:
+	case len(b) > maxBody(to.Addr())-wire.UDPLen:
 		return errTooLong
 	}
 	src := p.local.Addr()
-	if src.IsUnspecified() {
+	if !src.IsValid() || src.IsUnspecified() {
 		var err error
 		if src, err = p.stack.source(to.Addr()); err != nil {
 			return err
@@ -232,8 +233,8 @@ func (s *Stack) sendUDP(from, to netip.AddrPort, b []byte) error {
 	h.Checksum = wire.PseudoSum(from.Addr(), to.Addr(), wire.ProtocolUDP, length)
 	var header [wire.UDPLen]byte
 	var gso link.GSO
-	if s.fast.Partial && wire.IPv4Len+length <= s.fast.MTU {
-		gso = link.GSO{Partial: true, Start: wire.EthernetLen + wire.IPv4Len, Offset: 6}
+	if n := headerLen(to.Addr()); s.fast.Partial && n+length <= s.mtuTo(to.Addr()) {
+		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + n), Offset: 6}
 	} else {
 		sum := h.Checksum
 		h.Checksum = 0
@@ -243,7 +244,7 @@ func (s *Stack) sendUDP(from, to netip.AddrPort, b []byte) error {
 		}
 	}
 	h.Put(header[:])
-	return s.sendIPv4(from.Addr(), to.Addr(), wire.ProtocolUDP, gso, header[:], b)
+	return s.sendIP(from.Addr(), to.Addr(), wire.ProtocolUDP, gso, header[:], b)
 }
 
 // Close is net.Conn's.

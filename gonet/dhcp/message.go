@@ -5,7 +5,7 @@
 //
 //	c, err := dhcp.Acquire(ctx, tap, dhcp.Config{MAC: mac})
 //	lease := c.Lease()
-//	s, err := gonet.New(gonet.Config{Link: c, MAC: mac, Addresses: []netip.Prefix{lease.Address}, Gateway: lease.Router})
+//	s, err := gonet.New(gonet.Config{Link: c, MAC: mac, Addresses: []netip.Prefix{lease.Address}, Gateways: []netip.Addr{lease.Router}})
 package dhcp
 
 import (

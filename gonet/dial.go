@@ -1,0 +1,112 @@
+package gonet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+
+	"interleave/gonet/tcp"
+)
+
+// Dial connects: network is "tcp", "tcp4", "tcp6" or the same of "udp".
+func (s *Stack) Dial(network, address string) (net.Conn, error) {
+	return s.DialContext(context.Background(), network, address)
+}
+
+// DialContext is Dial that ends with a context.
+func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	fail := func(to netip.AddrPort, err error) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to), Err: translate(err)}
+	}
+	kind := "tcp"
+	if strings.HasPrefix(network, "udp") {
+		kind = "udp"
+	}
+	to, err := s.parse(network, kind, address)
+	if err != nil {
+		return fail(to, err)
+	}
+	switch { // as package net has it: this host
+	case to.Addr() == netip.IPv6Unspecified():
+		to = netip.AddrPortFrom(netip.IPv6Loopback(), to.Port())
+	case !to.Addr().IsValid() || to.Addr().IsUnspecified():
+		to = netip.AddrPortFrom(loopbackAddr, to.Port())
+	}
+	src, err := s.source(to.Addr())
+	if err != nil {
+		return fail(to, err)
+	}
+	if kind == "udp" {
+		p, err := s.bind(netip.AddrPortFrom(src, 0), to)
+		if err != nil {
+			return fail(to, err)
+		}
+		return p, nil
+	}
+	if s.isBroadcast(to.Addr()) || to.Addr().IsMulticast() || to.Port() == 0 {
+		return fail(to, errUnreachable)
+	}
+	c, err := s.connect(src, to)
+	if err != nil {
+		return fail(to, err)
+	}
+	if err := c.established(ctx); err != nil {
+		_ = c.Abort() // it may have ended
+		return fail(to, err)
+	}
+	return c, nil
+}
+
+// connect claims a port and sends a SYN from it.
+func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
+	var c *Conn
+	var failed error
+	err := s.claim(func() {
+		local, err := s.freePort(netip.AddrPortFrom(src, 0), func(a netip.AddrPort) bool { return s.conns[flowOf(a, to)] == nil })
+		if err == nil {
+			c, err = s.newConn(local, to)
+		}
+		if failed = err; err != nil {
+			return
+		}
+		c.accepted = true // there is no listener to tell
+		s.now = s.clock()
+		c.machine = tcp.Dial(&c.cfg, s.isn(c.flow), s.now)
+		s.conns[c.flow] = c
+		c.settle(s.now)
+	})
+	return c, errors.Join(err, failed)
+}
+
+// established waits for the handshake.
+func (c *Conn) established(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		switch state := c.machine.State(); {
+		case c.dead != nil:
+			defer c.mu.Unlock()
+			return c.dead
+		case state == tcp.Closed:
+			defer c.mu.Unlock()
+			if err := c.machine.Err(); err != nil {
+				return err
+			}
+			return errClosed
+		case state >= tcp.Established:
+			c.mu.Unlock()
+			return nil
+		}
+		if c.writable == nil {
+			c.writable = make(chan struct{}, 1)
+		}
+		bell := c.writable
+		c.mu.Unlock()
+		select {
+		case <-bell:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package gonet
+
+import (
+	"net/netip"
+
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+func (s *Stack) inputIPv4(b []byte, group, valid bool) {
+	h, body, err := wire.ParseIPv4(b)
+	if err != nil {
+		s.stats.malformed.Add(1)
+		return
+	}
+	broadcast := s.isBroadcast(h.Dst) || h.Dst.IsMulticast()
+	if !broadcast && !s.isOurs(h.Dst) || group && !broadcast || h.Src.IsMulticast() || s.isBroadcast(h.Src) || s.isMartian(h.Src, h.Dst) {
+		s.stats.foreign.Add(1) // RFC 1122 sections 3.2.1.3 and 3.3.6: not for us, or from where nobody is
+		return
+	}
+	if len(h.Options) > 0 {
+		if route, err := wire.CheckIPv4Options(h.Options); err != nil || route {
+			s.stats.malformed.Add(1)
+			return
+		}
+	}
+	if h.IsFragment() {
+		s.inputFragment(partKey{h.Src, h.Dst, h.Protocol, uint32(h.ID)}, b[:h.Len()], fragment{int(h.Offset), body, h.MoreFragments, h.Protocol})
+		return
+	}
+	s.inputTransport(h.Protocol, &packet{src: h.Src, dst: h.Dst, group: broadcast, valid: valid, header: b[:h.Len()], body: body})
+}
+
+// sendIPv4 sends a packet, in pieces if it is larger than the MTU. Any goroutine.
+func (s *Stack) sendIPv4(src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
+	h, err := s.hop(dst)
+	if err != nil {
+		return err
+	}
+	length := wire.IPv4Len
+	for _, p := range pieces {
+		length += len(p)
+	}
+	if length > maxPacket {
+		return errTooLong
+	}
+	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst, ID: uint16(s.ids.Add(1))}
+	if length > s.fast.MTU {
+		return s.sendFragments4(h, &ip, pieces)
+	}
+	var header [wire.IPv4Len]byte
+	ip.Put(header[:])
+	var all [5][]byte
+	all[0] = header[:]
+	return s.send(h, gso, all[:1+copy(all[1:], pieces)]...)
+}
+
+// The largest packet of IPv4 in bytes, and the hops that ours may take (RFC 1700's default).
+const (
+	maxPacket  = 65535
+	defaultTTL = 64
+)
+
+// sendFragments4 cuts a packet to the MTU (RFC 791 section 3.2).
+func (s *Stack) sendFragments4(to *hop, ip *wire.IPv4, pieces [][]byte) error {
+	var body []byte
+	for _, p := range pieces {
+		body = append(body, p...)
+	}
+	room := (s.fast.MTU - wire.IPv4Len) &^ 7
+	for at := 0; at < len(body); at += room {
+		n := min(room, len(body)-at)
+		part := *ip
+		part.Offset, part.MoreFragments, part.Length = uint16(at), at+n < len(body), uint16(wire.IPv4Len+n)
+		var header [wire.IPv4Len]byte
+		part.Put(header[:])
+		if err := s.send(to, link.GSO{}, header[:], body[at:at+n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

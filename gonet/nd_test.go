@@ -1,0 +1,296 @@
+package gonet
+
+import (
+	"context"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+var unspecified = netip.IPv6Unspecified()
+
+// A new address is asked for, and its group joined.
+func TestANewAddressIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tapped(t)
+		asked := map[netip.Addr]bool{}
+		for _, m := range w.messages(wire.ICMPv6NeighborSolicit) {
+			n, err := wire.ParseNeighbor(m.ICMP, m.body)
+			group := wire.SolicitedNode(n.Target)
+			if err != nil || n.HasMAC || !m.ip.Src.IsUnspecified() || m.ip.Dst != group || m.ip.HopLimit != 255 || m.mac != wire.MulticastMAC(group) {
+				t.Errorf("%+v asks for %+v, %v", m.ip, n, err)
+			}
+			asked[n.Target] = true
+		}
+		if len(asked) != 2 || !asked[addrY] || !asked[local(t, w.to)] {
+			t.Errorf("asked for %v", asked)
+		}
+		time.Sleep(2 * time.Second)
+		joined := map[netip.Addr]bool{}
+		for _, m := range w.messages(wire.ICMPv6MLD2Report) {
+			if m.ip.NextHeader != wire.ProtocolHopByHop || m.ip.HopLimit != 1 || m.ip.Dst != allReporters || m.body[0] != wire.MLDToExclude {
+				t.Errorf("%+v reports % x", m.ip, m.body)
+			}
+			joined[netip.AddrFrom16([16]byte(m.body[4:]))] = true
+		}
+		if !joined[wire.SolicitedNode(addrY)] || !joined[wire.SolicitedNode(local(t, w.to))] {
+			t.Errorf("joined %v", joined)
+		}
+		query := make([]byte, 28)
+		query[0], query[4], query[5] = wire.ICMPv6MLDQuery, 1000>>8, 1000&255
+		for range 3 {
+			w.icmp(netip.MustParseAddr("fe80::9"), allNodes, 1, query)
+		}
+		time.Sleep(2 * time.Second)
+		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 1 || got[0].Rest != 2 || got[0].body[0] != wire.MLDIsExclude {
+			t.Errorf("three questions are answered by %+v", got)
+		}
+	})
+}
+
+// An address that somebody has is given up, and another made in place of one that we made.
+func TestADuplicateIsGivenUp(t *testing.T) {
+	for name, claim := range map[string]func(w *wireTap, a netip.Addr){
+		"it is had": func(w *wireTap, a netip.Addr) {
+			w.neighbor(a, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: a, MAC: w.mac, HasMAC: true})
+		},
+		"it is wanted": func(w *wireTap, a netip.Addr) {
+			w.neighbor(unspecified, wire.SolicitedNode(a), wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: a})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := tapped(t)
+				was := local(t, w.to)
+				claim(w, was)
+				is := local(t, w.to)
+				if is == was || w.to.Stats().Conflicts != 1 {
+					t.Errorf("it is %v still, %d conflicts", is, w.to.Stats().Conflicts)
+				}
+				claim(w, addrY)
+				if w.to.isOurs(addrY) {
+					t.Error("what was configured is kept")
+				}
+				time.Sleep(2 * time.Second)
+				claim(w, is)
+				if local(t, w.to) != is {
+					t.Error("what was asked for is not kept")
+				}
+			})
+		})
+	}
+}
+
+func TestAddressesAreStable(t *testing.T) {
+	made := func(secret string, mac byte) netip.Addr {
+		a, _ := link.Pair()
+		s := host6(t, a, "1", func(c *Config) { c.Secret, c.MAC = []byte(secret), wire.MAC{2, 5: mac} })
+		defer func() { _ = s.Close() }()
+		return local(t, s)
+	}
+	if a := made("a secret", 1); made("a secret", 1) != a || made("a secret", 2) == a || made("another", 1) == a {
+		t.Errorf("%v is not the address of its secret and station alone", a)
+	}
+}
+
+// advertise is a router's message: its lifetime in seconds, and options.
+func advertise(lifetime uint16, options ...[]byte) []byte {
+	b := make([]byte, 16)
+	b[0], b[4] = wire.ICMPv6RouterAdvert, 64
+	binary.BigEndian.PutUint16(b[6:], lifetime)
+	return append(b, slices.Concat(options...)...)
+}
+
+func prefixOption(p string, valid, preferred uint32) []byte {
+	network := netip.MustParsePrefix(p)
+	b := make([]byte, 32)
+	b[0], b[1], b[2], b[3] = 3, 4, byte(network.Bits()), 0xc0
+	binary.BigEndian.PutUint32(b[4:], valid)
+	binary.BigEndian.PutUint32(b[8:], preferred)
+	raw := network.Addr().As16()
+	copy(b[16:], raw[:])
+	return b
+}
+
+func TestARouterConfigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tapped(t)
+		router, server := netip.MustParseAddr("fe80::9"), netip.MustParseAddr("2001:db8:5::53")
+		if got := w.messages(wire.ICMPv6RouterSolicit); len(got) != 1 || got[0].ip.Dst != allRouters {
+			t.Fatalf("solicitations: %+v", got)
+		}
+		raw := server.As16()
+		full := func(lifetime uint16, valid uint32) []byte {
+			return advertise(lifetime,
+				[]byte{1, 1, 2, 0, 0, 0, 0, 9},
+				[]byte{5, 1, 0, 0, 0, 0, 1400 >> 8, 1400 & 255},
+				append([]byte{25, 3, 0, 0, 0, 0, 0, 60}, raw[:]...),
+				prefixOption("2001:db8:5::/64", valid, min(valid, 7200)))
+		}
+		before := w.to.net.Load()
+		w.icmp(router, allNodes, 64, full(1800, 86400))
+		w.icmp(server, allNodes, 255, full(1800, 86400))
+		if w.to.net.Load() != before {
+			t.Fatal("a forged advertisement is heeded: from beyond the link, or not from it")
+		}
+		w.icmp(router, allNodes, 255, full(1800, 86400))
+		made := netip.Addr{}
+		for _, p := range w.to.Addresses() {
+			if netip.MustParsePrefix("2001:db8:5::/64").Contains(p.Addr()) {
+				made = p.Addr()
+			}
+		}
+		if !made.IsValid() {
+			t.Fatalf("no address was made among %v", w.to.Addresses())
+		}
+		far := netip.MustParseAddr("2001:db8:9::1")
+		time.Sleep(2 * time.Second)
+		if next, ok := w.to.net.Load().nextHop(far); !ok || next != router {
+			t.Errorf("the way out: %v, %v", next, ok)
+		}
+		if src, err := w.to.source(server); err != nil || src != made {
+			t.Errorf("to the network of the router from %v, %v", src, err)
+		}
+		if got := w.to.Resolvers(); len(got) != 1 || got[0] != server {
+			t.Errorf("resolvers: %v", got)
+		}
+		if got := w.to.mtu(far); got != 1400 {
+			t.Errorf("MTU %d", got)
+		}
+		w.messages(0)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _ = w.to.Ping(ctx, far, 8) // nobody answers: what counts is where it goes
+		if got := w.messages(wire.ICMPv6Echo); len(got) != 1 || got[0].mac != w.mac {
+			t.Errorf("to the router went %+v", got)
+		}
+		time.Sleep(10 * time.Second)
+		if got := w.messages(wire.ICMPv6RouterSolicit); len(got) != 0 {
+			t.Errorf("a router that is known is asked for: %+v", got)
+		}
+		time.Sleep(time.Minute)
+		if got := w.to.Resolvers(); len(got) != 0 {
+			t.Errorf("resolvers after their time: %v", got)
+		}
+		w.icmp(router, allNodes, 255, full(0, 1)) // it goes, and would take its network along
+		if next, ok := w.to.net.Load().nextHop(far); ok {
+			t.Errorf("a way out by %v after the router has gone", next)
+		}
+		if !w.to.isOurs(made) {
+			t.Error("an address was taken at once")
+		}
+		time.Sleep(time.Hour + 58*time.Minute)
+		if !w.to.isOurs(made) {
+			t.Error("an address was taken before two hours")
+		}
+		time.Sleep(3 * time.Minute)
+		if w.to.isOurs(made) {
+			t.Error("an address lives beyond its time")
+		}
+	})
+}
+
+// Who floods the link with advertisements must not fill the memory, nor end what works.
+func TestFloodsOfNeighbourDiscovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tapped(t)
+		time.Sleep(2 * time.Second)
+		at := func(i int) netip.Addr {
+			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 8: 1, 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)})
+		}
+		hops := func() (n int) {
+			w.to.hops.Range(func(_, _ any) bool { n++; return true })
+			return n
+		}
+		for i := range 2000 {
+			w.neighbor(at(i), allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: at(i), MAC: w.mac, HasMAC: true, Override: true})
+		}
+		if n := hops(); n > 1 {
+			t.Errorf("%d neighbours are kept that nobody has asked for", n)
+		}
+		for i := range maxHops + 500 {
+			w.neighbor(at(i), addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac, HasMAC: true})
+		}
+		if n := hops(); n > maxHops || int64(n) != w.to.stats.hops.Load() {
+			t.Errorf("%d neighbours, %d counted", n, w.to.stats.hops.Load())
+		}
+		echo := make([]byte, 16)
+		for i := range maxHops + 500 { // each is to be answered, and nobody says where it is
+			m := wire.Echo(wire.ICMPv6Echo, 1, 1)
+			m.Put(echo)
+			w.icmp(at(1<<20+i), addrY, 64, echo)
+		}
+		if n := hops(); n > maxHops {
+			t.Errorf("%d neighbours are asked for", n)
+		}
+		for i := range 100 {
+			b := advertise(9000, prefixOption(netip.PrefixFrom(at(i<<8), 120).String(), 9000, 9000))
+			raw := netip.MustParseAddr("2001:db8:77::").As16()
+			raw[7] = byte(i)
+			copy(b[32:], raw[:])
+			b[18] = 64
+			w.icmp(netip.AddrFrom16([16]byte{0xfe, 0x80, 15: byte(i)}), allNodes, 255, b)
+		}
+		n := w.to.net.Load()
+		if len(n.addrs) > 3+maxMade || len(n.routes) > 3+maxNetworks+maxRouters {
+			t.Errorf("%d addresses, %d routes", len(n.addrs), len(n.routes))
+		}
+	})
+}
+
+// A neighbour that answers no more is forgotten and asked for again: it may have another station now.
+func TestANeighbourMoves(t *testing.T) {
+	for name, to := range map[string]netip.Addr{"by ARP": netip.MustParseAddr("10.0.0.1"), "by neighbour discovery": addrX} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := link.Pair()
+				y := host6(t, b, "2")
+				ping := func(want bool) {
+					t.Helper()
+					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+					defer cancel()
+					if _, err := y.Ping(ctx, to, 8); (err == nil) != want {
+						t.Fatalf("after %v: %v", time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), err)
+					}
+				}
+				x := host6(t, a, "1")
+				time.Sleep(2 * time.Second)
+				ping(true)
+				v, _ := y.hops.Load(to)
+				h := v.(*hop)
+				time.Sleep(hopLife + time.Second)
+				if !h.stale.Load() {
+					t.Error("what is known does not age")
+				}
+				ping(true)
+				time.Sleep(time.Second)
+				if h.stale.Load() {
+					t.Error("what is used is not confirmed")
+				}
+				x.claimMAC(t, wire.MAC{2, 5: 77})
+				ping(false)
+				time.Sleep(hopLife + time.Second)
+				ping(false) // its station is asked
+				time.Sleep(askTimes*askInterval + 2*time.Second)
+				ping(true) // all are
+				if mac := h.mac.Load(); mac == nil || *mac != (wire.MAC{2, 5: 77}) {
+					t.Errorf("it is at %v", mac)
+				}
+			})
+		})
+	}
+}
+
+// claimMAC has a stack change its station.
+func (s *Stack) claimMAC(t *testing.T, mac wire.MAC) {
+	t.Helper()
+	if err := s.claim(func() { s.mac = mac }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,75 @@
+package gonet
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+type pingKey struct {
+	from    netip.Addr
+	id, seq uint16
+}
+
+// Ping sends one echo request of size bytes of payload and waits for the reply. It returns the round trip, or the error of the
+// context when nobody has answered. Many may run at once.
+func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duration, error) {
+	to = to.Unmap().WithZone("") // there is one link
+	n := s.pingCount.Add(1)
+	key := pingKey{to, uint16(n >> 16), uint16(n)}
+	answer := make(chan time.Time, 1)
+	fail := func(err error) (time.Duration, error) { return 0, fmt.Errorf("ping %v: %w", to, translate(err)) }
+	if size < 0 || size > maxBody(to)-wire.ICMPLen {
+		return fail(errTooLong)
+	}
+	if err := s.claim(func() { s.pings[key] = answer }); err != nil {
+		return fail(err)
+	}
+	defer func() { _ = s.post(func() { delete(s.pings, key) }) }() // a stack that has ended needs none
+	b := make([]byte, wire.ICMPLen+size)
+	for i := range b[wire.ICMPLen:] {
+		b[wire.ICMPLen+i] = byte(i)
+	}
+	start := time.Now()
+	if err := s.sendEcho(to, key.id, key.seq, b); err != nil {
+		return fail(err)
+	}
+	select {
+	case at := <-answer:
+		return at.Sub(start), nil
+	case <-ctx.Done():
+		return fail(ctx.Err())
+	case <-s.done:
+		return fail(s.fail)
+	}
+}
+
+// sendEcho fills in the head of a request and sends it.
+func (s *Stack) sendEcho(to netip.Addr, id, seq uint16, b []byte) error {
+	src, err := s.source(to)
+	if err != nil {
+		return err
+	}
+	m, protocol, sum := wire.Echo(wire.ICMPEcho, id, seq), wire.ProtocolICMP, uint16(0)
+	if to.Is6() {
+		m.Type, protocol = wire.ICMPv6Echo, wire.ProtocolICMPv6
+		sum = wire.PseudoSum(src, to, protocol, len(b))
+	}
+	m.Put(b)
+	wire.SealICMP(b, sum)
+	return s.sendIP(src, to, protocol, link.GSO{}, b)
+}
+
+// pong tells who waits for a reply. The dealer's.
+func (s *Stack) pong(from netip.Addr, m wire.ICMP) {
+	if waits, ok := s.pings[pingKey{from, m.ID(), m.Seq()}]; ok {
+		select {
+		case waits <- time.Now():
+		default: // it has its answer: this is a duplicate
+		}
+	}
+}
