@@ -149,6 +149,18 @@ func TestCubicStartsAnewAfterATimeout(t *testing.T) {
 	}
 }
 
+func TestSmallerSegmentsKeepTheirNumber(t *testing.T) {
+	for _, name := range []string{NewReno, CUBIC} {
+		c := newCongestion(name, mss)
+		if c.resized(1000); c.window() != 10_000 {
+			t.Errorf("%s: ten segments of 1000 bytes have a window of %d", name, c.window())
+		}
+		if c.lost(1000, 0); c.threshold() < 2000 || c.threshold() > 7000 {
+			t.Errorf("%s: the threshold after a loss is %d, want two segments of 1000 bytes at least", name, c.threshold())
+		}
+	}
+}
+
 func TestIdleStartsFromTheInitialWindow(t *testing.T) {
 	for _, name := range []string{NewReno, CUBIC} {
 		c, r := newCongestion(name, mss), &rtt{}
