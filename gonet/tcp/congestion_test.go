@@ -71,8 +71,8 @@ func TestUndo(t *testing.T) {
 		if c.window() >= was {
 			t.Fatalf("%s: a loss left the window at %d", name, c.window())
 		}
-		if c.undo(); c.window() != was {
-			t.Errorf("%s: undone: %d, want %d", name, c.window(), was)
+		if c.undo(); c.window() != was || c.threshold() != unlimited {
+			t.Errorf("%s: undone: %d, threshold %d, want %d and none", name, c.window(), c.threshold(), was)
 		}
 	}
 }
@@ -117,6 +117,28 @@ func TestCubicIsFriendlyToReno(t *testing.T) {
 	// α is .53 up to the old maximum and 1 beyond: at least half of Reno's growth.
 	if got, want := cub.window()-start, (ren.window()-start)/2; got < want {
 		t.Errorf("grew by %d bytes in 100 round trips, Reno's half is %d", got, want)
+	}
+}
+
+// What is undone takes the curve back, too, and silence ends it: time that has passed must not let the window jump.
+func TestCubicForgetsItsCurve(t *testing.T) {
+	for _, timeout := range []bool{false, true} {
+		c, r := newCongestion(CUBIC, mss).(*cubic), &rtt{smoothed: 100 * ms, known: true}
+		c.cwnd = 100 * mss
+		c.lost(100*mss, 0)
+		window(c, 0, r)
+		if timeout {
+			c.timedOut(70*mss, true, 0)
+		} else {
+			c.lost(70*mss, 0)
+		}
+		if c.undo(); c.max != 100 || c.started {
+			t.Errorf("undone: the maximum is %.1f segments, want 100; started %v", c.max, c.started)
+		}
+		window(c, 0, r)
+		if c.idle(); c.started {
+			t.Error("the curve goes on after silence")
+		}
 	}
 }
 

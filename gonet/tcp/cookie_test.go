@@ -22,17 +22,19 @@ func TestCookie(t *testing.T) {
 			t.Fatalf("the answer is %+v", answer)
 		}
 		ack := &wire.TCP{Seq: 78, Ack: cookie + 1, Flags: wire.ACK, Window: 9000}
-		now := start.Add(60 * time.Second)
+		now := start.Add(100 * time.Second) // the slow clock has gone on
 		c := AcceptCookie(cfg, keyed(1), ack, now)
 		if c == nil || c.State() != Established {
 			t.Fatalf("MSS %d: not taken", mss)
 		}
-		c.Input(ack, nil, now)
+		if c.Input(ack, make([]byte, 10), now); c.Readable() != 10 {
+			t.Fatalf("MSS %d: what came beside the acknowledgement was not taken", mss)
+		}
 		if c.Write(make([]byte, 3000)) != 3000 {
 			t.Fatal("the connection takes nothing")
 		}
 		var s Segment
-		if !c.Output(&s, now) || s.Len() != want || s.Header.Seq != cookie+1 || s.Header.Ack != 78 {
+		if !c.Output(&s, now) || s.Len() != want || s.Header.Seq != cookie+1 || s.Header.Ack != 88 {
 			t.Errorf("MSS %d: the first segment is %+v of %d bytes, want %d", mss, s.Header, s.Len(), want)
 		}
 		for name, bad := range map[string]*Conn{
