@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -308,8 +309,8 @@ type message struct {
 	body []byte
 }
 
-// messages are those of a type that the stack has sent since the last look.
-func (w *wireTap) messages(kind uint8) []message {
+// messages are those of the types given that the stack has sent since the last look.
+func (w *wireTap) messages(kinds ...uint8) []message {
 	w.t.Helper()
 	synctest.Wait()
 	var found []message
@@ -335,7 +336,7 @@ func (w *wireTap) messages(kind uint8) []message {
 			if err != nil {
 				w.t.Fatalf("what the stack has sent: %v", err)
 			}
-			if m.Type == kind {
+			if slices.Contains(kinds, m.Type) {
 				found = append(found, message{m, h, e.Dst, rest})
 			}
 		default:

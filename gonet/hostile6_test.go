@@ -1,0 +1,402 @@
+package gonet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+// known has the stack know where the neighbour of the test is.
+func (w *wireTap) known(a netip.Addr) {
+	w.t.Helper()
+	time.Sleep(2 * time.Second) // its addresses count as its own
+	w.neighbor(a, addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac, HasMAC: true})
+	h, err := w.to.hop(a)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	h.fix(w.mac)
+	h.stale.Store(false)
+	w.messages(0)
+}
+
+// echoOf is a request with size bytes of payload, as it stands behind the headers of IPv6.
+func echoOf(src, dst netip.Addr, size int) []byte {
+	b := make([]byte, wire.ICMPLen+size)
+	m := wire.Echo(wire.ICMPv6Echo, 7, 7)
+	m.Put(b)
+	wire.SealICMP(b, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(b)))
+	return b
+}
+
+// part sends the bytes of a datagram from at up to end as a fragment.
+func (w *wireTap) part(next wire.Protocol, id uint32, whole []byte, at, end int, more bool) {
+	w.t.Helper()
+	f := wire.Fragment{NextHeader: next, Offset: uint16(at), More: more, ID: id}
+	b := make([]byte, wire.FragmentLen)
+	f.Put(b)
+	w.ip(wire.IPv6{Src: addrX, Dst: addrY, HopLimit: 64, NextHeader: wire.ProtocolFragment}, append(b, whole[at:end]...))
+}
+
+func TestFragments6(t *testing.T) {
+	whole := echoOf(addrX, addrY, 3000)
+	echo := wire.ProtocolICMPv6
+	for name, c := range map[string]struct {
+		send func(w *wireTap)
+		want int // answers
+	}{
+		"the last first": {func(w *wireTap) {
+			w.part(echo, 1, whole, 2400, len(whole), false)
+			w.part(echo, 1, whole, 1200, 2400, true)
+			w.part(echo, 1, whole, 0, 1200, true)
+		}, 1},
+		"twice the same": {func(w *wireTap) {
+			w.part(echo, 1, whole, 0, 1200, true)
+			w.part(echo, 1, whole, 0, 1200, true)
+			w.part(echo, 1, whole, 1200, len(whole), false)
+		}, 1},
+		"an overlap": {func(w *wireTap) { // all of it is dropped, the rest included (RFC 5722)
+			w.part(echo, 1, whole, 0, 1200, true)
+			w.part(echo, 1, whole, 1192, 2400, true)
+			w.part(echo, 1, whole, 0, 1200, true)
+			w.part(echo, 1, whole, 1200, len(whole), false)
+		}, 0},
+		"other bytes in the same place": {func(w *wireTap) {
+			w.part(echo, 1, whole, 0, 1200, true)
+			w.part(echo, 1, make([]byte, 1200), 0, 1200, true)
+			w.part(echo, 1, whole, 1200, len(whole), false)
+		}, 0},
+		"beyond the end": {func(w *wireTap) {
+			w.part(echo, 1, whole, 1200, 2400, false)
+			w.part(echo, 1, whole, 2400, len(whole), false)
+			w.part(echo, 1, whole, 0, 1200, true)
+		}, 0},
+		"atomic, beside others of its number": {func(w *wireTap) { // RFC 6946
+			w.part(echo, 1, whole, 0, 1200, true)
+			small := echoOf(addrX, addrY, 8)
+			w.part(echo, 1, small, 0, len(small), false)
+			w.part(echo, 1, whole, 1200, len(whole), false)
+		}, 2},
+		"the first says what it is": {func(w *wireTap) { // RFC 8200 section 4.5
+			w.part(wire.ProtocolTCP, 1, whole, 1200, len(whole), false)
+			w.part(echo, 1, whole, 0, 1200, true)
+		}, 1},
+		"fragments within fragments": {func(w *wireTap) {
+			inner := make([]byte, wire.FragmentLen)
+			f := wire.Fragment{NextHeader: echo, More: true, ID: 2}
+			f.Put(inner)
+			b := append(inner, whole[:1200]...)
+			w.part(wire.ProtocolFragment, 1, b, 0, 800, true)
+			w.part(wire.ProtocolFragment, 1, b, 800, len(b), false)
+		}, 0},
+		"neighbour discovery": {func(w *wireTap) { // RFC 6980
+			b := make([]byte, 64)
+			n := wire.Neighbor{Target: addrY, MAC: w.mac, HasMAC: true}
+			n.Put(b, wire.ICMPv6NeighborSolicit)
+			wire.SealICMP(b, wire.PseudoSum(addrX, addrY, echo, len(b)))
+			w.part(echo, 1, b, 0, 32, true)
+			w.part(echo, 1, b, 32, 64, false)
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := tapped(t)
+				w.known(addrX)
+				c.send(w)
+				synctest.Wait()
+				got := w.answers()
+				if got != c.want {
+					t.Errorf("%d answers, want %d", got, c.want)
+				}
+				time.Sleep(2 * assemblyTime)
+				if n := len(w.to.parts); n != 0 {
+					t.Errorf("%d datagrams are kept", n)
+				}
+			})
+		})
+	}
+}
+
+// answers counts the messages of the stack that are whole, or begin in their first fragment.
+func (w *wireTap) answers() (n int) {
+	for {
+		select {
+		case frame := <-w.sent:
+			if _, b, err := wire.ParseEthernet(frame); err == nil {
+				if h, body, err := wire.ParseIPv6(b); err == nil {
+					if c, err := wire.ParseChain(h.NextHeader, body); err == nil && c.Fragment.Offset == 0 {
+						n++
+					}
+				}
+			}
+		default:
+			return n
+		}
+	}
+}
+
+// What is wrong with a packet is said to its sender, at the place that is wrong.
+func TestComplaints6(t *testing.T) {
+	udp := func(port uint16) []byte {
+		b := make([]byte, 12)
+		h := wire.UDP{SrcPort: 5, DstPort: port, Length: 12}
+		h.Put(b)
+		h.Checksum = ^wire.Sum(b, wire.PseudoSum(addrX, addrY, wire.ProtocolUDP, 12))
+		h.Put(b)
+		return b
+	}
+	unsummed := udp(9)
+	unsummed[6], unsummed[7] = 0, 0
+	option := func(kind byte) []byte {
+		return append([]byte{byte(wire.ProtocolUDP), 0, kind, 4, 0, 0, 0, 0}, udp(9)...)
+	}
+	fragment := []byte{byte(wire.ProtocolUDP), 0, 0, 1, 0, 0, 0, 1, 1, 2, 3}
+	for name, c := range map[string]struct {
+		dst  netip.Addr
+		next wire.Protocol
+		body []byte
+		want wire.ICMP // type 0: silence
+	}{
+		"a port that nobody has":      {addrY, wire.ProtocolUDP, udp(9), wire.ICMP{Type: wire.ICMPv6Unreachable, Code: wire.UnreachableV6Port}},
+		"the same, to all":            {allNodes, wire.ProtocolUDP, udp(9), wire.ICMP{}},
+		"no checksum":                 {addrY, wire.ProtocolUDP, unsummed, wire.ICMP{}},
+		"an unknown protocol":         {addrY, 200, udp(9), wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 6}},
+		"one behind a header":         {addrY, wire.ProtocolDestination, append([]byte{201, 0, 1, 4, 0, 0, 0, 0}, 1), wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 40}},
+		"nothing behind":              {addrY, wire.ProtocolNoNext, []byte{1}, wire.ICMP{}},
+		"an unknown option":           {addrY, wire.ProtocolDestination, option(0x80), wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 2, Rest: 42}},
+		"an unknown option, to all":   {allNodes, wire.ProtocolDestination, option(0x80), wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 2, Rest: 42}},
+		"one to tell one of, to all":  {allNodes, wire.ProtocolDestination, option(0xc0), wire.ICMP{}},
+		"one to drop":                 {addrY, wire.ProtocolDestination, option(0x40), wire.ICMP{}},
+		"a fragment of a bad length":  {addrY, wire.ProtocolFragment, fragment, wire.ICMP{Type: wire.ICMPv6ParameterProblem, Rest: 4}},
+		"IPv4's ICMP":                 {addrY, wire.ProtocolICMP, []byte{8, 0, 0xf7, 0xff, 0, 0, 0, 0}, wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 6}},
+		"an option, to somebody else": {netip.MustParseAddr("2001:db8::7"), wire.ProtocolDestination, option(0x80), wire.ICMP{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := tapped(t)
+				w.known(addrX)
+				for range 100 { // and is said once in a millisecond
+					w.ip(wire.IPv6{Src: addrX, Dst: c.dst, HopLimit: 64, NextHeader: c.next}, c.body)
+				}
+				got := w.messages(wire.ICMPv6Unreachable, wire.ICMPv6ParameterProblem)
+				if c.want.Type == 0 {
+					if len(got) != 0 {
+						t.Errorf("got %+v, want silence", got)
+					}
+					return
+				}
+				if len(got) != 1 {
+					t.Fatalf("%d messages, want 1", len(got))
+				}
+				m := got[0]
+				m.Checksum = 0
+				if m.ICMP != c.want || len(m.body) < wire.IPv6Len || !bytes.Equal(m.body[wire.IPv6Len:], c.body) || m.ip.Src != addrY {
+					t.Errorf("got %+v from %v, want %+v; it quotes % x", m.ICMP, m.ip.Src, c.want, m.body)
+				}
+			})
+		})
+	}
+}
+
+// A datagram of which the rest does not come is complained of, if its beginning has.
+func TestLateFragments6(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tapped(t)
+		w.known(addrX)
+		whole := echoOf(addrX, addrY, 3000)
+		w.part(wire.ProtocolICMPv6, 1, whole, 0, 1200, true)
+		w.part(wire.ProtocolICMPv6, 2, whole, 1200, 2400, true)
+		time.Sleep(assemblyTime + time.Second)
+		got := w.messages(wire.ICMPv6TimeExceeded)
+		if len(got) != 1 || got[0].Code != wire.ExceededReassembly || !bytes.Equal(got[0].body[wire.IPv6Len:], whole[:1200][:1232-wire.IPv6Len]) {
+			t.Errorf("got %+v", got)
+		}
+		if n := w.to.Stats().DroppedFragments; n != 2 {
+			t.Errorf("%d datagrams dropped", n)
+		}
+	})
+}
+
+// Packets that cannot come from the wire must reach nobody.
+func TestMartians(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tapped(t)
+		w.known(addrX)
+		for name, c := range map[string]struct{ src, dst netip.Addr }{
+			"from us":             {addrY, addrY},
+			"from within a host":  {netip.IPv6Loopback(), addrY},
+			"to within a host":    {addrX, netip.IPv6Loopback()},
+			"IPv4 in IPv6's form": {netip.MustParseAddr("::ffff:10.0.0.1"), addrY},
+			"the same, to us":     {addrX, netip.MustParseAddr("::ffff:10.0.0.2")},
+			"from a group":        {allNodes, addrY},
+			"from nobody":         {unspecified, addrY},
+			"to somebody else":    {addrX, netip.MustParseAddr("2001:db8::7")},
+			"to a group not ours": {addrX, netip.MustParseAddr("ff02::1:ff77:7777")},
+		} {
+			b := echoOf(c.src, c.dst, 8)
+			w.icmp(c.src, c.dst, 64, b)
+			if n := w.answers(); n != 0 {
+				t.Errorf("%s: %d answers", name, n)
+			}
+		}
+		w.icmp(addrX, addrY, 64, echoOf(addrX, addrY, 8))
+		w.icmp(addrX, allNodes, 64, echoOf(addrX, allNodes, 8))
+		if got := w.messages(wire.ICMPv6EchoReply); len(got) != 2 || got[0].ip.Src != addrY || got[1].ip.Src != addrY {
+			t.Errorf("what is in order is answered by %+v", got)
+		}
+	})
+}
+
+// problemFor is a message about a packet that the stack has sent.
+func (w *wireTap) problemFor(kind, code uint8, rest uint32, quote []byte) {
+	w.t.Helper()
+	b := make([]byte, wire.ICMPLen)
+	m := wire.ICMP{Type: kind, Code: code, Rest: rest}
+	m.Put(b)
+	w.icmp(addrX, addrY, 64, append(b, quote[:min(len(quote), 1232)]...))
+}
+
+// next is the next packet that the stack has sent that carries a protocol.
+func (w *wireTap) next(protocol wire.Protocol) []byte {
+	w.t.Helper()
+	for {
+		synctest.Wait()
+		select {
+		case frame := <-w.sent:
+			if e, b, err := wire.ParseEthernet(frame); err == nil && e.Type == wire.EtherIPv6 && wire.Protocol(b[6]) == protocol {
+				return b
+			}
+		default:
+			w.t.Fatalf("the stack has sent no %v", protocol)
+		}
+	}
+}
+
+func TestErrorsReachWhoHasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tapped(t, func(c *Config) { c.Gateways = []netip.Addr{addrX} })
+		w.known(addrX)
+		u, err := w.to.Dial("udp", "[2001:db8:9::9]:9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func() {
+			t.Helper()
+			if _, err := u.Write(make([]byte, 1400)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send()
+		sent := w.next(wire.ProtocolUDP)
+		w.problemFor(wire.ICMPv6PacketTooBig, 0, 600, sent) // which no link may say: it has 1280
+		send()
+		first, second := w.next(wire.ProtocolFragment), w.next(wire.ProtocolFragment)
+		if len(first) > 1280 || len(first) < 1272 || len(first)+len(second) != 1408+2*48 {
+			t.Errorf("fragments of %d and %d bytes", len(first), len(second))
+		}
+		time.Sleep(pathLife + time.Second)
+		send()
+		w.next(wire.ProtocolUDP) // it is tried again
+		w.problemFor(wire.ICMPv6Unreachable, wire.UnreachableV6Port, 0, sent)
+		if _, err := u.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("of a port that nobody has: %v", err)
+		}
+		other := bytes.Clone(sent)
+		binary.BigEndian.PutUint16(other[wire.IPv6Len:], 1) // a port that has sent nothing
+		w.problemFor(wire.ICMPv6Unreachable, wire.UnreachableV6Port, 0, other)
+		if err := u.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		var timeout net.Error
+		if _, err := u.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
+			t.Errorf("of a packet of another: %v", err)
+		}
+		dialed := make(chan error)
+		go func() {
+			_, err := w.to.Dial("tcp", "[2001:db8:9::9]:80")
+			dialed <- err
+		}()
+		syn := bytes.Clone(w.next(wire.ProtocolTCP))
+		forged := bytes.Clone(syn)
+		forged[wire.IPv6Len+4] ^= 0x80 // another sequence number
+		w.problemFor(wire.ICMPv6Unreachable, wire.UnreachableV6Port, 0, forged)
+		select {
+		case err := <-dialed:
+			t.Fatalf("a forged error ends a handshake: %v", err)
+		default:
+		}
+		w.problemFor(wire.ICMPv6Unreachable, wire.UnreachableV6Port, 0, syn)
+		if err := <-dialed; !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("dialing: %v", err)
+		}
+	})
+}
+
+// Two routers: the one that does not answer is not used.
+func TestAnotherRouterTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tapped(t)
+		w.known(addrX)
+		dead, alive := netip.MustParseAddr("fe80::8"), netip.MustParseAddr("fe80::9")
+		w.icmp(dead, allNodes, 255, advertise(1800))
+		w.icmp(alive, allNodes, 255, advertise(1800))
+		far := netip.MustParseAddr("2001:db8:9::9")
+		for _, want := range []netip.Addr{dead, alive} {
+			if next, ok := w.to.net.Load().nextHop(far); !ok || next != want {
+				t.Errorf("the way is by %v, want %v", next, want)
+			}
+			u, err := w.to.Dial("udp", "[2001:db8:9::9]:9")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = u.Write([]byte("x")) // it waits for the neighbour
+			time.Sleep((askTimes + 1) * askInterval)
+		}
+		w.neighbor(alive, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: alive, MAC: w.mac, HasMAC: true}) // a host now
+		if next, _ := w.to.net.Load().nextHop(far); next != dead {
+			t.Errorf("the way is by %v after the other is none", next)
+		}
+	})
+}
+
+// FuzzInput6 throws packets at a stack whose addresses and wire are known: it must live, and stay useful.
+func FuzzInput6(f *testing.F) {
+	ra := advertise(1800, prefixOption("2001:db8:5::/64", 100, 100))
+	f.Add(uint8(wire.ProtocolICMPv6), true, ra)
+	f.Add(uint8(wire.ProtocolICMPv6), false, echoOf(addrX, addrY, 8))
+	f.Add(uint8(wire.ProtocolFragment), false, append([]byte{58, 0, 0, 1, 0, 0, 0, 1}, make([]byte, 16)...))
+	f.Add(uint8(wire.ProtocolDestination), false, append([]byte{58, 0, 1, 4, 0, 0, 0, 0}, echoOf(addrX, addrY, 8)...))
+	f.Add(uint8(wire.ProtocolHopByHop), true, append([]byte{58, 0, 5, 2, 0, 0, 0, 0, 130, 0, 0, 0, 0, 1, 0, 0}, make([]byte, 20)...))
+	f.Add(uint8(wire.ProtocolTCP), false, make([]byte, 20))
+	f.Fuzz(func(t *testing.T, next uint8, group bool, b []byte) {
+		end, other := link.Pair()
+		s := host6(t, other, "2")
+		src, dst := netip.MustParseAddr("fe80::9"), addrY
+		if group {
+			dst = allNodes
+		}
+		b = bytes.Clone(b[:min(len(b), 60000)])
+		if next == uint8(wire.ProtocolICMPv6) && len(b) >= wire.ICMPLen { // so that more than checksums is tried
+			wire.SealICMP(b, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(b)))
+		}
+		e := wire.Ethernet{Dst: s.MAC(), Src: wire.MAC{2, 5: 1}, Type: wire.EtherIPv6}
+		h := wire.IPv6{Length: uint16(len(b)), NextHeader: wire.Protocol(next), HopLimit: 255, Src: src, Dst: dst}
+		header := make([]byte, wire.EthernetLen+wire.IPv6Len)
+		h.Put(header[e.Put(header):])
+		if err := end.Write(link.GSO{Partial: true, Valid: true}, header, b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Ping(t.Context(), netip.IPv6Loopback(), 8); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
