@@ -42,6 +42,25 @@ func TestASegmentSaysHowItIsCut(t *testing.T) {
 	}
 }
 
+func TestAStreamEndsBehindItsLastByte(t *testing.T) {
+	p := newPair(&Config{MSS: 1460})
+	ends := func(when string, want bool) {
+		t.Helper()
+		if got := p.y.EndOfStream(); got != want {
+			t.Errorf("%s: the stream has ended: %v, want %v", when, got, want)
+		}
+	}
+	ends("at the start", false)
+	p.x.Write(make([]byte, 10))
+	p.pump()
+	ends("with ten bytes unread", false)
+	p.x.CloseWrite()
+	p.pump()
+	ends("closed, with ten bytes unread", false)
+	p.y.Read(make([]byte, 10), p.now)
+	ends("closed and read", true)
+}
+
 func TestAnEndedConnectionNeedsNothing(t *testing.T) {
 	p := newPair(&Config{MSS: 1460, KeepAlive: 1e9})
 	p.x.Write(make([]byte, 5000))
@@ -52,6 +71,9 @@ func TestAnEndedConnectionNeedsNothing(t *testing.T) {
 	p.x.Output(&p.s, p.now)
 	if at, ok := p.x.Deadline(); ok {
 		t.Errorf("something is due at %d", at)
+	}
+	if s := &p.x.send; s.out.room != nil || s.board.flights != nil {
+		t.Error("it keeps what was to be sent")
 	}
 	if !p.x.Finished() || p.x.Writable() != 0 || p.x.Write([]byte{1}) != 0 || p.x.Output(&p.s, p.now) {
 		t.Error("it can still be used")
