@@ -66,6 +66,9 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	}
 	header := headerLen(remote.Addr())
 	c.cfg.MSS = s.mtu(remote.Addr()) - header - wire.TCPLen
+	if remote.Addr().Is6() {
+		c.cfg.PeerMSS = wire.IPv6MinMTU - wire.IPv6Len - wire.TCPLen // RFC 9293 section 3.7.1
+	}
 	if super := remote.Addr().Is4() && s.fast.TCPv4 || remote.Addr().Is6() && s.fast.TCPv6; !super {
 		c.cfg.Burst = 0
 	} else if c.cfg.Burst == 0 {

@@ -341,6 +341,43 @@ func TestErrorsReachWhoHasSent(t *testing.T) {
 	})
 }
 
+// TestAPeerThatSaysNoMSS holds what is sent at most to who does not say what it takes.
+func TestAPeerThatSaysNoMSS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := tapped(t)
+		w.known(addrX)
+		l, err := w.to.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		segment := func(flags wire.Flags, seq, ack uint32) {
+			h := wire.TCP{SrcPort: 1000, DstPort: 80, Flags: flags, Seq: seq, Ack: ack, Window: 65535}
+			b := make([]byte, wire.TCPLen)
+			h.Put(b)
+			h.Checksum = ^wire.Sum(b, wire.PseudoSum(addrX, addrY, wire.ProtocolTCP, len(b)))
+			h.Put(b)
+			w.ip(wire.IPv6{Src: addrX, Dst: addrY, HopLimit: 64, NextHeader: wire.ProtocolTCP}, b)
+		}
+		segment(wire.SYN, 1, 0)
+		answer := w.next(wire.ProtocolTCP)
+		h, _, err := wire.ParseTCP(answer[wire.IPv6Len:])
+		if err != nil || h.Options.MSS != 1440 || h.Flags != wire.SYN|wire.ACK {
+			t.Fatalf("the answer is %+v, %v", h, err)
+		}
+		segment(wire.ACK, 2, h.Seq+1)
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write(make([]byte, 3000)); err != nil {
+			t.Fatal(err)
+		}
+		if b := w.next(wire.ProtocolTCP); len(b) != wire.IPv6MinMTU {
+			t.Errorf("a packet of %d bytes, want %d", len(b), wire.IPv6MinMTU)
+		}
+	})
+}
+
 // Two routers: the one that does not answer is not used.
 func TestAnotherRouterTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

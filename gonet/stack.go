@@ -37,7 +37,7 @@ type Config struct {
 	NoIPv6     bool       // none is spoken, and no address of it is made
 	NoAutoconf bool       // what routers of IPv6 advertise is not heeded
 	NoDAD      bool       // addresses of IPv6 are not looked for at others before they count as ours (RFC 4862 section 5.4)
-	TCP        tcp.Config // defaults for connections: MSS and Clock are set by the stack
+	TCP        tcp.Config // defaults for connections: MSS, PeerMSS and Clock are set by the stack
 	Backlog    int        // connections that wait for Accept at most; 0: 1024
 }
 

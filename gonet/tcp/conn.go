@@ -40,6 +40,7 @@ var (
 // Config is what a connection may do. The zero value of a field is its default.
 type Config struct {
 	MSS           int    // largest payload in bytes that the link takes without options: what is announced
+	PeerMSS       int    // payload in bytes that a peer takes that says nothing of it; 0: 536
 	Burst         int    // largest payload in bytes of one Segment, many MSS where the link cuts it; 0: one MSS
 	SendBuffer    int    // bytes not acknowledged yet that Write takes at most; 0: 4 MiB
 	ReceiveBuffer int    // bytes not read yet that the peer may send at most; 0: 6 MiB
@@ -136,7 +137,7 @@ func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 	}
 	mss := int(o.MSS)
 	if mss == 0 {
-		mss = defaultMSS
+		mss = orElse(c.cfg.PeerMSS, defaultMSS)
 	}
 	c.send.mss = min(mss, c.cfg.MSS)
 	if c.timestamps { // RFC 6691: the MSS is that of segments without options
