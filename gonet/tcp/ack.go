@@ -190,7 +190,7 @@ func (c *Conn) sampleRTT(n news, now Time) {
 	switch {
 	case n.sampled && !n.repaired:
 		s.rtt.sample(now.Sub(n.at), (s.flightSize()+2*s.mss-1)/(2*s.mss))
-	case n.acked > 0 && n.echo != 0 && int32(n.echo-c.stamp(n.resent)) >= 0:
+	case n.acked > 0 && n.echo != 0 && (!n.repaired || int32(n.echo-c.stamp(n.resent)) >= 0):
 		if d := c.stamp(now) - n.echo; int32(d) >= 0 {
 			s.rtt.sample(time.Duration(d)*time.Millisecond, 1)
 		}
