@@ -127,6 +127,9 @@ func (s *script) collect() {
 			s.fail("the machine sends without end: %s", s.show(s.out[999]))
 		}
 	}
+	if s.conn != nil {
+		holds(s.t, s.conn, s.now)
+	}
 }
 
 func (s *script) none(when string) {
