@@ -43,7 +43,7 @@ type lease[T any] struct {
 // forever is an instant that does not come.
 const forever tcp.Time = math.MaxInt64
 
-// find returns the address of IPv6 that is a, nil if it is not ours.
+// find returns the address that is a, nil if it is not ours.
 func (p *place) find(a netip.Addr) *address {
 	for i := range p.addrs {
 		if p.addrs[i].Addr() == a {
@@ -72,6 +72,9 @@ func (s *Stack) publish() {
 	for i := range p.addrs {
 		a := &p.addrs[i]
 		n.addrs = append(n.addrs, ip.Address{Prefix: a.Prefix, Deprecated: a.optimistic || a.preferred <= now})
+		if a.Addr().Is4() && a.Bits() < 31 {
+			n.all4 = append(n.all4, lastOf(a.Prefix))
+		}
 		if group := wire.SolicitedNode(a.Addr()); a.Addr().Is6() && !slices.Contains(n.groups, group) {
 			n.groups = append(n.groups, group)
 		}
@@ -86,7 +89,10 @@ func (s *Stack) publish() {
 		n.dns = append(n.dns, d.of)
 	}
 	n.routes = ip.NewRoutes(routes...)
-	s.net.Store(n)
+	if old := s.net.Swap(n); old != nil {
+		left := slices.DeleteFunc(slices.Clone(old.groups), func(g netip.Addr) bool { return slices.Contains(n.groups, g) })
+		s.report(wire.MLDToInclude, left)
+	}
 	if next := p.next(now); next != forever {
 		if p.timer == nil {
 			p.timer = time.AfterFunc(next.Sub(now), func() { _ = s.post(s.publish) }) // a stack that has ended needs no addresses

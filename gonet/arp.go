@@ -3,7 +3,6 @@ package gonet
 import (
 	"net/netip"
 
-	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
 
@@ -19,7 +18,7 @@ func (s *Stack) requestARP(a netip.Addr, to *wire.MAC) {
 	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: s.mac, SenderIP: src, TargetIP: a}
 	var b [wire.ARPLen]byte
 	m.Put(b[:])
-	_ = s.emit(*to, wire.EtherARP, link.GSO{}, [][]byte{b[:]}) // a link that fails ends the stack
+	_ = s.emitBytes(*to, wire.EtherARP, b[:]) // a link that fails ends the stack
 }
 
 // inputARP is the dealer's part: it answers for our addresses, and tells who asks what it hears (RFC 826).
@@ -39,7 +38,7 @@ func (s *Stack) inputARP(b []byte) {
 		reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP, TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
 		var out [wire.ARPLen]byte
 		reply.Put(out[:])
-		_ = s.emit(m.SenderMAC, wire.EtherARP, link.GSO{}, [][]byte{out[:]}) // a link that fails ends the stack
+		_ = s.emitBytes(m.SenderMAC, wire.EtherARP, out[:]) // a link that fails ends the stack
 	}
 }
 

@@ -3,7 +3,6 @@ package gonet
 import (
 	"time"
 
-	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
 
@@ -52,7 +51,7 @@ func (s *Stack) answered(h *hop, mac wire.MAC) {
 	h.rest()
 	h.learn(mac, true)
 	for _, frame := range h.waiting {
-		_ = s.emit(mac, etherType(frame[wire.EthernetLen:]), link.GSO{}, [][]byte{frame[wire.EthernetLen:]}) // a link that fails ends the stack
+		_ = s.emitBytes(mac, etherType(frame[wire.EthernetLen:]), frame[wire.EthernetLen:]) // a link that fails ends the stack
 	}
 	h.waiting = nil
 }

@@ -110,11 +110,12 @@ func (s *Stack) sendSegment(c *Conn, seg *tcp.Segment) error {
 	}
 	h := &seg.Header
 	h.SrcPort, h.DstPort = c.local.Port(), c.remote.Port()
-	var header [wire.TCPMaxLen]byte
+	e := newEnvelope()
+	defer e.free()
+	header := &e.transport
 	headerLen := h.Len()
 	length := headerLen + seg.Len()
-	var packet [wire.IPv6Len]byte
-	ipLen, kind := c.putIP(packet[:], length)
+	ipLen, kind := c.putIP(e.ip[:], length)
 	sum := wire.Sum([]byte{byte(length >> 8), byte(length)}, c.pseudo)
 	var gso link.GSO
 	if s.fast.Partial {
@@ -131,7 +132,8 @@ func (s *Stack) sendSegment(c *Conn, seg *tcp.Segment) error {
 		h.Checksum = ^wire.SumAt(seg.Payload2, len(seg.Payload), sum)
 		h.Put(header[:])
 	}
-	return s.send(way, gso, packet[:ipLen], header[:headerLen], seg.Payload, seg.Payload2)
+	e.pack(e.ip[:ipLen], header[:headerLen], seg.Payload, seg.Payload2)
+	return s.send(way, gso, e)
 }
 
 // putIP writes the header of IP for a segment, and tells its length and how super-frames of it are cut.

@@ -184,29 +184,28 @@ func (h *hop) stop() {
 	}
 }
 
-// send gives a packet to the station, or has it wait until the station is known. The pieces begin with the header of IP. Any
-// goroutine.
-func (s *Stack) send(h *hop, gso link.GSO, pieces ...[]byte) error {
-	kind := etherType(pieces[0])
+// send gives a packet of IP to the station, or has it wait until the station is known. Any goroutine.
+func (s *Stack) send(h *hop, gso link.GSO, e *envelope) error {
+	kind := etherType(e.list[1])
 	if mac := h.mac.Load(); mac != nil {
 		if h.stale.Load() {
 			s.confirm(h)
 		}
-		return s.emit(*mac, kind, gso, pieces)
+		return s.emit(*mac, kind, gso, e)
 	}
 	if gso.Kind != link.Plain {
 		s.stats.droppedUnresolved.Add(1)
 		return nil // only what was sent before has made it large; the connection sends it again
 	}
 	frame := make([]byte, wire.EthernetLen, s.fast.MTU+wire.EthernetLen)
-	for _, p := range pieces {
+	for _, p := range e.packet() {
 		frame = append(frame, p...)
 	}
 	link.Complete(gso, frame)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.mac.Load() != nil { // just now
-		return s.emit(*h.mac.Load(), kind, link.GSO{}, [][]byte{frame[wire.EthernetLen:]})
+		return s.emitBytes(*h.mac.Load(), kind, frame[wire.EthernetLen:])
 	}
 	if time.Since(h.failed) < failedSilence {
 		return errUnreachableHost
@@ -223,16 +222,22 @@ func (s *Stack) send(h *hop, gso link.GSO, pieces ...[]byte) error {
 	return nil
 }
 
-// emit puts the header of Ethernet before a packet.
-func (s *Stack) emit(dst wire.MAC, kind wire.EtherType, gso link.GSO, pieces [][]byte) error {
-	e := wire.Ethernet{Dst: dst, Src: s.mac, Type: kind}
-	var header [wire.EthernetLen]byte
-	e.Put(header[:])
+// emit puts the header of Ethernet before a packet. Any goroutine.
+func (s *Stack) emit(dst wire.MAC, kind wire.EtherType, gso link.GSO, e *envelope) error {
+	h := wire.Ethernet{Dst: dst, Src: s.mac, Type: kind}
+	h.Put(e.ethernet[:])
+	e.list[0] = e.ethernet[:]
 	if dst == s.mac {
-		return s.loop(header[:], gso, pieces)
+		return s.loop(gso, e.list[:e.n])
 	}
 	s.stats.sent.Add(1)
-	var all [6][]byte
-	all[0] = header[:]
-	return s.link.Write(gso, all[:1+copy(all[1:], pieces)]...)
+	return s.link.Write(gso, e.list[:e.n]...)
+}
+
+// emitBytes is emit for what is in one piece, or has a header of its own before it.
+func (s *Stack) emitBytes(dst wire.MAC, kind wire.EtherType, first []byte, rest ...[]byte) error {
+	e := newEnvelope()
+	defer e.free()
+	e.pack(first, rest...)
+	return s.emit(dst, kind, link.GSO{}, e)
 }

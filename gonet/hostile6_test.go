@@ -15,135 +15,6 @@ import (
 	"interleave/gonet/wire"
 )
 
-// known has the stack know where the neighbour of the test is.
-func (w *wireTap) known(a netip.Addr) {
-	w.t.Helper()
-	time.Sleep(2 * time.Second) // its addresses count as its own
-	w.neighbor(a, addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac, HasMAC: true})
-	h, err := w.to.hop(a)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	h.fix(w.mac)
-	h.stale.Store(false)
-	w.messages(0)
-}
-
-// echoOf is a request with size bytes of payload, as it stands behind the headers of IPv6.
-func echoOf(src, dst netip.Addr, size int) []byte {
-	b := make([]byte, wire.ICMPLen+size)
-	m := wire.Echo(wire.ICMPv6Echo, 7, 7)
-	m.Put(b)
-	wire.SealICMP(b, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(b)))
-	return b
-}
-
-// part sends the bytes of a datagram from at up to end as a fragment.
-func (w *wireTap) part(next wire.Protocol, id uint32, whole []byte, at, end int, more bool) {
-	w.t.Helper()
-	f := wire.Fragment{NextHeader: next, Offset: uint16(at), More: more, ID: id}
-	b := make([]byte, wire.FragmentLen)
-	f.Put(b)
-	w.ip(wire.IPv6{Src: addrX, Dst: addrY, HopLimit: 64, NextHeader: wire.ProtocolFragment}, append(b, whole[at:end]...))
-}
-
-func TestFragments6(t *testing.T) {
-	whole := echoOf(addrX, addrY, 3000)
-	echo := wire.ProtocolICMPv6
-	for name, c := range map[string]struct {
-		send func(w *wireTap)
-		want int // answers
-	}{
-		"the last first": {func(w *wireTap) {
-			w.part(echo, 1, whole, 2400, len(whole), false)
-			w.part(echo, 1, whole, 1200, 2400, true)
-			w.part(echo, 1, whole, 0, 1200, true)
-		}, 1},
-		"twice the same": {func(w *wireTap) {
-			w.part(echo, 1, whole, 0, 1200, true)
-			w.part(echo, 1, whole, 0, 1200, true)
-			w.part(echo, 1, whole, 1200, len(whole), false)
-		}, 1},
-		"an overlap": {func(w *wireTap) { // all of it is dropped, the rest included (RFC 5722)
-			w.part(echo, 1, whole, 0, 1200, true)
-			w.part(echo, 1, whole, 1192, 2400, true)
-			w.part(echo, 1, whole, 0, 1200, true)
-			w.part(echo, 1, whole, 1200, len(whole), false)
-		}, 0},
-		"other bytes in the same place": {func(w *wireTap) {
-			w.part(echo, 1, whole, 0, 1200, true)
-			w.part(echo, 1, make([]byte, 1200), 0, 1200, true)
-			w.part(echo, 1, whole, 1200, len(whole), false)
-		}, 0},
-		"beyond the end": {func(w *wireTap) {
-			w.part(echo, 1, whole, 1200, 2400, false)
-			w.part(echo, 1, whole, 2400, len(whole), false)
-			w.part(echo, 1, whole, 0, 1200, true)
-		}, 0},
-		"atomic, beside others of its number": {func(w *wireTap) { // RFC 6946
-			w.part(echo, 1, whole, 0, 1200, true)
-			small := echoOf(addrX, addrY, 8)
-			w.part(echo, 1, small, 0, len(small), false)
-			w.part(echo, 1, whole, 1200, len(whole), false)
-		}, 2},
-		"the first says what it is": {func(w *wireTap) { // RFC 8200 section 4.5
-			w.part(wire.ProtocolTCP, 1, whole, 1200, len(whole), false)
-			w.part(echo, 1, whole, 0, 1200, true)
-		}, 1},
-		"fragments within fragments": {func(w *wireTap) {
-			inner := make([]byte, wire.FragmentLen)
-			f := wire.Fragment{NextHeader: echo, More: true, ID: 2}
-			f.Put(inner)
-			b := append(inner, whole[:1200]...)
-			w.part(wire.ProtocolFragment, 1, b, 0, 800, true)
-			w.part(wire.ProtocolFragment, 1, b, 800, len(b), false)
-		}, 0},
-		"neighbour discovery": {func(w *wireTap) { // RFC 6980
-			b := make([]byte, 64)
-			n := wire.Neighbor{Target: addrY, MAC: w.mac, HasMAC: true}
-			n.Put(b, wire.ICMPv6NeighborSolicit)
-			wire.SealICMP(b, wire.PseudoSum(addrX, addrY, echo, len(b)))
-			w.part(echo, 1, b, 0, 32, true)
-			w.part(echo, 1, b, 32, 64, false)
-		}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := tapped(t)
-				w.known(addrX)
-				c.send(w)
-				synctest.Wait()
-				got := w.answers()
-				if got != c.want {
-					t.Errorf("%d answers, want %d", got, c.want)
-				}
-				time.Sleep(2 * assemblyTime)
-				if n := len(w.to.parts); n != 0 {
-					t.Errorf("%d datagrams are kept", n)
-				}
-			})
-		})
-	}
-}
-
-// answers counts the messages of the stack that are whole, or begin in their first fragment.
-func (w *wireTap) answers() (n int) {
-	for {
-		select {
-		case frame := <-w.sent:
-			if _, b, err := wire.ParseEthernet(frame); err == nil {
-				if h, body, err := wire.ParseIPv6(b); err == nil {
-					if c, err := wire.ParseChain(h.NextHeader, body); err == nil && c.Fragment.Offset == 0 {
-						n++
-					}
-				}
-			}
-		default:
-			return n
-		}
-	}
-}
-
 // What is wrong with a packet is said to its sender, at the place that is wrong.
 func TestComplaints6(t *testing.T) {
 	udp := func(port uint16) []byte {
@@ -207,25 +78,6 @@ func TestComplaints6(t *testing.T) {
 	}
 }
 
-// A datagram of which the rest does not come is complained of, if its beginning has.
-func TestLateFragments6(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t)
-		w.known(addrX)
-		whole := echoOf(addrX, addrY, 3000)
-		w.part(wire.ProtocolICMPv6, 1, whole, 0, 1200, true)
-		w.part(wire.ProtocolICMPv6, 2, whole, 1200, 2400, true)
-		time.Sleep(assemblyTime + time.Second)
-		got := w.messages(wire.ICMPv6TimeExceeded)
-		if len(got) != 1 || got[0].Code != wire.ExceededReassembly || !bytes.Equal(got[0].body[wire.IPv6Len:], whole[:1200][:1232-wire.IPv6Len]) {
-			t.Errorf("got %+v", got)
-		}
-		if n := w.to.Stats().DroppedFragments; n != 2 {
-			t.Errorf("%d datagrams dropped", n)
-		}
-	})
-}
-
 // Packets that cannot come from the wire must reach nobody.
 func TestMartians(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -254,31 +106,6 @@ func TestMartians(t *testing.T) {
 			t.Errorf("what is in order is answered by %+v", got)
 		}
 	})
-}
-
-// problemFor is a message about a packet that the stack has sent.
-func (w *wireTap) problemFor(kind, code uint8, rest uint32, quote []byte) {
-	w.t.Helper()
-	b := make([]byte, wire.ICMPLen)
-	m := wire.ICMP{Type: kind, Code: code, Rest: rest}
-	m.Put(b)
-	w.icmp(addrX, addrY, 64, append(b, quote[:min(len(quote), 1232)]...))
-}
-
-// next is the next packet that the stack has sent that carries a protocol.
-func (w *wireTap) next(protocol wire.Protocol) []byte {
-	w.t.Helper()
-	for {
-		synctest.Wait()
-		select {
-		case frame := <-w.sent:
-			if e, b, err := wire.ParseEthernet(frame); err == nil && e.Type == wire.EtherIPv6 && wire.Protocol(b[6]) == protocol {
-				return b
-			}
-		default:
-			w.t.Fatalf("the stack has sent no %v", protocol)
-		}
-	}
 }
 
 func TestErrorsReachWhoHasSent(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"time"
 
-	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
 
@@ -133,5 +132,5 @@ func (s *Stack) complain(p *packet, c complaint) {
 		sum = wire.PseudoSum(src, p.src, protocol, len(b))
 	}
 	wire.SealICMP(b, sum)
-	_ = s.sendIP(src, p.src, protocol, link.GSO{}, b) // nobody to tell: it is counted where it is dropped
+	_ = s.sendBytes(src, p.src, protocol, b) // nobody to tell: it is counted where it is dropped
 }

@@ -75,7 +75,7 @@ func (s *Stack) reply(p *packet, protocol wire.Protocol, body []byte) {
 	if err != nil {
 		return
 	}
-	_ = s.sendIP(src, p.src, protocol, link.GSO{}, body) // nobody to tell: it is counted where it is dropped
+	_ = s.sendBytes(src, p.src, protocol, body) // nobody to tell: it is counted where it is dropped
 }
 
 // replySource is the address of ours that p was sent to, or one of ours if it was sent to many.
@@ -87,11 +87,18 @@ func (s *Stack) replySource(p *packet) (netip.Addr, error) {
 }
 
 // sendIP sends a packet of the family of its addresses, in pieces if it is too large for the way. Any goroutine.
-func (s *Stack) sendIP(src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
+func (s *Stack) sendIP(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
 	if dst.Is4() {
-		return s.sendIPv4(src, dst, protocol, gso, pieces...)
+		return s.sendIPv4(e, src, dst, protocol, gso, pieces...)
 	}
-	return s.sendIPv6(src, dst, protocol, gso, pieces...)
+	return s.sendIPv6(e, src, dst, protocol, gso, pieces...)
+}
+
+// sendBytes is sendIP for what is in one piece.
+func (s *Stack) sendBytes(src, dst netip.Addr, protocol wire.Protocol, b []byte) error {
+	e := newEnvelope()
+	defer e.free()
+	return s.sendIP(e, src, dst, protocol, link.GSO{}, b)
 }
 
 // maxBody is what one packet to a carries at most, in bytes.

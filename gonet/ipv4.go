@@ -2,6 +2,7 @@ package gonet
 
 import (
 	"net/netip"
+	"slices"
 
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
@@ -32,7 +33,7 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 }
 
 // sendIPv4 sends a packet, in pieces if it is larger than the MTU. Any goroutine.
-func (s *Stack) sendIPv4(src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
+func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
 	h, err := s.hop(dst)
 	if err != nil {
 		return err
@@ -46,13 +47,10 @@ func (s *Stack) sendIPv4(src, dst netip.Addr, protocol wire.Protocol, gso link.G
 	}
 	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst, ID: uint16(s.ids.Add(1))}
 	if length > s.fast.MTU {
-		return s.sendFragments4(h, &ip, pieces)
+		return s.sendFragments4(e, h, &ip, pieces)
 	}
-	var header [wire.IPv4Len]byte
-	ip.Put(header[:])
-	var all [5][]byte
-	all[0] = header[:]
-	return s.send(h, gso, all[:1+copy(all[1:], pieces)]...)
+	e.pack(e.ip[:ip.Put(e.ip[:])], pieces...)
+	return s.send(h, gso, e)
 }
 
 // The largest packet of IPv4 in bytes, and the hops that ours may take (RFC 1700's default).
@@ -62,19 +60,15 @@ const (
 )
 
 // sendFragments4 cuts a packet to the MTU (RFC 791 section 3.2).
-func (s *Stack) sendFragments4(to *hop, ip *wire.IPv4, pieces [][]byte) error {
-	var body []byte
-	for _, p := range pieces {
-		body = append(body, p...)
-	}
+func (s *Stack) sendFragments4(e *envelope, to *hop, ip *wire.IPv4, pieces [][]byte) error {
+	body := slices.Concat(pieces...)
 	room := (s.fast.MTU - wire.IPv4Len) &^ 7
 	for at := 0; at < len(body); at += room {
 		n := min(room, len(body)-at)
 		part := *ip
 		part.Offset, part.MoreFragments, part.Length = uint16(at), at+n < len(body), uint16(wire.IPv4Len+n)
-		var header [wire.IPv4Len]byte
-		part.Put(header[:])
-		if err := s.send(to, link.GSO{}, header[:], body[at:at+n]); err != nil {
+		e.pack(e.ip[:part.Put(e.ip[:])], body[at:at+n])
+		if err := s.send(to, link.GSO{}, e); err != nil {
 			return err
 		}
 	}

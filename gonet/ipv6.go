@@ -77,7 +77,7 @@ func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 }
 
 // sendIPv6 sends a packet, in pieces if it is larger than what the way to dst has room for. Any goroutine.
-func (s *Stack) sendIPv6(src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
+func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
 	h, err := s.hop(dst)
 	if err != nil {
 		return err
@@ -91,18 +91,15 @@ func (s *Stack) sendIPv6(src, dst netip.Addr, protocol wire.Protocol, gso link.G
 	}
 	ip := wire.IPv6{Length: uint16(length), NextHeader: protocol, HopLimit: s.net.Load().hopLimit, Src: src, Dst: dst}
 	if room := s.mtuTo(dst); wire.IPv6Len+length > room {
-		return s.sendFragments6(h, &ip, room, pieces)
+		return s.sendFragments6(e, h, &ip, room, pieces)
 	}
-	var header [wire.IPv6Len]byte
-	ip.Put(header[:])
-	var all [5][]byte
-	all[0] = header[:]
-	return s.send(h, gso, all[:1+copy(all[1:], pieces)]...)
+	e.pack(e.ip[:ip.Put(e.ip[:])], pieces...)
+	return s.send(h, gso, e)
 }
 
 // sendFragments6 cuts a packet to what the way has room for (RFC 8200 section 4.5). That their number cannot be foretold keeps others
 // from sending a piece of it (RFC 7739).
-func (s *Stack) sendFragments6(to *hop, ip *wire.IPv6, mtu int, pieces [][]byte) error {
+func (s *Stack) sendFragments6(e *envelope, to *hop, ip *wire.IPv6, mtu int, pieces [][]byte) error {
 	body := slices.Concat(pieces...)
 	id := s.hash(flow{local: ip.Src.As16(), remote: ip.Dst.As16()}, "fragments") + s.ids.Add(1)
 	room := (mtu - wire.IPv6Len - wire.FragmentLen) &^ 7
@@ -111,9 +108,9 @@ func (s *Stack) sendFragments6(to *hop, ip *wire.IPv6, mtu int, pieces [][]byte)
 		part := *ip
 		part.NextHeader, part.Length = wire.ProtocolFragment, uint16(wire.FragmentLen+n)
 		f := wire.Fragment{NextHeader: ip.NextHeader, Offset: uint16(at), More: at+n < len(body), ID: id}
-		var header [wire.IPv6Len + wire.FragmentLen]byte
-		f.Put(header[part.Put(header[:]):])
-		if err := s.send(to, link.GSO{}, header[:], body[at:at+n]); err != nil {
+		f.Put(e.ip[part.Put(e.ip[:]):])
+		e.pack(e.ip[:], body[at:at+n])
+		if err := s.send(to, link.GSO{}, e); err != nil {
 			return err
 		}
 	}

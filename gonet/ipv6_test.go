@@ -16,7 +16,6 @@ import (
 	"golang.org/x/net/nettest"
 
 	"interleave/gonet/link"
-	"interleave/gonet/wire"
 )
 
 var (
@@ -241,106 +240,46 @@ func TestBadWires6(t *testing.T) {
 	})
 }
 
-// wireTap is the far end of a stack's link in the hands of a test: what the stack sends, and packets of IPv6 for it.
-type wireTap struct {
-	t    *testing.T
-	end  *link.End
-	to   *Stack
-	mac  wire.MAC
-	sent chan []byte
-}
-
-// tapped makes a stack whose wire the test holds.
-func tapped(t *testing.T, change ...func(*Config)) *wireTap {
-	t.Helper()
-	end, other := link.Pair()
-	w := &wireTap{t: t, end: end, mac: wire.MAC{2, 5: 9}, sent: make(chan []byte, 1<<16)}
-	go func() {
-		batch := make([]link.Frame, 1)
-		for {
-			n, err := end.Read(batch)
-			if err != nil {
-				return
-			}
-			for _, f := range batch[:n] {
-				w.sent <- bytes.Clone(f.Data)
-			}
+// What a stack is told later counts as what it was told first; connections go on.
+func TestConfigure(t *testing.T) {
+	bubble6(t, link.Fault{Delay: time.Millisecond}, func(t *testing.T, x, y *Stack) {
+		l, err := y.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}()
-	w.to = host6(t, other, "2", change...)
-	return w
-}
-
-// ip sends a packet.
-func (w *wireTap) ip(h wire.IPv6, body []byte) {
-	w.t.Helper()
-	e := wire.Ethernet{Dst: w.to.MAC(), Src: w.mac, Type: wire.EtherIPv6}
-	if h.Dst.IsMulticast() {
-		e.Dst = wire.MulticastMAC(h.Dst)
-	}
-	b := make([]byte, wire.EthernetLen+wire.IPv6Len)
-	h.Length = uint16(len(body))
-	h.Put(b[e.Put(b):])
-	if err := w.end.Write(link.GSO{}, b, body); err != nil {
-		w.t.Fatal(err)
-	}
-	synctest.Wait()
-}
-
-// icmp sends a message.
-func (w *wireTap) icmp(src, dst netip.Addr, hopLimit uint8, b []byte) {
-	w.t.Helper()
-	wire.SealICMP(b, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(b)))
-	w.ip(wire.IPv6{Src: src, Dst: dst, HopLimit: hopLimit, NextHeader: wire.ProtocolICMPv6}, b)
-}
-
-// neighbor sends a solicitation or an advertisement.
-func (w *wireTap) neighbor(src, dst netip.Addr, kind uint8, n wire.Neighbor) {
-	w.t.Helper()
-	b := make([]byte, 32)
-	w.icmp(src, dst, ndHopLimit, b[:n.Put(b, kind)])
-}
-
-// message is one of ICMPv6 that the stack has sent.
-type message struct {
-	wire.ICMP
-	ip   wire.IPv6
-	mac  wire.MAC
-	body []byte
-}
-
-// messages are those of the types given that the stack has sent since the last look.
-func (w *wireTap) messages(kinds ...uint8) []message {
-	w.t.Helper()
-	synctest.Wait()
-	var found []message
-	for {
-		select {
-		case frame := <-w.sent:
-			e, b, err := wire.ParseEthernet(frame)
-			if err != nil || e.Type != wire.EtherIPv6 {
-				continue
-			}
-			h, body, err := wire.ParseIPv6(b)
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			c, err := wire.ParseChain(h.NextHeader, body)
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			if c.Protocol != wire.ProtocolICMPv6 || c.IsFragment {
-				continue
-			}
-			m, rest, err := wire.ParseICMP(c.Payload, wire.PseudoSum(h.Src, h.Dst, c.Protocol, len(c.Payload)))
-			if err != nil {
-				w.t.Fatalf("what the stack has sent: %v", err)
-			}
-			if slices.Contains(kinds, m.Type) {
-				found = append(found, message{m, h, e.Dst, rest})
-			}
-		default:
-			return found
+		c, err := x.Dial("tcp", "10.0.0.2:80")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		far, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := local(t, y)
+		kept, added := netip.MustParsePrefix("10.0.0.2/24"), netip.MustParsePrefix("2001:db8:1::2/64")
+		if err := y.Configure([]netip.Prefix{kept, added}, []netip.Addr{netip.MustParseAddr("10.0.0.1")}); err != nil {
+			t.Fatal(err)
+		}
+		if got := y.Addresses(); !slices.Equal(got, []netip.Prefix{netip.PrefixFrom(was, 64), kept, added}) {
+			t.Errorf("addresses: %v", got)
+		}
+		if next, ok := y.net.Load().nextHop(netip.MustParseAddr("192.0.2.1")); !ok || next != netip.MustParseAddr("10.0.0.1") {
+			t.Errorf("the way out: %v, %v", next, ok)
+		}
+		if _, err := far.Write([]byte("still here")); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 10)
+		if _, err := io.ReadFull(c, b); err != nil || string(b) != "still here" {
+			t.Errorf("%q, %v", b, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := x.Ping(ctx, addrY, 8); err == nil {
+			t.Error("an address that was taken away answers")
+		}
+		if err := y.Configure([]netip.Prefix{kept}, []netip.Addr{netip.MustParseAddr("10.0.1.1")}); err == nil {
+			t.Error("a gateway that is nowhere was taken")
+		}
+	})
 }

@@ -17,7 +17,7 @@ type loopback struct {
 const loopLen = 1000
 
 // loop sends a frame to ourselves. Any goroutine.
-func (s *Stack) loop(header []byte, gso link.GSO, pieces [][]byte) error {
+func (s *Stack) loop(gso link.GSO, pieces [][]byte) error {
 	l := &s.self
 	l.mu.Lock()
 	if len(l.frames) >= loopLen {
@@ -30,7 +30,6 @@ func (s *Stack) loop(header []byte, gso link.GSO, pieces [][]byte) error {
 	if n := len(l.frames); n < cap(l.frames) {
 		data = l.frames[:n+1][n].Data[:0]
 	}
-	data = append(data, header...)
 	for _, p := range pieces {
 		data = append(data, p...)
 	}

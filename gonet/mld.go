@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
 
@@ -33,7 +32,7 @@ func (s *Stack) report(kind uint8, groups []netip.Addr) {
 	}
 	var header [wire.IPv6Len + wire.RouterAlertLen]byte
 	wire.PutRouterAlert(header[h.Put(header[:]):], wire.ProtocolICMPv6)
-	_ = s.emit(wire.MulticastMAC(allReporters), wire.EtherIPv6, link.GSO{}, [][]byte{header[:], b}) // a link that fails ends the stack
+	_ = s.emitBytes(wire.MulticastMAC(allReporters), wire.EtherIPv6, header[:], b) // a link that fails ends the stack
 }
 
 // inputQuery has the groups reported, some time before the router wants to know; one report answers all questions that come until

@@ -3,7 +3,6 @@ package gonet
 import (
 	"net/netip"
 
-	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
 
@@ -22,7 +21,7 @@ func (s *Stack) sendND(mac wire.MAC, src, dst netip.Addr, b []byte) {
 	h := wire.IPv6{Length: uint16(len(b)), NextHeader: wire.ProtocolICMPv6, HopLimit: ndHopLimit, Src: src, Dst: dst}
 	var header [wire.IPv6Len]byte
 	h.Put(header[:])
-	_ = s.emit(mac, wire.EtherIPv6, link.GSO{}, [][]byte{header[:], b}) // a link that fails ends the stack
+	_ = s.emitBytes(mac, wire.EtherIPv6, header[:], b) // a link that fails ends the stack
 }
 
 // solicit asks for an address: the group of all who may have it, or the station that had it. From an address that may turn out to be

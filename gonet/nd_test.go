@@ -1,6 +1,7 @@
 package gonet
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"net/netip"
@@ -189,9 +190,14 @@ func TestARouterConfigures(t *testing.T) {
 		if !w.to.isOurs(made) {
 			t.Error("an address was taken before two hours")
 		}
+		w.messages(0)
 		time.Sleep(3 * time.Minute)
 		if w.to.isOurs(made) {
 			t.Error("an address lives beyond its time")
+		}
+		group := wire.SolicitedNode(made).As16()
+		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 1 || got[0].body[0] != wire.MLDToInclude || !bytes.Equal(got[0].body[4:], group[:]) {
+			t.Errorf("that its group is left is reported by %+v", got)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 // replaces it when an address or a way comes or goes.
 type network struct {
 	addrs    []ip.Address // ours
+	all4     []netip.Addr // that mean all hosts of a network of ours
 	groups   []netip.Addr // of IPv6 that we hear
 	routes   ip.Routes
 	mtu6     int   // of packets of IPv6, in bytes; 0: there is no IPv6 here
@@ -61,18 +62,7 @@ func (s *Stack) isOurs(a netip.Addr) bool { return s.net.Load().isOurs(a) }
 
 // isBroadcast tells whether a means all hosts of a network of ours.
 func (s *Stack) isBroadcast(a netip.Addr) bool {
-	if !a.Is4() {
-		return false
-	}
-	if a == broadcast4 {
-		return true
-	}
-	for _, p := range s.net.Load().addrs {
-		if p.Contains(a) && p.Bits() < 31 && a == lastOf(p.Prefix) {
-			return true
-		}
-	}
-	return false
+	return a == broadcast4 || slices.Contains(s.net.Load().all4, a)
 }
 
 // lastOf is the highest address of a network of IPv4.

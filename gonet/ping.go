@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	"interleave/gonet/link"
 	"interleave/gonet/wire"
 )
 
@@ -61,7 +60,7 @@ func (s *Stack) sendEcho(to netip.Addr, id, seq uint16, b []byte) error {
 	}
 	m.Put(b)
 	wire.SealICMP(b, sum)
-	return s.sendIP(src, to, protocol, link.GSO{}, b)
+	return s.sendBytes(src, to, protocol, b)
 }
 
 // pong tells who waits for a reply. The dealer's.

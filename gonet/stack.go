@@ -14,12 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"interleave/gonet/ip"
 	"interleave/gonet/link"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
@@ -125,49 +123,7 @@ func (s *Stack) check() error {
 	if s.fast.MTU < wire.IPv6MinMTU {
 		s.cfg.NoIPv6 = true
 	}
-	near := func(a netip.Addr) bool {
-		return a.Is6() && a.IsLinkLocalUnicast() || slices.ContainsFunc(s.cfg.Addresses, func(p netip.Prefix) bool { return p.Contains(a) })
-	}
-	for _, p := range s.cfg.Addresses {
-		switch a := p.Addr(); {
-		case !p.IsValid() || a.Is4In6() || a.IsMulticast() || a.IsUnspecified():
-			return fmt.Errorf("gonet: address %v: not one of a host with the length of its network", p)
-		case a.Is6() && s.cfg.NoIPv6:
-			return fmt.Errorf("gonet: address %v: this link has no IPv6, or an MTU below %d bytes", p, wire.IPv6MinMTU)
-		}
-	}
-	for _, g := range s.cfg.Gateways {
-		if !g.IsValid() || g.Is6() && s.cfg.NoIPv6 || !near(g) {
-			return fmt.Errorf("gonet: gateway %v is in no network of this stack", g)
-		}
-	}
-	return nil
-}
-
-// settle takes the addresses and ways of the configuration into use, and looks for more. Before the dealer begins.
-func (s *Stack) settle() {
-	p := &s.place
-	s.now = s.clock()
-	for _, a := range s.cfg.Addresses {
-		p.static = append(p.static, ip.Route{Network: a})
-	}
-	for _, g := range s.cfg.Gateways {
-		p.static = append(p.static, ip.Route{Network: ip.Default(g), Via: g})
-	}
-	if !s.cfg.NoIPv6 {
-		p.mtu6, p.hopLimit = s.fast.MTU, defaultTTL
-		p.static = append(p.static, ip.Route{Network: linkLocal})
-	}
-	s.publish()
-	if !s.cfg.NoIPv6 {
-		s.addAddress(address{Prefix: s.opaque(linkLocal, 0), preferred: forever, valid: forever, made: true})
-	}
-	for _, a := range s.cfg.Addresses {
-		s.addAddress(address{Prefix: a, preferred: forever, valid: forever})
-	}
-	if !s.cfg.NoIPv6 && !s.cfg.NoAutoconf {
-		go s.solicitRouters()
-	}
+	return s.checkNetwork(s.cfg.Addresses, s.cfg.Gateways)
 }
 
 // minMTU is the smallest that IPv4 allows, in bytes (RFC 791 section 3.2).

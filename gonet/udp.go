@@ -231,20 +231,22 @@ func (s *Stack) sendUDP(from, to netip.AddrPort, b []byte) error {
 	length := wire.UDPLen + len(b)
 	h := wire.UDP{SrcPort: from.Port(), DstPort: to.Port(), Length: uint16(length)}
 	h.Checksum = wire.PseudoSum(from.Addr(), to.Addr(), wire.ProtocolUDP, length)
-	var header [wire.UDPLen]byte
+	e := newEnvelope()
+	defer e.free()
+	header := e.transport[:wire.UDPLen]
 	var gso link.GSO
 	if n := headerLen(to.Addr()); s.fast.Partial && n+length <= s.mtuTo(to.Addr()) {
 		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + n), Offset: 6}
 	} else {
 		sum := h.Checksum
 		h.Checksum = 0
-		h.Put(header[:])
-		if h.Checksum = ^wire.Sum(b, wire.Sum(header[:], sum)); h.Checksum == 0 {
+		h.Put(header)
+		if h.Checksum = ^wire.Sum(b, wire.Sum(header, sum)); h.Checksum == 0 {
 			h.Checksum = 0xffff // zero says that there is none
 		}
 	}
-	h.Put(header[:])
-	return s.sendIP(from.Addr(), to.Addr(), wire.ProtocolUDP, gso, header[:], b)
+	h.Put(header)
+	return s.sendIP(e, from.Addr(), to.Addr(), wire.ProtocolUDP, gso, header, b)
 }
 
 // Close is net.Conn's.

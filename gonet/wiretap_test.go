@@ -1,0 +1,156 @@
+package gonet
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+// wireTap is the far end of a stack's link in the hands of a test: what the stack sends, and packets of IPv6 for it.
+type wireTap struct {
+	t    *testing.T
+	end  *link.End
+	to   *Stack
+	mac  wire.MAC
+	sent chan []byte
+}
+
+// tapped makes a stack whose wire the test holds.
+func tapped(t *testing.T, change ...func(*Config)) *wireTap {
+	t.Helper()
+	end, other := link.Pair()
+	w := &wireTap{t: t, end: end, mac: wire.MAC{2, 5: 9}, sent: make(chan []byte, 1<<16)}
+	go func() {
+		batch := make([]link.Frame, 1)
+		for {
+			n, err := end.Read(batch)
+			if err != nil {
+				return
+			}
+			for _, f := range batch[:n] {
+				w.sent <- bytes.Clone(f.Data)
+			}
+		}
+	}()
+	w.to = host6(t, other, "2", change...)
+	return w
+}
+
+// ip sends a packet.
+func (w *wireTap) ip(h wire.IPv6, body []byte) {
+	w.t.Helper()
+	e := wire.Ethernet{Dst: w.to.MAC(), Src: w.mac, Type: wire.EtherIPv6}
+	if h.Dst.IsMulticast() {
+		e.Dst = wire.MulticastMAC(h.Dst)
+	}
+	b := make([]byte, wire.EthernetLen+wire.IPv6Len)
+	h.Length = uint16(len(body))
+	h.Put(b[e.Put(b):])
+	if err := w.end.Write(link.GSO{}, b, body); err != nil {
+		w.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// icmp sends a message.
+func (w *wireTap) icmp(src, dst netip.Addr, hopLimit uint8, b []byte) {
+	w.t.Helper()
+	wire.SealICMP(b, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(b)))
+	w.ip(wire.IPv6{Src: src, Dst: dst, HopLimit: hopLimit, NextHeader: wire.ProtocolICMPv6}, b)
+}
+
+// neighbor sends a solicitation or an advertisement.
+func (w *wireTap) neighbor(src, dst netip.Addr, kind uint8, n wire.Neighbor) {
+	w.t.Helper()
+	b := make([]byte, 32)
+	w.icmp(src, dst, ndHopLimit, b[:n.Put(b, kind)])
+}
+
+// message is one of ICMPv6 that the stack has sent.
+type message struct {
+	wire.ICMP
+	ip   wire.IPv6
+	mac  wire.MAC
+	body []byte
+}
+
+// messages are those of the types given that the stack has sent since the last look.
+func (w *wireTap) messages(kinds ...uint8) []message {
+	w.t.Helper()
+	synctest.Wait()
+	var found []message
+	for {
+		select {
+		case frame := <-w.sent:
+			e, b, err := wire.ParseEthernet(frame)
+			if err != nil || e.Type != wire.EtherIPv6 {
+				continue
+			}
+			h, body, err := wire.ParseIPv6(b)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			c, err := wire.ParseChain(h.NextHeader, body)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if c.Protocol != wire.ProtocolICMPv6 || c.IsFragment {
+				continue
+			}
+			m, rest, err := wire.ParseICMP(c.Payload, wire.PseudoSum(h.Src, h.Dst, c.Protocol, len(c.Payload)))
+			if err != nil {
+				w.t.Fatalf("what the stack has sent: %v", err)
+			}
+			if slices.Contains(kinds, m.Type) {
+				found = append(found, message{m, h, e.Dst, rest})
+			}
+		default:
+			return found
+		}
+	}
+}
+
+// known has the stack know where the neighbour of the test is.
+func (w *wireTap) known(a netip.Addr) {
+	w.t.Helper()
+	time.Sleep(2 * time.Second) // its addresses count as its own
+	w.neighbor(a, addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac, HasMAC: true})
+	h, err := w.to.hop(a)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	h.fix(w.mac)
+	h.stale.Store(false)
+	w.messages(0)
+}
+
+// problemFor is a message about a packet that the stack has sent.
+func (w *wireTap) problemFor(kind, code uint8, rest uint32, quote []byte) {
+	w.t.Helper()
+	b := make([]byte, wire.ICMPLen)
+	m := wire.ICMP{Type: kind, Code: code, Rest: rest}
+	m.Put(b)
+	w.icmp(addrX, addrY, 64, append(b, quote[:min(len(quote), 1232)]...))
+}
+
+// next is the next packet that the stack has sent that carries a protocol.
+func (w *wireTap) next(protocol wire.Protocol) []byte {
+	w.t.Helper()
+	for {
+		synctest.Wait()
+		select {
+		case frame := <-w.sent:
+			if e, b, err := wire.ParseEthernet(frame); err == nil && e.Type == wire.EtherIPv6 && wire.Protocol(b[6]) == protocol {
+				return b
+			}
+		default:
+			w.t.Fatalf("the stack has sent no %v", protocol)
+		}
+	}
+}
