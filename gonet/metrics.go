@@ -192,3 +192,16 @@ func (s Snapshot) WriteMetrics(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// Done is closed when the stack has ended: by Close, or because its link has failed. Err tells why.
+func (s *Stack) Done() <-chan struct{} { return s.done }
+
+// Err is why the stack has ended, nil while it runs.
+func (s *Stack) Err() error {
+	select {
+	case <-s.done:
+		return s.fail
+	default:
+		return nil
+	}
+}

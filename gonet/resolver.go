@@ -13,14 +13,20 @@ import (
 var errNoServers = errors.New("no server of names is configured")
 
 // Resolver resolves names through the stack: Go's own resolver, whose queries go to these servers, at port 53 where none is
-// given, in turn. Time-outs, search domains and the order of /etc/hosts before DNS are those of the system's configuration.
+// given, in turn; to those that routers of IPv6 have told of if there are none. Time-outs, search domains and the order of /etc/hosts before DNS are those of the system's configuration.
 func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
 	var turn atomic.Uint32
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		if len(servers) == 0 {
+		list := servers
+		if len(list) == 0 {
+			for _, a := range s.Resolvers() {
+				list = append(list, netip.AddrPortFrom(a, 0))
+			}
+		}
+		if len(list) == 0 {
 			return nil, errNoServers
 		}
-		to := servers[(turn.Add(1)-1)%uint32(len(servers))]
+		to := list[(turn.Add(1)-1)%uint32(len(list))]
 		if to.Port() == 0 {
 			to = netip.AddrPortFrom(to.Addr(), 53)
 		}

@@ -55,3 +55,14 @@ func (t *traffic) again(n int) {
 	t.resent++
 	t.bytesResent += uint64(n)
 }
+
+// Busy tells whether something that was written, or the end of it, has not been acknowledged yet.
+func (i Info) Busy() bool {
+	switch i.State {
+	case Closed, FinWait2, TimeWait:
+		return false
+	case Established, CloseWait:
+		return i.Unacked > 0
+	}
+	return true
+}
