@@ -1,0 +1,363 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"interleave/gonet"
+	"interleave/gonet/dhcp"
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+// where are the flags that all commands with a stack share: the tap, and the addresses of both of its ends.
+type where struct {
+	tap       string
+	addresses []string
+	kernel    []string
+	gateway   []string
+	routes    []string
+	dns       []string
+	mac       string
+	dhcp      bool
+	metrics   string
+	capture   string
+}
+
+func (w *where) flags(f *pflag.FlagSet) {
+	f.StringVar(&w.tap, "tap", "gonet0", "the network device: made and removed, or used if it is there")
+	f.StringSliceVar(&w.addresses, "address", []string{"10.9.0.2/24"}, "the stack's address, with the length of its network")
+	f.StringSliceVar(&w.kernel, "kernel", nil, "the kernel's address on the tap (default the network's first that is free); none: set up by others")
+	f.StringSliceVar(&w.gateway, "gateway", nil, "where the stack sends what is in no network of its own (default the kernel)")
+	f.StringSliceVar(&w.routes, "route", nil, "a network that the kernel reaches through the stack")
+	f.StringSliceVar(&w.dns, "dns", nil, "a server of names for the stack (default those of --dhcp, or of routers of IPv6)")
+	f.StringVar(&w.mac, "mac", "", "the stack's hardware address (default: drawn)")
+	f.BoolVar(&w.dhcp, "dhcp", false, "get the address, gateway and servers of names by DHCP over the tap")
+	f.StringVar(&w.metrics, "metrics", "", "serve statistics for Prometheus at this address of the kernel's, as 127.0.0.1:9100")
+	f.StringVar(&w.capture, "capture", "", "write what passes the tap to this file, as pcapng")
+}
+
+// plan is what the flags mean.
+type plan struct {
+	addresses []netip.Prefix
+	kernel    []netip.Prefix
+	gateways  []netip.Addr
+	routes    []netip.Prefix
+	dns       []netip.AddrPort
+	mac       wire.MAC
+}
+
+func (w *where) plan() (p plan, err error) {
+	prefixes := func(flag string, values []string) (out []netip.Prefix) {
+		for _, v := range values {
+			a, bad := netip.ParsePrefix(v)
+			if bad != nil {
+				err = errors.Join(err, usagef("--%s %s: not an address with the length of its network, as 10.9.0.2/24", flag, v))
+			}
+			out = append(out, a)
+		}
+		return out
+	}
+	if w.mac == "" {
+		_, _ = rand.Read(p.mac[:])    // never fails
+		p.mac[0] = p.mac[0]&^1 | 0x02 // one station, locally administered
+	} else if p.mac, err = wire.ParseMAC(w.mac); err != nil || p.mac.IsGroup() {
+		return p, usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01", w.mac)
+	}
+	if !w.dhcp {
+		p.addresses = prefixes("address", w.addresses)
+	}
+	alone := len(w.kernel) == 1 && w.kernel[0] == "none"
+	if !alone {
+		p.kernel = prefixes("kernel", w.kernel)
+	}
+	p.routes = prefixes("route", w.routes)
+	for _, v := range w.dns {
+		a, bad := netip.ParseAddrPort(v)
+		if bad != nil {
+			var only netip.Addr
+			if only, bad = netip.ParseAddr(v); bad != nil {
+				err = errors.Join(err, usagef("--dns %s: not an address", v))
+			}
+			a = netip.AddrPortFrom(only, 53)
+		}
+		p.dns = append(p.dns, a)
+	}
+	for _, v := range w.gateway {
+		a, bad := netip.ParseAddr(v)
+		if bad != nil {
+			err = errors.Join(err, usagef("--gateway %s: not an address", v))
+		}
+		p.gateways = append(p.gateways, a)
+	}
+	if err != nil {
+		return p, err
+	}
+	if !alone && len(w.kernel) == 0 {
+		for _, a := range p.addresses {
+			p.kernel = append(p.kernel, neighbour(a))
+		}
+	}
+	if len(p.gateways) == 0 && !w.dhcp {
+		for _, a := range p.kernel {
+			p.gateways = append(p.gateways, a.Addr())
+		}
+	}
+	for _, r := range p.routes {
+		if _, ok := p.via(r); !ok {
+			err = errors.Join(err, usagef("--route %v: it needs an --address of its family for the kernel to send to", r))
+		}
+	}
+	return p, err
+}
+
+// via is the address of the stack that the kernel reaches a network through.
+func (p *plan) via(network netip.Prefix) (netip.Addr, bool) {
+	for _, a := range p.addresses {
+		if a.Addr().Is4() == network.Addr().Is4() {
+			return a.Addr(), true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// neighbour is the first address of a network that a does not have.
+func neighbour(a netip.Prefix) netip.Prefix {
+	first := a.Masked().Addr()
+	if a.Addr().BitLen()-a.Bits() > 1 { // the first of a larger network is that of none
+		first = first.Next()
+	}
+	if first == a.Addr() {
+		first = first.Next()
+	}
+	return netip.PrefixFrom(first, a.Bits())
+}
+
+// host is a stack on a tap with all that belongs to it.
+type host struct {
+	gonet.Dialer
+	where   *where
+	plan    plan
+	tap     *link.Tap
+	made    bool // the device was not there before
+	client  *dhcp.Client
+	capture *capture
+	started time.Time
+	log     io.Writer
+	undo    []func() error // in the order in which it was done
+}
+
+// open makes the tap and the stack. What fails half-way is undone.
+func (w *where) open(ctx context.Context, log io.Writer) (h *host, err error) {
+	h = &host{where: w, log: log, started: time.Now()}
+	if h.plan, err = w.plan(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+			h = nil
+		}
+	}()
+	_, missing := net.InterfaceByName(w.tap)
+	if h.tap, err = link.OpenTap(w.tap); err != nil {
+		return h, explain(err, w.tap)
+	}
+	h.undo = append(h.undo, h.tap.Close)
+	h.made = missing != nil
+	if err := h.prepare(ctx); err != nil {
+		return h, err
+	}
+	var l link.Link = h.tap
+	if w.capture != "" {
+		if l, err = h.captureTo(l, w.capture); err != nil {
+			return h, err
+		}
+	}
+	if w.dhcp {
+		if l, err = h.lease(ctx, l); err != nil {
+			return h, err
+		}
+	}
+	h.Stack, err = gonet.New(gonet.Config{Link: l, MAC: h.plan.mac, Addresses: h.plan.addresses, Gateways: h.plan.gateways})
+	if err != nil {
+		return h, err
+	}
+	h.Resolver = h.Stack.Resolver(h.plan.dns...)
+	h.undo[0] = h.Stack.Close // which closes the tap
+	if h.client != nil {
+		h.undo = append(h.undo, h.client.Release)
+		go h.abide()
+	}
+	return h, h.control()
+}
+
+// explain says of an error of the tap what can be done about it.
+func explain(err error, name string) error {
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return fmt.Errorf("%w: another process has it (a second gonet?); name another with --tap", err)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w: it needs CAP_NET_ADMIN: run it as root, or as `unshare -rn gonet` in a namespace of your own", err)
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO):
+		return fmt.Errorf("%w: this kernel has no tap devices: modprobe tun; for a container, --device /dev/net/tun", err)
+	case errors.Is(err, syscall.EINVAL):
+		return fmt.Errorf("%w: is %s another kind of device, or a name of more than 15 bytes?", err, name)
+	}
+	return err
+}
+
+// prepare gives the kernel's side its addresses and routes. What the kernel removes with the device needs no undoing.
+func (h *host) prepare(ctx context.Context) error {
+	name := h.tap.Name()
+	add := func(what ...string) error {
+		if err := ip(ctx, what...); err != nil {
+			return err
+		}
+		if !h.made {
+			what[1] = "del"
+			h.undo = append(h.undo, func() error { return ip(context.Background(), what...) })
+		}
+		return nil
+	}
+	for _, a := range h.plan.kernel {
+		words := []string{"addr", "add", a.String(), "dev", name}
+		if a.Addr().Is6() {
+			words = append(words, "nodad") // it is to be of use at once, and nobody else is on this wire
+		}
+		if err := add(words...); err != nil {
+			return err
+		}
+	}
+	if i, err := net.InterfaceByName(name); err != nil || i.Flags&net.FlagUp == 0 { // a user's own tap may be up already
+		if err := ip(ctx, "link", "set", name, "up"); err != nil {
+			return err
+		}
+	}
+	for _, r := range h.plan.routes {
+		via, _ := h.plan.via(r) // the plan was refused if there is none
+		if err := add("route", "add", r.Masked().String(), "via", via.String(), "dev", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ipTime bounds one call of the ip command, which takes milliseconds.
+const ipTime = 20 * time.Second
+
+func ip(ctx context.Context, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, ipTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		return errors.New("the ip command is not there: install iproute2, or set the tap up yourself and give --kernel none")
+	}
+	if err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// leaseTime is how long a server of DHCP is waited for: RFC 2131's back-off asks five times in it.
+const leaseTime = time.Minute
+
+// lease gets the addresses by DHCP; what flags say stands before what the server does.
+func (h *host) lease(ctx context.Context, l link.Link) (link.Link, error) {
+	ctx, cancel := context.WithTimeout(ctx, leaseTime)
+	defer cancel()
+	name, _ := os.Hostname() // a server needs none
+	c, err := dhcp.Acquire(ctx, l, dhcp.Config{MAC: h.plan.mac, Host: name})
+	if err != nil {
+		return nil, fmt.Errorf("tap %s: %w", h.tap.Name(), err)
+	}
+	h.client = c
+	got := c.Lease()
+	h.plan.addresses = []netip.Prefix{got.Address}
+	if len(h.plan.gateways) == 0 && got.Router.IsValid() {
+		h.plan.gateways = []netip.Addr{got.Router}
+	}
+	if len(h.plan.dns) == 0 {
+		for _, a := range got.DNS {
+			h.plan.dns = append(h.plan.dns, netip.AddrPortFrom(a, 53))
+		}
+	}
+	return c, nil
+}
+
+// abide is the goroutine that ends the stack when its lease has: the address may be another's then. It ends with the stack.
+func (h *host) abide() {
+	select {
+	case <-h.client.Lost():
+		fmt.Fprintf(h.log, "gonet: tap %s: the lease of %v has ended\n", h.tap.Name(), h.plan.addresses[0])
+		_ = h.Stack.Close() // what fails, close meets again
+	case <-h.Stack.Done():
+	}
+}
+
+// leaseLost tells whether the stack has ended for its lease.
+func (h *host) leaseLost() bool {
+	if h.client == nil {
+		return false
+	}
+	select {
+	case <-h.client.Lost():
+		return true
+	default:
+		return false
+	}
+}
+
+// close undoes what open has done, the latest first.
+func (h *host) close() (err error) {
+	for i := len(h.undo) - 1; i >= 0; i-- {
+		if bad := h.undo[i](); bad != nil && !errors.Is(bad, net.ErrClosed) && !errors.Is(bad, os.ErrClosed) && !errors.Is(bad, link.ErrClosed) {
+			err = errors.Join(err, bad)
+		}
+	}
+	h.undo = nil
+	return err
+}
+
+// with runs f on a host of its own.
+func (w *where) with(ctx context.Context, log io.Writer, f func(h *host) error) error {
+	h, err := w.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(h), h.close())
+}
+
+// lookup is the address of a name, or of itself.
+func (h *host) lookup(ctx context.Context, name string) (netip.Addr, error) {
+	if a, err := netip.ParseAddr(name); err == nil {
+		return a, nil
+	}
+	list, err := h.Resolver.LookupNetIP(ctx, "ip", name)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return list[0].Unmap(), nil
+}
+
+// wait blocks until the user stops it or the stack ends; only the latter is an error.
+func (h *host) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.Stack.Done():
+		return fmt.Errorf("tap %s: the stack has ended: %w", h.tap.Name(), h.Stack.Err())
+	}
+}

@@ -1,0 +1,125 @@
+// Command gonet runs the stack of the package gonet on a tap of Linux: pings, connects, serves, proxies and measures with it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes, as `gonet help` lists them.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// A usage is a mistake on the command line.
+type usage struct{ error }
+
+func usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
+
+// errSaid is a failure of which all has been said: by the summary of a ping that nobody answered, for example.
+var errSaid = errors.New("failed")
+
+func main() {
+	os.Exit(realMain(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// realMain is main with its edges passed in.
+func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends what does not end by itself
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var u usage
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errSaid):
+		return exitFailed
+	case errors.As(err, &u):
+		fmt.Fprintln(stderr, "gonet:", err)
+		return exitUsage
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "gonet: stopped")
+		return exitInterrupted
+	}
+	fmt.Fprintln(stderr, "gonet:", err)
+	return exitFailed
+}
+
+const about = `GoNet is a TCP/IP stack that a program carries in itself. This command runs one on a tap: a network
+device whose other end is this process. The stack is a host of its own (10.9.0.2, unless --address says
+otherwise), this machine's kernel its neighbour (10.9.0.1). Each command makes the tap, and removes it
+when it ends.
+
+It needs CAP_NET_ADMIN. Without, a network namespace of your own will do, where nothing else is:
+
+  unshare -rn gonet ping 10.9.0.1
+
+Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or nobody answered, 2 wrong words,
+130 stopped by Ctrl-C before it was done.`
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "gonet",
+		Short:         "a TCP/IP stack on a tap",
+		Long:          about,
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := "`gonet help` lists them"
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return usagef("no command %q: %s", args[0], hint)
+		},
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; `%s --help` says more", err, cmd.CommandPath())
+	})
+	root.AddCommand(upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(), benchCommand(),
+		statCommand(), dumpCommand())
+	for _, c := range root.Commands() {
+		if check := c.Args; check != nil {
+			c.Args = func(cmd *cobra.Command, args []string) error {
+				if err := check(cmd, args); err != nil {
+					return usagef("%s: %w; it is `%s`", cmd.Name(), err, cmd.UseLine())
+				}
+				return nil
+			}
+		}
+	}
+	return root
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return "development"
+}

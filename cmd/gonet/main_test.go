@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"gonet": main, "peer": peer, "frames": frames})
+}
+
+// TestScripts plays testdata/script/*.txtar: the commands as they are typed, in a network namespace for each, where this machine's
+// kernel is the other host. peer and frames are the programs below.
+func TestScripts(t *testing.T) {
+	library, err := filepath.Abs("testdata/library.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("LIBRARY", library)
+			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir)
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "netns" {
+				return able() == nil, nil
+			}
+			return false, fmt.Errorf("no condition %q", name)
+		},
+	})
+	if err := able(); err != nil {
+		t.Logf("SKIP: scripts that need a network namespace with a tap (root or user namespaces, iproute2, /dev/net/tun): %v", err)
+	}
+}
+
+// able tells why the scripts cannot have a namespace of their own with a tap in it.
+func able() error {
+	out, err := exec.Command("timeout", "20", "unshare", "-rnpf", "--kill-child", "ip", "tuntap", "add", "dev", "trial0", "mode", "tap").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// fail ends a program of the scripts.
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// peer is a program on the kernel's side: `peer listen ADDRESS`, `peer connect ADDRESS` join a connection with its input and
+// output; `peer http ADDRESS DIR` serves files.
+func peer() {
+	how, address := os.Args[1], os.Args[2]
+	if how == "connect" {
+		c, err := net.Dial("tcp", address)
+		fail(err)
+		both(c)
+		return
+	}
+	l, err := net.Listen("tcp", address)
+	fail(err)
+	fmt.Fprintln(os.Stderr, "ready")
+	if how == "http" {
+		server := http.Server{Handler: http.FileServer(http.Dir(os.Args[3])), ReadHeaderTimeout: time.Minute}
+		fail(server.Serve(l))
+	}
+	c, err := l.Accept()
+	fail(err)
+	both(c)
+}
+
+// both says all of the input, ends its direction, and then listens to the end: what comes after ours is over proves the half-close.
+func both(c net.Conn) {
+	_, err := io.Copy(c, os.Stdin)
+	fail(err)
+	fail(c.(*net.TCPConn).CloseWrite())
+	_, err = io.Copy(os.Stdout, c)
+	fail(err)
+}
+
+// frames walks a file of pcapng and prints a line for each frame: its direction, type and length.
+func frames() {
+	data, err := io.ReadAll(os.Stdin)
+	fail(err)
+	le := binary.LittleEndian
+	for blocks := 0; len(data) > 0; blocks++ {
+		if len(data) < 12 || int(le.Uint32(data[4:])) > len(data) || le.Uint32(data[4:]) < 12 {
+			fail(fmt.Errorf("block %d is cut: %d bytes are left", blocks, len(data)))
+		}
+		n := int(le.Uint32(data[4:]))
+		b := data[:n]
+		if last := le.Uint32(b[n-4:]); int(last) != n {
+			fail(fmt.Errorf("block %d has lengths %d and %d", blocks, n, last))
+		}
+		if blocks < 2 {
+			if want := []uint32{0x0a0d0d0a, 1}[blocks]; le.Uint32(b) != want {
+				fail(fmt.Errorf("block %d is of type %#x, want %#x", blocks, le.Uint32(b), want))
+			}
+		} else {
+			length := int(le.Uint32(b[20:]))
+			options := b[28+(length+3)&^3:]
+			direction := map[uint32]string{1: "in", 2: "out"}[le.Uint32(options[4:])]
+			fmt.Printf("%s %04x %d\n", direction, b[28+12:28+14], length)
+		}
+		data = data[n:]
+	}
+}
+
+func TestBigFilesArriveWhole(t *testing.T) {
+	if err := able(); err != nil {
+		t.Skipf("SKIP: a network namespace with a tap (root or user namespaces, iproute2, /dev/net/tun): %v", err)
+	}
+	dir := t.TempDir()
+	big := make([]byte, 30_000_000)
+	for i := range big {
+		big[i] = byte(i * i >> 9)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "big"), big, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test's own binary is gonet and peer, by the names that testscript gives it on the PATH.
+	for _, name := range []string{"gonet", "peer"} {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := `. "$LIBRARY"
+peer http :8000 . 2>peer.err &
+await ready peer.err
+gonet get -o got http://10.9.0.1:8000/big
+kill $!
+`
+	library, err := filepath.Abs("testdata/library.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("timeout", "120", "unshare", "-rnpf", "--kill-child", "sh", "-e", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "LIBRARY="+library, "XDG_RUNTIME_DIR="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "got"))
+	if err != nil || !bytes.Equal(got, big) {
+		t.Errorf("%d bytes of %d, %v: %x", len(got), len(big), err, sha256.Sum256(got))
+	}
+}

@@ -1,0 +1,25 @@
+# shellcheck shell=sh
+# What the scripts share: the loopback of their namespace, and a wait that is bounded.
+ip link set lo up
+
+# await PATTERN FILE waits until a line of the file matches.
+await() {
+	tries=0
+	until grep -q "$1" "$2" 2>/dev/null; do
+		tries=$((tries + 1))
+		if [ $tries -gt 1200 ]; then
+			echo "no $1 in $2 after a minute:" >&2
+			cat "$2" >&2
+			exit 1
+		fi
+		sleep 0.05
+	done
+}
+
+# stop ends a program as Ctrl-C does, and says how it ended.
+stop() {
+	kill -INT "$1"
+	status=0
+	wait "$1" || status=$?
+	echo "ended with $status"
+}
