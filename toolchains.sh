@@ -74,6 +74,7 @@ want cool.io ruby-loop-coolio 'apt ruby-cool.io' package ruby -e 'require "cool.
 want cargo rust-async 'apt cargo-web rustc-web' least 1.85 cargo --version
 want java 'java-thread and java-virtual' 'jdk 25' compiler
 want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | cut -d- -f2'
+want ping 'the tests of GoNet against the kernel' 'apt iputils-ping' least 1 ping -V
 want clang-format 'make lint' 'apt clang-format' least 14 clang-format --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 [ "${1-}" != --browser ] || want chromium 'the tests that look at a report' 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'
