@@ -81,7 +81,7 @@ func TestComplaints6(t *testing.T) {
 // Packets that cannot come from the wire must reach nobody.
 func TestMartians(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t)
+		w := tapped(t, func(c *Config) { c.Gateways = []netip.Addr{addrX} }) // so that there is a way to answer each
 		w.known(addrX)
 		for name, c := range map[string]struct{ src, dst netip.Addr }{
 			"from us":             {addrY, addrY},
