@@ -12,6 +12,7 @@ struct emitter_base::plan {
     hold mode = hold::none;
     bool contained = true;
     bool last = false;
+    bool kept = false; // the emission is the emitter's own, which may need it again
 };
 
 // The handling of one event.
@@ -170,7 +171,7 @@ void emitter_base::begin(header* self, emission* e, plan& p) noexcept {
     usize room = static_cast<usize>(p.grants + 1) * sizeof(grant);
     grant* list = p.grants <= few_grants ? few : static_cast<grant*>(allocate(room));
     int n = list_grants(list, self, p.mode, e->key, p.from, p.to);
-    queued_turn<turn>::start(t, e == last_ ? nullptr : e, p.contained, list, n);
+    queued_turn<turn>::start(t, p.kept ? nullptr : e, p.contained, list, n);
     if (list != few) release(list, room);
 }
 
@@ -184,6 +185,7 @@ void emitter_base::begin_next(header* self) noexcept {
             if (waiting_ == nullptr || exclusive_) return;
             e = waiting_->next;
             any = consider(e->key, p);
+            p.kept = e == last_;
             if (p.last && active_ > 0) return;
             if (e == waiting_) waiting_ = nullptr;
             else waiting_->next = e->next;
