@@ -131,6 +131,12 @@ func serveNames(t *testing.T, p *PacketConn, addresses ...[4]byte) {
 
 // TestResolver asks a server on the other host, and connects to a name whose first address does not answer.
 func TestResolver(t *testing.T) {
+	// Package net reads its configuration once, and keeps a channel that must not be of a bubble.
+	over, end := context.WithCancel(t.Context())
+	end()
+	if _, err := (&net.Resolver{PreferGo: true}).LookupHost(over, "nobody.test."); err == nil {
+		t.Fatal("a lookup that is over has an answer")
+	}
 	bubble(t, link.Fault{Delay: time.Millisecond}, func(t *testing.T, x, y *Stack) {
 		p, err := y.ListenPacket("udp", ":53")
 		if err != nil {
