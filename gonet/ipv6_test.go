@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/netip"
 	"slices"
 	"syscall"
@@ -58,36 +57,12 @@ func bubble6(t *testing.T, fault link.Fault, f func(t *testing.T, x, y *Stack)) 
 	})
 }
 
-func pipe6(options ...link.Option) nettest.MakePipe {
-	return func() (c1, c2 net.Conn, stop func(), err error) {
-		a, b := link.Pair(options...)
-		x, err := New(Config{Link: a, Addresses: []netip.Prefix{netip.PrefixFrom(addrX, 64)}})
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		y, err := New(Config{Link: b, Addresses: []netip.Prefix{netip.PrefixFrom(addrY, 64)}})
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		stop = func() { _ = errors.Join(x.Close(), y.Close()) }
-		l, err := y.Listen("tcp", ":80")
-		if err != nil {
-			return nil, nil, stop, err
-		}
-		if c1, err = x.Dial("tcp", "[2001:db8::2]:80"); err != nil {
-			return nil, nil, stop, err
-		}
-		c2, err = l.Accept()
-		return c1, c2, stop, err
-	}
-}
-
 func TestConnOfIPv6IsNetConn(t *testing.T) {
-	nettest.TestConn(t, pipe6())
+	nettest.TestConn(t, pipe("2001:db8::1/64", "2001:db8::2/64"))
 }
 
 func TestConnOfIPv6IsNetConnWithOffload(t *testing.T) {
-	nettest.TestConn(t, pipe6(link.Offload()))
+	nettest.TestConn(t, pipe("2001:db8::1/64", "2001:db8::2/64", link.Offload()))
 }
 
 func TestPing6(t *testing.T) {

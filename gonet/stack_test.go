@@ -44,15 +44,16 @@ func host(t testing.TB, l link.Link, address string) *Stack {
 	return s
 }
 
-// pipe is a connection between two hosts, for nettest.
-func pipe(options ...link.Option) nettest.MakePipe {
+// pipe is a connection between two hosts, of an address each, for nettest.
+func pipe(from, to string, options ...link.Option) nettest.MakePipe {
 	return func() (c1, c2 net.Conn, stop func(), err error) {
 		a, b := link.Pair(options...)
-		x, err := New(Config{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
+		x, err := New(Config{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix(from)}})
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		y, err := New(Config{Link: b, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+		far := netip.MustParsePrefix(to)
+		y, err := New(Config{Link: b, Addresses: []netip.Prefix{far}})
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -61,7 +62,7 @@ func pipe(options ...link.Option) nettest.MakePipe {
 		if err != nil {
 			return nil, nil, stop, err
 		}
-		if c1, err = x.Dial("tcp", "10.0.0.2:80"); err != nil {
+		if c1, err = x.Dial("tcp", netip.AddrPortFrom(far.Addr(), 80).String()); err != nil {
 			return nil, nil, stop, err
 		}
 		c2, err = l.Accept()
@@ -70,11 +71,11 @@ func pipe(options ...link.Option) nettest.MakePipe {
 }
 
 func TestConnIsNetConn(t *testing.T) {
-	nettest.TestConn(t, pipe())
+	nettest.TestConn(t, pipe("10.0.0.1/24", "10.0.0.2/24"))
 }
 
 func TestConnIsNetConnWithOffload(t *testing.T) {
-	nettest.TestConn(t, pipe(link.Offload()))
+	nettest.TestConn(t, pipe("10.0.0.1/24", "10.0.0.2/24", link.Offload()))
 }
 
 func TestHTTP(t *testing.T) {
