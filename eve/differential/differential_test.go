@@ -17,8 +17,8 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "of the first generated module")
-	parts = flag.Int("programs", 500, "how many generated programs are compared")
-	clean = flag.Int("sanitized", 16, "how many of them run under each sanitizer, which takes g++ ten times as long")
+	parts = flag.Int("programs", 300, "how many generated programs are compared")
+	clean = flag.Int("sanitized", 10, "how many of them run under each sanitizer, which takes g++ ten times as long")
 )
 
 const (

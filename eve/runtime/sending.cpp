@@ -22,10 +22,18 @@ constexpr unsigned patience_ms = 30'000; // a guess: how long a closing socket w
 // With more output than this nothing is read, so that a peer that does not read cannot fill our memory.
 i64 socket::late_mark() const noexcept { return late_from < limit_ / 2 ? late_from : limit_ / 2; }
 
+// Whether overflow is to be posted now, once, and not while either is being posted: what is posted last is true. Under the guard.
+bool socket::take_overflow() noexcept {
+    if (over_ || telling_ || out_.size() <= limit_) return false;
+    over_ = telling_ = true;
+    return true;
+}
+
 // Whether drained is to be posted now: once for each overflow, and behind it. Under the guard.
 bool socket::take_drained() noexcept {
     if (!over_ || telling_ || !(out_.empty() || out_.size() < limit_ / 2)) return false;
     over_ = false;
+    telling_ = true;
     return true;
 }
 
@@ -67,15 +75,15 @@ void socket::settle(const effects& then) noexcept {
         abort(error_of(then.broken), true);
         return;
     }
-    bool drained = then.drained;
-    if (then.overflow) {
-        if (handles(key_of<eve::overflow>())) post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
+    for (bool overflow = then.overflow, drained = then.drained; overflow || drained;) {
+        if (drained) post(self, create<emission_of<eve::drained>>(eve::drained{}));
+        else if (handles(key_of<eve::overflow>())) post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
         else abort(error(), false);
-        locked l(guard);
+        locked l(guard); // others may have read or written meanwhile
         telling_ = false;
-        drained = take_drained(); // the peer may have read it all meanwhile
+        overflow = take_overflow();
+        drained = take_drained();
     }
-    if (drained) post(self, create<emission_of<eve::drained>>(eve::drained{}));
     if (then.resumed) pump(false);
     if (then.sent) close_when_sent();
 }
@@ -91,7 +99,7 @@ void socket::append(const void* from, i64 size) noexcept {
         if (out_.size() >= send_at_once && !blocked_) push(then);
         then.sent = false; // nobody has asked for its close
         late_ = late_ || out_.size() > late_mark();
-        if (out_.size() > limit_ && !over_) over_ = telling_ = then.overflow = true;
+        then.overflow = take_overflow();
         if (!out_.empty() && !blocked_ && !unflushed_) unflushed_ = later = true;
     }
     if (later) {

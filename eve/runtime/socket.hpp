@@ -88,6 +88,7 @@ private:
     void append(const void* from, i64 size) noexcept;
     i64 late_mark() const noexcept;
     void push(effects& then) noexcept;
+    bool take_overflow() noexcept;
     bool take_drained() noexcept;
     void settle(const effects& then) noexcept;
     void abort(const error& why, bool tell) noexcept;
@@ -121,7 +122,7 @@ private:
     bool blocked_ : 1 = false;    // the kernel takes no more now
     bool lent_ : 1 = false;       // what was in out_ is being sent by the ring
     bool over_ : 1 = false;       // overflow was posted, drained was not
-    bool telling_ : 1 = false;    // overflow is about to be posted
+    bool telling_ : 1 = false;    // one of both is about to be posted
     bool late_ : 1 = false;       // so much waits to be sent that nothing is read
     bool no_more_ : 1 = false;    // close_write was called
     bool said_so_ : 1 = false;    // and the peer told
