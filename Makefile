@@ -3,6 +3,7 @@ SHELL     := /bin/bash
 OUT       := out
 BIN       := $(OUT)/bin/interleave
 EVE       := $(OUT)/bin/eve
+GONET     := $(OUT)/bin/gonet
 GO        ?= go
 GOLANGCI  := v2.15.0
 FUZZTIME  ?= 20s
@@ -10,7 +11,7 @@ RUN       ?= --quick
 SOAK      ?= 10m
 SOAKED    ?= 100000
 
-.PHONY: help run test race sanitize soak lint golden fuzz bench toolchains clean $(BIN) $(EVE)
+.PHONY: help run test race sanitize soak lint golden fuzz bench toolchains clean $(BIN) $(EVE) $(GONET)
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,7 +43,7 @@ lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, clang-for
 	clang-format --dry-run -Werror $$(git ls-files 'eve/runtime/*.cpp' 'eve/runtime/*.hpp')
 
 golden: ## rewrite the golden files; look at the diff
-	$(GO) test $$(grep -rlF 'flag.Bool("update"' --include='*_test.go' internal cmd eve | xargs -n1 dirname | sort -u | sed 's,^,./,') -update
+	$(GO) test $$(grep -rlF 'flag.Bool("update"' --include='*_test.go' internal cmd eve gonet | xargs -n1 dirname | sort -u | sed 's,^,./,') -update
 
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r f; do \
@@ -50,8 +51,8 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "$$t ($$(dirname "$$f"))"; $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x "$$(dirname "$$f")" || exit 1; \
 	  done || exit 1; done
 
-bench: ## Go benchmarks of the instrument itself and of Eve, and what its runtime costs
-	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/...
+bench: ## Go benchmarks of the instrument itself, of Eve and what its runtime costs, and of GoNet
+	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/...
 
 toolchains: ## install what the models need; SKIP with a reason what cannot be had
 	@./toolchains.sh
@@ -64,6 +65,9 @@ $(BIN):
 
 $(EVE):
 	$(GO) build -o $(EVE) ./cmd/eve
+
+$(GONET):
+	$(GO) build -o $(GONET) ./cmd/gonet
 
 $(OUT)/bin/golangci-lint:
 	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)

@@ -30,11 +30,30 @@ jdk() {
   chmod +x "$bin/java" "$bin/javac" && mv "${bin%/bin}" "$jdk" && rm -rf "$new"
 }
 
+# Debian packs lwIP built for one set of options, of which transfers soon find the end: its source lets the models choose.
+lwip() {
+  local to=$PWD/out/tools/lwip new=$PWD/out/tools/lwip.new f
+  rm -rf "$new" && mkdir -p "$new"/{lists/partial,cache/archives/partial,parts}
+  for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+    sed 's/^Types: deb$/Types: deb-src/; s/^deb /deb-src /' "$f" >"$new/parts/${f##*/}"
+  done
+  set -- -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$new/parts" -o Dir::State::Lists="$new/lists" -o Dir::Cache="$new/cache"
+  apt-get "$@" update # other lists than Debian's may have no sources: then lwip is not there, or it is
+  (cd "$new" && apt-get "$@" --download-only source lwip && tar xf lwip_*.orig.tar.* && mv lwip-*/src .) || return
+  printf '%s\n' "-I$to/src/include" "$to"/src/netif/ethernet.c "$to"/src/core/{init,def,dns,inet_chksum,ip,mem,memp,netif,pbuf,raw}.c \
+    "$to"/src/core/{stats,sys,tcp,tcp_in,tcp_out,timeouts,udp}.c "$to"/src/core/ipv4/{etharp,icmp,igmp,ip4_frag,ip4,ip4_addr}.c >"$new/files"
+  set -- "$new"/lwip_*.dsc && f=${1##*_}
+  printf '#!/bin/sh\necho %s\n' "${f%%[+-]*}" >"$new/lwip-config" && chmod +x "$new/lwip-config"
+  rm -rf "$new"/{lists,cache,parts,lwip[-_]*[0-9cz]} "$to" && mv "$new" "$to"
+}
+
 least() { # The version that a command prints, if it is no older.
   local version
   [ -x "$(type -P "$2")" ] && version=$("${@:2}" 2>&1 | grep -oE '[0-9]+(\.[0-9]+)*' | head -1) &&
     [ "$(printf '%s\n' "$1" "$version" | sort -V | head -1)" = "$1" ] && echo "$version"
 }
+
+present() { [ -x "$(type -P "$1")" ] && type -P "$1"; } # For what does not say its version.
 
 header() { echo "#include <$1>" | cc -fsyntax-only -x c - && echo "$1"; }
 
@@ -59,6 +78,7 @@ want cc 'the C models' 'apt gcc libc6-dev' least 10 cc -dumpfullversion
 want ca-certificates 'what is downloaded' 'apt ca-certificates' ls /etc/ssl/certs/ca-certificates.crt
 want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
+want lwip c-loop-lwip lwip least 2.1 out/tools/lwip/lwip-config --version
 want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
 want g++ 'Eve and the C++ models' 'apt g++' least 10 g++ -dumpfullversion
 want clang++ 'the test of Eve under clang' 'apt clang' least 14 clang++ -dumpversion
@@ -75,6 +95,12 @@ want cargo rust-async 'apt cargo-web rustc-web' least 1.85 cargo --version
 want java 'java-thread and java-virtual' 'jdk 25' compiler
 want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | cut -d- -f2'
 want ping 'the tests of GoNet against the kernel' 'apt iputils-ping' least 1 ping -V
+want nc 'the tests of GoNet with netcat' 'apt netcat-openbsd' present nc
+want iperf3 'the tests of GoNet with iperf3' 'apt iperf3' least 3 iperf3 --version
+want ssh 'the tests of GoNet with OpenSSH' 'apt openssh-client' least 8 ssh -V
+want dig "the tests of GoNet's names" 'apt bind9-dnsutils' least 9 dig -v
+want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' least 2 dnsmasq --version
+want curl 'the tests of GoNet with curl' 'apt curl' least 7 curl --version
 want clang-format 'make lint' 'apt clang-format' least 14 clang-format --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 [ "${1-}" != --browser ] || want chromium 'the tests that look at a report' 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'

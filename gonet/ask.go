@@ -27,7 +27,7 @@ func (s *Stack) ask(h *hop) {
 			s.answered(h, mac)
 			return
 		case <-h.quit:
-			s.unanswered(h)
+			s.unasked(h)
 			return
 		case <-timer.C:
 			if asked == askTimes {
@@ -50,6 +50,7 @@ func (s *Stack) answered(h *hop, mac wire.MAC) {
 	defer h.mu.Unlock()
 	h.rest()
 	h.learn(mac, true)
+	s.waiting.give(h.waiting...)
 	for _, frame := range h.waiting {
 		_ = s.emitBytes(mac, etherType(frame[wire.EthernetLen:]), frame[wire.EthernetLen:]) // a link that fails ends the stack
 	}
@@ -65,27 +66,28 @@ func (h *hop) rest() {
 	}
 }
 
-// unanswered forgets the station, and tells connections, and the dealer if the neighbour is a router: there may be another.
+// unasked ends the asking for a neighbour that has left the table, or whose stack has ended. Connections ask for it again.
+func (s *Stack) unasked(h *hop) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rest()
+	s.waste(h)
+}
+
+// waste drops what waits for a neighbour. The caller has mu.
+func (s *Stack) waste(h *hop) {
+	s.stats.droppedUnresolved.Add(uint64(len(h.waiting)))
+	s.waiting.give(h.waiting...)
+	h.waiting = nil
+}
+
+// unanswered forgets the station of a neighbour that does not answer.
 func (s *Stack) unanswered(h *hop) {
 	h.mu.Lock()
 	h.rest()
 	h.failed = time.Now()
 	h.mac.Store(nil)
-	s.stats.droppedUnresolved.Add(uint64(len(h.waiting)))
-	h.waiting = nil
+	s.waste(h)
 	h.mu.Unlock()
-	_ = s.post(func() { // a stack that has ended tells its connections itself
-		s.avoidRouter(h.addr)
-		for _, c := range s.conns {
-			c.mu.Lock()
-			ours := c.hop == h
-			if ours {
-				c.machine.Unreachable(errUnreachableHost, true)
-			}
-			c.mu.Unlock()
-			if ours {
-				s.touch(c)
-			}
-		}
-	})
+	s.missing(h)
 }

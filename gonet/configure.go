@@ -65,6 +65,7 @@ func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
 	for _, a := range addresses {
 		p.static = append(p.static, ip.Route{Network: a})
 	}
+	p.static = append(p.static, s.cfg.Routes...)
 	for _, g := range gateways {
 		p.static = append(p.static, ip.Route{Network: ip.Default(g), Via: g})
 	}
@@ -75,11 +76,5 @@ func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
 			s.addAddress(address{Prefix: a, preferred: forever, valid: forever})
 		}
 	}
-	s.hops.Range(func(k, v any) bool { // a broadcast address may be a neighbour's now
-		if k != loopbackAddr && v.(*hop).fixed && s.hops.CompareAndDelete(k, v) {
-			v.(*hop).dropped.Store(true)
-			s.stats.hops.Add(-1)
-		}
-		return true
-	})
+	s.turnOut(func(h *hop) bool { return h.fixed && h.addr != loopbackAddr }) // a broadcast address may be a neighbour's now
 }

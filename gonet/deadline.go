@@ -40,6 +40,15 @@ func (d *deadline) set(t time.Time) {
 	close(passed)
 }
 
+// stop ends the timer: a deadline of tomorrow must not keep what has been closed today.
+func (d *deadline) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil && d.timer.Stop() {
+		d.timer = nil
+	}
+}
+
 // pass closes the channel, unless the deadline has been moved since.
 func (d *deadline) pass(passed chan struct{}) {
 	d.mu.Lock()

@@ -64,7 +64,8 @@ func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
 	var c *Conn
 	var failed error
 	err := s.claim(func() {
-		local, err := s.freePort(netip.AddrPortFrom(src, 0), func(a netip.AddrPort) bool { return s.conns[flowOf(a, to)] == nil })
+		s.now = s.clock()
+		local, err := s.freePort(netip.AddrPortFrom(src, 0), func(a netip.AddrPort) bool { return s.yields(flowOf(a, to)) })
 		if err == nil {
 			c, err = s.newConn(local, to)
 		}
@@ -72,12 +73,26 @@ func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
 			return
 		}
 		c.accepted = true // there is no listener to tell
-		s.now = s.clock()
 		c.machine = tcp.Dial(&c.cfg, s.isn(c.flow), s.now)
 		s.conns[c.flow] = c
 		c.settle(s.now)
 	})
 	return c, errors.Join(err, failed)
+}
+
+// yields tells whether a new connection may have a place in the table, and empties it of one in TIME-WAIT. The dealer's.
+func (s *Stack) yields(f flow) bool {
+	c := s.conns[f]
+	if c == nil {
+		return true
+	}
+	c.mu.Lock()
+	yes := c.machine.Yields(s.now)
+	c.mu.Unlock()
+	if yes {
+		s.forsake(c)
+	}
+	return yes
 }
 
 // established waits for the handshake.

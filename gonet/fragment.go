@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"interleave/gonet/ip"
+	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
@@ -17,9 +18,11 @@ type partKey struct {
 }
 
 // assembler is a goroutine for each datagram that arrives in fragments, as the paper has it: it alone has the pieces, hears of more
-// over a channel, gives the whole back to the dealer as a claim, and ends then or after a while. The dealer bounds their number.
+// over a channel, gives the whole back to the dealer as a claim, and ends then or after a while. The dealer bounds their number: who
+// sends one piece each of many datagrams must not keep out those of others for long, so the oldest makes room for the newest.
 type assembler struct {
-	pieces chan fragment
+	pieces chan fragment // closed when others need the place, or the stack has ended
+	born   tcp.Time
 }
 
 // fragment is a piece of a datagram.
@@ -43,10 +46,9 @@ func (s *Stack) inputFragment(key partKey, header []byte, f fragment) {
 	a := s.parts[key]
 	if a == nil {
 		if len(s.parts) >= maxAssemblers {
-			s.stats.droppedFragments.Add(1)
-			return
+			s.dropOldest()
 		}
-		a = &assembler{make(chan fragment, assemblerBuffer)}
+		a = &assembler{make(chan fragment, assemblerBuffer), s.now}
 		s.parts[key] = a
 		go s.assemble(key, a, bytes.Clone(header))
 	}
@@ -56,6 +58,20 @@ func (s *Stack) inputFragment(key partKey, header []byte, f fragment) {
 	default:
 		s.stats.droppedFragments.Add(1)
 	}
+}
+
+// dropOldest makes room among the datagrams that are not whole. The dealer's.
+func (s *Stack) dropOldest() {
+	var oldest partKey
+	born := forever
+	for key, a := range s.parts {
+		if a.born < born {
+			oldest, born = key, a.born
+		}
+	}
+	s.stats.droppedFragments.Add(1)
+	close(s.parts[oldest].pieces)
+	delete(s.parts, oldest)
 }
 
 // assemble is the goroutine of one datagram.
@@ -68,10 +84,10 @@ func (s *Stack) assemble(key partKey, a *assembler, header []byte) {
 		select {
 		case <-timer.C:
 			s.stats.droppedFragments.Add(1)
-			s.forget(key, func() { s.late(key, header, first) })
+			s.forget(key, a, func() { s.late(key, header, first) })
 			return
 		case f, open := <-a.pieces:
-			if !open { // the stack has ended
+			if !open {
 				return
 			}
 			if f.offset == 0 && first == nil {
@@ -84,10 +100,10 @@ func (s *Stack) assemble(key partKey, a *assembler, header []byte) {
 			if err != nil {
 				s.stats.malformed.Add(1)
 				swallow(a.pieces, timer.C)
-				s.forget(key, func() {})
+				s.forget(key, a, func() {})
 				return
 			}
-			s.forget(key, func() { s.rejoined(key, header, first.next, whole) })
+			s.forget(key, a, func() { s.rejoined(key, header, first.next, whole) })
 			return
 		}
 	}
@@ -108,9 +124,11 @@ func swallow(pieces <-chan fragment, end <-chan time.Time) {
 }
 
 // forget ends a datagram, and has the dealer do what is to be done with it.
-func (s *Stack) forget(key partKey, then func()) {
+func (s *Stack) forget(key partKey, a *assembler, then func()) {
 	_ = s.post(func() { // a stack that has ended has forgotten
-		delete(s.parts, key)
+		if s.parts[key] == a {
+			delete(s.parts, key)
+		}
 		then()
 	})
 }

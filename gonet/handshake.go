@@ -31,7 +31,10 @@ func (s *Stack) inputTCP(p *packet) {
 	}
 	if c != nil {
 		c.mu.Lock()
-		c.machine.Input(&h, body, s.now)
+		if p.marked() {
+			c.machine.Marked()
+		}
+		c.machine.InputLoan(&h, body, s.loan, c.at(s.now))
 		c.mu.Unlock()
 		s.touch(c)
 		return
@@ -78,7 +81,7 @@ func (s *Stack) knock(local, remote netip.AddrPort, h *wire.TCP) bool {
 	if err != nil {
 		return true // there is no way back
 	}
-	if l.half >= cap(l.ready) {
+	if int(l.half.Load()) >= cap(l.ready) {
 		s.bake(l, c, h)
 		return true
 	}
@@ -93,7 +96,7 @@ func (s *Stack) listenerAt(local netip.AddrPort) *Listener { return owner(s.list
 // admit puts a connection of a listener in the table. The dealer's.
 func (s *Stack) admit(l *Listener, c *Conn) {
 	c.listener = l
-	l.half++
+	l.half.Add(1)
 	s.conns[c.flow] = c
 	s.touch(c)
 }
@@ -105,14 +108,13 @@ const cookieTime = 2 * time.Minute
 // find no place: the SYN is dropped, and the peer tries again. The dealer's.
 func (s *Stack) bake(l *Listener, c *Conn, h *wire.TCP) {
 	s.flush() // connections that this batch has established go to the backlog first
-	s.flush() // connections that this batch has established go to the backlog first
 	if len(l.ready) >= cap(l.ready) {
 		s.stats.droppedBacklog.Add(1)
 		return
 	}
 	s.stats.cookies.Add(1)
 	l.flooded = s.now.Add(cookieTime)
-	seg := tcp.Segment{Header: tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.keyed(c.flow, h.Seq), h, s.now), h)}
+	seg := tcp.Segment{Header: tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.keyed(c.flow, h.Seq), h, s.now), h, s.now)}
 	_ = s.sendSegment(c, &seg) // the peer asks again
 }
 

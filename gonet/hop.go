@@ -2,12 +2,12 @@ package gonet
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"interleave/gonet/link"
-	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
@@ -21,6 +21,7 @@ type hop struct {
 	mac     atomic.Pointer[wire.MAC] // nil: not known
 	stale   atomic.Bool              // to be confirmed when it is used next
 	dropped atomic.Bool              // out of the table: who keeps it looks there again
+	used    atomic.Bool              // something was sent by it since the table looked for room
 	fixed   bool                     // ourselves or a group: nobody is asked, or believed
 	mu      sync.Mutex
 	// Guarded by mu: what waits for the answer, whether somebody asks, and what makes stale of known.
@@ -67,16 +68,7 @@ func (s *Stack) hop(dst netip.Addr) (*hop, error) {
 	case dst.IsMulticast():
 		h.fix(wire.MulticastMAC(dst))
 	}
-	if s.stats.hops.Load() >= maxHops {
-		if s.dropHops(); s.stats.hops.Load() >= maxHops {
-			return nil, errUnreachableHost // all of them are being asked for, and a scan adds to them
-		}
-	}
-	other, loaded := s.hops.LoadOrStore(dst, h)
-	if !loaded {
-		s.stats.hops.Add(1)
-	}
-	return other.(*hop), nil
+	return s.enter(h), nil
 }
 
 func (h *hop) fix(mac wire.MAC) {
@@ -86,29 +78,6 @@ func (h *hop) fix(mac wire.MAC) {
 
 // loopbackAddr stands for all addresses of ours among the neighbours.
 var loopbackAddr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-
-// dropHops forgets neighbours that are not being asked for, about half of the table: a scan of the network must not fill it.
-// Connections look for theirs again. One walk in an interval is enough.
-func (s *Stack) dropHops() {
-	now := s.clock()
-	last := s.hopsDropped.Load()
-	if now.Sub(tcp.Time(last)) < askInterval || !s.hopsDropped.CompareAndSwap(last, int64(now)) {
-		return
-	}
-	left := maxHops / 2
-	s.hops.Range(func(k, v any) bool {
-		h := v.(*hop)
-		h.mu.Lock()
-		idle := !h.asking
-		h.mu.Unlock()
-		if idle && k != loopbackAddr && s.hops.CompareAndDelete(k, v) {
-			h.dropped.Store(true)
-			s.stats.hops.Add(-1)
-			left--
-		}
-		return left > 0
-	})
-}
 
 // learn takes the station of a neighbour. One that has just answered is known for a while; what was heard otherwise is to be confirmed
 // when it is used. The caller has mu.
@@ -188,6 +157,9 @@ func (h *hop) stop() {
 func (s *Stack) send(h *hop, gso link.GSO, e *envelope) error {
 	kind := etherType(e.list[1])
 	if mac := h.mac.Load(); mac != nil {
+		if !h.used.Load() {
+			h.used.Store(true)
+		}
 		if h.stale.Load() {
 			s.confirm(h)
 		}
@@ -197,10 +169,7 @@ func (s *Stack) send(h *hop, gso link.GSO, e *envelope) error {
 		s.stats.droppedUnresolved.Add(1)
 		return nil // only what was sent before has made it large; the connection sends it again
 	}
-	frame := make([]byte, wire.EthernetLen, s.fast.MTU+wire.EthernetLen)
-	for _, p := range e.packet() {
-		frame = append(frame, p...)
-	}
+	frame := slices.Concat(append([][]byte{make([]byte, wire.EthernetLen)}, e.packet()...)...)
 	link.Complete(gso, frame)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -212,9 +181,14 @@ func (s *Stack) send(h *hop, gso link.GSO, e *envelope) error {
 	}
 	if len(h.waiting) >= maxWaiting {
 		s.stats.droppedUnresolved.Add(1)
-		h.waiting = h.waiting[1:] // the oldest is the least wanted (RFC 1122 section 2.3.2.2)
+		s.waiting.give(h.waiting[0])
+		h.waiting = slices.Delete(h.waiting, 0, 1) // the oldest is the least wanted (RFC 1122 section 2.3.2.2)
 	}
-	h.waiting = append(h.waiting, frame)
+	if s.waiting.take(frame) {
+		h.waiting = append(h.waiting, frame)
+	} else {
+		s.stats.droppedUnresolved.Add(1)
+	}
 	if !h.asking {
 		h.asking = true
 		go s.ask(h)

@@ -20,9 +20,22 @@ type packet struct {
 	body     []byte
 }
 
+// marked tells whether routers have met congestion: the codepoint CE of RFC 3168 section 5. The class of traffic of IPv6 stands four bits
+// later.
+func (p *packet) marked() bool {
+	if p.src.Is4() {
+		return p.header[1]&wire.CE == wire.CE
+	}
+	return p.header[1]>>4&wire.CE == wire.CE
+}
+
 // input runs one frame through the layers. The dealer's.
 func (s *Stack) input(f *link.Frame) {
 	s.stats.received.Add(1)
+	s.loan = nil
+	if f.Buffer != nil {
+		s.loan = f.Buffer
+	}
 	e, b, err := wire.ParseEthernet(f.Data)
 	if err != nil {
 		s.stats.malformed.Add(1)

@@ -19,6 +19,10 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		s.stats.foreign.Add(1) // RFC 1122 sections 3.2.1.3 and 3.3.6: not for us, or from where nobody is
 		return
 	}
+	if h.Src.IsUnspecified() && h.Protocol != wire.ProtocolUDP { // who has no address yet asks for one by UDP, and for nothing else
+		s.stats.foreign.Add(1)
+		return
+	}
 	if len(h.Options) > 0 {
 		if route, err := wire.CheckIPv4Options(h.Options); err != nil || route {
 			s.stats.malformed.Add(1)

@@ -24,8 +24,8 @@ import (
 )
 
 // kernel makes a host on a tap whose other end is Linux itself, in a network namespace of the test's own: the stack is 10.9.0.2 and
-// 2001:db8::2, the kernel 10.9.0.1 and 2001:db8::1. Commands that the test starts run in that namespace.
-func kernel(t testing.TB) *Stack {
+// 2001:db8::2, the kernel 10.9.0.1 and 2001:db8::1. Commands that the test starts run in that namespace. Wrappers are put around the tap.
+func kernel(t testing.TB, wrappers ...func(link.Link) link.Link) *Stack {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("SKIP: a network namespace needs root")
@@ -48,7 +48,11 @@ func kernel(t testing.TB) *Stack {
 	run(t, "ip", "addr", "add", "10.9.0.1/24", "dev", tap.Name())
 	run(t, "ip", "addr", "add", "2001:db8::1/64", "dev", tap.Name(), "nodad")
 	run(t, "ip", "link", "set", tap.Name(), "up")
-	s, err := New(Config{Link: tap, Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("2001:db8::2/64")}})
+	var l link.Link = tap
+	for _, wrap := range wrappers {
+		l = wrap(l)
+	}
+	s, err := New(Config{Link: l, Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("2001:db8::2/64")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"interleave/gonet/tcp"
 )
@@ -17,9 +18,9 @@ type Listener struct {
 	once   sync.Once
 	closed chan struct{}
 	fail   error
-	// flooded is until when cookies are taken: the dealer's own, as is half.
+	// flooded is until when cookies are taken: the dealer's own.
 	flooded tcp.Time
-	half    int // connections in the table that came by this listener and are not accepted
+	half    atomic.Int32 // connections in the table that came by this listener and are not accepted
 }
 
 var _ net.Listener = (*Listener)(nil)
@@ -60,7 +61,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 	select {
 	case c := <-l.ready:
-		_ = l.stack.post(func() { l.stack.uncount(c) }) // a stack that has ended counts nothing
+		c.uncount()
 		return c, nil
 	case <-l.closed:
 		return nil, l.failure()
@@ -71,11 +72,11 @@ func (l *Listener) failure() error {
 	return &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: l.fail}
 }
 
-// uncount notes that a connection does not wait for Accept any more. The dealer's.
-func (s *Stack) uncount(c *Conn) {
-	if !c.counted {
-		c.counted = true
-		c.listener.half--
+// uncount notes that a connection does not wait for Accept any more, or never will. Any goroutine: for the dealer to be asked would cost it
+// a wake-up for each connection.
+func (c *Conn) uncount() {
+	if c.listener != nil && !c.counted.Swap(true) {
+		c.listener.half.Add(-1)
 	}
 }
 
@@ -91,7 +92,7 @@ func (l *Listener) Close() error {
 	_ = s.claim(func() { // a stack that has ended has forgotten it
 		delete(s.listeners, l.local)
 		for _, c := range s.conns {
-			if c.listener == l && !c.counted && !c.handed {
+			if c.listener == l && !c.counted.Load() && !c.handed {
 				s.discard(c)
 			}
 		}

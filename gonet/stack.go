@@ -14,10 +14,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"interleave/gonet/ip"
 	"interleave/gonet/link"
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
@@ -29,6 +31,7 @@ type Config struct {
 	MAC       wire.MAC       // zero: one is drawn, locally administered
 	Addresses []netip.Prefix // ours, of both families, each with the network that is on the link
 	Gateways  []netip.Addr   // where all else goes; the first of each family that answers
+	Routes    []ip.Route     // to other networks, through routers on the link
 	// Secret is what addresses of IPv6 are made from, beside the network and the MAC: who gives the same again has the same
 	// addresses again (RFC 7217). Empty: drawn.
 	Secret     []byte
@@ -37,6 +40,7 @@ type Config struct {
 	NoDAD      bool       // addresses of IPv6 are not looked for at others before they count as ours (RFC 4862 section 5.4)
 	TCP        tcp.Config // defaults for connections: MSS, PeerMSS and Clock are set by the stack
 	Backlog    int        // connections that wait for Accept at most; 0: 1024
+	TimeWaits  int        // connections in TIME-WAIT that are kept at most; 0: 65,536
 }
 
 // Stack is a host of its own.
@@ -54,10 +58,12 @@ type Stack struct {
 	fail   error         // why it has, set before done is closed
 	hops   sync.Map      // netip.Addr -> *hop
 	self   loopback
-	// hopsDropped is when room was made among hops last, in the time of clock.
-	hopsDropped atomic.Int64
-	ids         atomic.Uint32 // of packets that are or may be fragmented
-	net         atomic.Pointer[network]
+	crowd  crowd // the same neighbours, in the order in which they make room
+	absent absent
+	ids    atomic.Uint32 // of packets that are or may be fragmented
+	net    atomic.Pointer[network]
+
+	waiting waiting // for neighbours
 
 	paths       sync.Map // netip.Addr -> path
 	narrowPaths atomic.Int32
@@ -71,8 +77,11 @@ type Stack struct {
 	pings     map[pingKey]chan<- time.Time
 	parts     map[partKey]*assembler
 	touched   []*Conn // have heard something in this batch
+	owed      []*Conn // have an acknowledgement that waits for something to go with
+	timeWaits timeWaits
 	nextPort  uint16
 	now       tcp.Time // of this batch
+	loan      tcp.Loan // the memory of the frame that is being read, nil if it cannot be kept
 	lastError tcp.Time // when the last error of ICMP went out
 	place     place
 	looping   bool // what is being read has been sent by ourselves
@@ -123,6 +132,11 @@ func (s *Stack) check() error {
 	if s.fast.MTU < wire.IPv6MinMTU {
 		s.cfg.NoIPv6 = true
 	}
+	for _, r := range s.cfg.Routes {
+		if !r.Network.IsValid() || r.Via.IsValid() && r.Via.Is4() != r.Network.Addr().Is4() {
+			return fmt.Errorf("gonet: route to %v through %v: not a network, or of two families", r.Network, r.Via)
+		}
+	}
 	return s.checkNetwork(s.cfg.Addresses, s.cfg.Gateways)
 }
 
@@ -143,22 +157,41 @@ func (s *Stack) MAC() wire.MAC { return s.mac }
 func (s *Stack) clock() tcp.Time { return tcp.Time(time.Since(s.start)) }
 
 // deal is the dealer: the goroutine that owns the tables, from New until the link is closed. Frames come in batches, claims
-// between them, and what a batch has made due goes out at its end.
+// between them, and what a batch has made due goes out at its end: but acknowledgements that would go alone wait until the next batch,
+// or, if there is none, until those whom the batch has woken have had their turn, for most of them write or close, and so save one of the
+// three packets of a request and its answer.
 func (s *Stack) deal() {
 	batch := make([]link.Frame, batchLen)
+	var owed []*Conn
+	yielded := false
 	for {
+		if len(s.owed) > 0 {
+			s.link.Interrupt() // to look, and not to wait
+		}
 		n, err := s.link.Read(batch)
 		if err != nil {
 			s.end(err)
 			return
 		}
+		if n == 0 && len(s.owed) > 0 && !yielded {
+			yielded = true
+			runtime.Gosched()
+			continue
+		}
+		yielded = false
+		owed, s.owed = s.owed, owed[:0]
 		s.now = s.clock()
 		for i := range batch[:n] {
 			s.input(&batch[i])
 		}
+		s.loan = nil
 		s.flush()
 		s.serveClaims()
 		s.flush()
+		for i, c := range owed {
+			c.pay(s.now)
+			owed[i] = nil
+		}
 		s.drainLoop()
 	}
 }
@@ -174,11 +207,13 @@ func (s *Stack) serveClaims() {
 	}
 }
 
-// flush lets each connection that heard something answer, once for the whole batch, and wakes its users.
+// flush lets each connection that heard something answer, once for the whole batch, and wakes its users. One that finds no place in its
+// listener's backlog is touched once more on the way.
 func (s *Stack) flush() {
-	for i, c := range s.touched {
-		c.settle(s.now)
+	for i := 0; i < len(s.touched); i++ {
+		c := s.touched[i]
 		s.touched[i] = nil
+		c.settle(s.now)
 	}
 	s.touched = s.touched[:0]
 }

@@ -16,7 +16,6 @@ type counters struct {
 	droppedLoop       atomic.Uint64
 	resets            atomic.Uint64 // segments that were answered by a reset
 	cookies           atomic.Uint64 // SYNs that were answered by a cookie
-	hops              atomic.Int64
 }
 
 // Stats are the counters of a stack at an instant.

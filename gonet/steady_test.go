@@ -2,7 +2,12 @@
 
 package gonet
 
-import "testing"
+import (
+	"io"
+	"testing"
+
+	"interleave/gonet/link"
+)
 
 // A packet that is answered in place must leave nothing for the collector. The race detector empties pools at random.
 func TestAPacketAllocatesNothing(t *testing.T) {
@@ -12,5 +17,38 @@ func TestAPacketAllocatesNothing(t *testing.T) {
 				t.Errorf("to %s: %v allocations", dst, n)
 			}
 		})
+	}
+}
+
+// A connection that is in use must leave nothing either, on both stacks: no segment, no wake-up, no timer.
+func TestAConnectionAllocatesNothing(t *testing.T) {
+	for name, options := range map[string][]link.Option{"plain": nil, "super-frames": {link.Offload()}} {
+		for _, ends := range [][2]string{{"10.0.0.1/24", "10.0.0.2/24"}, {"2001:db8::1/64", "2001:db8::2/64"}} {
+			near, far, stop, err := pipe(ends[0], ends[1], options...)()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(stop)
+			go func() { // ends with the connection
+				_, _ = io.CopyBuffer(struct{ io.Writer }{far}, struct{ io.Reader }{far}, make([]byte, 64<<10))
+			}()
+			for _, size := range []int{1, 1000, 40_000} {
+				b := make([]byte, size)
+				trip := func() {
+					if _, err := near.Write(b); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := io.ReadFull(near, b); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 200 {
+					trip() // until pools and windows are full
+				}
+				if n := testing.AllocsPerRun(500, trip); n != 0 {
+					t.Errorf("%s, %s, %d bytes there and back: %v allocations", name, ends[1], size, n)
+				}
+			}
+		}
 	}
 }

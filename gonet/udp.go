@@ -70,9 +70,10 @@ func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	return p, errors.Join(err, failed)
 }
 
-// The ports that are given to those who ask for none (RFC 6335).
+// The ports that are given to those who ask for none: as many as can be, for each rests after its connection (RFC 6056 section 3.2); from
+// where Linux's begin.
 const (
-	firstPort = 49152
+	firstPort = 32768
 	lastPort  = 65535
 )
 
@@ -260,6 +261,8 @@ func (p *PacketConn) Close() error {
 	if !first {
 		return &net.OpError{Op: "close", Net: "udp", Source: p.LocalAddr(), Err: errClosed}
 	}
+	p.read.stop()
+	p.write.stop()
 	_ = p.stack.claim(func() { delete(p.stack.sockets, p.local) }) // a stack that has ended has forgotten it
 	return nil
 }

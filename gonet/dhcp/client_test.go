@@ -115,7 +115,8 @@ func (s *serverHost) reply(m *Message) {
 		out.Options = append(out.Options, s.extra...)
 	}
 	if m.Type() == Request && m.Client.IsUnspecified() {
-		if asked := m.Addr(OptionRequested); asked != s.offer || m.Addr(OptionServer) != server {
+		// Who asks for the lease of before names no server (RFC 2131 section 4.3.2).
+		if asked := m.Addr(OptionRequested); asked != s.offer || s.count[Discover] > 0 && m.Addr(OptionServer) != server || s.count[Discover] == 0 && m.Get(OptionServer) != nil {
 			s.t.Errorf("%v was requested of %v", asked, m.Addr(OptionServer))
 		}
 	}

@@ -3,8 +3,10 @@ package dhcp
 import (
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"time"
 
+	"interleave/gonet/ip"
 	"interleave/gonet/wire"
 )
 
@@ -16,6 +18,7 @@ const (
 	Init State = iota
 	Selecting
 	Requesting
+	Rebooting
 	Probing
 	Bound
 	Renewing
@@ -23,7 +26,7 @@ const (
 )
 
 func (s State) String() string {
-	return [...]string{"INIT", "SELECTING", "REQUESTING", "PROBING", "BOUND", "RENEWING", "REBINDING"}[s]
+	return [...]string{"INIT", "SELECTING", "REQUESTING", "REBOOTING", "PROBING", "BOUND", "RENEWING", "REBINDING"}[s]
 }
 
 // Config is what a client needs to know. Only MAC must be given.
@@ -33,12 +36,15 @@ type Config struct {
 	Probe   time.Duration // between questions whether others have the address; 0: 200 ms, negative: do not ask
 	Seed    uint64        // of transaction identifiers and of jitter; 0: drawn
 	Observe func(State)   // is told of each new state; nil: nobody
+	// Previous is a lease that was had before: it is asked for first (INIT-REBOOT, RFC 2131 section 3.2), unless its time is over.
+	Previous Lease
 }
 
 // Lease is what a server has granted.
 type Lease struct {
 	Address netip.Prefix
 	Router  netip.Addr // invalid: none
+	Routes  []ip.Route // beside those of the network and of Router (RFC 3442)
 	DNS     []netip.Addr
 	Domain  string
 	Server  netip.Addr
@@ -60,6 +66,7 @@ const (
 	firstWait    = 4 * time.Second
 	longestWait  = 64 * time.Second
 	requests     = 4 // that are not answered, and then it begins anew
+	reboots      = 2 // the same for the lease of before: its server may be another's now. A guess
 	declineWait  = 10 * time.Second
 	nakWait      = time.Second // a guess: a server that always says no must not be flooded
 	leastRenewal = time.Minute
@@ -80,6 +87,7 @@ type Machine struct {
 	due     time.Time // when Expire is to be called
 	lease   Lease     // in Requesting and Probing: what was offered
 	lost    bool      // a lease that was used has ended
+	reboot  bool      // the lease of before is to be asked for
 	packets []Packet
 }
 
@@ -91,6 +99,8 @@ func NewMachine(cfg Config, now time.Time) *Machine {
 	}
 	m := &Machine{cfg: cfg, random: rand.New(rand.NewPCG(seed, uint64(be.Uint32(cfg.MAC[2:]))))}
 	m.due = now
+	old := &cfg.Previous
+	m.reboot = old.Address.IsValid() && old.Address.Addr().Is4() && (old.Expires.IsZero() || now.Before(old.Expires))
 	return m
 }
 
@@ -147,12 +157,18 @@ func (m *Machine) Expire(now time.Time) {
 	switch m.state {
 	case Init:
 		m.xid, m.began = m.random.Uint32(), now
+		if m.reboot {
+			m.reboot, m.lease, m.asked = false, m.cfg.Previous, now
+			m.enter(Rebooting)
+			m.request(now)
+			return
+		}
 		m.enter(Selecting)
 		m.discover(now)
 	case Selecting:
 		m.discover(now)
-	case Requesting:
-		if m.tries == requests {
+	case Requesting, Rebooting:
+		if m.tries == requests || m.state == Rebooting && m.tries == reboots {
 			m.restart(0, now)
 			m.Expire(now)
 			return
@@ -177,7 +193,7 @@ func (m *Machine) message(t Type, now time.Time) *Message {
 	out.Set(OptionClient, append([]byte{1}, m.cfg.MAC[:]...)...)
 	if t == Discover || t == Request {
 		out.Set(OptionMaxSize, 0x05, 0xdc) // 1500 bytes
-		out.Set(OptionWanted, byte(OptionMask), byte(OptionRouter), byte(OptionDNS), byte(OptionDomain),
+		out.Set(OptionWanted, byte(OptionMask), byte(OptionRoutes), byte(OptionRouter), byte(OptionDNS), byte(OptionDomain),
 			byte(OptionTime), byte(OptionT1), byte(OptionT2))
 		if m.cfg.Host != "" {
 			out.Set(OptionHost, []byte(m.cfg.Host[:min(len(m.cfg.Host), 255)])...)
@@ -192,11 +208,13 @@ func (m *Machine) discover(now time.Time) {
 	m.tries++
 }
 
-// request asks for what was offered.
+// request asks for what was offered, or for what was had before: then any server may answer that knows.
 func (m *Machine) request(now time.Time) {
 	out := m.message(Request, now)
 	out.SetAddr(OptionRequested, m.lease.Address.Addr())
-	out.SetAddr(OptionServer, m.lease.Server)
+	if m.state == Requesting {
+		out.SetAddr(OptionServer, m.lease.Server)
+	}
 	m.packets = append(m.packets, Packet{Message: out})
 	m.due = now.Add(m.backoff())
 	m.tries++
@@ -292,28 +310,29 @@ func (m *Machine) Input(in *Message, now time.Time) {
 		m.lease, m.asked = l, now
 		m.enter(Requesting)
 		m.request(now)
-	case t == Ack && (m.state == Requesting || m.state == Renewing || m.state == Rebinding):
+	case t == Ack && (m.state == Requesting || m.state == Rebooting || m.state == Renewing || m.state == Rebinding):
 		m.acked(in, now)
-	case t == Nak && (m.state == Requesting && in.Addr(OptionServer) == m.lease.Server || m.state == Renewing || m.state == Rebinding):
+	case t == Nak && (m.state == Requesting && in.Addr(OptionServer) == m.lease.Server || m.state == Rebooting || m.state == Renewing || m.state == Rebinding):
 		m.restart(nakWait, now)
 	}
 }
 
 func (m *Machine) acked(in *Message, now time.Time) {
+	fresh := m.state == Requesting || m.state == Rebooting
 	l, ok := m.read(in, m.asked)
-	if !ok || m.state == Requesting && l.Address.Addr() != m.lease.Address.Addr() {
+	if !ok || fresh && l.Address.Addr() != m.lease.Address.Addr() {
 		return
 	}
 	if !l.Server.IsValid() {
 		l.Server = m.lease.Server
 	}
-	if m.state == Requesting {
+	if fresh {
 		m.lease = l
 		m.enter(Probing)
 		m.probe(now)
 		return
 	}
-	if l.Address != m.lease.Address || l.Router != m.lease.Router {
+	if l.Address != m.lease.Address || l.Router != m.lease.Router || !slices.Equal(l.Routes, m.lease.Routes) {
 		m.restart(0, now) // what is in use cannot be changed under its connections
 		return
 	}
@@ -334,7 +353,9 @@ func (m *Machine) read(in *Message, from time.Time) (Lease, bool) {
 		return Lease{}, false
 	}
 	l := Lease{Address: netip.PrefixFrom(a, bits), DNS: in.Addrs(OptionDNS), Domain: string(in.Get(OptionDomain)), Server: in.Addr(OptionServer)}
-	if router := in.Addr(OptionRouter); router.IsValid() && l.Address.Contains(router) && router != a {
+	if routes, ok := in.Routes(); ok {
+		l.take(routes)
+	} else if router := in.Addr(OptionRouter); l.near(router) {
 		l.Router = router
 	}
 	if duration == Forever {
@@ -351,6 +372,25 @@ func (m *Machine) read(in *Message, from time.Time) (Lease, bool) {
 	}
 	l.Expires, l.T1, l.T2 = from.Add(duration), from.Add(t1), from.Add(t2)
 	return l, true
+}
+
+// near tells whether a may be a router for the lease: another host of its network.
+func (l *Lease) near(a netip.Addr) bool {
+	return a.IsValid() && l.Address.Contains(a) && a != l.Address.Addr()
+}
+
+// take keeps the routes that can be: through a router of our network, or over the link itself. The one to everywhere is the router's, whatever
+// else the server says of it (RFC 3442).
+func (l *Lease) take(routes []ip.Route) {
+	for _, r := range routes {
+		switch {
+		case r.Via.IsValid() && !l.near(r.Via):
+		case r.Network.Bits() > 0:
+			l.Routes = append(l.Routes, r)
+		case !l.Router.IsValid():
+			l.Router = r.Via
+		}
+	}
 }
 
 // maskBits is the length of the network that a mask means; false for one with holes.

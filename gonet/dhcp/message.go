@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"time"
 
+	"interleave/gonet/ip"
 	"interleave/gonet/wire"
 )
 
@@ -61,6 +62,7 @@ const (
 	OptionT1        Code = 58
 	OptionT2        Code = 59
 	OptionClient    Code = 61
+	OptionRoutes    Code = 121 // of networks of any length (RFC 3442)
 	optionEnd       Code = 255
 )
 
@@ -252,6 +254,26 @@ func (m *Message) Addr(c Code) netip.Addr {
 		return netip.AddrFrom4([4]byte(v))
 	}
 	return netip.Addr{}
+}
+
+// Routes are those of OptionRoutes, false if there are none or one cannot be read: then the routers count (RFC 3442). Via is invalid
+// where the network is on the link.
+func (m *Message) Routes() (list []ip.Route, ok bool) {
+	v := m.Get(OptionRoutes)
+	for len(v) > 0 {
+		bits, n := int(v[0]), (int(v[0])+7)/8
+		if bits > 32 || len(v) < 1+n+4 {
+			return nil, false
+		}
+		var network [4]byte
+		copy(network[:], v[1:1+n])
+		r := ip.Route{Network: netip.PrefixFrom(netip.AddrFrom4(network), bits).Masked()}
+		if via := netip.AddrFrom4([4]byte(v[1+n:])); !via.IsUnspecified() {
+			r.Via = via
+		}
+		list, v = append(list, r), v[1+n+4:]
+	}
+	return list, len(list) > 0
 }
 
 // Forever is the time of a lease that does not end.

@@ -88,25 +88,61 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// FuzzReassembly holds the assembler against a map of bytes: what it takes never overlaps what it has, and what is whole is what came.
+// Each fragment of the input is five bytes: where it stands (two, in units of 8), its length (in units of 8), what it is filled with, and
+// flags: more follow, and how much the length is off.
 func FuzzReassembly(f *testing.F) {
-	f.Add([]byte{0, 1, 1, 1, 2, 0})
+	f.Add([]byte{0, 0, 2, 'a', 1, 0, 2, 1, 'b', 0})
+	f.Add([]byte{0, 2, 1, 'b', 0, 0, 0, 2, 'a', 1})
+	f.Add([]byte{0, 0, 2, 'a', 1, 0, 0, 2, 'a', 1, 0, 1, 2, 'a', 1})
+	f.Add([]byte{0, 0, 2, 'a', 1, 0, 1, 2, 'b', 1})
+	f.Add([]byte{31, 255, 1, 'z', 2, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r := NewReassembly()
-		for ; len(in) >= 3; in = in[3:] {
-			whole, err := r.Add(8*int(in[0]), bytes.Repeat(in[2:3], int(in[1])), in[2]&1 == 1)
+		var held [65536]byte
+		var there [65536]bool
+		count, total := 0, -1
+		for ; len(in) >= 5; in = in[5:] {
+			at := (int(in[0])<<8 | int(in[1])) & 0x1fff * 8
+			more := in[4]&1 != 0
+			b := bytes.Repeat(in[3:4], int(in[2])*8+int(in[4]>>1&7))
+			whole, err := r.Add(at, b, more)
 			if err != nil {
-				return
+				return // the datagram is forgotten
+			}
+			end := at + len(b)
+			if end > 65535 || len(b) == 0 || more && len(b)%8 != 0 {
+				t.Fatalf("took %d bytes at %d, more: %v", len(b), at, more)
+			}
+			met, same := 0, true
+			for i := at; i < end; i++ {
+				if there[i] {
+					met++
+					same = same && held[i] == b[0]
+				}
+			}
+			switch {
+			case met == 0:
+				if !more && total >= 0 {
+					t.Fatalf("took a second end, at %d and %d", total, end)
+				} else if !more {
+					total = end
+				}
+				for i := at; i < end; i++ {
+					there[i], held[i] = true, b[0]
+				}
+				count += len(b)
+			case met < len(b) || !same:
+				t.Fatalf("took %d bytes at %d, of which it had %d, the same: %v", len(b), at, met, same)
+			}
+			if is := count == total && met == 0; (whole != nil) != is {
+				t.Fatalf("whole: %v, with %d bytes of %d", whole != nil, count, total)
 			}
 			if whole != nil {
-				if len(whole) != r.total || len(whole) > 65535 {
-					t.Fatalf("%d bytes, want %d", len(whole), r.total)
+				if !bytes.Equal(whole, held[:total]) {
+					t.Fatal("it is not what came")
 				}
 				return
-			}
-			for i, s := range r.runs {
-				if s.start >= s.end || i > 0 && s.start <= r.runs[i-1].end {
-					t.Fatalf("runs %v", r.runs)
-				}
 			}
 		}
 	})

@@ -11,10 +11,11 @@ import (
 // Capture wraps a Link and writes each frame that passes to a file in the format pcapng, which tshark and Wireshark open.
 type Capture struct {
 	Link
-	mu   sync.Mutex
-	w    io.Writer
-	err  error
-	head []byte
+	mu     sync.Mutex
+	w      io.Writer
+	err    error
+	closed bool
+	head   []byte
 }
 
 // The blocks of pcapng (draft-ietf-opsawg-pcapng).
@@ -77,6 +78,14 @@ func (c *Capture) Write(g GSO, pieces ...[]byte) error {
 	return c.Link.Write(g, pieces...)
 }
 
+// Close is Link's. Nothing is captured after it.
+func (c *Capture) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	return c.Link.Close()
+}
+
 // Err is why the capture has ended early, nil if it has not.
 func (c *Capture) Err() error {
 	c.mu.Lock()
@@ -88,7 +97,7 @@ func (c *Capture) Err() error {
 func (c *Capture) frame(direction uint32, g GSO, pieces ...[]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
+	if c.err != nil || c.closed {
 		return
 	}
 	const head = 20

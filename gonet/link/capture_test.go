@@ -61,7 +61,7 @@ func TestCapture(t *testing.T) {
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Skip("SKIP what tshark reads in it: install tshark")
 	}
-	out, err := exec.Command("tshark", "-r", name, "-o", "udp.check_checksum:TRUE", "-T", "fields", "-e", "udp.checksum.status", "-e", "data.text", "-e", "data").Output()
+	out, err := exec.Command("tshark", "-r", name, "-o", "udp.check_checksum:TRUE", "-T", "fields", "-e", "udp.checksum.status", "-e", "udp.payload").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,5 +133,17 @@ func TestComplete(t *testing.T) {
 	}
 	for _, bad := range []GSO{{Partial: true, Start: 60000}, {Partial: true, Start: 10, Offset: 60000}, {Partial: true, Start: uint16(len(frame) - 1)}} {
 		Complete(bad, frame) // must not panic
+	}
+}
+
+// TestCompleteHasOneZero holds how a sum of nothing is written: UDP keeps zero for "none".
+func TestCompleteHasOneZero(t *testing.T) {
+	for offset, want := range map[uint16]uint16{checksumUDP: 0xffff, 16: 0} {
+		frame := make([]byte, 20)
+		frame[0], frame[1] = 0xff, 0xff
+		Complete(GSO{Partial: true, Offset: offset}, frame)
+		if got := binary.BigEndian.Uint16(frame[offset:]); got != want {
+			t.Errorf("at %d: %04x, want %04x", offset, got, want)
+		}
 	}
 }

@@ -20,10 +20,13 @@ type Fault struct {
 	Reorder   float64       // this share of the frames is late by Jitter, or by a millisecond
 	Bandwidth int           // bytes a second; 0: no bound
 	Queue     int           // bytes that wait at most for the bandwidth; 0: 64 KiB
+	Longest   int           // bytes of the longest frame that passes, others are lost without a word; 0: all pass
+	// Light and Dark alternate: frames pass, and then for Dark none does. Light is not 0 if Dark is not.
+	Light, Dark time.Duration
 }
 
-// Faults wraps a Link and spoils what passes. It carries no super-frames outward, so that each packet meets its own fate; one that
-// the other side merged shares one.
+// Faults wraps a Link and spoils what passes. Super-frames that go out are cut, so that each packet meets its own fate; one that the
+// other side merged shares one.
 type Faults struct {
 	inner    Link
 	in       *queue
@@ -31,6 +34,7 @@ type Faults struct {
 	random   *rand.Rand
 	incoming direction
 	outgoing direction
+	start    time.Time
 	failed   error
 }
 
@@ -47,7 +51,7 @@ const faultBatch = 16
 func NewFaults(l Link, seed uint64, in, out Fault) *Faults {
 	f := &Faults{
 		inner: l, in: newQueue(), random: rand.New(rand.NewPCG(seed, 0)),
-		incoming: direction{Fault: in}, outgoing: direction{Fault: out},
+		incoming: direction{Fault: in}, outgoing: direction{Fault: out}, start: time.Now(),
 	}
 	go f.pump()
 	return f
@@ -107,6 +111,12 @@ func (f *Faults) fate(d *direction, pieces [][]byte) (copies int, wait time.Dura
 		size += len(p)
 	}
 	flip = -1
+	if d.Longest > 0 && size > d.Longest {
+		return 0, 0, flip
+	}
+	if d.Dark > 0 && time.Since(f.start)%(d.Light+d.Dark) >= d.Light {
+		return 0, 0, -1
+	}
 	if d.Bandwidth > 0 {
 		now := time.Now()
 		if d.busy.Before(now) {
@@ -160,11 +170,15 @@ func (f *Faults) Interrupt() { f.in.interrupt() }
 
 // Write is Link's.
 func (f *Faults) Write(g GSO, pieces ...[]byte) error {
-	return f.pass(&f.outgoing, g, pieces, func(g GSO, pieces [][]byte) error { return f.inner.Write(g, pieces...) })
+	out := func(g GSO, pieces [][]byte) error { return f.inner.Write(g, pieces...) }
+	if g.Kind == Plain {
+		return f.pass(&f.outgoing, g, pieces, out)
+	}
+	return Cut(g, bytes.Join(pieces, nil), func(frame []byte) error { return f.pass(&f.outgoing, GSO{}, [][]byte{frame}, out) })
 }
 
 // Features is Link's.
-func (f *Faults) Features() Features { return Features{MTU: f.inner.Features().MTU} }
+func (f *Faults) Features() Features { return f.inner.Features() }
 
 // Close is Link's.
 func (f *Faults) Close() error {

@@ -12,7 +12,8 @@ var ErrClosed = errors.New("link closed")
 // Link carries Ethernet frames. One goroutine reads; any may write, interrupt and close.
 type Link interface {
 	// Read fills batch and returns how many frames it has: it blocks for the first, and takes what is there beside it. The
-	// frames are the reader's until the next Read. It returns 0 and no error after Interrupt, ErrClosed after Close.
+	// frames are the reader's until the next Read. After Interrupt it does not block: it returns 0 and no error if there is
+	// nothing. After Close it returns ErrClosed.
 	Read(batch []Frame) (int, error)
 	// Interrupt makes the Read that blocks return, or the next if none does.
 	Interrupt()
@@ -28,8 +29,9 @@ type Link interface {
 // Frame is an Ethernet frame, from its header on. With offload it may be a super-frame: one header before the payload of many
 // segments.
 type Frame struct {
-	Data []byte
-	GSO  GSO
+	Data   []byte
+	GSO    GSO
+	Buffer *Buffer // that Data stands in; nil: it cannot be kept beyond the next Read
 }
 
 // Kind is how a super-frame is to be cut.

@@ -51,7 +51,7 @@ func (q *queue) put(gso GSO, pieces [][]byte) error {
 	for _, p := range pieces {
 		data = append(data, p...)
 	}
-	q.frames = append(q.frames, Frame{data, gso})
+	q.frames = append(q.frames, Frame{Data: data, GSO: gso})
 	q.ring()
 	return nil
 }
@@ -69,16 +69,16 @@ func (q *queue) read(batch []Frame) (int, error) {
 		case q.closed:
 			q.mu.Unlock()
 			return 0, ErrClosed
-		case q.broken:
-			q.broken = false
-			q.mu.Unlock()
-			return 0, nil
 		case len(q.frames) > 0:
 			n := copy(batch, q.frames)
 			q.frames = append(q.frames[:0], q.frames[n:]...)
 			q.lent = append(q.lent, batch[:n]...)
 			q.mu.Unlock()
 			return n, nil
+		case q.broken:
+			q.broken = false
+			q.mu.Unlock()
+			return 0, nil
 		}
 		q.mu.Unlock()
 		<-q.bell

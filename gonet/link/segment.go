@@ -6,6 +6,9 @@ import (
 	"interleave/gonet/wire"
 )
 
+// checksumUDP is where a header of UDP has its checksum, in bytes (RFC 768).
+const checksumUDP = 6
+
 // Complete fills in the checksum that a frame was written without. What the header says is not trusted.
 func Complete(g GSO, frame []byte) {
 	at := int(g.Start) + int(g.Offset)
@@ -13,8 +16,8 @@ func Complete(g GSO, frame []byte) {
 		return
 	}
 	sum := ^wire.Sum(frame[g.Start:], 0)
-	if sum == 0 {
-		sum = 0xffff // for UDP zero means none; for TCP the two are one
+	if sum == 0 && g.Offset == checksumUDP {
+		sum = 0xffff // zero means none; TCP has no need, and its readers take ffff for a mistake (RFC 1624 section 3)
 	}
 	binary.BigEndian.PutUint16(frame[at:], sum)
 }

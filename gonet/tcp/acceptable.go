@@ -66,18 +66,16 @@ func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 	case h.Flags&(wire.SYN|wire.FIN) != 0:
 		n++
 	}
-	window := r.window()
+	window := uint32(r.window())
 	last := seq.Plus(max(n-1, 0))
 	switch {
-	case window == 0 && n == 0 && seq == r.next:
+	case seq.Within(r.next, window), last.Within(r.next, window), n == 0 && seq == r.next:
 		return true
-	case window > 0 && (seq.Within(r.next, uint32(window)) || n > 0 && last.Within(r.next, uint32(window))):
-		return true
-	case window > 0 && n > 0 && !seq.After(r.next) && !last.Before(r.edge):
+	case window > 0 && !seq.After(r.next) && !last.Before(r.edge):
 		return true // it covers the whole window
-	case n == 0 && seq == r.edge && h.Flags&(wire.SYN|wire.RST) == 0:
-		return true // an acknowledgement behind the last byte that our window has room for
-	case window == 0 && seq == r.next && h.Flags&(wire.SYN|wire.RST) == 0:
+	case n == 0 && (seq == r.edge || window == 0 && seq == r.edge.Plus(1)) && h.Flags&(wire.SYN|wire.RST) == 0:
+		return true // an acknowledgement behind the last byte that our window has room for, or behind a probe of it
+	case seq == r.next && h.Flags&(wire.SYN|wire.RST) == 0:
 		r.ackDue = true // a probe of our closed window: its acknowledgement counts, its byte does not
 		if h.Flags&wire.ACK != 0 && c.synchronized() {
 			c.acknowledge(h, 0, now)

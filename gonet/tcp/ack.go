@@ -36,6 +36,7 @@ type sender struct {
 	probe     bool // a segment is to go beyond what the windows allow
 	keepalive bool // a keep-alive is to be sent
 	tail      tail
+	search    search
 	lastSent  Time
 }
 
@@ -110,6 +111,10 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		s.dups++
 	}
 	lowered := c.detect(n, now)
+	if c.ecn.on && h.Flags&wire.ECE != 0 {
+		c.hearEcho(n.acked, now)
+		lowered = true
+	}
 	if !s.recovering && !recovering && !lowered && n.acked > 0 {
 		// The window grows only where it was the bound (RFC 7661): a sender that has less to send learns nothing.
 		if w := s.control.window(); flight+s.mss > w || w < s.control.threshold() && w < 2*flight {
@@ -157,6 +162,9 @@ func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n news) {
 			n.sampled, n.at = true, f.at
 		}
 		s.rack.delivered(f, s, now)
+		if s.search.out && f.end == s.search.end {
+			s.passed(f, now)
+		}
 	}
 	if ack.After(s.una) {
 		n.acked = s.una.To(ack)

@@ -9,6 +9,8 @@ type congestion interface {
 	acked(n int, now Time, r *rtt)
 	// lost says that segments of the window were lost: once for each window, with what was on its way.
 	lost(flight int, now Time)
+	// marked says that routers have met congestion and dropped nothing: once for each window, with what was on its way.
+	marked(flight int, now Time)
 	// timedOut says that the retransmission timer has expired: first is true for the first time in a row.
 	timedOut(flight int, first bool, now Time)
 	// idle says that nothing was sent for longer than a time-out (RFC 5681 section 4.1).
@@ -55,10 +57,7 @@ type reno struct {
 }
 
 func (c *reno) acked(n int, _ Time, _ *rtt) {
-	if n = c.slowStart(n); n == 0 {
-		return
-	}
-	c.credit += n
+	c.credit += c.slowStart(n)
 	if c.credit >= c.cwnd {
 		c.credit -= c.cwnd
 		c.grow(c.mss)
@@ -79,6 +78,14 @@ func (c *reno) slowStart(n int) int {
 func (c *reno) grow(n int) { c.cwnd = min(c.cwnd+n, unlimited) }
 
 func (c *reno) lost(flight int, _ Time) { c.reduce(flight / 2) }
+
+func (c *reno) marked(flight int, now Time) {
+	if c.cwnd < c.ssthresh {
+		c.lost(flight, now)
+		return
+	}
+	c.reduce(flight * 4 / 5)
+}
 
 func (c *reno) reduce(to int) {
 	c.before.cwnd, c.before.ssthresh = c.cwnd, c.ssthresh
@@ -104,8 +111,10 @@ func (c *reno) window() int { return c.cwnd }
 func (c *reno) threshold() int { return c.ssthresh }
 
 func (c *reno) resized(mss int) {
-	c.cwnd = max(c.cwnd/max(c.mss, 1)*mss, mss)
-	c.mss = mss
+	if mss < c.mss { // as many segments as before; larger ones are fewer, or the window would jump
+		c.cwnd = c.cwnd / c.mss * mss
+	}
+	c.mss, c.cwnd = mss, max(c.cwnd, mss)
 }
 
 func (c *reno) undo() {

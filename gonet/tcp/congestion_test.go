@@ -193,3 +193,44 @@ func TestIdleStartsFromTheInitialWindow(t *testing.T) {
 		}
 	}
 }
+
+// A mark comes from a short queue: 85 of 100 parts of the window stay (RFC 8511 section 3.1), 80 for NewReno; the curve of CUBIC starts from
+// there. In slow start it counts as a loss.
+func TestCubicGivesLessForAMark(t *testing.T) {
+	for name, parts := range map[string][2]int{CUBIC: {70, 85}, NewReno: {50, 80}} {
+		c := newCongestion(name, mss)
+		c.resized(mss) // to the same: nothing
+		window(c, 0, &rtt{smoothed: 10 * ms})
+		c.marked(20*mss, 0)
+		if got, want := c.window(), 20*mss*parts[0]/100; got != want {
+			t.Errorf("%s, in slow start: %d of %d bytes are left, want %d", name, got, 20*mss, want)
+		}
+		now := c.window()
+		c.marked(now, 0)
+		if got, want := c.window(), now*parts[1]/100; got != want || c.threshold() != want {
+			t.Errorf("%s: %d of %d bytes are left, threshold %d, want %d", name, got, now, c.threshold(), want)
+		}
+		if c, ok := c.(*cubic); ok && (c.started || c.max <= c.segments()) {
+			t.Errorf("the maximum is %.1f segments, the window %.1f: want it to lie ahead", c.max, c.segments())
+		}
+	}
+}
+
+// Larger segments must not make the window jump, nor the curve.
+func TestLargerSegmentsAreFewer(t *testing.T) {
+	for _, name := range []string{NewReno, CUBIC} {
+		c := newCongestion(name, 1000)
+		if c.resized(mss); c.window() != 10_000 {
+			t.Errorf("%s: 10000 bytes of window are %d with larger segments", name, c.window())
+		}
+		if c.resized(16_000); c.window() != 16_000 {
+			t.Errorf("%s: a window of %d bytes has no room for a segment", name, c.window())
+		}
+	}
+	c := newCongestion(CUBIC, 1000).(*cubic)
+	c.lost(10_000, 0)
+	window(c, 0, &rtt{smoothed: 10 * ms})
+	if c.resized(2000); c.max != 5 || c.started {
+		t.Errorf("the maximum is %.1f segments of twice the size, want 5; the curve goes on: %v", c.max, c.started)
+	}
+}

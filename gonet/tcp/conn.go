@@ -50,6 +50,7 @@ type Config struct {
 	NoTimestamps  bool
 	NoSACK        bool
 	NoScale       bool
+	ECN           bool          // ask for explicit congestion notification; a peer that asks for it has it in any case, as of Linux
 	Clock         uint32        // offset of our timestamps, one for each connection (RFC 7323 section 5.4)
 	KeepAlive     time.Duration // silence before the first probe; 0: none
 	KeepInterval  time.Duration // between probes; 0: 75 s (RFC 9293 leaves it open; Linux's)
@@ -82,6 +83,7 @@ type Conn struct {
 	receive receiver
 	timers  timers
 	traffic traffic
+	ecn     ecn
 
 	timestamps  bool   // both ends sent one in their SYN
 	sack        bool   // both ends permit it
@@ -144,6 +146,8 @@ func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 		c.send.mss -= timestampLen
 	}
 	c.send.mss = max(c.send.mss, minMSS)
+	c.send.search.full, c.send.search.high = c.send.mss, c.send.mss
+	c.negotiate(h.Flags)
 	c.send.control = newCongestion(c.cfg.Congestion, c.send.mss)
 	// The window of a SYN is never scaled (RFC 7323 section 2.2).
 	c.send.window, c.send.maxWindow = int(h.Window), int(h.Window)
@@ -157,9 +161,11 @@ const timestampLen = 12
 const minMSS = 48
 
 // scale is the shift that our largest window needs.
-func (c *Conn) scale() uint8 {
+func (c *Conn) scale() uint8 { return scaleOf(c.receiveMax()) }
+
+func scaleOf(window int) uint8 {
 	shift := uint8(0)
-	for shift < 14 && c.receiveMax()>>shift > 0xffff {
+	for shift < 14 && window>>shift > 0xffff {
 		shift++
 	}
 	return shift
@@ -201,6 +207,16 @@ func (c *Conn) Read(p []byte, now Time) int {
 		c.announce()
 	}
 	return n
+}
+
+// Take is Read without a copy: the caller frees the piece when its data has been used. It is nil when there is nothing now.
+func (c *Conn) Take(now Time) *Piece {
+	p := c.receive.in.take()
+	if p != nil {
+		c.tune(len(p.Data), now)
+		c.announce()
+	}
+	return p
 }
 
 // Finished tells whether our stream has been closed: nothing more can be written.
@@ -254,6 +270,9 @@ func (c *Conn) Close(now Time) {
 		return
 	}
 	c.closed = true
+	if c.send.window == 0 {
+		c.timers.since = now // see waitingSince
+	}
 	if c.receive.in.n > 0 {
 		c.Abort()
 		return

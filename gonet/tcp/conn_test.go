@@ -36,7 +36,7 @@ func TestASegmentSaysHowItIsCut(t *testing.T) {
 	if !p.x.Output(&p.s, p.now) || p.s.Len() != 5000 || p.s.MSS != 1448 {
 		t.Errorf("a segment of %d bytes to be cut into %d, want 5000 into 1448", p.s.Len(), p.s.MSS)
 	}
-	p.x.PathMTU(1012)
+	p.x.PathMTU(1012, p.now)
 	if !p.x.Output(&p.s, p.now) || p.s.Len() != 5000 || p.s.MSS != 1000 {
 		t.Errorf("on a narrower path %d bytes to be cut into %d, want 5000 into 1000", p.s.Len(), p.s.MSS)
 	}

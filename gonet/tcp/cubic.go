@@ -21,6 +21,9 @@ type cubic struct {
 const (
 	cubicScale  = 0.4
 	cubicFactor = 0.7
+	// cubicMarked is what a mark leaves, RFC 8511 section 3.1: a queue that marks is short, so less is given up than for a loss, once
+	// slow start has ended. NewReno keeps 4 of 5 parts.
+	cubicMarked = 0.85
 	// renoGrowth is α of section 4.3, which makes Reno with cubicFactor as fast as Reno with a half.
 	renoGrowth = 3 * (1 - cubicFactor) / (1 + cubicFactor)
 )
@@ -68,9 +71,28 @@ func (c *cubic) curve(t float64) float64 {
 
 func (c *cubic) segments() float64 { return float64(c.cwnd) / float64(c.mss) }
 
-func (c *cubic) lost(flight int, _ Time) {
-	c.remember()
-	c.reduce(int(float64(min(c.cwnd, max(flight, 2*c.mss))) * cubicFactor))
+func (c *cubic) lost(flight int, _ Time) { c.congested(flight, cubicFactor) }
+
+// congested leaves a part of the window.
+func (c *cubic) congested(flight int, part float64) {
+	c.remember(part)
+	c.reduce(int(float64(min(c.cwnd, max(flight, 2*c.mss))) * part))
+}
+
+func (c *cubic) marked(flight int, now Time) {
+	if c.cwnd < c.ssthresh {
+		c.lost(flight, now)
+		return
+	}
+	c.congested(flight, cubicMarked)
+}
+
+func (c *cubic) resized(mss int) {
+	if mss > c.mss { // the curve is of segments
+		c.max *= float64(c.mss) / float64(mss)
+		c.started = false
+	}
+	c.reno.resized(mss)
 }
 
 func (c *cubic) timedOut(flight int, first bool, _ Time) {
@@ -81,13 +103,13 @@ func (c *cubic) timedOut(flight int, first bool, _ Time) {
 	c.collapse(int(float64(max(flight, 2*c.mss))*cubicFactor), first)
 }
 
-// remember keeps the window of the loss. A flow that lost below its last maximum is giving way to a new one, and releases
+// remember keeps the window of the loss, of which a part stays. A flow that lost below its last maximum is giving way to a new one, and releases
 // more (fast convergence, section 4.7).
-func (c *cubic) remember() {
+func (c *cubic) remember(part float64) {
 	c.was = c.max
 	window := c.segments()
 	if window < c.max {
-		c.max = window * (1 + cubicFactor) / 2
+		c.max = window * (1 + part) / 2
 	} else {
 		c.max = window
 	}

@@ -63,7 +63,7 @@ func play(t *testing.T, c *Conn, in []byte, theirs uint32, now Time) {
 		case 5:
 			c.CloseWrite()
 		case 6:
-			c.PathMTU(int(next()) * 10)
+			c.PathMTU(int(next())*10, now)
 		case 7:
 			if next() > 250 {
 				c.Close(now)

@@ -1,10 +1,25 @@
 package tcp
 
-import "interleave/gonet/wire"
+import (
+	"time"
+
+	"interleave/gonet/wire"
+)
+
+// InputLoan is Input for a payload in memory that may be kept: it is copied once less.
+func (c *Conn) InputLoan(h *wire.TCP, p []byte, loan Loan, now Time) {
+	c.receive.loan = loan
+	c.Input(h, p, now)
+	c.receive.loan = nil
+}
 
 // Input takes a segment that has arrived for this connection: RFC 9293 section 3.10.7, with the defences of RFC 5961. The
 // payload may be that of several segments that the link has merged. Its checksum has been verified.
 func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
+	r := &c.receive
+	r.calm, r.mayWait = !r.ackDue || r.mayWait, false
+	ce := c.ecn.ce
+	c.ecn.ce = false
 	switch c.state {
 	case Closed:
 		return
@@ -38,6 +53,9 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	}
 	if !c.acknowledge(h, len(p), now) || c.state == Closed {
 		return
+	}
+	if c.ecn.on {
+		c.hearMark(h.Flags, ce, len(p))
 	}
 	c.inputText(h, p, now)
 }
@@ -116,6 +134,8 @@ func (c *Conn) establish(h *wire.TCP, now Time) bool {
 	c.send.window = int(h.Window)
 	if h.Flags&wire.SYN == 0 {
 		c.send.window <<= c.send.shift
+	} else {
+		c.negotiate(h.Flags)
 	}
 	c.send.maxWindow = c.send.window
 	c.send.wl1, c.send.wl2 = Seq(h.Seq), ack
@@ -166,6 +186,7 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 // inputFin is the end of the peer's stream.
 func (c *Conn) inputFin(now Time) {
 	r := &c.receive
+	r.mayWait = r.calm && r.queue.len() == 0
 	r.finished, r.ackDue, r.queue = true, true, reassembly{}
 	r.next = r.next.Plus(1)
 	r.edge = later(r.edge, r.next)
@@ -192,6 +213,16 @@ func (c *Conn) timeWait(now Time) {
 func (c *Conn) lingerFrom(now Time) {
 	c.timers.linger = now.Add(orElse(c.cfg.TimeWait, defaultTimeWait))
 }
+
+// Yields tells whether we may begin a new connection in the place of this one in TIME-WAIT: its timestamps tell old segments from new
+// ones, once their clock has moved on (RFC 6191; Linux: tcp_tw_reuse).
+func (c *Conn) Yields(now Time) bool {
+	waited := orElse(c.cfg.TimeWait, defaultTimeWait) - c.timers.linger.Sub(now)
+	return c.state == TimeWait && c.timestamps && waited >= yieldAfter
+}
+
+// yieldAfter is how long a connection stays in TIME-WAIT at least, if nothing else ends it: as Linux.
+const yieldAfter = time.Second
 
 // Reusable tells whether a SYN may begin a new connection in the place of this one in TIME-WAIT: it must be newer by its
 // timestamp, or by its sequence number (RFC 6191, RFC 9293 section 3.6.1).

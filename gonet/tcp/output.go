@@ -7,7 +7,8 @@ import "interleave/gonet/wire"
 type Segment struct {
 	Header            wire.TCP // without ports and checksum
 	Payload, Payload2 []byte
-	MSS               int // payload in bytes of each segment that the link makes of it
+	MSS               int  // payload in bytes of each segment that the link makes of it
+	Markable          bool // routers may mark it in place of dropping it: the codepoint 2 of RFC 3168
 }
 
 // Len is the payload's length in bytes.
@@ -16,6 +17,36 @@ func (s *Segment) Len() int { return len(s.Payload) + len(s.Payload2) }
 // Output returns the next segment that is due, false when there is none: call it until then, after whatever may have made
 // one due (Input, Write, Read, Close, Expire).
 func (c *Conn) Output(seg *Segment, now Time) bool {
+	return c.output(seg, now) || c.outputAck(seg, now)
+}
+
+func (c *Conn) outputAck(seg *Segment, now Time) bool {
+	if !c.AckDue() {
+		return false
+	}
+	c.fill(seg, earlier(c.send.next, c.send.una.Plus(c.send.window)), 0, now) // a peer heeds nothing beyond its window, where a probe may stand
+	return true
+}
+
+// AckDue tells whether Output has an acknowledgement to send.
+func (c *Conn) AckDue() bool {
+	return c.receive.ackDue && c.state != SynSent && c.state != Closed
+}
+
+// OutputNow is Output without the acknowledgements that would go alone and tell of nothing but progress: who can tell that the user is
+// about to write waits a moment for what they can go with. While losses are being mended they do not wait: what they went with might be lost.
+func (c *Conn) OutputNow(seg *Segment, now Time) bool {
+	if c.output(seg, now) {
+		return true
+	}
+	if c.receive.mayWait && c.send.rtt.backoff == 0 && !c.send.recovering {
+		return false
+	}
+	return c.outputAck(seg, now)
+}
+
+// output sends what is no mere acknowledgement.
+func (c *Conn) output(seg *Segment, now Time) bool {
 	*seg = Segment{}
 	if c.reset {
 		return c.outputReset(seg, now)
@@ -32,9 +63,6 @@ func (c *Conn) Output(seg *Segment, now Time) bool {
 	case s.keepalive:
 		s.keepalive = false
 		c.fill(seg, s.una.Plus(-1), 0, now)
-		return true
-	case c.receive.ackDue && c.state != SynSent:
-		c.fill(seg, s.next, 0, now)
 		return true
 	}
 	return false
@@ -72,8 +100,14 @@ func (c *Conn) outputSyn(seg *Segment, now Time) {
 		seg.Header.Window = r.advertise(c.cfg.MSS, false)
 		r.ackDue, r.lastAck = false, r.next
 		o.HasWindowScale, o.WindowScale = c.scaling, r.shift
+		if c.ecn.on {
+			seg.Header.Flags |= wire.ECE
+		}
 	} else {
 		o.HasWindowScale, o.WindowScale = !c.cfg.NoScale, c.scale()
+		if c.cfg.ECN && s.synSent == 1 { // some drop what asks for it: the next does not (RFC 3168 section 6.1.1.1)
+			seg.Header.Flags |= wire.ECE | wire.CWR
+		}
 	}
 	c.putStamp(o, now)
 	c.traffic.sent(0)
@@ -150,8 +184,17 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 		s.control.idle()
 	}
 	n := min(unsent, max(room, 0), c.burst())
+	if c.ecn.cwr {
+		n = min(n, s.mss) // a link that cuts would have many say so
+	}
+	tried := 0
+	if s.search.high > s.mss {
+		tried = c.pathProbe(min(unsent, room), now)
+	}
 	allowed := c.allowance()
 	switch {
+	case tried > 0:
+		n = tried
 	case s.probe && room > 0: // a tail's probe may pass the congestion window
 		n = min(n, max(allowed/s.mss*s.mss, s.mss))
 	case s.probe:
@@ -166,6 +209,7 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 		c.timers.watch(c, now)
 		return false
 	}
+	probe := s.probe
 	s.probe = false
 	took := n
 	if fin {
@@ -176,6 +220,13 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 	s.board.sent(seq, s.next, now)
 	c.spend(took, now)
 	c.fill(seg, seq, took, now)
+	if c.ecn.on && !probe {
+		c.mark(seg, n)
+	}
+	if tried > 0 {
+		seg.MSS = n
+		s.search.out, s.search.seq, s.search.end = true, seq, s.next
+	}
 	return true
 }
 
@@ -207,6 +258,9 @@ func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 	s, r := &c.send, &c.receive
 	h := &seg.Header
 	h.Seq, h.Ack, h.Flags = uint32(seq), uint32(r.next), wire.ACK
+	if c.ecn.echo {
+		h.Flags |= wire.ECE
+	}
 	if n > 0 {
 		data := n
 		if end := s.dataEnd(); seq.Plus(n).After(end) {
@@ -246,21 +300,4 @@ func (c *Conn) putSACK(h *wire.TCP, n int) bool {
 	}
 	q.blocks(&h.Options, most)
 	return most > 0
-}
-
-// PathMTU takes the largest payload that packets to the peer have room for, options of TCP included: what a router has
-// refused goes again in smaller pieces, which is no congestion (RFC 1191, RFC 8201).
-func (c *Conn) PathMTU(mss int) {
-	s := &c.send
-	if c.timestamps {
-		mss -= timestampLen
-	}
-	mss = max(mss, minMSS)
-	if s.control == nil || mss >= s.mss {
-		return
-	}
-	s.mss = mss
-	s.control.resized(mss)
-	s.board.loseAll(true)
-	s.probe = s.board.lost > 0
 }

@@ -11,9 +11,39 @@ type reassembly struct {
 type run struct {
 	seq  Seq
 	data []byte
+	room []byte // whose end data is: what comes from behind has its place before it
 }
 
 func (r *run) end() Seq { return r.seq.Plus(len(r.data)) }
+
+// prepend puts p before the run. Room is made for as much again, so that who sends a byte at a time from behind does not have us copy all
+// each time.
+func (r *run) prepend(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	front := max(len(r.room)-len(r.data), 0)
+	if front < len(p) {
+		front = len(p) + len(r.data)
+		r.room = append(make([]byte, front, front+len(r.data)*3/2), r.data...)
+	}
+	front -= len(p)
+	copy(r.room[front:], p)
+	r.data, r.seq = r.room[front:], r.seq.Plus(-len(p))
+}
+
+// extend puts p behind the run.
+func (r *run) extend(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	if r.room == nil {
+		r.room = r.data
+	}
+	front := len(r.room) - len(r.data)
+	r.room = append(r.room, p...)
+	r.data = r.room[front:]
+}
 
 // maxRuns bounds the holes of one connection: an attacker who sends every second byte must not have us keep each.
 const maxRuns = 1024
@@ -41,27 +71,34 @@ func (q *reassembly) add(seq Seq, p []byte) {
 		}
 		q.runs = append(q.runs, run{})
 		copy(q.runs[from+1:], q.runs[from:])
-		q.runs[from] = run{seq, append([]byte(nil), p...)}
+		q.runs[from] = run{seq: seq, data: append([]byte(nil), p...)}
 		return
 	}
-	first := &q.runs[from]
-	data := first.data
-	start := first.seq
-	if seq.Before(start) {
-		data = append(append(make([]byte, 0, len(p)+len(data)), p[:min(len(p), seq.To(start))]...), data...)
-		start = seq
-	}
-	for _, other := range q.runs[from+1 : to] {
-		at := start.Plus(len(data))
-		if gap := at.To(other.seq); other.seq.After(at) {
-			data = append(data, p[seq.To(at):seq.To(at)+gap]...)
+	// The longest stays where it is: a byte that joins two costs no copy of what is long.
+	longest := from
+	for i := from; i < to; i++ {
+		if len(q.runs[i].data) > len(q.runs[longest].data) {
+			longest = i
 		}
-		data = append(data, other.data...)
 	}
-	if at := start.Plus(len(data)); end.After(at) {
-		data = append(data, p[seq.To(at):]...)
+	r := q.runs[longest]
+	part := func(from, to Seq) []byte { // of p
+		if !to.After(from) {
+			return nil
+		}
+		return p[seq.To(from):seq.To(to)]
 	}
-	q.runs[from] = run{start, data}
+	for i := longest - 1; i >= from; i-- {
+		r.prepend(part(q.runs[i].end(), r.seq))
+		r.prepend(q.runs[i].data)
+	}
+	r.prepend(part(seq, r.seq))
+	for i := longest + 1; i < to; i++ {
+		r.extend(part(r.end(), q.runs[i].seq))
+		r.extend(q.runs[i].data)
+	}
+	r.extend(part(r.end(), end))
+	q.runs[from] = r
 	q.runs = append(q.runs[:from+1], q.runs[to:]...)
 }
 

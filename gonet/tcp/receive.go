@@ -8,14 +8,17 @@ type receiver struct {
 	next     Seq // RCV.NXT
 	edge     Seq // what we have announced: RCV.NXT + RCV.WND then
 	shift    uint8
-	limit    int  // bytes that may wait to be read; grows by tune
-	in       ring // what the user has not read
+	limit    int   // bytes that may wait to be read; grows by tune
+	in       inbox // what the user has not read
+	loan     Loan  // of the segment that is being taken, nil if it must be copied
 	queue    reassembly
 	fin      bool // a FIN has arrived, and stands at finAt
 	finAt    Seq
 	finished bool // all before the FIN has arrived, too
 
 	ackDue  bool // an acknowledgement is to be sent now
+	mayWait bool // it tells of nothing but progress
+	calm    bool // no acknowledgement was due that must not wait when the segment came that is being taken
 	unacked int  // bytes since the last one
 	full    int  // the largest segment that has arrived, in bytes
 	lastAck Seq  // what the last one said
@@ -88,13 +91,13 @@ func (c *Conn) tune(n int, now Time) {
 // unknownTrip stands for a round trip that could not be measured: a long one costs memory, a short one throughput. A guess.
 const unknownTrip = 200 * time.Millisecond
 
-// text takes the payload of an acceptable segment that starts at seq. It returns whether anything is new.
-func (c *Conn) text(seq Seq, p []byte) bool {
+// text takes the payload of an acceptable segment that starts at seq.
+func (c *Conn) text(seq Seq, p []byte) {
 	r := &c.receive
 	if seq.Before(r.next) {
 		skip := seq.To(r.next)
 		if skip >= len(p) {
-			return false
+			return
 		}
 		seq, p = r.next, p[skip:]
 	}
@@ -104,35 +107,33 @@ func (c *Conn) text(seq Seq, p []byte) bool {
 	}
 	if room := seq.To(edge); seq.After(edge) || len(p) > room {
 		if seq.After(edge) || room == 0 {
-			return false
+			return
 		}
 		p = p[:room]
 	}
 	if seq != r.next {
 		r.queue.add(seq, p)
-		return true
+		return
 	}
 	c.deliver(p)
-	for {
-		p := r.queue.take(r.next)
-		if p == nil {
-			break
-		}
-		c.deliver(p)
+	if !c.closed {
+		r.in.push(p, r.loan)
 	}
-	return true
+	for p := r.queue.take(r.next); p != nil; p = r.queue.take(r.next) {
+		c.deliver(p)
+		if !c.closed {
+			r.in.own(p)
+		}
+	}
 }
 
-// deliver gives the user bytes that are next, or drops them when nobody reads.
+// deliver accounts for bytes that are next: they are the user's, or nobody's when nobody reads.
 func (c *Conn) deliver(p []byte) {
 	c.traffic.bytesIn += uint64(len(p))
 	r := &c.receive
 	r.next = r.next.Plus(len(p))
 	r.unacked += len(p)
 	r.full = max(r.full, min(len(p), c.peerMSS()))
-	if !c.closed {
-		r.in.push(p)
-	}
 }
 
 // decideAck tells whether what has arrived is acknowledged at once (RFC 9293 section 3.8.6.3: at least every second full
@@ -142,6 +143,7 @@ func (c *Conn) decideAck(inOrder bool, now Time) {
 	switch {
 	case !inOrder, r.queue.len() > 0, c.cfg.QuickAck, r.quick > 0, r.unacked >= 2*c.fullSegment():
 		r.ackDue = true
+		r.mayWait = inOrder && r.queue.len() == 0 && r.calm && !c.cfg.QuickAck
 		r.quick = max(r.quick-1, 0)
 	case c.timers.ack == 0:
 		c.timers.ack = now.Add(delayedAck)

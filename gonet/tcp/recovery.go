@@ -65,7 +65,7 @@ func (r *rack) find(s *sender, now Time) (found bool, next time.Duration) {
 			continue
 		}
 		s.board.lose(f)
-		found = true
+		found = !s.lostProbe(f, now) || found
 	}
 	return found, next
 }
@@ -89,7 +89,7 @@ func (c *Conn) detect(n news, now Time) (lowered bool) {
 			c.timers.reorder = 0
 		}
 	} else {
-		found = s.byDuplicates(n)
+		found = s.byDuplicates(n, now)
 	}
 	if found && !s.recovering {
 		c.recover(now)
@@ -99,7 +99,7 @@ func (c *Conn) detect(n news, now Time) (lowered bool) {
 
 // byDuplicates is the detection of RFC 5681 and RFC 6582, without SACK: the third acknowledgement that says nothing new, and
 // in recovery each that does not say all.
-func (s *sender) byDuplicates(n news) bool {
+func (s *sender) byDuplicates(n news, now Time) bool {
 	if s.flightSize() == 0 || len(s.board.flights) == 0 {
 		return false
 	}
@@ -107,6 +107,10 @@ func (s *sender) byDuplicates(n news) bool {
 	partial := s.recovering && n.acked > 0
 	f := &s.board.flights[0]
 	if !third && !partial || f.lost {
+		return false
+	}
+	if s.lostProbe(f, now) {
+		s.board.lose(f)
 		return false
 	}
 	s.board.cut(0, f.seq.Plus(s.mss))
@@ -132,6 +136,7 @@ func (c *Conn) recover(now Time) {
 	s.undoStamp, s.undoable = c.stamp(now), c.timestamps
 	s.prr = prr{flight: s.flightSize()}
 	s.control.lost(s.flightSize(), now)
+	c.saysLess()
 	s.probe = true // the first goes whatever the window says
 	if s.rack.keep--; s.rack.keep <= 0 {
 		s.rack.factor = 1
@@ -208,5 +213,6 @@ func (t *tail) answered(c *Conn, n news, now Time) (lowered bool) {
 		return false
 	}
 	s.control.lost(s.flightSize()+n.acked, now)
+	c.saysLess()
 	return true
 }

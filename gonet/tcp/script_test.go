@@ -20,6 +20,7 @@ import (
 //
 //	+0    < S 0:0(0) win 65535 <mss 1460,sackOK,wscale 7>   a segment arrives; sequence numbers count from the SYN
 //	+0    > S. 0:0(0) ack 1 win 65535 <mss 1460,...>        the machine sends one; win and < > only where given
+//	+0    < [ce] . 1:1001(1000) ack 1                        of a packet that has met congestion; > [ect0] of one that may
 //	+.2   write 1000 | read 1000 | close | shutdown | abort | connect | listen
 //	+0    state ESTABLISHED | error connection reset by peer | readable 1000 | eof | quiet
 //	+0    unreachable soft | unreachable hard | pathmtu 1000 | reusable S 9:9(0) win 0 | taken S 9:9(0) win 0
@@ -36,9 +37,10 @@ type script struct {
 }
 
 type sentAt struct {
-	at Time
-	h  wire.TCP
-	n  int
+	at  Time
+	h   wire.TCP
+	n   int
+	ect bool
 }
 
 // ours is our first sequence number, theirs0 the peer's: both near the end of the space, so that every script wraps.
@@ -122,7 +124,7 @@ func (s *script) passUntil(at Time) {
 func (s *script) collect() {
 	var seg Segment
 	for s.conn != nil && s.conn.Output(&seg, s.now) {
-		s.out = append(s.out, sentAt{s.now, seg.Header, seg.Len()})
+		s.out = append(s.out, sentAt{s.now, seg.Header, seg.Len(), seg.Markable})
 		if len(s.out) > 1000 {
 			s.fail("the machine sends without end: %s", s.show(s.out[999]))
 		}
@@ -181,7 +183,7 @@ func (s *script) event(text string) {
 	case "unreachable":
 		s.conn.Unreachable(errors.New("no route to host"), rest == "hard")
 	case "pathmtu":
-		s.conn.PathMTU(n)
+		s.conn.PathMTU(n, s.now)
 	case "eof":
 		if !s.conn.EndOfStream() {
 			s.fail("the stream has not ended")
@@ -225,6 +227,8 @@ func (s *script) option(text string) {
 			s.cfg.NoScale = n == 0
 		case "nagle":
 			s.cfg.Delay = n == 1
+		case "ecn":
+			s.cfg.ECN = n == 1
 		case "quickack":
 			s.cfg.QuickAck = n == 1
 		case "burst":
@@ -327,6 +331,7 @@ func (s *script) options(o *wire.TCPOptions, text string, ack0 uint32) {
 }
 
 func (s *script) arrives(text string) {
+	text, ce := strings.CutPrefix(text, "[ce] ")
 	h, n, _, _ := s.segment(text, theirs0, ours0)
 	if h.Flags&wire.ACK == 0 {
 		h.Ack = 0
@@ -338,10 +343,14 @@ func (s *script) arrives(text string) {
 		s.conn = Accept(&s.cfg, ours0, &h, s.now)
 		return
 	}
+	if ce {
+		s.conn.Marked()
+	}
 	s.conn.Input(&h, make([]byte, n), s.now)
 }
 
 func (s *script) expect(text string) {
+	text, ect := strings.CutPrefix(text, "[ect0] ")
 	want, n, win, options := s.segment(text, ours0, theirs0)
 	if len(s.out) == 0 {
 		s.fail("nothing was sent, want %s", text)
@@ -357,7 +366,7 @@ func (s *script) expect(text string) {
 	} else if g.Options.HasTimestamp {
 		g.Options.TSVal -= clock0
 	}
-	if got.at != s.now || g != w || got.n != n {
+	if got.at != s.now || g != w || got.n != n || got.ect != ect {
 		s.fail("sent %s\nwant +0 > %s", s.show(got), text)
 	}
 }
@@ -387,5 +396,8 @@ func (s *script) show(x sentAt) string {
 			text += fmt.Sprintf(" %d:%d", int32(b.Left-theirs0), int32(b.Right-theirs0))
 		}
 	}
-	return strings.TrimSuffix(text, ",") + ">"
+	if text = strings.TrimSuffix(text, ",") + ">"; x.ect {
+		text += ", ECT(0)"
+	}
+	return text
 }

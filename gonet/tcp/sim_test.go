@@ -21,8 +21,11 @@ type way struct {
 	loss, duplicate float64
 	rate            int // bytes a second; 0: no bound
 	queue           int // bytes that wait at most for the rate
+	most            int // bytes of payload of the largest segment that passes; 0: all do
+	mark            int // bytes that wait when packets that allow it are marked; 0: none are
 	busy            Time
 	sent, dropped   int
+	marked          int
 }
 
 type arrival struct {
@@ -31,6 +34,7 @@ type arrival struct {
 	to      *end
 	header  wire.TCP
 	payload []byte
+	ce      bool
 }
 
 type arrivals []arrival
@@ -58,7 +62,9 @@ type end struct {
 	out   way
 	last  bool             // it closes after the other
 	read  func(*end, Time) // how the user reads; nil: at once
-	trace func(string, ...any)
+	more  func() bool      // it has more to give, later
+	wake  Time             // when the user wants to be asked again
+	trace func(h wire.TCP, n int)
 }
 
 // world runs two ends and what is between them, in simulated time.
@@ -95,23 +101,30 @@ func (w *world) transmit(e *end, s *Segment) {
 			h.Flags &^= wire.FIN | wire.PSH
 		}
 		if e.trace != nil {
-			e.trace("%v %s %v seq %d len %d ack %d win %d sack %v", time.Duration(w.now), e.name, h.Flags, h.Seq, n, h.Ack, h.Window, h.Options.SACK[:h.Options.SACKCount])
+			e.trace(h, n)
 		}
-		w.carry(e, h, payload[:n])
+		w.carry(e, h, payload[:n], s.Markable)
 		payload = payload[n:]
 		s.Header.Seq += uint32(n)
 	}
 }
 
-func (w *world) carry(e *end, h wire.TCP, p []byte) {
+func (w *world) carry(e *end, h wire.TCP, p []byte, ect bool) {
 	o := &e.out
 	o.sent++
-	at := w.now
+	at, ce := w.now, false
+	if o.most > 0 && len(p) > o.most {
+		o.dropped++
+		return
+	}
 	if o.rate > 0 {
 		o.busy = max(o.busy, w.now)
 		if backlog := int(o.busy.Sub(w.now).Seconds() * float64(o.rate)); backlog > o.queue {
 			o.dropped++
 			return
+		} else if ect && o.mark > 0 && backlog > o.mark {
+			ce = true
+			o.marked++
 		}
 		o.busy = o.busy.Add(time.Duration(float64(len(p)+54) / float64(o.rate) * float64(time.Second)))
 		at = o.busy
@@ -126,7 +139,7 @@ func (w *world) carry(e *end, h wire.TCP, p []byte) {
 			delay += time.Duration(w.random.Int64N(int64(o.jitter)))
 		}
 		w.count++
-		heap.Push(&w.queue, arrival{at.Add(delay), w.count, e.peer, h, p})
+		heap.Push(&w.queue, arrival{at.Add(delay), w.count, e.peer, h, p, ce})
 	}
 }
 
@@ -149,7 +162,7 @@ func (w *world) turn(e *end) {
 			if n := c.Write(e.give); n > 0 {
 				e.give, again = e.give[n:], true
 			}
-			if len(e.give) == 0 && (!e.last || c.EndOfStream()) {
+			if len(e.give) == 0 && (e.more == nil || !e.more()) && (!e.last || c.EndOfStream()) {
 				c.CloseWrite()
 			}
 		}
@@ -193,6 +206,9 @@ func (w *world) run(limit time.Duration) error {
 				if at, ok := e.conn.Deadline(); ok {
 					next = min(next, max(at, w.now))
 				}
+				if e.wake > w.now {
+					next = min(next, e.wake)
+				}
 			}
 		}
 		if next == 1<<62 {
@@ -230,8 +246,11 @@ func (w *world) arrive() {
 			continue
 		}
 		if x.to.conn.State() == Closed && x.header.Flags&wire.RST == 0 { // a stack has forgotten it
-			w.carry(x.to, wire.TCP{Seq: x.header.Ack, Flags: wire.RST}, nil)
+			w.carry(x.to, wire.TCP{Seq: x.header.Ack, Flags: wire.RST}, nil, false)
 			continue
+		}
+		if x.ce {
+			x.to.conn.Marked()
 		}
 		x.to.conn.Input(&x.header, x.payload, w.now)
 	}

@@ -120,7 +120,7 @@ func (c *Conn) Expire(now Time) {
 			t.reorder = now.Add(next)
 		}
 	}
-	if due(&t.tail) && c.probeTail() {
+	if due(&t.tail) && c.probeTail(now) {
 		t.retransmit = now.Add(c.send.rtt.rto()) // section 7.3: the probe goes first
 	}
 	if due(&t.retransmit) {
@@ -151,11 +151,7 @@ func (c *Conn) retransmit(now Time) {
 	if s.flightSize() == 0 {
 		return
 	}
-	waiting := now.Sub(t.since)
-	if s.window == 0 { // it is the user of the other end who does not read; as long as the end itself answers
-		waiting = now.Sub(t.heard)
-	}
-	if waiting >= orElse(c.cfg.UserTimeout, defaultUserTimeout) {
+	if now.Sub(c.waitingSince()) >= orElse(c.cfg.UserTimeout, defaultUserTimeout) {
 		c.giveUp()
 		return
 	}
@@ -167,6 +163,11 @@ func (c *Conn) retransmit(now Time) {
 		s.undoable = false // a probe of a closed window: that it is not taken says nothing of the path
 	} else {
 		s.control.timedOut(s.flightSize(), first, now)
+		c.saysLess()
+		c.swallowed(now)
+	}
+	if s.search.out {
+		s.search.failed(s.mss, now)
 	}
 	// A first piece that was reported and not acknowledged has been thrown away since (RFC 2018 section 8).
 	s.board.loseAll(first && !s.board.flights[0].sacked)
@@ -180,6 +181,16 @@ func (c *Conn) retransmit(now Time) {
 	}
 }
 
+// waitingSince is from when on the peer has kept us waiting. It is its user who does not read when the window is closed: that may last as
+// long as the end itself answers. But where our user has closed, nobody is left who could give up, and who asks for much and takes nothing
+// must not hold our memory for ever (RFC 6429 section 3).
+func (c *Conn) waitingSince() Time {
+	if c.send.window == 0 && !c.closed {
+		return c.timers.heard
+	}
+	return c.timers.since
+}
+
 // giveUp ends a connection whose peer does not answer, with what ICMP has said of the way if it has said anything.
 func (c *Conn) giveUp() {
 	if c.softError != nil {
@@ -190,7 +201,7 @@ func (c *Conn) giveUp() {
 }
 
 // probeTail sends a segment so that its acknowledgement tells of a loss before it, and tells whether there is one to be sent.
-func (c *Conn) probeTail() bool {
+func (c *Conn) probeTail(now Time) bool {
 	s := &c.send
 	if s.recovering {
 		return false
@@ -209,6 +220,7 @@ func (c *Conn) probeTail() bool {
 			f = &s.board.flights[i+1]
 		}
 		s.board.lose(f)
+		s.lostProbe(f, now)
 		s.tail, s.probe = tail{end: s.next, out: true, again: true}, true
 		return true
 	}
@@ -218,7 +230,7 @@ func (c *Conn) probeTail() bool {
 // probeWindow sends a byte beyond a window that has closed, to hear whether it has opened.
 func (c *Conn) probeWindow(now Time) {
 	t := &c.timers
-	if now.Sub(t.heard) >= orElse(c.cfg.UserTimeout, defaultUserTimeout) && t.doubled > 0 {
+	if now.Sub(c.waitingSince()) >= orElse(c.cfg.UserTimeout, defaultUserTimeout) && t.doubled > 0 {
 		c.giveUp()
 		return
 	}

@@ -8,6 +8,12 @@ const (
 	IPv4MaxLen = 60
 )
 
+// The codepoints of congestion, in the low two bits of the TOS of IPv4 and of the traffic class of IPv6 (RFC 3168 section 5).
+const (
+	ECT0 = 2 // routers may mark the packet
+	CE   = 3 // one has met congestion, and has marked it
+)
+
 // IPv4 is the header of RFC 791.
 type IPv4 struct {
 	TOS           uint8  // differentiated services and, in the low two bits, congestion (RFC 2474, RFC 3168)

@@ -1,0 +1,67 @@
+package gonet
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/link"
+)
+
+// slow is a link that delivers what is on its way before it closes, as a tap does.
+type slow struct{ link.Link }
+
+func (s slow) Close() error {
+	time.Sleep(time.Second)
+	return s.Link.Close()
+}
+
+// TestAbortOfAStack has a stack end with connections open: both ends of each learn of it at once, and who dials
+// afterwards is not answered.
+func TestAbortOfAStack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, other := link.Pair()
+		a, b := two(t, one, slow{other})
+		l, err := b.Listen("tcp4", ":7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var clients, servers []net.Conn
+		for range 20 {
+			c, err := a.Dial("tcp4", "10.0.0.2:7")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			clients, servers = append(clients, c), append(servers, s)
+		}
+		if err := servers[0].Close(); err != nil { // one that is ending already
+			t.Error(err)
+		}
+		synctest.Wait()
+		if err := b.Abort(); err != nil {
+			t.Error(err)
+		}
+		for i, c := range clients {
+			_, err := c.Read(make([]byte, 1))
+			if i == 0 && !errors.Is(err, io.EOF) || i > 0 && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("client %d: got %v, want a reset", i, err)
+			}
+		}
+		for i, s := range servers {
+			if _, err := s.Write([]byte("x")); err == nil {
+				t.Errorf("server %d still writes", i)
+			}
+		}
+		if err := b.Abort(); err != nil {
+			t.Error("once more:", err)
+		}
+	})
+}

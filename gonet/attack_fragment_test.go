@@ -1,0 +1,114 @@
+package gonet
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/wire"
+)
+
+// piece sends a fragment of either family.
+func (o *outlaw) piece(src, dst netip.Addr, id uint32, at int, more bool, body []byte) {
+	o.t.Helper()
+	if src.Is4() {
+		h := wire.IPv4{
+			Length: uint16(wire.IPv4Len + len(body)), TTL: 64, Protocol: wire.ProtocolICMP, Src: src, Dst: dst, ID: uint16(id), Offset: uint16(at), MoreFragments: more,
+		}
+		b := make([]byte, wire.IPv4Len)
+		h.Put(b)
+		o.frame(wire.EtherIPv4, b, body)
+		return
+	}
+	f := wire.Fragment{NextHeader: wire.ProtocolICMPv6, Offset: uint16(at), More: more, ID: id}
+	b := make([]byte, wire.FragmentLen)
+	f.Put(b)
+	o.ip(src, dst, wire.ProtocolFragment, append(b, body...))
+}
+
+// pinged has the client ask with a datagram in fragments.
+func pinged(t *testing.T, client *Stack, to netip.Addr, size int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := client.Ping(ctx, to, size); err != nil {
+		t.Errorf("%d bytes meanwhile: %v", size, err)
+	}
+}
+
+// Fragments by the ten thousand, of datagrams that never become whole: few are kept, and those of others arrive.
+func TestAttackFragmentFlood(t *testing.T) {
+	text := make([]byte, 1280)
+	for name, send := range map[string]func(o *outlaw, src, dst netip.Addr, i int){
+		"first pieces":   func(o *outlaw, src, dst netip.Addr, i int) { o.piece(src, dst, uint32(i), 0, true, text) },
+		"last pieces":    func(o *outlaw, src, dst netip.Addr, i int) { o.piece(src, dst, uint32(i), 64000, false, text) },
+		"tiny, far away": func(o *outlaw, src, dst netip.Addr, i int) { o.piece(src, dst, uint32(i), 65504, true, text[:8]) },
+		"of one, in holes": func(o *outlaw, src, dst netip.Addr, i int) {
+			o.piece(src, dst, uint32(i/4000), i%4000*16, true, text[:8])
+		},
+		"overlapping": func(o *outlaw, src, dst netip.Addr, i int) { // each is wrong, and what remains of it is not to begin another
+			o.piece(src, dst, uint32(i/2), 0, true, text[:16])
+			o.piece(src, dst, uint32(i/2), 8, true, text[:16])
+		},
+	} {
+		for _, pair := range [][2]netip.Addr{{addrO, addrV}, {netip.MustParseAddr("2001:db8::3"), addrY}} {
+			t.Run(name+" to "+pair[1].String(), func(t *testing.T) {
+				wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
+					pinged(t, client, pair[1], 20_000)
+					bill := newCost(t)
+					o.pace = 10 * time.Millisecond
+					for i := range 8_000 {
+						send(o, pair[0], pair[1], i)
+						if i%4000 == 3999 {
+							synctest.Wait()
+							bill.look()
+							pinged(t, client, pair[1], 20_000)
+						}
+					}
+					// 64 datagrams of 64 KiB, twice while one grows, each with a goroutine and 64 places for pieces.
+					bill.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
+					time.Sleep(2 * assemblyTime)
+					bill.look()
+					if err := o.victim.claim(func() {
+						if len(o.victim.parts) != 0 || bill.lastRoutine > 2 {
+							t.Errorf("%d datagrams and %d goroutines are left", len(o.victim.parts), bill.lastRoutine)
+						}
+					}); err != nil {
+						t.Fatal(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Pings of 65,000 bytes in fragments, as fast as they come.
+func TestAttackPingFlood(t *testing.T) {
+	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
+		o.claims(addrO)
+		bill := newCost(t)
+		b := make([]byte, 65_000)
+		m := wire.Echo(wire.ICMPEcho, 1, 1)
+		m.Put(b)
+		wire.SealICMP(b, 0)
+		o.pace = time.Millisecond
+		for id := range uint32(1000) {
+			for at := 0; at < len(b); at += 1480 {
+				end := min(at+1480, len(b))
+				o.piece(addrO, addrV, id, at, end < len(b), b[at:end])
+			}
+			if id%250 == 100 {
+				synctest.Wait()
+				bill.look()
+				pinged(t, client, addrV, 56)
+				pinged(t, client, addrV, 30_000)
+			}
+		}
+		bill.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
+		if n := o.victim.Stats(); n.Sent < 45*500 {
+			t.Errorf("%d frames sent: most are to be answered", n.Sent)
+		}
+	})
+}

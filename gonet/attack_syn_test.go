@@ -1,0 +1,241 @@
+package gonet
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+// serveEcho gives back what comes, to any number of clients, until the listener is closed.
+func serveEcho(t *testing.T, s *Stack, address string) *Listener {
+	t.Helper()
+	l, err := s.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = io.Copy(c, c) // the client tells
+				_ = c.Close()
+			}()
+		}
+	}()
+	return l
+}
+
+// echoes sends what it gets back.
+func echoed(t *testing.T, c net.Conn, size int) {
+	t.Helper()
+	want := bytes.Repeat([]byte("asked "), size/6+1)[:size]
+	go func() {
+		if _, err := c.Write(want); err != nil {
+			t.Error(err)
+		}
+	}()
+	got := make([]byte, size)
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("echo: %v", err)
+	}
+}
+
+// wired is a victim with an echo server, a client of it, and an outlaw, on one wire in fake time.
+func wired(t *testing.T, network string, f func(t *testing.T, client *Stack, o *outlaw)) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := link.Pair()
+		make1 := func(l link.Link, n string) *Stack {
+			return host6(t, l, n, func(c *Config) {
+				c.NoDAD, c.NoAutoconf = true, true
+				c.Addresses[0] = netip.PrefixFrom(c.Addresses[0].Addr(), netip.MustParsePrefix(network).Bits())
+			})
+		}
+		client, victim := make1(a, "1"), make1(b, "2")
+		serveEcho(t, victim, ":7")
+		f(t, client, newOutlaw(t, a, victim))
+	})
+}
+
+// A flood of SYNs from 100,000s of stations, which are neighbours, or far away behind a router.
+func TestAttackSynFlood(t *testing.T) {
+	if underRace {
+		t.Skip("SKIP: the race detector does not take so many goroutines; run it without")
+	}
+	for name, network := range map[string]string{"of neighbours": "10.0.0.0/8", "from afar": "10.0.0.0/24"} {
+		t.Run(name, func(t *testing.T) {
+			wired(t, network, func(t *testing.T, client *Stack, o *outlaw) {
+				o.pace = 20 * time.Millisecond // for 500: 25,000 a second
+				if err := o.victim.Configure([]netip.Prefix{netip.PrefixFrom(addrV, netip.MustParsePrefix(network).Bits())}, []netip.Addr{addrC}); err != nil {
+					t.Fatal(err)
+				}
+				c, err := client.Dial("tcp", "10.0.0.2:7")
+				if err != nil {
+					t.Fatal(err)
+				}
+				echoed(t, c, 1000)
+				bill := newCost(t)
+				b := [4]byte{10}
+				for i := range 120_000 {
+					binary.BigEndian.PutUint32(b[:], 10<<24|uint32(i+1000)*7)
+					o.tcp(at(netip.AddrFrom4(b), 1000+i%60000), at(addrV, 7), wire.TCP{Seq: uint32(i), Flags: wire.SYN, Window: 1000, Options: wire.TCPOptions{MSS: 1460}})
+					if i%20_000 == 9_999 {
+						bill.look()
+						echoed(t, c, 10_000) // who was there before
+						other, err := client.Dial("tcp", "10.0.0.2:7")
+						if err != nil {
+							t.Fatalf("after %d SYNs: %v", i, err)
+						}
+						echoed(t, other, 10_000)
+						if err := other.Close(); err != nil {
+							t.Error(err)
+						}
+						found(t, o.victim, client, i/20_000)
+					}
+				}
+				// 1024 half connections of about 3 KiB; 4096 neighbours that are asked for, each with a goroutine of 4 KiB, a timer
+				// and the packets that wait for it, which have a bound of their own.
+				bill.within(48<<20, maxHops+100)
+				if n := o.victim.Stats().Cookies; n < 80_000 {
+					t.Errorf("%d cookies", n)
+				}
+				time.Sleep(10 * time.Minute)
+				bill.look()
+				if bill.lastRoutine > 100 {
+					t.Errorf("%d goroutines are left", bill.lastRoutine)
+				}
+				var left int
+				if err := o.victim.claim(func() { left = len(o.victim.conns) }); err != nil || left > 1 {
+					t.Errorf("%d connections are left, %v", left, err)
+				}
+			})
+		})
+	}
+}
+
+// found has the victim look for a neighbour that it has not spoken with, the nth address of the client.
+func found(t *testing.T, victim, client *Stack, n int) {
+	t.Helper()
+	a := netip.AddrFrom4([4]byte{10, 0, 0, byte(100 + n)})
+	if err := client.Configure([]netip.Prefix{netip.PrefixFrom(addrC, 24), netip.PrefixFrom(a, 24), netip.PrefixFrom(addrX, 64)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := victim.Ping(ctx, a, 56); err != nil {
+		t.Errorf("a neighbour that is new: %v", err)
+	}
+}
+
+// More clients come by cookies at the same instant than the backlog has places: who has no place is forgotten, and the listener takes
+// others afterwards.
+func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := alone(t, func(c *Config) { c.Backlog = 2 })
+		o.claims(addrO)
+		l, err := o.victim.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const clients = 20
+		for i := range clients {
+			o.tcp(at(addrO, 1000+i), at(addrV, 80), wire.TCP{Seq: 5, Flags: wire.SYN, Window: 1000})
+		}
+		answers := o.segments()
+		if len(answers) != clients {
+			t.Fatalf("%d answers to %d SYNs", len(answers), clients)
+		}
+		gate := make(chan struct{})
+		if err := o.victim.post(func() { <-gate }); err != nil { // all come in one batch
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for _, s := range answers[2:] {
+			o.tcp(at(addrO, int(s.DstPort)), at(addrV, 80), wire.TCP{Seq: 6, Ack: s.Seq + 1, Flags: wire.ACK, Window: 1000})
+		}
+		close(gate)
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		for range 2 {
+			c, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.(*Conn).Abort(); err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		if err := o.victim.claim(func() {
+			if n := len(o.victim.conns); n != 0 || l.half.Load() != 0 {
+				t.Errorf("%d connections are kept, %d count as not accepted", n, l.half.Load())
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A listener from which nobody accepts bounds what its clients cost, and takes them when somebody does.
+func TestAttackNobodyAccepts(t *testing.T) {
+	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
+		l, err := o.victim.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		bill := newCost(t)
+		var open []net.Conn
+		for range 1024 {
+			c, err := client.Dial("tcp", "10.0.0.2:80")
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = append(open, c)
+		}
+		text := make([]byte, 1000)
+		for _, c := range open {
+			go func() { _, _ = c.Write(text) }() // it waits in the backlog
+		}
+		for i := range 20_000 {
+			o.tcp(at(addrO, 1000+i), at(addrV, 80), wire.TCP{Seq: 5, Flags: wire.SYN, Window: 1000})
+		}
+		time.Sleep(time.Minute)
+		bill.within(1024*(16<<10), 1024+100) // of both ends of each
+		c, err := client.Dial("tcp", "10.0.0.2:7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		echoed(t, c, 10_000)
+		if _, err := l.Accept(); err != nil {
+			t.Error(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range open {
+			if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+				t.Error(err)
+			}
+		}
+		time.Sleep(5 * time.Minute)
+		bill.look()
+		if bill.lastRoutine > 50 {
+			t.Errorf("%d goroutines are left", bill.lastRoutine)
+		}
+	})
+}

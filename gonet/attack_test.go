@@ -1,0 +1,239 @@
+package gonet
+
+import (
+	"bytes"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/link"
+	"interleave/gonet/wire"
+)
+
+// The tests named attack_* let an outlaw on the victim's wire do what it likes, and hold that memory and goroutines stay bounded and
+// that others are served meanwhile.
+
+// outlaw is who attacks: it writes any frame, from any address, and reads all that the victim sends.
+type outlaw struct {
+	t      *testing.T
+	end    link.Link
+	victim *Stack
+	mac    wire.MAC
+	deaf   atomic.Bool // what the victim sends is not kept
+	mu     sync.Mutex
+	heard  [][]byte // frames of the victim, if somebody listens
+	sent   int
+	pace   time.Duration // after each 500 frames
+}
+
+// newOutlaw attacks over an end of a wire that somebody else may use, too.
+func newOutlaw(t *testing.T, end link.Link, victim *Stack) *outlaw {
+	return &outlaw{t: t, end: end, victim: victim, mac: wire.MAC{2, 5: 9}}
+}
+
+// alone makes an outlaw that has the wire for itself, and hears what the victim sends.
+func alone(t *testing.T, change ...func(*Config)) *outlaw {
+	t.Helper()
+	end, other := link.Pair()
+	o := newOutlaw(t, end, nil)
+	go func() {
+		batch := make([]link.Frame, 32)
+		for {
+			n, err := end.Read(batch)
+			if err != nil {
+				return
+			}
+			if o.deaf.Load() {
+				continue
+			}
+			o.mu.Lock()
+			for _, f := range batch[:n] {
+				o.heard = append(o.heard, bytes.Clone(f.Data))
+			}
+			o.mu.Unlock()
+		}
+	}()
+	o.victim = host6(t, other, "2", append([]func(*Config){func(c *Config) { c.NoDAD, c.NoAutoconf = true, true }}, change...)...)
+	return o
+}
+
+// frame sends one. The wire holds 1000, so the outlaw waits now and then until the victim has read them.
+func (o *outlaw) frame(kind wire.EtherType, pieces ...[]byte) {
+	o.t.Helper()
+	e := wire.Ethernet{Dst: o.victim.MAC(), Src: o.mac, Type: kind}
+	var header [wire.EthernetLen]byte
+	e.Put(header[:])
+	if err := o.end.Write(link.GSO{}, append([][]byte{header[:]}, pieces...)...); err != nil {
+		o.t.Fatal(err)
+	}
+	if o.sent++; o.sent%500 == 0 {
+		time.Sleep(o.pace)
+		synctest.Wait()
+	}
+}
+
+// ip sends a packet of the family of its addresses.
+func (o *outlaw) ip(src, dst netip.Addr, protocol wire.Protocol, body []byte) {
+	o.t.Helper()
+	if src.Is4() {
+		h := wire.IPv4{Length: uint16(wire.IPv4Len + len(body)), TTL: 64, Protocol: protocol, Src: src, Dst: dst, ID: uint16(o.sent)}
+		b := make([]byte, wire.IPv4Len)
+		h.Put(b)
+		o.frame(wire.EtherIPv4, b, body)
+		return
+	}
+	h := wire.IPv6{Length: uint16(len(body)), NextHeader: protocol, HopLimit: 255, Src: src, Dst: dst}
+	b := make([]byte, wire.IPv6Len)
+	h.Put(b)
+	o.frame(wire.EtherIPv6, b, body)
+}
+
+// tcp sends a segment with a good checksum.
+func (o *outlaw) tcp(src, dst netip.AddrPort, h wire.TCP, payload ...byte) {
+	o.t.Helper()
+	h.SrcPort, h.DstPort = src.Port(), dst.Port()
+	b := make([]byte, h.Len(), h.Len()+len(payload))
+	h.Put(b)
+	b = append(b, payload...)
+	o.sealed(src.Addr(), dst.Addr(), b)
+}
+
+// sealed sends a segment that has been written already, with a good checksum.
+func (o *outlaw) sealed(src, dst netip.Addr, b []byte) {
+	o.t.Helper()
+	b[16], b[17] = 0, 0
+	sum := ^wire.Sum(b, wire.PseudoSum(src, dst, wire.ProtocolTCP, len(b)))
+	b[16], b[17] = byte(sum>>8), byte(sum)
+	o.ip(src, dst, wire.ProtocolTCP, b)
+}
+
+// udp sends a datagram with a good checksum.
+func (o *outlaw) udp(src, dst netip.AddrPort, payload []byte) {
+	o.t.Helper()
+	b := make([]byte, wire.UDPLen, wire.UDPLen+len(payload))
+	h := wire.UDP{SrcPort: src.Port(), DstPort: dst.Port(), Length: uint16(cap(b))}
+	h.Put(b)
+	b = append(b, payload...)
+	h.Checksum = ^wire.Sum(b, wire.PseudoSum(src.Addr(), dst.Addr(), wire.ProtocolUDP, len(b)))
+	h.Put(b)
+	o.ip(src.Addr(), dst.Addr(), wire.ProtocolUDP, b)
+}
+
+// claims says by ARP that the outlaw has an address.
+func (o *outlaw) claims(a netip.Addr) {
+	o.t.Helper()
+	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: o.mac, SenderIP: a, TargetIP: addrV}
+	b := make([]byte, wire.ARPLen)
+	m.Put(b)
+	o.frame(wire.EtherARP, b)
+	synctest.Wait()
+}
+
+// segments are those of TCP that the victim has sent since the last look.
+func (o *outlaw) segments() (found []reply) {
+	o.t.Helper()
+	synctest.Wait()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, frame := range o.heard {
+		e, b, err := wire.ParseEthernet(frame)
+		if err != nil || e.Type != wire.EtherIPv4 {
+			continue
+		}
+		ip, body, err := wire.ParseIPv4(b)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		if ip.Protocol != wire.ProtocolTCP {
+			continue
+		}
+		h, text, err := wire.ParseTCP(body)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		found = append(found, reply{h, ip.Dst, text})
+	}
+	o.heard = nil
+	return found
+}
+
+// reply is a segment of the victim's.
+type reply struct {
+	wire.TCP
+	to   netip.Addr
+	text []byte
+}
+
+// handshake opens a connection by hand and returns its next sequence numbers: the outlaw's, and the victim's.
+func (o *outlaw) handshake(src, dst netip.AddrPort, window uint16, options wire.TCPOptions) (seq, ack uint32) {
+	o.t.Helper()
+	o.segments()
+	o.tcp(src, dst, wire.TCP{Seq: 1000, Flags: wire.SYN, Window: window, Options: options})
+	for _, s := range o.segments() {
+		if s.Flags == wire.SYN|wire.ACK && s.DstPort == src.Port() {
+			o.tcp(src, dst, wire.TCP{Seq: 1001, Ack: s.Seq + 1, Flags: wire.ACK, Window: window})
+			synctest.Wait()
+			return 1001, s.Seq + 1
+		}
+	}
+	o.t.Fatal("no answer to a SYN")
+	return 0, 0
+}
+
+// The addresses of IPv4 in these tests: the client's, the victim's, and one that the outlaw says is its own.
+var (
+	addrC = netip.MustParseAddr("10.0.0.1")
+	addrV = netip.MustParseAddr("10.0.0.2")
+	addrO = netip.MustParseAddr("10.0.0.3")
+)
+
+// at is a port of an address.
+func at(a netip.Addr, port int) netip.AddrPort { return netip.AddrPortFrom(a, uint16(port)) }
+
+// memory is what lives in the heap and on stacks, in bytes, as the runtime holds it.
+func memory() int64 {
+	runtime.GC()
+	runtime.GC() // what pools held goes the second time
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
+}
+
+// cost tells by how much memory and goroutines have grown since it was begun, at the most of all looks.
+type cost struct {
+	t              *testing.T
+	memory         int64
+	goroutines     int
+	most           int64
+	mostGoroutines int
+	atEnd          int64
+	lastRoutine    int
+}
+
+func newCost(t *testing.T) *cost {
+	return &cost{t: t, memory: memory(), goroutines: runtime.NumGoroutine()}
+}
+
+func (c *cost) look() {
+	c.atEnd = memory() - c.memory
+	c.most = max(c.most, c.atEnd)
+	c.lastRoutine = runtime.NumGoroutine() - c.goroutines // those that were just ending have ended
+	c.mostGoroutines = max(c.mostGoroutines, c.lastRoutine)
+}
+
+// within fails if an attack has cost more than what is allowed, in bytes and goroutines, and reports what it was.
+func (c *cost) within(bytes int64, goroutines int) {
+	c.t.Helper()
+	c.look()
+	c.t.Logf("at most %d KiB and %d goroutines more, %d KiB at the end", c.most>>10, c.mostGoroutines, c.atEnd>>10)
+	if c.most > bytes && !underRace {
+		c.t.Errorf("%d KiB more were held, at most %d KiB may be", c.most>>10, bytes>>10)
+	}
+	if c.mostGoroutines > goroutines {
+		c.t.Errorf("%d goroutines more ran, at most %d may", c.mostGoroutines, goroutines)
+	}
+}

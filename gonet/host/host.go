@@ -1,0 +1,87 @@
+// Package host lets a server run on the kernel's TCP/IP or on the stack that it carries in itself, as its environment
+// says: the same program and the same command line on both.
+//
+//	defer host.Close()
+//	l, err := host.Listen("tcp", ":80")
+//
+// Unless GONET_TAP is set, Listen is net.Listen. GONET_TAP="tap0 10.0.0.2/24 10.0.0.1" puts a stack behind the tap
+// tap0, with this address and, if there is a third word, this gateway.
+package host
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+
+	"interleave/gonet"
+)
+
+// Variable is the one of the environment that names the tap.
+const Variable = "GONET_TAP"
+
+// Listen takes connections: as net.Listen does, or of the stack behind the tap that the environment names. The stack is
+// made by the first call.
+func Listen(network, address string) (net.Listener, error) {
+	s, err := stack()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s=%q: %w", Variable, os.Getenv(Variable), err)
+	case s == nil:
+		return net.Listen(network, address)
+	}
+	return s.Listen(network, address)
+}
+
+// Close resets the connections of the stack and ends it, as the kernel does with those of a program that ends. A program
+// calls it last. On the kernel's stack it does nothing.
+func Close() error {
+	if s, err := stack(); s != nil && err == nil {
+		return s.Abort()
+	}
+	return nil
+}
+
+// stack is the program's own, nil without the variable.
+var stack = sync.OnceValues(func() (*gonet.Stack, error) {
+	text, ok := os.LookupEnv(Variable)
+	if !ok {
+		return nil, nil
+	}
+	device, c, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if c.Link, err = open(device); err != nil {
+		return nil, err
+	}
+	s, err := gonet.New(c)
+	if err != nil {
+		_ = c.Link.Close() // the first error says it
+		return nil, err
+	}
+	return s, nil
+})
+
+// parse reads DEVICE ADDRESS/LEN [GATEWAY].
+func parse(text string) (device string, c gonet.Config, err error) {
+	words := strings.Fields(text)
+	if len(words) < 2 || len(words) > 3 {
+		return "", c, fmt.Errorf("%d words: expected a tap, an address with the length of its network, and a gateway if there is one", len(words))
+	}
+	address, err := netip.ParsePrefix(words[1])
+	if err != nil {
+		return "", c, fmt.Errorf("expected an address with the length of its network, as 10.0.0.2/24, got %q", words[1])
+	}
+	c.Addresses = []netip.Prefix{address}
+	if len(words) == 3 {
+		gateway, err := netip.ParseAddr(words[2])
+		if err != nil {
+			return "", c, fmt.Errorf("expected the address of a gateway, as 10.0.0.1, got %q", words[2])
+		}
+		c.Gateways = []netip.Addr{gateway}
+	}
+	return words[0], c, nil
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package host
+
+import (
+	"errors"
+
+	"interleave/gonet/link"
+)
+
+func open(string) (link.Link, error) { return nil, errors.New("taps are of Linux") }

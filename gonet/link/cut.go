@@ -1,0 +1,88 @@
+package link
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"interleave/gonet/wire"
+)
+
+// Cut makes the plain frames of a super-frame of TCP, as hardware with segmentation offload does, and hands each to emit, which may keep
+// it. What the header says is not trusted.
+func Cut(g GSO, frame []byte, emit func([]byte) error) error {
+	c, err := cutter(g, frame)
+	if err != nil {
+		return err
+	}
+	header, text := frame[:g.Header], frame[g.Header:]
+	for i, at := 0, 0; ; i++ {
+		n := min(int(g.Size), len(text)-at)
+		last := at+n == len(text)
+		piece := append(append(make([]byte, 0, len(header)+n), header...), text[at:at+n]...)
+		c.head(piece, i, at, last)
+		if err := emit(piece); err != nil || last {
+			return err
+		}
+		at += n
+	}
+}
+
+// layout is where in the headers of a super-frame the segment begins, and between which addresses it goes.
+type layout struct {
+	tcp      int
+	src, dst netip.Addr
+}
+
+// Where things stand in the headers (RFC 791, RFC 8200, RFC 9293).
+const (
+	atIPv4Length, atIPv4ID, atIPv4Sum = wire.EthernetLen + 2, wire.EthernetLen + 4, wire.EthernetLen + 10
+	atIPv6Length                      = wire.EthernetLen + 4
+	atSeq, atFlags, atSum             = 4, 13, 16
+)
+
+func cutter(g GSO, frame []byte) (c layout, err error) {
+	bad := fmt.Errorf("a super-frame of %d bytes that cannot be cut: %+v", len(frame), g)
+	if g.Size == 0 || int(g.Header) > len(frame) || int(g.Header) < wire.EthernetLen+wire.IPv4Len+wire.TCPLen ||
+		int(g.Header) > wire.EthernetLen+wire.IPv4MaxLen+wire.TCPMaxLen {
+		return c, bad
+	}
+	b := frame[wire.EthernetLen:]
+	switch {
+	case g.Kind == TCPv4 && b[0]>>4 == 4:
+		c.tcp = wire.EthernetLen + int(b[0]&15)*4
+		c.src, c.dst = netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
+	case g.Kind == TCPv6 && b[0]>>4 == 6 && int(g.Header) >= wire.EthernetLen+wire.IPv6Len+wire.TCPLen:
+		c.tcp = wire.EthernetLen + wire.IPv6Len
+		c.src, c.dst = netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
+	default:
+		return c, bad
+	}
+	if c.tcp+wire.TCPLen > int(g.Header) || c.tcp < wire.EthernetLen+wire.IPv4Len {
+		return c, bad
+	}
+	return c, nil
+}
+
+// head makes the headers of the ith piece of a copy of those of all, at bytes after the first.
+func (c *layout) head(b []byte, i, at int, last bool) {
+	be := binary.BigEndian
+	if c.src.Is4() {
+		be.PutUint16(b[atIPv4Length:], uint16(len(b)-wire.EthernetLen)) //nolint:gosec // a piece of what fitted
+		be.PutUint16(b[atIPv4ID:], be.Uint16(b[atIPv4ID:])+uint16(i))   //nolint:gosec // it wraps
+		be.PutUint16(b[atIPv4Sum:], 0)
+		be.PutUint16(b[atIPv4Sum:], ^wire.Sum(b[wire.EthernetLen:c.tcp], 0))
+	} else {
+		be.PutUint16(b[atIPv6Length:], uint16(len(b)-wire.EthernetLen-wire.IPv6Len)) //nolint:gosec // a piece of what fitted
+	}
+	t := b[c.tcp:]
+	be.PutUint32(t[atSeq:], be.Uint32(t[atSeq:])+uint32(at)) //nolint:gosec // within 64 KiB
+	if !last {
+		t[atFlags] &^= byte(wire.FIN | wire.PSH)
+	}
+	if i > 0 {
+		t[atFlags] &^= byte(wire.CWR) // only the first says so (RFC 3168 section 6.1.2)
+	}
+	be.PutUint16(t[atSum:], 0)
+	be.PutUint16(t[atSum:], ^wire.Sum(t, wire.PseudoSum(c.src, c.dst, wire.ProtocolTCP, len(t))))
+}

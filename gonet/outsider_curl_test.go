@@ -1,0 +1,110 @@
+//go:build linux
+
+package gonet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestOutsiderCurl has curl download, upload, ask for ranges, go on with half a file and read slowly, by both versions of HTTP, over TLS,
+// and many at once.
+func TestOutsiderCurl(t *testing.T) {
+	need(t, "curl of curl", "ip of iproute2")
+	s := witnessed(t)
+	dir := t.TempDir()
+	body := pattern(3_000_000)
+	if err := os.WriteFile(filepath.Join(dir, "sent"), body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			http.ServeContent(w, r, "body", time.Time{}, bytes.NewReader(body))
+			return
+		}
+		sum := sha256.New()
+		if _, err := io.Copy(sum, r.Body); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(w, "%x", sum.Sum(nil))
+	}))
+	_ = web.Listener.Close() // httptest has opened it before it could be told
+	l, err := s.Listen("tcp", ":443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.Listener, web.EnableHTTP2 = l, true
+	web.StartTLS()
+	defer web.Close()
+	authority := filepath.Join(dir, "authority.pem")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := func(name string) []byte {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, at := range []string{"10.9.0.2", "[2001:db8::2]"} {
+		for version, flag := range map[string]string{"1.1": "--http1.1", "2": "--http2"} {
+			t.Log(at, version)
+			const url = "https://example.com/" // as the certificate says
+			curl := func(args ...string) string {
+				t.Helper()
+				return run(t, "curl", append([]string{"-sS", flag, "--max-time", "50", "--cacert", authority, "--resolve", "example.com:443:" + at}, args...)...)
+			}
+			if v := curl("-o", dir+"/whole", "-w", "%{http_version}", url); v != version || !bytes.Equal(got("whole"), body) {
+				t.Errorf("%d bytes of %d, by HTTP/%s", len(got("whole")), len(body), v)
+			}
+			curl("-o", dir+"/range", "-r", "1000000-1999999", url)
+			if !bytes.Equal(got("range"), body[1_000_000:2_000_000]) {
+				t.Errorf("a range of %d bytes that are others", len(got("range")))
+			}
+			if err := os.WriteFile(dir+"/half", body[:1_500_000], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			curl("-C", "-", "-o", dir+"/half", url)
+			if !bytes.Equal(got("half"), body) {
+				t.Errorf("gone on from the half: %d bytes", len(got("half")))
+			}
+			if sum := curl("-T", dir+"/sent", url); sum != fmt.Sprintf("%x", sha256.Sum256(body)) {
+				t.Errorf("what came up has the sum %s", sum)
+			}
+			curl("--limit-rate", "4M", "-o", dir+"/slow", url)
+			if !bytes.Equal(got("slow"), body) {
+				t.Errorf("read slowly: %d bytes", len(got("slow")))
+			}
+			curl("-Z", "--parallel-max", "10", "-o", dir+"/many#1", url+"?[1-10]")
+			for i := 1; i <= 10; i++ {
+				if b := got(fmt.Sprintf("many%d", i)); !bytes.Equal(b, body) {
+					t.Errorf("one of many at once has %d bytes", len(b))
+				}
+			}
+		}
+	}
+}
+
+// TestOutsiderPing floods the stack with echoes, small ones and those of many fragments.
+func TestOutsiderPing(t *testing.T) {
+	need(t, "ping of iputils-ping", "ip of iproute2")
+	witnessed(t)
+	for _, at := range []string{"10.9.0.2", "2001:db8::2"} {
+		for _, size := range [][2]string{{"56", "2000"}, {"65000", "50"}} {
+			if out := run(t, "ping", "-q", "-f", "-W", "10", "-c", size[1], "-s", size[0], at); !strings.Contains(out, " 0% packet loss") {
+				t.Errorf("%s:\n%s", at, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package gonet
+
+import (
+	"interleave/gonet/link"
+	"interleave/gonet/tcp"
+	"interleave/gonet/wire"
+)
+
+// transmit sends what is due. The caller has mu.
+func (c *Conn) transmit(now tcp.Time) {
+	var seg tcp.Segment
+	for c.machine.Output(&seg, now) {
+		c.emit(&seg)
+	}
+}
+
+// transmitNow is transmit without the acknowledgements that would go alone. The caller has mu.
+func (c *Conn) transmitNow(now tcp.Time) {
+	var seg tcp.Segment
+	for c.machine.OutputNow(&seg, now) {
+		c.emit(&seg)
+	}
+}
+
+func (c *Conn) emit(seg *tcp.Segment) {
+	if err := c.stack.sendSegment(c, seg); err != nil {
+		c.machine.Unreachable(translate(err), true)
+	}
+}
+
+// pay sends the acknowledgement that has waited for something to go with, if nothing has come. The dealer's.
+func (c *Conn) pay(now tcp.Time) {
+	c.mu.Lock()
+	c.owes = false
+	if c.machine.AckDue() {
+		now = c.at(now)
+		c.transmit(now)
+		c.arm(now)
+	}
+	c.mu.Unlock()
+}
+
+// way is the neighbour to which packets of the connection go first. It is looked for again when the stack's network has changed, or when
+// others have needed its place in the table. The caller has mu.
+func (c *Conn) way() (*hop, error) {
+	if n := c.stack.net.Load(); n != c.net || c.hop.dropped.Load() {
+		h, err := c.stack.hop(c.remote.Addr())
+		if err != nil {
+			return nil, err
+		}
+		c.net, c.hop = n, h
+	}
+	return c.hop, nil
+}
+
+// sendSegment gives the header its ports and the packet its header, and leaves the checksum and the cutting to the link if it can.
+func (s *Stack) sendSegment(c *Conn, seg *tcp.Segment) error {
+	way, err := c.way()
+	if err != nil {
+		return err
+	}
+	h := &seg.Header
+	h.SrcPort, h.DstPort = c.local.Port(), c.remote.Port()
+	e := newEnvelope()
+	defer e.free()
+	header := &e.transport
+	headerLen := h.Len()
+	length := headerLen + seg.Len()
+	ipLen, kind := c.putIP(e.ip[:], length, seg.Markable)
+	sum := wire.Sum([]byte{byte(length >> 8), byte(length)}, c.pseudo)
+	var gso link.GSO
+	if s.fast.Partial {
+		h.Checksum = sum
+		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + ipLen), Offset: 16}
+		if seg.Len() > seg.MSS && seg.MSS > 0 {
+			gso.Kind, gso.Size, gso.Header = kind, uint16(seg.MSS), uint16(wire.EthernetLen+ipLen+headerLen)
+		}
+		h.Put(header[:])
+	} else {
+		h.Put(header[:])
+		sum = wire.Sum(header[:headerLen], sum)
+		sum = wire.Sum(seg.Payload, sum)
+		h.Checksum = ^wire.SumAt(seg.Payload2, len(seg.Payload), sum)
+		h.Put(header[:])
+	}
+	e.pack(e.ip[:ipLen], header[:headerLen], seg.Payload, seg.Payload2)
+	return s.send(way, gso, e)
+}
+
+// putIP writes the header of IP for a segment, and tells its length and how super-frames of it are cut.
+func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
+	tos := uint8(0)
+	if markable {
+		tos = wire.ECT0
+	}
+	if c.remote.Addr().Is4() {
+		ip := wire.IPv4{
+			TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true, Protocol: wire.ProtocolTCP,
+			Src: c.local.Addr(), Dst: c.remote.Addr(), ID: uint16(c.stack.ids.Add(1)),
+		}
+		return ip.Put(b), link.TCPv4
+	}
+	ip := wire.IPv6{
+		TrafficClass: tos, Length: uint16(length), NextHeader: wire.ProtocolTCP, HopLimit: c.net.hopLimit, FlowLabel: c.label,
+		Src: c.local.Addr(), Dst: c.remote.Addr(),
+	}
+	return ip.Put(b), link.TCPv6
+}

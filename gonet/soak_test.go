@@ -1,0 +1,262 @@
+package gonet
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/link"
+)
+
+// soaked is how many connections come and go: go test ./gonet -run Soak -args -connections=100000.
+var soaked = flag.Int("connections", 2000, "how many connections come and go in TestSoak")
+
+// lives are the ways in which a connection comes and goes. Each dials the victim, which echoes at port 7, says a line and closes at 8,
+// never accepts at 9, and resets at 10.
+var lives = []func(t *testing.T, s *Stack){
+	func(t *testing.T, s *Stack) { // asked, answered, closed
+		c := dialed(t, s, "10.0.0.2:7")
+		echoed(t, c, 100)
+		closeConns(t, c)
+	},
+	func(t *testing.T, s *Stack) { // closed by the server
+		c := dialed(t, s, "[2001:db8::2]:8")
+		if _, err := io.ReadAll(c); err != nil {
+			t.Error(err)
+		}
+		closeConns(t, c)
+	},
+	func(t *testing.T, s *Stack) { // half-closed
+		c := dialed(t, s, "10.0.0.2:7")
+		if _, err := c.Write([]byte("half")); err != nil {
+			t.Error(err)
+		}
+		if err := c.(*Conn).CloseWrite(); err != nil {
+			t.Error(err)
+		}
+		if b, err := io.ReadAll(c); err != nil || string(b) != "half" {
+			t.Errorf("%q, %v", b, err)
+		}
+		closeConns(t, c)
+	},
+	func(t *testing.T, s *Stack) { // refused
+		if _, err := s.Dial("tcp", "10.0.0.2:11"); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Error(err)
+		}
+	},
+	func(t *testing.T, s *Stack) { // aborted
+		c := dialed(t, s, "10.0.0.2:7")
+		_, _ = c.Write([]byte("never mind"))
+		if err := c.(*Conn).Abort(); err != nil {
+			t.Error(err)
+		}
+	},
+	func(t *testing.T, s *Stack) { // reset by the server
+		c := dialed(t, s, "10.0.0.2:10")
+		if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
+			t.Error(err)
+		}
+		_ = c.Close() // it has ended
+	},
+	func(t *testing.T, s *Stack) { // dialled and cancelled
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		if c, err := s.DialContext(ctx, "tcp", "10.0.0.2:7"); err == nil {
+			closeConns(t, c)
+		}
+	},
+	func(t *testing.T, s *Stack) { // nobody is there
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if _, err := s.DialContext(ctx, "tcp", "10.0.0.77:7"); err == nil {
+			t.Error("nobody answers")
+		}
+	},
+	func(t *testing.T, s *Stack) { // asked, and closed before the answer
+		c := dialed(t, s, "10.0.0.2:7")
+		_, _ = c.Write(make([]byte, 20_000))
+		closeConns(t, c)
+	},
+	func(t *testing.T, s *Stack) { // a socket of UDP, and a ping
+		c, err := s.Dial("udp", "10.0.0.2:7")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Error(err)
+		}
+		_, _ = c.Write([]byte("hallo"))
+		if _, err := c.Read(make([]byte, 10)); !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, os.ErrDeadlineExceeded) { // errors of ICMP are few
+			t.Error(err)
+		}
+		closeConns(t, c)
+		if _, err := s.Ping(t.Context(), addrV, 100); err != nil {
+			t.Error(err)
+		}
+	},
+	func(t *testing.T, s *Stack) { // to ourselves
+		c := dialed(t, s, "127.0.0.1:7")
+		echoed(t, c, 10)
+		closeConns(t, c)
+	},
+	func(t *testing.T, s *Stack) { // a listener for one
+		l, err := s.Listen("tcp", ":0")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		c := dialed(t, s, l.Addr().String())
+		if err := l.Close(); err != nil { // which nobody has accepted
+			t.Error(err)
+		}
+		_, _ = io.ReadAll(c)
+		_ = c.Close() // it has been reset
+	},
+}
+
+func dialed(t *testing.T, s *Stack, address string) net.Conn {
+	t.Helper()
+	c, err := s.Dial("tcp", address)
+	if err != nil {
+		t.Errorf("%s: %v", address, err)
+		return aNetPipe()
+	}
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Error(err)
+	}
+	return c
+}
+
+// aNetPipe stands for a connection that could not be had: all that is done with it fails.
+func aNetPipe() net.Conn {
+	a, b := net.Pipe()
+	_ = b.Close()
+	return a
+}
+
+// servers are those that lives ask.
+func servers(t *testing.T, s *Stack) {
+	t.Helper()
+	serveEcho(t, s, ":7")
+	for port, f := range map[string]func(c net.Conn){
+		":8":  func(c net.Conn) { _, _ = c.Write([]byte("a line\n")); _ = c.Close() },
+		":10": func(c net.Conn) { _ = c.(*Conn).Abort() },
+	} {
+		l, err := s.Listen("tcp", port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				f(c)
+			}
+		}()
+	}
+}
+
+// TestSoak has connections of all kinds come and go: no goroutine, no entry of a table and no memory is left.
+func TestSoak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := link.Pair()
+		fault := link.Fault{Delay: time.Millisecond}
+		quiet := func(c *Config) { c.NoDAD, c.NoAutoconf = true, true }
+		x, y := host6(t, link.NewFaults(a, 1, fault, fault), "1", quiet), host6(t, b, "2", quiet)
+		servers(t, x)
+		servers(t, y)
+		live := func(n int) {
+			const together = 100
+			for i := 0; i < n; i += together {
+				var all sync.WaitGroup
+				for k := range together {
+					all.Go(func() { lives[(i+k)%len(lives)](t, x) })
+				}
+				all.Wait()
+				if i%5000 == 0 {
+					time.Sleep(2 * time.Minute) // ports are free again
+				}
+			}
+			empty(t, 0, x, y)
+			time.Sleep(20 * time.Minute)
+		}
+		live(1000) // what is made once has been made
+		bill := newCost(t)
+		before := bill.goroutines
+		live(*soaked)
+		bill.look()
+		t.Logf("%d connections: %d bytes more, %d goroutines more", *soaked, bill.atEnd, runtime.NumGoroutine()-before)
+		// The runtime's own: spans that are partly used, stacks that wait for others.
+		if bill.atEnd > 2<<20 && !underRace || bill.lastRoutine > 0 {
+			t.Errorf("%d bytes and %d goroutines are left", bill.atEnd, bill.lastRoutine)
+		}
+	})
+}
+
+// TestIdleConnections holds 10,000 open, and tells what each costs the process.
+func TestIdleConnections(t *testing.T) {
+	if underRace {
+		t.Skip("SKIP: the race detector does not take so many goroutines; run it without")
+	}
+	const n = 10_000
+	a, b := link.Pair()
+	x, y := two(t, a, b)
+	l, err := y.Listen("tcp", ":7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := memory()
+	var near, far []net.Conn
+	for range n {
+		c, err := x.Dial("tcp", "10.0.0.2:7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		near, far = append(near, c), append(far, d)
+	}
+	open := memory() - base
+	var all sync.WaitGroup
+	for _, c := range far {
+		all.Go(func() {
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("an idle connection ended: %v", err)
+			}
+		})
+	}
+	for runtime.NumGoroutine() < n {
+		runtime.Gosched()
+	}
+	time.Sleep(100 * time.Millisecond) // most wait by now
+	reading := memory() - base
+	alone, blocked := open/(2*n), (reading-open)/n
+	t.Logf("%d bytes each end, and %d for a goroutine that reads it", alone, blocked)
+	// A goroutine takes 2.6 KB at the least: its stack of 2 KiB and what the runtime notes of it.
+	if alone > 2<<10 || alone+blocked > 9<<9 {
+		t.Errorf("a connection takes %d bytes, and %d with a goroutine, at most 2048 and 4608", alone, alone+blocked)
+	}
+	for i := range near {
+		closeConns(t, near[i])
+	}
+	all.Wait()
+	for i := range far {
+		closeConns(t, far[i])
+	}
+	waits := memory() - base
+	t.Logf("%d bytes for each end that has closed", waits/(2*n))
+}

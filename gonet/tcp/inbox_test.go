@@ -1,0 +1,70 @@
+package tcp
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+)
+
+// lender counts what becomes of a loan.
+type lender struct{ kept, returned int }
+
+func (l *lender) Keep()   { l.kept++ }
+func (l *lender) Return() { l.returned++ }
+
+// The inbox is held against a slice that does the same.
+func TestInboxAgreesWithASlice(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	var q inbox
+	var want []byte
+	var loans lender
+	next := byte(0)
+	for step := range 20000 {
+		switch random.IntN(4) {
+		case 0, 1:
+			b := make([]byte, random.IntN(3000)*(1+20*random.IntN(2)))
+			for i := range b {
+				b[i], next = next, next+1
+			}
+			if len(want) >= 600_000 {
+				break
+			}
+			want = append(want, b...)
+			switch len(b) % 3 {
+			case 0:
+				if q.push(b, &loans); len(b) < worthLending {
+					clear(b) // it is the link's again
+				}
+			case 1:
+				q.push(b, nil)
+				clear(b)
+			case 2:
+				q.own(b)
+			}
+		case 2:
+			b := make([]byte, random.IntN(100_000))
+			n := q.pop(b)
+			if n != min(len(b), len(want)) || !bytes.Equal(b[:n], want[:n]) {
+				t.Fatalf("step %d: popped %d bytes that are not the first of %d", step, n, len(want))
+			}
+			want = want[n:]
+		case 3:
+			p := q.take()
+			if p == nil {
+				break
+			}
+			if !bytes.HasPrefix(want, p.Data) || len(p.Data) == 0 {
+				t.Fatalf("step %d: took %d bytes that are not the first of %d", step, len(p.Data), len(want))
+			}
+			want = want[len(p.Data):]
+			p.Free()
+		}
+		if q.n != len(want) || q.n == 0 && (q.head != nil || q.tail != nil) {
+			t.Fatalf("step %d: %d bytes, want %d", step, q.n, len(want))
+		}
+	}
+	q.free()
+	if loans.kept == 0 || loans.returned != loans.kept || q.n != 0 {
+		t.Errorf("%d loans kept, %d returned, %d bytes left", loans.kept, loans.returned, q.n)
+	}
+}

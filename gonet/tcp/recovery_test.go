@@ -1,0 +1,119 @@
+package tcp
+
+import (
+	"testing"
+
+	"interleave/gonet/wire"
+)
+
+// RFC 8985 section 6.2 step 4: a retransmission that was not needed widens the window of reordering, once for each window of data, and 16
+// recoveries without one make it what it was.
+func TestReorderingIsRememberedForSixteenRecoveries(t *testing.T) {
+	p := newPair(&Config{MSS: 1460})
+	s := &p.x.send
+	p.x.Write(make([]byte, 3000))
+	for p.x.Output(&p.s, p.now) {
+		p.now++
+	}
+	if s.rack.widen(s, false); s.rack.factor != 0 {
+		t.Fatalf("no duplicate was reported, and the window is %d quarters", s.rack.factor)
+	}
+	s.rack.widen(s, true)
+	if s.rack.widen(s, true); s.rack.factor != 2 {
+		t.Fatalf("two reports in one window of data: %d quarters, want 2", s.rack.factor)
+	}
+	s.una = s.next
+	if s.rack.widen(s, true); s.rack.factor != 3 {
+		t.Fatalf("a report in the next window: %d quarters, want 3", s.rack.factor)
+	}
+	for i := range 16 {
+		if s.rack.factor != 3 {
+			t.Fatalf("after %d recoveries: %d quarters, want 3", i, s.rack.factor)
+		}
+		p.x.recover(p.now)
+	}
+	if s.rack.factor != 1 {
+		t.Errorf("after 16 recoveries: %d quarters, want 1", s.rack.factor)
+	}
+}
+
+// RFC 2883 section 4: the first block tells of what came twice if it stands before the acknowledgement or within the second.
+func TestReportsOfDuplicates(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		blocks [][2]int // from the oldest byte that is not acknowledged on
+		want   bool
+	}{
+		{"none", nil, false},
+		{"a hole", [][2]int{{1000, 2000}}, false},
+		{"two", [][2]int{{4000, 5000}, {1000, 2000}}, false},
+		{"before the acknowledgement", [][2]int{{-1000, 0}, {1000, 2000}}, true},
+		{"alone", [][2]int{{-1000, -500}}, true},
+		{"within the second", [][2]int{{2000, 3000}, {1000, 4000}}, true},
+		{"at its start", [][2]int{{1000, 2000}, {1000, 4000}}, true},
+		{"at its end", [][2]int{{3000, 4000}, {1000, 4000}}, true},
+		{"it begins before the second", [][2]int{{500, 3000}, {1000, 4000}}, false},
+		{"it ends behind the second", [][2]int{{3000, 4500}, {1000, 4000}}, false},
+		{"the second within the third", [][2]int{{5000, 6000}, {2000, 3000}, {1000, 4000}}, false},
+	} {
+		p := newPair(&Config{MSS: 1460})
+		p.x.Write(make([]byte, 10_000))
+		for p.x.Output(&p.s, p.now) {
+			p.now++
+		}
+		una := p.x.send.una
+		h := wire.TCP{Ack: uint32(una), Flags: wire.ACK}
+		for _, b := range c.blocks {
+			h.Options.SACK[h.Options.SACKCount] = wire.SACKBlock{Left: uint32(una.Plus(b[0])), Right: uint32(una.Plus(b[1]))}
+			h.Options.SACKCount++
+		}
+		if n := p.x.deliveries(&h, una, p.now); n.duplicate != c.want {
+			t.Errorf("%s: a duplicate: %v, want %v", c.name, n.duplicate, c.want)
+		}
+	}
+}
+
+// RFC 6582 section 3.2: without SACK each duplicate stands for a segment that has arrived; an acknowledgement takes as many off as it says,
+// but one, and outside of a recovery all.
+func TestDuplicatesAreForgotten(t *testing.T) {
+	for _, c := range []struct {
+		recovering, expired   bool
+		dups, segments, after int
+	}{
+		{false, false, 2, 1, 0}, {true, true, 5, 1, 0}, {true, false, 5, 1, 5}, {true, false, 5, 3, 3}, {true, false, 2, 9, 0},
+	} {
+		s := &sender{recovering: c.recovering, expired: c.expired, dups: c.dups, mss: 1000}
+		if s.forgetDuplicates(c.segments * 1000); s.dups != c.after {
+			t.Errorf("%+v: %d are left", c, s.dups)
+		}
+	}
+}
+
+// What is marked is found in whatever way a recovery sends: the parts of RFC 6937 at their edges.
+func TestProportionalRateReduction(t *testing.T) {
+	for _, c := range []struct {
+		name                               string
+		flight, got, sent, pipe, delivered int
+		acked                              int
+		threshold, wantCredit              int
+	}{
+		{"more on its way than the threshold: in proportion, rounded up", 10_000, 0, 0, 8_000, 1_000, 0, 5_000, 500},
+		{"what was sent counts", 10_000, 2_000, 1_500, 6_000, 1_000, 0, 5_000, 0},
+		{"below it: what has been delivered", 10_000, 6_000, 3_500, 4_000, 1_000, 0, 5_000, 1_000},
+		{"no more than what is missing", 10_000, 8_000, 1_000, 4_900, 1_000, 0, 5_000, 100},
+		{"slow start when the left edge moves", 10_000, 3_000, 4_000, 1_000, 1_000, 1_000, 5_000, 2_000},
+		{"at the threshold", 10_000, 4_000, 1_000, 5_000, 1_000, 0, 5_000, 0},
+	} {
+		control := &reno{mss: 1000, ssthresh: c.threshold}
+		s := &sender{mss: 1000, control: control}
+		s.board.inFlight = c.pipe
+		p := prr{flight: c.flight, got: c.got, sent: c.sent}
+		if p.delivered(news{delivered: c.delivered, acked: c.acked}, s, true); p.credit != c.wantCredit {
+			t.Errorf("%s: %d bytes may go, want %d", c.name, p.credit, c.wantCredit)
+		}
+		p.credit = 77
+		if p.delivered(news{delivered: 1}, s, false); p.credit != 77 {
+			t.Errorf("%s: after a time-out it still counts", c.name)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package tcp
+
+import (
+	"testing"
+
+	"interleave/gonet/wire"
+)
+
+// Only an acknowledgement that tells of progress, and would go alone, waits for what it can go with.
+func TestWhichAcknowledgementsWait(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		from Config
+		do   func(p *pair, segments []wire.TCP)
+		wait bool
+	}{
+		{name: "what comes next", wait: true, do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[1]) }},
+		{name: "the end", wait: true, do: func(p *pair, s []wire.TCP) {
+			p.hear(s[0])
+			p.y.Input(&wire.TCP{Seq: s[0].Seq + 100, Ack: s[0].Ack, Flags: wire.ACK | wire.FIN, Window: 1000, Options: s[0].Options}, nil, p.now)
+		}},
+		{name: "what comes ahead of its turn", do: func(p *pair, s []wire.TCP) { p.hear(s[1]) }},
+		{name: "what fills a gap", do: func(p *pair, s []wire.TCP) { p.hear(s[1]); p.hear(s[0]) }},
+		{name: "what comes again", do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[0]) }},
+		{name: "what comes again, and then what is next", do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[0]); p.hear(s[1]) }},
+		{name: "when the user wants none to wait", from: Config{QuickAck: true}, do: func(p *pair, s []wire.TCP) { p.hear(s[0]) }},
+		{name: "while our own data is being sent again", do: func(p *pair, s []wire.TCP) {
+			p.y.Write(make([]byte, 10))
+			for p.y.Output(&p.s, p.now) {
+				p.now++
+			}
+			at, _ := p.y.Deadline()
+			for p.y.send.rtt.backoff == 0 {
+				p.now = at
+				p.y.Expire(p.now)
+				for p.y.Output(&p.s, p.now) {
+					p.now++
+				}
+				at, _ = p.y.Deadline()
+			}
+			p.hear(s[0])
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.from.MSS = 1460
+			p := newPair(&c.from)
+			var sent []wire.TCP
+			for range 2 {
+				p.x.Write(make([]byte, 100))
+				if !p.x.Output(&p.s, p.now) || p.s.Len() != 100 {
+					t.Fatalf("%d bytes were sent, want 100", p.s.Len())
+				}
+				sent = append(sent, p.s.Header)
+			}
+			c.do(p, sent)
+			if now := p.y.OutputNow(&p.s, p.now); now == c.wait {
+				t.Errorf("it goes at once: %v, want %v", now, !c.wait)
+			}
+			if c.wait && (!p.y.AckDue() || !p.y.Output(&p.s, p.now) || p.s.Header.Ack == sent[0].Seq) {
+				t.Error("what has waited does not go at last")
+			}
+			if p.y.AckDue() || p.y.Output(&p.s, p.now) {
+				t.Error("more is due than one acknowledgement")
+			}
+			p.y.Write([]byte("an answer"))
+			if !p.y.OutputNow(&p.s, p.now) || p.s.Len() == 0 {
+				t.Error("an answer waits, too")
+			}
+		})
+	}
+}
+
+// hear has y take a segment of 100 bytes.
+func (p *pair) hear(h wire.TCP) { p.y.Input(&h, make([]byte, 100), p.now) }
