@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +35,7 @@ type where struct {
 	dhcp      bool
 	metrics   string
 	capture   string
+	previous  dhcp.Lease // what --dhcp got last, which is asked for first when `gonet up` begins anew
 }
 
 func (w *where) flags(f *pflag.FlagSet) {
@@ -105,9 +107,23 @@ func (w *where) plan() (p plan, err error) {
 	if err != nil {
 		return p, err
 	}
+	for _, a := range p.addresses {
+		err = errors.Join(err, aHost(a))
+	}
+	if err != nil {
+		return p, err
+	}
 	if !alone && len(w.kernel) == 0 {
 		for _, a := range p.addresses {
+			if a.IsSingleIP() {
+				return p, usagef("--address %v: a network of one has no place for the kernel; say --kernel, or a network of more", a)
+			}
 			p.kernel = append(p.kernel, neighbour(a))
+		}
+	}
+	for _, k := range p.kernel {
+		if slices.ContainsFunc(p.addresses, func(a netip.Prefix) bool { return a.Addr() == k.Addr() }) {
+			return p, usagef("--kernel %v: the stack has this address", k)
 		}
 	}
 	if len(p.gateways) == 0 && !w.dhcp {
@@ -121,6 +137,20 @@ func (w *where) plan() (p plan, err error) {
 		}
 	}
 	return p, err
+}
+
+// aHost tells what is wrong with an address for a host on a link.
+func aHost(a netip.Prefix) error {
+	first := a.Masked().Addr()
+	switch {
+	case a.Addr().IsLoopback() || a.Addr().IsMulticast() || a.Addr().IsUnspecified():
+		return usagef("--address %v: not that of a host on a link", a)
+	case a.Addr().Is4() && a.Bits() < 31 && a.Addr() == first:
+		return usagef("--address %v: it means the network", a)
+	case a.Addr().Is4() && a.Bits() < 31 && !a.Contains(a.Addr().Next()):
+		return usagef("--address %v: it means all hosts of its network", a)
+	}
+	return nil
 }
 
 // via is the address of the stack that the kernel reaches a network through.
@@ -191,7 +221,11 @@ func (w *where) open(ctx context.Context, log io.Writer) (h *host, err error) {
 			return h, err
 		}
 	}
-	h.Stack, err = gonet.New(gonet.Config{Link: l, MAC: h.plan.mac, Addresses: h.plan.addresses, Gateways: h.plan.gateways})
+	config := gonet.Config{Link: l, MAC: h.plan.mac, Addresses: h.plan.addresses, Gateways: h.plan.gateways}
+	if h.client != nil {
+		config.Routes = h.client.Lease().Routes
+	}
+	h.Stack, err = gonet.New(config)
 	if err != nil {
 		return h, err
 	}
@@ -276,15 +310,17 @@ const leaseTime = time.Minute
 
 // lease gets the addresses by DHCP; what flags say stands before what the server does.
 func (h *host) lease(ctx context.Context, l link.Link) (link.Link, error) {
+	w := h.where
 	ctx, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
 	name, _ := os.Hostname() // a server needs none
-	c, err := dhcp.Acquire(ctx, l, dhcp.Config{MAC: h.plan.mac, Host: name})
+	c, err := dhcp.Acquire(ctx, l, dhcp.Config{MAC: h.plan.mac, Host: name, Previous: w.previous})
 	if err != nil {
 		return nil, fmt.Errorf("tap %s: %w", h.tap.Name(), err)
 	}
 	h.client = c
 	got := c.Lease()
+	w.previous, w.mac = got, h.plan.mac.String() // a server knows us by it
 	h.plan.addresses = []netip.Prefix{got.Address}
 	if len(h.plan.gateways) == 0 && got.Router.IsValid() {
 		h.plan.gateways = []netip.Addr{got.Router}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -58,8 +59,16 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "gonet: stopped")
 		return exitInterrupted
 	}
-	fmt.Fprintln(stderr, "gonet:", err)
+	fmt.Fprintln(stderr, "gonet:", strings.TrimPrefix(plain(err), "gonet: "))
 	return exitFailed
+}
+
+// plain is an error as it is printed. A name that cannot be asked for is said without the server that the system would have.
+func plain(err error) string {
+	if d, ok := errors.AsType[*net.DNSError](err); ok && strings.Contains(d.Err, "no server of names is configured") {
+		return fmt.Sprintf("lookup %s: no server of names is configured: give one with --dns", d.Name)
+	}
+	return err.Error()
 }
 
 const about = `GoNet is a TCP/IP stack that a program carries in itself. This command runs one on a tap: a network

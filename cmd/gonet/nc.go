@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,9 @@ func ncCommand() *cobra.Command {
   sudo gonet nc -l 9000 > received          and on this machine: nc 10.9.0.2 9000 < file`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			address := args[len(args)-1]
+			if n, err := strconv.ParseUint(address, 10, 16); err != nil || n == 0 && !listen {
+				return usagef("nc: port %s: not a number from 1 to 65535", address)
+			}
 			switch {
 			case len(args) == 2:
 				address = net.JoinHostPort(args[0], address)

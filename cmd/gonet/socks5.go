@@ -41,7 +41,19 @@ func socksCommand() *cobra.Command {
 				if verbose {
 					p.log = cmd.ErrOrStderr()
 				}
-				return p.serve(cmd.Context(), l, most)
+				ctx, cancel := context.WithCancel(cmd.Context())
+				defer cancel()
+				go func() { // ends with ctx
+					select {
+					case <-h.Stack.Done():
+						cancel()
+					case <-ctx.Done():
+					}
+				}()
+				if err := p.serve(ctx, l, most); err != nil || cmd.Context().Err() != nil {
+					return err
+				}
+				return h.wait(cmd.Context())
 			})
 		},
 	}

@@ -85,6 +85,13 @@ func (h *host) describe(w io.Writer) {
 			until = "until " + l.Expires.Format(time.DateTime)
 		}
 		line("lease", "%s, of %v", until, l.Server)
+		for _, r := range l.Routes {
+			if r.Via.IsValid() {
+				line("route", "%v via %v", r.Network, r.Via)
+			} else {
+				line("route", "%v on the link", r.Network)
+			}
+		}
 	}
 	if h.where.metrics != "" {
 		line("metrics", "http://%s/metrics", h.where.metrics)
@@ -99,14 +106,27 @@ type capture struct {
 	buffer *bufio.Writer
 	file   io.WriteCloser
 	frames int
+	failed chan struct{} // closed when something could not be written
+	broken sync.Once
 }
 
 // Write is for link.Capture: the head of the file, and then each frame.
 func (c *capture) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.frames++
-	return c.buffer.Write(b)
+	n, err := c.buffer.Write(b)
+	c.note(err)
+	if err == nil {
+		c.frames++
+	}
+	return n, err
+}
+
+// note tells of the first error.
+func (c *capture) note(err error) {
+	if err != nil {
+		c.broken.Do(func() { close(c.failed) })
+	}
 }
 
 func (c *capture) count() int {
@@ -133,7 +153,7 @@ func (h *host) captureTo(l link.Link, name string) (link.Link, error) {
 	} else if term.IsTerminal(int(file.Fd())) {
 		return nil, usagef("a capture is no text: write it to a file, or to a pipe: gonet dump | tshark -r -")
 	}
-	c := &capture{buffer: bufio.NewWriter(file), file: file, frames: -1}
+	c := &capture{buffer: bufio.NewWriter(file), file: file, frames: -1, failed: make(chan struct{})}
 	var err error
 	if c.Capture, err = link.NewCapture(l, h.tap.Name(), c); err != nil {
 		return nil, err
@@ -154,7 +174,7 @@ func (c *capture) keepFlushing(done <-chan struct{}) {
 		select {
 		case <-tick.C:
 			c.mu.Lock()
-			_ = c.buffer.Flush() // the buffer keeps the error for the next Write
+			c.note(c.buffer.Flush()) // the buffer keeps the error, which finish says
 			c.mu.Unlock()
 		case <-done:
 			return
@@ -179,9 +199,18 @@ func dumpCommand() *cobra.Command {
 			log := cmd.ErrOrStderr()
 			return w.with(cmd.Context(), log, func(h *host) error {
 				h.describe(log)
-				err := h.wait(cmd.Context())
+				ctx, cancel := context.WithCancel(cmd.Context())
+				defer cancel()
+				go func() { // ends with ctx
+					select {
+					case <-h.capture.failed:
+						cancel()
+					case <-ctx.Done():
+					}
+				}()
+				err := h.wait(ctx)
 				fmt.Fprintf(log, "%d frames\n", h.capture.count())
-				return errors.Join(err, h.capture.Err())
+				return err // an error of the file is said at its end
 			})
 		},
 	}

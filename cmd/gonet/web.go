@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
@@ -109,6 +110,9 @@ func serveCommand() *cobra.Command {
 		Example: `  sudo gonet serve .                    and on this machine: curl http://10.9.0.2/
   sudo gonet serve --port 8080 --metrics 127.0.0.1:9100 /var/www`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if port < 0 || port > 65535 {
+				return usagef("serve: port %d: from 0, for any that is free, to 65535", port)
+			}
 			root, err := os.OpenRoot(args[0]) // links do not lead out of it
 			if err != nil {
 				return err
@@ -149,7 +153,7 @@ func (h *host) serve(ctx context.Context, port int, handler http.Handler, out io
 	defer stop()
 	h.describe(out)
 	for _, a := range h.plan.addresses {
-		fmt.Fprintf(out, "%-9s http://%s\n", "serving", hostPort(a.Addr(), port))
+		fmt.Fprintf(out, "%-9s http://%s\n", "serving", hostPort(a.Addr(), l.Addr().(*net.TCPAddr).Port))
 	}
 	if err = server.Serve(l); ctx.Err() != nil {
 		return nil
