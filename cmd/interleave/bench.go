@@ -15,6 +15,7 @@ import (
 
 	"interleave/internal/load"
 	"interleave/internal/manifest"
+	"interleave/internal/record"
 	"interleave/internal/run"
 )
 
@@ -26,6 +27,8 @@ type benchFlags struct {
 	size        int
 	rate        float64
 	readShare   float64
+	interval    time.Duration
+	direction   string
 	rounds      int
 	window      time.Duration
 	warmUp      time.Duration
@@ -42,9 +45,13 @@ func benchCommand(lab *laboratory) *cobra.Command {
 		Short: "a server of your own beside ours",
 		Long: `Bench starts CMD as a server of the service, with {port} (and {host}) replaced, holds it against the
 service's conformance, and measures it in the same rounds as the models named. It need not print
-"ready": it is ready when the port is listened on. The first model of --models is the baseline.`,
+"ready": it is ready when the port is listened on. The first model of --models is the baseline.
+
+A server of ping or transfer is a host of its own, behind a tap that Bench makes: {device}, {address}
+and {peer} tell it which, and it prints "ready" on standard error.`,
 		Example: `  interleave bench echo -- ./my-server {port}
   interleave bench counter --models=c-epoll,erlang-actor --connections=64 -- java -jar counter.jar {port}
+  interleave bench ping -- ./my-stack {device} {address} {peer}
   interleave bench echo --shape=open --rate=5000 -- socat TCP-LISTEN:{port},fork,reuseaddr EXEC:cat`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -58,10 +65,12 @@ service's conformance, and measures it in the same rounds as the models named. I
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.models, "models", []string{"c-epoll", "go-goroutine"}, "models to measure beside it; the first is the baseline")
-	flags.StringVar(&f.shape, "shape", "", "closed, open, paced or connect (default: closed, or paced for sink)")
+	flags.StringVar(&f.shape, "shape", "", "closed, open, paced or connect; for hosts ping, transfer or bulk (default: what suits the service)")
 	flags.IntVar(&f.connections, "connections", 64, "open connections")
-	flags.IntVar(&f.size, "size", 0, "bytes of a message (default: 16; counter 1; sink 1,250)")
+	flags.IntVar(&f.size, "size", 0, "bytes of a message (default: 16; counter 1; sink 1,250; ping 56; transfer 4,096)")
 	flags.Float64Var(&f.rate, "rate", 5000, "requests a second over all connections, shape open")
+	flags.DurationVar(&f.interval, "interval", 50*time.Millisecond, "between two pings of a pinger, shape ping; 0 sends the next when the last is answered")
+	flags.StringVar(&f.direction, "direction", "in", "in to the server or out of it, shape bulk")
 	flags.Float64Var(&f.readShare, "read-share", .5, "share of reads, counter")
 	flags.IntVar(&f.rounds, "rounds", 6, "rounds, at least 6")
 	flags.DurationVar(&f.window, "window", time.Second, "measuring window of a cell")
@@ -81,6 +90,9 @@ var protocolDefaults = map[string]struct {
 	"echo":    {manifest.Closed, 16},
 	"counter": {manifest.Closed, 1},
 	"sink":    {manifest.Paced, 1250},
+
+	manifest.Ping:     {manifest.Pings, 56},
+	manifest.Transfer: {manifest.Transfers, 4096},
 }
 
 func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error {
@@ -96,6 +108,9 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 	if service == nil {
 		return usage("no service %q: there are %s", args[0], names(tree.Services, func(s *manifest.Service) string { return s.Name }))
 	}
+	if service.Hosts == manifest.Tap && !cmd.Flags().Changed("models") {
+		f.models = []string{"go-goroutine-kernel", "go-csp-gonet"}
+	}
 	if err := f.check(service, args[1:]); err != nil {
 		return err
 	}
@@ -103,11 +118,10 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 	if err != nil {
 		return err
 	}
-	own := &manifest.Model{
-		Name: f.name, Service: service.Name, Dir: here, Language: "own", Model: "server",
-		Summary: "your own: " + strings.Join(args[1:], " "), Run: args[1:], Ready: manifest.ReadyConnect, WarmUp: time.Second,
+	own := &record.Own{
+		Service: service.Name, Name: f.name, Summary: "your own: " + strings.Join(args[1:], " "), Command: args[1:], Dir: here,
 	}
-	service.Models = append(service.Models, own)
+	run.AddOwn(tree, own)
 	e := f.experiment(service, args[1:])
 	tree.Experiments = []*manifest.Experiment{e}
 	exe, err := os.Executable()
@@ -116,7 +130,7 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 	}
 	return measure(cmd, &run.Session{
 		Tree: tree, Experiments: tree.Experiments, Choice: run.Choice{Depth: f.depth()}, Out: out(tree.Root),
-		Exe: exe, Hosts: "local", Seed: rand.Uint64(), Command: os.Args, Own: own, Trust: f.trust,
+		Exe: exe, Hosts: "local", Seed: rand.Uint64(), Command: os.Args, Own: service.Model(f.name), Trust: f.trust,
 	}, f.asJSON)
 }
 
@@ -130,8 +144,12 @@ func (f *benchFlags) depth() string {
 
 // check refuses what cannot be measured, before anything is started.
 func (f *benchFlags) check(service *manifest.Service, command []string) error {
-	if !strings.Contains(strings.Join(command, " "), "{port}") {
-		return usage("the command %q does not say where {port} goes", strings.Join(command, " "))
+	hold := "{port}"
+	if service.Hosts == manifest.Tap {
+		hold = "{device}"
+	}
+	if !strings.Contains(strings.Join(command, " "), hold) {
+		return usage("the command %q does not say where %s goes", strings.Join(command, " "), hold)
 	}
 	if f.rounds < 6 {
 		return usage("--rounds=%d: with fewer than 6 rounds no 95 %% interval exists", f.rounds)
@@ -153,9 +171,9 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 	if !ownName.MatchString(f.name) {
 		return usage("--name=%q: expected small letters, digits and hyphens, such as my-server", f.name)
 	}
-	shapes := []string{"", "closed", "open", "paced", "connect"}
+	shapes := []string{"", "closed", "open", "paced", "connect", "ping", "transfer", "bulk"}
 	if !slices.Contains(shapes, f.shape) {
-		return usage("--shape=%s: expected closed, open, paced or connect", f.shape)
+		return usage("--shape=%s: expected closed, open, paced or connect, and for hosts ping, transfer or bulk", f.shape)
 	}
 	if f.warmUp < 0 {
 		return usage("--warm-up=%v: expected 0, for the models' own, or more", f.warmUp)
@@ -200,6 +218,10 @@ func (f *benchFlags) load(service *manifest.Service) manifest.Load {
 		l.Rate, l.Gaps = f.rate, "constant"
 	case manifest.Paced:
 		l.Bits = 1e6
+	case manifest.Pings:
+		l.Interval = f.interval
+	case manifest.Bulk:
+		l.Direction, l.SizeBytes = f.direction, 0
 	}
 	if service.Protocol == "counter" {
 		l.ReadShare = f.readShare
@@ -212,6 +234,13 @@ func (f *benchFlags) experiment(service *manifest.Service, command []string) *ma
 	l := f.load(service)
 	metrics := []manifest.Metric{manifest.CPUPerRequest, manifest.Throughput, manifest.PSS, manifest.Switches}
 	switch l.Shape {
+	case manifest.Pings:
+		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.Loss, manifest.CPUPerRequest, manifest.PSS}
+		if !l.Timed() {
+			metrics = []manifest.Metric{manifest.Throughput, manifest.Loss, manifest.CPUPerRequest, manifest.PSS}
+		}
+	case manifest.Transfers, manifest.Bulk:
+		metrics = []manifest.Metric{manifest.BitRate, manifest.CPUPerGB, manifest.PSS}
 	case manifest.Open:
 		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.CPUPerRequest, manifest.PSS}
 	case manifest.Paced:

@@ -30,7 +30,7 @@ type checkedOutcome struct {
 
 func checkCommand(lab *laboratory) *cobra.Command {
 	var asJSON, verbose bool
-	var sanitize string
+	var sanitize, stack string
 	cmd := &cobra.Command{
 		Use:   "check [SERVICE[/MODEL]...]",
 		Short: "conformance: is each server correct?",
@@ -39,7 +39,8 @@ contract that every server has: ready, SIGTERM, a port in use, no stray process.
 is never measured. Without a word, every model of every service is checked.`,
 		Example: `  interleave check
   interleave check counter
-  interleave check echo/c-uring --sanitize=asan`,
+  interleave check echo/c-uring --sanitize=asan
+  interleave check echo --stack gonet`,
 		ValidArgsFunction: lab.completeModels,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch probe.Sanitizer(sanitize) {
@@ -51,6 +52,9 @@ is never measured. Without a word, every model of every service is checked.`,
 			if err != nil {
 				return err
 			}
+			if !onlyStacks([]string{stack}) {
+				return usage("--stack=%s: expected kernel or gonet", stack)
+			}
 			found, err := models(tree, args)
 			if err != nil {
 				return err
@@ -60,7 +64,7 @@ is never measured. Without a word, every model of every service is checked.`,
 			}
 			var all []checked
 			for _, m := range found {
-				c := checkOne(cmd, tree, m, probe.Sanitizer(sanitize))
+				c := checkOne(cmd, tree, m, probe.Sanitizer(sanitize), manifest.Stack(stack))
 				if cmd.Context().Err() != nil {
 					return &failure{exitInterrupted, errors.New("stopped")}
 				}
@@ -80,14 +84,27 @@ is never measured. Without a word, every model of every service is checked.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "for scripts")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "name every transcript")
 	cmd.Flags().StringVar(&sanitize, "sanitize", "", "build with asan (address and undefined behaviour), tsan (C) or race (Go)")
+	cmd.Flags().StringVar(&stack, "stack", string(manifest.Kernel), "kernel or gonet: whose TCP/IP the servers run on that can do both")
 	return cmd
 }
 
-// checkOne builds one model and plays its conformance.
-func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s probe.Sanitizer) (c checked) {
+// checkOne builds one model and plays its conformance, on a stack if it does not bring its own.
+func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s probe.Sanitizer, stack manifest.Stack) (c checked) {
 	began := time.Now()
 	c = checked{Service: m.Service, Model: m.Name, Status: "ok"}
 	defer func() { c.Seconds = time.Since(began).Seconds() }()
+	service := tree.Service(m.Service)
+	if v := m.OnStack(stack); v != nil {
+		m = v
+		c.Model = m.Name
+	} else if service.Hosts == manifest.Local {
+		c.Status, c.Reason = "skipped", fmt.Sprintf("it opens its sockets at the kernel, and cannot run on %s", stack)
+		return c
+	}
+	if err := probe.Able(service, m); err != nil {
+		c.Status, c.Reason = "skipped", err.Error()
+		return c
+	}
 	built, err := probe.Build(cmd.Context(), m, probe.BuildOptions{OutRoot: out(tree.Root), Sanitize: s})
 	if missing, ok := errors.AsType[*probe.Missing](err); ok {
 		c.Status, c.Reason = "skipped", missing.Error()
@@ -99,7 +116,7 @@ func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s prob
 	}
 	if err == nil {
 		var outcomes []probe.Outcome
-		outcomes, err = probe.Conform(cmd.Context(), tree.Service(m.Service), built, probe.ConformOptions{})
+		outcomes, err = probe.Conform(cmd.Context(), service, built, probe.ConformOptions{})
 		for _, o := range outcomes {
 			c.Outcomes = append(c.Outcomes, checkedOutcome{o.Check, text(o.Err)})
 			if o.Err != nil {

@@ -90,6 +90,7 @@ func list(tree *manifest.Tree) (*listing, error) {
 		ls := listedService{Name: s.Name, Title: s.Title}
 		for _, m := range s.Models {
 			lm := listedModel{Name: m.Name, Summary: m.Summary, Lines: lines(m)}
+			lm.Missing = text(probe.Able(s, m))
 			for _, need := range m.Needs {
 				found, err := probe.Lookup(out(tree.Root), need)
 				if err != nil && lm.Missing == "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"interleave/internal/group"
+	"interleave/internal/manifest"
 	"interleave/internal/netns"
 	"interleave/internal/record"
 )
@@ -48,7 +49,9 @@ func TestScripts(t *testing.T) {
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "netns": // not to be had without root, nor in most containers
-				return netns.Able() == nil, nil
+				return netns.Able(manifest.NetNS) == nil, nil
+			case "tap":
+				return netns.Able(manifest.Tap) == nil, nil
 			case "mount":
 				return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
 			}

@@ -91,6 +91,7 @@ func openRun(dir string) (report.Run, error) {
 		return report.Run{}, fmt.Errorf("read the run's own manifests: %w", err)
 	}
 	run.AddOwn(tree, r.Header.Own)
+	run.OnStacks(tree, tree.Experiments, r.Header.Stacks)
 	return report.Run{Header: r.Header, Cells: r.Cells, Tree: tree}, nil
 }
 

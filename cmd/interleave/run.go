@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -32,6 +33,7 @@ type runFlags struct {
 	asJSON      bool
 	cpus        string
 	hosts       string
+	stacks      []string
 	condition   string
 	trust       bool
 }
@@ -53,7 +55,8 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
   interleave run --dry-run                     what would be measured, how long
   interleave run --resume=last                 finish an interrupted run
   interleave run --cpus server=0-2,load=3      cores of the two roles
-  interleave run --hosts netns                 two network namespaces instead of loopback`,
+  interleave run --hosts netns                 two network namespaces instead of loopback
+  interleave run eve-echo --stack kernel,gonet Go servers on the stack of this project, beside the kernel's`,
 		ValidArgsFunction: lab.completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, lab, args)
@@ -70,6 +73,7 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 	flags.BoolVar(&f.asJSON, "json", false, "print the verdicts and figures for scripts at the end")
 	flags.StringVar(&f.cpus, "cpus", "", "cores of the roles, as server=0,load=1")
 	flags.StringVar(&f.hosts, "hosts", "local", "local (loopback) or netns (two network namespaces)")
+	flags.StringSliceVar(&f.stacks, "stack", nil, "kernel, gonet or both: whose TCP/IP servers run on (default: kernel)")
 	flags.StringVar(&f.condition, "condition", "", "only own or only shared cores")
 	trustFlag(cmd, &f.trust)
 	return cmd
@@ -89,12 +93,31 @@ func (f *runFlags) check(args []string) error {
 		return usage("--rounds=%d: with fewer than 6 rounds no 95 %% interval exists", f.rounds)
 	case f.hosts != "local" && f.hosts != "netns":
 		return usage("--hosts=%s: expected local or netns", f.hosts)
+	case !onlyStacks(f.stacks):
+		return usage("--stack=%s: expected kernel, gonet or both", strings.Join(f.stacks, ","))
 	case f.condition != "" && f.condition != "own" && f.condition != "shared":
 		return usage("--condition=%s: expected own or shared", f.condition)
-	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 || len(f.models) > 0 || f.seed != 0 || f.condition != "" || f.cpus != "" || f.hosts != "local"):
+	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 || len(f.models) > 0 || f.seed != 0 || f.condition != "" || f.cpus != "" || f.hosts != "local" || len(f.stacks) > 0):
 		return usage("--resume goes on with what the run was asked for: no experiments and no other choice beside it")
 	}
 	return nil
+}
+
+// onlyStacks tells whether all words are stacks, each there once.
+func onlyStacks(words []string) bool {
+	for i, w := range words {
+		if w != string(manifest.Kernel) && w != string(manifest.GoNet) || slices.Contains(words[:i], w) {
+			return false
+		}
+	}
+	return true
+}
+
+func stacks(words []string) (list []manifest.Stack) {
+	for _, w := range words {
+		list = append(list, manifest.Stack(w))
+	}
+	return list
 }
 
 func (f *runFlags) depth() string {
@@ -110,6 +133,12 @@ func (f *runFlags) depth() string {
 func (f *runFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error {
 	if err := f.check(args); err != nil {
 		return err
+	}
+	if slices.Contains(f.stacks, string(manifest.GoNet)) && f.hosts == "local" {
+		if cmd.Flags().Changed("hosts") {
+			return usage("--stack=gonet has no loopback device: the kernel's side is measured over --hosts=netns, the nearest to a tap")
+		}
+		f.hosts = "netns"
 	}
 	tree, err := lab.tree()
 	if err != nil {
@@ -152,6 +181,9 @@ func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, er
 	if s.Experiments, err = experiments(tree, args); err != nil {
 		return nil, err
 	}
+	s.Stacks = stacks(f.stacks)
+	run.OnStacks(tree, s.Experiments, s.Stacks)
+	s.Choice.Models = run.NamesOn(s.Choice.Models, s.Stacks)
 	if err := known(s.Experiments, s.Choice.Models); err != nil {
 		return nil, err
 	}
@@ -173,6 +205,8 @@ func goOn(s *run.Session) error {
 	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Rounds: h.Rounds, Condition: h.Condition}
 	if h.Own == nil {
 		s.Experiments, err = experiments(s.Tree, h.Experiments)
+		s.Stacks = h.Stacks
+		run.OnStacks(s.Tree, s.Experiments, s.Stacks)
 		return err
 	}
 	copied, err := manifest.LoadTree(filepath.Join(s.Resume, record.TreeDir))
@@ -215,7 +249,7 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 		return err
 	}
 	for _, m := range plan.Missing {
-		fmt.Fprintf(w, "%s names %s/%s, which is not in this laboratory yet\n", m.Experiment, m.Service, m.Model)
+		fmt.Fprintf(w, "%s names %s/%s: %s\n", m.Experiment, m.Service, m.Model, m.Why)
 	}
 	_, err = fmt.Fprintf(w, "%d cells, about %.1f minutes besides building and 5 s of calibration\n", plan.Cells(), plan.Estimate().Minutes())
 	return err

@@ -55,7 +55,7 @@ var eveRooms = []string{
 }
 
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
-var gonetRooms = []string{"wire", "link", "tcp", "ip", "dhcp", "gonet"}
+var gonetRooms = []string{"wire", "link", "tcp", "ip", "dhcp", "gonet", "host"}
 
 // tracked lists the files that git knows or would add.
 func tracked(t *testing.T) []string {
@@ -186,18 +186,17 @@ func TestEveNeedsNothing(t *testing.T) {
 	}
 }
 
-// TestGoNetNeedsNothing holds the stack to the standard library, and its links to x/sys beside that; tests may use what
-// x/net has to try a connection with.
+// TestGoNetNeedsNothing holds the stack to the standard library, and its links to x/sys beside that; tests may use
+// what others have written over a net.Conn.
 func TestGoNetNeedsNothing(t *testing.T) {
 	for _, f := range tracked(t) {
-		if !strings.HasPrefix(f, "gonet/") || !strings.HasSuffix(f, ".go") {
+		if !strings.HasPrefix(f, "gonet/") || !strings.HasSuffix(f, ".go") || strings.HasSuffix(f, "_test.go") {
 			continue
 		}
-		isTest := strings.HasSuffix(f, "_test.go")
 		for _, p := range imports(t, f) {
 			first, _, _ := strings.Cut(p, "/")
-			sys := strings.HasPrefix(p, "golang.org/x/sys/") && (isTest || strings.HasPrefix(f, "gonet/link/"))
-			if strings.Contains(first, ".") && !sys && !(isTest && strings.HasPrefix(p, "golang.org/x/net/")) {
+			sys := strings.HasPrefix(p, "golang.org/x/sys/") && strings.HasPrefix(f, "gonet/link/")
+			if strings.Contains(first, ".") && !sys {
 				t.Errorf("%s imports %s: GoNet needs the standard library only, its links x/sys", f, p)
 			}
 		}
@@ -286,6 +285,25 @@ func TestEveryModelHasAManifest(t *testing.T) {
 	for dir, ok := range has {
 		if !ok {
 			t.Errorf("%s: no model.toml", dir)
+		}
+	}
+}
+
+// TestModelsSayThatTheyUseGoNet holds models that import the stack to saying so: their builds are old when it changes.
+func TestModelsSayThatTheyUseGoNet(t *testing.T) {
+	for _, f := range tracked(t) {
+		if !strings.HasPrefix(f, "services/") || !strings.HasSuffix(f, ".go") || strings.HasSuffix(f, "_test.go") || path.Base(f) == "gonet.go" {
+			continue // gonet.go is built in with --stack=gonet only, which knows what it uses
+		}
+		for _, p := range imports(t, f) {
+			if !strings.HasPrefix(p, "interleave/gonet") {
+				continue
+			}
+			model, err := os.ReadFile(filepath.Join(root, path.Dir(f), "model.toml"))
+			if err != nil || !strings.Contains(string(model), `"../../../gonet"`) {
+				t.Errorf("%s imports %s: expected uses = [\"../../../gonet\"] in its model.toml", f, p)
+			}
+			break
 		}
 	}
 }

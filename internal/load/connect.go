@@ -33,7 +33,15 @@ func (w *worker) open(c *conn) {
 	if done {
 		c.state, c.writable = connOpen, true
 	}
-	if e := w.poll.add(fd, c.index, edge); e != 0 {
+	watch := uint32(edge)
+	if w.bulk != nil {
+		watch = w.bulk.events()
+		if err := linger(fd); err != nil {
+			w.failConnect(c, err)
+			return
+		}
+	}
+	if e := w.poll.add(fd, c.index, watch); e != 0 {
 		w.fail(c, ioKind(e), "connection %d: watching it: %v", c.id, e)
 	}
 }
@@ -82,8 +90,8 @@ func (w *worker) connectAll(limitAt int64) {
 		}
 		for i := range n {
 			ev := w.poll.events[i]
-			if ev.Fd < 0 {
-				return // stopped: the caller sees it
+			if ev.Fd == stopTag {
+				return // the caller sees it
 			}
 			w.handle(&w.conns[ev.Fd], ev.Events)
 		}

@@ -77,9 +77,12 @@ func fail(err error) int {
 }
 
 // startEcho starts echoProcess and gives its port.
-func startEcho(t testing.TB) uint16 {
+func startEcho(t testing.TB) uint16 { return startServer(t, "echo-server") }
+
+// startServer starts this program as a server that prints its port.
+func startServer(t testing.TB, which string) uint16 {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "echo-server")
+	cmd := exec.Command(os.Args[0], which)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"interleave/internal/manifest"
 )
 
 // shared is what the threads of an engine have in common.
@@ -46,7 +48,12 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("reading the load's plan: %w", err)
 	}
-	if err := checkDescriptors(p.Load.Connections); err != nil {
+	if p.Load.Shape != manifest.Pings {
+		if err := checkDescriptors(p.Load.Connections); err != nil {
+			return nil, err
+		}
+	}
+	if err := introduce(p.Sources, p.Addr.Addr()); err != nil {
 		return nil, err
 	}
 	e := &engine{plan: p}
@@ -101,6 +108,9 @@ func (e *engine) close() {
 	for _, w := range e.workers {
 		for i := range w.conns {
 			w.closeConn(&w.conns[i], connDead)
+		}
+		if w.ping != nil {
+			w.ping.close()
 		}
 		w.poll.close()
 	}
@@ -172,7 +182,11 @@ func (e *engine) awaitStart(start <-chan struct{}, limit <-chan time.Time) error
 func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int64) error {
 	runtime.LockOSThread()
 	err := tuneThread(w.cpu)
-	if err == nil && !w.perTurn {
+	switch {
+	case err != nil || w.perTurn:
+	case w.ping != nil:
+		w.connectPings(limitAt)
+	default:
 		w.connectAll(limitAt)
 	}
 	w.stat, _ = os.Open("/proc/thread-self/schedstat") // some kernels have none
@@ -222,6 +236,7 @@ func (r *Result) add(o *Result) {
 	r.Requests += o.Requests
 	r.Total += o.Total
 	r.Offered += o.Offered
+	r.Lost += o.Lost
 	r.BytesIn += o.BytesIn
 	r.BytesOut += o.BytesOut
 	r.User += o.User

@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "echo-server" {
 		os.Exit(echoProcess())
 	}
+	if len(os.Args) > 1 && os.Args[1] == "transfer-server" {
+		os.Exit(transferProcess())
+	}
 	os.Exit(m.Run())
 }
 

@@ -1,5 +1,5 @@
 // Package load makes load and measures what becomes of it: closed, open, paced and connect shapes over the echo,
-// counter and sink protocols.
+// counter and sink protocols; pings, transfers and bulk to hosts.
 //
 // The engine is a process of its own: one locked OS thread for each core it is given, with an epoll loop, raw
 // system calls and no allocation, channel or lock while it measures. The trade: package net would make it a third of
@@ -21,9 +21,9 @@ import (
 
 // A Plan is everything that the engine needs to know; it is sent to the engine's process as JSON.
 type Plan struct {
-	Protocol string         `json:"protocol"` // "echo", "counter" or "sink"
+	Protocol string         `json:"protocol"` // "echo", "counter", "sink", "ping" or "transfer"
 	Load     manifest.Load  `json:"load"`
-	Addr     netip.AddrPort `json:"addr"`
+	Addr     netip.AddrPort `json:"addr"`              // no port for pings
 	Sources  []netip.Addr   `json:"sources,omitempty"` // connections bind to these in turn; empty = the kernel's choice
 	Seed     uint64         `json:"seed"`
 	WarmUp   time.Duration  `json:"warm_up_ns"`
@@ -38,14 +38,15 @@ type Result struct {
 	Window    time.Duration    `json:"window_ns"`         // as it was, not as it was planned
 	Requests  int64            `json:"requests"`          // answered in the window (paced: messages sent)
 	Total     int64            `json:"total"`             // answered since the start, warm-up included
-	Offered   int64            `json:"offered,omitempty"` // due in the window (open, paced)
-	BytesOut  int64            `json:"bytes_out"`
+	Offered   int64            `json:"offered,omitempty"` // due in the window (open, paced, pings at an interval)
+	Lost      int64            `json:"lost,omitempty"`    // pings that nobody answered within a second
+	BytesOut  int64            `json:"bytes_out"`         // bulk: that the server's stack has acknowledged
 	BytesIn   int64            `json:"bytes_in"`
 	Errors    map[string]int64 `json:"errors,omitempty"`      // by kind: connect, reset, wrong-reply, short, timeout, undrained ...
 	FirstFail string           `json:"first_error,omitempty"` // the first error in words
-	Latency   *hist.Histogram  `json:"latency,omitempty"`     // from the due time to the reply; open only
+	Latency   *hist.Histogram  `json:"latency,omitempty"`     // from the due time to the reply; open, and pings at an interval
 	Service   *hist.Histogram  `json:"service,omitempty"`     // from the send to the reply
-	Late      *hist.Histogram  `json:"late,omitempty"`        // from the due time to the send; open and paced
+	Late      *hist.Histogram  `json:"late,omitempty"`        // from the due time to the send; open, paced, and pings at an interval
 	Slices    []int64          `json:"slices"`                // Requests in equal parts of the window
 	User      time.Duration    `json:"user_ns"`               // the engine's own CPU in the window
 	System    time.Duration    `json:"system_ns"`
@@ -85,7 +86,7 @@ const (
 func (p *Plan) Validate() error {
 	l := &p.Load
 	switch {
-	case !p.Addr.Addr().Is4() || p.Addr.Port() == 0:
+	case !p.Addr.Addr().Is4() || p.Addr.Port() == 0 && p.Protocol != manifest.Ping:
 		return fmt.Errorf("addr is %v, want an IPv4 address and port", p.Addr)
 	case l.Connections < 1 || l.Connections > 1<<20:
 		return fmt.Errorf("connections is %d, want 1 to %d", l.Connections, 1<<20)
@@ -141,8 +142,33 @@ func (p *Plan) validateProtocol() error {
 		if l.SizeBytes < minLine || l.SizeBytes > maxMessage {
 			return fmt.Errorf("size is %d bytes, want %d to %d", l.SizeBytes, minLine, maxMessage)
 		}
+	case manifest.Ping:
+		return p.validatePings()
+	case manifest.Transfer:
+		if l.Shape != manifest.Transfers && l.Shape != manifest.Bulk {
+			return fmt.Errorf("shape is %q, but the protocol transfer is loaded by transfer or bulk", l.Shape)
+		}
+		if l.Shape == manifest.Transfers && (l.SizeBytes < 1 || l.SizeBytes > maxMessage) {
+			return fmt.Errorf("size is %d bytes, want 1 to %d", l.SizeBytes, maxMessage)
+		}
 	default:
-		return fmt.Errorf("protocol is %q, want echo, counter or sink", p.Protocol)
+		return fmt.Errorf("protocol is %q, want echo, counter, sink, ping or transfer", p.Protocol)
+	}
+	return nil
+}
+
+func (p *Plan) validatePings() error {
+	switch l := &p.Load; {
+	case l.Shape != manifest.Pings:
+		return fmt.Errorf("shape is %q, but the protocol ping is loaded by pings", l.Shape)
+	case l.SizeBytes < 0 || l.SizeBytes > maxPayload:
+		return fmt.Errorf("size is %d bytes, want 0 to %d", l.SizeBytes, maxPayload)
+	case l.Connections > maxPingers:
+		return fmt.Errorf("%d pingers are more than the %d that identifiers are kept for", l.Connections, maxPingers)
+	case l.Interval < 0 || l.Interval > time.Hour:
+		return fmt.Errorf("interval is %v, want up to an hour, or none", l.Interval)
+	case l.Interval > 0 && p.pingRate() > 1e7:
+		return fmt.Errorf("%d pingers each %v make %v pings a second, want at most 1e7", l.Connections, l.Interval, p.pingRate())
 	}
 	return nil
 }
@@ -168,8 +194,28 @@ func (p *Plan) validateShape() error {
 		if rate := p.pacedRate(); !(rate > 0 && rate <= 1e8) {
 			return fmt.Errorf("bits is %v a second: that makes %v messages a second, want at most 1e8", l.Bits, rate)
 		}
+	case manifest.Pings, manifest.Transfers, manifest.Bulk:
+		return p.validateHost()
 	default:
-		return fmt.Errorf("shape is %q, want closed, open, paced or connect", l.Shape)
+		return fmt.Errorf("shape is %q, want closed, open, paced, connect, ping, transfer or bulk", l.Shape)
+	}
+	return nil
+}
+
+// validateHost is for the shapes that only hosts are loaded by.
+func (p *Plan) validateHost() error {
+	l := &p.Load
+	switch {
+	case l.Shape == manifest.Pings && p.Protocol != manifest.Ping, l.Shape != manifest.Pings && p.Protocol != manifest.Transfer:
+		return fmt.Errorf("shape is %q, which the protocol %q does not go with", l.Shape, p.Protocol)
+	case l.Pipeline > 1:
+		return fmt.Errorf("pipeline is set, but shape %s has none", l.Shape)
+	case l.Shape == manifest.Bulk && l.Direction != "in" && l.Direction != "out":
+		return fmt.Errorf("direction is %q, want in or out", l.Direction)
+	case l.Shape == manifest.Bulk && (l.Requests > 0 || p.Window == 0):
+		return errors.New("bulk ends with the window: it has no requests")
+	case l.Shape == manifest.Bulk && p.Addr.Port() == 1<<16-1:
+		return errors.New("addr has the last port, but bulk needs the next one too")
 	}
 	return nil
 }
@@ -179,6 +225,17 @@ func (p *Plan) slices() int {
 		return defaultSlices
 	}
 	return p.Slices
+}
+
+// scheduled tells the loads whose requests are due at times fixed before.
+func (p *Plan) scheduled() bool { return p.Load.Shape == manifest.Paced || p.Load.Timed() }
+
+// pingRate is how many pings a second all pingers send together, each at its interval.
+func (p *Plan) pingRate() float64 {
+	if p.Load.Interval <= 0 {
+		return 1
+	}
+	return float64(p.Load.Connections) / p.Load.Interval.Seconds()
 }
 
 // pacedRate is how many messages a second all connections send together, paced shape.

@@ -181,13 +181,25 @@ func TestNoAllocation(t *testing.T) {
 		{"echo", manifest.Load{Shape: manifest.Open, Connections: 16, SizeBytes: 16, Rate: 20_000, Gaps: "exponential"}, nil},
 		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 16}, nil},
 		{"sink", manifest.Load{Shape: manifest.Paced, Connections: 16, SizeBytes: 1000, Bits: 8e6}, drain},
+		{manifest.Ping, manifest.Load{Shape: manifest.Pings, Connections: 100, SizeBytes: 56, Interval: 5 * time.Millisecond}, nil},
+		{manifest.Transfer, manifest.Load{Shape: manifest.Transfers, Connections: 4, SizeBytes: 4096}, nil},
+		{manifest.Transfer, manifest.Load{Shape: manifest.Bulk, Connections: 4, Direction: "in"}, nil},
+		{manifest.Transfer, manifest.Load{Shape: manifest.Bulk, Connections: 4, Direction: "out"}, nil},
 	}
 	for _, test := range tests {
-		t.Run(string(test.load.Shape), func(t *testing.T) {
+		t.Run(string(test.load.Shape)+test.load.Direction, func(t *testing.T) {
 			var addr netip.AddrPort
-			if test.serve != nil {
+			switch {
+			case test.serve != nil:
 				addr = listen(t, test.serve)
-			} else {
+			case test.protocol == manifest.Ping:
+				if os.Getuid() != 0 {
+					t.Skip("SKIP: a raw socket needs root")
+				}
+				addr = loopback(0)
+			case test.protocol == manifest.Transfer:
+				addr = loopback(startServer(t, "transfer-server"))
+			default:
 				addr = loopback(startEcho(t))
 			}
 			p := plan(test.protocol, addr, test.load)

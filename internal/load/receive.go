@@ -13,6 +13,12 @@ func (w *worker) handle(c *conn, events uint32) {
 	default:
 		return
 	}
+	if w.bulk != nil {
+		if c.state == connOpen {
+			w.carry(c, events)
+		}
+		return
+	}
 	if events&unix.EPOLLOUT != 0 && !c.writable {
 		c.writable = true
 		w.flush(c)
@@ -95,6 +101,9 @@ func (w *worker) endOfFile(c *conn) {
 	case c.state == connEnding:
 		w.closeConn(c, connDead)
 		w.inFlight--
+	case w.finished(c):
+		w.noteReply(c)
+		w.endTurn(c)
 	case c.part > 0:
 		w.fail(c, Short, "connection %d: the server ended it %d bytes into reply %d", c.id, c.part, c.answered)
 	default:
@@ -118,6 +127,9 @@ func (w *worker) fail(c *conn, kind, format string, args ...any) {
 
 // expire gives a connection up that did not answer in time.
 func (w *worker) expire(c *conn) {
+	if w.ping != nil {
+		return // nobody promised to answer
+	}
 	n := int64(c.issued - c.answered)
 	if n == 0 {
 		return

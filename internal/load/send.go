@@ -69,6 +69,10 @@ func (w *worker) topUp(c *conn) {
 
 // flush writes what was issued, until it is out or the socket is full.
 func (w *worker) flush(c *conn) {
+	if w.ping != nil {
+		w.flushPings(c)
+		return
+	}
 	for {
 		pending := (c.issued-c.sent)*w.size - c.sentPart
 		if pending == 0 {
@@ -102,6 +106,9 @@ func (w *worker) noteSent(c *conn) {
 	f := w.rings.at(c.index, c.sent)
 	f.sent = w.now
 	c.sent++
+	if w.transfers {
+		w.finishSending(c)
+	}
 	if !w.scheduled {
 		return
 	}

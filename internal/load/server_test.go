@@ -17,7 +17,12 @@ import (
 // listen serves each connection by a goroutine until the test ends.
 func listen(t testing.TB, serve func(c *net.TCPConn)) netip.AddrPort {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	return listenOn(t, netip.MustParseAddrPort("127.0.0.1:0"), serve)
+}
+
+func listenOn(t testing.TB, at netip.AddrPort, serve func(c *net.TCPConn)) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp4", at.String())
 	if err != nil {
 		t.Fatal(err)
 	}

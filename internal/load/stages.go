@@ -23,6 +23,9 @@ const (
 // begin starts the load.
 func (w *worker) begin(at int64) {
 	w.now = at
+	if w.ping != nil {
+		w.ping.sweepAt = at
+	}
 	for i := range w.conns {
 		w.conns[i].left = unlimited
 	}
@@ -48,6 +51,9 @@ func (w *worker) kick() {
 	if w.scheduled {
 		w.schedule.begin(w.now)
 		return
+	}
+	if w.bulk != nil {
+		return // epoll tells at once what can be written or read
 	}
 	for i := range w.conns {
 		c := &w.conns[i]
@@ -121,7 +127,7 @@ func (w *worker) openWindow() {
 	}
 	w.setDeadline(w.closeAt)
 	w.opened = w.now
-	w.result.BytesIn, w.result.BytesOut = w.bytesIn, w.bytesOut
+	w.result.BytesIn, w.result.BytesOut = w.bytesIn, w.bytesOut-w.queued()
 	w.use = readThreadUse(w.stat, w.statBuf[:])
 	w.shared.pass(&w.shared.atOpen, Opened)
 	if w.finite || w.plan.WarmUp == 0 {
@@ -139,7 +145,7 @@ func (w *worker) abandon() {
 		w.closed = w.now
 		w.use = readThreadUse(w.stat, w.statBuf[:]).minus(w.use)
 		w.result.BytesIn = w.bytesIn - w.result.BytesIn
-		w.result.BytesOut = w.bytesOut - w.result.BytesOut
+		w.result.BytesOut = w.bytesOut - w.queued() - w.result.BytesOut
 	} else {
 		w.shared.pass(&w.shared.atOpen, Opened)
 	}
@@ -151,6 +157,9 @@ func (w *worker) abandon() {
 }
 
 func (w *worker) expireAll() {
+	if w.ping != nil {
+		w.sweepLost(w.now)
+	}
 	for i := range w.conns {
 		w.expire(&w.conns[i])
 	}

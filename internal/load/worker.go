@@ -57,6 +57,12 @@ type protocol interface {
 
 const unlimited = 1 << 62
 
+// What epoll calls descriptors that are no connection's.
+const (
+	stopTag = -1
+	pingTag = -2
+)
+
 // A worker is one thread. Only shared is touched by other threads.
 type worker struct {
 	shared *shared
@@ -65,11 +71,14 @@ type worker struct {
 	cpu    int
 
 	proto     protocol
+	ping      *pings // nil but for pings
+	bulk      *bulk  // nil but for bulk
 	size      uint64 // of a request, in bytes
 	pipeline  uint64
 	scheduled bool // open and paced: sent when due, not when answered
 	replies   bool // all but paced
-	perTurn   bool // connect
+	perTurn   bool // connect and transfer
+	transfers bool
 	finite    bool
 	counting  bool // the requests that are left, in the window of a finite load
 
@@ -118,9 +127,10 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 	}
 	w := &worker{
 		shared: s, plan: p, part: part, cpu: -1,
-		scheduled: p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced,
+		scheduled: p.scheduled(),
 		replies:   p.Load.Shape != manifest.Paced,
-		perTurn:   p.Load.Shape == manifest.Connect,
+		perTurn:   p.Load.Shape == manifest.Connect || p.Load.Shape == manifest.Transfers,
+		transfers: p.Load.Shape == manifest.Transfers,
 		finite:    p.Load.Requests > 0,
 		pipeline:  uint64(max(1, p.Load.Pipeline)),
 		conns:     make([]conn, n),
@@ -137,17 +147,13 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 		w.pipeline = 0
 	}
 	w.schedule = newSchedule(w.rate(), p.Load.Gaps, p.Seed, part, s.parts)
-	w.rings = newRings(n, ringSize(n, int(w.pipeline), w.scheduled))
-	w.timeline = newTimeline(int64(p.Window), p.slices())
-	switch p.Protocol {
-	case "counter":
-		w.proto = newCounter(p.Seed, p.Load.ReadShare)
-	case "sink":
-		w.proto = newSink(uint64(p.Load.SizeBytes))
-	default:
-		w.proto = &echo{seed: p.Seed, size: uint64(p.Load.SizeBytes)}
+	ring := ringSize(n, int(w.pipeline), w.scheduled)
+	if p.Load.Shape == manifest.Pings {
+		ring = max(ring, leastPingRing)
 	}
-	w.size = w.proto.requestBytes()
+	w.rings = newRings(n, ring)
+	w.timeline = newTimeline(int64(p.Window), p.slices())
+	w.speak()
 	for i := range w.conns {
 		w.conns[i] = conn{fd: -1, index: int32(i), id: uint32(i*s.parts + part)}
 	}
@@ -159,16 +165,43 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e := w.poll.add(int32(s.stopFD), -1, unix.EPOLLIN); e != 0 {
+	if e := w.poll.add(int32(s.stopFD), stopTag, unix.EPOLLIN); e != 0 {
 		return nil, fmt.Errorf("watching for the stop: %w", e)
 	}
 	return w, nil
+}
+
+// speak sets what the thread sends and expects.
+func (w *worker) speak() {
+	p := w.plan
+	switch {
+	case p.Protocol == "counter":
+		w.proto = newCounter(p.Seed, p.Load.ReadShare)
+	case p.Protocol == "sink":
+		w.proto = newSink(uint64(p.Load.SizeBytes))
+	case p.Load.Shape == manifest.Pings:
+		w.ping = newPings(p, w.part, w.shared.parts)
+		w.proto = w.ping
+	case p.Load.Shape == manifest.Bulk:
+		w.bulk = newBulk(&p.Load)
+		w.proto, w.in, w.out = w.bulk, make([]byte, bulkBytes), make([]byte, bulkBytes)
+		if !w.bulk.in {
+			w.addr.Port++
+		}
+	case w.transfers:
+		w.proto = &transfer{echo{seed: p.Seed, size: uint64(p.Load.SizeBytes)}}
+	default:
+		w.proto = &echo{seed: p.Seed, size: uint64(p.Load.SizeBytes)}
+	}
+	w.size = w.proto.requestBytes()
 }
 
 func (w *worker) rate() float64 {
 	switch w.plan.Load.Shape {
 	case manifest.Open:
 		return w.plan.Load.Rate
+	case manifest.Pings:
+		return w.plan.pingRate()
 	case manifest.Paced:
 		return w.plan.pacedRate()
 	}
@@ -186,14 +219,21 @@ func (w *worker) loop() {
 			w.advance()
 			continue
 		}
-		n, e := w.poll.wait(min(w.deadline, w.schedule.next) - w.now)
+		wake := min(w.deadline, w.schedule.next)
+		if w.ping != nil {
+			if w.now >= w.ping.sweepAt {
+				w.sweepPings()
+			}
+			wake = min(wake, w.ping.sweepAt)
+		}
+		n, e := w.poll.wait(wake - w.now)
 		if e != 0 {
 			w.faults.add(ioKind(e), 1, "waiting for events: %v", e)
 			w.stage = stageDone
 		}
 		for i := range n {
 			ev := &w.poll.events[i]
-			if ev.Fd < 0 {
+			if ev.Fd == stopTag {
 				w.stage = stageDone
 				break
 			}
@@ -203,6 +243,10 @@ func (w *worker) loop() {
 			}
 			if w.now >= w.deadline {
 				w.advance()
+			}
+			if ev.Fd == pingTag {
+				w.readPings()
+				continue
 			}
 			w.handle(&w.conns[ev.Fd], ev.Events)
 		}

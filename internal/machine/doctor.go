@@ -29,6 +29,7 @@ type Finding struct {
 // Doctor looks at the machine for about a second. dir is where runs will be kept.
 func Doctor(dir string) []Finding {
 	f := observe(dir)
+	f.tap = tryTap()
 	f.looked = lookFor
 	f.busy, f.steal = watch(lookFor)
 	return judge(f)
@@ -132,6 +133,12 @@ func (j *judgement) kernel(f facts) {
 		uring = f.ioUring.Error()
 	}
 	j.say("io_uring", uring, f.ioUring == nil, Warn, "models that need it cannot be measured", "sysctl -w kernel.io_uring_disabled=0  (in a container also: --security-opt seccomp=unconfined)")
+	taps := "can be made"
+	if f.tap != nil {
+		taps = f.tap.Error()
+	}
+	j.say("taps", taps, f.tap == nil, Warn, "servers behind a tap are skipped, and --stack=gonet and --hosts=netns cannot be had",
+		"sudo, apt-get install iproute2, modprobe tun  (in a container: --privileged --device /dev/net/tun)")
 	if f.autogroup >= 0 {
 		j.say("autogroup", onOff(f.autogroup), true, OK, "", "")
 	}

@@ -38,6 +38,7 @@ func TestJudge(t *testing.T) {
 		{"cgroups", Warn, true, func(f *facts) { f.noCgroup = broken }},
 		{"loopback", Bad, true, func(f *facts) { f.loopback = broken }},
 		{"io_uring", Warn, true, func(f *facts) { f.ioUring = broken }},
+		{"taps", Warn, true, func(f *facts) { f.tap = broken }},
 		{"huge pages", Warn, true, func(f *facts) { f.hugePages = "always" }},
 		{"address layout", Warn, true, func(f *facts) { f.aslr = 0 }},
 		{"open files", Warn, true, func(f *facts) { f.filesHard = 4096 }},

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"unsafe"
 
 	"interleave/internal/group"
+	"interleave/internal/manifest"
+	"interleave/internal/netns"
 	"interleave/internal/proc"
 
 	"golang.org/x/sys/unix"
@@ -41,6 +44,7 @@ type facts struct {
 	disk               int64
 	ioUring            error
 	loopback           error
+	tap                error // why there are no servers behind a tap
 	autogroup          int64
 	hugePages          string
 	aslr               int64
@@ -82,6 +86,12 @@ func observe(dir string) facts {
 	}
 	f.diskDir, f.disk = freeDisk(dir)
 	return f
+}
+
+// tryTap makes a tap, in a namespace of its own, and removes it.
+func tryTap() error {
+	pair, err := netns.New("doctor", manifest.Tap)
+	return errors.Join(err, pair.Close())
 }
 
 // ask returns the number of a sysctl, or -1.

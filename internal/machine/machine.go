@@ -30,7 +30,7 @@ func Describe(toolchains map[string]string) record.Machine {
 	return record.Machine{
 		Cores: usableCores(), CPU: cpuName(root), MemBytes: memory(root),
 		Kernel: kernel(), System: system(root), Virtual: virtual(root), Clock: clockSource(root),
-		Cgroups: group.CgroupKind(), ToolChains: toolchains,
+		Congestion: text(root, "proc/sys/net/ipv4/tcp_congestion_control"), Cgroups: group.CgroupKind(), ToolChains: toolchains,
 	}
 }
 

@@ -246,8 +246,8 @@ func (r *experimentReader) checkTerm(t *table, c *Claim, key string, i int, term
 			r.d.fail(t.atItem(key, i), "%s: %q is not measured at point %q, which has: %s", key, term.Model, p.Name, strings.Join(r.ModelsAt(p), ", "))
 			return
 		}
-		if c.Metric.openOnly() && p.Load.Shape != Open {
-			t.fail("metric", "%s needs points of shape \"open\", and %q is %q", c.Metric, p.Name, p.Load.Shape)
+		if needs := p.Load.shows(c.Metric); needs != "" {
+			t.fail("metric", "%q is %q, and %s needs %s", p.Name, p.Load.Shape, c.Metric, needs)
 			return
 		}
 	}

@@ -114,22 +114,46 @@ func (r *experimentReader) readMetrics() {
 	if !t.has("metrics") {
 		t.missing("metrics", `what tables show, such as ["cpu-per-request"]`)
 	}
-	isOpen := func(p Point) bool { return p.Load.Shape == Open }
-	isSolve := func(p Point) bool { return p.Load.Shape == Solve }
 	for i, word := range t.words("metrics", metrics) {
 		m := Metric(word)
 		r.Metrics = append(r.Metrics, m)
-		if r.sure && m.openOnly() && !slices.ContainsFunc(r.Points, isOpen) {
-			r.d.fail(t.atItem("metrics", i), "metrics: %s needs a point of shape \"open\": in other shapes a slow server slows the questions", m)
-		}
-		if r.sure && m == SolveTime && !slices.ContainsFunc(r.Points, isSolve) {
-			r.d.fail(t.atItem("metrics", i), "metrics: %s needs a point of shape \"solve\"", m)
+		shown := func(p Point) bool { return p.Load.shows(m) == "" }
+		if r.sure && len(r.Points) > 0 && !slices.ContainsFunc(r.Points, shown) {
+			r.d.fail(t.atItem("metrics", i), "metrics: %s needs %s", m, r.Points[0].Load.shows(m))
 		}
 	}
 }
 
-// openOnly tells the metrics that count from the due time of a request.
-func (m Metric) openOnly() bool { return m == LatencyP50 || m == LatencyP99 || m == Jitter }
+// Shows says whether a load of this kind can show a metric.
+func (l Load) Shows(m Metric) bool { return l.shows(m) == "" }
+
+// shows says what a load lacks to show a metric, or nothing.
+func (l Load) shows(m Metric) (needs string) {
+	carries := l.Shape == Transfers || l.Shape == Bulk || l.Shape == Solve && l.Kernel == KernelTransfer
+	switch m {
+	case LatencyP50, LatencyP99, Jitter: // they count from the due time of a request
+		if !l.Timed() {
+			return `a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions`
+		}
+	case SolveTime:
+		if l.Shape != Solve {
+			return `a point of shape "solve"`
+		}
+	case BitRate, CPUPerGB:
+		if !carries {
+			return fmt.Sprintf(`a point of shape "transfer" or "bulk", or of shape "solve" with the kernel %q`, KernelTransfer)
+		}
+	case Throughput, CPUPerRequest, Switches:
+		if l.Shape == Bulk {
+			return `a point of another shape than "bulk", which has no requests but for counting`
+		}
+	case Loss:
+		if l.Shape != Pings {
+			return `a point of shape "ping"`
+		}
+	}
+	return ""
+}
 
 // checkServices holds the points against the services that they name.
 func (r *experimentReader) checkServices(tree *Tree) {
@@ -166,6 +190,10 @@ func (l Load) fits(protocol string) (key string, err error) {
 		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: programs are given problems to solve, servers are not", l.Shape, protocol)
 	case protocol == Program:
 		return "", nil
+	case (protocol == Ping) != (l.Shape == Pings):
+		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: expected \"ping\" for both", l.Shape, protocol)
+	case (protocol == Transfer) != (l.Shape == Transfers || l.Shape == Bulk):
+		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: \"transfer\" and \"bulk\" are for servers of transfers, and these have no other", l.Shape, protocol)
 	case protocol == "sink" && l.Shape != Paced:
 		return "shape", fmt.Errorf("a sink never answers: expected shape \"paced\", got %q", l.Shape)
 	case protocol != "sink" && l.Shape == Paced:

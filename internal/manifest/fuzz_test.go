@@ -37,6 +37,7 @@ func FuzzService(f *testing.F) {
 
 func FuzzModel(f *testing.F) {
 	f.Add(goodModel)
+	f.Add("run = ['{device}']\nstack = ['kernel', 1, '']\nuses = 'a'\n")
 	f.Add("build = [[], [1], 'a']\nrun = '{port}'\n[env]\n'' = '{a}'\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := parseModel(modelFile, []byte(text), []string{"echo.c"})
@@ -44,7 +45,7 @@ func FuzzModel(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !strings.Contains(strings.Join(m.Run, " "), "{port}") || len(m.Source) == 0 || m.WarmUp < 0 || m.Ready == "" {
+		if !m.Holds("{port}") && !m.Holds("{device}") && !m.Holds("{kernel}") || len(m.Source) == 0 || m.WarmUp < 0 || m.Ready == "" {
 			t.Errorf("took %+v for a model", m)
 		}
 		for _, command := range m.Build {

@@ -24,9 +24,29 @@ type Service struct {
 	Dir      string // absolute
 	Title    string // "Echo"
 	Summary  string // one sentence
-	Protocol string // what the load engine speaks: "echo", "counter" or "sink"
+	Protocol string // what the load engine speaks: "echo", "counter", "sink", "ping", "transfer" or Program
+	Hosts    Hosts  // where its servers are: Local, or at the other end of a Tap
 	Models   []*Model
 }
+
+// Hosts says how the server and the load meet.
+type Hosts string
+
+// Local is one host with its loopback device. The other two are two hosts on one machine.
+const (
+	Local Hosts = "local" // both at 127.0.0.1
+	NetNS Hosts = "netns" // a network namespace each, joined by a pair of virtual Ethernet devices: the kernel's stack twice
+	Tap   Hosts = "tap"   // the load in a namespace of its own, the server behind a tap in it: its stack is a program's
+)
+
+// Stack says whose TCP/IP a server runs on.
+type Stack string
+
+// The stacks that a model can name.
+const (
+	Kernel Stack = "kernel"
+	GoNet  Stack = "gonet" // the program carries the package gonet in itself
+)
 
 // A Model is one folder of services/SERVICE/: one server under one concurrency model.
 type Model struct {
@@ -41,8 +61,14 @@ type Model struct {
 	Build    [][]string // commands, run in Dir; {out} is the model's build folder
 	Run      []string   // {out}, {port} and {host} are replaced
 	Env      map[string]string
+	Uses     []string      // files and folders besides Dir that the build depends on, relative to Dir
 	WarmUp   time.Duration // at least this long before a measuring window opens; 1 s unless told
 	Ready    Ready
+	Stacks   []Stack // that it can run on; none: it brings its own, as the servers behind a tap do
+	Stack    Stack   // that it runs on; "" where it brings its own
+	Hosts    Hosts   // where its server is, unless a run asks for NetNS in place of Local
+
+	lines map[string]int // of some keys in model.toml
 }
 
 // Ready says how a server shows that it serves.
@@ -64,7 +90,21 @@ const (
 	Paced   Shape = "paced"   // each connection sends bytes at a rate and reads nothing but the end
 	Connect Shape = "connect" // connect, send one message, read its reply, close
 	Solve   Shape = "solve"   // no connections: a program solves a problem again and again
+	// The shapes for hosts: each pinger has an identifier and no connection.
+	Pings     Shape = "ping"     // echo requests of ICMP, at an interval or as they are answered
+	Transfers Shape = "transfer" // connect, send one message, half-close, wait for the peer's end of file
+	Bulk      Shape = "bulk"     // each connection carries as much as it can, one way; a request is BulkBlock bytes
 )
+
+// BulkBlock is in bytes what counts as a request of a bulk load.
+const BulkBlock = 64 << 10
+
+// KernelTransfer is the kernel of programs that transfer bytes over a loopback: their result is how many.
+const KernelTransfer = "transfer"
+
+// Timed tells the loads whose requests are due at times fixed before the start, whatever the server does: only of these a
+// latency can be told.
+func (l Load) Timed() bool { return l.Shape == Open || l.Shape == Pings && l.Interval > 0 }
 
 // Load is what a point offers to the server. It is written to records as it is.
 type Load struct {
@@ -77,10 +117,13 @@ type Load struct {
 	Gaps        string  `json:"gaps,omitempty"`       // "constant" or "exponential", open shape
 	Bits        float64 `json:"bits,omitempty"`       // bits a second for each connection, paced shape
 	ReadShare   float64 `json:"read_share,omitempty"` // 0 .. 1, counter
-	Kernel      string  `json:"kernel,omitempty"`     // what is solved, solve shape: "fib"
-	Problem     int64   `json:"problem,omitempty"`    // how big it is, solve shape: 32
-	Workers     int     `json:"workers,omitempty"`    // threads that may work at it, solve shape
-	Answer      string  `json:"answer,omitempty"`     // what must come out, solve shape
+	// Interval is between two pings of a pinger, ping shape; 0 = the next is sent when the last has been answered.
+	Interval  time.Duration `json:"interval_ns,omitempty"`
+	Direction string        `json:"direction,omitempty"` // "in" to the server or "out" of it, bulk shape
+	Kernel    string        `json:"kernel,omitempty"`    // what is solved, solve shape: "fib"
+	Problem   int64         `json:"problem,omitempty"`   // how big it is, solve shape: 32
+	Workers   int           `json:"workers,omitempty"`   // threads that may work at it, solve shape
+	Answer    string        `json:"answer,omitempty"`    // what must come out, solve shape
 }
 
 // A Point is one place on an experiment's axis: a service under one load.
@@ -168,7 +211,7 @@ const (
 	CPUPerRequest Metric = "cpu-per-request" // microseconds of server CPU for each request
 	CPU           Metric = "cpu"             // mean server CPU in the window, % of one core
 	CPUVariation  Metric = "cpu-variation"   // coefficient of variation of CPU over the samples
-	LatencyP50    Metric = "latency-p50"     // microseconds from the due time; open shape only
+	LatencyP50    Metric = "latency-p50"     // microseconds from the due time; open shape and pings at an interval only
 	LatencyP99    Metric = "latency-p99"
 	Jitter        Metric = "latency-jitter" // p99 - p50 in microseconds; open shape only
 	PSS           Metric = "pss"            // bytes, the server's tree at the end of the window
@@ -176,6 +219,10 @@ const (
 	Switches      Metric = "switches"       // context switches for each request
 	Lines         Metric = "lines"          // lines of code of the model: no measurement
 	SolveTime     Metric = "time"           // milliseconds to solve the problem once, median of the window; solve shape only
+	BitRate       Metric = "bit-rate"       // bits a second: of transfers, of bulk, and of programs that transfer
+	CPUPerGB      Metric = "cpu-per-gb"     // seconds of server CPU for 10^9 bytes, likewise
+	Loss          Metric = "loss"           // % of the pings that nobody answered
+	MemoryGrowth  Metric = "memory-growth"  // the server's PSS when the window closes, by that when it opens
 )
 
 // Metrics lists every metric with its unit and whether more is better.
@@ -192,6 +239,10 @@ var Metrics = map[Metric]MetricInfo{
 	Switches:      {"switches/request", "context switches for each request", false},
 	Lines:         {"lines", "lines of code", false},
 	SolveTime:     {"ms", "time to solve", false},
+	BitRate:       {"bit/s", "bit rate", true},
+	CPUPerGB:      {"s/GB", "CPU for each GB", false},
+	Loss:          {"% of pings", "loss", false},
+	MemoryGrowth:  {"", "growth of memory over the window", false},
 }
 
 // MetricInfo is what a table's head says of a metric.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,13 +18,13 @@ var need = regexp.MustCompile(`^(pkg:)?[A-Za-z][A-Za-z0-9_.+-]*( *>= *[0-9]+(\.[
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var (
-	buildHolds = []string{"{out}"}
-	runHolds   = []string{"{out}", "{port}", "{host}", "{kernel}", "{problem}", "{workers}", "{rounds}"}
+	buildHolds = []string{"{out}", "{tools}"}
+	runHolds   = []string{"{out}", "{port}", "{host}", "{device}", "{address}", "{peer}", "{kernel}", "{problem}", "{workers}", "{rounds}"}
 )
 
-// LoadModel reads one model.toml and looks for the sources beside it. The file is named relative to
-// root.
-func LoadModel(root, file string) (*Model, error) {
+// LoadModel reads one model.toml of the service and looks for the sources beside it. The file is named
+// relative to root.
+func (s *Service) LoadModel(root, file string) (*Model, error) {
 	data, err := read(root, file)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,83 @@ func LoadModel(root, file string) (*Model, error) {
 		return nil, err
 	}
 	m.Dir = filepath.Join(root, filepath.Dir(file))
-	return m, nil
+	// What it uses is looked for when it is built: a record has its manifests and sources, and nothing else.
+	for _, name := range m.Source {
+		if !filepath.IsLocal(filepath.Join(filepath.Dir(file), name)) {
+			return nil, &Error{File: file, Line: m.lines["source"], Err: fmt.Errorf("source: %q is not in this tree", name)}
+		}
+		if _, err := os.Stat(filepath.Join(m.Dir, name)); err != nil {
+			return nil, &Error{File: file, Line: m.lines["source"], Err: fmt.Errorf("source: %q: %w", name, cause(err))}
+		}
+	}
+	return m, s.adopt(m, file)
+}
+
+// adopt settles where the model's server is, and holds it against what its service wants: a server behind a
+// tap is told its device, another its port, a program its problem.
+func (s *Service) adopt(m *Model, file string) error {
+	wrong := func(key, format string, args ...any) error {
+		return &Error{File: file, Line: m.lines[key], Err: fmt.Errorf(key+format, args...)}
+	}
+	for _, hold := range s.holds() {
+		if !m.Holds(hold) {
+			return wrong("run", " does not use %s, as every model of services/%s must", hold, s.Name)
+		}
+	}
+	m.Hosts, m.Stack = Local, Kernel
+	switch {
+	case s.Hosts == Tap && len(m.Stacks) == 0:
+		m.Hosts, m.Stack = Tap, ""
+	case s.Hosts == Tap && !slices.Equal(m.Stacks, []Stack{Kernel}):
+		return wrong("stack", " is %q, but the servers of services/%s bring their own: expected \"kernel\" for one that does not, or no stack", m.Stacks, s.Name)
+	case s.Hosts == Tap:
+		m.Hosts = NetNS
+	case len(m.Stacks) == 0:
+		m.Stacks = []Stack{Kernel}
+	case !slices.Contains(m.Stacks, Kernel):
+		return wrong("stack", " is %q, but the servers of services/%s run on the kernel's: expected [\"kernel\", \"gonet\"] for one that can do both, or no stack", m.Stacks, s.Name)
+	}
+	return nil
+}
+
+// holds are the placeholders that a model of the service must use.
+func (s *Service) holds() []string {
+	switch {
+	case s.Protocol == Program:
+		return []string{"{kernel}"}
+	case s.Protocol == Ping:
+		return []string{"{device}"}
+	case s.Hosts == Tap:
+		return []string{"{device}", "{port}"}
+	case s.Protocol == "":
+		return nil // the service's own file is wrong, which has been said
+	}
+	return []string{"{port}"}
+}
+
+// OnStack returns the model as a variant that runs on another stack than it usually does, or nil if it cannot. Its
+// name says so: go-goroutine on GoNet is go-goroutine-gonet.
+func (m *Model) OnStack(stack Stack) *Model {
+	if m.Stack == stack {
+		return m
+	}
+	if !slices.Contains(m.Stacks, stack) {
+		return nil
+	}
+	v := *m
+	v.Name = NameOn(m.Name, stack)
+	v.Summary += "; here on " + string(stack) + ", behind a tap, in place of the kernel's stack"
+	v.Stack, v.Hosts = stack, Tap
+	v.Uses = append(slices.Clone(m.Uses), filepath.Join("..", "..", "..", string(stack))) // the package, beside services
+	return &v
+}
+
+// NameOn is what a model is called on a stack.
+func NameOn(model string, stack Stack) string {
+	if stack == Kernel {
+		return model
+	}
+	return model + "-" + string(stack)
 }
 
 // parseModel reads a model.toml that lies beside files.
@@ -65,6 +142,14 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 		Env:      t.strings("env"),
 		WarmUp:   t.duration("warmup", 0, time.Second),
 		Ready:    Ready(t.word("ready", readies)),
+		Uses:     t.distinct("uses"),
+		lines:    map[string]int{"run": t.at("run"), "stack": t.at("stack"), "source": t.at("source")},
+	}
+	for i, s := range t.texts("stack", true) {
+		if !slices.Contains(stacks, s) {
+			t.d.fail(t.atItem("stack", i), "stack: %q is not known: %s", s, suggest(s, stacks))
+		}
+		m.Stacks = append(m.Stacks, Stack(s))
 	}
 	if m.Ready == "" {
 		m.Ready = ReadyLine
@@ -98,8 +183,8 @@ func (t *table) checkName(m *Model) {
 	}
 }
 
-// holds says whether the command to run uses a placeholder.
-func (m *Model) holds(placeholder string) bool {
+// Holds says whether the command to run uses a placeholder.
+func (m *Model) Holds(placeholder string) bool {
 	return strings.Contains(strings.Join(m.Run, " "), placeholder)
 }
 
@@ -117,7 +202,7 @@ func (t *table) checkCommands(m *Model) {
 		t.missing("run", `a command such as ["{out}/echo", "{port}", "{host}"]`)
 	case t.empty("run"):
 		t.fail("run", "is empty: expected a command such as [\"{out}/echo\", \"{port}\", \"{host}\"]")
-	case len(m.Run) > 0 && !m.holds("{port}") && !m.holds("{kernel}"):
+	case len(m.Run) > 0 && !m.Holds("{port}") && !m.Holds("{device}") && !m.Holds("{kernel}"):
 		t.fail("run", "does not use {port}: the server must listen where it is told to")
 	}
 	t.checkHolds("run", m.Run, runHolds)
@@ -190,7 +275,7 @@ func (t *table) sources(m *Model, files []string) []string {
 	if t.has("source") {
 		named := t.texts("source", true)
 		for i, name := range named {
-			if !slices.Contains(files, name) {
+			if !slices.Contains(files, name) && !strings.HasPrefix(name, "../") { // another service's is looked for later
 				t.d.fail(t.atItem("source", i), "source: there is no file %q beside model.toml", name)
 			}
 		}

@@ -71,22 +71,22 @@ func TestModelWrong(t *testing.T) {
 		files          string // beside model.toml; empty is echo.c
 		want           string
 	}{
-		{"word", `"process"`, `"proces"`, "", at + `:2: model: "proces" is not known: did you mean "process"? (known: process, thread, virtual, goroutine, green, actor, loop, prefork, async, task, serial)`},
-		{"far word", `"process"`, `"reactor-pattern"`, "", at + `:2: model: "reactor-pattern" is not known: expected one of process, thread, virtual, goroutine, green, actor, loop, prefork, async, task, serial`},
+		{"word", `"process"`, `"proces"`, "", at + `:2: model: "proces" is not known: did you mean "process"? (known: process, thread, virtual, goroutine, green, actor, loop, prefork, async, task, csp, serial)`},
+		{"far word", `"process"`, `"reactor-pattern"`, "", at + `:2: model: "reactor-pattern" is not known: expected one of process, thread, virtual, goroutine, green, actor, loop, prefork, async, task, csp, serial`},
 		{"model and folder", `"process"`, `"thread"`, "", at + `:2: model: is "thread", but the folder is "c-process": expected "process"`},
 		{"language and folder", `"c"`, `"go"`, "", at + `:1: language: is "go", but the folder is "c-process": expected "c"`},
 		{"unknown key", "summary ", "sumary ", "", at + ": summary is missing: expected one sentence: the trade that the model shows\n" +
-			at + `:3: unknown key "sumary" in the file: did you mean "summary"? (known: language, model, summary, needs, build, run, env, warmup, ready, source)`},
-		{"experiment's spelling", "warmup", "warm_up", "", at + `:7: unknown key "warm_up" in the file: did you mean "warmup"? (known: language, model, summary, needs, build, run, env, warmup, ready, source)`},
+			at + `:3: unknown key "sumary" in the file: did you mean "summary"? (known: language, model, summary, needs, build, run, env, warmup, ready, uses, stack, source)`},
+		{"experiment's spelling", "warmup", "warm_up", "", at + `:7: unknown key "warm_up" in the file: did you mean "warmup"? (known: language, model, summary, needs, build, run, env, warmup, ready, uses, stack, source)`},
 		{"no run", `run      = ["{out}/echo", "{port}", "{host}"]`, "", "", at + `: run is missing: expected a command such as ["{out}/echo", "{port}", "{host}"]`},
 		{"empty run", `["{out}/echo", "{port}", "{host}"]`, "[]", "", at + `:6: run: is empty: expected a command such as ["{out}/echo", "{port}", "{host}"]`},
 		{"run without port", `"{port}", "{host}"`, `"4000"`, "", at + ":6: run: does not use {port}: the server must listen where it is told to"},
 		{"run as text", `["{out}/echo", "{port}", "{host}"]`, `"{out}/echo {port}"`, "", at + `:6: run: expected an array of strings such as ["a", "b"], got "{out}/echo {port}"`},
-		{"placeholder", "{host}", "{hots}", "", at + `:6: run: unknown placeholder {hots}: did you mean "{host}"? (known: {out}, {port}, {host}, {kernel}, {problem}, {workers}, {rounds})`},
-		{"port in build", `"echo.c"]`, `"echo.c", "{port}"]`, "", at + `:5: build: unknown placeholder {port}: expected one of {out}`},
+		{"placeholder", "{host}", "{hots}", "", at + `:6: run: unknown placeholder {hots}: did you mean "{host}"? (known: {out}, {port}, {host}, {device}, {address}, {peer}, {kernel}, {problem}, {workers}, {rounds})`},
+		{"port in build", `"echo.c"]`, `"echo.c", "{port}"]`, "", at + `:5: build: unknown placeholder {port}: expected one of {out}, {tools}`},
 		{"empty build", `["cc", "-o", "{out}/echo", "echo.c"]`, "[]", "", at + ":5: build: is empty: leave it out if there is nothing to build"},
 		{"number in build", `"-o",`, "2,", "", at + ":5: build: expected text in quotes, got 2"},
-		{"env placeholder", "{out}/tables", "{dir}/tables", "", at + ":11: env.TABLES: unknown placeholder {dir}: expected one of {out}, {port}, {host}, {kernel}, {problem}, {workers}, {rounds}"},
+		{"env placeholder", "{out}/tables", "{dir}/tables", "", at + ":11: env.TABLES: unknown placeholder {dir}: expected one of {out}, {port}, {host}, {device}, {address}, {peer}, {kernel}, {problem}, {workers}, {rounds}"},
 		{"env number", `"{out}/tables"`, "4", "", at + `:11: env: expected text in quotes for "TABLES", got 4`},
 		{"need", `"java >= 25"`, `"java > 25"`, "", at + `:4: needs: "java > 25" is no tool chain: expected a program or pkg:library, such as "cc", "java >= 25" or "pkg:liburing"`},
 		{"need twice", `"java >= 25"`, `"cc"`, "", at + `:4: needs: "cc" is there twice`},
@@ -113,6 +113,39 @@ func TestModelWrong(t *testing.T) {
 			_, err := parseModel(at, []byte(strings.Replace(goodModel, tt.old, tt.new, 1)), files)
 			checkError(t, err, tt.want)
 		})
+	}
+}
+
+func TestModelOnStack(t *testing.T) {
+	for _, c := range []struct {
+		hosts  Hosts
+		stacks string // in model.toml
+		want   []string
+	}{
+		{Local, "", []string{"go-goroutine local kernel"}},
+		{Local, "kernel gonet", []string{"go-goroutine local kernel", "go-goroutine-gonet tap gonet"}},
+		{Tap, "", nil},
+		{Tap, "kernel", []string{"go-goroutine netns kernel"}},
+	} {
+		m := &Model{Name: "go-goroutine", Run: []string{"{device}", "{port}"}}
+		for s := range strings.FieldsSeq(c.stacks) {
+			m.Stacks = append(m.Stacks, Stack(s))
+		}
+		if err := (&Service{Name: "s", Protocol: Transfer, Hosts: c.hosts}).adopt(m, "model.toml"); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, stack := range []Stack{Kernel, GoNet} {
+			if v := m.OnStack(stack); v != nil {
+				got = append(got, strings.Join([]string{v.Name, string(v.Hosts), string(v.Stack)}, " "))
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s hosts, stacks %q: got %q, want %q", c.hosts, c.stacks, got, c.want)
+		}
+		if m.Name != "go-goroutine" {
+			t.Error("the model itself was renamed")
+		}
 	}
 }
 

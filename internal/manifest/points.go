@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The bounds of a load are far beyond what one machine does; they catch a slipped unit.
@@ -17,6 +18,7 @@ const (
 	mostBits        = 1_000_000_000_000 // bits a second
 	mostProblem     = 1 << 40
 	mostWorkers     = 4096
+	leastInterval   = time.Millisecond // between two pings of a pinger
 )
 
 // belongs says which keys of a load mean something in which shape. A point that changes the shape
@@ -27,6 +29,10 @@ var belongs = map[Shape][]string{
 	Paced:   {"shape", "connections", "size", "bits"},
 	Connect: {"shape", "connections", "size", "requests", "read_share"},
 	Solve:   {"shape", "kernel", "problem", "workers", "answer"},
+
+	Pings:     {"shape", "connections", "size", "requests", "interval"},
+	Transfers: {"shape", "connections", "size", "requests"},
+	Bulk:      {"shape", "connections", "direction"},
 }
 
 // readPoints reads [load], [sweep] and the [[point]]s, and forms the points of them.
@@ -71,6 +77,8 @@ func (t *table) readLoad(l *Load) {
 	overlay("problem", func() { l.Problem = int64(t.quantity("problem", counts, 1, mostProblem)) })
 	overlay("workers", func() { l.Workers = int(t.quantity("workers", counts, 1, mostWorkers)) })
 	overlay("answer", func() { l.Answer = t.prose("answer") })
+	overlay("interval", func() { l.Interval = t.interval() })
+	overlay("direction", func() { l.Direction = t.word("direction", directions) })
 	if l.Shape == "" {
 		return
 	}
@@ -79,6 +87,14 @@ func (t *table) readLoad(l *Load) {
 			t.fail(key, "means nothing for shape %q, which has: %s", l.Shape, strings.Join(belongs[l.Shape][1:], ", "))
 		}
 	}
+}
+
+// interval is a duration, or "none" in place of the one that [load] has.
+func (t *table) interval() time.Duration {
+	if v, _ := t.get("interval"); v == "none" {
+		return 0
+	}
+	return t.duration("interval", leastInterval, 0)
 }
 
 // ofSomeLoad says whether a key belongs to a load of any shape.
@@ -115,8 +131,17 @@ func (l *Load) become(s Shape) {
 	if !keeps("kernel") {
 		l.Kernel, l.Answer, l.Problem, l.Workers = "", "", 0, 0
 	}
+	if !keeps("interval") {
+		l.Interval = 0
+	}
+	if !keeps("direction") {
+		l.Direction = ""
+	}
 	if !keeps("connections") {
-		l.Connections, l.SizeBytes = 0, 0
+		l.Connections = 0
+	}
+	if !keeps("size") {
+		l.SizeBytes = 0
 	}
 }
 
@@ -187,13 +212,31 @@ func (r *experimentReader) readSweep(base Load) {
 	if base.Shape != "" && !slices.Contains(belongs[base.Shape], r.Axis.Over) {
 		t.fail("over", "%s means nothing for shape %q, which has: %s", r.Axis.Over, base.Shape, strings.Join(belongs[base.Shape][1:], ", "))
 	}
-	for _, v := range r.swept {
+	answers := r.sweepAnswers(base.Shape)
+	for i, v := range r.swept {
 		load := base
 		load.set(r.Axis.Over, v)
+		if i < len(answers) {
+			load.Answer = answers[i]
+		}
 		p := Point{Name: r.Axis.Over + " = " + q.text(v), X: v, Service: r.Service, Load: load}
 		r.checkLoad(p)
 		r.Points = append(r.Points, p)
 	}
+}
+
+// sweepAnswers are what comes out at each value, where that depends on the value.
+func (r *experimentReader) sweepAnswers(shape Shape) []string {
+	t := r.sweep
+	answers := t.texts("answers", false)
+	switch {
+	case !t.has("answers"):
+	case shape != Solve:
+		t.fail("answers", "means nothing for shape %q: only problems have answers", shape)
+	case len(answers) != len(r.swept):
+		t.fail("answers", "expected one for each of the %d values, got %d", len(r.swept), len(answers))
+	}
+	return answers
 }
 
 // readPoint reads a [[point]]: a name, and what differs from [load].
@@ -245,7 +288,8 @@ func (r *experimentReader) checkLoad(p Point) {
 		return
 	}
 	require(l.Connections == 0, "connections", "how many are open at once, such as 64")
-	require(l.SizeBytes == 0, "size", `the bytes of a message, such as "16 B"`)
+	require(l.Shape != Bulk && l.SizeBytes == 0, "size", `the bytes of a message, such as "16 B"`)
+	require(l.Shape == Bulk && l.Direction == "", "direction", `"in" to the server or "out" of it`)
 	require(l.Shape == Open && l.Rate == 0, "rate", `requests a second over all connections, such as "5000/s"`)
 	require(l.Shape == Paced && l.Bits == 0, "bits", `the rate of each connection, such as "1 Mbit/s"`)
 }

@@ -34,6 +34,16 @@ func parseService(file string, data []byte) (*Service, error) {
 		Title:    t.need("title", `the service's name in a heading, such as "Echo"`),
 		Summary:  t.need("summary", "one sentence that says what the service does"),
 		Protocol: t.needWord("protocol", protocols),
+		Hosts:    Hosts(t.word("hosts", hosts)),
+	}
+	if s.Hosts == "" {
+		s.Hosts = Local
+	}
+	switch {
+	case s.Hosts != Tap && (s.Protocol == Ping || s.Protocol == Transfer):
+		t.d.fail(t.at("hosts"), "hosts: a server of %s is a host of its own: expected \"tap\"", s.Protocol)
+	case s.Hosts == Tap && s.Protocol == Program:
+		t.fail("hosts", "a program is no server: leave it out")
 	}
 	if !folderName.MatchString(s.Name) {
 		d.fail(0, "the folder %q is no name for a service: expected lower-case letters and digits, such as \"echo\"", s.Name)

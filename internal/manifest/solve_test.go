@@ -81,7 +81,7 @@ func TestModelFitsItsService(t *testing.T) {
 		{"echo", server, ""}, {Program, program, ""}, {"", program, ""},
 		{"echo", program, "{port}"}, {Program, server, "{kernel}"},
 	} {
-		err := (&Service{Name: "s", Protocol: c.protocol}).fits(c.model, "model.toml")
+		err := (&Service{Name: "s", Protocol: c.protocol}).adopt(c.model, "model.toml")
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s and %v: got %v, want %q", c.protocol, c.model.Run, err, c.want)
 		}

@@ -60,27 +60,13 @@ func (s *Service) loadModels(root, dir string) error {
 	files, err := glob(root, filepath.Join(dir, "*", "model.toml"))
 	errs := []error{err}
 	for _, file := range files {
-		m, err := LoadModel(root, file)
+		m, err := s.LoadModel(root, file)
 		errs = append(errs, err)
 		if m != nil {
 			s.Models = append(s.Models, m)
-			errs = append(errs, s.fits(m, file))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// fits says whether a model is started as its service wants it: a server is told its port, a program its
-// problem.
-func (s *Service) fits(m *Model, file string) error {
-	hold := "{port}"
-	if s.Protocol == Program {
-		hold = "{kernel}"
-	}
-	if s.Protocol == "" || m.holds(hold) {
-		return nil
-	}
-	return &Error{File: file, Err: fmt.Errorf("run does not use %s, as every model of services/%s must", hold, s.Name)}
 }
 
 // strays reports the folders that would be passed over in silence: models without a service.toml

@@ -9,16 +9,25 @@ import (
 
 // Words are the concurrency models that docs/models.md explains. A model's folder and its model.toml
 // use these and no others, so that two servers of one word can be compared.
-var Words = []string{"process", "thread", "virtual", "goroutine", "green", "actor", "loop", "prefork", "async", "task", "serial"}
+var Words = []string{"process", "thread", "virtual", "goroutine", "green", "actor", "loop", "prefork", "async", "task", "csp", "serial"}
 
 // Program is the protocol of services that are no servers: the program is told on its command line what
 // to solve, and prints the result and the time of each solution.
 const Program = "program"
 
+// The protocols of services whose servers are hosts of their own.
+const (
+	Ping     = "ping"     // echo requests of ICMP
+	Transfer = "transfer" // connections of TCP to {port}, which discards, and to the port after it, which sends without end
+)
+
 var (
-	protocols  = []string{"echo", "counter", "sink", Program}
+	protocols  = []string{"echo", "counter", "sink", Ping, Transfer, Program}
+	hosts      = []string{string(Local), string(Tap)} // of a service
+	stacks     = []string{string(Kernel), string(GoNet)}
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}
-	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve)}
+	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk)}
+	directions = []string{"in", "out"}
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}
 	depths     = []string{"quick", "normal", "full"}

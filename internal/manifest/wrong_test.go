@@ -3,7 +3,7 @@ package manifest
 // wrongExperiments are what a person gets wrong, one thing each, and what is said to it: line and message.
 var wrongExperiments = []struct{ name, old, new, want string }{
 	{"unknown key in load", "connections = 150", "conections = 150",
-		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer)` + "\n" +
+		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction)` + "\n" +
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
 	{"unknown table", "[sweep]", "[sweeps]",
 		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, setup, baseline, metrics, load, sweep, point, depth, curve, claim, models)`},
@@ -23,7 +23,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"baseline", `baseline = "c-epoll"`, `baseline = "c-epol"`,
 		`8: baseline: "c-epol" is not among the models: did you mean "c-epoll"? (known: c-epoll, go-goroutine, eve-task)`},
 	{"metric", `metrics  = ["throughput", "latency-p99"]`, `metrics  = ["throughput", "latency-p95"]`,
-		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: cpu, cpu-per-request, cpu-variation, latency-jitter, latency-p50, latency-p99, lines, pss, switches, threads, throughput, time)`},
+		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: bit-rate, cpu, cpu-per-gb, cpu-per-request, cpu-variation, latency-jitter, latency-p50, latency-p99, lines, loss, memory-growth, pss, switches, threads, throughput, time)`},
 	{"service", `service  = "echo"`, `service  = "ecko"`,
 		`6: service: there is no services/ecko: did you mean "echo"? (known: counter, echo, sink)`},
 	{"sink is paced", `service  = "echo"`, `service  = "sink"`,
@@ -34,13 +34,13 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"echo has no reads", "requests    = 100\n", "read_share = 0.5\n",
 		`15: point "connections = 1": only a counter has reads`},
 	{"paced echo", "shape  = \"open\"\nrate   = \"5000/s\"", "shape  = \"paced\"\nbits = \"1 Mbit/s\"",
-		`9: metrics: latency-p99 needs a point of shape "open": in other shapes a slow server slows the questions` + "\n" +
+		`9: metrics: latency-p99 needs a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions` + "\n" +
 			`25: point "latency": a paced load reads no reply, which echo sends: expected shape closed, open or connect` + "\n" +
-			`72: metric: latency-p99 needs points of shape "open", and "latency" is "paced"`},
+			`72: metric: "latency" is "paced", and latency-p99 needs a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions`},
 	{"shape", `shape       = "closed"`, `shape       = "close"`,
-		`12: shape: "close" is not known: did you mean "closed"? (known: closed, open, paced, connect, solve)`},
+		`12: shape: "close" is not known: did you mean "closed"? (known: closed, open, paced, connect, solve, ping, transfer, bulk)`},
 	{"no shape", "shape       = \"closed\"\n", "",
-		"11: the load of the sweep has no shape: expected one of closed, open, paced, connect, solve"},
+		"11: the load of the sweep has no shape: expected one of closed, open, paced, connect, solve, ping, transfer, bulk"},
 	{"no size", "size        = \"16 B\"\n", "",
 		`11: the load of the sweep has no size: expected the bytes of a message, such as "16 B"` + "\n" +
 			`22: the load of point "latency" has no size: expected the bytes of a message, such as "16 B"`},
@@ -144,7 +144,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		`116: of: "eve-task" is not measured at point "latency", which has: c-epoll, go-goroutine` + "\n" +
 			`118: at: "every" stands alone`},
 	{"latency when closed", "at        = [\"latency\"]\nmargin", "margin",
-		`72: metric: latency-p99 needs points of shape "open", and "connections = 1" is "closed"`},
+		`72: metric: "connections = 1" is "closed", and latency-p99 needs a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions`},
 	{"model not at point", `at       = "connections = 16"`, `at       = "latency"`,
 		`116: of: "eve-task" is not measured at point "latency", which has: c-epoll, go-goroutine`},
 	{"term's point", "c-epoll@latency", "c-epoll@latancy",

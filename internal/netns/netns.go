@@ -1,9 +1,10 @@
-// Package netns makes two hosts out of one machine: a network namespace for the server and one for the load, joined
-// by a pair of virtual Ethernet devices.
+// Package netns makes two hosts out of one machine: a network namespace for the load, and for the server either
+// another one, joined to it by a pair of virtual Ethernet devices, or the far end of a tap.
 //
 // The trade: loopback is the fastest network there is, with packets of 64 KiB and no device. Two namespaces still share
 // the machine's cores and memory, but each packet crosses a device and its queue, the MTU is 1500, and the load has
-// addresses of its own: nearer to two hosts, for the price of needing root and the ip command.
+// addresses of its own: nearer to two hosts, for the price of needing root and the ip command. A tap is the same for a
+// server that brings its own stack: the kernel hands over frames, and knows nothing of the connections in them.
 package netns
 
 import (
@@ -19,88 +20,143 @@ import (
 	"time"
 
 	"interleave/internal/group"
+	"interleave/internal/manifest"
 )
 
 // dir is where the ip command keeps the namespaces that have a name.
 const dir = "/run/netns"
 
-// device is the name of each namespace's end of the pair. Names are a namespace's own, so it need not be unique.
+// device is the name of the server's device, and of the load's end of the pair. Names are a namespace's own, so they
+// need not be unique.
 const device = "lab0"
 
-// loadAddresses is how many the load gets: at 28,000 ports each, more connections than a machine holds.
-const loadAddresses = 32
+const (
+	// loadAddresses is how many the load gets: with ports as many connections as a machine holds. Not more, for stacks
+	// for small machines know eight neighbours at a time (smoltcp's default), and the server has to answer all of these.
+	loadAddresses = 7
+	// ports are those of each address that the load may use: all that need no privilege.
+	ports = "1024 65535"
+	// prefixBits is the length of the network that both hosts are in.
+	prefixBits = 24
+)
 
 // commandTime bounds one call of the ip command; it takes milliseconds, and more while devices are torn down.
 const commandTime = 20 * time.Second
 
-// A Pair is two namespaces that reach each other and nothing else.
+// A Pair is two hosts that reach each other and nothing else. No Pair, nil, is this host and its loopback device.
 type Pair struct {
-	Server netip.Addr   // the server's address
-	Load   []netip.Addr // the load's
+	Hosts  manifest.Hosts // NetNS or Tap
+	Server netip.Addr     // the server's address
+	Load   []netip.Addr   // the load's; the first is the server's peer
+	Device string         // the tap, or the server's end of the pair
 	names  map[string]string
 }
 
-// New makes a pair. The name tells it apart from others of this run in lists. It needs root and iproute2; the error
-// says what is missing.
-func New(name string) (p *Pair, err error) {
-	if err := Able(); err != nil {
+// New makes the two hosts; for manifest.Local it makes nothing and returns nil. The name tells them apart from others of
+// this run in lists. It needs root and iproute2; the error says what is missing.
+//
+// A tap lies in the namespace of the load, whose end of it is the kernel's: it stays without a program, is up and has the
+// address of the peer. Its queue and its MTU are those that a user has.
+func New(name string, hosts manifest.Hosts) (p *Pair, err error) {
+	if here(hosts) {
+		return nil, nil
+	}
+	if err := Able(hosts); err != nil {
 		return nil, err
 	}
-	p = &Pair{
-		Server: netip.AddrFrom4([4]byte{10, 77, 0, 1}),
-		names:  map[string]string{"server": group.Unique(name + "-server"), "load": group.Unique(name + "-load")},
-	}
-	for i := range loadAddresses {
-		p.Load = append(p.Load, netip.AddrFrom4([4]byte{10, 77, 0, byte(2 + i)}))
+	p = &Pair{Hosts: hosts, Server: address(2), Load: []netip.Addr{address(1)}, Device: device, names: map[string]string{}}
+	for i := 1; i < loadAddresses; i++ {
+		p.Load = append(p.Load, address(2+i))
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("making two network namespaces: %w", err), p.Close())
+			err = errors.Join(fmt.Errorf("making two hosts: %w", err), p.Close())
 			p = nil
 		}
 	}()
-	server, load := p.names["server"], p.names["load"]
-	for _, ns := range []string{server, load} {
-		if err := ip("", "netns", "add", ns); err != nil {
-			return p, err
-		}
-	}
-	if err := ip("", "link", "add", device, "netns", server, "type", "veth", "peer", "name", device, "netns", load); err != nil {
+	load, err := p.add(name, "load")
+	if err != nil {
 		return p, err
 	}
-	if err := up(server, p.Server); err != nil {
+	if hosts == manifest.Tap {
+		p.names["server"] = p.names["load"]
+		return p, up(load, "tuntap add dev "+device+" mode tap\n", p.Load...)
+	}
+	server, err := p.add(name, "server")
+	if err != nil {
 		return p, err
 	}
-	return p, up(load, p.Load...)
+	if err := up(load, "link add "+device+" type veth peer name "+device+" netns "+server+"\n", p.Load...); err != nil {
+		return p, err
+	}
+	return p, up(server, "", p.Server)
 }
 
-// Able says what stands in the way of namespaces; nil if they can be made. It tries: a container may
-// deny them to root as well, and a chroot the mounts that go with them.
-func Able() error {
+// here tells whether hosts are this one; a model that was not read from a file may not say.
+func here(hosts manifest.Hosts) bool { return hosts == manifest.Local || hosts == "" }
+
+func address(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 77, 0, byte(n)}) }
+
+// add makes the namespace of a role.
+func (p *Pair) add(name, role string) (ns string, err error) {
+	ns = group.Unique(name + "-" + role)
+	p.names[role] = ns
+	return ns, ip("", "netns", "add", ns)
+}
+
+// Able says what stands in the way of two hosts of a kind; nil if they can be made. It tries: a container may
+// deny namespaces to root as well, and a chroot the mounts that go with them.
+func Able(hosts manifest.Hosts) error {
+	if here(hosts) {
+		return nil
+	}
 	if os.Geteuid() != 0 {
-		return errors.New("network namespaces need root: run it with sudo, or use --hosts local")
+		return errors.New("network namespaces need root: run it with sudo")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		return errors.New("network namespaces need the ip command: apt-get install iproute2, or use --hosts local")
+		return errors.New("network namespaces need the ip command: apt-get install iproute2")
 	}
 	if err := run("unshare", "", "--net", "--mount", "--propagation", "slave", "true"); err != nil {
-		return fmt.Errorf("network namespaces cannot be made here (%w): use --hosts local", err)
+		return fmt.Errorf("network namespaces cannot be made here: %w", err)
 	}
-	return nil
+	if hosts != manifest.Tap {
+		return nil
+	}
+	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
+	if err != nil { // no device, no module, or a container that must not
+		return fmt.Errorf("a tap needs /dev/net/tun (%w): modprobe tun; for a container --device /dev/net/tun", err)
+	}
+	return tun.Close()
 }
 
-// up gives a namespace's device its addresses and switches it and the loopback device on.
-func up(ns string, addresses ...netip.Addr) error {
+// up makes a namespace's device by the first line, gives it its addresses and switches it and the loopback device on.
+func up(ns, first string, addresses ...netip.Addr) error {
 	var batch strings.Builder
+	batch.WriteString(first)
 	for _, a := range addresses {
-		fmt.Fprintf(&batch, "address add %v/24 dev %s\n", a, device)
+		fmt.Fprintf(&batch, "address add %v dev %s\n", netip.PrefixFrom(a, prefixBits), device)
 	}
 	fmt.Fprintf(&batch, "link set lo up\nlink set %s up\n", device)
-	return ip(batch.String(), "-netns", ns, "-batch", "-")
+	if err := ip(batch.String(), "-netns", ns, "-batch", "-"); err != nil {
+		return err
+	}
+	return Do(filepath.Join(dir, ns), func() error {
+		return os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte(ports), 0o644)
+	})
 }
 
-// Path returns the namespace of a role, "server" or "load", for group's Options; "" for another role.
+// Address is the server's, with the length of its network.
+func (p *Pair) Address() netip.Prefix { return netip.PrefixFrom(p.Server, prefixBits) }
+
+// Peer is the address of the load's end.
+func (p *Pair) Peer() netip.Addr { return p.Load[0] }
+
+// Path returns the namespace of a role, "server" or "load", for group's Options; "" for another role, and for the
+// loopback device. The server behind a tap runs in the namespace of the load: that is where the tap is.
 func (p *Pair) Path(role string) string {
+	if p == nil {
+		return ""
+	}
 	name, ok := p.names[role]
 	if !ok {
 		return ""
@@ -135,7 +191,7 @@ func Sweep() error {
 		if !group.Dead(e.Name()) {
 			continue
 		}
-		if err := Able(); err != nil {
+		if err := Able(manifest.NetNS); err != nil {
 			return fmt.Errorf("removing the namespace %s of a dead run: %w", e.Name(), err)
 		}
 		failed = errors.Join(failed, remove(e.Name()))

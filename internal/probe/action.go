@@ -10,10 +10,14 @@ import (
 // The actions of a transcript, and how each is written. How they are played is in play.go (clients in
 // general), counter.go, lines.go and watch.go.
 type (
-	dial struct { // dial a; dial c*1000
+	dial struct { // dial a; dial c*1000; dial a port+1
 		who   string
 		count int
 		group bool
+		after int // to the port so many after the server's
+	}
+	ping struct { // ping SIZE [times COUNT]
+		size, times int64
 	}
 	send struct { // a send DATA [by SIZE [every TIME]]
 		data data
@@ -50,7 +54,10 @@ type (
 	serverFails  struct{}
 )
 
-func (*dial) usage() string    { return "dial NAME, or dial NAME*COUNT for a group" }
+func (*dial) usage() string {
+	return "dial NAME, or dial NAME*COUNT for a group, and port+1 for the port after the server's"
+}
+func (*ping) usage() string    { return "ping SIZE [times COUNT]" }
 func (*send) usage() string    { return "NAME send DATA [by SIZE [every TIME]]" }
 func (*receive) usage() string { return "NAME recv DATA [by SIZE [every TIME]], or NAME recv filled" }
 func (*echo) usage() string    { return "NAME echo DATA [by SIZE [every TIME]]" }
@@ -128,7 +135,28 @@ func parseDial(w *words, dialled map[string]bool) (action, error) {
 	}
 	dialled[name] = true
 	d.who = name
+	if w.take("port+1") {
+		d.after = 1
+	}
 	return d, nil
+}
+
+const (
+	// maxPing is the largest datagram of IPv4 without its header and that of ICMP.
+	maxPing = 65_535 - 20 - 8
+	// maxPings of one step, at pingEvery, take a quarter of a minute.
+	maxPings = 3_000
+)
+
+func parsePing(w *words) (_ action, err error) {
+	p := &ping{times: 1}
+	if p.size, err = w.number("the bytes of an echo request", 0, maxPing); err != nil {
+		return p, err
+	}
+	if w.take("times") {
+		p.times, err = w.number("a number of echo requests", 1, maxPings)
+	}
+	return p, err
 }
 
 func parseSend(w *words, s *send) (_ action, err error) {

@@ -93,6 +93,7 @@ func Build(ctx context.Context, model *manifest.Model, opts BuildOptions) (*Buil
 	if err != nil {
 		return nil, err
 	}
+	commands = onStack(model, commands)
 	name := model.Name
 	if opts.Sanitize != Plain {
 		name += "-" + string(opts.Sanitize)
@@ -126,7 +127,7 @@ func (b *Built) make(ctx context.Context, commands [][]string, stamp string) err
 	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("not done after %v", buildLimit))
 	defer cancel()
 	for _, args := range commands {
-		args = b.expand(args, 0, "")
+		args = manifest.Expand(args, map[string]string{"out": b.Out, "tools": filepath.Join(b.Out, "../../../tools")})
 		var output tail
 		if err := b.command(ctx, args, &output); err != nil {
 			return &BuildError{Model: b.Model, Command: args, Output: output.String(), Err: err}
@@ -159,16 +160,6 @@ func (b *Built) command(ctx context.Context, args []string, output io.Writer) er
 	return nil
 }
 
-// expand replaces the placeholders of a manifest's command.
-func (b *Built) expand(args []string, port int, host string) []string {
-	r := strings.NewReplacer("{out}", b.Out, "{port}", fmt.Sprint(port), "{host}", host)
-	expanded := make([]string, len(args))
-	for i, arg := range args {
-		expanded[i] = r.Replace(arg)
-	}
-	return expanded
-}
-
 // sanitized returns the model's build commands with the sanitizer's flags.
 func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 	if s == Plain {
@@ -187,7 +178,7 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 		case flags != nil && m.Language == "c" && len(args) > 0 && args[0] == "cc":
 			args, applied = append(args, flags...), true
 		case s == Race && m.Language == "go" && len(args) > 1 && args[0] == "go" && args[1] == "build":
-			args, applied = slices.Insert(args, 2, "-race"), true
+			args, applied = withFlag(args, "-race"), true
 		case flags != nil && m.Language == "eve" && len(args) > 1 && args[0] == "eve" && args[1] == "build":
 			args, applied = slices.Insert(args, 2, "--sanitize="+eveSanitizer[s]), true
 		}
@@ -199,11 +190,33 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 	return commands, nil
 }
 
+// onStack returns the commands that build a Go model with the stack that it is to carry: its files of that tag.
+func onStack(m *manifest.Model, commands [][]string) [][]string {
+	if m.Stack != manifest.GoNet {
+		return commands
+	}
+	commands = slices.Clone(commands)
+	for i, args := range commands {
+		if len(args) > 1 && args[0] == "go" && args[1] == "build" {
+			commands[i] = withFlag(slices.Clone(args), "-tags="+string(m.Stack))
+		}
+	}
+	return commands
+}
+
+// withFlag puts a flag into a command of go build: behind -C, which go wants first.
+func withFlag(args []string, flag string) []string {
+	if len(args) > 3 && args[2] == "-C" {
+		return slices.Insert(args, 4, flag)
+	}
+	return slices.Insert(args, 2, flag)
+}
+
 // eveSanitizer is what the Eve compiler calls a sanitizer.
 var eveSanitizer = map[Sanitizer]string{ASan: "address", TSan: "thread"}
 
-// hash is over what the build depends on: the folder's files, the commands, the tools' versions, and the
-// tools themselves where they are made here: where they lie in ours.
+// hash is over what the build depends on: the folder's files and what else the model uses, the commands, the
+// tools' versions, and the tools themselves where they are made here: where they lie in ours.
 func hash(b *Built, commands [][]string, ours string) (string, error) {
 	h := sha256.New()
 	for _, f := range b.Tools {
@@ -218,25 +231,34 @@ func hash(b *Built, commands [][]string, ours string) (string, error) {
 	for _, key := range slices.Sorted(maps.Keys(b.Model.Env)) {
 		fmt.Fprintf(h, "env %q %q\n", key, b.Model.Env[key])
 	}
-	err := filepath.WalkDir(b.Model.Dir, func(path string, entry fs.DirEntry, err error) error {
+	for _, part := range append([]string{"."}, b.Model.Uses...) {
+		if err := hashTree(h, b.Model.Dir, part); err != nil {
+			return "", fmt.Errorf("looking for what it is built from: %w", err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// hashTree writes the files of a folder, or one file, to h. The path is relative to dir.
+func hashTree(h io.Writer, dir, part string) error {
+	return filepath.WalkDir(filepath.Join(dir, part), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		// What package managers leave beside the source is made from it.
-		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "target") {
+		// What package managers leave beside the source is made from it, and tests are not built.
+		if entry.IsDir() && slices.Contains([]string{"node_modules", "target", "testdata"}, entry.Name()) {
 			return fs.SkipDir
 		}
-		if !entry.Type().IsRegular() {
+		if !entry.Type().IsRegular() || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		name, err := filepath.Rel(b.Model.Dir, path)
+		name, err := filepath.Rel(dir, path)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(h, "file %q ", name)
 		return hashFile(h, path)
 	})
-	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // hashFile writes what stands in a file to h, shortened.

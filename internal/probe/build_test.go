@@ -42,6 +42,15 @@ func builds(t *testing.T, b *Built) int {
 
 func TestBuildAgainOnlyWhenSomethingChanged(t *testing.T) {
 	model, opts := shellModel(t, "true"), BuildOptions{OutRoot: t.TempDir()}
+	used, one := t.TempDir(), filepath.Join(t.TempDir(), "one")
+	write(t, one, "")
+	for _, path := range []string{used, one} {
+		relative, err := filepath.Rel(model.Dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model.Uses = append(model.Uses, relative)
+	}
 	for _, test := range []struct {
 		change func()
 		want   int
@@ -52,6 +61,9 @@ func TestBuildAgainOnlyWhenSomethingChanged(t *testing.T) {
 		{func() { write(t, filepath.Join(model.Dir, "more"), "") }, 3},
 		{func() { model.Env = map[string]string{"A": "b"} }, 4},
 		{func() {}, 4},
+		{func() { write(t, filepath.Join(used, "used.go"), "") }, 5},
+		{func() { write(t, filepath.Join(used, "used_test.go"), "") }, 5},
+		{func() { write(t, one, "two") }, 6},
 	} {
 		test.change()
 		b, err := Build(context.Background(), model, opts)
@@ -127,9 +139,22 @@ func TestMissingToolChainIsNamed(t *testing.T) {
 	}
 }
 
+func TestBuildKnowsWhereToolsAre(t *testing.T) {
+	model, opts := shellModel(t, "echo {tools} > {out}/told"), BuildOptions{OutRoot: t.TempDir()}
+	b, err := Build(t.Context(), model, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := os.ReadFile(filepath.Join(b.Out, "told"))
+	if want := filepath.Join(opts.OutRoot, "tools") + "\n"; err != nil || string(told) != want {
+		t.Errorf("got %q, %v, want %q", told, err, want)
+	}
+}
+
 func TestSanitized(t *testing.T) {
 	c := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-o", "{out}/echo", "echo.c"}}}
 	goModel := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
+	elsewhere := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-C", "../other", "."}}}
 	for _, test := range []struct {
 		model *manifest.Model
 		with  Sanitizer
@@ -141,6 +166,7 @@ func TestSanitized(t *testing.T) {
 		{c, Race, ""},
 		{&manifest.Model{Language: "c", Model: "process", Build: c.Build}, TSan, ""},
 		{goModel, Race, "go build -race -o {out}/echo"},
+		{elsewhere, Race, "go build -C ../other -race ."},
 		{goModel, ASan, ""},
 	} {
 		commands, err := sanitized(test.model, test.with)
@@ -153,6 +179,16 @@ func TestSanitized(t *testing.T) {
 		if got := strings.Join(commands[0], " "); got != test.want {
 			t.Errorf("%s with %s: got %s, want %s", test.model.Language, test.with, got, test.want)
 		}
+	}
+	onGoNet := &manifest.Model{Stack: manifest.GoNet}
+	if got, want := strings.Join(onStack(onGoNet, goModel.Build)[0], " "), "go build -tags=gonet -o {out}/echo"; got != want {
+		t.Errorf("on GoNet: got %s, want %s", got, want)
+	}
+	if got := strings.Join(onStack(onGoNet, [][]string{{"go", "build", "-C", "..", "-race", "."}})[0], " "); got != "go build -C .. -tags=gonet -race ." {
+		t.Errorf("on GoNet, of another folder: got %s", got)
+	}
+	if got := strings.Join(goModel.Build[0], " "); got != "go build -o {out}/echo" {
+		t.Errorf("the manifest's own command became %s", got)
 	}
 	if got := strings.Join(c.Build[0], " "); got != "cc -o {out}/echo echo.c" {
 		t.Errorf("the manifest's own command became %s", got)

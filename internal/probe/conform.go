@@ -45,7 +45,7 @@ func Checks(service *manifest.Service) ([]Check, error) {
 		}
 		checks = append(checks, t.checks()...)
 	}
-	return append(checks, contract...), nil
+	return append(checks, contract(service)...), nil
 }
 
 // checks is the transcript with each kind of standard output.

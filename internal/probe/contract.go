@@ -1,77 +1,191 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
+	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"interleave/gonet/link"
+	"interleave/internal/manifest"
+	"interleave/internal/netns"
 )
 
-// contract is what every server must do whatever its service. That it says ready, ends within 2 s of
-// SIGTERM with status 0 and leaves no process is checked by every transcript as well.
-var contract = []Check{
-	{"contract: port in use", "a port in use is one line on standard error and exit status 1", portInUse},
-	{"contract: killed", "after kill -9 of the first process nothing serves the port any more", killed},
+// contract is what every server of a service must do beside what its transcripts ask. That it says ready, ends within
+// 2 s of SIGTERM with status 0 and leaves no process is checked by every transcript as well.
+func contract(service *manifest.Service) []Check {
+	checks := []Check{
+		{"contract: port in use", "a port in use is one line on standard error and exit status 1", portInUse},
+		{"contract: killed", "after kill -9 of the first process nothing serves the port any more", killed},
+	}
+	if service.Hosts != manifest.Tap {
+		return checks
+	}
+	checks[0] = Check{"contract: in use", "a tap or port in use is one line on standard error and exit status 1", portInUse}
+	checks[1].Title = "after kill -9 of the first process nobody is behind the tap, or serves the port, any more"
+	return append(checks, Check{"contract: usage", "wrong words are one line on standard error and exit status 2", wrongWords})
 }
 
-// portInUse starts a server on a port where another listens.
-func portInUse(ctx context.Context, built *Built, patience float64) error {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+// portInUse starts a server on a port where another listens, or on a tap that has somebody behind it.
+func portInUse(ctx context.Context, built *Built, patience float64) (err error) {
+	hosts, port := built.Model.Hosts, 0
+	network, err := netns.New("contract", hosts)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
-	opts := patient(StartOptions{Port: listener.Addr().(*net.TCPAddr).Port}, built, patience)
-	s, err := Start(ctx, built, opts)
+	defer func() { err = errors.Join(err, network.Close()) }()
+	what := "the tap"
+	switch {
+	case hosts == manifest.Tap:
+		tap, err := openTap(network)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tap.Close() }() // nothing was written to it
+	case built.Model.Holds("{port}"):
+		listener, err := listenAs(network)
+		if err != nil {
+			return err
+		}
+		defer listener.Close()
+		port = listener.Addr().(*net.TCPAddr).Port
+		what = fmt.Sprintf("port %d", port)
+	default:
+		return nil // there is nothing to take
+	}
+	s, err := Start(ctx, built, patient(StartOptions{Port: port, Net: network}, built, patience))
 	if err == nil {
 		s.Kill()
-		return fmt.Errorf("it started on port %d, on which another process listens", opts.Port)
+		return fmt.Errorf("it started on %s, which another process has", what)
 	}
 	var failure *Failure
 	if !errors.As(err, &failure) {
 		return err
 	}
-	if failure.Cause != PortInUse {
+	if failure.Cause != PortInUse && hosts != manifest.Tap {
 		return fmt.Errorf("on a port in use: %w", err)
 	}
-	if !strings.Contains(failure.Text, "exit status 1:") {
-		return fmt.Errorf("on a port in use: %s, want exit status 1%s", failure.Text, lastLines(failure.Tail, 20))
+	if !strings.Contains(failure.Text, "exit status 1:") && !strings.Contains(failure.Text, "exit status 1 ") {
+		return fmt.Errorf("on %s in use: %s, want exit status 1%s", what, failure.Text, lastLines(failure.Tail, 20))
 	}
 	if said := strings.TrimSpace(failure.Tail); said == "" || strings.Contains(said, "\n") {
-		return fmt.Errorf("on a port in use: want one line on standard error, got %d%s",
-			strings.Count(failure.Tail, "\n"), lastLines(failure.Tail, 20))
+		return fmt.Errorf("on %s in use: want one line on standard error, got %d%s",
+			what, strings.Count(failure.Tail, "\n"), lastLines(failure.Tail, 20))
 	}
 	return nil
 }
 
-// killed kills the first process with a connection open; its children must notice.
+// openTap puts this process behind the tap.
+func openTap(network *netns.Pair) (tap *link.Tap, err error) {
+	err = netns.Do(network.Path("server"), func() (err error) {
+		tap, err = link.OpenTap(network.Device)
+		return err
+	})
+	return tap, err
+}
+
+// listenAs listens where the server would, on a port that is free there.
+func listenAs(network *netns.Pair) (listener net.Listener, err error) {
+	host := loopback
+	if network != nil {
+		host = network.Server.String()
+	}
+	err = netns.Do(network.Path("server"), func() (err error) {
+		listener, err = net.Listen("tcp4", net.JoinHostPort(host, "0"))
+		return err
+	})
+	return listener, err
+}
+
+// killed kills the first process, with a connection open where the service has connections; its children must notice.
 func killed(ctx context.Context, built *Built, patience float64) error {
 	s, err := Start(ctx, built, patient(StartOptions{}, built, patience))
 	if err != nil {
 		return err
 	}
 	defer s.Kill()
-	client, err := net.DialTimeout("tcp4", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), s.grace)
-	if err != nil {
-		return err
+	if built.Model.Holds("{port}") {
+		client, err := s.dial(ctx, s.Port, time.Now().Add(s.grace))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = client.Close() }() // its server is dead
 	}
-	defer client.Close()
 	if err := syscall.Kill(s.Group.PID(), syscall.SIGKILL); err != nil {
 		return fmt.Errorf("killing the first process: %w", err)
 	}
 	_ = s.Group.Wait()
-	var owners []string
-	for until := time.Now().Add(s.grace); time.Now().Before(until); {
-		if owners, err = PortOwners(s.Port); err != nil || len(owners) == 0 {
+	for until := time.Now().Add(s.grace); ; {
+		served, err := s.served()
+		if err != nil || served == "" {
 			return err
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("%v after kill -9 of its first process %s", s.grace, served)
 		}
 		if err := rest(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%v after kill -9 of its first process port %d is still served by %s", s.grace, s.Port, strings.Join(owners, ", "))
+}
+
+// served says who serves in the server's place, or nothing.
+func (s *Server) served() (by string, err error) {
+	switch {
+	case s.behindTap() && carries(s.Net):
+		return "there is still somebody behind the tap " + s.Net.Device, nil
+	case s.behindTap(), !s.Built.Model.Holds("{port}"):
+		return "", nil
+	}
+	var owners []string
+	err = netns.Do(s.Net.Path("server"), func() (err error) {
+		owners, err = PortOwners(s.Port)
+		return err
+	})
+	if err != nil || len(owners) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("port %d is still served by %s", s.Port, strings.Join(owners, ", ")), nil
+}
+
+// wordsOf are the placeholders of what only a server is told, and only when it is started.
+var wordsOf = []string{"{port}", "{host}", "{device}", "{address}", "{peer}"}
+
+// wrongWords starts the program without all that it should be told.
+func wrongWords(ctx context.Context, built *Built, patience float64) error {
+	told := slices.IndexFunc(built.Model.Run, func(word string) bool {
+		return slices.ContainsFunc(wordsOf, func(hold string) bool { return strings.Contains(word, hold) })
+	})
+	args := manifest.Expand(built.Model.Run[:max(told, 1)], map[string]string{"out": built.Out})
+	path, err := lookPath(args[0], built.Model.Dir, built.Env)
+	if err != nil {
+		return err
+	}
+	limit := time.Duration(float64(built.startLimit()) * patience)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("without its words it does not end within %v", limit))
+	defer cancel()
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stderr = built.Model.Dir, built.Env, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err = cmd.Run()
+	switch exited := (*exec.ExitError)(nil); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && !errors.As(err, &exited):
+		return fmt.Errorf("without its words: %w", err)
+	}
+	line := strings.TrimSpace(said.String())
+	if cmd.ProcessState.ExitCode() != 2 || line == "" || strings.Contains(line, "\n") {
+		return fmt.Errorf("without its words: want exit status 2 and one line on standard error, got %v%s", cmd.ProcessState, lastLines(said.String(), 20))
+	}
+	return nil
 }

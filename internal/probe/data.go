@@ -15,9 +15,18 @@ type data []part
 type part struct {
 	text   []byte
 	times  int64
-	length int64 // of the pattern, where text is nil
+	length int64 // of the pattern where text is nil, else of the text over and over; 0 = the text so many times
 	seed   uint64
 }
+
+// rising is the bytes i mod 251 at each place i: 251 is a prime, so that no power of two that goes missing goes unseen.
+var rising = func() []byte {
+	b := make([]byte, 251)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
+}()
 
 func (d data) size() int64 {
 	var n int64
@@ -28,7 +37,7 @@ func (d data) size() int64 {
 }
 
 func (p part) size() int64 {
-	if p.text == nil {
+	if p.text == nil || p.length > 0 {
 		return p.length
 	}
 	return int64(len(p.text)) * p.times
@@ -54,6 +63,8 @@ func (d data) String() string {
 		switch {
 		case p.text == nil:
 			words[i] = fmt.Sprintf("pattern %d seed %d", p.length, p.seed)
+		case p.length > 0:
+			words[i] = fmt.Sprintf("rising %d", p.length)
 		case p.times == 1:
 			words[i] = short(p.text)
 		default:

@@ -10,6 +10,7 @@ const (
 	Died        Cause = "died"            // it ended before it was asked to
 	PortInUse   Cause = "port-in-use"     // somebody else has the port
 	PortOwner   Cause = "port-owner"      // somebody else listens there as well
+	TapOwner    Cause = "tap-owner"       // it is not behind its tap
 	IgnoresTerm Cause = "ignores-sigterm" // it had to be killed
 	ExitStatus  Cause = "exit-status"     // it ended when asked, but not with status 0
 	Strays      Cause = "stray-processes" // it left processes behind

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"interleave/internal/netns"
 )
 
 // A PlayError is a transcript that did not go as written.
@@ -102,6 +104,8 @@ func (p *play) step(ctx context.Context, s step) error {
 	switch do := s.do.(type) {
 	case *dial:
 		return p.dial(ctx, do)
+	case *ping:
+		return p.ping(ctx, do)
 	case *memoryBelow:
 		return p.memoryBelow(do)
 	case *serverIdle:
@@ -157,12 +161,11 @@ func (p *play) dial(ctx context.Context, d *dial) error {
 		if d.group {
 			name = fmt.Sprintf("%s[%d]", d.who, i)
 		}
-		dialer := net.Dialer{Deadline: p.deadline}
-		conn, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)))
+		conn, err := p.server.dial(ctx, p.server.Port+d.after, p.deadline)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		group[i] = &client{name: name, conn: conn.(*net.TCPConn)}
+		group[i] = &client{name: name, conn: conn}
 		return conn.SetDeadline(p.deadline)
 	})
 	for _, c := range group {
@@ -171,6 +174,20 @@ func (p *play) dial(ctx context.Context, d *dial) error {
 		}
 	}
 	return err
+}
+
+// dial connects as a client of the server does: from the host that the load is on.
+func (s *Server) dial(ctx context.Context, port int, deadline time.Time) (*net.TCPConn, error) {
+	var conn net.Conn
+	err := netns.Do(s.Net.Path("load"), func() (err error) {
+		dialer := net.Dialer{Deadline: deadline}
+		conn, err = dialer.DialContext(ctx, "tcp4", net.JoinHostPort(s.Host, strconv.Itoa(port)))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn), nil
 }
 
 // each lets all clients of a name act at once. The first error is the step's; it ends the others'

@@ -145,7 +145,7 @@ func TestGeneratedLinesNameTheirSender(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	for _, check := range contract {
+	for _, check := range contract(&manifest.Service{Name: "echo"}) {
 		if err := check.Play(context.Background(), bad(t, "good"), 1); err != nil {
 			t.Errorf("%s: %v", check.Name, err)
 		}

@@ -89,10 +89,10 @@ func listeners(pid string, port int) (map[string]bool, error) {
 	return inodes, nil
 }
 
-// PortOwners returns the processes that listen on a port of this network namespace, by number and
+// PortOwners returns the processes that listen on a port of this thread's network namespace, by number and
 // name; those of other users only if this process may look at them.
 func PortOwners(port int) ([]string, error) {
-	inodes, err := listeners("self", port)
+	inodes, err := listeners("thread-self", port)
 	if err != nil || len(inodes) == 0 {
 		return nil, err
 	}

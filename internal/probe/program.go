@@ -53,6 +53,7 @@ func Solve(ctx context.Context, built *Built, p Problem, opts StartOptions) (*Pr
 	for name, value := range built.Model.Env {
 		told.Env = append(told.Env, manifest.Expand([]string{name + "=" + value}, values)...)
 	}
+	opts.env = told.Env
 	s := &Server{Built: &told, ready: make(chan struct{})}
 	if opts.Group.Pdeathsig == 0 {
 		opts.Group.Pdeathsig = syscall.SIGKILL
@@ -132,8 +133,9 @@ func (p *Program) Kill() {
 
 // programChecks reads what programs of a service must print: lines of its conform files.
 //
-//	fib 20 = 6765      the result of a problem, with 1 and with 2 workers, twice in a row
-//	fails nonsense 1   a problem that it must refuse: status 2, one line on standard error
+//	fib 20 = 6765         the result of a problem, with 1 and with 2 workers, twice in a row
+//	transfer 4 7 = 1400   of a problem whose result depends on the workers: with 7 of them
+//	fails nonsense 1      a problem that it must refuse: status 2, one line on standard error
 func programChecks(files []string) ([]Check, error) {
 	var checks []Check
 	for _, file := range files {
@@ -165,8 +167,16 @@ func programCheck(fields []string) (Check, error) {
 	if refused {
 		fields = fields[1:]
 	}
+	workers := []int{1, 2}
+	if !refused && len(fields) == 5 {
+		n, err := strconv.Atoi(fields[2])
+		if err != nil || n < 1 {
+			return Check{}, fmt.Errorf("%q is no number of workers", fields[2])
+		}
+		workers, fields = []int{n}, slices.Delete(fields, 2, 3)
+	}
 	if !refused && (len(fields) != 4 || fields[2] != "=") || refused && len(fields) != 2 {
-		return Check{}, errors.New("expected `KERNEL SIZE = RESULT` or `fails KERNEL SIZE`")
+		return Check{}, errors.New("expected `KERNEL SIZE = RESULT`, `KERNEL SIZE WORKERS = RESULT` or `fails KERNEL SIZE`")
 	}
 	size, err := strconv.ParseInt(fields[1], 10, 64)
 	if err != nil {
@@ -179,8 +189,11 @@ func programCheck(fields []string) (Check, error) {
 			return refuses(ctx, b, problem, patience)
 		}}, nil
 	}
+	if len(workers) == 1 {
+		name = fmt.Sprintf("%s, %d workers", name, workers[0])
+	}
 	return Check{name, "gives " + fields[3], func(ctx context.Context, b *Built, patience float64) error {
-		for _, problem.Workers = range []int{1, 2} {
+		for _, problem.Workers = range workers {
 			if err := solves(ctx, b, problem, fields[3], patience); err != nil {
 				return err
 			}

@@ -142,7 +142,14 @@ func TestProgramChecks(t *testing.T) {
 			}
 		})
 	}
-	for _, wrong := range []string{"fib 20", "fib twenty = 6765", "fails", "fails fib 1 2"} {
+	checks, err := checksOf(t, "fib 20 7 = 47355\n")
+	if err != nil || len(checks) != 1 {
+		t.Fatalf("got %d checks (%v), want 1", len(checks), err)
+	}
+	if err := checks[0].Play(t.Context(), script(t, `for i in 1 2; do echo $(($3*6765)) .1; done`), 1); err != nil {
+		t.Errorf("with 7 workers: %v", err)
+	}
+	for _, wrong := range []string{"fib 20", "fib twenty = 6765", "fails", "fails fib 1 2", "fib 20 0 = 1", "fib 20 many = 1"} {
 		if _, err := checksOf(t, wrong); err == nil || !strings.Contains(err.Error(), "small.results:1: ") {
 			t.Errorf("%q: got %v, want an error with its line", wrong, err)
 		}

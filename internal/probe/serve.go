@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"interleave/internal/group"
 	"interleave/internal/manifest"
+	"interleave/internal/netns"
 )
 
 const (
@@ -33,28 +35,33 @@ const (
 	openFiles = 65_536
 )
 
-// StartOptions say how a server is started. The zero value serves 127.0.0.1 on a free port.
+// StartOptions say how a server is started. The zero value serves where the model's servers do, on a free port.
 type StartOptions struct {
-	Host   string
-	Port   int           // 0: a free one
-	Args   []string      // after those of the manifest
-	Group  group.Options // cores, network namespace
-	Stdout *os.File      // nil: watched like standard error
-	Limit  time.Duration // until it must be ready; 0: 10 s, for a JVM 20
-	Grace  time.Duration // from SIGTERM to the end; 0: 2 s
+	Hosts  manifest.Hosts // where the server and its clients are; "": as the model says
+	Net    *netns.Pair    // two hosts that the caller has made and will close; nil: made by Hosts, gone with the server
+	Port   int            // 0: a free one
+	Args   []string       // after those of the manifest
+	Group  group.Options  // cores; the network namespace follows from Net
+	Stdout *os.File       // nil: watched like standard error
+	Limit  time.Duration  // until it must be ready; 0: 10 s, for a JVM 20
+	Grace  time.Duration  // from SIGTERM to the end; 0: 2 s
 
 	OpenFiles int // at most, for the server; 0: 65,536 or what the system allows
+
+	env []string // of the process
 }
 
 // A Server is a process group that serves.
 type Server struct {
 	Built   *Built
+	Net     *netns.Pair // nil: this host
 	Host    string
 	Port    int
 	Group   *group.Group
 	StartUp time.Duration // from exec to ready
 	Ended   group.Ended   // once it was stopped
 
+	made    *netns.Pair // Net, if it goes with the server
 	grace   time.Duration
 	output  tail
 	ready   chan struct{} // closed by the reader of standard error
@@ -68,20 +75,36 @@ type Server struct {
 // *Failure; then nothing of it is left. The caller must Stop a server that started.
 func Start(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
 	raiseOpenFiles()
-	if opts.Host == "" {
-		opts.Host = "127.0.0.1"
-	}
 	if opts.Grace == 0 {
 		opts.Grace = Grace
 	}
 	if opts.Limit == 0 {
 		opts.Limit = built.startLimit()
 	}
+	if opts.Net != nil {
+		return startOn(ctx, built, opts)
+	}
+	made, err := netns.New("cell", cmp.Or(opts.Hosts, built.Model.Hosts, manifest.Local))
+	if err != nil {
+		return nil, err
+	}
+	opts.Net = made
+	s, err := startOn(ctx, built, opts)
+	if err != nil {
+		return nil, errors.Join(err, made.Close())
+	}
+	s.made = made
+	return s, nil
+}
+
+// startOn starts a server on the hosts of the options: on the port that they name, or on one that is free.
+func startOn(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
+	opts.Group.NetNS = opts.Net.Path("server")
 	if opts.Port != 0 {
 		return start(ctx, built, opts)
 	}
 	for try := 1; ; try++ {
-		port, err := freePort(opts.Host, opts.Group.NetNS != "")
+		port, err := freePort(loopback, opts.Net != nil)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +126,10 @@ func (b *Built) startLimit() time.Duration {
 }
 
 func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
-	s := &Server{Built: built, Host: opts.Host, Port: opts.Port, grace: opts.Grace, ready: make(chan struct{})}
+	s := &Server{Built: built, Net: opts.Net, Host: loopback, Port: opts.Port, grace: opts.Grace, ready: make(chan struct{})}
+	if s.Net != nil {
+		s.Host = s.Net.Server.String()
+	}
 	if opts.Group.Pdeathsig == 0 {
 		opts.Group.Pdeathsig = syscall.SIGKILL
 	}
@@ -112,7 +138,8 @@ func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error
 		return nil, err
 	}
 	begin := time.Now()
-	args := append(built.expand(built.Model.Run, s.Port, s.Host), opts.Args...)
+	args := append(manifest.Expand(built.Model.Run, s.values()), opts.Args...)
+	opts.env = s.environ()
 	if err := s.exec(args, opts); err != nil {
 		s.closePipes()
 		return nil, errors.Join(err, s.Group.Close())
@@ -127,12 +154,15 @@ func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error
 	select {
 	case <-s.ready:
 		s.StartUp = time.Since(begin)
-		err = s.CheckOwner()
+		err = s.checkReady(ctx)
 	case <-s.Group.Exited():
 		err = s.diedEarly()
 	case <-limit.C:
 		text := fmt.Sprintf("did not say ready on standard error within %v", opts.Limit)
-		if built.Model.Ready == manifest.ReadyConnect {
+		switch {
+		case built.Model.Ready == manifest.ReadyConnect && s.behindTap():
+			text = fmt.Sprintf("did not attach to the tap %s within %v", s.Net.Device, opts.Limit)
+		case built.Model.Ready == manifest.ReadyConnect:
 			text = fmt.Sprintf("did not listen on port %d within %v", s.Port, opts.Limit)
 		}
 		err = &Failure{NeverReady, text, s.Tail()}
@@ -146,6 +176,31 @@ func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error
 	return s, nil
 }
 
+// loopback is where servers are that share this host with their clients.
+const loopback = "127.0.0.1"
+
+// values are what the server's command line and environment leave open.
+func (s *Server) values() map[string]string {
+	v := map[string]string{"out": s.Built.Out, "port": strconv.Itoa(s.Port), "host": s.Host}
+	if s.Net != nil {
+		v["device"], v["address"], v["peer"] = s.Net.Device, s.Net.Address().String(), s.Net.Peer().String()
+	}
+	return v
+}
+
+// environ is the server's environment: that of its build, with its placeholders replaced, and for a server that may
+// run on several stacks, on which.
+func (s *Server) environ() []string {
+	env := slices.Clone(s.Built.Env)
+	for name, value := range s.Built.Model.Env {
+		env = append(env, manifest.Expand([]string{name + "=" + value}, s.values())...)
+	}
+	if s.Built.Model.Stack == manifest.GoNet && s.Net != nil {
+		env = append(env, fmt.Sprintf("GONET_TAP=%s %v %v", s.Net.Device, s.Net.Address(), s.Net.Peer()))
+	}
+	return env
+}
+
 // exec starts the process with its outputs watched.
 func (s *Server) exec(args []string, opts StartOptions) error {
 	if len(args) == 0 {
@@ -155,7 +210,7 @@ func (s *Server) exec(args []string, opts StartOptions) error {
 	if err != nil {
 		return &Failure{CannotStart, "cannot be started: " + err.Error(), ""}
 	}
-	cmd := &exec.Cmd{Path: path, Args: args, Dir: s.Built.Model.Dir, Env: slices.Clone(s.Built.Env)}
+	cmd := &exec.Cmd{Path: path, Args: args, Dir: s.Built.Model.Dir, Env: opts.env}
 	if opts.OpenFiles > 0 {
 		limit := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, opts.OpenFiles)
 		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", limit, path}, args[1:]...)
@@ -225,13 +280,19 @@ func (s *Server) awaitReady(p []byte) {
 }
 
 // awaitListener is for servers that print nothing: it looks in the kernel's table, in the server's own
-// network namespace, so that no connection disturbs it.
+// network namespace, or for the server behind the tap, so that no connection disturbs it.
 func (s *Server) awaitListener(ctx context.Context) {
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
 	for {
-		inodes, err := listeners(strconv.Itoa(s.Group.PID()), s.Port)
-		if err == nil && len(inodes) > 0 {
+		serves := false
+		if s.behindTap() {
+			serves = s.attached()
+		} else {
+			inodes, err := listeners(strconv.Itoa(s.Group.PID()), s.Port)
+			serves = err == nil && len(inodes) > 0
+		}
+		if serves {
 			close(s.ready)
 			return
 		}
@@ -247,7 +308,10 @@ func (s *Server) awaitListener(ctx context.Context) {
 func (s *Server) diedEarly() error {
 	how := s.wait()
 	tail := s.Tail()
-	owners, _ := PortOwners(s.Port)
+	var owners []string
+	if s.Net == nil {
+		owners, _ = PortOwners(s.Port)
+	}
 	said := strings.ToLower(tail)
 	if len(owners) > 0 || strings.Contains(said, "in use") || strings.Contains(said, "eaddrinuse") {
 		text := fmt.Sprintf("ended with %s: port %d is in use", how, s.Port)
@@ -279,13 +343,22 @@ func (s *Server) Check() error {
 }
 
 // CheckOwner looks at the kernel's table: the port must be listened on, and only by this server's
-// processes. Otherwise it returns a *Failure: another process would answer part of the load.
+// processes. Otherwise it returns a *Failure: another process would answer part of the load. A server behind a tap has
+// no port of the kernel's: it must be behind its tap, where nobody else can be then.
 func (s *Server) CheckOwner() error {
 	pids := s.Group.PIDs()
-	if len(pids) == 0 {
+	switch {
+	case len(pids) == 0:
 		return s.Check()
+	case s.behindTap():
+		return s.checkAttached()
+	case !s.Built.Model.Holds("{port}"):
+		return nil // the kernel itself answers, and whoever listens has no part in it
 	}
 	foreign, err := listeners(strconv.Itoa(pids[0]), s.Port)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EINVAL) { // a process that dies leaves /proc before its parent is told
+		foreign, err = s.listenersOfRest(pids[0])
+	}
 	if err != nil {
 		if dead := s.Check(); dead != nil {
 			return dead
@@ -309,6 +382,23 @@ func (s *Server) CheckOwner() error {
 	}
 	return &Failure{PortOwner, fmt.Sprintf("shares port %d with %s", s.Port, strings.Join(names, ", ")), s.Tail()}
 }
+
+// listenersOfRest waits until the group has noticed that one of its processes has gone, and asks another: an error if there is none.
+func (s *Server) listenersOfRest(gone int) (map[string]bool, error) {
+	for end := time.Now().Add(deathTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		pids := s.Group.PIDs()
+		switch {
+		case len(pids) == 0 || !s.Group.Alive():
+			return nil, errors.New("the server has ended")
+		case pids[0] != gone:
+			return listeners(strconv.Itoa(pids[0]), s.Port)
+		}
+	}
+	return nil, fmt.Errorf("process %d: %w", gone, fs.ErrNotExist)
+}
+
+// deathTime bounds the time between the end of a process and the news of it: milliseconds, and more on a busy machine.
+const deathTime = time.Second
 
 // raiseOpenFiles lets servers open as many files as the hard limit allows. Go raises its own limit and
 // gives its children the old one back, unless the program has set it itself.

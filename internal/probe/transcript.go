@@ -110,6 +110,8 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 		return t.parseLimit(w)
 	case "dial":
 		do, err = parseDial(w, dialled)
+	case "ping":
+		do, err = parsePing(w)
 	case "server":
 		if w.take("opens") {
 			return t.parseOpenFiles(w)
@@ -125,7 +127,7 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 		}
 	default:
 		if !dialled[first] {
-			return fmt.Errorf("expected limit, dial, server, stdout or a name that was dialled, got %s", first)
+			return fmt.Errorf("expected limit, dial, ping, server, stdout or a name that was dialled, got %s", first)
 		}
 		s.who = first
 		do, err = w.verb(first, clientVerbs)

@@ -52,11 +52,18 @@ func TestParseErrors(t *testing.T) {
 		{"dial a\ndial a", "t.txt:2: expected a new name: a was dialled before"},
 		{"dial a*0", "expected between 1 and 10000 clients, got 0"},
 		{"dial a*b", "expected between 1 and 10000 clients, got b"},
-		{"a send \"x\"", "expected limit, dial, server, stdout or a name that was dialled, got a"},
+		{"a send \"x\"", "expected limit, dial, ping, server, stdout or a name that was dialled, got a"},
 		{"\"a\" send", `expected a name or a verb, got "a"`},
 		{"dial a\na", "t.txt:2: expected one of close, closed, echo"},
 		{"dial a\na sned \"x\"", "expected one of close, closed, echo, eof, fill, leave, lines, recv, reset, send, shut, silent, tally, try, value after a"},
 		{"dial a\na send", "expected data"},
+		{"ping", "expected the bytes of an echo request at the end of the line"},
+		{"ping 65508", "expected the bytes of an echo request between 0 and 65507, got 65508; it is written ping SIZE [times COUNT]"},
+		{"ping 56 times 0", "expected a number of echo requests between 1 and 3000"},
+		{"ping 56 twice", "expected the end of the line, got twice"},
+		{"dial ping", "expected a name of small letters"},
+		{"dial a port+2", "expected the end of the line, got port+2; it is written dial NAME"},
+		{"dial a\na recv rising", "expected a size such as 64KiB"},
 		{"dial a\na send x", `expected data: "text"`},
 		{"dial a\na send \"x", "expected a closing quote"},
 		{"dial a\na send \"\"", "expected at least one byte"},
@@ -124,6 +131,7 @@ func FuzzTranscript(f *testing.F) {
 			f.Add(text.String())
 		}
 	}
+	f.Add("ping 56 times 20\ndial a*2 port+1\na recv rising 1MiB hex 00\n")
 	f.Add("dial a\na send \"x\"*1000000 hex 00*3 pattern 1GiB seed 4294967296 by 1 every 1ns\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		transcript, err := ParseTranscript("f.txt", []byte(text))
@@ -145,7 +153,7 @@ func FuzzTranscript(f *testing.F) {
 }
 
 func TestDataIsTheSameHoweverItIsRead(t *testing.T) {
-	d := data{{text: []byte("abc"), times: 5}, {length: 1000, seed: 0}, {text: []byte("\n"), times: 1}, {length: 77, seed: 9}}
+	d := data{{text: []byte("abc"), times: 5}, {length: 1000, seed: 0}, {text: []byte("\n"), times: 1}, {length: 77, seed: 9}, {text: rising, length: 600}}
 	whole, err := io.ReadAll(d.reader())
 	if err != nil || int64(len(whole)) != d.size() {
 		t.Fatalf("got %d bytes, %v; want %d", len(whole), err, d.size())
@@ -156,6 +164,9 @@ func TestDataIsTheSameHoweverItIsRead(t *testing.T) {
 	}
 	if !strings.HasPrefix(string(whole), "abcabcabcabcabc") {
 		t.Errorf("got %q", whole[:15])
+	}
+	if end := whole[len(whole)-600:]; end[0] != 0 || end[250] != 250 || end[251] != 0 || end[599] != 599%251 {
+		t.Errorf("rising bytes are % x", end)
 	}
 	seen := map[string]bool{} // a pattern in which eight bytes come back would hide an exchange
 	for at := 15; at+8 <= 1015; at++ {

@@ -150,7 +150,7 @@ func (w *words) verb(who string, verbs map[string]func(*words) (action, error)) 
 	return read(w)
 }
 
-// data reads one or more parts: "text", "text"*40, hex 00 ff*3, pattern 8MiB seed 7.
+// data reads one or more parts: "text", "text"*40, hex 00 ff*3, rising 1MiB, pattern 8MiB seed 7.
 func (w *words) data() (data, error) {
 	var d data
 	for {
@@ -172,6 +172,12 @@ func (w *words) data() (data, error) {
 				return nil, err
 			}
 			d = append(d, parts...)
+		case w.take("rising"):
+			length, err := w.bytes()
+			if err != nil {
+				return nil, err
+			}
+			d = append(d, part{text: rising, length: length})
 		case w.take("pattern"):
 			p, err := w.pattern()
 			if err != nil {
@@ -180,7 +186,7 @@ func (w *words) data() (data, error) {
 			d = append(d, p)
 		default:
 			if len(d) == 0 {
-				return nil, fmt.Errorf(`expected data: "text", "text"*40, hex 00 ff*3 or pattern 8MiB seed 7`)
+				return nil, fmt.Errorf(`expected data: "text", "text"*40, hex 00 ff*3, rising 1MiB or pattern 8MiB seed 7`)
 			}
 			if size := d.size(); size > maxData {
 				return nil, fmt.Errorf("expected at most 1GiB of data, got %d bytes", size)
@@ -277,5 +283,5 @@ func isName(name string) bool {
 			return false
 		}
 	}
-	return name != "" && name != "server" && name != "stdout" && name != "dial" && name != "limit"
+	return name != "" && name != "server" && name != "stdout" && name != "dial" && name != "ping" && name != "limit"
 }

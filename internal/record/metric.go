@@ -24,7 +24,7 @@ func (c *Cell) Metric(m manifest.Metric) (float64, bool) {
 // Raw is Metric also of a void cell, for those who want to see what was voided.
 func (c *Cell) Raw(m manifest.Metric) (float64, bool) {
 	r := c.Result
-	if r == nil {
+	if r == nil || c.Load.Shape != "" && !c.Load.Shows(m) {
 		return 0, false
 	}
 	switch m {
@@ -42,13 +42,47 @@ func (c *Cell) Raw(m manifest.Metric) (float64, bool) {
 		}
 		return positive(p99 - p50)
 	}
-	if m == manifest.SolveTime {
+	switch m {
+	case manifest.SolveTime:
 		return c.solveTime()
+	case manifest.BitRate:
+		return c.bitRate()
+	case manifest.Loss:
+		asked := r.Requests + r.Lost
+		return 100 * float64(r.Lost) / float64(asked), c.Load.Shape == manifest.Pings && asked > 0
 	}
 	if c.Server == nil {
 		return 0, false
 	}
 	return c.sampled(m)
+}
+
+// carried is how many bytes went to the server, or came from it, in the window.
+func (c *Cell) carried() float64 {
+	switch {
+	case c.Load.Shape == manifest.Transfers: // whole ones: what the server has read
+		return float64(c.Result.Requests) * float64(c.Load.SizeBytes)
+	case c.Load.Shape == manifest.Bulk && c.Load.Direction == "in":
+		return float64(c.Result.BytesOut)
+	case c.Load.Shape == manifest.Bulk:
+		return float64(c.Result.BytesIn)
+	case c.Load.Shape == manifest.Solve && c.Load.Kernel == manifest.KernelTransfer:
+		return float64(c.Result.BytesIn)
+	}
+	return 0
+}
+
+// bitRate is in bits a second. A program's counts by the median of its rounds, for it does other things between them.
+func (c *Cell) bitRate() (float64, bool) {
+	r := c.Result
+	took := r.Window
+	if c.Load.Shape == manifest.Solve {
+		if r.Service == nil || r.Requests == 0 {
+			return 0, false
+		}
+		took = time.Duration(r.Service.Quantile(.5)) * time.Duration(r.Requests)
+	}
+	return positive(8 * c.carried() / took.Seconds())
 }
 
 // latency is a quantile in microseconds, and only of an open loop: in a closed one a slow server
@@ -82,6 +116,13 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 		return positive(100 * float64(cpu) / float64(closed.At-open.At))
 	case manifest.CPUPerRequest:
 		return positive(float64(cpu) / float64(time.Microsecond) / requests)
+	case manifest.CPUPerGB:
+		return positive(cpu.Seconds() / c.carried() * 1e9)
+	case manifest.MemoryGrowth:
+		if open.PSS == 0 {
+			return 0, false
+		}
+		return positive(float64(closed.PSS) / float64(open.PSS))
 	case manifest.CPUVariation:
 		return variation(c.Server.CPUByInterval())
 	case manifest.PSS:

@@ -25,6 +25,7 @@ type Header struct {
 	Rounds      int                `json:"rounds,omitempty"`    // --rounds
 	Condition   manifest.Condition `json:"condition,omitempty"` // --condition
 	Hosts       string             `json:"hosts"`               // "local" or "netns"
+	Stacks      []manifest.Stack   `json:"stacks,omitempty"`    // --stack
 	CPUs        map[string][]int   `json:"cpus"`                // the own condition's cores by role
 	Machine     Machine            `json:"machine"`
 	Calibration []Check            `json:"calibration"`
@@ -50,8 +51,9 @@ type Machine struct {
 	System     string            `json:"system"` // "Debian GNU/Linux 12"
 	Virtual    string            `json:"virtual,omitempty"`
 	Clock      string            `json:"clock"`
-	Cgroups    string            `json:"cgroups"`     // v2, hybrid, v1, none
-	ToolChains map[string]string `json:"tool_chains"` // name -> version
+	Congestion string            `json:"congestion,omitempty"` // the kernel's congestion control of TCP: "cubic"
+	Cgroups    string            `json:"cgroups"`              // v2, hybrid, v1, none
+	ToolChains map[string]string `json:"tool_chains"`          // name -> version
 }
 
 // A Check is one line of a calibration: a known truth and what was measured.
@@ -79,7 +81,8 @@ type Cell struct {
 	Point      string             `json:"point"`
 	Service    string             `json:"service"`
 	Model      string             `json:"model"`
-	Twin       bool               `json:"twin,omitempty"` // the baseline's second cell of a round: A against A
+	Stack      manifest.Stack     `json:"stack,omitempty"` // unless the kernel's, or the server brings its own
+	Twin       bool               `json:"twin,omitempty"`  // the baseline's second cell of a round: A against A
 	Condition  manifest.Condition `json:"condition"`
 	Round      int                `json:"round"`   // from 1
 	Order      int                `json:"order"`   // place in the round, from 1

@@ -22,6 +22,7 @@ var benchUnits = []struct {
 }{
 	{manifest.Throughput, "req/s"}, {manifest.SolveTime, "ms/solve"}, {manifest.CPUPerRequest, "us-cpu/req"}, {manifest.CPU, "%core"}, {manifest.CPUVariation, "cv-cpu"},
 	{manifest.LatencyP50, "us-p50"}, {manifest.LatencyP99, "us-p99"}, {manifest.Jitter, "us-jitter"},
+	{manifest.BitRate, "bit/s"}, {manifest.CPUPerGB, "s-cpu/GB"}, {manifest.Loss, "%lost"}, {manifest.MemoryGrowth, "x-memory"},
 	{manifest.PSS, "pss-bytes"}, {manifest.Threads, "threads"}, {manifest.Switches, "switches/req"},
 }
 

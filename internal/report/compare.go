@@ -198,8 +198,10 @@ func gaps(a, b Run) []gap {
 	add("system", h.Machine.System, o.Machine.System)
 	add("virtual", h.Machine.Virtual, o.Machine.Virtual)
 	add("clock", h.Machine.Clock, o.Machine.Clock)
+	add("congestion control", h.Machine.Congestion, o.Machine.Congestion)
 	add("depth", h.Depth, o.Depth)
 	add("hosts", h.Hosts, o.Hosts)
+	add("stacks", strings.Join(words(h.Stacks), ", "), strings.Join(words(o.Stacks), ", "))
 	for _, role := range sortedKeys(h.CPUs) {
 		add(role+"'s cores", numbers(h.CPUs[role]), numbers(o.CPUs[role]))
 	}

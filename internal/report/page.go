@@ -271,8 +271,10 @@ func (s *study) fillMachine(p *page) {
 	add("kernel", kernel(m.Kernel))
 	add("virtual", m.Virtual)
 	add("clock", m.Clock)
+	add("congestion control", m.Congestion)
 	add("control groups", m.Cgroups)
 	add("hosts", s.Header.Hosts)
+	add("stacks", strings.Join(words(s.Header.Stacks), ", "))
 	for _, role := range sortedKeys(s.Header.CPUs) {
 		add(role+"’s cores", numbers(s.Header.CPUs[role]))
 	}

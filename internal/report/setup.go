@@ -16,13 +16,46 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+// offerHost tells what hosts are offered; nil if the load is another.
+func offerHost(l manifest.Load, size string) []string {
+	var parts []string
+	switch l.Shape {
+	case manifest.Pings:
+		parts = []string{many(l.Connections, "pinger"), size + ", the next when the last has been answered"}
+		if l.Interval > 0 {
+			parts[1] = fmt.Sprintf("each %s every %s, evenly spread", size, quantity.Setting(l.Interval))
+		}
+		if l.Requests > 0 {
+			parts = append(parts, many(int(l.Requests), "ping")+" each")
+		}
+	case manifest.Transfers:
+		parts = []string{many(l.Connections, "client"), "connect, send " + size + ", half-close, wait for the end"}
+		if l.Requests > 0 {
+			parts = append(parts, many(int(l.Requests), "transfer")+" each")
+		}
+	case manifest.Bulk:
+		way := "as much as goes into the server"
+		if l.Direction == "out" {
+			way = "as much as comes out of the server"
+		}
+		parts = []string{many(l.Connections, "connection"), way}
+	}
+	return parts
+}
+
 // offer tells a load in words: "150 connections, each sends 16 B when its reply is there".
 func offer(l manifest.Load) string {
+	if l.Shape == manifest.Solve && l.Kernel == manifest.KernelTransfer {
+		return fmt.Sprintf("%s, 50 transfers of %s B each, again and again", many(l.Workers, "client"), quantity.Count(l.Problem))
+	}
 	if l.Shape == manifest.Solve {
 		return fmt.Sprintf("%s of %d, solved again and again by %s", l.Kernel, l.Problem, many(l.Workers, "worker"))
 	}
 	parts := []string{many(l.Connections, "connection")}
 	size := quantity.Trim(float64(l.SizeBytes), 4) + quantity.Thin + "B"
+	if words := offerHost(l, size); words != nil {
+		return strings.Join(words, ", ")
+	}
 	switch l.Shape {
 	case manifest.Open:
 		gaps := cmp.Or(l.Gaps, "constant")
@@ -68,6 +101,9 @@ func (s *study) ours(e *experiment) []string {
 	}
 	for _, c := range e.conditions {
 		lines = append(lines, s.cores(c))
+	}
+	if hosts := s.hosts(e); hosts != "" {
+		lines = append(lines, hosts)
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -164,7 +165,7 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 		if slices.ContainsFunc(sweep, measured) {
 			shown = true
 			s.line("")
-			s.line(fmt.Sprintf("  %s over %s, %s cores; estimates over rounds", capital(unit(m)), e.Axis.Over, c))
+			s.line(fmt.Sprintf("  %s over %s, %s cores; estimates over rounds", capital(unit(m)), cmp.Or(e.Axis.Label, e.Axis.Over), c))
 			s.sweep(sweep, m)
 		}
 		for _, rows := range byPoint(single) {

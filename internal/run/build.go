@@ -25,7 +25,7 @@ func (s *Session) build(ctx context.Context) error {
 		return err
 	}
 	for _, m := range plan.Missing {
-		s.skipped = append(s.skipped, record.Skip{Service: m.Service, Model: m.Model, Reason: "not in this laboratory yet"})
+		s.skipped = append(s.skipped, record.Skip{Service: m.Service, Model: m.Model, Reason: m.Why})
 	}
 	outer := s.Choice.Skip
 	s.Choice.Skip = func(m *manifest.Model) bool {
@@ -79,7 +79,11 @@ type readied struct {
 
 // ready builds and checks one model.
 func (s *Session) ready(ctx context.Context, m *manifest.Model) (r readied) {
-	var err error
+	err := probe.Able(s.Tree.Service(m.Service), m)
+	if err != nil {
+		r.skip = err.Error()
+		return r
+	}
 	if r.built, err = s.make(ctx, m); err != nil {
 		r.skip, r.detail, _ = strings.Cut(err.Error(), "\n")
 		return r

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -12,7 +13,6 @@ import (
 	"interleave/internal/group"
 	"interleave/internal/load"
 	"interleave/internal/manifest"
-	"interleave/internal/netns"
 	"interleave/internal/probe"
 	"interleave/internal/record"
 	"interleave/internal/sample"
@@ -26,19 +26,20 @@ const (
 )
 
 // Local is the bench on this machine: server and load are processes here, on cores of their own or
-// shared, on loopback or in two network namespaces.
+// shared, on loopback, in two network namespaces, or at the two ends of a tap. Each cell has hosts of its own, so that
+// nothing of an earlier one waits in their tables.
 type Local struct {
 	Exe   []string                         // the engine's command
 	Built map[*manifest.Model]*probe.Built // every model that may be measured
 	CPUs  map[string][]int                 // the own condition's cores by role
-	Net   *netns.Pair                      // nil: loopback
+	Hosts manifest.Hosts                   // of servers that could be anywhere: Local or NetNS
 }
 
 // Measure starts a fresh server, loads it, samples it, stops it, and judges the cell by the gates.
 func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64, window func(open bool)) (*record.Cell, error) {
 	runtime.GC() // now, so that the controller has nothing to collect while the window is open
 	c := &record.Cell{Load: s.Point.Load, Status: record.Measured}
-	facts := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)), Pinned: s.Condition == manifest.Own}
+	facts := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)), Pinned: s.Condition == manifest.Own, Window: s.Window}
 	if facts.LoadCores == 0 {
 		facts.LoadCores = 1 // one engine thread on any core
 	}
@@ -75,11 +76,15 @@ func (l *Local) cpus(role string, c manifest.Condition) []int {
 
 // role is how the processes of one role are started.
 func (l *Local) role(name string, c manifest.Condition) group.Options {
-	o := group.Options{CPUs: l.cpus(name, c), Pdeathsig: syscall.SIGKILL}
-	if l.Net != nil {
-		o.NetNS = l.Net.Path(name)
+	return group.Options{CPUs: l.cpus(name, c), Pdeathsig: syscall.SIGKILL}
+}
+
+// hosts says where a model's server is measured.
+func (l *Local) hosts(m *manifest.Model) manifest.Hosts {
+	if hosts := cmp.Or(m.Hosts, manifest.Local); hosts != manifest.Local {
+		return hosts
 	}
-	return o
+	return cmp.Or(l.Hosts, manifest.Local)
 }
 
 // measure fills c and f. A *spoilt error is the cell's, any other the run's.
@@ -87,7 +92,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	if s.Protocol == manifest.Program {
 		return l.solve(ctx, s, window, c, f)
 	}
-	opts := probe.StartOptions{Host: l.host(), Group: l.role("server", s.Condition)}
+	opts := probe.StartOptions{Hosts: l.hosts(s.Model), Group: l.role("server", s.Condition)}
 	if s.Protocol == "sink" { // as the chat paper did: what is ingested is thrown away by the kernel
 		if opts.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
 			return err
@@ -130,27 +135,19 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	return nil
 }
 
-// host is the address that the server binds.
-func (l *Local) host() string {
-	if l.Net != nil {
-		return l.Net.Server.String()
-	}
-	return "127.0.0.1"
-}
-
 // plan is what the engine is told.
-func (l *Local) plan(s *Spec, seed uint64, port int) load.Plan {
+func (l *Local) plan(s *Spec, seed uint64, server *probe.Server) load.Plan {
 	limit := s.WarmUp + s.Window + slack
 	if s.Window == 0 {
 		limit = longest
 	}
 	p := load.Plan{
 		Protocol: s.Protocol, Load: s.Point.Load, Seed: seed, Limit: limit,
-		Addr:   netip.AddrPortFrom(netip.MustParseAddr(l.host()), uint16(port)),
+		Addr:   netip.AddrPortFrom(netip.MustParseAddr(server.Host), uint16(server.Port)),
 		WarmUp: s.WarmUp, Window: s.Window, CPUs: l.cpus("load", s.Condition),
 	}
-	if l.Net != nil {
-		p.Sources = l.Net.Load
+	if server.Net != nil {
+		p.Sources = server.Net.Load
 	} else {
 		p.Sources = load.LoopbackSources(s.Point.Load.Connections)
 	}
@@ -159,12 +156,14 @@ func (l *Local) plan(s *Spec, seed uint64, port int) load.Plan {
 
 // offer drives the engine through its stages.
 func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, server *probe.Server, window func(bool), sampler *sample.Sampler, c *record.Cell, f *Facts) (err error) {
-	loads, err := group.New("load", l.role("load", s.Condition))
+	role := l.role("load", s.Condition)
+	role.NetNS = server.Net.Path("load")
+	loads, err := group.New("load", role)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, loads.Close()) }()
-	engine, err := load.Start(ctx, l.Exe, l.plan(s, seed, server.Port), loads.Start)
+	engine, err := load.Start(ctx, l.Exe, l.plan(s, seed, server), loads.Start)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ const (
 	maxLoadWait   = .05  // of the load's CPU, waiting for a core of its own
 	minLoadWait   = .01  // of the window: less wait than that disturbs nothing that late would not see
 	maxClockStep  = 50 * time.Millisecond
+	minWindow     = .90                   // of the window that was asked for: else the load was not let run when it opened
 	maxUnsteady   = .10                   // difference of the window's last quarter from its first
 	tick          = 10 * time.Millisecond // /proc/stat counts in these, each counter rounded down
 	steadySlices  = 4
@@ -36,6 +37,7 @@ type Facts struct {
 	Cores     int           // of the machine
 	LoadCores int           // that the load may use
 	Pinned    bool          // the two roles have cores of their own
+	Window    time.Duration // that was asked for; 0 if the load ends by itself
 	ClockStep time.Duration // wall clock against the monotonic one, over the cell
 	Stranger  string        // "shares port 4000 with 4711 (nc)"; empty if the port is the server's alone
 	Died      string        // how the server ended before it was told to; empty if it did not
@@ -46,7 +48,7 @@ type Facts struct {
 type gate func(c *record.Cell, f Facts) *record.Reason
 
 // gates in the order in which their reasons are shown: the most basic first.
-var gates = []gate{died, stranger, wrongReplies, errorsSeen, window, late, achieved, busyLoad, loadWait, littlesLaw, steal, foreign, clock, dirty}
+var gates = []gate{died, stranger, wrongReplies, errorsSeen, window, cut, late, achieved, busyLoad, loadWait, littlesLaw, steal, foreign, clock, dirty}
 
 // Judge sets the cell's status, reasons and labels.
 func Judge(c *record.Cell, f Facts) {
@@ -120,6 +122,13 @@ func window(c *record.Cell, _ Facts) *record.Reason {
 	return nil
 }
 
+func cut(c *record.Cell, f Facts) *record.Reason {
+	if share := float64(c.Result.Window) / float64(f.Window); f.Window > 0 && share < minWindow {
+		return void("cut-short", share, minWindow, "the window was open for %v of %v: the load was not let run when it should have opened", round(c.Result.Window), f.Window)
+	}
+	return nil
+}
+
 func late(c *record.Cell, _ Facts) *record.Reason {
 	r, interval := c.Result, interval(c.Load)
 	if r.Late == nil || interval == 0 {
@@ -138,6 +147,8 @@ func interval(l manifest.Load) time.Duration {
 	switch {
 	case l.Shape == manifest.Open && l.Rate > 0:
 		return time.Duration(float64(l.Connections) / l.Rate * float64(time.Second))
+	case l.Shape == manifest.Pings && l.Interval > 0:
+		return l.Interval
 	case l.Shape == manifest.Paced && l.Bits > 0:
 		return time.Duration(float64(l.SizeBytes) * 8 / l.Bits * float64(time.Second))
 	}
@@ -146,7 +157,7 @@ func interval(l manifest.Load) time.Duration {
 
 func achieved(c *record.Cell, _ Facts) *record.Reason {
 	r := c.Result
-	if r.Offered == 0 {
+	if r.Offered == 0 || c.Load.Shape == manifest.Pings { // a ping that is lost has its place in the latencies
 		return nil
 	}
 	share := float64(r.Requests) / float64(r.Offered)

@@ -52,6 +52,13 @@ func paced() *record.Cell {
 	return c
 }
 
+// pinged is the same by pingers: each sends every 10 ms.
+func pinged() *record.Cell {
+	c := scheduled()
+	c.Load = manifest.Load{Shape: manifest.Pings, Connections: 100, SizeBytes: 56, Pipeline: 1, Interval: 10 * time.Millisecond}
+	return c
+}
+
 var twoCores = Facts{Cores: 2, LoadCores: 1, Pinned: true}
 
 func TestGates(t *testing.T) {
@@ -89,12 +96,18 @@ func TestGates(t *testing.T) {
 		{"no samples", sound, func(c *record.Cell, _ *Facts) { c.Server = nil },
 			"window: the server's resources were not read at both ends of the window"},
 
+		{"a window cut short", sound, func(c *record.Cell, f *Facts) { f.Window, c.Result.Service = ms(1120), nil },
+			"cut-short: the window was open for 1s of 1.12s: the load was not let run when it should have opened"},
+		{"a window cut, just not", sound, func(_ *record.Cell, f *Facts) { f.Window = ms(1100) }, ""},
 		{"late, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
 		{"late", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
 			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
 		{"late in bytes, just not", paced, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
 		{"late in bytes", paced, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
 			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
+		{"late pings", pinged, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
+			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
+		{"lost pings are a figure", pinged, func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Lost = 5000, 5000 }, ""},
 		{"achieved, just", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9900 }, ""},
 		{"achieved, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9890 },
 			"achieved: 98.9 % of the messages due were sent and answered in the window, at least 99 % must be"},

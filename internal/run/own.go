@@ -22,8 +22,11 @@ func AddOwn(tree *manifest.Tree, own *record.Own) {
 	if s := tree.Service(own.Service); s != nil && s.Model(own.Name) == nil {
 		s.Models = append(s.Models, &manifest.Model{
 			Name: own.Name, Service: own.Service, Dir: own.Dir, Language: "own", Model: "server", Summary: own.Summary,
-			Run: own.Command, Ready: manifest.ReadyConnect, WarmUp: time.Second,
+			Run: own.Command, Ready: manifest.ReadyConnect, WarmUp: time.Second, Hosts: s.Hosts,
 		})
+		if s.Hosts == manifest.Tap { // it listens on no port that this kernel knows
+			s.Models[len(s.Models)-1].Ready = manifest.ReadyLine
+		}
 	}
 }
 
@@ -75,7 +78,12 @@ metrics  = [{{list (metrics .Metrics)}}]
 [load]
 shape       = {{q (printf "%s" .Load.Shape)}}
 connections = {{.Load.Connections}}
-size        = {{.Load.SizeBytes}}
+{{- if .Load.SizeBytes}}
+size        = {{.Load.SizeBytes}}{{end}}
+{{- if .Load.Interval}}
+interval    = {{q .Load.Interval.String}}{{end}}
+{{- if .Load.Direction}}
+direction   = {{q .Load.Direction}}{{end}}
 {{- if .Load.Rate}}
 rate        = "{{.Load.Rate}}/s"{{end}}
 {{- if .Load.Bits}}

@@ -55,8 +55,8 @@ type Plan struct {
 	Missing   []Missing // models that an experiment names and the tree lacks
 }
 
-// A Missing model is one that an experiment waits for.
-type Missing struct{ Experiment, Service, Model string }
+// A Missing model is one that an experiment names and the tree lacks.
+type Missing struct{ Experiment, Service, Model, Why string }
 
 // Choice narrows a plan.
 type Choice struct {
@@ -104,7 +104,7 @@ func (p *Plan) add(tree *manifest.Tree, e *manifest.Experiment, c Choice) error 
 			for _, name := range modelsOf(e, depth, point, c.Models) {
 				model := service.Model(name)
 				if model == nil {
-					p.miss(Missing{e.Name, point.Service, name})
+					p.miss(Missing{e.Name, point.Service, name, whyMissing(service, name)})
 					continue
 				}
 				if c.Skip != nil && c.Skip(model) {
@@ -246,8 +246,14 @@ func (s *Spec) Estimate() time.Duration {
 	case "node":
 		around = 300 * time.Millisecond
 	}
+	if s.Model.Hosts == manifest.Tap || s.Model.Hosts == manifest.NetNS {
+		around += 100 * time.Millisecond // namespaces and their devices, made and removed; measured likewise
+	}
 	window := s.Window
-	if window == 0 {
+	switch {
+	case window == 0 && s.Point.Load.Interval > 0: // each pinger keeps to it
+		window = time.Duration(s.Point.Load.Requests) * s.Point.Load.Interval
+	case window == 0:
 		total := float64(s.Point.Load.Requests) * float64(s.Point.Load.Connections)
 		window = time.Duration(total / finiteGuess * float64(time.Second))
 	}

@@ -191,7 +191,7 @@ func TestQuickIsQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, most := p.Estimate(), 275*time.Second; got > most || got < most/4 {
+	if got, most := p.Estimate(), 345*time.Second; got > most || got < most/4 {
 		t.Errorf("`run --quick` is estimated at %v for %d cells, want at most %v", got, p.Cells(), most)
 	}
 	for _, d := range []string{"normal", "full"} {

@@ -78,7 +78,10 @@ func lean(c record.Cell) record.Cell {
 	c.Tail = ""
 	if c.Result != nil {
 		result := *c.Result
-		result.Service, result.Late, result.Slices = nil, nil, nil
+		result.Late, result.Slices = nil, nil
+		if c.Load.Shape != manifest.Solve { // a program's time is in it
+			result.Service = nil
+		}
 		c.Result = &result
 	}
 	if c.Server != nil {
@@ -90,7 +93,7 @@ func lean(c record.Cell) record.Cell {
 }
 
 // machineGates are those by which the machine, and not the server, spoilt a cell.
-var machineGates = []string{"steal", "foreign-cpu", "load-waited", "clock", "late", "load-saturated"}
+var machineGates = []string{"steal", "foreign-cpu", "load-waited", "clock", "late", "load-saturated", "cut-short"}
 
 // consequences are the gates that a spoilt machine makes a cell fail as well; alone, they are not its.
 var consequences = []string{"littles-law", "achieved"}
@@ -182,6 +185,9 @@ func (r *Runner) cell(ctx context.Context, s *Spec, round, order int) error {
 	}
 	c.Experiment, c.Point, c.Service = s.Experiment.Name, s.Point.Name, s.Point.Service
 	c.Model, c.Twin, c.Condition = s.Model.Name, s.Twin, s.Condition
+	if s.Model.Stack != manifest.Kernel {
+		c.Stack = s.Model.Stack
+	}
 	c.Round, c.Order, c.Attempt = round, order, r.done[k]+1
 	c.Started, c.Took = began.UTC(), r.Now().Sub(began)
 	if err := r.Record.Append(c); err != nil {

@@ -377,11 +377,17 @@ func TestPrecisionAddsRounds(t *testing.T) {
 
 // TestLeanCellsTellTheSame holds that no metric needs what is left out.
 func TestLeanCellsTellTheSame(t *testing.T) {
-	for _, full := range []*record.Cell{sound(), scheduled(), paced()} {
+	solved := sound()
+	solved.Load = manifest.Load{Shape: manifest.Solve, Kernel: manifest.KernelTransfer, Workers: 1, Problem: 4096}
+	solved.Result.BytesIn = 1 << 20
+	for _, full := range []*record.Cell{sound(), scheduled(), paced(), pinged(), solved} {
 		full.Status, full.Tail = record.Measured, "a stack trace"
 		slim := lean(*full)
-		if slim.Tail != "" || slim.Result.Service != nil || full.Result.Service == nil {
+		if slim.Tail != "" || slim.Result.Slices != nil || full.Result.Slices == nil {
 			t.Fatal("nothing was left out, or the full cell changed")
+		}
+		if kept := slim.Result.Service != nil; kept != (full == solved) {
+			t.Errorf("of shape %s the service times are kept: %v", full.Load.Shape, kept)
 		}
 		for m := range manifest.Metrics {
 			was, had := full.Metric(m)

@@ -26,6 +26,7 @@ type Session struct {
 	Exe         string           // this program, which is the engine and the reference servers too
 	CPUs        map[string][]int // by role; nil = the last core for the load, the others for the server
 	Hosts       string           // "local" or "netns"
+	Stacks      []manifest.Stack // those that OnStacks has prepared the tree and the experiments for; nil = as they are
 	Seed        uint64
 	Command     []string
 	Resume      string          // a run's directory; empty = a new run
@@ -51,12 +52,8 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	s.sweep()
-	var pair *netns.Pair
-	if s.Hosts == "netns" {
-		if pair, err = netns.New("interleave"); err != nil {
-			return "", err
-		}
-		defer func() { err = errors.Join(err, pair.Close()) }()
+	if err := netns.Able(manifest.Hosts(s.Hosts)); err != nil {
+		return "", fmt.Errorf("--hosts %s: %w; or use --hosts local", s.Hosts, err)
 	}
 	if err := s.build(ctx); err != nil {
 		return "", err
@@ -78,7 +75,7 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 	defer func() { err = errors.Join(err, writer.Close()) }()
 	r := &Runner{
 		Tree: s.Tree, Plan: plan, Record: writer, Cells: cells, Watch: s.Watch, Now: time.Now,
-		Bench: &Local{Exe: []string{s.Exe, "load"}, Built: s.built, CPUs: s.CPUs, Net: pair},
+		Bench: &Local{Exe: []string{s.Exe, "load"}, Built: s.built, CPUs: s.CPUs, Hosts: manifest.Hosts(s.Hosts)},
 	}
 	return writer.Dir, r.Run(ctx)
 }
@@ -210,7 +207,7 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 	}
 	h := record.Header{
 		ID: record.NewID(time.Now()), Started: time.Now().UTC(), Command: s.Command, Depth: s.Choice.Depth, Seed: s.Seed,
-		Models: s.Choice.Models, Rounds: s.Choice.Rounds, Condition: s.Choice.Condition, Hosts: s.Hosts, CPUs: s.CPUs,
+		Models: s.Choice.Models, Rounds: s.Choice.Rounds, Condition: s.Choice.Condition, Hosts: s.Hosts, Stacks: s.Stacks, CPUs: s.CPUs,
 		Machine: machine.Describe(s.toolChains()), Calibration: s.checks, Skipped: s.skipped,
 	}
 	if s.Own != nil {

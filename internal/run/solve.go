@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"interleave/internal/hist"
 	"interleave/internal/load"
+	"interleave/internal/manifest"
 	"interleave/internal/probe"
 	"interleave/internal/record"
 	"interleave/internal/sample"
@@ -78,6 +80,10 @@ func solutions(ctx context.Context, s *Spec, p *probe.Program, r *load.Result, w
 		switch {
 		case !opened.IsZero():
 			r.Requests++
+			if s.Point.Load.Kernel == manifest.KernelTransfer {
+				n, _ := strconv.ParseInt(next.Result, 10, 64) // what is no number is no answer either
+				r.BytesIn += n
+			}
 			r.Service.Record(int64(next.Took))
 			r.Window = time.Since(opened)
 			if r.Requests >= leastSolutions && r.Window >= s.Window {

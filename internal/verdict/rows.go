@@ -83,13 +83,15 @@ func (ix *index) has(p place, m manifest.Metric) bool {
 
 // Rows returns one row for each model at each point under a condition, in the order of the
 // experiment's points and then of the models as they are listed; the twin follows the baseline. A
-// model whose cells all lack the metric has no row, but for one whose cells are all void.
+// model whose cells all lack the metric has no row, but for one whose cells are all void where they could have had it.
 func Rows(e *manifest.Experiment, cells []record.Cell, condition manifest.Condition, m manifest.Metric) []Row {
 	ix := newIndex(e, cells)
 	var rows []Row
 	for _, point := range e.Points {
 		for _, p := range ix.places(point.Name, condition) {
-			if row := ix.row(point, p, m); len(row.Values) > 0 || row.Void > 0 && row.Void == len(ix.rounds(p)) {
+			row := ix.row(point, p, m)
+			allVoid := row.Void > 0 && row.Void == len(ix.rounds(p))
+			if len(row.Values) > 0 || allVoid && point.Load.Shows(m) {
 				rows = append(rows, row)
 			}
 		}

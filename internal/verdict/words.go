@@ -24,6 +24,10 @@ var phrases = map[manifest.Metric]string{
 	manifest.Threads:       "ran {ratio}x {b}'s threads",
 	manifest.Switches:      "switched contexts {ratio}x as often as {b} for each request",
 	manifest.SolveTime:     "took {ratio}x {b}'s time",
+	manifest.BitRate:       "carried {ratio}x {b}'s bits a second",
+	manifest.CPUPerGB:      "used {ratio}x {b}'s CPU for each GB",
+	manifest.Loss:          "lost {ratio}x {b}'s share of pings",
+	manifest.MemoryGrowth:  "had {ratio}x {b}'s growth of memory over the window",
 }
 
 // amounts say the same of one model and a number in the metric's unit.
@@ -39,6 +43,10 @@ var amounts = map[manifest.Metric]string{
 	manifest.Threads:       "ran {ratio} threads",
 	manifest.Switches:      "switched contexts {ratio} times for each request",
 	manifest.SolveTime:     "took {ratio} ms",
+	manifest.BitRate:       "carried {ratio} bits a second",
+	manifest.CPUPerGB:      "used {ratio} s of CPU for each GB",
+	manifest.Loss:          "lost {ratio} % of the pings",
+	manifest.MemoryGrowth:  "ended the window with {ratio} times the memory of its beginning",
 }
 
 // words tell the finding of a verdict.

@@ -44,9 +44,12 @@ func Service(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Dir(file), func(t *testing.T) {
 			t.Parallel()
-			model, err := manifest.LoadModel(root, filepath.Join("services", name, file))
+			model, err := service.LoadModel(root, filepath.Join("services", name, file))
 			if err != nil {
 				t.Fatal(err)
+			}
+			if err := probe.Able(service, model); err != nil {
+				t.Skip("SKIP:", err)
 			}
 			test(t, root, model, checks)
 		})

@@ -34,7 +34,7 @@ func Short(v float64, unit string) string {
 		return number
 	}
 	switch unit {
-	case "µs", "bytes", "s":
+	case "µs", "bytes", "s", "bit/s":
 		return number + Thin + word
 	}
 	if prefix, _, found := strings.Cut(word, Thin); found {
@@ -55,6 +55,8 @@ func Split(v float64, unit string) (number, word string) {
 		return scaled(v, timeSteps)
 	case "s":
 		return scaled(v, secondSteps)
+	case "bit/s":
+		return scaled(v, bitSteps)
 	case "requests/s":
 		if a := math.Abs(v); a >= prefixFrom {
 			number, word = scaled(v, rateSteps)
@@ -78,7 +80,7 @@ func Estimate(v, low, high float64, unit string) string {
 	}
 	text := number + " (" + fixed(low/size, decimals) + "–" + fixed(high/size, decimals) + ")"
 	switch unit {
-	case "µs", "bytes", "s":
+	case "µs", "bytes", "s", "bit/s":
 		return text + Thin + word
 	case "requests/s":
 		if prefix, _, found := strings.Cut(word, Thin); found {
@@ -109,6 +111,8 @@ func stepOf(v float64, unit string) float64 {
 		take(timeSteps)
 	case "s":
 		take(secondSteps)
+	case "bit/s":
+		take(bitSteps)
 	case "requests/s":
 		if math.Abs(v) >= prefixFrom {
 			take(rateSteps)
@@ -136,6 +140,7 @@ var (
 	timeSteps   = []step{{1e6, "s"}, {1e3, "ms"}, {1, "µs"}, {1e-3, "ns"}}
 	secondSteps = []step{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}
 	rateSteps   = []step{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+	bitSteps    = []step{{1e9, "Gbit/s"}, {1e6, "Mbit/s"}, {1e3, "kbit/s"}, {1, "bit/s"}}
 	binarySteps = []step{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}}
 )
 
@@ -207,7 +212,7 @@ func Tick(v float64, unit string) string {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}
 	switch unit {
-	case "µs", "bytes", "s":
+	case "µs", "bytes", "s", "bit/s":
 		return number + Thin + word
 	case "requests/s":
 		if prefix, _, found := strings.Cut(word, Thin); found {
@@ -281,7 +286,7 @@ func pair(a int64, unitA string, b int64, unitB string) string {
 
 // Bits is a rate of bits: "1 Mbit/s".
 func Bits(v float64) string {
-	number, word := scaled(v, []step{{1e9, "Gbit/s"}, {1e6, "Mbit/s"}, {1e3, "kbit/s"}, {1, "bit/s"}})
+	number, word := scaled(v, bitSteps)
 	if strings.Contains(number, ".") {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}

@@ -31,6 +31,8 @@ func TestOf(t *testing.T) {
 		{34_389_196, "bytes", "32.8_MiB"},
 		{1023.9, "bytes", "1.00_KiB"},
 		{512, "bytes", "512_B"},
+		{284.9e6, "bit/s", "285_Mbit/s"},
+		{12, "bit/s", "12.0_bit/s"},
 		{.0612, "", "0.0612"},
 		{11.2, "% of a core", "11.2_% of a core"},
 		{-1.5, "", "−1.50"},
@@ -51,6 +53,7 @@ func TestTick(t *testing.T) {
 		want string
 	}{
 		{0, "bytes", "0"},
+		{284.9e6, "bit/s", "285_Mbit/s"},
 		{50_000, "requests/s", "50_k"},
 		{5_000, "requests/s", "5_000"},
 		{1_500, "µs", "1.5_ms"},

@@ -23,6 +23,12 @@ const (
 
 var stdout sync.Mutex
 
+// What a stack of the program's own does in the kernel's place: gonet.go.
+var (
+	listen = net.Listen
+	leave  = func() error { return nil }
+)
+
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) < 2 {
@@ -31,13 +37,14 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE) // a broken standard output is an error of write
 	stop, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	host := append(os.Args, "127.0.0.1")[2]
-	listener, err := net.Listen("tcp4", net.JoinHostPort(host, os.Args[1]))
+	listener, err := listen("tcp4", net.JoinHostPort(host, os.Args[1]))
 	if err != nil {
 		log.Fatal(err)
 	}
 	go accept(listener)
 	fmt.Fprintln(os.Stderr, "ready")
 	<-stop.Done()
+	_ = leave()
 }
 
 func accept(listener net.Listener) {
@@ -88,6 +95,7 @@ func write(lines []byte) {
 	stdout.Lock()
 	defer stdout.Unlock()
 	if _, err := os.Stdout.Write(lines); err != nil {
+		_ = leave()
 		log.Fatal(err)
 	}
 }

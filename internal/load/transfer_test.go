@@ -1,0 +1,219 @@
+package load
+
+// Transfers and bulk against servers that are right, and wrong ones of each kind.
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"interleave/internal/manifest"
+)
+
+// serveDiscard reads to the end of file and closes.
+func serveDiscard(c *net.TCPConn) { io.Copy(io.Discard, c) }
+
+// serveGenerate sends the pattern until the client has gone, but for the byte at wrong.
+func serveGenerate(wrong int64) func(*net.TCPConn) {
+	return func(c *net.TCPConn) {
+		p := make([]byte, 251*257)
+		for at := int64(0); ; at += int64(len(p)) {
+			for i := range p {
+				p[i] = byte((at + int64(i)) % 251)
+			}
+			if wrong >= at && wrong < at+int64(len(p)) {
+				p[wrong-at]++
+			}
+			if _, err := c.Write(p); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// twoPorts listens at a port and at the next, as servers of transfers do.
+func twoPorts() (a, b net.Listener, err error) {
+	for range 100 {
+		if a, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+			return nil, nil, err
+		}
+		if b, err = net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", a.Addr().(*net.TCPAddr).Port+1)); err == nil {
+			return a, b, nil
+		}
+		a.Close()
+	}
+	return nil, nil, err
+}
+
+// transferProcess is a right server in a process of its own. It prints its port.
+func transferProcess() int {
+	in, out, err := twoPorts()
+	if err != nil {
+		return fail(err)
+	}
+	fmt.Println(in.Addr().(*net.TCPAddr).Port)
+	serve := func(l net.Listener, f func(*net.TCPConn)) error {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			go func() { defer c.Close(); f(c.(*net.TCPConn)) }()
+		}
+	}
+	go serve(out, serveGenerate(-1))
+	return fail(serve(in, serveDiscard))
+}
+
+func TestTransfers(t *testing.T) {
+	tests := []struct {
+		connections, size int
+		requests          int64
+		cpus              []int
+	}{{1, 1, 0, nil}, {8, 4096, 0, nil}, {3, 1_000_003, 0, nil}, {5, 4096, 50, []int{0, 0}}}
+	for _, test := range tests {
+		t.Run(fmt.Sprintf("%dx%d", test.connections, test.size), func(t *testing.T) {
+			var got atomic.Int64
+			p := plan(manifest.Transfer, netip.AddrPort{}, manifest.Load{Shape: manifest.Transfers, Connections: test.connections, SizeBytes: test.size, Requests: test.requests})
+			p.CPUs, p.Sources = test.cpus, LoopbackSources(1)
+			if test.requests > 0 {
+				p.Window = 0
+			}
+			r := runSteady(t, p, func(t testing.TB, p Plan) *Result {
+				got.Store(0)
+				p.Addr = listen(t, func(c *net.TCPConn) {
+					n, _ := io.Copy(io.Discard, c)
+					got.Add(n)
+				})
+				return runPlan(t, p)
+			})
+			noErrors(t, r)
+			checkResult(t, &p, r)
+			if want := r.Total * int64(test.size); got.Load() != want {
+				t.Errorf("the server read %d bytes, want those of %d transfers: %d", got.Load(), r.Total, want)
+			}
+		})
+	}
+}
+
+func TestWrongTransfers(t *testing.T) {
+	l := manifest.Load{Shape: manifest.Transfers, Connections: 2, SizeBytes: 4096}
+	big := manifest.Load{Shape: manifest.Transfers, Connections: 1, SizeBytes: 8 << 20}
+	tests := []struct {
+		name  string
+		load  manifest.Load
+		serve func(*net.TCPConn)
+		kind  string
+	}{
+		{"talks", l, func(c *net.TCPConn) { io.Copy(io.Discard, c); c.Write([]byte("bye")) }, Extra},
+		{"resets", l, reset, Reset},
+		{"never closes", l, readAndHold, Timeout},
+		{"closes before it has all", big, func(c *net.TCPConn) { c.Read(make([]byte, 10)); c.CloseWrite(); untilClosed(c) }, Ended},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := plan(manifest.Transfer, listen(t, test.serve), test.load)
+			p.Limit = 5 * time.Second
+			r, err := tryPlan(t, p)
+			if r == nil {
+				t.Fatal(err)
+			}
+			if r.Errors[test.kind] == 0 {
+				t.Errorf("got %v (%s), want %s", r.Errors, r.FirstFail, test.kind)
+			}
+		})
+	}
+}
+
+// listenAt serves two ports, each by what it is given.
+func listenAt(t *testing.T, in, out func(*net.TCPConn)) netip.AddrPort {
+	t.Helper()
+	a, b, err := twoPorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	b.Close()
+	at := a.Addr().(*net.TCPAddr).AddrPort()
+	listenOn(t, at, in)
+	listenOn(t, netip.AddrPortFrom(at.Addr(), at.Port()+1), out)
+	return at
+}
+
+func TestBulk(t *testing.T) {
+	for _, direction := range []string{"in", "out"} {
+		for _, connections := range []int{1, 20} {
+			t.Run(fmt.Sprint(direction, connections), func(t *testing.T) {
+				var got atomic.Int64
+				p := plan(manifest.Transfer, netip.AddrPort{}, manifest.Load{Shape: manifest.Bulk, Connections: connections, Direction: direction})
+				r := runSteady(t, p, func(t testing.TB, p Plan) *Result {
+					got.Store(0)
+					p.Addr = listenAt(t.(*testing.T), func(c *net.TCPConn) {
+						for buf := make([]byte, 64<<10); ; {
+							n, err := c.Read(buf)
+							got.Add(int64(n))
+							if err != nil {
+								return
+							}
+						}
+					}, serveGenerate(-1))
+					return runPlan(t, p)
+				})
+				noErrors(t, r)
+				ours := r.BytesIn
+				if direction == "in" {
+					ours = r.BytesOut
+					if got.Load() < ours {
+						t.Errorf("the server read %d bytes, less than the %d that count", got.Load(), ours)
+					}
+				}
+				if blocks := ours / manifest.BulkBlock; r.Requests == 0 || blocks < r.Requests/2 || blocks > 2*r.Requests+2*int64(connections) {
+					t.Errorf("got %d blocks and %d bytes", r.Requests, ours)
+				}
+			})
+		}
+	}
+}
+
+func TestWrongBulk(t *testing.T) {
+	tests := []struct {
+		name, direction string
+		serve           func(*net.TCPConn)
+		kind            string
+	}{
+		{"a wrong first byte", "out", serveGenerate(0), WrongReply},
+		{"a byte too many", "out", func(c *net.TCPConn) { c.Write([]byte{0}); serveGenerate(-1)(c) }, WrongReply},
+		{"ends", "out", func(c *net.TCPConn) { c.Write([]byte{0, 1, 2}) }, Ended},
+		{"resets", "in", func(c *net.TCPConn) { io.CopyN(io.Discard, c, 1<<20); c.SetLinger(0) }, Reset},
+		{"talks", "in", func(c *net.TCPConn) { c.Write([]byte("well")); io.Copy(io.Discard, c) }, Extra},
+		{"ends before", "in", func(c *net.TCPConn) { c.CloseWrite(); io.Copy(io.Discard, c) }, Ended},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := plan(manifest.Transfer, listenAt(t, test.serve, test.serve), manifest.Load{Shape: manifest.Bulk, Connections: 2, Direction: test.direction})
+			r, err := tryPlan(t, p)
+			if r == nil {
+				t.Fatal(err)
+			}
+			if r.Errors[test.kind] == 0 {
+				t.Errorf("got %v (%s), want %s", r.Errors, r.FirstFail, test.kind)
+			}
+		})
+	}
+}
+
+// TestBulkAgainstNobodyWhoReads counts nothing that has only filled sockets.
+func TestBulkAgainstNobodyWhoReads(t *testing.T) {
+	p := plan(manifest.Transfer, listen(t, hold), manifest.Load{Shape: manifest.Bulk, Connections: 1, Direction: "in"})
+	p.WarmUp = 200 * time.Millisecond
+	r := runPlan(t, p)
+	noErrors(t, r)
+	if r.BytesOut != 0 {
+		t.Errorf("got %d bytes into a server that reads none", r.BytesOut)
+	}
+}

@@ -1,0 +1,68 @@
+package record
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"interleave/internal/hist"
+	"interleave/internal/load"
+	"interleave/internal/manifest"
+	"interleave/internal/sample"
+)
+
+// TestMetricsOfHosts holds the figures of pings, transfers and bulk to what a person would work out.
+func TestMetricsOfHosts(t *testing.T) {
+	took := &hist.Histogram{}
+	for range 4 {
+		took.Record(int64(100 * time.Millisecond))
+	}
+	server := &sample.Series{Samples: []sample.Sample{
+		{Mark: sample.MarkOpen, PSS: 8 << 20},
+		{Mark: sample.MarkClosed, At: 2 * time.Second, User: time.Second, System: time.Second, PSS: 10 << 20},
+	}}
+	pings := manifest.Load{Shape: manifest.Pings, Connections: 2, SizeBytes: 56, Interval: time.Second}
+	transfers := manifest.Load{Shape: manifest.Transfers, Connections: 2, SizeBytes: 4096}
+	in := manifest.Load{Shape: manifest.Bulk, Connections: 2, Direction: "in"}
+	out := manifest.Load{Shape: manifest.Bulk, Connections: 2, Direction: "out"}
+	solve := manifest.Load{Shape: manifest.Solve, Kernel: manifest.KernelTransfer, Workers: 1, Problem: 4096}
+	fib := manifest.Load{Shape: manifest.Solve, Kernel: "fib", Workers: 1, Problem: 30}
+	result := load.Result{Window: 2 * time.Second, Requests: 30, Lost: 10, BytesOut: 5e8, BytesIn: 25e7, Service: took}
+	none := math.NaN()
+	tests := []struct {
+		name   string
+		load   manifest.Load
+		metric manifest.Metric
+		want   float64
+	}{
+		{"lost", pings, manifest.Loss, 25},
+		{"loss of what is no ping", transfers, manifest.Loss, none},
+		{"bits of pings", pings, manifest.BitRate, none},
+		{"bits of transfers", transfers, manifest.BitRate, 8 * 30 * 4096 / 2.},
+		{"bits in", in, manifest.BitRate, 8 * 5e8 / 2},
+		{"bits out", out, manifest.BitRate, 8 * 25e7 / 2},
+		{"bits of a program, by its own clock", solve, manifest.BitRate, 8 * 25e7 / (30 * .1)},
+		{"bits of another program", fib, manifest.BitRate, none},
+		{"CPU of what came in", in, manifest.CPUPerGB, 4},
+		{"CPU of what went out", out, manifest.CPUPerGB, 8},
+		{"CPU of nothing", pings, manifest.CPUPerGB, none},
+		{"requests of bulk", in, manifest.Throughput, none},
+		{"requests of transfers", transfers, manifest.Throughput, 15},
+		{"growth", pings, manifest.MemoryGrowth, 1.25},
+	}
+	for _, test := range tests {
+		c := Cell{Status: Measured, Load: test.load, Result: &result, Server: server}
+		got, ok := c.Metric(test.metric)
+		if ok == math.IsNaN(test.want) || ok && math.Abs(got/test.want-1) > .01 {
+			t.Errorf("%s: got %v (%v), want %v", test.name, got, ok, test.want)
+		}
+	}
+	nobody := Cell{Status: Measured, Load: pings, Result: &load.Result{Window: time.Second}, Server: server}
+	if _, ok := nobody.Metric(manifest.Loss); ok {
+		t.Error("there is a share of no pings")
+	}
+	all := Cell{Status: Measured, Load: pings, Result: &load.Result{Window: time.Second, Requests: 5}, Server: server}
+	if v, ok := all.Metric(manifest.Loss); !ok || v != 0 {
+		t.Errorf("got a loss of %v, %v; want none, which is a figure", v, ok)
+	}
+}

@@ -1,0 +1,7 @@
+#include <lwip/tcp.h>
+
+extern u64_t	received;	/* bytes, from all clients there were */
+
+err_t	discard(void *, struct tcp_pcb *, err_t);
+void	listen_on(u16_t port, tcp_accept_fn);
+void	loopback(long clients, long bytes, long rounds);
