@@ -1,0 +1,130 @@
+package limit
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clock is a time that a test moves.
+type clock struct{ t time.Time }
+
+func (c *clock) now() time.Time { return c.t }
+
+func TestRate(t *testing.T) {
+	c := &clock{time.Unix(1000, 0)}
+	r := NewRate(3, time.Minute, c.now)
+	for i := range 3 {
+		if wait, ok := r.Take("a"); !ok {
+			t.Fatalf("take %d of 3 was refused for %v", i, wait)
+		}
+	}
+	if wait, ok := r.Take("a"); ok || wait != time.Minute {
+		t.Fatalf("take 4: ok %v, wait %v; want to wait a minute", ok, wait)
+	}
+	if _, ok := r.Take("b"); !ok {
+		t.Error("another key was refused")
+	}
+	c.t = c.t.Add(20 * time.Second)
+	if wait, ok := r.Take("a"); ok || wait.Round(time.Millisecond) != 40*time.Second {
+		t.Errorf("20 s later: ok %v, wait %v; want 40 s", ok, wait)
+	}
+	c.t = c.t.Add(40 * time.Second)
+	if _, ok := r.Take("a"); !ok {
+		t.Error("a minute later it is refused still")
+	}
+	r.Back("a")
+	if _, ok := r.Take("a"); !ok {
+		t.Error("what was given back cannot be taken")
+	}
+}
+
+func TestRateTakesAllOrNone(t *testing.T) {
+	c := &clock{time.Unix(1000, 0)}
+	r := NewRate(2, time.Minute, c.now)
+	r.Take("account")
+	r.Take("account")
+	if _, ok := r.Take("address", "account"); ok {
+		t.Fatal("a full key let it pass")
+	}
+	r.Take("address")
+	if _, ok := r.Take("address"); !ok {
+		t.Error("a refused take was counted for its other key")
+	}
+}
+
+func TestRateIsBounded(t *testing.T) {
+	c := &clock{time.Unix(1000, 0)}
+	r := NewRate(2, time.Hour, c.now)
+	r.Take("victim")
+	r.Take("victim")
+	for i := range 10 * maxKeys {
+		r.Take(fmt.Sprint(i))
+	}
+	if n := len(r.levels); n > maxKeys {
+		t.Errorf("%d keys are held, at most %d", n, maxKeys)
+	}
+	if _, ok := r.Take("victim"); ok {
+		t.Error("a flood of keys with one take each made room for one that is full")
+	}
+}
+
+func TestNoBurstIsNoLimit(t *testing.T) {
+	r := NewRate(0, time.Hour, time.Now)
+	for range 100 {
+		if _, ok := r.Take("a"); !ok {
+			t.Fatal("refused")
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.7":           "192.0.2.7",
+		"::ffff:192.0.2.7":    "192.0.2.7",
+		"2001:db8:1:2:3::4":   "2001:db8:1:2::/64",
+		"2001:db8:1:2:ffff::": "2001:db8:1:2::/64",
+		"fe80::1%eth0":        "fe80::/64",
+	} {
+		if got := Key(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s counts as %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestConnections(t *testing.T) {
+	c := NewConnections(3, 2)
+	a, b, d := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")
+	var leave []func()
+	for _, who := range []netip.Addr{a, a, b} {
+		f, err := c.Enter(who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, f)
+	}
+	if _, err := c.Enter(d); err == nil || err.Error() != "too many connections: 3 are open" {
+		t.Errorf("a fourth: %v", err)
+	}
+	leave[2]()
+	leave[2]() // a second time counts nothing
+	if _, err := c.Enter(a); err == nil || !strings.Contains(err.Error(), "from 192.0.2.1: 2 are open") {
+		t.Errorf("a third of one address: %v", err)
+	}
+	if _, err := c.Enter(d); err != nil {
+		t.Errorf("after one has left: %v", err)
+	}
+	leave[0]()
+	leave[1]()
+	if n := c.Open(); n != 1 || len(c.counted) != 1 {
+		t.Errorf("%d open, %d addresses; want 1 and 1", n, len(c.counted))
+	}
+	c.Set(0, 0)
+	for range 10 {
+		if _, err := c.Enter(d); err != nil {
+			t.Error(err)
+		}
+	}
+}
