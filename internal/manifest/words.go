@@ -15,6 +15,9 @@ var Words = []string{"process", "thread", "virtual", "goroutine", "green", "acto
 // to solve, and prints the result and the time of each solution.
 const Program = "program"
 
+// Chat is the protocol of rooms: services/chat/README.md.
+const Chat = "chat"
+
 // The protocols of services whose servers are hosts of their own.
 const (
 	Ping     = "ping"     // echo requests of ICMP
@@ -22,7 +25,7 @@ const (
 )
 
 var (
-	protocols  = []string{"echo", "counter", "sink", Ping, Transfer, Program}
+	protocols  = []string{"echo", "counter", "sink", Chat, Ping, Transfer, Program}
 	hosts      = []string{string(Local), string(Tap)} // of a service
 	stacks     = []string{string(Kernel), string(GoNet)}
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}

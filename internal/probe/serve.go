@@ -48,6 +48,9 @@ type StartOptions struct {
 
 	OpenFiles int // at most, for the server; 0: 65,536 or what the system allows
 
+	// Data is the folder that {data} stands for; nil: a new one where the model asks for it, gone with the server.
+	Data *Folder
+
 	env []string // of the process
 }
 
@@ -58,10 +61,12 @@ type Server struct {
 	Host    string
 	Port    int
 	Group   *group.Group
+	Data    *Folder       // nil: the model asks for none
 	StartUp time.Duration // from exec to ready
 	Ended   group.Ended   // once it was stopped
 
 	made    *netns.Pair // Net, if it goes with the server
+	own     *Folder     // Data, if it goes with the server
 	grace   time.Duration
 	output  tail
 	ready   chan struct{} // closed by the reader of standard error
@@ -74,6 +79,24 @@ type Server struct {
 // Start starts a server and waits until it is ready. What the server does wrong comes back as a
 // *Failure; then nothing of it is left. The caller must Stop a server that started.
 func Start(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
+	if opts.Data != nil || !wantsFolder(built.Model) {
+		return startWith(ctx, built, opts)
+	}
+	own, err := NewFolder(built.Out)
+	if err != nil {
+		return nil, err
+	}
+	opts.Data = own
+	s, err := startWith(ctx, built, opts)
+	if err != nil {
+		return nil, errors.Join(err, own.Close())
+	}
+	s.own = own
+	return s, nil
+}
+
+// startWith starts a server that has its folder, if it wants one.
+func startWith(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
 	raiseOpenFiles()
 	if opts.Grace == 0 {
 		opts.Grace = Grace
@@ -126,7 +149,7 @@ func (b *Built) startLimit() time.Duration {
 }
 
 func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
-	s := &Server{Built: built, Net: opts.Net, Host: loopback, Port: opts.Port, grace: opts.Grace, ready: make(chan struct{})}
+	s := &Server{Built: built, Net: opts.Net, Data: opts.Data, Host: loopback, Port: opts.Port, grace: opts.Grace, ready: make(chan struct{})}
 	if s.Net != nil {
 		s.Host = s.Net.Server.String()
 	}
@@ -182,6 +205,9 @@ const loopback = "127.0.0.1"
 // values are what the server's command line and environment leave open.
 func (s *Server) values() map[string]string {
 	v := map[string]string{"out": s.Built.Out, "port": strconv.Itoa(s.Port), "host": s.Host}
+	if s.Data != nil {
+		v["data"] = s.Data.Path
+	}
 	if s.Net != nil {
 		v["device"], v["address"], v["peer"] = s.Net.Device, s.Net.Address().String(), s.Net.Peer().String()
 	}

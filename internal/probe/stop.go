@@ -25,7 +25,7 @@ func (s *Server) end() error {
 	s.Ended = ended
 	s.drained(time.Second)
 	s.closePipes()
-	if err := errors.Join(err, s.Group.Close(), s.made.Close()); err != nil {
+	if err := errors.Join(err, s.Group.Close(), s.made.Close(), s.own.Close()); err != nil {
 		return err
 	}
 	switch {
@@ -58,7 +58,7 @@ func (s *Server) end() error {
 // Kill ends the server without asking; for when what it would say no longer matters.
 func (s *Server) Kill() {
 	s.stop.Do(func() {
-		s.stopped = errors.Join(s.Group.Close(), s.made.Close())
+		s.stopped = errors.Join(s.Group.Close(), s.made.Close(), s.own.Close())
 		s.drained(time.Second)
 		s.closePipes()
 	})
