@@ -1,0 +1,79 @@
+// Package server is the edge of Papaya: listeners, a goroutine for each client, and the one goroutine that owns the hall.
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"interleave/papaya/log"
+)
+
+// A Config is all that a server is told. What is left at zero has the value that defaults gives it.
+type Config struct {
+	Name    string // of the server, in every numeric: "chat"
+	Network string // in 005 and 001
+	MOTD    string // several lines; none: 422
+
+	Plain []string // addresses of listeners for plain IRC
+	TLS   []string // for IRC over TLS, with TLSConfig
+	Web   []string // for HTTP: WebSocket at /socket, WebHandler for all else; over TLS where TLSConfig is there
+
+	TLSConfig  *tls.Config                                         // its GetCertificate may reload; client certificates are asked for
+	WebHandler http.Handler                                        // nil: 404
+	Listen     func(network, address string) (net.Listener, error) // nil: net.Listen
+	Origins    []string                                            // hosts of pages that may open a WebSocket, beside the server's own
+
+	Data   string  // the folder: password, log, lock
+	Log    log.Log // kept open by the caller, who closes it after Run
+	Unique string  // this server's name among those that share the log; it survives restarts
+
+	Accounts Accounts                                       // nil: nobody has one
+	Enter    func(address net.Addr) (leave func(), ok bool) // limits by address; nil: everybody may. Loopback is not asked about
+	Say      func(address net.Addr) (wait time.Duration)    // limits by lines; nil: none
+
+	Limits  Limits
+	Metrics Metrics
+	Logger  *slog.Logger // nil: silent
+}
+
+// Limits bound what one client can take.
+type Limits struct {
+	Register time.Duration // until a client has registered: 30 s
+	Silent   time.Duration // until a client that says nothing is asked whether it is there: 90 s
+	Answer   time.Duration // until one that was asked is ended: 30 s
+	Unread   int           // bytes that wait for a client that does not read: 1 MiB
+	Rooms    int           // that one client is in: 100
+	Clients  int           // connections in all: 0 is as many as there are descriptors
+}
+
+// Metrics hears what happens, from many goroutines; each may be nil.
+type Metrics struct {
+	Connected    func()
+	Disconnected func()
+	Lines        func(n int)                            // said by clients
+	Deliveries   func(n int)                            // lines to clients
+	Batches      func(n, bytes int, took time.Duration) // stored in the log: entries, size, time until it was on the disk
+	Refused      func(reason error)                     // a batch that the log did not take
+	Cut          func(reason string)                    // a client that was ended
+}
+
+// ErrNotYours is what Accounts answers to a wrong name, password, certificate or invitation. Any other error is trouble, and is
+// told to the client as such.
+var ErrNotYours = errors.New("wrong name or password")
+
+// Accounts knows who may be whom. Calls may take long (a hash is slow on purpose), and come from many goroutines.
+type Accounts interface {
+	// Verify returns the account's name as it is written.
+	Verify(ctx context.Context, name, password string, from net.Addr) (account string, err error)
+	// Certificate finds the account of a client's certificate by the SHA-256 of its DER form, in hex.
+	Certificate(ctx context.Context, fingerprint string) (account string, err error)
+	// Register makes an account; invitation is empty where none was given.
+	Register(ctx context.Context, name, password, invitation string, from net.Addr) (account string, err error)
+	// Required says whether a client needs an account to register its connection.
+	Required() bool
+}
