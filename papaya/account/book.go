@@ -1,0 +1,293 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"slices"
+	"time"
+
+	"interleave/papaya/limit"
+)
+
+// record is an account as it is kept.
+type record struct {
+	Account
+	Hash     string `json:"hash,omitempty"`
+	revision uint64
+}
+
+// Limits of failed logins. An address may fail 10 times at once and then once a minute. A name may fail 50 times and then once in 10
+// s, whoever tries: higher, because it also keeps out the owner, who has certificates and sessions that are open. Both are guesses.
+const (
+	addressBurst = 10
+	addressEvery = time.Minute
+	nameBurst    = 50
+	nameEvery    = 10 * time.Second
+)
+
+// maxAtOnce bounds the hashes that are made at once, and with them the memory: 19 MiB each.
+const maxAtOnce = 4
+
+// A Book is the accounts in a Store. Any goroutine may use it.
+type Book struct {
+	store   Store
+	now     func() time.Time
+	hashes  *hasher
+	address *limit.Rate // of failures
+	name    *limit.Rate
+	nobody  hash // what the password of a name that is not there is compared with
+}
+
+// Open reads and writes accounts in s.
+func Open(s Store) *Book { return open(s, Standard, time.Now) }
+
+func open(s Store, cost Cost, now func() time.Time) *Book {
+	return &Book{
+		store:   s,
+		now:     now,
+		hashes:  newHasher(cost, min(runtime.GOMAXPROCS(0), maxAtOnce)),
+		address: limit.NewRate(addressBurst, addressEvery, now),
+		name:    limit.NewRate(nameBurst, nameEvery, now),
+		nobody:  hash{cost, make([]byte, saltLen), make([]byte, tagLen)},
+	}
+}
+
+// Login says who somebody with this name and password is.
+func (b *Book) Login(ctx context.Context, from netip.Addr, name string, password Secret) (Account, error) {
+	done, err := b.try(from, name)
+	if err != nil {
+		return Account{}, err
+	}
+	a, err := b.login(ctx, name, password)
+	done(err)
+	return a, err
+}
+
+func (b *Book) login(ctx context.Context, name string, password Secret) (Account, error) {
+	r, err := b.get(ctx, name)
+	kept := b.nobody
+	switch {
+	case errors.Is(err, ErrNone):
+	case err != nil:
+		return Account{}, err
+	case r.Hash != "":
+		if kept, err = parseHash(r.Hash); err != nil {
+			return Account{}, fmt.Errorf("account %s: %w", r.Name, err)
+		}
+	}
+	ok, err := b.hashes.verify(ctx, password, kept)
+	if err != nil {
+		return Account{}, err
+	}
+	if !ok || r.Hash == "" {
+		return Account{}, ErrWrong
+	}
+	if kept.cost != b.hashes.cost {
+		_ = b.setPassword(ctx, r, password) // the old hash is as good until the next login
+	}
+	return r.Account, nil
+}
+
+// LoginCertificate says whose certificate this is. name is what SASL EXTERNAL asks to act for, or nothing.
+func (b *Book) LoginCertificate(ctx context.Context, from netip.Addr, fingerprint, name string) (Account, error) {
+	done, err := b.try(from, name)
+	if err != nil {
+		return Account{}, err
+	}
+	a, err := b.loginCertificate(ctx, fingerprint, name)
+	done(err)
+	return a, err
+}
+
+func (b *Book) loginCertificate(ctx context.Context, fingerprint, name string) (Account, error) {
+	fingerprint, err := ParseFingerprint(fingerprint)
+	if err != nil {
+		return Account{}, ErrWrong
+	}
+	owner, _, err := b.store.Get(ctx, key("certificate", fingerprint))
+	if errors.Is(err, ErrAbsent) {
+		return Account{}, ErrWrong
+	}
+	if err != nil {
+		return Account{}, fmt.Errorf("certificate %s: %w", fingerprint, err)
+	}
+	r, err := b.get(ctx, string(owner))
+	if errors.Is(err, ErrNone) {
+		return Account{}, ErrWrong
+	}
+	if err != nil {
+		return Account{}, err
+	}
+	if !slices.Contains(r.Certificates, fingerprint) || name != "" && fold(name) != fold(r.Name) {
+		return Account{}, ErrWrong
+	}
+	return r.Account, nil
+}
+
+// try counts a login as failed before it is tried, so that many at once do not pass the limit; done takes that back if it was right,
+// or if it was not for the one who tried that it failed.
+func (b *Book) try(from netip.Addr, name string) (done func(error), err error) {
+	address, who := limit.Key(from), fold(name[:min(len(name), maxName+1)])
+	if wait, ok := b.address.Take(address); !ok {
+		return nil, &LimitError{wait}
+	}
+	if who != "" {
+		if wait, ok := b.name.Take(who); !ok {
+			b.address.Back(address)
+			return nil, &LimitError{wait}
+		}
+	}
+	return func(err error) {
+		if errors.Is(err, ErrWrong) || errors.Is(err, ErrInvitation) {
+			return
+		}
+		b.address.Back(address)
+		if who != "" {
+			b.name.Back(who)
+		}
+	}, nil
+}
+
+// Find is the account of a name.
+func (b *Book) Find(ctx context.Context, name string) (Account, error) {
+	r, err := b.get(ctx, name)
+	return r.Account, err
+}
+
+// List is all accounts, by name.
+func (b *Book) List(ctx context.Context) ([]Account, error) {
+	keys, err := b.store.Keys(ctx, "account.")
+	if err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	var list []Account
+	for _, k := range keys {
+		r, err := b.getKey(ctx, k, k)
+		if errors.Is(err, ErrNone) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r.Account)
+	}
+	return list, nil
+}
+
+// Add makes an account; one without a password can log in by certificate only.
+func (b *Book) Add(ctx context.Context, name string, role Role, password Secret) error {
+	return b.add(ctx, record{Account: Account{Name: name, Role: role}}, password)
+}
+
+func (b *Book) add(ctx context.Context, r record, password Secret) error {
+	if err := CheckName(r.Name); err != nil {
+		return err
+	}
+	if _, err := ParseRole(string(r.Role)); err != nil {
+		return err
+	}
+	r.Created = b.now().UTC().Truncate(time.Second)
+	if password.text == "" {
+		return b.put(ctx, r)
+	}
+	return b.setPassword(ctx, r, password)
+}
+
+// Remove removes an account and its certificates.
+func (b *Book) Remove(ctx context.Context, name string) error {
+	r, err := b.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := b.store.Delete(ctx, key("account", name), r.revision); err != nil {
+		return fmt.Errorf("account %s: %w", name, err)
+	}
+	for _, f := range r.Certificates {
+		if err := b.dropCertificate(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetPassword replaces the password; the empty one leaves certificates only.
+func (b *Book) SetPassword(ctx context.Context, name string, password Secret) error {
+	r, err := b.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	if password.text == "" {
+		r.Hash = ""
+		return b.put(ctx, r)
+	}
+	return b.setPassword(ctx, r, password)
+}
+
+func (b *Book) setPassword(ctx context.Context, r record, password Secret) error {
+	if err := checkPassword(password); err != nil {
+		return err
+	}
+	h, err := b.hashes.make(ctx, password)
+	if err != nil {
+		return err
+	}
+	r.Hash = h.String()
+	return b.put(ctx, r)
+}
+
+// SetRole changes what somebody may do.
+func (b *Book) SetRole(ctx context.Context, name string, role Role) error {
+	if _, err := ParseRole(string(role)); err != nil {
+		return err
+	}
+	r, err := b.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	r.Role = role
+	return b.put(ctx, r)
+}
+
+func (b *Book) get(ctx context.Context, name string) (record, error) {
+	if CheckName(name) != nil {
+		return record{}, fmt.Errorf("account %.40q: %w", name, ErrNone) // and the store need not take such a key
+	}
+	return b.getKey(ctx, key("account", name), name)
+}
+
+func (b *Book) getKey(ctx context.Context, key, name string) (record, error) {
+	data, revision, err := b.store.Get(ctx, key)
+	if errors.Is(err, ErrAbsent) {
+		return record{}, fmt.Errorf("account %s: %w", name, ErrNone)
+	}
+	r := record{revision: revision}
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("account %s: %w", name, err)
+	}
+	r.HasPassword = r.Hash != ""
+	return r, nil
+}
+
+// put writes what was read and changed; another that has changed it meanwhile wins.
+func (b *Book) put(ctx context.Context, r record) error {
+	r.HasPassword = r.Hash != ""
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("account %s: %w", r.Name, err)
+	}
+	err = b.store.Put(ctx, key("account", r.Name), data, r.revision)
+	if errors.Is(err, ErrChanged) && r.revision == 0 {
+		err = ErrExists
+	}
+	if err != nil {
+		return fmt.Errorf("account %s: %w", r.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// maxCertificates is for one account: a phone, a laptop, a few bots.
+const maxCertificates = 16
+
+// AddCertificate lets who holds the certificate's key log in as name by SASL EXTERNAL. A certificate belongs to one account.
+func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) error {
+	fingerprint, err := ParseFingerprint(fingerprint)
+	if err != nil {
+		return err
+	}
+	r, err := b.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(r.Certificates, fingerprint) {
+		return nil
+	}
+	if len(r.Certificates) >= maxCertificates {
+		return fmt.Errorf("account %s: has %d certificates, at most %d", r.Name, len(r.Certificates), maxCertificates)
+	}
+	// The certificate's key first: cut off here, the certificate opens nothing, and the same call finishes the work.
+	k := key("certificate", fingerprint)
+	owner, revision, err := b.store.Get(ctx, k)
+	if err != nil && !errors.Is(err, ErrAbsent) {
+		return fmt.Errorf("certificate %s: %w", fingerprint, err)
+	}
+	if err == nil && fold(string(owner)) != fold(r.Name) {
+		other, err := b.get(ctx, string(owner))
+		if err != nil && !errors.Is(err, ErrNone) {
+			return err
+		}
+		if slices.Contains(other.Certificates, fingerprint) {
+			return fmt.Errorf("certificate %s: is another account's", fingerprint)
+		}
+	}
+	if err := b.store.Put(ctx, k, []byte(r.Name), revision); err != nil {
+		return fmt.Errorf("certificate %s: %w", fingerprint, err)
+	}
+	r.Certificates = append(r.Certificates, fingerprint)
+	return b.put(ctx, r)
+}
+
+// RemoveCertificate takes a certificate from an account.
+func (b *Book) RemoveCertificate(ctx context.Context, name, fingerprint string) error {
+	fingerprint, err := ParseFingerprint(fingerprint)
+	if err != nil {
+		return err
+	}
+	r, err := b.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	at := slices.Index(r.Certificates, fingerprint)
+	if at < 0 {
+		return fmt.Errorf("account %s: has no certificate %s", r.Name, fingerprint)
+	}
+	r.Certificates = slices.Delete(r.Certificates, at, at+1)
+	if err := b.put(ctx, r); err != nil {
+		return err
+	}
+	return b.dropCertificate(ctx, fingerprint)
+}
+
+// dropCertificate removes the key of a certificate that is in no account any more.
+func (b *Book) dropCertificate(ctx context.Context, fingerprint string) error {
+	k := key("certificate", fingerprint)
+	_, revision, err := b.store.Get(ctx, k)
+	if err == nil {
+		err = b.store.Delete(ctx, k, revision)
+	}
+	if err != nil && !errors.Is(err, ErrAbsent) {
+		return fmt.Errorf("certificate %s: %w", fingerprint, err)
+	}
+	return nil
+}
