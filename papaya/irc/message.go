@@ -1,0 +1,195 @@
+// Package irc is the words of IRC: lines with their tags, names and how they compare, masks. It does no I/O.
+package irc
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Sizes in bytes, ends of lines included: RFC 2812 section 2.3, and IRCv3's message-tags for what stands before.
+const (
+	MaxLine       = 512
+	MaxClientTags = 4096
+	MaxServerTags = 8191
+	// MaxParams are the words after the command, RFC 2812 section 2.3; what comes after them belongs to the last.
+	MaxParams = 15
+)
+
+// A Message is one line. Source and tags may be missing; the last parameter may have blanks.
+type Message struct {
+	Tags    map[string]string // nil if there are none; values unescaped
+	Source  string            // nick!user@host or a server, without the colon
+	Command string            // in capitals
+	Params  []string
+}
+
+// What is wrong with a line.
+var (
+	ErrEmpty = errors.New("no command in the line")
+	ErrNUL   = errors.New("a NUL or an end of line inside the line")
+)
+
+// Parse reads a line without its end.
+func Parse(line string) (Message, error) {
+	var m Message
+	if strings.ContainsAny(line, "\x00\r\n") {
+		return m, ErrNUL
+	}
+	if rest, ok := strings.CutPrefix(line, "@"); ok {
+		tags, after, _ := strings.Cut(rest, " ")
+		m.Tags, line = parseTags(tags), after
+	}
+	line = strings.TrimLeft(line, " ")
+	if rest, ok := strings.CutPrefix(line, ":"); ok {
+		m.Source, line, _ = strings.Cut(rest, " ")
+		line = strings.TrimLeft(line, " ")
+	}
+	m.Command, line, _ = strings.Cut(line, " ")
+	if m.Command == "" {
+		return m, ErrEmpty
+	}
+	m.Command = upper(m.Command)
+	m.Params = params(line)
+	return m, nil
+}
+
+func params(line string) []string {
+	var out []string
+	for {
+		line = strings.TrimLeft(line, " ")
+		switch {
+		case line == "":
+			return out
+		case line[0] == ':':
+			return append(out, line[1:])
+		case len(out) == MaxParams-1:
+			return append(out, line)
+		}
+		if out == nil {
+			out = make([]string, 0, 3)
+		}
+		var word string
+		word, line, _ = strings.Cut(line, " ")
+		out = append(out, word)
+	}
+}
+
+// upper is strings.ToUpper for ASCII, without allocating where nothing changes.
+func upper(s string) string {
+	for i := range len(s) {
+		if s[i] >= 'a' && s[i] <= 'z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if b[i] >= 'a' && b[i] <= 'z' {
+					b[i] -= 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// Param is the parameter i, or nothing.
+func (m Message) Param(i int) string {
+	if i < len(m.Params) {
+		return m.Params[i]
+	}
+	return ""
+}
+
+// Last is the last parameter, or nothing.
+func (m Message) Last() string { return m.Param(len(m.Params) - 1) }
+
+// String writes the line without its end, tags in the order of their names. Only the last parameter may be empty, begin
+// with a colon or have blanks; it then gets a colon.
+func (m Message) String() string {
+	var b strings.Builder
+	if len(m.Tags) > 0 {
+		b.WriteByte('@')
+		b.WriteString(FormatTags(m.Tags))
+		b.WriteByte(' ')
+	}
+	if m.Source != "" {
+		b.WriteByte(':')
+		b.WriteString(m.Source)
+		b.WriteByte(' ')
+	}
+	b.WriteString(m.Command)
+	for i, p := range m.Params {
+		b.WriteByte(' ')
+		if i == len(m.Params)-1 && (p == "" || p[0] == ':' || strings.Contains(p, " ")) {
+			b.WriteByte(':')
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// parseTags reads what stands between @ and the blank. Of two tags of one name the last holds.
+func parseTags(text string) map[string]string {
+	tags := map[string]string{}
+	for tag := range strings.SplitSeq(text, ";") {
+		if key, value, _ := strings.Cut(tag, "="); key != "" {
+			tags[key] = Unescape(value)
+		}
+	}
+	return tags
+}
+
+// FormatTags writes tags in the order of their names.
+func FormatTags(tags map[string]string) string {
+	keys := make([]string, 0, len(tags))
+	for k := range tags {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	var b strings.Builder
+	for i, k := range keys {
+		if i > 0 {
+			b.WriteByte(';')
+		}
+		b.WriteString(k)
+		if v := tags[k]; v != "" {
+			b.WriteByte('=')
+			b.WriteString(Escape(v))
+		}
+	}
+	return b.String()
+}
+
+var escaper = strings.NewReplacer(";", `\:`, " ", `\s`, `\`, `\\`, "\r", `\r`, "\n", `\n`)
+
+// Escape writes the value of a tag as it stands in a line.
+func Escape(value string) string { return escaper.Replace(value) }
+
+// Unescape reads the value of a tag; a backslash before any other letter, or at the end, is dropped.
+func Unescape(value string) string {
+	if !strings.Contains(value, `\`) {
+		return value
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] != '\\' {
+			b.WriteByte(value[i])
+			continue
+		}
+		if i++; i == len(value) {
+			break
+		}
+		switch value[i] {
+		case ':':
+			b.WriteByte(';')
+		case 's':
+			b.WriteByte(' ')
+		case 'r':
+			b.WriteByte('\r')
+		case 'n':
+			b.WriteByte('\n')
+		default:
+			b.WriteByte(value[i])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,202 @@
+package log
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// table is Keys on a bucket of JetStream. It asks for the bucket anew each time, since the embedded server may be another by then.
+type table struct {
+	j    *JetStream
+	name string
+}
+
+// Keys implements Log.
+func (j *JetStream) Keys(ctx context.Context, name string) (Keys, error) {
+	t := &table{j: j, name: "papaya-" + name}
+	_, err := t.bucket(ctx)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		config := jetstream.KeyValueConfig{Bucket: t.name, History: 1, Replicas: j.replicas()}
+		_, err = j.current().js.CreateKeyValue(ctx, config)
+		if few(err) && j.options.Replicas == 0 {
+			config.Replicas = 1
+			_, err = j.current().js.CreateKeyValue(ctx, config)
+		}
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the table %s: %w", name, err)
+	}
+	return t, nil
+}
+
+func (t *table) bucket(ctx context.Context) (jetstream.KeyValue, error) {
+	return t.j.current().js.KeyValue(ctx, t.name)
+}
+
+func (t *table) Get(ctx context.Context, key string) ([]byte, uint64, error) {
+	if err := plainKey(key); err != nil {
+		return nil, 0, err
+	}
+	kv, err := t.bucket(ctx)
+	if err != nil {
+		return nil, 0, t.failed("reading", key, err)
+	}
+	entry, err := kv.Get(ctx, key)
+	if err != nil {
+		return nil, 0, t.failed("reading", key, err)
+	}
+	return entry.Value(), entry.Revision(), nil
+}
+
+func (t *table) Put(ctx context.Context, key string, value []byte, revision uint64) error {
+	if err := plainKey(key); err != nil {
+		return err
+	}
+	kv, err := t.bucket(ctx)
+	if err != nil {
+		return t.failed("writing", key, err)
+	}
+	if revision == 0 {
+		_, err = kv.Create(ctx, key, value)
+	} else {
+		_, err = kv.Update(ctx, key, value, revision)
+	}
+	return t.failed("writing", key, err)
+}
+
+func (t *table) Delete(ctx context.Context, key string, revision uint64) error {
+	if err := plainKey(key); err != nil {
+		return err
+	}
+	kv, err := t.bucket(ctx)
+	if err != nil {
+		return t.failed("deleting", key, err)
+	}
+	return t.failed("deleting", key, kv.Delete(ctx, key, jetstream.LastRevision(revision)))
+}
+
+func (t *table) Keys(ctx context.Context, prefix string) ([]string, error) {
+	kv, err := t.bucket(ctx)
+	if err != nil {
+		return nil, t.failed("listing", prefix, err)
+	}
+	list, err := kv.ListKeys(ctx)
+	if err != nil {
+		return nil, t.failed("listing", prefix, err)
+	}
+	var keys []string
+	for key := range list.Keys() {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// failed says what was done to which key, and which of our own errors it was.
+func (t *table) failed(doing, key string, err error) error {
+	api, _ := errors.AsType[*jetstream.APIError](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		err = ErrNoKey
+	case errors.Is(err, jetstream.ErrKeyExists), api != nil && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+		err = ErrRevision
+	}
+	return fmt.Errorf("%s %s in %s: %w", doing, key, t.name, err)
+}
+
+// partSize is in bytes and below what any NATS takes as one message.
+const partSize = 512 << 10
+
+// A head says which parts are a state. Parts are named by their sequence, so the last state is whole until the next one is.
+type head struct {
+	Sequence uint64 `json:"sequence"`
+	Parts    int    `json:"parts"`
+	Sum      uint32 `json:"sum"`
+}
+
+// SaveState implements Log. On a cluster every server may save; the newest stays. States of one sequence are alike.
+func (j *JetStream) SaveState(ctx context.Context, sequence uint64, state []byte) error {
+	keys, err := j.Keys(ctx, "state")
+	if err != nil {
+		return err
+	}
+	was, revision, err := readHead(ctx, keys)
+	if err != nil || revision > 0 && was.Sequence >= sequence {
+		return err
+	}
+	kv, err := j.current().js.KeyValue(ctx, "papaya-state")
+	if err != nil {
+		return fmt.Errorf("saving the state: %w", err)
+	}
+	now := head{Sequence: sequence, Sum: crc32.ChecksumIEEE(state)}
+	for rest := state; len(rest) > 0; now.Parts++ {
+		part := rest[:min(partSize, len(rest))]
+		rest = rest[len(part):]
+		if _, err := kv.Put(ctx, partName(sequence, now.Parts), part); err != nil {
+			return fmt.Errorf("saving the state: %w", err)
+		}
+	}
+	text, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	if err := keys.Put(ctx, "head", text, revision); err != nil {
+		return err
+	}
+	for n := range was.Parts {
+		if err := kv.Purge(ctx, partName(was.Sequence, n)); err != nil {
+			return fmt.Errorf("removing an old state: %w", err)
+		}
+	}
+	return nil
+}
+
+// LoadState implements Log.
+func (j *JetStream) LoadState(ctx context.Context) (uint64, []byte, error) {
+	keys, err := j.Keys(ctx, "state")
+	if err != nil {
+		return 0, nil, err
+	}
+	h, revision, err := readHead(ctx, keys)
+	if err != nil || revision == 0 {
+		return 0, nil, err
+	}
+	var state bytes.Buffer
+	for n := range h.Parts {
+		part, _, err := keys.Get(ctx, partName(h.Sequence, n))
+		if err != nil {
+			return 0, nil, err
+		}
+		state.Write(part)
+	}
+	if sum := crc32.ChecksumIEEE(state.Bytes()); sum != h.Sum {
+		return 0, nil, fmt.Errorf("the saved state has the sum %08x, not %08x", sum, h.Sum)
+	}
+	return h.Sequence, state.Bytes(), nil
+}
+
+func readHead(ctx context.Context, keys Keys) (h head, revision uint64, err error) {
+	text, revision, err := keys.Get(ctx, "head")
+	if errors.Is(err, ErrNoKey) {
+		return head{}, 0, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &h)
+	}
+	return h, revision, err
+}
+
+func partName(sequence uint64, part int) string { return fmt.Sprintf("part.%d.%d", sequence, part) }
