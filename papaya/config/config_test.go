@@ -1,0 +1,235 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func parse(t *testing.T, text string) *Config {
+	t.Helper()
+	c, err := Parse("papaya.toml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDefaultsNeedNoFile(t *testing.T) {
+	c, empty := Default(), parse(t, "")
+	empty.File = ""
+	if !reflect.DeepEqual(c, empty) {
+		t.Errorf("an empty file gives %+v, none %+v", empty, c)
+	}
+	if c.Name != "chat" || c.Plain[0] != "127.0.0.1:6667" || c.Register != 30*time.Second || c.Unread != 1<<20 || c.Keep != 0 || !c.Search {
+		t.Errorf("the defaults are %+v", c)
+	}
+}
+
+// TestEverySettingIsRead writes each setting with a value that is not its default, and finds it, and nothing else, changed.
+func TestEverySettingIsRead(t *testing.T) {
+	other := map[string]string{
+		"server.name": `"irc.example.org"`, "server.network": `"Tea"`, "server.motd": "\"\"\"\nHello\nall\"\"\"", "server.data": `"d"`,
+		"listen.plain": `[]`, "listen.tls": `["[::1]:0"]`, "listen.web": `[":443"]`, "listen.metrics": `"127.0.0.1:9"`, "listen.origins": `["a.org"]`,
+		"tls.domains": `["a.org", "192.0.2.1"]`, "tls.acme": "true", "tls.acme_email": `"a@b.org"`, "tls.acme_directory": `"https://ca.example/dir"`,
+		"tls.certificate": `"c.pem"`, "tls.key": `"k.pem"`, "accounts.required": "false", "accounts.registration": `"open"`,
+		"history.keep": `"365d"`, "history.rooms": `{ "#tea" = "7d" }`, "history.search": "false", "cluster.nats": `["nats://a:4222"]`,
+		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`, "limits.unread": `"64 KiB"`,
+	}
+	for _, s := range settings {
+		value, ok := other[s.path()]
+		if !ok {
+			switch s.field(&Config{}).(type) {
+			case *int:
+				value = "77"
+			case *time.Duration:
+				value = `"7s"`
+			}
+		}
+		text := "[" + s.table + "]\n" + s.key + " = " + value + "\n"
+		switch s.path() { // those that need another
+		case "tls.acme":
+			text += "[listen]\nweb = [\":443\"]\n"
+		case "tls.certificate":
+			text += "key = \"k.pem\"\n"
+		case "tls.key":
+			text += "certificate = \"c.pem\"\n"
+		}
+		live, later := Changes(Default(), parse(t, text))
+		changed := append(live, later...)
+		if len(changed) == 0 || len(changed) != strings.Count(text, " = ")-strings.Count(text, `"#tea"`) || !strings.Contains(strings.Join(changed, " "), s.path()) {
+			t.Errorf("%s changes %v", text, changed)
+		}
+		if s.live != (len(live) == 1) {
+			t.Errorf("%s: live %v, restart %v", s.path(), live, later)
+		}
+	}
+}
+
+func TestWrongFiles(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"[server", "papaya.toml:1: not TOML: "},
+		{"[server]\nname = \"a\"\nname = \"b\"\n", "papaya.toml:3: not TOML: "},
+		{"[sever]\n", "papaya.toml:1: unknown table [sever]: expected one of server, listen, tls, accounts, limits, history, cluster, log"},
+		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
+		{"\n[accounts]\n\nrequire = true\n", "papaya.toml:4: unknown key require in [accounts]: expected one of required, registration"},
+		{"[accounts]\nrequired = \"yes\"\n", `papaya.toml:2: accounts.required: expected true or false, got "yes"`},
+		{"[accounts]\nregistration = \"all\"\n", `papaya.toml:2: accounts.registration: expected closed or invitation or open, got "all"`},
+		{"[server]\nname = 7\n", "papaya.toml:2: server.name: expected text in quotes, got 7"},
+		{"[server]\nname = \"a b\"\n", `papaya.toml:2: server.name: expected the name of a host with 63 bytes at most, got "a b"`},
+		{"[server]\nname = \"\"\n", "expected the name of a host"},
+		{"[server]\nnetwork = \"a b\"\n", "expected a word of 1 to 32 bytes"},
+		{"[server]\ndata = \"\"\n", "papaya.toml:2: server.data: is empty"},
+		{"[server]\nmotd = \"" + strings.Repeat("x", 401) + "\"\n", "server.motd: its line 1 is longer than 400 bytes"},
+		{"[listen]\nplain = \"127.0.0.1:6667\"\n", `papaya.toml:2: listen.plain: expected a list as ["a", "b"], got "127.0.0.1:6667"`},
+		{"[listen]\ntls = [\"6697\"]\n", `papaya.toml:2: listen.tls: expected HOST:PORT as 127.0.0.1:6667, [::1]:6667 or :6697, got "6697"`},
+		{"[listen]\ntls = [\":70000\"]\n", `expected a port from 0 to 65535, got "70000"`},
+		{"[listen]\ntls = [7]\n", "expected text in quotes in the list, got 7"},
+		{"[listen]\ntls = []\nplain = []\n", "papaya.toml:1: listen: expected an address in plain, tls or web"},
+		{"[limits]\nconnections = 0\n", "papaya.toml:2: limits.connections: expected 1 to 1000000, got 0"},
+		{"[limits]\nconnections = 1.5\n", "expected a whole number, got 1.5"},
+		{"[limits]\nunread = \"1 MB\"\n", `limits.unread: expected a size as "64 KiB", got "1 MB"`},
+		{"[limits]\nunread = 1\n", "expected 65536 to 1073741824, got 1"},
+		{"[limits]\nsilent = 90\n", `papaya.toml:2: limits.silent: expected a time as "90d", "1h30m" or "250ms", got 90`},
+		{"[limits]\nsilent = \"2d\"\n", "limits.silent: expected 1s to 1d, got 2d"},
+		{"[limits]\nsilent = \"-5s\"\n", "expected a time as"},
+		{"[history]\nrooms = { tea = \"7d\" }\n", `papaya.toml:2: history.rooms: "tea" is not the name of a room`},
+		{"[history.rooms]\n\"#tea\" = 7\n", `papaya.toml:1: history.rooms: "#tea": expected a time as`},
+		{"[history.rooms]\n\"#tea\" = \"forever\"\n", "need not be said"},
+		{"[tls]\nacme = true\n", "papaya.toml:2: tls.acme: expected an address with port 443 in listen.web"},
+		{"[tls]\nkey = \"k\"\n", "papaya.toml:1: tls.certificate and tls.key: expected both or none"},
+		{"[tls]\ndomains = []\n", "papaya.toml:2: tls.domains: expected one at least"},
+		{"[tls]\ndomains = [\"a b\"]\n", "expected the name of a host or an address"},
+		{"[tls]\nacme_directory = \"http://a\"\n", "expected a URL that begins with https://"},
+		{"[tls]\nacme_email = \"ann\"\n", "expected an address as ann@example.org"},
+		{"[cluster]\nmember = \"a.b\"\n", "expected up to 32 letters"},
+		{strings.Repeat("#", maxFile+1), "papaya.toml: has more than 262144 bytes"},
+	} {
+		_, err := Parse("papaya.toml", []byte(test.text))
+		var e *Error
+		if err == nil || !strings.Contains(err.Error(), test.want) || !errors.As(err, &e) {
+			t.Errorf("%.80s:\n got %v\nwant %s", test.text, err, test.want)
+		}
+	}
+}
+
+func TestAllMistakesAreTold(t *testing.T) {
+	_, err := Parse("papaya.toml", []byte("[log]\nlevel = \"all\"\n[server]\nnam = \"a\"\nnetwork = 1\n"))
+	want := `papaya.toml:2: log.level: expected debug or info or warn or error, got "all"
+papaya.toml:4: unknown key nam in [server]: expected one of name, network, motd, data
+papaya.toml:5: server.network: expected text in quotes, got 1`
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
+}
+
+// TestNoPasswordInMessages: a URL of NATS may hold one.
+func TestNoPasswordInMessages(t *testing.T) {
+	_, err := Parse("papaya.toml", []byte("[cluster]\nnats = [\"http://ann:hunter2@host\"]\n"))
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReload(t *testing.T) {
+	old := parse(t, "[server]\nname = \"a\"\n[accounts]\nrequired = true\n")
+	fresh := parse(t, "[server]\nname = \"b\"\nmotd = \"Hello\"\n[accounts]\nrequired = false\n[history]\nrooms = { \"#tea\" = \"7d\" }\n")
+	live, later := Changes(old, fresh)
+	if got := strings.Join(live, " ") + "; " + strings.Join(later, " "); got != "server.motd accounts.required history.rooms; server.name" {
+		t.Errorf("changes: %s", got)
+	}
+	now := Apply(old, fresh)
+	if now.Name != "a" || now.MOTD != "Hello" || now.Required || now.KeepRooms["#tea"] != 7*day || !old.Required {
+		t.Errorf("applied: %+v, old: %+v", now, old)
+	}
+	if live, later := Changes(fresh, fresh); live != nil || later != nil {
+		t.Errorf("nothing has changed, but %v %v", live, later)
+	}
+}
+
+func TestLoadNamesTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "absent.toml")
+	if _, err := Load(file); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90d": 90 * day, "1h30m": 90 * time.Minute, "forever": 0, "250ms": 250 * time.Millisecond, "2h": 2 * time.Hour, "1m30s": 90 * time.Second, "5m": 5 * time.Minute, "20m": 20 * time.Minute, "10h": 10 * time.Hour} {
+		d, err := duration(text)
+		if err != nil || d != want || Duration(d) != text {
+			t.Errorf("%s is %v, %v and written as %s", text, d, err, Duration(d))
+		}
+	}
+}
+
+// golden holds what is made from the table of settings.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("%s is not what the settings say: go test ./papaya/config -update; got:\n%s", file, got)
+	}
+}
+
+func TestExample(t *testing.T) {
+	golden(t, "testdata/papaya.toml", Example())
+	parse(t, Example())
+	var keys []string
+	for l := range strings.Lines(Example()) {
+		if strings.HasPrefix(l, "#") && !strings.HasPrefix(l, "# ") {
+			l = l[1:] // a key
+		}
+		keys = append(keys, l)
+	}
+	c := parse(t, strings.Join(keys, "")) // every default, said
+	if live, later := Changes(Default(), c); live != nil || later != nil {
+		t.Errorf("the example says other values than the defaults: %v %v", live, later)
+	}
+}
+
+// TestDocumentation holds the page's list of settings against the table.
+func TestDocumentation(t *testing.T) {
+	const file = "../../docs/papaya/configuration.md"
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, found := strings.Cut(string(page), "## [server]")
+	if !found {
+		t.Fatalf("%s has no list of settings", file)
+	}
+	golden(t, file, head+Table())
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(Example()))
+	f.Add([]byte("[history.rooms]\n\"#tea\" = \"7d\"\n[limits]\nunread = \"64 KiB\""))
+	f.Add([]byte("a.b = {c = [1, {d = 2}]}\n[[x]]\n[server]\nname=''"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse("papaya.toml", data)
+		if (c == nil) == (err == nil) {
+			t.Fatalf("config %v, error %v", c, err)
+		}
+		if err == nil {
+			if again, err := Parse("papaya.toml", data); err != nil || !reflect.DeepEqual(c, again) {
+				t.Errorf("read twice: %+v, %v", again, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Example is a file with every setting at its default, and what it means. Every key is a comment: who changes one takes the # away.
+func Example() string {
+	var b strings.Builder
+	b.WriteString("# The settings of papaya, each with its default: take the # from a key to change it.\n" +
+		"# (live) changes with a reload (SIGHUP, `papaya admin reload`), all else with a restart. An unknown key is a mistake.\n")
+	for _, t := range tables {
+		fmt.Fprintf(&b, "\n# %s\n[%s]\n", t.help, t.name)
+		for _, s := range settings {
+			if s.table != t.name {
+				continue
+			}
+			help := s.help
+			if s.live {
+				help += " (live)"
+			}
+			fmt.Fprintf(&b, "# %s\n", strings.ReplaceAll(help, "\n", "\n# "))
+			fmt.Fprintf(&b, "#%s = %s\n", s.key, literal(s.value))
+		}
+	}
+	return b.String()
+}
+
+// Table is the settings in Markdown, for the documentation.
+func Table() string {
+	var b strings.Builder
+	for _, t := range tables {
+		fmt.Fprintf(&b, "## [%s]\n%s\n\n| key | default | changes with | meaning |\n|---|---|---|---|\n", t.name, t.help)
+		for _, s := range settings {
+			if s.table != t.name {
+				continue
+			}
+			when := "restart"
+			if s.live {
+				when = "reload"
+			}
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, literal(s.value), when, strings.ReplaceAll(s.help, "\n", " "))
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
