@@ -11,6 +11,9 @@ RUN       ?= --quick
 SOAK      ?= 10m
 SOAKED    ?= 100000
 
+# Much of a test is waiting for a server to rest or to end: four at once of each package keep two cores busy.
+TESTS     := -parallel 4
+
 .PHONY: help run test race sanitize soak lint golden fuzz bench toolchains clean $(BIN) $(EVE) $(GONET)
 
 help: ## print this list
@@ -20,18 +23,18 @@ run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the pat
 	$(BIN) run $(RUN)
 
 test: toolchains $(EVE) ## set up, run every test, conformance of every server included
-	$(GO) test -count=1 -timeout 9m ./...
+	$(GO) test -count=1 -timeout 9m $(TESTS) ./...
 
 race: ## the tests of our own packages under the race detector
-	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m ./internal/... ./cmd/... ./eve/... ./gonet/...
+	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) ./internal/... ./cmd/... ./eve/... ./gonet/...
 
 sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
 	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=address
 	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=thread
 	$(GO) test -count=1 -timeout 15m -run Sanitizer ./eve/differential -args -sanitized=100
-	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=asan
-	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=tsan
-	$(GO) test -count=1 -timeout 15m ./services/... -args -sanitize=race
+	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=asan
+	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=tsan
+	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=race
 
 soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -soak=$(SOAK)

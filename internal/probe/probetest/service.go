@@ -20,8 +20,8 @@ import (
 
 var sanitize = flag.String("sanitize", "", "build the servers with this sanitizer: asan, tsan (C) or race (Go)")
 
-// Service tests all models of the service in whose folder the test runs. Two models at once on two
-// cores; the checks of a model one after the other.
+// Service tests all models of the service in whose folder the test runs: as many at once as -parallel says, most of
+// which wait; the checks of a model one after the other.
 func Service(t *testing.T) {
 	switch probe.Sanitizer(*sanitize) {
 	case probe.Plain, probe.ASan, probe.TSan, probe.Race:
