@@ -103,4 +103,4 @@ want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' least 2
 want curl 'the tests of GoNet with curl' 'apt curl' least 7 curl --version
 want clang-format 'make lint' 'apt clang-format' least 14 clang-format --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
-[ "${1-}" != --browser ] || want chromium 'the tests that look at a report' 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'
+[ "${1-}" != --browser ] || want chromium "the tests that look at a report and at Papaya's page" 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'

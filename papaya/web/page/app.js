@@ -1,0 +1,164 @@
+// The page's beginning: it signs in, ties the session to the connection and the view, and keeps what is to be kept.
+
+import { Connection } from './connection.js';
+import { composer } from './composer.js';
+import { clean } from './text.js';
+import { parse } from './irc.js';
+import { Session } from './session.js';
+import { load, save, settings } from './settings.js';
+import { $, View } from './view.js';
+
+let session = null;
+let connection = null;
+const view = new View((room) => {
+  if (room.unread || room.mentions) view.draw();
+  room.look(0);
+  remember();
+});
+
+const socketURL = () => new URL('socket', location.href.replace(/^http/, 'ws').replace(/[?#].*$/, '')).href;
+
+// What is kept in the browser: nick, rooms, and how far each was read. Never a password.
+let saving = null;
+function remember() {
+  saving ??= setTimeout(() => {
+    saving = null;
+    if (!session) return;
+    const read = Object.fromEntries([...session.rooms.values()].filter((r) => r.read > 0).map((r) => [r.name, r.read]));
+    save('session', { nick: session.nick, rooms: [...session.wants.keys()], read, since: session.since });
+  }, 500);
+}
+
+function state(text) {
+  $('state').textContent = text;
+  $('state').hidden = text === '';
+}
+
+function refused(why) {
+  const again = session?.settings;
+  leave();
+  $('sign-in-error').textContent = why;
+  $('sign-in-error').hidden = false;
+  if (again) $('nick').value = again.nick;
+  $('nick').focus();
+}
+
+/** leave goes back to signing in. */
+function leave() {
+  connection?.close();
+  connection = session = view.session = null;
+  $('chat').hidden = true;
+  $('sign-in').hidden = false;
+  $('sign-in-form').querySelector('button').disabled = false;
+  document.title = 'Papaya';
+}
+
+function announce(room, m) {
+  if (room === session.active) {
+    const line = document.createElement('p');
+    line.textContent = `${clean(m.nick)}: ${clean(m.text)}`;
+    $('spoken').append(line);
+    while ($('spoken').children.length > 20) $('spoken').firstChild.remove();
+  }
+  const forMe = m.mention || !room.isChannel;
+  const late = Date.now() - m.time > 60_000; // what was said while we were away is unread, and no news
+  if (forMe && !late && settings.notify && !(view.seen && room === session.active)) {
+    const n = new Notification(`${clean(m.nick)}${room.isChannel ? ` in ${room.name}` : ''}`, { body: clean(m.text), tag: room.name, icon: 'icon.svg' });
+    n.onclick = () => {
+      globalThis.focus();
+      session?.look(room);
+      n.close();
+    };
+  }
+}
+
+function start(given) {
+  session = new Session(given, {
+    send: (line) => connection?.send(line),
+    changed: () => view.draw(),
+    message: announce,
+    joined: (room) => {
+      if (session.active === session.status || session.goTo === session.fold(room.name)) session.look(room);
+      session.goTo = '';
+      remember();
+    },
+    ready: () => {
+      connection.steady();
+      state('');
+      $('sign-in').hidden = true;
+      if ($('chat').hidden) {
+        $('chat').hidden = false;
+        $('compose').focus();
+      }
+      for (const id of ['password', 'invitation', 'pass']) $(id).value = '';
+      view.draw();
+      remember();
+    },
+    retry: (why) => {
+      session.why = why;
+      connection.lose();
+    },
+    refused: (why) => refused(why),
+    quit: () => {
+      setTimeout(leave, 200); // the line is to leave before the connection does
+    },
+  });
+  view.session = session;
+  view.room = null;
+  connection = new Connection(socketURL(), {
+    opened: () => session.opened(),
+    line: (line) => session?.receive(line),
+    lost: (seconds) => {
+      const why = session.why ? ` (${session.why})` : '';
+      session.why = '';
+      if (!session.registered) {
+        refused(`The server cannot be reached${why}.`);
+        return;
+      }
+      session.lost();
+      state(`Connection lost${why}. Trying again in ${seconds} s.`);
+    },
+  });
+  connection.open();
+}
+
+$('sign-in-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  $('sign-in-error').hidden = true;
+  $('sign-in-form').querySelector('button').disabled = true;
+  const kept = load('session');
+  const nick = $('nick').value.trim();
+  const same = kept.nick?.toLowerCase() === nick.toLowerCase();
+  const name = $('join').value.trim();
+  const rooms = new Set(same ? kept.rooms : []);
+  if (name) rooms.add(/^[#&]/.test(name) ? name : `#${name}`);
+  const password = $('password').value;
+  const invitation = $('invitation').value.trim();
+  if (invitation && !password) {
+    refused('Choose a password for the account that the invitation makes.');
+    return;
+  }
+  start({ nick, account: password ? nick : '', password, invitation, pass: $('pass').value, rooms: [...rooms], read: same ? kept.read : {}, since: same ? kept.since : 0 });
+});
+
+composer(() => session, view, () => leave());
+
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible') connection?.hurry();
+  view.draw();
+});
+globalThis.addEventListener('focus', () => view.draw());
+globalThis.addEventListener('blur', () => view.draw());
+globalThis.addEventListener('settings', () => {
+  view.quiet = settings.quiet;
+  view.draw();
+});
+view.quiet = settings.quiet;
+
+$('host').textContent = location.host;
+$('nick').value = load('session').nick ?? '';
+$('join').value = decodeURIComponent(location.hash.slice(1)).replace(/^([^#&])/, '#$1');
+$($('nick').value ? 'password' : 'nick').focus();
+
+// For whoever looks for the cause of something in the browser's console; nothing here uses it.
+globalThis.papaya = { parse };

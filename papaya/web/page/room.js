@@ -1,0 +1,82 @@
+// One room, or one conversation with one person: what was said there in order, who is there, what is unread.
+// Messages are put in by their time and known by their msgid, so that history may come late, twice or in pieces.
+
+/** keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back ends. */
+export const keep = 2000;
+export const deep = 20000;
+
+/** maxPages bounds what is fetched of one room after a reconnect; beyond, the gap is shown as one. */
+export const maxPages = 20;
+
+export class Room {
+  constructor(name, isChannel) {
+    this.name = name;
+    this.isChannel = isChannel;
+    this.joined = false;
+    this.topic = '';
+    this.members = new Map(); // folded nick -> {nick, prefix, away}
+    this.messages = []; // by time
+    this.known = new Set(); // msgids, or what stands for one
+    this.unread = 0;
+    this.mentions = 0;
+    this.read = 0; // the time of the newest message that was looked at
+    this.whole = false; // there is nothing older to be had
+    this.asked = ''; // the history that is on its way: '', 'latest', 'after' or 'before'
+    this.stale = false; // the connection was lost since the last message
+  }
+
+  /** add puts a message where its time says; false if it is there already. */
+  add(message) {
+    const key = keyOf(message);
+    if (key) {
+      if (this.known.has(key)) return false;
+      this.known.add(key);
+    }
+    let at = this.messages.length;
+    while (at > 0 && this.messages[at - 1].time > message.time) at--;
+    this.messages.splice(at, 0, message);
+    return true;
+  }
+
+  /** settle finds the message of one's own that waits for its echo, and makes it the one that came. */
+  settle(message) {
+    const at = this.messages.findIndex((m) => m.pending && m.kind === message.kind && m.text === message.text
+      && (!m.label || !message.label || m.label === message.label));
+    if (at < 0) return false;
+    this.messages.splice(at, 1);
+    return true;
+  }
+
+  /** doubt marks what may never have reached the server. */
+  doubt() {
+    for (const m of this.messages) if (m.pending) m.failed = true;
+  }
+
+  /** newest is what history is asked after; oldest what it is asked before. Only what the server has told counts. */
+  newest() {
+    return this.messages.findLast((m) => m.told);
+  }
+
+  oldest() {
+    return this.messages.find((m) => m.told);
+  }
+
+  /** trim forgets the oldest messages; they can be had from the server again. */
+  trim(size = keep) {
+    if (this.messages.length <= size) return;
+    for (const m of this.messages.splice(0, this.messages.length - size)) this.known.delete(keyOf(m));
+    this.whole = false;
+  }
+
+  look(time) {
+    this.read = Math.max(this.read, time, this.messages.at(-1)?.time ?? 0);
+    this.unread = 0;
+    this.mentions = 0;
+  }
+}
+
+/** keyOf is the msgid, or what a server without msgid gives to know a message by: its time, if it says one. */
+function keyOf(m) {
+  if (m.id) return m.id;
+  return m.told && m.timed ? `${m.time} ${m.nick} ${m.kind} ${m.text}` : '';
+}

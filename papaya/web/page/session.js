@@ -1,0 +1,238 @@
+// A session with a server: who we are, which rooms we are in, what we say. Lines go out by hooks.send; lines that
+// come in are obeyed in receive.js. It outlives connections: what was lost with one is asked for on the next.
+
+import { bytes, fold, format, pieces, plain64 } from './irc.js';
+import { handlers, numeric } from './receive.js';
+import { Room } from './room.js';
+
+/** wanted are the capabilities that are of use here; a server without any will do. */
+const wanted = ['message-tags', 'server-time', 'batch', 'echo-message', 'labeled-response', 'draft/chathistory', 'chathistory',
+  'away-notify', 'multi-prefix', 'cap-notify', 'standard-replies', 'invite-notify', 'setname', 'draft/account-registration', 'draft/search', 'soju.im/search'];
+
+/** pageLength is how many messages are asked for at once; a server may say less by CHATHISTORY=n. */
+const pageLength = 100;
+
+export class Session {
+  /** settings: nick, account, password, invitation, pass, rooms, read, since. hooks: send, changed, message, refused, ready. */
+  constructor(settings, hooks, now = Date.now) {
+    this.settings = settings;
+    this.hooks = hooks;
+    this.now = now;
+    this.nick = settings.nick;
+    this.rooms = new Map(); // folded name -> Room
+    this.status = new Room('*', false);
+    this.active = this.status;
+    this.registered = false; // at least once
+    this.wants = new Map((settings.rooms ?? []).map((name) => [name, ''])); // room -> its key: what to join when we are back
+    this.since = settings.since ?? 0; // when we last heard from the server
+    this.labels = 0;
+    this.reset();
+  }
+
+  /** reset forgets what belongs to one connection. */
+  reset() {
+    this.state = 'offline';
+    this.caps = new Set();
+    this.offered = new Map();
+    this.support = { casemapping: 'ascii', chantypes: '#', prefixModes: 'ov', prefixes: '@+', history: pageLength, network: '' };
+    this.batches = new Map();
+    this.asking = new Set(); // rooms whose WHO was asked for by us, not by the user
+    this.heard = this.since;
+    this.away = false;
+    this.authenticated = false;
+    this.searching = null;
+    this.source = '';
+  }
+
+  /** opened begins to register on a new connection. */
+  opened() {
+    const { pass } = this.settings;
+    this.state = 'registering';
+    this.send('CAP', 'LS', '302');
+    if (pass) this.send('PASS', pass);
+    this.send('NICK', this.nick);
+    this.send('USER', this.nick.slice(0, 10), '0', '*', this.settings.real || this.nick);
+    this.hooks.changed();
+  }
+
+  /** lost keeps the rooms and what was said, and marks what may not have arrived. */
+  lost() {
+    for (const room of [this.status, ...this.rooms.values()]) {
+      room.doubt();
+      room.joined = false;
+      room.asked = '';
+      room.members.clear();
+    }
+    this.reset();
+    this.hooks.changed();
+  }
+
+  receive(line) {
+    if (!line) return;
+    const time = Date.parse(line.tags.get('time') ?? '');
+    line.timed = !Number.isNaN(time);
+    line.time = line.timed ? time : this.now();
+    const batch = this.batches.get(line.tags.get('batch'));
+    if (batch?.history && line.command !== 'BATCH') {
+      batch.lines.push(line);
+      return;
+    }
+    if (line.timed) this.since = Math.max(this.since, line.time);
+    const handler = handlers[line.command];
+    if (handler) handler(this, line);
+    else if (/^\d{3}$/.test(line.command)) numeric(this, line);
+    this.hooks.changed();
+  }
+
+  send(command, ...params) {
+    this.hooks.send(format(null, command, ...params));
+  }
+
+  fold(name) {
+    return fold(name, this.support.casemapping);
+  }
+
+  isMe(nick) {
+    return this.fold(nick) === this.fold(this.nick);
+  }
+
+  isChannel(name) {
+    return name !== '' && this.support.chantypes.includes(name[0]);
+  }
+
+  has(cap) {
+    return this.caps.has(cap);
+  }
+
+  find(name) {
+    return this.rooms.get(this.fold(name));
+  }
+
+  /** open finds a room, or makes it. */
+  open(name) {
+    let room = this.find(name);
+    if (!room) {
+      room = new Room(name, this.isChannel(name));
+      room.read = this.settings.read?.[name] ?? 0;
+      this.rooms.set(this.fold(name), room);
+    }
+    return room;
+  }
+
+  close(room) {
+    if (room.isChannel && room.joined) this.send('PART', room.name);
+    this.wants.delete(room.name);
+    this.rooms.delete(this.fold(room.name));
+    if (this.active === room) this.active = [...this.rooms.values()][0] ?? this.status;
+    this.hooks.changed();
+  }
+
+  /** look makes a room the one that is seen. */
+  look(room, seen = true) {
+    this.active = room;
+    if (seen) room.look(0);
+    this.hooks.changed();
+  }
+
+  /** request asks for the capabilities that the server has and we want. */
+  request() {
+    const ask = wanted.filter((c) => this.offered.has(c) && !this.caps.has(c));
+    if (this.settings.account && this.offered.has('sasl') && !this.caps.has('sasl')) ask.push('sasl');
+    if (ask.length) this.send('CAP', 'REQ', ask.join(' '));
+    else if (this.state === 'registering') this.negotiated();
+  }
+
+  /** negotiated goes on when the capabilities are known: by SASL, or to the end of them. */
+  negotiated() {
+    if (this.state !== 'registering') return;
+    const { account, invitation } = this.settings;
+    if (invitation && !this.registered && this.has('draft/account-registration')) {
+      this.send('REGISTER', account, invitation, this.settings.password);
+      return;
+    }
+    if (!account || this.authenticated) this.send('CAP', 'END');
+    else if (this.has('sasl')) this.send('AUTHENTICATE', 'PLAIN');
+    else this.hooks.refused('This server has no accounts: sign in without a password.');
+  }
+
+  authenticate() {
+    for (const part of plain64(this.settings.account, this.settings.password)) this.send('AUTHENTICATE', part);
+  }
+
+  /** ready joins the rooms again and asks who wrote to us meanwhile. */
+  ready() {
+    if (this.state === 'ready') return;
+    this.state = 'ready';
+    this.registered = true;
+    const names = [...this.wants].filter(([name]) => this.isChannel(name));
+    for (const [name, key] of names) this.join(name, key);
+    if (this.history() && this.heard > 0) {
+      this.send('CHATHISTORY', 'TARGETS', stamp(this.heard - 1), stamp(this.now() + 60_000), String(this.limit()));
+    }
+    this.hooks.ready();
+  }
+
+  join(name, key = '') {
+    this.wants.set(name, key);
+    this.send('JOIN', name, ...(key ? [key] : []));
+  }
+
+  history() {
+    return this.has('draft/chathistory') || this.has('chathistory');
+  }
+
+  limit() {
+    return Math.min(pageLength, this.support.history || pageLength);
+  }
+
+  /** catchUp asks for what a room has that we have not: all since the newest we know, or the latest. */
+  catchUp(room) {
+    if (!this.history() || room.asked) return;
+    const newest = room.newest();
+    room.pages = 0;
+    if (newest) this.after(room, newest);
+    else this.ask(room, 'latest', 'LATEST', '*');
+  }
+
+  after(room, message) {
+    room.from = message;
+    this.ask(room, 'after', 'AFTER', reference(message));
+  }
+
+  /** older asks for the page before what we have; false if there is none to be had. */
+  older(room) {
+    const oldest = room.oldest();
+    if (!this.history() || this.state !== 'ready' || room.asked || room.whole || !oldest) return false;
+    this.ask(room, 'before', 'BEFORE', reference(oldest));
+    return true;
+  }
+
+  ask(room, kind, command, ref) {
+    room.asked = kind;
+    this.send('CHATHISTORY', command, room.name, ref, String(this.limit()));
+  }
+
+  /** say sends a text to a room and shows it at once; false if there is nobody to send it to. */
+  say(room, text, kind = 'message') {
+    if (this.state !== 'ready' || room === this.status || (room.isChannel && !room.joined)) return false;
+    const overhead = bytes(`:${this.source || `${this.nick}!0123456789@${'h'.repeat(63)}`} PRIVMSG ${room.name} :\x01ACTION \x01\r\n`);
+    for (const part of pieces(text, 512 - overhead)) {
+      const label = this.has('labeled-response') ? `m${++this.labels}` : '';
+      const echo = this.has('echo-message');
+      room.add({ time: Math.max(this.now(), room.messages.at(-1)?.time ?? 0), nick: this.nick, kind, text: part, own: true, pending: echo, label });
+      const body = kind === 'action' ? `\x01ACTION ${part}\x01` : part;
+      this.hooks.send(format(label ? { label } : null, kind === 'notice' ? 'NOTICE' : 'PRIVMSG', room.name, body));
+    }
+    this.hooks.changed();
+    return true;
+  }
+
+  /** note writes a line that only we see. */
+  note(room, text, kind = 'event', time = this.now()) {
+    room.add({ time, nick: '', kind, text });
+    room.trim();
+  }
+}
+
+const stamp = (time) => `timestamp=${new Date(time).toISOString()}`;
+const reference = (m) => (m.id ? `msgid=${m.id}` : stamp(m.time));

@@ -1,0 +1,58 @@
+// What the user has chosen, in this browser: colours, notifications, who comes and goes.
+
+import { $ } from './view.js';
+
+export function load(key) {
+  try {
+    const value = JSON.parse(localStorage.getItem(`papaya.${key}`));
+    return value !== null && typeof value === 'object' ? value : {};
+  } catch {
+    return {}; // storage that is off or damaged: nothing was kept
+  }
+}
+
+export function save(key, value) {
+  try {
+    localStorage.setItem(`papaya.${key}`, JSON.stringify(value));
+  } catch {
+    // storage that is off or full: the page works without
+  }
+}
+
+export const settings = { theme: 'auto', notify: false, quiet: false, ...load('settings') };
+
+function apply() {
+  document.documentElement.dataset.theme = settings.theme;
+  save('settings', settings);
+  globalThis.dispatchEvent(new Event('settings'));
+}
+
+async function notify(wanted) {
+  settings.notify = false;
+  $('notify-why').textContent = '';
+  if (wanted && !('Notification' in globalThis)) $('notify-why').textContent = 'This browser has no notifications.';
+  else if (wanted) {
+    settings.notify = (await Notification.requestPermission()) === 'granted';
+    if (!settings.notify) $('notify-why').textContent = 'The browser does not allow it for this page.';
+  }
+  $('notify').checked = settings.notify;
+  apply();
+}
+
+for (const choice of document.querySelectorAll('input[name=theme]')) {
+  choice.checked = choice.value === settings.theme;
+  choice.addEventListener('change', () => {
+    settings.theme = choice.value;
+    apply();
+  });
+}
+if (globalThis.Notification?.permission !== 'granted') settings.notify = false;
+$('notify').checked = settings.notify;
+$('notify').addEventListener('change', () => notify($('notify').checked));
+$('quiet').checked = settings.quiet;
+$('quiet').addEventListener('change', () => {
+  settings.quiet = $('quiet').checked;
+  apply();
+});
+$('settings-button').addEventListener('click', () => $('settings').showModal());
+apply();

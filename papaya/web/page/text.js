@@ -1,0 +1,88 @@
+// What people say, as nodes of text: never as markup. Links are recognised, formatting of IRC is shown or dropped,
+// and characters that would turn the text around or hide it are taken out.
+
+// link finds http and https only: no other scheme is ever made to be clicked.
+const link = /\bhttps?:\/\/[^\s<>"\u0000-\u001f]+/giu;
+
+// hidden are controls and the marks that reverse the order of what follows (Unicode TR 36).
+const hidden = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+const formats = { '\x02': 'b', '\x1d': 'i', '\x1f': 'u', '\x1e': 's', '\x11': 'm' };
+
+/** clean is a text without anything that is not to be seen. */
+export const clean = (text) => text.replace(/\x03(\d{1,2}(,\d{1,2})?)?|\x04([0-9a-f]{6}(,[0-9a-f]{6})?)?/gi, '').replace(hidden, '');
+
+/** runs divides a text into pieces of one format each. */
+export function runs(text) {
+  const out = [];
+  const on = new Set();
+  let piece = '';
+  const flush = () => {
+    const seen = clean(piece);
+    if (seen) out.push({ text: seen, on: [...on] });
+    piece = '';
+  };
+  for (const c of text) {
+    if (c === '\x0f') {
+      flush();
+      on.clear();
+    } else if (formats[c]) {
+      flush();
+      if (!on.delete(formats[c])) on.add(formats[c]);
+    } else piece += c;
+  }
+  flush();
+  return out;
+}
+
+/** links divides a plain text into what is a link and what is not. A bracket or a full stop behind a link is not of it. */
+export function links(text) {
+  const out = [];
+  let from = 0;
+  for (const found of text.matchAll(link)) {
+    const href = trimmed(found[0]);
+    if (!good(href)) continue;
+    if (found.index > from) out.push({ text: text.slice(from, found.index) });
+    out.push({ text: href, href });
+    from = found.index + href.length;
+  }
+  if (from < text.length) out.push({ text: text.slice(from) });
+  return out;
+}
+
+function trimmed(url) {
+  let out = url.replace(/[.,;:!?'*]+$/u, '');
+  for (const [open, shut] of ['()', '[]', '{}']) {
+    while (out.endsWith(shut) && out.split(shut).length > out.split(open).length) out = out.slice(0, -1);
+  }
+  return out;
+}
+
+function good(url) {
+  try {
+    const { protocol, hostname, username } = new URL(url);
+    return /^https?:$/.test(protocol) && hostname !== '' && username === '';
+  } catch {
+    return false;
+  }
+}
+
+/** nodes makes the nodes of one message. */
+export function nodes(text) {
+  return runs(text).flatMap(({ text: part, on }) => links(part).map(({ text: words, href }) => {
+    let node = document.createTextNode(words);
+    if (href) {
+      const a = document.createElement('a');
+      a.href = href;
+      a.target = '_blank';
+      a.rel = 'noopener noreferrer nofollow';
+      a.append(node);
+      node = a;
+    }
+    if (on.length === 0) return node;
+    const span = document.createElement('span');
+    span.className = on.map((f) => `format-${f}`).join(' ');
+    span.append(node);
+    return span;
+  }));
+}

@@ -1,0 +1,105 @@
+// The messages of one room as nodes of the page. Each message has one node for as long as it is shown; a change moves
+// only what is out of place, so a room may have thousands.
+
+import { clean, nodes } from './text.js';
+
+const together = 5 * 60_000; // ms within which what one person says stands under one name
+const made = new WeakMap(); // message -> its node
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
+const day = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+
+/** draw makes the list show the messages; unreadFrom is the time after which they are new. */
+export function draw(list, messages, { unreadFrom, quiet }) {
+  const want = [];
+  let before = null;
+  let marked = unreadFrom <= 0;
+  for (const m of messages) {
+    if (quiet && m.kind === 'event') continue;
+    const newDay = !before || dayOf(before.time) !== dayOf(m.time);
+    if (newDay) want.push(line(list, `day ${dayOf(m.time)}`, 'day', day.format(m.time)));
+    const fresh = !marked && m.told && !m.own && m.time > unreadFrom;
+    if (fresh) {
+      marked = true;
+      want.push(line(list, 'new', 'new', 'New'));
+    }
+    const alone = newDay || fresh || !before || before.nick !== m.nick || m.kind !== 'message' || before.kind !== 'message' || m.time - before.time > together;
+    want.push(node(m, alone));
+    before = m;
+  }
+  place(list, want);
+}
+
+function place(list, want) {
+  const wanted = new Set(want);
+  for (const child of [...list.children]) if (!wanted.has(child)) child.remove();
+  let at = list.firstElementChild;
+  for (const item of want) {
+    if (item === at) at = at.nextElementSibling;
+    else list.insertBefore(item, at);
+  }
+}
+
+/** line is a separator, which is kept by its key so that it stays where it is. */
+function line(list, key, className, text) {
+  const old = [...list.querySelectorAll(`:scope > .${className}`)].find((n) => n.dataset.key === key);
+  if (old) return old;
+  const li = document.createElement('li');
+  li.className = className;
+  li.dataset.key = key;
+  const span = document.createElement('span');
+  span.textContent = text;
+  li.append(span);
+  return li;
+}
+
+function node(m, alone) {
+  let li = made.get(m);
+  if (!li) made.set(m, (li = make(m)));
+  const classes = ['line', m.kind, alone && 'alone', m.own && 'own', m.mention && 'mention', m.pending && !m.failed && 'pending', m.failed && 'failed'];
+  const className = classes.filter(Boolean).join(' ');
+  if (li.className !== className) li.className = className;
+  if (m.failed && !li.querySelector('.why')) {
+    const why = document.createElement('span');
+    why.className = 'why';
+    why.textContent = ' (not known to have arrived)';
+    li.querySelector('.text').append(why);
+  }
+  return li;
+}
+
+function make(m) {
+  const li = document.createElement('li');
+  const time = document.createElement('time');
+  time.dateTime = new Date(m.time).toISOString();
+  time.textContent = clock.format(m.time);
+  time.title = full.format(m.time);
+  const text = document.createElement('div');
+  text.className = 'text';
+  if (!m.nick) {
+    text.append(...nodes(m.text));
+    li.append(time, text);
+    return li;
+  }
+  const nick = document.createElement('span');
+  nick.className = `nick ${hue(m.nick)}`;
+  nick.textContent = clean(m.nick);
+  const face = document.createElement('span');
+  face.className = `face ${hue(m.nick)}`;
+  face.setAttribute('aria-hidden', 'true');
+  face.textContent = [...clean(m.nick)][0]?.toUpperCase() ?? '?';
+  if (m.kind === 'action') text.append(nick, ' ', ...nodes(m.text));
+  else text.append(...nodes(m.text));
+  li.append(...(m.kind === 'action' ? [face, time, text] : [face, nick, time, text]));
+  return li;
+}
+
+/** hue gives each nick one of the twelve colours of the style sheet, always the same. */
+export function hue(nick) {
+  let h = 0;
+  for (const c of nick.toLowerCase()) h = (h * 31 + c.codePointAt(0)) >>> 0;
+  return `hue-${h % 12}`;
+}
+
+const dayOf = (time) => new Date(time).toDateString();

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// nobody is the user that owns nothing, in Debian and elsewhere.
+const nobody = 65534
+
+// ngircd starts a server that knows nothing of history, echo or times, and returns its address.
+func ngircd(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("ngircd")
+	if err != nil {
+		path = "/usr/sbin/ngircd"
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("SKIP: install ngircd for the test of Papaya's page against a server without IRCv3's extras")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().(*net.TCPAddr)
+	l.Close()
+	conf := filepath.Join(t.TempDir(), "ngircd.conf")
+	text := fmt.Sprintf("[Global]\nName = plain.test\nInfo = plain\nListen = 127.0.0.1\nPorts = %d\n[Limits]\nMaxConnectionsIP = 0\n[Options]\nDNS = no\nIdent = no\nPAM = no\n", addr.Port)
+	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-n", "-f", conf)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if os.Getuid() == 0 { // it would become nobody by itself, and with that lose the signal that ends it with the test
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	deadline := time.Now().Add(patience)
+	for {
+		c, err := net.Dial("tcp", addr.String())
+		if err == nil {
+			c.Close()
+			return addr.String()
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("ngircd does not listen: %v", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func TestTwoPeopleOnAPlainServer(t *testing.T) {
+	url := site(t, ngircd(t))
+	ann, bob := newPerson(t, 1280, 800), newPerson(t, 360, 740)
+	ann.signIn(url, "ann", "#tea")
+	bob.signIn(url, "bob", "#tea")
+	ann.write("the kettle is on")
+	bob.sees("the kettle is on")
+	ann.sees("the kettle is on") // shown once, though no echo says so
+	bob.write("ann: two cups, please")
+	ann.sees("ann: two cups, please")
+	bob.write("/me waits")
+	ann.sees("bob waits")
+	ann.picture("plain-wide")
+	bob.picture("plain-phone")
+}
