@@ -1,0 +1,142 @@
+package certificate
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// A certificate of our own lives for 825 days (the longest that Apple's systems take) and is made anew 30 days before its end. The key
+// stays, and so does what clients pin if they pin the key; the fingerprint of the certificate changes and is printed again.
+const (
+	life  = 825 * 24 * time.Hour
+	renew = 30 * 24 * time.Hour
+)
+
+// own reads the certificate and key in folder, and makes what is missing, about to end or without one of the domains.
+func own(folder string, domains []string, now time.Time) (*tls.Certificate, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	key, err := ownKey(filepath.Join(folder, "key.pem"))
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(folder, "certificate.pem")
+	der, err := readPEM(file, "CERTIFICATE")
+	if errors.Is(err, os.ErrNotExist) {
+		return makeOwn(file, key, domains, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
+	names := func(d string) bool { return leaf.VerifyHostname(d) != nil }
+	if !ok || !public.Equal(key.Public()) || now.After(leaf.NotAfter.Add(-renew)) || slices.ContainsFunc(domains, names) {
+		return makeOwn(file, key, domains, now)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+func ownKey(file string) (*ecdsa.PrivateKey, error) {
+	der, err := readPEM(file, "PRIVATE KEY")
+	if errors.Is(err, os.ErrNotExist) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		if der, err = x509.MarshalPKCS8PrivateKey(key); err != nil {
+			return nil, err
+		}
+		return key, writePEM(file, "PRIVATE KEY", der)
+	}
+	if err != nil {
+		return nil, err
+	}
+	any, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	key, ok := any.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s: expected a key of ECDSA, got %T", file, any)
+	}
+	return key, nil
+}
+
+func makeOwn(file string, key *ecdsa.PrivateKey, domains []string, now time.Time) (*tls.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: domains[0]},
+		NotBefore:             now.Add(-time.Hour), // clocks differ
+		NotAfter:              now.Add(life),
+		KeyUsage:              x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+	}
+	for _, d := range domains {
+		if ip := net.ParseIP(d); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, d)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("making a certificate: %w", err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("making a certificate: %w", err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, writePEM(file, "CERTIFICATE", der)
+}
+
+func readPEM(file, kind string) ([]byte, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != kind {
+		return nil, fmt.Errorf("%s: expected a %s in PEM", file, kind)
+	}
+	return block.Bytes, nil
+}
+
+// writePEM writes a file that is there whole or not at all, also after a crash.
+func writePEM(file, kind string, der []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // after the renaming there is none
+	defer f.Close()
+	if err := pem.Encode(f, &pem.Block{Type: kind, Bytes: der}); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
