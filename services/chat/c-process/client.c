@@ -1,0 +1,303 @@
+/*
+ * The clients as main sees them: each is two processes and two sockets to them.
+ * No process of a client can hold main up: what SEND has no room for waits in a
+ * queue, and where that is full the client ends.
+ */
+#include "main.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { QUEUE_BYTES = HELD_BYTES + (1 << 16) };
+
+struct client *clients;
+int alive_read, alive_write;
+
+static uint32_t client_total;
+
+void
+client_init(void)
+{
+	int pair[2];
+	uint32_t i;
+
+	clients = os_table(MAX_CLIENTS * sizeof *clients);
+	for (i = 0; i < MAX_CLIENTS; i++)
+		clients[i].recv_fd = clients[i].send_fd = -1;
+	if (pipe(pair) == -1 || fcntl(pair[0], F_SETFD, FD_CLOEXEC) == -1 ||
+	    fcntl(pair[1], F_SETFD, FD_CLOEXEC) == -1)
+		err(1, "pipe");
+	alive_read = pair[0];
+	alive_write = pair[1];
+}
+
+uint32_t
+client_slot(const struct client *c)
+{
+	return (uint32_t)(c - clients);
+}
+
+uint32_t
+client_count(void)
+{
+	return client_total;
+}
+
+/* An address as a word of IRC: none begins with a colon. */
+static void
+host_of(const struct sockaddr *address, char *host)
+{
+	const void *at = &((const struct sockaddr_in *)address)->sin_addr;
+
+	host[0] = '0';
+	if (address->sa_family == AF_INET6)
+		at = &((const struct sockaddr_in6 *)address)->sin6_addr;
+	if (inet_ntop(address->sa_family, at, host + 1, HOST_BYTES - 1) == NULL)
+		(void)copy(host, HOST_BYTES, "unknown", 7);
+	else if (host[1] != ':')
+		memmove(host, host + 1, strlen(host));
+}
+
+/* The descriptors of a new RECV get their places, all others go. */
+static void
+arrange(const int *have)
+{
+	int moved[FD_FREE], i;
+
+	for (i = FD_CLIENT; i < FD_FREE; i++)
+		if ((moved[i] = fcntl(have[i], F_DUPFD, FD_FREE)) == -1)
+			_exit(1);
+	for (i = FD_CLIENT; i < FD_FREE; i++)
+		if (dup2(moved[i], i) == -1)
+			_exit(1);
+	os_close_from(FD_FREE);
+}
+
+static bool
+start_processes(struct client *c, int fd, const int *recv_pair,
+    const int *send_pair)
+{
+	int have[FD_FREE];
+	pid_t parent = getpid(), pid;
+
+	have[FD_CLIENT] = fd;
+	have[FD_MAIN] = recv_pair[1];
+	have[FD_SEND] = send_pair[0];
+	have[FD_NEWS] = send_pair[1];
+	have[FD_ALIVE] = alive_read;
+	self.slot = client_slot(c);	/* a child cannot look at *c */
+	(void)copy(self.host, sizeof self.host, c->host, strlen(c->host));
+	switch (pid = fork()) {
+	case -1:
+		return false;
+	case 0:
+		arrange(have);
+		recv_main(parent);
+	}
+	c->recv_pid = pid;
+	return true;
+}
+
+static struct client *
+free_client(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < MAX_CLIENTS; i++)
+		if (clients[i].stage == STAGE_FREE)
+			return &clients[i];
+	errno = ENOSPC;
+	return NULL;
+}
+
+/* Everything that a slot said of its last client. */
+static void
+slot_reset(uint32_t number)
+{
+	struct slot *s = &board->slots[number];
+
+	memset(s, 0, sizeof *s);
+	atomic_store(&s->heard_s, (uint32_t)(os_clock_ms() / 1000));
+	if (number >= atomic_load(&board->clients))
+		atomic_store(&board->clients, number + 1);
+}
+
+/* Starts the two processes of a connection, which they own from here on. False
+ * with errno: something has run out. */
+bool
+client_start(int fd, const struct sockaddr *address)
+{
+	int recv_pair[2] = { -1, -1 }, send_pair[2] = { -1, -1 };
+	struct client *c = free_client();
+	bool good = false;
+	int error;
+
+	if (c != NULL && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, recv_pair) == 0 &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, send_pair) == 0) {
+		memset(c, 0, sizeof *c);
+		host_of(address, c->host);
+		slot_reset(client_slot(c));
+		good = start_processes(c, fd, recv_pair, send_pair);
+		c->recv_fd = recv_pair[0];
+		c->send_fd = send_pair[0];
+		c->person = c->renamed_from = NOBODY;
+	}
+	error = errno;
+	if (recv_pair[1] != -1)
+		(void)close(recv_pair[1]);
+	if (send_pair[1] != -1)
+		(void)close(send_pair[1]);
+	if (good) {
+		c->stage = STAGE_NEW;
+		client_total++;
+		return true;
+	}
+	if (recv_pair[0] != -1)
+		(void)close(recv_pair[0]);
+	if (send_pair[0] != -1)
+		(void)close(send_pair[0]);
+	if (c != NULL)
+		c->recv_fd = c->send_fd = -1;
+	errno = error;
+	return false;
+}
+
+/* Ends both at once; what follows is done when RECV's socket is at its end. */
+void
+client_kill(struct client *c)
+{
+	if (c->recv_pid > 0)
+		(void)kill(c->recv_pid, SIGKILL);
+	if (c->send_pid > 0)
+		(void)kill(c->send_pid, SIGKILL);
+}
+
+static void
+enqueue(struct client *c, const struct message *m)
+{
+	size_t len = (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
+
+	if (c->queue == NULL)
+		c->queue = os_table(QUEUE_BYTES);
+	if (c->queue_tail + len > QUEUE_BYTES && c->queue_head > 0) {
+		memmove(c->queue, c->queue + c->queue_head,
+		    c->queue_tail - c->queue_head);
+		c->queue_tail -= c->queue_head;
+		c->queue_head = 0;
+	}
+	if (c->queue_tail + len > QUEUE_BYTES) {
+		client_kill(c);	/* SEND is stopped, or as good as that */
+		return;
+	}
+	memcpy(c->queue + c->queue_tail, m, MESSAGE_HEAD + m->len);
+	c->queue_tail += len;
+	atomic_store(&board->slots[client_slot(c)].behind, 1);
+}
+
+/* Sends a message to SEND, now or when it has room for it. */
+void
+client_post(struct client *c, struct message *m)
+{
+	if (c->send_fd == -1)
+		return;
+	if (c->queue_head < c->queue_tail ||
+	    message_send(c->send_fd, m, false) == EAGAIN)
+		enqueue(c, m);
+}
+
+void
+client_flush(struct client *c)
+{
+	struct message *m;
+	int error = 0;
+
+	while (c->queue_head < c->queue_tail && error != EAGAIN) {
+		m = (struct message *)(void *)(c->queue + c->queue_head);
+		error = message_send(c->send_fd, m, false);
+		if (error != EAGAIN)
+			c->queue_head += (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
+	}
+	if (c->queue_head < c->queue_tail)
+		return;
+	c->queue_head = c->queue_tail = 0;
+	atomic_store(&board->slots[client_slot(c)].behind, 0);
+	(void)munmap(c->queue, QUEUE_BYTES);
+	c->queue = NULL;
+}
+
+/* What is for it until now, then why, then the end, within so many ms. */
+void
+client_end(struct client *c, const char *why, int limit_ms)
+{
+	static struct message m;
+
+	message_start(&m, M_END);
+	m.value = (uint32_t)limit_ms;
+	tell(c, &m, "ERROR :%s", why);
+	client_post(c, &m);
+	c->end_by_ms = os_clock_ms() + (uint64_t)limit_ms + STALL_MS;
+}
+
+/* RECV is gone, and SEND with it or by itself. */
+void
+client_remove(struct client *c)
+{
+	if (c->send_pid > 0)
+		(void)kill(c->send_pid, SIGKILL);
+	(void)close(c->recv_fd);
+	(void)close(c->send_fd);
+	if (c->queue != NULL)
+		(void)munmap(c->queue, QUEUE_BYTES);
+	memset(c, 0, sizeof *c);
+	c->recv_fd = c->send_fd = -1;
+	client_total--;
+}
+
+/* A process that sleeps with a lock that all others want has been stopped: it
+ * may sleep again where it does no harm. */
+static void
+watch(struct client *c)
+{
+	struct slot *s = &board->slots[client_slot(c)];
+	uint32_t now[2] = { atomic_load(&s->recv_lock),
+	    atomic_load(&s->send_lock) };
+	pid_t pid[2] = { c->recv_pid, c->send_pid };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (now[i] % LOCK_STATES != LOCK_FREE && now[i] == c->locks[i] &&
+		    pid[i] > 0)
+			(void)kill(pid[i], SIGCONT);
+		c->locks[i] = now[i];
+	}
+}
+
+void
+client_tick(bool ending)
+{
+	uint64_t now = os_clock_ms();
+	uint32_t i, count = atomic_load(&board->clients);
+
+	for (i = 0; i < count; i++) {
+		if (clients[i].stage == STAGE_FREE)
+			continue;
+		watch(&clients[i]);
+		if (clients[i].end_by_ms != 0 && now >= clients[i].end_by_ms)
+			client_kill(&clients[i]);
+		if (ending && clients[i].end_by_ms == 0)
+			client_end(&clients[i], "Closing link: the server ends",
+			    STOP_MS);
+	}
+}

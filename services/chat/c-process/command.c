@@ -1,0 +1,528 @@
+/* The commands of IRC, as RECV obeys them. */
+#include "recv.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct message m;	/* to main and back */
+
+static struct own_room *
+own_room(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < own.room_count; i++)
+		if (same(own.rooms[i].name, strlen(own.rooms[i].name), name, len))
+			return &own.rooms[i];
+	return NULL;
+}
+
+/* The next of a list with commas. */
+static bool
+next_of(struct word *list, struct word *one)
+{
+	const char *comma;
+
+	do {
+		if (list->len == 0)
+			return false;
+		comma = memchr(list->at, ',', list->len);
+		one->at = list->at;
+		one->len = comma != NULL ? (size_t)(comma - list->at) : list->len;
+		list->at += one->len;
+		list->len -= one->len;
+		if (comma != NULL) {
+			list->at++;
+			list->len--;
+		}
+	} while (one->len == 0);
+	return true;
+}
+
+/* The first line of DATA/password, if there is one, is what PASS must say. */
+static bool
+password_right(void)
+{
+	char right[LINE_BYTES];
+	int fd = open(paths.password, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd == -1)
+		return true;
+	len = read(fd, right, sizeof right - 1);
+	(void)close(fd);
+	if (len < 0)
+		return false;
+	right[len] = '\0';
+	right[strcspn(right, "\r\n")] = '\0';
+	return strcmp(right, own.password) == 0;
+}
+
+static void
+try_register(void)
+{
+	if (own.registered || own.waits || own.nick[0] == '\0' ||
+	    own.user[0] == '\0')
+		return;
+	if (!password_right()) {
+		numeric(464, ":Password incorrect");
+		leave(false, "Closing link: wrong password");
+	}
+	if (ask(&m, M_REGISTER, "%s %s", own.user, own.real) != 0)
+		leave(false, "Closing link: there is no room for another nick");
+	own.registered = true;
+}
+
+static void
+do_nick(const struct line *l)
+{
+	const struct word *w = &l->words[0];
+	uint32_t error;
+
+	if (l->count < 1 || w->len == 0) {
+		numeric(431, ":No nickname given");
+		return;
+	}
+	if (!nick_valid(w->at, w->len)) {
+		numeric(432, "%.*s :Erroneous nickname",
+		    w->len > 64 ? 64 : (int)w->len, w->at);
+		return;
+	}
+	if (strlen(own.nick) == w->len && memcmp(own.nick, w->at, w->len) == 0)
+		return;
+	error = ask(&m, M_NICK, "%.*s", (int)w->len, w->at);
+	if (error != 0) {
+		numeric((int)error, "%.*s :Nickname is already in use",
+		    (int)w->len, w->at);
+		return;
+	}
+	(void)copy(own.nick, sizeof own.nick, w->at, w->len);
+	try_register();
+}
+
+/* A word of a prefix: nothing in it may end it. */
+static void
+set_user(const struct word *w)
+{
+	size_t i, len = copy(own.user, sizeof own.user, w->at, w->len);
+
+	for (i = 0; i < len; i++)
+		if (own.user[i] == '!' || own.user[i] == '@' ||
+		    own.user[i] == ' ')
+			own.user[i] = '_';
+	if (len == 0)
+		(void)copy(own.user, sizeof own.user, "_", 1);
+}
+
+static void
+do_user(const struct line *l)
+{
+	if (own.registered || own.user[0] != '\0') {
+		numeric(462, ":You may not reregister");
+		return;
+	}
+	set_user(&l->words[0]);
+	(void)copy(own.real, sizeof own.real, l->words[3].at, l->words[3].len);
+	try_register();
+}
+
+static void
+do_pass(const struct line *l)
+{
+	if (own.registered)
+		numeric(462, ":You may not reregister");
+	else
+		(void)copy(own.password, sizeof own.password, l->words[0].at,
+		    l->words[0].len);
+}
+
+static void
+tell_caps(const char *verb, const char *text, size_t len)
+{
+	answer(":chat CAP %s %s :%.*s", own.nick[0] != '\0' ? own.nick : "*",
+	    verb, (int)len, text);
+}
+
+/* Applies a list of capabilities; false if one is none of ours. */
+static bool
+apply_caps(const struct word *list, uint32_t *caps)
+{
+	const char *at = list->at, *end = at + list->len, *blank;
+	struct word one;
+	uint32_t bit;
+	bool off;
+
+	for (; at < end; at = blank < end ? blank + 1 : end) {
+		blank = memchr(at, ' ', (size_t)(end - at));
+		if (blank == NULL)
+			blank = end;
+		off = at < blank && *at == '-';
+		one.at = off ? at + 1 : at;
+		one.len = (size_t)(blank - one.at);
+		if (one.len == 0)
+			continue;
+		bit = is_word(&one, "echo-message") ? CAP_ECHO :
+		    is_word(&one, "server-time") ? CAP_TIME : 0;
+		if (bit == 0)
+			return false;
+		*caps = off ? *caps & ~bit : *caps | bit;
+	}
+	return true;
+}
+
+static void
+request_caps(const struct word *list)
+{
+	uint32_t caps = own.caps;
+	bool good = apply_caps(list, &caps);
+
+	finish_batch();		/* what was said before is under the old ones */
+	if (good) {
+		own.caps = caps;
+		m.type = M_CAPS;
+		m.value = caps;
+		m.len = 0;
+		tell_send(&m);
+	}
+	tell_caps(good ? "ACK" : "NAK", list->at, list->len);
+}
+
+static void
+do_cap(const struct line *l)
+{
+	static const struct word nothing = { "", 0 };
+	const struct word *sub = &l->words[0];
+
+	if (is_word(sub, "LS")) {
+		own.waits = !own.registered;
+		tell_caps("LS", "echo-message server-time", 24);
+	} else if (is_word(sub, "LIST"))
+		answer(":chat CAP %s LIST :%s%s%s",
+		    own.nick[0] != '\0' ? own.nick : "*",
+		    own.caps & CAP_ECHO ? "echo-message" : "",
+		    own.caps == (CAP_ECHO | CAP_TIME) ? " " : "",
+		    own.caps & CAP_TIME ? "server-time" : "");
+	else if (is_word(sub, "REQ")) {
+		own.waits = !own.registered;
+		request_caps(l->count > 1 ? &l->words[1] : &nothing);
+	} else if (is_word(sub, "END")) {
+		own.waits = false;
+		try_register();
+	} else
+		numeric(410, "%.*s :Invalid CAP command",
+		    sub->len > 64 ? 64 : (int)sub->len, sub->at);
+}
+
+static void
+no_such_room(const struct word *name)
+{
+	numeric(403, "%.*s :No such channel", name->len > 64 ? 64 :
+	    (int)name->len, name->at);
+}
+
+static void
+join_room(const struct word *name)
+{
+	struct own_room *room;
+	uint32_t error = 403;
+
+	if (own_room(name->at, name->len) != NULL)
+		return;
+	if (!room_valid(name->at, name->len)) {
+		no_such_room(name);
+		return;
+	}
+	if (own.room_count == ROOMS_EACH)
+		error = 405;
+	else
+		error = ask(&m, M_JOIN, "%.*s", (int)name->len, name->at);
+	if (error == 405)
+		numeric(405, "%.*s :You have joined too many channels",
+		    (int)name->len, name->at);
+	else if (error != 0)
+		no_such_room(name);
+	else {
+		room = &own.rooms[own.room_count++];
+		room->number = m.number;
+		(void)copy(room->name, sizeof room->name, m.text, m.len);
+	}
+}
+
+static void
+do_join(const struct line *l)
+{
+	struct word list = l->words[0], name;
+
+	while (next_of(&list, &name))
+		join_room(&name);
+}
+
+static void
+part_room(const struct word *name, const struct word *why)
+{
+	struct own_room *room;
+	uint32_t error = 403;
+
+	if (room_valid(name->at, name->len))
+		error = ask(&m, M_PART, "%.*s%s%.*s", (int)name->len, name->at,
+		    why != NULL && why->len > 0 ? " " : "",
+		    why != NULL ? (int)why->len : 0, why != NULL ? why->at : "");
+	if (error == 442)
+		numeric(442, "%.*s :You're not on that channel", (int)name->len,
+		    name->at);
+	else if (error != 0)
+		no_such_room(name);
+	else if ((room = own_room(name->at, name->len)) != NULL)
+		*room = own.rooms[--own.room_count];
+}
+
+static void
+do_part(const struct line *l)
+{
+	struct word list = l->words[0], name;
+
+	while (next_of(&list, &name))
+		part_room(&name, l->count > 1 ? &l->words[1] : NULL);
+}
+
+/* Who is meant: its number and its name as others know it, or a numeric. */
+static int
+find_target(const struct word *to, uint32_t *target, struct word *name)
+{
+	static char known[NICK_BYTES];
+	static uint32_t known_number;
+	bool room = to->at[0] == '#';
+	const struct own_room *mine = room ? own_room(to->at, to->len) : NULL;
+	uint32_t error;
+
+	if (mine != NULL) {
+		*target = mine->number;
+		*name = (struct word){ mine->name, strlen(mine->name) };
+		return 0;
+	}
+	if (room)
+		return room_valid(to->at, to->len) ? 404 : 403;
+	if (!nick_valid(to->at, to->len))
+		return 401;
+	if (same(known, strlen(known), to->at, to->len)) {
+		*target = known_number | NEWS_PERSON;
+		*name = (struct word){ known, strlen(known) };
+		return 0;
+	}
+	error = ask(&m, M_FIND, "%.*s", (int)to->len, to->at);
+	if (error != 0)
+		return (int)error;
+	(void)copy(known, sizeof known, m.text, m.len);
+	known_number = m.number;
+	*target = known_number | NEWS_PERSON;
+	*name = (struct word){ known, strlen(known) };
+	return 0;
+}
+
+static void
+say_to(const char *verb, const struct word *to, const struct word *text)
+{
+	bool quiet = verb[0] == 'N';	/* a NOTICE has no errors */
+	struct word name = *to;
+	uint32_t target = 0;
+	int error = find_target(to, &target, &name);
+	size_t whole = strlen(own.nick) + strlen(own.user) + strlen(self.host) +
+	    strlen(verb) + name.len + text->len + sizeof ":!@   :\r\n" - 1;
+
+	if (error == 0 && whole > LINE_BYTES)
+		error = 417;
+	if (error == 0)
+		say(verb, name.at, name.len, target, text->at, text->len);
+	else if (quiet)
+		return;
+	else if (error == 401)
+		numeric(401, "%.*s :No such nick", to->len > 64 ? 64 :
+		    (int)to->len, to->at);
+	else if (error == 403)
+		no_such_room(to);
+	else if (error == 404)
+		numeric(404, "%.*s :Cannot send to channel", (int)to->len, to->at);
+	else
+		numeric(417, ":Input line was too long");
+}
+
+static void
+do_say(const struct line *l, const char *verb)
+{
+	bool quiet = verb[0] == 'N';
+	struct word list, to;
+
+	if (l->count < 1 || l->words[0].len == 0) {
+		if (!quiet)
+			numeric(411, ":No recipient given (%s)", verb);
+		return;
+	}
+	if (l->count < 2 || l->words[1].len == 0) {
+		if (!quiet)
+			numeric(412, ":No text to send");
+		return;
+	}
+	list = l->words[0];
+	while (next_of(&list, &to))
+		say_to(verb, &to, &l->words[1]);
+}
+
+static void
+do_privmsg(const struct line *l)
+{
+	do_say(l, "PRIVMSG");
+}
+
+static void
+do_notice(const struct line *l)
+{
+	do_say(l, "NOTICE");
+}
+
+static void
+do_topic(const struct line *l)
+{
+	const struct word *name = &l->words[0];
+	const struct own_room *room = own_room(name->at, name->len);
+	uint32_t error = 403;
+	uint64_t at = 0;
+	size_t len;
+
+	if (room == NULL || l->count < 2) {
+		if (room_valid(name->at, name->len))
+			error = ask(&m, M_TOPIC, "%.*s", (int)name->len, name->at);
+		if (error == 442)
+			numeric(442, "%.*s :You're not on that channel",
+			    (int)name->len, name->at);
+		else if (error != 0)
+			no_such_room(name);
+		return;
+	}
+	len = l->words[1].len < TOPIC_BYTES - 1 ? l->words[1].len :
+	    TOPIC_BYTES - 1;
+	finish_batch();
+	say("TOPIC", room->name, strlen(room->name), room->number,
+	    l->words[1].at, len);
+	if (say_all(&at) != 0)
+		return;
+	m.from = at;
+	(void)ask(&m, M_TOPIC, "%s %.*s", room->name, (int)len,
+	    l->words[1].at);
+}
+
+static void
+do_names(const struct line *l)
+{
+	struct word list, name;
+
+	if (l->count < 1) {
+		(void)ask(&m, M_NAMES, "%s", "");
+		return;
+	}
+	list = l->words[0];
+	while (next_of(&list, &name))
+		(void)ask(&m, M_NAMES, "%.*s", name.len > 64 ? 64 :
+		    (int)name.len, name.at);
+}
+
+static void
+do_who(const struct line *l)
+{
+	(void)ask(&m, M_WHO, "%.*s", l->words[0].len > 64 ? 64 :
+	    (int)l->words[0].len, l->words[0].at);
+}
+
+static void
+do_ping(const struct line *l)
+{
+	if (l->count < 1 || l->words[0].len == 0)
+		numeric(409, ":No origin specified");
+	else
+		pong(l->words[0].at, l->words[0].len);
+}
+
+/* An answer to SEND, who asked with an offset of the log. */
+static void
+do_pong(const struct line *l)
+{
+	uint64_t offset = 0;
+	const struct word *w;
+	size_t i;
+
+	if (l->count < 1 || !own.registered)
+		return;
+	w = &l->words[l->count - 1];
+	for (i = 0; i < w->len; i++) {
+		if (w->at[i] < '0' || w->at[i] > '9' || i > 18)
+			return;
+		offset = offset * 10 + (uint64_t)(w->at[i] - '0');
+	}
+	if (offset == 0 ||
+	    offset > atomic_load(&board->slots[self.slot].asked))
+		return;
+	m.type = M_RECEIVED;
+	m.offset = offset;
+	m.len = 0;
+	(void)message_send(FD_MAIN, &m, true);
+}
+
+static void
+do_quit(const struct line *l)
+{
+	char why[LINE_BYTES] = "Quit";
+
+	if (l->count > 0 && l->words[0].len > 0)
+		(void)copy(why, sizeof why, l->words[0].at, l->words[0].len);
+	leave(true, why);
+}
+
+enum { ANY_TIME = 1, SILENT = 2 };
+
+static const struct {
+	const char	*name;
+	void		(*obey)(const struct line *);
+	size_t		words;		/* fewer are answered with 461 */
+	int		flags;
+} commands[] = {
+	{ "PRIVMSG", do_privmsg, 0, 0 },
+	{ "PING", do_ping, 0, ANY_TIME },
+	{ "PONG", do_pong, 0, ANY_TIME },
+	{ "NOTICE", do_notice, 0, SILENT },
+	{ "JOIN", do_join, 1, 0 },
+	{ "PART", do_part, 1, 0 },
+	{ "NICK", do_nick, 0, ANY_TIME },
+	{ "USER", do_user, 4, ANY_TIME },
+	{ "PASS", do_pass, 1, ANY_TIME },
+	{ "CAP", do_cap, 1, ANY_TIME },
+	{ "QUIT", do_quit, 0, ANY_TIME },
+	{ "TOPIC", do_topic, 1, 0 },
+	{ "NAMES", do_names, 0, 0 },
+	{ "WHO", do_who, 1, 0 },
+};
+
+/* A line without its end. */
+void
+command(const char *at, size_t len)
+{
+	struct line l;
+	size_t i;
+
+	if (!line_parse(at, len, &l))
+		return;
+	for (i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		if (is_word(&l.command, commands[i].name))
+			break;
+	if (i == sizeof commands / sizeof commands[0])
+		numeric(own.registered ? 421 : 451, own.registered ?
+		    "%.*s :Unknown command" : "%.*s :You have not registered",
+		    l.command.len > 64 ? 64 : (int)l.command.len, l.command.at);
+	else if (!own.registered && !(commands[i].flags & ANY_TIME)) {
+		if (!(commands[i].flags & SILENT))
+			numeric(451, ":You have not registered");
+	} else if (l.count < commands[i].words)
+		numeric(461, "%s :Not enough parameters", commands[i].name);
+	else
+		commands[i].obey(&l);
+}

@@ -1,0 +1,347 @@
+/*
+ * The log in the children. RECV appends under an exclusive lock, in one write;
+ * SEND reads under a shared lock, and only what the board says is whole. A sync
+ * is done by one for all who wait.
+ */
+#include "chat.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int	log_fd = -1;		/* an opening of this process alone */
+static ino_t	log_ino;
+static dev_t	log_dev;
+static uint32_t	log_seen;		/* board->log_files when it was opened */
+static uint64_t	log_first, log_last;	/* what SEND's file holds */
+
+static bool
+moved(struct stat *st)
+{
+	return stat(paths.log, st) == -1 || st->st_ino != log_ino ||
+	    st->st_dev != log_dev;
+}
+
+static int
+reopen(int flags)
+{
+	struct stat st;
+
+	if (log_fd != -1)
+		(void)close(log_fd);
+	log_seen = atomic_load(&board->log_files);
+	log_fd = open(paths.log, flags | O_CLOEXEC);
+	if (log_fd == -1 || fstat(log_fd, &st) == -1)
+		return errno;
+	log_ino = st.st_ino;
+	log_dev = st.st_dev;
+	return 0;
+}
+
+/* Asks main, who alone makes files, for a log to write to. */
+static int
+find_log(void)
+{
+	struct message m = { .type = M_LOG };
+	struct stat st;
+	int error;
+
+	if (log_fd != -1 && !moved(&st))
+		return 0;
+	if (log_seen != atomic_load(&board->log_files) &&
+	    reopen(O_RDWR | O_APPEND) == 0)
+		return 0;
+	if ((error = message_send(FD_MAIN, &m, true)) != 0 ||
+	    (error = message_recv(FD_MAIN, &m, true)) != 0)
+		return error;
+	if (m.value != 0)
+		return (int)m.value;
+	return reopen(O_RDWR | O_APPEND);
+}
+
+/* Returns with the lock held and the size of the whole lines in the file. */
+static int
+lock_log(uint64_t *size)
+{
+	_Atomic uint32_t *word = &board->slots[self.slot].recv_lock;
+	struct stat st;
+	int error, tries;
+
+	for (tries = 0; tries < 3; tries++) {
+		if ((log_fd == -1 || tries > 0) && (error = find_log()) != 0)
+			return error;
+		if ((error = logfile_lock(log_fd, LOCK_EX, word)) != 0)
+			return error;
+		if (getppid() != self.parent)
+			_exit(1);	/* the log may be another server's now */
+		if (moved(&st)) {
+			(void)logfile_lock(log_fd, LOCK_UN, word);
+			continue;
+		}
+		*size = (uint64_t)st.st_size;
+		if (*size == atomic_load(&board->log_end) -
+		    atomic_load(&board->log_base))
+			return 0;
+		if ((error = logfile_repair(log_fd, size)) == 0) {
+			atomic_store(&board->log_end,
+			    atomic_load(&board->log_base) + *size);
+			return 0;
+		}
+		(void)logfile_lock(log_fd, LOCK_UN, word);
+		return error;
+	}
+	return ENOENT;
+}
+
+/* Lines that were made at the same moment get one time, never before the last. */
+static void
+stamp(char *lines, size_t len)
+{
+	char time[TIME_BYTES], *at = lines;
+	uint64_t last = atomic_load(&board->log_ms), now = os_time_ms();
+
+	if (now < last)
+		now = last;
+	atomic_store(&board->log_ms, now);
+	time_text(now, time);
+	while (at != NULL && at < lines + len) {
+		memcpy(at, time, TIME_BYTES);
+		at = memchr(at, '\n', (size_t)(lines + len - at));
+		at = at != NULL ? at + 1 : NULL;
+	}
+}
+
+/* Before others can see the lines, they can see that they are not announced. */
+static void
+publish(uint64_t start, uint64_t end)
+{
+	struct slot *slot = &board->slots[self.slot];
+
+	if (atomic_load(&slot->told) >= atomic_load(&slot->said))
+		atomic_store(&slot->told, start);
+	atomic_store(&slot->said, end);
+	atomic_store(&board->log_end, end);
+}
+
+/* Appends whole lines, whose times it fills in, in one write. Returns 0 and the
+ * offsets around them, or an errno; then nothing of them is in the log. */
+int
+log_append(char *lines, size_t len, uint64_t *start, uint64_t *end)
+{
+	uint64_t size;
+	size_t done = 0;
+	ssize_t more;
+	int error;
+
+	if ((error = lock_log(&size)) != 0)
+		return error;
+	stamp(lines, len);
+	while (done < len && error == 0) {
+		more = write(log_fd, lines + done, len - done);
+		if (more == -1 && errno != EINTR)
+			error = errno;
+		else if (more > 0)
+			done += (size_t)more;
+	}
+	if (error != 0)
+		(void)ftruncate(log_fd, (off_t)size);
+	else {
+		*start = atomic_load(&board->log_base) + size;
+		*end = *start + len;
+		publish(*start, *end);
+	}
+	(void)logfile_lock(log_fd, LOCK_UN,
+	    &board->slots[self.slot].recv_lock);
+	return error;
+}
+
+static void
+raise_to(_Atomic uint64_t *word, uint64_t value)
+{
+	uint64_t known = atomic_load(word);
+
+	while (known < value &&
+	    !atomic_compare_exchange_weak(word, &known, value))
+		continue;
+}
+
+static int
+sync_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), error;
+
+	if (fd == -1)
+		return errno;
+	error = fdatasync(fd) == -1 ? errno : 0;
+	(void)close(fd);
+	return error;
+}
+
+/* The file of the log may change between a look at its end and the sync: a
+ * rotation has synced what it put aside. */
+static int
+sync_log(void)
+{
+	uint64_t end;
+	uint32_t files;
+
+	do {
+		files = atomic_load(&board->log_files);
+		if (files != log_seen && reopen(O_RDWR | O_APPEND) != 0)
+			return errno;
+		end = atomic_load(&board->log_end);
+	} while (files != atomic_load(&board->log_files));
+	if (fdatasync(log_fd) == -1)
+		return errno;
+	raise_to(&board->log_synced, end);
+	return 0;
+}
+
+static int
+sync_state(void)
+{
+	uint64_t written = atomic_load(&board->state_written);
+	int error = sync_file(paths.state);
+
+	if (error == 0)
+		raise_to(&board->state_synced, written);
+	return error;
+}
+
+static bool
+synced(uint64_t offset, uint64_t records)
+{
+	return atomic_load(&board->log_synced) >= offset &&
+	    atomic_load(&board->state_synced) >= records;
+}
+
+/* Returns when the log before offset and the first records of the state are on
+ * the disk. Whoever gets the lock syncs for all who came while he waited: they
+ * find it done. */
+int
+log_sync(uint64_t offset, uint64_t records)
+{
+	static int lock_fd = -1;
+	_Atomic uint32_t *word = &board->slots[self.slot].recv_lock;
+	int error = 0;
+
+	if (synced(offset, records))
+		return 0;
+	if (lock_fd == -1)
+		lock_fd = open(paths.sync, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (lock_fd == -1)
+		return errno;
+	if ((error = logfile_lock(lock_fd, LOCK_EX, word)) != 0)
+		return error;
+	if (atomic_load(&board->log_synced) < offset)
+		error = sync_log();
+	if (error == 0 && atomic_load(&board->state_synced) < records)
+		error = sync_state();
+	(void)logfile_lock(lock_fd, LOCK_UN, word);
+	return error;
+}
+
+/* Opens the file that was put aside with what is at offset, or the first after
+ * it if that was removed. */
+static int
+open_aside(uint64_t *offset)
+{
+	DIR *dir = opendir(paths.folder);
+	uint64_t base = atomic_load(&board->log_base), at, best = base;
+	uint64_t after = base;
+	struct dirent *entry;
+	struct stat st;
+	char path[PATH_MAX + 32];
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (sscanf(entry->d_name, "log.%20" SCNu64, &at) != 1)
+			continue;
+		if (at <= *offset && (best == base || at > best))
+			best = at;
+		else if (at > *offset && at < after)
+			after = at;
+	}
+	if (dir != NULL)
+		(void)closedir(dir);
+	if (log_fd != -1)
+		(void)close(log_fd);
+	(void)snprintf(path, sizeof path, "%s.%020" PRIu64, paths.log, best);
+	log_fd = best == base ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	log_first = log_last = best;
+	if (log_fd != -1 && fstat(log_fd, &st) == 0)
+		log_last = best + (uint64_t)st.st_size;
+	if (log_fd == -1 || *offset >= log_last) {
+		*offset = after;
+		return ENOENT;
+	}
+	return 0;
+}
+
+/* Finds the file that holds offset; moves offset on where there is none. */
+static int
+file_at(uint64_t *offset)
+{
+	uint32_t files = atomic_load(&board->log_files);
+	uint64_t base;
+	int error, tries;
+
+	if (log_fd != -1 && files == log_seen && *offset >= log_first &&
+	    *offset < log_last)
+		return 0;
+	for (tries = 0; tries < MAX_ROOMS; tries++) {
+		files = atomic_load(&board->log_files);
+		base = atomic_load(&board->log_base);
+		if (*offset < base) {
+			if (open_aside(offset) == 0) {
+				log_seen = files;
+				return 0;
+			}
+			continue;
+		}
+		error = reopen(O_RDONLY);
+		log_first = base;
+		log_last = UINT64_MAX;
+		if (error != 0 || log_seen == files)
+			return error;
+	}
+	return ENOENT;
+}
+
+/* Reads whole lines from offset on, before limit; offset moves forward where
+ * lines are gone with their file. Returns 0 or an errno. */
+int
+log_read(uint64_t *offset, uint64_t limit, char *lines, size_t size,
+    size_t *len)
+{
+	_Atomic uint32_t *word = &board->slots[self.slot].send_lock;
+	uint64_t most;
+	ssize_t more;
+	int error;
+
+	*len = 0;
+	if ((error = file_at(offset)) != 0)
+		return error;
+	if (*offset >= limit)
+		return 0;
+	most = (limit < log_last ? limit : log_last) - *offset;
+	if ((error = logfile_lock(log_fd, LOCK_SH, word)) != 0)
+		return error;
+	more = pread(log_fd, lines, most < size ? (size_t)most : size,
+	    (off_t)(*offset - log_first));
+	error = more == -1 ? errno : 0;
+	(void)logfile_lock(log_fd, LOCK_UN, word);
+	if (error != 0)
+		return error;
+	for (*len = (size_t)more; *len > 0 && lines[*len - 1] != '\n'; --*len)
+		continue;
+	if (*len == 0 && log_seen == atomic_load(&board->log_files))
+		*offset = limit;	/* somebody has cut the file */
+	return 0;
+}

@@ -1,0 +1,357 @@
+/*
+ * main: listens, starts two processes for each client, and owns what all have
+ * in common. It waits for everybody and for nobody in particular.
+ */
+#include "main.h"
+
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	TICK_MS = 1000,		/* of what is looked at now and then */
+	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
+	POLL_LISTENER = 0,
+	POLL_SIGNALS,
+	POLL_CLIENTS,		/* then two for each client */
+};
+
+struct paths paths;
+struct board *board;
+struct self self;
+
+static struct pollfd *polled;
+static int signal_pipe[2], lock_fd = -1;
+static volatile sig_atomic_t ending, rotating;
+
+static void
+on_signal(int sig)
+{
+	int saved = errno;
+
+	if (sig == SIGHUP)
+		rotating = 1;
+	else if (sig != SIGCHLD)
+		ending = 1;
+	(void)write(signal_pipe[1], "", 1);	/* full is as good */
+	errno = saved;
+}
+
+static void
+catch_signals(void)
+{
+	static const int caught[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	struct sigaction action = { .sa_handler = on_signal,
+	    .sa_flags = SA_RESTART | SA_NOCLDSTOP };
+	size_t i;
+
+	if (pipe(signal_pipe) == -1)
+		err(1, "pipe");
+	for (i = 0; i < 2; i++)
+		if (fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK) == -1 ||
+		    fcntl(signal_pipe[i], F_SETFD, FD_CLOEXEC) == -1)
+			err(1, "pipe");
+	for (i = 0; i < sizeof caught / sizeof caught[0]; i++)
+		(void)sigaction(caught[i], &action, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);	/* a limit is an error of write */
+}
+
+/* The address is bound as given: what a bare port would mean differs between
+ * systems, one of which listens with it on IPv6 only. */
+static int
+listen_on(const char *host, const char *port)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	bool six = strchr(host, ':') != NULL;
+	int number = atoi(port), on = 1, fd;
+
+	v4.sin_port = v6.sin6_port = htons((uint16_t)number);
+	if (number < 1 || number > 65535 ||
+	    inet_pton(six ? AF_INET6 : AF_INET, host,
+	    six ? (void *)&v6.sin6_addr : (void *)&v4.sin_addr) != 1)
+		errx(1, "%s port %s: not an address", host, port);
+	fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM, 0);
+	if (fd == -1 || fcntl(fd, F_SETFL, O_NONBLOCK) == -1 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) == -1 ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+	    (six && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||
+	    bind(fd, six ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4,
+	    six ? sizeof v6 : sizeof v4) ||
+	    listen(fd, SOMAXCONN))
+		err(1, "%s port %s", host, port);
+	return fd;
+}
+
+static void
+path(char *to, const char *name)
+{
+	if (snprintf(to, PATH_MAX, "%s/%s", paths.folder, name) >= PATH_MAX)
+		errx(1, "%s: its name is too long", paths.folder);
+}
+
+/* DATA is made, and locked for as long as this process lives. */
+static void
+open_folder(const char *folder)
+{
+	if (mkdir(folder, 0700) == -1 && errno != EEXIST)
+		err(1, "%s", folder);
+	if (realpath(folder, paths.folder) == NULL)
+		err(1, "%s", folder);
+	path(paths.log, "log");
+	path(paths.sync, "sync");
+	path(paths.state, "state");
+	path(paths.fresh, "state.new");
+	path(paths.lock, "lock");
+	path(paths.password, "password");
+	lock_fd = open(paths.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (lock_fd == -1)
+		err(1, "%s", paths.lock);
+	if (flock(lock_fd, LOCK_EX | LOCK_NB) == -1)
+		errx(1, "%s: another server has it", paths.folder);
+}
+
+/* As many clients as there can be descriptors: two each. */
+static void
+raise_limits(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static void
+refuse(int fd)
+{
+	static const char sorry[] = "ERROR :There is no room left\r\n";
+	int error = errno;
+
+	(void)send(fd, sorry, sizeof sorry - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	warnx("a client was sent away: %s", strerror(error));
+}
+
+/* Returns false when nothing can be accepted for the moment. */
+static bool
+accept_client(int listener)
+{
+	struct sockaddr_storage address;
+	struct sockaddr *at = (struct sockaddr *)&address;
+	socklen_t len = sizeof address;
+	int fd = accept(listener, at, &len), on = 1, flags;
+
+	if (fd == -1) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+		    errno == ENOMEM) {
+			warn("accept");
+			return false;
+		}
+		return true;	/* it has gone again */
+	}
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	if ((flags = fcntl(fd, F_GETFL)) != -1)	/* the BSDs pass it on */
+		(void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	if (!client_start(fd, at))
+		refuse(fd);
+	(void)close(fd);
+	return true;
+}
+
+static void
+read_done(struct client *c)
+{
+	static struct message m;
+
+	int error;
+
+	while ((error = message_recv(c->send_fd, &m, false)) == 0)
+		if (m.type == M_DONE)
+			deal_done(c, m.offset);
+	if (error != EAGAIN) {
+		c->in_order = false;	/* it did not say what it has sent */
+		deal_done(c, 0);
+	}
+}
+
+/* All that SENDs say comes before what RECVs ask: who has just ended is not
+ * there any more for who comes now. */
+static void
+serve_clients(uint32_t count)
+{
+	static struct message m;
+	struct client *c;
+	uint32_t i;
+	int error;
+
+	for (i = 0; i < count; i++) {
+		c = &clients[i];
+		if (c->stage == STAGE_FREE)
+			continue;
+		if (polled[POLL_CLIENTS + 2 * i + 1].revents & POLLOUT)
+			client_flush(c);
+		if (polled[POLL_CLIENTS + 2 * i + 1].revents & (POLLIN | POLLHUP))
+			read_done(c);
+	}
+	for (i = 0; i < count; i++) {
+		c = &clients[i];
+		if (c->stage == STAGE_FREE ||
+		    !(polled[POLL_CLIENTS + 2 * i].revents &
+		    (POLLIN | POLLHUP | POLLERR)))
+			continue;
+		error = message_recv(c->recv_fd, &m, false);
+		if (error == 0)
+			deal(c, &m);
+		else if (error != EAGAIN)
+			deal_gone(c);
+	}
+}
+
+static void
+fill_polled(uint32_t count, int listener)
+{
+	struct pollfd *p = polled + POLL_CLIENTS;
+	uint32_t i;
+
+	polled[POLL_LISTENER] = (struct pollfd){ listener, POLLIN, 0 };
+	polled[POLL_SIGNALS] = (struct pollfd){ signal_pipe[0], POLLIN, 0 };
+	for (i = 0; i < count; i++, p += 2) {
+		struct client *c = &clients[i];
+		bool waits = c->queue_head < c->queue_tail;
+
+		p[0] = (struct pollfd){ c->recv_fd, POLLIN, 0 };
+		p[1] = (struct pollfd){ c->send_fd, POLLIN, 0 };
+		if (c->stage == STAGE_FREE)
+			p[0].fd = p[1].fd = -1;
+		else if (waits)
+			p[1].events |= POLLOUT;
+		else if (c->stage != STAGE_LEAVING || c->person == NOBODY)
+			p[1].fd = -1;	/* it says nothing before it ends */
+	}
+}
+
+static void
+rotate(void)
+{
+	int error = logfile_rotate();
+
+	if (error == EAGAIN)
+		return;
+	rotating = 0;
+	if (error == 0)
+		error = journal_rewrite();
+	if (error != 0)
+		warnx("%s is not put aside: %s", paths.log, strerror(error));
+}
+
+static void
+tick(uint64_t now)
+{
+	static uint64_t last;
+
+	if (rotating)
+		rotate();
+	if (now - last < TICK_MS && !ending)
+		return;
+	last = now;
+	client_tick(ending != 0);
+	journal_tick();
+}
+
+static void
+reap(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		continue;
+}
+
+/* One turn. Returns false when all is over. */
+static bool
+turn(int *listener)
+{
+	static uint64_t deadline, again;
+	uint32_t count = atomic_load(&board->clients);
+	uint64_t now = os_clock_ms();
+	char signals[64];
+	int wait = client_count() == 0 && !rotating ? -1 : TICK_MS;
+
+	if (ending && deadline == 0) {
+		deadline = now + STOP_MS + STALL_MS / 2;
+		(void)close(*listener);
+		*listener = -1;
+	}
+	tick(now);
+	if (ending && (client_count() == 0 || now > deadline))
+		return false;
+	if (now < again || rotating || ending)
+		wait = RETRY_MS;
+	fill_polled(count, now < again ? -1 : *listener);
+	if (poll(polled, POLL_CLIENTS + 2 * count, wait) == -1)
+		return true;
+	if (polled[POLL_SIGNALS].revents & POLLIN) {
+		while (read(signal_pipe[0], signals, sizeof signals) > 0)
+			continue;
+		reap();
+	}
+	serve_clients(count);
+	if ((polled[POLL_LISTENER].revents & POLLIN) && *listener != -1 &&
+	    !accept_client(*listener))
+		again = now + RETRY_MS;
+	return true;
+}
+
+/* Nobody is left behind. */
+static void
+finish(void)
+{
+	uint32_t i, count = atomic_load(&board->clients);
+
+	for (i = 0; i < count; i++)
+		if (clients[i].stage != STAGE_FREE)
+			client_kill(&clients[i]);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		continue;
+	if (journal_rewrite() != 0)
+		warn("%s", paths.state);
+}
+
+int
+main(int argc, char *argv[])
+{
+	int listener;
+
+	if (argc != 4)
+		errx(1, "usage: chat port host folder");
+	(void)umask(077);
+	raise_limits();
+	catch_signals();
+	board = os_shared(sizeof *board);
+	open_folder(argv[3]);
+	state_init();
+	client_init();
+	polled = os_table((POLL_CLIENTS + 2 * MAX_CLIENTS) * sizeof *polled);
+	journal_load();
+	listener = listen_on(argv[2], argv[1]);
+	(void)fputs("ready\n", stderr);
+	while (turn(&listener))
+		continue;
+	finish();
+	return 0;
+}

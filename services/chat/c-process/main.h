@@ -1,0 +1,58 @@
+/* The parts of main: who is connected, and what is done for them. */
+#ifndef MAIN_H
+#define MAIN_H
+
+#include "state.h"
+
+#include <sys/socket.h>
+
+enum stage { STAGE_FREE, STAGE_NEW, STAGE_IN, STAGE_LEAVING };
+
+struct client {
+	enum stage	stage;
+	bool		in_order;	/* it has said that it goes */
+	int		recv_fd, send_fd;
+	pid_t		recv_pid, send_pid;
+	uint32_t	person;
+	uint32_t	renamed_from;	/* a person; what it has until then */
+	uint64_t	renamed_at;	/* is known with a later answer */
+	uint32_t	round;		/* told already, in this round */
+	uint32_t	locks[2];	/* seen at the last tick */
+	uint64_t	end_by_ms;	/* killed then, if it is still there */
+	char		nick[NICK_BYTES], user[USER_BYTES], host[HOST_BYTES];
+	char		real[REAL_BYTES];
+	char		*queue;		/* messages that SEND has no room for yet */
+	size_t		queue_head, queue_tail;
+};
+
+extern struct client *clients;
+extern int alive_read, alive_write;	/* closed when main ends */
+
+/* client.c */
+void	client_init(void);
+bool	client_start(int, const struct sockaddr *);
+void	client_post(struct client *, struct message *);
+void	client_flush(struct client *);
+void	client_end(struct client *, const char *, int);
+void	client_remove(struct client *);
+void	client_tick(bool);
+void	client_kill(struct client *);
+uint32_t client_slot(const struct client *);
+uint32_t client_count(void);
+
+/* deal.c */
+void	deal(struct client *, struct message *);
+void	deal_done(struct client *, uint64_t);
+void	deal_gone(struct client *);
+
+/* tell.c: lines that main makes */
+void	tell(struct client *, struct message *, const char *, ...)
+	    __attribute__((format(printf, 3, 4)));
+void	tell_end(struct client *, struct message *);
+void	tell_room(uint32_t, const struct client *, const char *, size_t);
+void	tell_sharers(struct client *, const char *, size_t);
+void	tell_names(struct client *, struct message *, uint32_t);
+void	tell_who(struct client *, struct message *, const char *, size_t);
+void	message_start(struct message *, uint32_t);
+
+#endif

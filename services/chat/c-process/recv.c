@@ -1,0 +1,189 @@
+/*
+ * Child RECV: reads lines from its client and does what they say. It waits in
+ * read; whatever else ends it shuts the client's socket down, and read returns.
+ */
+#include "recv.h"
+
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { IN_BYTES = 8192 };	/* more than a line with its tags */
+
+struct own own;
+
+static char in[IN_BYTES];
+static size_t in_len;
+static bool skipping;		/* the rest of a line that is too long */
+
+static void
+on_signal(int sig)
+{
+	int saved = errno;
+
+	/* SEND is gone, or main: end as when the client has gone. */
+	atomic_store(&board->slots[self.slot].ended, ENDED_BROKEN);
+	(void)shutdown(FD_CLIENT, sig == SIGCHLD ? SHUT_RDWR : SHUT_RD);
+	errno = saved;
+}
+
+static void
+catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal,
+	    .sa_flags = SA_RESTART | SA_NOCLDSTOP };
+
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGCHLD, &action, NULL);
+}
+
+static void
+check_nul(const char *at, size_t len)
+{
+	if (memchr(at, '\0', len) != NULL)
+		leave(false, "Closing link: a line held NUL");
+}
+
+static void
+too_long(void)
+{
+	numeric(417, ":Input line was too long");
+}
+
+/* A line with its LF. */
+static void
+take_line(const char *at, size_t len)
+{
+	const char *blank;
+
+	check_nul(at, len);
+	if (*at == '@') {
+		blank = memchr(at, ' ', len);
+		if (blank == NULL)
+			return;
+		if (blank + 1 - at > TAGS_BYTES) {
+			too_long();
+			return;
+		}
+		len -= (size_t)(blank + 1 - at);
+		at = blank + 1;
+	}
+	if (len > LINE_BYTES) {
+		too_long();
+		return;
+	}
+	len--;
+	if (len > 0 && at[len - 1] == '\r')
+		len--;
+	command(at, len);
+}
+
+/* Lines of one read. What is left is the beginning of the next. */
+static void
+take_lines(void)
+{
+	const char *at = in, *end = in + in_len, *lf;
+	bool any = false;
+
+	while ((lf = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+		if (skipping)
+			check_nul(at, (size_t)(lf - at));
+		else
+			take_line(at, (size_t)(lf + 1 - at));
+		skipping = false;
+		any = true;
+		at = lf + 1;
+	}
+	in_len = (size_t)(end - at);
+	memmove(in, at, in_len);
+	if (in_len > (in[0] == '@' ? TAGS_BYTES + LINE_BYTES : LINE_BYTES) &&
+	    !skipping) {
+		too_long();
+		skipping = true;
+	}
+	if (skipping) {
+		check_nul(in, in_len);
+		in_len = 0;
+	}
+	if (any)
+		atomic_store(&board->slots[self.slot].heard_s,
+		    (uint32_t)(os_clock_ms() / 1000));
+	finish_batch();
+}
+
+static void
+end(ssize_t got)
+{
+	static const char *const why[] = {
+		[ENDED_SERVER] = "The server is gone",
+		[ENDED_SLOW] = "It does not read",
+		[ENDED_SILENT] = "Ping timeout",
+		[ENDED_STRANGER] = "No registration",
+		[ENDED_BROKEN] = "Connection lost",
+	};
+	uint32_t ended = atomic_load(&board->slots[self.slot].ended);
+
+	if (ended != ENDED_NOT)
+		leave(false, why[ended]);
+	if (got == 0)
+		leave(true, "Connection closed");
+	leave(false, "Connection lost");
+}
+
+static void
+start_send(void)
+{
+	static const char sorry[] = "ERROR :There is no process left\r\n";
+	static struct message hello = { .type = M_HELLO };
+	pid_t pid = getpid(), child = fork();
+
+	if (child == -1) {
+		(void)send(FD_CLIENT, sorry, sizeof sorry - 1,
+		    MSG_NOSIGNAL | MSG_DONTWAIT);
+		_exit(1);
+	}
+	if (child == 0) {
+		(void)signal(SIGTERM, SIG_IGN);
+		(void)signal(SIGCHLD, SIG_DFL);
+		os_die_with_parent(SIGKILL);
+		self.parent = pid;
+		(void)close(FD_MAIN);
+		(void)close(FD_SEND);
+		if (getppid() != pid)
+			_exit(0);
+		send_main();
+	}
+	hello.value = (uint32_t)child;
+	(void)message_send(FD_MAIN, &hello, true);
+}
+
+_Noreturn void
+recv_main(pid_t parent)
+{
+	ssize_t got;
+
+	catch_signals();
+	os_title("chat: recv");
+	os_die_with_parent(SIGTERM);
+	self.parent = parent;
+	if (getppid() != parent)
+		_exit(0);
+	start_send();
+	(void)close(FD_NEWS);
+	(void)close(FD_ALIVE);
+	for (;;) {
+		got = recv(FD_CLIENT, in + in_len, sizeof in - in_len, 0);
+		if (got == -1 && errno == EINTR)
+			continue;
+		if (got <= 0 ||
+		    atomic_load(&board->slots[self.slot].ended) != ENDED_NOT)
+			end(got);
+		in_len += (size_t)got;
+		take_lines();
+	}
+}

@@ -1,0 +1,291 @@
+/*
+ * What RECV says: messages to the log, questions to main, answers to SEND. All
+ * that came in one read goes out together: one lock, one write, one sync.
+ */
+#include "recv.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	SAID_BYTES = 16384,	/* of log lines in one write: a guess */
+	LINGER_MS = 200,	/* a guess: for what the client still sends */
+};
+
+static char said[SAID_BYTES];
+static size_t said_len;
+static uint32_t targets[NEWS_TARGETS];
+static size_t target_count;
+static uint32_t news_value;
+static uint64_t said_end;		/* of the last that is in the log */
+static struct message replies = { .type = M_TEXT };
+static bool wants_sync;
+
+static struct slot *
+slot(void)
+{
+	return &board->slots[self.slot];
+}
+
+/* The lock of the two: what is behind in main's queue came before it was set. */
+void
+tell_send(struct message *m)
+{
+	m->safe = watermark();
+	if (atomic_load(&slot()->behind))
+		m->safe = 0;
+	m->offset = atomic_load(&board->log_end);
+	(void)message_send(FD_SEND, m, true);	/* its death is told otherwise */
+}
+
+static void
+post_replies(void)
+{
+	if (replies.len > 0)
+		tell_send(&replies);
+	replies.len = 0;
+}
+
+static void
+reply_line(const char *line, size_t len)
+{
+	if (replies.len + len + 2 > sizeof replies.text)
+		finish_batch();
+	memcpy(replies.text + replies.len, line, len);
+	memcpy(replies.text + replies.len + len, "\r\n", 2);
+	replies.len += (uint32_t)len + 2;
+}
+
+static void
+reply_args(const char *head, const char *format, va_list args)
+{
+	char line[LINE_BYTES];
+	int len, more;
+
+	len = snprintf(line, sizeof line, "%s", head);
+	more = vsnprintf(line + len, sizeof line - (size_t)len, format, args);
+	if (more < 0)
+		return;
+	len += more;
+	if (len > LINE_BYTES - 2)
+		len = LINE_BYTES - 2;
+	reply_line(line, (size_t)len);
+}
+
+void
+answer(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	reply_args("", format, args);
+	va_end(args);
+}
+
+void
+numeric(int number, const char *format, ...)
+{
+	char head[NICK_BYTES + 16];
+	va_list args;
+
+	(void)snprintf(head, sizeof head, ":chat %03d %s ", number,
+	    own.nick[0] != '\0' ? own.nick : "*");
+	va_start(args, format);
+	reply_args(head, format, args);
+	va_end(args);
+}
+
+void
+pong(const char *token, size_t len)
+{
+	wants_sync = true;
+	answer(":chat PONG chat :%.*s", (int)len, token);
+}
+
+/* The lines did not come into the log: 404 for each that is not a NOTICE. */
+static void
+refuse(const char *lines, size_t len, int error)
+{
+	const char *at = lines, *lf;
+	struct message kept = replies;
+	struct said s;
+
+	replies.len = 0;
+	for (; at < lines + len; at = lf + 1) {
+		lf = memchr(at, '\n', (size_t)(lines + len - at));
+		if (!said_parse(at, (size_t)(lf - at), &s) ||
+		    is_word(&s.command, "NOTICE"))
+			continue;
+		if (replies.len + LINE_BYTES > sizeof replies.text)
+			post_replies();
+		numeric(404, "%.*s :Cannot be written down: %s",
+		    (int)s.target.len, s.target.at, strerror(error));
+	}
+	post_replies();
+	replies = kept;
+}
+
+/* Tells main for whom there is news, unless nobody is there but this client. */
+static void
+announce(uint64_t start, uint64_t end)
+{
+	struct message m = { .type = M_NEWS, .value = news_value,
+	    .from = start, .offset = end };
+	bool alone = news_value == 0;
+	size_t i;
+
+	for (i = 0; i < target_count; i++)
+		if ((targets[i] & NEWS_PERSON) != 0 ||
+		    atomic_load(&board->audience[targets[i]]) > 1)
+			alone = false;
+	if (alone && atomic_load(&slot()->told) >= start) {
+		atomic_store(&slot()->told, end);
+		return;
+	}
+	m.len = (uint32_t)(target_count * sizeof targets[0]);
+	memcpy(m.text, targets, m.len);
+	(void)message_send(FD_MAIN, &m, true);
+}
+
+/* Writes to the log what was said. Returns an errno, for the last at least. */
+int
+say_all(uint64_t *end)
+{
+	uint64_t start;
+	size_t i, len = said_len;
+	int error;
+
+	if (len == 0)
+		return 0;
+	said_len = 0;
+	error = log_append(said, len, &start, &said_end);
+	if (error != 0)
+		refuse(said, len, error);
+	else {
+		for (i = 0; i < target_count; i++)
+			if ((targets[i] & NEWS_PERSON) == 0)
+				atomic_store(&board->last[targets[i]], said_end);
+		announce(start, said_end);
+	}
+	if (end != NULL)
+		*end = said_end;
+	target_count = 0;
+	news_value = 0;
+	return error;
+}
+
+static void
+add_target(uint32_t target)
+{
+	size_t i;
+
+	for (i = 0; i < target_count; i++)
+		if (targets[i] == target)
+			return;
+	targets[target_count++] = target;
+}
+
+/* A line for the log. Its time is filled in when it is written. */
+void
+say(const char *verb, const char *to, size_t to_len, uint32_t target,
+    const char *text, size_t len)
+{
+	int head;
+
+	if (said_len + LINE_BYTES + TIME_BYTES + 2 > sizeof said ||
+	    target_count == NEWS_TARGETS)
+		(void)say_all(NULL);
+	head = snprintf(said + said_len, sizeof said - said_len,
+	    "%*s :%s!%s@%s %s %.*s :", TIME_BYTES, "", own.nick, own.user,
+	    self.host, verb, (int)to_len, to);
+	said_len += (size_t)head;
+	memcpy(said + said_len, text, len);
+	said_len += len;
+	said[said_len++] = '\n';
+	add_target(target);
+	if (own.caps & CAP_ECHO || verb[0] == 'T')
+		news_value |= NEWS_SELF;
+	if (own.caps & CAP_ECHO)
+		wants_sync = true;
+}
+
+/* All that was said is in the log, and on the disk where somebody wants to be
+ * sure; then the client is told. */
+void
+finish_batch(void)
+{
+	static struct message look = { .type = M_KICK, .value = 1 };
+	int error = 0;
+
+	(void)say_all(NULL);
+	if (wants_sync) {
+		wants_sync = false;
+		error = log_sync(said_end, own.records);
+		if (error != 0) {	/* no PONG may pass */
+			replies.len = 0;
+			numeric(400, "PING :Not on the disk: %s",
+			    strerror(error));
+		} else if (own.caps & CAP_ECHO)
+			tell_send(&look);
+	}
+	post_replies();
+}
+
+/* Asks main, when all before is done. Returns 0 or a numeric or an errno. */
+uint32_t
+ask(struct message *m, uint32_t type, const char *format, ...)
+{
+	va_list args;
+	int len, error;
+
+	if (type != M_FIND)
+		finish_batch();
+	m->type = type;
+	va_start(args, format);
+	len = vsnprintf(m->text, sizeof m->text, format, args);
+	va_end(args);
+	m->len = len < 0 ? 0 : (uint32_t)len;
+	m->value = 0;
+	error = message_send(FD_MAIN, m, true);
+	if (error == 0)
+		error = message_recv(FD_MAIN, m, true);
+	if (error != 0)
+		_exit(1);	/* main is gone */
+	if (type != M_FIND)
+		own.records = m->offset;
+	return m->value;
+}
+
+/* The client has gone, or goes. SEND sends the rest; then both end. */
+_Noreturn void
+leave(bool in_order, const char *why)
+{
+	static struct message m = { .type = M_QUIT };
+	static char rest[4096];
+	int tries;
+
+	finish_batch();
+	m.value = in_order;
+	m.len = (uint32_t)copy(m.text, LINE_BYTES, why, strlen(why));
+	(void)message_send(FD_MAIN, &m, true);
+	while (waitpid(-1, NULL, 0) == -1 && errno == EINTR)
+		continue;
+	/* A socket that is closed with something unread takes back what was
+	 * sent: so the client's end is waited for, a little. */
+	for (tries = 0; tries < 64; tries++) {
+		struct pollfd p = { FD_CLIENT, POLLIN, 0 };
+
+		if (poll(&p, 1, LINGER_MS) <= 0 ||
+		    recv(FD_CLIENT, rest, sizeof rest, MSG_DONTWAIT) <= 0)
+			break;
+	}
+	_exit(0);
+}
