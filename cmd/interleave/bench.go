@@ -65,9 +65,9 @@ and {peer} tell it which, and it prints "ready" on standard error.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.models, "models", []string{"c-epoll", "go-goroutine"}, "models to measure beside it; the first is the baseline")
-	flags.StringVar(&f.shape, "shape", "", "closed, open, paced or connect; for hosts ping, transfer or bulk (default: what suits the service)")
+	flags.StringVar(&f.shape, "shape", "", "closed, open, paced or connect; for hosts ping, transfer or bulk; for a chat fanout or idle (default: what suits the service)")
 	flags.IntVar(&f.connections, "connections", 64, "open connections")
-	flags.IntVar(&f.size, "size", 0, "bytes of a message (default: 16; counter 1; sink 1,250; ping 56; transfer 4,096)")
+	flags.IntVar(&f.size, "size", 0, "bytes of a message (default: 16; counter 1; sink 1,250; chat 64; ping 56; transfer 4,096)")
 	flags.Float64Var(&f.rate, "rate", 5000, "requests a second over all connections, shape open")
 	flags.DurationVar(&f.interval, "interval", 50*time.Millisecond, "between two pings of a pinger, shape ping; 0 sends the next when the last is answered")
 	flags.StringVar(&f.direction, "direction", "in", "in to the server or out of it, shape bulk")
@@ -91,6 +91,7 @@ var protocolDefaults = map[string]struct {
 	"counter": {manifest.Closed, 1},
 	"sink":    {manifest.Paced, 1250},
 
+	manifest.Chat:     {manifest.Fanout, 64},
 	manifest.Ping:     {manifest.Pings, 56},
 	manifest.Transfer: {manifest.Transfers, 4096},
 }
@@ -171,9 +172,9 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 	if !ownName.MatchString(f.name) {
 		return usage("--name=%q: expected small letters, digits and hyphens, such as my-server", f.name)
 	}
-	shapes := []string{"", "closed", "open", "paced", "connect", "ping", "transfer", "bulk"}
+	shapes := []string{"", "closed", "open", "paced", "connect", "ping", "transfer", "bulk", "fanout", "idle"}
 	if !slices.Contains(shapes, f.shape) {
-		return usage("--shape=%s: expected closed, open, paced or connect, and for hosts ping, transfer or bulk", f.shape)
+		return usage("--shape=%s: expected closed, open, paced or connect, for hosts ping, transfer or bulk, and for a chat fanout or idle", f.shape)
 	}
 	if f.warmUp < 0 {
 		return usage("--warm-up=%v: expected 0, for the models' own, or more", f.warmUp)
@@ -223,10 +224,27 @@ func (f *benchFlags) load(service *manifest.Service) manifest.Load {
 	case manifest.Bulk:
 		l.Direction, l.SizeBytes = f.direction, 0
 	}
+	if service.Protocol == manifest.Chat {
+		f.chat(&l)
+	}
 	if service.Protocol == "counter" {
 		l.ReadShare = f.readShare
 	}
 	return l
+}
+
+// chat puts everybody into one room, in which chatSenders speak; those whose messages are paced are alone.
+func (f *benchFlags) chat(l *manifest.Load) {
+	const chatSenders, chatBurst = 8, 8 // as in experiments/chat-fanout
+	l.Members, l.Senders = manifest.AllMembers, min(chatSenders, f.connections)
+	switch l.Shape {
+	case manifest.Fanout:
+		l.Pipeline = chatBurst
+	case manifest.Paced:
+		l.Members, l.Senders = 1, 0
+	case manifest.Idle:
+		l.SizeBytes, l.Senders, l.Interval = 0, 0, time.Second
+	}
 }
 
 // experiment is the one that the flags describe: no claim, one point.
@@ -243,8 +261,15 @@ func (f *benchFlags) experiment(service *manifest.Service, command []string) *ma
 		metrics = []manifest.Metric{manifest.BitRate, manifest.CPUPerGB, manifest.PSS}
 	case manifest.Open:
 		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.CPUPerRequest, manifest.PSS}
+	case manifest.Fanout:
+		metrics = []manifest.Metric{manifest.Deliveries, manifest.CPUPerDelivery, manifest.Throughput, manifest.ClientMemory}
+	case manifest.Idle:
+		metrics = []manifest.Metric{manifest.ClientMemory, manifest.Threads}
 	case manifest.Paced:
 		metrics = []manifest.Metric{manifest.CPU, manifest.CPUVariation, manifest.PSS, manifest.Switches}
+	}
+	if l.Members > 0 && l.Shape == manifest.Open {
+		metrics = append(metrics, manifest.AckP50, manifest.AckP99)
 	}
 	depth := manifest.Depth{
 		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: f.warmUp, Window: f.window, Sample: max(f.window/20, leastSample),

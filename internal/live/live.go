@@ -68,7 +68,7 @@ func fault(c *record.Cell) string {
 }
 
 // figures are those that one line about a cell shows, the first two that it has.
-var figures = []manifest.Metric{manifest.Throughput, manifest.CPUPerRequest, manifest.LatencyP99, manifest.CPU}
+var figures = []manifest.Metric{manifest.Deliveries, manifest.CPUPerDelivery, manifest.Throughput, manifest.CPUPerRequest, manifest.LatencyP99, manifest.CPU}
 
 // result is the line of a cell that counts.
 func result(c *record.Cell) string {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"interleave/internal/hist"
 	"interleave/internal/manifest"
 )
 
@@ -25,6 +26,8 @@ type shared struct {
 	emit    func(Event)
 	atOpen  atomic.Int32 // threads that have come so far
 	atClose atomic.Int32
+	atPhase [phases]atomic.Int32 // of joining a chat
+	rooms   []room               // of a chat
 }
 
 // pass reports a stage when the last thread has come to it.
@@ -64,6 +67,9 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 		return nil, fmt.Errorf("creating an eventfd: %w", err)
 	}
 	e.shared.stopFD = fd
+	if p.Protocol == manifest.Chat {
+		e.shared.rooms = chatRooms(&p.Load)
+	}
 	for i := range e.shared.parts {
 		w, err := newWorker(&e.shared, &e.plan, i)
 		if err != nil {
@@ -188,6 +194,9 @@ func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int6
 		w.connectPings(limitAt)
 	default:
 		w.connectAll(limitAt)
+		if w.chat != nil {
+			w.enter(limitAt)
+		}
 	}
 	w.stat, _ = os.Open("/proc/thread-self/schedstat") // some kernels have none
 	if w.stat != nil {
@@ -228,6 +237,7 @@ func (e *engine) result() *Result {
 	if e.plan.Protocol == "counter" {
 		e.verifyCount(&all)
 	}
+	e.verifyRooms(&all)
 	total.Errors, total.FirstFail = all.kinds, all.first
 	return total
 }
@@ -237,6 +247,7 @@ func (r *Result) add(o *Result) {
 	r.Total += o.Total
 	r.Offered += o.Offered
 	r.Lost += o.Lost
+	r.Deliveries += o.Deliveries
 	r.BytesIn += o.BytesIn
 	r.BytesOut += o.BytesOut
 	r.User += o.User
@@ -247,17 +258,13 @@ func (r *Result) add(o *Result) {
 		r.Slices[i] += n
 	}
 	if r.Threads == o.Threads { // the first
-		r.Latency, r.Service, r.Late = o.Latency, o.Service, o.Late
+		r.Latency, r.Service, r.Late, r.Acks = o.Latency, o.Service, o.Late, o.Acks
 		return
 	}
-	if r.Latency != nil {
-		r.Latency.Merge(o.Latency)
-	}
-	if r.Service != nil {
-		r.Service.Merge(o.Service)
-	}
-	if r.Late != nil {
-		r.Late.Merge(o.Late)
+	for _, h := range [][2]*hist.Histogram{{r.Latency, o.Latency}, {r.Service, o.Service}, {r.Late, o.Late}, {r.Acks, o.Acks}} {
+		if h[0] != nil {
+			h[0].Merge(h[1])
+		}
 	}
 }
 

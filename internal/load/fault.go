@@ -14,17 +14,19 @@ import (
 // The kinds of error in Result.Errors. A connection that cannot be opened is counted as "connect ERRNO", for example
 // "connect ECONNREFUSED", any other failed system call as "io ERRNO".
 const (
-	WrongReply = "wrong-reply" // a byte or a value that cannot be right
-	WrongCount = "wrong-count" // the counter's last value is not the number of increments
-	Extra      = "extra"       // bytes that nothing asked for
-	Short      = "short"       // the connection ended inside a reply
-	Ended      = "closed"      // the server closed the connection while it was in use
-	Reset      = "reset"       // ECONNRESET or EPIPE
-	Lost       = "lost"        // requests that were in flight, or due, on a connection that failed
-	Timeout    = "timeout"     // not answered (paced: not sent) when draining ended
-	Undrained  = "undrained"   // no end of file from the server after the client's half-close
-	Backlog    = "backlog"     // more requests wait on a connection than the engine keeps: the run ends
-	PastLimit  = "limit"       // the plan's limit ended the run
+	WrongReply  = "wrong-reply" // a byte or a value that cannot be right
+	WrongCount  = "wrong-count" // the counter's last value is not the number of increments
+	Extra       = "extra"       // bytes that nothing asked for
+	Short       = "short"       // the connection ended inside a reply
+	Ended       = "closed"      // the server closed the connection while it was in use
+	Reset       = "reset"       // ECONNRESET or EPIPE
+	Lost        = "lost"        // requests that were in flight, or due, on a connection that failed
+	Timeout     = "timeout"     // not answered (paced: not sent) when draining ended
+	Undrained   = "undrained"   // no end of file from the server after the client's half-close
+	Backlog     = "backlog"     // more requests wait on a connection than the engine keeps: the run ends
+	Refused     = "refused"     // a chat's reply that says what it will not do
+	Undelivered = "undelivered" // what was said in a chat and has not come to a client
+	PastLimit   = "limit"       // the plan's limit ended the run
 )
 
 // faults counts errors by kind. One thread owns it.

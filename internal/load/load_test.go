@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "transfer-server" {
 		os.Exit(transferProcess())
 	}
+	if len(os.Args) > 1 && os.Args[1] == "chat-server" {
+		os.Exit(chatProcess())
+	}
 	os.Exit(m.Run())
 }
 

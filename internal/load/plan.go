@@ -1,5 +1,5 @@
 // Package load makes load and measures what becomes of it: closed, open, paced and connect shapes over the echo,
-// counter and sink protocols; pings, transfers and bulk to hosts.
+// counter and sink protocols; pings, transfers and bulk to hosts; rooms full of clients of a chat.
 //
 // The engine is a process of its own: one locked OS thread for each core it is given, with an epoll loop, raw
 // system calls and no allocation, channel or lock while it measures. The trade: package net would make it a third of
@@ -21,7 +21,7 @@ import (
 
 // A Plan is everything that the engine needs to know; it is sent to the engine's process as JSON.
 type Plan struct {
-	Protocol string         `json:"protocol"` // "echo", "counter", "sink", "ping" or "transfer"
+	Protocol string         `json:"protocol"` // "echo", "counter", "sink", "chat", "ping" or "transfer"
 	Load     manifest.Load  `json:"load"`
 	Addr     netip.AddrPort `json:"addr"`              // no port for pings
 	Sources  []netip.Addr   `json:"sources,omitempty"` // connections bind to these in turn; empty = the kernel's choice
@@ -35,23 +35,27 @@ type Plan struct {
 
 // A Result is what the engine saw between the window's opening and its close.
 type Result struct {
-	Window    time.Duration    `json:"window_ns"`         // as it was, not as it was planned
-	Requests  int64            `json:"requests"`          // answered in the window (paced: messages sent)
-	Total     int64            `json:"total"`             // answered since the start, warm-up included
-	Offered   int64            `json:"offered,omitempty"` // due in the window (open, paced, pings at an interval)
-	Lost      int64            `json:"lost,omitempty"`    // pings that nobody answered within a second
-	BytesOut  int64            `json:"bytes_out"`         // bulk: that the server's stack has acknowledged
-	BytesIn   int64            `json:"bytes_in"`
-	Errors    map[string]int64 `json:"errors,omitempty"`      // by kind: connect, reset, wrong-reply, short, timeout, undrained ...
-	FirstFail string           `json:"first_error,omitempty"` // the first error in words
-	Latency   *hist.Histogram  `json:"latency,omitempty"`     // from the due time to the reply; open, and pings at an interval
-	Service   *hist.Histogram  `json:"service,omitempty"`     // from the send to the reply
-	Late      *hist.Histogram  `json:"late,omitempty"`        // from the due time to the send; open, paced, and pings at an interval
-	Slices    []int64          `json:"slices"`                // Requests in equal parts of the window
-	User      time.Duration    `json:"user_ns"`               // the engine's own CPU in the window
-	System    time.Duration    `json:"system_ns"`
-	RunWait   time.Duration    `json:"run_wait_ns"` // the engine's wait for a core in the window
-	Threads   int              `json:"threads"`
+	Window   time.Duration `json:"window_ns"`         // as it was, not as it was planned
+	Requests int64         `json:"requests"`          // answered in the window (paced: messages sent)
+	Total    int64         `json:"total"`             // answered since the start, warm-up included
+	Offered  int64         `json:"offered,omitempty"` // due in the window (open, paced, pings at an interval)
+	Lost     int64         `json:"lost,omitempty"`    // pings that nobody answered within a second
+	// Deliveries are messages of a chat that came to a client in the window. Its Requests are those that the server has
+	// acknowledged (paced: that were sent), its Latency is that of deliveries.
+	Deliveries int64            `json:"deliveries,omitempty"`
+	BytesOut   int64            `json:"bytes_out"` // bulk: that the server's stack has acknowledged
+	BytesIn    int64            `json:"bytes_in"`
+	Errors     map[string]int64 `json:"errors,omitempty"`      // by kind: connect, reset, wrong-reply, short, timeout, undrained ...
+	FirstFail  string           `json:"first_error,omitempty"` // the first error in words
+	Latency    *hist.Histogram  `json:"latency,omitempty"`     // from the due time to the reply; open, and pings at an interval
+	Service    *hist.Histogram  `json:"service,omitempty"`     // from the send to the reply
+	Late       *hist.Histogram  `json:"late,omitempty"`        // from the due time to the send; open, paced, and pings at an interval
+	Acks       *hist.Histogram  `json:"acks,omitempty"`        // from the due time to the acknowledgement; chats, open and idle
+	Slices     []int64          `json:"slices"`                // Requests in equal parts of the window
+	User       time.Duration    `json:"user_ns"`               // the engine's own CPU in the window
+	System     time.Duration    `json:"system_ns"`
+	RunWait    time.Duration    `json:"run_wait_ns"` // the engine's wait for a core in the window
+	Threads    int              `json:"threads"`
 }
 
 // An Event is one line that the engine's process prints.
@@ -142,6 +146,8 @@ func (p *Plan) validateProtocol() error {
 		if l.SizeBytes < minLine || l.SizeBytes > maxMessage {
 			return fmt.Errorf("size is %d bytes, want %d to %d", l.SizeBytes, minLine, maxMessage)
 		}
+	case manifest.Chat:
+		return p.validateChat()
 	case manifest.Ping:
 		return p.validatePings()
 	case manifest.Transfer:
@@ -152,7 +158,34 @@ func (p *Plan) validateProtocol() error {
 			return fmt.Errorf("size is %d bytes, want 1 to %d", l.SizeBytes, maxMessage)
 		}
 	default:
-		return fmt.Errorf("protocol is %q, want echo, counter, sink, ping or transfer", p.Protocol)
+		return fmt.Errorf("protocol is %q, want echo, counter, sink, chat, ping or transfer", p.Protocol)
+	}
+	return nil
+}
+
+func (p *Plan) validateChat() error {
+	l := &p.Load
+	senders := l.Members
+	if l.Senders > 0 {
+		senders = l.Senders
+	}
+	switch {
+	case l.Shape != manifest.Fanout && l.Shape != manifest.Open && l.Shape != manifest.Paced && l.Shape != manifest.Idle:
+		return fmt.Errorf("shape is %q, but a chat is loaded by fanout, open, paced or idle", l.Shape)
+	case l.Members < 1 || l.Senders < 0:
+		return fmt.Errorf("%d members and %d senders, want a room for everybody", l.Members, l.Senders)
+	case (l.Shape == manifest.Fanout || l.Shape == manifest.Open) && min(l.Members, l.Connections) < 2:
+		return errors.New("a room of one delivers nothing: members must be two at least")
+	case l.Shape != manifest.Idle && (l.SizeBytes < textLeast || l.SizeBytes > textMost):
+		return fmt.Errorf("size is %d bytes, want %d to %d: the text of a message", l.SizeBytes, textLeast, textMost)
+	case l.Shape == manifest.Idle && (l.Interval < time.Millisecond || l.Interval > time.Hour):
+		return fmt.Errorf("interval is %v, want a millisecond to an hour", l.Interval)
+	case l.Requests > 0 || p.Window == 0:
+		return errors.New("a chat ends with the window: it has no requests")
+	case l.Shape != manifest.Idle && l.Connections*min(senders, l.Connections) > mostNext:
+		return fmt.Errorf("%d clients and %d senders in a room are more than are kept apart: fewer senders", l.Connections, senders)
+	case l.Connections >= 1<<(4*idDigits):
+		return fmt.Errorf("%d clients are more than have names", l.Connections)
 	}
 	return nil
 }
@@ -188,16 +221,20 @@ func (p *Plan) validateShape() error {
 			return fmt.Errorf("gaps is %q, want constant or exponential", l.Gaps)
 		}
 	case manifest.Paced:
-		if p.Protocol != "sink" {
-			return fmt.Errorf("protocol is %q, but shape paced reads no replies: it is for sink", p.Protocol)
+		if p.Protocol != "sink" && p.Protocol != manifest.Chat {
+			return fmt.Errorf("protocol is %q, but shape paced waits for no replies: it is for sink and chat", p.Protocol)
 		}
 		if rate := p.pacedRate(); !(rate > 0 && rate <= 1e8) {
 			return fmt.Errorf("bits is %v a second: that makes %v messages a second, want at most 1e8", l.Bits, rate)
 		}
+	case manifest.Fanout, manifest.Idle:
+		if p.Protocol != manifest.Chat {
+			return fmt.Errorf("protocol is %q, but shape %s is for chats", p.Protocol, l.Shape)
+		}
 	case manifest.Pings, manifest.Transfers, manifest.Bulk:
 		return p.validateHost()
 	default:
-		return fmt.Errorf("shape is %q, want closed, open, paced, connect, ping, transfer or bulk", l.Shape)
+		return fmt.Errorf("shape is %q, want closed, open, paced, connect, ping, transfer, bulk, fanout or idle", l.Shape)
 	}
 	return nil
 }
@@ -228,9 +265,11 @@ func (p *Plan) slices() int {
 }
 
 // scheduled tells the loads whose requests are due at times fixed before.
-func (p *Plan) scheduled() bool { return p.Load.Shape == manifest.Paced || p.Load.Timed() }
+func (p *Plan) scheduled() bool {
+	return p.Load.Shape == manifest.Paced || p.Load.Shape == manifest.Idle || p.Load.Timed()
+}
 
-// pingRate is how many pings a second all pingers send together, each at its interval.
+// pingRate is how many pings a second all pingers, or idle clients, send together, each at its interval.
 func (p *Plan) pingRate() float64 {
 	if p.Load.Interval <= 0 {
 		return 1
@@ -238,9 +277,9 @@ func (p *Plan) pingRate() float64 {
 	return float64(p.Load.Connections) / p.Load.Interval.Seconds()
 }
 
-// pacedRate is how many messages a second all connections send together, paced shape.
+// pacedRate is how many messages, or bursts of a chat's, a second all connections send together, paced shape.
 func (p *Plan) pacedRate() float64 {
-	return p.Load.Bits / 8 / float64(p.Load.SizeBytes) * float64(p.Load.Connections)
+	return p.Load.Bits / 8 / float64(p.Load.BurstBytes()) * float64(p.Load.Connections)
 }
 
 // LoopbackSources gives enough addresses of 127.0.0.0/8, from 127.0.1.1 on, for n connections to one server: at most

@@ -182,6 +182,7 @@ func TestNoAllocation(t *testing.T) {
 		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 16}, nil},
 		{"sink", manifest.Load{Shape: manifest.Paced, Connections: 16, SizeBytes: 1000, Bits: 8e6}, drain},
 		{manifest.Ping, manifest.Load{Shape: manifest.Pings, Connections: 100, SizeBytes: 56, Interval: 5 * time.Millisecond}, nil},
+		{manifest.Chat, manifest.Load{Shape: manifest.Fanout, Connections: 16, SizeBytes: 64, Members: 16, Senders: 4, Pipeline: 4}, nil},
 		{manifest.Transfer, manifest.Load{Shape: manifest.Transfers, Connections: 4, SizeBytes: 4096}, nil},
 		{manifest.Transfer, manifest.Load{Shape: manifest.Bulk, Connections: 4, Direction: "in"}, nil},
 		{manifest.Transfer, manifest.Load{Shape: manifest.Bulk, Connections: 4, Direction: "out"}, nil},
@@ -197,6 +198,8 @@ func TestNoAllocation(t *testing.T) {
 					t.Skip("SKIP: a raw socket needs root")
 				}
 				addr = loopback(0)
+			case test.protocol == manifest.Chat:
+				addr = loopback(startServer(t, "chat-server"))
 			case test.protocol == manifest.Transfer:
 				addr = loopback(startServer(t, "transfer-server"))
 			default:

@@ -24,6 +24,10 @@ func (w *worker) handle(c *conn, events uint32) {
 		w.flush(c)
 	}
 	if events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		if w.chat != nil {
+			w.hear(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
+			return
+		}
 		w.read(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
 	}
 }
@@ -145,6 +149,10 @@ func (w *worker) expire(c *conn) {
 // giveUp forgets what is in flight on a connection and closes it.
 func (w *worker) giveUp(c *conn) {
 	w.inFlight -= int64(c.issued - c.answered)
+	if w.chat != nil && w.stage == stageEnding && !w.chat.guests[c.index].done {
+		w.chat.guests[c.index].done = true
+		w.inFlight--
+	}
 	w.maybe += w.proto.increments(c, c.answered)
 	if w.counting {
 		w.left -= c.left

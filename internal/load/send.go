@@ -14,8 +14,8 @@ func (w *worker) sendDue() {
 			w.schedule.end()
 			return
 		}
-		c := &w.conns[w.turn]
-		if w.turn++; w.turn == len(w.conns) {
+		c := &w.conns[w.order[w.turn]]
+		if w.turn++; w.turn == len(w.order) {
 			w.turn = 0
 		}
 		w.schedule.advance()
@@ -26,7 +26,7 @@ func (w *worker) sendDue() {
 
 func (w *worker) issueDue(c *conn, due int64) {
 	if due >= w.openAt {
-		w.result.Offered++
+		w.result.Offered += w.each()
 	}
 	if c.state != connOpen {
 		w.faults.add(Lost, 1, "a request was due on connection %d, which had failed", c.id)
@@ -47,6 +47,9 @@ func (w *worker) issueDue(c *conn, due int64) {
 func (w *worker) issue(c *conn) {
 	c.issued++
 	w.inFlight++
+	if w.chat != nil {
+		w.chat.begun(c)
+	}
 	if w.counting {
 		c.left--
 		w.left--
@@ -55,7 +58,7 @@ func (w *worker) issue(c *conn) {
 
 // topUp issues what a closed loop may send now.
 func (w *worker) topUp(c *conn) {
-	if !w.sending {
+	if !w.sending || w.chat != nil && !w.chat.mayTalk(c) {
 		return
 	}
 	for c.issued-c.answered < w.pipeline && c.left > 0 {
@@ -74,6 +77,9 @@ func (w *worker) flush(c *conn) {
 		return
 	}
 	for {
+		if w.chat != nil && c.sentPart == 0 && !w.flushAside(c) {
+			return
+		}
 		pending := (c.issued-c.sent)*w.size - c.sentPart
 		if pending == 0 {
 			return
@@ -120,6 +126,10 @@ func (w *worker) noteSent(c *conn) {
 	}
 	c.answered++
 	w.inFlight--
+	if w.chat != nil {
+		w.countMessages()
+		return
+	}
 	w.result.Total++
 	if w.measuring {
 		w.result.Requests++

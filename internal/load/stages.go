@@ -49,7 +49,9 @@ func (w *worker) setDeadline(at int64) { w.deadline = min(at, w.limitAt) }
 // kick sends the first requests, or starts the schedule that will.
 func (w *worker) kick() {
 	if w.scheduled {
-		w.schedule.begin(w.now)
+		if len(w.order) > 0 {
+			w.schedule.begin(w.now)
+		}
 		return
 	}
 	if w.bulk != nil {
@@ -100,8 +102,8 @@ func (w *worker) advance() {
 		w.end()
 	case stageEnding:
 		for i := range w.conns {
-			if c := &w.conns[i]; c.state == connEnding {
-				w.fail(c, Undrained, "connection %d: the server had not ended it %v after the client's half-close", c.id, endingTime)
+			if c := &w.conns[i]; c.state == connEnding || w.chat != nil && !w.chat.guests[i].done {
+				w.fail(c, Undrained, "connection %d: the server had not ended it, or answered a last PING, %v after the client's last message", c.id, endingTime)
 			}
 		}
 		w.stage = stageDone
@@ -153,7 +155,11 @@ func (w *worker) abandon() {
 	w.sending = false
 	w.schedule.end()
 	w.stage = stageDrain
-	w.setDeadline(w.now + int64(drainTime))
+	drain := drainTime
+	if w.chat != nil {
+		drain = roomDrainTime
+	}
+	w.setDeadline(w.now + int64(drain))
 }
 
 func (w *worker) expireAll() {
@@ -173,6 +179,10 @@ func (w *worker) end() {
 	}
 	w.stage = stageEnding
 	w.setDeadline(w.now + int64(endingTime))
+	if w.chat != nil {
+		w.endChat()
+		return
+	}
 	for i := range w.conns {
 		if c := &w.conns[i]; c.state == connOpen {
 			w.halfClose(c)

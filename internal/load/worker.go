@@ -73,6 +73,7 @@ type worker struct {
 	proto     protocol
 	ping      *pings // nil but for pings
 	bulk      *bulk  // nil but for bulk
+	chat      *chat  // nil but for chats
 	size      uint64 // of a request, in bytes
 	pipeline  uint64
 	scheduled bool // open and paced: sent when due, not when answered
@@ -95,7 +96,8 @@ type worker struct {
 	inFlight int64
 	left     int64 // requests that connections have still to issue, finite
 	living   int
-	turn     int // whose request is next, scheduled
+	order    []int32 // of connections, whose requests are due in turn, scheduled
+	turn     int     // in order
 	schedule *schedule
 
 	now       int64 // read after the last system call that could take long
@@ -145,17 +147,24 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 	}
 	if w.scheduled {
 		w.pipeline = 0
+	} else if p.Protocol == manifest.Chat {
+		w.pipeline = 1 // burst
 	}
-	w.schedule = newSchedule(w.rate(), p.Load.Gaps, p.Seed, part, s.parts)
 	ring := ringSize(n, int(w.pipeline), w.scheduled)
 	if p.Load.Shape == manifest.Pings {
 		ring = max(ring, leastPingRing)
 	}
 	w.rings = newRings(n, ring)
 	w.timeline = newTimeline(int64(p.Window), p.slices())
-	w.speak()
 	for i := range w.conns {
 		w.conns[i] = conn{fd: -1, index: int32(i), id: uint32(i*s.parts + part)}
+	}
+	w.speak()
+	w.schedule = newSchedule(w.rate(), p.Load.Gaps, p.Seed, part, s.parts)
+	for i := range w.conns {
+		if w.chat == nil || w.chat.guests[i].talks || p.Load.Shape == manifest.Idle {
+			w.order = append(w.order, int32(i))
+		}
 	}
 	for _, a := range p.Sources {
 		w.sources = append(w.sources, unix.SockaddrInet4{Addr: a.As4()})
@@ -188,6 +197,10 @@ func (w *worker) speak() {
 		if !w.bulk.in {
 			w.addr.Port++
 		}
+	case p.Protocol == manifest.Chat:
+		w.chat = newChat(w.shared, w)
+		w.chat.seatAll(w.conns)
+		w.proto = w.chat
 	case w.transfers:
 		w.proto = &transfer{echo{seed: p.Seed, size: uint64(p.Load.SizeBytes)}}
 	default:
@@ -199,8 +212,11 @@ func (w *worker) speak() {
 func (w *worker) rate() float64 {
 	switch w.plan.Load.Shape {
 	case manifest.Open:
+		if w.chat != nil {
+			return w.plan.Load.Rate * w.chat.share(w.shared.parts)
+		}
 		return w.plan.Load.Rate
-	case manifest.Pings:
+	case manifest.Pings, manifest.Idle:
 		return w.plan.pingRate()
 	case manifest.Paced:
 		return w.plan.pacedRate()
@@ -226,6 +242,9 @@ func (w *worker) loop() {
 			}
 			wake = min(wake, w.ping.sweepAt)
 		}
+		if w.chat != nil && w.shared.parts > 1 && (len(w.chat.waiting) > 0 || w.stage == stageDrain) {
+			wake = min(wake, w.now+int64(otherThreads))
+		}
 		n, e := w.poll.wait(wake - w.now)
 		if e != 0 {
 			w.faults.add(ioKind(e), 1, "waiting for events: %v", e)
@@ -250,6 +269,9 @@ func (w *worker) loop() {
 			}
 			w.handle(&w.conns[ev.Fd], ev.Events)
 		}
+		if w.chat != nil {
+			w.resume()
+		}
 	}
 }
 
@@ -259,7 +281,9 @@ func (w *worker) idle() bool {
 		return true
 	}
 	switch w.stage {
-	case stageSettle, stageDrain, stageEnding:
+	case stageDrain:
+		return w.inFlight == 0 && (w.chat == nil || w.settled())
+	case stageSettle, stageEnding:
 		return w.inFlight == 0
 	case stageWindow:
 		return w.counting && w.left == 0 && w.inFlight == 0
@@ -281,6 +305,9 @@ func (w *worker) outcome() *Result {
 		if w.scheduled {
 			r.Latency = &w.latency
 		}
+	}
+	if w.chat != nil {
+		w.chat.outcome(w, r)
 	}
 	r.User, r.System, r.RunWait = w.use.user, w.use.system, w.use.runWait
 	r.Threads = 1

@@ -152,6 +152,25 @@ func (l Load) shows(m Metric) (needs string) {
 			return `a point of shape "ping"`
 		}
 	}
+	return l.showsOfChat(m)
+}
+
+// showsOfChat is shows for the figures that chats have and others do not.
+func (l Load) showsOfChat(m Metric) (needs string) {
+	switch m {
+	case Deliveries, CPUPerDelivery:
+		if l.Members < 2 || l.Shape == Idle {
+			return "a point at which what is said in a room of a chat, of two members at least, is delivered"
+		}
+	case AckP50, AckP99:
+		if l.Members == 0 || l.Shape != Open {
+			return `a point of shape "open" with members: a chat whose messages are due at times`
+		}
+	case ClientMemory:
+		if l.Members == 0 {
+			return "a point of a chat"
+		}
+	}
 	return ""
 }
 
@@ -194,6 +213,12 @@ func (l Load) fits(protocol string) (key string, err error) {
 		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: expected \"ping\" for both", l.Shape, protocol)
 	case (protocol == Transfer) != (l.Shape == Transfers || l.Shape == Bulk):
 		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: \"transfer\" and \"bulk\" are for servers of transfers, and these have no other", l.Shape, protocol)
+	case protocol == Chat || l.Shape == Fanout || l.Shape == Idle:
+		return l.fitsChat(protocol)
+	case l.Members > 0:
+		return "members", errors.New("only a chat has rooms")
+	case l.Shape == Paced && l.Pipeline > 1:
+		return "pipeline", errors.New("only a chat's paced messages come several at once: size says how long one is")
 	case protocol == "sink" && l.Shape != Paced:
 		return "shape", fmt.Errorf("a sink never answers: expected shape \"paced\", got %q", l.Shape)
 	case protocol != "sink" && l.Shape == Paced:
@@ -204,6 +229,32 @@ func (l Load) fits(protocol string) (key string, err error) {
 		return "size", fmt.Errorf("a request to a counter is 1 byte, got %d", l.SizeBytes)
 	case protocol != "counter" && l.ReadShare != 0:
 		return "read_share", errors.New("only a counter has reads")
+	}
+	return "", nil
+}
+
+// leastChatBytes and mostChatBytes are the load engine's: room for what makes each text unique, and a line of IRC with
+// the longest name of a sender before it.
+const (
+	leastChatBytes = 32
+	mostChatBytes  = 400
+)
+
+// fitsChat is fits for loads of which one half is a chat.
+func (l Load) fitsChat(protocol string) (key string, err error) {
+	switch {
+	case protocol != Chat:
+		return "shape", fmt.Errorf("shape %q is for chats, and %s is none", l.Shape, protocol)
+	case l.Shape != Fanout && l.Shape != Open && l.Shape != Paced && l.Shape != Idle:
+		return "shape", fmt.Errorf("shape %q and a chat do not go together: expected fanout, open, paced or idle", l.Shape)
+	case l.Members == 0:
+		return "members", errors.New(`members is missing: how many clients share a room, or "all"`)
+	case l.Shape != Paced && l.Shape != Idle && min(l.Members, l.Connections) < 2:
+		return "members", errors.New("a room of one delivers nothing: expected two members at least, or shape paced")
+	case l.Senders > min(l.Members, l.Connections):
+		return "senders", fmt.Errorf("%d senders are more than a room's members", l.Senders)
+	case l.Shape != Idle && (l.SizeBytes < leastChatBytes || l.SizeBytes > mostChatBytes):
+		return "size", fmt.Errorf("a message to a room has %d to %d bytes, got %d: each says whose it is, and a line holds no more", leastChatBytes, mostChatBytes, l.SizeBytes)
 	}
 	return "", nil
 }

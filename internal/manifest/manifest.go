@@ -24,7 +24,7 @@ type Service struct {
 	Dir      string // absolute
 	Title    string // "Echo"
 	Summary  string // one sentence
-	Protocol string // what the load engine speaks: "echo", "counter", "sink", "ping", "transfer" or Program
+	Protocol string // what the load engine speaks: "echo", "counter", "sink", "chat", "ping", "transfer" or Program
 	Hosts    Hosts  // where its servers are: Local, or at the other end of a Tap
 	Models   []*Model
 }
@@ -94,7 +94,13 @@ const (
 	Pings     Shape = "ping"     // echo requests of ICMP, at an interval or as they are answered
 	Transfers Shape = "transfer" // connect, send one message, half-close, wait for the peer's end of file
 	Bulk      Shape = "bulk"     // each connection carries as much as it can, one way; a request is BulkBlock bytes
+	// The shapes for chats alone. They are loaded by open and paced, too.
+	Fanout Shape = "fanout" // senders say as much as is acknowledged and delivered; everybody reads
+	Idle   Shape = "idle"   // everybody is in a room and says nothing but a PING at an interval
 )
+
+// AllMembers as a load's Members puts all clients into one room.
+const AllMembers = mostConnections
 
 // BulkBlock is in bytes what counts as a request of a bulk load.
 const BulkBlock = 64 << 10
@@ -106,20 +112,43 @@ const KernelTransfer = "transfer"
 // latency can be told.
 func (l Load) Timed() bool { return l.Shape == Open || l.Shape == Pings && l.Interval > 0 }
 
+// ChatLineBytes is what a line to a room has besides the text: "PRIVMSG #r00000 :" and its end.
+const ChatLineBytes = 19
+
+// Speakers is how many connections send: all of them, but in a chat.
+func (l Load) Speakers() int {
+	n, members := l.Connections, min(l.Members, l.Connections)
+	if l.Senders == 0 || members == 0 {
+		return n
+	}
+	return n/members*min(l.Senders, members) + min(l.Senders, n%members)
+}
+
+// BurstBytes is what a paced connection sends at once: a message, or several lines of a chat.
+func (l Load) BurstBytes() int {
+	if l.Members == 0 {
+		return l.SizeBytes
+	}
+	return max(1, l.Pipeline) * (l.SizeBytes + ChatLineBytes)
+}
+
 // Load is what a point offers to the server. It is written to records as it is.
 type Load struct {
 	Shape       Shape   `json:"shape"`
 	Connections int     `json:"connections"`
 	Requests    int64   `json:"requests,omitempty"`   // for each connection; 0 = as many as the window takes
 	SizeBytes   int     `json:"size_bytes"`           // of one message
-	Pipeline    int     `json:"pipeline"`             // requests in flight on a connection, closed shape; 1 unless told
+	Pipeline    int     `json:"pipeline"`             // requests in flight on a connection, closed and fanout shapes; 1 unless told
 	Rate        float64 `json:"rate,omitempty"`       // requests a second over all connections, open shape
 	Gaps        string  `json:"gaps,omitempty"`       // "constant" or "exponential", open shape
 	Bits        float64 `json:"bits,omitempty"`       // bits a second for each connection, paced shape
 	ReadShare   float64 `json:"read_share,omitempty"` // 0 .. 1, counter
-	// Interval is between two pings of a pinger, ping shape; 0 = the next is sent when the last has been answered.
+	// Interval is between two pings of a pinger, ping shape (0 = the next is sent when the last has been answered), or of
+	// a client, idle shape.
 	Interval  time.Duration `json:"interval_ns,omitempty"`
 	Direction string        `json:"direction,omitempty"` // "in" to the server or "out" of it, bulk shape
+	Members   int           `json:"members,omitempty"`   // clients that share a room, chat; AllMembers = all
+	Senders   int           `json:"senders,omitempty"`   // of them, who speak, chat; 0 = all
 	Kernel    string        `json:"kernel,omitempty"`    // what is solved, solve shape: "fib"
 	Problem   int64         `json:"problem,omitempty"`   // how big it is, solve shape: 32
 	Workers   int           `json:"workers,omitempty"`   // threads that may work at it, solve shape
@@ -223,6 +252,12 @@ const (
 	CPUPerGB      Metric = "cpu-per-gb"     // seconds of server CPU for 10^9 bytes, likewise
 	Loss          Metric = "loss"           // % of the pings that nobody answered
 	MemoryGrowth  Metric = "memory-growth"  // the server's PSS when the window closes, by that when it opens
+	// The figures of chats. Their requests are messages, and their latency is that of deliveries.
+	Deliveries     Metric = "deliveries"        // messages that have come to a client, a second
+	CPUPerDelivery Metric = "cpu-per-delivery"  // microseconds of server CPU for each of them
+	AckP50         Metric = "ack-p50"           // microseconds from a message's due time to its acknowledgement; open shape only
+	AckP99         Metric = "ack-p99"           //
+	ClientMemory   Metric = "memory-per-client" // bytes of PSS above that of the server before any client, by their number
 )
 
 // Metrics lists every metric with its unit and whether more is better.
@@ -243,7 +278,16 @@ var Metrics = map[Metric]MetricInfo{
 	CPUPerGB:      {"s/GB", "CPU for each GB", false},
 	Loss:          {"% of pings", "loss", false},
 	MemoryGrowth:  {"", "growth of memory over the window", false},
+
+	Deliveries:     {"deliveries/s", "deliveries", true},
+	CPUPerDelivery: {"µs/delivery", "CPU for each delivery", false},
+	AckP50:         {"µs", "median delay of acknowledgements", false},
+	AckP99:         {"µs", "99th percentile of the delay of acknowledgements", false},
+	ClientMemory:   {"bytes", "memory for each client (PSS)", false},
 }
+
+// Rate tells the metrics that are what a load has offered where it offers at a rate.
+func (m Metric) Rate() bool { return m == Throughput || m == Deliveries }
 
 // MetricInfo is what a table's head says of a metric.
 type MetricInfo struct {

@@ -25,14 +25,17 @@ const (
 // inherits only what has a meaning there.
 var belongs = map[Shape][]string{
 	Closed:  {"shape", "connections", "size", "requests", "pipeline", "read_share"},
-	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share"},
-	Paced:   {"shape", "connections", "size", "bits"},
+	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share", "members", "senders"},
+	Paced:   {"shape", "connections", "size", "bits", "members", "pipeline"},
 	Connect: {"shape", "connections", "size", "requests", "read_share"},
 	Solve:   {"shape", "kernel", "problem", "workers", "answer"},
 
 	Pings:     {"shape", "connections", "size", "requests", "interval"},
 	Transfers: {"shape", "connections", "size", "requests"},
 	Bulk:      {"shape", "connections", "direction"},
+
+	Fanout: {"shape", "connections", "size", "pipeline", "members", "senders"},
+	Idle:   {"shape", "connections", "members", "interval"},
 }
 
 // readPoints reads [load], [sweep] and the [[point]]s, and forms the points of them.
@@ -79,6 +82,8 @@ func (t *table) readLoad(l *Load) {
 	overlay("answer", func() { l.Answer = t.prose("answer") })
 	overlay("interval", func() { l.Interval = t.interval() })
 	overlay("direction", func() { l.Direction = t.word("direction", directions) })
+	overlay("members", func() { l.Members = t.members() })
+	overlay("senders", func() { l.Senders = int(t.quantity("senders", counts, 1, mostConnections)) })
 	if l.Shape == "" {
 		return
 	}
@@ -87,6 +92,14 @@ func (t *table) readLoad(l *Load) {
 			t.fail(key, "means nothing for shape %q, which has: %s", l.Shape, strings.Join(belongs[l.Shape][1:], ", "))
 		}
 	}
+}
+
+// members is a number, or "all".
+func (t *table) members() int {
+	if v, _ := t.get("members"); v == "all" {
+		return AllMembers
+	}
+	return int(t.quantity("members", counts, 1, mostConnections))
 }
 
 // interval is a duration, or "none" in place of the one that [load] has.
@@ -136,6 +149,12 @@ func (l *Load) become(s Shape) {
 	}
 	if !keeps("direction") {
 		l.Direction = ""
+	}
+	if !keeps("members") {
+		l.Members = 0
+	}
+	if !keeps("senders") {
+		l.Senders = 0
 	}
 	if !keeps("connections") {
 		l.Connections = 0
@@ -288,9 +307,10 @@ func (r *experimentReader) checkLoad(p Point) {
 		return
 	}
 	require(l.Connections == 0, "connections", "how many are open at once, such as 64")
-	require(l.Shape != Bulk && l.SizeBytes == 0, "size", `the bytes of a message, such as "16 B"`)
+	require(l.Shape != Bulk && l.Shape != Idle && l.SizeBytes == 0, "size", `the bytes of a message, such as "16 B"`)
 	require(l.Shape == Bulk && l.Direction == "", "direction", `"in" to the server or "out" of it`)
 	require(l.Shape == Open && l.Rate == 0, "rate", `requests a second over all connections, such as "5000/s"`)
+	require(l.Shape == Idle && l.Interval == 0, "interval", `how often each client says PING, such as "10s"`)
 	require(l.Shape == Paced && l.Bits == 0, "bits", `the rate of each connection, such as "1 Mbit/s"`)
 }
 

@@ -29,7 +29,7 @@ var (
 	hosts      = []string{string(Local), string(Tap)} // of a service
 	stacks     = []string{string(Kernel), string(GoNet)}
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}
-	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk)}
+	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle)}
 	directions = []string{"in", "out"}
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}

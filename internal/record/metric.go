@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"interleave/internal/hist"
 	"interleave/internal/manifest"
 	"interleave/internal/sample"
 )
@@ -30,6 +31,12 @@ func (c *Cell) Raw(m manifest.Metric) (float64, bool) {
 	switch m {
 	case manifest.Throughput:
 		return positive(float64(r.Requests) / r.Window.Seconds())
+	case manifest.Deliveries:
+		return positive(float64(r.Deliveries) / r.Window.Seconds())
+	case manifest.AckP50:
+		return micros(r.Acks, .5)
+	case manifest.AckP99:
+		return micros(r.Acks, .99)
 	case manifest.LatencyP50:
 		return c.latency(.5)
 	case manifest.LatencyP99:
@@ -87,11 +94,14 @@ func (c *Cell) bitRate() (float64, bool) {
 
 // latency is a quantile in microseconds, and only of an open loop: in a closed one a slow server
 // slows the questions.
-func (c *Cell) latency(q float64) (float64, bool) {
-	if c.Result.Latency == nil || c.Result.Latency.Count() == 0 {
+func (c *Cell) latency(q float64) (float64, bool) { return micros(c.Result.Latency, q) }
+
+// micros is a quantile in microseconds.
+func micros(h *hist.Histogram, q float64) (float64, bool) {
+	if h == nil || h.Count() == 0 {
 		return 0, false
 	}
-	return float64(c.Result.Latency.Quantile(q)) / float64(time.Microsecond), true
+	return float64(h.Quantile(q)) / float64(time.Microsecond), true
 }
 
 // solveTime is the median of the solutions in the window, in milliseconds.
@@ -116,6 +126,10 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 		return positive(100 * float64(cpu) / float64(closed.At-open.At))
 	case manifest.CPUPerRequest:
 		return positive(float64(cpu) / float64(time.Microsecond) / requests)
+	case manifest.CPUPerDelivery:
+		return positive(float64(cpu) / float64(time.Microsecond) / float64(c.Result.Deliveries))
+	case manifest.ClientMemory:
+		return c.clientMemory(closed)
 	case manifest.CPUPerGB:
 		return positive(cpu.Seconds() / c.carried() * 1e9)
 	case manifest.MemoryGrowth:
@@ -134,6 +148,15 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 		return float64(switches) / requests, requests > 0
 	}
 	return 0, false
+}
+
+// clientMemory is what the server's tree holds more than before its first client came, by their number.
+func (c *Cell) clientMemory(closed sample.Sample) (float64, bool) {
+	idle, ok := c.Server.Mark(sample.MarkIdle)
+	if !ok || c.Load.Connections == 0 {
+		return 0, false
+	}
+	return positive((float64(closed.PSS) - float64(idle.PSS)) / float64(c.Load.Connections))
 }
 
 // positive refuses what no ratio can be formed of.

@@ -66,3 +66,45 @@ func TestMetricsOfHosts(t *testing.T) {
 		t.Errorf("got a loss of %v, %v; want none, which is a figure", v, ok)
 	}
 }
+
+// TestMetricsOfChats likewise, of deliveries, acknowledgements and memory.
+func TestMetricsOfChats(t *testing.T) {
+	took, acks := &hist.Histogram{}, &hist.Histogram{}
+	took.Record(int64(time.Millisecond))
+	acks.Record(int64(3 * time.Millisecond))
+	server := &sample.Series{Samples: []sample.Sample{
+		{Mark: sample.MarkIdle, PSS: 2 << 20},
+		{Mark: sample.MarkOpen, PSS: 8 << 20},
+		{Mark: sample.MarkClosed, At: 2 * time.Second, User: time.Second, System: time.Second, PSS: 12 << 20},
+	}}
+	open := manifest.Load{Shape: manifest.Open, Connections: 64, Members: 64, SizeBytes: 64, Rate: 100}
+	fanout := manifest.Load{Shape: manifest.Fanout, Connections: 64, Members: manifest.AllMembers, SizeBytes: 64}
+	alone := manifest.Load{Shape: manifest.Paced, Connections: 64, Members: 1, SizeBytes: 64, Bits: 1e6}
+	echo := manifest.Load{Shape: manifest.Open, Connections: 64, SizeBytes: 64, Rate: 100}
+	result := load.Result{Window: 2 * time.Second, Requests: 100, Deliveries: 6300, Latency: took, Acks: acks}
+	none := math.NaN()
+	for _, test := range []struct {
+		name   string
+		load   manifest.Load
+		metric manifest.Metric
+		want   float64
+	}{
+		{"deliveries", fanout, manifest.Deliveries, 3150},
+		{"deliveries of an echo", echo, manifest.Deliveries, none},
+		{"deliveries to nobody", alone, manifest.Deliveries, none},
+		{"CPU of a delivery", fanout, manifest.CPUPerDelivery, 2e6 / 6300.},
+		{"messages", fanout, manifest.Throughput, 50},
+		{"delay of deliveries", open, manifest.LatencyP50, 1000},
+		{"delay in a saturated room", fanout, manifest.LatencyP50, none},
+		{"acknowledgements", open, manifest.AckP99, 3000},
+		{"acknowledgements of an echo", echo, manifest.AckP50, none},
+		{"memory", alone, manifest.ClientMemory, 10 << 20 / 64.},
+		{"memory of an echo's clients", echo, manifest.ClientMemory, none},
+	} {
+		c := Cell{Status: Measured, Load: test.load, Result: &result, Server: server}
+		got, ok := c.Metric(test.metric)
+		if ok == math.IsNaN(test.want) || ok && math.Abs(got/test.want-1) > .01 {
+			t.Errorf("%s: got %v (%v), want %v", test.name, got, ok, test.want)
+		}
+	}
+}

@@ -116,7 +116,7 @@ func (e *experiment) figures() int {
 // told are the rows that say something: not the twin, and not a rate that the load set.
 func (e *experiment) told(c manifest.Condition, m manifest.Metric) []verdict.Row {
 	return slices.DeleteFunc(slices.Clone(e.rows(c, m)), func(r verdict.Row) bool {
-		return r.Twin || len(r.Values) == 0 || m == manifest.Throughput && e.offered(r)
+		return r.Twin || len(r.Values) == 0 || m.Rate() && e.offered(r)
 	})
 }
 

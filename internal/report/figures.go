@@ -79,7 +79,7 @@ func (s *study) measured(e *experiment, c manifest.Condition, styles map[string]
 	var out []drawn
 	for _, m := range e.metrics() {
 		rows := e.rows(c, m)
-		if m == manifest.Throughput {
+		if m.Rate() {
 			rows = slices.DeleteFunc(slices.Clone(rows), e.offered)
 		}
 		sweep, single := split(rows)
@@ -238,7 +238,7 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		if centre(r).Short() {
 			row.Low, row.High = row.Centre, row.Centre
 		}
-		if n := r.Labels[record.GeneratorBound]; m == manifest.Throughput && 2*n > len(r.Values) {
+		if n := r.Labels[record.GeneratorBound]; m.Rate() && 2*n > len(r.Values) {
 			row.Name += " *"
 		}
 		for _, v := range r.Values {

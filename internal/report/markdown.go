@@ -49,7 +49,7 @@ func (s *study) markdownTables(b *bufio.Writer, e *experiment, c manifest.Condit
 	var tables []table
 	for _, m := range e.metrics() {
 		rows := e.rows(c, m)
-		if m == manifest.Throughput {
+		if m.Rate() {
 			rows = slices.DeleteFunc(slices.Clone(rows), e.offered)
 		}
 		sweep, single := split(rows)

@@ -16,6 +16,38 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+// offerChat tells what a chat is offered; nil if the load is another.
+func offerChat(l manifest.Load, size string) []string {
+	if l.Members == 0 {
+		return nil
+	}
+	members := min(l.Members, l.Connections)
+	where := fmt.Sprintf("%s in rooms of %d", many(l.Connections, "client"), members)
+	switch members {
+	case 1:
+		where = many(l.Connections, "client") + ", each in a room of its own"
+	case l.Connections:
+		where = many(l.Connections, "client") + " in one room"
+	}
+	speak := "all of whom speak"
+	if l.Senders > 0 && l.Senders < members {
+		speak = fmt.Sprintf("of whom %d in each speak", l.Senders)
+	}
+	burst := "a message of " + size
+	if l.Pipeline > 1 {
+		burst = fmt.Sprintf("%d messages of %s at once", l.Pipeline, size)
+	}
+	switch l.Shape {
+	case manifest.Fanout:
+		return []string{where, speak, burst + " and the next when they are acknowledged and the room has them"}
+	case manifest.Open:
+		return []string{where, speak, fmt.Sprintf("%s%smessages/s of %s in open loop, %s gaps", quantity.Trim(l.Rate, 4), quantity.Thin, size, cmp.Or(l.Gaps, "constant"))}
+	case manifest.Paced:
+		return []string{where, quantity.Bits(l.Bits) + " each, " + burst}
+	}
+	return []string{where, "nothing but a PING of each every " + quantity.Setting(l.Interval)}
+}
+
 // offerHost tells what hosts are offered; nil if the load is another.
 func offerHost(l manifest.Load, size string) []string {
 	var parts []string
@@ -53,8 +85,8 @@ func offer(l manifest.Load) string {
 	}
 	parts := []string{many(l.Connections, "connection")}
 	size := quantity.Trim(float64(l.SizeBytes), 4) + quantity.Thin + "B"
-	if words := offerHost(l, size); words != nil {
-		return strings.Join(words, ", ")
+	if words := cmp.Or(strings.Join(offerChat(l, size), ", "), strings.Join(offerHost(l, size), ", ")); words != "" {
+		return words
 	}
 	switch l.Shape {
 	case manifest.Open:

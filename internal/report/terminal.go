@@ -158,7 +158,7 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 	shown := false
 	for _, m := range e.metrics() {
 		rows := e.rows(c, m)
-		if m == manifest.Throughput {
+		if m.Rate() {
 			rows = slices.DeleteFunc(slices.Clone(rows), e.offered)
 		}
 		sweep, single := split(rows)

@@ -146,11 +146,11 @@ func late(c *record.Cell, _ Facts) *record.Reason {
 func interval(l manifest.Load) time.Duration {
 	switch {
 	case l.Shape == manifest.Open && l.Rate > 0:
-		return time.Duration(float64(l.Connections) / l.Rate * float64(time.Second))
-	case l.Shape == manifest.Pings && l.Interval > 0:
+		return time.Duration(float64(l.Speakers()) / l.Rate * float64(time.Second))
+	case l.Shape == manifest.Pings || l.Shape == manifest.Idle:
 		return l.Interval
 	case l.Shape == manifest.Paced && l.Bits > 0:
-		return time.Duration(float64(l.SizeBytes) * 8 / l.Bits * float64(time.Second))
+		return time.Duration(float64(l.BurstBytes()) * 8 / l.Bits * float64(time.Second))
 	}
 	return 0
 }

@@ -84,6 +84,12 @@ size        = {{.Load.SizeBytes}}{{end}}
 interval    = {{q .Load.Interval.String}}{{end}}
 {{- if .Load.Direction}}
 direction   = {{q .Load.Direction}}{{end}}
+{{- if gt .Load.Pipeline 1}}
+pipeline    = {{.Load.Pipeline}}{{end}}
+{{- if .Load.Members}}
+members     = {{.Load.Members}}{{end}}
+{{- if .Load.Senders}}
+senders     = {{.Load.Senders}}{{end}}
 {{- if .Load.Rate}}
 rate        = "{{.Load.Rate}}/s"{{end}}
 {{- if .Load.Bits}}

@@ -225,7 +225,7 @@ func (j *judge) noMetric(c manifest.Claim, condition manifest.Condition, points 
 
 // bound warns of ratios that the load engine's own limit pulls towards 1.
 func (j *judge) bound(c manifest.Claim, condition manifest.Condition, points []manifest.Point) []string {
-	if c.Metric != manifest.Throughput {
+	if !c.Metric.Rate() {
 		return nil
 	}
 	bound, all := j.full(terms(c), condition, points)
@@ -258,7 +258,7 @@ func (j *judge) full(terms []manifest.Term, condition manifest.Condition, points
 // excluded.
 func (j *judge) capped(v *Verdict, points []manifest.Point) {
 	c, f := v.Claim, &v.Finding
-	if c.Metric != manifest.Throughput || f.Kind != stats.KindMagnitude || f.Word != stats.NotReproduced {
+	if !c.Metric.Rate() || f.Kind != stats.KindMagnitude || f.Word != stats.NotReproduced {
 		return
 	}
 	low := c.Of // whose true rate would bring the ratio back

@@ -57,7 +57,7 @@ func Split(v float64, unit string) (number, word string) {
 		return scaled(v, secondSteps)
 	case "bit/s":
 		return scaled(v, bitSteps)
-	case "requests/s":
+	case "requests/s", "deliveries/s":
 		if a := math.Abs(v); a >= prefixFrom {
 			number, word = scaled(v, rateSteps)
 			return number, word + Thin + unit
@@ -82,7 +82,7 @@ func Estimate(v, low, high float64, unit string) string {
 	switch unit {
 	case "µs", "bytes", "s", "bit/s":
 		return text + Thin + word
-	case "requests/s":
+	case "requests/s", "deliveries/s":
 		if prefix, _, found := strings.Cut(word, Thin); found {
 			return text + Thin + prefix
 		}
@@ -113,7 +113,7 @@ func stepOf(v float64, unit string) float64 {
 		take(secondSteps)
 	case "bit/s":
 		take(bitSteps)
-	case "requests/s":
+	case "requests/s", "deliveries/s":
 		if math.Abs(v) >= prefixFrom {
 			take(rateSteps)
 		}
@@ -214,7 +214,7 @@ func Tick(v float64, unit string) string {
 	switch unit {
 	case "µs", "bytes", "s", "bit/s":
 		return number + Thin + word
-	case "requests/s":
+	case "requests/s", "deliveries/s":
 		if prefix, _, found := strings.Cut(word, Thin); found {
 			return number + Thin + prefix
 		}

@@ -1,0 +1,173 @@
+package load
+
+// Coming into a chat: everybody registers, then everybody joins, then everybody hears that the others have. Nothing of
+// that is left in a socket when the load begins.
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A phase is what all clients wait for together.
+type phase int32
+
+const (
+	phaseName  phase = iota // 376 or 422: the greeting is over
+	phaseRoom               // 366: the list of who is in the room is over
+	phaseQuiet              // a PONG: what came before it has been read
+	phases
+
+	phaseLoad = phases // no more
+)
+
+const (
+	// joinTime bounds a phase, a guess: 1,000 who join one room are told half a million times of it, and the slowest
+	// server measured tells 200,000 a second.
+	joinTime = 15 * time.Second
+	// roomDrainTime is for deliveries after the load has ended: two bursts of each sender to 1,000 clients are a
+	// quarter of a million.
+	roomDrainTime = 5 * time.Second
+)
+
+const (
+	quietToken = "quiet"
+	endToken   = "end"
+)
+
+// enter takes all clients of a thread through the phases. The threads begin each together: who joins is seen by all.
+func (w *worker) enter(limitAt int64) {
+	for p := range phases {
+		w.beginPhase(p)
+		giveUp := min(limitAt, nanotime()+int64(joinTime))
+		for passed := false; ; {
+			if !passed && w.chat.arrived >= w.living {
+				passed = true
+				w.shared.atPhase[p].Add(1)
+			}
+			if int(w.shared.atPhase[p].Load()) == w.shared.parts {
+				break
+			}
+			if now := nanotime(); !passed && now > giveUp {
+				w.giveUpJoining(p)
+				continue
+			} else if now > limitAt || !w.listenAWhile() {
+				return
+			}
+		}
+	}
+	w.chat.phase = phaseLoad
+}
+
+// beginPhase has everybody say what the phase begins with.
+func (w *worker) beginPhase(p phase) {
+	w.chat.phase, w.chat.arrived = p, 0
+	for i := range w.conns {
+		c, g := &w.conns[i], &w.chat.guests[i]
+		g.done = false
+		if c.state != connOpen {
+			continue
+		}
+		switch p {
+		case phaseName:
+			w.sayAside(c, fmt.Sprintf("NICK c%05x\r\nUSER c 0 * :c", c.id), nil)
+		case phaseRoom:
+			w.sayAside(c, fmt.Sprintf("JOIN #r%05x", g.room), nil)
+		case phaseQuiet:
+			w.sayAside(c, "PING "+quietToken, nil)
+		}
+	}
+}
+
+// listenAWhile handles what comes within a millisecond. False: the load is stopped.
+func (w *worker) listenAWhile() bool {
+	n, e := w.poll.wait(int64(time.Millisecond))
+	if e != 0 {
+		w.faults.add(ioKind(e), 1, "waiting for greetings: %v", e)
+		return false
+	}
+	for i := range n {
+		ev := w.poll.events[i]
+		if ev.Fd == stopTag {
+			return false // the caller sees it
+		}
+		w.now = nanotime()
+		w.handle(&w.conns[ev.Fd], ev.Events)
+	}
+	return true
+}
+
+func (w *worker) giveUpJoining(p phase) {
+	what := [phases]string{"was not greeted", "was not let into its room", "had no PONG"}[p]
+	for i := range w.conns {
+		if c := &w.conns[i]; c.state == connOpen && !w.chat.guests[i].done {
+			w.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d %s within %v", c.id, what, joinTime)
+		}
+	}
+}
+
+// come says that a client has what its phase waits for.
+func (w *worker) come(g *guest) {
+	if !g.done {
+		g.done = true
+		w.chat.arrived++
+	}
+}
+
+// numeric takes a server's reply by number.
+func (w *worker) numeric(c *conn, g *guest, l ircLine, line []byte) {
+	k := w.chat
+	switch string(l.command) {
+	case "376", "422":
+		if k.phase == phaseName {
+			w.come(g)
+		}
+	case "366":
+		if k.phase == phaseRoom {
+			w.come(g)
+		}
+	default:
+		if l.command[0] != '4' && l.command[0] != '5' {
+			return
+		}
+		if k.phase < phaseLoad {
+			w.fail(c, "connect "+Refused, "client %d was told %.100q", c.id, line)
+			return
+		}
+		w.faults.add(Refused, 1, "client %d was told %.100q", c.id, line)
+	}
+}
+
+// ponged takes an acknowledgement.
+func (w *worker) ponged(c *conn, g *guest, token []byte) {
+	switch {
+	case string(token) == quietToken:
+		if w.chat.phase == phaseQuiet {
+			w.come(g)
+		}
+	case string(token) == endToken && w.stage == stageEnding && !g.done:
+		g.done = true
+		w.inFlight--
+	case len(token) == numberDigits && c.answered < c.issued && w.chat.asks:
+		if n, ok := hex8(token); ok && n == uint32(c.answered) {
+			w.acknowledge(c)
+			return
+		}
+		fallthrough
+	default:
+		w.fail(c, Extra, "client %d: PONG %.30q, which it has not asked for now", c.id, token)
+	}
+}
+
+// endChat asks everybody once more: a server that was not asked meanwhile has everything when it answers.
+func (w *worker) endChat() {
+	for i := range w.conns {
+		c, g := &w.conns[i], &w.chat.guests[i]
+		if g.done = c.state != connOpen; g.done {
+			continue
+		}
+		w.inFlight++
+		w.sayAside(c, "PING "+endToken, nil)
+	}
+}
