@@ -47,9 +47,8 @@ type Config struct {
 	Unread       int
 	Rooms        int
 
-	Keep      time.Duration
-	KeepRooms map[string]time.Duration
-	Search    bool
+	Keep   time.Duration
+	Search bool
 
 	NATS   []string
 	Member string
@@ -131,7 +130,5 @@ func copyField(to, from any) {
 		*to = *from.(*time.Duration)
 	case *[]string:
 		*to = slices.Clone(*from.(*[]string))
-	case *map[string]time.Duration:
-		*to = *from.(*map[string]time.Duration) // is never changed
 	}
 }

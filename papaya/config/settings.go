@@ -80,7 +80,6 @@ var settings = []setting{
 	{"limits", "rooms", int64(100), func(c *Config) any { return &c.Rooms }, plain, between(1, 10_000), false, "Rooms that one client may be in."},
 
 	{"history", "keep", "forever", func(c *Config) any { return &c.Keep }, plain, within(0, 100*365*day), true, "What is older is removed: \"90d\", \"forever\"."},
-	{"history", "rooms", map[string]any{}, func(c *Config) any { return &c.KeepRooms }, plain, rooms, true, "Rooms that keep for less time: { \"#tea\" = \"7d\" }."},
 	{"history", "search", true, func(c *Config) any { return &c.Search }, plain, nil, false, "Keep an index of words, for searching."},
 
 	{"cluster", "nats", []any{}, func(c *Config) any { return &c.NATS }, plain, urls, false, "URLs of a NATS cluster with JetStream; none is the one that the server carries in itself."},
@@ -222,20 +221,6 @@ func checkURL(s string, schemes ...string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
 		return fmt.Errorf("expected a URL that begins with %s://, got one that does not", strings.Join(schemes, ":// or ")) // it may hold a password
-	}
-	return nil
-}
-
-var room = regexp.MustCompile(`^#[^ ,:\x00-\x1f\x7f]{1,49}$`)
-
-func rooms(v any) error {
-	for name, d := range *v.(*map[string]time.Duration) {
-		if !room.MatchString(name) {
-			return fmt.Errorf("%q is not the name of a room", name)
-		}
-		if d <= 0 {
-			return fmt.Errorf("%q: expected a time as 7d; what is kept forever need not be said", name)
-		}
 	}
 	return nil
 }

@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,20 +57,6 @@ func (s setting) read(to, value any) error {
 				return expected("text in quotes in the list", v)
 			}
 			out = append(out, text)
-		}
-		*to = out
-	case *map[string]time.Duration:
-		table, ok := value.(map[string]any)
-		if !ok {
-			return expected(`a table as { "#tea" = "7d" }`, value)
-		}
-		out := map[string]time.Duration{}
-		for _, k := range slices.Sorted(maps.Keys(table)) {
-			d, err := duration(table[k])
-			if err != nil {
-				return fmt.Errorf("%q: %w", k, err)
-			}
-			out[k] = d
 		}
 		*to = out
 	default:
@@ -153,8 +137,6 @@ func show(field any) string {
 		return f.String()
 	case *[]string:
 		return fmt.Sprintf("%q", *f)
-	case *map[string]time.Duration:
-		return fmt.Sprint(*f) // fmt sorts keys
 	}
 	return ""
 }

@@ -1,0 +1,84 @@
+package keep
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A File is the text in a data folder, read only: a server may run and write meanwhile.
+type File struct {
+	file  *os.File
+	begin uint64
+	end   uint64
+}
+
+// tries bounds how often a file is opened again because a running server has just replaced it.
+const tries = 10
+
+// OpenFile opens the text as it is now.
+func OpenFile(folder string) (*File, error) {
+	for range tries {
+		begin, err := readBegin(folder)
+		if err != nil {
+			return nil, err
+		}
+		file, err := os.Open(filepath.Join(folder, "log"))
+		if err != nil {
+			return nil, err
+		}
+		info, err := file.Stat()
+		if err == nil {
+			var again uint64
+			if again, err = readBegin(folder); err == nil && again == begin {
+				return &File{file, begin, begin + uint64(info.Size())}, nil
+			}
+		}
+		file.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s: the log is replaced over and over", folder)
+}
+
+// readBegin reads the place of the text's first byte.
+func readBegin(folder string) (uint64, error) {
+	data, err := os.ReadFile(filepath.Join(folder, "log.begin"))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", filepath.Join(folder, "log.begin"), err)
+	}
+	return n, nil
+}
+
+// ReadAt implements Text.
+func (f *File) ReadAt(p []byte, at uint64) (int, error) {
+	if at < f.begin {
+		return 0, fmt.Errorf("the log begins at %d, not at %d", f.begin, at)
+	}
+	n, err := f.file.ReadAt(p, int64(at-f.begin))
+	if n > 0 && errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// Begin implements Text.
+func (f *File) Begin() uint64 { return f.begin }
+
+// End implements Text. What is written after OpenFile is behind it.
+func (f *File) End() uint64 { return f.end }
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }

@@ -1,0 +1,360 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/papaya/log"
+)
+
+const said = `2026-11-20T07:00:00.000Z :ann!ann@127.0.0.1 PRIVMSG #tea :the kettle is on
+2026-11-20T08:00:00.000Z :bob!b@::1 PRIVMSG Ann :psst
+2026-11-21T07:00:00.000Z :bob!b@::1 NOTICE #Tea :it: "boils" <now> :)
+2026-11-22T07:00:00.000Z :eve!e@192.0.2.1 TOPIC #cafe :caf` + "\xe9" + `
+2026-11-22T08:00:00.000Z :ann!ann@127.0.0.1 PRIVMSG #cafe :
+`
+
+// memory is a Text in memory.
+type memory struct {
+	begin uint64
+	text  string
+	chunk int // of a read, at most; 0 is no limit
+}
+
+func (m *memory) Begin() uint64 { return m.begin }
+func (m *memory) End() uint64   { return m.begin + uint64(len(m.text)) }
+func (m *memory) ReadAt(p []byte, at uint64) (int, error) {
+	if at < m.begin {
+		return 0, errors.New("below the beginning")
+	}
+	if m.chunk > 0 {
+		p = p[:min(len(p), m.chunk)]
+	}
+	n, err := strings.NewReader(m.text).ReadAt(p, int64(at-m.begin))
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+func noBad(t *testing.T) func(uint64, error) {
+	return func(at uint64, err error) { t.Errorf("a bad line at %d: %v", at, err) }
+}
+
+func lines(s string, which ...int) string {
+	all := strings.SplitAfter(s, "\n")
+	out := ""
+	for _, i := range which {
+		out += all[i]
+	}
+	return out
+}
+
+func TestExportText(t *testing.T) {
+	day := func(d int) time.Time { return time.Date(2026, 11, d, 7, 0, 0, 0, time.UTC) }
+	for _, test := range []struct {
+		name   string
+		filter Filter
+		want   string
+	}{
+		{"all", Filter{}, said},
+		{"a room", Filter{Rooms: []string{"#TEA"}}, lines(said, 0, 2)},
+		{"two rooms", Filter{Rooms: []string{"#tea", "#cafe"}}, lines(said, 0, 2, 3, 4)},
+		{"what one said, and what was said to her alone", Filter{People: []string{"ann"}}, lines(said, 0, 1, 4)},
+		{"one in a room", Filter{People: []string{"bob"}, Rooms: []string{"#tea"}}, lines(said, 2)},
+		{"since", Filter{Since: day(21)}, lines(said, 2, 3, 4)},
+		{"until", Filter{Until: day(21)}, lines(said, 0, 1)},
+		{"nobody", Filter{People: []string{"an"}}, ""},
+	} {
+		for _, chunk := range []int{0, 1, 7, 100} {
+			var b strings.Builder
+			n, err := Export(t.Context(), &memory{1000, said, chunk}, test.filter, AsText, &b, noBad(t))
+			if err != nil || b.String() != test.want || n != strings.Count(test.want, "\n") {
+				t.Errorf("%s, read by %d: %d lines, %v:\n%s\nwant:\n%s", test.name, chunk, n, err, b.String(), test.want)
+			}
+		}
+	}
+}
+
+func TestExportJSON(t *testing.T) {
+	var b strings.Builder
+	if _, err := Export(t.Context(), &memory{36, said, 0}, Filter{}, AsJSON, &b, noBad(t)); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.SplitAfter(b.String(), "\n")
+	if want := `{"id":"10","time":"2026-11-20T07:00:00Z","from":"ann","source":"ann!ann@127.0.0.1","command":"PRIVMSG","to":"#tea","text":"the kettle is on"}` + "\n"; got[0] != want {
+		t.Errorf("got  %swant %s", got[0], want)
+	}
+	if want := `"text":"it: \"boils\" <now> :)"}` + "\n"; !strings.HasSuffix(got[2], want) {
+		t.Errorf("got  %swant …%s", got[2], want)
+	}
+	var j jsonLine
+	if err := json.Unmarshal([]byte(got[3]), &j); err != nil || string(j.Raw) != lines(said, 3) || j.Text != "caf\ufffd" {
+		t.Errorf("what is not UTF-8: %+v, %v", j, err)
+	}
+}
+
+// TestForeignLines: what somebody has written into the file is told and skipped; a line without an end is not there yet.
+func TestForeignLines(t *testing.T) {
+	long := strings.Repeat("x", 3*maxLine)
+	text := "hello\n" + lines(said, 0) + long + "\n\n" + lines(said, 1) + strings.TrimSuffix(lines(said, 2), "\n")
+	var b strings.Builder
+	bad := map[uint64]bool{}
+	if _, err := Export(t.Context(), &memory{0, text, 5000}, Filter{}, AsText, &b, func(at uint64, _ error) { bad[at] = true }); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != lines(said, 0, 1) || !bad[0] || !bad[uint64(6+len(lines(said, 0)))] {
+		t.Errorf("got %q, bad at %v", b.String(), bad)
+	}
+}
+
+type fullDisk struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestExportFails(t *testing.T) {
+	if _, err := Export(t.Context(), &memory{0, said, 0}, Filter{}, AsText, fullDisk{}, noBad(t)); !errors.Is(err, errFull) {
+		t.Errorf("a full disk: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Export(ctx, &memory{0, said, 0}, Filter{}, AsText, &strings.Builder{}, noBad(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Ctrl-C: %v", err)
+	}
+}
+
+// dataFolder is a data folder with said in its log.
+func dataFolder(t *testing.T) (string, *log.Text) {
+	folder := t.TempDir()
+	text, err := log.OpenText(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = text.Close() })
+	if err := text.Write(0, []byte(said)); err != nil {
+		t.Fatal(err)
+	}
+	return folder, text
+}
+
+func TestRetain(t *testing.T) {
+	folder, text := dataFolder(t)
+	now := time.Date(2026, 11, 22, 7, 30, 0, 0, time.UTC)
+	if n, err := Retain(t.Context(), text, 0, now); n != 0 || err != nil {
+		t.Errorf("forever: %d, %v", n, err)
+	}
+	if n, err := Retain(t.Context(), text, 100*24*time.Hour, now); n != 0 || err != nil || text.Begin() != 0 {
+		t.Errorf("nothing is old: %d, %v", n, err)
+	}
+	gone := len(lines(said, 0, 1))
+	if n, err := Retain(t.Context(), text, 30*time.Hour, now); n != uint64(gone) || err != nil {
+		t.Errorf("two lines are old: %d, %v; want %d", n, err, gone)
+	}
+	f, err := OpenFile(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b strings.Builder
+	if _, err := Export(t.Context(), f, Filter{}, AsJSON, &b, noBad(t)); err != nil || !strings.HasPrefix(b.String(), `{"id":"`+ID(uint64(gone))+`","time":"2026-11-21`) {
+		t.Errorf("the places have moved: %s, %v", b.String(), err)
+	}
+	if n, err := Retain(t.Context(), text, time.Minute, now.Add(24*time.Hour)); n != uint64(len(said)-gone) || err != nil || text.Begin() != text.End() {
+		t.Errorf("all is old: %d, %v", n, err)
+	}
+	if err := text.Write(text.End(), []byte(lines(said, 0))); err != nil {
+		t.Errorf("and then it is written: %v", err)
+	}
+}
+
+func TestOpenFileSaysWhatIsWrong(t *testing.T) {
+	if _, err := OpenFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	folder, _ := dataFolder(t)
+	if err := os.WriteFile(filepath.Join(folder, "log.begin"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFile(folder); err == nil || !strings.Contains(err.Error(), "log.begin") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func openLog(folder string) (log.Log, error) {
+	return log.Open(context.Background(), log.Options{Folder: filepath.Join(folder, "jetstream")})
+}
+
+// backedUp is a data folder with all there can be, and its backup.
+func backedUp(t *testing.T) []byte {
+	folder, text := dataFolder(t)
+	l, err := openLog(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx := t.Context()
+	for i := range 5 {
+		if _, err := l.Append(ctx, fmt.Appendf(nil, "batch %d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := len(lines(said, 0, 1, 2)) // the state stands before what the last batches have said
+	if err := l.SaveState(ctx, 3, fmt.Appendf(nil, `{"Format":1,"At":%d}`, at)); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := l.Keys(ctx, "accounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"account.ann", "account.=5bx=5d"} {
+		if err := keys.Put(ctx, k, []byte("value of "+k), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := text.Cut(uint64(len(lines(said, 0)))); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"password", "tls/own/key.pem"} {
+		path := filepath.Join(folder, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("file "+file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	s := Source{Log: l, Text: text, Tables: []string{"accounts"}, Folder: folder, Files: []string{"password", "tls", "absent"}, Now: time.Unix(1_800_000_000, 0)}
+	if err := Backup(ctx, s, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestBackupIsRestored(t *testing.T) {
+	backup := backedUp(t)
+	folder := filepath.Join(t.TempDir(), "new", "data")
+	done, err := Restore(t.Context(), bytes.NewReader(backup), folder, openLog)
+	if err != nil || done != (Restored{Lines: 2, Batches: 2, Keys: 2, Files: 2}) {
+		t.Fatalf("restored: %+v, %v", done, err)
+	}
+	text, err := log.OpenText(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	var b strings.Builder
+	if _, err := Export(t.Context(), text, Filter{}, AsText, &b, noBad(t)); err != nil || b.String() != lines(said, 1, 2) {
+		t.Errorf("the text: %q, %v", b.String(), err)
+	}
+	if text.Begin() != uint64(len(lines(said, 0))) {
+		t.Errorf("it begins at %d", text.Begin())
+	}
+	l, err := openLog(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	sequence, state, err := l.LoadState(t.Context())
+	if err != nil || sequence != 0 || string(state) != fmt.Sprintf(`{"Format":1,"At":%d}`, len(lines(said, 0, 1, 2))) {
+		t.Errorf("the state: %d, %s, %v", sequence, state, err)
+	}
+	batches, err := after(t.Context(), l, 0)
+	if err != nil || len(batches) != 2 || string(batches[0]) != "batch 3" || string(batches[1]) != "batch 4" {
+		t.Errorf("the batches: %q, %v", batches, err)
+	}
+	keys, err := l.Keys(t.Context(), "accounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, _, err := keys.Get(t.Context(), "account.=5bx=5d"); err != nil || string(v) != "value of account.=5bx=5d" {
+		t.Errorf("a key: %q, %v", v, err)
+	}
+	for _, file := range []string{"password", "tls/own/key.pem"} {
+		path := filepath.Join(folder, file)
+		data, err := os.ReadFile(path)
+		info, _ := os.Stat(path)
+		if err != nil || string(data) != "file "+file || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %q, %v", file, data, err)
+		}
+	}
+	if list, _ := os.ReadDir(filepath.Dir(folder)); len(list) != 1 {
+		t.Errorf("left beside it: %v", list)
+	}
+	if _, err := Restore(t.Context(), bytes.NewReader(backup), folder, openLog); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("over one that is there: %v", err)
+	}
+}
+
+// TestDamagedBackups: none leaves a folder behind.
+func TestDamagedBackups(t *testing.T) {
+	backup := backedUp(t)
+	flip := func(at int) []byte {
+		b := bytes.Clone(backup)
+		b[at] ^= 1
+		return b
+	}
+	for name, b := range map[string][]byte{
+		"empty":             nil,
+		"no tar":            bytes.Repeat([]byte("x"), 2000),
+		"cut in the middle": backup[:len(backup)/2],
+		"cut before sums":   backup[:bytes.LastIndex(backup, []byte(sumsName))],
+		"a bit of the text": flip(bytes.Index(backup, []byte("psst"))),
+		"a bit of a key":    flip(bytes.Index(backup, []byte(`"account.ann"`)) + 3),
+	} {
+		folder := filepath.Join(t.TempDir(), "data")
+		if _, err := Restore(t.Context(), bytes.NewReader(b), folder, openLog); err == nil {
+			t.Errorf("%s: was restored", name)
+		} else if !strings.Contains(err.Error(), "backup") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if list, _ := os.ReadDir(filepath.Dir(folder)); len(list) != 0 {
+			t.Errorf("%s: left: %v", name, list)
+		}
+	}
+}
+
+func TestBackupFails(t *testing.T) {
+	folder, text := dataFolder(t)
+	l, err := openLog(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := Source{Log: l, Text: text, Folder: folder}
+	if err := Backup(t.Context(), s, fullDisk{}); !errors.Is(err, errFull) {
+		t.Errorf("a full disk: %v", err)
+	}
+	if err := l.SaveState(t.Context(), 1, []byte(`{"At":100000}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Backup(t.Context(), s, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "the state stands at 100000") {
+		t.Errorf("a text that lags behind: %v", err)
+	}
+}
+
+func FuzzParseLine(f *testing.F) {
+	for l := range strings.Lines(said) {
+		f.Add([]byte(l))
+	}
+	f.Add([]byte("2026-11-20T07:00:00.000Z :a b c"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		l, err := parseLine(raw, 7)
+		if err != nil {
+			return
+		}
+		if l.Source == "" || l.Command == "" || l.To == "" || l.At != 7 || !strings.HasPrefix(string(raw), l.Time.Format(stamp)+" :"+l.Source+" "+l.Command+" "+l.To) {
+			t.Errorf("%q was read as %+v", raw, l)
+		}
+	})
+}

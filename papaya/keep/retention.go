@@ -1,0 +1,49 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// ID is a place as clients know it: the msgid of the message that stands there.
+func ID(at uint64) string { return strconv.FormatUint(at, 36) }
+
+// A Cutter is a Text that can lose its head.
+type Cutter interface {
+	Text
+	// Cut removes the lines before a place, where a line begins.
+	Cut(before uint64) error
+}
+
+var errFound = errors.New("found")
+
+// Retain removes what was said longer ago than keep; 0 keeps everything. It stops at the first line that is young enough, so a clock that
+// was wrong for a while keeps more, not less. It returns how many bytes are gone.
+func Retain(ctx context.Context, t Cutter, keep time.Duration, now time.Time) (removed uint64, err error) {
+	if keep <= 0 {
+		return 0, nil
+	}
+	begin, limit := t.Begin(), now.Add(-keep)
+	to := t.End()
+	at := to
+	err = read(ctx, t, begin, to, func(l Line) error {
+		if l.Time.Before(limit) {
+			return nil
+		}
+		at = l.At
+		return errFound
+	}, func(uint64, error) {}) // what is no line goes with those around it
+	if err != nil && !errors.Is(err, errFound) {
+		return 0, fmt.Errorf("retention: %w", err)
+	}
+	if at == begin {
+		return 0, nil
+	}
+	if err := t.Cut(at); err != nil {
+		return 0, fmt.Errorf("retention: %w", err)
+	}
+	return t.Begin() - begin, nil
+}
