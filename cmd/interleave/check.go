@@ -24,8 +24,10 @@ type checked struct {
 }
 
 type checkedOutcome struct {
-	Name  string `json:"name"`
-	Error string `json:"error,omitempty"`
+	Name    string  `json:"name"`
+	Error   string  `json:"error,omitempty"`
+	Skipped string  `json:"skipped,omitempty"` // what this machine lacks for it
+	Seconds float64 `json:"seconds"`
 }
 
 func checkCommand(lab *laboratory) *cobra.Command {
@@ -118,7 +120,11 @@ func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s prob
 		var outcomes []probe.Outcome
 		outcomes, err = probe.Conform(cmd.Context(), service, built, probe.ConformOptions{})
 		for _, o := range outcomes {
-			c.Outcomes = append(c.Outcomes, checkedOutcome{o.Check, text(o.Err)})
+			checked := checkedOutcome{Name: o.Check, Error: text(o.Err), Seconds: o.Took.Seconds()}
+			if o.Skip != nil {
+				checked.Skipped = o.Skip.Error()
+			}
+			c.Outcomes = append(c.Outcomes, checked)
 			if o.Err != nil {
 				c.Status = "failed"
 			}
@@ -144,10 +150,12 @@ func (c *checked) print(cmd *cobra.Command, verbose bool) {
 		fmt.Fprintf(w, "FAILED  %s  %s\n", name, c.Reason)
 	}
 	for _, o := range c.Outcomes {
-		if o.Error != "" {
+		if o.Skipped != "" {
+			fmt.Fprintf(w, "        %s: SKIP: %s\n", o.Name, o.Skipped)
+		} else if o.Error != "" {
 			fmt.Fprintf(w, "        %s: %s\n", o.Name, strings.ReplaceAll(o.Error, "\n", "\n        "))
 		} else if verbose {
-			fmt.Fprintf(w, "        %s: ok\n", o.Name)
+			fmt.Fprintf(w, "        %s: ok, %.1f s\n", o.Name, o.Seconds)
 		}
 	}
 }

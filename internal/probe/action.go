@@ -2,19 +2,22 @@ package probe
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // The actions of a transcript, and how each is written. How they are played is in play.go (clients in
-// general), counter.go, lines.go and watch.go.
+// general), tally.go, lines.go and watch.go. verbs.go has those of lines and folders.
 type (
 	dial struct { // dial a; dial c*1000; dial a port+1
 		who   string
 		count int
 		group bool
 		after int // to the port so many after the server's
+
+		buffer int64 // dial a buffer 4KiB: of what it has not read; 0: the kernel's
 	}
 	ping struct { // ping SIZE [times COUNT]
 		size, times int64
@@ -55,7 +58,7 @@ type (
 )
 
 func (*dial) usage() string {
-	return "dial NAME, or dial NAME*COUNT for a group, and port+1 for the port after the server's"
+	return "dial NAME, or dial NAME*COUNT for a group, port+1 for the port after the server's, buffer SIZE for a small window"
 }
 func (*ping) usage() string    { return "ping SIZE [times COUNT]" }
 func (*send) usage() string    { return "NAME send DATA [by SIZE [every TIME]]" }
@@ -96,11 +99,16 @@ var clientVerbs = map[string]func(*words) (action, error){
 	"lines":  parseLines,
 }
 
+func init() { maps.Copy(clientVerbs, speechVerbs) }
+
 var serverVerbs = map[string]func(*words) (action, error){
 	"memory":     parseMemory,
 	"idle":       func(*words) (action, error) { return &serverIdle{}, nil },
 	"fails":      func(*words) (action, error) { return &serverFails{}, nil },
 	"terminates": func(*words) (action, error) { return &serverEnds{}, nil },
+	"killed":     func(*words) (action, error) { return &serverKilled{}, nil },
+	"starts":     func(*words) (action, error) { return &serverStarts{}, nil },
+	"keeps":      func(w *words) (action, error) { return &serverAlone{}, w.expect("its", "folder") },
 }
 
 var stdoutVerbs = map[string]func(*words) (action, error){
@@ -138,7 +146,10 @@ func parseDial(w *words, dialled map[string]bool) (action, error) {
 	if w.take("port+1") {
 		d.after = 1
 	}
-	return d, nil
+	if w.take("buffer") {
+		d.buffer, err = w.bytes()
+	}
+	return d, err
 }
 
 const (

@@ -88,7 +88,7 @@ func (c *client) expect(ctx context.Context, want io.Reader, size int64, p pace)
 	got := make([]byte, min(max(size, 1), cmp.Or(p.by, readAtOnce)))
 	right := make([]byte, len(got))
 	for at := int64(0); at < size; {
-		n, err := c.conn.Read(got[:min(int64(len(got)), size-at)])
+		n, err := c.Read(got[:min(int64(len(got)), size-at)])
 		if _, err := io.ReadFull(want, right[:n]); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (c *client) end(verb string) error {
 		}
 		return c.conn.Close()
 	}
-	n, err := c.conn.Read(make([]byte, 1))
+	n, err := c.Read(make([]byte, 1))
 	switch {
 	case n > 0:
 		return errors.New("got more bytes, want the end of the connection")
@@ -191,7 +191,7 @@ func (c *client) silent(s *silent, deadline time.Time) error {
 	_ = c.conn.SetReadDeadline(time.Now().Add(s.during))
 	defer func() { _ = c.conn.SetReadDeadline(deadline) }()
 	got := make([]byte, shortBytes)
-	n, err := c.conn.Read(got)
+	n, err := c.Read(got)
 	if n > 0 {
 		return fmt.Errorf("got %s, want nothing for %v", short(got[:n]), s.during)
 	}
@@ -205,7 +205,7 @@ func (c *client) silent(s *silent, deadline time.Time) error {
 func (c *client) values(v *values) error {
 	var reply [8]byte
 	for i, want := range v.want {
-		n, err := io.ReadFull(c.conn, reply[:])
+		n, err := io.ReadFull(c, reply[:])
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = io.EOF
 		}

@@ -65,23 +65,37 @@ func (t *Transcript) checks() []Check {
 // Play plays the transcript to a fresh server and stops that. Patience lengthens every limit: 1 for
 // an ordinary build, more for one with a sanitizer.
 func (t *Transcript) Play(ctx context.Context, built *Built, kind StdoutKind, patience float64) error {
+	folder, err := t.prepare(built)
+	if err != nil {
+		return err
+	}
+	failed := t.playIn(ctx, built, kind, patience, folder)
+	return errors.Join(failed, folder.Close())
+}
+
+// playIn plays the transcript to a server that has its folder.
+func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, patience float64, folder *Folder) error {
 	out, err := newCollector(kind, built.Out)
 	if err != nil {
 		return err
 	}
-	s, err := Start(ctx, built, patient(StartOptions{Stdout: out.theirs, OpenFiles: t.OpenFiles}, built, patience))
+	options := patient(StartOptions{Stdout: out.theirs, OpenFiles: t.OpenFiles, Data: folder}, built, patience)
+	s, err := Start(ctx, built, options)
 	if err != nil {
 		return errors.Join(err, out.finish())
 	}
 	out.started()
-	terminated, failed := t.play(ctx, s, out, time.Duration(float64(t.Limit)*patience))
+	p := &play{t: t, server: s, options: options, stdout: out, deadline: time.Now().Add(time.Duration(float64(t.Limit) * patience)),
+		clients: map[string][]*client{}, sent: newLedger(), memory: s.memory(), talk: newTalk()}
+	failed := p.run(ctx)
+	s = p.server // the transcript may have started another
 	if failed != nil {
 		s.Kill()
 		_ = out.finish() // the play's error says it better
 		return failed
 	}
 	var stopped error
-	if !terminated {
+	if !p.terminated {
 		stopped = s.Stop()
 	}
 	left := out.finish()
@@ -117,7 +131,8 @@ func (b *Built) Patience() float64 {
 // An Outcome is what became of one check.
 type Outcome struct {
 	Check string
-	Err   error // nil: passed
+	Err   error    // nil: passed, or skipped
+	Skip  *Missing // what this machine lacks for the check; nil: it was made
 	Took  time.Duration
 }
 
@@ -145,6 +160,9 @@ func Conform(ctx context.Context, service *manifest.Service, built *Built, opts 
 			return outcomes, context.Cause(ctx)
 		}
 		o := Outcome{Check: check.Name, Err: err, Took: time.Since(begin)}
+		if missing, ok := errors.AsType[*Missing](err); ok {
+			o.Err, o.Skip = nil, missing
+		}
 		outcomes = append(outcomes, o)
 		if opts.Done != nil {
 			opts.Done(o)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"interleave/internal/netns"
@@ -44,35 +45,40 @@ type play struct {
 	sent       *ledger // lines that stdout must show
 	memory     int64   // of the server before the first step
 	terminated bool    // by a step: there is no server to stop at the end
+
+	options StartOptions // of the server, to start another
+	talk    *talk        // generated lines of a chat
+	granted int          // how often the last "until" was taken
+	logAt   int          // lines of the log that were looked at
 }
 
 // A client is one connection of a play.
 type client struct {
 	name   string // "a", or "c[17]" in a group
+	index  int    // 17
 	conn   *net.TCPConn
 	filled data  // what fill has begun to send
 	sent   int64 // bytes of it
 	lines  int64 // sent with lines so far
+
+	*speaker // once it talks in lines
 }
 
-// play does what the transcript says to a server that is ready, within the limit, and tells whether
-// the transcript has ended the server.
-func (t *Transcript) play(ctx context.Context, s *Server, out *collector, limit time.Duration) (terminated bool, err error) {
-	p := &play{t: t, server: s, stdout: out, deadline: time.Now().Add(limit),
-		clients: map[string][]*client{}, sent: newLedger(), memory: s.memory()}
+// run does what the transcript says to a server that is ready, within the limit.
+func (p *play) run(ctx context.Context) error {
 	defer p.closeAll()
-	for _, step := range t.steps {
+	for _, step := range p.t.steps {
 		if err := p.step(ctx, step); err != nil {
 			if ctx.Err() != nil {
-				return p.terminated, context.Cause(ctx)
+				return context.Cause(ctx)
 			}
-			return p.terminated, p.failed(step, err)
+			return p.failed(step, err)
 		}
 	}
 	if p.terminated {
-		return true, nil
+		return nil
 	}
-	return false, s.Check()
+	return p.server.Check()
 }
 
 // failed adds to a step's error what became of the server. A server that dies closes its connections
@@ -111,8 +117,7 @@ func (p *play) step(ctx context.Context, s step) error {
 	case *serverIdle:
 		return p.serverIdle(ctx)
 	case *serverEnds:
-		p.terminated = true
-		return p.server.Stop()
+		return p.terminate()
 	case *serverFails:
 		p.terminated = true
 		return p.serverFails(ctx)
@@ -143,8 +148,53 @@ func (p *play) step(ctx context.Context, s step) error {
 		return p.each(ctx, s.who, func(c *client) error { return c.silent(do, p.deadline) })
 	case *values:
 		return p.each(ctx, s.who, func(c *client) error { return c.values(do) })
+	case *visits:
+		return p.visit(ctx, do)
+	case *serverKilled:
+		p.kill()
+		return nil
+	case *serverStarts:
+		return p.starts(ctx)
+	case *serverAlone:
+		return p.keepsFolder(ctx)
+	case *dataFile, *dataRoom, *dataPrivate:
+		return p.data(do)
+	case *logIs:
+		return p.logIs(do)
+	case *logEnds:
+		return p.logEnds()
+	case *logWhole:
+		return p.logWhole()
+	case *chats:
+		return p.chats(ctx, s.who, do)
 	}
-	panic(fmt.Sprintf("a step of kind %T cannot be played", s.do))
+	return p.each(ctx, s.who, func(c *client) error { return p.speech(ctx, c, s.do) })
+}
+
+// speech plays what one client of a chat does.
+func (p *play) speech(ctx context.Context, c *client, do action) error {
+	switch do := do.(type) {
+	case *says:
+		return p.says(ctx, c, do)
+	case *hears:
+		return p.hears(c, do)
+	case *names:
+		return c.hearsNames(do)
+	case *skips:
+		return p.skipTo(c, do.to)
+	case *ignores:
+		c.speak().deaf = true
+		return nil
+	case *drains:
+		return p.drains(c)
+	case *enters:
+		return p.registers(c, do)
+	case *joins:
+		return p.joins(c, do)
+	case *catches:
+		return p.catchesUp(c, do)
+	}
+	panic(fmt.Sprintf("a step of kind %T cannot be played", do))
 }
 
 // dialAtOnce bounds the connections that are being made at a time; the backlog of a server is at least
@@ -154,6 +204,10 @@ const dialAtOnce = 256
 func (p *play) dial(ctx context.Context, d *dial) error {
 	group := make([]*client, d.count)
 	free := make(chan struct{}, dialAtOnce)
+	for _, old := range p.clients[d.who] {
+		_ = old.conn.Close() // its name is another connection's now
+	}
+	delete(p.clients, d.who)
 	err := p.together(ctx, nil, d.count, func(i int) error {
 		free <- struct{}{}
 		defer func() { <-free }()
@@ -161,11 +215,12 @@ func (p *play) dial(ctx context.Context, d *dial) error {
 		if d.group {
 			name = fmt.Sprintf("%s[%d]", d.who, i)
 		}
-		conn, err := p.server.dial(ctx, p.server.Port+d.after, p.deadline)
+		conn, err := p.server.dialWith(ctx, p.server.Port+d.after, p.deadline, d.buffer)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		group[i] = &client{name: name, conn: conn}
+		group[i] = &client{name: name, index: i, conn: conn}
+		p.talk.again(group[i].plainName())
 		return conn.SetDeadline(p.deadline)
 	})
 	for _, c := range group {
@@ -178,9 +233,23 @@ func (p *play) dial(ctx context.Context, d *dial) error {
 
 // dial connects as a client of the server does: from the host that the load is on.
 func (s *Server) dial(ctx context.Context, port int, deadline time.Time) (*net.TCPConn, error) {
+	return s.dialWith(ctx, port, deadline, 0)
+}
+
+// dialWith connects with a receive buffer of this size: before the connection is made, for its window follows from it.
+func (s *Server) dialWith(ctx context.Context, port int, deadline time.Time, buffer int64) (*net.TCPConn, error) {
 	var conn net.Conn
 	err := netns.Do(s.Net.Path("load"), func() (err error) {
 		dialer := net.Dialer{Deadline: deadline}
+		if buffer > 0 {
+			dialer.Control = func(_, _ string, raw syscall.RawConn) error {
+				var failed error
+				err := raw.Control(func(fd uintptr) {
+					failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, int(buffer))
+				})
+				return errors.Join(err, failed)
+			}
+		}
 		conn, err = dialer.DialContext(ctx, "tcp4", net.JoinHostPort(s.Host, strconv.Itoa(port)))
 		return err
 	})

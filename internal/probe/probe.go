@@ -14,7 +14,7 @@
 //	a shut
 //	a eof
 //
-// docs/adding-a-protocol.md has the table of all verbs. Parsing (transcript.go, words.go, action.go)
-// does no I/O; playing (play.go, client.go, tally.go, lines.go, output.go, watch.go) has a bound on
-// every wait: the transcript's limit.
+// docs/adding-a-protocol.md has the table of all verbs. Parsing (transcript.go, words.go, action.go, verbs.go, wanted.go)
+// does no I/O; playing (play.go, client.go, tally.go, lines.go, output.go, watch.go, and for a chat speech.go, talk.go,
+// past.go, restart.go) has a bound on every wait: the transcript's limit.
 package probe

@@ -23,6 +23,10 @@ type Transcript struct {
 	// transcript looks at it, a file and a pipe, unless the transcript says itself.
 	Stdout []StdoutKind
 
+	// Folder is what the server finds as {data}, with these files in it.
+	Folder folderKind
+	files  []*dataFile
+
 	// OpenFiles is how many files the server may open; 0 = as many as any program.
 	OpenFiles int
 }
@@ -39,6 +43,15 @@ const (
 	maxFile    = 1 << 20 // bytes of a transcript
 )
 
+// A folderKind is what a server's folder is at its start.
+type folderKind string
+
+const (
+	folderEmpty  folderKind = ""       // there, with nothing but the transcript's files in it
+	folderAbsent folderKind = "absent" // not there: the server makes it
+	folderSmall  folderKind = "small"  // a disk of a few megabytes
+)
+
 // A step is one line of a transcript.
 type step struct {
 	line int
@@ -47,7 +60,7 @@ type step struct {
 	do   action
 }
 
-// An action is what a step does. Its kinds are in action.go, each beside the way it is played.
+// An action is what a step does. Its kinds are in action.go and verbs.go, each beside the way it is played.
 type action interface{ usage() string }
 
 // LoadTranscript reads a transcript file; errors name it as shown.
@@ -65,7 +78,7 @@ func ParseTranscript(file string, text []byte) (*Transcript, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("%s: expected at most %d bytes", file, maxFile)
 	}
-	dialled := map[string]bool{}
+	dialled := map[string]bool{} // false: its connection is over, and the name free for another
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, maxFile+1)
 	for n := 1; lines.Scan(); n++ {
@@ -112,6 +125,15 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 		do, err = parseDial(w, dialled)
 	case "ping":
 		do, err = parsePing(w)
+	case "visit":
+		do, err = parseVisits(w)
+	case "data":
+		if len(t.steps) == 0 {
+			return t.parseFolder(w)
+		}
+		do, err = w.verb("data", dataVerbs)
+	case "log":
+		do, err = w.verb("log", logVerbs)
 	case "server":
 		if w.take("opens") {
 			return t.parseOpenFiles(w)
@@ -126,8 +148,8 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 			err = fmt.Errorf("expected a line \"%s fill DATA\" before this one", f.who)
 		}
 	default:
-		if !dialled[first] {
-			return fmt.Errorf("expected limit, dial, ping, server, stdout or a name that was dialled, got %s", first)
+		if _, known := dialled[first]; !known {
+			return fmt.Errorf("expected limit, dial, ping, visit, server, stdout, data, log or a name that was dialled, got %s", first)
 		}
 		s.who = first
 		do, err = w.verb(first, clientVerbs)
@@ -144,9 +166,54 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 		}
 		return err
 	}
+	switch do := do.(type) {
+	case *end:
+		if do.verb != "shut" {
+			leave(dialled, first)
+		}
+	case *drains, *serverKilled, *serverEnds:
+		leave(dialled, first)
+	case *chats:
+		if do.end != "" {
+			leave(dialled, "server")
+		}
+	}
 	s.do = do
 	t.steps = append(t.steps, s)
 	return nil
+}
+
+// leave frees the name of a client whose connection is over, or, with the server's, all names.
+func leave(dialled map[string]bool, who string) {
+	for name := range dialled {
+		if who == name || who == "server" {
+			dialled[name] = false
+		}
+	}
+}
+
+// parseFolder reads what the server's folder is before the first step.
+func (t *Transcript) parseFolder(w *words) error {
+	switch {
+	case w.take("is"):
+		kind, err := w.word("absent or small")
+		if err != nil {
+			return err
+		}
+		t.Folder = folderKind(kind)
+		if t.Folder != folderAbsent && t.Folder != folderSmall {
+			return fmt.Errorf("expected absent or small, got %s", kind)
+		}
+	case w.take("file"):
+		f := &dataFile{}
+		if _, err := parseDataFile(w, f); err != nil {
+			return fmt.Errorf("%w; it is written %s", err, f.usage())
+		}
+		t.files = append(t.files, f)
+	default:
+		return fmt.Errorf("expected data is absent, data is small or data file before the first step")
+	}
+	return w.end()
 }
 
 func (t *Transcript) fills(who string) bool {

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -199,6 +200,21 @@ func (w *words) data() (data, error) {
 	}
 }
 
+// span reads FROM..TO.
+func (w *words) span(expected string, limit int64) (least, most int64, err error) {
+	text, err := w.word(expected)
+	if err != nil {
+		return 0, 0, err
+	}
+	from, to, _ := strings.Cut(text, "..")
+	least, err1 := strconv.ParseInt(from, 10, 64)
+	most, err2 := strconv.ParseInt(to, 10, 64)
+	if err1 != nil || err2 != nil || least < 1 || most < least || most > limit {
+		return 0, 0, fmt.Errorf("expected %s, at most %d, got %s", expected, limit, text)
+	}
+	return least, most, nil
+}
+
 // times reads the *N that may follow a part.
 func (w *words) times() (int64, error) {
 	next, ok := w.peek()
@@ -276,6 +292,9 @@ func (w *words) pace() (p pace, err error) {
 	return p, err
 }
 
+// keywords begin the lines that are no client's.
+var keywords = []string{"limit", "dial", "ping", "visit", "server", "stdout", "data", "log"}
+
 // isName tells whether a client may be called so.
 func isName(name string) bool {
 	for i, r := range name {
@@ -283,5 +302,5 @@ func isName(name string) bool {
 			return false
 		}
 	}
-	return name != "" && name != "server" && name != "stdout" && name != "dial" && name != "ping" && name != "limit"
+	return name != "" && !slices.Contains(keywords, name)
 }

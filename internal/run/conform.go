@@ -41,6 +41,9 @@ func Conforms(ctx context.Context, service *manifest.Service, built *probe.Built
 		if ctx.Err() != nil {
 			return "", false, ctx.Err()
 		}
+		if _, missing := errors.AsType[*probe.Missing](err); missing {
+			continue // this machine cannot make the check; the rest must do
+		}
 		if err != nil {
 			return fmt.Sprintf("%s: %v", c.Name, err), false, nil
 		}

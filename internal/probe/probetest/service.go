@@ -68,7 +68,11 @@ func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check
 	}
 	for _, check := range checks {
 		t.Run(check.Name, func(t *testing.T) {
-			if err := check.Play(t.Context(), built, built.Patience()); err != nil {
+			err := check.Play(t.Context(), built, built.Patience())
+			if missing, ok := errors.AsType[*probe.Missing](err); ok {
+				t.Skip("SKIP:", missing)
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		})
