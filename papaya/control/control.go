@@ -1,0 +1,94 @@
+// Package control lets an administrator speak with a server that runs: HTTP over a socket in the data folder. Who may open the socket
+// (mode 0600, in a folder of mode 0700) is the server's own user or root, and may do everything.
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"interleave/papaya/account"
+)
+
+// Accounts is what can be done to accounts: account.Book does it in this process, a Client asks a server.
+type Accounts interface {
+	Add(ctx context.Context, name string, role account.Role, password account.Secret) error
+	Remove(ctx context.Context, name string) error
+	SetPassword(ctx context.Context, name string, password account.Secret) error
+	SetRole(ctx context.Context, name string, role account.Role) error
+	AddCertificate(ctx context.Context, name, fingerprint string) error
+	RemoveCertificate(ctx context.Context, name, fingerprint string) error
+	List(ctx context.Context) ([]account.Account, error)
+	Invite(ctx context.Context, by string, role account.Role, life time.Duration) (account.Secret, account.Invitation, error)
+	Invitations(ctx context.Context) ([]account.Invitation, error)
+	TakeBack(ctx context.Context, id string) error
+}
+
+// A request is what a client says about accounts. The password is in it as it is: it goes through a socket of one user's.
+type request struct {
+	Name        string        `json:"name,omitempty"`
+	Role        account.Role  `json:"role,omitempty"`
+	Password    string        `json:"password,omitempty"`
+	Fingerprint string        `json:"fingerprint,omitempty"`
+	By          string        `json:"by,omitempty"`
+	Life        time.Duration `json:"life,omitempty"`
+	ID          string        `json:"id,omitempty"`
+}
+
+// An answer is what the server says to it.
+type answer struct {
+	Error       string               `json:"error,omitempty"`
+	Accounts    []account.Account    `json:"accounts,omitempty"`
+	Invitations []account.Invitation `json:"invitations,omitempty"`
+	Token       string               `json:"token,omitempty"`
+	Reload      *Reloaded            `json:"reload,omitempty"`
+}
+
+// Reloaded is what has come of a reload.
+type Reloaded struct {
+	Live  []string `json:"live"`  // settings that have changed
+	Later []string `json:"later"` // and those that wait for the next start
+}
+
+// socketName stands in the data folder.
+const socketName = "control.sock"
+
+// maxSocket is the longest path that the kernel takes for a socket, in bytes (unix(7): 108 with a NUL).
+const maxSocket = 107
+
+// withSocket calls f with a path of the socket that is short enough. A longer one is reached by the folder's descriptor.
+func withSocket(folder string, f func(path string) error) error {
+	path := filepath.Join(folder, socketName)
+	if len(path) <= maxSocket {
+		return f(path)
+	}
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return f(fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketName))
+}
+
+// Listen opens the socket. The caller has the lock of the folder, so a socket that is there already is a dead server's.
+func Listen(folder string) (net.Listener, error) {
+	if err := os.Remove(filepath.Join(folder, socketName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var l net.Listener
+	err := withSocket(folder, func(path string) (err error) {
+		if l, err = net.Listen("unix", path); err != nil {
+			return err
+		}
+		l.(*net.UnixListener).SetUnlinkOnClose(false) // its path may not be there any more; the next start removes it
+		return os.Chmod(path, 0o600)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the socket for papaya admin: %w", err)
+	}
+	return l, nil
+}

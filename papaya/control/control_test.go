@@ -1,0 +1,183 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/papaya/account"
+	"interleave/papaya/metrics"
+)
+
+const password = "the kettle is on"
+
+// start runs a server on a folder and returns what speaks with it; all ends with the test.
+func start(t *testing.T, folder string, s *Server) *Client {
+	t.Helper()
+	l, err := Listen(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := Dial(t.Context(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAccounts(t *testing.T) {
+	var said bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	// The folder's path is longer than a socket's may be.
+	folder := filepath.Join(t.TempDir(), strings.Repeat("a long name ", 10))
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, folder, &Server{Accounts: account.Open(&account.Memory{}), Logger: logger})
+	if info, err := os.Stat(filepath.Join(folder, socketName)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket: %v, %v", info, err)
+	}
+	ctx, print := t.Context(), strings.Repeat("0a", 32)
+	for i, err := range []error{
+		c.Add(ctx, "ann", account.Admin, account.NewSecret(password)),
+		c.SetPassword(ctx, "ann", account.NewSecret(password+"!")),
+		c.Add(ctx, "bob", account.Member, account.Secret{}),
+		c.SetRole(ctx, "bob", account.Operator),
+		c.AddCertificate(ctx, "bob", print),
+		c.AddCertificate(ctx, "ann", strings.Repeat("0b", 32)),
+		c.RemoveCertificate(ctx, "ann", strings.Repeat("0b", 32)),
+		c.Add(ctx, "eve", account.Member, account.Secret{}),
+		c.Remove(ctx, "eve"),
+	} {
+		if err != nil {
+			t.Errorf("step %d: %v", i, err)
+		}
+	}
+	list, err := c.List(ctx)
+	got := ""
+	for _, a := range list {
+		got += fmt.Sprintln(a.Name, a.Role, a.HasPassword, a.Certificates)
+	}
+	if want := fmt.Sprintf("ann admin true []\nbob operator false [%s]\n", print); err != nil || got != want {
+		t.Errorf("the list: %s, %v; want %s", got, err, want)
+	}
+	token, i, err := c.Invite(ctx, "ann", account.Member, time.Hour)
+	if err != nil || len(token.Reveal()) != 26 || i.By != "ann" {
+		t.Errorf("an invitation: %d, %+v, %v", len(token.Reveal()), i, err)
+	}
+	if open, err := c.Invitations(ctx); err != nil || len(open) != 1 || open[0].ID != i.ID {
+		t.Errorf("the open ones: %v, %v", open, err)
+	}
+	if err := c.TakeBack(ctx, i.ID); err != nil {
+		t.Error(err)
+	}
+	if err := c.Add(ctx, "ann", account.Member, account.Secret{}); err == nil || err.Error() != "account ann: there is such an account" {
+		t.Errorf("ann again: %v", err)
+	}
+	if out := said.String(); strings.Contains(out, password) || strings.Contains(out, token.Reveal()) || !strings.Contains(out, `"verb":"add","account":"ann"`) {
+		t.Errorf("the log has secrets, or not what was done: %s", out)
+	}
+}
+
+func TestTheRest(t *testing.T) {
+	var figures metrics.Set
+	figures.Counter("papaya_things_total", "Things.").Add(3)
+	fail := false
+	c := start(t, t.TempDir(), &Server{
+		Metrics: &figures,
+		Logger:  slog.New(slog.DiscardHandler),
+		Reload: func() (Reloaded, error) {
+			if fail {
+				return Reloaded{}, errors.New("papaya.toml:1: wrong")
+			}
+			return Reloaded{Live: []string{"server.motd"}, Later: []string{"server.name"}}, nil
+		},
+		Backup: func(_ context.Context, w io.Writer) error {
+			if _, err := io.WriteString(w, "a backup"); err != nil || !fail {
+				return err
+			}
+			return errors.New("backup: disk\nfull")
+		},
+	})
+	ctx := t.Context()
+	var b strings.Builder
+	if err := c.Metrics(ctx, &b); err != nil || !strings.Contains(b.String(), "papaya_things_total 3\n") {
+		t.Errorf("metrics: %q, %v", b.String(), err)
+	}
+	b.Reset()
+	if err := c.Backup(ctx, &b); err != nil || b.String() != "a backup" {
+		t.Errorf("backup: %q, %v", b.String(), err)
+	}
+	if r, err := c.Reload(ctx); err != nil || fmt.Sprint(r) != "{[server.motd] [server.name]}" {
+		t.Errorf("reload: %v, %v", r, err)
+	}
+	if _, err := c.List(ctx); err == nil || err.Error() != "this server has no accounts" {
+		t.Errorf("no accounts: %v", err)
+	}
+	fail = true
+	if err := c.Backup(ctx, &b); err == nil || err.Error() != "backup: disk; full" {
+		t.Errorf("a backup that fails in the middle: %v", err)
+	}
+	if _, err := c.Reload(ctx); err == nil || err.Error() != "papaya.toml:1: wrong" {
+		t.Errorf("a wrong file: %v", err)
+	}
+}
+
+func TestNobody(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := Dial(t.Context(), folder); !errors.Is(err, ErrNobody) {
+		t.Errorf("no socket: %v", err)
+	}
+	l, err := Listen(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // as a server that was killed leaves it
+	if _, err := Dial(t.Context(), folder); !errors.Is(err, ErrNobody) {
+		t.Errorf("a dead socket: %v", err)
+	}
+	again, err := Listen(folder)
+	if err != nil {
+		t.Fatalf("after it: %v", err)
+	}
+	again.Close()
+}
+
+// TestWrongRequests are answered, and not with what was in them.
+func TestWrongRequests(t *testing.T) {
+	s := &Server{Accounts: account.Open(&account.Memory{}), Logger: slog.New(slog.DiscardHandler)}
+	for _, test := range []struct{ path, body, want string }{
+		{"/accounts/add", `{"name":"ann","passwort":"hunter2"}`, "not a request"},
+		{"/accounts/add", `{"password": hunter2}`, "not a request"},
+		{"/accounts/add", "", "not a request"},
+		{"/accounts/add", `{"name":"` + strings.Repeat("x", maxRequest) + `"}`, "not a request"},
+		{"/accounts/king", `{}`, `no verb \"king\"`},
+		{"/reload", `{}`, "without a file of settings"},
+		{"/nothing", `{}`, "404"},
+	} {
+		w := httptest.NewRecorder()
+		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, test.path, strings.NewReader(test.body)))
+		if got := w.Body.String(); !strings.Contains(got, test.want) || strings.Contains(got, "hunter2") {
+			t.Errorf("%s %.40s: %s", test.path, test.body, got)
+		}
+	}
+}

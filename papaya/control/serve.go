@@ -1,0 +1,158 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"interleave/papaya/account"
+	"interleave/papaya/metrics"
+)
+
+// A Server answers administrators. What is nil is answered with "not here".
+type Server struct {
+	Accounts Accounts
+	Reload   func() (Reloaded, error)
+	Backup   func(ctx context.Context, w io.Writer) error
+	Metrics  *metrics.Set
+	Logger   *slog.Logger // hears who was changed, never a password
+}
+
+// Limits of a request: its size in bytes, and the time until its head is there. A backup may take as long as it takes.
+const (
+	maxRequest = 64 << 10
+	headTime   = 10 * time.Second
+)
+
+// Serve answers at l until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: headTime, BaseContext: func(net.Listener) context.Context { return ctx }}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // who is being answered hears of it by its end
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("the socket for papaya admin: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /accounts/{verb}", s.accounts)
+	mux.HandleFunc("POST /reload", s.reload)
+	mux.HandleFunc("GET /backup", s.backup)
+	mux.Handle("GET /metrics", s.metrics())
+	return mux
+}
+
+// MetricsHandler answers Prometheus.
+func MetricsHandler(m *metrics.Set) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", metrics.ContentType)
+		_ = m.Write(w) // who asked has gone
+	})
+}
+
+func (s *Server) metrics() http.Handler {
+	if s.Metrics == nil {
+		return http.NotFoundHandler()
+	}
+	return MetricsHandler(s.Metrics)
+}
+
+// accounts does one thing to the accounts.
+func (s *Server) accounts(w http.ResponseWriter, r *http.Request) {
+	var q request
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&q); err != nil {
+		reply(w, answer{Error: "not a request"}) // the cause may hold a piece of a password
+		return
+	}
+	verb := r.PathValue("verb")
+	a, err := s.account(r.Context(), verb, q)
+	if err != nil {
+		a.Error = err.Error()
+	}
+	s.Logger.Info("admin", "verb", verb, "account", q.Name, "role", q.Role, "invitation", q.ID, "error", a.Error)
+	reply(w, a)
+}
+
+func (s *Server) account(ctx context.Context, verb string, q request) (a answer, err error) {
+	if s.Accounts == nil {
+		return a, errors.New("this server has no accounts")
+	}
+	password := account.NewSecret(q.Password)
+	switch verb {
+	case "add":
+		err = s.Accounts.Add(ctx, q.Name, q.Role, password)
+	case "remove":
+		err = s.Accounts.Remove(ctx, q.Name)
+	case "password":
+		err = s.Accounts.SetPassword(ctx, q.Name, password)
+	case "role":
+		err = s.Accounts.SetRole(ctx, q.Name, q.Role)
+	case "add-certificate":
+		err = s.Accounts.AddCertificate(ctx, q.Name, q.Fingerprint)
+	case "remove-certificate":
+		err = s.Accounts.RemoveCertificate(ctx, q.Name, q.Fingerprint)
+	case "list":
+		a.Accounts, err = s.Accounts.List(ctx)
+	case "invite":
+		var token account.Secret
+		var i account.Invitation
+		if token, i, err = s.Accounts.Invite(ctx, q.By, q.Role, q.Life); err == nil {
+			a.Token, a.Invitations = token.Reveal(), []account.Invitation{i}
+		}
+	case "invitations":
+		a.Invitations, err = s.Accounts.Invitations(ctx)
+	case "take-back":
+		err = s.Accounts.TakeBack(ctx, q.ID)
+	default:
+		err = fmt.Errorf("no verb %.40q", verb)
+	}
+	return a, err
+}
+
+func (s *Server) reload(w http.ResponseWriter, _ *http.Request) {
+	if s.Reload == nil {
+		reply(w, answer{Error: "this server was started without a file of settings"})
+		return
+	}
+	done, err := s.Reload()
+	a := answer{Reload: &done}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	reply(w, a)
+}
+
+// trailer says at the end of a backup whether it is whole, for then the head has long been sent.
+const trailer = "Papaya-Error"
+
+func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
+	if s.Backup == nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Trailer", trailer)
+	w.Header().Set("Content-Type", "application/x-tar")
+	err := s.Backup(r.Context(), w)
+	text := ""
+	if err != nil {
+		text = strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	w.Header().Set(trailer, text)
+	s.Logger.Info("admin", "verb", "backup", "error", text)
+}
+
+func reply(w http.ResponseWriter, a answer) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(a) // who asked has gone
+}
