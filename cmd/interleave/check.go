@@ -19,6 +19,7 @@ type checked struct {
 	Model    string           `json:"model"`
 	Status   string           `json:"status"` // ok, failed, skipped
 	Reason   string           `json:"reason,omitempty"`
+	HeldTo   []string         `json:"held_to,omitempty"` // the transcripts, where they are not all of the service
 	Outcomes []checkedOutcome `json:"outcomes,omitempty"`
 	Seconds  float64          `json:"seconds"`
 }
@@ -93,7 +94,7 @@ is never measured. Without a word, every model of every service is checked.`,
 // checkOne builds one model and plays its conformance, on a stack if it does not bring its own.
 func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s probe.Sanitizer, stack manifest.Stack) (c checked) {
 	began := time.Now()
-	c = checked{Service: m.Service, Model: m.Name, Status: "ok"}
+	c = checked{Service: m.Service, Model: m.Name, Status: "ok", HeldTo: m.Conform}
 	defer func() { c.Seconds = time.Since(began).Seconds() }()
 	service := tree.Service(m.Service)
 	if v := m.OnStack(stack); v != nil {
@@ -136,6 +137,14 @@ func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s prob
 	return c
 }
 
+// held says so where a model is not held to all transcripts.
+func (c *checked) held() string {
+	if len(c.HeldTo) == 0 {
+		return ""
+	}
+	return "; of the transcripts held to " + strings.Join(c.HeldTo, ", ") + " only"
+}
+
 // print is the line of one model, and of each transcript that failed.
 func (c *checked) print(cmd *cobra.Command, verbose bool) {
 	w := cmd.OutOrStdout()
@@ -145,7 +154,7 @@ func (c *checked) print(cmd *cobra.Command, verbose bool) {
 		fmt.Fprintf(w, "SKIP    %s: %s\n", name, c.Reason)
 		return
 	case "ok":
-		fmt.Fprintf(w, "ok      %s  %d checks, %.1f s\n", name, len(c.Outcomes), c.Seconds)
+		fmt.Fprintf(w, "ok      %s  %d checks, %.1f s%s\n", name, len(c.Outcomes), c.Seconds, c.held())
 	default:
 		fmt.Fprintf(w, "FAILED  %s  %s\n", name, c.Reason)
 	}

@@ -62,6 +62,7 @@ type Model struct {
 	Run      []string   // {out}, {port} and {host} are replaced
 	Env      map[string]string
 	Uses     []string      // files and folders besides Dir that the build depends on, relative to Dir
+	Conform  []string      // transcripts that it is held to; nil: all of its service
 	WarmUp   time.Duration // at least this long before a measuring window opens; 1 s unless told
 	Ready    Ready
 	Stacks   []Stack // that it can run on; none: it brings its own, as the servers behind a tap do

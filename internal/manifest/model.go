@@ -143,6 +143,7 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 		WarmUp:   t.duration("warmup", 0, time.Second),
 		Ready:    Ready(t.word("ready", readies)),
 		Uses:     t.distinct("uses"),
+		Conform:  t.distinct("conform"),
 		lines:    map[string]int{"run": t.at("run"), "stack": t.at("stack"), "source": t.at("source")},
 	}
 	for i, s := range t.texts("stack", true) {
@@ -155,6 +156,12 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 		m.Ready = ReadyLine
 	}
 	m.Source = t.sources(m, files)
+	if t.empty("conform") {
+		t.fail("conform", "is empty: leave it out to hold the model to all transcripts of its service")
+	}
+	if len(m.Conform) > 0 { // who reads what it shows must know what it does not keep
+		m.Summary += "; of the service's transcripts it is held to " + strings.Join(m.Conform, ", ") + " only"
+	}
 	t.checkName(m)
 	t.checkCommands(m)
 	t.finish()

@@ -53,6 +53,17 @@ func TestModelDefaults(t *testing.T) {
 	}
 }
 
+// A model that is held to a part of its service's transcripts says so wherever it is shown.
+func TestModelHeldToLess(t *testing.T) {
+	m, err := parseModel(modelFile, []byte("conform = [\"irc\", \"order\"]\n"+goodModel), []string{"echo.c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(m.Conform, []string{"irc", "order"}) || m.Summary != "a process for each client; of the service's transcripts it is held to irc, order only" {
+		t.Errorf("got %q, %q", m.Conform, m.Summary)
+	}
+}
+
 func TestModelSeveralCommands(t *testing.T) {
 	text := strings.Replace(goodModel, `["cc", "-o", "{out}/echo", "echo.c"]`, "[\n  ['cc', '-c', 'echo.c'],\n  ['cc', '-o', '{out}/echo', 'echo.o'],\n]", 1)
 	m, err := parseModel(modelFile, []byte(text), []string{"echo.c"})
@@ -76,14 +87,15 @@ func TestModelWrong(t *testing.T) {
 		{"model and folder", `"process"`, `"thread"`, "", at + `:2: model: is "thread", but the folder is "c-process": expected "process"`},
 		{"language and folder", `"c"`, `"go"`, "", at + `:1: language: is "go", but the folder is "c-process": expected "c"`},
 		{"unknown key", "summary ", "sumary ", "", at + ": summary is missing: expected one sentence: the trade that the model shows\n" +
-			at + `:3: unknown key "sumary" in the file: did you mean "summary"? (known: language, model, summary, needs, build, run, env, warmup, ready, uses, stack, source)`},
-		{"experiment's spelling", "warmup", "warm_up", "", at + `:7: unknown key "warm_up" in the file: did you mean "warmup"? (known: language, model, summary, needs, build, run, env, warmup, ready, uses, stack, source)`},
+			at + `:3: unknown key "sumary" in the file: did you mean "summary"? (known: language, model, summary, needs, build, run, env, warmup, ready, uses, conform, stack, source)`},
+		{"experiment's spelling", "warmup", "warm_up", "", at + `:7: unknown key "warm_up" in the file: did you mean "warmup"? (known: language, model, summary, needs, build, run, env, warmup, ready, uses, conform, stack, source)`},
 		{"no run", `run      = ["{out}/echo", "{port}", "{host}"]`, "", "", at + `: run is missing: expected a command such as ["{out}/echo", "{port}", "{host}"]`},
 		{"empty run", `["{out}/echo", "{port}", "{host}"]`, "[]", "", at + `:6: run: is empty: expected a command such as ["{out}/echo", "{port}", "{host}"]`},
 		{"run without port", `"{port}", "{host}"`, `"4000"`, "", at + ":6: run: does not use {port}: the server must listen where it is told to"},
 		{"run as text", `["{out}/echo", "{port}", "{host}"]`, `"{out}/echo {port}"`, "", at + `:6: run: expected an array of strings such as ["a", "b"], got "{out}/echo {port}"`},
 		{"placeholder", "{host}", "{hots}", "", at + `:6: run: unknown placeholder {hots}: did you mean "{host}"? (known: {out}, {port}, {host}, {data}, {device}, {address}, {peer}, {kernel}, {problem}, {workers}, {rounds})`},
 		{"port in build", `"echo.c"]`, `"echo.c", "{port}"]`, "", at + `:5: build: unknown placeholder {port}: expected one of {out}, {tools}`},
+		{"empty conform", `ready `, "conform = []\nready ", "", at + ":8: conform: is empty: leave it out to hold the model to all transcripts of its service"},
 		{"empty build", `["cc", "-o", "{out}/echo", "echo.c"]`, "[]", "", at + ":5: build: is empty: leave it out if there is nothing to build"},
 		{"number in build", `"-o",`, "2,", "", at + ":5: build: expected text in quotes, got 2"},
 		{"env placeholder", "{out}/tables", "{dir}/tables", "", at + ":11: env.TABLES: unknown placeholder {dir}: expected one of {out}, {port}, {host}, {data}, {device}, {address}, {peer}, {kernel}, {problem}, {workers}, {rounds}"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"interleave/internal/manifest"
@@ -19,9 +20,9 @@ type Check struct {
 	Play  func(ctx context.Context, built *Built, patience float64) error
 }
 
-// Checks lists all that a server of this service must do: the transcripts of its conform folder in the
-// order of their names, then the contract.
-func Checks(service *manifest.Service) ([]Check, error) {
+// Checks lists all that a model's server must do: the transcripts of its service's conform folder in the
+// order of their names, or those that the model names, then the contract.
+func Checks(service *manifest.Service, model *manifest.Model) ([]Check, error) {
 	pattern := "*.txt"
 	if service.Protocol == manifest.Program {
 		pattern = "*.results"
@@ -38,7 +39,15 @@ func Checks(service *manifest.Service) ([]Check, error) {
 	}
 	slices.Sort(files)
 	var checks []Check
+	for _, name := range model.Conform {
+		if !slices.Contains(files, filepath.Join(service.Dir, "conform", name+".txt")) {
+			return nil, fmt.Errorf("services/%s/%s/model.toml: conform: no transcript %q in services/%s/conform", service.Name, model.Name, name, service.Name)
+		}
+	}
 	for _, file := range files {
+		if len(model.Conform) > 0 && !slices.Contains(model.Conform, strings.TrimSuffix(filepath.Base(file), ".txt")) {
+			continue
+		}
 		t, err := LoadTranscript(file, filepath.Join("services", service.Name, "conform", filepath.Base(file)))
 		if err != nil {
 			return nil, err
@@ -145,7 +154,7 @@ type ConformOptions struct {
 // Conform holds a built server against all checks of its service, one after the other. A check that
 // fails is an Outcome; the error says that no judgement was possible.
 func Conform(ctx context.Context, service *manifest.Service, built *Built, opts ConformOptions) ([]Outcome, error) {
-	checks, err := Checks(service)
+	checks, err := Checks(service, built.Model)
 	if err != nil {
 		return nil, err
 	}

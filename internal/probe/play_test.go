@@ -189,6 +189,15 @@ func TestConform(t *testing.T) {
 	}
 	write(t, filepath.Join(conform, "a.txt"), "dial a\na echo \"X\"\n")
 	write(t, filepath.Join(conform, "b.txt"), "dial a\na echo \"x\"\n")
+	some := bad(t, "wrong")
+	some.Model.Conform = []string{"a"}
+	if outcomes, err := Conform(context.Background(), service, some, ConformOptions{}); err != nil || len(outcomes) != 3 || outcomes[0].Check != "a" {
+		t.Errorf("held to a only: got %v, %v; want a and the contract", outcomes, err)
+	}
+	some.Model.Conform = []string{"c"}
+	if _, err := Conform(context.Background(), service, some, ConformOptions{}); err == nil || !strings.Contains(err.Error(), `conform: no transcript "c"`) {
+		t.Errorf("held to what is not there: got %v", err)
+	}
 	var told []string
 	outcomes, err := Conform(context.Background(), service, bad(t, "wrong"), ConformOptions{Done: func(o Outcome) { told = append(told, o.Check) }})
 	if err != nil {

@@ -110,7 +110,7 @@ func checksOf(t *testing.T, text string) ([]Check, error) {
 	if err := os.WriteFile(filepath.Join(dir, "conform", "small.results"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return Checks(&manifest.Service{Name: "forkjoin", Dir: dir, Protocol: manifest.Program})
+	return Checks(&manifest.Service{Name: "forkjoin", Dir: dir, Protocol: manifest.Program}, &manifest.Model{})
 }
 
 func TestProgramChecks(t *testing.T) {

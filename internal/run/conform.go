@@ -29,7 +29,7 @@ func Conforms(ctx context.Context, service *manifest.Service, built *probe.Built
 	if old, err := os.ReadFile(file); err == nil && string(old) == stamp && !own(built.Model) {
 		return "", true, nil
 	}
-	checks, err := probe.Checks(service)
+	checks, err := probe.Checks(service, built.Model)
 	if err != nil {
 		return "", false, err
 	}

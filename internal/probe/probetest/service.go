@@ -33,10 +33,6 @@ func Service(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checks, err := probe.Checks(service)
-	if err != nil {
-		t.Fatal(err)
-	}
 	files, err := filepath.Glob("*/model.toml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("services/%s: expected a model, a folder with model.toml (%v)", name, err)
@@ -50,6 +46,10 @@ func Service(t *testing.T) {
 			}
 			if err := probe.Able(service, model); err != nil {
 				t.Skip("SKIP:", err)
+			}
+			checks, err := probe.Checks(service, model)
+			if err != nil {
+				t.Fatal(err)
 			}
 			test(t, root, model, checks)
 		})
