@@ -68,6 +68,9 @@ func portInUse(ctx context.Context, built *Built, patience float64) (err error) 
 	if !errors.As(err, &failure) {
 		return err
 	}
+	if failure.Cause == PortOwner && built.Model.Ready == manifest.ReadyConnect {
+		return nil // it was killed as soon as somebody listened; it is not ours to say how it would have ended
+	}
 	if failure.Cause != PortInUse && hosts != manifest.Tap {
 		return fmt.Errorf("on a port in use: %w", err)
 	}

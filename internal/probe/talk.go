@@ -121,6 +121,9 @@ func (t *talk) generate(nick string, c *chats) (ids []int) {
 			}
 			text = append(text, b)
 		}
+		if last := len(text) - 1; text[last] == ' ' {
+			text[last] = '.' // servers of others cut blanks off
+		}
 		t.byMark[mark] = len(t.said)
 		ids = append(ids, len(t.said))
 		t.said = append(t.said, said{nick: nick, room: rooms[t.counts[nick]%len(rooms)], text: string(text)})
