@@ -57,7 +57,25 @@ func (w *worker) finishConnect(c *conn) {
 		return
 	}
 	c.state, c.writable = connOpen, true
+	if w.chat != nil {
+		w.register(c)
+	}
 	w.flush(c)
+}
+
+// underWay is how many of the first connections do not stand yet, or in a chat are not greeted.
+func (w *worker) underWay(begun int) (n int) {
+	for i := range w.conns[:begun] {
+		switch w.conns[i].state {
+		case connConnecting:
+			n++
+		case connOpen:
+			if w.chat != nil && !w.chat.guests[i].done {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // connectAll opens every connection, as fast as the ramp allows, and returns when none is under way.
@@ -66,20 +84,20 @@ func (w *worker) connectAll(limitAt int64) {
 	begun, last := 0, nanotime()
 	for {
 		w.now = nanotime()
-		for ; begun < min(len(w.conns), r.allowed(w.now)); begun++ {
-			w.open(&w.conns[begun])
-			last = w.now
-		}
-		under := 0
-		for i := range w.conns[:begun] {
-			if w.conns[i].state == connConnecting {
-				under++
+		under := w.underWay(begun)
+		for ; begun < min(len(w.conns), r.allowed(w.now)) && (w.chat == nil || under < atTheDoor); begun++ {
+			c := &w.conns[begun]
+			w.open(c)
+			if w.chat != nil && c.state == connOpen {
+				w.register(c)
 			}
+			last = w.now
+			under++
 		}
 		if begun == len(w.conns) && under == 0 {
 			return
 		}
-		if w.now > limitAt || begun == len(w.conns) && w.now > last+int64(connectTime) {
+		if w.now > limitAt || (begun == len(w.conns) || w.chat != nil) && w.now > last+int64(connectTime) {
 			w.giveUpConnecting()
 			return
 		}
@@ -100,8 +118,11 @@ func (w *worker) connectAll(limitAt int64) {
 
 func (w *worker) giveUpConnecting() {
 	for i := range w.conns {
-		if c := &w.conns[i]; c.state == connConnecting || c.state == connClosed {
+		switch c := &w.conns[i]; {
+		case c.state == connConnecting || c.state == connClosed:
 			w.failConnect(c, unix.ETIMEDOUT)
+		case w.chat != nil && !w.chat.guests[i].done:
+			w.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d was not greeted within %v", c.id, connectTime)
 		}
 	}
 }

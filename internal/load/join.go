@@ -1,7 +1,7 @@
 package load
 
-// Coming into a chat: everybody registers, then everybody joins, then everybody hears that the others have. Nothing of
-// that is left in a socket when the load begins.
+// Coming into a chat: everybody registers, a few at a time, then everybody joins, then everybody hears that the others
+// have. Nothing of that is left in a socket when the load begins.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 type phase int32
 
 const (
-	phaseName  phase = iota // 376 or 422: the greeting is over
+	phaseName  phase = iota // 376 or 422: the greeting is over; connectAll is this phase
 	phaseRoom               // 366: the list of who is in the room is over
 	phaseQuiet              // a PONG: what came before it has been read
 	phases
@@ -31,6 +31,15 @@ const (
 	roomDrainTime = 5 * time.Second
 )
 
+// atTheDoor is how many clients of a thread connect and register at a time: the shortest queue of a server that was met
+// (ngircd's) has ten places, and who finds it full tries again after a second.
+const atTheDoor = 8
+
+// register says who a client is.
+func (w *worker) register(c *conn) {
+	w.sayAside(c, fmt.Sprintf("NICK c%05x\r\nUSER c 0 * :c", c.id), nil)
+}
+
 const (
 	quietToken = "quiet"
 	endToken   = "end"
@@ -38,7 +47,7 @@ const (
 
 // enter takes all clients of a thread through the phases. The threads begin each together: who joins is seen by all.
 func (w *worker) enter(limitAt int64) {
-	for p := range phases {
+	for p := phaseRoom; p < phases; p++ {
 		w.beginPhase(p)
 		giveUp := min(limitAt, nanotime()+int64(joinTime))
 		for passed := false; ; {
@@ -70,8 +79,6 @@ func (w *worker) beginPhase(p phase) {
 			continue
 		}
 		switch p {
-		case phaseName:
-			w.sayAside(c, fmt.Sprintf("NICK c%05x\r\nUSER c 0 * :c", c.id), nil)
 		case phaseRoom:
 			w.sayAside(c, fmt.Sprintf("JOIN #r%05x", g.room), nil)
 		case phaseQuiet:
@@ -99,7 +106,10 @@ func (w *worker) listenAWhile() bool {
 }
 
 func (w *worker) giveUpJoining(p phase) {
-	what := [phases]string{"was not greeted", "was not let into its room", "had no PONG"}[p]
+	what := "was not let into its room"
+	if p == phaseQuiet {
+		what = "had no PONG"
+	}
 	for i := range w.conns {
 		if c := &w.conns[i]; c.state == connOpen && !w.chat.guests[i].done {
 			w.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d %s within %v", c.id, what, joinTime)

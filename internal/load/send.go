@@ -98,6 +98,9 @@ func (w *worker) flush(c *conn) {
 			w.fail(c, ioKind(e), "connection %d, writing request %d: %v", c.id, c.sent, e)
 			return
 		}
+		if w.chat != nil && !w.scheduled {
+			ackAtOnce(c.fd)
+		}
 		w.bytesOut += int64(n)
 		c.sentPart += uint64(n)
 		for c.sentPart >= w.size && c.sent < c.issued {
