@@ -1,0 +1,204 @@
+package client
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// message makes of a line what a room keeps; false for what is not for people.
+func (s *Session) message(l line) (target string, m *Message, ok bool) {
+	target, text := l.Param(0), l.Param(1)
+	for len(target) > 1 && strings.Contains(s.support.prefixes, target[:1]) && s.IsChannel(target[1:]) {
+		target = target[1:] // to the operators of a room, for example
+	}
+	m = &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Nick: l.nick(), label: l.Tags["label"]}
+	if l.Command == "NOTICE" {
+		m.Kind = Notice
+	}
+	if rest, ctcp := strings.CutPrefix(text, "\x01"); ctcp {
+		action, is := strings.CutPrefix(rest, "ACTION")
+		if !is || action != "" && action[0] != ' ' && action[0] != '\x01' {
+			return target, nil, false // a question from program to program, which is nobody's business
+		}
+		m.Kind, text = Action, strings.TrimPrefix(strings.TrimSuffix(action, "\x01"), " ")
+	}
+	m.Text, m.Own = text, s.IsMe(m.Nick)
+	m.Mention = !m.Own && s.mentions(text)
+	return target, m, true
+}
+
+// mentions says whether our nick is a word of the text.
+func (s *Session) mentions(text string) bool {
+	inWord := func(c rune) bool {
+		return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("_-[]\\`^{|}", c)
+	}
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return !inWord(c) }), s.IsMe)
+}
+
+func (s *Session) onSpoken(l line) {
+	target, m, ok := s.message(l)
+	if !ok {
+		return
+	}
+	server := !strings.Contains(l.Source, "!") && (l.Source == "" || l.Source == s.server || strings.Contains(l.Source, ".") || s.state != ready)
+	if server && !s.IsChannel(target) {
+		s.note(s.Status, Notice, m.Text, l.time)
+		return
+	}
+	var r *Room
+	switch {
+	case s.IsChannel(target):
+		r = s.Find(target)
+	case m.Own:
+		r = s.Open(target)
+	default:
+		r = s.Open(m.Nick)
+	}
+	if r == nil {
+		return
+	}
+	waited := m.Own && r.settle(m)
+	if !r.add(m) {
+		return
+	}
+	if r.asked == nothing {
+		r.trim()
+	}
+	if m.Own {
+		if !waited {
+			r.Look() // said by us elsewhere: we have seen what was before it
+		}
+		return
+	}
+	r.count(m)
+	s.tell(Event{Kind: Spoken, Room: r, Message: m})
+}
+
+func (s *Session) onBatch(l line) {
+	ref := l.Param(0)
+	if ref == "" {
+		return
+	}
+	name := ref[1:]
+	if ref[0] == '+' {
+		kind := l.Param(1)
+		if len(s.batches) < maxBatch {
+			s.batches[name] = &batch{kind: kind, target: l.Param(2), history: strings.Contains(kind, "chathistory")}
+		}
+		return
+	}
+	b := s.batches[name]
+	delete(s.batches, name)
+	if b != nil && b.history {
+		s.past(b)
+	}
+}
+
+// past puts a page of history in.
+func (s *Session) past(b *batch) {
+	if strings.Contains(b.kind, "targets") {
+		for _, l := range b.lines {
+			if name := l.Param(1); name != "" && !s.IsChannel(name) {
+				s.CatchUp(s.Open(name))
+			}
+		}
+		return
+	}
+	r := s.Find(b.target)
+	if r == nil {
+		return
+	}
+	var page []*Message
+	for _, raw := range b.lines {
+		l := line{Message: raw, time: s.settings.Now()}
+		if t, err := time.Parse(time.RFC3339Nano, raw.Tags["time"]); err == nil {
+			l.time, l.timed = t, true
+		}
+		if raw.Command != "PRIVMSG" && raw.Command != "NOTICE" {
+			continue
+		}
+		if _, m, ok := s.message(l); ok {
+			page = append(page, m)
+		}
+	}
+	asked := r.asked
+	if asked == nothing && s.searching == r {
+		s.searching = nil
+		s.found(page)
+		return
+	}
+	r.asked = nothing
+	for _, m := range page {
+		if m.Own {
+			r.settle(m)
+		}
+		if r.add(m) && (asked == after || asked == latest && !r.read.IsZero()) {
+			r.count(m)
+		}
+	}
+	s.turnPage(r, asked, page, len(b.lines))
+}
+
+// turnPage asks for what comes behind a page, or says that there is nothing.
+func (s *Session) turnPage(r *Room, asked asking, page []*Message, lines int) {
+	switch {
+	case asked == before && lines == 0:
+		r.Whole = true
+	case asked == after && len(page) > 0 && lines >= s.limit():
+		last := page[len(page)-1]
+		if r.pages++; r.pages < maxPages {
+			s.after(r, last)
+			return
+		}
+		s.note(r, Wrong, "more was said here than is shown: the rest is on the server", last.Time)
+	case asked == latest && r.read.IsZero() && len(page) > 0:
+		r.read = page[len(page)-1].Time
+	}
+}
+
+func (s *Session) found(page []*Message) {
+	if len(page) == 0 {
+		s.Note(s.active, Answer, "nothing was found")
+	}
+	for _, m := range page {
+		s.Note(s.active, Answer, m.Time.Local().Format("2006-01-02 15:04")+" "+m.Nick+": "+m.Text)
+	}
+}
+
+// missed asks again by time when the server does not know the msgid any more.
+func (s *Session) missed(r *Room) {
+	if r == nil {
+		for _, other := range s.rooms {
+			if other.asked != nothing {
+				r = other
+			}
+		}
+	}
+	if r == nil {
+		return
+	}
+	asked := r.asked
+	r.asked = nothing
+	if asked == after && r.from != nil && r.from.ID != "" {
+		s.after(r, &Message{Time: r.from.Time.Add(-time.Millisecond)})
+		return
+	}
+	r.Whole = true
+}
+
+// failed marks the message that the server would not pass on: the one with the label, or the first of the room that waits.
+func (s *Session) failed(label string, room *Room) {
+	for _, r := range s.rooms {
+		if room != nil && r != room || room == nil && label == "" {
+			continue
+		}
+		for _, m := range r.Messages {
+			if m.Pending && !m.Failed && (label == "" || m.label == label) {
+				m.Failed = true
+				return
+			}
+		}
+	}
+}

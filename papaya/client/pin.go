@@ -1,0 +1,120 @@
+package client
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Pins are the certificates of servers that are not signed by anybody the system trusts: a file of lines "address
+// fingerprint", as known_hosts of ssh. The first is asked about, and from then on it must be the same one.
+type Pins struct {
+	File string
+	// Ask is asked whether a certificate is right, when there is none on record for the address. Nil means no.
+	Ask func(addr, fingerprint string) bool
+
+	mu sync.Mutex // guards the file
+}
+
+// A PinError is a server whose certificate is not the one on record.
+type PinError struct {
+	Addr, File, Got string
+	Want            string // empty: there is none on record, and it was not accepted
+}
+
+func (e *PinError) Error() string {
+	if e.Want == "" {
+		return fmt.Sprintf("the certificate of %s (%s) was not accepted", e.Addr, e.Got)
+	}
+	return fmt.Sprintf("the certificate of %s is not the one on record: somebody may be listening in. On record is %s, shown was %s. "+
+		"If the server has a new certificate, remove the line of %s from %s", e.Addr, e.Want, e.Got, e.Addr, e.File)
+}
+
+// Fingerprint is what people compare: SHA-256 of the certificate.
+func Fingerprint(cert *x509.Certificate) string {
+	sum := sha256.Sum256(cert.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// config checks the certificate itself: a pin goes before the system's trust, and a certificate that the system trusts
+// needs no pin.
+func (p *Pins) config(addr, host string) *tls.Config {
+	return &tls.Config{
+		ServerName:         host,
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, // VerifyConnection verifies
+		VerifyConnection:   func(cs tls.ConnectionState) error { return p.verify(addr, host, cs) },
+	}
+}
+
+func (p *Pins) verify(addr, host string, cs tls.ConnectionState) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	leaf := cs.PeerCertificates[0]
+	got := Fingerprint(leaf)
+	want, err := p.find(addr)
+	switch {
+	case err != nil:
+		return err
+	case want == got:
+		return nil
+	case want != "":
+		return &PinError{Addr: addr, File: p.File, Got: got, Want: want}
+	}
+	chain := x509.VerifyOptions{DNSName: host, Intermediates: x509.NewCertPool()}
+	for _, c := range cs.PeerCertificates[1:] {
+		chain.Intermediates.AddCert(c)
+	}
+	if _, err := leaf.Verify(chain); err == nil {
+		return nil
+	}
+	if p.Ask == nil || !p.Ask(addr, got) {
+		return &PinError{Addr: addr, File: p.File, Got: got}
+	}
+	return p.record(addr, got)
+}
+
+func (p *Pins) find(addr string) (string, error) {
+	f, err := os.Open(p.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the certificates on record: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if words := strings.Fields(lines.Text()); len(words) == 2 && words[0] == addr {
+			return words[1], nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return "", fmt.Errorf("reading the certificates on record: %w", err)
+	}
+	return "", nil
+}
+
+func (p *Pins) record(addr, fingerprint string) error {
+	if err := os.MkdirAll(filepath.Dir(p.File), 0o700); err != nil {
+		return fmt.Errorf("recording the certificate: %w", err)
+	}
+	f, err := os.OpenFile(p.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("recording the certificate: %w", err)
+	}
+	_, err = fmt.Fprintf(f, "%s %s\n", addr, fingerprint)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("recording the certificate in %s: %w", p.File, err)
+	}
+	return nil
+}

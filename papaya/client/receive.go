@@ -1,0 +1,380 @@
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+// A line is one from the server, with its time.
+type line struct {
+	irc.Message
+	time  time.Time
+	timed bool // the time is the server's
+}
+
+// Last is the last parameter; nothing if the server sent none.
+func (l line) Last() string {
+	if len(l.Params) == 0 {
+		return ""
+	}
+	return l.Params[len(l.Params)-1]
+}
+
+func (l line) nick() string {
+	nick, _, _ := irc.SplitMask(l.Source)
+	return nick
+}
+
+// handlers are what each command means; all other numerics go to numeric. It is filled at the start because some handlers
+// lead back to Receive.
+var handlers map[string]func(*Session, line)
+
+func init() {
+	ignore := func(*Session, line) {}
+	refuse := func(s *Session, l line) { s.tell(Event{Kind: Refused, Why: l.Last()}) }
+	handlers = map[string]func(*Session, line){
+		"PING":         func(s *Session, l line) { s.send("PONG", words(l.Last())...) },
+		"PONG":         ignore,
+		"ERROR":        func(s *Session, l line) { s.Why = l.Last() },
+		"CAP":          (*Session).onCap,
+		"AUTHENTICATE": (*Session).onAuthenticate,
+		"900":          ignore,
+		"903":          func(s *Session, _ line) { s.authenticated = true; s.negotiated() },
+		"902":          refuse, "904": refuse, "905": refuse, "906": refuse, "908": refuse, "464": refuse, "465": refuse,
+		"001": func(s *Session, l line) { s.server, s.Nick = l.Source, cmp.Or(l.Param(0), s.Nick) },
+		"005": (*Session).onSupport,
+		"375": ignore,
+		"372": func(s *Session, l line) { s.note(s.Status, Happened, l.Last(), l.time) },
+		"376": func(s *Session, _ line) { s.enter() },
+		"422": func(s *Session, _ line) { s.enter() },
+		"431": (*Session).onBadNick, "432": (*Session).onBadNick, "433": (*Session).onBadNick, "436": (*Session).onBadNick, "437": (*Session).onBadNick,
+		"PRIVMSG": (*Session).onSpoken,
+		"NOTICE":  (*Session).onSpoken,
+		"JOIN":    (*Session).onJoin,
+		"PART":    func(s *Session, l line) { s.leave(l.Param(0), l.nick(), "left"+because(l.Param(1)), l.time) },
+		"KICK": func(s *Session, l line) {
+			s.leave(l.Param(0), l.Param(1), "was removed by "+l.nick()+because(l.Param(2)), l.time)
+		},
+		"QUIT":  (*Session).onQuit,
+		"NICK":  (*Session).onNick,
+		"TOPIC": (*Session).onTopic,
+		"331":   func(s *Session, l line) { s.topic(l.Param(1), "") },
+		"332":   func(s *Session, l line) { s.topic(l.Param(1), l.Param(2)) },
+		"333":   ignore, "328": ignore, "329": ignore,
+		"353":    (*Session).onNames,
+		"366":    (*Session).onNamesEnd,
+		"MODE":   (*Session).onMode,
+		"AWAY":   (*Session).onAway,
+		"301":    func(s *Session, l line) { s.Note(s.active, Happened, l.Param(1)+" is away: "+l.Param(2)) },
+		"305":    func(s *Session, _ line) { s.Away = false },
+		"306":    func(s *Session, _ line) { s.Away = true },
+		"352":    (*Session).onWho,
+		"315":    func(s *Session, l line) { delete(s.asking, s.Fold(l.Param(1))) },
+		"INVITE": (*Session).onInvite,
+		"BATCH":  (*Session).onBatch,
+		"FAIL":   (*Session).onFail,
+		"WARN":   func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
+		"NOTE":   func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
+	}
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+func (s *Session) onCap(l line) {
+	list := strings.Fields(l.Last())
+	switch strings.ToUpper(l.Param(1)) {
+	case "LS", "NEW":
+		for _, w := range list {
+			name, _, _ := strings.Cut(w, "=")
+			s.offered[name] = true
+		}
+		if l.Param(2) != "*" { // more is to come
+			s.request()
+		}
+	case "ACK":
+		for _, w := range list {
+			name, off := strings.CutPrefix(w, "-")
+			s.caps[name] = !off
+		}
+		s.negotiated()
+	case "NAK":
+		s.negotiated()
+	case "DEL":
+		for _, w := range list {
+			delete(s.caps, w)
+		}
+	}
+}
+
+func (s *Session) onAuthenticate(l line) {
+	if l.Param(0) == "+" {
+		s.authenticate()
+	}
+}
+
+// prefixes is how PREFIX in 005 is written: (modes)signs.
+var prefixes = regexp.MustCompile(`^\((.*)\)(.*)$`)
+
+func (s *Session) onSupport(l line) {
+	for _, w := range l.Params {
+		key, value, _ := strings.Cut(w, "=")
+		switch key {
+		case "CASEMAPPING":
+			s.support.casemapping = value
+		case "CHANTYPES":
+			s.support.chantypes = value
+		case "NETWORK":
+			s.support.network = value
+		case "SEARCH":
+			s.support.search = true
+		case "CHATHISTORY", "draft/CHATHISTORY":
+			s.support.history, _ = strconv.Atoi(value) // what is no number is no limit
+		case "PREFIX":
+			if m := prefixes.FindStringSubmatch(value); m != nil {
+				s.support.prefixModes, s.support.prefixes = m[1], m[2]
+			}
+		}
+	}
+}
+
+func (s *Session) onBadNick(l line) {
+	why := s.Nick + ": " + l.Last()
+	switch {
+	case s.state == ready:
+		s.Note(s.active, Wrong, l.Param(1)+": "+l.Last())
+	case s.registered: // our own ghost, which the server will notice soon
+		s.tell(Event{Kind: Retry, Why: why})
+	default:
+		s.tell(Event{Kind: Refused, Why: why})
+	}
+}
+
+func (s *Session) onJoin(l line) {
+	name, nick := l.Param(0), l.nick()
+	if name == "" {
+		return
+	}
+	if !s.IsMe(nick) {
+		if r := s.Find(name); r != nil {
+			r.Members[s.Fold(nick)] = Member{Nick: nick}
+			s.note(r, Happened, nick+" joined", l.time)
+		}
+		return
+	}
+	r := s.Open(name)
+	r.Members[s.Fold(nick)] = Member{Nick: nick}
+	s.source = l.Source
+	r.Joined, r.Name = true, name
+	if !s.wanted(name) {
+		s.wants[name] = ""
+	}
+	s.CatchUp(r)
+	s.asking[s.Fold(name)] = true
+	s.send("WHO", name)
+	s.tell(Event{Kind: Entered, Room: r})
+}
+
+func (s *Session) wanted(name string) bool {
+	for w := range s.wants {
+		if s.Fold(w) == s.Fold(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) leave(name, nick, what string, at time.Time) {
+	r := s.Find(name)
+	if r == nil {
+		return
+	}
+	delete(r.Members, s.Fold(nick))
+	if !s.IsMe(nick) {
+		s.note(r, Happened, nick+" "+what, at)
+		return
+	}
+	r.Joined = false
+	clear(r.Members)
+	for w := range s.wants {
+		if s.Fold(w) == s.Fold(name) {
+			delete(s.wants, w)
+		}
+	}
+	if after, ok := strings.CutPrefix(what, "was"); ok {
+		what = "were" + after
+	}
+	s.note(r, Happened, "you "+what, at)
+}
+
+func (s *Session) onQuit(l line) {
+	nick := l.nick()
+	for _, r := range s.rooms {
+		if _, here := r.Members[s.Fold(nick)]; here && !s.IsMe(nick) {
+			delete(r.Members, s.Fold(nick))
+			s.note(r, Happened, nick+" left"+because(l.Param(0)), l.time)
+		}
+	}
+}
+
+func (s *Session) onNick(l line) {
+	from, to := l.nick(), l.Param(0)
+	if to == "" {
+		return
+	}
+	if s.IsMe(from) {
+		s.Nick = to
+	}
+	for _, r := range s.rooms {
+		m, here := r.Members[s.Fold(from)]
+		if !here {
+			continue
+		}
+		delete(r.Members, s.Fold(from))
+		m.Nick = to
+		r.Members[s.Fold(to)] = m
+		s.note(r, Happened, from+" is now "+to, l.time)
+	}
+	if talk := s.Find(from); talk != nil && !talk.Channel && s.Find(to) == nil {
+		delete(s.rooms, s.Fold(from))
+		talk.Name = to
+		s.rooms[s.Fold(to)] = talk
+	}
+}
+
+func (s *Session) topic(name, text string) {
+	if r := s.Find(name); r != nil {
+		r.Topic = text
+	}
+}
+
+func (s *Session) onTopic(l line) {
+	r := s.Find(l.Param(0))
+	if r == nil {
+		return
+	}
+	r.Topic = l.Param(1)
+	what := " cleared the topic"
+	if r.Topic != "" {
+		what = " set the topic: " + r.Topic
+	}
+	s.note(r, Happened, l.nick()+what, l.time)
+}
+
+func (s *Session) onNames(l line) {
+	r := s.Find(l.Param(2))
+	if r == nil {
+		return
+	}
+	if r.naming == nil {
+		r.naming = map[string]Member{}
+	}
+	for _, w := range strings.Fields(l.Param(3)) {
+		full := strings.TrimLeft(w, s.support.prefixes)
+		nick, _, _ := irc.SplitMask(full)
+		m := Member{Nick: nick, Prefix: cut(w[:len(w)-len(full)], 1), Away: r.Members[s.Fold(nick)].Away}
+		r.naming[s.Fold(nick)] = m
+	}
+}
+
+func (s *Session) onNamesEnd(l line) {
+	if r := s.Find(l.Param(1)); r != nil && r.naming != nil {
+		r.Members, r.naming = r.naming, nil
+	}
+}
+
+func (s *Session) onMode(l line) {
+	r := s.Find(l.Param(0))
+	if r == nil || len(l.Params) < 2 {
+		return
+	}
+	s.note(r, Happened, l.nick()+" set "+strings.Join(l.Params[1:], " "), l.time)
+	if strings.ContainsAny(l.Param(1), s.support.prefixModes) {
+		s.send("NAMES", r.Name)
+	}
+}
+
+func (s *Session) onAway(l line) {
+	for _, r := range s.rooms {
+		if m, here := r.Members[s.Fold(l.nick())]; here {
+			m.Away = l.Param(0) != ""
+			r.Members[s.Fold(l.nick())] = m
+		}
+	}
+}
+
+func (s *Session) onWho(l line) {
+	if r := s.Find(l.Param(1)); r != nil {
+		if m, here := r.Members[s.Fold(l.Param(5))]; here {
+			m.Away = strings.HasPrefix(l.Param(6), "G") // gone; H is here
+			r.Members[s.Fold(l.Param(5))] = m
+		}
+	}
+	if !s.asking[s.Fold(l.Param(1))] {
+		s.numeric(l)
+	}
+}
+
+func (s *Session) onInvite(l line) {
+	if s.IsMe(l.Param(0)) {
+		s.Note(s.active, Happened, fmt.Sprintf("%s invites you to %s: /join %s", l.nick(), l.Param(1), l.Param(1)))
+	}
+}
+
+func (s *Session) onFail(l line) {
+	var room *Room
+	for _, p := range l.Params[min(2, len(l.Params)):] {
+		if r := s.Find(p); r != nil {
+			room = r
+		}
+	}
+	if l.Param(0) == "CHATHISTORY" {
+		s.missed(room)
+		return
+	}
+	if !s.registered {
+		s.tell(Event{Kind: Refused, Why: l.Last()})
+		return
+	}
+	s.failed(l.Tags["label"], room)
+	s.Note(orElse(room, s.active), Wrong, fmt.Sprintf("%s (%s)", l.Last(), l.Param(1)))
+}
+
+// numeric shows what has no handler where it belongs: in the room it names, or where the user looks.
+func (s *Session) numeric(l line) {
+	code, _ := strconv.Atoi(l.Command) // three digits, as Receive has seen
+	room := s.Find(l.Param(1))
+	text := strings.Join(l.Params[min(1, len(l.Params)):], " ")
+	switch {
+	case code == 451 || code == 410: // before registration, or a capability word that the server does not know
+	case code == 421 && slices.Contains([]string{"CAP", "WHO", "CHATHISTORY"}, l.Param(1)):
+	case code >= 400:
+		s.failed(l.Tags["label"], room)
+		if room != nil && room.Channel && !room.Joined {
+			delete(s.wants, room.Name)
+		}
+		s.Note(orElse(room, s.active), Wrong, text)
+	case code < 5, code >= 250 && code <= 266:
+		s.Note(s.Status, Happened, text)
+	default:
+		s.Note(s.active, Answer, text)
+	}
+}
+
+func orElse(r, other *Room) *Room {
+	if r == nil {
+		return other
+	}
+	return r
+}

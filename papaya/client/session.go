@@ -1,0 +1,426 @@
+// Package client is a session with a chat server: connect, register, be in rooms, lose the connection and come back
+// without a gap. The session itself is pure: lines in, lines and events out. Conn is the edge that does I/O.
+package client
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+// wanted are the capabilities that are of use here; a server without any will do.
+var wanted = []string{
+	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory", "chathistory",
+	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
+}
+
+// pageLength is how many messages are asked for at once; a server may say less by CHATHISTORY=n.
+const pageLength = 100
+
+// saslPart is the most of an answer that goes into one AUTHENTICATE (SASL 3.1).
+const saslPart = 400
+
+// Settings are who we are.
+type Settings struct {
+	Nick     string
+	Account  string // empty: no SASL
+	Password string // of the account
+	Pass     string // of the server
+	Rooms    []string
+	Now      func() time.Time
+}
+
+// An EventKind says what happened that the lines of a room do not tell.
+type EventKind int
+
+// What a session tells beside the state of its rooms.
+const (
+	Ready   EventKind = iota // we are in, and the rooms are being joined
+	Refused                  // the server does not let us in, and trying again is of no use
+	Retry                    // this connection is of no use, the next may be
+	Spoken                   // somebody said something
+	Entered                  // we are in a room
+)
+
+// An Event is one of these.
+type Event struct {
+	Kind    EventKind
+	Why     string
+	Room    *Room
+	Message *Message
+}
+
+type state int
+
+const (
+	offline state = iota
+	registering
+	ready
+)
+
+// A batch is lines that belong together.
+type batch struct {
+	kind, target string
+	history      bool
+	lines        []irc.Message
+}
+
+// maxBatch bounds the lines of a batch that are held until it ends.
+const maxBatch = 4096
+
+// support is what 005 says.
+type support struct {
+	casemapping, chantypes, prefixModes, prefixes, network string
+	history                                                int
+	search                                                 bool
+}
+
+// A Session outlives connections. One goroutine owns it.
+type Session struct {
+	Nick   string
+	Status *Room // what the server says to us
+	Away   bool
+
+	settings   Settings
+	rooms      map[string]*Room  // by folded name
+	wants      map[string]string // room -> its key: where we are to be when we are back
+	active     *Room
+	registered bool // at least once
+	since      time.Time
+	labels     int
+	out        []irc.Message
+	events     []Event
+
+	// What belongs to one connection.
+	state         state
+	caps          map[string]bool
+	offered       map[string]bool
+	support       support
+	batches       map[string]*batch
+	asking        map[string]bool // rooms whose WHO was asked for by us, not by the user
+	heard         time.Time       // when the connection before last told us something
+	authenticated bool
+	source        string // what others see us as
+	server        string // what the server calls itself
+	searching     *Room
+	Why           string // the server's last word
+}
+
+// New makes a session that is not connected.
+func New(settings Settings) *Session {
+	if settings.Now == nil {
+		settings.Now = time.Now
+	}
+	s := &Session{Nick: settings.Nick, Status: newRoom("*", false), settings: settings, rooms: map[string]*Room{}, wants: map[string]string{}}
+	s.active = s.Status
+	for _, name := range settings.Rooms {
+		s.wants[name] = ""
+	}
+	s.reset()
+	return s
+}
+
+// reset forgets what belongs to one connection.
+func (s *Session) reset() {
+	s.state, s.caps, s.offered = offline, map[string]bool{}, map[string]bool{}
+	s.support = support{casemapping: irc.ASCII, chantypes: "#", prefixModes: "ov", prefixes: "@+", history: pageLength}
+	s.batches, s.asking = map[string]*batch{}, map[string]bool{}
+	s.heard, s.Away, s.authenticated = s.since, false, false
+	s.source, s.server, s.searching, s.Why = "", "", nil, ""
+}
+
+// Opened begins to register on a new connection.
+func (s *Session) Opened() {
+	s.reset()
+	s.state = registering
+	s.send("CAP", "LS", "302")
+	if s.settings.Pass != "" {
+		s.send("PASS", s.settings.Pass)
+	}
+	s.send("NICK", s.Nick)
+	s.send("USER", cut(s.Nick, irc.MaxUser), "0", "*", s.Nick)
+}
+
+// Lost keeps the rooms and what was said, and marks what may not have arrived.
+func (s *Session) Lost() {
+	for _, r := range append(s.Rooms(), s.Status) {
+		r.doubt()
+		r.Joined, r.asked, r.naming = false, nothing, nil
+		clear(r.Members)
+	}
+	why := s.Why
+	s.reset()
+	s.out, s.Why = nil, why
+}
+
+// Receive obeys a line from the server.
+func (s *Session) Receive(m irc.Message) {
+	l := line{Message: m, time: s.settings.Now()}
+	if t, err := time.Parse(time.RFC3339Nano, m.Tags["time"]); err == nil {
+		l.time, l.timed = t, true
+	}
+	if b := s.batches[m.Tags["batch"]]; b != nil && b.history && m.Command != "BATCH" {
+		if len(b.lines) < maxBatch {
+			b.lines = append(b.lines, m)
+		}
+		return
+	}
+	if l.timed && l.time.After(s.since) {
+		s.since = l.time
+	}
+	if handle, ok := handlers[m.Command]; ok {
+		handle(s, l)
+	} else if len(m.Command) == 3 && strings.Trim(m.Command, "0123456789") == "" {
+		s.numeric(l)
+	}
+}
+
+// Out returns the lines that are to be sent, and forgets them.
+func (s *Session) Out() []irc.Message {
+	out := s.out
+	s.out = nil
+	return out
+}
+
+// Events returns what happened, and forgets it.
+func (s *Session) Events() []Event {
+	events := s.events
+	s.events = nil
+	return events
+}
+
+func (s *Session) tell(e Event) { s.events = append(s.events, e) }
+
+// send queues a line. Ends of lines in its words would make two of it.
+func (s *Session) send(command string, params ...string) {
+	for i, p := range params {
+		params[i] = strings.Map(func(c rune) rune {
+			if c == '\r' || c == '\n' || c == 0 {
+				return ' '
+			}
+			return c
+		}, p)
+	}
+	s.out = append(s.out, irc.Message{Command: command, Params: params})
+}
+
+// Send queues a line of the user's own making.
+func (s *Session) Send(command string, params ...string) { s.send(command, params...) }
+
+// Online says whether what is said now reaches the server.
+func (s *Session) Online() bool { return s.state == ready }
+
+// Registered says whether a server has let us in once.
+func (s *Session) Registered() bool { return s.registered }
+
+// Network is the server's name for itself and its like.
+func (s *Session) Network() string { return s.support.network }
+
+// Fold makes equal the names that the server takes for one.
+func (s *Session) Fold(name string) string { return irc.Fold(name, s.support.casemapping) }
+
+// IsMe says whether a nick is ours.
+func (s *Session) IsMe(nick string) bool { return s.Fold(nick) == s.Fold(s.Nick) }
+
+// IsChannel says whether a name is a room's, not a person's.
+func (s *Session) IsChannel(name string) bool {
+	return name != "" && strings.Contains(s.support.chantypes, name[:1])
+}
+
+// Rooms lists the rooms by name, conversations last.
+func (s *Session) Rooms() []*Room {
+	return slices.SortedFunc(maps.Values(s.rooms), func(a, b *Room) int {
+		if a.Channel != b.Channel {
+			return map[bool]int{true: -1, false: 1}[a.Channel]
+		}
+		return strings.Compare(s.Fold(a.Name), s.Fold(b.Name))
+	})
+}
+
+// Find is the room of that name, or nil.
+func (s *Session) Find(name string) *Room { return s.rooms[s.Fold(name)] }
+
+// Open finds a room, or makes it.
+func (s *Session) Open(name string) *Room {
+	r := s.Find(name)
+	if r == nil {
+		r = newRoom(name, s.IsChannel(name))
+		s.rooms[s.Fold(name)] = r
+	}
+	return r
+}
+
+// Close leaves a room and forgets it.
+func (s *Session) Close(r *Room, why string) {
+	if r == s.Status {
+		return
+	}
+	if r.Channel && r.Joined {
+		s.send("PART", append([]string{r.Name}, words(why)...)...)
+	}
+	delete(s.wants, r.Name)
+	delete(s.rooms, s.Fold(r.Name))
+	if s.active == r {
+		s.active = s.Status
+	}
+}
+
+// Active is the room that the user looks at: answers are shown there.
+func (s *Session) Active() *Room { return s.active }
+
+// Look makes a room the one that the user looks at.
+func (s *Session) Look(r *Room) {
+	s.active = r
+	r.Look()
+}
+
+// Join goes into a room.
+func (s *Session) Join(name, key string) {
+	s.wants[name] = key
+	s.send("JOIN", append([]string{name}, words(key)...)...)
+}
+
+// Note writes a line that only we see.
+func (s *Session) Note(r *Room, kind Kind, text string) { s.note(r, kind, text, s.settings.Now()) }
+
+func (s *Session) note(r *Room, kind Kind, text string, at time.Time) {
+	r.add(&Message{Time: at, Kind: kind, Text: text})
+	r.trim()
+}
+
+// Search asks the server for what was said in a room; false if it has no search.
+func (s *Session) Search(r *Room, text string) bool {
+	if !s.support.search {
+		return false
+	}
+	s.searching = r
+	s.send("SEARCH", r.Name, text)
+	return true
+}
+
+// request asks for the capabilities that the server has and we want.
+func (s *Session) request() {
+	var ask []string
+	for _, c := range wanted {
+		if s.offered[c] && !s.caps[c] {
+			ask = append(ask, c)
+		}
+	}
+	if s.settings.Account != "" && s.offered["sasl"] && !s.caps["sasl"] {
+		ask = append(ask, "sasl")
+	}
+	switch {
+	case len(ask) > 0:
+		s.send("CAP", "REQ", strings.Join(ask, " "))
+	case s.state == registering:
+		s.negotiated()
+	}
+}
+
+// negotiated goes on when the capabilities are known: by SASL, or to the end of them.
+func (s *Session) negotiated() {
+	switch {
+	case s.state != registering:
+	case s.settings.Account == "" || s.authenticated:
+		s.send("CAP", "END")
+	case s.caps["sasl"]:
+		s.send("AUTHENTICATE", "PLAIN")
+	default:
+		s.tell(Event{Kind: Refused, Why: "the server has no accounts: come without a password"})
+	}
+}
+
+func (s *Session) authenticate() {
+	text := base64.StdEncoding.EncodeToString([]byte("\x00" + s.settings.Account + "\x00" + s.settings.Password))
+	for len(text) >= saslPart {
+		s.send("AUTHENTICATE", text[:saslPart])
+		text = text[saslPart:]
+	}
+	if text == "" {
+		text = "+"
+	}
+	s.send("AUTHENTICATE", text)
+}
+
+// enter joins the rooms again and asks who wrote to us meanwhile.
+func (s *Session) enter() {
+	if s.state == ready {
+		return
+	}
+	s.state, s.registered = ready, true
+	for _, name := range slices.Sorted(maps.Keys(s.wants)) {
+		s.Join(name, s.wants[name])
+	}
+	if s.hasHistory() && !s.heard.IsZero() {
+		s.send("CHATHISTORY", "TARGETS", stamp(s.heard.Add(-time.Millisecond)), stamp(s.settings.Now().Add(time.Minute)), strconv.Itoa(s.limit()))
+	}
+	s.tell(Event{Kind: Ready})
+}
+
+func (s *Session) hasHistory() bool { return s.caps["draft/chathistory"] || s.caps["chathistory"] }
+
+func (s *Session) limit() int {
+	if s.support.history > 0 {
+		return min(pageLength, s.support.history)
+	}
+	return pageLength
+}
+
+// CatchUp asks for what a room has that we have not: all since the newest we know, or the latest.
+func (s *Session) CatchUp(r *Room) {
+	if !s.hasHistory() || r.asked != nothing {
+		return
+	}
+	r.pages = 0
+	if m := r.newest(); m != nil {
+		s.after(r, m)
+		return
+	}
+	s.ask(r, latest, "LATEST", "*")
+}
+
+func (s *Session) after(r *Room, m *Message) {
+	r.from = m
+	s.ask(r, after, "AFTER", reference(m))
+}
+
+// Older asks for the page before what we have; false if there is none to be had.
+func (s *Session) Older(r *Room) bool {
+	m := r.oldest()
+	if !s.hasHistory() || s.state != ready || r.asked != nothing || r.Whole || m == nil || len(r.Messages) > deep {
+		return false
+	}
+	s.ask(r, before, "BEFORE", reference(m))
+	return true
+}
+
+// Fetching says whether older messages are on their way.
+func (r *Room) Fetching() bool { return r.asked == before }
+
+func (s *Session) ask(r *Room, kind asking, command, ref string) {
+	r.asked = kind
+	s.send("CHATHISTORY", command, r.Name, ref, strconv.Itoa(s.limit()))
+}
+
+func stamp(t time.Time) string { return "timestamp=" + t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+func reference(m *Message) string {
+	if m.ID != "" {
+		return "msgid=" + m.ID
+	}
+	return stamp(m.Time)
+}
+
+func words(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+func cut(s string, n int) string { return s[:min(len(s), n)] }

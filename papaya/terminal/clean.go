@@ -1,0 +1,77 @@
+package terminal
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// clean makes a text from somebody else harmless: no control character is left that a terminal would obey, nothing that
+// turns the order of what follows around, and none of IRC's formatting.
+func clean(text string) string {
+	text = dropColours(text)
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\t':
+			return ' '
+		case c == '\u200d', c == '\u200c': // join the parts of one emoji, or part those of one word
+			return c
+		case unicode.IsControl(c), unicode.Is(unicode.Cf, c), c == '\u2028', c == '\u2029':
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+}
+
+// dropColours removes what IRC programs write for colours: \x03 and up to two numbers of two digits. The digits would stay otherwise.
+func dropColours(text string) string {
+	if !strings.Contains(text, "\x03") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "\x03")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		n := digits(rest)
+		rest = rest[n:]
+		if n > 0 && len(rest) > 1 && rest[0] == ',' {
+			if n = digits(rest[1:]); n > 0 {
+				rest = rest[1+n:]
+			}
+		}
+		text = rest
+	}
+}
+
+// digits is how many of the first two bytes are digits.
+func digits(s string) int {
+	n := 0
+	for n < 2 && n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// fit makes a text exactly as wide as asked.
+func fit(s string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	if ansi.StringWidth(s) > width {
+		s = ansi.Truncate(s, width, "…")
+	}
+	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
+}
+
+// wrap breaks a text into lines of at most width columns, at blanks where that is possible.
+func wrap(text string, width int) []string {
+	if width < 2 { // a wide character needs two columns
+		width = 2
+	}
+	return strings.Split(ansi.Wrap(text, width, ""), "\n")
+}

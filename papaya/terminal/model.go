@@ -1,0 +1,283 @@
+// Package terminal is a chat client for a terminal. The model is pure: what the server says, what is typed and how large the
+// screen is go in, the screen and the lines for the server come out. Program is the edge.
+package terminal
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"interleave/papaya/client"
+	"interleave/papaya/irc"
+)
+
+// What goes into a model, beside client.Opened, client.Line and client.Lost.
+type (
+	// Key is one that was pressed, as bubbletea names it: "enter", "ctrl+c".
+	Key string
+	// Text is what was typed or pasted.
+	Text string
+	// Size is that of the screen, in characters.
+	Size struct{ Width, Height int }
+)
+
+// A Model is all that is on the screen. One goroutine owns it.
+type Model struct {
+	session       *client.Session
+	zone          *time.Location
+	width, height int
+	in            input
+	drafts        map[*client.Room]string
+	told          string                  // one line about what was typed last
+	state         string                  // one line about the connection; empty when all is well
+	goTo          string                  // the room that is to be looked at when we are in it
+	marks         map[*client.Room]marked // the first message that was new when the room was looked at
+	bottom        *client.Message         // the last message on the screen when scrolled back; nil is the newest
+	cut           int                     // lines of bottom that are below the screen
+	rows          map[*client.Message]drawn
+
+	// What comes out.
+	Quit   bool
+	Failed string // why the server does not let us in
+	Steady bool   // all is well: the next loss is followed by a short wait
+	Drop   bool   // the connection is of no use
+}
+
+// A marked room has a line above its first new message.
+type marked struct{ after *client.Message }
+
+// maxDrawn bounds the messages whose lines are kept; beyond, all are drawn anew.
+const maxDrawn = 30_000
+
+// NewModel makes a model of a session; times are shown in the zone.
+func NewModel(session *client.Session, zone *time.Location) *Model {
+	return &Model{
+		session: session, zone: zone, width: 80, height: 24, state: "connecting",
+		drafts: map[*client.Room]string{}, marks: map[*client.Room]marked{}, rows: map[*client.Message]drawn{},
+	}
+}
+
+// Take takes one event in and returns the lines that are to be sent.
+func (m *Model) Take(event any) []irc.Message {
+	switch e := event.(type) {
+	case client.Opened:
+		m.state = "signing in"
+		m.session.Opened()
+	case client.Line:
+		m.session.Receive(e.Message)
+	case client.Lost:
+		m.lost(e)
+	case Size:
+		m.width, m.height = max(e.Width, 1), max(e.Height, 1)
+		clear(m.rows)
+	case Text:
+		m.in.settle()
+		m.in.insert(string(e))
+	case Key:
+		m.key(string(e))
+	}
+	for _, e := range m.session.Events() {
+		m.event(e)
+	}
+	if len(m.rows) > maxDrawn {
+		clear(m.rows)
+	}
+	return m.session.Out()
+}
+
+func (m *Model) lost(e client.Lost) {
+	why := "the server closed it"
+	if e.Err != nil && e.Err.Error() != "EOF" {
+		why = e.Err.Error()
+	}
+	if m.session.Why != "" {
+		why = m.session.Why
+	}
+	m.session.Lost()
+	m.state = "connection lost: " + why + "; trying again in " + e.In.Round(time.Second).String()
+}
+
+func (m *Model) event(e client.Event) {
+	switch e.Kind {
+	case client.Ready:
+		m.state, m.Steady = "", true
+	case client.Refused:
+		m.Failed, m.Quit = e.Why, true
+	case client.Retry:
+		m.session.Why, m.Drop = e.Why, true
+	case client.Entered:
+		if m.goTo == m.session.Fold(e.Room.Name) || m.session.Active() == m.session.Status {
+			m.goTo = ""
+			m.look(e.Room)
+		}
+	case client.Spoken:
+		if e.Room == m.session.Active() && m.bottom == nil {
+			e.Room.Look()
+		}
+	}
+}
+
+// leave says goodbye and ends.
+func (m *Model) leave(why string) {
+	if m.session.Online() {
+		if why == "" {
+			why = "left"
+		}
+		m.session.Send("QUIT", why)
+	}
+	m.Quit = true
+}
+
+// look makes a room the one on the screen.
+func (m *Model) look(r *client.Room) {
+	old := m.session.Active()
+	m.drafts[old] = m.in.String()
+	m.told, m.bottom, m.cut = "", nil, 0
+	delete(m.marks, old)
+	if r.Unread > 0 && r.Unread < len(r.Messages) {
+		m.marks[r] = marked{lastSeen(r)}
+	}
+	m.session.Look(r)
+	m.in.set(m.drafts[r])
+	delete(m.drafts, r)
+}
+
+// lastSeen is the message before the first unread one, or nil if there is none.
+func lastSeen(r *client.Room) *client.Message {
+	left := r.Unread
+	for i, x := range slices.Backward(r.Messages) {
+		if x.Told && !x.Own {
+			left--
+		}
+		if left == 0 && i > 0 {
+			return r.Messages[i-1]
+		}
+	}
+	return nil
+}
+
+func (m *Model) key(key string) {
+	if key != "tab" && key != "shift+tab" {
+		m.in.settle()
+	}
+	switch key {
+	case "ctrl+c":
+		m.leave("")
+	case "enter":
+		m.enter()
+	case "tab":
+		m.in.complete(1, m.offered)
+	case "shift+tab":
+		m.in.complete(-1, m.offered)
+	case "pgup", "shift+up":
+		m.scroll(m.page(key))
+	case "pgdown", "shift+down":
+		m.scroll(-m.page(key))
+	case "esc":
+		m.newest()
+	case "ctrl+n", "alt+down":
+		m.step(1)
+	case "ctrl+p", "alt+up":
+		m.step(-1)
+	case "alt+a":
+		m.unread()
+	default:
+		m.in.key(key)
+	}
+}
+
+// page is how far a key scrolls.
+func (m *Model) page(key string) int {
+	if strings.HasPrefix(key, "shift+") {
+		return 1
+	}
+	return max(1, m.layout().height-2)
+}
+
+func (m *Model) newest() {
+	m.bottom, m.cut = nil, 0
+	m.session.Active().Look()
+}
+
+// enter does what was written; what could not be done stays, to be mended.
+func (m *Model) enter() {
+	text := strings.TrimRight(m.in.String(), " ")
+	if strings.TrimSpace(text) == "" {
+		m.in.set("")
+		return
+	}
+	room := m.session.Active()
+	m.told = ""
+	told := m.obey(text)
+	m.told = told
+	if told != "" && !strings.HasPrefix(text, "/topic") {
+		return
+	}
+	if room == m.session.Active() {
+		m.in.take()
+		m.newest()
+		return
+	}
+	delete(m.drafts, room) // the command led to another room: it is not to wait here
+	m.in.written = append(m.in.written, text)
+}
+
+// all lists what one can look at, in the order of the screen.
+func (m *Model) all() []*client.Room {
+	return append([]*client.Room{m.session.Status}, m.session.Rooms()...)
+}
+
+func (m *Model) step(by int) {
+	all := m.all()
+	at := slices.Index(all, m.session.Active())
+	m.look(all[(at+by+len(all))%len(all)])
+}
+
+// unread looks at the next room with something new, mentions first.
+func (m *Model) unread() {
+	var next *client.Room
+	for _, r := range m.session.Rooms() {
+		if r.Unread > 0 && (next == nil || next.Mentions == 0 && r.Mentions > 0) {
+			next = r
+		}
+	}
+	if next != nil {
+		m.look(next)
+	}
+}
+
+// offered lists what a word may become: commands at the start, rooms after #, nicks elsewhere.
+func (m *Model) offered(word string, first bool) []string {
+	end, low := " ", strings.ToLower(word)
+	var from []string
+	switch {
+	case first && word[0] == '/':
+		for _, c := range commands {
+			from = append(from, "/"+c.name)
+		}
+	case m.session.IsChannel(word):
+		for _, r := range m.session.Rooms() {
+			from = append(from, r.Name)
+		}
+	default:
+		if first {
+			end = ": "
+		}
+		for _, p := range m.session.Active().People() {
+			if !m.session.IsMe(p.Nick) {
+				from = append(from, p.Nick)
+			}
+		}
+		if r := m.session.Active(); !r.Channel && r != m.session.Status {
+			from = append(from, r.Name)
+		}
+	}
+	var out []string
+	for _, f := range from {
+		if strings.HasPrefix(strings.ToLower(f), low) {
+			out = append(out, f+end)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,103 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"interleave/papaya/client"
+)
+
+// ErrRefused is a server that does not let us in.
+var ErrRefused = errors.New("the server refused")
+
+// quitWait is how long the last words may take.
+const quitWait = 2 * time.Second
+
+// Run shows a session on a terminal until the user leaves, the context ends or the server refuses.
+func Run(ctx context.Context, session *client.Session, dial client.Dialer, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	p := &program{model: NewModel(session, time.Local)}
+	screen := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	p.conn = &client.Conn{Dial: dial, Tell: func(e any) { screen.Send(e) }}
+	ended := make(chan error, 1)
+	go func() {
+		err := p.conn.Run(ctx)
+		ended <- err
+		screen.Quit()
+	}()
+	_, err := screen.Run()
+	stop() // what still waits is sent: QUIT
+	select {
+	case failed := <-ended:
+		if !errors.Is(failed, context.Canceled) {
+			return failed
+		}
+	case <-time.After(quitWait):
+	}
+	switch {
+	case p.model.Failed != "":
+		return fmt.Errorf("%w: %s", ErrRefused, clean(p.model.Failed))
+	case errors.Is(err, tea.ErrProgramKilled), errors.Is(err, context.Canceled):
+		return nil // told to end from outside
+	}
+	return err
+}
+
+// program ties the model to bubbletea and the connection.
+type program struct {
+	model *Model
+	conn  *client.Conn
+}
+
+func (p *program) Init() tea.Cmd { return nil }
+
+// Update passes an event to the model and its lines to the connection.
+func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	for _, line := range p.model.Take(event(msg)) {
+		p.conn.Send(line)
+	}
+	if p.model.Steady {
+		p.model.Steady = false
+		p.conn.Steady()
+	}
+	if p.model.Drop {
+		p.model.Drop = false
+		p.conn.Drop()
+	}
+	if p.model.Quit {
+		return p, tea.Quit
+	}
+	return p, nil
+}
+
+// event is what bubbletea tells, in the model's words.
+func event(msg tea.Msg) any {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		return Size{msg.Width, msg.Height}
+	case tea.PasteMsg:
+		return Text(msg.Content)
+	case tea.KeyPressMsg:
+		if msg.Text != "" {
+			return Text(msg.Text)
+		}
+		return Key(msg.String())
+	}
+	return msg
+}
+
+// View draws the screen; bubbletea sends what has changed.
+func (p *program) View() tea.View {
+	text, x, y := p.model.View()
+	v := tea.NewView(text)
+	v.AltScreen = true
+	v.Cursor = tea.NewCursor(x, y)
+	v.WindowTitle = "papaya: " + p.model.name(p.model.session.Active())
+	return v
+}

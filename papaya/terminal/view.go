@@ -1,0 +1,378 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"interleave/papaya/client"
+)
+
+// Columns of the screen's parts, and how wide it must be for them to be shown.
+const (
+	roomsWidth   = 18
+	peopleWidth  = 16
+	roomsFrom    = 60 // columns
+	peopleFrom   = 80
+	nicksFrom    = 60 // from here on nicks stand in a column of their own
+	nickWidth    = 10
+	stampWidth   = 6 // "15:04 "
+	leastPicture = 4 // rows below which only the input line is shown
+)
+
+// Styles are of the 16 colours of every terminal, so that the user's theme decides what they look like; each is told from
+// the others without colour too.
+var (
+	bar     = lipgloss.NewStyle().Reverse(true)
+	faint   = lipgloss.NewStyle().Faint(true)
+	wrong   = lipgloss.NewStyle().Foreground(lipgloss.Color("1"))
+	mention = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color("3"))
+	chosen  = lipgloss.NewStyle().Bold(true).Underline(true)
+	fresh   = lipgloss.NewStyle().Bold(true)
+	hues    = []lipgloss.Style{colour("2"), colour("4"), colour("5"), colour("6"), colour("10"), colour("12"), colour("13"), colour("14")}
+)
+
+func colour(c string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(c)) }
+
+// hue is the colour of a nick, always the same.
+func hue(nick string) lipgloss.Style {
+	sum := 0
+	for _, c := range strings.ToLower(nick) {
+		sum = (sum*31 + int(c)) & 0xffff
+	}
+	return hues[sum%len(hues)]
+}
+
+// A layout is which parts are shown and how wide the messages are.
+type layout struct {
+	rooms, people bool
+	width, height int // of the messages
+}
+
+func (m *Model) layout() layout {
+	l := layout{width: m.width, height: m.height - 3} // title, state, input
+	if m.width >= roomsFrom {
+		l.rooms = true
+		l.width -= roomsWidth + 1
+	}
+	if m.width >= peopleFrom && m.session.Active().Channel {
+		l.people = true
+		l.width -= peopleWidth + 1
+	}
+	return l
+}
+
+// View is the screen as lines, each as wide as the screen, and the place of the cursor.
+func (m *Model) View() (screen string, x, y int) {
+	text, column := m.in.view(max(1, m.width-3))
+	prompt := fit("> "+text, m.width)
+	if m.height < leastPicture {
+		return prompt, min(column+2, m.width-1), 0
+	}
+	l := m.layout()
+	talk := m.talk(l)
+	rooms, people := m.roomList(l.height), m.peopleList(l.height)
+	out := []string{bar.Render(fit(m.title(), m.width))}
+	for i := range l.height {
+		row := fit(talk[i], l.width)
+		if l.rooms {
+			row = fit(rooms[i], roomsWidth) + faint.Render("│") + row
+		}
+		if l.people {
+			row += faint.Render("│") + fit(people[i], peopleWidth)
+		}
+		out = append(out, row)
+	}
+	out = append(out, bar.Render(fit(m.status(l), m.width)), prompt)
+	return strings.Join(out, "\n"), min(column+2, m.width-1), m.height - 1
+}
+
+func (m *Model) name(r *client.Room) string {
+	if r != m.session.Status {
+		return clean(r.Name)
+	}
+	if n := m.session.Network(); n != "" {
+		return clean(n)
+	}
+	return "server"
+}
+
+func (m *Model) title() string {
+	r := m.session.Active()
+	title := " " + m.name(r)
+	if r.Channel && !r.Joined {
+		title += " (not there)"
+	}
+	if r.Topic != "" {
+		title += "  " + clean(r.Topic)
+	}
+	return title
+}
+
+// status says what is wrong, else what was told, else who we are and where something is new.
+func (m *Model) status(l layout) string {
+	switch {
+	case m.told != "":
+		return " " + m.told
+	case m.state != "":
+		return " " + clean(m.state)
+	}
+	out := " " + clean(m.session.Nick)
+	if m.session.Away {
+		out += " (away)"
+	}
+	if m.bottom != nil {
+		out += "  scrolled back: Esc goes to the newest"
+	}
+	if l.rooms {
+		return out
+	}
+	for _, r := range m.session.Rooms() {
+		if r.Unread > 0 {
+			out += "  " + m.name(r) + " " + badge(r)
+		}
+	}
+	return out
+}
+
+func badge(r *client.Room) string {
+	n := fmt.Sprint(r.Unread)
+	if r.Unread > 99 {
+		n = "99+"
+	}
+	if r.Mentions > 0 {
+		n += "!"
+	}
+	return n
+}
+
+// roomList is the left column; the room on the screen is always in it.
+func (m *Model) roomList(height int) []string {
+	all := m.all()
+	at := slices.Index(all, m.session.Active())
+	from := max(0, min(at-height/2, len(all)-height))
+	out := make([]string, height)
+	for i := range out {
+		if from+i >= len(all) {
+			break
+		}
+		r := all[from+i]
+		text := fit(" "+m.name(r), roomsWidth)
+		if r.Unread > 0 {
+			count := badge(r)
+			text = fit(" "+m.name(r), roomsWidth-len(count)-2) + " " + count + " "
+		}
+		switch {
+		case r == m.session.Active():
+			text = chosen.Render(text)
+		case r.Mentions > 0:
+			text = mention.Render(text)
+		case r.Unread > 0:
+			text = fresh.Render(text)
+		case r.Channel && !r.Joined:
+			text = faint.Render(text)
+		}
+		out[i] = text
+	}
+	return out
+}
+
+func (m *Model) peopleList(height int) []string {
+	out := make([]string, height)
+	people := m.session.Active().People()
+	for i := range out {
+		switch {
+		case i >= len(people):
+		case i == height-1 && len(people) > height:
+			out[i] = faint.Render(fmt.Sprintf(" and %d more", len(people)-i))
+		case people[i].Away:
+			out[i] = faint.Render(fit(" "+people[i].Prefix+clean(people[i].Nick)+" (away)", peopleWidth))
+		default:
+			out[i] = " " + people[i].Prefix + hue(people[i].Nick).Render(clean(people[i].Nick))
+		}
+	}
+	return out
+}
+
+// drawn are the lines of one message, kept for as long as it looks the same.
+type drawn struct {
+	width         int
+	pending, fail bool
+	lines         []string
+}
+
+// A row is one line of the talk, and the message it is of; lines between messages belong to the one below.
+type row struct {
+	text string
+	of   *client.Message
+}
+
+// all the rows of the room on the screen, from its first message.
+func (m *Model) drawAll(l layout) []row {
+	r := m.session.Active()
+	var out []row
+	if r.Fetching() {
+		out = append(out, row{faint.Render("fetching what was said before"), nil})
+	} else if r.Whole && r != m.session.Status {
+		out = append(out, row{faint.Render("this is where " + m.name(r) + " begins"), nil})
+	}
+	var day time.Time
+	mark, marked := m.marks[r]
+	due := marked && mark.after == nil
+	for _, x := range r.Messages {
+		if t := x.Time.In(m.zone); !sameDay(t, day) {
+			day = t
+			out = append(out, row{faint.Render(rule(t.Format("Monday, 2 January 2006"), l.width)), x})
+		}
+		if due {
+			due = false
+			out = append(out, row{mention.Render(rule("new", l.width)), x})
+		}
+		for _, line := range m.draw(x, l.width) {
+			out = append(out, row{line, x})
+		}
+		due = due || marked && mark.after == x
+	}
+	return out
+}
+
+func sameDay(a, b time.Time) bool { return a.YearDay() == b.YearDay() && a.Year() == b.Year() }
+
+func rule(text string, width int) string {
+	side := max(0, (width-ansi.StringWidth(text)-2)/2)
+	return strings.Repeat("─", side) + " " + text + " " + strings.Repeat("─", side)
+}
+
+func (m *Model) draw(x *client.Message, width int) []string {
+	if d, ok := m.rows[x]; ok && d.width == width && d.pending == x.Pending && d.fail == x.Failed {
+		return d.lines
+	}
+	d := drawn{width, x.Pending, x.Failed, m.lines(x, width)}
+	m.rows[x] = d
+	return d.lines
+}
+
+// lines draws one message: the time, the nick, and the text beside them.
+func (m *Model) lines(x *client.Message, width int) []string {
+	head, style := m.head(x)
+	text := clean(x.Text)
+	if x.Failed {
+		text += " (not known to have arrived)"
+	}
+	stamp := faint.Render(x.Time.In(m.zone).Format("15:04")) + " "
+	indent := stampWidth
+	if m.width >= nicksFrom {
+		indent += nickWidth + 1
+		head = strings.Repeat(" ", max(0, nickWidth-ansi.StringWidth(head))) + ansi.Truncate(head, nickWidth, "…")
+		stamp += styled(x, head) + " "
+	} else if head != "" {
+		text = head + " " + text
+	}
+	var out []string
+	for i, part := range wrap(text, width-indent) {
+		if rest, is := strings.CutPrefix(part, head); i == 0 && is && m.width < nicksFrom && head != "" {
+			part = styled(x, head) + style.Render(rest)
+		} else {
+			part = style.Render(part)
+		}
+		if i == 0 {
+			out = append(out, stamp+part)
+		} else {
+			out = append(out, strings.Repeat(" ", indent)+part)
+		}
+	}
+	return out
+}
+
+// head is what stands before a text, and how the text looks.
+func (m *Model) head(x *client.Message) (string, lipgloss.Style) {
+	nick := clean(x.Nick)
+	plain := lipgloss.NewStyle()
+	if x.Mention {
+		plain = mention
+	}
+	switch x.Kind {
+	case client.Action:
+		return "* " + nick, plain
+	case client.Notice:
+		return "-" + nick + "-", plain
+	case client.Happened:
+		return "--", faint
+	case client.Answer:
+		return "", plain
+	case client.Wrong:
+		return "!!", wrong
+	}
+	if x.Failed {
+		plain = wrong
+	} else if x.Pending {
+		plain = faint
+	}
+	if m.width < nicksFrom {
+		return nick + ":", plain
+	}
+	return nick, plain
+}
+
+func styled(x *client.Message, head string) string {
+	switch {
+	case x.Mention:
+		return mention.Reverse(true).Render(head)
+	case x.Kind == client.Happened:
+		return faint.Render(head)
+	case x.Kind == client.Wrong:
+		return wrong.Render(head)
+	case x.Nick == "":
+		return head
+	}
+	return hue(x.Nick).Render(head)
+}
+
+// talk is the part of the rows that is on the screen.
+func (m *Model) talk(l layout) []string {
+	rows := m.drawAll(l)
+	end := m.end(rows)
+	out := make([]string, l.height)
+	for i := range out {
+		if at := end - l.height + i; at >= 0 && at < len(rows) {
+			out[i] = rows[at].text
+		}
+	}
+	return out
+}
+
+// end is the row below the last on the screen.
+func (m *Model) end(rows []row) int {
+	if m.bottom == nil {
+		return len(rows)
+	}
+	for i, r := range slices.Backward(rows) {
+		if r.of == m.bottom {
+			return max(0, i+1-m.cut)
+		}
+	}
+	return len(rows) // the message is not kept any more
+}
+
+// scroll goes back by so many rows, and asks for older messages when the beginning is near.
+func (m *Model) scroll(by int) {
+	l := m.layout()
+	rows := m.drawAll(l)
+	end := m.end(rows) - by
+	end = max(end, min(l.height, len(rows)))
+	if end >= len(rows) {
+		m.newest()
+		return
+	}
+	m.bottom, m.cut = rows[end-1].of, 0
+	for i := end; i < len(rows) && rows[i].of == m.bottom; i++ {
+		m.cut++
+	}
+	if end-l.height < l.height {
+		m.session.Older(m.session.Active())
+	}
+}
