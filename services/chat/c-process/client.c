@@ -23,6 +23,7 @@
 enum { QUEUE_BYTES = HELD_BYTES + (1 << 16) };
 
 struct client *clients;
+struct scratch *scratch;
 int alive_read, alive_write;
 
 static uint32_t client_total;
@@ -34,6 +35,7 @@ client_init(void)
 	uint32_t i;
 
 	clients = os_table(MAX_CLIENTS * sizeof *clients);
+	scratch = os_table(sizeof *scratch);
 	for (i = 0; i < MAX_CLIENTS; i++)
 		clients[i].recv_fd = clients[i].send_fd = -1;
 	if (pipe(pair) == -1 || fcntl(pair[0], F_SETFD, FD_CLOEXEC) == -1 ||
@@ -229,11 +231,18 @@ client_flush(struct client *c)
 		if (error != EAGAIN)
 			c->queue_head += (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
 	}
-	if (c->queue_head < c->queue_tail)
-		return;
+	if (c->queue_head == c->queue_tail)
+		client_unqueue(c);
+}
+
+/* Nothing waits any more. */
+void
+client_unqueue(struct client *c)
+{
 	c->queue_head = c->queue_tail = 0;
 	atomic_store(&board->slots[client_slot(c)].behind, 0);
-	(void)munmap(c->queue, QUEUE_BYTES);
+	if (c->queue != NULL)
+		(void)munmap(c->queue, QUEUE_BYTES);
 	c->queue = NULL;
 }
 
@@ -241,12 +250,12 @@ client_flush(struct client *c)
 void
 client_end(struct client *c, const char *why, int limit_ms)
 {
-	static struct message m;
+	struct message *m = &scratch->end;
 
-	message_start(&m, M_END);
-	m.value = (uint32_t)limit_ms;
-	tell(c, &m, "ERROR :%s", why);
-	client_post(c, &m);
+	message_start(m, M_END);
+	m->value = (uint32_t)limit_ms;
+	tell(c, m, "ERROR :%s", why);
+	client_post(c, m);
 	c->end_by_ms = os_clock_ms() + (uint64_t)limit_ms + STALL_MS;
 }
 
@@ -258,8 +267,7 @@ client_remove(struct client *c)
 		(void)kill(c->send_pid, SIGKILL);
 	(void)close(c->recv_fd);
 	(void)close(c->send_fd);
-	if (c->queue != NULL)
-		(void)munmap(c->queue, QUEUE_BYTES);
+	client_unqueue(c);
 	memset(c, 0, sizeof *c);
 	c->recv_fd = c->send_fd = -1;
 	client_total--;

@@ -6,15 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct message m;	/* to main and back */
-
 static struct own_room *
 own_room(const char *name, size_t len)
 {
 	size_t i;
 
 	for (i = 0; i < own.room_count; i++)
-		if (same(own.rooms[i].name, strlen(own.rooms[i].name), name, len))
+		if (same(own.rooms[i].name, own.rooms[i].len, name, len))
 			return &own.rooms[i];
 	return NULL;
 }
@@ -70,9 +68,16 @@ try_register(void)
 		numeric(464, ":Password incorrect");
 		leave(false, "Closing link: wrong password");
 	}
-	if (ask(&m, M_REGISTER, "%s %s", own.user, own.real) != 0)
+	if (ask(&to_main, M_REGISTER, "%s %s", own.user, own.real) != 0)
 		leave(false, "Closing link: there is no room for another nick");
 	own.registered = true;
+}
+
+static void
+set_prefix(void)
+{
+	own.prefix_len = (size_t)snprintf(own.prefix, sizeof own.prefix,
+	    " :%s!%s@%s ", own.nick, own.user, self.host);
 }
 
 static void
@@ -92,13 +97,14 @@ do_nick(const struct line *l)
 	}
 	if (strlen(own.nick) == w->len && memcmp(own.nick, w->at, w->len) == 0)
 		return;
-	error = ask(&m, M_NICK, "%.*s", (int)w->len, w->at);
+	error = ask(&to_main, M_NICK, "%.*s", (int)w->len, w->at);
 	if (error != 0) {
 		numeric((int)error, "%.*s :Nickname is already in use",
 		    (int)w->len, w->at);
 		return;
 	}
 	(void)copy(own.nick, sizeof own.nick, w->at, w->len);
+	set_prefix();
 	try_register();
 }
 
@@ -125,6 +131,7 @@ do_user(const struct line *l)
 	}
 	set_user(&l->words[0]);
 	(void)copy(own.real, sizeof own.real, l->words[3].at, l->words[3].len);
+	set_prefix();
 	try_register();
 }
 
@@ -181,10 +188,10 @@ request_caps(const struct word *list)
 	finish_batch();		/* what was said before is under the old ones */
 	if (good) {
 		own.caps = caps;
-		m.type = M_CAPS;
-		m.value = caps;
-		m.len = 0;
-		tell_send(&m);
+		to_main.type = M_CAPS;
+		to_main.value = caps;
+		to_main.len = 0;
+		tell_send(&to_main);
 	}
 	tell_caps(good ? "ACK" : "NAK", list->at, list->len);
 }
@@ -237,7 +244,7 @@ join_room(const struct word *name)
 	if (own.room_count == ROOMS_EACH)
 		error = 405;
 	else
-		error = ask(&m, M_JOIN, "%.*s", (int)name->len, name->at);
+		error = ask(&to_main, M_JOIN, "%.*s", (int)name->len, name->at);
 	if (error == 405)
 		numeric(405, "%.*s :You have joined too many channels",
 		    (int)name->len, name->at);
@@ -245,8 +252,9 @@ join_room(const struct word *name)
 		no_such_room(name);
 	else {
 		room = &own.rooms[own.room_count++];
-		room->number = m.number;
-		(void)copy(room->name, sizeof room->name, m.text, m.len);
+		room->number = to_main.number;
+		room->len = copy(room->name, sizeof room->name, to_main.text,
+		    to_main.len);
 	}
 }
 
@@ -266,7 +274,7 @@ part_room(const struct word *name, const struct word *why)
 	uint32_t error = 403;
 
 	if (room_valid(name->at, name->len))
-		error = ask(&m, M_PART, "%.*s%s%.*s", (int)name->len, name->at,
+		error = ask(&to_main, M_PART, "%.*s%s%.*s", (int)name->len, name->at,
 		    why != NULL && why->len > 0 ? " " : "",
 		    why != NULL ? (int)why->len : 0, why != NULL ? why->at : "");
 	if (error == 442)
@@ -299,7 +307,7 @@ find_target(const struct word *to, uint32_t *target, struct word *name)
 
 	if (mine != NULL) {
 		*target = mine->number;
-		*name = (struct word){ mine->name, strlen(mine->name) };
+		*name = (struct word){ mine->name, mine->len };
 		return 0;
 	}
 	if (room)
@@ -311,11 +319,11 @@ find_target(const struct word *to, uint32_t *target, struct word *name)
 		*name = (struct word){ known, strlen(known) };
 		return 0;
 	}
-	error = ask(&m, M_FIND, "%.*s", (int)to->len, to->at);
+	error = ask(&to_main, M_FIND, "%.*s", (int)to->len, to->at);
 	if (error != 0)
 		return (int)error;
-	(void)copy(known, sizeof known, m.text, m.len);
-	known_number = m.number;
+	(void)copy(known, sizeof known, to_main.text, to_main.len);
+	known_number = to_main.number;
 	*target = known_number | NEWS_PERSON;
 	*name = (struct word){ known, strlen(known) };
 	return 0;
@@ -328,13 +336,13 @@ say_to(const char *verb, const struct word *to, const struct word *text)
 	struct word name = *to;
 	uint32_t target = 0;
 	int error = find_target(to, &target, &name);
-	size_t whole = strlen(own.nick) + strlen(own.user) + strlen(self.host) +
-	    strlen(verb) + name.len + text->len + sizeof ":!@   :\r\n" - 1;
+	size_t whole = own.prefix_len - 1 + strlen(verb) + name.len + text->len +
+	    sizeof "  :\r\n" - 1;
 
 	if (error == 0 && whole > LINE_BYTES)
 		error = 417;
 	if (error == 0)
-		say(verb, name.at, name.len, target, text->at, text->len);
+		say(verb, &name, target, text);
 	else if (quiet)
 		return;
 	else if (error == 401)
@@ -392,7 +400,7 @@ do_topic(const struct line *l)
 
 	if (room == NULL || l->count < 2) {
 		if (room_valid(name->at, name->len))
-			error = ask(&m, M_TOPIC, "%.*s", (int)name->len, name->at);
+			error = ask(&to_main, M_TOPIC, "%.*s", (int)name->len, name->at);
 		if (error == 442)
 			numeric(442, "%.*s :You're not on that channel",
 			    (int)name->len, name->at);
@@ -403,12 +411,12 @@ do_topic(const struct line *l)
 	len = l->words[1].len < TOPIC_BYTES - 1 ? l->words[1].len :
 	    TOPIC_BYTES - 1;
 	finish_batch();
-	say("TOPIC", room->name, strlen(room->name), room->number,
-	    l->words[1].at, len);
+	say("TOPIC", &(struct word){ room->name, room->len }, room->number,
+	    &(struct word){ l->words[1].at, len });
 	if (say_all(&at) != 0)
 		return;
-	m.from = at;
-	(void)ask(&m, M_TOPIC, "%s %.*s", room->name, (int)len,
+	to_main.from = at;
+	(void)ask(&to_main, M_TOPIC, "%s %.*s", room->name, (int)len,
 	    l->words[1].at);
 }
 
@@ -418,19 +426,19 @@ do_names(const struct line *l)
 	struct word list, name;
 
 	if (l->count < 1) {
-		(void)ask(&m, M_NAMES, "%s", "");
+		(void)ask(&to_main, M_NAMES, "%s", "");
 		return;
 	}
 	list = l->words[0];
 	while (next_of(&list, &name))
-		(void)ask(&m, M_NAMES, "%.*s", name.len > 64 ? 64 :
+		(void)ask(&to_main, M_NAMES, "%.*s", name.len > 64 ? 64 :
 		    (int)name.len, name.at);
 }
 
 static void
 do_who(const struct line *l)
 {
-	(void)ask(&m, M_WHO, "%.*s", l->words[0].len > 64 ? 64 :
+	(void)ask(&to_main, M_WHO, "%.*s", l->words[0].len > 64 ? 64 :
 	    (int)l->words[0].len, l->words[0].at);
 }
 
@@ -462,10 +470,10 @@ do_pong(const struct line *l)
 	if (offset == 0 ||
 	    offset > atomic_load(&board->slots[self.slot].asked))
 		return;
-	m.type = M_RECEIVED;
-	m.offset = offset;
-	m.len = 0;
-	(void)message_send(FD_MAIN, &m, true);
+	to_main.type = M_RECEIVED;
+	to_main.offset = offset;
+	to_main.len = 0;
+	(void)message_send(FD_MAIN, &to_main, true);
 }
 
 static void

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct message note;	/* to a SEND */
-
 static void
 reply(struct client *c, struct message *m, uint32_t value)
 {
@@ -117,35 +115,35 @@ deal_nick(struct client *c, struct message *m)
 	    c->nick, c->user, c->host, (int)m->len, m->text);
 	tell_sharers(c, line, len);
 	(void)copy(c->nick, sizeof c->nick, m->text, m->len);
-	message_start(&note, M_NICK);
-	note.from = note.offset;
+	message_start(&scratch->note, M_NICK);
+	scratch->note.from = scratch->note.offset;
 	if (new == old)
 		(void)copy(persons[old].nick, NICK_BYTES, c->nick, m->len);
 	else {
 		persons[old].client = NOBODY;
-		note.from = come_as(c, new, note.offset);
-		move_rooms(old, new, note.offset);
+		scratch->note.from = come_as(c, new, scratch->note.offset);
+		move_rooms(old, new, scratch->note.offset);
 		c->renamed_from = old;
-		c->renamed_at = note.offset;
+		c->renamed_at = scratch->note.offset;
 	}
-	note.len = (uint32_t)snprintf(note.text, sizeof note.text, "%s\n%.*s",
+	scratch->note.len = (uint32_t)snprintf(scratch->note.text, sizeof scratch->note.text, "%s\n%.*s",
 	    c->nick, (int)len, line);
-	client_post(c, &note);
+	client_post(c, &scratch->note);
 	reply(c, m, 0);
 }
 
 static void
 welcome(struct client *c)
 {
-	tell(c, &note, ":chat 001 %s :Welcome, %s", c->nick, c->nick);
-	tell(c, &note, ":chat 002 %s :Your host is chat, running c-process",
+	tell(c, &scratch->note, ":chat 001 %s :Welcome, %s", c->nick, c->nick);
+	tell(c, &scratch->note, ":chat 002 %s :Your host is chat, running c-process",
 	    c->nick);
-	tell(c, &note, ":chat 003 %s :This server keeps what it is told", c->nick);
-	tell(c, &note, ":chat 004 %s chat c-process o o", c->nick);
-	tell(c, &note, ":chat 005 %s CASEMAPPING=ascii CHANTYPES=# NICKLEN=%d "
+	tell(c, &scratch->note, ":chat 003 %s :This server keeps what it is told", c->nick);
+	tell(c, &scratch->note, ":chat 004 %s chat c-process o o", c->nick);
+	tell(c, &scratch->note, ":chat 005 %s CASEMAPPING=ascii CHANTYPES=# NICKLEN=%d "
 	    "CHANNELLEN=%d TOPICLEN=%d :are supported by this server", c->nick,
 	    NICK_BYTES - 1, ROOM_BYTES - 1, TOPIC_BYTES - 1);
-	tell(c, &note, ":chat 422 %s :There is no message of the day", c->nick);
+	tell(c, &scratch->note, ":chat 422 %s :There is no message of the day", c->nick);
 }
 
 static void
@@ -161,11 +159,11 @@ deal_register(struct client *c, struct message *m)
 	(void)copy(c->user, sizeof c->user, user.at, user.len);
 	(void)copy(c->real, sizeof c->real, real.at, real.len);
 	c->stage = STAGE_IN;
-	message_start(&note, M_REGISTER);
-	note.from = come_as(c, person, note.offset);
-	(void)message_text(&note, "%s\n", c->nick);
+	message_start(&scratch->note, M_REGISTER);
+	scratch->note.from = come_as(c, person, scratch->note.offset);
+	(void)message_text(&scratch->note, "%s\n", c->nick);
 	welcome(c);
-	client_post(c, &note);
+	client_post(c, &scratch->note);
 	reply(c, m, 0);
 }
 
@@ -231,21 +229,21 @@ deal_join(struct client *c, struct message *m)
 	len = (size_t)snprintf(line, sizeof line, ":%s!%s@%s JOIN %s\r\n",
 	    c->nick, c->user, c->host, rooms[room].name);
 	tell_room(room, c, line, len);
-	message_start(&note, M_TEXT);
-	note.offset = now;
-	tell(c, &note, "%.*s", (int)len - 2, line);
+	message_start(&scratch->note, M_TEXT);
+	scratch->note.offset = now;
+	tell(c, &scratch->note, "%.*s", (int)len - 2, line);
 	if (rooms[room].topic[0] != '\0')
-		tell(c, &note, ":chat 332 %s %s :%s", c->nick, rooms[room].name,
+		tell(c, &scratch->note, ":chat 332 %s %s :%s", c->nick, rooms[room].name,
 		    rooms[room].topic);
-	tell_names(c, &note, room);
-	tell(c, &note, ":chat 366 %s %s :End of NAMES", c->nick, rooms[room].name);
-	tell_end(c, &note);
-	note.type = M_JOIN;
-	note.value = room;
-	note.from = from;
-	note.len = 0;
-	(void)message_text(&note, "%s", rooms[room].name);
-	client_post(c, &note);
+	tell_names(c, &scratch->note, room);
+	tell(c, &scratch->note, ":chat 366 %s %s :End of NAMES", c->nick, rooms[room].name);
+	tell_end(c, &scratch->note);
+	scratch->note.type = M_JOIN;
+	scratch->note.value = room;
+	scratch->note.from = from;
+	scratch->note.len = 0;
+	(void)message_text(&scratch->note, "%s", rooms[room].name);
+	client_post(c, &scratch->note);
 	m->number = room;
 	m->len = (uint32_t)copy(m->text, sizeof m->text, rooms[room].name,
 	    strlen(rooms[room].name));
@@ -275,11 +273,11 @@ deal_part(struct client *c, struct message *m)
 		len = LINE_BYTES - 3;
 	memcpy(line + len, "\r\n", 2);
 	tell_room(room, c, line, (size_t)len + 2);
-	message_start(&note, M_PART);
-	note.value = room;
-	note.len = (uint32_t)copy(note.text, sizeof note.text, line,
+	message_start(&scratch->note, M_PART);
+	scratch->note.value = room;
+	scratch->note.len = (uint32_t)copy(scratch->note.text, sizeof scratch->note.text, line,
 	    (size_t)len + 2);
-	client_post(c, &note);
+	client_post(c, &scratch->note);
 	journal("P %s %s\n", c->nick, rooms[room].name);
 	if (members[number].present)
 		atomic_fetch_sub(&board->audience[room], 1);
@@ -307,13 +305,13 @@ deal_topic(struct client *c, struct message *m)
 		(void)copy(r->topic, sizeof r->topic, text.at, text.len);
 		journal("T %s %" PRIu64 " :%s\n", r->name, m->from, r->topic);
 	}
-	message_start(&note, M_TEXT);
+	message_start(&scratch->note, M_TEXT);
 	if (ask && r->topic[0] == '\0')
-		tell(c, &note, ":chat 331 %s %s :No topic is set", c->nick,
+		tell(c, &scratch->note, ":chat 331 %s %s :No topic is set", c->nick,
 		    r->name);
 	else if (ask)
-		tell(c, &note, ":chat 332 %s %s :%s", c->nick, r->name, r->topic);
-	tell_end(c, &note);
+		tell(c, &scratch->note, ":chat 332 %s %s :%s", c->nick, r->name, r->topic);
+	tell_end(c, &scratch->note);
 	reply(c, m, 0);
 }
 
@@ -337,12 +335,12 @@ deal_names(struct client *c, struct message *m)
 {
 	uint32_t room = m->len > 0 ? room_find(m->text, m->len) : NOBODY;
 
-	message_start(&note, M_TEXT);
+	message_start(&scratch->note, M_TEXT);
 	if (room != NOBODY)
-		tell_names(c, &note, room);
-	tell(c, &note, ":chat 366 %s %.*s :End of NAMES", c->nick,
+		tell_names(c, &scratch->note, room);
+	tell(c, &scratch->note, ":chat 366 %s %.*s :End of NAMES", c->nick,
 	    m->len > 0 ? (int)m->len : 1, m->len > 0 ? m->text : "*");
-	tell_end(c, &note);
+	tell_end(c, &scratch->note);
 	reply(c, m, 0);
 }
 
@@ -416,12 +414,13 @@ deal_done(struct client *c, uint64_t offset)
 static void
 kick(uint32_t slot, const struct message *news, uint64_t safe)
 {
-	static struct message m = { .type = M_KICK };
+	struct message *m = &scratch->kick;
 
 	if (atomic_exchange(&board->slots[slot].kicked, 1) != 0)
 		return;		/* it has not looked yet since the last */
-	m.safe = safe < news->from ? safe : news->from;
-	client_post(&clients[slot], &m);
+	m->type = M_KICK;
+	m->safe = safe < news->from ? safe : news->from;
+	client_post(&clients[slot], m);
 }
 
 static void
@@ -518,9 +517,9 @@ deal_in(struct client *c, struct message *m)
 		deal_names(c, m);
 		break;
 	case M_WHO:
-		message_start(&note, M_TEXT);
-		tell_who(c, &note, m->text, m->len);
-		tell_end(c, &note);
+		message_start(&scratch->note, M_TEXT);
+		tell_who(c, &scratch->note, m->text, m->len);
+		tell_end(c, &scratch->note);
 		reply(c, m, 0);
 		break;
 	default:

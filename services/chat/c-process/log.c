@@ -17,32 +17,25 @@
 #include <unistd.h>
 
 static int	log_fd = -1;		/* an opening of this process alone */
-static ino_t	log_ino;
-static dev_t	log_dev;
 static uint32_t	log_seen;		/* board->log_files when it was opened */
 static uint64_t	log_first, log_last;	/* what SEND's file holds */
 
+/* Put aside by main, or removed. */
 static bool
 moved(struct stat *st)
 {
-	return stat(paths.log, st) == -1 || st->st_ino != log_ino ||
-	    st->st_dev != log_dev;
+	return log_seen != atomic_load(&board->log_files) ||
+	    fstat(log_fd, st) == -1 || st->st_nlink == 0;
 }
 
 static int
 reopen(int flags)
 {
-	struct stat st;
-
 	if (log_fd != -1)
 		(void)close(log_fd);
 	log_seen = atomic_load(&board->log_files);
 	log_fd = open(paths.log, flags | O_CLOEXEC);
-	if (log_fd == -1 || fstat(log_fd, &st) == -1)
-		return errno;
-	log_ino = st.st_ino;
-	log_dev = st.st_dev;
-	return 0;
+	return log_fd == -1 ? errno : 0;
 }
 
 /* Asks main, who alone makes files, for a log to write to. */
@@ -56,14 +49,14 @@ find_log(void)
 	if (log_fd != -1 && !moved(&st))
 		return 0;
 	if (log_seen != atomic_load(&board->log_files) &&
-	    reopen(O_RDWR | O_APPEND) == 0)
+	    reopen(O_RDWR | O_APPEND) == 0 && !moved(&st))
 		return 0;
 	if ((error = message_send(FD_MAIN, &m, true)) != 0 ||
 	    (error = message_recv(FD_MAIN, &m, true)) != 0)
 		return error;
 	if (m.value != 0)
 		return (int)m.value;
-	return reopen(O_RDWR | O_APPEND);
+	return reopen(O_RDWR | O_APPEND);	/* looked at with the lock held */
 }
 
 /* Returns with the lock held and the size of the whole lines in the file. */

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct stat known;	/* main's: the file that is DATA/log */
+
 /* The lock of a file belongs to an opening of it, not to a process: whoever
  * locks has opened it himself, after fork. The word tells main. */
 int
@@ -125,6 +127,7 @@ logfile_start(uint64_t base)
 
 	if (fd == -1 || flock(fd, LOCK_EX) == -1 || fstat(fd, &st) == -1)
 		err(1, "%s", paths.log);
+	known = st;
 	size = (uint64_t)st.st_size;
 	if ((error = logfile_repair(fd, &size)) == 0 && fdatasync(fd) == -1)
 		error = errno;
@@ -145,34 +148,26 @@ logfile_start(uint64_t base)
 int
 logfile_mend(void)
 {
-	static struct stat known;
+	uint64_t end = atomic_load(&board->log_end), size;
 	struct stat st;
 	int fd, error;
 
-	if (stat(paths.log, &st) == 0) {
-		if (st.st_ino == known.st_ino && st.st_dev == known.st_dev &&
-		    known.st_nlink != 0)
-			return 0;	/* seen already: the child was late */
-		known = st;
-		if (atomic_load(&board->log_base) + (uint64_t)st.st_size ==
-		    atomic_load(&board->log_end)) {
-			atomic_fetch_add(&board->log_files, 1);
-			return 0;	/* the same, or come back */
-		}
-	}
+	if (stat(paths.log, &st) == 0 && st.st_ino == known.st_ino &&
+	    st.st_dev == known.st_dev)
+		return 0;	/* seen already: the child was late */
 	fd = open(paths.log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (fd == -1)
 		return errno;
-	error = fstat(fd, &known) == -1 || fsync(fd) == -1 ? errno :
+	error = fstat(fd, &st) == -1 || fsync(fd) == -1 ? errno :
 	    folder_sync();
-	if (error == 0) {
-		uint64_t end = atomic_load(&board->log_end);
-
-		warnx("%s was gone, a new one begins at %" PRIu64, paths.log, end);
-		publish(end, end + (uint64_t)known.st_size);
-	}
 	(void)close(fd);
-	return error;
+	if (error != 0)
+		return error;
+	known = st;
+	size = (uint64_t)st.st_size;
+	warnx("%s was gone, a new one begins at %" PRIu64, paths.log, end);
+	publish(end > size ? end - size : 0, end > size ? end : size);
+	return 0;
 }
 
 /* Puts the log aside. EAGAIN: somebody holds it, try again. Who is behind reads
@@ -202,7 +197,8 @@ logfile_rotate(void)
 	else if (rename(paths.log, aside) == -1)
 		error = errno;
 	else if ((fresh = open(paths.log,
-	    O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) == -1) {
+	    O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) == -1 ||
+	    fstat(fresh, &known) == -1) {
 		error = errno;
 		(void)rename(aside, paths.log);
 	} else {

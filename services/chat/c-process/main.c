@@ -185,10 +185,12 @@ read_done(struct client *c)
 	while ((error = message_recv(c->send_fd, &m, false)) == 0)
 		if (m.type == M_DONE)
 			deal_done(c, m.offset);
-	if (error != EAGAIN) {
-		c->in_order = false;	/* it did not say what it has sent */
+	if (error == EAGAIN)
+		return;
+	client_unqueue(c);	/* nobody reads that any more */
+	c->in_order = false;	/* it did not say what it has sent */
+	if (c->stage == STAGE_LEAVING)
 		deal_done(c, 0);
-	}
 }
 
 /* All that SENDs say comes before what RECVs ask: who has just ended is not
@@ -196,7 +198,7 @@ read_done(struct client *c)
 static void
 serve_clients(uint32_t count)
 {
-	static struct message m;
+	struct message *m = &scratch->request;
 	struct client *c;
 	uint32_t i;
 	int error;
@@ -216,9 +218,9 @@ serve_clients(uint32_t count)
 		    !(polled[POLL_CLIENTS + 2 * i].revents &
 		    (POLLIN | POLLHUP | POLLERR)))
 			continue;
-		error = message_recv(c->recv_fd, &m, false);
+		error = message_recv(c->recv_fd, m, false);
 		if (error == 0)
-			deal(c, &m);
+			deal(c, m);
 		else if (error != EAGAIN)
 			deal_gone(c);
 	}

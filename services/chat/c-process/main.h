@@ -25,7 +25,14 @@ struct client {
 	size_t		queue_head, queue_tail;
 };
 
+/* Messages under way. Like the tables, no child has them: a page that main
+ * writes after a fork would stay with the child, a copy for each. */
+struct scratch {
+	struct message	request, note, line, end, kick;
+};
+
 extern struct client *clients;
+extern struct scratch *scratch;
 extern int alive_read, alive_write;	/* closed when main ends */
 
 /* client.c */
@@ -33,6 +40,7 @@ void	client_init(void);
 bool	client_start(int, const struct sockaddr *);
 void	client_post(struct client *, struct message *);
 void	client_flush(struct client *);
+void	client_unqueue(struct client *);
 void	client_end(struct client *, const char *, int);
 void	client_remove(struct client *);
 void	client_tick(bool);

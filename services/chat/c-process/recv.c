@@ -14,6 +14,7 @@
 enum { IN_BYTES = 8192 };	/* more than a line with its tags */
 
 struct own own;
+struct message to_main;
 
 static char in[IN_BYTES];
 static size_t in_len;
@@ -139,7 +140,6 @@ static void
 start_send(void)
 {
 	static const char sorry[] = "ERROR :There is no process left\r\n";
-	static struct message hello = { .type = M_HELLO };
 	pid_t pid = getpid(), child = fork();
 
 	if (child == -1) {
@@ -158,8 +158,10 @@ start_send(void)
 			_exit(0);
 		send_main();
 	}
-	hello.value = (uint32_t)child;
-	(void)message_send(FD_MAIN, &hello, true);
+	own.send_pid = child;
+	to_main.type = M_HELLO;
+	to_main.value = (uint32_t)child;
+	(void)message_send(FD_MAIN, &to_main, true);
 }
 
 _Noreturn void

@@ -8,7 +8,7 @@
 void	answer(const char *, ...) __attribute__((format(printf, 1, 2)));
 void	numeric(int, const char *, ...) __attribute__((format(printf, 2, 3)));
 void	pong(const char *, size_t);
-void	say(const char *, const char *, size_t, uint32_t, const char *, size_t);
+void	say(const char *, const struct word *, uint32_t, const struct word *);
 int	say_all(uint64_t *);
 void	finish_batch(void);
 uint32_t ask(struct message *, uint32_t, const char *, ...)
@@ -22,19 +22,24 @@ void	command(const char *, size_t);
 /* What RECV knows of its client. */
 struct own_room {
 	uint32_t	number;
+	size_t		len;
 	char		name[ROOM_BYTES];
 };
 
 struct own {
 	bool		registered, waits;	/* waits for CAP END */
 	uint32_t	caps;
+	pid_t		send_pid;
 	char		nick[NICK_BYTES], user[USER_BYTES], real[REAL_BYTES];
 	char		password[LINE_BYTES];
+	char		prefix[PREFIX_BYTES + 8];	/* " :nick!user@host " */
+	size_t		prefix_len;
 	uint64_t	records;	/* of the state that it has caused */
 	size_t		room_count;
 	struct own_room	rooms[ROOMS_EACH];
 };
 
 extern struct own own;
+extern struct message to_main;	/* and what main answers */
 
 #endif

@@ -28,6 +28,7 @@ static uint32_t news_value;
 static uint64_t said_end;		/* of the last that is in the log */
 static struct message replies = { .type = M_TEXT };
 static bool wants_sync;
+static struct message news;		/* beside a question that waits */
 
 static struct slot *
 slot(void)
@@ -137,8 +138,7 @@ refuse(const char *lines, size_t len, int error)
 static void
 announce(uint64_t start, uint64_t end)
 {
-	struct message m = { .type = M_NEWS, .value = news_value,
-	    .from = start, .offset = end };
+	struct message *m = &news;
 	bool alone = news_value == 0;
 	size_t i;
 
@@ -150,9 +150,13 @@ announce(uint64_t start, uint64_t end)
 		atomic_store(&slot()->told, end);
 		return;
 	}
-	m.len = (uint32_t)(target_count * sizeof targets[0]);
-	memcpy(m.text, targets, m.len);
-	(void)message_send(FD_MAIN, &m, true);
+	m->type = M_NEWS;
+	m->value = news_value;
+	m->from = start;
+	m->offset = end;
+	m->len = (uint32_t)(target_count * sizeof targets[0]);
+	memcpy(m->text, targets, m->len);
+	(void)message_send(FD_MAIN, m, true);
 }
 
 /* Writes to the log what was said. Returns an errno, for the last at least. */
@@ -193,23 +197,29 @@ add_target(uint32_t target)
 	targets[target_count++] = target;
 }
 
-/* A line for the log. Its time is filled in when it is written. */
-void
-say(const char *verb, const char *to, size_t to_len, uint32_t target,
-    const char *text, size_t len)
+static void
+add(const char *text, size_t len)
 {
-	int head;
-
-	if (said_len + LINE_BYTES + TIME_BYTES + 2 > sizeof said ||
-	    target_count == NEWS_TARGETS)
-		(void)say_all(NULL);
-	head = snprintf(said + said_len, sizeof said - said_len,
-	    "%*s :%s!%s@%s %s %.*s :", TIME_BYTES, "", own.nick, own.user,
-	    self.host, verb, (int)to_len, to);
-	said_len += (size_t)head;
 	memcpy(said + said_len, text, len);
 	said_len += len;
-	said[said_len++] = '\n';
+}
+
+/* A line for the log. Its time is filled in when it is written. */
+void
+say(const char *verb, const struct word *to, uint32_t target,
+    const struct word *text)
+{
+	if (said_len + TIME_BYTES + LINE_BYTES + 2 > sizeof said ||
+	    target_count == NEWS_TARGETS)
+		(void)say_all(NULL);
+	said_len += TIME_BYTES;
+	add(own.prefix, own.prefix_len);
+	add(verb, strlen(verb));
+	add(" ", 1);
+	add(to->at, to->len);
+	add(" :", 2);
+	add(text->at, text->len);
+	add("\n", 1);
 	add_target(target);
 	if (own.caps & CAP_ECHO || verb[0] == 'T')
 		news_value |= NEWS_SELF;
@@ -222,7 +232,6 @@ say(const char *verb, const char *to, size_t to_len, uint32_t target,
 void
 finish_batch(void)
 {
-	static struct message look = { .type = M_KICK, .value = 1 };
 	int error = 0;
 
 	(void)say_all(NULL);
@@ -233,8 +242,12 @@ finish_batch(void)
 			replies.len = 0;
 			numeric(400, "PING :Not on the disk: %s",
 			    strerror(error));
-		} else if (own.caps & CAP_ECHO)
-			tell_send(&look);
+		} else if (own.caps & CAP_ECHO) {
+			to_main.type = M_KICK;
+			to_main.value = 1;
+			to_main.len = 0;
+			tell_send(&to_main);
+		}
 	}
 	post_replies();
 }
@@ -264,23 +277,37 @@ ask(struct message *m, uint32_t type, const char *format, ...)
 	return m->value;
 }
 
+/* Not for ever: where SEND has been stopped, nobody else would end it. */
+static void
+wait_for_send(void)
+{
+	struct pollfd p = { FD_SEND, 0, 0 };
+	int limit = getppid() == self.parent ? QUIT_MS + STALL_MS : STOP_MS;
+
+	while (poll(&p, 1, limit) == -1 && errno == EINTR)
+		continue;
+	if (p.revents == 0)
+		(void)kill(own.send_pid, SIGKILL);
+	while (waitpid(own.send_pid, NULL, 0) == -1 && errno == EINTR)
+		continue;
+}
+
 /* The client has gone, or goes. SEND sends the rest; then both end. */
 _Noreturn void
 leave(bool in_order, const char *why)
 {
-	static struct message m = { .type = M_QUIT };
-	static char rest[4096];
+	char rest[256];
 	int tries;
 
 	finish_batch();
-	m.value = in_order;
-	m.len = (uint32_t)copy(m.text, LINE_BYTES, why, strlen(why));
-	(void)message_send(FD_MAIN, &m, true);
-	while (waitpid(-1, NULL, 0) == -1 && errno == EINTR)
-		continue;
+	to_main.type = M_QUIT;
+	to_main.value = in_order;
+	to_main.len = (uint32_t)copy(to_main.text, LINE_BYTES, why, strlen(why));
+	(void)message_send(FD_MAIN, &to_main, true);
+	wait_for_send();
 	/* A socket that is closed with something unread takes back what was
 	 * sent: so the client's end is waited for, a little. */
-	for (tries = 0; tries < 64; tries++) {
+	for (tries = 0; tries < 256; tries++) {
 		struct pollfd p = { FD_CLIENT, POLLIN, 0 };
 
 		if (poll(&p, 1, LINGER_MS) <= 0 ||

@@ -55,19 +55,19 @@ tell_end(struct client *c, struct message *m)
 void
 tell_room(uint32_t room, const struct client *but, const char *line, size_t len)
 {
-	static struct message m;
+	struct message *m = &scratch->line;
 	struct client *c;
 	uint32_t i;
 
-	message_start(&m, M_TEXT);
-	memcpy(m.text, line, len);
-	m.len = (uint32_t)len;
+	message_start(m, M_TEXT);
+	memcpy(m->text, line, len);
+	m->len = (uint32_t)len;
 	for (i = rooms[room].members; i != NOBODY; i = members[i].next_of_room) {
 		if (!members[i].present)
 			continue;
 		c = &clients[persons[members[i].person].client];
 		if (c != but)
-			client_post(c, &m);
+			client_post(c, m);
 	}
 }
 
@@ -75,14 +75,14 @@ tell_room(uint32_t room, const struct client *but, const char *line, size_t len)
 void
 tell_sharers(struct client *c, const char *line, size_t len)
 {
-	static struct message m;
+	struct message *m = &scratch->line;
 	static uint32_t round;
 	struct client *other;
 	uint32_t i, j;
 
-	message_start(&m, M_TEXT);
-	memcpy(m.text, line, len);
-	m.len = (uint32_t)len;
+	message_start(m, M_TEXT);
+	memcpy(m->text, line, len);
+	m->len = (uint32_t)len;
 	c->round = ++round;
 	for (i = persons[c->person].members; i != NOBODY;
 	    i = members[i].next_of_person) {
@@ -96,7 +96,7 @@ tell_sharers(struct client *c, const char *line, size_t len)
 			if (other->round == round)
 				continue;
 			other->round = round;
-			client_post(other, &m);
+			client_post(other, m);
 		}
 	}
 }
