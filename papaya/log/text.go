@@ -44,13 +44,14 @@ func OpenText(folder string) (*Text, error) {
 		return nil, fmt.Errorf("%s belongs to another server that runs: %w", folder, err)
 	}
 	t := &Text{folder: folder, lock: lock}
-	if err := t.open(); err == nil {
+	if err = t.open(); err == nil {
 		err = t.mend()
-	} else {
+	}
+	if err != nil {
 		lock.Close()
 		return nil, err
 	}
-	return t, err
+	return t, nil
 }
 
 func (t *Text) path() string { return filepath.Join(t.folder, "log") }

@@ -18,6 +18,9 @@ type Config struct {
 	Name    string // of the server, in every numeric: "chat"
 	Network string // in 005 and 001
 	MOTD    string // several lines; none: 422
+	Version string // of the program
+	Founder bool   // who makes a room is its operator, without an account too
+	Ready   func() // is called when connections are accepted
 
 	Plain []string // addresses of listeners for plain IRC
 	TLS   []string // for IRC over TLS, with TLSConfig
@@ -28,9 +31,11 @@ type Config struct {
 	Listen     func(network, address string) (net.Listener, error) // nil: net.Listen
 	Origins    []string                                            // hosts of pages that may open a WebSocket, beside the server's own
 
-	Data   string  // the folder: password, log, lock
-	Log    log.Log // kept open by the caller, who closes it after Run
-	Unique string  // this server's name among those that share the log; it survives restarts
+	Data   string    // the folder, in which password is looked for
+	Text   *log.Text // opened by the caller, before Log: it holds the folder's lock
+	Log    log.Log   // opened by the caller, who closes both after Run
+	Shared bool      // the log has other servers
+	Unique string    // this server's name among them; it survives restarts
 
 	Accounts Accounts                                       // nil: nobody has one
 	Enter    func(address net.Addr) (leave func(), ok bool) // limits by address; nil: everybody may. Loopback is not asked about
@@ -39,6 +44,40 @@ type Config struct {
 	Limits  Limits
 	Metrics Metrics
 	Logger  *slog.Logger // nil: silent
+}
+
+// defaults gives what is left at zero its value.
+func (c Config) defaults() Config {
+	set := func(s *string, value string) {
+		if *s == "" {
+			*s = value
+		}
+	}
+	set(&c.Name, "chat")
+	set(&c.Network, "Papaya")
+	set(&c.Unique, c.Name)
+	set(&c.Version, "development")
+	if c.Listen == nil {
+		c.Listen = net.Listen
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	times := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	times(&c.Limits.Register, 30*time.Second)
+	times(&c.Limits.Silent, 90*time.Second)
+	times(&c.Limits.Answer, 30*time.Second)
+	if c.Limits.Unread == 0 {
+		c.Limits.Unread = 1 << 20
+	}
+	if c.Limits.Rooms == 0 {
+		c.Limits.Rooms = 100
+	}
+	return c
 }
 
 // Limits bound what one client can take.

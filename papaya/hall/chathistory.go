@@ -1,0 +1,255 @@
+package hall
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+// A bound is a place or a time; what is at it is outside.
+type bound struct {
+	at     uint64
+	time   int64
+	byTime bool
+}
+
+var (
+	first = bound{time: math.MinInt64, byTime: true}
+	last  = bound{time: math.MaxInt64, byTime: true}
+)
+
+func (b bound) before(s said) bool {
+	if b.byTime {
+		return b.time < s.time
+	}
+	return b.at < s.at
+}
+
+func (b bound) after(s said) bool {
+	if b.byTime {
+		return b.time > s.time
+	}
+	return b.at > s.at
+}
+
+// parseBound reads msgid=, timestamp= or *.
+func parseBound(word string, star bound) (bound, bool) {
+	key, value, _ := strings.Cut(word, "=")
+	switch key {
+	case "*":
+		return star, value == ""
+	case "msgid":
+		at, err := strconv.ParseUint(value, 36, 64)
+		return bound{at: at}, err == nil
+	case "timestamp":
+		t, err := time.Parse(time.RFC3339Nano, value)
+		return bound{time: t.UnixMilli(), byTime: true}, err == nil
+	}
+	return bound{}, false
+}
+
+// chathistory answers with what was said in a room that the client is in, or between it and somebody else, if its nick belongs to its
+// account: of any other nick nobody knows who had it before.
+func (h *Hall) chathistory(c *Client, m *irc.Message) verdict {
+	verb, target := strings.ToUpper(m.Param(0)), m.Param(1)
+	if verb == "TARGETS" {
+		h.targets(c, m)
+		return verdict{}
+	}
+	limit, err := strconv.Atoi(m.Last())
+	from, ok := parseBound(m.Param(2), last)
+	to := last
+	if verb == "BETWEEN" {
+		ok2 := false
+		to, ok2 = parseBound(m.Param(3), last)
+		ok = ok && ok2 && len(m.Params) >= 5
+	}
+	if err != nil || limit < 1 || !ok || m.Param(2) == "*" && verb != "LATEST" {
+		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", shown(verb), "Nothing is asked so")
+		return verdict{}
+	}
+	keys, want := h.readable(c, target)
+	if keys == nil {
+		h.fail(c, "CHATHISTORY", "INVALID_TARGET", shown(verb)+" "+shown(target), "Messages could not be retrieved")
+		return verdict{}
+	}
+	limit = min(limit, maxHistory)
+	var lines []said
+	switch verb {
+	case "LATEST":
+		after := from
+		if m.Param(2) == "*" {
+			after = first
+		}
+		lines = h.backward(keys, after, last, limit, want)
+	case "BEFORE":
+		lines = h.backward(keys, first, from, limit, want)
+	case "AFTER":
+		lines = h.forward(keys, from, last, limit, want)
+	case "BETWEEN":
+		lines = h.between(keys, from, to, limit, want)
+	case "AROUND":
+		lines = h.backward(keys, first, from, limit/2, want)
+		next := from
+		if next.byTime {
+			next.time--
+		} else {
+			next.at--
+		}
+		lines = append(lines, h.forward(keys, next, last, limit-len(lines), want)...)
+	default:
+		h.fail(c, "CHATHISTORY", "UNKNOWN_COMMAND", shown(verb), "Unknown command")
+		return verdict{}
+	}
+	h.sendHistory(c, target, lines)
+	return verdict{}
+}
+
+// between goes from the first bound to the second, whichever is earlier, and keeps those nearest to the first.
+func (h *Hall) between(keys []string, from, to bound, limit int, want func(said) bool) []said {
+	if from.byTime == to.byTime && (from.time > to.time || from.at > to.at) {
+		return h.backward(keys, to, from, limit, want)
+	}
+	return h.forward(keys, from, to, limit, want)
+}
+
+// readable says in which lists of the index messages with a target stand, and which of those are meant; nil if the client
+// may not read them.
+func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
+	folded := irc.Lower(target)
+	if strings.HasPrefix(target, "#") {
+		if c.user.in(h.rooms[folded]) == nil {
+			return nil, nil
+		}
+		return []string{folded}, func(s said) bool { return s.target == folded }
+	}
+	self := irc.Lower(c.user.nick)
+	k := h.known[self]
+	if k == nil || k.account == "" || k.account != irc.Lower(c.user.account) || target == "" {
+		return nil, nil
+	}
+	return []string{self, folded}, func(s said) bool {
+		return s.target == self && s.nick() == folded || s.target == folded && s.nick() == self
+	}
+}
+
+// chunksOf merges the lists of the index.
+func (h *Hall) chunksOf(keys []string) []uint32 {
+	var list []uint32
+	for _, k := range keys {
+		list = append(list, h.index[k]...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// find is the first chunk of a list that may hold what is behind a bound. By time it reads some chunks: times rise with places.
+func (h *Hall) find(list []uint32, b bound) int {
+	return sort.Search(len(list), func(i int) bool {
+		if !b.byTime {
+			return (uint64(list[i])+1)<<chunkBits > b.at
+		}
+		newest := int64(math.MinInt64)
+		h.eachIn(list[i], 0, func(s said) { newest = max(newest, s.time) })
+		return newest >= b.time
+	})
+}
+
+func (h *Hall) forward(keys []string, from, to bound, limit int, want func(said) bool) []said {
+	list := h.chunksOf(keys)
+	i := 0
+	if from != first {
+		i = h.find(list, from)
+	}
+	var out []said
+	for n := 0; i < len(list) && n < maxChunks && len(out) < limit; i, n = i+1, n+1 {
+		h.eachIn(list[i], 0, func(s said) {
+			if len(out) < limit && want(s) && from.before(s) && to.after(s) {
+				out = append(out, s.own())
+			}
+		})
+	}
+	return out
+}
+
+func (h *Hall) backward(keys []string, from, to bound, limit int, want func(said) bool) []said {
+	list := h.chunksOf(keys)
+	i := len(list) - 1
+	if to != last {
+		i = min(i, h.find(list, to))
+	}
+	var out []said
+	for n := 0; i >= 0 && n < maxChunks && len(out) < limit; i, n = i-1, n+1 {
+		var chunk []said
+		h.eachIn(list[i], 0, func(s said) {
+			if want(s) && from.before(s) && to.after(s) {
+				chunk = append(chunk, s.own())
+			}
+		})
+		out = append(chunk, out...)
+	}
+	return out[max(0, len(out)-limit):]
+}
+
+// own is the message in memory of its own.
+func (s said) own() said {
+	s.body = bytes.Clone(s.body)
+	return s
+}
+
+// sendHistory sends messages as a batch to those who understand batches.
+func (h *Hall) sendHistory(c *Client, target string, lines []said) {
+	name := ""
+	if c.caps&inBatch != 0 {
+		name = h.batchName()
+		h.say(c, "BATCH +"+name+" chathistory "+shown(target))
+	}
+	for _, s := range lines {
+		o := &out{body: append(s.body, '\r', '\n'), time: s.time, id: msgid(s.at), batch: name}
+		o.to(c)
+	}
+	if name != "" {
+		h.say(c, "BATCH -"+name)
+	}
+}
+
+// targets lists the client's rooms in which something was said between two times, and when last.
+func (h *Hall) targets(c *Client, m *irc.Message) {
+	a, ok1 := parseBound(m.Param(1), last)
+	b, ok2 := parseBound(m.Param(2), last)
+	limit, err := strconv.Atoi(m.Last())
+	if !ok1 || !ok2 || err != nil || !a.byTime || !b.byTime {
+		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", "TARGETS", "Nothing is asked so")
+		return
+	}
+	if a.time > b.time {
+		a, b = b, a
+	}
+	name := h.batchName()
+	if c.caps&inBatch != 0 {
+		h.say(c, "BATCH +"+name+" draft/chathistory-targets")
+	}
+	sent := 0
+	for _, in := range c.user.rooms {
+		folded := irc.Lower(in.room.name)
+		newest := h.backward([]string{folded}, first, last, 1, func(s said) bool { return s.target == folded })
+		if len(newest) == 0 || !a.before(newest[0]) || !b.after(newest[0]) || sent >= min(limit, maxHistory) {
+			continue
+		}
+		sent++
+		tag := ""
+		if c.caps&inBatch != 0 {
+			tag = "@batch=" + name + " "
+		}
+		c.write([]byte(tag + ":" + h.config.Name + " CHATHISTORY TARGETS " + in.room.name + " " + clock(newest[0].time) + "\r\n"))
+	}
+	if c.caps&inBatch != 0 {
+		h.say(c, "BATCH -"+name)
+	}
+}

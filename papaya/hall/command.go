@@ -1,0 +1,162 @@
+package hall
+
+import "interleave/papaya/irc"
+
+// A cmd is what a word of the protocol does: ask is answered at once, on this server; apply changes what others see, and
+// happens when the line comes back from the log.
+type cmd struct {
+	words int  // parameters, at least
+	door  bool // may be said before registration
+	ask   func(h *Hall, c *Client, m *irc.Message) verdict
+	apply func(h *Hall, u *user, m *irc.Message)
+	asks  func(m *irc.Message) bool // where a command has both: whether the line only asks
+}
+
+func (c *cmd) asking(m *irc.Message) bool {
+	return c.ask != nil && (c.apply == nil || c.asks != nil && c.asks(m))
+}
+
+func command(word string) *cmd { return commands[word] }
+
+var commands map[string]*cmd
+
+// It is filled here since the commands use the table themselves.
+func init() {
+	commands = map[string]*cmd{
+		"CAP":          {words: 1, door: true, ask: (*Hall).capCommand},
+		"PASS":         {words: 1, door: true, ask: (*Hall).pass},
+		"NICK":         {door: true, ask: (*Hall).nickAtDoor, apply: (*Hall).nick, asks: noNick},
+		"USER":         {words: 4, door: true, ask: (*Hall).userCommand},
+		"AUTHENTICATE": {words: 1, door: true, ask: (*Hall).authenticate},
+		"REGISTER":     {words: 3, door: true, ask: (*Hall).registerCommand},
+		"PING":         {door: true, ask: (*Hall).ping},
+		"PONG":         {door: true, ask: (*Hall).pong},
+		"QUIT":         {door: true, ask: (*Hall).quit},
+
+		"JOIN":    {words: 1, apply: (*Hall).join},
+		"PART":    {words: 1, apply: (*Hall).part},
+		"PRIVMSG": {apply: (*Hall).message},
+		"NOTICE":  {apply: (*Hall).message},
+		"TAGMSG":  {words: 1, apply: (*Hall).tagmsg},
+		"TOPIC":   {words: 1, ask: (*Hall).topic, apply: (*Hall).setTopic, asks: func(m *irc.Message) bool { return len(m.Params) == 1 }},
+		"KICK":    {words: 2, apply: (*Hall).kick},
+		"INVITE":  {words: 2, apply: (*Hall).invite},
+		"MODE":    {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
+		"AWAY":    {apply: (*Hall).away},
+		"SETNAME": {words: 1, apply: (*Hall).setname},
+
+		"NAMES":       {ask: (*Hall).names},
+		"WHO":         {ask: (*Hall).who},
+		"WHOIS":       {words: 1, ask: (*Hall).whois},
+		"LIST":        {ask: (*Hall).list},
+		"MOTD":        {ask: func(h *Hall, c *Client, _ *irc.Message) verdict { h.motd(c); return verdict{} }},
+		"LUSERS":      {ask: (*Hall).lusers},
+		"ISON":        {words: 1, ask: (*Hall).ison},
+		"USERHOST":    {words: 1, ask: (*Hall).userhost},
+		"VERSION":     {ask: (*Hall).version},
+		"TIME":        {ask: (*Hall).time},
+		"CHATHISTORY": {words: 4, ask: (*Hall).chathistory},
+	}
+}
+
+func noNick(m *irc.Message) bool { return m.Param(0) == "" || !irc.IsNick(m.Param(0)) }
+
+// near calls each once for every client of this server that shares a room with the user, but not for the user's own.
+func (h *Hall) near(u *user, each func(c *Client)) {
+	h.round++
+	u.round = h.round
+	for _, m := range u.rooms {
+		for _, other := range m.room.here {
+			if other.user.round != h.round {
+				other.user.round = h.round
+				if other.user.client != nil {
+					each(other.user.client)
+				}
+			}
+		}
+	}
+}
+
+func (h *Hall) nick(u *user, m *irc.Message) {
+	nick, c := m.Param(0), u.client
+	if nick == u.nick {
+		return
+	}
+	if h.taken(nick, u.account, u) {
+		h.num(c, "433", nick+" :Nickname is already in use")
+		return
+	}
+	o := h.newOut(u, "NICK "+nick)
+	h.near(u, o.to)
+	o.to(c)
+	before, after := irc.Lower(u.nick), irc.Lower(nick)
+	u.nick = nick
+	u.source = u.nick + "!" + u.name + "@" + u.host
+	if before == after {
+		return
+	}
+	delete(h.nicks, before)
+	if k := h.known[before]; k != nil {
+		k.mark = u.inbox.at
+	}
+	for _, m := range u.rooms {
+		delete(m.room.absent, after)
+	}
+	h.settle(u)
+	if c != nil {
+		h.uncatch(c, nil)
+		h.greet(u)
+	}
+}
+
+func (h *Hall) away(u *user, m *irc.Message) {
+	u.away = limited(m.Param(0), maxAway)
+	rest := "AWAY"
+	if u.away == "" {
+		h.num(u.client, "305", ":You are no longer marked as being away")
+	} else {
+		rest += " :" + u.away
+		h.num(u.client, "306", ":You have been marked as being away")
+	}
+	o := h.newOut(u, rest)
+	h.near(u, func(c *Client) {
+		if c.caps&awayNotify != 0 {
+			o.to(c)
+		}
+	})
+}
+
+func (h *Hall) setname(u *user, m *irc.Message) {
+	u.real = limited(m.Param(0), maxReal)
+	o := h.newOut(u, "SETNAME :"+u.real)
+	h.near(u, func(c *Client) {
+		if c.caps&setname != 0 {
+			o.to(c)
+		}
+	})
+	if u.client != nil && u.client.caps&setname != 0 {
+		o.to(u.client)
+	}
+}
+
+func (h *Hall) ping(c *Client, m *irc.Message) verdict {
+	if len(m.Params) == 0 {
+		h.num(c, "409", ":No origin specified")
+		return verdict{}
+	}
+	h.say(c, "PONG "+h.config.Name+" :"+m.Param(0))
+	return verdict{}
+}
+
+func (h *Hall) quit(c *Client, m *irc.Message) verdict {
+	why := m.Param(0)
+	if c.user == nil && !c.entering {
+		h.close(c, "Quit: "+why)
+		return verdict{}
+	}
+	e, ok := h.Ended(c, true, why)
+	if !ok {
+		return verdict{}
+	}
+	return verdict{e}
+}

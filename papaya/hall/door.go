@@ -1,0 +1,451 @@
+package hall
+
+import (
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+// A verdict says what is to be done with a client's line.
+type verdict struct {
+	entry Entry // to be written to the log, if its Kind is set
+}
+
+// Line takes a line of a client that has no entry on its way to the log, or whose command changes nothing that
+// others see. If an entry comes back, it is to be written to the log, and what it does happens when it returns from there.
+func (h *Hall) Line(c *Client, m *irc.Message) (Entry, bool) {
+	if c.closed {
+		return Entry{}, false
+	}
+	var v verdict
+	h.labelled(c, m.Tags["label"], func() { v = h.obey(c, m) })
+	if v.entry.Kind == 0 {
+		return Entry{}, false
+	}
+	v.entry.Client = c.ID
+	return v.entry, true
+}
+
+// Logged says whether a line changes what others see, so that it goes through the log.
+func (h *Hall) Logged(c *Client, m *irc.Message) bool {
+	if c.user == nil {
+		return false
+	}
+	cmd := command(m.Command)
+	return cmd != nil && cmd.apply != nil && !cmd.asking(m) && len(m.Params) >= cmd.words
+}
+
+func (h *Hall) obey(c *Client, m *irc.Message) verdict {
+	cmd := command(m.Command)
+	switch {
+	case c.user == nil && (cmd == nil || !cmd.door):
+		h.num(c, "451", ":You have not registered")
+	case cmd == nil:
+		h.num(c, "421", m.Command+" :Unknown command")
+	case len(m.Params) < cmd.words:
+		if m.Command != "NOTICE" {
+			h.num(c, "461", m.Command+" :Not enough parameters")
+		}
+	case c.user == nil || cmd.asking(m):
+		return cmd.ask(h, c, m)
+	}
+	return verdict{}
+}
+
+func (h *Hall) capCommand(c *Client, m *irc.Message) verdict {
+	words := strings.Fields(m.Param(1))
+	switch strings.ToUpper(m.Param(0)) {
+	case "LS":
+		c.negotiating = c.user == nil
+		_, _ = fmt.Sscan(m.Param(1), &c.version)
+		h.say(c, "CAP "+c.Nick()+" LS :"+h.offers(c.version))
+	case "LIST":
+		h.say(c, "CAP "+c.Nick()+" LIST :"+c.caps.String())
+	case "REQ":
+		c.negotiating = c.user == nil
+		caps, ok := c.caps.change(words, h.config.Sign != nil)
+		verb := "NAK"
+		if ok {
+			c.caps, verb = caps, "ACK"
+		}
+		h.say(c, "CAP "+c.Nick()+" "+verb+" :"+m.Param(1))
+	case "END":
+		c.negotiating = false
+		return h.register(c)
+	default:
+		h.num(c, "410", m.Param(0)+" :Invalid CAP command")
+	}
+	return verdict{}
+}
+
+// offers lists what a client may ask for. From version 302 on, words may have values.
+func (h *Hall) offers(version int) string {
+	var out []string
+	for _, n := range capNames {
+		switch {
+		case n.bit&(sasl|registration) != 0 && h.config.Sign == nil:
+		case n.bit == sasl && version >= 302:
+			out = append(out, "sasl=PLAIN,EXTERNAL")
+		case n.bit == registration && version >= 302:
+			out = append(out, n.name+"=before-connect,custom-account-name")
+		default:
+			out = append(out, n.name)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func (c caps) String() string {
+	var out []string
+	for _, n := range capNames {
+		if c&n.bit != 0 {
+			out = append(out, n.name)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// change grants all words or none.
+func (c caps) change(words []string, accounts bool) (caps, bool) {
+words:
+	for _, w := range words {
+		name, off := strings.CutPrefix(w, "-")
+		for _, n := range capNames {
+			if n.name != name || n.bit&(sasl|registration) != 0 && !accounts {
+				continue
+			}
+			if c |= n.bit; off {
+				c &^= n.bit
+			}
+			continue words
+		}
+		return 0, false
+	}
+	return c, true
+}
+
+func (h *Hall) pass(c *Client, m *irc.Message) verdict {
+	if c.user != nil {
+		h.num(c, "462", ":You may not reregister")
+		return verdict{}
+	}
+	word, there := h.config.Password()
+	c.password = there && subtle.ConstantTimeCompare([]byte(word), []byte(m.Param(0))) == 1
+	return verdict{}
+}
+
+func (h *Hall) nickAtDoor(c *Client, m *irc.Message) verdict {
+	nick := m.Param(0)
+	switch {
+	case nick == "":
+		h.num(c, "431", ":No nickname given")
+	case !irc.IsNick(nick):
+		h.num(c, "432", shown(nick)+" :Erroneous nickname")
+	case h.taken(nick, c.account, nil):
+		h.num(c, "433", nick+" :Nickname is already in use")
+	case !c.entering:
+		c.nick = nick
+		return h.register(c)
+	}
+	return verdict{}
+}
+
+// shown is a word as it may stand in the middle of an answer.
+func shown(word string) string {
+	if word == "" || word[0] == ':' || strings.Contains(word, " ") {
+		return "*"
+	}
+	return word
+}
+
+// taken says whether a nick is in use by another, or belongs to another account.
+func (h *Hall) taken(nick, account string, self *user) bool {
+	folded := irc.Lower(nick)
+	if other := h.nicks[folded]; other != nil && other != self {
+		return true
+	}
+	k := h.known[folded]
+	return k != nil && k.account != "" && k.account != irc.Lower(account)
+}
+
+func (h *Hall) userCommand(c *Client, m *irc.Message) verdict {
+	if c.user != nil || c.name != "" {
+		h.num(c, "462", ":You may not reregister")
+		return verdict{}
+	}
+	c.name = userName(m.Param(0))
+	c.real = limited(m.Param(3), maxReal)
+	return h.register(c)
+}
+
+// userName has no letters that would end it in nick!user@host.
+func userName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '@' || r == '!' || r == ':' || r == 127 {
+			return -1
+		}
+		return r
+	}, s)
+	if s = limited(s, irc.MaxUser); s == "" {
+		return "user"
+	}
+	return s
+}
+
+// limited cuts a text to so many bytes, at the end of a letter of UTF-8.
+func limited(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := n; i > n-4 && i > 0; i-- {
+		if s[i]&0xC0 != 0x80 {
+			return s[:i]
+		}
+	}
+	return s[:n]
+}
+
+// register asks for the client's entry, once all is there that it needs.
+func (h *Hall) register(c *Client) verdict {
+	if c.user != nil || c.entering || c.nick == "" || c.name == "" || c.negotiating || c.signing {
+		return verdict{}
+	}
+	if _, there := h.config.Password(); there && !c.password && c.account == "" {
+		h.num(c, "464", ":Password incorrect")
+		h.close(c, "Password incorrect")
+		return verdict{}
+	}
+	if h.config.Sign != nil && h.config.Sign.Required() && c.account == "" {
+		h.fail(c, "*", "ACCOUNT_REQUIRED", "", "You must log in with SASL to connect to this server")
+		h.close(c, "An account is required")
+		return verdict{}
+	}
+	c.entering = true
+	secure := "-"
+	if c.Secure {
+		secure = "+"
+	}
+	words := strings.Join([]string{c.nick, c.name, c.Host, c.real, c.account, secure}, "\n")
+	return verdict{Entry{Kind: Enter, Data: []byte(words)}}
+}
+
+// enter makes a user of a client, unless somebody was faster to take the nick.
+func (h *Hall) enter(e Entry) {
+	words := strings.Split(string(e.Data), "\n")
+	if len(words) != 6 || h.users[h.from][e.Client] != nil {
+		return
+	}
+	var c *Client
+	if h.from.server == h.config.Server {
+		c = h.clients[e.Client] // nil if it has gone meanwhile: its End is on the way
+	}
+	if h.taken(words[0], words[4], nil) {
+		if c != nil {
+			c.entering = false
+			c.nick = ""
+			h.num(c, "433", words[0]+" :Nickname is already in use")
+		}
+		return
+	}
+	u := &user{origin: h.from, id: e.Client, nick: words[0], name: words[1], host: words[2], real: words[3], account: words[4],
+		secure: words[5] == "+", since: h.now, client: c}
+	u.source = u.nick + "!" + u.name + "@" + u.host
+	if h.users[h.from] == nil {
+		h.users[h.from] = map[uint64]*user{}
+	}
+	h.users[h.from][u.id] = u
+	h.settle(u)
+	if c != nil {
+		c.user, c.entering = u, false
+		c.nick, c.name, c.real, c.account, c.invitation = "", "", "", "", ""
+		h.welcome(c)
+		h.greet(u)
+	}
+}
+
+// settle gives a user its nick, and what waits there for it.
+func (h *Hall) settle(u *user) {
+	folded := irc.Lower(u.nick)
+	h.nicks[folded] = u
+	k := h.known[folded]
+	if k == nil {
+		if len(h.known) >= maxKnown {
+			k = &known{}
+		} else {
+			k = &known{mark: h.at}
+			h.known[folded] = k
+		}
+		k.mark = h.at
+	}
+	if k.account == "" && u.account != "" {
+		k.account = irc.Lower(u.account)
+	}
+	u.inbox = mark{at: k.mark, lag: k.mark < h.at}
+}
+
+func (h *Hall) welcome(c *Client) {
+	name := h.config.Name
+	h.num(c, "001", ":Welcome, "+c.user.nick)
+	h.num(c, "002", ":Your host is "+name+", running papaya "+h.config.Version)
+	h.num(c, "003", ":This server was started "+h.config.Created.UTC().Format(time.DateTime+" UTC"))
+	h.num(c, "004", name+" papaya-"+h.config.Version+" o biklmntov bklov")
+	// One line, 13 tokens: some clients stop at what the contract's core says.
+	h.num(c, "005", fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 NETWORK=%s PREFIX=(ov)@+ CHANMODES=b,k,l,imnt "+
+		"CHANLIMIT=#:%d AWAYLEN=%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid :are supported by this server",
+		h.config.Network, h.config.Rooms, maxAway, maxTargets, maxHistory))
+	h.motd(c)
+}
+
+func (h *Hall) motd(c *Client) {
+	if len(h.config.MOTD) == 0 {
+		h.num(c, "422", ":There is no message of the day")
+		return
+	}
+	h.num(c, "375", ":- "+h.config.Name+" -")
+	for _, l := range h.config.MOTD {
+		h.num(c, "372", ":- "+l)
+	}
+	h.num(c, "376", ":End of MOTD")
+}
+
+func (h *Hall) authenticate(c *Client, m *irc.Message) verdict {
+	word := m.Param(0)
+	switch {
+	case h.config.Sign == nil || c.caps&sasl == 0:
+		h.num(c, "904", ":SASL authentication failed")
+	case c.signing:
+		h.num(c, "904", ":SASL authentication is under way")
+	case word == "*":
+		c.mechanism, c.sasl = "", ""
+		h.num(c, "906", ":SASL authentication aborted")
+	case c.mechanism == "":
+		c.mechanism = strings.ToUpper(word)
+		if c.mechanism != "PLAIN" && c.mechanism != "EXTERNAL" {
+			c.mechanism = ""
+			h.num(c, "908", "PLAIN,EXTERNAL :are available SASL mechanisms")
+			h.num(c, "904", ":SASL authentication failed")
+			return verdict{}
+		}
+		c.write([]byte("AUTHENTICATE +\r\n"))
+	default:
+		h.sasl(c, word)
+	}
+	return verdict{}
+}
+
+// maxSASL is in bytes of base64: a name and a password of which nobody has longer ones. Pieces have 400, and a shorter one is the last.
+const maxSASL = 2000
+
+func (h *Hall) sasl(c *Client, word string) {
+	if word != "+" {
+		c.sasl += word
+	}
+	if len(c.sasl) > maxSASL {
+		c.mechanism, c.sasl = "", ""
+		h.num(c, "905", ":SASL message too long")
+		return
+	}
+	if len(word) == 400 {
+		return
+	}
+	mechanism, text := c.mechanism, c.sasl
+	c.mechanism, c.sasl = "", ""
+	if mechanism == "EXTERNAL" {
+		if c.Fingerprint == "" {
+			h.num(c, "904", ":SASL authentication failed")
+			return
+		}
+		c.signing = true
+		h.config.Sign.External(c)
+		return
+	}
+	plain, err := base64.StdEncoding.DecodeString(text)
+	parts := strings.Split(string(plain), "\x00")
+	if err != nil || len(parts) != 3 || parts[1] == "" || parts[0] != "" && irc.Lower(parts[0]) != irc.Lower(parts[1]) {
+		h.num(c, "904", ":SASL authentication failed")
+		return
+	}
+	c.signing = true
+	h.config.Sign.Plain(c, parts[1], parts[2])
+}
+
+func (h *Hall) registerCommand(c *Client, m *irc.Message) verdict {
+	name := m.Param(0)
+	if name == "*" {
+		name = c.nick
+		if c.user != nil {
+			name = c.user.nick
+		}
+	}
+	switch {
+	case h.config.Sign == nil:
+		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", shown(name), "This server has no accounts")
+	case c.signing:
+		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", shown(name), "One thing at a time")
+	case !irc.IsNick(name):
+		h.fail(c, "REGISTER", "BAD_ACCOUNT_NAME", shown(name), "An account is named like a nick")
+	default:
+		invitation := m.Param(1)
+		if invitation == "*" {
+			invitation = ""
+		}
+		c.signing = true
+		h.config.Sign.Register(c, name, m.Param(2), invitation)
+	}
+	return verdict{}
+}
+
+// Signed is the answer to a question about an account; why is empty if it is the client's. The entry, if there is one, is for the log.
+func (h *Hall) Signed(c *Client, account, why string, registering bool) (Entry, bool) {
+	c.signing = false
+	if c.closed {
+		return Entry{}, false
+	}
+	v := verdict{}
+	switch {
+	case why != "" && registering:
+		h.fail(c, "REGISTER", "INVALID", "*", why)
+	case why != "":
+		h.num(c, "904", ":"+why)
+	default:
+		source := "*"
+		if c.user != nil {
+			source = c.user.source
+		} else {
+			c.account = account
+		}
+		if registering {
+			h.say(c, "REGISTER SUCCESS "+account+" :Account created")
+		}
+		h.num(c, "900", source+" "+account+" :You are now logged in as "+account)
+		if !registering {
+			h.num(c, "903", ":SASL authentication successful")
+		}
+		if c.user != nil {
+			v.entry = Entry{Kind: Account, Data: []byte(account)}
+		}
+	}
+	if c.user == nil {
+		v = h.register(c)
+	}
+	v.entry.Client = c.ID
+	return v.entry, v.entry.Kind != 0
+}
+
+// account makes a user one that has logged in.
+func (h *Hall) account(u *user, account string) {
+	u.account = account
+	if k := h.known[irc.Lower(u.nick)]; k != nil && k.account == "" {
+		k.account = irc.Lower(account)
+	}
+	o := h.newOut(u, "ACCOUNT "+account)
+	h.near(u, func(c *Client) {
+		if c.caps&accountNotify != 0 {
+			o.to(c)
+		}
+	})
+}

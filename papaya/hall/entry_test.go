@@ -1,0 +1,78 @@
+package hall
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+)
+
+func TestBatchesComeBackAsTheyWere(t *testing.T) {
+	batch := Batch{Server: "a", Run: -5, Number: 7, Time: 1 << 40}
+	entries := []Entry{{1, Said, []byte("JOIN #tea")}, {1 << 60, End, []byte{}}, {0, Gone, []byte("b 1")}}
+	data := AppendBatch(nil, batch)
+	for _, e := range entries {
+		data = AppendEntry(data, e)
+	}
+	got, rest, err := ReadBatch(data)
+	if err != nil || got != batch {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	for _, want := range entries {
+		var e Entry
+		if e, rest, err = ReadEntry(rest); err != nil || !reflect.DeepEqual(e, want) {
+			t.Fatalf("got %+v, %v; want %+v", e, err, want)
+		}
+	}
+	if len(rest) > 0 {
+		t.Errorf("%d bytes are left", len(rest))
+	}
+	for n := range len(data) {
+		_, rest, err := ReadBatch(data[:n])
+		for err == nil && len(rest) > 0 {
+			_, rest, err = ReadEntry(rest)
+		}
+		if whole := n == len(AppendBatch(nil, batch)); err == nil && !whole && n < len(data)-5 && n < len(AppendEntry(AppendBatch(nil, batch), entries[0])) {
+			t.Errorf("%d bytes of it are read as a batch", n)
+		}
+	}
+}
+
+func FuzzReadBatch(f *testing.F) {
+	f.Add(AppendEntry(AppendBatch(nil, Batch{"a", 1, 2, 3}), Entry{4, Said, []byte("PING")}))
+	f.Add([]byte{1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, rest, err := ReadBatch(data)
+		if err != nil {
+			return
+		}
+		h := New(Config{Name: "chat", Server: "a", Text: noText{}, Password: func() (string, bool) { return "", false }}, 0)
+		if !h.Begin(b) {
+			return
+		}
+		again := AppendBatch(nil, b)
+		for len(rest) > 0 {
+			var e Entry
+			if e, rest, err = ReadEntry(rest); err != nil {
+				return
+			}
+			again = AppendEntry(again, e)
+			h.Apply(e, nil, "") // whatever another server says, this one lives
+		}
+		if b2, _, err := ReadBatch(again); err != nil || b2 != b {
+			t.Fatalf("%+v comes back as %+v, %v", b, b2, err)
+		}
+		if state, err := h.Save(); err != nil {
+			t.Fatal(err)
+		} else if l, err := Load(h.config, state); err != nil {
+			t.Fatal(err)
+		} else if state2, err := l.Save(); err != nil || !bytes.Equal(state, state2) {
+			t.Fatalf("the state changes when it is loaded: %s, %s, %v", state, state2, err)
+		}
+	})
+}
+
+// noText is a text without a line.
+type noText struct{}
+
+func (noText) ReadAt([]byte, uint64) (int, error) { return 0, ErrBatch }
+func (noText) Begin() uint64                      { return 0 }

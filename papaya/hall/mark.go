@@ -1,0 +1,146 @@
+package hall
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"interleave/papaya/irc"
+)
+
+// A lag is a room that somebody is behind in: what is newer than all it has had there does not count as had. The inbox is the room *.
+type lag struct {
+	room string
+	at   uint64
+}
+
+// Ask asks a client that was sent messages whether it has them, once at a time. The server calls it every second or so.
+func (h *Hall) Ask(c *Client) {
+	if c.user == nil || c.closed || c.asked != 0 || c.sent <= c.had {
+		return
+	}
+	c.asked, c.askedLag = h.at, c.lags()
+	c.write([]byte("PING :" + strconv.FormatUint(c.asked, 36) + "\r\n"))
+}
+
+// lags lists what a client is behind in.
+func (c *Client) lags() []lag {
+	var out []lag
+	for _, k := range c.catching {
+		out = append(out, lag{k.name, k.cursor})
+	}
+	return out
+}
+
+// pong is an answer to Ask if it names the place; any other word is as good as anything that a client says.
+func (h *Hall) pong(c *Client, m *irc.Message) verdict {
+	at, err := strconv.ParseUint(m.Last(), 36, 64)
+	if c.user != nil && err == nil && c.asked != 0 && at == c.asked {
+		c.had, c.asked, c.marked = at, 0, true
+	}
+	return verdict{}
+}
+
+// Marked is the entry that keeps what a client has had, if that has changed since the last call.
+func (h *Hall) Marked(c *Client) (Entry, bool) {
+	if !c.marked || c.user == nil || c.closed {
+		return Entry{}, false
+	}
+	c.marked = false
+	return Entry{Client: c.ID, Kind: Marks, Data: append(strconv.AppendUint(nil, c.had, 36), formatLags(c.askedLag)...)}, true
+}
+
+func formatLags(lags []lag) string {
+	var b strings.Builder
+	for _, l := range lags {
+		fmt.Fprintf(&b, " %s@%s", l.room, strconv.FormatUint(l.at, 36))
+	}
+	return b.String()
+}
+
+// parseLags reads " room@place ...": a name may hold @, a place does not.
+func parseLags(text string) map[string]uint64 {
+	out := map[string]uint64{}
+	for word := range strings.FieldsSeq(text) {
+		if i := strings.LastIndexByte(word, '@'); i >= 0 {
+			if at, err := strconv.ParseUint(word[i+1:], 36, 64); err == nil {
+				out[word[:i]] = at
+			}
+		}
+	}
+	return out
+}
+
+// mark notes what a user has had.
+func (h *Hall) mark(u *user, data []byte) {
+	place, rest, _ := strings.Cut(string(data), " ")
+	if at, err := strconv.ParseUint(place, 36, 64); err == nil {
+		u.had(at, parseLags(rest))
+	}
+}
+
+// had moves the marks of all rooms to a place, but in those where the user lags.
+func (u *user) had(at uint64, lags map[string]uint64) {
+	move := func(m *mark, name string) {
+		if behind, ok := lags[name]; ok {
+			*m = mark{max(m.at, behind), true}
+			return
+		}
+		*m = mark{at: max(m.at, at)}
+	}
+	move(&u.inbox, "*")
+	for _, in := range u.rooms {
+		move(&in.mark, irc.Lower(in.room.name))
+	}
+}
+
+// Ended is the entry for a connection that has ended: in order if all that was sent counts as had. A client that has not registered
+// is forgotten at once.
+func (h *Hall) Ended(c *Client, inOrder bool, why string) (Entry, bool) {
+	if c.closed {
+		return Entry{}, false
+	}
+	if c.user == nil && !c.entering {
+		h.close(c, why)
+		return Entry{}, false
+	}
+	sign := "-"
+	if inOrder {
+		sign = "+"
+	}
+	words := sign + formatLags(c.lags())
+	delete(h.behind, c)
+	return Entry{Client: c.ID, Kind: End, Data: []byte(words + "\n" + why)}, true
+}
+
+// end takes a user out whose connection has ended.
+func (h *Hall) end(u *user, data []byte) {
+	words, why, _ := strings.Cut(string(data), "\n")
+	if strings.HasPrefix(words, "+") {
+		u.had(h.at, parseLags(words[1:]))
+	}
+	h.leave(u, limited(why, maxTopic))
+}
+
+// leave takes a user out of all rooms, of which it stays a member, and ends its connection.
+func (h *Hall) leave(u *user, why string) {
+	o := h.newOut(u, "QUIT :"+why)
+	h.near(u, o.to)
+	folded := irc.Lower(u.nick)
+	for _, in := range slices.Clone(u.rooms) {
+		if len(in.room.absent) < maxAbsent {
+			in.room.absent[folded] = absent{mark: in.mark.at, account: irc.Lower(u.account)}
+		}
+		h.remove(in)
+	}
+	if k := h.known[folded]; k != nil {
+		k.mark = max(k.mark, u.inbox.at)
+	}
+	delete(h.nicks, folded)
+	delete(h.users[u.origin], u.id)
+	if u.client != nil {
+		h.close(u.client, why)
+		u.client = nil
+	}
+}

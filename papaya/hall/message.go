@@ -1,0 +1,189 @@
+package hall
+
+import (
+	"strings"
+
+	"interleave/papaya/irc"
+)
+
+// message is PRIVMSG and NOTICE: into the text, then to all whom it is for. A NOTICE is never answered with an error.
+func (h *Hall) message(u *user, m *irc.Message) {
+	c := u.client
+	if m.Command == "NOTICE" {
+		c = nil
+	}
+	if m.Param(0) == "" {
+		h.num(c, "411", ":No recipient given ("+m.Command+")")
+		return
+	}
+	if m.Param(1) == "" {
+		h.num(c, "412", ":No text to send")
+		return
+	}
+	tags := ownTags(m.Tags)
+	if !strings.Contains(m.Params[0], ",") {
+		h.messageTo(u, c, m.Command, m.Params[0], m.Params[1], tags)
+		return
+	}
+	for i, target := range strings.Split(m.Params[0], ",") {
+		if i == maxTargets {
+			h.num(c, "407", shown(target)+" :Too many targets")
+			return
+		}
+		if target != "" {
+			h.messageTo(u, c, m.Command, target, m.Params[1], tags)
+		}
+	}
+}
+
+func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string) {
+	if target[0] == '#' {
+		if r := h.audible(u, c, target); r != nil && h.fits(u, c, command, r.name, text) {
+			o := h.told(u, command, r.name, text, tags)
+			h.toRoom(r, u, o, 0)
+			h.echo(u, o)
+		}
+		return
+	}
+	folded := irc.Lower(target)
+	to, k := h.nicks[folded], h.known[folded]
+	if to == nil && k == nil {
+		h.num(c, "401", shown(target)+" :No such nick/channel")
+		return
+	}
+	if to != nil {
+		target = to.nick
+	}
+	if !h.fits(u, c, command, target, text) {
+		return
+	}
+	o := h.told(u, command, target, text, tags)
+	if to != nil {
+		if oc := to.client; oc != nil && !oc.waitsFor(nil) {
+			o.to(oc)
+			oc.sent = h.at
+		}
+		if to.away != "" {
+			h.num(c, "301", to.nick+" :"+to.away)
+		}
+	}
+	h.echo(u, o)
+}
+
+// audible is the room that a user may speak into, or nil after saying why not.
+func (h *Hall) audible(u *user, c *Client, target string) *room {
+	if !irc.IsRoom(target) {
+		h.num(c, "403", shown(target)+" :No such channel")
+		return nil
+	}
+	r := h.rooms[irc.Lower(target)]
+	m := u.in(r)
+	switch {
+	case m == nil:
+		h.num(c, "404", target+" :Cannot send to channel")
+		return nil
+	case r.modes['m'] && !m.op && !m.voice, !m.op && !m.voice && r.banned(u):
+		h.num(c, "404", r.name+" :Cannot send to channel")
+		return nil
+	}
+	return r
+}
+
+// fits says whether the line with the sender before it is short enough for all.
+func (h *Hall) fits(u *user, c *Client, command, target, text string) bool {
+	if len(":")+len(u.source)+1+len(command)+1+len(target)+2+len(text)+2 <= irc.MaxLine {
+		return true
+	}
+	h.num(c, "417", ":Input line was too long")
+	return false
+}
+
+// told writes a message into the text.
+func (h *Hall) told(u *user, command, target, text, tags string) *out {
+	o := h.newOut(u, command+" "+target+" :"+text)
+	at := h.record(irc.Lower(target), string(o.body[:len(o.body)-2]))
+	o.id, o.tags = msgid(at), tags
+	return o
+}
+
+// toRoom sends a line to all of this server that are in the room and have all of want, but not to the one who says it.
+func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
+	for _, m := range r.here {
+		if c := m.user.client; c != nil && m.user != u && !m.behind && c.caps&want == want {
+			o.to(c)
+			c.sent = h.at
+		}
+	}
+}
+
+func (h *Hall) echo(u *user, o *out) {
+	if c := u.client; c != nil && c.caps&echoMessage != 0 {
+		o.to(c)
+	}
+}
+
+// ownTags are the tags that clients may pass to one another.
+func ownTags(tags map[string]string) string {
+	if len(tags) == 0 {
+		return ""
+	}
+	own := map[string]string{}
+	for k, v := range tags {
+		if strings.HasPrefix(k, "+") {
+			own[k] = v
+		}
+	}
+	return irc.FormatTags(own)
+}
+
+// tagmsg passes on tags alone: somebody types, or likes a message. It is not part of the text.
+func (h *Hall) tagmsg(u *user, m *irc.Message) {
+	tags := ownTags(m.Tags)
+	if tags == "" {
+		return
+	}
+	for i, target := range strings.Split(m.Params[0], ",") {
+		if i == maxTargets || target == "" {
+			return
+		}
+		o := h.newOut(u, "TAGMSG "+target)
+		o.tags = tags
+		if target[0] == '#' {
+			if r := h.audible(u, u.client, target); r != nil {
+				h.toRoom(r, u, o, messageTags)
+				h.echoTags(u, o)
+			}
+			continue
+		}
+		to := h.nicks[irc.Lower(target)]
+		if to == nil {
+			h.num(u.client, "401", shown(target)+" :No such nick/channel")
+			continue
+		}
+		if to.client != nil && to.client.caps&messageTags != 0 {
+			o.to(to.client)
+		}
+		h.echoTags(u, o)
+	}
+}
+
+func (h *Hall) echoTags(u *user, o *out) {
+	if u.client != nil && u.client.caps&messageTags != 0 {
+		h.echo(u, o)
+	}
+}
+
+// Refuse answers a line that the log has not taken; false says that it is no message, and may happen all the same.
+func (h *Hall) Refuse(c *Client, m *irc.Message, why string) bool {
+	switch m.Command {
+	case "PRIVMSG", "NOTICE", "TOPIC", "TAGMSG":
+	default:
+		return false
+	}
+	if m.Command != "NOTICE" {
+		for target := range strings.SplitSeq(m.Param(0), ",") {
+			h.num(c, "404", shown(target)+" :Cannot send to channel: "+why)
+		}
+	}
+	return true
+}

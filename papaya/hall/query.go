@@ -1,0 +1,183 @@
+package hall
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+func (h *Hall) names(c *Client, m *irc.Message) verdict {
+	if len(m.Params) == 0 {
+		h.num(c, "366", "* :End of NAMES")
+		return verdict{}
+	}
+	for i, name := range strings.Split(m.Params[0], ",") {
+		r := h.rooms[irc.Lower(name)]
+		switch {
+		case i == maxTargets:
+			return verdict{}
+		case r == nil || r.hidden() && c.user.in(r) == nil:
+			h.num(c, "366", shown(name)+" :End of NAMES")
+		default:
+			h.sendNames(c, r)
+		}
+	}
+	return verdict{}
+}
+
+// sendNames lists who is there, as many in a line as fit.
+func (h *Hall) sendNames(c *Client, r *room) {
+	head := "= " + r.name + " :"
+	limit := irc.MaxLine - 2 - len(":"+h.config.Name+" 353 "+c.Nick()+" ")
+	line := []byte(head)
+	for _, m := range r.here {
+		nick := m.user.nick
+		if len(line)+len(nick)+3 > limit {
+			h.num(c, "353", string(line))
+			line = append(line[:0], head...)
+		}
+		if len(line) > len(head) {
+			line = append(line, ' ')
+		}
+		line = append(append(line, m.prefix(c)...), nick...)
+	}
+	if len(line) > len(head) {
+		h.num(c, "353", string(line))
+	}
+	h.num(c, "366", r.name+" :End of NAMES")
+}
+
+func (h *Hall) who(c *Client, m *irc.Message) verdict {
+	target := m.Param(0)
+	if target != "" && target[0] == '#' {
+		if r := h.rooms[irc.Lower(target)]; r != nil && (!r.hidden() || c.user.in(r) != nil) {
+			for _, in := range r.here {
+				h.whoLine(c, r.name, in.user, in.prefix(c))
+			}
+		}
+	} else if u := h.nicks[irc.Lower(target)]; u != nil {
+		h.whoLine(c, "*", u, "")
+	}
+	if target == "" {
+		target = "*"
+	}
+	h.num(c, "315", shown(target)+" :End of WHO")
+	return verdict{}
+}
+
+func (h *Hall) whoLine(c *Client, room string, u *user, prefix string) {
+	here := "H"
+	if u.away != "" {
+		here = "G"
+	}
+	h.num(c, "352", fmt.Sprintf("%s %s %s %s %s %s%s :0 %s", room, u.name, u.host, h.config.Name, u.nick, here, prefix, u.real))
+}
+
+func (h *Hall) whois(c *Client, m *irc.Message) verdict {
+	nick := m.Params[len(m.Params)-1]
+	u := h.nicks[irc.Lower(nick)]
+	if u == nil {
+		h.num(c, "401", shown(nick)+" :No such nick/channel")
+		h.num(c, "318", shown(nick)+" :End of WHOIS")
+		return verdict{}
+	}
+	h.num(c, "311", fmt.Sprintf("%s %s %s * :%s", u.nick, u.name, u.host, u.real))
+	line := ""
+	for _, in := range u.rooms {
+		if in.room.hidden() && c.user.in(in.room) == nil {
+			continue
+		}
+		if len(line)+len(in.room.name) > 380 {
+			h.num(c, "319", u.nick+" :"+line[1:])
+			line = ""
+		}
+		line += " " + in.prefix(c) + in.room.name
+	}
+	if line != "" {
+		h.num(c, "319", u.nick+" :"+line[1:])
+	}
+	h.num(c, "312", u.nick+" "+h.config.Name+" :"+h.config.Network)
+	if u.away != "" {
+		h.num(c, "301", u.nick+" :"+u.away)
+	}
+	if u.account != "" {
+		h.num(c, "330", u.nick+" "+u.account+" :is logged in as")
+	}
+	if u.secure {
+		h.num(c, "671", u.nick+" :is using a secure connection")
+	}
+	h.num(c, "318", u.nick+" :End of WHOIS")
+	return verdict{}
+}
+
+// list tells of all rooms that the client may join, or is in. Masks choose among them.
+func (h *Hall) list(c *Client, m *irc.Message) verdict {
+	masks := strings.Split(m.Param(0), ",")
+	h.num(c, "321", "Channel :Users  Name")
+	for _, name := range sorted(h.rooms) {
+		r := h.rooms[name]
+		if r.hidden() && c.user.in(r) == nil || len(r.here) == 0 {
+			continue
+		}
+		for _, mask := range masks[:min(len(masks), maxTargets)] {
+			if mask == "" || irc.Match(mask, r.name) {
+				h.num(c, "322", r.name+" "+strconv.Itoa(len(r.here))+" :"+r.topic)
+				break
+			}
+		}
+	}
+	h.num(c, "323", ":End of LIST")
+	return verdict{}
+}
+
+func (h *Hall) lusers(c *Client, _ *irc.Message) verdict {
+	h.num(c, "251", fmt.Sprintf(":There are %d users and 0 invisible on %d servers", len(h.nicks), max(1, len(h.servers))))
+	h.num(c, "254", strconv.Itoa(len(h.rooms))+" :channels formed")
+	h.num(c, "255", fmt.Sprintf(":I have %d clients and %d servers", len(h.clients), max(0, len(h.servers)-1)))
+	return verdict{}
+}
+
+func (h *Hall) ison(c *Client, m *irc.Message) verdict {
+	var here []string
+	for _, p := range m.Params {
+		for nick := range strings.FieldsSeq(p) {
+			if u := h.nicks[irc.Lower(nick)]; u != nil {
+				here = append(here, u.nick)
+			}
+		}
+	}
+	h.num(c, "303", ":"+strings.Join(here, " "))
+	return verdict{}
+}
+
+func (h *Hall) userhost(c *Client, m *irc.Message) verdict {
+	var here []string
+	for _, nick := range m.Params[:min(len(m.Params), 5)] {
+		if u := h.nicks[irc.Lower(nick)]; u != nil {
+			sign := "+"
+			if u.away != "" {
+				sign = "-"
+			}
+			here = append(here, u.nick+"="+sign+u.name+"@"+u.host)
+		}
+	}
+	h.num(c, "302", ":"+strings.Join(here, " "))
+	return verdict{}
+}
+
+func (h *Hall) version(c *Client, _ *irc.Message) verdict {
+	h.num(c, "351", "papaya-"+h.config.Version+" "+h.config.Name+" :https://ircv3.net")
+	return verdict{}
+}
+
+// time is that of the last batch: the machine has no clock.
+func (h *Hall) time(c *Client, _ *irc.Message) verdict {
+	h.num(c, "391", h.config.Name+" :"+clock(h.now))
+	return verdict{}
+}
+
+// clock is a time as it stands in tags and in the text.
+func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,372 @@
+package hall
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"interleave/papaya/irc"
+)
+
+// sorted lists the keys of a map in their order, for what must be done alike on all servers.
+func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// in is the user's place in a room, or nil.
+func (u *user) in(r *room) *member {
+	if u == nil || r == nil {
+		return nil
+	}
+	for _, m := range u.rooms {
+		if m.room == r {
+			return m
+		}
+	}
+	return nil
+}
+
+func (r *room) banned(u *user) bool {
+	for _, b := range r.bans {
+		if irc.Match(b.mask, u.source) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden says whether a room is to be kept from those who are not in it: they may not join it as they are.
+func (r *room) hidden() bool { return r.modes['i'] || r.key != "" }
+
+func (h *Hall) join(u *user, m *irc.Message) {
+	keys := strings.Split(m.Param(1), ",")
+	for i, name := range strings.Split(m.Params[0], ",") {
+		key := ""
+		if i < len(keys) {
+			key = keys[i]
+		}
+		if name != "" {
+			h.joinOne(u, name, key)
+		}
+	}
+}
+
+func (h *Hall) joinOne(u *user, name, key string) {
+	c, folded := u.client, irc.Lower(name)
+	r := h.rooms[folded]
+	switch {
+	case !irc.IsRoom(name):
+		h.num(c, "403", shown(name)+" :No such channel")
+		return
+	case u.in(r) != nil:
+		return
+	case len(u.rooms) >= h.config.Rooms:
+		h.num(c, "405", name+" :You have joined too many channels")
+		return
+	case r == nil && len(h.rooms) >= maxRooms:
+		h.num(c, "437", name+" :There are too many channels")
+		return
+	}
+	if r == nil {
+		r = &room{name: name, created: h.now, modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
+		if u.account != "" {
+			r.rights[irc.Lower(u.account)] = 'o'
+			r.modes['n'], r.modes['t'] = true, true
+		}
+		h.rooms[folded] = r
+	}
+	in := &member{user: u, room: r}
+	right := byte(0)
+	if u.account != "" {
+		right = r.rights[irc.Lower(u.account)]
+	}
+	in.op = right == 'o' || h.config.Founder && len(r.here) == 0 && len(r.absent) == 0
+	in.voice = right == 'v'
+	if number, why := h.barred(r, u, in, key); number != "" {
+		h.num(c, number, r.name+" :Cannot join channel ("+why+")")
+		return
+	}
+	delete(r.invited, irc.Lower(u.nick))
+	in.mark = mark{at: h.at}
+	if a, ok := r.absent[irc.Lower(u.nick)]; ok {
+		delete(r.absent, irc.Lower(u.nick))
+		if a.account == "" || a.account == irc.Lower(u.account) {
+			in.mark = mark{at: a.mark, lag: true}
+		}
+	}
+	r.here = append(r.here, in)
+	u.rooms = append(u.rooms, in)
+	h.tellJoin(u, r, in)
+	if c != nil {
+		if r.topic != "" {
+			h.tellTopic(c, r)
+		}
+		h.sendNames(c, r)
+		h.catchUp(c, in)
+	}
+}
+
+// barred is the numeric for a room that does not let a user in.
+func (h *Hall) barred(r *room, u *user, m *member, key string) (number, why string) {
+	invited := r.invited[irc.Lower(u.nick)]
+	switch {
+	case m.op:
+	case r.banned(u) && !invited:
+		return "474", "+b"
+	case r.modes['i'] && !invited:
+		return "473", "+i"
+	case r.key != "" && r.key != key && !invited:
+		return "475", "+k"
+	case r.limit > 0 && len(r.here) >= r.limit:
+		return "471", "+l"
+	}
+	return "", ""
+}
+
+func (h *Hall) tellJoin(u *user, r *room, in *member) {
+	plain, account := h.newOut(u, "JOIN "+r.name), u.account
+	if account == "" {
+		account = "*"
+	}
+	long := h.newOut(u, "JOIN "+r.name+" "+account+" :"+u.real)
+	var rights *out
+	if in.op || in.voice {
+		rights = &out{body: []byte(":" + h.config.Name + " MODE " + r.name + " +" + in.rights() + " " + u.nick + "\r\n"), time: h.now}
+	}
+	for _, m := range r.here {
+		c := m.user.client
+		switch {
+		case c == nil:
+			continue
+		case c.caps&extendedJoin != 0:
+			long.to(c)
+		default:
+			plain.to(c)
+		}
+		if rights != nil && m != in {
+			rights.to(c)
+		}
+	}
+}
+
+func (m *member) rights() string {
+	if m.op {
+		return "o"
+	}
+	return "v"
+}
+
+// prefix is what stands before a nick in NAMES.
+func (m *member) prefix(c *Client) string {
+	switch {
+	case m.op && m.voice && c.caps&multiPrefix != 0:
+		return "@+"
+	case m.op:
+		return "@"
+	case m.voice:
+		return "+"
+	}
+	return ""
+}
+
+// mine is the room of a name if the user is in it, or nil after saying 403 or 442.
+func (h *Hall) mine(u *user, name string) (*room, *member) {
+	r := h.rooms[irc.Lower(name)]
+	m := u.in(r)
+	switch {
+	case r == nil:
+		h.num(u.client, "403", shown(name)+" :No such channel")
+	case m == nil:
+		h.num(u.client, "442", r.name+" :You're not on that channel")
+	default:
+		return r, m
+	}
+	return nil, nil
+}
+
+func (h *Hall) part(u *user, m *irc.Message) {
+	for name := range strings.SplitSeq(m.Params[0], ",") {
+		r, in := h.mine(u, name)
+		if r == nil {
+			continue
+		}
+		rest := "PART " + r.name
+		if why := m.Param(1); why != "" {
+			rest += " :" + why
+		}
+		h.tellAll(r, h.newOut(u, rest))
+		h.remove(in)
+	}
+}
+
+// tellAll sends a line to all in a room, the one who did it too.
+func (h *Hall) tellAll(r *room, o *out) {
+	for _, m := range r.here {
+		o.to(m.user.client)
+	}
+}
+
+// remove takes a member out, and the room with the last one.
+func (h *Hall) remove(m *member) {
+	r, u := m.room, m.user
+	r.here = slices.DeleteFunc(r.here, func(o *member) bool { return o == m })
+	u.rooms = slices.DeleteFunc(u.rooms, func(o *member) bool { return o == m })
+	if u.client != nil {
+		h.uncatch(u.client, m)
+	}
+	h.sweep(r)
+}
+
+// sweep forgets a room that has no member left, and what was said in it: the next of its name is another room.
+func (h *Hall) sweep(r *room) {
+	if len(r.here) == 0 && len(r.absent) == 0 {
+		delete(h.rooms, irc.Lower(r.name))
+		delete(h.index, irc.Lower(r.name))
+	}
+}
+
+func (h *Hall) topic(c *Client, m *irc.Message) verdict {
+	r := h.rooms[irc.Lower(m.Param(0))]
+	switch {
+	case r == nil || r.hidden() && c.user.in(r) == nil:
+		h.num(c, "403", shown(m.Param(0))+" :No such channel")
+	case c.user.in(r) == nil:
+		h.num(c, "442", r.name+" :You're not on that channel")
+	case r.topic == "":
+		h.num(c, "331", r.name+" :No topic is set")
+	default:
+		h.tellTopic(c, r)
+	}
+	return verdict{}
+}
+
+func (h *Hall) tellTopic(c *Client, r *room) {
+	h.num(c, "332", r.name+" :"+r.topic)
+}
+
+func (h *Hall) setTopic(u *user, m *irc.Message) {
+	r, in := h.mine(u, m.Param(0))
+	if r == nil {
+		return
+	}
+	if r.modes['t'] && !in.op {
+		h.num(u.client, "482", r.name+" :You're not channel operator")
+		return
+	}
+	text := limited(m.Param(1), maxTopic)
+	if !h.fits(u, u.client, "TOPIC", r.name, text) {
+		return
+	}
+	r.topic, r.setBy, r.setAt = text, u.source, h.now
+	o := h.told(u, "TOPIC", r.name, text, "")
+	h.tellAll(r, o)
+}
+
+func (h *Hall) kick(u *user, m *irc.Message) {
+	r, in := h.mine(u, m.Param(0))
+	if r == nil {
+		return
+	}
+	why := m.Param(2)
+	if why == "" {
+		why = u.nick
+	}
+	for nick := range strings.SplitSeq(m.Param(1), ",") {
+		folded := irc.Lower(nick)
+		victim := h.nicks[folded]
+		_, away := r.absent[folded]
+		to := victim.in(r)
+		switch {
+		case !in.op:
+			h.num(u.client, "482", r.name+" :You're not channel operator")
+			return
+		case to == nil && !away:
+			h.num(u.client, "441", shown(nick)+" "+r.name+" :They aren't on that channel")
+		case to == nil: // who is away is a member all the same
+			delete(r.absent, folded)
+			h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+nick+" :"+why))
+		default:
+			h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+victim.nick+" :"+why))
+			h.remove(to)
+		}
+	}
+}
+
+func (h *Hall) invite(u *user, m *irc.Message) {
+	to := h.nicks[irc.Lower(m.Param(0))]
+	if to == nil {
+		h.num(u.client, "401", shown(m.Param(0))+" :No such nick/channel")
+		return
+	}
+	r, in := h.mine(u, m.Param(1))
+	switch {
+	case r == nil:
+		return
+	case r.hidden() && !in.op:
+		h.num(u.client, "482", r.name+" :You're not channel operator")
+		return
+	case to.in(r) != nil:
+		h.num(u.client, "443", to.nick+" "+r.name+" :is already on channel")
+		return
+	}
+	if len(r.invited) < maxBans {
+		r.invited[irc.Lower(to.nick)] = true
+	}
+	h.num(u.client, "341", to.nick+" "+r.name)
+	o := h.newOut(u, "INVITE "+to.nick+" "+r.name)
+	o.to(to.client)
+	h.toRoom(r, u, o, inviteNotify)
+}
+
+// mode answers what a room's or one's own modes are, and who is banned.
+func (h *Hall) mode(c *Client, m *irc.Message) verdict {
+	target := m.Param(0)
+	if target == "" || target[0] != '#' {
+		if irc.Lower(target) != irc.Lower(c.user.nick) {
+			h.num(c, "502", ":Cannot change mode for other users")
+		} else {
+			h.num(c, "221", "+")
+		}
+		return verdict{}
+	}
+	r := h.rooms[irc.Lower(target)]
+	in := c.user.in(r)
+	switch {
+	case r == nil || r.hidden() && in == nil:
+		h.num(c, "403", shown(target)+" :No such channel")
+	case len(m.Params) > 1 && in == nil:
+		h.num(c, "442", r.name+" :You're not on that channel")
+	case len(m.Params) > 1:
+		for _, b := range r.bans {
+			h.num(c, "367", r.name+" "+b.mask+" "+b.by+" "+strconv.FormatInt(b.at/1000, 10))
+		}
+		h.num(c, "368", r.name+" :End of channel ban list")
+	default:
+		h.num(c, "324", r.name+" "+r.modeLine(in != nil))
+		h.num(c, "329", r.name+" "+strconv.FormatInt(r.created/1000, 10))
+	}
+	return verdict{}
+}
+
+// modeLine lists the modes; the key is for members only.
+func (r *room) modeLine(inside bool) string {
+	line, words := "+", ""
+	for _, letter := range []byte("imnt") {
+		if r.modes[letter] {
+			line += string(letter)
+		}
+	}
+	if r.key != "" {
+		line += "k"
+		if inside {
+			words += " " + r.key
+		} else {
+			words += " *"
+		}
+	}
+	if r.limit > 0 {
+		line += "l"
+		words += " " + strconv.Itoa(r.limit)
+	}
+	return line + words
+}

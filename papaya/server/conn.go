@@ -1,0 +1,257 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"interleave/papaya/hall"
+)
+
+// chunkSize is in bytes: what is read of one client at once, and may be on its way to the log.
+const chunkSize = 16 << 10
+
+// lastWords is how long a client that is ended has to take what was written for it.
+const lastWords = time.Second
+
+var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+
+// outs holds buffers for what is written, while there is something to write.
+var outs = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
+
+// maxPooled is in bytes; a buffer that a slow client has made larger goes to the collector.
+const maxPooled = 256 << 10
+
+// A conn is one client: a goroutine that reads, and one that writes while there is something to write.
+type conn struct {
+	hall.Client
+	server *server
+	net    net.Conn
+	leave  func()
+	resume chan struct{} // the reader may go on: all it has read is done
+
+	// Of the owner of the hall.
+	stage   []byte // what the hall has said since the last flush
+	dirty   bool
+	pending int // lines on their way to the log, and those behind them
+	began   time.Time
+	queued  int // of them, those for the log that do not fly yet
+	heard   time.Time
+	probed  bool // it was silent, and asked whether it is there
+	ending  bool // no line of it counts any more
+	reading bool // its reader waits for resume
+
+	mu       sync.Mutex
+	out      []byte
+	inFlight int // bytes that are being written
+	writing  bool
+	ended    bool // to be closed behind what is written
+	shut     bool // it was cut off, so nothing is added
+	cut      bool // nothing more is written
+	done     bool // the reader has ended
+}
+
+// Write implements hall.Sink. It is called by the owner of the hall, as Waiting and End are.
+func (c *conn) Write(line []byte) {
+	if c.stage == nil {
+		c.stage = *outs.Get().(*[]byte)
+	}
+	c.stage = append(c.stage, line...)
+	c.server.delivered++
+	c.touch()
+}
+
+func (c *conn) touch() {
+	if !c.dirty {
+		c.dirty = true
+		c.server.dirty = append(c.server.dirty, c)
+	}
+}
+
+// Waiting implements hall.Sink.
+func (c *conn) Waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.stage) + len(c.out) + c.inFlight
+}
+
+// End implements hall.Sink.
+func (c *conn) End() {
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.touch()
+	c.wake()
+}
+
+// flush hands over what was staged to the writer; false says that the client has not read for too long, and was cut off.
+func (c *conn) flush(limit int) bool {
+	c.dirty = false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.cut || c.shut:
+		c.stage = nil
+		if c.cut && c.ended && !c.writing {
+			c.net.Close()
+		}
+		return true
+	case len(c.out) == 0:
+		c.out, c.stage = c.stage, c.out
+	default:
+		c.out = append(c.out, c.stage...)
+	}
+	if c.stage != nil {
+		give(c.stage)
+		c.stage = nil
+	}
+	ok := true
+	if len(c.out)+c.inFlight > limit {
+		c.out = append(c.out[:0], "ERROR :You do not read what is sent to you\r\n"...)
+		c.ended, c.shut, ok = true, true, false
+	}
+	if c.ended {
+		_ = c.net.SetWriteDeadline(time.Now().Add(lastWords))
+	}
+	if !c.writing && (len(c.out) > 0 || c.ended) {
+		c.writing = true
+		c.server.writers.Add(1)
+		go c.write()
+	}
+	return ok
+}
+
+func give(b []byte) {
+	if b != nil && cap(b) <= maxPooled {
+		b = b[:0]
+		outs.Put(&b)
+	}
+}
+
+// write sends what there is, and ends.
+func (c *conn) write() {
+	defer c.server.writers.Done()
+	for {
+		c.mu.Lock()
+		out := c.out
+		c.out = nil
+		if len(out) == 0 || c.cut {
+			c.writing = false
+			if c.ended {
+				c.finish()
+			}
+			c.mu.Unlock()
+			give(out)
+			return
+		}
+		c.inFlight = len(out)
+		c.mu.Unlock()
+		_, err := c.net.Write(out)
+		c.mu.Lock()
+		c.inFlight = 0
+		if err != nil {
+			c.cut = true
+		}
+		c.mu.Unlock()
+		give(out)
+	}
+}
+
+// finish closes the connection. A reader that is still there takes what the client may be sending, for a while: a close
+// with bytes unread would take from the client what was sent to it last.
+func (c *conn) finish() {
+	half, ok := c.net.(interface{ CloseWrite() error })
+	if c.done || c.cut || !ok || half.CloseWrite() != nil {
+		c.cut = true
+		c.net.Close()
+		return
+	}
+	c.cut = true
+	_ = c.net.SetReadDeadline(time.Now().Add(lastWords))
+}
+
+// wake lets the reader go on.
+func (c *conn) wake() {
+	if c.reading {
+		c.reading = false
+		c.resume <- struct{}{}
+	}
+}
+
+// read reads until the client has ended or says too much, and tells the owner of the hall.
+func (c *conn) read() {
+	var split splitter
+	some := c.reader()
+	var lines []line
+	err := error(nil)
+	for err == nil {
+		if lines, err = some(&split, lines[:0]); len(lines) > 0 {
+			c.server.events <- event{conn: c, lines: lines}
+			<-c.resume
+			lines = nil // an idle client holds nothing
+		}
+	}
+	c.server.events <- event{conn: c, end: true, inOrder: errors.Is(err, io.EOF)}
+	c.mu.Lock()
+	c.done = true
+	if c.cut {
+		c.net.Close()
+	}
+	c.mu.Unlock()
+	if c.leave != nil {
+		c.leave()
+	}
+}
+
+// reader returns what reads once and splits into lines. Where it can, it holds a buffer only once there is something to read.
+func (c *conn) reader() func(*splitter, []line) ([]line, error) {
+	sys, ok := c.net.(syscall.Conn)
+	if !ok {
+		return c.readSmall
+	}
+	raw, err := sys.SyscallConn()
+	if err != nil {
+		return c.readSmall
+	}
+	var chunk *[chunkSize]byte
+	var n int
+	var failed error
+	try := func(fd uintptr) bool {
+		chunk = chunks.Get().(*[chunkSize]byte)
+		for {
+			n, failed = syscall.Read(int(fd), chunk[:])
+			switch {
+			case failed == syscall.EAGAIN:
+				chunks.Put(chunk)
+				chunk = nil
+				return false
+			case failed != syscall.EINTR:
+				return true
+			}
+		}
+	}
+	return func(split *splitter, lines []line) ([]line, error) {
+		if err := raw.Read(try); err != nil {
+			return lines, err
+		}
+		if n > 0 {
+			lines = split.split(chunk[:n], lines)
+		}
+		chunks.Put(chunk)
+		chunk = nil
+		if failed == nil && n == 0 {
+			failed = io.EOF
+		}
+		return lines, failed
+	}
+}
+
+// readSmall is for connections that say nothing before they have read: of TLS, of WebSockets, of a stack that is not the kernel's.
+func (c *conn) readSmall(split *splitter, lines []line) ([]line, error) {
+	var small [512]byte
+	n, err := c.net.Read(small[:])
+	return split.split(small[:n], lines), err
+}

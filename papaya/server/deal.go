@@ -1,0 +1,279 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"interleave/papaya/hall"
+	"interleave/papaya/irc"
+)
+
+// tick is how often silent clients, marks and signs of life are looked after.
+const tick = 500 * time.Millisecond
+
+// deal owns the hall and all clients, and ends some time after ctx, when the clients have their last words.
+func (s *server) deal(ctx context.Context, doors []door) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	s.log.empty = true // the first batch says that this server has nobody of before
+	s.launch()
+	stop := ctx.Done()
+	var deadline <-chan time.Time
+	for {
+		var catching <-chan time.Time
+		if s.hall.Step() > 0 {
+			catching = time.After(time.Millisecond) // who is behind gets more as soon as there is room
+		}
+		s.flush()
+		select {
+		case e := <-s.events:
+			s.hear(e)
+		case a := <-s.batches:
+			s.come(a)
+		case err := <-s.results:
+			s.stored(err)
+		case now := <-ticker.C:
+			s.look(now)
+		case <-catching:
+		case <-deadline:
+			return s.close()
+		case <-stop:
+			stop = nil
+			for _, d := range doors {
+				d.Close()
+			}
+			for _, c := range s.conns {
+				s.mark(c)
+			}
+			deadline = time.After(lastBatches)
+		}
+		if !s.begun && s.log.flying == nil && stop != nil {
+			s.begin(doors)
+		}
+		s.launch()
+		if stop == nil && s.log.flying == nil && len(s.log.queue) == 0 {
+			return s.close()
+		}
+	}
+}
+
+// lastBatches is how long what was said before the end may take to come into the log.
+const lastBatches = 700 * time.Millisecond
+
+// hear takes one event.
+func (s *server) hear(e event) {
+	c := e.conn
+	switch {
+	case e.arrives:
+		s.arrive(c)
+	case e.do != nil:
+		if entry, ok := e.do(); ok {
+			s.push(item{conn: c, entry: entry})
+		}
+	case e.end:
+		why := "Connection reset"
+		if e.inOrder {
+			why = "Connection closed"
+		}
+		s.end(c, e.inOrder, why)
+		delete(s.conns, c.ID)
+		if f := s.config.Metrics.Disconnected; f != nil {
+			f()
+		}
+	default:
+		c.heard, c.probed = time.Now(), false
+		if f := s.config.Metrics.Lines; f != nil {
+			f(len(e.lines))
+		}
+		c.reading = true
+		for i := range e.lines {
+			s.obey(c, e.lines[i])
+		}
+		if c.pending == 0 {
+			c.wake()
+		}
+	}
+}
+
+func (s *server) arrive(c *conn) {
+	s.next++
+	c.ID = s.next
+	c.began = time.Now()
+	c.heard = c.began
+	s.conns[c.ID] = c
+	s.hall.Connect(&c.Client, c)
+	if f := s.config.Metrics.Connected; f != nil {
+		f()
+	}
+	if n := s.config.Limits.Clients; n > 0 && len(s.conns) > n {
+		s.end(c, false, "This server is full")
+	}
+}
+
+// end takes a client out: after what it has said, if that is still on its way.
+func (s *server) end(c *conn, inOrder bool, why string) {
+	if c.ending {
+		return
+	}
+	c.ending = true
+	if f := s.config.Metrics.Cut; f != nil && !inOrder {
+		f(why)
+	}
+	s.push(item{conn: c, end: &ending{inOrder, why}})
+}
+
+// obey takes one line of a client. Behind lines that are on their way to the log it waits.
+func (s *server) obey(c *conn, l line) {
+	switch {
+	case c.ending:
+	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
+		if s.log.flying != nil && time.Since(s.log.since) > doubtAfter && s.hall.Refuse(&c.Client, &l.Message, "the log does not answer") {
+			return
+		}
+		s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said, Data: []byte(text(&l.Message))}})
+	case c.pending > 0:
+		s.push(item{conn: c, message: l.Message, fault: l.fault})
+	default:
+		s.do(c, l)
+	}
+}
+
+// do obeys a line that needs no log.
+func (s *server) do(c *conn, l line) {
+	switch l.fault {
+	case tooLong:
+		s.hall.TooLong(&c.Client)
+	case hasNUL:
+		s.end(c, true, "A line with NUL in it")
+	default:
+		if s.hall.Logged(&c.Client, &l.Message) { // it has registered since the line came
+			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said, Data: []byte(text(&l.Message))}})
+			return
+		}
+		if e, ok := s.hall.Line(&c.Client, &l.Message); ok {
+			c.ending = c.ending || e.Kind == hall.End
+			s.push(item{conn: c, entry: e})
+		}
+	}
+}
+
+// text is a message as it goes into the log: without its source, and with the client's own tags only.
+func text(m *irc.Message) string {
+	own := *m
+	own.Source, own.Tags = "", nil
+	for k, v := range m.Tags {
+		if k[0] == '+' {
+			if own.Tags == nil {
+				own.Tags = map[string]string{}
+			}
+			own.Tags[k] = v
+		}
+	}
+	return own.String()
+}
+
+// look is what is done now and then.
+func (s *server) look(now time.Time) {
+	limits := s.config.Limits
+	for _, c := range s.conns {
+		silent := now.Sub(c.heard)
+		switch {
+		case c.ending:
+			continue
+		case !c.Registered():
+			if now.Sub(c.began) > limits.Register {
+				s.end(c, false, "You have not registered in time")
+			}
+		case silent > limits.Silent+limits.Answer:
+			s.end(c, false, "Ping timeout")
+		case silent > limits.Silent && !c.probed:
+			c.probed = true
+			c.Write([]byte("PING :" + s.config.Name + "\r\n"))
+		}
+		s.hall.Ask(&c.Client)
+		s.mark(c)
+	}
+}
+
+// flush hands everything that was said to the writers. Who has not read for too long is ended.
+func (s *server) flush() {
+	for i := 0; i < len(s.dirty); i++ {
+		if c := s.dirty[i]; !c.flush(s.config.Limits.Unread) {
+			s.end(c, false, "Too slow")
+		}
+	}
+	clear(s.dirty)
+	s.dirty = s.dirty[:0]
+	if f := s.config.Metrics.Deliveries; f != nil && s.delivered > 0 {
+		f(s.delivered)
+	}
+	s.delivered = 0
+}
+
+// close gives all clients their last words, and saves the state.
+func (s *server) close() error {
+	for _, c := range s.conns {
+		s.hall.Farewell(&c.Client, "The server stops")
+	}
+	s.flush()
+	written := make(chan struct{})
+	go func() { s.writers.Wait(); close(written) }()
+	late := time.After(lastWords)
+	for open := true; open; {
+		select {
+		case e := <-s.events:
+			s.ignore(e)
+		case <-written:
+			open = false
+		case <-late:
+			open = false
+		}
+	}
+	for _, c := range s.conns {
+		c.net.Close()
+	}
+	gone := make(chan struct{})
+	go func() { s.readers.Wait(); close(gone) }()
+	for {
+		select {
+		case e := <-s.events:
+			s.ignore(e)
+		case <-gone:
+			return s.save()
+		case <-time.After(lastWords):
+			return s.save()
+		}
+	}
+}
+
+// ignore lets a reader that still has something to say come to its end.
+func (s *server) ignore(e event) {
+	switch {
+	case e.arrives:
+		e.conn.net.Close()
+	case len(e.lines) > 0:
+		e.conn.resume <- struct{}{}
+	}
+}
+
+// save writes the state, of which the text must be on the disk first.
+func (s *server) save() error {
+	if s.applied == s.saved {
+		return nil
+	}
+	state, err := s.hall.Save()
+	if err != nil {
+		return err
+	}
+	s.saved = s.applied
+	return s.write(s.applied, state)
+}
+
+func (s *server) write(sequence uint64, state []byte) error {
+	if err := s.config.Text.Sync(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
+	defer cancel()
+	return s.config.Log.SaveState(ctx, sequence, state)
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"interleave/papaya/hall"
+)
+
+// signTimeout bounds one question about an account. A guess: a hash is made to take a tenth of a second, and others wait too.
+const signTimeout = 20 * time.Second
+
+// signer asks Accounts beside the goroutine that owns the hall, and brings the answer back to it.
+type signer server
+
+func (g *signer) Plain(c *hall.Client, name, password string) {
+	g.ask(c, false, func(ctx context.Context, o *conn) (string, error) {
+		return g.config.Accounts.Verify(ctx, name, password, o.net.RemoteAddr())
+	})
+}
+
+func (g *signer) External(c *hall.Client) {
+	g.ask(c, false, func(ctx context.Context, _ *conn) (string, error) {
+		return g.config.Accounts.Certificate(ctx, c.Fingerprint)
+	})
+}
+
+func (g *signer) Register(c *hall.Client, name, password, invitation string) {
+	g.ask(c, true, func(ctx context.Context, o *conn) (string, error) {
+		return g.config.Accounts.Register(ctx, name, password, invitation, o.net.RemoteAddr())
+	})
+}
+
+func (g *signer) Required() bool { return g.config.Accounts.Required() }
+
+// ask runs one question; a client has one at a time.
+func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context, *conn) (string, error)) {
+	o := g.conns[c.ID]
+	if o == nil {
+		return
+	}
+	g.readers.Add(1)
+	go func() {
+		defer g.readers.Done()
+		ctx, cancel := context.WithTimeout(context.Background(), signTimeout)
+		defer cancel()
+		account, err := question(ctx, o)
+		why := ""
+		switch {
+		case err == nil:
+		case errors.Is(err, ErrNotYours) || registering:
+			why = err.Error()
+		default:
+			g.config.Logger.Error("an account could not be asked for", "reason", err)
+			why = "Accounts cannot be asked for at the moment"
+		}
+		g.events <- event{conn: o, do: func() (hall.Entry, bool) { return g.hall.Signed(c, account, why, registering) }}
+	}()
+}

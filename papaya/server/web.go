@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// subprotocol is IRC as text: one line in a frame, without its end (IRCv3, WebSocket).
+const subprotocol = "text.ircv3.net"
+
+// maxHeader is in bytes of an HTTP request.
+const maxHeader = 16 << 10
+
+// serveWeb serves browsers on one listener: a WebSocket at /socket, the page at all other places.
+func (s *server) serveWeb(l net.Listener) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/socket", s.socket)
+	if s.config.WebHandler != nil {
+		mux.Handle("/", s.config.WebHandler)
+	}
+	web := &http.Server{
+		Handler: mux, ReadHeaderTimeout: s.config.Limits.Register, IdleTimeout: s.config.Limits.Silent, MaxHeaderBytes: maxHeader,
+	}
+	if err := web.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
+		s.config.Logger.Error("the web is not served any more", "reason", err)
+	}
+}
+
+func (s *server) socket(w http.ResponseWriter, r *http.Request) {
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}, OriginPatterns: s.config.Origins})
+	if err != nil {
+		return // Accept has said why
+	}
+	ws.SetReadLimit(maxWhole)
+	print := ""
+	if r.TLS != nil {
+		print = fingerprint(*r.TLS)
+	}
+	s.take(&wsConn{ws: ws, remote: remoteOf(r)}, r.TLS != nil, print)
+}
+
+func remoteOf(r *http.Request) net.Addr {
+	if a, err := net.ResolveTCPAddr("tcp", r.RemoteAddr); err == nil {
+		return a
+	}
+	return &net.TCPAddr{}
+}
+
+// wsConn makes a stream of lines of a WebSocket: every frame is a line, every line a frame.
+type wsConn struct {
+	net.Conn // nil: what is not below is not called
+	ws       *websocket.Conn
+	remote   net.Addr
+	rest     io.Reader
+}
+
+func (w *wsConn) Read(p []byte) (int, error) {
+	for {
+		if w.rest == nil {
+			_, frame, err := w.ws.Reader(context.Background())
+			if err != nil {
+				if status := websocket.CloseStatus(err); status == websocket.StatusNormalClosure || status == websocket.StatusGoingAway {
+					err = io.EOF
+				}
+				return 0, err
+			}
+			w.rest = io.MultiReader(frame, strings.NewReader("\n"))
+		}
+		n, err := w.rest.Read(p)
+		if err != nil {
+			w.rest = nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		if n > 0 {
+			return n, nil
+		}
+	}
+}
+
+// frameTimeout is how long one line may take to a browser that does not read.
+const frameTimeout = time.Minute
+
+func (w *wsConn) Write(p []byte) (int, error) {
+	for l := range strings.Lines(string(p)) {
+		ctx, cancel := context.WithTimeout(context.Background(), frameTimeout)
+		err := w.ws.Write(ctx, websocket.MessageText, []byte(strings.ToValidUTF8(strings.TrimRight(l, "\r\n"), "\uFFFD")))
+		cancel()
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// Close says goodbye beside the caller, who holds a lock: a browser may take seconds to answer.
+func (w *wsConn) Close() error {
+	go func() { _ = w.ws.Close(websocket.StatusNormalClosure, "") }()
+	return nil
+}
+
+func (w *wsConn) RemoteAddr() net.Addr             { return w.remote }
+func (w *wsConn) SetReadDeadline(time.Time) error  { return nil }
+func (w *wsConn) SetWriteDeadline(time.Time) error { return nil }
