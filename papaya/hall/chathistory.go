@@ -97,9 +97,12 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) verdict {
 	case "AROUND":
 		lines = h.backward(keys, first, from, limit/2, want)
 		next := from
-		if next.byTime {
+		switch {
+		case next.byTime:
 			next.time--
-		} else {
+		case next.at == 0:
+			next = first
+		default:
 			next.at--
 		}
 		lines = append(lines, h.forward(keys, next, last, limit-len(lines), want)...)

@@ -1,0 +1,301 @@
+package hall
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/papaya/irc"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestConversations plays testdata/*.txt. A line "ann > WORDS" is said by ann; "ann < WORDS", below it, is what ann then hears.
+// Lines between brackets do the rest: [connect ann], [connect bob at b] on a second server of the same log, with an account or a
+// certificate behind it, [end ann], [cut ann] (by reset), [ask] (who was sent something is asked whether it has it), [answer ann],
+// [restart b] (it crashes), [lose a] (a gives up all others), [add b] (a server joins). After each line all servers must have come to the same state.
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversation: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := play{t: t, halls: map[string]*stage{}, people: map[string]*person{}}
+			p.add("a")
+			for l := range strings.Lines(string(want)) {
+				l = strings.TrimSuffix(l, "\n")
+				if _, _, heard := strings.Cut(l, " < "); heard && !strings.HasPrefix(l, "#") {
+					continue
+				}
+				p.step(l)
+			}
+			if *update {
+				if err := os.WriteFile(file, p.script.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got := p.script.String(); got != string(want) {
+				t.Errorf("%s: got\n%s\nwant\n%s\n`go test ./papaya/hall -update` rewrites it", file, got, want)
+			}
+		})
+	}
+}
+
+// A play is some servers of one log, and the people on them.
+type play struct {
+	t      *testing.T
+	script bytes.Buffer
+	halls  map[string]*stage
+	people map[string]*person
+	now    int64
+	next   uint64
+}
+
+// A stage is one server.
+type stage struct {
+	name   string
+	hall   *Hall
+	text   memory
+	run    int64
+	number uint64
+}
+
+// memory is a text in memory.
+type memory struct{ lines []byte }
+
+func (m *memory) Begin() uint64 { return 0 }
+
+func (m *memory) ReadAt(p []byte, at uint64) (int, error) {
+	if at >= uint64(len(m.lines)) {
+		return 0, io.EOF
+	}
+	return copy(p, m.lines[at:]), nil
+}
+
+// A person is a client, and its sink.
+type person struct {
+	Client
+	name string
+	at   *stage
+	play *play
+	ping string
+}
+
+func (p *person) Write(l []byte) {
+	if text, ok := strings.CutPrefix(string(l), "PING :"); ok {
+		p.ping = strings.TrimSpace(text)
+	}
+	fmt.Fprintf(&p.play.script, "%s < %s\n", p.name, strings.TrimSuffix(string(l), "\r\n"))
+}
+
+func (p *person) Waiting() int { return 0 }
+func (p *person) End()         { fmt.Fprintf(&p.play.script, "%s < (closed)\n", p.name) }
+
+// signs answers at once: every password is "secret", and a certificate is its account's name.
+type signs struct{ s *stage }
+
+func (g signs) answer(c *Client, account, why string, registering bool) {
+	p := c.sink.(*person)
+	if e, ok := g.s.hall.Signed(c, account, why, registering); ok {
+		p.play.log(g.s, e, nil)
+	}
+}
+
+func (g signs) Plain(c *Client, name, password string) {
+	if password != "secret" {
+		g.answer(c, "", "SASL authentication failed", false)
+		return
+	}
+	g.answer(c, name, "", false)
+}
+func (g signs) External(c *Client) { g.answer(c, c.Fingerprint, "", false) }
+func (g signs) Register(c *Client, name, password, invitation string) {
+	if invitation != "come" {
+		g.answer(c, "", "An invitation is needed", true)
+		return
+	}
+	g.answer(c, name, "", true)
+}
+func (g signs) Required() bool { return false }
+
+func (p *play) config(s *stage) Config {
+	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text, Sign: signs{s}, Created: time.Unix(0, 0),
+		Password: func() (string, bool) { return "", false }}
+}
+
+func (p *play) add(name string) {
+	s := &stage{name: name, run: 1}
+	s.hall = New(p.config(s), 0)
+	if first := p.halls["a"]; first != nil { // it joins with the state of another
+		state, err := first.hall.Save()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if s.hall, err = Load(p.config(s), state); err != nil {
+			p.t.Fatal(err)
+		}
+		s.text.lines = append(s.text.lines, first.text.lines...)
+	}
+	p.halls[name] = s
+	p.log(s, Entry{}, nil)
+}
+
+// log gives a batch of one entry to all servers, in the way of the log.
+func (p *play) log(s *stage, e Entry, m *irc.Message) {
+	p.now += 1000
+	s.number++
+	data := AppendBatch(nil, Batch{s.name, s.run, s.number, p.now})
+	if e.Kind != 0 {
+		data = AppendEntry(data, e)
+	}
+	for _, name := range sorted(p.halls) {
+		o := p.halls[name]
+		b, rest, err := ReadBatch(data)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if !o.hall.Begin(b) {
+			continue
+		}
+		for len(rest) > 0 {
+			if e, rest, err = ReadEntry(rest); err != nil {
+				p.t.Fatal(err)
+			}
+			if o == s && m != nil {
+				o.hall.Apply(e, m, m.Tags["label"])
+			} else {
+				o.hall.Apply(e, nil, "")
+			}
+		}
+		at, lines := o.hall.Lines()
+		if at != uint64(len(o.text.lines)) {
+			p.t.Fatalf("%s: lines begin at %d, not at %d", name, at, len(o.text.lines))
+		}
+		o.text.lines = append(o.text.lines, lines...)
+		for o.hall.Step() > 0 {
+		}
+	}
+}
+
+func (p *play) step(l string) {
+	fmt.Fprintln(&p.script, l)
+	name, words, said := strings.Cut(l, " > ")
+	switch {
+	case l == "" || l[0] == '#':
+		return
+	case l[0] == '[':
+		p.direct(strings.Fields(strings.Trim(l, "[]")))
+	case said:
+		p.say(p.people[name], words)
+	default:
+		p.t.Fatalf("%q is not understood", l)
+	}
+	var state []byte
+	for _, name := range sorted(p.halls) {
+		s, err := p.halls[name].hall.Save()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if state != nil && !bytes.Equal(s, state) {
+			p.t.Fatalf("after %q the servers differ:\n%s\n%s", l, state, s)
+		}
+		state = s
+	}
+}
+
+func (p *play) say(who *person, words string) {
+	m, err := irc.Parse(words)
+	if err != nil || who == nil {
+		p.t.Fatalf("%q: %v", words, err)
+	}
+	h := who.at.hall
+	if h.Logged(&who.Client, &m) {
+		own := m
+		own.Tags = nil
+		p.log(who.at, Entry{Client: who.ID, Kind: Said, Data: []byte(own.String())}, &m)
+	} else if e, ok := h.Line(&who.Client, &m); ok {
+		p.log(who.at, e, nil)
+	}
+}
+
+func (p *play) direct(words []string) {
+	name := words[1:]
+	switch words[0] {
+	case "connect":
+		s := p.halls["a"]
+		who := &person{name: name[0], play: p}
+		for i := 1; i+1 < len(name); i += 2 {
+			switch name[i] {
+			case "at":
+				s = p.halls[name[i+1]]
+			case "with":
+				who.Fingerprint = name[i+1]
+			}
+		}
+		p.next++
+		who.ID, who.Host, who.at = p.next, "host", s
+		p.people[who.name] = who
+		s.hall.Connect(&who.Client, who)
+		return
+	case "ask":
+		for _, n := range sorted(p.people) {
+			p.people[n].at.hall.Ask(&p.people[n].Client)
+		}
+		return
+	case "add":
+		p.add(name[0])
+		return
+	case "lose":
+		for _, e := range p.halls[name[0]].hall.Silent(p.now + 1) {
+			p.log(p.halls[name[0]], e, nil)
+		}
+		return
+	case "restart":
+		p.restart(name[0])
+		return
+	}
+	who := p.people[name[0]]
+	switch words[0] {
+	case "end", "cut":
+		if e, ok := who.at.hall.Ended(&who.Client, words[0] == "end", "Connection closed"); ok {
+			p.log(who.at, e, nil)
+		}
+	case "answer":
+		p.say(who, "PONG :"+who.ping)
+		if e, ok := who.at.hall.Marked(&who.Client); ok {
+			p.log(who.at, e, nil)
+		}
+	default:
+		p.t.Fatalf("%q is not understood", words)
+	}
+}
+
+// restart starts a server anew from its state, as after a crash: nobody is told.
+func (p *play) restart(name string) {
+	s := p.halls[name]
+	state, err := s.hall.Save()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if s.hall, err = Load(p.config(s), state); err != nil {
+		p.t.Fatal(err)
+	}
+	for n, who := range p.people {
+		if who.at == s {
+			delete(p.people, n)
+		}
+	}
+	s.run, s.number = s.run+1, 0
+	p.log(s, Entry{}, nil)
+}
+
