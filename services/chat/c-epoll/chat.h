@@ -143,6 +143,7 @@ struct client {
 	uint64_t	 noted;		/* its last change of membership */
 	struct nick	*nick;		/* NULL: not registered */
 	struct member	*behind;	/* that is read from the log */
+	int64_t		 behind_ms;	/* since when */
 	struct ask	 asks[ASKS];
 	uint32_t	 token;		/* of the last PING */
 	uint32_t	 asked;		/* PINGs that are not answered */

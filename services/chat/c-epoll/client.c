@@ -235,6 +235,8 @@ sweep(void)
 		if (c->end_as != STAYS)
 			continue;
 		missed_go_on(c);
+		if (c->waiting && c->behind != NULL)
+			run_again(c);	/* a PING need not wait any longer */
 		if (c->nick == NULL ? silent >= REGISTER_MS : silent >= DEAD_MS)
 			doom(c, c->nick == NULL ? "Registration timed out" :
 			    "Ping timeout", CUT);

@@ -9,6 +9,10 @@
 
 #include "chat.h"
 
+enum {
+	PATIENCE_MS = 10000,	/* a guess: clients hang up after minutes */
+};
+
 const char *
 name_of(const struct client *c)
 {
@@ -203,14 +207,18 @@ command_find(const char *name)
 
 /*
  * Answers must not overtake acknowledgements that are held, and each room is
- * whole, with what was missed, before the next one is joined.
+ * whole, with what was missed, before the next one is joined. A PING asks for
+ * what came before it, which may be this as well, but it does not wait for ever.
  */
 bool
 command_waits(const struct command *command, const struct client *c)
 {
-	return (c->held.len > 0 &&
-	    (command == NULL || !(command->how & LIGHT))) ||
-	    (c->behind != NULL && command != NULL && command->act == do_join);
+	if (c->held.len > 0 && (command == NULL || !(command->how & LIGHT)))
+		return true;
+	if (c->behind == NULL || command == NULL)
+		return false;
+	return command->act == do_join || (command->act == do_ping &&
+	    now_ms - c->behind_ms < PATIENCE_MS);
 }
 
 void

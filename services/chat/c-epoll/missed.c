@@ -46,6 +46,7 @@ missed_begin(struct client *c)
 	while (m != NULL && (!m->here || m->live))
 		m = m->next;
 	c->behind = m;
+	c->behind_ms = now_ms;
 	missed_go_on(c);
 }
 

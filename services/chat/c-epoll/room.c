@@ -84,10 +84,12 @@ room_exit(struct member *m)
 
 	if (m->live) {
 		m->sent = record.end;
-		put_at(room, room->places[--room->live], at);
+		if (at < --room->live)
+			put_at(room, room->places[room->live], at);
 		at = room->live;
 	}
-	put_at(room, room->places[--room->here], at);
+	if (at < --room->here)
+		put_at(room, room->places[room->here], at);
 	m->here = m->live = false;
 }
 
