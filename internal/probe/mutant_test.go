@@ -1,0 +1,115 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"interleave/internal/manifest"
+)
+
+// chatProgram is the server of testdata/chat, built once.
+var chatProgram = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(filepath.Dir(badProgram), "chat")
+	out, err := exec.Command("go", "build", "-o", path, "testdata/chat/main.go").CombinedOutput()
+	if err != nil {
+		return string(out), err
+	}
+	return path, nil
+})
+
+// Transcripts of faults that show in that something never comes: their limits are short.
+const (
+	silence = "limit 1s\ndial ann\nann joins \"#tea\"\nann hears nothing"
+	cutOff  = `limit 4s
+dial bob
+bob joins "#tea"
+bob ignores pings
+dial ann
+ann joins "#tea"
+ann chats 20 seed 1 pipeline 5
+bob reset
+ann hears ":bob!bob@127.0.0.1 QUIT :…"
+dial bob
+bob joins "#tea"
+bob catches up`
+)
+
+// The chat's own transcripts pass a server that does as it should, and each fault is found.
+func TestChatFaults(t *testing.T) {
+	for _, test := range []struct{ fault, transcript, want string }{
+		{"none", "order", ""},
+		{"none", "order-echo", ""},
+		{"none", "missed-many", ""},
+		{"none", "killed", ""},
+		{"none", "restart-busy", ""},
+		{"none", "folder", ""},
+		{"none", "half-lines", ""},
+		{"none", "terminate", ""},
+		{"none", "disk-full", ""},
+		{"loses", "order", "is missing"},
+		{"doubles", "order", "twice"},
+		{"mixes", "order", "it is torn or mixed with another"},
+		{"cuts", "order", "it is torn or mixed with another"},
+		{"exchanges", "order", "order"},
+		{"no-pong", silence, "within the transcript's limit"},
+		{"log-loses", "order", "is not in the log"},
+		{"log-doubles", "order", "again"},
+		{"log-tears", "order", "it is torn or mixed with another"},
+		{"log-breaks", "order", `line 20 of the log is "broken"`},
+		{"acknowledges-early", "killed", "and is not in the log"},
+		{"misses-one", "missed-many", "c"},
+		{"repeats", "missed-many", "c"},
+		{"forgets", cutOff, "20 missed lines have not come; ann.0 of ann is missing"},
+		{"keeps-torn", "torn", "the log ends in half a line"},
+		{"shares", "folder", "a second server started on the same folder"},
+		{"fills-torn", "disk-full", "of the log is"},
+	} {
+		name, _, _ := strings.Cut(test.transcript, "\n")
+		t.Run(test.fault+" "+name, func(t *testing.T) {
+			t.Parallel()
+			err := playChat(t, test.fault, test.transcript)
+			switch {
+			case test.want == "" && err != nil:
+				t.Error(err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func playChat(t *testing.T, fault, name string) error {
+	program, err := chatProgram()
+	if err != nil {
+		t.Fatal(err, program)
+	}
+	text := []byte(name)
+	if !strings.Contains(name, "\n") {
+		if text, err = os.ReadFile(filepath.Join("../../services/chat/conform", name+".txt")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	transcript, err := ParseTranscript("t.txt", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := &Built{
+		Model: &manifest.Model{Name: fault, Service: "chat", Dir: t.TempDir(), Ready: manifest.ReadyLine,
+			Run: []string{program, fault, "{port}", "{host}", "{data}"}},
+		Env: os.Environ(), Out: t.TempDir(),
+	}
+	err = transcript.Play(context.Background(), built, StdoutPipe, 1)
+	if missing, ok := errors.AsType[*Missing](err); ok {
+		t.Skip("SKIP:", missing)
+	}
+	if left, _ := os.ReadDir(built.Out); len(left) != 0 {
+		t.Errorf("%v is left behind", left)
+	}
+	return err
+}
