@@ -492,8 +492,10 @@ deal_log(struct client *c, struct message *m)
 	uint32_t files = atomic_load(&board->log_files);
 	int error = logfile_mend();
 
-	if (error == 0 && files != atomic_load(&board->log_files))
+	if (error == 0 && files != atomic_load(&board->log_files)) {
+		(void)folder_lock();	/* another cannot have it: we had it */
 		error = journal_rewrite();
+	}
 	reply(c, m, (uint32_t)error);
 }
 

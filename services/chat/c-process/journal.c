@@ -13,6 +13,7 @@
  *	P nick room		it parted
  *	T room offset text	a topic, as the log has it
  */
+#include "daemon.h"
 #include "state.h"
 
 #include <sys/mman.h>
@@ -239,7 +240,7 @@ journal(const char *format, ...)
 	error = write_whole(state_fd, record, (size_t)len);
 	if (error != 0) {
 		(void)ftruncate(state_fd, (off_t)state_bytes);
-		warnx("%s: %s", paths.state, strerror(error));
+		complain("%s: %s", paths.state, strerror(error));
 		broken = error;
 		return;
 	}

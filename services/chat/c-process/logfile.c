@@ -5,6 +5,7 @@
  * mean the same before and after.
  */
 #include "chat.h"
+#include "daemon.h"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -165,7 +166,7 @@ logfile_mend(void)
 		return error;
 	known = st;
 	size = (uint64_t)st.st_size;
-	warnx("%s was gone, a new one begins at %" PRIu64, paths.log, end);
+	complain("%s was gone, a new one begins at %" PRIu64, paths.log, end);
 	publish(end > size ? end - size : 0, end > size ? end : size);
 	return 0;
 }

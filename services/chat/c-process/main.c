@@ -2,6 +2,7 @@
  * main: listens, starts two processes for each client, and owns what all have
  * in common. It waits for everybody and for nobody in particular.
  */
+#include "daemon.h"
 #include "main.h"
 
 #include <sys/file.h>
@@ -36,6 +37,7 @@ struct board *board;
 struct self self;
 
 static struct pollfd *polled;
+static struct options options;
 static int signal_pipe[2], lock_fd = -1;
 static volatile sig_atomic_t ending, rotating;
 
@@ -100,10 +102,42 @@ listen_on(const char *host, const char *port)
 }
 
 static void
-path(char *to, const char *name)
+path_of(char *to, const char *name)
 {
 	if (snprintf(to, PATH_MAX, "%s/%s", paths.folder, name) >= PATH_MAX)
 		errx(1, "%s: its name is too long", paths.folder);
+}
+
+static void
+name_paths(void)
+{
+	path_of(paths.log, "log");
+	path_of(paths.sync, "sync");
+	path_of(paths.state, "state");
+	path_of(paths.fresh, "state.new");
+	path_of(paths.lock, "lock");
+	path_of(paths.password, "password");
+}
+
+/* Also when the folder has come back as another. Sets errno. */
+int
+folder_lock(void)
+{
+	int fd = open(paths.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd == -1)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
+		int error = errno;
+
+		(void)close(fd);
+		errno = error;
+		return -1;
+	}
+	if (lock_fd != -1)
+		(void)close(lock_fd);
+	lock_fd = fd;
+	return 0;
 }
 
 /* DATA is made, and locked for as long as this process lives. */
@@ -114,17 +148,10 @@ open_folder(const char *folder)
 		err(1, "%s", folder);
 	if (realpath(folder, paths.folder) == NULL)
 		err(1, "%s", folder);
-	path(paths.log, "log");
-	path(paths.sync, "sync");
-	path(paths.state, "state");
-	path(paths.fresh, "state.new");
-	path(paths.lock, "lock");
-	path(paths.password, "password");
-	lock_fd = open(paths.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (lock_fd == -1)
-		err(1, "%s", paths.lock);
-	if (flock(lock_fd, LOCK_EX | LOCK_NB) == -1)
-		errx(1, "%s: another server has it", paths.folder);
+	name_paths();
+	if (folder_lock() != 0)
+		errx(1, "%s: %s", paths.folder, errno == EWOULDBLOCK ?
+		    "another server has it" : strerror(errno));
 }
 
 /* As many clients as there can be descriptors: two each. */
@@ -143,10 +170,14 @@ static void
 refuse(int fd)
 {
 	static const char sorry[] = "ERROR :There is no room left\r\n";
+	static uint64_t told_ms;
+	uint64_t now = os_clock_ms();
 	int error = errno;
 
 	(void)send(fd, sorry, sizeof sorry - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	warnx("a client was sent away: %s", strerror(error));
+	if (now - told_ms >= TICK_MS)	/* a flood of them is no flood of lines */
+		complain("a client was sent away: %s", strerror(error));
+	told_ms = now;
 }
 
 /* Returns false when nothing can be accepted for the moment. */
@@ -161,7 +192,7 @@ accept_client(int listener)
 	if (fd == -1) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 		    errno == ENOMEM) {
-			warn("accept");
+			complain("accept: %s", strerror(errno));
 			return false;
 		}
 		return true;	/* it has gone again */
@@ -260,7 +291,7 @@ rotate(void)
 	if (error == 0)
 		error = journal_rewrite();
 	if (error != 0)
-		warnx("%s is not put aside: %s", paths.log, strerror(error));
+		complain("%s is not put aside: %s", paths.log, strerror(error));
 }
 
 static void
@@ -273,6 +304,9 @@ tick(uint64_t now)
 	if (now - last < TICK_MS && !ending)
 		return;
 	last = now;
+	if (options.aside_bytes != 0 && atomic_load(&board->log_end) -
+	    atomic_load(&board->log_base) >= options.aside_bytes)
+		rotating = 1;
 	client_tick(ending != 0);
 	journal_tick();
 }
@@ -330,8 +364,8 @@ finish(void)
 			client_kill(&clients[i]);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		continue;
-	if (journal_rewrite() != 0)
-		warn("%s", paths.state);
+	if ((errno = journal_rewrite()) != 0)
+		complain("%s: %s", paths.state, strerror(errno));
 }
 
 int
@@ -339,21 +373,25 @@ main(int argc, char *argv[])
 {
 	int listener;
 
-	if (argc != 4)
-		errx(1, "usage: chat port host folder");
+	options_read(&options, argc, argv);
 	(void)umask(077);
 	raise_limits();
-	catch_signals();
 	board = os_shared(sizeof *board);
-	open_folder(argv[3]);
+	open_folder(options.folder);
+	daemon_start(&options);
+	catch_signals();
 	state_init();
 	client_init();
 	polled = os_table((POLL_CLIENTS + 2 * MAX_CLIENTS) * sizeof *polled);
+	listener = listen_on(options.host, options.port);
+	daemon_drop(&options);
+	name_paths();
 	journal_load();
-	listener = listen_on(argv[2], argv[1]);
-	(void)fputs("ready\n", stderr);
+	sandbox(ROLE_MAIN);
+	daemon_ready(&options);
 	while (turn(&listener))
 		continue;
 	finish();
+	daemon_end(&options);
 	return 0;
 }

@@ -48,6 +48,9 @@ void	client_kill(struct client *);
 uint32_t client_slot(const struct client *);
 uint32_t client_count(void);
 
+/* main.c */
+int	folder_lock(void);
+
 /* deal.c */
 void	deal(struct client *, struct message *);
 void	deal_done(struct client *, uint64_t);

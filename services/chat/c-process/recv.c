@@ -2,6 +2,7 @@
  * Child RECV: reads lines from its client and does what they say. It waits in
  * read; whatever else ends it shuts the client's socket down, and read returns.
  */
+#include "daemon.h"
 #include "recv.h"
 
 #include <sys/socket.h>
@@ -156,6 +157,7 @@ start_send(void)
 		(void)close(FD_SEND);
 		if (getppid() != pid)
 			_exit(0);
+		sandbox(ROLE_SEND);
 		send_main();
 	}
 	own.send_pid = child;
@@ -178,6 +180,7 @@ recv_main(pid_t parent)
 	start_send();
 	(void)close(FD_NEWS);
 	(void)close(FD_ALIVE);
+	sandbox(ROLE_RECV);
 	for (;;) {
 		got = recv(FD_CLIENT, in + in_len, sizeof in - in_len, 0);
 		if (got == -1 && errno == EINTR)
