@@ -128,6 +128,25 @@ func (b *Book) loginCertificate(ctx context.Context, fingerprint, name string) (
 	return r.Account, nil
 }
 
+// OfCertificate says whose certificate this is. There is no limit: who guesses 256 bits would need one that no limit gives.
+func (b *Book) OfCertificate(ctx context.Context, fingerprint string) (Account, error) {
+	return b.loginCertificate(ctx, fingerprint, "")
+}
+
+// Register makes an account for whoever asks; each counts as a failed login, so that an address makes few.
+func (b *Book) Register(ctx context.Context, from netip.Addr, name string, password Secret) (Account, error) {
+	if wait, ok := b.address.Take(limit.Key(from)); !ok {
+		return Account{}, &LimitError{wait}
+	}
+	if err := checkPassword(password); err != nil {
+		return Account{}, err
+	}
+	if err := b.Add(ctx, name, Member, password); err != nil {
+		return Account{}, err
+	}
+	return b.Find(ctx, name)
+}
+
 // try counts a login as failed before it is tried, so that many at once do not pass the limit; done takes that back if it was right,
 // or if it was not for the one who tried that it failed.
 func (b *Book) try(from netip.Addr, name string) (done func(error), err error) {

@@ -47,6 +47,9 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("%.5s as %q: %+v, %v; want %v", test.print, test.name, a, err, test.want)
 		}
 	}
+	if a, err := b.OfCertificate(ctx, print1); err != nil || a.Name != "Ann" {
+		t.Errorf("its owner: %+v, %v", a, err)
+	}
 	if err := b.RemoveCertificate(ctx, "ann", print1); err != nil {
 		t.Fatal(err)
 	}
@@ -185,5 +188,25 @@ func TestOneInvitationOneAccount(t *testing.T) {
 	done.Wait()
 	if list, err := b.List(t.Context()); err != nil || len(list) != 2 {
 		t.Errorf("%d accounts beside ann, %v; want 1", len(list)-1, err)
+	}
+}
+
+func TestRegister(t *testing.T) {
+	b, _, _ := newBook(t)
+	if a, err := b.Register(t.Context(), here, "bob", right); err != nil || a.Role != Member {
+		t.Errorf("bob: %+v, %v", a, err)
+	}
+	if _, err := b.Register(t.Context(), here, "ann", right); !errors.Is(err, ErrExists) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if _, err := b.Register(t.Context(), here, "eve", Secret{}); err == nil {
+		t.Error("an account without a password was made")
+	}
+	for range addressBurst - 3 {
+		_, _ = b.Register(t.Context(), here, "ann", right)
+	}
+	var limited *LimitError
+	if _, err := b.Register(t.Context(), here, "zoe", right); !errors.As(err, &limited) {
+		t.Errorf("one too many from one address: %v", err)
 	}
 }

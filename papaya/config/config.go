@@ -39,8 +39,6 @@ type Config struct {
 	PerAddress   int
 	ConnectBurst int
 	ConnectEvery time.Duration
-	LineBurst    int
-	LineEvery    time.Duration
 	Register     time.Duration
 	Silent       time.Duration
 	Answer       time.Duration

@@ -141,11 +141,11 @@ func TestReload(t *testing.T) {
 	old := parse(t, "[server]\nname = \"a\"\n[accounts]\nrequired = true\n")
 	fresh := parse(t, "[server]\nname = \"b\"\nmotd = \"Hello\"\n[accounts]\nrequired = false\n[history]\nkeep = \"7d\"\n")
 	live, later := Changes(old, fresh)
-	if got := strings.Join(live, " ") + "; " + strings.Join(later, " "); got != "server.motd accounts.required history.keep; server.name" {
+	if got := strings.Join(live, " ") + "; " + strings.Join(later, " "); got != "accounts.required history.keep; server.name server.motd" {
 		t.Errorf("changes: %s", got)
 	}
 	now := Apply(old, fresh)
-	if now.Name != "a" || now.MOTD != "Hello" || now.Required || now.Keep != 7*day || !old.Required {
+	if now.Name != "a" || now.MOTD != "" || now.Required || now.Keep != 7*day || !old.Required {
 		t.Errorf("applied: %+v, old: %+v", now, old)
 	}
 	if live, later := Changes(fresh, fresh); live != nil || later != nil {

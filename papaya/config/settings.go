@@ -48,7 +48,7 @@ var tables = []struct{ name, help string }{
 var settings = []setting{
 	{"server", "name", "chat", func(c *Config) any { return &c.Name }, plain, hostname, false, "The name that stands before what the server itself says."},
 	{"server", "network", "Papaya", func(c *Config) any { return &c.Network }, plain, word, false, "The name that clients show."},
-	{"server", "motd", "", func(c *Config) any { return &c.MOTD }, plain, motd, true, "The message of the day, several lines in \"\"\"…\"\"\"."},
+	{"server", "motd", "", func(c *Config) any { return &c.MOTD }, plain, motd, false, "The message of the day, several lines in \"\"\"…\"\"\"."},
 	{"server", "data", "papaya-data", func(c *Config) any { return &c.Data }, plain, filled, false, "The folder of everything that is kept, made with mode 0700. A relative path starts where the server was started."},
 
 	{"listen", "plain", []any{"127.0.0.1:6667"}, func(c *Config) any { return &c.Plain }, plain, addresses, false, "IRC without TLS: for this machine only, unless you know better."},
@@ -71,8 +71,6 @@ var settings = []setting{
 	{"limits", "connections_per_address", int64(20), func(c *Config) any { return &c.PerAddress }, plain, between(0, 1_000_000), true, "Connections of one address (of IPv6: of one network of 64 bits); 0 is no limit. This machine's own are not counted."},
 	{"limits", "connect_burst", int64(20), func(c *Config) any { return &c.ConnectBurst }, plain, between(0, 1_000_000), false, "Connections that an address may open at once; 0 is no limit."},
 	{"limits", "connect_every", "3s", func(c *Config) any { return &c.ConnectEvery }, plain, within(time.Millisecond, time.Hour), false, "And then one each"},
-	{"limits", "line_burst", int64(40), func(c *Config) any { return &c.LineBurst }, plain, between(0, 1_000_000), false, "Lines that an address may say at once; 0 is no limit. Who says more waits."},
-	{"limits", "line_every", "250ms", func(c *Config) any { return &c.LineEvery }, plain, within(time.Microsecond, time.Hour), false, "And then one each"},
 	{"limits", "register", "30s", func(c *Config) any { return &c.Register }, plain, within(time.Second, time.Hour), false, "Until a client has said who it is."},
 	{"limits", "silent", "90s", func(c *Config) any { return &c.Silent }, plain, within(time.Second, day), false, "Until a client that says nothing is asked whether it is there."},
 	{"limits", "answer", "30s", func(c *Config) any { return &c.Answer }, plain, within(time.Second, time.Hour), false, "Until one that was asked is ended."},

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"interleave/papaya/client"
+	"interleave/papaya/irc"
+	"interleave/papaya/terminal"
+)
+
+// The ports that IRC has at IANA.
+const (
+	tlsPort   = "6697"
+	plainPort = "6667"
+)
+
+// maxSecret bounds a file that a password is read from, in bytes.
+const maxSecret = 4096
+
+// chatOptions are the words of `papaya chat`.
+type chatOptions struct {
+	nick, account, passwordFile, passFile, certificates string
+	plain                                               bool
+}
+
+func chatCommand() *cobra.Command {
+	var o chatOptions
+	c := &cobra.Command{
+		Use:   "chat HOST[:PORT] [ROOM...]",
+		Short: "Chat in this terminal",
+		Long: `Chat in this terminal, with Papaya or any other IRC server. /help inside lists commands and keys, Ctrl-C leaves.
+
+The connection is encrypted unless --plain says otherwise. A certificate that nobody known has signed is shown and asked about once;
+from then on it must be the same. Passwords come from a file or are asked for, never from the command line.`,
+		Example: "  papaya chat chat.example.org '#kitchen'\n  papaya chat --account ann chat.example.org\n  papaya chat --plain localhost:6667",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return chat(cmd, o, args[0], args[1:]) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.nick, "nick", "", "your `nick`; without, the account's name or that of your user here")
+	f.StringVar(&o.account, "account", "", "sign in to the account of this `name`; its password is asked for")
+	f.StringVar(&o.passwordFile, "password-file", "", "`file` whose first line is the account's password; - is standard input")
+	f.StringVar(&o.passFile, "server-password-file", "", "`file` whose first line is the server's password")
+	f.StringVar(&o.certificates, "certificates", "", "`file` of the certificates on record; without, papaya/certificates in your folder of settings")
+	f.BoolVar(&o.plain, "plain", false, "no encryption: everybody on the way can read along")
+	return c
+}
+
+func chat(cmd *cobra.Command, o chatOptions, host string, rooms []string) error {
+	settings, err := chatSettings(o, rooms)
+	if err != nil {
+		return err
+	}
+	name, addr, err := address(host, o.plain)
+	if err != nil {
+		return err
+	}
+	in, out := os.Stdin, os.Stdout
+	if !term.IsTerminal(int(out.Fd())) || o.passwordFile != "-" && !term.IsTerminal(int(in.Fd())) {
+		return errors.New("chat: needs a terminal, for what is typed and for what is shown")
+	}
+	if o.passwordFile == "-" {
+		if in, err = os.Open("/dev/tty"); err != nil {
+			return fmt.Errorf("chat: standard input has the password, and there is no other terminal: %w", err)
+		}
+		defer in.Close()
+	}
+	if settings.Pass, err = secret(cmd.InOrStdin(), o.passFile); err != nil {
+		return err
+	}
+	if settings.Password, err = password(cmd, o, in); err != nil {
+		return err
+	}
+	dial := client.Plain(addr)
+	if !o.plain {
+		if dial, err = encrypted(cmd.Context(), o, name, addr, in); err != nil {
+			return err
+		}
+	}
+	return terminal.Run(cmd.Context(), client.New(settings), dial, in, out)
+}
+
+// chatSettings is who we are, as far as the command line says.
+func chatSettings(o chatOptions, rooms []string) (client.Settings, error) {
+	nick := cmp.Or(o.nick, o.account)
+	if nick == "" {
+		if u, err := user.Current(); err == nil {
+			nick = u.Username
+		}
+	}
+	if !irc.IsNick(nick) {
+		return client.Settings{}, usagef("chat: %q cannot be a nick: give one with --nick, of letters, digits, - and _", nick)
+	}
+	for i, r := range rooms {
+		if !strings.HasPrefix(r, "#") && !strings.HasPrefix(r, "&") {
+			rooms[i] = "#" + r
+		}
+		if strings.ContainsAny(rooms[i], " ,\r\n\x00\a") {
+			return client.Settings{}, usagef("chat: %q cannot be a room", r)
+		}
+	}
+	if o.passwordFile != "" && o.account == "" {
+		return client.Settings{}, usagef("chat: --password-file needs --account, whose password it is")
+	}
+	return client.Settings{Nick: nick, Account: o.account, Rooms: rooms}, nil
+}
+
+// address makes host, host:port, an address of IPv6 or one in brackets to what is dialled, and to the name on its certificate.
+func address(host string, plain bool) (name, addr string, err error) {
+	port := tlsPort
+	if plain {
+		port = plainPort
+	}
+	name = host
+	if h, p, err := net.SplitHostPort(host); err == nil {
+		name, port = h, p
+	} else {
+		name = strings.Trim(host, "[]")
+	}
+	if name == "" || port == "" || strings.ContainsAny(name+port, "/ @") {
+		return "", "", usagef("chat: %q is no HOST or HOST:PORT", host)
+	}
+	return name, net.JoinHostPort(name, port), nil
+}
+
+// password is the account's: from the file, or asked for.
+func password(cmd *cobra.Command, o chatOptions, tty *os.File) (string, error) {
+	if o.account == "" {
+		return "", nil
+	}
+	if o.passwordFile != "" {
+		return secret(cmd.InOrStdin(), o.passwordFile)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "Password of %s: ", o.account)
+	word, err := term.ReadPassword(int(tty.Fd()))
+	fmt.Fprintln(cmd.ErrOrStderr())
+	if err != nil {
+		return "", fmt.Errorf("chat: reading the password: %w", err)
+	}
+	return string(word), nil
+}
+
+// secret is the first line of a file; without a file there is none.
+func secret(stdin io.Reader, file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	in := stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", fmt.Errorf("chat: reading a password: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	line, err := bufio.NewReader(io.LimitReader(in, maxSecret)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("chat: reading a password from %s: %w", file, err)
+	}
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", fmt.Errorf("chat: the first line of %s is empty: no password is there", file)
+	}
+	return line, nil
+}
+
+// encrypted connects once, to ask about the certificate while there is a terminal to ask at; from then on it must be on record.
+func encrypted(ctx context.Context, o chatOptions, name, addr string, tty *os.File) (client.Dialer, error) {
+	file := o.certificates
+	if file == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return nil, fmt.Errorf("chat: finding where certificates are on record: %w; --certificates says where", err)
+		}
+		file = filepath.Join(dir, "papaya", "certificates")
+	}
+	asking := &client.Pins{File: file, Ask: func(addr, fingerprint string) bool { return trust(tty, os.Stderr, addr, fingerprint) }}
+	conn, err := client.TLS(addr, name, asking)(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("chat: connecting to %s: %w", addr, err)
+	}
+	conn.Close()
+	return client.TLS(addr, name, &client.Pins{File: file}), nil
+}
+
+// trust asks about a certificate; anything but yes is no.
+func trust(in io.Reader, out io.Writer, addr, fingerprint string) bool {
+	fmt.Fprintf(out, `The certificate of %s is not signed by anybody this machine knows. Its SHA-256 is
+  %s
+Compare it with what the server's owner says. It is kept, and from then on it must be the same.
+Is it the right one? [yes/no] `, addr, fingerprint)
+	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is a no
+	return strings.EqualFold(strings.TrimSpace(answer), "yes")
+}

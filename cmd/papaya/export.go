@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"interleave/papaya/keep"
+)
+
+func exportCommand() *cobra.Command {
+	var p place
+	var f keep.Filter
+	var since, until, format, file string
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Write out what was said",
+		Long: `Writes what was said, all of it or a part, as the log has it or as a JSON object on each line. It reads the log in the
+data folder, whether a server runs or not; it sees rooms and messages between two alike, so it is for who may read the folder.`,
+		Example: `  papaya export --room '#tea'
+  papaya export --person ann --format json -o ann.jsonl`,
+		Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if f.Since, err = parseTime(since); err != nil {
+				return usagef("--since %w", err)
+			}
+			if f.Until, err = parseTime(until); err != nil {
+				return usagef("--until %w", err)
+			}
+			if format != string(keep.AsText) && format != string(keep.AsJSON) {
+				return usagef("--format %s: expected text or json", format)
+			}
+			return writeTo(cmd, file, func(w io.Writer) error { return export(cmd, &p, f, keep.Format(format), w) })
+		},
+	}
+	p.flags(c)
+	c.Flags().StringSliceVar(&f.Rooms, "room", nil, "what was said in these `rooms`")
+	c.Flags().StringSliceVar(&f.People, "person", nil, "what these `nicks` said, and what was said to them alone")
+	c.Flags().StringVar(&since, "since", "", "not before this `time`: 2026-11-22 or 2026-11-22T07:20:00Z")
+	c.Flags().StringVar(&until, "until", "", "before this `time`")
+	c.Flags().StringVar(&format, "format", string(keep.AsText), "text or json")
+	c.Flags().StringVarP(&file, "output", "o", "-", "the `file` that is written, not over one that is there")
+	return c
+}
+
+func export(cmd *cobra.Command, p *place, f keep.Filter, format keep.Format, w io.Writer) error {
+	c, err := p.settings()
+	if err != nil {
+		return err
+	}
+	text, err := keep.OpenFile(c.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = text.Close() }() // it was only read
+	bad := 0
+	_, err = keep.Export(cmd.Context(), text, f, format, w, func(uint64, error) { bad++ })
+	if bad > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "papaya: the log has %d lines that are not Papaya's; they were left out\n", bad)
+	}
+	return err
+}
+
+func parseTime(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s: expected a time as 2026-11-22 or 2026-11-22T07:20:00Z", s)
+}
+
+// writeTo writes to a new file of mode 0600, which is removed again if it does not become whole; - is standard output.
+func writeTo(cmd *cobra.Command, file string, write func(io.Writer) error) error {
+	if file == "-" {
+		return write(cmd.OutOrStdout())
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		_ = os.Remove(file) // what is not whole must not look so
+	}
+	return err
+}

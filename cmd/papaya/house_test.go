@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"papaya": bounded(main), "talk": bounded(talk)})
+}
+
+// longest is how long a program of the scripts may live, also if its script is no more.
+const longest = time.Minute
+
+func bounded(program func()) func() {
+	return func() {
+		time.AfterFunc(longest, func() { fmt.Fprintln(os.Stderr, "ended: lives for too long"); os.Exit(3) })
+		program()
+	}
+}
+
+// TestScripts plays testdata/script/*.txtar: the commands as they are typed. talk is the program below.
+func TestScripts(t *testing.T) {
+	library, err := filepath.Abs("testdata/library.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("LIBRARY", library)
+			env.Setenv("TODAY", time.Now().UTC().Format(time.DateOnly))
+			for _, name := range []string{"PORT", "TLSPORT", "METRICSPORT"} {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					return err
+				}
+				defer l.Close()
+				env.Setenv(name, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+			}
+			return nil
+		},
+	})
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [KEYFILES]]`, with TLS if a fingerprint is given, whose certificate must have
+// it. Each line of its input is `say LINE`, `plain NAME PASSWORD` (the line of SASL PLAIN) or `await PATTERN`; what it hears it prints.
+func talk() {
+	d := &net.Dialer{Timeout: 20 * time.Second}
+	var c net.Conn
+	var err error
+	if len(os.Args) > 2 {
+		c, err = tls.DialWithDialer(d, "tcp", os.Args[1], &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
+			if sum := sha256.Sum256(s.PeerCertificates[0].Raw); hex.EncodeToString(sum[:]) != os.Args[2] {
+				return errors.New("the fingerprint is another")
+			}
+			return nil
+		}})
+	} else {
+		c, err = d.Dial("tcp", os.Args[1])
+	}
+	fail(err)
+	defer c.Close()
+	fail(c.SetDeadline(time.Now().Add(60 * time.Second)))
+	heard := bufio.NewScanner(c)
+	script := bufio.NewScanner(os.Stdin)
+	for script.Scan() {
+		verb, rest, _ := strings.Cut(script.Text(), " ")
+		switch verb {
+		case "say":
+			_, err := fmt.Fprintf(c, "%s\r\n", rest)
+			fail(err)
+		case "plain":
+			name, password, _ := strings.Cut(rest, " ")
+			_, err := fmt.Fprintf(c, "AUTHENTICATE %s\r\n", base64.StdEncoding.EncodeToString([]byte("\x00"+name+"\x00"+password)))
+			fail(err)
+		case "await":
+			want := regexp.MustCompile(rest)
+			for {
+				if !heard.Scan() {
+					fail(fmt.Errorf("awaiting %s: the server has ended it: %w", rest, errors.Join(heard.Err(), io.ErrUnexpectedEOF)))
+				}
+				fmt.Println(heard.Text())
+				if want.MatchString(heard.Text()) {
+					break
+				}
+			}
+		default:
+			fail(fmt.Errorf("no verb %q", verb))
+		}
+	}
+	fail(script.Err())
+}
+
+// broken is an output of which nothing is read.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestOutputThatFails(t *testing.T) {
+	for _, args := range [][]string{{"admin", "example"}} {
+		var stderr bytes.Buffer
+		if code := realMain(args, strings.NewReader(""), broken{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "broken pipe") {
+			t.Errorf("%v: status %d: %s", args, code, stderr.String())
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"interleave/papaya/log"
+	"interleave/papaya/server"
+)
+
+// What a stack of the program's own does in the kernel's place: gonet.go.
+var (
+	listen = net.Listen
+	leave  = func() error { return nil }
+)
+
+// serveOptions are the words of `papaya serve`.
+type serveOptions struct {
+	listen, web      []string
+	data, name, motd string
+	nats, unique     string
+	replicas         int
+	plain            bool
+	config           string
+}
+
+func serveCommand() *cobra.Command {
+	var o serveOptions
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve chat",
+		Long: `Serve chat until SIGTERM or Ctrl-C. It prints "ready" once clients are accepted.
+
+With --nats, several servers that are given the same NATS cluster serve the same rooms; each has a folder and a --unique name of its own.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, o) },
+	}
+	f := c.Flags()
+	f.StringSliceVar(&o.listen, "listen", []string{"127.0.0.1:6667"}, "`addresses` for plain IRC")
+	f.StringSliceVar(&o.web, "web", nil, "`addresses` for browsers, without TLS")
+	f.StringVar(&o.config, "config", "", "`file` of settings (papaya admin example prints one). What is said here stands before it")
+	f.BoolVar(&o.plain, "plain", false, "no TLS and no accounts")
+	f.StringVar(&o.data, "data", "papaya-data", "`folder` of the log; it is made if it is not there")
+	f.StringVar(&o.name, "name", "chat", "the server's `name`")
+	f.StringVar(&o.motd, "motd", "", "`file` with the message of the day")
+	f.StringVar(&o.nats, "nats", "", "`URL` of a NATS cluster that other servers use too; without, NATS is embedded")
+	f.StringVar(&o.unique, "unique", "", "this server's `name` among those of the cluster; without, the machine's")
+	f.IntVar(&o.replicas, "replicas", 0, "how many nodes of the cluster keep the log; 0 is three, or one where there are fewer")
+	return c
+}
+
+// collectAt is in percent: Go's collector lets the heap grow by so much between two runs. Idle clients are most of the heap, so
+// half of Go's own 100 saves a third of the memory for little time.
+const collectAt = 50
+
+func serve(cmd *cobra.Command, o serveOptions) (err error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
+	defer func() { _ = leave() }()
+	if !o.plain {
+		return serveHouse(cmd, o)
+	}
+	ctx := cmd.Context()
+	var motd []byte
+	if o.motd != "" {
+		if motd, err = os.ReadFile(o.motd); err != nil {
+			return fmt.Errorf("reading the message of the day: %w", err)
+		}
+	}
+	text, err := log.OpenText(o.data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, text.Close()) }()
+	if o.unique == "" {
+		o.unique, _ = os.Hostname()
+	}
+	store, err := log.Open(ctx, log.Options{Folder: filepath.Join(o.data, "stream"), URL: o.nats, Replicas: o.replicas, Name: "papaya " + o.unique})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	stderr := cmd.ErrOrStderr()
+	return server.Run(ctx, server.Config{
+		Name: o.name, MOTD: string(motd), Version: version(), Plain: o.listen, Web: o.web, Listen: listen,
+		Data: o.data, Text: text, Log: store, Shared: o.nats != "", Unique: o.unique,
+		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Ready:  func() { fmt.Fprintln(stderr, "ready") },
+	})
+}

@@ -1,0 +1,20 @@
+# Words of the scripts.
+
+# await PATTERN FILE waits until a line of FILE matches.
+await() {
+	for _ in $(seq 600); do
+		grep -q "$1" "$2" 2>/dev/null && return
+		sleep 0.05
+	done
+	echo "await: no $1 in $2:" >&2
+	cat "$2" >&2
+	return 1
+}
+
+# stop PROCESS ends a server and says how it ended.
+stop() {
+	kill "$1"
+	status=0
+	wait "$1" || status=$?
+	echo "ended with $status"
+}
