@@ -48,6 +48,8 @@ func portInUse(ctx context.Context, built *Built, patience float64) (err error) 
 			return err
 		}
 		defer func() { _ = tap.Close() }() // nothing was written to it
+	case built.Model.Ready == manifest.ReadyConnect:
+		return nil // it is ready when somebody listens, as here another does: how it would end cannot be seen
 	case built.Model.Holds("{port}"):
 		listener, err := listenAs(network)
 		if err != nil {
@@ -67,9 +69,6 @@ func portInUse(ctx context.Context, built *Built, patience float64) (err error) 
 	var failure *Failure
 	if !errors.As(err, &failure) {
 		return err
-	}
-	if failure.Cause == PortOwner && built.Model.Ready == manifest.ReadyConnect {
-		return nil // it was killed as soon as somebody listened; it is not ours to say how it would have ended
 	}
 	if failure.Cause != PortInUse && hosts != manifest.Tap {
 		return fmt.Errorf("on a port in use: %w", err)
