@@ -48,9 +48,11 @@ service's conformance, and measures it in the same rounds as the models named. I
 "ready": it is ready when the port is listened on. The first model of --models is the baseline.
 
 A server of ping or transfer is a host of its own, behind a tap that Bench makes: {device}, {address}
-and {peer} tell it which, and it prints "ready" on standard error.`,
+and {peer} tell it which, and it prints "ready" on standard error. A chat is asked for the promises of services/chat if its command has
+{data}, a folder to keep what is said; else only for what every server of IRC does.`,
 		Example: `  interleave bench echo -- ./my-server {port}
   interleave bench counter --models=c-epoll,erlang-actor --connections=64 -- java -jar counter.jar {port}
+  interleave bench chat -- ./my-ircd {port}
   interleave bench ping -- ./my-stack {device} {address} {peer}
   interleave bench echo --shape=open --rate=5000 -- socat TCP-LISTEN:{port},fork,reuseaddr EXEC:cat`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {

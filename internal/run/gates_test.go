@@ -233,3 +233,27 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestGatesOfChats: the schedule of a chat is that of those who speak, and what is due at the end counts when it is acknowledged.
+func TestGatesOfChats(t *testing.T) {
+	open := manifest.Load{Shape: manifest.Open, Connections: 64, Members: manifest.AllMembers, Senders: 8, SizeBytes: 64, Rate: 100}
+	if got := interval(open); got != 80*time.Millisecond {
+		t.Errorf("got %v between two messages of a sender, want 80ms", got)
+	}
+	paced := manifest.Load{Shape: manifest.Paced, Connections: 64, Members: 1, SizeBytes: 106, Pipeline: 10, Bits: 1e6}
+	if got := interval(paced); got != 10*time.Millisecond {
+		t.Errorf("got %v between two bursts, want 10ms", got)
+	}
+	acks := &hist.Histogram{}
+	for range 40 {
+		acks.Record(1)
+	}
+	c := &record.Cell{Load: open, Result: &load.Result{Offered: 40, Requests: 38, Acks: acks}}
+	if r := achieved(c, Facts{}); r != nil {
+		t.Errorf("got %+v of a chat that acknowledged all", r)
+	}
+	c.Result.Offered = 41
+	if r := achieved(c, Facts{}); r == nil {
+		t.Error("one message in 41 was not acknowledged, and nothing said so")
+	}
+}

@@ -13,6 +13,10 @@ import (
 	"interleave/internal/record"
 )
 
+// anyIRC is the transcript that every server of IRC passes. A server of one's own that is told no {data} keeps no promise of
+// the chat about what is kept.
+const anyIRC = "irc"
+
 // AddOwn puts a user's own server, which has no folder among the services, back into a tree that was
 // read from a record.
 func AddOwn(tree *manifest.Tree, own *record.Own) {
@@ -24,8 +28,12 @@ func AddOwn(tree *manifest.Tree, own *record.Own) {
 			Name: own.Name, Service: own.Service, Dir: own.Dir, Language: "own", Model: "server", Summary: own.Summary,
 			Run: own.Command, Ready: manifest.ReadyConnect, WarmUp: time.Second, Hosts: s.Hosts,
 		})
+		m := s.Models[len(s.Models)-1]
+		if s.Protocol == manifest.Chat && !m.Holds("{data}") {
+			m.Conform = []string{anyIRC}
+		}
 		if s.Hosts == manifest.Tap { // it listens on no port that this kernel knows
-			s.Models[len(s.Models)-1].Ready = manifest.ReadyLine
+			m.Ready = manifest.ReadyLine
 		}
 	}
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ func TestGeneratedLoads(t *testing.T) {
 		{Shape: manifest.Pings, Connections: 100, SizeBytes: 56, Pipeline: 1},
 		{Shape: manifest.Transfers, Connections: 10, SizeBytes: 4096, Pipeline: 1},
 		{Shape: manifest.Bulk, Connections: 10, Pipeline: 1, Direction: "out"},
+		{Shape: manifest.Fanout, Connections: 64, SizeBytes: 64, Pipeline: 16, Members: manifest.AllMembers, Senders: 8},
+		{Shape: manifest.Idle, Connections: 64, Pipeline: 1, Members: 8, Interval: time.Second},
 	} {
 		e := made("bench", 1)
 		e.Title, e.Source, e.Question, e.Expect = "t", "s", "q", "e"
@@ -48,6 +51,17 @@ func TestOwnHosts(t *testing.T) {
 		s := tree.Service(service)
 		if m := s.Model("mine"); m == nil || m.Ready != ready || m.Hosts != s.Hosts || len(s.Models) != 1 {
 			t.Errorf("%s: got %+v", service, m)
+		}
+	}
+}
+
+// TestOwnChat: a chat of one's own is asked to keep what is said only if it is told where.
+func TestOwnChat(t *testing.T) {
+	for command, want := range map[string]int{"my-ircd {port}": 1, "my-chat {port} {host} {data}": 0} {
+		tree := &manifest.Tree{Services: []*manifest.Service{{Name: "chat", Protocol: manifest.Chat}}}
+		AddOwn(tree, &record.Own{Service: "chat", Name: "mine", Command: strings.Fields(command)})
+		if m := tree.Service("chat").Model("mine"); m == nil || len(m.Conform) != want {
+			t.Errorf("%s: got %+v, want %d transcripts of its own", command, m, want)
 		}
 	}
 }

@@ -180,8 +180,8 @@ func TestEveryModelGetsTheSameSchedule(t *testing.T) {
 	}
 }
 
-// TestQuickIsQuick loads this checkout: the default set must not take longer than is promised. Five
-// minutes hold building's leftovers, calibration and second attempts too.
+// TestQuickIsQuick loads this checkout: the default set must not take longer than is promised. Seven
+// minutes hold building's leftovers, calibration and second attempts too; one of them is the chat's.
 func TestQuickIsQuick(t *testing.T) {
 	tree, err := manifest.LoadTree("../..")
 	if err != nil {
@@ -191,7 +191,7 @@ func TestQuickIsQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, most := p.Estimate(), 345*time.Second; got > most || got < most/4 {
+	if got, most := p.Estimate(), 405*time.Second; got > most || got < most/4 {
 		t.Errorf("`run --quick` is estimated at %v for %d cells, want at most %v", got, p.Cells(), most)
 	}
 	for _, d := range []string{"normal", "full"} {
