@@ -24,6 +24,9 @@ enum {
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 	LINGER_MS = 10,		/* a guess: how soon a socket is read empty */
 	SWEEP_MS = 1000,
+	APART_US = 500,		/* a guess: what nobody notices */
+	WORTH = 4,		/* a guess: events for which it pays to wait */
+	UNPAID_US = 100000,	/* a guess: how long not, if it did not */
 };
 
 int64_t now_ms;
@@ -31,6 +34,7 @@ bool ending;
 char password_path[4096];
 static int loop, listener, signals;
 static enum waiting waiting;	/* to be accepted */
+static int64_t now_us, unpaid_us;
 static int64_t swept_ms, end_ms, retry_ms, linger_ms;
 static bool lingering;
 static struct client *again;
@@ -94,7 +98,26 @@ look_at_clock(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+	now_us = now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+	now_ms = now_us / 1000;
+}
+
+/*
+ * Turns that would follow each other closely are drawn apart, so that each has
+ * many clients to serve; not when clients wait for each other, since then waiting
+ * brings no others. Returns whether it waited.
+ */
+static bool
+draw_apart(void)
+{
+	int64_t began = now_us, left;
+
+	look_at_clock();
+	left = APART_US - (now_us - began);
+	if (left <= 0 || now_us < unpaid_us || again != NULL || missed_waits())
+		return false;
+	nanosleep(&(struct timespec){ .tv_nsec = left * 1000 }, NULL);
+	return true;
 }
 
 /* Everybody is told; who reads it in order has had all. */
@@ -164,10 +187,13 @@ static void
 take_events(void)
 {
 	struct epoll_event events[EVENTS];
+	bool waited = draw_apart();
 	int count = epoll_wait(loop, events, EVENTS, timeout());
 	struct client *c, *now;
 
 	look_at_clock();
+	if (waited && count < WORTH)
+		unpaid_us = now_us + UNPAID_US;
 	for (int i = 0; i < count; i++) {
 		void *what = events[i].data.ptr;
 
