@@ -46,7 +46,7 @@ func init() {
 		"CAP":          (*Session).onCap,
 		"AUTHENTICATE": (*Session).onAuthenticate,
 		"900":          ignore,
-		"903":          func(s *Session, _ line) { s.authenticated = true; s.negotiated() },
+		"903":          (*Session).onAuthenticated,
 		"902":          refuse, "904": refuse, "905": refuse, "906": refuse, "908": refuse, "464": refuse, "465": refuse,
 		"001": func(s *Session, l line) { s.server, s.Nick = l.Source, cmp.Or(l.Param(0), s.Nick) },
 		"005": (*Session).onSupport,
@@ -124,6 +124,15 @@ func (s *Session) onAuthenticate(l line) {
 	}
 }
 
+func (s *Session) onAuthenticated(line) {
+	s.authenticated = true
+	if s.nickAgain {
+		s.nickAgain = false
+		s.send("NICK", s.Nick)
+	}
+	s.negotiated()
+}
+
 // prefixes is how PREFIX in 005 is written: (modes)signs.
 var prefixes = regexp.MustCompile(`^\((.*)\)(.*)$`)
 
@@ -152,6 +161,8 @@ func (s *Session) onSupport(l line) {
 func (s *Session) onBadNick(l line) {
 	why := s.Nick + ": " + l.Last()
 	switch {
+	case s.state == registering && s.settings.Account != "" && !s.authenticated:
+		s.nickAgain = true // it may be ours, when the server knows who we are
 	case s.state == ready:
 		s.Note(s.active, Wrong, l.Param(1)+": "+l.Last())
 	case s.registered: // our own ghost, which the server will notice soon

@@ -105,6 +105,7 @@ type Session struct {
 	asking        map[string]bool // rooms whose WHO was asked for by us, not by the user
 	heard         time.Time       // when the connection before last told us something
 	authenticated bool
+	nickAgain     bool // the nick was refused before we had signed in
 	source        string // what others see us as
 	server        string // what the server calls itself
 	searching     *Room
@@ -130,7 +131,7 @@ func (s *Session) reset() {
 	s.state, s.caps, s.offered = offline, map[string]bool{}, map[string]bool{}
 	s.support = support{casemapping: irc.ASCII, chantypes: "#", prefixModes: "ov", prefixes: "@+", history: pageLength}
 	s.batches, s.asking = map[string]*batch{}, map[string]bool{}
-	s.heard, s.Away, s.authenticated = s.since, false, false
+	s.heard, s.Away, s.authenticated, s.nickAgain = s.since, false, false, false
 	s.source, s.server, s.searching, s.Why = "", "", nil, ""
 }
 

@@ -101,6 +101,11 @@ func TestRegistration(t *testing.T) {
 			[]string{":x CAP * LS :sasl=PLAIN", ":x CAP * ACK :sasl", "AUTHENTICATE +", ":x 900 ann a ann :in", ":x 903 ann :ok"},
 			"CAP REQ sasl\nAUTHENTICATE PLAIN\nAUTHENTICATE AGFubgBwdw==\nCAP END\n",
 		},
+		{
+			"a nick that is the account's own", Settings{Account: "ann", Password: "pw"},
+			[]string{":x 433 * ann :in use", ":x CAP * LS :sasl", ":x CAP * ACK :sasl", "AUTHENTICATE +", ":x 903 ann :ok"},
+			"CAP REQ sasl\nAUTHENTICATE PLAIN\nAUTHENTICATE AGFubgBwdw==\nNICK ann\nCAP END\n",
+		},
 		{"rooms", Settings{Rooms: []string{"#b", "#a"}}, []string{":x 001 ann :hi", ":x 422 ann :no"}, "JOIN #a\nJOIN #b\n"},
 	}
 	for _, tt := range tests {

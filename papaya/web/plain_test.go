@@ -30,7 +30,11 @@ func ngircd(t *testing.T) string {
 	}
 	addr := l.Addr().(*net.TCPAddr)
 	l.Close()
-	conf := filepath.Join(t.TempDir(), "ngircd.conf")
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // for nobody to read
+		t.Fatal(err)
+	}
+	conf := filepath.Join(dir, "ngircd.conf")
 	text := fmt.Sprintf("[Global]\nName = plain.test\nInfo = plain\nListen = 127.0.0.1\nPorts = %d\n[Limits]\nMaxConnectionsIP = 0\n[Options]\nDNS = no\nIdent = no\nPAM = no\n", addr.Port)
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func get(t *testing.T, method, path string, header map[string]string) *http.Response {
+func get(t *testing.T, method, path string, header map[string]string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, path, nil)
 	for k, v := range header {
@@ -17,7 +17,7 @@ func get(t *testing.T, method, path string, header map[string]string) *http.Resp
 	}
 	w := httptest.NewRecorder()
 	Handler().ServeHTTP(w, r)
-	return w.Result()
+	return w
 }
 
 func TestHandlerServesThePage(t *testing.T) {
@@ -40,28 +40,28 @@ func TestHandlerServesThePage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := get(t, tt.method, tt.path, nil)
-		if r.StatusCode != tt.status || tt.kind != "" && r.Header.Get("Content-Type") != tt.kind {
-			t.Errorf("%s %s: got %d %q, want %d %q", tt.method, tt.path, r.StatusCode, r.Header.Get("Content-Type"), tt.status, tt.kind)
+		if r.Code != tt.status || tt.kind != "" && r.Header().Get("Content-Type") != tt.kind {
+			t.Errorf("%s %s: got %d %q, want %d %q", tt.method, tt.path, r.Code, r.Header().Get("Content-Type"), tt.status, tt.kind)
 		}
 	}
 }
 
 func TestHandlerIsAskedOnlyWhetherTheFileIsNew(t *testing.T) {
 	first := get(t, "GET", "/app.js", nil)
-	etag := first.Header.Get("ETag")
-	if etag == "" || first.Header.Get("Cache-Control") != "no-cache" {
-		t.Fatalf("got ETag %q, Cache-Control %q", etag, first.Header.Get("Cache-Control"))
+	etag := first.Header().Get("ETag")
+	if etag == "" || first.Header().Get("Cache-Control") != "no-cache" {
+		t.Fatalf("got ETag %q, Cache-Control %q", etag, first.Header().Get("Cache-Control"))
 	}
-	if r := get(t, "GET", "/app.js", map[string]string{"If-None-Match": etag}); r.StatusCode != http.StatusNotModified {
-		t.Errorf("with its own ETag: got %d, want 304", r.StatusCode)
+	if r := get(t, "GET", "/app.js", map[string]string{"If-None-Match": etag}); r.Code != http.StatusNotModified {
+		t.Errorf("with its own ETag: got %d, want 304", r.Code)
 	}
-	if r := get(t, "GET", "/app.js", map[string]string{"If-None-Match": `"other"`}); r.StatusCode != http.StatusOK {
-		t.Errorf("with another ETag: got %d, want 200", r.StatusCode)
+	if r := get(t, "GET", "/app.js", map[string]string{"If-None-Match": `"other"`}); r.Code != http.StatusOK {
+		t.Errorf("with another ETag: got %d, want 200", r.Code)
 	}
 }
 
 func TestPolicyForbidsAllButTheServersOwn(t *testing.T) {
-	h := get(t, "GET", "/", nil).Header
+	h := get(t, "GET", "/", nil).Header()
 	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"} {
 		if !strings.Contains(h.Get("Content-Security-Policy"), want) {
 			t.Errorf("the policy lacks %s: %s", want, h.Get("Content-Security-Policy"))

@@ -21,13 +21,17 @@ const socketURL = () => new URL('socket', location.href.replace(/^http/, 'ws').r
 // What is kept in the browser: nick, rooms, and how far each was read. Never a password.
 let saving = null;
 function remember() {
-  saving ??= setTimeout(() => {
-    saving = null;
-    if (!session) return;
-    const read = Object.fromEntries([...session.rooms.values()].filter((r) => r.read > 0).map((r) => [r.name, r.read]));
-    save('session', { nick: session.nick, rooms: [...session.wants.keys()], read, since: session.since });
-  }, 500);
+  saving ??= setTimeout(keep, 500);
 }
+
+function keep() {
+  clearTimeout(saving);
+  saving = null;
+  if (!session?.registered) return;
+  const read = Object.fromEntries([...session.rooms.values()].filter((r) => r.read > 0).map((r) => [r.name, r.read]));
+  save('session', { nick: session.nick, rooms: [...session.wants.keys()], read, since: session.since });
+}
+globalThis.addEventListener('pagehide', keep);
 
 function state(text) {
   $('state').textContent = text;

@@ -36,6 +36,8 @@ export const handlers = {
   900() {},
   903(s) {
     s.authenticated = true;
+    if (s.nickAgain) s.send('NICK', s.nick);
+    s.nickAgain = false;
     s.negotiated();
   },
   REGISTER(s, { params }) { // an invitation was taken: the account is there, and signs in as any other
@@ -46,8 +48,9 @@ export const handlers = {
   902: refuse, 904: refuse, 905: refuse, 906: refuse, 908: refuse,
   464: refuse, 465: refuse,
 
-  '001': (s, { params }) => {
-    s.nick = params[0] ?? s.nick;
+  '001': (s, { source, params }) => {
+    s.server = source;
+    s.nick = params[0] || s.nick;
   },
   '005': (s, { params }) => {
     for (const word of params.slice(1, -1)) support(s.support, word);
@@ -216,7 +219,8 @@ function refuse(s, { params }) {
 }
 
 function badNick(s, { params }) {
-  if (s.state === 'ready') s.note(s.active, `${params[1]}: ${params.at(-1)}`, 'error');
+  if (s.state === 'registering' && s.settings.account && !s.authenticated) s.nickAgain = true; // it may be ours, once we are known
+  else if (s.state === 'ready') s.note(s.active, `${params[1]}: ${params.at(-1)}`, 'error');
   else if (s.registered) s.hooks.retry(`${s.nick}: ${params.at(-1)}`); // our own ghost, which the server will notice soon
   else s.hooks.refused(`${s.nick}: ${params.at(-1)}`);
 }
@@ -264,7 +268,7 @@ function spoken(s, line) {
   const made = message(s, line);
   if (!made) return;
   const { target, m } = made;
-  const server = !line.source.includes('!') && (line.source === '' || line.source.includes('.') || !s.registered || s.state !== 'ready');
+  const server = !line.source.includes('!') && (line.source === '' || line.source === s.server || line.source.includes('.') || s.state !== 'ready');
   if (server && !s.isChannel(target)) {
     s.note(s.status, m.text, 'notice');
     return;

@@ -40,6 +40,7 @@ export class Session {
     this.heard = this.since;
     this.away = false;
     this.authenticated = false;
+    this.nickAgain = false;
     this.searching = null;
     this.source = '';
   }

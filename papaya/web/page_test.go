@@ -1,0 +1,139 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"interleave/papaya/irc"
+)
+
+// overflow is whether the page is wider than the screen, or text is cut off at its side.
+const overflow = `document.documentElement.scrollWidth > innerWidth || document.querySelector("#scroll").scrollWidth > document.querySelector("#scroll").clientWidth`
+
+// poor lists the texts whose contrast is below 4.5 (WCAG 2.2, 1.4.3), with the contrast.
+const poor = `(() => {
+	const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+	const rgb = (css) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+	const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+	const ground = (n) => { for (; n; n = n.parentElement) { const c = rgb(getComputedStyle(n).backgroundColor); if (c[3] > 250) return c; } return [255, 255, 255, 255]; };
+	const out = [];
+	for (const n of document.querySelectorAll("#chat *")) {
+		if (![...n.childNodes].some((c) => c.nodeType === 3 && c.data.trim()) || !n.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || n.closest("dialog, .away, .unseen")) continue;
+		const [a, b] = [light(rgb(getComputedStyle(n).color)), light(ground(n))].sort((x, y) => y - x);
+		const ratio = (a + 0.05) / (b + 0.05);
+		if (ratio < 4.5) out.push(n.className + " " + n.textContent.slice(0, 20) + " " + ratio.toFixed(2));
+	}
+	return out;
+})()`
+
+// TestPageInUse has a conversation in both colours, wide and on a phone, and looks at what would be hard to use.
+func TestPageInUse(t *testing.T) {
+	p := newPapaya(t, false)
+	ann, bob := newPerson(t, 1280, 800), newPerson(t, 360, 740)
+	ann.signIn(p.url(), "ann", "#tea")
+	bob.signIn(p.url(), "bob", "#tea")
+	ann.write("/topic Leaves, water, patience. Today: oolong from https://tea.example/oolong")
+	ann.write("the kettle is on")
+	ann.write("and there are biscuits, but only the old ones, since nobody went to the shop, which is what we agreed on yesterday, or so I thought")
+	bob.sees("the kettle is on")
+	bob.write("ann: two cups, please")
+	bob.write("/me looks for the biscuits")
+	bob.write("\x02bold\x02 and \x1ditalic\x1d, a long word: " + strings.Repeat("wide", 40))
+	ann.until("all of it is there", `document.querySelector("#messages").textContent.includes("widewide")`)
+	if n := eval[int](ann, `document.querySelectorAll("#messages .mention").length`); n != 1 {
+		t.Errorf("%d mentions, want 1", n)
+	}
+	ann.write("/join #coffee")
+	ann.until("ann is in the next room", `document.querySelector("#room-name").textContent === "#coffee"`)
+	bob.write("where did ann go?")
+	bob.write("/msg ann psst")
+	ann.until("the rooms count", `document.querySelector("[data-key='#tea'] .badge.hot")?.textContent === "1" && document.querySelector("[data-key='bob'] .badge.hot")?.textContent === "1"`)
+	if title := eval[string](ann, "document.title"); title != "(2) #coffee · Papaya" {
+		t.Errorf("the title: got %q", title)
+	}
+	ann.do(chromedp.Click(chromedp.CSS("[data-key='#tea'] .room")))
+	ann.until("what is new is marked", `document.querySelectorAll("#messages .new").length === 1 && document.querySelector("#messages .new + .line .text").textContent === "where did ann go?"`)
+	ann.do(chromedp.Click(chromedp.CSS("#away")))
+	bob.until("bob sees that ann is away", `document.querySelector("#members .away .name")?.textContent === "ann"`)
+	for _, theme := range []string{"light", "dark"} {
+		for name, who := range map[string]*person{"wide": ann, "phone": bob} {
+			who.until("the colours change", fmt.Sprintf(`(() => { document.querySelector("input[value=%s]").click(); return document.documentElement.dataset.theme === %[1]q })()`, theme))
+			if bad := eval[[]string](who, poor); len(bad) > 0 {
+				t.Errorf("%s, %s: too little contrast: %q", theme, name, bad)
+			}
+			if eval[bool](who, overflow) {
+				t.Errorf("%s, %s: something is wider than the screen", theme, name)
+			}
+			who.picture(theme + "-" + name)
+		}
+	}
+	bob.do(chromedp.Click(chromedp.CSS("#show-rooms")))
+	bob.until("the pane is open and has the focus", `document.querySelector("#show-rooms").getAttribute("aria-expanded") === "true" && document.querySelector("#rooms-pane").contains(document.activeElement)`)
+	bob.until("it has come in", `Math.abs(document.querySelector("#rooms-pane").getBoundingClientRect().left) < 1`)
+	bob.picture("dark-phone-rooms")
+	bob.do(chromedp.KeyEvent("\x1b"))
+	bob.until("Escape shuts it", `document.querySelector("#show-rooms").getAttribute("aria-expanded") === "false" && document.activeElement.id === "show-rooms"`)
+	ann.do(chromedp.Click(chromedp.CSS("#settings-button")), chromedp.WaitVisible(chromedp.CSS("#settings")))
+	ann.picture("dark-settings")
+}
+
+func TestCompletionAndHistoryOfWhatWasWritten(t *testing.T) {
+	url := site(t, ngircd(t))
+	ann, bob := newPerson(t, 1280, 800), newPerson(t, 1280, 800)
+	ann.signIn(url, "ann", "#tea")
+	bob.signIn(url, "bob", "#tea")
+	ann.until("bob is in the list", `document.querySelector("#members").textContent.includes("bob")`)
+	box := chromedp.CSS("#compose")
+	ann.do(chromedp.SendKeys(box, "b\t"))
+	ann.until("the nick is completed", `document.querySelector("#compose").value === "bob: "`)
+	ann.do(chromedp.SendKeys(box, "hello\r"))
+	bob.sees("bob: hello")
+	ann.write("/topi")
+	ann.until("a wrong command is told and stays", `document.querySelector("#told").textContent.includes("/help") && document.querySelector("#compose").value === "/topi"`)
+	ann.do(chromedp.SendKeys(box, "\t"))
+	ann.until("it is completed", `document.querySelector("#compose").value === "/topic "`)
+	ann.write("")
+	ann.do(chromedp.SendKeys(box, "\ue013")) // arrow up, as WebDriver names it
+	ann.picture("completion")
+}
+
+// TestLinesAreReadAsTheServerReadsThem holds the page's parser to that of package irc, on lines at random.
+func TestLinesAreReadAsTheServerReadsThem(t *testing.T) {
+	p := newPerson(t, 800, 600)
+	p.do(chromedp.Navigate(site(t, "127.0.0.1:1")))
+	random := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"@", "a=b", ";", "=", `\s`, `\:`, `\`, `\\`, ":", " ", "  ", "n!u@h", "privmsg", "PRIVMSG", "001", "#tea", "é", "日本", "\x01", "\t", "x"}
+	type pieces struct {
+		Tags            map[string]string
+		Source, Command string
+		Params          []string
+	}
+	var lines []string
+	for range 4000 {
+		var b strings.Builder
+		for range 1 + random.IntN(20) {
+			b.WriteString(parts[random.IntN(len(parts))])
+		}
+		lines = append(lines, b.String())
+	}
+	list, err := json.Marshal(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := eval[[]*pieces](p, fmt.Sprintf(`import("./irc.js").then(({ parse }) => %s.map((l) => { const m = parse(l);
+		return m && { Tags: Object.fromEntries(m.tags), Source: m.source, Command: m.command, Params: m.params } }))`, list))
+	for i, l := range lines {
+		m, err := irc.Parse(l)
+		if (err == nil) != (got[i] != nil) {
+			t.Fatalf("%q: here %v, there %v", l, err, got[i])
+		}
+		if err == nil && fmt.Sprintf("%q", []any{len(m.Tags), m.Tags, m.Source, m.Command, m.Params}) != fmt.Sprintf("%q", []any{len(got[i].Tags), got[i].Tags, got[i].Source, got[i].Command, got[i].Params}) {
+			t.Fatalf("%q: got %q, want %q", l, *got[i], m)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package web
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// build makes the program once for all tests.
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "papaya-web-")
+	if err != nil {
+		return "", err
+	}
+	browser.stop = append(browser.stop, func() { _ = os.RemoveAll(dir) })
+	program := filepath.Join(dir, "papaya")
+	if out, err := exec.Command("go", "build", "-o", program, "interleave/cmd/papaya").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building papaya: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+// A papaya is a server as people run it.
+type papaya struct {
+	t                 *testing.T
+	program, dir, web string
+	cmd               *exec.Cmd
+	said              bytes.Buffer
+}
+
+// newPapaya starts a server, with accounts required or not.
+func newPapaya(t *testing.T, accounts bool) *papaya {
+	t.Helper()
+	chromium(t) // without a browser there is nothing to build for
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &papaya{t: t, program: program, dir: t.TempDir(), web: free(t)}
+	conf := fmt.Sprintf("[listen]\nplain = []\ntls = []\nweb = [%q]\n[tls]\ndomains = [\"127.0.0.1\"]\n[accounts]\nrequired = %v\n", p.web, accounts)
+	if err := os.WriteFile(filepath.Join(p.dir, "papaya.toml"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if p.cmd != nil {
+			p.kill()
+		}
+	})
+	p.start()
+	return p
+}
+
+// free is an address that nobody listens at.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (p *papaya) url() string { return "https://" + p.web + "/" }
+
+func (p *papaya) start() {
+	p.t.Helper()
+	p.said.Reset()
+	p.cmd = exec.Command(p.program, "serve", "--config", "papaya.toml")
+	p.cmd.Dir = p.dir
+	p.cmd.Stderr = &p.said
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		c, err := tls.Dial("tcp", p.web, &tls.Config{InsecureSkipVerify: true})
+		if err == nil {
+			c.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			p.kill()
+			p.t.Fatalf("papaya does not serve: %v\n%s", err, p.said.String())
+		}
+	}
+}
+
+// kill is kill -9.
+func (p *papaya) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+	p.cmd = nil
+}
+
+// admin runs `papaya admin` and returns what it prints.
+func (p *papaya) admin(words ...string) string {
+	p.t.Helper()
+	cmd := exec.Command(p.program, append([]string{"admin"}, words...)...)
+	cmd.Dir = p.dir
+	out, err := cmd.Output()
+	if err != nil {
+		p.t.Fatalf("papaya admin %v: %v", words, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestReconnectAfterTheServerWasKilled(t *testing.T) {
+	p := newPapaya(t, false)
+	ann, bob := newPerson(t, 1280, 800), newPerson(t, 360, 740)
+	ann.signIn(p.url(), "ann", "#tea")
+	bob.signIn(p.url(), "bob", "#tea")
+	var want []string
+	for i := range 3 {
+		text := fmt.Sprintf("before %d", i)
+		ann.write(text)
+		bob.sees(text)
+		want = append(want, text)
+	}
+	ann.until("all is echoed", `!document.querySelector(".pending")`)
+	p.kill()
+	ann.until("ann hears of it", `document.querySelector("#state").textContent.includes("Connection lost")`)
+	ann.write("while it is away")
+	ann.until("what cannot be sent stays", `document.querySelector("#compose").value === "while it is away" && document.querySelector("#told").textContent !== ""`)
+	ann.picture("lost")
+	p.start()
+	ann.until("ann is back", `document.querySelector("#state").hidden && document.querySelector("#member-count").textContent !== "0"`)
+	ann.write("after")
+	bob.sees("after")
+	ann.sees("after")
+	want = append(want, "after")
+	for _, who := range []*person{ann, bob} {
+		if got := who.said(); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestHistoryIsThereForWhoComesLater(t *testing.T) {
+	p := newPapaya(t, false)
+	ann := newPerson(t, 1280, 800)
+	ann.signIn(p.url(), "ann", "#tea")
+	const many = 260 // more than two pages
+	for i := range many {
+		ann.write(fmt.Sprintf("line %d", i))
+	}
+	ann.sees(fmt.Sprintf("line %d", many-1))
+	ann.until("all is echoed", `!document.querySelector(".pending")`)
+	ann.do(reload())
+	ann.submit("ann", "")
+	ann.until("she is in her room again", `document.querySelector("#room-name").textContent === "#tea"`)
+	ann.sees(fmt.Sprintf("line %d", many-1))
+	for range 10 { // to the beginning, page by page
+		ann.until("it can be scrolled", `(() => { document.querySelector("#scroll").scrollTop = 0; return true })()`)
+		if eval[bool](ann, `document.querySelector("#messages").textContent.includes("line 0")`) {
+			break
+		}
+		ann.until("more is there", `(() => { const s = document.querySelector("#scroll"); s.scrollTop = 0; s.dispatchEvent(new Event("scroll"));
+			return [...document.querySelectorAll("#messages .text")].some((n) => n.textContent === "line 0") })()`)
+	}
+	var want []string
+	for i := range many {
+		want = append(want, fmt.Sprintf("line %d", i))
+	}
+	if got := ann.said(); !slices.Equal(got, want) {
+		t.Errorf("got %d lines, want %d: %q", len(got), many, got)
+	}
+}
+
+func TestWhatPeopleSayIsNeverMarkup(t *testing.T) {
+	p := newPapaya(t, false)
+	ann, bob := newPerson(t, 1280, 800), newPerson(t, 1280, 800)
+	ann.signIn(p.url(), "ann", "#tea")
+	bob.signIn(p.url(), "bob", "#tea")
+	attempts := []string{
+		`<img src=x onerror="window.caught=1">`, `<script>window.caught=1</script>`, `"><svg onload=window.caught=1>`,
+		`javascript:window.caught=1`, `https://a.example/"onmouseover="window.caught=1`, `https://a.example/<b>x</b>`, `http://user:pw@a.example/`,
+		"data:text/html,<script>window.caught=1</script>", `&lt;b&gt;`, "\u202egnp.exe",
+	}
+	for _, a := range attempts {
+		ann.write(a)
+	}
+	ann.write("/topic <img src=x onerror=window.caught=1>")
+	ann.write("see https://a.example/x_(y), or http://b.example.")
+	bob.until("the last is there", `document.querySelector("#messages").textContent.includes("b.example")`)
+	bob.until("so is the topic", `document.querySelector("#topic").textContent.startsWith("<img")`)
+	if eval[bool](bob, `"caught" in window`) {
+		t.Error("a script of somebody else ran")
+	}
+	if n := eval[int](bob, `document.querySelectorAll("#messages :is(img, script, svg, b), #topic *").length`); n != 0 {
+		t.Errorf("%d elements were made of what people said", n)
+	}
+	got := eval[[]string](bob, `[...document.querySelectorAll("#messages a")].map((a) => a.href + " " + a.rel + " " + a.target)`)
+	want := []string{"https://a.example/", "https://a.example/", "https://a.example/x_(y)", "http://b.example/"}
+	for i := range want {
+		want[i] += " noopener noreferrer nofollow _blank"
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("links: got %q, want %q", got, want)
+	}
+	if eval[bool](bob, `document.querySelector("#messages").textContent.includes("\u202e")`) {
+		t.Error("a mark that turns the text around is shown")
+	}
+}
+
+func TestAccountsAndInvitations(t *testing.T) {
+	p := newPapaya(t, true)
+	token := p.admin("invite", "--role", "member", "--for", "1h", "--by", "ann")
+	ann := newPerson(t, 360, 740)
+	fill := func(id, value string) {
+		ann.do(setValue("#"+id, value))
+	}
+	ann.open(p.url())
+	fill("nick", "ann")
+	ann.press()
+	ann.until("nobody comes in without an account", `document.querySelector("#sign-in-error").textContent !== "" && !document.querySelector("#sign-in").hidden`)
+	ann.picture("refused-phone")
+	fill("password", "the kettle is on")
+	fill("invitation", token)
+	fill("join", "#tea")
+	ann.press()
+	ann.until("ann is in", `document.querySelector("#room-name").textContent === "#tea"`)
+	ann.write("hello from an account")
+	ann.sees("hello from an account")
+
+	ann.open(p.url()) // again, now that the nick is the account's
+	fill("nick", "ann")
+	fill("password", "the kettle is on")
+	ann.press()
+	ann.until("ann is in again", `document.querySelector("#room-name").textContent === "#tea"`)
+
+	ann.open(p.url())
+	fill("nick", "ann2")
+	fill("password", "not the password")
+	ann.press()
+	ann.until("a wrong password is told", `document.querySelector("#sign-in-error").textContent !== ""`)
+	if kept := eval[string](ann, `JSON.stringify(localStorage)`); strings.Contains(kept, "kettle") || strings.Contains(kept, token) {
+		t.Errorf("a secret is kept in the browser: %s", kept)
+	}
+}
