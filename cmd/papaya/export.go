@@ -21,6 +21,7 @@ func exportCommand() *cobra.Command {
 		Long: `Writes what was said, all of it or a part, as the log has it or as a JSON object on each line. It reads the log in the
 data folder, whether a server runs or not; it sees rooms and messages between two alike, so it is for who may read the folder.`,
 		Example: `  papaya export --room '#tea'
+  papaya export --words kettle,boils --since 2026-01-01
   papaya export --person ann --format json -o ann.jsonl`,
 		Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,6 +41,7 @@ data folder, whether a server runs or not; it sees rooms and messages between tw
 	p.flags(c)
 	c.Flags().StringSliceVar(&f.Rooms, "room", nil, "what was said in these `rooms`")
 	c.Flags().StringSliceVar(&f.People, "person", nil, "what these `nicks` said, and what was said to them alone")
+	c.Flags().StringSliceVar(&f.Words, "words", nil, "what has all of these `words` in it, in any case")
 	c.Flags().StringVar(&since, "since", "", "not before this `time`: 2026-11-22 or 2026-11-22T07:20:00Z")
 	c.Flags().StringVar(&until, "until", "", "before this `time`")
 	c.Flags().StringVar(&format, "format", string(keep.AsText), "text or json")

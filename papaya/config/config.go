@@ -45,8 +45,7 @@ type Config struct {
 	Unread       int
 	Rooms        int
 
-	Keep   time.Duration
-	Search bool
+	Keep time.Duration
 
 	NATS   []string
 	Member string

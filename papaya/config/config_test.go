@@ -28,7 +28,7 @@ func TestDefaultsNeedNoFile(t *testing.T) {
 	if !reflect.DeepEqual(c, empty) {
 		t.Errorf("an empty file gives %+v, none %+v", empty, c)
 	}
-	if c.Name != "chat" || c.Plain[0] != "127.0.0.1:6667" || c.Register != 30*time.Second || c.Unread != 1<<20 || c.Keep != 0 || !c.Search {
+	if c.Name != "chat" || c.Plain[0] != "127.0.0.1:6667" || c.Register != 30*time.Second || c.Unread != 1<<20 || c.Keep != 0 {
 		t.Errorf("the defaults are %+v", c)
 	}
 }
@@ -40,7 +40,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"listen.plain": `[]`, "listen.tls": `["[::1]:0"]`, "listen.web": `[":443"]`, "listen.metrics": `"127.0.0.1:9"`, "listen.origins": `["a.org"]`,
 		"tls.domains": `["a.org", "192.0.2.1"]`, "tls.acme": "true", "tls.acme_email": `"a@b.org"`, "tls.acme_directory": `"https://ca.example/dir"`,
 		"tls.certificate": `"c.pem"`, "tls.key": `"k.pem"`, "accounts.required": "false", "accounts.registration": `"open"`,
-		"history.keep": `"365d"`, "history.search": "false", "cluster.nats": `["nats://a:4222"]`,
+		"history.keep": `"365d"`, "cluster.nats": `["nats://a:4222"]`,
 		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`, "limits.unread": `"64 KiB"`,
 	}
 	for _, s := range settings {

@@ -78,7 +78,6 @@ var settings = []setting{
 	{"limits", "rooms", int64(100), func(c *Config) any { return &c.Rooms }, plain, between(1, 10_000), false, "Rooms that one client may be in."},
 
 	{"history", "keep", "forever", func(c *Config) any { return &c.Keep }, plain, within(0, 100*365*day), true, "What is older is removed: \"90d\", \"forever\"."},
-	{"history", "search", true, func(c *Config) any { return &c.Search }, plain, nil, false, "Keep an index of words, for searching."},
 
 	{"cluster", "nats", []any{}, func(c *Config) any { return &c.NATS }, plain, urls, false, "URLs of a NATS cluster with JetStream; none is the one that the server carries in itself."},
 	{"cluster", "member", "", func(c *Config) any { return &c.Member }, plain, member, false, "This server's name among those that share the cluster; it stays the same over restarts. Empty is server.name."},

@@ -2,6 +2,7 @@ package keep
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 type Filter struct {
 	Rooms  []string  // said in one of these
 	People []string  // said by one of these nicks, or to it alone
+	Words  []string  // with all of these in what was said, in any case
 	Since  time.Time // not before
 	Until  time.Time // before
 }
@@ -42,7 +44,37 @@ func (f Filter) match(l Line) bool {
 	case len(f.People) > 0 && !has(f.People, l.From()) && !has(f.People, l.To):
 		return false
 	}
-	return true
+	if len(f.Words) == 0 {
+		return true
+	}
+	body := strings.ToLower(l.Body)
+	return !slices.ContainsFunc(f.Words, func(w string) bool { return !strings.Contains(body, strings.ToLower(w)) })
+}
+
+// glance is a first look at the bytes of a line: whether it may have the words. It is exact enough where they are of ASCII; others
+// are left to match.
+func (f Filter) glance() func([]byte) bool {
+	var words [][]byte
+	for _, w := range f.Words {
+		if strings.IndexFunc(w, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+			words = append(words, bytes.ToLower([]byte(w)))
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	var low []byte // is made anew of each line
+	return func(raw []byte) bool {
+		low = append(low[:0], raw...)
+		for i, c := range low {
+			if 'A' <= c && c <= 'Z' {
+				low[i] = c + 'a' - 'A'
+			} else if c >= utf8.RuneSelf {
+				return true // some letters beyond ASCII have small ones in it: match knows them
+			}
+		}
+		return !slices.ContainsFunc(words, func(w []byte) bool { return !bytes.Contains(low, w) })
+	}
 }
 
 // A Format is how lines are written out.
@@ -71,7 +103,7 @@ func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer, b
 	out := bufio.NewWriterSize(w, 64<<10)
 	encode := json.NewEncoder(out)
 	encode.SetEscapeHTML(false)
-	err = read(ctx, t, t.Begin(), t.End(), func(l Line) error {
+	err = read(ctx, t, t.Begin(), t.End(), f.glance(), func(l Line) error {
 		if !f.match(l) {
 			return nil
 		}

@@ -72,6 +72,12 @@ func TestExportText(t *testing.T) {
 		{"one in a room", Filter{People: []string{"bob"}, Rooms: []string{"#tea"}}, lines(said, 2)},
 		{"since", Filter{Since: day(21)}, lines(said, 2, 3, 4)},
 		{"until", Filter{Until: day(21)}, lines(said, 0, 1)},
+		{"words", Filter{Words: []string{"KETTLE", "on"}}, lines(said, 0)},
+		{"a word of two, not both", Filter{Words: []string{"kettle", "boils"}}, ""},
+		{"a word in a room", Filter{Words: []string{"boils"}, Rooms: []string{"#cafe"}}, ""},
+		{"a word beyond ASCII", Filter{Words: []string{"caf\u00e9"}}, ""}, // said in Latin-1
+		{"a sign that becomes ASCII", Filter{Words: []string{"\u212aETTLE"}}, lines(said, 0)},
+		{"a name is no word", Filter{Words: []string{"eve"}}, ""},
 		{"nobody", Filter{People: []string{"an"}}, ""},
 	} {
 		for _, chunk := range []int{0, 1, 7, 100} {
@@ -121,6 +127,17 @@ type fullDisk struct{}
 var errFull = errors.New("no space left on device")
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+// BenchmarkWords looks for a word that is nowhere, in 100,000 lines.
+func BenchmarkWords(b *testing.B) {
+	text := &memory{text: strings.Repeat(said, 20_000)}
+	b.SetBytes(int64(len(text.text)))
+	for b.Loop() {
+		if n, err := Export(b.Context(), text, Filter{Words: []string{"coffee"}}, AsText, &strings.Builder{}, func(uint64, error) {}); err != nil || n != 0 {
+			b.Fatal(n, err)
+		}
+	}
+}
 
 func TestExportFails(t *testing.T) {
 	if _, err := Export(t.Context(), &memory{0, said, 0}, Filter{}, AsText, fullDisk{}, noBad(t)); !errors.Is(err, errFull) {

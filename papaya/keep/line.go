@@ -68,9 +68,9 @@ func parseLine(raw []byte, at uint64) (Line, error) {
 // maxLine is in bytes. A line of IRC has 512, and the time before it.
 const maxLine = 16 << 10
 
-// read hands over the lines between two places. What is no line of ours (somebody has written into the file) is handed to bad and
-// skipped.
-func read(ctx context.Context, t Text, from, to uint64, each func(Line) error, bad func(at uint64, err error)) error {
+// read hands over the lines between two places that want, if there is one, wants by their bytes: to look at a line costs a tenth of
+// reading it. What is no line of ours (somebody has written into the file) is handed to bad and skipped.
+func read(ctx context.Context, t Text, from, to uint64, want func(raw []byte) bool, each func(Line) error, bad func(at uint64, err error)) error {
 	buffer, have := make([]byte, 256<<10), 0
 	for at := max(from, t.Begin()); at < to; {
 		if err := ctx.Err(); err != nil {
@@ -92,14 +92,7 @@ func read(ctx context.Context, t Text, from, to uint64, each func(Line) error, b
 			if i < 0 {
 				break
 			}
-			l, err := parseLine(rest[:i+1], start)
-			if err == nil {
-				err = each(l)
-			} else {
-				bad(start, err)
-				err = nil
-			}
-			if err != nil {
+			if err := one(rest[:i+1], start, want, each, bad); err != nil {
 				return err
 			}
 			start += uint64(i + 1)
@@ -112,4 +105,16 @@ func read(ctx context.Context, t Text, from, to uint64, each func(Line) error, b
 		have = copy(buffer, rest)
 	}
 	return nil
+}
+
+func one(raw []byte, at uint64, want func([]byte) bool, each func(Line) error, bad func(uint64, error)) error {
+	if want != nil && !want(raw) {
+		return nil
+	}
+	l, err := parseLine(raw, at)
+	if err != nil {
+		bad(at, err)
+		return nil
+	}
+	return each(l)
 }

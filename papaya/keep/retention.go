@@ -29,7 +29,7 @@ func Retain(ctx context.Context, t Cutter, keep time.Duration, now time.Time) (r
 	begin, limit := t.Begin(), now.Add(-keep)
 	to := t.End()
 	at := to
-	err = read(ctx, t, begin, to, func(l Line) error {
+	err = read(ctx, t, begin, to, nil, func(l Line) error {
 		if l.Time.Before(limit) {
 			return nil
 		}
