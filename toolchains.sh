@@ -103,5 +103,6 @@ want dig "the tests of GoNet's names" 'apt bind9-dnsutils' least 9 dig -v
 want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' least 2 dnsmasq --version
 want curl 'the tests of GoNet with curl' 'apt curl' least 7 curl --version
 want clang-format 'make lint' 'apt clang-format' least 14 clang-format --version
+want tmux 'the test of papaya chat in a terminal' 'apt tmux' least 3 tmux -V
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 [ "${1-}" != --browser ] || want chromium "the tests that look at a report and at Papaya's page" 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'

@@ -71,10 +71,10 @@ func init() {
 		"353":    (*Session).onNames,
 		"366":    (*Session).onNamesEnd,
 		"MODE":   (*Session).onMode,
-		"AWAY":   (*Session).onAway,
+		"AWAY":   func(s *Session, l line) { s.onAway(l.nick(), l.Param(0) != "") },
 		"301":    func(s *Session, l line) { s.Note(s.active, Happened, l.Param(1)+" is away: "+l.Param(2)) },
-		"305":    func(s *Session, _ line) { s.Away = false },
-		"306":    func(s *Session, _ line) { s.Away = true },
+		"305":    func(s *Session, _ line) { s.onAway(s.Nick, false) },
+		"306":    func(s *Session, _ line) { s.onAway(s.Nick, true) },
 		"352":    (*Session).onWho,
 		"315":    func(s *Session, l line) { delete(s.asking, s.Fold(l.Param(1))) },
 		"INVITE": (*Session).onInvite,
@@ -316,11 +316,14 @@ func (s *Session) onMode(l line) {
 	}
 }
 
-func (s *Session) onAway(l line) {
+func (s *Session) onAway(nick string, away bool) {
+	if s.IsMe(nick) {
+		s.Away = away
+	}
 	for _, r := range s.rooms {
-		if m, here := r.Members[s.Fold(l.nick())]; here {
-			m.Away = l.Param(0) != ""
-			r.Members[s.Fold(l.nick())] = m
+		if m, here := r.Members[s.Fold(nick)]; here {
+			m.Away = away
+			r.Members[s.Fold(nick)] = m
 		}
 	}
 }

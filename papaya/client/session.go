@@ -105,7 +105,7 @@ type Session struct {
 	asking        map[string]bool // rooms whose WHO was asked for by us, not by the user
 	heard         time.Time       // when the connection before last told us something
 	authenticated bool
-	nickAgain     bool // the nick was refused before we had signed in
+	nickAgain     bool   // the nick was refused before we had signed in
 	source        string // what others see us as
 	server        string // what the server calls itself
 	searching     *Room

@@ -271,6 +271,10 @@ func TestWhoIsThere(t *testing.T) {
 	if got := tea.People(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	hear(t, s, ":x 306 ann :you are away")
+	if !s.Away || !tea.Members["ann"].Away {
+		t.Error("our own absence is not seen")
+	}
 	wants(t, shown(tea), ": dan joined\n: bob is now bobby\n: cat left: bye\n")
 	hear(t, s, ":dan!d@h KICK #tea ann :out")
 	if tea.Joined || s.wanted("#tea") {

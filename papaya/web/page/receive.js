@@ -149,15 +149,10 @@ export const handlers = {
     s.note(room, `${nickOf(source)} set ${params.slice(1).join(' ')}`, 'event', time);
     if ([...(params[1] ?? '')].some((c) => s.support.prefixModes.includes(c))) s.send('NAMES', room.name);
   },
-  AWAY(s, { source, params }) {
-    for (const room of s.rooms.values()) {
-      const member = room.members.get(s.fold(nickOf(source)));
-      if (member) member.away = Boolean(params[0]);
-    }
-  },
+  AWAY: (s, { source, params }) => away(s, nickOf(source), Boolean(params[0])),
   301: (s, { params }) => s.note(s.find(params[1] ?? '') ?? s.active, `${params[1]} is away: ${params[2] ?? ''}`),
-  305: (s) => { s.away = false; },
-  306: (s) => { s.away = true; },
+  305: (s) => away(s, s.nick, false),
+  306: (s) => away(s, s.nick, true),
   352(s, line) {
     const [, name, , , , nick, flags] = line.params;
     const member = s.find(name ?? '')?.members.get(s.fold(nick ?? ''));
@@ -212,6 +207,14 @@ export function numeric(s, { command, params, tags }) {
   }
   if (code < 5 || (code >= 250 && code <= 266)) s.note(s.status, params.slice(1).join(' '));
   else s.note(s.active, params.slice(1).join(' '), 'info');
+}
+
+function away(s, nick, is) {
+  if (s.isMe(nick)) s.away = is;
+  for (const room of s.rooms.values()) {
+    const member = room.members.get(s.fold(nick));
+    if (member) member.away = is;
+  }
 }
 
 function refuse(s, { params }) {
