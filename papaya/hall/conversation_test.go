@@ -256,7 +256,7 @@ func (p *play) direct(words []string) {
 		p.add(name[0])
 		return
 	case "lose":
-		for _, e := range p.halls[name[0]].hall.Silent(p.now + 1) {
+		for _, e := range p.halls[name[0]].hall.Silent(-time.Millisecond) {
 			p.log(p.halls[name[0]], e, nil)
 		}
 		return
@@ -298,4 +298,3 @@ func (p *play) restart(name string) {
 	s.run, s.number = s.run+1, 0
 	p.log(s, Entry{}, nil)
 }
-

@@ -145,7 +145,7 @@ func (h *Hall) nickAtDoor(c *Client, m *irc.Message) verdict {
 		h.num(c, "431", ":No nickname given")
 	case !irc.IsNick(nick):
 		h.num(c, "432", shown(nick)+" :Erroneous nickname")
-	case h.taken(nick, c.account, nil):
+	case h.nicks[irc.Lower(nick)] != nil, !c.negotiating && h.taken(nick, c.account, nil): // who may still log in is asked again at the end
 		h.num(c, "433", nick+" :Nickname is already in use")
 	case !c.entering:
 		c.nick = nick

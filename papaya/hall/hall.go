@@ -211,17 +211,17 @@ func (h *Hall) Lines() (at uint64, lines []byte) {
 	return h.at - uint64(len(lines)), lines
 }
 
-// Lost says whether the others have given up this run, and Silent which servers have said nothing for so long.
+// Lost says whether the others have given up this run of a server.
 func (h *Hall) Lost(server string, run int64) bool {
 	p := h.servers[server]
 	return p != nil && p.run == run && p.gone
 }
 
-// Silent lists the entries that give up servers that have said nothing since a time, in milliseconds.
-func (h *Hall) Silent(since int64) []Entry {
+// Silent lists the entries that give up the servers that have said nothing for so long, by the time of the log.
+func (h *Hall) Silent(long time.Duration) []Entry {
 	var out []Entry
-	for name, p := range h.servers {
-		if name != h.config.Server && !p.gone && p.seen < since {
+	for _, name := range sorted(h.servers) {
+		if p := h.servers[name]; name != h.config.Server && !p.gone && p.seen < h.now-long.Milliseconds() {
 			out = append(out, Entry{Kind: Gone, Data: fmt.Appendf(nil, "%s %d", name, p.run)})
 		}
 	}

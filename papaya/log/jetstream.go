@@ -79,7 +79,7 @@ func (j *JetStream) dial(ctx context.Context, first uint64) (*line, error) {
 	l := &line{}
 	var err error
 	options := append([]nats.Option{nats.Name(j.options.Name), nats.MaxReconnects(-1), nats.ReconnectWait(retryEvery),
-		nats.RetryOnFailedConnect(false)}, j.options.Connect...)
+		nats.RetryOnFailedConnect(j.options.URL != "")}, j.options.Connect...)
 	if j.options.URL == "" {
 		if l.embedded, err = startEmbedded(j.options.Folder); err != nil {
 			return nil, err
@@ -107,42 +107,56 @@ func (j *JetStream) makeStream(ctx context.Context, js jetstream.JetStream, firs
 		Discard: jetstream.DiscardOld, MaxBytes: j.options.Bytes, MaxAge: j.options.Age, AllowDirect: true, FirstSeq: first,
 		Description: "what has happened in the rooms of Papaya",
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		config.Replicas = j.replicas()
+	return j.patiently(ctx, func(ctx context.Context, replicas int) error {
 		_, err := js.Stream(ctx, stream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			config.Replicas = replicas
 			_, err = js.CreateStream(ctx, config)
-			if few(err) && j.options.Replicas == 0 {
-				config.Replicas = 1
-				_, err = js.CreateStream(ctx, config)
-			}
 		}
-		if err == nil || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return nil
 		}
-		if pause(ctx, retryEvery) != nil || j.options.URL == "" {
+		return err
+	})
+}
+
+// A cluster that has just started may need openTimeout until somebody leads it, and fewAfter until all nodes are there. Both are guesses.
+const (
+	openTimeout = 45 * time.Second
+	fewAfter    = 15 * time.Second
+)
+
+// patiently does what a cluster may not be able to do at once, with as many copies as are asked for or as it has nodes.
+func (j *JetStream) patiently(ctx context.Context, do func(ctx context.Context, replicas int) error) error {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	begin, replicas := time.Now(), j.options.Replicas
+	if replicas == 0 {
+		replicas = 3
+	}
+	if j.options.URL == "" {
+		return do(ctx, 1)
+	}
+	for {
+		err := ask(ctx, func(ctx context.Context) error { return do(ctx, replicas) })
+		if err == nil {
+			return nil
+		}
+		api, _ := errors.AsType[*jetstream.APIError](err)
+		if api != nil && j.options.Replicas == 0 && (api.ErrorCode == noCluster || api.ErrorCode == noPeers && time.Since(begin) > fewAfter) {
+			replicas = 1
+		}
+		if pause(ctx, retryEvery) != nil {
 			return err
 		}
 	}
 }
 
-func (j *JetStream) replicas() int {
-	switch {
-	case j.options.URL == "":
-		return 1
-	case j.options.Replicas == 0:
-		return 3
-	}
-	return j.options.Replicas
-}
-
-// few says whether more copies were asked for than there are nodes.
-func few(err error) bool {
-	api, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && (api.ErrorCode == 10074 || api.ErrorCode == 10005)
-}
+// What JetStream answers where more copies are asked for than there are nodes: at all, or at the moment.
+const (
+	noCluster jetstream.ErrorCode = 10074
+	noPeers   jetstream.ErrorCode = 10005
+)
 
 func pause(ctx context.Context, d time.Duration) error {
 	select {
@@ -265,11 +279,18 @@ func (j *JetStream) restart(ctx context.Context, why error) error {
 
 // Last implements Log.
 func (j *JetStream) Last(ctx context.Context) (uint64, error) {
-	s, err := j.current().js.Stream(ctx, stream)
+	var last uint64
+	err := j.patiently(ctx, func(ctx context.Context, _ int) error {
+		s, err := j.current().js.Stream(ctx, stream)
+		if err == nil {
+			last = s.CachedInfo().State.LastSeq
+		}
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("asking for the end of the log: %w", err)
 	}
-	return s.CachedInfo().State.LastSeq, nil
+	return last, nil
 }
 
 // Close implements Log.
@@ -292,4 +313,11 @@ func plainKey(key string) error {
 		return fmt.Errorf("key %q: letters, digits and -/_=. only, and no empty part", key)
 	}
 	return nil
+}
+
+// ask bounds one question, so that one that is lost is asked again.
+func ask(ctx context.Context, do func(context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	return do(within)
 }

@@ -21,18 +21,16 @@ type table struct {
 // Keys implements Log.
 func (j *JetStream) Keys(ctx context.Context, name string) (Keys, error) {
 	t := &table{j: j, name: "papaya-" + name}
-	_, err := t.bucket(ctx)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		config := jetstream.KeyValueConfig{Bucket: t.name, History: 1, Replicas: j.replicas()}
-		_, err = j.current().js.CreateKeyValue(ctx, config)
-		if few(err) && j.options.Replicas == 0 {
-			config.Replicas = 1
-			_, err = j.current().js.CreateKeyValue(ctx, config)
+	err := j.patiently(ctx, func(ctx context.Context, replicas int) error {
+		_, err := t.bucket(ctx)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			_, err = j.current().js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: t.name, History: 1, Replicas: replicas})
 		}
 		if errors.Is(err, jetstream.ErrBucketExists) {
-			err = nil
+			return nil
 		}
-	}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the table %s: %w", name, err)
 	}
@@ -165,11 +163,19 @@ func (j *JetStream) SaveState(ctx context.Context, sequence uint64, state []byte
 }
 
 // LoadState implements Log.
-func (j *JetStream) LoadState(ctx context.Context) (uint64, []byte, error) {
+func (j *JetStream) LoadState(ctx context.Context) (sequence uint64, state []byte, err error) {
 	keys, err := j.Keys(ctx, "state")
 	if err != nil {
 		return 0, nil, err
 	}
+	err = j.patiently(ctx, func(ctx context.Context, _ int) error {
+		sequence, state, err = loadState(ctx, keys)
+		return err
+	})
+	return sequence, state, err
+}
+
+func loadState(ctx context.Context, keys Keys) (uint64, []byte, error) {
 	h, revision, err := readHead(ctx, keys)
 	if err != nil || revision == 0 {
 		return 0, nil, err

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"interleave/papaya/hall"
@@ -34,6 +35,10 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 			s.stored(err)
 		case now := <-ticker.C:
 			s.look(now)
+			s.saveSome(now)
+			if s.hall.Lost(s.config.Unique, s.run) {
+				return errors.Join(errLost, s.close())
+			}
 		case <-catching:
 		case <-deadline:
 			return s.close()
@@ -172,9 +177,70 @@ func text(m *irc.Message) string {
 	return own.String()
 }
 
+// The state is saved after so many batches and not more often than so, so that a start has little to read and the stream may forget what
+// is older. The text is synced as often as state is looked after: it is mended from the stream where that was too late.
+const (
+	saveBatches = 20000
+	saveEvery   = time.Minute
+	syncEvery   = time.Second
+)
+
+// keep syncs the text, and saves the state, beside the goroutine that owns the hall.
+func (s *server) keep(ctx context.Context) {
+	ticker := time.NewTicker(syncEvery)
+	defer ticker.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			err = s.config.Text.Sync()
+		case state := <-s.states:
+			err = s.write(state.sequence, state.data)
+		}
+		if err != nil {
+			s.config.Logger.Error("the state could not be kept", "reason", err)
+		}
+	}
+}
+
+// saveSome hands the state to keep, if it has changed a lot and the last one is written.
+func (s *server) saveSome(now time.Time) {
+	if s.applied-s.saved < saveBatches || now.Sub(s.savedAt) < saveEvery {
+		return
+	}
+	data, err := s.hall.Save()
+	if err != nil {
+		s.config.Logger.Error("the state could not be written", "reason", err)
+		return
+	}
+	select {
+	case s.states <- arrived{s.applied, data}:
+		s.saved, s.savedAt = s.applied, now
+	default:
+	}
+}
+
+// signOfLife is how often a server that shares the log says something, and lostAfter how long one may say nothing until the others take
+// its clients for gone: a node of NATS that dies may take some seconds to be replaced. Both are guesses.
+const (
+	signOfLife = 5 * time.Second
+	lostAfter  = 20 * time.Second
+)
+
+// errLost ends a server whose clients the others have taken for gone, after a time without a way to the log.
+var errLost = errors.New("the other servers have given this one up: start it again")
+
 // look is what is done now and then.
 func (s *server) look(now time.Time) {
 	limits := s.config.Limits
+	if s.config.Shared && s.begun && s.log.flying == nil && now.Sub(s.log.since) > signOfLife {
+		s.log.empty = true
+		for _, e := range s.hall.Silent(lostAfter) {
+			s.push(item{entry: e})
+		}
+	}
 	for _, c := range s.conns {
 		silent := now.Sub(c.heard)
 		switch {
@@ -210,7 +276,7 @@ func (s *server) flush() {
 	s.delivered = 0
 }
 
-// close gives all clients their last words, and saves the state.
+// close gives all clients their last words.
 func (s *server) close() error {
 	for _, c := range s.conns {
 		s.hall.Farewell(&c.Client, "The server stops")
@@ -239,9 +305,9 @@ func (s *server) close() error {
 		case e := <-s.events:
 			s.ignore(e)
 		case <-gone:
-			return s.save()
+			return nil
 		case <-time.After(lastWords):
-			return s.save()
+			return nil
 		}
 	}
 }
@@ -258,7 +324,7 @@ func (s *server) ignore(e event) {
 
 // save writes the state, of which the text must be on the disk first.
 func (s *server) save() error {
-	if s.applied == s.saved {
+	if s.hall == nil || s.applied == s.saved {
 		return nil
 	}
 	state, err := s.hall.Save()

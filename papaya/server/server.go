@@ -29,6 +29,8 @@ type server struct {
 	batches chan arrived // from the log
 	results chan error   // of Append: nil, or why not
 	appends chan []byte  // to the goroutine that appends
+	states  chan arrived // to the goroutine that keeps them
+	savedAt time.Time
 	readers sync.WaitGroup
 	writers sync.WaitGroup
 
@@ -64,7 +66,7 @@ func Run(ctx context.Context, config Config) error {
 	config = config.defaults()
 	s := &server{
 		config: config, run: time.Now().UnixNano(), conns: map[uint64]*conn{},
-		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan error, 1), appends: make(chan []byte, 1),
+		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan error, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
 	}
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
@@ -78,10 +80,11 @@ func Run(ctx context.Context, config Config) error {
 	var all sync.WaitGroup
 	all.Go(func() { s.follow(inner) })
 	all.Go(func() { s.append(inner) })
+	all.Go(func() { s.keep(inner) })
 	err = s.deal(ctx, doors)
 	cancel()
 	all.Wait()
-	return err
+	return errors.Join(err, s.save())
 }
 
 // recover makes the hall of the state that was saved and of the batches since, and the text of those.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -65,7 +64,7 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		if got := show(lines); got != want {
-			t.Fatal(fmt.Sprintf("%q by %d: %q, want %q", data, n, got, want))
+			t.Fatalf("%q by %d: %q, want %q", data, n, got, want)
 		}
 	})
 }
