@@ -60,6 +60,7 @@ func (p *play) logIs(l *logIs) error {
 	}
 	for range times {
 		for _, want := range l.want {
+			want = p.by(want, nil)
 			if p.logAt >= len(lines) {
 				return fmt.Errorf("the log has %d lines, want %v", len(lines), want)
 			}

@@ -50,6 +50,7 @@ type play struct {
 	talk    *talk        // generated lines of a chat
 	granted int          // how often the last "until" was taken
 	logAt   int          // lines of the log that were looked at
+	address string       // that clients have
 }
 
 // A client is one connection of a play.
@@ -226,6 +227,7 @@ func (p *play) dial(ctx context.Context, d *dial) error {
 	for _, c := range group {
 		if c != nil {
 			p.clients[d.who] = append(p.clients[d.who], c)
+			p.address = c.conn.LocalAddr().(*net.TCPAddr).IP.String()
 		}
 	}
 	return err

@@ -142,7 +142,7 @@ func (p *play) hears(c *client, h *hears) error {
 	}
 	for range times {
 		for _, want := range h.want {
-			if err := p.hear(c, want.by(c)); err != nil {
+			if err := p.hear(c, p.by(want, c)); err != nil {
 				return err
 			}
 		}
@@ -150,12 +150,16 @@ func (p *play) hears(c *client, h *hears) error {
 	return nil
 }
 
-// by puts the client's nick into a wanted line.
-func (w *wanted) by(c *client) *wanted {
-	if !strings.Contains(w.text, "{nick}") {
-		return w
+// by puts in what the transcript leaves open: the client's nick, and the address that clients have.
+func (p *play) by(want *wanted, c *client) *wanted {
+	if !strings.Contains(want.text, "{") {
+		return want
 	}
-	return newWanted(strings.ReplaceAll(w.text, "{nick}", c.nickOf()))
+	text := strings.ReplaceAll(want.text, "{host}", p.address)
+	if c != nil {
+		text = strings.ReplaceAll(text, "{nick}", c.nickOf())
+	}
+	return newWanted(text)
 }
 
 // fence shows that nothing is on its way: the answer to a ping comes next.
@@ -205,6 +209,7 @@ func (c *client) awaitPing() error {
 
 // skipTo reads lines until one is as wanted.
 func (p *play) skipTo(c *client, want *wanted) error {
+	want = p.by(want, c)
 	for n := 0; ; n++ {
 		tags, line, err := c.line()
 		if err != nil {

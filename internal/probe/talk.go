@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A talk is all generated lines of a play, and who has heard which. Members are known by their nicks, which outlive
@@ -132,15 +134,19 @@ func (t *talk) generate(nick string, c *chats) (ids []int) {
 	return ids
 }
 
+// afterEnd is for what is under way when the server has ended; it is read in milliseconds.
+const afterEnd = 2 * time.Second
+
 // A round is one "chats" under way.
 type round struct {
-	p    *play
-	do   *chats
-	kept atomic.Int64 // lines acknowledged
-	once sync.Once
-	over atomic.Bool // the server's end was asked for: connections may break
-	end  error       // of the server; read when all have ended
-	wait sync.WaitGroup
+	p     *play
+	do    *chats
+	group []*client
+	kept  atomic.Int64 // lines acknowledged
+	once  sync.Once
+	over  atomic.Bool // the server's end was asked for: connections may break
+	end   error       // of the server; read when all have ended
+	wait  sync.WaitGroup
 }
 
 // chats lets each of a group say its lines, and hear all that the others say in its rooms: whole, once, and in an order
@@ -174,6 +180,7 @@ func (p *play) chats(ctx context.Context, who string, do *chats) error {
 		}
 	}
 	r := &round{p: p, do: do}
+	r.group = group
 	err := p.each(ctx, who, func(c *client) error { i := index[c]; return r.chat(ctx, c, mine[i], expect[i]) })
 	r.wait.Wait()
 	if err = errors.Join(err, r.end); err != nil {
@@ -246,7 +253,7 @@ func (r *round) read(c *client, mine []int, expect int, acknowledged chan<- stri
 	for len(m.heard)-begin < expect || kept < len(mine) {
 		_, line, err := c.line()
 		if err != nil {
-			if r.over.Load() && (isEOF(err) || isReset(err)) {
+			if r.over.Load() && (isEOF(err) || isReset(err) || errors.Is(err, os.ErrDeadlineExceeded)) {
 				return nil
 			}
 			return fmt.Errorf("%s after %d of %d lines heard and %d of %d acknowledged%s", wordsOfEnd(err), len(m.heard)-begin, expect, kept, len(mine), t.absent(nick, once))
@@ -313,6 +320,9 @@ func (r *round) acknowledged(lines int64) {
 				r.p.kill()
 			} else {
 				r.end = r.p.terminate()
+			}
+			for _, c := range r.group { // a stack of its own is dead as well, and resets nobody
+				_ = c.conn.SetDeadline(time.Now().Add(afterEnd))
 			}
 		})
 	})
