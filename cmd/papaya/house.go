@@ -240,8 +240,8 @@ func (h *house) setLevel(word string) {
 	}
 }
 
-// retainEvery is how often what is old is removed; a guess.
-const retainEvery = time.Hour
+// retainEvery is how often what is old is removed, beside at the start: what stays of the text is written anew, and clients wait meanwhile.
+const retainEvery = 24 * time.Hour
 
 func (h *house) retain(ctx context.Context) {
 	tick := time.NewTicker(retainEvery)
