@@ -1,0 +1,331 @@
+%% The owner of the rooms and the log: who is where, who has received what, and what is said in which order.
+-module(hall).
+-export([own/2, commit/1, leave/4, received/3, set/3, with_room/3, tell_neighbours/4, reply/5, called/1]).
+-include("hall.hrl").
+
+%% Messages that are taken at once. A guess.
+-define(BATCH, 128).
+%% In milliseconds: for all clients to hear that the server ends (a guess), and those of the service.
+-define(LEAVING, 1000).
+-define(REGISTER, 30000).
+-define(SPEAK, 90000).
+-define(ANSWER, 30000).
+
+%% It goes before its clients, each of whom would otherwise write each line by itself before the next is said.
+own(Data, Parent) ->
+    process_flag(priority, high),
+    register(disk, spawn_link(fun() -> folder:sync([]) end)),
+    case folder:open(Data) of
+        {ok, H} ->
+            Parent ! {self(), opened},
+            erlang:send_after(1000, self(), tick),
+            hall(H);
+        {error, Why} ->
+            chat:fail(Why)
+    end.
+
+hall(#hall{ending = true, clients = Clients}) when map_size(Clients) =:= 0 ->
+    halt(0, [{flush, false}]);
+hall(H) ->
+    receive
+        Message -> hall(commit(more(?BATCH, handle(Message, H))))
+    end.
+
+more(0, H) ->
+    H;
+more(N, H) ->
+    receive
+        Message -> more(N - 1, handle(Message, H))
+    after 0 -> H
+    end.
+
+handle({Pid, said, Lines}, H) ->
+    case H#hall.clients of
+        #{Pid := #client{left = false} = C} ->
+            Heard = set(Pid, C#client{heard = now_ms()}, H),
+            lists:foldl(fun(Line, H1) -> commands:obey(Line, Pid, H1) end, Heard, Lines);
+        _ ->
+            H
+    end;
+handle({Pid, more}, H) ->
+    Pid ! more,
+    H;
+handle({Pid, enter, Host}, H) ->
+    monitor(process, Pid),
+    Now = now_ms(),
+    Entered = set(Pid, #client{host = Host, opened = Now, heard = Now}, H),
+    case H#hall.ending of
+        true -> leave(Pid, <<"the server ends">>, false, Entered);
+        false -> Entered
+    end;
+handle({Pid, full}, H) ->
+    leave(Pid, <<"you do not read">>, false, commit(H));
+handle({Pid, closed, InOrder}, H) ->
+    Left = leave(Pid, <<"the end">>, InOrder, commit(H)),
+    change(Pid, fun(C) -> C#client{closed = true, in_order = C#client.in_order andalso InOrder} end, Left);
+handle({Pid, flushed, Whole}, H) ->
+    Left = leave(Pid, <<"the connection has failed">>, false, commit(H)),
+    change(Pid, fun(C) -> C#client{flushed = true, in_order = C#client.in_order andalso Whole} end, Left);
+handle({'DOWN', _, process, Pid, _}, H) ->
+    Left = leave(Pid, <<"the connection has failed">>, false, commit(H)),
+    change(Pid, fun(C) -> C#client{flushed = true, closed = true, in_order = false} end, Left);
+handle(lost, H) ->
+    Lost = [Pid || {Pid, #client{said = true}} <- maps:to_list(H#hall.clients)],
+    lists:foldl(fun(Pid, H1) -> leave(Pid, <<"the disk has failed">>, false, H1) end, commit(H), Lost);
+handle(tick, H) ->
+    erlang:send_after(1000, self(), tick),
+    tick(folder:snapshot(commit(H)));
+handle(stop, H) ->
+    erlang:send_after(?LEAVING, self(), over),
+    maps:fold(
+        fun(Pid, C, H1) ->
+            leave(Pid, <<"the server ends">>, true, set(Pid, C#client{ask = not C#client.left}, H1))
+        end,
+        (commit(H))#hall{ending = true},
+        H#hall.clients
+    );
+handle(over, H) ->
+    commit(H),
+    halt(0, [{flush, false}]).
+
+set(Pid, C, H) ->
+    H#hall{clients = (H#hall.clients)#{Pid => C}}.
+
+%% A client that is done with is forgotten, and may then see its end: others may have its nick.
+change(Pid, How, H) ->
+    case H#hall.clients of
+        #{Pid := C} ->
+            case How(C) of
+                #client{flushed = true, ask = true, in_order = true, closed = false} = Asked ->
+                    Pid ! shut,
+                    set(Pid, Asked, H);
+                #client{flushed = true} = Done ->
+                    Pid ! bye,
+                    forget(Pid, Done, H);
+                Changed ->
+                    set(Pid, Changed, H)
+            end;
+        _ ->
+            H
+    end.
+
+forget(Pid, C, H0) ->
+    H = H0#hall{clients = maps:remove(Pid, H0#hall.clients)},
+    Free = words:fold(C#client.nick),
+    Nicks =
+        case H#hall.nicks of
+            #{Free := Pid} -> maps:remove(Free, H#hall.nicks);
+            Others -> Others
+        end,
+    case C of
+        #client{person = undefined} ->
+            H#hall{nicks = Nicks};
+        #client{person = Key} ->
+            Received =
+                case C#client.in_order of
+                    true -> received(C, C#client.upto, H);
+                    false -> H
+                end,
+            #{Key := Person} = Received#hall.people,
+            Received#hall{nicks = Nicks, people = (Received#hall.people)#{Key := Person#person{pid = undefined}}}
+    end.
+
+leave(Pid, Why, InOrder, H) ->
+    case H#hall.clients of
+        #{Pid := #client{left = false} = C} ->
+            Left = lists:foldl(
+                fun(Key, H1) -> with_room(Key, fun(R) -> R#room{present = lists:keydelete(Pid, 1, R#room.present)} end, H1) end,
+                set(Pid, C#client{left = true, upto = H#hall.pos, in_order = InOrder}, H),
+                C#client.rooms
+            ),
+            [tell_neighbours(Pid, C, [C#client.prefix, <<" QUIT :">>, Why], Left) || C#client.person =/= undefined],
+            Pid ! {last, words:cut([<<"ERROR :Closing link: ">>, Why])},
+            Left;
+        _ ->
+            H
+    end.
+
+with_room(Key, How, H) ->
+    #{Key := Room} = H#hall.rooms,
+    case How(Room) of
+        #room{topic = <<>>, members = Members} when map_size(Members) =:= 0 ->
+            H#hall{rooms = maps:remove(Key, H#hall.rooms)};
+        Changed ->
+            H#hall{rooms = (H#hall.rooms)#{Key := Changed}}
+    end.
+
+tell_neighbours(Pid, C, Text, H) ->
+    Line = words:cut(Text),
+    Present = [P || Key <- C#client.rooms, {P, _} <- (maps:get(Key, H#hall.rooms))#room.present, P =/= Pid],
+    [P ! {put, Line} || P <- lists:usort(Present)].
+
+%% What a client has of the log is remembered, with a line where it has missed something before.
+received(#client{person = Key, rooms = Rooms}, Upto, H) ->
+    #{Key := Person} = H#hall.people,
+    H1 = received(Person, Upto, H),
+    lists:foldl(
+        fun(RoomKey, H2) ->
+            case H2#hall.rooms of
+                #{RoomKey := #room{members = #{Key := Before}} = R} when Before < Upto ->
+                    H3 = folder:note_if(R#room.last > Before, Person#person.name, R#room.name, Upto, H2),
+                    H3#hall{rooms = (H3#hall.rooms)#{RoomKey := R#room{members = (R#room.members)#{Key := Upto}}}};
+                _ ->
+                    H2
+            end
+        end,
+        H1,
+        Rooms
+    );
+received(#person{name = Name, last = Last, upto = Before} = Person, Upto, H) when Before < Upto ->
+    H1 = folder:note_if(Last > Before, Name, <<"*">>, Upto, H),
+    H1#hall{people = (H1#hall.people)#{words:fold(Name) := Person#person{upto = Upto}}};
+received(#person{}, _, H) ->
+    H.
+
+%% Those who were sent something are asked whether they have it, those who say nothing are ended.
+tick(H) ->
+    Now = now_ms(),
+    maps:fold(fun(Pid, C, H1) -> tick(Pid, C, Now, H1) end, H, H#hall.clients).
+
+tick(_, #client{left = true}, _, H) ->
+    H;
+tick(Pid, #client{person = undefined, opened = Opened}, Now, H) when Now - Opened > ?REGISTER ->
+    leave(Pid, <<"you did not register">>, false, H);
+tick(Pid, #client{heard = Heard}, Now, H) when Now - Heard > ?SPEAK + ?ANSWER ->
+    leave(Pid, <<"you did not answer">>, false, H);
+tick(Pid, C, Now, H) ->
+    Silent = Now - C#client.heard > ?SPEAK andalso C#client.pinged < C#client.heard,
+    case Silent orelse C#client.owes orelse was_sent(C, H) of
+        true ->
+            Asked = H#hall.pos,
+            Pid ! {put, [<<"PING :">>, integer_to_binary(Asked), <<"\r\n">>]},
+            set(Pid, C#client{asked = Asked, owes = false, pinged = Now}, H);
+        false ->
+            H
+    end.
+
+was_sent(#client{person = undefined}, _) ->
+    false;
+was_sent(#client{person = Key, rooms = Rooms, asked = Asked}, H) ->
+    (maps:get(Key, H#hall.people))#person.last > Asked orelse
+        lists:any(fun(Room) -> (maps:get(Room, H#hall.rooms))#room.last > Asked end, Rooms).
+
+reply(Pid, C, Numeric, Text, H) ->
+    Pid ! {put, words:cut([<<":chat ">>, Numeric, $\s, called(C), $\s, Text])},
+    H.
+
+called(#client{nick = <<>>}) -> <<"*">>;
+called(#client{nick = Nick}) -> Nick.
+
+%% All that is unsaid goes into the log in one piece, and to those who are to read it. What cannot be written is not said.
+commit(#hall{unsaid = []} = H) ->
+    H;
+commit(#hall{unsaid = Unsaid} = H0) ->
+    All = lists:reverse(Unsaid),
+    Stamp = list_to_binary(
+        calendar:system_time_to_rfc3339(erlang:system_time(millisecond), [{unit, millisecond}, {offset, "Z"}])
+    ),
+    Lines = [[Stamp, $\s, binary:part(Line, 0, byte_size(Line) - 2), $\n] || {_, _, _, Line, _} <- All],
+    case folder:append(Lines, H0#hall{unsaid = []}) of
+        {ok, H} ->
+            deliver(All, Stamp, H0#hall.pos, H);
+        {error, Why, H} ->
+            Reason = [<<" :The log cannot be written: ">>, file:format_error(Why)],
+            lists:foldl(fun(One, H1) -> refuse(One, Reason, H1) end, H, All)
+    end.
+
+refuse({pong, _, _} = Pong, _, H) ->
+    pong(Pong, H);
+refuse({_, <<"NOTICE">>, _, _, _}, _, H) ->
+    H;
+refuse({{room, Key}, _, Pid, _, _}, Reason, H) ->
+    reply(Pid, maps:get(Pid, H#hall.clients), <<"404">>, [(maps:get(Key, H#hall.rooms))#room.name, Reason], H);
+refuse({{person, Key}, _, Pid, _, _}, Reason, H) ->
+    reply(Pid, maps:get(Pid, H#hall.clients), <<"404">>, [(maps:get(Key, H#hall.people))#person.name, Reason], H).
+
+pong({pong, Pid, Line}, H) ->
+    case H#hall.clients of
+        #{Pid := #client{said = true} = C} ->
+            Pid ! {safe, Line},
+            set(Pid, C#client{said = false}, H);
+        _ ->
+            Pid ! {put, Line},
+            H
+    end.
+
+%% What is said in one room without a break goes out as one binary.
+deliver([], _, _, H) ->
+    H;
+deliver([{pong, _, _} = Pong | Rest], Stamp, Pos, H) ->
+    deliver(Rest, Stamp, Pos, pong(Pong, H));
+deliver([{{person, Key}, _, Pid, Line, _} | Rest], Stamp, Pos0, H) ->
+    Pos = Pos0 + ?STAMP + byte_size(Line),
+    #{Key := Person} = H#hall.people,
+    #{Pid := From} = H#hall.clients,
+    case Person#person.pid of
+        undefined -> ok;
+        Reader -> Reader ! {put, timed(Stamp, Line, (maps:get(Reader, H#hall.clients))#client.time)}
+    end,
+    [Pid ! {safe, timed(Stamp, Line, From#client.time)} || From#client.echo],
+    H1 = H#hall{people = (H#hall.people)#{Key := Person#person{last = Pos}}},
+    deliver(Rest, Stamp, Pos, has_said(Pid, From, H1));
+deliver([{{room, Key}, _, _, _, _} | _] = All, Stamp, Pos0, H) ->
+    {Run, Rest} = lists:splitwith(fun(One) -> element(1, One) =:= {room, Key} end, All),
+    #{Key := Room} = H#hall.rooms,
+    Lines = [Line || {_, _, _, Line, _} <- Run],
+    Plain = iolist_to_binary(Lines),
+    Timed =
+        case lists:keymember(true, 2, Room#room.present) of
+            true -> iolist_to_binary([timed(Stamp, Line, true) || Line <- Lines]);
+            false -> <<>>
+        end,
+    Senders = maps:from_keys([Pid || {_, Verb, Pid, _, _} <- Run, Verb =/= <<"TOPIC">>], true),
+    [
+        case Senders of
+            #{Reader := true} -> deliver(Reader, Run, Plain, Timed, Stamp, maps:get(Reader, H#hall.clients));
+            #{} when Time -> Reader ! {put, Timed};
+            #{} -> Reader ! {put, Plain}
+        end
+     || {Reader, Time} <- Room#room.present
+    ],
+    Pos = Pos0 + byte_size(Plain) + ?STAMP * length(Run),
+    Topic = lists:foldl(
+        fun
+            ({_, <<"TOPIC">>, _, _, Text}, _) -> binary:copy(Text);
+            (_, Before) -> Before
+        end,
+        Room#room.topic,
+        Run
+    ),
+    H1 = H#hall{rooms = (H#hall.rooms)#{Key := Room#room{last = Pos, topic = Topic}}},
+    Said = fun(Pid, _, H2) -> has_said(Pid, maps:get(Pid, H2#hall.clients), H2) end,
+    deliver(Rest, Stamp, Pos, maps:fold(Said, H1, Senders)).
+
+%% To one who has said some of it: with an echo when the disk has it, or without its own.
+deliver(Pid, _, Plain, Timed, _, #client{echo = true, time = Time}) ->
+    Pid ! {safe, element(1 + map_get(Time, #{false => 0, true => 1}), {Plain, Timed})};
+deliver(Pid, Run, _, _, Stamp, #client{time = true}) ->
+    Pid ! {put, [timed(Stamp, Line, true) || {_, Verb, From, Line, _} <- Run, From =/= Pid orelse Verb =:= <<"TOPIC">>]};
+deliver(Pid, Run, Plain, _, _, _) ->
+    case others(Run, Pid, 0, 0, []) of
+        [] -> ok;
+        Parts -> Pid ! {put, [binary:part(Plain, Start, Length) || {Start, Length} <- lists:reverse(Parts)]}
+    end.
+
+%% The parts of a run that are not of one client.
+others([], _, Start, End, Parts) ->
+    [{Start, End - Start} || End > Start] ++ Parts;
+others([{_, Verb, Pid, Line, _} | Run], Pid, Start, End, Parts) when Verb =/= <<"TOPIC">> ->
+    After = End + byte_size(Line),
+    others(Run, Pid, After, After, [{Start, End - Start} || End > Start] ++ Parts);
+others([{_, _, _, Line, _} | Run], Pid, Start, End, Parts) ->
+    others(Run, Pid, Start, End + byte_size(Line), Parts).
+
+timed(Stamp, Line, true) -> <<"@time=", Stamp/binary, " ", Line/binary>>;
+timed(_, Line, false) -> Line.
+
+has_said(_, #client{said = true}, H) -> H;
+has_said(Pid, C, H) -> set(Pid, C#client{said = true}, H).
+
+now_ms() -> erlang:monotonic_time(millisecond).
+

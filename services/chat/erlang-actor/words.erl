@@ -1,0 +1,99 @@
+%% Lines in words, and what names may be.
+-module(words).
+-export([parse/1, too_long/1, upper/1, fold/1, cut/1, without_cr/1, said/1, is_nick/1, is_room/1]).
+-include("hall.hrl").
+
+-define(LONGEST, 512).
+-define(TAGS, 4096).
+
+%% Who has said a line of the log, how, where, and what.
+said(<<_:?STAMP/binary, " :", Line/binary>>) ->
+    [Source, AfterSource] = binary:split(Line, <<" ">>),
+    [Verb, AfterVerb] = binary:split(AfterSource, <<" ">>),
+    [To, Text] = binary:split(AfterVerb, <<" :">>),
+    {hd(binary:split(Source, <<"!">>)), Verb, To, Text}.
+
+too_long(<<"@", _/binary>> = Line) ->
+    [Tags | Rest] = binary:split(Line, <<" ">>),
+    byte_size(Tags) >= ?TAGS orelse lists:any(fun too_long/1, [<<" ", R/binary>> || R <- Rest, byte_size(R) >= ?LONGEST]);
+too_long(Line) ->
+    byte_size(Line) >= ?LONGEST.
+
+%% {Verb, Words}, or the reason why a line is not obeyed.
+parse(Line) ->
+    case {binary:match(Line, <<0>>), too_long(Line)} of
+        {{_, _}, _} -> nul;
+        {nomatch, true} -> long;
+        {nomatch, false} -> verb(without_source(without_tags(without_cr(Line))))
+    end.
+
+without_cr(Line) ->
+    Length = byte_size(Line) - 1,
+    case Line of
+        <<Text:Length/binary, "\r">> -> Text;
+        _ -> Line
+    end.
+
+without_tags(<<"@", _/binary>> = Line) -> second(Line);
+without_tags(Line) -> Line.
+
+without_source(<<" ", Rest/binary>>) -> without_source(Rest);
+without_source(<<":", _/binary>> = Line) -> second(Line);
+without_source(Line) -> Line.
+
+second(Line) ->
+    case binary:split(Line, <<" ">>) of
+        [_, Rest] -> Rest;
+        [_] -> <<>>
+    end.
+
+verb(Line) ->
+    case words(Line) of
+        [] -> empty;
+        [Verb | Words] -> {upper(Verb), Words}
+    end.
+
+words(<<>>) ->
+    [];
+words(<<" ", Rest/binary>>) ->
+    words(Rest);
+words(<<":", Text/binary>>) ->
+    [Text];
+words(Text) ->
+    case binary:split(Text, <<" ">>) of
+        [Word, Rest] -> [Word | words(Rest)];
+        [Word] -> [Word]
+    end.
+
+upper(Name) -> <<<<(big(B))>> || <<B>> <= Name>>.
+
+big(B) when B >= $a, B =< $z -> B - 32;
+big(B) -> B.
+
+lower(B) when B >= $A, B =< $Z -> B + 32;
+lower(B) -> B.
+
+fold(Name) -> <<<<(lower(B))>> || <<B>> <= Name>>.
+
+%% A line gets its end, and no more than a line may have.
+cut(Text) ->
+    Line = iolist_to_binary(Text),
+    <<(binary:part(Line, 0, min(byte_size(Line), ?LONGEST - 2)))/binary, "\r\n">>.
+
+is_nick(<<B, _/binary>> = Name) ->
+    byte_size(Name) =< 30 andalso is_letter(B) andalso lists:all(fun is_nick_byte/1, binary_to_list(Name)).
+
+is_letter(B) ->
+    (B >= $a andalso B =< $z) orelse (B >= $A andalso B =< $Z) orelse lists:member(B, "[]\\^_{|}`").
+
+is_nick_byte(B) ->
+    is_letter(B) orelse B =:= $- orelse (B >= $0 andalso B =< $9).
+
+is_room(<<"#", B, Rest/binary>>) ->
+    byte_size(Rest) =< 48 andalso
+        lists:all(
+            fun(X) -> X > 32 andalso X =/= 127 andalso X =/= $, andalso X =/= $: end, [B | binary_to_list(Rest)]
+        );
+is_room(_) ->
+    false.
+
