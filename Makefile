@@ -14,7 +14,7 @@ SOAKED    ?= 100000
 # Much of a test is waiting for a server to rest or to end: four at once of each package keep two cores busy.
 TESTS     := -parallel 4
 
-.PHONY: help run test race sanitize soak lint golden fuzz bench toolchains clean $(BIN) $(EVE) $(GONET)
+.PHONY: help run test race sanitize soak lint golden fuzz bench portability toolchains clean $(BIN) $(EVE) $(GONET)
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,6 +59,10 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## Go benchmarks of the instrument itself, of Eve and what its runtime costs, and of GoNet
 	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/...
+
+portability: ## c-process of the chat on other systems: installs zig (100 MB) and prints who builds and passes
+	[ -x $(OUT)/tools/zig/ziglang/zig ] || python3 -m pip install --no-deps --target $(OUT)/tools/zig ziglang==0.17.1
+	$(GO) run ./services/chat/c-process/matrix
 
 toolchains: ## install what the models need; SKIP with a reason what cannot be had
 	@./toolchains.sh

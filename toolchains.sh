@@ -102,6 +102,9 @@ want ssh 'the tests of GoNet with OpenSSH' 'apt openssh-client' least 8 ssh -V
 want dig "the tests of GoNet's names" 'apt bind9-dnsutils' least 9 dig -v
 want dnsmasq "the tests of GoNet's names and of DHCP" 'apt dnsmasq-base' least 2 dnsmasq --version
 want curl 'the tests of GoNet with curl' 'apt curl' least 7 curl --version
+want gcc-multilib "the chat's c-process as a 32-bit program" 'apt gcc-multilib' sh -c 'echo "#include <stdio.h>" | gcc -m32 -fsyntax-only -x c - && echo stdio.h'
+want qemu-user "the chat's c-process on other machines" 'apt qemu-user' present qemu-s390x
+[ -x out/tools/zig/ziglang/zig ] || echo "SKIP zig: make portability installs it (100 MB) to get the chat's c-process on other systems"
 want clang-format 'make lint' 'apt clang-format' least 14 clang-format --version
 want tmux 'the test of papaya chat in a terminal' 'apt tmux' least 3 tmux -V
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
