@@ -1,24 +1,17 @@
-// Command matrix builds c-process for every system that a compiler here can reach, and plays the transcripts of
-// the service against each build that this machine can run, itself or through qemu-user. One source tree; what is
-// missing is a row that says what to install.
-//
-//	go run ./services/chat/c-process/matrix [target...]
-//
-// A row is TARGET, BUILT (yes, no or skip), TESTS PASSED, TESTS PLAYED and a note, with tabs between.
-package main
+package matrix
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+	"testing"
 	"time"
 
 	"interleave/internal/manifest"
@@ -64,12 +57,14 @@ var targets = []target{
 
 func zigFor(name string) []string { return []string{zig, "cc", "-target", name} }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "matrix:", err)
-		os.Exit(1)
+var whole = flag.Bool("matrix", false, "print a row for each target, or for those that are named")
+
+func TestMatrix(t *testing.T) {
+	if !*whole {
+		t.Skip("SKIP: -args -matrix builds and plays every target, in some minutes: make portability")
+	}
+	if err := run(t.Context(), flag.Args(), os.Stdout); err != nil {
+		t.Fatal(err)
 	}
 }
 
