@@ -124,7 +124,6 @@ func address(host string, plain bool) (name, addr string, err error) {
 	if plain {
 		port = plainPort
 	}
-	name = host
 	if h, p, err := net.SplitHostPort(host); err == nil {
 		name, port = h, p
 	} else {
