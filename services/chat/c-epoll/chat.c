@@ -1,7 +1,7 @@
 /*
  * chat, one event loop: in a turn it obeys all who have said something, writes
- * what they said into the log at once, and gives each who is to hear it one write.
- * No lock, no copy for each listener; but everybody shares one core.
+ * what they said into the log at once, and gives each who is to hear it one
+ * write. No lock, no copy for each listener; but everybody shares one core.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -104,8 +104,8 @@ look_at_clock(void)
 
 /*
  * Turns that would follow each other closely are drawn apart, so that each has
- * many clients to serve; not when clients wait for each other, since then waiting
- * brings no others. Returns whether it waited.
+ * many clients to serve; not when clients wait for each other, since then
+ * waiting brings no others. Returns whether it waited.
  */
 static bool
 draw_apart(void)
@@ -124,6 +124,10 @@ draw_apart(void)
 static void
 begin_to_end(void)
 {
+	struct signalfd_siginfo info;
+
+	if (read(signals, &info, sizeof info) == -1 || ending)
+		return;
 	ending = true;
 	end_ms = now_ms;
 	waiting = NOBODY;
@@ -139,7 +143,7 @@ end(void)
 	log_check();
 	keep_snapshot();
 	if (fdatasync(record.fd) == -1 || !keep_sync())
-		_exit(1);
+		err(1, "not all is on the disk");
 	_exit(0);
 }
 

@@ -63,9 +63,9 @@ bool	 room_ok(const char *);
 char	*next_of(char **list);
 
 /*
- * A nick that was ever here, the rooms it is a member of, and what it has had of
- * each. All offsets are places in the log, as if it had been one file from the
- * first start.
+ * A nick that was ever here, the rooms it is a member of, and what it has had
+ * of each. All offsets are places in the log, as if it had been one file from
+ * the first start.
  */
 struct member {
 	struct nick	*nick;
@@ -117,7 +117,10 @@ struct piece {
 	struct piece	*next;
 };
 
-/* How a client ends: its connection is broken; we end it; it has ended in order. */
+/*
+ * How a client ends: its connection is broken; we end it; it has ended in
+ * order.
+ */
 enum end { STAYS, BROKEN, CUT, LEFT };
 
 struct client {

@@ -1,6 +1,6 @@
 /*
- * client: a connection, from accept on: what it says is cut into lines, and these
- * are obeyed.
+ * client: a connection, from accept on: what it says is cut into lines, and
+ * these are obeyed.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * command: what a client may say, and what it is answered. A table has the words,
- * and there is a function for each of them; those by which it becomes somebody are
- * in register.c.
+ * command: what a client may say, and what it is answered. A table has the
+ * words, and there is a function for each of them; those by which it becomes
+ * somebody are in register.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +141,9 @@ do_who(struct client *c, struct words *w)
 	reply(c, ":chat 315 %s %s :End of WHO", name_of(c), name);
 }
 
-/* The answer says that all it has said is on the disk, and waits until it is. */
+/*
+ * The answer says that all it has said is on the disk, and waits until it is.
+ */
 static void
 do_ping(struct client *c, struct words *w)
 {
@@ -208,7 +210,8 @@ command_find(const char *name)
 /*
  * Answers must not overtake acknowledgements that are held, and each room is
  * whole, with what was missed, before the next one is joined. A PING asks for
- * what came before it, which may be this as well, but it does not wait for ever.
+ * what came before it, which may be this as well, but it does not wait for
+ * ever.
  */
 bool
 command_waits(const struct command *command, const struct client *c)

@@ -1,7 +1,7 @@
 /*
- * end: how a client ends, in steps. Others hear of it at once, but the socket lives
- * until the client has read what was for it, or never will: only then is it known
- * what it has received.
+ * end: how a client ends, in steps. Others hear of it at once, but the socket
+ * lives until the client has read what was for it, or never will: only then is
+ * it known what it has received.
  */
 #include <errno.h>
 #include <linux/sockios.h>

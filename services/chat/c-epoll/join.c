@@ -1,5 +1,6 @@
 /*
- * join: how a client comes into a room and leaves it, and what it is told then.
+ * join: how a client comes into a room and leaves it, and what it is told
+ * then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,9 @@ do_join(struct client *c, struct words *w)
 	join_rest(c);
 }
 
-/* Joins until there is something to be read first; false if there are others. */
+/*
+ * Joins until there is something to be read first; false if there are others.
+ */
 bool
 join_rest(struct client *c)
 {

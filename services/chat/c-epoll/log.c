@@ -1,7 +1,7 @@
 /*
- * log: DATA/log, which holds every message in the order in which all see it. What
- * is said is gathered, written at once and only then delivered: a message that
- * somebody has seen is in the log.
+ * log: DATA/log, which holds every message in the order in which all see it.
+ * What is said is gathered, written at once and only then delivered: a message
+ * that somebody has seen is in the log.
  */
 #include <err.h>
 #include <errno.h>
@@ -92,7 +92,10 @@ cut_tail(int fd)
 	return end;
 }
 
-/* Opens the folder's log, for this server alone; returns what is wrong, or NULL. */
+/*
+ * Opens the folder's log, for this server alone; returns what is wrong, or
+ * NULL.
+ */
 const char *
 log_open(const char *folder, bool first)
 {
@@ -203,7 +206,9 @@ deliver(const struct saying *s, const struct text *text)
 	}
 }
 
-/* The author's own copy, when the disk has it, unless it will read it itself. */
+/*
+ * The author's own copy, when the disk has it, unless it will read it itself.
+ */
 static void
 echo(const struct saying *s, const struct text *text)
 {

@@ -1,7 +1,7 @@
 /*
- * member: nicks, the rooms that each is a member of whether here or not, and what
- * each has had. What was queued counts as received when the client answers a PING
- * that was queued behind it, or ends in order.
+ * member: nicks, the rooms that each is a member of whether here or not, and
+ * what each has had. What was queued counts as received when the client
+ * answers a PING that was queued behind it, or ends in order.
  */
 #include <stdio.h>
 #include <stdlib.h>

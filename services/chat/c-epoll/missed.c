@@ -1,7 +1,7 @@
 /*
- * missed: what a client has missed is read from the log, a piece at a time, when
- * its socket has taken the piece before. So whoever was away for a gigabyte costs
- * one piece, and others wait for no more than a few.
+ * missed: what a client has missed is read from the log, a piece at a time,
+ * when its socket has taken the piece before. So whoever was away for a
+ * gigabyte costs one piece, and others wait for no more than a few.
  */
 #include <string.h>
 #include <strings.h>

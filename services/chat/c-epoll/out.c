@@ -1,8 +1,8 @@
 /*
- * out: what goes to clients. A line is written once into the arena of the turn,
- * and for each client there is a chain of pieces of the arena, one where lines
- * follow each other; a flush gives every client its chain in one write. Only
- * what a socket does not take is copied, so an idle client holds nothing.
+ * out: what goes to clients. A line is written once into the arena of the
+ * turn, and for each client there is a chain of pieces of the arena, one where
+ * lines follow each other; a flush gives every client its chain in one write.
+ * Only what a socket does not take is copied, so an idle client holds nothing.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -101,8 +101,8 @@ news(const char *fmt, ...)
 }
 
 /*
- * An answer to what the client said: behind what it was answered before, and what
- * others said before is with everybody.
+ * An answer to what the client said: behind what it was answered before, and
+ * what others said before is with everybody.
  */
 void
 reply(struct client *c, const char *fmt, ...)

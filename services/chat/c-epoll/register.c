@@ -1,5 +1,6 @@
 /*
- * register: how a client becomes somebody, and somebody else: CAP, PASS, NICK, USER.
+ * register: how a client becomes somebody, and somebody else: CAP, PASS, NICK,
+ * USER.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +23,10 @@ set_prefix(struct client *c)
 	    c->host);
 }
 
-/* Whether the word is the first line of DATA/password, if there is such a file. */
+/*
+ * Whether the word is the first line of DATA/password, if there is such a
+ * file.
+ */
 static bool
 password_ok(const char *word)
 {

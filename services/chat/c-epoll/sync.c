@@ -1,8 +1,8 @@
 /*
- * sync: the disk takes its time, and the loop does not wait for it. A thread says
- * fdatasync, once for all who wait for an acknowledgement; who comes meanwhile
- * waits for the next. The two hand the job over by event descriptors, so that
- * nothing is shared while a sync is under way.
+ * sync: the disk takes its time, and the loop does not wait for it. A thread
+ * says fdatasync, once for all who wait for an acknowledgement; who comes
+ * meanwhile waits for the next. The two hand the job over by event
+ * descriptors, so that nothing is shared while a sync is under way.
  */
 #include <err.h>
 #include <errno.h>
