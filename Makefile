@@ -62,7 +62,7 @@ bench: ## Go benchmarks of the instrument itself, of Eve and what its runtime co
 
 portability: ## c-process of the chat on other systems: installs zig (100 MB) and prints who builds and passes
 	[ -x $(OUT)/tools/zig/ziglang/zig ] || python3 -m pip install --no-deps --target $(OUT)/tools/zig ziglang==0.17.1
-	$(GO) test -count=1 -timeout 30m -v -run TestMatrix ./services/chat/c-process/matrix -args -matrix
+	$(GO) test -count=1 -timeout 30m -v -run TestMatrix ./cmd/chatmatrix -args -matrix
 
 toolchains: ## install what the models need; SKIP with a reason what cannot be had
 	@./toolchains.sh
