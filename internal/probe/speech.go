@@ -42,7 +42,7 @@ func (c *client) speak() *speaker {
 // tell sends lines of our own making.
 func (c *client) tell(lines string) error {
 	if _, err := c.conn.Write([]byte(lines)); err != nil {
-		return fmt.Errorf("%s when %q was said", why(err), lines)
+		return fmt.Errorf("saying %s: %w", short([]byte(lines)), err)
 	}
 	return nil
 }

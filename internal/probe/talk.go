@@ -81,7 +81,7 @@ func (t *talk) which(body string) (id int, err error) {
 	if !known {
 		return -1, nil
 	}
-	if said := t.said[id]; said.room != room || said.text != text {
+	if said := &t.said[id]; said.room != room || said.text != text {
 		return -1, fmt.Errorf("got %s, want %s: it is torn or mixed with another", quoteLine(body), quoteLine("PRIVMSG "+said.room+" :"+said.text))
 	}
 	return id, nil
@@ -300,7 +300,8 @@ func (r *round) read(c *client, mine []int, expect int, acknowledged chan<- stri
 // absent names a line that a nick should have heard.
 func (t *talk) absent(nick string, heard map[int]bool) string {
 	m := t.member(nick)
-	for id, said := range t.said {
+	for id := range t.said {
+		said := &t.said[id] // its kept may be another's to set just now
 		if said.nick != nick && slices.Contains(m.rooms, said.room) && !heard[id] && !m.had[id] && !slices.Contains(m.heard, id) {
 			return fmt.Sprintf("; %s of %s is missing", said.text[:strings.IndexByte(said.text, '|')], said.nick)
 		}
