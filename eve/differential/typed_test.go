@@ -10,7 +10,7 @@ import (
 	"interleave/eve/trial"
 )
 
-var typed = flag.Int("typed", 4, "how many modules of ten typed programs are compared")
+var typed = flag.Int("typed", 2, "how many modules of ten typed programs are compared")
 
 // perTyped is how many parts a typed module has: each has functions and types of its own, so g++ takes longer over it.
 const perTyped = 10
