@@ -42,6 +42,7 @@ type Faults struct {
 type direction struct {
 	Fault
 	busy time.Time // until when the wire is taken
+	line line
 }
 
 // faultBatch is how many frames the goroutine of a Faults takes at once.
@@ -99,7 +100,7 @@ func (f *Faults) pass(d *direction, g GSO, pieces [][]byte, deliver func(GSO, []
 			}
 			continue
 		}
-		time.AfterFunc(wait, func() { _ = deliver(g, [][]byte{frame}) }) // a frame that comes after the end is lost
+		d.line.put(wait, func() { _ = deliver(g, [][]byte{frame}) }) // a frame that comes after the end is lost
 	}
 	return nil
 }
