@@ -62,7 +62,7 @@ func TestChatFaults(t *testing.T) {
 		{"log-doubles", "order", "again"},
 		{"log-tears", "order", "it is torn or mixed with another"},
 		{"log-breaks", "order", `line 20 of the log is "broken"`},
-		{"acknowledges-early", "killed", "and is not in the log"},
+		{"acknowledges-early", "killed", "not in the log"},
 		{"misses-one", "missed-many", "c"},
 		{"repeats", "missed-many", "c"},
 		{"forgets", cutOff, "20 missed lines have not come; ann.0 of ann is missing"},
