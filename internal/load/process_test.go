@@ -207,7 +207,9 @@ func TestNoAllocation(t *testing.T) {
 			}
 			p := plan(test.protocol, addr, test.load)
 			p.Limit = 20 * time.Second
-			p.Window = time.Second // a request of bulk is many kilobytes, each of which is looked at: slow under the race detector
+			if test.load.Shape == manifest.Bulk {
+				p.Window = time.Second // a request is many kilobytes, each of which is looked at: slow under the race detector
+			}
 			var at [2]runtime.MemStats
 			e, err := newEngine(p, func(ev Event) {
 				switch ev.At {
