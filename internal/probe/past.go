@@ -173,7 +173,11 @@ func (p *play) catchesUp(c *client, do *catches) error {
 			missed++
 		}
 	}
-	if err := c.hearMissed(p.talk, m, missed); err != nil {
+	last := map[string]int{}
+	for room, all := range rooms {
+		last[room] = all[len(all)-1]
+	}
+	if err := c.hearMissed(p.talk, m, missed, last); err != nil {
 		return err
 	}
 	heard := map[string][]int{}
@@ -199,8 +203,9 @@ func (p *play) catchesUp(c *client, do *catches) error {
 	return nil
 }
 
-// hearMissed reads until a ping is answered and so many lines have come that were not heard before.
-func (c *client) hearMissed(t *talk, m *member, missed int) error {
+// hearMissed reads until a ping is answered, so many lines have come that were not heard before, and each room of which anything has come
+// has come to its last line: what is said again may be under way when the ping is answered.
+func (c *client) hearMissed(t *talk, m *member, missed int, last map[string]int) error {
 	s := c.speak()
 	s.fences++
 	token, answered := fmt.Sprintf("fence%d", s.fences), false
@@ -211,7 +216,19 @@ func (c *client) hearMissed(t *talk, m *member, missed int) error {
 	for _, id := range m.heard {
 		seen[id] = true
 	}
-	for !answered || missed > 0 {
+	whole := func() bool {
+		heard := map[string]int{}
+		for _, id := range m.heard {
+			heard[t.said[id].room] = id
+		}
+		for room, id := range heard {
+			if id != last[room] {
+				return false
+			}
+		}
+		return true
+	}
+	for !answered || missed > 0 || !whole() {
 		_, line, err := c.line()
 		if err != nil {
 			return fmt.Errorf("%s; %d missed lines have not come%s", wordsOfEnd(err), missed, t.absent(c.nickOf(), seen))
