@@ -131,3 +131,14 @@ func FuzzMatch(f *testing.F) {
 		}
 	})
 }
+
+// TestNoParameters asks a line that has none for them.
+func TestNoParameters(t *testing.T) {
+	m, err := Parse("QUIT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Last() + m.Param(0) + m.Param(-1); got != "" {
+		t.Errorf("got %q of a line without parameters", got)
+	}
+}

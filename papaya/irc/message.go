@@ -93,7 +93,7 @@ func upper(s string) string {
 
 // Param is the parameter i, or nothing.
 func (m Message) Param(i int) string {
-	if i < len(m.Params) {
+	if 0 <= i && i < len(m.Params) {
 		return m.Params[i]
 	}
 	return ""
