@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"interleave/internal/command"
 )
 
 // benching is what the flags of bench say.
@@ -38,7 +40,7 @@ namespace of its own, which ends with it. Rounds alternate between what is measu
   gonet bench --rounds 11 --time 3s`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if b.rounds < 1 || b.time <= 0 || b.pings < 1 {
-				return usagef("bench: --rounds, --time and --pings are more than nothing")
+				return command.Usagef("bench: --rounds, --time and --pings are more than nothing")
 			}
 			if b.inside {
 				return b.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())

@@ -21,6 +21,7 @@ import (
 	"interleave/gonet/dhcp"
 	"interleave/gonet/link"
 	"interleave/gonet/wire"
+	"interleave/internal/command"
 )
 
 // where are the flags that all commands with a stack share: the tap, and the addresses of both of its ends.
@@ -66,7 +67,7 @@ func (w *where) plan() (p plan, err error) {
 		for _, v := range values {
 			a, bad := netip.ParsePrefix(v)
 			if bad != nil {
-				err = errors.Join(err, usagef("--%s %s: not an address with the length of its network, as 10.9.0.2/24", flag, v))
+				err = errors.Join(err, command.Usagef("--%s %s: not an address with the length of its network, as 10.9.0.2/24", flag, v))
 			}
 			out = append(out, a)
 		}
@@ -76,7 +77,7 @@ func (w *where) plan() (p plan, err error) {
 		_, _ = rand.Read(p.mac[:])    // never fails
 		p.mac[0] = p.mac[0]&^1 | 0x02 // one station, locally administered
 	} else if p.mac, err = wire.ParseMAC(w.mac); err != nil || p.mac.IsGroup() {
-		return p, usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01", w.mac)
+		return p, command.Usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01", w.mac)
 	}
 	if !w.dhcp {
 		p.addresses = prefixes("address", w.addresses)
@@ -91,7 +92,7 @@ func (w *where) plan() (p plan, err error) {
 		if bad != nil {
 			var only netip.Addr
 			if only, bad = netip.ParseAddr(v); bad != nil {
-				err = errors.Join(err, usagef("--dns %s: not an address", v))
+				err = errors.Join(err, command.Usagef("--dns %s: not an address", v))
 			}
 			a = netip.AddrPortFrom(only, 53)
 		}
@@ -100,7 +101,7 @@ func (w *where) plan() (p plan, err error) {
 	for _, v := range w.gateway {
 		a, bad := netip.ParseAddr(v)
 		if bad != nil {
-			err = errors.Join(err, usagef("--gateway %s: not an address", v))
+			err = errors.Join(err, command.Usagef("--gateway %s: not an address", v))
 		}
 		p.gateways = append(p.gateways, a)
 	}
@@ -116,14 +117,14 @@ func (w *where) plan() (p plan, err error) {
 	if !alone && len(w.kernel) == 0 {
 		for _, a := range p.addresses {
 			if a.IsSingleIP() {
-				return p, usagef("--address %v: a network of one has no place for the kernel; say --kernel, or a network of more", a)
+				return p, command.Usagef("--address %v: a network of one has no place for the kernel; say --kernel, or a network of more", a)
 			}
 			p.kernel = append(p.kernel, neighbour(a))
 		}
 	}
 	for _, k := range p.kernel {
 		if slices.ContainsFunc(p.addresses, func(a netip.Prefix) bool { return a.Addr() == k.Addr() }) {
-			return p, usagef("--kernel %v: the stack has this address", k)
+			return p, command.Usagef("--kernel %v: the stack has this address", k)
 		}
 	}
 	if len(p.gateways) == 0 && !w.dhcp {
@@ -133,7 +134,7 @@ func (w *where) plan() (p plan, err error) {
 	}
 	for _, r := range p.routes {
 		if _, ok := p.via(r); !ok {
-			err = errors.Join(err, usagef("--route %v: it needs an --address of its family for the kernel to send to", r))
+			err = errors.Join(err, command.Usagef("--route %v: it needs an --address of its family for the kernel to send to", r))
 		}
 	}
 	return p, err
@@ -144,11 +145,11 @@ func aHost(a netip.Prefix) error {
 	first := a.Masked().Addr()
 	switch {
 	case a.Addr().IsLoopback() || a.Addr().IsMulticast() || a.Addr().IsUnspecified():
-		return usagef("--address %v: not that of a host on a link", a)
+		return command.Usagef("--address %v: not that of a host on a link", a)
 	case a.Addr().Is4() && a.Bits() < 31 && a.Addr() == first:
-		return usagef("--address %v: it means the network", a)
+		return command.Usagef("--address %v: it means the network", a)
 	case a.Addr().Is4() && a.Bits() < 31 && !a.Contains(a.Addr().Next()):
-		return usagef("--address %v: it means all hosts of its network", a)
+		return command.Usagef("--address %v: it means all hosts of its network", a)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"interleave/internal/command"
 )
 
 func TestNeighbour(t *testing.T) {
@@ -39,7 +41,7 @@ func TestPlan(t *testing.T) {
 	for _, bad := range []where{{addresses: []string{"x"}}, {kernel: []string{"10.9.0.1"}}, {dns: []string{"host"}}, {gateway: []string{"host"}}, {mac: "7"}, {dhcp: true, routes: []string{"10.0.0.0/8"}},
 		{addresses: []string{"10.9.0.2/24"}, routes: []string{"fd00::/8"}}, {addresses: []string{"10.9.0.0/24"}}, {addresses: []string{"10.9.0.255/24"}},
 		{addresses: []string{"127.0.0.1/8"}}, {addresses: []string{"10.9.0.2/32"}}, {addresses: []string{"10.9.0.1/24"}, kernel: []string{"10.9.0.1/24"}}} {
-		var u usage
+		var u command.Usage
 		if _, err := bad.plan(); !errors.As(err, &u) {
 			t.Errorf("%+v: %v", bad, err)
 		}

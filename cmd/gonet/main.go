@@ -9,11 +9,12 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"interleave/internal/command"
 )
 
 // The exit codes, as `gonet help` lists them.
@@ -22,11 +23,6 @@ const (
 	exitUsage       = 2
 	exitInterrupted = 130
 )
-
-// A usage is a mistake on the command line.
-type usage struct{ error }
-
-func usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
 // errSaid is a failure of which all has been said: by the summary of a ping that nobody answered, for example.
 var errSaid = errors.New("failed")
@@ -46,7 +42,7 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	var u usage
+	var u command.Usage
 	switch {
 	case err == nil:
 		return 0
@@ -84,51 +80,7 @@ Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or nobody
 130 stopped by Ctrl-C before it was done.`
 
 func rootCommand() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "gonet",
-		Short:         "a TCP/IP stack on a tap",
-		Long:          about,
-		Version:       version(),
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			hint := "`gonet help` lists them"
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return usagef("no command %q: %s", args[0], hint)
-		},
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SuggestionsMinimumDistance: 2,
-	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w; `%s --help` says more", err, cmd.CommandPath())
-	})
-	root.AddCommand(upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(), benchCommand(),
+	return command.Root("gonet", "a TCP/IP stack on a tap", about,
+		upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(), benchCommand(),
 		statCommand(), dumpCommand())
-	for _, c := range root.Commands() {
-		if check := c.Args; check != nil {
-			c.Args = func(cmd *cobra.Command, args []string) error {
-				if err := check(cmd, args); err != nil {
-					return usagef("%s: %w; it is `%s`", cmd.Name(), err, cmd.UseLine())
-				}
-				return nil
-			}
-		}
-	}
-	return root
-}
-
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return s.Value[:min(12, len(s.Value))]
-			}
-		}
-	}
-	return "development"
 }

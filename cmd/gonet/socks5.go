@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"interleave/internal/command"
 )
 
 func socksCommand() *cobra.Command {
@@ -28,7 +30,7 @@ func socksCommand() *cobra.Command {
   curl --socks5-hostname 127.0.0.1:1080 http://10.9.0.1:8000/    in another terminal`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 {
-				return usagef("--most %d: at least 1", most)
+				return command.Usagef("--most %d: at least 1", most)
 			}
 			return w.with(cmd.Context(), cmd.ErrOrStderr(), func(h *host) error {
 				l, err := net.Listen("tcp", listen)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"interleave/gonet/link"
+	"interleave/internal/command"
 )
 
 func upCommand() *cobra.Command {
@@ -151,7 +152,7 @@ func (h *host) captureTo(l link.Link, name string) (link.Link, error) {
 			return nil, fmt.Errorf("capture: %w", err)
 		}
 	} else if term.IsTerminal(int(file.Fd())) {
-		return nil, usagef("a capture is no text: write it to a file, or to a pipe: gonet dump | tshark -r -")
+		return nil, command.Usagef("a capture is no text: write it to a file, or to a pipe: gonet dump | tshark -r -")
 	}
 	c := &capture{buffer: bufio.NewWriter(file), file: file, frames: -1, failed: make(chan struct{})}
 	var err error

@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"interleave/internal/calibrate"
+	"interleave/internal/command"
 	"interleave/internal/load"
 )
 
@@ -119,14 +119,10 @@ func rootCommand() *cobra.Command {
   interleave bench echo -- ./my-server {port}
   interleave report last`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
+			if err := command.Unknown(cmd, args); err != nil {
+				return &failure{exitUsage, err}
 			}
-			hint := "`interleave help` lists them"
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return usage("no command %q: %s", args[0], hint)
+			return nil
 		},
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,

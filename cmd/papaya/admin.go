@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"interleave/internal/command"
 	"interleave/papaya/account"
 	"interleave/papaya/config"
 	"interleave/papaya/control"
@@ -112,7 +113,7 @@ func usageArgs(cmd *cobra.Command, args []string) error {
 func exactly(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usagef("%s: it is `%s`", cmd.CommandPath(), cmd.UseLine())
+			return command.Usagef("%s: it is `%s`", cmd.CommandPath(), cmd.UseLine())
 		}
 		return nil
 	}
@@ -192,7 +193,7 @@ func accountCommand(p *place) *cobra.Command {
 	add := &cobra.Command{Use: "add NAME", Short: "Make an account", Args: exactly(1), RunE: func(cmd *cobra.Command, args []string) error {
 		r, err := account.ParseRole(role)
 		if err != nil {
-			return usagef("%w", err)
+			return command.Usagef("%w", err)
 		}
 		password, said, err := new.read(cmd)
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+
+	"interleave/internal/command"
 )
 
 // benchOptions are the words of `papaya bench`.
@@ -32,7 +34,7 @@ IRC, but not without being noticed: ask whose server it is. The load takes cores
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.clients < 2 || o.pipeline < 1 || o.size < 1 || o.size > 400 || o.window <= 0 {
-				return usagef("bench: at least 2 clients, 1 message in flight, 1 to 400 bytes, and some time")
+				return command.Usagef("bench: at least 2 clients, 1 message in flight, 1 to 400 bytes, and some time")
 			}
 			r, err := bench(cmd.Context(), args[0], o)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"interleave/internal/command"
 	"interleave/papaya/client"
 	"interleave/papaya/irc"
 	"interleave/papaya/terminal"
@@ -102,18 +103,18 @@ func chatSettings(o chatOptions, rooms []string) (client.Settings, error) {
 		}
 	}
 	if !irc.IsNick(nick) {
-		return client.Settings{}, usagef("chat: %q cannot be a nick: give one with --nick, of letters, digits, - and _", nick)
+		return client.Settings{}, command.Usagef("chat: %q cannot be a nick: give one with --nick, of letters, digits, - and _", nick)
 	}
 	for i, r := range rooms {
 		if !strings.HasPrefix(r, "#") && !strings.HasPrefix(r, "&") {
 			rooms[i] = "#" + r
 		}
 		if strings.ContainsAny(rooms[i], " ,\r\n\x00\a") {
-			return client.Settings{}, usagef("chat: %q cannot be a room", r)
+			return client.Settings{}, command.Usagef("chat: %q cannot be a room", r)
 		}
 	}
 	if o.passwordFile != "" && o.account == "" {
-		return client.Settings{}, usagef("chat: --password-file needs --account, whose password it is")
+		return client.Settings{}, command.Usagef("chat: --password-file needs --account, whose password it is")
 	}
 	return client.Settings{Nick: nick, Account: o.account, Rooms: rooms}, nil
 }
@@ -130,7 +131,7 @@ func address(host string, plain bool) (name, addr string, err error) {
 		name = strings.Trim(host, "[]")
 	}
 	if name == "" || port == "" || strings.ContainsAny(name+port, "/ @") {
-		return "", "", usagef("chat: %q is no HOST or HOST:PORT", host)
+		return "", "", command.Usagef("chat: %q is no HOST or HOST:PORT", host)
 	}
 	return name, net.JoinHostPort(name, port), nil
 }

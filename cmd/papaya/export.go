@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"interleave/internal/command"
 	"interleave/papaya/keep"
 )
 
@@ -27,13 +28,13 @@ data folder, whether a server runs or not; it sees rooms and messages between tw
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if f.Since, err = parseTime(since); err != nil {
-				return usagef("--since %w", err)
+				return command.Usagef("--since %w", err)
 			}
 			if f.Until, err = parseTime(until); err != nil {
-				return usagef("--until %w", err)
+				return command.Usagef("--until %w", err)
 			}
 			if format != string(keep.AsText) && format != string(keep.AsJSON) {
-				return usagef("--format %s: expected text or json", format)
+				return command.Usagef("--format %s: expected text or json", format)
 			}
 			return writeTo(cmd, file, func(w io.Writer) error { return export(cmd, &p, f, keep.Format(format), w) })
 		},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"interleave/internal/command"
 	"interleave/papaya/account"
 	"interleave/papaya/certificate"
 	"interleave/papaya/config"
@@ -144,7 +145,7 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 // server is what package server is told.
 func (h *house) server(c *config.Config, member string, ready func()) server.Config {
 	return server.Config{
-		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version(), Ready: ready,
+		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: command.Version(), Ready: ready,
 		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: h.source.Config(), WebHandler: web.Handler(), Listen: listen, Origins: c.Origins,
 		Data: c.Data, Text: h.text, Log: h.log, Shared: len(c.NATS) > 0, Unique: member,
 		Accounts: doorkeeper{h}, Enter: h.enter,
