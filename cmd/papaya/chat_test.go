@@ -249,6 +249,8 @@ func TestChatInATerminal(t *testing.T) {
 		t.Errorf("the screen has colours in spite of NO_COLOR: %q", all)
 	}
 
+	ann.types("/search KETTLE on", "Enter")
+	ann.shows(" ann: bob: the kettle is on") // with the day before it
 	kill()
 	ann.shows("connection lost")
 	kill = startServer(t, program, dir)

@@ -85,7 +85,7 @@ func (s *Session) onBatch(l line) {
 	if ref[0] == '+' {
 		kind := l.Param(1)
 		if len(s.batches) < maxBatch {
-			s.batches[name] = &batch{kind: kind, target: l.Param(2), history: strings.Contains(kind, "chathistory")}
+			s.batches[name] = &batch{kind: kind, target: l.Param(2), history: strings.Contains(kind, "chathistory") || isSearch(kind)}
 		}
 		return
 	}
@@ -124,7 +124,7 @@ func (s *Session) past(b *batch) {
 		}
 	}
 	asked := r.asked
-	if asked == nothing && s.searching == r {
+	if isSearch(b.kind) || asked == nothing && s.searching == r { // some servers answer a search by a page of history
 		s.searching = nil
 		s.found(page)
 		return
@@ -157,6 +157,9 @@ func (s *Session) turnPage(r *Room, asked asking, page []*Message, lines int) {
 		r.read = page[len(page)-1].Time
 	}
 }
+
+// isSearch says whether a batch is what was found, of whatever server's own kind.
+func isSearch(kind string) bool { return strings.HasSuffix(kind, "search") }
 
 func (s *Session) found(page []*Message) {
 	if len(page) == 0 {

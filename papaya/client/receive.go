@@ -357,6 +357,9 @@ func (s *Session) onFail(l line) {
 		s.missed(room)
 		return
 	}
+	if l.Param(0) == "SEARCH" {
+		s.searching = nil
+	}
 	if !s.registered {
 		s.tell(Event{Kind: Refused, Why: l.Last()})
 		return

@@ -127,18 +127,21 @@ func (h *Hall) between(keys []string, from, to bound, limit int, want func(said)
 func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 	folded := irc.Lower(target)
 	if strings.HasPrefix(target, "#") {
-		if c.user.in(h.rooms[folded]) == nil {
+		r := h.rooms[folded]
+		if c.user.in(r) == nil {
 			return nil, nil
 		}
-		return []string{folded}, func(s said) bool { return s.target == folded }
+		since := r.since
+		return []string{folded}, func(s said) bool { return s.at >= since && s.target == folded && s.command != "TOPIC" }
 	}
 	self := irc.Lower(c.user.nick)
 	k := h.known[self]
 	if k == nil || k.account == "" || k.account != irc.Lower(c.user.account) || target == "" {
 		return nil, nil
 	}
+	since := k.since
 	return []string{self, folded}, func(s said) bool {
-		return s.target == self && s.nick() == folded || s.target == folded && s.nick() == self
+		return s.at >= since && s.command != "TOPIC" && (s.target == self && s.nick() == folded || s.target == folded && s.nick() == self)
 	}
 }
 
@@ -206,12 +209,16 @@ func (s said) own() said {
 	return s
 }
 
-// sendHistory sends messages as a batch to those who understand batches.
 func (h *Hall) sendHistory(c *Client, target string, lines []said) {
+	h.sendBatch(c, "chathistory", target, lines)
+}
+
+// sendBatch sends messages as a batch to those who understand batches.
+func (h *Hall) sendBatch(c *Client, kind, target string, lines []said) {
 	name := ""
 	if c.caps&inBatch != 0 {
 		name = h.batchName()
-		h.say(c, "BATCH +"+name+" chathistory "+shown(target))
+		h.say(c, "BATCH +"+name+" "+kind+" "+shown(target))
 	}
 	for _, s := range lines {
 		o := &out{body: append(s.body, '\r', '\n'), time: s.time, id: msgid(s.at), batch: name}

@@ -45,6 +45,7 @@ type Client struct {
 	marked           bool // what it has had is to be written to the log
 	catching         []*catch
 	captured         *[][]byte // answers to a labelled line
+	searching        bool      // a query is on its way
 }
 
 // Connect takes a connection in.
@@ -249,6 +250,7 @@ func (h *Hall) labelled(c *Client, label string, do func()) {
 	}
 	var lines [][]byte
 	c.captured = &lines
+	before := c.searching
 	do()
 	if c.captured == nil { // it was closed
 		return
@@ -256,6 +258,7 @@ func (h *Hall) labelled(c *Client, label string, do func()) {
 	c.captured = nil
 	tag := "label=" + irc.Escape(label)
 	switch {
+	case len(lines) == 0 && c.searching && !before: // the answer comes later, with the label
 	case len(lines) == 0:
 		c.write([]byte("@" + tag + " :" + h.config.Name + " ACK\r\n"))
 	case len(lines) == 1 || c.caps&inBatch == 0:

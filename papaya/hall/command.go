@@ -56,6 +56,7 @@ func init() {
 		"VERSION":     {ask: (*Hall).version},
 		"TIME":        {ask: (*Hall).time},
 		"CHATHISTORY": {words: 4, ask: (*Hall).chathistory},
+		"SEARCH":      {words: 2, ask: (*Hall).search},
 	}
 }
 

@@ -2,6 +2,7 @@ package hall
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -130,7 +131,11 @@ func (g signs) Required() bool { return false }
 
 func (p *play) config(s *stage) Config {
 	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text, Sign: signs{s}, Created: time.Unix(0, 0),
-		Password: func() (string, bool) { return "", false }}
+		Password: func() (string, bool) { return "", false },
+		Search: func(c *Client, q *Query) {
+			q.Run(context.Background(), &s.text)
+			s.hall.Found(c, q)
+		}}
 }
 
 func (p *play) add(name string) {

@@ -281,10 +281,15 @@ func (h *Hall) settle(u *user) {
 		}
 		k.mark = h.at
 	}
-	if k.account == "" && u.account != "" {
-		k.account = irc.Lower(u.account)
-	}
+	k.claim(u.account, h.at)
 	u.inbox = mark{at: k.mark, lag: k.mark < h.at}
+}
+
+// claim makes a nick an account's, if it is nobody's yet. What was said to it before was for others.
+func (k *known) claim(account string, at uint64) {
+	if k.account == "" && account != "" {
+		k.account, k.since = irc.Lower(account), at
+	}
 }
 
 func (h *Hall) welcome(c *Client) {
@@ -294,9 +299,13 @@ func (h *Hall) welcome(c *Client) {
 	h.num(c, "003", ":This server was started "+h.config.Created.UTC().Format(time.DateTime+" UTC"))
 	h.num(c, "004", name+" papaya-"+h.config.Version+" o biklmntov bklov")
 	// One line, 13 tokens: some clients stop at what the contract's core says.
+	search := ""
+	if h.config.Search != nil {
+		search = " SEARCH"
+	}
 	h.num(c, "005", fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 NETWORK=%s PREFIX=(ov)@+ CHANMODES=b,k,l,imnt "+
-		"CHANLIMIT=#:%d AWAYLEN=%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid :are supported by this server",
-		h.config.Network, h.config.Rooms, maxAway, maxTargets, maxHistory))
+		"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are supported by this server",
+		h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
 	h.motd(c)
 }
 
@@ -439,8 +448,8 @@ func (h *Hall) Signed(c *Client, account, why string, registering bool) (Entry, 
 // account makes a user one that has logged in.
 func (h *Hall) account(u *user, account string) {
 	u.account = account
-	if k := h.known[irc.Lower(u.nick)]; k != nil && k.account == "" {
-		k.account = irc.Lower(account)
+	if k := h.known[irc.Lower(u.nick)]; k != nil {
+		k.claim(account, h.at)
 	}
 	o := h.newOut(u, "ACCOUNT "+account)
 	h.near(u, func(c *Client) {

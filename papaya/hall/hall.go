@@ -39,6 +39,7 @@ type Config struct {
 	Text     Text                  // what was said, to be read again
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
+	Search   func(*Client, *Query) // runs the query and hands it back by Hall.Found, later; nil: SEARCH is not offered
 	Created  time.Time
 }
 
@@ -120,11 +121,13 @@ type mark struct {
 type known struct {
 	account string // whose it is; nobody's if empty
 	mark    uint64
+	since   uint64 // the place from which on it is the account's
 }
 
 type room struct {
 	name    string
 	created int64
+	since   uint64 // the place in the text where it begins: what was said before was said in another room of that name
 	topic   string
 	setBy   string
 	setAt   int64

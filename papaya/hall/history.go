@@ -67,21 +67,37 @@ func (h *Hall) readAt(p []byte, at uint64) (int, error) {
 	return h.config.Text.ReadAt(p, at)
 }
 
-// eachIn calls do for every message that begins in a chunk of the text, at from or later. It reads on behind the chunk to the end of its last line.
+// eachIn calls do for every message that begins in a chunk of the text, at from or later.
 func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
+	linesIn(h.readAt, h.config.Text.Begin(), n, make([]byte, chunkBuffer), func(line []byte, at uint64) {
+		if at >= from {
+			if s, ok := parseSaid(line, at); ok {
+				do(s)
+			}
+		}
+	})
+}
+
+// chunkBuffer is in bytes: a chunk, the end of the line before it, and what its last line may have behind it.
+const chunkBuffer = chunkSize + 1 + 2*irc.MaxLine
+
+// linesIn calls do for every line that begins in a chunk of a text. It reads on behind the chunk to the end of its last line.
+func linesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uint32, buffer []byte, do func(line []byte, at uint64)) {
 	start, end := uint64(n)<<chunkBits, (uint64(n)+1)<<chunkBits
 	inside := start // a line that begins here is known to be one only if an end of line stands before it
 	if start > 0 {
 		start--
 	}
-	begin := h.config.Text.Begin()
 	if start < begin {
 		start, inside = begin, begin
 	}
-	p := make([]byte, end-start+2*irc.MaxLine)
+	if start >= end {
+		return
+	}
+	p := buffer[:end-start+2*irc.MaxLine]
 	have := 0
 	for have < len(p) {
-		n, err := h.readAt(p[have:], start+uint64(have))
+		n, err := read(p[have:], start+uint64(have))
 		have += n
 		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
 			break
@@ -101,11 +117,7 @@ func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
 		if i < 0 {
 			return
 		}
-		if at >= from {
-			if s, ok := parseSaid(p[:i], at); ok {
-				do(s)
-			}
-		}
+		do(p[:i], at)
 		at, p = at+uint64(i)+1, p[i+1:]
 	}
 }

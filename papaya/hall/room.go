@@ -68,7 +68,7 @@ func (h *Hall) joinOne(u *user, name, key string) {
 		return
 	}
 	if r == nil {
-		r = &room{name: name, created: h.now, modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
+		r = &room{name: name, created: h.now, since: h.at, modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
 		if u.account != "" {
 			r.rights[irc.Lower(u.account)] = 'o'
 			r.modes['n'], r.modes['t'] = true, true

@@ -28,7 +28,8 @@ type (
 	}
 	savedKnown struct {
 		Mark    uint64
-		Account raw `json:",omitempty"`
+		Account raw    `json:",omitempty"`
+		Since   uint64 `json:",omitempty"`
 	}
 	savedUser struct {
 		Server                                raw
@@ -46,6 +47,7 @@ type (
 	savedRoom struct {
 		Name         raw
 		Created      int64
+		Since        uint64                `json:",omitempty"`
 		Topic, SetBy raw                   `json:",omitempty"`
 		SetAt        int64                 `json:",omitempty"`
 		Modes        raw                   `json:",omitempty"`
@@ -119,7 +121,7 @@ func (h *Hall) Save() ([]byte, error) {
 		s.Servers[key(name)] = savedPeer{p.run, p.number, p.seen, p.gone}
 	}
 	for nick, k := range h.known {
-		s.Known[key(nick)] = savedKnown{k.mark, raw(k.account)}
+		s.Known[key(nick)] = savedKnown{k.mark, raw(k.account), k.since}
 	}
 	for _, nick := range sorted(h.nicks) {
 		u := h.nicks[nick]
@@ -133,7 +135,7 @@ func (h *Hall) Save() ([]byte, error) {
 }
 
 func (r *room) save() savedRoom {
-	out := savedRoom{Name: raw(r.name), Created: r.created, Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
+	out := savedRoom{Name: raw(r.name), Created: r.created, Since: r.since, Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
 		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]savedKnown{}}
 	for _, letter := range []byte("imnt") {
 		if r.modes[letter] {
@@ -153,7 +155,7 @@ func (r *room) save() savedRoom {
 		out.Here = append(out.Here, savedMember{raw(m.user.nick), m.mark.save(), m.op, m.voice})
 	}
 	for nick, a := range r.absent {
-		out.Absent[key(nick)] = savedKnown{a.mark, raw(a.account)}
+		out.Absent[key(nick)] = savedKnown{Mark: a.mark, Account: raw(a.account)}
 	}
 	return out
 }
@@ -173,7 +175,7 @@ func Load(config Config, state []byte) (*Hall, error) {
 		h.servers[unkey(name)] = &peer{p.Run, p.Number, p.Seen, p.Gone}
 	}
 	for nick, k := range s.Known {
-		h.known[unkey(nick)] = &known{account: string(k.Account), mark: k.Mark}
+		h.known[unkey(nick)] = &known{account: string(k.Account), mark: k.Mark, since: k.Since}
 	}
 	for name, chunks := range s.Index {
 		h.index[unkey(name)] = chunks
@@ -198,7 +200,7 @@ func Load(config Config, state []byte) (*Hall, error) {
 }
 
 func (h *Hall) load(v savedRoom) error {
-	r := &room{name: string(v.Name), created: v.Created, topic: string(v.Topic), setBy: string(v.SetBy), setAt: v.SetAt, key: string(v.Key), limit: v.Limit,
+	r := &room{name: string(v.Name), created: v.Created, since: v.Since, topic: string(v.Topic), setBy: string(v.SetBy), setAt: v.SetAt, key: string(v.Key), limit: v.Limit,
 		modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
 	for nick := range v.Invited {
 		r.invited[unkey(nick)] = true

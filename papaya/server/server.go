@@ -30,9 +30,11 @@ type server struct {
 	results chan error   // of Append: nil, or why not
 	appends chan []byte  // to the goroutine that appends
 	states  chan arrived // to the goroutine that keeps them
-	savedAt time.Time
-	readers sync.WaitGroup
-	writers sync.WaitGroup
+
+	searches chan struct{} // has room for those that may read at once
+	savedAt  time.Time
+	readers  sync.WaitGroup
+	writers  sync.WaitGroup
 
 	begun     bool
 	conns     map[uint64]*conn
@@ -67,6 +69,7 @@ func Run(ctx context.Context, config Config) error {
 	s := &server{
 		config: config, run: time.Now().UnixNano(), conns: map[uint64]*conn{},
 		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan error, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
+		searches: make(chan struct{}, searchesAtOnce),
 	}
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
@@ -159,6 +162,7 @@ func (s *server) hallConfig() hall.Config {
 		Server: s.config.Unique, Name: s.config.Name, Network: s.config.Network, Version: s.config.Version, MOTD: motd,
 		Rooms: s.config.Limits.Rooms, Founder: s.config.Founder, Text: s.config.Text, Created: time.Unix(0, s.run), Password: s.password,
 	}
+	config.Search = s.search
 	if s.config.Accounts != nil {
 		config.Sign = (*signer)(s)
 	}

@@ -175,6 +175,11 @@ func TestHistoryIsThereForWhoComesLater(t *testing.T) {
 	if got := ann.said(); !slices.Equal(got, want) {
 		t.Errorf("got %d lines, want %d: %q", len(got), many, got)
 	}
+	ann.write("/search LINE 137")
+	ann.until("what was said is found", `[...document.querySelectorAll("#messages")].some((n) => n.textContent.includes("Found:") && n.textContent.includes("#tea ann: line 137"))`)
+	ann.write("/search kettle")
+	ann.until("what was not said is not", `document.querySelector("#messages").textContent.includes("Nothing was found.")`)
+	ann.picture("search")
 }
 
 func TestWhatPeopleSayIsNeverMarkup(t *testing.T) {

@@ -185,6 +185,7 @@ export const handlers = {
       missed(s, room ?? [...s.rooms.values()].find((r) => r.asked));
       return;
     }
+    if (about === 'SEARCH') s.searching = null;
     if (!s.registered) s.hooks.refused(line.params.at(-1));
     failed(s, line.tags.get('label'), room);
     s.note(room ?? s.active, `${line.params.at(-1)} (${code})`, 'error');
@@ -306,6 +307,7 @@ function past(s, batch) {
     return;
   }
   if (/search/.test(batch.type)) {
+    s.searching = null;
     found(s, batch);
     return;
   }
