@@ -30,7 +30,7 @@ const maxLines = 600
 // what stands on a line above its own.
 var rooms = []string{
 	"command", "hist", "manifest", "proc",
-	"group", "netns",
+	"group", "netns", "disk",
 	"load", "sample",
 	"probe", "probe/probetest",
 	"record",

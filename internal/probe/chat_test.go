@@ -131,7 +131,7 @@ data append "log" hex 00
 		t.Errorf("got a folder %q with %d files and %d steps, want small, 1, 11", got.Folder, len(got.files), len(got.steps))
 	}
 	c := got.steps[4].do.(*chats)
-	if want := (chats{count: 9, least: 20, most: 400, seed: 3, pipeline: 5, end: "killed", after: 4}); *c != want {
+	if want := (chats{count: 9, least: 20, most: 400, seed: 3, pipeline: 5, end: endKilled, after: 4}); *c != want {
 		t.Errorf("got %+v, want %+v", *c, want)
 	}
 	if h := got.steps[7].do.(*hears); len(h.want) != 2 || !h.often {
@@ -153,8 +153,11 @@ func TestParseSpeechErrors(t *testing.T) {
 		{"dial a\na chats 0 seed 1", "expected a number of lines between 1 and"},
 		{"dial a\na chats 5", "expected seed"},
 		{"dial a\na chats 5 length 1..401 seed 1", "expected lengths such as 20..400, at most 400"},
-		{"dial a\na chats 5 seed 1 until dawn", "expected server killed or server terminates after until"},
+		{"dial a\na chats 5 seed 1 until dawn", "expected server killed, server terminates or power lost after until"},
 		{"dial a\na chats 5 seed 1 until server sings", "expected killed or terminates"},
+		{"dial a\na chats 5 seed 1 until power returns", "expected lost"},
+		{"data is small\ndial a\npower lost", "expected no \"data is small\" where power is lost"},
+		{"dial a\npower", "expected one of lost after power"},
 		{"dial a\na catches cold", "expected up"},
 		{"visit 0", "expected a number of connections between 1 and"},
 		{"data is big\ndial a", "expected absent or small, got big"},

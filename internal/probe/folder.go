@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"interleave/internal/disk"
 	"interleave/internal/group"
 	"interleave/internal/manifest"
 )
@@ -19,8 +20,9 @@ import (
 type Folder struct {
 	Path string
 
-	top     string // of ours, with Path in it
-	mounted bool   // Path is a small disk of its own
+	top     string     // of ours, with Path in it
+	mounted bool       // Path is a small disk of its own
+	disk    *disk.Disk // Path is a disk that can lose its power
 }
 
 // NewFolder makes one below dir and removes those that laboratories which were killed have left there.
@@ -48,6 +50,12 @@ func wantsFolder(m *manifest.Model) bool {
 func (f *Folder) Close() error {
 	if f == nil {
 		return nil
+	}
+	if f.disk != nil {
+		if err := f.disk.Close(); err != nil {
+			return err
+		}
+		f.disk = nil
 	}
 	if f.mounted {
 		if err := unix.Unmount(f.Path, unix.MNT_DETACH); err != nil {
@@ -84,6 +92,26 @@ func (f *Folder) shrink() error {
 	}
 	f.mounted = true
 	return nil
+}
+
+// risk puts a disk that can lose its power in the place of the folder.
+func (f *Folder) risk() (err error) {
+	const need = "a disk that can lose its power"
+	if err := disk.Able(); err != nil {
+		return &Missing{Need: need, Install: err.Error()}
+	}
+	if f.disk, err = disk.Mount(f.Path); errors.Is(err, unix.EPERM) {
+		return &Missing{Need: need, Install: err.Error() + ": run where mounting is allowed"}
+	}
+	return err
+}
+
+// losePower takes away what was not synced. Who wrote it must be dead.
+func (f *Folder) losePower(halfway bool) error {
+	if f == nil {
+		return errors.New("the server has no folder: its run does not use {data}")
+	}
+	return f.disk.Lose(halfway)
 }
 
 // ballast is the file that takes what room a small disk has.

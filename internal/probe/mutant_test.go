@@ -27,7 +27,26 @@ var chatProgram = sync.OnceValues(func() (string, error) {
 // Transcripts of faults that show in that something never comes: their limits are short.
 const (
 	silence = "limit 1s\ndial ann\nann joins \"#tea\"\nann hears nothing"
-	cutOff  = `limit 4s
+	// Whose being a member is not on the disk hears nothing of what was said meanwhile.
+	nameLost = `dial ann
+ann joins "#tea"
+ann hears nothing
+dial bob
+bob joins "#tea"
+bob hears nothing
+power lost
+server starts
+dial ann
+ann joins "#tea"
+ann says "PRIVMSG #tea :missed"
+ann hears nothing
+dial bob
+bob registers
+bob says "JOIN #tea"
+bob skips to ":chat 366 bob #tea :…"
+ann says "PRIVMSG #tea :new"
+bob hears ":ann!ann@{host} PRIVMSG #tea :missed"`
+	cutOff = `limit 4s
 dial bob
 bob joins "#tea"
 bob ignores pings
@@ -49,6 +68,7 @@ func TestChatFaults(t *testing.T) {
 		{"none", "missed-many", ""},
 		{"none", "killed", ""},
 		{"none", "restart-busy", ""},
+		{"none", "power", ""},
 		{"none", "folder", ""},
 		{"none", "half-lines", ""},
 		{"none", "terminate", ""},
@@ -64,6 +84,10 @@ func TestChatFaults(t *testing.T) {
 		{"log-tears", "order", "it is torn or mixed with another"},
 		{"log-breaks", "order", `line 20 of the log is "broken"`},
 		{"acknowledges-early", "killed", "not in the log"},
+		{"skips-sync", "power", "was acknowledged and is not in the log"},
+		{"state-skips-sync", "power", "unexpected end of JSON input"},
+		{"none", nameLost, ""},
+		{"name-skips-sync", nameLost, "PRIVMSG #tea :new\", want \":ann!ann@127.0.0.1 PRIVMSG #tea :missed\""},
 		{"misses-one", "missed-many", "c"},
 		{"repeats", "missed-many", "c"},
 		{"forgets", cutOff, "20 missed lines have not come; ann.0 of ann is missing"},

@@ -130,22 +130,29 @@ func (p *play) logWhole() error {
 	}
 	for nick, m := range p.talk.members {
 		for id := range m.had {
-			if _, there := place[id]; !there {
+			if _, there := place[id]; !there && !p.talk.mayBeLost(id) {
 				return fmt.Errorf("%s has heard %s, which is not in the log", nick, p.talk.mark(id))
 			}
 		}
-		for i, id := range m.heard {
+		before := -1 // the last line that was heard and is in the log
+		for _, id := range m.heard {
 			at, there := place[id]
 			switch {
+			case !there && p.talk.mayBeLost(id):
+				continue
 			case !there:
 				return fmt.Errorf("%s has heard %s, which is not in the log", nick, p.talk.mark(id))
-			case i > 0 && at < place[m.heard[i-1]]:
-				return fmt.Errorf("%s has heard %s after %s; the log has them the other way round", nick, p.talk.mark(id), p.talk.mark(m.heard[i-1]))
+			case before >= 0 && at < place[before]:
+				return fmt.Errorf("%s has heard %s after %s; the log has them the other way round", nick, p.talk.mark(id), p.talk.mark(before))
 			}
+			before = id
 		}
 	}
 	return nil
 }
+
+// mayBeLost tells whether the power was lost before a line was acknowledged: others may have heard it all the same.
+func (t *talk) mayBeLost(id int) bool { return id < t.unsure && !t.said[id].kept }
 
 // catchesUp hears what the client has missed. Room by room that must be the end of what the log has of others: all that
 // it has not heard before, in order, each line once. Earlier ones may come before it, where a connection was cut off; where it ended in order, none

@@ -154,6 +154,8 @@ func (p *play) step(ctx context.Context, s step) error {
 	case *serverKilled:
 		p.kill()
 		return nil
+	case *powerLost:
+		return p.losePower(do.halfway)
 	case *serverStarts:
 		return p.starts(ctx)
 	case *serverAlone:

@@ -18,6 +18,14 @@ func (p *play) kill() {
 	p.terminated = true
 }
 
+// losePower is kill, and what the server has not seen to being on the disk is gone as well. Its processes die first: what they
+// sync until then is on the disk, and they cannot say so to anybody afterwards.
+func (p *play) losePower(halfway bool) error {
+	p.kill()
+	p.talk.unsure = len(p.talk.said)
+	return p.server.Data.losePower(halfway)
+}
+
 // terminate asks the server to end.
 func (p *play) terminate() error {
 	p.terminated = true
@@ -28,7 +36,7 @@ func (p *play) terminate() error {
 // collected.
 func (p *play) starts(ctx context.Context) error {
 	if !p.terminated {
-		return errors.New("the server has not ended: expected server killed or server terminates before")
+		return errors.New("the server has not ended: expected server killed, server terminates or power lost before")
 	}
 	opts := p.options
 	opts.Port, opts.Stdout, opts.Data = p.server.Port, nil, p.server.Data
@@ -99,6 +107,9 @@ func (f *dataFile) write(folder *Folder) error {
 		return err
 	}
 	_, err = file.ReadFrom(f.data.reader())
+	if folder.disk != nil {
+		err = errors.Join(err, file.Sync())
+	}
 	return errors.Join(err, file.Close())
 }
 
@@ -148,6 +159,8 @@ func (t *Transcript) prepare(built *Built) (*Folder, error) {
 		err = os.Remove(folder.Path)
 	case folderSmall:
 		err = folder.shrink()
+	case folderMortal:
+		err = folder.risk()
 	}
 	for _, file := range t.files {
 		if err == nil {

@@ -18,6 +18,7 @@ import (
 type talk struct {
 	said    []said
 	byMark  map[string]int // place in said, by the first word of a line's text
+	unsure  int            // of said, those before this may be lost where they were not acknowledged: the power was lost after them
 	counts  map[string]int // lines of each nick so far
 	mu      sync.Mutex     // of members; each member belongs to the client that has its nick
 	members map[string]*member
@@ -317,10 +318,13 @@ func (r *round) acknowledged(lines int64) {
 	r.once.Do(func() {
 		r.over.Store(true)
 		r.wait.Go(func() {
-			if r.do.end == "killed" {
+			switch r.do.end {
+			case endKilled:
 				r.p.kill()
-			} else {
+			case endTerminates:
 				r.end = r.p.terminate()
+			case endPower, endHalfway:
+				r.end = r.p.losePower(r.do.end == endHalfway)
 			}
 			for _, c := range r.group { // a stack of its own is dead as well, and resets nobody
 				_ = c.conn.SetDeadline(time.Now().Add(afterEnd))

@@ -52,7 +52,7 @@ func TestParseErrors(t *testing.T) {
 		{"dial a\ndial a", "t.txt:2: expected a new name: a was dialled before"},
 		{"dial a*0", "expected between 1 and 10000 clients, got 0"},
 		{"dial a*b", "expected between 1 and 10000 clients, got b"},
-		{"a send \"x\"", "expected limit, dial, ping, visit, server, stdout, data, log or a name that was dialled, got a"},
+		{"a send \"x\"", "expected limit, dial, ping, visit, server, stdout, data, log, power or a name that was dialled, got a"},
 		{"\"a\" send", `expected a name or a verb, got "a"`},
 		{"dial a\na", "t.txt:2: expected one of catches, chats, close, closed, drains, echo"},
 		{"dial a\na sned \"x\"", "expected one of catches, chats, close, closed, drains, echo, eof, fill, hears, ignores, joins, leave, lines, recv, registers, reset, says, send, shut, silent, skips, tally, try, value after a"},

@@ -37,16 +37,17 @@ type (
 	chats struct { // c chats 200 [length 1..400] seed 3 [pipeline 50] [until server killed|terminates after 1000]
 		count, least, most, pipeline int64
 		seed                         uint64
-		end                          string
+		end                          ending
 		after                        int64
 	}
 	catches struct{ once bool } // a catches up [once]
 
 	visits struct{ count int64 } // visit 10000
 
-	serverKilled struct{} // server killed
-	serverStarts struct{} // server starts
-	serverAlone  struct{} // server keeps its folder
+	powerLost    struct{ halfway bool } // power lost [halfway]
+	serverKilled struct{}               // server killed
+	serverStarts struct{}               // server starts
+	serverAlone  struct{}               // server keeps its folder
 
 	dataFile struct { // data file NAME DATA, data append NAME DATA
 		name string
@@ -79,8 +80,9 @@ func (*joins) usage() string {
 	return `NAME joins "#ROOM" ..., or NAME joins "#ROOM" COUNT of COUNT for the rooms #ROOM0 and so on`
 }
 func (*chats) usage() string {
-	return "NAME chats COUNT [length FROM..TO] seed NUMBER [pipeline COUNT] [until server killed|terminates after COUNT]"
+	return "NAME chats COUNT [length FROM..TO] seed NUMBER [pipeline COUNT] [until server killed|server terminates|power lost [halfway] after COUNT]"
 }
+func (*powerLost) usage() string    { return "power lost [halfway]" }
 func (*catches) usage() string      { return "NAME catches up [once]" }
 func (*visits) usage() string       { return "visit COUNT" }
 func (*serverKilled) usage() string { return "server killed" }
@@ -110,6 +112,10 @@ var dataVerbs = map[string]func(*words) (action, error){
 	"append": func(w *words) (action, error) { return parseDataFile(w, &dataFile{more: true}) },
 	"is":     parseDataIs,
 	"has":    func(w *words) (action, error) { return &dataRoom{}, w.expect("room") },
+}
+
+var powerVerbs = map[string]func(*words) (action, error){
+	"lost": func(w *words) (action, error) { return &powerLost{w.take("halfway")}, nil },
 }
 
 var logVerbs = map[string]func(*words) (action, error){
@@ -284,21 +290,44 @@ func parseChats(w *words) (_ action, err error) {
 	if !w.take("until") {
 		return c, nil
 	}
-	switch {
-	case !w.take("server"):
-		return c, fmt.Errorf("expected server killed or server terminates after until")
-	case w.take("killed"):
-		c.end = "killed"
-	case w.take("terminates"):
-		c.end = "terminates"
-	default:
-		return c, fmt.Errorf("expected killed or terminates after until server")
+	if c.end, err = w.ending(); err != nil {
+		return c, err
 	}
 	if err := w.expect("after"); err != nil {
 		return c, err
 	}
 	c.after, err = w.number("a number of acknowledged lines", 1, maxTalk)
 	return c, err
+}
+
+// An ending is how the server's end comes in the middle of a talk.
+type ending string
+
+const (
+	endKilled     ending = "killed"
+	endTerminates ending = "terminates"
+	endPower      ending = "power lost"
+	endHalfway    ending = "power lost halfway"
+)
+
+func (w *words) ending() (ending, error) {
+	switch {
+	case w.take("power"):
+		if err := w.expect("lost"); err != nil {
+			return "", err
+		}
+		if w.take("halfway") {
+			return endHalfway, nil
+		}
+		return endPower, nil
+	case !w.take("server"):
+		return "", fmt.Errorf("expected server killed, server terminates or power lost after until")
+	case w.take("killed"):
+		return endKilled, nil
+	case w.take("terminates"):
+		return endTerminates, nil
+	}
+	return "", fmt.Errorf("expected killed or terminates after until server")
 }
 
 func parseVisits(w *words) (_ action, err error) {

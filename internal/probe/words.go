@@ -293,7 +293,7 @@ func (w *words) pace() (p pace, err error) {
 }
 
 // keywords begin the lines that are no client's.
-var keywords = []string{"limit", "dial", "ping", "visit", "server", "stdout", "data", "log"}
+var keywords = []string{"limit", "dial", "ping", "visit", "server", "stdout", "data", "log", "power"}
 
 // isName tells whether a client may be called so.
 func isName(name string) bool {

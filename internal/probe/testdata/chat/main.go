@@ -18,16 +18,17 @@ import (
 )
 
 var (
-	mu     sync.Mutex // of all below, and of all clients
-	fault  string
-	folder string
-	log    *os.File
-	size   int64 // of the log
-	count  int   // of messages
-	late   []byte
-	here   = map[string]*client{}
-	rooms  = map[string]map[*client]bool{}
-	past   = map[string]map[string]int64{} // nick, room: where in the log what was missed begins
+	mu      sync.Mutex // of all below, and of all clients
+	fault   string
+	folder  string
+	log     *os.File
+	size    int64 // of the log
+	count   int   // of messages
+	changed bool  // past, since it was saved
+	late    []byte
+	here    = map[string]*client{}
+	rooms   = map[string]map[*client]bool{}
+	past    = map[string]map[string]int64{} // nick, room: where in the log what was missed begins
 )
 
 type client struct {
@@ -115,11 +116,24 @@ func ask() {
 	}
 }
 
+// save puts a new state in the place of the old one: its bytes are on the disk before its name, and its name before the end.
 func save() {
 	state, _ := json.Marshal(past)
-	next := filepath.Join(folder, "next")
-	if os.WriteFile(next, state, 0o600) == nil {
-		_ = os.Rename(next, filepath.Join(folder, "state"))
+	next, err := os.OpenFile(filepath.Join(folder, "next"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return
+	}
+	defer next.Close()
+	if _, err := next.Write(state); err != nil {
+		return
+	}
+	if fault != "state-skips-sync" {
+		_ = next.Sync()
+	}
+	_ = os.Rename(next.Name(), filepath.Join(folder, "state"))
+	if dir, err := os.Open(folder); err == nil && fault != "name-skips-sync" {
+		_ = dir.Sync()
+		_ = dir.Close()
 	}
 }
 
@@ -194,7 +208,7 @@ func (c *client) leave(orderly bool) {
 			other.send(":%s!%s@127.0.0.1 QUIT :gone", c.nick, c.nick)
 		}
 		if orderly || fault == "forgets" {
-			past[c.nick][room] = size
+			past[c.nick][room], changed = size, true
 		}
 	}
 	c.ends = true
@@ -222,7 +236,7 @@ func (c *client) obey(line string) {
 		}
 	case "PONG":
 		for _, room := range c.rooms {
-			past[c.nick][room] = max(past[c.nick][room], c.asked-1)
+			past[c.nick][room], changed = max(past[c.nick][room], c.asked-1), true
 		}
 		c.asked = 0
 	case "QUIT":
@@ -242,9 +256,15 @@ func (c *client) obey(line string) {
 
 // kept sees to it that all that was said is on the disk.
 func (c *client) kept() {
-	if fault != "acknowledges-early" {
+	if fault == "acknowledges-early" {
+		return
+	}
+	if fault != "skips-sync" {
 		_ = syscall.Fdatasync(int(log.Fd()))
+	}
+	if changed {
 		save()
+		changed = false
 	}
 }
 
@@ -269,7 +289,7 @@ func (c *client) join(room string) {
 	c.names(room)
 	from, member := past[c.nick][room]
 	if !member {
-		past[c.nick][room] = size
+		past[c.nick][room], changed = size, true
 		return
 	}
 	text, _ := os.ReadFile(log.Name())

@@ -1,0 +1,187 @@
+package disk
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// mounted is a disk in a folder of the test's own.
+func mounted(t *testing.T) (*Disk, string) {
+	t.Helper()
+	if err := Able(); err != nil {
+		t.Skip("SKIP: a disk that can lose its power:", err)
+	}
+	dir := t.TempDir()
+	d, err := Mount(dir)
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("SKIP: run where mounting is allowed, for a disk that can lose its power:", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, dir
+}
+
+func lose(t *testing.T, d *Disk, halfway bool) {
+	t.Helper()
+	if err := d.Lose(halfway); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holds compares all files below a folder with what they should hold.
+func holds(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		got[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%s holds %.40q, want %.40q", name, got[name], text)
+		}
+		delete(got, name)
+	}
+	for name, text := range got {
+		t.Errorf("%s is there and holds %.40q, want no such file", name, text)
+	}
+}
+
+// file opens one, writes and leaves it open until the test ends or close is called.
+func file(t *testing.T, path string, flags int, text string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, flags|os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Each way of the kernel to say that something must be on the disk, and what says nothing.
+func TestEachWayToSync(t *testing.T) {
+	d, dir := mounted(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	must(t, file(t, at("nothing"), 0, "lost").Close())
+	for name, flags := range map[string]int{"o-sync": unix.O_SYNC, "o-dsync": unix.O_DSYNC} {
+		must(t, file(t, at(name), flags, name).Close())
+	}
+	f := file(t, at("fsync"), 0, "kept")
+	must(t, f.Sync())
+	_, err := f.WriteString(" and lost")
+	must(t, err, f.Close())
+	f = file(t, at("fdatasync"), os.O_APPEND, "kept,")
+	must(t, unix.Fdatasync(int(f.Fd())))
+	_, err = f.WriteString("and this,")
+	must(t, err, unix.Fdatasync(int(f.Fd())), f.Close())
+	for _, name := range []string{"msync", "mapped"} {
+		f := file(t, at(name), 0, strings.Repeat(".", 5000))
+		must(t, f.Sync())
+		page, err := unix.Mmap(int(f.Fd()), 0, 5000, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		must(t, err)
+		copy(page, name)
+		if name == "msync" {
+			must(t, unix.Msync(page, unix.MS_SYNC))
+		}
+		must(t, unix.Munmap(page), f.Close())
+	}
+	must(t, os.Truncate(at("o-sync"), 1))
+	large := strings.Repeat("0123456789", 300_000) // several writes for the kernel
+	f = file(t, at("large"), 0, large)
+	must(t, f.Sync(), f.Close())
+	lose(t, d, false)
+	want := map[string]string{"nothing": "", "o-sync": "o-sync", "o-dsync": "o-dsync", "fsync": "kept", "fdatasync": "kept,and this,",
+		"msync": "msync" + strings.Repeat(".", 4995), "mapped": strings.Repeat(".", 5000), "large": large}
+	holds(t, dir, want)
+	lose(t, d, true)
+	holds(t, dir, want)
+}
+
+// Names reach the disk in their order, with any sync.
+func TestNames(t *testing.T) {
+	d, dir := mounted(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	must(t, os.MkdirAll(at("a/b"), 0o700))
+	old := file(t, at("state"), 0, "old")
+	must(t, old.Sync(), old.Close())
+	next := file(t, at("next"), 0, "new")
+	must(t, next.Sync(), next.Close(), os.Rename(at("next"), at("state")))
+	lose(t, d, false) // nothing was synced after the rename
+	holds(t, dir, map[string]string{"state": "old", "next": "new"})
+	if _, err := os.Stat(at("a/b")); err != nil {
+		t.Error(err)
+	}
+
+	must(t, os.Rename(at("next"), at("state")))
+	folder, err := os.Open(dir)
+	must(t, err, folder.Sync(), folder.Close())
+	empty := file(t, at("a/b/next"), 0, "never synced")
+	must(t, empty.Close(), os.Rename(at("a/b/next"), at("a/c")))
+	lose(t, d, true)
+	holds(t, dir, map[string]string{"state": "new", "a/c": "never "})
+
+	must(t, os.Remove(at("state")), os.RemoveAll(at("a")))
+	lose(t, d, false)
+	holds(t, dir, map[string]string{"state": "new", "a/c": "never "})
+	must(t, os.Remove(at("state")), os.RemoveAll(at("a")))
+	lose(t, d, true)
+	holds(t, dir, nil)
+}
+
+// What servers do with a folder besides writing to it.
+func TestOrdinaryFolder(t *testing.T) {
+	_, dir := mounted(t)
+	one := file(t, filepath.Join(dir, "lock"), 0, "")
+	other := file(t, filepath.Join(dir, "lock"), 0, "")
+	defer one.Close()
+	defer other.Close()
+	must(t, unix.Flock(int(one.Fd()), unix.LOCK_EX|unix.LOCK_NB))
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+		t.Errorf("a second lock: got %v, want %v", err, unix.EWOULDBLOCK)
+	}
+	first, second := file(t, filepath.Join(dir, "log"), os.O_APPEND, "a"), file(t, filepath.Join(dir, "log"), os.O_APPEND, "b")
+	_, err := first.WriteString("c")
+	must(t, err, os.Remove(filepath.Join(dir, "log")))
+	if info, err := second.Stat(); err != nil || info.Size() != 3 {
+		t.Errorf("a file without a name: %v, %v, want 3 bytes", info.Size(), err)
+	}
+	must(t, unix.Fallocate(int(first.Fd()), 0, 0, 4096), first.Close(), second.Close())
+	if _, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, os.ErrExist) {
+		t.Errorf("O_EXCL of a file that is there: got %v", err)
+	}
+	huge := filepath.Join(dir, "huge")
+	if err := errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, room+1)); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("more than there is room for: got %v, want %v", err, unix.ENOSPC)
+	}
+	if err := os.Remove(filepath.Join(dir, "absent")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("removing what is not there: got %v", err)
+	}
+}
