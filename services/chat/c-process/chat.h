@@ -62,11 +62,11 @@ enum message_type {
 	M_JOIN,		/* RECV: room; SEND: value is the room's number */
 	M_PART,		/* RECV: "room why"; SEND: value is the room's number */
 	M_FIND,		/* RECV: was there ever such a nick? */
-	M_TOPIC,	/* RECV: "room", or "room text" with its offset */
+	M_TOPIC,	/* RECV: "room", or "room set": the log has a new one */
 	M_NAMES,	/* RECV: room */
 	M_WHO,		/* RECV: room or nick */
 	M_NEWS,		/* RECV: it has logged from..offset; text is for whom */
-	M_RECEIVED,	/* RECV: the client has all before offset */
+	M_RECEIVED,	/* RECV: the client has all before offset, and of number */
 	M_LOG,		/* RECV: the log is not where it was */
 	M_QUIT,		/* RECV: the client ends; value: in order; text: why */
 	M_TEXT,		/* to SEND: lines for the client */
@@ -80,13 +80,20 @@ enum { CAP_ECHO = 1, CAP_TIME = 2 };
 enum { NEWS_ALL = 1, NEWS_SELF = 2, NEWS_TARGETS = 64 };
 #define NEWS_PERSON 0x80000000u
 
+/* For whom lines of the log are: numbers of rooms, and of persons with NEWS_PERSON. */
+struct about {
+	uint32_t	targets[NEWS_TARGETS];
+	size_t		count;
+	bool		topic;		/* the only line is one */
+};
+
 struct message {
 	uint32_t	type, value;
 	uint64_t	offset;		/* what of the log comes before this */
 	uint64_t	safe;		/* all before it was announced: watermark() */
 	uint64_t	from;
 	uint32_t	len;		/* of text */
-	uint32_t	number;		/* of a room or person */
+	uint32_t	number;		/* of a room or person, or of a replay */
 	char		text[TEXT_BYTES];
 };
 enum { MESSAGE_HEAD = offsetof(struct message, text) };
@@ -121,6 +128,7 @@ struct board {
 	_Atomic uint32_t	clients;		/* slots below this are in use */
 	_Atomic uint32_t	audience[MAX_ROOMS];	/* who is there, by room */
 	_Atomic uint64_t	last[MAX_ROOMS];	/* the end of what was said there last */
+	_Atomic uint64_t	topic_at[MAX_ROOMS];	/* its last topic: 1 + its offset */
 	struct slot		slots[MAX_CLIENTS];
 };
 
@@ -141,6 +149,7 @@ struct line {
 /* A line of the log. */
 struct said {
 	struct word	time, nick, command, target;
+	struct word	text;
 	const char	*line;		/* from the colon of its sender */
 	size_t		line_len;	/* without LF */
 };
@@ -149,6 +158,7 @@ struct said {
 struct self {
 	uint32_t	slot;
 	pid_t		parent;
+	uint64_t	register_by_ms;
 	char		host[HOST_BYTES];
 };
 enum { FD_CLIENT = 3, FD_MAIN, FD_SEND, FD_NEWS, FD_ALIVE, FD_FREE };
@@ -165,11 +175,13 @@ extern struct board *board;
 extern struct self self;
 
 uint64_t watermark(void);
+void	board_raise(_Atomic uint64_t *, uint64_t);
 
 /* log.c: reading, writing and syncing in the children */
-int	log_append(char *, size_t, uint64_t *, uint64_t *);
+int	log_append(char *, size_t, const struct about *, uint64_t *, uint64_t *);
 int	log_sync(uint64_t, uint64_t);
 int	log_read(uint64_t *, uint64_t, char *, size_t, size_t *);
+void	log_close(void);
 
 /* logfile.c: the file itself; all but the first two are main's */
 int	logfile_lock(int, int, _Atomic uint32_t *);

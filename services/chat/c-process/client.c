@@ -3,9 +3,11 @@
  * No process of a client can hold main up: what SEND has no room for waits in a
  * queue, and where that is full the client ends.
  */
+#include "daemon.h"
 #include "main.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -20,20 +22,30 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { QUEUE_BYTES = HELD_BYTES + (1 << 16) };
+enum {
+	QUEUE_BYTES = HELD_BYTES + (1 << 16),
+	OWN_FDS = 32,		/* of main, and those of a start: fewer, a guess */
+};
 
 struct client *clients;
 struct scratch *scratch;
 int alive_read, alive_write;
 
-static uint32_t client_total;
+static uint32_t client_total, client_most;
 
 void
 client_init(void)
 {
+	struct rlimit limit = { 0, 0 };
 	int pair[2];
 	uint32_t i;
 
+	/* Two descriptors each, so that none is taken who could not be served. */
+	client_most = MAX_CLIENTS;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    limit.rlim_cur < OWN_FDS + 2 * MAX_CLIENTS)
+		client_most = limit.rlim_cur > OWN_FDS ?
+		    (uint32_t)(limit.rlim_cur - OWN_FDS) / 2 : 0;
 	clients = os_table(MAX_CLIENTS * sizeof *clients);
 	scratch = os_table(sizeof *scratch);
 	for (i = 0; i < MAX_CLIENTS; i++)
@@ -100,6 +112,7 @@ start_processes(struct client *c, int fd, const int *recv_pair,
 	have[FD_NEWS] = send_pair[1];
 	have[FD_ALIVE] = alive_read;
 	self.slot = client_slot(c);	/* a child cannot look at *c */
+	self.register_by_ms = c->end_by_ms;
 	(void)copy(self.host, sizeof self.host, c->host, strlen(c->host));
 	switch (pid = fork()) {
 	case -1:
@@ -136,44 +149,118 @@ slot_reset(uint32_t number)
 		atomic_store(&board->clients, number + 1);
 }
 
-/* Starts the two processes of a connection, which they own from here on. False
- * with errno: something has run out. */
-bool
-client_start(int fd, const struct sockaddr *address)
+/* Says why there is nothing to be had; the connection is closed thereafter. */
+static void
+refuse(int fd, const char *why)
+{
+	char line[LINE_BYTES];
+	int len = snprintf(line, sizeof line, "ERROR :%s\r\n", why);
+
+	if (len > 0 && (size_t)len < sizeof line)
+		(void)send(fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void
+refuse_for_want(int fd, int error)
+{
+	static uint64_t told_ms;
+	uint64_t now = os_clock_ms();
+
+	refuse(fd, "There is no room left");
+	if (now - told_ms >= STALL_MS)	/* a flood of them is no flood of lines */
+		complain("a client was sent away: %s", strerror(error));
+	told_ms = now;
+}
+
+/* Takes a connection, which costs a descriptor until its client says something. */
+void
+client_call(int fd, const struct sockaddr *address)
+{
+	struct client *c = client_total < client_most ? free_client() : NULL;
+
+	if (c == NULL) {
+		refuse_for_want(fd, ENOSPC);
+		(void)close(fd);
+		return;
+	}
+	memset(c, 0, sizeof *c);
+	host_of(address, c->host);
+	slot_reset(client_slot(c));
+	c->recv_fd = fd;
+	c->send_fd = -1;
+	c->person = c->renamed_from = NOBODY;
+	c->end_by_ms = os_clock_ms() + REGISTER_S * 1000;
+	c->stage = STAGE_CALLING;
+	client_total++;
+}
+
+/* Every process looks at all slots below board->clients now and then. */
+static void
+free_slot(struct client *c)
+{
+	uint32_t count = atomic_load(&board->clients);
+
+	memset(c, 0, sizeof *c);
+	c->recv_fd = c->send_fd = -1;
+	client_total--;
+	while (count > 0 && clients[count - 1].stage == STAGE_FREE)
+		count--;
+	atomic_store(&board->clients, count);
+}
+
+static void
+hang_up(struct client *c)
+{
+	(void)close(c->recv_fd);
+	free_slot(c);
+}
+
+/* It has said something: two processes are started, which own the connection
+ * from here on. False with errno: something has run out. */
+static bool
+start(struct client *c)
 {
 	int recv_pair[2] = { -1, -1 }, send_pair[2] = { -1, -1 };
-	struct client *c = free_client();
 	bool good = false;
-	int error;
+	int i, error;
 
-	if (c != NULL && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, recv_pair) == 0 &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, send_pair) == 0) {
-		memset(c, 0, sizeof *c);
-		host_of(address, c->host);
-		slot_reset(client_slot(c));
-		good = start_processes(c, fd, recv_pair, send_pair);
-		c->recv_fd = recv_pair[0];
-		c->send_fd = send_pair[0];
-		c->person = c->renamed_from = NOBODY;
-	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, recv_pair) == 0 &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, send_pair) == 0)
+		good = start_processes(c, c->recv_fd, recv_pair, send_pair);
 	error = errno;
-	if (recv_pair[1] != -1)
-		(void)close(recv_pair[1]);
-	if (send_pair[1] != -1)
-		(void)close(send_pair[1]);
-	if (good) {
-		c->stage = STAGE_NEW;
-		client_total++;
-		return true;
+	for (i = good ? 1 : 0; i < 2; i++) {
+		if (recv_pair[i] != -1)
+			(void)close(recv_pair[i]);
+		if (send_pair[i] != -1)
+			(void)close(send_pair[i]);
 	}
-	if (recv_pair[0] != -1)
-		(void)close(recv_pair[0]);
-	if (send_pair[0] != -1)
-		(void)close(send_pair[0]);
-	if (c != NULL)
-		c->recv_fd = c->send_fd = -1;
 	errno = error;
-	return false;
+	if (!good)
+		return false;
+	(void)close(c->recv_fd);
+	c->recv_fd = recv_pair[0];
+	c->send_fd = send_pair[0];
+	c->stage = STAGE_NEW;
+	c->end_by_ms = 0;
+	return true;
+}
+
+/* Something has come from one who calls, or its end: who only connects and goes
+ * costs no process. */
+void
+client_answer(struct client *c)
+{
+	char byte;
+	ssize_t got;
+
+	got = recv(c->recv_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	if (got == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got > 0 && start(c))
+		return;
+	if (got > 0)
+		refuse_for_want(c->recv_fd, errno);
+	hang_up(c);
 }
 
 /* Ends both at once; what follows is done when RECV's socket is at its end. */
@@ -182,7 +269,9 @@ client_kill(struct client *c)
 {
 	if (c->recv_pid > 0)
 		(void)kill(c->recv_pid, SIGKILL);
-	if (c->send_pid > 0)
+	if (c->stage == STAGE_CALLING)
+		hang_up(c);
+	else if (c->send_pid > 0)
 		(void)kill(c->send_pid, SIGKILL);
 }
 
@@ -268,9 +357,7 @@ client_remove(struct client *c)
 	(void)close(c->recv_fd);
 	(void)close(c->send_fd);
 	client_unqueue(c);
-	memset(c, 0, sizeof *c);
-	c->recv_fd = c->send_fd = -1;
-	client_total--;
+	free_slot(c);
 }
 
 /* A process that sleeps with a lock that all others want has been stopped: it
@@ -292,6 +379,17 @@ watch(struct client *c)
 	}
 }
 
+/* Of one who has said nothing: SEND would see to it. */
+static void
+call_tick(struct client *c, uint64_t now, bool ending)
+{
+	if (!ending && now < c->end_by_ms)
+		return;
+	refuse(c->recv_fd, ending ? "Closing link: the server ends" :
+	    "Closing link: no registration in time");
+	hang_up(c);
+}
+
 void
 client_tick(bool ending)
 {
@@ -301,6 +399,10 @@ client_tick(bool ending)
 	for (i = 0; i < count; i++) {
 		if (clients[i].stage == STAGE_FREE)
 			continue;
+		if (clients[i].stage == STAGE_CALLING) {
+			call_tick(&clients[i], now, ending);
+			continue;
+		}
 		watch(&clients[i]);
 		if (clients[i].end_by_ms != 0 && now >= clients[i].end_by_ms)
 			client_kill(&clients[i]);

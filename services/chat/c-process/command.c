@@ -395,7 +395,6 @@ do_topic(const struct line *l)
 	const struct word *name = &l->words[0];
 	const struct own_room *room = own_room(name->at, name->len);
 	uint32_t error = 403;
-	uint64_t at = 0;
 	size_t len;
 
 	if (room == NULL || l->count < 2) {
@@ -413,11 +412,8 @@ do_topic(const struct line *l)
 	finish_batch();
 	say("TOPIC", &(struct word){ room->name, room->len }, room->number,
 	    &(struct word){ l->words[1].at, len });
-	if (say_all(&at) != 0)
-		return;
-	to_main.from = at;
-	(void)ask(&to_main, M_TOPIC, "%s %.*s", room->name, (int)len,
-	    l->words[1].at);
+	if (say_all() == 0)
+		(void)ask(&to_main, M_TOPIC, "%s set", room->name);
 }
 
 static void
@@ -451,27 +447,35 @@ do_ping(const struct line *l)
 		pong(l->words[0].at, l->words[0].len);
 }
 
-/* An answer to SEND, who asked with an offset of the log. */
+/* Digits up to end, or a wrong answer. */
+static bool
+number_of(const char *at, const char *end, uint64_t *value)
+{
+	*value = 0;
+	if (at == end || end - at > 18)
+		return false;
+	for (; at < end && *at >= '0' && *at <= '9'; at++)
+		*value = *value * 10 + (uint64_t)(*at - '0');
+	return at == end;
+}
+
+/* An answer to SEND, who asked with an offset of the log and with how many
+ * replays came before. */
 static void
 do_pong(const struct line *l)
 {
-	uint64_t offset = 0;
-	const struct word *w;
-	size_t i;
+	const struct word *w = l->count > 0 ? &l->words[l->count - 1] : NULL;
+	const char *dot = w != NULL ? memchr(w->at, '.', w->len) : NULL;
+	uint64_t offset, replays;
 
-	if (l->count < 1 || !own.registered)
-		return;
-	w = &l->words[l->count - 1];
-	for (i = 0; i < w->len; i++) {
-		if (w->at[i] < '0' || w->at[i] > '9' || i > 18)
-			return;
-		offset = offset * 10 + (uint64_t)(w->at[i] - '0');
-	}
-	if (offset == 0 ||
+	if (dot == NULL || !own.registered ||
+	    !number_of(w->at, dot, &offset) ||
+	    !number_of(dot + 1, w->at + w->len, &replays) || offset == 0 ||
 	    offset > atomic_load(&board->slots[self.slot].asked))
 		return;
 	to_main.type = M_RECEIVED;
 	to_main.offset = offset;
+	to_main.number = (uint32_t)replays;
 	to_main.len = 0;
 	(void)message_send(FD_MAIN, &to_main, true);
 }

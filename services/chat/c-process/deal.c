@@ -50,7 +50,6 @@ static uint64_t
 come_as(struct client *c, uint32_t number, uint64_t now)
 {
 	struct person *p = &persons[number];
-	bool fresh = p->from == 0 && p->last == 0;
 
 	(void)copy(p->nick, sizeof p->nick, c->nick, strlen(c->nick));
 	p->client = client_slot(c);
@@ -58,8 +57,8 @@ come_as(struct client *c, uint32_t number, uint64_t now)
 	c->person = number;
 	if (c->renamed_from == number && p->from < c->renamed_at)
 		p->from = c->renamed_at;	/* it was here a moment ago */
-	if (fresh || p->last <= p->from)
-		p->from = now;
+	if (p->last <= p->from && watermark() >= now)
+		p->from = now;	/* nothing waits, and nothing is on its way here */
 	journal("N %s %" PRIu64 "\nC %s %" PRIu64 "\n", p->nick, p->from,
 	    p->nick, now);
 	return p->from;
@@ -126,6 +125,7 @@ deal_nick(struct client *c, struct message *m)
 		c->renamed_from = old;
 		c->renamed_at = scratch->note.offset;
 	}
+	scratch->note.number = ++c->replays;
 	scratch->note.len = (uint32_t)snprintf(scratch->note.text, sizeof scratch->note.text, "%s\n%.*s",
 	    c->nick, (int)len, line);
 	client_post(c, &scratch->note);
@@ -161,6 +161,7 @@ deal_register(struct client *c, struct message *m)
 	c->stage = STAGE_IN;
 	message_start(&scratch->note, M_REGISTER);
 	scratch->note.from = come_as(c, person, scratch->note.offset);
+	scratch->note.number = ++c->replays;
 	(void)message_text(&scratch->note, "%s\n", c->nick);
 	welcome(c);
 	client_post(c, &scratch->note);
@@ -191,12 +192,37 @@ enter(struct client *c, uint32_t number, bool fresh, uint64_t *now)
 	m->present = true;
 	m->unsure = false;
 	m->joined = *now = atomic_load(&board->log_end);
-	if (fresh || atomic_load(&board->last[m->room]) <= m->from)
-		m->from = *now;
+	if (fresh || (atomic_load(&board->last[m->room]) <= m->from &&
+	    watermark() >= *now))
+		m->from = *now;		/* nothing waits */
 	if (fresh)
 		journal("M %s %s %" PRIu64 "\n", c->nick, r->name, m->from);
 	journal("J %s %s %" PRIu64 "\n", c->nick, r->name, m->joined);
 	return m->from;
+}
+
+/* The topic is what the log says, of which main may not have been told yet: who
+ * has heard it is answered with it. Nobody learns a topic before the log has it. */
+static void
+look_for_topic(uint32_t number)
+{
+	struct room *r = &rooms[number];
+	uint64_t place = atomic_load(&board->topic_at[number]), at = place - 1;
+	char lines[2 * LINE_BYTES];
+	struct said said;
+	size_t len;
+
+	if (place <= r->topic_at)
+		return;
+	if (log_read(&at, atomic_load(&board->log_end), lines, sizeof lines,
+	    &len) == 0 && len > 0 && at == place - 1 && said_parse(lines,
+	    (size_t)((char *)memchr(lines, '\n', len) - lines), &said)) {
+		r->topic_at = place;
+		(void)copy(r->topic, sizeof r->topic, said.text.at,
+		    said.text.len);
+		journal("T %s %" PRIu64 " :%s\n", r->name, place, r->topic);
+	}
+	log_close();
 }
 
 static void
@@ -232,6 +258,7 @@ deal_join(struct client *c, struct message *m)
 	message_start(&scratch->note, M_TEXT);
 	scratch->note.offset = now;
 	tell(c, &scratch->note, "%.*s", (int)len - 2, line);
+	look_for_topic(room);
 	if (rooms[room].topic[0] != '\0')
 		tell(c, &scratch->note, ":chat 332 %s %s :%s", c->nick, rooms[room].name,
 		    rooms[room].topic);
@@ -240,6 +267,7 @@ deal_join(struct client *c, struct message *m)
 	tell_end(c, &scratch->note);
 	scratch->note.type = M_JOIN;
 	scratch->note.value = room;
+	scratch->note.number = ++c->replays;
 	scratch->note.from = from;
 	scratch->note.len = 0;
 	(void)message_text(&scratch->note, "%s", rooms[room].name);
@@ -289,9 +317,9 @@ deal_part(struct client *c, struct message *m)
 static void
 deal_topic(struct client *c, struct message *m)
 {
-	struct word text, name = split(m, &text);
+	struct word set, name = split(m, &set);
 	uint32_t number = room_find(name.at, name.len), i;
-	bool ask = name.len == m->len;
+	bool ask = set.len == 0;
 	struct room *r;
 
 	i = number == NOBODY ? NOBODY : member_find(c->person, number);
@@ -300,11 +328,7 @@ deal_topic(struct client *c, struct message *m)
 		return;
 	}
 	r = &rooms[number];
-	if (!ask && m->from >= r->topic_offset) {
-		r->topic_offset = m->from;	/* the last in the log counts */
-		(void)copy(r->topic, sizeof r->topic, text.at, text.len);
-		journal("T %s %" PRIu64 " :%s\n", r->name, m->from, r->topic);
-	}
+	look_for_topic(number);
 	message_start(&scratch->note, M_TEXT);
 	if (ask && r->topic[0] == '\0')
 		tell(c, &scratch->note, ":chat 331 %s %s :No topic is set", c->nick,
@@ -362,18 +386,17 @@ received(struct client *c, uint64_t offset)
 	}
 }
 
-/* It is in no room any more; its nick is free when its processes are gone, or
- * have said what it got. */
+/* Others hear that it has gone when its nick is free, and not before. */
 static void
-leave(struct client *c, const char *why)
+leave(struct client *c)
 {
 	char line[LINE_BYTES];
 	uint32_t i;
 	int len;
 
-	if (c->stage == STAGE_IN) {
+	if (c->person != NOBODY) {
 		len = snprintf(line, sizeof line - 2, ":%s!%s@%s QUIT :%s",
-		    c->nick, c->user, c->host, why);
+		    c->nick, c->user, c->host, c->why);
 		if (len > LINE_BYTES - 3)
 			len = LINE_BYTES - 3;
 		memcpy(line + len, "\r\n", 2);
@@ -387,28 +410,32 @@ leave(struct client *c, const char *why)
 		persons[c->person].client = NOBODY;
 		journal("A %s\n", c->nick);
 	}
+	c->person = NOBODY;
+	c->nick[0] = '\0';
 	c->stage = STAGE_LEAVING;
 }
 
+/* It is there until SEND has sent what is for it: then it is known what it got. */
 static void
 deal_quit(struct client *c, const struct message *m)
 {
-	char why[LINE_BYTES];
-
-	(void)copy(why, sizeof why, m->text, m->len);
+	if (c->stage == STAGE_LEAVING)
+		return;
+	(void)copy(c->why, sizeof c->why, m->text, m->len);
 	c->in_order = m->value != 0;
-	leave(c, why);
-	client_end(c, why, QUIT_MS);
+	c->stage = STAGE_LEAVING;
+	client_end(c, c->why, QUIT_MS);
 }
 
 /* SEND has sent what it was to send. */
 void
 deal_done(struct client *c, uint64_t offset)
 {
-	if (c->stage == STAGE_LEAVING && c->person != NOBODY && c->in_order)
+	if (c->stage != STAGE_LEAVING)
+		return;
+	if (c->person != NOBODY && c->in_order)
 		received(c, offset);
-	c->person = NOBODY;
-	c->nick[0] = '\0';
+	leave(c);
 }
 
 static void
@@ -446,6 +473,38 @@ kick_room(uint32_t number, const struct client *but, const struct message *news,
 	}
 }
 
+/* Lines of the log whose RECV is dead: for whom are they? */
+static void
+learn(uint64_t at, uint64_t end)
+{
+	char lines[4 * LINE_BYTES];
+	const char *line, *lf;
+	struct said s;
+	uint32_t number;
+	size_t len;
+
+	for (; at < end && log_read(&at, end, lines, sizeof lines, &len) == 0 &&
+	    len > 0; at += len)
+		for (line = lines; line < lines + len; line = lf + 1) {
+			lf = memchr(line, '\n', (size_t)(lines + len - line));
+			if (!said_parse(line, (size_t)(lf - line), &s))
+				continue;
+			number = person_find(s.target.at, s.target.len);
+			if (number != NOBODY)
+				persons[number].last = persons[number].last > end ?
+				    persons[number].last : end;
+			number = room_find(s.target.at, s.target.len);
+			if (number == NOBODY)
+				continue;
+			board_raise(&board->last[number], end);
+			if (is_word(&s.command, "TOPIC"))
+				board_raise(&board->topic_at[number],
+				    at + (uint64_t)(line - lines) + 1);
+			look_for_topic(number);
+		}
+	log_close();
+}
+
 /* The log has grown: tells those whom it concerns. Only then is told raised. */
 static void
 deal_news(struct client *c, const struct message *m)
@@ -458,7 +517,8 @@ deal_news(struct client *c, const struct message *m)
 		memcpy(&target, m->text + i * sizeof target, sizeof target);
 		if (target & NEWS_PERSON) {
 			target &= ~NEWS_PERSON;
-			persons[target].last = m->offset;
+			if (persons[target].last < m->offset)
+				persons[target].last = m->offset;
 			if (persons[target].client != NOBODY)
 				kick(persons[target].client, m, safe);
 		} else
@@ -466,8 +526,10 @@ deal_news(struct client *c, const struct message *m)
 	}
 	if (m->value & NEWS_SELF)
 		kick(client_slot(c), m, safe);
-	if (m->value & NEWS_ALL)
+	if (m->value & NEWS_ALL) {
+		learn(m->from, m->offset);
 		kick_all(m, safe);
+	}
 	atomic_store(&slot->told, m->offset);
 }
 
@@ -478,11 +540,16 @@ deal_gone(struct client *c)
 	struct slot *slot = &board->slots[client_slot(c)];
 	struct message m = { .type = M_NEWS, .value = NEWS_ALL };
 
-	leave(c, "Connection lost");
+	if (c->why[0] == '\0')
+		(void)copy(c->why, sizeof c->why, "Connection lost", 15);
+	leave(c);
 	m.from = atomic_load(&slot->told);
 	m.offset = atomic_load(&slot->said);
+	if (m.offset > atomic_load(&board->log_end))	/* it had not published */
+		m.offset = atomic_load(&board->log_end);
 	if (m.from < m.offset)
 		deal_news(c, &m);
+	atomic_store(&slot->told, atomic_load(&slot->said));
 	client_remove(c);
 }
 
@@ -554,7 +621,9 @@ deal(struct client *c, struct message *m)
 		deal_register(c, m);
 		break;
 	case M_RECEIVED:
-		if (in)
+		/* SEND asked before it knew of the newest room or nick: it asks
+		 * again, and until then nobody knows what of that was sent. */
+		if (in && m->number == c->replays)
 			received(c, m->offset);
 		break;
 	default:

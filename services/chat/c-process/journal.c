@@ -91,7 +91,7 @@ load_topic(const struct line *l)
 
 	if (room == NOBODY || l->count < 3)
 		return;
-	rooms[room].topic_offset = offset_of(&l->words[1]);
+	rooms[room].topic_at = offset_of(&l->words[1]);
 	(void)copy(rooms[room].topic, sizeof rooms[room].topic,
 	    l->words[2].at, l->words[2].len);
 }
@@ -308,7 +308,7 @@ put_all(int fd)
 	for (i = 0; i < room_count && error == 0; i++)
 		if (rooms[i].name[0] != '\0' && rooms[i].topic[0] != '\0')
 			error = put(fd, "T %s %" PRIu64 " :%s\n", rooms[i].name,
-			    rooms[i].topic_offset, rooms[i].topic);
+			    rooms[i].topic_at, rooms[i].topic);
 	if (error == 0)
 		error = write_whole(fd, buffer, buffered);
 	short_bytes += buffered;

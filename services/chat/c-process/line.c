@@ -103,7 +103,10 @@ said_parse(const char *at, size_t len, struct said *said)
 	at = next + 1;
 	next = skip_word(at, end);
 	said->target = (struct word){ at, (size_t)(next - at) };
-	return next < end;
+	if (end - next < 2)
+		return false;
+	said->text = (struct word){ next + 2, (size_t)(end - next) - 2 };
+	return true;
 }
 
 static bool

@@ -1,7 +1,7 @@
 /*
  * The log in the children. RECV appends under an exclusive lock, in one write;
- * SEND reads under a shared lock, and only what the board says is whole. A sync
- * is done by one for all who wait.
+ * SEND reads without one, and only what the board says is whole. A sync is done
+ * by one for all who wait.
  */
 #include "chat.h"
 
@@ -59,11 +59,49 @@ find_log(void)
 	return reopen(O_RDWR | O_APPEND);	/* looked at with the lock held */
 }
 
+/* Before others can see the lines, they can see for which rooms they are and
+ * that they are not announced: main may answer somebody else in between. */
+static void
+publish(const struct about *about, uint64_t start, uint64_t end)
+{
+	struct slot *slot = &board->slots[self.slot];
+	uint32_t target;
+	size_t i;
+
+	for (i = 0; i < about->count; i++) {
+		target = about->targets[i];
+		if ((target & NEWS_PERSON) != 0)
+			continue;
+		board_raise(&board->last[target], end);
+		if (about->topic)
+			board_raise(&board->topic_at[target], start + 1);
+	}
+	if (atomic_load(&slot->told) >= atomic_load(&slot->said))
+		atomic_store(&slot->told, start);
+	atomic_store(&slot->said, end);
+	atomic_store(&board->log_end, end);
+}
+
+/* Whole lines of a RECV that was killed before it could publish them: main looks
+ * for whom they are. */
+static void
+adopt(uint64_t start, uint64_t end)
+{
+	static struct message m = { .type = M_NEWS, .value = NEWS_ALL };
+	static const struct about nobody;
+
+	publish(&nobody, start, end);
+	m.from = start;
+	m.offset = end;
+	(void)message_send(FD_MAIN, &m, true);
+}
+
 /* Returns with the lock held and the size of the whole lines in the file. */
 static int
 lock_log(uint64_t *size)
 {
 	_Atomic uint32_t *word = &board->slots[self.slot].recv_lock;
+	uint64_t base, end;
 	struct stat st;
 	int error, tries;
 
@@ -79,12 +117,15 @@ lock_log(uint64_t *size)
 			continue;
 		}
 		*size = (uint64_t)st.st_size;
-		if (*size == atomic_load(&board->log_end) -
-		    atomic_load(&board->log_base))
+		base = atomic_load(&board->log_base);
+		end = atomic_load(&board->log_end);
+		if (*size == end - base)
 			return 0;
 		if ((error = logfile_repair(log_fd, size)) == 0) {
-			atomic_store(&board->log_end,
-			    atomic_load(&board->log_base) + *size);
+			if (base + *size > end)
+				adopt(end, base + *size);
+			else
+				atomic_store(&board->log_end, base + *size);
 			return 0;
 		}
 		(void)logfile_lock(log_fd, LOCK_UN, word);
@@ -111,22 +152,11 @@ stamp(char *lines, size_t len)
 	}
 }
 
-/* Before others can see the lines, they can see that they are not announced. */
-static void
-publish(uint64_t start, uint64_t end)
-{
-	struct slot *slot = &board->slots[self.slot];
-
-	if (atomic_load(&slot->told) >= atomic_load(&slot->said))
-		atomic_store(&slot->told, start);
-	atomic_store(&slot->said, end);
-	atomic_store(&board->log_end, end);
-}
-
 /* Appends whole lines, whose times it fills in, in one write. Returns 0 and the
  * offsets around them, or an errno; then nothing of them is in the log. */
 int
-log_append(char *lines, size_t len, uint64_t *start, uint64_t *end)
+log_append(char *lines, size_t len, const struct about *about, uint64_t *start,
+    uint64_t *end)
 {
 	uint64_t size;
 	size_t done = 0;
@@ -148,21 +178,11 @@ log_append(char *lines, size_t len, uint64_t *start, uint64_t *end)
 	else {
 		*start = atomic_load(&board->log_base) + size;
 		*end = *start + len;
-		publish(*start, *end);
+		publish(about, *start, *end);
 	}
 	(void)logfile_lock(log_fd, LOCK_UN,
 	    &board->slots[self.slot].recv_lock);
 	return error;
-}
-
-static void
-raise_to(_Atomic uint64_t *word, uint64_t value)
-{
-	uint64_t known = atomic_load(word);
-
-	while (known < value &&
-	    !atomic_compare_exchange_weak(word, &known, value))
-		continue;
 }
 
 static int
@@ -193,7 +213,7 @@ sync_log(void)
 	} while (files != atomic_load(&board->log_files));
 	if (fdatasync(log_fd) == -1)
 		return errno;
-	raise_to(&board->log_synced, end);
+	board_raise(&board->log_synced, end);
 	return 0;
 }
 
@@ -204,7 +224,7 @@ sync_state(void)
 	int error = sync_file(paths.state);
 
 	if (error == 0)
-		raise_to(&board->state_synced, written);
+		board_raise(&board->state_synced, written);
 	return error;
 }
 
@@ -308,12 +328,13 @@ file_at(uint64_t *offset)
 }
 
 /* Reads whole lines from offset on, before limit; offset moves forward where
- * lines are gone with their file. Returns 0 or an errno. */
+ * lines are gone with their file. Returns 0 or an errno. No lock: what is before
+ * the board's end was written before it was published, and is never touched
+ * again; what is after it nobody reads. */
 int
 log_read(uint64_t *offset, uint64_t limit, char *lines, size_t size,
     size_t *len)
 {
-	_Atomic uint32_t *word = &board->slots[self.slot].send_lock;
 	uint64_t most;
 	ssize_t more;
 	int error;
@@ -324,17 +345,23 @@ log_read(uint64_t *offset, uint64_t limit, char *lines, size_t size,
 	if (*offset >= limit)
 		return 0;
 	most = (limit < log_last ? limit : log_last) - *offset;
-	if ((error = logfile_lock(log_fd, LOCK_SH, word)) != 0)
-		return error;
 	more = pread(log_fd, lines, most < size ? (size_t)most : size,
 	    (off_t)(*offset - log_first));
-	error = more == -1 ? errno : 0;
-	(void)logfile_lock(log_fd, LOCK_UN, word);
-	if (error != 0)
-		return error;
+	if (more == -1)
+		return errno;
 	for (*len = (size_t)more; *len > 0 && lines[*len - 1] != '\n'; --*len)
 		continue;
 	if (*len == 0 && log_seen == atomic_load(&board->log_files))
 		*offset = limit;	/* somebody has cut the file */
 	return 0;
+}
+
+/* main reads now and then; its children have the log by an opening of their own. */
+void
+log_close(void)
+{
+	if (log_fd != -1)
+		(void)close(log_fd);
+	log_fd = -1;
+	log_seen = 0;
 }

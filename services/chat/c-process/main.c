@@ -26,6 +26,7 @@
 
 enum {
 	TICK_MS = 1000,		/* of what is looked at now and then */
+	ACCEPTS = 64,		/* a guess: in a turn, about half a millisecond */
 	RETRY_MS = 100,		/* a guess: how soon a descriptor comes free */
 	POLL_LISTENER = 0,
 	POLL_SIGNALS,
@@ -166,43 +167,34 @@ raise_limits(void)
 	}
 }
 
-static void
-refuse(int fd)
-{
-	static const char sorry[] = "ERROR :There is no room left\r\n";
-	static uint64_t told_ms;
-	uint64_t now = os_clock_ms();
-	int error = errno;
-
-	(void)send(fd, sorry, sizeof sorry - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (now - told_ms >= TICK_MS)	/* a flood of them is no flood of lines */
-		complain("a client was sent away: %s", strerror(error));
-	told_ms = now;
-}
-
-/* Returns false when nothing can be accepted for the moment. */
+/* Takes who waits, as many at once as does no harm to the others. Returns false
+ * when nothing can be accepted for the moment. */
 static bool
-accept_client(int listener)
+accept_clients(int listener)
 {
 	struct sockaddr_storage address;
 	struct sockaddr *at = (struct sockaddr *)&address;
-	socklen_t len = sizeof address;
-	int fd = accept(listener, at, &len), on = 1, flags;
+	int fd, on = 1, flags, count;
+	socklen_t len;
 
-	if (fd == -1) {
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-		    errno == ENOMEM) {
+	for (count = 0; count < ACCEPTS; count++) {
+		len = sizeof address;
+		fd = accept(listener, at, &len);
+		if (fd == -1 && (errno == EMFILE || errno == ENFILE ||
+		    errno == ENOBUFS || errno == ENOMEM)) {
 			complain("accept: %s", strerror(errno));
 			return false;
 		}
-		return true;	/* it has gone again */
+		if (fd == -1 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return true;
+		if (fd == -1)
+			continue;	/* it has gone again */
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+		if ((flags = fcntl(fd, F_GETFL)) != -1)	/* the BSDs pass it on */
+			(void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+		client_call(fd, at);
 	}
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	if ((flags = fcntl(fd, F_GETFL)) != -1)	/* the BSDs pass it on */
-		(void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-	if (!client_start(fd, at))
-		refuse(fd);
-	(void)close(fd);
 	return true;
 }
 
@@ -236,7 +228,7 @@ serve_clients(uint32_t count)
 
 	for (i = 0; i < count; i++) {
 		c = &clients[i];
-		if (c->stage == STAGE_FREE)
+		if (c->stage == STAGE_FREE || c->stage == STAGE_CALLING)
 			continue;
 		if (polled[POLL_CLIENTS + 2 * i + 1].revents & POLLOUT)
 			client_flush(c);
@@ -249,6 +241,10 @@ serve_clients(uint32_t count)
 		    !(polled[POLL_CLIENTS + 2 * i].revents &
 		    (POLLIN | POLLHUP | POLLERR)))
 			continue;
+		if (c->stage == STAGE_CALLING) {
+			client_answer(c);
+			continue;
+		}
 		error = message_recv(c->recv_fd, m, false);
 		if (error == 0)
 			deal(c, m);
@@ -348,7 +344,7 @@ turn(int *listener)
 	}
 	serve_clients(count);
 	if ((polled[POLL_LISTENER].revents & POLLIN) && *listener != -1 &&
-	    !accept_client(*listener))
+	    !accept_clients(*listener))
 		again = now + RETRY_MS;
 	return true;
 }

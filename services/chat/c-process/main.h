@@ -6,21 +6,24 @@
 
 #include <sys/socket.h>
 
-enum stage { STAGE_FREE, STAGE_NEW, STAGE_IN, STAGE_LEAVING };
+/* CALLING: connected, but it has said nothing, and has no processes. */
+enum stage { STAGE_FREE, STAGE_CALLING, STAGE_NEW, STAGE_IN, STAGE_LEAVING };
 
 struct client {
 	enum stage	stage;
 	bool		in_order;	/* it has said that it goes */
-	int		recv_fd, send_fd;
+	int		recv_fd, send_fd;	/* CALLING: recv_fd is its socket */
 	pid_t		recv_pid, send_pid;
 	uint32_t	person;
 	uint32_t	renamed_from;	/* a person; what it has until then */
 	uint64_t	renamed_at;	/* is known with a later answer */
+	uint32_t	replays;	/* that SEND was told to do */
 	uint32_t	round;		/* told already, in this round */
 	uint32_t	locks[2];	/* seen at the last tick */
 	uint64_t	end_by_ms;	/* killed then, if it is still there */
 	char		nick[NICK_BYTES], user[USER_BYTES], host[HOST_BYTES];
 	char		real[REAL_BYTES];
+	char		why[LINE_BYTES];	/* it goes */
 	char		*queue;		/* messages that SEND has no room for yet */
 	size_t		queue_head, queue_tail;
 };
@@ -37,7 +40,8 @@ extern int alive_read, alive_write;	/* closed when main ends */
 
 /* client.c */
 void	client_init(void);
-bool	client_start(int, const struct sockaddr *);
+void	client_call(int, const struct sockaddr *);
+void	client_answer(struct client *);
 void	client_post(struct client *, struct message *);
 void	client_flush(struct client *);
 void	client_unqueue(struct client *);

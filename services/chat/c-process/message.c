@@ -64,6 +64,17 @@ message_text(struct message *m, const char *format, ...)
 	return (size_t)len;
 }
 
+/* Never lowers a word. */
+void
+board_raise(_Atomic uint64_t *word, uint64_t value)
+{
+	uint64_t known = atomic_load(word);
+
+	while (known < value &&
+	    !atomic_compare_exchange_weak(word, &known, value))
+		continue;
+}
+
 /* The offset before which main has told every SEND of all that is for it. A
  * RECV raises said before it lets the log grow, and main raises told after it
  * has posted the news; so the end is read first. */

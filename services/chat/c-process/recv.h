@@ -9,7 +9,7 @@ void	answer(const char *, ...) __attribute__((format(printf, 1, 2)));
 void	numeric(int, const char *, ...) __attribute__((format(printf, 2, 3)));
 void	pong(const char *, size_t);
 void	say(const char *, const struct word *, uint32_t, const struct word *);
-int	say_all(uint64_t *);
+int	say_all(void);
 void	finish_batch(void);
 uint32_t ask(struct message *, uint32_t, const char *, ...)
 	    __attribute__((format(printf, 3, 4)));

@@ -22,8 +22,7 @@ enum {
 
 static char said[SAID_BYTES];
 static size_t said_len;
-static uint32_t targets[NEWS_TARGETS];
-static size_t target_count;
+static struct about about;
 static uint32_t news_value;
 static uint64_t said_end;		/* of the last that is in the log */
 static struct message replies = { .type = M_TEXT };
@@ -142,9 +141,9 @@ announce(uint64_t start, uint64_t end)
 	bool alone = news_value == 0;
 	size_t i;
 
-	for (i = 0; i < target_count; i++)
-		if ((targets[i] & NEWS_PERSON) != 0 ||
-		    atomic_load(&board->audience[targets[i]]) > 1)
+	for (i = 0; i < about.count; i++)
+		if ((about.targets[i] & NEWS_PERSON) != 0 ||
+		    atomic_load(&board->audience[about.targets[i]]) > 1)
 			alone = false;
 	if (alone && atomic_load(&slot()->told) >= start) {
 		atomic_store(&slot()->told, end);
@@ -154,34 +153,29 @@ announce(uint64_t start, uint64_t end)
 	m->value = news_value;
 	m->from = start;
 	m->offset = end;
-	m->len = (uint32_t)(target_count * sizeof targets[0]);
-	memcpy(m->text, targets, m->len);
+	m->len = (uint32_t)(about.count * sizeof about.targets[0]);
+	memcpy(m->text, about.targets, m->len);
 	(void)message_send(FD_MAIN, m, true);
 }
 
 /* Writes to the log what was said. Returns an errno, for the last at least. */
 int
-say_all(uint64_t *end)
+say_all(void)
 {
 	uint64_t start;
-	size_t i, len = said_len;
+	size_t len = said_len;
 	int error;
 
 	if (len == 0)
 		return 0;
 	said_len = 0;
-	error = log_append(said, len, &start, &said_end);
+	error = log_append(said, len, &about, &start, &said_end);
 	if (error != 0)
 		refuse(said, len, error);
-	else {
-		for (i = 0; i < target_count; i++)
-			if ((targets[i] & NEWS_PERSON) == 0)
-				atomic_store(&board->last[targets[i]], said_end);
+	else
 		announce(start, said_end);
-	}
-	if (end != NULL)
-		*end = said_end;
-	target_count = 0;
+	about.count = 0;
+	about.topic = false;
 	news_value = 0;
 	return error;
 }
@@ -191,10 +185,10 @@ add_target(uint32_t target)
 {
 	size_t i;
 
-	for (i = 0; i < target_count; i++)
-		if (targets[i] == target)
+	for (i = 0; i < about.count; i++)
+		if (about.targets[i] == target)
 			return;
-	targets[target_count++] = target;
+	about.targets[about.count++] = target;
 }
 
 static void
@@ -210,8 +204,8 @@ say(const char *verb, const struct word *to, uint32_t target,
     const struct word *text)
 {
 	if (said_len + TIME_BYTES + LINE_BYTES + 2 > sizeof said ||
-	    target_count == NEWS_TARGETS)
-		(void)say_all(NULL);
+	    about.count == NEWS_TARGETS)
+		(void)say_all();
 	said_len += TIME_BYTES;
 	add(own.prefix, own.prefix_len);
 	add(verb, strlen(verb));
@@ -221,7 +215,8 @@ say(const char *verb, const struct word *to, uint32_t target,
 	add(text->at, text->len);
 	add("\n", 1);
 	add_target(target);
-	if (own.caps & CAP_ECHO || verb[0] == 'T')
+	about.topic = verb[0] == 'T';	/* then it is alone: do_topic() */
+	if (own.caps & CAP_ECHO || about.topic)
 		news_value |= NEWS_SELF;
 	if (own.caps & CAP_ECHO)
 		wants_sync = true;
@@ -234,7 +229,7 @@ finish_batch(void)
 {
 	int error = 0;
 
-	(void)say_all(NULL);
+	(void)say_all();
 	if (wants_sync) {
 		wants_sync = false;
 		error = log_sync(said_end, own.records);

@@ -23,9 +23,12 @@ enum {
 	GONE_MS = 300,		/* for RECV to finish when main is gone */
 };
 
-/* What was said before in one room, or to the nick, and is caught up with. */
+/* What was said before in one room, or to the nick, and is caught up with. SEND
+ * may have gone on in the log before it was told of the room: from live on it
+ * wants what it would have wanted then. */
 struct replay {
-	uint64_t	at, to;
+	uint64_t	at, live, to;
+	uint32_t	number;			/* main counts them */
 	char		room[ROOM_BYTES];	/* empty: the nick */
 };
 
@@ -52,7 +55,7 @@ static size_t event_head, event_tail;
 
 static uint64_t scan_at, scan_bytes;	/* how far behind it is, while blocked */
 static bool blocked;
-static uint64_t now, start_ms, ask_ms, quiet_ms, deadline_ms;
+static uint64_t now, ask_ms, quiet_ms, deadline_ms;
 
 static struct slot *
 slot(void)
@@ -110,9 +113,10 @@ wants_replay(const struct said *said)
 {
 	const char *target = replay.room[0] != '\0' ? replay.room : nick;
 
-	if (!same(said->target.at, said->target.len, target, strlen(target)) ||
-	    is_word(&said->command, "TOPIC"))
+	if (!same(said->target.at, said->target.len, target, strlen(target)))
 		return WANT_NOT;
+	if (is_word(&said->command, "TOPIC"))
+		return replay.at >= replay.live ? WANT : WANT_NOT;
 	return replay.room[0] != '\0' &&
 	    same(said->nick.at, said->nick.len, nick, nick_len) ?
 	    WANT_NOT : WANT;
@@ -166,7 +170,12 @@ start_replay(const struct message *m, const char *room, size_t len)
 {
 	(void)copy(replay.room, sizeof replay.room, room, len);
 	replay.at = m->from;
-	replay.to = m->offset;
+	replay.live = m->offset;
+	replay.to = pos > m->offset ? pos : m->offset;
+	replay.number = m->number;
+	/* What was answered before counts no more: see RECEIVED in main. */
+	if (replay.at < replay.to || atomic_load(&slot()->asked) != 0)
+		ask_ms = now + ASK_MS;
 }
 
 static void
@@ -387,7 +396,7 @@ static void
 ask(uint64_t offset)
 {
 	out_len += (size_t)snprintf(out + out_len, OUT_LINE, "PING :%" PRIu64
-	    "\r\n", offset);
+	    ".%" PRIu32 "\r\n", offset, replay.number);
 	atomic_store(&slot()->asked, offset);
 }
 
@@ -401,7 +410,7 @@ look_at_clock(void)
 
 	if (ending)
 		next = deadline_ms;
-	else if (!in && (next = start_ms + REGISTER_S * 1000) <= now)
+	else if (!in && (next = self.register_by_ms) <= now)
 		cut_off(ENDED_STRANGER, "no registration in time");
 	else if (in && next <= now && quiet_ms <= heard && room_for(OUT_LINE)) {
 		ask(whole ? pos : 0);
@@ -469,7 +478,7 @@ send_main(void)
 	bool more;
 
 	os_title("chat: send");
-	now = start_ms = os_clock_ms();
+	now = os_clock_ms();
 	for (;;) {
 		limit = atomic_load(&board->log_end);
 		if (drain())

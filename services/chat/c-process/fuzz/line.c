@@ -40,6 +40,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		inside(&said.nick, at, len);
 		inside(&said.command, at, len);
 		inside(&said.target, at, len);
+		inside(&said.text, at, len);
 	}
 	free(at);
 	return 0;
