@@ -48,7 +48,7 @@ func (d *Disk) mount() error {
 	keep := forever
 	options := &fs.Options{EntryTimeout: &keep, AttrTimeout: &keep, NegativeTimeout: &keep, NullPermissions: true}
 	options.MountOptions = fuse.MountOptions{
-		FsName: "interleave", Name: "interleave", DirectMount: true, DisableXAttrs: true, MaxWrite: 1 << 20,
+		FsName: "interleave", Name: "interleave", DirectMount: true, DirectMountStrict: os.Geteuid() == 0, DisableXAttrs: true, MaxWrite: 1 << 20,
 		AllowOther: os.Geteuid() == 0, // a server may give up its rights
 		Options:    []string{"default_permissions"},
 	}

@@ -100,7 +100,7 @@ func (f *Folder) risk() (err error) {
 	if err := disk.Able(); err != nil {
 		return &Missing{Need: need, Install: err.Error()}
 	}
-	if f.disk, err = disk.Mount(f.Path); errors.Is(err, unix.EPERM) {
+	if f.disk, err = disk.Mount(f.Path); errors.Is(err, os.ErrPermission) {
 		return &Missing{Need: need, Install: err.Error() + ": run where mounting is allowed"}
 	}
 	return err
