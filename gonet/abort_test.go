@@ -1,6 +1,7 @@
 package gonet
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -62,6 +63,51 @@ func TestAbortOfAStack(t *testing.T) {
 		}
 		if err := b.Abort(); err != nil {
 			t.Error("once more:", err)
+		}
+	})
+}
+
+// TestAbortLetsFinish has a stack end right after a connection with bytes on a slow way was closed: they arrive, and in order. One that makes
+// no progress holds nobody up.
+func TestAbortLetsFinish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, other := link.Pair()
+		a, b := two(t, link.NewFaults(one, 1, link.Fault{Delay: 20 * time.Millisecond}, link.Fault{}), slow{other})
+		l, err := b.Listen("tcp4", ":7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var clients, servers []net.Conn
+		for range 2 {
+			c, err := a.Dial("tcp4", "10.0.0.2:7")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			clients, servers = append(clients, c), append(servers, s)
+		}
+		go func() { _, _ = servers[1].Write(make([]byte, 32<<20)) }() // until it fails: nobody reads
+		time.Sleep(10 * time.Second)
+		text := bytes.Repeat([]byte("x"), 50_000) // more than a first window of congestion
+		if _, err := servers[0].Write(text); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range servers {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Abort(); err != nil {
+			t.Error(err)
+		}
+		if got, err := io.ReadAll(clients[0]); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("got %d bytes and %v, want %d and the end", len(got), err, len(text))
+		}
+		if _, err := io.Copy(io.Discard, clients[1]); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("who does not read: got %v, want a reset", err)
 		}
 	})
 }

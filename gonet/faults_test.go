@@ -114,7 +114,7 @@ func connected(t *testing.T, x, y *Stack, address string) (near, far net.Conn) {
 // empty holds that two stacks have forgotten all connections, and that nothing waits or was lost in the counting.
 func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 	t.Helper()
-	time.Sleep(5 * time.Minute) // TIME-WAIT, and a last acknowledgement that was lost
+	time.Sleep(20 * time.Minute) // a FIN that nobody acknowledges any more goes again for 15, and TIME-WAIT
 	synctest.Wait()
 	for _, s := range stacks {
 		if err := s.claim(func() {

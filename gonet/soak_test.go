@@ -246,9 +246,10 @@ func TestIdleConnections(t *testing.T) {
 	reading := memory() - base
 	alone, blocked := open/(2*n), (reading-open)/n
 	t.Logf("%d bytes each end, and %d for a goroutine that reads it", alone, blocked)
-	// A goroutine takes 2.6 KB at the least: its stack of 2 KiB and what the runtime notes of it.
-	if alone > 2<<10 || alone+blocked > 9<<9 {
-		t.Errorf("a connection takes %d bytes, and %d with a goroutine, at most 2048 and 4608", alone, alone+blocked)
+	// A goroutine takes 2.6 KB at the least: its stack of 2 KiB and what the runtime notes of it. How large a stack it begins with is the
+	// runtime's guess, by those that it has met: 4 or 8 KiB on a machine that does much else.
+	if alone > 3<<10 || blocked > 9<<10 {
+		t.Errorf("a connection takes %d bytes, and a goroutine that reads it %d, at most 3 and 9 KiB", alone, blocked)
 	}
 	for i := range near {
 		closeConns(t, near[i])

@@ -287,7 +287,7 @@ func (c *Conn) Close(now Time) {
 func (c *Conn) Abort() {
 	reset := c.state != SynSent && c.state != TimeWait && c.state != Closed
 	c.end(ErrClosed)
-	c.reset, c.resetSeq, c.resetAck = reset, c.send.next, true
+	c.reset, c.resetSeq, c.resetAck = reset, c.heeded(), true
 }
 
 // end makes the connection Closed.

@@ -24,8 +24,17 @@ func (c *Conn) outputAck(seg *Segment, now Time) bool {
 	if !c.AckDue() {
 		return false
 	}
-	c.fill(seg, earlier(c.send.next, c.send.una.Plus(c.send.window)), 0, now) // a peer heeds nothing beyond its window, where a probe may stand
+	c.fill(seg, c.heeded(), 0, now)
 	return true
+}
+
+// heeded is where a segment without data stands: behind what was sent, but not beyond the peer's window, where a probe may be and nothing
+// is heeded.
+func (c *Conn) heeded() Seq {
+	if s := &c.send; s.una != s.iss { // a SYN that is not acknowledged stands in no window
+		return earlier(s.next, s.una.Plus(s.window))
+	}
+	return c.send.next
 }
 
 // AckDue tells whether Output has an acknowledgement to send.
