@@ -3,15 +3,16 @@ package hall
 import (
 	"bytes"
 	"strconv"
-	"strings"
+	"time"
 
 	"interleave/papaya/irc"
 )
 
 // A Sink takes lines for one client, and sends them some time. It never blocks. End sends what is there, then closes.
 type Sink interface {
-	Write(line []byte)
-	Waiting() int // bytes that were not sent yet
+	Write(line []byte)            // the caller may change line afterwards
+	Share(run *Run, from, to int) // one line that others get too
+	Waiting() int                 // bytes that were not sent yet
 	End()
 }
 
@@ -209,34 +210,51 @@ func (o *out) to(c *Client) {
 	if c == nil {
 		return
 	}
-	look := c.caps & looks
-	if o.forms[look] == nil {
-		o.forms[look] = o.form(look)
-	}
-	c.write(o.forms[look])
+	c.write(o.in(c.caps & looks))
 }
 
-func (o *out) form(look caps) []byte {
-	var tags []string
-	add := func(cap caps, key, value string) {
-		if look&cap != 0 && value != "" {
-			tags = append(tags, key+"="+irc.Escape(value))
+// in is the line in a form.
+func (o *out) in(look caps) []byte {
+	if o.forms[look] == nil {
+		o.forms[look] = o.form(nil, look)
+	}
+	return o.forms[look]
+}
+
+// form appends the line in a form.
+func (o *out) form(b []byte, look caps) []byte {
+	bare := len(b)
+	tag := func(name string) {
+		if len(b) == bare {
+			b = append(b, '@')
+		} else {
+			b = append(b, ';')
 		}
+		b = append(b, name...)
 	}
 	if o.batch != "" {
-		tags = append(tags, "batch="+o.batch)
+		tag("batch=")
+		b = append(b, o.batch...)
 	}
-	add(serverTime, "time", clock(o.time))
-	add(messageTags, "msgid", o.id)
-	add(accountTag, "account", o.account)
+	if look&serverTime != 0 {
+		tag("time=")
+		b = time.UnixMilli(o.time).UTC().AppendFormat(b, clockForm)
+	}
+	if look&messageTags != 0 && o.id != "" {
+		tag("msgid=")
+		b = append(b, o.id...)
+	}
+	if look&accountTag != 0 && o.account != "" {
+		tag("account=")
+		b = append(b, irc.Escape(o.account)...)
+	}
 	if look&messageTags != 0 && o.tags != "" {
-		tags = append(tags, o.tags)
+		tag(o.tags)
 	}
-	if len(tags) == 0 {
-		return o.body
+	if len(b) > bare {
+		b = append(b, ' ')
 	}
-	head := "@" + strings.Join(tags, ";") + " "
-	return append([]byte(head), o.body...)
+	return append(b, o.body...)
 }
 
 // msgid is the place of a message in the text.

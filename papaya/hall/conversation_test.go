@@ -99,6 +99,8 @@ func (p *person) Write(l []byte) {
 	fmt.Fprintf(&p.play.script, "%s < %s\n", p.name, strings.TrimSuffix(string(l), "\r\n"))
 }
 
+func (p *person) Share(r *Run, from, to int) { p.Write(r.Part(from, to)) }
+
 func (p *person) Waiting() int { return 0 }
 func (p *person) End()         { fmt.Fprintf(&p.play.script, "%s < (closed)\n", p.name) }
 

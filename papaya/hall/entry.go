@@ -49,10 +49,10 @@ func AppendBatch(b []byte, batch Batch) []byte {
 func AppendEntry(b []byte, e Entry) []byte {
 	b = binary.AppendUvarint(b, e.Client)
 	b = append(b, e.Kind)
-	return appendBytes(b, string(e.Data))
+	return appendBytes(b, e.Data)
 }
 
-func appendBytes(b []byte, s string) []byte {
+func appendBytes[Bytes string | []byte](b []byte, s Bytes) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
 }

@@ -76,6 +76,8 @@ type Hall struct {
 	behind  map[*Client]bool   // those that are being given what they have missed
 	round   uint64             // of telling each client once
 	batches uint64             // for names of BATCH
+	turn    uint64             // batches that were begun
+	told    out                // the message that is being told; one at a time
 }
 
 // An origin is one run of one server.
@@ -139,6 +141,7 @@ type room struct {
 	invited map[string]bool   // folded nick
 	here    []*member         // in the order in which they came
 	absent  map[string]absent // folded nick
+	runs    runs
 }
 
 type ban struct {
@@ -200,10 +203,11 @@ func (h *Hall) Begin(b Batch) bool {
 	case b.Run < p.run || b.Number <= p.number || p.gone:
 		return false
 	}
+	h.turn++
 	h.now = max(h.now, b.Time)
 	p.number, p.seen = b.Number, h.now
 	h.from = origin{b.Server, b.Run}
-	h.stamp = time.UnixMilli(h.now).UTC().AppendFormat(h.stamp[:0], "2006-01-02T15:04:05.000Z ")
+	h.stamp = time.UnixMilli(h.now).UTC().AppendFormat(h.stamp[:0], clockForm+" ")
 	return true
 }
 
@@ -297,7 +301,7 @@ func (h *Hall) lose(o origin, why string) {
 }
 
 // record adds a line to the text, and to the index of what has been said to a name, and returns its place.
-func (h *Hall) record(name, body string) uint64 {
+func (h *Hall) record(name string, body []byte) uint64 {
 	at := h.at
 	h.text = append(h.text, h.stamp...)
 	h.text = append(h.text, body...)

@@ -40,7 +40,7 @@ type said struct {
 
 func parseSaid(line []byte, at uint64) (said, bool) {
 	clock, body, ok := bytes.Cut(line, []byte(" "))
-	when, err := time.Parse("2006-01-02T15:04:05.000Z", string(clock))
+	when, err := time.Parse(clockForm, string(clock))
 	if !ok || err != nil || len(body) == 0 || body[0] != ':' {
 		return said{}, false
 	}

@@ -39,7 +39,7 @@ func (h *Hall) message(u *user, m *irc.Message) {
 func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string) {
 	if target[0] == '#' {
 		if r := h.audible(u, c, target); r != nil && h.fits(u, c, command, r.name, text) {
-			o := h.told(u, command, r.name, text, tags)
+			o := h.tell(u, command, r.name, text, tags)
 			h.toRoom(r, u, o, 0)
 			h.echo(u, o)
 		}
@@ -57,7 +57,7 @@ func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string)
 	if !h.fits(u, c, command, target, text) {
 		return
 	}
-	o := h.told(u, command, target, text, tags)
+	o := h.tell(u, command, target, text, tags)
 	if to != nil {
 		if oc := to.client; oc != nil && !oc.waitsFor(nil) {
 			o.to(oc)
@@ -98,22 +98,19 @@ func (h *Hall) fits(u *user, c *Client, command, target, text string) bool {
 	return false
 }
 
-// told writes a message into the text.
-func (h *Hall) told(u *user, command, target, text, tags string) *out {
-	o := h.newOut(u, command+" "+target+" :"+text)
-	at := h.record(irc.Lower(target), string(o.body[:len(o.body)-2]))
-	o.id, o.tags = msgid(at), tags
-	return o
-}
-
-// toRoom sends a line to all of this server that are in the room and have all of want, but not to the one who says it.
-func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
-	for _, m := range r.here {
-		if c := m.user.client; c != nil && m.user != u && !m.behind && c.caps&want == want {
-			o.to(c)
-			c.sent = h.at
-		}
-	}
+// tell writes a message into the text. What it returns is good until the next call.
+func (h *Hall) tell(u *user, command, target, text, tags string) *out {
+	b := append(h.told.body[:0], ':')
+	b = append(b, u.source...)
+	b = append(b, ' ')
+	b = append(b, command...)
+	b = append(b, ' ')
+	b = append(b, target...)
+	b = append(b, " :"...)
+	b = cut(append(b, text...))
+	at := h.record(irc.Lower(target), b)
+	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, id: msgid(at), tags: tags}
+	return &h.told
 }
 
 func (h *Hall) echo(u *user, o *out) {

@@ -180,4 +180,7 @@ func (h *Hall) time(c *Client, _ *irc.Message) verdict {
 }
 
 // clock is a time as it stands in tags and in the text.
-func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+// clockForm is how a time stands in the text and in tags.
+const clockForm = "2006-01-02T15:04:05.000Z"
+
+func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format(clockForm) }

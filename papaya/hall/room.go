@@ -258,7 +258,7 @@ func (h *Hall) setTopic(u *user, m *irc.Message) {
 		return
 	}
 	r.topic, r.setBy, r.setAt = text, u.source, h.now
-	o := h.told(u, "TOPIC", r.name, text, "")
+	o := h.tell(u, "TOPIC", r.name, text, "")
 	h.tellAll(r, o)
 }
 

@@ -19,12 +19,6 @@ const lastWords = time.Second
 
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// outs holds buffers for what is written, while there is something to write.
-var outs = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
-
-// maxPooled is in bytes; a buffer that a slow client has made larger goes to the collector.
-const maxPooled = 256 << 10
-
 // A conn is one client: a goroutine that reads, and one that writes while there is something to write.
 type conn struct {
 	hall.Client
@@ -34,7 +28,8 @@ type conn struct {
 	resume chan struct{} // the reader may go on: all it has read is done
 
 	// Of the owner of the hall.
-	stage   []byte // what the hall has said since the last flush
+	stage   *pile // what the hall has said since the last flush; nil if nothing
+	gathers bool  // several pieces can be written at once, so that lines of a room need not be copied
 	dirty   bool
 	pending int // lines on their way to the log, and those behind them
 	began   time.Time
@@ -45,7 +40,7 @@ type conn struct {
 	reading bool // its reader waits for resume
 
 	mu       sync.Mutex
-	out      []byte
+	out      *pile
 	inFlight int // bytes that are being written
 	writing  bool
 	ended    bool // to be closed behind what is written
@@ -54,14 +49,28 @@ type conn struct {
 	done     bool // the reader has ended
 }
 
-// Write implements hall.Sink. It is called by the owner of the hall, as Waiting and End are.
+// Write implements hall.Sink. It is called by the owner of the hall, as Share, Waiting and End are.
 func (c *conn) Write(line []byte) {
-	if c.stage == nil {
-		c.stage = *outs.Get().(*[]byte)
+	c.staged().write(line)
+}
+
+// Share implements hall.Sink.
+func (c *conn) Share(run *hall.Run, from, to int) {
+	if c.gathers {
+		c.staged().extend(run, from, to)
+	} else {
+		c.staged().write(run.Part(from, to))
 	}
-	c.stage = append(c.stage, line...)
+}
+
+// staged is where a line for this client goes.
+func (c *conn) staged() *pile {
+	if c.stage == nil {
+		c.stage = newPile()
+	}
 	c.server.delivered++
 	c.touch()
+	return c.stage
 }
 
 func (c *conn) touch() {
@@ -75,7 +84,7 @@ func (c *conn) touch() {
 func (c *conn) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.stage) + len(c.out) + c.inFlight
+	return c.stage.waiting() + c.out.waiting() + c.inFlight
 }
 
 // End implements hall.Sink.
@@ -92,43 +101,41 @@ func (c *conn) flush(limit int) bool {
 	c.dirty = false
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	stage := c.stage
+	c.stage = nil
 	switch {
 	case c.cut || c.shut:
-		c.stage = nil
+		stage.give()
 		if c.cut && c.ended && !c.writing {
 			c.net.Close()
 		}
 		return true
-	case len(c.out) == 0:
-		c.out, c.stage = c.stage, c.out
+	case stage == nil:
+	case c.out == nil && stage.alone():
+		c.out = stage
 	default:
-		c.out = append(c.out, c.stage...)
-	}
-	if c.stage != nil {
-		give(c.stage)
-		c.stage = nil
+		if c.out == nil {
+			c.out = newPile()
+		}
+		c.out.add(stage)
+		stage.give()
 	}
 	ok := true
-	if len(c.out)+c.inFlight > limit {
-		c.out = append(c.out[:0], "ERROR :You do not read what is sent to you\r\n"...)
+	if c.out.waiting()+c.inFlight > limit {
+		c.out.give()
+		c.out = newPile()
+		c.out.write([]byte("ERROR :You do not read what is sent to you\r\n"))
 		c.ended, c.shut, ok = true, true, false
 	}
 	if c.ended {
 		_ = c.net.SetWriteDeadline(time.Now().Add(lastWords))
 	}
-	if !c.writing && (len(c.out) > 0 || c.ended) {
+	if !c.writing && (c.out != nil || c.ended) {
 		c.writing = true
 		c.server.writers.Add(1)
 		go c.write()
 	}
 	return ok
-}
-
-func give(b []byte) {
-	if b != nil && cap(b) <= maxPooled {
-		b = b[:0]
-		outs.Put(&b)
-	}
 }
 
 // write sends what there is, and ends.
@@ -138,25 +145,25 @@ func (c *conn) write() {
 		c.mu.Lock()
 		out := c.out
 		c.out = nil
-		if len(out) == 0 || c.cut {
+		if out == nil || c.cut {
 			c.writing = false
 			if c.ended {
 				c.finish()
 			}
 			c.mu.Unlock()
-			give(out)
+			out.give()
 			return
 		}
-		c.inFlight = len(out)
+		c.inFlight = out.size
 		c.mu.Unlock()
-		_, err := c.net.Write(out)
+		err := out.send(c.net)
 		c.mu.Lock()
 		c.inFlight = 0
 		if err != nil {
 			c.cut = true
 		}
 		c.mu.Unlock()
-		give(out)
+		out.give()
 	}
 }
 

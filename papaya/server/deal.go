@@ -31,8 +31,8 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 			s.hear(e)
 		case a := <-s.batches:
 			s.come(a)
-		case err := <-s.results:
-			s.stored(err)
+		case r := <-s.results:
+			s.stored(r)
 		case now := <-ticker.C:
 			s.look(now)
 			s.saveSome(now)

@@ -26,7 +26,9 @@ const (
 type outbox struct {
 	queue   []item
 	flying  []item
+	spare   []item // empty: room for the next that flies
 	number  uint64 // of the batch that flies, or flew last
+	batch   hall.Batch
 	bytes   int
 	since   time.Time
 	acked   bool // it is in the log
@@ -83,7 +85,8 @@ func (s *server) launch() {
 	}
 	s.log.number++
 	now := time.Now()
-	data := hall.AppendBatch(nil, hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: now.UnixMilli()})
+	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: now.UnixMilli()}
+	data := hall.AppendBatch(make([]byte, 0, s.log.bytes+s.log.bytes/4), s.log.batch) // like the last one
 	n := 0
 	for n < len(s.log.queue) && len(data) < maxBatch {
 		if i := s.log.queue[n]; i.entry.Kind != 0 {
@@ -94,13 +97,26 @@ func (s *server) launch() {
 		}
 		n++
 	}
-	s.log.flying = append(make([]item, 0, n), s.log.queue[:n]...)
-	clear(s.log.queue[:n])
-	if s.log.queue = s.log.queue[n:]; len(s.log.queue) == 0 {
-		s.log.queue = nil
+	if s.log.spare == nil {
+		s.log.spare = make([]item, 0, n)
 	}
+	s.log.flying = append(s.log.spare, s.log.queue[:n]...)
+	s.log.queue, s.log.spare = without(s.log.queue, n), nil
 	s.log.acked, s.log.applied, s.log.empty, s.log.since, s.log.bytes = false, false, false, now, len(data)
 	s.appends <- data
+}
+
+// maxSpare bounds in items what is kept to be used again.
+const maxSpare = 4096
+
+// without removes the first n items, and keeps the room for others if it is not large.
+func without(items []item, n int) []item {
+	left := copy(items, items[n:])
+	clear(items[left:])
+	if left == 0 && cap(items) > maxSpare {
+		return nil
+	}
+	return items[:left]
 }
 
 // onlyDone says whether all that waits was applied without the log already, so that nobody is in a hurry.
@@ -121,33 +137,44 @@ func (s *server) append(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case data := <-s.appends:
-			s.results <- s.store(ctx, data)
+			sequence, err := s.store(ctx, data)
+			s.results <- result{sequence, err}
 		}
 	}
 }
 
-func (s *server) store(ctx context.Context, data []byte) error {
+// A result is how Append went.
+type result struct {
+	sequence uint64
+	err      error
+}
+
+func (s *server) store(ctx context.Context, data []byte) (uint64, error) {
 	for {
 		err := s.config.Text.Ready()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		within, cancel := context.WithTimeout(ctx, appendTimeout)
-		_, err = s.config.Log.Append(within, data)
+		sequence, err := s.config.Log.Append(within, data)
 		cancel()
 		if err == nil || errors.Is(err, log.ErrRefused) || ctx.Err() != nil {
-			return err
+			return sequence, err
 		}
 		s.config.Logger.Warn("the log does not answer; trying again", "reason", err)
 	}
 }
 
-// stored hears how Append went.
-func (s *server) stored(err error) {
+// stored hears how Append went. A server that is alone need not wait until its own batch comes back: no other is before it.
+func (s *server) stored(r result) {
+	err := r.err
 	if err == nil {
 		s.log.acked = true
 		if f := s.config.Metrics.Batches; f != nil {
 			f(len(s.log.flying), s.log.bytes, time.Since(s.log.since))
+		}
+		if !s.config.Shared {
+			s.apply(r.sequence)
 		}
 		s.landed()
 		return
@@ -231,16 +258,23 @@ func (s *server) come(a arrived) {
 		s.hall.Step()
 		return
 	}
-	s.applied = a.sequence
-	fresh := s.hall.Begin(b)
-	for _, i := range s.log.flying {
+	s.apply(a.sequence)
+	s.landed()
+}
+
+// apply does what the batch that flies says, now that it is in the log.
+func (s *server) apply(sequence uint64) {
+	s.applied = sequence
+	fresh := s.hall.Begin(s.log.batch)
+	for n := range s.log.flying {
+		i := &s.log.flying[n]
 		switch {
 		case i.entry.Kind == 0:
-			s.settle(i)
+			s.settle(*i)
 		case i.done:
 		default:
 			if fresh {
-				s.hall.Apply(i.entry, said(&i), i.message.Tags["label"])
+				s.hall.Apply(i.entry, said(i), i.message.Tags["label"])
 			}
 			s.unpend(i.conn)
 		}
@@ -251,7 +285,6 @@ func (s *server) come(a arrived) {
 	}
 	s.hall.Step()
 	s.log.applied = true
-	s.landed()
 }
 
 func said(i *item) *irc.Message {
@@ -264,7 +297,7 @@ func said(i *item) *irc.Message {
 // landed makes room for the next batch once one is in the log and has come back.
 func (s *server) landed() {
 	if s.log.acked && s.log.applied {
-		s.log.flying = nil
+		s.log.spare, s.log.flying = without(s.log.flying, len(s.log.flying)), nil
 	}
 }
 

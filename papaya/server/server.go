@@ -27,7 +27,7 @@ type server struct {
 
 	events  chan event   // from readers and those who sign in
 	batches chan arrived // from the log
-	results chan error   // of Append: nil, or why not
+	results chan result  // of Append
 	appends chan []byte  // to the goroutine that appends
 	states  chan arrived // to the goroutine that keeps them
 
@@ -68,7 +68,7 @@ func Run(ctx context.Context, config Config) error {
 	config = config.defaults()
 	s := &server{
 		config: config, run: time.Now().UnixNano(), conns: map[uint64]*conn{},
-		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan error, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
+		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan result, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
 		searches: make(chan struct{}, searchesAtOnce),
 	}
 	if err := s.recover(ctx); err != nil {
@@ -81,7 +81,9 @@ func Run(ctx context.Context, config Config) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var all sync.WaitGroup
-	all.Go(func() { s.follow(inner) })
+	if config.Shared {
+		all.Go(func() { s.follow(inner) })
+	}
 	all.Go(func() { s.append(inner) })
 	all.Go(func() { s.keep(inner) })
 	err = s.deal(ctx, doors)
@@ -283,6 +285,7 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 		}
 	}
 	c := &conn{server: s, net: client, leave: leave, resume: make(chan struct{}, 1)}
+	_, c.gathers = client.(*net.TCPConn)
 	c.Host, c.Secure, c.Fingerprint = host, secure, print
 	s.events <- event{conn: c, arrives: true}
 	c.read()

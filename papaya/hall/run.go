@@ -1,0 +1,62 @@
+package hall
+
+// A Run is what several clients are sent alike: lines of one batch in one room, in one form, one behind the other. It only grows, so a
+// part of it may be written from while lines are added behind that part, and nobody copies it for each client.
+type Run struct{ lines []byte }
+
+// maxRun is in bytes: what one client that does not read keeps from the collector is a run.
+const maxRun = 256 << 10
+
+// Add puts a line behind the others, and says where it stands.
+func (r *Run) Add(line []byte) (from, to int) {
+	from = len(r.lines)
+	r.lines = append(r.lines, line...)
+	return from, len(r.lines)
+}
+
+// Part is the lines from one place to another.
+func (r *Run) Part(from, to int) []byte { return r.lines[from:to:to] }
+
+// Size is what a part of the run keeps in memory.
+func (r *Run) Size() int { return cap(r.lines) }
+
+// runs are a room's, one for each form, of one batch.
+type runs struct {
+	batch uint64
+	each  [looks + 1]*Run
+}
+
+// add puts a line into the run of a form.
+func (r *runs) add(o *out, look caps) (run *Run, from, to int) {
+	run = r.each[look]
+	if run == nil || len(run.lines) > maxRun {
+		run = &Run{}
+		r.each[look] = run
+	}
+	from = len(run.lines)
+	run.lines = o.form(run.lines, look)
+	return run, from, len(run.lines)
+}
+
+// toRoom sends a line to all of this server that are in the room and have all of want, but not to the one who says it.
+func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
+	if r.runs.batch != h.turn {
+		r.runs = runs{batch: h.turn}
+	}
+	var at [looks + 1]struct {
+		run      *Run
+		from, to int
+	}
+	for _, m := range r.here {
+		c := m.user.client
+		if c == nil || m.user == u || m.behind || c.closed || c.caps&want != want {
+			continue
+		}
+		a := &at[c.caps&looks]
+		if a.run == nil {
+			a.run, a.from, a.to = r.runs.add(o, c.caps&looks)
+		}
+		c.sink.Share(a.run, a.from, a.to)
+		c.sent = h.at
+	}
+}

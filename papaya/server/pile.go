@@ -1,0 +1,115 @@
+package server
+
+import (
+	"net"
+	"sync"
+
+	"interleave/papaya/hall"
+)
+
+// A pile is what waits for one client: bytes of its own, and parts of runs, of which other clients write the same bytes.
+type pile struct {
+	own    []byte
+	pieces []piece
+	size   int         // in bytes, of all pieces
+	gather net.Buffers // room for write
+}
+
+// A piece is a part of a run, or of own where run is nil.
+type piece struct {
+	run      *hall.Run
+	from, to int
+}
+
+var piles = sync.Pool{New: func() any { return &pile{own: make([]byte, 0, 1024)} }}
+
+// What a pooled pile may hold in bytes and pieces; what a slow client has made larger goes to the collector.
+const (
+	maxPooled = 256 << 10
+	maxPieces = 256
+)
+
+func newPile() *pile { return piles.Get().(*pile) }
+
+// give takes a pile back; nil is fine.
+func (p *pile) give() {
+	if p == nil || cap(p.own) > maxPooled || cap(p.pieces) > maxPieces {
+		return
+	}
+	clear(p.pieces) // runs are not kept
+	p.own, p.pieces, p.size = p.own[:0], p.pieces[:0], 0
+	piles.Put(p)
+}
+
+// waiting is how many bytes are in the pile, of which there may be none.
+func (p *pile) waiting() int {
+	if p == nil {
+		return 0
+	}
+	return p.size
+}
+
+// write adds a copy of b.
+func (p *pile) write(b []byte) {
+	from := len(p.own)
+	p.own = append(p.own, b...)
+	p.extend(nil, from, len(p.own))
+}
+
+// extend adds a part of a run, to the last piece where it goes on with it.
+func (p *pile) extend(run *hall.Run, from, to int) {
+	p.size += to - from
+	if n := len(p.pieces) - 1; n >= 0 && p.pieces[n].run == run && p.pieces[n].to == from {
+		p.pieces[n].to = to
+		return
+	}
+	p.pieces = append(p.pieces, piece{run, from, to})
+}
+
+// A piece of a run is copied where it is not worth a place of its own: beside others if it is small, and where it would keep a run in memory
+// that is more than four times as large. So what waits for a client takes four times of it at most.
+const (
+	smallPiece = 2 << 10
+	worthOf    = 4
+)
+
+// add moves what is in q behind what is in p.
+func (p *pile) add(q *pile) {
+	only := len(p.pieces) == 0 && len(q.pieces) == 1
+	for _, c := range q.pieces {
+		n := c.to - c.from
+		if c.run == nil || n*worthOf < c.run.Size() || n < smallPiece && !only {
+			p.write(q.bytes(c))
+		} else {
+			p.extend(c.run, c.from, c.to)
+		}
+	}
+}
+
+// alone says whether a pile has nothing of a run.
+func (p *pile) alone() bool {
+	return len(p.pieces) == 1 && p.pieces[0].run == nil
+}
+
+func (p *pile) bytes(c piece) []byte {
+	if c.run == nil {
+		return p.own[c.from:c.to]
+	}
+	return c.run.Part(c.from, c.to)
+}
+
+// send writes everything: several pieces at once where the connection is the kernel's.
+func (p *pile) send(c net.Conn) error {
+	if len(p.pieces) == 1 {
+		_, err := c.Write(p.bytes(p.pieces[0]))
+		return err
+	}
+	all := p.gather[:0]
+	for _, part := range p.pieces {
+		all = append(all, p.bytes(part))
+	}
+	p.gather = all
+	_, err := all.WriteTo(c)
+	clear(p.gather)
+	return err
+}
