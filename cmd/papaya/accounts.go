@@ -10,6 +10,7 @@ import (
 
 	"interleave/papaya/account"
 	"interleave/papaya/config"
+	"interleave/papaya/hall"
 	"interleave/papaya/log"
 	"interleave/papaya/server"
 )
@@ -76,7 +77,7 @@ func addrOf(a net.Addr) netip.Addr {
 type doorkeeper struct{ *house }
 
 // answer counts and names the outcome as the server knows it.
-func (d doorkeeper) answer(a account.Account, err error) (string, error) {
+func (d doorkeeper) answer(a account.Account, err error) (server.Person, error) {
 	if errors.Is(err, account.ErrWrong) || errors.Is(err, account.ErrInvitation) {
 		err = server.ErrNotYours
 	}
@@ -84,8 +85,11 @@ func (d doorkeeper) answer(a account.Account, err error) (string, error) {
 	if limited, ok := errors.AsType[*account.LimitError](err); ok {
 		err = told{limited}
 	}
-	return a.Name, err
+	return server.Person{Account: a.Name, Role: roles[a.Role]}, err
 }
+
+// roles are those of accounts, as the hall has them.
+var roles = map[account.Role]hall.Role{account.Admin: hall.Admin, account.Operator: hall.Operator, account.Member: hall.Member, account.Guest: hall.Guest}
 
 // told is an error that the server tells the client as it is.
 type told struct{ error }
@@ -94,22 +98,22 @@ type told struct{ error }
 func (told) Is(target error) bool { return target == server.ErrNotYours }
 
 // Verify implements server.Accounts.
-func (d doorkeeper) Verify(ctx context.Context, name, password string, from net.Addr) (string, error) {
+func (d doorkeeper) Verify(ctx context.Context, name, password string, from net.Addr) (server.Person, error) {
 	return d.answer(d.book.Login(ctx, addrOf(from), name, account.NewSecret(password)))
 }
 
 // Certificate implements server.Accounts.
-func (d doorkeeper) Certificate(ctx context.Context, fingerprint string) (string, error) {
+func (d doorkeeper) Certificate(ctx context.Context, fingerprint string) (server.Person, error) {
 	return d.answer(d.book.OfCertificate(ctx, fingerprint))
 }
 
 var errClosed = errors.New("this server makes no accounts: ask its administrator")
 
 // Register implements server.Accounts.
-func (d doorkeeper) Register(ctx context.Context, name, password, invitation string, from net.Addr) (string, error) {
+func (d doorkeeper) Register(ctx context.Context, name, password, invitation string, from net.Addr) (server.Person, error) {
 	switch how := d.settings.Load().Registration; {
 	case how == config.Closed, how == config.Invitation && invitation == "":
-		return "", errClosed
+		return server.Person{}, errClosed
 	case invitation != "":
 		return d.answer(d.book.Redeem(ctx, addrOf(from), account.NewSecret(invitation), name, account.NewSecret(password)))
 	}

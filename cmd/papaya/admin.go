@@ -89,14 +89,14 @@ func adminCommand() *cobra.Command {
 	var p place
 	c := &cobra.Command{
 		Use:   "admin",
-		Short: "Accounts, invitations, settings",
+		Short: "Accounts, sessions, rooms, invitations, settings",
 		Long: `Speaks with the server that runs on the data folder, through a socket in it: you need the server's user or root. Accounts
 and invitations can also be changed while no server runs.`,
 		Args: usageArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	p.flags(c)
-	c.AddCommand(accountCommand(&p), inviteCommand(&p), invitationsCommand(&p), takeBackCommand(&p), reloadCommand(&p), metricsCommand(&p),
+	c.AddCommand(accountCommand(&p), sessionCommand(&p), roomCommand(&p), inviteCommand(&p), invitationsCommand(&p), takeBackCommand(&p), reloadCommand(&p), metricsCommand(&p),
 		exampleCommand(), checkCommand())
 	return c
 }
@@ -201,7 +201,7 @@ func accountCommand(p *place) *cobra.Command {
 		}
 		return p.say(cmd, said, func(a control.Accounts) error { return a.Add(cmd.Context(), args[0], r, password) })
 	}}
-	add.Flags().StringVar(&role, "role", string(account.Member), "admin, operator or member")
+	add.Flags().StringVar(&role, "role", string(account.Member), "admin, operator, member or guest")
 	new.flags(add)
 	password := &cobra.Command{Use: "password NAME", Short: "Change a password", Args: exactly(1), RunE: func(cmd *cobra.Command, args []string) error {
 		password, said, err := changed.read(cmd)
@@ -212,10 +212,10 @@ func accountCommand(p *place) *cobra.Command {
 	}}
 	changed.flags(password)
 	c.AddCommand(add, password,
-		p.simple("remove NAME", "Remove an account; who is logged in stays until the connection ends", func(ctx context.Context, a control.Accounts, args []string) error {
+		p.simple("remove NAME", "Remove an account, end its sessions, and take from it what it had in rooms", func(ctx context.Context, a control.Accounts, args []string) error {
 			return a.Remove(ctx, args[0])
 		}),
-		p.simple("role NAME ROLE", "Change what somebody is: admin, operator or member", func(ctx context.Context, a control.Accounts, args []string) error {
+		p.simple("role NAME ROLE", "Change what somebody is: admin, operator, member or guest", func(ctx context.Context, a control.Accounts, args []string) error {
 			return a.SetRole(ctx, args[0], account.Role(args[1]))
 		}),
 		p.simple("add-certificate NAME SHA256", "Let somebody log in by certificate (SASL EXTERNAL)", func(ctx context.Context, a control.Accounts, args []string) error {
@@ -276,7 +276,7 @@ func inviteCommand(p *place) *cobra.Command {
 			return nil
 		})
 	}}
-	c.Flags().StringVar(&role, "role", string(account.Member), "what it makes: admin, operator or member")
+	c.Flags().StringVar(&role, "role", string(account.Member), "what it makes: admin, operator, member or guest")
 	c.Flags().StringVar(&by, "by", "", "who invites, for the records: a `name`")
 	c.Flags().DurationVar(&life, "for", 72*time.Hour, "how long it can be used")
 	return c

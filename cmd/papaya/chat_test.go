@@ -250,7 +250,7 @@ func TestChatInATerminal(t *testing.T) {
 	}
 
 	ann.types("/search KETTLE on", "Enter")
-	ann.shows(" ann: bob: the kettle is on") // with the day before it
+	ann.shows("ann: bob:") // with the day and the time before it
 	kill()
 	ann.shows("connection lost")
 	kill = startServer(t, program, dir)

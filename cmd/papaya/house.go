@@ -44,10 +44,13 @@ type house struct {
 	source   *certificate.Source
 	open     *limit.Connections
 	connect  *limit.Rate
+	lines    *limit.Rate
+	admin    server.Admin
 	figures  metrics.Set
 	logins   *metrics.Counters
 
-	keeping sync.Mutex // a backup and the removal of what is old take turns
+	reloaded chan struct{} // has one if retention is to look again
+	keeping  sync.Mutex    // a backup and the removal of what is old take turns
 }
 
 // merge lets what was said on the command line stand before the file.
@@ -98,7 +101,8 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 	if err := merge(cmd, o, c); err != nil {
 		return err
 	}
-	h := &house{open: limit.NewConnections(c.Connections, c.PerAddress), connect: limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now)}
+	h := &house{reloaded: make(chan struct{}, 1), open: limit.NewConnections(c.Connections, c.PerAddress), connect: limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now),
+		lines: limit.NewRate(c.LineBurst, c.LineEvery, time.Now)}
 	h.settings.Store(c)
 	h.setLevel(c.Level)
 	stderr := cmd.ErrOrStderr()
@@ -148,7 +152,7 @@ func (h *house) server(c *config.Config, member string, ready func()) server.Con
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: command.Version(), Ready: ready,
 		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: h.source.Config(), WebHandler: web.Handler(), Listen: listen, Origins: c.Origins,
 		Data: c.Data, Text: h.text, Log: h.log, Shared: len(c.NATS) > 0, Unique: member,
-		Accounts: doorkeeper{h}, Enter: h.enter,
+		Accounts: doorkeeper{h}, Enter: h.enter, Say: h.say, Admin: &h.admin, Founder: true,
 		Limits:  server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer, Unread: c.Unread, Rooms: c.Rooms},
 		Metrics: h.measure(), Logger: h.logger,
 	}
@@ -161,7 +165,8 @@ func (h *house) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup, 
 	if err != nil {
 		return nil, err
 	}
-	admin := &control.Server{Accounts: h.book, Backup: h.backup, Metrics: &h.figures, Logger: h.logger}
+	admin := &control.Server{Accounts: h.book, Backup: h.backup, Metrics: &h.figures, Logger: h.logger,
+		Chat: &h.admin, Removed: h.forget, Erase: h.erase}
 	if c.File != "" {
 		admin.Reload = h.reload
 	}
@@ -188,6 +193,7 @@ func (h *house) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup, 
 		})
 	})
 	all.Go(func() { h.hangups(ctx) })
+	all.Go(func() { h.forgetOld(ctx) })
 	all.Go(func() { h.retain(ctx) })
 	return &all, nil
 }
@@ -231,6 +237,10 @@ func (h *house) reload() (done control.Reloaded, err error) {
 	h.settings.Store(now)
 	h.open.Set(now.Connections, now.PerAddress)
 	h.setLevel(now.Level)
+	select {
+	case h.reloaded <- struct{}{}:
+	default: // it is to look already
+	}
 	return done, nil
 }
 
@@ -249,15 +259,21 @@ func (h *house) retain(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		h.keeping.Lock()
-		n, err := keep.Retain(ctx, h.text, h.settings.Load().Keep, time.Now())
+		c := h.settings.Load()
+		n, err := keep.Retain(ctx, h.text, c.Keep, time.Now())
+		lines := 0
+		if err == nil {
+			lines, err = keep.RetainRooms(ctx, h.text, roomAges(c.KeepRooms), time.Now())
+		}
 		h.keeping.Unlock()
-		if (n > 0 || err != nil) && ctx.Err() == nil {
-			h.logger.Info("retention", "removed_bytes", n, "error", err)
+		if (n > 0 || lines > 0 || err != nil) && ctx.Err() == nil {
+			h.logger.Info("retention", "removed_bytes", n, "removed_lines", lines, "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-h.reloaded:
 		}
 	}
 }
@@ -297,6 +313,22 @@ func (h *house) enter(from net.Addr) (leave func(), ok bool) {
 	}
 	return leave, err == nil
 }
+
+// say counts lines: of an account, wherever it comes from, or of an address. This machine's own, without an account, are not counted.
+func (h *house) say(from net.Addr, who string, lines int) time.Duration {
+	address := addrOf(from)
+	key := "account " + strings.ToLower(who)
+	if who == "" {
+		if address.IsLoopback() {
+			return 0
+		}
+		key = limit.Key(address)
+	}
+	return min(h.lines.Spend(key, lines), longestRest)
+}
+
+// longestRest bounds how long nothing is read of a client at once: it stays below the time after which a silent one is asked.
+const longestRest = 10 * time.Second
 
 // measure counts what the server tells.
 func (h *house) measure() server.Metrics {

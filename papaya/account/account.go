@@ -18,25 +18,34 @@ type Role string
 
 // The roles, each may do what the next may.
 const (
-	Admin    Role = "admin"    // accounts, invitations, settings
-	Operator Role = "operator" // rooms and who is in them
-	Member   Role = "member"   // talk
+	Admin    Role = "admin"    // end sessions
+	Operator Role = "operator" // run rooms: come into all, and be operator there
+	Member   Role = "member"   // make rooms
+	Guest    Role = "guest"    // talk in rooms that are there
 )
 
-var roles = []Role{Admin, Operator, Member}
+var roles = []Role{Admin, Operator, Member, Guest}
 
 // ParseRole reads a role as people type it.
 func ParseRole(s string) (Role, error) {
 	if r := Role(s); slices.Contains(roles, r) {
 		return r, nil
 	}
-	return "", fmt.Errorf("role %q: expected admin, operator or member", s)
+	return "", fmt.Errorf("role %q: expected admin, operator, member or guest", s)
 }
 
 // May says whether r includes what other may.
 func (r Role) May(other Role) bool {
 	mine := slices.Index(roles, r)
 	return mine >= 0 && mine <= slices.Index(roles, other)
+}
+
+// Letter is how the role is written in the log of the chat: nothing for a member.
+func (r Role) Letter() string {
+	if r == Member || r == "" {
+		return ""
+	}
+	return string(r[:1])
 }
 
 // An Account is what may be shown of one.

@@ -94,7 +94,7 @@ func TestLifeOfAnAccount(t *testing.T) {
 	if a, err := b.Login(ctx, here, "ann", wrong); err != nil || a.Role != Operator {
 		t.Errorf("the new password: %+v, %v", a, err)
 	}
-	if err := b.SetRole(ctx, "ann", "king"); err == nil || err.Error() != `role "king": expected admin, operator or member` {
+	if err := b.SetRole(ctx, "ann", "king"); err == nil || err.Error() != `role "king": expected admin, operator, member or guest` {
 		t.Errorf("a role that is none: %v", err)
 	}
 	if err := b.Remove(ctx, "ann"); err != nil {

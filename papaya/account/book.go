@@ -216,13 +216,17 @@ func (b *Book) add(ctx context.Context, r record, password Secret) error {
 	return b.setPassword(ctx, r, password)
 }
 
-// Remove removes an account and its certificates.
+// Remove removes an account and its certificates. Its name is among the Removed until Forgotten.
 func (b *Book) Remove(ctx context.Context, name string) error {
 	r, err := b.get(ctx, name)
 	if err != nil {
 		return err
 	}
+	if err := b.store.Put(ctx, key("removed", name), []byte(r.Name), 0); err != nil && !errors.Is(err, ErrChanged) {
+		return fmt.Errorf("account %s: %w", name, err)
+	}
 	if err := b.store.Delete(ctx, key("account", name), r.revision); err != nil {
+		_ = b.Forgotten(context.WithoutCancel(ctx), name) // it is there still
 		return fmt.Errorf("account %s: %w", name, err)
 	}
 	for _, f := range r.Certificates {
@@ -231,6 +235,38 @@ func (b *Book) Remove(ctx context.Context, name string) error {
 		}
 	}
 	return nil
+}
+
+// Removed lists the accounts that were removed and may still have something in rooms.
+func (b *Book) Removed(ctx context.Context) ([]string, error) {
+	keys, err := b.store.Keys(ctx, "removed.")
+	if err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	var names []string
+	for _, k := range keys {
+		name, _, err := b.store.Get(ctx, k)
+		if errors.Is(err, ErrAbsent) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("accounts: %w", err)
+		}
+		names = append(names, string(name))
+	}
+	return names, nil
+}
+
+// Forgotten says that a removed account has nothing any more.
+func (b *Book) Forgotten(ctx context.Context, name string) error {
+	_, revision, err := b.store.Get(ctx, key("removed", name))
+	if err == nil {
+		err = b.store.Delete(ctx, key("removed", name), revision)
+	}
+	if errors.Is(err, ErrAbsent) || errors.Is(err, ErrChanged) {
+		return nil // another has said so
+	}
+	return err
 }
 
 // SetPassword replaces the password; the empty one leaves certificates only.

@@ -44,8 +44,11 @@ type Config struct {
 	Answer       time.Duration
 	Unread       int
 	Rooms        int
+	LineBurst    int
+	LineEvery    time.Duration
 
-	Keep time.Duration
+	Keep      time.Duration
+	KeepRooms []string
 
 	NATS   []string
 	Member string

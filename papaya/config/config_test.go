@@ -40,7 +40,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"listen.plain": `[]`, "listen.tls": `["[::1]:0"]`, "listen.web": `[":443"]`, "listen.metrics": `"127.0.0.1:9"`, "listen.origins": `["a.org"]`,
 		"tls.domains": `["a.org", "192.0.2.1"]`, "tls.acme": "true", "tls.acme_email": `"a@b.org"`, "tls.acme_directory": `"https://ca.example/dir"`,
 		"tls.certificate": `"c.pem"`, "tls.key": `"k.pem"`, "accounts.required": "false", "accounts.registration": `"open"`,
-		"history.keep": `"365d"`, "cluster.nats": `["nats://a:4222"]`,
+		"history.keep": `"365d"`, "history.rooms": `["#tea 7d"]`, "cluster.nats": `["nats://a:4222"]`,
 		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`, "limits.unread": `"64 KiB"`,
 	}
 	for _, s := range settings {
@@ -102,6 +102,9 @@ func TestWrongFiles(t *testing.T) {
 		{"[limits]\nsilent = \"-5s\"\n", "expected a time as"},
 		{"[history]\nkeep = 7\n", `papaya.toml:2: history.keep: expected a time as`},
 		{"[history]\nkeep = { a = 1 }\n", `expected a time as "90d", "1h30m" or "250ms", got { … }`},
+		{"[history]\nrooms = [\"tea 7d\"]\n", `papaya.toml:2: history.rooms: expected a room and a time as "#tea 7d", got "tea 7d"`},
+		{"[history]\nrooms = [\"#tea\"]\n", `got "#tea"`},
+		{"[history]\nrooms = [\"#tea forever\"]\n", `got "#tea forever"`},
 		{"[tls]\nacme = true\n", "papaya.toml:2: tls.acme: expected an address with port 443 in listen.web"},
 		{"[tls]\nkey = \"k\"\n", "papaya.toml:1: tls.certificate and tls.key: expected both or none"},
 		{"[tls]\ndomains = []\n", "papaya.toml:2: tls.domains: expected one at least"},

@@ -75,9 +75,12 @@ var settings = []setting{
 	{"limits", "silent", "90s", func(c *Config) any { return &c.Silent }, plain, within(time.Second, day), false, "Until a client that says nothing is asked whether it is there."},
 	{"limits", "answer", "30s", func(c *Config) any { return &c.Answer }, plain, within(time.Second, time.Hour), false, "Until one that was asked is ended."},
 	{"limits", "unread", "1 MiB", func(c *Config) any { return &c.Unread }, bytes, between(64<<10, 1<<30), false, "What waits for a client that does not read; then it is cut off."},
+	{"limits", "lines_burst", int64(200), func(c *Config) any { return &c.LineBurst }, plain, between(0, 1_000_000), false, "Lines that an account, or an address without one, may say at once; 0 is no limit. Of who says more, no more is read for a while."},
+	{"limits", "lines_every", "50ms", func(c *Config) any { return &c.LineEvery }, plain, within(time.Millisecond, time.Minute), false, "And then one each"},
 	{"limits", "rooms", int64(100), func(c *Config) any { return &c.Rooms }, plain, between(1, 10_000), false, "Rooms that one client may be in."},
 
 	{"history", "keep", "forever", func(c *Config) any { return &c.Keep }, plain, within(0, 100*365*day), true, "What is older is removed: \"90d\", \"forever\"."},
+	{"history", "rooms", []any{}, func(c *Config) any { return &c.KeepRooms }, plain, each(checkRoom), true, "Rooms in which it is removed sooner, and when: \"#tea 7d\"."},
 
 	{"cluster", "nats", []any{}, func(c *Config) any { return &c.NATS }, plain, urls, false, "URLs of a NATS cluster with JetStream; none is the one that the server carries in itself."},
 	{"cluster", "member", "", func(c *Config) any { return &c.Member }, plain, member, false, "This server's name among those that share the cluster; it stays the same over restarts. Empty is server.name."},
@@ -148,6 +151,22 @@ func checkAddress(s string) error {
 		return fmt.Errorf("%q: expected a port from 0 to 65535, got %q", s, port)
 	}
 	return nil
+}
+
+// RoomAge reads "#tea 7d": what is kept of a room.
+func RoomAge(s string) (room string, age time.Duration, err error) {
+	room, word, ok := strings.Cut(s, " ")
+	if ok && len(room) > 1 && len(room) <= 50 && room[0] == '#' && !strings.ContainsAny(room, ",:\x00\a") {
+		if age, err = duration(strings.TrimSpace(word)); err == nil && age > 0 {
+			return room, age, nil
+		}
+	}
+	return "", 0, fmt.Errorf("expected a room and a time as \"#tea 7d\", got %q", s)
+}
+
+func checkRoom(s string) error {
+	_, _, err := RoomAge(s)
+	return err
 }
 
 var host = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}[A-Za-z0-9_])?)*$`)

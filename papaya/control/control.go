@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/hall"
 )
 
 // Accounts is what can be done to accounts: account.Book does it in this process, a Client asks a server.
@@ -28,6 +29,13 @@ type Accounts interface {
 	TakeBack(ctx context.Context, id string) error
 }
 
+// Chat is who is there, in which rooms, and what can be ordered: server.Admin does it.
+type Chat interface {
+	Sessions(ctx context.Context) ([]hall.Session, error)
+	Rooms(ctx context.Context) ([]hall.Room, error)
+	Order(ctx context.Context, verb string, words ...string) error
+}
+
 // A request is what a client says about accounts. The password is in it as it is: it goes through a socket of one user's.
 type request struct {
 	Name        string        `json:"name,omitempty"`
@@ -37,6 +45,7 @@ type request struct {
 	By          string        `json:"by,omitempty"`
 	Life        time.Duration `json:"life,omitempty"`
 	ID          string        `json:"id,omitempty"`
+	Words       []string      `json:"words,omitempty"`
 }
 
 // An answer is what the server says to it.
@@ -46,6 +55,9 @@ type answer struct {
 	Invitations []account.Invitation `json:"invitations,omitempty"`
 	Token       string               `json:"token,omitempty"`
 	Reload      *Reloaded            `json:"reload,omitempty"`
+	Sessions    []hall.Session       `json:"sessions,omitempty"`
+	Rooms       []hall.Room          `json:"rooms,omitempty"`
+	Lines       int                  `json:"lines,omitempty"`
 }
 
 // Reloaded is what has come of a reload.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/hall"
 	"interleave/papaya/metrics"
 )
 
@@ -179,5 +180,77 @@ func TestWrongRequests(t *testing.T) {
 		if got := w.Body.String(); !strings.Contains(got, test.want) || strings.Contains(got, "hunter2") {
 			t.Errorf("%s %.40s: %s", test.path, test.body, got)
 		}
+	}
+}
+
+// chat remembers what was ordered.
+type chat struct{ orders []string }
+
+func (c *chat) Sessions(context.Context) ([]hall.Session, error) {
+	return []hall.Session{{Nick: "Ann", Account: "ann", Rooms: []string{"#tea"}}}, nil
+}
+
+func (c *chat) Rooms(context.Context) ([]hall.Room, error) {
+	return []hall.Room{{Name: "#tea", Here: 1}}, nil
+}
+
+func (c *chat) Order(_ context.Context, verb string, words ...string) error {
+	c.orders = append(c.orders, verb+" "+strings.Join(words, ","))
+	return nil
+}
+
+func TestChat(t *testing.T) {
+	there, erased, removed := &chat{}, "", 0
+	book := account.Open(&account.Memory{})
+	c := start(t, t.TempDir(), &Server{Accounts: book, Chat: there, Logger: slog.New(slog.DiscardHandler),
+		Removed: func(context.Context) error { removed++; return nil },
+		Erase:   func(_ context.Context, room string) (int, error) { erased = room; return 7, nil }})
+	ctx := t.Context()
+	sessions, err := c.Sessions(ctx)
+	if err != nil || len(sessions) != 1 || sessions[0].Nick != "Ann" {
+		t.Errorf("sessions: %v, %v", sessions, err)
+	}
+	rooms, err := c.Rooms(ctx)
+	if err != nil || len(rooms) != 1 || rooms[0].Name != "#tea" {
+		t.Errorf("rooms: %v, %v", rooms, err)
+	}
+	for _, test := range []struct{ words, want string }{
+		{"end ann bye", ""}, {"end bob", "bob is not here"}, {"logout ANN", ""}, {"logout bob", "bob is not here"},
+		{"kick #TEA ann out", ""}, {"kick #pot ann", "there is no room #pot"}, {"remove #tea", ""}, {"remove #pot", "there is no room #pot"},
+		{"role ann a", `no verb "role"`}, // roles are of accounts
+	} {
+		words := strings.Fields(test.words)
+		got := ""
+		if err := c.Order(ctx, words[0], words[1:]...); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", test.words, got, test.want)
+		}
+	}
+	if n, err := c.Erase(ctx, "#tea"); n != 7 || err != nil || erased != "#tea" {
+		t.Errorf("erased %q: %d, %v", erased, n, err)
+	}
+	if err := c.Add(ctx, "ann", account.Guest, account.Secret{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetRole(ctx, "ann", account.Operator); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Remove(ctx, "ann"); err != nil || removed != 1 {
+		t.Errorf("removed %d, %v", removed, err)
+	}
+	if names, err := book.Removed(ctx); err != nil || len(names) != 1 || names[0] != "ann" {
+		t.Errorf("to be forgotten: %q, %v", names, err)
+	}
+	if err := errors.Join(book.Forgotten(ctx, "ann"), book.Forgotten(ctx, "ann")); err != nil {
+		t.Error(err)
+	}
+	if names, err := book.Removed(ctx); err != nil || names != nil {
+		t.Errorf("to be forgotten: %q, %v", names, err)
+	}
+	want := "end ann,bye; logout ANN,; kick #TEA,ann,out; remove #tea,; role ann,o"
+	if got := strings.Join(there.orders, "; "); got != want {
+		t.Errorf("ordered %s, want %s", got, want)
 	}
 }

@@ -13,12 +13,16 @@ import (
 	"time"
 
 	"interleave/papaya/account"
+	"interleave/papaya/hall"
 	"interleave/papaya/metrics"
 )
 
 // A Server answers administrators. What is nil is answered with "not here".
 type Server struct {
 	Accounts Accounts
+	Chat     Chat
+	Removed  func(ctx context.Context) error                               // accounts were removed
+	Erase    func(ctx context.Context, room string) (lines int, err error) // what was said in a room
 	Reload   func() (Reloaded, error)
 	Backup   func(ctx context.Context, w io.Writer) error
 	Metrics  *metrics.Set
@@ -45,6 +49,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /accounts/{verb}", s.accounts)
+	mux.HandleFunc("POST /chat/{verb}", s.chat)
 	mux.HandleFunc("POST /reload", s.reload)
 	mux.HandleFunc("GET /backup", s.backup)
 	mux.Handle("GET /metrics", s.metrics())
@@ -93,11 +98,15 @@ func (s *Server) account(ctx context.Context, verb string, q request) (a answer,
 	case "add":
 		err = s.Accounts.Add(ctx, q.Name, q.Role, password)
 	case "remove":
-		err = s.Accounts.Remove(ctx, q.Name)
+		if err = s.Accounts.Remove(ctx, q.Name); err == nil && s.Removed != nil {
+			err = s.Removed(ctx)
+		}
 	case "password":
 		err = s.Accounts.SetPassword(ctx, q.Name, password)
 	case "role":
-		err = s.Accounts.SetRole(ctx, q.Name, q.Role)
+		if err = s.Accounts.SetRole(ctx, q.Name, q.Role); err == nil && s.Chat != nil {
+			err = s.Chat.Order(ctx, hall.GiveRole, q.Name, q.Role.Letter())
+		}
 	case "add-certificate":
 		err = s.Accounts.AddCertificate(ctx, q.Name, q.Fingerprint)
 	case "remove-certificate":

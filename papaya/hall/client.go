@@ -34,6 +34,7 @@ type Client struct {
 	password         bool // the right PASS was given
 	invitation       string
 	account          string
+	role             Role
 	sasl             string // what AUTHENTICATE has brought so far
 	mechanism        string
 	signing          bool // an answer about an account is awaited
@@ -57,6 +58,14 @@ func (h *Hall) Connect(c *Client, sink Sink) {
 
 // Registered says whether a client has registered.
 func (c *Client) Registered() bool { return c.user != nil }
+
+// Account is who has logged in, if somebody has.
+func (c *Client) Account() string {
+	if c.user != nil {
+		return c.user.account
+	}
+	return c.account
+}
 
 // Nick is what a client is called, or * before registration.
 func (c *Client) Nick() string {

@@ -43,6 +43,7 @@ func init() {
 		"INVITE":  {words: 2, apply: (*Hall).invite},
 		"MODE":    {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
 		"AWAY":    {apply: (*Hall).away},
+		"KILL":    {words: 1, apply: (*Hall).kill},
 		"SETNAME": {words: 1, apply: (*Hall).setname},
 
 		"NAMES":       {ask: (*Hall).names},

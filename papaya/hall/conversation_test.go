@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // TestConversations plays testdata/*.txt. A line "ann > WORDS" is said by ann; "ann < WORDS", below it, is what ann then hears.
 // Lines between brackets do the rest: [connect ann], [connect bob at b] on a second server of the same log, with an account or a
 // certificate behind it, [end ann], [cut ann] (by reset), [ask] (who was sent something is asked whether it has it), [answer ann],
-// [restart b] (it crashes), [lose a] (a gives up all others), [add b] (a server joins). After each line all servers must have come to the same state.
+// [restart b] (it crashes), [lose a] (a gives up all others), [add b] (a server joins),
+// [order VERB WORDS] (an administrator orders it on the first server). After each line all servers must have come to the same state.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -108,8 +109,9 @@ func (p *person) End()         { fmt.Fprintf(&p.play.script, "%s < (closed)\n", 
 type signs struct{ s *stage }
 
 func (g signs) answer(c *Client, account, why string, registering bool) {
+	role := map[string]Role{"root": Admin, "olga": Operator, "gus": Guest}[account]
 	p := c.sink.(*person)
-	if e, ok := g.s.hall.Signed(c, account, why, registering); ok {
+	if e, ok := g.s.hall.Signed(c, account, role, why, registering); ok {
 		p.play.log(g.s, e, nil)
 	}
 }
@@ -261,6 +263,9 @@ func (p *play) direct(words []string) {
 		return
 	case "add":
 		p.add(name[0])
+		return
+	case "order":
+		p.log(p.halls["a"], NewOrder(1, name[0], name[1:]...), nil)
 		return
 	case "lose":
 		for _, e := range p.halls[name[0]].hall.Silent(-time.Millisecond) {

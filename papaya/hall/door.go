@@ -230,13 +230,16 @@ func (h *Hall) register(c *Client) verdict {
 		secure = "+"
 	}
 	words := strings.Join([]string{c.nick, c.name, c.Host, c.real, c.account, secure}, "\n")
+	if c.role != Member {
+		words += "\n" + c.role.String()
+	}
 	return verdict{Entry{Kind: Enter, Data: []byte(words)}}
 }
 
 // enter makes a user of a client, unless somebody was faster to take the nick.
 func (h *Hall) enter(e Entry) {
 	words := strings.Split(string(e.Data), "\n")
-	if len(words) != 6 || h.users[h.from][e.Client] != nil {
+	if len(words) < 6 || h.users[h.from][e.Client] != nil {
 		return
 	}
 	var c *Client
@@ -252,7 +255,7 @@ func (h *Hall) enter(e Entry) {
 		return
 	}
 	u := &user{origin: h.from, id: e.Client, nick: words[0], name: words[1], host: words[2], real: words[3], account: words[4],
-		secure: words[5] == "+", since: h.now, client: c}
+		role: parseRole(strings.Join(words[6:], "")), secure: words[5] == "+", since: h.now, client: c}
 	u.source = u.nick + "!" + u.name + "@" + u.host
 	if h.users[h.from] == nil {
 		h.users[h.from] = map[uint64]*user{}
@@ -409,7 +412,7 @@ func (h *Hall) registerCommand(c *Client, m *irc.Message) verdict {
 }
 
 // Signed is the answer to a question about an account; why is empty if it is the client's. The entry, if there is one, is for the log.
-func (h *Hall) Signed(c *Client, account, why string, registering bool) (Entry, bool) {
+func (h *Hall) Signed(c *Client, account string, role Role, why string, registering bool) (Entry, bool) {
 	c.signing = false
 	if c.closed {
 		return Entry{}, false
@@ -425,7 +428,7 @@ func (h *Hall) Signed(c *Client, account, why string, registering bool) (Entry, 
 		if c.user != nil {
 			source = c.user.source
 		} else {
-			c.account = account
+			c.account, c.role = account, role
 		}
 		if registering {
 			h.say(c, "REGISTER SUCCESS "+account+" :Account created")
@@ -435,7 +438,7 @@ func (h *Hall) Signed(c *Client, account, why string, registering bool) (Entry, 
 			h.num(c, "903", ":SASL authentication successful")
 		}
 		if c.user != nil {
-			v.entry = Entry{Kind: Account, Data: []byte(account)}
+			v.entry = Entry{Kind: Account, Data: []byte(strings.TrimSuffix(account+"\n"+role.String(), "\n"))}
 		}
 	}
 	if c.user == nil {
@@ -446,8 +449,9 @@ func (h *Hall) Signed(c *Client, account, why string, registering bool) (Entry, 
 }
 
 // account makes a user one that has logged in.
-func (h *Hall) account(u *user, account string) {
-	u.account = account
+func (h *Hall) account(u *user, words string) {
+	account, role, _ := strings.Cut(words, "\n")
+	u.account, u.role = account, parseRole(role)
 	if k := h.known[irc.Lower(u.nick)]; k != nil {
 		k.claim(account, h.at)
 	}

@@ -39,6 +39,7 @@ type Config struct {
 	Text     Text                  // what was said, to be read again
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
+	Ordered  func(number uint64)   // is told of this server's orders that were obeyed; may be nil
 	Search   func(*Client, *Query) // runs the query and hands it back by Hall.Found, later; nil: SEARCH is not offered
 	Created  time.Time
 }
@@ -103,6 +104,7 @@ type user struct {
 	host    string
 	real    string
 	account string
+	role    Role
 	away    string
 	secure  bool
 	since   int64
@@ -131,6 +133,7 @@ type room struct {
 	created int64
 	since   uint64 // the place in the text where it begins: what was said before was said in another room of that name
 	topic   string
+	founder string // the folded account that made it: operator whenever it comes
 	setBy   string
 	setAt   int64
 	modes   map[byte]bool // i m t n
@@ -244,6 +247,8 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 		h.enter(e)
 	case Gone:
 		h.gone(e)
+	case Order:
+		h.order(e)
 	case Said:
 		if u == nil {
 			return

@@ -106,6 +106,13 @@ func (h *Hall) whois(c *Client, m *irc.Message) verdict {
 	if u.account != "" {
 		h.num(c, "330", u.nick+" "+u.account+" :is logged in as")
 	}
+	switch u.role {
+	case Admin:
+		h.num(c, "313", u.nick+" :is an administrator")
+	case Operator:
+		h.num(c, "313", u.nick+" :is an operator")
+	case Guest, Member:
+	}
 	if u.secure {
 		h.num(c, "671", u.nick+" :is using a secure connection")
 	}
@@ -119,7 +126,7 @@ func (h *Hall) list(c *Client, m *irc.Message) verdict {
 	h.num(c, "321", "Channel :Users  Name")
 	for _, name := range sorted(h.rooms) {
 		r := h.rooms[name]
-		if r.hidden() && c.user.in(r) == nil || len(r.here) == 0 {
+		if r.hidden() && c.user.in(r) == nil && !c.user.role.runs() || len(r.here) == 0 {
 			continue
 		}
 		for _, mask := range masks[:min(len(masks), maxTargets)] {

@@ -60,6 +60,9 @@ func (h *Hall) joinOne(u *user, name, key string) {
 		return
 	case u.in(r) != nil:
 		return
+	case r == nil && u.role == Guest:
+		h.num(c, "403", name+" :No such channel, and guests make none")
+		return
 	case len(u.rooms) >= h.config.Rooms:
 		h.num(c, "405", name+" :You have joined too many channels")
 		return
@@ -70,7 +73,7 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	if r == nil {
 		r = &room{name: name, created: h.now, since: h.at, modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
 		if u.account != "" {
-			r.rights[irc.Lower(u.account)] = 'o'
+			r.founder = irc.Lower(u.account)
 			r.modes['n'], r.modes['t'] = true, true
 		}
 		h.rooms[folded] = r
@@ -80,7 +83,7 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	if u.account != "" {
 		right = r.rights[irc.Lower(u.account)]
 	}
-	in.op = right == 'o' || h.config.Founder && len(r.here) == 0 && len(r.absent) == 0
+	in.op = right == 'o' || u.role.runs() || u.account != "" && r.founder == irc.Lower(u.account) || h.config.Founder && len(r.here) == 0 && len(r.absent) == 0
 	in.voice = right == 'v'
 	if number, why := h.barred(r, u, in, key); number != "" {
 		h.num(c, number, r.name+" :Cannot join channel ("+why+")")

@@ -36,6 +36,7 @@ type (
 		Run                                   int64
 		ID                                    uint64
 		Nick, Name, Host, Real, Account, Away raw
+		Role                                  raw `json:",omitempty"`
 		Secure                                bool
 		Since                                 int64
 		Inbox                                 savedMark
@@ -47,6 +48,7 @@ type (
 	savedRoom struct {
 		Name         raw
 		Created      int64
+		Founder      raw                   `json:",omitempty"`
 		Since        uint64                `json:",omitempty"`
 		Topic, SetBy raw                   `json:",omitempty"`
 		SetAt        int64                 `json:",omitempty"`
@@ -126,7 +128,7 @@ func (h *Hall) Save() ([]byte, error) {
 	for _, nick := range sorted(h.nicks) {
 		u := h.nicks[nick]
 		s.Users = append(s.Users, savedUser{raw(u.origin.server), u.origin.run, u.id, raw(u.nick), raw(u.name), raw(u.host), raw(u.real), raw(u.account), raw(u.away),
-			u.secure, u.since, u.inbox.save()})
+			raw(u.role.String()), u.secure, u.since, u.inbox.save()})
 	}
 	for _, name := range sorted(h.rooms) {
 		s.Rooms = append(s.Rooms, h.rooms[name].save())
@@ -135,7 +137,7 @@ func (h *Hall) Save() ([]byte, error) {
 }
 
 func (r *room) save() savedRoom {
-	out := savedRoom{Name: raw(r.name), Created: r.created, Since: r.since, Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
+	out := savedRoom{Name: raw(r.name), Created: r.created, Founder: raw(r.founder), Since: r.since, Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
 		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]savedKnown{}}
 	for _, letter := range []byte("imnt") {
 		if r.modes[letter] {
@@ -183,7 +185,7 @@ func Load(config Config, state []byte) (*Hall, error) {
 	for _, v := range s.Users {
 		o := origin{string(v.Server), v.Run}
 		u := &user{origin: o, id: v.ID, nick: string(v.Nick), name: string(v.Name), host: string(v.Host), real: string(v.Real), account: string(v.Account),
-			away:   string(v.Away),
+			away: string(v.Away), role: parseRole(string(v.Role)),
 			secure: v.Secure, since: v.Since, inbox: mark{v.Inbox.At, v.Inbox.Lag}, source: string(v.Nick + "!" + v.Name + "@" + v.Host)}
 		if h.users[o] == nil {
 			h.users[o] = map[uint64]*user{}
@@ -200,7 +202,7 @@ func Load(config Config, state []byte) (*Hall, error) {
 }
 
 func (h *Hall) load(v savedRoom) error {
-	r := &room{name: string(v.Name), created: v.Created, since: v.Since, topic: string(v.Topic), setBy: string(v.SetBy), setAt: v.SetAt, key: string(v.Key), limit: v.Limit,
+	r := &room{name: string(v.Name), created: v.Created, founder: string(v.Founder), since: v.Since, topic: string(v.Topic), setBy: string(v.SetBy), setAt: v.SetAt, key: string(v.Key), limit: v.Limit,
 		modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
 	for nick := range v.Invited {
 		r.invited[unkey(nick)] = true

@@ -194,6 +194,35 @@ func TestRetain(t *testing.T) {
 	}
 }
 
+func TestRetainRooms(t *testing.T) {
+	folder, text := dataFolder(t)
+	now := time.Date(2026, 11, 22, 7, 30, 0, 0, time.UTC)
+	for i, test := range []struct {
+		ages map[string]time.Duration
+		want int
+	}{
+		{nil, 0}, {map[string]time.Duration{"#none": 0}, 0}, {map[string]time.Duration{"#TEA": 100 * 24 * time.Hour}, 0},
+		{map[string]time.Duration{"#TEA": 30 * time.Hour, "#cafe": 2 * time.Hour}, 1}, {map[string]time.Duration{"#tea": 30 * time.Hour}, 0},
+		{map[string]time.Duration{"#tea": 0}, 1},
+	} {
+		if n, err := RetainRooms(t.Context(), text, test.ages, now); n != test.want || err != nil {
+			t.Errorf("%d: %d lines, %v; want %d", i, n, err, test.want)
+		}
+	}
+	f, err := OpenFile(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b strings.Builder
+	if n, err := Export(t.Context(), f, Filter{}, AsText, &b, noBad(t)); n != 3 || err != nil || b.String() != lines(said, 1, 3, 4) {
+		t.Errorf("%d lines stay, %v: %s", n, err, b.String())
+	}
+	if n, err := Retain(t.Context(), text, 30*time.Hour, now); n != uint64(len(lines(said, 0, 1, 2))) || err != nil { // removed lines go with those around them
+		t.Errorf("the head: %d, %v", n, err)
+	}
+}
+
 func TestOpenFileSaysWhatIsWrong(t *testing.T) {
 	if _, err := OpenFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)

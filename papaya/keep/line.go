@@ -11,6 +11,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"interleave/papaya/log"
 )
 
 // A Text is what was said: papaya/log's while a server runs, or a File.
@@ -108,7 +110,7 @@ func read(ctx context.Context, t Text, from, to uint64, want func(raw []byte) bo
 }
 
 func one(raw []byte, at uint64, want func([]byte) bool, each func(Line) error, bad func(uint64, error)) error {
-	if want != nil && !want(raw) {
+	if want != nil && !want(raw) || log.IsBlank(raw) {
 		return nil
 	}
 	l, err := parseLine(raw, at)

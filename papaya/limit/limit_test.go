@@ -128,3 +128,33 @@ func TestConnections(t *testing.T) {
 		}
 	}
 }
+
+func TestSpend(t *testing.T) {
+	now := time.Unix(1000, 0)
+	r := NewRate(10, time.Second, func() time.Time { return now })
+	for _, step := range []struct {
+		n    int
+		pass time.Duration // before it
+		want time.Duration
+	}{
+		{10, 0, 0}, {1, 0, time.Second}, {4, 0, 5 * time.Second}, {0, 3 * time.Second, 2 * time.Second}, {0, 2 * time.Second, 0}, {3, 2 * time.Second, time.Second},
+		{10, time.Hour, 0},
+	} {
+		now = now.Add(step.pass)
+		if got := r.Spend("ann", step.n); got != step.want {
+			t.Errorf("%d after %v: wait %v, want %v", step.n, step.pass, got, step.want)
+		}
+	}
+	if got := r.Spend("bob", 10); got != 0 {
+		t.Errorf("another waits %v", got)
+	}
+	if got := NewRate(0, time.Second, time.Now).Spend("ann", 1<<20); got != 0 {
+		t.Errorf("without a limit: %v", got)
+	}
+	for i := range 2 * maxKeys {
+		r.Spend(fmt.Sprint(i), 1)
+	}
+	if len(r.levels) > maxKeys {
+		t.Errorf("%d keys are kept, want %d at most", len(r.levels), maxKeys)
+	}
+}

@@ -57,6 +57,22 @@ func (r *Rate) Take(keys ...string) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
+// Spend counts n for a key in any case, and says how long until it has room for the next: who has taken more than its share is to wait.
+func (r *Rate) Spend(key string, n int) (wait time.Duration) {
+	if r.burst <= 0 {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if _, known := r.levels[key]; !known && len(r.levels) >= maxKeys {
+		r.forget(now)
+	}
+	fill := r.fill(key, now) + float64(n)
+	r.levels[key] = level{fill, now}
+	return time.Duration(max(0, fill-float64(r.burst)) * float64(r.every))
+}
+
 // Back undoes a Take that need not have been counted.
 func (r *Rate) Back(keys ...string) {
 	r.mu.Lock()

@@ -166,7 +166,7 @@ func (t *Text) Write(at uint64, lines []byte) error {
 		if _, err := io.ReadFull(&reader{t, at}, have); err != nil {
 			return err
 		}
-		if bytes.Equal(have, lines[:len(have)]) {
+		if sameLines(have, lines[:len(have)]) {
 			lines = lines[len(have):]
 		} else if err := t.setAside(at); err != nil {
 			return err

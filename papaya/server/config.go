@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"interleave/papaya/hall"
 	"interleave/papaya/log"
 )
 
@@ -39,7 +40,10 @@ type Config struct {
 
 	Accounts Accounts                                       // nil: nobody has one
 	Enter    func(address net.Addr) (leave func(), ok bool) // limits by address; nil: everybody may. Loopback is not asked about
-	Say      func(address net.Addr) (wait time.Duration)    // limits by lines; nil: none
+	// Say counts lines of an account, or of an address where there is none, and says how long no more is read of who has said them; nil: no limit.
+	Say func(address net.Addr, account string, lines int) (wait time.Duration)
+	// Admin is where administrators ask; may be nil.
+	Admin *Admin
 
 	Limits  Limits
 	Metrics Metrics
@@ -105,14 +109,20 @@ type Metrics struct {
 // told to the client as such.
 var ErrNotYours = errors.New("wrong name or password")
 
+// A Person is who has logged in.
+type Person struct {
+	Account string // its name, as it is written
+	Role    hall.Role
+}
+
 // Accounts knows who may be whom. Calls may take long (a hash is slow on purpose), and come from many goroutines.
 type Accounts interface {
-	// Verify returns the account's name as it is written.
-	Verify(ctx context.Context, name, password string, from net.Addr) (account string, err error)
+	// Verify finds the account of a name and a password.
+	Verify(ctx context.Context, name, password string, from net.Addr) (Person, error)
 	// Certificate finds the account of a client's certificate by the SHA-256 of its DER form, in hex.
-	Certificate(ctx context.Context, fingerprint string) (account string, err error)
+	Certificate(ctx context.Context, fingerprint string) (Person, error)
 	// Register makes an account; invitation is empty where none was given.
-	Register(ctx context.Context, name, password, invitation string, from net.Addr) (account string, err error)
+	Register(ctx context.Context, name, password, invitation string, from net.Addr) (Person, error)
 	// Required says whether a client needs an account to register its connection.
 	Required() bool
 }

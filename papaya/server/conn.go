@@ -26,6 +26,7 @@ type conn struct {
 	net    net.Conn
 	leave  func()
 	resume chan struct{} // the reader may go on: all it has read is done
+	wait   time.Duration // how long the reader rests, once it may go on
 
 	// Of the owner of the hall.
 	stage   *pile // what the hall has said since the last flush; nil if nothing
@@ -196,8 +197,7 @@ func (c *conn) read() {
 	err := error(nil)
 	for err == nil {
 		if lines, err = some(&split, lines[:0]); len(lines) > 0 {
-			c.server.events <- event{conn: c, lines: lines}
-			<-c.resume
+			c.say(lines)
 			lines = nil // an idle client holds nothing
 		}
 	}
@@ -210,6 +210,42 @@ func (c *conn) read() {
 	c.mu.Unlock()
 	if c.leave != nil {
 		c.leave()
+	}
+}
+
+// sayAtOnce is how many lines of a client go to the owner of the hall together where lines are counted.
+const sayAtOnce = 8
+
+// say hands over what was read, and rests if that was more than the client may say.
+func (c *conn) say(lines []line) {
+	for len(lines) > 0 {
+		n := len(lines)
+		if c.server.config.Say != nil {
+			n = min(n, sayAtOnce)
+		}
+		c.server.events <- event{conn: c, lines: lines[:n]}
+		<-c.resume
+		lines = lines[n:]
+		if c.wait > 0 {
+			c.rest(c.wait)
+		}
+	}
+}
+
+// restStep is how soon a reader that rests sees that its connection has ended.
+const restStep = 250 * time.Millisecond
+
+// rest waits, but not for longer than the connection is there.
+func (c *conn) rest(d time.Duration) {
+	for d > 0 {
+		c.mu.Lock()
+		over := c.ended || c.cut
+		c.mu.Unlock()
+		if over {
+			return
+		}
+		time.Sleep(min(d, restStep))
+		d -= restStep
 	}
 }
 

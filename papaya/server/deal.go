@@ -90,6 +90,9 @@ func (s *server) hear(e event) {
 		if f := s.config.Metrics.Lines; f != nil {
 			f(len(e.lines))
 		}
+		if f := s.config.Say; f != nil {
+			c.wait = f(c.net.RemoteAddr(), c.Account(), len(e.lines))
+		}
 		c.reading = true
 		for i := range e.lines {
 			s.obey(c, e.lines[i])

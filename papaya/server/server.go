@@ -78,6 +78,9 @@ func Run(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
+	if s.config.Admin != nil {
+		defer s.config.Admin.attach(s)()
+	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var all sync.WaitGroup
@@ -165,6 +168,9 @@ func (s *server) hallConfig() hall.Config {
 		Rooms: s.config.Limits.Rooms, Founder: s.config.Founder, Text: s.config.Text, Created: time.Unix(0, s.run), Password: s.password,
 	}
 	config.Search = s.search
+	if s.config.Admin != nil {
+		config.Ordered = s.config.Admin.obeyed
+	}
 	if s.config.Accounts != nil {
 		config.Sign = (*signer)(s)
 	}

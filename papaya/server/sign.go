@@ -15,19 +15,19 @@ const signTimeout = 20 * time.Second
 type signer server
 
 func (g *signer) Plain(c *hall.Client, name, password string) {
-	g.ask(c, false, func(ctx context.Context, o *conn) (string, error) {
+	g.ask(c, false, func(ctx context.Context, o *conn) (Person, error) {
 		return g.config.Accounts.Verify(ctx, name, password, o.net.RemoteAddr())
 	})
 }
 
 func (g *signer) External(c *hall.Client) {
-	g.ask(c, false, func(ctx context.Context, _ *conn) (string, error) {
+	g.ask(c, false, func(ctx context.Context, _ *conn) (Person, error) {
 		return g.config.Accounts.Certificate(ctx, c.Fingerprint)
 	})
 }
 
 func (g *signer) Register(c *hall.Client, name, password, invitation string) {
-	g.ask(c, true, func(ctx context.Context, o *conn) (string, error) {
+	g.ask(c, true, func(ctx context.Context, o *conn) (Person, error) {
 		return g.config.Accounts.Register(ctx, name, password, invitation, o.net.RemoteAddr())
 	})
 }
@@ -35,7 +35,7 @@ func (g *signer) Register(c *hall.Client, name, password, invitation string) {
 func (g *signer) Required() bool { return g.config.Accounts.Required() }
 
 // ask runs one question; a client has one at a time.
-func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context, *conn) (string, error)) {
+func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context, *conn) (Person, error)) {
 	o := g.conns[c.ID]
 	if o == nil {
 		return
@@ -45,7 +45,7 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 		defer g.readers.Done()
 		ctx, cancel := context.WithTimeout(context.Background(), signTimeout)
 		defer cancel()
-		account, err := question(ctx, o)
+		who, err := question(ctx, o)
 		why := ""
 		switch {
 		case err == nil:
@@ -55,6 +55,6 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 			g.config.Logger.Error("an account could not be asked for", "reason", err)
 			why = "Accounts cannot be asked for at the moment"
 		}
-		g.events <- event{conn: o, do: func() (hall.Entry, bool) { return g.hall.Signed(c, account, why, registering) }}
+		g.events <- event{conn: o, do: func() (hall.Entry, bool) { return g.hall.Signed(c, who.Account, who.Role, why, registering) }}
 	}()
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"interleave/internal/command"
+	"interleave/papaya/config"
+	"interleave/papaya/control"
+	"interleave/papaya/hall"
+	"interleave/papaya/keep"
+	"interleave/papaya/server"
+)
+
+// forget ends the sessions of accounts that were removed, and takes from them what they had in rooms.
+func (h *house) forget(ctx context.Context) error {
+	names, err := h.book.Removed(ctx)
+	for _, name := range names {
+		if err = errors.Join(err, h.admin.Order(ctx, hall.Forget, name, "The account was removed")); err == nil {
+			err = h.book.Forgotten(ctx, name)
+		}
+	}
+	return err
+}
+
+// forgetEvery is how soon accounts are forgotten that were removed while no server ran, or while the log could not be written.
+const forgetEvery = 10 * time.Second
+
+func (h *house) forgetOld(ctx context.Context) {
+	tick := time.NewTicker(forgetEvery)
+	defer tick.Stop()
+	for {
+		if err := h.forget(ctx); err != nil && !errors.Is(err, server.ErrNotServing) && ctx.Err() == nil {
+			h.logger.Error("a removed account may still have something in rooms", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// erase removes what was said in a room.
+func (h *house) erase(ctx context.Context, room string) (int, error) {
+	h.keeping.Lock()
+	defer h.keeping.Unlock()
+	return keep.RetainRooms(ctx, h.text, map[string]time.Duration{room: 0}, time.Now())
+}
+
+// roomAges reads what package config has looked at.
+func roomAges(list []string) map[string]time.Duration {
+	ages := map[string]time.Duration{}
+	for _, s := range list {
+		if room, age, err := config.RoomAge(s); err == nil {
+			ages[room] = age
+		}
+	}
+	return ages
+}
+
+// ordering is a command that asks the server that runs.
+func (p *place) ordering(do func(cmd *cobra.Command, c *control.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := p.dial(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return do(cmd, c, args)
+	}
+}
+
+// why is the last word of an order, or what the server says where none is given.
+func why(args []string, n int) string { return strings.Join(args[min(n, len(args)):], " ") }
+
+// least wants so many words at least.
+func least(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return command.Usagef("%s: it is `%s`", cmd.CommandPath(), cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+func sessionCommand(p *place) *cobra.Command {
+	c := &cobra.Command{Use: "session", Short: "Who is there: list, end", Args: usageArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var account bool
+	end := &cobra.Command{Use: "end NICK [WHY...]", Short: "End somebody's session, or with --account all sessions of an account", Args: least(1),
+		RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
+			verb := hall.EndNick
+			if account {
+				verb = hall.EndAccount
+			}
+			return c.Order(cmd.Context(), verb, args[0], why(args, 1))
+		})}
+	end.Flags().BoolVar(&account, "account", false, "NICK is the name of an account")
+	c.AddCommand(end, &cobra.Command{Use: "list", Short: "List who is there, on all servers that share the log", Args: exactly(0), RunE: p.ordering(listSessions)})
+	return c
+}
+
+func listSessions(cmd *cobra.Command, c *control.Client, _ []string) error {
+	list, err := c.Sessions(cmd.Context())
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
+	for _, s := range list {
+		account, how := s.Account, "plain"
+		if account == "" {
+			account = "-"
+		}
+		if s.Secure {
+			how = "TLS"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Nick, account, s.Host, how, s.Server, s.Since.Format(time.RFC3339), strings.Join(s.Rooms, ","))
+	}
+	return w.Flush()
+}
+
+func roomCommand(p *place) *cobra.Command {
+	c := &cobra.Command{Use: "room", Short: "Rooms: list, kick, remove", Args: usageArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var text bool
+	remove := &cobra.Command{Use: "remove ROOM [WHY...]", Short: "Remove a room: all members, whoever ran it, with --text what was said in it, too", Args: least(1),
+		RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
+			if err := c.Order(cmd.Context(), hall.RemoveRoom, args[0], why(args, 1)); err != nil || !text {
+				return err
+			}
+			n, err := c.Erase(cmd.Context(), args[0])
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "%d lines removed from the log\n", n)
+			}
+			return err
+		})}
+	remove.Flags().BoolVar(&text, "text", false, "remove from the log what was said in it")
+	c.AddCommand(remove,
+		&cobra.Command{Use: "kick ROOM NICK [WHY...]", Short: "Take somebody out of a room, also who is away", Args: least(2),
+			RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
+				return c.Order(cmd.Context(), hall.KickMember, args[0], args[1], why(args, 2))
+			})},
+		&cobra.Command{Use: "list", Short: "List all rooms: who is there, who is away, modes, who made it, topic", Args: exactly(0), RunE: p.ordering(listRooms)})
+	return c
+}
+
+func listRooms(cmd *cobra.Command, c *control.Client, _ []string) error {
+	list, err := c.Rooms(cmd.Context())
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
+	for _, r := range list {
+		founder := r.Founder
+		if founder == "" {
+			founder = "-"
+		}
+		fmt.Fprintf(w, "%s\t%d here\t%d away\t%s\t%s\t%s\n", r.Name, r.Here, r.Away, r.Modes, founder, r.Topic)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,118 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"interleave/papaya/hall"
+)
+
+// orderTime is how long the log may take for what was ordered. A guess.
+const orderTime = 20 * time.Second
+
+// chat does one thing to those who are there.
+func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+	var q request
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q); err != nil {
+		reply(w, answer{Error: "not a request"})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), orderTime)
+	defer cancel()
+	verb := r.PathValue("verb")
+	a, err := s.order(ctx, verb, append(q.Words, "", "", "")[:3])
+	if err != nil {
+		a.Error = err.Error()
+	}
+	s.Logger.Info("admin", "verb", verb, "words", strings.Join(q.Words, " "), "error", a.Error)
+	reply(w, a)
+}
+
+// order says who or what is not there; the hall would take that for done.
+func (s *Server) order(ctx context.Context, verb string, words []string) (a answer, err error) {
+	if s.Chat == nil {
+		return a, errors.New("this server has no chat")
+	}
+	switch verb {
+	case "sessions":
+		a.Sessions, err = s.Chat.Sessions(ctx)
+		return a, err
+	case "rooms":
+		a.Rooms, err = s.Chat.Rooms(ctx)
+		return a, err
+	case hall.EndNick, hall.EndAccount:
+		err = s.someone(ctx, verb, words[0])
+	case hall.KickMember, hall.RemoveRoom:
+		err = s.somewhere(ctx, words[0])
+	case "erase":
+		if s.Erase == nil {
+			return a, errors.New("this server keeps nothing")
+		}
+		a.Lines, err = s.Erase(ctx, words[0])
+		return a, err
+	default:
+		return a, fmt.Errorf("no verb %.40q", verb)
+	}
+	if err != nil {
+		return a, err
+	}
+	if verb != hall.KickMember {
+		words = words[:2]
+	}
+	return a, s.Chat.Order(ctx, verb, words...)
+}
+
+func (s *Server) someone(ctx context.Context, verb, name string) error {
+	list, err := s.Chat.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, there := range list {
+		if verb == hall.EndNick && strings.EqualFold(there.Nick, name) || verb == hall.EndAccount && strings.EqualFold(there.Account, name) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not here", name)
+}
+
+func (s *Server) somewhere(ctx context.Context, room string) error {
+	list, err := s.Chat.Rooms(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if strings.EqualFold(r.Name, room) {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no room %s", room)
+}
+
+// Sessions lists who is there.
+func (c *Client) Sessions(ctx context.Context) ([]hall.Session, error) {
+	a, err := c.post(ctx, "/chat/sessions", request{})
+	return a.Sessions, err
+}
+
+// Rooms lists the rooms.
+func (c *Client) Rooms(ctx context.Context) ([]hall.Room, error) {
+	a, err := c.post(ctx, "/chat/rooms", request{})
+	return a.Rooms, err
+}
+
+// Order lets the server do something to those who are there: hall.EndNick, EndAccount, KickMember or RemoveRoom.
+func (c *Client) Order(ctx context.Context, verb string, words ...string) error {
+	_, err := c.post(ctx, "/chat/"+verb, request{Words: words})
+	return err
+}
+
+// Erase removes what was said in a room, and says how many lines that were.
+func (c *Client) Erase(ctx context.Context, room string) (int, error) {
+	a, err := c.post(ctx, "/chat/erase", request{Words: []string{room}})
+	return a.Lines, err
+}

@@ -1,0 +1,39 @@
+package keep
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A Blanker is a Text from whose middle lines can be removed.
+type Blanker interface {
+	Text
+	Blank(choose func(line []byte, at uint64) bool) (int, error)
+}
+
+// RetainRooms removes what was said in rooms longer ago than their ages, and returns how many lines are gone. Rooms compare as the server
+// has them, without case in ASCII. It looks first, and writes only if there is something to remove.
+func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration, now time.Time) (removed int, err error) {
+	if len(ages) == 0 {
+		return 0, nil
+	}
+	limits := map[string]time.Time{}
+	for room, age := range ages {
+		limits[fold(room)] = now.Add(-age)
+	}
+	gone := map[uint64]bool{}
+	err = read(ctx, t, t.Begin(), t.End(), nil, func(l Line) error {
+		if limit, ok := limits[fold(l.To)]; ok && l.Time.Before(limit) {
+			gone[l.At] = true
+		}
+		return nil
+	}, func(uint64, error) {}) // what is no line stays
+	if err == nil && len(gone) > 0 {
+		removed, err = t.Blank(func(_ []byte, at uint64) bool { return gone[at] })
+	}
+	if err != nil {
+		return removed, fmt.Errorf("retention of rooms: %w", err)
+	}
+	return removed, nil
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"interleave/papaya/hall"
+)
+
+// An Admin is how an administrator speaks with a server that runs, from any goroutine. The zero value is for Config.Admin.
+type Admin struct {
+	mu      sync.Mutex
+	server  *server       // nil before Run
+	gone    chan struct{} // closed when the server hears nothing more
+	last    uint64
+	waiting map[uint64]chan struct{} // orders that are on their way
+}
+
+// ErrNotServing is what an Admin answers before the server runs and after it has ended.
+var ErrNotServing = errors.New("the server does not serve")
+
+// attach says which server it is; what it returns is called when that one hears nothing more.
+func (a *Admin) attach(s *server) (detach func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.server, a.gone, a.waiting = s, make(chan struct{}), map[uint64]chan struct{}{}
+	gone := a.gone
+	return func() { close(gone) }
+}
+
+// ask runs a question on the goroutine that owns the hall; an entry that comes of it goes to the log.
+func (a *Admin) ask(ctx context.Context, question func(h *hall.Hall) (hall.Entry, bool)) error {
+	a.mu.Lock()
+	s, gone := a.server, a.gone
+	a.mu.Unlock()
+	if s == nil {
+		return ErrNotServing
+	}
+	done := make(chan struct{})
+	select {
+	case s.events <- event{do: func() (hall.Entry, bool) { defer close(done); return question(s.hall) }}:
+		return wait(ctx, done, gone)
+	case <-gone:
+		return ErrNotServing
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func wait(ctx context.Context, done, gone <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-gone:
+		return ErrNotServing
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Sessions lists who is there, on all servers of the log.
+func (a *Admin) Sessions(ctx context.Context) (list []hall.Session, err error) {
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) { list = h.Sessions(); return hall.Entry{}, false })
+	return list, err
+}
+
+// Rooms lists the rooms.
+func (a *Admin) Rooms(ctx context.Context) (list []hall.Room, err error) {
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) { list = h.Rooms(); return hall.Entry{}, false })
+	return list, err
+}
+
+// Order writes an order to the log (hall.EndNick and those beside it), and returns when this server has obeyed it.
+func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
+	done := make(chan struct{})
+	a.mu.Lock()
+	a.last++
+	number, gone := a.last, a.gone
+	if a.server != nil {
+		a.waiting[number] = done
+	}
+	a.mu.Unlock()
+	defer a.obeyed(number)
+	if err := a.ask(ctx, func(*hall.Hall) (hall.Entry, bool) { return hall.NewOrder(number, verb, words...), true }); err != nil {
+		return err
+	}
+	if err := wait(ctx, done, gone); err != nil {
+		return fmt.Errorf("the log has not taken the order yet: %w", err)
+	}
+	return nil
+}
+
+// obeyed hears that an order was obeyed.
+func (a *Admin) obeyed(number uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if done := a.waiting[number]; done != nil {
+		close(done)
+		delete(a.waiting, number)
+	}
+}

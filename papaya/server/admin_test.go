@@ -1,0 +1,85 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"interleave/papaya/hall"
+)
+
+// TestOrders is what an administrator sees and orders, and that it holds after a start.
+func TestOrders(t *testing.T) {
+	var admin Admin
+	if err := admin.Order(t.Context(), hall.EndNick, "ann", ""); !errors.Is(err, ErrNotServing) {
+		t.Errorf("before the start: %v", err)
+	}
+	folder := t.TempDir()
+	h := open(t, folder, func(c *Config) { c.Admin = &admin })
+	ann, bob := h.connect().enter("ann", "#tea", "#pot"), h.connect().enter("bob", "#tea")
+	sessions, err := admin.Sessions(t.Context())
+	if err != nil || len(sessions) != 2 || sessions[0].Nick != "ann" || strings.Join(sessions[0].Rooms, " ") != "#tea #pot" || sessions[1].Host != "127.0.0.1" {
+		t.Errorf("sessions: %+v, %v", sessions, err)
+	}
+	if err := admin.Order(t.Context(), hall.KickMember, "#tea", "bob", "not now"); err != nil {
+		t.Fatal(err)
+	}
+	bob.hear("KICK #tea bob :not now")
+	if err := admin.Order(t.Context(), hall.EndNick, "bob", "enough\r\nof it"); err != nil {
+		t.Fatal(err)
+	}
+	if got := bob.ended(); !strings.HasPrefix(got[len(got)-1], "ERROR :enough") {
+		t.Errorf("bob hears %q", got)
+	}
+	if err := admin.Order(t.Context(), hall.RemoveRoom, "#pot", "closed"); err != nil {
+		t.Fatal(err)
+	}
+	ann.hear("KICK #pot ann :closed")
+	h.end()
+	late, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := admin.Rooms(late); !errors.Is(err, ErrNotServing) {
+		t.Errorf("after the end: %v", err)
+	}
+	open(t, folder, func(c *Config) { c.Admin = &admin })
+	rooms, err := admin.Rooms(t.Context())
+	if err != nil || len(rooms) != 1 || rooms[0].Name != "#tea" || rooms[0].Away != 1 {
+		t.Errorf("rooms after a start: %+v, %v; want #tea with ann away", rooms, err)
+	}
+}
+
+// TestFlood is a client that says more than it may: nothing of it is read for a while, nothing is lost, and others do not notice.
+func TestFlood(t *testing.T) {
+	var lines, rests atomic.Int64
+	account := make(chan string, 1)
+	h := open(t, t.TempDir(), func(c *Config) {
+		c.Say = func(_ net.Addr, who string, n int) time.Duration {
+			select {
+			case account <- who:
+			default:
+			}
+			if n > sayAtOnce {
+				t.Errorf("%d lines at once", n)
+			}
+			if lines.Add(int64(n)) > 100 && rests.Load() < 3 {
+				rests.Add(1)
+				return 300 * time.Millisecond
+			}
+			return 0
+		}
+	})
+	ann, bob := h.connect().enter("ann", "#tea"), h.connect().enter("bob", "#tea")
+	ann.say("%s", strings.TrimSuffix(strings.Repeat("PRIVMSG #tea :again\r\n", 200), "\r\n"))
+	for range 200 {
+		bob.hear("again")
+	}
+	if rests.Load() != 3 || <-account != "" {
+		t.Errorf("rested %d times, want 3", rests.Load())
+	}
+	ann.say("QUIT")
+	ann.ended()
+}
