@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // What a transcript asks of the past: the log of a chat, and what those who were away hear of it.
@@ -20,12 +21,24 @@ var logForm = regexp.MustCompile(`(?s)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z :[
 // maxLog bounds what of a log is read.
 const maxLog = 256 << 20
 
+// readLog reads a log that may be written just now: a file grows page by page, so its end may be half of a write. The
+// rest is there in milliseconds, or never.
+func readLog(path string) (text []byte, err error) {
+	for range 100 {
+		if text, err = os.ReadFile(path); err != nil || len(text) == 0 || text[len(text)-1] == '\n' {
+			return text, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return text, nil
+}
+
 // logLines reads the log. Every line of it must be whole and in its form.
 func (p *play) logLines() ([]string, error) {
 	if p.server.Data == nil {
 		return nil, errors.New("the server has no folder: its run does not use {data}")
 	}
-	text, err := os.ReadFile(filepath.Join(p.server.Data.Path, "log"))
+	text, err := readLog(filepath.Join(p.server.Data.Path, "log"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // nothing was said so far
 	}
@@ -164,7 +177,10 @@ func (p *play) catchesUp(c *client, do *catches) error {
 	}
 	nick := c.nickOf()
 	m := p.talk.member(nick)
-	rooms, missed := map[string][]int{}, 0
+	rooms, missed, now := map[string][]int{}, 0, map[int]bool{}
+	for _, id := range m.heard {
+		now[id] = true
+	}
 	for _, line := range lines {
 		_, body, _ := strings.Cut(line[len(timeForm)+1:], " ")
 		id, err := p.talk.which(body)
@@ -176,7 +192,7 @@ func (p *play) catchesUp(c *client, do *catches) error {
 		}
 		room := p.talk.said[id].room
 		rooms[room] = append(rooms[room], id)
-		if !m.had[id] && !slices.Contains(m.heard, id) {
+		if !m.had[id] && !now[id] {
 			missed++
 		}
 	}
@@ -219,23 +235,19 @@ func (c *client) hearMissed(t *talk, m *member, missed int, last map[string]int)
 	if err := c.tell("PING " + token + "\r\n"); err != nil {
 		return err
 	}
-	seen := map[int]bool{}
-	for _, id := range m.heard {
+	seen, begun := map[int]bool{}, map[string]bool{} // lines; rooms that have not come to their last
+	note := func(id int) {
 		seen[id] = true
-	}
-	whole := func() bool {
-		heard := map[string]int{}
-		for _, id := range m.heard {
-			heard[t.said[id].room] = id
+		if room := t.said[id].room; id == last[room] {
+			delete(begun, room)
+		} else {
+			begun[room] = true
 		}
-		for room, id := range heard {
-			if id != last[room] {
-				return false
-			}
-		}
-		return true
 	}
-	for !answered || missed > 0 || !whole() {
+	for _, id := range m.heard {
+		note(id)
+	}
+	for !answered || missed > 0 || len(begun) > 0 {
 		_, line, err := c.line()
 		if err != nil {
 			return fmt.Errorf("%s; %d missed lines have not come%s", wordsOfEnd(err), missed, t.absent(c.nickOf(), seen))
@@ -251,12 +263,11 @@ func (c *client) hearMissed(t *talk, m *member, missed int, last map[string]int)
 		if len(m.heard) == had {
 			continue
 		}
-		if id := m.heard[had]; !seen[id] {
-			seen[id] = true
-			if !m.had[id] {
-				missed--
-			}
+		id := m.heard[had]
+		if !seen[id] && !m.had[id] {
+			missed--
 		}
+		note(id)
 	}
 	return nil
 }
