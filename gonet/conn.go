@@ -23,7 +23,7 @@ func flowOf(local, remote netip.AddrPort) flow {
 }
 
 // Conn is a connection of TCP: a net.Conn. It has no goroutine of its own. Its machine runs under mu: in the dealer when segments
-// arrive, in the goroutine that reads or writes, and in a timer's.
+// arrive or its timer has gone off, and in the goroutine that reads or writes.
 type Conn struct {
 	stack         *Stack
 	flow          flow

@@ -99,17 +99,21 @@ func (c *Conn) arm(now tcp.Time) {
 	c.timer.Reset(wait)
 }
 
-// expire is the timer's goroutine.
+// expire is the timer's goroutine. The dealer does the work once it has read what waits at the link: on a machine that has had no time for us
+// the acknowledgement is there, and what it tells of need not go again.
 func (c *Conn) expire() {
+	_ = c.stack.post(c.due) // a stack that has ended waits for nothing
+}
+
+// due does what the timer was set for. The dealer's.
+func (c *Conn) due() {
 	c.mu.Lock()
-	now := c.stack.clock()
 	c.timerAt = 0
-	if c.dead != nil {
-		c.mu.Unlock()
-		return
+	if c.dead == nil {
+		c.machine.Expire(c.at(c.stack.clock()))
+		c.stack.touch(c)
 	}
-	c.machine.Expire(now)
-	c.act(now)
+	c.mu.Unlock()
 }
 
 // wake rings the bells of those who wait for what there is now.

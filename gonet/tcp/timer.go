@@ -111,7 +111,7 @@ func (c *Conn) Expire(now Time) {
 		return
 	}
 	if due(&t.ack) {
-		c.receive.ackDue = true
+		c.receive.ackDue, c.receive.mayWait = true, false // it has waited
 	}
 	if due(&t.reorder) {
 		if found, next := c.send.rack.find(&c.send, now); found && !c.send.recovering {

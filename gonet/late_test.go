@@ -1,0 +1,70 @@
+package gonet
+
+import (
+	"io"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"interleave/gonet/link"
+)
+
+// late is a link whose reader comes only when it is interrupted: the dealer of a machine that has no time for it.
+type late struct {
+	link.Link
+	is   atomic.Bool
+	rung chan struct{}
+}
+
+func (l *late) Read(batch []link.Frame) (int, error) {
+	if l.is.Load() {
+		<-l.rung
+		l.Link.Interrupt()
+	}
+	return l.Link.Read(batch)
+}
+
+func (l *late) Interrupt() {
+	l.Link.Interrupt()
+	select {
+	case l.rung <- struct{}{}:
+	default:
+	}
+}
+
+func (l *late) Close() error {
+	l.is.Store(false)
+	l.Interrupt()
+	return l.Link.Close()
+}
+
+// TestTimersLookFirst has a timer go off while the acknowledgement waits at the link: nothing is sent again.
+func TestTimersLookFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, other := link.Pair()
+		slow := &late{Link: one, rung: make(chan struct{}, 1)}
+		a, b := two(t, slow, other)
+		near, far := connected(t, a, b, "10.0.0.2")
+		go func() { _, _ = io.Copy(io.Discard, far) }()
+		for range 10 { // the estimate of a round trip is that of a machine that has time
+			if _, err := near.Write([]byte("hello")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		slow.is.Store(true)
+		for range 20 {
+			if _, err := near.Write(make([]byte, 5000)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if i := near.(*Conn).Info(); i.Resent != 0 || i.Unacked != 0 {
+			t.Errorf("%d of %d segments were sent again, %d bytes are not acknowledged", i.Resent, i.Segments, i.Unacked)
+		}
+		if err := near.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
