@@ -344,6 +344,9 @@ func (h *house) measure() server.Metrics {
 	entries := f.Counter("papaya_log_entries_total", "Entries that are in the log.")
 	size := f.Counter("papaya_log_written_bytes_total", "Bytes that were written to the log's stream.")
 	took := f.Histogram("papaya_log_append_seconds", "Time until a batch is on the disk.")
+	waited := f.Histogram("papaya_log_wait_seconds", "Time of a batch's oldest line until the batch was handed to the log.")
+	added := f.Histogram("papaya_log_batching_seconds", "Of that, what batching has added: the time in which the log was free.")
+	held := f.Histogram("papaya_held_seconds", "How long lines to a client that is behind waited for it to read.")
 	refused := f.Counter("papaya_log_refused_total", "Batches that the log did not take.")
 	cut := f.Counter("papaya_clients_cut_total", "Clients that were ended by the server.")
 	h.logins = f.Counters("papaya_logins_total", "Logins and registrations.", "result", "ok", "wrong", "limited", "trouble")
@@ -357,7 +360,9 @@ func (h *house) measure() server.Metrics {
 			size.Add(uint64(bytes))
 			took.Observe(d)
 		},
-		Refused: func(reason error) { refused.Add(1); h.logger.Error("the log cannot be written", "error", reason) },
+		Gathered: func(w, a time.Duration) { waited.Observe(w); added.Observe(a) },
+		Held:     held.Observe,
+		Refused:  func(reason error) { refused.Add(1); h.logger.Error("the log cannot be written", "error", reason) },
 		Cut:     func(reason string) { cut.Add(1); h.logger.Debug("cut off", "reason", reason) },
 	}
 }

@@ -1,5 +1,7 @@
 package hall
 
+import "interleave/papaya/irc"
+
 // A Run is what several clients are sent alike: lines of one batch in one room, in one form, one behind the other. It only grows, so a
 // part of it may be written from while lines are added behind that part, and nobody copies it for each client.
 type Run struct{ lines []byte }
@@ -58,5 +60,16 @@ func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
 		}
 		c.sink.Share(a.run, a.from, a.to)
 		c.sent = h.at
+	}
+}
+
+// Reached calls each for every name, folded, that a message to this client may be for: its nick and its rooms.
+func (h *Hall) Reached(c *Client, each func(name string)) {
+	if c.user == nil {
+		return
+	}
+	each(irc.Lower(c.user.nick))
+	for _, m := range c.user.rooms {
+		each(irc.Lower(m.room.name))
 	}
 }

@@ -101,6 +101,8 @@ type Metrics struct {
 	Lines        func(n int)                            // said by clients
 	Deliveries   func(n int)                            // lines to clients
 	Batches      func(n, bytes int, took time.Duration) // stored in the log: entries, size, time until it was on the disk
+	Gathered     func(waited, added time.Duration)      // a batch was handed to the log: since its oldest line had come, and of that what the log did not need
+	Held         func(took time.Duration)               // lines to a client that is behind have waited for it
 	Refused      func(reason error)                     // a batch that the log did not take
 	Cut          func(reason string)                    // a client that was ended
 }

@@ -30,7 +30,10 @@ type conn struct {
 
 	// Of the owner of the hall.
 	stage   *pile // what the hall has said since the last flush; nil if nothing
-	gathers bool  // several pieces can be written at once, so that lines of a room need not be copied
+	late    bool  // lines to it wait until it has read more, or it has not for some time
+	lateAt  time.Duration
+	waited  time.Duration // for it, since it was last seen to keep up
+	gathers bool          // several pieces can be written at once, so that lines of a room need not be copied
 	dirty   bool
 	pending int // lines on their way to the log, and those behind them
 	began   time.Time
@@ -97,8 +100,9 @@ func (c *conn) End() {
 	c.wake()
 }
 
-// flush hands over what was staged to the writer; false says that the client has not read for too long, and was cut off.
-func (c *conn) flush(limit int) bool {
+// flush hands over what was staged to the writer, and says how much waits for the client; false if it has not read for too long, and was
+// cut off.
+func (c *conn) flush(limit int) (waiting int, ok bool) {
 	c.dirty = false
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +114,7 @@ func (c *conn) flush(limit int) bool {
 		if c.cut && c.ended && !c.writing {
 			c.net.Close()
 		}
-		return true
+		return 0, true
 	case stage == nil:
 	case c.out == nil && stage.alone():
 		c.out = stage
@@ -121,8 +125,8 @@ func (c *conn) flush(limit int) bool {
 		c.out.add(stage)
 		stage.give()
 	}
-	ok := true
-	if c.out.waiting()+c.inFlight > limit {
+	waiting, ok = c.out.waiting()+c.inFlight, true
+	if waiting > limit {
 		c.out.give()
 		c.out = newPile()
 		c.out.write([]byte("ERROR :You do not read what is sent to you\r\n"))
@@ -136,7 +140,7 @@ func (c *conn) flush(limit int) bool {
 		c.server.writers.Add(1)
 		go c.write()
 	}
-	return ok
+	return waiting, ok
 }
 
 // write sends what there is, and ends.

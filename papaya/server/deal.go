@@ -22,8 +22,8 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 	var deadline <-chan time.Time
 	for {
 		var catching <-chan time.Time
-		if s.hall.Step() > 0 {
-			catching = time.After(time.Millisecond) // who is behind gets more as soon as there is room
+		if s.hall.Step() > 0 || len(s.late) > 0 {
+			catching = time.After(time.Millisecond) // who is behind gets more, and who waits goes on, as soon as there is room
 		}
 		s.flush()
 		select {
@@ -55,6 +55,7 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 		if !s.begun && s.log.flying == nil && stop != nil {
 			s.begin(doors)
 		}
+		s.moment = time.Since(s.start)
 		s.launch()
 		if stop == nil && s.log.flying == nil && len(s.log.queue) == 0 {
 			return s.close()
@@ -67,6 +68,7 @@ const lastBatches = 700 * time.Millisecond
 
 // hear takes one event.
 func (s *server) hear(e event) {
+	s.moment = time.Since(s.start)
 	c := e.conn
 	switch {
 	case e.arrives:
@@ -267,9 +269,13 @@ func (s *server) look(now time.Time) {
 // flush hands everything that was said to the writers. Who has not read for too long is ended.
 func (s *server) flush() {
 	for i := 0; i < len(s.dirty); i++ {
-		if c := s.dirty[i]; !c.flush(s.config.Limits.Unread) {
+		c := s.dirty[i]
+		waiting, ok := c.flush(s.config.Limits.Unread)
+		if !ok {
 			s.end(c, false, "Too slow")
+			continue
 		}
+		s.watch(c, waiting)
 	}
 	clear(s.dirty)
 	s.dirty = s.dirty[:0]

@@ -35,6 +35,8 @@ type outbox struct {
 	applied bool // and has come back
 	empty   bool // a batch without entries is wanted: a sign of life
 	failed  time.Time
+	free    time.Duration // when the last batch had landed
+	again   time.Duration // when lines that wait for readers are looked at again
 }
 
 // An item is a line: with an entry it is for the log, without it is obeyed when its turn comes.
@@ -44,6 +46,7 @@ type item struct {
 	fault   fault
 	entry   hall.Entry
 	end     *ending
+	came    time.Duration
 	done    bool // the entry was applied without the log; it is written for later starts
 }
 
@@ -61,10 +64,12 @@ func (s *server) push(i item) {
 			i.conn.queued++
 		}
 	}
+	i.came = s.moment
 	s.log.queue = append(s.log.queue, i)
 }
 
 // launch sends the next batch to the log, if none flies. Lines that need no log are obeyed as far as nothing of the log is before them.
+// A batch never waits until there is more of it: what it gathers is what has come while the last one was on its way.
 func (s *server) launch() {
 	for s.log.flying == nil {
 		n := 0
@@ -83,19 +88,37 @@ func (s *server) launch() {
 	if s.log.flying != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil && s.onlyDone() && time.Since(s.log.failed) < time.Second {
 		return
 	}
+	if len(s.late) == 0 {
+		s.launchSome(len(s.log.queue), s.maxBatch())
+	} else if n, size := s.press(); n > 0 || s.log.empty {
+		s.launchSome(n, size)
+	}
+}
+
+// maxBatch is in bytes, as maxBatch; smaller where little may be unread, so that no batch fills a client up alone.
+func (s *server) maxBatch() int {
+	return min(maxBatch, max(s.config.Limits.Unread/8, irc.MaxLine))
+}
+
+// launchSome sends a batch of the first n lines that wait, as far as it has room for them.
+func (s *server) launchSome(n, size int) {
 	s.log.number++
 	now := time.Now()
 	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: now.UnixMilli()}
 	data := hall.AppendBatch(make([]byte, 0, s.log.bytes+s.log.bytes/4), s.log.batch) // like the last one
-	n := 0
-	for n < len(s.log.queue) && len(data) < maxBatch {
-		if i := s.log.queue[n]; i.entry.Kind != 0 {
+	oldest := s.moment
+	for k := range n {
+		if len(data) >= size {
+			n = k
+			break
+		}
+		if i := &s.log.queue[k]; i.entry.Kind != 0 {
 			data = hall.AppendEntry(data, i.entry)
+			oldest = min(oldest, i.came)
 			if i.conn != nil {
 				i.conn.queued--
 			}
 		}
-		n++
 	}
 	if s.log.spare == nil {
 		s.log.spare = make([]item, 0, n)
@@ -104,6 +127,10 @@ func (s *server) launch() {
 	s.log.queue, s.log.spare = without(s.log.queue, n), nil
 	s.log.acked, s.log.applied, s.log.empty, s.log.since, s.log.bytes = false, false, false, now, len(data)
 	s.appends <- data
+	if f := s.config.Metrics.Gathered; f != nil {
+		done := time.Since(s.start)
+		f(done-oldest, done-max(oldest, s.log.free))
+	}
 }
 
 // maxSpare bounds in items what is kept to be used again.
@@ -167,6 +194,7 @@ func (s *server) store(ctx context.Context, data []byte) (uint64, error) {
 
 // stored hears how Append went. A server that is alone need not wait until its own batch comes back: no other is before it.
 func (s *server) stored(r result) {
+	s.moment = time.Since(s.start)
 	err := r.err
 	if err == nil {
 		s.log.acked = true
@@ -184,14 +212,14 @@ func (s *server) stored(r result) {
 		f(err)
 	}
 	if !s.begun && s.config.Shared {
-		s.log.flying, s.log.empty = nil, true
+		s.log.flying, s.log.empty, s.log.free = nil, true, s.moment
 		return
 	}
 	if !s.begun { // the state says what the first batch would have done
 		s.hall.Begin(hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: time.Now().UnixMilli()})
 	}
 	items := s.log.flying
-	s.log.flying, s.log.failed = nil, time.Now()
+	s.log.flying, s.log.failed, s.log.free = nil, time.Now(), s.moment
 	s.refuse(items, plainReason(err))
 }
 
@@ -298,6 +326,7 @@ func said(i *item) *irc.Message {
 func (s *server) landed() {
 	if s.log.acked && s.log.applied {
 		s.log.spare, s.log.flying = without(s.log.flying, len(s.log.flying)), nil
+		s.log.free = s.moment
 	}
 }
 

@@ -41,6 +41,9 @@ type server struct {
 	next      uint64
 	dirty     []*conn
 	delivered int
+	late      []*conn       // those for whom lines wait: press.go
+	start     time.Time     // of the times that are kept as durations
+	moment    time.Duration // of what is being done
 	log       outbox
 }
 
@@ -67,7 +70,7 @@ const eventQueue = 256
 func Run(ctx context.Context, config Config) error {
 	config = config.defaults()
 	s := &server{
-		config: config, run: time.Now().UnixNano(), conns: map[uint64]*conn{},
+		config: config, run: time.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
 		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan result, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
 		searches: make(chan struct{}, searchesAtOnce),
 	}
