@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strings"
@@ -85,14 +86,14 @@ func (r *repeat) Read(p []byte) (int, error) {
 	if r.left == 0 {
 		return 0, io.EOF
 	}
-	n := 0
-	for n < len(p) && r.left > 0 {
-		copied := copy(p[n:], r.text[r.at:])
-		copied = int(min(int64(copied), r.left))
-		r.at = (r.at + copied) % len(r.text)
-		r.left -= int64(copied)
-		n += copied
+	p = p[:min(int64(len(p)), r.left)]
+	n := copy(p, r.text[r.at:])
+	n += copy(p[n:], r.text[:r.at])
+	for n < len(p) { // what is there already is a whole number of texts
+		n += copy(p[n:], p[:n])
 	}
+	r.at = (r.at + n) % len(r.text)
+	r.left -= int64(n)
 	return n, nil
 }
 
@@ -109,18 +110,31 @@ func newPattern(seed uint64) *pattern {
 }
 
 func (p *pattern) Read(b []byte) (int, error) {
-	for i := range b {
-		if p.have == 0 {
-			p.state ^= p.state >> 12
-			p.state ^= p.state << 25
-			p.state ^= p.state >> 27
-			p.word, p.have = p.state*0x2545F4914F6CDD1D, 8
+	n := 0
+	for n < len(b) {
+		for p.have == 0 && len(b)-n >= 8 { // most of it: whole words
+			binary.LittleEndian.PutUint64(b[n:], p.next())
+			n += 8
 		}
-		b[i] = byte(p.word)
+		if n == len(b) {
+			break
+		}
+		if p.have == 0 {
+			p.word, p.have = p.next(), 8
+		}
+		b[n] = byte(p.word)
 		p.word >>= 8
 		p.have--
+		n++
 	}
-	return len(b), nil
+	return n, nil
+}
+
+func (p *pattern) next() uint64 {
+	p.state ^= p.state >> 12
+	p.state ^= p.state << 25
+	p.state ^= p.state >> 27
+	return p.state * 0x2545F4914F6CDD1D
 }
 
 // shortBytes is how much of wrong bytes an error shows.

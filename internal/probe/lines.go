@@ -85,10 +85,16 @@ func (p *play) lines(ctx context.Context, c *client, l *lines) error {
 func generate(sender string, number, length int64, random *rand.Rand) (line []byte, named bool) {
 	line = make([]byte, length)
 	name := fmt.Sprintf("%s.%d|", sender, number)
+	word, have := uint64(0), 0
 	for i := copy(line, name); i < len(line); i++ {
-		if line[i] = byte(random.Uint32()); line[i] == '\n' {
+		if have == 0 {
+			word, have = random.Uint64(), 8
+		}
+		if line[i] = byte(word); line[i] == '\n' {
 			line[i] = ' '
 		}
+		word >>= 8
+		have--
 	}
 	line[length-1] = '\n'
 	return line, len(name) < len(line)

@@ -72,8 +72,11 @@ func listeners(pid string, port int) (map[string]bool, error) {
 		for lines.Scan() {
 			// sl local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode ...
 			f := strings.Fields(lines.Text())
-			if len(f) < 10 || f[3] != "0A" {
+			if len(f) < 10 || f[0] == "sl" {
 				continue
+			}
+			if f[3] != "0A" {
+				break // the kernel lists what listens first, and then thousands that do not
 			}
 			at := strings.LastIndexByte(f[1], ':')
 			if p, err := strconv.ParseUint(f[1][at+1:], 16, 16); err == nil && int(p) == port {
