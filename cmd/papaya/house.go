@@ -363,7 +363,7 @@ func (h *house) measure() server.Metrics {
 		Gathered: func(w, a time.Duration) { waited.Observe(w); added.Observe(a) },
 		Held:     held.Observe,
 		Refused:  func(reason error) { refused.Add(1); h.logger.Error("the log cannot be written", "error", reason) },
-		Cut:     func(reason string) { cut.Add(1); h.logger.Debug("cut off", "reason", reason) },
+		Cut:      func(reason string) { cut.Add(1); h.logger.Debug("cut off", "reason", reason) },
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+
+	"interleave/papaya/log"
 )
 
 // A File is the text in a data folder, read only: a server may run and write meanwhile.
@@ -23,7 +23,7 @@ const tries = 10
 // OpenFile opens the text as it is now.
 func OpenFile(folder string) (*File, error) {
 	for range tries {
-		begin, err := readBegin(folder)
+		begin, err := log.ReadBegin(folder)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func OpenFile(folder string) (*File, error) {
 		info, err := file.Stat()
 		if err == nil {
 			var again uint64
-			if again, err = readBegin(folder); err == nil && again == begin {
+			if again, err = log.ReadBegin(folder); err == nil && again == begin {
 				return &File{file, begin, begin + uint64(info.Size())}, nil
 			}
 		}
@@ -44,22 +44,6 @@ func OpenFile(folder string) (*File, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: the log is replaced over and over", folder)
-}
-
-// readBegin reads the place of the text's first byte.
-func readBegin(folder string) (uint64, error) {
-	data, err := os.ReadFile(filepath.Join(folder, "log.begin"))
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", filepath.Join(folder, "log.begin"), err)
-	}
-	return n, nil
 }
 
 // ReadAt implements Text.

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 )
@@ -25,6 +23,8 @@ type Text struct {
 	begin   uint64 // the place of the file's first byte
 	size    int64  // of the file
 	pending []byte // lines that could not be written yet, which begin at the file's end
+
+	step func(string) // of a test, which ends the process there; else nil
 }
 
 // maxPending is in bytes: what a server keeps of a text that it cannot write. The stream has it too.
@@ -44,7 +44,10 @@ func OpenText(folder string) (*Text, error) {
 		return nil, fmt.Errorf("%s belongs to another server that runs: %w", folder, err)
 	}
 	t := &Text{folder: folder, lock: lock}
-	if err = t.open(); err == nil {
+	if err = t.finishCut(); err == nil {
+		err = t.open()
+	}
+	if err == nil {
 		err = t.mend()
 	}
 	if err != nil {
@@ -76,13 +79,11 @@ func (t *Text) open() error {
 
 // mend reads where the file begins and removes the rest of a line that has no end.
 func (t *Text) mend() error {
-	text, err := os.ReadFile(filepath.Join(t.folder, "log.begin"))
-	if err == nil {
-		t.begin, err = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
-	}
+	begin, err := readNumber(t.folder, "log.begin")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("reading log.begin: %w", err)
+		return err
 	}
+	t.begin = begin
 	end, piece := t.size, make([]byte, 64<<10)
 	for end > 0 {
 		n := min(end, int64(len(piece)))
@@ -157,8 +158,8 @@ func (t *Text) Write(at uint64, lines []byte) error {
 	switch {
 	case at < t.begin:
 		return fmt.Errorf("writing the log at %d: it begins at %d", at, t.begin)
-	case at > end: // lines are missing between: the place of what stands before is not known any more
-		if err := t.setBegin(at - uint64(t.size)); err != nil {
+	case at > end:
+		if err := t.leaveGap(end, at); err != nil {
 			return err
 		}
 	case at < end:
@@ -276,14 +277,13 @@ func (t *Text) setBegin(begin uint64) error {
 	if begin == t.begin {
 		return nil
 	}
-	path := filepath.Join(t.folder, "log.begin")
-	if err := os.WriteFile(path+".new", fmt.Appendln(nil, begin), 0o600); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := t.writeNumber("log.begin", begin); err != nil {
 		return err
 	}
 	t.begin = begin
+	if err := os.Remove(filepath.Join(t.folder, "log.cut")); err != nil && !errors.Is(err, os.ErrNotExist) { // of a cut that failed half-way
+		return err
+	}
 	return nil
 }
 
@@ -293,33 +293,6 @@ func (t *Text) Sync() error {
 	file := t.file
 	t.mu.RUnlock()
 	return syscall.Fdatasync(int(file.Fd()))
-}
-
-// Cut removes the lines before a place, where a line begins. Readers of the file see the old one or the new one.
-func (t *Text) Cut(before uint64) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if before <= t.begin || before > t.begin+uint64(t.size) {
-		return nil
-	}
-	fresh, err := os.OpenFile(t.path()+".new", os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer fresh.Close()
-	if _, err := io.Copy(fresh, io.NewSectionReader(t.file, int64(before-t.begin), t.size)); err != nil {
-		return err
-	}
-	if err := fresh.Sync(); err != nil {
-		return err
-	}
-	if err := t.setBegin(before); err != nil {
-		return err
-	}
-	if err := os.Rename(t.path()+".new", t.path()); err != nil {
-		return err
-	}
-	return t.open()
 }
 
 // Close gives the folder back.
