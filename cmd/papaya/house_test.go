@@ -68,14 +68,20 @@ func fail(err error) {
 	}
 }
 
-// talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [KEYFILES]]`, with TLS if a fingerprint is given, whose certificate must have
-// it. Each line of its input is `say LINE`, `plain NAME PASSWORD` (the line of SASL PLAIN) or `await PATTERN`; what it hears it prints.
+// talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [FOLDER]]`, with TLS if a fingerprint is given, which the server's certificate must
+// have, and with the client's certificate and key of a folder. Each line of its input is `say LINE`, `plain NAME PASSWORD` (the line of SASL PLAIN) or `await PATTERN`; what it hears it prints.
 func talk() {
 	d := &net.Dialer{Timeout: 20 * time.Second}
 	var c net.Conn
 	var err error
 	if len(os.Args) > 2 {
-		c, err = tls.DialWithDialer(d, "tcp", os.Args[1], &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
+		var mine []tls.Certificate
+		if len(os.Args) > 3 {
+			one, err := tls.LoadX509KeyPair(filepath.Join(os.Args[3], "certificate.pem"), filepath.Join(os.Args[3], "key.pem"))
+			fail(err)
+			mine = append(mine, one)
+		}
+		c, err = tls.DialWithDialer(d, "tcp", os.Args[1], &tls.Config{Certificates: mine, InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
 			if sum := sha256.Sum256(s.PeerCertificates[0].Raw); hex.EncodeToString(sum[:]) != os.Args[2] {
 				return errors.New("the fingerprint is another")
 			}

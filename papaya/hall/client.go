@@ -21,6 +21,7 @@ type Client struct {
 	ID          uint64
 	Host        string
 	Secure      bool
+	Open        bool   // what it says may be read on its way: no passwords
 	Fingerprint string // of its certificate, hex
 
 	sink Sink

@@ -9,11 +9,11 @@ type cmd struct {
 	door  bool // may be said before registration
 	ask   func(h *Hall, c *Client, m *irc.Message) verdict
 	apply func(h *Hall, u *user, m *irc.Message)
-	asks  func(m *irc.Message) bool // where a command has both: whether the line only asks
+	asks  func(h *Hall, m *irc.Message) bool // where a command has both: whether the line only asks
 }
 
-func (c *cmd) asking(m *irc.Message) bool {
-	return c.ask != nil && (c.apply == nil || c.asks != nil && c.asks(m))
+func (c *cmd) asking(h *Hall, m *irc.Message) bool {
+	return c.ask != nil && (c.apply == nil || c.asks != nil && c.asks(h, m))
 }
 
 func command(word string) *cmd { return commands[word] }
@@ -35,10 +35,10 @@ func init() {
 
 		"JOIN":    {words: 1, apply: (*Hall).join},
 		"PART":    {words: 1, apply: (*Hall).part},
-		"PRIVMSG": {apply: (*Hall).message},
-		"NOTICE":  {apply: (*Hall).message},
+		"PRIVMSG": {ask: (*Hall).toNobody, apply: (*Hall).message, asks: (*Hall).isToNobody},
+		"NOTICE":  {ask: (*Hall).toNobody, apply: (*Hall).message, asks: (*Hall).isToNobody},
 		"TAGMSG":  {words: 1, apply: (*Hall).tagmsg},
-		"TOPIC":   {words: 1, ask: (*Hall).topic, apply: (*Hall).setTopic, asks: func(m *irc.Message) bool { return len(m.Params) == 1 }},
+		"TOPIC":   {words: 1, ask: (*Hall).topic, apply: (*Hall).setTopic, asks: func(_ *Hall, m *irc.Message) bool { return len(m.Params) == 1 }},
 		"KICK":    {words: 2, apply: (*Hall).kick},
 		"INVITE":  {words: 2, apply: (*Hall).invite},
 		"MODE":    {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
@@ -61,7 +61,7 @@ func init() {
 	}
 }
 
-func noNick(m *irc.Message) bool { return m.Param(0) == "" || !irc.IsNick(m.Param(0)) }
+func noNick(_ *Hall, m *irc.Message) bool { return !mayBeNick(m.Param(0)) }
 
 // near calls each once for every client of this server that shares a room with the user, but not for the user's own.
 func (h *Hall) near(u *user, each func(c *Client)) {

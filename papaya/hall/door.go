@@ -36,7 +36,7 @@ func (h *Hall) Logged(c *Client, m *irc.Message) bool {
 		return false
 	}
 	cmd := command(m.Command)
-	return cmd != nil && cmd.apply != nil && !cmd.asking(m) && len(m.Params) >= cmd.words
+	return cmd != nil && cmd.apply != nil && !cmd.asking(h, m) && len(m.Params) >= cmd.words
 }
 
 func (h *Hall) obey(c *Client, m *irc.Message) verdict {
@@ -50,7 +50,7 @@ func (h *Hall) obey(c *Client, m *irc.Message) verdict {
 		if m.Command != "NOTICE" {
 			h.num(c, "461", m.Command+" :Not enough parameters")
 		}
-	case c.user == nil || cmd.asking(m):
+	case c.user == nil || cmd.asking(h, m):
 		return cmd.ask(h, c, m)
 	}
 	return verdict{}
@@ -62,12 +62,12 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) verdict {
 	case "LS":
 		c.negotiating = c.user == nil
 		_, _ = fmt.Sscan(m.Param(1), &c.version)
-		h.say(c, "CAP "+c.Nick()+" LS :"+h.offers(c.version))
+		h.say(c, "CAP "+c.Nick()+" LS :"+h.offers(c.version, h.config.Sign != nil && !c.Open))
 	case "LIST":
 		h.say(c, "CAP "+c.Nick()+" LIST :"+c.caps.String())
 	case "REQ":
 		c.negotiating = c.user == nil
-		caps, ok := c.caps.change(words, h.config.Sign != nil)
+		caps, ok := c.caps.change(words, h.config.Sign != nil && !c.Open)
 		verb := "NAK"
 		if ok {
 			c.caps, verb = caps, "ACK"
@@ -83,11 +83,11 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) verdict {
 }
 
 // offers lists what a client may ask for. From version 302 on, words may have values.
-func (h *Hall) offers(version int) string {
+func (h *Hall) offers(version int, accounts bool) string {
 	var out []string
 	for _, n := range capNames {
 		switch {
-		case n.bit&(sasl|registration) != 0 && h.config.Sign == nil:
+		case n.bit&(sasl|registration) != 0 && !accounts:
 		case n.bit == sasl && version >= 302:
 			out = append(out, "sasl=PLAIN,EXTERNAL")
 		case n.bit == registration && version >= 302:
@@ -143,7 +143,7 @@ func (h *Hall) nickAtDoor(c *Client, m *irc.Message) verdict {
 	switch {
 	case nick == "":
 		h.num(c, "431", ":No nickname given")
-	case !irc.IsNick(nick):
+	case !mayBeNick(nick):
 		h.num(c, "432", shown(nick)+" :Erroneous nickname")
 	case h.nicks[irc.Lower(nick)] != nil, !c.negotiating && h.taken(nick, c.account, nil): // who may still log in is asked again at the end
 		h.num(c, "433", nick+" :Nickname is already in use")
@@ -327,6 +327,8 @@ func (h *Hall) motd(c *Client) {
 func (h *Hall) authenticate(c *Client, m *irc.Message) verdict {
 	word := m.Param(0)
 	switch {
+	case c.Open:
+		h.num(c, "904", ":SASL authentication failed: passwords need TLS")
 	case h.config.Sign == nil || c.caps&sasl == 0:
 		h.num(c, "904", ":SASL authentication failed")
 	case c.signing:
@@ -396,6 +398,8 @@ func (h *Hall) registerCommand(c *Client, m *irc.Message) verdict {
 	switch {
 	case h.config.Sign == nil:
 		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", shown(name), "This server has no accounts")
+	case c.Open:
+		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", shown(name), "Passwords need TLS")
 	case c.signing:
 		h.fail(c, "REGISTER", "TEMPORARILY_UNAVAILABLE", shown(name), "One thing at a time")
 	case !irc.IsNick(name):

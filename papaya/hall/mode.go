@@ -9,7 +9,7 @@ import (
 )
 
 // asksMode says whether a MODE only asks: for a user's own modes, of which there are none; for a room's; for its bans.
-func asksMode(m *irc.Message) bool {
+func asksMode(_ *Hall, m *irc.Message) bool {
 	word := strings.TrimLeft(m.Param(1), "+")
 	return len(m.Params) == 1 || m.Param(0) == "" || m.Param(0)[0] != '#' || len(m.Params) == 2 && (word == "b" || word == "")
 }

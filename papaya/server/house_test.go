@@ -126,10 +126,10 @@ func (h *house) connect() *guest {
 	return newGuest(h.t, c, err)
 }
 
-// connectTLS is for servers that have no plain listener before the one for TLS, or one: at says which.
-func (h *house) connectTLS(at int, config *tls.Config) *guest {
+// connectTLS is for servers whose first listener is for TLS.
+func (h *house) connectTLS(config *tls.Config) *guest {
 	h.t.Helper()
-	c, err := tls.Dial("tcp", h.at[at], config)
+	c, err := tls.Dial("tcp", h.at[0], config)
 	return newGuest(h.t, c, err)
 }
 

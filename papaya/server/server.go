@@ -296,6 +296,7 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 	c := &conn{server: s, net: client, leave: leave, resume: make(chan struct{}, 1)}
 	_, c.gathers = client.(*net.TCPConn)
 	c.Host, c.Secure, c.Fingerprint = host, secure, print
+	c.Open = !secure && !address.IsLoopback()
 	s.events <- event{conn: c, arrives: true}
 	c.read()
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -61,15 +62,24 @@ type wsConn struct {
 	rest     io.Reader
 }
 
+// errBinary ends a connection whose frames are not of the subprotocol.
+var errBinary = errors.New("a frame that is not text")
+
 func (w *wsConn) Read(p []byte) (int, error) {
 	for {
 		if w.rest == nil {
-			_, frame, err := w.ws.Reader(context.Background())
+			kind, frame, err := w.ws.Reader(context.Background())
+			if err == nil && kind != websocket.MessageText {
+				_ = w.ws.Close(websocket.StatusUnsupportedData, "text frames only")
+				err = errBinary
+			}
 			if err != nil {
-				if status := websocket.CloseStatus(err); status == websocket.StatusNormalClosure || status == websocket.StatusGoingAway {
-					err = io.EOF
+				switch websocket.CloseStatus(err) {
+				case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
+					return 0, io.EOF
+				default: // a stream that ends without a closing frame has not ended in order
+					return 0, fmt.Errorf("the end of a WebSocket: %s", err.Error())
 				}
-				return 0, err
 			}
 			w.rest = io.MultiReader(frame, strings.NewReader("\n"))
 		}
