@@ -12,10 +12,13 @@
 #include <sys/types.h>
 
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <strings.h>
 
 /* The board is written by many processes: a word that needs a lock of libatomic
  * is none, since that lock is not shared. mips32 and ppc32 stop here. */
@@ -124,6 +127,7 @@ struct board {
 	_Atomic uint64_t	log_synced;	/* all before it is on the disk */
 	_Atomic uint64_t	log_ms;		/* time of the last line: never falls */
 	_Atomic uint64_t	state_written, state_synced;	/* records of DATA/state */
+	_Atomic uint32_t	log_writing;	/* somebody with the lock, or he died */
 	_Atomic uint32_t	log_files;	/* grows when DATA/log is another file */
 	_Atomic uint32_t	clients;		/* slots below this are in use */
 	_Atomic uint32_t	audience[MAX_ROOMS];	/* who is there, by room */
@@ -137,6 +141,20 @@ struct word {
 	const char	*at;
 	size_t		 len;
 };
+
+/* Without case, in ASCII. Mostly the case is the same, too. */
+static inline bool
+same(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	return a_len == b_len && (memcmp(a, b, a_len) == 0 ||
+	    strncasecmp(a, b, a_len) == 0);
+}
+
+static inline bool
+is_word(const struct word *word, const char *text)
+{
+	return same(word->at, word->len, text, strlen(text));
+}
 
 enum { MAX_WORDS = 15 };
 
@@ -173,6 +191,7 @@ struct paths {
 extern struct paths paths;
 extern struct board *board;
 extern struct self self;
+extern volatile sig_atomic_t maybe_orphan;	/* RECV: main may be dead */
 
 uint64_t watermark(void);
 void	board_raise(_Atomic uint64_t *, uint64_t);
@@ -194,8 +213,6 @@ int	folder_sync(void);
 /* line.c: pure */
 bool	line_parse(const char *, size_t, struct line *);
 bool	said_parse(const char *, size_t, struct said *);
-bool	same(const char *, size_t, const char *, size_t);
-bool	is_word(const struct word *, const char *);
 bool	nick_valid(const char *, size_t);
 bool	room_valid(const char *, size_t);
 void	time_text(uint64_t, char *);
@@ -209,7 +226,7 @@ size_t	message_text(struct message *, const char *, ...)
 
 /* os.c: what differs between systems */
 void	os_close_from(int);
-void	os_die_with_parent(int);
+bool	os_die_with_parent(int);
 void	os_title(const char *);
 void	*os_table(size_t);
 void	*os_shared(size_t);

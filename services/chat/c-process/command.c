@@ -492,26 +492,28 @@ do_quit(const struct line *l)
 
 enum { ANY_TIME = 1, SILENT = 2 };
 
+#define COMMAND(name) { name, sizeof name - 1 }
+
 static const struct {
-	const char	*name;
+	struct word	name;
 	void		(*obey)(const struct line *);
 	size_t		words;		/* fewer are answered with 461 */
 	int		flags;
 } commands[] = {
-	{ "PRIVMSG", do_privmsg, 0, 0 },
-	{ "PING", do_ping, 0, ANY_TIME },
-	{ "PONG", do_pong, 0, ANY_TIME },
-	{ "NOTICE", do_notice, 0, SILENT },
-	{ "JOIN", do_join, 1, 0 },
-	{ "PART", do_part, 1, 0 },
-	{ "NICK", do_nick, 0, ANY_TIME },
-	{ "USER", do_user, 4, ANY_TIME },
-	{ "PASS", do_pass, 1, ANY_TIME },
-	{ "CAP", do_cap, 1, ANY_TIME },
-	{ "QUIT", do_quit, 0, ANY_TIME },
-	{ "TOPIC", do_topic, 1, 0 },
-	{ "NAMES", do_names, 0, 0 },
-	{ "WHO", do_who, 1, 0 },
+	{ COMMAND("PRIVMSG"), do_privmsg, 0, 0 },
+	{ COMMAND("PING"), do_ping, 0, ANY_TIME },
+	{ COMMAND("PONG"), do_pong, 0, ANY_TIME },
+	{ COMMAND("NOTICE"), do_notice, 0, SILENT },
+	{ COMMAND("JOIN"), do_join, 1, 0 },
+	{ COMMAND("PART"), do_part, 1, 0 },
+	{ COMMAND("NICK"), do_nick, 0, ANY_TIME },
+	{ COMMAND("USER"), do_user, 4, ANY_TIME },
+	{ COMMAND("PASS"), do_pass, 1, ANY_TIME },
+	{ COMMAND("CAP"), do_cap, 1, ANY_TIME },
+	{ COMMAND("QUIT"), do_quit, 0, ANY_TIME },
+	{ COMMAND("TOPIC"), do_topic, 1, 0 },
+	{ COMMAND("NAMES"), do_names, 0, 0 },
+	{ COMMAND("WHO"), do_who, 1, 0 },
 };
 
 /* A line without its end. */
@@ -524,7 +526,8 @@ command(const char *at, size_t len)
 	if (!line_parse(at, len, &l))
 		return;
 	for (i = 0; i < sizeof commands / sizeof commands[0]; i++)
-		if (is_word(&l.command, commands[i].name))
+		if (same(l.command.at, l.command.len, commands[i].name.at,
+		    commands[i].name.len))
 			break;
 	if (i == sizeof commands / sizeof commands[0])
 		numeric(own.registered ? 421 : 451, own.registered ?
@@ -534,7 +537,7 @@ command(const char *at, size_t len)
 		if (!(commands[i].flags & SILENT))
 			numeric(451, ":You have not registered");
 	} else if (l.count < commands[i].words)
-		numeric(461, "%s :Not enough parameters", commands[i].name);
+		numeric(461, "%s :Not enough parameters", commands[i].name.at);
 	else
 		commands[i].obey(&l);
 }

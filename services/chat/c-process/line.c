@@ -5,20 +5,7 @@
 #include "chat.h"
 
 #include <string.h>
-#include <strings.h>
 #include <time.h>
-
-bool
-same(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	return a_len == b_len && strncasecmp(a, b, a_len) == 0;
-}
-
-bool
-is_word(const struct word *word, const char *text)
-{
-	return same(word->at, word->len, text, strlen(text));
-}
 
 /* Copies what fits and ends it with NUL; returns its length. */
 size_t

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LOOK_MS = 100 };	/* a guess: how long a removed log is written to */
+
 static int	log_fd = -1;		/* an opening of this process alone */
 static uint32_t	log_seen;		/* board->log_files when it was opened */
 static uint64_t	log_first, log_last;	/* what SEND's file holds */
@@ -96,12 +98,45 @@ adopt(uint64_t start, uint64_t end)
 	(void)message_send(FD_MAIN, &m, true);
 }
 
-/* Returns with the lock held and the size of the whole lines in the file. */
+/* Whether somebody has died in a write, or the file is another; and every now
+ * and then, since a file can be removed or cut by anybody. */
+static bool
+look_is_due(void)
+{
+	static uint64_t looked_ms;
+	uint64_t now = os_clock_ms();
+
+	if (now - looked_ms < LOOK_MS && atomic_load(&board->log_writing) == 0 &&
+	    log_seen == atomic_load(&board->log_files))
+		return false;
+	looked_ms = now;
+	return true;
+}
+
+/* With the lock held: the file is as long as the board says, or is made so. */
 static int
-lock_log(uint64_t *size)
+compare(const struct stat *st)
+{
+	uint64_t base = atomic_load(&board->log_base);
+	uint64_t end = atomic_load(&board->log_end), size = (uint64_t)st->st_size;
+	int error;
+
+	if (size == end - base)
+		return 0;
+	if ((error = logfile_repair(log_fd, &size)) != 0)
+		return error;
+	if (base + size > end)
+		adopt(end, base + size);
+	else
+		atomic_store(&board->log_end, base + size);
+	return 0;
+}
+
+/* Returns with the lock held, and with the log as the board says. */
+static int
+lock_log(void)
 {
 	_Atomic uint32_t *word = &board->slots[self.slot].recv_lock;
-	uint64_t base, end;
 	struct stat st;
 	int error, tries;
 
@@ -110,26 +145,16 @@ lock_log(uint64_t *size)
 			return error;
 		if ((error = logfile_lock(log_fd, LOCK_EX, word)) != 0)
 			return error;
-		if (getppid() != self.parent)
+		if (maybe_orphan && getppid() != self.parent)
 			_exit(1);	/* the log may be another server's now */
-		if (moved(&st)) {
-			(void)logfile_lock(log_fd, LOCK_UN, word);
-			continue;
-		}
-		*size = (uint64_t)st.st_size;
-		base = atomic_load(&board->log_base);
-		end = atomic_load(&board->log_end);
-		if (*size == end - base)
+		if (tries == 0 && !look_is_due())
 			return 0;
-		if ((error = logfile_repair(log_fd, size)) == 0) {
-			if (base + *size > end)
-				adopt(end, base + *size);
-			else
-				atomic_store(&board->log_end, base + *size);
-			return 0;
+		if (!moved(&st)) {
+			if ((error = compare(&st)) != 0)
+				(void)logfile_lock(log_fd, LOCK_UN, word);
+			return error;
 		}
 		(void)logfile_lock(log_fd, LOCK_UN, word);
-		return error;
 	}
 	return ENOENT;
 }
@@ -158,14 +183,16 @@ int
 log_append(char *lines, size_t len, const struct about *about, uint64_t *start,
     uint64_t *end)
 {
-	uint64_t size;
 	size_t done = 0;
 	ssize_t more;
 	int error;
 
-	if ((error = lock_log(&size)) != 0)
+	if ((error = lock_log()) != 0)
 		return error;
 	stamp(lines, len);
+	*start = atomic_load(&board->log_end);
+	*end = *start + len;
+	atomic_store(&board->log_writing, 1);
 	while (done < len && error == 0) {
 		more = write(log_fd, lines + done, len - done);
 		if (more == -1 && errno != EINTR)
@@ -173,13 +200,13 @@ log_append(char *lines, size_t len, const struct about *about, uint64_t *start,
 		else if (more > 0)
 			done += (size_t)more;
 	}
-	if (error != 0)
-		(void)ftruncate(log_fd, (off_t)size);
-	else {
-		*start = atomic_load(&board->log_base) + size;
-		*end = *start + len;
+	if (error == 0)
 		publish(about, *start, *end);
-	}
+	else if (ftruncate(log_fd,
+	    (off_t)(*start - atomic_load(&board->log_base))) == -1)
+		done = 0;	/* whoever comes next tries again */
+	if (error == 0 || done > 0)
+		atomic_store(&board->log_writing, 0);
 	(void)logfile_lock(log_fd, LOCK_UN,
 	    &board->slots[self.slot].recv_lock);
 	return error;
@@ -204,6 +231,7 @@ sync_log(void)
 {
 	uint64_t end;
 	uint32_t files;
+	struct stat st;
 
 	do {
 		files = atomic_load(&board->log_files);
@@ -213,6 +241,10 @@ sync_log(void)
 	} while (files != atomic_load(&board->log_files));
 	if (fdatasync(log_fd) == -1)
 		return errno;
+	if (moved(&st)) {	/* what it has since then is nowhere */
+		(void)find_log();
+		return ENOENT;
+	}
 	board_raise(&board->log_synced, end);
 	return 0;
 }

@@ -38,16 +38,18 @@ os_close_from(int first)
 #endif
 }
 
-/* Where the kernel can tell of a parent's death; the pipe FD_ALIVE can anywhere. */
-void
+/* Where the kernel can tell of a parent's death, it will: then true. The pipe
+ * FD_ALIVE can anywhere. */
+bool
 os_die_with_parent(int signal)
 {
 #if defined(__linux__)
-	(void)prctl(PR_SET_PDEATHSIG, signal);
+	return prctl(PR_SET_PDEATHSIG, signal) == 0;
 #elif defined(__FreeBSD__)
-	(void)procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &signal);
+	return procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &signal) == 0;
 #else
 	(void)signal;
+	return false;
 #endif
 }
 

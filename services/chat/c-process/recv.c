@@ -16,10 +16,12 @@ enum { IN_BYTES = 8192 };	/* more than a line with its tags */
 
 struct own own;
 struct message to_main;
+volatile sig_atomic_t maybe_orphan;
 
 static char in[IN_BYTES];
 static size_t in_len;
 static bool skipping;		/* the rest of a line that is too long */
+static bool any_nul;		/* in what was read last */
 
 static void
 on_signal(int sig)
@@ -27,6 +29,8 @@ on_signal(int sig)
 	int saved = errno;
 
 	/* SEND is gone, or main: end as when the client has gone. */
+	if (sig == SIGTERM)
+		maybe_orphan = 1;
 	atomic_store(&board->slots[self.slot].ended, ENDED_BROKEN);
 	(void)shutdown(FD_CLIENT, sig == SIGCHLD ? SHUT_RDWR : SHUT_RD);
 	errno = saved;
@@ -47,7 +51,7 @@ catch_signals(void)
 static void
 check_nul(const char *at, size_t len)
 {
-	if (memchr(at, '\0', len) != NULL)
+	if (any_nul && memchr(at, '\0', len) != NULL)
 		leave(false, "Closing link: a line held NUL");
 }
 
@@ -102,7 +106,8 @@ take_lines(void)
 		at = lf + 1;
 	}
 	in_len = (size_t)(end - at);
-	memmove(in, at, in_len);
+	if (in_len > 0 && at > in)
+		memmove(in, at, in_len);
 	if (in_len > (in[0] == '@' ? TAGS_BYTES + LINE_BYTES : LINE_BYTES) &&
 	    !skipping) {
 		too_long();
@@ -151,7 +156,7 @@ start_send(void)
 	if (child == 0) {
 		(void)signal(SIGTERM, SIG_IGN);
 		(void)signal(SIGCHLD, SIG_DFL);
-		os_die_with_parent(SIGKILL);
+		(void)os_die_with_parent(SIGKILL);
 		self.parent = pid;
 		(void)close(FD_MAIN);
 		(void)close(FD_SEND);
@@ -173,7 +178,7 @@ recv_main(pid_t parent)
 
 	catch_signals();
 	os_title("chat: recv");
-	os_die_with_parent(SIGTERM);
+	maybe_orphan = !os_die_with_parent(SIGTERM);
 	self.parent = parent;
 	if (getppid() != parent)
 		_exit(0);
@@ -188,6 +193,9 @@ recv_main(pid_t parent)
 		if (got <= 0 ||
 		    atomic_load(&board->slots[self.slot].ended) != ENDED_NOT)
 			end(got);
+		/* One that came before stays: its line has not ended. */
+		any_nul = (any_nul && in_len > 0) ||
+		    memchr(in + in_len, '\0', (size_t)got) != NULL;
 		in_len += (size_t)got;
 		take_lines();
 	}
