@@ -60,9 +60,9 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: ## Go benchmarks of the instrument itself, of Eve and what its runtime costs, and of GoNet
 	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/...
 
-portability: ## c-process of the chat on other systems: installs zig (100 MB) and prints who builds and passes
+portability: $(BIN) ## c-process of the chat on other systems: installs zig (100 MB) and reports who builds and passes
 	[ -x $(OUT)/tools/zig/ziglang/zig ] || python3 -m pip install --no-deps --target $(OUT)/tools/zig ziglang==0.17.1
-	$(GO) test -count=1 -timeout 30m -v -run TestMatrix ./cmd/chatmatrix -args -matrix
+	$(BIN) run chat-portability --full && $(BIN) report last
 
 toolchains: ## install what the models need; SKIP with a reason what cannot be had
 	@./toolchains.sh

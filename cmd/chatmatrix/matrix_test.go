@@ -1,4 +1,4 @@
-package chatmatrix
+package main
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ func TestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	absent := target{"absent", []string{"no-such-compiler"}, "", "it"}
-	if got, want := absent.row(t.Context(), root), "absent\tskip\t0\t0\tinstall it"; got != want {
+	if got, want := (matrix{root: root}).row(t.Context(), absent), "absent\tskip\t0\t0\tinstall it"; got != want {
 		t.Errorf("got the row %q, want %q", got, want)
 	}
 	wrong := target{"wrong", []string{"gcc", "-D__GCC_ATOMIC_LLONG_LOCK_FREE=1"}, "", "gcc"}
@@ -28,13 +28,13 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIP: install gcc for the build matrix of c-process:", err)
 	}
-	if _, _, err := elsewhere.play(t.Context(), root, built); !errors.Is(err, errElsewhere) {
+	if _, _, err := (matrix{root: root}).play(t.Context(), elsewhere, built); !errors.Is(err, errElsewhere) {
 		t.Errorf("playing what cannot run here: got %v, want %v", err, errElsewhere)
 	}
 }
 
 func TestUnknownTarget(t *testing.T) {
-	if err := run(t.Context(), []string{"vax"}, nil); err == nil || !strings.Contains(err.Error(), "vax") {
+	if err := (matrix{names: []string{"vax"}}).run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "vax") {
 		t.Errorf("got %v, want an error that names vax", err)
 	}
 }

@@ -248,6 +248,11 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	for _, e := range s.Experiments {
+		if len(e.Builds) > 0 {
+			fmt.Fprintf(w, "%s builds %s for many systems and measures nothing\n", e.Name, strings.Join(e.Models, ", "))
+		}
+	}
 	for _, m := range plan.Missing {
 		fmt.Fprintf(w, "%s names %s/%s: %s\n", m.Experiment, m.Service, m.Model, m.Why)
 	}

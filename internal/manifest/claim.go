@@ -70,9 +70,7 @@ func (r *experimentReader) readClaim(t *table) Claim {
 	for i, s := range t.texts("order", false) {
 		c.Order = append(c.Order, t.asTerm("order", i, s))
 	}
-	if c.ID != "" && !claimID.MatchString(c.ID) {
-		t.fail("id", "%q is no name of a claim: expected a capital, a number and perhaps a letter, such as \"P1\" or \"E2a\"", c.ID)
-	}
+	t.checkID(c.ID)
 	t.checkWants(&c)
 	t.finish()
 	t.checkFigures(&c)
@@ -84,6 +82,12 @@ func (r *experimentReader) readClaim(t *table) Claim {
 		t.fail("condition", "no depth measures in the condition %q", c.Condition)
 	}
 	return c
+}
+
+func (t *table) checkID(id string) {
+	if id != "" && !claimID.MatchString(id) {
+		t.fail("id", "%q is no name of a claim: expected a capital, a number and perhaps a letter, such as \"P1\" or \"E2a\"", id)
+	}
 }
 
 // term reads a model, or model@point.

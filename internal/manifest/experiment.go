@@ -61,6 +61,13 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 	if !t.has("setup") {
 		t.missing("setup", "the source's machine, versions and durations: the differences that a verdict lists")
 	}
+	if t.has("builds") {
+		r.readBuilds(tree)
+		if err := d.err(); err != nil {
+			return nil, err
+		}
+		return r.Experiment, nil
+	}
 	before := len(d.errs)
 	for _, key := range []string{"baseline", "metrics", "load", "sweep", "point", "depth", "curve", "claim"} {
 		t.get(key)

@@ -204,7 +204,8 @@ type Experiment struct {
 	Setup    []string // the source's machine, versions and durations: the differences a verdict lists
 	Service  string
 	Models   []string
-	Baseline string // the model that runs twice in each round, and that ratios are against
+	Builds   []string // a command that builds the model for many systems, in place of measuring: see record.Build
+	Baseline string   // the model that runs twice in each round, and that ratios are against
 	Metrics  []Metric
 	Axis     Axis
 	Load     Load
@@ -300,7 +301,7 @@ type MetricInfo struct {
 // A Claim is one sentence of a source in a vocabulary that can be judged.
 type Claim struct {
 	ID         string // "P1"
-	Kind       string // direction, magnitude, equality, shape, crossover, absolute
+	Kind       string // direction, magnitude, equality, shape, crossover, absolute, builds
 	Sentence   string // the claim in our own words
 	Where      string // its place in the source
 	Metric     Metric
@@ -314,6 +315,7 @@ type Claim struct {
 	Shape      string    // "order", "linear", "flattens" or "flat"
 	After      float64   // flattens: the X after which growth drops
 	Order      []Term    // order: from the least of the metric to the most
+	Targets    []string  // builds: the systems it must be built for
 	Condition  Condition // the condition it is judged in; the depth's first unless told
 	Comparable string    // if not empty: why no machine of today can judge it
 	Transfer   string    // what differs from the source's set-up, for the reader

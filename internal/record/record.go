@@ -30,6 +30,7 @@ type Header struct {
 	Machine     Machine            `json:"machine"`
 	Calibration []Check            `json:"calibration"`
 	Skipped     []Skip             `json:"skipped,omitempty"` // models that were not measured, and why
+	Builds      []Build            `json:"builds,omitempty"`  // for which systems a model was built, of experiments that ask for it
 	Own         *Own               `json:"own,omitempty"`     // a user's own server among the models
 }
 
@@ -74,6 +75,26 @@ type Skip struct {
 	Reason  string `json:"reason"` // "needs erl: apt-get install erlang-base"; "conformance: ..."
 	Detail  string `json:"detail,omitempty"`
 }
+
+// A Build is one row of a matrix: a program, compiled for a system.
+type Build struct {
+	Experiment string `json:"experiment"`
+	Target     string `json:"target"` // "x86_64-linux-musl"
+	Built      Built  `json:"built"`
+	Passed     int    `json:"passed"` // transcripts
+	Played     int    `json:"played"` // 0: nothing here runs it, or nobody wanted to wait
+	Note       string `json:"note,omitempty"`
+}
+
+// Built says what a compiler said.
+type Built string
+
+// NotTried is for a compiler, or headers, that are not here: the note says what to install.
+const (
+	BuiltYes Built = "yes"
+	BuiltNo  Built = "no"
+	NotTried Built = "skip"
+)
 
 // A Cell is one fresh server process under one load: the unit of measurement.
 type Cell struct {

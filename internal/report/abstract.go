@@ -29,7 +29,8 @@ func (s *study) tally() map[stats.Word]int {
 func (s *study) abstract() []string {
 	out := []string{s.resultSentence()}
 	if len(s.Cells) == 0 {
-		return append(out, "No cell was measured.", s.unfinished())
+		out = append(out, "No cell was measured.", s.unfinished())
+		return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 	}
 	out = append(out, s.effortSentence(), s.unfinished(), s.lossSentence())
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })

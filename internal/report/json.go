@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"interleave/internal/manifest"
+	"interleave/internal/record"
 	"interleave/internal/stats"
 	"interleave/internal/verdict"
 )
@@ -36,6 +37,14 @@ type (
 		Name     string        `json:"name"`
 		Verdicts []jsonVerdict `json:"verdicts"`
 		Rows     []jsonRow     `json:"rows"`
+		Builds   []jsonBuild   `json:"builds,omitempty"`
+	}
+	jsonBuild struct {
+		Target string       `json:"target"`
+		Built  record.Built `json:"built"`
+		Passed int          `json:"passed"`
+		Played int          `json:"played"`
+		Note   string       `json:"note,omitempty"`
 	}
 	jsonVerdict struct {
 		Claim     string             `json:"claim"`
@@ -98,6 +107,9 @@ func JSON(w io.Writer, run Run) error {
 					x.Rows = append(x.Rows, rowJSON(r))
 				}
 			}
+		}
+		for _, b := range e.builds {
+			x.Builds = append(x.Builds, jsonBuild{b.Target, b.Built, b.Passed, b.Played, b.Note})
 		}
 		out.Experiments = append(out.Experiments, x)
 	}

@@ -26,6 +26,9 @@ func Markdown(w io.Writer, run Run) error {
 			fmt.Fprintf(b, "| %s&nbsp;%s | **%s** %s | %s |\n", signs[v.Word].sign, strings.ReplaceAll(string(v.Word), " ", "&nbsp;"),
 				v.Claim.ID, cell(v.Claim.Sentence), cell(v.Sentence))
 		}
+		if t := e.matrix(); t != nil {
+			t.markdown(b)
+		}
 		for _, c := range e.conditions {
 			s.markdownTables(b, e, c)
 		}

@@ -96,6 +96,7 @@ type experimentView struct {
 	Judged, Apart               []claimView // of these, those that say something of this machine, and the others
 	Conditions                  []conditionView
 	Measured                    bool
+	Matrix                      *table // of one that builds in place of measuring
 }
 
 // A conditionView is what was measured under one condition.
@@ -214,7 +215,7 @@ func (s *study) gates() []gate {
 func (s *study) view(e *experiment, styles map[string]figure.Style, taken map[string]bool) experimentView {
 	v := experimentView{
 		Anchor: anchor(e.Name), Title: e.title(), Name: e.Name, Source: e.Source,
-		Question: e.Question, Expect: e.Expect, Theirs: e.Setup, Ours: s.ours(e), Measured: len(e.cells) > 0,
+		Question: e.Question, Expect: e.Expect, Theirs: e.Setup, Ours: s.ours(e), Measured: len(e.cells) > 0, Matrix: e.matrix(),
 	}
 	taken[v.Anchor] = true
 	v.Claims = s.claims(e, taken)

@@ -68,6 +68,7 @@ type experiment struct {
 	conditions []manifest.Condition // that were measured, the first is the main one
 	rounds     int
 	count      counts
+	builds     []record.Build // of one that builds in place of measuring
 	rowsOf     map[rowKey][]verdict.Row
 }
 
@@ -147,6 +148,10 @@ func (s *study) experiment(e *manifest.Experiment, cells []record.Cell) *experim
 		return cmp.Compare(place(words(depth.Conditions), string(a)), place(words(depth.Conditions), string(b)))
 	})
 	x.verdicts = verdict.Judge(e, cells, s.lines)
+	if len(e.Builds) > 0 {
+		x.builds = slices.DeleteFunc(slices.Clone(s.Header.Builds), func(b record.Build) bool { return b.Experiment != e.Name })
+		x.verdicts = verdict.JudgeBuilds(e, x.builds)
+	}
 	return x
 }
 

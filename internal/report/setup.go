@@ -113,6 +113,9 @@ func offer(l manifest.Load) string {
 
 // ours is our side of the set-up, line by line as the source's is told.
 func (s *study) ours(e *experiment) []string {
+	if len(e.Builds) > 0 {
+		return s.oursOfBuilds(e)
+	}
 	lines := []string{s.machine()}
 	if chains := s.chains(e); chains != "" {
 		lines = append(lines, chains)

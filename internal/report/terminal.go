@@ -36,6 +36,7 @@ func Terminal(w io.Writer, run Run, width int, color bool) error {
 		for _, v := range e.verdicts {
 			out.verdict(v)
 		}
+		out.matrix(e)
 		out.tables(e)
 	})
 }
@@ -83,6 +84,31 @@ func onScreen(w io.Writer, run Run, width int, color bool, section func(*screen,
 func (s *screen) tables(e *experiment) {
 	for _, c := range e.conditions {
 		s.metrics(e, c)
+	}
+}
+
+// matrix writes the rows of an experiment that builds, the remarks below those that have some.
+func (s *screen) matrix(e *experiment) {
+	t := e.matrix()
+	if t == nil {
+		return
+	}
+	lines := [][]string{t.Head[:3]}
+	for _, row := range t.Rows {
+		lines = append(lines, row[:3])
+	}
+	s.line("")
+	widths := columns(lines)
+	for i, line := range lines {
+		text := "  " + align(line, widths)
+		if i == 0 {
+			s.line(s.dim(text))
+			continue
+		}
+		s.line(text)
+		if note := t.Rows[i-1][3]; note != "" {
+			s.wrap("      ", note)
+		}
 	}
 }
 

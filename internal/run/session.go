@@ -37,6 +37,7 @@ type Session struct {
 	built   map[*manifest.Model]*probe.Built
 	skipped []record.Skip
 	checks  []record.Check
+	builds  []record.Build
 }
 
 // ErrRefused is a run that did not start because the instrument is not true here.
@@ -62,11 +63,20 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
+	done, err := s.doneBuilds()
+	if err != nil {
+		return "", err
+	}
+	if err := s.tryBuilds(ctx, done); err != nil {
+		return "", err
+	}
 	if err := s.enough(plan); err != nil {
 		return "", err
 	}
-	if err := s.calibrate(ctx); err != nil {
-		return "", err
+	if plan.Cells() > 0 {
+		if err := s.calibrate(ctx); err != nil {
+			return "", err
+		}
 	}
 	writer, cells, err := s.open()
 	if err != nil {
@@ -131,11 +141,11 @@ func (s *Session) enough(plan *Plan) error {
 			return fmt.Errorf("%w: %s\n%s", ErrOwnServer, k.Reason, k.Detail)
 		}
 	}
-	if plan.Cells() == 0 {
+	if plan.Cells() == 0 && len(s.builds) == 0 {
 		return fmt.Errorf("nothing to measure: %s", s.whyNothing())
 	}
 	for _, e := range s.Experiments {
-		if !slices.ContainsFunc(plan.models(), func(m *manifest.Model) bool { return m.Name == e.Baseline }) {
+		if len(e.Builds) == 0 && !slices.ContainsFunc(plan.models(), func(m *manifest.Model) bool { return m.Name == e.Baseline }) {
 			s.say("%s: the baseline %s cannot be measured, so its tables have no ratios", e.Name, e.Baseline)
 		}
 	}
@@ -208,7 +218,7 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 	h := record.Header{
 		ID: record.NewID(time.Now()), Started: time.Now().UTC(), Command: s.Command, Depth: s.Choice.Depth, Seed: s.Seed,
 		Models: s.Choice.Models, Rounds: s.Choice.Rounds, Condition: s.Choice.Condition, Hosts: s.Hosts, Stacks: s.Stacks, CPUs: s.CPUs,
-		Machine: machine.Describe(s.toolChains()), Calibration: s.checks, Skipped: s.skipped,
+		Machine: machine.Describe(s.toolChains()), Calibration: s.checks, Skipped: s.skipped, Builds: s.builds,
 	}
 	if s.Own != nil {
 		h.Own = &record.Own{Service: s.Own.Service, Name: s.Own.Name, Summary: s.Own.Summary, Command: s.Own.Run, Dir: s.Own.Dir}
@@ -222,8 +232,21 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 	return w, nil, err
 }
 
-// skippedToo adds what is skipped since the run was interrupted.
+// doneBuilds are those of an interrupted run that goes on.
+func (s *Session) doneBuilds() ([]record.Build, error) {
+	if s.Resume == "" {
+		return nil, nil
+	}
+	old, err := record.Read(s.Resume)
+	if err != nil {
+		return nil, err
+	}
+	return old.Header.Builds, nil
+}
+
+// skippedToo adds what is built or skipped since the run was interrupted.
 func (s *Session) skippedToo(h *record.Header) {
+	h.Builds = s.builds
 	for _, k := range s.skipped {
 		if !slices.ContainsFunc(h.Skipped, func(old record.Skip) bool { return old.Service == k.Service && old.Model == k.Model }) {
 			h.Skipped = append(h.Skipped, k)

@@ -1,0 +1,34 @@
+// Chatmatrix builds the chat's c-process for every system that a compiler here can reach, and plays the transcripts of the
+// service against each build that this machine can run, itself or through qemu-user. One source tree; what is missing is
+// a row that says what to install.
+//
+//	go run ./cmd/chatmatrix [--quick] [target...]
+//
+// A row is TARGET, BUILT (yes, no or skip), TRANSCRIPTS PASSED, TRANSCRIPTS PLAYED and a note, with tabs between: what the key
+// builds of an experiment asks of its command.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	quick := flag.Bool("quick", false, "some of the transcripts, and no emulator: in seconds")
+	depth := flag.String("depth", "full", "of an experiment: quick is --quick")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root, err := checkout()
+	if err == nil {
+		err = matrix{root, *quick || *depth == "quick", flag.Args()}.run(ctx, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chatmatrix:", err)
+		os.Exit(1)
+	}
+}
