@@ -1,6 +1,11 @@
 package gonet
 
-import "time"
+import (
+	"time"
+
+	"interleave/gonet/tcp"
+	"interleave/gonet/wire"
+)
 
 // Abort ends the stack as Close does, and tells the peers. A program that ends should call it. The kernel closes what a program leaves
 // behind; behind a tap there is nobody left who could. Connections that the user has closed have lastWords for what is on its way; all others,
@@ -15,14 +20,13 @@ func (s *Stack) Abort() error {
 	if err != nil {
 		return s.Close()
 	}
-	closed := left[:0]
-	asked := false
+	var closed []*Conn
 	for _, c := range left {
-		busy := c.busy()
-		if c.Abort() != nil {
-			closed = append(closed, c)
+		first := c.firstReset()
+		if c.Abort() == nil {
+			first()
 		} else {
-			asked = asked || busy
+			closed = append(closed, c)
 		}
 	}
 	until := time.Now().Add(lastWords)
@@ -31,13 +35,29 @@ func (s *Stack) Abort() error {
 	}
 	_ = s.claim(func() { // the link may have gone, and with it the dealer
 		for _, c := range closed {
+			first := c.firstReset()
 			s.discard(c)
+			first()
 		}
 	})
-	if asked {
-		time.Sleep(lookAgain) // a peer whom a reset does not reach in order asks (RFC 5961 section 3), and is answered by refuse
-	}
 	return s.Close()
+}
+
+// firstReset sends, when it is called, a reset that stands where the peer has acknowledged everything before, if there is more that it may
+// have or not: that of the machine stands behind it. One of both is where the peer expects it, and counts; else it would ask (RFC 5961 section
+// 3), perhaps when nobody is left to answer.
+func (c *Conn) firstReset() func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seq, more := c.machine.Unacknowledged()
+	if !more || c.machine.State() < tcp.Established || c.machine.State() == tcp.Closed {
+		return func() {}
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_ = c.stack.sendSegment(c, &tcp.Segment{Header: wire.TCP{Seq: seq, Flags: wire.RST}}) // nobody to tell
+	}
 }
 
 const (

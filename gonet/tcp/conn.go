@@ -227,6 +227,11 @@ func (c *Conn) Sent(seq uint32) bool {
 	return Seq(seq).Within(c.send.una, uint32(c.send.flightSize()))
 }
 
+// Unacknowledged is the sequence number that the peer has acknowledged everything before, and whether anything has been sent from there on.
+func (c *Conn) Unacknowledged() (seq uint32, more bool) {
+	return uint32(c.send.una), c.send.una != c.send.next
+}
+
 // Writable is the number of bytes that Write takes at once.
 func (c *Conn) Writable() int {
 	if c.send.closing || c.state == Closed {

@@ -3,6 +3,8 @@
 //
 //	func TestEcho(t *testing.T) { probetest.Service(t) }
 //
+// GoNet does so for models on the stack of this project.
+//
 // A model whose tool chain is not here is skipped with the reason. -sanitize=asan, tsan or race tests
 // builds with that sanitizer instead; models of other languages are then skipped.
 package probetest
@@ -12,17 +14,67 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
 )
 
+// patience lengthens the limits of a transcript, which are for a machine that does nothing else: tests of many packages
+// share it, and a limit bounds what has failed.
+const patience = 4
+
 var sanitize = flag.String("sanitize", "", "build the servers with this sanitizer: asan, tsan (C) or race (Go)")
 
 // Service tests all models of the service in whose folder the test runs: as many at once as -parallel says, most of
 // which wait; the checks of a model one after the other.
 func Service(t *testing.T) {
+	root, service := load(t)
+	files, err := filepath.Glob("*/model.toml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("services/%s: expected a model, a folder with model.toml (%v)", service.Name, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Dir(file), func(t *testing.T) {
+			t.Parallel()
+			model, checks := look(t, root, service, filepath.Dir(file), manifest.Kernel)
+			test(t, root, model, checks)
+		})
+	}
+}
+
+// GoNet plays to models of the service, on GoNet in place of the kernel's stack, those of its transcripts that a stack can spoil; all, where
+// none is named.
+func GoNet(t *testing.T, models []string, transcripts ...string) {
+	root, service := load(t)
+	for _, name := range models {
+		t.Run(manifest.NameOn(name, manifest.GoNet), func(t *testing.T) {
+			t.Parallel()
+			model, checks := look(t, root, service, name, manifest.GoNet)
+			if len(transcripts) > 0 {
+				checks = only(t, checks, transcripts)
+			}
+			test(t, root, model, checks)
+		})
+	}
+}
+
+// only picks checks by their names.
+func only(t *testing.T, checks []probe.Check, names []string) []probe.Check {
+	var some []probe.Check
+	for _, name := range names {
+		i := slices.IndexFunc(checks, func(c probe.Check) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("expected a transcript, got %q", name)
+		}
+		some = append(some, checks[i])
+	}
+	return some
+}
+
+// load reads the service in whose folder the test runs.
+func load(t *testing.T) (root string, service *manifest.Service) {
 	switch probe.Sanitizer(*sanitize) {
 	case probe.Plain, probe.ASan, probe.TSan, probe.Race:
 	default:
@@ -33,27 +85,28 @@ func Service(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("*/model.toml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("services/%s: expected a model, a folder with model.toml (%v)", name, err)
+	return root, service
+}
+
+// look reads a model that runs on a stack, unless it is its own, and what it has to do.
+func look(t *testing.T, root string, service *manifest.Service, name string, stack manifest.Stack) (*manifest.Model, []probe.Check) {
+	model, err := service.LoadModel(root, filepath.Join("services", service.Name, name, "model.toml"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		t.Run(filepath.Dir(file), func(t *testing.T) {
-			t.Parallel()
-			model, err := service.LoadModel(root, filepath.Join("services", name, file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := probe.Able(service, model); err != nil {
-				t.Skip("SKIP:", err)
-			}
-			checks, err := probe.Checks(service, model)
-			if err != nil {
-				t.Fatal(err)
-			}
-			test(t, root, model, checks)
-		})
+	if stack != manifest.Kernel {
+		if model = model.OnStack(stack); model == nil {
+			t.Fatalf("services/%s/%s/model.toml: expected stack to name %s", service.Name, name, stack)
+		}
 	}
+	if err := probe.Able(service, model); err != nil {
+		t.Skip("SKIP:", err)
+	}
+	checks, err := probe.Checks(service, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model, checks
 }
 
 func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check) {
@@ -68,7 +121,7 @@ func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check
 	}
 	for _, check := range checks {
 		t.Run(check.Name, func(t *testing.T) {
-			err := check.Play(t.Context(), built, built.Patience())
+			err := check.Play(t.Context(), built, max(patience, built.Patience()))
 			if missing, ok := errors.AsType[*probe.Missing](err); ok {
 				t.Skip("SKIP:", missing)
 			}
