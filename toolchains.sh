@@ -107,5 +107,7 @@ want qemu-user "the chat's c-process on other machines" 'apt qemu-user' present 
 [ -x out/tools/zig/ziglang/zig ] || echo "SKIP zig: make portability installs it (100 MB) to get the chat's c-process on other systems"
 want clang-format 'make lint' 'apt clang-format' least 14 clang-format --version
 want tmux 'the test of papaya chat in a terminal' 'apt tmux' least 3 tmux -V
+want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plugins' least 3 weechat-headless --version
+want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 [ "${1-}" != --browser ] || want chromium "the tests that look at a report and at Papaya's page" 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'

@@ -207,10 +207,7 @@ func TestChatInATerminal(t *testing.T) {
 		t.Skip("starts servers and terminals")
 	}
 	dir := t.TempDir()
-	program := filepath.Join(dir, "papaya")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("building papaya: %v\n%s", err, out)
-	}
+	program := link(t, dir)
 	port := freePort(t)
 	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n[accounts]\nrequired = true\n", port)
 	if err := os.WriteFile(filepath.Join(dir, "papaya.toml"), []byte(conf), 0o600); err != nil {

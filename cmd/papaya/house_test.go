@@ -26,7 +26,21 @@ func TestMain(m *testing.M) {
 }
 
 // longest is how long a program of the scripts may live, also if its script is no more.
-const longest = time.Minute
+const longest = 3 * time.Minute
+
+// link makes the test's own program the program papaya of a folder: TestMain looks at the name that it is called by.
+func link(t *testing.T, dir string) string {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "papaya")
+	if err := os.Symlink(own, program); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
 
 func bounded(program func()) func() {
 	return func() {
