@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// long is how long a client of somebody else's may take to come back: some wait between two attempts.
+const long = time.Minute
+
+// TestOtherClients is WeeChat and irssi as people run them, over TLS and with a password: they come in, talk, hear what was said while they were away
+// once and at its own time, and come back by themselves when the server was killed.
+func TestOtherClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server and clients")
+	}
+	clients := map[string]func(t *testing.T, dir string, port int, pin string) stranger{}
+	for name, start := range map[string]func(t *testing.T, dir string, port int, pin string) stranger{"weechat-headless": startWeechat, "irssi": startIrssi} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Logf("SKIP: install %s for the test of Papaya with it", name)
+			continue
+		}
+		clients[name] = start
+	}
+	if len(clients) == 0 {
+		t.Skip("SKIP: install weechat-headless or irssi for the test of Papaya with other clients")
+	}
+	dir := t.TempDir()
+	program := link(t, dir)
+	port := freePort(t)
+	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n", port)
+	for name, text := range map[string]string{"papaya.toml": conf, "password": "kettle-is-on\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"ann", "guest"} {
+		cmd := exec.Command(program, "admin", "account", "add", name, "--password-file", "password")
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	house := t // the server is there for all clients
+	kill := startServer(house, program, dir)
+	pin := fingerprintAt(t, port)
+	for name, start := range clients {
+		t.Run(name, func(t *testing.T) {
+			ann := newFriend(t, port, "ann")
+			guest := start(t, dir, port, pin)
+			ann.hears("JOIN #tea")
+			ann.says("PRIVMSG #tea :welcome to " + name)
+			guest.shows("welcome to " + name)
+			guest.types("thanks from " + name)
+			ann.hears("PRIVMSG #tea :thanks from " + name)
+
+			guest.types("/disconnect")
+			ann.hears("guest!")
+			said := "while " + name + " was away"
+			ann.says("PRIVMSG #tea :" + said)
+			at := ann.hears(said) // its echo, with the time
+			guest.types(guest.connect())
+			ann.hears("JOIN #tea")
+			if got := guest.shows(said); guest.times() && !strings.Contains(got, at) {
+				t.Errorf("what was said at %s is shown without that time:\n%s", at, got)
+			}
+
+			all := guest.shows(said)
+			for _, once := range []string{"welcome to " + name, said} {
+				if n := strings.Count(all, once); n != 1 {
+					t.Errorf("%q is there %d times:\n%s", once, n, all)
+				}
+			}
+			kill()
+			kill = startServer(house, program, dir)
+			if command := guest.again(); command != "" {
+				guest.types(command)
+			}
+			ann = newFriend(t, port, "ann")
+			ann.hearsOr("JOIN #tea", "353 ann = #tea", "guest") // it comes back by itself, before ann or after
+			ann.says("PRIVMSG #tea :and again")
+			guest.shows("and again")
+			guest.types("/quit")
+			ann.hears("QUIT")
+		})
+	}
+}
+
+// A stranger is a client that is not ours, in the room #tea as guest.
+type stranger interface {
+	types(line string)
+	shows(text string) string
+	connect() string // the command that does
+	again() string   // the command that connects again after a loss; none where it does so by itself soon
+	times() bool     // it shows when something was said, where the server tells
+}
+
+// fingerprintAt is what the server's certificate is pinned by.
+func fingerprintAt(t *testing.T, port int) string {
+	t.Helper()
+	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	sum := sha256.Sum256(c.ConnectionState().PeerCertificates[0].Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// weechat writes what it shows into files, and reads what is typed from a pipe.
+type weechat struct {
+	t   *testing.T
+	dir string
+}
+
+func startWeechat(t *testing.T, dir string, port int, pin string) stranger {
+	t.Helper()
+	w := weechat{t, filepath.Join(dir, "weechat")}
+	args := []string{"--dir", w.dir}
+	for _, command := range []string{
+		"/set logger.file.flush_delay 0", "/set irc.server_default.capabilities *", "/set irc.server_default.autoreconnect_delay 1",
+		fmt.Sprintf("/server add papaya 127.0.0.1/%d -ssl -ssl_fingerprint=%s -nicks=guest -sasl_username=guest -sasl_password=kettle-is-on -autojoin=#tea", port, pin),
+		"/connect papaya",
+	} {
+		args = append(args, "--run-command", command)
+	}
+	cmd := exec.Command("weechat-headless", args...)
+	cmd.Env = append(os.Environ(), "TZ=UTC")
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(w.dir, "logs", "irc.server.papaya.weechatlog"))
+			t.Logf("WeeChat: %s\n%s", said.String(), log)
+		}
+	})
+	return w
+}
+
+func (w weechat) types(line string) {
+	w.t.Helper()
+	pipes, err := filepath.Glob(filepath.Join(w.dir, "weechat_fifo_*"))
+	if err != nil || len(pipes) != 1 {
+		w.t.Fatalf("the pipe of WeeChat: %q, %v", pipes, err)
+	}
+	if err := os.WriteFile(pipes[0], []byte("irc.papaya.#tea *"+line+"\n"), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w weechat) shows(text string) string {
+	w.t.Helper()
+	return awaits(w.t, text, func() string {
+		all, err := os.ReadFile(filepath.Join(w.dir, "logs", "irc.papaya.#tea.weechatlog"))
+		if err != nil && !os.IsNotExist(err) {
+			w.t.Fatal(err)
+		}
+		return string(all)
+	})
+}
+
+func (weechat) connect() string { return "/connect papaya" }
+func (weechat) again() string   { return "" }
+func (weechat) times() bool     { return true }
+
+// irssi runs in a terminal.
+type irssi struct{ *screen }
+
+func startIrssi(t *testing.T, dir string, port int, pin string) stranger {
+	t.Helper()
+	home := filepath.Join(dir, "irssi")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf(`servers = ( { address = "127.0.0.1"; chatnet = "papaya"; port = "%d"; use_tls = "yes"; tls_verify = "no"; tls_pinned_cert = "%s"; autoconnect = "yes"; } );
+chatnets = { papaya = { type = "IRC"; nick = "guest"; sasl_mechanism = "PLAIN"; sasl_username = "guest"; sasl_password = "kettle-is-on"; }; };
+channels = ( { name = "#tea"; chatnet = "papaya"; autojoin = "yes"; } );
+settings = { core = { user_name = "guest"; real_name = "guest"; server_reconnect_time = "10s"; }; };
+`, port, colons(pin))
+	if err := os.WriteFile(filepath.Join(home, "config"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := irssi{newScreen(t, dir, "TZ=UTC irssi --home irssi")}
+	s.tmux("resize-window", "-x", "120", "-y", "60")
+	s.shows("[Act: 2]") // the room has a window of its own
+	s.types("/window 2")
+	s.shows("[#tea]")
+	return s
+}
+
+// colons writes a fingerprint as irssi wants it: 0A:1B:...
+func colons(pin string) string {
+	var pairs []string
+	for i := 0; i+2 <= len(pin); i += 2 {
+		pairs = append(pairs, strings.ToUpper(pin[i:i+2]))
+	}
+	return strings.Join(pairs, ":")
+}
+
+func (s irssi) types(line string) {
+	s.t.Helper()
+	s.screen.types("-l", line)
+	s.screen.types("Enter")
+}
+
+func (s irssi) shows(text string) string {
+	s.t.Helper()
+	return awaits(s.t, text, func() string { return s.tmux("capture-pane", "-p") })
+}
+
+func (irssi) connect() string { return "/connect papaya" }
+func (irssi) again() string   { return "/reconnect all" } // by itself it waits for half a minute
+func (irssi) times() bool     { return false }
+
+// awaits waits until there is a text, and returns all that there is.
+func awaits(t *testing.T, text string, look func() string) string {
+	t.Helper()
+	for deadline := time.Now().Add(long); ; time.Sleep(50 * time.Millisecond) {
+		all := look()
+		if strings.Contains(all, text) {
+			return all
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waiting for %q: there is\n%s", text, all)
+		}
+	}
+}
+
+// A friend is somebody in #tea, in few words.
+type friend struct {
+	t     *testing.T
+	c     net.Conn
+	lines *bufio.Scanner
+}
+
+func newFriend(t *testing.T, port int, account string) *friend {
+	t.Helper()
+	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	f := &friend{t, c, bufio.NewScanner(c)}
+	word := base64.StdEncoding.EncodeToString([]byte("\x00" + account + "\x00kettle-is-on"))
+	f.says("CAP REQ :sasl echo-message server-time\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE " + word)
+	f.hears(" 903 ")
+	f.says("NICK " + account + "\r\nUSER " + account + " 0 * :" + account + "\r\nCAP END")
+	f.hears(" 422 ")
+	f.says("JOIN #tea")
+	f.hears("JOIN #tea")
+	return f
+}
+
+func (f *friend) says(line string) {
+	f.t.Helper()
+	if _, err := f.c.Write([]byte(line + "\r\n")); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// hears reads to a line with a text, and returns when it was said, to the second, as people write it.
+func (f *friend) hears(text string) string { f.t.Helper(); return f.hearsOr(text, text, "") }
+
+// hearsOr reads to a line with one text, or to one with another that has a word as well.
+func (f *friend) hearsOr(text, other, word string) string {
+	f.t.Helper()
+	_ = f.c.SetReadDeadline(time.Now().Add(long))
+	for f.lines.Scan() {
+		line := f.lines.Text()
+		if token, ok := strings.CutPrefix(line, "PING "); ok {
+			f.says("PONG " + token)
+		}
+		if strings.Contains(line, text) || strings.Contains(line, other) && strings.Contains(line, word) {
+			when, _, _ := strings.Cut(strings.TrimPrefix(line, "@time="), ".")
+			return strings.ReplaceAll(when, "T", " ")
+		}
+	}
+	f.t.Fatalf("waiting for %q: %v", text, f.lines.Err())
+	return ""
+}
