@@ -293,6 +293,18 @@ func (j *JetStream) Last(ctx context.Context) (uint64, error) {
 	return last, nil
 }
 
+// Forget implements Log.
+func (j *JetStream) Forget(ctx context.Context, sequence uint64) error {
+	s, err := j.current().js.Stream(ctx, stream)
+	if err == nil {
+		err = s.Purge(ctx, jetstream.WithPurgeSequence(sequence+1))
+	}
+	if err != nil {
+		return fmt.Errorf("forgetting batches up to %d: %w", sequence, err)
+	}
+	return nil
+}
+
 // Close implements Log.
 func (j *JetStream) Close() error {
 	j.mu.Lock()

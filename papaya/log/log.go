@@ -32,6 +32,12 @@ type Log interface {
 	// SaveState keeps what all batches up to a sequence have come to; LoadState returns the newest, 0 and nil if none.
 	SaveState(ctx context.Context, sequence uint64, state []byte) error
 	LoadState(ctx context.Context) (sequence uint64, state []byte, err error)
+	// Forget lets go of the batches up to a sequence: a state that was saved stands for them.
+	Forget(ctx context.Context, sequence uint64) error
+	// ShareText answers other servers that ask for lines of this one's text, until ctx ends. AskText asks them for lines from a place: it
+	// returns some, from there or, where nobody has these any more, from a later place; ErrNoText if nobody has any.
+	ShareText(ctx context.Context, t *Text) error
+	AskText(ctx context.Context, from uint64) (at uint64, lines []byte, err error)
 	// Keys opens a table, and makes it if it is not there. A name is of letters, digits and dashes.
 	Keys(ctx context.Context, table string) (Keys, error)
 	Close() error

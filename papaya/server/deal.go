@@ -31,6 +31,9 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 			s.hear(e)
 		case a := <-s.batches:
 			s.come(a)
+			if s.lost != nil {
+				return errors.Join(s.lost, s.close())
+			}
 		case r := <-s.results:
 			s.stored(r)
 		case now := <-ticker.C:
@@ -182,13 +185,27 @@ func text(m *irc.Message) string {
 	return own.String()
 }
 
-// The state is saved after so many batches and not more often than so, so that a start has little to read and the stream may forget what
-// is older. The text is synced as often as state is looked after: it is mended from the stream where that was too late.
+// The state is saved after so many batches or bytes, and not more often than so, and after saveLate if anything has happened: so a start has
+// little to read, and the stream may forget what is older. The text is synced as often as state is looked after: it is mended from
+// the stream where that was too late.
 const (
 	saveBatches = 20000
+	saveBytes   = 64 << 20
 	saveEvery   = time.Minute
+	saveFull    = 5 * time.Second // where it is the bytes that are too many
+	saveLate    = time.Hour
 	syncEvery   = time.Second
 )
+
+// keepFor is how long the stream keeps what a state that was saved stands for: another server of the cluster that loses its way to the log
+// for less has what it needs. One that is alone needs none of it, but a backup that is being made may: of that the last state's is kept.
+const keepFor = time.Hour
+
+// A saving is a state that was saved.
+type saving struct {
+	sequence uint64
+	at       time.Time
+}
 
 // keep syncs the text, and saves the state, beside the goroutine that owns the hall.
 func (s *server) keep(ctx context.Context) {
@@ -212,7 +229,8 @@ func (s *server) keep(ctx context.Context) {
 
 // saveSome hands the state to keep, if it has changed a lot and the last one is written.
 func (s *server) saveSome(now time.Time) {
-	if s.applied-s.saved < saveBatches || now.Sub(s.savedAt) < saveEvery {
+	n, since := s.applied-s.saved, now.Sub(s.savedAt)
+	if (n < saveBatches || since < saveEvery) && (s.unsaved < saveBytes || since < saveFull) && (n == 0 || since < saveLate) {
 		return
 	}
 	data, err := s.hall.Save()
@@ -222,7 +240,7 @@ func (s *server) saveSome(now time.Time) {
 	}
 	select {
 	case s.states <- arrived{s.applied, data}:
-		s.saved, s.savedAt = s.applied, now
+		s.saved, s.savedAt, s.unsaved = s.applied, now, 0
 	default:
 	}
 }
@@ -236,6 +254,10 @@ const (
 
 // errLost ends a server whose clients the others have taken for gone, after a time without a way to the log.
 var errLost = errors.New("the other servers have given this one up: start it again")
+
+// errAway ends a server that was without a way to the log for longer than that keeps batches. Started again, it begins with the state that
+// others have saved.
+var errAway = errors.New("the log no longer has what this server missed: start it again")
 
 // look is what is done now and then.
 func (s *server) look(now time.Time) {
@@ -344,11 +366,28 @@ func (s *server) save() error {
 	return s.write(s.applied, state)
 }
 
+// write saves a state, and has the stream forget what is older than those before it.
 func (s *server) write(sequence uint64, state []byte) error {
 	if err := s.config.Text.Sync(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
 	defer cancel()
-	return s.config.Log.SaveState(ctx, sequence, state)
+	if err := s.config.Log.SaveState(ctx, sequence, state); err != nil {
+		return err
+	}
+	now := time.Now()
+	old := 0
+	for old < len(s.savings) && (!s.config.Shared || now.Sub(s.savings[old].at) > keepFor) {
+		old++
+	}
+	var err error
+	if old > 0 {
+		if last := s.savings[old-1].sequence; last > 0 {
+			err = s.config.Log.Forget(ctx, last)
+		}
+		s.savings = s.savings[old:]
+	}
+	s.savings = append(s.savings, saving{sequence, now})
+	return err
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"interleave/papaya/hall"
@@ -278,6 +279,10 @@ const maxAgain = 10000
 
 // come applies a batch that the log has handed over.
 func (s *server) come(a arrived) {
+	if a.sequence != s.applied+1 {
+		s.lost = fmt.Errorf("%w: it has %d after %d", errAway, a.sequence, s.applied)
+		return
+	}
 	b, _, err := hall.ReadBatch(a.data)
 	if err != nil || b.Server != s.config.Unique || b.Run != s.run || s.log.flying == nil || b.Number != s.log.number || s.log.applied {
 		if err := s.replay(a.sequence, a.data); err != nil {
@@ -293,6 +298,7 @@ func (s *server) come(a arrived) {
 // apply does what the batch that flies says, now that it is in the log.
 func (s *server) apply(sequence uint64) {
 	s.applied = sequence
+	s.unsaved += s.log.bytes
 	fresh := s.hall.Begin(s.log.batch)
 	for n := range s.log.flying {
 		i := &s.log.flying[n]

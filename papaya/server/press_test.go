@@ -36,6 +36,7 @@ func (l *slowLog) Append(context.Context, []byte) (uint64, error) {
 
 func (l *slowLog) Last(context.Context) (uint64, error)              { return 0, nil }
 func (l *slowLog) LoadState(context.Context) (uint64, []byte, error) { return 0, nil, nil }
+func (l *slowLog) Forget(context.Context, uint64) error              { return nil }
 func (l *slowLog) SaveState(context.Context, uint64, []byte) error   { return nil }
 
 // pipes is a listener without a network: what is written waits until it is read.
@@ -184,8 +185,8 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 		Cut:  func(string) { mu.Lock(); cut++; mu.Unlock() },
 		Held: func(time.Duration) { mu.Lock(); held++; mu.Unlock() },
 	}
-	// Together they say 7 MB/s: a line each a batch, of 440 bytes. Five times what may be unread in all.
-	const talkers, each = 16, 700
+	// Together they say 7 MB/s: a line each a batch, of 440 bytes. Almost three times what may be unread in all.
+	const talkers, each = 16, 400
 	inBubble(t, time.Millisecond, metrics, func(dial func(nick, room string) *visitor) {
 		reader, never := dial("reader", "#tea"), dial("never", "#tea")
 		a, b := dial("a", "#other"), dial("b", "#other")

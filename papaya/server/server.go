@@ -21,9 +21,12 @@ import (
 type server struct {
 	config  Config
 	hall    *hall.Hall
-	run     int64  // which start of this server it is
-	applied uint64 // the sequence of the newest batch that the hall has seen
-	saved   uint64 // and of the state that was saved last
+	run     int64    // which start of this server it is
+	applied uint64   // the sequence of the newest batch that the hall has seen
+	saved   uint64   // and of the state that was saved last
+	unsaved int      // bytes of batches since
+	savings []saving // of the goroutine that keeps them, and of Run when that has ended
+	lost    error    // why this server cannot go on
 
 	events  chan event   // from readers and those who sign in
 	batches chan arrived // from the log
@@ -89,6 +92,11 @@ func Run(ctx context.Context, config Config) error {
 	var all sync.WaitGroup
 	if config.Shared {
 		all.Go(func() { s.follow(inner) })
+		all.Go(func() {
+			if err := config.Log.ShareText(inner, config.Text); err != nil {
+				config.Logger.Error("other servers cannot be given what they lack", "reason", err)
+			}
+		})
 	}
 	all.Go(func() { s.append(inner) })
 	all.Go(func() { s.keep(inner) })
@@ -120,12 +128,23 @@ func (s *server) recover(ctx context.Context) error {
 		}
 		s.hall = hall.New(config, at)
 	}
-	s.applied, s.saved = sequence, sequence
+	s.applied, s.saved, s.savedAt = sequence, sequence, time.Now()
+	s.savings = []saving{{sequence, s.savedAt}}
+	if s.config.Shared {
+		s.fetch(ctx)
+	} else if sequence > 0 { // nobody is making a backup yet, so nothing before the state is wanted
+		if err := s.config.Log.Forget(ctx, sequence); err != nil {
+			s.config.Logger.Warn("the stream keeps what it need not", "reason", err)
+		}
+	}
 	if last <= sequence {
 		return nil
 	}
 	enough := errors.New("all read")
 	err = s.config.Log.Follow(ctx, sequence, func(n uint64, data []byte) error {
+		if s.config.Shared && n != s.applied+1 { // it kept less than it was told to: nothing can be done but to say so
+			s.config.Logger.Error("the log lacks batches", "after", s.applied, "before", n)
+		}
 		if err := s.replay(n, data); err != nil {
 			return err
 		}
@@ -140,9 +159,34 @@ func (s *server) recover(ctx context.Context) error {
 	return err
 }
 
+// fetch asks the other servers for the lines between the end of this one's text and the saved state. What nobody has is told.
+func (s *server) fetch(ctx context.Context) {
+	lacks := func(from, to uint64, err error) {
+		s.config.Logger.Error("the text lacks lines that were said while this server was away; what stands before them is kept beside it", "from", from, "to", to, "reason", err)
+	}
+	have, want := s.config.Text.End(), s.hall.At()
+	for have < want {
+		at, lines, err := s.config.Log.AskText(ctx, have)
+		if err != nil || at >= want {
+			lacks(have, want, err)
+			return
+		}
+		if at > have {
+			lacks(have, at, nil)
+		}
+		lines = lines[:min(uint64(len(lines)), want-at)]
+		if err := s.config.Text.Write(at, lines); err != nil {
+			lacks(at, want, err)
+			return
+		}
+		have = at + uint64(len(lines))
+	}
+}
+
 // replay applies a batch that nobody here waits for.
 func (s *server) replay(sequence uint64, data []byte) error {
 	s.applied = sequence
+	s.unsaved += len(data)
 	b, rest, err := hall.ReadBatch(data)
 	if err != nil {
 		return fmt.Errorf("batch %d: %w", sequence, err)

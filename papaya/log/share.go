@@ -1,0 +1,97 @@
+package log
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A server of a cluster that was away for longer than the stream is kept begins with the state that others have saved, and asks them for
+// the lines of the text that it lacks.
+const (
+	textSubject = "papaya.text"
+	atHeader    = "Papaya-At"
+	// textPart is in bytes of one answer, and below what any NATS takes as one message.
+	textPart = 256 << 10
+	// askTimeout is how long others may take to answer. A guess: they read what they answer from the disk.
+	askTimeout = 2 * time.Second
+)
+
+// ErrNoText is what AskText answers when no other server has such lines.
+var ErrNoText = errors.New("no other server has these lines")
+
+// ShareText implements Log.
+func (j *JetStream) ShareText(ctx context.Context, t *Text) error {
+	s, err := j.current().nc.Subscribe(textSubject, func(m *nats.Msg) {
+		from, err := strconv.ParseUint(string(m.Data), 10, 64)
+		if err != nil {
+			return // not one of ours
+		}
+		if at, lines, err := t.lines(from); err == nil && len(lines) > 0 {
+			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{atHeader: {strconv.FormatUint(at, 10)}}, Data: lines}) // who asks will ask again
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("sharing the text: %w", err)
+	}
+	<-ctx.Done()
+	if err := s.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		return fmt.Errorf("sharing the text: %w", err)
+	}
+	return nil
+}
+
+// lines is some whole lines from a place, or from the beginning where that is later.
+func (t *Text) lines(from uint64) (at uint64, lines []byte, err error) {
+	at = max(from, t.Begin())
+	lines = make([]byte, textPart)
+	n := 0
+	for n < len(lines) && err == nil {
+		var more int
+		more, err = t.ReadAt(lines[n:], at+uint64(n))
+		n += more
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, nil, err
+	}
+	return at, lines[:bytes.LastIndexByte(lines[:n], '\n')+1], nil
+}
+
+// AskText implements Log.
+func (j *JetStream) AskText(ctx context.Context, from uint64) (at uint64, lines []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	nc := j.current().nc
+	inbox := nc.NewInbox()
+	answers, err := nc.SubscribeSync(inbox)
+	if err == nil {
+		err = nc.PublishRequest(textSubject, inbox, strconv.AppendUint(nil, from, 10))
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("asking for the text: %w", err)
+	}
+	defer func() { _ = answers.Unsubscribe() }()
+	for {
+		m, err := answers.NextMsgWithContext(ctx)
+		if err != nil { // nobody is left to wait for
+			break
+		}
+		place, bad := strconv.ParseUint(m.Header.Get(atHeader), 10, 64)
+		if bad != nil || place < from || len(m.Data) == 0 || lines != nil && place >= at {
+			continue
+		}
+		if at, lines = place, m.Data; at == from {
+			break
+		}
+	}
+	if lines == nil {
+		return 0, nil, fmt.Errorf("at %d: %w", from, ErrNoText)
+	}
+	return at, lines, nil
+}

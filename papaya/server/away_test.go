@@ -1,0 +1,227 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+
+	"interleave/papaya/log"
+)
+
+// startNATS is one node with JetStream inside the test.
+func startNATS(t *testing.T) (url string) {
+	t.Helper()
+	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(patience) {
+		t.Fatal("NATS does not start")
+	}
+	return s.ClientURL()
+}
+
+// A member is one server of the cluster.
+type member struct {
+	name, folder, at string
+	said             lockedBuffer
+	stop             context.CancelFunc
+	ended            chan error
+}
+
+// begin starts a member; change may put something before its log.
+func (m *member) begin(t *testing.T, url string, change func(log.Log) log.Log) {
+	t.Helper()
+	text, err := log.OpenText(m.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := log.Open(t.Context(), log.Options{URL: url, Name: m.name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := log.Log(store)
+	if change != nil {
+		l = change(store)
+	}
+	ready := make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop, m.ended = stop, make(chan error, 1)
+	go func() {
+		err := Run(ctx, Config{Plain: []string{"127.0.0.1:0"}, Data: m.folder, Text: text, Log: l, Shared: true, Unique: m.name,
+			Logger: slog.New(slog.NewTextHandler(&m.said, nil)), Ready: func() { close(ready) },
+			Listen: func(network, address string) (net.Listener, error) {
+				listener, err := net.Listen(network, address)
+				if err == nil {
+					m.at = listener.Addr().String()
+				}
+				return listener, err
+			}})
+		m.ended <- errors.Join(err, store.Close(), text.Close())
+	}()
+	t.Cleanup(stop)
+	select {
+	case <-ready:
+	case err := <-m.ended:
+		t.Fatalf("%s has ended: %v\n%s", m.name, err, m.said.String())
+	case <-time.After(patience):
+		t.Fatalf("%s is not ready\n%s", m.name, m.said.String())
+	}
+}
+
+// end stops a member, which saves the state.
+func (m *member) end(t *testing.T) error {
+	t.Helper()
+	m.stop()
+	select {
+	case err := <-m.ended:
+		return err
+	case <-time.After(patience):
+		t.Fatalf("%s does not end", m.name)
+		return nil
+	}
+}
+
+// say has somebody say n lines in #tea, and waits until they are acknowledged.
+func (m *member) say(t *testing.T, nick string, n int) {
+	t.Helper()
+	c, err := net.Dial("tcp", m.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	words := "NICK " + nick + "\r\nUSER u 0 * :u\r\nJOIN #tea\r\n"
+	for i := range n {
+		words += fmt.Sprintf("PRIVMSG #tea :%s %d %s\r\n", nick, i, strings.Repeat("x", 300))
+	}
+	if _, err := c.Write([]byte(words + "PING said\r\nQUIT\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	var heard bytes.Buffer
+	if _, err := heard.ReadFrom(c); err != nil || !strings.Contains(heard.String(), "PONG chat :said") {
+		t.Fatalf("%s was not acknowledged: %v\n%s", nick, err, heard.String())
+	}
+}
+
+func (m *member) log(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.folder, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestAServerThatWasAwayIsGivenTheText has a server away while the others save the state: what it lacks is in no batch that it will read.
+func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
+	url := startNATS(t)
+	a, b := &member{name: "a", folder: t.TempDir()}, &member{name: "b", folder: t.TempDir()}
+	a.begin(t, url, nil)
+	a.say(t, "before", 3)
+	if err := a.end(t); err != nil {
+		t.Fatal(err)
+	}
+	b.begin(t, url, nil) // a new one, while nobody can be asked
+	if !strings.Contains(b.said.String(), "the text lacks lines") {
+		t.Errorf("the first server of this text is away, and nothing is said of it:\n%s", b.said.String())
+	}
+	b.say(t, "between", 2000) // three answers
+	if err := b.end(t); err != nil {
+		t.Fatal(err)
+	}
+	b.begin(t, url, nil)
+	a.begin(t, url, nil)
+	a.say(t, "after", 3)
+	if err := a.end(t); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.end(t); err != nil {
+		t.Fatal(err)
+	}
+	whole := a.log(t)
+	if strings.Count(whole, "PRIVMSG") != 2006 || !strings.HasSuffix(whole, b.log(t)) {
+		t.Errorf("a has %d messages and %d bytes, b %d bytes", strings.Count(whole, "PRIVMSG"), len(whole), len(b.log(t)))
+	}
+	if strings.Contains(a.said.String(), "lacks") {
+		t.Errorf("a says that it lacks something:\n%s", a.said.String())
+	}
+}
+
+// A forgetful log leaves one batch out.
+type forgetful struct {
+	log.Log
+	after uint64
+}
+
+func (f forgetful) Follow(ctx context.Context, after uint64, each func(uint64, []byte) error) error {
+	return f.Log.Follow(ctx, after, func(n uint64, data []byte) error {
+		if n == f.after+1 {
+			return nil
+		}
+		return each(n, data)
+	})
+}
+
+// TestAServerThatTheLogHasLeftBehindEnds: it does not go on as if nothing had been.
+func TestAServerThatTheLogHasLeftBehindEnds(t *testing.T) {
+	url := startNATS(t)
+	a, b := &member{name: "a", folder: t.TempDir()}, &member{name: "b", folder: t.TempDir()}
+	a.begin(t, url, nil)
+	var store log.Log
+	b.begin(t, url, func(l log.Log) log.Log { store = l; return forgetful{l, 3} })
+	a.say(t, "ann", 3)
+	select {
+	case err := <-b.ended:
+		if !errors.Is(err, errAway) {
+			t.Errorf("it has ended with %v, want %v", err, errAway)
+		}
+	case <-time.After(patience):
+		last, err := store.Last(t.Context())
+		t.Errorf("it goes on; the log ends at %d, %v", last, err)
+	}
+	if err := a.end(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheStreamForgetsWhatStatesStandFor: in the files of one server alone is nothing that came before the state it has begun with.
+func TestTheStreamForgetsWhatStatesStandFor(t *testing.T) {
+	folder := t.TempDir()
+	for n := range 3 { // each end saves the state
+		h := open(t, folder, nil)
+		m := &member{at: h.at[0]}
+		m.say(t, fmt.Sprintf("nick%d", n), 2)
+		h.end()
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "log"))
+	if err != nil || strings.Count(string(text), "PRIVMSG #tea :nick") != 6 {
+		t.Errorf("the text has %d messages, %v; want 6", strings.Count(string(text), "PRIVMSG"), err)
+	}
+	var stream []byte
+	err = filepath.WalkDir(filepath.Join(folder, "stream"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".blk") {
+			var data []byte
+			data, err = os.ReadFile(path)
+			stream = append(stream, data...)
+		}
+		return err
+	})
+	for nick, want := range map[string]bool{"nick0 0 x": false, "nick2 0 x": true} {
+		if got := bytes.Contains(stream, []byte(nick)); got != want || err != nil {
+			t.Errorf("the stream has %q: %v, %v; want %v", nick, got, err, want)
+		}
+	}
+}
