@@ -194,7 +194,7 @@ func startIrssi(t *testing.T, dir string, port int, pin string) stranger {
 	config := fmt.Sprintf(`servers = ( { address = "127.0.0.1"; chatnet = "papaya"; port = "%d"; use_tls = "yes"; tls_verify = "no"; tls_pinned_cert = "%s"; autoconnect = "yes"; } );
 chatnets = { papaya = { type = "IRC"; nick = "guest"; sasl_mechanism = "PLAIN"; sasl_username = "guest"; sasl_password = "kettle-is-on"; }; };
 channels = ( { name = "#tea"; chatnet = "papaya"; autojoin = "yes"; } );
-settings = { core = { user_name = "guest"; real_name = "guest"; server_reconnect_time = "10s"; }; };
+settings = { core = { user_name = "guest"; real_name = "guest"; server_reconnect_time = "10s"; }; "irc/core" = { cmd_queue_speed = "10msecs"; cmds_max_at_once = "100"; }; };
 `, port, colons(pin))
 	if err := os.WriteFile(filepath.Join(home, "config"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
