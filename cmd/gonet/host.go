@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -301,6 +302,7 @@ func ip(ctx context.Context, args ...string) error {
 		return errors.New("the ip command is not there: install iproute2, or set the tap up yourself and give --kernel none")
 	}
 	if err != nil {
+		err = cmp.Or(ctx.Err(), err) // a Ctrl-C in the middle ends it, too
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
 	}
 	return nil
