@@ -13,7 +13,7 @@ apt() { # A policy of 101 keeps daemons from starting now; those that would star
   updated=yes
   [ -e $policy ] || { printf '#!/bin/sh\nexit 101\n' | root tee $policy && root chmod +x $policy && trap 'root rm $policy' EXIT; }
   root apt-get install -y --no-install-recommends "$@" || return
-  case $* in *redis* | *erlang* | *ngircd*) for d in redis-server epmd ngircd; do root update-rc.d $d disable; done ;; esac
+  case $* in *redis* | *erlang* | *ircd*) for d in redis-server epmd ngircd inspircd; do root update-rc.d $d disable; done ;; esac
 }
 
 # Debian 12 has no JDK 25: a wheel has the run time, Maven the compiler. It stands in out/tools/jdk/bin/java when whole.
@@ -94,6 +94,7 @@ want cool.io ruby-loop-coolio 'apt ruby-cool.io' package ruby -e 'require "cool.
 want cargo rust-async 'apt cargo-web rustc-web' least 1.85 cargo --version
 want java 'java-thread and java-virtual' 'jdk 25' compiler
 want ngircd c-loop-ngircd 'apt ngircd' least 25 ngircd --version
+want inspircd cpp-loop-inspircd 'apt inspircd' least 3 inspircd --version
 want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | cut -d- -f2'
 want ping 'the tests of GoNet against the kernel' 'apt iputils-ping' least 1 ping -V
 want nc 'the tests of GoNet with netcat' 'apt netcat-openbsd' present nc

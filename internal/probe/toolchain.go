@@ -57,6 +57,7 @@ var tools = map[string]tool{
 	"lwip-config":  {[]string{"--version"}, []string{"{out}/tools/lwip"}, "make toolchains puts lwIP's source, of Debian's package, into out/tools/lwip"},
 	"cargo":        {[]string{"--version"}, []string{"~/.cargo/bin", "/usr/local/cargo/bin"}, "install Rust with rustup, or apt-get install cargo"},
 	"ngircd":       {[]string{"--version"}, []string{"/usr/sbin"}, "apt-get install ngircd"},
+	"inspircd":     {[]string{"--version"}, []string{"/usr/sbin"}, "apt-get install inspircd"},
 	"redis-server": {[]string{"--version"}, nil, "apt-get install redis-server"},
 	"python3":      {[]string{"--version"}, nil, "apt-get install python3"},
 	"ruby":         {[]string{"--version"}, nil, "apt-get install ruby"},
