@@ -101,6 +101,9 @@ obey_line(struct client *c, char *line, size_t len)
 	if (len > 0 && line[len - 1] == '\r')
 		len--;
 	line[len] = '\0';
+	/* One elsewhere would end a line for some who read it: it is a blank. */
+	for (char *cr = line; (cr = strchr(cr, '\r')) != NULL;)
+		*cr = ' ';
 	name = command_of(line);
 	if (*name == '\0')
 		return true;

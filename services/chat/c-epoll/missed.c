@@ -1,6 +1,8 @@
 /*
  * missed: what a client has missed is read from the log, a piece at a time,
- * when its socket has taken the piece before. So whoever was away for a
+ * when its socket has taken the piece before, and never beyond what this server
+ * has written whole. (Who reads the file from outside, to its end, may see half
+ * of a write: the file grows page by page.) So whoever was away for a
  * gigabyte costs one piece, and others wait for no more than a few.
  */
 #include <string.h>
@@ -120,7 +122,7 @@ send_piece(struct member *m, size_t len)
 		line += line_len;
 		len -= line_len;
 	}
-	if (line == piece)
+	if (line == piece && len == PIECE_BYTES)
 		m->sent += (off_t)len;	/* no line of ours is as long */
 	return true;
 }
@@ -130,7 +132,7 @@ static bool
 read_piece(struct client *c)
 {
 	struct member *m = c->behind;
-	off_t left;
+	off_t left, at;
 	ssize_t len = 0;
 
 	if (m->sent < record.floor)
@@ -141,7 +143,8 @@ read_piece(struct client *c)
 			left = PIECE_BYTES;
 		len = pread(record.fd, piece, (size_t)left,
 		    m->sent - record.base);
-		if (len <= 0 || !send_piece(m, (size_t)len))
+		at = m->sent;
+		if (len <= 0 || !send_piece(m, (size_t)len) || m->sent == at)
 			return false;	/* the next second tries again */
 	}
 	if (m->sent == record.end) {

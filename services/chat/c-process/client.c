@@ -297,11 +297,11 @@ enqueue(struct client *c, const struct message *m)
 	atomic_store(&board->slots[client_slot(c)].behind, 1);
 }
 
-/* Sends a message to SEND, now or when it has room for it. */
+/* Sends a message to SEND, now or when it has room for it; none after END. */
 void
 client_post(struct client *c, struct message *m)
 {
-	if (c->send_fd == -1)
+	if (c->send_fd == -1 || c->end_by_ms != 0)
 		return;
 	if (c->queue_head < c->queue_tail ||
 	    message_send(c->send_fd, m, false) == EAGAIN)

@@ -63,9 +63,9 @@ too_long(void)
 
 /* A line with its LF. */
 static void
-take_line(const char *at, size_t len)
+take_line(char *at, size_t len)
 {
-	const char *blank;
+	char *blank, *cr;
 
 	check_nul(at, len);
 	if (*at == '@') {
@@ -86,6 +86,9 @@ take_line(const char *at, size_t len)
 	len--;
 	if (len > 0 && at[len - 1] == '\r')
 		len--;
+	/* One elsewhere would end a line for some who read it: it is a blank. */
+	while ((cr = memchr(at, '\r', len)) != NULL)
+		*cr = ' ';
 	command(at, len);
 }
 
@@ -93,7 +96,7 @@ take_line(const char *at, size_t len)
 static void
 take_lines(void)
 {
-	const char *at = in, *end = in + in_len, *lf;
+	char *at = in, *end = in + in_len, *lf;
 	bool any = false;
 
 	while ((lf = memchr(at, '\n', (size_t)(end - at))) != NULL) {
@@ -162,6 +165,7 @@ start_send(void)
 		(void)close(FD_SEND);
 		if (getppid() != pid)
 			_exit(0);
+		os_title("chat: send");	/* the sandbox forbids it */
 		sandbox(ROLE_SEND);
 		send_main();
 	}

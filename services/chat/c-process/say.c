@@ -27,7 +27,6 @@ static uint32_t news_value;
 static uint64_t said_end;		/* of the last that is in the log */
 static struct message replies = { .type = M_TEXT };
 static bool wants_sync;
-static struct message news;		/* beside a question that waits */
 
 static struct slot *
 slot(void)
@@ -137,7 +136,7 @@ refuse(const char *lines, size_t len, int error)
 static void
 announce(uint64_t start, uint64_t end)
 {
-	struct message *m = &news;
+	struct message *m = &to_main;	/* no question waits while this is said */
 	bool alone = news_value == 0;
 	size_t i;
 

@@ -50,7 +50,7 @@ static uint64_t end_offset;
 
 static char chunk[CHUNK_BYTES], out[OUT_BYTES];
 static size_t out_len, out_done;
-static char events[HELD_BYTES + sizeof(struct message)];
+static _Alignas(struct message) char events[HELD_BYTES + sizeof(struct message)];
 static size_t event_head, event_tail;
 
 static uint64_t scan_at, scan_bytes;	/* how far behind it is, while blocked */
@@ -302,44 +302,44 @@ cut_off(enum ended why, const char *text)
 	deadline_ms = now + (why == ENDED_SERVER ? STOP_MS : QUIT_MS);
 }
 
-static void
-hold(const struct message *m)
+/* Room for one more message after those that wait. */
+static bool
+make_room(void)
 {
-	size_t len = (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
-
-	if (event_head == event_tail)
+	if (event_head == event_tail || ending)
 		event_head = event_tail = 0;
-	if (event_tail + len > sizeof events) {
+	if (event_tail + sizeof(struct message) > sizeof events) {
 		memmove(events, events + event_head, event_tail - event_head);
 		event_tail -= event_head;
 		event_head = 0;
 	}
-	if (event_tail + len > sizeof events) {
-		cut_off(ENDED_SLOW, "it does not read");
-		return;
-	}
-	memcpy(events + event_tail, m, MESSAGE_HEAD + m->len);
-	event_tail += len;
+	return event_tail + sizeof(struct message) <= sizeof events;
 }
 
 /* Takes what was sent to this process. True: the log has grown, look again. */
 static bool
 drain(void)
 {
-	static struct message m;
+	struct message *m;
 
-	while (message_recv(FD_NEWS, &m, false) == 0) {
-		if (in && !unread && m.safe > pos)
-			pos = m.safe;	/* nothing for us before that */
-		if (m.type == M_KICK) {
+	for (;;) {
+		if (!make_room()) {
+			cut_off(ENDED_SLOW, "it does not read");
+			continue;	/* nothing of that is wanted any more */
+		}
+		m = (struct message *)(void *)(events + event_tail);
+		if (message_recv(FD_NEWS, m, false) != 0)
+			return false;
+		if (in && !unread && m->safe > pos)
+			pos = m->safe;	/* nothing for us before that */
+		if (m->type == M_KICK) {
 			atomic_store(&slot()->kicked, 0);
-			unread |= m.value == 0;
+			unread |= m->value == 0;
 			return true;
 		}
 		if (!ending)
-			hold(&m);
+			event_tail += (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
 	}
-	return false;
 }
 
 /* False: the client is gone. */
@@ -477,7 +477,6 @@ send_main(void)
 	uint64_t limit;
 	bool more;
 
-	os_title("chat: send");
 	now = os_clock_ms();
 	for (;;) {
 		limit = atomic_load(&board->log_end);
