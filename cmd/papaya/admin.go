@@ -272,7 +272,7 @@ func inviteCommand(p *place) *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), token.Reveal())
-			fmt.Fprintf(cmd.ErrOrStderr(), "for one %s, until %s; in a client: /quote REGISTER NAME %s PASSWORD\n", i.Role, i.Expires.Format(time.RFC3339), "TOKEN")
+			fmt.Fprintf(cmd.ErrOrStderr(), "for one %s, until %s; it goes into the page for browsers, or: papaya chat --account NAME --invited HOST\n", i.Role, i.Expires.Format(time.RFC3339))
 			return nil
 		})
 	}}

@@ -34,7 +34,7 @@ const maxSecret = 4096
 // chatOptions are the words of `papaya chat`.
 type chatOptions struct {
 	nick, account, passwordFile, passFile, certificates string
-	plain                                               bool
+	plain, invited                                      bool
 }
 
 func chatCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func chatCommand() *cobra.Command {
 
 The connection is encrypted unless --plain says otherwise. A certificate that nobody known has signed is shown and asked about once;
 from then on it must be the same. Passwords come from a file or are asked for, never from the command line.`,
-		Example: "  papaya chat chat.example.org '#kitchen'\n  papaya chat --account ann chat.example.org\n  papaya chat --plain localhost:6667",
+		Example: "  papaya chat chat.example.org '#kitchen'\n  papaya chat --account ann chat.example.org\n  papaya chat --account ann --invited chat.example.org\n  papaya chat --plain localhost:6667",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return chat(cmd, o, args[0], args[1:]) },
 	}
@@ -56,6 +56,7 @@ from then on it must be the same. Passwords come from a file or are asked for, n
 	f.StringVar(&o.passwordFile, "password-file", "", "`file` whose first line is the account's password; - is standard input")
 	f.StringVar(&o.passFile, "server-password-file", "", "`file` whose first line is the server's password")
 	f.StringVar(&o.certificates, "certificates", "", "`file` of the certificates on record; without, papaya/certificates in your folder of settings")
+	f.BoolVar(&o.invited, "invited", false, "make the account: an invitation is asked for, and the password that it shall have")
 	f.BoolVar(&o.plain, "plain", false, "no encryption: everybody on the way can read along")
 	return c
 }
@@ -81,6 +82,11 @@ func chat(cmd *cobra.Command, o chatOptions, host string, rooms []string) error 
 	}
 	if settings.Pass, err = secret(cmd.InOrStdin(), o.passFile); err != nil {
 		return err
+	}
+	if o.invited {
+		if settings.Invitation, err = asked(cmd, "Invitation: ", in); err != nil {
+			return err
+		}
 	}
 	if settings.Password, err = password(cmd, o, in); err != nil {
 		return err
@@ -113,6 +119,9 @@ func chatSettings(o chatOptions, rooms []string) (client.Settings, error) {
 			return client.Settings{}, command.Usagef("chat: %q cannot be a room", r)
 		}
 	}
+	if o.invited && o.account == "" {
+		return client.Settings{}, command.Usagef("chat: --invited needs --account, the name that it shall have")
+	}
 	if o.passwordFile != "" && o.account == "" {
 		return client.Settings{}, command.Usagef("chat: --password-file needs --account, whose password it is")
 	}
@@ -144,11 +153,24 @@ func password(cmd *cobra.Command, o chatOptions, tty *os.File) (string, error) {
 	if o.passwordFile != "" {
 		return secret(cmd.InOrStdin(), o.passwordFile)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Password of %s: ", o.account)
+	word, err := asked(cmd, "Password of "+o.account+": ", tty)
+	if err != nil || !o.invited {
+		return word, err
+	}
+	again, err := asked(cmd, "Once more: ", tty)
+	if err == nil && again != word {
+		err = errors.New("chat: the two passwords are not the same")
+	}
+	return word, err
+}
+
+// asked is a secret that is typed and not shown.
+func asked(cmd *cobra.Command, what string, tty *os.File) (string, error) {
+	fmt.Fprint(cmd.ErrOrStderr(), what)
 	word, err := term.ReadPassword(int(tty.Fd()))
 	fmt.Fprintln(cmd.ErrOrStderr())
 	if err != nil {
-		return "", fmt.Errorf("chat: reading the password: %w", err)
+		return "", fmt.Errorf("chat: reading a secret: %w", err)
 	}
 	return string(word), nil
 }

@@ -86,6 +86,7 @@ func TestChatRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"chat", "host", "--nick", "a", "two words"}, exitUsage, "cannot be a room"},
 		{[]string{"chat", "host", "--nick", "a", "--password-file", "x"}, exitUsage, "needs --account"},
 		{[]string{"chat", "host/path", "--nick", "a"}, exitUsage, "is no HOST"},
+		{[]string{"chat", "host", "--nick", "a", "--invited"}, exitUsage, "needs --account"},
 		{[]string{"chat", "host", "--nick", "a", "--password", "x"}, exitUsage, "unknown flag"},
 		{[]string{"chat", "host", "--nick", "a"}, exitFailed, "needs a terminal"},
 	}
@@ -278,4 +279,22 @@ func TestChatInATerminal(t *testing.T) {
 	eve := newScreen(t, dir, chat+"ann --password-file password")
 	eve.shows("not the one on record")
 	eve.shows("ended 1")
+
+	// Whoever is invited makes the account from here.
+	cmd := exec.Command(program, "admin", "invite")
+	cmd.Dir = dir
+	token, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	zoe := newScreen(t, dir, fmt.Sprintf("./papaya chat 127.0.0.1:%d tea --certificates other --account zoe --invited", port))
+	zoe.shows("Invitation:")
+	zoe.types(strings.TrimSpace(string(token)), "Enter")
+	for _, ask := range []string{"Password of zoe:", "Once more:"} {
+		zoe.shows(ask)
+		zoe.types("a password of zoe", "Enter")
+	}
+	zoe.shows("[yes/no]")
+	zoe.types("yes", "Enter")
+	zoe.shows("│ zoe")
 }

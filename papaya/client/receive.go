@@ -45,6 +45,7 @@ func init() {
 		"ERROR":        func(s *Session, l line) { s.Why = l.Last() },
 		"CAP":          (*Session).onCap,
 		"AUTHENTICATE": (*Session).onAuthenticate,
+		"REGISTER":     (*Session).onRegister,
 		"900":          ignore,
 		"903":          (*Session).onAuthenticated,
 		"902":          refuse, "904": refuse, "905": refuse, "906": refuse, "908": refuse, "464": refuse, "465": refuse,
@@ -121,6 +122,14 @@ func (s *Session) onCap(l line) {
 func (s *Session) onAuthenticate(l line) {
 	if l.Param(0) == "+" {
 		s.authenticate()
+	}
+}
+
+// onRegister hears that the invitation was taken: the account is there, and signs in as any other.
+func (s *Session) onRegister(l line) {
+	if l.Param(0) == "SUCCESS" && s.settings.Invitation != "" {
+		s.settings.Invitation = ""
+		s.negotiated()
 	}
 }
 

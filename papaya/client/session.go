@@ -31,8 +31,10 @@ type Settings struct {
 	Account  string // empty: no SASL
 	Password string // of the account
 	Pass     string // of the server
-	Rooms    []string
-	Now      func() time.Time
+	// Invitation makes the account first, once; empty: it is there.
+	Invitation string
+	Rooms      []string
+	Now        func() time.Time
 }
 
 // An EventKind says what happened that the lines of a room do not tell.
@@ -329,6 +331,8 @@ func (s *Session) negotiated() {
 	case s.state != registering:
 	case s.settings.Account == "" || s.authenticated:
 		s.send("CAP", "END")
+	case s.settings.Invitation != "" && s.offered["draft/account-registration"]:
+		s.send("REGISTER", s.settings.Account, s.settings.Invitation, s.settings.Password)
 	case s.caps["sasl"]:
 		s.send("AUTHENTICATE", "PLAIN")
 	default:

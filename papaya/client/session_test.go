@@ -400,3 +400,19 @@ func FuzzReceive(f *testing.F) {
 		s.Lost()
 	})
 }
+
+func TestInvitation(t *testing.T) {
+	s := newSession(Settings{Account: "ann", Password: "the kettle is on", Invitation: "TOKEN"})
+	s.Opened()
+	out(s)
+	hear(t, s, ":x CAP * LS :sasl=PLAIN draft/account-registration=before-connect")
+	wants(t, hear(t, s, ":x CAP * ACK :sasl"), "REGISTER ann TOKEN :the kettle is on\n")
+	wants(t, hear(t, s, ":x REGISTER SUCCESS ann :Account created"), "AUTHENTICATE PLAIN\n")
+	wants(t, hear(t, s, ":x 900 * * ann :You are now logged in as ann"), "")
+	wants(t, hear(t, s, ":x 903 * :done"), "CAP END\n")
+	// After a loss of the connection the account is there.
+	s.Opened()
+	out(s)
+	hear(t, s, ":x CAP * LS :sasl=PLAIN draft/account-registration=before-connect")
+	wants(t, hear(t, s, ":x CAP * ACK :sasl"), "AUTHENTICATE PLAIN\n")
+}
