@@ -32,6 +32,7 @@ type Conn struct {
 	hop           *hop
 	pseudo        uint16 // the sum of the pseudo header, but for the length
 	label         uint32 // of its packets of IPv6
+	first         uint32 // where its sequence numbers begin, but for the clock
 	listener      *Listener
 
 	mu       sync.Mutex
@@ -80,7 +81,8 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	} else if c.cfg.Burst == 0 {
 		c.cfg.Burst = s.fast.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
 	}
-	c.cfg.Clock = s.hash(c.flow, "clock")
+	secret := s.hash(&c.flow, forConnection, 0)
+	c.cfg.Clock, c.first = uint32(secret), uint32(secret>>32)
 	c.label = c.cfg.Clock & 0xfffff // so that routers keep the packets of a connection on one way, and to nobody foretellable (RFC 6437)
 	return c, nil
 }

@@ -73,7 +73,7 @@ func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
 			return
 		}
 		c.accepted = true // there is no listener to tell
-		c.machine = tcp.Dial(&c.cfg, s.isn(c.flow), s.now)
+		c.machine = tcp.Dial(&c.cfg, c.isn(), s.now)
 		s.conns[c.flow] = c
 		c.settle(s.now)
 	})

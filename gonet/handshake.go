@@ -1,8 +1,6 @@
 package gonet
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"net/netip"
 	"time"
 
@@ -85,7 +83,7 @@ func (s *Stack) knock(local, remote netip.AddrPort, h *wire.TCP) bool {
 		s.bake(l, c, h)
 		return true
 	}
-	c.machine = tcp.Accept(&c.cfg, s.isn(c.flow), h, s.now)
+	c.machine = tcp.Accept(&c.cfg, c.isn(), h, s.now)
 	s.admit(l, c)
 	return true
 }
@@ -121,7 +119,7 @@ func (s *Stack) bake(l *Listener, c *Conn, h *wire.TCP) {
 // keyed is the hash of cookies for a flow and the peer's first sequence number.
 func (s *Stack) keyed(f flow, seq uint32) tcp.Keyed {
 	return func(part uint32) uint32 {
-		return s.hash(f, "cookie"+string(binary.BigEndian.AppendUint64(nil, uint64(part)<<32|uint64(seq))))
+		return uint32(s.hash(&f, forCookie, uint64(part)<<32|uint64(seq)))
 	}
 }
 
@@ -173,16 +171,5 @@ func (s *Stack) refuse(p *packet, h *wire.TCP, n int) {
 	s.reply(p, wire.ProtocolTCP, b[:])
 }
 
-// hash is a number that only this stack can foretell, for a flow and a purpose.
-func (s *Stack) hash(f flow, purpose string) uint32 {
-	b := make([]byte, 0, 128)
-	b = append(append(append(append(b, s.secret[:]...), f.local[:]...), f.remote[:]...), purpose...)
-	b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, f.localPort), f.remotePort)
-	sum := sha256.Sum256(b)
-	return binary.BigEndian.Uint32(sum[:])
-}
-
 // isn is an initial sequence number: a clock of 4 us, from a start that is secret for each flow (RFC 6528).
-func (s *Stack) isn(f flow) uint32 {
-	return s.hash(f, "isn") + uint32(s.clock()/4000)
-}
+func (c *Conn) isn() uint32 { return c.first + uint32(c.stack.clock()/4000) }

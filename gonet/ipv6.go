@@ -101,7 +101,7 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 // from sending a piece of it (RFC 7739).
 func (s *Stack) sendFragments6(e *envelope, to *hop, ip *wire.IPv6, mtu int, pieces [][]byte) error {
 	body := slices.Concat(pieces...)
-	id := s.hash(flow{local: ip.Src.As16(), remote: ip.Dst.As16()}, "fragments") + s.ids.Add(1)
+	id := uint32(s.hash(&flow{local: ip.Src.As16(), remote: ip.Dst.As16()}, forFragments, 0)) + s.ids.Add(1)
 	room := (mtu - wire.IPv6Len - wire.FragmentLen) &^ 7
 	for at := 0; at < len(body); at += room {
 		n := min(room, len(body)-at)

@@ -50,7 +50,8 @@ type Stack struct {
 	fast   link.Features
 	mac    wire.MAC
 	start  time.Time
-	secret [32]byte // of initial sequence numbers and ports
+	secret [32]byte // what is drawn of it; the first bytes are seen on the link
+	sip    sipKey   // of sequence numbers
 	stats  counters
 
 	claims chan func()
@@ -111,6 +112,7 @@ func New(cfg Config) (*Stack, error) {
 		return nil, err
 	}
 	_, _ = rand.Read(s.secret[:]) // never fails
+	s.sip = makeSIPKey([16]byte(s.secret[16:]))
 	if s.mac == (wire.MAC{}) {
 		copy(s.mac[:], s.secret[:6])
 		s.mac[0] = s.mac[0]&^1 | 2 // one station, locally administered

@@ -19,6 +19,7 @@ func (c *Conn) settle(now tcp.Time) {
 	c.touched = false
 	c.mu.Lock()
 	now = c.at(now)
+	c.machine.Postpone(now)
 	c.transmitNow(now)
 	c.arm(now)
 	c.wake()

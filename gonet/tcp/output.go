@@ -1,6 +1,10 @@
 package tcp
 
-import "interleave/gonet/wire"
+import (
+	"time"
+
+	"interleave/gonet/wire"
+)
 
 // Segment is what Output has to send. Its payload is a view of what was written, in two pieces, valid until the next call
 // of the connection; it may be many times the MSS, if Config.Burst lets the link cut it.
@@ -53,6 +57,19 @@ func (c *Conn) OutputNow(seg *Segment, now Time) bool {
 	}
 	return c.outputAck(seg, now)
 }
+
+// Postpone has the acknowledgement of the peer's end, if it may wait, wait for endDelay: it would let the peer send nothing more, and a user who
+// has read the end soon closes, too.
+func (c *Conn) Postpone(now Time) {
+	r := &c.receive
+	calm := r.mayWait && c.send.rtt.backoff == 0 && !c.send.recovering
+	if r.ackDue && calm && r.finished && c.state == CloseWait {
+		r.ackDue, c.timers.ack = false, now.Add(endDelay)
+	}
+}
+
+// endDelay is shorter than what a peer waits before it probes the tail: two round trips and 2 ms (Linux: TCP_TIMEOUT_MIN).
+const endDelay = 2 * time.Millisecond
 
 // output sends what is no mere acknowledgement.
 func (c *Conn) output(seg *Segment, now Time) bool {

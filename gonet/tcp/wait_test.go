@@ -72,3 +72,52 @@ func TestWhichAcknowledgementsWait(t *testing.T) {
 
 // hear has y take a segment of 100 bytes.
 func (p *pair) hear(h wire.TCP) { p.y.Input(&h, make([]byte, 100), p.now) }
+
+// The end's acknowledgement goes with ours, or after endDelay; that of an end which came ahead of its turn, or again, at once.
+func TestTheEndsAcknowledgementWaits(t *testing.T) {
+	begin := func() (*pair, wire.TCP) {
+		p := newPair(&Config{MSS: 1460})
+		p.x.Write(make([]byte, 100))
+		if !p.x.Output(&p.s, p.now) {
+			t.Fatal("nothing was sent")
+		}
+		return p, p.s.Header
+	}
+	end := func(p *pair, h wire.TCP, at uint32) {
+		p.y.Input(&wire.TCP{Seq: h.Seq + at, Ack: h.Ack, Flags: wire.ACK | wire.FIN, Window: 1000, Options: h.Options}, nil, p.now)
+		p.y.Postpone(p.now)
+	}
+	p, h := begin()
+	p.hear(h)
+	end(p, h, 100)
+	if p.y.AckDue() || p.y.Output(&p.s, p.now) {
+		t.Error("the acknowledgement goes at once")
+	}
+	p.y.Take(p.now).Free()
+	p.y.Close(p.now)
+	if !p.y.Output(&p.s, p.now) || p.s.Header.Flags&wire.FIN == 0 || p.s.Header.Ack != h.Seq+101 || p.y.Output(&p.s, p.now) {
+		t.Errorf("with our end goes %+v, want the acknowledgement of 101 bytes", p.s.Header)
+	}
+
+	p, h = begin()
+	p.hear(h)
+	end(p, h, 100)
+	at, ok := p.y.Deadline()
+	if !ok || at != p.now.Add(endDelay) {
+		t.Fatalf("the next deadline is %v, %v, want %v", at, ok, p.now.Add(endDelay))
+	}
+	p.y.Expire(at)
+	if !p.y.OutputNow(&p.s, at) || p.s.Header.Ack != h.Seq+101 {
+		t.Errorf("after %v goes %+v, want the acknowledgement of 101 bytes", endDelay, p.s.Header)
+	}
+	end(p, h, 100)
+	if !p.y.AckDue() {
+		t.Error("an end that comes again is not answered at once")
+	}
+
+	p, h = begin()
+	end(p, h, 100)
+	if !p.y.AckDue() {
+		t.Error("an end ahead of its turn is not answered at once")
+	}
+}

@@ -134,6 +134,7 @@ func (o *TCPOptions) take(kind byte, data []byte) {
 	case kind == tcpTimestamp && len(data) == 8:
 		o.HasTimestamp, o.TSVal, o.TSEcr = true, be.Uint32(data), be.Uint32(data[4:])
 	case kind == tcpSACK && len(data)%8 == 0:
+		o.SACK = [4]SACKBlock{} // of several such options the last counts
 		for o.SACKCount = 0; len(data) >= 8 && int(o.SACKCount) < len(o.SACK); data = data[8:] {
 			o.SACK[o.SACKCount] = SACKBlock{be.Uint32(data), be.Uint32(data[4:])}
 			o.SACKCount++
