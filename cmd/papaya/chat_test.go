@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"interleave/papaya/server/freeport"
 )
 
 // colours are the sequences that choose one; 39 and 49 go back to none.
@@ -164,12 +165,11 @@ func (s *screen) shows(text string) string {
 // freePort is one that nobody listens at.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 // startServer runs `papaya serve` in a folder until the returned function kills it, or the test ends.

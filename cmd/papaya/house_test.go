@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"interleave/papaya/server/freeport"
 )
 
 func TestMain(m *testing.M) {
@@ -63,12 +65,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("LIBRARY", library)
 			env.Setenv("TODAY", time.Now().UTC().Format(time.DateOnly))
 			for _, name := range []string{"PORT", "TLSPORT", "METRICSPORT"} {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
+				port, err := freeport.Find()
 				if err != nil {
 					return err
 				}
-				defer l.Close()
-				env.Setenv(name, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+				env.Setenv(name, fmt.Sprint(port))
 			}
 			return nil
 		},

@@ -220,7 +220,7 @@ func (h *Hall) register(c *Client) verdict {
 		return verdict{}
 	}
 	if h.config.Sign != nil && h.config.Sign.Required() && c.account == "" {
-		h.fail(c, "*", "ACCOUNT_REQUIRED", "", "You must log in with SASL to connect to this server")
+		h.fail(c, "*", "ACCOUNT_REQUIRED", "", "An account is needed here: log in with its name and password (SASL)")
 		h.close(c, "An account is required")
 		return verdict{}
 	}

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
 	"interleave/papaya/log"
+	"interleave/papaya/server/freeport"
 )
 
 // TestMain makes the test's program also the processes that TestCluster kills.
@@ -106,13 +108,11 @@ func freePorts(t *testing.T, n int) []string {
 	t.Helper()
 	var ports []string
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		port, err := freeport.Find()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
-		_, port, _ := net.SplitHostPort(l.Addr().String())
-		ports = append(ports, port)
+		ports = append(ports, strconv.Itoa(port))
 	}
 	return ports
 }
