@@ -226,6 +226,7 @@ size_t	message_text(struct message *, const char *, ...)
 
 /* os.c: what differs between systems */
 void	os_close_from(int);
+pid_t	os_fork(void);
 bool	os_die_with_parent(int);
 void	os_title(const char *);
 void	*os_table(size_t);

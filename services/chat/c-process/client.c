@@ -114,7 +114,7 @@ start_processes(struct client *c, int fd, const int *recv_pair,
 	self.slot = client_slot(c);	/* a child cannot look at *c */
 	self.register_by_ms = c->end_by_ms;
 	(void)copy(self.host, sizeof self.host, c->host, strlen(c->host));
-	switch (pid = fork()) {
+	switch (pid = os_fork()) {
 	case -1:
 		return false;
 	case 0:

@@ -89,10 +89,12 @@ publish(const struct about *about, uint64_t start, uint64_t end)
 static void
 adopt(uint64_t start, uint64_t end)
 {
-	static struct message m = { .type = M_NEWS, .value = NEWS_ALL };
+	static struct message m;
 	static const struct about nobody;
 
 	publish(&nobody, start, end);
+	m.type = M_NEWS;
+	m.value = NEWS_ALL;
 	m.from = start;
 	m.offset = end;
 	(void)message_send(FD_MAIN, &m, true);

@@ -38,6 +38,19 @@ os_close_from(int first)
 #endif
 }
 
+/* fork does what threads need, and writes to pages of the C library that would be
+ * shared. There are no threads. */
+pid_t
+os_fork(void)
+{
+#if defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 34)
+	return _Fork();
+#endif
+#endif
+	return fork();
+}
+
 /* Where the kernel can tell of a parent's death, it will: then true. The pipe
  * FD_ALIVE can anywhere. */
 bool

@@ -149,7 +149,7 @@ static void
 start_send(void)
 {
 	static const char sorry[] = "ERROR :There is no process left\r\n";
-	pid_t pid = getpid(), child = fork();
+	pid_t pid = getpid(), child = os_fork();
 
 	if (child == -1) {
 		(void)send(FD_CLIENT, sorry, sizeof sorry - 1,

@@ -25,7 +25,7 @@ static size_t said_len;
 static struct about about;
 static uint32_t news_value;
 static uint64_t said_end;		/* of the last that is in the log */
-static struct message replies = { .type = M_TEXT };
+static struct message replies;
 static bool wants_sync;
 
 static struct slot *
@@ -48,6 +48,7 @@ tell_send(struct message *m)
 static void
 post_replies(void)
 {
+	replies.type = M_TEXT;
 	if (replies.len > 0)
 		tell_send(&replies);
 	replies.len = 0;

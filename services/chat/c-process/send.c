@@ -437,9 +437,10 @@ look_at_clock(void)
 static _Noreturn void
 finish(bool sent)
 {
-	static struct message done = { .type = M_DONE };
+	static struct message done;
 	bool orphan = atomic_load(&slot()->ended) == ENDED_SERVER;
 
+	done.type = M_DONE;
 	done.offset = end_offset;
 	if (sent && end_offset != 0)
 		(void)message_send(FD_NEWS, &done, false);
