@@ -82,10 +82,11 @@ func (w *worker) underWay(begun int) (n int) {
 func (w *worker) connectAll(limitAt int64) {
 	r := newRamp(nanotime(), w.shared.parts)
 	begun, last := 0, nanotime()
+	d := door{places: atTheDoor, since: last}
 	for {
 		w.now = nanotime()
 		under := w.underWay(begun)
-		for ; begun < min(len(w.conns), r.allowed(w.now)) && (w.chat == nil || under < atTheDoor); begun++ {
+		for ; begun < min(len(w.conns), r.allowed(w.now)) && (w.chat == nil || d.open(under, begun-under, w.now)); begun++ {
 			c := &w.conns[begun]
 			w.open(c)
 			if w.chat != nil && c.state == connOpen {

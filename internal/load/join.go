@@ -35,6 +35,26 @@ const (
 // (ngircd's) has ten places, and who finds it full tries again after a second.
 const atTheDoor = 8
 
+// A door is how many may be under way. One server that was met (InspIRCd) greets once a second, whoever is there then: where all
+// wait and nobody is greeted for a while, some more are let in.
+type door struct {
+	places, greeted int
+	since           int64 // when somebody was last greeted or let in
+}
+
+// stuckTime is long for a server that greets as clients come, even on a busy core, and short beside a second. A guess.
+const stuckTime = int64(100 * time.Millisecond)
+
+func (d *door) open(under, greeted int, now int64) bool {
+	switch {
+	case greeted != d.greeted || under < d.places:
+		d.greeted, d.since = greeted, now
+	case now > d.since+stuckTime:
+		d.places, d.since = d.places+atTheDoor, now
+	}
+	return under < d.places
+}
+
 // register says who a client is.
 func (w *worker) register(c *conn) {
 	w.sayAside(c, fmt.Sprintf("NICK c%05x\r\nUSER c 0 * :c", c.id), nil)

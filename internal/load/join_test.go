@@ -1,0 +1,36 @@
+package load
+
+import (
+	"testing"
+	"time"
+)
+
+// A server that greets once a second is met by more clients each time; one that greets as they come never by more than a few.
+func TestDoor(t *testing.T) {
+	const clients, tick = 5000, int64(time.Millisecond)
+	for _, test := range []struct {
+		name        string
+		every       int64 // between two greetings of all that are there
+		most        int   // at the door at once
+		least, last time.Duration
+	}{
+		{"as they come", tick, atTheDoor, 0, time.Second},
+		{"slowly", stuckTime - tick, atTheDoor, 0, 65 * time.Second},
+		{"once a second", int64(time.Second), 2000, 5 * time.Second, 15 * time.Second},
+	} {
+		d := door{places: atTheDoor}
+		under, greeted, most, now := 0, 0, 0, int64(0)
+		for ; greeted < clients && now < int64(5*time.Minute); now += tick {
+			if now%test.every == 0 {
+				greeted, under = greeted+under, 0
+			}
+			for greeted+under < clients && d.open(under, greeted, now) {
+				under++
+			}
+			most = max(most, under)
+		}
+		if took := time.Duration(now); greeted < clients || most > test.most || took < test.least || took > test.last {
+			t.Errorf("%s: %d of %d are in after %v, at most %d were at the door; want %v to %v, at most %d", test.name, greeted, clients, took, most, test.least, test.last, test.most)
+		}
+	}
+}
