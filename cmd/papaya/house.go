@@ -49,6 +49,7 @@ type house struct {
 	figures  metrics.Set
 	logins   *metrics.Counters
 
+	ready    chan struct{} // closed when clients are accepted
 	reloaded chan struct{} // has one if retention is to look again
 	keeping  sync.Mutex    // a backup and the removal of what is old take turns
 }
@@ -101,7 +102,7 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 	if err := merge(cmd, o, c); err != nil {
 		return err
 	}
-	h := &house{reloaded: make(chan struct{}, 1), open: limit.NewConnections(c.Connections, c.PerAddress), connect: limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now),
+	h := &house{ready: make(chan struct{}), reloaded: make(chan struct{}, 1), open: limit.NewConnections(c.Connections, c.PerAddress), connect: limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now),
 		lines: limit.NewRate(c.LineBurst, c.LineEvery, time.Now)}
 	h.settings.Store(c)
 	h.setLevel(c.Level)
@@ -139,6 +140,7 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 	}
 	err = server.Run(ctx, h.server(c, member, func() {
 		h.welcome(stderr, c)
+		close(h.ready)
 		fmt.Fprintln(stderr, "ready")
 	}))
 	stop()

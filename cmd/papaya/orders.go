@@ -33,6 +33,11 @@ func (h *house) forget(ctx context.Context) error {
 const forgetEvery = 10 * time.Second
 
 func (h *house) forgetOld(ctx context.Context) {
+	select {
+	case <-h.ready:
+	case <-ctx.Done():
+		return
+	}
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()
 	for {
