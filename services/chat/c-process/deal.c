@@ -201,30 +201,6 @@ enter(struct client *c, uint32_t number, bool fresh, uint64_t *now)
 	return m->from;
 }
 
-/* The topic is what the log says, of which main may not have been told yet: who
- * has heard it is answered with it. Nobody learns a topic before the log has it. */
-static void
-look_for_topic(uint32_t number)
-{
-	struct room *r = &rooms[number];
-	uint64_t place = atomic_load(&board->topic_at[number]), at = place - 1;
-	char lines[2 * LINE_BYTES];
-	struct said said;
-	size_t len;
-
-	if (place <= r->topic_at)
-		return;
-	if (log_read(&at, atomic_load(&board->log_end), lines, sizeof lines,
-	    &len) == 0 && len > 0 && at == place - 1 && said_parse(lines,
-	    (size_t)((char *)memchr(lines, '\n', len) - lines), &said)) {
-		r->topic_at = place;
-		(void)copy(r->topic, sizeof r->topic, said.text.at,
-		    said.text.len);
-		journal("T %s %" PRIu64 " :%s\n", r->name, place, r->topic);
-	}
-	log_close();
-}
-
 static void
 deal_join(struct client *c, struct message *m)
 {
@@ -471,38 +447,6 @@ kick_room(uint32_t number, const struct client *but, const struct message *news,
 		if (members[i].present && &clients[slot] != but)
 			kick(slot, news, safe);
 	}
-}
-
-/* Lines of the log whose RECV is dead: for whom are they? */
-static void
-learn(uint64_t at, uint64_t end)
-{
-	char lines[4 * LINE_BYTES];
-	const char *line, *lf;
-	struct said s;
-	uint32_t number;
-	size_t len;
-
-	for (; at < end && log_read(&at, end, lines, sizeof lines, &len) == 0 &&
-	    len > 0; at += len)
-		for (line = lines; line < lines + len; line = lf + 1) {
-			lf = memchr(line, '\n', (size_t)(lines + len - line));
-			if (!said_parse(line, (size_t)(lf - line), &s))
-				continue;
-			number = person_find(s.target.at, s.target.len);
-			if (number != NOBODY)
-				persons[number].last = persons[number].last > end ?
-				    persons[number].last : end;
-			number = room_find(s.target.at, s.target.len);
-			if (number == NOBODY)
-				continue;
-			board_raise(&board->last[number], end);
-			if (is_word(&s.command, "TOPIC"))
-				board_raise(&board->topic_at[number],
-				    at + (uint64_t)(line - lines) + 1);
-			look_for_topic(number);
-		}
-	log_close();
 }
 
 /* The log has grown: tells those whom it concerns. Only then is told raised. */

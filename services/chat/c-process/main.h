@@ -60,6 +60,10 @@ void	deal(struct client *, struct message *);
 void	deal_done(struct client *, uint64_t);
 void	deal_gone(struct client *);
 
+/* learn.c */
+void	look_for_topic(uint32_t);
+void	learn(uint64_t, uint64_t);
+
 /* tell.c: lines that main makes */
 void	tell(struct client *, struct message *, const char *, ...)
 	    __attribute__((format(printf, 3, 4)));
