@@ -63,19 +63,20 @@ func (w *worker) finishConnect(c *conn) {
 	w.flush(c)
 }
 
-// underWay is how many of the first connections do not stand yet, or in a chat are not greeted.
-func (w *worker) underWay(begun int) (n int) {
+// underWay is how many of the first connections do not stand yet, or in a chat are not greeted; and how many of these do not stand.
+func (w *worker) underWay(begun int) (n, connecting int) {
 	for i := range w.conns[:begun] {
 		switch w.conns[i].state {
 		case connConnecting:
 			n++
+			connecting++
 		case connOpen:
 			if w.chat != nil && !w.chat.guests[i].done {
 				n++
 			}
 		}
 	}
-	return n
+	return n, connecting
 }
 
 // connectAll opens every connection, as fast as the ramp allows, and returns when none is under way.
@@ -85,8 +86,8 @@ func (w *worker) connectAll(limitAt int64) {
 	d := door{places: atTheDoor, since: last}
 	for {
 		w.now = nanotime()
-		under := w.underWay(begun)
-		for ; begun < min(len(w.conns), r.allowed(w.now)) && (w.chat == nil || d.open(under, begun-under, w.now)); begun++ {
+		under, connecting := w.underWay(begun)
+		for ; begun < min(len(w.conns), r.allowed(w.now)) && (w.chat == nil || d.open(under, connecting, begun-under, w.now)); begun++ {
 			c := &w.conns[begun]
 			w.open(c)
 			if w.chat != nil && c.state == connOpen {

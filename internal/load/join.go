@@ -45,9 +45,10 @@ type door struct {
 // stuckTime is long for a server that greets as clients come, even on a busy core, and short beside a second. A guess.
 const stuckTime = int64(100 * time.Millisecond)
 
-func (d *door) open(under, greeted int, now int64) bool {
+// open says whether one more may come. Who cannot even connect stands before a full queue, which more would not empty.
+func (d *door) open(under, connecting, greeted int, now int64) bool {
 	switch {
-	case greeted != d.greeted || under < d.places:
+	case greeted != d.greeted || under < d.places || connecting > 0:
 		d.greeted, d.since = greeted, now
 	case now > d.since+stuckTime:
 		d.places, d.since = d.places+atTheDoor, now

@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+// Before a full queue nobody else comes.
+func TestDoorOfFullQueue(t *testing.T) {
+	d := door{places: atTheDoor}
+	for now := int64(0); now < int64(time.Minute); now += int64(time.Millisecond) {
+		if d.open(atTheDoor, 1, 0, now) {
+			t.Fatalf("another is let in after %v", time.Duration(now))
+		}
+	}
+}
+
 // A server that greets once a second is met by more clients each time; one that greets as they come never by more than a few.
 func TestDoor(t *testing.T) {
 	const clients, tick = 5000, int64(time.Millisecond)
@@ -24,7 +34,7 @@ func TestDoor(t *testing.T) {
 			if now%test.every == 0 {
 				greeted, under = greeted+under, 0
 			}
-			for greeted+under < clients && d.open(under, greeted, now) {
+			for greeted+under < clients && d.open(under, 0, greeted, now) {
 				under++
 			}
 			most = max(most, under)
