@@ -1,10 +1,10 @@
 /*
  * missed: what a client has missed is read from the log, a piece at a time,
  * when its socket has taken the piece before, and never beyond what this server
- * has written whole. (Who reads the file from outside, to its end, may see half
- * of a write: the file grows page by page.) There is no index of rooms: who
- * missed one line in a million has it after 0.2 to 0.4 s. So whoever was away for a
- * gigabyte costs one piece, and others wait for no more than a few.
+ * has written whole. So whoever was away for a gigabyte costs one piece, and
+ * others wait for no more than a few. There is no index of rooms: who missed one
+ * line in a million has it after 0.2 to 0.4 s. (Who reads the file from outside,
+ * to its end, may see half of a write: the file grows page by page.)
  */
 #include <string.h>
 #include <strings.h>
