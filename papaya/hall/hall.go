@@ -78,6 +78,7 @@ type Hall struct {
 	round   uint64             // of telling each client once
 	batches uint64             // for names of BATCH
 	turn    uint64             // batches that were begun
+	shared  []*room            // those that have runs of the last one
 	told    out                // the message that is being told; one at a time
 }
 
@@ -207,6 +208,11 @@ func (h *Hall) Begin(b Batch) bool {
 		return false
 	}
 	h.turn++
+	for _, r := range h.shared {
+		r.runs = runs{} // who still has to write them has them
+	}
+	clear(h.shared)
+	h.shared = h.shared[:0]
 	h.now = max(h.now, b.Time)
 	p.number, p.seen = b.Number, h.now
 	h.from = origin{b.Server, b.Run}

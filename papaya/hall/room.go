@@ -127,7 +127,7 @@ func (h *Hall) barred(r *room, u *user, m *member, key string) (number, why stri
 }
 
 func (h *Hall) tellJoin(u *user, r *room, in *member) {
-	plain, account := h.newOut(u, "JOIN "+r.name), u.account
+	plain, account := h.share(r, h.newOut(u, "JOIN "+r.name)), u.account
 	if account == "" {
 		account = "*"
 	}
@@ -204,8 +204,9 @@ func (h *Hall) part(u *user, m *irc.Message) {
 
 // tellAll sends a line to all in a room, the one who did it too.
 func (h *Hall) tellAll(r *room, o *out) {
+	s := h.share(r, o)
 	for _, m := range r.here {
-		o.to(m.user.client)
+		s.to(m.user.client)
 	}
 }
 

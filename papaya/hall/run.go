@@ -40,26 +40,47 @@ func (r *runs) add(o *out, look caps) (run *Run, from, to int) {
 	return run, from, len(run.lines)
 }
 
-// toRoom sends a line to all of this server that are in the room and have all of want, but not to the one who says it.
-func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
-	if r.runs.batch != h.turn {
-		r.runs = runs{batch: h.turn}
-	}
-	var at [looks + 1]struct {
+// A shared line goes to many in a room.
+type shared struct {
+	o    *out
+	runs *runs
+	at   [looks + 1]struct {
 		run      *Run
 		from, to int
 	}
-	for _, m := range r.here {
-		c := m.user.client
-		if c == nil || m.user == u || m.behind || c.closed || c.caps&want != want {
-			continue
-		}
-		a := &at[c.caps&looks]
+}
+
+func (h *Hall) share(r *room, o *out) *shared {
+	if r.runs.batch != h.turn {
+		r.runs = runs{batch: h.turn}
+		h.shared = append(h.shared, r)
+	}
+	return &shared{o: o, runs: &r.runs}
+}
+
+// to sends the line to a client of the room.
+func (s *shared) to(c *Client) {
+	switch {
+	case c == nil || c.closed:
+	case c.captured != nil:
+		s.o.to(c)
+	default:
+		a := &s.at[c.caps&looks]
 		if a.run == nil {
-			a.run, a.from, a.to = r.runs.add(o, c.caps&looks)
+			a.run, a.from, a.to = s.runs.add(s.o, c.caps&looks)
 		}
 		c.sink.Share(a.run, a.from, a.to)
-		c.sent = h.at
+	}
+}
+
+// toRoom sends a line to all of this server that are in the room and have all of want, but not to the one who says it.
+func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
+	s := h.share(r, o)
+	for _, m := range r.here {
+		if c := m.user.client; c != nil && m.user != u && !m.behind && c.caps&want == want {
+			s.to(c)
+			c.sent = h.at
+		}
 	}
 }
 

@@ -103,6 +103,20 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
+// term ends a server as an administrator does: it saves the state that the others have, too.
+func (p *process) term(t *testing.T) {
+	t.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	ended := make(chan struct{})
+	go func() { _ = p.cmd.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Errorf("%s does not end", p.args[0])
+		p.kill()
+	}
+}
+
 // freePorts finds ports that nobody has at the moment.
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
@@ -182,7 +196,7 @@ func (k *talker) run(ctx context.Context) {
 	}
 }
 
-// TestCluster has three servers over three nodes of NATS, kills one of each in turn while all talk, and looks what is in the logs.
+// TestCluster has three servers over three nodes of NATS, kills one of each in turn and restarts another server while all talk, and looks what is in the logs.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIP: it takes a minute")
@@ -225,6 +239,10 @@ func TestCluster(t *testing.T) {
 			p.start(t)
 		}
 		reach(t, addresses[n], servers)
+		other := (n + 1) % 3
+		servers[other].term(t)
+		servers[other].start(t)
+		reach(t, addresses[other], servers)
 	}
 	time.Sleep(3 * time.Second)
 	cancel()
