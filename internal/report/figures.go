@@ -169,8 +169,11 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		}
 	}
 	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(unit(m)), f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
-	caption := fmt.Sprintf("%s over %s; %s. %s; bars and bands are 95 %% intervals. Bold: the models that claims are about.",
+	caption := fmt.Sprintf("%s over %s; %s. %s; bars and bands are 95 %% intervals.",
 		capital(unit(m)), f.XName, s.cores(c), roundsOf(rows))
+	if len(e.Claims) > 0 {
+		caption += " Bold: the models that claims are about."
+	}
 	if len(published) > 0 {
 		caption += " Pale and wide, behind: the published curve (" + strings.Join(published, ", ") + ")."
 	}
