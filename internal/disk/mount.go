@@ -79,10 +79,11 @@ func (d *Disk) Close() error {
 	return d.unmount()
 }
 
-// releaseLimit is for the kernel's last requests: milliseconds, more on a busy machine.
-const releaseLimit = 10 * time.Second
+// releaseLimit is for the kernel's last requests: milliseconds, more on a busy machine. Who makes a mount namespace while the disk is there
+// holds a copy of it until that ends; what is written to a tree that is cut fails, so there is nothing to wait for.
+const releaseLimit = 2 * time.Second
 
-// unmount waits until nobody holds a file any more.
+// unmount takes the tree away from whoever comes from now on, and waits a little until nobody holds a file any more.
 func (d *Disk) unmount() error {
 	server := d.server
 	d.server = nil
@@ -96,8 +97,7 @@ func (d *Disk) unmount() error {
 	go func() { server.Wait(); close(over) }()
 	select {
 	case <-over:
-		return nil
 	case <-time.After(releaseLimit):
-		return fmt.Errorf("unmounting %s: somebody has held a file of it for %v", d.path, releaseLimit)
 	}
+	return nil
 }

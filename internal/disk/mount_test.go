@@ -1,10 +1,14 @@
 package disk
 
 import (
+	"bufio"
 	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -184,4 +188,30 @@ func TestOrdinaryFolder(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "absent")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("removing what is not there: got %v", err)
 	}
+}
+
+// A mount namespace that is made meanwhile, as every `ip netns exec` makes one, holds a copy of the disk: it keeps nobody from going on.
+func TestACopyElsewhere(t *testing.T) {
+	d, dir := mounted(t)
+	if err := exec.Command("unshare", "--mount", "--propagation", "private", "true").Run(); err != nil {
+		t.Skip("SKIP: run as root for a mount namespace:", err)
+	}
+	copied := exec.Command("unshare", "--mount", "--propagation", "private", "--kill-child",
+		"sh", "-c", `exec 3>>log && echo held && read next && ! echo late >&3`)
+	copied.Dir, copied.SysProcAttr = dir, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	next, err := copied.StdinPipe()
+	must(t, err)
+	said, err := copied.StdoutPipe()
+	must(t, err, copied.Start())
+	if line, err := bufio.NewReader(said).ReadString('\n'); line != "held\n" {
+		t.Fatalf("the copy said %q, %v", line, err)
+	}
+	lose(t, d, false)
+	must(t, os.WriteFile(filepath.Join(dir, "new"), []byte("n"), 0o600))
+	_, err = io.WriteString(next, "\n")
+	must(t, err)
+	if err := copied.Wait(); err != nil { // what is written to it now must fail
+		t.Error("in the copy:", err)
+	}
+	holds(t, dir, map[string]string{"new": "n"})
 }
