@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
@@ -52,11 +55,33 @@ func (d *Disk) mount() error {
 		AllowOther: os.Geteuid() == 0, // a server may give up its rights
 		Options:    []string{"default_permissions"},
 	}
+	if options.DirectMountStrict { // else another program is started to mount it
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
+	}
 	server, err := fs.Mount(d.path, &node{t: d.tree, i: d.tree.root}, options)
 	if err != nil {
 		return fmt.Errorf("mounting a disk that can lose its power on %s: %w", d.path, err)
 	}
 	d.server = server
+	return keepToOurselves()
+}
+
+// keepToOurselves hands /dev/fuse on to no program that we start, which go-fuse forgets: a server that held what it waits for itself
+// could not even be killed.
+func keepToOurselves() error {
+	const open = "/proc/self/fd"
+	entries, err := os.ReadDir(open)
+	if err != nil {
+		return fmt.Errorf("looking for what is open: %w", err)
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil {
+			if name, err := os.Readlink(filepath.Join(open, e.Name())); err == nil && name == "/dev/fuse" {
+				unix.CloseOnExec(fd)
+			}
+		}
+	}
 	return nil
 }
 

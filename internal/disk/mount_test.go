@@ -215,3 +215,13 @@ func TestACopyElsewhere(t *testing.T) {
 	}
 	holds(t, dir, map[string]string{"new": "n"})
 }
+
+// A program that is started meanwhile does not hold the kernel's side of the disk.
+func TestKeptToOurselves(t *testing.T) {
+	mounted(t)
+	open, err := exec.Command("sh", "-c", "ls -l /proc/self/fd").CombinedOutput()
+	must(t, err)
+	if strings.Contains(string(open), "/dev/fuse") {
+		t.Errorf("a child holds /dev/fuse:\n%s", open)
+	}
+}

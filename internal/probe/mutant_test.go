@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"interleave/internal/manifest"
 )
@@ -60,7 +61,8 @@ bob joins "#tea"
 bob catches up`
 )
 
-// The chat's own transcripts pass a server that does as it should, and each fault is found.
+// The chat's own transcripts pass a server that does as it should, and each fault is found: in so much time, where it shows in that something
+// never comes.
 func TestChatFaults(t *testing.T) {
 	for _, test := range []struct{ fault, transcript, want string }{
 		{"none", "order", ""},
@@ -73,7 +75,7 @@ func TestChatFaults(t *testing.T) {
 		{"none", "half-lines", ""},
 		{"none", "terminate", ""},
 		{"none", "disk-full", ""},
-		{"loses", "order", "is missing"},
+		{"loses", "order in 15s", "is missing"},
 		{"doubles", "order", "twice"},
 		{"mixes", "order", "it is torn or mixed with another|want at most 512"},
 		{"cuts", "order", "it is torn or mixed with another|want at most 512"},
@@ -88,7 +90,7 @@ func TestChatFaults(t *testing.T) {
 		{"state-skips-sync", "power", "unexpected end of JSON input"},
 		{"none", nameLost, ""},
 		{"name-skips-sync", nameLost, "PRIVMSG #tea :new\", want \":ann!ann@127.0.0.1 PRIVMSG #tea :missed\""},
-		{"misses-one", "missed-many", "c"},
+		{"misses-one", "missed-many in 15s", "c"},
 		{"repeats", "missed-many", "c"},
 		{"forgets", cutOff, "20 missed lines have not come; ann.0 of ann is missing"},
 		{"keeps-torn", "torn", "the log ends in half a line"},
@@ -115,6 +117,7 @@ func playChat(t *testing.T, fault, name string) error {
 		t.Fatal(err, program)
 	}
 	text := []byte(name)
+	name, limit, short := strings.Cut(name, " in ")
 	if !strings.Contains(name, "\n") {
 		if text, err = os.ReadFile(filepath.Join("../../services/chat/conform", name+".txt")); err != nil {
 			t.Fatal(err)
@@ -123,6 +126,11 @@ func playChat(t *testing.T, fault, name string) error {
 	transcript, err := ParseTranscript("t.txt", text)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if short {
+		if transcript.Limit, err = time.ParseDuration(limit); err != nil {
+			t.Fatal(err)
+		}
 	}
 	built := &Built{
 		Model: &manifest.Model{Name: fault, Service: "chat", Dir: t.TempDir(), Ready: manifest.ReadyLine,

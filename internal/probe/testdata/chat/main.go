@@ -51,12 +51,6 @@ const (
 
 func main() {
 	fault, folder = os.Args[1], os.Args[4]
-	fatal := func(err error) {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
 	fatal(os.MkdirAll(folder, 0o700))
 	lock, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	fatal(err)
@@ -85,6 +79,14 @@ func main() {
 		c := &client{conn: conn, wake: sync.NewCond(&mu)}
 		go c.write()
 		go c.read()
+	}
+}
+
+// fatal ends the server with what went wrong, if anything did.
+func fatal(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
@@ -260,7 +262,7 @@ func (c *client) kept() {
 		return
 	}
 	if fault != "skips-sync" {
-		_ = syscall.Fdatasync(int(log.Fd()))
+		fatal(syscall.Fdatasync(int(log.Fd())))
 	}
 	if changed {
 		save()
@@ -322,6 +324,9 @@ func (c *client) say(room, text string) {
 	if err := keep(body, wrong); err != nil {
 		c.send(":chat 404 %s %s :%v", c.nick, room, err)
 		return
+	}
+	if audience[c] && c.echo { // its echo is an acknowledgement
+		c.kept()
 	}
 	for other := range audience {
 		if other == c && !c.echo {
