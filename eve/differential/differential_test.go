@@ -17,7 +17,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "of the first generated module")
-	parts = flag.Int("programs", 100, "how many generated programs are compared")
+	parts = flag.Int("programs", 60, "how many generated programs are compared")
 	clean = flag.Int("sanitized", 10, "how many of them run under each sanitizer, which takes g++ ten times as long")
 )
 
