@@ -37,6 +37,7 @@ struct guarded {
 };
 guarded guards[guards_max];
 atomic<int> guards_known{0};
+atomic<bool> fault_told{false};
 
 struct start_block {
     void (*body)(void*);
@@ -50,6 +51,8 @@ void report_fault(int signal, siginfo_t* info, void*) {
         const guarded& g = guards[i];
         bool below = at >= g.low && at < g.low + page, above = at >= g.high - page && at < g.high;
         if (!below && !above) continue;
+        if (fault_told.exchange(true, order::acq_rel)) // by another thread, which ends the process
+            for (;;) pause();
         finish_outputs();
         (void)!write(STDERR_FILENO, g.fault, strlen(g.fault));
         _exit(1);
