@@ -152,8 +152,10 @@ read_piece(struct client *c)
 		room_live(m);
 		c->behind = NULL;
 		missed_begin(c);
+		if (c->end_as == STAYS)
+			join_rest(c);	/* of several rooms, the next */
 		if (c->waiting)
-			run_again(c);	/* to join other rooms */
+			run_again(c);
 		return false;
 	}
 	return true;
