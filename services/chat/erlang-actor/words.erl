@@ -27,12 +27,15 @@ parse(Line) ->
         {nomatch, false} -> verb(without_source(without_tags(without_cr(Line))))
     end.
 
+%% A CR within a line is a blank: some clients would take it for the end of a line.
 without_cr(Line) ->
     Length = byte_size(Line) - 1,
-    case Line of
-        <<Text:Length/binary, "\r">> -> Text;
-        _ -> Line
-    end.
+    Text =
+        case Line of
+            <<Before:Length/binary, "\r">> -> Before;
+            _ -> Line
+        end,
+    binary:replace(Text, <<"\r">>, <<" ">>, [global]).
 
 without_tags(<<"@", _/binary>> = Line) -> second(Line);
 without_tags(Line) -> Line.

@@ -152,7 +152,8 @@ func parse(text string, tooLong bool) line {
 	case tooLong:
 		return line{wrong: errLong}
 	}
-	text = strings.TrimLeft(strings.TrimSuffix(tagged(text), "\r"), " ")
+	text = strings.ReplaceAll(strings.TrimSuffix(tagged(text), "\r"), "\r", " ") // some clients would take one for the end of a line
+	text = strings.TrimLeft(text, " ")
 	if strings.HasPrefix(text, ":") { // a client's word for its own name says nothing
 		_, text, _ = strings.Cut(text, " ")
 		text = strings.TrimLeft(text, " ")

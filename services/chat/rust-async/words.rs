@@ -22,6 +22,12 @@ pub fn parse(line: &[u8]) -> Option<Line> {
         return Some(Line::Long);
     }
     let mut line = line.strip_suffix(b"\r").unwrap_or(line);
+    let spaced: Vec<u8>;
+    if line.contains(&b'\r') {
+        // Some clients would take one for the end of a line.
+        spaced = line.iter().map(|&b| if b == b'\r' { b' ' } else { b }).collect();
+        line = &spaced;
+    }
     if line.starts_with(b"@") {
         line = split(line).1;
     }
