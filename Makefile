@@ -26,7 +26,7 @@ test: toolchains $(EVE) ## set up, run every test, conformance of every server i
 	$(GO) test -count=1 -timeout 9m $(TESTS) ./...
 
 race: ## the tests of our own packages under the race detector, but those that run C++ alone
-	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) $$($(GO) list ./internal/... ./cmd/... ./eve/... ./gonet/... ./papaya/... | grep -vE 'eve/(servers|differential)$$')
+	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) $$($(GO) list ./internal/... ./cmd/... ./eve/... ./gonet/... ./papaya/... | grep -vE 'eve/(build|servers|differential)$$')
 
 sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
 	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=address
