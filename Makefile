@@ -31,7 +31,7 @@ race: ## the tests of our own packages under the race detector, but those that r
 sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
 	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=address
 	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=thread
-	$(GO) test -count=1 -timeout 15m -run Sanitizer ./eve/differential -args -sanitized=100
+	$(GO) test -count=1 -timeout 15m -run Sanitizer ./eve/differential -args -sanitized=60
 	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=asan
 	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=tsan
 	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=race
