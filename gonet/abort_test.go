@@ -27,20 +27,12 @@ func TestAbortOfAStack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
 		a, b := two(t, one, slow{other})
-		l, err := b.Listen("tcp4", ":7")
-		if err != nil {
+		if _, err := b.Listen("tcp4", ":7"); err != nil { // and one that waits for more
 			t.Fatal(err)
 		}
 		var clients, servers []net.Conn
 		for range 20 {
-			c, err := a.Dial("tcp4", "10.0.0.2:7")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
+			c, s := connected(t, a, b, "10.0.0.2")
 			clients, servers = append(clients, c), append(servers, s)
 		}
 		if err := servers[0].Close(); err != nil { // one that is ending already
@@ -73,20 +65,9 @@ func TestAbortLetsFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
 		a, b := two(t, link.NewFaults(one, 1, link.Fault{Delay: 20 * time.Millisecond}, link.Fault{}), slow{other})
-		l, err := b.Listen("tcp4", ":7")
-		if err != nil {
-			t.Fatal(err)
-		}
 		var clients, servers []net.Conn
 		for range 2 {
-			c, err := a.Dial("tcp4", "10.0.0.2:7")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
+			c, s := connected(t, a, b, "10.0.0.2")
 			clients, servers = append(clients, c), append(servers, s)
 		}
 		go func() { _, _ = servers[1].Write(make([]byte, 32<<20)) }() // until it fails: nobody reads
