@@ -22,9 +22,11 @@ import (
 func (h *house) forget(ctx context.Context) error {
 	names, err := h.book.Removed(ctx)
 	for _, name := range names {
-		if err = errors.Join(err, h.admin.Order(ctx, hall.Forget, name, "The account was removed")); err == nil {
-			err = h.book.Forgotten(ctx, name)
+		one := h.admin.Order(ctx, hall.Forget, name, "The account was removed")
+		if one == nil {
+			one = h.book.Forgotten(ctx, name)
 		}
+		err = errors.Join(err, one)
 	}
 	return err
 }
