@@ -266,7 +266,7 @@ func (p *Plan) slices() int {
 
 // scheduled tells the loads whose requests are due at times fixed before.
 func (p *Plan) scheduled() bool {
-	return p.Load.Shape == manifest.Paced || p.Load.Shape == manifest.Idle || p.Load.Timed()
+	return p.Load.Shape == manifest.Paced || p.Load.Shape == manifest.Idle || p.Load.Shape != manifest.Streams && p.Load.Timed()
 }
 
 // pingRate is how many pings a second all pingers, or idle clients, send together, each at its interval.

@@ -174,8 +174,12 @@ func (l Load) showsOfChat(m Metric) (needs string) {
 			return `a point of shape "open" with members: a chat whose messages are due at times`
 		}
 	case ClientMemory:
-		if l.Members == 0 {
-			return "a point of a chat"
+		if l.Members == 0 && l.Shape != Streams {
+			return "a point of a chat or of streams"
+		}
+	case KernelMemory:
+		if l.Shape != Streams {
+			return `a point of shape "stream"`
 		}
 	}
 	return ""
@@ -220,6 +224,8 @@ func (l Load) fits(protocol string) (key string, err error) {
 		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: expected \"ping\" for both", l.Shape, protocol)
 	case (protocol == Transfer) != (l.Shape == Transfers || l.Shape == Bulk):
 		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: \"transfer\" and \"bulk\" are for servers of transfers, and these have no other", l.Shape, protocol)
+	case (protocol == Stream) != (l.Shape == Streams):
+		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: expected \"stream\" for both", l.Shape, protocol)
 	case protocol == Chat || l.Shape == Fanout || l.Shape == Idle:
 		return l.fitsChat(protocol)
 	case l.Members > 0:

@@ -98,6 +98,8 @@ const (
 	// The shapes for chats alone. They are loaded by open and paced, too.
 	Fanout Shape = "fanout" // senders say as much as is acknowledged and delivered; everybody reads
 	Idle   Shape = "idle"   // everybody is in a room and says nothing but a PING at an interval
+	// The shape for streams: each connection asks once and listens, and nothing is sent any more.
+	Streams Shape = "stream"
 )
 
 // AllMembers as a load's Members puts all clients into one room.
@@ -111,7 +113,9 @@ const KernelTransfer = "transfer"
 
 // Timed tells the loads whose requests are due at times fixed before the start, whatever the server does: only of these a
 // latency can be told.
-func (l Load) Timed() bool { return l.Shape == Open || l.Shape == Pings && l.Interval > 0 }
+func (l Load) Timed() bool {
+	return l.Shape == Open || l.Shape == Pings && l.Interval > 0 || l.Shape == Streams
+}
 
 // ChatLineBytes is what a line to a room has besides the text: "PRIVMSG #r00000 :" and its end.
 const ChatLineBytes = 19
@@ -140,7 +144,7 @@ type Load struct {
 	Requests    int64   `json:"requests,omitempty"`   // for each connection; 0 = as many as the window takes
 	SizeBytes   int     `json:"size_bytes"`           // of one message
 	Pipeline    int     `json:"pipeline"`             // requests in flight on a connection, closed and fanout shapes; 1 unless told
-	Rate        float64 `json:"rate,omitempty"`       // requests a second over all connections, open shape
+	Rate        float64 `json:"rate,omitempty"`       // requests a second over all connections, open shape; connections that are opened in a second, stream shape
 	Gaps        string  `json:"gaps,omitempty"`       // "constant" or "exponential", open shape
 	Bits        float64 `json:"bits,omitempty"`       // bits a second for each connection, paced shape
 	ReadShare   float64 `json:"read_share,omitempty"` // 0 .. 1, counter
@@ -255,11 +259,12 @@ const (
 	Loss          Metric = "loss"           // % of the pings that nobody answered
 	MemoryGrowth  Metric = "memory-growth"  // the server's PSS when the window closes, by that when it opens
 	// The figures of chats. Their requests are messages, and their latency is that of deliveries.
-	Deliveries     Metric = "deliveries"        // messages that have come to a client, a second
-	CPUPerDelivery Metric = "cpu-per-delivery"  // microseconds of server CPU for each of them
-	AckP50         Metric = "ack-p50"           // microseconds from a message's due time to its acknowledgement; open shape only
-	AckP99         Metric = "ack-p99"           //
-	ClientMemory   Metric = "memory-per-client" // bytes of PSS above that of the server before any client, by their number
+	Deliveries     Metric = "deliveries"               // messages that have come to a client, a second
+	CPUPerDelivery Metric = "cpu-per-delivery"         // microseconds of server CPU for each of them
+	AckP50         Metric = "ack-p50"                  // microseconds from a message's due time to its acknowledgement; open shape only
+	AckP99         Metric = "ack-p99"                  //
+	ClientMemory   Metric = "memory-per-client"        // bytes of PSS above that of the server before any client, by their number; of streams too
+	KernelMemory   Metric = "kernel-memory-per-client" // bytes that the kernel took for each connection, both its ends on this machine; streams
 )
 
 // Metrics lists every metric with its unit and whether more is better.
@@ -286,6 +291,7 @@ var Metrics = map[Metric]MetricInfo{
 	AckP50:         {"µs", "median delay of acknowledgements", false},
 	AckP99:         {"µs", "99th percentile of the delay of acknowledgements", false},
 	ClientMemory:   {"bytes", "memory for each client (PSS)", false},
+	KernelMemory:   {"bytes", "kernel memory for each connection, both ends", false},
 }
 
 // Rate tells the metrics that are what a load has offered where it offers at a rate.

@@ -10,7 +10,7 @@ import (
 
 // The bounds of a load are far beyond what one machine does; they catch a slipped unit.
 const (
-	mostConnections = 100_000
+	mostConnections = 1 << 20
 	mostRequests    = 1_000_000_000
 	mostSizeBytes   = 64 << 20
 	mostPipeline    = 1 << 16
@@ -36,6 +36,8 @@ var belongs = map[Shape][]string{
 
 	Fanout: {"shape", "connections", "size", "pipeline", "members", "senders"},
 	Idle:   {"shape", "connections", "members", "interval"},
+
+	Streams: {"shape", "connections", "rate"},
 }
 
 // readPoints reads [load], [sweep] and the [[point]]s, and forms the points of them.
@@ -132,7 +134,7 @@ func (l *Load) become(s Shape) {
 	}
 	if !keeps("rate") {
 		l.Rate, l.Gaps = 0, ""
-	} else if l.Gaps == "" {
+	} else if l.Gaps == "" && keeps("gaps") {
 		l.Gaps = "constant"
 	}
 	if !keeps("bits") {
@@ -307,9 +309,10 @@ func (r *experimentReader) checkLoad(p Point) {
 		return
 	}
 	require(l.Connections == 0, "connections", "how many are open at once, such as 64")
-	require(l.Shape != Bulk && l.Shape != Idle && l.SizeBytes == 0, "size", `the bytes of a message, such as "16 B"`)
+	require(l.Shape != Bulk && l.Shape != Idle && l.Shape != Streams && l.SizeBytes == 0, "size", `the bytes of a message, such as "16 B"`)
 	require(l.Shape == Bulk && l.Direction == "", "direction", `"in" to the server or "out" of it`)
 	require(l.Shape == Open && l.Rate == 0, "rate", `requests a second over all connections, such as "5000/s"`)
+	require(l.Shape == Streams && l.Rate == 0, "rate", `how many are opened in a second, such as "2000/s"`)
 	require(l.Shape == Idle && l.Interval == 0, "interval", `how often each client says PING, such as "10s"`)
 	require(l.Shape == Paced && l.Bits == 0, "bits", `the rate of each connection, such as "1 Mbit/s"`)
 }

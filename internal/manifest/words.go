@@ -18,6 +18,9 @@ const Program = "program"
 // Chat is the protocol of rooms: services/chat/README.md.
 const Chat = "chat"
 
+// Stream is the protocol of HTTP streams: services/stream/README.md.
+const Stream = "stream"
+
 // The protocols of services whose servers are hosts of their own.
 const (
 	Ping     = "ping"     // echo requests of ICMP
@@ -25,11 +28,11 @@ const (
 )
 
 var (
-	protocols  = []string{"echo", "counter", "sink", Chat, Ping, Transfer, Program}
+	protocols  = []string{"echo", "counter", "sink", Chat, Stream, Ping, Transfer, Program}
 	hosts      = []string{string(Local), string(Tap)} // of a service
 	stacks     = []string{string(Kernel), string(GoNet)}
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}
-	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle)}
+	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle), string(Streams)}
 	directions = []string{"in", "out"}
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}
