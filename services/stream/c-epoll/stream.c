@@ -1,0 +1,346 @@
+/*
+ * stream, one event loop: a client who looks on is 80 bytes and a place in a wheel of milliseconds, where it is met
+ * once in each turn of a second. No stack, no timer and no buffer for a client; but the program is cut into steps, and one
+ * core does all of it.
+ */
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <limits.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "http.h"
+
+enum {
+	TURN_MS = 1000,		/* of the wheel: what is between two chunks */
+	EVENTS = 64,		/* at once, and accepts: guesses, about a millisecond; */
+	ACCEPTS = 64,		/* chunks wait meanwhile */
+	LATE_BYTES = 4096,	/* a guess: chunks that go out together after a standstill */
+	REST_MS = 100,		/* a guess: how soon a descriptor comes free */
+	HEAD_S = 10,		/* for a head to come, by the contract */
+	LEAVE_S = 2,		/* a guess: for a refused client to read why */
+};
+
+enum phase { ASKS, LOOKS_ON, LEAVES };
+
+struct client {
+	LIST_ENTRY(client) beside;	/* others of its millisecond */
+	char	*kept;		/* the head so far, later the ID */
+	int	 fd;
+	uint32_t since_ms;	/* when the phase began */
+	uint32_t seconds;	/* seen since then: also the number of its last chunk */
+	uint16_t len;		/* of what is kept */
+	uint8_t	 phase;
+	bool	 coded;
+};
+
+LIST_HEAD(slot, client);
+
+static struct slot wheel[TURN_MS];
+static int64_t at_ms;		/* the millisecond that the wheel has come to */
+static int64_t rest_until_ms;	/* accept nobody before, if it is not 0 */
+static int loop, listener;
+
+static void
+stop(int sig)
+{
+	(void)sig;
+	_exit(0);
+}
+
+static int64_t
+clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static int
+listen_on(const char *host, const char *port)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int number = atoi(port), on = 1;
+
+	addr.sin_port = htons((uint16_t)number);
+	if (number < 1 || number > 65535 ||
+	    inet_pton(AF_INET, host, &addr.sin_addr) != 1)
+		errx(1, "%s port %s: not an address", host, port);
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+	    bind(fd, (struct sockaddr *)&addr, sizeof addr) ||
+	    listen(fd, INT_MAX))	/* as long as the kernel allows */
+		err(1, "%s port %s", host, port);
+	return fd;	/* clients inherit TCP_NODELAY */
+}
+
+static int
+watch(int how, int fd, uint32_t events, void *whose)
+{
+	struct epoll_event event = { .events = events, .data.ptr = whose };
+
+	return epoll_ctl(loop, how, fd, &event);
+}
+
+/* From now on it is met a second after this, and again each second. Rounded up: nothing is sent before it is due. */
+static void
+begin(struct client *client, enum phase phase)
+{
+	int64_t ms = clock_ns() / 1000000 + 1;
+
+	client->phase = (uint8_t)phase;
+	client->since_ms = (uint32_t)ms;
+	client->seconds = 0;
+	LIST_INSERT_HEAD(&wheel[ms % TURN_MS], client, beside);
+}
+
+static void
+hang_up(struct client *client)
+{
+	LIST_REMOVE(client, beside);
+	close(client->fd);
+	free(client->kept);
+	free(client);
+	if (rest_until_ms != 0)		/* there is a descriptor now */
+		rest_until_ms = at_ms;
+}
+
+/* Send all of it, or nothing more ever: who has not read for so long has lost interest. */
+static bool
+say(const struct client *client, const char *bytes, size_t len)
+{
+	return send(client->fd, bytes, len, MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+/* What comes after it is read for a while: closing on unread bytes would be a reset, and that may overtake the answer. */
+static void
+leave(struct client *client, const char *last, size_t len)
+{
+	if (!say(client, last, len) || shutdown(client->fd, SHUT_WR)) {
+		hang_up(client);
+		return;
+	}
+	free(client->kept);
+	client->kept = NULL;
+	LIST_REMOVE(client, beside);
+	begin(client, LEAVES);
+}
+
+static void
+refuse(struct client *client, int status)
+{
+	char said[SAID_BYTES];
+
+	leave(client, said, http_refuse(said, status));
+}
+
+/* A head that is whole. The greeting's moment is the client's place in the wheel. */
+static void
+answer(struct client *client, const char *head, size_t len)
+{
+	struct request request;
+	char said[SAID_BYTES], *id;
+	int status = http_parse(head, len, &request);
+
+	if (status != 200) {
+		refuse(client, status);
+		return;
+	}
+	len = http_greet(said, &request);
+	if (request.bare) {
+		leave(client, said, len);
+		return;
+	}
+	if ((id = malloc(request.len)) == NULL || !say(client, said, len) ||
+	    watch(EPOLL_CTL_MOD, client->fd, EPOLLRDHUP, client)) {	/* no more than whether it is there */
+		free(id);
+		hang_up(client);
+		return;
+	}
+	memcpy(id, request.id, request.len);
+	free(client->kept);
+	client->kept = id;
+	client->len = (uint16_t)request.len;
+	client->coded = request.coded;
+	LIST_REMOVE(client, beside);
+	begin(client, LOOKS_ON);
+}
+
+/* Most heads come in one piece, so nothing is kept but what has come of those that do not. */
+static void
+hear(struct client *client)
+{
+	static char head[HEAD_BYTES + 1];
+	size_t len = client->len, end;
+	ssize_t got;
+	char *more;
+
+	if (client->phase == LEAVES)
+		len = 0;
+	else if (len > 0)
+		memcpy(head, client->kept, len);
+	got = read(client->fd, head + len, sizeof head - len);
+	if (got == 0 || (got == -1 && errno != EAGAIN)) {
+		hang_up(client);
+		return;
+	}
+	if (got == -1 || client->phase == LEAVES)
+		return;
+	end = http_end(head, len + (size_t)got, len);
+	len += (size_t)got;
+	if (end > 0)
+		answer(client, head, end);
+	else if (len > HEAD_BYTES)
+		refuse(client, 431);
+	else if ((more = realloc(client->kept, len)) == NULL)
+		hang_up(client);
+	else {
+		client->kept = memcpy(more, head, len);
+		client->len = (uint16_t)len;
+	}
+}
+
+/* Whether its next second has passed. Clocks of 32 bits wrap after 49 days, their differences do not. */
+static bool
+due(const struct client *client)
+{
+	return (int32_t)((uint32_t)at_ms - client->since_ms - (client->seconds + 1) * TURN_MS) >= 0;
+}
+
+/* What is due goes out: one chunk, or after a standstill several at once. */
+static void
+stream(struct client *client)
+{
+	char said[LATE_BYTES];
+	size_t len = 0;
+
+	while (due(client) && len < sizeof said - SAID_BYTES)
+		len += http_chunk(said + len, client->coded, ++client->seconds, client->kept, client->len);
+	if (len > 0 && !say(client, said, len))
+		hang_up(client);
+}
+
+static void
+meet(struct client *client)
+{
+	if (client->phase == LOOKS_ON)
+		stream(client);
+	else if (!due(client))
+		return;		/* it has only just come to this place */
+	else if (++client->seconds == HEAD_S)
+		refuse(client, 408);
+	else if (client->phase == LEAVES && client->seconds == LEAVE_S)
+		hang_up(client);
+}
+
+/* Turn the wheel up to now. Of a standstill longer than a turn, one turn does: each client is met in it. */
+static void
+turn(void)
+{
+	int64_t now_ms = clock_ns() / 1000000;
+	struct client *client, *next;
+
+	if (at_ms < now_ms - TURN_MS)
+		at_ms = now_ms - TURN_MS;
+	while (at_ms < now_ms) {
+		at_ms++;
+		for (client = LIST_FIRST(&wheel[at_ms % TURN_MS]); client != NULL; client = next) {
+			next = LIST_NEXT(client, beside);
+			meet(client);
+		}
+	}
+	if (rest_until_ms != 0 && rest_until_ms <= at_ms) {
+		rest_until_ms = 0;
+		watch(EPOLL_CTL_MOD, listener, EPOLLIN, NULL);
+	}
+}
+
+static void
+welcome(void)
+{
+	struct client *client;
+	int fd, i;
+
+	for (i = 0; i < ACCEPTS; i++) {
+		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+		if (fd == -1 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
+			return;
+		client = fd == -1 ? NULL : calloc(1, sizeof *client);
+		if (client == NULL || watch(EPOLL_CTL_ADD, fd, EPOLLIN, client)) {	/* nothing left: who is in goes on */
+			free(client);
+			if (fd != -1)
+				close(fd);
+			rest_until_ms = at_ms + REST_MS;
+			watch(EPOLL_CTL_MOD, listener, 0, NULL);
+			return;
+		}
+		client->fd = fd;
+		begin(client, ASKS);
+	}
+}
+
+/* How long until there is something to do without being asked; NULL if there never is. */
+static struct timespec *
+pause_for(struct timespec *wait)
+{
+	int64_t due_ms = 0, ns;
+	int i;
+
+	for (i = 1; due_ms == 0 && i <= TURN_MS; i++)
+		if (!LIST_EMPTY(&wheel[(at_ms + i) % TURN_MS]))
+			due_ms = at_ms + i;
+	if (rest_until_ms != 0 && (due_ms == 0 || due_ms > rest_until_ms))
+		due_ms = rest_until_ms;
+	if (due_ms == 0)
+		return NULL;
+	ns = due_ms * 1000000 - clock_ns();
+	*wait = (struct timespec){ .tv_sec = ns > 0 ? ns / 1000000000 : 0, .tv_nsec = ns > 0 ? ns % 1000000000 : 0 };
+	return wait;
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct epoll_event events[EVENTS];
+	struct timespec wait;
+	struct rlimit files;
+	int i, count;
+
+	if (argc < 2)
+		errx(1, "usage: stream port [host]");
+	signal(SIGINT, stop);
+	signal(SIGTERM, stop);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	listener = listen_on(argc > 2 ? argv[2] : "127.0.0.1", argv[1]);
+	at_ms = clock_ns() / 1000000;
+	if ((loop = epoll_create1(0)) == -1 || watch(EPOLL_CTL_ADD, listener, EPOLLIN, NULL))
+		err(1, "epoll");
+	fputs("ready\n", stderr);
+	for (;;) {
+		count = epoll_pwait2(loop, events, EVENTS, pause_for(&wait), NULL);
+		for (i = 0; i < count; i++)
+			if (events[i].data.ptr == NULL)
+				welcome();
+			else if (events[i].events & EPOLLIN)
+				hear(events[i].data.ptr);
+			else
+				hang_up(events[i].data.ptr);
+		turn();		/* after them: it may free whom they name */
+	}
+}
