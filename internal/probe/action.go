@@ -97,6 +97,7 @@ var clientVerbs = map[string]func(*words) (action, error){
 	"value":  parseValues,
 	"tally":  parseTally,
 	"lines":  parseLines,
+	"gets":   parseGets,
 }
 
 func init() { maps.Copy(clientVerbs, speechVerbs) }

@@ -32,6 +32,8 @@ func isReset(err error) bool {
 }
 
 func (c *client) send(ctx context.Context, s *send) error {
+	c.spoke = time.Now()
+	c.old = c.old || s.data.has(" HTTP/1.0\r\n")
 	sent, err := c.write(ctx, s.data, s.pace)
 	if s.gone { // a reset after the end of the data makes the server's next write a broken pipe
 		err = errors.Join(err, c.conn.CloseWrite(), c.end("reset"))

@@ -57,6 +57,16 @@ func (d data) reader() io.Reader {
 	return io.MultiReader(readers...)
 }
 
+// has tells whether a text stands in one of the parts.
+func (d data) has(text string) bool {
+	for _, p := range d {
+		if bytes.Contains(p.text, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
 // String is for messages: what it says, shortened.
 func (d data) String() string {
 	words := make([]string, len(d))

@@ -62,7 +62,10 @@ type client struct {
 	sent   int64 // bytes of it
 	lines  int64 // sent with lines so far
 
-	*speaker // once it talks in lines
+	*speaker           // once it talks in lines
+	*stream            // once it hears one
+	spoke    time.Time // when it last began to send
+	old      bool      // it asked by HTTP/1.0
 }
 
 // run does what the transcript says to a server that is ready, within the limit.
@@ -170,6 +173,8 @@ func (p *play) step(ctx context.Context, s step) error {
 		return p.logWhole()
 	case *chats:
 		return p.chats(ctx, s.who, do)
+	case *gets, *hearsStatus, *hearsGreeting, *hearsChunks:
+		return p.each(ctx, s.who, func(c *client) error { return p.http(ctx, c, s.do) })
 	}
 	return p.each(ctx, s.who, func(c *client) error { return p.speech(ctx, c, s.do) })
 }

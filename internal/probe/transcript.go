@@ -176,6 +176,10 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 		}
 	case *drains, *serverKilled, *serverEnds:
 		leave(dialled, first)
+	case *hearsStatus:
+		if do.endsOnly {
+			leave(dialled, first)
+		}
 	case *powerLost:
 		leave(dialled, "server")
 		err = t.needsPower()

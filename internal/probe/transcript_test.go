@@ -55,7 +55,7 @@ func TestParseErrors(t *testing.T) {
 		{"a send \"x\"", "expected limit, dial, ping, visit, server, stdout, data, log, power or a name that was dialled, got a"},
 		{"\"a\" send", `expected a name or a verb, got "a"`},
 		{"dial a\na", "t.txt:2: expected one of catches, chats, close, closed, drains, echo"},
-		{"dial a\na sned \"x\"", "expected one of catches, chats, close, closed, drains, echo, eof, fill, hears, ignores, joins, leave, lines, recv, registers, reset, says, send, shut, silent, skips, tally, try, value after a"},
+		{"dial a\na sned \"x\"", "expected one of catches, chats, close, closed, drains, echo, eof, fill, gets, hears, ignores, joins, leave, lines, recv, registers, reset, says, send, shut, silent, skips, tally, try, value after a"},
 		{"dial a\na send", "expected data"},
 		{"ping", "expected the bytes of an echo request at the end of the line"},
 		{"ping 65508", "expected the bytes of an echo request between 0 and 65507, got 65508; it is written ping SIZE [times COUNT]"},

@@ -182,6 +182,16 @@ func parseSays(w *words) (_ action, err error) {
 func parseHears(w *words) (_ action, err error) {
 	h := &hears{}
 	switch {
+	case w.take("status"):
+		return parseStatus(w)
+	case w.take("greeting"):
+		g := &hearsGreeting{}
+		g.path, err = w.quoted("a path")
+		return g, err
+	case w.take("chunk"):
+		return parseChunks(w)
+	case w.take("end"):
+		return &hearsStatus{endsOnly: true}, nil
 	case w.take("nothing"):
 		h.nothing = true
 		return h, nil

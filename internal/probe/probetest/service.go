@@ -12,9 +12,12 @@ package probetest
 import (
 	"errors"
 	"flag"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync"
 	"testing"
 
 	"interleave/internal/manifest"
@@ -29,7 +32,13 @@ var sanitize = flag.String("sanitize", "", "build the servers with this sanitize
 
 // Service tests all models of the service in whose folder the test runs: as many at once as -parallel says, most of
 // which wait; the checks of a model one after the other.
-func Service(t *testing.T) {
+func Service(t *testing.T) { each(t, test) }
+
+// Waiting does so for a service whose checks wait for the clock: those of a model are played all at once.
+func Waiting(t *testing.T) { each(t, together) }
+
+// each tests all models, by a way to play the checks of one.
+func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []probe.Check)) {
 	root, service := load(t)
 	files, err := filepath.Glob("*/model.toml")
 	if err != nil || len(files) == 0 {
@@ -58,6 +67,22 @@ func GoNet(t *testing.T, models []string, transcripts ...string) {
 			test(t, root, model, checks)
 		})
 	}
+}
+
+// Serve starts a model for a test of its own and returns where it listens. It must end well when the test does.
+func Serve(t *testing.T, name string) (addr string) {
+	root, service := load(t)
+	model, _ := look(t, root, service, name, manifest.Kernel)
+	server, err := probe.Start(t.Context(), build(t, root, model), probe.StartOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
 }
 
 // only picks checks by their names.
@@ -109,7 +134,25 @@ func look(t *testing.T, root string, service *manifest.Service, name string, sta
 	return model, checks
 }
 
+// test builds a model and plays its checks one after the other.
 func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check) {
+	built := build(t, root, model)
+	for _, check := range checks {
+		play(t, built, check)
+	}
+}
+
+// together builds a model and plays its checks at once.
+func together(t *testing.T, root string, model *manifest.Model, checks []probe.Check) {
+	built := build(t, root, model)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	for _, check := range checks {
+		wait.Go(func() { play(t, built, check) })
+	}
+}
+
+func build(t *testing.T, root string, model *manifest.Model) *probe.Built {
 	built, err := probe.Build(t.Context(), model, probe.BuildOptions{
 		OutRoot: filepath.Join(root, "out"), Sanitize: probe.Sanitizer(*sanitize)})
 	var missing *probe.Missing
@@ -119,17 +162,19 @@ func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, check := range checks {
-		t.Run(check.Name, func(t *testing.T) {
-			err := check.Play(t.Context(), built, max(patience, built.Patience()))
-			if missing, ok := errors.AsType[*probe.Missing](err); ok {
-				t.Skip("SKIP:", missing)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	return built
+}
+
+func play(t *testing.T, built *probe.Built, check probe.Check) {
+	t.Run(check.Name, func(t *testing.T) {
+		err := check.Play(t.Context(), built, max(patience, built.Patience()))
+		if missing, ok := errors.AsType[*probe.Missing](err); ok {
+			t.Skip("SKIP:", missing)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // place finds the checkout and the service from the folder in which go test runs.
