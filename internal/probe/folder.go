@@ -22,6 +22,7 @@ type Folder struct {
 
 	top     string     // of ours, with Path in it
 	mounted bool       // Path is a small disk of its own
+	size    int64      // of it, in bytes
 	disk    *disk.Disk // Path is a disk that can lose its power
 }
 
@@ -84,13 +85,13 @@ func sweepFolders(dir string) {
 // smallDisk is in bytes what a small disk holds: some pages for what a server writes at its start, few enough to fill.
 const smallDisk = 4 << 20
 
-// shrink puts a disk of a few megabytes in the place of the folder: what no right of root can write beyond. It
-// needs the right to mount.
-func (f *Folder) shrink() error {
-	if err := unix.Mount("tmpfs", f.Path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=0700", smallDisk)); err != nil {
+// Shrink puts a disk of so many bytes in the place of the folder: what no right of root can write beyond. It needs the
+// right to mount.
+func (f *Folder) Shrink(bytes int64) error {
+	if err := unix.Mount("tmpfs", f.Path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=0700", bytes)); err != nil {
 		return &Missing{Need: "a small disk", Install: fmt.Sprintf("mounting a tmpfs: %v; run as root", err)}
 	}
-	f.mounted = true
+	f.mounted, f.size = true, bytes
 	return nil
 }
 
@@ -117,15 +118,15 @@ func (f *Folder) losePower(halfway bool) error {
 // ballast is the file that takes what room a small disk has.
 const ballast = "ballast"
 
-// fill leaves no room on a small disk but at the ends of pages that files have begun.
-func (f *Folder) fill() error {
+// Fill leaves no room on a small disk but at the ends of pages that files have begun.
+func (f *Folder) Fill() error {
 	file, err := os.OpenFile(filepath.Join(f.Path, ballast), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	page := make([]byte, 4096)
-	for range smallDisk/len(page) + 1 {
+	for range f.size/int64(len(page)) + 1 {
 		if _, err := file.Write(page); errors.Is(err, syscall.ENOSPC) {
 			return nil
 		} else if err != nil {
@@ -135,5 +136,5 @@ func (f *Folder) fill() error {
 	return fmt.Errorf("%s does not fill: it is no small disk", f.Path)
 }
 
-// drain gives the room back.
-func (f *Folder) drain() error { return os.Remove(filepath.Join(f.Path, ballast)) }
+// Drain gives the room back.
+func (f *Folder) Drain() error { return os.Remove(filepath.Join(f.Path, ballast)) }

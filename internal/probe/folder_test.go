@@ -86,18 +86,18 @@ func TestASmallDiskFills(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := f.shrink(); err != nil {
+	if err := f.Shrink(smallDisk); err != nil {
 		t.Skip("SKIP:", err)
 	}
 	log := filepath.Join(f.Path, "log")
 	for range 2 {
-		if err := f.fill(); err != nil {
+		if err := f.Fill(); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(log, []byte("x"), 0o600); err == nil || !strings.Contains(err.Error(), "no space left") {
 			t.Errorf("writing to a full disk: %v", err)
 		}
-		if err := f.drain(); err != nil {
+		if err := f.Drain(); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(log, []byte("x"), 0o600); err != nil {

@@ -126,9 +126,9 @@ func (p *play) data(do action) error {
 			return errors.New("the folder is no small disk: expected data is small before the first step")
 		}
 		if do.full {
-			return folder.fill()
+			return folder.Fill()
 		}
-		return folder.drain()
+		return folder.Drain()
 	}
 	return folder.private()
 }
@@ -158,7 +158,7 @@ func (t *Transcript) prepare(built *Built) (*Folder, error) {
 	case folderAbsent:
 		err = os.Remove(folder.Path)
 	case folderSmall:
-		err = folder.shrink()
+		err = folder.Shrink(smallDisk)
 	case folderMortal:
 		err = folder.risk()
 	}

@@ -1,0 +1,65 @@
+package probetest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"interleave/internal/manifest"
+	"interleave/internal/probe"
+)
+
+// startLimit is for a JVM on a machine that is shared by the tests of many packages.
+const startLimit = 80 * time.Second
+
+// A Subject is a model that was built, for tests that ask more of its servers than a transcript can say.
+type Subject struct{ built *probe.Built }
+
+// Each gives every model of the service to a test of its own.
+func Each(t *testing.T, test func(t *testing.T, m *Subject)) {
+	root, service := load(t)
+	files, err := filepath.Glob("*/model.toml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("services/%s: expected a model, a folder with model.toml (%v)", service.Name, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Dir(file), func(t *testing.T) {
+			model, _ := look(t, root, service, filepath.Dir(file), manifest.Kernel)
+			test(t, &Subject{build(t, root, model)})
+		})
+	}
+}
+
+// One gives one model to the test.
+func One(t *testing.T, name string) *Subject {
+	root, service := load(t)
+	model, _ := look(t, root, service, name, manifest.Kernel)
+	return &Subject{build(t, root, model)}
+}
+
+// Folder makes what {data} stands for, which goes with the test: a disk of so many bytes, or where that is 0 or not
+// allowed here a folder like any other, which is then not small.
+func (m *Subject) Folder(t *testing.T, bytes int64) (folder *probe.Folder, small bool) {
+	folder, err := probe.NewFolder(m.built.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := folder.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder, bytes > 0 && os.Geteuid() == 0 && folder.Shrink(bytes) == nil
+}
+
+// Start starts a server on a folder, with words after those of its manifest. It dies with the test.
+func (m *Subject) Start(t *testing.T, folder *probe.Folder, words ...string) *probe.Server {
+	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Data: folder, Args: words,
+		Limit: startLimit, Grace: patience * probe.Grace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
