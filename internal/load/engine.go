@@ -28,6 +28,7 @@ type shared struct {
 	atClose atomic.Int32
 	atPhase [phases]atomic.Int32 // of joining a chat
 	rooms   []room               // of a chat
+	images  []picture            // of an image service
 }
 
 // pass reports a stage when the last thread has come to it.
@@ -69,6 +70,12 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 	e.shared.stopFD = fd
 	if p.Protocol == manifest.Chat {
 		e.shared.rooms = chatRooms(&p.Load)
+	}
+	if p.Protocol == manifest.Images {
+		if e.shared.images, err = picturesFor(p.Load.SizeBytes, p.Seed); err != nil {
+			e.close()
+			return nil, err
+		}
 	}
 	for i := range e.shared.parts {
 		w, err := newWorker(&e.shared, &e.plan, i)
@@ -258,8 +265,12 @@ func (r *Result) add(o *Result) {
 		r.Slices[i] += n
 	}
 	if r.Threads == o.Threads { // the first
+		r.Images = o.Images
 		r.Latency, r.Service, r.Late, r.Acks = o.Latency, o.Service, o.Late, o.Acks
 		return
+	}
+	if r.Images != nil {
+		r.Images.add(o.Images)
 	}
 	for _, h := range [][2]*hist.Histogram{{r.Latency, o.Latency}, {r.Service, o.Service}, {r.Late, o.Late}, {r.Acks, o.Acks}} {
 		if h[0] != nil {

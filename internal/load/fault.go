@@ -24,7 +24,7 @@ const (
 	Timeout     = "timeout"     // not answered (paced: not sent) when draining ended
 	Undrained   = "undrained"   // no end of file from the server after the client's half-close
 	Backlog     = "backlog"     // more requests wait on a connection than the engine keeps: the run ends
-	Refused     = "refused"     // a chat's reply that says what it will not do
+	Refused     = "refused"     // a reply that says what the server will not do
 	Undelivered = "undelivered" // what was said in a chat and has not come to a client
 	PastLimit   = "limit"       // the plan's limit ended the run
 )

@@ -21,7 +21,7 @@ import (
 
 // A Plan is everything that the engine needs to know; it is sent to the engine's process as JSON.
 type Plan struct {
-	Protocol string         `json:"protocol"` // "echo", "counter", "sink", "chat", "ping" or "transfer"
+	Protocol string         `json:"protocol"` // "echo", "counter", "sink", "chat", "images", "ping" or "transfer"
 	Load     manifest.Load  `json:"load"`
 	Addr     netip.AddrPort `json:"addr"`              // no port for pings
 	Sources  []netip.Addr   `json:"sources,omitempty"` // connections bind to these in turn; empty = the kernel's choice
@@ -51,6 +51,7 @@ type Result struct {
 	Service    *hist.Histogram  `json:"service,omitempty"`     // from the send to the reply
 	Late       *hist.Histogram  `json:"late,omitempty"`        // from the due time to the send; open, paced, and pings at an interval
 	Acks       *hist.Histogram  `json:"acks,omitempty"`        // from the due time to the acknowledgement; chats, open and idle
+	Images     *ImageTimes      `json:"images,omitempty"`      // of image services
 	Slices     []int64          `json:"slices"`                // Requests in equal parts of the window
 	User       time.Duration    `json:"user_ns"`               // the engine's own CPU in the window
 	System     time.Duration    `json:"system_ns"`
@@ -150,6 +151,8 @@ func (p *Plan) validateProtocol() error {
 		return p.validateChat()
 	case manifest.Ping:
 		return p.validatePings()
+	case manifest.Images:
+		return p.validateImages()
 	case manifest.Transfer:
 		if l.Shape != manifest.Transfers && l.Shape != manifest.Bulk {
 			return fmt.Errorf("shape is %q, but the protocol transfer is loaded by transfer or bulk", l.Shape)
@@ -158,7 +161,7 @@ func (p *Plan) validateProtocol() error {
 			return fmt.Errorf("size is %d bytes, want 1 to %d", l.SizeBytes, maxMessage)
 		}
 	default:
-		return fmt.Errorf("protocol is %q, want echo, counter, sink, chat, ping or transfer", p.Protocol)
+		return fmt.Errorf("protocol is %q, want echo, counter, sink, chat, images, ping or transfer", p.Protocol)
 	}
 	return nil
 }
@@ -231,10 +234,14 @@ func (p *Plan) validateShape() error {
 		if p.Protocol != manifest.Chat {
 			return fmt.Errorf("protocol is %q, but shape %s is for chats", p.Protocol, l.Shape)
 		}
+	case manifest.Cold:
+		if p.Protocol != manifest.Images {
+			return fmt.Errorf("protocol is %q, but shape %s is for image services", p.Protocol, l.Shape)
+		}
 	case manifest.Pings, manifest.Transfers, manifest.Bulk:
 		return p.validateHost()
 	default:
-		return fmt.Errorf("shape is %q, want closed, open, paced, connect, ping, transfer, bulk, fanout or idle", l.Shape)
+		return fmt.Errorf("shape is %q, want closed, open, paced, connect, ping, transfer, bulk, fanout, idle or cold", l.Shape)
 	}
 	return nil
 }

@@ -28,6 +28,10 @@ func (w *worker) handle(c *conn, events uint32) {
 			w.hear(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
 			return
 		}
+		if w.images != nil {
+			w.fetch(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
+			return
+		}
 		w.read(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
 	}
 }

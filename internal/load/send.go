@@ -39,6 +39,9 @@ func (w *worker) issueDue(c *conn, due int64) {
 	}
 	w.rings.at(c.index, c.issued).due = due
 	w.issue(c)
+	if w.images != nil && due >= w.openAt && due < w.closeAt {
+		w.late.Record(w.now - due) // a client that is busy may send later, and its server answers for that
+	}
 	if c.writable {
 		w.flush(c)
 	}
@@ -74,6 +77,10 @@ func (w *worker) topUp(c *conn) {
 func (w *worker) flush(c *conn) {
 	if w.ping != nil {
 		w.flushPings(c)
+		return
+	}
+	if w.images != nil {
+		w.visit(c)
 		return
 	}
 	for {

@@ -156,7 +156,7 @@ func (w *worker) abandon() {
 	w.schedule.end()
 	w.stage = stageDrain
 	drain := drainTime
-	if w.chat != nil {
+	if w.chat != nil || w.images != nil {
 		drain = roomDrainTime
 	}
 	w.setDeadline(w.now + int64(drain))

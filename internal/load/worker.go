@@ -74,6 +74,7 @@ type worker struct {
 	ping      *pings // nil but for pings
 	bulk      *bulk  // nil but for bulk
 	chat      *chat  // nil but for chats
+	images    *images
 	size      uint64 // of a request, in bytes
 	pipeline  uint64
 	scheduled bool // open and paced: sent when due, not when answered
@@ -201,6 +202,9 @@ func (w *worker) speak() {
 		w.chat = newChat(w.shared, w)
 		w.chat.seatAll(w.conns)
 		w.proto = w.chat
+	case p.Protocol == manifest.Images:
+		w.images = newImages(w.shared.images, &p.Load, len(w.conns))
+		w.proto, w.in = w.images, make([]byte, 256<<10)
 	case w.transfers:
 		w.proto = &transfer{echo{seed: p.Seed, size: uint64(p.Load.SizeBytes)}}
 	default:
@@ -308,6 +312,9 @@ func (w *worker) outcome() *Result {
 	}
 	if w.chat != nil {
 		w.chat.outcome(w, r)
+	}
+	if w.images != nil {
+		w.images.outcome(r)
 	}
 	r.User, r.System, r.RunWait = w.use.user, w.use.system, w.use.runWait
 	r.Threads = 1

@@ -159,7 +159,10 @@ func (l Load) shows(m Metric) (needs string) {
 			return `a point of shape "ping"`
 		}
 	}
-	return l.showsOfChat(m)
+	if needs = l.showsOfChat(m); needs != "" {
+		return needs
+	}
+	return l.showsOfImages(m)
 }
 
 // showsOfChat is shows for the figures that chats have and others do not.
@@ -230,6 +233,8 @@ func (l Load) fits(protocol string) (key string, err error) {
 		return l.fitsChat(protocol)
 	case l.Members > 0:
 		return "members", errors.New("only a chat has rooms")
+	case protocol == Images || l.Shape == Cold || l.Ask != "":
+		return l.fitsImages(protocol)
 	case l.Shape == Paced && l.Pipeline > 1:
 		return "pipeline", errors.New("only a chat's paced messages come several at once: size says how long one is")
 	case protocol == "sink" && l.Shape != Paced:

@@ -154,6 +154,8 @@ type Load struct {
 	Direction string        `json:"direction,omitempty"` // "in" to the server or "out" of it, bulk shape
 	Members   int           `json:"members,omitempty"`   // clients that share a room, chat; AllMembers = all
 	Senders   int           `json:"senders,omitempty"`   // of them, who speak, chat; 0 = all
+	Ask       string        `json:"ask,omitempty"`       // what is fetched after an upload, image services
+	Reads     int           `json:"reads,omitempty"`     // how often, image services; 0 = once
 	Kernel    string        `json:"kernel,omitempty"`    // what is solved, solve shape: "fib"
 	Problem   int64         `json:"problem,omitempty"`   // how big it is, solve shape: 32
 	Workers   int           `json:"workers,omitempty"`   // threads that may work at it, solve shape
@@ -292,6 +294,21 @@ var Metrics = map[Metric]MetricInfo{
 	AckP99:         {"µs", "99th percentile of the delay of acknowledgements", false},
 	ClientMemory:   {"bytes", "memory for each client (PSS)", false},
 	KernelMemory:   {"bytes", "kernel memory for each connection, both ends", false},
+
+	ResponseP50:  {"µs", "median response time", false},
+	ResponseP99:  {"µs", "99th percentile of response time", false},
+	ResponseMean: {"µs", "mean response time", false},
+	ToServer:     {"µs", "mean time to the server", false},
+	InServer:     {"µs", "mean time in the server", false},
+	FromServer:   {"µs", "mean time from the server", false},
+	Database:     {"µs", "mean time in the database", false},
+	PostP50:      {"µs", "median time of an upload", false},
+	GetP50:       {"µs", "median time of a fetch", false},
+	First1:       {"µs", "first response of a fresh server", false},
+	First10:      {"µs", "mean of the first 10 responses", false},
+	First100:     {"µs", "mean of the first 100 responses", false},
+	First1000:    {"µs", "mean of the first 1000 responses", false},
+	StartUp:      {"ms", "time to start", false},
 }
 
 // Rate tells the metrics that are what a load has offered where it offers at a rate.

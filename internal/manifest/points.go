@@ -24,8 +24,8 @@ const (
 // belongs says which keys of a load mean something in which shape. A point that changes the shape
 // inherits only what has a meaning there.
 var belongs = map[Shape][]string{
-	Closed:  {"shape", "connections", "size", "requests", "pipeline", "read_share"},
-	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share", "members", "senders"},
+	Closed:  {"shape", "connections", "size", "requests", "pipeline", "read_share", "ask", "reads"},
+	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share", "members", "senders", "ask", "reads"},
 	Paced:   {"shape", "connections", "size", "bits", "members", "pipeline"},
 	Connect: {"shape", "connections", "size", "requests", "read_share"},
 	Solve:   {"shape", "kernel", "problem", "workers", "answer"},
@@ -38,6 +38,7 @@ var belongs = map[Shape][]string{
 	Idle:   {"shape", "connections", "members", "interval"},
 
 	Streams: {"shape", "connections", "rate"},
+	Cold:    {"shape", "size", "requests", "ask", "reads"},
 }
 
 // readPoints reads [load], [sweep] and the [[point]]s, and forms the points of them.
@@ -86,6 +87,8 @@ func (t *table) readLoad(l *Load) {
 	overlay("direction", func() { l.Direction = t.word("direction", directions) })
 	overlay("members", func() { l.Members = t.members() })
 	overlay("senders", func() { l.Senders = int(t.quantity("senders", counts, 1, mostConnections)) })
+	overlay("ask", func() { l.Ask = t.word("ask", asks) })
+	overlay("reads", func() { l.Reads = int(t.quantity("reads", counts, 1, mostReads)) })
 	if l.Shape == "" {
 		return
 	}
@@ -163,6 +166,12 @@ func (l *Load) become(s Shape) {
 	}
 	if !keeps("size") {
 		l.SizeBytes = 0
+	}
+	if !keeps("ask") {
+		l.Ask, l.Reads = "", 0
+	}
+	if s == Cold {
+		l.Connections = 1 // so that requests have an order
 	}
 }
 

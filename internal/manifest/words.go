@@ -28,11 +28,11 @@ const (
 )
 
 var (
-	protocols  = []string{"echo", "counter", "sink", Chat, Stream, Ping, Transfer, Program}
+	protocols  = []string{"echo", "counter", "sink", Chat, Stream, Images, Ping, Transfer, Program}
 	hosts      = []string{string(Local), string(Tap)} // of a service
 	stacks     = []string{string(Kernel), string(GoNet)}
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}
-	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle), string(Streams)}
+	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle), string(Streams), string(Cold)}
 	directions = []string{"in", "out"}
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}

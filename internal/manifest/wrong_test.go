@@ -3,7 +3,7 @@ package manifest
 // wrongExperiments are what a person gets wrong, one thing each, and what is said to it: line and message.
 var wrongExperiments = []struct{ name, old, new, want string }{
 	{"unknown key in load", "connections = 150", "conections = 150",
-		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction, members, senders)` + "\n" +
+		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction, members, senders, ask, reads)` + "\n" +
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
 	{"unknown table", "[sweep]", "[sweeps]",
 		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, setup, baseline, metrics, load, sweep, point, depth, curve, claim, models)`},
@@ -23,7 +23,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"baseline", `baseline = "c-epoll"`, `baseline = "c-epol"`,
 		`8: baseline: "c-epol" is not among the models: did you mean "c-epoll"? (known: c-epoll, go-goroutine, eve-task)`},
 	{"metric", `metrics  = ["throughput", "latency-p99"]`, `metrics  = ["throughput", "latency-p95"]`,
-		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: ack-p50, ack-p99, bit-rate, cpu, cpu-per-delivery, cpu-per-gb, cpu-per-request, cpu-variation, deliveries, kernel-memory-per-client, latency-jitter, latency-p50, latency-p99, lines, loss, memory-growth, memory-per-client, pss, switches, threads, throughput, time)`},
+		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: ack-p50, ack-p99, bit-rate, cpu, cpu-per-delivery, cpu-per-gb, cpu-per-request, cpu-variation, database, deliveries, first-1, first-10, first-100, first-1000, from-server, get-p50, in-server, kernel-memory-per-client, latency-jitter, latency-p50, latency-p99, lines, loss, memory-growth, memory-per-client, post-p50, pss, response-mean, response-p50, response-p99, start-up, switches, threads, throughput, time, to-server)`},
 	{"service", `service  = "echo"`, `service  = "ecko"`,
 		`6: service: there is no services/ecko: did you mean "echo"? (known: counter, echo, sink)`},
 	{"sink is paced", `service  = "echo"`, `service  = "sink"`,
@@ -38,9 +38,9 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 			`25: point "latency": a paced load reads no reply, which echo sends: expected shape closed, open or connect` + "\n" +
 			`72: metric: "latency" is "paced", and latency-p99 needs a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions`},
 	{"shape", `shape       = "closed"`, `shape       = "close"`,
-		`12: shape: "close" is not known: did you mean "closed"? (known: closed, open, paced, connect, solve, ping, transfer, bulk, fanout, idle, stream)`},
+		`12: shape: "close" is not known: did you mean "closed"? (known: closed, open, paced, connect, solve, ping, transfer, bulk, fanout, idle, stream, cold)`},
 	{"no shape", "shape       = \"closed\"\n", "",
-		"11: the load of the sweep has no shape: expected one of closed, open, paced, connect, solve, ping, transfer, bulk, fanout, idle, stream"},
+		"11: the load of the sweep has no shape: expected one of closed, open, paced, connect, solve, ping, transfer, bulk, fanout, idle, stream, cold"},
 	{"no size", "size        = \"16 B\"\n", "",
 		`11: the load of the sweep has no size: expected the bytes of a message, such as "16 B"` + "\n" +
 			`22: the load of point "latency" has no size: expected the bytes of a message, such as "16 B"`},
@@ -55,9 +55,9 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"rate without unit", `"5000/s"`, `"5000/min"`,
 		`26: rate: expected a rate such as "5000/s", got "5000/min"`},
 	{"rate in closed", "requests    = 100\n", "rate = 100\n",
-		`15: rate: means nothing for shape "closed", which has: connections, size, requests, pipeline, read_share`},
+		`15: rate: means nothing for shape "closed", which has: connections, size, requests, pipeline, read_share, ask, reads`},
 	{"requests in open", `rate   = "5000/s"`, "rate   = \"5000/s\"\nrequests = 10",
-		`27: requests: means nothing for shape "open", which has: connections, size, rate, gaps, read_share, members, senders`},
+		`27: requests: means nothing for shape "open", which has: connections, size, rate, gaps, read_share, members, senders, ask, reads`},
 	{"gaps", `rate   = "5000/s"`, "rate   = \"5000/s\"\ngaps = \"poisson\"",
 		`27: gaps: "poisson" is not known: expected one of constant, exponential`},
 	{"read share in percent", "requests    = 100\n", "read_share = 50\n",
@@ -75,7 +75,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"log of nothing", "log    = true", "log    = 1",
 		"21: log: expected true or false, got 1"},
 	{"sweep over rate when closed", `over   = "connections"`, `over   = "rate"`,
-		`18: over: rate means nothing for shape "closed", which has: connections, size, requests, pipeline, read_share`},
+		`18: over: rate means nothing for shape "closed", which has: connections, size, requests, pipeline, read_share, ask, reads`},
 	{"point without name", "name   = \"latency\"\n", "",
 		"23: [[point]]: name is missing: expected what claims and tables call the point"},
 	{"point called mean", `name   = "latency"`, `name   = "mean"`,

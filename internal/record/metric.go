@@ -58,6 +58,9 @@ func (c *Cell) Raw(m manifest.Metric) (float64, bool) {
 		asked := r.Requests + r.Lost
 		return 100 * float64(r.Lost) / float64(asked), c.Load.Shape == manifest.Pings && asked > 0
 	}
+	if v, ok, known := c.imageFigure(m); known {
+		return v, ok
+	}
 	if c.Server == nil {
 		return 0, false
 	}

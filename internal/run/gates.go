@@ -164,6 +164,9 @@ func achieved(c *record.Cell, _ Facts) *record.Reason {
 	if r.Acks != nil { // a chat is asked seldom: what is due at the window's end is acknowledged after it, and counted by when it was due
 		share = float64(r.Acks.Count()) / float64(r.Offered)
 	}
+	if r.Images != nil { // likewise, and what was slow stands in the latencies
+		share = float64(r.Latency.Count()) / float64(r.Offered)
+	}
 	if share >= minAchieved {
 		return nil
 	}

@@ -164,6 +164,8 @@ func specs(e *manifest.Experiment, depth manifest.Depth, name string, point mani
 	}
 	window := time.Duration(0)
 	switch {
+	case point.Load.Shape == manifest.Cold: // its requests end it, and nothing goes before them
+		warm = 0
 	case point.Load.Requests == 0:
 		window = depth.Window
 	case depth.Requests == manifest.AllInWindow:
@@ -230,6 +232,9 @@ func (p *Plan) models() []*manifest.Model {
 // compiled peer measured on two cores answers half as many again, interpreters some times fewer.
 const finiteGuess = 60_000
 
+// coldGuess is what a response of a cold server is taken to take: a JVM's first thousand take twice that, others a fifth.
+const coldGuess = time.Millisecond
+
 // quickWarmUp is by how much quick shortens the warm-up that a model asks for: a JVM's 5 s to 1 s.
 const quickWarmUp = 5
 
@@ -253,6 +258,8 @@ func (s *Spec) Estimate() time.Duration {
 	switch {
 	case window == 0 && s.Point.Load.Interval > 0: // each pinger keeps to it
 		window = time.Duration(s.Point.Load.Requests) * s.Point.Load.Interval
+	case s.Point.Load.Shape == manifest.Cold:
+		window = time.Duration(s.Point.Load.Requests) * coldGuess
 	case window == 0:
 		total := float64(s.Point.Load.Requests) * float64(s.Point.Load.Connections)
 		window = time.Duration(total / finiteGuess * float64(time.Second))

@@ -33,6 +33,21 @@ var phrases = map[manifest.Metric]string{
 	manifest.AckP99:         "had {ratio}x {b}'s 99th percentile of the delay of acknowledgements",
 	manifest.ClientMemory:   "held {ratio}x {b}'s memory for each client",
 	manifest.MemoryGrowth:   "had {ratio}x {b}'s growth of memory over the window",
+
+	manifest.ResponseP50:  "had {ratio}x {b}'s median response time",
+	manifest.ResponseP99:  "had {ratio}x {b}'s 99th percentile of response time",
+	manifest.ResponseMean: "had {ratio}x {b}'s mean response time",
+	manifest.ToServer:     "had {ratio}x {b}'s time to the server",
+	manifest.InServer:     "had {ratio}x {b}'s time in the server",
+	manifest.FromServer:   "had {ratio}x {b}'s time from the server",
+	manifest.Database:     "spent {ratio}x {b}'s time in the database",
+	manifest.PostP50:      "had {ratio}x {b}'s median time of an upload",
+	manifest.GetP50:       "had {ratio}x {b}'s median time of a fetch",
+	manifest.First1:       "took {ratio}x {b}'s time for its first response",
+	manifest.First10:      "took {ratio}x {b}'s time for each of its first 10 responses",
+	manifest.First100:     "took {ratio}x {b}'s time for each of its first 100 responses",
+	manifest.First1000:    "took {ratio}x {b}'s time for each of its first 1000 responses",
+	manifest.StartUp:      "took {ratio}x {b}'s time to start",
 }
 
 // amounts say the same of one model and a number in the metric's unit.
@@ -57,6 +72,21 @@ var amounts = map[manifest.Metric]string{
 	manifest.AckP99:         "had a 99th percentile of the delay of acknowledgements of {ratio} µs",
 	manifest.ClientMemory:   "held {ratio} bytes of memory for each client",
 	manifest.MemoryGrowth:   "ended the window with {ratio} times the memory of its beginning",
+
+	manifest.ResponseP50:  "had a median response time of {ratio} µs",
+	manifest.ResponseP99:  "had a 99th percentile of response time of {ratio} µs",
+	manifest.ResponseMean: "had a mean response time of {ratio} µs",
+	manifest.ToServer:     "had a mean time to the server of {ratio} µs",
+	manifest.InServer:     "had a mean time in the server of {ratio} µs",
+	manifest.FromServer:   "had a mean time from the server of {ratio} µs",
+	manifest.Database:     "spent {ratio} µs in the database",
+	manifest.PostP50:      "had a median time of an upload of {ratio} µs",
+	manifest.GetP50:       "had a median time of a fetch of {ratio} µs",
+	manifest.First1:       "took {ratio} µs for its first response",
+	manifest.First10:      "took {ratio} µs for each of its first 10 responses",
+	manifest.First100:     "took {ratio} µs for each of its first 100 responses",
+	manifest.First1000:    "took {ratio} µs for each of its first 1000 responses",
+	manifest.StartUp:      "took {ratio} ms to start",
 }
 
 // words tell the finding of a verdict.

@@ -1,0 +1,199 @@
+package load
+
+// Images: an operation uploads an image and then fetches it, over HTTP/1.1 on one connection, one request after the other;
+// each answer is held against what must come. Then it deletes the image, so that a window of any length leaves no more on
+// the disk than the connections have under way; a cold load keeps them, for its number bounds it.
+//
+// The time of each request is split as a client sees it: from its first byte to its last one written, from there to the
+// answer's first byte, from there to its last. The share of the database is what the server says of itself (Server-Timing).
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"interleave/internal/hist"
+	"interleave/internal/manifest"
+)
+
+// ImageTimes are what an image service's clients saw in the window. Times are in ns.
+type ImageTimes struct {
+	Response *hist.Histogram `json:"response"` // of an operation: the upload and what was fetched then
+	Post     Split           `json:"post"`
+	Get      Split           `json:"get"`
+	// FirstPost and FirstGet are the times of a cold server's first requests, by number; an operation's GETs are summed.
+	FirstPost []int64 `json:"first_post,omitempty"`
+	FirstGet  []int64 `json:"first_get,omitempty"`
+}
+
+// A Split is the time of requests and its parts.
+type Split struct {
+	Total      *hist.Histogram `json:"total"`
+	ToServer   *hist.Histogram `json:"to_server"`
+	InServer   *hist.Histogram `json:"in_server"`
+	FromServer *hist.Histogram `json:"from_server"`
+	Database   *hist.Histogram `json:"database"` // within InServer; empty if the server does not say
+}
+
+// firstMost is how many requests are kept one by one.
+const firstMost = 4096
+
+func newSplit() Split {
+	return Split{&hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}}
+}
+
+// add merges what another thread saw.
+func (s *Split) add(o *Split) {
+	for _, h := range [][2]*hist.Histogram{{s.Total, o.Total}, {s.ToServer, o.ToServer}, {s.InServer, o.InServer}, {s.FromServer, o.FromServer}, {s.Database, o.Database}} {
+		h[0].Merge(h[1])
+	}
+}
+
+func (t *ImageTimes) add(o *ImageTimes) {
+	t.Response.Merge(o.Response)
+	t.Post.add(&o.Post)
+	t.Get.add(&o.Get)
+	t.FirstPost, t.FirstGet = append(t.FirstPost, o.FirstPost...), append(t.FirstGet, o.FirstGet...)
+}
+
+type step uint8
+
+const (
+	stepRest step = iota // between two operations
+	stepPost
+	stepGet
+	stepDelete
+)
+
+var stepNames = [...]string{"between two operations", "POST", "GET", "DELETE"}
+
+const (
+	pathMost    = 256 // bytes of an image's path, and of its tag: a guess, ours have a dozen
+	requestMost = 2*pathMost + 256
+)
+
+// A visitor is what a client of an image service has besides its connection.
+type visitor struct {
+	step    step
+	gets    int // of the operation, so far
+	picture *picture
+	path    []byte
+	etag    []byte
+	// head and body are the request; out is how much of both is written. asked tells that an answer is owed.
+	head  []byte
+	body  []byte
+	out   int
+	asked bool
+	// carry is the beginning of a head whose end has not come. Then the body: left bytes, or chunks.
+	carry  []byte
+	inBody bool
+	answer answer // without its slices
+	left   int64
+	chunks chunks
+	at     int // bytes of the body so far
+	// due is the operation's. Times are of the request: when it began, was out, and its answer began.
+	due, began, wrote, first int64
+	post, fetched            int64 // what the operation's POST and GETs took
+}
+
+// images is a thread's part of a load of images. It is the protocol of its requests.
+type images struct {
+	pictures []picture
+	guests   []visitor
+	reads    int
+	ask      string
+	keeps    bool // nothing is deleted
+	times    ImageTimes
+	iov      [2]unix.Iovec
+}
+
+func newImages(pictures []picture, l *manifest.Load, conns int) *images {
+	m := &images{pictures: pictures, guests: make([]visitor, conns), reads: max(1, l.Reads), ask: l.Ask, keeps: l.Shape == manifest.Cold}
+	m.times = ImageTimes{Response: &hist.Histogram{}, Post: newSplit(), Get: newSplit()}
+	if m.keeps {
+		n := int(min(l.Requests, firstMost))
+		m.times.FirstPost, m.times.FirstGet = make([]int64, 0, n), make([]int64, 0, n)
+	}
+	for i := range m.guests {
+		v := &m.guests[i]
+		v.path, v.etag = make([]byte, 0, pathMost), make([]byte, 0, pathMost)
+		v.head, v.carry = make([]byte, 0, requestMost), make([]byte, 0, maxHeadBytes)
+	}
+	return m
+}
+
+// requestBytes, fill, check and increments are of other protocols: requests here differ in length.
+func (m *images) requestBytes() uint64 { return 1 }
+
+func (m *images) fill(*conn, []byte) {}
+
+func (m *images) check(*conn, []byte) (int, string) { return 0, Extra }
+
+func (m *images) increments(*conn, uint64) uint64 { return 0 }
+
+func (p *Plan) validateImages() error {
+	switch l := &p.Load; {
+	case l.Shape != manifest.Closed && l.Shape != manifest.Open && l.Shape != manifest.Cold:
+		return fmt.Errorf("shape is %q, but an image service is loaded by closed, open or cold", l.Shape)
+	case l.Ask != manifest.AskImage && l.Ask != manifest.AskThumbnail && l.Ask != manifest.AskUnchanged:
+		return fmt.Errorf("ask is %q, want image, thumbnail or unchanged", l.Ask)
+	case l.Reads < 0 || l.Ask == manifest.AskUnchanged && l.Reads < 2:
+		return fmt.Errorf("reads is %d, want 1 at least, and 2 to find out what has not changed", l.Reads)
+	case l.Pipeline > 1:
+		return errors.New("pipeline is set, but a client of an image service waits for each answer")
+	case l.Shape == manifest.Cold && (l.Connections != 1 || l.Requests == 0 || p.WarmUp > 0):
+		return errors.New("a cold load is a number of requests on one connection, without warm-up")
+	case l.SizeBytes < leastPicture || l.SizeBytes > mostPicture:
+		return fmt.Errorf("size is %d bytes, want %d to %d", l.SizeBytes, leastPicture, mostPicture)
+	}
+	return nil
+}
+
+// request renders the head of the visitor's next request. What follows is within the room of a head.
+func (m *images) request(h []byte, v *visitor) []byte {
+	switch v.step {
+	case stepPost:
+		h = append(h, "POST /images?name=picture HTTP/1.1\r\nHost: images\r\nContent-Type: "...)
+		h = append(h, v.picture.kind...)
+		h = append(h, "\r\nContent-Length: "...)
+		h = strconv.AppendInt(h, int64(len(v.picture.bytes)), 10)
+		return append(h, "\r\n\r\n"...)
+	case stepGet:
+		h = append(append(h, "GET "...), v.path...)
+		if m.ask == manifest.AskThumbnail {
+			h = append(h, "/thumbnail"...)
+		}
+	default:
+		h = append(append(h, "DELETE "...), v.path...)
+	}
+	h = append(h, " HTTP/1.1\r\nHost: images\r\n"...)
+	if m.conditional(v) {
+		h = append(append(append(h, "If-None-Match: "...), v.etag...), "\r\n"...)
+	}
+	return append(h, "\r\n"...)
+}
+
+// conditional tells the requests that should find nothing new: all but the first fetch, where unchanged images are asked for.
+func (m *images) conditional(v *visitor) bool {
+	return m.ask == manifest.AskUnchanged && v.step == stepGet && v.gets > 0
+}
+
+// record adds a request whose answer has ended now.
+func (s *Split) record(v *visitor, now int64) {
+	s.Total.Record(now - v.began)
+	s.ToServer.Record(v.wrote - v.began)
+	s.InServer.Record(max(0, v.first-v.wrote))
+	s.FromServer.Record(now - max(v.first, v.wrote))
+	if v.answer.database >= 0 {
+		s.Database.Record(v.answer.database)
+	}
+}
+
+// outcome is the thread's part of the result.
+func (m *images) outcome(r *Result) {
+	m.times.FirstPost, m.times.FirstGet = slices.Clip(m.times.FirstPost), slices.Clip(m.times.FirstGet)
+	r.Images = &m.times
+}
