@@ -68,7 +68,7 @@ toolchains: ## install what the models need; SKIP with a reason what cannot be h
 	@./toolchains.sh
 
 clean: ## remove what was built; recorded runs stay
-	rm -rf $(OUT)/bin $(OUT)/build $(OUT)/tools
+	rm -rf $(OUT)/bin $(OUT)/build $(OUT)/cache $(OUT)/tools
 
 $(BIN):
 	$(GO) build -o $(BIN) ./cmd/interleave

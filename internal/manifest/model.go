@@ -18,7 +18,7 @@ var need = regexp.MustCompile(`^(pkg:)?[A-Za-z][A-Za-z0-9_.+-]*( *>= *[0-9]+(\.[
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var (
-	buildHolds = []string{"{out}", "{tools}"}
+	buildHolds = []string{"{out}", "{tools}", "{cache}"}
 	runHolds   = []string{"{out}", "{port}", "{host}", "{data}", "{device}", "{address}", "{peer}", "{kernel}", "{problem}", "{workers}", "{rounds}"}
 )
 

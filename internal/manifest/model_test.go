@@ -94,7 +94,7 @@ func TestModelWrong(t *testing.T) {
 		{"run without port", `"{port}", "{host}"`, `"4000"`, "", at + ":6: run: does not use {port}: the server must listen where it is told to"},
 		{"run as text", `["{out}/echo", "{port}", "{host}"]`, `"{out}/echo {port}"`, "", at + `:6: run: expected an array of strings such as ["a", "b"], got "{out}/echo {port}"`},
 		{"placeholder", "{host}", "{hots}", "", at + `:6: run: unknown placeholder {hots}: did you mean "{host}"? (known: {out}, {port}, {host}, {data}, {device}, {address}, {peer}, {kernel}, {problem}, {workers}, {rounds})`},
-		{"port in build", `"echo.c"]`, `"echo.c", "{port}"]`, "", at + `:5: build: unknown placeholder {port}: expected one of {out}, {tools}`},
+		{"port in build", `"echo.c"]`, `"echo.c", "{port}"]`, "", at + `:5: build: unknown placeholder {port}: expected one of {out}, {tools}, {cache}`},
 		{"empty conform", `ready `, "conform = []\nready ", "", at + ":8: conform: is empty: leave it out to hold the model to all transcripts of its service"},
 		{"empty build", `["cc", "-o", "{out}/echo", "echo.c"]`, "[]", "", at + ":5: build: is empty: leave it out if there is nothing to build"},
 		{"number in build", `"-o",`, "2,", "", at + ":5: build: expected text in quotes, got 2"},

@@ -126,8 +126,9 @@ func (b *Built) make(ctx context.Context, commands [][]string, stamp string) err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("not done after %v", buildLimit))
 	defer cancel()
+	outRoot := filepath.Join(b.Out, "../../..")
 	for _, args := range commands {
-		args = manifest.Expand(args, map[string]string{"out": b.Out, "tools": filepath.Join(b.Out, "../../../tools")})
+		args = manifest.Expand(args, map[string]string{"out": b.Out, "tools": filepath.Join(outRoot, "tools"), "cache": filepath.Join(outRoot, "cache")})
 		var output tail
 		if err := b.command(ctx, args, &output); err != nil {
 			return &BuildError{Model: b.Model, Command: args, Output: output.String(), Err: err}

@@ -140,13 +140,13 @@ func TestMissingToolChainIsNamed(t *testing.T) {
 }
 
 func TestBuildKnowsWhereToolsAre(t *testing.T) {
-	model, opts := shellModel(t, "echo {tools} > {out}/told"), BuildOptions{OutRoot: t.TempDir()}
+	model, opts := shellModel(t, "echo {tools} {cache} > {out}/told"), BuildOptions{OutRoot: t.TempDir()}
 	b, err := Build(t.Context(), model, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	told, err := os.ReadFile(filepath.Join(b.Out, "told"))
-	if want := filepath.Join(opts.OutRoot, "tools") + "\n"; err != nil || string(told) != want {
+	if want := filepath.Join(opts.OutRoot, "tools") + " " + filepath.Join(opts.OutRoot, "cache") + "\n"; err != nil || string(told) != want {
 		t.Errorf("got %q, %v, want %q", told, err, want)
 	}
 }
