@@ -55,7 +55,7 @@ func (a *answer) parse(p []byte) (n int, fault string) {
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, lineEnd)
 		name, value, found := bytes.Cut(line, []byte{':'})
-		if !found || len(name) == 0 || bytes.ContainsAny(name, " \t") {
+		if !found || len(name) == 0 || bytes.ContainsAny(name, " \t") || bytes.ContainsAny(value, "\r\n") {
 			return 0, "a line of the head is no header"
 		}
 		if fault = a.header(name, bytes.Trim(value, " \t")); fault != "" {
@@ -70,7 +70,7 @@ func (a *answer) parse(p []byte) (n int, fault string) {
 
 func (a *answer) parseStatus(line []byte) (fault string) {
 	const code = 3
-	if !bytes.HasPrefix(line, httpOne) {
+	if !bytes.HasPrefix(line, httpOne) || bytes.ContainsAny(line, "\r\n") {
 		return "the answer is not HTTP/1.1"
 	}
 	line = line[len(httpOne):]

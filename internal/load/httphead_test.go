@@ -34,6 +34,8 @@ func TestAnswerHeads(t *testing.T) {
 		{"a negative one", "HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\n", answer{}, 0, "the answer's Content-Length is no number, or there are two"},
 		{"gzip", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", answer{}, 0, "the answer's Transfer-Encoding is not chunked"},
 		{"no header", "HTTP/1.1 200 OK\r\nhello\r\n\r\n", answer{}, 0, "a line of the head is no header"},
+		{"a line within a line", "HTTP/1.1 200 OK\r\nX: a\nContent-Length: 3\r\n\r\n", answer{}, 0, "a line of the head is no header"},
+		{"a line within the first", "HTTP/1.1 200 OK\nContent-Length: 3\r\n\r\n", answer{}, 0, "the answer is not HTTP/1.1"},
 		{"too long", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", maxHeadBytes), answer{}, 0, "the head of the answer is longer than 8 KiB"},
 	}
 	for _, test := range tests {
@@ -129,6 +131,7 @@ func FuzzAnswer(f *testing.F) {
 	for _, head := range []string{
 		"HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Length: 12\r\nServer-Timing: db;dur=0.25\r\n\r\n{}",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "HTTP/1.1 304 x\r\nETag: \"q\"\r\nConnection: close\r\n\r\n", "HTTP/1.1 2",
+		"HTTP/1.1 200 \nContent-Length:0\r\n\r\n",
 	} {
 		f.Add([]byte(head))
 	}
