@@ -57,7 +57,11 @@ func (w *worker) finishConnect(c *conn) {
 		return
 	}
 	c.state, c.writable = connOpen, true
-	if w.chat != nil {
+	switch {
+	case w.stream != nil:
+		w.askForStream(c)
+		return
+	case w.chat != nil:
 		w.register(c)
 	}
 	w.flush(c)

@@ -199,6 +199,8 @@ func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int6
 	case err != nil || w.perTurn:
 	case w.ping != nil:
 		w.connectPings(limitAt)
+	case w.stream != nil:
+		w.connectStreams(limitAt)
 	default:
 		w.connectAll(limitAt)
 		if w.chat != nil {

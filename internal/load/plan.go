@@ -21,7 +21,7 @@ import (
 
 // A Plan is everything that the engine needs to know; it is sent to the engine's process as JSON.
 type Plan struct {
-	Protocol string         `json:"protocol"` // "echo", "counter", "sink", "chat", "images", "ping" or "transfer"
+	Protocol string         `json:"protocol"` // "echo", "counter", "sink", "chat", "stream", "images", "ping" or "transfer"
 	Load     manifest.Load  `json:"load"`
 	Addr     netip.AddrPort `json:"addr"`              // no port for pings
 	Sources  []netip.Addr   `json:"sources,omitempty"` // connections bind to these in turn; empty = the kernel's choice
@@ -149,6 +149,8 @@ func (p *Plan) validateProtocol() error {
 		}
 	case manifest.Chat:
 		return p.validateChat()
+	case manifest.Stream:
+		return p.validateStreams()
 	case manifest.Ping:
 		return p.validatePings()
 	case manifest.Images:
@@ -161,7 +163,7 @@ func (p *Plan) validateProtocol() error {
 			return fmt.Errorf("size is %d bytes, want 1 to %d", l.SizeBytes, maxMessage)
 		}
 	default:
-		return fmt.Errorf("protocol is %q, want echo, counter, sink, chat, images, ping or transfer", p.Protocol)
+		return fmt.Errorf("protocol is %q, want echo, counter, sink, chat, stream, images, ping or transfer", p.Protocol)
 	}
 	return nil
 }
@@ -234,6 +236,10 @@ func (p *Plan) validateShape() error {
 		if p.Protocol != manifest.Chat {
 			return fmt.Errorf("protocol is %q, but shape %s is for chats", p.Protocol, l.Shape)
 		}
+	case manifest.Streams:
+		if p.Protocol != manifest.Stream {
+			return fmt.Errorf("protocol is %q, but shape %s is for streams", p.Protocol, l.Shape)
+		}
 	case manifest.Cold:
 		if p.Protocol != manifest.Images {
 			return fmt.Errorf("protocol is %q, but shape %s is for image services", p.Protocol, l.Shape)
@@ -241,7 +247,7 @@ func (p *Plan) validateShape() error {
 	case manifest.Pings, manifest.Transfers, manifest.Bulk:
 		return p.validateHost()
 	default:
-		return fmt.Errorf("shape is %q, want closed, open, paced, connect, ping, transfer, bulk, fanout, idle or cold", l.Shape)
+		return fmt.Errorf("shape is %q, want closed, open, paced, connect, ping, transfer, bulk, fanout, idle, stream or cold", l.Shape)
 	}
 	return nil
 }

@@ -13,6 +13,10 @@ func (w *worker) handle(c *conn, events uint32) {
 	default:
 		return
 	}
+	if w.stream != nil {
+		w.listen(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
+		return
+	}
 	if w.bulk != nil {
 		if c.state == connOpen {
 			w.carry(c, events)
@@ -156,6 +160,9 @@ func (w *worker) giveUp(c *conn) {
 	if w.chat != nil && w.stage == stageEnding && !w.chat.guests[c.index].done {
 		w.chat.guests[c.index].done = true
 		w.inFlight--
+	}
+	if w.stream != nil && w.stream.hearing[c.index].next == 0 {
+		w.stream.waiting--
 	}
 	w.maybe += w.proto.increments(c, c.answered)
 	if w.counting {

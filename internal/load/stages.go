@@ -54,7 +54,7 @@ func (w *worker) kick() {
 		}
 		return
 	}
-	if w.bulk != nil {
+	if w.bulk != nil || w.stream != nil {
 		return // epoll tells at once what can be written or read
 	}
 	for i := range w.conns {
@@ -159,12 +159,19 @@ func (w *worker) abandon() {
 	if w.chat != nil || w.images != nil {
 		drain = roomDrainTime
 	}
+	if w.stream != nil && w.closed > 0 {
+		drain = streamDrainTime
+		w.closeStreams()
+	}
 	w.setDeadline(w.now + int64(drain))
 }
 
 func (w *worker) expireAll() {
 	if w.ping != nil {
 		w.sweepLost(w.now)
+	}
+	if w.stream != nil {
+		w.expireStreams()
 	}
 	for i := range w.conns {
 		w.expire(&w.conns[i])

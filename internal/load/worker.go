@@ -74,6 +74,7 @@ type worker struct {
 	ping      *pings // nil but for pings
 	bulk      *bulk  // nil but for bulk
 	chat      *chat  // nil but for chats
+	stream    *streams
 	images    *images
 	size      uint64 // of a request, in bytes
 	pipeline  uint64
@@ -205,6 +206,9 @@ func (w *worker) speak() {
 	case p.Protocol == manifest.Images:
 		w.images = newImages(w.shared.images, &p.Load, len(w.conns))
 		w.proto, w.in = w.images, make([]byte, 256<<10)
+	case p.Protocol == manifest.Stream:
+		w.stream = newStreams(len(w.conns))
+		w.proto = w.stream
 	case w.transfers:
 		w.proto = &transfer{echo{seed: p.Seed, size: uint64(p.Load.SizeBytes)}}
 	default:
@@ -286,7 +290,7 @@ func (w *worker) idle() bool {
 	}
 	switch w.stage {
 	case stageDrain:
-		return w.inFlight == 0 && (w.chat == nil || w.settled())
+		return w.inFlight == 0 && (w.chat == nil || w.settled()) && (w.stream == nil || w.stream.late <= 0)
 	case stageSettle, stageEnding:
 		return w.inFlight == 0
 	case stageWindow:
@@ -306,7 +310,7 @@ func (w *worker) outcome() *Result {
 	}
 	if w.replies {
 		r.Service = &w.service
-		if w.scheduled {
+		if w.scheduled || w.stream != nil {
 			r.Latency = &w.latency
 		}
 	}

@@ -1,0 +1,299 @@
+package load
+
+// Streams: what the engine counts and how late it finds texts, and that it sees what a server does wrong.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"interleave/internal/manifest"
+)
+
+// A streamServer sends a greeting and then texts. Its fields are set before it serves.
+type streamServer struct {
+	head    string                                // "": what should be
+	greets  time.Duration                         // so much after the request
+	second  time.Duration                         // 0: a second
+	late    time.Duration                         // of each text
+	frame   func(n int, text string) string       // what is sent of the n-th text; nil: what should be
+	write   func(c net.Conn, p string) error      // nil: at once
+	instead func(c *net.TCPConn, r *http.Request) // of all this
+}
+
+const streamHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+func framed(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+
+func (s *streamServer) serve(c *net.TCPConn) {
+	r, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return
+	}
+	if s.instead != nil {
+		s.instead(c, r)
+		return
+	}
+	write := s.write
+	if write == nil {
+		write = func(c net.Conn, p string) error {
+			_, err := io.WriteString(c, p)
+			return err
+		}
+	}
+	begin, second, head := time.Now(), s.second, s.head
+	if second == 0 {
+		second = time.Second
+	}
+	if head == "" {
+		head = streamHead
+	}
+	time.Sleep(s.greets)
+	if write(c, head+framed("Goconntest welcomes you! Your Id: "+r.RequestURI+"\n")) != nil {
+		return
+	}
+	for n := 1; ; n++ {
+		time.Sleep(time.Until(begin.Add(time.Duration(n)*second + s.late)))
+		text := fmt.Sprintf("Chunk %d for id %s\n", n, r.RequestURI)
+		p := framed(text)
+		if s.frame != nil {
+			p = s.frame(n, text)
+		}
+		if write(c, p) != nil {
+			return
+		}
+	}
+}
+
+func streamPlan(addr netip.AddrPort, n int) Plan {
+	p := plan(manifest.Stream, addr, manifest.Load{Shape: manifest.Streams, Connections: n, Rate: 1000})
+	p.Sources = LoopbackSources(n)
+	p.WarmUp, p.Window = 200*time.Millisecond, 2*time.Second
+	p.Limit = time.Minute
+	return p
+}
+
+// The tests of streams wait for the clock: those of a table run at once.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	var atOnce sync.WaitGroup
+	defer atOnce.Wait()
+	for _, test := range []struct {
+		name   string
+		server streamServer
+		cpus   []int
+	}{
+		{"right", streamServer{}, nil},
+		{"two threads", streamServer{}, []int{0, 0}},
+		{"late greeting", streamServer{greets: 300 * time.Millisecond}, nil},
+		{"in pieces", streamServer{write: func(c net.Conn, p string) error {
+			for i := range len(p) {
+				if _, err := io.WriteString(c, p[i:i+1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}, nil},
+		{"capitals and zeros", streamServer{
+			head:  "HTTP/1.1 200\r\nDATE: today\r\nTRANSFER-ENCODING:  Chunked \r\n\r\n",
+			frame: func(_ int, text string) string { return fmt.Sprintf("00%X\r\n%s\r\n", len(text), text) },
+		}, nil},
+	} {
+		atOnce.Go(func() {
+			t.Run(test.name, func(t *testing.T) {
+				p := streamPlan(listen(t, test.server.serve), 20)
+				p.CPUs = test.cpus
+				r := runPlan(t, p)
+				noErrors(t, r)
+				var sum int64
+				for _, n := range r.Slices {
+					sum += n
+				}
+				if sum != r.Requests || r.Requests == 0 || r.Requests > r.Total {
+					t.Errorf("got %d texts, %d in slices, %d in all", r.Requests, sum, r.Total)
+				}
+				if r.Offered < 20 || r.Offered > 60 || int64(r.Latency.Count()) != r.Offered {
+					t.Errorf("got %d latenesses of %d texts due, want one each, of about 40", r.Latency.Count(), r.Offered)
+				}
+				if got := r.Service.Count(); got != 20 {
+					t.Errorf("got the time of %d greetings, want 20", got)
+				}
+			})
+		})
+	}
+}
+
+// TestStreamLateness holds the latenesses against a server that is late by a known time.
+func TestStreamLateness(t *testing.T) {
+	const late = 150 * time.Millisecond
+	for range 5 { // this machine may be busy
+		r := runPlan(t, streamPlan(listen(t, (&streamServer{late: late}).serve), 10))
+		noErrors(t, r)
+		// The greeting is later than the server's clock by what it takes to come, which is well below a millisecond.
+		got := time.Duration(r.Latency.Quantile(.5))
+		if got < late-10*time.Millisecond {
+			t.Fatalf("got a median lateness of %v, less than the server's %v", got, late)
+		}
+		if got < late+20*time.Millisecond {
+			return
+		}
+	}
+	t.Errorf("five times the median lateness was not %v and up to 20 ms more", late)
+}
+
+// TestWrongStreams holds the engine against servers of which one text is wrong.
+func TestWrongStreams(t *testing.T) {
+	t.Parallel()
+	var atOnce sync.WaitGroup
+	defer atOnce.Wait()
+	at := func(which int, then func(text string) string) func(int, string) string {
+		return func(n int, text string) string {
+			if n == which {
+				return then(text)
+			}
+			return framed(text)
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		server streamServer
+		kind   string
+	}{
+		{"leaves one out", streamServer{frame: at(2, func(string) string { return "" })}, WrongReply},
+		{"doubles one", streamServer{frame: at(2, func(s string) string { return framed(s) + framed(s) })}, WrongReply},
+		{"wrong number", streamServer{frame: at(2, func(s string) string { return framed(strings.Replace(s, "2", "3", 1)) })}, WrongReply},
+		{"wrong id", streamServer{frame: at(1, func(s string) string { return framed(strings.Replace(s, "/test/", "/test/1", 1)) })}, WrongReply},
+		{"joins two", streamServer{frame: at(1, func(s string) string { return framed(s + strings.Replace(s, "1", "2", 1)) })}, WrongReply},
+		{"halves one", streamServer{frame: at(1, func(s string) string { return framed(s[:9]) + framed(s[9:]) })}, WrongReply},
+		{"wrong size", streamServer{frame: at(1, func(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s)-1, s) })}, WrongReply},
+		{"no end of line", streamServer{frame: at(1, func(s string) string { return framed(strings.TrimSuffix(s, "\n")) })}, WrongReply},
+		{"no coding", streamServer{frame: at(1, func(s string) string { return s })}, WrongReply},
+		{"ends in order", streamServer{frame: at(1, func(string) string { return "0\r\n\r\n" })}, Ended},
+		{"hurries", streamServer{second: 800 * time.Millisecond}, Early},
+		{"falls silent", streamServer{frame: func(n int, s string) string {
+			if n > 1 {
+				return ""
+			}
+			return framed(s)
+		}}, Timeout},
+		{"refuses", streamServer{head: "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"}, Refused},
+		{"other head", streamServer{head: "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"}, WrongReply},
+		{"no HTTP", streamServer{head: "hello\r\n\r\n"}, WrongReply},
+		{"endless head", streamServer{head: "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70_000)}, WrongReply},
+		{"closes", streamServer{instead: func(*net.TCPConn, *http.Request) {}}, Ended},
+		{"resets", streamServer{instead: func(c *net.TCPConn, _ *http.Request) { _ = c.SetLinger(0) }}, Reset},
+		{"greets nobody", streamServer{instead: func(c *net.TCPConn, _ *http.Request) { _, _ = io.Copy(io.Discard, c) }}, "connect ETIMEDOUT"},
+	} {
+		atOnce.Go(func() {
+			t.Run(test.name, func(t *testing.T) {
+				r, err := tryPlan(t, streamPlan(listen(t, test.server.serve), 3))
+				if r == nil {
+					t.Fatal(err)
+				}
+				if r.Errors[test.kind] == 0 || r.FirstFail == "" {
+					t.Errorf("got %v (%s), want %s", r.Errors, r.FirstFail, test.kind)
+				}
+			})
+		})
+	}
+}
+
+func TestStreamPlans(t *testing.T) {
+	for _, test := range []struct {
+		change func(*Plan)
+		want   string
+	}{
+		{func(*Plan) {}, ""},
+		{func(p *Plan) { p.Load.Rate = 0 }, "rate is 0 connections a second"},
+		{func(p *Plan) { p.Load.Rate = 1e7 }, "at most 1000000"},
+		{func(p *Plan) { p.Load.Shape = manifest.Closed }, "streams are loaded by stream"},
+		{func(p *Plan) { p.Load.Requests = 5 }, "they have no requests"},
+		{func(p *Plan) { p.Load.Pipeline = 2 }, "asked for once"},
+		{func(p *Plan) { p.Protocol, p.Load.SizeBytes = "echo", 4 }, "shape stream is for streams"},
+	} {
+		p := streamPlan(netip.MustParseAddrPort("127.0.0.1:1"), 5)
+		test.change(&p)
+		err := p.Validate()
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got %v, want %q", err, test.want)
+		}
+	}
+}
+
+// lone makes a thread of one connection that has asked, without a server.
+func lone(t testing.TB) *worker {
+	t.Helper()
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	p := streamPlan(netip.MustParseAddrPort("127.0.0.1:1"), 1)
+	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}}, &p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.poll.close)
+	w.conns[0].state, w.stream.waiting = connOpen, 1
+	return w
+}
+
+// TestStreamAllocations: nothing is allocated for a text while the window is open.
+func TestStreamAllocations(t *testing.T) {
+	w := lone(t)
+	c := &w.conns[0]
+	w.hearTexts(c, []byte(streamHead+framed("Goconntest welcomes you! Your Id: /test/0\n")))
+	w.measuring, w.openAt, w.closeAt = true, 0, never
+	texts := make([][]byte, 1001)
+	for i := range texts {
+		texts[i] = []byte(framed(fmt.Sprintf("Chunk %d for id /test/0\n", i+1)))
+	}
+	allocated := testing.AllocsPerRun(1000, func() {
+		w.now += secondOfStream
+		w.hearTexts(c, texts[0])
+		texts = texts[1:]
+	})
+	if w.result.Requests != 1001 || w.latency.Count() != 1001 || len(w.faults.kinds) > 0 {
+		t.Errorf("got %d texts and %d latenesses, want 1001; %v %s", w.result.Requests, w.latency.Count(), w.faults.kinds, w.faults.first)
+	}
+	if allocated != 0 {
+		t.Errorf("got %v allocations for a text, want none", allocated)
+	}
+}
+
+// FuzzStream gives what a server sends in parts, and then anything.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte{}, uint8(1))
+	f.Add([]byte("17\r\nChunk 3 for id /test/0\n\r\n"), uint8(7))
+	f.Add([]byte("0\r\n\r\n"), uint8(200))
+	f.Fuzz(func(t *testing.T, more []byte, part uint8) {
+		w := lone(t)
+		c := &w.conns[0]
+		give := func(p []byte) {
+			for len(p) > 0 && c.state == connOpen {
+				n := min(len(p), max(1, int(part)))
+				w.now += 3 * secondOfStream
+				w.hearTexts(c, p[:n])
+				p = p[n:]
+			}
+		}
+		give([]byte(streamHead + framed("Goconntest welcomes you! Your Id: /test/0\n") +
+			framed("Chunk 1 for id /test/0\n") + framed("Chunk 2 for id /test/0\n")))
+		if next := w.stream.hearing[0].next; next != 3 || c.state != connOpen {
+			t.Fatalf("in parts of %d: text %d is next, want 3; %v %s", part, next, w.faults.kinds, w.faults.first)
+		}
+		give(more)
+		if c.state != connOpen && w.faults.first == "" {
+			t.Errorf("%q: given up without a fault", more)
+		}
+	})
+}
