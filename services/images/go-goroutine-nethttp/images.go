@@ -1,0 +1,85 @@
+// The start and the end of the server: what is the same whatever answers the requests.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"syscall"
+	"time"
+)
+
+const (
+	endLimit  = time.Second // what requests under way get after SIGTERM
+	headBytes = 16 << 10    // of a request's head
+	idleLimit = 2 * time.Minute
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "images:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) < 4 || len(args) > 5 {
+		return errors.New("expected PORT HOST DATA FILES [DATABASE]")
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(args[1], args[0]))
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	shared, err := readFiles(args[3])
+	if err != nil {
+		return err
+	}
+	store, err := openStore(ctx, args[2], args[3], args[4:])
+	if err != nil {
+		return err
+	}
+	defer store.close()
+	defer profile()()
+	return serve(ctx, listener, routes(&service{store: store, files: shared, making: make(chan struct{}, makers)}))
+}
+
+// serve answers until ctx ends, and a moment longer for what is under way.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: stallLimit, IdleTimeout: idleLimit, MaxHeaderBytes: headBytes,
+		ErrorLog: log.New(io.Discard, "", 0)}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	fmt.Fprintln(os.Stderr, "ready")
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.Background(), endLimit)
+	defer cancel()
+	if server.Shutdown(last) != nil {
+		_ = server.Close() // who is not done by now is cut off
+	}
+	return nil
+}
+
+// profile writes what pprof reads to the file that CPUPROFILE names, until the function that it returns is called.
+func profile() (end func()) {
+	file, err := os.Create(os.Getenv("CPUPROFILE"))
+	if err != nil || pprof.StartCPUProfile(file) != nil {
+		return func() {}
+	}
+	return func() { pprof.StopCPUProfile(); _ = file.Close() }
+}

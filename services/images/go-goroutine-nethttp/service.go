@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A service is what all requests share.
+type service struct {
+	store  *store
+	files  map[string]file
+	bounds bounds
+	making chan struct{} // holds one for each thumbnail that is being made
+}
+
+// upload receives, checks and stores an image, and says how long the database took. The whole body was read unless err is of receiving it.
+func (s *service) upload(w http.ResponseWriter, r *http.Request, start time.Time) (e entry, database time.Duration, err error) {
+	defer s.bounds.uploads.Add(-1)
+	if s.bounds.uploads.Add(1) > mostUploads {
+		return e, 0, errRoom
+	}
+	name, content, held, err := s.receive(w, r, start)
+	defer func() { s.bounds.give(held) }()
+	if err != nil {
+		return e, 0, err
+	}
+	e = entry{name: clean(name), bytes: int64(len(content)), createdMS: start.UnixMilli(), content: content}
+	if e.picture, err = look(content); err != nil {
+		return e, 0, err
+	}
+	asked := time.Now()
+	err = s.store.add(r.Context(), &e)
+	return e, time.Since(asked), err
+}
+
+// receive reads the body, whichever form it has, and says what room it took.
+func (s *service) receive(w http.ResponseWriter, r *http.Request, start time.Time) (name string, content []byte, held int64, err error) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	most := int64(mostBytes)
+	switch {
+	case err != nil:
+		return "", nil, 0, errType
+	case kind == "multipart/form-data" && params["boundary"] != "":
+		most += mostAround
+	case kind != "image/jpeg" && kind != "image/png" && kind != "image/gif" && kind != "application/octet-stream":
+		return "", nil, 0, errType
+	}
+	if r.ContentLength > most {
+		return "", nil, 0, errLarge
+	}
+	body := &body{r.Body, http.NewResponseController(w), start.Add(requestLimit), most}
+	if kind == "multipart/form-data" {
+		return s.receivePart(multipart.NewReader(body, params["boundary"]))
+	}
+	content, held, err = s.bounds.receive(body, r.ContentLength)
+	return r.URL.Query().Get("name"), content, held, err
+}
+
+// receivePart reads the one part that is an image, and skips the others.
+func (s *service) receivePart(parts *multipart.Reader) (name string, content []byte, held int64, err error) {
+	for {
+		part, err := parts.NextPart()
+		if err == io.EOF && content != nil { // not errors.Is: a body without its last line ends in an error around EOF
+			return name, content, held, nil
+		}
+		if f := faultOf(err); err != nil && f != errBroken {
+			return "", nil, held, f
+		}
+		if err != nil || part.FormName() == "image" && content != nil {
+			return "", nil, held, errParts
+		}
+		if part.FormName() == "image" {
+			name = part.FileName()
+			if content, held, err = s.bounds.receive(part, -1); err != nil {
+				return "", nil, held, err
+			}
+		}
+	}
+}
+
+// fetch finds an image; with its bytes, for which it takes room, unless the client has them.
+func (s *service) fetch(ctx context.Context, path, known string) (e entry, err error) {
+	id, err := number(path, mostID, errAbsent)
+	if err != nil {
+		return e, err
+	}
+	if known != "" {
+		if e, err = s.store.get(ctx, id); err != nil || matches(known, e.tag()) {
+			return e, err
+		}
+	}
+	if e, err = s.store.getWhole(ctx, id); err == nil && !s.bounds.take(int64(len(e.content))) {
+		return entry{}, errRoom
+	}
+	return e, err
+}
+
+func (s *service) remove(ctx context.Context, path string) error {
+	id, err := number(path, mostID, errAbsent)
+	if err != nil {
+		return err
+	}
+	return s.store.remove(ctx, id)
+}
+
+// thumbnail finds an image's thumbnail, or makes it. One that cannot be kept is shown all the same.
+func (s *service) thumbnail(ctx context.Context, path string) (e entry, err error) {
+	id, err := number(path, mostID, errAbsent)
+	if err != nil {
+		return e, err
+	}
+	if e, err = s.store.getThumbnail(ctx, id); err != nil || e.thumbnail != nil {
+		return e, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stallLimit)
+	defer cancel()
+	select {
+	case s.making <- struct{}{}:
+		defer func() { <-s.making }()
+	case <-ctx.Done():
+		return e, errRoom
+	}
+	if e, err = s.store.getWhole(ctx, id); err != nil {
+		return e, err
+	}
+	if e.thumbnailKind, e.thumbnail, err = shrink(e.picture.kind, e.content); err != nil {
+		return e, errDecode
+	}
+	_ = s.store.keep(ctx, e)
+	return e, nil
+}
+
+// list makes the page that the parameters ask for.
+func (s *service) list(ctx context.Context, limit, before string) (page, error) {
+	most, err := number(limit, 100, errQuery)
+	if err != nil {
+		return page{}, err
+	}
+	below, err := number(before, mostID, errQuery)
+	if err != nil {
+		return page{}, err
+	}
+	entries, err := s.store.list(ctx, below, int(most)+1)
+	return newPage(entries, int(most)), err
+}
+
+// usually are the parameters of a list that says nothing else.
+var usually = map[string]string{"limit": "20", "before": strconv.Itoa(mostID)}
+
+// mostID is the greatest number that an id may be.
+const mostID = 999_999_999_999_999
+
+// number reads one from 1 to most in decimal digits, without a zero before them; otherwise it is this fault.
+func number(text string, most int64, wrong error) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > most || strings.IndexAny(text, "123456789") != 0 {
+		return 0, wrong
+	}
+	return n, nil
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	mostBytes    = 20 << 20 // of an image
+	mostAround   = 64 << 10 // what a multipart body may have beside it
+	mostUploads  = 1024
+	mostHeld     = 512 << 20 // what uploads have sent and downloads hold, in all
+	firstRoom    = 64 << 10  // what an upload is given for its first byte; then twice as much each time
+	stallLimit   = 20 * time.Second
+	requestLimit = 300 * time.Second
+)
+
+// Bounds count what all requests together hold.
+type bounds struct{ uploads, held atomic.Int64 }
+
+// take counts n bytes more, or says that there is no room. Who takes gives back.
+func (b *bounds) take(n int64) bool {
+	if b.held.Add(n) > mostHeld {
+		b.held.Add(-n)
+		return false
+	}
+	return true
+}
+
+func (b *bounds) give(n int64) { b.held.Add(-n) }
+
+// A body is read with patience for each piece, and to a last moment for all of it.
+type body struct {
+	from io.Reader
+	conn *http.ResponseController
+	last time.Time
+	left int64 // bytes it may still have
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if err := b.conn.SetReadDeadline(soon(b.last)); err != nil {
+		return 0, err
+	}
+	n, err := b.from.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n, errLarge
+	}
+	return n, err
+}
+
+// receive reads an image whose length is known, or -1, and takes room as it comes. The caller gives back what was held.
+func (b *bounds) receive(from io.Reader, length int64) (content []byte, held int64, err error) {
+	for {
+		if len(content) == cap(content) {
+			want := max(firstRoom, 2*int64(cap(content)))
+			if length >= int64(len(content)) {
+				want = min(want, length+1) // one more, to see the end
+			}
+			if !b.take(want - held) {
+				return nil, held, errRoom
+			}
+			held = want
+			grown := make([]byte, len(content), want)
+			copy(grown, content)
+			content = grown
+		}
+		n, err := from.Read(content[len(content):cap(content)])
+		content = content[:len(content)+n]
+		switch {
+		case len(content) > mostBytes:
+			return nil, held, errLarge
+		case err == io.EOF && len(content) == 0:
+			return nil, held, errEmpty
+		case err == io.EOF:
+			return content, held, nil
+		case err != nil:
+			return nil, held, err
+		}
+	}
+}
+
+// A paced answer gives its client patience for each piece that it takes.
+type paced struct {
+	http.ResponseWriter
+	conn *http.ResponseController
+	last time.Time
+}
+
+func (p paced) Write(b []byte) (int, error) {
+	if err := p.conn.SetWriteDeadline(soon(p.last)); err != nil {
+		return 0, err
+	}
+	return p.ResponseWriter.Write(b)
+}
+
+// Unwrap is how a ResponseController finds the connection.
+func (p paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// soon is the moment by which the next piece must have passed.
+func soon(last time.Time) time.Time {
+	if next := time.Now().Add(stallLimit); next.Before(last) {
+		return next
+	}
+	return last
+}
