@@ -24,6 +24,7 @@ type conn struct {
 	hall.Client
 	server *server
 	net    net.Conn
+	raw    syscall.RawConn // of a connection that is the kernel's, else nil: several pieces can be written at once, so lines of a room need not be copied
 	leave  func()
 	resume chan struct{} // the reader may go on: all it has read is done
 	wait   time.Duration // how long the reader rests, once it may go on
@@ -33,7 +34,6 @@ type conn struct {
 	late    bool  // lines to it wait until it has read more, or it has not for some time
 	lateAt  time.Duration
 	waited  time.Duration // for it, since it was last seen to keep up
-	gathers bool          // several pieces can be written at once, so that lines of a room need not be copied
 	dirty   bool
 	pending int // lines on their way to the log, and those behind them
 	began   time.Time
@@ -60,7 +60,7 @@ func (c *conn) Write(line []byte) {
 
 // Share implements hall.Sink.
 func (c *conn) Share(run *hall.Run, from, to int) {
-	if c.gathers {
+	if c.raw != nil {
 		c.staged().extend(run, from, to)
 	} else {
 		c.staged().write(run.Part(from, to))
@@ -103,6 +103,12 @@ func (c *conn) End() {
 // flush hands over what was staged to the writer, and says how much waits for the client; false if it has not read for too long, and was
 // cut off.
 func (c *conn) flush(limit int) (waiting int, ok bool) {
+	start := false
+	defer func() {
+		if start {
+			c.server.hand(c)
+		}
+	}()
 	c.dirty = false
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,40 +142,9 @@ func (c *conn) flush(limit int) (waiting int, ok bool) {
 		_ = c.net.SetWriteDeadline(time.Now().Add(lastWords))
 	}
 	if !c.writing && (c.out != nil || c.ended) {
-		c.writing = true
-		c.server.writers.Add(1)
-		go c.write()
+		c.writing, start = true, true
 	}
 	return waiting, ok
-}
-
-// write sends what there is, and ends.
-func (c *conn) write() {
-	defer c.server.writers.Done()
-	for {
-		c.mu.Lock()
-		out := c.out
-		c.out = nil
-		if out == nil || c.cut {
-			c.writing = false
-			if c.ended {
-				c.finish()
-			}
-			c.mu.Unlock()
-			out.give()
-			return
-		}
-		c.inFlight = out.size
-		c.mu.Unlock()
-		err := out.send(c.net)
-		c.mu.Lock()
-		c.inFlight = 0
-		if err != nil {
-			c.cut = true
-		}
-		c.mu.Unlock()
-		out.give()
-	}
 }
 
 // finish closes the connection. A reader that is still there takes what the client may be sending, for a while: a close
@@ -255,12 +230,7 @@ func (c *conn) rest(d time.Duration) {
 
 // reader returns what reads once and splits into lines. Where it can, it holds a buffer only once there is something to read.
 func (c *conn) reader() func(*splitter, []line) ([]line, error) {
-	sys, ok := c.net.(syscall.Conn)
-	if !ok {
-		return c.readSmall
-	}
-	raw, err := sys.SyscallConn()
-	if err != nil {
+	if c.raw == nil {
 		return c.readSmall
 	}
 	var chunk *[chunkSize]byte
@@ -281,7 +251,7 @@ func (c *conn) reader() func(*splitter, []line) ([]line, error) {
 		}
 	}
 	return func(split *splitter, lines []line) ([]line, error) {
-		if err := raw.Read(try); err != nil {
+		if err := c.raw.Read(try); err != nil {
 			return lines, err
 		}
 		if n > 0 {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"interleave/papaya/hall"
@@ -22,13 +23,20 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 	var deadline <-chan time.Time
 	for {
 		var catching <-chan time.Time
-		if s.hall.Step() > 0 || len(s.late) > 0 {
+		if s.hall.Step() > 0 || len(s.late) > 0 || s.log.held {
 			catching = time.After(time.Millisecond) // who is behind gets more, and who waits goes on, as soon as there is room
 		}
 		s.flush()
 		select {
 		case e := <-s.events:
 			s.hear(e)
+			if s.log.flying == nil && len(s.log.queue) > 0 {
+				runtime.Gosched() // readers that have something, too, say it before a batch goes
+			}
+			for range len(s.events) {
+				s.hear(<-s.events)
+			}
+		case <-s.written:
 		case a := <-s.batches:
 			s.come(a)
 			if s.lost != nil {

@@ -36,6 +36,7 @@ type outbox struct {
 	applied bool // and has come back
 	empty   bool // a batch without entries is wanted: a sign of life
 	failed  time.Time
+	held    bool          // a batch waits for more
 	free    time.Duration // when the last batch had landed
 	again   time.Duration // when lines that wait for readers are looked at again
 }
@@ -70,7 +71,7 @@ func (s *server) push(i item) {
 }
 
 // launch sends the next batch to the log, if none flies. Lines that need no log are obeyed as far as nothing of the log is before them.
-// A batch never waits until there is more of it: what it gathers is what has come while the last one was on its way.
+// What a batch gathers is what has come while the last one was on its way, and while what that has brought was written.
 func (s *server) launch() {
 	for s.log.flying == nil {
 		n := 0
@@ -89,11 +90,22 @@ func (s *server) launch() {
 	if s.log.flying != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil && s.onlyDone() && time.Since(s.log.failed) < time.Second {
 		return
 	}
+	if s.log.held = s.gathers(); s.log.held {
+		return
+	}
 	if len(s.late) == 0 {
 		s.launchSome(len(s.log.queue), s.maxBatch())
 	} else if n, size := s.press(); n > 0 || s.log.empty {
 		s.launchSome(n, size)
 	}
+}
+
+// gatherFor is how long a batch waits at most while clients are written to: they answer what they are just being told.
+const gatherFor = time.Millisecond
+
+// gathers says whether more may come soon.
+func (s *server) gathers() bool {
+	return s.unwritten.Load() > 0 && len(s.log.queue) > 0 && s.moment-s.log.queue[0].came < gatherFor
 }
 
 // maxBatch is in bytes, as maxBatch; smaller where little may be unread, so that no batch fills a client up alone.

@@ -104,11 +104,7 @@ func (p *pile) send(c net.Conn) error {
 		_, err := c.Write(p.bytes(p.pieces[0]))
 		return err
 	}
-	all := p.gather[:0]
-	for _, part := range p.pieces {
-		all = append(all, p.bytes(part))
-	}
-	p.gather = all
+	all := p.all(len(p.pieces))
 	_, err := all.WriteTo(c)
 	clear(p.gather)
 	return err

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"testing"
+	"time"
 
 	"interleave/papaya/hall"
 )
@@ -22,19 +23,29 @@ func TestPiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
+	raw, err := out.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w writer
+	whole, part := 0, 0
 	in, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	for seed := range uint64(200) {
+	for seed := range uint64(201) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		runs := []*hall.Run{{}, {}, {}}
 		var want []byte
 		all := newPile()
 		for range r.IntN(4) + 1 { // flushes, while a writer is busy
 			stage := newPile()
-			for range r.IntN(40) + 1 {
+			lines := r.IntN(40) + 1
+			if seed == 200 {
+				lines = 20000 // more than the kernel takes at once
+			}
+			for range lines {
 				line := bytes.Repeat([]byte{byte('a' + r.IntN(26))}, 1+r.IntN(800))
 				n := r.IntN(6)
 				if n < len(runs) {
@@ -66,6 +77,16 @@ func TestPiles(t *testing.T) {
 			t.Errorf("seed %d: %d bytes keep %d in memory", seed, all.size, kept)
 		}
 		sent := make(chan error, 1)
+		for range 1 + seed%2 { // without waiting, as far as that goes: nobody reads yet
+			if err := w.send(raw, all, w.try); err != nil {
+				t.Fatal(err)
+			}
+			if all.size > 0 {
+				part++
+			} else {
+				whole++
+			}
+		}
 		go func() { sent <- all.send(out) }()
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(in, got); err != nil || !bytes.Equal(got, want) {
@@ -75,5 +96,43 @@ func TestPiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		all.give()
+	}
+	if whole == 0 || part == 0 {
+		t.Errorf("the kernel took %d piles at once, and a part of %d: both should have come up", whole, part)
+	}
+}
+
+// TestGathering holds a batch back while clients are written to, and not for longer than it may be.
+func TestGathering(t *testing.T) {
+	s := &server{appends: make(chan []byte, 1), start: time.Now()}
+	s.config = s.config.defaults()
+	launched := func() bool {
+		s.launch()
+		select {
+		case <-s.appends:
+			s.log.flying = nil
+			return true
+		default:
+			return false
+		}
+	}
+	say := func() { s.push(item{entry: hall.Entry{Kind: hall.Said, Data: []byte("PING x")}}) }
+	say()
+	if !launched() {
+		t.Error("a batch waits, and nobody is written to")
+	}
+	s.unwritten.Store(1)
+	say()
+	if s.moment = gatherFor - 1; launched() || !s.log.held {
+		t.Error("a batch does not wait while somebody is written to")
+	}
+	s.unwritten.Store(0)
+	if !launched() || s.log.held {
+		t.Error("a batch waits when all is written")
+	}
+	s.unwritten.Store(1)
+	say()
+	if s.moment += gatherFor; !launched() {
+		t.Errorf("a batch waits for longer than %v", gatherFor)
 	}
 }

@@ -10,8 +10,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"interleave/papaya/hall"
@@ -34,10 +37,14 @@ type server struct {
 	appends chan []byte  // to the goroutine that appends
 	states  chan arrived // to the goroutine that keeps them
 
+	ready    chan *conn    // to those who write for all
+	written  chan struct{} // from them, when they have nothing to do
 	searches chan struct{} // has room for those that may read at once
 	savedAt  time.Time
 	readers  sync.WaitGroup
 	writers  sync.WaitGroup
+
+	unwritten atomic.Int32 // clients that those who write for all still have to look at
 
 	begun     bool
 	conns     map[uint64]*conn
@@ -75,7 +82,7 @@ func Run(ctx context.Context, config Config) error {
 	s := &server{
 		config: config, run: time.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
 		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan result, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
-		searches: make(chan struct{}, searchesAtOnce),
+		searches: make(chan struct{}, searchesAtOnce), ready: make(chan *conn, eventQueue), written: make(chan struct{}, 1),
 	}
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
@@ -100,7 +107,11 @@ func Run(ctx context.Context, config Config) error {
 	}
 	all.Go(func() { s.append(inner) })
 	all.Go(func() { s.keep(inner) })
+	for range min(runtime.GOMAXPROCS(0), maxWriters) {
+		all.Go(s.deliver)
+	}
 	err = s.deal(ctx, doors)
+	close(s.ready)
 	cancel()
 	all.Wait()
 	return errors.Join(err, s.save())
@@ -338,7 +349,9 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 		}
 	}
 	c := &conn{server: s, net: client, leave: leave, resume: make(chan struct{}, 1)}
-	_, c.gathers = client.(*net.TCPConn)
+	if sys, ok := client.(syscall.Conn); ok {
+		c.raw, _ = sys.SyscallConn() // one that has ended says so when it is read
+	}
 	c.Host, c.Secure, c.Fingerprint = host, secure, print
 	c.Open = !secure && !address.IsLoopback()
 	s.events <- event{conn: c, arrives: true}

@@ -1,0 +1,178 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Who has something to read is written to by one of a few goroutines, as far as its socket takes it at once: that is a goroutine woken for a
+// batch, and not one for each client. Where the client has to be waited for, and where the connection is not the kernel's, a goroutine of
+// the client's own writes until nothing is left.
+
+// maxWriters is how many goroutines write for all at most, if there are so many cores. A guess.
+const maxWriters = 8
+
+// hand has somebody write to a client.
+func (s *server) hand(c *conn) {
+	s.writers.Add(1)
+	if c.raw == nil {
+		go c.write(nil)
+		return
+	}
+	s.unwritten.Add(1)
+	s.ready <- c
+}
+
+// deliver is one of those who write for all.
+func (s *server) deliver() {
+	var w writer
+	try := w.try // once, not for each client
+	for c := range s.ready {
+		for out := c.next(); ; out = c.next() {
+			if out == nil {
+				s.writers.Done()
+				break
+			}
+			if err := w.send(c.raw, out, try); err != nil || out.size == 0 {
+				c.sent(out, err)
+				continue
+			}
+			c.left(out)
+			go c.write(out)
+			break
+		}
+		if s.unwritten.Add(-1) == 0 {
+			select {
+			case s.written <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// write sends what there is, and ends.
+func (c *conn) write(out *pile) {
+	defer c.server.writers.Done()
+	if out == nil {
+		out = c.next()
+	}
+	for ; out != nil; out = c.next() {
+		c.sent(out, out.send(c.net))
+	}
+}
+
+// next is what is to be written; nil if there is nothing, and nobody writes to this client any more.
+func (c *conn) next() *pile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.out
+	c.out = nil
+	if out == nil || c.cut {
+		c.writing = false
+		if c.ended {
+			c.finish()
+		}
+		out.give()
+		return nil
+	}
+	c.inFlight = out.size
+	return out
+}
+
+// left notes what of a pile was not written yet.
+func (c *conn) left(out *pile) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inFlight = out.size
+}
+
+// sent notes that a pile was written, or could not be.
+func (c *conn) sent(out *pile, err error) {
+	c.mu.Lock()
+	c.inFlight = 0
+	if err != nil {
+		c.cut = true
+	}
+	c.mu.Unlock()
+	out.give()
+}
+
+// A writer writes without waiting.
+type writer struct {
+	pile *pile
+	err  error
+}
+
+// send writes as much of a pile as the socket takes now, and takes it off the pile.
+func (w *writer) send(raw syscall.RawConn, p *pile, try func(uintptr) bool) error {
+	w.pile, w.err = p, nil
+	if err := raw.Write(try); err != nil {
+		return err
+	}
+	return w.err
+}
+
+// maxGather is how many pieces the kernel takes at once (IOV_MAX).
+const maxGather = 1024
+
+func (w *writer) try(fd uintptr) bool {
+	p := w.pile
+	for p.size > 0 {
+		var n, some int
+		var err error
+		if len(p.pieces) == 1 {
+			piece := p.bytes(p.pieces[0])
+			some = len(piece)
+			n, err = syscall.Write(int(fd), piece)
+		} else {
+			all := p.all(maxGather)
+			for _, piece := range all {
+				some += len(piece)
+			}
+			n, err = unix.Writev(int(fd), all)
+			clear(all)
+		}
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EAGAIN):
+			return true
+		case err != nil:
+			w.err = err
+			return true
+		}
+		if p.skip(n); n < some {
+			return true
+		}
+	}
+	return true
+}
+
+// all is the first pieces of a pile, for a system call.
+func (p *pile) all(n int) net.Buffers {
+	all := p.gather[:0]
+	for _, c := range p.pieces[:min(n, len(p.pieces))] {
+		all = append(all, p.bytes(c))
+	}
+	p.gather = all
+	return all
+}
+
+// skip takes the first n bytes off a pile.
+func (p *pile) skip(n int) {
+	p.size -= n
+	i := 0
+	for ; i < len(p.pieces); i++ {
+		c := &p.pieces[i]
+		if n < c.to-c.from {
+			c.from += n
+			break
+		}
+		n -= c.to - c.from
+		c.run = nil
+	}
+	p.pieces = p.pieces[:copy(p.pieces, p.pieces[i:])]
+}
