@@ -90,13 +90,14 @@ func (s *study) measured(e *experiment, c manifest.Condition, styles map[string]
 			out = append(out, s.stripFigure(e, c, m, rows, styles))
 		}
 	}
+	out = append(out, s.ofImages(e, c, styles)...)
 	return append(out, s.distributions(e, c, styles)...)
 }
 
 // offered says that a row's rate is what the load offered: no result.
 func (e *experiment) offered(r verdict.Row) bool {
 	p := e.point(r.Point)
-	return p != nil && (p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced)
+	return p != nil && (p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced || p.Load.Shape == manifest.Streams)
 }
 
 // split takes apart what lies on an axis of at least two places and what does not.
@@ -157,17 +158,20 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		f.Series[i].Points = append(f.Series[i].Points, p)
 		low, high = min(low, p.Y), max(high, p.Y)
 	}
-	f.LogY = low > 0 && high/low > logFrom
 	f.LogX = f.LogX && !slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.X <= 0 })
 	var published []string
 	for _, curve := range e.Curves {
 		if curve.Metric == m {
 			if series := e.published(c, curve, styles); len(series.Points) > 0 {
 				f.Published = append(f.Published, series)
+				for _, p := range series.Points {
+					low, high = min(low, p.Y), max(high, p.Y)
+				}
 				published = append(published, curve.Label)
 			}
 		}
 	}
+	f.LogY = low > 0 && high/low > logFrom
 	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(unit(m)), f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
 	caption := fmt.Sprintf("%s over %s; %s. %s; bars and bands are 95 %% intervals.",
 		capital(unit(m)), f.XName, s.cores(c), roundsOf(rows))

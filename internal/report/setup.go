@@ -75,6 +75,33 @@ func offerHost(l manifest.Load, size string) []string {
 	return parts
 }
 
+// offerImages tells what an image service is offered; nil if the load is another.
+func offerImages(l manifest.Load) []string {
+	if l.Ask == "" {
+		return nil
+	}
+	then := "fetched"
+	switch {
+	case l.Ask == manifest.AskThumbnail:
+		then = "its thumbnail fetched"
+	case l.Ask == manifest.AskUnchanged:
+		then = fmt.Sprintf("fetched, then %d times found unchanged", l.Reads-1)
+	case l.Reads > 1:
+		then = fmt.Sprintf("fetched %d times", l.Reads)
+	}
+	size := quantity.Trim(float64(l.SizeBytes)/1e3, 4) + quantity.Thin + "kB"
+	parts := []string{many(l.Connections, "client"), "an image of " + size + " posted and " + then}
+	switch {
+	case l.Shape == manifest.Open:
+		return append(parts, fmt.Sprintf("%s%sa second in open loop, %s gaps", quantity.Trim(l.Rate, 4), quantity.Thin, cmp.Or(l.Gaps, "constant")))
+	case l.Shape == manifest.Cold:
+		return append(parts, quantity.Count(l.Requests)+" times, the first of a fresh server")
+	case l.Requests > 0:
+		return append(parts, quantity.Count(l.Requests)+" times each")
+	}
+	return append(parts, "in closed loop")
+}
+
 // offer tells a load in words: "150 connections, each sends 16 B when its reply is there".
 func offer(l manifest.Load) string {
 	if l.Shape == manifest.Solve && l.Kernel == manifest.KernelTransfer {
@@ -85,7 +112,7 @@ func offer(l manifest.Load) string {
 	}
 	parts := []string{many(l.Connections, "connection")}
 	size := quantity.Trim(float64(l.SizeBytes), 4) + quantity.Thin + "B"
-	if words := cmp.Or(strings.Join(offerChat(l, size), ", "), strings.Join(offerHost(l, size), ", ")); words != "" {
+	if words := cmp.Or(strings.Join(offerChat(l, size), ", "), strings.Join(offerHost(l, size), ", "), strings.Join(offerImages(l), ", ")); words != "" {
 		return words
 	}
 	switch l.Shape {

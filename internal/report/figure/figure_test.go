@@ -125,6 +125,16 @@ func series(r *rand.Rand, styles map[string]Style) TimeSeries {
 	return p
 }
 
+func parts(styles map[string]Style) Parts {
+	p := Parts{Frame: Frame{ID: "parts", Title: "Where the time goes", Desc: "Most is in the server."}, Axis: "mean response time (µs)", Unit: "µs",
+		Names: []string{"to the server", "in its database", "else in the server", "from the server"}}
+	for i, name := range names {
+		v := float64(i)
+		p.Rows = append(p.Rows, PartsRow{Name: name, Style: styles[name], Parts: []float64{20, 60 + v, 30 + 9*v, 25}, Note: "183 µs", Strong: name == "java-thread"})
+	}
+	return p
+}
+
 func drawings() map[string]drawing {
 	r := seeded()
 	styles := StylesFor(words)
@@ -132,6 +142,7 @@ func drawings() map[string]drawing {
 		"intervals": intervals(r), "magnitude": magnitude(r), "sweep": sweep(r, styles), "strip": strip(r, styles),
 		"quantiles": quantiles(styles), "series": series(r, styles),
 		"intervals-empty": Intervals{Frame: Frame{ID: "e"}, Log: true, Reference: 1}, "sweep-empty": Sweep{LogX: true, LogY: true},
+		"parts": parts(styles), "parts-empty": Parts{},
 		"strip-empty": Strip{}, "quantiles-empty": Quantiles{}, "series-empty": TimeSeries{},
 	}
 }
