@@ -1,0 +1,67 @@
+// Stream, one event loop for all clients: node:http reads, refuses and codes, and a timer for each client is all that is ours. The
+// price is one core, and the objects that the library keeps of each request and answer.
+"use strict";
+const http = require("node:http");
+
+const [port, host = "127.0.0.1"] = process.argv.slice(2);
+const PATH = /^\/test\/[A-Za-z0-9_-]{1,64}(?=\?|$)/;
+
+const limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+  noDelay: true,
+};
+
+const server = http.createServer(limits, (request, response) => {
+  const { socket } = request;
+  if (socket.looksOn) return; // what a stream's client says afterwards
+  if (!["1.0", "1.1"].includes(request.httpVersion)) return refuse(response, request.httpVersion === "0.9" ? 400 : 505);
+  const path = PATH.exec(request.url)?.[0];
+  if (path === undefined) return refuse(response, 404);
+  if (request.method !== "GET" && request.method !== "HEAD") return refuse(response, 405, { Allow: "GET, HEAD" });
+  response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
+  if (request.method === "HEAD") return response.end();
+  socket.looksOn = true;
+  process.nextTick(() => socket.pause()); // not read from any more; one that has gone is noticed at a chunk
+  stream(response, path);
+});
+
+function stream(response, path) {
+  const began = performance.now();
+  let number = 1;
+  let timer;
+  const wait = () => {
+    timer = setTimeout(say, began + number * 1000 - performance.now());
+  };
+  const say = () => {
+    // False: 16 KiB wait for a client who does not read.
+    if (!response.write(`Chunk ${number++} for id ${path}\n`)) response.destroy();
+    else wait();
+  };
+  response.on("close", () => clearTimeout(timer));
+  response.write(`Goconntest welcomes you! Your Id: ${path}\n`);
+  wait();
+}
+
+function refuse(response, status, headers) {
+  response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8", ...headers });
+  response.end(`${http.STATUS_CODES[status]}\n`);
+}
+
+// What came behind a stream's request may be no HTTP, which is no reason to end it. All others are refused as node:http does.
+server.on("clientError", (error, socket) => {
+  if (socket.looksOn) return;
+  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code] ?? 400;
+  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
+  socket.destroySoon();
+});
+server.on("error", (error) => {
+  if (server.listening) return; // out of descriptors: those who are here go on
+  console.error(error.message);
+  process.exit(1);
+});
+server.listen({ port, host, backlog: 65535 }, () => console.error("ready"));
+
+process.on("SIGTERM", () => process.exit(0));
+process.on("SIGINT", () => process.exit(0));
