@@ -67,7 +67,7 @@ func (s *Server) Kill() {
 // wait waits for the first process and for what it wrote last, and says how it ended.
 func (s *Server) wait() string {
 	err := s.Group.Wait()
-	s.drained(200 * time.Millisecond)
+	s.drained(2 * deathTime)
 	if err == nil {
 		return "exit status 0"
 	}
