@@ -64,6 +64,7 @@ func (r *experimentReader) readDepth(t *table) Depth {
 	} else if r.Axis.Over != "" {
 		q, least, most := axis(r.Axis.Over)
 		d.Values = t.quantities("values", q, least, most)
+		d.NoValues = t.empty("values")
 		slices.Sort(d.Values)
 	}
 	t.finish()

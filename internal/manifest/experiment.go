@@ -314,7 +314,7 @@ func (d Depth) Has(p Point) bool {
 	if math.IsNaN(p.X) {
 		return len(d.Points) == 0 || slices.Contains(d.Points, p.Name)
 	}
-	return len(d.Values) == 0 || slices.Contains(d.Values, p.X)
+	return len(d.Values) == 0 && !d.NoValues || slices.Contains(d.Values, p.X)
 }
 
 // Point returns the point of this name.

@@ -71,6 +71,11 @@ func TestImageExperiment(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", e.Points[i].Name, got, want)
 		}
 	}
+	if without, err := read(strings.Replace(ofImages, "[depth.quick]\n", "[depth.quick]\nvalues = []\n", 1)); err != nil {
+		t.Error(err)
+	} else if d := without.Quick; d.Has(e.Points[0]) || !d.Has(e.Points[2]) || !without.Normal.Has(e.Points[0]) {
+		t.Errorf("values = [] leaves the sweep out at that depth, and nothing else: %+v", d)
+	}
 	for _, test := range []struct{ old, new, want string }{
 		{`ask         = "image"`, "", "ask is missing"},
 		{`ask         = "image"`, `ask = "imag"`, `did you mean "image"?`},

@@ -189,7 +189,8 @@ type Depth struct {
 	Sample     time.Duration // between two samples of the process tree
 	Conditions []Condition
 	Models     []string  // a part of the experiment's models; empty = all
-	Values     []float64 // a part of the sweep's values; empty = all
+	Values     []float64 // a part of the sweep's values; empty = all, unless
+	NoValues   bool      // none of them is measured: values = []
 	Points     []string  // a part of the named points; empty = all
 	Requests   int64     // in place of the load's, where that counts them; 0 = as it says; AllInWindow = by time
 }
