@@ -215,10 +215,11 @@ type saving struct {
 	at       time.Time
 }
 
-// keep syncs the text, and saves the state, beside the goroutine that owns the hall.
+// keep syncs the text, saves the state and gives memory back, beside the goroutine that owns the hall.
 func (s *server) keep(ctx context.Context) {
 	ticker := time.NewTicker(syncEvery)
 	defer ticker.Stop()
+	var rest rest
 	for {
 		var err error
 		select {
@@ -226,6 +227,7 @@ func (s *server) keep(ctx context.Context) {
 			return
 		case <-ticker.C:
 			err = s.config.Text.Sync()
+			rest.afterBurst()
 		case state := <-s.states:
 			err = s.write(state.sequence, state.data)
 		}

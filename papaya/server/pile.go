@@ -21,15 +21,40 @@ type piece struct {
 	from, to int
 }
 
-var piles = sync.Pool{New: func() any { return &pile{own: make([]byte, 0, 1024)} }}
+// spares are piles to be used again. There are never so many that what a burst has needed stays in memory: the rest goes to the collector.
+var spares struct {
+	mu    sync.Mutex
+	piles []*pile
+	bytes int
+}
 
-// What a pooled pile may hold in bytes and pieces; what a slow client has made larger goes to the collector.
+// What a spare pile may hold in bytes and pieces, and all of them in bytes; a pile begins with smallPile bytes. Guesses, of which the last lets
+// a thousand clients be written to without a new pile.
 const (
-	maxPooled = 256 << 10
+	maxPooled = 16 << 10
 	maxPieces = 256
+	maxSpares = 4 << 20
+	smallPile = 1 << 10
 )
 
-func newPile() *pile { return piles.Get().(*pile) }
+func newPile() *pile {
+	spares.mu.Lock()
+	defer spares.mu.Unlock()
+	n := len(spares.piles) - 1
+	if n < 0 {
+		return &pile{own: make([]byte, 0, smallPile)}
+	}
+	p := spares.piles[n]
+	spares.piles, spares.piles[n] = spares.piles[:n], nil
+	spares.bytes -= p.room()
+	return p
+}
+
+// pieceBytes is what a piece takes, and its place among those that are written at once.
+const pieceBytes = 32 + 24
+
+// room is what an empty pile takes in memory.
+func (p *pile) room() int { return cap(p.own) + cap(p.pieces)*pieceBytes }
 
 // give takes a pile back; nil is fine.
 func (p *pile) give() {
@@ -38,7 +63,12 @@ func (p *pile) give() {
 	}
 	clear(p.pieces) // runs are not kept
 	p.own, p.pieces, p.size = p.own[:0], p.pieces[:0], 0
-	piles.Put(p)
+	spares.mu.Lock()
+	defer spares.mu.Unlock()
+	if n := p.room(); spares.bytes+n <= maxSpares {
+		spares.piles = append(spares.piles, p)
+		spares.bytes += n
+	}
 }
 
 // waiting is how many bytes are in the pile, of which there may be none.

@@ -136,3 +136,34 @@ func TestGathering(t *testing.T) {
 		t.Errorf("a batch waits for longer than %v", gatherFor)
 	}
 }
+
+// TestSpares gives back what ten thousand clients have been sent at once: little of it is kept.
+func TestSpares(t *testing.T) {
+	var all []*pile
+	for n := range 10_000 {
+		p := newPile()
+		p.write(bytes.Repeat([]byte("x"), n))
+		all = append(all, p)
+	}
+	for _, p := range all {
+		p.give()
+	}
+	spares.mu.Lock()
+	kept, bytes := 0, 0
+	for _, p := range spares.piles {
+		kept++
+		bytes += p.room()
+	}
+	if bytes > maxSpares || bytes != spares.bytes || kept == 0 {
+		t.Errorf("%d piles of %d bytes are kept, and said to be %d; want some, and %d bytes at most", kept, bytes, spares.bytes, maxSpares)
+	}
+	spares.mu.Unlock()
+	for range kept {
+		if p := newPile(); p.size != 0 || len(p.own) != 0 || len(p.pieces) != 0 {
+			t.Fatal("a pile that is used again is not empty")
+		}
+	}
+	if spares.bytes != 0 {
+		t.Errorf("%d bytes are said to be kept when nothing is", spares.bytes)
+	}
+}
