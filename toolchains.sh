@@ -13,7 +13,7 @@ apt() { # A policy of 101 keeps daemons from starting now; those that would star
   updated=yes
   [ -e $policy ] || { printf '#!/bin/sh\nexit 101\n' | root tee $policy && root chmod +x $policy && trap 'root rm $policy' EXIT; }
   root apt-get install -y --no-install-recommends "$@" || return
-  case $* in *redis* | *erlang* | *ircd*) for d in redis-server epmd ngircd inspircd; do root update-rc.d $d disable; done ;; esac
+  case $* in *redis* | *erlang* | *ircd* | postgresql) for d in redis-server epmd ngircd inspircd postgresql; do root update-rc.d $d disable; done ;; esac
 }
 
 # Debian 12 has no JDK 25: a wheel has the run time, Maven the compiler. It stands in out/tools/jdk/bin/java when whole.
@@ -45,6 +45,11 @@ lwip() {
   set -- "$new"/lwip_*.dsc && f=${1##*_}
   printf '#!/bin/sh\necho %s\n' "${f%%[+-]*}" >"$new/lwip-config" && chmod +x "$new/lwip-config"
   rm -rf "$new"/{lists,cache,parts,lwip[-_]*[0-9cz]} "$to" && mv "$new" "$to"
+}
+
+schemathesis() {
+  python3 -m pip --version || apt python3-pip
+  python3 -m pip install --target out/tools/schemathesis schemathesis==4.32.5
 }
 
 least() { # The version that a command prints, if it is no older.
@@ -95,6 +100,8 @@ want cargo rust-async 'apt cargo-web rustc-web' least 1.85 cargo --version
 want java 'java-thread and java-virtual' 'jdk 25' compiler
 want ngircd c-loop-ngircd 'apt ngircd' least 25 ngircd --version
 want inspircd cpp-loop-inspircd 'apt inspircd' least 3 inspircd --version
+want postgresql 'the tests of images on PostgreSQL' 'apt postgresql' least 13 sh -c '/usr/lib/postgresql/*/bin/postgres --version'
+want schemathesis "the test of images' openapi.yaml" schemathesis least 4 env PYTHONPATH=out/tools/schemathesis python3 out/tools/schemathesis/bin/st --version
 want ip 'runs in two network namespaces' 'apt iproute2' least 5 sh -c 'ip -V | cut -d- -f2'
 want ping 'the tests of GoNet against the kernel' 'apt iputils-ping' least 1 ping -V
 want nc 'the tests of GoNet with netcat' 'apt netcat-openbsd' present nc

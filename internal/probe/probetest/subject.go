@@ -16,6 +16,12 @@ const startLimit = 80 * time.Second
 // A Subject is a model that was built, for tests that ask more of its servers than a transcript can say.
 type Subject struct{ built *probe.Built }
 
+// What its tests hold in their hands.
+type (
+	Folder = probe.Folder
+	Server = probe.Server
+)
+
 // Each gives every model of the service to a test of its own.
 func Each(t *testing.T, test func(t *testing.T, m *Subject)) {
 	root, service := load(t)

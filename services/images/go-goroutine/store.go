@@ -158,7 +158,7 @@ func (s *store) list(ctx context.Context, before int64, limit int) (all []entry,
 	if err != nil {
 		return nil, wrong(err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // Err tells what was wrong
 	for rows.Next() {
 		var e entry
 		if err := rows.Scan(e.fields()...); err != nil {

@@ -1,0 +1,73 @@
+// Package images holds every model of the service against its contract, README.md. The transcripts in conform are what the
+// laboratory asks before it measures; the tests here ask all the rest, of one server for each model and database.
+package images
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"interleave/internal/probe/probetest"
+)
+
+// diskBytes is the disk of a server that is to fill: what the tests store fits ten times.
+const diskBytes = 256 << 20
+
+var slow = flag.Bool("slow", true, "also wait for the limits in time, half a minute for each model")
+
+func TestImages(t *testing.T) { probetest.Service(t) }
+
+// TestSQLite asks everything of a server on SQLite; its disk fills, and it is killed.
+func TestSQLite(t *testing.T) {
+	probetest.Each(t, func(t *testing.T, m *probetest.Subject) {
+		t.Parallel()
+		folder, small := m.Folder(t, diskBytes)
+		server := m.Start(t, folder)
+		c := newClient(t, server.Port)
+		c.everything()
+		if *slow {
+			c.crowd(server.Group.PID())
+		}
+		if small {
+			c.fullDisk(folder)
+		} else {
+			t.Log("SKIP: run as root for the test of a full disk")
+		}
+		acknowledged := c.kill(server)
+		server = m.Start(t, folder)
+		newClient(t, server.Port).survived(acknowledged)
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPostgreSQL asks everything of a server on PostgreSQL, which goes away and comes back.
+func TestPostgreSQL(t *testing.T) {
+	postgres := newPostgres(t)
+	probetest.Each(t, func(t *testing.T, m *probetest.Subject) {
+		folder, _ := m.Folder(t, 0)
+		server := m.Start(t, folder, postgres.database(t))
+		c := newClient(t, server.Port)
+		c.everything()
+		c.outage(postgres)
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// everything is what is asked on every database.
+func (c *client) everything() {
+	for _, part := range []struct {
+		name string
+		play func()
+	}{
+		{"uploads", c.uploads}, {"names", c.names}, {"lists", c.lists}, {"fetches", c.fetches}, {"thumbnails", c.thumbnails}, {"deletes", c.deletes},
+		{"files", c.files}, {"refusals", c.refusals}, {"broken", c.broken}, {"together", c.together},
+	} {
+		begin := time.Now()
+		part.play()
+		c.t.Logf("%s: %v", part.name, time.Since(begin).Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,277 @@
+package images
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"interleave/internal/probe/probetest"
+)
+
+// pictures is a folder to leave screenshots in, for people to look at.
+var pictures = flag.String("pictures", "", "leave screenshots of the page in this folder")
+
+// TestPage uses the page in a browser, against one model: the files are the same for all.
+func TestPage(t *testing.T) {
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("SKIP: install chromium for the test of the page (./toolchains.sh --browser)")
+	}
+	t.Parallel()
+	m := probetest.One(t, "go-goroutine-nethttp")
+	folder, _ := m.Folder(t, 0)
+	server := m.Start(t, folder)
+	c := newClient(t, server.Port)
+	v := newVisitor(t, 390, 844)
+
+	v.open("http://" + c.address + "/")
+	v.until("an empty list says so", `document.querySelector("#state").textContent === "No images yet."`)
+	dir := t.TempDir()
+	files := map[string][]byte{"Teekanne & <b>Tasse</b>.png": pngOf(t, paint(300, 200, 11)), "wide.jpg": jpegOf(t, gray(2000, 300)), "dot.gif": gifOf(t, 3, 3), "notes.png": []byte("no image")}
+	var paths []string
+	for name, content := range files {
+		name = filepath.Join(dir, strings.ReplaceAll(name, "/", "∕")) // a name on a disk has no slash
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, name)
+	}
+	v.do(chromedp.SetUploadFiles(chromedp.CSS("#choose"), paths))
+	v.until("three are stored and one is not", `document.querySelectorAll("#list li").length === 3 && document.querySelectorAll("#uploads li").length === 1`)
+	v.until("the problem is told", `document.querySelector("#uploads [role=alert]").textContent.includes("the bytes are no JPEG, PNG or GIF")`)
+	v.until("a name is text", `[...document.querySelectorAll("#list a")].some((a) => a.textContent === "Teekanne & <b>Tasse<∕b>.png") && !document.querySelector("#list b")`)
+	v.until("thumbnails are there", `[...document.querySelectorAll("#list img")].every((i) => i.complete && i.naturalWidth > 0 && i.naturalWidth <= 160)`)
+	v.looks("phone")
+	v.drops(pngOf(t, paint(30, 30, 12)))
+	v.until("what was dropped is stored", `document.querySelector("#list li a").textContent === "dropped.png"`)
+
+	v.slowly(func() {
+		v.drops(padded(t, pngOf(t, paint(30, 30, 12)), 60_000))
+		v.until("the bar moves", `(document.querySelector("#uploads progress")?.value ?? 0) > 0 && document.querySelector("#uploads progress").value < 1`)
+	})
+	v.until("it is stored in the end", `document.querySelectorAll("#list li").length === 5`)
+	c.ask("DELETE", c.list()[0].URL, nil, nil, 204)
+	v.open("http://" + c.address + "/")
+	v.until("four are left", `document.querySelectorAll("#list li").length === 4`)
+
+	v.do(chromedp.Click(chromedp.CSS("#list li button")))
+	v.until("it asks", `document.querySelector("#sure").open && document.querySelector("#question").textContent.includes("dropped.png")`)
+	v.picture("question")
+	v.do(chromedp.Click(chromedp.CSS(`#sure button[value="no"]`)))
+	v.until("it is kept", `!document.querySelector("#sure").open && document.querySelectorAll("#list li").length === 4`)
+	v.do(chromedp.Click(chromedp.CSS("#list li button")), chromedp.Click(chromedp.CSS(`#sure button[value="yes"]`)))
+	v.until("it is gone", `document.querySelectorAll("#list li").length === 3`)
+	if n := len(c.list()); n != 3 {
+		t.Errorf("the server has %d images, want 3", n)
+	}
+	for range 25 {
+		c.upload("image/gif", "many", gifOf(t, 40, 30))
+	}
+	v.size(1280, 900)
+	v.open("http://" + c.address + "/")
+	v.until("the newest twenty are shown", `document.querySelectorAll("#list li").length === 20 && !document.querySelector("#more").hidden`)
+	v.do(chromedp.Click(chromedp.CSS("#more")))
+	v.until("all are shown", `document.querySelectorAll("#list li").length === 28 && document.querySelector("#more").hidden`)
+	v.looks("desk")
+	v.keyboard()
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+	v.do(chromedp.Click(chromedp.CSS("#list li button")), chromedp.Click(chromedp.CSS(`#sure button[value="yes"]`)))
+	v.until("a server that is away is told of", `document.querySelector("#state").textContent.includes("cannot be reached") && document.querySelectorAll("#list li").length === 28`)
+}
+
+// A visitor is a page in a browser of its own.
+type visitor struct {
+	t      *testing.T
+	ctx    context.Context
+	mu     sync.Mutex
+	faults []string // what the page threw or logged as an error
+}
+
+func newVisitor(t *testing.T, width, height int) *visitor {
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true),
+	}
+	path, _ := exec.LookPath("chromium")
+	allocator, stopAll := chromedp.NewExecAllocator(context.Background(), append(options, chromedp.ExecPath(path))...)
+	t.Cleanup(stopAll)
+	ctx, stop := chromedp.NewContext(allocator)
+	t.Cleanup(stop)
+	v := &visitor{t: t, ctx: ctx}
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("starting chromium: %v", err)
+	}
+	v.size(width, height)
+	go v.watch(chromedp.Console(ctx))
+	t.Cleanup(func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		for _, f := range v.faults {
+			t.Errorf("the page failed: %s", f)
+		}
+	})
+	return v
+}
+
+// watch keeps what the page throws and what the browser complains of, but for answers that were asked for; it ends with the page.
+func (v *visitor) watch(console iter.Seq2[chromedp.ConsoleMessage, error]) {
+	for m, err := range console {
+		if err != nil {
+			return
+		}
+		if bad := m.IsException() || m.Type == "error" || m.Type == "warning"; !bad || strings.Contains(m.Text, "Failed to load resource") {
+			continue
+		}
+		v.mu.Lock()
+		v.faults = append(v.faults, m.String())
+		v.mu.Unlock()
+	}
+}
+
+func (v *visitor) do(steps ...chromedp.Action[chromedp.Void]) {
+	v.t.Helper()
+	ctx, stop := context.WithTimeout(v.ctx, patience)
+	defer stop()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		v.t.Fatalf("driving the page: %v", err)
+	}
+}
+
+func (v *visitor) open(url string) {
+	v.t.Helper()
+	v.do(chromedp.Navigate(url))
+}
+
+func (v *visitor) size(width, height int) {
+	v.t.Helper()
+	v.do(chromedp.EmulateViewport(int64(width), int64(height)))
+}
+
+// eval is what an expression of the page's script is worth.
+func eval[T any](v *visitor, js string) T {
+	v.t.Helper()
+	ctx, stop := context.WithTimeout(v.ctx, patience)
+	defer stop()
+	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		v.t.Fatalf("asking the page for %s: %v", js, err)
+	}
+	return out
+}
+
+// until waits for an expression to be true.
+func (v *visitor) until(what, js string) {
+	v.t.Helper()
+	ctx, stop := context.WithTimeout(v.ctx, patience)
+	defer stop()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(patience))); err != nil {
+		v.picture("failed")
+		v.t.Fatalf("waiting until %s: %v\nthe page shows:\n%s", what, err, eval[string](v, "document.body.innerText"))
+	}
+}
+
+// drops drops a file on the page, as a hand would.
+func (v *visitor) drops(content []byte) {
+	v.t.Helper()
+	numbers := strings.Join(strings.Fields(fmt.Sprintf("%d", content)), ",")
+	v.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
+		const data = new DataTransfer();
+		data.items.add(new File([new Uint8Array(%s)], "dropped.png", {type: "image/png"}));
+		for (const name of ["dragenter", "dragover", "drop"]) document.querySelector("#drop").dispatchEvent(new DragEvent(name, {dataTransfer: data, bubbles: true, cancelable: true}));
+	})()`, numbers)))
+}
+
+// slowly does something with a slow network, as on a train.
+func (v *visitor) slowly(do func()) {
+	v.t.Helper()
+	set := func(bytes float64) {
+		params := network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{{DownloadThroughput: -1, UploadThroughput: bytes}}}
+		if _, err := chromedp.Call(v.ctx, network.EmulateNetworkConditionsByRule, params); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+	set(20_000)
+	do()
+	set(-1)
+}
+
+// looks holds the page, in light and in dark, to what everybody can see and reach.
+func (v *visitor) looks(where string) {
+	v.t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		params := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+		if _, err := chromedp.Call(v.ctx, emulation.SetEmulatedMedia, params); err != nil {
+			v.t.Fatal(err)
+		}
+		v.picture(where + "-" + scheme)
+		if wide := eval[bool](v, `document.documentElement.scrollWidth > innerWidth`); wide {
+			v.t.Errorf("%s, %s: the page is wider than its window", where, scheme)
+		}
+		if faint := eval[[]string](v, contrast); len(faint) > 0 {
+			v.t.Errorf("%s, %s: text of less than 4.5 to 1: %q", where, scheme, faint)
+		}
+	}
+	if nameless := eval[[]string](v, `[...document.querySelectorAll("button, input, a, progress, dialog, img")].filter((e) => !(e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") ||
+		e.textContent.trim() || e.labels?.length || e.hasAttribute("alt"))).map((e) => e.outerHTML)`); len(nameless) > 0 {
+		v.t.Errorf("%s: without a name: %q", where, nameless)
+	}
+	if small := eval[[]string](v, `[...document.querySelectorAll("button, .button")].filter((e) => e.getClientRects().length && e.getBoundingClientRect().height < 43.5).map((e) => e.outerHTML)`); len(small) > 0 {
+		v.t.Errorf("%s: too small for a finger: %q", where, small)
+	}
+}
+
+// contrast lists the texts that stand out too little from what is behind them.
+const contrast = `(() => {
+	const parse = (c) => { const p = document.createElement("canvas").getContext("2d", {willReadFrequently: true}); p.fillStyle = c; p.fillRect(0, 0, 1, 1); return p.getImageData(0, 0, 1, 1).data; };
+	const light = (c) => [...parse(c)].slice(0, 3).map((x) => x / 255).map((x) => x <= .04045 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4).reduce((sum, x, i) => sum + x * [.2126, .7152, .0722][i], 0);
+	const behind = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (parse(c)[3] === 255) return c; } return "white"; };
+	return [...document.querySelectorAll("body *")].filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) && e.getClientRects().length).filter((e) => {
+		const [a, b] = [light(getComputedStyle(e).color), light(behind(e))].sort((x, y) => y - x);
+		return (a + .05) / (b + .05) < 4.5;
+	}).map((e) => e.outerHTML.slice(0, 120));
+})()`
+
+// keyboard walks from the top to the first image without a mouse.
+func (v *visitor) keyboard() {
+	v.t.Helper()
+	v.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(), scrollTo(0, 0)`))
+	var seen []string
+	for range 6 {
+		v.do(chromedp.KeyEvent("\t"))
+		seen = append(seen, eval[string](v, `document.activeElement.id || document.activeElement.className || document.activeElement.tagName`))
+	}
+	if !strings.Contains(strings.Join(seen, " "), "choose") || !strings.Contains(strings.Join(seen, " "), "A ") {
+		v.t.Errorf("by Tab one reaches %q, want the choice of files and the images", seen)
+	}
+}
+
+// picture leaves a screenshot, if pictures are asked for.
+func (v *visitor) picture(name string) {
+	v.t.Helper()
+	if *pictures == "" {
+		return
+	}
+	ctx, stop := context.WithTimeout(v.ctx, patience)
+	defer stop()
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		v.t.Fatalf("taking a picture: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o644); err != nil {
+		v.t.Fatal(err)
+	}
+}

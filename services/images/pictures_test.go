@@ -1,0 +1,106 @@
+package images
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/color/palette"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"math/rand/v2"
+	"testing"
+)
+
+// paint makes a picture that compresses badly, the same for the same seed.
+func paint(width, height int, seed uint64) *image.NRGBA {
+	random := rand.New(rand.NewPCG(seed, 1))
+	m := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for i := range m.Pix {
+		m.Pix[i] = byte(random.Uint32())
+		if i%4 == 3 {
+			m.Pix[i] = 255
+		}
+	}
+	return m
+}
+
+func pngOf(t testing.TB, m image.Image) []byte {
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func jpegOf(t testing.TB, m image.Image) []byte {
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, m, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func gifOf(t testing.TB, width, height int) []byte {
+	m := image.NewPaletted(image.Rect(0, 0, width, height), palette.Plan9)
+	for i := range m.Pix {
+		m.Pix[i] = byte(i)
+	}
+	var b bytes.Buffer
+	if err := gif.Encode(&b, m, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// gray is a plain picture of any size, which compresses to little.
+func gray(width, height int) image.Image {
+	m := image.NewGray(image.Rect(0, 0, width, height))
+	for i := range m.Pix {
+		m.Pix[i] = 128
+	}
+	m.Set(0, 0, color.White)
+	return m
+}
+
+// resized is a PNG that claims another size, with the checksum that belongs to it: a bomb, if somebody lays out what it claims.
+func resized(content []byte, width, height uint32) []byte {
+	b := bytes.Clone(content)
+	binary.BigEndian.PutUint32(b[16:], width)
+	binary.BigEndian.PutUint32(b[20:], height)
+	binary.BigEndian.PutUint32(b[29:], crc32.ChecksumIEEE(b[12:29]))
+	return b
+}
+
+// resizedJPEG is a JPEG that claims another size in its frame header.
+func resizedJPEG(t testing.TB, content []byte, width, height uint16) []byte {
+	b := bytes.Clone(content)
+	i := bytes.Index(b, []byte{0xff, 0xc0})
+	if i < 0 {
+		t.Fatal("the JPEG has no baseline frame header")
+	}
+	binary.BigEndian.PutUint16(b[i+5:], height)
+	binary.BigEndian.PutUint16(b[i+7:], width)
+	return b
+}
+
+// chunk is a part of a PNG.
+func chunk(name string, content []byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(len(content)))
+	b = append(append(b, name...), content...)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
+}
+
+// padded is a PNG with so many bytes in all, by a chunk of text before its end.
+func padded(t testing.TB, content []byte, size int) []byte {
+	const end = 12 // bytes of IEND
+	spare := size - len(content) - end
+	if spare < 0 {
+		t.Fatalf("a PNG of %d bytes cannot be padded to %d", len(content), size)
+	}
+	b := bytes.Clone(content[:len(content)-end])
+	b = append(b, chunk("teXt", bytes.Repeat([]byte("x"), spare))...)
+	return append(b, content[len(content)-end:]...)
+}

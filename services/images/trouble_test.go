@@ -1,0 +1,223 @@
+package images
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"interleave/internal/probe/probetest"
+)
+
+const (
+	uploadsAtOnce = 1024 // of the contract
+	mostMemory    = 2 << 30
+)
+
+// crowd has more uploads that never end than the contract allows at once, half heads, and clients that do not read: some are
+// refused, all end, the server stays small and answers everybody else meanwhile.
+func (c *client) crowd(pid int) {
+	before := c.list()
+	large := c.upload("image/png", "large", padded(c.t, pngOf(c.t, gray(8, 8)), 18<<20))
+	var refused, kept atomic.Int64
+	var wait sync.WaitGroup
+	full := make(chan struct{})
+	var once sync.Once
+	for range uploadsAtOnce + 100 {
+		wait.Go(func() {
+			switch status, err := c.raw("POST /images HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 20000000\r\n\r\n\x89PNG"); {
+			case status == 503:
+				refused.Add(1)
+				once.Do(func() { close(full) })
+			case os.IsTimeout(err) || status != 0 && status != 408 && status != 400:
+				c.t.Errorf("an upload that does not end: got %d, %v, want 408 or the end", status, err)
+			}
+		})
+	}
+	for range 50 {
+		wait.Go(func() {
+			if _, err := c.raw("GET / HTTP/1.1\r\nHost: "); os.IsTimeout(err) {
+				c.t.Errorf("half a head is held for more than %v", patience)
+			}
+		})
+	}
+	for range 3 {
+		wait.Go(func() { kept.Add(c.lingers(large)) })
+	}
+	select {
+	case <-full:
+	case <-time.After(patience):
+		c.t.Errorf("%d uploads at once: none is refused", uploadsAtOnce+100)
+	}
+	c.ask("GET", "/images", nil, nil, 200)
+	c.ask("GET", "/healthz", nil, nil, 200)
+	c.ask("GET", large.Thumbnail, nil, nil, 200)
+	if got := memory(c, pid); got > mostMemory {
+		c.t.Errorf("%d slow uploads take %d MiB", uploadsAtOnce, got>>20)
+	}
+	wait.Wait()
+	if n := refused.Load(); n == 0 || n > 600 {
+		c.t.Errorf("%d of %d uploads at once were refused, want about 100", n, uploadsAtOnce+100)
+	}
+	if kept.Load() == 3 {
+		c.t.Error("clients that did not read for 30 s got all of 18 MiB afterwards: nothing bounds how long an answer is held")
+	}
+	c.ask("DELETE", large.URL, nil, nil, 204)
+	c.same(before, "after many uploads that did not end")
+	c.upload("image/png", "after", pngOf(c.t, gray(8, 8)))
+}
+
+// lingers asks for an image, reads nothing for longer than the contract allows, and tells by 1 whether all of it still came.
+func (c *client) lingers(i info) int64 {
+	conn := c.dial()
+	if conn == nil {
+		return 0
+	}
+	defer conn.Close()
+	_, _ = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", i.URL)
+	select {
+	case <-time.After(30 * time.Second):
+	case <-c.t.Context().Done():
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	if n, _ := io.Copy(io.Discard, response.Body); n == i.Bytes {
+		return 1
+	}
+	return 0
+}
+
+// memory is what a process has of the machine's, in bytes.
+func memory(c *client, pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	m := regexp.MustCompile(`VmRSS:\s+([0-9]+) kB`).FindSubmatch(text)
+	if m == nil {
+		c.t.Fatalf("no VmRSS in %s", text)
+	}
+	kb, _ := strconv.ParseInt(string(m[1]), 10, 64)
+	return kb << 10
+}
+
+// fullDisk takes the room away from SQLite: uploads are refused whole, reading goes on, and writing does when there is room.
+func (c *client) fullDisk(folder *probetest.Folder) {
+	kept := c.upload("image/png", "kept", pngOf(c.t, paint(20, 20, 7)))
+	if err := folder.Fill(); err != nil {
+		c.t.Fatal(err)
+	}
+	content, refused := padded(c.t, pngOf(c.t, gray(30, 30)), 4<<20), false
+	before := c.list()
+	for range diskBytes / len(content) { // what SQLite still has room for in its files is stored
+		a := c.ask("POST", "/images?name=full", map[string]string{"Content-Type": "image/png"}, content, 201, 507, 503)
+		if refused = a.status != 201; refused {
+			break
+		}
+		before = append([]info{c.stored(a, len(content))}, before...)
+	}
+	if !refused {
+		c.t.Error("uploads to a full disk: all are stored")
+	}
+	c.same(before, "after an upload to a full disk")
+	c.ask("GET", kept.URL, nil, nil, 200)
+	c.ask("GET", kept.Thumbnail, nil, nil, 200, 507)
+	c.ask("GET", "/", nil, nil, 200)
+	if err := folder.Drain(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.upload("image/png", "room", content)
+	c.ask("DELETE", kept.URL, nil, nil, 204)
+}
+
+// acknowledged are the images that were answered 201, with their bytes.
+type acknowledged struct {
+	sync.Mutex
+	images map[string][]byte
+}
+
+// kill kills the server in the middle of uploads, after many were acknowledged.
+func (c *client) kill(server *probetest.Server) *acknowledged {
+	const uploaders, enough = 8, 100
+	all := &acknowledged{images: map[string][]byte{}}
+	reached := make(chan struct{})
+	var wait sync.WaitGroup
+	for n := range uploaders {
+		content := pngOf(c.t, paint(150, 150, uint64(100+n)))
+		wait.Go(func() {
+			for {
+				a, err := c.try("POST", "/images?name=killed", map[string]string{"Content-Type": "image/png"}, bytes.NewReader(content))
+				if err != nil || a.status != 201 {
+					return // it is dead
+				}
+				all.Lock()
+				all.images[a.header.Get("Location")] = content
+				if len(all.images) == enough {
+					close(reached)
+				}
+				all.Unlock()
+			}
+		})
+	}
+	select {
+	case <-reached:
+	case <-time.After(patience):
+		c.t.Errorf("%d uploads were not acknowledged in %v", enough, patience)
+	}
+	server.Kill()
+	wait.Wait()
+	return all
+}
+
+// survived looks at what a server has that was killed: all that was acknowledged, and nothing by halves.
+func (c *client) survived(all *acknowledged) {
+	for path, content := range all.images {
+		if a := c.ask("GET", path, nil, nil, 200); !bytes.Equal(a.body, content) {
+			c.t.Errorf("%s was acknowledged: got %d bytes, want %d", path, len(a.body), len(content))
+		}
+	}
+	for _, i := range c.list() {
+		if i.Name != "killed" || all.images[i.URL] != nil {
+			continue
+		}
+		if a := c.ask("GET", i.URL, nil, nil, 200); int64(len(a.body)) != i.Bytes || !bytes.HasSuffix(a.body, []byte("IEND\xaeB`\x82")) {
+			c.t.Errorf("%s was not acknowledged and is there by halves: %d of %d bytes", i.URL, len(a.body), i.Bytes)
+		}
+	}
+}
+
+// outage takes the database away from a server and gives it back.
+func (c *client) outage(database *postgres) {
+	content := pngOf(c.t, gray(7, 7))
+	i := c.upload("image/png", "o", content)
+	before := c.list()
+	database.stop()
+	for range 3 {
+		for _, asked := range [][2]string{{"GET", "/images"}, {"GET", i.URL}, {"GET", i.Thumbnail}, {"DELETE", i.URL}, {"GET", "/healthz"}} {
+			c.ask(asked[0], asked[1], nil, nil, 503)
+		}
+		c.refused("an upload without a database", map[string]string{"Content-Type": "image/png"}, content, 503)
+	}
+	c.ask("GET", "/", nil, nil, 200)
+	database.start()
+	for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		if a, err := c.try("GET", "/healthz", nil, nil); err == nil && a.status == 200 {
+			break
+		}
+		if time.Now().After(until) {
+			c.t.Fatalf("the database is back, and the server does not see it for %v", patience)
+		}
+	}
+	c.same(before, "after the database was away")
+	c.upload("image/png", "back", content)
+}
