@@ -98,6 +98,7 @@ want gevent python-green-gevent 'apt python3-gevent' package python3 -c 'import 
 want cool.io ruby-loop-coolio 'apt ruby-cool.io' package ruby -e 'require "cool.io"; puts Coolio::VERSION'
 want cargo rust-async 'apt cargo-web rustc-web' least 1.85 cargo --version
 want java 'java-thread and java-virtual' 'jdk 25' compiler
+want mvn "images' java-thread and java-virtual" 'apt maven' present mvn
 want ngircd c-loop-ngircd 'apt ngircd' least 25 ngircd --version
 want inspircd cpp-loop-inspircd 'apt inspircd' least 3 inspircd --version
 want postgresql 'the tests of images on PostgreSQL' 'apt postgresql' least 13 sh -c '/usr/lib/postgresql/*/bin/postgres --version'

@@ -50,6 +50,7 @@ var tools = map[string]tool{
 	"eve":          {[]string{"version"}, []string{"{out}/bin"}, "make out/bin/eve"},
 	"go":           {[]string{"version"}, []string{"/usr/local/go/bin"}, "install Go 1.26 or newer"},
 	"node":         {[]string{"--version"}, nil, "apt-get install nodejs"},
+	"mvn":          {nil, nil, "apt-get install maven"},
 	"npm":          {[]string{"--version"}, nil, "apt-get install npm"},
 	"erl":          {[]string{"-noshell", "-eval", `io:format("~s~n",[erlang:system_info(otp_release)]),halt().`}, nil, "apt-get install erlang-base"},
 	"erlc":         {nil, nil, "apt-get install erlang-base"},
