@@ -1,0 +1,65 @@
+// Stream, a platform thread for each client: the plainest blocking code, woken by the kernel for each chunk, at the price of a
+// kernel thread and its stack for every client who looks on.
+
+void main(String[] args) throws Exception {
+  var host = args.length > 1 ? args[1] : "127.0.0.1";
+  var server = ServerSocketChannel.open();
+  try {
+    server.bind(new InetSocketAddress(host, Integer.parseInt(args[0])), 65535);
+  } catch (IOException e) {
+    System.err.println("listening: " + e.getMessage());
+    System.exit(1);
+  }
+  var acceptor = Thread.ofPlatform().start(() -> accept(server));
+  Runtime.getRuntime().addShutdownHook(new Thread(() -> Runtime.getRuntime().halt(0)));
+  System.err.println("ready");
+  acceptor.join();
+}
+
+void accept(ServerSocketChannel server) {
+  while (true) {
+    try {
+      var client = server.accept();
+      try {
+        Thread.ofPlatform().start(() -> serve(client));
+      } catch (OutOfMemoryError e) {
+        client.close(); // Out of threads: those who are here go on.
+      }
+    } catch (IOException e) {
+      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: those who are here go on, the next waits.
+    }
+  }
+}
+
+void serve(SocketChannel client) {
+  try (client) {
+    client.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    try {
+      var head = Head.read(client.socket());
+      if (head == null) return;
+      if (head.bare()) Head.leave(client.socket(), head.accepted());
+      else stream(client, head);
+    } catch (Head.Refused e) {
+      Head.leave(client.socket(), Head.refusal(e.status));
+    }
+  } catch (IOException | InterruptedException e) {
+    // The client broke off: only its own thread ends.
+  }
+}
+
+// Until the client goes, or its kernel does not take a chunk: who has not read for so long has lost interest.
+void stream(SocketChannel client, Head head) throws IOException, InterruptedException {
+  client.configureBlocking(false);
+  var began = System.nanoTime();
+  var text = head.accepted() + head.code("Goconntest welcomes you! Your Id: /test/" + head.id() + "\n");
+  for (long number = 1; take(client, text); number++) {
+    Thread.sleep(Duration.ofNanos(began + number * 1_000_000_000 - System.nanoTime()));
+    text = head.code("Chunk " + number + " for id /test/" + head.id() + "\n");
+  }
+}
+
+boolean take(SocketChannel client, String text) throws IOException {
+  var bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.ISO_8859_1));
+  client.write(bytes);
+  return !bytes.hasRemaining();
+}
