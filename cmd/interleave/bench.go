@@ -94,6 +94,7 @@ var protocolDefaults = map[string]struct {
 	"sink":    {manifest.Paced, 1250},
 
 	manifest.Chat:     {manifest.Fanout, 64},
+	manifest.Stream:   {manifest.Streams, 0},
 	manifest.Ping:     {manifest.Pings, 56},
 	manifest.Transfer: {manifest.Transfers, 4096},
 }
@@ -225,6 +226,8 @@ func (f *benchFlags) load(service *manifest.Service) manifest.Load {
 		l.Interval = f.interval
 	case manifest.Bulk:
 		l.Direction, l.SizeBytes = f.direction, 0
+	case manifest.Streams:
+		l.Rate, l.SizeBytes = f.rate, 0
 	}
 	if service.Protocol == manifest.Chat {
 		f.chat(&l)
@@ -265,6 +268,8 @@ func (f *benchFlags) experiment(service *manifest.Service, command []string) *ma
 		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.CPUPerRequest, manifest.PSS}
 	case manifest.Fanout:
 		metrics = []manifest.Metric{manifest.Deliveries, manifest.CPUPerDelivery, manifest.Throughput, manifest.ClientMemory}
+	case manifest.Streams:
+		metrics = []manifest.Metric{manifest.LatencyP99, manifest.CPU, manifest.ClientMemory, manifest.KernelMemory, manifest.Threads}
 	case manifest.Idle:
 		metrics = []manifest.Metric{manifest.ClientMemory, manifest.Threads}
 	case manifest.Paced:

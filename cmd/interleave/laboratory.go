@@ -104,10 +104,15 @@ func names[T any](list []T, name func(T) string) string {
 
 // experiments resolves names; none is all of them.
 func experiments(tree *manifest.Tree, words []string) ([]*manifest.Experiment, error) {
-	if len(words) == 0 {
-		return tree.Experiments, nil
-	}
 	var found []*manifest.Experiment
+	if len(words) == 0 {
+		for _, e := range tree.Experiments {
+			if !e.Asked {
+				found = append(found, e)
+			}
+		}
+		return found, nil
+	}
 	for _, w := range words {
 		e := tree.Experiment(w)
 		if e == nil {

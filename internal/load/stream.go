@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"interleave/internal/manifest"
+	"interleave/internal/proc"
 )
 
 const (
@@ -28,6 +29,11 @@ const (
 	atTheGate = 1024
 	// mostOpened is the highest rate of a ramp, connections a second: more than any kernel makes on two cores.
 	mostOpened = 1_000_000
+	// leastMemory is what must be to be had while connections are made, or an eighth of the machine's if that is less: a
+	// kernel without memory kills somebody.
+	leastMemory = int64(2 << 30)
+	// lookAtMemory is how often that is looked at.
+	lookAtMemory = int64(100 * time.Millisecond)
 	// streamDrainTime is for texts that were due in the window and come after it.
 	streamDrainTime = 5 * time.Second
 )
@@ -51,8 +57,11 @@ type streams struct {
 	text    []byte // what is expected
 }
 
-// Early is a text that came before its second.
-const Early = "early"
+// The kinds of error that only streams have.
+const (
+	Early    = "early"  // a text came before its second
+	NoMemory = "memory" // this machine's was about to end
+)
 
 func newStreams(n int) *streams {
 	return &streams{
@@ -93,9 +102,15 @@ func (w *worker) streamRamp(since int64) int {
 func (w *worker) connectStreams(limitAt int64) {
 	s, start := w.stream, nanotime()
 	gate := max(1, atTheGate/w.shared.parts)
-	begun, waited, moved := 0, 0, start
+	begun, waited, moved, looked := 0, 0, start, start
 	for {
 		w.now = nanotime()
+		if w.now > looked+lookAtMemory {
+			if looked = w.now; !w.memoryLeft(begun) {
+				w.giveUpGreetings()
+				return
+			}
+		}
 		for ; begun < min(len(w.conns), 1+w.streamRamp(start)) && s.waiting < gate; begun++ {
 			c := &w.conns[begun]
 			s.waiting++
@@ -118,6 +133,16 @@ func (w *worker) connectStreams(limitAt int64) {
 			return
 		}
 	}
+}
+
+// memoryLeft tells whether there is memory for more connections.
+func (w *worker) memoryLeft(begun int) bool {
+	available, total, ok := proc.ParseMemory(new(proc.Reader).Path("/proc/meminfo"))
+	if !ok || available >= min(leastMemory, total/8) {
+		return true
+	}
+	w.faults.add(NoMemory, 1, "%d MiB of memory are left with %d connections of a thread made: no more are", available>>20, begun)
+	return false
 }
 
 func (w *worker) giveUpGreetings() {

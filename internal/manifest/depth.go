@@ -51,6 +51,7 @@ func (r *experimentReader) readDepth(t *table) Depth {
 		Models:    t.distinct("models"),
 		Points:    t.distinct("points"),
 	}
+	d.NoPoints = t.has("points") && t.empty("points")
 	for _, c := range t.words("conditions", conditions) {
 		d.Conditions = append(d.Conditions, Condition(c))
 	}

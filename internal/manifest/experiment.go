@@ -53,6 +53,7 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 		Question: t.need("question", "the source's question"),
 		Expect:   t.need("expect", "what is expected before it is run"),
 		Service:  t.need("service", "the folder in services/ that is measured"),
+		Asked:    t.flag("only_when_named"),
 		Setup:    t.texts("setup", false),
 	}}
 	if !folderName.MatchString(r.Name) {
@@ -180,7 +181,7 @@ func (l Load) showsOfChat(m Metric) (needs string) {
 		if l.Members == 0 && l.Shape != Streams {
 			return "a point of a chat or of streams"
 		}
-	case KernelMemory:
+	case KernelMemory, Settling:
 		if l.Shape != Streams {
 			return `a point of shape "stream"`
 		}
@@ -312,7 +313,7 @@ func (e *Experiment) Depth(name string) (Depth, error) {
 // Has says whether a point is measured at this depth.
 func (d Depth) Has(p Point) bool {
 	if math.IsNaN(p.X) {
-		return len(d.Points) == 0 || slices.Contains(d.Points, p.Name)
+		return len(d.Points) == 0 && !d.NoPoints || slices.Contains(d.Points, p.Name)
 	}
 	return len(d.Values) == 0 && !d.NoValues || slices.Contains(d.Values, p.X)
 }

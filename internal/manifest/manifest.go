@@ -191,7 +191,8 @@ type Depth struct {
 	Models     []string  // a part of the experiment's models; empty = all
 	Values     []float64 // a part of the sweep's values; empty = all, unless
 	NoValues   bool      // none of them is measured: values = []
-	Points     []string  // a part of the named points; empty = all
+	Points     []string  // a part of the named points; empty = all, unless
+	NoPoints   bool      // none of them is measured: points = []
 	Requests   int64     // in place of the load's, where that counts them; 0 = as it says; AllInWindow = by time
 }
 
@@ -208,6 +209,7 @@ type Experiment struct {
 	Source   string // "papayachat.txt, sections V and VI"
 	Question string
 	Expect   string
+	Asked    bool     // it runs only when it is named: it takes more of a machine than most have
 	Setup    []string // the source's machine, versions and durations: the differences a verdict lists
 	Service  string
 	Models   []string
@@ -268,6 +270,7 @@ const (
 	AckP99         Metric = "ack-p99"                  //
 	ClientMemory   Metric = "memory-per-client"        // bytes of PSS above that of the server before any client, by their number; of streams too
 	KernelMemory   Metric = "kernel-memory-per-client" // bytes that the kernel took for each connection, both its ends on this machine; streams
+	Settling       Metric = "settling"                 // when memory came to rest, by when CPU did, both from the ramp's beginning; streams
 )
 
 // Metrics lists every metric with its unit and whether more is better.
@@ -295,6 +298,7 @@ var Metrics = map[Metric]MetricInfo{
 	AckP99:         {"µs", "99th percentile of the delay of acknowledgements", false},
 	ClientMemory:   {"bytes", "memory for each client (PSS)", false},
 	KernelMemory:   {"bytes", "kernel memory for each connection, both ends", false},
+	Settling:       {"", "time until memory settled, by that of CPU", false},
 
 	ResponseP50:  {"µs", "median response time", false},
 	ResponseP99:  {"µs", "99th percentile of response time", false},

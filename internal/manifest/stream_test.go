@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,13 @@ func TestStreamExperiment(t *testing.T) {
 	want := Load{Shape: Streams, Connections: 1_000_000, Rate: 2000, Pipeline: 1}
 	if got := e.Points[1].Load; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if e.Asked || !e.Quick.Has(Point{Name: "named", X: math.NaN()}) {
+		t.Errorf("only when named: %v, depth quick %+v; want neither", e.Asked, e.Quick)
+	}
+	e, err = read("only_when_named = true\n" + strings.Replace(streaming, "[depth.normal]", "points = []\n[depth.normal]", 1))
+	if err != nil || !e.Asked || e.Quick.Has(Point{Name: "named", X: math.NaN()}) || !e.Normal.Has(Point{Name: "named", X: math.NaN()}) {
+		t.Errorf("got %v, depth quick %+v, %v; want it only when named, and no named point at quick", e.Asked, e.Quick, err)
 	}
 	for _, test := range []struct{ old, new, want string }{
 		{`rate  = "2000/s"`, "", "the load of the sweep has no rate: expected how many are opened in a second"},

@@ -6,7 +6,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction, members, senders, ask, reads)` + "\n" +
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
 	{"unknown table", "[sweep]", "[sweeps]",
-		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, setup, baseline, metrics, load, sweep, point, depth, curve, claim, models)`},
+		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, only_when_named, setup, baseline, metrics, load, sweep, point, depth, curve, claim, models)`},
 	{"unknown claim key", "sense    = \"less\"\n\n[[claim]]\nid        = \"G2\"", "sence    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
 		`57: [[claim]]: sense is missing: a claim of kind "direction" needs of, against, sense` + "\n" +
 			`65: unknown key "sence" in [[claim]]: did you mean "sense"? (known: id, kind, sentence, where, metric, of, against, sense, at, from, published, margin, shape, after, condition, comparable, transfer, order)`},
@@ -23,7 +23,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"baseline", `baseline = "c-epoll"`, `baseline = "c-epol"`,
 		`8: baseline: "c-epol" is not among the models: did you mean "c-epoll"? (known: c-epoll, go-goroutine, eve-task)`},
 	{"metric", `metrics  = ["throughput", "latency-p99"]`, `metrics  = ["throughput", "latency-p95"]`,
-		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: ack-p50, ack-p99, bit-rate, cpu, cpu-per-delivery, cpu-per-gb, cpu-per-request, cpu-variation, database, deliveries, first-1, first-10, first-100, first-1000, from-server, get-p50, in-server, kernel-memory-per-client, latency-jitter, latency-p50, latency-p99, lines, loss, memory-growth, memory-per-client, post-p50, pss, response-mean, response-p50, response-p99, start-up, switches, threads, throughput, time, to-server)`},
+		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: ack-p50, ack-p99, bit-rate, cpu, cpu-per-delivery, cpu-per-gb, cpu-per-request, cpu-variation, database, deliveries, first-1, first-10, first-100, first-1000, from-server, get-p50, in-server, kernel-memory-per-client, latency-jitter, latency-p50, latency-p99, lines, loss, memory-growth, memory-per-client, post-p50, pss, response-mean, response-p50, response-p99, settling, start-up, switches, threads, throughput, time, to-server)`},
 	{"service", `service  = "echo"`, `service  = "ecko"`,
 		`6: service: there is no services/ecko: did you mean "echo"? (known: counter, echo, sink)`},
 	{"sink is paced", `service  = "echo"`, `service  = "sink"`,

@@ -150,6 +150,25 @@ func machineTimes(rest []byte) (busy, steal time.Duration, ok bool) {
 	return time.Duration(f[0]+f[1]+f[2]+f[5]+f[6]) * Tick, time.Duration(f[7]) * Tick, true
 }
 
+// ParseMemory takes from /proc/meminfo, in bytes, what new programs can have, and what there is.
+func ParseMemory(b []byte) (available, total int64, ok bool) {
+	available, ok = after(b, "\nMemAvailable:")
+	total, found := after(b, "\nMemTotal:")
+	return available << 10, total << 10, ok && found
+}
+
+// ParseKernelMemory takes from /proc/meminfo, in bytes, what the kernel holds for itself that grows with sockets, processes and
+// threads: slab, kernel stacks, page tables and memory for each core. Buffers full of data are not in it.
+func ParseKernelMemory(b []byte) (kernel int64, ok bool) {
+	ok = true
+	for _, key := range []string{"\nSlab:", "\nKernelStack:", "\nPageTables:", "\nPercpu:"} {
+		n, found := after(b, key)
+		kernel += n
+		ok = ok && (found || key == "\nPercpu:") // since Linux 4.19
+	}
+	return kernel << 10, ok
+}
+
 // after returns the number that follows the last place of key. A key that begins with a newline may
 // also open the file.
 func after(b []byte, key string) (int64, bool) {

@@ -134,3 +134,20 @@ func FuzzStatName(f *testing.F) {
 		}
 	})
 }
+
+func TestParseMemory(t *testing.T) {
+	text := []byte("MemTotal:       24683856 kB\nMemFree:         1000 kB\nMemAvailable:   22000000 kB\nSlab:             200000 kB\n" +
+		"SReclaimable:     100000 kB\nKernelStack:        3000 kB\nPageTables:         4000 kB\nPercpu:             1000 kB\n")
+	if available, total, ok := ParseMemory(text); available != 22000000<<10 || total != 24683856<<10 || !ok {
+		t.Errorf("got %d of %d, %v", available, total, ok)
+	}
+	if kernel, ok := ParseKernelMemory(text); kernel != 208000<<10 || !ok {
+		t.Errorf("got %d, %v, want %d", kernel, ok, 208000<<10)
+	}
+	if _, _, ok := ParseMemory(nil); ok {
+		t.Error("of nothing: got memory")
+	}
+	if _, ok := ParseKernelMemory([]byte("Slab: 1 kB\n")); ok {
+		t.Error("of a part: got the kernel's memory")
+	}
+}

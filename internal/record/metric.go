@@ -133,6 +133,10 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 		return positive(float64(cpu) / float64(time.Microsecond) / float64(c.Result.Deliveries))
 	case manifest.ClientMemory:
 		return c.clientMemory(closed)
+	case manifest.KernelMemory:
+		return c.kernelMemory(closed)
+	case manifest.Settling:
+		return c.settling()
 	case manifest.CPUPerGB:
 		return positive(cpu.Seconds() / c.carried() * 1e9)
 	case manifest.MemoryGrowth:
@@ -160,6 +164,16 @@ func (c *Cell) clientMemory(closed sample.Sample) (float64, bool) {
 		return 0, false
 	}
 	return positive((float64(closed.PSS) - float64(idle.PSS)) / float64(c.Load.Connections))
+}
+
+// kernelMemory is what the kernel holds more than before the first client came, by their number: both ends of each connection are on
+// this machine, and whatever else the kernel has come to hold meanwhile.
+func (c *Cell) kernelMemory(closed sample.Sample) (float64, bool) {
+	idle, ok := c.Server.Mark(sample.MarkIdle)
+	if !ok || idle.Kernel == 0 || c.Load.Connections == 0 {
+		return 0, false
+	}
+	return positive(float64(closed.Kernel-idle.Kernel) / float64(c.Load.Connections))
 }
 
 // positive refuses what no ratio can be formed of.

@@ -24,7 +24,7 @@ var benchUnits = []struct {
 	{manifest.LatencyP50, "us-p50"}, {manifest.LatencyP99, "us-p99"}, {manifest.Jitter, "us-jitter"},
 	{manifest.BitRate, "bit/s"}, {manifest.CPUPerGB, "s-cpu/GB"}, {manifest.Loss, "%lost"}, {manifest.MemoryGrowth, "x-memory"},
 	{manifest.Deliveries, "deliveries/s"}, {manifest.CPUPerDelivery, "us-cpu/delivery"}, {manifest.AckP50, "us-ack-p50"}, {manifest.AckP99, "us-ack-p99"},
-	{manifest.ClientMemory, "pss-bytes/client"},
+	{manifest.ClientMemory, "pss-bytes/client"}, {manifest.KernelMemory, "kernel-bytes/client"}, {manifest.Settling, "x-settling"},
 	{manifest.PSS, "pss-bytes"}, {manifest.Threads, "threads"}, {manifest.Switches, "switches/req"},
 }
 

@@ -99,6 +99,11 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		}
 		defer opts.Stdout.Close()
 	}
+	if s.Point.Load.Shape == manifest.Streams {
+		if err := makeRoom(s, &opts); err != nil {
+			return &spoilt{"room", err, ""}
+		}
+	}
 	server, err := probe.Start(ctx, l.Built[s.Model], opts)
 	if err != nil {
 		return cause("start", err)
@@ -106,6 +111,9 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	defer server.Kill()
 	c.StartUp = server.StartUp
 	sampler := sample.New(server.Group, s.Sample)
+	if s.Point.Load.Shape == manifest.Streams {
+		sampler.Trace()
+	}
 	sampler.Start()
 	sampler.Mark(sample.MarkIdle)
 	clock := startClock()
@@ -141,6 +149,9 @@ func (l *Local) plan(s *Spec, seed uint64, server *probe.Server) load.Plan {
 	if s.Window == 0 {
 		limit = longest
 	}
+	if s.Point.Load.Shape == manifest.Streams {
+		limit += slowRamp * rampTime(s.Point.Load)
+	}
 	p := load.Plan{
 		Protocol: s.Protocol, Load: s.Point.Load, Seed: seed, Limit: limit,
 		Addr:   netip.AddrPortFrom(netip.MustParseAddr(server.Host), uint16(server.Port)),
@@ -163,6 +174,11 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, server *probe.S
 		return err
 	}
 	defer func() { err = errors.Join(err, loads.Close()) }()
+	if s.Point.Load.Shape == manifest.Streams { // now, for it looks at each file that the server has open
+		if err := checkOwner(server, c, f); err != nil {
+			return err
+		}
+	}
 	engine, err := load.Start(ctx, l.Exe, l.plan(s, seed, server), loads.Start)
 	if err != nil {
 		return err
@@ -175,11 +191,9 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, server *probe.S
 		}
 		switch event.At {
 		case load.Connected:
-			var failure *probe.Failure
-			switch err := server.CheckOwner(); {
-			case errors.As(err, &failure) && failure.Cause == probe.PortOwner:
-				f.Stranger, c.Tail = failure.Text, failure.Tail
-			case err != nil:
+			if s.Point.Load.Shape == manifest.Streams {
+				sampler.Mark(sample.MarkRamp)
+			} else if err := checkOwner(server, c, f); err != nil {
 				return err
 			}
 			if err := engine.Go(); err != nil {
@@ -201,6 +215,17 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, server *probe.S
 			return errors.New(event.Error)
 		}
 	}
+}
+
+// checkOwner finds who else serves on the server's port.
+func checkOwner(server *probe.Server, c *record.Cell, f *Facts) error {
+	err := server.CheckOwner()
+	var failure *probe.Failure
+	if errors.As(err, &failure) && failure.Cause == probe.PortOwner {
+		f.Stranger, c.Tail = failure.Text, failure.Tail
+		return nil
+	}
+	return err
 }
 
 // cause turns a server's failure into what spoils its cell; any other error stays one of the run.

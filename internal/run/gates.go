@@ -65,7 +65,7 @@ func Judge(c *record.Cell, f Facts) {
 	if interval(c.Load) == 0 && f.Pinned && busy(c.Result) > maxBusyLoad*float64(f.LoadCores) {
 		c.Labels = append(c.Labels, record.GeneratorBound)
 	}
-	if unsteady(c.Result) {
+	if c.Load.Shape != manifest.Streams && unsteady(c.Result) { // streams tick as they were opened, in a part of each second
 		c.Labels = append(c.Labels, record.NotSteady)
 	}
 }
@@ -149,6 +149,8 @@ func interval(l manifest.Load) time.Duration {
 		return time.Duration(float64(l.Speakers()) / l.Rate * float64(time.Second))
 	case l.Shape == manifest.Pings || l.Shape == manifest.Idle:
 		return l.Interval
+	case l.Shape == manifest.Streams:
+		return time.Second
 	case l.Shape == manifest.Paced && l.Bits > 0:
 		return time.Duration(float64(l.BurstBytes()) * 8 / l.Bits * float64(time.Second))
 	}
@@ -164,7 +166,7 @@ func achieved(c *record.Cell, _ Facts) *record.Reason {
 	if r.Acks != nil { // a chat is asked seldom: what is due at the window's end is acknowledged after it, and counted by when it was due
 		share = float64(r.Acks.Count()) / float64(r.Offered)
 	}
-	if r.Images != nil { // likewise, and what was slow stands in the latencies
+	if r.Images != nil || c.Load.Shape == manifest.Streams { // likewise, and what was slow stands in the latencies
 		share = float64(r.Latency.Count()) / float64(r.Offered)
 	}
 	if share >= minAchieved {

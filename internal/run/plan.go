@@ -166,6 +166,9 @@ func specs(e *manifest.Experiment, depth manifest.Depth, name string, point mani
 	switch {
 	case point.Load.Shape == manifest.Cold: // its requests end it, and nothing goes before them
 		warm = 0
+		if depth.Requests > 0 {
+			point.Load.Requests = depth.Requests
+		}
 	case point.Load.Requests == 0:
 		window = depth.Window
 	case depth.Requests == manifest.AllInWindow:
@@ -263,6 +266,9 @@ func (s *Spec) Estimate() time.Duration {
 	case window == 0:
 		total := float64(s.Point.Load.Requests) * float64(s.Point.Load.Connections)
 		window = time.Duration(total / finiteGuess * float64(time.Second))
+	}
+	if s.Point.Load.Shape == manifest.Streams {
+		around += rampTime(s.Point.Load)
 	}
 	return around + s.WarmUp + window
 }

@@ -29,12 +29,15 @@ type Sample struct {
 	Involuntary int64         `json:"involuntary"` //
 	MinorFaults int64         `json:"minor_faults"`
 	MajorFaults int64         `json:"major_faults"`
-	RunWait     time.Duration `json:"run_wait_ns"` // time that threads waited for a core so far
-	Pressure    time.Duration `json:"pressure_ns"` // PSI cpu "some" so far; 0 without cgroup v2
-	Busy        time.Duration `json:"busy_ns"`     // the machine: all cores' time not idle so far
-	Steal       time.Duration `json:"steal_ns"`    // the machine: time taken by the hypervisor so far
-	Self        time.Duration `json:"self_ns"`     // CPU of the process that samples so far
+	RunWait     time.Duration `json:"run_wait_ns"`            // time that threads waited for a core so far
+	Pressure    time.Duration `json:"pressure_ns"`            // PSI cpu "some" so far; 0 without cgroup v2
+	Busy        time.Duration `json:"busy_ns"`                // the machine: all cores' time not idle so far
+	Steal       time.Duration `json:"steal_ns"`               // the machine: time taken by the hypervisor so far
+	Self        time.Duration `json:"self_ns"`                // CPU of the process that samples so far
+	Kernel      int64         `json:"kernel_bytes,omitempty"` // of the machine, read at marks: slab, stacks, page tables
 	Mark        string        `json:"mark,omitempty"`
+	// Ran is the CPU so far of each thread of Series.Traced, in order; only where they were looked at.
+	Ran []time.Duration `json:"ran_ns,omitempty"`
 }
 
 // A Thread is the CPU of one kernel thread over the window.
@@ -51,11 +54,13 @@ type Series struct {
 	Every   time.Duration `json:"every_ns"` // the interval asked for
 	Samples []Sample      `json:"samples"`
 	Threads []Thread      `json:"threads,omitempty"` // busiest first, at most 64
+	Traced  []Thread      `json:"traced,omitempty"`  // whose CPU stands in the samples too, in the order in which they came
 }
 
 // The marks that a run sets.
 const (
 	MarkIdle   = "idle"   // ready, nothing connected
+	MarkRamp   = "ramp"   // the last connection of a ramp stands; only of streams
 	MarkOpen   = "open"   // the measuring window opens
 	MarkClosed = "closed" // the measuring window closed
 )

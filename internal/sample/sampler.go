@@ -54,6 +54,9 @@ func New(g *group.Group, every time.Duration) *Sampler {
 	}
 }
 
+// Trace has the CPU of threads in each sample, too: of the first that are seen. Call it before Start.
+func (s *Sampler) Trace() { s.table.slots = map[int]int{} }
+
 // Start begins to look.
 func (s *Sampler) Start() {
 	s.start = time.Now()
@@ -97,7 +100,7 @@ func (s *Sampler) sample() {
 			m.reply <- s.look(m.name)
 			ticks.Reset(s.every)
 		case <-s.stop:
-			s.series.Threads = s.table.busiest()
+			s.series.Threads, s.series.Traced = s.table.busiest(), s.table.traced
 			return
 		}
 	}
@@ -124,7 +127,8 @@ func (s *Sampler) look(mark string) Sample {
 	now.Voluntary, now.Involuntary, now.RunWait = s.last.Voluntary, s.last.Involuntary, s.last.RunWait
 	now.MinorFaults, now.MajorFaults = s.last.MinorFaults, s.last.MajorFaults
 	now.Mark = mark
-	s.last.PSS = 0
+	now.Kernel, now.Ran = s.last.Kernel, s.last.Ran
+	s.last.PSS, s.last.Kernel, s.last.Ran = 0, 0, nil
 	s.series.Samples = append(s.series.Samples, now)
 	return now
 }
@@ -157,9 +161,13 @@ func (s *Sampler) shallow() (now Sample, ok bool) {
 func (s *Sampler) deep(mark string) {
 	marked := mark != ""
 	s.process.run(marked, func() { s.table.processes(&s.reader, s.usage.PIDs) })
-	s.detail.run(marked, func() { s.table.threads(&s.reader, mark) })
+	s.detail.run(marked, func() {
+		s.table.threads(&s.reader, mark)
+		s.last.Ran = s.table.trace()
+	})
 	if marked {
 		s.last.PSS = s.table.pss(&s.reader)
+		s.last.Kernel, _ = proc.ParseKernelMemory(s.reader.Path("/proc/meminfo"))
 	}
 }
 

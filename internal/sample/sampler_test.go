@@ -111,6 +111,7 @@ func TestThreads(t *testing.T) {
 	both(t, func(t *testing.T, o group.Options) {
 		h := startHelper(t, o)
 		s := New(h.group, never)
+		s.Trace()
 		s.Start()
 		before := s.Mark(MarkOpen)
 		truth := h.do(fmt.Sprintf("threads %d", n))
@@ -121,6 +122,19 @@ func TestThreads(t *testing.T) {
 		}
 		if after.RunWait <= before.RunWait {
 			t.Errorf("12 threads on fewer cores waited %v", after.RunWait-before.RunWait)
+		}
+		if n := len(series.Traced); n < 12 || n > maxTraced || len(after.Ran) != n {
+			t.Errorf("got the CPU of %d threads of %d traced, want 12 to %d", len(after.Ran), n, maxTraced)
+		}
+		for i, th := range series.Traced[:min(len(series.Traced), len(after.Ran))] {
+			for _, of := range series.Threads {
+				if of.TID == th.TID && (after.Ran[i] < of.CPU || of.Name != th.Name) {
+					t.Errorf("thread %d %q has run %v, and %v in the window alone", th.TID, th.Name, after.Ran[i], of.CPU)
+				}
+			}
+		}
+		if before.Kernel <= 0 || after.Kernel <= 0 {
+			t.Errorf("got %d and %d bytes of the kernel, want some", before.Kernel, after.Kernel)
 		}
 		got := map[string]time.Duration{}
 		for i, th := range series.Threads {

@@ -19,6 +19,9 @@ type table struct {
 	tids     []int
 	dead     faults // of processes whose parent did not take them over
 	gone     waits  // of threads that ended
+	slots    map[int]int
+	traced   []Thread        // by slot; nil slots: none is traced
+	ran      []time.Duration // of each, so far
 	pageSize int64
 }
 
@@ -240,6 +243,30 @@ func (t *table) fill(s *Sample) {
 		w.add(k.waits)
 	}
 	s.Voluntary, s.Involuntary, s.RunWait = w.voluntary, w.involuntary, w.runWait
+}
+
+// maxTraced is how many threads are traced: a server of a few threads is seen whole, and of one with a thread for each client the
+// first, beside which the rest is told as one.
+const maxTraced = 16
+
+// trace is the CPU so far of the threads that are traced. One that has ended keeps its last.
+func (t *table) trace() []time.Duration {
+	if t.slots == nil {
+		return nil
+	}
+	for tid, k := range t.tasks {
+		slot, found := t.slots[tid]
+		if !found && len(t.traced) < maxTraced {
+			slot, found = len(t.traced), true
+			t.slots[tid] = slot
+			t.traced, t.ran = append(t.traced, Thread{PID: k.pid, TID: tid}), append(t.ran, 0)
+		}
+		if found && t.traced[slot].PID == k.pid {
+			t.traced[slot].Name = k.name
+			t.ran[slot] = max(t.ran[slot], k.ran)
+		}
+	}
+	return slices.Clone(t.ran)
 }
 
 // maxThreads is how many threads a series names.

@@ -32,6 +32,8 @@ var phrases = map[manifest.Metric]string{
 	manifest.AckP50:         "had {ratio}x {b}'s median delay of acknowledgements",
 	manifest.AckP99:         "had {ratio}x {b}'s 99th percentile of the delay of acknowledgements",
 	manifest.ClientMemory:   "held {ratio}x {b}'s memory for each client",
+	manifest.KernelMemory:   "made the kernel hold {ratio}x {b}'s memory for each connection",
+	manifest.Settling:       "had {ratio}x {b}'s ratio of settling times",
 	manifest.MemoryGrowth:   "had {ratio}x {b}'s growth of memory over the window",
 
 	manifest.ResponseP50:  "had {ratio}x {b}'s median response time",
@@ -71,6 +73,8 @@ var amounts = map[manifest.Metric]string{
 	manifest.AckP50:         "had a median delay of acknowledgements of {ratio} µs",
 	manifest.AckP99:         "had a 99th percentile of the delay of acknowledgements of {ratio} µs",
 	manifest.ClientMemory:   "held {ratio} bytes of memory for each client",
+	manifest.KernelMemory:   "made the kernel hold {ratio} bytes for each connection",
+	manifest.Settling:       "took {ratio} times as long until its memory settled as until its CPU did",
 	manifest.MemoryGrowth:   "ended the window with {ratio} times the memory of its beginning",
 
 	manifest.ResponseP50:  "had a median response time of {ratio} µs",

@@ -1,0 +1,67 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"interleave/internal/manifest"
+	"interleave/internal/probe"
+	"interleave/internal/proc"
+)
+
+// What a hundred thousand connections and more need of this machine: files, and memory of the kernel.
+
+const (
+	// otherFiles is what a server and the load open besides their connections: a JVM's hundreds, and as much again.
+	otherFiles = 1024
+	// kernelBytes is what the kernel holds for both ends of a connection over loopback, measured here: 10 KB. A server's own part
+	// comes on top, and is seen while the connections are made (load.leastMemory).
+	kernelBytes = 10_500
+	// sparedBytes stay free beside it.
+	sparedBytes = 1 << 30
+	// slowRamp is by how much a server may be slower than the rate at which its connections come.
+	slowRamp = 4
+)
+
+// rampTime is how long the connections of streams take to be made, at their rate.
+func rampTime(l manifest.Load) time.Duration {
+	return time.Duration(float64(l.Connections) / l.Rate * float64(time.Second))
+}
+
+// makeRoom raises what this process may raise, for the server and the load that it starts, and says what is missing.
+func makeRoom(s *Spec, opts *probe.StartOptions) error {
+	n := s.Point.Load.Connections
+	opts.OpenFiles = n + otherFiles
+	if err := raiseFiles(uint64(opts.OpenFiles)); err != nil {
+		return fmt.Errorf("%d connections need %d open files: %w", n, opts.OpenFiles, err)
+	}
+	available, _, ok := proc.ParseMemory(new(proc.Reader).Path("/proc/meminfo"))
+	if need := int64(n)*kernelBytes + sparedBytes; ok && available < need {
+		return fmt.Errorf("%d connections take about %d MiB of the kernel's memory, and %d MiB are to be had", n, need>>20, available>>20)
+	}
+	return nil
+}
+
+// raiseFiles raises the hard limit of open files, which only root may, and the kernel's fs.nr_open bounds. What is started inherits
+// it; the soft one stays, for some run times lay out a table for as many files as they may open.
+func raiseFiles(need uint64) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("reading the limit: %w", err)
+	}
+	if limit.Max >= need {
+		return nil
+	}
+	was := limit.Max
+	limit.Max = need
+	switch err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); {
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("the limit is %d: ulimit -Hn %d (as root), and sysctl -w fs.nr_open=%d if that is less", was, need, need)
+	case err != nil:
+		return fmt.Errorf("raising the limit: %w", err)
+	}
+	return nil
+}

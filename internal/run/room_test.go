@@ -1,0 +1,55 @@
+package run
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/internal/hist"
+	"interleave/internal/load"
+	"interleave/internal/manifest"
+	"interleave/internal/probe"
+	"interleave/internal/record"
+)
+
+func TestMakeRoom(t *testing.T) {
+	for _, test := range []struct {
+		connections int
+		want        string
+	}{
+		{1000, ""},
+		{1 << 40, "open files"}, // no kernel has so many
+	} {
+		s := &Spec{Point: manifest.Point{Load: manifest.Load{Shape: manifest.Streams, Connections: test.connections, Rate: 1000}}}
+		var opts probe.StartOptions
+		err := makeRoom(s, &opts)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%d connections: got %v, want %q", test.connections, err, test.want)
+		}
+		if opts.OpenFiles != test.connections+otherFiles {
+			t.Errorf("got %d files, want %d", opts.OpenFiles, test.connections+otherFiles)
+		}
+	}
+}
+
+func TestStreamGates(t *testing.T) {
+	of := manifest.Load{Shape: manifest.Streams, Connections: 1000, Rate: 500}
+	if got := interval(of); got != time.Second {
+		t.Errorf("got an interval of %v, want a second: its schedule is the server's, and a busy load would be late itself", got)
+	}
+	if got := rampTime(of); got != 2*time.Second {
+		t.Errorf("got a ramp of %v, want 2s", got)
+	}
+	r := &load.Result{Window: time.Second, Requests: 1, Offered: 100, Latency: &hist.Histogram{}}
+	c := &record.Cell{Load: of, Result: r}
+	for range 99 {
+		r.Latency.Record(1000)
+	}
+	if got := achieved(c, Facts{}); got != nil {
+		t.Errorf("99 texts of 100 that were due: got %v, want none", got)
+	}
+	r.Offered = 102
+	if achieved(c, Facts{}) == nil {
+		t.Error("99 texts of 102 that were due: got no reason, want one")
+	}
+}
