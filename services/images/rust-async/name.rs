@@ -1,0 +1,91 @@
+// Names are data, never paths; and what else is written in words.
+
+const MOST: usize = 200; // characters
+
+/// Makes a name of what a client sent.
+pub fn clean(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let kept: String = last.chars().filter(|c| !c.is_control()).collect();
+    let cut: String = kept.trim().chars().take(MOST).collect();
+    match cut.trim() {
+        "" | "." | ".." => "image".into(),
+        name => name.into(),
+    }
+}
+
+/// The Content-Disposition of a name: one form for old clients, one for all characters.
+pub fn disposition(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| if word(c) || c == ' ' { c } else { '_' })
+        .collect();
+    let all: String = name
+        .bytes()
+        .map(|b| {
+            if word(b.into()) || b == b'~' {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect();
+    format!("inline; filename=\"{plain}\"; filename*=UTF-8''{all}")
+}
+
+fn word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')
+}
+
+/// The value of a query's parameter, decoded; what is not UTF-8 becomes U+FFFD.
+pub fn parameter(query: &str, name: &str) -> Option<String> {
+    let (_, value) = query
+        .split('&')
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .find(|(key, _)| *key == name)?;
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = after
+            .get(..2)
+            .and_then(|h| std::str::from_utf8(h).ok())
+            .and_then(|h| u8::from_str_radix(h, 16).ok());
+        match (first, hex) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &after[2..];
+                continue;
+            }
+            (b'+', _) => bytes.push(b' '),
+            _ => bytes.push(*first),
+        }
+        rest = after;
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Milliseconds since 1970 as 2026-11-22T07:20:11.123Z. Days are counted from 1 March of the year 0, so that leap days come last
+/// (Hinnant, chrono-compatible low-level date algorithms).
+pub fn time(ms: i64) -> String {
+    let (days, ms) = (
+        ms.div_euclid(86_400_000) + 719_468,
+        ms.rem_euclid(86_400_000),
+    );
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153; // from March
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, early) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    let (year, s) = (era * 400 + year + early, ms / 1_000);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
+        s / 3_600,
+        s / 60 % 60,
+        s % 60,
+        ms % 1_000
+    )
+}
