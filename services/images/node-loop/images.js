@@ -1,0 +1,70 @@
+// Images on Fastify: one event loop for all clients. Whatever would block it (SQLite, decoding a picture) is done
+// elsewhere, and its answer is one more event.
+'use strict';
+const fastify = require('fastify');
+const querystring = require('node:querystring');
+const { problem, Fault, PATH } = require('./fault');
+const store = require('./store');
+const web = require('./web');
+
+const STALL_MS = 20_000; // a head, and each piece of a body
+const REQUEST_MS = 300_000;
+const IDLE_MS = 120_000; // between two requests
+const END_MS = 1_000; // what requests under way get after SIGTERM
+const under = new WeakMap(); // the last request of each connection
+
+async function main([port, host, data, files, database, ...more]) {
+  if (!files || more.length > 0) throw new Error('expected PORT HOST DATA FILES [DATABASE]');
+  const app = fastify({
+    keepAliveTimeout: IDLE_MS,
+    requestTimeout: REQUEST_MS,
+    http: { headersTimeout: STALL_MS, connectionsCheckingInterval: 1_000 },
+    routerOptions: { querystringParser: (text) => querystring.parse(text) }, // what is not UTF-8 becomes U+FFFD
+    clientErrorHandler: noRequest,
+    frameworkErrors: (error, request, reply) => problem(reply, PATH),
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (request, payload, done) => done(null)); // a body is read as it comes, by upload.js
+  app.setErrorHandler((error, request, reply) => problem(reply, Fault.of(error)));
+  app.addHook('onRequest', async (request, reply) => {
+    request.start = performance.now();
+    reply.header('X-Content-Type-Options', 'nosniff');
+    patience(request.raw, reply.raw);
+  });
+  web.routes(app, await store.open(data, files, database), files);
+  await app.listen({ port: Number(port), host });
+  process.on('SIGTERM', async () => {
+    setTimeout(() => process.exit(0), END_MS); // who is not done by then is cut off
+    await app.close();
+    process.exit(0);
+  });
+  console.error('ready');
+}
+
+// A client that takes nothing of its answer is ended, and so is a request that takes too long.
+function patience(request, response) {
+  const { socket } = request;
+  const last = setTimeout(() => socket.destroy(), REQUEST_MS);
+  response.once('close', () => clearTimeout(last));
+  under.set(socket, { request, response });
+  const { end } = response;
+  response.end = (...args) => {
+    socket.setTimeout(STALL_MS); // Node ends the connection then; a finished answer sets the limit between two requests
+    return end.apply(response, args);
+  };
+}
+
+// What comes behind a whole request and is no request does not take away that one's answer.
+function noRequest(error, socket) {
+  const { request, response } = under.get(socket) ?? {};
+  if (request?.complete && !response.writableFinished) {
+    response.once('close', () => socket.destroy());
+  } else if (socket.writable) {
+    socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  }
+}
+
+main(process.argv.slice(2)).catch((error) => {
+  console.error(`images: ${error.message}`.replace(/\s+/g, ' '));
+  process.exit(1);
+});
