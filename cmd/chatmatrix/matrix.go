@@ -25,8 +25,8 @@ const buildLimit = 5 * time.Minute
 // emulatedPatience lengthens the limits of a server that is translated as it runs: a guess.
 const emulatedPatience = 5
 
-// heavy are the transcripts with hundreds of clients or megabytes: under an emulator they try the emulator.
-var heavy = []string{"thousand", "crowded", "missed-many", "slow-reader", "burst", "hundred-rooms", "restart-busy", "killed", "order", "power"}
+// heavy are the transcripts with hundreds of clients or megabytes, or that look at memory: under an emulator they try the emulator.
+var heavy = []string{"thousand", "crowded", "missed-many", "slow-reader", "burst", "hundred-rooms", "restart-busy", "killed", "order", "power", "long-lines"}
 
 // zig is what `make portability` installs.
 const zig = "out/tools/zig/ziglang/zig"

@@ -164,7 +164,7 @@ func TestParseSpeechErrors(t *testing.T) {
 		{"data has room\ndial a", "expected data is absent, data is small or data file before the first step"},
 		{"dial a\ndata is small", "expected private or full after data is"},
 		{"data file \"../x\" \"y\"\ndial a", "expected the name of a file in the server's folder"},
-		{"dial a\nlog", "expected one of ends, is, whole after log"},
+		{"dial a\nlog", "expected one of ends, is, removed, whole after log"},
 		{"dial a\nlog is", "expected a line in quotes"},
 		{"dial a\nserver keeps a secret", "expected its folder"},
 		{"dial log", "expected a name of small letters"},

@@ -97,6 +97,23 @@ func (p *play) logEnds() error {
 	return nil
 }
 
+// lookTime is how long after somebody removed the log a server may go on with the old one: services/chat/README.md says 100 ms.
+const lookTime = 200 * time.Millisecond
+
+// logRemoved removes the log, as a person may by mistake, and waits as long as a server may take to see it. What is looked at next is in
+// another.
+func (p *play) logRemoved() error {
+	if p.server.Data == nil {
+		return errors.New("the server has no folder: its run does not use {data}")
+	}
+	if err := os.Remove(filepath.Join(p.server.Data.Path, "log")); err != nil {
+		return err
+	}
+	p.logAt = 0
+	time.Sleep(lookTime)
+	return nil
+}
+
 // timeIsOfLog holds the time before a line against that in the log.
 func (p *play) timeIsOfLog(tags, line string) error {
 	_, time, _ := strings.Cut(tags, "time=")

@@ -171,6 +171,8 @@ func (p *play) step(ctx context.Context, s step) error {
 		return p.logEnds()
 	case *logWhole:
 		return p.logWhole()
+	case *logRemoved:
+		return p.logRemoved()
 	case *chats:
 		return p.chats(ctx, s.who, do)
 	case *gets, *hearsStatus, *hearsGreeting, *hearsChunks:

@@ -61,8 +61,9 @@ type (
 		want  []*wanted
 		often bool
 	}
-	logEnds  struct{} // log ends
-	logWhole struct{} // log whole
+	logEnds    struct{} // log ends
+	logWhole   struct{} // log whole
+	logRemoved struct{} // log removed
 )
 
 func (*says) usage() string {
@@ -94,6 +95,7 @@ func (*dataRoom) usage() string     { return "data is full, data has room" }
 func (*logIs) usage() string        { return "log is PATTERN ... [as often]" }
 func (*logEnds) usage() string      { return "log ends" }
 func (*logWhole) usage() string     { return "log whole" }
+func (*logRemoved) usage() string   { return "log removed" }
 
 var speechVerbs = map[string]func(*words) (action, error){
 	"says":      parseSays,
@@ -119,9 +121,10 @@ var powerVerbs = map[string]func(*words) (action, error){
 }
 
 var logVerbs = map[string]func(*words) (action, error){
-	"is":    parseLogIs,
-	"ends":  func(*words) (action, error) { return &logEnds{}, nil },
-	"whole": func(*words) (action, error) { return &logWhole{}, nil },
+	"is":      parseLogIs,
+	"ends":    func(*words) (action, error) { return &logEnds{}, nil },
+	"whole":   func(*words) (action, error) { return &logWhole{}, nil },
+	"removed": func(*words) (action, error) { return &logRemoved{}, nil },
 }
 
 // expect takes these words, which must come next.

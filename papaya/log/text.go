@@ -146,18 +146,20 @@ func (t *Text) ReadAt(p []byte, at uint64) (int, error) {
 }
 
 // Write adds whole lines that begin at a place, in one write, so no reader sees them mixed with others. What of them is there
-// already, from before a crash, stays. An error says that they could not be written; they are kept, and
+// already, from before a crash, stays, and what was cut off is not written again. An error says that they could not be written; they are kept, and
 // written by Ready or the next Write.
 func (t *Text) Write(at uint64, lines []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at < t.begin { // the head was cut off, or somebody has removed the file, after that was said
+		gone := min(t.begin-at, uint64(len(lines)))
+		at, lines = at+gone, lines[gone:]
+	}
 	if len(lines) == 0 {
 		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	end := t.begin + uint64(t.size) + uint64(len(t.pending))
 	switch {
-	case at < t.begin:
-		return fmt.Errorf("writing the log at %d: it begins at %d", at, t.begin)
 	case at > end:
 		if err := t.leaveGap(end, at); err != nil {
 			return err

@@ -97,6 +97,35 @@ func TestAGapMovesTheBeginning(t *testing.T) {
 	wantFile(t, folder, "later\nlast\n")
 }
 
+// TestWhatIsGoneIsNotWrittenAgain plays what the stream has since the last state to a text whose head is gone: cut off, or removed by somebody.
+func TestWhatIsGoneIsNotWrittenAgain(t *testing.T) {
+	folder := t.TempDir()
+	x := openText(t, folder)
+	write(t, x, 0, "one\ntwo\n")
+	if err := x.Cut(4); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		write(t, x, 0, "one\n")
+		write(t, x, 0, "one\ntwo\nthree\n")
+		wantFile(t, folder, "two\nthree\n")
+		x.Close()
+		x = openText(t, folder)
+	}
+	if err := os.Remove(filepath.Join(folder, "log")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, x, 14, "four\n")
+	x.Close()
+	x = openText(t, folder)
+	write(t, x, 0, "one\ntwo\nthree\n")
+	write(t, x, 14, "four\n")
+	wantFile(t, folder, "four\n")
+	if x.Begin() != 14 || x.End() != 19 {
+		t.Errorf("from %d to %d, want 14 to 19", x.Begin(), x.End())
+	}
+}
+
 func TestOneServerHasTheFolder(t *testing.T) {
 	folder := t.TempDir()
 	openText(t, folder)
