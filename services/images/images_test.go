@@ -4,6 +4,8 @@ package images
 
 import (
 	"flag"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,14 +15,29 @@ import (
 // diskBytes is the disk of a server that is to fill: what the tests store fits ten times.
 const diskBytes = 256 << 20
 
-var slow = flag.Bool("slow", true, "also wait for the limits in time, half a minute for each model")
+var (
+	all  = flag.Bool("all", false, "also ask java-virtual on PostgreSQL, which is java-thread's program there")
+	slow = flag.Bool("slow", true, "also wait for the limits in time, half a minute for each model")
+)
+
+// options is a variable that every JVM reads, and tells of; so it is set when all are built.
+const options = "JAVA_TOOL_OPTIONS"
+
+// quicken leaves the second compiler of JVMs out: one that lives for a minute costs half.
+func quicken(t *testing.T) {
+	if err := os.Setenv(options, "-XX:TieredStopAtLevel=1"); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestImages(t *testing.T) { probetest.Service(t) }
 
 // TestSQLite asks everything of a server on SQLite; its disk fills, and it is killed.
 func TestSQLite(t *testing.T) {
+	t.Cleanup(func() { _ = os.Unsetenv(options) })
 	probetest.Each(t, func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
+		quicken(t)
 		folder, small := m.Folder(t, diskBytes)
 		server := m.Start(t, folder)
 		c := newClient(t, server.Port)
@@ -44,8 +61,13 @@ func TestSQLite(t *testing.T) {
 
 // TestPostgreSQL asks everything of a server on PostgreSQL, which goes away and comes back.
 func TestPostgreSQL(t *testing.T) {
+	t.Cleanup(func() { _ = os.Unsetenv(options) })
 	postgres := newPostgres(t)
 	probetest.Each(t, func(t *testing.T, m *probetest.Subject) {
+		if !*all && strings.HasSuffix(t.Name(), "/java-virtual") {
+			t.Skip("-args -all asks it, too")
+		}
+		quicken(t)
 		folder, _ := m.Folder(t, 0)
 		server := m.Start(t, folder, postgres.database(t))
 		c := newClient(t, server.Port)
