@@ -91,6 +91,7 @@ func (s *study) measured(e *experiment, c manifest.Condition, styles map[string]
 		}
 	}
 	out = append(out, s.ofImages(e, c, styles)...)
+	out = append(out, s.ofStreams(e, c)...)
 	return append(out, s.distributions(e, c, styles)...)
 }
 

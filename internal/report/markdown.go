@@ -65,6 +65,10 @@ func (s *study) markdownTables(b *bufio.Writer, e *experiment, c manifest.Condit
 			tables = append(tables, t)
 		}
 	}
+	for _, d := range s.ofStreams(e, c) {
+		d.Table.Caption = d.Caption
+		tables = append(tables, d.Table)
+	}
 	if len(tables) == 0 {
 		return
 	}

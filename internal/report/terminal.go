@@ -204,6 +204,10 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 			s.strip(ranked(rows, manifest.Metrics[m].MoreIsBetter), m)
 		}
 	}
+	for _, r := range e.courses(c) {
+		s.line("")
+		s.wrap("  ", fmt.Sprintf("Course of %s at %s, %s cores: %s", r.cell.Model, r.cell.Point, c, said(r.Threads)))
+	}
 	if !shown {
 		s.wrap("  ", fmt.Sprintf("On %s cores no cell counts of %s.", c, strings.Join(e.Models, ", ")))
 	}
