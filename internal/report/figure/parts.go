@@ -75,7 +75,7 @@ func (p Parts) sides(w Width) (left, right float64) {
 	for _, r := range p.Rows {
 		name, note = max(name, textWidth(r.Name)), max(note, textWidth(r.Note))
 	}
-	left, right = min(name, 190)+22, float64(w)-10
+	left, right = min(1.07*name, 190)+24, float64(w)-10 // bold names are wider
 	if w >= Wide {
 		right = float64(w) - min(note, 210) - 12
 	}
