@@ -113,7 +113,7 @@ func (a *answer) wellFormed(method string) error {
 	if p.Status != a.status || p.Type != "about:blank" || p.Title == "" || p.Detail == "" {
 		return fmt.Errorf("got the problem %+v", p)
 	}
-	for _, inner := range []string{"/home/", "/tmp/", "Exception", "SQLITE", ".go:", "node_modules"} {
+	for _, inner := range []string{"services/images", "/tmp/", "Exception", "SQLITE", ".go:", "node_modules"} {
 		if strings.Contains(string(a.body), inner) {
 			return fmt.Errorf("the problem tells clients of %q: %q", inner, a.body)
 		}
