@@ -23,7 +23,7 @@ func flowOf(local, remote netip.AddrPort) flow {
 }
 
 // Conn is a connection of TCP: a net.Conn. It has no goroutine of its own. Its machine runs under mu: in the dealer when segments
-// arrive or its timer has gone off, and in the goroutine that reads or writes.
+// arrive or its alarm has gone off, and in the goroutine that reads or writes.
 type Conn struct {
 	stack         *Stack
 	flow          flow
@@ -38,8 +38,7 @@ type Conn struct {
 	mu       sync.Mutex
 	machine  *tcp.Conn
 	cfg      tcp.Config
-	timer    *time.Timer
-	timerAt  tcp.Time // when it will go off, 0 if it is not running
+	alarmAt  tcp.Time // when its alarm will go off, 0 if none is set
 	latest   tcp.Time // that the machine has heard of
 	dead     error    // the stack has ended
 	accepted bool     // the listener has been told
@@ -50,6 +49,7 @@ type Conn struct {
 	handed             bool          // to the backlog: the dealer's own
 	counted            atomic.Bool   // it is not in the listener's half any more
 	touched            bool          // in the dealer's list: the dealer's own
+	alarm              int           // its place among the stack's alarms, from 1 on, 0: none; guarded by their mutex
 	owes               bool          // in the dealer's list of acknowledgements that wait; guarded by mu
 	waits              bool          // in TIME-WAIT: the dealer's own
 	readBy, writeBy    deadline
@@ -130,6 +130,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 				return 0, io.EOF
 			}
 			return 0, c.fail("read", translate(err))
+		}
+		if c.owes {
+			c.transmit(c.at(c.stack.clock())) // whoever waits for more sends nothing that the acknowledgement could go with
 		}
 		if err := c.waitFor(&c.readable, &c.readBy); err != nil {
 			return 0, c.fail("read", err)

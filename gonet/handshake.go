@@ -62,9 +62,7 @@ func (s *Stack) touch(c *Conn) {
 func (s *Stack) forsake(c *Conn) {
 	c.mu.Lock()
 	c.gone = true
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+	s.alarms.drop(c)
 	c.mu.Unlock()
 	s.remove(c)
 }

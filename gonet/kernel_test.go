@@ -89,9 +89,7 @@ func TestThePingCommand(t *testing.T) {
 	s := kernel(t)
 	for _, size := range []string{"0", "56", "1452", "1453", "1472", "1473", "65000"} {
 		for _, to := range []string{"10.9.0.2", "2001:db8::2", local(t, s).String() + "%" + device(t)} {
-			if out := run(t, "ping", "-c", "3", "-i", "0.01", "-W", "5", "-s", size, to); !strings.Contains(out, " 0% packet loss") {
-				t.Errorf("of %s bytes to %s:\n%s", size, to, out)
-			}
+			run(t, "ping", "-c", "3", "-i", "0.01", "-w", "30", "-s", size, to) // -w fails without three answers; -W waits for a moment
 		}
 	}
 }

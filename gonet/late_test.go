@@ -54,8 +54,8 @@ func TestTimersLookFirst(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		slow.is.Store(true)
-		for range 20 {
-			if _, err := near.Write(make([]byte, 5000)); err != nil {
+		for range 20 { // whole segments, so that no acknowledgement is delayed
+			if _, err := near.Write(make([]byte, 4*1448)); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Second)

@@ -40,6 +40,14 @@ func (c *Conn) pay(now tcp.Time) {
 	c.mu.Unlock()
 }
 
+// hasPaid tells whether the acknowledgement that has waited has gone with something, or because the user waits for more. The dealer's.
+func (c *Conn) hasPaid() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owes = c.machine.AckDue()
+	return !c.owes
+}
+
 // way is the neighbour to which packets of the connection go first. It is looked for again when the stack's network has changed, or when
 // others have needed its place in the table. The caller has mu.
 func (c *Conn) way() (*hop, error) {

@@ -14,7 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,6 +61,7 @@ type Stack struct {
 	self   loopback
 	crowd  crowd // the same neighbours, in the order in which they make room
 	absent absent
+	alarms alarms
 	ids    atomic.Uint32 // of packets that are or may be fragmented
 	net    atomic.Pointer[network]
 
@@ -79,6 +80,7 @@ type Stack struct {
 	parts     map[partKey]*assembler
 	touched   []*Conn // have heard something in this batch
 	owed      []*Conn // have an acknowledgement that waits for something to go with
+	expired   []*Conn // whose alarm has gone off, while they are seen to
 	timeWaits timeWaits
 	nextPort  uint16
 	now       tcp.Time // of this batch
@@ -121,6 +123,7 @@ func New(cfg Config) (*Stack, error) {
 	if len(s.cfg.Secret) == 0 {
 		s.cfg.Secret = s.secret[:]
 	}
+	s.alarms.tell = s.alarm
 	s.settle()
 	go s.deal()
 	return s, nil
@@ -159,29 +162,25 @@ func (s *Stack) MAC() wire.MAC { return s.mac }
 func (s *Stack) clock() tcp.Time { return tcp.Time(time.Since(s.start)) }
 
 // deal is the dealer: the goroutine that owns the tables, from New until the link is closed. Frames come in batches, claims
-// between them, and what a batch has made due goes out at its end: but acknowledgements that would go alone wait until the next batch,
-// or, if there is none, until those whom the batch has woken have had their turn, for most of them write or close, and so save one of the
-// three packets of a request and its answer.
+// between them, and what a batch has made due goes out at its end: but acknowledgements that would go alone wait until the next batch, or
+// until those whom the batch has woken wait again, for most of them write or close, and so save one of the three packets of a request and
+// its answer; and no longer than patience.
 func (s *Stack) deal() {
 	batch := make([]link.Frame, batchLen)
 	var owed []*Conn
-	yielded := false
 	for {
 		if len(s.owed) > 0 {
-			s.link.Interrupt() // to look, and not to wait
+			s.alarms.lookAt(s.now.Add(patience), s.now)
 		}
 		n, err := s.link.Read(batch)
 		if err != nil {
 			s.end(err)
 			return
 		}
-		if n == 0 && len(s.owed) > 0 && !yielded {
-			yielded = true
-			runtime.Gosched()
-			continue
+		if owed, s.owed = s.owed, owed[:0]; len(owed) > 0 {
+			s.alarms.lookAt(0, s.now)
+			owed = slices.DeleteFunc(owed, (*Conn).hasPaid)
 		}
-		yielded = false
-		owed, s.owed = s.owed, owed[:0]
 		s.now = s.clock()
 		for i := range batch[:n] {
 			s.input(&batch[i])
@@ -197,6 +196,10 @@ func (s *Stack) deal() {
 		s.drainLoop()
 	}
 }
+
+// patience is how long an acknowledgement waits for company while nothing comes from the link, and its user does not read: as long as that of
+// the peer's end, which tcp bounds by what Linux waits before it probes a tail.
+const patience = 2 * time.Millisecond
 
 func (s *Stack) serveClaims() {
 	for {
@@ -222,6 +225,7 @@ func (s *Stack) flush() {
 
 // end tells everybody that the link is gone.
 func (s *Stack) end(err error) {
+	s.alarms.end()
 	s.fail = err
 	if errors.Is(err, link.ErrClosed) {
 		s.fail = errClosed

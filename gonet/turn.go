@@ -1,20 +1,18 @@
 package gonet
 
 import (
-	"time"
-
 	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
-// at is the time for the machine, to which it never goes back: the dealer's is that of its batch, and a user or a timer may have been here
+// at is the time for the machine, to which it never goes back: the dealer's is that of its batch, and a user may have been here
 // since. The caller has mu.
 func (c *Conn) at(now tcp.Time) tcp.Time {
 	c.latest = max(c.latest, now)
 	return c.latest
 }
 
-// settle sends what is due, arms the timer, and wakes users, after something has happened to the machine. The dealer's.
+// settle sends what is due, sets the alarm, and wakes users, after something has happened to the machine. The dealer's.
 func (c *Conn) settle(now tcp.Time) {
 	c.touched = false
 	c.mu.Lock()
@@ -45,7 +43,7 @@ func (c *Conn) settle(now tcp.Time) {
 	}
 }
 
-// act sends, arms and wakes after a user or a timer has done something. The caller has mu, which act gives back.
+// act sends, arms and wakes after a user has done something. The caller has mu, which act gives back.
 func (c *Conn) act(now tcp.Time) {
 	now = c.at(now)
 	if c.owes {
@@ -68,9 +66,7 @@ func (c *Conn) over() bool {
 		return false
 	}
 	c.gone = true
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+	c.stack.alarms.drop(c)
 	return true
 }
 
@@ -85,31 +81,20 @@ func (s *Stack) remove(c *Conn) {
 	}
 }
 
-// arm sees to it that the timer goes off in time. One that goes off early looks again: it is never stopped for an acknowledgement.
+// arm sees to it that the alarm goes off in time. One that goes off early looks again: it is never moved for an acknowledgement.
 func (c *Conn) arm(now tcp.Time) {
 	at, ok := c.machine.Deadline()
-	if !ok || c.timerAt != 0 && c.timerAt <= at {
+	if !ok || c.alarmAt != 0 && c.alarmAt <= at {
 		return
 	}
-	c.timerAt = at
-	wait := max(at.Sub(now), 0)
-	if c.timer == nil {
-		c.timer = time.AfterFunc(wait, c.expire)
-		return
-	}
-	c.timer.Reset(wait)
+	c.alarmAt = at
+	c.stack.alarms.set(c, at, now)
 }
 
-// expire is the timer's goroutine. The dealer does the work once it has read what waits at the link: on a machine that has had no time for us
-// the acknowledgement is there, and what it tells of need not go again.
-func (c *Conn) expire() {
-	_ = c.stack.post(c.due) // a stack that has ended waits for nothing
-}
-
-// due does what the timer was set for. The dealer's.
+// due does what the alarm was set for. The dealer's.
 func (c *Conn) due() {
 	c.mu.Lock()
-	c.timerAt = 0
+	c.alarmAt = 0
 	if c.dead == nil {
 		c.machine.Expire(c.at(c.stack.clock()))
 		c.stack.touch(c)
@@ -171,9 +156,7 @@ func (c *Conn) kill(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dead, c.gone = err, true
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+	c.stack.alarms.drop(c)
 	c.wake()
 }
 

@@ -32,9 +32,7 @@ func TestFramesOfAVLANAreForeign(t *testing.T) {
 	if got := s.Stats().Foreign - before; got < 3 {
 		t.Errorf("%d frames were counted as foreign, want 3 at least", got)
 	}
-	if out := run(t, "ping", "-c", "3", "-i", "0.01", "-W", "5", "10.9.0.2"); !strings.Contains(out, " 0% packet loss") {
-		t.Errorf("beside the VLAN:\n%s", out)
-	}
+	run(t, "ping", "-c", "3", "-i", "0.01", "-w", "30", "10.9.0.2") // -w fails without three answers
 }
 
 // A tag may say a priority and no VLAN (IEEE 802.1Q: VLAN 0): that is for us.
