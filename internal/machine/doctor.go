@@ -56,6 +56,9 @@ const (
 	wantPIDs     = 16384     // a process or thread for each of 10,000 clients
 	wantMaps     = 65530     // the kernel's own default; a thread's stack takes two
 	wantTracked  = 65536     // both ends of 10,000 connections, and those that wait
+	kernelBytes  = 10_500    // of both ends of a connection; measured, experiments/go-c10k
+	sparedBytes  = 1 << 30   // that stay free beside them
+	otherFiles   = 1024      // that a server opens besides its connections
 	wantDisk     = 1 << 30   // raw histograms of a long run
 	needDisk     = 100 << 20 // a short run
 	wantMemory   = 2 << 30   // 10,000 processes of 200 kB
@@ -188,6 +191,9 @@ func (j *judgement) limits(f facts) {
 	j.atLeast("listen backlog", f.somaxconn, wantBacklog, "connections that arrive together are dropped and tried again after a second", "sysctl -w net.core.somaxconn=4096")
 	j.atLeast("half-open backlog", f.synBacklog, wantBacklog, "connections that arrive together are dropped and tried again after a second", "sysctl -w net.ipv4.tcp_max_syn_backlog=4096")
 	j.atLeast("tracked connections", f.conntrack, wantTracked, "the packet filter drops what it cannot track", "sysctl -w net.netfilter.nf_conntrack_max=262144")
+	if n, by := mostConnections(f); by != "" {
+		j.say("connections at once", fmt.Sprintf("about %d; what bounds them: %s", n, by), true, OK, "", "") // what bounds them is judged beside it
+	}
 	if f.memAvailable >= 0 {
 		j.say("free memory", size(f.memAvailable), f.memAvailable >= wantMemory, Warn, "models with a process for each client may not fit", "")
 	}
@@ -198,6 +204,29 @@ func (j *judgement) limits(f facts) {
 		}
 		j.say("free disk", size(f.disk)+" at "+f.diskDir, f.disk >= wantDisk, worse, "every run is kept, with its raw histograms", "rm -r out/runs/ID  (of runs that are no longer wanted)")
 	}
+}
+
+// mostConnections is how many connections over loopback this machine holds, and what bounds them: ports do not, for clients come from
+// many addresses of 127.0.0.0/8.
+func mostConnections(f facts) (n int64, by string) {
+	n = 1 << 20 // as many as a load may have
+	bound := func(most int64, name string) {
+		if most >= 0 && (by == "" || most < n) {
+			n, by = min(n, most), name
+		}
+	}
+	if f.memAvailable >= 0 {
+		bound(max(0, f.memAvailable-sparedBytes)/kernelBytes, "free memory, for the kernel needs 10 KB for the two ends of each")
+	}
+	files := f.filesHard
+	if f.raises && f.nrOpen >= 0 {
+		files = max(files, uint64(f.nrOpen)) // which a run raises itself
+	}
+	bound(int64(min(files, 1<<40))-otherFiles, "open files")
+	if f.tracked > 0 { // the packet filter looks at connections here
+		bound(f.conntrack-f.tracked, "connections that the packet filter tracks")
+	}
+	return n, by
 }
 
 func (j *judgement) quiet(f facts) {

@@ -13,7 +13,7 @@ import (
 func good() facts {
 	return facts{
 		cores: 8, memAvailable: 16 << 30, cgroups: "v2", files: 65536, filesHard: 65536, processes: unix.RLIM_INFINITY,
-		ports: 28232, somaxconn: 4096, synBacklog: 4096, pidMax: 4194304, threadsMax: 200000, maps: 65530, conntrack: -1,
+		ports: 28232, somaxconn: 4096, synBacklog: 4096, pidMax: 4194304, threadsMax: 200000, maps: 65530, conntrack: -1, tracked: -1, nrOpen: 1 << 20,
 		steal: 0, busy: 0.01, looked: time.Second, load: 0.1, pressure: 0, diskDir: "/", disk: 100 << 30,
 		autogroup: 1, hugePages: "madvise", aslr: 2, clock: "tsc", governor: "performance",
 	}
@@ -102,6 +102,35 @@ func TestDoctor(t *testing.T) {
 	for _, name := range []string{"cores", "cgroups", "open files", "ports", "free disk", "other programs", "io_uring"} {
 		if !seen[name] {
 			t.Errorf("%s is not among the findings", name)
+		}
+	}
+}
+
+func TestMostConnections(t *testing.T) {
+	for _, test := range []struct {
+		spoil func(*facts)
+		most  int64
+		by    string
+	}{
+		{func(*facts) {}, 64_512, "open files"},
+		{func(f *facts) { f.raises = true }, 1_047_552, "open files"},
+		{func(f *facts) { f.raises, f.memAvailable = true, 5<<30 }, (4 << 30) / 10_500, "free memory, for the kernel needs 10 KB for the two ends of each"},
+		{func(f *facts) { f.memAvailable = 1 << 20 }, 0, "free memory, for the kernel needs 10 KB for the two ends of each"},
+		{func(f *facts) { f.raises, f.tracked, f.conntrack = true, 144, 262_144 }, 262_000, "connections that the packet filter tracks"},
+		{func(f *facts) { f.memAvailable, f.filesHard = -1, unix.RLIM_INFINITY }, 1 << 20, "open files"},
+	} {
+		f := good()
+		test.spoil(&f)
+		if n, by := mostConnections(f); n != test.most || by != test.by {
+			t.Errorf("got %d by %q, want %d by %q", n, by, test.most, test.by)
+		}
+	}
+}
+
+func TestMayRaise(t *testing.T) {
+	for caps, want := range map[string]bool{"000001ffffffffff": true, "0000000001000000": true, "00000000a80425fb": false, "": false, "x": false} {
+		if got := mayRaise(caps); got != want {
+			t.Errorf("%q: got %v, want %v", caps, got, want)
 		}
 	}
 }

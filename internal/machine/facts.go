@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -36,6 +37,9 @@ type facts struct {
 	pidMax, threadsMax int64
 	maps               int64
 	conntrack          int64
+	tracked            int64   // connections that the packet filter follows now
+	nrOpen             int64   // what filesHard may be raised to
+	raises             bool    // it may be
 	steal, busy        float64 // shares of all cores over looked
 	looked             time.Duration
 	load               float64
@@ -65,6 +69,7 @@ func observe(dir string) facts {
 		ports:          portRange(text(root, "proc/sys/net/ipv4/ip_local_port_range")),
 		somaxconn:      ask("net/core/somaxconn"), synBacklog: ask("net/ipv4/tcp_max_syn_backlog"),
 		pidMax: ask("kernel/pid_max"), threadsMax: ask("kernel/threads-max"), maps: ask("vm/max_map_count"),
+		tracked: ask("net/netfilter/nf_conntrack_count"), nrOpen: ask("fs/nr_open"), raises: mayRaise(field(root, "proc/self/status", "CapEff", ":")),
 		conntrack: ask("net/netfilter/nf_conntrack_max"), autogroup: ask("kernel/sched_autogroup_enabled"),
 		aslr: ask("kernel/randomize_va_space"), hugePages: chosen(text(root, "sys/kernel/mm/transparent_hugepage/enabled")),
 		clock: clockSource(root), governor: text(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -86,6 +91,13 @@ func observe(dir string) facts {
 	}
 	f.diskDir, f.disk = freeDisk(dir)
 	return f
+}
+
+// mayRaise reads from the capabilities of a process (hexadecimal, capabilities(7)) whether it may raise its hard limits. Root in a
+// container may often not.
+func mayRaise(effective string) bool {
+	caps, err := strconv.ParseUint(strings.TrimSpace(effective), 16, 64)
+	return err == nil && caps&(1<<unix.CAP_SYS_RESOURCE) != 0
 }
 
 // tryTap makes a tap, in a namespace of its own, and removes it.

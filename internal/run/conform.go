@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
@@ -33,11 +34,20 @@ func Conforms(ctx context.Context, service *manifest.Service, built *probe.Built
 	if err != nil {
 		return "", false, err
 	}
-	for _, c := range checks {
-		if own(built.Model) && strings.HasPrefix(c.Name, "contract:") {
-			continue // the contract binds the servers of this laboratory; a user's must only serve right
+	if own(built.Model) { // the contract binds the servers of this laboratory; a user's must only serve right
+		checks = slices.DeleteFunc(checks, func(c probe.Check) bool { return strings.HasPrefix(c.Name, "contract:") })
+	}
+	played := make([]func() error, len(checks))
+	var together sync.WaitGroup
+	for i, c := range checks {
+		played[i] = sync.OnceValue(func() error { return c.Play(ctx, built, 1) })
+		if service.Protocol == manifest.Stream { // they wait for the clock: 12 s in place of 31
+			together.Go(func() { _ = played[i]() }) // its error is looked at below
 		}
-		err := forgiven(built.Model, c.Play(ctx, built, 1))
+	}
+	defer together.Wait()
+	for i, c := range checks {
+		err := forgiven(built.Model, played[i]())
 		if ctx.Err() != nil {
 			return "", false, ctx.Err()
 		}

@@ -45,7 +45,7 @@ func makeRoom(s *Spec, opts *probe.StartOptions) error {
 	return nil
 }
 
-// raiseFiles raises the hard limit of open files, which only root may, and the kernel's fs.nr_open bounds. What is started inherits
+// raiseFiles raises the hard limit of open files, which needs CAP_SYS_RESOURCE, and the kernel's fs.nr_open bounds. What is started inherits
 // it; the soft one stays, for some run times lay out a table for as many files as they may open.
 func raiseFiles(need uint64) error {
 	var limit unix.Rlimit
@@ -59,7 +59,7 @@ func raiseFiles(need uint64) error {
 	limit.Max = need
 	switch err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); {
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("the limit is %d: ulimit -Hn %d (as root), and sysctl -w fs.nr_open=%d if that is less", was, need, need)
+		return fmt.Errorf("the limit is %d, and only root outside of a container may raise it: ulimit -Hn %d, and sysctl -w fs.nr_open=%d if that is less", was, need, need)
 	case err != nil:
 		return fmt.Errorf("raising the limit: %w", err)
 	}
