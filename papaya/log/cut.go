@@ -14,11 +14,13 @@ import (
 // log.cut, says that they are about to: with it, log.begin no longer counts. While log.new is there, log is still the old one.
 // What a crash has left is finished at the next start: log.new was whole, and on the disk, before log.cut was.
 
-// Cut removes the lines before a place, where a line begins. Readers of the file see the old one or the new one.
+// Cut removes the lines before a place, where a line begins. Readers of the file see the old one or the new one, and writers wait only for what
+// has come while the rest was copied. Blank must not be called meanwhile.
 func (t *Text) Cut(before uint64) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if before <= t.begin || before > t.begin+uint64(t.size) {
+	t.mu.RLock()
+	old, begin, size := t.file, t.begin, t.size
+	t.mu.RUnlock()
+	if before <= begin || before > begin+uint64(size) {
 		return nil
 	}
 	fresh, err := os.OpenFile(t.path()+".new", os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -26,9 +28,15 @@ func (t *Text) Cut(before uint64) error {
 		return err
 	}
 	t.reach("new")
-	_, err = io.Copy(fresh, io.NewSectionReader(t.file, int64(before-t.begin), t.size))
-	if err == nil {
-		err = fresh.Sync()
+	from := int64(before - begin)
+	if err = copyPart(fresh, old, from, size-from); err == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.file != old || t.begin != begin || t.size < size {
+			err = errors.New("cutting the log: it was changed meanwhile")
+		} else {
+			err = copyPart(fresh, old, size, t.size-size)
+		}
 	}
 	if err = errors.Join(err, fresh.Close()); err == nil {
 		t.reach("copied")
@@ -43,6 +51,14 @@ func (t *Text) Cut(before uint64) error {
 	}
 	t.begin = before
 	return t.open()
+}
+
+// copyPart adds a part of a file to another, on the disk.
+func copyPart(to, of *os.File, from, size int64) error {
+	if _, err := io.Copy(to, io.NewSectionReader(of, from, size)); err != nil {
+		return err
+	}
+	return to.Sync()
 }
 
 // finishCut does what log.cut says, and removes what is left of a copy that was not finished.

@@ -97,3 +97,23 @@ func TestWhatStandsBeforeAGapIsKeptBeside(t *testing.T) {
 		t.Errorf("reading before the gap: %v", err)
 	}
 }
+
+func TestLinesThatComeWhileTheHeadIsCutOff(t *testing.T) {
+	folder := t.TempDir()
+	x := openText(t, folder)
+	write(t, x, 0, "one\ntwo\n")
+	x.step = func(step string) {
+		if step == "new" {
+			write(t, x, 8, "three\n")
+		}
+	}
+	if err := x.Cut(4); err != nil {
+		t.Fatal(err)
+	}
+	x.step = nil
+	write(t, x, 14, "four\n")
+	wantFile(t, folder, "two\nthree\nfour\n")
+	if x.Begin() != 4 || x.End() != 19 {
+		t.Errorf("from %d to %d, want 4 to 19", x.Begin(), x.End())
+	}
+}
