@@ -18,6 +18,7 @@ async function main([port, host, data, files, database, ...more]) {
   const app = fastify({
     keepAliveTimeout: IDLE_MS,
     requestTimeout: REQUEST_MS,
+    return503OnClosing: false, // who is here when the end begins is answered like everybody
     http: { headersTimeout: STALL_MS, connectionsCheckingInterval: 1_000 },
     routerOptions: { querystringParser: (text) => querystring.parse(text) }, // what is not UTF-8 becomes U+FFFD
     clientErrorHandler: noRequest,
