@@ -94,17 +94,20 @@ func (c *canvas) noise(n int) {
 	}
 }
 
+// bytesOfNoise is what a pixel of noise takes in a PNG. In a JPEG it takes a quarter: there the first guess is too small, and the second right.
+const bytesOfNoise = 3.2
+
 // A growth is what the images of one kind and size have taught about how their length grows with noise.
 type growth struct {
 	least    int     // bytes without noise
-	perBlock float64 // bytes
+	perBlock float64 // bytes; a first guess is bytesOfNoise for each pixel
 	blocks   int     // of the last image
 }
 
 // grow adds noise until the encoded image is nearly as long as it may be. The first of a kind is encoded some four times,
 // the next ones begin with as many blocks as it ended with.
 func (c *canvas) grow(size int, g *growth, encode func(image.Image) ([]byte, error)) ([]byte, error) {
-	const near, steps = .96, 8
+	const near, steps = .91, 8 // a deflater ends a block near 64 KiB: a few per cent there are not to be had
 	if g.least == 0 {
 		least, err := encode(c)
 		if err != nil {
@@ -113,7 +116,7 @@ func (c *canvas) grow(size int, g *growth, encode func(image.Image) ([]byte, err
 		if len(least) > size {
 			return nil, fmt.Errorf("without any noise it has %d bytes, more than %d", len(least), size)
 		}
-		g.least, g.perBlock = len(least), float64(mostPicture)/float64(c.blocks())
+		g.least, g.perBlock = len(least), bytesOfNoise*float64(c.side*c.side)
 		g.blocks = int(float64(size-g.least) * .98 / g.perBlock)
 	}
 	var best []byte
