@@ -49,12 +49,12 @@ func TestPage(t *testing.T) {
 	}
 	v.do(chromedp.SetUploadFiles(chromedp.CSS("#choose"), paths))
 	v.until("three are stored and one is not", `document.querySelectorAll("#list li").length === 3 && document.querySelectorAll("#uploads li").length === 1`)
-	v.until("the problem is told", `document.querySelector("#uploads [role=alert]").textContent.includes("the bytes are no JPEG, PNG or GIF")`)
+	v.until("the problem is told", `document.querySelector("#uploads [role=alert]")?.textContent.includes("the bytes are no JPEG, PNG or GIF")`)
 	v.until("a name is text", `[...document.querySelectorAll("#list a")].some((a) => a.textContent === "Teekanne & <b>Tasse<∕b>.png") && !document.querySelector("#list b")`)
 	v.until("thumbnails are there", `[...document.querySelectorAll("#list img")].every((i) => i.complete && i.naturalWidth > 0 && i.naturalWidth <= 160)`)
 	v.looks("phone")
 	v.drops(pngOf(t, paint(30, 30, 12)))
-	v.until("what was dropped is stored", `document.querySelector("#list li a").textContent === "dropped.png"`)
+	v.until("what was dropped is stored", `document.querySelector("#list li a")?.textContent === "dropped.png"`)
 
 	v.slowly(func() {
 		v.drops(padded(t, pngOf(t, paint(30, 30, 12)), 60_000))
