@@ -1,6 +1,8 @@
+//go:build !nethttp
+
 // Images keeps pictures in a database, behind Gin: a goroutine for each connection, and a framework that routes, reads
-// parameters and writes JSON. All files but this one are those of go-goroutine-nethttp. The contract is
-// services/images/README.md.
+// parameters and writes JSON. With the tag nethttp, nethttp.go stands in this file's place, and it is the model
+// go-goroutine-nethttp. The contract is services/images/README.md.
 package main
 
 import (

@@ -1,3 +1,5 @@
+//go:build nethttp
+
 // Images keeps pictures in a database, on net/http alone: a goroutine for each connection, plain blocking code, and
 // every limit a line that one can point at. The contract is services/images/README.md.
 package main
