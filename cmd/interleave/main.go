@@ -113,7 +113,7 @@ func rootCommand() *cobra.Command {
 		Long:          about,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Example: `  interleave run --quick                 all experiments, seven minutes
+		Example: `  interleave run --quick                 all experiments, eight minutes
   interleave run eve-echo --models=c-epoll,go-goroutine
   interleave check echo/c-epoll          is this server correct?
   interleave bench echo -- ./my-server {port}

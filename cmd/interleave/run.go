@@ -48,7 +48,7 @@ calibrates the instrument, measures in shuffled rounds, and ends with the path o
 
 Without --quick or --full an experiment runs at its normal depth: 12 rounds, more where an interval
 stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --resume goes on.`,
-		Example: `  interleave run --quick                       everything, seven minutes
+		Example: `  interleave run --quick                       everything, eight minutes
   interleave run                               everything, 12 rounds and more
   interleave run papayachat-cpu --full         as published
   interleave run eve-echo --models=c-epoll,go-goroutine --rounds=6
@@ -63,7 +63,7 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: seven minutes")
+	flags.BoolVar(&f.quick, "quick", false, "8 rounds, short windows: eight minutes")
 	flags.BoolVar(&f.full, "full", false, "as published: hours")
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
 	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")
