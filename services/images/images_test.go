@@ -16,8 +16,8 @@ import (
 const diskBytes = 256 << 20
 
 var (
-	all  = flag.Bool("all", false, "also ask java-virtual on PostgreSQL, which is java-thread's program there")
-	slow = flag.Bool("slow", true, "also wait for the limits in time, half a minute for each model")
+	whole = flag.Bool("whole", false, "ask every model on both databases, and wait for the limits in time: half a minute for each; else the model of Gin, shortly")
+	all   = flag.Bool("all", false, "also ask java-virtual on PostgreSQL, which is java-thread's program there")
 )
 
 // options is a variable that every JVM reads, and tells of; so it is set when all are built.
@@ -30,19 +30,27 @@ func quicken(t *testing.T) {
 	}
 }
 
+// asked is the pattern of the models' names that the long tests ask.
+func asked() string {
+	if *whole {
+		return "*"
+	}
+	return "go-goroutine"
+}
+
 func TestImages(t *testing.T) { probetest.Service(t) }
 
 // TestSQLite asks everything of a server on SQLite; its disk fills, and it is killed.
 func TestSQLite(t *testing.T) {
 	t.Cleanup(func() { _ = os.Unsetenv(options) })
-	probetest.Each(t, func(t *testing.T, m *probetest.Subject) {
+	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
 		quicken(t)
 		folder, small := m.Folder(t, diskBytes)
 		server := m.Start(t, folder)
 		c := newClient(t, server.Port)
 		c.everything()
-		if *slow {
+		if *whole {
 			c.crowd(server.Group.PID())
 		}
 		if small {
@@ -63,7 +71,7 @@ func TestSQLite(t *testing.T) {
 func TestPostgreSQL(t *testing.T) {
 	t.Cleanup(func() { _ = os.Unsetenv(options) })
 	postgres := newPostgres(t)
-	probetest.Each(t, func(t *testing.T, m *probetest.Subject) {
+	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		if !*all && strings.HasSuffix(t.Name(), "/java-virtual") {
 			t.Skip("-args -all asks it, too")
 		}

@@ -22,10 +22,10 @@ type (
 	Server = probe.Server
 )
 
-// Each gives every model of the service to a test of its own.
-func Each(t *testing.T, test func(t *testing.T, m *Subject)) {
+// Each gives every model of the service whose name is of the pattern to a test of its own.
+func Each(t *testing.T, pattern string, test func(t *testing.T, m *Subject)) {
 	root, service := load(t)
-	files, err := filepath.Glob("*/model.toml")
+	files, err := filepath.Glob(pattern + "/model.toml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("services/%s: expected a model, a folder with model.toml (%v)", service.Name, err)
 	}

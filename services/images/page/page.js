@@ -53,14 +53,18 @@ function card(image) {
   return item;
 }
 
-// ask asks whether an image shall go.
+// ask asks whether an image shall go. The news that the last question was answered may come when the next is asked.
+let asked = null;
 function ask(image, item) {
   const dialog = byId('sure');
+  asked = { image, item };
   byId('question').textContent = `Delete “${image.name}”? It cannot be had back.`;
   dialog.returnValue = 'no';
-  dialog.addEventListener('close', () => { if (dialog.returnValue === 'yes') remove(image, item); }, { once: true });
   dialog.showModal();
 }
+byId('sure').addEventListener('close', () => {
+  if (byId('sure').returnValue === 'yes') remove(asked.image, asked.item);
+});
 
 async function remove(image, item) {
   try {
