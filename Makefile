@@ -11,8 +11,8 @@ RUN       ?= --quick
 SOAK      ?= 10m
 SOAKED    ?= 100000
 
-# Much of a test is waiting for a server to rest or to end: four at once of three packages keep two cores busy. `make lint` vets.
-TESTS     := -p 3 -parallel 4 -vet=off
+# Much of a test is waiting for a server to rest or to end: four at once of each package keep two cores busy. `make lint` vets.
+TESTS     := -parallel 4 -vet=off
 
 .PHONY: help run test images race sanitize soak lint golden fuzz bench portability toolchains clean $(BIN) $(EVE) $(GONET)
 
