@@ -59,6 +59,20 @@ stop(int sig)
 	_exit(0);
 }
 
+/* Who is always busy never waits, and only then would a signal be taken. */
+static void
+end_if_told(void)
+{
+	static int64_t look_ms;
+	sigset_t told;
+
+	if (at_ms < look_ms)
+		return;
+	look_ms = at_ms + REST_MS;
+	if (sigpending(&told) == 0 && (sigismember(&told, SIGTERM) == 1 || sigismember(&told, SIGINT) == 1))
+		_exit(0);
+}
+
 static int64_t
 clock_ns(void)
 {
@@ -317,12 +331,17 @@ main(int argc, char *argv[])
 	struct epoll_event events[EVENTS];
 	struct timespec wait;
 	struct rlimit files;
+	sigset_t ends, outside;
 	int i, count;
 
 	if (argc < 2)
 		errx(1, "usage: stream port [host]");
 	signal(SIGINT, stop);
 	signal(SIGTERM, stop);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &outside);	/* they come while it waits, and in no step */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -333,7 +352,7 @@ main(int argc, char *argv[])
 		err(1, "epoll");
 	fputs("ready\n", stderr);
 	for (;;) {
-		count = epoll_pwait2(loop, events, EVENTS, pause_for(&wait), NULL);
+		count = epoll_pwait2(loop, events, EVENTS, pause_for(&wait), &outside);
 		for (i = 0; i < count; i++)
 			if (events[i].data.ptr == NULL)
 				welcome();
@@ -342,5 +361,6 @@ main(int argc, char *argv[])
 			else
 				hang_up(events[i].data.ptr);
 		turn();		/* after them: it may free whom they name */
+		end_if_told();
 	}
 }
