@@ -83,7 +83,7 @@ func (w *worker) pour(c *conn) {
 	case 0:
 		w.bytesOut += int64(n)
 		w.noteBulk(c, n)
-	case unix.EINTR, unix.EAGAIN:
+	case unix.EAGAIN:
 	default:
 		w.fail(c, ioKind(e), "connection %d, after %d bytes to it: %v", c.id, c.part, e)
 	}
@@ -92,7 +92,7 @@ func (w *worker) pour(c *conn) {
 func (w *worker) scoop(c *conn) {
 	n, e := rawRead(c.fd, w.in)
 	switch {
-	case e == unix.EINTR, e == unix.EAGAIN:
+	case e == unix.EAGAIN:
 		return
 	case e != 0:
 		w.fail(c, ioKind(e), "connection %d, after %d bytes from it: %v", c.id, c.part, e)

@@ -48,7 +48,7 @@ func (g *pings) open(to *unix.SockaddrInet4, count int) error {
 func (g *pings) forget() {
 	var any [1]byte
 	for {
-		if _, e := rawRead(g.fd, any[:]); e != 0 && e != unix.EINTR {
+		if _, e := rawRead(g.fd, any[:]); e != 0 {
 			return
 		}
 	}

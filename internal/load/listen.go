@@ -31,8 +31,6 @@ func (w *worker) hear(c *conn, toTheEnd bool) {
 		have := copy(w.in, g.carry)
 		n, e := rawRead(c.fd, w.in[have:])
 		switch {
-		case e == unix.EINTR:
-			continue
 		case e == unix.EAGAIN:
 			return
 		case e != 0:
@@ -232,7 +230,6 @@ func (w *worker) flushAside(c *conn) bool {
 		case 0:
 			w.bytesOut += int64(n)
 			g.asideAt += n
-		case syscall.EINTR:
 		case syscall.EAGAIN:
 			c.writable = false
 			return false

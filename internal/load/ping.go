@@ -117,8 +117,6 @@ func (w *worker) flushPings(c *conn) {
 		_, e := rawWrite(w.ping.fd, w.ping.packet)
 		switch e {
 		case 0, unix.ENOBUFS: // the device's queue is full, which the kernel mostly does not say: it is lost
-		case unix.EINTR:
-			continue
 		default:
 			w.fail(c, ioKind(e), "pinger %d, sending ping %d: %v", c.id, c.sent, e)
 			return
@@ -136,8 +134,6 @@ func (w *worker) readPings() {
 	for range pingBatch {
 		n, e := rawRead(w.ping.fd, w.in)
 		switch {
-		case e == unix.EINTR:
-			continue
 		case e == unix.EAGAIN:
 			return
 		case e != 0:

@@ -46,8 +46,6 @@ func (w *worker) read(c *conn, toTheEnd bool) {
 	for c.state == connOpen || c.state == connEnding {
 		n, e := rawRead(c.fd, w.in)
 		switch {
-		case e == unix.EINTR:
-			continue
 		case e == unix.EAGAIN:
 			return
 		case e != 0:

@@ -96,8 +96,6 @@ func (w *worker) flush(c *conn) {
 		n, e := rawWrite(c.fd, p)
 		switch e {
 		case 0:
-		case unix.EINTR:
-			continue
 		case unix.EAGAIN:
 			c.writable = false
 			return

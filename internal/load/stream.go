@@ -172,8 +172,6 @@ func (w *worker) listen(c *conn, toTheEnd bool) {
 	for c.state == connOpen {
 		n, e := rawRead(c.fd, w.in)
 		switch {
-		case e == unix.EINTR:
-			continue
 		case e == unix.EAGAIN:
 			return
 		case e != 0:

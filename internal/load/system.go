@@ -25,14 +25,23 @@ var clockBase = time.Now()
 // vDSO, and allocates nothing: 44 ns here, where unix.ClockGettime is a system call of 218.
 func nanotime() int64 { return int64(time.Since(clockBase)) }
 
+// rawRead and rawWrite are one system call each, again if a signal came between: nobody need ask for EINTR.
 func rawRead(fd int32, p []byte) (int, syscall.Errno) {
-	n, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-	return int(n), e
+	for {
+		n, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		if e != unix.EINTR {
+			return int(n), e
+		}
+	}
 }
 
 func rawWrite(fd int32, p []byte) (int, syscall.Errno) {
-	n, _, e := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-	return int(n), e
+	for {
+		n, _, e := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		if e != unix.EINTR {
+			return int(n), e
+		}
+	}
 }
 
 // A poller is an epoll instance and the room for what it reports.

@@ -67,8 +67,6 @@ func (w *worker) fetch(c *conn, toTheEnd bool) {
 		before := nanotime()
 		n, e := rawRead(c.fd, w.in)
 		switch {
-		case e == unix.EINTR:
-			continue
 		case e == unix.EAGAIN:
 			return
 		case e != 0:
