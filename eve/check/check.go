@@ -28,6 +28,7 @@ func Program(main *source.File, load Loader, diags *diag.List) *ir.Program {
 		decls: map[*types.Type]*typeName{}, constraints: map[*types.Type]*types.Type{},
 		opaque: map[*types.Type]bool{}, base: diags,
 		signatures: map[string]*signature{}, checked: map[*ir.Func]bool{}, circular: map[*typeName]bool{}, circles: map[*ir.Var]bool{},
+		counted: map[whole]int{},
 	}
 	return c.program(main)
 }
@@ -51,6 +52,7 @@ type checker struct {
 	circles     map[*ir.Var]bool            // variables whose value needs itself, which was reported
 	circular    map[*typeName]bool          // types that hold themselves, which was reported
 	checked     map[*ir.Func]bool           // generics checked for their own sake
+	counted     map[whole]int               // the parts of types
 	depth       int                         // of named types being filled
 	late        []func()                    // what waits until no named type is being filled
 	current     *site                       // of the generic instance whose body is being checked

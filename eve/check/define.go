@@ -135,7 +135,7 @@ func (c *checker) fillDef(tn *typeName, t *types.Type) {
 	if !c.opaque[t] {
 		tn.module.ir.Named = append(tn.module.ir.Named, t)
 	}
-	c.afterwards(func() { c.finite(tn, t) })
+	c.afterwards(func() { c.finite(tn, t); c.bounded(tn, t) })
 	c.runLate()
 }
 

@@ -27,7 +27,7 @@ func FuzzRun(f *testing.F) {
 		if len(text) > 8192 {
 			t.Skip("long texts only cost time")
 		}
-		late := time.AfterFunc(20*time.Second, func() { panic("still at it:\n" + text) })
+		late := time.AfterFunc(time.Minute, func() { panic("still at it:\n" + text) })
 		defer late.Stop()
 		p, diags := compile.Check(source.NewFile("fuzz.eve", text), nil)
 		for _, d := range diags {

@@ -55,8 +55,8 @@ func TestStreamFaults(t *testing.T) {
 		{"no-allow", "refused", `got "" in the field Allow, want "GET, HEAD"`},
 		{"none", ask(`"PUT /test/7 HTTP/1.1\r\nHost: x\r\n\r\n"`, `405 with "Allow: GET"`), ""},
 		{"none", ask(`"PUT /test/7 HTTP/1.1\r\nHost: x\r\n\r\n"`, `405 with "Allow: PUT"`), `got "HEAD, GET" in the field Allow, want "PUT"`},
-		{"patient", "limit 500ms\ndial a\na send \"GET\"\na hears status 408 or end", "nothing more came within the transcript's limit; want status 408"},
-		{"none", "limit 500ms\ndial a\na gets \"/test/7\"\na hears end", "want the end of the connection"},
+		{"patient", "limit 3s\ndial a\na send \"GET\"\na hears status 408 or end", "nothing more came within the transcript's limit; want status 408"},
+		{"none", "limit 3s\ndial a\na gets \"/test/7\"\na hears end", "want the end of the connection"},
 		{"none", "dial a\na hears chunk 1", "it hears no stream yet"},
 	} {
 		name, _, _ := strings.Cut(test.transcript, "\n")

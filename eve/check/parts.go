@@ -1,0 +1,83 @@
+package check
+
+import (
+	"interleave/eve/source"
+	"interleave/eve/types"
+)
+
+// maxParts bounds the fields within the fields of one value. Such values live in frames and each part of a
+// new one is set: types that double a few dozen times would fill any memory, the compiler's first.
+const maxParts = 1 << 14
+
+// A whole is a type whose parts were counted: those of a new value, its new objects included, or those that
+// any value has in its own place.
+type whole struct {
+	t   *types.Type
+	new bool
+}
+
+// bounded reports a type with too many parts. The field that brings them loses its type, so that nobody
+// else meets them.
+func (c *checker) bounded(tn *typeName, t *types.Type) {
+	if c.parts(whole{t, true}) <= maxParts {
+		return
+	}
+	for i := range t.Def.Fields {
+		t.Def.Fields[i].Type = types.InvalidT
+	}
+	for _, k := range t.Def.Cases {
+		for i := range k.Fields {
+			k.Fields[i].Type = types.InvalidT
+		}
+	}
+	c.counted[whole{t, true}], c.counted[whole{t, false}] = 1, 1
+	var at source.Span
+	if tn.structure != nil {
+		at = tn.structure.Name.Span
+	} else {
+		at = tn.union.Name.Span
+	}
+	c.diags.Errorf("E0318", at, "a '%s' has more than %d parts: hold some of them in a vector", tn.name, maxParts)
+}
+
+// parts counts what a value is made of; what stands in a vector, an array or an object that may be missing is one
+// part. A type that is being counted is one, too: what holds itself is refused elsewhere.
+func (c *checker) parts(w whole) int {
+	t := w.t
+	switch t.Kind {
+	case types.Option, types.Result:
+		return c.parts(whole{t.Elem, false})
+	case types.Shared:
+		if w.new {
+			return 1 + c.parts(whole{t.Elem, true})
+		}
+		return 1
+	case types.Tuple:
+		n := 0
+		for _, e := range t.Elems {
+			n += c.parts(whole{e, w.new})
+		}
+		return n
+	case types.Named:
+		if t.Def == nil {
+			return 1
+		}
+	default:
+		return 1
+	}
+	if n, ok := c.counted[w]; ok {
+		return n
+	}
+	c.counted[w] = 1
+	n := 1
+	for _, f := range t.Def.Fields {
+		n += c.parts(whole{f.Type, w.new})
+	}
+	for _, k := range t.Def.Cases {
+		for _, f := range k.Fields {
+			n += c.parts(whole{f.Type, false})
+		}
+	}
+	c.counted[w] = min(n, maxParts+1)
+	return c.counted[w]
+}
