@@ -108,6 +108,7 @@ type images struct {
 	keeps    bool // nothing is deleted
 	times    ImageTimes
 	iov      [2]unix.Iovec
+	readAt   int64 // when the last read began
 }
 
 func newImages(pictures []picture, l *manifest.Load, conns int) *images {

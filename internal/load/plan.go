@@ -49,7 +49,7 @@ type Result struct {
 	FirstFail  string           `json:"first_error,omitempty"` // the first error in words
 	Latency    *hist.Histogram  `json:"latency,omitempty"`     // from the due time to the reply; open, and pings at an interval
 	Service    *hist.Histogram  `json:"service,omitempty"`     // from the send to the reply
-	Late       *hist.Histogram  `json:"late,omitempty"`        // from the due time to the send; open, paced, and pings at an interval
+	Late       *hist.Histogram  `json:"late,omitempty"`        // from the due time to the send; open, paced, and pings at an interval. Streams: from a text's arrival in the kernel to its reading
 	Acks       *hist.Histogram  `json:"acks,omitempty"`        // from the due time to the acknowledgement; chats, open and idle
 	Images     *ImageTimes      `json:"images,omitempty"`      // of image services
 	Slices     []int64          `json:"slices"`                // Requests in equal parts of the window

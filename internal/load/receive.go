@@ -2,7 +2,12 @@ package load
 
 // Receiving: events, replies, and the ends that connections come to.
 
-import "golang.org/x/sys/unix"
+import (
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // handle takes what epoll says of a connection.
 func (w *worker) handle(c *conn, events uint32) {
@@ -11,10 +16,6 @@ func (w *worker) handle(c *conn, events uint32) {
 		w.finishConnect(c)
 	case connOpen, connEnding:
 	default:
-		return
-	}
-	if w.stream != nil {
-		w.listen(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
 		return
 	}
 	if w.bulk != nil {
@@ -32,10 +33,6 @@ func (w *worker) handle(c *conn, events uint32) {
 			w.hear(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
 			return
 		}
-		if w.images != nil {
-			w.fetch(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
-			return
-		}
 		w.read(c, events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0)
 	}
 }
@@ -44,12 +41,12 @@ func (w *worker) handle(c *conn, events uint32) {
 // stands behind the bytes.
 func (w *worker) read(c *conn, toTheEnd bool) {
 	for c.state == connOpen || c.state == connEnding {
-		n, e := rawRead(c.fd, w.in)
+		n, e := w.receive(c)
 		switch {
 		case e == unix.EAGAIN:
 			return
 		case e != 0:
-			w.fail(c, ioKind(e), "connection %d, reading reply %d: %v", c.id, c.answered, e)
+			w.fail(c, ioKind(e), "connection %d, reading %s: %v", c.id, w.awaited(c), e)
 			return
 		case n == 0:
 			w.endOfFile(c)
@@ -63,7 +60,37 @@ func (w *worker) read(c *conn, toTheEnd bool) {
 	}
 }
 
+// receive reads once.
+func (w *worker) receive(c *conn) (int, syscall.Errno) {
+	switch {
+	case w.images != nil:
+		w.images.readAt = nanotime()
+	case w.stream != nil && w.stream.stamps.of(c):
+		return w.receiveStamped(c)
+	}
+	return rawRead(c.fd, w.in)
+}
+
+// awaited is what a connection would read next, in the words of an error.
+func (w *worker) awaited(c *conn) string {
+	switch {
+	case w.stream != nil:
+		return fmt.Sprintf("text %d", w.stream.hearing[c.index].next)
+	case w.images != nil:
+		return fmt.Sprintf("the answer to the %s of operation %d", stepNames[w.images.guests[c.index].step], c.answered)
+	}
+	return fmt.Sprintf("reply %d", c.answered)
+}
+
 func (w *worker) arrived(c *conn, p []byte) {
+	switch {
+	case w.stream != nil:
+		w.hearTexts(c, p)
+		return
+	case w.images != nil:
+		w.takeAnswer(c, p)
+		return
+	}
 	n, kind := w.proto.check(c, p)
 	for range n {
 		w.noteReply(c)
@@ -114,6 +141,10 @@ func (w *worker) endOfFile(c *conn) {
 	case w.finished(c):
 		w.noteReply(c)
 		w.endTurn(c)
+	case w.stream != nil:
+		w.fail(c, Ended, "connection %d: the server ended it before %s", c.id, w.awaited(c))
+	case w.images != nil:
+		w.endOfAnswer(c)
 	case c.part > 0:
 		w.fail(c, Short, "connection %d: the server ended it %d bytes into reply %d", c.id, c.part, c.answered)
 	default:

@@ -51,8 +51,9 @@ type hearer struct {
 type streams struct {
 	hearing []hearer
 	heads   map[int32][]byte // beginnings of heads that came in parts: hardly any
-	waiting int              // connections begun and not greeted
-	late    int64            // after the window: texts that were due in it and have not come
+	stamps  stamps
+	waiting int   // connections begun and not greeted
+	late    int64 // after the window: texts that were due in it and have not come
 	request []byte
 	text    []byte // what is expected
 }
@@ -65,7 +66,7 @@ const (
 
 func newStreams(n int) *streams {
 	return &streams{
-		hearing: make([]hearer, n), heads: map[int32][]byte{},
+		hearing: make([]hearer, n), heads: map[int32][]byte{}, stamps: newStamps(n),
 		request: make([]byte, 0, 128), text: make([]byte, 0, 128),
 	}
 }
@@ -156,6 +157,12 @@ func (w *worker) giveUpGreetings() {
 
 // askForStream sends the one request of a connection, which a new socket takes whole.
 func (w *worker) askForStream(c *conn) {
+	if w.stream.stamps.of(c) {
+		if err := w.stream.stamps.ask(c); err != nil {
+			w.failConnect(c, err)
+			return
+		}
+	}
 	p := append(w.stream.request[:0], "GET /test/"...)
 	p = strconv.AppendUint(p, uint64(c.id), 10)
 	p = append(p, " HTTP/1.1\r\nHost: stream\r\n\r\n"...)
@@ -164,28 +171,6 @@ func (w *worker) askForStream(c *conn) {
 	w.bytesOut += int64(max(0, n))
 	if e != 0 || n < len(p) {
 		w.fail(c, ioKind(e), "connection %d, asking: %d of %d bytes sent: %v", c.id, n, len(p), e)
-	}
-}
-
-// listen takes what has come on a connection.
-func (w *worker) listen(c *conn, toTheEnd bool) {
-	for c.state == connOpen {
-		n, e := rawRead(c.fd, w.in)
-		switch {
-		case e == unix.EAGAIN:
-			return
-		case e != 0:
-			w.fail(c, ioKind(e), "connection %d, reading text %d: %v", c.id, w.stream.hearing[c.index].next, e)
-			return
-		case n == 0:
-			w.fail(c, Ended, "connection %d: the server ended it before text %d", c.id, w.stream.hearing[c.index].next)
-			return
-		}
-		w.bytesIn += int64(n)
-		w.hearTexts(c, w.in[:n])
-		if n < len(w.in) && !toTheEnd {
-			return
-		}
 	}
 }
 

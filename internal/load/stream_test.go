@@ -124,6 +124,9 @@ func TestStreams(t *testing.T) {
 				if r.Offered < 20 || r.Offered > 60 || int64(r.Latency.Count()) != r.Offered {
 					t.Errorf("got %d latenesses of %d texts due, want one each, of about 40", r.Latency.Count(), r.Offered)
 				}
+				if r.Late.Count() == 0 || r.Late.Count() > uint64(r.Requests)*40 || r.Late.Negative() > 0 {
+					t.Errorf("the kernel told of %d arrivals, %d of them after their reading; %d texts came", r.Late.Count(), r.Late.Negative(), r.Requests)
+				}
 				if got := r.Service.Count(); got != 20 {
 					t.Errorf("got the time of %d greetings, want 20", got)
 				}
@@ -148,6 +151,47 @@ func TestStreamLateness(t *testing.T) {
 		}
 	}
 	t.Errorf("five times the median lateness was not %v and up to 20 ms more", late)
+}
+
+// TestLateReading holds the engine against one that lets a text wait for a known time.
+func TestLateReading(t *testing.T) {
+	const wait = 30 * time.Millisecond
+	came := make(chan struct{})
+	addr := listen(t, func(c *net.TCPConn) {
+		_, _ = c.Read(make([]byte, 1))
+		_, _ = io.WriteString(c, "hello")
+		close(came)
+		_, _ = io.Copy(io.Discard, c)
+	})
+	c, err := net.Dial("tcp", addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := lone(t)
+	w.measuring = true
+	_ = raw.Control(func(fd uintptr) {
+		w.conns[0].fd = int32(fd)
+		if err := w.stream.stamps.ask(&w.conns[0]); err != nil {
+			t.Error(err)
+		}
+	})
+	defer func() { w.conns[0].fd = -1 }()
+	if _, err := c.Write([]byte("?")); err != nil {
+		t.Fatal(err)
+	}
+	<-came
+	time.Sleep(wait)
+	if n, e := w.receiveStamped(&w.conns[0]); e != 0 || string(w.in[:n]) != "hello" {
+		t.Fatalf("read %q, %v", w.in[:n], e)
+	}
+	if got := time.Duration(w.late.Min()); w.late.Count() != 1 || got < wait-time.Millisecond {
+		t.Errorf("got %d waits, of %v, want one of %v at least", w.late.Count(), got, wait)
+	}
 }
 
 // TestWrongStreams holds the engine against servers of which one text is wrong.

@@ -60,43 +60,30 @@ func (w *worker) write(c *conn, v *visitor) {
 	}
 }
 
-// fetch reads what has arrived at a client.
-func (w *worker) fetch(c *conn, toTheEnd bool) {
+// endOfAnswer gives up a client whose server has ended its connection.
+func (w *worker) endOfAnswer(c *conn) {
 	v := &w.images.guests[c.index]
-	for c.state == connOpen {
-		before := nanotime()
-		n, e := rawRead(c.fd, w.in)
-		switch {
-		case e == unix.EAGAIN:
-			return
-		case e != 0:
-			w.fail(c, ioKind(e), "connection %d, reading the answer to the %s of operation %d: %v", c.id, stepNames[v.step], c.answered, e)
-			return
-		case n == 0:
-			kind := Ended
-			if len(v.carry) > 0 || v.inBody {
-				kind = Short
-			}
-			w.fail(c, kind, "connection %d: the server ended it, %d bytes into the answer to the %s of operation %d", c.id, max(v.at, len(v.carry)), stepNames[v.step], c.answered)
-			return
-		}
-		if v.first == 0 {
-			v.first = before
-		}
-		w.now = nanotime()
-		w.bytesIn += int64(n)
-		if kind, what := w.takeAnswer(c, v, w.in[:n]); kind != "" {
-			w.fail(c, kind, "connection %d, the answer to the %s of operation %d: %s", c.id, stepNames[v.step], c.answered, what)
-			return
-		}
-		if n < len(w.in) && !toTheEnd {
-			return
-		}
+	kind := Ended
+	if len(v.carry) > 0 || v.inBody {
+		kind = Short
+	}
+	w.fail(c, kind, "connection %d: the server ended it, %d bytes into %s", c.id, max(v.at, len(v.carry)), w.awaited(c))
+}
+
+// takeAnswer takes bytes of an answer.
+func (w *worker) takeAnswer(c *conn, p []byte) {
+	v := &w.images.guests[c.index]
+	if v.first == 0 {
+		v.first = w.images.readAt
+	}
+	w.now = nanotime()
+	if kind, what := w.partOfAnswer(c, v, p); kind != "" {
+		w.fail(c, kind, "connection %d, %s: %s", c.id, w.awaited(c), what)
 	}
 }
 
-// takeAnswer takes bytes of an answer, of one at most: nothing is asked before the last answer has ended.
-func (w *worker) takeAnswer(c *conn, v *visitor, p []byte) (kind, what string) {
+// partOfAnswer reads bytes of an answer, of one at most: nothing is asked before the last answer has ended.
+func (w *worker) partOfAnswer(c *conn, v *visitor, p []byte) (kind, what string) {
 	if !v.inBody {
 		var n int
 		if n, kind, what = w.images.readHead(v, p); kind != "" || n < 0 {

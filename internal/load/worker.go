@@ -305,7 +305,7 @@ func (w *worker) outcome() *Result {
 	r.Window = time.Duration(w.closed - w.opened)
 	r.Errors, r.FirstFail = w.faults.kinds, w.faults.first
 	r.Slices = w.timeline.cut(w.closed-w.opened, w.plan.slices())
-	if w.scheduled {
+	if w.scheduled || w.stream != nil {
 		r.Late = &w.late
 	}
 	if w.replies {

@@ -16,14 +16,16 @@ import (
 
 // The limits of the gates. They are proposals of docs/method.md, which says why each stands.
 const (
-	maxSteal      = .005 // of the machine's time
-	maxForeign    = .05  // of the cores' time, by processes that are neither server, load nor laboratory
-	maxBusyLoad   = .90  // of the load's core, where it must keep a schedule
-	maxLate       = .10  // of a connection's interval, 99th percentile of send lateness
-	minAchieved   = .99  // of the requests that were due
-	maxLittle     = .05  // deviation from N = X R in a closed loop
-	maxLoadWait   = .05  // of the load's CPU, waiting for a core of its own
-	minLoadWait   = .01  // of the window: less wait than that disturbs nothing that late would not see
+	maxSteal      = .005                   // of the machine's time
+	maxForeign    = .05                    // of the cores' time, by processes that are neither server, load nor laboratory
+	maxBusyLoad   = .90                    // of the load's core, where it must keep a schedule
+	maxLate       = .10                    // of a connection's interval, 99th percentile of send lateness
+	maxLateRead   = .10                    // of the lateness that streams report, both at the 99th percentile
+	minAchieved   = .99                    // of the requests that were due
+	maxLittle     = .05                    // deviation from N = X R in a closed loop
+	maxLoadWait   = .05                    // of the load's CPU, waiting for a core of its own
+	minLoadWait   = .01                    // of the window: less wait than that disturbs nothing that late would not see
+	minLateRead   = 100 * time.Microsecond // a tenth of what a server's timer of milliseconds is late by itself
 	maxClockStep  = 50 * time.Millisecond
 	minWindow     = .90                   // of the window that was asked for: else the load was not let run when it opened
 	maxUnsteady   = .10                   // difference of the window's last quarter from its first
@@ -131,6 +133,9 @@ func cut(c *record.Cell, f Facts) *record.Reason {
 
 func late(c *record.Cell, _ Facts) *record.Reason {
 	r, interval := c.Result, interval(c.Load)
+	if c.Load.Shape == manifest.Streams {
+		return lateReading(r)
+	}
 	if r.Late == nil || interval == 0 {
 		return nil
 	}
@@ -142,15 +147,27 @@ func late(c *record.Cell, _ Facts) *record.Reason {
 	return void("late", p99.Seconds(), limit.Seconds(), "1 %% of the messages left more than %v late, %v is allowed (a tenth of a connection's interval)", round(p99), round(limit))
 }
 
-// interval is the time between two messages that are due on one connection.
+// lateReading judges a load that only listens: a text that has come waits for nobody but the load, and that is in the lateness which
+// the cell reports. So it must be small against it.
+func lateReading(r *load.Result) *record.Reason {
+	if r.Late == nil || r.Latency == nil || r.Late.Count() == 0 {
+		return void("late", 0, 0, "the kernel did not say when texts had come, so nothing tells whether the load was late")
+	}
+	p99 := time.Duration(r.Late.Quantile(.99))
+	limit := max(minLateRead, time.Duration(maxLateRead*float64(r.Latency.Quantile(.99))))
+	if p99 <= limit {
+		return nil
+	}
+	return void("late", p99.Seconds(), limit.Seconds(), "1 %% of the texts had waited for the load for more than %v, %v is allowed (a tenth of the lateness that it reports)", round(p99), round(limit))
+}
+
+// interval is the time between two messages that the load must send on one connection; 0 where it keeps no schedule.
 func interval(l manifest.Load) time.Duration {
 	switch {
 	case l.Shape == manifest.Open && l.Rate > 0:
 		return time.Duration(float64(l.Speakers()) / l.Rate * float64(time.Second))
 	case l.Shape == manifest.Pings || l.Shape == manifest.Idle:
 		return l.Interval
-	case l.Shape == manifest.Streams:
-		return time.Second
 	case l.Shape == manifest.Paced && l.Bits > 0:
 		return time.Duration(float64(l.BurstBytes()) * 8 / l.Bits * float64(time.Second))
 	}

@@ -59,6 +59,15 @@ func pinged() *record.Cell {
 	return c
 }
 
+// streamed listens: 10,000 streams, of which one text in a hundred is 2 ms late.
+func streamed() *record.Cell {
+	c := sound()
+	c.Load = manifest.Load{Shape: manifest.Streams, Connections: 10_000, Rate: 5000}
+	c.Result.Requests, c.Result.Offered = 1000, 1000
+	c.Result.Latency, c.Result.Late = at(2*time.Millisecond), at(20*time.Microsecond)
+	return c
+}
+
 var twoCores = Facts{Cores: 2, LoadCores: 1, Pinned: true}
 
 func TestGates(t *testing.T) {
@@ -108,6 +117,14 @@ func TestGates(t *testing.T) {
 		{"late pings", pinged, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
 			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
 		{"lost pings are a figure", pinged, func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Lost = 5000, 5000 }, ""},
+		{"streams", streamed, nil, ""},
+		{"streams read late, just not", streamed, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.198)) }, ""},
+		{"streams read late", streamed, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.204)) },
+			"late: 1 % of the texts had waited for the load for more than 204µs, 200µs is allowed (a tenth of the lateness that it reports)"},
+		{"less than anybody's timer", streamed, func(c *record.Cell, _ *Facts) { c.Result.Latency, c.Result.Late = at(ms(.3)), at(ms(.099)) }, ""},
+		{"streams of nobody knows when", streamed, func(c *record.Cell, _ *Facts) { c.Result.Late = &hist.Histogram{} },
+			"late: the kernel did not say when texts had come, so nothing tells whether the load was late"},
+		{"a load of streams that waited was late only if its texts waited", streamed, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
 		{"achieved, just", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9900 }, ""},
 		{"achieved, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9890 },
 			"achieved: 98.9 % of the messages due were sent and answered in the window, at least 99 % must be"},
