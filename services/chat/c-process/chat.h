@@ -53,6 +53,7 @@ enum {
 	STALL_MS = 1000,	/* beyond these, and when waiting for a sync */
 	QUIT_MS = 5000,		/* to take the rest of what was for it: a guess */
 	STOP_MS = 1000,		/* the same when the server ends, within 2 s */
+	SET_MS = 10000,		/* a clock this far back was set: a guess */
 };
 
 /* All that processes say to each other. RECV asks main and waits for REPLY; main
@@ -125,7 +126,7 @@ struct board {
 	_Atomic uint64_t	log_end;	/* all lines before it are whole */
 	_Atomic uint64_t	log_base;	/* the offset of the first byte of DATA/log */
 	_Atomic uint64_t	log_synced;	/* all before it is on the disk */
-	_Atomic uint64_t	log_ms;		/* time of the last line: never falls */
+	_Atomic uint64_t	log_ms;		/* time of the last line */
 	_Atomic uint64_t	state_written, state_synced;	/* records of DATA/state */
 	_Atomic uint32_t	log_writing;	/* somebody with the lock, or he died */
 	_Atomic uint32_t	log_files;	/* grows when DATA/log is another file */
@@ -229,6 +230,7 @@ void	os_close_from(int);
 pid_t	os_fork(void);
 bool	os_die_with_parent(int);
 void	os_title(const char *);
+void	*os_pages(size_t);
 void	*os_table(size_t);
 void	*os_shared(size_t);
 uint64_t os_clock_ms(void);

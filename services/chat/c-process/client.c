@@ -25,6 +25,7 @@
 enum {
 	QUEUE_BYTES = HELD_BYTES + (1 << 16),
 	OWN_FDS = 32,		/* of main, and those of a start: fewer, a guess */
+	REFUSED_READS = 16,	/* of half a KiB: more than a registration, a guess */
 };
 
 struct client *clients;
@@ -149,15 +150,21 @@ slot_reset(uint32_t number)
 		atomic_store(&board->clients, number + 1);
 }
 
-/* Says why there is nothing to be had; the connection is closed thereafter. */
+/* Says why there is nothing to be had; the connection is closed thereafter. What
+ * the client has said is read first: a close with that unread would be a reset,
+ * and a reset may overtake the reason. */
 static void
 refuse(int fd, const char *why)
 {
 	char line[LINE_BYTES];
-	int len = snprintf(line, sizeof line, "ERROR :%s\r\n", why);
+	int len = snprintf(line, sizeof line, "ERROR :%s\r\n", why), i;
 
 	if (len > 0 && (size_t)len < sizeof line)
 		(void)send(fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)shutdown(fd, SHUT_WR);
+	for (i = 0; i < REFUSED_READS; i++)
+		if (recv(fd, line, sizeof line, MSG_DONTWAIT) <= 0)
+			break;
 }
 
 static void
@@ -280,8 +287,11 @@ enqueue(struct client *c, const struct message *m)
 {
 	size_t len = (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
 
-	if (c->queue == NULL)
-		c->queue = os_table(QUEUE_BYTES);
+	if (c->queue == NULL && (c->queue = os_pages(QUEUE_BYTES)) == NULL) {
+		complain("a client was ended: %s", strerror(errno));
+		client_kill(c);
+		return;
+	}
 	if (c->queue_tail + len > QUEUE_BYTES && c->queue_head > 0) {
 		memmove(c->queue, c->queue + c->queue_head,
 		    c->queue_tail - c->queue_head);

@@ -161,14 +161,15 @@ lock_log(void)
 	return ENOENT;
 }
 
-/* Lines that were made at the same moment get one time, never before the last. */
+/* Lines that were made at the same moment get one time. It does not fall while
+ * the clock is put right by little; one that was wrong is not followed for ever. */
 static void
 stamp(char *lines, size_t len)
 {
 	char time[TIME_BYTES], *at = lines;
 	uint64_t last = atomic_load(&board->log_ms), now = os_time_ms();
 
-	if (now < last)
+	if (now < last && last - now < SET_MS)
 		now = last;
 	atomic_store(&board->log_ms, now);
 	time_text(now, time);

@@ -84,18 +84,26 @@ map(size_t bytes, int flags)
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 	    flags | MAP_ANON | MAP_NORESERVE, -1, 0);
 
-	if (at == MAP_FAILED)
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static void *
+or_end(void *at, size_t bytes)
+{
+	if (at == NULL)
 		err(1, "%zu bytes of memory", bytes);
 	return at;
 }
 
-/* A table that is main's alone: no child inherits it, so none can read it and
- * none keeps an old copy of its pages. Only what is used takes memory. */
+/* Pages that are main's alone: no child inherits them, so none can read them and
+ * none keeps an old copy. Only what is used takes memory. NULL: there is none. */
 void *
-os_table(size_t bytes)
+os_pages(size_t bytes)
 {
 	void *at = map(bytes, MAP_PRIVATE);
 
+	if (at == NULL)
+		return NULL;
 #if defined(__linux__)
 	(void)madvise(at, bytes, MADV_DONTFORK);
 #elif defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__)
@@ -108,10 +116,17 @@ os_table(size_t bytes)
 	return at;
 }
 
+/* The same for the start, which fails without. */
+void *
+os_table(size_t bytes)
+{
+	return or_end(os_pages(bytes), bytes);
+}
+
 void *
 os_shared(size_t bytes)
 {
-	return map(bytes, MAP_SHARED);
+	return or_end(map(bytes, MAP_SHARED), bytes);
 }
 
 static uint64_t

@@ -154,7 +154,9 @@ start_send(void)
 	if (child == -1) {
 		(void)send(FD_CLIENT, sorry, sizeof sorry - 1,
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
-		_exit(1);
+		(void)shutdown(FD_CLIENT, SHUT_WR);
+		(void)recv(FD_CLIENT, in, sizeof in, MSG_DONTWAIT);
+		_exit(1);	/* with that unread it would be a reset */
 	}
 	if (child == 0) {
 		(void)signal(SIGTERM, SIG_IGN);

@@ -1,0 +1,249 @@
+package chat
+
+import (
+	"bufio"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"interleave/internal/probe/probetest"
+)
+
+// patience bounds what must happen; nothing is expected to be fast.
+const patience = 60 * time.Second
+
+// A scarce machine is what testdata/scarce.c makes of this one for the servers that a test starts.
+type scarce struct {
+	t    *testing.T
+	file *os.File
+}
+
+// What there may be too little of, in the order of struct scarce.
+const (
+	forks = iota
+	pairs
+	clock // wrong by so many seconds
+	refused
+)
+
+const plenty = -1
+
+func newScarce(t *testing.T) *scarce {
+	if f := flag.Lookup("sanitize"); f.Value.String() != "" {
+		t.Skip("SKIP: a sanitizer wants to stand before the C library itself")
+	}
+	folder := t.TempDir()
+	library := filepath.Join(folder, "scarce.so")
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("SKIP: install gcc for servers that lack processes and have a wrong clock")
+	}
+	if out, err := exec.CommandContext(t.Context(), cc, "-std=c11", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library, "testdata/scarce.c", "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("building testdata/scarce.c: %v\n%s", err, out)
+	}
+	file, err := os.Create(filepath.Join(folder, "scarce"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	s := &scarce{t, file}
+	s.set(refused, 0)
+	s.set(clock, 0)
+	s.set(pairs, plenty)
+	s.set(forks, plenty)
+	t.Setenv("SCARCE", file.Name())
+	t.Setenv("LD_PRELOAD", library)
+	return s
+}
+
+func (s *scarce) set(what, value int64) {
+	if _, err := s.file.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(value)), 8*what); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scarce) get(what int64) int64 {
+	var word [8]byte
+	if _, err := s.file.ReadAt(word[:], 8*what); err != nil {
+		s.t.Fatal(err)
+	}
+	return int64(binary.NativeEndian.Uint64(word[:]))
+}
+
+// A guest is a client that reads and writes lines.
+type guest struct {
+	net.Conn
+	t     *testing.T
+	lines *bufio.Reader
+}
+
+func visit(t *testing.T, server *probetest.Server, format string, words ...any) *guest {
+	c, err := net.Dial("tcp", net.JoinHostPort(server.Host, strconv.Itoa(server.Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	_ = c.SetDeadline(time.Now().Add(patience))
+	g := &guest{c, t, bufio.NewReader(c)}
+	g.say(format, words...)
+	return g
+}
+
+func (g *guest) say(format string, words ...any) {
+	if _, err := fmt.Fprintf(g, format+"\r\n", words...); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// hear reads on to a line that holds the words.
+func (g *guest) hear(words string) {
+	g.t.Helper()
+	_ = g.SetDeadline(time.Now().Add(patience))
+	for last := ""; ; {
+		line, err := g.lines.ReadString('\n')
+		if err != nil {
+			g.t.Fatalf("waiting for %q, after %q: %v", words, last, err)
+		}
+		if last = line; strings.Contains(line, words) {
+			return
+		}
+	}
+}
+
+const enters = "NICK %[1]s\r\nUSER u 0 * :%[1]s\r\nJOIN #tea"
+
+// processes waits until the server has as many.
+func processes(t *testing.T, server *probetest.Server, want int) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		got := server.Group.PIDs()
+		if len(got) == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the server has the processes %v, want %d", got, want)
+		}
+	}
+}
+
+func descriptors(t *testing.T, server *probetest.Server) int {
+	t.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", server.Group.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(open)
+}
+
+// TestWithoutProcesses: who cannot be served for want of a process or of sockets hears so, the others go on, and later there is room again.
+func TestWithoutProcesses(t *testing.T) {
+	s := newScarce(t)
+	m := probetest.One(t, "c-process")
+	folder, _ := m.Folder(t, 0)
+	server := m.Start(t, folder)
+	ann := visit(t, server, enters, "ann")
+	ann.hear(" 366 ")
+	processes(t, server, 3)
+	open := descriptors(t, server)
+	wants := []struct {
+		name       string
+		what, left int64
+		clients    int
+	}{
+		{"no process for RECV", forks, 0, 1}, {"none for SEND", forks, 1, 1},
+		{"no sockets to RECV", pairs, 0, 1}, {"none to SEND", pairs, 1, 1},
+		{"a crowd", forks, 0, 50},
+	}
+	for n, w := range wants {
+		before := s.get(refused)
+		s.set(w.what, w.left)
+		var crowd []*guest
+		for i := range w.clients {
+			crowd = append(crowd, visit(t, server, enters, fmt.Sprintf("bob%d", i)))
+		}
+		for _, bob := range crowd {
+			all, err := io.ReadAll(bob.lines)
+			if err != nil || !strings.HasPrefix(string(all), "ERROR :") || strings.Count(string(all), "\n") != 1 {
+				t.Errorf("%s: a client hears %q, %v; want ERROR and the end", w.name, all, err)
+			}
+		}
+		if got := s.get(refused) - before; got != int64(w.clients) {
+			t.Errorf("%s: %d were refused, want %d", w.name, got, w.clients)
+		}
+		ann.say("PRIVMSG #tea :still here, %s\r\nPING %d", w.name, n)
+		ann.hear(fmt.Sprintf("PONG chat :%d", n))
+		s.set(w.what, plenty)
+	}
+	processes(t, server, 3)
+	if got := descriptors(t, server); got != open {
+		t.Errorf("main has %d descriptors open, and had %d before anybody was refused", got, open)
+	}
+	bob := visit(t, server, enters, "bob0")
+	bob.hear(" 366 ")
+	ann.hear("bob0!u@127.0.0.1 JOIN #tea")
+	bob.say("PRIVMSG #tea :at last")
+	ann.hear(":at last")
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClockIsSet: the clock of the system says when something was said, and nothing else: whoever sets it ends nobody and loses nothing.
+func TestClockIsSet(t *testing.T) {
+	const hour, year = 3600, 365 * 24 * 3600
+	for _, model := range []string{"c-process", "c-epoll"} {
+		t.Run(model, func(t *testing.T) {
+			s := newScarce(t)
+			m := probetest.One(t, model)
+			folder, _ := m.Folder(t, 0)
+			server := m.Start(t, folder)
+			ann, bob := visit(t, server, enters, "ann"), visit(t, server, enters, "bob")
+			bob.hear(" 366 ")
+			ann.hear(" 366 ")
+			mute := visit(t, server, "NICK mute") // it has 30 s to register
+			set := []int64{0, hour, 0, year, 0, -hour, -year, 0}
+			for n, wrong := range set {
+				s.set(clock, wrong)
+				if wrong == year || wrong == -year {
+					time.Sleep(1500 * time.Millisecond) // servers look for what has run out once a second
+				}
+				ann.say("PRIVMSG #tea :%d\r\nPING %[1]d", n)
+				ann.hear(fmt.Sprintf("PONG chat :%d", n))
+				bob.hear(fmt.Sprintf("PRIVMSG #tea :%d", n))
+			}
+			mute.say("USER u 0 * :mute")
+			mute.hear(" 001 ")
+			if err := server.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			lines, err := os.ReadFile(filepath.Join(folder.Path, "log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for line := range strings.Lines(string(lines)) {
+				said, rest, _ := strings.Cut(line, " ")
+				at, err := time.Parse("2006-01-02T15:04:05.000Z", said)
+				if !strings.HasSuffix(rest, fmt.Sprintf(":%d\n", n)) || err != nil {
+					t.Fatalf("line %d of the log is %q (%v)", n, line, err)
+				}
+				if off := time.Until(at.Add(-time.Duration(set[n]) * time.Second)).Abs(); off > patience {
+					t.Errorf("what was said with a clock wrong by %d s is of %s, off by %v", set[n], said, off)
+				}
+				n++
+			}
+			if n != len(set) {
+				t.Errorf("the log has %d lines, want %d", n, len(set))
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+/*
+ * Stands before the C library of a server (LD_PRELOAD) and takes from it what a
+ * test says, in a file that both have in memory: processes, pairs of sockets,
+ * and the right time.
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* As scarce_test.go writes it. */
+struct scarce {
+	_Atomic int64_t	forks;		/* how many more there are; below 0: any */
+	_Atomic int64_t	pairs;
+	_Atomic int64_t	clock_s;	/* the clock is wrong by so much */
+	_Atomic int64_t	refused;	/* what was asked for and not given */
+};
+
+static struct scarce plenty = { .forks = -1, .pairs = -1 }, *scarce = &plenty;
+static pid_t (*real_fork)(void), (*real_Fork)(void);
+static int (*real_socketpair)(int, int, int, int *);
+static int (*real_clock)(clockid_t, struct timespec *);
+
+static void __attribute__((constructor))
+begin(void)
+{
+	const char *path = getenv("SCARCE");
+	int fd = path != NULL ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	void *at = fd == -1 ? MAP_FAILED : mmap(NULL, sizeof *scarce,
+	    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at != MAP_FAILED)
+		scarce = at;
+	if (fd != -1)
+		(void)close(fd);
+	*(void **)&real_fork = dlsym(RTLD_NEXT, "fork");
+	*(void **)&real_Fork = dlsym(RTLD_NEXT, "_Fork");
+	*(void **)&real_socketpair = dlsym(RTLD_NEXT, "socketpair");
+	*(void **)&real_clock = dlsym(RTLD_NEXT, "clock_gettime");
+}
+
+static int
+none_left(_Atomic int64_t *left)
+{
+	int64_t n = atomic_load(left);
+
+	while (n > 0 && !atomic_compare_exchange_weak(left, &n, n - 1))
+		continue;
+	if (n == 0)
+		atomic_fetch_add(&scarce->refused, 1);
+	return n == 0;
+}
+
+pid_t
+fork(void)
+{
+	if (none_left(&scarce->forks)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return real_fork();
+}
+
+pid_t
+_Fork(void)
+{
+	if (none_left(&scarce->forks)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return real_Fork();
+}
+
+int
+socketpair(int domain, int type, int protocol, int fds[2])
+{
+	if (none_left(&scarce->pairs)) {
+		errno = EMFILE;
+		return -1;
+	}
+	return real_socketpair(domain, type, protocol, fds);
+}
+
+int
+clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int failed;
+
+	if (real_clock == NULL)
+		*(void **)&real_clock = dlsym(RTLD_NEXT, "clock_gettime");
+	failed = real_clock(clock, now);
+	if (failed == 0 && clock == CLOCK_REALTIME)
+		now->tv_sec += atomic_load(&scarce->clock_s);
+	return failed;
+}
