@@ -259,17 +259,13 @@ const retainEvery = 24 * time.Hour
 func (h *house) retain(ctx context.Context) {
 	tick := time.NewTicker(retainEvery)
 	defer tick.Stop()
+	began := time.Now()
+	var calendar keep.Calendar
 	for {
-		h.keeping.Lock()
-		c := h.settings.Load()
-		n, err := keep.Retain(ctx, h.text, c.Keep, time.Now())
-		lines := 0
-		if err == nil {
-			lines, err = keep.RetainRooms(ctx, h.text, roomAges(c.KeepRooms), time.Now())
-		}
-		h.keeping.Unlock()
-		if (n > 0 || lines > 0 || err != nil) && ctx.Err() == nil {
-			h.logger.Info("retention", "removed_bytes", n, "removed_lines", lines, "error", err)
+		if now := time.Now(); calendar.Believe(now.Round(0), now.Sub(began)) {
+			h.retainUntil(ctx, now)
+		} else {
+			h.logger.Warn("the clock was set: what is old is removed tomorrow, if the date is right", "date", now)
 		}
 		select {
 		case <-ctx.Done():
@@ -277,6 +273,21 @@ func (h *house) retain(ctx context.Context) {
 		case <-tick.C:
 		case <-h.reloaded:
 		}
+	}
+}
+
+// retainUntil removes what is old at a moment.
+func (h *house) retainUntil(ctx context.Context, now time.Time) {
+	h.keeping.Lock()
+	c := h.settings.Load()
+	n, err := keep.Retain(ctx, h.text, c.Keep, now)
+	lines := 0
+	if err == nil {
+		lines, err = keep.RetainRooms(ctx, h.text, roomAges(c.KeepRooms), now)
+	}
+	h.keeping.Unlock()
+	if (n > 0 || lines > 0 || err != nil) && ctx.Err() == nil {
+		h.logger.Info("retention", "removed_bytes", n, "removed_lines", lines, "error", err)
 	}
 }
 

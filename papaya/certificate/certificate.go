@@ -37,6 +37,7 @@ type Source struct {
 	now     func() time.Time
 	manager *autocert.Manager // of ACME only
 	current atomic.Pointer[tls.Certificate]
+	look    chan struct{} // has Keep look at once
 }
 
 // Open reads or makes the certificate. With ACME it is got when the first client asks for a domain; until then, and for clients that name
@@ -47,7 +48,7 @@ func open(o Options, now func() time.Time) (*Source, error) {
 	if len(o.Domains) == 0 {
 		return nil, errors.New("certificate: no domain is named")
 	}
-	s := &Source{options: o, now: now}
+	s := &Source{options: o, now: now, look: make(chan struct{}, 1)}
 	if o.ACME {
 		client := o.Client
 		if client == nil {
@@ -109,9 +110,10 @@ func (s *Source) Keep(ctx context.Context, said func(changed bool, err error)) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if changed, err := s.Reload(); changed || err != nil {
-				said(changed, err)
-			}
+		case <-s.look:
+		}
+		if changed, err := s.Reload(); changed || err != nil {
+			said(changed, err)
 		}
 	}
 }
@@ -159,11 +161,23 @@ func (s *Source) Config() *tls.Config {
 
 func (s *Source) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if s.manager == nil || hello.ServerName == "" {
-		return s.current.Load(), nil
+		return s.ofOurs(), nil
 	}
 	c, err := s.manager.GetCertificate(hello)
 	if err == nil || len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
 		return c, err // the authority is told the truth
 	}
-	return s.current.Load(), nil // who asks for another name, or while the authority is away, may still pin
+	return s.ofOurs(), nil // who asks for another name, or while the authority is away, may still pin
+}
+
+// ofOurs is the certificate of the moment. One made by ourselves that is not valid now, because the clock was set, is made anew for who comes next.
+func (s *Source) ofOurs() *tls.Certificate {
+	c, now := s.current.Load(), s.now()
+	if s.options.Certificate == "" && (now.After(c.Leaf.NotAfter) || now.Before(c.Leaf.NotBefore)) {
+		select {
+		case s.look <- struct{}{}:
+		default: // Keep is to look already
+		}
+	}
+	return c
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +147,40 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%d renewals in three years, want 1", changes)
 		}
 	})
+}
+
+// TestCertificateOfAWrongClock: one that was made by a clock that was ahead, or in 1970, is replaced when somebody asks for it.
+func TestCertificateOfAWrongClock(t *testing.T) {
+	right := time.Date(2026, 11, 22, 7, 30, 0, 0, time.UTC)
+	for _, wrong := range []time.Time{right.AddDate(1, 0, 0), right.Add(2 * time.Hour), time.Unix(0, 0)} {
+		var now atomic.Pointer[time.Time]
+		now.Store(&wrong)
+		folder := t.TempDir()
+		s, err := open(Options{Folder: folder, Domains: []string{"a"}}, func() time.Time { return *now.Load() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := s.Fingerprint()
+		ctx, cancel := context.WithCancel(t.Context())
+		said, ended := make(chan error, 1), make(chan struct{})
+		go func() {
+			defer close(ended)
+			s.Keep(ctx, func(_ bool, err error) { said <- err })
+		}()
+		now.Store(&right)
+		if _, err := s.certificate(&tls.ClientHelloInfo{}); err != nil {
+			t.Error(err)
+		}
+		if err := <-said; err != nil {
+			t.Error(err)
+		}
+		c, err := s.certificate(&tls.ClientHelloInfo{})
+		if err != nil || right.Before(c.Leaf.NotBefore) || right.After(c.Leaf.NotAfter) || s.Fingerprint() == first {
+			t.Errorf("made at %v, at %v it is from %v to %v, %v", wrong, right, c.Leaf.NotBefore, c.Leaf.NotAfter, err)
+		}
+		cancel()
+		<-ended
+	}
 }
 
 func TestBrokenFiles(t *testing.T) {

@@ -25,7 +25,8 @@ const (
 	renew = 30 * 24 * time.Hour
 )
 
-// own reads the certificate and key in folder, and makes what is missing, about to end or without one of the domains.
+// own reads the certificate and key in folder, and makes what is missing, about to end, not valid yet (the clock was ahead when it was made) or
+// without one of the domains.
 func own(folder string, domains []string, now time.Time) (*tls.Certificate, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func own(folder string, domains []string, now time.Time) (*tls.Certificate, erro
 	}
 	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
 	names := func(d string) bool { return leaf.VerifyHostname(d) != nil }
-	if !ok || !public.Equal(key.Public()) || now.After(leaf.NotAfter.Add(-renew)) || slices.ContainsFunc(domains, names) {
+	if !ok || !public.Equal(key.Public()) || now.After(leaf.NotAfter.Add(-renew)) || now.Before(leaf.NotBefore) || slices.ContainsFunc(domains, names) {
 		return makeOwn(file, key, domains, now)
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil

@@ -155,7 +155,7 @@ func (h *Hall) chunksOf(keys []string) []uint32 {
 	return slices.Compact(list)
 }
 
-// find is the first chunk of a list that may hold what is behind a bound. By time it reads some chunks: times rise with places.
+// find is the first chunk of a list that may hold what is behind a bound. By time it reads some chunks: times rise with places, but where a clock was set back.
 func (h *Hall) find(list []uint32, b bound) int {
 	return sort.Search(len(list), func(i int) bool {
 		if !b.byTime {

@@ -92,7 +92,8 @@ type origin struct {
 type peer struct {
 	run    int64
 	number uint64 // of its last batch
-	seen   int64  // milliseconds since 1970, of that batch
+	seen   int64  // milliseconds since 1970, of that batch, by the time of the log
+	clock  int64  // and by its own clock
 	gone   bool   // the others have given this run up
 }
 
@@ -203,7 +204,7 @@ func (h *Hall) Begin(b Batch) bool {
 		h.servers[b.Server] = p
 	case b.Run > p.run: // a server that starts anew has nobody of before
 		h.lose(origin{b.Server, p.run}, "server started anew")
-		*p = peer{run: b.Run}
+		*p = peer{run: b.Run, clock: p.clock}
 	case b.Run < p.run || b.Number <= p.number || p.gone:
 		return false
 	}
@@ -213,8 +214,8 @@ func (h *Hall) Begin(b Batch) bool {
 	}
 	clear(h.shared)
 	h.shared = h.shared[:0]
-	h.now = max(h.now, b.Time)
-	p.number, p.seen = b.Number, h.now
+	h.tick(p, b.Time)
+	p.number = b.Number
 	h.from = origin{b.Server, b.Run}
 	h.stamp = time.UnixMilli(h.now).UTC().AppendFormat(h.stamp[:0], clockForm+" ")
 	return true
@@ -225,6 +226,37 @@ func (h *Hall) Lines() (at uint64, lines []byte) {
 	lines = h.text
 	h.text = h.text[:0]
 	return h.at - uint64(len(lines)), lines
+}
+
+// leap is in milliseconds: a clock that has gone on by more, or back, was set. Servers that share a log say something each 5 s.
+const leap = 10_000
+
+// tick moves the time of the log on to that of a batch, by the clock of its server. It falls only if that clock was set back, so servers whose
+// clocks differ agree on the latest. By a leap nobody grows silent: others had no time to say something.
+func (h *Hall) tick(p *peer, clock int64) {
+	before := h.now
+	if clock < p.clock-leap {
+		h.now = clock
+	}
+	h.now = max(h.now, clock)
+	by := h.now - before
+	if by > leap {
+		by -= leap
+	}
+	if by < 0 || h.now-before > leap {
+		for _, other := range h.servers {
+			other.seen += by
+		}
+	}
+	p.seen, p.clock = h.now, clock
+}
+
+// Run is the last run of a server that the log knows; 0 if there was none.
+func (h *Hall) Run(server string) int64 {
+	if p := h.servers[server]; p != nil {
+		return p.run
+	}
+	return 0
 }
 
 // Lost says whether the others have given up this run of a server.
@@ -286,7 +318,10 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 
 // Alone is for entries that the log could not take, on a server that shares it with nobody: they happen all the same.
 func (h *Hall) Alone(server string, run, now int64) {
-	h.from, h.now = origin{server, run}, max(h.now, now)
+	h.from = origin{server, run}
+	if p := h.servers[server]; p != nil {
+		h.tick(p, now)
+	}
 }
 
 // gone ends a run of a server that the others have given up.

@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
@@ -24,7 +25,8 @@ type (
 		Run    int64
 		Number uint64
 		Seen   int64
-		Gone   bool `json:",omitempty"`
+		Gone   bool  `json:",omitempty"`
+		Clock  int64 `json:",omitempty"`
 	}
 	savedKnown struct {
 		Mark    uint64
@@ -120,7 +122,7 @@ func (h *Hall) Save() ([]byte, error) {
 		s.Index[key(name)] = chunks
 	}
 	for name, p := range h.servers {
-		s.Servers[key(name)] = savedPeer{p.run, p.number, p.seen, p.gone}
+		s.Servers[key(name)] = savedPeer{p.run, p.number, p.seen, p.gone, p.clock}
 	}
 	for nick, k := range h.known {
 		s.Known[key(nick)] = savedKnown{k.mark, raw(k.account), k.since}
@@ -174,7 +176,7 @@ func Load(config Config, state []byte) (*Hall, error) {
 	h := New(config, s.At)
 	h.now = s.Now
 	for name, p := range s.Servers {
-		h.servers[unkey(name)] = &peer{p.Run, p.Number, p.Seen, p.Gone}
+		h.servers[unkey(name)] = &peer{p.Run, p.Number, p.Seen, cmp.Or(p.Clock, p.Seen), p.Gone}
 	}
 	for nick, k := range s.Known {
 		h.known[unkey(nick)] = &known{account: string(k.Account), mark: k.Mark, since: k.Since}

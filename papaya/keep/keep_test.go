@@ -194,6 +194,27 @@ func TestRetain(t *testing.T) {
 	}
 }
 
+// TestCalendar: a date that was set removes nothing on the day on which that is seen.
+func TestCalendar(t *testing.T) {
+	var c Calendar
+	date, passed := time.Date(2026, 11, 22, 7, 30, 0, 0, time.UTC), time.Duration(0)
+	for n, step := range []struct {
+		by, set time.Duration
+		want    bool
+	}{
+		{0, 0, true}, {24 * time.Hour, 0, true}, {24 * time.Hour, time.Minute, true},
+		{24 * time.Hour, 365 * 24 * time.Hour, false}, {time.Minute, 0, false}, {23 * time.Hour, 0, true}, // a reload a minute later is no other day
+		{24 * time.Hour, -365 * 24 * time.Hour, false}, {24 * time.Hour, 0, true},
+		{0, -2 * time.Hour, false}, {0, 2 * time.Hour, false}, {22 * time.Hour, 0, false}, {time.Hour, 0, true},
+	} {
+		passed += step.by
+		date = date.Add(step.by + step.set)
+		if got := c.Believe(date, passed); got != step.want {
+			t.Errorf("look %d, %v after the last, set by %v: %v, want %v", n, step.by, step.set, got, step.want)
+		}
+	}
+}
+
 func TestRetainRooms(t *testing.T) {
 	folder, text := dataFolder(t)
 	now := time.Date(2026, 11, 22, 7, 30, 0, 0, time.UTC)

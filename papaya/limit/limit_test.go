@@ -41,6 +41,20 @@ func TestRate(t *testing.T) {
 	}
 }
 
+func TestRateOfAClockThatIsSet(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	r := NewRate(2, time.Minute, func() time.Time { return now })
+	for n, set := range []time.Duration{0, -365 * 24 * time.Hour} {
+		now = now.Add(set)
+		if wait, ok := r.Take("a"); !ok {
+			t.Errorf("try %d: wait %v", n, wait)
+		}
+	}
+	if wait, ok := r.Take("a"); ok || wait != time.Minute {
+		t.Errorf("the third at once: %v, %v; want to wait a minute, whatever the clock was", wait, ok)
+	}
+}
+
 func TestRateTakesAllOrNone(t *testing.T) {
 	c := &clock{time.Unix(1000, 0)}
 	r := NewRate(2, time.Minute, c.now)

@@ -93,7 +93,7 @@ func (r *Rate) fill(key string, now time.Time) float64 {
 	if !ok {
 		return 0
 	}
-	return max(0, l.fill-float64(now.Sub(l.at))/float64(r.every))
+	return max(0, l.fill-float64(max(0, now.Sub(l.at)))/float64(r.every)) // a clock that was set back fills no bucket
 }
 
 // forget removes buckets that have run dry and, if the table is full of others, the emptiest quarter's worth in no order: who floods

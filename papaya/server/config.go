@@ -47,7 +47,8 @@ type Config struct {
 
 	Limits  Limits
 	Metrics Metrics
-	Logger  *slog.Logger // nil: silent
+	Now     func() time.Time // says when something was said; nil: time.Now. What takes its time has a clock that nobody sets
+	Logger  *slog.Logger     // nil: silent
 }
 
 // defaults gives what is left at zero its value.
@@ -63,6 +64,9 @@ func (c Config) defaults() Config {
 	set(&c.Version, "development")
 	if c.Listen == nil {
 		c.Listen = net.Listen
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

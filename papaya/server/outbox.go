@@ -117,7 +117,7 @@ func (s *server) maxBatch() int {
 func (s *server) launchSome(n, size int) {
 	s.log.number++
 	now := time.Now()
-	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: now.UnixMilli()}
+	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: s.config.Now().UnixMilli()}
 	data := hall.AppendBatch(make([]byte, 0, s.log.bytes+s.log.bytes/4), s.log.batch) // like the last one
 	oldest := s.moment
 	for k := range n {
@@ -229,7 +229,7 @@ func (s *server) stored(r result) {
 		return
 	}
 	if !s.begun { // the state says what the first batch would have done
-		s.hall.Begin(hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: time.Now().UnixMilli()})
+		s.hall.Begin(hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: s.config.Now().UnixMilli()})
 	}
 	items := s.log.flying
 	s.log.flying, s.log.failed, s.log.free = nil, time.Now(), s.moment
@@ -267,7 +267,7 @@ func (s *server) refuse(items []item, why string) {
 			again = append(again, i)
 		default:
 			if !i.done {
-				s.hall.Alone(s.config.Unique, s.run, time.Now().UnixMilli())
+				s.hall.Alone(s.config.Unique, s.run, s.config.Now().UnixMilli())
 				s.hall.Apply(i.entry, &i.message, i.message.Tags["label"])
 				s.hall.Lines()
 				s.unpend(i.conn)

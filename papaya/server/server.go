@@ -80,13 +80,14 @@ const eventQueue = 256
 func Run(ctx context.Context, config Config) error {
 	config = config.defaults()
 	s := &server{
-		config: config, run: time.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
+		config: config, run: config.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
 		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan result, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
 		searches: make(chan struct{}, searchesAtOnce), ready: make(chan *conn, eventQueue), written: make(chan struct{}, 1),
 	}
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
 	}
+	s.run = max(s.run, s.hall.Run(config.Unique)+1) // the clock may have been ahead when it was started last
 	doors, err := s.listen()
 	if err != nil {
 		return err
