@@ -83,6 +83,7 @@ want cc 'the C models' 'apt gcc libc6-dev' least 10 cc -dumpfullversion
 want ca-certificates 'what is downloaded' 'apt ca-certificates' ls /etc/ssl/certs/ca-certificates.crt
 want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
+want sqlite3 "images' Go and Rust models" 'apt libsqlite3-dev' header sqlite3.h
 want lwip c-loop-lwip lwip least 2.1 out/tools/lwip/lwip-config --version
 want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
 want g++ 'Eve and the C++ models' 'apt g++' least 10 g++ -dumpfullversion

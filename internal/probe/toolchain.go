@@ -86,6 +86,7 @@ var libraries = map[string]library{
 	"liburing": {"liburing.h", "apt-get install liburing-dev"},
 	"libev":    {"ev.h", "apt-get install libev-dev"},
 	"libuv":    {"uv.h", "apt-get install libuv1-dev"},
+	"sqlite3":  {"sqlite3.h", "apt-get install libsqlite3-dev"},
 	"tbb":      {"tbb/tbb.h", "apt-get install libtbb-dev"},
 }
 

@@ -1,7 +1,7 @@
-//go:build !nethttp
+//go:build gin
 
 // Images keeps pictures in a database, behind Gin: a goroutine for each connection, and a framework that routes, reads
-// parameters and writes JSON. With the tag nethttp, nethttp.go stands in this file's place, and it is the model
+// parameters and writes JSON. Without the tag gin, nethttp.go stands in this file's place, and it is the model
 // go-goroutine-nethttp. The contract is services/images/README.md.
 package main
 

@@ -1,4 +1,4 @@
-//go:build nethttp
+//go:build !gin
 
 // Images keeps pictures in a database, on net/http alone: a goroutine for each connection, plain blocking code, and
 // every limit a line that one can point at. The contract is services/images/README.md.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	"modernc.org/sqlite"
 )
 
 const (
@@ -47,7 +45,10 @@ func openStore(ctx context.Context, data, files string, database []string) (*sto
 	if err != nil {
 		return nil, err
 	}
-	c := &connector{file: filepath.Join(data, "images.db"), first: string(first)}
+	c, err := openSQLite(filepath.Join(data, "images.db"), string(first))
+	if err != nil {
+		return nil, err
+	}
 	s := &store{read: sql.OpenDB(c), write: sql.OpenDB(c)}
 	s.write.SetMaxOpenConns(1)
 	s.read.SetMaxOpenConns(readers)
@@ -72,25 +73,6 @@ func (s *store) prepare(ctx context.Context, schema string) error {
 func (s *store) close() {
 	_ = s.read.Close() // nothing is under way
 	_ = s.write.Close()
-}
-
-// A connector opens SQLite and says first what every connection is told.
-type connector struct {
-	driver      sqlite.Driver
-	file, first string
-}
-
-func (c *connector) Driver() driver.Driver { return &c.driver }
-
-func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.driver.Open(c.file)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, c.first, nil); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
 }
 
 // words writes the arguments of a statement as the database wants them.
@@ -177,14 +159,14 @@ func (s *store) answers(ctx context.Context) error {
 
 // wrong says in our words what a driver says in its own.
 func wrong(err error) error {
-	const sqliteFull, postgresFull = 13, "53100"
+	const postgresFull = "53100"
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return errAbsent
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqliteFull {
+	if isFull(err) {
 		return errFull
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == postgresFull {
