@@ -2,7 +2,7 @@
 // service against each build that this machine can run, itself or through qemu-user. One source tree; what is missing is
 // a row that says what to install.
 //
-//	go run ./cmd/chatmatrix [--quick] [target...]
+//	go run ./cmd/chatmatrix [--depth=quick] [target...]
 //
 // A row is TARGET, BUILT (yes, no or skip), TRANSCRIPTS PASSED, TRANSCRIPTS PLAYED and a note, with tabs between: what the key
 // builds of an experiment asks of its command.
@@ -18,14 +18,13 @@ import (
 )
 
 func main() {
-	quick := flag.Bool("quick", false, "some of the transcripts, and no emulator: in seconds")
-	depth := flag.String("depth", "full", "of an experiment: quick is --quick")
+	depth := flag.String("depth", "full", "as of an experiment; quick: some of the transcripts, and no emulator, in seconds")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root, err := checkout()
 	if err == nil {
-		err = matrix{root, *quick || *depth == "quick", flag.Args()}.run(ctx, os.Stdout)
+		err = matrix{root: root, quick: *depth == "quick", names: flag.Args()}.run(ctx, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "chatmatrix:", err)

@@ -63,6 +63,8 @@ type matrix struct {
 	root  string
 	quick bool     // only the core of the transcripts, and no emulator
 	names []string // of targets; none: all
+
+	service *manifest.Service
 }
 
 // run prints a row for each target. A target that fails is a row, not an error.
@@ -71,6 +73,9 @@ func (m matrix) run(ctx context.Context, out io.Writer) error {
 		if !slices.ContainsFunc(targets, func(t target) bool { return t.name == name }) {
 			return fmt.Errorf("%s is none of the targets", name)
 		}
+	}
+	if err := m.load(); err != nil {
+		return err
 	}
 	for _, t := range targets {
 		if len(m.names) > 0 && !slices.Contains(m.names, t.name) {
@@ -103,7 +108,7 @@ func (m matrix) row(ctx context.Context, t target) string {
 	if m.quick && t.emulator != "" && t.emulator != "-" {
 		return line(t.name, "skip", 0, 0, "left out of a quick look: an emulator takes minutes")
 	}
-	built, err := t.build(ctx, m.root)
+	built, err := m.build(ctx, t)
 	if missing := new(exec.Error); errors.As(err, &missing) || errors.Is(err, os.ErrNotExist) {
 		return line(t.name, "skip", 0, 0, "install "+t.install)
 	}
@@ -124,26 +129,26 @@ func line(name, built string, passed, all int, note string) string {
 }
 
 // build compiles the sources of the model with its own flags, by another compiler.
-func (t target) build(ctx context.Context, root string) (*probe.Built, error) {
-	m, err := load(root)
+func (m matrix) build(ctx context.Context, t target) (*probe.Built, error) {
+	source, err := m.service.LoadModel(m.root, model+"/model.toml") // its own for each target: run differs
 	if err != nil {
 		return nil, err
 	}
-	out := filepath.Join(root, "out", "build", "chat", "c-process-"+t.name)
+	out := filepath.Join(m.root, "out", "build", "chat", "c-process-"+t.name)
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
 	args := slices.Clone(t.compiler)
 	if strings.Contains(args[0], "/") {
-		args[0] = filepath.Join(root, args[0])
+		args[0] = filepath.Join(m.root, args[0])
 	}
-	for _, arg := range m.Build[0][1:] {
+	for _, arg := range source.Build[0][1:] {
 		args = append(args, strings.ReplaceAll(arg, "{out}", out))
 	}
 	ctx, stop := context.WithTimeout(ctx, buildLimit)
 	defer stop()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir = m.Dir
+	cmd.Dir = source.Dir
 	said, err := cmd.CombinedOutput()
 	if missing := new(exec.ExitError); errors.As(err, &missing) {
 		if strings.Contains(string(said), "bits/libc-header-start.h") {
@@ -151,15 +156,12 @@ func (t target) build(ctx context.Context, root string) (*probe.Built, error) {
 		}
 		return nil, fmt.Errorf("%w: %s", err, said)
 	}
-	return &probe.Built{Model: m, Out: out}, err
+	return &probe.Built{Model: source, Out: out}, err
 }
 
-func load(root string) (*manifest.Model, error) {
-	service, err := manifest.LoadService(root, "services/chat/service.toml")
-	if err != nil {
-		return nil, err
-	}
-	return service.LoadModel(root, model+"/model.toml")
+func (m *matrix) load() (err error) {
+	m.service, err = manifest.LoadService(m.root, "services/chat/service.toml")
+	return err
 }
 
 // play holds a build against the transcripts. The first failure is the error.
@@ -176,11 +178,7 @@ func (m matrix) play(ctx context.Context, t target, built *probe.Built) (passed,
 		built.Model.Run = append([]string{path}, built.Model.Run...)
 		patience = emulatedPatience
 	}
-	service, err := manifest.LoadService(m.root, "services/chat/service.toml")
-	if err != nil {
-		return 0, 0, err
-	}
-	checks, err := probe.Checks(service, built.Model)
+	checks, err := probe.Checks(m.service, built.Model)
 	if err != nil {
 		return 0, 0, err
 	}

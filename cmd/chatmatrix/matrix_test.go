@@ -15,20 +15,24 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := matrix{root: root}
+	if err := m.load(); err != nil {
+		t.Fatal(err)
+	}
 	absent := target{"absent", []string{"no-such-compiler"}, "", "it"}
-	if got, want := (matrix{root: root}).row(t.Context(), absent), "absent\tskip\t0\t0\tinstall it"; got != want {
+	if got, want := m.row(t.Context(), absent), "absent\tskip\t0\t0\tinstall it"; got != want {
 		t.Errorf("got the row %q, want %q", got, want)
 	}
 	wrong := target{"wrong", []string{"gcc", "-D__GCC_ATOMIC_LLONG_LOCK_FREE=1"}, "", "gcc"}
-	if _, err := wrong.build(t.Context(), root); err == nil {
+	if _, err := m.build(t.Context(), wrong); err == nil {
 		t.Error("a machine without 64-bit words for several processes: got a build, want an error")
 	}
 	elsewhere := target{"elsewhere", []string{"gcc"}, "-", "gcc"}
-	built, err := elsewhere.build(t.Context(), root)
+	built, err := m.build(t.Context(), elsewhere)
 	if err != nil {
 		t.Skip("SKIP: install gcc for the build matrix of c-process:", err)
 	}
-	if _, _, err := (matrix{root: root}).play(t.Context(), elsewhere, built); !errors.Is(err, errElsewhere) {
+	if _, _, err := m.play(t.Context(), elsewhere, built); !errors.Is(err, errElsewhere) {
 		t.Errorf("playing what cannot run here: got %v, want %v", err, errElsewhere)
 	}
 }

@@ -1,4 +1,4 @@
-// Package freeport finds ports for servers of tests.
+// Package freeport finds ports for servers of tests. The laboratory has the like in internal/probe: Papaya stands alone and imports nothing of it.
 package freeport
 
 import (
