@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"sort"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -145,9 +146,6 @@ func (in *input) settle() { in.offers = nil }
 
 // view is the part of the line that fits, and the column of the cursor in it.
 func (in *input) view(width int) (string, int) {
-	from := 0
-	for from < in.cursor && ansi.StringWidth(string(in.text[from:in.cursor])) >= width {
-		from++
-	}
+	from := sort.Search(in.cursor, func(i int) bool { return ansi.StringWidth(string(in.text[i:in.cursor])) < width })
 	return ansi.Truncate(string(in.text[from:]), width, ""), ansi.StringWidth(string(in.text[from:in.cursor]))
 }
