@@ -73,7 +73,7 @@ func bothHTTP(t *testing.T, over func(*testing.T, func(*testing.T, *pairing)), f
 // TestAppHTTPTransfers sends many bodies at once, and gets them back while they are still sent: by HTTP/2 over one connection.
 func TestAppHTTPTransfers(t *testing.T) {
 	t.Parallel()
-	const streams = 24
+	const streams = 12
 	bothHTTP(t, applications, func(t *testing.T, p *pairing, http2 bool) {
 		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
