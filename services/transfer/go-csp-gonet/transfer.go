@@ -1,5 +1,5 @@
-// Transfers over GoNet: a host of its own on a tap, or nothing but its loopback. A goroutine for each client at a time, and code
-// that reads like that of package net; a connection costs no goroutine of the stack's, and what a client sends in one
+// Transfers over GoNet: a host of its own on a tap, or nothing but its loopback. A goroutine for each client, and code that
+// reads like that of package net; a connection costs no goroutine of the stack's, and what a client sends in one
 // piece comes through the tap in one piece of up to 64 KiB.
 package main
 
@@ -69,24 +69,15 @@ func main() {
 	}
 }
 
-// accept serves clients, and ends with the stack. A goroutine that has served one takes the next: its stack has grown already, and nobody
-// hands the client over. There are as many as there ever were clients at once, and one that waits for the next.
+// accept ends with the stack.
 func accept(listener net.Listener, serve func(net.Conn)) {
-	var waiting atomic.Int32
-	var work func()
-	work = func() {
-		for {
-			waiting.Add(1)
-			client, err := listener.Accept()
-			if last := waiting.Add(-1) == 0; err != nil {
-				return
-			} else if last {
-				go work()
-			}
-			serve(client)
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return
 		}
+		go serve(client)
 	}
-	work()
 }
 
 // buffers serve connections one after the other: a short one must not cost more memory than it brings bytes.
