@@ -59,7 +59,7 @@ func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // inBubble runs a server whose log takes so long for each batch.
-func inBubble(t *testing.T, took time.Duration, metrics Metrics, test func(dial func(nick, room string) *visitor)) {
+func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics, test func(dial func(nick, room string) *visitor)) {
 	t.Helper()
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func inBubble(t *testing.T, took time.Duration, metrics Metrics, test func(dial 
 		ctx, stop := context.WithCancel(t.Context())
 		var open []net.Conn
 		go func() {
-			ended <- Run(ctx, Config{Plain: []string{"pipe"}, Data: folder, Text: text, Log: &slowLog{took: took}, Metrics: metrics,
+			ended <- Run(ctx, Config{Plain: []string{"pipe"}, Data: folder, Text: text, Log: &slowLog{took: took}, Limits: limits, Metrics: metrics,
 				Listen: func(string, string) (net.Listener, error) { return p, nil }, Ready: func() { close(ready) }})
 		}()
 		<-ready
@@ -149,7 +149,7 @@ func TestBatchingDelaysNobody(t *testing.T) {
 			entries += n
 		},
 	}
-	inBubble(t, took, metrics, func(dial func(nick, room string) *visitor) {
+	inBubble(t, took, Limits{}, metrics, func(dial func(nick, room string) *visitor) {
 		var all sync.WaitGroup
 		for n := range 16 {
 			v := dial(fmt.Sprintf("t%d", n), "#tea")
@@ -186,8 +186,8 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 		Held: func(time.Duration) { mu.Lock(); held++; mu.Unlock() },
 	}
 	// Together they say 7 MB/s: a line each a batch, of 440 bytes. Almost three times what may be unread in all.
-	const talkers, each = 16, 400
-	inBubble(t, time.Millisecond, metrics, func(dial func(nick, room string) *visitor) {
+	const talkers, each = 16, 100
+	inBubble(t, time.Millisecond, Limits{Unread: 256 << 10}, metrics, func(dial func(nick, room string) *visitor) {
 		reader, never := dial("reader", "#tea"), dial("never", "#tea")
 		a, b := dial("a", "#other"), dial("b", "#other")
 		var all sync.WaitGroup
