@@ -70,13 +70,14 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 		return r.Experiment, nil
 	}
 	before := len(d.errs)
-	for _, key := range []string{"baseline", "metrics", "load", "sweep", "point", "depth", "curve", "claim"} {
+	for _, key := range []string{"baseline", "metrics", "load", "sweep", "point", "depth", "curve", "claim", "profiles"} {
 		t.get(key)
 	}
 	r.readModels()
 	t.finish()
 	r.readPoints()
 	r.sure = len(d.errs) == before
+	r.readProfiles()
 	r.readMetrics()
 	r.readDepths()
 	r.readCurves()
@@ -112,6 +113,16 @@ func (r *experimentReader) checkModelNames(t *table, key string, names []string)
 	for i, n := range names {
 		if !folderName.MatchString(n) {
 			r.d.fail(t.atItem(key, i), "%s: %q is no name of a model: expected language-model or language-model-variant", key, n)
+		}
+	}
+}
+
+// readProfiles reads at which points it is also looked into the servers.
+func (r *experimentReader) readProfiles() {
+	r.Profiles = r.top.distinct("profiles")
+	for i, name := range r.Profiles {
+		if is := func(p Point) bool { return p.Name == name }; r.sure && !slices.ContainsFunc(r.Points, is) {
+			r.d.fail(r.top.atItem("profiles", i), "profiles: %q is no point of this experiment", name)
 		}
 	}
 }

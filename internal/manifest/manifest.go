@@ -218,7 +218,8 @@ type Experiment struct {
 	Metrics  []Metric
 	Axis     Axis
 	Load     Load
-	Points   []Point // the sweep's in order of X, then the named ones
+	Points   []Point  // the sweep's in order of X, then the named ones
+	Profiles []string // points at which the models are also profiled, apart from what is measured
 	Quick    Depth
 	Normal   Depth
 	Full     Depth

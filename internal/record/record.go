@@ -8,6 +8,7 @@ import (
 
 	"interleave/internal/load"
 	"interleave/internal/manifest"
+	"interleave/internal/profile"
 	"interleave/internal/sample"
 )
 
@@ -32,6 +33,7 @@ type Header struct {
 	Skipped     []Skip             `json:"skipped,omitempty"` // models that were not measured, and why
 	Builds      []Build            `json:"builds,omitempty"`  // for which systems a model was built, of experiments that ask for it
 	Own         *Own               `json:"own,omitempty"`     // a user's own server among the models
+	Profiles    []Profile          `json:"profiles,omitempty"`
 }
 
 // An Own is the server of `interleave bench`: it has no folder among the services.
@@ -95,6 +97,17 @@ const (
 	BuiltNo  Built = "no"
 	NotTried Built = "skip"
 )
+
+// A Profile is what a server was busy with at a point, in a run of its own: none of its figures counts.
+type Profile struct {
+	Experiment string             `json:"experiment"`
+	Point      string             `json:"point"`
+	Model      string             `json:"model"`
+	Condition  manifest.Condition `json:"condition"`
+	By         string             `json:"by"`                // who counted, and what
+	Samples    *profile.Node      `json:"samples,omitempty"` // nil: there is none, and Why says why
+	Why        string             `json:"why,omitempty"`
+}
 
 // A Cell is one fresh server process under one load: the unit of measurement.
 type Cell struct {

@@ -92,6 +92,7 @@ func (s *study) measured(e *experiment, c manifest.Condition, styles map[string]
 	}
 	out = append(out, s.ofImages(e, c, styles)...)
 	out = append(out, s.ofStreams(e, c)...)
+	out = append(out, s.ofProfiles(e, c, styles)...)
 	return append(out, s.distributions(e, c, styles)...)
 }
 

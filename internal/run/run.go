@@ -56,6 +56,9 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 		r.Watch.Watch(Event{Kind: RoundEnds, Round: round, Rounds: r.rounds(), Done: len(r.Cells), Total: r.total(), Left: r.left(round + 1), Verdicts: r.verdicts()})
 	}
+	if err := r.profiles(ctx); err != nil {
+		return err
+	}
 	if err := r.Record.Finish(r.Now()); err != nil {
 		return err
 	}

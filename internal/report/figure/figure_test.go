@@ -135,6 +135,15 @@ func parts(styles map[string]Style) Parts {
 	return p
 }
 
+func flame(styles map[string]Style) Flame {
+	return Flame{Frame: Frame{ID: "flame", Title: "What the CPU was busy with", Desc: "Most in the database."}, Style: styles["go-goroutine"], Roots: []Call{
+		{Name: "main.(*service).post", Share: .7, Calls: []Call{
+			{Name: "database/sql.(*DB).QueryRowContext", Share: .45, Calls: []Call{{Name: "[native]", Share: .4}}}, {Name: "main.look", Share: .02}, {Name: "json.<&>", Share: .2},
+		}},
+		{Name: "runtime.gcBgMarkWorker", Share: .2}, {Name: "narrow", Share: .001, Calls: []Call{{Name: "below", Share: .001}}},
+	}}
+}
+
 func drawings() map[string]drawing {
 	r := seeded()
 	styles := StylesFor(words)
@@ -142,7 +151,7 @@ func drawings() map[string]drawing {
 		"intervals": intervals(r), "magnitude": magnitude(r), "sweep": sweep(r, styles), "strip": strip(r, styles),
 		"quantiles": quantiles(styles), "series": series(r, styles),
 		"intervals-empty": Intervals{Frame: Frame{ID: "e"}, Log: true, Reference: 1}, "sweep-empty": Sweep{LogX: true, LogY: true},
-		"parts": parts(styles), "parts-empty": Parts{},
+		"parts": parts(styles), "parts-empty": Parts{}, "flame": flame(styles), "flame-empty": Flame{},
 		"strip-empty": Strip{}, "quantiles-empty": Quantiles{}, "series-empty": TimeSeries{},
 	}
 }
