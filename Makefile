@@ -14,7 +14,7 @@ SOAKED    ?= 100000
 # Much of a test is waiting for a server to rest or to end: four at once of each package keep two cores busy. `make lint` vets.
 TESTS     := -parallel 4 -vet=off
 
-.PHONY: help run test images race sanitize soak lint golden fuzz bench portability toolchains clean $(BIN) $(EVE) $(GONET)
+.PHONY: help run test whole race sanitize soak lint golden fuzz bench portability toolchains clean $(BIN) $(EVE) $(GONET)
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,8 +25,8 @@ run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the pat
 test: toolchains $(EVE) ## set up, run every test, conformance of every server included
 	$(GO) test -count=1 -timeout 9m $(TESTS) ./...
 
-images: toolchains ## every image server on SQLite and PostgreSQL: slow clients, full disks, kill -9, a database that goes away
-	$(GO) test -count=1 -timeout 15m $(TESTS) -run "SQLite|PostgreSQL" ./services/images -args -whole
+whole: toolchains ## every image server on both databases with slow clients, full disks, kill -9; every stream with a client that never reads
+	$(GO) test -count=1 -timeout 15m $(TESTS) -run "SQLite|PostgreSQL|FullKernel" ./services/images ./services/stream -args -whole
 
 race: ## the tests of our own packages under the race detector, but those that run C++ alone
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) $$($(GO) list ./internal/... ./cmd/... ./eve/... ./gonet/... ./papaya/... | grep -vE 'eve/(build|servers|differential)$$')

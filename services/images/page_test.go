@@ -26,7 +26,7 @@ var pictures = flag.String("pictures", "", "leave screenshots of the page in thi
 // TestPage uses the page in a browser, against one model: the files are the same for all.
 func TestPage(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("SKIP: install chromium for the test of the page (./toolchains.sh --browser)")
+		t.Skip("SKIP: install chromium for the test of the page (./toolchains.sh --all)")
 	}
 	t.Parallel()
 	m := probetest.One(t, "go-goroutine-nethttp")
