@@ -22,11 +22,11 @@ help: ## print this list
 run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the path of the report
 	$(BIN) run $(RUN)
 
-test: toolchains $(EVE) ## set up, run every test, conformance of every server included
+test: toolchains $(EVE) ## set up, run the tests, conformance of the servers included, but what takes whole
 	$(GO) test -count=1 -timeout 9m $(TESTS) ./...
 
 whole: toolchains ## every image server on both databases with slow clients, full disks, kill -9; every stream with a client that never reads
-	$(GO) test -count=1 -timeout 15m $(TESTS) -run "SQLite|PostgreSQL|FullKernel" ./services/images ./services/stream -args -whole
+	$(GO) test -count=1 -timeout 15m $(TESTS) -run "Images|SQLite|PostgreSQL|FullKernel" ./services/images ./services/stream -args -whole
 
 race: ## the tests of our own packages under the race detector, but those that run C++ alone
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) $$($(GO) list ./internal/... ./cmd/... ./eve/... ./gonet/... ./papaya/... | grep -vE 'eve/(build|servers|differential)$$')

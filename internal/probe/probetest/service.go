@@ -32,17 +32,24 @@ var sanitize = flag.String("sanitize", "", "build the servers with this sanitize
 
 // Service tests all models of the service in whose folder the test runs: as many at once as -parallel says, most of
 // which wait; the checks of a model one after the other.
-func Service(t *testing.T) { each(t, test) }
+func Service(t *testing.T) { Models(t, "*") }
+
+// Models is Service for the models whose names one of the patterns matches.
+func Models(t *testing.T, patterns ...string) { each(t, test, patterns...) }
 
 // Waiting does so for a service whose checks wait for the clock: those of a model are played all at once.
-func Waiting(t *testing.T) { each(t, together) }
+func Waiting(t *testing.T) { each(t, together, "*") }
 
-// each tests all models, by a way to play the checks of one.
-func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []probe.Check)) {
+// each tests models, by a way to play the checks of one.
+func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []probe.Check), patterns ...string) {
 	root, service := load(t)
-	files, err := filepath.Glob("*/model.toml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("services/%s: expected a model, a folder with model.toml (%v)", service.Name, err)
+	var files []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(pattern, "model.toml"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("services/%s: expected a model, a folder %s with model.toml (%v)", service.Name, pattern, err)
+		}
+		files = append(files, found...)
 	}
 	for _, file := range files {
 		t.Run(filepath.Dir(file), func(t *testing.T) {
