@@ -23,21 +23,21 @@ run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the pat
 	$(BIN) run $(RUN)
 
 test: toolchains $(EVE) ## set up, run the tests, conformance of the servers included, but what takes whole
-	$(GO) test -count=1 -timeout 9m $(TESTS) ./...
+	$(GO) test -count=1 -timeout 9m -p 3 $(TESTS) ./...
 
 whole: toolchains ## every image server on both databases with slow clients, full disks, kill -9; every stream with a client that never reads
 	$(GO) test -count=1 -timeout 15m $(TESTS) -run "Images|SQLite|PostgreSQL|FullKernel" ./services/images ./services/stream -args -whole
 
-race: ## the tests of our own packages under the race detector, but those that run C++ alone
-	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) $$($(GO) list ./internal/... ./cmd/... ./eve/... ./gonet/... ./papaya/... | grep -vE 'eve/(build|servers|differential)$$')
+race: ## the tests of our own packages under the race detector, but those that run C++ alone or one goroutine
+	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) $$($(GO) list ./internal/... ./cmd/... ./eve/... ./gonet/... ./papaya/... | grep -vE 'eve/(build|servers|differential|syntax|format)$$|internal/arch$$')
 
 sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
 	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=address
 	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=thread
 	$(GO) test -count=1 -timeout 15m -run Sanitizer ./eve/differential -args -sanitized=60
-	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=asan
-	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=tsan
-	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/... -args -sanitize=race
+	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/* -args -sanitize=asan
+	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/* -args -sanitize=tsan
+	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/* -args -sanitize=race
 
 soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -soak=$(SOAK)
