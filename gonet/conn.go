@@ -51,7 +51,6 @@ type Conn struct {
 	touched            bool          // in the dealer's list: the dealer's own
 	alarm              int           // its place among the stack's alarms, from 1 on, 0: none; guarded by their mutex
 	owes               bool          // in the dealer's list of acknowledgements that wait; guarded by mu
-	owesFrom           tcp.Time      // since when
 	waits              bool          // in TIME-WAIT: the dealer's own
 	readBy, writeBy    deadline
 	reading, writing   sync.Mutex   // one at a time, as for a descriptor
@@ -112,7 +111,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case m.Readable() > 0:
 			now := c.stack.clock()
 			c.piece = m.Take(now)
-			if len(c.piece.Data) >= large && !c.holds() {
+			if len(c.piece.Data) >= large {
 				c.transmit(c.at(now))
 			}
 			c.act(now)
@@ -132,7 +131,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			}
 			return 0, c.fail("read", translate(err))
 		}
-		if c.owes && !c.holds() {
+		if c.owes {
 			c.transmit(c.at(c.stack.clock())) // whoever waits for more sends nothing that the acknowledgement could go with
 		}
 		if err := c.waitFor(&c.readable, &c.readBy); err != nil {

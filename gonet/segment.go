@@ -40,19 +40,6 @@ func (c *Conn) pay(now tcp.Time) {
 	c.mu.Unlock()
 }
 
-// holds tells whether the acknowledgement that has waited is of one super-frame, and the link has more: the dealer sees to it, with the next or
-// when the link is empty. The caller has mu.
-func (c *Conn) holds() bool {
-	return c.owes && c.stack.busy.Load() && c.machine.AckOfOne()
-}
-
-// goesOn tells whether the acknowledgement that has waited goes on to. The dealer's.
-func (c *Conn) goesOn(now tcp.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.holds() && now.Sub(c.owesFrom) < patience
-}
-
 // hasPaid tells whether the acknowledgement that has waited has gone with something, or because the user waits for more. The dealer's.
 func (c *Conn) hasPaid() bool {
 	c.mu.Lock()

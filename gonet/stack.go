@@ -65,8 +65,7 @@ type Stack struct {
 	ids    atomic.Uint32 // of packets that are or may be fragmented
 	net    atomic.Pointer[network]
 
-	waiting waiting     // for neighbours
-	busy    atomic.Bool // the link may have more of what comes in super-frames
+	waiting waiting // for neighbours
 
 	paths       sync.Map // netip.Addr -> path
 	narrowPaths atomic.Int32
@@ -81,7 +80,6 @@ type Stack struct {
 	parts     map[partKey]*assembler
 	touched   []*Conn // have heard something in this batch
 	owed      []*Conn // have an acknowledgement that waits for something to go with
-	holding   bool    // one of them is of one super-frame
 	expired   []*Conn // whose alarm has gone off, while they are seen to
 	timeWaits timeWaits
 	nextPort  uint16
@@ -174,9 +172,6 @@ func (s *Stack) deal() {
 		if len(s.owed) > 0 {
 			s.alarms.lookAt(s.now.Add(patience), s.now)
 		}
-		if s.holding {
-			s.link.Interrupt() // a look whether there is more, that does not wait
-		}
 		n, err := s.link.Read(batch)
 		if err != nil {
 			s.end(err)
@@ -186,8 +181,6 @@ func (s *Stack) deal() {
 			s.alarms.lookAt(0, s.now)
 			owed = slices.DeleteFunc(owed, (*Conn).hasPaid)
 		}
-		s.busy.Store(s.holding && n > 0)
-		s.holding = false
 		s.now = s.clock()
 		for i := range batch[:n] {
 			s.input(&batch[i])
@@ -197,11 +190,7 @@ func (s *Stack) deal() {
 		s.serveClaims()
 		s.flush()
 		for i, c := range owed {
-			if c.goesOn(s.now) {
-				s.owed, s.holding = append(s.owed, c), true
-			} else {
-				c.pay(s.now)
-			}
+			c.pay(s.now)
 			owed[i] = nil
 		}
 		s.drainLoop()

@@ -22,10 +22,7 @@ func (c *Conn) settle(now tcp.Time) {
 	c.arm(now)
 	c.wake()
 	owes := c.machine.AckDue() && !c.owes
-	if owes {
-		c.owes, c.owesFrom = true, now
-		c.stack.holding = c.stack.holding || c.machine.AckOfOne()
-	}
+	c.owes = c.owes || owes
 	over := c.over()
 	accept := c.machine.State() >= tcp.Established && !c.accepted
 	c.accepted = c.accepted || accept

@@ -52,7 +52,7 @@ func (c *Conn) OutputNow(seg *Segment, now Time) bool {
 	if c.output(seg, now) {
 		return true
 	}
-	if c.calm() {
+	if c.receive.mayWait && c.send.rtt.backoff == 0 && !c.send.recovering {
 		return false
 	}
 	return c.outputAck(seg, now)
@@ -62,7 +62,8 @@ func (c *Conn) OutputNow(seg *Segment, now Time) bool {
 // has read the end soon closes, too.
 func (c *Conn) Postpone(now Time) {
 	r := &c.receive
-	if r.ackDue && c.calm() && r.finished && c.state == CloseWait {
+	calm := r.mayWait && c.send.rtt.backoff == 0 && !c.send.recovering
+	if r.ackDue && calm && r.finished && c.state == CloseWait {
 		r.ackDue, c.timers.ack = false, now.Add(endDelay)
 	}
 }
@@ -305,7 +306,7 @@ func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 	c.putStamp(&h.Options, now)
 	reported := c.putSACK(h, n)
 	r.ackDue = r.ackDue && !reported
-	r.unacked, r.bulk, r.lastAck = 0, 0, r.next
+	r.unacked, r.lastAck = 0, r.next
 	c.timers.ack = 0
 }
 

@@ -20,7 +20,6 @@ type receiver struct {
 	mayWait bool // it tells of nothing but progress
 	calm    bool // no acknowledgement was due that must not wait when the segment came that is being taken
 	unacked int  // bytes since the last one
-	bulk    int  // super-frames since the last one
 	full    int  // the largest segment that has arrived, in bytes
 	lastAck Seq  // what the last one said
 	quick   int  // segments that are still acknowledged at once, as slow start wants
@@ -134,9 +133,6 @@ func (c *Conn) deliver(p []byte) {
 	r := &c.receive
 	r.next = r.next.Plus(len(p))
 	r.unacked += len(p)
-	if len(p) >= worthCompany {
-		r.bulk++
-	}
 	r.full = max(r.full, min(len(p), c.peerMSS()))
 }
 
@@ -152,21 +148,6 @@ func (c *Conn) decideAck(inOrder bool, now Time) {
 	case c.timers.ack == 0:
 		c.timers.ack = now.Add(delayedAck)
 	}
-}
-
-// worthCompany is the payload in bytes from which a segment counts as a super-frame, whose sender has more to send. A guess: more than most
-// requests have.
-const worthCompany = 16 << 10
-
-// AckOfOne tells whether the acknowledgement that is due is of one super-frame, and may wait for the next: as a stack without super-frames
-// has one for every second segment.
-func (c *Conn) AckOfOne() bool {
-	return c.receive.bulk == 1 && c.AckDue() && c.calm()
-}
-
-// calm tells whether the acknowledgement that is due tells of nothing but progress, and no losses are being mended: it may wait.
-func (c *Conn) calm() bool {
-	return c.receive.mayWait && c.send.rtt.backoff == 0 && !c.send.recovering
 }
 
 // delayedAck is how long an acknowledgement may wait: below the 500 ms of RFC 9293, and Linux's least.
