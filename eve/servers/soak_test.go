@@ -18,7 +18,7 @@ import (
 // A short soak is one of the normal tests; `make soak` asks for a long one.
 var (
 	soakTime        = flag.Duration("soak", time.Second, "how long clients come and go at each server, at least")
-	soakConnections = flag.Int("connections", 500, "how many connections each server sees, at least")
+	soakConnections = flag.Int("connections", 2000, "how many connections each server sees, at least")
 )
 
 const (
