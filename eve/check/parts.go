@@ -16,8 +16,7 @@ type whole struct {
 	new bool
 }
 
-// bounded reports a type with too many parts. The field that brings them loses its type, so that nobody
-// else meets them.
+// bounded reports a type with too many parts. Its fields lose their types, so that nobody else meets them.
 func (c *checker) bounded(tn *typeName, t *types.Type) {
 	if c.parts(whole{t, true}) <= maxParts {
 		return

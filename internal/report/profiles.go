@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"interleave/internal/manifest"
 	"interleave/internal/profile"
@@ -60,12 +61,9 @@ func selves(n *profile.Node) table {
 
 // most tells the first rows of a table.
 func most(t table) string {
-	text := ""
-	for i, r := range t.Rows[:min(3, len(t.Rows))] {
-		if i > 0 {
-			text += ", "
-		}
-		text += r[0] + " " + r[1]
+	var first []string
+	for _, r := range t.Rows[:min(3, len(t.Rows))] {
+		first = append(first, r[0]+" "+r[1])
 	}
-	return text
+	return strings.Join(first, ", ")
 }

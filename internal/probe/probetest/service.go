@@ -43,21 +43,27 @@ func Waiting(t *testing.T) { each(t, together, "*") }
 // each tests models, by a way to play the checks of one.
 func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []probe.Check), patterns ...string) {
 	root, service := load(t)
-	var files []string
-	for _, pattern := range patterns {
-		found, err := filepath.Glob(filepath.Join(pattern, "model.toml"))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("services/%s: expected a model, a folder %s with model.toml (%v)", service.Name, pattern, err)
-		}
-		files = append(files, found...)
-	}
-	for _, file := range files {
-		t.Run(filepath.Dir(file), func(t *testing.T) {
+	for _, name := range named(t, service, patterns...) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			model, checks := look(t, root, service, filepath.Dir(file), manifest.Kernel)
+			model, checks := look(t, root, service, name, manifest.Kernel)
 			test(t, root, model, checks)
 		})
 	}
+}
+
+// named are the models of the service whose names one of the patterns matches; each must match some.
+func named(t *testing.T, service *manifest.Service, patterns ...string) (names []string) {
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join(pattern, "model.toml"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("services/%s: expected a model, a folder %s with model.toml (%v)", service.Name, pattern, err)
+		}
+		for _, file := range files {
+			names = append(names, filepath.Dir(file))
+		}
+	}
+	return names
 }
 
 // GoNet plays to models of the service, on GoNet in place of the kernel's stack, those of its transcripts that a stack can spoil; all, where

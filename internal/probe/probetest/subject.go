@@ -2,7 +2,6 @@ package probetest
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -25,13 +24,9 @@ type (
 // Each gives every model of the service whose name is of the pattern to a test of its own.
 func Each(t *testing.T, pattern string, test func(t *testing.T, m *Subject)) {
 	root, service := load(t)
-	files, err := filepath.Glob(pattern + "/model.toml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("services/%s: expected a model, a folder with model.toml (%v)", service.Name, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Dir(file), func(t *testing.T) {
-			model, _ := look(t, root, service, filepath.Dir(file), manifest.Kernel)
+	for _, name := range named(t, service, pattern) {
+		t.Run(name, func(t *testing.T) {
+			model, _ := look(t, root, service, name, manifest.Kernel)
 			test(t, &Subject{build(t, root, model)})
 		})
 	}
