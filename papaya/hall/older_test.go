@@ -1,0 +1,61 @@
+package hall
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestAStateOfAnOlderVersion: testdata/before-clocks.json is of a version that kept no clock of each server, and had followed one that was an hour
+// ahead. Nothing of it is lost, the time of the log is put right, and nobody is given up for that.
+func TestAStateOfAnOlderVersion(t *testing.T) {
+	old, err := os.ReadFile("testdata/before-clocks.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := Load(Config{Server: "a", Name: "chat", Text: &memory{}}, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := h.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := without(t, state, "Clock"), without(t, old, ""); !bytes.Equal(got, want) {
+		t.Errorf("it is kept as\n%s\nand was\n%s", got, want)
+	}
+	right := h.now - time.Hour.Milliseconds()
+	for n := range int64(5) {
+		right += 4000
+		for _, name := range []string{"a", "b"} {
+			p := h.servers[name]
+			if !h.Begin(Batch{Server: name, Run: p.run, Number: p.number + 1, Time: right}) {
+				t.Fatalf("a batch of %s is passed over", name)
+			}
+		}
+		if h.now != right {
+			t.Errorf("after %d batches of each the log is %v ahead", n+1, time.Duration(h.now-right)*time.Millisecond)
+		}
+		if silent := h.Silent(10 * time.Second); len(silent) > 0 {
+			t.Errorf("given up: %s", silent[0].Data)
+		}
+	}
+}
+
+// without is a state less one key of its servers, in one form.
+func without(t *testing.T, state []byte, key string) []byte {
+	var s map[string]any
+	if err := json.Unmarshal(state, &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range s["Servers"].(map[string]any) {
+		delete(server.(map[string]any), key)
+	}
+	out, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
