@@ -3,6 +3,7 @@ package chat
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,6 +35,9 @@ const (
 	pairs
 	clock // wrong by so many seconds
 	refused
+	maps
+	passed // seconds that nobody has waited for
+	naps   // the longest wait in milliseconds; 0: any
 )
 
 const plenty = -1
@@ -56,10 +61,12 @@ func newScarce(t *testing.T) *scarce {
 	}
 	t.Cleanup(func() { file.Close() })
 	s := &scarce{t, file}
-	s.set(refused, 0)
-	s.set(clock, 0)
-	s.set(pairs, plenty)
-	s.set(forks, plenty)
+	for _, what := range []int64{refused, clock, passed, naps} {
+		s.set(what, 0)
+	}
+	for _, what := range []int64{forks, pairs, maps} {
+		s.set(what, plenty)
+	}
 	t.Setenv("SCARCE", file.Name())
 	t.Setenv("LD_PRELOAD", library)
 	return s
@@ -192,6 +199,47 @@ func TestWithoutProcesses(t *testing.T) {
 	ann.hear("bob0!u@127.0.0.1 JOIN #tea")
 	bob.say("PRIVMSG #tea :at last")
 	ann.hear(":at last")
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWithoutMemory: main keeps what a process of a client has no room for. Where there is no memory for that, that client is ended and
+// nobody else.
+func TestWithoutMemory(t *testing.T) {
+	s := newScarce(t)
+	m := probetest.One(t, "c-process")
+	folder, _ := m.Folder(t, 0)
+	server := m.Start(t, folder)
+	ann := visit(t, server, enters, "ann")
+	ann.hear(" 366 ")
+	for _, pid := range server.Group.PIDs() {
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && string(name) == "chat: send\n" {
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bob := visit(t, server, enters, "bob")
+	bob.hear(" 366 ")
+	s.set(maps, 0)
+	for n := 0; s.get(refused) == 0; n++ {
+		if n == 10_000 { // half a megabyte for ann's SEND, which is stopped
+			t.Fatal("main has asked for no memory")
+		}
+		bob.say("NICK bob%d", n)
+		bob.hear(fmt.Sprintf("NICK :bob%d\r\n", n))
+	}
+	if _, err := io.Copy(io.Discard, ann.lines); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("ann is still there")
+	}
+	bob.hear("ann!u@127.0.0.1 QUIT")
+	bob.say("PRIVMSG #tea :alone\r\nPING alone")
+	bob.hear("PONG chat :alone")
+	processes(t, server, 3)
+	s.set(maps, plenty)
+	ann = visit(t, server, enters, "ann")
+	ann.hear("PRIVMSG #tea :alone")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}

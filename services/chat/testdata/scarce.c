@@ -1,7 +1,7 @@
 /*
  * Stands before the C library of a server (LD_PRELOAD) and takes from it what a
  * test says, in a file that both have in memory: processes, pairs of sockets,
- * and the right time.
+ * pages, and the right time.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,21 +24,29 @@ struct scarce {
 	_Atomic int64_t	pairs;
 	_Atomic int64_t	clock_s;	/* the clock is wrong by so much */
 	_Atomic int64_t	refused;	/* what was asked for and not given */
+	_Atomic int64_t	maps;		/* of memory */
+	_Atomic int64_t	passed_s;	/* so much more time has passed */
+	_Atomic int64_t	nap_ms;		/* the longest that poll waits; 0: any */
 };
 
-static struct scarce plenty = { .forks = -1, .pairs = -1 }, *scarce = &plenty;
+static struct scarce plenty = { .forks = -1, .pairs = -1, .maps = -1 },
+    *scarce = &plenty;
 static pid_t (*real_fork)(void), (*real_Fork)(void);
 static int (*real_socketpair)(int, int, int, int *);
 static int (*real_clock)(clockid_t, struct timespec *);
+static int (*real_poll)(struct pollfd *, nfds_t, int);
+static void *(*real_mmap)(void *, size_t, int, int, int, off_t);
 
 static void __attribute__((constructor))
 begin(void)
 {
 	const char *path = getenv("SCARCE");
 	int fd = path != NULL ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *at = fd == -1 ? MAP_FAILED : mmap(NULL, sizeof *scarce,
-	    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *at;
 
+	*(void **)&real_mmap = dlsym(RTLD_NEXT, "mmap");
+	at = fd == -1 ? MAP_FAILED : real_mmap(NULL, sizeof *scarce,
+	    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at != MAP_FAILED)
 		scarce = at;
 	if (fd != -1)
@@ -46,6 +55,7 @@ begin(void)
 	*(void **)&real_Fork = dlsym(RTLD_NEXT, "_Fork");
 	*(void **)&real_socketpair = dlsym(RTLD_NEXT, "socketpair");
 	*(void **)&real_clock = dlsym(RTLD_NEXT, "clock_gettime");
+	*(void **)&real_poll = dlsym(RTLD_NEXT, "poll");
 }
 
 static int
@@ -100,5 +110,30 @@ clock_gettime(clockid_t clock, struct timespec *now)
 	failed = real_clock(clock, now);
 	if (failed == 0 && clock == CLOCK_REALTIME)
 		now->tv_sec += atomic_load(&scarce->clock_s);
+	if (failed == 0 && clock == CLOCK_MONOTONIC)
+		now->tv_sec += atomic_load(&scarce->passed_s);
 	return failed;
+}
+
+void *
+mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset)
+{
+	if (real_mmap == NULL)
+		*(void **)&real_mmap = dlsym(RTLD_NEXT, "mmap");
+	if (none_left(&scarce->maps)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return real_mmap(at, len, protection, flags, fd, offset);
+}
+
+/* A clock that leaps wakes nobody: who sleeps looks at it now and then. */
+int
+poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	int64_t nap = atomic_load(&scarce->nap_ms);
+
+	if (nap != 0 && (timeout_ms < 0 || timeout_ms > nap))
+		timeout_ms = (int)nap;
+	return real_poll(fds, count, timeout_ms);
 }
