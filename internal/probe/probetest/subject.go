@@ -39,6 +39,9 @@ func One(t *testing.T, name string) *Subject {
 	return &Subject{build(t, root, model)}
 }
 
+// Whole tells models that keep all promises of their service from those that are held to some of its transcripts only.
+func (m *Subject) Whole() bool { return len(m.built.Model.Conform) == 0 }
+
 // Folder makes what {data} stands for, which goes with the test: a disk of so many bytes, or where that is 0 or not
 // allowed here a folder like any other, which is then not small.
 func (m *Subject) Folder(t *testing.T, bytes int64) (folder *probe.Folder, small bool) {

@@ -136,6 +136,7 @@ struct client {
 	bool		 dirty, again, reading, holding;	/* on these lists */
 	bool		 readable, full, torn, skipping, waiting;
 	bool		 eof, reset, negotiating, shut;
+	bool		 hung_up;	/* its stream has ended, and nothing else ends it */
 	enum end	 end_as;
 	int		 fd;
 	struct buffer	 carry;		/* read, not obeyed */

@@ -170,8 +170,10 @@ end_of_stream(struct client *c)
 	getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	if (error != 0 || c->reset)
 		doom(c, "Connection reset", BROKEN);
-	else
+	else {
+		c->hung_up = true;
 		doom(c, "Connection closed", LEFT);
+	}
 }
 
 /* A step of a client: obeys what is there, then what it sends now. */

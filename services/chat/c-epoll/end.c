@@ -127,7 +127,7 @@ reap(void)
 		owe_nothing(c);
 		if (c->late.len + c->held.len > LATE_BYTES)
 			cut(c);
-		if (!c->eof && !c->reset)
+		if (!c->hung_up && !c->reset)
 			reply(c, "ERROR :%s", c->why);
 		c->deaf = true;
 		c->waiting = false;

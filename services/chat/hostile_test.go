@@ -1,0 +1,283 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"interleave/internal/probe/probetest"
+)
+
+var (
+	hostileTime = flag.Duration("hostile", 1500*time.Millisecond, "how long TestHostileClients is at each model, at least")
+	hostileSeed = flag.Uint64("seed", 0, "of what its clients say; 0: another each time")
+)
+
+// hostileClients are there at once.
+const hostileClients = 12
+
+// A siege is a server whose clients mostly mean it ill.
+type siege struct {
+	t      *testing.T
+	server *probetest.Server
+	seed   uint64
+	over   atomic.Bool
+	came   atomic.Int64
+	lines  atomic.Int64
+}
+
+// TestHostileClients: whatever clients say, and however they go, the server hears out those who keep to the protocol, serves two who talk with each
+// other as if they were alone, writes a log that can be read, and starts again on what it has kept.
+func TestHostileClients(t *testing.T) {
+	seed := *hostileSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	probetest.Each(t, "*", func(t *testing.T, m *probetest.Subject) {
+		if !m.Whole() {
+			t.Skip("it is not ours, and keeps no log")
+		}
+		t.Parallel()
+		t.Logf("again: go test ./services/chat -run %s -args -seed=%d", t.Name(), seed)
+		folder, _ := m.Folder(t, 0)
+		s := &siege{t: t, server: m.Start(t, folder), seed: seed}
+		ann, bob := enter(t, s.server, "ann"), enter(t, s.server, "bob")
+		var clients sync.WaitGroup
+		for w := range uint64(hostileClients) {
+			clients.Go(func() {
+				for script := uint64(0); !s.over.Load() && !t.Failed(); script++ {
+					s.attack(w, script)
+				}
+			})
+		}
+		end := func() {
+			s.over.Store(true)
+			clients.Wait()
+		}
+		defer end()
+		said := converse(ann, bob, *hostileTime)
+		end()
+		t.Logf("%d lines of %d clients; %d messages between two others", s.lines.Load(), s.came.Load(), said)
+		bob.say("QUIT")
+		bob.hear("ERROR :")
+		ann.say("PRIVMSG #tea :while bob is away\r\nPING away")
+		ann.hear("PONG chat :away")
+		s.stop()
+		readLog(t, filepath.Join(folder.Path, "log"), said)
+
+		s.server = m.Start(t, folder)
+		bob = visit(t, s.server, enters, "bob")
+		bob.hear("ann!u@127.0.0.1 PRIVMSG #tea :while bob is away")
+		s.stop()
+	})
+}
+
+func (s *siege) stop() {
+	if err := s.server.Stop(); err != nil {
+		s.t.Error(err)
+	}
+	for _, word := range []string{"Sanitizer", "runtime error", "DATA RACE", "panic:", "panicked", "CRASH REPORT"} {
+		if strings.Contains(s.server.Tail(), word) {
+			s.t.Errorf("the server said:\n%s", s.server.Tail())
+		}
+	}
+}
+
+func enter(t *testing.T, server *probetest.Server, nick string) *guest {
+	g := visit(t, server, enters, nick)
+	g.hear(" 366 ")
+	return g
+}
+
+// converse has two say something in turns, each when it has heard the other. Neither may miss anything or hear it twice.
+func converse(a, b *guest, atLeast time.Duration) (said int) {
+	for end := time.Now().Add(atLeast); time.Now().Before(end); a, b = b, a {
+		said++
+		a.say("PRIVMSG #tea :turn %d", said)
+		b.hearNext(said)
+	}
+	return said
+}
+
+var turn = regexp.MustCompile(`^:(ann|bob)!u@127\.0\.0\.1 PRIVMSG #tea :turn (\d+)\r\n$`)
+
+// hearNext reads on to the next that the other says, which must be this turn. A guest is there for long, and says so when it is asked.
+func (g *guest) hearNext(want int) {
+	g.t.Helper()
+	_ = g.SetDeadline(time.Now().Add(patience))
+	for {
+		line, err := g.lines.ReadString('\n')
+		if err != nil {
+			g.t.Fatalf("waiting for turn %d: %v", want, err)
+		}
+		if token, asked := strings.CutPrefix(line, "PING "); asked {
+			g.say("PONG %s", strings.TrimSpace(token))
+		}
+		if found := turn.FindStringSubmatch(line); found != nil {
+			if found[2] != strconv.Itoa(want) {
+				g.t.Fatalf("waiting for turn %d: heard %q", want, line)
+			}
+			return
+		}
+	}
+}
+
+// attack is one client from its coming to its going. What it says only its numbers decide.
+func (s *siege) attack(worker, script uint64) {
+	n := noise{rand.New(rand.NewPCG(s.seed, worker<<32|script))}
+	c, err := net.Dial("tcp", net.JoinHostPort(s.server.Host, strconv.Itoa(s.server.Port)))
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	e := &ear{Conn: c, name: fmt.Sprintf("client %d of worker %d", script, worker)}
+	if s.came.Add(1); n.odd(5) {
+		s.storm(n, e)
+	} else {
+		s.visit(n, e, worker, script)
+	}
+	for _, wrong := range e.wrong {
+		s.t.Errorf("%s, seed %d: %s", e.name, s.seed, wrong)
+	}
+}
+
+// storm is a client that says anything, and has a right to nothing.
+func (s *siege) storm(n noise, e *ear) {
+	heard := e.listen()
+	for range n.IntN(100) {
+		s.lines.Add(1)
+		if n.write(e, n.line()) != nil {
+			break // it was ended, by a NUL perhaps
+		}
+	}
+	if n.odd(2) {
+		_ = e.Conn.(*net.TCPConn).SetLinger(0) // a reset
+	}
+	e.Close()
+	<-heard
+}
+
+// visit is a client that registers and deserves to be heard out: what it says is wrong, but nothing for which a connection is ended.
+func (s *siege) visit(n noise, e *ear, worker, script uint64) {
+	last := "PING still"
+	e.want = ":chat PONG chat :still\r\n"
+	switch n.IntN(4) {
+	case 0:
+		last, e.want = "QUIT", "ERROR :"
+	case 1:
+		last, e.want = "PRIVMSG #tea :a\x00b", "ERROR :"
+	}
+	heard := e.listen()
+	_, err := fmt.Fprintf(e, "NICK h%d_%d\r\nUSER u 0 * :h\r\n", worker, script)
+	for range n.IntN(100) {
+		s.lines.Add(1)
+		if err == nil {
+			err = n.write(e, tame(n.line()))
+		}
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(e, "\r\n%s\r\n", last)
+	}
+	if err == nil && n.odd(2) { // it has no more to say
+		err = e.Conn.(*net.TCPConn).CloseWrite()
+	}
+	<-heard
+	if err != nil || !e.got {
+		e.wrong = append(e.wrong, fmt.Sprintf("after %q (%v) it hears %q last, then %v", last, err, e.last, e.end))
+	}
+}
+
+// write sends it in pieces, of any size.
+func (n noise) write(w io.Writer, b []byte) error {
+	for len(b) > 0 {
+		some := len(b)
+		if n.odd(3) {
+			some = 1 + n.IntN(len(b))
+		}
+		if _, err := w.Write(b[:some]); err != nil {
+			return err
+		}
+		b = b[some:]
+	}
+	return nil
+}
+
+// An ear is a hostile client's: whatever it said, it is answered in lines of IRC, to the end of the connection or until it hears what it wants.
+type ear struct {
+	net.Conn
+	name, want string
+	got        bool
+	last       []byte
+	end        error // io.EOF: in order
+	wrong      []string
+}
+
+func (e *ear) listen() (done <-chan struct{}) {
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		lines := bufio.NewReader(e)
+		for !e.got || e.want == "ERROR :" {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				if cut := len(line) > 0 && e.want != ""; cut || errors.Is(err, os.ErrDeadlineExceeded) {
+					e.wrong = append(e.wrong, fmt.Sprintf("%v after %q", err, line))
+				}
+				e.end = err
+				return
+			}
+			e.look(line)
+		}
+	}()
+	return heard
+}
+
+func (e *ear) look(line []byte) {
+	body := line
+	if line[0] == '@' {
+		_, body, _ = bytes.Cut(line, []byte(" "))
+	}
+	if len(body) > 512 || !bytes.HasSuffix(body, []byte("\r\n")) || bytes.ContainsAny(body[:len(body)-2], "\r\x00") {
+		e.wrong = append(e.wrong, fmt.Sprintf("a line of %d bytes: %q", len(body), body))
+	}
+	e.last = line
+	e.got = e.want != "" && bytes.HasPrefix(line, []byte(e.want))
+}
+
+var logged = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z :[^ !]+![^ @]+@[^ ]+ (PRIVMSG|NOTICE|TOPIC) [^ ]+ :[^\r\x00]*\n$`)
+
+// readLog holds the log to its form, and finds each of the turns in it, once and in order.
+func readLog(t *testing.T, path string, turns int) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := 1
+	for line := range bytes.Lines(text) {
+		if !logged.Match(line) {
+			t.Errorf("the log has the line %q", line)
+		}
+		if bytes.HasSuffix(line, fmt.Appendf(nil, "@127.0.0.1 PRIVMSG #tea :turn %d\n", next)) {
+			next++
+		}
+	}
+	if next != turns+1 {
+		t.Errorf("the log has the turns to %d, want %d", next-1, turns)
+	}
+}
