@@ -17,6 +17,7 @@ type answer struct {
 	location []byte
 	etag     []byte
 	database int64 // ns that the server says it spent in its database (Server-Timing: db); -1: it does not say
+	next     int64 // likewise, waiting for the service behind it (next)
 }
 
 // The names of headers that the engine reads.
@@ -47,7 +48,7 @@ func (a *answer) parse(p []byte) (n int, fault string) {
 		}
 		return 0, ""
 	}
-	*a = answer{length: -1, database: -1}
+	*a = answer{length: -1, database: -1, next: -1}
 	line, rest, _ := bytes.Cut(p[:end+len(lineEnd)], lineEnd)
 	if fault = a.parseStatus(line); fault != "" {
 		return 0, fault
@@ -102,8 +103,11 @@ func (a *answer) header(name, value []byte) (fault string) {
 	case bytes.EqualFold(name, nameETag):
 		a.etag = value
 	case bytes.EqualFold(name, nameTiming):
-		if ns := serverTiming(value); ns >= 0 {
+		if ns := serverTiming(value, "db"); ns >= 0 {
 			a.database = max(a.database, 0) + ns
+		}
+		if ns := serverTiming(value, "next"); ns >= 0 {
+			a.next = max(a.next, 0) + ns
 		}
 	}
 	return ""
@@ -132,14 +136,14 @@ func number(p []byte, base int64) (n int64, ok bool) {
 	return n, len(p) > 0
 }
 
-// serverTiming is the duration of the entry "db" of a Server-Timing header (W3C Server Timing: milliseconds), in ns;
+// serverTiming is the duration of the entry of this name of a Server-Timing header (W3C Server Timing: milliseconds), in ns;
 // -1 if it has none that can be read. Of several the first counts.
-func serverTiming(value []byte) int64 {
+func serverTiming(value []byte, entryName string) int64 {
 	for len(value) > 0 {
 		var entry []byte
 		entry, value = cutOutside(value, ',')
 		name, params := cutOutside(entry, ';')
-		if string(bytes.Trim(name, " \t")) != "db" {
+		if string(bytes.Trim(name, " \t")) != entryName {
 			continue
 		}
 		for len(params) > 0 {

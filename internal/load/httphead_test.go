@@ -17,12 +17,12 @@ func TestAnswerHeads(t *testing.T) {
 		n          int // -1: all of it
 		fault      string
 	}{
-		{"created", "HTTP/1.1 201 Created\r\nLocation: /images/7\r\ncontent-length: 12\r\nServer-Timing: db;dur=0.25\r\n\r\n{}",
-			answer{status: 201, length: 12, location: []byte("/images/7"), database: 250_000}, 99 - 2, ""},
-		{"no reason", "HTTP/1.1 204\r\n\r\n", answer{status: 204, length: -1, database: -1}, -1, ""},
+		{"created", "HTTP/1.1 201 Created\r\nLocation: /images/7\r\ncontent-length: 12\r\nServer-Timing: db;dur=0.25, next;dur=1.5\r\n\r\n{}",
+			answer{status: 201, length: 12, location: []byte("/images/7"), database: 250_000, next: 1_500_000}, 99 - 2, ""},
+		{"no reason", "HTTP/1.1 204\r\n\r\n", answer{status: 204, length: -1, database: -1, next: -1}, -1, ""},
 		{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\nContent-Length: 3\r\nConnection: CLOSE\r\n\r\n",
-			answer{status: 200, length: -1, chunked: true, closes: true, database: -1}, -1, ""},
-		{"tag", "HTTP/1.1 304 Not Modified\r\nETag:\"a b\"\r\n\r\n", answer{status: 304, length: -1, etag: []byte(`"a b"`), database: -1}, -1, ""},
+			answer{status: 200, length: -1, chunked: true, closes: true, database: -1, next: -1}, -1, ""},
+		{"tag", "HTTP/1.1 304 Not Modified\r\nETag:\"a b\"\r\n\r\n", answer{status: 304, length: -1, etag: []byte(`"a b"`), database: -1, next: -1}, -1, ""},
 		{"not whole", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n", answer{}, 0, ""},
 		{"three bytes", "HTT", answer{}, 0, ""},
 		{"nothing", "", answer{}, 0, ""},
@@ -65,7 +65,7 @@ func TestServerTiming(t *testing.T) {
 		{"total;dur=7, db;dur=1.25", 1_250_000}, {`db;dur="4"`, 4_000_000}, {"cache;dur=1", -1}, {"db", -1}, {"db;dur=", -1},
 		{"db;dur=-1", -1}, {"db;dur=1e3", -1}, {"db;dur=99999999999999999999", -1}, {"", -1}, {"dbx;dur=1", -1}, {`db;desc="never ends;dur=1`, -1},
 	} {
-		if got := serverTiming([]byte(test.value)); got != test.want {
+		if got := serverTiming([]byte(test.value), "db"); got != test.want {
 			t.Errorf("%q: got %d ns, want %d", test.value, got, test.want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestHeadsAllocateNothing(t *testing.T) {
 // FuzzAnswer holds the parser to net/http's where both accept a head, and to what parts of it give.
 func FuzzAnswer(f *testing.F) {
 	for _, head := range []string{
-		"HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Length: 12\r\nServer-Timing: db;dur=0.25\r\n\r\n{}",
+		"HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Length: 12\r\nServer-Timing: db;dur=0.25, next;dur=1.5\r\n\r\n{}",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "HTTP/1.1 304 x\r\nETag: \"q\"\r\nConnection: close\r\n\r\n", "HTTP/1.1 2",
 		"HTTP/1.1 200 \nContent-Length:0\r\n\r\n",
 	} {
@@ -167,11 +167,11 @@ func FuzzServerTiming(f *testing.F) {
 	f.Add("db;dur=1.5", uint32(1500))
 	f.Add(`total;desc="a, b";dur=2, db;dur=0.1`, uint32(0))
 	f.Fuzz(func(t *testing.T, value string, micros uint32) {
-		if ns := serverTiming([]byte(value)); ns < -1 {
+		if ns := serverTiming([]byte(value), "db"); ns < -1 {
 			t.Errorf("%q: got %d", value, ns)
 		}
 		text := fmt.Sprintf("cache;desc=\"hit\", db;dur=%d.%03d", micros/1000, micros%1000)
-		if ns := serverTiming([]byte(text)); micros < 86_400_000_000/1000 && ns != int64(micros)*1000 {
+		if ns := serverTiming([]byte(text), "db"); micros < 86_400_000_000/1000 && ns != int64(micros)*1000 {
 			t.Errorf("%q: got %d ns", text, ns)
 		}
 	})

@@ -5,7 +5,8 @@ package load
 // the disk than the connections have under way; a cold load keeps them, for its number bounds it.
 //
 // The time of each request is split as a client sees it: from its first byte to its last one written, from there to the
-// answer's first byte, from there to its last. The share of the database is what the server says of itself (Server-Timing).
+// answer's first byte, from there to its last. The shares of the database and of the service behind it are what the
+// server says of itself (Server-Timing).
 
 import (
 	"errors"
@@ -36,18 +37,19 @@ type Split struct {
 	InServer   *hist.Histogram `json:"in_server"`
 	FromServer *hist.Histogram `json:"from_server"`
 	Database   *hist.Histogram `json:"database"` // within InServer; empty if the server does not say
+	Next       *hist.Histogram `json:"next"`     // likewise: what it waited for the service behind it
 }
 
 // firstMost is how many requests are kept one by one.
 const firstMost = 4096
 
 func newSplit() Split {
-	return Split{&hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}}
+	return Split{&hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}}
 }
 
 // add merges what another thread saw.
 func (s *Split) add(o *Split) {
-	for _, h := range [][2]*hist.Histogram{{s.Total, o.Total}, {s.ToServer, o.ToServer}, {s.InServer, o.InServer}, {s.FromServer, o.FromServer}, {s.Database, o.Database}} {
+	for _, h := range [][2]*hist.Histogram{{s.Total, o.Total}, {s.ToServer, o.ToServer}, {s.InServer, o.InServer}, {s.FromServer, o.FromServer}, {s.Database, o.Database}, {s.Next, o.Next}} {
 		h[0].Merge(h[1])
 	}
 }
@@ -190,6 +192,9 @@ func (s *Split) record(v *visitor, now int64) {
 	s.FromServer.Record(now - max(v.first, v.wrote))
 	if v.answer.database >= 0 {
 		s.Database.Record(v.answer.database)
+	}
+	if v.answer.next >= 0 {
+		s.Next.Record(v.answer.next)
 	}
 }
 

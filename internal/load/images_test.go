@@ -85,6 +85,12 @@ func checkImages(t *testing.T, l *manifest.Load, r *Result, server *imageServer)
 	if got := r.Images.Post.Database.Quantile(.5); got < 245_000 || got > 255_000 {
 		t.Errorf("the server says .25 ms of its database, the load has read %d ns", got)
 	}
+	if got := r.Images.Post.Next.Quantile(.5); got < 490_000 || got > 510_000 {
+		t.Errorf("the server says .5 ms of the next service, the load has read %d ns", got)
+	}
+	if n := r.Images.Get.Next.Count(); n != 0 {
+		t.Errorf("the server says nothing of the next service at a fetch, the load has %d times", n)
+	}
 	if l.Shape == manifest.Open && r.Latency.Count() != uint64(r.Offered) {
 		t.Errorf("%d latencies of %d operations that were due", r.Latency.Count(), r.Offered)
 	}

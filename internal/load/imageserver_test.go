@@ -72,7 +72,7 @@ func (s *imageServer) answer(r *http.Request, body []byte) []byte {
 		path := fmt.Sprintf("/images/%d", s.last)
 		s.images[path] = body
 		s.most = max(s.most, len(s.images))
-		return fmt.Appendf(nil, "HTTP/1.1 201 Created\r\nLocation: %s\r\nServer-Timing: db;dur=0.25, all;dur=1\r\nContent-Length: 2\r\n\r\n{}", path)
+		return fmt.Appendf(nil, "HTTP/1.1 201 Created\r\nLocation: %s\r\nServer-Timing: db;dur=0.25, next;dur=0.5, all;dur=1\r\nContent-Length: 2\r\n\r\n{}", path)
 	case !found:
 		return []byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 	case r.Method == http.MethodDelete:

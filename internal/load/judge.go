@@ -35,7 +35,7 @@ func (m *images) readHead(v *visitor, p []byte) (n int, kind, what string) {
 		return 0, kind, what
 	}
 	v.carry = v.carry[:0]
-	v.answer = answer{status: a.status, length: a.length, chunked: a.chunked, database: a.database}
+	v.answer = answer{status: a.status, length: a.length, chunked: a.chunked, database: a.database, next: a.next}
 	v.inBody, v.at, v.left, v.chunks = true, 0, a.length, chunks{}
 	if a.empty() {
 		v.left, v.answer.chunked = 0, false

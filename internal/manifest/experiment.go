@@ -124,6 +124,9 @@ func (r *experimentReader) readProfiles() {
 		if is := func(p Point) bool { return p.Name == name }; r.sure && !slices.ContainsFunc(r.Points, is) {
 			r.d.fail(r.top.atItem("profiles", i), "profiles: %q is no point of this experiment", name)
 		}
+		if p, _ := r.Point(name); p.Load.Chain > 1 {
+			r.d.fail(r.top.atItem("profiles", i), "profiles: %q is a chain, whose servers would write one file", name)
+		}
 	}
 }
 
@@ -221,6 +224,7 @@ func (r *experimentReader) checkServices(tree *Tree) {
 				blamed[line] = true
 				r.d.fail(line, "point %q: %w", p.Name, err)
 			}
+			r.checkChain(p, s, blamed)
 		}
 	}
 }
@@ -245,7 +249,7 @@ func (l Load) fits(protocol string) (key string, err error) {
 		return l.fitsChat(protocol)
 	case l.Members > 0:
 		return "members", errors.New("only a chat has rooms")
-	case protocol == Images || l.Shape == Cold || l.Ask != "":
+	case protocol == Images || l.Shape == Cold || l.Ask != "" || l.Chain > 0:
 		return l.fitsImages(protocol)
 	case l.Shape == Paced && l.Pipeline > 1:
 		return "pipeline", errors.New("only a chat's paced messages come several at once: size says how long one is")

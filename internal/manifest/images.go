@@ -33,6 +33,8 @@ const (
 	InServer     Metric = "in-server"     // from there to the answer's first
 	FromServer   Metric = "from-server"   // from there to its last
 	Database     Metric = "database"      // of the time in the server, what it says of itself; mean
+	Next         Metric = "next"          // likewise, what it waits for the service behind it; chains only
+	Hop          Metric = "hop"           // next by the number of services behind: what one more costs a response
 	PostP50      Metric = "post-p50"      // of uploads alone
 	GetP50       Metric = "get-p50"       // of each fetch alone
 	First1       Metric = "first-1"       // mean of the first responses of a fresh server; cold shape only
@@ -49,6 +51,10 @@ func (l Load) showsOfImages(m Metric) (needs string) {
 		if l.Ask == "" {
 			return "a point of an image service"
 		}
+	case Next, Hop:
+		if l.Chain < 2 {
+			return "a point with a chain of two services at least"
+		}
 	case First1, First10, First100, First1000:
 		if l.Shape != Cold {
 			return `a point of shape "cold"`
@@ -64,6 +70,22 @@ const (
 	mostReads       = 1000
 )
 
+// mostChain is how many services a chain has at most: services/images/README.md.
+const mostChain = 16
+
+// checkChain sees to it that models which stand in a chain can be told the next one.
+func (r *experimentReader) checkChain(p Point, s *Service, blamed map[int]bool) {
+	for _, name := range r.ModelsAt(p) {
+		m := s.Model(name)
+		line := r.lineOf(p, "chain")
+		if p.Load.Chain < 2 || m == nil || m.Holds("{next}") || blamed[line] {
+			continue
+		}
+		blamed[line] = true
+		r.d.fail(line, "point %q: services/%s/%s cannot stand in a chain: its run does not use {next}", p.Name, s.Name, name)
+	}
+}
+
 // mostKeptBytes bounds what a cold load leaves on the disk.
 const mostKeptBytes = 1 << 30
 
@@ -72,6 +94,8 @@ func (l Load) fitsImages(protocol string) (key string, err error) {
 	switch {
 	case protocol != Images && l.Shape == Cold:
 		return "shape", fmt.Errorf("shape %q is for image services, and %s is none", l.Shape, protocol)
+	case protocol != Images && l.Chain > 0:
+		return "chain", errors.New("only an image service has a next one")
 	case protocol != Images:
 		return "ask", errors.New("only an image service is asked for images")
 	case l.Shape != Closed && l.Shape != Open && l.Shape != Cold:

@@ -156,6 +156,7 @@ type Load struct {
 	Senders   int           `json:"senders,omitempty"`   // of them, who speak, chat; 0 = all
 	Ask       string        `json:"ask,omitempty"`       // what is fetched after an upload, image services
 	Reads     int           `json:"reads,omitempty"`     // how often, image services; 0 = once
+	Chain     int           `json:"chain,omitempty"`     // servers of which each asks the next, image services; 0 = one
 	Kernel    string        `json:"kernel,omitempty"`    // what is solved, solve shape: "fib"
 	Problem   int64         `json:"problem,omitempty"`   // how big it is, solve shape: 32
 	Workers   int           `json:"workers,omitempty"`   // threads that may work at it, solve shape
@@ -229,7 +230,7 @@ type Experiment struct {
 
 // An Axis names what a sweep varies.
 type Axis struct {
-	Over  string // a field of the load: "connections", "read_share", "rate", "size", "workers"
+	Over  string // a field of the load: "connections", "read_share", "rate", "size", "workers", "chain"
 	Label string // "open connections"
 	Log   bool   // drawn on a logarithmic axis
 }
@@ -308,6 +309,8 @@ var Metrics = map[Metric]MetricInfo{
 	InServer:     {"µs", "mean time in the server", false},
 	FromServer:   {"µs", "mean time from the server", false},
 	Database:     {"µs", "mean time in the database", false},
+	Next:         {"µs", "mean time in the services behind", false},
+	Hop:          {"µs", "mean time for each service behind", false},
 	PostP50:      {"µs", "median time of an upload", false},
 	GetP50:       {"µs", "median time of a fetch", false},
 	First1:       {"µs", "first response of a fresh server", false},

@@ -19,7 +19,7 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var (
 	buildHolds = []string{"{out}", "{tools}", "{cache}"}
-	runHolds   = []string{"{out}", "{port}", "{host}", "{data}", "{device}", "{address}", "{peer}", "{kernel}", "{problem}", "{workers}", "{rounds}"}
+	runHolds   = []string{"{out}", "{port}", "{host}", "{data}", "{next}", "{device}", "{address}", "{peer}", "{kernel}", "{problem}", "{workers}", "{rounds}"}
 )
 
 // LoadModel reads one model.toml of the service and looks for the sources beside it. The file is named

@@ -24,8 +24,8 @@ const (
 // belongs says which keys of a load mean something in which shape. A point that changes the shape
 // inherits only what has a meaning there.
 var belongs = map[Shape][]string{
-	Closed:  {"shape", "connections", "size", "requests", "pipeline", "read_share", "ask", "reads"},
-	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share", "members", "senders", "ask", "reads"},
+	Closed:  {"shape", "connections", "size", "requests", "pipeline", "read_share", "ask", "reads", "chain"},
+	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share", "members", "senders", "ask", "reads", "chain"},
 	Paced:   {"shape", "connections", "size", "bits", "members", "pipeline"},
 	Connect: {"shape", "connections", "size", "requests", "read_share"},
 	Solve:   {"shape", "kernel", "problem", "workers", "answer"},
@@ -38,7 +38,7 @@ var belongs = map[Shape][]string{
 	Idle:   {"shape", "connections", "members", "interval"},
 
 	Streams: {"shape", "connections", "rate"},
-	Cold:    {"shape", "size", "requests", "ask", "reads"},
+	Cold:    {"shape", "size", "requests", "ask", "reads", "chain"},
 }
 
 // readPoints reads [load], [sweep] and the [[point]]s, and forms the points of them.
@@ -89,6 +89,7 @@ func (t *table) readLoad(l *Load) {
 	overlay("senders", func() { l.Senders = int(t.quantity("senders", counts, 1, mostConnections)) })
 	overlay("ask", func() { l.Ask = t.word("ask", asks) })
 	overlay("reads", func() { l.Reads = int(t.quantity("reads", counts, 1, mostReads)) })
+	overlay("chain", func() { l.Chain = int(t.quantity("chain", counts, 1, mostChain)) })
 	if l.Shape == "" {
 		return
 	}
@@ -168,7 +169,7 @@ func (l *Load) become(s Shape) {
 		l.SizeBytes = 0
 	}
 	if !keeps("ask") {
-		l.Ask, l.Reads = "", 0
+		l.Ask, l.Reads, l.Chain = "", 0, 0
 	}
 	if s == Cold {
 		l.Connections = 1 // so that requests have an order
@@ -190,6 +191,8 @@ func axis(over string) (q quantity, least, most float64) {
 		return bitRates, 1, mostBits
 	case "workers":
 		return counts, 1, mostWorkers
+	case "chain":
+		return counts, 1, mostChain
 	}
 	return shares, 0, 1
 }
@@ -210,6 +213,8 @@ func (l *Load) set(over string, v float64) {
 		l.ReadShare = v
 	case "workers":
 		l.Workers = int(v)
+	case "chain":
+		l.Chain = int(v)
 	}
 }
 

@@ -37,7 +37,7 @@ var (
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}
 	depths     = []string{"quick", "normal", "full"}
-	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline", "workers"}
+	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline", "workers", "chain"}
 	kinds      = []string{"direction", "magnitude", "equality", "shape", "crossover", "absolute"}
 	senses     = []string{"less", "greater"}
 	forms      = []string{"order", "linear", "flattens", "flat"}

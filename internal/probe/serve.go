@@ -41,6 +41,7 @@ type StartOptions struct {
 	Net    *netns.Pair    // two hosts that the caller has made and will close; nil: made by Hosts, gone with the server
 	Port   int            // 0: a free one
 	Args   []string       // after those of the manifest
+	Next   string         // the URL of the service behind this one, which {next} stands for; "": there is none
 	Group  group.Options  // cores; the network namespace follows from Net
 	Stdout *os.File       // nil: watched like standard error
 	Limit  time.Duration  // until it must be ready; 0: 10 s, for a JVM 20
@@ -61,6 +62,7 @@ type Server struct {
 	Host    string
 	Port    int
 	Group   *group.Group
+	Next    string        // the URL of the service behind it; "": none
 	Data    *Folder       // nil: the model asks for none
 	StartUp time.Duration // from exec to ready
 	Ended   group.Ended   // once it was stopped
@@ -149,7 +151,7 @@ func (b *Built) startLimit() time.Duration {
 }
 
 func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
-	s := &Server{Built: built, Net: opts.Net, Data: opts.Data, Host: loopback, Port: opts.Port, grace: opts.Grace, ready: make(chan struct{})}
+	s := &Server{Built: built, Net: opts.Net, Next: opts.Next, Data: opts.Data, Host: loopback, Port: opts.Port, grace: opts.Grace, ready: make(chan struct{})}
 	if s.Net != nil {
 		s.Host = s.Net.Server.String()
 	}
@@ -204,7 +206,7 @@ const loopback = "127.0.0.1"
 
 // values are what the server's command line and environment leave open.
 func (s *Server) values() map[string]string {
-	v := map[string]string{"out": s.Built.Out, "port": strconv.Itoa(s.Port), "host": s.Host}
+	v := map[string]string{"out": s.Built.Out, "port": strconv.Itoa(s.Port), "host": s.Host, "next": cmp.Or(s.Next, "-")}
 	if s.Data != nil {
 		v["data"] = s.Data.Path
 	}

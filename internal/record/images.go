@@ -39,6 +39,11 @@ func (c *Cell) imageFigure(m manifest.Metric) (v float64, ok, known bool) {
 		v, ok = c.ofResponse(t.Post.FromServer, t.Get.FromServer)
 	case manifest.Database:
 		v, ok = c.ofResponse(t.Post.Database, t.Get.Database)
+	case manifest.Next:
+		v, ok = c.ofResponse(t.Post.Next, t.Get.Next)
+	case manifest.Hop:
+		v, ok = c.ofResponse(t.Post.Next, t.Get.Next)
+		v /= float64(c.Load.Chain - 1) // two at least: else no load shows it
 	case manifest.First1:
 		v, ok = first(t, 1)
 	case manifest.First10:

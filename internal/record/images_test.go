@@ -21,13 +21,15 @@ func TestMetricsOfImages(t *testing.T) {
 	}
 	times := &load.ImageTimes{
 		Response: of(1000, 3000),
-		Post:     load.Split{Total: of(600, 2000), ToServer: of(100, 100), InServer: of(400, 1800), FromServer: of(100, 100), Database: of(300, 300)},
-		Get:      load.Split{Total: of(200, 200, 500, 500), ToServer: of(10, 10, 10, 10), InServer: of(100, 100, 400, 400), FromServer: of(90, 90, 90, 90), Database: of(50, 50, 50, 50)},
+		Post:     load.Split{Total: of(600, 2000), ToServer: of(100, 100), InServer: of(400, 1800), FromServer: of(100, 100), Database: of(300, 300), Next: of(60, 60)},
+		Get:      load.Split{Total: of(200, 200, 500, 500), ToServer: of(10, 10, 10, 10), InServer: of(100, 100, 400, 400), FromServer: of(90, 90, 90, 90), Database: of(50, 50, 50, 50), Next: of(15, 15, 15, 15)},
 	}
 	for i := range int64(100) {
 		times.FirstPost, times.FirstGet = append(times.FirstPost, (1000-10*i)*1000), append(times.FirstGet, 500_000)
 	}
 	closed := manifest.Load{Shape: manifest.Closed, Connections: 1, Ask: manifest.AskImage, Reads: 2}
+	chain := closed
+	chain.Chain = 4
 	cold := manifest.Load{Shape: manifest.Cold, Connections: 1, Ask: manifest.AskImage}
 	echo := manifest.Load{Shape: manifest.Closed, Connections: 1}
 	none := math.NaN()
@@ -47,6 +49,10 @@ func TestMetricsOfImages(t *testing.T) {
 		{"in the server, an upload and a fetch", cold, manifest.InServer, 1100 + 250},
 		{"from the server", closed, manifest.FromServer, 100 + 2*90},
 		{"in the database", closed, manifest.Database, 300 + 2*50},
+		{"in the services behind", chain, manifest.Next, 60 + 2*15},
+		{"for each of three behind", chain, manifest.Hop, 30},
+		{"behind the only one", closed, manifest.Next, none},
+		{"for each of none behind", closed, manifest.Hop, none},
 		{"the first", cold, manifest.First1, 1500},
 		{"the first ten", cold, manifest.First10, 1455},
 		{"the first hundred", cold, manifest.First100, 1005},

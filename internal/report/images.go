@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"interleave/internal/load"
 	"interleave/internal/manifest"
@@ -151,31 +152,51 @@ func median(values []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// partNames are those of the time of a response, in the order in which it passes.
+// partNames are those of the time of a response, in the order in which it passes; but for behind, which only a chain has.
 var partNames = []string{"to the server", "in its database", "else in the server", "from the server"}
+
+// behind is the name of the part that a chain has before what is else in the server.
+const behind = "in the services behind"
+
+func namesOf(l manifest.Load) []string {
+	if l.Chain < 2 {
+		return partNames
+	}
+	return slices.Insert(slices.Clone(partNames), 2, behind)
+}
 
 // partsFigure draws where the time of a response goes.
 func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Point, cells map[string][]record.Cell, styles map[string]figure.Style) drawn {
 	id := anchor("fig", e.Name, p.Name, "parts", string(c))
-	f := figure.Parts{Axis: "mean response time (µs)", Unit: "µs", Names: partNames}
+	names := namesOf(p.Load)
+	inServer := names[1 : len(names)-1]
+	f := figure.Parts{Axis: "mean response time (µs)", Unit: "µs", Names: names}
 	t := table{
-		Caption: "Means, medians over the rounds; last the part of what a response takes more, or less, than under " + e.Baseline + " that lies in the database, and that lies elsewhere in the server.",
-		Head:    append(append([]string{"model"}, partNames...), "response", "more than "+e.Baseline, "of it database", "of it server"),
+		Caption: "Means, medians over the rounds; last the part of what a response takes more, or less, than under " + e.Baseline + " that lies " + strings.Join(inServer, ", and ") + ".",
+		Head:    append(append([]string{"model"}, names...), "response", "more than "+e.Baseline),
 	}
-	base := partsOf(cells[e.Baseline])
+	for _, name := range inServer {
+		t.Head = append(t.Head, "of it "+name)
+	}
+	base := partsOf(cells[e.Baseline], len(names))
 	for _, model := range sortedKeys(cells) {
-		parts := partsOf(cells[model])
-		total := parts[0] + parts[1] + parts[2] + parts[3]
+		parts := partsOf(cells[model], len(names))
+		total := whole(parts)
 		f.Rows = append(f.Rows, figure.PartsRow{Name: model, Style: styles[model], Parts: parts, Note: quantity.Of(total, "µs"), Strong: e.about(model)})
 		line := []string{model}
 		for _, v := range parts {
 			line = append(line, quantity.Of(v, "µs"))
 		}
 		line = append(line, quantity.Of(total, "µs"))
-		if len(cells[e.Baseline]) == 0 || model == e.Baseline {
-			line = append(line, quantity.Missing, quantity.Missing, quantity.Missing)
-		} else {
-			line = append(line, quantity.Of(total-(base[0]+base[1]+base[2]+base[3]), "µs"), quantity.Of(parts[1]-base[1], "µs"), quantity.Of(parts[2]-base[2], "µs"))
+		more := []float64{total - whole(base)}
+		for i := range inServer {
+			more = append(more, parts[1+i]-base[1+i])
+		}
+		for _, v := range more {
+			if len(cells[e.Baseline]) == 0 || model == e.Baseline {
+				v = math.NaN()
+			}
+			line = append(line, quantity.Of(v, "µs"))
 		}
 		t.Rows = append(t.Rows, line)
 	}
@@ -186,9 +207,13 @@ func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Poin
 	return draw(id, caption, f, t)
 }
 
-// partsOf are the medians over the rounds of the means of the four parts, in µs. What a server does not say is no part.
-func partsOf(cells []record.Cell) []float64 {
+// partsOf are the medians over the rounds of the means of the four parts, or of the five that a chain has, in µs. What a server does not
+// say is no part.
+func partsOf(cells []record.Cell, n int) []float64 {
 	metrics := []manifest.Metric{manifest.ToServer, manifest.Database, manifest.InServer, manifest.FromServer}
+	if n > len(metrics) {
+		metrics = slices.Insert(metrics, 2, manifest.Next)
+	}
 	out := make([]float64, len(metrics))
 	for i, m := range metrics {
 		var rounds []float64
@@ -201,8 +226,11 @@ func partsOf(cells []record.Cell) []float64 {
 			out[i] = median(rounds)
 		}
 	}
-	out[1] = min(out[1], out[2])
-	out[2] -= out[1]
+	rest := &out[len(out)-2] // of the time in the server
+	for i := 1; i < len(out)-2; i++ {
+		out[i] = min(out[i], *rest)
+		*rest -= out[i]
+	}
 	return out
 }
 

@@ -91,6 +91,9 @@ func offerImages(l manifest.Load) []string {
 	}
 	size := quantity.Trim(float64(l.SizeBytes)/1e3, 4) + quantity.Thin + "kB"
 	parts := []string{many(l.Connections, "client"), "an image of " + size + " posted and " + then}
+	if l.Chain > 1 {
+		parts = append(parts, fmt.Sprintf("through a chain of %d services", l.Chain))
+	}
 	switch {
 	case l.Shape == manifest.Open:
 		return append(parts, fmt.Sprintf("%s%sa second in open loop, %s gaps", quantity.Trim(l.Rate, 4), quantity.Thin, cmp.Or(l.Gaps, "constant")))
@@ -159,7 +162,11 @@ func (s *study) ours(e *experiment) []string {
 	}
 	lines = append(lines, fmt.Sprintf("%s; a cell is a fresh process, %s of warm-up, then a window: %s", rounds, quantity.Setting(d.WarmUp), window))
 	if d.Sample > 0 {
-		lines = append(lines, "the server's process tree sampled every "+quantity.Setting(d.Sample))
+		whose := "the server's process tree"
+		if slices.ContainsFunc(e.Points, func(p manifest.Point) bool { return p.Load.Chain > 1 }) {
+			whose = "the process trees of all servers of a chain together"
+		}
+		lines = append(lines, whose+" sampled every "+quantity.Setting(d.Sample))
 	}
 	for _, c := range e.conditions {
 		lines = append(lines, s.cores(c))

@@ -25,6 +25,7 @@ func TestOffer(t *testing.T) {
 		{manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 17_000, Ask: manifest.AskImage}, "64 clients, an image of 17 kB posted and fetched, in closed loop"},
 		{manifest.Load{Shape: manifest.Cold, Connections: 1, SizeBytes: 65_000, Requests: 1000, Ask: manifest.AskThumbnail}, "1 client, an image of 65 kB posted and its thumbnail fetched, 1 000 times, the first of a fresh server"},
 		{manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 17_000, Rate: 50, Ask: manifest.AskUnchanged, Reads: 20}, "8 clients, an image of 17 kB posted and fetched, then 19 times found unchanged, 50 a second in open loop, constant gaps"},
+		{manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 17_000, Ask: manifest.AskImage, Chain: 8}, "64 clients, an image of 17 kB posted and fetched, through a chain of 8 services, in closed loop"},
 		{manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 17_000, Requests: 5, Ask: manifest.AskImage, Reads: 3}, "1 client, an image of 17 kB posted and fetched 3 times, 5 times each"},
 	}
 	for _, tt := range tests {

@@ -104,13 +104,14 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 			return &spoilt{"room", err, ""}
 		}
 	}
-	server, err := probe.Start(ctx, l.Built[s.Model], opts)
+	chain, err := probe.StartChain(ctx, l.Built[s.Model], opts, max(1, s.Point.Load.Chain))
 	if err != nil {
 		return cause("start", err)
 	}
-	defer server.Kill()
+	defer chain.Kill()
+	server := chain[0] // whom clients ask
 	c.StartUp = server.StartUp
-	sampler := sample.New(server.Group, s.Sample)
+	sampler := sample.New(chain.Group(), s.Sample)
 	if s.Point.Load.Shape == manifest.Streams {
 		sampler.Trace()
 	}
@@ -118,21 +119,21 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 	sampler.Mark(sample.MarkIdle)
 	clock := startClock()
 
-	loadErr := l.offer(ctx, s, seed, server, window, sampler, c, f)
+	loadErr := l.offer(ctx, s, seed, chain, window, sampler, c, f)
 	series := sampler.Stop()
 	c.Server = &series
 	f.ClockStep = clock.step()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := server.Check(); err != nil {
+	if err := chain.Check(); err != nil {
 		return cause("died", err)
 	}
 	if loadErr != nil {
 		return &spoilt{"load", loadErr, server.Tail()}
 	}
 	var failure *probe.Failure
-	switch err := forgiven(s.Model, server.Stop()); {
+	switch err := forgiven(s.Model, chain.Stop()); {
 	case errors.As(err, &failure) && failure.Cause == probe.Died:
 		f.Died, c.Tail = failure.Text, failure.Tail
 	case errors.As(err, &failure):
@@ -166,20 +167,20 @@ func (l *Local) plan(s *Spec, seed uint64, server *probe.Server) load.Plan {
 }
 
 // offer drives the engine through its stages.
-func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, server *probe.Server, window func(bool), sampler *sample.Sampler, c *record.Cell, f *Facts) (err error) {
+func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Chain, window func(bool), sampler *sample.Sampler, c *record.Cell, f *Facts) (err error) {
 	role := l.role("load", s.Condition)
-	role.NetNS = server.Net.Path("load")
+	role.NetNS = chain[0].Net.Path("load")
 	loads, err := group.New("load", role)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, loads.Close()) }()
 	if s.Point.Load.Shape == manifest.Streams { // now, for it looks at each file that the server has open
-		if err := checkOwner(server, c, f); err != nil {
+		if err := checkOwner(chain, c, f); err != nil {
 			return err
 		}
 	}
-	engine, err := load.Start(ctx, l.Exe, l.plan(s, seed, server), loads.Start)
+	engine, err := load.Start(ctx, l.Exe, l.plan(s, seed, chain[0]), loads.Start)
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, server *probe.S
 		case load.Connected:
 			if s.Point.Load.Shape == manifest.Streams {
 				sampler.Mark(sample.MarkRamp)
-			} else if err := checkOwner(server, c, f); err != nil {
+			} else if err := checkOwner(chain, c, f); err != nil {
 				return err
 			}
 			if err := engine.Go(); err != nil {
@@ -217,9 +218,9 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, server *probe.S
 	}
 }
 
-// checkOwner finds who else serves on the server's port.
-func checkOwner(server *probe.Server, c *record.Cell, f *Facts) error {
-	err := server.CheckOwner()
+// checkOwner finds who else serves on the servers' ports.
+func checkOwner(chain probe.Chain, c *record.Cell, f *Facts) error {
+	err := chain.CheckOwner()
 	var failure *probe.Failure
 	if errors.As(err, &failure) && failure.Cause == probe.PortOwner {
 		f.Stranger, c.Tail = failure.Text, failure.Tail

@@ -270,6 +270,7 @@ func (s *Spec) Estimate() time.Duration {
 	if s.Point.Load.Shape == manifest.Streams {
 		around += rampTime(s.Point.Load)
 	}
+	around *= time.Duration(max(1, s.Point.Load.Chain)) // its servers start one after the other
 	return around + s.WarmUp + window
 }
 

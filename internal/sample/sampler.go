@@ -11,9 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// A Group is what a sampler looks at: one group, or several together.
+type Group interface {
+	Look(u *group.Usage) error
+	Source() string
+}
+
 // A Sampler looks at a group at an interval. Make it with New, then Start, any number of Mark, Stop.
 type Sampler struct {
-	group *group.Group
+	group Group
 	every time.Duration
 	marks chan markRequest
 	stop  chan struct{}
@@ -45,7 +51,7 @@ const share = 0.02
 const maxSamples = 100_000
 
 // New makes a sampler for a group that looks every so often.
-func New(g *group.Group, every time.Duration) *Sampler {
+func New(g Group, every time.Duration) *Sampler {
 	return &Sampler{
 		group: g, every: every,
 		marks: make(chan markRequest), stop: make(chan struct{}), ended: make(chan struct{}),

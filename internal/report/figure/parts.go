@@ -18,7 +18,7 @@ type Parts struct {
 	Frame
 	Axis  string
 	Unit  string
-	Names []string // of the parts, from the left: four at most
+	Names []string // of the parts, from the left: five at most
 	Rows  []PartsRow
 }
 
@@ -82,7 +82,7 @@ func (p Parts) sides(w Width) (left, right float64) {
 	return left, right
 }
 
-func partClass(i int) string { return "part p" + string(rune('0'+i%4)) }
+func partClass(i int) string { return "part p" + string(rune('0'+i%5)) }
 
 func sum(values []float64) (total float64) {
 	for _, v := range values {
