@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// timing is the form of Server-Timing.
-var timing = regexp.MustCompile(`^db;dur=[0-9.]+, all;dur=[0-9.]+$`)
+// timing is the form of Server-Timing; of services in a chain more is asked.
+var timing = regexp.MustCompile(`^db;dur=[0-9.]+, (next;dur=[0-9.]+, )?all;dur=[0-9.]+$`)
 
 // uploads stores each type, in each form.
 func (c *client) uploads() {

@@ -31,10 +31,13 @@ type info struct {
 	Thumbnail string `json:"thumbnail"`
 }
 
+// timeForm is how times are told.
+const timeForm = "2006-01-02T15:04:05.000Z"
+
 func (e entry) info() info {
 	url := fmt.Sprintf("/images/%d", e.id)
 	return info{e.id, e.name, e.picture.kind, e.bytes, e.picture.width, e.picture.height,
-		time.UnixMilli(e.createdMS).UTC().Format("2006-01-02T15:04:05.000Z"), url, url + "/thumbnail"}
+		time.UnixMilli(e.createdMS).UTC().Format(timeForm), url, url + "/thumbnail"}
 }
 
 // tag is strong: an id never comes back, and in another database it would have been made at another moment.
@@ -72,8 +75,26 @@ func newPage(entries []entry, limit int) page {
 	return p
 }
 
-// timing is the Server-Timing of a request that began at start.
-func timing(start time.Time, database time.Duration) string {
+// A clock is where the time of a request goes.
+type clock struct {
+	start          time.Time
+	database, next time.Duration
+	chained        bool // there is a next service to wait for
+}
+
+// String is the Server-Timing.
+func (c *clock) String() string {
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	return fmt.Sprintf("db;dur=%.3f, all;dur=%.3f", ms(database), ms(time.Since(start)))
+	next := ""
+	if c.chained {
+		next = fmt.Sprintf("next;dur=%.3f, ", ms(c.next))
+	}
+	return fmt.Sprintf("db;dur=%.3f, %sall;dur=%.3f", ms(c.database), next, ms(time.Since(c.start)))
+}
+
+// spend runs a part of the request and adds what it took.
+func spend(on *time.Duration, part func() error) error {
+	start := time.Now()
+	defer func() { *on += time.Since(start) }()
+	return part()
 }

@@ -40,15 +40,15 @@ func routes(s *service) http.Handler {
 }
 
 func (s *service) post(c *gin.Context) {
-	start := time.Now()
-	e, database, err := s.upload(c.Writer, c.Request, start)
+	clock := s.clock()
+	e, err := s.upload(c.Writer, c.Request, clock)
 	if err != nil {
 		c.Header("Connection", "close") // what is left of the body is not read
 		refuse(c, err)
 		return
 	}
 	c.Header("Location", e.info().URL)
-	c.Header("Server-Timing", timing(start, database))
+	c.Header("Server-Timing", clock.String())
 	c.JSON(http.StatusCreated, e.info())
 }
 
@@ -62,14 +62,14 @@ func (s *service) getList(c *gin.Context) {
 }
 
 func (s *service) get(c *gin.Context) {
-	start := time.Now()
-	e, err := s.fetch(c.Request.Context(), c.Param("id"), c.GetHeader("If-None-Match"))
+	clock := s.clock()
+	e, err := s.fetch(c.Request, c.Param("id"), clock)
 	if err != nil {
 		refuse(c, err)
 		return
 	}
 	defer s.bounds.give(int64(len(e.content)))
-	c.Header("Server-Timing", timing(start, time.Since(start)))
+	c.Header("Server-Timing", clock.String())
 	c.Header("Content-Disposition", disposition(e.name))
 	show(c, e.tag(), e.picture.kind, e.content)
 }
@@ -84,7 +84,7 @@ func (s *service) getThumbnail(c *gin.Context) {
 }
 
 func (s *service) delete(c *gin.Context) {
-	if err := s.remove(c.Request.Context(), c.Param("id")); err != nil {
+	if err := s.remove(c.Request, c.Param("id")); err != nil {
 		refuse(c, err)
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/pprof"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -34,8 +35,12 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) < 4 || len(args) > 5 {
-		return errors.New("expected PORT HOST DATA FILES [DATABASE]")
+	if len(args) < 4 || len(args) > 6 {
+		return errors.New("expected PORT HOST DATA FILES [NEXT] [DATABASE]")
+	}
+	behind, database, err := others(args[4:])
+	if err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(args[1], args[0]))
 	if err != nil {
@@ -46,13 +51,35 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, args[2], args[3], args[4:])
+	store, err := openStore(ctx, args[2], args[3], database)
 	if err != nil {
 		return err
 	}
 	defer store.close()
 	defer profile()()
-	return serve(ctx, listener, routes(&service{store: store, files: shared, making: make(chan struct{}, makers)}))
+	return serve(ctx, listener, routes(&service{store: store, next: behind, files: shared, making: make(chan struct{}, makers)}))
+}
+
+// others reads what follows the four words that must be: `-` for nothing, the next service, a database.
+func others(words []string) (behind *next, database []string, err error) {
+	for _, word := range words {
+		switch {
+		case word == "-":
+		case behind == nil && strings.HasPrefix(word, "http"):
+			if behind, err = newNext(word); err != nil {
+				return nil, nil, err
+			}
+		default:
+			database = append(database, word)
+		}
+	}
+	switch {
+	case len(database) > 1:
+		return nil, nil, errors.New("expected PORT HOST DATA FILES [NEXT] [DATABASE]")
+	case len(database) == 1 && behind != nil:
+		return nil, nil, errors.New("a service with a next one keeps its images in SQLite: expected no DATABASE")
+	}
+	return behind, database, nil
 }
 
 // serve answers until ctx ends, and a moment longer for what is under way.

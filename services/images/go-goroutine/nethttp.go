@@ -46,15 +46,15 @@ func other(allow string) http.HandlerFunc {
 }
 
 func (s *service) post(w http.ResponseWriter, r *http.Request) {
-	start := time.Now()
-	e, database, err := s.upload(w, r, start)
+	clock := s.clock()
+	e, err := s.upload(w, r, clock)
 	if err != nil {
 		w.Header().Set("Connection", "close") // what is left of the body is not read
 		refuse(w, err)
 		return
 	}
 	w.Header().Set("Location", e.info().URL)
-	w.Header().Set("Server-Timing", timing(start, database))
+	w.Header().Set("Server-Timing", clock.String())
 	answer(w, http.StatusCreated, "application/json", e.info())
 }
 
@@ -74,14 +74,14 @@ func (s *service) getList(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *service) get(w http.ResponseWriter, r *http.Request) {
-	start := time.Now()
-	e, err := s.fetch(r.Context(), r.PathValue("id"), r.Header.Get("If-None-Match"))
+	clock := s.clock()
+	e, err := s.fetch(r, r.PathValue("id"), clock)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
 	defer s.bounds.give(int64(len(e.content)))
-	w.Header().Set("Server-Timing", timing(start, time.Since(start)))
+	w.Header().Set("Server-Timing", clock.String())
 	w.Header().Set("Content-Disposition", disposition(e.name))
 	show(w, r, e.tag(), e.picture.kind, e.content)
 }
@@ -96,7 +96,7 @@ func (s *service) getThumbnail(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *service) delete(w http.ResponseWriter, r *http.Request) {
-	if err := s.remove(r.Context(), r.PathValue("id")); err != nil {
+	if err := s.remove(r, r.PathValue("id")); err != nil {
 		refuse(w, err)
 		return
 	}

@@ -44,6 +44,12 @@ var (
 	errRoom   = &fault{http.StatusServiceUnavailable, "too much is under way"}
 	errGone   = &fault{http.StatusServiceUnavailable, "the database cannot be asked"}
 	errFull   = &fault{http.StatusInsufficientStorage, "the database has no room"}
+
+	errNext     = &fault{http.StatusBadGateway, "the next service of the chain cannot be asked"}
+	errNextLate = &fault{http.StatusGatewayTimeout, "the next service of the chain does not answer in time"}
+	errNextBusy = &fault{http.StatusServiceUnavailable, "a service further along the chain has too much under way"}
+	errNextFull = &fault{http.StatusInsufficientStorage, "a service further along the chain has no room"}
+	errRing     = &fault{http.StatusLoopDetected, "the chain has more than 16 services, or is a ring"}
 )
 
 // faultOf is the fault that an error is. What is no fault of ours came from reading a body.

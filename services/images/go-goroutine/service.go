@@ -14,29 +14,40 @@ import (
 // A service is what all requests share.
 type service struct {
 	store  *store
+	next   *next // nil: there is none, and an image is stored when it is stored here
 	files  map[string]file
 	bounds bounds
 	making chan struct{} // holds one for each thumbnail that is being made
 }
 
-// upload receives, checks and stores an image, and says how long the database took. The whole body was read unless err is of receiving it.
-func (s *service) upload(w http.ResponseWriter, r *http.Request, start time.Time) (e entry, database time.Duration, err error) {
+// clock starts one for a request.
+func (s *service) clock() *clock { return &clock{start: time.Now(), chained: s.next != nil} }
+
+// upload receives, checks and stores an image. The whole body was read unless err is of receiving it.
+func (s *service) upload(w http.ResponseWriter, r *http.Request, c *clock) (e entry, err error) {
 	defer s.bounds.uploads.Add(-1)
 	if s.bounds.uploads.Add(1) > mostUploads {
-		return e, 0, errRoom
+		return e, errRoom
 	}
-	name, content, held, err := s.receive(w, r, start)
+	name, content, held, err := s.receive(w, r, c.start)
 	defer func() { s.bounds.give(held) }()
 	if err != nil {
-		return e, 0, err
+		return e, err
 	}
-	e = entry{name: clean(name), bytes: int64(len(content)), createdMS: start.UnixMilli(), content: content}
+	e = entry{name: clean(name), bytes: int64(len(content)), createdMS: c.start.UnixMilli(), content: content}
 	if e.picture, err = look(content); err != nil {
-		return e, 0, err
+		return e, err
 	}
-	asked := time.Now()
-	err = s.store.add(r.Context(), &e)
-	return e, time.Since(asked), err
+	if s.next != nil { // first, so that what is here is everywhere behind
+		if err = spend(&c.next, func() error { return s.next.add(r, &e) }); err != nil {
+			return e, err
+		}
+	}
+	err = spend(&c.database, func() error { return s.store.add(r.Context(), &e) })
+	if err != nil && s.next != nil {
+		s.next.forget(r, e.id)
+	}
+	return e, err
 }
 
 // receive reads the body, whichever form it has, and says what room it took.
@@ -85,28 +96,52 @@ func (s *service) receivePart(parts *multipart.Reader) (name string, content []b
 }
 
 // fetch finds an image; with its bytes, for which it takes room, unless the client has them.
-func (s *service) fetch(ctx context.Context, path, known string) (e entry, err error) {
+func (s *service) fetch(r *http.Request, path string, c *clock) (e entry, err error) {
 	id, err := number(path, mostID, errAbsent)
 	if err != nil {
 		return e, err
 	}
-	if known != "" {
-		if e, err = s.store.get(ctx, id); err != nil || matches(known, e.tag()) {
+	known := r.Header.Get("If-None-Match")
+	if known != "" || s.next != nil {
+		err = spend(&c.database, func() error { e, err = s.store.get(r.Context(), id); return err })
+		if err != nil || known != "" && matches(known, e.tag()) {
 			return e, err
 		}
 	}
-	if e, err = s.store.getWhole(ctx, id); err == nil && !s.bounds.take(int64(len(e.content))) {
+	if s.next != nil {
+		return s.fetchNext(r, e, c)
+	}
+	err = spend(&c.database, func() error { e, err = s.store.getWhole(r.Context(), id); return err })
+	if err == nil && !s.bounds.take(e.bytes) {
 		return entry{}, errRoom
 	}
 	return e, err
 }
 
-func (s *service) remove(ctx context.Context, path string) error {
+// fetchNext is fetch where there is a next service, of an image that is known here: the last has the bytes that count.
+func (s *service) fetchNext(r *http.Request, e entry, c *clock) (_ entry, err error) {
+	if !s.bounds.take(e.bytes) {
+		return entry{}, errRoom
+	}
+	err = spend(&c.next, func() error { e.content, err = s.next.fetch(r, e); return err })
+	if err != nil {
+		s.bounds.give(e.bytes)
+	}
+	return e, err
+}
+
+// remove deletes an image, in the next service first: if that cannot be asked, all is as it was and can be asked for again.
+func (s *service) remove(r *http.Request, path string) error {
 	id, err := number(path, mostID, errAbsent)
 	if err != nil {
 		return err
 	}
-	return s.store.remove(ctx, id)
+	if s.next != nil {
+		if err := s.next.remove(r, id); err != nil {
+			return err
+		}
+	}
+	return s.store.remove(r.Context(), id)
 }
 
 // thumbnail finds an image's thumbnail, or makes it. One that cannot be kept is shown all the same.

@@ -90,9 +90,15 @@ func (s *store) row(ctx context.Context, db *sql.DB, text string, args []any, in
 	return wrong(db.QueryRowContext(ctx, s.words(text), args...).Scan(into...))
 }
 
+// add stores an image, under an id that it gives unless there is one.
 func (s *store) add(ctx context.Context, e *entry) error {
-	return s.row(ctx, s.write, "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
-		[]any{e.name, e.picture.kind, e.bytes, e.picture.width, e.picture.height, e.createdMS, e.content}, &e.id)
+	text := "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id"
+	values := []any{e.name, e.picture.kind, e.bytes, e.picture.width, e.picture.height, e.createdMS, e.content}
+	if e.id != 0 {
+		text = "INSERT INTO image (name, type, bytes, width, height, created, content, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"
+		values = append(values, e.id)
+	}
+	return s.row(ctx, s.write, text, values, &e.id)
 }
 
 const columns = "SELECT id, name, type, bytes, width, height, created"

@@ -1,0 +1,30 @@
+package probetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"interleave/internal/probe"
+)
+
+// Refuses starts a server with words after those of its manifest which it must refuse, with status 1 and one line on standard error, and
+// returns the line.
+func (m *Subject) Refuses(t *testing.T, words ...string) string {
+	t.Helper()
+	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Args: words, Limit: startLimit, Grace: patience * probe.Grace})
+	if err == nil {
+		s.Kill()
+		t.Errorf("%q: it started, want status 1", words)
+		return ""
+	}
+	failure, ok := errors.AsType[*probe.Failure](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	line := strings.TrimSuffix(failure.Tail, "\n")
+	if !strings.Contains(failure.Text, "exit status 1 ") || line == "" || strings.Contains(line, "\n") {
+		t.Errorf("%q: the server %s and said %q, want exit status 1 and one line", words, failure.Text, failure.Tail)
+	}
+	return line
+}
