@@ -2,6 +2,7 @@
 // it is, the command line says: the model java-virtual is these classes, too.
 package images;
 
+import java.util.List;
 import java.util.Map;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
@@ -14,13 +15,23 @@ public class Images {
 
   public static void main(String[] args) {
     try {
-      if (args.length < 4 || args.length > 5) {
-        throw new IllegalArgumentException("expected PORT HOST DATA FILES [DATABASE]");
+      if (args.length < 4) throw expected();
+      var next = "";
+      var database = "";
+      for (var word : List.of(args).subList(4, args.length)) {
+        if (word.equals("-")) continue;
+        if (next.isEmpty() && word.startsWith("http")) {
+          next = word;
+        } else if (database.isEmpty()) {
+          database = word;
+        } else {
+          throw expected();
+        }
       }
       var app = new SpringApplication(Images.class);
       app.setDefaultProperties(Map.of(
           "server.port", args[0], "server.address", args[1], "images.data", args[2], "images.files", args[3],
-          "images.database", args.length > 4 ? args[4] : ""));
+          "images.next", next, "images.database", database));
       app.setRegisterShutdownHook(false);
       app.addInitializers(Images::endInOrder);
       app.run();
@@ -31,6 +42,10 @@ public class Images {
       System.err.println(("images: " + cause.getClass().getSimpleName() + ": " + cause.getMessage()).replaceAll("\\s+", " "));
       Runtime.getRuntime().halt(1);
     }
+  }
+
+  private static IllegalArgumentException expected() {
+    return new IllegalArgumentException("expected PORT HOST DATA FILES [NEXT] [DATABASE]");
   }
 
   // Spring's own hook would leave the status to the signal (143), and wait 5 s for threads that wait for a client.

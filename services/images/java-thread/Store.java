@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
@@ -38,12 +39,19 @@ class Store implements DisposableBean {
   private final JdbcClient read;
   private final JdbcClient write;
 
-  record Image(long id, String name, Picture picture, long bytes, long created, byte[] content) {} // null where it was not asked for
+  record Image(long id, String name, Picture picture, long bytes, long created, byte[] content) { // null where it was not asked for
+    Image with(byte[] content) {
+      return new Image(id, name, picture, bytes, created, content);
+    }
+  }
 
   record Thumbnail(long created, String type, byte[] content) {} // type and content are null: not made yet
 
-  Store(@Value("${images.data}") String folder, @Value("${images.files}") String shared, @Value("${images.database}") String database)
-      throws IOException {
+  Store(@Value("${images.data}") String folder, @Value("${images.files}") String shared, @Value("${images.database}") String database,
+      Next next) throws IOException {
+    if (next.isThere() && !database.isEmpty()) {
+      throw new IllegalArgumentException("a service with a next one keeps its images in SQLite: expected no DATABASE");
+    }
     var data = Path.of(folder); // Spring's own conversion would look for a resource of that name first
     var files = Path.of(shared);
     String schema;
@@ -122,10 +130,16 @@ class Store implements DisposableBean {
         row.getLong(4), row.getLong(7), null);
   }
 
-  long add(String name, Picture picture, byte[] content, long created) {
-    return write.sql("INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id")
-        .params(name, picture.type(), (long) content.length, picture.width(), picture.height(), created, content)
-        .query(Long.class).single();
+  // An id of 0 is one that the database gives.
+  long add(long id, String name, Picture picture, byte[] content, long created) {
+    var sql = "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id";
+    var values = new ArrayList<Object>(
+        List.of(name, picture.type(), (long) content.length, picture.width(), picture.height(), created, content));
+    if (id != 0) {
+      sql = "INSERT INTO image (name, type, bytes, width, height, created, content, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
+      values.add(id);
+    }
+    return write.sql(sql).params(values).query(Long.class).single();
   }
 
   List<Image> list(long before, int limit) {
@@ -138,8 +152,7 @@ class Store implements DisposableBean {
 
   Optional<Image> getWhole(long id) {
     return read.sql(COLUMNS + ", content FROM image WHERE id = ?").param(id).query((row, number) -> {
-      var i = image(row, number);
-      return new Image(i.id, i.name, i.picture, i.bytes, i.created, row.getBytes(8));
+      return image(row, number).with(row.getBytes(8));
     }).optional();
   }
 

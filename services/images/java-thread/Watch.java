@@ -1,4 +1,4 @@
-// Times a request: how long it has been under way, and how much of that the database had.
+// Times a request: how long it has been under way, and how much of that the database had, and the next service.
 package images;
 
 import jakarta.servlet.http.HttpServletRequest;
@@ -11,6 +11,8 @@ final class Watch {
 
   final long start = System.nanoTime();
   private long databaseNS;
+  private long nextNS;
+  private boolean chained; // the next service was asked
 
   // The filter has started it when the request's head was read.
   static Watch of(HttpServletRequest request) {
@@ -30,7 +32,18 @@ final class Watch {
     }
   }
 
+  <T> T next(Supplier<T> ask) {
+    chained = true;
+    long asked = System.nanoTime();
+    try {
+      return ask.get();
+    } finally {
+      nextNS += System.nanoTime() - asked;
+    }
+  }
+
   String timing() {
-    return String.format(Locale.ROOT, "db;dur=%.3f, all;dur=%.3f", databaseNS / 1e6, (System.nanoTime() - start) / 1e6);
+    var next = chained ? String.format(Locale.ROOT, "next;dur=%.3f, ", nextNS / 1e6) : "";
+    return String.format(Locale.ROOT, "db;dur=%.3f, %sall;dur=%.3f", databaseNS / 1e6, next, (System.nanoTime() - start) / 1e6);
   }
 }

@@ -2,6 +2,7 @@
 package images;
 
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import images.Pictures.Picture;
 import images.Store.Image;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -34,11 +35,13 @@ class Web {
   private final Store store;
   private final Room room;
   private final Thumbnails thumbnails;
+  private final Next next;
 
-  Web(Store store, Room room, Thumbnails thumbnails) {
+  Web(Store store, Room room, Thumbnails thumbnails, Next next) {
     this.store = store;
     this.room = room;
     this.thumbnails = thumbnails;
+    this.next = next;
   }
 
   @JsonPropertyOrder({"id", "name", "type", "bytes", "width", "height", "created", "url", "thumbnail"})
@@ -60,13 +63,23 @@ class Web {
         var upload = Uploads.receive(request, room, watch.lastMoment())) {
       var picture = Pictures.look(upload.content, upload.length);
       var name = Names.clean(upload.name);
-      long created = System.currentTimeMillis();
       var content = upload.whole();
-      long id = watch.database(() -> store.add(name, picture, content, created));
-      var info = Info.of(new Image(id, name, picture, upload.length, created, null));
+      var given = next.isThere() // first, so that what is here is everywhere behind
+          ? watch.next(() -> next.add(request, name, picture, content)) : new Next.Given(0, System.currentTimeMillis());
+      var info = Info.of(new Image(keep(given, name, picture, content, request), name, picture, upload.length, given.created(), null));
       response.setHeader(HttpHeaders.LOCATION, info.url());
       response.setHeader("Server-Timing", watch.timing());
       return info;
+    }
+  }
+
+  // Stores an image, or takes back what the next service has stored.
+  private long keep(Next.Given given, String name, Picture picture, byte[] content, HttpServletRequest request) {
+    try {
+      return Watch.of(request).database(() -> store.add(given.id(), name, picture, content, given.created()));
+    } catch (DataAccessException e) {
+      if (next.isThere()) next.forget(request, given.id());
+      throw e;
     }
   }
 
@@ -88,18 +101,28 @@ class Web {
   @GetMapping(ID)
   void fetch(@PathVariable long id, HttpServletRequest request, HttpServletResponse response) throws IOException {
     var watch = Watch.of(request);
-    if (request.getHeader(HttpHeaders.IF_NONE_MATCH) != null) {
+    if (next.isThere() || request.getHeader(HttpHeaders.IF_NONE_MATCH) != null) {
       var known = watch.database(() -> store.get(id)).orElseThrow(Refusal::absent);
       if (Answers.unchanged(request, response, Answers.tag(known))) return;
+      if (next.isThere()) {
+        try (var held = room.take(known.bytes())) {
+          show(known.with(watch.next(() -> next.fetch(request, known))), request, response);
+        }
+        return;
+      }
     }
     var image = watch.database(() -> store.getWhole(id)).orElseThrow(Refusal::absent);
     try (var held = room.take(image.bytes())) {
-      response.setHeader(HttpHeaders.ETAG, Answers.tag(image));
-      response.setHeader(HttpHeaders.CACHE_CONTROL, "no-cache");
-      response.setContentType(image.picture().type());
-      response.setHeader(HttpHeaders.CONTENT_DISPOSITION, Names.disposition(image.name()));
-      Answers.write(request, response, image, watch);
+      show(image, request, response);
     }
+  }
+
+  private static void show(Image image, HttpServletRequest request, HttpServletResponse response) throws IOException {
+    response.setHeader(HttpHeaders.ETAG, Answers.tag(image));
+    response.setHeader(HttpHeaders.CACHE_CONTROL, "no-cache");
+    response.setContentType(image.picture().type());
+    response.setHeader(HttpHeaders.CONTENT_DISPOSITION, Names.disposition(image.name()));
+    Answers.write(request, response, image, Watch.of(request));
   }
 
   @GetMapping(ID + "/thumbnail")
@@ -130,7 +153,8 @@ class Web {
   }
 
   @DeleteMapping(ID)
-  ResponseEntity<Void> remove(@PathVariable long id) {
+  ResponseEntity<Void> remove(@PathVariable long id, HttpServletRequest request) {
+    if (next.isThere()) next.remove(request, id); // first: if it cannot be asked, all is as it was
     if (!store.remove(id)) throw Refusal.absent();
     return ResponseEntity.noContent().build();
   }
