@@ -34,6 +34,11 @@ const faults = {
   ROOM: new Fault(503, 'too much is under way'),
   GONE: new Fault(503, 'the database cannot be asked'),
   FULL: new Fault(507, 'the database has no room'),
+  NEXT: new Fault(502, 'the next service of the chain cannot be asked'),
+  NEXT_LATE: new Fault(504, 'the next service of the chain does not answer in time'),
+  NEXT_BUSY: new Fault(503, 'a service further along the chain has too much under way'),
+  NEXT_FULL: new Fault(507, 'a service further along the chain has no room'),
+  RING: new Fault(508, 'the chain has more than 16 services, or is a ring'),
 };
 
 // Answers with a problem. A body that has not come by now is not waited for.

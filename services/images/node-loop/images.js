@@ -4,6 +4,7 @@
 const fastify = require('fastify');
 const querystring = require('node:querystring');
 const { problem, Fault, PATH } = require('./fault');
+const { Next } = require('./next');
 const store = require('./store');
 const web = require('./web');
 
@@ -13,8 +14,13 @@ const IDLE_MS = 120_000; // between two requests
 const END_MS = 1_000; // what requests under way get after SIGTERM
 const under = new WeakMap(); // the last request of each connection
 
-async function main([port, host, data, files, database, ...more]) {
-  if (!files || more.length > 0) throw new Error('expected PORT HOST DATA FILES [DATABASE]');
+async function main([port, host, data, files, ...words]) {
+  const others = words.filter((word) => word !== '-');
+  const behind = others.find((word) => word.startsWith('http'));
+  const [database, ...more] = others.filter((word) => word !== behind);
+  if (!files || more.length > 0) throw new Error('expected PORT HOST DATA FILES [NEXT] [DATABASE]');
+  const next = behind && new Next(behind);
+  if (next && database) throw new Error('a service with a next one keeps its images in SQLite: expected no DATABASE');
   const app = fastify({
     keepAliveTimeout: IDLE_MS,
     requestTimeout: REQUEST_MS,
@@ -32,7 +38,7 @@ async function main([port, host, data, files, database, ...more]) {
     reply.header('X-Content-Type-Options', 'nosniff');
     patience(request.raw, reply.raw);
   });
-  web.routes(app, await store.open(data, files, database), files);
+  web.routes(app, await store.open(data, files, database), next, files);
   await app.listen({ port: Number(port), host });
   process.on('SIGTERM', async () => {
     setTimeout(() => process.exit(0), END_MS); // who is not done by then is cut off

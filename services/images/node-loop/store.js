@@ -7,6 +7,8 @@ const { ABSENT } = require('./fault');
 const COLUMNS = 'SELECT id, name, type, bytes, width, height, created';
 const sql = {
   add: 'INSERT INTO image (name, type, bytes, width, height, created, content) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id',
+  addAs: `INSERT INTO image (name, type, bytes, width, height, created, content, id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    RETURNING id`,
   get: `${COLUMNS} FROM image WHERE id = $1`,
   getWhole: `${COLUMNS}, content FROM image WHERE id = $1`,
   list: `${COLUMNS} FROM image WHERE id < $1 ORDER BY id DESC LIMIT $2`,
@@ -26,9 +28,11 @@ class Store {
     this.#database = database;
   }
 
+  // Stores an image, under an id that the database gives unless there is one.
   async add(image) {
-    const { name, type, content, width, height, created } = image;
-    const [row] = await this.#database.write('add', [name, type, content.length, width, height, created, content]);
+    const { id, name, type, content, width, height, created } = image;
+    const values = [name, type, content.length, width, height, created, content];
+    const [row] = await (id ? this.#database.write('addAs', [...values, id]) : this.#database.write('add', values));
     return row.id;
   }
 

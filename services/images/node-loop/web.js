@@ -29,26 +29,40 @@ function info({ id, name, type, bytes, width, height, created }) {
   return { id, name, type, bytes, width, height, created: new Date(created).toISOString(), url, thumbnail: `${url}/thumbnail` };
 }
 
-function timing(request, databaseMS) {
-  return `db;dur=${databaseMS.toFixed(3)}, all;dur=${(performance.now() - request.start).toFixed(3)}`;
+// nextMS is undefined where the next service was not asked.
+function timing(request, databaseMS, nextMS) {
+  const next = nextMS === undefined ? '' : `next;dur=${nextMS.toFixed(3)}, `;
+  return `db;dur=${databaseMS.toFixed(3)}, ${next}all;dur=${(performance.now() - request.start).toFixed(3)}`;
 }
 
-function routes(app, store, files) {
+function routes(app, store, next, files) {
   const known = read(files);
   app.post('/images', (request, reply) => bounds.upload(async (room) => {
     const upload = await receive(request, room);
     const { content } = upload;
     const image = { name: names.clean(upload.name), ...look(content), bytes: content.length, created: Date.now(), content };
+    const began = performance.now();
+    if (next) Object.assign(image, await next.add(request, image)); // first, so that what is here is everywhere behind
     const asked = performance.now();
-    image.id = await store.add(image);
-    reply.code(201).headers({ Location: `/images/${image.id}`, 'Server-Timing': timing(request, performance.now() - asked) });
+    try {
+      image.id = await store.add(image);
+    } catch (error) {
+      if (next) await next.remove(request, image.id).catch(() => {}); // or it stays there, where no client was told of it
+      throw error;
+    }
+    reply.code(201).headers({
+      Location: `/images/${image.id}`,
+      'Server-Timing': timing(request, performance.now() - asked, next && asked - began),
+    });
     return info(image);
   }));
   app.get('/images', (request) => list(store, request.query));
-  app.get('/images/:id', (request, reply) => fetch(store, request, reply));
+  app.get('/images/:id', (request, reply) => fetch(store, next, request, reply));
   app.get('/images/:id/thumbnail', (request, reply) => thumbnail(store, request, reply));
   app.delete('/images/:id', async (request, reply) => {
-    await store.remove(number(request.params.id, MOST_ID, ABSENT));
+    const id = number(request.params.id, MOST_ID, ABSENT);
+    if (next) await next.remove(request, id); // first: if it cannot be asked, all is as it was
+    await store.remove(id);
     return reply.code(204).send();
   });
   app.get('/healthz', async () => {
@@ -104,16 +118,22 @@ function unchanged(request, reply, tag) {
   return true;
 }
 
-async function fetch(store, request, reply) {
+async function fetch(store, next, request, reply) {
   const id = number(request.params.id, MOST_ID, ABSENT);
   const began = performance.now();
   const tag = ({ created }) => `"${id}-${created}"`;
-  if (request.headers['if-none-match'] && unchanged(request, reply, tag(await store.get(id)))) return reply;
-  const image = await store.getWhole(id);
-  const databaseMS = performance.now() - began;
+  let image;
+  if (next || request.headers['if-none-match']) {
+    image = await store.get(id);
+    if (request.headers['if-none-match'] && unchanged(request, reply, tag(image))) return reply;
+  }
+  if (!next) image = await store.getWhole(id);
+  const asked = performance.now();
   const room = new bounds.Room();
-  room.take(image.content.length);
+  room.take(image.bytes);
   reply.raw.once('close', () => room.leave());
+  if (next) image.content = await next.fetch(request, image);
+  const answered = performance.now();
   const content = Buffer.from(image.content.buffer, image.content.byteOffset, image.content.length);
   const { from, end, partial } = range(request.headers, tag(image), content.length);
   if (from >= content.length) return problem(reply.header('Content-Range', `bytes */${content.length}`), RANGE);
@@ -124,7 +144,7 @@ async function fetch(store, request, reply) {
     'Accept-Ranges': 'bytes',
     'Cache-Control': 'no-cache',
     ETag: tag(image),
-    'Server-Timing': timing(request, databaseMS),
+    'Server-Timing': timing(request, asked - began, next && answered - asked),
     'Content-Length': end - from,
   }).send(paced(request, content.subarray(from, end)));
 }
