@@ -61,6 +61,26 @@ pub const GONE: Fault = Fault(
     "the database cannot be asked",
 );
 pub const FULL: Fault = Fault(StatusCode::INSUFFICIENT_STORAGE, "the database has no room");
+pub const NEXT: Fault = Fault(
+    StatusCode::BAD_GATEWAY,
+    "the next service of the chain cannot be asked",
+);
+pub const NEXT_LATE: Fault = Fault(
+    StatusCode::GATEWAY_TIMEOUT,
+    "the next service of the chain does not answer in time",
+);
+pub const NEXT_BUSY: Fault = Fault(
+    StatusCode::SERVICE_UNAVAILABLE,
+    "a service further along the chain has too much under way",
+);
+pub const NEXT_FULL: Fault = Fault(
+    StatusCode::INSUFFICIENT_STORAGE,
+    "a service further along the chain has no room",
+);
+pub const RING: Fault = Fault(
+    StatusCode::LOOP_DETECTED,
+    "the chain has more than 16 services, or is a ring",
+);
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

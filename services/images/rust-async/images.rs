@@ -5,6 +5,7 @@ mod answer;
 mod bounds;
 mod fault;
 mod name;
+mod next;
 mod patience;
 mod picture;
 mod store;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+const EXPECTED: &str = "expected PORT HOST DATA FILES [NEXT] [DATABASE]";
 const END: Duration = Duration::from_secs(1); // what requests under way get after SIGTERM
 
 #[tokio::main]
@@ -37,13 +39,28 @@ async fn main() {
 }
 
 async fn run(args: Vec<String>) -> Result<(), Box<dyn Error>> {
-    let [port, host, data, files, database @ ..] = &args[..] else {
-        return Err("expected PORT HOST DATA FILES [DATABASE]".into());
+    let [port, host, data, files, others @ ..] = &args[..] else {
+        return Err(EXPECTED.into());
     };
+    let others = others.iter().filter(|word| *word != "-");
+    let (behind, database): (Vec<_>, Vec<_>) = others.partition(|word| word.starts_with("http"));
+    if behind.len() > 1 || database.len() > 1 {
+        return Err(EXPECTED.into());
+    }
+    let next = behind
+        .first()
+        .map(|word| next::Next::new(word))
+        .transpose()?;
+    if next.is_some() && !database.is_empty() {
+        return Err(
+            "a service with a next one keeps its images in SQLite: expected no DATABASE".into(),
+        );
+    }
     let mut term = signal(SignalKind::terminate())?;
     let listener = TcpListener::bind((host.as_str(), port.parse()?)).await?;
-    let store = store::Store::open(Path::new(data), Path::new(files), database.first()).await?;
-    let router = web::router(store, Path::new(files))?;
+    let store =
+        store::Store::open(Path::new(data), Path::new(files), database.first().copied()).await?;
+    let router = web::router(store, next, Path::new(files))?;
     eprintln!("ready");
 
     let graceful = GracefulShutdown::new();

@@ -19,8 +19,13 @@ pub fn disposition(name: &str) -> String {
         .chars()
         .map(|c| if word(c) || c == ' ' { c } else { '_' })
         .collect();
-    let all: String = name
-        .bytes()
+    let all = escaped(name);
+    format!("inline; filename=\"{plain}\"; filename*=UTF-8''{all}")
+}
+
+/// A text with all bytes in percent form but those that mean nothing anywhere.
+pub fn escaped(text: &str) -> String {
+    text.bytes()
         .map(|b| {
             if word(b.into()) || b == b'~' {
                 char::from(b).to_string()
@@ -28,8 +33,7 @@ pub fn disposition(name: &str) -> String {
                 format!("%{b:02X}")
             }
         })
-        .collect();
-    format!("inline; filename=\"{plain}\"; filename*=UTF-8''{all}")
+        .collect()
 }
 
 fn word(c: char) -> bool {
@@ -88,4 +92,21 @@ pub fn time(ms: i64) -> String {
         s % 60,
         ms % 1_000
     )
+}
+
+/// What time has written, read.
+pub fn moment(text: &str) -> Option<i64> {
+    let part = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+    let (year, month) = if month > 2 {
+        (year, month - 3) // from March
+    } else {
+        (year - 1, month + 9)
+    };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    let minutes = days * 1_440 + part(11, 13)? * 60 + part(14, 16)?;
+    let ms = (minutes * 60 + part(17, 19)?) * 1_000 + part(20, 23)?;
+    (time(ms) == text).then_some(ms)
 }

@@ -67,15 +67,17 @@ impl Store {
         })
     }
 
+    /// Stores an image; an id of 0 is one that the database gives.
     pub async fn add(
         &self,
+        id: i64,
         name: String,
         picture: Picture,
         content: Vec<u8>,
         created_ms: i64,
     ) -> Result<Entry, Fault> {
         let entry = Entry {
-            id: 0,
+            id,
             name,
             kind: picture.kind.into(),
             bytes: content.len() as i64,

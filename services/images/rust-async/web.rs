@@ -3,6 +3,7 @@
 use crate::answer::{Pieces, not_modified, ranged, shown, tag, unchanged};
 use crate::bounds::Bounds;
 use crate::fault::{self, Fault};
+use crate::next::{self, Next};
 use crate::patience::Start;
 use crate::store::{Entry, Store};
 use crate::thumbnail::Makers;
@@ -26,6 +27,7 @@ const MOST_ID: i64 = 999_999_999_999_999;
 
 struct Service {
     store: Store,
+    next: Option<Next>,
     bounds: Bounds,
     makers: Makers,
     files: HashMap<String, (&'static str, Bytes)>,
@@ -33,7 +35,7 @@ struct Service {
 
 type Shared = State<Arc<Service>>;
 
-pub fn router(store: Store, dir: &std::path::Path) -> std::io::Result<Router> {
+pub fn router(store: Store, next: Option<Next>, dir: &std::path::Path) -> std::io::Result<Router> {
     let mut files = HashMap::new();
     for entry in std::fs::read_dir(dir.join("page"))? {
         add(&mut files, &entry?.path())?;
@@ -41,6 +43,7 @@ pub fn router(store: Store, dir: &std::path::Path) -> std::io::Result<Router> {
     add(&mut files, &dir.join("openapi.yaml"))?;
     let service = Service {
         store,
+        next,
         bounds: Bounds::new(),
         makers: Makers::new(),
         files,
@@ -146,11 +149,14 @@ fn id(path: &str) -> Result<i64, Fault> {
     number(path, MOST_ID).ok_or(fault::ABSENT)
 }
 
-fn timing(start: Start, database: Duration) -> String {
+// Where the time of a request went; next is None where there is no next service.
+fn timing(start: Start, database: Duration, next: Option<Duration>) -> String {
+    let ms = |d: Duration| d.as_secs_f64() * 1e3;
+    let next = next.map_or(String::new(), |d| format!("next;dur={:.3}, ", ms(d)));
     format!(
-        "db;dur={:.3}, all;dur={:.3}",
-        database.as_secs_f64() * 1e3,
-        start.0.elapsed().as_secs_f64() * 1e3
+        "db;dur={:.3}, {next}all;dur={:.3}",
+        ms(database),
+        ms(start.0.elapsed())
     )
 }
 
@@ -161,29 +167,58 @@ async fn store_one(
 ) -> Result<Response, Fault> {
     let _one = s.bounds.upload()?;
 
+    let headers = s.next.is_some().then(|| request.headers().clone());
     let received = upload::receive(request, &s.bounds, start).await?;
     let picture = picture::look(&received.content)?;
     let created_ms = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
         .as_millis() as i64;
+    let name = name::clean(&received.name);
     let asked = Instant::now();
-    let entry = s
-        .store
-        .add(
-            name::clean(&received.name),
-            picture,
-            received.content,
-            created_ms,
-        )
-        .await?;
-    let database = asked.elapsed();
+    let (entry, next) = match headers {
+        None => {
+            let added = s.store.add(0, name, picture, received.content, created_ms);
+            (added.await?, None)
+        }
+        // To its end, even if the client goes: it must not leave its image behind here alone.
+        Some(headers) => {
+            let added = add_behind(s.clone(), headers, name, picture, received.content);
+            let (entry, next) = tokio::spawn(added).await.map_err(|_| fault::NEXT)??;
+            (entry, Some(next))
+        }
+    };
+    let database = asked.elapsed() - next.unwrap_or_default();
     let info = Info::from(entry);
     let head = [
         (header::LOCATION, info.url.clone()),
-        (TIMING, timing(start, database)),
+        (TIMING, timing(start, database, next)),
     ];
     Ok((StatusCode::CREATED, head, Json(info)).into_response())
+}
+
+// Stores an image in the next service first, so that what is here is everywhere behind; and says how long that took.
+async fn add_behind(
+    s: Arc<Service>,
+    headers: HeaderMap,
+    name: String,
+    picture: picture::Picture,
+    content: Vec<u8>,
+) -> Result<(Entry, Duration), Fault> {
+    let next = s.next.as_ref().ok_or(fault::NEXT)?;
+    let via = next::via(&headers)?;
+    let asked = Instant::now();
+    let content = Bytes::from(content);
+    let (id, created_ms) = next.add(&via, &name, picture.kind, content.clone()).await?;
+    let took = asked.elapsed();
+    let added = s
+        .store
+        .add(id, name, picture, content.into(), created_ms)
+        .await;
+    if added.is_err() {
+        next.remove(&via, id).await.ok(); // or it stays there, where no client was told of it
+    }
+    Ok((added?, took))
 }
 
 async fn list(State(s): Shared, uri: Uri) -> Result<Json<Page>, Fault> {
@@ -215,18 +250,32 @@ async fn fetch(
 ) -> Result<Response, Fault> {
     let id = id(&path)?;
     let began = Instant::now();
-    if asked.contains_key(header::IF_NONE_MATCH) {
-        let tag = tag(id, s.store.get(id, false).await?.created_ms, "");
+    let mut known = None;
+    if s.next.is_some() || asked.contains_key(header::IF_NONE_MATCH) {
+        let e = s.store.get(id, false).await?;
+        let tag = tag(id, e.created_ms, "");
         if unchanged(&asked, &tag) {
             return Ok(not_modified(tag));
         }
+        known = Some(e);
     }
-    let e = s.store.get(id, true).await?;
-    let database = began.elapsed();
     let mut room = s.bounds.room();
-    room.take(e.content.len())?;
+    let (e, content, database, next) = match (&s.next, known) {
+        (Some(next), Some(e)) => {
+            let database = began.elapsed();
+            room.take(e.bytes as usize)?;
+            let content = next.fetch(&next::via(&asked)?, id, e.bytes).await?;
+            (e, content, database, Some(began.elapsed() - database))
+        }
+        _ => {
+            let mut e = s.store.get(id, true).await?;
+            room.take(e.content.len())?;
+            let content = std::mem::take(&mut e.content).into();
+            (e, content, began.elapsed(), None)
+        }
+    };
     let tag = tag(id, e.created_ms, "");
-    let (status, range, content) = match ranged(&asked, &tag, e.content.into()) {
+    let (status, range, content) = match ranged(&asked, &tag, content) {
         Ok(part) => part,
         Err(size) => {
             return Ok((
@@ -241,7 +290,7 @@ async fn fetch(
         (header::CONTENT_LENGTH, content.len().to_string()),
         (header::CONTENT_DISPOSITION, name::disposition(&e.name)),
         (header::ACCEPT_RANGES, "bytes".into()),
-        (TIMING, timing(start, database)),
+        (TIMING, timing(start, database, next)),
     ];
     Ok((
         status,
@@ -278,8 +327,16 @@ async fn thumbnail(
     Ok(([(header::CONTENT_TYPE, kind)], shown(tag), content).into_response())
 }
 
-async fn remove(State(s): Shared, Path(path): Path<String>) -> Result<StatusCode, Fault> {
-    s.store.remove(id(&path)?).await?;
+async fn remove(
+    State(s): Shared,
+    Path(path): Path<String>,
+    asked: HeaderMap,
+) -> Result<StatusCode, Fault> {
+    let id = id(&path)?;
+    if let Some(next) = &s.next {
+        next.remove(&next::via(&asked)?, id).await?; // first: if it cannot be asked, all is as it was
+    }
+    s.store.remove(id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

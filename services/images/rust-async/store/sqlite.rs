@@ -95,9 +95,10 @@ impl Sqlite {
     }
 
     pub async fn add(&self, mut e: Entry) -> Result<Entry, Fault> {
-        let sql = "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?)";
+        let sql = "INSERT INTO image (id, name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
         let question = move |c: &Connection| {
             e.id = c.prepare_cached(sql)?.insert((
+                (e.id != 0).then_some(e.id),
                 &e.name,
                 &e.kind,
                 e.bytes,
