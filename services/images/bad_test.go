@@ -176,6 +176,11 @@ func (c *client) raw(sent string) (status int, err error) {
 	if conn == nil {
 		return 0, nil
 	}
+	return exchange(conn, sent)
+}
+
+// exchange is raw on a connection, which it closes.
+func exchange(conn net.Conn, sent string) (status int, err error) {
 	defer conn.Close()
 	go func() { _, _ = io.WriteString(conn, sent) }() // the server may close before all is sent
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -1,0 +1,195 @@
+package images
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"interleave/internal/probe/probetest"
+)
+
+// The limits of the contract, how much sooner a clock may see them pass, and how much later a server on a busy machine.
+const (
+	headLimit    = 20 * time.Second
+	requestLimit = 300 * time.Second
+	early        = 2 * time.Second
+	late         = 15 * time.Second
+)
+
+// TestSlowImages holds every model against the limits in time for all of a head and all of a request, by clients who never stand
+// still for long. The servers wait all at once.
+func TestSlowImages(t *testing.T) {
+	if !*whole {
+		t.Skip("SKIP: make whole waits for the end of slow requests, five minutes")
+	}
+	t.Parallel()
+	models := map[string]*probetest.Subject{}
+	probetest.Each(t, "*", func(t *testing.T, m *probetest.Subject) { models[path.Base(t.Name())] = m })
+	var wait sync.WaitGroup
+	for name, m := range models {
+		wait.Go(func() {
+			t.Run(name+" waits", func(t *testing.T) {
+				folder, _ := m.Folder(t, 0)
+				server := m.Start(t, folder)
+				newClient(t, server.Port).slow()
+				if err := server.Stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+	wait.Wait()
+}
+
+// A drip is a request that comes in pieces: the first at once, each other a pause after the one before.
+type drip struct {
+	name   string
+	first  string
+	more   []string
+	pause  time.Duration
+	limit  time.Duration // for all that is sent here
+	status int           // of the answer, in time; 0: the pieces begin anew until the server ends the request at the limit
+	kept   bool          // another request came before it on the connection
+}
+
+// slow are requests on both sides of the limits in time.
+func (c *client) slow() {
+	before := c.list()
+	large := c.upload("image/png", "large", padded(c.t, pngOf(c.t, gray(8, 8)), 18<<20))
+	content := string(pngOf(c.t, paint(30, 30, 8)))
+	const (
+		get  = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "
+		post = "POST /images?name=slow HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\n"
+		form = "POST /images?name=slow HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 20000000\r\n\r\n" +
+			"--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"x.png\"\r\n\r\n"
+		pause = 5 * time.Second
+	)
+	var wait sync.WaitGroup
+	for _, d := range []drip{
+		{"a head", get, []string{"x"}, pause, headLimit, 0, false},
+		{"a head after another request", get, []string{"x"}, pause, headLimit, 0, true},
+		{"a head in time", get, pieces("x x x\r\n\r\n", 5), 3 * time.Second, headLimit, 200, false},
+		{"an upload", post + "Content-Length: 20000000\r\n\r\n", []string{"x"}, pause, requestLimit, 0, false},
+		{"an upload in chunks", post + "Transfer-Encoding: chunked\r\n\r\n", []string{"1\r\nx\r\n"}, pause, requestLimit, 0, false},
+		{"a form", form, []string{"x"}, pause, requestLimit, 0, false},
+		{"an upload in time", post + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(content)), pieces(content, 20), 14 * time.Second, requestLimit, 201, false},
+	} {
+		wait.Go(func() { c.drips(d) })
+	}
+	wait.Go(func() { c.sips(large) })
+	wait.Wait()
+	c.ask("GET", "/healthz", nil, nil, 200)
+	for _, i := range c.list() {
+		if i.Name == "slow" || i.Name == "large" {
+			c.ask("DELETE", i.URL, nil, nil, 204)
+		}
+	}
+	c.same(before, "after slow requests")
+}
+
+// pieces cuts a text into so many of about the same length.
+func pieces(text string, count int) (all []string) {
+	for n := range count {
+		all = append(all, text[n*len(text)/count:(n+1)*len(text)/count])
+	}
+	return all
+}
+
+// drips sends a request in pieces and holds what comes of it, and when, against the limit.
+func (c *client) drips(d drip) {
+	conn := c.dial()
+	if conn == nil {
+		return
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(d.limit + 2*late))
+	in := bufio.NewReader(conn)
+	if d.kept {
+		if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			c.t.Errorf("%s: %v", d.name, err)
+		}
+		if status, err := statusOf(in); status != 200 {
+			c.t.Errorf("%s: got %d, %v for the request before it", d.name, status, err)
+			return
+		}
+	}
+	begin := time.Now()
+	ended := make(chan struct{})
+	go func() {
+		text := d.first
+		for n := 0; ; n++ {
+			if _, err := io.WriteString(conn, text); err != nil || n == len(d.more) && d.status != 0 {
+				return
+			}
+			select {
+			case <-ended:
+				return
+			case <-time.After(d.pause):
+				text = d.more[n%len(d.more)]
+			}
+		}
+	}()
+	status, err := statusOf(in)
+	took := time.Since(begin).Round(time.Millisecond)
+	close(ended)
+	switch {
+	case d.status != 0 && (status != d.status || took > d.limit):
+		c.t.Errorf("%s: got %d, %v after %v, want %d", d.name, status, err, took, d.status)
+	case d.status == 0 && status != 0 && status != 400 && status != 408:
+		c.t.Errorf("%s by and by: got %d after %v, want 408 or the end", d.name, status, took)
+	case d.status == 0 && (took < d.limit-early || took > d.limit+late):
+		c.t.Errorf("%s by and by: got %d, %v after %v, want the end after %v", d.name, status, err, took, d.limit)
+	}
+}
+
+// statusOf reads an answer.
+func statusOf(in *bufio.Reader) (int, error) {
+	response, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, errors.Join(err, response.Body.Close())
+}
+
+// sips takes an answer by and by: 40 KiB a second. The kernel takes ahead what small segments and little room for them let it: not so much that the
+// server waits for long, and what takes seconds to read when the server has ended.
+func (c *client) sips(i info) {
+	const piece, pause = 2 << 10, 50 * time.Millisecond
+	dialer := net.Dialer{Timeout: patience, Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		failed := raw.Control(func(fd uintptr) {
+			err = errors.Join(unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, 1460),
+				unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4<<10))
+		})
+		return errors.Join(failed, err)
+	}}
+	conn, err := dialer.DialContext(c.t.Context(), "tcp", c.address)
+	if err != nil {
+		c.t.Errorf("dialling: %v", err)
+		return
+	}
+	defer conn.Close()
+	begin := time.Now()
+	_ = conn.SetDeadline(begin.Add(requestLimit + 3*late))
+	_, _ = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", i.URL)
+	var got int64
+	for err == nil {
+		var n int64
+		n, err = io.CopyN(io.Discard, conn, piece)
+		got += n
+		time.Sleep(pause)
+	}
+	if took := time.Since(begin).Round(time.Millisecond); took < requestLimit-early || took > requestLimit+2*late || got >= i.Bytes {
+		c.t.Errorf("an answer that is taken by and by: got %d of %d bytes, %v after %v, want the end after %v", got, i.Bytes, err, took, requestLimit)
+	}
+}
