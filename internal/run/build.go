@@ -115,7 +115,7 @@ func (s *Session) whyNothing() string {
 		why = append(why, fmt.Sprintf("%s/%s %s", k.Service, k.Model, k.Reason))
 	}
 	if len(why) == 0 {
-		return "no model was chosen"
+		return "no model was chosen, or no point at this depth"
 	}
 	return strings.Join(why, "; ")
 }
