@@ -42,6 +42,16 @@ size     = "106 B"
 pipeline = 10
 
 [[point]]
+name     = "sink"
+service  = "sink"
+shape    = "paced"
+bits     = "1 Mbit/s"
+members  = "none"
+size     = "1250 B"
+pipeline = 1
+output   = "file"
+
+[[point]]
 name        = "idle"
 shape       = "idle"
 connections = 10000
@@ -62,7 +72,7 @@ window = "500ms"
 `
 
 func TestChatExperiment(t *testing.T) {
-	tree := &Tree{Services: []*Service{{Name: "chat", Protocol: Chat}, {Name: "echo", Protocol: "echo"}}}
+	tree := &Tree{Services: []*Service{{Name: "chat", Protocol: Chat}, {Name: "sink", Protocol: "sink"}, {Name: "echo", Protocol: "echo"}}}
 	read := func(text string) (*Experiment, error) {
 		return parseExperiment("experiments/rooms/experiment.toml", []byte(text), tree)
 	}
@@ -74,6 +84,7 @@ func TestChatExperiment(t *testing.T) {
 		"full":   {Shape: Fanout, Connections: 64, SizeBytes: 64, Pipeline: 8, Members: AllMembers, Senders: 8},
 		"seldom": {Shape: Open, Connections: 64, SizeBytes: 64, Pipeline: 1, Members: AllMembers, Senders: 8, Rate: 100, Gaps: "constant"},
 		"ingest": {Shape: Paced, Connections: 64, SizeBytes: 106, Pipeline: 10, Members: 1, Bits: 1e6},
+		"sink":   {Shape: Paced, Connections: 64, SizeBytes: 1250, Pipeline: 1, Bits: 1e6, Output: OutputFile},
 		"idle":   {Shape: Idle, Connections: 10_000, Pipeline: 1, Members: 50, Interval: 10 * time.Second},
 	}
 	for name, load := range want {
@@ -94,6 +105,9 @@ func TestChatExperiment(t *testing.T) {
 		{"an echo of it", `name = "full"`, "name = \"full\"\nservice = \"echo\"", `shape "fanout" is for chats, and echo is none`},
 		{"rooms of an echo", "rate  = \"100/s\"", "rate = \"100/s\"\nservice = \"echo\"", "only a chat has rooms"},
 		{"a closed chat", `name = "full"`, "name = \"full\"\nshape = \"closed\"", "expected fanout, open, paced or idle"},
+		{"rooms of a sink", "members  = \"none\"\n", "members = 1\n", "only a chat has rooms"},
+		{"the output of a chat", "size     = \"106 B\"\n", "size = \"106 B\"\noutput = \"file\"\n", "only a sink writes"},
+		{"another output", `"file"`, `"tape"`, `output: "tape" is not known`},
 		{"idle without interval", `interval    = "10s"`, "", "has no interval"},
 		{"acknowledgements at no rate", "shape = \"open\"\nrate  = \"100/s\"\n", "", `ack-p99 needs a point of shape "open" with members`},
 	} {

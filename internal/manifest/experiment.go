@@ -245,6 +245,8 @@ func (l Load) fits(protocol string) (key string, err error) {
 		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: \"transfer\" and \"bulk\" are for servers of transfers, and these have no other", l.Shape, protocol)
 	case (protocol == Stream) != (l.Shape == Streams):
 		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: expected \"stream\" for both", l.Shape, protocol)
+	case l.Output != "" && protocol != "sink":
+		return "output", errors.New("only a sink writes what it is sent to its standard output")
 	case protocol == Chat || l.Shape == Fanout || l.Shape == Idle:
 		return l.fitsChat(protocol)
 	case l.Members > 0:

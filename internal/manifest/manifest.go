@@ -111,6 +111,9 @@ const BulkBlock = 64 << 10
 // KernelTransfer is the kernel of programs that transfer bytes over a loopback: their result is how many.
 const KernelTransfer = "transfer"
 
+// OutputFile as a load's Output has a sink write into a file, where the folders of servers are.
+const OutputFile = "file"
+
 // Timed tells the loads whose requests are due at times fixed before the start, whatever the server does: only of these a
 // latency can be told.
 func (l Load) Timed() bool {
@@ -152,6 +155,7 @@ type Load struct {
 	// a client, idle shape.
 	Interval  time.Duration `json:"interval_ns,omitempty"`
 	Direction string        `json:"direction,omitempty"` // "in" to the server or "out" of it, bulk shape
+	Output    string        `json:"output,omitempty"`    // of a sink: OutputFile; "" = thrown away
 	Members   int           `json:"members,omitempty"`   // clients that share a room, chat; AllMembers = all
 	Senders   int           `json:"senders,omitempty"`   // of them, who speak, chat; 0 = all
 	Ask       string        `json:"ask,omitempty"`       // what is fetched after an upload, image services

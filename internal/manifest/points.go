@@ -26,7 +26,7 @@ const (
 var belongs = map[Shape][]string{
 	Closed:  {"shape", "connections", "size", "requests", "pipeline", "read_share", "ask", "reads", "chain"},
 	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share", "members", "senders", "ask", "reads", "chain"},
-	Paced:   {"shape", "connections", "size", "bits", "members", "pipeline"},
+	Paced:   {"shape", "connections", "size", "bits", "members", "pipeline", "output"},
 	Connect: {"shape", "connections", "size", "requests", "read_share"},
 	Solve:   {"shape", "kernel", "problem", "workers", "answer"},
 
@@ -85,6 +85,7 @@ func (t *table) readLoad(l *Load) {
 	overlay("answer", func() { l.Answer = t.prose("answer") })
 	overlay("interval", func() { l.Interval = t.interval() })
 	overlay("direction", func() { l.Direction = t.word("direction", directions) })
+	overlay("output", func() { l.Output = t.word("output", outputs) })
 	overlay("members", func() { l.Members = t.members() })
 	overlay("senders", func() { l.Senders = int(t.quantity("senders", counts, 1, mostConnections)) })
 	overlay("ask", func() { l.Ask = t.word("ask", asks) })
@@ -100,10 +101,13 @@ func (t *table) readLoad(l *Load) {
 	}
 }
 
-// members is a number, or "all".
+// members is a number, or "all", or "none" in place of what [load] has.
 func (t *table) members() int {
-	if v, _ := t.get("members"); v == "all" {
+	switch v, _ := t.get("members"); v {
+	case "all":
 		return AllMembers
+	case "none":
+		return 0
 	}
 	return int(t.quantity("members", counts, 1, mostConnections))
 }
@@ -155,6 +159,9 @@ func (l *Load) become(s Shape) {
 	}
 	if !keeps("direction") {
 		l.Direction = ""
+	}
+	if !keeps("output") {
+		l.Output = ""
 	}
 	if !keeps("members") {
 		l.Members = 0

@@ -34,6 +34,7 @@ var (
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}
 	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle), string(Streams), string(Cold)}
 	directions = []string{"in", "out"}
+	outputs    = []string{OutputFile}
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}
 	depths     = []string{"quick", "normal", "full"}

@@ -3,7 +3,7 @@ package manifest
 // wrongExperiments are what a person gets wrong, one thing each, and what is said to it: line and message.
 var wrongExperiments = []struct{ name, old, new, want string }{
 	{"unknown key in load", "connections = 150", "conections = 150",
-		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction, members, senders, ask, reads, chain)` + "\n" +
+		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction, output, members, senders, ask, reads, chain)` + "\n" +
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
 	{"unknown table", "[sweep]", "[sweeps]",
 		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, only_when_named, setup, baseline, metrics, load, sweep, point, depth, curve, claim, profiles, models)`},

@@ -124,6 +124,9 @@ func offer(l manifest.Load) string {
 		parts = append(parts, fmt.Sprintf("%s%srequests/s of %s in open loop, %s gaps", quantity.Trim(l.Rate, 4), quantity.Thin, size, gaps))
 	case manifest.Paced:
 		parts = append(parts, quantity.Bits(l.Bits)+" each in messages of "+size)
+		if l.Output == manifest.OutputFile {
+			parts = append(parts, "written into a file")
+		}
 	case manifest.Connect:
 		parts = append(parts, "connect, send "+size+", read the reply, close")
 	default:

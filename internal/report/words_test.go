@@ -21,6 +21,7 @@ func TestOffer(t *testing.T) {
 		{manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 1, Pipeline: 8, ReadShare: .5}, "1 connection, 1 B in closed loop, 8 in flight, 50 % reads"},
 		{manifest.Load{Shape: manifest.Open, Connections: 150, SizeBytes: 16, Rate: 5000, Gaps: "exponential"}, "150 connections, 5 000 requests/s of 16 B in open loop, exponential gaps"},
 		{manifest.Load{Shape: manifest.Paced, Connections: 64, SizeBytes: 1250, Bits: 1e6}, "64 connections, 1 Mbit/s each in messages of 1 250 B"},
+		{manifest.Load{Shape: manifest.Paced, Connections: 64, SizeBytes: 1250, Bits: 1e6, Output: manifest.OutputFile}, "64 connections, 1 Mbit/s each in messages of 1 250 B, written into a file"},
 		{manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 16}, "4 connections, connect, send 16 B, read the reply, close"},
 		{manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 17_000, Ask: manifest.AskImage}, "64 clients, an image of 17 kB posted and fetched, in closed loop"},
 		{manifest.Load{Shape: manifest.Cold, Connections: 1, SizeBytes: 65_000, Requests: 1000, Ask: manifest.AskThumbnail}, "1 client, an image of 65 kB posted and its thumbnail fetched, 1 000 times, the first of a fresh server"},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"os"
 	"runtime"
 	"syscall"
 	"time"
@@ -93,11 +92,13 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		return l.solve(ctx, s, window, c, f)
 	}
 	opts := probe.StartOptions{Hosts: l.hosts(s.Model), Group: l.role("server", s.Condition)}
-	if s.Protocol == "sink" { // as the chat paper did: what is ingested is thrown away by the kernel
-		if opts.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+	if s.Protocol == "sink" {
+		out, err := openOutput(l.Built[s.Model], s.Point.Load)
+		if err != nil {
 			return err
 		}
-		defer opts.Stdout.Close()
+		defer out.close()
+		opts.Stdout = out.file
 	}
 	if s.Point.Load.Shape == manifest.Streams {
 		if err := makeRoom(s, &opts); err != nil {

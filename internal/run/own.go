@@ -92,6 +92,8 @@ size        = {{.Load.SizeBytes}}{{end}}
 interval    = {{q .Load.Interval.String}}{{end}}
 {{- if .Load.Direction}}
 direction   = {{q .Load.Direction}}{{end}}
+{{- if .Load.Output}}
+output      = {{q .Load.Output}}{{end}}
 {{- if gt .Load.Pipeline 1}}
 pipeline    = {{.Load.Pipeline}}{{end}}
 {{- if .Load.Members}}

@@ -20,6 +20,7 @@ func TestGeneratedLoads(t *testing.T) {
 		{Shape: manifest.Transfers, Connections: 10, SizeBytes: 4096, Pipeline: 1},
 		{Shape: manifest.Bulk, Connections: 10, Pipeline: 1, Direction: "out"},
 		{Shape: manifest.Fanout, Connections: 64, SizeBytes: 64, Pipeline: 16, Members: manifest.AllMembers, Senders: 8},
+		{Shape: manifest.Paced, Connections: 8, SizeBytes: 1250, Pipeline: 1, Bits: 1e6, Output: manifest.OutputFile},
 		{Shape: manifest.Idle, Connections: 64, Pipeline: 1, Members: 8, Interval: time.Second},
 	} {
 		e := made("bench", 1)
