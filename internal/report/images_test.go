@@ -136,3 +136,27 @@ func TestImagesWithoutTimes(t *testing.T) {
 		t.Errorf("%d figures of void cells", len(got))
 	}
 }
+
+// TestImagesOfAChain: what a server waits for those behind it is a part of its own.
+func TestImagesOfAChain(t *testing.T) {
+	tree, e := imageExperiment()
+	e.Points[2].Load.Chain = 4
+	run := imageRun(tree, e)
+	for i := range run.Cells {
+		run.Cells[i].Load.Chain = 4
+		run.Cells[i].Result.Images.Post.Next, run.Cells[i].Result.Images.Get.Next = flat(80), flat(20)
+	}
+	s := examine(run)
+	parts := s.ofImages(s.experiments[0], manifest.Own, s.styles())[1].Table
+	want := [][]string{
+		{"model", "to the server", "in its database", "in the services behind", "else in the server", "from the server", "response",
+			"more than go-goroutine", "of it in its database", "of it in the services behind", "of it else in the server"},
+		{"go-goroutine", "60.0 µs", "240 µs", "100 µs", "30.0 µs", "70.0 µs", "500 µs", "–", "–", "–", "–"},
+		{"java-thread", "60.0 µs", "290 µs", "100 µs", "580 µs", "70.0 µs", "1.10 ms", "600 µs", "50.0 µs", "0 µs", "550 µs"},
+	}
+	for i, row := range append([][]string{parts.Head}, parts.Rows...) {
+		if got, want := plainSpaces(strings.Join(row, " | ")), strings.Join(want[i], " | "); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
