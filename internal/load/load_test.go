@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -28,6 +29,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "chat-server" {
 		os.Exit(chatProcess())
 	}
+	// An engine that waits keeps its processor of Go's scheduler. Here several are in one process with their servers, whatever cores it has.
+	runtime.GOMAXPROCS(32)
 	os.Exit(m.Run())
 }
 

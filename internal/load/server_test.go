@@ -157,8 +157,11 @@ func untilClosed(c *net.TCPConn) {
 	}
 }
 
-// finish closes the connection, with what the client sent unread: the client gets a reset if there was any.
-func finish(*net.TCPConn) {}
+// finish ends the stream in order: a close with a request unread would be a reset.
+func finish(c *net.TCPConn) {
+	c.CloseWrite()
+	io.Copy(io.Discard, c)
+}
 
 // reset waits for a byte and closes the connection by a reset.
 func reset(c *net.TCPConn) {
