@@ -25,8 +25,8 @@ run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the pat
 test: toolchains $(EVE) ## set up, run the tests, conformance of the servers included, but what takes whole
 	$(GO) test -count=1 -timeout 9m -p 3 $(TESTS) ./...
 
-whole: toolchains ## every image server on both databases with slow clients, full disks, kill -9; every stream with a client that never reads
-	$(GO) test -count=1 -timeout 15m $(TESTS) -run "Images|SQLite|PostgreSQL|FullKernel" ./services/images ./services/stream -args -whole
+whole: toolchains ## every image server on both databases with slow clients, full disks, kill -9; every stream with a client that never reads, and with ten thousand
+	$(GO) test -count=1 -timeout 15m $(TESTS) -run "Images|SQLite|PostgreSQL|FullKernel|Crowd" ./services/images ./services/stream -args -whole
 
 race: ## the tests of our own packages under the race detector, but those that run C++ alone or one goroutine
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) $$($(GO) list ./internal/... ./cmd/... ./eve/... ./gonet/... ./papaya/... | grep -vE 'eve/(build|servers|differential|syntax|format)$$|internal/arch$$')

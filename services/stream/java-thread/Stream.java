@@ -10,10 +10,29 @@ void main(String[] args) throws Exception {
     System.err.println("listening: " + e.getMessage());
     System.exit(1);
   }
+  manyFutexes();
   var acceptor = Thread.ofPlatform().start(() -> accept(server));
   Runtime.getRuntime().addShutdownHook(new Thread(() -> Runtime.getRuntime().halt(0)));
   System.err.println("ready");
   acceptor.join();
+}
+
+// The end of each sleep looks through all that sleep in the same slot of the kernel's table of futexes. Linux 6.16 and later give a process a
+// table of its own, of 16 slots on a small machine (PR_FUTEX_HASH(2const)): there ten thousand sleepers cost most of a core. So ask for
+// a slot for each, 64 bytes. Older kernels refuse, and have a larger table for all.
+void manyFutexes() throws Exception {
+  final int futexHash = 78; // PR_FUTEX_HASH of linux/prctl.h
+  final long setSlots = 1;
+  final long slots = 16_384;
+  var linker = Linker.nativeLinker();
+  var prctl = linker.defaultLookup().find("prctl");
+  if (prctl.isEmpty()) return;
+  var type = FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
+  try {
+    var _ = (int) linker.downcallHandle(prctl.get(), type, Linker.Option.firstVariadicArg(1)).invokeExact(futexHash, setSlots, slots, 0L);
+  } catch (Throwable e) {
+    throw new LinkageError("prctl", e);
+  }
 }
 
 void accept(ServerSocketChannel server) {
