@@ -64,6 +64,7 @@ type Model struct {
 	Uses     []string      // files and folders besides Dir that the build depends on, relative to Dir
 	Conform  []string      // transcripts that it is held to; nil: all of its service
 	WarmUp   time.Duration // at least this long before a measuring window opens; 1 s unless told
+	StartUp  time.Duration // about what it takes to be ready, for estimates; 0: as servers of its language do
 	Ready    Ready
 	Stacks   []Stack // that it can run on; none: it brings its own, as the servers behind a tap do
 	Stack    Stack   // that it runs on; "" where it brings its own

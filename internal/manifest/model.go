@@ -141,6 +141,7 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 		Run:      t.texts("run", false),
 		Env:      t.strings("env"),
 		WarmUp:   t.duration("warmup", 0, time.Second),
+		StartUp:  t.duration("startup", 0, 0),
 		Ready:    Ready(t.word("ready", readies)),
 		Uses:     t.distinct("uses"),
 		Conform:  t.distinct("conform"),

@@ -24,7 +24,7 @@ TABLES = "{out}/tables"
 `
 
 func TestModel(t *testing.T) {
-	m, err := parseModel(modelFile, []byte(goodModel), []string{"echo.c", "echo.o", "model.toml"})
+	m, err := parseModel(modelFile, []byte(strings.Replace(goodModel, "\n\n", "\nstartup  = \"2500ms\"\n\n", 1)), []string{"echo.c", "echo.o", "model.toml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestModel(t *testing.T) {
 	if !slices.Equal(m.Source, []string{"echo.c"}) {
 		t.Errorf("source: got %q, want echo.c: what the compiler left is none", m.Source)
 	}
-	if m.WarmUp != 5*time.Second || m.Ready != ReadyConnect || m.Env["TABLES"] != "{out}/tables" {
+	if m.WarmUp != 5*time.Second || m.StartUp != 2500*time.Millisecond || m.Ready != ReadyConnect || m.Env["TABLES"] != "{out}/tables" {
 		t.Errorf("got %v, %v, %v", m.WarmUp, m.Ready, m.Env)
 	}
 	if len(m.Build) != 1 || len(m.Build[0]) != 4 || len(m.Run) != 3 {
@@ -87,8 +87,8 @@ func TestModelWrong(t *testing.T) {
 		{"model and folder", `"process"`, `"thread"`, "", at + `:2: model: is "thread", but the folder is "c-process": expected "process"`},
 		{"language and folder", `"c"`, `"go"`, "", at + `:1: language: is "go", but the folder is "c-process": expected "c"`},
 		{"unknown key", "summary ", "sumary ", "", at + ": summary is missing: expected one sentence: the trade that the model shows\n" +
-			at + `:3: unknown key "sumary" in the file: did you mean "summary"? (known: language, model, summary, needs, build, run, env, warmup, ready, uses, conform, stack, source)`},
-		{"experiment's spelling", "warmup", "warm_up", "", at + `:7: unknown key "warm_up" in the file: did you mean "warmup"? (known: language, model, summary, needs, build, run, env, warmup, ready, uses, conform, stack, source)`},
+			at + `:3: unknown key "sumary" in the file: did you mean "summary"? (known: language, model, summary, needs, build, run, env, warmup, startup, ready, uses, conform, stack, source)`},
+		{"experiment's spelling", "warmup", "warm_up", "", at + `:7: unknown key "warm_up" in the file: did you mean "warmup"? (known: language, model, summary, needs, build, run, env, warmup, startup, ready, uses, conform, stack, source)`},
 		{"no run", `run      = ["{out}/echo", "{port}", "{host}"]`, "", "", at + `: run is missing: expected a command such as ["{out}/echo", "{port}", "{host}"]`},
 		{"empty run", `["{out}/echo", "{port}", "{host}"]`, "[]", "", at + `:6: run: is empty: expected a command such as ["{out}/echo", "{port}", "{host}"]`},
 		{"run without port", `"{port}", "{host}"`, `"4000"`, "", at + ":6: run: does not use {port}: the server must listen where it is told to"},

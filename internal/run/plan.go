@@ -244,14 +244,16 @@ const quickWarmUp = 5
 // Estimate is how long one cell takes: start and stop, warm-up, window.
 func (s *Spec) Estimate() time.Duration {
 	around := 100 * time.Millisecond // a native server's start, connecting, drain and stop; measured: 70 ms
-	switch s.Model.Language {
-	case "java":
+	switch language := s.Model.Language; {
+	case s.Model.StartUp > 0:
+		around += s.Model.StartUp
+	case language == "java":
 		around = 600 * time.Millisecond
-	case "erlang":
+	case language == "erlang":
 		around = 250 * time.Millisecond
-	case "python", "ruby":
+	case language == "python" || language == "ruby":
 		around = 200 * time.Millisecond
-	case "node":
+	case language == "node":
 		around = 300 * time.Millisecond
 	}
 	if s.Model.Hosts == manifest.Tap || s.Model.Hosts == manifest.NetNS {

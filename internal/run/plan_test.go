@@ -201,3 +201,12 @@ func TestQuickIsQuick(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEstimateHasWhatTheModelTakesToStart(t *testing.T) {
+	s := Spec{Model: &manifest.Model{Language: "java"}, WarmUp: time.Second, Window: time.Second}
+	usual := s.Estimate()
+	s.Model.StartUp = 5 * time.Second
+	if got, least, most := s.Estimate(), 7*time.Second, 7500*time.Millisecond; got < least || got > most || usual >= 3*time.Second {
+		t.Errorf("a server that starts in 5 s, warm-up and window of 1 s: got %v, want %v to %v; any other JVM: %v, want less than 3 s", got, least, most, usual)
+	}
+}
