@@ -12,11 +12,10 @@ import (
 
 // A gate stands between a service and the next one of its chain, at an address that stays.
 type gate struct {
-	t     *testing.T
-	port  int
-	mu    sync.Mutex
-	serve func(net.Conn)     // what becomes of a connection; nil: none is taken
-	open  map[io.Closer]bool // the listener and the connections
+	t    *testing.T
+	port int
+	mu   sync.Mutex
+	open map[io.Closer]bool // the listener and the connections
 }
 
 // newGate makes one that takes no connection.

@@ -120,7 +120,7 @@ func look(ctx context.Context, addr string, n int) (io.ReadCloser, error) {
 	if _, err := fmt.Fprintf(conn, "GET /test/%d HTTP/1.1\r\nHost: stream\r\n\r\n", n); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // the caller ends it by ending the connection
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = fmt.Errorf("got status %d, want 200", answer.StatusCode)
 	}
