@@ -202,8 +202,11 @@ func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Poin
 	}
 	slices.SortStableFunc(f.Rows, func(a, b figure.PartsRow) int { return cmp.Compare(whole(a.Parts), whole(b.Parts)) })
 	f.Frame = figure.Frame{ID: id, Title: "Where the time of a response goes, at " + p.Name, Desc: describeParts(f)}
-	caption := fmt.Sprintf("Where the time of a response (a POST and what is fetched then) goes at “%s” (%s); %s. Means; the database's part is what the server says of itself.",
-		p.Name, offer(p.Load), s.cores(c))
+	itself := "the database's part is what the server says of itself"
+	if p.Load.Chain > 1 {
+		itself = "the parts of the database and of the services behind are what the first server says of itself"
+	}
+	caption := fmt.Sprintf("Where the time of a response (a POST and what is fetched then) goes at “%s” (%s); %s. Means; %s.", p.Name, offer(p.Load), s.cores(c), itself)
 	return draw(id, caption, f, t)
 }
 

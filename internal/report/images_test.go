@@ -147,7 +147,11 @@ func TestImagesOfAChain(t *testing.T) {
 		run.Cells[i].Result.Images.Post.Next, run.Cells[i].Result.Images.Get.Next = flat(80), flat(20)
 	}
 	s := examine(run)
-	parts := s.ofImages(s.experiments[0], manifest.Own, s.styles())[1].Table
+	figure := s.ofImages(s.experiments[0], manifest.Own, s.styles())[1]
+	parts := figure.Table
+	if !strings.Contains(figure.Caption, "of the services behind") {
+		t.Errorf("the caption does not say whose the parts are: %s", figure.Caption)
+	}
 	want := [][]string{
 		{"model", "to the server", "in its database", "in the services behind", "else in the server", "from the server", "response",
 			"more than go-goroutine", "of it in its database", "of it in the services behind", "of it else in the server"},
