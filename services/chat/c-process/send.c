@@ -54,7 +54,7 @@ static _Alignas(struct message) char events[HELD_BYTES + sizeof(struct message)]
 static size_t event_head, event_tail;
 
 static uint64_t scan_at, scan_bytes;	/* how far behind it is, while blocked */
-static bool blocked;
+static bool blocked, unasked;
 static uint64_t now, ask_ms, quiet_ms, deadline_ms;
 
 static struct slot *
@@ -412,9 +412,13 @@ look_at_clock(void)
 		next = deadline_ms;
 	else if (!in && (next = self.register_by_ms) <= now)
 		cut_off(ENDED_STRANGER, "no registration in time");
-	else if (in && next <= now && quiet_ms <= heard && room_for(OUT_LINE)) {
+	else if (in && next <= now && quiet_ms <= heard) {
+		quiet_ms = now;	/* for one that takes nothing, too */
+		unasked = true;
+	}
+	if (!ending && unasked && room_for(OUT_LINE)) {
 		ask(whole ? pos : 0);
-		quiet_ms = now;
+		unasked = false;
 	}
 	if (!ending && in && quiet_ms > heard &&
 	    (next = quiet_ms + ANSWER_S * 1000) <= now)
