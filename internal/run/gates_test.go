@@ -148,6 +148,9 @@ func TestGates(t *testing.T) {
 		{"little's law, too little", sound, func(c *record.Cell, _ *Facts) { c.Result.Requests = 94_000 },
 			"littles-law: 100 in flight, but rate times service time is 94.0: the figures contradict each other"},
 		{"little's law of a pipeline", sound, func(c *record.Cell, _ *Facts) { c.Load.Connections, c.Load.Pipeline = 10, 10 }, ""},
+		{"little's law at the window's ends, just", sound, func(c *record.Cell, _ *Facts) { c.Result.Service, c.Result.Requests = at(ms(100)), 1140 }, ""},
+		{"little's law at the window's ends", sound, func(c *record.Cell, _ *Facts) { c.Result.Service, c.Result.Requests = at(ms(100)), 1160 },
+			"littles-law: 100 in flight, but rate times service time is 116.0: the figures contradict each other"},
 		{"no such law for a number of requests", sound, func(c *record.Cell, _ *Facts) { c.Load.Requests, c.Result.Requests = 1000, 50_000 }, ""},
 
 		// 2 cores x 1 s x .5 % is 10 ms, and one tick of /proc/stat may be of before.
