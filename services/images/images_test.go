@@ -23,12 +23,15 @@ var (
 // options is a variable that every JVM reads, and tells of; so it is set when all are built.
 const options = "JAVA_TOOL_OPTIONS"
 
-// quicken leaves the second compiler of JVMs out: one that lives for a minute costs half.
-func quicken(t *testing.T) {
+// hurry leaves the second compiler of JVMs out: one that lives for a minute costs half.
+func hurry(t *testing.T) {
 	if err := os.Setenv(options, "-XX:TieredStopAtLevel=1"); err != nil {
 		t.Fatal(err)
 	}
 }
+
+// hurryNoMore ends a test that has hurried JVMs: what JVMs tell of it is a line that the next test may not expect.
+func hurryNoMore() { _ = os.Unsetenv(options) }
 
 // asked is the pattern of the models' names that the long tests ask.
 func asked() string {
@@ -50,10 +53,10 @@ func TestImages(t *testing.T) {
 
 // TestSQLite asks everything of a server on SQLite; its disk fills, and it is killed.
 func TestSQLite(t *testing.T) {
-	t.Cleanup(func() { _ = os.Unsetenv(options) })
+	t.Cleanup(hurryNoMore)
 	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
-		quicken(t)
+		hurry(t)
 		folder, small := m.Folder(t, diskBytes)
 		server := m.Start(t, folder)
 		c := newClient(t, server.Port)
@@ -77,13 +80,13 @@ func TestSQLite(t *testing.T) {
 
 // TestPostgreSQL asks everything of a server on PostgreSQL, which goes away and comes back.
 func TestPostgreSQL(t *testing.T) {
-	t.Cleanup(func() { _ = os.Unsetenv(options) })
+	t.Cleanup(hurryNoMore)
 	postgres := newPostgres(t)
 	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		if !*all && strings.HasSuffix(t.Name(), "/java-virtual") {
 			t.Skip("-args -all asks it, too")
 		}
-		quicken(t)
+		hurry(t)
 		folder, _ := m.Folder(t, 0)
 		server := m.Start(t, folder, postgres.database(t))
 		c := newClient(t, server.Port)
