@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -299,34 +302,21 @@ func (e *engine) verifyCount(all *faults) {
 
 // readCounter makes one blocking read request.
 func readCounter(addr *unix.SockaddrInet4) (uint64, error) {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	const limit = 2 * time.Second // twice what a reply may take when draining
+	c, err := net.DialTimeout("tcp4", netip.AddrPortFrom(netip.AddrFrom4(addr.Addr), uint16(addr.Port)).String(), limit)
 	if err != nil {
 		return 0, err
 	}
-	defer unix.Close(fd)
-	timeout := unix.NsecToTimeval(int64(2 * time.Second)) // twice what a reply may take when draining
-	for _, option := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
-		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &timeout); err != nil {
-			return 0, err
-		}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
+		return 0, err
 	}
-	if err := unix.Connect(fd, addr); err != nil {
-		return 0, fmt.Errorf("connecting: %w", err)
-	}
-	if _, err := unix.Write(fd, []byte{opRead}); err != nil {
+	if _, err := c.Write([]byte{opRead}); err != nil {
 		return 0, fmt.Errorf("asking: %w", err)
 	}
 	var reply [8]byte
-	for have := 0; have < len(reply); {
-		n, err := unix.Read(fd, reply[have:])
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return 0, fmt.Errorf("no reply: %w", err)
-		case n == 0:
-			return 0, fmt.Errorf("the server ended the connection after %d of 8 bytes", have)
-		}
-		have += max(0, n)
+	if have, err := io.ReadFull(c, reply[:]); err != nil {
+		return 0, fmt.Errorf("%d of 8 bytes came: %w", have, err)
 	}
 	return binary.BigEndian.Uint64(reply[:]), nil
 }
