@@ -41,6 +41,7 @@ type conn struct {
 	heard   time.Time
 	probed  bool // it was silent, and asked whether it is there
 	ending  bool // no line of it counts any more
+	last    bool // nothing comes behind what is staged
 	reading bool // its reader waits for resume
 
 	mu       sync.Mutex
@@ -93,9 +94,7 @@ func (c *conn) Waiting() int {
 
 // End implements hall.Sink.
 func (c *conn) End() {
-	c.mu.Lock()
-	c.ended = true
-	c.mu.Unlock()
+	c.last = true
 	c.touch()
 	c.wake()
 }
@@ -112,6 +111,7 @@ func (c *conn) flush(limit int) (waiting int, ok bool) {
 	c.dirty = false
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.ended = c.ended || c.last
 	stage := c.stage
 	c.stage = nil
 	switch {

@@ -167,3 +167,25 @@ func TestSpares(t *testing.T) {
 		t.Errorf("%d bytes are said to be kept when nothing is", spares.bytes)
 	}
 }
+
+// TestLastLine: a client is ended in the middle of being written to. The one who writes must not close before it has got its last line.
+func TestLastLine(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	s := &server{ready: make(chan *conn, 1)}
+	c := &conn{server: s, net: near}
+	c.Write([]byte("one\r\n"))
+	c.flush(1 << 20)
+	said := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(far)
+		said <- string(b)
+	}()
+	c.Write([]byte("ERROR :the end\r\n"))
+	c.End()
+	s.writers.Wait() // whoever writes has found nothing more
+	c.flush(1 << 20)
+	if got, want := <-said, "one\r\nERROR :the end\r\n"; got != want {
+		t.Errorf("the client got %q, want %q", got, want)
+	}
+}
