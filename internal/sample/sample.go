@@ -5,8 +5,8 @@
 // keeps itself to a small share of a core. CPU, pressure and the machine's own figures are
 // read at every tick; figures of each process (RSS, faults, threads) and of each thread (switches, waits,
 // descriptors) are read at every tick as long as that is cheap, and otherwise less often, with the last value
-// carried on. Every layer is read at a mark, and so are the proportional set sizes. Measured on
-// two cores: 20 us for the first layer, 10 us for each process, 16 us for each thread, 20 us and up for each PSS.
+// carried on. Every layer is read at a mark, and so are the proportional set sizes. Between two processes whoever waits for
+// the core goes first. Measured on two cores: 20 us for the first layer, 10 us for each process, 16 us for each thread, 20 us and up for each PSS.
 //
 // Figures "so far" include the dead as far as they were seen: CPU wholly with cgroups; faults through
 // the parents that waited; switches and waits up to the last look at the thread, which misses one that came and
