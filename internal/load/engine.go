@@ -265,6 +265,7 @@ func (r *Result) add(o *Result) {
 	r.User += o.User
 	r.System += o.System
 	r.RunWait += o.RunWait
+	r.Runs += o.Runs
 	r.Threads += o.Threads
 	for i, n := range o.Slices {
 		r.Slices[i] += n

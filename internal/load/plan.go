@@ -56,6 +56,7 @@ type Result struct {
 	User       time.Duration    `json:"user_ns"`               // the engine's own CPU in the window
 	System     time.Duration    `json:"system_ns"`
 	RunWait    time.Duration    `json:"run_wait_ns"` // the engine's wait for a core in the window
+	Runs       int64            `json:"runs"`        // how often it was given one
 	Threads    int              `json:"threads"`
 }
 

@@ -315,13 +315,14 @@ func TestLoopbackSources(t *testing.T) {
 	}
 }
 
-func TestSecondField(t *testing.T) {
+func TestWaits(t *testing.T) {
 	for _, test := range []struct {
-		line string
-		want int64
-	}{{"123 4567 89\n", 4567}, {"1 0 2", 0}, {"", 0}, {"12", 0}, {"1 77", 77}} {
-		if got := secondField([]byte(test.line)); got != test.want {
-			t.Errorf("%q: got %d, want %d", test.line, got, test.want)
+		line   string
+		waited time.Duration
+		runs   int64
+	}{{"123 4567 89\n", 4567, 89}, {"1 0 2", 0, 2}, {"", 0, 0}, {"12", 0, 0}, {"1 77", 77, 0}, {"1 2 3 4", 2, 3}} {
+		if waited, runs := waits([]byte(test.line)); waited != test.waited || runs != test.runs {
+			t.Errorf("%q: got %v, %d, want %v, %d", test.line, waited, runs, test.waited, test.runs)
 		}
 	}
 }

@@ -162,6 +162,7 @@ func tuneThread(cpu int) error {
 // threadUse is what a thread has used since it began.
 type threadUse struct {
 	user, system, runWait time.Duration
+	runs                  int64
 }
 
 // readThreadUse reads the calling thread's use. schedstat is its /proc/thread-self/schedstat, opened before, or nil
@@ -177,28 +178,25 @@ func readThreadUse(schedstat *os.File, buf []byte) threadUse {
 		return use
 	}
 	n, _ := schedstat.ReadAt(buf, 0)
-	use.runWait = time.Duration(secondField(buf[:n]))
+	use.runWait, use.runs = waits(buf[:n])
 	return use
 }
 
-// secondField is the number after the first space: in schedstat, the nanoseconds of waiting for a core.
-func secondField(line []byte) int64 {
-	var value int64
-	fields := 0
+// waits are the second and third number in schedstat: the time of waiting for a core, and how often that ended on one.
+func waits(line []byte) (waited time.Duration, runs int64) {
+	var numbers [3]int64
+	field := 0
 	for _, b := range line {
 		switch {
 		case b == ' ':
-			fields++
-		case fields == 1 && b >= '0' && b <= '9':
-			value = value*10 + int64(b-'0')
-		}
-		if fields > 1 {
-			break
+			field++
+		case field < len(numbers) && b >= '0' && b <= '9':
+			numbers[field] = numbers[field]*10 + int64(b-'0')
 		}
 	}
-	return value
+	return time.Duration(numbers[1]), numbers[2]
 }
 
 func (u threadUse) minus(v threadUse) threadUse {
-	return threadUse{u.user - v.user, u.system - v.system, u.runWait - v.runWait}
+	return threadUse{u.user - v.user, u.system - v.system, u.runWait - v.runWait, u.runs - v.runs}
 }

@@ -320,7 +320,7 @@ func (w *worker) outcome() *Result {
 	if w.images != nil {
 		w.images.outcome(r)
 	}
-	r.User, r.System, r.RunWait = w.use.user, w.use.system, w.use.runWait
+	r.User, r.System, r.RunWait, r.Runs = w.use.user, w.use.system, w.use.runWait, w.use.runs
 	r.Threads = 1
 	return r
 }

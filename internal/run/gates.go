@@ -24,6 +24,7 @@ const (
 	minAchieved   = .99                    // of the requests that were due
 	maxLittle     = .05                    // deviation from N = X R in a closed loop
 	maxLoadWait   = .05                    // of the load's CPU, waiting for a core of its own
+	wakeUp        = 2 * time.Microsecond   // what each waking takes on a core that nobody shares
 	minLoadWait   = .01                    // of the window: less wait than that disturbs nothing that late would not see
 	minLateRead   = 100 * time.Microsecond // a tenth of what a server's timer of milliseconds is late by itself
 	maxClockStep  = 50 * time.Millisecond
@@ -214,8 +215,9 @@ func loadWait(c *record.Cell, f Facts) *record.Reason {
 	if !f.Pinned || cpu == 0 || interval(c.Load) == 0 {
 		return nil
 	}
-	share := float64(r.RunWait) / float64(cpu)
-	if share <= maxLoadWait || float64(r.RunWait) <= minLoadWait*float64(r.Window) {
+	waited := r.RunWait - time.Duration(r.Runs)*wakeUp
+	share := float64(waited) / float64(cpu)
+	if share <= maxLoadWait || float64(waited) <= minLoadWait*float64(r.Window) {
 		return nil
 	}
 	return void("load-waited", share, maxLoadWait, "the load waited for its own core for %.0f %% of its CPU time, at most %.0f %% is allowed", 100*share, 100*maxLoadWait)

@@ -139,6 +139,7 @@ func TestGates(t *testing.T) {
 		{"load waited, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(30) }, ""},
 		{"load waited", scheduled, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(36) },
 			"load-waited: the load waited for its own core for 6 % of its CPU time, at most 5 % is allowed"},
+		{"load waited as it woke", scheduled, func(c *record.Cell, _ *Facts) { c.Result.RunWait, c.Result.Runs = ms(36), 3000 }, ""},
 		{"on shared cores it may wait", scheduled, func(c *record.Cell, f *Facts) { c.Result.RunWait, f.Pinned = ms(300), false }, ""},
 		{"in a closed loop it may wait", sound, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
 
