@@ -52,7 +52,8 @@ func (r *experimentReader) readClaim(t *table) Claim {
 		ID:         t.need("id", `a short name, such as "P1"`),
 		Kind:       t.needWord("kind", kinds),
 		Sentence:   t.need("sentence", "the claim in our own words"),
-		Where:      t.need("where", "its place in the source"),
+		Where:      t.prose("where"),
+		Ours:       t.flag("ours"),
 		Metric:     Metric(t.needWord("metric", metrics)),
 		Of:         t.term("of"),
 		Against:    t.term("against"),
@@ -70,6 +71,7 @@ func (r *experimentReader) readClaim(t *table) Claim {
 	for i, s := range t.texts("order", false) {
 		c.Order = append(c.Order, t.asTerm("order", i, s))
 	}
+	t.checkPlace(&c)
 	t.checkID(c.ID)
 	t.checkWants(&c)
 	t.finish()
@@ -82,6 +84,18 @@ func (r *experimentReader) readClaim(t *table) Claim {
 		t.fail("condition", "no depth measures in the condition %q", c.Condition)
 	}
 	return c
+}
+
+// checkPlace wants to know where a claim stands, unless no source says it.
+func (t *table) checkPlace(c *Claim) {
+	switch {
+	case c.Ours && t.has("where"):
+		t.fail("where", "means nothing in a claim of our own")
+	case c.Ours:
+		c.Where = "a hypothesis of our own"
+	case !t.has("where"):
+		t.missing("where", "its place in the source, or ours = true")
+	}
 }
 
 func (t *table) checkID(id string) {

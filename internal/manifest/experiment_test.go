@@ -126,7 +126,7 @@ published = 10
 id       = "G6"
 kind     = "equality"
 sentence = "Eve at 16 is as C at its latency point."
-where    = "section 1"
+ours     = true
 metric   = "cpu-per-request"
 of       = "eve-task"
 against  = "c-epoll@latency"
@@ -240,6 +240,9 @@ func TestExperimentClaims(t *testing.T) {
 		if got := len(e.ClaimPoints(c)); got != points[c.ID] {
 			t.Errorf("%s is about %d points, want %d", c.ID, got, points[c.ID])
 		}
+	}
+	if first, ours := e.Claims[0], e.Claims[5]; first.Ours || first.Where != "section 1" || !ours.Ours || ours.Where == "" {
+		t.Errorf("whose they are: got %+v and %+v", first, ours)
 	}
 	if got := e.Claims[5].Against; got != (Term{"c-epoll", "latency"}) || got.String() != "c-epoll@latency" {
 		t.Errorf("got %+v", got)

@@ -341,6 +341,7 @@ type Claim struct {
 	Kind       string // direction, magnitude, equality, shape, crossover, absolute, builds
 	Sentence   string // the claim in our own words
 	Where      string // its place in the source
+	Ours       bool   // no source says it: a hypothesis of the experiment's
 	Metric     Metric
 	Of         Term
 	Against    Term      // direction, magnitude, equality, crossover

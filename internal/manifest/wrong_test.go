@@ -2,6 +2,10 @@ package manifest
 
 // wrongExperiments are what a person gets wrong, one thing each, and what is said to it: line and message.
 var wrongExperiments = []struct{ name, old, new, want string }{
+	{"a claim of nobody's", "sentence = \"Go answers less.\"\nwhere    = \"section 1\"\n", "sentence = \"Go answers less.\"\n",
+		"57: [[claim]]: where is missing: expected its place in the source, or ours = true"},
+	{"a claim of our own from a source", "ours     = true", "ours = true\nwhere = \"section 1\"",
+		"115: where: means nothing in a claim of our own"},
 	{"unknown key in load", "connections = 150", "conections = 150",
 		`13: unknown key "conections" in [load]: did you mean "connections"? (known: shape, connections, requests, size, pipeline, rate, gaps, bits, read_share, kernel, problem, workers, answer, interval, direction, output, members, senders, ask, reads, chain)` + "\n" +
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
@@ -9,7 +13,7 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, only_when_named, setup, baseline, metrics, load, sweep, point, depth, curve, claim, profiles, models)`},
 	{"unknown claim key", "sense    = \"less\"\n\n[[claim]]\nid        = \"G2\"", "sence    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
 		`57: [[claim]]: sense is missing: a claim of kind "direction" needs of, against, sense` + "\n" +
-			`65: unknown key "sence" in [[claim]]: did you mean "sense"? (known: id, kind, sentence, where, metric, of, against, sense, at, from, published, margin, shape, after, condition, comparable, transfer, order)`},
+			`65: unknown key "sence" in [[claim]]: did you mean "sense"? (known: id, kind, sentence, where, ours, metric, of, against, sense, at, from, published, margin, shape, after, condition, comparable, transfer, order)`},
 	{"no title", "title    = \"Growth\"\n", "",
 		" title is missing: expected a heading"},
 	{"blank question", `"How does it grow?"`, `" "`,

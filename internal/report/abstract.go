@@ -47,8 +47,7 @@ func (s *study) abstract() []string {
 }
 
 func (s *study) resultSentence() string {
-	verdicts := s.verdicts()
-	if len(verdicts) == 0 {
+	if len(s.verdicts()) == 0 {
 		return "This run holds no claim against this machine."
 	}
 	n := s.tally()
@@ -58,7 +57,34 @@ func (s *study) resultSentence() string {
 			parts = append(parts, fmt.Sprintf("%s %s", number(n[w]), counted[w](n[w])))
 		}
 	}
-	return fmt.Sprintf("Of %s from %s, %s.", many(len(verdicts), "published claim"), many(s.sources(), "source"), list(parts))
+	return fmt.Sprintf("Of %s, %s.", s.claimed(), list(parts))
+}
+
+// claimed is how many claims there are, and whose. Of sources, "eve.txt, section V" and "eve.txt, section VI" are one.
+func (s *study) claimed() string {
+	published, ours, sources := 0, 0, map[string]bool{}
+	for _, e := range s.experiments {
+		for _, v := range e.verdicts {
+			if v.Claim.Ours {
+				ours++
+				continue
+			}
+			published++
+			name, _, _ := strings.Cut(e.Source, ",")
+			sources[name] = true
+		}
+	}
+	var parts []string
+	if published > 0 {
+		parts = append(parts, many(published, "published claim")+" from "+many(len(sources), "source"))
+	}
+	switch {
+	case ours == 1:
+		parts = append(parts, "1 hypothesis of our own")
+	case ours > 1:
+		parts = append(parts, quantity.Count(int64(ours))+" hypotheses of our own")
+	}
+	return list(parts)
 }
 
 // counted is how a number of claims with a word is told.
@@ -67,16 +93,6 @@ var counted = map[stats.Word]func(int) string{
 	stats.NotReproduced: func(n int) string { return isAre(n) + " not reproduced" },
 	stats.Inconclusive:  func(n int) string { return isAre(n) + " inconclusive" },
 	stats.NotComparable: func(int) string { return "cannot be compared" },
-}
-
-// sources counts the documents: "eve.txt, section V" and "eve.txt, section VI" are one.
-func (s *study) sources() int {
-	seen := map[string]bool{}
-	for _, e := range s.experiments {
-		name, _, _ := strings.Cut(e.Source, ",")
-		seen[name] = true
-	}
-	return len(seen)
 }
 
 func (s *study) effortSentence() string {

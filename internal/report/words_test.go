@@ -107,6 +107,29 @@ func TestRegion(t *testing.T) {
 	}
 }
 
+func TestClaimed(t *testing.T) {
+	from := func(source string, ours ...bool) *experiment {
+		e := &experiment{Experiment: &manifest.Experiment{Source: source}}
+		for _, o := range ours {
+			e.verdicts = append(e.verdicts, verdict.Verdict{Claim: manifest.Claim{Ours: o}})
+		}
+		return e
+	}
+	tests := []struct {
+		experiments []*experiment
+		want        string
+	}{
+		{[]*experiment{from("a.txt, page 1", false), from("a.txt, page 2", false)}, "2 published claims from 1 source"},
+		{[]*experiment{from("a.txt", false), from("b.txt", false, true), from("a question of our own")}, "2 published claims from 2 sources and 1 hypothesis of our own"},
+		{[]*experiment{from("a.txt", true, true)}, "2 hypotheses of our own"},
+	}
+	for _, tt := range tests {
+		if got := (&study{experiments: tt.experiments}).claimed(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestAbstractOfOneAndNone(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	end := at.Add(3*time.Minute + 41*time.Second)

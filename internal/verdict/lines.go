@@ -38,15 +38,15 @@ func (j *judge) compareLines(v Verdict) Verdict {
 	switch stats.Kind(c.Kind) {
 	case stats.KindAbsolute:
 		against = 1
-		v.Sentence = fmt.Sprintf("Here, %s has %d lines of code. The paper says %g; margin %.2f. ", c.Of.Model, of, published, c.Margin)
+		v.Sentence = fmt.Sprintf("Here, %s has %d lines of code. %s says %g; margin %.2f. ", c.Of.Model, of, claimant(c), published, c.Margin)
 	case stats.KindDirection:
-		v.Sentence += fmt.Sprintf("%.2fx %s's %d. The paper says %s; differences from %.3g %% on count. ", float64(of)/float64(against), c.Against.Model, against,
+		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says %s; differences from %.3g %% on count. ", float64(of)/float64(against), c.Against.Model, against, claimant(c),
 			map[string]string{"less": "fewer", "greater": "more"}[c.Sense], 100*(c.Margin-1))
 	case stats.KindEquality:
 		published = 1
-		v.Sentence += fmt.Sprintf("%.2fx %s's %d. The paper says as many; margin %.2f. ", float64(of)/float64(against), c.Against.Model, against, c.Margin)
+		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says as many; margin %.2f. ", float64(of)/float64(against), c.Against.Model, against, claimant(c), c.Margin)
 	case stats.KindMagnitude:
-		v.Sentence += fmt.Sprintf("%.2fx %s's %d. The paper says %gx; margin %.2f. ", float64(of)/float64(against), c.Against.Model, against, published, c.Margin)
+		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says %gx; margin %.2f. ", float64(of)/float64(against), c.Against.Model, against, claimant(c), published, c.Margin)
 	default:
 		return v.ends(stats.NotComparable, "lines of code have no "+c.Kind)
 	}

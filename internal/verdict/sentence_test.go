@@ -25,6 +25,7 @@ func TestSentences(t *testing.T) {
 			add(manifest.Claim{Kind: "absolute", Metric: m, Of: term("b"), Published: 8, At: []string{"alone"}, Margin: 1.25})
 		}
 		add(direction("b", "a", "greater"))
+		add(with(direction("b", "a", "greater"), func(c *manifest.Claim) { c.Ours = true }))
 		add(direction("b", "a", "less", "mean"))
 		add(direction("b", "a", "less", "connections = 16"))
 		add(direction("b", "a", "less", "connections = 4", "connections = 16"))

@@ -93,10 +93,18 @@ var amounts = map[manifest.Metric]string{
 	manifest.StartUp:      "took {ratio} ms to start",
 }
 
+// claimant is who says so.
+func claimant(c manifest.Claim) string {
+	if c.Ours {
+		return "Our hypothesis"
+	}
+	return "The paper"
+}
+
 // words tell the finding of a verdict.
 func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 	c := v.Claim
-	w := stats.Words{A: c.Of.String(), B: c.Against.String(), Phrase: phrases[c.Metric]}
+	w := stats.Words{A: c.Of.String(), B: c.Against.String(), Phrase: phrases[c.Metric], Source: claimant(c)}
 	metric := manifest.Metrics[c.Metric].Name
 	switch {
 	case c.Kind == string(stats.KindCrossover):
