@@ -3,6 +3,7 @@
 //! takes one away, so the next is put there at once.
 
 mod loopback;
+#[cfg_attr(feature = "tuntap", path = "tuntap.rs")]
 mod tap;
 
 use smoltcp::iface::{Config, Interface, PollIngressSingleResult, SocketHandle, SocketSet};
