@@ -177,6 +177,8 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 		switch {
 		case s == TSan && m.Model == "process":
 		case flags != nil && m.Language == "c" && len(args) > 0 && args[0] == "cc":
+			// A sanitizer's own library is loaded: no program of its can be static.
+			args = slices.DeleteFunc(args, func(word string) bool { return word == "-static" })
 			args, applied = append(args, flags...), true
 		case s == Race && m.Language == "go" && len(args) > 1 && args[0] == "go" && args[1] == "build":
 			args, applied = withFlag(args, "-race"), true

@@ -153,6 +153,7 @@ func TestBuildKnowsWhereToolsAre(t *testing.T) {
 
 func TestSanitized(t *testing.T) {
 	c := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-o", "{out}/echo", "echo.c"}}}
+	static := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-static", "-o", "{out}/echo", "echo.c"}}}
 	goModel := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
 	elsewhere := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-C", "../other", "."}}}
 	for _, test := range []struct {
@@ -164,6 +165,8 @@ func TestSanitized(t *testing.T) {
 		{c, ASan, "cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
 		{c, TSan, "cc -o {out}/echo echo.c -g -fsanitize=thread -fno-sanitize-recover=all"},
 		{c, Race, ""},
+		{static, Plain, "cc -static -o {out}/echo echo.c"},
+		{static, ASan, "cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
 		{&manifest.Model{Language: "c", Model: "process", Build: c.Build}, TSan, ""},
 		{goModel, Race, "go build -race -o {out}/echo"},
 		{elsewhere, Race, "go build -C ../other -race ."},

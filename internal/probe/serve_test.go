@@ -133,17 +133,19 @@ func TestFaultsAtTheEnd(t *testing.T) {
 }
 
 func faultsAtTheEnd(t *testing.T, groups group.Options) {
+	const short = 400 * time.Millisecond
 	for _, test := range []struct {
 		fault string
+		grace time.Duration // 0: the contract's
 		cause Cause
 		want  string
 	}{
-		{"ignores-sigterm", IgnoresTerm, "did not end within 400ms of SIGTERM and was killed"},
-		{"exit-status", ExitStatus, "ended with exit status 7 after SIGTERM, not with 0"},
-		{"signalled", ExitStatus, "ended with signal: terminated after SIGTERM"},
-		{"escapes", Strays, "left processes behind, which were killed: "},
+		{"ignores-sigterm", short, IgnoresTerm, "did not end within 400ms of SIGTERM and was killed"},
+		{"exit-status", 0, ExitStatus, "ended with exit status 7 after SIGTERM, not with 0"},
+		{"signalled", 0, ExitStatus, "ended with signal: terminated after SIGTERM"},
+		{"escapes", 0, Strays, "left processes behind, which were killed: "},
 	} {
-		s, err := Start(context.Background(), bad(t, test.fault), StartOptions{Grace: 400 * time.Millisecond, Group: groups})
+		s, err := Start(context.Background(), bad(t, test.fault), StartOptions{Grace: test.grace, Group: groups})
 		if err != nil {
 			t.Errorf("%s: %v", test.fault, err)
 			continue

@@ -56,6 +56,7 @@ var tools = map[string]tool{
 	"erlc":         {nil, nil, "apt-get install erlang-base"},
 	"java":         {[]string{"-version"}, []string{"$JAVA_HOME/bin", "{out}/tools/jdk/bin", "/usr/lib/jvm/*/bin"}, "make toolchains puts a JDK into out/tools/jdk"},
 	"lwip-config":  {[]string{"--version"}, []string{"{out}/tools/lwip"}, "make toolchains puts lwIP's source, of Debian's package, into out/tools/lwip"},
+	"tapip-config": {[]string{"--version"}, []string{"{out}/tools/tapip"}, "make toolchains puts tapip's source, of GitHub, into out/tools/tapip"},
 	"cargo":        {[]string{"--version"}, []string{"~/.cargo/bin", "/usr/local/cargo/bin"}, "install Rust with rustup, or apt-get install cargo"},
 	"ngircd":       {[]string{"--version"}, []string{"/usr/sbin"}, "apt-get install ngircd"},
 	"inspircd":     {[]string{"--version"}, []string{"/usr/sbin"}, "apt-get install inspircd"},
