@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestAStateOfAnOlderVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := without(t, state, "Clock"), without(t, old, ""); !bytes.Equal(got, want) {
+	if got, want := without(t, state, "Clock"), without(t, old, "Clock"); !bytes.Equal(got, want) {
 		t.Errorf("it is kept as\n%s\nand was\n%s", got, want)
 	}
 	right := h.now - time.Hour.Milliseconds()
@@ -44,12 +45,37 @@ func TestAStateOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-// without is a state less one key of its servers, in one form.
+// TestAStateOfANewerVersion: what a later version has added to a state is refused wherever it stands, and so is another format. Nobody reads the rest,
+// saves it, and has lost that.
+func TestAStateOfANewerVersion(t *testing.T) {
+	state, err := os.ReadFile("testdata/before-clocks.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ old, new, want string }{
+		"a key":             {`"At"`, `"Later":1,"At"`, `newer version: json: unknown field "Later"`},
+		"a key of a server": {`"Run"`, `"Later":1,"Run"`, `newer version: json: unknown field "Later"`},
+		"a key of a room":   {`"Created"`, `"Later":{},"Created"`, `newer version: json: unknown field "Later"`},
+		"the next format":   {`"Format":1`, `"Format":3,"Later":1`, "the format 3, and this version reads 1 to 2"},
+		"no format":         {`"Format":1,`, "", "the format 0, and this version reads 1 to 2"},
+	} {
+		other := bytes.Replace(state, []byte(c.old), []byte(c.new), 1)
+		if bytes.Equal(other, state) {
+			t.Fatalf("%s: testdata/before-clocks.json has no %s", name, c.old)
+		}
+		if _, err := Load(Config{Server: "a", Name: "chat", Text: &memory{}}, other); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// without is a state less its format and one key of its servers, in one form.
 func without(t *testing.T, state []byte, key string) []byte {
 	var s map[string]any
 	if err := json.Unmarshal(state, &s); err != nil {
 		t.Fatal(err)
 	}
+	delete(s, "Format")
 	for _, server := range s["Servers"].(map[string]any) {
 		delete(server.(map[string]any), key)
 	}

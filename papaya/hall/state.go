@@ -1,6 +1,7 @@
 package hall
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// The form of the state as it is kept: what all batches up to one have come to. The same batches give the same bytes.
+// The form of the state as it is kept: what all batches up to one have come to. The same batches give the same bytes. Who does not
+// know a key refuses the state, so that it is not saved again without.
 type (
 	savedHall struct {
 		Format  int
@@ -99,7 +101,9 @@ func (r *raw) UnmarshalText(text []byte) error {
 	return nil
 }
 
-const stateFormat = 1
+// stateFormat is another where keys that were there mean something else. Programs that knew 1 alone passed over keys they did not know, so what has
+// more of them is 2.
+const stateFormat = 2
 
 // key is a name as a key of a map, which encoding/json writes without asking its type; unkey is the way back.
 func key(name string) string {
@@ -167,11 +171,16 @@ func (r *room) save() savedRoom {
 // Load makes a hall of a state.
 func Load(config Config, state []byte) (*Hall, error) {
 	var s savedHall
-	if err := json.Unmarshal(state, &s); err != nil {
+	if err := json.Unmarshal(state, &struct{ Format *int }{&s.Format}); err != nil {
 		return nil, fmt.Errorf("reading the state: %w", err)
 	}
-	if s.Format != stateFormat {
-		return nil, fmt.Errorf("the state has the format %d, not %d: it is of another version", s.Format, stateFormat)
+	if s.Format < 1 || s.Format > stateFormat {
+		return nil, fmt.Errorf("the state has the format %d, and this version reads 1 to %d: start the version that has saved it", s.Format, stateFormat)
+	}
+	strict := json.NewDecoder(bytes.NewReader(state))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&s); err != nil {
+		return nil, fmt.Errorf("reading the state, which may be of a newer version: %w", err)
 	}
 	h := New(config, s.At)
 	h.now = s.Now
