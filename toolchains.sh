@@ -55,6 +55,19 @@ lwip() {
   rm -rf "$new"/{lists,cache,parts,lwip[-_]*[0-9cz]} "$to" && mv "$new" "$to"
 }
 
+# tapip has no releases and is in no package: its last commit, without its shell, its commands and its way to a device.
+tapip() {
+  local to=$PWD/out/tools/tapip new=$PWD/out/tools/tapip.new commit=98c837427f37293f9a8edd00fadb449f0271fdb8
+  export GIT_TERMINAL_PROMPT=0
+  command -v git || apt git
+  rm -rf "$new" && git init -q "$new" && timeout 60 git -C "$new" fetch -q --depth 1 https://github.com/chobits/tapip $commit &&
+    git -C "$new" checkout -q FETCH_HEAD || return
+  printf '%s\n' "$to"/{net/{loop,net,netdev,pkb,veth},arp/{arp,arp_cache},ip/{icmp,ip_forward,ip_frag,ip_in,ip_out,raw,route}}.c \
+    "$to"/{lib/{cbuf,checksum,lib},socket/{inet,raw_sock,sock,socket},tcp/tcp_{in,out,reass,sock,state,text,timer},udp/{udp,udp_sock}}.c >"$new/files"
+  printf '#!/bin/sh\necho %s\n' "$(git -C "$new" log -1 --format=%cd --date=format:%Y.%m)" >"$new/tapip-config" && chmod +x "$new/tapip-config"
+  rm -rf "$to" && mv "$new" "$to"
+}
+
 schemathesis() {
   python3 -m pip --version || apt python3-pip
   python3 -m pip install --target out/tools/schemathesis schemathesis==4.32.5
@@ -92,6 +105,7 @@ want ca-certificates 'what is downloaded' 'apt ca-certificates' ls /etc/ssl/cert
 want liburing c-uring 'apt liburing-dev' header liburing.h
 want libev c-libev 'apt libev-dev' header ev.h
 want sqlite3 "images' Go and Rust models" 'apt libsqlite3-dev' header sqlite3.h
+want tapip c-thread-tapip tapip least 2023 out/tools/tapip/tapip-config --version
 want lwip c-loop-lwip lwip least 2.1 out/tools/lwip/lwip-config --version
 want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
 want g++ 'Eve and the C++ models' 'apt g++' least 10 g++ -dumpfullversion
