@@ -21,13 +21,14 @@ import (
 // The limits of the contract, how much sooner a clock may see them pass, and how much later a server on a busy machine.
 const (
 	headLimit    = 20 * time.Second
+	answerLimit  = 60 * time.Second
 	requestLimit = 300 * time.Second
 	early        = 2 * time.Second
 	late         = 15 * time.Second
 )
 
-// TestSlowImages holds every model against the limits in time for all of a head and all of a request, by clients who never stand
-// still for long. The servers wait all at once.
+// TestSlowImages holds every model against the limits in time for all of a head, for a piece of an answer and for all of a request, by clients
+// who never stand still for long, but one. The servers wait all at once.
 func TestSlowImages(t *testing.T) {
 	if !*whole {
 		t.Skip("SKIP: make whole waits for the end of slow requests, five minutes")
@@ -66,6 +67,7 @@ type drip struct {
 func (c *client) slow() {
 	before := c.list()
 	large := c.upload("image/png", "large", padded(c.t, pngOf(c.t, gray(8, 8)), 18<<20))
+	middle := c.upload("image/png", "large", padded(c.t, pngOf(c.t, gray(8, 8)), 6<<20))
 	content := string(pngOf(c.t, paint(30, 30, 8)))
 	const (
 		get  = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "
@@ -86,7 +88,9 @@ func (c *client) slow() {
 	} {
 		wait.Go(func() { c.drips(d) })
 	}
+	wait.Go(func() { c.reads(middle) })
 	wait.Go(func() { c.sips(large) })
+	wait.Go(func() { c.lingers(large) })
 	wait.Wait()
 	c.ask("GET", "/healthz", nil, nil, 200)
 	for _, i := range c.list() {
@@ -162,34 +166,61 @@ func statusOf(in *bufio.Reader) (int, error) {
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
+// reads takes an answer steadily, and slowly: all of it comes. The kernel takes megabytes ahead of such a client, and then nothing for most of a minute.
+func (c *client) reads(i info) {
+	const piece, pause = 3 << 10, 100 * time.Millisecond
+	got, took, err := c.takes(i, net.Dialer{}, piece, pause)
+	if got != i.Bytes || err != nil {
+		c.t.Errorf("an answer that is taken steadily, 30 kB/s: got %d of %d bytes, %v after %v, want all", got, i.Bytes, err, took)
+	}
+}
+
 // sips takes an answer by and by: 40 KiB a second. The kernel takes ahead what small segments and little room for them let it: not so much that the
 // server waits for long, and what takes seconds to read when the server has ended.
 func (c *client) sips(i info) {
 	const piece, pause = 2 << 10, 50 * time.Millisecond
-	dialer := net.Dialer{Timeout: patience, Control: func(_, _ string, raw syscall.RawConn) (err error) {
+	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		failed := raw.Control(func(fd uintptr) {
 			err = errors.Join(unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, 1460),
 				unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4<<10))
 		})
 		return errors.Join(failed, err)
 	}}
+	got, took, err := c.takes(i, dialer, piece, pause)
+	if took < requestLimit-early || took > requestLimit+2*late || got >= i.Bytes {
+		c.t.Errorf("an answer that is taken by and by: got %d of %d bytes, %v after %v, want the end after %v", got, i.Bytes, err, took, requestLimit)
+	}
+}
+
+// lingers asks for an image and reads nothing for longer than the contract allows: it does not get all afterwards.
+func (c *client) lingers(i info) {
+	got, _, err := c.takes(i, net.Dialer{}, i.Bytes, answerLimit+late)
+	if err == nil {
+		c.t.Errorf("a client that did not read for %v got %d of %d bytes afterwards: nothing bounds how long an answer is held", answerLimit+late, got, i.Bytes)
+	}
+}
+
+// takes reads an image, a pause before each piece, and tells how many bytes came, in what time, and what ended them before the last.
+func (c *client) takes(i info, dialer net.Dialer, piece int64, pause time.Duration) (got int64, took time.Duration, err error) {
+	dialer.Timeout = patience
 	conn, err := dialer.DialContext(c.t.Context(), "tcp", c.address)
 	if err != nil {
-		c.t.Errorf("dialling: %v", err)
-		return
+		return 0, 0, err
 	}
 	defer conn.Close()
 	begin := time.Now()
 	_ = conn.SetDeadline(begin.Add(requestLimit + 3*late))
 	_, _ = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", i.URL)
-	var got int64
-	for err == nil {
-		var n int64
-		n, err = io.CopyN(io.Discard, conn, piece)
-		got += n
+	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil) // it must not read ahead
+	if err != nil {
+		return 0, time.Since(begin), err
+	}
+	defer response.Body.Close()
+	for err == nil && got < i.Bytes {
 		time.Sleep(pause)
+		var n int64
+		n, err = io.CopyN(io.Discard, response.Body, min(piece, i.Bytes-got))
+		got += n
 	}
-	if took := time.Since(begin).Round(time.Millisecond); took < requestLimit-early || took > requestLimit+2*late || got >= i.Bytes {
-		c.t.Errorf("an answer that is taken by and by: got %d of %d bytes, %v after %v, want the end after %v", got, i.Bytes, err, took, requestLimit)
-	}
+	return got, time.Since(begin).Round(time.Millisecond), err
 }

@@ -11,9 +11,10 @@ const (
 	mostBytes    = 20 << 20 // of an image
 	mostAround   = 64 << 10 // what a multipart body may have beside it
 	mostUploads  = 1024
-	mostHeld     = 512 << 20 // what uploads have sent and downloads hold, in all
-	firstRoom    = 64 << 10  // what an upload is given for its first byte; then twice as much each time
-	stallLimit   = 20 * time.Second
+	mostHeld     = 512 << 20        // what uploads have sent and downloads hold, in all
+	firstRoom    = 64 << 10         // what an upload is given for its first byte; then twice as much each time
+	stallLimit   = 20 * time.Second // for a head, and each piece of an upload
+	answerLimit  = 60 * time.Second // for each piece of an answer: the kernel takes the next when a third of 4 MiB is gone
 	requestLimit = 300 * time.Second
 )
 
@@ -40,7 +41,7 @@ type body struct {
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	if err := b.conn.SetReadDeadline(soon(b.last)); err != nil {
+	if err := b.conn.SetReadDeadline(soon(stallLimit, b.last)); err != nil {
 		return 0, err
 	}
 	n, err := b.from.Read(p)
@@ -89,7 +90,7 @@ type paced struct {
 }
 
 func (p paced) Write(b []byte) (int, error) {
-	if err := p.conn.SetWriteDeadline(soon(p.last)); err != nil {
+	if err := p.conn.SetWriteDeadline(soon(answerLimit, p.last)); err != nil {
 		return 0, err
 	}
 	return p.ResponseWriter.Write(b)
@@ -99,8 +100,8 @@ func (p paced) Write(b []byte) (int, error) {
 func (p paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // soon is the moment by which the next piece must have passed.
-func soon(last time.Time) time.Time {
-	if next := time.Now().Add(stallLimit); next.Before(last) {
+func soon(limit time.Duration, last time.Time) time.Time {
+	if next := time.Now().Add(limit); next.Before(last) {
 		return next
 	}
 	return last

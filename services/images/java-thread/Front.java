@@ -31,6 +31,8 @@ import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
 
 @Configuration(proxyBeanMethods = false)
 class Front implements WebMvcConfigurer {
+  private static final String UPLOAD_MS = "20000"; // for each piece
+
   @Override
   public void configureContentNegotiation(ContentNegotiationConfigurer configurer) {
     configurer.ignoreAcceptHeader(true).defaultContentType(MediaType.APPLICATION_JSON);
@@ -57,6 +59,8 @@ class Front implements WebMvcConfigurer {
         // A path is looked up, never opened: one with %2F or %5C is a path that is not there, like any other.
         connector.setEncodedSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
         connector.setEncodedReverseSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
+        connector.setProperty("disableUploadTimeout", "false"); // so that there is one
+        connector.setProperty("connectionUploadTimeout", UPLOAD_MS);
       });
     };
   }

@@ -8,7 +8,8 @@ const { Next } = require('./next');
 const store = require('./store');
 const web = require('./web');
 
-const STALL_MS = 20_000; // a head, and each piece of a body
+const HEAD_MS = 20_000;
+const ANSWER_MS = 60_000; // the last piece of an answer
 const REQUEST_MS = 300_000;
 const IDLE_MS = 120_000; // between two requests
 const END_MS = 1_000; // what requests under way get after SIGTERM
@@ -25,7 +26,7 @@ async function main([port, host, data, files, ...words]) {
     keepAliveTimeout: IDLE_MS,
     requestTimeout: REQUEST_MS,
     return503OnClosing: false, // who is here when the end begins is answered like everybody
-    http: { headersTimeout: STALL_MS, connectionsCheckingInterval: 1_000 },
+    http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: 1_000 },
     routerOptions: { querystringParser: (text) => querystring.parse(text) }, // what is not UTF-8 becomes U+FFFD
     clientErrorHandler: noRequest,
     frameworkErrors: (error, request, reply) => problem(reply, PATH),
@@ -56,7 +57,7 @@ function patience(request, response) {
   under.set(socket, { request, response });
   const { end } = response;
   response.end = (...args) => {
-    socket.setTimeout(STALL_MS); // Node ends the connection then; a finished answer sets the limit between two requests
+    socket.setTimeout(ANSWER_MS); // Node ends the connection then; a finished answer sets the limit between two requests
     return end.apply(response, args);
   };
 }

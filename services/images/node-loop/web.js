@@ -15,7 +15,7 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 const TYPES = { '.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml', '.yaml': 'application/yaml' };
 const PIECE = 256 << 10; // bytes
-const STALL_MS = 20_000; // for a piece
+const ANSWER_MS = 60_000; // for a piece: the kernel takes the next when a third of 4 MiB is gone
 const MOST_ID = 999_999_999_999_999;
 
 // A number from 1 to most in decimal digits, without a zero before them; otherwise it is this fault.
@@ -154,7 +154,7 @@ function paced({ method, socket }, content) {
   if (method === 'HEAD' || content.length <= PIECE) return content;
   return Readable.from((function* pieces() {
     for (let at = 0; at < content.length; at += PIECE) {
-      const stall = setTimeout(() => socket.destroy(), STALL_MS);
+      const stall = setTimeout(() => socket.destroy(), ANSWER_MS);
       try {
         yield content.subarray(at, at + PIECE);
       } finally {

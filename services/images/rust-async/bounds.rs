@@ -8,7 +8,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub const IMAGE: usize = 20 << 20; // bytes
 pub const AROUND: usize = 64 << 10; // what a multipart body may have beside it
-pub const STALL: Duration = Duration::from_secs(20);
+pub const STALL: Duration = Duration::from_secs(20); // for a head, and each piece of an upload
+// For each piece of an answer: the kernel takes the next when a third of 4 MiB is gone.
+pub const ANSWER: Duration = Duration::from_secs(60);
 pub const REQUEST: Duration = Duration::from_secs(300);
 const UPLOADS: usize = 1024;
 const HELD: usize = 512 << 20; // bytes

@@ -1,6 +1,6 @@
 // How long a client may be silent: in a head, in a body, and while it is sent an answer.
 
-use crate::bounds::{REQUEST, STALL};
+use crate::bounds::{ANSWER, REQUEST, STALL};
 use crate::fault::{self, Fault};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -80,7 +80,7 @@ impl Patient {
             return result;
         }
         self.stall
-            .get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + STALL)));
+            .get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + ANSWER)));
         if over(&mut self.stall, cx) {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
