@@ -5,7 +5,6 @@ package images
 import (
 	"flag"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -80,18 +79,12 @@ func TestSQLite(t *testing.T) {
 
 // TestPostgreSQL asks everything of a server on PostgreSQL, which goes away and comes back.
 func TestPostgreSQL(t *testing.T) {
-	t.Cleanup(hurryNoMore)
-	postgres := newPostgres(t)
-	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
-		if !*all && strings.HasSuffix(t.Name(), "/java-virtual") {
-			t.Skip("-args -all asks it, too")
-		}
-		hurry(t)
+	onPostgreSQL(t, func(t *testing.T, m *probetest.Subject, database *postgres) {
 		folder, _ := m.Folder(t, 0)
-		server := m.Start(t, folder, postgres.database(t))
+		server := m.Start(t, folder, database.database(t))
 		c := newClient(t, server.Port)
 		c.everything()
-		c.outage(postgres)
+		c.outage(database)
 		if err := server.Stop(); err != nil {
 			t.Error(err)
 		}

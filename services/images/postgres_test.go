@@ -10,11 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"interleave/internal/probe/probetest"
 )
 
 // A postgres is a PostgreSQL of the tests' own, which goes with them.
@@ -25,6 +28,19 @@ type postgres struct {
 	port    int
 	cmd     *exec.Cmd
 	made    int // databases
+}
+
+// onPostgreSQL asks the models one after the other: they share a PostgreSQL, which goes away and comes back.
+func onPostgreSQL(t *testing.T, ask func(t *testing.T, m *probetest.Subject, database *postgres)) {
+	database := newPostgres(t)
+	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
+		if !*all && strings.HasSuffix(t.Name(), "/java-virtual") {
+			t.Skip("-args -all asks it, too")
+		}
+		t.Cleanup(hurryNoMore) // before the next is built
+		hurry(t)
+		ask(t, m, database)
+	})
 }
 
 // newPostgres makes one and starts it. It will not run as root: then as the user that Debian's package brings.
