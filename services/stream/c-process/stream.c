@@ -27,10 +27,29 @@ enum {
 	REST_MS = 100,		/* a guess: how soon a descriptor or process comes free */
 };
 
+static pid_t server;
+static int held[2];	/* a pipe that all processes have: its end tells that the last of them has gone */
+
+/*
+ * The server ends when its children have: by one signal for the group, and buried by the kernel. For who waits for one looks
+ * through all that are left, and of ten thousand none can end meanwhile.
+ */
 static void
 stop(int sig)
 {
+	char none;
+
 	(void)sig;
+	if (getpid() == server) {	/* not a child that is just made */
+		signal(SIGCHLD, SIG_IGN);
+		signal(SIGTERM, SIG_IGN);
+		kill(0, SIGTERM);
+		close(held[1]);
+		while (read(held[0], &none, 1) == -1 && errno == EINTR)
+			continue;
+		while (wait(NULL) != -1 || errno == EINTR)
+			continue;
+	}
 	_exit(0);
 }
 
@@ -158,12 +177,14 @@ serve(int client)
 int
 main(int argc, char *argv[])
 {
-	pid_t parent = getpid();
 	int client, listener;
 	struct rlimit files;
 
 	if (argc < 2)
 		errx(1, "usage: stream port [host]");
+	server = getpid();
+	if ((getpgrp() != server && setpgid(0, 0)) || pipe(held))
+		err(1, "a group of processes");
 	signal(SIGCHLD, reap);	/* calls restart after a signal: no EINTR */
 	signal(SIGINT, stop);
 	signal(SIGTERM, stop);
@@ -186,8 +207,10 @@ main(int argc, char *argv[])
 		case 0:
 			close(listener);
 			signal(SIGCHLD, SIG_DFL);
+			signal(SIGINT, SIG_DFL);
+			signal(SIGTERM, SIG_DFL);
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
-			if (getppid() == parent)	/* not dead already */
+			if (getppid() == server)	/* not dead already */
 				serve(client);
 			_exit(0);
 		}
