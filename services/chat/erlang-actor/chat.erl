@@ -149,6 +149,8 @@ client(C = #c{socket = Socket}) ->
             client(C);
         bye ->
             gen_tcp:shutdown(Socket, write),
+            %% What one that reads nothing has not had, close would wait for: three minutes of OTP's.
+            [inet:setopts(Socket, [{linger, {true, 0}}]) || C#c.broken],
             erlang:send_after(?CLOSE, self(), close),
             linger(Socket)
     after wait(C) -> client(flush(C))
