@@ -99,13 +99,13 @@ func visit(t *testing.T, server *probetest.Server, format string, words ...any) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	_ = c.SetDeadline(time.Now().Add(patience))
 	g := &guest{c, t, bufio.NewReader(c)}
 	g.say(format, words...)
 	return g
 }
 
 func (g *guest) say(format string, words ...any) {
+	_ = g.SetDeadline(time.Now().Add(patience))
 	if _, err := fmt.Fprintf(g, format+"\r\n", words...); err != nil {
 		g.t.Fatal(err)
 	}
@@ -151,14 +151,18 @@ func descriptors(t *testing.T, server *probetest.Server) int {
 	return len(open)
 }
 
-// TestWithoutProcesses: who cannot be served for want of a process or of sockets hears so, the others go on, and later there is room again.
-func TestWithoutProcesses(t *testing.T) {
+// short starts c-process where anything may run out, with ann in it.
+func short(t *testing.T) (*scarce, *probetest.Server, *guest) {
 	s := newScarce(t)
 	m := probetest.One(t, "c-process")
 	folder, _ := m.Folder(t, 0)
 	server := m.Start(t, folder)
-	ann := visit(t, server, enters, "ann")
-	ann.hear(" 366 ")
+	return s, server, enter(t, server, "ann")
+}
+
+// TestWithoutProcesses: who cannot be served for want of a process or of sockets hears so, the others go on, and later there is room again.
+func TestWithoutProcesses(t *testing.T) {
+	s, server, ann := short(t)
 	processes(t, server, 3)
 	open := descriptors(t, server)
 	wants := []struct {
@@ -207,12 +211,7 @@ func TestWithoutProcesses(t *testing.T) {
 // TestWithoutMemory: main keeps what a process of a client has no room for. Where there is no memory for that, that client is ended and
 // nobody else.
 func TestWithoutMemory(t *testing.T) {
-	s := newScarce(t)
-	m := probetest.One(t, "c-process")
-	folder, _ := m.Folder(t, 0)
-	server := m.Start(t, folder)
-	ann := visit(t, server, enters, "ann")
-	ann.hear(" 366 ")
+	s, server, ann := short(t)
 	for _, pid := range server.Group.PIDs() {
 		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && string(name) == "chat: send\n" {
 			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {

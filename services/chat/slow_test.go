@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"flag"
@@ -8,9 +9,11 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,6 +31,16 @@ const (
 	toSpeak    = 92 * time.Second
 	toAnswer   = 32 * time.Second
 )
+
+// What a client may cost a server, in bytes of memory. Promise 7 of the protocol says so, and counts what it takes to serve one at all: room for a line with
+// its tags and for what is under way to it, a stack or two, for c-process the pages of two processes (73 KiB, says its design.md).
+const (
+	aStranger = 128 << 10
+	aDeafOne  = aStranger + 1<<20
+)
+
+// places is how many clients a model has room for, where it says so.
+var places = map[string]int{"c-process": 4096, "go-goroutine": 10_000}
 
 // TestSlowClients: many who say nothing, drip a byte now and then, or do not read, cost others nothing and the server little, and are gone when their
 // time is over.
@@ -47,8 +60,15 @@ func TestSlowClients(t *testing.T) {
 			if !m.Whole() {
 				t.Skip("it is not ours")
 			}
+			if *slowForReal {
+				t.Parallel()
+			}
+			many := *slowClients
+			if room, ok := places[filepath.Base(t.Name())]; ok {
+				many = min(many, room*63/64) // c-process lets strangers have no more
+			}
 			folder, _ := m.Folder(t, 0)
-			surround(t, m.Start(t, folder), *slowClients/3, pass)
+			surround(t, m.Start(t, folder), many/3, pass)
 		})
 	}
 }
@@ -57,18 +77,41 @@ func TestSlowClients(t *testing.T) {
 func surround(t *testing.T, server *probetest.Server, each int, pass func(time.Duration)) {
 	ann, bob := enter(t, server, "ann"), enter(t, server, "bob")
 	talk := func() { converse(ann, bob, 300*time.Millisecond) }
-	before, open := memory(t, server), descriptors(t, server)
-	began := time.Now()
-	mute, drip := crowd(t, server, each, ""), crowd(t, server, each, "NICK ")
-	crowd(t, server, each, enters) // and will not read
-	t.Logf("%d clients came in %v", 3*each, time.Since(began).Round(time.Millisecond))
 	talk()
-	drip.say("x")
-	for n := range 1500 { // more than a socket holds, and less than what cuts a client off
-		ann.say("PRIVMSG #tea :%0400d", n)
+	open := descriptors(t, server)
+	costs := func(kind string, most int64, come func()) {
+		began, before := time.Now(), memory(t, server)
+		come()
+		arrived(t, server)
+		all := before
+		for more := before; more > all/100; { // until they are served, too
+			talk()
+			more, all = memory(t, server)-all, memory(t, server)
+		}
+		one := (all - before) / int64(each)
+		t.Logf("%s: %d, each of whom takes %.1f KiB; after %v", kind, each, float64(one)/1024, time.Since(began).Round(time.Millisecond))
+		if one > most && flag.Lookup("sanitize").Value.String() == "" {
+			t.Errorf("%s: each takes %d bytes of memory, want %d at most", kind, one, most)
+		}
 	}
-	talk()
-	t.Logf("each takes %.1f KB of memory", float64(memory(t, server)-before)/float64(3*each)/1e3)
+	for kind, first := range map[string]string{"mute": "", "drips": "NICK "} {
+		var b *band
+		costs(kind, aStranger, func() { b = crowd(t, server, each, first) })
+		b.end()
+		gone(t, server, open)
+	}
+	costs("deaf", aDeafOne, func() {
+		crowd(t, server, each, enters)
+		for range each {
+			ann.hear(" JOIN #tea")
+		}
+		for n := range 1500 { // more than a socket holds, and less than what cuts a client off
+			ann.say("PRIVMSG #tea :%0400d", n)
+		}
+	})
+	mute, drip := crowd(t, server, each, ""), crowd(t, server, each, "NICK ")
+	arrived(t, server)
+	drip.say("x")
 	pass(toRegister)
 	drip.say("x")
 	talk()
@@ -83,12 +126,78 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 		pass(toAnswer)
 		talk()
 	}
-	for end := time.Now().Add(patience / 4); descriptors(t, server) > open; time.Sleep(10 * time.Millisecond) {
+	gone(t, server, open)
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhoIsCutOffIsGone: who reads nothing, and is cut off for it, keeps neither its place nor a descriptor, though what it was told last never leaves.
+func TestWhoIsCutOffIsGone(t *testing.T) {
+	probetest.Each(t, "*", func(t *testing.T, m *probetest.Subject) {
+		if !m.Whole() {
+			t.Skip("it is not ours")
+		}
+		if filepath.Base(t.Name()) == "c-epoll" && !*slowForReal {
+			t.Skip("it gives such a client 30 s to read; TestSlowClients moves its clock")
+		}
+		t.Parallel()
+		folder, _ := m.Folder(t, 0)
+		server := m.Start(t, folder)
+		ann := enter(t, server, "ann")
+		open := descriptors(t, server)
+		crowd(t, server, 1, enters)
+		ann.hear(":deaf0!u@127.0.0.1 JOIN")
+		for n := range 4000 { // 1.7 MB
+			ann.say("PRIVMSG #tea :%0400d", n)
+		}
+		ann.hear(":deaf0!u@127.0.0.1 QUIT")
+		gone(t, server, open)
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// arrived waits until all who have connected are accepted: one who comes after them is.
+func arrived(t *testing.T, server *probetest.Server) {
+	last := visit(t, server, "JOIN #tea")
+	last.hear(" 451 ")
+	last.Close()
+}
+
+// gone waits until no more descriptors are open than before some came.
+func gone(t *testing.T, server *probetest.Server, open int) {
+	t.Helper()
+	for end := time.Now().Add(patience); descriptors(t, server) > open; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("%d descriptors are open, and %d were before; some clients are there that have not read for %v", descriptors(t, server), open, toSpeak+toAnswer)
-			break
+			t.Errorf("%d descriptors are open, and %d were before some came who are gone", descriptors(t, server), open)
+			return
 		}
 	}
+}
+
+// TestStrangersKeepNobodyOut: where all places are taken, one that has not registered goes for each that comes, the first to have come first.
+func TestStrangersKeepNobodyOut(t *testing.T) {
+	m := probetest.One(t, "c-process")
+	folder, _ := m.Folder(t, 0)
+	server := m.Start(t, folder)
+	ann := enter(t, server, "ann")
+	drip := crowd(t, server, 10, "NICK ")
+	mute := crowd(t, server, places["c-process"]+100, "")
+	bob := enter(t, server, "bob")
+	ann.hear(":bob!u@127.0.0.1 JOIN #tea")
+	early := &band{t: t, conns: mute.conns[:90]}
+	for kind, b := range map[string]*band{"dripped": drip, "said nothing": early} {
+		if left := b.left("ERROR :"); left > 0 {
+			t.Errorf("%d of %d that have %s are there, and came first", left, len(b.conns), kind)
+		}
+	}
+	last := mute.conns[len(mute.conns)-1]
+	late := &guest{last, t, bufio.NewReader(last)}
+	late.say(enters, "late")
+	late.hear(" 366 ")
+	converse(ann, bob, 100*time.Millisecond)
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -103,15 +212,18 @@ type band struct {
 // crowd connects so many, who say something first.
 func crowd(t *testing.T, server *probetest.Server, many int, first string) *band {
 	b := &band{t: t}
+	var dialer net.Dialer
+	if first == enters {
+		dialer.Control = tight
+	}
 	for n := range many {
-		c, err := net.Dial("tcp", net.JoinHostPort(server.Host, strconv.Itoa(server.Port)))
+		c, err := dialer.Dial("tcp", net.JoinHostPort(server.Host, strconv.Itoa(server.Port)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
 		b.conns = append(b.conns, c)
 		if first == enters {
-			_ = c.(*net.TCPConn).SetReadBuffer(4096)
 			_, err = fmt.Fprintf(c, enters+"\r\n", fmt.Sprintf("deaf%d", n))
 		} else {
 			_, err = io.WriteString(c, first)
@@ -123,9 +235,25 @@ func crowd(t *testing.T, server *probetest.Server, many int, first string) *band
 	return b
 }
 
+// tight has the kernel keep little under way to a client: for segments of 64 KiB, as loopback has them, it would take some megabytes of a server.
+func tight(_, _ string, c syscall.RawConn) (err error) {
+	failed := c.Control(func(fd uintptr) {
+		err = errors.Join(
+			syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096),
+			syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536))
+	})
+	return errors.Join(failed, err)
+}
+
 func (b *band) say(text string) {
 	for _, c := range b.conns {
 		_, _ = io.WriteString(c, text) // it may have been ended
+	}
+}
+
+func (b *band) end() {
+	for _, c := range b.conns {
+		c.Close()
 	}
 }
 

@@ -26,6 +26,7 @@ enum {
 	QUEUE_BYTES = HELD_BYTES + (1 << 16),
 	OWN_FDS = 32,		/* of main, and those of a start: fewer, a guess */
 	REFUSED_READS = 16,	/* of half a KiB: more than a registration, a guess */
+	SPARE_SHARE = 64,	/* of all places; of 4,096, what a turn accepts */
 };
 
 struct client *clients;
@@ -33,6 +34,7 @@ struct scratch *scratch;
 int alive_read, alive_write;
 
 static uint32_t client_total, client_most;
+static uint32_t client_spare;	/* places that strangers may not fill */
 
 void
 client_init(void)
@@ -47,6 +49,7 @@ client_init(void)
 	    limit.rlim_cur < OWN_FDS + 2 * MAX_CLIENTS)
 		client_most = limit.rlim_cur > OWN_FDS ?
 		    (uint32_t)(limit.rlim_cur - OWN_FDS) / 2 : 0;
+	client_spare = client_most / SPARE_SHARE + 1;
 	clients = os_table(MAX_CLIENTS * sizeof *clients);
 	scratch = os_table(sizeof *scratch);
 	for (i = 0; i < MAX_CLIENTS; i++)
@@ -179,28 +182,6 @@ refuse_for_want(int fd, int error)
 	told_ms = now;
 }
 
-/* Takes a connection, which costs a descriptor until its client says something. */
-void
-client_call(int fd, const struct sockaddr *address)
-{
-	struct client *c = client_total < client_most ? free_client() : NULL;
-
-	if (c == NULL) {
-		refuse_for_want(fd, ENOSPC);
-		(void)close(fd);
-		return;
-	}
-	memset(c, 0, sizeof *c);
-	host_of(address, c->host);
-	slot_reset(client_slot(c));
-	c->recv_fd = fd;
-	c->send_fd = -1;
-	c->person = c->renamed_from = NOBODY;
-	c->end_by_ms = os_clock_ms() + REGISTER_S * 1000;
-	c->stage = STAGE_CALLING;
-	client_total++;
-}
-
 /* Every process looks at all slots below board->clients now and then. */
 static void
 free_slot(struct client *c)
@@ -220,6 +201,60 @@ hang_up(struct client *c)
 {
 	(void)close(c->recv_fd);
 	free_slot(c);
+}
+
+/* Who has not registered has no right to its place: when places run out, the one
+ * that came first goes. Else a few thousand who say nothing kept all others out. The
+ * processes of one take a moment to end, and until then there are those to spare. */
+static void
+make_place(void)
+{
+	static const char why[] = "Closing link: others want in, and it has not registered";
+	uint32_t i, count = atomic_load(&board->clients);
+	struct client *c, *first = NULL;
+
+	for (i = 0; i < count; i++) {
+		c = &clients[i];
+		if ((c->stage == STAGE_CALLING ||
+		    (c->stage == STAGE_NEW && c->end_by_ms == 0)) &&
+		    (first == NULL || c->call < first->call))
+			first = c;
+	}
+	if (first == NULL)
+		return;
+	if (first->stage == STAGE_NEW) {
+		client_end(first, why, STOP_MS);
+		return;
+	}
+	refuse(first->recv_fd, why);
+	hang_up(first);
+}
+
+/* Takes a connection, which costs a descriptor until its client says something. */
+void
+client_call(int fd, const struct sockaddr *address)
+{
+	static uint64_t calls;
+	struct client *c;
+
+	if (client_total + client_spare >= client_most)
+		make_place();
+	c = client_total < client_most ? free_client() : NULL;
+	if (c == NULL) {
+		refuse_for_want(fd, ENOSPC);
+		(void)close(fd);
+		return;
+	}
+	memset(c, 0, sizeof *c);
+	host_of(address, c->host);
+	slot_reset(client_slot(c));
+	c->recv_fd = fd;
+	c->send_fd = -1;
+	c->person = c->renamed_from = NOBODY;
+	c->end_by_ms = os_clock_ms() + REGISTER_S * 1000;
+	c->call = ++calls;
+	c->stage = STAGE_CALLING;
+	client_total++;
 }
 
 /* It has said something: two processes are started, which own the connection

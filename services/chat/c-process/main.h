@@ -21,6 +21,7 @@ struct client {
 	uint32_t	round;		/* told already, in this round */
 	uint32_t	locks[2];	/* seen at the last tick */
 	uint64_t	end_by_ms;	/* killed then, if it is still there */
+	uint64_t	call;		/* connections are counted */
 	char		nick[NICK_BYTES], user[USER_BYTES], host[HOST_BYTES];
 	char		real[REAL_BYTES];
 	char		why[LINE_BYTES];	/* it goes */
