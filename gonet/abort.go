@@ -56,7 +56,7 @@ func (c *Conn) firstReset() func() {
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		_ = c.stack.sendSegment(c, &tcp.Segment{Header: wire.TCP{Seq: seq, Flags: wire.RST}}) // nobody to tell
+		_ = c.stack.sendBare(c, wire.TCP{Seq: seq, Flags: wire.RST}) // nobody to tell
 	}
 }
 

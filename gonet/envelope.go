@@ -3,6 +3,7 @@ package gonet
 import (
 	"sync"
 
+	"interleave/gonet/tcp"
 	"interleave/gonet/wire"
 )
 
@@ -14,6 +15,7 @@ type envelope struct {
 	transport [wire.TCPMaxLen]byte
 	list      [5][]byte // of Ethernet, of IP, of what it carries, and two of payload
 	n         int       // that there are
+	segment   tcp.Segment
 }
 
 var envelopes = sync.Pool{New: func() any { return new(envelope) }}

@@ -110,8 +110,8 @@ func (s *Stack) bake(l *Listener, c *Conn, h *wire.TCP) {
 	}
 	s.stats.cookies.Add(1)
 	l.flooded = s.now.Add(cookieTime)
-	seg := tcp.Segment{Header: tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.keyed(c.flow, h.Seq), h, s.now), h, s.now)}
-	_ = s.sendSegment(c, &seg) // the peer asks again
+	answer := tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.keyed(c.flow, h.Seq), h, s.now), h, s.now)
+	_ = s.sendBare(c, answer) // the peer asks again
 }
 
 // keyed is the hash of cookies for a flow and the peer's first sequence number.

@@ -165,6 +165,11 @@ func (s *Stack) send(h *hop, gso link.GSO, e *envelope) error {
 		}
 		return s.emit(*mac, kind, gso, e)
 	}
+	return s.hold(h, kind, gso, e)
+}
+
+// hold has a packet wait, and its neighbour asked for.
+func (s *Stack) hold(h *hop, kind wire.EtherType, gso link.GSO, e *envelope) error {
 	if gso.Kind != link.Plain {
 		s.stats.droppedUnresolved.Add(1)
 		return nil // only what was sent before has made it large; the connection sends it again

@@ -8,22 +8,24 @@ import (
 
 // transmit sends what is due. The caller has mu.
 func (c *Conn) transmit(now tcp.Time) {
-	var seg tcp.Segment
-	for c.machine.Output(&seg, now) {
-		c.emit(&seg)
+	e := newEnvelope()
+	for c.machine.Output(&e.segment, now) {
+		c.emit(e)
 	}
+	e.free()
 }
 
 // transmitNow is transmit without the acknowledgements that would go alone. The caller has mu.
 func (c *Conn) transmitNow(now tcp.Time) {
-	var seg tcp.Segment
-	for c.machine.OutputNow(&seg, now) {
-		c.emit(&seg)
+	e := newEnvelope()
+	for c.machine.OutputNow(&e.segment, now) {
+		c.emit(e)
 	}
+	e.free()
 }
 
-func (c *Conn) emit(seg *tcp.Segment) {
-	if err := c.stack.sendSegment(c, seg); err != nil {
+func (c *Conn) emit(e *envelope) {
+	if err := c.stack.sendSegment(c, e); err != nil {
 		c.machine.Unreachable(translate(err), true)
 	}
 }
@@ -61,16 +63,15 @@ func (c *Conn) way() (*hop, error) {
 	return c.hop, nil
 }
 
-// sendSegment gives the header its ports and the packet its header, and leaves the checksum and the cutting to the link if it can.
-func (s *Stack) sendSegment(c *Conn, seg *tcp.Segment) error {
+// sendSegment gives the envelope's segment its ports and its header of IP, and leaves the checksum and the cutting to the link if it can.
+func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	way, err := c.way()
 	if err != nil {
 		return err
 	}
+	seg := &e.segment
 	h := &seg.Header
 	h.SrcPort, h.DstPort = c.local.Port(), c.remote.Port()
-	e := newEnvelope()
-	defer e.free()
 	header := &e.transport
 	headerLen := h.Len()
 	length := headerLen + seg.Len()
@@ -85,14 +86,29 @@ func (s *Stack) sendSegment(c *Conn, seg *tcp.Segment) error {
 		}
 		h.Put(header[:])
 	} else {
-		h.Put(header[:])
-		sum = wire.Sum(header[:headerLen], sum)
-		sum = wire.Sum(seg.Payload, sum)
-		h.Checksum = ^wire.SumAt(seg.Payload2, len(seg.Payload), sum)
-		h.Put(header[:])
+		e.sum(sum)
 	}
-	e.pack(e.ip[:ipLen], header[:headerLen], seg.Payload, seg.Payload2)
+	e.list[1], e.list[2], e.list[3], e.list[4], e.n = e.ip[:ipLen], header[:headerLen], seg.Payload, seg.Payload2, 5
 	return s.send(way, gso, e)
+}
+
+// sum puts the segment's header in, with the checksum of all of it from that of the pseudo-header on.
+func (e *envelope) sum(sum uint16) {
+	seg, header := &e.segment, &e.transport
+	h := &seg.Header
+	n := h.Put(header[:])
+	sum = wire.Sum(header[:n], sum)
+	sum = wire.Sum(seg.Payload, sum)
+	h.Checksum = ^wire.SumAt(seg.Payload2, len(seg.Payload), sum)
+	h.Put(header[:])
+}
+
+// sendBare sends a segment without data that is not the machine's.
+func (s *Stack) sendBare(c *Conn, h wire.TCP) error {
+	e := newEnvelope()
+	defer e.free()
+	e.segment = tcp.Segment{Header: h}
+	return s.sendSegment(c, e)
 }
 
 // putIP writes the header of IP for a segment, and tells its length and how super-frames of it are cut.
@@ -102,15 +118,23 @@ func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 		tos = wire.ECT0
 	}
 	if c.remote.Addr().Is4() {
-		ip := wire.IPv4{
-			TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true, Protocol: wire.ProtocolTCP,
-			Src: c.local.Addr(), Dst: c.remote.Addr(), ID: uint16(c.stack.ids.Add(1)),
-		}
-		return ip.Put(b), link.TCPv4
+		return c.putIPv4(b, length, tos), link.TCPv4
 	}
+	return c.putIPv6(b, length, tos), link.TCPv6
+}
+
+func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
+	ip := wire.IPv4{
+		TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true, Protocol: wire.ProtocolTCP,
+		Src: c.local.Addr(), Dst: c.remote.Addr(), ID: uint16(c.stack.ids.Add(1)),
+	}
+	return ip.Put(b)
+}
+
+func (c *Conn) putIPv6(b []byte, length int, tos uint8) int {
 	ip := wire.IPv6{
 		TrafficClass: tos, Length: uint16(length), NextHeader: wire.ProtocolTCP, HopLimit: c.net.hopLimit, FlowLabel: c.label,
 		Src: c.local.Addr(), Dst: c.remote.Addr(),
 	}
-	return ip.Put(b), link.TCPv6
+	return ip.Put(b)
 }

@@ -56,8 +56,15 @@ func (c *Conn) act(now tcp.Time) {
 	over := c.over()
 	c.mu.Unlock()
 	if over {
-		_ = c.stack.post(func() { c.stack.remove(c) }) // a stack that has ended has forgotten it
+		c.leave()
 	}
+}
+
+// leave asks the dealer to forget the connection.
+//
+//go:noinline
+func (c *Conn) leave() {
+	_ = c.stack.post(func() { c.stack.remove(c) }) // a stack that has ended has forgotten it
 }
 
 // over tells, once, that the connection is to be forgotten. The caller has mu.

@@ -312,7 +312,7 @@ func (w *tapWrite) prepare(g GSO, pieces [][]byte) {
 // Write is Link's. The frame is handed over by one call, from whichever goroutine has it.
 func (t *Tap) Write(g GSO, pieces ...[]byte) error {
 	if len(pieces) > maxPieces {
-		return fmt.Errorf("tap %s: write: %d pieces, at most %d", t.name, len(pieces), maxPieces)
+		return t.tooMany(len(pieces))
 	}
 	w := t.writes.Get().(*tapWrite)
 	w.prepare(g, pieces)
@@ -322,11 +322,21 @@ func (t *Tap) Write(g GSO, pieces ...[]byte) error {
 		clear(w.vector[1:]) // the pieces are not ours to keep
 	}
 	t.writes.Put(w)
+	if err == nil && errno == 0 {
+		return nil
+	}
+	return t.unwritten(err, errno)
+}
+
+func (t *Tap) tooMany(pieces int) error {
+	return fmt.Errorf("tap %s: write: %d pieces, at most %d", t.name, pieces, maxPieces)
+}
+
+// unwritten is what Write tells of a frame that the device has not taken.
+func (t *Tap) unwritten(err error, errno syscall.Errno) error {
 	switch {
 	case err != nil:
 		return ErrClosed
-	case errno == 0:
-		return nil
 	case errno == unix.EAGAIN, errno == unix.ENOBUFS, errno == unix.ENOMEM, errno == unix.EIO:
 		t.dropped.Add(1) // EIO: the device is down
 		return nil
