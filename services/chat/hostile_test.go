@@ -115,7 +115,7 @@ func converse(a, b *guest, atLeast time.Duration) (said int) {
 
 var turn = regexp.MustCompile(`^:(ann|bob)!u@127\.0\.0\.1 PRIVMSG #tea :turn (\d+)\r\n$`)
 
-// hearNext reads on to the next that the other says, which must be this turn. A guest is there for long, and says so when it is asked.
+// hearNext reads on to the next that the other says, which must be this turn.
 func (g *guest) hearNext(want int) {
 	g.t.Helper()
 	_ = g.SetDeadline(time.Now().Add(patience))
@@ -124,9 +124,7 @@ func (g *guest) hearNext(want int) {
 		if err != nil {
 			g.t.Fatalf("waiting for turn %d: %v", want, err)
 		}
-		if token, asked := strings.CutPrefix(line, "PING "); asked {
-			g.say("PONG %s", strings.TrimSpace(token))
-		}
+		g.answer(line)
 		if found := turn.FindStringSubmatch(line); found != nil {
 			if found[2] != strconv.Itoa(want) {
 				g.t.Fatalf("waiting for turn %d: heard %q", want, line)

@@ -111,7 +111,7 @@ func (g *guest) say(format string, words ...any) {
 	}
 }
 
-// hear reads on to a line that holds the words.
+// hear reads on to a line that holds the words. A guest is there for long, and says so when it is asked.
 func (g *guest) hear(words string) {
 	g.t.Helper()
 	_ = g.SetDeadline(time.Now().Add(patience))
@@ -120,9 +120,16 @@ func (g *guest) hear(words string) {
 		if err != nil {
 			g.t.Fatalf("waiting for %q, after %q: %v", words, last, err)
 		}
+		g.answer(line)
 		if last = line; strings.Contains(line, words) {
 			return
 		}
+	}
+}
+
+func (g *guest) answer(line string) {
+	if token, asked := strings.CutPrefix(line, "PING "); asked {
+		g.say("PONG %s", strings.TrimSpace(token))
 	}
 }
 

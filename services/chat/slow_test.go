@@ -104,6 +104,7 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 		crowd(t, server, each, enters)
 		for range each {
 			ann.hear(" JOIN #tea")
+			bob.hear(" JOIN #tea")
 		}
 		for n := range 1500 { // more than a socket holds, and less than what cuts a client off
 			ann.say("PRIVMSG #tea :%0400d", n)
