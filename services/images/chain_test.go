@@ -218,7 +218,7 @@ func without(chain []*link, database *postgres) {
 	i := first.upload("image/gif", "kept", content)
 	before := first.list()
 	database.stop()
-	asksInVain(first, i, content, 503, 504) // it may wait for a connection as long as it is waited for itself
+	asksInVain(first, i, content, 503, 504)      // it may wait for a connection as long as it is waited for itself
 	first.ask("GET", i.Thumbnail, nil, nil, 200) // of its own
 	first.ask("GET", "/healthz", nil, nil, 200)
 	database.start()
