@@ -1,7 +1,7 @@
 // Package calibrate measures servers whose truth is known, with the very load engine, groups and samplers that measure
 // the others, and says by how much the laboratory is off on this machine, at this time.
 //
-// The trade: a calibration before each run costs five seconds of everybody's time; without it, a figure is only as
+// The trade: a calibration before each run costs seven seconds of everybody's time; without it, a figure is only as
 // good as the belief that the instrument works here.
 package calibrate
 
@@ -41,20 +41,20 @@ func newBench(exe string) bench {
 // A check measures one truth. A retry is a second one, made when the first is off.
 type check func(ctx context.Context, b bench) (record.Check, error)
 
-// Run makes all checks: the full form, of about half a minute, or the form of five seconds. A check that is off is
+// Run makes all checks: the full form, of about half a minute, or the form of seven seconds. A check that is off is
 // made once more, for a machine may be disturbed for a moment, and its note says so. The error says that a check could
 // not be made at all; the checks' own OK says which truth was missed.
 func Run(ctx context.Context, exe string, full bool) ([]record.Check, error) {
 	checks := []check{
 		stallCheck(2 * stallEvery),
-		delayCheck(time.Millisecond, 4, 150*time.Millisecond),
+		delayCheck(time.Millisecond, 20, 50*time.Millisecond),
 		burnCheck(.3, 600*time.Millisecond),
 		memoryCheck(64),
 	}
 	if full {
 		checks = []check{
 			stallCheck(5 * stallEvery),
-			delayCheck(time.Millisecond, 10, 500*time.Millisecond),
+			delayCheck(time.Millisecond, 50, 100*time.Millisecond),
 			burnCheck(.1, 2*time.Second),
 			burnCheck(.3, 2*time.Second),
 			burnCheck(.9, 2*time.Second),

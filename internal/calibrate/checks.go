@@ -86,8 +86,9 @@ func stallCheck(window time.Duration) check {
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
 
-// delayCheck: what a server spins longer before each reply is what its clients wait longer. Two servers take turns, and
-// their difference is held against the truth, for the way there and back takes its time too. Both delay: a core whose
+// delayCheck: what a server spins longer before each reply is what its clients wait longer. Two servers take short turns,
+// and the difference of neighbours is held against the truth, for the way there and back takes its time too, and how
+// much changes with the host's mood by the second. Both delay: a core whose
 // idle thread is woken within microseconds wakes faster than one that slept, by 1 % of a millisecond.
 func delayCheck(delay time.Duration, turns int, window time.Duration) check {
 	least := delay / 2
@@ -97,7 +98,8 @@ func delayCheck(delay time.Duration, turns int, window time.Duration) check {
 	return with(args(least), func(ctx context.Context, b bench, fast *server) (record.Check, error) {
 		return with(args(least+delay), func(ctx context.Context, b bench, slow *server) (record.Check, error) {
 			var medians [2][]float64
-			for range turns {
+			var more []float64
+			for turn := range turns {
 				for i, s := range []*server{fast, slow} {
 					r, err := b.offer(ctx, s, l, 10*time.Millisecond, window)
 					if err != nil {
@@ -105,9 +107,9 @@ func delayCheck(delay time.Duration, turns int, window time.Duration) check {
 					}
 					medians[i] = append(medians[i], ms(r.Service.Quantile(.5)))
 				}
+				more = append(more, medians[1][turn]-medians[0][turn])
 			}
-			measured := middle(medians[1]) - middle(medians[0])
-			c := judge("injected delay", "ms", ms(int64(delay)), measured, delayTolerance*ms(int64(delay)))
+			c := judge("injected delay", "ms", ms(int64(delay)), middle(more), delayTolerance*ms(int64(delay)))
 			c.Note = fmt.Sprintf("replies took %.4g and %.4g ms", middle(medians[0]), middle(medians[1]))
 			return c, nil
 		})(ctx, b)

@@ -171,7 +171,7 @@ func (s *Session) calibrate(ctx context.Context) (err error) {
 		s.say("not calibrated, as --no-calibration asks")
 		return nil
 	}
-	s.say("calibrating the instrument (5 s)")
+	s.say("calibrating the instrument (7 s)")
 	s.checks, err = calibrate.Run(ctx, s.Exe, false)
 	switch {
 	case ctx.Err() != nil:
