@@ -10,11 +10,12 @@ FUZZTIME  ?= 20s
 RUN       ?= --quick
 SOAK      ?= 10m
 SOAKED    ?= 100000
+BESIEGERS ?= 10000
 
 # Much of a test is waiting for a server to rest or to end: four at once of each package keep two cores busy. `make lint` vets.
 TESTS     := -parallel 4 -vet=off
 
-.PHONY: help run test whole race sanitize soak lint golden fuzz bench portability toolchains clean $(BIN) $(EVE) $(GONET)
+.PHONY: help run test whole race sanitize soak siege lint golden fuzz bench portability toolchains clean $(BIN) $(EVE) $(GONET)
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +46,10 @@ sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under A
 soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -soak=$(SOAK)
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -sanitize=address -connections=$(SOAKED)
+
+siege: toolchains ## the chat for most of an hour: BESIEGERS clients who say nothing, drip or do not read, by the clock; then a minute of abuse for each model
+	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run SlowClients ./services/chat -args -slow=$(BESIEGERS) -clock
+	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run HostileClients ./services/chat -args -hostile=1m
 
 lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, GoNet for other systems, clang-format, shellcheck
 	$(OUT)/bin/golangci-lint run ./...

@@ -42,11 +42,16 @@ func behind(t *testing.T, fault string) *Built {
 	}
 }
 
+func needPing(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("ping"); err != nil {
+		t.Skip("SKIP: ping: apt-get install iputils-ping")
+	}
+}
+
 // TestTap has clients ping the host behind a tap and connect to both of its ports.
 func TestTap(t *testing.T) {
-	if _, err := exec.LookPath("ping"); err != nil {
-		t.Skip("SKIP: apt-get install iputils-ping")
-	}
+	needPing(t)
 	for _, c := range []struct{ fault, steps, want string }{
 		{"good", "ping 0\nping 56 times 20\nping 1472 times 3\nping 8000\n", ""},
 		{"good", "dial a\na send pattern 1MiB\na shut\na eof\n", ""},
@@ -129,6 +134,7 @@ func TestKernelsHost(t *testing.T) {
 	if err := netns.Able(manifest.NetNS); err != nil {
 		t.Skip("SKIP:", err)
 	}
+	needPing(t)
 	built := bad(t, "good")
 	built.Model.Hosts = manifest.NetNS
 	transcript, err := ParseTranscript("test.txt", []byte("ping 56\nping 8000\ndial a\na echo pattern 1MiB\n"))
