@@ -55,12 +55,13 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 		Service:  t.need("service", "the folder in services/ that is measured"),
 		Asked:    t.flag("only_when_named"),
 		Setup:    t.texts("setup", false),
+		Here:     t.texts("here", false),
 	}}
 	if !folderName.MatchString(r.Name) {
 		d.fail(0, "the folder %q is no name for an experiment: expected lower-case words with hyphens, such as \"eve-echo\"", r.Name)
 	}
 	if !t.has("setup") {
-		t.missing("setup", "the source's machine, versions and durations: the differences that a verdict lists")
+		t.missing("setup", "the source's machine, versions and durations: the differences that a verdict lists; [] where nothing is published")
 	}
 	if t.has("builds") {
 		r.readBuilds(tree)

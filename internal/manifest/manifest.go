@@ -216,7 +216,8 @@ type Experiment struct {
 	Question string
 	Expect   string
 	Asked    bool     // it runs only when it is named: it takes more of a machine than most have
-	Setup    []string // the source's machine, versions and durations: the differences a verdict lists
+	Setup    []string // the source's machine, versions and durations: the differences a verdict lists; none if nothing is published
+	Here     []string // what of our set-up the load and the machine do not tell
 	Service  string
 	Models   []string
 	Builds   []string // a command that builds the model for many systems, in place of measuring: see record.Build

@@ -139,7 +139,7 @@ const logFrom = 40
 func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metric, rows []verdict.Row, styles map[string]figure.Style) drawn {
 	id := anchor("fig", e.Name, string(m), string(c))
 	f := figure.Sweep{
-		XName: cmp.Or(e.Axis.Label, e.Axis.Over), YName: unit(m), YUnit: manifest.Metrics[m].Unit, LogX: e.Axis.Log,
+		XName: cmp.Or(e.Axis.Label, e.Axis.Over), YName: axisName(m), YUnit: manifest.Metrics[m].Unit, LogX: e.Axis.Log,
 	}
 	at := map[string]int{}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -174,9 +174,9 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		}
 	}
 	f.LogY = low > 0 && high/low > logFrom
-	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(unit(m)), f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
+	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(axisName(m)), f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
 	caption := fmt.Sprintf("%s over %s; %s. %s; bars and bands are 95 %% intervals.",
-		capital(unit(m)), f.XName, s.cores(c), roundsOf(rows))
+		capital(axisName(m)), f.XName, s.cores(c), roundsOf(rows))
 	if len(e.Claims) > 0 {
 		caption += " Bold: the models that claims are about."
 	}
@@ -236,7 +236,7 @@ func roundsOf(rows []verdict.Row) string {
 func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metric, rows []verdict.Row, styles map[string]figure.Style) drawn {
 	rows = ranked(rows, manifest.Metrics[m].MoreIsBetter)
 	id := anchor("fig", e.Name, rows[0].Point, string(m), string(c))
-	f := figure.Strip{Axis: unit(m), Unit: manifest.Metrics[m].Unit}
+	f := figure.Strip{Axis: axisName(m), Unit: manifest.Metrics[m].Unit}
 	low, high := math.Inf(1), math.Inf(-1)
 	var told []string
 	for _, r := range rows {
@@ -257,9 +257,9 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		told = append(told, name(r)+" "+quantity.Short(centre(r).Estimate, f.Unit))
 	}
 	f.Log = low > 0 && high/low > logFrom
-	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s at %s, %s", capital(unit(m)), rows[0].Point, many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
+	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s at %s, %s", capital(axisName(m)), rows[0].Point, many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
 	caption := fmt.Sprintf("%s at “%s”; %s. %s; the baseline %s stands twice, A against A.",
-		capital(unit(m)), rows[0].Point, s.cores(c), roundsOf(rows), e.Baseline)
+		capital(axisName(m)), rows[0].Point, s.cores(c), roundsOf(rows), e.Baseline)
 	if slices.ContainsFunc(f.Rows, func(r figure.StripRow) bool { return strings.HasSuffix(r.Name, " *") }) {
 		caption += " * The load's core was full in most rounds: a lower bound."
 	}

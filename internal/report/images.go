@@ -66,7 +66,7 @@ func stretches(n int) [][2]int {
 // byNumber draws the response time by number: the median over the rounds of the median within a stretch.
 func (s *study) byNumber(e *experiment, c manifest.Condition, p manifest.Point, cells map[string][]record.Cell, styles map[string]figure.Style) drawn {
 	id := anchor("fig", e.Name, p.Name, "by-number", string(c))
-	f := figure.Sweep{XName: "number of the response since the server's start", YName: "response time (µs)", YUnit: "µs", LogX: true, LogY: true}
+	f := figure.Sweep{XName: "number of the response since the server's start", YName: "response time", YUnit: "µs", LogX: true, LogY: true}
 	firsts := []int{1, 10, 100, 1000}
 	t := table{
 		Caption: "Mean response time of the first so many responses: median over the rounds. In brackets: times that of " + e.Baseline + ".",
@@ -170,7 +170,7 @@ func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Poin
 	id := anchor("fig", e.Name, p.Name, "parts", string(c))
 	names := namesOf(p.Load)
 	inServer := names[1 : len(names)-1]
-	f := figure.Parts{Axis: "mean response time (µs)", Unit: "µs", Names: names}
+	f := figure.Parts{Axis: "mean response time", Unit: "µs", Names: names}
 	t := table{
 		Caption: "Means, medians over the rounds; last the part of what a response takes more, or less, than under " + e.Baseline + " that lies " + strings.Join(inServer, ", and ") + ".",
 		Head:    append(append([]string{"model"}, names...), "response", "more than "+e.Baseline),

@@ -215,7 +215,7 @@ func (s *study) gates() []gate {
 func (s *study) view(e *experiment, styles map[string]figure.Style, taken map[string]bool) experimentView {
 	v := experimentView{
 		Anchor: anchor(e.Name), Title: e.title(), Name: e.Name, Source: e.Source,
-		Question: e.Question, Expect: e.Expect, Theirs: e.Setup, Ours: s.ours(e), Measured: len(e.cells) > 0, Matrix: e.matrix(),
+		Question: e.Question, Expect: e.Expect, Theirs: e.Setup, Ours: append(slices.Clone(e.Here), s.ours(e)...), Measured: len(e.cells) > 0, Matrix: e.matrix(),
 	}
 	taken[v.Anchor] = true
 	v.Claims = s.claims(e, taken)

@@ -54,6 +54,14 @@ func unit(m manifest.Metric) string {
 	return name + " (" + info.Unit + ")"
 }
 
+// axisName names a metric beside ticks.
+func axisName(m manifest.Metric) string {
+	if info := manifest.Metrics[m]; info.Name != "" && quantity.TickTells(info.Unit) {
+		return info.Name
+	}
+	return unit(m)
+}
+
 // name is a row's model; the baseline's second cell says so.
 func name(r verdict.Row) string {
 	if r.Twin {

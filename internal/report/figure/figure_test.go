@@ -126,7 +126,7 @@ func series(r *rand.Rand, styles map[string]Style) TimeSeries {
 }
 
 func parts(styles map[string]Style) Parts {
-	p := Parts{Frame: Frame{ID: "parts", Title: "Where the time goes", Desc: "Most is in the server."}, Axis: "mean response time (µs)", Unit: "µs",
+	p := Parts{Frame: Frame{ID: "parts", Title: "Where the time goes", Desc: "Most is in the server."}, Axis: "mean response time", Unit: "µs",
 		Names: []string{"to the server", "in its database", "else in the server", "from the server"}}
 	for i, name := range names {
 		v := float64(i)

@@ -211,15 +211,25 @@ func Tick(v float64, unit string) string {
 	if strings.Contains(number, ".") {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}
-	switch unit {
-	case "µs", "bytes", "s", "bit/s":
+	if TickTells(unit) {
 		return number + Thin + word
+	}
+	switch unit {
 	case "requests/s", "deliveries/s":
 		if prefix, _, found := strings.Cut(word, Thin); found {
 			return number + Thin + prefix
 		}
 	}
 	return number
+}
+
+// TickTells says whether the ticks of a unit name it, each in its own size: "20 ms". Their axis need not.
+func TickTells(unit string) bool {
+	switch unit {
+	case "µs", "bytes", "s", "bit/s":
+		return true
+	}
+	return false
 }
 
 // Count is a whole number.
