@@ -153,7 +153,12 @@ func crosscheckC(t testing.TB, exe string, port uint16, connections int, window 
 // runProcess runs a plan as the laboratory does, in a process of its own.
 func runProcess(t testing.TB, p Plan) *Result {
 	t.Helper()
-	e, err := Start(context.Background(), []string{os.Args[0], "load"}, p, nil)
+	return runCommand(t, p, os.Args[0], "load")
+}
+
+func runCommand(t testing.TB, p Plan, command ...string) *Result {
+	t.Helper()
+	e, err := Start(context.Background(), command, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

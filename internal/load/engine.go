@@ -25,7 +25,9 @@ import (
 // shared is what the threads of an engine have in common.
 type shared struct {
 	parts   int
-	stopFD  int // an eventfd; readable when all must stop
+	apart   bool           // each thread has a table of descriptors of its own
+	working sync.WaitGroup // that have not ended, if apart
+	stopFD  int            // an eventfd; readable when all must stop
 	emit    func(Event)
 	atOpen  atomic.Int32 // threads that have come so far
 	atClose atomic.Int32
@@ -55,16 +57,15 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("reading the load's plan: %w", err)
 	}
-	if p.Load.Shape != manifest.Pings {
-		if err := checkDescriptors(p.Load.Connections); err != nil {
-			return nil, err
-		}
+	parts, apart, err := p.threads()
+	if err != nil {
+		return nil, err
 	}
 	if err := introduce(p.Sources, p.Addr.Addr()); err != nil {
 		return nil, err
 	}
 	e := &engine{plan: p}
-	e.shared.parts = min(max(1, len(p.CPUs)), p.Load.Connections)
+	e.shared.parts, e.shared.apart = parts, apart
 	e.shared.emit = emit
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
@@ -91,19 +92,6 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 	return e, nil
 }
 
-// checkDescriptors says early what a thousand failed connections would say late.
-func checkDescriptors(connections int) error {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("reading the limit of descriptors: %w", err)
-	}
-	const others = 32 // standard files, epoll, eventfd, schedstat, the runtime's own
-	if need := uint64(connections) + others; limit.Cur < need {
-		return fmt.Errorf("%d connections need %d descriptors and the limit is %d: ulimit -n %d raises it", connections, need, limit.Cur, need)
-	}
-	return nil
-}
-
 // stop ends all threads at once. Any goroutine may call it.
 func (e *engine) stop() {
 	e.stopped.Store(true)
@@ -122,13 +110,9 @@ func (e *engine) close() {
 	defer e.mu.Unlock()
 	e.closed = true
 	for _, w := range e.workers {
-		for i := range w.conns {
-			w.closeConn(&w.conns[i], connDead)
+		if !e.shared.apart {
+			w.close()
 		}
-		if w.ping != nil {
-			w.ping.close()
-		}
-		w.poll.close()
 	}
 	unix.Close(e.shared.stopFD)
 }
@@ -142,6 +126,7 @@ func (e *engine) run(start <-chan struct{}) (*Result, error) {
 	defer limit.Stop()
 	var connected, ended sync.WaitGroup
 	connected.Add(len(e.workers))
+	e.shared.working.Add(len(e.workers))
 	begin := make(chan int64, len(e.workers))
 	tuned := make([]error, len(e.workers))
 	for i, w := range e.workers {
@@ -186,6 +171,9 @@ func (e *engine) awaitStart(start <-chan struct{}, limit <-chan time.Time) error
 	select {
 	case <-start:
 	case <-limit:
+		if r := e.partial(); r.FirstFail != "" {
+			return fmt.Errorf("%d of %d connections stood when the limit of %v had passed: %s", living, e.plan.Load.Connections, e.plan.Limit, r.FirstFail)
+		}
 		return fmt.Errorf("nobody said go within the limit of %v", e.plan.Limit)
 	}
 	if e.stopped.Load() {
@@ -198,6 +186,12 @@ func (e *engine) awaitStart(start <-chan struct{}, limit <-chan time.Time) error
 func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int64) error {
 	runtime.LockOSThread()
 	err := tuneThread(w.cpu)
+	if w.shared.apart {
+		defer w.leaveApart()
+		if err == nil {
+			err = w.takeTable()
+		}
+	}
 	switch {
 	case err != nil || w.perTurn:
 	case w.ping != nil:

@@ -56,7 +56,11 @@ func serve(stdin *bufio.Reader, emit func(Event)) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := settle(p.CPUs); err != nil {
+	threads, _, err := p.threads()
+	if err != nil {
+		return nil, err
+	}
+	if err := settle(p.CPUs, threads); err != nil {
 		return nil, err
 	}
 	e, err := newEngine(p, emit)
@@ -115,8 +119,8 @@ func obey(stdin *bufio.Reader, start chan<- struct{}, stop func()) {
 
 // settle puts all threads of the process on the engine's cores, the runtime's own included: none of them may disturb
 // the server's. It also gives the runtime no more threads than it needs.
-func settle(cpus []int) error {
-	runtime.GOMAXPROCS(max(1, len(cpus)) + 1)
+func settle(cpus []int, threads int) error {
+	runtime.GOMAXPROCS(threads + 1)
 	if len(cpus) == 0 {
 		return nil
 	}

@@ -307,7 +307,7 @@ func TestLoopbackSources(t *testing.T) {
 	for _, test := range []struct {
 		n, want int
 		last    string
-	}{{0, 8, "127.0.1.8"}, {160_000, 8, "127.0.1.8"}, {160_001, 9, "127.0.1.9"}, {6_000_000, 300, "127.0.2.46"}} {
+	}{{0, 8, "127.0.1.8"}, {80_000, 8, "127.0.1.8"}, {80_001, 9, "127.0.1.9"}, {3_000_000, 300, "127.0.2.46"}} {
 		got := LoopbackSources(test.n)
 		if len(got) != test.want || got[len(got)-1] != netip.MustParseAddr(test.last) {
 			t.Errorf("%d connections: got %d addresses to %v, want %d to %s", test.n, len(got), got[len(got)-1], test.want, test.last)

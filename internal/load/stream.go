@@ -150,7 +150,7 @@ func (w *worker) giveUpGreetings() {
 	for i := range w.conns {
 		if c := &w.conns[i]; c.state != connDead && w.stream.hearing[i].next == 0 {
 			c.state = max(c.state, connConnecting)
-			w.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "connection %d to %v was not greeted, and for %v nobody was", c.id, w.plan.Addr, greetTime)
+			w.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "connection %d to %v was not greeted: nobody was for %v, or the time was over", c.id, w.plan.Addr, greetTime)
 		}
 	}
 }

@@ -4,7 +4,6 @@ package load
 // threads share nothing while they run but two atomic counters that they touch once each.
 
 import (
-	"fmt"
 	"os"
 	"time"
 
@@ -145,7 +144,7 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 		living: n,
 	}
 	if len(p.CPUs) > 0 {
-		w.cpu = p.CPUs[part]
+		w.cpu = p.CPUs[part%len(p.CPUs)]
 	}
 	if w.scheduled {
 		w.pipeline = 0
@@ -171,13 +170,10 @@ func newWorker(s *shared, p *Plan, part int) (*worker, error) {
 	for _, a := range p.Sources {
 		w.sources = append(w.sources, unix.SockaddrInet4{Addr: a.As4()})
 	}
-	var err error
-	w.poll, err = newPoller()
-	if err != nil {
-		return nil, err
-	}
-	if e := w.poll.add(int32(s.stopFD), stopTag, unix.EPOLLIN); e != 0 {
-		return nil, fmt.Errorf("watching for the stop: %w", e)
+	if !s.apart {
+		if err := w.watchStop(); err != nil {
+			return nil, err
+		}
 	}
 	return w, nil
 }

@@ -222,7 +222,7 @@ func mostConnections(f facts) (n int64, by string) {
 	if f.raises && f.nrOpen >= 0 {
 		files = max(files, uint64(f.nrOpen)) // which a run raises itself
 	}
-	bound(int64(min(files, 1<<40))-otherFiles, "open files")
+	bound(int64(min(files, 1<<40))-otherFiles, "open files, but for servers that have a table of them for each thread")
 	if f.tracked > 0 { // the packet filter looks at connections here
 		bound(f.conntrack-f.tracked, "connections that the packet filter tracks")
 	}

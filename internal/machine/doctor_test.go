@@ -107,17 +107,18 @@ func TestDoctor(t *testing.T) {
 }
 
 func TestMostConnections(t *testing.T) {
+	const files = "open files, but for servers that have a table of them for each thread"
 	for _, test := range []struct {
 		spoil func(*facts)
 		most  int64
 		by    string
 	}{
-		{func(*facts) {}, 64_512, "open files"},
-		{func(f *facts) { f.raises = true }, 1_047_552, "open files"},
+		{func(*facts) {}, 64_512, files},
+		{func(f *facts) { f.raises = true }, 1_047_552, files},
 		{func(f *facts) { f.raises, f.memAvailable = true, 5<<30 }, (4 << 30) / 10_500, "free memory, for the kernel needs 10 KB for the two ends of each"},
 		{func(f *facts) { f.memAvailable = 1 << 20 }, 0, "free memory, for the kernel needs 10 KB for the two ends of each"},
 		{func(f *facts) { f.raises, f.tracked, f.conntrack = true, 144, 262_144 }, 262_000, "connections that the packet filter tracks"},
-		{func(f *facts) { f.memAvailable, f.filesHard = -1, unix.RLIM_INFINITY }, 1 << 20, "open files"},
+		{func(f *facts) { f.memAvailable, f.filesHard = -1, unix.RLIM_INFINITY }, 1 << 20, files},
 	} {
 		f := good()
 		test.spoil(&f)

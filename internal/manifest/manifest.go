@@ -66,6 +66,7 @@ type Model struct {
 	WarmUp   time.Duration // at least this long before a measuring window opens; 1 s unless told
 	StartUp  time.Duration // about what it takes to be ready, for estimates; 0: as servers of its language do
 	Ready    Ready
+	Tables   bool    // the limit of open files bounds each of its threads, and it has as many as it needs
 	Stacks   []Stack // that it can run on; none: it brings its own, as the servers behind a tap do
 	Stack    Stack   // that it runs on; "" where it brings its own
 	Hosts    Hosts   // where its server is, unless a run asks for NetNS in place of Local

@@ -143,6 +143,7 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 		WarmUp:   t.duration("warmup", 0, time.Second),
 		StartUp:  t.duration("startup", 0, 0),
 		Ready:    Ready(t.word("ready", readies)),
+		Tables:   t.word("files", tables) == "thread",
 		Uses:     t.distinct("uses"),
 		Conform:  t.distinct("conform"),
 		lines:    map[string]int{"run": t.at("run"), "stack": t.at("stack"), "source": t.at("source")},

@@ -87,8 +87,8 @@ func TestModelWrong(t *testing.T) {
 		{"model and folder", `"process"`, `"thread"`, "", at + `:2: model: is "thread", but the folder is "c-process": expected "process"`},
 		{"language and folder", `"c"`, `"go"`, "", at + `:1: language: is "go", but the folder is "c-process": expected "c"`},
 		{"unknown key", "summary ", "sumary ", "", at + ": summary is missing: expected one sentence: the trade that the model shows\n" +
-			at + `:3: unknown key "sumary" in the file: did you mean "summary"? (known: language, model, summary, needs, build, run, env, warmup, startup, ready, uses, conform, stack, source)`},
-		{"experiment's spelling", "warmup", "warm_up", "", at + `:7: unknown key "warm_up" in the file: did you mean "warmup"? (known: language, model, summary, needs, build, run, env, warmup, startup, ready, uses, conform, stack, source)`},
+			at + `:3: unknown key "sumary" in the file: did you mean "summary"? (known: language, model, summary, needs, build, run, env, warmup, startup, ready, files, uses, conform, stack, source)`},
+		{"experiment's spelling", "warmup", "warm_up", "", at + `:7: unknown key "warm_up" in the file: did you mean "warmup"? (known: language, model, summary, needs, build, run, env, warmup, startup, ready, files, uses, conform, stack, source)`},
 		{"no run", `run      = ["{out}/echo", "{port}", "{host}"]`, "", "", at + `: run is missing: expected a command such as ["{out}/echo", "{port}", "{host}"]`},
 		{"empty run", `["{out}/echo", "{port}", "{host}"]`, "[]", "", at + `:6: run: is empty: expected a command such as ["{out}/echo", "{port}", "{host}"]`},
 		{"run without port", `"{port}", "{host}"`, `"4000"`, "", at + ":6: run: does not use {port}: the server must listen where it is told to"},

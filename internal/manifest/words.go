@@ -32,6 +32,7 @@ var (
 	hosts      = []string{string(Local), string(Tap)} // of a service
 	stacks     = []string{string(Kernel), string(GoNet)}
 	readies    = []string{string(ReadyLine), string(ReadyConnect)}
+	tables     = []string{"process", "thread"} // of descriptors
 	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle), string(Streams), string(Cold)}
 	directions = []string{"in", "out"}
 	outputs    = []string{OutputFile}

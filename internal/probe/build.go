@@ -176,6 +176,7 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 		args = slices.Clone(args)
 		switch {
 		case s == TSan && m.Model == "process":
+		case s == TSan && m.Tables: // it takes a number for the same descriptor in all threads
 		case flags != nil && m.Language == "c" && len(args) > 0 && args[0] == "cc":
 			// A sanitizer's own library is loaded: no program of its can be static.
 			args = slices.DeleteFunc(args, func(word string) bool { return word == "-static" })

@@ -168,6 +168,7 @@ func TestSanitized(t *testing.T) {
 		{static, Plain, "cc -static -o {out}/echo echo.c"},
 		{static, ASan, "cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
 		{&manifest.Model{Language: "c", Model: "process", Build: c.Build}, TSan, ""},
+		{&manifest.Model{Language: "c", Tables: true, Build: c.Build}, TSan, ""},
 		{goModel, Race, "go build -race -o {out}/echo"},
 		{elsewhere, Race, "go build -C ../other -race ."},
 		{goModel, ASan, ""},

@@ -101,7 +101,7 @@ func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(b
 		opts.Stdout = out.file
 	}
 	if s.Point.Load.Shape == manifest.Streams {
-		if err := makeRoom(s, &opts); err != nil {
+		if err := makeRoom(s, l.Built[s.Model].Model, &opts); err != nil {
 			return &spoilt{"room", err, ""}
 		}
 	}

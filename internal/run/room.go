@@ -23,7 +23,7 @@ const (
 	// sparedBytes stay free beside it.
 	sparedBytes = 1 << 30
 	// slowRamp is by how much a server may be slower than the rate at which its connections come.
-	slowRamp = 4
+	slowRamp = 8
 )
 
 // rampTime is how long the connections of streams take to be made, at their rate.
@@ -32,11 +32,15 @@ func rampTime(l manifest.Load) time.Duration {
 }
 
 // makeRoom raises what this process may raise, for the server and the load that it starts, and says what is missing.
-func makeRoom(s *Spec, opts *probe.StartOptions) error {
+func makeRoom(s *Spec, m *manifest.Model, opts *probe.StartOptions) error {
 	n := s.Point.Load.Connections
 	opts.OpenFiles = n + otherFiles
-	if err := raiseFiles(uint64(opts.OpenFiles)); err != nil {
+	most, err := raiseFiles(uint64(opts.OpenFiles))
+	switch {
+	case err != nil && (most == 0 || !m.Tables):
 		return fmt.Errorf("%d connections need %d open files: %w", n, opts.OpenFiles, err)
+	case err != nil: // a table of descriptors holds so many, and the server and the load take more tables
+		opts.OpenFiles = int(most)
 	}
 	available, _, ok := proc.ParseMemory(new(proc.Reader).Path("/proc/meminfo"))
 	if need := int64(n)*kernelBytes + sparedBytes; ok && available < need {
@@ -46,22 +50,22 @@ func makeRoom(s *Spec, opts *probe.StartOptions) error {
 }
 
 // raiseFiles raises the hard limit of open files, which needs CAP_SYS_RESOURCE, and the kernel's fs.nr_open bounds. What is started inherits
-// it; the soft one stays, for some run times lay out a table for as many files as they may open.
-func raiseFiles(need uint64) error {
+// it; the soft one stays, for some run times lay out a table for as many files as they may open. It returns the hard limit, raised or not.
+func raiseFiles(need uint64) (most uint64, err error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("reading the limit: %w", err)
+		return 0, fmt.Errorf("reading the limit: %w", err)
 	}
 	if limit.Max >= need {
-		return nil
+		return limit.Max, nil
 	}
 	was := limit.Max
 	limit.Max = need
 	switch err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); {
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("the limit is %d, and only root outside of a container may raise it: ulimit -Hn %d, and sysctl -w fs.nr_open=%d if that is less", was, need, need)
+		return was, fmt.Errorf("the limit is %d, and only root outside of a container may raise it: ulimit -Hn %d, and sysctl -w fs.nr_open=%d if that is less", was, need, need)
 	case err != nil:
-		return fmt.Errorf("raising the limit: %w", err)
+		return was, fmt.Errorf("raising the limit: %w", err)
 	}
-	return nil
+	return need, nil
 }

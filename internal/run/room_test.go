@@ -15,19 +15,22 @@ import (
 func TestMakeRoom(t *testing.T) {
 	for _, test := range []struct {
 		connections int
+		tables      bool
 		want        string
 	}{
-		{1000, ""},
-		{1 << 40, "open files"}, // no kernel has so many
+		{1000, false, ""},
+		{1000, true, ""},
+		{1 << 40, false, "open files"}, // no kernel has so many
+		{1 << 40, true, "memory"},      // and no machine so much
 	} {
 		s := &Spec{Point: manifest.Point{Load: manifest.Load{Shape: manifest.Streams, Connections: test.connections, Rate: 1000}}}
 		var opts probe.StartOptions
-		err := makeRoom(s, &opts)
+		err := makeRoom(s, &manifest.Model{Tables: test.tables}, &opts)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d connections: got %v, want %q", test.connections, err, test.want)
 		}
-		if opts.OpenFiles != test.connections+otherFiles {
-			t.Errorf("got %d files, want %d", opts.OpenFiles, test.connections+otherFiles)
+		if many := opts.OpenFiles == test.connections+otherFiles; many == (test.want == "memory") {
+			t.Errorf("%d connections, tables %v: got %d files", test.connections, test.tables, opts.OpenFiles)
 		}
 	}
 }

@@ -7,7 +7,9 @@
 #include <err.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/close_range.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +27,9 @@
 enum {
 	TURN_MS = 1000,		/* of the wheel: what is between two chunks */
 	EVENTS = 64,		/* at once, and accepts: guesses, about a millisecond; */
-	ACCEPTS = 64,		/* chunks wait meanwhile */
+	ACCEPTS = 64,		/* chunks wait meanwhile; */
+	LATE_ACCEPTS = 1024,	/* who is late already takes more: a guess, too */
+	WHILE_MS = 5,		/* a guess: longer than a punctual server ever takes */
 	LATE_BYTES = 4096,	/* a guess: chunks that go out together after a standstill */
 	REST_MS = 100,		/* a guess: how soon a descriptor comes free */
 	HEAD_S = 10,		/* for a head to come, by the contract */
@@ -47,10 +51,17 @@ struct client {
 
 LIST_HEAD(slot, client);
 
-static struct slot wheel[TURN_MS];
-static int64_t at_ms;		/* the millisecond that the wheel has come to */
-static int64_t rest_until_ms;	/* accept nobody before, if it is not 0 */
-static int loop, listener;
+static int listener;		/* every thread's */
+static int tables = 1;		/* of descriptors that there may be, with the next: the newest thread's */
+static sigset_t outside;	/* the signals that are blocked while it waits */
+
+/* A thread's own. There is one, unless more than one table is asked for. */
+static _Thread_local struct slot wheel[TURN_MS];
+static _Thread_local int64_t now_ms;
+static _Thread_local int64_t at_ms;		/* the millisecond that the wheel has come to */
+static _Thread_local int64_t rest_until_ms;	/* accept nobody before, if it is not 0 */
+static _Thread_local int loop;
+static _Thread_local bool newest = true;	/* of the threads */
 
 static void
 stop(int sig)
@@ -63,12 +74,12 @@ stop(int sig)
 static void
 end_if_told(void)
 {
-	static int64_t look_ms;
+	static _Thread_local int64_t look_ms;
 	sigset_t told;
 
-	if (at_ms < look_ms)
+	if (now_ms < look_ms)
 		return;
-	look_ms = at_ms + REST_MS;
+	look_ms = now_ms + REST_MS;
 	if (sigpending(&told) == 0 && (sigismember(&told, SIGTERM) == 1 || sigismember(&told, SIGINT) == 1))
 		_exit(0);
 }
@@ -129,7 +140,7 @@ hang_up(struct client *client)
 	free(client->kept);
 	free(client);
 	if (rest_until_ms != 0)		/* there is a descriptor now */
-		rest_until_ms = at_ms;
+		rest_until_ms = now_ms;
 }
 
 /* Send all of it, or nothing more ever: who has not read for so long has lost interest. */
@@ -197,7 +208,7 @@ answer(struct client *client, const char *head, size_t len)
 static void
 hear(struct client *client)
 {
-	static char head[HEAD_BYTES + 1];
+	static _Thread_local char head[HEAD_BYTES + 1];
 	size_t len = client->len, end;
 	ssize_t got;
 	char *more;
@@ -231,7 +242,7 @@ hear(struct client *client)
 static bool
 due(const struct client *client)
 {
-	return (int32_t)((uint32_t)at_ms - client->since_ms - (client->seconds + 1) * TURN_MS) >= 0;
+	return (int32_t)((uint32_t)now_ms - client->since_ms - (client->seconds + 1) * TURN_MS) >= 0;
 }
 
 /* What is due goes out: one chunk, or after a standstill several at once. */
@@ -260,44 +271,72 @@ meet(struct client *client)
 		hang_up(client);
 }
 
-/* Turn the wheel up to now. Of a standstill longer than a turn, one turn does: each client is met in it. */
+/*
+ * Turn the wheel up to now, or for a while: who is late must still see who comes. Of a standstill, whole turns are left out but one, in
+ * which each client is met.
+ */
 static void
 turn(void)
 {
-	int64_t now_ms = clock_ns() / 1000000;
 	struct client *client, *next;
+	int64_t until_ms;
 
-	if (at_ms < now_ms - TURN_MS)
-		at_ms = now_ms - TURN_MS;
-	while (at_ms < now_ms) {
+	now_ms = clock_ns() / 1000000;
+	until_ms = now_ms + WHILE_MS;
+	if (now_ms - at_ms > 2 * TURN_MS)
+		at_ms += (now_ms - at_ms) / TURN_MS * TURN_MS - TURN_MS;
+	while (at_ms < now_ms && clock_ns() / 1000000 < until_ms) {
 		at_ms++;
 		for (client = LIST_FIRST(&wheel[at_ms % TURN_MS]); client != NULL; client = next) {
 			next = LIST_NEXT(client, beside);
 			meet(client);
 		}
 	}
-	if (rest_until_ms != 0 && rest_until_ms <= at_ms) {
+	if (rest_until_ms != 0 && rest_until_ms <= now_ms) {
 		rest_until_ms = 0;
 		watch(EPOLL_CTL_MOD, listener, EPOLLIN, NULL);
 	}
+}
+
+static void	*another(void *);
+
+/*
+ * The limit of open files bounds a table of descriptors, and a process may have a table for each thread. Who has filled its own starts
+ * another, and is itself there again when it has room.
+ */
+static void
+hand_on(void)
+{
+	pthread_t thread;
+
+	if (!newest || tables <= 1)
+		return;
+	tables--;
+	if (pthread_create(&thread, NULL, another, NULL) == 0) {
+		pthread_detach(thread);
+		newest = false;
+	} else
+		tables++;
 }
 
 static void
 welcome(void)
 {
 	struct client *client;
-	int fd, i;
+	int fd, i, most = now_ms - at_ms > WHILE_MS ? LATE_ACCEPTS : ACCEPTS;
 
-	for (i = 0; i < ACCEPTS; i++) {
+	for (i = 0; i < most; i++) {
 		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
 		if (fd == -1 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
 			return;
 		client = fd == -1 ? NULL : calloc(1, sizeof *client);
 		if (client == NULL || watch(EPOLL_CTL_ADD, fd, EPOLLIN, client)) {	/* nothing left: who is in goes on */
+			if (fd == -1 && errno == EMFILE)
+				hand_on();
 			free(client);
 			if (fd != -1)
 				close(fd);
-			rest_until_ms = at_ms + REST_MS;
+			rest_until_ms = now_ms + REST_MS;
 			watch(EPOLL_CTL_MOD, listener, 0, NULL);
 			return;
 		}
@@ -325,32 +364,21 @@ pause_for(struct timespec *wait)
 	return wait;
 }
 
-int
-main(int argc, char *argv[])
+static int
+open_loop(void)
+{
+	at_ms = now_ms = clock_ns() / 1000000;
+	loop = epoll_create1(EPOLL_CLOEXEC);
+	return loop == -1 ? -1 : watch(EPOLL_CTL_ADD, listener, EPOLLIN, NULL);
+}
+
+static void
+serve(void)
 {
 	struct epoll_event events[EVENTS];
 	struct timespec wait;
-	struct rlimit files;
-	sigset_t ends, outside;
 	int i, count;
 
-	if (argc < 2)
-		errx(1, "usage: stream port [host]");
-	signal(SIGINT, stop);
-	signal(SIGTERM, stop);
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ends, &outside);	/* they come while it waits, and in no step */
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	listener = listen_on(argc > 2 ? argv[2] : "127.0.0.1", argv[1]);
-	at_ms = clock_ns() / 1000000;
-	if ((loop = epoll_create1(0)) == -1 || watch(EPOLL_CTL_ADD, listener, EPOLLIN, NULL))
-		err(1, "epoll");
-	fputs("ready\n", stderr);
 	for (;;) {
 		count = epoll_pwait2(loop, events, EVENTS, pause_for(&wait), &outside);
 		for (i = 0; i < count; i++)
@@ -363,4 +391,40 @@ main(int argc, char *argv[])
 		turn();		/* after them: it may free whom they name */
 		end_if_told();
 	}
+}
+
+/* A thread with a table of its own, which holds the listener and what is before it: that is the lowest of what the first has opened. */
+static void *
+another(void *nothing)
+{
+	if (close_range((unsigned)listener + 1, UINT_MAX, CLOSE_RANGE_UNSHARE) || open_loop())
+		warn("another table of descriptors");	/* who is in goes on */
+	else
+		serve();
+	return nothing;
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct rlimit files;
+	sigset_t ends;
+
+	if (argc < 2 || (argc > 3 && (tables = atoi(argv[3])) < 1))
+		errx(1, "usage: stream port [host [tables]]");
+	signal(SIGINT, stop);
+	signal(SIGTERM, stop);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &outside);	/* they come while it waits, and in no step */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	listener = listen_on(argc > 2 ? argv[2] : "127.0.0.1", argv[1]);
+	if (open_loop())
+		err(1, "epoll");
+	fputs("ready\n", stderr);
+	serve();
 }
