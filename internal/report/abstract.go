@@ -51,10 +51,17 @@ func (s *study) resultSentence() string {
 		return "This run holds no claim against this machine."
 	}
 	n := s.tally()
+	// The numbers of one sentence are written alike: as words only if all of them are.
+	write := number
+	for _, w := range order {
+		if number(n[w])[0] <= '9' {
+			write = func(n int) string { return quantity.Count(int64(n)) }
+		}
+	}
 	var parts []string
 	for _, w := range order {
 		if n[w] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", number(n[w]), counted[w](n[w])))
+			parts = append(parts, fmt.Sprintf("%s %s", write(n[w]), counted[w](n[w])))
 		}
 	}
 	return fmt.Sprintf("Of %s, %s.", s.claimed(), list(parts))
@@ -124,7 +131,10 @@ func (s *study) lossSentence() string {
 	if n.broken > 0 {
 		parts = append(parts, fmt.Sprintf("%s failed", number(n.broken)))
 	}
-	return fmt.Sprintf("Of the cells, %s (%s together); no figure rests on them.", list(parts), share)
+	if len(parts) > 1 {
+		share += " together"
+	}
+	return fmt.Sprintf("Of the cells, %s (%s); no figure rests on them.", list(parts), share)
 }
 
 // took is from the start to the end; of a run without an end, to the end of its last cell.

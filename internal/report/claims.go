@@ -71,23 +71,53 @@ func silent(v verdict.Verdict) int {
 	return 0
 }
 
-// told is the verdict's sentence for a page: times signs and dashes as printers set them, spaces that
-// do not break, and without the word where it is all that the sentence begins with.
+// told is the verdict's sentence for a page: set as text is, with dashes in intervals, and without the
+// word, which stands in front of it with its mark.
 func told(v verdict.Verdict) string {
-	text := v.Sentence
-	if rest, found := strings.CutPrefix(text, capital(string(v.Word))+": "); found {
-		if text = rest; !strings.Contains(strings.Fields(rest + " .")[0], "-") { // a model's name stays as it is
-			text = capital(rest)
-		}
+	text, word := v.Sentence, capital(string(v.Word))
+	if rest, found := strings.CutPrefix(text, word+": "); found {
+		text = begin(rest)
 	}
+	if before, rest, found := strings.Cut(text, ". "+word+": "); found {
+		text = before + ". " + begin(rest)
+	}
+	text = strings.TrimSuffix(text, " "+word+".")
 	text = times.ReplaceAllString(text, "$1×")
-	text = span.ReplaceAllString(text, "$1–$2")
-	return strings.ReplaceAll(strings.ReplaceAll(text, "'", "’"), " %", quantity.Thin+"%")
+	return set(span.ReplaceAllString(text, "$1–$2"))
 }
 
 var (
 	times = regexp.MustCompile(`(\d)x\b`)
 	span  = regexp.MustCompile(`(\d)-(\d)`)
+)
+
+// begin is a sentence's beginning; a model's name stays as it is.
+func begin(text string) string {
+	if first, _, _ := strings.Cut(text, " "); strings.ContainsAny(first, "-_/") {
+		return text
+	}
+	return capital(text)
+}
+
+// sentence is a text that may have been written as a note: it begins and ends as a sentence does.
+func sentence(text string) string {
+	if text = begin(set(text)); text != "" && !strings.ContainsAny(text[len(text)-1:], ".?!") {
+		text += "."
+	}
+	return text
+}
+
+// set is a text as printers set it: quotes and times signs, and a space before % that does not break.
+func set(text string) string {
+	text = inQuotes.ReplaceAllString(text, "“$1”")
+	text = product.ReplaceAllString(text, "$1 × ")
+	text = strings.ReplaceAll(text, "'", "’")
+	return strings.ReplaceAll(text, " %", quantity.Thin+"%")
+}
+
+var (
+	inQuotes = regexp.MustCompile(`"([^"]*)"`)
+	product  = regexp.MustCompile(`(\d) x `)
 )
 
 // together says whether a reproduced claim holds also among the others of its source.
@@ -155,7 +185,7 @@ func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Pa
 		f.NoiseLegend = e.Baseline + " against itself"
 	}
 	f.Frame = figure.Frame{ID: id, Title: v.Claim.ID + ": " + f.Axis, Desc: capital(string(v.Word)) + ". " + v.Sentence}
-	caption := fmt.Sprintf("%s: %s; %s. Each dot is a round, paired within it.", v.Claim.ID, f.Axis, s.cores(condition))
+	caption := fmt.Sprintf("%s: %s; %s. Each dot is a round, paired within it.", v.Claim.ID, f.Axis, where(condition))
 	only := v
 	only.Parts = parts
 	return draw(id, caption, f, claimTable(only))

@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 
 	"interleave/internal/hist"
 	"interleave/internal/manifest"
@@ -31,6 +32,8 @@ func (s *study) distributions(e *experiment, c manifest.Condition, styles map[st
 			merged[cell.Model].Merge(cell.Result.Latency)
 			cells[cell.Model]++
 		}
+		// Of fewer than twenty requests there is no line: a median is where ten are left.
+		maps.DeleteFunc(merged, func(_ string, h *hist.Histogram) bool { return h.Count() < 20 })
 		if len(merged) > 0 {
 			out = append(out, s.quantileFigure(e, c, p, merged, cells, styles))
 		}
@@ -64,6 +67,6 @@ func (s *study) quantileFigure(e *experiment, c manifest.Condition, p manifest.P
 	}
 	f.Frame = figure.Frame{ID: id, Title: "Distribution of latency at " + p.Name, Desc: "Quantiles of latency on a logarithmic axis, one line for each of " + many(len(f.Series), "model") + "; the table has the figures."}
 	caption := fmt.Sprintf("Latency of all requests at “%s” (%s), from the moment each was due; %s. Rounds merged; a line ends where fewer than ten requests are left.",
-		p.Name, offer(p.Load), s.cores(c))
+		p.Name, offer(p.Load), where(c))
 	return draw(id, caption, f, t)
 }

@@ -51,19 +51,24 @@ func (s *study) styles() map[string]figure.Style {
 	return figure.StylesFor(kind)
 }
 
-// cores says in words which cores a condition uses.
-func (s *study) cores(c manifest.Condition) string {
+// where says in words which cores a condition uses.
+func where(c manifest.Condition) string {
 	switch c {
 	case manifest.Own:
-		server, load := s.Header.CPUs["server"], s.Header.CPUs["load"]
-		if len(server) > 0 && len(load) > 0 {
-			return fmt.Sprintf("server and load on cores of their own (server %s, load %s)", numbers(server), numbers(load))
-		}
 		return "server and load on cores of their own"
 	case manifest.Shared:
 		return "server and load share all cores"
 	}
 	return string(c)
+}
+
+// cores is where, with the cores' numbers: for a heading, so that the captions below need not have them.
+func (s *study) cores(c manifest.Condition) string {
+	server, load := s.Header.CPUs["server"], s.Header.CPUs["load"]
+	if c == manifest.Own && len(server) > 0 && len(load) > 0 {
+		return fmt.Sprintf("%s (server %s, load %s)", where(c), numbers(server), numbers(load))
+	}
+	return where(c)
 }
 
 func numbers(list []int) string {
@@ -176,7 +181,7 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 	f.LogY = low > 0 && high/low > logFrom
 	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(axisName(m)), f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
 	caption := fmt.Sprintf("%s over %s; %s. %s; bars and bands are 95 %% intervals.",
-		capital(axisName(m)), f.XName, s.cores(c), roundsOf(rows))
+		capital(axisName(m)), f.XName, where(c), roundsOf(rows))
 	if len(e.Claims) > 0 {
 		caption += " Bold: the models that claims are about."
 	}
@@ -259,7 +264,7 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 	f.Log = low > 0 && high/low > logFrom
 	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s at %s, %s", capital(axisName(m)), rows[0].Point, many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
 	caption := fmt.Sprintf("%s at “%s”; %s. %s; the baseline %s stands twice, A against A.",
-		capital(axisName(m)), rows[0].Point, s.cores(c), roundsOf(rows), e.Baseline)
+		capital(axisName(m)), rows[0].Point, where(c), roundsOf(rows), e.Baseline)
 	if slices.ContainsFunc(f.Rows, func(r figure.StripRow) bool { return strings.HasSuffix(r.Name, " *") }) {
 		caption += " * The load's core was full in most rounds: a lower bound."
 	}

@@ -98,7 +98,7 @@ func (s *study) byNumber(e *experiment, c manifest.Condition, p manifest.Point, 
 		t.Rows = append(t.Rows, append(line, quantity.Of(median(starts), "µs"), fmt.Sprint(len(list))))
 	}
 	f.Frame = figure.Frame{ID: id, Title: "Response time by number since the start, at " + p.Name, Desc: describeSweep(f)}
-	caption := fmt.Sprintf("Time of a POST and its GET by their number since the server's start, at “%s” (%s), on logarithmic axes; %s. Medians over the rounds.", p.Name, offer(p.Load), s.cores(c))
+	caption := fmt.Sprintf("Time of a POST and its GET by their number since the server's start, at “%s” (%s), on logarithmic axes; %s. Medians over the rounds.", p.Name, offer(p.Load), where(c))
 	return draw(id, caption, f, t)
 }
 
@@ -206,7 +206,7 @@ func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Poin
 	if p.Load.Chain > 1 {
 		itself = "the parts of the database and of the services behind are what the first server says of itself"
 	}
-	caption := fmt.Sprintf("Where the time of a response (a POST and what is fetched then) goes at “%s” (%s); %s. Means; %s.", p.Name, offer(p.Load), s.cores(c), itself)
+	caption := fmt.Sprintf("Where the time of a response (a POST and what is fetched then) goes at “%s” (%s); %s. Means; %s.", p.Name, offer(p.Load), where(c), itself)
 	return draw(id, caption, f, t)
 }
 

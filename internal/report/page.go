@@ -36,7 +36,7 @@ var plotLicence string
 
 // HTML writes the run as one page that loads nothing from elsewhere.
 func HTML(w io.Writer, run Run) error {
-	t, err := template.New("page.html").Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).ParseFS(templates, "templates/*.html")
+	t, err := template.New("page.html").Funcs(template.FuncMap{"set": set, "sentence": sentence}).ParseFS(templates, "templates/*.html")
 	if err != nil {
 		return fmt.Errorf("reading the page's templates: %w", err)
 	}
@@ -280,7 +280,7 @@ func (s *study) fillMachine(p *page) {
 		add(role+"’s cores", numbers(s.Header.CPUs[role]))
 	}
 	for _, name := range sortedKeys(m.ToolChains) {
-		p.Chains = append(p.Chains, pairText{name, m.ToolChains[name]})
+		p.Chains = append(p.Chains, pairText{strings.Replace(name, ">=", "≥", 1), cmp.Or(m.ToolChains[name], "version not told")})
 	}
 	for _, c := range s.Header.Calibration {
 		p.Calibration = append(p.Calibration, checkView{c, quantity.Of(c.Truth, c.Unit), quantity.Of(c.Measured, c.Unit), "± " + quantity.Of(c.Tolerance, c.Unit)})

@@ -27,8 +27,8 @@ func (s *study) ofStreams(e *experiment, c manifest.Condition) []drawn {
 		id := anchor("fig", e.Name, r.cell.Model, "threads", string(c))
 		r.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("CPU of the threads of %s, and its memory", r.cell.Model), Desc: said(r.Threads)}
 		caption := fmt.Sprintf("CPU of each kernel thread of %s, one upon the other, over the logarithm of time, at %s, round %d, %s. "+
-			"The thick line is its memory (RSS), the dashed one the connections while they are made; the measuring window is shaded. %s",
-			r.cell.Model, r.cell.Point, r.cell.Round, s.cores(c), said(r.Threads))
+			"The dashed line reaches the top when all connections stand. %s",
+			r.cell.Model, r.cell.Point, r.cell.Round, where(c), said(r.Threads))
 		out = append(out, draw(id, caption, r.Threads, threadTable(r.Threads)))
 	}
 	return out
@@ -136,7 +136,7 @@ func said(f figure.Threads) string {
 			busy, most = n, mean
 		}
 	}
-	return fmt.Sprintf("In the window it uses %s %% of a core, %s of it %s %%; at the end memory is %s, and it was %s when the last of the connections stood.",
+	return fmt.Sprintf("In the window it uses %s %% of a core, %s of it %s %%; at the end memory is %s, and it was %s when the last of the connections stood.",
 		quantity.Significant(all, 2), f.Names[busy], quantity.Significant(most, 2), quantity.Of(f.Memory[len(f.Memory)-1], "bytes"), quantity.Of(memoryAt(f, f.Ramp), "bytes"))
 }
 
@@ -176,7 +176,11 @@ func threadTable(f figure.Threads) table {
 				busiest = n
 			}
 		}
-		t.Rows = append(t.Rows, []string{quantity.Significant(f.X[i], 3), quantity.Significant(sum, 3), f.Names[busiest], quantity.Of(f.Memory[i], "bytes")})
+		name := f.Names[busiest]
+		if sum == 0 {
+			name = quantity.Missing
+		}
+		t.Rows = append(t.Rows, []string{quantity.Significant(f.X[i], 3), quantity.Significant(sum, 3), name, quantity.Of(f.Memory[i], "bytes")})
 	}
 	return t
 }

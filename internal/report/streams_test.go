@@ -77,7 +77,7 @@ func TestCourses(t *testing.T) {
 	}
 	for _, d := range (&study{}).ofStreams(e, manifest.Own) {
 		svg := string(d.Paper) + string(d.Phone)
-		if n := strings.Count(svg, `class="part"`); n != 6 || !strings.Contains(svg, "main (7)") || !strings.Contains(svg, `stroke-dasharray="6 4"`) {
+		if n := strings.Count(svg, `<path class="part"`); n != 6 || !strings.Contains(svg, "main (7)") || !strings.Contains(svg, `stroke-dasharray="6 4"`) {
 			t.Errorf("got %d bands in two drawings, want 6, with names and the ramp:\n%.300s", n, svg)
 		}
 	}

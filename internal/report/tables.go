@@ -48,7 +48,7 @@ func unit(m manifest.Metric) string {
 	if name == "" {
 		name = string(m)
 	}
-	if info.Unit == "" {
+	if info.Unit == "" || info.Unit == name { // "threads"
 		return name
 	}
 	return name + " (" + info.Unit + ")"

@@ -38,7 +38,10 @@ func TestOffer(t *testing.T) {
 
 func TestTold(t *testing.T) {
 	tests := []struct{ word, sentence, want string }{
-		{"reproduced", "Here, A served 1.42x B's requests (95 % 1.38-1.47). Reproduced.", "Here, A served 1.42× B’s requests (95 % 1.38–1.47). Reproduced."},
+		{"reproduced", "Here, A served 1.42x B's requests (95 % 1.38-1.47). Reproduced.", "Here, A served 1.42× B’s requests (95 % 1.38–1.47)."},
+		{"not reproduced", "Here, A served less. Not reproduced: it is the other way round.", "Here, A served less. It is the other way round."},
+		{"inconclusive", "Here, A builds. Inconclusive: x86_64-freebsd could not be tried.", "Here, A builds. x86_64-freebsd could not be tried."},
+		{"reproduced", "Reproduced.", "Reproduced."},
 		{"not comparable", "Not comparable: it needs two hosts.", "It needs two hosts."},
 		{"not comparable", "Not comparable: eve-task is not in this run.", "eve-task is not in this run."},
 		{"inconclusive", "", ""},
@@ -47,6 +50,20 @@ func TestTold(t *testing.T) {
 		got := told(verdict.Verdict{Word: stats.Word(tt.word), Sentence: tt.sentence})
 		if plainSpaces(got) != tt.want {
 			t.Errorf("told(%q) = %q, want %q", tt.sentence, got, tt.want)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	tests := []struct{ note, want string }{
+		{"memory settles later than CPU", "Memory settles later than CPU."},
+		{"eve-task is the authors' own.", "eve-task is the authors’ own."},
+		{`the paper says "practically nothing" of 2 x 32 GB, 5 % of it`, "The paper says “practically nothing” of 2 × 32 GB, 5 % of it."},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		if got := plainSpaces(sentence(tt.note)); got != tt.want {
+			t.Errorf("sentence(%q) = %q, want %q", tt.note, got, tt.want)
 		}
 	}
 }
@@ -139,7 +156,7 @@ func TestAbstractOfOneAndNone(t *testing.T) {
 	})
 	got := plainSpaces(strings.Join(s.abstract(), " "))
 	want := "This run holds no claim against this machine. Measured on 1 core of an unknown processor on 21 November 2026 in 3 min 41 s: " +
-		"0 experiments, 1 model, 0 rounds, 1 cell. Of the cells, one was voided by a gate (100 % together); no figure rests on them. " +
+		"0 experiments, 1 model, 0 rounds, 1 cell. Of the cells, one was voided by a gate (100 %); no figure rests on them. " +
 		"Not calibrated: the instrument was not held against known truths before this run. 1 server was skipped, with the reason given below. With 0 rounds no 95 % interval can be given: 6 are the least."
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

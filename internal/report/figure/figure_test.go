@@ -151,6 +151,7 @@ func drawings() map[string]drawing {
 		"intervals": intervals(r), "magnitude": magnitude(r), "sweep": sweep(r, styles), "strip": strip(r, styles),
 		"quantiles": quantiles(styles), "series": series(r, styles),
 		"intervals-empty": Intervals{Frame: Frame{ID: "e"}, Log: true, Reference: 1}, "sweep-empty": Sweep{LogX: true, LogY: true},
+		"rates": rates(styles), "memory": memory(styles), "threads": threads(),
 		"parts": parts(styles), "parts-empty": Parts{}, "flame": flame(styles), "flame-empty": Flame{},
 		"strip-empty": Strip{}, "quantiles-empty": Quantiles{}, "series-empty": TimeSeries{},
 	}

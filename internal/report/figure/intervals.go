@@ -3,11 +3,7 @@ package figure
 // The figure of a claim: what each round said, the interval they make together, and the region in
 // which it reproduces the claim.
 
-import (
-	"math"
-
-	"interleave/internal/report/quantity"
-)
+import "math"
 
 // An IntervalRow is one comparison of a claim.
 type IntervalRow struct {
@@ -145,11 +141,11 @@ func (p Intervals) region(c *canvas, l intervalLayout) {
 }
 
 func (p Intervals) axis(c *canvas, l intervalLayout) {
-	for _, t := range l.x.ticks(max(3, int((l.right-l.left)/70)), p.Unit) {
-		x := l.x.at(t)
-		p.down(c, l, "grid", x)
-		c.text("tick", "middle", x, l.bottom+16, quantity.Tick(t, p.Unit))
+	ticks := l.x.fittingTicks(max(3, int((l.right-l.left)/70)), p.Unit)
+	for _, t := range ticks {
+		p.down(c, l, "grid", l.x.at(t))
 	}
+	c.tickLabels(l.x, ticks, p.Unit, l.bottom+16)
 	for i := range len(p.Rows) + 1 {
 		y := l.top + float64(i)*l.row
 		c.line("grid", 0, y, c.width, y)

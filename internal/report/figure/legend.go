@@ -15,8 +15,11 @@ const (
 )
 
 // legend draws keys from the left, wrapping, and returns the height that they took.
-func (c *canvas) legend(keys []key, left float64) float64 {
-	x, y := left, 10.0
+func (c *canvas) legend(keys []key, left float64) float64 { return c.legendFrom(0, keys, left) }
+
+// legendFrom draws them from a height down, and returns where they end.
+func (c *canvas) legendFrom(top float64, keys []key, left float64) float64 {
+	x, y := left, top+10
 	for i, k := range keys {
 		w := keyWidth + .94*textWidth(k.text)
 		if i > 0 && x+w > c.width {

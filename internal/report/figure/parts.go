@@ -2,8 +2,6 @@ package figure
 
 // Parts are bars of which each is a sum: where the time of a response goes, a row for each model.
 
-import "interleave/internal/report/quantity"
-
 // A PartsRow is one model.
 type PartsRow struct {
 	Name   string
@@ -41,10 +39,11 @@ func (p Parts) SVG(w Width) string {
 		e.add(sum(r.Parts))
 	}
 	x := e.fromZero(left, right)
-	for _, t := range x.ticks(max(3, int((right-left)/70)), p.Unit) {
+	ticks := x.fittingTicks(max(3, int((right-left)/70)), p.Unit)
+	for _, t := range ticks {
 		c.line("grid", x.at(t), top, x.at(t), bottom)
-		c.text("tick", "middle", x.at(t), bottom+16, quantity.Tick(t, p.Unit))
 	}
+	c.tickLabels(x, ticks, p.Unit, bottom+16)
 	c.line("axis", left, bottom, right, bottom)
 	c.height += c.axisName((left+right)/2, bottom+36, p.Axis)
 	for i, r := range p.Rows {

@@ -29,20 +29,21 @@ func nines(share float64) float64 { return -math.Log10(1 - share) }
 func (p Quantiles) SVG(w Width) string {
 	height := max(380, 13*float64(len(p.Series))+90)
 	c := newCanvas(w, height)
-	a := plot{top: 26, bottom: height - 46, left: 54}
+	a := plot{top: 26, bottom: height - 46}
 	widest := 0.
 	ex, ey := newExtent(false), newExtent(true)
 	ex.add(0, 2)
 	for _, s := range p.Series {
-		widest = max(widest, .92*textWidth(s.Name))
+		widest = max(widest, endWidth(s.Name, s.Strong))
 		for _, q := range s.Points {
 			ex.add(nines(q[0]))
 			ey.add(q[1])
 		}
 	}
-	a.right = float64(w) - min(widest, 150) - 30
-	a.x = scale{low: 0, high: ex.high * 1.02, from: a.left, to: a.right}
 	a.y = ey.scale(.05, a.bottom, a.top)
+	a.left = besideTicks(a.y.ticks(7, "µs"), "µs")
+	a.makeRoom(w, widest)
+	a.x = scale{low: 0, high: ex.high * 1.02, from: a.left, to: a.right}
 	c.text("name", "start", 0, 12, p.YName)
 	c.axes(a, nil, "", a.y.ticks(7, "µs"), "µs", "share of requests that were at most as slow")
 	p.shares(c, a)

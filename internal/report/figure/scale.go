@@ -78,20 +78,46 @@ func (e *extent) fromZero(from, to float64) scale {
 
 // ticks are round values of a unit, about n of them.
 func (s scale) ticks(n int, unit string) []float64 {
-	if !s.log {
-		size := 1.
-		for unit == "bytes" && s.high/size > 1<<10 {
-			size *= 1 << 10 // round in KiB, MiB ...
-		}
-		ticks := linearTicks(s.low/size, s.high/size, n)
-		for i := range ticks {
-			ticks[i] *= size
-		}
-		return ticks
+	size := 1.
+	for unit == "bytes" && s.high/size > 1<<10 {
+		size *= 1 << 10 // round in KiB, MiB ...
 	}
-	if s.high/s.low < 6 {
-		return nearTicks(s, n)
+	in := s // the scale in that size
+	in.low, in.high = s.low/size, s.high/size
+	var ticks []float64
+	switch {
+	case !s.log:
+		ticks = linearTicks(in.low, in.high, n)
+	case s.high/s.low < 6:
+		ticks = nearTicks(in, n)
+	case unit == "bytes":
+		return binaryTicks(s.low, s.high, n)
+	default:
+		return decimalTicks(s, n)
 	}
+	for i := range ticks {
+		ticks[i] *= size
+	}
+	return ticks
+}
+
+// binaryTicks are powers of two, each as far from the next: 256 KiB, 1 MiB, 4 MiB.
+func binaryTicks(low, high float64, n int) []float64 {
+	for every := 1; ; every++ {
+		var ticks []float64
+		for e := 0; math.Ldexp(1, e) <= high; e += every {
+			if v := math.Ldexp(1, e); v >= low {
+				ticks = append(ticks, v)
+			}
+		}
+		if len(ticks) <= n+2 {
+			return ticks
+		}
+	}
+}
+
+// decimalTicks are 1, 2 and 5 of each power of ten, or fewer where they would be too many.
+func decimalTicks(s scale, n int) []float64 {
 	for _, mantissas := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
 		ticks := logTicks(s.low, s.high, mantissas, 1)
 		if len(ticks) <= n+2 {

@@ -2,11 +2,7 @@ package figure
 
 // A strip plot compares models at one point: a row for each, a dot for each round.
 
-import (
-	"math"
-
-	"interleave/internal/report/quantity"
-)
+import "math"
 
 // A StripRow is one model.
 type StripRow struct {
@@ -49,10 +45,11 @@ func (p Strip) SVG(w Width) string {
 	if p.Log {
 		x = e.scale(.05, left, right)
 	}
-	for _, t := range x.ticks(max(3, int((right-left)/70)), p.Unit) {
+	ticks := x.fittingTicks(max(3, int((right-left)/70)), p.Unit)
+	for _, t := range ticks {
 		c.line("grid", x.at(t), top, x.at(t), bottom)
-		c.text("tick", "middle", x.at(t), bottom+16, quantity.Tick(t, p.Unit))
 	}
+	c.tickLabels(x, ticks, p.Unit, bottom+16)
 	c.line("axis", left, bottom, right, bottom)
 	c.height += c.axisName((left+right)/2, bottom+36, p.Axis)
 	for i, r := range p.Rows {

@@ -4,6 +4,7 @@ package figure
 // behind where the source gives its numbers.
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -38,6 +39,7 @@ type Sweep struct {
 type plot struct {
 	left, right, top, bottom float64
 	x, y                     scale
+	below                    bool // the names of lines stand below: beside them they would leave no room
 }
 
 // SVG draws it.
@@ -72,12 +74,11 @@ func (p Sweep) SVG(w Width) string {
 }
 
 func (p Sweep) plot(w Width, height float64) plot {
-	a := plot{top: 26, bottom: height - 46, left: 44}
+	a := plot{top: 26, bottom: height - 46}
 	widest := 0.
 	for _, s := range slices.Concat(p.Series, p.Published) {
-		widest = max(widest, .92*textWidth(s.Name))
+		widest = max(widest, endWidth(s.Name, s.Strong))
 	}
-	a.right = float64(w) - min(widest, 150) - 30
 	ex, ey := newExtent(p.LogX), newExtent(p.LogY)
 	for _, s := range slices.Concat(p.Series, p.Published) {
 		for _, q := range s.Points {
@@ -85,12 +86,14 @@ func (p Sweep) plot(w Width, height float64) plot {
 			ey.add(q.Y, q.Low, q.High)
 		}
 	}
-	a.x = ex.scale(.02, a.left+4, a.right-4)
 	if p.LogY {
 		a.y = ey.scale(.05, a.bottom, a.top)
 	} else {
 		a.y = ey.fromZero(a.bottom, a.top)
 	}
+	a.left = besideTicks(a.y.ticks(6, p.YUnit), p.YUnit)
+	a.makeRoom(w, widest)
+	a.x = ex.scale(.02, a.left+4, a.right-4)
 	return a
 }
 
@@ -108,11 +111,11 @@ func (p Sweep) xTicks(a plot) []float64 {
 	slices.Sort(at)
 	for i := 1; i < len(at); i++ {
 		if a.x.at(at[i])-a.x.at(at[i-1]) < 20 {
-			return a.x.ticks(6, p.XUnit)
+			return a.x.fittingTicks(6, p.XUnit)
 		}
 	}
 	if len(at) == 0 {
-		return a.x.ticks(6, p.XUnit)
+		return a.x.fittingTicks(6, p.XUnit)
 	}
 	return at
 }
@@ -135,10 +138,10 @@ func (c *canvas) axes(a plot, xs []float64, xUnit string, ys []float64, yUnit, x
 	}
 	for _, t := range xs {
 		c.line("axis", a.x.at(t), a.bottom, a.x.at(t), a.bottom+4)
-		c.text("tick", "middle", a.x.at(t), a.bottom+17, quantity.Tick(t, xUnit))
 	}
+	c.tickLabels(a.x, xs, xUnit, a.bottom+17)
 	c.line("axis", a.left, a.bottom, a.right, a.bottom)
-	c.text("name", "middle", (a.left+a.right)/2, a.bottom+36, xName)
+	c.height += c.axisName((a.left+a.right)/2, a.bottom+36, xName)
 }
 
 // series is a line with its markers and a light bar for each interval; a strong one has a band.
@@ -197,7 +200,48 @@ func (p Sweep) names(c *canvas, a plot) {
 	c.endNames(a, ends)
 }
 
+// endRoom is what a name at the end of a line has in front of it, with what is left behind it.
+const endRoom = 30
+
+// endWidth is that of the name at the end of a line; bold names are wider.
+func endWidth(name string, strong bool) float64 {
+	if strong {
+		return 1.04 * textWidth(name)
+	}
+	return .92 * textWidth(name)
+}
+
+// makeRoom leaves room for names on the right, or below if the lines would have less than four tenths of the width (a guess: the eye finds a line's name faster beside it).
+func (a *plot) makeRoom(w Width, widest float64) {
+	a.right = float64(w) - widest - endRoom
+	if a.below = a.right-a.left < .4*float64(w); a.below {
+		a.right = float64(w) - 10
+	}
+}
+
+// namesBelow are in the order in which the lines end, from the top.
+func (c *canvas) namesBelow(ends []namedEnd) {
+	slices.SortStableFunc(ends, func(a, b namedEnd) int { return cmp.Compare(a.y, b.y) })
+	var keys []key
+	for _, e := range ends {
+		keys = append(keys, key{e.name, func(c *canvas, x, y float64) {
+			c.open("name-end " + hueClass(e.style))
+			if e.published {
+				c.marker(Box, x, y, 2.6)
+			} else {
+				c.marker(e.style.Marker, x, y, 3.2)
+			}
+			c.close()
+		}})
+	}
+	c.height = c.legendFrom(c.height, keys, 0)
+}
+
 func (c *canvas) endNames(a plot, ends []namedEnd) {
+	if a.below {
+		c.namesBelow(ends)
+		return
+	}
 	labels := make([]label, len(ends))
 	for i, e := range ends {
 		labels[i] = label{text: e.name, want: e.y}

@@ -70,7 +70,7 @@
 			width: width, height: 300,
 			scales: { x: { time: false }, y: { range: function (u, low, high) { return [0, (high || 1) * 1.05]; } } },
 			axes: [Object.assign({ label: "seconds since the server was ready" }, axis), Object.assign({ label: "server CPU, % of a core", size: 56 }, axis)],
-			series: [{ label: "s", value: function (u, v) { return v == null ? "–" : v.toFixed(2); } }].concat(line.tracks.map(function (t, i) {
+			series: [{ label: "seconds", value: function (u, v) { return v == null ? "–" : v.toFixed(2); } }].concat(line.tracks.map(function (t, i) {
 				return { label: "round " + t.round, stroke: color("--h" + (i % 9 + 1)), width: 1.5, spanGaps: true, points: { show: false }, value: function (u, v) { return v == null ? "–" : v.toFixed(1) + " %"; } };
 			})),
 			hooks: { drawClear: [function (u) {
