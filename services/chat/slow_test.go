@@ -22,7 +22,7 @@ import (
 
 var (
 	slowClients = flag.Int("slow", 900, "how many clients TestSlowClients has, a third of each kind")
-	slowForReal = flag.Bool("clock", false, "let TestSlowClients wait for the clock, 4 min for each model, and ask those whose clock cannot be moved")
+	slowForReal = flag.Bool("clock", false, "let TestSlowClients wait for the clock, 4 min for each model and what it takes to build, and ask those whose clock cannot be moved")
 )
 
 // The protocol's times, and some seconds for servers that look at the clock now and then.
@@ -83,10 +83,15 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 		began, before := time.Now(), memory(t, server)
 		come()
 		arrived(t, server)
-		all := before
+		all, end := before, time.Now().Add(patience)
 		for more := before; more > all/100; { // until they are served, too
+			if time.Now().After(end) {
+				t.Errorf("%s: memory has not settled after %v: %d KiB, %d of them in the last moment", kind, patience, all>>10, more>>10)
+				break
+			}
 			talk()
-			more, all = memory(t, server)-all, memory(t, server)
+			now := memory(t, server)
+			more, all = now-all, now
 		}
 		one := (all - before) / int64(each)
 		t.Logf("%s: %d, each of whom takes %.1f KiB; after %v", kind, each, float64(one)/1024, time.Since(began).Round(time.Millisecond))

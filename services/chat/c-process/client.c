@@ -182,6 +182,16 @@ refuse_for_want(int fd, int error)
 	told_ms = now;
 }
 
+static void
+refuse_for_origin(int fd, const char *from)
+{
+	char why[LINE_BYTES / 2];
+
+	(void)snprintf(why, sizeof why, "Closing link: too many connections from %s",
+	    from);
+	refuse(fd, why);
+}
+
 /* Every process looks at all slots below board->clients now and then. */
 static void
 free_slot(struct client *c)
@@ -235,8 +245,14 @@ void
 client_call(int fd, const struct sockaddr *address)
 {
 	static uint64_t calls;
+	char from[ORIGIN_BYTES];
 	struct client *c;
 
+	if (!origin_admits(address, from)) {
+		refuse_for_origin(fd, from);
+		(void)close(fd);
+		return;
+	}
 	if (client_total + client_spare >= client_most)
 		make_place();
 	c = client_total < client_most ? free_client() : NULL;
@@ -247,6 +263,7 @@ client_call(int fd, const struct sockaddr *address)
 	}
 	memset(c, 0, sizeof *c);
 	host_of(address, c->host);
+	c->origin = origin_of(address);
 	slot_reset(client_slot(c));
 	c->recv_fd = fd;
 	c->send_fd = -1;
@@ -441,6 +458,7 @@ client_tick(bool ending)
 	uint64_t now = os_clock_ms();
 	uint32_t i, count = atomic_load(&board->clients);
 
+	origin_tick(ending);
 	for (i = 0; i < count; i++) {
 		if (clients[i].stage == STAGE_FREE)
 			continue;

@@ -20,6 +20,10 @@
 #include <syslog.h>
 #include <unistd.h>
 
+/* A guess: all of an office or a house of students, who come from one address,
+ * and a 64th of all places, so that nobody fills them from a few. */
+enum { EACH_CLIENTS = 64 };
+
 static int ready_pipe = -1;	/* to the process that was started */
 static int null_fd = -1;	/* opened before the root changes */
 static bool to_syslog;
@@ -28,28 +32,45 @@ static int pid_fd = -1;
 static _Noreturn void
 usage(void)
 {
-	errx(1, "usage: chat [-b] [-p pidfile] [-s bytes] [-u user] "
-	    "port host folder");
+	errx(1, "usage: chat [-b] [-c clients] [-p pidfile] [-s bytes] "
+	    "[-u user] port host folder");
+}
+
+/* Without a sign, which strtoull would take. */
+static uint64_t
+number(char option, const char *text, const char *of)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
+		errx(1, "-%c %s: not a number of %s", option, text, of);
+	return value;
 }
 
 void
 options_read(struct options *o, int argc, char *argv[])
 {
-	char *end;
 	int option;
 
-	while ((option = getopt(argc, argv, "bp:s:u:")) != -1)
+	o->each = EACH_CLIENTS;
+	while ((option = getopt(argc, argv, "bc:p:s:u:")) != -1)
 		switch (option) {
 		case 'b':
 			o->background = true;
+			break;
+		case 'c':
+			o->each = number('c', optarg, "clients");
 			break;
 		case 'p':
 			o->pid_file = optarg;
 			break;
 		case 's':
-			o->aside_bytes = strtoull(optarg, &end, 10);
-			if (o->aside_bytes == 0 || *end != '\0')
-				errx(1, "-s %s: not a number of bytes", optarg);
+			o->aside_bytes = number('s', optarg, "bytes");
+			if (o->aside_bytes == 0)
+				errx(1, "-s 0: not a number of bytes");
 			break;
 		case 'u':
 			o->user = optarg;

@@ -8,6 +8,7 @@ struct options {
 	bool		background;
 	const char	*pid_file, *user;
 	uint64_t	aside_bytes;	/* the log is put aside at this size; 0: never */
+	uint64_t	each;		/* clients of one address; 0: any number */
 	const char	*port, *host, *folder;
 };
 

@@ -378,6 +378,7 @@ main(int argc, char *argv[])
 	catch_signals();
 	state_init();
 	client_init();
+	origin_init(options.each);
 	polled = os_table((POLL_CLIENTS + 2 * MAX_CLIENTS) * sizeof *polled);
 	listener = listen_on(options.host, options.port);
 	daemon_drop(&options);

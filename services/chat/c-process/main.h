@@ -10,6 +10,7 @@
 enum stage { STAGE_FREE, STAGE_CALLING, STAGE_NEW, STAGE_IN, STAGE_LEAVING };
 
 struct client {
+	uint64_t	origin;		/* see origin_of */
 	enum stage	stage;
 	bool		in_order;	/* it has said that it goes */
 	int		recv_fd, send_fd;	/* CALLING: recv_fd is its socket */
@@ -52,6 +53,14 @@ void	client_tick(bool);
 void	client_kill(struct client *);
 uint32_t client_slot(const struct client *);
 uint32_t client_count(void);
+
+/* origin.c */
+enum { ORIGIN_BYTES = HOST_BYTES + 3 };	/* an address, perhaps with /64 */
+
+void	origin_init(uint64_t);
+uint64_t origin_of(const struct sockaddr *);
+bool	origin_admits(const struct sockaddr *, char *);
+void	origin_tick(bool);
 
 /* main.c */
 int	folder_lock(void);
