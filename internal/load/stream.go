@@ -34,8 +34,9 @@ const (
 	leastMemory = int64(2 << 30)
 	// lookAtMemory is how often that is looked at.
 	lookAtMemory = int64(100 * time.Millisecond)
-	// streamDrainTime is for texts that were due in the window and come after it.
-	streamDrainTime = 5 * time.Second
+	// streamDrainTime is for texts that were due in the window and come after it: a server with more streams than it can serve each second
+	// is late by as many seconds as it takes.
+	streamDrainTime = 30 * time.Second
 )
 
 // A hearer is what a connection knows of its stream, beside c.turnBegins, when it has asked: 48 bytes.

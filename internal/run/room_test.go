@@ -29,6 +29,9 @@ func TestMakeRoom(t *testing.T) {
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d connections: got %v, want %q", test.connections, err, test.want)
 		}
+		if want := probe.Grace * time.Duration(max(1, test.connections/50_000)); opts.Grace != want {
+			t.Errorf("%d connections: got %v to end, want %v", test.connections, opts.Grace, want)
+		}
 		if many := opts.OpenFiles == test.connections+otherFiles; many == (test.want == "memory") {
 			t.Errorf("%d connections, tables %v: got %d files", test.connections, test.tables, opts.OpenFiles)
 		}

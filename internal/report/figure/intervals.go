@@ -43,7 +43,7 @@ type intervalLayout struct {
 func (p Intervals) SVG(w Width) string {
 	c := newCanvas(w, 0)
 	l := p.layout(w)
-	l.top += c.legend(p.keys(), 0)
+	l.top += c.legend(0, p.keys())
 	l.bottom = l.top + l.row*float64(len(p.Rows))
 	c.height = l.bottom + 46
 	p.region(c, l)

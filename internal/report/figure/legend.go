@@ -14,16 +14,13 @@ const (
 	keyDistance = 18
 )
 
-// legend draws keys from the left, wrapping, and returns the height that they took.
-func (c *canvas) legend(keys []key, left float64) float64 { return c.legendFrom(0, keys, left) }
-
-// legendFrom draws them from a height down, and returns where they end.
-func (c *canvas) legendFrom(top float64, keys []key, left float64) float64 {
-	x, y := left, top+10
+// legend draws keys from a height down, wrapping, and returns where they end.
+func (c *canvas) legend(top float64, keys []key) float64 {
+	x, y := 0., top+10
 	for i, k := range keys {
 		w := keyWidth + .94*textWidth(k.text)
 		if i > 0 && x+w > c.width {
-			x, y = left, y+legendLine
+			x, y = 0, y+legendLine
 		}
 		k.draw(c, x+8, y)
 		c.text("tm", "start", x+keyWidth-2, y+4, k.text)

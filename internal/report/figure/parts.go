@@ -30,7 +30,7 @@ func (p Parts) SVG(w Width) string {
 		keys = append(keys, key{name, func(c *canvas, x, y float64) { c.rect(partClass(i), x-8, y-6, 16, 12) }})
 	}
 	c.open("h7")
-	top := c.legend(keys, 0) + 6
+	top := c.legend(0, keys) + 6
 	c.close()
 	bottom := top + rowHeight*float64(len(p.Rows))
 	c.height = bottom + 44

@@ -30,10 +30,10 @@ func (p Strip) SVG(w Width) string {
 	const rowHeight = 24.
 	c := newCanvas(w, 0)
 	left, right := p.sides(w)
-	top := c.legend([]key{
+	top := c.legend(0, []key{
 		{"a round", func(c *canvas, x, y float64) { c.marker(Circle, x, y, 2.4) }},
 		{"estimate with 95 % interval", func(c *canvas, x, y float64) { c.centre(x-9, x, x+9, y) }},
-	}, 0) + 6
+	}) + 6
 	bottom := top + rowHeight*float64(len(p.Rows))
 	c.height = bottom + 44
 	e := newExtent(p.Log)

@@ -234,7 +234,7 @@ func (c *canvas) namesBelow(ends []namedEnd) {
 			c.close()
 		}})
 	}
-	c.height = c.legendFrom(c.height, keys, 0)
+	c.height = c.legend(c.height, keys)
 }
 
 func (c *canvas) endNames(a plot, ends []namedEnd) {

@@ -31,7 +31,7 @@ const namedThreads = 3
 // SVG draws it. The thick line is memory, the dashed one the share of the connections that stand.
 func (p Threads) SVG(w Width) string {
 	c := newCanvas(w, 0)
-	names := c.legend(p.keys(), 0) + 14
+	names := c.legend(0, p.keys()) + 14
 	c.height = names + 268
 	a := plot{top: names + 18, bottom: c.height - 46, left: 44, right: float64(w) - 62}
 	ex, sum, memory := newExtent(true), newExtent(false), newExtent(false)

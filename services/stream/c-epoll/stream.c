@@ -28,7 +28,7 @@ enum {
 	TURN_MS = 1000,		/* of the wheel: what is between two chunks */
 	EVENTS = 64,		/* at once, and accepts: guesses, about a millisecond; */
 	ACCEPTS = 64,		/* chunks wait meanwhile; */
-	LATE_ACCEPTS = 1024,	/* who is late already takes more: a guess, too */
+	LATE = 1024,		/* either, of who is late already: a guess, too */
 	WHILE_MS = 5,		/* a guess: longer than a punctual server ever takes */
 	LATE_BYTES = 4096,	/* a guess: chunks that go out together after a standstill */
 	REST_MS = 100,		/* a guess: how soon a descriptor comes free */
@@ -82,6 +82,12 @@ end_if_told(void)
 	look_ms = now_ms + REST_MS;
 	if (sigpending(&told) == 0 && (sigismember(&told, SIGTERM) == 1 || sigismember(&told, SIGINT) == 1))
 		_exit(0);
+}
+
+static bool
+late(void)
+{
+	return now_ms - at_ms > WHILE_MS;
 }
 
 static int64_t
@@ -323,7 +329,7 @@ static void
 welcome(void)
 {
 	struct client *client;
-	int fd, i, most = now_ms - at_ms > WHILE_MS ? LATE_ACCEPTS : ACCEPTS;
+	int fd, i, most = late() ? LATE : ACCEPTS;
 
 	for (i = 0; i < most; i++) {
 		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
@@ -375,12 +381,12 @@ open_loop(void)
 static void
 serve(void)
 {
-	struct epoll_event events[EVENTS];
+	struct epoll_event events[LATE];
 	struct timespec wait;
 	int i, count;
 
 	for (;;) {
-		count = epoll_pwait2(loop, events, EVENTS, pause_for(&wait), &outside);
+		count = epoll_pwait2(loop, events, late() ? LATE : EVENTS, pause_for(&wait), &outside);
 		for (i = 0; i < count; i++)
 			if (events[i].data.ptr == NULL)
 				welcome();
