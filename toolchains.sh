@@ -143,6 +143,6 @@ want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plu
 want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 [ "${1-}" = --all ] || exit 0
-want chromium "the tests that look at a report and at Papaya's page" 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'
+want chromium "the tests that open the pages of Papaya and of the images" 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'
 want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
 want tshark "the tests in which another reads GoNet's packets" 'apt tshark' least 3 tshark --version

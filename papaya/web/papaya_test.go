@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/tls"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,10 +35,10 @@ var build = sync.OnceValues(func() (string, error) {
 
 // A papaya is a server as people run it.
 type papaya struct {
-	t                 *testing.T
-	program, dir, web string
-	cmd               *exec.Cmd
-	said              bytes.Buffer
+	t                        *testing.T
+	program, dir, web, plain string
+	cmd                      *exec.Cmd
+	said                     bytes.Buffer
 }
 
 // newPapaya starts a server, with accounts required or not.
@@ -47,8 +49,8 @@ func newPapaya(t *testing.T, accounts bool) *papaya {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &papaya{t: t, program: program, dir: t.TempDir(), web: free(t)}
-	conf := fmt.Sprintf("[listen]\nplain = []\ntls = []\nweb = [%q]\n[tls]\ndomains = [\"127.0.0.1\"]\n[accounts]\nrequired = %v\n", p.web, accounts)
+	p := &papaya{t: t, program: program, dir: t.TempDir(), web: free(t), plain: free(t)}
+	conf := fmt.Sprintf("[listen]\nplain = [%q]\ntls = []\nweb = [%q]\n[tls]\ndomains = [\"127.0.0.1\"]\n[accounts]\nrequired = %v\n", p.plain, p.web, accounts)
 	if err := os.WriteFile(filepath.Join(p.dir, "papaya.toml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -159,27 +161,52 @@ func TestHistoryIsThereForWhoComesLater(t *testing.T) {
 	ann.do(reload())
 	ann.submit("ann", "")
 	ann.until("she is in her room again", `document.querySelector("#room-name").textContent === "#tea"`)
-	ann.sees(fmt.Sprintf("line %d", many-1))
-	for range 10 { // to the beginning, page by page
-		ann.until("it can be scrolled", `(() => { document.querySelector("#scroll").scrollTop = 0; return true })()`)
-		if eval[bool](ann, `document.querySelector("#messages").textContent.includes("line 0")`) {
-			break
-		}
-		ann.until("more is there", `(() => { const s = document.querySelector("#scroll"); s.scrollTop = 0; s.dispatchEvent(new Event("scroll"));
-			return [...document.querySelectorAll("#messages .text")].some((n) => n.textContent === "line 0") })()`)
-	}
-	var want []string
-	for i := range many {
-		want = append(want, fmt.Sprintf("line %d", i))
-	}
-	if got := ann.said(); !slices.Equal(got, want) {
-		t.Errorf("got %d lines, want %d: %q", len(got), many, got)
-	}
+	ann.seesAllOf(many)
 	ann.write("/search LINE 137")
 	ann.until("what was said is found", `[...document.querySelectorAll("#messages")].some((n) => n.textContent.includes("Found:") && n.textContent.includes("#tea ann: line 137"))`)
 	ann.write("/search kettle")
 	ann.until("what was not said is not", `document.querySelector("#messages").textContent.includes("Nothing was found.")`)
 	ann.picture("search")
+}
+
+// seesAllOf scrolls back to line 0, page by page: all lines are there, each once and in order.
+func (p *person) seesAllOf(many int) {
+	p.t.Helper()
+	p.sees(fmt.Sprintf("line %d", many-1))
+	p.until("the first line is there", `(() => { const s = document.querySelector("#scroll"); s.scrollTop = 0; s.dispatchEvent(new Event("scroll"));
+		return [...document.querySelectorAll("#messages .text")].some((n) => n.textContent === "line 0") })()`)
+	var want []string
+	for i := range many {
+		want = append(want, fmt.Sprintf("line %d", i))
+	}
+	if got := p.said(); !slices.Equal(got, want) {
+		p.t.Errorf("got %d lines, want %d: %q", len(got), many, got)
+	}
+}
+
+// TestLinesOfOneMomentStayInOrder has several lines in each millisecond, also where one page of history ends and the next begins.
+func TestLinesOfOneMomentStayInOrder(t *testing.T) {
+	p := newPapaya(t, false)
+	ann := newPerson(t, 1280, 800)
+	const many = 260 // more than two pages
+	bob, err := net.Dial("tcp", p.plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bob.Close()
+	text := "NICK bob\r\nUSER bob 0 * :Bob\r\nJOIN #tea\r\n"
+	for i := range many {
+		text += fmt.Sprintf("PRIVMSG #tea :line %d\r\n", i)
+	}
+	if _, err := io.WriteString(bob, text+"QUIT\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	_ = bob.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.Copy(io.Discard, bob); err != nil { // what was said before is acknowledged then
+		t.Fatal(err)
+	}
+	ann.signIn(p.url(), "ann", "#tea")
+	ann.seesAllOf(many)
 }
 
 func TestWhatPeopleSayIsNeverMarkup(t *testing.T) {

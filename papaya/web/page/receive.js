@@ -322,13 +322,14 @@ function past(s, batch) {
   room.asked = '';
   const page = batch.lines.map((line) => /^(PRIVMSG|NOTICE)$/.test(line.command) && message(s, line)?.m).filter(Boolean);
   const known = room.read > 0 || asked === 'after';
-  for (const m of page) {
+  const older = asked === 'before'; // the last first: each goes before those of its moment
+  for (const m of older ? [...page].reverse() : page) {
     if (m.own) room.settle(m);
-    if (!room.add(m)) continue;
-    if (asked !== 'before' && known) count(s, room, m);
+    if (!room.add(m, older)) continue;
+    if (!older && known) count(s, room, m);
   }
   const last = page.at(-1);
-  if (asked === 'before' && batch.lines.length === 0) room.whole = true;
+  if (older && batch.lines.length === 0) room.whole = true;
   if (asked === 'after' && last && batch.lines.length >= s.limit()) {
     if (++room.pages < maxPages) s.after(room, last);
     else s.note(room, 'More was said here than is shown: the rest is on the server.', 'error', last.time);

@@ -25,15 +25,16 @@ export class Room {
     this.stale = false; // the connection was lost since the last message
   }
 
-  /** add puts a message where its time says; false if it is there already. */
-  add(message) {
+  /** add puts a message where its time says, behind those of the same moment, or before them if it is older; false if it is there already. */
+  add(message, older = false) {
     const key = keyOf(message);
     if (key) {
       if (this.known.has(key)) return false;
       this.known.add(key);
     }
     let at = this.messages.length;
-    while (at > 0 && this.messages[at - 1].time > message.time) at--;
+    const after = ({ time }) => time > message.time || (older && time === message.time);
+    while (at > 0 && after(this.messages[at - 1])) at--;
     this.messages.splice(at, 0, message);
     return true;
   }
