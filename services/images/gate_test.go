@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -14,6 +15,7 @@ import (
 type gate struct {
 	t    *testing.T
 	port int
+	mute atomic.Bool
 	mu   sync.Mutex
 	open map[io.Closer]bool // the listener and the connections
 }
@@ -41,6 +43,7 @@ func (g *gate) close() {
 func (g *gate) set(serve func(net.Conn)) {
 	g.t.Helper()
 	g.close()
+	g.mute.Store(false)
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", g.port))
 	if err != nil {
 		g.t.Fatal(err)
@@ -84,15 +87,25 @@ func (g *gate) to(port int) func(net.Conn) {
 		g.keep(out)
 		defer g.drop(out)
 		go func() {
-			_, _ = io.Copy(out, in) // until either end goes
+			_, _ = io.Copy(valve{g, out}, in) // until either end goes
 			_ = out.(*net.TCPConn).CloseWrite()
 		}()
-		_, _ = io.Copy(in, out)
+		_, _ = io.Copy(valve{g, in}, out)
 	}
 }
 
-// silent takes everything and says nothing.
-func silent(in net.Conn) { _, _ = io.Copy(io.Discard, in) }
+// A valve lets nothing through when the gate is mute: whoever is connected stays so, and hears nothing.
+type valve struct {
+	*gate
+	to io.Writer
+}
+
+func (v valve) Write(p []byte) (int, error) {
+	if v.mute.Load() {
+		return len(p), nil
+	}
+	return v.to.Write(p)
+}
 
 // A liar answers every request with its text, and ends the connection after it if the text is not whole.
 type liar struct {

@@ -49,10 +49,10 @@ class Next {
     if (status !== 204 && status !== 404) throw told[status] ?? NEXT;
   }
 
-  async #ask({ headers }, method, path, most, image) {
+  async #ask(request, method, path, most, image, signal = AbortSignal.timeout(LIMIT_MS)) {
+    const { headers } = request;
     const via = headers.via ? headers.via.split(',') : [];
     if (via.length >= MOST_SERVICES - 1) throw RING;
-    const signal = AbortSignal.timeout(LIMIT_MS);
     const out = http.request(this.#base + path, { method, agent: this.#agent, signal });
     out.on('error', () => {}); // whoever waits hears of it
     out.setHeader('Via', [...via, '1.1 images'].join(', '));
@@ -70,6 +70,8 @@ class Next {
     } catch (error) {
       out.destroy();
       if (signal.aborted) throw NEXT_LATE;
+      // The other end may have closed a kept connection just now: what may be asked twice is asked again, on the next.
+      if (out.reusedSocket && error.code === 'ECONNRESET' && !image) return this.#ask(request, method, path, most, image, signal);
       throw error instanceof Fault ? error : NEXT;
     }
   }
