@@ -56,11 +56,7 @@ func serve(stdin *bufio.Reader, emit func(Event)) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	threads, _, err := p.threads()
-	if err != nil {
-		return nil, err
-	}
-	if err := settle(p.CPUs, threads); err != nil {
+	if err := settle(p.CPUs); err != nil {
 		return nil, err
 	}
 	e, err := newEngine(p, emit)
@@ -68,6 +64,9 @@ func serve(stdin *bufio.Reader, emit func(Event)) (*Result, error) {
 		return nil, err
 	}
 	defer e.close()
+	if e.shared.apart { // there are more of them than cores
+		runtime.GOMAXPROCS(e.shared.parts + 1)
+	}
 	start := make(chan struct{})
 	go obey(stdin, start, e.stop)
 	return e.run(start)
@@ -119,8 +118,8 @@ func obey(stdin *bufio.Reader, start chan<- struct{}, stop func()) {
 
 // settle puts all threads of the process on the engine's cores, the runtime's own included: none of them may disturb
 // the server's. It also gives the runtime no more threads than it needs.
-func settle(cpus []int, threads int) error {
-	runtime.GOMAXPROCS(threads + 1)
+func settle(cpus []int) error {
+	runtime.GOMAXPROCS(max(1, len(cpus)) + 1)
 	if len(cpus) == 0 {
 		return nil
 	}

@@ -160,7 +160,7 @@ func (w *worker) abandon() {
 		drain = roomDrainTime
 	}
 	if w.stream != nil && w.closed > 0 {
-		drain = streamDrainTime
+		drain = StreamDrainTime
 		w.closeStreams()
 	}
 	w.setDeadline(w.now + int64(drain))

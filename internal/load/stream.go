@@ -34,10 +34,11 @@ const (
 	leastMemory = int64(2 << 30)
 	// lookAtMemory is how often that is looked at.
 	lookAtMemory = int64(100 * time.Millisecond)
-	// streamDrainTime is for texts that were due in the window and come after it: a server with more streams than it can serve each second
-	// is late by as many seconds as it takes.
-	streamDrainTime = 30 * time.Second
 )
+
+// StreamDrainTime is for texts that were due in the window and come after it: a server with more streams than it can serve each
+// second is late by as many seconds as it takes.
+const StreamDrainTime = 30 * time.Second
 
 // A hearer is what a connection knows of its stream, beside c.turnBegins, when it has asked: 48 bytes.
 type hearer struct {
@@ -311,6 +312,6 @@ func (w *worker) expireStreams() {
 		if c.state != connOpen || l.base+int64(l.next)*secondOfStream >= w.closeAt {
 			continue
 		}
-		w.fail(c, Timeout, "connection %d: text %d had not come %v after the window", c.id, l.next, streamDrainTime)
+		w.fail(c, Timeout, "connection %d: text %d had not come %v after the window", c.id, l.next, StreamDrainTime)
 	}
 }

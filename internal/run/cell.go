@@ -152,7 +152,7 @@ func (l *Local) plan(s *Spec, seed uint64, server *probe.Server) load.Plan {
 		limit = longest
 	}
 	if s.Point.Load.Shape == manifest.Streams {
-		limit += slowRamp * rampTime(s.Point.Load)
+		limit += slowRamp*rampTime(s.Point.Load) + load.StreamDrainTime
 	}
 	p := load.Plan{
 		Protocol: s.Protocol, Load: s.Point.Load, Seed: seed, Limit: limit,

@@ -96,12 +96,12 @@ func (g *gate) to(port int) func(net.Conn) {
 
 // A valve lets nothing through when the gate is mute: whoever is connected stays so, and hears nothing.
 type valve struct {
-	*gate
-	to io.Writer
+	gate *gate
+	to   io.Writer
 }
 
 func (v valve) Write(p []byte) (int, error) {
-	if v.mute.Load() {
+	if v.gate.mute.Load() {
 		return len(p), nil
 	}
 	return v.to.Write(p)
