@@ -1,5 +1,5 @@
-%% Chat, an actor for each client, one that owns the rooms and the log, and one that waits for the disk. Whatever is
-%% said is a message to the owner, which takes all that waits, writes it to the log at once, and sends each reader one
+%% Chat, an actor for each client, one that owns the rooms and the log, and one that waits for the disk. Whatever one read
+%% has brought is a message to the owner, which takes all that waits, writes it to the log at once, and sends each reader one
 %% binary that all share. Rooms are no actors of their own: two of them could not give their common clients one order.
 -module(chat).
 -behaviour(gen_event).
@@ -172,6 +172,8 @@ linger(Socket) ->
         {tcp_error, Socket, _} ->
             gen_tcp:close(Socket);
         close ->
+            %% The port may have taken all and be left with it: a close that waits is no better here.
+            [inet:setopts(Socket, [{linger, {true, 0}}]) || inet:getstat(Socket, [send_pend]) =/= {ok, [{send_pend, 0}]}],
             gen_tcp:close(Socket);
         _ ->
             linger(Socket)
@@ -255,15 +257,12 @@ missed(<<Stamp:?STAMP/binary, " ", Said/binary>> = Line, #missed{where = Where, 
         false -> []
     end.
 
-%% Lines go to the owner as {Verb, Words}, or as the reason why they are not obeyed.
+%% The lines of a read go to the owner together: as words:gather says.
 take(Data, C = #c{held = Held, skip = Skip}) ->
     Parts = binary:split(<<Held/binary, Data/binary>>, <<"\n">>, [global]),
     {Lines, Rest} = {lists:droplast(Parts), lists:last(Parts)},
     %% The first may be the end of one that was refused.
-    Whole = [
-        Line
-     || Line <- lists:map(fun words:parse/1, lists:nthtail(min(length(Lines), length([1 || Skip])), Lines)), Line =/= empty
-    ],
+    Whole = words:gather(lists:nthtail(min(length(Lines), length([1 || Skip])), Lines)),
     Skipping = Skip andalso Lines =:= [],
     case words:too_long(Rest) of
         true ->

@@ -5,14 +5,16 @@
 
 -define(LONGEST, 512).
 
-%% What a client may say, and how many words it needs. Messages and PING wait for the others that are written with them.
+%% What a client may say, and how many words it needs. Messages, {Verb, To, Texts}, and PING wait for the others that are
+%% written with them.
 obey(Line, Pid, H0) ->
-    #{Pid := C} = H0#hall.clients,
     H =
         case Line of
+            {_, _, _} -> H0;
             {Verb0, _} when Verb0 =:= <<"PRIVMSG">>; Verb0 =:= <<"NOTICE">>; Verb0 =:= <<"PING">> -> H0;
             _ -> hall:commit(H0)
         end,
+    #{Pid := C} = H#hall.clients,
     case Line of
         _ when C#client.left ->
             H;
@@ -20,6 +22,10 @@ obey(Line, Pid, H0) ->
             hall:leave(Pid, <<"NUL in a line">>, false, H);
         long ->
             hall:reply(Pid, C, <<"417">>, <<":Input line was too long">>, H);
+        {_, _, Texts} when C#client.person =:= undefined ->
+            lists:foldl(fun(_, H1) -> hall:reply(Pid, C, <<"451">>, <<":You have not registered">>, H1) end, H, Texts);
+        {Verb, To, Texts} ->
+            messages(Verb, listed(To), Texts, Pid, C, H);
         {Verb, Words} ->
             case needs(Verb) of
                 {_, late} when C#client.person =:= undefined ->
@@ -201,29 +207,19 @@ command(<<"JOIN">>, [Names | _], Pid, _, H) ->
     lists:foldl(fun(Name, H1) -> join(Name, Pid, maps:get(Pid, H1#hall.clients), H1) end, H, listed(Names));
 command(<<"PART">>, [Names | Why], Pid, _, H) ->
     lists:foldl(fun(Name, H1) -> part(Name, Why, Pid, maps:get(Pid, H1#hall.clients), H1) end, H, listed(Names));
-command(<<"NOTICE">>, [To, Text | _], Pid, C, H) when To =/= <<>>, Text =/= <<>> ->
-    lists:foldl(fun(Name, H1) -> element(2, message(<<"NOTICE">>, Name, Text, Pid, C, H1)) end, H, listed(To));
 command(<<"NOTICE">>, _, _, _, H) ->
     H;
 command(<<"PRIVMSG">>, Words, Pid, C, H) when Words =:= []; hd(Words) =:= <<>> ->
     hall:reply(Pid, C, <<"411">>, <<":No recipient given (PRIVMSG)">>, H);
 command(<<"PRIVMSG">>, Words, Pid, C, H) when tl(Words) =:= []; hd(tl(Words)) =:= <<>> ->
     hall:reply(Pid, C, <<"412">>, <<":No text to send">>, H);
-command(<<"PRIVMSG">>, [To, Text | _], Pid, C, H) ->
-    Say = fun(Name, H1) ->
-        case message(<<"PRIVMSG">>, Name, Text, Pid, C, H1) of
-            {ok, H2} -> H2;
-            {{Numeric, Why}, H2} -> hall:reply(Pid, C, Numeric, Why, H2)
-        end
-    end,
-    lists:foldl(Say, H, listed(To));
 command(<<"TOPIC">>, [Name | Text], Pid, C, H) ->
     case {in(Name, <<"442">>, Pid, C, H), Text} of
         {undefined, _} ->
             H;
         {#room{name = Called}, [New | _]} ->
             Cut = binary:part(New, 0, min(300, byte_size(New))),
-            hall:commit(say(<<"TOPIC">>, {room, words:fold(Called)}, Called, Cut, Pid, C, H));
+            hall:commit(say(<<"TOPIC">>, {room, words:fold(Called)}, Called, [Cut], Pid, C, H));
         {#room{name = Called, topic = <<>>}, []} ->
             hall:reply(Pid, C, <<"331">>, [Called, <<" :No topic is set">>], H);
         {#room{name = Called, topic = Topic}, []} ->
@@ -327,27 +323,39 @@ part(Name, Why, Pid, C, H) ->
             hall:with_room(words:fold(Name), Without, H2)
     end.
 
-message(Verb, Name, Text, Pid, C, H) ->
+messages(Verb, [Name], Texts, Pid, C, H) ->
+    message(Verb, Name, Texts, Pid, C, H);
+messages(Verb, Names, Texts, Pid, C, H) ->
+    lists:foldl(fun({Name, Text}, H1) -> message(Verb, Name, [Text], Pid, C, H1) end, H, [{N, T} || T <- Texts, N <- Names]).
+
+message(Verb, Name, Texts, Pid, C, H) ->
     Key = words:fold(Name),
-    Size = byte_size(C#client.prefix) + byte_size(Verb) + byte_size(Name) + byte_size(Text) + byte_size(<<"   :\r\n">>),
+    Longest = ?LONGEST - byte_size(C#client.prefix) - byte_size(Verb) - byte_size(Name) - byte_size(<<"   :\r\n">>),
     IsRoom = binary:part(Name, 0, min(1, byte_size(Name))) =:= <<"#">>,
     case lists:member(Key, C#client.rooms) of
         false when IsRoom ->
             case words:is_room(Name) of
-                false -> {{<<"403">>, [Name, <<" :No such channel">>]}, H};
-                true -> {{<<"404">>, [Name, <<" :You are not in that channel">>]}, H}
+                false -> unsaid(Verb, <<"403">>, [Name, <<" :No such channel">>], Texts, Pid, C, H);
+                true -> unsaid(Verb, <<"404">>, [Name, <<" :You are not in that channel">>], Texts, Pid, C, H)
             end;
         false when not is_map_key(Key, H#hall.people) ->
-            {{<<"401">>, [Name, <<" :No such nick">>]}, H};
-        _ when Size > ?LONGEST ->
-            {{<<"417">>, <<":Input line was too long">>}, H};
-        true ->
-            {ok, say(Verb, {room, Key}, (maps:get(Key, H#hall.rooms))#room.name, Text, Pid, C, H)};
-        false ->
-            {ok, say(Verb, {person, Key}, (maps:get(Key, H#hall.people))#person.name, Text, Pid, C, H)}
+            unsaid(Verb, <<"401">>, [Name, <<" :No such nick">>], Texts, Pid, C, H);
+        InRoom ->
+            {Fit, Long} = lists:partition(fun(Text) -> byte_size(Text) =< Longest end, Texts),
+            H1 = unsaid(Verb, <<"417">>, <<":Input line was too long">>, Long, Pid, C, H),
+            case InRoom of
+                true -> say(Verb, {room, Key}, (maps:get(Key, H#hall.rooms))#room.name, Fit, Pid, C, H1);
+                false -> say(Verb, {person, Key}, (maps:get(Key, H#hall.people))#person.name, Fit, Pid, C, H1)
+            end
     end.
 
-say(Verb, To, Called, Text, Pid, C, H) ->
-    Line = <<(C#client.prefix)/binary, " ", Verb/binary, " ", Called/binary, " :", Text/binary, "\r\n">>,
-    H#hall{unsaid = [{To, Verb, Pid, Line, Text} | H#hall.unsaid]}.
+unsaid(<<"NOTICE">>, _, _, _, _, _, H) ->
+    H;
+unsaid(_, Numeric, Why, Texts, Pid, C, H) ->
+    lists:foldl(fun(_, H1) -> hall:reply(Pid, C, Numeric, Why, H1) end, H, Texts).
 
+say(_, _, _, [], _, _, H) ->
+    H;
+say(Verb, To, Called, Texts, Pid, C, H) ->
+    Head = <<(C#client.prefix)/binary, " ", Verb/binary, " ", Called/binary, " :">>,
+    H#hall{unsaid = [#said{to = To, verb = Verb, pid = Pid, head = Head, texts = Texts} | H#hall.unsaid]}.

@@ -2,7 +2,7 @@
 %% "ann #tea -" after PART, and "ann * 1200" for what was said to ann alone. A name that the kernel holds while we live
 %% makes the folder ours.
 -module(folder).
--export([sync/1, open/1, append/2, note/4, note_if/5, snapshot/1]).
+-export([sync/1, open/1, find/1, append/2, note/4, note_if/5, snapshot/1]).
 -include("hall.hrl").
 -include_lib("kernel/include/file.hrl").
 
@@ -70,29 +70,30 @@ tail(File, From) ->
     end.
 
 %% The log is looked for where people look for it, and begun anew if it is not there.
-append([], H) ->
-    {ok, H};
-append(Lines, H) ->
+find(H) ->
     case file:read_file_info(filename:join(H#hall.data, "log"), [raw]) of
         {ok, #file_info{inode = Inode}} when Inode =:= H#hall.inode ->
-            case file:write(H#hall.log, Lines) of
-                ok ->
-                    {ok, H#hall{pos = H#hall.pos + iolist_size(Lines)}};
-                {error, Why} ->
-                    {ok, _} = file:position(H#hall.log, H#hall.pos - H#hall.base),
-                    ok = file:truncate(H#hall.log),
-                    {error, Why, H}
-            end;
+            {there, H};
         {error, Why} when Why =/= enoent ->
-            {error, Why, H};
+            {{error, Why}, H};
         _ ->
             case open_log(H) of
                 {ok, New} ->
                     file:close(H#hall.log),
-                    append(Lines, snapshot(New#hall{stale = true}));
-                {error, Why} ->
-                    {error, Why, H}
+                    {anew, snapshot(New#hall{stale = true})};
+                Error ->
+                    {Error, H}
             end
+    end.
+
+append(Lines, H) ->
+    case file:write(H#hall.log, Lines) of
+        ok ->
+            {ok, H#hall{pos = H#hall.pos + iolist_size(Lines)}};
+        {error, _} = Error ->
+            {ok, _} = file:position(H#hall.log, H#hall.pos - H#hall.base),
+            ok = file:truncate(H#hall.log),
+            {Error, H}
     end.
 
 read_members(Name, Size, H) ->

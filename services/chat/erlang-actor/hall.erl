@@ -10,6 +10,7 @@
 -define(REGISTER, 30000).
 -define(SPEAK, 90000).
 -define(ANSWER, 30000).
+-define(LOOK, 100).
 
 %% It goes before its clients, each of whom would otherwise write each line by itself before the next is said.
 own(Data, Parent) ->
@@ -74,7 +75,8 @@ handle(lost, H) ->
     lists:foldl(fun(Pid, H1) -> leave(Pid, <<"the disk has failed">>, false, H1) end, commit(H), Lost);
 handle(tick, H) ->
     erlang:send_after(1000, self(), tick),
-    tick(folder:snapshot(commit(H)));
+    {_, Looked} = find(true, commit(H)),
+    tick(folder:snapshot(Looked));
 handle(stop, H) ->
     erlang:send_after(?LEAVING, self(), over),
     maps:fold(
@@ -222,32 +224,77 @@ commit(#hall{unsaid = []} = H) ->
     H;
 commit(#hall{unsaid = Unsaid} = H0) ->
     All = lists:reverse(Unsaid),
-    Stamp = list_to_binary(
-        calendar:system_time_to_rfc3339(erlang:system_time(millisecond), [{unit, millisecond}, {offset, "Z"}])
-    ),
-    Lines = [[Stamp, $\s, binary:part(Line, 0, byte_size(Line) - 2), $\n] || {_, _, _, Line, _} <- All],
-    case folder:append(Lines, H0#hall{unsaid = []}) of
+    {Stamp, H1} = stamp(H0#hall{unsaid = []}),
+    {Found, H2} = find(lists:any(fun(One) -> is_sure(One, H1) end, All), H1),
+    case append(Found, [logged(Stamp, One) || #said{} = One <- All], H2) of
         {ok, H} ->
-            deliver(All, Stamp, H0#hall.pos, H);
-        {error, Why, H} ->
+            deliver(All, Stamp, H2#hall.pos, H);
+        {{error, Why}, H} ->
             Reason = [<<" :The log cannot be written: ">>, file:format_error(Why)],
-            lists:foldl(fun(One, H1) -> refuse(One, Reason, H1) end, H, All)
+            lists:foldl(fun(One, H3) -> refuse(One, Reason, H3) end, H, All)
     end.
+
+%% The time of a moment, of which all but the last digits are kept for a second.
+stamp(H) ->
+    Now = erlang:system_time(millisecond),
+    case H#hall.second of
+        {Second, Text} when Second =:= Now div 1000 ->
+            Ms = Now rem 1000,
+            {<<Text/binary, ($0 + Ms div 100), ($0 + Ms div 10 rem 10), ($0 + Ms rem 10), "Z">>, H};
+        _ ->
+            Second = Now div 1000,
+            <<Text:(?STAMP - 5)/binary, "Z">> = list_to_binary(calendar:system_time_to_rfc3339(Second, [{offset, "Z"}])),
+            stamp(H#hall{second = {Second, <<Text/binary, ".">>}})
+    end.
+
+%% The log is looked for every now and then, and before somebody hears that it has something. To look costs as much as to
+%% write: the actor changes to another thread and back.
+find(Sure, #hall{looked = Looked} = H) ->
+    Now = now_ms(),
+    case Sure orelse Now - Looked >= ?LOOK of
+        true -> found(folder:find(H), Now);
+        false -> {there, H}
+    end.
+
+%% What was said since it was last seen may be lost: nobody is to hear that it is not.
+found({there, H}, Now) ->
+    {there, H#hall{looked = Now, unseen = []}};
+found({Other, H}, _) ->
+    Lost = fun(Pid, H1) -> leave(Pid, <<"the log is gone">>, false, H1) end,
+    {Other, lists:foldl(Lost, H#hall{unseen = []}, H#hall.unseen)}.
+
+is_sure({pong, _, _}, _) -> true;
+is_sure(#said{pid = Pid}, H) -> (maps:get(Pid, H#hall.clients))#client.echo.
+
+append({error, _} = Error, _, H) -> {Error, H};
+append(_, [], H) -> {ok, H};
+append(_, Lines, H) -> folder:append(Lines, H).
+
+logged(Stamp, #said{head = Head, texts = Texts}) ->
+    Begin = <<Stamp/binary, " ", Head/binary>>,
+    [[Begin, Text, $\n] || Text <- Texts].
+
+logged_size(#said{head = Head, texts = Texts}) ->
+    length(Texts) * (?STAMP + byte_size(Head) + 2) + iolist_size(Texts).
 
 refuse({pong, _, _} = Pong, _, H) ->
     pong(Pong, H);
-refuse({_, <<"NOTICE">>, _, _, _}, _, H) ->
+refuse(#said{verb = <<"NOTICE">>}, _, H) ->
     H;
-refuse({{room, Key}, _, Pid, _, _}, Reason, H) ->
-    reply(Pid, maps:get(Pid, H#hall.clients), <<"404">>, [(maps:get(Key, H#hall.rooms))#room.name, Reason], H);
-refuse({{person, Key}, _, Pid, _, _}, Reason, H) ->
-    reply(Pid, maps:get(Pid, H#hall.clients), <<"404">>, [(maps:get(Key, H#hall.people))#person.name, Reason], H).
+refuse(#said{to = To, pid = Pid, texts = Texts}, Reason, H) ->
+    Called =
+        case To of
+            {room, Key} -> (maps:get(Key, H#hall.rooms))#room.name;
+            {person, Key} -> (maps:get(Key, H#hall.people))#person.name
+        end,
+    C = maps:get(Pid, H#hall.clients),
+    lists:foldl(fun(_, H1) -> reply(Pid, C, <<"404">>, [Called, Reason], H1) end, H, Texts).
 
 pong({pong, Pid, Line}, H) ->
     case H#hall.clients of
         #{Pid := #client{said = true} = C} ->
             Pid ! {safe, Line},
-            set(Pid, C#client{said = false}, H);
+            set(Pid, C#client{said = false}, H#hall{unseen = [P || P <- H#hall.unseen, P =/= Pid]});
         _ ->
             Pid ! {put, Line},
             H
@@ -258,54 +305,61 @@ deliver([], _, _, H) ->
     H;
 deliver([{pong, _, _} = Pong | Rest], Stamp, Pos, H) ->
     deliver(Rest, Stamp, Pos, pong(Pong, H));
-deliver([{{person, Key}, _, Pid, Line, _} | Rest], Stamp, Pos0, H) ->
-    Pos = Pos0 + ?STAMP + byte_size(Line),
+deliver([#said{to = {person, Key}, pid = Pid} = Said | Rest], Stamp, Pos0, H) ->
+    Pos = Pos0 + logged_size(Said),
     #{Key := Person} = H#hall.people,
     #{Pid := From} = H#hall.clients,
     case Person#person.pid of
         undefined -> ok;
-        Reader -> Reader ! {put, timed(Stamp, Line, (maps:get(Reader, H#hall.clients))#client.time)}
+        Reader -> Reader ! {put, lines(Stamp, (maps:get(Reader, H#hall.clients))#client.time, [Said])}
     end,
-    [Pid ! {safe, timed(Stamp, Line, From#client.time)} || From#client.echo],
+    [Pid ! {safe, lines(Stamp, From#client.time, [Said])} || From#client.echo],
     H1 = H#hall{people = (H#hall.people)#{Key := Person#person{last = Pos}}},
-    deliver(Rest, Stamp, Pos, has_said(Pid, From, H1));
-deliver([{{room, Key}, _, _, _, _} | _] = All, Stamp, Pos0, H) ->
-    {Run, Rest} = lists:splitwith(fun(One) -> element(1, One) =:= {room, Key} end, All),
+    deliver(Rest, Stamp, Pos, has_said(Pid, H1));
+deliver([#said{to = {room, Key} = To} | _] = All, Stamp, Pos0, H) ->
+    {Run, Rest} = lists:splitwith(fun(One) -> is_record(One, said) andalso One#said.to =:= To end, All),
     #{Key := Room} = H#hall.rooms,
-    Lines = [Line || {_, _, _, Line, _} <- Run],
-    Plain = iolist_to_binary(Lines),
-    Timed =
-        case lists:keymember(true, 2, Room#room.present) of
-            true -> iolist_to_binary([timed(Stamp, Line, true) || Line <- Lines]);
-            false -> <<>>
-        end,
-    Senders = maps:from_keys([Pid || {_, Verb, Pid, _, _} <- Run, Verb =/= <<"TOPIC">>], true),
-    [
-        case Senders of
-            #{Reader := true} -> deliver(Reader, Run, Plain, Timed, Stamp, maps:get(Reader, H#hall.clients));
-            #{} when Time -> Reader ! {put, Timed};
-            #{} -> Reader ! {put, Plain}
-        end
-     || {Reader, Time} <- Room#room.present
-    ],
-    Pos = Pos0 + byte_size(Plain) + ?STAMP * length(Run),
+    Senders = maps:from_keys([Pid || #said{verb = Verb, pid = Pid} <- Run, Verb =/= <<"TOPIC">>], true),
+    [spread(Run, Senders, Room, Stamp, H) || lists:any(fun(Reader) -> hears(Reader, Run, H) end, Room#room.present)],
+    Pos = lists:foldl(fun(Said, Before) -> Before + logged_size(Said) end, Pos0, Run),
     Topic = lists:foldl(
         fun
-            ({_, <<"TOPIC">>, _, _, Text}, _) -> binary:copy(Text);
+            (#said{verb = <<"TOPIC">>, texts = [Text]}, _) -> binary:copy(Text);
             (_, Before) -> Before
         end,
         Room#room.topic,
         Run
     ),
     H1 = H#hall{rooms = (H#hall.rooms)#{Key := Room#room{last = Pos, topic = Topic}}},
-    Said = fun(Pid, _, H2) -> has_said(Pid, maps:get(Pid, H2#hall.clients), H2) end,
-    deliver(Rest, Stamp, Pos, maps:fold(Said, H1, Senders)).
+    deliver(Rest, Stamp, Pos, maps:fold(fun(Pid, _, H2) -> has_said(Pid, H2) end, H1, Senders)).
+
+%% Who talks alone in a room is not to hear it.
+hears({Reader, _}, Run, H) ->
+    lists:any(fun(Said) -> is_for(Reader, Said) end, Run) orelse (maps:get(Reader, H#hall.clients))#client.echo.
+
+is_for(Reader, #said{verb = Verb, pid = Pid}) -> Pid =/= Reader orelse Verb =:= <<"TOPIC">>.
+
+spread(Run, Senders, #room{present = Present}, Stamp, H) ->
+    Plain = lines(Stamp, false, Run),
+    Timed =
+        case lists:keymember(true, 2, Present) of
+            true -> lines(Stamp, true, Run);
+            false -> <<>>
+        end,
+    [
+        case Senders of
+            #{Reader := true} -> deliver(Reader, Run, Plain, Timed, Stamp, maps:get(Reader, H#hall.clients));
+            #{} when Time -> Reader ! {put, Timed};
+            #{} -> Reader ! {put, Plain}
+        end
+     || {Reader, Time} <- Present
+    ].
 
 %% To one who has said some of it: with an echo when the disk has it, or without its own.
 deliver(Pid, _, Plain, Timed, _, #client{echo = true, time = Time}) ->
     Pid ! {safe, element(1 + map_get(Time, #{false => 0, true => 1}), {Plain, Timed})};
 deliver(Pid, Run, _, _, Stamp, #client{time = true}) ->
-    Pid ! {put, [timed(Stamp, Line, true) || {_, Verb, From, Line, _} <- Run, From =/= Pid orelse Verb =:= <<"TOPIC">>]};
+    Pid ! {put, lines(Stamp, true, [Said || Said <- Run, is_for(Pid, Said)])};
 deliver(Pid, Run, Plain, _, _, _) ->
     case others(Run, Pid, 0, 0, []) of
         [] -> ok;
@@ -315,17 +369,25 @@ deliver(Pid, Run, Plain, _, _, _) ->
 %% The parts of a run that are not of one client.
 others([], _, Start, End, Parts) ->
     [{Start, End - Start} || End > Start] ++ Parts;
-others([{_, Verb, Pid, Line, _} | Run], Pid, Start, End, Parts) when Verb =/= <<"TOPIC">> ->
-    After = End + byte_size(Line),
-    others(Run, Pid, After, After, [{Start, End - Start} || End > Start] ++ Parts);
-others([{_, _, _, Line, _} | Run], Pid, Start, End, Parts) ->
-    others(Run, Pid, Start, End + byte_size(Line), Parts).
+others([Said | Run], Pid, Start, End, Parts) ->
+    After = End + logged_size(Said) - ?STAMP * length(Said#said.texts),
+    case is_for(Pid, Said) of
+        true -> others(Run, Pid, Start, After, Parts);
+        false -> others(Run, Pid, After, After, [{Start, End - Start} || End > Start] ++ Parts)
+    end.
 
-timed(Stamp, Line, true) -> <<"@time=", Stamp/binary, " ", Line/binary>>;
-timed(_, Line, false) -> Line.
+%% What was said as it is sent, with or without the time.
+lines(Stamp, Time, Run) ->
+    Tag = [[<<"@time=">>, Stamp, $\s] || Time],
+    iolist_to_binary([[Tag, Head, Text, <<"\r\n">>] || #said{head = Head, texts = Texts} <- Run, Text <- Texts]).
 
-has_said(_, #client{said = true}, H) -> H;
-has_said(Pid, C, H) -> set(Pid, C#client{said = true}, H).
+has_said(Pid, H0) ->
+    #{Pid := C} = H0#hall.clients,
+    H = H0#hall{unseen = [Pid || not C#client.echo] ++ H0#hall.unseen},
+    case C#client.said of
+        true -> H;
+        false -> set(Pid, C#client{said = true}, H)
+    end.
 
 now_ms() -> erlang:monotonic_time(millisecond).
 

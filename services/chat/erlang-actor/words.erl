@@ -1,6 +1,6 @@
 %% Lines in words, and what names may be.
 -module(words).
--export([parse/1, too_long/1, upper/1, fold/1, cut/1, without_cr/1, said/1, is_nick/1, is_room/1]).
+-export([gather/1, parse/1, too_long/1, upper/1, fold/1, cut/1, without_cr/1, said/1, is_nick/1, is_room/1]).
 -include("hall.hrl").
 
 -define(LONGEST, 512).
@@ -18,6 +18,20 @@ too_long(<<"@", _/binary>> = Line) ->
     byte_size(Tags) >= ?TAGS orelse lists:any(fun too_long/1, [<<" ", R/binary>> || R <- Rest, byte_size(R) >= ?LONGEST]);
 too_long(Line) ->
     byte_size(Line) >= ?LONGEST.
+
+%% What lines say, without those that are empty. Messages to one room or nick in a row become one, {Verb, To, Texts}.
+gather(Lines) ->
+    lists:foldr(fun(Line, After) -> gather(parse(Line), After) end, [], Lines).
+
+gather(empty, After) ->
+    After;
+gather({Verb, [To, Text | _]}, After) when (Verb =:= <<"PRIVMSG">> orelse Verb =:= <<"NOTICE">>), To =/= <<>>, Text =/= <<>> ->
+    case After of
+        [{Verb, To, Texts} | Others] -> [{Verb, To, [Text | Texts]} | Others];
+        _ -> [{Verb, To, [Text]} | After]
+    end;
+gather(Line, After) ->
+    [Line | After].
 
 %% {Verb, Words}, or the reason why a line is not obeyed.
 parse(Line) ->
@@ -63,11 +77,16 @@ words(<<" ", Rest/binary>>) ->
 words(<<":", Text/binary>>) ->
     [Text];
 words(Text) ->
-    case binary:split(Text, <<" ">>) of
-        [Word, Rest] -> [Word | words(Rest)];
-        [Word] -> [Word]
-    end.
+    Length = word(Text, 0),
+    <<Word:Length/binary, Rest/binary>> = Text,
+    [Word | words(Rest)].
 
+word(<<" ", _/binary>>, Length) -> Length;
+word(<<_, Rest/binary>>, Length) -> word(Rest, Length + 1);
+word(<<>>, Length) -> Length.
+
+%% Mostly it is.
+upper(<<"PRIVMSG">> = Name) -> Name;
 upper(Name) -> <<<<(big(B))>> || <<B>> <= Name>>.
 
 big(B) when B >= $a, B =< $z -> B - 32;
