@@ -39,6 +39,15 @@ func (h *Hall) Logged(c *Client, m *irc.Message) bool {
 	return cmd != nil && cmd.apply != nil && !cmd.asking(h, m) && len(m.Params) >= cmd.words
 }
 
+// Awaited says whether the client is told when a line has come into the log, so that it may be waiting for that.
+func (h *Hall) Awaited(c *Client, m *irc.Message) bool {
+	switch m.Command {
+	case "PRIVMSG", "NOTICE", "TAGMSG":
+		return c.caps&echoMessage != 0 || c.caps&labeledResponse != 0 && m.Tags["label"] != ""
+	}
+	return true
+}
+
 func (h *Hall) obey(c *Client, m *irc.Message) verdict {
 	cmd := command(m.Command)
 	switch {

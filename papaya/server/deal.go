@@ -107,6 +107,7 @@ func (s *server) hear(e event) {
 			c.wait = f(c.net.RemoteAddr(), c.Account(), len(e.lines))
 		}
 		c.reading = true
+		s.log.reads++
 		for i := range e.lines {
 			s.obey(c, e.lines[i])
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"interleave/papaya/hall"
+	"interleave/papaya/irc"
 )
 
 // TestPiles puts own lines and parts of runs on piles in many ways, and reads what is sent.
@@ -134,6 +135,46 @@ func TestGathering(t *testing.T) {
 	say()
 	if s.moment += gatherFor; !launched() {
 		t.Errorf("a batch waits for longer than %v", gatherFor)
+	}
+}
+
+// TestManyTalk holds a batch back while many talk, and nobody who waits for an answer has said something.
+func TestManyTalk(t *testing.T) {
+	const step = 200 * time.Microsecond // five clients a millisecond
+	s := &server{appends: make(chan []byte, 1), start: time.Now(), hall: hall.New(hall.Config{}, 0)}
+	s.config = s.config.defaults()
+	hear := func(command string) (launched bool) {
+		s.moment += step
+		s.log.reads++
+		s.push(item{conn: &conn{}, message: irc.Message{Command: command}, entry: hall.Entry{Kind: hall.Said, Data: []byte(command)}})
+		s.launch()
+		select {
+		case <-s.appends:
+			s.log.flying, s.log.free = nil, s.moment
+			return true
+		default:
+			return false
+		}
+	}
+	batch := func() (lines int) {
+		for lines++; !hear("PRIVMSG") && lines < 100; lines++ {
+		}
+		return lines
+	}
+	for range 10 {
+		batch() // until the pace is known
+	}
+	if got, want := batch(), int(gatherFor/step)+1; got != want {
+		t.Errorf("a batch has %d lines where many talk, want %d: those of %v", got, want, gatherFor)
+	}
+	if !hear("JOIN") {
+		t.Error("who joins waits for those who talk")
+	}
+	for range 10 { // a client a second
+		s.moment += time.Second
+		if !hear("PRIVMSG") {
+			t.Error("a batch waits where few talk")
+		}
 	}
 }
 
