@@ -38,6 +38,7 @@ const (
 	maps
 	passed // seconds that nobody has waited for
 	naps   // the longest wait in milliseconds; 0: any
+	reads  // of a file at a place
 )
 
 const plenty = -1
@@ -64,7 +65,7 @@ func newScarce(t *testing.T) *scarce {
 	for _, what := range []int64{refused, clock, passed, naps} {
 		s.set(what, 0)
 	}
-	for _, what := range []int64{forks, pairs, maps} {
+	for _, what := range []int64{forks, pairs, maps, reads} {
 		s.set(what, plenty)
 	}
 	t.Setenv("SCARCE", file.Name())
@@ -246,6 +247,25 @@ func TestWithoutMemory(t *testing.T) {
 	s.set(maps, plenty)
 	ann = visit(t, server, enters, "ann")
 	ann.hear("PRIVMSG #tea :alone")
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadsFail: where the log cannot be read for a moment, nobody waits for longer than that.
+func TestReadsFail(t *testing.T) {
+	s, server, ann := short(t)
+	bob := enter(t, server, "bob")
+	s.set(reads, 0)
+	ann.say("PRIVMSG #tea :hello\r\nPING 1")
+	for end := time.Now().Add(patience); s.get(refused) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody has read the log")
+		}
+	}
+	s.set(reads, plenty)
+	bob.hear(":hello")
+	ann.hear("PONG chat :1")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}

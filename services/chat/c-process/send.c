@@ -145,8 +145,10 @@ step(uint64_t *at, uint64_t limit, enum want (*wants)(const struct said *))
 	enum want want;
 	size_t len;
 
-	if (log_read(at, limit, chunk, sizeof chunk, &len) != 0)
+	if (log_read(at, limit, chunk, sizeof chunk, &len) != 0) {
+		gated = true;	/* nobody tells when it can be read again */
 		return false;
+	}
 	for (; line < chunk + len; line = lf + 1) {
 		lf = memchr(line, '\n', (size_t)(chunk + len - line));
 		want = said_parse(line, (size_t)(lf - line), &said) &&

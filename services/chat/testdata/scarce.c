@@ -1,7 +1,7 @@
 /*
  * Stands before the C library of a server (LD_PRELOAD) and takes from it what a
  * test says, in a file that both have in memory: processes, pairs of sockets,
- * pages, and the right time.
+ * pages, reads of a file, and the right time.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -27,15 +27,18 @@ struct scarce {
 	_Atomic int64_t	maps;		/* of memory */
 	_Atomic int64_t	passed_s;	/* so much more time has passed */
 	_Atomic int64_t	nap_ms;		/* the longest that poll waits; 0: any */
+	_Atomic int64_t	reads;		/* of a file at a place */
 };
 
-static struct scarce plenty = { .forks = -1, .pairs = -1, .maps = -1 },
+static struct scarce plenty = { .forks = -1, .pairs = -1, .maps = -1,
+    .reads = -1 },
     *scarce = &plenty;
 static pid_t (*real_fork)(void), (*real_Fork)(void);
 static int (*real_socketpair)(int, int, int, int *);
 static int (*real_clock)(clockid_t, struct timespec *);
 static int (*real_poll)(struct pollfd *, nfds_t, int);
 static void *(*real_mmap)(void *, size_t, int, int, int, off_t);
+static ssize_t (*real_pread)(int, void *, size_t, off_t);
 
 static void __attribute__((constructor))
 begin(void)
@@ -56,6 +59,7 @@ begin(void)
 	*(void **)&real_socketpair = dlsym(RTLD_NEXT, "socketpair");
 	*(void **)&real_clock = dlsym(RTLD_NEXT, "clock_gettime");
 	*(void **)&real_poll = dlsym(RTLD_NEXT, "poll");
+	*(void **)&real_pread = dlsym(RTLD_NEXT, "pread");
 }
 
 static int
@@ -125,6 +129,16 @@ mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset)
 		return MAP_FAILED;
 	}
 	return real_mmap(at, len, protection, flags, fd, offset);
+}
+
+ssize_t
+pread(int fd, void *at, size_t len, off_t offset)
+{
+	if (none_left(&scarce->reads)) {
+		errno = EIO;
+		return -1;
+	}
+	return real_pread(fd, at, len, offset);
 }
 
 /* A clock that leaps wakes nobody: who sleeps looks at it now and then. */
