@@ -242,11 +242,11 @@ func (c *conn) reader() func(*splitter, []line) ([]line, error) {
 		for {
 			n, failed = readNow(fd, chunk[:])
 			switch {
-			case failed == syscall.EAGAIN:
+			case errors.Is(failed, syscall.EAGAIN):
 				chunks.Put(chunk)
 				chunk = nil
 				return false
-			case failed != syscall.EINTR:
+			case !errors.Is(failed, syscall.EINTR):
 				return true
 			}
 		}
