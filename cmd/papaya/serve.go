@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -57,14 +56,8 @@ With --nats, several servers that are given the same NATS cluster serve the same
 	return c
 }
 
-// collectAt is in percent: Go's collector lets the heap grow by so much between two runs. Idle clients are most of the heap, so
-// half of Go's own 100 saves a third of the memory for little time.
-const collectAt = 50
-
 func serve(cmd *cobra.Command, o serveOptions) (err error) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
+	go collect(cmd.Context())
 	defer func() { _ = leave() }()
 	if !o.plain {
 		return serveHouse(cmd, o)

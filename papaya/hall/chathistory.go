@@ -221,7 +221,7 @@ func (h *Hall) sendBatch(c *Client, kind, target string, lines []said) {
 		h.say(c, "BATCH +"+name+" "+kind+" "+shown(target))
 	}
 	for _, s := range lines {
-		o := &out{body: append(s.body, '\r', '\n'), time: s.time, id: msgid(s.at), batch: name}
+		o := &out{body: append(s.body, '\r', '\n'), time: s.time, kept: true, at: s.at, batch: name}
 		o.to(c)
 	}
 	if name != "" {

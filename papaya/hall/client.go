@@ -199,13 +199,14 @@ type out struct {
 	body    []byte // from the source to CR LF
 	tags    string // of the client's own, which only message-tags passes on
 	account string
-	id      string
+	kept    bool   // it stands in the text, and has an identity
+	at      uint64 // where
 	time    int64
 	batch   string
 	forms   [looks + 1][]byte
 }
 
-// newOut is a line from a user. It has no place in the text unless id is set.
+// newOut is a line from a user. It has no place in the text unless kept is set.
 func (h *Hall) newOut(u *user, rest string) *out {
 	body := make([]byte, 0, len(u.source)+len(rest)+4)
 	body = append(body, ':')
@@ -250,9 +251,9 @@ func (o *out) form(b []byte, look caps) []byte {
 		tag("time=")
 		b = time.UnixMilli(o.time).UTC().AppendFormat(b, clockForm)
 	}
-	if look&messageTags != 0 && o.id != "" {
+	if look&messageTags != 0 && o.kept {
 		tag("msgid=")
-		b = append(b, o.id...)
+		b = appendID(b, o.at)
 	}
 	if look&accountTag != 0 && o.account != "" {
 		tag("account=")
@@ -268,7 +269,9 @@ func (o *out) form(b []byte, look caps) []byte {
 }
 
 // msgid is the place of a message in the text.
-func msgid(at uint64) string { return strconv.FormatUint(at, 36) }
+func msgid(at uint64) string { return string(appendID(nil, at)) }
+
+func appendID(b []byte, at uint64) []byte { return strconv.AppendUint(b, at, 36) }
 
 // labelled runs what answers a line, and sends the answers with the line's label: none is ACK, several are a batch.
 func (h *Hall) labelled(c *Client, label string, do func()) {

@@ -197,7 +197,7 @@ func (h *Hall) step(c *Client) {
 	self := irc.Lower(c.user.nick)
 	h.eachIn(list[i], k.cursor, func(s said) {
 		if s.target == k.key && s.command != "TOPIC" && s.nick() != self {
-			o := &out{body: append(bytes.Clone(s.body), '\r', '\n'), time: s.time, id: msgid(s.at)}
+			o := &out{body: append(bytes.Clone(s.body), '\r', '\n'), time: s.time, kept: true, at: s.at}
 			o.to(c)
 			c.sent = h.at
 		}

@@ -109,7 +109,7 @@ func (h *Hall) tell(u *user, command, target, text, tags string) *out {
 	b = append(b, " :"...)
 	b = cut(append(b, text...))
 	at := h.record(irc.Lower(target), b)
-	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, id: msgid(at), tags: tags}
+	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at, tags: tags}
 	return &h.told
 }
 

@@ -50,12 +50,12 @@ type shared struct {
 	}
 }
 
-func (h *Hall) share(r *room, o *out) *shared {
+func (h *Hall) share(r *room, o *out) shared {
 	if r.runs.batch != h.turn {
 		r.runs = runs{batch: h.turn}
 		h.shared = append(h.shared, r)
 	}
-	return &shared{o: o, runs: &r.runs}
+	return shared{o: o, runs: &r.runs}
 }
 
 // to sends the line to a client of the room.

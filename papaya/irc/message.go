@@ -104,27 +104,35 @@ func (m Message) Last() string { return m.Param(len(m.Params) - 1) }
 
 // String writes the line without its end, tags in the order of their names. Only the last parameter may be empty, begin
 // with a colon or have blanks; it then gets a colon.
-func (m Message) String() string {
-	var b strings.Builder
+func (m *Message) String() string { return string(m.Append(nil)) }
+
+// Append writes the line, as String does, behind b.
+func (m *Message) Append(b []byte) []byte {
+	var tags string
+	n := len(" :") + len(m.Source) + len(" ") + len(m.Command)
 	if len(m.Tags) > 0 {
-		b.WriteByte('@')
-		b.WriteString(FormatTags(m.Tags))
-		b.WriteByte(' ')
+		tags = FormatTags(m.Tags)
+		n += len("@") + len(tags)
+	}
+	for _, p := range m.Params {
+		n += len(" :") + len(p)
+	}
+	b = slices.Grow(b, n)
+	if tags != "" {
+		b = append(append(append(b, '@'), tags...), ' ')
 	}
 	if m.Source != "" {
-		b.WriteByte(':')
-		b.WriteString(m.Source)
-		b.WriteByte(' ')
+		b = append(append(append(b, ':'), m.Source...), ' ')
 	}
-	b.WriteString(m.Command)
+	b = append(b, m.Command...)
 	for i, p := range m.Params {
-		b.WriteByte(' ')
+		b = append(b, ' ')
 		if i == len(m.Params)-1 && (p == "" || p[0] == ':' || strings.Contains(p, " ")) {
-			b.WriteByte(':')
+			b = append(b, ':')
 		}
-		b.WriteString(p)
+		b = append(b, p...)
 	}
-	return b.String()
+	return b
 }
 
 // parseTags reads what stands between @ and the blank. Of two tags of one name the last holds.

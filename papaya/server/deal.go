@@ -152,7 +152,7 @@ func (s *server) obey(c *conn, l line) {
 		if s.log.flying != nil && time.Since(s.log.since) > doubtAfter && s.hall.Refuse(&c.Client, &l.Message, "the log does not answer") {
 			return
 		}
-		s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said, Data: []byte(text(&l.Message))}})
+		s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said, Data: text(&l.Message)}})
 	case c.pending > 0:
 		s.push(item{conn: c, message: l.Message, fault: l.fault})
 	default:
@@ -169,7 +169,7 @@ func (s *server) do(c *conn, l line) {
 		s.end(c, true, "A line with NUL in it")
 	default:
 		if s.hall.Logged(&c.Client, &l.Message) { // it has registered since the line came
-			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said, Data: []byte(text(&l.Message))}})
+			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said, Data: text(&l.Message)}})
 			return
 		}
 		if e, ok := s.hall.Line(&c.Client, &l.Message); ok {
@@ -180,7 +180,7 @@ func (s *server) do(c *conn, l line) {
 }
 
 // text is a message as it goes into the log: without its source, and with the client's own tags only.
-func text(m *irc.Message) string {
+func text(m *irc.Message) []byte {
 	own := *m
 	own.Source, own.Tags = "", nil
 	for k, v := range m.Tags {
@@ -191,7 +191,7 @@ func text(m *irc.Message) string {
 			own.Tags[k] = v
 		}
 	}
-	return own.String()
+	return own.Append(nil)
 }
 
 // The state is saved after so many batches or bytes, and not more often than so, and after saveLate if anything has happened: so a start has

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"interleave/papaya/irc"
@@ -33,6 +34,8 @@ type splitter struct {
 // maxWhole is in bytes: a line with tags before it, its end not included.
 const maxWhole = irc.MaxClientTags + irc.MaxLine
 
+var lf = []byte{'\n'}
+
 // split appends the lines that data completes.
 func (s *splitter) split(data []byte, lines []line) []line {
 	if len(s.rest) > 0 {
@@ -41,6 +44,7 @@ func (s *splitter) split(data []byte, lines []line) []line {
 	}
 	end := bytes.LastIndexByte(data, '\n') + 1
 	text := string(data[:end]) // one copy for all: the lines are parts of it
+	lines = slices.Grow(lines, bytes.Count(data[:end], lf))
 	for text != "" {
 		var one string
 		one, text, _ = strings.Cut(text, "\n")
