@@ -253,7 +253,7 @@ func (o *out) form(b []byte, look caps) []byte {
 	}
 	if look&messageTags != 0 && o.kept {
 		tag("msgid=")
-		b = appendID(b, o.at)
+		b = appendMsgid(b, o.at)
 	}
 	if look&accountTag != 0 && o.account != "" {
 		tag("account=")
@@ -268,10 +268,8 @@ func (o *out) form(b []byte, look caps) []byte {
 	return append(b, o.body...)
 }
 
-// msgid is the place of a message in the text.
-func msgid(at uint64) string { return string(appendID(nil, at)) }
-
-func appendID(b []byte, at uint64) []byte { return strconv.AppendUint(b, at, 36) }
+// appendMsgid appends the identity of a message: its place in the text.
+func appendMsgid(b []byte, at uint64) []byte { return strconv.AppendUint(b, at, 36) }
 
 // labelled runs what answers a line, and sends the answers with the line's label: none is ACK, several are a batch.
 func (h *Hall) labelled(c *Client, label string, do func()) {
