@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
@@ -140,5 +141,17 @@ func TestNoParameters(t *testing.T) {
 	}
 	if got := m.Last() + m.Param(0) + m.Param(-1); got != "" {
 		t.Errorf("got %q of a line without parameters", got)
+	}
+}
+
+// TestFormatted: a message stands as its line where it is formatted, as a value too.
+func TestFormatted(t *testing.T) {
+	m := Message{Tags: map[string]string{"+a": "b c"}, Source: "ann", Command: "PRIVMSG", Params: []string{"#tea", "hello all"}}
+	const want = `@+a=b\sc :ann PRIVMSG #tea :hello all`
+	if got := fmt.Sprintf("%s|%s", m, &m); got != want+"|"+want {
+		t.Errorf("%s", got)
+	}
+	if got := string(m.Append([]byte("> "))); got != "> "+want {
+		t.Errorf("%s", got)
 	}
 }

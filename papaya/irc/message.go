@@ -104,10 +104,10 @@ func (m Message) Last() string { return m.Param(len(m.Params) - 1) }
 
 // String writes the line without its end, tags in the order of their names. Only the last parameter may be empty, begin
 // with a colon or have blanks; it then gets a colon.
-func (m *Message) String() string { return string(m.Append(nil)) }
+func (m Message) String() string { return string(m.Append(nil)) }
 
 // Append writes the line, as String does, behind b.
-func (m *Message) Append(b []byte) []byte {
+func (m Message) Append(b []byte) []byte {
 	var tags string
 	n := len(" :") + len(m.Source) + len(" ") + len(m.Command)
 	if len(m.Tags) > 0 {
