@@ -39,6 +39,7 @@ const (
 	passed // seconds that nobody has waited for
 	naps   // the longest wait in milliseconds; 0: any
 	reads  // of a file at a place
+	sends  // between processes, that do not wait
 )
 
 const plenty = -1
@@ -65,7 +66,7 @@ func newScarce(t *testing.T) *scarce {
 	for _, what := range []int64{refused, clock, passed, naps} {
 		s.set(what, 0)
 	}
-	for _, what := range []int64{forks, pairs, maps, reads} {
+	for _, what := range []int64{forks, pairs, maps, reads, sends} {
 		s.set(what, plenty)
 	}
 	t.Setenv("SCARCE", file.Name())
@@ -265,6 +266,25 @@ func TestReadsFail(t *testing.T) {
 	}
 	s.set(reads, plenty)
 	bob.hear(":hello")
+	ann.hear("PONG chat :1")
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSendsFail: RECV waits for main's reply and asks no second time. A client whose reply the kernel has no memory for is ended; the rest
+// that main says to others waits and comes.
+func TestSendsFail(t *testing.T) {
+	s, server, ann := short(t)
+	bob := enter(t, server, "bob")
+	s.set(sends, 0)
+	bob.say("TOPIC #tea")
+	if _, err := io.Copy(io.Discard, bob.lines); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("bob waits for a reply that does not come")
+	}
+	s.set(sends, plenty)
+	ann.hear("bob!u@127.0.0.1 QUIT")
+	ann.say("PRIVMSG #tea :still here\r\nPING 1")
 	ann.hear("PONG chat :1")
 	if err := server.Stop(); err != nil {
 		t.Error(err)

@@ -1,4 +1,5 @@
 /* What clients ask of main: the only code that changes the tables. */
+#include "daemon.h"
 #include "main.h"
 
 #include <sys/socket.h>
@@ -16,7 +17,11 @@ reply(struct client *c, struct message *m, uint32_t value)
 	m->offset = journal_records();
 	if (value != 0)
 		m->len = 0;
-	(void)message_send(c->recv_fd, m, false);	/* it waits for it */
+	/* It waits for it, and asks no second time. */
+	if (message_send(c->recv_fd, m, false) == EAGAIN) {
+		complain("a client was ended: %s", strerror(ENOBUFS));
+		client_kill(c);
+	}
 }
 
 /* Two words, the second is the rest and may be empty. */

@@ -1,7 +1,7 @@
 /*
  * Stands before the C library of a server (LD_PRELOAD) and takes from it what a
  * test says, in a file that both have in memory: processes, pairs of sockets,
- * pages, reads of a file, and the right time.
+ * pages, reads of a file, the kernel's memory for messages, and the right time.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -28,10 +28,11 @@ struct scarce {
 	_Atomic int64_t	passed_s;	/* so much more time has passed */
 	_Atomic int64_t	nap_ms;		/* the longest that poll waits; 0: any */
 	_Atomic int64_t	reads;		/* of a file at a place */
+	_Atomic int64_t	sends;		/* between processes, that do not wait */
 };
 
 static struct scarce plenty = { .forks = -1, .pairs = -1, .maps = -1,
-    .reads = -1 },
+    .reads = -1, .sends = -1 },
     *scarce = &plenty;
 static pid_t (*real_fork)(void), (*real_Fork)(void);
 static int (*real_socketpair)(int, int, int, int *);
@@ -39,6 +40,7 @@ static int (*real_clock)(clockid_t, struct timespec *);
 static int (*real_poll)(struct pollfd *, nfds_t, int);
 static void *(*real_mmap)(void *, size_t, int, int, int, off_t);
 static ssize_t (*real_pread)(int, void *, size_t, off_t);
+static ssize_t (*real_send)(int, const void *, size_t, int);
 
 static void __attribute__((constructor))
 begin(void)
@@ -60,6 +62,7 @@ begin(void)
 	*(void **)&real_clock = dlsym(RTLD_NEXT, "clock_gettime");
 	*(void **)&real_poll = dlsym(RTLD_NEXT, "poll");
 	*(void **)&real_pread = dlsym(RTLD_NEXT, "pread");
+	*(void **)&real_send = dlsym(RTLD_NEXT, "send");
 }
 
 static int
@@ -139,6 +142,21 @@ pread(int fd, void *at, size_t len, off_t offset)
 		return -1;
 	}
 	return real_pread(fd, at, len, offset);
+}
+
+ssize_t
+send(int fd, const void *at, size_t len, int flags)
+{
+	struct sockaddr own = { .sa_family = AF_UNSPEC };
+	socklen_t size = sizeof own;
+
+	if ((flags & MSG_DONTWAIT) && atomic_load(&scarce->sends) >= 0 &&
+	    getsockname(fd, &own, &size) == 0 && own.sa_family == AF_UNIX &&
+	    none_left(&scarce->sends)) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	return real_send(fd, at, len, flags);
 }
 
 /* A clock that leaps wakes nobody: who sleeps looks at it now and then. */
