@@ -169,6 +169,17 @@ func short(t *testing.T) (*scarce, *probetest.Server, *guest) {
 	return s, server, enter(t, server, "ann")
 }
 
+// signal sends to every process of the server that has this name.
+func signal(t *testing.T, server *probetest.Server, name string, which syscall.Signal) {
+	for _, pid := range server.Group.PIDs() {
+		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && string(comm) == name+"\n" {
+			if err := syscall.Kill(pid, which); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // TestWithoutProcesses: who cannot be served for want of a process or of sockets hears so, the others go on, and later there is room again.
 func TestWithoutProcesses(t *testing.T) {
 	s, server, ann := short(t)
@@ -221,13 +232,7 @@ func TestWithoutProcesses(t *testing.T) {
 // nobody else.
 func TestWithoutMemory(t *testing.T) {
 	s, server, ann := short(t)
-	for _, pid := range server.Group.PIDs() {
-		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && string(name) == "chat: send\n" {
-			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	signal(t, server, "chat: send", syscall.SIGSTOP)
 	bob := visit(t, server, enters, "bob")
 	bob.hear(" 366 ")
 	s.set(maps, 0)
@@ -286,6 +291,32 @@ func TestSendsFail(t *testing.T) {
 	ann.hear("bob!u@127.0.0.1 QUIT")
 	ann.say("PRIVMSG #tea :still here\r\nPING 1")
 	ann.hear("PONG chat :1")
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCutOffComesBack: whom SEND has cut off sees the end of the connection when main knows of it, and not before: then the nick is free.
+func TestCutOffComesBack(t *testing.T) {
+	s, server, ann := short(t)
+	s.set(naps, 10)
+	bob := visit(t, server, "NICK bob\r\nPING 1")
+	bob.hear("PONG")
+	signal(t, server, "chat: recv", syscall.SIGSTOP)
+	s.set(passed, 31)
+	bob.hear("no registration in time")
+	_ = bob.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	if _, err := bob.lines.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("bob's connection ended before the server let him go: %v", err)
+	}
+	signal(t, server, "chat: recv", syscall.SIGCONT)
+	_ = bob.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.Copy(io.Discard, bob.lines); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("bob's connection does not end")
+	}
+	again := enter(t, server, "bob")
+	again.say("PRIVMSG #tea :back\r\nPING 2")
+	ann.hear(":back")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}

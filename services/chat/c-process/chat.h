@@ -77,7 +77,7 @@ enum message_type {
 	M_KICK,		/* to SEND: look into the log, from safe on */
 	M_CAPS,		/* RECV -> SEND: value is a set of CAP_ */
 	M_END,		/* to SEND: after offset, text, then close; value: ms */
-	M_DONE,		/* SEND -> main: the client was sent all before offset */
+	M_DONE,		/* SEND -> main: the end; value: all before offset was sent */
 };
 
 enum { CAP_ECHO = 1, CAP_TIME = 2 };

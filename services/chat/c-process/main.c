@@ -206,8 +206,10 @@ read_done(struct client *c)
 	int error;
 
 	while ((error = message_recv(c->send_fd, &m, false)) == 0)
-		if (m.type == M_DONE)
+		if (m.type == M_DONE) {
+			c->in_order &= m.value != 0;
 			deal_done(c, m.offset);
+		}
 	if (error == EAGAIN)
 		return;
 	client_unqueue(c);	/* nobody reads that any more */

@@ -46,6 +46,8 @@ static uint32_t caps;
 static struct replay replay;
 static uint64_t pos;		/* the client is to get what comes after it */
 static bool in, unread, gated, ending;
+static bool cut;		/* by SEND itself */
+static bool dismissed;		/* main has said END */
 static uint64_t end_offset;
 
 static char chunk[CHUNK_BYTES], out[OUT_BYTES];
@@ -247,7 +249,7 @@ apply(const struct message *m)
 		break;
 	case M_END:
 		put(m->text, m->len);
-		ending = true;
+		ending = dismissed = true;
 		end_offset = m->offset;
 		deadline_ms = now + m->value;
 	}
@@ -300,7 +302,7 @@ cut_off(enum ended why, const char *text)
 	if (room_for(OUT_LINE))
 		out_len += (size_t)snprintf(out + out_len, OUT_LINE,
 		    "ERROR :Closing link: %s\r\n", text);
-	ending = true;
+	ending = cut = true;
 	deadline_ms = now + (why == ENDED_SERVER ? STOP_MS : QUIT_MS);
 }
 
@@ -339,7 +341,9 @@ drain(void)
 			unread |= m->value == 0;
 			return true;
 		}
-		if (!ending)
+		if (ending)
+			dismissed |= m->type == M_END;
+		else
 			event_tail += (MESSAGE_HEAD + m->len + 7) & ~(size_t)7;
 	}
 }
@@ -439,18 +443,41 @@ look_at_clock(void)
 	return next > now ? (int)(next - now) : 1;
 }
 
-/* All is sent, or it takes too long. */
+/* RECV reads the end and tells main, which says END to a client that SEND has
+ * cut off as to one that quits. */
+static void
+wait_for_dismissal(void)
+{
+	static struct message m;
+	struct pollfd p = { FD_NEWS, POLLIN, 0 };
+	uint64_t until = now + QUIT_MS;
+	int error = EAGAIN;
+
+	(void)shutdown(FD_CLIENT, SHUT_RD);
+	while (!dismissed && now < until && (error == 0 || error == EAGAIN)) {
+		(void)poll(&p, 1, (int)(until - now));
+		now = os_clock_ms();
+		error = message_recv(FD_NEWS, &m, false);
+		dismissed = error == 0 && m.type == M_END;
+	}
+}
+
+/* All is sent, or it takes too long. Main hears of it before the client does:
+ * who comes back at once finds his nick free. */
 static _Noreturn void
 finish(bool sent)
 {
 	static struct message done;
 	bool orphan = atomic_load(&slot()->ended) == ENDED_SERVER;
 
+	if (cut && !orphan)
+		wait_for_dismissal();
 	done.type = M_DONE;
+	done.value = sent && !cut;
 	done.offset = end_offset;
-	if (sent && end_offset != 0)
+	if (dismissed)
 		(void)message_send(FD_NEWS, &done, false);
-	(void)shutdown(FD_CLIENT, end_offset != 0 ? SHUT_WR : SHUT_RDWR);
+	(void)shutdown(FD_CLIENT, dismissed && !cut ? SHUT_WR : SHUT_RDWR);
 	if (orphan) {	/* a RECV that was stopped would stay for ever */
 		(void)poll(NULL, 0, GONE_MS);
 		if (getppid() == self.parent)
