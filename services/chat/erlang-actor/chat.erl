@@ -259,7 +259,7 @@ missed(<<Stamp:?STAMP/binary, " ", Said/binary>> = Line, #missed{where = Where, 
 
 %% The lines of a read go to the owner together: as words:gather says.
 take(Data, C = #c{held = Held, skip = Skip}) ->
-    Parts = binary:split(<<Held/binary, Data/binary>>, <<"\n">>, [global]),
+    Parts = binary:split(joined(Held, Data), <<"\n">>, [global]),
     {Lines, Rest} = {lists:droplast(Parts), lists:last(Parts)},
     %% The first may be the end of one that was refused.
     Whole = words:gather(lists:nthtail(min(length(Lines), length([1 || Skip])), Lines)),
@@ -272,6 +272,9 @@ take(Data, C = #c{held = Held, skip = Skip}) ->
             [hall ! {self(), said, Whole} || Whole =/= []],
             C#c{held = binary:copy(Rest), skip = Skipping}
     end.
+
+joined(<<>>, Data) -> Data;
+joined(Held, Data) -> <<Held/binary, Data/binary>>.
 
 %% The default handler of SIGTERM would not wait for clients.
 init(_) ->

@@ -1,6 +1,6 @@
 %% Lines in words, and what names may be.
 -module(words).
--export([gather/1, parse/1, too_long/1, upper/1, fold/1, cut/1, without_cr/1, said/1, is_nick/1, is_room/1]).
+-export([gather/1, too_long/1, upper/1, fold/1, cut/1, without_cr/1, said/1, is_nick/1, is_room/1]).
 -include("hall.hrl").
 
 -define(LONGEST, 512).
@@ -21,7 +21,9 @@ too_long(Line) ->
 
 %% What lines say, without those that are empty. Messages to one room or nick in a row become one, {Verb, To, Texts}.
 gather(Lines) ->
-    lists:foldr(fun(Line, After) -> gather(parse(Line), After) end, [], Lines).
+    Nul = binary:compile_pattern(<<0>>),
+    Cr = binary:compile_pattern(<<"\r">>),
+    lists:foldr(fun(Line, After) -> gather(parse(Line, Nul, Cr), After) end, [], Lines).
 
 gather(empty, After) ->
     After;
@@ -34,22 +36,27 @@ gather(Line, After) ->
     [Line | After].
 
 %% {Verb, Words}, or the reason why a line is not obeyed.
-parse(Line) ->
-    case {binary:match(Line, <<0>>), too_long(Line)} of
-        {{_, _}, _} -> nul;
-        {nomatch, true} -> long;
-        {nomatch, false} -> verb(without_source(without_tags(without_cr(Line))))
+parse(Line, Nul, Cr) ->
+    case binary:match(Line, Nul) =/= nomatch orelse (too_long(Line) andalso long) of
+        true -> nul;
+        long -> long;
+        false -> verb(without_source(without_tags(without_cr(Line, Cr))))
     end.
 
 %% A CR within a line is a blank: some clients would take it for the end of a line.
 without_cr(Line) ->
-    Length = byte_size(Line) - 1,
-    Text =
-        case Line of
-            <<Before:Length/binary, "\r">> -> Before;
-            _ -> Line
-        end,
-    binary:replace(Text, <<"\r">>, <<" ">>, [global]).
+    without_cr(Line, <<"\r">>).
+
+without_cr(Line, Cr) ->
+    Last = byte_size(Line) - 1,
+    case binary:match(Line, Cr) of
+        nomatch -> Line;
+        {Last, 1} -> binary:part(Line, 0, Last);
+        _ when binary_part(Line, Last, 1) =:= <<"\r">> -> blanks(binary:part(Line, 0, Last));
+        _ -> blanks(Line)
+    end.
+
+blanks(Line) -> binary:replace(Line, <<"\r">>, <<" ">>, [global]).
 
 without_tags(<<"@", _/binary>> = Line) -> second(Line);
 without_tags(Line) -> Line.
@@ -64,6 +71,9 @@ second(Line) ->
         [_] -> <<>>
     end.
 
+%% Most of what is said begins so.
+verb(<<"PRIVMSG ", Rest/binary>>) ->
+    {<<"PRIVMSG">>, words(Rest)};
 verb(Line) ->
     case words(Line) of
         [] -> empty;
@@ -85,8 +95,6 @@ word(<<" ", _/binary>>, Length) -> Length;
 word(<<_, Rest/binary>>, Length) -> word(Rest, Length + 1);
 word(<<>>, Length) -> Length.
 
-%% Mostly it is.
-upper(<<"PRIVMSG">> = Name) -> Name;
 upper(Name) -> <<<<(big(B))>> || <<B>> <= Name>>.
 
 big(B) when B >= $a, B =< $z -> B - 32;
