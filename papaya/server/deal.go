@@ -23,7 +23,9 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 	var deadline <-chan time.Time
 	for {
 		var catching <-chan time.Time
-		if s.hall.Step() > 0 || len(s.late) > 0 || s.log.held {
+		if behind := s.hall.Step(); s.log.held > 0 {
+			catching = time.After(s.log.held)
+		} else if behind > 0 || len(s.late) > 0 {
 			catching = time.After(time.Millisecond) // who is behind gets more, and who waits goes on, as soon as there is room
 		}
 		s.flush()
@@ -107,7 +109,6 @@ func (s *server) hear(e event) {
 			c.wait = f(c.net.RemoteAddr(), c.Account(), len(e.lines))
 		}
 		c.reading = true
-		s.log.reads++
 		for i := range e.lines {
 			s.obey(c, e.lines[i])
 		}

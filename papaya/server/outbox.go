@@ -36,11 +36,8 @@ type outbox struct {
 	applied bool // and has come back
 	empty   bool // a batch without entries is wanted: a sign of life
 	failed  time.Time
-	held    bool          // a batch waits for more
+	held    time.Duration // so long yet a batch waits for more
 	awaited bool          // one of the lines that wait is of a client that waits, too: for an answer
-	reads   int           // clients that were heard since the last batch went
-	pace    float64       // how many are heard in a millisecond
-	went    time.Duration // when the last batch went
 	free    time.Duration // when the last batch had landed
 	again   time.Duration // when lines that wait for readers are looked at again
 }
@@ -95,7 +92,7 @@ func (s *server) launch() {
 	if s.log.flying != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil && s.onlyDone() && time.Since(s.log.failed) < time.Second {
 		return
 	}
-	if s.log.held = s.gathers(); s.log.held {
+	if s.log.held = s.gathers(); s.log.held > 0 {
 		return
 	}
 	if len(s.late) == 0 {
@@ -106,30 +103,31 @@ func (s *server) launch() {
 }
 
 const (
-	// gatherFor is how long a batch waits at most: while clients are written to, who answer what they are just being told, and while many
-	// talk of whom none waits for an answer.
+	// gatherFor is how long a batch waits at most: while clients are written to, who answer what they are just being told, and after the last
+	// batch, if nobody waits for an answer. A batch costs 200 us of CPU however small it is (papayachat-cpu-chat).
 	gatherFor = time.Millisecond
-	// manyTalk is in clients that are heard in a millisecond. A batch costs 200 us of CPU however small it is (papayachat-cpu-chat): it is worth
-	// waiting where it saves some. A guess.
-	manyTalk = 4
+	// gatherLeast is the shortest wait that is worth it: Go's timers make a millisecond of any (the poller's unit), so a shorter one would
+	// come to more than two with what was waited before.
+	gatherLeast = gatherFor / 10
 	// enough is in lines: a batch of so many does not wait for more.
 	enough = 1024
 )
 
-// gathers says whether more may come soon, so that a batch waits for it. Nobody who waits for an answer waits for those who merely talk.
-func (s *server) gathers() bool {
+// gathers says how long a batch is to wait yet, since more may come soon. Nobody who waits for an answer waits for those who merely talk.
+func (s *server) gathers() (wait time.Duration) {
 	if len(s.log.queue) == 0 {
-		return false
+		return 0
 	}
-	came := s.log.queue[0].came
-	return s.unwritten.Load() > 0 && s.moment-came < gatherFor ||
-		!s.log.awaited && len(s.log.queue) < enough && s.moment-max(came, s.log.free) < gatherFor && s.currentPace() >= manyTalk
-}
-
-// currentPace is how many clients are heard in a millisecond: half of it what the last batches say, half what has come since.
-func (s *server) currentPace() float64 {
-	ms := max(float64(s.moment-s.log.went)/float64(time.Millisecond), .1)
-	return (s.log.pace + float64(s.log.reads)/ms) / 2
+	if s.unwritten.Load() > 0 {
+		wait = s.log.queue[0].came + gatherFor - s.moment
+	}
+	if !s.log.awaited && len(s.log.queue) < enough {
+		wait = max(wait, s.log.free+gatherFor-s.moment)
+	}
+	if wait < gatherLeast {
+		return 0
+	}
+	return wait
 }
 
 // maxBatch is in bytes, as maxBatch; smaller where little may be unread, so that no batch fills a client up alone.
@@ -139,7 +137,6 @@ func (s *server) maxBatch() int {
 
 // launchSome sends a batch of the first n lines that wait, as far as it has room for them.
 func (s *server) launchSome(n, size int) {
-	s.log.pace = s.currentPace()
 	s.log.number++
 	now := time.Now()
 	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: s.config.Now().UnixMilli()}
@@ -164,7 +161,7 @@ func (s *server) launchSome(n, size int) {
 	s.log.flying = append(s.log.spare, s.log.queue[:n]...)
 	s.log.queue, s.log.spare = without(s.log.queue, n), nil
 	s.log.acked, s.log.applied, s.log.empty, s.log.since, s.log.bytes = false, false, false, now, len(data)
-	s.log.reads, s.log.went, s.log.awaited = 0, s.moment, len(s.log.queue) > 0
+	s.log.awaited = len(s.log.queue) > 0
 	s.appends <- data
 	if f := s.config.Metrics.Gathered; f != nil {
 		done := time.Since(s.start)
