@@ -31,33 +31,37 @@ var (
 )
 
 // Parse reads a line without its end.
-func Parse(line string) (Message, error) {
-	var m Message
-	if strings.ContainsAny(line, "\x00\r\n") {
-		return m, ErrNUL
-	}
-	if rest, ok := strings.CutPrefix(line, "@"); ok {
-		tags, after, _ := strings.Cut(rest, " ")
-		m.Tags, line = parseTags(tags), after
-	}
-	line = strings.TrimLeft(line, " ")
-	if rest, ok := strings.CutPrefix(line, ":"); ok {
-		m.Source, line, _ = strings.Cut(rest, " ")
-		line = strings.TrimLeft(line, " ")
-	}
-	m.Command, line, _ = strings.Cut(line, " ")
-	if m.Command == "" {
-		return m, ErrEmpty
-	}
-	m.Command = upper(m.Command)
-	m.Params = params(line)
-	return m, nil
+func Parse(line string) (m Message, err error) {
+	err = m.Parse(line)
+	return m, err
 }
 
-func params(line string) []string {
-	var out []string
+// Parse reads a line without its end into an empty message. Params is appended to, so it may bring room.
+func (m *Message) Parse(line string) error {
+	if has(line, 0) || has(line, '\r') || has(line, '\n') {
+		return ErrNUL
+	}
+	if rest, ok := strings.CutPrefix(line, "@"); ok {
+		tags, after := cut(rest)
+		m.Tags, line = parseTags(tags), after
+	}
+	line = unblank(line)
+	if rest, ok := strings.CutPrefix(line, ":"); ok {
+		m.Source, line = cut(rest)
+		line = unblank(line)
+	}
+	m.Command, line = cut(line)
+	if m.Command == "" {
+		return ErrEmpty
+	}
+	m.Command = upper(m.Command)
+	m.Params = params(line, m.Params)
+	return nil
+}
+
+func params(line string, out []string) []string {
 	for {
-		line = strings.TrimLeft(line, " ")
+		line = unblank(line)
 		switch {
 		case line == "":
 			return out
@@ -66,13 +70,32 @@ func params(line string) []string {
 		case len(out) == MaxParams-1:
 			return append(out, line)
 		}
+		var word string
+		word, line = cut(line)
 		if out == nil {
 			out = make([]string, 0, 3)
 		}
-		var word string
-		word, line, _ = strings.Cut(line, " ")
 		out = append(out, word)
 	}
+}
+
+// These three call next to nothing, so that the goroutine of a client, which reads lines, has room on a stack of 2 KiB.
+
+func has(s string, b byte) bool { return strings.IndexByte(s, b) >= 0 }
+
+func unblank(s string) string {
+	for s != "" && s[0] == ' ' {
+		s = s[1:]
+	}
+	return s
+}
+
+// cut is what comes before the first blank, and after it.
+func cut(s string) (before, after string) {
+	if i := strings.IndexByte(s, ' '); i >= 0 {
+		return s[:i], s[i+1:]
+	}
+	return s, ""
 }
 
 // upper is strings.ToUpper for ASCII, without allocating where nothing changes.

@@ -384,7 +384,7 @@ func (s *server) settle(i item) {
 			s.push(item{conn: i.conn, entry: e})
 		}
 	} else {
-		s.do(i.conn, line{i.message, i.fault})
+		s.do(i.conn, line{Message: i.message, fault: i.fault})
 	}
 	s.unpend(i.conn)
 }

@@ -22,6 +22,7 @@ const (
 type line struct {
 	irc.Message
 	fault fault
+	room  [4]string // for its parameters: most have no more
 }
 
 // A splitter makes lines of what comes, in whatever pieces. Between two calls it holds the beginning of a line, which is
@@ -46,14 +47,15 @@ func (s *splitter) split(data []byte, lines []line) []line {
 	text := string(data[:end]) // one copy for all: the lines are parts of it
 	lines = slices.Grow(lines, bytes.Count(data[:end], lf))
 	for text != "" {
-		var one string
-		one, text, _ = strings.Cut(text, "\n")
+		n := strings.IndexByte(text, '\n')
+		one := text[:n]
+		text = text[n+1:]
 		if s.skipping {
 			s.skipping = false
 			continue
 		}
-		if l, ok := readLine(one); ok {
-			lines = append(lines, l)
+		if lines = append(lines, line{}); !lines[len(lines)-1].read(one) {
+			lines = lines[:len(lines)-1]
 		}
 	}
 	switch rest := data[end:]; {
@@ -67,26 +69,31 @@ func (s *splitter) split(data []byte, lines []line) []line {
 	return lines
 }
 
-// readLine reads one line without its LF; false for an empty one.
-func readLine(text string) (line, bool) {
-	whole := text
+// read reads one line without its LF; false for an empty one.
+func (l *line) read(text string) bool {
+	words := text
 	text = strings.TrimSuffix(text, "\r")
 	if text == "" {
-		return line{}, false
+		return false
 	}
-	words := whole
 	if text[0] == '@' {
-		tags, after, _ := strings.Cut(whole, " ")
+		tags, after, _ := strings.Cut(words, " ")
 		if words = after; len(tags)+1 > irc.MaxClientTags {
-			return line{fault: tooLong}, true
+			l.fault = tooLong
+			return true
 		}
 	}
 	if len(words)+1 > irc.MaxLine {
-		return line{fault: tooLong}, true
+		l.fault = tooLong
+		return true
 	}
-	m, err := irc.Parse(strings.ReplaceAll(text, "\r", " "))
+	if strings.IndexByte(text, '\r') >= 0 {
+		text = strings.ReplaceAll(text, "\r", " ")
+	}
+	l.Params = l.room[:0]
+	err := l.Parse(text)
 	if errors.Is(err, irc.ErrNUL) {
-		return line{fault: hasNUL}, true
+		l.fault = hasNUL
 	}
-	return line{Message: m}, err == nil
+	return err == nil || l.fault == hasNUL
 }
