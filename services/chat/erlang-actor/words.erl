@@ -37,10 +37,10 @@ gather(Line, After) ->
 
 %% {Verb, Words}, or the reason why a line is not obeyed.
 parse(Line, Nul, Cr) ->
-    case binary:match(Line, Nul) =/= nomatch orelse (too_long(Line) andalso long) of
-        true -> nul;
-        long -> long;
-        false -> verb(without_source(without_tags(without_cr(Line, Cr))))
+    case {binary:match(Line, Nul), too_long(Line)} of
+        {{_, _}, _} -> nul;
+        {nomatch, true} -> long;
+        {nomatch, false} -> verb(without_source(without_tags(without_cr(Line, Cr))))
     end.
 
 %% A CR within a line is a blank: some clients would take it for the end of a line.
