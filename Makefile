@@ -11,37 +11,50 @@ RUN       ?= --quick
 SOAK      ?= 10m
 SOAKED    ?= 100000
 BESIEGERS ?= 10000
+N         ?= 10
+BESIDE    ?= nothing
+RINGS     ?= core
 
-# Much of a test is waiting for a server to rest or to end: four at once of each package keep two cores busy. `make lint` vets.
-TESTS     := -parallel 4 -vet=off
+# The program that runs the tests; FRESH=1 has it run what has passed and has not changed, too.
+PROVE     := $(OUT)/bin/prove
+RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize soak siege lint golden fuzz bench portability toolchains clean $(BIN) $(EVE) $(GONET)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege lint golden fuzz bench portability toolchains ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@printf '\nThe rings of tests (internal/prove/rings.toml; what has passed and has not changed is not run again):\n'
+	@sed -nE 's/^name +. "(.*)"$$/\1/p; s/^about = "(.*)"$$/\1/p' internal/prove/rings.toml | paste - - | expand -t 14
 
 run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the path of the report
 	$(BIN) run $(RUN)
 
-test: toolchains $(EVE) ## set up, run the tests, conformance of the servers included, but what takes whole
-	$(GO) test -count=1 -timeout 9m -p 3 $(TESTS) ./...
+test:     RINGS = core
+whole:    RINGS = whole
+race:     RINGS = race
+sanitize: RINGS = sanitize
 
-whole: toolchains ## every image server on both databases with slow clients, full disks, kill -9, and in a chain; every stream with many clients, and with one that never reads
-	@# A request may take five minutes: whoever waits for that does so beside the rest.
-	$(GO) test -count=1 -timeout 15m -run SlowImages ./services/images -args -whole & slow=$$!; \
-	$(GO) test -count=1 -timeout 15m $(TESTS) -run "Images|SQLite|PostgreSQL|Chain|FullKernel|Crowd" -skip SlowImages ./services/images ./services/stream -args -whole; rest=$$?; \
-	wait $$slow && exit $$rest
+test: ready ## set up, run the tests of the first ring; FRESH=1: those that have not changed, too
+	$(RUNTESTS) $(RINGS)
 
-race: ## the tests of our own packages under the race detector, but those that run C++ alone or one goroutine
-	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 15m $(TESTS) $$($(GO) list ./internal/... ./cmd/... ./eve/... ./gonet/... ./papaya/... | grep -vE 'eve/(build|servers|differential|syntax|format)$$|internal/arch$$')
+whole: ready ## the tests of the second ring
+	$(RUNTESTS) $(RINGS)
 
-sanitize: toolchains $(EVE) ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
-	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=address
-	$(GO) test -count=1 -timeout 15m ./eve ./eve/build ./eve/servers -args -sanitize=thread
-	$(GO) test -count=1 -timeout 15m -run Sanitizer ./eve/differential -args -sanitized=60
-	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/* -args -sanitize=asan
-	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/* -args -sanitize=tsan
-	$(GO) test -count=1 -timeout 15m $(TESTS) ./services/* -args -sanitize=race
+race: ready ## the tests of our own packages under the race detector
+	$(RUNTESTS) $(RINGS)
+
+sanitize: ready ## the C servers, Eve's runtime and programs under ASan, UBSan and TSan, Go servers under -race
+	$(RUNTESTS) $(RINGS)
+
+rest:     RINGS = whole race sanitize
+rest: ready ## the three rings behind the first in one run, which keeps both cores busy
+	$(RUNTESTS) $(RINGS)
+
+flakes: ready ## run RINGS N times BESIDE nothing, busy loops or io, and count what fails
+	$(PROVE) flakes $(RINGS) --runs $(N) --beside $(BESIDE)
+
+test-times: ready ## run RINGS afresh and print a table: package, wall, user, system, what it built
+	$(PROVE) run --fresh --times $(RINGS)
 
 soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -soak=$(SOAK)
@@ -77,7 +90,17 @@ portability: $(BIN) ## c-process of the chat on other systems: installs zig (100
 	$(BIN) run chat-portability --full && $(BIN) report last
 
 toolchains: ## install what the models need; SKIP with a reason what cannot be had
-	@./toolchains.sh
+	@mkdir -p $(OUT)/tools
+	@set -o pipefail; ./toolchains.sh $(TOOLS) | tee $(OUT)/tools/said
+	@sed 's/^installed /ok /' $(OUT)/tools/said > $(OUT)/tools/versions
+
+# Tools are fetched while our own programs are compiled.
+ready:
+	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" toolchains programs
+
+.PHONY: programs
+programs: $(EVE) $(PROVE)
+	$(PROVE) build $(RINGS)
 
 clean: ## remove what was built; recorded runs stay
 	rm -rf $(OUT)/bin $(OUT)/build $(OUT)/cache $(OUT)/tools
@@ -90,6 +113,9 @@ $(EVE):
 
 $(GONET):
 	$(GO) build -o $(GONET) ./cmd/gonet
+
+$(PROVE):
+	$(GO) build -o $(PROVE) ./cmd/prove
 
 $(OUT)/bin/golangci-lint:
 	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)

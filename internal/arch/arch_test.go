@@ -39,6 +39,7 @@ var rooms = []string{
 	"verdict",
 	"run",
 	"report", "live",
+	"prove",
 	"arch",
 }
 

@@ -1,0 +1,149 @@
+// Command prove runs the project's tests by rings: `make test` and the other targets call it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"interleave/internal/command"
+	"interleave/internal/prove"
+)
+
+// The status of `prove` when a test failed, when the words were wrong, and when it was stopped.
+const (
+	failed  = 1
+	usage   = 2
+	stopped = 130
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	err := root().ExecuteContext(ctx)
+	wrong := command.Usage{}
+	switch {
+	case err == nil:
+		return
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "prove: stopped")
+		os.Exit(stopped)
+	case errors.Is(err, prove.ErrFailed):
+		os.Exit(failed)
+	case errors.As(err, &wrong):
+		fmt.Fprintln(os.Stderr, "prove:", err)
+		os.Exit(usage)
+	}
+	fmt.Fprintln(os.Stderr, "prove:", err)
+	os.Exit(failed)
+}
+
+func root() *cobra.Command {
+	var o prove.Options
+	r := command.Root("prove", "runs the project's tests", `prove runs the project's tests by rings: make test, whole, race and sanitize call it.`,
+		runCommand(&o), buildCommand(&o), flakesCommand(&o), ringsCommand(&o), timesCommand(&o))
+	r.PersistentFlags().StringVar(&o.Root, "root", ".", "the checkout")
+	r.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
+		o.Out = os.Stdout
+		o.Root, err = filepath.Abs(o.Root)
+		return err
+	}
+	return r
+}
+
+// runFlags are those of all commands that run tests.
+func runFlags(cmd *cobra.Command, o *prove.Options) {
+	cmd.Flags().StringSliceVar(&o.Packages, "package", nil, "only the packages whose paths match, such as papaya/...")
+	cmd.Flags().DurationVar(&o.Limit, "limit", 0, "of one package's tests")
+	cmd.Flags().IntVar(&o.AtOnce, "at-once", 0, "packages at the same time, at most")
+}
+
+func runCommand(o *prove.Options) *cobra.Command {
+	times := false
+	cmd := &cobra.Command{
+		Use:   "run RING...",
+		Short: "run the tests of rings; what has passed and has not changed is not run again",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, rings []string) error {
+			o.Rings = rings
+			_, err := prove.Run(cmd.Context(), *o)
+			if times && (err == nil || errors.Is(err, prove.ErrFailed)) {
+				err = errors.Join(err, prove.PrintTimes(o.Root, rings, os.Stdout))
+			}
+			return err
+		},
+	}
+	runFlags(cmd, o)
+	cmd.Flags().BoolVar(&o.Fresh, "fresh", os.Getenv("CI") != "", "run what has not changed, too; so it is where CI is set")
+	cmd.Flags().BoolVar(&times, "times", false, "end with the table of times")
+	return cmd
+}
+
+func buildCommand(o *prove.Options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "build RING...",
+		Short: "build the test programs of rings, and run nothing",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, rings []string) error {
+			o.Rings = rings
+			return prove.Build(cmd.Context(), *o)
+		},
+	}
+}
+
+func flakesCommand(o *prove.Options) *cobra.Command {
+	var n int
+	var beside string
+	cmd := &cobra.Command{
+		Use:   "flakes RING...",
+		Short: "run rings again and again, beside other work, and say what failed how often",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, rings []string) error {
+			o.Rings = rings
+			return prove.Flakes(cmd.Context(), *o, n, prove.Beside(beside))
+		},
+	}
+	runFlags(cmd, o)
+	cmd.Flags().IntVarP(&n, "runs", "n", 10, "how many times")
+	cmd.Flags().StringVar(&beside, "beside", string(prove.Nothing), "what else the machine does: nothing, busy (a loop for each core) or io (stress-ng)")
+	return cmd
+}
+
+func ringsCommand(o *prove.Options) *cobra.Command {
+	short := false
+	cmd := &cobra.Command{
+		Use:   "rings",
+		Short: "say which tests are in which ring, and why",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			table, err := prove.LoadRings(filepath.Join(o.Root, prove.RingsFile))
+			if err != nil {
+				return err
+			}
+			if short {
+				table.Help(os.Stdout)
+			} else {
+				table.Show(os.Stdout)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&short, "short", false, "a line for each ring")
+	return cmd
+}
+
+func timesCommand(o *prove.Options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "times [RING...]",
+		Short: "print the table of the last times: package, wall, user, system, what it built",
+		RunE: func(_ *cobra.Command, rings []string) error {
+			return prove.PrintTimes(o.Root, rings, os.Stdout)
+		},
+	}
+}

@@ -1,0 +1,312 @@
+package prove
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// rememberFor is how long a result counts. A key cannot hold all that a machine is: a week is a guess.
+const rememberFor = 7 * 24 * time.Hour
+
+// toolsFile has the lines of toolchains.sh: the tools and their versions.
+const toolsFile = "out/tools/versions"
+
+// A host is what a key says of the machine and of the program that runs the tests.
+type host struct {
+	packages string // a file that tells which packages of the system are installed, and their versions
+	runner   string // the program that runs the tests
+	facts    string // about the machine and the user
+	now      func() time.Time
+}
+
+// thisHost is the machine that this program runs on.
+func thisHost() (*host, error) {
+	runner, err := os.Executable()
+	return &host{"/var/lib/dpkg/status", runner, machineFacts(), time.Now}, err
+}
+
+// A Key is all that a result depends on, as hashes by the names of its parts. docs/testing.md says
+// what stands behind each name.
+type Key map[string]string
+
+// The parts of a key.
+const (
+	partProgram     = "the test program"
+	partArguments   = "its arguments"
+	partFiles       = "the files that it may read"
+	partTools       = "the tools and their versions"
+	partPackages    = "the system's packages"
+	partEnvironment = "the environment"
+	partMachine     = "the machine"
+	partRunner      = "the program that runs the tests"
+)
+
+// A remembered is one result that was good.
+type remembered struct {
+	Key    Key
+	Result Result
+	At     time.Time
+}
+
+// A memory knows which jobs have passed, and with which key. Any goroutine may use it.
+type memory struct {
+	root   string
+	dir    string
+	host   *host
+	shared Key // the parts that are the same for all jobs
+
+	mu    sync.Mutex
+	files map[string]string // the hash of each file of the checkout, by its path from the root
+	seen  map[string]string // the hash of what was hashed by a list of files
+}
+
+// openMemory reads what all keys have in common: the checkout's files, tools, environment, machine.
+func openMemory(ctx context.Context, root string, h *host) (*memory, error) {
+	m := &memory{root: root, dir: filepath.Join(Out(root), "memory"), host: h, seen: map[string]string{}}
+	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.files, err = hashFiles(ctx, root); err != nil {
+		return nil, err
+	}
+	m.shared = Key{partEnvironment: hashText(environment(os.Environ())), partMachine: hashText(h.facts)}
+	for part, file := range map[string]string{
+		partTools: filepath.Join(root, toolsFile), partPackages: h.packages, partRunner: h.runner} {
+		if m.shared[part], err = hashOf(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// keyOf is the key of a job whose test program was built.
+func (m *memory) keyOf(j *job, program string, reads []string) (Key, error) {
+	key := Key{partFiles: m.hashReads(reads),
+		partArguments: hashText(fmt.Sprintf("%q %q %q", j.tests, j.skip, j.args))}
+	for part, hash := range m.shared {
+		key[part] = hash
+	}
+	var err error
+	key[partProgram], err = hashOf(program)
+	return key, err
+}
+
+// recall returns the result of a job that passed with this key, or the parts of the key that differ
+// from the last one that passed.
+func (m *memory) recall(j *job, key Key) (*Result, []string) {
+	text, err := os.ReadFile(m.file(j))
+	if err != nil {
+		return nil, nil
+	}
+	var last remembered
+	if err := json.Unmarshal(text, &last); err != nil {
+		return nil, nil // cut short by a full disk, perhaps: the tests run
+	}
+	var changed []string
+	for part, hash := range key {
+		if last.Key[part] != hash {
+			changed = append(changed, part)
+		}
+	}
+	if len(key) != len(last.Key) {
+		changed = append(changed, "the parts of the key")
+	}
+	if age := m.host.now().Sub(last.At); age < 0 || age > rememberFor {
+		changed = append(changed, "the week")
+	}
+	if slices.Sort(changed); len(changed) > 0 {
+		return nil, changed
+	}
+	last.Result.Remembered = true
+	return &last.Result, nil
+}
+
+// remember keeps a result that was good, and forgets one that was not.
+func (m *memory) remember(j *job, key Key, result *Result) error {
+	if len(result.Failures) > 0 || result.Failed > 0 {
+		err := os.Remove(m.file(j))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return writeJSON(m.file(j), remembered{key, *result, m.host.now()})
+}
+
+func (m *memory) file(j *job) string {
+	return filepath.Join(m.dir, hashText(j.name())[:24]+".json")
+}
+
+// hashReads is the hash of all files of the checkout that are one of these or lie below one; of all
+// files, where none is named.
+func (m *memory) hashReads(reads []string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := strings.Join(reads, "\n")
+	if hash, ok := m.seen[id]; ok {
+		return hash
+	}
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(m.files)) {
+		if len(reads) == 0 || covered(reads, name) {
+			fmt.Fprintf(h, "%s %s\n", name, m.files[name])
+		}
+	}
+	m.seen[id] = hex.EncodeToString(h.Sum(nil))
+	return m.seen[id]
+}
+
+// covered tells whether a file is one of these or lies below one of them.
+func covered(reads []string, name string) bool {
+	return slices.ContainsFunc(reads, func(r string) bool {
+		return name == r || strings.HasPrefix(name, strings.TrimSuffix(r, "/")+"/")
+	})
+}
+
+// unlisted returns the checkout's files that a test program opened though its package does not list
+// them, from the log that package testing writes (-test.testlogfile).
+func (m *memory) unlisted(log, dir string, reads []string) (names []string, err error) {
+	if len(reads) == 0 {
+		return nil, nil
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return nil, err
+	}
+	at := filepath.Join(m.root, filepath.FromSlash(dir))
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		verb, file, ok := strings.Cut(lines.Text(), " ")
+		if !ok || verb != "open" && verb != "stat" && verb != "chdir" {
+			continue
+		}
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(at, file)
+		}
+		if verb == "chdir" {
+			at = file
+		}
+		name, err := filepath.Rel(m.root, file)
+		name = filepath.ToSlash(name)
+		if _, ours := m.files[name]; err == nil && ours && !covered(reads, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), lines.Err()
+}
+
+// hashFiles hashes every file that git knows or would add, with its mode.
+func hashFiles(ctx context.Context, root string) (map[string]string, error) {
+	names, err := listFiles(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	hashes := make(map[string]string, len(names))
+	for _, name := range names {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		info, err := os.Lstat(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // removed, and git was not told yet
+		case err != nil:
+			return nil, err
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(file)
+			if err != nil {
+				return nil, err
+			}
+			hashes[name] = hashText("link " + to)
+		case info.Mode().IsRegular():
+			content, err := hashOf(file)
+			if err != nil {
+				return nil, err
+			}
+			hashes[name] = fmt.Sprintf("%s %o", content, info.Mode().Perm()&0o111)
+		}
+	}
+	return hashes, nil
+}
+
+// environment is the part of the environment that tests may depend on, sorted: all but what belongs
+// to a terminal, a login or a call of make.
+func environment(all []string) string {
+	session := []string{"_", "COLUMNS", "DISPLAY", "FRESH", "INVOCATION_ID", "LINES", "LS_COLORS", "MAKEFLAGS",
+		"MAKELEVEL", "MAKEOVERRIDES", "MFLAGS", "OLDPWD", "PWD", "SHLVL", "TERM", "TERM_PROGRAM",
+		"TMUX", "TMUX_PANE", "WINDOWID", "XDG_SESSION_ID", "SSH_AUTH_SOCK", "SSH_CLIENT",
+		"SSH_CONNECTION", "SSH_TTY", "COLORTERM"}
+	var kept []string
+	for _, setting := range all {
+		if name, _, _ := strings.Cut(setting, "="); !slices.Contains(session, name) {
+			kept = append(kept, setting)
+		}
+	}
+	slices.Sort(kept)
+	return strings.Join(kept, "\n")
+}
+
+// machineFacts is what tests may depend on of the machine and of the user.
+func machineFacts() string {
+	var name syscall.Utsname
+	_ = syscall.Uname(&name) // a kernel without a name is the same kernel each time
+	memory, _ := os.ReadFile("/proc/meminfo")
+	total, _, _ := strings.Cut(string(memory), "\n")
+	status, _ := os.ReadFile("/proc/self/status")
+	var able string
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "CapEff:") {
+			able = line
+		}
+	}
+	return fmt.Sprintln(text(name.Release), text(name.Version), text(name.Machine), runtime.NumCPU(),
+		total, os.Getuid(), able)
+}
+
+// text is a C string.
+func text(chars [65]int8) string {
+	var b []byte
+	for _, c := range chars {
+		if c == 0 {
+			break
+		}
+		b = append(b, byte(c))
+	}
+	return string(b)
+}
+
+func hashText(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func hashOf(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("reading %s: %w", file, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

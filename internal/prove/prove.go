@@ -1,0 +1,132 @@
+// Package prove runs the project's tests: it chooses them by rings, builds each package's test
+// program once, runs several at a time with the longest first, remembers what has passed, and says
+// of a failure what the machine did meanwhile and how to repeat it.
+//
+// rings.toml is the one place that says which test belongs to which ring. docs/testing.md lists what
+// a remembered result depends on.
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Options say what is run, and how. The zero value of each field is a sound choice.
+type Options struct {
+	Root     string        // the checkout
+	Rings    []string      // in this order
+	Packages []string      // patterns of paths from the root; none: all
+	Fresh    bool          // run everything, remembered or not
+	Limit    time.Duration // of one package's tests; 0: 30 minutes
+	AtOnce   int           // packages at the same time, at most; 0: 3 for each core
+	Out      io.Writer     // progress and failures
+
+	host *host // nil: this one
+}
+
+// packageLimit ends tests that hang. No package takes a tenth of it on an idle machine.
+const packageLimit = 30 * time.Minute
+
+// ErrFailed says that a test failed; what failed was written to Options.Out.
+var ErrFailed = errors.New("tests failed")
+
+// Out is the folder of test programs, of the memory and of the last times, below the checkout's root.
+func Out(root string) string { return filepath.Join(root, "out", "tests") }
+
+// Run runs the rings and returns what became of each package. The error is ErrFailed if a test
+// failed, the context's cause if the run was stopped, or says why nothing could be run.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	table, err := LoadRings(filepath.Join(o.Root, RingsFile))
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := plan(ctx, o, table)
+	if err != nil {
+		return nil, err
+	}
+	if o.Limit == 0 {
+		o.Limit = packageLimit
+	}
+	if o.AtOnce == 0 {
+		o.AtOnce = 3 * runtime.NumCPU()
+	}
+	r := &runner{Options: o, table: table, report: &Report{Began: time.Now()}, say: &speaker{w: o.Out}}
+	if o.host == nil {
+		if o.host, err = thisHost(); err != nil {
+			return nil, err
+		}
+	}
+	if r.memory, err = openMemory(ctx, o.Root, o.host); err != nil {
+		return nil, err
+	}
+	if r.watch, err = watchMachine(); err != nil {
+		return nil, err
+	}
+	defer r.watch.end()
+	err = r.run(ctx, jobs)
+	r.report.Took = time.Since(r.report.Began)
+	r.report.print(r.say)
+	return r.report, errors.Join(err, r.report.save(o.Root))
+}
+
+// Build builds the test programs of the rings, so that a later Run finds them done.
+func Build(ctx context.Context, o Options) error {
+	table, err := LoadRings(filepath.Join(o.Root, RingsFile))
+	if err != nil {
+		return err
+	}
+	jobs, err := plan(ctx, o, table)
+	if err != nil {
+		return err
+	}
+	for _, race := range []bool{false, true} {
+		if _, err := programs(ctx, o.Root, packagesOf(jobs, race), race); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// packagesOf are the packages whose programs the jobs need with, or without, the race detector.
+func packagesOf(jobs []*job, race bool) (packages []testPackage) {
+	for _, j := range jobs {
+		if j.race == race && !slices.Contains(packages, j.pkg) {
+			packages = append(packages, j.pkg)
+		}
+	}
+	return packages
+}
+
+// plan lists the jobs of the rings, each ring's longest first.
+func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
+	packages, err := listPackages(ctx, o.Root)
+	if err != nil {
+		return nil, err
+	}
+	times := loadTimes(o.Root)
+	var jobs []*job
+	for n, ring := range o.Rings {
+		if table.ring(ring) == nil {
+			return nil, fmt.Errorf("no ring %q: expected one of %v", ring, table.names())
+		}
+		of := table.jobs(ring, packages)
+		for _, j := range of {
+			j.order, j.expected = n, times.of(j)
+		}
+		slices.SortStableFunc(of, func(a, b *job) int { return int(b.expected - a.expected) })
+		jobs = append(jobs, of...)
+	}
+	if len(o.Packages) > 0 {
+		jobs = slices.DeleteFunc(jobs, func(j *job) bool { return !matches(o.Packages, j.pkg.dir) })
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("no tests in rings %v of packages %v", o.Rings, o.Packages)
+	}
+	return jobs, nil
+}

@@ -1,0 +1,171 @@
+package prove
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Report is what became of all packages of a run.
+type Report struct {
+	Began   time.Time
+	Took    time.Duration
+	Results []*Result
+	NotRun  []string // jobs that were left out, for a test of an earlier ring had failed
+}
+
+// Passed, Failed and Skipped count tests, those of remembered results too.
+func (r *Report) Passed() (n int) {
+	for _, result := range r.Results {
+		n += result.Passed
+	}
+	return n
+}
+
+// Failed counts the tests that failed.
+func (r *Report) Failed() (n int) {
+	for _, result := range r.Results {
+		n += result.Failed
+	}
+	return n
+}
+
+// Skipped counts the tests that could not be made here.
+func (r *Report) Skipped() (n int) {
+	for _, result := range r.Results {
+		n += len(result.Skips)
+	}
+	return n
+}
+
+// print ends a run's output: what was skipped, what failed once more, and the count.
+func (r *Report) print(say *speaker) {
+	reasons := map[string][]string{}
+	for _, result := range r.Results {
+		for _, s := range result.Skips {
+			reasons[s.Reason] = append(reasons[s.Reason], result.Package+" "+s.Test)
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		tests := reasons[why]
+		slices.Sort(tests)
+		more := ""
+		if len(tests) > 1 {
+			more = fmt.Sprintf(" and %d more", len(tests)-1)
+		}
+		say.line("SKIP %s%s: %s", tests[0], more, cmp.Or(why, "no reason given"))
+	}
+	var recalled int
+	var cpu time.Duration
+	for _, result := range r.Results {
+		if result.Remembered {
+			recalled++
+			continue
+		}
+		cpu += result.User + result.System
+		for _, f := range result.Failures {
+			say.line("FAIL %s %s", result.Package, cmp.Or(f.Test, "(the test program)"))
+		}
+	}
+	if len(r.NotRun) > 0 {
+		say.line("not run, for a test of an earlier ring failed: %d packages", len(r.NotRun))
+	}
+	say.line("%d packages in %v, %v of CPU time; %d more had passed and have not changed",
+		len(r.Results)-recalled, r.Took.Round(time.Second), cpu.Round(time.Second), recalled)
+	say.line("%d passed, %d failed, %d skipped", r.Passed(), r.Failed(), r.Skipped())
+}
+
+// timesFile keeps what jobs took last.
+func timesFile(root string) string { return filepath.Join(Out(root), "times.json") }
+
+// Times are the last results of jobs, without their failures, by the jobs' names.
+type Times map[string]*Result
+
+// loadTimes reads the times; a file that is not there or is broken has none.
+func loadTimes(root string) Times {
+	times := Times{}
+	text, err := os.ReadFile(timesFile(root))
+	if err != nil || json.Unmarshal(text, &times) != nil {
+		return Times{}
+	}
+	return times
+}
+
+// of is the time that a job took last. What is not known comes first: it may be long.
+func (t Times) of(j *job) time.Duration {
+	if last := t[j.name()]; last != nil {
+		return last.Wall
+	}
+	return time.Hour
+}
+
+// save adds the times of this run to those of earlier ones.
+func (r *Report) save(root string) error {
+	times := loadTimes(root)
+	for _, result := range r.Results {
+		if result.Remembered {
+			continue
+		}
+		kept := *result
+		kept.Failures, kept.Skips = nil, nil
+		j := job{ring: result.Ring, pkg: testPackage{dir: result.Package}, tests: result.Tests, args: result.Args}
+		times[j.name()] = &kept
+	}
+	return writeJSON(timesFile(root), times)
+}
+
+// PrintTimes writes the table of a checkout's last times: for each package what it took, what it
+// built, and how many cores it kept busy; one that keeps few busy waits.
+func PrintTimes(root string, rings []string, w io.Writer) error {
+	times := loadTimes(root)
+	var rows []*Result
+	for _, t := range times {
+		if len(rings) == 0 || slices.Contains(rings, t.Ring) {
+			rows = append(rows, t)
+		}
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("no times of rings %v: run the tests first", rings)
+	}
+	slices.SortFunc(rows, func(a, b *Result) int {
+		return cmp.Or(cmp.Compare(b.User+b.System, a.User+a.System), cmp.Compare(a.Package, b.Package))
+	})
+	const form = "%-6s %-28s %8s %8s %8s %6s  %-34s %s\n"
+	var user, system time.Duration
+	if _, err := fmt.Fprintf(w, form, "ring", "package", "wall s", "user s", "system s", "cores", "longest test", "built"); err != nil {
+		return err
+	}
+	for _, t := range rows {
+		user, system = user+t.User, system+t.System
+		cores := float64(t.User+t.System) / float64(max(t.Wall, time.Millisecond))
+		name := t.Package
+		if len(t.Args) > 0 {
+			name += " " + strings.Join(t.Args, " ")
+		}
+		_, err := fmt.Fprintf(w, form, t.Ring, name, seconds(t.Wall), seconds(t.User), seconds(t.System),
+			fmt.Sprintf("%.1f", cores), fmt.Sprintf("%s (%s)", t.Longest, seconds(t.LongestTook)), builds(t.Built))
+		if err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, form, "", "all", "", seconds(user), seconds(system), "", "", "")
+	return err
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
+
+// builds names what was built, the first few.
+func builds(built []string) string {
+	const most = 4
+	if len(built) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(built[:most], ", "), len(built)-most)
+	}
+	return strings.Join(built, ", ")
+}

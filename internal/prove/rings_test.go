@@ -1,0 +1,145 @@
+package prove
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the checkout that this package is part of.
+const root = "../.."
+
+// TestTable holds that every pattern of rings.toml names a test that is there, of each package that it
+// is for: a test that is renamed must not fall out of all rings.
+func TestTable(t *testing.T) {
+	table, err := LoadRings(filepath.Join(root, RingsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := testsOf(t)
+	for _, part := range table.Part {
+		for _, pattern := range part.Packages {
+			if !slices.ContainsFunc(sorted(packages), func(dir string) bool { return matches([]string{pattern}, dir) }) {
+				t.Errorf("%s: no package %s has tests", part.Why, pattern)
+			}
+		}
+		for _, pattern := range slices.Concat(part.Tests, part.Skip) {
+			first, _, _ := strings.Cut(pattern, "/")
+			name := regexp.MustCompile(first)
+			for dir, tests := range packages {
+				if matches(part.Packages, dir) && !matches(part.Except, dir) && !slices.ContainsFunc(tests, name.MatchString) {
+					t.Errorf("%s has no test %s", dir, pattern)
+				}
+			}
+		}
+	}
+	for _, entry := range table.Reads {
+		for _, file := range entry.Files {
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+				t.Errorf("%v reads what is not there: %v", entry.Packages, err)
+			}
+		}
+	}
+}
+
+// TestFirstRing holds that no package of the checkout is left out.
+func TestFirstRing(t *testing.T) {
+	table, err := LoadRings(filepath.Join(root, RingsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packages []testPackage
+	for dir := range testsOf(t) {
+		packages = append(packages, testPackage{"interleave/" + dir, dir})
+	}
+	if jobs := table.jobs("core", packages); len(jobs) != len(packages) {
+		t.Errorf("the first ring has %d packages of %d", len(jobs), len(packages))
+	}
+}
+
+// testsOf finds the names of the tests of all packages, by their folders.
+func testsOf(t *testing.T) map[string][]string {
+	t.Helper()
+	files, err := listFiles(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)^func (Test\w+|Fuzz\w+|Example\w*)\(`)
+	packages := map[string][]string{}
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") || strings.Contains(file, "testdata/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range names.FindAllStringSubmatch(string(text), -1) {
+			dir := filepath.ToSlash(filepath.Dir(file))
+			packages[dir] = append(packages[dir], found[1])
+		}
+	}
+	return packages
+}
+
+func sorted(packages map[string][]string) (dirs []string) {
+	for dir := range packages {
+		dirs = append(dirs, dir)
+	}
+	slices.Sort(dirs)
+	return dirs
+}
+
+func TestWrongTables(t *testing.T) {
+	const rings = "[[ring]]\nname = \"core\"\nabout = \"a\"\n[[ring]]\nname = \"whole\"\nabout = \"b\"\n"
+	for text, want := range map[string]string{
+		"":                                      "expected at least one ring",
+		"[[ring]]\nname = \"core\"":             "expected a name and a line",
+		rings + "[[part]]\nring = \"hole\"":     `no ring "hole"`,
+		rings + "[[part]]\nring = \"whole\"":    "expected packages",
+		rings + "[[part]]\nrings = [\"whole\"]": "strict mode",
+		rings + part(`packages = ["a"]`):        "expected why",
+		rings + part(`packages = ["a"]`, `why = "w"`, `moved = true`):                        "expected the tests",
+		rings + part(`packages = ["a"]`, `why = "w"`, `tests = ["("]`):                       "missing closing )",
+		rings + part(`packages = ["["]`, `why = "w"`):                                        "syntax error in pattern",
+		rings + part(`packages = ["a"]`, `why = "w"`, `tests = ["T"]`, `moved = true`) + "x": "toml",
+	} {
+		file := filepath.Join(t.TempDir(), "rings.toml")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadRings(file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func part(lines ...string) string {
+	return "[[part]]\nring = \"whole\"\n" + strings.Join(lines, "\n") + "\n"
+}
+
+func TestMatches(t *testing.T) {
+	for _, test := range []struct {
+		pattern, dir string
+		want         bool
+	}{
+		{"services/*", "services/echo", true}, {"services/*", "services/echo/c-epoll", false},
+		{"papaya/...", "papaya/server", true}, {"papaya/...", "papaya", true}, {"papaya/...", "papayas", false},
+		{"./...", "eve", true}, {"eve", "eve/build", false}, {"./eve", "eve", true},
+	} {
+		if got := matches([]string{test.pattern}, test.dir); got != test.want {
+			t.Errorf("%s matches %s: %v, want %v", test.pattern, test.dir, got, test.want)
+		}
+	}
+}
+
+func TestAgain(t *testing.T) {
+	j := &job{pkg: testPackage{"interleave/a", "a"}, race: true, args: []string{"-sanitize=race"}}
+	want := `CGO_ENABLED=1 go test ./a -count=1 -race -run '^TestX$/^one \(two\)$' -args -sanitize=race`
+	if got := j.repeat("TestX/one (two)"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,74 @@
+package prove
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// A speaker writes what a person reads of a run.
+type speaker struct{ w io.Writer }
+
+func (s *speaker) line(form string, words ...any) {
+	_, _ = fmt.Fprintf(s.w, form+"\n", words...) // a reader that has gone has no use for the rest
+}
+
+// result tells of one package's tests when they have ended.
+func (s *speaker) result(r *Result) {
+	if r.Remembered {
+		return // the end tells how many they are
+	}
+	word := "ok  "
+	if r.Failed > 0 {
+		word = "FAIL"
+	}
+	name := strings.TrimSpace(r.Package + " " + strings.Join(r.Args, " "))
+	s.line("%s %-5s %-34s %6.1f s %7.1f s of CPU  %4d tests", word, r.Ring, name, r.Wall.Seconds(),
+		(r.User + r.System).Seconds(), r.Passed+r.Failed+len(r.Skips))
+	if len(r.Unlisted) > 0 {
+		s.line("     not remembered: it read %s, which rings.toml does not list for it",
+			strings.Join(r.Unlisted[:min(len(r.Unlisted), 3)], ", "))
+	}
+	for _, f := range r.Failures {
+		s.failure(r, f)
+	}
+}
+
+// failure says all that a person needs to act on a failure.
+func (s *speaker) failure(r *Result, f Failure) {
+	s.line("\n--- FAIL: %s %s (%.1f s)", r.Package, cmp.Or(f.Test, "(the test program)"), f.Took.Seconds())
+	for line := range strings.Lines(f.Output) {
+		s.line("    %s", strings.TrimRight(line, "\n"))
+	}
+	s.line("    meanwhile: %v", f.Meanwhile)
+	s.line("    again:     %s\n", f.Again)
+}
+
+// Help writes what each ring holds, and which tests the first leaves to the others.
+func (r *Rings) Help(w io.Writer) {
+	for _, ring := range r.Ring {
+		fmt.Fprintf(w, "%-12s  %s\n", ring.Name, ring.About)
+	}
+}
+
+// Show writes the table as a person reads it: each ring with its parts.
+func (r *Rings) Show(w io.Writer) {
+	for _, ring := range r.Ring {
+		fmt.Fprintf(w, "%s: %s\n", ring.Name, ring.About)
+		for _, p := range r.Part {
+			if p.Ring != ring.Name {
+				continue
+			}
+			tests := "all tests"
+			if len(p.Tests) > 0 {
+				tests = strings.Join(p.Tests, " ")
+			}
+			fmt.Fprintf(w, "    %s: %s\n        %s\n", strings.Join(p.Packages, " "), tests, p.Why)
+		}
+	}
+}
+
+// age is a duration for people.
+func age(d time.Duration) string { return d.Round(time.Second).String() }
