@@ -7,13 +7,13 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"interleave/eve/build"
 )
 
 // The sources of the core, and of the values that it uses for failures and their texts.
@@ -21,12 +21,17 @@ var (
 	coreSources = strings.Fields(`bell cpus forkjoin gate idle lock memory object ready root runtime scope task threads
 		trace watch worker buffer fail format hash instant output result sort string table value`)
 	testSources = strings.Fields(`test/core test/core_check test/forkjoin test/gate test/memory test/scope test/task test/worker`)
+	plain       = []string{"-O2"}
 	model       = []string{"-O1", "-DEVE_MODEL"}
 	sanitized   = []string{"-O1", "-fsanitize=thread"}
+	addressed   = []string{"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
 )
 
-// coreLimit is for one compilation or one run, on a busy machine.
-const coreLimit = 3 * time.Minute
+// patience is a net: no compilation and no run comes near it, however busy the machine is.
+const patience = 5 * time.Minute
+
+// parts compiles what stands in the runtime's folder; what has not changed is in the cache.
+var parts = build.Parts{Compiler: "g++", Dir: "runtime"}
 
 // needCompiler skips the test where there is no g++.
 func needCompiler(t *testing.T) {
@@ -38,7 +43,7 @@ func needCompiler(t *testing.T) {
 
 // output runs a command in the runtime's folder and gives what it wrote, with its error.
 func output(env []string, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), coreLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = "runtime"
@@ -47,7 +52,7 @@ func output(env []string, name string, args ...string) (string, error) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		err = fmt.Errorf("no end after %v", coreLimit)
+		err = fmt.Errorf("no end after %v", patience)
 	}
 	return out.String(), err
 }
@@ -55,30 +60,18 @@ func output(env []string, name string, args ...string) (string, error) {
 // objects compiles sources with flags and gives the object of each.
 func objects(t *testing.T, sources, flags []string) map[string]string {
 	t.Helper()
-	dir := t.TempDir()
+	files := make([]string, len(sources))
+	for i, source := range sources {
+		files[i] = source + ".cpp"
+	}
+	all := slices.Concat([]string{"-fno-rtti"}, strict, flags)
+	compiled, err := parts.Objects(t.Context(), all, files...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	made := make(map[string]string)
-	failures := make(chan string, len(sources))
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var all sync.WaitGroup
-	for _, source := range sources {
-		object := filepath.Join(dir, strings.ReplaceAll(source, "/", "_")+".o")
-		made[source] = object
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			args := append(append([]string{"-fno-rtti"}, strict...), flags...)
-			if out, err := output(nil, "g++", append(args, "-c", source+".cpp", "-o", object)...); err != nil {
-				failures <- fmt.Sprintf("g++ %s: %v\n%s", source, err, out)
-			}
-		})
-	}
-	all.Wait()
-	close(failures)
-	for f := range failures {
-		t.Error(f)
-	}
-	if t.Failed() {
-		t.FailNow()
+	for i, source := range sources {
+		made[source] = compiled[files[i]]
 	}
 	return made
 }
@@ -86,13 +79,10 @@ func objects(t *testing.T, sources, flags []string) map[string]string {
 // link makes a program of objects.
 func link(t *testing.T, made map[string]string, flags []string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "program")
-	args := append([]string{"-o", program, "-pthread"}, flags...)
-	for _, object := range made {
-		args = append(args, object)
-	}
-	if out, err := output(nil, "g++", args...); err != nil {
-		t.Fatalf("linking: %v\n%s", err, out)
+	all := slices.Collect(maps.Values(made))
+	program, err := parts.Program(t.Context(), append([]string{"-pthread"}, flags...), all...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return program
 }
@@ -119,8 +109,8 @@ func TestCore(t *testing.T) {
 		name, sanitize string
 		flags          []string
 	}{
-		{"plain", "", []string{"-O2"}},
-		{"address", "address", []string{"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}},
+		{"plain", "", plain},
+		{"address", "address", addressed},
 	} {
 		t.Run(build.name, func(t *testing.T) {
 			needSanitize(t, build.sanitize)
@@ -219,7 +209,7 @@ func without(made map[string]string, sources ...string) map[string]string {
 func TestCoreProcess(t *testing.T) {
 	needCompiler(t)
 	needSanitize(t, "")
-	flags := []string{"-O1"}
+	flags := plain
 	made := objects(t, append([]string{"test/process", "bench/forkjoin", "bench/task"}, coreSources...), flags)
 	program := link(t, without(made, "bench/forkjoin", "bench/task"), flags)
 	t.Run("bench", func(t *testing.T) { // that they run at all, and come to the right result

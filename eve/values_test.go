@@ -1,53 +1,47 @@
 package eve_test
 
 import (
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // valuesSources are the parts of the runtime that stand on their own: values need neither tasks nor IO.
-var valuesSources = []string{
-	"buffer.cpp", "fail.cpp", "format.cpp", "hash.cpp", "instant.cpp", "output.cpp", "result.cpp", "sort.cpp", "string.cpp", "table.cpp", "value.cpp",
-}
+var valuesSources = strings.Fields(`buffer fail format hash instant output result sort string table value`)
 
 var strict = []string{"-std=c++20", "-g", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-pthread"}
 
 // TestValues compiles every test/values_*.cpp as users do, or with a sanitizer, and runs it.
 func TestValues(t *testing.T) {
-	compiler, err := exec.LookPath("g++")
-	if err != nil {
-		t.Skip("the runtime's tests are C++, and there is no g++ here")
-	}
-	tests, err := filepath.Glob("runtime/test/values_*.cpp")
-	if err != nil || len(tests) == 0 {
+	needCompiler(t)
+	files, err := filepath.Glob("runtime/test/values_*.cpp")
+	if err != nil || len(files) == 0 {
 		t.Fatalf("no tests found: %v", err)
 	}
 	modes := []struct {
 		name, sanitize string
-		flags          []string
+		flags, tests   []string
 	}{
 		// g++ 12 guesses wrong about what is uninitialised or out of bounds once the tests are inlined.
-		{"plain", "", []string{"-O2", "-fno-rtti", "-Wno-maybe-uninitialized", "-Wno-array-bounds"}},
-		{"address", "address", []string{"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}},
+		{"plain", "", plain, []string{"-Wno-maybe-uninitialized", "-Wno-array-bounds"}},
+		{"address", "address", addressed, nil},
 	}
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			needSanitize(t, m.sanitize)
-			flags := append(strict[:len(strict):len(strict)], m.flags...)
-			objects := compileAll(t, compiler, flags, valuesSources)
-			for _, test := range tests {
-				name := strings.TrimSuffix(filepath.Base(test), ".cpp")
+			made := objects(t, valuesSources, m.flags)
+			for _, file := range files {
+				name := strings.TrimSuffix(filepath.Base(file), ".cpp")
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					program := filepath.Join(t.TempDir(), name)
-					args := append(flags[:len(flags):len(flags)], "-o", program, test)
-					runCompiler(t, compiler, append(args, objects...))
-					out, err := exec.Command(program).CombinedOutput()
-					if err != nil {
-						t.Fatalf("%s: %v\n%s", test, err, out)
+					test := "test/" + name
+					all := maps.Clone(made)
+					all[test] = objects(t, []string{test}, slices.Concat(m.flags, m.tests))[test]
+					if out, err := output(nil, link(t, all, m.flags)); err != nil {
+						t.Fatalf("%s: %v\n%s", file, err, out)
 					}
 				})
 			}
@@ -78,26 +72,5 @@ func TestHeadersAreThin(t *testing.T) {
 				t.Errorf("%s: %s: headers of the runtime define no macros", name, line)
 			}
 		}
-	}
-}
-
-// compileAll compiles the sources into objects.
-func compileAll(t *testing.T, compiler string, flags, sources []string) []string {
-	t.Helper()
-	dir := t.TempDir()
-	var objects []string
-	for _, source := range sources {
-		object := filepath.Join(dir, strings.TrimSuffix(source, ".cpp")+".o")
-		runCompiler(t, compiler, append(flags[:len(flags):len(flags)], "-c", "-o", object, filepath.Join("runtime", source)))
-		objects = append(objects, object)
-	}
-	return objects
-}
-
-func runCompiler(t *testing.T, compiler string, args []string) {
-	t.Helper()
-	out, err := exec.Command(compiler, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", compiler, strings.Join(args, " "), err, out)
 	}
 }

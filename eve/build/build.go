@@ -103,15 +103,16 @@ func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([
 	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
 		parts := append([]string{b.runtimeKey(), b.place, units[i].Text, b.heads[units[i].Name]}, b.o.flags(b.tools)...)
 		paths[i] = filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
-		if b.cache.has(paths[i]) {
-			return nil
-		}
 		return b.compile(ctx, units[i], lib, paths[i])
 	})
 	return paths, err
 }
 
+// compile makes the object of a unit, unless it is in the cache.
 func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) error {
+	if b.cache.has(object) {
+		return nil
+	}
 	dir, err := os.MkdirTemp("", "eve-*")
 	if err != nil {
 		return fmt.Errorf("compiling %s: %w", u.Module, err)
@@ -121,7 +122,7 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 		return fmt.Errorf("compiling %s: %w", u.Module, err)
 	}
 	said := ""
-	err = b.cache.create(object, func(tmp string) error {
+	err = b.cache.once(ctx, object, func(tmp string) error {
 		args := append(b.o.flags(b.tools), "-I"+filepath.Join(lib, "include"), "-c", source, "-o", tmp)
 		var err error
 		said, err = b.tools.run(ctx, args...)
@@ -162,7 +163,11 @@ func head(s string, n int) string {
 }
 
 func (b *builder) link(ctx context.Context, program string, objects []string, lib string) error {
-	return b.cache.create(program, func(tmp string) error {
+	put := b.cache.create
+	if b.o.Out == "" {
+		put = func(path string, write func(tmp string) error) error { return b.cache.once(ctx, path, write) }
+	}
+	return put(program, func(tmp string) error {
 		args := []string{"-pthread", "-o", tmp}
 		if b.tools.linker != "" {
 			args = append(args, "-fuse-ld="+b.tools.linker)

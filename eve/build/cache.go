@@ -19,6 +19,7 @@ import (
 //	<key>/libeve.a, <key>/include   the runtime, for one compiler and set of flags
 //	objects/<key>.o                 a compiled module
 //	programs/<key>                  a linked program, for eve run
+//	locks/<two digits>              held by whoever makes an object or a program whose key begins so
 //
 // Everything is written beside its place and renamed to it, so that runs at the same time do not meet.
 type cache struct{ dir string }
@@ -56,7 +57,7 @@ func openCache() (cache, error) {
 }
 
 func (c cache) makeFolders() error {
-	for _, d := range []string{"objects", "programs"} {
+	for _, d := range []string{"objects", "programs", "locks"} {
 		if err := os.MkdirAll(filepath.Join(c.dir, d), 0o755); err != nil {
 			return err
 		}
@@ -125,6 +126,22 @@ func (c cache) create(path string, write func(tmp string) error) error {
 		return fmt.Errorf("writing %s: %w", path, cause(err))
 	}
 	return nil
+}
+
+// once makes a file that is not there. When others make the same at this moment, it waits and takes theirs.
+func (c cache) once(ctx context.Context, path string, write func(tmp string) error) error {
+	if c.has(path) {
+		return nil
+	}
+	unlock, err := c.lock(ctx, filepath.Join(c.dir, "locks", filepath.Base(path)[:2]))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if c.has(path) {
+		return nil
+	}
+	return c.create(path, write)
 }
 
 // cause is what went wrong without the temporary name that it happened to.
@@ -200,6 +217,9 @@ type cached struct {
 	asked time.Time
 }
 
+// ownNames are the cache's own, which stay.
+var ownNames = []string{"objects", "programs", "locks", "trimmed"}
+
 // entries lists what is in the cache.
 func (c cache) entries() []cached {
 	var all []cached
@@ -208,7 +228,7 @@ func (c cache) entries() []cached {
 		for _, f := range files {
 			path := filepath.Join(dir, f.Name())
 			info, err := f.Info()
-			if err != nil || dir == c.dir && (f.Name() == "objects" || f.Name() == "programs" || f.Name() == "trimmed") {
+			if err != nil || dir == c.dir && slices.Contains(ownNames, f.Name()) {
 				continue
 			}
 			if info.IsDir() {

@@ -32,27 +32,34 @@ func findToolchain() (*toolchain, error) {
 		names, args = cxx[:1], cxx[1:]
 	}
 	for _, name := range names {
-		p, err := exec.LookPath(name)
-		if err != nil {
-			continue
+		if t := toolchainOf(name, args); t != nil {
+			return t, nil
 		}
-		t := &toolchain{path: p, args: args, linker: findLinker()}
-		// Path, size and time of the binary tell compilers apart without a process for --version. The name is one too:
-		// g++ and clang++ of ccache are links to one file.
-		real, err := filepath.EvalSymlinks(p)
-		if err != nil {
-			real = p
-		}
-		info, err := os.Stat(real)
-		if err != nil {
-			continue
-		}
-		name := filepath.Base(real)
-		t.gcc = strings.Contains(name, "g++") && !strings.Contains(name, "clang")
-		t.id = fmt.Sprintf("%s %q %s %d %d", p, args, real, info.Size(), info.ModTime().UnixNano())
-		return t, nil
 	}
 	return nil, ErrNoCompiler
+}
+
+// toolchainOf is that of one compiler; nil if it is not there.
+func toolchainOf(name string, args []string) *toolchain {
+	p, err := exec.LookPath(name)
+	if err != nil {
+		return nil
+	}
+	t := &toolchain{path: p, args: args, linker: findLinker()}
+	// Path, size and time of the binary tell compilers apart without a process for --version. The name is one too:
+	// g++ and clang++ of ccache are links to one file.
+	real, err := filepath.EvalSymlinks(p)
+	if err != nil {
+		real = p
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return nil
+	}
+	base := filepath.Base(real)
+	t.gcc = strings.Contains(base, "g++") && !strings.Contains(base, "clang")
+	t.id = fmt.Sprintf("%s %q %s %d %d", p, args, real, info.Size(), info.ModTime().UnixNano())
+	return t
 }
 
 // Available says whether programs can be built here.
@@ -121,7 +128,13 @@ func interrupted(err error) bool {
 
 // run runs the compiler and gives what it said.
 func (t *toolchain) run(ctx context.Context, args ...string) (string, error) {
+	return t.runIn(ctx, "", args...)
+}
+
+// runIn runs it in a folder.
+func (t *toolchain) runIn(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, t.path, slices.Concat(t.args, args)...)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil || interrupted(err) {
