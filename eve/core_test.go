@@ -3,6 +3,7 @@ package eve_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -55,6 +56,18 @@ func output(env []string, name string, args ...string) (string, error) {
 		err = fmt.Errorf("no end after %v", patience)
 	}
 	return out.String(), err
+}
+
+// status is the exit status that an error of output tells; -1 if none.
+func status(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
 }
 
 // objects compiles sources with flags and gives the object of each.
@@ -239,19 +252,17 @@ func TestCoreProcess(t *testing.T) {
 		{"deep", "", 1, `^eve: stack overflow: a task calls itself too deeply\n$`},
 		{"wide", "", 1, `^eve: too many tasks in one finish\n$`},
 		{"long", "EVE_BUDGET=0.2", 1, `chat\.eve:12: the time budget of the task is used up`},
+		{"stopped", "EVE_BUDGET=0.4", 0, `^in time\nflushed\n$`},
 		{"trace", "EVE_TRACE=1", 0, `(?s)holds .*door 0x[0-9a-f]+ to write.*waits for .*door 0x[0-9a-f]+ to read`},
 		{"workers", "EVE_WORKERS=3", 0, `3 workers`},
 		{"leave", "", 7, `^flushed\n$`},
 		{"inline", "", 0, `(?s)door 1\nfree: 1\nheld: 0\ndoor 1\ngiven back: 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			out, err := output([]string{"EVE_WORKERS=2", c.env}, program, c.name)
-			status := 0
-			if exit, ok := err.(*exec.ExitError); ok {
-				status = exit.ExitCode()
-			}
-			if status != c.status || !regexp.MustCompile(c.want).MatchString(out) {
-				t.Errorf("got status %d and %q, want %d and %s", status, out, c.status, c.want)
+			if status(err) != c.status || !regexp.MustCompile(c.want).MatchString(out) {
+				t.Errorf("got %v and %q, want status %d and %s", err, out, c.status, c.want)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +26,29 @@ type server struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	said  chan string
+	err   words
 	addr  string
 	exact bool // its memory is that of the program, not of a sanitizer
+}
+
+// words are what a program writes to standard error.
+type words struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (w *words) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, p...)
+	return len(p), nil
+}
+
+// last is the end of them.
+func (w *words) last() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return fmt.Sprintf("%q", w.text[max(0, len(w.text)-3000):])
 }
 
 // buildProgram compiles runtime/test/NAME.cpp as the compiler's output is compiled; what has not changed is
@@ -55,7 +77,7 @@ func start(t *testing.T, program string, env []string, args ...string) *server {
 	t.Helper()
 	s := &server{t: t, cmd: exec.Command(program, args...), said: make(chan string, 100000)}
 	s.cmd.Env = append(os.Environ(), env...)
-	s.cmd.Stderr = os.Stderr
+	s.cmd.Stderr = &s.err
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +88,9 @@ func start(t *testing.T, program string, env []string, args ...string) *server {
 	t.Cleanup(func() {
 		s.cmd.Process.Kill()
 		s.cmd.Wait()
+		if said := s.err.last(); t.Failed() && said != `""` {
+			t.Logf("%s wrote %s", program, said)
+		}
 	})
 	go func() {
 		defer close(s.said)
@@ -85,7 +110,7 @@ func serve(t *testing.T, program string, env []string, args ...string) *server {
 	s := start(t, program, env, args...)
 	port, ok := strings.CutPrefix(s.next(), "port ")
 	if !ok {
-		t.Fatalf("%s did not say its port", program)
+		t.Fatalf("%s did not say its port; its last words: %s", program, s.err.last())
 	}
 	s.addr = "127.0.0.1:" + port
 	return s
@@ -97,8 +122,8 @@ func (s *server) next() string {
 	select {
 	case line := <-s.said:
 		return line
-	case <-time.After(20 * time.Second):
-		s.t.Fatal("the server says nothing")
+	case <-time.After(patience):
+		s.t.Fatalf("the server says nothing for %v; its last words: %s", patience, s.err.last())
 		return ""
 	}
 }
@@ -106,7 +131,7 @@ func (s *server) next() string {
 func (s *server) expect(want string) {
 	s.t.Helper()
 	if got := s.next(); got != want {
-		s.t.Fatalf("the server said %q, want %q", got, want)
+		s.t.Fatalf("the server said %q, want %q; its last words: %s", got, want, s.err.last())
 	}
 }
 
@@ -116,7 +141,7 @@ func (s *server) dial() *net.TCPConn {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(30 * time.Second))
+	c.SetDeadline(time.Now().Add(patience))
 	return c.(*net.TCPConn)
 }
 
@@ -139,10 +164,10 @@ func (s *server) exit(want int) {
 			s.t.Fatal(err)
 		}
 		if got := s.cmd.ProcessState.ExitCode(); got != want {
-			s.t.Fatalf("the server ended with %v, want status %d", s.cmd.ProcessState, want)
+			s.t.Fatalf("the server ended with %v, want status %d; its last words: %s", s.cmd.ProcessState, want, s.err.last())
 		}
-	case <-time.After(20 * time.Second):
-		s.t.Fatal("the server does not end")
+	case <-time.After(patience):
+		s.t.Fatalf("the server does not end in %v; its last words: %s", patience, s.err.last())
 	}
 }
 
@@ -186,12 +211,38 @@ func (s *server) busy() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
+// mustNotSpin holds that the server uses at most half of a processor for a moment. A busy machine makes it use less.
+func (s *server) mustNotSpin(when string) {
+	s.t.Helper()
+	before := s.busy()
+	time.Sleep(50 * time.Millisecond)
+	if used := s.busy() - before; used > 30*time.Millisecond {
+		s.t.Errorf("%s it used %v of 50ms", when, used)
+	}
+}
+
+// sleeps says whether no thread of the server runs or wants to.
+func (s *server) sleeps() bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		state := string(text[strings.LastIndexByte(string(text), ')')+1:])
+		if err == nil && !strings.HasPrefix(state, " S ") {
+			return false
+		}
+	}
+	return true
+}
+
 // eventually waits until what it asks for is so.
 func (s *server) eventually(what string, so func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("in 10 s it did not come to this: %s", what)
+			s.t.Fatalf("in %v it did not come to this: %s; the server's last words: %s", patience, what, s.err.last())
 		}
 	}
 }

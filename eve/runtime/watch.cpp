@@ -61,7 +61,10 @@ void* watch(void*) {
     for (i64 last = now_ms(); !ending.load(order::acquire);) {
         pass(period, quit);
         i64 now = now_ms();
-        if (the_crew.budget_ms > 0) look(now - last);
+        // A watcher that comes late does not know whether the workers could run meanwhile: the process may have been
+        // stopped, or the machine have had no time for it. So one look counts for one period at most.
+        i64 passed = now - last < period ? now - last : period;
+        if (the_crew.budget_ms > 0) look(passed);
         last = now;
     }
     return nullptr;

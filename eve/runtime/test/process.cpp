@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 using namespace eve;
@@ -47,6 +48,24 @@ void too_long(worker*, frame*) {
     for (;;) pulse(&here);
 }
 
+// The process is stopped for longer than the budget, after it was looked at once; the task itself computes for 10 ms.
+void stopped(worker*, frame*) {
+    pid_t self = getpid();
+    if (fork() == 0) {
+        usleep(650000);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    usleep(150000);
+    kill(self, SIGSTOP);
+    timespec t;
+    do {
+        pulse(&here);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    } while (t.tv_sec == 0 && t.tv_nsec < 10000000);
+    puts("in time");
+}
+
 // One root holds what the other waits for, until it has been seen.
 void hold_and_wait(worker*, frame*) {
     ref<door> d = make<door>(door{1});
@@ -54,7 +73,7 @@ void hold_and_wait(worker*, frame*) {
         [d](worker*, frame*) {
             spawn([d](worker*, frame*) { puts("done"); }, read(d));
             kill(getpid(), SIGQUIT);
-            usleep(300000);
+            usleep(1000000);
         },
         write(d));
 }
@@ -84,9 +103,9 @@ int main(int argc, char** argv) {
     struct {
         const char* name;
         void (*start)(worker*, frame*);
-    } all[] = {{"loose", fail_loose}, {"contained", fail_contained}, {"deep", too_deep},         {"wide", too_wide},
-               {"long", too_long},    {"trace", hold_and_wait},      {"workers", count_workers}, {"leave", leave},
-               {"inline", inline_now}};
+    } all[] = {{"loose", fail_loose},  {"contained", fail_contained}, {"deep", too_deep},         {"wide", too_wide},
+               {"long", too_long},     {"trace", hold_and_wait},      {"workers", count_workers}, {"leave", leave},
+               {"inline", inline_now}, {"stopped", stopped}};
     for (auto& a : all)
         if (argc == 2 && strcmp(argv[1], a.name) == 0) return run(argc, argv, a.start);
     return 2;
