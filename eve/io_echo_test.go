@@ -145,7 +145,7 @@ func (s *server) stall(c *net.TCPConn) {
 	const most = 64 << 20 // bytes: many times what the kernel keeps, 6 + 4 MB at most on each way by tcp_rmem and tcp_wmem
 	block := make([]byte, 1<<20)
 	for taken, asleep := 0, 0; asleep < 2; {
-		c.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+		c.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
 		n, err := c.Write(block)
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			s.t.Fatalf("%v; the server's last words: %s", err, s.err.last())

@@ -234,15 +234,14 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// A task that becomes ready while the other worker sleeps starts there, long before the worker that started it is
-// done after 1 ms. On a machine with a free processor it takes 5 to 25 us, the 99th percentile 30 to 45.
+// A task that becomes ready while the other worker sleeps starts there, though the worker that started it goes on. On a
+// machine with a free processor it takes 5 to 25 us, the 99th percentile 30 to 45: that is told, not tested.
 func TestWake(t *testing.T) {
 	t.Parallel()
-	p := start(t, example(t, "wake"), "EVE_WORKERS=2")
+	p := start(t, example(t, "wake"), "EVE_WORKERS=2", "EVE_BUDGET=0")
 	p.mustExit(0)
 	t.Log(p.out.String())
-	var p50 int
-	if _, err := fmt.Sscanf(p.out.String(), "p50 %d us", &p50); err != nil || p50 >= 900 && *sanitize == "" {
-		t.Errorf("printed %q, want half of the tasks begun by the other worker", p.out.String())
+	if !strings.HasPrefix(p.out.String(), "100 met, ") {
+		t.Errorf("printed %q, want that all of 100 tasks began while their handler ran", p.out.String())
 	}
 }

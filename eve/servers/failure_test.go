@@ -4,7 +4,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A server whose handlers fail in all ways.
@@ -49,7 +48,7 @@ main: [] () void:
                     finish:
                         @: fail "first"
                         @ [+n, =t]:
-                            while !cancelled() && clock() - t < 10s: n += 1
+                            while !cancelled() && clock() - t < 600s: n += 1
                 client.write("fine\n")
             return true
 `
@@ -83,15 +82,11 @@ func TestContainedFailures(t *testing.T) {
 // The child that runs beside one that fails is told, whichever of them the parent runs itself.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
-	p := start(t, compiled(t, "failing.eve", failing), "EVE_WORKERS=2")
-	begun := time.Now()
+	p := start(t, compiled(t, "failing.eve", failing), "EVE_WORKERS=2", "EVE_BUDGET=0")
 	client := p.dial(p.port())
 	client.say("cancel\n")
 	client.mustHear("deferred\n")
-	client.mustEnd()
-	if took := time.Since(begun); took > 8*time.Second {
-		t.Errorf("the other child ran on for %v", took)
-	}
+	client.mustEnd() // untold, the other child would run on for ten minutes
 	p.eventually("it says why", func() bool { return p.out.String() == "failing.eve:40: first\nclosed\n" })
 }
 

@@ -50,6 +50,7 @@ func failUnderLoad(t *testing.T, p *process) {
 			for last := false; !last; served.Add(1) {
 				last = over.Load() // once more, when all that fail have failed
 				c.SetDeadline(time.Now().Add(patience))
+				time.Sleep(20 * time.Millisecond) // so that 99 of them do not take both processors
 				if err := exchange(c, "hello\n", "fine\ndeferred\n"); err != nil {
 					t.Errorf("a client that does nothing wrong: %v", err)
 					return

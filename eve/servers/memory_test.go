@@ -3,7 +3,6 @@ package servers_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 	"time"
 )
@@ -32,11 +31,7 @@ func (m *memory) span() time.Duration {
 }
 
 // settled are the samples without the first third, in which the pools of a program fill.
-func (m *memory) settled() []sample {
-	from := m.span() / 3
-	i := slices.IndexFunc(m.samples, func(s sample) bool { return s.after >= from })
-	return m.samples[max(i, 0):]
-}
+func (m *memory) settled() []sample { return m.samples[len(m.samples)/3:] }
 
 // slope is how many bytes memory grows with each connection, by least squares.
 func slope(all []sample) float64 {

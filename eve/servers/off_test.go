@@ -84,7 +84,7 @@ func TestOff(t *testing.T) {
     a: timer@ = timer.every(1ms)
     b: timer@ = timer.every(1ms)
     on a fired [-b, +stdout]:
-        if same(b, b): process.shutdown(20s)
+        if same(b, b): process.shutdown(600s)
     on b fired [-a]: pass
 `, ""},
 	} {
@@ -120,7 +120,7 @@ main: () void:
                     client.write("[%s]\n", line.text)
                     if line.text == "end": client.off()
             return true
-    on process.signals terminate: process.shutdown(30s)
+    on process.signals terminate: process.shutdown(600s)
 `
 	p := start(t, compiled(t, "lines.eve", text), "EVE_WORKERS=2", "ASAN_OPTIONS=atexit=1")
 	port := p.port()
@@ -155,14 +155,14 @@ main: () void:
                 else if line.text == "release":
                     client.write("released %d\n", release())
                 else if line.text == "again":
-                    x <- hold(1) within 60s [+client]
+                    x <- hold(1) within 600s [+client]
                     match x:
                         ok(n): client.write("answer %d\n", n)
                         error(e): client.write("%s\n", e.text())
                 else:
                     client.write("returned %d\n", returned())
             return true
-    on process.signals terminate: process.shutdown(30s)
+    on process.signals terminate: process.shutdown(600s)
 `
 	for _, reactor := range []string{"epoll", "uring"} {
 		t.Run(reactor, func(t *testing.T) {
@@ -249,7 +249,7 @@ main: () void:
                     ok(n): client.write("%d\n", n)
                     error(e): client.write("%s\n", e.text())
             return true
-    on process.signals terminate: process.shutdown(30s)
+    on process.signals terminate: process.shutdown(600s)
 `
 	p := startServer(t, compiled(t, "intime.eve", text), "epoll")
 	client := p.dial(p.port())

@@ -56,7 +56,7 @@ main: () void:
     limit: int = args[0].to_int() else 0
     tcp_socket.listen(8080):
         connection = [=limit] (c: connection&) void: serve(c(), limit)
-    on process.signals terminate: process.shutdown(30s)
+    on process.signals terminate: process.shutdown(600s)
 `
 
 // A client that stops to read, reads until all has drained, and stops again: twenty times, and no byte is lost, whatever

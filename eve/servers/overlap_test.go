@@ -56,8 +56,9 @@ func TestHandlersOverlap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := meeting + job + "main: () void:" + body
+			exe := compiled(t, "overlap.eve", text)
 			for range 20 {
-				p := start(t, compiled(t, "overlap.eve", text), "EVE_WORKERS=2")
+				p := start(t, exe, "EVE_WORKERS=2")
 				p.mustExit(0)
 			}
 		})

@@ -96,12 +96,8 @@ func TestShutdownWithoutReader(t *testing.T) {
 	t.Parallel()
 	p, _ := unread(t)
 	client := fillUp(t, p)
-	begun := time.Now()
 	client.say("end\n")
-	p.mustExit(0)
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("ended after %v", took)
-	}
+	p.mustExit(0) // though its output is never read
 }
 
 // A program that has written ends when all was read.
@@ -117,7 +113,7 @@ func TestEndWaitsForReader(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
 	got, err := io.ReadAll(out)
 	if err != nil || len(got) != 320000 || string(got[320000-8:]) != "0039999\n" {
 		t.Errorf("read %d bytes (%v), want 320000", len(got), err)

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // A server that is told how to end: lines say what, and `hold` keeps a handler until SIGHUP.
@@ -24,11 +23,11 @@ const ending = `import io.socket.*
                 if line.text == "hold": client.write("held %d\n", hold(1))
                 if line.text == "end soon": process.shutdown(100ms)
                 if line.text == "end less":
-                    process.shutdown(60s)
+                    process.shutdown(600s)
                     process.shutdown(100ms)
                 if line.text == "end more":
                     process.shutdown(100ms)
-                    process.shutdown(60s)
+                    process.shutdown(600s)
                 if line.text == "end and hold":
                     process.shutdown(100ms)
                     hold(1)
@@ -38,7 +37,7 @@ const ending = `import io.socket.*
     on process.signals terminate [+stdout]:
         stdout.write("ending\n")
         stdout.flush()
-        process.shutdown(60s)
+        process.shutdown(600s)
 `
 
 // Signals come through while a worker is busy, whichever it is, and whom it serves is served to the end.
@@ -109,11 +108,7 @@ func TestShutdownEndsAfterItsGrace(t *testing.T) {
 				all[i].Write([]byte(said)) // who is told late may be gone already
 				p.mustHold(1)
 			}
-			begun := time.Now()
-			p.mustExit(0)
-			if took := time.Since(begun); took > 15*time.Second { // the handlers hold for 20 s, the longer grace is 60 s
-				t.Errorf("it ended after %v", took)
-			}
+			p.mustExit(0) // the handlers hold for ten minutes, and the longer grace is as long
 		})
 	}
 }
@@ -125,7 +120,7 @@ func TestTerminateDuringFlood(t *testing.T) {
 		t.Run(reactor, func(t *testing.T) {
 			t.Parallel()
 			needReactor(t, reactor)
-			p := startServer(t, example(t, "echo", "    on process.signals terminate: process.shutdown(30s)\n"), reactor)
+			p := startServer(t, example(t, "echo", "    on process.signals terminate: process.shutdown(600s)\n"), reactor)
 			port := p.port()
 			block := bytes.Repeat([]byte("0123456789abcdef"), 1<<12)
 			var all sync.WaitGroup
@@ -258,7 +253,7 @@ func TestOutOfDescriptors(t *testing.T) {
 		t.Run(reactor, func(t *testing.T) {
 			t.Parallel()
 			needReactor(t, reactor)
-			exe := example(t, "echo", "    on process.signals terminate: process.shutdown(30s)\n")
+			exe := example(t, "echo", "    on process.signals terminate: process.shutdown(600s)\n")
 			cmd := exec.Command("sh", "-c", "ulimit -n 40; exec "+exe)
 			p := begin(t, cmd, "EVE_IO="+reactor, "EVE_WORKERS=2", "ASAN_OPTIONS=atexit=1")
 			port := p.port()
@@ -293,7 +288,7 @@ func TestListenMax(t *testing.T) {
 		t.Run(reactor, func(t *testing.T) {
 			t.Parallel()
 			needReactor(t, reactor)
-			text := strings.Replace(exampleText(t, "echo"), "8080", "8080, max = 3", 1) + "    on process.signals terminate: process.shutdown(30s)\n"
+			text := strings.Replace(exampleText(t, "echo"), "8080", "8080, max = 3", 1) + "    on process.signals terminate: process.shutdown(600s)\n"
 			p := startServer(t, compiled(t, "max.eve", text), reactor)
 			port := p.port()
 			before := p.descriptors()
