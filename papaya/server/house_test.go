@@ -17,8 +17,8 @@ import (
 	"interleave/papaya/log"
 )
 
-// patience bounds what must happen; nothing is expected to be fast.
-const patience = 60 * time.Second
+// patience is a net under what must happen; nothing is expected to be fast.
+const patience = 5 * time.Minute
 
 // A house is a server in this process, with all listeners at ports of the kernel's choice.
 type house struct {
