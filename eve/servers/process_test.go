@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -171,34 +170,10 @@ func (p *process) port() int {
 	port := 0
 	p.eventually("the program listens", func() bool {
 		p.mustRun()
-		port = listening(p.cmd.Process.Pid)
+		port = listening(p.t, p.cmd.Process.Pid)
 		return port != 0
 	})
 	return port
-}
-
-// listening finds the port of a listening TCP socket of a process, in the table of all of them; 0 if none.
-func listening(pid int) int {
-	own := make(map[string]bool)
-	folder := fmt.Sprintf("/proc/%d/fd", pid)
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		if target, err := os.Readlink(filepath.Join(folder, e.Name())); err == nil {
-			own[target] = true
-		}
-	}
-	table, _ := os.ReadFile("/proc/net/tcp")
-	for _, line := range strings.Split(string(table), "\n") {
-		f := strings.Fields(line)
-		if len(f) < 10 || f[3] != "0A" || !own["socket:["+f[9]+"]"] {
-			continue
-		}
-		_, hex, _ := strings.Cut(f[1], ":")
-		if port, err := strconv.ParseInt(hex, 16, 32); err == nil {
-			return int(port)
-		}
-	}
-	return 0
 }
 
 // A peer is a client of the program.
