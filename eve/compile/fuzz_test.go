@@ -22,7 +22,7 @@ func FuzzCheck(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(_ *testing.T, text string) {
-		late := time.AfterFunc(time.Minute, func() { panic("still checking:\n" + text) })
+		late := time.AfterFunc(5*time.Minute, func() { panic("still checking:\n" + text) })
 		defer late.Stop()
 		Check(source.NewFile("fuzz.eve", text), nil)
 	})

@@ -3,7 +3,6 @@ package differential
 import (
 	"flag"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,7 +30,11 @@ var workers = []int{1, 2, 8}
 func TestRunPrograms(t *testing.T) {
 	trial.NeedCompiler(t)
 	for _, e := range trial.Examples(t) {
-		t.Run(e.Name, func(t *testing.T) { compare(t, e.File, e.Text, build.Options{}) })
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			// As TestRun of package build makes them: whichever comes second takes them from the cache.
+			compare(t, e.File, e.Text, emit.Options{Checked: true, Debug: true}, build.Options{})
+		})
 	}
 }
 
@@ -41,9 +44,9 @@ func TestGenerated(t *testing.T) {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
 			if n == 0 { // optimised code is other code; a few programs are enough, as g++ takes longer over them
-				compare(t, "generated.eve", generate.Program(*seed+n, perModule/5), build.Options{Optimise: true})
+				compare(t, "generated.eve", generate.Program(*seed+n, perModule/5), asserted, build.Options{Optimise: true})
 			}
-			compare(t, "generated.eve", generate.Program(*seed+n, perModule), build.Options{Debug: true})
+			compare(t, "generated.eve", generate.Program(*seed+n, perModule), asserted, build.Options{Debug: true})
 		})
 	}
 }
@@ -62,20 +65,22 @@ func sanitized(t *testing.T, kind string) {
 	for n := range uint64((*clean + size - 1) / size) {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
-			compare(t, "generated.eve", generate.Program(*seed+n, size), build.Options{Sanitize: kind})
+			compare(t, "generated.eve", generate.Program(*seed+n, size), asserted, build.Options{Sanitize: kind})
 		})
 	}
 }
 
 func modules() uint64 { return uint64(*parts+perModule-1) / perModule }
 
+// asserted is how generated programs are emitted.
+var asserted = emit.Options{Checked: true}
+
 // compare runs a program both ways.
-func compare(t *testing.T, name, text string, o build.Options) {
+func compare(t *testing.T, name, text string, how emit.Options, o build.Options) {
 	t.Helper()
 	p := trial.Check(t, name, text)
 	want := interpreted(t, p, text)
-	o.Out = filepath.Join(t.TempDir(), "program")
-	exe := trial.Build(t, p, emit.Options{Checked: true}, o)
+	exe := trial.Build(t, p, how, o)
 	for _, n := range workers {
 		if d := trial.Difference(text, want, trial.Output(t, exe, n)); d != "" {
 			t.Fatalf("%d workers against the interpreter:\n%s", n, d)

@@ -57,5 +57,5 @@ main: [+stdout] () void:
 		line("v", x+".to_int()")
 		line("v", x+".to_float()")
 	}
-	compare(t, "formats.eve", b.String(), build.Options{})
+	compare(t, "formats.eve", b.String(), asserted, build.Options{})
 }

@@ -13,6 +13,7 @@ import (
 	"interleave/eve/generate"
 	"interleave/eve/interp"
 	"interleave/eve/source"
+	"interleave/eve/trial"
 )
 
 // What the checker accepts can be emitted and interpreted, whatever it is: neither panics, and the emitter
@@ -27,7 +28,7 @@ func FuzzRun(f *testing.F) {
 		if len(text) > 8192 {
 			t.Skip("long texts only cost time")
 		}
-		late := time.AfterFunc(time.Minute, func() { panic("still at it:\n" + text) })
+		late := time.AfterFunc(trial.Limit, func() { panic("still at it:\n" + text) })
 		defer late.Stop()
 		p, diags := compile.Check(source.NewFile("fuzz.eve", text), nil)
 		for _, d := range diags {

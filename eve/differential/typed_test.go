@@ -22,9 +22,9 @@ func TestTyped(t *testing.T) {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
 			if n == 0 { // as in TestGenerated
-				compare(t, "typed.eve", generate.Typed(*seed+n, perTyped/5), build.Options{Optimise: true})
+				compare(t, "typed.eve", generate.Typed(*seed+n, perTyped/5), asserted, build.Options{Optimise: true})
 			}
-			compare(t, "typed.eve", generate.Typed(*seed+n, perTyped), build.Options{Debug: true})
+			compare(t, "typed.eve", generate.Typed(*seed+n, perTyped), asserted, build.Options{Debug: true})
 		})
 	}
 }
@@ -34,7 +34,7 @@ func TestTypedUnderAddressSanitizer(t *testing.T) {
 	for n := range uint64((*clean + 2*perTyped - 1) / (2 * perTyped)) {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
-			compare(t, "typed.eve", generate.Typed(*seed+n, perTyped/2), build.Options{Sanitize: "address"})
+			compare(t, "typed.eve", generate.Typed(*seed+n, perTyped/2), asserted, build.Options{Sanitize: "address"})
 		})
 	}
 }
