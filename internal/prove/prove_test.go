@@ -448,6 +448,20 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
+func TestReason(t *testing.T) {
+	for said, want := range map[string]string{
+		"    a_test.go:12: SKIP: install luck\n":                   "install luck",
+		"begun\n    a_test.go:12: install luck\n":                  "install luck",
+		"> [!exec:/usr/sbin/sshd] skip 'install openssh-server'\n": "install openssh-server",
+		"> skip 'SKIP: luck'\n":                                    "luck",
+		"":                                                         "",
+	} {
+		if got := reason(said); got != want {
+			t.Errorf("%q: got %q, want %q", said, got, want)
+		}
+	}
+}
+
 func TestBuckets(t *testing.T) {
 	p := func(path string) testPackage { return testPackage{path, path} }
 	got := buckets([]testPackage{p("a/x"), p("b/x"), p("y"), p("x")})

@@ -147,7 +147,9 @@ func (r *reader) end(e event) {
 	case "pass":
 		r.result.Passed++
 	case "skip":
-		r.result.Skips = append(r.result.Skips, Skip{e.Test, reason(said)})
+		if why := reason(said); !strings.HasPrefix(why, elsewhere) {
+			r.result.Skips = append(r.result.Skips, Skip{e.Test, why})
+		}
 	case "fail":
 		r.result.Failed++
 		if strings.TrimSpace(said) == "" && r.has(e.Test+"/") {
@@ -163,15 +165,23 @@ func (r *reader) has(prefix string) bool {
 	return slices.ContainsFunc(r.result.Failures, func(f Failure) bool { return strings.HasPrefix(f.Test, prefix) })
 }
 
-// place is where a test's message comes from.
-var place = regexp.MustCompile(`^\s*\w+_?\w*\.go:\d+: `)
+var (
+	// place is where a test's message comes from.
+	place = regexp.MustCompile(`^\s*\w+\.go:\d+: `)
+	// scripted is how a script of testscript says that it is skipped.
+	scripted = regexp.MustCompile(`^> (?:\[[^\]]*\] )?skip '(.*)'$`)
+)
 
 // reason is the last line that a skipped test said.
 func reason(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
-	line := place.ReplaceAllString(lines[len(lines)-1], "")
-	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "SKIP:"))
+	line := strings.TrimSpace(place.ReplaceAllString(lines[len(lines)-1], ""))
+	line = scripted.ReplaceAllString(line, "$1")
+	return strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "SKIP:"), "SKIP"))
 }
+
+// elsewhere begins the reason of a test that is skipped because another ring has it.
+const elsewhere = "part of make "
 
 // finish adds how the program ended: with nil, or an error that is not of its tests alone.
 func (r *reader) finish(ended error, began time.Time) {

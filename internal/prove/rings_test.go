@@ -143,3 +143,29 @@ func TestAgain(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// TestEveryRingIsRun holds that CI runs each ring: the first by `make test`, and the others by `make rest`.
+func TestEveryRingIsRun(t *testing.T) {
+	table, err := LoadRings(filepath.Join(root, RingsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ci, err := os.ReadFile(filepath.Join(root, ".ci/run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := table.names()
+	for target, rings := range map[string][]string{"test": names[:1], "rest": names[1:]} {
+		found := regexp.MustCompile(`(?m)^` + target + `: +RINGS = (.*)$`).FindSubmatch(makefile)
+		if found == nil || !slices.Equal(strings.Fields(string(found[1])), rings) {
+			t.Errorf("make %s runs the rings %q, want %v", target, found, rings)
+		}
+		if !regexp.MustCompile(`(?m)^step make ` + target + `\b`).Match(ci) {
+			t.Errorf(".ci/run does not call make %s", target)
+		}
+	}
+}
