@@ -56,7 +56,7 @@ func newWeb(t *testing.T, p *pairing, http2 bool, handler http.Handler, change .
 	w.server.StartTLS()
 	t.Cleanup(w.server.Close)
 	trust := &tls.Config{RootCAs: w.server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com"} // as the certificate says
-	w.Client = &http.Client{Transport: &http.Transport{DialContext: p.client.DialContext, TLSClientConfig: trust, ForceAttemptHTTP2: http2}}
+	w.Client = &http.Client{Transport: &http.Transport{DialContext: p.dial, TLSClientConfig: trust, ForceAttemptHTTP2: http2}}
 	t.Cleanup(w.CloseIdleConnections)
 	return w
 }

@@ -42,7 +42,7 @@ func TestAppSSH(t *testing.T) {
 		key := newKey(t)
 		d := newSSHD(t, p.server, rekeyAfter, key.PublicKey())
 		go d.serve(p.listen(t, 22))
-		c, err := p.client.Dial("tcp", p.at(22))
+		c, err := p.dial(t.Context(), "tcp", p.at(22))
 		if err != nil {
 			t.Fatal(err)
 		}
