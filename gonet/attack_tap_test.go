@@ -64,7 +64,7 @@ func TestAttackSynFloodOnATap(t *testing.T) {
 		send(b)
 		if i%20_000 == 10_000 {
 			echoed(t, c, 10_000)
-			fresh, err := net.DialTimeout("tcp", "10.9.0.2:7", 20*time.Second)
+			fresh, err := net.DialTimeout("tcp", "10.9.0.2:7", atMost)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,12 +107,12 @@ func TestATapThatVanishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = far.Close() }()
-	_ = far.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = far.SetDeadline(time.Now().Add(atMost))
 	echoedAfter(t, far, "into the dark")
 	run(t, "ip", "link", "del", name)
 	select {
 	case <-s.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(atMost):
 		t.Fatal("the stack goes on")
 	}
 	if err := s.Err(); err == nil || !errors.Is(err, syscall.EBADFD) {

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestOutsiderDig has dig ask a server on the stack, in all the ways that DNS has.
@@ -42,7 +41,7 @@ func TestOutsiderDig(t *testing.T) {
 			{"many.test A +ignore", "flags: qr aa tc rd", "\t10.1.0."},                  // unless it is not to
 			{"many.test A +notcp +ignore +bufsize=4096", "\t10.1.0.199\n", "truncated"}, // in fragments
 		} {
-			out := run(t, "dig", append([]string{"+time=10", "+tries=2", at}, strings.Fields(c.args)...)...)
+			out := run(t, "dig", append([]string{"+time=" + within, "+tries=2", at}, strings.Fields(c.args)...)...)
 			if !strings.Contains(out, c.want) || c.never != "" && strings.Contains(out, c.never) {
 				t.Errorf("%s %s: want %q, never %q\n%s", at, c.args, c.want, c.never, out)
 			}
@@ -63,7 +62,7 @@ func TestOutsiderDnsmasq(t *testing.T) {
 		args = append(args, fmt.Sprintf("--host-record=many.test,10.1.0.%d", i))
 	}
 	server(t, "started", "dnsmasq", args...)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), atMost)
 	defer cancel()
 	for _, at := range []string{"10.9.0.1", "2001:db8::1"} {
 		r := s.Resolver(netip.AddrPortFrom(netip.MustParseAddr(at), 53))

@@ -90,7 +90,7 @@ func opinion(t *testing.T, tshark, name string) {
 	// Data that is sent again confuses its reassembly of streams, at which it calls the second copy malformed.
 	wrong := []string{"_ws.malformed && !tcp.analysis.retransmission && !tcp.analysis.out_of_order", "frame.cap_len != frame.len", "ip.checksum.status == 0", "tcp.checksum.status == 0",
 		"udp.checksum.status == 0", "icmp.checksum.status == 0", "icmpv6.checksum.status == 0"}
-	args := []string{"120", tshark, "-n", "-r", name, "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"}
+	args := []string{within, tshark, "-n", "-r", name, "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"}
 	var problem bytes.Buffer
 	look := func(more ...string) string {
 		cmd := exec.Command("timeout", append(args, more...)...)
@@ -119,7 +119,7 @@ type program struct {
 // begin starts a program, which is ended with the test.
 func begin(t *testing.T, in io.Reader, name string, args ...string) *program {
 	t.Helper()
-	p := &program{Cmd: exec.Command("timeout", append([]string{"60", name}, args...)...), ended: make(chan error, 1)}
+	p := &program{Cmd: exec.Command("timeout", append([]string{within, name}, args...)...), ended: make(chan error, 1)}
 	p.Stdin, p.Stdout, p.Stderr = in, &p.out, &p.problem
 	p.start(t)
 	return p
@@ -127,7 +127,7 @@ func begin(t *testing.T, in io.Reader, name string, args ...string) *program {
 
 func (p *program) start(t *testing.T) {
 	t.Helper()
-	p.WaitDelay = time.Minute
+	p.WaitDelay = atMost
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func server(t *testing.T, ready, name string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{Cmd: exec.Command("timeout", append([]string{"120", name}, args...)...), ended: make(chan error, 1)}
+	p := &program{Cmd: exec.Command("timeout", append([]string{within, name}, args...)...), ended: make(chan error, 1)}
 	p.Stdout, p.Stderr = w, w
 	p.start(t)
 	_ = w.Close() // the program has its own
@@ -177,7 +177,7 @@ func server(t *testing.T, ready, name string, args ...string) {
 // soon does something again until it works: a program that was started may not be there yet.
 func soon(t *testing.T, what func() error) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) {
 		err := what()
 		if err == nil {
 			return

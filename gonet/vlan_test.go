@@ -32,7 +32,7 @@ func TestFramesOfAVLANAreForeign(t *testing.T) {
 	if got := s.Stats().Foreign - before; got < 3 {
 		t.Errorf("%d frames were counted as foreign, want 3 at least", got)
 	}
-	run(t, "ping", "-c", "3", "-i", "0.01", "-w", "30", "10.9.0.2") // -w fails without three answers
+	run(t, "ping", "-c", "3", "-i", "0.01", "-w", within, "10.9.0.2") // -w fails without three answers
 }
 
 // A tag may say a priority and no VLAN (IEEE 802.1Q: VLAN 0): that is for us.

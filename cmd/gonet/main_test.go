@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -83,7 +82,7 @@ func peer() {
 	fail(err)
 	fmt.Fprintln(os.Stderr, "ready")
 	if how == "http" {
-		server := http.Server{Handler: http.FileServer(http.Dir(os.Args[3])), ReadHeaderTimeout: time.Minute}
+		server := http.Server{Handler: http.FileServer(http.Dir(os.Args[3])), ReadHeaderTimeout: patience}
 		fail(server.Serve(l))
 	}
 	c, err := l.Accept()
@@ -160,7 +159,7 @@ kill $!
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("timeout", "120", "unshare", "-rnpf", "--kill-child", "sh", "-e", "-c", script)
+	cmd := exec.Command("timeout", "300", "unshare", "-rnpf", "--kill-child", "sh", "-e", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "LIBRARY="+library, "XDG_RUNTIME_DIR="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {

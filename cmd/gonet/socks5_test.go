@@ -15,6 +15,9 @@ import (
 	"time"
 )
 
+// patience is a net under what must happen; nothing is expected to be fast.
+const patience = 5 * time.Minute
+
 // twoWay is a client that has said all it will.
 type twoWay struct {
 	io.Reader
@@ -149,7 +152,7 @@ func TestProxyBoundsItsClients(t *testing.T) {
 	var clients []net.Conn
 	for range places {
 		c := begin()
-		if err := hear(c, time.Minute); err != nil {
+		if err := hear(c, patience); err != nil {
 			t.Fatal(err)
 		}
 		clients = append(clients, c)
@@ -167,7 +170,7 @@ func TestProxyBoundsItsClients(t *testing.T) {
 	if got, err := io.ReadAll(clients[0]); err != nil || string(got) != "ping" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := hear(last, time.Minute); err != nil {
+	if err := hear(last, patience); err != nil {
 		t.Errorf("when a place was free: %v", err)
 	}
 	cancel()
@@ -176,7 +179,7 @@ func TestProxyBoundsItsClients(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Error("it did not end with its context, though clients were connected")
 	}
 	for _, c := range append(clients, last) {

@@ -18,9 +18,6 @@ import (
 	"time"
 )
 
-// long is how long a client of somebody else's may take to come back: some wait between two attempts.
-const long = time.Minute
-
 // TestOtherClients is WeeChat and irssi as people run them, over TLS and with a password: they come in, talk, hear what was said while they were away
 // once and at its own time, and come back by themselves when the server was killed.
 func TestOtherClients(t *testing.T) {
@@ -234,7 +231,7 @@ func (irssi) times() bool     { return false }
 // awaits waits until there is a text, and returns all that there is.
 func awaits(t *testing.T, text string, look func() string) string {
 	t.Helper()
-	for deadline := time.Now().Add(long); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		all := look()
 		if strings.Contains(all, text) {
 			return all
@@ -283,7 +280,7 @@ func (f *friend) hears(text string) string { f.t.Helper(); return f.hearsOr(text
 // hearsOr reads to a line with one text, or to one with another that has a word as well.
 func (f *friend) hearsOr(text, other, word string) string {
 	f.t.Helper()
-	_ = f.c.SetReadDeadline(time.Now().Add(long))
+	_ = f.c.SetReadDeadline(time.Now().Add(patience))
 	for f.lines.Scan() {
 		line := f.lines.Text()
 		if token, ok := strings.CutPrefix(line, "PING "); ok {

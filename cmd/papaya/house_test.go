@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"papaya": bounded(main), "talk": bounded(talk)})
 }
 
-// longest is how long a program of the scripts may live, also if its script is no more.
-const longest = 3 * time.Minute
+// longest is a net: how long a program of the scripts may live, also if its script is no more. It spans what a script waits for.
+const longest = 3 * patience
 
 // link makes the test's own program the program papaya of a folder: TestMain looks at the name that it is called by.
 func link(t *testing.T, dir string) string {
@@ -86,7 +86,7 @@ func fail(err error) {
 // talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [FOLDER]]`, with TLS if a fingerprint is given, which the server's certificate must
 // have, and with the client's certificate and key of a folder. Each line of its input is `say LINE`, `plain NAME PASSWORD` (the line of SASL PLAIN) or `await PATTERN`; what it hears it prints.
 func talk() {
-	d := &net.Dialer{Timeout: 20 * time.Second}
+	d := &net.Dialer{Timeout: patience}
 	var c net.Conn
 	var err error
 	if len(os.Args) > 2 {
@@ -107,7 +107,7 @@ func talk() {
 	}
 	fail(err)
 	defer c.Close()
-	fail(c.SetDeadline(time.Now().Add(60 * time.Second)))
+	fail(c.SetDeadline(time.Now().Add(patience)))
 	heard := bufio.NewScanner(c)
 	script := bufio.NewScanner(os.Stdin)
 	for script.Scan() {

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,5 +44,5 @@ func TestTap(t *testing.T) {
 	if where != "10.77.0.2:7" {
 		t.Errorf("it listens at %s", where)
 	}
-	try(t, cmd, func() (net.Conn, error) { return net.DialTimeout("tcp4", where, 20*time.Second) })
+	try(t, cmd, func() (net.Conn, error) { return net.DialTimeout("tcp4", where, patience) })
 }

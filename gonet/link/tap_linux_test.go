@@ -19,6 +19,9 @@ import (
 
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
+// patience is a net under what must happen; nothing is expected to be fast.
+const patience = 5 * time.Minute
+
 // inNamespace moves the test to a network namespace of its own, which ends with its thread.
 func inNamespace(t *testing.T) {
 	t.Helper()
@@ -62,7 +65,7 @@ func kernelTap(t *testing.T) *Tap {
 func readUDP(t *testing.T, tap *Tap, port uint16) (wire.IPv4, []byte, GSO) {
 	t.Helper()
 	batch := make([]Frame, 8)
-	stop := time.AfterFunc(10*time.Second, tap.Interrupt)
+	stop := time.AfterFunc(patience, tap.Interrupt)
 	defer stop.Stop()
 	for {
 		n, err := tap.Read(batch)
@@ -118,7 +121,7 @@ func TestTapCarriesBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := make([]byte, 100)
-	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	if n, from, err := c.ReadFrom(b); err != nil || string(b[:n]) != "into the kernel" {
@@ -172,7 +175,7 @@ func TestTapThatVanishes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tap.Name()) {
 			t.Errorf("the read says %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the read does not end")
 	}
 	if err := tap.Write(GSO{}, bytes.Repeat([]byte{0}, 60)); err == nil {

@@ -72,7 +72,7 @@ func TestACME(t *testing.T) {
 	go serve(l, s.Config())
 
 	visit := func(name string, roots *x509.CertPool) (*x509.Certificate, error) {
-		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: 60 * time.Second}, Config: &tls.Config{ServerName: name, RootCAs: roots, InsecureSkipVerify: roots == nil}}
+		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: patience}, Config: &tls.Config{ServerName: name, RootCAs: roots, InsecureSkipVerify: roots == nil}}
 		c, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
 		if err != nil {
 			return nil, err
@@ -120,7 +120,7 @@ func serve(l net.Listener, config *tls.Config) {
 		}
 		go func() {
 			defer c.Close()
-			_ = c.SetDeadline(time.Now().Add(60 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(patience))
 			_ = tls.Server(c, config).Handshake() // the client says what was wrong
 			_, _ = c.Read(make([]byte, 1))
 		}()

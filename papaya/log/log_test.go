@@ -20,10 +20,13 @@ func open(t *testing.T, folder string) *JetStream {
 	return j
 }
 
+// patience is a net under what must happen; nothing is expected to be fast.
+const patience = 5 * time.Minute
+
 // follow returns the first n batches after a sequence.
 func follow(t *testing.T, l Log, after uint64, n int) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var got []string
 	enough := errors.New("enough")
@@ -80,7 +83,7 @@ func TestAFollowerOutlivesANewStart(t *testing.T) {
 			if n != want {
 				t.Fatalf("followed %d, want %d", n, want)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Fatalf("%d was not followed", want)
 		}
 	}

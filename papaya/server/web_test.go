@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 )
@@ -163,7 +162,7 @@ func TestWebSocket(t *testing.T) {
 	})
 	t.Run("no socket", func(t *testing.T) {
 		h := open(t, t.TempDir(), func(c *Config) { c.Web = []string{"127.0.0.1:0"} })
-		client := http.Client{Timeout: time.Minute}
+		client := http.Client{Timeout: patience}
 		for path, want := range map[string]int{"/": http.StatusNotFound, "/socket": http.StatusUpgradeRequired} {
 			r, err := client.Get("http://" + h.at[1] + path)
 			if err != nil {

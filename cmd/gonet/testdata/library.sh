@@ -2,13 +2,13 @@
 # What the scripts share: the loopback of their namespace, and a wait that is bounded.
 ip link set lo up
 
-# await PATTERN FILE waits until a line of the file matches.
+# await PATTERN FILE waits until a line of the file matches; five minutes are a net, nothing is expected to be fast.
 await() {
 	tries=0
 	until grep -q "$1" "$2" 2>/dev/null; do
 		tries=$((tries + 1))
-		if [ $tries -gt 1200 ]; then
-			echo "no $1 in $2 after a minute:" >&2
+		if [ $tries -gt 6000 ]; then
+			echo "no $1 in $2 after five minutes:" >&2
 			cat "$2" >&2
 			exit 1
 		fi

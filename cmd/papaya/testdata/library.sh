@@ -1,8 +1,8 @@
 # Words of the scripts.
 
-# await PATTERN FILE waits until a line of FILE matches.
+# await PATTERN FILE waits until a line of FILE matches; five minutes are a net, nothing is expected to be fast.
 await() {
-	for _ in $(seq 600); do
+	for _ in $(seq 6000); do
 		grep -q "$1" "$2" 2>/dev/null && return
 		sleep 0.05
 	done
