@@ -204,9 +204,10 @@ func (c *client) silent(s *silent, deadline time.Time) error {
 }
 
 // values reads replies of eight bytes, big-endian.
-func (c *client) values(v *values) error {
+func (c *client) values(v *values, from uint64) error {
 	var reply [8]byte
 	for i, want := range v.want {
+		want += from
 		n, err := io.ReadFull(c, reply[:])
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = io.EOF

@@ -173,6 +173,13 @@ func (c *collector) finish() error {
 	if c.file != "" {
 		os.Remove(filepath.Clean(c.file))
 	}
+	return c.left()
+}
+
+// left is an error if there is output that nobody has looked at.
+func (c *collector) left() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.failed != nil {
 		return c.failed
 	}

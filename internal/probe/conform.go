@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ type Check struct {
 	Name  string // "half-close", "lines (pipe)", "contract: port in use"
 	Title string // what it shows
 	Play  func(ctx context.Context, built *Built, patience float64) error
+
+	transcript *Transcript // nil: of the contract, or of a program
+	kind       StdoutKind
 }
 
 // Checks lists all that a model's server must do: the transcripts of its service's conform folder in the
@@ -65,8 +69,8 @@ func (t *Transcript) checks() []Check {
 		if len(t.Stdout) > 1 {
 			name = fmt.Sprintf("%s (%s)", t.Name, kind)
 		}
-		checks = append(checks, Check{name, t.Title,
-			func(ctx context.Context, b *Built, patience float64) error { return t.Play(ctx, b, kind, patience) }})
+		play := func(ctx context.Context, b *Built, patience float64) error { return t.Play(ctx, b, kind, patience) }
+		checks = append(checks, Check{Name: name, Title: t.Title, Play: play, transcript: t, kind: kind})
 	}
 	return checks
 }
@@ -94,8 +98,7 @@ func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, 
 		return errors.Join(err, out.finish())
 	}
 	out.started()
-	p := &play{t: t, server: s, options: options, stdout: out, deadline: time.Now().Add(time.Duration(float64(t.Limit) * patience)),
-		clients: map[string][]*client{}, sent: newLedger(), memory: s.memory(), talk: newTalk()}
+	p := newPlay(t, s, options, out, patience)
 	failed := p.run(ctx)
 	s = p.server // the transcript may have started another
 	if failed != nil {
@@ -120,9 +123,30 @@ func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, 
 	return nil
 }
 
+// newPlay begins a play of a transcript to a server that is ready.
+func newPlay(t *Transcript, s *Server, options StartOptions, out *collector, patience float64) *play {
+	return &play{t: t, server: s, options: options, stdout: out, deadline: time.Now().Add(lengthen(t.Limit, patience)),
+		clients: map[string][]*client{}, sent: newLedger(), memory: s.memory(), talk: newTalk()}
+}
+
+// Unhurried is the patience of tests, which share a machine that may be as busy as it likes: each limit is a net, and
+// bounds only what would never come. How fast a server must be is asked with a patience of 1, on a machine at rest.
+var Unhurried = math.Inf(1)
+
+// unhurriedLimit is the net.
+const unhurriedLimit = 5 * time.Minute
+
+// lengthen is a limit with patience.
+func lengthen(limit time.Duration, patience float64) time.Duration {
+	if math.IsInf(patience, 1) {
+		return unhurriedLimit
+	}
+	return time.Duration(float64(limit) * patience)
+}
+
 func patient(o StartOptions, built *Built, patience float64) StartOptions {
-	o.Limit = time.Duration(float64(built.startLimit()) * patience)
-	o.Grace = time.Duration(float64(Grace) * patience)
+	o.Limit = lengthen(built.startLimit(), patience)
+	o.Grace = lengthen(Grace, patience)
 	return o
 }
 
@@ -161,14 +185,11 @@ func Conform(ctx context.Context, service *manifest.Service, built *Built, opts 
 	if opts.Patience == 0 {
 		opts.Patience = built.Patience()
 	}
+	session := NewSession(built, opts.Patience)
+	defer func() { _ = session.Close() }() // again, or of no interest
 	var outcomes []Outcome
-	for _, check := range checks {
-		begin := time.Now()
-		err := check.Play(ctx, built, opts.Patience)
-		if ctx.Err() != nil {
-			return outcomes, context.Cause(ctx)
-		}
-		o := Outcome{Check: check.Name, Err: err, Took: time.Since(begin)}
+	tell := func(name string, begin time.Time, err error) {
+		o := Outcome{Check: name, Err: err, Took: time.Since(begin)}
 		if missing, ok := errors.AsType[*Missing](err); ok {
 			o.Err, o.Skip = nil, missing
 		}
@@ -176,6 +197,18 @@ func Conform(ctx context.Context, service *manifest.Service, built *Built, opts 
 		if opts.Done != nil {
 			opts.Done(o)
 		}
+	}
+	for _, check := range checks {
+		begin := time.Now()
+		err := session.Play(ctx, check)
+		if ctx.Err() != nil {
+			return outcomes, context.Cause(ctx)
+		}
+		tell(check.Name, begin, err)
+	}
+	begin := time.Now()
+	if err := session.Close(); err != nil {
+		tell("contract: ends", begin, err)
 	}
 	return outcomes, nil
 }

@@ -21,15 +21,15 @@ import (
 // 2 s of SIGTERM with status 0 and leaves no process is checked by every transcript as well.
 func contract(service *manifest.Service) []Check {
 	checks := []Check{
-		{"contract: port in use", "a port in use is one line on standard error and exit status 1", portInUse},
-		{"contract: killed", "after kill -9 of the first process nothing serves the port any more", killed},
+		{Name: "contract: port in use", Title: "a port in use is one line on standard error and exit status 1", Play: portInUse},
+		{Name: "contract: killed", Title: "after kill -9 of the first process nothing serves the port any more", Play: killed},
 	}
 	if service.Hosts != manifest.Tap {
 		return checks
 	}
-	checks[0] = Check{"contract: in use", "a tap or port in use is one line on standard error and exit status 1", portInUse}
+	checks[0].Name, checks[0].Title = "contract: in use", "a tap or port in use is one line on standard error and exit status 1"
 	checks[1].Title = "after kill -9 of the first process nobody is behind the tap, or serves the port, any more"
-	return append(checks, Check{"contract: usage", "wrong words are one line on standard error and exit status 2", wrongWords})
+	return append(checks, Check{Name: "contract: usage", Title: "wrong words are one line on standard error and exit status 2", Play: wrongWords})
 }
 
 // portInUse starts a server on a port where another listens, or on a tap that has somebody behind it.
@@ -169,7 +169,7 @@ func wrongWords(ctx context.Context, built *Built, patience float64) error {
 	if err != nil {
 		return err
 	}
-	limit := time.Duration(float64(built.startLimit()) * patience)
+	limit := lengthen(built.startLimit(), patience)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("without its words it does not end within %v", limit))
 	defer cancel()
 	var said bytes.Buffer

@@ -47,6 +47,7 @@ type play struct {
 	terminated bool    // by a step: there is no server to stop at the end
 
 	options StartOptions // of the server, to start another
+	count   uint64       // where a counter stood that had served others before
 	talk    *talk        // generated lines of a chat
 	granted int          // how often the last "until" was taken
 	logAt   int          // lines of the log that were looked at
@@ -151,7 +152,7 @@ func (p *play) step(ctx context.Context, s step) error {
 	case *silent:
 		return p.each(ctx, s.who, func(c *client) error { return c.silent(do, p.deadline) })
 	case *values:
-		return p.each(ctx, s.who, func(c *client) error { return c.values(do) })
+		return p.each(ctx, s.who, func(c *client) error { return c.values(do, p.count) })
 	case *visits:
 		return p.visit(ctx, do)
 	case *serverKilled:

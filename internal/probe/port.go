@@ -60,6 +60,18 @@ func ephemeralStart() int {
 // else has any business on a port that a server was told to use.
 func listeners(pid string, port int) (map[string]bool, error) {
 	inodes := map[string]bool{}
+	if found, err := socketsAt(pid, port, stateListen); err == nil {
+		for _, inode := range found {
+			inodes[inode] = true
+		}
+		return inodes, nil
+	}
+	return listed(pid, port) // a kernel that does not answer prints, and knows why a process cannot be asked
+}
+
+// listed is listeners as the kernel prints them.
+func listed(pid string, port int) (map[string]bool, error) {
+	inodes := map[string]bool{}
 	for _, table := range []string{"tcp", "tcp6"} {
 		file, err := os.Open(filepath.Join("/proc", pid, "net", table))
 		if os.IsNotExist(err) && table == "tcp6" {

@@ -185,14 +185,13 @@ func programCheck(fields []string) (Check, error) {
 	problem := Problem{Kernel: fields[0], Size: size, Rounds: 2}
 	name := fields[0] + " " + fields[1]
 	if refused {
-		return Check{name, "a problem that is not known is refused with status 2", func(ctx context.Context, b *Built, patience float64) error {
-			return refuses(ctx, b, problem, patience)
-		}}, nil
+		refused := func(ctx context.Context, b *Built, patience float64) error { return refuses(ctx, b, problem, patience) }
+		return Check{Name: name, Title: "a problem that is not known is refused with status 2", Play: refused}, nil
 	}
 	if len(workers) == 1 {
 		name = fmt.Sprintf("%s, %d workers", name, workers[0])
 	}
-	return Check{name, "gives " + fields[3], func(ctx context.Context, b *Built, patience float64) error {
+	return Check{Name: name, Title: "gives " + fields[3], Play: func(ctx context.Context, b *Built, patience float64) error {
 		for _, problem.Workers = range workers {
 			if err := solves(ctx, b, problem, fields[3], patience); err != nil {
 				return err
@@ -209,7 +208,7 @@ func solves(ctx context.Context, b *Built, problem Problem, want string, patienc
 	}
 	defer p.Kill()
 	for range problem.Rounds {
-		s, err := p.Next(ctx, time.Duration(float64(solveLimit)*patience))
+		s, err := p.Next(ctx, lengthen(solveLimit, patience))
 		if errors.Is(err, io.EOF) {
 			return fmt.Errorf("%d workers: it ended before its last solution%s", problem.Workers, lastLines(p.Tail(), 20))
 		}
@@ -220,7 +219,7 @@ func solves(ctx context.Context, b *Built, problem Problem, want string, patienc
 			return fmt.Errorf("%d workers: got %s, want %s", problem.Workers, s.Result, want)
 		}
 	}
-	if s, err := p.Next(ctx, time.Duration(float64(solveLimit)*patience)); err == nil {
+	if s, err := p.Next(ctx, lengthen(solveLimit, patience)); err == nil {
 		return fmt.Errorf("%d workers: one solution more than the %d asked for: %s", problem.Workers, problem.Rounds, s.Result)
 	}
 	if status := p.Status(); status != 0 {
@@ -236,7 +235,7 @@ func refuses(ctx context.Context, b *Built, problem Problem, patience float64) e
 		return err
 	}
 	defer p.Kill()
-	if s, err := p.Next(ctx, time.Duration(float64(solveLimit)*patience)); !errors.Is(err, io.EOF) {
+	if s, err := p.Next(ctx, lengthen(solveLimit, patience)); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("got %v (%w), want nothing", s.Result, err)
 	}
 	status, said := p.Status(), strings.TrimSpace(p.Tail())

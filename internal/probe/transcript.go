@@ -23,6 +23,8 @@ type Transcript struct {
 	// transcript looks at it, a file and a pipe, unless the transcript says itself.
 	Stdout []StdoutKind
 
+	ownStdout bool // the transcript says which
+
 	// Folder is what the server finds as {data}, with these files in it.
 	Folder folderKind
 	files  []*dataFile
@@ -267,7 +269,7 @@ func (t *Transcript) parseStdoutIs(w *words) error {
 	if k := StdoutKind(kind); k != StdoutFile && k != StdoutPipe && k != StdoutFull {
 		return fmt.Errorf("expected file, pipe or full, got %s", kind)
 	}
-	t.Stdout = []StdoutKind{StdoutKind(kind)}
+	t.Stdout, t.ownStdout = []StdoutKind{StdoutKind(kind)}, true
 	return w.end()
 }
 

@@ -17,6 +17,8 @@ const (
 	// on a busy machine perhaps little: then it is found to wait for a core.
 	idleWindow = 200 * time.Millisecond
 	idleShare  = 0.20
+	// betweenWindow is for the look between two transcripts, which only waits for what is under way.
+	betweenWindow = 50 * time.Millisecond
 )
 
 // memory is what the server's processes hold, pages shared among them counted once (PSS); 0 where the
@@ -52,10 +54,13 @@ const ownBuffers = 10 << 20
 
 // serverIdle waits until the server uses next to no CPU and wants none: whatever was under way is done,
 // and nothing spins.
-func (p *play) serverIdle(ctx context.Context) error {
+func (p *play) serverIdle(ctx context.Context) error { return p.restsFor(ctx, idleWindow) }
+
+// restsFor waits for such a window.
+func (p *play) restsFor(ctx context.Context, atLeast time.Duration) error {
 	for {
 		cpu, begin := p.cpu(), time.Now()
-		if err := rest(ctx, idleWindow); err != nil {
+		if err := rest(ctx, atLeast); err != nil {
 			return err
 		}
 		window, used, runnable := time.Since(begin), p.cpu()-cpu, p.server.runnable()

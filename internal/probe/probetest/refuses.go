@@ -12,7 +12,7 @@ import (
 // returns the line.
 func (m *Subject) Refuses(t *testing.T, words ...string) string {
 	t.Helper()
-	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Args: words, Limit: startLimit, Grace: patience * probe.Grace})
+	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Args: words, Limit: patience, Grace: patience})
 	if err == nil {
 		s.Kill()
 		t.Errorf("%q: it started, want status 1", words)

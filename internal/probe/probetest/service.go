@@ -10,6 +10,7 @@
 package probetest
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"net"
@@ -19,14 +20,14 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
 )
 
-// patience lengthens the limits of a transcript, which are for a machine that does nothing else: tests of many packages
-// share it, and a limit bounds what has failed.
-const patience = 4
+// patience is a net: what it bounds has failed, on a machine however busy.
+const patience = 5 * time.Minute
 
 var sanitize = flag.String("sanitize", "", "build the servers with this sanitizer: asan, tsan (C) or race (Go)")
 
@@ -86,7 +87,7 @@ func GoNet(t *testing.T, models []string, transcripts ...string) {
 func Serve(t *testing.T, name string) (addr string) {
 	root, service := load(t)
 	model, _ := look(t, root, service, name, manifest.Kernel)
-	server, err := probe.Start(t.Context(), build(t, root, model), probe.StartOptions{})
+	server, err := probe.Start(t.Context(), build(t, root, model), probe.StartOptions{Limit: patience, Grace: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,9 +150,14 @@ func look(t *testing.T, root string, service *manifest.Service, name string, sta
 
 // test builds a model and plays its checks one after the other.
 func test(t *testing.T, root string, model *manifest.Model, checks []probe.Check) {
-	built := build(t, root, model)
+	session := probe.NewSession(build(t, root, model), probe.Unhurried)
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	for _, check := range checks {
-		play(t, built, check)
+		play(t, check, session.Play)
 	}
 }
 
@@ -161,7 +167,8 @@ func together(t *testing.T, root string, model *manifest.Model, checks []probe.C
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	for _, check := range checks {
-		wait.Go(func() { play(t, built, check) })
+		alone := func(ctx context.Context, c probe.Check) error { return c.Play(ctx, built, probe.Unhurried) }
+		wait.Go(func() { play(t, check, alone) })
 	}
 }
 
@@ -178,9 +185,9 @@ func build(t *testing.T, root string, model *manifest.Model) *probe.Built {
 	return built
 }
 
-func play(t *testing.T, built *probe.Built, check probe.Check) {
+func play(t *testing.T, check probe.Check, by func(context.Context, probe.Check) error) {
 	t.Run(check.Name, func(t *testing.T) {
-		err := check.Play(t.Context(), built, max(patience, built.Patience()))
+		err := by(t.Context(), check)
 		if missing, ok := errors.AsType[*probe.Missing](err); ok {
 			t.Skip("SKIP:", missing)
 		}

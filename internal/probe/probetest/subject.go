@@ -2,15 +2,12 @@ package probetest
 
 import (
 	"os"
+	"strings"
 	"testing"
-	"time"
 
 	"interleave/internal/manifest"
 	"interleave/internal/probe"
 )
-
-// startLimit is for a JVM on a machine that is shared by the tests of many packages.
-const startLimit = 80 * time.Second
 
 // A Subject is a model that was built, for tests that ask more of its servers than a transcript can say.
 type Subject struct{ built *probe.Built }
@@ -60,10 +57,15 @@ func (m *Subject) Folder(t *testing.T, bytes int64) (folder *probe.Folder, small
 // Start starts a server on a folder, with words after those of its manifest. It dies with the test.
 func (m *Subject) Start(t *testing.T, folder *probe.Folder, words ...string) *probe.Server {
 	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Data: folder, Args: words,
-		Limit: startLimit, Grace: patience * probe.Grace})
+		Limit: patience, Grace: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Kill)
+	t.Cleanup(func() {
+		s.Kill()
+		if said := strings.TrimSpace(s.Tail()); t.Failed() && said != "" {
+			t.Logf("the server said last:\n%s", said)
+		}
+	})
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -74,9 +75,21 @@ func accept(listener net.Listener, fault string) {
 	}
 }
 
+// served counts connections.
+var served atomic.Int64
+
 func serve(client *net.TCPConn, fault string) {
 	defer client.Close()
+	count := served.Add(1)
 	switch fault {
+	case "tires": // it answers two clients
+		if count > 2 {
+			return
+		}
+		io.Copy(client, client)
+	case "clings":
+		io.Copy(client, client)
+		time.Sleep(time.Hour)
 	case "dies-at-once":
 		os.Exit(4)
 	case "wrong":
