@@ -136,12 +136,12 @@ func TestAppHTTPKeepsConnectionsAlive(t *testing.T) {
 		}
 		first := ask()
 		for range 20 {
-			time.Sleep(30 * time.Second)
+			elapse(30 * time.Second)
 			if got := ask(); got != first {
 				t.Errorf("from %s after %s", got, first)
 			}
 		}
-		time.Sleep(2 * time.Minute)
+		elapse(2 * time.Minute)
 		if got := ask(); got == first || w.accepted.Load() != 2 {
 			t.Errorf("after a silence from %s, as before; %d connections", got, w.accepted.Load())
 		}
@@ -231,7 +231,7 @@ func TestAppHTTPShutdown(t *testing.T) {
 		go func() { slow <- get("slow") }()
 		<-begun
 		go func() { ended <- w.server.Config.Shutdown(t.Context()) }()
-		time.Sleep(time.Second)
+		elapse(time.Second)
 		if _, err := p.client.Dial("tcp", p.at(443)); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("a server that ends takes a connection: %v", err)
 		}

@@ -40,7 +40,7 @@ func TestSnapshot(t *testing.T) {
 		if _, err := io.ReadFull(d, make([]byte, n)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // of fake time: the last acknowledgement arrives
+		elapse(time.Second) // of fake time: the last acknowledgement arrives
 		i := c.(*Conn).Info()
 		if i.State != tcp.Established || i.RTT < 20*time.Millisecond || i.Window == 0 || i.MSS != 1448 || i.InFlight != 0 {
 			t.Errorf("%+v", i)

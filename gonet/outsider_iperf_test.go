@@ -101,8 +101,8 @@ func TestOutsiderIperf(t *testing.T) {
 				{"-n", "40M", "-R"},
 				{"-n", "40M", "-P", "4"},
 				{"-n", "40M", "-P", "4", "-R"},
-				{"-n", "2M", "-u", "-b", "100M"},
-				{"-n", "2M", "-u", "-b", "100M", "-R"},
+				{"-n", "2M", "-u", "-b", "50M"},
+				{"-n", "2M", "-u", "-b", "50M", "-R"},
 			} {
 				var said iperfSaid
 				soon(t, func() error { // its server may still be busy with the test before

@@ -58,7 +58,7 @@ func TestPortsComeBack(t *testing.T) {
 		if err := transfer(); !errors.Is(err, syscall.EADDRNOTAVAIL) {
 			t.Errorf("without a port: %v", err)
 		}
-		time.Sleep(time.Second)
+		elapse(time.Second)
 		for range 100 {
 			if err := transfer(); err != nil {
 				t.Fatal(err)

@@ -38,7 +38,7 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 			c.machine.Write(body)
 			c.mu.Unlock()
 			c.settle(begun)
-			time.Sleep(time.Second)
+			elapse(time.Second)
 		}
 		if i := c.Info(); i.Resent > 0 {
 			t.Errorf("%d segments of %d were sent again on a wire that loses none", i.Resent, i.Segments)
