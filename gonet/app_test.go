@@ -88,3 +88,9 @@ func wires(t *testing.T, f func(t *testing.T, bad bool, make func(t *testing.T) 
 		})
 	}
 }
+
+// elapse lets time pass in a bubble, where it is fake.
+func elapse(d time.Duration) {
+	synctest.Wait() // outside a bubble it panics
+	time.Sleep(d)
+}

@@ -53,9 +53,3 @@ func TestAConnectionInFakeTime(t *testing.T) {
 		t.Logf("it took %v, and no time at all", time.Since(begun))
 	})
 }
-
-// elapse lets time pass in a bubble, where it is fake.
-func elapse(d time.Duration) {
-	synctest.Wait() // outside a bubble it panics
-	time.Sleep(d)
-}
