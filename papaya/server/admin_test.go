@@ -67,7 +67,7 @@ func TestFlood(t *testing.T) {
 			}
 			if lines.Add(int64(n)) > 100 && rests.Load() < 3 {
 				rests.Add(1)
-				return 300 * time.Millisecond
+				return 50 * time.Millisecond
 			}
 			return 0
 		}
