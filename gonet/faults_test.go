@@ -157,6 +157,10 @@ func spoiled(t *testing.T, seed uint64, super bool, control string, there, back 
 // TestManyBytesThroughAllFaults: what was sent arrives, though on both ways at once a twentieth is lost, and some is late, twice there,
 // or changed.
 func TestManyBytesThroughAllFaults(t *testing.T) {
+	length := *faultBytes
+	if underRace { // a quarter: the detector takes ten times as long
+		length /= 4
+	}
 	worst := link.Fault{Loss: .05, Reorder: .05, Jitter: 2 * time.Millisecond, Duplicate: .05, Corrupt: .02, Delay: 2 * time.Millisecond}
 	for _, address := range []string{"10.0.0.2", "2001:db8::2"} {
 		for _, control := range []string{tcp.CUBIC, tcp.NewReno} {
@@ -165,9 +169,9 @@ func TestManyBytesThroughAllFaults(t *testing.T) {
 					spoiled(t, 1, super, control, worst, worst, func(t *testing.T, x, y *Stack) {
 						start := time.Now()
 						near, far := connected(t, x, y, address)
-						bothWays(t, 1, near, far, *faultBytes)
+						bothWays(t, 1, near, far, length)
 						took := time.Since(start)
-						t.Logf("%d bytes each way in %v, %v", *faultBytes, took, near.(*Conn).Info())
+						t.Logf("%d bytes each way in %v, %v", length, took, near.(*Conn).Info())
 						closeConns(t, near, far)
 						empty(t, 1, x, y)
 					})
