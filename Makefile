@@ -85,8 +85,7 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: ## Go benchmarks of the instrument itself, of Eve and what its runtime costs, and of GoNet
 	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/...
 
-portability: $(BIN) ## c-process of the chat on other systems: installs zig (100 MB) and reports who builds and passes
-	[ -x $(OUT)/tools/zig/ziglang/zig ] || python3 -m pip install --no-deps --target $(OUT)/tools/zig ziglang==0.17.1
+portability: toolchains $(BIN) ## c-process of the chat on other systems: reports who builds and passes
 	$(BIN) run chat-portability --full && $(BIN) report last
 
 toolchains: ## install what the models need; SKIP with a reason what cannot be had

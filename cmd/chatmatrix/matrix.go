@@ -28,7 +28,7 @@ const emulatedPatience = 5
 // heavy are the transcripts with hundreds of clients or megabytes, or that look at memory: under an emulator they try the emulator.
 var heavy = []string{"thousand", "crowded", "missed-many", "slow-reader", "burst", "hundred-rooms", "restart-busy", "killed", "order", "power", "long-lines"}
 
-// zig is what `make portability` installs.
+// zig is the compiler that toolchains.sh installs.
 const zig = "out/tools/zig/ziglang/zig"
 
 var errElsewhere = errors.New("nothing here can run it")
@@ -45,12 +45,12 @@ var targets = []target{
 	{"x86_64-linux-gnu-gcc", []string{"gcc"}, "", "gcc"},
 	{"x86_64-linux-gnu-clang", []string{"clang"}, "", "clang"},
 	{"i686-linux-gnu-gcc", []string{"gcc", "-m32", "-Wno-psabi"}, "", "gcc-multilib"},
-	{"x86_64-linux-musl", zigFor("x86_64-linux-musl"), "", "zig (make portability)"},
-	{"x86-linux-musl", zigFor("x86-linux-musl"), "", "zig (make portability)"},
-	{"aarch64-linux-musl", zigFor("aarch64-linux-musl"), "qemu-aarch64", "zig (make portability) and qemu-user"},
-	{"s390x-linux-musl", zigFor("s390x-linux-musl"), "qemu-s390x", "zig (make portability) and qemu-user"},
-	{"powerpc64-linux-musl", zigFor("powerpc64-linux-musl"), "qemu-ppc64", "zig (make portability) and qemu-user"},
-	{"x86_64-freebsd", zigFor("x86_64-freebsd"), "-", "zig (make portability)"},
+	{"x86_64-linux-musl", zigFor("x86_64-linux-musl"), "", "zig (make toolchains)"},
+	{"x86-linux-musl", zigFor("x86-linux-musl"), "", "zig (make toolchains)"},
+	{"aarch64-linux-musl", zigFor("aarch64-linux-musl"), "qemu-aarch64", "zig (make toolchains) and qemu-user"},
+	{"s390x-linux-musl", zigFor("s390x-linux-musl"), "qemu-s390x", "zig (make toolchains) and qemu-user"},
+	{"powerpc64-linux-musl", zigFor("powerpc64-linux-musl"), "qemu-ppc64", "zig (make toolchains) and qemu-user"},
+	{"x86_64-freebsd", zigFor("x86_64-freebsd"), "-", "zig (make toolchains)"},
 }
 
 func zigFor(name string) []string { return []string{zig, "cc", "-target", name} }
