@@ -202,10 +202,10 @@ func TestSanitized(t *testing.T) {
 // eventually waits for what another process does; a machine under load may take its time.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(unhurriedLimit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if done() {
 			return
 		}
 	}
-	t.Errorf("waited 20 s for %s", what)
+	t.Errorf("waited %v for %s", unhurriedLimit, what)
 }

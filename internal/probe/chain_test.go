@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // toldTo are the words that a server was started with.
@@ -25,7 +24,7 @@ func toldTo(t *testing.T, s *Server) []string {
 func TestChain(t *testing.T) {
 	built := bad(t, "good")
 	built.Model.Run = append(built.Model.Run, "{next}", "{data}")
-	c, err := StartChain(t.Context(), built, StartOptions{}, 3)
+	c, err := StartChain(t.Context(), built, unhurried, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func TestChain(t *testing.T) {
 func TestChainDies(t *testing.T) {
 	built := bad(t, "good")
 	built.Model.Run = append(built.Model.Run, "{next}")
-	c, err := StartChain(t.Context(), built, StartOptions{}, 3)
+	c, err := StartChain(t.Context(), built, unhurried, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +88,7 @@ func TestChainDoesNotStart(t *testing.T) {
 	built := bad(t, "good")
 	file := filepath.Join(t.TempDir(), "pid")
 	built.Model.Run = append([]string{"sh", "-c", `test "$0" = - || exit 3; echo $$ >"$1"; shift; exec "$@"`, "{next}", file}, built.Model.Run...)
-	_, err := StartChain(t.Context(), built, StartOptions{Grace: time.Second}, 2)
+	_, err := StartChain(t.Context(), built, unhurried, 2)
 	if causeOf(err) != Died || !strings.Contains(err.Error(), "number 1 of a chain of 2") {
 		t.Errorf("got %v, want that number 1 has died", err)
 	}
@@ -101,7 +100,7 @@ func TestChainDoesNotStart(t *testing.T) {
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("process %d, the last server, is left: %v", pid, err)
 	}
-	if _, err := StartChain(t.Context(), bad(t, "good"), StartOptions{}, 2); err == nil || !strings.Contains(err.Error(), "does not use {next}") {
+	if _, err := StartChain(t.Context(), bad(t, "good"), unhurried, 2); err == nil || !strings.Contains(err.Error(), "does not use {next}") {
 		t.Errorf("a model that is not told its next: got %v", err)
 	}
 }

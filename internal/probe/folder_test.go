@@ -12,7 +12,7 @@ import (
 func TestServersHaveAFolder(t *testing.T) {
 	built := bad(t, "good")
 	built.Model.Run = append(built.Model.Run, "{data}")
-	s, err := Start(context.Background(), built, StartOptions{})
+	s, err := Start(context.Background(), built, unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestServersHaveAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s, err := Start(context.Background(), built, StartOptions{Data: kept})
+		s, err := Start(context.Background(), built, StartOptions{Data: kept, Limit: unhurriedLimit, Grace: unhurriedLimit})
 		if err != nil {
 			t.Fatal(err)
 		}

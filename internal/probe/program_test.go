@@ -32,11 +32,11 @@ func TestSolve(t *testing.T) {
 	}
 	want := []Solution{{"fib-20-2-5", 250 * time.Millisecond}, {"7", time.Millisecond}}
 	for _, w := range want {
-		if got, err := p.Next(t.Context(), time.Minute); err != nil || got != w {
+		if got, err := p.Next(t.Context(), unhurriedLimit); err != nil || got != w {
 			t.Errorf("got %v (%v), want %v", got, err, w)
 		}
 	}
-	if _, err := p.Next(t.Context(), time.Minute); !errors.Is(err, io.EOF) {
+	if _, err := p.Next(t.Context(), unhurriedLimit); !errors.Is(err, io.EOF) {
 		t.Errorf("got %v at the end, want EOF", err)
 	}
 	if status := p.Status(); status != 0 {
@@ -52,7 +52,7 @@ func TestSolveTellsByEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Kill()
-	if got, err := p.Next(t.Context(), time.Minute); err != nil || got.Result != "3" {
+	if got, err := p.Next(t.Context(), unhurriedLimit); err != nil || got.Result != "3" {
 		t.Errorf("got %v (%v), want 3", got, err)
 	}
 }
@@ -69,7 +69,7 @@ func TestSolveWrong(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.Kill()
-			limit := time.Minute
+			limit := unhurriedLimit
 			if c.name == "silent" {
 				limit = 50 * time.Millisecond
 			}
@@ -86,12 +86,12 @@ func TestSolveStopsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Next(ctx, time.Minute); err != nil {
+	if _, err := p.Next(ctx, unhurriedLimit); err != nil {
 		t.Fatal(err)
 	}
 	pid := p.Group.PID()
 	cancel()
-	if _, err := p.Next(ctx, time.Minute); !errors.Is(err, context.Canceled) {
+	if _, err := p.Next(ctx, unhurriedLimit); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want canceled", err)
 	}
 	p.Kill()
@@ -132,7 +132,7 @@ func TestProgramChecks(t *testing.T) {
 			}
 			var failed []string
 			for _, check := range checks {
-				if err := check.Play(t.Context(), script(t, c.line), 1); err != nil {
+				if err := check.Play(t.Context(), script(t, c.line), Unhurried); err != nil {
 					failed = append(failed, err.Error())
 				}
 			}
@@ -146,7 +146,7 @@ func TestProgramChecks(t *testing.T) {
 	if err != nil || len(checks) != 1 {
 		t.Fatalf("got %d checks (%v), want 1", len(checks), err)
 	}
-	if err := checks[0].Play(t.Context(), script(t, `for i in 1 2; do echo $(($3*6765)) .1; done`), 1); err != nil {
+	if err := checks[0].Play(t.Context(), script(t, `for i in 1 2; do echo $(($3*6765)) .1; done`), Unhurried); err != nil {
 		t.Errorf("with 7 workers: %v", err)
 	}
 	for _, wrong := range []string{"fib 20", "fib twenty = 6765", "fails", "fails fib 1 2", "fib 20 0 = 1", "fib 20 many = 1"} {

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "building testdata/bad: %v\n%s", err, out)
 			return 1
 		}
+		waitAtOnce()
 		return m.Run()
 	}())
 }
@@ -62,7 +63,7 @@ func TestStartAndStop(t *testing.T) {
 	for _, ready := range []manifest.Ready{manifest.ReadyLine, manifest.ReadyConnect} {
 		built := bad(t, map[manifest.Ready]string{manifest.ReadyLine: "good", manifest.ReadyConnect: "silent"}[ready])
 		built.Model.Ready = ready
-		s, err := Start(context.Background(), built, StartOptions{})
+		s, err := Start(context.Background(), built, unhurried)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,12 +105,10 @@ func TestFaultsBeforeReady(t *testing.T) {
 		cause Cause
 		want  string
 	}{
-		{"never-ready", StartOptions{Limit: 300 * time.Millisecond}, NeverReady,
-			"the server did not say ready on standard error within 300ms\n\tnot ready yet"},
-		{"dies-early", StartOptions{}, Died,
+		{"dies-early", unhurried, Died,
 			"the server ended with exit status 3 before it was ready\n\tcannot find my configuration"},
-		{"good", StartOptions{Port: port}, PortInUse, fmt.Sprintf("port %d is in use by %d", port, os.Getpid())},
-		{"ready-without-listening", StartOptions{}, PortOwner, "does not listen"},
+		{"good", StartOptions{Port: port, Limit: unhurriedLimit}, PortInUse, fmt.Sprintf("port %d is in use by %d", port, os.Getpid())},
+		{"ready-without-listening", unhurried, PortOwner, "does not listen"},
 	} {
 		s, err := Start(context.Background(), bad(t, test.fault), test.opts)
 		if err == nil {
@@ -119,9 +118,17 @@ func TestFaultsBeforeReady(t *testing.T) {
 			t.Errorf("%s: got %s, %v; want %s, %q", test.fault, got, err, test.cause, test.want)
 		}
 	}
+	s, err := startFor(t.Context(), bad(t, "never-ready"), StartOptions{}, 300*time.Millisecond, "not ready yet")
+	if err == nil {
+		s.Kill()
+	}
+	const want = "did not say ready on standard error within "
+	if causeOf(err) != NeverReady || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\n\tnot ready yet") {
+		t.Errorf("never-ready: got %v, want that it %sits limit, and what it said", err, want)
+	}
 	missing := bad(t, "good")
 	missing.Model.Run = []string{"{out}/echo"}
-	if _, err := Start(context.Background(), missing, StartOptions{}); causeOf(err) != CannotStart {
+	if _, err := Start(context.Background(), missing, unhurried); causeOf(err) != CannotStart {
 		t.Errorf("a program that is not there: got %v", err)
 	}
 }
@@ -136,16 +143,16 @@ func faultsAtTheEnd(t *testing.T, groups group.Options) {
 	const short = 400 * time.Millisecond
 	for _, test := range []struct {
 		fault string
-		grace time.Duration // 0: the contract's
+		grace time.Duration
 		cause Cause
 		want  string
 	}{
 		{"ignores-sigterm", short, IgnoresTerm, "did not end within 400ms of SIGTERM and was killed"},
-		{"exit-status", 0, ExitStatus, "ended with exit status 7 after SIGTERM, not with 0"},
-		{"signalled", 0, ExitStatus, "ended with signal: terminated after SIGTERM"},
-		{"escapes", 0, Strays, "left processes behind, which were killed: "},
+		{"exit-status", unhurriedLimit, ExitStatus, "ended with exit status 7 after SIGTERM, not with 0"},
+		{"signalled", unhurriedLimit, ExitStatus, "ended with signal: terminated after SIGTERM"},
+		{"escapes", 2 * time.Second, Strays, "left processes behind, which were killed: "},
 	} {
-		s, err := Start(context.Background(), bad(t, test.fault), StartOptions{Grace: test.grace, Group: groups})
+		s, err := Start(context.Background(), bad(t, test.fault), StartOptions{Limit: unhurriedLimit, Grace: test.grace, Group: groups})
 		if err != nil {
 			t.Errorf("%s: %v", test.fault, err)
 			continue
@@ -165,7 +172,7 @@ func faultsAtTheEnd(t *testing.T, groups group.Options) {
 }
 
 func TestFlood(t *testing.T) {
-	s, err := Start(context.Background(), bad(t, "floods"), StartOptions{})
+	s, err := Start(context.Background(), bad(t, "floods"), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +186,7 @@ func TestFlood(t *testing.T) {
 }
 
 func TestDeathWhileServing(t *testing.T) {
-	s, err := Start(context.Background(), bad(t, "dies-at-once"), StartOptions{})
+	s, err := Start(context.Background(), bad(t, "dies-at-once"), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,14 +207,14 @@ func TestDeathWhileServing(t *testing.T) {
 func TestInterruptedStart(t *testing.T) {
 	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer interrupt()
-	if _, err := Start(ctx, bad(t, "never-ready"), StartOptions{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Start(ctx, bad(t, "never-ready"), unhurried); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 }
 
 // Two servers that both set SO_REUSEPORT start without an error; only the kernel's table tells.
 func TestPortOwnedByAnother(t *testing.T) {
-	s, err := Start(context.Background(), bad(t, "good"), StartOptions{})
+	s, err := Start(context.Background(), bad(t, "good"), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +61,7 @@ func TestStreamFaults(t *testing.T) {
 		name, _, _ := strings.Cut(test.transcript, "\n")
 		t.Run(test.fault+" "+name, func(t *testing.T) {
 			t.Parallel()
-			err := playStream(t, test.fault, test.transcript)
+			err := playStream(t, test.fault, test.transcript, test.want)
 			switch {
 			case test.want == "" && err != nil:
 				t.Error(err)
@@ -73,7 +72,7 @@ func TestStreamFaults(t *testing.T) {
 	}
 }
 
-func playStream(t *testing.T, fault, text string) error {
+func playStream(t *testing.T, fault, text, want string) error {
 	program, err := streamProgram()
 	if err != nil {
 		t.Fatal(err, program)
@@ -94,7 +93,7 @@ func playStream(t *testing.T, fault, text string) error {
 			Run: []string{program, fault, "{port}", "{host}"}},
 		Env: os.Environ(), Out: t.TempDir(),
 	}
-	return transcript.Play(context.Background(), built, StdoutPipe, 1)
+	return playFor(t.Context(), transcript, func() *Built { return built }, want)
 }
 
 func TestParseStream(t *testing.T) {

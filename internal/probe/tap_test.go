@@ -64,7 +64,7 @@ func TestTap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = transcript.Play(t.Context(), behind(t, c.fault), StdoutPipe, 1)
+		err = playFor(t.Context(), transcript, func() *Built { return behind(t, c.fault) }, c.want)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s, %q: got %v, want %q", c.fault, c.steps, err, c.want)
 		}
@@ -78,14 +78,14 @@ func TestContractOfTaps(t *testing.T) {
 		t.Fatalf("%d checks, want that a tap is in use, a server is killed, words are wrong", len(checks))
 	}
 	for _, check := range checks {
-		if err := check.Play(t.Context(), behind(t, "good"), 1); err != nil {
+		if err := check.Play(t.Context(), behind(t, "good"), Unhurried); err != nil {
 			t.Errorf("%s: %v", check.Name, err)
 		}
 	}
 	if err := portInUse(t.Context(), behind(t, "not-behind"), 1); err == nil {
 		t.Error("in use: a server that is not behind the tap passed")
 	}
-	if err := portInUse(t.Context(), behind(t, "wrong-status"), 1); err == nil || !strings.Contains(err.Error(), "want exit status 1") {
+	if err := portInUse(t.Context(), behind(t, "wrong-status"), Unhurried); err == nil || !strings.Contains(err.Error(), "want exit status 1") {
 		t.Errorf("in use: got %v, want that the status is wrong", err)
 	}
 	wordy := behind(t, "good")
@@ -94,7 +94,7 @@ func TestContractOfTaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	wordy.Model.Run[0] = link
-	if err := wrongWords(t.Context(), wordy, 1); err == nil || !strings.Contains(err.Error(), "one line") {
+	if err := wrongWords(t.Context(), wordy, Unhurried); err == nil || !strings.Contains(err.Error(), "one line") {
 		t.Errorf("usage: got %v, want that nothing was said", err)
 	}
 }
@@ -114,7 +114,7 @@ func TestStartBehindTap(t *testing.T) {
 	} {
 		built := behind(t, c.fault)
 		built.Model.Ready = c.ready
-		s, err := Start(t.Context(), built, StartOptions{Limit: time.Second})
+		s, err := startBehind(t, built, c.cause, c.text)
 		if got := causeOf(err); got != c.cause || err != nil && !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s, %s: got %v, want %s", c.fault, c.ready, err, c.cause)
 		}
@@ -129,6 +129,14 @@ func TestStartBehindTap(t *testing.T) {
 	}
 }
 
+// startBehind starts a server that is to fail in some way, or is not.
+func startBehind(t *testing.T, built *Built, cause Cause, text string) (*Server, error) {
+	if cause != NeverReady {
+		return Start(t.Context(), built, unhurried)
+	}
+	return startFor(t.Context(), built, StartOptions{}, time.Second, text)
+}
+
 // TestKernelsHost is a server of the kernel's stack in a namespace of its own.
 func TestKernelsHost(t *testing.T) {
 	if err := netns.Able(manifest.NetNS); err != nil {
@@ -141,11 +149,11 @@ func TestKernelsHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := transcript.Play(t.Context(), built, StdoutPipe, 1); err != nil {
+	if err := transcript.Play(t.Context(), built, StdoutPipe, Unhurried); err != nil {
 		t.Error(err)
 	}
 	for _, check := range contract(&manifest.Service{Name: "echo"}) {
-		if err := check.Play(context.Background(), built, 1); err != nil {
+		if err := check.Play(context.Background(), built, Unhurried); err != nil {
 			t.Errorf("%s: %v", check.Name, err)
 		}
 	}
