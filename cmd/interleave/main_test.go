@@ -82,8 +82,8 @@ run      = ["{out}/echo", "{port}", "{host}", %q]
 	}
 }
 
-// longest bounds every wait of these scripts: this machine may be busy.
-const longest = time.Minute
+// longest is a net for every wait of these scripts.
+const longest = 5 * time.Minute
 
 // await waits until a file matches a pattern: `await PATTERN FILE`. The file may be a glob.
 func await(ts *testscript.TestScript, _ bool, args []string) {
@@ -138,7 +138,7 @@ func cells(ts *testscript.TestScript, neg bool, args []string) {
 // program of it, or a cgroup of a run that the script began.
 func clean(ts *testscript.TestScript, _ bool, _ []string) {
 	var left []string
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(longest); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if left = append(leftIn(ts.MkAbs(".")), groupsOf(ts.Value(begunKey).(*begun).pids)...); len(left) == 0 {
 			return
 		}
