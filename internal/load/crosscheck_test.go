@@ -186,7 +186,7 @@ func crosscheckGo(t testing.TB, port uint16, connections int, window time.Durati
 	p := plan("echo", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port), manifest.Load{
 		Shape: manifest.Closed, Connections: connections, SizeBytes: 16,
 	})
-	p.WarmUp, p.Window, p.Limit = crosscheckWarmUp, window, window+10*time.Second
+	p.WarmUp, p.Window, p.Limit = crosscheckWarmUp, window, patience
 	r := runProcess(t, p)
 	if len(r.Errors) > 0 {
 		t.Fatal(r.Errors, r.FirstFail)
@@ -195,11 +195,11 @@ func crosscheckGo(t testing.TB, port uint16, connections int, window time.Durati
 	return figures{n / r.Window.Seconds(), float64(r.User+r.System) / n / 1000}
 }
 
-// TestCrosscheck asks for a factor of two, and that once in five tries, for the machine may be busy with others.
+// TestCrosscheck asks for a factor of two.
 // BenchmarkCrosscheck has the figures.
 func TestCrosscheck(t *testing.T) {
 	exe, port := buildCrosscheck(t), startEcho(t)
-	for range 5 {
+	quietly(t, "the figures were within a factor of two of C's", func() bool {
 		var c, ours []figures
 		for range 3 {
 			c = append(c, crosscheckC(t, exe, port, 64, 100*time.Millisecond))
@@ -207,11 +207,8 @@ func TestCrosscheck(t *testing.T) {
 		}
 		m, mc := median(ours), median(c)
 		t.Logf("a round trip costs %.2f us here, %.2f us in C; %.0f/s here, %.0f/s in C", m.cpu, mc.cpu, m.rate, mc.rate)
-		if m.cpu < 2*mc.cpu && m.rate > mc.rate/2 {
-			return
-		}
-	}
-	t.Error("got figures beyond a factor of two of C's five times")
+		return m.cpu < 2*mc.cpu && m.rate > mc.rate/2
+	})
 }
 
 // BenchmarkCrosscheck compares on two cores, server and client on their own, when run as
@@ -245,7 +242,7 @@ func BenchmarkLateness(b *testing.B) {
 				p := plan("echo", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port), manifest.Load{
 					Shape: manifest.Open, Connections: 64, SizeBytes: 16, Rate: rate, Gaps: "constant",
 				})
-				p.WarmUp, p.Window, p.Limit = 200*time.Millisecond, time.Second, 20*time.Second
+				p.WarmUp, p.Window, p.Limit = 200*time.Millisecond, time.Second, patience
 				p.CPUs = []int{1 % runtime.NumCPU()}
 				r := runProcess(b, p)
 				cpu += float64(r.User+r.System) / float64(r.Requests) / 1000

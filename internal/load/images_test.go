@@ -127,24 +127,21 @@ func TestTimeInServer(t *testing.T) {
 	server.slow = slow
 	p := plan(manifest.Images, listen(t, server.serve), manifest.Load{Shape: manifest.Cold, Connections: 1, Requests: 4, SizeBytes: 128_000, Ask: manifest.AskImage})
 	p.WarmUp, p.Window = 0, 0
-	r := runPlan(t, p)
-	noErrors(t, r)
-	post, get := &r.Images.Post, &r.Images.Get
-	// A load that waits for a core sees late that all is written: what is missing here it has counted as the way there.
-	if got := time.Duration(post.InServer.Min()); got < max(slow/2, slow-time.Duration(post.ToServer.Max())) {
-		t.Errorf("an upload was in the server for %v, it takes %v", got, slow)
-	}
-	if got := time.Duration(post.FromServer.Min()); got > slow/2 {
-		t.Errorf("the way back of %d bytes took %v", 2, got)
-	}
-	if got := time.Duration(get.InServer.Min()); got > slow/2 {
-		t.Errorf("a fetch was in the server for %v", got)
-	}
-	for i, ns := range r.Images.FirstPost {
-		if time.Duration(ns) < slow {
-			t.Errorf("upload %d took %v, the server takes %v", i, time.Duration(ns), slow)
+	// A load that waits for a core sees late that all is written, and counts the wait as the way there: then
+	// the time in the server looks shorter by that.
+	quietly(t, "uploads were in the server for the time that it takes, and fetches not", func() bool {
+		r := runPlan(t, p)
+		noErrors(t, r)
+		for i, ns := range r.Images.FirstPost {
+			if time.Duration(ns) < slow {
+				t.Errorf("upload %d took %v, the server takes %v", i, time.Duration(ns), slow)
+			}
 		}
-	}
+		post, get := &r.Images.Post, &r.Images.Get
+		in, back, fetch := time.Duration(post.InServer.Min()), time.Duration(post.FromServer.Min()), time.Duration(get.InServer.Min())
+		t.Logf("an upload was in the server for %v, its answer took %v; a fetch was in it for %v", in, back, fetch)
+		return in > slow*9/10 && back < slow/2 && fetch < slow/2
+	})
 }
 
 // TestWrongImageServers holds the engine to the kind of each fault.
@@ -194,11 +191,11 @@ func TestWrongImageServers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := plan(manifest.Images, netip.AddrPort{}, test.load)
-			p.WarmUp, p.Window = 0, 20*time.Second // it ends when no connection is left
+			p.WarmUp, p.Window = 0, patience // it ends when no connection is left
 			server := newImageServer()
 			test.wrong(server)
 			p.Addr = listen(t, server.serve)
-			p.Limit = 30 * time.Second
+			p.Limit = 2 * patience
 			r, err := tryPlan(t, p)
 			if r == nil {
 				t.Fatal(err)

@@ -32,7 +32,7 @@ func TestIntroduce(t *testing.T) {
 		}
 	}
 	near, err := net.InterfaceByName("near")
-	for until := time.Now().Add(5 * time.Second); err == nil && near.Flags&net.FlagRunning == 0; near, err = net.InterfaceByName("near") {
+	for until := time.Now().Add(patience); err == nil && near.Flags&net.FlagRunning == 0; near, err = net.InterfaceByName("near") {
 		if time.Now().After(until) { // the kernel's link watch takes a second at most
 			t.Fatal("the pair does not come up")
 		}

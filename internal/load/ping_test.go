@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 func pingPlan(l manifest.Load) Plan {
 	l.Shape = manifest.Pings
 	p := plan(manifest.Ping, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0), l)
-	p.Limit = 20 * time.Second
+	p.Limit = patience
 	return p
 }
 
@@ -89,7 +90,7 @@ func island(t *testing.T, answer func(n int, m []byte, send func([]byte))) {
 	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := os.WriteFile("/proc/thread-self/net/../../../sys/net/ipv4/icmp_echo_ignore_all", []byte("1"), 0); err != nil {
+	if err := os.WriteFile("/proc/sys/net/ipv4/icmp_echo_ignore_all", []byte("1"), 0); err != nil {
 		t.Skipf("SKIP: the kernel's answers cannot be turned off: %v", err)
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
@@ -104,23 +105,31 @@ func island(t *testing.T, answer func(n int, m []byte, send func([]byte))) {
 		t.Fatal(err)
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	open := true
+	send := func(m []byte) { // by timers, too, which may go off when the descriptor is another test's
+		mu.Lock()
+		defer mu.Unlock()
+		if open {
+			m[0] = echoReply
+			unix.Sendto(fd, m, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+		}
+	}
 	go func() {
 		defer close(stopped)
-		serveIsland(fd, stop, answer)
+		serveIsland(fd, stop, func(n int, m []byte) { answer(n, m, send) })
 	}()
 	t.Cleanup(func() {
 		close(stop)
 		<-stopped
+		mu.Lock()
+		defer mu.Unlock()
+		open = false
 		unix.Close(fd)
 	})
 }
 
-func serveIsland(fd int, stop <-chan struct{}, answer func(n int, m []byte, send func([]byte))) {
-	to := &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
-	send := func(m []byte) {
-		m[0] = echoReply
-		unix.Sendto(fd, m, 0, to)
-	}
+func serveIsland(fd int, stop <-chan struct{}, answer func(n int, m []byte)) {
 	buf := make([]byte, 2048)
 	for n := 0; ; {
 		select {
@@ -133,7 +142,7 @@ func serveIsland(fd int, stop <-chan struct{}, answer func(n int, m []byte, send
 			continue
 		}
 		m := append([]byte(nil), buf[ipv4Header:got]...)
-		answer(n, m, send)
+		answer(n, m)
 		n++
 	}
 }
@@ -238,19 +247,15 @@ func TestKnownDelay(t *testing.T) {
 	island(t, func(_ int, m []byte, send func([]byte)) { time.AfterFunc(delay, func() { send(sum(m)) }) })
 	p := pingPlan(manifest.Load{Connections: 10, SizeBytes: 56, Interval: 50 * time.Millisecond})
 	p.Window = 500 * time.Millisecond
-	for range 5 { // a busy machine answers later
+	quietly(t, "the median was less than a quarter above the known delay", func() bool {
 		r := runProcess(t, p)
 		noErrors(t, r)
 		p50 := time.Duration(r.Latency.Quantile(.5))
 		if p50 < delay {
 			t.Fatalf("got a median of %v, less than the %v that the host waits", p50, delay)
 		}
-		if p50 < delay*5/4 {
-			return
-		}
-		t.Logf("got a median of %v", p50)
-	}
-	t.Error("five times the median was more than a quarter above the known delay")
+		return p50 < delay*5/4
+	})
 }
 
 func TestNobodyIsPinged(t *testing.T) {

@@ -168,7 +168,7 @@ func TestBulk(t *testing.T) {
 				ours := r.BytesIn
 				if direction == "in" {
 					ours = r.BytesOut
-					for end := time.Now().Add(10 * time.Second); got.Load() < ours && time.Now().Before(end); {
+					for end := time.Now().Add(patience); got.Load() < ours && time.Now().Before(end); {
 						time.Sleep(time.Millisecond) // the rest is in the server's buffer
 					}
 					if got.Load() < ours {
