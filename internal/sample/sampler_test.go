@@ -238,9 +238,10 @@ func sleepers(t testing.TB, o group.Options, n int) *group.Group {
 	if err := g.Start(exec.Command("sh", "-c", script)); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); len(g.PIDs()) < n+1; time.Sleep(5 * time.Millisecond) {
+	const patience = 5 * time.Minute // a net
+	for end := time.Now().Add(patience); len(g.PIDs()) < n+1; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d of %d processes after 20 s", len(g.PIDs()), n+1)
+			t.Fatalf("%d of %d processes after %v", len(g.PIDs()), n+1, patience)
 		}
 	}
 	return g
