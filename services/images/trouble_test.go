@@ -210,7 +210,7 @@ func (c *client) outage(database *postgres) {
 
 // recovers waits until a server sees that its database is back.
 func (c *client) recovers() {
-	for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if a, err := c.try("GET", "/healthz", nil, nil); err == nil && a.status == 200 {
 			return
 		}
