@@ -18,8 +18,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // rememberFor is how long a result counts. A key cannot hold all that a machine is: a week is a guess.
@@ -266,8 +267,8 @@ func environment(all []string) string {
 
 // machineFacts is what tests may depend on of the machine and of the user.
 func machineFacts() string {
-	var name syscall.Utsname
-	_ = syscall.Uname(&name) // a kernel without a name is the same kernel each time
+	var name unix.Utsname
+	_ = unix.Uname(&name) // a kernel without a name is the same kernel each time
 	memory, _ := os.ReadFile("/proc/meminfo")
 	total, _, _ := strings.Cut(string(memory), "\n")
 	status, _ := os.ReadFile("/proc/self/status")
@@ -277,20 +278,9 @@ func machineFacts() string {
 			able = line
 		}
 	}
-	return fmt.Sprintln(text(name.Release), text(name.Version), text(name.Machine), runtime.NumCPU(),
+	return fmt.Sprintln(unix.ByteSliceToString(name.Release[:]), unix.ByteSliceToString(name.Version[:]),
+		unix.ByteSliceToString(name.Machine[:]), runtime.NumCPU(),
 		total, os.Getuid(), able)
-}
-
-// text is a C string.
-func text(chars [65]int8) string {
-	var b []byte
-	for _, c := range chars {
-		if c == 0 {
-			break
-		}
-		b = append(b, byte(c))
-	}
-	return string(b)
 }
 
 func hashText(text string) string {

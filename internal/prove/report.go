@@ -21,7 +21,7 @@ type Report struct {
 	NotRun  []string // jobs that were left out, for a test of an earlier ring had failed
 }
 
-// Passed, Failed and Skipped count tests, those of remembered results too.
+// Passed counts the tests that passed, those of remembered results too.
 func (r *Report) Passed() (n int) {
 	for _, result := range r.Results {
 		n += result.Passed
