@@ -262,8 +262,14 @@ func (s *Server) dialWith(ctx context.Context, port int, deadline time.Time, buf
 				return errors.Join(err, failed)
 			}
 		}
-		conn, err = dialer.DialContext(ctx, "tcp4", net.JoinHostPort(s.Host, strconv.Itoa(port)))
-		return err
+		// A server that has no room for a client may end a connection as soon as the kernel has made it. On
+		// a busy machine connect sees that, which otherwise the first read would: the client comes again.
+		for {
+			conn, err = dialer.DialContext(ctx, "tcp4", net.JoinHostPort(s.Host, strconv.Itoa(port)))
+			if !errors.Is(err, syscall.ECONNRESET) || time.Now().After(deadline) {
+				return err
+			}
+		}
 	})
 	if err != nil {
 		return nil, err
