@@ -173,7 +173,26 @@ func (p *process) port() int {
 		port = listening(p.t, p.cmd.Process.Pid)
 		return port != 0
 	})
+	// A server listens before it has opened all that it works with: what it has is counted at rest.
+	p.eventually("the program rests", func() bool {
+		p.mustRun()
+		return asleep(p.cmd.Process.Pid)
+	})
 	return port
+}
+
+// asleep tells whether all threads of a process wait for something.
+func asleep(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/stat", pid))
+	for _, file := range threads {
+		text, _ := os.ReadFile(file)
+		// The name in parentheses may hold anything; the state follows it, proc(5).
+		_, state, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
+		if !strings.HasPrefix(state, "S") {
+			return false
+		}
+	}
+	return len(threads) > 0
 }
 
 // A peer is a client of the program.
