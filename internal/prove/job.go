@@ -28,6 +28,8 @@ type job struct {
 	tests    string // -test.run; "": all
 	skip     string // -test.skip
 	args     []string
+	alone    bool          // nothing else runs beside it
+	parallel int           // tests at the same time; 0: testsAtOnce
 	expected time.Duration // the time that it took last
 }
 

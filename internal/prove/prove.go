@@ -7,6 +7,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,15 @@ func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 		for _, j := range of {
 			j.order, j.expected = n, times.of(j)
 		}
-		slices.SortStableFunc(of, func(a, b *job) int { return int(b.expected - a.expected) })
+		slices.SortStableFunc(of, func(a, b *job) int {
+			switch {
+			case a.alone != b.alone && a.alone:
+				return 1 // last: the others need not stop for it
+			case a.alone != b.alone:
+				return -1
+			}
+			return cmp.Compare(b.expected, a.expected)
+		})
 		jobs = append(jobs, of...)
 	}
 	if len(o.Packages) > 0 {

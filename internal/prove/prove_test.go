@@ -267,6 +267,38 @@ func TestRings(t *testing.T) {
 	}
 }
 
+// TestAlone runs a part beside which nothing may run, behind all others of its ring.
+func TestAlone(t *testing.T) {
+	const sees = `package %[1]s
+
+import (
+	"os"
+	"testing"
+)
+
+func TestSees(t *testing.T) {
+	if err := os.Mkdir("../out/mark", 0o755); err != nil {
+		t.Error("it is not alone")
+	}
+	for range 1 << 12 { // time for another to begin
+		os.ReadDir("..")
+	}
+	os.Remove("../out/mark")
+}
+`
+	c := newCheckout(t, map[string]string{
+		"three/three_test.go": fmt.Sprintf(sees, "three"), "four/four_test.go": fmt.Sprintf(sees, "four")})
+	c.change(RingsFile, "[[reads]]", "[[part]]\nring = \"whole\"\npackages = [\"three\", \"four\"]\nalone = true\nwhy = \"they meet\"\n\n[[reads]]")
+	c.o.Rings = []string{"whole"}
+	report, err := c.run()
+	if err != nil || report.Passed() != 4 {
+		t.Errorf("got %v and %d tests, want 4\n%s", err, report.Passed(), c.out.String())
+	}
+	if last := report.Results[len(report.Results)-1].Package; last != "three" && last != "four" {
+		t.Errorf("%s ran last, want one that is alone", last)
+	}
+}
+
 // TestEnds shows what is said of test programs that end in other ways than by a test's end.
 func TestEnds(t *testing.T) {
 	for name, test := range map[string]struct{ body, want string }{

@@ -38,6 +38,8 @@ type Part struct {
 	Args     []string `toml:"args"`     // after -args
 	Race     bool     `toml:"race"`     // built with the race detector
 	Moved    bool     `toml:"moved"`    // the first ring leaves these tests out
+	Alone    bool     `toml:"alone"`    // nothing else runs beside them: they are a load for the machine
+	Parallel int      `toml:"parallel"` // as of go test -parallel; 0: 4
 	Why      string   `toml:"why"`
 }
 
@@ -146,6 +148,7 @@ func (r *Rings) jobs(ring string, packages []testPackage) (jobs []*job) {
 		for _, p := range packages {
 			if matches(part.Packages, p.dir) && !matches(part.Except, p.dir) {
 				jobs = append(jobs, &job{ring: ring, pkg: p, race: part.Race, args: part.Args,
+					alone: part.Alone, parallel: part.Parallel,
 					tests: strings.Join(part.Tests, "|"), skip: strings.Join(part.Skip, "|")})
 			}
 		}

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ type runner struct {
 	programs map[bool]map[string]string // where each package's program is, without and with the race detector
 	building map[bool]bool
 	running  int
+	alone    bool      // what was started last wants nothing beside it
 	started  time.Time // when a job was started last
 	failed   int       // the order of the first ring in which a test failed
 	tool     string    // test2json
@@ -116,7 +118,10 @@ func (r *runner) start(ctx context.Context, all, jobs []*job, ends chan<- done) 
 	for n := 0; n < len(jobs) && r.room(); {
 		j := jobs[n]
 		switch {
+		case r.programs[j.race] != nil && j.alone && r.running > 0:
+			return jobs // those that run end first
 		case r.programs[j.race] != nil:
+			r.alone = j.alone
 			jobs = slices.Delete(jobs, n, n+1)
 			r.begin(ctx, j, ends)
 			n = 0
@@ -136,6 +141,8 @@ func (r *runner) start(ctx context.Context, all, jobs []*job, ends chan<- done) 
 // are idle.
 func (r *runner) room() bool {
 	switch {
+	case r.alone && r.running > 0:
+		return false
 	case r.running < min(runtime.NumCPU(), r.AtOnce):
 		return true
 	case r.running >= r.AtOnce || time.Since(r.started) < idleTime:
@@ -261,7 +268,7 @@ func (r *runner) bound(ctx context.Context, g *group.Group) (stop func()) {
 // command is what go test would run.
 func (r *runner) command(j *job, program, log string) *exec.Cmd {
 	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + r.Limit.String(),
-		fmt.Sprintf("-test.parallel=%d", testsAtOnce), "-test.testlogfile=" + log}
+		fmt.Sprintf("-test.parallel=%d", cmp.Or(j.parallel, testsAtOnce)), "-test.testlogfile=" + log}
 	if j.tests != "" {
 		args = append(args, "-test.run="+j.tests)
 	}
