@@ -23,9 +23,9 @@ func (e Ended) Clean() bool {
 	return !e.Early && e.ByItself && e.State != nil && e.State.ExitCode() == 0 && len(e.Strays) == 0
 }
 
-// killTime bounds the wait for killed processes to be gone. One that sleeps in a disk or a driver takes
-// its time; more than this is a fault of the machine.
-const killTime = 5 * time.Second
+// killTime bounds the wait for killed processes to be gone. One that has much memory, or that sleeps in a disk or a
+// driver, takes its time on a busy machine; more than this is a fault of the machine.
+const killTime = time.Minute
 
 // pollEvery is the interval at which an emptying group is looked at.
 const pollEvery = 5 * time.Millisecond

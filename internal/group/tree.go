@@ -254,12 +254,16 @@ func (t *tree) reap() {
 	}
 }
 
-// kill sends SIGKILL to every member once and returns how many there were.
+// kill sends SIGKILL to every member once and returns how many there were. All are stopped before the first is
+// killed: a parent that saw its child die would end in its own way, or start another.
 func (t *tree) kill() (n int) {
-	for pid, m := range t.members {
-		if !m.dead {
-			_ = unix.Kill(pid, unix.SIGKILL) // gone already: fine
-			n++
+	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
+		n = 0
+		for pid, m := range t.members {
+			if !m.dead {
+				_ = unix.Kill(pid, sig) // gone already: fine
+				n++
+			}
 		}
 	}
 	return n
