@@ -314,9 +314,7 @@ func TestCutOffComesBack(t *testing.T) {
 	if _, err := io.Copy(io.Discard, bob.lines); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("bob's connection does not end")
 	}
-	// The nick may still be taken for a moment: now and then main hears of the new client before it hears
-	// that SEND has ended, which is a defect of the server.
-	again := admitted(t, "127.0.0.1", net.JoinHostPort(server.Host, strconv.Itoa(server.Port)), "bob")
+	again := enter(t, server, "bob")
 	again.say("PRIVMSG #tea :back\r\nPING 2")
 	ann.hear(":back")
 	if err := server.Stop(); err != nil {

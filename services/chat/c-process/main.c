@@ -273,8 +273,8 @@ fill_polled(uint32_t count, int listener)
 			p[0].fd = p[1].fd = -1;
 		else if (waits)
 			p[1].events |= POLLOUT;
-		else if (c->stage != STAGE_LEAVING || c->person == NOBODY)
-			p[1].fd = -1;	/* it says nothing before it ends */
+		else if (c->stage != STAGE_LEAVING || c->nick[0] == '\0')
+			p[1].fd = -1;	/* its nick does not wait for SEND's end */
 	}
 }
 
