@@ -95,7 +95,7 @@ toolchains: ## install what the models need; SKIP with a reason what cannot be h
 
 # Tools are fetched while our own programs are compiled.
 ready:
-	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" toolchains programs
+	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" TOOLS=--all toolchains programs
 
 .PHONY: programs
 programs: $(EVE) $(PROVE)

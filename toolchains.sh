@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what the models and the checks need and this machine lacks. Each tool of the table at
 # the end becomes one line: "ok" (it was here), "installed", or "SKIP" with the way out. The models
-# of a skipped tool are left out, and nothing fails. --all adds what tests only look with: a
-# browser, an SSH server, an analyser of packets. All tools are asked for their versions first.
-# Then one apt-get installs what is missing; functions fetch beside it what Debian does not pack.
+# of a skipped tool are left out, and nothing fails. --all adds what only tests use: a browser, an
+# SSH server, an analyser of packets. All tools are asked for their versions first. Then one apt-get
+# installs what is missing; functions fetch beside it what Debian does not pack.
 set -uo pipefail
 cd "$(dirname "$0")" && mkdir -p out/tools || exit
 tools=$PWD/out/tools log=$PWD/out/tools/log policy=/usr/sbin/policy-rc.d mark='from toolchains.sh'
@@ -209,6 +209,7 @@ want lwip c-loop-lwip lwip least 2.1 out/tools/lwip/lwip-config --version
 want tbb cpp-tbb 'apt libtbb-dev pkg-config' pkg-config --modversion tbb
 want g++ 'Eve and the C++ models' 'apt g++' least 10 g++ -dumpfullversion
 want clang++ 'the test of Eve under clang' 'apt clang' least 14 clang++ -dumpversion
+want libfuzzer "the fuzzer of the chat's c-process" 'apt clang libclang-rt-dev' sh -c 'echo "int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return d && n ? 0 : 0; }" | clang -fsanitize=fuzzer,address -x c -o /dev/null - && echo libFuzzer'
 want mold 'fast links of Eve programs' 'apt mold' least 1 mold --version
 want gdb 'the test of Eve in a debugger' 'apt gdb' least 10 gdb --version
 want erl erlang-actor 'apt erlang-base' least 25 erl -noshell -eval 'io:put_chars(erlang:system_info(otp_release)), halt().'
