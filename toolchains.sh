@@ -243,7 +243,7 @@ want weechat 'the test of Papaya with WeeChat' 'apt weechat-headless weechat-plu
 want irssi 'the test of Papaya with irssi' 'apt irssi' least 1 irssi --version
 want shellcheck 'make lint' 'apt shellcheck' least 0.8 shellcheck --version
 if [ "${1-}" = --all ]; then
-  want chromium "the tests that open the pages of Papaya and of the images" 'apt chromium' least 100 sh -c 'chromium --version 2>/dev/null'
+  want chromium "the tests that open the pages of Papaya and of the images" 'apt chromium-headless-shell' least 100 sh -c 'chromium-headless-shell --version 2>/dev/null || chromium --version 2>/dev/null'
   want sshd 'the tests of GoNet with an OpenSSH server' 'apt openssh-server' present sshd
   want tshark "the tests in which another reads GoNet's packets" 'apt tshark' least 3 tshark --version
 fi

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"interleave/internal/browser"
 	"interleave/papaya/irc"
 )
 
@@ -44,42 +45,42 @@ func TestPageInUse(t *testing.T) {
 	bob.write("ann: two cups, please")
 	bob.write("/me looks for the biscuits")
 	bob.write("\x02bold\x02 and \x1ditalic\x1d, a long word: " + strings.Repeat("wide", 40))
-	ann.until("all of it is there", `document.querySelector("#messages").textContent.includes("widewide")`)
-	if n := eval[int](ann, `document.querySelectorAll("#messages .mention").length`); n != 1 {
+	ann.Until("all of it is there", `document.querySelector("#messages").textContent.includes("widewide")`)
+	if n := browser.Eval[int](ann.Page, `document.querySelectorAll("#messages .mention").length`); n != 1 {
 		t.Errorf("%d mentions, want 1", n)
 	}
 	ann.write("/join #coffee")
-	ann.until("ann is in the next room", `document.querySelector("#room-name").textContent === "#coffee"`)
+	ann.Until("ann is in the next room", `document.querySelector("#room-name").textContent === "#coffee"`)
 	bob.write("where did ann go?")
 	bob.write("/msg ann psst")
-	ann.until("the rooms count", `document.querySelector("[data-key='#tea'] .badge.hot")?.textContent === "1" && document.querySelector("[data-key='bob'] .badge.hot")?.textContent === "1"`)
-	if title := eval[string](ann, "document.title"); title != "(2) #coffee · Papaya" {
+	ann.Until("the rooms count", `document.querySelector("[data-key='#tea'] .badge.hot")?.textContent === "1" && document.querySelector("[data-key='bob'] .badge.hot")?.textContent === "1"`)
+	if title := browser.Eval[string](ann.Page, "document.title"); title != "(2) #coffee · Papaya" {
 		t.Errorf("the title: got %q", title)
 	}
-	ann.do(chromedp.Click(chromedp.CSS("[data-key='#tea'] .room")))
-	ann.until("what is new is marked", `document.querySelectorAll("#messages .new").length === 1 && document.querySelector("#messages .new + .line .text").textContent === "where did ann go?"`)
-	ann.do(chromedp.Click(chromedp.CSS("#away")))
-	bob.until("bob sees that ann is away", `document.querySelector("#members .away .name")?.textContent === "ann"`)
+	ann.Do(chromedp.Click(chromedp.CSS("[data-key='#tea'] .room")))
+	ann.Until("what is new is marked", `document.querySelectorAll("#messages .new").length === 1 && document.querySelector("#messages .new + .line .text").textContent === "where did ann go?"`)
+	ann.Do(chromedp.Click(chromedp.CSS("#away")))
+	bob.Until("bob sees that ann is away", `document.querySelector("#members .away .name")?.textContent === "ann"`)
 	for _, theme := range []string{"light", "dark"} {
 		for name, who := range map[string]*person{"wide": ann, "phone": bob} {
-			who.until("the colours change", fmt.Sprintf(`(() => { document.querySelector("input[value=%s]").click(); return document.documentElement.dataset.theme === %[1]q })()`, theme))
-			if bad := eval[[]string](who, poor); len(bad) > 0 {
+			who.Until("the colours change", fmt.Sprintf(`(() => { document.querySelector("input[value=%s]").click(); return document.documentElement.dataset.theme === %[1]q })()`, theme))
+			if bad := browser.Eval[[]string](who.Page, poor); len(bad) > 0 {
 				t.Errorf("%s, %s: too little contrast: %q", theme, name, bad)
 			}
-			if eval[bool](who, overflow) {
+			if browser.Eval[bool](who.Page, overflow) {
 				t.Errorf("%s, %s: something is wider than the screen", theme, name)
 			}
-			who.picture(theme + "-" + name)
+			who.Picture(theme + "-" + name)
 		}
 	}
-	bob.do(chromedp.Click(chromedp.CSS("#show-rooms")))
-	bob.until("the pane is open and has the focus", `document.querySelector("#show-rooms").getAttribute("aria-expanded") === "true" && document.querySelector("#rooms-pane").contains(document.activeElement)`)
-	bob.until("it has come in", `Math.abs(document.querySelector("#rooms-pane").getBoundingClientRect().left) < 1`)
-	bob.picture("dark-phone-rooms")
-	bob.do(chromedp.KeyEvent("\x1b"))
-	bob.until("Escape shuts it", `document.querySelector("#show-rooms").getAttribute("aria-expanded") === "false" && document.activeElement.id === "show-rooms"`)
-	ann.do(chromedp.Click(chromedp.CSS("#settings-button")), chromedp.WaitVisible(chromedp.CSS("#settings")))
-	ann.picture("dark-settings")
+	bob.Do(chromedp.Click(chromedp.CSS("#show-rooms")))
+	bob.Until("the pane is open and has the focus", `document.querySelector("#show-rooms").getAttribute("aria-expanded") === "true" && document.querySelector("#rooms-pane").contains(document.activeElement)`)
+	bob.Until("it has come in", `Math.abs(document.querySelector("#rooms-pane").getBoundingClientRect().left) < 1`)
+	bob.Picture("dark-phone-rooms")
+	bob.Do(chromedp.KeyEvent("\x1b"))
+	bob.Until("Escape shuts it", `document.querySelector("#show-rooms").getAttribute("aria-expanded") === "false" && document.activeElement.id === "show-rooms"`)
+	ann.Do(chromedp.Click(chromedp.CSS("#settings-button")), chromedp.WaitVisible(chromedp.CSS("#settings")))
+	ann.Picture("dark-settings")
 }
 
 func TestCompletionAndHistoryOfWhatWasWritten(t *testing.T) {
@@ -87,25 +88,25 @@ func TestCompletionAndHistoryOfWhatWasWritten(t *testing.T) {
 	ann, bob := newPerson(t, 1280, 800), newPerson(t, 1280, 800)
 	ann.signIn(url, "ann", "#tea")
 	bob.signIn(url, "bob", "#tea")
-	ann.until("bob is in the list", `document.querySelector("#members").textContent.includes("bob")`)
+	ann.Until("bob is in the list", `document.querySelector("#members").textContent.includes("bob")`)
 	box := chromedp.CSS("#compose")
-	ann.do(chromedp.SendKeys(box, "b\t"))
-	ann.until("the nick is completed", `document.querySelector("#compose").value === "bob: "`)
-	ann.do(chromedp.SendKeys(box, "hello\r"))
+	ann.Do(chromedp.SendKeys(box, "b\t"))
+	ann.Until("the nick is completed", `document.querySelector("#compose").value === "bob: "`)
+	ann.Do(chromedp.SendKeys(box, "hello\r"))
 	bob.sees("bob: hello")
 	ann.write("/topi")
-	ann.until("a wrong command is told and stays", `document.querySelector("#told").textContent.includes("/help") && document.querySelector("#compose").value === "/topi"`)
-	ann.do(chromedp.SendKeys(box, "\t"))
-	ann.until("it is completed", `document.querySelector("#compose").value === "/topic "`)
+	ann.Until("a wrong command is told and stays", `document.querySelector("#told").textContent.includes("/help") && document.querySelector("#compose").value === "/topi"`)
+	ann.Do(chromedp.SendKeys(box, "\t"))
+	ann.Until("it is completed", `document.querySelector("#compose").value === "/topic "`)
 	ann.write("")
-	ann.do(chromedp.SendKeys(box, "\ue013")) // arrow up, as WebDriver names it
-	ann.picture("completion")
+	ann.Do(chromedp.SendKeys(box, "\ue013")) // arrow up, as WebDriver names it
+	ann.Picture("completion")
 }
 
 // TestLinesAreReadAsTheServerReadsThem holds the page's parser to that of package irc, on lines at random.
 func TestLinesAreReadAsTheServerReadsThem(t *testing.T) {
 	p := newPerson(t, 800, 600)
-	p.do(chromedp.Navigate(site(t, "127.0.0.1:1")))
+	p.Do(chromedp.Navigate(site(t, "127.0.0.1:1")))
 	random := rand.New(rand.NewPCG(1, 2))
 	parts := []string{"@", "a=b", ";", "=", `\s`, `\:`, `\`, `\\`, ":", " ", "  ", "n!u@h", "privmsg", "PRIVMSG", "001", "#tea", "é", "日本", "\x01", "\t", "x"}
 	type pieces struct {
@@ -125,7 +126,7 @@ func TestLinesAreReadAsTheServerReadsThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := eval[[]*pieces](p, fmt.Sprintf(`import("./irc.js").then(({ parse }) => %s.map((l) => { const m = parse(l);
+	got := browser.Eval[[]*pieces](p.Page, fmt.Sprintf(`import("./irc.js").then(({ parse }) => %s.map((l) => { const m = parse(l);
 		return m && { Tags: Object.fromEntries(m.tags), Source: m.source, Command: m.command, Params: m.params } }))`, list))
 	for i, l := range lines {
 		m, err := irc.Parse(l)

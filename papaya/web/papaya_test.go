@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/browser"
 	"interleave/papaya/server/freeport"
 )
 
@@ -25,7 +26,7 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	browser.stop = append(browser.stop, func() { _ = os.RemoveAll(dir) })
+	atEnd = append(atEnd, func() { _ = os.RemoveAll(dir) })
 	program := filepath.Join(dir, "papaya")
 	if out, err := exec.Command("go", "build", "-o", program, "interleave/cmd/papaya").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building papaya: %w\n%s", err, out)
@@ -44,7 +45,7 @@ type papaya struct {
 // newPapaya starts a server, with accounts required or not.
 func newPapaya(t *testing.T, accounts bool) *papaya {
 	t.Helper()
-	chromium(t) // without a browser there is nothing to build for
+	browser.Needed(t) // without a browser there is nothing to build for
 	program, err := build()
 	if err != nil {
 		t.Fatal(err)
@@ -129,14 +130,14 @@ func TestReconnectAfterTheServerWasKilled(t *testing.T) {
 		bob.sees(text)
 		want = append(want, text)
 	}
-	ann.until("all is echoed", `!document.querySelector(".pending")`)
+	ann.Until("all is echoed", `!document.querySelector(".pending")`)
 	p.kill()
-	ann.until("ann hears of it", `document.querySelector("#state").textContent.includes("Connection lost")`)
+	ann.Until("ann hears of it", `document.querySelector("#state").textContent.includes("Connection lost")`)
 	ann.write("while it is away")
-	ann.until("what cannot be sent stays", `document.querySelector("#compose").value === "while it is away" && document.querySelector("#told").textContent !== ""`)
-	ann.picture("lost")
+	ann.Until("what cannot be sent stays", `document.querySelector("#compose").value === "while it is away" && document.querySelector("#told").textContent !== ""`)
+	ann.Picture("lost")
 	p.start()
-	ann.until("ann is back", `document.querySelector("#state").hidden && document.querySelector("#member-count").textContent !== "0"`)
+	ann.Until("ann is back", `document.querySelector("#state").hidden && document.querySelector("#member-count").textContent !== "0"`)
 	ann.write("after")
 	bob.sees("after")
 	ann.sees("after")
@@ -157,23 +158,23 @@ func TestHistoryIsThereForWhoComesLater(t *testing.T) {
 		ann.write(fmt.Sprintf("line %d", i))
 	}
 	ann.sees(fmt.Sprintf("line %d", many-1))
-	ann.until("all is echoed", `!document.querySelector(".pending")`)
-	ann.do(reload())
+	ann.Until("all is echoed", `!document.querySelector(".pending")`)
+	ann.Do(reload())
 	ann.submit("ann", "")
-	ann.until("she is in her room again", `document.querySelector("#room-name").textContent === "#tea"`)
+	ann.Until("she is in her room again", `document.querySelector("#room-name").textContent === "#tea"`)
 	ann.seesAllOf(many)
 	ann.write("/search LINE 137")
-	ann.until("what was said is found", `[...document.querySelectorAll("#messages")].some((n) => n.textContent.includes("Found:") && n.textContent.includes("#tea ann: line 137"))`)
+	ann.Until("what was said is found", `[...document.querySelectorAll("#messages")].some((n) => n.textContent.includes("Found:") && n.textContent.includes("#tea ann: line 137"))`)
 	ann.write("/search kettle")
-	ann.until("what was not said is not", `document.querySelector("#messages").textContent.includes("Nothing was found.")`)
-	ann.picture("search")
+	ann.Until("what was not said is not", `document.querySelector("#messages").textContent.includes("Nothing was found.")`)
+	ann.Picture("search")
 }
 
 // seesAllOf scrolls back to line 0, page by page: all lines are there, each once and in order.
 func (p *person) seesAllOf(many int) {
 	p.t.Helper()
 	p.sees(fmt.Sprintf("line %d", many-1))
-	p.until("the first line is there", `(() => { const s = document.querySelector("#scroll"); s.scrollTop = 0; s.dispatchEvent(new Event("scroll"));
+	p.Until("the first line is there", `(() => { const s = document.querySelector("#scroll"); s.scrollTop = 0; s.dispatchEvent(new Event("scroll"));
 		return [...document.querySelectorAll("#messages .text")].some((n) => n.textContent === "line 0") })()`)
 	var want []string
 	for i := range many {
@@ -224,15 +225,15 @@ func TestWhatPeopleSayIsNeverMarkup(t *testing.T) {
 	}
 	ann.write("/topic <img src=x onerror=window.caught=1>")
 	ann.write("see https://a.example/x_(y), or http://b.example.")
-	bob.until("the last is there", `document.querySelector("#messages").textContent.includes("b.example")`)
-	bob.until("so is the topic", `document.querySelector("#topic").textContent.startsWith("<img")`)
-	if eval[bool](bob, `"caught" in window`) {
+	bob.Until("the last is there", `document.querySelector("#messages").textContent.includes("b.example")`)
+	bob.Until("so is the topic", `document.querySelector("#topic").textContent.startsWith("<img")`)
+	if browser.Eval[bool](bob.Page, `"caught" in window`) {
 		t.Error("a script of somebody else ran")
 	}
-	if n := eval[int](bob, `document.querySelectorAll("#messages :is(img, script, svg, b), #topic *").length`); n != 0 {
+	if n := browser.Eval[int](bob.Page, `document.querySelectorAll("#messages :is(img, script, svg, b), #topic *").length`); n != 0 {
 		t.Errorf("%d elements were made of what people said", n)
 	}
-	got := eval[[]string](bob, `[...document.querySelectorAll("#messages a")].map((a) => a.href + " " + a.rel + " " + a.target)`)
+	got := browser.Eval[[]string](bob.Page, `[...document.querySelectorAll("#messages a")].map((a) => a.href + " " + a.rel + " " + a.target)`)
 	want := []string{"https://a.example/", "https://a.example/", "https://a.example/x_(y)", "http://b.example/"}
 	for i := range want {
 		want[i] += " noopener noreferrer nofollow _blank"
@@ -240,7 +241,7 @@ func TestWhatPeopleSayIsNeverMarkup(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("links: got %q, want %q", got, want)
 	}
-	if eval[bool](bob, `document.querySelector("#messages").textContent.includes("\u202e")`) {
+	if browser.Eval[bool](bob.Page, `document.querySelector("#messages").textContent.includes("\u202e")`) {
 		t.Error("a mark that turns the text around is shown")
 	}
 }
@@ -250,18 +251,18 @@ func TestAccountsAndInvitations(t *testing.T) {
 	token := p.admin("invite", "--role", "member", "--for", "1h", "--by", "ann")
 	ann := newPerson(t, 360, 740)
 	fill := func(id, value string) {
-		ann.do(setValue("#"+id, value))
+		ann.Do(setValue("#"+id, value))
 	}
 	ann.open(p.url())
 	fill("nick", "ann")
 	ann.press()
-	ann.until("nobody comes in without an account", `document.querySelector("#sign-in-error").textContent !== "" && !document.querySelector("#sign-in").hidden`)
-	ann.picture("refused-phone")
+	ann.Until("nobody comes in without an account", `document.querySelector("#sign-in-error").textContent !== "" && !document.querySelector("#sign-in").hidden`)
+	ann.Picture("refused-phone")
 	fill("password", "the kettle is on")
 	fill("invitation", token)
 	fill("join", "#tea")
 	ann.press()
-	ann.until("ann is in", `document.querySelector("#room-name").textContent === "#tea"`)
+	ann.Until("ann is in", `document.querySelector("#room-name").textContent === "#tea"`)
 	ann.write("hello from an account")
 	ann.sees("hello from an account")
 
@@ -269,14 +270,14 @@ func TestAccountsAndInvitations(t *testing.T) {
 	fill("nick", "ann")
 	fill("password", "the kettle is on")
 	ann.press()
-	ann.until("ann is in again", `document.querySelector("#room-name").textContent === "#tea"`)
+	ann.Until("ann is in again", `document.querySelector("#room-name").textContent === "#tea"`)
 
 	ann.open(p.url())
 	fill("nick", "ann2")
 	fill("password", "not the password")
 	ann.press()
-	ann.until("a wrong password is told", `document.querySelector("#sign-in-error").textContent !== ""`)
-	if kept := eval[string](ann, `JSON.stringify(localStorage)`); strings.Contains(kept, "kettle") || strings.Contains(kept, token) {
+	ann.Until("a wrong password is told", `document.querySelector("#sign-in-error").textContent !== ""`)
+	if kept := browser.Eval[string](ann.Page, `JSON.stringify(localStorage)`); strings.Contains(kept, "kettle") || strings.Contains(kept, token) {
 		t.Errorf("a secret is kept in the browser: %s", kept)
 	}
 }

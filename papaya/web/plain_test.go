@@ -77,6 +77,6 @@ func TestTwoPeopleOnAPlainServer(t *testing.T) {
 	ann.sees("ann: two cups, please")
 	bob.write("/me waits")
 	ann.sees("bob waits")
-	ann.picture("plain-wide")
-	bob.picture("plain-phone")
+	ann.Picture("plain-wide")
+	bob.Picture("plain-phone")
 }

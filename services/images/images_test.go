@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/browser"
 	"interleave/internal/probe/probetest"
 )
 
@@ -31,6 +32,8 @@ func hurry(t *testing.T) {
 
 // hurryNoMore ends a test that has hurried JVMs: what JVMs tell of it is a line that the next test may not expect.
 func hurryNoMore() { _ = os.Unsetenv(options) }
+
+func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
 
 // asked is the pattern of the models' names that the long tests ask.
 func asked() string {

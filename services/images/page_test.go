@@ -1,42 +1,32 @@
 package images
 
 import (
-	"context"
-	"flag"
 	"fmt"
-	"iter"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
+	"interleave/internal/browser"
 	"interleave/internal/probe/probetest"
 )
 
-// pictures is a folder to leave screenshots in, for people to look at.
-var pictures = flag.String("pictures", "", "leave screenshots of the page in this folder")
-
 // TestPage uses the page in a browser, against one model: the files are the same for all.
 func TestPage(t *testing.T) {
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("SKIP: install chromium for the test of the page (./toolchains.sh --all)")
-	}
+	browser.Needed(t)
 	t.Parallel()
 	m := probetest.One(t, "go-goroutine-nethttp")
 	folder, _ := m.Folder(t, 0)
 	server := m.Start(t, folder)
 	c := newClient(t, server.Port)
-	v := newVisitor(t, 390, 844)
+	v := &visitor{browser.Open(t, 390, 844, "Failed to load resource"), t} // some answers are errors on purpose
 
 	v.open("http://" + c.address + "/")
-	v.until("an empty list says so", `document.querySelector("#state").textContent === "No images yet."`)
+	v.Until("an empty list says so", `document.querySelector("#state").textContent === "No images yet."`)
 	dir := t.TempDir()
 	files := map[string][]byte{"Teekanne & <b>Tasse</b>.png": pngOf(t, paint(300, 200, 11)), "wide.jpg": jpegOf(t, gray(2000, 300)), "dot.gif": gifOf(t, 3, 3), "notes.png": []byte("no image")}
 	var paths []string
@@ -47,148 +37,67 @@ func TestPage(t *testing.T) {
 		}
 		paths = append(paths, name)
 	}
-	v.do(chromedp.SetUploadFiles(chromedp.CSS("#choose"), paths))
-	v.until("three are stored and one is not", `document.querySelectorAll("#list li").length === 3 && document.querySelectorAll("#uploads li").length === 1`)
-	v.until("the problem is told", `document.querySelector("#uploads [role=alert]")?.textContent.includes("the bytes are no JPEG, PNG or GIF")`)
-	v.until("a name is text", `[...document.querySelectorAll("#list a")].some((a) => a.textContent === "Teekanne & <b>Tasse<∕b>.png") && !document.querySelector("#list b")`)
-	v.until("thumbnails are there", `[...document.querySelectorAll("#list img")].every((i) => i.complete && i.naturalWidth > 0 && i.naturalWidth <= 160)`)
+	v.Do(chromedp.SetUploadFiles(chromedp.CSS("#choose"), paths))
+	v.Until("three are stored and one is not", `document.querySelectorAll("#list li").length === 3 && document.querySelectorAll("#uploads li").length === 1`)
+	v.Until("the problem is told", `document.querySelector("#uploads [role=alert]")?.textContent.includes("the bytes are no JPEG, PNG or GIF")`)
+	v.Until("a name is text", `[...document.querySelectorAll("#list a")].some((a) => a.textContent === "Teekanne & <b>Tasse<∕b>.png") && !document.querySelector("#list b")`)
+	v.Until("thumbnails are there", `[...document.querySelectorAll("#list img")].every((i) => i.complete && i.naturalWidth > 0 && i.naturalWidth <= 160)`)
 	v.looks("phone")
 	v.drops(pngOf(t, paint(30, 30, 12)))
-	v.until("what was dropped is stored", `document.querySelector("#list li a")?.textContent === "dropped.png"`)
+	v.Until("what was dropped is stored", `document.querySelector("#list li a")?.textContent === "dropped.png"`)
 
 	v.slowly(func() {
 		v.drops(padded(t, pngOf(t, paint(30, 30, 12)), 60_000))
-		v.until("the bar moves", `(document.querySelector("#uploads progress")?.value ?? 0) > 0 && document.querySelector("#uploads progress").value < 1`)
+		v.Until("the bar moves", `(document.querySelector("#uploads progress")?.value ?? 0) > 0 && document.querySelector("#uploads progress").value < 1`)
 	})
-	v.until("it is stored in the end", `document.querySelectorAll("#list li").length === 5`)
+	v.Until("it is stored in the end", `document.querySelectorAll("#list li").length === 5`)
 	c.ask("DELETE", c.list()[0].URL, nil, nil, 204)
 	v.open("http://" + c.address + "/")
-	v.until("four are left", `document.querySelectorAll("#list li").length === 4`)
+	v.Until("four are left", `document.querySelectorAll("#list li").length === 4`)
 
-	v.do(chromedp.Click(chromedp.CSS("#list li button")))
-	v.until("it asks", `document.querySelector("#sure").open && document.querySelector("#question").textContent.includes("dropped.png")`)
-	v.picture("question")
-	v.do(chromedp.Click(chromedp.CSS(`#sure button[value="no"]`)))
-	v.until("it is kept", `!document.querySelector("#sure").open && document.querySelectorAll("#list li").length === 4`)
-	v.do(chromedp.Click(chromedp.CSS("#list li button")), chromedp.Click(chromedp.CSS(`#sure button[value="yes"]`)))
-	v.until("it is gone", `document.querySelectorAll("#list li").length === 3`)
+	v.Do(chromedp.Click(chromedp.CSS("#list li button")))
+	v.Until("it asks", `document.querySelector("#sure").open && document.querySelector("#question").textContent.includes("dropped.png")`)
+	v.Picture("question")
+	v.Do(chromedp.Click(chromedp.CSS(`#sure button[value="no"]`)))
+	v.Until("it is kept", `!document.querySelector("#sure").open && document.querySelectorAll("#list li").length === 4`)
+	v.Do(chromedp.Click(chromedp.CSS("#list li button")), chromedp.Click(chromedp.CSS(`#sure button[value="yes"]`)))
+	v.Until("it is gone", `document.querySelectorAll("#list li").length === 3`)
 	if n := len(c.list()); n != 3 {
 		t.Errorf("the server has %d images, want 3", n)
 	}
 	for range 25 {
 		c.upload("image/gif", "many", gifOf(t, 40, 30))
 	}
-	v.size(1280, 900)
+	v.Size(1280, 900)
 	v.open("http://" + c.address + "/")
-	v.until("the newest twenty are shown", `document.querySelectorAll("#list li").length === 20 && !document.querySelector("#more").hidden`)
-	v.do(chromedp.Click(chromedp.CSS("#more")))
-	v.until("all are shown", `document.querySelectorAll("#list li").length === 28 && document.querySelector("#more").hidden`)
+	v.Until("the newest twenty are shown", `document.querySelectorAll("#list li").length === 20 && !document.querySelector("#more").hidden`)
+	v.Do(chromedp.Click(chromedp.CSS("#more")))
+	v.Until("all are shown", `document.querySelectorAll("#list li").length === 28 && document.querySelector("#more").hidden`)
 	v.looks("desk")
 	v.keyboard()
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
-	v.do(chromedp.Click(chromedp.CSS("#list li button")), chromedp.Click(chromedp.CSS(`#sure button[value="yes"]`)))
-	v.until("a server that is away is told of", `document.querySelector("#state").textContent.includes("cannot be reached") && document.querySelectorAll("#list li").length === 28`)
+	v.Do(chromedp.Click(chromedp.CSS("#list li button")), chromedp.Click(chromedp.CSS(`#sure button[value="yes"]`)))
+	v.Until("a server that is away is told of", `document.querySelector("#state").textContent.includes("cannot be reached") && document.querySelectorAll("#list li").length === 28`)
 }
 
-// A visitor is a page in a browser of its own.
+// A visitor is somebody in front of a page of her own.
 type visitor struct {
-	t      *testing.T
-	ctx    context.Context
-	mu     sync.Mutex
-	faults []string // what the page threw or logged as an error
-}
-
-func newVisitor(t *testing.T, width, height int) *visitor {
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.WSURLReadTimeout(time.Minute),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true),
-	}
-	path, _ := exec.LookPath("chromium")
-	allocator, stopAll := chromedp.NewExecAllocator(context.Background(), append(options, chromedp.ExecPath(path))...)
-	t.Cleanup(stopAll)
-	ctx, stop := chromedp.NewContext(allocator)
-	t.Cleanup(stop)
-	v := &visitor{t: t, ctx: ctx}
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("starting chromium: %v", err)
-	}
-	v.size(width, height)
-	go v.watch(chromedp.Console(ctx))
-	t.Cleanup(func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		for _, f := range v.faults {
-			t.Errorf("the page failed: %s", f)
-		}
-	})
-	return v
-}
-
-// watch keeps what the page throws and what the browser complains of, but for answers that were asked for; it ends with the page.
-func (v *visitor) watch(console iter.Seq2[chromedp.ConsoleMessage, error]) {
-	for m, err := range console {
-		if err != nil {
-			return
-		}
-		if bad := m.IsException() || m.Type == "error" || m.Type == "warning"; !bad || strings.Contains(m.Text, "Failed to load resource") {
-			continue
-		}
-		v.mu.Lock()
-		v.faults = append(v.faults, m.String())
-		v.mu.Unlock()
-	}
-}
-
-func (v *visitor) do(steps ...chromedp.Action[chromedp.Void]) {
-	v.t.Helper()
-	ctx, stop := context.WithTimeout(v.ctx, patience)
-	defer stop()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		v.t.Fatalf("driving the page: %v", err)
-	}
+	*browser.Page
+	t *testing.T
 }
 
 func (v *visitor) open(url string) {
 	v.t.Helper()
-	v.do(chromedp.Navigate(url))
-}
-
-func (v *visitor) size(width, height int) {
-	v.t.Helper()
-	v.do(chromedp.EmulateViewport(int64(width), int64(height)))
-}
-
-// eval is what an expression of the page's script is worth.
-func eval[T any](v *visitor, js string) T {
-	v.t.Helper()
-	ctx, stop := context.WithTimeout(v.ctx, patience)
-	defer stop()
-	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
-	if err != nil {
-		v.t.Fatalf("asking the page for %s: %v", js, err)
-	}
-	return out
-}
-
-// until waits for an expression to be true.
-func (v *visitor) until(what, js string) {
-	v.t.Helper()
-	ctx, stop := context.WithTimeout(v.ctx, patience)
-	defer stop()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(patience))); err != nil {
-		v.picture("failed")
-		v.t.Fatalf("waiting until %s: %v\nthe page shows:\n%s", what, err, eval[string](v, "document.body.innerText"))
-	}
+	v.Do(chromedp.Navigate(url))
 }
 
 // drops drops a file on the page, as a hand would.
 func (v *visitor) drops(content []byte) {
 	v.t.Helper()
 	numbers := strings.Join(strings.Fields(fmt.Sprintf("%d", content)), ",")
-	v.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
+	v.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
 		const data = new DataTransfer();
 		data.items.add(new File([new Uint8Array(%s)], "dropped.png", {type: "image/png"}));
 		for (const name of ["dragenter", "dragover", "drop"]) document.querySelector("#drop").dispatchEvent(new DragEvent(name, {dataTransfer: data, bubbles: true, cancelable: true}));
@@ -200,7 +109,7 @@ func (v *visitor) slowly(do func()) {
 	v.t.Helper()
 	set := func(bytes float64) {
 		params := network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{{DownloadThroughput: -1, UploadThroughput: bytes}}}
-		if _, err := chromedp.Call(v.ctx, network.EmulateNetworkConditionsByRule, params); err != nil {
+		if _, err := chromedp.Call(v.Context(), network.EmulateNetworkConditionsByRule, params); err != nil {
 			v.t.Fatal(err)
 		}
 	}
@@ -214,22 +123,22 @@ func (v *visitor) looks(where string) {
 	v.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		params := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
-		if _, err := chromedp.Call(v.ctx, emulation.SetEmulatedMedia, params); err != nil {
+		if _, err := chromedp.Call(v.Context(), emulation.SetEmulatedMedia, params); err != nil {
 			v.t.Fatal(err)
 		}
-		v.picture(where + "-" + scheme)
-		if wide := eval[bool](v, `document.documentElement.scrollWidth > innerWidth`); wide {
+		v.Picture(where + "-" + scheme)
+		if wide := browser.Eval[bool](v.Page, `document.documentElement.scrollWidth > innerWidth`); wide {
 			v.t.Errorf("%s, %s: the page is wider than its window", where, scheme)
 		}
-		if faint := eval[[]string](v, contrast); len(faint) > 0 {
+		if faint := browser.Eval[[]string](v.Page, contrast); len(faint) > 0 {
 			v.t.Errorf("%s, %s: text of less than 4.5 to 1: %q", where, scheme, faint)
 		}
 	}
-	if nameless := eval[[]string](v, `[...document.querySelectorAll("button, input, a, progress, dialog, img")].filter((e) => !(e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") ||
+	if nameless := browser.Eval[[]string](v.Page, `[...document.querySelectorAll("button, input, a, progress, dialog, img")].filter((e) => !(e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") ||
 		e.textContent.trim() || e.labels?.length || e.hasAttribute("alt"))).map((e) => e.outerHTML)`); len(nameless) > 0 {
 		v.t.Errorf("%s: without a name: %q", where, nameless)
 	}
-	if small := eval[[]string](v, `[...document.querySelectorAll("button, .button")].filter((e) => e.getClientRects().length && e.getBoundingClientRect().height < 43.5).map((e) => e.outerHTML)`); len(small) > 0 {
+	if small := browser.Eval[[]string](v.Page, `[...document.querySelectorAll("button, .button")].filter((e) => e.getClientRects().length && e.getBoundingClientRect().height < 43.5).map((e) => e.outerHTML)`); len(small) > 0 {
 		v.t.Errorf("%s: too small for a finger: %q", where, small)
 	}
 }
@@ -248,30 +157,13 @@ const contrast = `(() => {
 // keyboard walks from the top to the first image without a mouse.
 func (v *visitor) keyboard() {
 	v.t.Helper()
-	v.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(), scrollTo(0, 0)`))
+	v.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(), scrollTo(0, 0)`))
 	var seen []string
 	for range 6 {
-		v.do(chromedp.KeyEvent("\t"))
-		seen = append(seen, eval[string](v, `document.activeElement.id || document.activeElement.className || document.activeElement.tagName`))
+		v.Do(chromedp.KeyEvent("\t"))
+		seen = append(seen, browser.Eval[string](v.Page, `document.activeElement.id || document.activeElement.className || document.activeElement.tagName`))
 	}
 	if !strings.Contains(strings.Join(seen, " "), "choose") || !strings.Contains(strings.Join(seen, " "), "A ") {
 		v.t.Errorf("by Tab one reaches %q, want the choice of files and the images", seen)
-	}
-}
-
-// picture leaves a screenshot, if pictures are asked for.
-func (v *visitor) picture(name string) {
-	v.t.Helper()
-	if *pictures == "" {
-		return
-	}
-	ctx, stop := context.WithTimeout(v.ctx, patience)
-	defer stop()
-	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		v.t.Fatalf("taking a picture: %v", err)
-	}
-	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o644); err != nil {
-		v.t.Fatal(err)
 	}
 }

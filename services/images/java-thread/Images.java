@@ -28,6 +28,7 @@ public class Images {
           throw expected();
         }
       }
+      if (!next.isEmpty()) Next.check(next);
       var app = new SpringApplication(Images.class);
       app.setDefaultProperties(Map.of(
           "server.port", args[0], "server.address", args[1], "images.data", args[2], "images.files", args[3],

@@ -55,13 +55,17 @@ class Next {
       client = null;
       return;
     }
+    var builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofNanos(LIMIT_NS));
+    if (virtual) builder.executor(Executors.newVirtualThreadPerTaskExecutor());
+    client = builder.build();
+  }
+
+  // Refuses what is not the address of a service.
+  static void check(String base) {
     var parts = FORM.matcher(base);
     if (!parts.matches() || Integer.parseInt(parts.group(1)) > 65_535) {
       throw new IllegalArgumentException("the next service: expected http://HOST:PORT, got " + base);
     }
-    var builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofNanos(LIMIT_NS));
-    if (virtual) builder.executor(Executors.newVirtualThreadPerTaskExecutor());
-    client = builder.build();
   }
 
   boolean isThere() {
