@@ -59,6 +59,23 @@ func quietly(t testing.TB, want string, try func() bool) {
 	t.Errorf("in %v there was no try in which %s", patience, want)
 }
 
+// finds runs a load against a wrong server until the engine has counted such an error: on a busy machine a window
+// may end before the server has done wrong.
+func finds(t testing.TB, kind string, run func() (*Result, error)) {
+	t.Helper()
+	quietly(t, "the engine found "+kind, func() bool {
+		r, err := run()
+		if r == nil {
+			t.Fatal(err)
+		}
+		found := r.Errors[kind] > 0
+		if found && r.FirstFail == "" || !found && len(r.Errors) > 0 {
+			t.Errorf("got %v (%q), want %s and its words", r.Errors, r.FirstFail, kind)
+		}
+		return found
+	})
+}
+
 // runSteady runs a plan until the machine has let the engine have at least half of its window.
 func runSteady(t testing.TB, p Plan, run func(testing.TB, Plan) *Result) *Result {
 	t.Helper()
