@@ -104,7 +104,8 @@ func packagesOf(jobs []*job, race bool) (packages []testPackage) {
 	return packages
 }
 
-// plan lists the jobs of the rings, each ring's longest first.
+// plan lists the jobs of the rings, each ring's longest first. What runs alone comes behind all rings: the others
+// need not stop for it.
 func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 	packages, err := listPackages(ctx, o.Root)
 	if err != nil {
@@ -120,17 +121,18 @@ func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 		for _, j := range of {
 			j.order, j.expected = n, times.of(j)
 		}
-		slices.SortStableFunc(of, func(a, b *job) int {
-			switch {
-			case a.alone != b.alone && a.alone:
-				return 1 // last: the others need not stop for it
-			case a.alone != b.alone:
-				return -1
-			}
-			return cmp.Compare(b.expected, a.expected)
-		})
+		slices.SortStableFunc(of, func(a, b *job) int { return cmp.Compare(b.expected, a.expected) })
 		jobs = append(jobs, of...)
 	}
+	slices.SortStableFunc(jobs, func(a, b *job) int {
+		switch {
+		case a.alone == b.alone:
+			return 0
+		case a.alone:
+			return 1
+		}
+		return -1
+	})
 	if len(o.Packages) > 0 {
 		jobs = slices.DeleteFunc(jobs, func(j *job) bool { return !matches(o.Packages, j.pkg.dir) })
 	}
