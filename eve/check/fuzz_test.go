@@ -23,7 +23,7 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 4096 {
-			t.Skip("long texts only cost time")
+			return // long texts only cost time
 		}
 		checkText(text)
 	})

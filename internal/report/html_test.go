@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"flag"
+	"html"
 	"io"
 	"os"
 	"path/filepath"
@@ -162,10 +163,12 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestLook writes pages for people to look at: go test ./internal/report -run Look -look FOLDER.
-func TestLook(t *testing.T) {
-	if *look == "" {
-		t.Skip("needs -look FOLDER")
+// TestEveryExperimentHasAPage makes up a run of every experiment and writes its page, for people to look at too:
+// go test ./internal/report -run Page -look FOLDER.
+func TestEveryExperimentHasAPage(t *testing.T) {
+	folder := *look
+	if folder == "" {
+		folder = t.TempDir()
 	}
 	all := runs(t)
 	tree, err := manifest.LoadTree(*lookTree)
@@ -174,7 +177,14 @@ func TestLook(t *testing.T) {
 	}
 	all["full"] = synthesize(tree, recipe{seed: 3, rounds: 12, depth: "full", losses: .012})
 	for name, run := range all {
-		if err := os.WriteFile(filepath.Join(*look, strings.ReplaceAll(name, " ", "-")+".html"), []byte(page1(t, run)), 0o644); err != nil {
+		file := filepath.Join(folder, strings.ReplaceAll(name, " ", "-")+".html")
+		page := page1(t, run)
+		for _, e := range tree.Experiments {
+			if name == "full" && !strings.Contains(page, html.EscapeString(e.Title)) {
+				t.Errorf("the page does not name the experiment %q", e.Title)
+			}
+		}
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

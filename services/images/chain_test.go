@@ -89,7 +89,7 @@ func TestChain(t *testing.T) {
 // TestChainPostgreSQL holds models against the same where the images of the last service are in PostgreSQL.
 func TestChainPostgreSQL(t *testing.T) {
 	if !*whole {
-		t.Skip("SKIP: make whole asks chains whose last service is on PostgreSQL")
+		t.Skip("part of make whole: chains whose last service is on PostgreSQL")
 	}
 	onPostgreSQL(t, func(t *testing.T, m *probetest.Subject, database *postgres) {
 		chain := newChain(t, m, 2, database.database(t))

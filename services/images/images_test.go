@@ -50,7 +50,7 @@ func TestImages(t *testing.T) {
 		return
 	}
 	probetest.Models(t, "go-goroutine*", "node-loop")
-	t.Log("SKIP: make whole asks java-thread, java-virtual and rust-async, too: they take minutes to build")
+	t.Log("java-thread, java-virtual and rust-async are part of make whole: they take minutes to build")
 }
 
 // TestSQLite asks everything of a server on SQLite; its disk fills, and it is killed.

@@ -31,7 +31,7 @@ const (
 // who never stand still for long, but one. The servers wait all at once.
 func TestSlowImages(t *testing.T) {
 	if !*whole {
-		t.Skip("SKIP: make whole waits for the end of slow requests, five minutes")
+		t.Skip("part of make whole: it waits for the end of slow requests, five minutes")
 	}
 	t.Parallel()
 	models := map[string]*probetest.Subject{}

@@ -30,7 +30,7 @@ const (
 // is told to end, it does, and each hears the end. The server has one core, as where it is measured.
 func TestCrowd(t *testing.T) {
 	if !*whole {
-		t.Skip("SKIP: make whole opens ten thousand streams of every model")
+		t.Skip("part of make whole: ten thousand streams of every model")
 	}
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
