@@ -57,10 +57,9 @@ func (l *link) start(t *testing.T, m *probetest.Subject, behind []*link) {
 
 // TestChain holds models against what the contract says of services in front of others.
 func TestChain(t *testing.T) {
-	t.Cleanup(hurryNoMore)
 	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
-		hurry(t)
+		hurry(m)
 		chain := newChain(t, m, 3)
 		passes(chain)
 		crowds(chain)

@@ -4,6 +4,7 @@ package images
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -20,20 +21,24 @@ var (
 	all   = flag.Bool("all", false, "also ask java-virtual on PostgreSQL, which is java-thread's program there")
 )
 
-// options is a variable that every JVM reads, and tells of; so it is set when all are built.
-const options = "JAVA_TOOL_OPTIONS"
+// leftovers is the folder for what JVMs leave behind that are killed: libraries and Tomcat's work.
+var leftovers string
 
 // hurry leaves the second compiler of JVMs out: one that lives for a minute costs half.
-func hurry(t *testing.T) {
-	if err := os.Setenv(options, "-XX:TieredStopAtLevel=1"); err != nil {
-		t.Fatal(err)
-	}
+func hurry(m *probetest.Subject) {
+	m.Insert("java", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir="+leftovers)
 }
 
-// hurryNoMore ends a test that has hurried JVMs: what JVMs tell of it is a line that the next test may not expect.
-func hurryNoMore() { _ = os.Unsetenv(options) }
-
-func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
+func TestMain(m *testing.M) {
+	var err error
+	if leftovers, err = os.MkdirTemp("", "images-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := browser.Main(m)
+	_ = os.RemoveAll(leftovers)
+	os.Exit(code)
+}
 
 // asked is the pattern of the models' names that the long tests ask.
 func asked() string {
@@ -55,10 +60,9 @@ func TestImages(t *testing.T) {
 
 // TestSQLite asks everything of a server on SQLite; its disk fills, and it is killed.
 func TestSQLite(t *testing.T) {
-	t.Cleanup(hurryNoMore)
 	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
-		hurry(t)
+		hurry(m)
 		folder, small := m.Folder(t, diskBytes)
 		server := m.Start(t, folder)
 		c := newClient(t, server.Port)

@@ -37,8 +37,7 @@ func onPostgreSQL(t *testing.T, ask func(t *testing.T, m *probetest.Subject, dat
 		if !*all && strings.HasSuffix(t.Name(), "/java-virtual") {
 			t.Skip("-args -all asks it, too")
 		}
-		t.Cleanup(hurryNoMore) // before the next is built
-		hurry(t)
+		hurry(m)
 		ask(t, m, database)
 	})
 }

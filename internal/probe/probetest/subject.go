@@ -2,6 +2,7 @@ package probetest
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,17 @@ type (
 	Folder = probe.Folder
 	Server = probe.Server
 )
+
+// Insert puts words between the program of the model's command and what follows, if that is the program.
+func (m *Subject) Insert(program string, words ...string) {
+	if m.built.Model.Run[0] != program {
+		return
+	}
+	built, model := *m.built, *m.built.Model
+	model.Run = slices.Insert(slices.Clone(model.Run), 1, words...)
+	built.Model = &model
+	m.built = &built
+}
 
 // Each gives every model of the service whose name is of the pattern to a test of its own.
 func Each(t *testing.T, pattern string, test func(t *testing.T, m *Subject)) {
