@@ -5,6 +5,7 @@ package load
 // a burst for each sender, and any server of IRC can be asked.
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
 
@@ -313,6 +314,6 @@ func (e *engine) verifyRooms(all *faults) {
 		due += r.due.Load()
 	}
 	if lost > 0 {
-		all.add(Undelivered, lost, "%d of %d deliveries had not come %v after the load had ended", lost, due, roomDrainTime)
+		all.add(Undelivered, lost, "%d of %d deliveries had not come %v after the load had ended", lost, due, cmp.Or(e.plan.Drain, roomDrainTime))
 	}
 }

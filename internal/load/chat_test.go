@@ -211,7 +211,7 @@ func TestWrongChat(t *testing.T) {
 			finds(t, test.kind, func() (*Result, error) {
 				server := &chatServer{deliver: test.server.deliver, greet: test.server.greet}
 				p := chatPlan(startChat(t, server), l)
-				p.Window = 200 * time.Millisecond
+				p.Window, p.Drain = 200*time.Millisecond, 0
 				return tryPlan(t, p)
 			})
 		})

@@ -190,7 +190,7 @@ func TestWrongImageServers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := plan(manifest.Images, netip.AddrPort{}, test.load)
+			p := wrongPlan(manifest.Images, netip.AddrPort{}, test.load)
 			p.WarmUp, p.Window = 0, patience // it ends when no connection is left
 			server := newImageServer()
 			test.wrong(server)
@@ -207,7 +207,7 @@ func TestWrongImageServers(t *testing.T) {
 	}
 	t.Run("never answers", func(t *testing.T) {
 		t.Parallel()
-		p := plan(manifest.Images, listen(t, hold), closed)
+		p := wrongPlan(manifest.Images, listen(t, hold), closed)
 		p.Limit = 300 * time.Millisecond
 		if r, err := tryPlan(t, p); r == nil || r.Errors[Timeout]+r.Errors[PastLimit] == 0 {
 			t.Errorf("got %+v, %v; want %s", r, err, Timeout)

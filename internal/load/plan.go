@@ -27,9 +27,10 @@ type Plan struct {
 	Sources  []netip.Addr   `json:"sources,omitempty"` // connections bind to these in turn; empty = the kernel's choice
 	Seed     uint64         `json:"seed"`
 	WarmUp   time.Duration  `json:"warm_up_ns"`
-	Window   time.Duration  `json:"window_ns"` // 0 = until every connection has its Requests
-	Limit    time.Duration  `json:"limit_ns"`  // the engine gives up after this, whatever happens
-	Slices   int            `json:"slices"`    // parts of the window that replies are counted in; 0 = 20
+	Window   time.Duration  `json:"window_ns"`          // 0 = until every connection has its Requests
+	Limit    time.Duration  `json:"limit_ns"`           // the engine gives up after this, whatever happens
+	Drain    time.Duration  `json:"drain_ns,omitempty"` // for what is under way when the load has ended; 0 = drainTime, roomDrainTime or endingTime
+	Slices   int            `json:"slices"`             // parts of the window that replies are counted in; 0 = 20
 	CPUs     []int          `json:"cpus,omitempty"`
 }
 

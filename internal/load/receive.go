@@ -179,7 +179,7 @@ func (w *worker) expire(c *conn) {
 	if !w.replies {
 		what = "could not be sent"
 	}
-	w.faults.add(Timeout, n, "connection %d: %d requests %s when the load had ended for %v", c.id, n, what, drainTime)
+	w.faults.add(Timeout, n, "connection %d: %d requests %s when the load had ended for %v", c.id, n, what, w.drainTime())
 	w.giveUp(c)
 }
 

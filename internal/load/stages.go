@@ -2,7 +2,10 @@ package load
 
 // The stages of a worker's load. They follow each other by time, or because there is nothing left to wait for.
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 type stage uint8
 
@@ -19,6 +22,17 @@ const (
 	drainTime  = time.Second     // for replies after the load has ended
 	endingTime = 5 * time.Second // for a sink to write what it has, a guess: its sockets hold a few MiB at most
 )
+
+// drainTime is for replies and deliveries after the load has ended.
+func (w *worker) drainTime() time.Duration {
+	if w.chat != nil || w.images != nil {
+		return cmp.Or(w.plan.Drain, roomDrainTime)
+	}
+	return cmp.Or(w.plan.Drain, drainTime)
+}
+
+// endingTime is for a sink to end a connection after the client's last message.
+func (w *worker) endingTime() time.Duration { return cmp.Or(w.plan.Drain, endingTime) }
 
 // begin starts the load.
 func (w *worker) begin(at int64) {
@@ -86,7 +100,7 @@ func (w *worker) advance() {
 		case w.finite:
 			w.stage, w.sending = stageSettle, false
 			w.schedule.end()
-			w.setDeadline(w.now + int64(drainTime))
+			w.setDeadline(w.now + int64(w.drainTime()))
 		default:
 			w.openWindow()
 		}
@@ -103,7 +117,7 @@ func (w *worker) advance() {
 	case stageEnding:
 		for i := range w.conns {
 			if c := &w.conns[i]; c.state == connEnding || w.chat != nil && !w.chat.guests[i].done {
-				w.fail(c, Undrained, "connection %d: the server had not ended it, or answered a last PING, %v after the client's last message", c.id, endingTime)
+				w.fail(c, Undrained, "connection %d: the server had not ended it, or answered a last PING, %v after the client's last message", c.id, w.endingTime())
 			}
 		}
 		w.stage = stageDone
@@ -155,10 +169,7 @@ func (w *worker) abandon() {
 	w.sending = false
 	w.schedule.end()
 	w.stage = stageDrain
-	drain := drainTime
-	if w.chat != nil || w.images != nil {
-		drain = roomDrainTime
-	}
+	drain := w.drainTime()
 	if w.stream != nil && w.closed > 0 {
 		drain = StreamDrainTime
 		w.closeStreams()
@@ -185,7 +196,7 @@ func (w *worker) end() {
 		return
 	}
 	w.stage = stageEnding
-	w.setDeadline(w.now + int64(endingTime))
+	w.setDeadline(w.now + int64(w.endingTime()))
 	if w.chat != nil {
 		w.endChat()
 		return

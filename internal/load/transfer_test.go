@@ -118,7 +118,7 @@ func TestWrongTransfers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			finds(t, test.kind, func() (*Result, error) {
-				p := plan(manifest.Transfer, listen(t, test.serve), test.load)
+				p := wrongPlan(manifest.Transfer, listen(t, test.serve), test.load)
 				if test.kind == Timeout {
 					p.Limit = 5 * time.Second
 				}
@@ -198,7 +198,7 @@ func TestWrongBulk(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			finds(t, test.kind, func() (*Result, error) {
 				l := manifest.Load{Shape: manifest.Bulk, Connections: 2, Direction: test.direction}
-				return tryPlan(t, plan(manifest.Transfer, listenAt(t, test.serve, test.serve), l))
+				return tryPlan(t, wrongPlan(manifest.Transfer, listenAt(t, test.serve, test.serve), l))
 			})
 		})
 	}

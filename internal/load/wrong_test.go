@@ -53,7 +53,7 @@ func TestWrongServers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := plan(test.protocol, netip.AddrPort{}, test.load)
+			p := wrongPlan(test.protocol, netip.AddrPort{}, test.load)
 			p.WarmUp = 0
 			if test.load.Requests > 0 {
 				p.Window = 0
