@@ -112,7 +112,7 @@ func (p *Program) Tail() string { return p.server.Tail() }
 // -1 after a signal.
 func (p *Program) Status() int {
 	err := p.server.Group.Wait()
-	p.server.drained(time.Second)
+	p.server.drained()
 	p.Kill()
 	var exit *exec.ExitError
 	switch {

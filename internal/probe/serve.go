@@ -425,8 +425,9 @@ func (s *Server) listenersOfRest(gone int) (map[string]bool, error) {
 	return nil, fmt.Errorf("process %d: %w", gone, fs.ErrNotExist)
 }
 
-// deathTime bounds the time between the end of a process and the news of it: milliseconds, and more on a busy machine.
-const deathTime = time.Second
+// deathTime is a net for the time between the end of a process and the news of it, which is
+// milliseconds on an idle machine.
+const deathTime = time.Minute
 
 // raiseOpenFiles lets servers open as many files as the hard limit allows. Go raises its own limit and
 // gives its children the old one back, unless the program has set it itself.

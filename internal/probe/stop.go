@@ -23,7 +23,7 @@ func (s *Server) end() error {
 	}
 	ended, err := s.Group.Stop(s.grace)
 	s.Ended = ended
-	s.drained(time.Second)
+	s.drained()
 	s.closePipes()
 	if err := errors.Join(err, s.Group.Close(), s.made.Close(), s.own.Close()); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *Server) end() error {
 func (s *Server) Kill() {
 	s.stop.Do(func() {
 		s.stopped = errors.Join(s.Group.Close(), s.made.Close(), s.own.Close())
-		s.drained(time.Second)
+		s.drained()
 		s.closePipes()
 	})
 }
@@ -67,20 +67,32 @@ func (s *Server) Kill() {
 // wait waits for the first process and for what it wrote last, and says how it ended.
 func (s *Server) wait() string {
 	err := s.Group.Wait()
-	s.drained(2 * deathTime)
+	s.drained()
 	if err == nil {
 		return "exit status 0"
 	}
 	return err.Error()
 }
 
-// drained waits for the end of the server's output, not longer than this: a stray may hold a pipe.
-func (s *Server) drained(limit time.Duration) {
+// heldTime is how long drained waits while a living process of the group may hold a pipe: a guess.
+const heldTime = 2 * time.Second
+
+// drained waits for the end of the server's output. A process of the group that lives on may hold a
+// pipe for ever, so the wait is short then; without one the end comes, and the minute is a net.
+func (s *Server) drained() {
 	done := make(chan struct{})
 	go func() { s.reading.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(limit):
+		return
+	case <-time.After(heldTime):
+	}
+	if len(s.Group.PIDs()) > 0 {
+		return
+	}
+	select {
+	case <-done:
+	case <-time.After(deathTime):
 	}
 }
 

@@ -36,9 +36,9 @@ func Able(service *manifest.Service, m *manifest.Model) error {
 	return nil
 }
 
-// carrierLimit bounds the wait for the kernel to switch a tap on once a program is behind it: its link watch takes at
-// most a second.
-const carrierLimit = 5 * time.Second
+// carrierLimit is a net for the kernel to switch a tap on once a program is behind it: its link watch
+// takes at most a second on an idle machine.
+const carrierLimit = time.Minute
 
 // behindTap tells whether the server brings the stack that answers.
 func (s *Server) behindTap() bool { return s.Net != nil && s.Net.Hosts == manifest.Tap }
