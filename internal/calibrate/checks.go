@@ -40,7 +40,7 @@ func (b bench) offer(ctx context.Context, s *server, l manifest.Load, warmUp, wi
 	p := load.Plan{
 		Protocol: "echo", Load: l, Seed: 1, CPUs: b.load,
 		Addr:   netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), s.port),
-		WarmUp: warmUp, Window: window, Limit: warmUp + window + startTime,
+		WarmUp: warmUp, Window: window, Drain: startTime, Limit: warmUp + window + startTime,
 	}
 	e, err := load.Start(ctx, []string{b.exe, "load"}, p, g.Start)
 	if err != nil {
@@ -204,7 +204,7 @@ func samplerCheck(processes int) check {
 			}
 		}
 		if len(looks) < 2 || looks[0].Processes < processes {
-			return record.Check{}, fmt.Errorf("measuring the sampler: got %d looks at %d processes", len(looks), processes)
+			return record.Check{}, fmt.Errorf("measuring the sampler: %w: %d looks at %d processes", errSpoiled, len(looks), processes)
 		}
 		last := len(looks) - 1
 		each := ms(int64(looks[last].Self-looks[0].Self)) / float64(last)
@@ -216,6 +216,9 @@ func samplerCheck(processes int) check {
 	})
 }
 
+// errSpoiled says that the machine let nothing happen in the time for it.
+var errSpoiled = errors.New("too little was measured")
+
 // roundTripCheck tells what the instrument itself costs. It has no truth and cannot fail.
 func roundTripCheck(window time.Duration) check {
 	return with([]string{"delay", "0"}, func(ctx context.Context, b bench, s *server) (record.Check, error) {
@@ -224,7 +227,7 @@ func roundTripCheck(window time.Duration) check {
 			return record.Check{}, fmt.Errorf("measuring a round trip: %w", err)
 		}
 		if r.Requests == 0 {
-			return record.Check{}, errors.New("measuring a round trip: no request was answered")
+			return record.Check{}, fmt.Errorf("measuring a round trip: %w: no request was answered", errSpoiled)
 		}
 		cost := float64((r.User + r.System).Nanoseconds()) / 1000 / float64(r.Requests)
 		return record.Check{

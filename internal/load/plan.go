@@ -29,7 +29,7 @@ type Plan struct {
 	WarmUp   time.Duration  `json:"warm_up_ns"`
 	Window   time.Duration  `json:"window_ns"`          // 0 = until every connection has its Requests
 	Limit    time.Duration  `json:"limit_ns"`           // the engine gives up after this, whatever happens
-	Drain    time.Duration  `json:"drain_ns,omitempty"` // for what is under way when the load has ended; 0 = drainTime, roomDrainTime or endingTime
+	Drain    time.Duration  `json:"drain_ns,omitempty"` // for what is under way when the load has ended; 0 = each protocol's own time
 	Slices   int            `json:"slices"`             // parts of the window that replies are counted in; 0 = 20
 	CPUs     []int          `json:"cpus,omitempty"`
 }
@@ -99,8 +99,8 @@ func (p *Plan) Validate() error {
 		return fmt.Errorf("connections is %d, want 1 to %d", l.Connections, 1<<20)
 	case l.Requests < 0 || l.Requests > 1<<40:
 		return fmt.Errorf("requests is %d, want 0 to 2^40", l.Requests)
-	case p.WarmUp < 0 || p.Window < 0:
-		return errors.New("warm-up and window cannot be negative")
+	case p.WarmUp < 0 || p.Window < 0 || p.Drain < 0:
+		return errors.New("warm-up, window and drain cannot be negative")
 	case p.Window == 0 && l.Requests == 0:
 		return errors.New("neither a window nor a number of requests: the load would never end")
 	case p.Limit <= 0:

@@ -171,7 +171,7 @@ func (w *worker) abandon() {
 	w.stage = stageDrain
 	drain := w.drainTime()
 	if w.stream != nil && w.closed > 0 {
-		drain = StreamDrainTime
+		drain = w.streamDrainTime()
 		w.closeStreams()
 	}
 	w.setDeadline(w.now + int64(drain))

@@ -6,6 +6,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -39,6 +40,9 @@ const (
 // StreamDrainTime is for texts that were due in the window and come after it: a server with more streams than it can serve each
 // second is late by as many seconds as it takes.
 const StreamDrainTime = 30 * time.Second
+
+// streamDrainTime is for texts that were due in the window.
+func (w *worker) streamDrainTime() time.Duration { return cmp.Or(w.plan.Drain, StreamDrainTime) }
 
 // A hearer is what a connection knows of its stream, beside c.turnBegins, when it has asked: 48 bytes.
 type hearer struct {
@@ -312,6 +316,6 @@ func (w *worker) expireStreams() {
 		if c.state != connOpen || l.base+int64(l.next)*secondOfStream >= w.closeAt {
 			continue
 		}
-		w.fail(c, Timeout, "connection %d: text %d had not come %v after the window", c.id, l.next, StreamDrainTime)
+		w.fail(c, Timeout, "connection %d: text %d had not come %v after the window", c.id, l.next, w.streamDrainTime())
 	}
 }
