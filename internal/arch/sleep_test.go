@@ -25,7 +25,6 @@ var maySleep = map[string]string{
 	"internal/load/imageserver_test.go": "a server that answers after a known time, likewise",
 	"internal/load/server_test.go":      "a server that stalls for a known time, likewise",
 	"internal/load/stream_test.go":      "a server that says something each second, as its protocol asks, or late by a known time",
-	"services/chat/scarce_test.go":      "the second ring: two sleeps of 1.5 s, in which servers look at a clock that was set",
 	"services/chat/slow_test.go":        "only with -clock, as make siege asks",
 	"services/images/slow_test.go":      "the second ring: clients that are slow for minutes, as the contract bounds them",
 }

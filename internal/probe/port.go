@@ -14,6 +14,9 @@ import (
 // firstPort is where free ports are looked for: above the well-known ones and most daemons'.
 const firstPort = 10_000
 
+// FreePort finds a port of 127.0.0.1 that nobody listens on and that the kernel gives to no client.
+func FreePort() (int, error) { return freePort(loopback, false) }
+
 // freePort finds a port of host that nobody listens on, below the ephemeral range: a client's own port
 // can then never be in the way of the next server's. Somebody may still take it before the server
 // does, so a start on a port found here is tried again.

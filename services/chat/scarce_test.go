@@ -334,19 +334,25 @@ func TestClockIsSet(t *testing.T) {
 			ann, bob := visit(t, server, enters, "ann"), visit(t, server, enters, "bob")
 			bob.hear(" 366 ")
 			ann.hear(" 366 ")
-			mute := visit(t, server, "NICK mute") // it has 30 s to register
+			s.set(naps, 10)
+			begin, mute := time.Now(), visit(t, server, "NICK mute") // it has 30 s to register
 			set := []int64{0, hour, 0, year, 0, -hour, -year, 0}
 			for n, wrong := range set {
 				s.set(clock, wrong)
 				if wrong == year || wrong == -year {
-					time.Sleep(1500 * time.Millisecond) // servers look for what has run out once a second
+					s.set(passed, s.get(passed)+2) // servers look for what has run out once a second
+					time.Sleep(50 * time.Millisecond)
 				}
 				ann.say("PRIVMSG #tea :%d\r\nPING %[1]d", n)
 				ann.hear(fmt.Sprintf("PONG chat :%d", n))
 				bob.hear(fmt.Sprintf("PRIVMSG #tea :%d", n))
 			}
-			mute.say("USER u 0 * :mute")
-			mute.hear(" 001 ")
+			if took := time.Since(begin); took > 20*time.Second {
+				t.Logf("mute was not asked: the machine was too busy, %v", took)
+			} else {
+				mute.say("USER u 0 * :mute")
+				mute.hear(" 001 ")
+			}
 			if err := server.Stop(); err != nil {
 				t.Fatal(err)
 			}

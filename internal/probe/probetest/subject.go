@@ -81,3 +81,13 @@ func (m *Subject) Start(t *testing.T, folder *probe.Folder, words ...string) *pr
 	})
 	return s
 }
+
+// FreePort is a port of 127.0.0.1 for what a test itself starts.
+func FreePort(t *testing.T) int {
+	t.Helper()
+	port, err := probe.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
