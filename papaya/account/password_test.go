@@ -3,7 +3,6 @@ package account
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -204,48 +203,6 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	if out := b.String(); strings.Contains(out, "hunter2") || strings.Contains(out, "68756e74") || !strings.Contains(out, "(secret)") {
 		t.Errorf("printed: %s", out)
 	}
-}
-
-func TestParsePlain(t *testing.T) {
-	for _, test := range []struct{ said, name, password string }{
-		{"\x00ann\x00secret", "ann", "secret"},
-		{"ann\x00ann\x00secret", "ann", "secret"},
-		{"ANN\x00ann\x00secret", "ann", "secret"},
-		{"bob\x00ann\x00secret", "", ""},
-		{"\x00ann\x00", "", ""},
-		{"\x00\x00secret", "", ""},
-		{"ann\x00secret", "", ""},
-		{"\x00ann\x00sec\x00ret", "", ""},
-		{"\x00ann\x00" + strings.Repeat("x", 257), "", ""},
-		{"", "", ""},
-	} {
-		name, password, err := ParsePlain(base64.StdEncoding.EncodeToString([]byte(test.said)))
-		if name != test.name || password.Reveal() != test.password || (err == nil) != (test.name != "") {
-			t.Errorf("%q: %q, %q, %v", test.said, name, password.Reveal(), err)
-		}
-	}
-	if _, _, err := ParsePlain("aHVudGVyMg=!"); err == nil || strings.Contains(err.Error(), "aHVu") {
-		t.Errorf("what is no base64: %v", err)
-	}
-}
-
-func FuzzParsePlain(f *testing.F) {
-	for _, s := range []string{"AGFubgBzZWNyZXQ=", "", "=", "AAAA", "YW5uAGFubgBzZWNyZXQ=", "AGFubgBzZWNyZXR="} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, said string) {
-		name, password, err := ParsePlain(said)
-		if err != nil {
-			if name != "" || password.text != "" {
-				t.Error("an error and a name")
-			}
-			return
-		}
-		again, same, err := ParsePlain(base64.StdEncoding.EncodeToString([]byte("\x00" + name + "\x00" + password.text)))
-		if err != nil || again != name || same != password {
-			t.Errorf("%q, said again: %q, %v", said, again, err)
-		}
-	})
 }
 
 func FuzzParseHash(f *testing.F) {

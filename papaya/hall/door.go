@@ -2,7 +2,6 @@ package hall
 
 import (
 	"crypto/subtle"
-	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -386,14 +385,13 @@ func (h *Hall) sasl(c *Client, word string) {
 		h.config.Sign.External(c)
 		return
 	}
-	plain, err := base64.StdEncoding.DecodeString(text)
-	parts := strings.Split(string(plain), "\x00")
-	if err != nil || len(parts) != 3 || parts[1] == "" || parts[0] != "" && irc.Lower(parts[0]) != irc.Lower(parts[1]) {
+	name, password, err := parsePlain(text)
+	if err != nil {
 		h.num(c, "904", ":SASL authentication failed")
 		return
 	}
 	c.signing = true
-	h.config.Sign.Plain(c, parts[1], parts[2])
+	h.config.Sign.Plain(c, name, password)
 }
 
 func (h *Hall) registerCommand(c *Client, m *irc.Message) verdict {

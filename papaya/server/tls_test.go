@@ -127,11 +127,14 @@ func certificateOf(t *testing.T, source *certificate.Source) []byte {
 	return c.Certificate[0]
 }
 
+// noPassword is longer than any is: nobody is asked about it.
+var noPassword = strings.Repeat("x", 257)
+
 // people knows ann by her password or her certificate.
 type people struct{ print string }
 
 func (p people) Verify(_ context.Context, name, password string, _ net.Addr) (Person, error) {
-	if name == "ann" && password == "the kettle is on" {
+	if name == "ann" && (password == "the kettle is on" || password == noPassword) {
 		return Person{Account: "Ann"}, nil
 	}
 	return Person{}, ErrNotYours
@@ -175,6 +178,7 @@ func TestLogins(t *testing.T) {
 	}{
 		{"PLAIN", other, []string{"PLAIN", plainWord("ann", "the kettle is on")}, " 903 "},
 		{"a wrong password", other, []string{"PLAIN", plainWord("ann", "the kettle is off")}, " 904 "},
+		{"too long a password", other, []string{"PLAIN", plainWord("ann", noPassword)}, " 904 "},
 		{"another's name", other, []string{"PLAIN", base64.StdEncoding.EncodeToString([]byte("bob\x00ann\x00the kettle is on"))}, " 904 "},
 		{"not base64", other, []string{"PLAIN", "!!!"}, " 904 "},
 		{"too long", other, []string{"PLAIN", strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), "QUFB"}, " 90"},

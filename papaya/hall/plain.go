@@ -1,0 +1,31 @@
+package hall
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"interleave/papaya/irc"
+)
+
+// maxPassword is in bytes; package account gives nobody a longer one.
+const maxPassword = 256
+
+var errPlain = errors.New("SASL PLAIN is base64 of [name] NUL name NUL password")
+
+// parsePlain reads the message of SASL PLAIN (RFC 4616) as AUTHENTICATE carries it, its pieces joined. Nobody may
+// act for another, so a name to act for must be the name itself.
+func parsePlain(encoded string) (name, password string, err error) {
+	data, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if err != nil {
+		return "", "", errPlain // the cause would hold a piece of the password
+	}
+	part := strings.Split(string(data), "\x00")
+	if len(part) != 3 || part[1] == "" || part[2] == "" || len(part[2]) > maxPassword {
+		return "", "", errPlain
+	}
+	if part[0] != "" && irc.Lower(part[0]) != irc.Lower(part[1]) {
+		return "", "", errors.New("SASL PLAIN: nobody may act for another")
+	}
+	return part[1], part[2], nil
+}
