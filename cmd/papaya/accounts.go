@@ -103,8 +103,8 @@ func (d doorkeeper) Verify(ctx context.Context, name, password string, from net.
 }
 
 // Certificate implements server.Accounts.
-func (d doorkeeper) Certificate(ctx context.Context, fingerprint string) (server.Person, error) {
-	return d.answer(d.book.OfCertificate(ctx, fingerprint))
+func (d doorkeeper) Certificate(ctx context.Context, fingerprint, name string) (server.Person, error) {
+	return d.answer(d.book.LoginCertificate(ctx, fingerprint, name))
 }
 
 var errClosed = errors.New("this server makes no accounts: ask its administrator")

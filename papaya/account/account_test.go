@@ -189,9 +189,6 @@ func TestFailuresByAddress(t *testing.T) {
 	if _, err := b.Redeem(t.Context(), here, NewSecret("x"), "eve", right); !errors.As(err, &limited) {
 		t.Errorf("an invitation may be guessed still: %v", err)
 	}
-	if _, err := b.LoginCertificate(t.Context(), here, print1, ""); !errors.As(err, &limited) {
-		t.Errorf("certificates may be tried still: %v", err)
-	}
 	if _, err := b.Login(t.Context(), there, "ann", right); err != nil {
 		t.Errorf("from elsewhere: %v", err)
 	}

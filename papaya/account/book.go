@@ -92,18 +92,9 @@ func (b *Book) login(ctx context.Context, name string, password Secret) (Account
 	return r.Account, nil
 }
 
-// LoginCertificate says whose certificate this is. name is what SASL EXTERNAL asks to act for, or nothing.
-func (b *Book) LoginCertificate(ctx context.Context, from netip.Addr, fingerprint, name string) (Account, error) {
-	done, err := b.try(from, name)
-	if err != nil {
-		return Account{}, err
-	}
-	a, err := b.loginCertificate(ctx, fingerprint, name)
-	done(err)
-	return a, err
-}
-
-func (b *Book) loginCertificate(ctx context.Context, fingerprint, name string) (Account, error) {
+// LoginCertificate says whose certificate this is. name is what SASL EXTERNAL asks to act for, or nothing. There is
+// no limit: the client has shown that it holds the key.
+func (b *Book) LoginCertificate(ctx context.Context, fingerprint, name string) (Account, error) {
 	fingerprint, err := ParseFingerprint(fingerprint)
 	if err != nil {
 		return Account{}, ErrWrong
@@ -126,11 +117,6 @@ func (b *Book) loginCertificate(ctx context.Context, fingerprint, name string) (
 		return Account{}, ErrWrong
 	}
 	return r.Account, nil
-}
-
-// OfCertificate says whose certificate this is. There is no limit: who guesses 256 bits would need one that no limit gives.
-func (b *Book) OfCertificate(ctx context.Context, fingerprint string) (Account, error) {
-	return b.loginCertificate(ctx, fingerprint, "")
 }
 
 // Register makes an account for whoever asks; each counts as a failed login, so that an address makes few.

@@ -123,7 +123,7 @@ func (g signs) Plain(c *Client, name, password string) {
 	}
 	g.answer(c, name, "", false)
 }
-func (g signs) External(c *Client) { g.answer(c, c.Fingerprint, "", false) }
+func (g signs) External(c *Client, _ string) { g.answer(c, c.Fingerprint, "", false) }
 func (g signs) Register(c *Client, name, password, invitation string) {
 	if invitation != "come" {
 		g.answer(c, "", "An invitation is needed", true)

@@ -377,12 +377,13 @@ func (h *Hall) sasl(c *Client, word string) {
 	mechanism, text := c.mechanism, c.sasl
 	c.mechanism, c.sasl = "", ""
 	if mechanism == "EXTERNAL" {
-		if c.Fingerprint == "" {
+		name, err := parseExternal(text)
+		if err != nil || c.Fingerprint == "" {
 			h.num(c, "904", ":SASL authentication failed")
 			return
 		}
 		c.signing = true
-		h.config.Sign.External(c)
+		h.config.Sign.External(c, name)
 		return
 	}
 	name, password, err := parsePlain(text)

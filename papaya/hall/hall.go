@@ -53,7 +53,7 @@ type Text interface {
 // Sign asks for accounts. The answer comes by Hall.Signed, later: a password takes long to check.
 type Sign interface {
 	Plain(c *Client, name, password string)
-	External(c *Client)
+	External(c *Client, name string) // of the account that it asks for, or empty
 	Register(c *Client, name, password, invitation string)
 	Required() bool
 }

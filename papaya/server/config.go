@@ -125,8 +125,9 @@ type Person struct {
 type Accounts interface {
 	// Verify finds the account of a name and a password.
 	Verify(ctx context.Context, name, password string, from net.Addr) (Person, error)
-	// Certificate finds the account of a client's certificate by the SHA-256 of its DER form, in hex.
-	Certificate(ctx context.Context, fingerprint string) (Person, error)
+	// Certificate finds the account of a client's certificate by the SHA-256 of its DER form, in hex. The name is
+	// that of the account which the client asks for, or empty.
+	Certificate(ctx context.Context, fingerprint, name string) (Person, error)
 	// Register makes an account; invitation is empty where none was given.
 	Register(ctx context.Context, name, password, invitation string, from net.Addr) (Person, error)
 	// Required says whether a client needs an account to register its connection.

@@ -20,9 +20,9 @@ func (g *signer) Plain(c *hall.Client, name, password string) {
 	})
 }
 
-func (g *signer) External(c *hall.Client) {
+func (g *signer) External(c *hall.Client, name string) {
 	g.ask(c, false, func(ctx context.Context, _ *conn) (Person, error) {
-		return g.config.Accounts.Certificate(ctx, c.Fingerprint)
+		return g.config.Accounts.Certificate(ctx, c.Fingerprint, name)
 	})
 }
 

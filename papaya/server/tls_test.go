@@ -140,8 +140,8 @@ func (p people) Verify(_ context.Context, name, password string, _ net.Addr) (Pe
 	return Person{}, ErrNotYours
 }
 
-func (p people) Certificate(_ context.Context, print string) (Person, error) {
-	if print == p.print {
+func (p people) Certificate(_ context.Context, print, name string) (Person, error) {
+	if print == p.print && (name == "" || name == "ann") {
 		return Person{Account: "Ann"}, nil
 	}
 	return Person{}, ErrNotYours
@@ -183,6 +183,9 @@ func TestLogins(t *testing.T) {
 		{"not base64", other, []string{"PLAIN", "!!!"}, " 904 "},
 		{"too long", other, []string{"PLAIN", strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), "QUFB"}, " 90"},
 		{"EXTERNAL", with, []string{"EXTERNAL", "+"}, " 903 "},
+		{"EXTERNAL by name", with, []string{"EXTERNAL", base64.StdEncoding.EncodeToString([]byte("ann"))}, " 903 "},
+		{"EXTERNAL as another", with, []string{"EXTERNAL", base64.StdEncoding.EncodeToString([]byte("bob"))}, " 904 "},
+		{"EXTERNAL, not base64", with, []string{"EXTERNAL", "!!!"}, " 904 "},
 		{"EXTERNAL without a certificate", other, []string{"EXTERNAL", "+"}, " 904 "},
 		{"another mechanism", other, []string{"SCRAM-SHA-256"}, " 904 "},
 	} {

@@ -11,6 +11,17 @@ import (
 // maxPassword is in bytes; package account gives nobody a longer one.
 const maxPassword = 256
 
+var errExternal = errors.New("SASL EXTERNAL is base64 of a name, or nothing")
+
+// parseExternal reads the message of SASL EXTERNAL (RFC 4422, appendix A): the name to act for, if there is one.
+func parseExternal(encoded string) (name string, err error) {
+	data, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if err != nil || strings.ContainsRune(string(data), 0) {
+		return "", errExternal
+	}
+	return string(data), nil
+}
+
 var errPlain = errors.New("SASL PLAIN is base64 of [name] NUL name NUL password")
 
 // parsePlain reads the message of SASL PLAIN (RFC 4616) as AUTHENTICATE carries it, its pieces joined. Nobody may
