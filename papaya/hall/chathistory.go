@@ -56,11 +56,11 @@ func parseBound(word string, star bound) (bound, bool) {
 
 // chathistory answers with what was said in a room that the client is in, or between it and somebody else, if its nick belongs to its
 // account: of any other nick nobody knows who had it before.
-func (h *Hall) chathistory(c *Client, m *irc.Message) verdict {
+func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 	verb, target := strings.ToUpper(m.Param(0)), m.Param(1)
 	if verb == "TARGETS" {
 		h.targets(c, m)
-		return verdict{}
+		return Entry{}
 	}
 	limit, err := strconv.Atoi(m.Last())
 	from, ok := parseBound(m.Param(2), last)
@@ -72,12 +72,12 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) verdict {
 	}
 	if err != nil || limit < 1 || !ok || m.Param(2) == "*" && verb != "LATEST" {
 		h.fail(c, "CHATHISTORY", "INVALID_PARAMS", shown(verb), "Nothing is asked so")
-		return verdict{}
+		return Entry{}
 	}
 	keys, want := h.readable(c, target)
 	if keys == nil {
 		h.fail(c, "CHATHISTORY", "INVALID_TARGET", shown(verb)+" "+shown(target), "Messages could not be retrieved")
-		return verdict{}
+		return Entry{}
 	}
 	limit = min(limit, maxHistory)
 	var lines []said
@@ -108,10 +108,10 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) verdict {
 		lines = append(lines, h.forward(keys, next, last, limit-len(lines), want)...)
 	default:
 		h.fail(c, "CHATHISTORY", "UNKNOWN_COMMAND", shown(verb), "Unknown command")
-		return verdict{}
+		return Entry{}
 	}
 	h.sendHistory(c, target, lines)
-	return verdict{}
+	return Entry{}
 }
 
 // between goes from the first bound to the second, whichever is earlier, and keeps those nearest to the first.

@@ -7,7 +7,7 @@ import "interleave/papaya/irc"
 type cmd struct {
 	words int  // parameters, at least
 	door  bool // may be said before registration
-	ask   func(h *Hall, c *Client, m *irc.Message) verdict
+	ask   func(h *Hall, c *Client, m *irc.Message) Entry
 	apply func(h *Hall, u *user, m *irc.Message)
 	asks  func(h *Hall, m *irc.Message) bool // where a command has both: whether the line only asks
 }
@@ -50,7 +50,7 @@ func init() {
 		"WHO":         {ask: (*Hall).who},
 		"WHOIS":       {words: 1, ask: (*Hall).whois},
 		"LIST":        {ask: (*Hall).list},
-		"MOTD":        {ask: func(h *Hall, c *Client, _ *irc.Message) verdict { h.motd(c); return verdict{} }},
+		"MOTD":        {ask: func(h *Hall, c *Client, _ *irc.Message) Entry { h.motd(c); return Entry{} }},
 		"LUSERS":      {ask: (*Hall).lusers},
 		"ISON":        {words: 1, ask: (*Hall).ison},
 		"USERHOST":    {words: 1, ask: (*Hall).userhost},
@@ -141,24 +141,24 @@ func (h *Hall) setname(u *user, m *irc.Message) {
 	}
 }
 
-func (h *Hall) ping(c *Client, m *irc.Message) verdict {
+func (h *Hall) ping(c *Client, m *irc.Message) Entry {
 	if len(m.Params) == 0 {
 		h.num(c, "409", ":No origin specified")
-		return verdict{}
+		return Entry{}
 	}
 	h.say(c, "PONG "+h.config.Name+" :"+m.Param(0))
-	return verdict{}
+	return Entry{}
 }
 
-func (h *Hall) quit(c *Client, m *irc.Message) verdict {
+func (h *Hall) quit(c *Client, m *irc.Message) Entry {
 	why := m.Param(0)
 	if c.user == nil && !c.entering {
 		h.close(c, "Quit: "+why)
-		return verdict{}
+		return Entry{}
 	}
 	e, ok := h.Ended(c, true, why)
 	if !ok {
-		return verdict{}
+		return Entry{}
 	}
-	return verdict{e}
+	return e
 }

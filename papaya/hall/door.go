@@ -9,24 +9,19 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A verdict says what is to be done with a client's line.
-type verdict struct {
-	entry Entry // to be written to the log, if its Kind is set
-}
-
 // Line takes a line of a client that has no entry on its way to the log, or whose command changes nothing that
 // others see. If an entry comes back, it is to be written to the log, and what it does happens when it returns from there.
 func (h *Hall) Line(c *Client, m *irc.Message) (Entry, bool) {
 	if c.closed {
 		return Entry{}, false
 	}
-	var v verdict
-	h.labelled(c, m.Tags["label"], func() { v = h.obey(c, m) })
-	if v.entry.Kind == 0 {
+	var e Entry
+	h.labelled(c, m.Tags["label"], func() { e = h.obey(c, m) })
+	if e.Kind == 0 {
 		return Entry{}, false
 	}
-	v.entry.Client = c.ID
-	return v.entry, true
+	e.Client = c.ID
+	return e, true
 }
 
 // Logged says whether a line changes what others see, so that it goes through the log.
@@ -47,7 +42,8 @@ func (h *Hall) Awaited(c *Client, m *irc.Message) bool {
 	return true
 }
 
-func (h *Hall) obey(c *Client, m *irc.Message) verdict {
+// obey does what a line says. The entry that it returns, if its Kind is set, is to be written to the log.
+func (h *Hall) obey(c *Client, m *irc.Message) Entry {
 	cmd := command(m.Command)
 	switch {
 	case c.user == nil && (cmd == nil || !cmd.door):
@@ -61,10 +57,10 @@ func (h *Hall) obey(c *Client, m *irc.Message) verdict {
 	case c.user == nil || cmd.asking(h, m):
 		return cmd.ask(h, c, m)
 	}
-	return verdict{}
+	return Entry{}
 }
 
-func (h *Hall) capCommand(c *Client, m *irc.Message) verdict {
+func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 	words := strings.Fields(m.Param(1))
 	switch strings.ToUpper(m.Param(0)) {
 	case "LS":
@@ -87,7 +83,7 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) verdict {
 	default:
 		h.num(c, "410", m.Param(0)+" :Invalid CAP command")
 	}
-	return verdict{}
+	return Entry{}
 }
 
 // offers lists what a client may ask for. From version 302 on, words may have values.
@@ -136,17 +132,17 @@ words:
 	return c, true
 }
 
-func (h *Hall) pass(c *Client, m *irc.Message) verdict {
+func (h *Hall) pass(c *Client, m *irc.Message) Entry {
 	if c.user != nil {
 		h.num(c, "462", ":You may not reregister")
-		return verdict{}
+		return Entry{}
 	}
 	word, there := h.config.Password()
 	c.password = there && subtle.ConstantTimeCompare([]byte(word), []byte(m.Param(0))) == 1
-	return verdict{}
+	return Entry{}
 }
 
-func (h *Hall) nickAtDoor(c *Client, m *irc.Message) verdict {
+func (h *Hall) nickAtDoor(c *Client, m *irc.Message) Entry {
 	nick := m.Param(0)
 	switch {
 	case nick == "":
@@ -159,7 +155,7 @@ func (h *Hall) nickAtDoor(c *Client, m *irc.Message) verdict {
 		c.nick = nick
 		return h.register(c)
 	}
-	return verdict{}
+	return Entry{}
 }
 
 // shown is a word as it may stand in the middle of an answer.
@@ -180,10 +176,10 @@ func (h *Hall) taken(nick, account string, self *user) bool {
 	return k != nil && k.account != "" && k.account != irc.Lower(account)
 }
 
-func (h *Hall) userCommand(c *Client, m *irc.Message) verdict {
+func (h *Hall) userCommand(c *Client, m *irc.Message) Entry {
 	if c.user != nil || c.name != "" {
 		h.num(c, "462", ":You may not reregister")
-		return verdict{}
+		return Entry{}
 	}
 	c.name = userName(m.Param(0))
 	c.real = limited(m.Param(3), maxReal)
@@ -218,19 +214,19 @@ func limited(s string, n int) string {
 }
 
 // register asks for the client's entry, once all is there that it needs.
-func (h *Hall) register(c *Client) verdict {
+func (h *Hall) register(c *Client) Entry {
 	if c.user != nil || c.entering || c.nick == "" || c.name == "" || c.negotiating || c.signing {
-		return verdict{}
+		return Entry{}
 	}
 	if _, there := h.config.Password(); there && !c.password && c.account == "" {
 		h.num(c, "464", ":Password incorrect")
 		h.close(c, "Password incorrect")
-		return verdict{}
+		return Entry{}
 	}
 	if h.config.Sign != nil && h.config.Sign.Required() && c.account == "" {
 		h.fail(c, "*", "ACCOUNT_REQUIRED", "", "An account is needed here: log in with its name and password (SASL)")
 		h.close(c, "An account is required")
-		return verdict{}
+		return Entry{}
 	}
 	c.entering = true
 	secure := "-"
@@ -241,7 +237,7 @@ func (h *Hall) register(c *Client) verdict {
 	if c.role != Member {
 		words += "\n" + c.role.String()
 	}
-	return verdict{Entry{Kind: Enter, Data: []byte(words)}}
+	return Entry{Kind: Enter, Data: []byte(words)}
 }
 
 // enter makes a user of a client, unless somebody was faster to take the nick.
@@ -332,7 +328,7 @@ func (h *Hall) motd(c *Client) {
 	h.num(c, "376", ":End of MOTD")
 }
 
-func (h *Hall) authenticate(c *Client, m *irc.Message) verdict {
+func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 	word := m.Param(0)
 	switch {
 	case c.Open:
@@ -350,13 +346,13 @@ func (h *Hall) authenticate(c *Client, m *irc.Message) verdict {
 			c.mechanism = ""
 			h.num(c, "908", "PLAIN,EXTERNAL :are available SASL mechanisms")
 			h.num(c, "904", ":SASL authentication failed")
-			return verdict{}
+			return Entry{}
 		}
 		c.write([]byte("AUTHENTICATE +\r\n"))
 	default:
 		h.sasl(c, word)
 	}
-	return verdict{}
+	return Entry{}
 }
 
 // maxSASL is in bytes of base64: a name and a password of which nobody has longer ones. Pieces have 400, and a shorter one is the last.
@@ -395,7 +391,7 @@ func (h *Hall) sasl(c *Client, word string) {
 	h.config.Sign.Plain(c, name, password)
 }
 
-func (h *Hall) registerCommand(c *Client, m *irc.Message) verdict {
+func (h *Hall) registerCommand(c *Client, m *irc.Message) Entry {
 	name := m.Param(0)
 	if name == "*" {
 		name = c.nick
@@ -420,7 +416,7 @@ func (h *Hall) registerCommand(c *Client, m *irc.Message) verdict {
 		c.signing = true
 		h.config.Sign.Register(c, name, m.Param(2), invitation)
 	}
-	return verdict{}
+	return Entry{}
 }
 
 // Signed is the answer to a question about an account; why is empty if it is the client's. The entry, if there is one, is for the log.
@@ -429,7 +425,7 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string, register
 	if c.closed {
 		return Entry{}, false
 	}
-	v := verdict{}
+	e := Entry{}
 	switch {
 	case why != "" && registering:
 		h.fail(c, "REGISTER", "INVALID", "*", why)
@@ -450,14 +446,14 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string, register
 			h.num(c, "903", ":SASL authentication successful")
 		}
 		if c.user != nil {
-			v.entry = Entry{Kind: Account, Data: []byte(strings.TrimSuffix(account+"\n"+role.String(), "\n"))}
+			e = Entry{Kind: Account, Data: []byte(strings.TrimSuffix(account+"\n"+role.String(), "\n"))}
 		}
 	}
 	if c.user == nil {
-		v = h.register(c)
+		e = h.register(c)
 	}
-	v.entry.Client = c.ID
-	return v.entry, v.entry.Kind != 0
+	e.Client = c.ID
+	return e, e.Kind != 0
 }
 
 // account makes a user one that has logged in.

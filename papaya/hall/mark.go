@@ -34,12 +34,12 @@ func (c *Client) lags() []lag {
 }
 
 // pong is an answer to Ask if it names the place; any other word is as good as anything that a client says.
-func (h *Hall) pong(c *Client, m *irc.Message) verdict {
+func (h *Hall) pong(c *Client, m *irc.Message) Entry {
 	at, err := strconv.ParseUint(m.Last(), 36, 64)
 	if c.user != nil && err == nil && c.asked != 0 && at == c.asked {
 		c.had, c.asked, c.marked = at, 0, true
 	}
-	return verdict{}
+	return Entry{}
 }
 
 // Marked is the entry that keeps what a client has had, if that has changed since the last call.

@@ -9,23 +9,23 @@ import (
 	"interleave/papaya/irc"
 )
 
-func (h *Hall) names(c *Client, m *irc.Message) verdict {
+func (h *Hall) names(c *Client, m *irc.Message) Entry {
 	if len(m.Params) == 0 {
 		h.num(c, "366", "* :End of NAMES")
-		return verdict{}
+		return Entry{}
 	}
 	for i, name := range strings.Split(m.Params[0], ",") {
 		r := h.rooms[irc.Lower(name)]
 		switch {
 		case i == maxTargets:
-			return verdict{}
+			return Entry{}
 		case r == nil || r.hidden() && c.user.in(r) == nil:
 			h.num(c, "366", shown(name)+" :End of NAMES")
 		default:
 			h.sendNames(c, r)
 		}
 	}
-	return verdict{}
+	return Entry{}
 }
 
 // sendNames lists who is there, as many in a line as fit.
@@ -50,7 +50,7 @@ func (h *Hall) sendNames(c *Client, r *room) {
 	h.num(c, "366", r.name+" :End of NAMES")
 }
 
-func (h *Hall) who(c *Client, m *irc.Message) verdict {
+func (h *Hall) who(c *Client, m *irc.Message) Entry {
 	target := m.Param(0)
 	if target != "" && target[0] == '#' {
 		if r := h.rooms[irc.Lower(target)]; r != nil && (!r.hidden() || c.user.in(r) != nil) {
@@ -65,7 +65,7 @@ func (h *Hall) who(c *Client, m *irc.Message) verdict {
 		target = "*"
 	}
 	h.num(c, "315", shown(target)+" :End of WHO")
-	return verdict{}
+	return Entry{}
 }
 
 func (h *Hall) whoLine(c *Client, room string, u *user, prefix string) {
@@ -76,13 +76,13 @@ func (h *Hall) whoLine(c *Client, room string, u *user, prefix string) {
 	h.num(c, "352", fmt.Sprintf("%s %s %s %s %s %s%s :0 %s", room, u.name, u.host, h.config.Name, u.nick, here, prefix, u.real))
 }
 
-func (h *Hall) whois(c *Client, m *irc.Message) verdict {
+func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	nick := m.Params[len(m.Params)-1]
 	u := h.nicks[irc.Lower(nick)]
 	if u == nil {
 		h.num(c, "401", shown(nick)+" :No such nick/channel")
 		h.num(c, "318", shown(nick)+" :End of WHOIS")
-		return verdict{}
+		return Entry{}
 	}
 	h.num(c, "311", fmt.Sprintf("%s %s %s * :%s", u.nick, u.name, u.host, u.real))
 	line := ""
@@ -117,11 +117,11 @@ func (h *Hall) whois(c *Client, m *irc.Message) verdict {
 		h.num(c, "671", u.nick+" :is using a secure connection")
 	}
 	h.num(c, "318", u.nick+" :End of WHOIS")
-	return verdict{}
+	return Entry{}
 }
 
 // list tells of all rooms that the client may join, or is in. Masks choose among them.
-func (h *Hall) list(c *Client, m *irc.Message) verdict {
+func (h *Hall) list(c *Client, m *irc.Message) Entry {
 	masks := strings.Split(m.Param(0), ",")
 	h.num(c, "321", "Channel :Users  Name")
 	for _, name := range sorted(h.rooms) {
@@ -137,17 +137,17 @@ func (h *Hall) list(c *Client, m *irc.Message) verdict {
 		}
 	}
 	h.num(c, "323", ":End of LIST")
-	return verdict{}
+	return Entry{}
 }
 
-func (h *Hall) lusers(c *Client, _ *irc.Message) verdict {
+func (h *Hall) lusers(c *Client, _ *irc.Message) Entry {
 	h.num(c, "251", fmt.Sprintf(":There are %d users and 0 invisible on %d servers", len(h.nicks), max(1, len(h.servers))))
 	h.num(c, "254", strconv.Itoa(len(h.rooms))+" :channels formed")
 	h.num(c, "255", fmt.Sprintf(":I have %d clients and %d servers", len(h.clients), max(0, len(h.servers)-1)))
-	return verdict{}
+	return Entry{}
 }
 
-func (h *Hall) ison(c *Client, m *irc.Message) verdict {
+func (h *Hall) ison(c *Client, m *irc.Message) Entry {
 	var here []string
 	for _, p := range m.Params {
 		for nick := range strings.FieldsSeq(p) {
@@ -157,10 +157,10 @@ func (h *Hall) ison(c *Client, m *irc.Message) verdict {
 		}
 	}
 	h.num(c, "303", ":"+strings.Join(here, " "))
-	return verdict{}
+	return Entry{}
 }
 
-func (h *Hall) userhost(c *Client, m *irc.Message) verdict {
+func (h *Hall) userhost(c *Client, m *irc.Message) Entry {
 	var here []string
 	for _, nick := range m.Params[:min(len(m.Params), 5)] {
 		if u := h.nicks[irc.Lower(nick)]; u != nil {
@@ -172,18 +172,18 @@ func (h *Hall) userhost(c *Client, m *irc.Message) verdict {
 		}
 	}
 	h.num(c, "302", ":"+strings.Join(here, " "))
-	return verdict{}
+	return Entry{}
 }
 
-func (h *Hall) version(c *Client, _ *irc.Message) verdict {
+func (h *Hall) version(c *Client, _ *irc.Message) Entry {
 	h.num(c, "351", "papaya-"+h.config.Version+" "+h.config.Name+" :https://ircv3.net")
-	return verdict{}
+	return Entry{}
 }
 
 // time is that of the last batch: the machine has no clock.
-func (h *Hall) time(c *Client, _ *irc.Message) verdict {
+func (h *Hall) time(c *Client, _ *irc.Message) Entry {
 	h.num(c, "391", h.config.Name+" :"+clock(h.now))
-	return verdict{}
+	return Entry{}
 }
 
 // clock is a time as it stands in tags and in the text.

@@ -229,7 +229,7 @@ func (h *Hall) sweep(r *room) {
 	}
 }
 
-func (h *Hall) topic(c *Client, m *irc.Message) verdict {
+func (h *Hall) topic(c *Client, m *irc.Message) Entry {
 	r := h.rooms[irc.Lower(m.Param(0))]
 	switch {
 	case r == nil || r.hidden() && c.user.in(r) == nil:
@@ -241,7 +241,7 @@ func (h *Hall) topic(c *Client, m *irc.Message) verdict {
 	default:
 		h.tellTopic(c, r)
 	}
-	return verdict{}
+	return Entry{}
 }
 
 func (h *Hall) tellTopic(c *Client, r *room) {
@@ -323,7 +323,7 @@ func (h *Hall) invite(u *user, m *irc.Message) {
 }
 
 // mode answers what a room's or one's own modes are, and who is banned.
-func (h *Hall) mode(c *Client, m *irc.Message) verdict {
+func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	target := m.Param(0)
 	if target == "" || target[0] != '#' {
 		if irc.Lower(target) != irc.Lower(c.user.nick) {
@@ -331,7 +331,7 @@ func (h *Hall) mode(c *Client, m *irc.Message) verdict {
 		} else {
 			h.num(c, "221", "+")
 		}
-		return verdict{}
+		return Entry{}
 	}
 	r := h.rooms[irc.Lower(target)]
 	in := c.user.in(r)
@@ -349,7 +349,7 @@ func (h *Hall) mode(c *Client, m *irc.Message) verdict {
 		h.num(c, "324", r.name+" "+r.modeLine(in != nil))
 		h.num(c, "329", r.name+" "+strconv.FormatInt(r.created/1000, 10))
 	}
-	return verdict{}
+	return Entry{}
 }
 
 // modeLine lists the modes; the key is for members only.

@@ -31,7 +31,7 @@ type Query struct {
 }
 
 // search begins a search in what the client may read: its rooms, and what was said between it and somebody else.
-func (h *Hall) search(c *Client, m *irc.Message) verdict {
+func (h *Hall) search(c *Client, m *irc.Message) Entry {
 	target, words := m.Params[0], strings.Fields(strings.ToLower(strings.Join(m.Params[1:], " ")))
 	keys, want := h.readable(c, target)
 	switch {
@@ -47,7 +47,7 @@ func (h *Hall) search(c *Client, m *irc.Message) verdict {
 		c.searching = true
 		h.config.Search(c, &Query{target: target, label: m.Tags["label"], words: words, chunks: h.chunksOf(keys), want: want, since: h.since(c, target)})
 	}
-	return verdict{}
+	return Entry{}
 }
 
 // since is where what the client may read of a target begins; a later room of the same name begins elsewhere.

@@ -36,19 +36,19 @@ func (h *Hall) isToNobody(m *irc.Message) bool {
 }
 
 // toNobody answers such a message.
-func (h *Hall) toNobody(c *Client, m *irc.Message) verdict {
+func (h *Hall) toNobody(c *Client, m *irc.Message) Entry {
 	if m.Command == "NOTICE" { // which is never answered with an error
-		return verdict{}
+		return Entry{}
 	}
 	for i, one := range strings.Split(m.Param(0), ",") {
 		switch {
 		case i == maxTargets:
-			return verdict{}
+			return Entry{}
 		case isService(one):
 			h.say(c, "NOTICE "+c.Nick()+" :There is no "+one+" here, and nothing of what you said was kept. Accounts: SASL, or REGISTER")
 		case one != "":
 			h.num(c, "401", shown(one)+" :No such nick/channel")
 		}
 	}
-	return verdict{}
+	return Entry{}
 }
