@@ -31,7 +31,8 @@ serve(Port, Host) ->
             [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
-            timer:sleep(infinity);
+            %% Not timer:sleep: its module would be loaded now, for which there may be no descriptor left.
+            receive after infinity -> ok end;
         {error, Reason} ->
             io:format(standard_error, "listening on ~s:~b: ~s~n", [Host, Port, inet:format_error(Reason)]),
             halt(1)
@@ -54,7 +55,7 @@ accept(Listener) ->
             answer(Client);
         {error, _} ->
             %% Out of descriptors: those who are here go on, the next waits.
-            timer:sleep(100),
+            receive after 100 -> ok end,
             accept(Listener)
     end.
 

@@ -29,12 +29,15 @@ serve(Port, Host) ->
         {send_timeout, 10000},
         {send_timeout_close, true}
     ],
+    %% Code is otherwise loaded when it is first needed, and there may be no descriptor left then.
+    ok = code:ensure_modules_loaded([re]),
     case gen_tcp:listen(Port, Options) of
         {ok, Listener} ->
             [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
-            timer:sleep(infinity);
+            %% Not timer:sleep: its module would be loaded now, for which there may be no descriptor left.
+            receive after infinity -> ok end;
         {error, Reason} ->
             io:format(standard_error, "listening on ~s:~b: ~s~n", [Host, Port, inet:format_error(Reason)]),
             halt(1)
@@ -49,7 +52,7 @@ accept(Listener) ->
             gen_tcp:close(Client);
         {error, _} ->
             %% Out of descriptors: those who are here go on, the next waits.
-            timer:sleep(100),
+            receive after 100 -> ok end,
             accept(Listener)
     end.
 
