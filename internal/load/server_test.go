@@ -17,15 +17,16 @@ import (
 // listen serves each connection by a goroutine until the test ends.
 func listen(t testing.TB, serve func(c *net.TCPConn)) netip.AddrPort {
 	t.Helper()
-	return listenOn(t, netip.MustParseAddrPort("127.0.0.1:0"), serve)
-}
-
-func listenOn(t testing.TB, at netip.AddrPort, serve func(c *net.TCPConn)) netip.AddrPort {
-	t.Helper()
-	l, err := net.Listen("tcp4", at.String())
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return listenOn(t, l, serve)
+}
+
+// listenOn does so at a listener, which it closes.
+func listenOn(t testing.TB, l net.Listener, serve func(c *net.TCPConn)) netip.AddrPort {
+	t.Helper()
 	var mu sync.Mutex
 	var open []net.Conn
 	var served sync.WaitGroup

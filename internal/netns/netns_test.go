@@ -59,7 +59,7 @@ func TestPair(t *testing.T) {
 	}()
 	for _, from := range p.Load {
 		in(t, p.Path("load"), func() error {
-			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 10 * time.Second}
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 5 * time.Minute}
 			c, err := d.Dial("tcp4", listener.Addr().String())
 			if err != nil {
 				return err

@@ -72,7 +72,7 @@ func TestTap(t *testing.T) {
 		}()
 		for _, from := range p.Load {
 			in(t, p.Path("load"), func() error {
-				d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 10 * time.Second}
+				d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 5 * time.Minute}
 				c, err := d.Dial("tcp4", netip.AddrPortFrom(p.Server, 7).String())
 				if err != nil {
 					return err

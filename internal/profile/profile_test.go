@@ -60,7 +60,7 @@ func TestReadPprof(t *testing.T) {
 		t.Skip("SKIP: somebody profiles this test:", err)
 	}
 	root, err := &Node{}, error(nil)
-	for end := time.Now().Add(30 * time.Second); root.N == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); root.N == 0 && time.Now().Before(end); {
 		burn(time.Now().Add(200 * time.Millisecond))
 		pprof.StopCPUProfile()
 		if root, err = ReadPprof(bytes.NewReader(file.Bytes())); err != nil {
