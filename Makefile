@@ -70,11 +70,11 @@ lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, GoNet for
 	GOOS=freebsd CGO_ENABLED=0 $(GO) build ./gonet/...
 	$(GO) vet -tags gonet ./services/...
 	[ ! -e /usr/include/sqlite3.h ] || $(GO) vet -tags gin,nomsgpack,libsqlite3 ./services/images/...
-	shellcheck toolchains.sh .ci/run
+	shellcheck .ci/run $$(git ls-files '*.sh')
 	clang-format --dry-run -Werror $$(git ls-files 'eve/runtime/*.cpp' 'eve/runtime/*.hpp')
 
 golden: ## rewrite the golden files; look at the diff
-	$(GO) test $$(grep -rlF 'flag.Bool("update"' --include='*_test.go' internal cmd eve gonet | xargs -n1 dirname | sort -u | sed 's,^,./,') -update
+	$(GO) test $$(grep -rlF 'flag.Bool("update"' --include='*_test.go' internal cmd eve gonet papaya | xargs -n1 dirname | sort -u | sed 's,^,./,') -update
 
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r f; do \
@@ -82,8 +82,8 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "$$t ($$(dirname "$$f"))"; $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x "$$(dirname "$$f")" || exit 1; \
 	  done || exit 1; done
 
-bench: ## Go benchmarks of the instrument itself, of Eve and what its runtime costs, and of GoNet
-	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/...
+bench: ## Go benchmarks of the instrument itself, of Eve and what its runtime costs, of GoNet and Papaya
+	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/... ./papaya/...
 
 portability: toolchains $(BIN) ## c-process of the chat on other systems: reports who builds and passes
 	$(BIN) run chat-portability --full && $(BIN) report last

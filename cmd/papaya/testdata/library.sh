@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Words of the scripts.
 
 # await PATTERN FILE waits until a line of FILE matches; five minutes are a net, nothing is expected to be fast.

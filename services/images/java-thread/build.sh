@@ -13,7 +13,7 @@ if [ ! -d "$lib" ]; then
   mv "$lib.part" "$lib"
 fi
 flock -u 9
-rm -rf "$out/lib" "$out/classes"
+rm -rf "${out:?}/lib" "${out:?}/classes"
 cp -rl "$lib" "$out/lib"
 mkdir "$out/classes"
 cp application.properties "$out/classes"
