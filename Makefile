@@ -6,6 +6,7 @@ EVE       := $(OUT)/bin/eve
 GONET     := $(OUT)/bin/gonet
 GO        ?= go
 GOLANGCI  := v2.15.0
+DEADCODE  := v0.52.0
 FUZZTIME  ?= 20s
 RUN       ?= --quick
 SOAK      ?= 10m
@@ -64,8 +65,9 @@ siege: toolchains ## the chat for most of an hour: BESIEGERS clients who say not
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run SlowClients ./services/chat -args -slow=$(BESIEGERS) -clock
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run HostileClients ./services/chat -args -hostile=1m
 
-lint: $(OUT)/bin/golangci-lint ## gofmt, vet, a short list of linters, GoNet for other systems, clang-format, shellcheck
+lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet for other systems, clang-format, shellcheck
 	$(OUT)/bin/golangci-lint run ./...
+	internal/arch/deadcode.sh $(OUT)/bin/deadcode
 	GOOS=darwin CGO_ENABLED=0 $(GO) build ./gonet/...
 	GOOS=freebsd CGO_ENABLED=0 $(GO) build ./gonet/...
 	$(GO) vet -tags gonet ./services/...
@@ -115,6 +117,9 @@ $(GONET):
 
 $(PROVE):
 	$(GO) build -o $(PROVE) ./cmd/prove
+
+$(OUT)/bin/deadcode:
+	GOBIN=$(abspath $(OUT)/bin) $(GO) install golang.org/x/tools/cmd/deadcode@$(DEADCODE)
 
 $(OUT)/bin/golangci-lint:
 	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)

@@ -10,7 +10,10 @@ import (
 	"strings"
 
 	"interleave/eve/build"
+	"interleave/eve/diag"
 	"interleave/eve/emit"
+	"interleave/eve/ir"
+	"interleave/eve/syntax"
 )
 
 // buildFlags are those of eve build.
@@ -18,6 +21,8 @@ type buildFlags struct {
 	out      string
 	checked  bool
 	emitCpp  bool
+	emitIR   bool
+	emitTree bool
 	sanitize string
 	debug    bool
 	jobs     int
@@ -29,6 +34,8 @@ func runBuild(c *call) error {
 		f.StringVar(&b.out, "o", b.out, "write the program to `OUT` (the file's name without .eve)")
 		f.BoolVar(&b.checked, "checked", b.checked, "fail on overflow, which otherwise wraps")
 		f.BoolVar(&b.emitCpp, "emit-cpp", b.emitCpp, "write the C++ to standard output instead, or into the folder OUT")
+		f.BoolVar(&b.emitIR, "emit-ir", b.emitIR, "write what the checker made of the program to standard output instead")
+		f.BoolVar(&b.emitTree, "emit-tree", b.emitTree, "write the syntax tree of the file to standard output instead")
 		f.StringVar(&b.sanitize, "sanitize", b.sanitize, "build with g++'s sanitizer `KIND`: address or thread")
 		f.BoolVar(&b.debug, "g", b.debug, "build for gdb: not optimised")
 		f.IntVar(&b.jobs, "j", b.jobs, "run `N` compilers at a time (as many as there are processors)")
@@ -41,8 +48,15 @@ func runBuild(c *call) error {
 	case b.sanitize != "" && b.sanitize != "address" && b.sanitize != "thread":
 		return usage("--sanitize is address or thread")
 	}
+	if b.emitTree {
+		return c.writeTree(c.args[0])
+	}
 	p, err := c.load(c.args[0])
 	if err != nil {
+		return err
+	}
+	if b.emitIR {
+		_, err := fmt.Fprint(c.stdout, ir.Dump(p))
 		return err
 	}
 	if err := needMain(p, c.args[0]); err != nil {
@@ -98,6 +112,22 @@ func (c *call) writeUnits(units []emit.Unit, dir string) error {
 		}
 	}
 	return nil
+}
+
+// writeTree shows the syntax tree of a file.
+func (c *call) writeTree(name string) error {
+	main, err := c.readMain(name)
+	if err != nil {
+		return err
+	}
+	var diags diag.List
+	tree := syntax.Parse(main, &diags)
+	c.show(c.stderr, diags.Sorted())
+	if diags.HasErrors() {
+		return status(exitWrong)
+	}
+	_, err = fmt.Fprint(c.stdout, syntax.Dump(tree))
+	return err
 }
 
 // note tells people, not scripts, what takes long.

@@ -124,7 +124,7 @@ func TestLiterals(t *testing.T) {
 		d := bodyOf(t, tt.decl)[0].(*ir.Declare)
 		c, ok := d.Init.(*ir.Const)
 		if !ok || c.Value != tt.want || c.T != d.Var.Type {
-			t.Errorf("%s: %s, want %v", tt.decl, ir.DumpFunc(&ir.Func{Body: &ir.Body{Block: &ir.Block{Stmts: []ir.Stmt{d}}}}), tt.want)
+			t.Errorf("%s: %s, want %v", tt.decl, ir.Dump(&ir.Program{Tests: []*ir.Func{{Body: &ir.Body{Block: &ir.Block{Stmts: []ir.Stmt{d}}}}}}), tt.want)
 		}
 	}
 }

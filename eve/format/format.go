@@ -4,25 +4,12 @@
 package format
 
 import (
-	"fmt"
 	"strings"
 
 	"interleave/eve/diag"
 	"interleave/eve/source"
 	"interleave/eve/syntax"
 )
-
-// Source formats the text of a module. Text with errors stays as it is, and the error says how many there
-// are; only tabs for indentation are mended.
-func Source(text string) (string, error) {
-	var diags diag.List
-	out, ok := File(source.NewFile("text", text), &diags)
-	if !ok {
-		first := diags.Sorted()[0]
-		return text, fmt.Errorf("line %d: %s", first.Span.Line(), first.Message)
-	}
-	return out, nil
-}
 
 // File formats a file; false when it has errors, which are in diags then.
 func File(f *source.File, diags *diag.List) (string, bool) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Dump writes a program as text: what the checker made of it, for tests and for curious eyes. Modules of
+// Dump writes a program as text: what the checker made of it, for eve build --emit-ir. Modules of
 // std are left out, and so are generics that stand for themselves.
 func Dump(p *Program) string {
 	d := &dumper{}
@@ -27,13 +27,6 @@ func Dump(p *Program) string {
 	for _, f := range p.Tests {
 		d.fn(f)
 	}
-	return d.out.String()
-}
-
-// DumpFunc writes one function.
-func DumpFunc(f *Func) string {
-	d := &dumper{}
-	d.fn(f)
 	return d.out.String()
 }
 

@@ -9,8 +9,8 @@ import (
 	"interleave/eve/source"
 )
 
-// Dump writes a tree as nested lists, one declaration or statement a line: for tests, and to compare the
-// meaning of two texts. Places are not in it.
+// Dump writes a tree as nested lists, one declaration or statement a line: for eve build --emit-tree, and to
+// compare the meaning of two texts. Places are not in it.
 func Dump(n Node) string {
 	d := &dumper{}
 	d.node(reflect.ValueOf(n), 0)

@@ -117,9 +117,6 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// PID is the engine's process.
-func (e *Engine) PID() int { return e.cmd.Process.Pid }
-
 // Next waits for the engine's next event. An engine that dies is an error, with the end of what it said.
 func (e *Engine) Next() (Event, error) {
 	var ev Event

@@ -120,7 +120,7 @@ func TestControllerDies(t *testing.T) {
 	}{
 		{"end of input", func(e *Engine, _ context.CancelFunc) { e.stdin.Close() }},
 		{"context", func(_ *Engine, cancel context.CancelFunc) { cancel() }},
-		{"SIGTERM", func(e *Engine, _ context.CancelFunc) { unix.Kill(e.PID(), unix.SIGTERM) }},
+		{"SIGTERM", func(e *Engine, _ context.CancelFunc) { unix.Kill(e.cmd.Process.Pid, unix.SIGTERM) }},
 		{"Kill", func(e *Engine, _ context.CancelFunc) { e.Kill() }},
 	}
 	for _, begun := range []bool{false, true} {

@@ -67,8 +67,8 @@ func TestRankTestEdges(t *testing.T) {
 		"no values":         SignedRank(nil, 0),
 		"all at the centre": SignedRank([]float64{2, 2}, 2),
 		"not a number":      SignedRank([]float64{1, nan}, 0),
-		"one side empty":    MannWhitney([]float64{1}, nil),
-		"not a number in b": MannWhitney([]float64{1}, []float64{nan}),
+		"one side empty":    mannWhitney([]float64{1}, nil),
+		"not a number in b": mannWhitney([]float64{1}, []float64{nan}),
 	} {
 		if got != unknown {
 			t.Errorf("%s: got %+v, want all p-values 1", name, got)
@@ -180,8 +180,6 @@ func TestMoreRounds(t *testing.T) {
 func TestUndefinedNumbers(t *testing.T) {
 	slope, _ := Slope([]float64{1, 1}, []float64{1, 2})
 	for name, got := range map[string]float64{
-		"variation of one":     CV([]float64{1}),
-		"variation about 0":    CV([]float64{-1, 1}),
 		"slope at one x":       slope,
 		"power law through 0":  LogLogSlope([]float64{1, 2}, []float64{0, 1}),
 		"median of nothing":    Median(nil),
@@ -194,12 +192,6 @@ func TestUndefinedNumbers(t *testing.T) {
 	}
 	if got := Median([]float64{4, 1, 3, 2}); got != 2.5 {
 		t.Errorf("median of 1 to 4 is %g", got)
-	}
-	if _, ok := BCa(make([]float64, BCaMinRounds-1), mean, .95, 1); ok {
-		t.Error("BCa accepted too few values")
-	}
-	if iv, ok := BCa(make([]float64, BCaMinRounds), mean, .95, 1); ok && iv.HalfWidth() != 0 {
-		t.Errorf("BCa of equal values: %+v", iv)
 	}
 }
 

@@ -135,11 +135,16 @@ func edges() []edge {
 	}
 	order := func(second float64) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand, draw drawer) Finding {
-			rising := make([]Series, 4)
+			var parts []Part
+			var low []float64
 			for i, height := range []float64{1, second, 2, 3} {
-				rising[i] = Series{fmt.Sprint(i), curve(r, draw, simRounds, []float64{0}, func(float64) float64 { return height }).Y[0]}
+				high := curve(r, draw, simRounds, []float64{0}, func(float64) float64 { return height }).Y[0]
+				if i > 0 {
+					parts = append(parts, Part{fmt.Sprint(i), Direction(Pair(high, low), Greater, 1.05)})
+				}
+				low = high
 			}
-			return Order(rising, 1.05)
+			return All(KindShape, parts)
 		}
 	}
 	less := func(s Sample) Finding { return Direction(s, Less, 1.05) }

@@ -45,23 +45,6 @@ func Lag1(x []float64) float64 {
 	return product / square
 }
 
-// CV is the coefficient of variation: the sample standard deviation over the mean. NaN with fewer than two values or a
-// mean of 0.
-func CV(x []float64) float64 {
-	if len(x) < 2 {
-		return math.NaN()
-	}
-	m := mean(x)
-	if m == 0 {
-		return math.NaN()
-	}
-	var square float64
-	for _, v := range x {
-		square += (v - m) * (v - m)
-	}
-	return math.Sqrt(square/float64(len(x)-1)) / math.Abs(m)
-}
-
 func mean(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {

@@ -54,17 +54,6 @@ func (s Sweep) Exponents() Sample {
 	return s.sample(func(y []float64) float64 { return LogLogSlope(s.X, y) })
 }
 
-// Changes is the sample of the log factor by which the metric changes from the first to the last point, by the line
-// through all points, over and above growth with the given power of x. With power 0 a Direction on it judges a trend
-// ("response time grows with size"), with power 1 "grows faster than linearly".
-func (s Sweep) Changes(power float64) Sample {
-	if len(s.X) == 0 {
-		return Sample{}
-	}
-	span := math.Log(s.X[len(s.X)-1] / s.X[0])
-	return s.sample(func(y []float64) float64 { return (LogLogSlope(s.X, y) - power) * span })
-}
-
 // GrowthRatios is the sample of growth after x over growth before it, for Flattens: slopes in the metric's unit for
 // each unit of x, of the points from x on and up to x. Slopes and not exponents, for a fixed cost at x = 0 bends an
 // exponent but no slope. A round without growth before x tells nothing.

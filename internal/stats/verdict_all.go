@@ -84,22 +84,6 @@ func roundsToRefute(parts int) int {
 	return max(MinRounds, int(math.Ceil(math.Log2(2*float64(parts)/Alpha))))
 }
 
-// Series is one model's numbers by round; NaN where a round does not count.
-type Series struct {
-	Name   string
-	Values []float64
-}
-
-// Order judges that the series rise from the first to the last, each neighbour by at least effect (0 means 1.05).
-func Order(rising []Series, effect float64) Finding {
-	var parts []Part
-	for i := 1; i < len(rising); i++ {
-		low, high := rising[i-1], rising[i]
-		parts = append(parts, Part{high.Name + " over " + low.Name, Direction(Pair(high.Values, low.Values), Greater, effect)})
-	}
-	return All(KindShape, parts)
-}
-
 // Flat judges that the metric hardly depends on x: any two points of the axis are equal within the margin (0 means
 // 1.25). It compares all pairs and not the largest with the smallest of each round, for noise alone keeps those
 // apart: by a factor of 1.12 for five points with 5 % each.

@@ -172,24 +172,16 @@ func TestAll(t *testing.T) {
 	}
 }
 
-func TestOrderAndFlat(t *testing.T) {
-	series := func(name string, centre float64) Series { return Series{name, ratios(spread(12, centre, .05)).Values} }
-	a, b, c := series("a", 1), series("b", 1.5), series("c", 2)
-	checkFinding(t, "rising", Order([]Series{a, b, c}, 0), Reproduced, "")
-	wrong := Order([]Series{a, c, b}, 0)
-	checkFinding(t, "last two swapped", wrong, NotReproduced, "b over c: it is the other way round")
-	if len(wrong.Parts) != 2 {
-		t.Errorf("%d parts, want 2", len(wrong.Parts))
-	}
-	checkFinding(t, "one alone", Order([]Series{a}, 0), Inconclusive, "nothing to compare")
-
-	level := Sweep{X: []float64{0, 50, 100}, Y: [][]float64{a.Values, a.Values, series("", 1.05).Values}}
+func TestFlat(t *testing.T) {
+	around := func(centre float64) []float64 { return ratios(spread(12, centre, .05)).Values }
+	a := around(1)
+	level := Sweep{X: []float64{0, 50, 100}, Y: [][]float64{a, a, around(1.05)}}
 	flat := Flat(level, 0)
 	checkFinding(t, "flat", flat, Reproduced, "")
 	if len(flat.Parts) != 3 || flat.Parts[1].Name != "100 against 0" {
 		t.Errorf("parts of flat: %d, second %q", len(flat.Parts), flat.Parts[1].Name)
 	}
-	level.Y[2] = c.Values
+	level.Y[2] = around(2)
 	checkFinding(t, "not flat", Flat(level, 0), NotReproduced, "100 against ")
 }
 

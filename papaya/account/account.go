@@ -34,12 +34,6 @@ func ParseRole(s string) (Role, error) {
 	return "", fmt.Errorf("role %q: expected admin, operator, member or guest", s)
 }
 
-// May says whether r includes what other may.
-func (r Role) May(other Role) bool {
-	mine := slices.Index(roles, r)
-	return mine >= 0 && mine <= slices.Index(roles, other)
-}
-
 // Letter is how the role is written in the log of the chat: nothing for a member.
 func (r Role) Letter() string {
 	if r == Member || r == "" {

@@ -159,12 +159,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestRoles(t *testing.T) {
-	if !Admin.May(Operator) || !Operator.May(Operator) || Member.May(Operator) || Role("").May(Member) {
-		t.Error("an operator may what operators and members may, and no more")
-	}
-}
-
 // TestFailuresByAddress: a burst is let through, then one a minute; a login that is right costs nothing; other addresses go on.
 func TestFailuresByAddress(t *testing.T) {
 	b, c, _ := newBook(t)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -216,7 +217,27 @@ func TestDocumentation(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no list of settings", file)
 	}
-	golden(t, file, head+Table())
+	golden(t, file, head+table())
+}
+
+// table is the settings in Markdown, for the documentation.
+func table() string {
+	var b strings.Builder
+	for _, t := range tables {
+		fmt.Fprintf(&b, "## [%s]\n%s\n\n| key | default | changes with | meaning |\n|---|---|---|---|\n", t.name, t.help)
+		for _, s := range settings {
+			if s.table != t.name {
+				continue
+			}
+			when := "restart"
+			if s.live {
+				when = "reload"
+			}
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, literal(s.value), when, strings.ReplaceAll(s.help, "\n", " "))
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func FuzzParse(f *testing.F) {

@@ -26,23 +26,3 @@ func Example() string {
 	}
 	return b.String()
 }
-
-// Table is the settings in Markdown, for the documentation.
-func Table() string {
-	var b strings.Builder
-	for _, t := range tables {
-		fmt.Fprintf(&b, "## [%s]\n%s\n\n| key | default | changes with | meaning |\n|---|---|---|---|\n", t.name, t.help)
-		for _, s := range settings {
-			if s.table != t.name {
-				continue
-			}
-			when := "restart"
-			if s.live {
-				when = "reload"
-			}
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, literal(s.value), when, strings.ReplaceAll(s.help, "\n", " "))
-		}
-		b.WriteString("\n")
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}

@@ -179,10 +179,19 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// standalone makes a file of its own of a figure: with the styles inside.
+func standalone(svg string) string {
+	head, rest, found := strings.Cut(svg, "\n")
+	if !found {
+		return svg
+	}
+	return head + "\n<style>" + Styles + "</style>\n" + rest
+}
+
 func TestFiguresAreXML(t *testing.T) {
 	for name, d := range drawings() {
 		for _, w := range []Width{Wide, Narrow} {
-			svg := Standalone(d.SVG(w))
+			svg := standalone(d.SVG(w))
 			dec := xml.NewDecoder(strings.NewReader(svg))
 			ids := map[string]bool{}
 			for {

@@ -60,15 +60,6 @@ func (c *canvas) svg(f Frame) string {
 		id, html.EscapeString(f.Title), id, html.EscapeString(f.Desc), c.b.String())
 }
 
-// Standalone makes a file of its own of a figure: with the styles inside.
-func Standalone(svg string) string {
-	head, rest, found := strings.Cut(svg, "\n")
-	if !found {
-		return svg
-	}
-	return head + "\n<style>" + Styles + "</style>\n" + rest
-}
-
 // num writes a coordinate with at most one decimal: a tenth of a pixel is not seen.
 func num(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
