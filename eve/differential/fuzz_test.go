@@ -26,7 +26,7 @@ func FuzzRun(f *testing.F) {
 	f.Add(generate.Program(1, 3))
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 8192 {
-			t.Skip("long texts only cost time")
+			return // it only costs time
 		}
 		late := time.AfterFunc(trial.Limit, func() { panic("still at it:\n" + text) })
 		defer late.Stop()
