@@ -6,6 +6,8 @@ package load
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +31,37 @@ const (
 	otherThreads = 100 * time.Microsecond
 )
 
+var chatProtocol = protocol{
+	shapes:   []manifest.Shape{manifest.Fanout, manifest.Open, manifest.Paced, manifest.Idle},
+	validate: (*Plan).validateChat,
+	prepare:  func(p *Plan) (job, error) { return newChatJob(p), nil },
+}
+
+func (p *Plan) validateChat() error {
+	l := &p.Load
+	senders := l.Members
+	if l.Senders > 0 {
+		senders = l.Senders
+	}
+	switch {
+	case l.Members < 1 || l.Senders < 0:
+		return fmt.Errorf("%d members and %d senders, want a room for everybody", l.Members, l.Senders)
+	case (l.Shape == manifest.Fanout || l.Shape == manifest.Open) && min(l.Members, l.Connections) < 2:
+		return errors.New("a room of one delivers nothing: members must be two at least")
+	case l.Shape != manifest.Idle && (l.SizeBytes < textLeast || l.SizeBytes > textMost):
+		return fmt.Errorf("size is %d bytes, want %d to %d: the text of a message", l.SizeBytes, textLeast, textMost)
+	case l.Shape == manifest.Idle && (l.Interval < time.Millisecond || l.Interval > time.Hour):
+		return fmt.Errorf("interval is %v, want a millisecond to an hour", l.Interval)
+	case l.Requests > 0 || p.Window == 0:
+		return errors.New("a chat ends with the window: it has no requests")
+	case l.Shape != manifest.Idle && l.Connections*min(senders, l.Connections) > mostNext:
+		return fmt.Errorf("%d clients and %d senders in a room are more than are kept apart: fewer senders", l.Connections, senders)
+	case l.Connections >= 1<<(4*idDigits):
+		return fmt.Errorf("%d clients are more than have names", l.Connections)
+	}
+	return nil
+}
+
 // A room is what the threads share of one. A sender that has its acknowledgement speaks on only if what was said in
 // the room before has been delivered, but for as much as all senders have under way: a server that acknowledges early
 // must not be measured by how long its queues grow.
@@ -37,8 +70,36 @@ type room struct {
 	come atomic.Int64 // that came, or that are known to be lost
 }
 
-// A guest is what a client of a chat has besides its connection.
-type guest struct {
+// chatJob is a load of a chat: the threads share its rooms and enter them together.
+type chatJob struct {
+	plan    *Plan
+	rooms   []room
+	atPhase [phases]atomic.Int32 // threads that have come so far
+}
+
+func newChatJob(p *Plan) *chatJob {
+	members := min(p.Load.Members, p.Load.Connections)
+	return &chatJob{plan: p, rooms: make([]room, (p.Load.Connections+members-1)/members)}
+}
+
+func (j *chatJob) driver(w *worker) driver { return newChat(j, w) }
+
+// verify reports what was said and had not come when the load was drained.
+func (j *chatJob) verify(all *faults) {
+	var lost, due int64
+	for i := range j.rooms {
+		r := &j.rooms[i]
+		lost += r.due.Load() - r.come.Load()
+		due += r.due.Load()
+	}
+	if lost > 0 {
+		all.add(Undelivered, lost, "%d of %d deliveries had not come %v after the load had ended",
+			lost, due, cmp.Or(j.plan.Drain, roomDrainTime))
+	}
+}
+
+// A chatClient is what a client of a chat has besides its connection.
+type chatClient struct {
 	room  int32
 	place int32 // in the room
 	talks bool
@@ -48,43 +109,37 @@ type guest struct {
 	next []uint32
 	// carry is the beginning of a line whose end has not been read.
 	carry []byte
-	// aside is what is said between bursts: names, rooms, PONGs.
-	aside   []byte
-	asideAt int
+	// control is what is sent between bursts: names, rooms, PONGs. The first controlSent bytes are out.
+	control     []byte
+	controlSent int
 }
 
-// chat is a thread's part of a chat. It is the protocol of its requests.
+// chat drives the clients of one thread.
 type chat struct {
+	base
+	job      *chatJob
 	rooms    []room // all threads'
-	guests   []guest
-	heads    []head // what precedes the texts of each sender, as this server writes it
-	waiting  []int32
-	talkers  int // of all threads
+	clients  []chatClient
+	heads    []head  // what precedes the texts of each sender, as this server writes it
+	heldBack []int32 // clients that wait to speak on
+	talkers  int     // of all threads
 	members  int
-	senders  int // of a room of full size
-	clients  int
+	senders  int    // of a room of full size
 	burst    uint64 // messages in a request
 	text     uint64 // bytes
 	asks     bool   // a burst ends in a PING
-	requests uint64 // bytes of one
+	request  uint64 // bytes of one
 	window   int64  // messages that the senders of a full room have under way
 	phase    phase
-	arrived  int // guests that the phase has come to
+	arrived  int // clients that the phase has come to
 	line     [512]byte
-	stamps   func(c *conn, request uint64) int64 // when it was due
 	acks     hist.Histogram
 }
 
-// chatRooms makes what the threads of a load share.
-func chatRooms(l *manifest.Load) []room {
-	members := min(l.Members, l.Connections)
-	return make([]room, (l.Connections+members-1)/members)
-}
-
-func newChat(s *shared, w *worker) *chat {
+func newChat(j *chatJob, w *worker) *chat {
 	l := &w.plan.Load
 	k := &chat{
-		rooms: s.rooms, guests: make([]guest, len(w.conns)), clients: l.Connections,
+		base: base{w}, job: j, rooms: j.rooms, clients: make([]chatClient, len(w.conns)),
 		members: min(l.Members, l.Connections), burst: uint64(max(1, l.Pipeline)), text: uint64(l.SizeBytes),
 		asks: l.Shape != manifest.Paced,
 	}
@@ -101,9 +156,9 @@ func newChat(s *shared, w *worker) *chat {
 	default:
 		k.senders = k.members
 	}
-	k.requests = k.burst * (k.text + uint64(lineOver))
+	k.request = k.burst * (k.text + uint64(lineOver))
 	if k.asks {
-		k.requests += uint64(pingBytes)
+		k.request += uint64(pingBytes)
 	}
 	k.window = int64(k.burst) * int64(k.senders)
 	k.heads = make([]head, k.senders*len(k.rooms))
@@ -112,40 +167,81 @@ func newChat(s *shared, w *worker) *chat {
 			k.talkers++
 		}
 	}
-	k.stamps = func(c *conn, request uint64) int64 { return w.rings.at(c.index, request).due }
+	k.seatAll()
+	w.batch = int64(max(1, k.burst)) // the PING of an idle client is one
+	if !w.scheduled {
+		w.pipeline = 1
+	}
+	if l.Shape != manifest.Idle {
+		w.order = nil
+		for i := range k.clients {
+			if k.clients[i].talks {
+				w.order = append(w.order, int32(i))
+			}
+		}
+	}
 	return k
 }
 
-// seat gives a connection its room. Rooms are filled one after the other; the first in each are its senders.
-func (k *chat) seat(c *conn, numbers []uint32, carry []byte) {
-	g := &k.guests[c.index]
-	g.room, g.place = int32(int(c.id)/k.members), int32(int(c.id)%k.members)
-	g.talks = int(g.place) < k.senders
-	g.next, g.carry = numbers, carry
-	g.aside = make([]byte, 0, asideMost)
-}
-
-// seatAll seats the connections of a thread, in three pieces of memory.
-func (k *chat) seatAll(conns []conn) {
-	numbers := make([]uint32, len(conns)*k.senders)
-	carries := make([]byte, len(conns)*lineMost)
-	for i := range conns {
-		at := i * lineMost
-		k.seat(&conns[i], numbers[i*k.senders:(i+1)*k.senders], carries[at:at:at+lineMost])
+// seatAll gives each client of the thread its room and its memory, in three pieces. Rooms are filled one after the
+// other. The first clients in each are its senders.
+func (k *chat) seatAll() {
+	numbers := make([]uint32, len(k.conns)*k.senders)
+	carries := make([]byte, len(k.conns)*lineMost)
+	controls := make([]byte, len(k.conns)*controlMost)
+	for i := range k.conns {
+		g, id := &k.clients[i], int(k.conns[i].id)
+		g.room, g.place = int32(id/k.members), int32(id%k.members)
+		g.talks = int(g.place) < k.senders
+		g.next = numbers[i*k.senders : (i+1)*k.senders]
+		g.carry = carries[i*lineMost : i*lineMost : (i+1)*lineMost]
+		g.control = controls[i*controlMost : i*controlMost : (i+1)*controlMost]
 	}
 }
 
 // people is how many are in a room: the last one may not be full.
 func (k *chat) people(room int32) int64 {
-	return int64(min(k.members, k.clients-int(room)*k.members))
+	return int64(min(k.members, k.plan.Load.Connections-int(room)*k.members))
 }
 
-func (k *chat) requestBytes() uint64 { return k.requests }
+// rate corrects the part of a rate that a thread has: not every one has as many senders.
+func (k *chat) rate() float64 {
+	if k.plan.Load.Shape != manifest.Open {
+		return k.base.rate()
+	}
+	return k.plan.Load.Rate * float64(len(k.order)*k.shared.parts) / float64(k.talkers)
+}
 
-// increments and check are of other protocols: a chat listens by hear.
-func (k *chat) increments(*conn, uint64) uint64 { return 0 }
+func (k *chat) connect(limitAt int64) {
+	k.admit(&registration{chat: k, ramp: newRamp(nanotime(), k.shared.parts), limiter: limiter{places: clientsAtOnce, since: nanotime()}}, limitAt)
+	k.enter(limitAt)
+}
 
-func (k *chat) check(*conn, []byte) (int, string) { return 0, Extra }
+func (k *chat) start() {
+	for i := range k.conns {
+		k.now = nanotime()
+		if c := &k.conns[i]; c.state == connOpen {
+			k.speak(c)
+		}
+	}
+}
+
+func (k *chat) ready(c *conn, events uint32) {
+	if c.canWrite(events) {
+		k.send(c)
+	}
+	if events&readable != 0 {
+		k.hear(c, events)
+	}
+}
+
+// issued counts what a burst will bring to its room.
+func (k *chat) issued(c *conn) {
+	g := &k.clients[c.index]
+	k.rooms[g.room].due.Add(int64(k.burst) * (k.people(g.room) - 1))
+}
+
+func (k *chat) requestBytes() uint64 { return k.request }
 
 // fill writes what a client says from where it has stopped.
 func (k *chat) fill(c *conn, p []byte) {
@@ -161,7 +257,7 @@ func (k *chat) fill(c *conn, p []byte) {
 		}
 		n := copy(p, line[at:])
 		p, offset = p[n:], offset+uint64(n)
-		if offset == k.requests {
+		if offset == k.request {
 			request, offset = request+1, 0
 		}
 	}
@@ -170,9 +266,9 @@ func (k *chat) fill(c *conn, p []byte) {
 // message renders a line to the sender's room.
 func (k *chat) message(c *conn, request, number uint64) []byte {
 	line := append(k.line[:0], "PRIVMSG #r"...)
-	line = appendHex(line, uint64(k.guests[c.index].room), idDigits)
+	line = appendHex(line, uint64(k.clients[c.index].room), idDigits)
 	line = append(line, " :"...)
-	line = appendText(line, uint64(c.id), number, uint64(k.stamps(c, request)), k.text)
+	line = appendText(line, uint64(c.id), number, uint64(k.rings.at(c.index, request).due), k.text)
 	return append(line, "\r\n"...)
 }
 
@@ -182,22 +278,45 @@ func (k *chat) ping(request uint64) []byte {
 	return append(line, "\r\n"...)
 }
 
-// begun counts what a burst will bring to its room.
-func (k *chat) begun(c *conn) {
-	g := &k.guests[c.index]
-	k.rooms[g.room].due.Add(int64(k.burst) * (k.people(g.room) - 1))
+// send writes what is due between bursts, and bursts.
+func (k *chat) send(c *conn) {
+	if c.sentPart == 0 && !k.flushControl(c) {
+		return
+	}
+	k.write(k, c)
+	if c.state == connOpen && c.writable && c.sentPart == 0 {
+		k.flushControl(c)
+	}
+}
+
+// wrote counts a burst that nobody acknowledges. Where the load waits for the acknowledgement, so may the server for
+// the kernel's, to send what is left.
+func (k *chat) wrote(c *conn) {
+	if !k.scheduled {
+		ackAtOnce(c.fd)
+	}
+	if !k.asks {
+		k.answer(c)
+	}
+}
+
+// speak goes on with a closed load at a client.
+func (k *chat) speak(c *conn) {
+	if k.sending && k.mayTalk(c) {
+		k.topUp(c)
+	}
 }
 
 // mayTalk tells whether a closed load may go on at a client. If its room is behind, the client is put on a list.
 func (k *chat) mayTalk(c *conn) bool {
-	g := &k.guests[c.index]
+	g := &k.clients[c.index]
 	if !g.talks {
 		return false
 	}
 	if k.behind(g.room) {
 		if !g.waits {
 			g.waits = true
-			k.waiting = append(k.waiting, c.index)
+			k.heldBack = append(k.heldBack, c.index)
 		}
 		return false
 	}
@@ -209,35 +328,55 @@ func (k *chat) behind(r int32) bool {
 	return k.rooms[r].due.Load()-come > k.window*(k.people(r)-1)
 }
 
-// resume lets those speak on whose rooms have caught up.
-func (w *worker) resume() {
-	k := w.chat
-	still := k.waiting[:0]
-	for _, i := range k.waiting {
-		g := &k.guests[i]
-		if k.behind(g.room) && w.sending {
+// tick lets those speak on whose rooms have caught up. What other threads have read, no event tells.
+func (k *chat) tick() int64 {
+	still := k.heldBack[:0]
+	for _, i := range k.heldBack {
+		g := &k.clients[i]
+		if k.behind(g.room) && k.sending {
 			still = append(still, i)
 			continue
 		}
 		g.waits = false
-		if c := &w.conns[i]; c.state == connOpen {
-			w.topUp(c)
+		if c := &k.conns[i]; c.state == connOpen {
+			k.speak(c)
 		}
 	}
-	k.waiting = still
+	k.heldBack = still
+	if k.shared.parts > 1 && (len(k.heldBack) > 0 || k.stage == stageDrain) {
+		return k.now + int64(otherThreads)
+	}
+	return never
 }
 
-// settled tells whether everything that was said has been delivered, or cannot be any more, for somebody has gone. It is
-// final once no thread sends any more.
-func (w *worker) settled() bool {
-	if w.living < len(w.conns) {
+// acknowledge records a PONG: the oldest burst under way is acknowledged.
+func (k *chat) acknowledge(c *conn) {
+	f := k.answer(c)
+	switch {
+	case !k.scheduled:
+		if k.measuring {
+			k.service.Record(k.now - f.sent)
+		}
+		k.speak(c)
+	case k.inWindow(f.due):
+		k.acks.Record(k.now - f.due)
+		k.service.Record(k.now - f.sent)
+	}
+}
+
+func (k *chat) drainTime() time.Duration { return cmp.Or(k.plan.Drain, roomDrainTime) }
+
+// drained tells whether everything that was said has been delivered, or cannot be any more, for a client has gone. It
+// is final once no thread sends any more.
+func (k *chat) drained() bool {
+	if k.living < len(k.conns) {
 		return true
 	}
-	if int(w.shared.atClose.Load()) < w.shared.parts {
+	if int(k.shared.atClose.Load()) < k.shared.parts {
 		return false
 	}
-	for i := range w.chat.rooms {
-		r := &w.chat.rooms[i]
+	for i := range k.rooms {
+		r := &k.rooms[i]
 		if r.come.Load() < r.due.Load() {
 			return false
 		}
@@ -245,75 +384,51 @@ func (w *worker) settled() bool {
 	return true
 }
 
-// acknowledge records a PONG: the oldest burst under way is acknowledged.
-func (w *worker) acknowledge(c *conn) {
-	f := w.rings.at(c.index, c.answered)
-	c.answered++
-	w.inFlight--
-	w.countMessages()
-	switch {
-	case w.scheduled:
-		if f.due >= w.openAt && f.due < w.closeAt {
-			w.chat.acks.Record(w.now - f.due)
-			w.service.Record(w.now - f.sent)
-		}
-	case w.measuring:
-		w.service.Record(w.now - f.sent)
+func (k *chat) expire() {
+	what := "had no reply"
+	if !k.asks {
+		what = "could not be sent"
 	}
-	if !w.scheduled {
-		w.topUp(c)
-	}
+	k.expireAll(what)
 }
 
-// share corrects the part of a rate that a thread has: not every one has as many senders.
-func (k *chat) share(parts int) float64 {
-	mine := 0
-	for i := range k.guests {
-		if k.guests[i].talks {
-			mine++
-		}
-	}
-	return float64(mine*parts) / float64(k.talkers)
-}
-
-// outcome adds to a thread's result what chats alone have.
-func (k *chat) outcome(w *worker, r *Result) {
-	if !w.scheduled || !k.asks {
+// end asks each client's server once more, if it was not asked meanwhile: it has everything when it answers.
+func (k *chat) end() {
+	if k.asks {
 		return
 	}
-	r.Acks = &k.acks
-	if k.burst == 0 {
-		r.Latency = nil
+	for i := range k.conns {
+		c, g := &k.conns[i], &k.clients[i]
+		if g.done = c.state != connOpen; !g.done {
+			k.inFlight++
+			k.sendControl(c, "PING "+endToken, nil)
+		}
 	}
 }
 
-// each is how many requests are sent at once. The PING of an idle client is one.
-func (w *worker) each() int64 {
-	if w.chat == nil {
-		return 1
-	}
-	return int64(max(1, w.chat.burst))
-}
-
-// countMessages counts a burst.
-func (w *worker) countMessages() {
-	n := w.each()
-	w.result.Total += n
-	if w.measuring {
-		w.result.Requests += n
-		w.timeline.add(w.now-w.opened, n)
+func (k *chat) unended() {
+	for i := range k.conns {
+		if !k.clients[i].done {
+			k.failUnended(&k.conns[i])
+		}
 	}
 }
 
-// verifyRooms reports what was said and had not come when the load was drained.
-func (e *engine) verifyRooms(all *faults) {
-	var lost, due int64
-	for i := range e.shared.rooms {
-		r := &e.shared.rooms[i]
-		lost += r.due.Load() - r.come.Load()
-		due += r.due.Load()
+func (k *chat) lost(c *conn) {
+	if g := &k.clients[c.index]; k.stage == stageEnding && !g.done {
+		g.done = true
+		k.inFlight--
 	}
-	if lost > 0 {
-		all.add(Undelivered, lost, "%d of %d deliveries had not come %v after the load had ended", lost, due, cmp.Or(e.plan.Drain, roomDrainTime))
+}
+
+func (k *chat) outcome(r *Result) {
+	switch {
+	case !k.asks:
+		r.Latency, r.Service = nil, nil
+	case k.scheduled:
+		r.Acks = &k.acks
+		if k.burst == 0 {
+			r.Latency = nil
+		}
 	}
 }

@@ -225,20 +225,20 @@ func TestChatAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	s := &shared{parts: 1, stopFD: fd, emit: func(Event) {}, rooms: make([]room, 1)}
 	p := chatPlan(netip.MustParseAddrPort("127.0.0.1:1"), manifest.Load{Shape: manifest.Fanout, Connections: 2, SizeBytes: 64, Members: 2, Senders: 1, Pipeline: 8})
-	w, err := newWorker(s, &p, 0)
+	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: newChatJob(&p)}, &p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.poll.close()
+	k := w.driver.(*chat)
 	from, to := &w.conns[0], &w.conns[1]
 	to.state, w.measuring, w.now = connOpen, true, 1000
 	from.issued = 1 << 40
-	unit := make([]byte, w.size)
+	unit := make([]byte, k.requestBytes())
 	var came []byte
 	deliver := func() {
-		w.proto.fill(from, unit)
+		k.fill(from, unit)
 		from.sent++
 		came = came[:0]
 		for line := range strings.Lines(string(unit)) {
@@ -248,7 +248,7 @@ func TestChatAllocations(t *testing.T) {
 		}
 	}
 	deliver()
-	w.lines(to, &w.chat.guests[1], came) // learns how the sender's lines begin
+	k.lines(to, &k.clients[1], came) // learns how the sender's lines begin
 	var pieces [][]byte
 	for range 101 {
 		deliver()
@@ -256,8 +256,8 @@ func TestChatAllocations(t *testing.T) {
 	}
 	before := w.result.Deliveries
 	allocated := testing.AllocsPerRun(100, func() {
-		w.proto.fill(from, unit)
-		w.lines(to, &w.chat.guests[1], pieces[0])
+		k.fill(from, unit)
+		k.lines(to, &k.clients[1], pieces[0])
 		pieces = pieces[1:]
 	})
 	if got := w.result.Deliveries - before; got != 808 || len(w.faults.kinds) > 0 {

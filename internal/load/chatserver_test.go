@@ -23,13 +23,13 @@ type chatServer struct {
 	silent  bool                     // answers no PING of a client
 
 	mu        sync.Mutex
-	rooms     map[string][]*chatClient
+	rooms     map[string][]*chatPeer
 	delivered int
 	said      []string // messages, in order
 	pongs     int
 }
 
-type chatClient struct {
+type chatPeer struct {
 	nick string
 	mu   sync.Mutex
 	more *sync.Cond
@@ -43,7 +43,7 @@ type chatLine struct {
 }
 
 func startChat(t testing.TB, s *chatServer) netip.AddrPort {
-	s.rooms = make(map[string][]*chatClient)
+	s.rooms = make(map[string][]*chatPeer)
 	return listen(t, s.serve)
 }
 
@@ -54,7 +54,7 @@ func chatProcess() int {
 		return fail(err)
 	}
 	fmt.Println(l.Addr().(*net.TCPAddr).Port)
-	s := &chatServer{rooms: make(map[string][]*chatClient)}
+	s := &chatServer{rooms: make(map[string][]*chatPeer)}
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -64,7 +64,7 @@ func chatProcess() int {
 	}
 }
 
-func (c *chatClient) send(after time.Duration, lines ...string) {
+func (c *chatPeer) send(after time.Duration, lines ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range lines {
@@ -74,7 +74,7 @@ func (c *chatClient) send(after time.Duration, lines ...string) {
 }
 
 // write sends what is due until the connection has gone.
-func (c *chatClient) write(to net.Conn) {
+func (c *chatPeer) write(to net.Conn) {
 	var text []byte
 	for {
 		c.mu.Lock()
@@ -103,7 +103,7 @@ func (c *chatClient) write(to net.Conn) {
 }
 
 func (s *chatServer) serve(conn *net.TCPConn) {
-	c := &chatClient{}
+	c := &chatPeer{}
 	c.more = sync.NewCond(&c.mu)
 	var writing sync.WaitGroup
 	writing.Go(func() { c.write(conn) })
@@ -146,7 +146,7 @@ func (s *chatServer) serve(conn *net.TCPConn) {
 	}
 }
 
-func (s *chatServer) join(c *chatClient, room string) {
+func (s *chatServer) join(c *chatPeer, room string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.rooms[room] {
@@ -156,7 +156,7 @@ func (s *chatServer) join(c *chatClient, room string) {
 	c.send(0, fmt.Sprintf(":%s!c@127.0.0.1 JOIN %s\r\n:test 353 %[1]s = %[2]s :...\r\n:test 366 %[1]s %[2]s :End\r\n", c.nick, room))
 }
 
-func (s *chatServer) message(c *chatClient, room, line string) {
+func (s *chatServer) message(c *chatPeer, room, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	line = fmt.Sprintf(":%s!c@127.0.0.1 %s\r\n", c.nick, line)

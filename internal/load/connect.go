@@ -1,6 +1,6 @@
 package load
 
-// Opening connections: all before the load, or in shape connect one after the other as the load itself.
+// Opening connections before the load, a few at a time, and what they come to.
 
 import (
 	"time"
@@ -12,42 +12,89 @@ import (
 // 7 s.
 const connectTime = 10 * time.Second
 
-// source is the address that the n-th connection in a place binds to, or nil.
-func (w *worker) source(c *conn) unix.Sockaddr {
+// An admission lets connections in before a load begins: no more at a time than a server has room for.
+type admission interface {
+	// admits tells whether one more connection may be begun, where begun have been and the load waits for some of them.
+	admits(begun, waiting int) bool
+	// waiting is how many of the first connections the load must still wait for.
+	waiting(begun int) int
+	// hopeless tells whether to give up those that the load waits for: for so long, in ns, nothing has changed.
+	hopeless(begun int, quiet int64) bool
+	// giveUp gives them up.
+	giveUp()
+}
+
+// admit opens every connection, and returns when the load waits for none any more.
+func (w *worker) admit(a admission, limitAt int64) {
+	w.now = nanotime()
+	begun, changed, before := 0, w.now, 0
+	for {
+		waiting := a.waiting(begun)
+		if begun == len(w.conns) && waiting == 0 {
+			return
+		}
+		if come := begun - waiting; come != before {
+			before, changed = come, w.now
+		}
+		for ; begun < len(w.conns) && a.admits(begun, waiting); begun++ {
+			w.open(&w.conns[begun], 0)
+			changed = w.now
+			waiting++
+		}
+		if w.now > limitAt || a.hopeless(begun, w.now-changed) {
+			a.giveUp()
+			return
+		}
+		if !w.listenAWhile("connections") {
+			return
+		}
+		w.now = nanotime()
+	}
+}
+
+// listenAWhile handles what comes within a millisecond, before the load. False: the load is stopped, which the caller's
+// caller sees.
+func (w *worker) listenAWhile(awaited string) bool {
+	n, e := w.poll.wait(int64(time.Millisecond))
+	if e != 0 {
+		w.faults.add(ioKind(e), 1, "waiting for %s: %v", awaited, e)
+		return false
+	}
+	for i := range n {
+		ev := &w.poll.events[i]
+		if ev.Fd == stopTag {
+			return false
+		}
+		w.now = nanotime()
+		w.handle(ev)
+	}
+	return true
+}
+
+// source is the address that a connection binds to, or nil. A place takes another one for each of its turns.
+func (w *worker) source(c *conn, turn int) unix.Sockaddr {
 	if len(w.sources) == 0 {
 		return nil
 	}
-	i := (int(c.id) + c.turns*w.plan.Load.Connections) % len(w.sources)
-	return &w.sources[i]
+	return &w.sources[(int(c.id)+turn*w.plan.Load.Connections)%len(w.sources)]
 }
 
 // open begins to connect. The connection is watched from now on.
-func (w *worker) open(c *conn) {
-	fd, done, err := connectFrom(w.source(c), &w.addr)
+func (w *worker) open(c *conn, turn int) {
+	fd, done, err := connectFrom(w.source(c, turn), &w.addr)
+	c.state = connConnecting
 	if err != nil {
-		c.state = connConnecting
 		w.failConnect(c, err)
 		return
 	}
-	c.fd, c.state, c.writable = fd, connConnecting, false
-	if done {
-		c.state, c.writable = connOpen, true
-	}
-	watch := uint32(edge)
-	if w.bulk != nil {
-		watch = w.bulk.events()
-		if err := linger(fd); err != nil {
-			w.failConnect(c, err)
-			return
-		}
-	}
-	if e := w.poll.add(fd, c.index, watch); e != 0 {
+	c.fd, c.writable = fd, false
+	if e := w.poll.add(fd, c.index, w.driver.watch()); e != 0 {
 		w.fail(c, ioKind(e), "connection %d: watching it: %v", c.id, e)
+		return
 	}
-}
-
-func (w *worker) failConnect(c *conn, err error) {
-	w.fail(c, "connect "+errnoName(err), "connection %d to %v: %v", c.id, w.plan.Addr, err)
+	if done {
+		w.stands(c)
+	}
 }
 
 // finishConnect learns how a connection attempt has ended.
@@ -56,108 +103,63 @@ func (w *worker) finishConnect(c *conn) {
 		w.failConnect(c, err)
 		return
 	}
-	c.state, c.writable = connOpen, true
-	switch {
-	case w.stream != nil:
-		w.askForStream(c)
-		return
-	case w.chat != nil:
-		w.register(c)
-	}
-	w.flush(c)
+	w.stands(c)
 }
 
-// underWay is how many of the first connections do not stand yet, or in a chat are not greeted; and how many of these do not stand.
-func (w *worker) underWay(begun int) (n, connecting int) {
-	for i := range w.conns[:begun] {
-		switch w.conns[i].state {
-		case connConnecting:
+func (w *worker) stands(c *conn) {
+	c.state, c.writable = connOpen, true
+	w.driver.connected(c)
+}
+
+func (w *worker) failConnect(c *conn, err error) {
+	w.fail(c, "connect "+errnoName(err), "connection %d to %v: %v", c.id, w.plan.Addr, err)
+}
+
+// standing admits connections as fast as a ramp allows, and waits until they stand.
+type standing struct {
+	*worker
+	ramp ramp
+}
+
+func (s *standing) admits(begun, _ int) bool { return begun < s.ramp.allowed(s.now) }
+
+func (s *standing) waiting(begun int) (n int) {
+	for i := range s.conns[:begun] {
+		if s.conns[i].state == connConnecting {
 			n++
-			connecting++
-		case connOpen:
-			if w.chat != nil && !w.chat.guests[i].done {
-				n++
-			}
 		}
 	}
-	return n, connecting
+	return n
+}
+
+func (s *standing) hopeless(begun int, quiet int64) bool {
+	return begun == len(s.conns) && quiet > int64(connectTime)
+}
+
+func (s *standing) giveUp() {
+	for i := range s.conns {
+		if c := &s.conns[i]; c.state == connConnecting || c.state == connClosed {
+			s.failConnect(c, unix.ETIMEDOUT)
+		}
+	}
 }
 
 // connectAll opens every connection, as fast as the ramp allows, and returns when none is under way.
 func (w *worker) connectAll(limitAt int64) {
-	r := newRamp(nanotime(), w.shared.parts)
-	begun, last := 0, nanotime()
-	d := door{places: atTheDoor, since: last}
-	for {
-		w.now = nanotime()
-		under, connecting := w.underWay(begun)
-		for ; begun < min(len(w.conns), r.allowed(w.now)) && (w.chat == nil || d.open(under, connecting, begun-under, w.now)); begun++ {
-			c := &w.conns[begun]
-			w.open(c)
-			if w.chat != nil && c.state == connOpen {
-				w.register(c)
-			}
-			last = w.now
-			under++
-		}
-		if begun == len(w.conns) && under == 0 {
-			return
-		}
-		if w.now > limitAt || (begun == len(w.conns) || w.chat != nil) && w.now > last+int64(connectTime) {
-			w.giveUpConnecting()
-			return
-		}
-		n, e := w.poll.wait(int64(time.Millisecond))
-		if e != 0 {
-			w.faults.add(ioKind(e), 1, "waiting for connections: %v", e)
-			return
-		}
-		for i := range n {
-			ev := w.poll.events[i]
-			if ev.Fd == stopTag {
-				return // the caller sees it
-			}
-			w.handle(&w.conns[ev.Fd], ev.Events)
-		}
-	}
+	w.admit(&standing{w, newRamp(nanotime(), w.shared.parts)}, limitAt)
 }
 
-func (w *worker) giveUpConnecting() {
-	for i := range w.conns {
-		switch c := &w.conns[i]; {
-		case c.state == connConnecting || c.state == connClosed:
-			w.failConnect(c, unix.ETIMEDOUT)
-		case w.chat != nil && !w.chat.guests[i].done:
-			w.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d was not greeted within %v", c.id, connectTime)
-		}
-	}
-}
-
-// beginTurn opens the next connection in a place and sends its message as soon as it stands.
-func (w *worker) beginTurn(c *conn) {
-	if !w.sending || c.left <= 0 || c.state != connClosed {
-		return
-	}
-	c.turnBegins = w.now
-	w.issue(c)
-	w.open(c)
-	if c.state == connOpen {
-		w.flush(c)
-	}
-}
-
-// endTurn closes a connection that has answered and opens the next.
-func (w *worker) endTurn(c *conn) {
-	w.closeConn(c, connClosed)
-	c.turns++
-	w.beginTurn(c)
-}
-
-// halfClose tells the server that nothing more comes.
+// halfClose tells the server that nothing more comes, and waits for its end.
 func (w *worker) halfClose(c *conn) {
 	c.state = connEnding
 	w.inFlight++
 	if err := unix.Shutdown(int(c.fd), unix.SHUT_WR); err != nil {
 		w.fail(c, "io "+errnoName(err), "connection %d: half-closing it: %v", c.id, err)
 	}
+}
+
+// failUnended gives a connection up that the server had not ended in time.
+func (w *worker) failUnended(c *conn) {
+	w.fail(c, Undrained, "connection %d: the server had not ended it, or answered a last PING, %v after the client's last message",
+		c.id, w.endingTime())
 }

@@ -3,7 +3,28 @@ package load
 // The echo protocol: a message is a pattern that depends on connection, request and position, so that a byte that is
 // wrong, lost, doubled, in the wrong place or someone else's is seen, without keeping what was sent.
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+
+	"interleave/internal/manifest"
+)
+
+var echoProtocol = protocol{
+	shapes:   []manifest.Shape{manifest.Closed, manifest.Open, manifest.Connect},
+	validate: func(p *Plan) error { return p.validateSize(1) },
+	prepare: func(p *Plan) (job, error) {
+		return independent(func(w *worker) driver { return newRequests(w, newEcho(p)) }), nil
+	},
+}
+
+// validateSize is for messages of any length from least bytes on.
+func (p *Plan) validateSize(least int) error {
+	if size := p.Load.SizeBytes; size < least || size > maxMessage {
+		return fmt.Errorf("size is %d bytes, want %d to %d", size, least, maxMessage)
+	}
+	return nil
+}
 
 // mix turns a counter into a word that looks random: two rounds of multiply and shift, about 1 ns.
 func mix(x uint64) uint64 {
@@ -72,6 +93,8 @@ type echo struct {
 	size uint64
 }
 
+func newEcho(p *Plan) *echo { return &echo{seed: p.Seed, size: uint64(p.Load.SizeBytes)} }
+
 func (e *echo) requestBytes() uint64 { return e.size }
 
 func (e *echo) key(c *conn) uint64 { return e.seed + uint64(c.id)<<32 }
@@ -106,4 +129,4 @@ func (e *echo) check(c *conn, p []byte) (replies int, kind string) {
 	return replies, ""
 }
 
-func (e *echo) increments(*conn, uint64) uint64 { return 0 }
+func (e *echo) lost(*conn) {}

@@ -6,9 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/netip"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -19,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"interleave/internal/hist"
-	"interleave/internal/manifest"
 )
 
 // shared is what the threads of an engine have in common.
@@ -31,9 +27,7 @@ type shared struct {
 	emit    func(Event)
 	atOpen  atomic.Int32 // threads that have come so far
 	atClose atomic.Int32
-	atPhase [phases]atomic.Int32 // of joining a chat
-	rooms   []room               // of a chat
-	images  []picture            // of an image service
+	job     job
 }
 
 // pass reports a stage when the last thread has come to it.
@@ -67,20 +61,18 @@ func newEngine(p Plan, emit func(Event)) (*engine, error) {
 	e := &engine{plan: p}
 	e.shared.parts, e.shared.apart = parts, apart
 	e.shared.emit = emit
+	known, err := protocolOf(&e.plan)
+	if err != nil {
+		return nil, err
+	}
+	if e.shared.job, err = known.prepare(&e.plan); err != nil {
+		return nil, err
+	}
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("creating an eventfd: %w", err)
 	}
 	e.shared.stopFD = fd
-	if p.Protocol == manifest.Chat {
-		e.shared.rooms = chatRooms(&p.Load)
-	}
-	if p.Protocol == manifest.Images {
-		if e.shared.images, err = picturesFor(p.Load.SizeBytes, p.Seed); err != nil {
-			e.close()
-			return nil, err
-		}
-	}
 	for i := range e.shared.parts {
 		w, err := newWorker(&e.shared, &e.plan, i)
 		if err != nil {
@@ -192,17 +184,8 @@ func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int6
 			err = w.takeTable()
 		}
 	}
-	switch {
-	case err != nil || w.perTurn:
-	case w.ping != nil:
-		w.connectPings(limitAt)
-	case w.stream != nil:
-		w.connectStreams(limitAt)
-	default:
-		w.connectAll(limitAt)
-		if w.chat != nil {
-			w.enter(limitAt)
-		}
+	if err == nil {
+		w.driver.connect(limitAt)
 	}
 	w.stat, _ = os.Open("/proc/thread-self/schedstat") // some kernels have none
 	if w.stat != nil {
@@ -237,13 +220,10 @@ func (e *engine) result() *Result {
 		r := w.outcome()
 		total.add(r)
 		all.merge(&w.faults)
-		opened, closed = min(opened, w.opened), max(closed, w.closed)
+		opened, closed = min(opened, w.openedAt), max(closed, w.closedAt)
 	}
 	total.Window = time.Duration(max(0, closed-opened))
-	if e.plan.Protocol == "counter" {
-		e.verifyCount(&all)
-	}
-	e.verifyRooms(&all)
+	e.shared.job.verify(&all)
 	total.Errors, total.FirstFail = all.kinds, all.first
 	return total
 }
@@ -277,41 +257,4 @@ func (r *Result) add(o *Result) {
 			h[0].Merge(h[1])
 		}
 	}
-}
-
-// verifyCount reads the counter once more, on a new connection: all increments since the server's start are ours.
-func (e *engine) verifyCount(all *faults) {
-	var sure, maybe uint64
-	for _, w := range e.workers {
-		sure += w.proto.(*counter).sure
-		maybe += w.maybe
-	}
-	value, err := readCounter(&e.workers[0].addr)
-	switch {
-	case err != nil:
-		all.add(WrongCount, 1, "reading the counter's last value: %v", err)
-	case value < sure || value > sure+maybe:
-		all.add(WrongCount, 1, "the counter's last value is %d, but %d increments were answered and %d more sent", value, sure, maybe)
-	}
-}
-
-// readCounter makes one blocking read request.
-func readCounter(addr *unix.SockaddrInet4) (uint64, error) {
-	const limit = 2 * time.Second // twice what a reply may take when draining
-	c, err := net.DialTimeout("tcp4", netip.AddrPortFrom(netip.AddrFrom4(addr.Addr), uint16(addr.Port)).String(), limit)
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
-		return 0, err
-	}
-	if _, err := c.Write([]byte{opRead}); err != nil {
-		return 0, fmt.Errorf("asking: %w", err)
-	}
-	var reply [8]byte
-	if have, err := io.ReadFull(c, reply[:]); err != nil {
-		return 0, fmt.Errorf("%d of 8 bytes came: %w", have, err)
-	}
-	return binary.BigEndian.Uint64(reply[:]), nil
 }

@@ -18,8 +18,25 @@ const (
 	maxPingers  = 60_000                          // identifiers have 16 bits
 )
 
-// open makes the socket. It hears from its peer only, and of that only replies to its own pingers.
-func (g *pings) open(to *unix.SockaddrInet4, count int) error {
+// echoes makes the echo requests of one thread's pingers, and reads the replies.
+type echoes struct {
+	fd      int32
+	first   uint16 // the identifier of pinger 0
+	parts   uint16
+	part    uint16
+	pattern *echo
+	packet  []byte
+}
+
+func newEchoes(p *Plan, part, parts int) echoes {
+	return echoes{
+		fd: -1, first: uint16(p.Seed), part: uint16(part), parts: uint16(parts),
+		pattern: newEcho(p), packet: make([]byte, icmpHeader+p.Load.SizeBytes),
+	}
+}
+
+// openSocket makes the socket. It hears from its peer only, and of that only replies to its own pingers.
+func (g *echoes) openSocket(to *unix.SockaddrInet4, count int) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
 		return fmt.Errorf("a raw socket, which needs CAP_NET_RAW: %w", err)
@@ -45,7 +62,7 @@ func (g *pings) open(to *unix.SockaddrInet4, count int) error {
 }
 
 // forget drops what came in before the filter was there.
-func (g *pings) forget() {
+func (g *echoes) forget() {
 	var any [1]byte
 	for {
 		if _, e := rawRead(g.fd, any[:]); e != 0 {
@@ -55,14 +72,14 @@ func (g *pings) forget() {
 }
 
 // filter passes echo replies whose identifier is that of one of this thread's pingers, of count in all.
-func (g *pings) filter(count uint32) []unix.SockFilter {
+func (g *echoes) filter(count uint32) []unix.SockFilter {
 	const drop = 0
 	return []unix.SockFilter{
 		{Code: unix.BPF_LDX | unix.BPF_MSH | unix.BPF_B, K: 0},                            // X = length of the header of IP
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_IND, K: 0},                             // A = type
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: echoReply, Jf: 6},             // else drop
 		{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_IND, K: 4},                             // A = identifier
-		{Code: unix.BPF_ALU | unix.BPF_SUB | unix.BPF_K, K: uint32(g.base)},               // A = pinger
+		{Code: unix.BPF_ALU | unix.BPF_SUB | unix.BPF_K, K: uint32(g.first)},              // A = pinger
 		{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xffff},                       //
 		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: count, Jt: 2},                 // drop
 		{Code: unix.BPF_ALU | unix.BPF_MOD | unix.BPF_K, K: uint32(g.parts)},              // A = its thread
@@ -72,7 +89,7 @@ func (g *pings) filter(count uint32) []unix.SockFilter {
 	}
 }
 
-func (g *pings) close() {
+func (g *echoes) close() {
 	if g.fd >= 0 {
 		unix.Close(int(g.fd))
 		g.fd = -1
@@ -80,10 +97,10 @@ func (g *pings) close() {
 }
 
 // compose writes the next ping of a pinger.
-func (g *pings) compose(c *conn) {
+func (g *echoes) compose(c *conn) {
 	p := g.packet
 	p[0], p[1], p[2], p[3] = echoRequest, 0, 0, 0
-	binary.BigEndian.PutUint16(p[4:], g.base+uint16(c.id))
+	binary.BigEndian.PutUint16(p[4:], g.first+uint16(c.id))
 	binary.BigEndian.PutUint16(p[6:], uint16(c.sent))
 	fillPattern(g.pattern.key(c), c.sent, 0, p[icmpHeader:])
 	binary.BigEndian.PutUint16(p[2:], ^onesSum(p))
@@ -119,7 +136,7 @@ type reply struct {
 
 // parseReply reads a packet of IPv4. The socket has checked nothing but that it is IP from the peer, and the filter that it
 // is a reply to one of ours: the kernel looks at the checksum of ICMP after raw sockets do.
-func (g *pings) parseReply(p []byte) (r reply, ok bool) {
+func (g *echoes) parseReply(p []byte) (r reply, ok bool) {
 	if len(p) < ipv4Header || p[0]>>4 != 4 {
 		return r, false
 	}
@@ -131,7 +148,7 @@ func (g *pings) parseReply(p []byte) (r reply, ok bool) {
 	if m[0] != echoReply || m[1] != 0 || onesSum(m) != 0xffff {
 		return r, false
 	}
-	r.pinger = binary.BigEndian.Uint16(m[4:]) - g.base
+	r.pinger = binary.BigEndian.Uint16(m[4:]) - g.first
 	r.number = binary.BigEndian.Uint16(m[6:])
 	r.payload = m[icmpHeader:]
 	return r, true

@@ -1,18 +1,20 @@
 package load
 
-// Images: an operation uploads an image and then fetches it, over HTTP/1.1 on one connection, one request after the other;
-// each answer is held against what must come. Then it deletes the image, so that a window of any length leaves no more on
-// the disk than the connections have under way; a cold load keeps them, for its number bounds it.
+// Images: an operation uploads an image and then fetches it, over HTTP/1.1 on one connection, one request after the
+// other; each answer is held against what must come. Then it deletes the image, so that a window of any length leaves no
+// more on the disk than the connections have under way; a cold load keeps them, for its number bounds it.
 //
 // The time of each request is split as a client sees it: from its first byte to its last one written, from there to the
 // answer's first byte, from there to its last. The shares of the database and of the service behind it are what the
 // server says of itself (Server-Timing).
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,6 +41,9 @@ type Split struct {
 	Database   *hist.Histogram `json:"database"` // within InServer; empty if the server does not say
 	Next       *hist.Histogram `json:"next"`     // likewise: what it waited for the service behind it
 }
+
+// operationDrainTime is for operations under way when the load has ended.
+const operationDrainTime = 5 * time.Second
 
 // firstMost is how many requests are kept one by one.
 const firstMost = 4096
@@ -77,8 +82,8 @@ const (
 	requestMost = 2*pathMost + 256
 )
 
-// A visitor is what a client of an image service has besides its connection.
-type visitor struct {
+// An imageClient is what a client of an image service has besides its connection.
+type imageClient struct {
 	step    step
 	gets    int // of the operation, so far
 	picture *picture
@@ -101,46 +106,17 @@ type visitor struct {
 	post, fetched            int64 // what the operation's POST and GETs took
 }
 
-// images is a thread's part of a load of images. It is the protocol of its requests.
-type images struct {
-	pictures []picture
-	guests   []visitor
-	reads    int
-	ask      string
-	keeps    bool // nothing is deleted
-	times    ImageTimes
-	iov      [2]unix.Iovec
-	readAt   int64 // when the last read began
+var imagesProtocol = protocol{
+	shapes:   []manifest.Shape{manifest.Closed, manifest.Open, manifest.Cold},
+	validate: (*Plan).validateImages,
+	prepare: func(p *Plan) (job, error) {
+		pictures, err := picturesFor(p.Load.SizeBytes, p.Seed)
+		return independent(func(w *worker) driver { return newImages(w, pictures) }), err
+	},
 }
-
-func newImages(pictures []picture, l *manifest.Load, conns int) *images {
-	m := &images{pictures: pictures, guests: make([]visitor, conns), reads: max(1, l.Reads), ask: l.Ask, keeps: l.Shape == manifest.Cold}
-	m.times = ImageTimes{Response: &hist.Histogram{}, Post: newSplit(), Get: newSplit()}
-	if m.keeps {
-		n := int(min(l.Requests, firstMost))
-		m.times.FirstPost, m.times.FirstGet = make([]int64, 0, n), make([]int64, 0, n)
-	}
-	for i := range m.guests {
-		v := &m.guests[i]
-		v.path, v.etag = make([]byte, 0, pathMost), make([]byte, 0, pathMost)
-		v.head, v.carry = make([]byte, 0, requestMost), make([]byte, 0, maxHeadBytes)
-	}
-	return m
-}
-
-// requestBytes, fill, check and increments are of other protocols: requests here differ in length.
-func (m *images) requestBytes() uint64 { return 1 }
-
-func (m *images) fill(*conn, []byte) {}
-
-func (m *images) check(*conn, []byte) (int, string) { return 0, Extra }
-
-func (m *images) increments(*conn, uint64) uint64 { return 0 }
 
 func (p *Plan) validateImages() error {
 	switch l := &p.Load; {
-	case l.Shape != manifest.Closed && l.Shape != manifest.Open && l.Shape != manifest.Cold:
-		return fmt.Errorf("shape is %q, but an image service is loaded by closed, open or cold", l.Shape)
 	case l.Ask != manifest.AskImage && l.Ask != manifest.AskThumbnail && l.Ask != manifest.AskUnchanged:
 		return fmt.Errorf("ask is %q, want image, thumbnail or unchanged", l.Ask)
 	case l.Reads < 0 || l.Ask == manifest.AskUnchanged && l.Reads < 2:
@@ -155,8 +131,87 @@ func (p *Plan) validateImages() error {
 	return nil
 }
 
-// request renders the head of the visitor's next request. What follows is within the room of a head.
-func (m *images) request(h []byte, v *visitor) []byte {
+// images drives the clients of one thread.
+type images struct {
+	base
+	pictures []picture
+	clients  []imageClient
+	reads    int
+	wanted   string
+	keeps    bool // nothing is deleted
+	times    ImageTimes
+	iov      [2]unix.Iovec
+	readAt   int64 // when the last read began
+}
+
+const imageReadBytes = 256 << 10
+
+func newImages(w *worker, pictures []picture) driver {
+	l := &w.plan.Load
+	m := &images{
+		base: base{w}, pictures: pictures, clients: make([]imageClient, len(w.conns)),
+		reads: max(1, l.Reads), wanted: l.Ask, keeps: l.Shape == manifest.Cold,
+	}
+	w.in = make([]byte, imageReadBytes)
+	m.times = ImageTimes{Response: &hist.Histogram{}, Post: newSplit(), Get: newSplit()}
+	if m.keeps {
+		n := int(min(l.Requests, firstMost))
+		m.times.FirstPost, m.times.FirstGet = make([]int64, 0, n), make([]int64, 0, n)
+	}
+	for i := range m.clients {
+		v := &m.clients[i]
+		v.path, v.etag = make([]byte, 0, pathMost), make([]byte, 0, pathMost)
+		v.head, v.carry = make([]byte, 0, requestMost), make([]byte, 0, maxHeadBytes)
+	}
+	return m
+}
+
+func (m *images) connect(limitAt int64) { m.connectAll(limitAt) }
+
+func (m *images) start() {
+	for i := range m.conns {
+		m.now = nanotime()
+		if c := &m.conns[i]; c.state == connOpen {
+			m.topUp(c)
+		}
+	}
+}
+
+// issued records how late the engine is. A client that is busy may send later, and its server answers for that.
+func (m *images) issued(c *conn) {
+	if due := m.rings.at(c.index, c.issued-1).due; m.scheduled && m.inWindow(due) {
+		m.late.Record(m.now - due)
+	}
+}
+
+func (m *images) ready(c *conn, events uint32) {
+	if c.canWrite(events) {
+		m.send(c)
+	}
+	if events&readable != 0 {
+		m.read(m, c, events)
+	}
+}
+
+func (m *images) receive(c *conn) (int, unix.Errno) {
+	m.readAt = nanotime()
+	return rawRead(c.fd, m.in)
+}
+
+func (m *images) awaited(c *conn) string {
+	return fmt.Sprintf("the answer to the %s of operation %d", stepNames[m.clients[c.index].step], c.answered)
+}
+
+func (m *images) drainTime() time.Duration { return cmp.Or(m.plan.Drain, operationDrainTime) }
+
+// outcome is the thread's part of the result.
+func (m *images) outcome(r *Result) {
+	m.times.FirstPost, m.times.FirstGet = slices.Clip(m.times.FirstPost), slices.Clip(m.times.FirstGet)
+	r.Images = &m.times
+}
+
+// request renders the head of the client's next request. What follows is within the room of a head.
+func (m *images) request(h []byte, v *imageClient) []byte {
 	switch v.step {
 	case stepPost:
 		h = append(h, "POST /images?name=picture HTTP/1.1\r\nHost: images\r\nContent-Type: "...)
@@ -166,7 +221,7 @@ func (m *images) request(h []byte, v *visitor) []byte {
 		return append(h, "\r\n\r\n"...)
 	case stepGet:
 		h = append(append(h, "GET "...), v.path...)
-		if m.ask == manifest.AskThumbnail {
+		if m.wanted == manifest.AskThumbnail {
 			h = append(h, "/thumbnail"...)
 		}
 	default:
@@ -180,12 +235,12 @@ func (m *images) request(h []byte, v *visitor) []byte {
 }
 
 // conditional tells the requests that should find nothing new: all but the first fetch, where unchanged images are asked for.
-func (m *images) conditional(v *visitor) bool {
-	return m.ask == manifest.AskUnchanged && v.step == stepGet && v.gets > 0
+func (m *images) conditional(v *imageClient) bool {
+	return m.wanted == manifest.AskUnchanged && v.step == stepGet && v.gets > 0
 }
 
 // record adds a request whose answer has ended now.
-func (s *Split) record(v *visitor, now int64) {
+func (s *Split) record(v *imageClient, now int64) {
 	s.Total.Record(now - v.began)
 	s.ToServer.Record(v.wrote - v.began)
 	s.InServer.Record(max(0, v.first-v.wrote))
@@ -196,10 +251,4 @@ func (s *Split) record(v *visitor, now int64) {
 	if v.answer.next >= 0 {
 		s.Next.Record(v.answer.next)
 	}
-}
-
-// outcome is the thread's part of the result.
-func (m *images) outcome(r *Result) {
-	m.times.FirstPost, m.times.FirstGet = slices.Clip(m.times.FirstPost), slices.Clip(m.times.FirstGet)
-	r.Images = &m.times
 }

@@ -10,12 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Replies by the names of RFC 2812 section 5.
+const (
+	RPL_ENDOFNAMES = "366"
+	RPL_ENDOFMOTD  = "376"
+	ERR_NOMOTD     = "422"
+)
+
 // A phase is what all clients wait for together.
 type phase int32
 
 const (
-	phaseName  phase = iota // 376 or 422: the greeting is over; connectAll is this phase
-	phaseRoom               // 366: the list of who is in the room is over
+	phaseName  phase = iota // registration: the greeting is over
+	phaseRoom               // the list of who is in the room is over
 	phaseQuiet              // a PONG: what came before it has been read
 	phases
 
@@ -31,34 +38,76 @@ const (
 	roomDrainTime = 5 * time.Second
 )
 
-// atTheDoor is how many clients of a thread connect and register at a time: the shortest queue of a server that was met
-// (ngircd's) has ten places, and who finds it full tries again after a second.
-const atTheDoor = 8
-
-// A door is how many may be under way. One server that was met (InspIRCd) greets once a second, whoever is there then: where all
-// wait and nobody is greeted for a while, some more are let in.
-type door struct {
-	places, greeted int
-	since           int64 // when somebody was last greeted or let in
-}
+// clientsAtOnce is how many clients of a thread connect and register at a time: the shortest queue of a server that was
+// met (ngircd's) has ten places, and a client that finds it full tries again after a second.
+const clientsAtOnce = 8
 
 // stuckTime is long for a server that greets as clients come, even on a busy core, and short beside a second. A guess.
 const stuckTime = int64(100 * time.Millisecond)
 
-// open says whether one more may come. Who cannot even connect stands before a full queue, which more would not empty.
-func (d *door) open(under, connecting, greeted int, now int64) bool {
-	switch {
-	case greeted != d.greeted || under < d.places || connecting > 0:
-		d.greeted, d.since = greeted, now
-	case now > d.since+stuckTime:
-		d.places, d.since = d.places+atTheDoor, now
-	}
-	return under < d.places
+// A limiter bounds how many clients are under way. One server that was met (InspIRCd) greets once a second all clients
+// that are there then: where all wait and none is greeted for a while, some more are admitted.
+type limiter struct {
+	places, greeted int
+	since           int64 // when a client was last greeted or admitted
 }
 
-// register says who a client is.
-func (w *worker) register(c *conn) {
-	w.sayAside(c, fmt.Sprintf("NICK c%05x\r\nUSER c 0 * :c", c.id), nil)
+// admits tells whether one more may come. A client that cannot even connect waits before a full queue, which more
+// clients would not empty.
+func (l *limiter) admits(under, connecting, greeted int, now int64) bool {
+	switch {
+	case greeted != l.greeted || under < l.places || connecting > 0:
+		l.greeted, l.since = greeted, now
+	case now > l.since+stuckTime:
+		l.places, l.since = l.places+clientsAtOnce, now
+	}
+	return under < l.places
+}
+
+// registration is the admission of a chat's clients. It waits until each is greeted.
+type registration struct {
+	*chat
+	ramp       ramp
+	limiter    limiter
+	connecting int
+}
+
+func (r *registration) admits(begun, waiting int) bool {
+	return begun < r.ramp.allowed(r.now) && r.limiter.admits(waiting, r.connecting, begun-waiting, r.now)
+}
+
+func (r *registration) waiting(begun int) (n int) {
+	r.connecting = 0
+	for i := range r.conns[:begun] {
+		switch r.conns[i].state {
+		case connConnecting:
+			n++
+			r.connecting++
+		case connOpen:
+			if !r.clients[i].done {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (r *registration) hopeless(_ int, quiet int64) bool { return quiet > int64(connectTime) }
+
+func (r *registration) giveUp() {
+	for i := range r.conns {
+		switch c := &r.conns[i]; {
+		case c.state == connConnecting || c.state == connClosed:
+			r.failConnect(c, unix.ETIMEDOUT)
+		case c.state == connOpen && !r.clients[i].done:
+			r.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d was not greeted within %v", c.id, connectTime)
+		}
+	}
+}
+
+// connected says who a client is.
+func (k *chat) connected(c *conn) {
+	k.sendControl(c, fmt.Sprintf("NICK c%05x\r\nUSER c 0 * :c", c.id), nil)
 }
 
 const (
@@ -67,138 +116,107 @@ const (
 )
 
 // enter takes all clients of a thread through the phases. The threads begin each together: who joins is seen by all.
-func (w *worker) enter(limitAt int64) {
+func (k *chat) enter(limitAt int64) {
 	for p := phaseRoom; p < phases; p++ {
-		w.beginPhase(p)
+		k.beginPhase(p)
 		giveUp := min(limitAt, nanotime()+int64(joinTime))
 		for passed := false; ; {
-			if !passed && w.chat.arrived >= w.living {
+			if !passed && k.arrived >= k.living {
 				passed = true
-				w.shared.atPhase[p].Add(1)
+				k.job.atPhase[p].Add(1)
 			}
-			if int(w.shared.atPhase[p].Load()) == w.shared.parts {
+			if int(k.job.atPhase[p].Load()) == k.shared.parts {
 				break
 			}
 			if now := nanotime(); !passed && now > giveUp {
-				w.giveUpJoining(p)
+				k.giveUpJoining(p)
 				continue
-			} else if now > limitAt || !w.listenAWhile() {
+			} else if now > limitAt || !k.listenAWhile("greetings") {
 				return
 			}
 		}
 	}
-	w.chat.phase = phaseLoad
+	k.phase = phaseLoad
 }
 
 // beginPhase has everybody say what the phase begins with.
-func (w *worker) beginPhase(p phase) {
-	w.chat.phase, w.chat.arrived = p, 0
-	for i := range w.conns {
-		c, g := &w.conns[i], &w.chat.guests[i]
+func (k *chat) beginPhase(p phase) {
+	k.phase, k.arrived = p, 0
+	for i := range k.conns {
+		c, g := &k.conns[i], &k.clients[i]
 		g.done = false
 		if c.state != connOpen {
 			continue
 		}
 		switch p {
 		case phaseRoom:
-			w.sayAside(c, fmt.Sprintf("JOIN #r%05x", g.room), nil)
+			k.sendControl(c, fmt.Sprintf("JOIN #r%05x", g.room), nil)
 		case phaseQuiet:
-			w.sayAside(c, "PING "+quietToken, nil)
+			k.sendControl(c, "PING "+quietToken, nil)
 		}
 	}
 }
 
-// listenAWhile handles what comes within a millisecond. False: the load is stopped.
-func (w *worker) listenAWhile() bool {
-	n, e := w.poll.wait(int64(time.Millisecond))
-	if e != 0 {
-		w.faults.add(ioKind(e), 1, "waiting for greetings: %v", e)
-		return false
-	}
-	for i := range n {
-		ev := w.poll.events[i]
-		if ev.Fd == stopTag {
-			return false // the caller sees it
-		}
-		w.now = nanotime()
-		w.handle(&w.conns[ev.Fd], ev.Events)
-	}
-	return true
-}
-
-func (w *worker) giveUpJoining(p phase) {
+func (k *chat) giveUpJoining(p phase) {
 	what := "was not let into its room"
 	if p == phaseQuiet {
 		what = "had no PONG"
 	}
-	for i := range w.conns {
-		if c := &w.conns[i]; c.state == connOpen && !w.chat.guests[i].done {
-			w.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d %s within %v", c.id, what, joinTime)
+	for i := range k.conns {
+		if c := &k.conns[i]; c.state == connOpen && !k.clients[i].done {
+			k.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d %s within %v", c.id, what, joinTime)
 		}
 	}
 }
 
-// come says that a client has what its phase waits for.
-func (w *worker) come(g *guest) {
+// passed says that a client has what its phase waits for.
+func (k *chat) passed(g *chatClient) {
 	if !g.done {
 		g.done = true
-		w.chat.arrived++
+		k.arrived++
 	}
 }
 
 // numeric takes a server's reply by number.
-func (w *worker) numeric(c *conn, g *guest, l ircLine, line []byte) {
-	k := w.chat
+func (k *chat) numeric(c *conn, g *chatClient, l ircLine, line []byte) {
 	switch string(l.command) {
-	case "376", "422":
+	case RPL_ENDOFMOTD, ERR_NOMOTD:
 		if k.phase == phaseName {
-			w.come(g)
+			k.passed(g)
 		}
-	case "366":
+	case RPL_ENDOFNAMES:
 		if k.phase == phaseRoom {
-			w.come(g)
+			k.passed(g)
 		}
 	default:
 		if l.command[0] != '4' && l.command[0] != '5' {
 			return
 		}
 		if k.phase < phaseLoad {
-			w.fail(c, "connect "+Refused, "client %d was told %.100q", c.id, line)
+			k.fail(c, "connect "+Refused, "client %d was told %.100q", c.id, line)
 			return
 		}
-		w.faults.add(Refused, 1, "client %d was told %.100q", c.id, line)
+		k.faults.add(Refused, 1, "client %d was told %.100q", c.id, line)
 	}
 }
 
 // ponged takes an acknowledgement.
-func (w *worker) ponged(c *conn, g *guest, token []byte) {
+func (k *chat) ponged(c *conn, g *chatClient, token []byte) {
 	switch {
 	case string(token) == quietToken:
-		if w.chat.phase == phaseQuiet {
-			w.come(g)
+		if k.phase == phaseQuiet {
+			k.passed(g)
 		}
-	case string(token) == endToken && w.stage == stageEnding && !g.done:
+	case string(token) == endToken && k.stage == stageEnding && !g.done:
 		g.done = true
-		w.inFlight--
-	case len(token) == numberDigits && c.answered < c.issued && w.chat.asks:
+		k.inFlight--
+	case len(token) == numberDigits && c.answered < c.issued && k.asks:
 		if n, ok := hex8(token); ok && n == uint32(c.answered) {
-			w.acknowledge(c)
+			k.acknowledge(c)
 			return
 		}
 		fallthrough
 	default:
-		w.fail(c, Extra, "client %d: PONG %.30q, which it has not asked for now", c.id, token)
-	}
-}
-
-// endChat asks everybody once more: a server that was not asked meanwhile has everything when it answers.
-func (w *worker) endChat() {
-	for i := range w.conns {
-		c, g := &w.conns[i], &w.chat.guests[i]
-		if g.done = c.state != connOpen; g.done {
-			continue
-		}
-		w.inFlight++
-		w.sayAside(c, "PING "+endToken, nil)
+		k.fail(c, Extra, "client %d: PONG %.30q, which it has not asked for now", c.id, token)
 	}
 }

@@ -2,19 +2,18 @@ package load
 
 // Listening to a chat: lines come to everybody, and each delivery is held against what its sender has said. A server
 // writes the same words before every text of one sender, so they are learned once, and a delivery that begins with
-// them is judged without being taken apart: 1,000 clients are a million deliveries for every thousand messages.
+// them is checked without being taken apart: 1,000 clients are a million deliveries for every thousand messages.
 
 import (
 	"bytes"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	lineMost  = 1024 // bytes of a line; servers of IRC write 512 at most
-	headMost  = 128  // of what precedes a text; a longer one is taken apart each time
-	asideMost = 256  // of what a client may have to say between bursts
+	lineMost    = 1024 // bytes of a line; servers of IRC write 512 at most
+	headMost    = 128  // of what precedes a text; a longer one is taken apart each time
+	controlMost = 256  // of what a client may have to say between bursts
 )
 
 // A head is what a server writes before the texts of a sender, the sender's number in the text included:
@@ -25,40 +24,40 @@ type head struct {
 }
 
 // hear reads what has come to a client.
-func (w *worker) hear(c *conn, toTheEnd bool) {
-	g := &w.chat.guests[c.index]
+func (k *chat) hear(c *conn, events uint32) {
+	g := &k.clients[c.index]
 	for c.state == connOpen {
-		have := copy(w.in, g.carry)
-		n, e := rawRead(c.fd, w.in[have:])
+		have := copy(k.in, g.carry)
+		n, e := rawRead(c.fd, k.in[have:])
 		switch {
 		case e == unix.EAGAIN:
 			return
 		case e != 0:
-			w.fail(c, ioKind(e), "client %d, listening: %v", c.id, e)
+			k.fail(c, ioKind(e), "client %d, listening: %v", c.id, e)
 			return
 		case n == 0:
-			w.fail(c, Ended, "client %d: the server ended its connection", c.id)
+			k.fail(c, Ended, "client %d: the server ended its connection", c.id)
 			return
 		}
-		w.now = nanotime()
-		w.bytesIn += int64(n)
-		rest := w.lines(c, g, w.in[:have+n])
+		k.now = nanotime()
+		k.bytesIn += int64(n)
+		rest := k.lines(c, g, k.in[:have+n])
 		if len(rest) > lineMost {
-			w.fail(c, WrongReply, "client %d: a line of more than %d bytes: %.60q", c.id, lineMost, rest)
+			k.fail(c, WrongReply, "client %d: a line of more than %d bytes: %.60q", c.id, lineMost, rest)
 			return
 		}
 		g.carry = append(g.carry[:0], rest...)
-		if have+n < len(w.in) && !toTheEnd {
+		if have+n < len(k.in) && events&ended == 0 {
 			return
 		}
 	}
 }
 
 // lines takes all whole lines and gives back what follows them.
-func (w *worker) lines(c *conn, g *guest, p []byte) (rest []byte) {
+func (k *chat) lines(c *conn, g *chatClient, p []byte) (rest []byte) {
 	came := int64(0)
 	for len(p) > 0 && c.state == connOpen {
-		if n, seen := w.quick(c, g, p); n > 0 {
+		if n, seen := k.known(c, g, p); n > 0 {
 			p, came = p[n:], came+seen
 			continue
 		}
@@ -66,18 +65,17 @@ func (w *worker) lines(c *conn, g *guest, p []byte) (rest []byte) {
 		if end < 0 {
 			break
 		}
-		came += w.take(c, g, bytes.TrimSuffix(p[:end], []byte("\r")))
+		came += k.take(c, g, bytes.TrimSuffix(p[:end], []byte("\r")))
 		p = p[end+1:]
 	}
 	if came > 0 {
-		w.chat.rooms[g.room].come.Add(came)
+		k.rooms[g.room].come.Add(came)
 	}
 	return p
 }
 
-// quick takes a delivery that begins as the sender's last one did. n is 0 if there is none at the beginning of p.
-func (w *worker) quick(c *conn, g *guest, p []byte) (n int, came int64) {
-	k := w.chat
+// known takes a delivery that begins as the sender's last one did. n is 0 if there is none at the beginning of p.
+func (k *chat) known(c *conn, g *chatClient, p []byte) (n int, came int64) {
 	if len(p) < nickBytes+1 || p[0] != ':' {
 		return 0, 0
 	}
@@ -91,75 +89,74 @@ func (w *worker) quick(c *conn, g *guest, p []byte) (n int, came int64) {
 	if h.len == 0 || len(p) < text+2 || p[text] != '\r' || p[text+1] != '\n' || !bytes.Equal(p[:h.len], h.bytes[:h.len]) {
 		return 0, 0
 	}
-	return text + 2, w.judge(c, g, place, p[h.len:text])
+	return text + 2, k.deliver(c, g, place, p[h.len:text])
 }
 
-// judge takes the text of a delivery, from its number on, and gives by how many deliveries the room has come on.
-func (w *worker) judge(c *conn, g *guest, place int, text []byte) (came int64) {
+// deliver takes the text of a delivery, from its number on, and gives by how many deliveries the room has come on.
+func (k *chat) deliver(c *conn, g *chatClient, place int, text []byte) (came int64) {
 	number, stamp, ok := parseText(text)
-	if !ok || len(text) != int(w.chat.text)-idDigits-1 {
-		w.fail(c, WrongReply, "client %d: a message of sender %d is not what was said: %.60q", c.id, place, text)
+	if !ok || len(text) != int(k.text)-idDigits-1 {
+		k.fail(c, WrongReply, "client %d: a message of sender %d is not what was said: %.60q", c.id, place, text)
 		return 0
 	}
 	want := g.next[place]
 	switch {
 	case place == int(g.place):
-		w.faults.add(Extra, 1, "client %d was sent its own message %d", c.id, number)
+		k.faults.add(Extra, 1, "client %d was sent its own message %d", c.id, number)
 		return 0
 	case number < want:
-		w.faults.add(Extra, 1, "client %d was sent message %d of sender %d when it had %d: twice, or out of order", c.id, number, place, want)
+		k.faults.add(Extra, 1, "client %d was sent message %d of sender %d when it had %d: twice, or out of order", c.id, number, place, want)
 		return 0
 	case number > want:
-		w.faults.add(Undelivered, int64(number-want), "client %d was sent message %d of sender %d where %d was next", c.id, number, place, want)
+		k.faults.add(Undelivered, int64(number-want), "client %d was sent message %d of sender %d where %d was next", c.id, number, place, want)
 	}
 	g.next[place] = number + 1
-	if w.measuring {
-		w.result.Deliveries++
+	if k.measuring {
+		k.result.Deliveries++
 	}
-	if w.scheduled && stamp >= w.openAt && stamp < w.closeAt {
-		w.latency.Record(w.now - stamp)
+	if k.scheduled && k.inWindow(stamp) {
+		k.latency.Record(k.now - stamp)
 	}
 	return int64(number-want) + 1
 }
 
 // take reads one line of any kind.
-func (w *worker) take(c *conn, g *guest, line []byte) (came int64) {
+func (k *chat) take(c *conn, g *chatClient, line []byte) (came int64) {
 	l := parseLine(line)
 	switch {
 	case string(l.command) == "PRIVMSG":
-		return w.message(c, g, line, l)
+		return k.learn(c, g, line, l)
 	case string(l.command) == "PONG":
-		w.ponged(c, g, l.last)
+		k.ponged(c, g, l.last)
 	case string(l.command) == "PING":
-		w.sayAside(c, "PONG :", l.last)
+		k.sendControl(c, "PONG :", l.last)
 	case string(l.command) == "ERROR":
-		w.fail(c, Ended, "client %d was told %.100q", c.id, line)
+		k.fail(c, Ended, "client %d was told %.100q", c.id, line)
 	case len(l.command) == 3 && l.command[0] >= '0' && l.command[0] <= '9':
-		w.numeric(c, g, l, line)
+		k.numeric(c, g, l, line)
 	}
 	return 0
 }
 
-// message takes a delivery apart, and learns how the sender's begin.
-func (w *worker) message(c *conn, g *guest, line []byte, l ircLine) (came int64) {
-	k := w.chat
+// learn takes a delivery apart, and learns how the sender's begin.
+func (k *chat) learn(c *conn, g *chatClient, line []byte, l ircLine) (came int64) {
 	id, named := hexID(l.nick[min(1, len(l.nick)):])
 	said, ok := hexID(l.last)
 	room, inRoom := hexID(l.first[min(2, len(l.first)):])
 	place := id - int(g.room)*k.members
 	switch {
 	case !named || len(l.nick) != nickBytes || l.nick[0] != 'c' || place < 0 || place >= k.senders:
-		w.fail(c, WrongReply, "client %d: a message of nobody who speaks in its room: %.100q", c.id, line)
+		k.fail(c, WrongReply, "client %d: a message of nobody who speaks in its room: %.100q", c.id, line)
 		return 0
 	case !ok || said != id || len(l.last) != int(k.text) || l.last[idDigits] != ' ' || !inRoom || room != int(g.room):
-		w.fail(c, WrongReply, "client %d: a message that nobody has said so: %.100q", c.id, line)
+		k.fail(c, WrongReply, "client %d: a message that nobody has said so: %.100q", c.id, line)
 		return 0
 	}
 	text := l.last[idDigits+1:]
 	if h := &k.heads[int(g.room)*k.senders+place]; len(line)-len(text) <= headMost {
 		h.len = copy(h.bytes[:], line[:len(line)-len(text)])
 	}
-	return w.judge(c, g, place, text)
+	return k.deliver(c, g, place, text)
 }
 
 // An ircLine is the parts of a line that an engine looks at.
@@ -208,36 +205,36 @@ func word(p []byte) (w, rest []byte) {
 	return w, rest
 }
 
-// sayAside has a client say something between two bursts.
-func (w *worker) sayAside(c *conn, words string, what []byte) {
-	g := &w.chat.guests[c.index]
-	if len(g.aside)+len(words)+len(what)+2 > asideMost {
-		w.fail(c, Extra, "client %d was asked more than it could answer", c.id)
+// sendControl has a client say something between two bursts.
+func (k *chat) sendControl(c *conn, words string, what []byte) {
+	g := &k.clients[c.index]
+	if len(g.control)+len(words)+len(what)+2 > controlMost {
+		k.fail(c, Extra, "client %d was asked more than it could answer", c.id)
 		return
 	}
-	g.aside = append(append(append(g.aside, words...), what...), "\r\n"...)
+	g.control = append(append(append(g.control, words...), what...), "\r\n"...)
 	if c.writable {
-		w.flush(c)
+		k.send(c)
 	}
 }
 
-// flushAside writes what is to be said between bursts; false if the socket has no room for it, or has failed.
-func (w *worker) flushAside(c *conn) bool {
-	g := &w.chat.guests[c.index]
-	for g.asideAt < len(g.aside) {
-		n, e := rawWrite(c.fd, g.aside[g.asideAt:])
+// flushControl writes what is to be said between bursts; false if the socket has no room for it, or has failed.
+func (k *chat) flushControl(c *conn) bool {
+	g := &k.clients[c.index]
+	for g.controlSent < len(g.control) {
+		n, e := rawWrite(c.fd, g.control[g.controlSent:])
 		switch e {
 		case 0:
-			w.bytesOut += int64(n)
-			g.asideAt += n
-		case syscall.EAGAIN:
+			k.bytesOut += int64(n)
+			g.controlSent += n
+		case unix.EAGAIN:
 			c.writable = false
 			return false
 		default:
-			w.fail(c, ioKind(e), "client %d, speaking: %v", c.id, e)
+			k.fail(c, ioKind(e), "client %d, speaking: %v", c.id, e)
 			return false
 		}
 	}
-	g.aside, g.asideAt = g.aside[:0], 0
+	g.control, g.controlSent = g.control[:0], 0
 	return true
 }

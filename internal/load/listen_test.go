@@ -51,8 +51,8 @@ func TestHex8(t *testing.T) {
 	}
 }
 
-// listener is a worker with one client that has no connection: a room of three, of whom two speak.
-func listener(t testing.TB) *worker {
+// listener is a thread with one client that has no connection: a room of three, of whom two speak.
+func listener(t testing.TB) *chat {
 	t.Helper()
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
 	if err != nil {
@@ -60,24 +60,25 @@ func listener(t testing.TB) *worker {
 	}
 	defer unix.Close(fd)
 	p := chatPlan(netip.MustParseAddrPort("127.0.0.1:1"), manifest.Load{Shape: manifest.Fanout, Connections: 3, SizeBytes: 32, Members: 3, Senders: 2})
-	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, rooms: make([]room, 1)}, &p, 0)
+	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: newChatJob(&p)}, &p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.poll.close()
-	w.conns[2].state, w.measuring, w.stage, w.chat.phase = connOpen, true, stageWindow, phaseLoad
-	w.conns[2].issued = 2
-	return w
+	k := w.driver.(*chat)
+	k.conns[2].state, k.measuring, k.stage, k.phase = connOpen, true, stageWindow, phaseLoad
+	k.conns[2].issued = 2
+	return k
 }
 
 // feed gives a client what a read would, in pieces.
-func (w *worker) feed(pieces ...[]byte) {
-	c, g := &w.conns[2], &w.chat.guests[2]
+func (k *chat) feed(pieces ...[]byte) {
+	c, g := &k.conns[2], &k.clients[2]
 	for _, p := range pieces {
 		if c.state != connOpen {
 			return
 		}
-		g.carry = append(g.carry[:0], w.lines(c, g, slices.Concat(g.carry, p))...)
+		g.carry = append(g.carry[:0], k.lines(c, g, slices.Concat(g.carry, p))...)
 	}
 }
 
@@ -109,7 +110,7 @@ func FuzzLines(f *testing.F) {
 		if !maps.Equal(whole.faults.kinds, pieces.faults.kinds) || whole.faults.first != pieces.faults.first {
 			t.Errorf("got %v %s whole and %v %s in pieces", whole.faults.kinds, whole.faults.first, pieces.faults.kinds, pieces.faults.first)
 		}
-		if a, b := whole.chat.guests[2].next, pieces.chat.guests[2].next; !slices.Equal(a, b) {
+		if a, b := whole.clients[2].next, pieces.clients[2].next; !slices.Equal(a, b) {
 			t.Errorf("got %v whole and %v in pieces", a, b)
 		}
 		if n := strings.Count(string(p), "\n"); int(whole.result.Deliveries) > n {
@@ -129,8 +130,8 @@ func BenchmarkDelivery(b *testing.B) {
 	}
 	b.SetBytes(int64(len(p) / each))
 	for b.Loop() {
-		w.chat.guests[2].next[0] = 0
-		w.lines(&w.conns[2], &w.chat.guests[2], p)
+		w.clients[2].next[0] = 0
+		w.lines(&w.conns[2], &w.clients[2], p)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/each, "ns/delivery")
 	if len(w.faults.kinds) > 0 {

@@ -1,14 +1,18 @@
 package load
 
-// Pings: echo requests of ICMP on one raw socket for each thread, however many pingers it has. A pinger is an identifier;
-// its pings are numbered and carry a pattern of their own, so that a reply that is wrong, doubled or somebody else's is
-// seen. What is not answered within lostTime is lost, and counts as if it had taken that long: a median over those that
-// came back only would make a stack better by what it drops.
+// Pings: echo requests of ICMP on one raw socket for each thread, however many pingers it has. A pinger is an
+// identifier; its pings are numbered and carry a pattern of their own, so that a reply that is wrong, doubled or
+// somebody else's is seen. What is not answered within lostTime is lost, and counts as if it had taken that long: a
+// median over those that came back only would make a stack better by what it drops.
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"interleave/internal/manifest"
 )
 
 const (
@@ -26,217 +30,230 @@ const (
 // fit. With the default the socket would be full before the queue of the device (1,000 frames) is.
 const pingBuffer = 64 << 20
 
-// leastPingRing is how many pings of a pinger are remembered, so that a reply that is late is told from one that is doubled.
+// leastPingRing is how many pings of a pinger are remembered, so that a reply that is late is told from one that is
+// doubled.
 const leastPingRing = 64
 
-// pings are the pingers of one thread.
+var pingProtocol = protocol{
+	shapes: []manifest.Shape{manifest.Pings},
+	validate: func(p *Plan) error {
+		switch l := &p.Load; {
+		case l.SizeBytes < 0 || l.SizeBytes > maxPayload:
+			return fmt.Errorf("size is %d bytes, want 0 to %d", l.SizeBytes, maxPayload)
+		case l.Connections > maxPingers:
+			return fmt.Errorf("%d pingers are more than the %d that identifiers are kept for", l.Connections, maxPingers)
+		case l.Interval < 0 || l.Interval > time.Hour:
+			return fmt.Errorf("interval is %v, want up to an hour, or none", l.Interval)
+		case l.Interval > 0 && p.pingRate() > 1e7:
+			return fmt.Errorf("%d pingers each %v make %v pings a second, want at most 1e7",
+				l.Connections, l.Interval, p.pingRate())
+		case l.Pipeline > 1:
+			return errors.New("pipeline is set, but a pinger has none")
+		}
+		return nil
+	},
+	prepare: func(p *Plan) (job, error) { return independent(newPings), nil },
+}
+
+// pings drives the pingers of one thread.
 type pings struct {
-	fd      int32
-	base    uint16 // the identifier of pinger 0
-	parts   uint16
-	part    uint16
-	pattern echo
-	packet  []byte
+	base
+	echoes
 	sweepAt int64
 }
 
-func newPings(p *Plan, part, parts int) *pings {
-	return &pings{
-		fd: -1, base: uint16(p.Seed), part: uint16(part), parts: uint16(parts),
-		pattern: echo{seed: p.Seed, size: uint64(p.Load.SizeBytes)}, packet: make([]byte, icmpHeader+p.Load.SizeBytes),
-		sweepAt: never,
-	}
+func newPings(w *worker) driver {
+	ring := ringSize(len(w.conns), int(w.pipeline), w.scheduled)
+	w.rings = newRings(len(w.conns), max(ring, leastPingRing))
+	return &pings{base: base{w}, echoes: newEchoes(w.plan, w.part, w.shared.parts)}
 }
 
-func (g *pings) requestBytes() uint64 { return uint64(len(g.packet)) }
-
-// fill and check are of streams; pings have compose and judge.
-func (g *pings) fill(*conn, []byte) {}
-
-func (g *pings) check(*conn, []byte) (int, string) { return 0, Extra }
-
-func (g *pings) increments(*conn, uint64) uint64 { return 0 }
-
-// connectPings opens the socket and waits for one answer: the addresses of the link are known then on both sides.
-func (w *worker) connectPings(limitAt int64) {
-	err := w.ping.open(&w.addr, w.plan.Load.Connections)
+// connect opens the socket and waits for one answer: the addresses of the link are known then on both sides.
+func (g *pings) connect(limitAt int64) {
+	err := g.openSocket(&g.addr, g.plan.Load.Connections)
 	if err == nil {
-		if e := w.poll.add(w.ping.fd, pingTag, unix.EPOLLIN); e != 0 {
+		if e := g.poll.add(g.fd, driverTag, unix.EPOLLIN); e != 0 {
 			err = e
 		}
 	}
 	if err != nil {
-		w.faults.add("connect "+errnoName(err), 1, "pinging %v: %v", w.plan.Addr.Addr(), err)
-		w.abandonPings()
+		g.faults.add("connect "+errnoName(err), 1, "pinging %v: %v", g.plan.Addr.Addr(), err)
+		g.dismiss()
 		return
 	}
-	for i := range w.conns {
-		w.conns[i].state, w.conns[i].writable = connOpen, true
+	for i := range g.conns {
+		g.conns[i].state, g.conns[i].writable = connOpen, true
 	}
-	first, giveUp := &w.conns[0], min(limitAt, nanotime()+int64(connectTime))
+	first, giveUp := &g.conns[0], min(limitAt, nanotime()+int64(connectTime))
 	for again := int64(0); first.answered == 0; {
-		if w.now = nanotime(); w.now > giveUp {
-			w.faults.add("connect ETIMEDOUT", 1, "nobody at %v answered a ping within %v", w.plan.Addr.Addr(), connectTime)
-			w.abandonPings()
+		if g.now = nanotime(); g.now > giveUp {
+			g.faults.add("connect ETIMEDOUT", 1, "nobody at %v answered a ping within %v", g.plan.Addr.Addr(), connectTime)
+			g.dismiss()
 			return
 		}
-		if w.now >= again {
-			w.issue(first)
-			w.flushPings(first)
-			again = w.now + int64(sweepEvery)
+		if g.now >= again {
+			g.issue(first, g.now)
+			g.send(first)
+			again = g.now + int64(sweepEvery)
 		}
-		n, e := w.poll.wait(int64(time.Millisecond))
-		if e != 0 {
-			w.faults.add(ioKind(e), 1, "waiting for the first answer: %v", e)
+		if !g.listenAWhile("the first answer") {
 			return
-		}
-		for i := range n {
-			if w.poll.events[i].Fd == stopTag {
-				return // the caller sees it
-			}
-			w.readPings()
 		}
 	}
 	for n := first.answered; n < first.issued; n++ { // what was asked before somebody answered
-		w.endPing(first, n, pingLost)
+		g.endPing(first, n, pingLost)
 	}
 	first.answered = first.issued
-	w.result.Total, w.result.Lost = 0, 0
+	g.result.Total, g.result.Lost = 0, 0
 }
 
-func (w *worker) abandonPings() {
-	for i := range w.conns {
-		w.closeConn(&w.conns[i], connDead)
+// dismiss gives all pingers up.
+func (g *pings) dismiss() {
+	for i := range g.conns {
+		g.closeConn(&g.conns[i], connDead)
 	}
 }
 
-// flushPings sends what a pinger has issued.
-func (w *worker) flushPings(c *conn) {
+func (g *pings) start() {
+	for i := range g.conns {
+		g.now = nanotime()
+		if c := &g.conns[i]; c.state == connOpen {
+			g.topUp(c)
+		}
+	}
+}
+
+// send sends what a pinger has issued.
+func (g *pings) send(c *conn) {
 	for c.sent < c.issued {
-		w.ping.compose(c)
-		_, e := rawWrite(w.ping.fd, w.ping.packet)
+		g.compose(c)
+		_, e := rawWrite(g.fd, g.packet)
 		switch e {
 		case 0, unix.ENOBUFS: // the device's queue is full, which the kernel mostly does not say: it is lost
 		default:
-			w.fail(c, ioKind(e), "pinger %d, sending ping %d: %v", c.id, c.sent, e)
+			g.fail(c, ioKind(e), "pinger %d, sending ping %d: %v", c.id, c.sent, e)
 			return
 		}
-		w.bytesOut += int64(len(w.ping.packet))
-		w.noteSent(c)
+		g.bytesOut += int64(len(g.packet))
+		g.noteSent(c)
 	}
 }
 
 // pingBatch is how many replies are read before the loop looks at the time for other reasons.
 const pingBatch = 64
 
-// readPings takes what has arrived; the socket is watched by level, so the rest is reported again.
-func (w *worker) readPings() {
+// ready takes what has arrived. The socket is watched by level, so the rest is reported again.
+func (g *pings) ready(*conn, uint32) {
 	for range pingBatch {
-		n, e := rawRead(w.ping.fd, w.in)
+		n, e := rawRead(g.fd, g.in)
 		switch {
 		case e == unix.EAGAIN:
 			return
 		case e != 0:
-			w.faults.add(ioKind(e), 1, "reading replies: %v", e)
+			g.faults.add(ioKind(e), 1, "reading replies: %v", e)
 			return
 		}
-		w.now = nanotime()
-		w.bytesIn += int64(n - ipv4Header)
-		w.replied(w.in[:n])
-		if w.now >= w.schedule.next {
-			w.sendDue()
+		g.now = nanotime()
+		g.bytesIn += int64(n - ipv4Header)
+		g.replied(g.in[:n])
+		if g.now >= g.schedule.next {
+			g.sendDue()
 		}
 	}
 }
 
-// replied judges one packet.
-func (w *worker) replied(p []byte) {
-	r, ok := w.ping.parseReply(p)
-	i := int(r.pinger) / w.shared.parts
-	if !ok || int(r.pinger)%w.shared.parts != w.part || i >= len(w.conns) {
-		w.faults.add(WrongReply, 1, "a packet of %d bytes that is no whole reply to any pinger", len(p))
+// replied holds one packet against what was sent.
+func (g *pings) replied(p []byte) {
+	r, ok := g.parseReply(p)
+	i := int(r.pinger) / g.shared.parts
+	if !ok || int(r.pinger)%g.shared.parts != g.worker.part || i >= len(g.conns) {
+		g.faults.add(WrongReply, 1, "a packet of %d bytes that is no whole reply to any pinger", len(p))
 		return
 	}
-	c := &w.conns[i]
+	c := &g.conns[i]
 	n, known := c.number(r.number)
 	switch {
-	case !known || c.sent-n > w.rings.size:
-		w.faults.add(Extra, 1, "pinger %d: a reply to ping %d, which was not sent or long ago", c.id, r.number)
+	case !known || c.sent-n > g.rings.size:
+		g.faults.add(Extra, 1, "pinger %d: a reply to ping %d, which was not sent or long ago", c.id, r.number)
 		return
 	case c.state != connOpen:
 		return
-	case len(r.payload) != int(w.ping.pattern.size), checkPattern(w.ping.pattern.key(c), n, 0, r.payload) >= 0:
-		w.fail(c, WrongReply, "pinger %d: the reply to ping %d does not carry what was sent", c.id, n)
+	case len(r.payload) != int(g.pattern.size), checkPattern(g.pattern.key(c), n, 0, r.payload) >= 0:
+		g.fail(c, WrongReply, "pinger %d: the reply to ping %d does not carry what was sent", c.id, n)
 		return
 	}
-	switch f := w.rings.at(c.index, n); f.sent {
+	switch f := g.rings.at(c.index, n); f.sent {
 	case pingAnswered:
-		w.faults.add(Extra, 1, "pinger %d: ping %d was answered twice", c.id, n)
+		g.faults.add(Extra, 1, "pinger %d: ping %d was answered twice", c.id, n)
 	case pingLost: // it is late, and has been counted as lost
 	default:
-		w.endPing(c, n, pingAnswered)
-		if !w.scheduled {
-			w.topUp(c)
+		g.endPing(c, n, pingAnswered)
+		if !g.scheduled {
+			g.topUp(c)
 		}
 	}
 }
 
 // endPing counts a ping that has been answered or is lost, and forgets it.
-func (w *worker) endPing(c *conn, n uint64, how int64) {
-	f := w.rings.at(c.index, n)
-	inWindow := w.measuring
-	if w.scheduled {
-		inWindow = f.due >= w.openAt && f.due < w.closeAt
+func (g *pings) endPing(c *conn, n uint64, how int64) {
+	f := g.rings.at(c.index, n)
+	counts := g.measuring
+	if g.scheduled {
+		counts = g.inWindow(f.due)
 	}
-	took, trip := w.now-f.due, w.now-f.sent
+	took, trip := g.now-f.due, g.now-f.sent
 	if how == pingLost {
 		took = int64(lostTime)
-		if inWindow {
-			w.result.Lost++
+		if counts {
+			g.result.Lost++
 		}
 	} else {
-		w.result.Total++
-		if w.measuring {
-			w.result.Requests++
-			w.timeline.add(w.now-w.opened, 1)
-		}
-		if inWindow {
-			w.service.Record(trip)
+		g.count(1)
+		if counts {
+			g.service.Record(trip)
 		}
 	}
-	if w.scheduled && inWindow {
-		w.latency.Record(took)
+	if g.scheduled && counts {
+		g.latency.Record(took)
 	}
 	f.sent = how
-	w.inFlight--
-	for c.answered < c.sent && w.rings.at(c.index, c.answered).sent < 0 {
+	g.inFlight--
+	for c.answered < c.sent && g.rings.at(c.index, c.answered).sent < 0 {
 		c.answered++
 	}
 }
 
-// sweepPings finds what is lost.
-func (w *worker) sweepPings() {
-	w.sweepLost(w.now - int64(lostTime))
-	w.ping.sweepAt = w.now + int64(sweepEvery)
+// tick finds what is lost.
+func (g *pings) tick() int64 {
+	if g.now >= g.sweepAt {
+		g.sweep(g.now - int64(lostTime))
+		g.sweepAt = g.now + int64(sweepEvery)
+	}
+	return g.sweepAt
 }
 
-// sweepLost takes what was sent before a time, and has not been answered, as lost.
-func (w *worker) sweepLost(before int64) {
-	for i := range w.conns {
-		c := &w.conns[i]
+// sweep takes what was sent before a time, and has not been answered, as lost.
+func (g *pings) sweep(before int64) {
+	for i := range g.conns {
+		c := &g.conns[i]
 		if c.state != connOpen {
 			continue
 		}
 		for n := c.answered; n < c.sent; n++ {
-			if f := w.rings.at(c.index, n); f.sent >= 0 {
+			if f := g.rings.at(c.index, n); f.sent >= 0 {
 				if f.sent > before {
 					break
 				}
-				w.endPing(c, n, pingLost)
+				g.endPing(c, n, pingLost)
 			}
 		}
-		if !w.scheduled {
-			w.topUp(c)
+		if !g.scheduled {
+			g.topUp(c)
 		}
 	}
 }
+
+// expire takes as lost what is under way: nobody promised to answer.
+func (g *pings) expire() { g.sweep(g.now) }
+
+func (g *pings) close() { g.echoes.close() }

@@ -296,7 +296,7 @@ func TestOnesSum(t *testing.T) {
 // FuzzReply holds the parser to what comes from the wire: no packet makes it read beyond its end, and what it takes has a
 // right checksum.
 func FuzzReply(f *testing.F) {
-	g := newPings(&Plan{Seed: 0x1234, Load: manifest.Load{SizeBytes: 8}}, 0, 1)
+	g := newEchoes(&Plan{Seed: 0x1234, Load: manifest.Load{SizeBytes: 8}}, 0, 1)
 	c := &conn{id: 3}
 	g.compose(c)
 	f.Add(append([]byte{0x45, 19: 0}, sum(append([]byte(nil), g.packet...))...))

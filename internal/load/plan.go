@@ -1,5 +1,5 @@
-// Package load makes load and measures what becomes of it: closed, open, paced and connect shapes over the echo,
-// counter and sink protocols; pings, transfers and bulk to hosts; rooms full of clients of a chat.
+// Package load makes load and measures what becomes of it. What is sent, and what must come back, a driver for each
+// protocol says (driver.go); connections, the clock, the stages of a load and what is counted are the same for all.
 //
 // The engine is a process of its own: one locked OS thread for each core it is given, with an epoll loop, raw
 // system calls and no allocation, channel or lock while it measures. The trade: package net would make it a third of
@@ -21,7 +21,7 @@ import (
 
 // A Plan is everything that the engine needs to know; it is sent to the engine's process as JSON.
 type Plan struct {
-	Protocol string         `json:"protocol"` // "echo", "counter", "sink", "chat", "stream", "images", "ping" or "transfer"
+	Protocol string         `json:"protocol"` // one of protocols
 	Load     manifest.Load  `json:"load"`
 	Addr     netip.AddrPort `json:"addr"`              // no port for pings
 	Sources  []netip.Addr   `json:"sources,omitempty"` // connections bind to these in turn; empty = the kernel's choice
@@ -86,7 +86,6 @@ const (
 	maxMessage    = 64 << 20 // bytes; more is a mistake, not a load
 	maxPipeline   = 1 << 16
 	maxInFlight   = 1 << 24 // requests; 256 MiB of memory
-	minLine       = 32      // bytes of a sink message: room for the prefix that makes each line unique
 )
 
 // Validate says what is wrong with a plan, before anything is opened.
@@ -122,103 +121,23 @@ func (p *Plan) Validate() error {
 			return fmt.Errorf("cpu is %d, want 0 to %d", c, maxCPU-1)
 		}
 	}
-	if err := p.validateProtocol(); err != nil {
+	known, err := protocolOf(p)
+	if err != nil {
 		return err
 	}
-	return p.validateShape()
+	if err := p.validateShape(); err != nil {
+		return err
+	}
+	return known.validate(p)
 }
 
-func (p *Plan) validateProtocol() error {
-	l := &p.Load
-	switch p.Protocol {
-	case "echo":
-		if l.SizeBytes < 1 || l.SizeBytes > maxMessage {
-			return fmt.Errorf("size is %d bytes, want 1 to %d", l.SizeBytes, maxMessage)
-		}
-	case "counter":
-		if l.SizeBytes > 1 || l.SizeBytes < 0 {
-			return fmt.Errorf("size is %d bytes, but a counter's request is one byte", l.SizeBytes)
-		}
-		if !(l.ReadShare >= 0 && l.ReadShare <= 1) {
-			return fmt.Errorf("read share is %v, want 0 to 1", l.ReadShare)
-		}
-	case "sink":
-		if l.Shape != manifest.Paced {
-			return fmt.Errorf("shape is %q, but a sink answers nothing: only paced can load it", l.Shape)
-		}
-		if l.SizeBytes < minLine || l.SizeBytes > maxMessage {
-			return fmt.Errorf("size is %d bytes, want %d to %d", l.SizeBytes, minLine, maxMessage)
-		}
-	case manifest.Chat:
-		return p.validateChat()
-	case manifest.Stream:
-		return p.validateStreams()
-	case manifest.Ping:
-		return p.validatePings()
-	case manifest.Images:
-		return p.validateImages()
-	case manifest.Transfer:
-		if l.Shape != manifest.Transfers && l.Shape != manifest.Bulk {
-			return fmt.Errorf("shape is %q, but the protocol transfer is loaded by transfer or bulk", l.Shape)
-		}
-		if l.Shape == manifest.Transfers && (l.SizeBytes < 1 || l.SizeBytes > maxMessage) {
-			return fmt.Errorf("size is %d bytes, want 1 to %d", l.SizeBytes, maxMessage)
-		}
-	default:
-		return fmt.Errorf("protocol is %q, want echo, counter, sink, chat, stream, images, ping or transfer", p.Protocol)
-	}
-	return nil
-}
-
-func (p *Plan) validateChat() error {
-	l := &p.Load
-	senders := l.Members
-	if l.Senders > 0 {
-		senders = l.Senders
-	}
-	switch {
-	case l.Shape != manifest.Fanout && l.Shape != manifest.Open && l.Shape != manifest.Paced && l.Shape != manifest.Idle:
-		return fmt.Errorf("shape is %q, but a chat is loaded by fanout, open, paced or idle", l.Shape)
-	case l.Members < 1 || l.Senders < 0:
-		return fmt.Errorf("%d members and %d senders, want a room for everybody", l.Members, l.Senders)
-	case (l.Shape == manifest.Fanout || l.Shape == manifest.Open) && min(l.Members, l.Connections) < 2:
-		return errors.New("a room of one delivers nothing: members must be two at least")
-	case l.Shape != manifest.Idle && (l.SizeBytes < textLeast || l.SizeBytes > textMost):
-		return fmt.Errorf("size is %d bytes, want %d to %d: the text of a message", l.SizeBytes, textLeast, textMost)
-	case l.Shape == manifest.Idle && (l.Interval < time.Millisecond || l.Interval > time.Hour):
-		return fmt.Errorf("interval is %v, want a millisecond to an hour", l.Interval)
-	case l.Requests > 0 || p.Window == 0:
-		return errors.New("a chat ends with the window: it has no requests")
-	case l.Shape != manifest.Idle && l.Connections*min(senders, l.Connections) > mostNext:
-		return fmt.Errorf("%d clients and %d senders in a room are more than are kept apart: fewer senders", l.Connections, senders)
-	case l.Connections >= 1<<(4*idDigits):
-		return fmt.Errorf("%d clients are more than have names", l.Connections)
-	}
-	return nil
-}
-
-func (p *Plan) validatePings() error {
-	switch l := &p.Load; {
-	case l.Shape != manifest.Pings:
-		return fmt.Errorf("shape is %q, but the protocol ping is loaded by pings", l.Shape)
-	case l.SizeBytes < 0 || l.SizeBytes > maxPayload:
-		return fmt.Errorf("size is %d bytes, want 0 to %d", l.SizeBytes, maxPayload)
-	case l.Connections > maxPingers:
-		return fmt.Errorf("%d pingers are more than the %d that identifiers are kept for", l.Connections, maxPingers)
-	case l.Interval < 0 || l.Interval > time.Hour:
-		return fmt.Errorf("interval is %v, want up to an hour, or none", l.Interval)
-	case l.Interval > 0 && p.pingRate() > 1e7:
-		return fmt.Errorf("%d pingers each %v make %v pings a second, want at most 1e7", l.Connections, l.Interval, p.pingRate())
-	}
-	return nil
-}
-
+// validateShape is for what a shape needs whatever the protocol.
 func (p *Plan) validateShape() error {
 	l := &p.Load
 	switch l.Shape {
-	case manifest.Closed, manifest.Connect:
-		if l.Shape == manifest.Connect && l.Pipeline > 1 {
-			return errors.New("pipeline is set, but shape connect sends one message on a connection")
+	case manifest.Connect, manifest.Transfers, manifest.Bulk:
+		if l.Pipeline > 1 {
+			return fmt.Errorf("pipeline is set, but shape %s has none", l.Shape)
 		}
 	case manifest.Open:
 		if !(l.Rate > 0 && l.Rate <= 1e8) {
@@ -228,46 +147,9 @@ func (p *Plan) validateShape() error {
 			return fmt.Errorf("gaps is %q, want constant or exponential", l.Gaps)
 		}
 	case manifest.Paced:
-		if p.Protocol != "sink" && p.Protocol != manifest.Chat {
-			return fmt.Errorf("protocol is %q, but shape paced waits for no replies: it is for sink and chat", p.Protocol)
-		}
 		if rate := p.pacedRate(); !(rate > 0 && rate <= 1e8) {
 			return fmt.Errorf("bits is %v a second: that makes %v messages a second, want at most 1e8", l.Bits, rate)
 		}
-	case manifest.Fanout, manifest.Idle:
-		if p.Protocol != manifest.Chat {
-			return fmt.Errorf("protocol is %q, but shape %s is for chats", p.Protocol, l.Shape)
-		}
-	case manifest.Streams:
-		if p.Protocol != manifest.Stream {
-			return fmt.Errorf("protocol is %q, but shape %s is for streams", p.Protocol, l.Shape)
-		}
-	case manifest.Cold:
-		if p.Protocol != manifest.Images {
-			return fmt.Errorf("protocol is %q, but shape %s is for image services", p.Protocol, l.Shape)
-		}
-	case manifest.Pings, manifest.Transfers, manifest.Bulk:
-		return p.validateHost()
-	default:
-		return fmt.Errorf("shape is %q, want closed, open, paced, connect, ping, transfer, bulk, fanout, idle, stream or cold", l.Shape)
-	}
-	return nil
-}
-
-// validateHost is for the shapes that only hosts are loaded by.
-func (p *Plan) validateHost() error {
-	l := &p.Load
-	switch {
-	case l.Shape == manifest.Pings && p.Protocol != manifest.Ping, l.Shape != manifest.Pings && p.Protocol != manifest.Transfer:
-		return fmt.Errorf("shape is %q, which the protocol %q does not go with", l.Shape, p.Protocol)
-	case l.Pipeline > 1:
-		return fmt.Errorf("pipeline is set, but shape %s has none", l.Shape)
-	case l.Shape == manifest.Bulk && l.Direction != "in" && l.Direction != "out":
-		return fmt.Errorf("direction is %q, want in or out", l.Direction)
-	case l.Shape == manifest.Bulk && (l.Requests > 0 || p.Window == 0):
-		return errors.New("bulk ends with the window: it has no requests")
-	case l.Shape == manifest.Bulk && p.Addr.Port() == 1<<16-1:
-		return errors.New("addr has the last port, but bulk needs the next one too")
 	}
 	return nil
 }

@@ -254,12 +254,12 @@ func TestCounterReplies(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			k, c := newCounter(1, test.reads), &conn{issued: 4}
+			k, c := newCounter(1, test.reads, 1), &conn{issued: 4}
 			n, kind := k.check(c, test.reply)
 			if n != test.n || kind != test.kind {
 				t.Errorf("got %d replies, %q; want %d, %q", n, kind, test.n, test.kind)
 			}
-			k, c = newCounter(1, test.reads), &conn{issued: 4} // the same, byte by byte
+			k, c = newCounter(1, test.reads, 1), &conn{issued: 4} // the same, byte by byte
 			for i := range test.reply {
 				n, kind = k.check(c, test.reply[i:i+1])
 				c.answered += uint64(n)
@@ -276,7 +276,7 @@ func TestCounterReplies(t *testing.T) {
 
 func TestCounterShare(t *testing.T) {
 	for _, share := range []float64{0, .25, .5, 1} {
-		k, c := newCounter(4, share), &conn{id: 3, issued: 10_000}
+		k, c := newCounter(4, share, 1), &conn{id: 3, issued: 10_000}
 		got := 1 - float64(k.increments(c, 0))/10_000
 		if math.Abs(got-share) > .02 || (share == 0 || share == 1) && got != share {
 			t.Errorf("got a read share of %v, want %v", got, share)
@@ -354,13 +354,13 @@ func TestValidate(t *testing.T) {
 		{"protocol is \"http\"", func(p *Plan) { p.Protocol = "http" }},
 		{"one byte", func(p *Plan) { p.Protocol = "counter" }},
 		{"read share", func(p *Plan) { p.Protocol, p.Load.SizeBytes, p.Load.ReadShare = "counter", 1, math.NaN() }},
-		{"only paced", func(p *Plan) { p.Protocol = "sink" }},
+		{"sink is loaded by paced", func(p *Plan) { p.Protocol = "sink" }},
 		{"shape is \"flood\"", func(p *Plan) { p.Load.Shape = "flood" }},
 		{"rate is 0", func(p *Plan) { p.Load.Shape = manifest.Open }},
 		{"gaps is", func(p *Plan) { p.Load.Shape, p.Load.Rate, p.Load.Gaps = manifest.Open, 1, "normal" }},
-		{"for sink", func(p *Plan) { p.Load.Shape, p.Load.Bits = manifest.Paced, 1 }},
+		{"but the protocol echo is loaded by closed, open, connect", func(p *Plan) { p.Load.Shape, p.Load.Bits = manifest.Paced, 1 }},
 		{"bits is", func(p *Plan) { p.Protocol, p.Load.Shape, p.Load.SizeBytes = "sink", manifest.Paced, 32 }},
-		{"one message", func(p *Plan) { p.Load.Shape, p.Load.Pipeline = manifest.Connect, 2 }},
+		{"shape connect has none", func(p *Plan) { p.Load.Shape, p.Load.Pipeline = manifest.Connect, 2 }},
 	}
 	for _, test := range tests {
 		p := goodPlan()

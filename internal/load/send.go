@@ -1,7 +1,7 @@
 package load
 
-// Sending: what is due, or what a closed loop may send again. A request that the socket does not take waits, and its
-// lateness shows it.
+// Sending: what is due by the schedule, or what a closed loop may send again. A request that the socket does not take
+// waits, and its lateness shows it.
 
 import "golang.org/x/sys/unix"
 
@@ -26,7 +26,7 @@ func (w *worker) sendDue() {
 
 func (w *worker) issueDue(c *conn, due int64) {
 	if due >= w.openAt {
-		w.result.Offered += w.each()
+		w.result.Offered += w.batch
 	}
 	if c.state != connOpen {
 		w.faults.add(Lost, 1, "a request was due on connection %d, which had failed", c.id)
@@ -37,22 +37,17 @@ func (w *worker) issueDue(c *conn, due int64) {
 		w.abandon()
 		return
 	}
-	w.rings.at(c.index, c.issued).due = due
-	w.issue(c)
-	if w.images != nil && due >= w.openAt && due < w.closeAt {
-		w.late.Record(w.now - due) // a client that is busy may send later, and its server answers for that
-	}
+	w.issue(c, due)
 	if c.writable {
-		w.flush(c)
+		w.driver.send(c)
 	}
 }
 
-func (w *worker) issue(c *conn) {
+func (w *worker) issue(c *conn, due int64) {
+	w.rings.at(c.index, c.issued).due = due
 	c.issued++
 	w.inFlight++
-	if w.chat != nil {
-		w.chat.begun(c)
-	}
+	w.driver.issued(c)
 	if w.counting {
 		c.left--
 		w.left--
@@ -61,38 +56,36 @@ func (w *worker) issue(c *conn) {
 
 // topUp issues what a closed loop may send now.
 func (w *worker) topUp(c *conn) {
-	if !w.sending || w.chat != nil && !w.chat.mayTalk(c) {
+	if !w.sending {
 		return
 	}
 	for c.issued-c.answered < w.pipeline && c.left > 0 {
-		w.rings.at(c.index, c.issued).due = w.now
-		w.issue(c)
+		w.issue(c, w.now)
 	}
 	if c.writable {
-		w.flush(c)
+		w.driver.send(c)
 	}
 }
 
-// flush writes what was issued, until it is out or the socket is full.
-func (w *worker) flush(c *conn) {
-	if w.ping != nil {
-		w.flushPings(c)
-		return
-	}
-	if w.images != nil {
-		w.visit(c)
-		return
-	}
+// A source makes the bytes of requests, which are all of one length.
+type source interface {
+	requestBytes() uint64
+	// fill writes what follows the bytes that c has sent.
+	fill(c *conn, p []byte)
+	// wrote is told that a request is wholly written.
+	wrote(c *conn)
+}
+
+// write writes what has been issued, until it is out or the socket is full.
+func (w *worker) write(s source, c *conn) {
+	size := s.requestBytes()
 	for {
-		if w.chat != nil && c.sentPart == 0 && !w.flushAside(c) {
-			return
-		}
-		pending := (c.issued-c.sent)*w.size - c.sentPart
+		pending := (c.issued-c.sent)*size - c.sentPart
 		if pending == 0 {
 			return
 		}
 		p := w.out[:min(pending, uint64(len(w.out)))]
-		w.proto.fill(c, p)
+		s.fill(c, p)
 		n, e := rawWrite(c.fd, p)
 		switch e {
 		case 0:
@@ -103,14 +96,12 @@ func (w *worker) flush(c *conn) {
 			w.fail(c, ioKind(e), "connection %d, writing request %d: %v", c.id, c.sent, e)
 			return
 		}
-		if w.chat != nil && !w.scheduled {
-			ackAtOnce(c.fd)
-		}
 		w.bytesOut += int64(n)
 		c.sentPart += uint64(n)
-		for c.sentPart >= w.size && c.sent < c.issued {
-			c.sentPart -= w.size
+		for c.sentPart >= size && c.sent < c.issued {
+			c.sentPart -= size
 			w.noteSent(c)
+			s.wrote(c)
 		}
 	}
 }
@@ -120,27 +111,7 @@ func (w *worker) noteSent(c *conn) {
 	f := w.rings.at(c.index, c.sent)
 	f.sent = w.now
 	c.sent++
-	if w.transfers {
-		w.finishSending(c)
-	}
-	if !w.scheduled {
-		return
-	}
-	if f.due >= w.openAt && f.due < w.closeAt {
+	if w.scheduled && w.inWindow(f.due) {
 		w.late.Record(w.now - f.due)
-	}
-	if w.replies {
-		return
-	}
-	c.answered++
-	w.inFlight--
-	if w.chat != nil {
-		w.countMessages()
-		return
-	}
-	w.result.Total++
-	if w.measuring {
-		w.result.Requests++
-		w.timeline.add(w.now-w.opened, 1)
 	}
 }

@@ -23,23 +23,9 @@ const (
 	endingTime = 5 * time.Second // for a sink to write what it has, a guess: its sockets hold a few MiB at most
 )
 
-// drainTime is for replies and deliveries after the load has ended.
-func (w *worker) drainTime() time.Duration {
-	if w.chat != nil || w.images != nil {
-		return cmp.Or(w.plan.Drain, roomDrainTime)
-	}
-	return cmp.Or(w.plan.Drain, drainTime)
-}
-
-// endingTime is for a sink to end a connection after the client's last message.
-func (w *worker) endingTime() time.Duration { return cmp.Or(w.plan.Drain, endingTime) }
-
 // begin starts the load.
 func (w *worker) begin(at int64) {
 	w.now = at
-	if w.ping != nil {
-		w.ping.sweepAt = at
-	}
 	for i := range w.conns {
 		w.conns[i].left = unlimited
 	}
@@ -62,24 +48,11 @@ func (w *worker) setDeadline(at int64) { w.deadline = min(at, w.limitAt) }
 
 // kick sends the first requests, or starts the schedule that will.
 func (w *worker) kick() {
-	if w.scheduled {
-		if len(w.order) > 0 {
-			w.schedule.begin(w.now)
-		}
-		return
-	}
-	if w.bulk != nil || w.stream != nil {
-		return // epoll tells at once what can be written or read
-	}
-	for i := range w.conns {
-		c := &w.conns[i]
-		w.now = nanotime()
-		switch {
-		case w.perTurn:
-			w.beginTurn(c)
-		case c.state == connOpen:
-			w.topUp(c)
-		}
+	switch {
+	case !w.scheduled:
+		w.driver.start()
+	case len(w.order) > 0:
+		w.schedule.begin(w.now)
 	}
 }
 
@@ -88,7 +61,7 @@ func (w *worker) advance() {
 	if w.now >= w.limitAt && w.stage <= stageWindow {
 		w.faults.add(PastLimit, 1, "the load had not ended after its limit of %v", w.plan.Limit)
 		w.abandon()
-		w.expireAll()
+		w.driver.expire()
 		w.stage = stageDone
 		return
 	}
@@ -100,26 +73,24 @@ func (w *worker) advance() {
 		case w.finite:
 			w.stage, w.sending = stageSettle, false
 			w.schedule.end()
-			w.setDeadline(w.now + int64(w.drainTime()))
+			w.setDeadline(w.now + int64(w.driver.drainTime()))
 		default:
 			w.openWindow()
 		}
 	case stageSettle:
-		w.expireAll()
+		w.driver.expire()
 		w.openAt = w.now
 		w.openWindow()
 	case stageWindow:
 		w.sendDue() // what was due before the end, if the engine is behind
 		w.abandon()
 	case stageDrain:
-		w.expireAll()
-		w.end()
+		w.driver.expire()
+		w.stage = stageEnding
+		w.setDeadline(w.now + int64(w.endingTime()))
+		w.driver.end()
 	case stageEnding:
-		for i := range w.conns {
-			if c := &w.conns[i]; c.state == connEnding || w.chat != nil && !w.chat.guests[i].done {
-				w.fail(c, Undrained, "connection %d: the server had not ended it, or answered a last PING, %v after the client's last message", c.id, w.endingTime())
-			}
-		}
+		w.driver.unended()
 		w.stage = stageDone
 	}
 }
@@ -142,8 +113,8 @@ func (w *worker) openWindow() {
 		w.closeAt = w.openAt + int64(w.plan.Window)
 	}
 	w.setDeadline(w.closeAt)
-	w.opened = w.now
-	w.result.BytesIn, w.result.BytesOut = w.bytesIn, w.bytesOut-w.queued()
+	w.openedAt = w.now
+	w.result.BytesIn, w.result.BytesOut = w.bytesIn, w.bytesOut-w.driver.unsent()
 	w.use = readThreadUse(w.stat, w.statBuf[:])
 	w.shared.pass(&w.shared.atOpen, Opened)
 	if w.finite || w.plan.WarmUp == 0 {
@@ -158,10 +129,10 @@ func (w *worker) abandon() {
 	}
 	if w.measuring {
 		w.measuring = false
-		w.closed = w.now
+		w.closedAt = w.now
 		w.use = readThreadUse(w.stat, w.statBuf[:]).minus(w.use)
 		w.result.BytesIn = w.bytesIn - w.result.BytesIn
-		w.result.BytesOut = w.bytesOut - w.queued() - w.result.BytesOut
+		w.result.BytesOut = w.bytesOut - w.driver.unsent() - w.result.BytesOut
 	} else {
 		w.shared.pass(&w.shared.atOpen, Opened)
 	}
@@ -169,41 +140,9 @@ func (w *worker) abandon() {
 	w.sending = false
 	w.schedule.end()
 	w.stage = stageDrain
-	drain := w.drainTime()
-	if w.stream != nil && w.closed > 0 {
-		drain = w.streamDrainTime()
-		w.closeStreams()
-	}
-	w.setDeadline(w.now + int64(drain))
+	w.driver.closed()
+	w.setDeadline(w.now + int64(w.driver.drainTime()))
 }
 
-func (w *worker) expireAll() {
-	if w.ping != nil {
-		w.sweepLost(w.now)
-	}
-	if w.stream != nil {
-		w.expireStreams()
-	}
-	for i := range w.conns {
-		w.expire(&w.conns[i])
-	}
-}
-
-// end half-closes where no reply can tell that the server has everything; it closes its side when it has.
-func (w *worker) end() {
-	w.stage = stageDone
-	if w.replies {
-		return
-	}
-	w.stage = stageEnding
-	w.setDeadline(w.now + int64(w.endingTime()))
-	if w.chat != nil {
-		w.endChat()
-		return
-	}
-	for i := range w.conns {
-		if c := &w.conns[i]; c.state == connOpen {
-			w.halfClose(c)
-		}
-	}
-}
+// endingTime bounds the wait for a server to end its connections.
+func (w *worker) endingTime() time.Duration { return cmp.Or(w.plan.Drain, endingTime) }

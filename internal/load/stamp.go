@@ -61,10 +61,10 @@ func stampIn(p []byte) int64 {
 }
 
 // receiveStamped reads once, and records for how long what it read had waited.
-func (w *worker) receiveStamped(c *conn) (int, syscall.Errno) {
-	n, came, e := w.stream.stamps.read(c.fd, w.in)
-	if w.measuring && e == 0 && n > 0 && came > 0 {
-		w.late.Record(time.Now().UnixNano() - came)
+func (s *streams) receiveStamped(c *conn) (int, syscall.Errno) {
+	n, came, e := s.stamps.read(c.fd, s.in)
+	if s.measuring && e == 0 && n > 0 && came > 0 {
+		s.late.Record(time.Now().UnixNano() - came)
 	}
 	return n, e
 }

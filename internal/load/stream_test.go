@@ -178,7 +178,7 @@ func TestLateReading(t *testing.T) {
 	w.measuring = true
 	_ = raw.Control(func(fd uintptr) {
 		w.conns[0].fd = int32(fd)
-		if err := w.stream.stamps.ask(&w.conns[0]); err != nil {
+		if err := w.stamps.ask(&w.conns[0]); err != nil {
 			t.Error(err)
 		}
 	})
@@ -264,10 +264,10 @@ func TestStreamPlans(t *testing.T) {
 		{func(*Plan) {}, ""},
 		{func(p *Plan) { p.Load.Rate = 0 }, "rate is 0 connections a second"},
 		{func(p *Plan) { p.Load.Rate = 1e7 }, "at most 1000000"},
-		{func(p *Plan) { p.Load.Shape = manifest.Closed }, "streams are loaded by stream"},
+		{func(p *Plan) { p.Load.Shape = manifest.Closed }, "protocol stream is loaded by stream"},
 		{func(p *Plan) { p.Load.Requests = 5 }, "they have no requests"},
 		{func(p *Plan) { p.Load.Pipeline = 2 }, "asked for once"},
-		{func(p *Plan) { p.Protocol, p.Load.SizeBytes = "echo", 4 }, "shape stream is for streams"},
+		{func(p *Plan) { p.Protocol, p.Load.SizeBytes = "echo", 4 }, "protocol echo is loaded by"},
 	} {
 		p := streamPlan(netip.MustParseAddrPort("127.0.0.1:1"), 5)
 		test.change(&p)
@@ -279,7 +279,7 @@ func TestStreamPlans(t *testing.T) {
 }
 
 // lone makes a thread of one connection that has asked, without a server.
-func lone(t testing.TB) *worker {
+func lone(t testing.TB) *streams {
 	t.Helper()
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
 	if err != nil {
@@ -287,20 +287,20 @@ func lone(t testing.TB) *worker {
 	}
 	t.Cleanup(func() { unix.Close(fd) })
 	p := streamPlan(netip.MustParseAddrPort("127.0.0.1:1"), 1)
-	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}}, &p, 0)
+	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: independent(newStreams)}, &p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.poll.close)
-	w.conns[0].state, w.stream.waiting = connOpen, 1
-	return w
+	w.conns[0].state = connOpen
+	return w.driver.(*streams)
 }
 
 // TestStreamAllocations: nothing is allocated for a text while the window is open.
 func TestStreamAllocations(t *testing.T) {
 	w := lone(t)
 	c := &w.conns[0]
-	w.hearTexts(c, []byte(streamHead+framed("Goconntest welcomes you! Your Id: /test/0\n")))
+	w.arrived(c, []byte(streamHead+framed("Goconntest welcomes you! Your Id: /test/0\n")))
 	w.measuring, w.openAt, w.closeAt = true, 0, never
 	texts := make([][]byte, 1001)
 	for i := range texts {
@@ -308,7 +308,7 @@ func TestStreamAllocations(t *testing.T) {
 	}
 	allocated := testing.AllocsPerRun(1000, func() {
 		w.now += secondOfStream
-		w.hearTexts(c, texts[0])
+		w.arrived(c, texts[0])
 		texts = texts[1:]
 	})
 	if w.result.Requests != 1001 || w.latency.Count() != 1001 || len(w.faults.kinds) > 0 {
@@ -331,13 +331,13 @@ func FuzzStream(f *testing.F) {
 			for len(p) > 0 && c.state == connOpen {
 				n := min(len(p), max(1, int(part)))
 				w.now += 3 * secondOfStream
-				w.hearTexts(c, p[:n])
+				w.arrived(c, p[:n])
 				p = p[n:]
 			}
 		}
 		give([]byte(streamHead + framed("Goconntest welcomes you! Your Id: /test/0\n") +
 			framed("Chunk 1 for id /test/0\n") + framed("Chunk 2 for id /test/0\n")))
-		if next := w.stream.hearing[0].next; next != 3 || c.state != connOpen {
+		if next := w.clients[0].next; next != 3 || c.state != connOpen {
 			t.Fatalf("in parts of %d: text %d is next, want 3; %v %s", part, next, w.faults.kinds, w.faults.first)
 		}
 		give(more)

@@ -61,9 +61,7 @@ func (w *worker) close() {
 	for i := range w.conns {
 		w.closeConn(&w.conns[i], connDead)
 	}
-	if w.ping != nil {
-		w.ping.close()
-	}
+	w.driver.close()
 	if w.poll != nil {
 		w.poll.close()
 	}

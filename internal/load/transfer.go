@@ -1,28 +1,47 @@
 package load
 
-// Transfers: connect, send one message, half-close, and wait for the server's end of file, which tells that its
-// application has read the client's. The client closes first, so what rests in TIME-WAIT rests on the load's side: its
-// addresses (Plan.Sources) must have ports enough.
+// The transfer protocol: what a stack of a network carries, one message for each connection or as much as it can.
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+	"fmt"
 
-// transfer is the protocol: the bytes of a message are those of an echo's, and nothing comes back.
-type transfer struct{ echo }
+	"interleave/internal/manifest"
+)
 
-func (t *transfer) check(*conn, []byte) (int, string) { return 0, Extra }
-
-// finishSending half-closes when the message is out.
-func (w *worker) finishSending(c *conn) {
-	if _, _, e := unix.RawSyscall(unix.SYS_SHUTDOWN, uintptr(c.fd), unix.SHUT_WR, 0); e != 0 {
-		kind := ioKind(e)
-		if e == unix.ENOTCONN { // it was reset just now
-			kind = Reset
+var transferProtocol = protocol{
+	shapes: []manifest.Shape{manifest.Transfers, manifest.Bulk},
+	validate: func(p *Plan) error {
+		if p.Load.Shape == manifest.Bulk {
+			return p.validateBulk()
 		}
-		w.fail(c, kind, "connection %d, turn %d: half-closing it: %v", c.id, c.turns, e)
-	}
+		return p.validateSize(1)
+	},
+	prepare: func(p *Plan) (job, error) {
+		if p.Load.Shape == manifest.Bulk {
+			return independent(newBulk), nil
+		}
+		return independent(newTransfers), nil
+	},
 }
 
-// finished tells whether an end of file is what a transfer waits for: everything is sent.
-func (w *worker) finished(c *conn) bool {
-	return w.transfers && c.issued > c.answered && c.sent == c.issued
+func (p *Plan) validateBulk() error {
+	switch l := &p.Load; {
+	case l.Direction != "in" && l.Direction != "out":
+		return fmt.Errorf("direction is %q, want in or out", l.Direction)
+	case l.Requests > 0 || p.Window == 0:
+		return errors.New("bulk ends with the window: it has no requests")
+	case p.Addr.Port() == 1<<16-1:
+		return errors.New("addr has the last port, but bulk needs the next one too")
+	}
+	return nil
+}
+
+// transfer is the codec: the bytes of a message are those of an echo's, and nothing comes back.
+type transfer struct{ *echo }
+
+func (transfer) check(*conn, []byte) (int, string) { return 0, Extra }
+
+func newTransfers(w *worker) driver {
+	return newTurns(requests{base: base{w}, codec: transfer{newEcho(w.plan)}, replies: true}, true)
 }

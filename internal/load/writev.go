@@ -8,7 +8,7 @@ import (
 )
 
 // writev writes what is left of a request's head and body, in one call.
-func (m *images) writev(fd int32, v *visitor) (int, syscall.Errno) {
+func (m *images) writev(fd int32, v *imageClient) (int, syscall.Errno) {
 	head := v.head[min(v.out, len(v.head)):]
 	body := v.body[max(0, v.out-len(v.head)):]
 	m.iov[0] = unix.Iovec{Base: unsafe.SliceData(head), Len: uint64(len(head))}

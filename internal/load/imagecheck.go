@@ -10,7 +10,7 @@ import (
 )
 
 // readHead reads up to the end of the answer's head and gives how many bytes of p belong to it; -1 while it is not whole.
-func (m *images) readHead(v *visitor, p []byte) (n int, kind, what string) {
+func (m *images) readHead(v *imageClient, p []byte) (n int, kind, what string) {
 	if !v.asked {
 		return 0, Extra, "nobody asked for anything"
 	}
@@ -31,7 +31,7 @@ func (m *images) readHead(v *visitor, p []byte) (n int, kind, what string) {
 	case n == 0:
 		return -1, "", ""
 	}
-	if kind, what = m.judge(v, &a); kind != "" {
+	if kind, what = m.checkHead(v, &a); kind != "" {
 		return 0, kind, what
 	}
 	v.carry = v.carry[:0]
@@ -43,8 +43,8 @@ func (m *images) readHead(v *visitor, p []byte) (n int, kind, what string) {
 	return n - carried, "", ""
 }
 
-// judge holds the head of an answer against what was asked.
-func (m *images) judge(v *visitor, a *answer) (kind, what string) {
+// checkHead holds the head of an answer against what was asked.
+func (m *images) checkHead(v *imageClient, a *answer) (kind, what string) {
 	want := 200
 	switch {
 	case v.step == stepPost:
@@ -65,7 +65,7 @@ func (m *images) judge(v *visitor, a *answer) (kind, what string) {
 		return Ended, "the server is about to end the connection"
 	case a.length < 0 && !a.chunked && !a.empty():
 		return WrongReply, "its body has no length"
-	case v.step == stepGet && m.ask != manifest.AskThumbnail && want == 200 && a.length >= 0 && a.length != int64(len(v.picture.bytes)):
+	case v.step == stepGet && m.wanted != manifest.AskThumbnail && want == 200 && a.length >= 0 && a.length != int64(len(v.picture.bytes)):
 		return WrongReply, fmt.Sprintf("a body of %d bytes, the image has %d", a.length, len(v.picture.bytes))
 	case v.step == stepPost:
 		path := pathOf(a.location)
@@ -73,7 +73,7 @@ func (m *images) judge(v *visitor, a *answer) (kind, what string) {
 			return WrongReply, "no Location with a path"
 		}
 		v.path = append(v.path[:0], path...)
-	case m.ask == manifest.AskUnchanged && v.step == stepGet && v.gets == 0:
+	case m.wanted == manifest.AskUnchanged && v.step == stepGet && v.gets == 0:
 		if len(a.etag) == 0 || len(a.etag) > pathMost {
 			return WrongReply, "no ETag"
 		}
@@ -95,7 +95,7 @@ func pathOf(location []byte) []byte {
 }
 
 // readBody takes bytes of a body. rest is what follows it once it has ended.
-func (m *images) readBody(v *visitor, p []byte) (rest []byte, ended bool, what string) {
+func (m *images) readBody(v *imageClient, p []byte) (rest []byte, ended bool, what string) {
 	for {
 		var data []byte
 		if v.answer.chunked {
@@ -122,11 +122,11 @@ func (m *images) readBody(v *visitor, p []byte) (rest []byte, ended bool, what s
 }
 
 // compare holds bytes of a body against the image, where it is one; of others nothing is known.
-func (m *images) compare(v *visitor, data []byte, last bool) (what string) {
+func (m *images) compare(v *imageClient, data []byte, last bool) (what string) {
 	if v.step != stepGet || v.answer.status != 200 {
 		return ""
 	}
-	if m.ask == manifest.AskThumbnail {
+	if m.wanted == manifest.AskThumbnail {
 		if last && v.at+len(data) == 0 {
 			return "an empty thumbnail"
 		}
