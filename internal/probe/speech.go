@@ -12,6 +12,13 @@ import (
 
 // What a client of a chat says and hears: lines of IRC.
 
+// Replies by the names of RFC 2812 section 5.
+const (
+	RPL_ENDOFNAMES = "366"
+	RPL_ENDOFMOTD  = "376"
+	ERR_NOMOTD     = "422"
+)
+
 const (
 	// longestLine is IRC's, in bytes with its end; longestTags is what may stand before it.
 	longestLine = 512
@@ -79,7 +86,7 @@ func (c *client) line() (tags, line string, err error) {
 
 // greet notices the end of the welcome, and as whom the client was welcome.
 func (s *speaker) greet(line string) {
-	if words := strings.Fields(line); len(words) > 2 && (words[1] == "422" || words[1] == "376") {
+	if words := strings.Fields(line); len(words) > 2 && (words[1] == ERR_NOMOTD || words[1] == RPL_ENDOFMOTD) {
 		s.welcome, s.nick = true, words[2]
 	}
 }
@@ -370,7 +377,7 @@ func (p *play) joins(c *client, j *joins) error {
 				return fmt.Errorf("%s; want 366, the end of the names of %s", wordsOfEnd(err), room)
 			}
 			words := strings.Fields(line)
-			if len(words) > 3 && words[1] == "366" && words[3] == room {
+			if len(words) > 3 && words[1] == RPL_ENDOFNAMES && words[3] == room {
 				break
 			}
 			if len(words) > 1 && len(words[1]) == 3 && words[1] >= "400" && words[1] <= "599" {

@@ -183,7 +183,7 @@ func (h *Hall) close(c *Client, why string) {
 }
 
 // TooLong answers a line that was too long to be read.
-func (h *Hall) TooLong(c *Client) { h.num(c, "417", ":Input line was too long") }
+func (h *Hall) TooLong(c *Client) { h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long") }
 
 // Farewell ends a connection since the server ends. Nobody else is told.
 func (h *Hall) Farewell(c *Client, why string) { h.close(c, why) }

@@ -85,7 +85,7 @@ func (h *Hall) nick(u *user, m *irc.Message) {
 		return
 	}
 	if h.taken(nick, u.account, u) {
-		h.num(c, "433", nick+" :Nickname is already in use")
+		h.num(c, irc.ERR_NICKNAMEINUSE, nick+" :Nickname is already in use")
 		return
 	}
 	o := h.newOut(u, "NICK "+nick)
@@ -115,10 +115,10 @@ func (h *Hall) away(u *user, m *irc.Message) {
 	u.away = limited(m.Param(0), maxAway)
 	rest := "AWAY"
 	if u.away == "" {
-		h.num(u.client, "305", ":You are no longer marked as being away")
+		h.num(u.client, irc.RPL_UNAWAY, ":You are no longer marked as being away")
 	} else {
 		rest += " :" + u.away
-		h.num(u.client, "306", ":You have been marked as being away")
+		h.num(u.client, irc.RPL_NOWAWAY, ":You have been marked as being away")
 	}
 	o := h.newOut(u, rest)
 	h.near(u, func(c *Client) {
@@ -143,7 +143,7 @@ func (h *Hall) setname(u *user, m *irc.Message) {
 
 func (h *Hall) ping(c *Client, m *irc.Message) Entry {
 	if len(m.Params) == 0 {
-		h.num(c, "409", ":No origin specified")
+		h.num(c, irc.ERR_NOORIGIN, ":No origin specified")
 		return Entry{}
 	}
 	h.say(c, "PONG "+h.config.Name+" :"+m.Param(0))

@@ -47,12 +47,12 @@ func (h *Hall) obey(c *Client, m *irc.Message) Entry {
 	cmd := command(m.Command)
 	switch {
 	case c.user == nil && (cmd == nil || !cmd.door):
-		h.num(c, "451", ":You have not registered")
+		h.num(c, irc.ERR_NOTREGISTERED, ":You have not registered")
 	case cmd == nil:
-		h.num(c, "421", m.Command+" :Unknown command")
+		h.num(c, irc.ERR_UNKNOWNCOMMAND, m.Command+" :Unknown command")
 	case len(m.Params) < cmd.words:
 		if m.Command != "NOTICE" {
-			h.num(c, "461", m.Command+" :Not enough parameters")
+			h.num(c, irc.ERR_NEEDMOREPARAMS, m.Command+" :Not enough parameters")
 		}
 	case c.user == nil || cmd.asking(h, m):
 		return cmd.ask(h, c, m)
@@ -81,7 +81,7 @@ func (h *Hall) capCommand(c *Client, m *irc.Message) Entry {
 		c.negotiating = false
 		return h.register(c)
 	default:
-		h.num(c, "410", m.Param(0)+" :Invalid CAP command")
+		h.num(c, irc.ERR_INVALIDCAPCMD, m.Param(0)+" :Invalid CAP command")
 	}
 	return Entry{}
 }
@@ -134,7 +134,7 @@ words:
 
 func (h *Hall) pass(c *Client, m *irc.Message) Entry {
 	if c.user != nil {
-		h.num(c, "462", ":You may not reregister")
+		h.num(c, irc.ERR_ALREADYREGISTERED, ":You may not reregister")
 		return Entry{}
 	}
 	word, there := h.config.Password()
@@ -146,11 +146,11 @@ func (h *Hall) nickAtDoor(c *Client, m *irc.Message) Entry {
 	nick := m.Param(0)
 	switch {
 	case nick == "":
-		h.num(c, "431", ":No nickname given")
+		h.num(c, irc.ERR_NONICKNAMEGIVEN, ":No nickname given")
 	case !mayBeNick(nick):
-		h.num(c, "432", shown(nick)+" :Erroneous nickname")
+		h.num(c, irc.ERR_ERRONEUSNICKNAME, shown(nick)+" :Erroneous nickname")
 	case h.nicks[irc.Lower(nick)] != nil, !c.negotiating && h.taken(nick, c.account, nil): // who may still log in is asked again at the end
-		h.num(c, "433", nick+" :Nickname is already in use")
+		h.num(c, irc.ERR_NICKNAMEINUSE, nick+" :Nickname is already in use")
 	case !c.entering:
 		c.nick = nick
 		return h.register(c)
@@ -178,7 +178,7 @@ func (h *Hall) taken(nick, account string, self *user) bool {
 
 func (h *Hall) userCommand(c *Client, m *irc.Message) Entry {
 	if c.user != nil || c.name != "" {
-		h.num(c, "462", ":You may not reregister")
+		h.num(c, irc.ERR_ALREADYREGISTERED, ":You may not reregister")
 		return Entry{}
 	}
 	c.name = userName(m.Param(0))
@@ -219,7 +219,7 @@ func (h *Hall) register(c *Client) Entry {
 		return Entry{}
 	}
 	if _, there := h.config.Password(); there && !c.password && c.account == "" {
-		h.num(c, "464", ":Password incorrect")
+		h.num(c, irc.ERR_PASSWDMISMATCH, ":Password incorrect")
 		h.close(c, "Password incorrect")
 		return Entry{}
 	}
@@ -254,7 +254,7 @@ func (h *Hall) enter(e Entry) {
 		if c != nil {
 			c.entering = false
 			c.nick = ""
-			h.num(c, "433", words[0]+" :Nickname is already in use")
+			h.num(c, irc.ERR_NICKNAMEINUSE, words[0]+" :Nickname is already in use")
 		}
 		return
 	}
@@ -301,16 +301,16 @@ func (k *known) claim(account string, at uint64) {
 
 func (h *Hall) welcome(c *Client) {
 	name := h.config.Name
-	h.num(c, "001", ":Welcome, "+c.user.nick)
-	h.num(c, "002", ":Your host is "+name+", running papaya "+h.config.Version)
-	h.num(c, "003", ":This server was started "+h.config.Created.UTC().Format(time.DateTime+" UTC"))
-	h.num(c, "004", name+" papaya-"+h.config.Version+" o biklmntov bklov")
+	h.num(c, irc.RPL_WELCOME, ":Welcome, "+c.user.nick)
+	h.num(c, irc.RPL_YOURHOST, ":Your host is "+name+", running papaya "+h.config.Version)
+	h.num(c, irc.RPL_CREATED, ":This server was started "+h.config.Created.UTC().Format(time.DateTime+" UTC"))
+	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" o biklmntov bklov")
 	// One line, 13 tokens: some clients stop at what the contract's core says.
 	search := ""
 	if h.config.Search != nil {
 		search = " SEARCH"
 	}
-	h.num(c, "005", fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 NETWORK=%s PREFIX=(ov)@+ CHANMODES=b,k,l,imnt "+
+	h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 NETWORK=%s PREFIX=(ov)@+ CHANMODES=b,k,l,imnt "+
 		"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are supported by this server",
 		h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
 	h.motd(c)
@@ -318,34 +318,34 @@ func (h *Hall) welcome(c *Client) {
 
 func (h *Hall) motd(c *Client) {
 	if len(h.config.MOTD) == 0 {
-		h.num(c, "422", ":There is no message of the day")
+		h.num(c, irc.ERR_NOMOTD, ":There is no message of the day")
 		return
 	}
-	h.num(c, "375", ":- "+h.config.Name+" -")
+	h.num(c, irc.RPL_MOTDSTART, ":- "+h.config.Name+" -")
 	for _, l := range h.config.MOTD {
-		h.num(c, "372", ":- "+l)
+		h.num(c, irc.RPL_MOTD, ":- "+l)
 	}
-	h.num(c, "376", ":End of MOTD")
+	h.num(c, irc.RPL_ENDOFMOTD, ":End of MOTD")
 }
 
 func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 	word := m.Param(0)
 	switch {
 	case c.Open:
-		h.num(c, "904", ":SASL authentication failed: passwords need TLS")
+		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed: passwords need TLS")
 	case h.config.Sign == nil || c.caps&sasl == 0:
-		h.num(c, "904", ":SASL authentication failed")
+		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
 	case c.signing:
-		h.num(c, "904", ":SASL authentication is under way")
+		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication is under way")
 	case word == "*":
 		c.mechanism, c.sasl = "", ""
-		h.num(c, "906", ":SASL authentication aborted")
+		h.num(c, irc.ERR_SASLABORTED, ":SASL authentication aborted")
 	case c.mechanism == "":
 		c.mechanism = strings.ToUpper(word)
 		if c.mechanism != "PLAIN" && c.mechanism != "EXTERNAL" {
 			c.mechanism = ""
-			h.num(c, "908", "PLAIN,EXTERNAL :are available SASL mechanisms")
-			h.num(c, "904", ":SASL authentication failed")
+			h.num(c, irc.RPL_SASLMECHS, "PLAIN,EXTERNAL :are available SASL mechanisms")
+			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
 			return Entry{}
 		}
 		c.write([]byte("AUTHENTICATE +\r\n"))
@@ -364,7 +364,7 @@ func (h *Hall) sasl(c *Client, word string) {
 	}
 	if len(c.sasl) > maxSASL {
 		c.mechanism, c.sasl = "", ""
-		h.num(c, "905", ":SASL message too long")
+		h.num(c, irc.ERR_SASLTOOLONG, ":SASL message too long")
 		return
 	}
 	if len(word) == 400 {
@@ -375,7 +375,7 @@ func (h *Hall) sasl(c *Client, word string) {
 	if mechanism == "EXTERNAL" {
 		name, err := parseExternal(text)
 		if err != nil || c.Fingerprint == "" {
-			h.num(c, "904", ":SASL authentication failed")
+			h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
 			return
 		}
 		c.signing = true
@@ -384,7 +384,7 @@ func (h *Hall) sasl(c *Client, word string) {
 	}
 	name, password, err := parsePlain(text)
 	if err != nil {
-		h.num(c, "904", ":SASL authentication failed")
+		h.num(c, irc.ERR_SASLFAIL, ":SASL authentication failed")
 		return
 	}
 	c.signing = true
@@ -430,7 +430,7 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string, register
 	case why != "" && registering:
 		h.fail(c, "REGISTER", "INVALID", "*", why)
 	case why != "":
-		h.num(c, "904", ":"+why)
+		h.num(c, irc.ERR_SASLFAIL, ":"+why)
 	default:
 		source := "*"
 		if c.user != nil {
@@ -441,9 +441,9 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string, register
 		if registering {
 			h.say(c, "REGISTER SUCCESS "+account+" :Account created")
 		}
-		h.num(c, "900", source+" "+account+" :You are now logged in as "+account)
+		h.num(c, irc.RPL_LOGGEDIN, source+" "+account+" :You are now logged in as "+account)
 		if !registering {
-			h.num(c, "903", ":SASL authentication successful")
+			h.num(c, irc.RPL_SASLSUCCESS, ":SASL authentication successful")
 		}
 		if c.user != nil {
 			e = Entry{Kind: Account, Data: []byte(strings.TrimSuffix(account+"\n"+role.String(), "\n"))}

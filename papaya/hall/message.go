@@ -13,11 +13,11 @@ func (h *Hall) message(u *user, m *irc.Message) {
 		c = nil
 	}
 	if m.Param(0) == "" {
-		h.num(c, "411", ":No recipient given ("+m.Command+")")
+		h.num(c, irc.ERR_NORECIPIENT, ":No recipient given ("+m.Command+")")
 		return
 	}
 	if m.Param(1) == "" {
-		h.num(c, "412", ":No text to send")
+		h.num(c, irc.ERR_NOTEXTTOSEND, ":No text to send")
 		return
 	}
 	tags := ownTags(m.Tags)
@@ -27,7 +27,7 @@ func (h *Hall) message(u *user, m *irc.Message) {
 	}
 	for i, target := range strings.Split(m.Params[0], ",") {
 		if i == maxTargets {
-			h.num(c, "407", shown(target)+" :Too many targets")
+			h.num(c, irc.ERR_TOOMANYTARGETS, shown(target)+" :Too many targets")
 			return
 		}
 		if target != "" {
@@ -48,7 +48,7 @@ func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string)
 	folded := irc.Lower(target)
 	to, k := h.nicks[folded], h.known[folded]
 	if to == nil && k == nil {
-		h.num(c, "401", shown(target)+" :No such nick/channel")
+		h.num(c, irc.ERR_NOSUCHNICK, shown(target)+" :No such nick/channel")
 		return
 	}
 	if to != nil {
@@ -64,7 +64,7 @@ func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string)
 			oc.sent = h.at
 		}
 		if to.away != "" {
-			h.num(c, "301", to.nick+" :"+to.away)
+			h.num(c, irc.RPL_AWAY, to.nick+" :"+to.away)
 		}
 	}
 	h.echo(u, o)
@@ -73,17 +73,17 @@ func (h *Hall) messageTo(u *user, c *Client, command, target, text, tags string)
 // audible is the room that a user may speak into, or nil after saying why not.
 func (h *Hall) audible(u *user, c *Client, target string) *room {
 	if !irc.IsRoom(target) {
-		h.num(c, "403", shown(target)+" :No such channel")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, shown(target)+" :No such channel")
 		return nil
 	}
 	r := h.rooms[irc.Lower(target)]
 	m := u.in(r)
 	switch {
 	case m == nil:
-		h.num(c, "404", target+" :Cannot send to channel")
+		h.num(c, irc.ERR_CANNOTSENDTOCHAN, target+" :Cannot send to channel")
 		return nil
 	case r.modes['m'] && !m.op && !m.voice, !m.op && !m.voice && r.banned(u):
-		h.num(c, "404", r.name+" :Cannot send to channel")
+		h.num(c, irc.ERR_CANNOTSENDTOCHAN, r.name+" :Cannot send to channel")
 		return nil
 	}
 	return r
@@ -94,7 +94,7 @@ func (h *Hall) fits(u *user, c *Client, command, target, text string) bool {
 	if len(":")+len(u.source)+1+len(command)+1+len(target)+2+len(text)+2 <= irc.MaxLine {
 		return true
 	}
-	h.num(c, "417", ":Input line was too long")
+	h.num(c, irc.ERR_INPUTTOOLONG, ":Input line was too long")
 	return false
 }
 
@@ -154,7 +154,7 @@ func (h *Hall) tagmsg(u *user, m *irc.Message) {
 		}
 		to := h.nicks[irc.Lower(target)]
 		if to == nil {
-			h.num(u.client, "401", shown(target)+" :No such nick/channel")
+			h.num(u.client, irc.ERR_NOSUCHNICK, shown(target)+" :No such nick/channel")
 			continue
 		}
 		if to.client != nil && to.client.caps&messageTags != 0 {
@@ -179,7 +179,7 @@ func (h *Hall) Refuse(c *Client, m *irc.Message, why string) bool {
 	}
 	if m.Command != "NOTICE" {
 		for target := range strings.SplitSeq(m.Param(0), ",") {
-			h.num(c, "404", shown(target)+" :Cannot send to channel: "+why)
+			h.num(c, irc.ERR_CANNOTSENDTOCHAN, shown(target)+" :Cannot send to channel: "+why)
 		}
 	}
 	return true

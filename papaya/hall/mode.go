@@ -41,7 +41,7 @@ func (h *Hall) setMode(u *user, m *irc.Message) {
 		return
 	}
 	if !in.op {
-		h.num(u.client, "482", r.name+" :You're not channel operator")
+		h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 		return
 	}
 	done, words, sign := change{}, m.Params[2:], byte('+')
@@ -72,7 +72,7 @@ func (h *Hall) setMode(u *user, m *irc.Message) {
 		case 'o', 'v':
 			h.setRight(u, r, sign, letter, next(), &done)
 		default:
-			h.num(u.client, "472", string(rune(letter))+" :is unknown mode char to me")
+			h.num(u.client, irc.ERR_UNKNOWNMODE, string(rune(letter))+" :is unknown mode char to me")
 		}
 	}
 	if done.letters != "" {
@@ -116,7 +116,7 @@ func (h *Hall) setBan(u *user, r *room, sign byte, word string, done *change) {
 	case sign == '-' && at >= 0:
 		r.bans = slices.Delete(r.bans, at, at+1)
 	case sign == '+' && at < 0 && len(r.bans) >= maxBans:
-		h.num(u.client, "478", r.name+" "+mask+" :Channel ban list is full")
+		h.num(u.client, irc.ERR_BANLISTFULL, r.name+" "+mask+" :Channel ban list is full")
 		return
 	case sign == '+' && at < 0:
 		r.bans = append(r.bans, ban{mask: mask, by: u.nick, at: h.now})
@@ -133,7 +133,7 @@ func (h *Hall) setRight(u *user, r *room, sign, letter byte, word string, done *
 		return
 	}
 	if to == nil {
-		h.num(u.client, "441", shown(word)+" "+r.name+" :They aren't on that channel")
+		h.num(u.client, irc.ERR_USERNOTINCHANNEL, shown(word)+" "+r.name+" :They aren't on that channel")
 		return
 	}
 	which := &to.op

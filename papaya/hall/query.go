@@ -11,7 +11,7 @@ import (
 
 func (h *Hall) names(c *Client, m *irc.Message) Entry {
 	if len(m.Params) == 0 {
-		h.num(c, "366", "* :End of NAMES")
+		h.num(c, irc.RPL_ENDOFNAMES, "* :End of NAMES")
 		return Entry{}
 	}
 	for i, name := range strings.Split(m.Params[0], ",") {
@@ -20,7 +20,7 @@ func (h *Hall) names(c *Client, m *irc.Message) Entry {
 		case i == maxTargets:
 			return Entry{}
 		case r == nil || r.hidden() && c.user.in(r) == nil:
-			h.num(c, "366", shown(name)+" :End of NAMES")
+			h.num(c, irc.RPL_ENDOFNAMES, shown(name)+" :End of NAMES")
 		default:
 			h.sendNames(c, r)
 		}
@@ -36,7 +36,7 @@ func (h *Hall) sendNames(c *Client, r *room) {
 	for _, m := range r.here {
 		nick := m.user.nick
 		if len(line)+len(nick)+3 > limit {
-			h.num(c, "353", string(line))
+			h.num(c, irc.RPL_NAMREPLY, string(line))
 			line = append(line[:0], head...)
 		}
 		if len(line) > len(head) {
@@ -45,9 +45,9 @@ func (h *Hall) sendNames(c *Client, r *room) {
 		line = append(append(line, m.prefix(c)...), nick...)
 	}
 	if len(line) > len(head) {
-		h.num(c, "353", string(line))
+		h.num(c, irc.RPL_NAMREPLY, string(line))
 	}
-	h.num(c, "366", r.name+" :End of NAMES")
+	h.num(c, irc.RPL_ENDOFNAMES, r.name+" :End of NAMES")
 }
 
 func (h *Hall) who(c *Client, m *irc.Message) Entry {
@@ -64,7 +64,7 @@ func (h *Hall) who(c *Client, m *irc.Message) Entry {
 	if target == "" {
 		target = "*"
 	}
-	h.num(c, "315", shown(target)+" :End of WHO")
+	h.num(c, irc.RPL_ENDOFWHO, shown(target)+" :End of WHO")
 	return Entry{}
 }
 
@@ -73,57 +73,57 @@ func (h *Hall) whoLine(c *Client, room string, u *user, prefix string) {
 	if u.away != "" {
 		here = "G"
 	}
-	h.num(c, "352", fmt.Sprintf("%s %s %s %s %s %s%s :0 %s", room, u.name, u.host, h.config.Name, u.nick, here, prefix, u.real))
+	h.num(c, irc.RPL_WHOREPLY, fmt.Sprintf("%s %s %s %s %s %s%s :0 %s", room, u.name, u.host, h.config.Name, u.nick, here, prefix, u.real))
 }
 
 func (h *Hall) whois(c *Client, m *irc.Message) Entry {
 	nick := m.Params[len(m.Params)-1]
 	u := h.nicks[irc.Lower(nick)]
 	if u == nil {
-		h.num(c, "401", shown(nick)+" :No such nick/channel")
-		h.num(c, "318", shown(nick)+" :End of WHOIS")
+		h.num(c, irc.ERR_NOSUCHNICK, shown(nick)+" :No such nick/channel")
+		h.num(c, irc.RPL_ENDOFWHOIS, shown(nick)+" :End of WHOIS")
 		return Entry{}
 	}
-	h.num(c, "311", fmt.Sprintf("%s %s %s * :%s", u.nick, u.name, u.host, u.real))
+	h.num(c, irc.RPL_WHOISUSER, fmt.Sprintf("%s %s %s * :%s", u.nick, u.name, u.host, u.real))
 	line := ""
 	for _, in := range u.rooms {
 		if in.room.hidden() && c.user.in(in.room) == nil {
 			continue
 		}
 		if len(line)+len(in.room.name) > 380 {
-			h.num(c, "319", u.nick+" :"+line[1:])
+			h.num(c, irc.RPL_WHOISCHANNELS, u.nick+" :"+line[1:])
 			line = ""
 		}
 		line += " " + in.prefix(c) + in.room.name
 	}
 	if line != "" {
-		h.num(c, "319", u.nick+" :"+line[1:])
+		h.num(c, irc.RPL_WHOISCHANNELS, u.nick+" :"+line[1:])
 	}
-	h.num(c, "312", u.nick+" "+h.config.Name+" :"+h.config.Network)
+	h.num(c, irc.RPL_WHOISSERVER, u.nick+" "+h.config.Name+" :"+h.config.Network)
 	if u.away != "" {
-		h.num(c, "301", u.nick+" :"+u.away)
+		h.num(c, irc.RPL_AWAY, u.nick+" :"+u.away)
 	}
 	if u.account != "" {
-		h.num(c, "330", u.nick+" "+u.account+" :is logged in as")
+		h.num(c, irc.RPL_WHOISACCOUNT, u.nick+" "+u.account+" :is logged in as")
 	}
 	switch u.role {
 	case Admin:
-		h.num(c, "313", u.nick+" :is an administrator")
+		h.num(c, irc.RPL_WHOISOPERATOR, u.nick+" :is an administrator")
 	case Operator:
-		h.num(c, "313", u.nick+" :is an operator")
+		h.num(c, irc.RPL_WHOISOPERATOR, u.nick+" :is an operator")
 	case Guest, Member:
 	}
 	if u.secure {
-		h.num(c, "671", u.nick+" :is using a secure connection")
+		h.num(c, irc.RPL_WHOISSECURE, u.nick+" :is using a secure connection")
 	}
-	h.num(c, "318", u.nick+" :End of WHOIS")
+	h.num(c, irc.RPL_ENDOFWHOIS, u.nick+" :End of WHOIS")
 	return Entry{}
 }
 
 // list tells of all rooms that the client may join, or is in. Masks choose among them.
 func (h *Hall) list(c *Client, m *irc.Message) Entry {
 	masks := strings.Split(m.Param(0), ",")
-	h.num(c, "321", "Channel :Users  Name")
+	h.num(c, irc.RPL_LISTSTART, "Channel :Users  Name")
 	for _, name := range sorted(h.rooms) {
 		r := h.rooms[name]
 		if r.hidden() && c.user.in(r) == nil && !c.user.role.runs() || len(r.here) == 0 {
@@ -131,19 +131,19 @@ func (h *Hall) list(c *Client, m *irc.Message) Entry {
 		}
 		for _, mask := range masks[:min(len(masks), maxTargets)] {
 			if mask == "" || irc.Match(mask, r.name) {
-				h.num(c, "322", r.name+" "+strconv.Itoa(len(r.here))+" :"+r.topic)
+				h.num(c, irc.RPL_LIST, r.name+" "+strconv.Itoa(len(r.here))+" :"+r.topic)
 				break
 			}
 		}
 	}
-	h.num(c, "323", ":End of LIST")
+	h.num(c, irc.RPL_LISTEND, ":End of LIST")
 	return Entry{}
 }
 
 func (h *Hall) lusers(c *Client, _ *irc.Message) Entry {
-	h.num(c, "251", fmt.Sprintf(":There are %d users and 0 invisible on %d servers", len(h.nicks), max(1, len(h.servers))))
-	h.num(c, "254", strconv.Itoa(len(h.rooms))+" :channels formed")
-	h.num(c, "255", fmt.Sprintf(":I have %d clients and %d servers", len(h.clients), max(0, len(h.servers)-1)))
+	h.num(c, irc.RPL_LUSERCLIENT, fmt.Sprintf(":There are %d users and 0 invisible on %d servers", len(h.nicks), max(1, len(h.servers))))
+	h.num(c, irc.RPL_LUSERCHANNELS, strconv.Itoa(len(h.rooms))+" :channels formed")
+	h.num(c, irc.RPL_LUSERME, fmt.Sprintf(":I have %d clients and %d servers", len(h.clients), max(0, len(h.servers)-1)))
 	return Entry{}
 }
 
@@ -156,7 +156,7 @@ func (h *Hall) ison(c *Client, m *irc.Message) Entry {
 			}
 		}
 	}
-	h.num(c, "303", ":"+strings.Join(here, " "))
+	h.num(c, irc.RPL_ISON, ":"+strings.Join(here, " "))
 	return Entry{}
 }
 
@@ -171,18 +171,18 @@ func (h *Hall) userhost(c *Client, m *irc.Message) Entry {
 			here = append(here, u.nick+"="+sign+u.name+"@"+u.host)
 		}
 	}
-	h.num(c, "302", ":"+strings.Join(here, " "))
+	h.num(c, irc.RPL_USERHOST, ":"+strings.Join(here, " "))
 	return Entry{}
 }
 
 func (h *Hall) version(c *Client, _ *irc.Message) Entry {
-	h.num(c, "351", "papaya-"+h.config.Version+" "+h.config.Name+" :https://ircv3.net")
+	h.num(c, irc.RPL_VERSION, "papaya-"+h.config.Version+" "+h.config.Name+" :https://ircv3.net")
 	return Entry{}
 }
 
 // time is that of the last batch: the machine has no clock.
 func (h *Hall) time(c *Client, _ *irc.Message) Entry {
-	h.num(c, "391", h.config.Name+" :"+clock(h.now))
+	h.num(c, irc.RPL_TIME, h.config.Name+" :"+clock(h.now))
 	return Entry{}
 }
 

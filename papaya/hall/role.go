@@ -44,9 +44,9 @@ func (h *Hall) kill(u *user, m *irc.Message) {
 	victim := h.nicks[irc.Lower(m.Param(0))]
 	switch {
 	case u.role != Admin:
-		h.num(u.client, "481", ":Permission Denied- You're not an administrator")
+		h.num(u.client, irc.ERR_NOPRIVILEGES, ":Permission Denied- You're not an administrator")
 	case victim == nil:
-		h.num(u.client, "401", shown(m.Param(0))+" :No such nick/channel")
+		h.num(u.client, irc.ERR_NOSUCHNICK, shown(m.Param(0))+" :No such nick/channel")
 	default:
 		why := limited(m.Param(1), maxTopic)
 		h.newOut(u, "KILL "+victim.nick+" :"+why).to(victim.client)

@@ -56,18 +56,18 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	r := h.rooms[folded]
 	switch {
 	case !irc.IsRoom(name):
-		h.num(c, "403", shown(name)+" :No such channel")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, shown(name)+" :No such channel")
 		return
 	case u.in(r) != nil:
 		return
 	case r == nil && u.role == Guest:
-		h.num(c, "403", name+" :No such channel, and guests make none")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, name+" :No such channel, and guests make none")
 		return
 	case len(u.rooms) >= h.config.Rooms:
-		h.num(c, "405", name+" :You have joined too many channels")
+		h.num(c, irc.ERR_TOOMANYCHANNELS, name+" :You have joined too many channels")
 		return
 	case r == nil && len(h.rooms) >= maxRooms:
-		h.num(c, "437", name+" :There are too many channels")
+		h.num(c, irc.ERR_UNAVAILRESOURCE, name+" :There are too many channels")
 		return
 	}
 	if r == nil {
@@ -115,13 +115,13 @@ func (h *Hall) barred(r *room, u *user, m *member, key string) (number, why stri
 	switch {
 	case m.op:
 	case r.banned(u) && !invited:
-		return "474", "+b"
+		return irc.ERR_BANNEDFROMCHAN, "+b"
 	case r.modes['i'] && !invited:
-		return "473", "+i"
+		return irc.ERR_INVITEONLYCHAN, "+i"
 	case r.key != "" && r.key != key && !invited:
-		return "475", "+k"
+		return irc.ERR_BADCHANNELKEY, "+k"
 	case r.limit > 0 && len(r.here) >= r.limit:
-		return "471", "+l"
+		return irc.ERR_CHANNELISFULL, "+l"
 	}
 	return "", ""
 }
@@ -178,9 +178,9 @@ func (h *Hall) mine(u *user, name string) (*room, *member) {
 	m := u.in(r)
 	switch {
 	case r == nil:
-		h.num(u.client, "403", shown(name)+" :No such channel")
+		h.num(u.client, irc.ERR_NOSUCHCHANNEL, shown(name)+" :No such channel")
 	case m == nil:
-		h.num(u.client, "442", r.name+" :You're not on that channel")
+		h.num(u.client, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
 	default:
 		return r, m
 	}
@@ -233,11 +233,11 @@ func (h *Hall) topic(c *Client, m *irc.Message) Entry {
 	r := h.rooms[irc.Lower(m.Param(0))]
 	switch {
 	case r == nil || r.hidden() && c.user.in(r) == nil:
-		h.num(c, "403", shown(m.Param(0))+" :No such channel")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, shown(m.Param(0))+" :No such channel")
 	case c.user.in(r) == nil:
-		h.num(c, "442", r.name+" :You're not on that channel")
+		h.num(c, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
 	case r.topic == "":
-		h.num(c, "331", r.name+" :No topic is set")
+		h.num(c, irc.RPL_NOTOPIC, r.name+" :No topic is set")
 	default:
 		h.tellTopic(c, r)
 	}
@@ -245,7 +245,7 @@ func (h *Hall) topic(c *Client, m *irc.Message) Entry {
 }
 
 func (h *Hall) tellTopic(c *Client, r *room) {
-	h.num(c, "332", r.name+" :"+r.topic)
+	h.num(c, irc.RPL_TOPIC, r.name+" :"+r.topic)
 }
 
 func (h *Hall) setTopic(u *user, m *irc.Message) {
@@ -254,7 +254,7 @@ func (h *Hall) setTopic(u *user, m *irc.Message) {
 		return
 	}
 	if r.modes['t'] && !in.op {
-		h.num(u.client, "482", r.name+" :You're not channel operator")
+		h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 		return
 	}
 	text := limited(m.Param(1), maxTopic)
@@ -282,10 +282,10 @@ func (h *Hall) kick(u *user, m *irc.Message) {
 		to := victim.in(r)
 		switch {
 		case !in.op:
-			h.num(u.client, "482", r.name+" :You're not channel operator")
+			h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 			return
 		case to == nil && !away:
-			h.num(u.client, "441", shown(nick)+" "+r.name+" :They aren't on that channel")
+			h.num(u.client, irc.ERR_USERNOTINCHANNEL, shown(nick)+" "+r.name+" :They aren't on that channel")
 		case to == nil: // who is away is a member all the same
 			delete(r.absent, folded)
 			h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+nick+" :"+why))
@@ -299,7 +299,7 @@ func (h *Hall) kick(u *user, m *irc.Message) {
 func (h *Hall) invite(u *user, m *irc.Message) {
 	to := h.nicks[irc.Lower(m.Param(0))]
 	if to == nil {
-		h.num(u.client, "401", shown(m.Param(0))+" :No such nick/channel")
+		h.num(u.client, irc.ERR_NOSUCHNICK, shown(m.Param(0))+" :No such nick/channel")
 		return
 	}
 	r, in := h.mine(u, m.Param(1))
@@ -307,16 +307,16 @@ func (h *Hall) invite(u *user, m *irc.Message) {
 	case r == nil:
 		return
 	case r.hidden() && !in.op:
-		h.num(u.client, "482", r.name+" :You're not channel operator")
+		h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 		return
 	case to.in(r) != nil:
-		h.num(u.client, "443", to.nick+" "+r.name+" :is already on channel")
+		h.num(u.client, irc.ERR_USERONCHANNEL, to.nick+" "+r.name+" :is already on channel")
 		return
 	}
 	if len(r.invited) < maxBans {
 		r.invited[irc.Lower(to.nick)] = true
 	}
-	h.num(u.client, "341", to.nick+" "+r.name)
+	h.num(u.client, irc.RPL_INVITING, to.nick+" "+r.name)
 	o := h.newOut(u, "INVITE "+to.nick+" "+r.name)
 	o.to(to.client)
 	h.toRoom(r, u, o, inviteNotify)
@@ -327,9 +327,9 @@ func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	target := m.Param(0)
 	if target == "" || target[0] != '#' {
 		if irc.Lower(target) != irc.Lower(c.user.nick) {
-			h.num(c, "502", ":Cannot change mode for other users")
+			h.num(c, irc.ERR_USERSDONTMATCH, ":Cannot change mode for other users")
 		} else {
-			h.num(c, "221", "+")
+			h.num(c, irc.RPL_UMODEIS, "+")
 		}
 		return Entry{}
 	}
@@ -337,17 +337,17 @@ func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 	in := c.user.in(r)
 	switch {
 	case r == nil || r.hidden() && in == nil:
-		h.num(c, "403", shown(target)+" :No such channel")
+		h.num(c, irc.ERR_NOSUCHCHANNEL, shown(target)+" :No such channel")
 	case len(m.Params) > 1 && in == nil:
-		h.num(c, "442", r.name+" :You're not on that channel")
+		h.num(c, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
 	case len(m.Params) > 1:
 		for _, b := range r.bans {
-			h.num(c, "367", r.name+" "+b.mask+" "+b.by+" "+strconv.FormatInt(b.at/1000, 10))
+			h.num(c, irc.RPL_BANLIST, r.name+" "+b.mask+" "+b.by+" "+strconv.FormatInt(b.at/1000, 10))
 		}
-		h.num(c, "368", r.name+" :End of channel ban list")
+		h.num(c, irc.RPL_ENDOFBANLIST, r.name+" :End of channel ban list")
 	default:
-		h.num(c, "324", r.name+" "+r.modeLine(in != nil))
-		h.num(c, "329", r.name+" "+strconv.FormatInt(r.created/1000, 10))
+		h.num(c, irc.RPL_CHANNELMODEIS, r.name+" "+r.modeLine(in != nil))
+		h.num(c, irc.RPL_CREATIONTIME, r.name+" "+strconv.FormatInt(r.created/1000, 10))
 	}
 	return Entry{}
 }

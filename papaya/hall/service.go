@@ -47,7 +47,7 @@ func (h *Hall) toNobody(c *Client, m *irc.Message) Entry {
 		case isService(one):
 			h.say(c, "NOTICE "+c.Nick()+" :There is no "+one+" here, and nothing of what you said was kept. Accounts: SASL, or REGISTER")
 		case one != "":
-			h.num(c, "401", shown(one)+" :No such nick/channel")
+			h.num(c, irc.ERR_NOSUCHNICK, shown(one)+" :No such nick/channel")
 		}
 	}
 	return Entry{}

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "chat.h"
+#include "numeric.h"
 
 enum {
 	PATIENCE_MS = 10000,	/* a guess: clients hang up after minutes */
@@ -43,21 +44,21 @@ message(struct client *c, struct words *w, const char *command)
 		nick = *to != '#' ? nick_find(to) : NULL;
 		m = room != NULL ? member_find(c->nick, room) : NULL;
 		if (*to == '#' && !room_ok(to))
-			wrong = 403;
+			wrong = ERR_NOSUCHCHANNEL;
 		else if (*to == '#' && (m == NULL || !m->here))
-			wrong = 404;
+			wrong = ERR_CANNOTSENDTOCHAN;
 		else if (*to != '#' && nick == NULL)
-			wrong = 401;
+			wrong = ERR_NOSUCHNICK;
 		else
 			wrong = say(c, command, room, nick, w->word[1]) ? 0 :
-			    417;
-		if (wrong == 417 && tell)
+			    ERR_INPUTTOOLONG;
+		if (wrong == ERR_INPUTTOOLONG && tell)
 			reply(c, ":chat 417 %s :The line would be too long",
 			    name_of(c));
 		else if (wrong != 0 && tell)
 			reply(c, ":chat %d %s %s :%s", wrong, name_of(c), to,
-			    wrong == 401 ? "No such nick" :
-			    wrong == 403 ? "No such room" :
+			    wrong == ERR_NOSUCHNICK ? "No such nick" :
+			    wrong == ERR_NOSUCHCHANNEL ? "No such room" :
 			    "You are not in it");
 	}
 }

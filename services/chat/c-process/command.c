@@ -1,4 +1,5 @@
 /* The commands of IRC, as RECV obeys them. */
+#include "numeric.h"
 #include "recv.h"
 
 #include <fcntl.h>
@@ -65,7 +66,7 @@ try_register(void)
 	    own.user[0] == '\0')
 		return;
 	if (!password_right()) {
-		numeric(464, ":Password incorrect");
+		numeric(ERR_PASSWDMISMATCH, ":Password incorrect");
 		leave(false, "Closing link: wrong password");
 	}
 	if (ask(&to_main, M_REGISTER, "%s %s", own.user, own.real) != 0)
@@ -87,11 +88,11 @@ do_nick(const struct line *l)
 	uint32_t error;
 
 	if (l->count < 1 || w->len == 0) {
-		numeric(431, ":No nickname given");
+		numeric(ERR_NONICKNAMEGIVEN, ":No nickname given");
 		return;
 	}
 	if (!nick_valid(w->at, w->len)) {
-		numeric(432, "%.*s :Erroneous nickname",
+		numeric(ERR_ERRONEUSNICKNAME, "%.*s :Erroneous nickname",
 		    w->len > 64 ? 64 : (int)w->len, w->at);
 		return;
 	}
@@ -126,7 +127,7 @@ static void
 do_user(const struct line *l)
 {
 	if (own.registered || own.user[0] != '\0') {
-		numeric(462, ":You may not reregister");
+		numeric(ERR_ALREADYREGISTERED, ":You may not reregister");
 		return;
 	}
 	set_user(&l->words[0]);
@@ -139,7 +140,7 @@ static void
 do_pass(const struct line *l)
 {
 	if (own.registered)
-		numeric(462, ":You may not reregister");
+		numeric(ERR_ALREADYREGISTERED, ":You may not reregister");
 	else
 		(void)copy(own.password, sizeof own.password, l->words[0].at,
 		    l->words[0].len);
@@ -218,22 +219,22 @@ do_cap(const struct line *l)
 		own.waits = false;
 		try_register();
 	} else
-		numeric(410, "%.*s :Invalid CAP command",
+		numeric(ERR_INVALIDCAPCMD, "%.*s :Invalid CAP command",
 		    sub->len > 64 ? 64 : (int)sub->len, sub->at);
 }
 
 static void
 no_such_room(const struct word *name)
 {
-	numeric(403, "%.*s :No such channel", name->len > 64 ? 64 :
-	    (int)name->len, name->at);
+	numeric(ERR_NOSUCHCHANNEL, "%.*s :No such channel",
+	    name->len > 64 ? 64 : (int)name->len, name->at);
 }
 
 static void
 join_room(const struct word *name)
 {
 	struct own_room *room;
-	uint32_t error = 403;
+	uint32_t error = ERR_NOSUCHCHANNEL;
 
 	if (own_room(name->at, name->len) != NULL)
 		return;
@@ -242,11 +243,12 @@ join_room(const struct word *name)
 		return;
 	}
 	if (own.room_count == ROOMS_EACH)
-		error = 405;
+		error = ERR_TOOMANYCHANNELS;
 	else
 		error = ask(&to_main, M_JOIN, "%.*s", (int)name->len, name->at);
-	if (error == 405)
-		numeric(405, "%.*s :You have joined too many channels",
+	if (error == ERR_TOOMANYCHANNELS)
+		numeric(ERR_TOOMANYCHANNELS,
+		    "%.*s :You have joined too many channels",
 		    (int)name->len, name->at);
 	else if (error != 0)
 		no_such_room(name);
@@ -271,15 +273,15 @@ static void
 part_room(const struct word *name, const struct word *why)
 {
 	struct own_room *room;
-	uint32_t error = 403;
+	uint32_t error = ERR_NOSUCHCHANNEL;
 
 	if (room_valid(name->at, name->len))
 		error = ask(&to_main, M_PART, "%.*s%s%.*s", (int)name->len, name->at,
 		    why != NULL && why->len > 0 ? " " : "",
 		    why != NULL ? (int)why->len : 0, why != NULL ? why->at : "");
-	if (error == 442)
-		numeric(442, "%.*s :You're not on that channel", (int)name->len,
-		    name->at);
+	if (error == ERR_NOTONCHANNEL)
+		numeric(ERR_NOTONCHANNEL, "%.*s :You're not on that channel",
+		    (int)name->len, name->at);
 	else if (error != 0)
 		no_such_room(name);
 	else if ((room = own_room(name->at, name->len)) != NULL)
@@ -311,9 +313,10 @@ find_target(const struct word *to, uint32_t *target, struct word *name)
 		return 0;
 	}
 	if (room)
-		return room_valid(to->at, to->len) ? 404 : 403;
+		return room_valid(to->at, to->len) ? ERR_CANNOTSENDTOCHAN :
+		    ERR_NOSUCHCHANNEL;
 	if (!nick_valid(to->at, to->len))
-		return 401;
+		return ERR_NOSUCHNICK;
 	if (same(known, strlen(known), to->at, to->len)) {
 		*target = known_number | NEWS_PERSON;
 		*name = (struct word){ known, strlen(known) };
@@ -340,20 +343,21 @@ say_to(const char *verb, const struct word *to, const struct word *text)
 	    sizeof "  :\r\n" - 1;
 
 	if (error == 0 && whole > LINE_BYTES)
-		error = 417;
+		error = ERR_INPUTTOOLONG;
 	if (error == 0)
 		say(verb, &name, target, text);
 	else if (quiet)
 		return;
-	else if (error == 401)
-		numeric(401, "%.*s :No such nick", to->len > 64 ? 64 :
-		    (int)to->len, to->at);
-	else if (error == 403)
+	else if (error == ERR_NOSUCHNICK)
+		numeric(ERR_NOSUCHNICK, "%.*s :No such nick",
+		    to->len > 64 ? 64 : (int)to->len, to->at);
+	else if (error == ERR_NOSUCHCHANNEL)
 		no_such_room(to);
-	else if (error == 404)
-		numeric(404, "%.*s :Cannot send to channel", (int)to->len, to->at);
+	else if (error == ERR_CANNOTSENDTOCHAN)
+		numeric(ERR_CANNOTSENDTOCHAN, "%.*s :Cannot send to channel",
+		    (int)to->len, to->at);
 	else
-		numeric(417, ":Input line was too long");
+		numeric(ERR_INPUTTOOLONG, ":Input line was too long");
 }
 
 static void
@@ -364,12 +368,13 @@ do_say(const struct line *l, const char *verb)
 
 	if (l->count < 1 || l->words[0].len == 0) {
 		if (!quiet)
-			numeric(411, ":No recipient given (%s)", verb);
+			numeric(ERR_NORECIPIENT, ":No recipient given (%s)",
+			    verb);
 		return;
 	}
 	if (l->count < 2 || l->words[1].len == 0) {
 		if (!quiet)
-			numeric(412, ":No text to send");
+			numeric(ERR_NOTEXTTOSEND, ":No text to send");
 		return;
 	}
 	list = l->words[0];
@@ -394,14 +399,15 @@ do_topic(const struct line *l)
 {
 	const struct word *name = &l->words[0];
 	const struct own_room *room = own_room(name->at, name->len);
-	uint32_t error = 403;
+	uint32_t error = ERR_NOSUCHCHANNEL;
 	size_t len;
 
 	if (room == NULL || l->count < 2) {
 		if (room_valid(name->at, name->len))
 			error = ask(&to_main, M_TOPIC, "%.*s", (int)name->len, name->at);
-		if (error == 442)
-			numeric(442, "%.*s :You're not on that channel",
+		if (error == ERR_NOTONCHANNEL)
+			numeric(ERR_NOTONCHANNEL,
+			    "%.*s :You're not on that channel",
 			    (int)name->len, name->at);
 		else if (error != 0)
 			no_such_room(name);
@@ -442,7 +448,7 @@ static void
 do_ping(const struct line *l)
 {
 	if (l->count < 1 || l->words[0].len == 0)
-		numeric(409, ":No origin specified");
+		numeric(ERR_NOORIGIN, ":No origin specified");
 	else
 		pong(l->words[0].at, l->words[0].len);
 }
@@ -530,14 +536,17 @@ command(const char *at, size_t len)
 		    commands[i].name.len))
 			break;
 	if (i == sizeof commands / sizeof commands[0])
-		numeric(own.registered ? 421 : 451, own.registered ?
-		    "%.*s :Unknown command" : "%.*s :You have not registered",
+		numeric(
+		    own.registered ? ERR_UNKNOWNCOMMAND : ERR_NOTREGISTERED,
+		    own.registered ? "%.*s :Unknown command" :
+		    "%.*s :You have not registered",
 		    l.command.len > 64 ? 64 : (int)l.command.len, l.command.at);
 	else if (!own.registered && !(commands[i].flags & ANY_TIME)) {
 		if (!(commands[i].flags & SILENT))
-			numeric(451, ":You have not registered");
+			numeric(ERR_NOTREGISTERED, ":You have not registered");
 	} else if (l.count < commands[i].words)
-		numeric(461, "%s :Not enough parameters", commands[i].name.at);
+		numeric(ERR_NEEDMOREPARAMS, "%s :Not enough parameters",
+		    commands[i].name.at);
 	else
 		commands[i].obey(&l);
 }

@@ -1,6 +1,7 @@
 /* What clients ask of main: the only code that changes the tables. */
 #include "daemon.h"
 #include "main.h"
+#include "numeric.h"
 
 #include <sys/socket.h>
 
@@ -103,7 +104,7 @@ deal_nick(struct client *c, struct message *m)
 	size_t len;
 
 	if (nick_taken(c, m->text, m->len)) {
-		reply(c, m, 433);
+		reply(c, m, ERR_NICKNAMEINUSE);
 		return;
 	}
 	if (c->stage != STAGE_IN) {
@@ -112,7 +113,7 @@ deal_nick(struct client *c, struct message *m)
 		return;
 	}
 	if ((new = person_make(m->text, m->len)) == NOBODY) {
-		reply(c, m, 433);
+		reply(c, m, ERR_NICKNAMEINUSE);
 		return;
 	}
 	len = (size_t)snprintf(line, sizeof line, ":%s!%s@%s NICK :%.*s\r\n",
@@ -224,12 +225,12 @@ deal_join(struct client *c, struct message *m)
 	}
 	fresh = number == NOBODY;
 	if (fresh && rooms_of(c->person) >= ROOMS_EACH) {
-		reply(c, m, 405);
+		reply(c, m, ERR_TOOMANYCHANNELS);
 		return;
 	}
 	if (fresh && ((room = room_make(m->text, m->len)) == NOBODY ||
 	    (number = member_make(c->person, room)) == NOBODY)) {
-		reply(c, m, 403);
+		reply(c, m, ERR_NOSUCHCHANNEL);
 		return;
 	}
 	from = enter(c, number, fresh, &now);
@@ -268,11 +269,11 @@ deal_part(struct client *c, struct message *m)
 	int len;
 
 	if (room == NOBODY) {
-		reply(c, m, 403);
+		reply(c, m, ERR_NOSUCHCHANNEL);
 		return;
 	}
 	if ((number = member_find(c->person, room)) == NOBODY) {
-		reply(c, m, 442);
+		reply(c, m, ERR_NOTONCHANNEL);
 		return;
 	}
 	len = snprintf(line, sizeof line - 2, ":%s!%s@%s PART %s%s%.*s", c->nick,
@@ -305,7 +306,8 @@ deal_topic(struct client *c, struct message *m)
 
 	i = number == NOBODY ? NOBODY : member_find(c->person, number);
 	if (i == NOBODY || !members[i].present) {
-		reply(c, m, number == NOBODY ? 403 : 442);
+		reply(c, m, number == NOBODY ? ERR_NOSUCHCHANNEL :
+		    ERR_NOTONCHANNEL);
 		return;
 	}
 	r = &rooms[number];
@@ -327,7 +329,7 @@ deal_find(struct client *c, struct message *m)
 
 	m->number = person_find(m->text, m->len);
 	if (m->number == NOBODY) {
-		reply(c, m, 401);
+		reply(c, m, ERR_NOSUCHNICK);
 		return;
 	}
 	nick = persons[m->number].nick;
@@ -579,6 +581,6 @@ deal(struct client *c, struct message *m)
 		if (in)
 			deal_in(c, m);
 		else
-			reply(c, m, 451);
+			reply(c, m, ERR_NOTREGISTERED);
 	}
 }

@@ -3,6 +3,7 @@
  * read; whatever else ends it shuts the client's socket down, and read returns.
  */
 #include "daemon.h"
+#include "numeric.h"
 #include "recv.h"
 
 #include <sys/socket.h>
@@ -58,7 +59,7 @@ check_nul(const char *at, size_t len)
 static void
 too_long(void)
 {
-	numeric(417, ":Input line was too long");
+	numeric(ERR_INPUTTOOLONG, ":Input line was too long");
 }
 
 /* A line with its LF. */

@@ -2,6 +2,7 @@
  * What RECV says: messages to the log, questions to main, answers to SEND. All
  * that came in one read goes out together: one lock, one write, one sync.
  */
+#include "numeric.h"
 #include "recv.h"
 
 #include <sys/socket.h>
@@ -126,7 +127,8 @@ refuse(const char *lines, size_t len, int error)
 			continue;
 		if (replies.len + LINE_BYTES > sizeof replies.text)
 			post_replies();
-		numeric(404, "%.*s :Cannot be written down: %s",
+		numeric(ERR_CANNOTSENDTOCHAN,
+		    "%.*s :Cannot be written down: %s",
 		    (int)s.target.len, s.target.at, strerror(error));
 	}
 	post_replies();
@@ -235,7 +237,7 @@ finish_batch(void)
 		error = log_sync(said_end, own.records);
 		if (error != 0) {	/* no PONG may pass */
 			replies.len = 0;
-			numeric(400, "PING :Not on the disk: %s",
+			numeric(ERR_UNKNOWNERROR, "PING :Not on the disk: %s",
 			    strerror(error));
 		} else if (own.caps & CAP_ECHO) {
 			to_main.type = M_KICK;

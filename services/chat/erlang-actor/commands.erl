@@ -2,6 +2,7 @@
 -module(commands).
 -export([obey/3]).
 -include("hall.hrl").
+-include("numeric.hrl").
 
 -define(LONGEST, 512).
 
@@ -21,25 +22,25 @@ obey(Line, Pid, H0) ->
         nul ->
             hall:leave(Pid, <<"NUL in a line">>, false, H);
         long ->
-            hall:reply(Pid, C, <<"417">>, <<":Input line was too long">>, H);
+            hall:reply(Pid, C, ?ERR_INPUTTOOLONG, <<":Input line was too long">>, H);
         {_, _, Texts} when C#client.person =:= undefined ->
-            lists:foldl(fun(_, H1) -> hall:reply(Pid, C, <<"451">>, <<":You have not registered">>, H1) end, H, Texts);
+            lists:foldl(fun(_, H1) -> hall:reply(Pid, C, ?ERR_NOTREGISTERED, <<":You have not registered">>, H1) end, H, Texts);
         {Verb, To, Texts} ->
             messages(Verb, listed(To), Texts, Pid, C, H);
         {Verb, Words} ->
             case needs(Verb) of
                 {_, late} when C#client.person =:= undefined ->
-                    hall:reply(Pid, C, <<"451">>, <<":You have not registered">>, H);
+                    hall:reply(Pid, C, ?ERR_NOTREGISTERED, <<":You have not registered">>, H);
                 {N, _} when length(Words) < N ->
-                    hall:reply(Pid, C, <<"461">>, [Verb, <<" :Not enough parameters">>], H);
+                    hall:reply(Pid, C, ?ERR_NEEDMOREPARAMS, [Verb, <<" :Not enough parameters">>], H);
                 {_, late} ->
                     command(Verb, Words, Pid, C, H);
                 {_, early} ->
                     enter(Verb, Words, Pid, C, H);
                 unknown when C#client.person =:= undefined ->
-                    hall:reply(Pid, C, <<"451">>, <<":You have not registered">>, H);
+                    hall:reply(Pid, C, ?ERR_NOTREGISTERED, <<":You have not registered">>, H);
                 unknown ->
-                    hall:reply(Pid, C, <<"421">>, [Verb, <<" :Unknown command">>], H)
+                    hall:reply(Pid, C, ?ERR_UNKNOWNCOMMAND, [Verb, <<" :Unknown command">>], H)
             end
     end.
 
@@ -86,7 +87,7 @@ enter(<<"CAP">>, [Sub0 | Words], Pid, C, H) ->
         <<"END">> ->
             enrol(Pid, C#client{asking = false}, H);
         _ ->
-            hall:reply(Pid, C, <<"410">>, [Sub0, <<" :Invalid CAP command">>], H)
+            hall:reply(Pid, C, ?ERR_INVALIDCAPCMD, [Sub0, <<" :Invalid CAP command">>], H)
     end;
 enter(<<"PASS">>, [Password | _], Pid, #client{person = undefined, passed = false} = C, H) ->
     hall:set(Pid, C#client{passed = true, password = binary:copy(Password)}, H);
@@ -94,24 +95,24 @@ enter(<<"USER">>, [User, _, _, Real | _], Pid, #client{user = undefined} = C, H)
     Cut = binary:copy(binary:part(User, 0, min(10, byte_size(User)))),
     enrol(Pid, C#client{user = Cut, real = binary:copy(Real)}, H);
 enter(Verb, _, Pid, C, H) when Verb =:= <<"PASS">>; Verb =:= <<"USER">> ->
-    hall:reply(Pid, C, <<"462">>, <<":You may not say it again">>, H);
+    hall:reply(Pid, C, ?ERR_ALREADYREGISTERED, <<":You may not say it again">>, H);
 enter(<<"NICK">>, Words, Pid, C, H) when Words =:= []; hd(Words) =:= <<>> ->
-    hall:reply(Pid, C, <<"431">>, <<":No nickname given">>, H);
+    hall:reply(Pid, C, ?ERR_NONICKNAMEGIVEN, <<":No nickname given">>, H);
 enter(<<"NICK">>, [Nick | _], _, #client{nick = Nick}, H) ->
     H;
 enter(<<"NICK">>, [Name | _], Pid, C, H) ->
     Key = words:fold(Name),
     case {words:is_nick(Name), maps:get(Key, H#hall.nicks, Pid)} of
         {false, _} ->
-            hall:reply(Pid, C, <<"432">>, [Name, <<" :Erroneous nickname">>], H);
+            hall:reply(Pid, C, ?ERR_ERRONEUSNICKNAME, [Name, <<" :Erroneous nickname">>], H);
         {true, Pid} ->
             Nicks = (maps:remove(words:fold(C#client.nick), H#hall.nicks))#{Key => Pid},
             rename(Pid, C, C#client{nick = binary:copy(Name)}, H#hall{nicks = Nicks});
         {true, _} ->
-            hall:reply(Pid, C, <<"433">>, [Name, <<" :Nickname is already in use">>], H)
+            hall:reply(Pid, C, ?ERR_NICKNAMEINUSE, [Name, <<" :Nickname is already in use">>], H)
     end;
 enter(<<"PING">>, [], Pid, C, H) ->
-    hall:reply(Pid, C, <<"409">>, <<":No origin specified">>, H);
+    hall:reply(Pid, C, ?ERR_NOORIGIN, <<":No origin specified">>, H);
 enter(<<"PING">>, [Token | _], Pid, _, H) ->
     H#hall{unsaid = [{pong, Pid, words:cut([<<":chat PONG chat :">>, Token])} | H#hall.unsaid]};
 enter(<<"PONG">>, Words, _, #client{person = Person, asked = Asked} = C, H) when Words =/= [], Person =/= undefined ->
@@ -144,17 +145,17 @@ enrol(Pid, C, H) ->
         end,
     case Right of
         false ->
-            hall:reply(Pid, C, <<"464">>, <<":Password incorrect">>, H),
+            hall:reply(Pid, C, ?ERR_PASSWDMISMATCH, <<":Password incorrect">>, H),
             hall:leave(Pid, <<"wrong password">>, false, hall:set(Pid, C, H));
         true ->
             {C1, H1} = become(Pid, C, H),
-            hall:reply(Pid, C1, <<"001">>, [<<":Welcome, ">>, C1#client.nick], H),
-            hall:reply(Pid, C1, <<"002">>, <<":Your host is chat">>, H),
-            hall:reply(Pid, C1, <<"003">>, <<":This server keeps what you have missed">>, H),
-            hall:reply(Pid, C1, <<"004">>, <<"chat interleave o o">>, H),
+            hall:reply(Pid, C1, ?RPL_WELCOME, [<<":Welcome, ">>, C1#client.nick], H),
+            hall:reply(Pid, C1, ?RPL_YOURHOST, <<":Your host is chat">>, H),
+            hall:reply(Pid, C1, ?RPL_CREATED, <<":This server keeps what you have missed">>, H),
+            hall:reply(Pid, C1, ?RPL_MYINFO, <<"chat interleave o o">>, H),
             Limits = <<"CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300">>,
-            hall:reply(Pid, C1, <<"005">>, [Limits, <<" :are supported by this server">>], H),
-            hall:reply(Pid, C1, <<"422">>, <<":There is no message of the day">>, H),
+            hall:reply(Pid, C1, ?RPL_ISUPPORT, [Limits, <<" :are supported by this server">>], H),
+            hall:reply(Pid, C1, ?ERR_NOMOTD, <<":There is no message of the day">>, H),
             missed_alone(Pid, C1, H1)
     end.
 
@@ -210,23 +211,23 @@ command(<<"PART">>, [Names | Why], Pid, _, H) ->
 command(<<"NOTICE">>, _, _, _, H) ->
     H;
 command(<<"PRIVMSG">>, Words, Pid, C, H) when Words =:= []; hd(Words) =:= <<>> ->
-    hall:reply(Pid, C, <<"411">>, <<":No recipient given (PRIVMSG)">>, H);
+    hall:reply(Pid, C, ?ERR_NORECIPIENT, <<":No recipient given (PRIVMSG)">>, H);
 command(<<"PRIVMSG">>, Words, Pid, C, H) when tl(Words) =:= []; hd(tl(Words)) =:= <<>> ->
-    hall:reply(Pid, C, <<"412">>, <<":No text to send">>, H);
+    hall:reply(Pid, C, ?ERR_NOTEXTTOSEND, <<":No text to send">>, H);
 command(<<"TOPIC">>, [Name | Text], Pid, C, H) ->
-    case {in(Name, <<"442">>, Pid, C, H), Text} of
+    case {in(Name, ?ERR_NOTONCHANNEL, Pid, C, H), Text} of
         {undefined, _} ->
             H;
         {#room{name = Called}, [New | _]} ->
             Cut = binary:part(New, 0, min(300, byte_size(New))),
             hall:commit(say(<<"TOPIC">>, {room, words:fold(Called)}, Called, [Cut], Pid, C, H));
         {#room{name = Called, topic = <<>>}, []} ->
-            hall:reply(Pid, C, <<"331">>, [Called, <<" :No topic is set">>], H);
+            hall:reply(Pid, C, ?RPL_NOTOPIC, [Called, <<" :No topic is set">>], H);
         {#room{name = Called, topic = Topic}, []} ->
-            hall:reply(Pid, C, <<"332">>, [Called, <<" :">>, Topic], H)
+            hall:reply(Pid, C, ?RPL_TOPIC, [Called, <<" :">>, Topic], H)
     end;
 command(<<"NAMES">>, [], Pid, C, H) ->
-    hall:reply(Pid, C, <<"366">>, <<"* :End of NAMES">>, H);
+    hall:reply(Pid, C, ?RPL_ENDOFNAMES, <<"* :End of NAMES">>, H);
 command(<<"NAMES">>, [Names | _], Pid, C, H) ->
     lists:foldl(fun(Name, H1) -> names(maps:get(words:fold(Name), H#hall.rooms, #room{name = Name}), Pid, C, H1) end, H, listed(Names));
 command(<<"WHO">>, [Name | _], Pid, C, H) ->
@@ -238,10 +239,10 @@ command(<<"WHO">>, [Name | _], Pid, C, H) ->
             _ -> {<<"*">>, []}
         end,
     [
-        hall:reply(Pid, C, <<"352">>, lists:join($\s, [Where, User, Host, <<"chat">>, Nick, <<"H :0">>, Real]), H)
+        hall:reply(Pid, C, ?RPL_WHOREPLY, lists:join($\s, [Where, User, Host, <<"chat">>, Nick, <<"H :0">>, Real]), H)
      || P <- Present, #client{user = User, host = Host, nick = Nick, real = Real, left = false} <- [maps:get(P, H#hall.clients)]
     ],
-    hall:reply(Pid, C, <<"315">>, [Name, <<" :End of WHO">>], H).
+    hall:reply(Pid, C, ?RPL_ENDOFWHO, [Name, <<" :End of WHO">>], H).
 
 listed(Names) -> binary:split(Names, <<",">>, [global]).
 
@@ -249,16 +250,16 @@ join(Name, Pid, #client{rooms = Rooms} = C, H) ->
     Key = words:fold(Name),
     case {words:is_room(Name), lists:member(Key, Rooms)} of
         {false, _} ->
-            hall:reply(Pid, C, <<"403">>, [Name, <<" :No such channel">>], H);
+            hall:reply(Pid, C, ?ERR_NOSUCHCHANNEL, [Name, <<" :No such channel">>], H);
         {true, true} ->
             H;
         {true, false} when length(Rooms) >= 100 ->
-            hall:reply(Pid, C, <<"405">>, [Name, <<" :You have joined too many channels">>], H);
+            hall:reply(Pid, C, ?ERR_TOOMANYCHANNELS, [Name, <<" :You have joined too many channels">>], H);
         {true, false} ->
             Before = maps:get(Key, H#hall.rooms, #room{name = binary:copy(Name)}),
             Room = Before#room{present = Before#room.present ++ [{Pid, C#client.time}]},
             tell(Room, [C#client.prefix, <<" JOIN ">>, Room#room.name]),
-            [hall:reply(Pid, C, <<"332">>, [Room#room.name, <<" :">>, Room#room.topic], H) || Room#room.topic =/= <<>>],
+            [hall:reply(Pid, C, ?RPL_TOPIC, [Room#room.name, <<" :">>, Room#room.topic], H) || Room#room.topic =/= <<>>],
             C1 = C#client{rooms = [Key | Rooms]},
             names(Room, Pid, C1, H#hall{clients = (H#hall.clients)#{Pid := C1}}),
             case Room#room.members of
@@ -279,7 +280,7 @@ names(#room{name = Name, present = Present}, Pid, C, H) ->
     Nicks = [(maps:get(P, H#hall.clients))#client.nick || {P, _} <- Present],
     Start = <<":chat 353 ", (C#client.nick)/binary, " = ", Name/binary, " :">>,
     [Pid ! {put, Line} || Line <- name_lines(Nicks, Start, Start)],
-    hall:reply(Pid, C, <<"366">>, [Name, <<" :End of NAMES">>], H).
+    hall:reply(Pid, C, ?RPL_ENDOFNAMES, [Name, <<" :End of NAMES">>], H).
 
 name_lines([], Start, Start) ->
     [];
@@ -302,12 +303,12 @@ in(Name, Absent, Pid, C, H) ->
             hall:reply(Pid, C, Absent, [Name, <<" :You are not in that channel">>], H),
             undefined;
         _ ->
-            hall:reply(Pid, C, <<"403">>, [Name, <<" :No such channel">>], H),
+            hall:reply(Pid, C, ?ERR_NOSUCHCHANNEL, [Name, <<" :No such channel">>], H),
             undefined
     end.
 
 part(Name, Why, Pid, C, H) ->
-    case in(Name, <<"442">>, Pid, C, H) of
+    case in(Name, ?ERR_NOTONCHANNEL, Pid, C, H) of
         undefined ->
             H;
         Room ->
@@ -335,14 +336,14 @@ message(Verb, Name, Texts, Pid, C, H) ->
     case lists:member(Key, C#client.rooms) of
         false when IsRoom ->
             case words:is_room(Name) of
-                false -> unsaid(Verb, <<"403">>, [Name, <<" :No such channel">>], Texts, Pid, C, H);
-                true -> unsaid(Verb, <<"404">>, [Name, <<" :You are not in that channel">>], Texts, Pid, C, H)
+                false -> unsaid(Verb, ?ERR_NOSUCHCHANNEL, [Name, <<" :No such channel">>], Texts, Pid, C, H);
+                true -> unsaid(Verb, ?ERR_CANNOTSENDTOCHAN, [Name, <<" :You are not in that channel">>], Texts, Pid, C, H)
             end;
         false when not is_map_key(Key, H#hall.people) ->
-            unsaid(Verb, <<"401">>, [Name, <<" :No such nick">>], Texts, Pid, C, H);
+            unsaid(Verb, ?ERR_NOSUCHNICK, [Name, <<" :No such nick">>], Texts, Pid, C, H);
         InRoom ->
             {Fit, Long} = lists:partition(fun(Text) -> byte_size(Text) =< Longest end, Texts),
-            H1 = unsaid(Verb, <<"417">>, <<":Input line was too long">>, Long, Pid, C, H),
+            H1 = unsaid(Verb, ?ERR_INPUTTOOLONG, <<":Input line was too long">>, Long, Pid, C, H),
             case InRoom of
                 true -> say(Verb, {room, Key}, (maps:get(Key, H#hall.rooms))#room.name, Fit, Pid, C, H1);
                 false -> say(Verb, {person, Key}, (maps:get(Key, H#hall.people))#person.name, Fit, Pid, C, H1)

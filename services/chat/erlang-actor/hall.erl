@@ -2,6 +2,7 @@
 -module(hall).
 -export([own/2, commit/1, leave/4, received/3, set/3, with_room/3, tell_neighbours/4, reply/5, called/1]).
 -include("hall.hrl").
+-include("numeric.hrl").
 
 %% Messages that are taken at once. A guess.
 -define(BATCH, 128).
@@ -288,7 +289,7 @@ refuse(#said{to = To, pid = Pid, texts = Texts}, Reason, H) ->
             {person, Key} -> (maps:get(Key, H#hall.people))#person.name
         end,
     C = maps:get(Pid, H#hall.clients),
-    lists:foldl(fun(_, H1) -> reply(Pid, C, <<"404">>, [Called, Reason], H1) end, H, Texts).
+    lists:foldl(fun(_, H1) -> reply(Pid, C, ?ERR_CANNOTSENDTOCHAN, [Called, Reason], H1) end, H, Texts).
 
 pong({pong, Pid, Line}, H) ->
     case H#hall.clients of

@@ -61,13 +61,13 @@ func (h *hall) obey(c *client, l line) {
 	case l.wrong == errNUL:
 		h.leave(c, l.wrong.Error(), false)
 	case l.wrong != nil:
-		h.reply(c, "417", ":"+l.wrong.Error())
+		h.reply(c, ERR_INPUTTOOLONG, ":"+l.wrong.Error())
 	case c.person == nil && !command.early:
-		h.reply(c, "451", ":You have not registered")
+		h.reply(c, ERR_NOTREGISTERED, ":You have not registered")
 	case !known:
-		h.reply(c, "421", l.verb, ":Unknown command")
+		h.reply(c, ERR_UNKNOWNCOMMAND, l.verb, ":Unknown command")
 	case len(l.words) < command.needs:
-		h.reply(c, "461", l.verb, ":Not enough parameters")
+		h.reply(c, ERR_NEEDMOREPARAMS, l.verb, ":Not enough parameters")
 	default:
 		command.do(h, c, l.words)
 	}
@@ -110,13 +110,13 @@ func (h *hall) cap(c *client, words []string) {
 		c.asking = false
 		h.register(c)
 	default:
-		h.reply(c, "410", words[0], ":Invalid CAP command")
+		h.reply(c, ERR_INVALIDCAPCMD, words[0], ":Invalid CAP command")
 	}
 }
 
 func (h *hall) pass(c *client, words []string) {
 	if c.person != nil || c.passed {
-		h.reply(c, "462", ":You may not say it again")
+		h.reply(c, ERR_ALREADYREGISTERED, ":You may not say it again")
 		return
 	}
 	c.password, c.passed = words[0], true
@@ -124,7 +124,7 @@ func (h *hall) pass(c *client, words []string) {
 
 func (h *hall) user(c *client, words []string) {
 	if c.user != "" {
-		h.reply(c, "462", ":You may not say it again")
+		h.reply(c, ERR_ALREADYREGISTERED, ":You may not say it again")
 		return
 	}
 	c.user, c.real = words[0][:min(len(words[0]), mostUser)], words[3]
@@ -133,16 +133,16 @@ func (h *hall) user(c *client, words []string) {
 
 func (h *hall) nick(c *client, words []string) {
 	if len(words) == 0 || words[0] == "" {
-		h.reply(c, "431", ":No nickname given")
+		h.reply(c, ERR_NONICKNAMEGIVEN, ":No nickname given")
 		return
 	}
 	name := words[0]
 	holder := h.nicks[fold(name)]
 	switch {
 	case !isNick(name):
-		h.reply(c, "432", name, ":Erroneous nickname")
+		h.reply(c, ERR_ERRONEUSNICKNAME, name, ":Erroneous nickname")
 	case holder != nil && holder != c:
-		h.reply(c, "433", name, ":Nickname is already in use")
+		h.reply(c, ERR_NICKNAMEINUSE, name, ":Nickname is already in use")
 	case name != c.nick:
 		if h.nicks[fold(c.nick)] == c {
 			delete(h.nicks, fold(c.nick))
@@ -191,18 +191,18 @@ func (h *hall) register(c *client) {
 	password, err := os.ReadFile(filepath.Join(h.disk.dir, "password"))
 	first, _, _ := strings.Cut(string(password), "\n")
 	if !errors.Is(err, os.ErrNotExist) && (err != nil || strings.TrimSuffix(first, "\r") != c.password) {
-		h.reply(c, "464", ":Password incorrect")
+		h.reply(c, ERR_PASSWDMISMATCH, ":Password incorrect")
 		h.leave(c, "wrong password", false)
 		return
 	}
 	h.become(c)
-	h.reply(c, "001", ":Welcome, "+c.nick)
-	h.reply(c, "002", ":Your host is chat")
-	h.reply(c, "003", ":This server keeps what you have missed")
-	h.reply(c, "004", "chat interleave o o")
-	h.reply(c, "005", "CASEMAPPING=ascii CHANTYPES=# NICKLEN="+number(mostNick)+" CHANNELLEN="+number(mostRoom)+
+	h.reply(c, RPL_WELCOME, ":Welcome, "+c.nick)
+	h.reply(c, RPL_YOURHOST, ":Your host is chat")
+	h.reply(c, RPL_CREATED, ":This server keeps what you have missed")
+	h.reply(c, RPL_MYINFO, "chat interleave o o")
+	h.reply(c, RPL_ISUPPORT, "CASEMAPPING=ascii CHANTYPES=# NICKLEN="+number(mostNick)+" CHANNELLEN="+number(mostRoom)+
 		" TOPICLEN="+number(mostTopic)+" :are supported by this server")
-	h.reply(c, "422", ":There is no message of the day")
+	h.reply(c, ERR_NOMOTD, ":There is no message of the day")
 	h.missed(c, fold(c.nick), c.person.last, c.person.upto)
 }
 
@@ -234,7 +234,7 @@ func (h *hall) missed(c *client, where string, last, upto int64) {
 
 func (h *hall) ping(c *client, words []string) {
 	if len(words) == 0 {
-		h.reply(c, "409", ":No origin specified")
+		h.reply(c, ERR_NOORIGIN, ":No origin specified")
 		return
 	}
 	h.unsaid = append(h.unsaid, saying{from: c, verb: "PONG", text: cut(":chat PONG chat :" + words[0])})
@@ -259,10 +259,10 @@ func (h *hall) join(c *client, words []string) {
 		r := h.rooms[fold(name)]
 		switch {
 		case !isRoom(name):
-			h.reply(c, "403", name, ":No such channel")
+			h.reply(c, ERR_NOSUCHCHANNEL, name, ":No such channel")
 		case r != nil && slices.Contains(c.rooms, r):
 		case len(c.rooms) == mostRooms:
-			h.reply(c, "405", name, ":You have joined too many channels")
+			h.reply(c, ERR_TOOMANYCHANNELS, name, ":You have joined too many channels")
 		default:
 			h.enter(c, h.room(name))
 		}
@@ -274,7 +274,7 @@ func (h *hall) enter(c *client, r *room) {
 	c.rooms = append(c.rooms, r)
 	h.tell(r, c.prefix+" JOIN "+r.name)
 	if r.topic != "" {
-		h.reply(c, "332", r.name, ":"+r.topic)
+		h.reply(c, RPL_TOPIC, r.name, ":"+r.topic)
 	}
 	h.list(c, r)
 	upto, member := r.members[c.person]
@@ -301,7 +301,7 @@ func (h *hall) list(c *client, r *room) {
 	if text != start {
 		h.put(c, strings.TrimSuffix(text, " ")+"\r\n")
 	}
-	h.reply(c, "366", r.name, ":End of NAMES")
+	h.reply(c, RPL_ENDOFNAMES, r.name, ":End of NAMES")
 }
 
 // in is the room if the client is in it, and otherwise says why not.
@@ -309,7 +309,7 @@ func (h *hall) in(c *client, name, absent string) *room {
 	r := h.rooms[fold(name)]
 	switch {
 	case r == nil:
-		h.reply(c, "403", name, ":No such channel")
+		h.reply(c, ERR_NOSUCHCHANNEL, name, ":No such channel")
 	case !slices.Contains(c.rooms, r):
 		h.reply(c, absent, r.name, ":You are not in that channel")
 	default:
@@ -320,7 +320,7 @@ func (h *hall) in(c *client, name, absent string) *room {
 
 func (h *hall) part(c *client, words []string) {
 	for name := range strings.SplitSeq(words[0], ",") {
-		r := h.in(c, name, "442")
+		r := h.in(c, name, ERR_NOTONCHANNEL)
 		if r == nil {
 			continue
 		}
@@ -346,23 +346,23 @@ func (h *hall) notice(c *client, words []string) {
 func (h *hall) message(c *client, verb string, words []string, fail func(c *client, numeric string, words ...string)) {
 	switch {
 	case len(words) == 0 || words[0] == "":
-		fail(c, "411", ":No recipient given ("+verb+")")
+		fail(c, ERR_NORECIPIENT, ":No recipient given ("+verb+")")
 		return
 	case len(words) < 2 || words[1] == "":
-		fail(c, "412", ":No text to send")
+		fail(c, ERR_NOTEXTTOSEND, ":No text to send")
 		return
 	}
 	for name := range strings.SplitSeq(words[0], ",") {
 		s := saying{from: c, verb: verb, text: words[1], room: h.rooms[fold(name)], to: h.people[fold(name)]}
 		switch {
 		case strings.HasPrefix(name, "#") && !isRoom(name):
-			fail(c, "403", name, ":No such channel")
+			fail(c, ERR_NOSUCHCHANNEL, name, ":No such channel")
 		case strings.HasPrefix(name, "#") && !slices.Contains(c.rooms, s.room):
-			fail(c, "404", name, ":You are not in that channel")
+			fail(c, ERR_CANNOTSENDTOCHAN, name, ":You are not in that channel")
 		case s.room == nil && s.to == nil:
-			fail(c, "401", name, ":No such nick")
+			fail(c, ERR_NOSUCHNICK, name, ":No such nick")
 		case len(c.prefix)+len(verb)+len(name)+len(words[1])+len("   :\r\n") > longest:
-			fail(c, "417", ":"+errLong.Error())
+			fail(c, ERR_INPUTTOOLONG, ":"+errLong.Error())
 		default:
 			h.say(s)
 		}
@@ -370,29 +370,29 @@ func (h *hall) message(c *client, verb string, words []string, fail func(c *clie
 }
 
 func (h *hall) topic(c *client, words []string) {
-	r := h.in(c, words[0], "442")
+	r := h.in(c, words[0], ERR_NOTONCHANNEL)
 	switch {
 	case r == nil:
 	case len(words) > 1:
 		h.say(saying{from: c, verb: "TOPIC", text: words[1][:min(len(words[1]), mostTopic)], room: r})
 		h.commit()
 	case r.topic == "":
-		h.reply(c, "331", r.name, ":No topic is set")
+		h.reply(c, RPL_NOTOPIC, r.name, ":No topic is set")
 	default:
-		h.reply(c, "332", r.name, ":"+r.topic)
+		h.reply(c, RPL_TOPIC, r.name, ":"+r.topic)
 	}
 }
 
 func (h *hall) names(c *client, words []string) {
 	if len(words) == 0 {
-		h.reply(c, "366", "*", ":End of NAMES")
+		h.reply(c, RPL_ENDOFNAMES, "*", ":End of NAMES")
 		return
 	}
 	for name := range strings.SplitSeq(words[0], ",") {
 		if r := h.rooms[fold(name)]; r != nil {
 			h.list(c, r)
 		} else {
-			h.reply(c, "366", name, ":End of NAMES")
+			h.reply(c, RPL_ENDOFNAMES, name, ":End of NAMES")
 		}
 	}
 }
@@ -405,9 +405,9 @@ func (h *hall) who(c *client, words []string) {
 		present = []*client{p.client}
 	}
 	for _, p := range present {
-		h.reply(c, "352", where, p.user, p.host, "chat", p.nick, "H", ":0 "+p.real)
+		h.reply(c, RPL_WHOREPLY, where, p.user, p.host, "chat", p.nick, "H", ":0 "+p.real)
 	}
-	h.reply(c, "315", words[0], ":End of WHO")
+	h.reply(c, RPL_ENDOFWHO, words[0], ":End of WHO")
 }
 
 // cut gives a line its end, and no more than a line may have.

@@ -378,7 +378,7 @@ func (h *hall) commit() {
 		case err == nil:
 			h.deliver(s, start+int64(s.line))
 		case s.verb != "NOTICE":
-			h.reply(s.from, "404", s.where(), ":The log cannot be written: "+err.Error())
+			h.reply(s.from, ERR_CANNOTSENDTOCHAN, s.where(), ":The log cannot be written: "+err.Error())
 		}
 	}
 	clear(h.unsaid)

@@ -5,6 +5,7 @@
 mod commands;
 mod disk;
 mod hall;
+mod numeric;
 mod post;
 mod say;
 mod words;

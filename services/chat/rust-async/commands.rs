@@ -1,6 +1,7 @@
 //! What clients may say, and what comes of it.
 
 use crate::hall::{Hall, Person, Room};
+use crate::numeric::*;
 use crate::say::Verb;
 use crate::words::{fold, is_nick, is_room, line, Words, LONGEST};
 use crate::Line;
@@ -17,7 +18,7 @@ impl Hall {
     pub fn obey(&mut self, id: u64, said: Line) {
         let Words { verb, words } = match said {
             Line::Said(words) => words,
-            Line::Long => return self.reply(id, "417", &[b":Input line was too long"]),
+            Line::Long => return self.reply(id, ERR_INPUTTOOLONG, &[b":Input line was too long"]),
             Line::Nul => {
                 self.commit();
                 return self.leave(id, b"NUL in a line", false);
@@ -37,17 +38,17 @@ impl Hall {
             _ => 0,
         };
         if !early && self.clients[&id].person.is_none() {
-            return self.reply(id, "451", &[b":You have not registered"]);
+            return self.reply(id, ERR_NOTREGISTERED, &[b":You have not registered"]);
         }
         if words.len() < needs {
-            return self.reply(id, "461", &[verb, b" :Not enough parameters"]);
+            return self.reply(id, ERR_NEEDMOREPARAMS, &[verb, b" :Not enough parameters"]);
         }
         match verb {
             b"CAP" => self.cap(id, &words),
             b"PASS" => self.pass(id, &words),
             b"NICK" => self.nick(id, &words),
             b"USER" => self.user(id, &words),
-            b"PING" if words.is_empty() => self.reply(id, "409", &[b":No origin specified"]),
+            b"PING" if words.is_empty() => self.reply(id, ERR_NOORIGIN, &[b":No origin specified"]),
             b"PING" => self.pong(id, line(&[b":chat PONG chat :", &words[0]])),
             b"PONG" => self.ponged(id, &words),
             b"QUIT" => self.leave(id, words.first().map_or(b"", |why| why), true),
@@ -60,12 +61,12 @@ impl Hall {
             b"PRIVMSG" => self.message(id, Verb::Privmsg, &words),
             b"NOTICE" => self.message(id, Verb::Notice, &words),
             b"TOPIC" => self.topic(id, &words),
-            b"NAMES" if words.is_empty() => self.reply(id, "366", &[b"* :End of NAMES"]),
+            b"NAMES" if words.is_empty() => self.reply(id, RPL_ENDOFNAMES, &[b"* :End of NAMES"]),
             b"NAMES" => words[0]
                 .split(|&b| b == b',')
                 .for_each(|name| self.names(id, name)),
             b"WHO" => self.who(id, &words[0]),
-            _ => self.reply(id, "421", &[verb, b" :Unknown command"]),
+            _ => self.reply(id, ERR_UNKNOWNCOMMAND, &[verb, b" :Unknown command"]),
         }
     }
 
@@ -125,14 +126,18 @@ impl Hall {
                 self.client(id).asking = false;
                 self.register(id);
             }
-            _ => self.reply(id, "410", &[&words[0], b" :Invalid CAP command"]),
+            _ => self.reply(
+                id,
+                ERR_INVALIDCAPCMD,
+                &[&words[0], b" :Invalid CAP command"],
+            ),
         }
     }
 
     fn pass(&mut self, id: u64, words: &[Bytes]) {
         let client = self.client(id);
         if client.person.is_some() || client.password.is_some() {
-            return self.reply(id, "462", &[b":You may not say it again"]);
+            return self.reply(id, ERR_ALREADYREGISTERED, &[b":You may not say it again"]);
         }
         client.password = Some(words[0].to_vec());
     }
@@ -140,7 +145,7 @@ impl Hall {
     fn user(&mut self, id: u64, words: &[Bytes]) {
         let client = self.client(id);
         if client.user.is_some() {
-            return self.reply(id, "462", &[b":You may not say it again"]);
+            return self.reply(id, ERR_ALREADYREGISTERED, &[b":You may not say it again"]);
         }
         client.user = Some(words[0][..words[0].len().min(USER)].to_vec());
         client.real = words[3].to_vec();
@@ -149,17 +154,21 @@ impl Hall {
 
     fn nick(&mut self, id: u64, words: &[Bytes]) {
         let Some(name) = words.first().filter(|name| !name.is_empty()) else {
-            return self.reply(id, "431", &[b":No nickname given"]);
+            return self.reply(id, ERR_NONICKNAMEGIVEN, &[b":No nickname given"]);
         };
         let before = self.clients[&id].nick.clone();
         if !is_nick(name) {
-            self.reply(id, "432", &[name, b" :Erroneous nickname"]);
+            self.reply(id, ERR_ERRONEUSNICKNAME, &[name, b" :Erroneous nickname"]);
         } else if self
             .nicks
             .get(&fold(name))
             .is_some_and(|&holder| holder != id)
         {
-            self.reply(id, "433", &[name, b" :Nickname is already in use"]);
+            self.reply(
+                id,
+                ERR_NICKNAMEINUSE,
+                &[name, b" :Nickname is already in use"],
+            );
         } else if before[..] != name[..] {
             if !before.is_empty() {
                 self.nicks.remove(&fold(&before));
@@ -241,18 +250,26 @@ impl Hall {
             Err(e) => e.kind() == ErrorKind::NotFound,
         };
         if !right {
-            self.reply(id, "464", &[b":Password incorrect"]);
+            self.reply(id, ERR_PASSWDMISMATCH, &[b":Password incorrect"]);
             return self.leave(id, b"wrong password", false);
         }
         let nick = client.nick.clone();
         let key = self.become_person(id);
-        self.reply(id, "001", &[b":Welcome, ", &nick]);
-        self.reply(id, "002", &[b":Your host is chat"]);
-        self.reply(id, "003", &[b":This server keeps what you have missed"]);
-        self.reply(id, "004", &[b"chat interleave o o"]);
+        self.reply(id, RPL_WELCOME, &[b":Welcome, ", &nick]);
+        self.reply(id, RPL_YOURHOST, &[b":Your host is chat"]);
+        self.reply(
+            id,
+            RPL_CREATED,
+            &[b":This server keeps what you have missed"],
+        );
+        self.reply(id, RPL_MYINFO, &[b"chat interleave o o"]);
         let limits = b"CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300";
-        self.reply(id, "005", &[limits, b" :are supported by this server"]);
-        self.reply(id, "422", &[b":There is no message of the day"]);
+        self.reply(
+            id,
+            RPL_ISUPPORT,
+            &[limits, b" :are supported by this server"],
+        );
+        self.reply(id, ERR_NOMOTD, &[b":There is no message of the day"]);
         self.missed_alone(id, key);
     }
 
@@ -290,11 +307,15 @@ impl Hall {
         let key = fold(name);
         let client = &self.clients[&id];
         if !is_room(name) {
-            return self.reply(id, "403", &[name, b" :No such channel"]);
+            return self.reply(id, ERR_NOSUCHCHANNEL, &[name, b" :No such channel"]);
         } else if client.rooms.contains(&key) {
             return;
         } else if client.rooms.len() >= ROOMS {
-            return self.reply(id, "405", &[name, b" :You have joined too many channels"]);
+            return self.reply(
+                id,
+                ERR_TOOMANYCHANNELS,
+                &[name, b" :You have joined too many channels"],
+            );
         }
         let room = self.rooms.entry(key.clone()).or_insert_with(|| Room {
             name: name.to_vec(),
@@ -307,7 +328,7 @@ impl Hall {
         let (called, topic) = (room.name.clone(), room.topic.clone());
         self.tell(&key, &text);
         if !topic.is_empty() {
-            self.reply(id, "332", &[&called, b" :", &topic]);
+            self.reply(id, RPL_TOPIC, &[&called, b" :", &topic]);
         }
         self.names(id, &called);
         let person = fold(&self.clients[&id].nick);
@@ -327,9 +348,13 @@ impl Hall {
     fn inside(&mut self, id: u64, name: &[u8]) -> Option<Vec<u8>> {
         let key = fold(name);
         if !self.rooms.contains_key(&key) {
-            self.reply(id, "403", &[name, b" :No such channel"]);
+            self.reply(id, ERR_NOSUCHCHANNEL, &[name, b" :No such channel"]);
         } else if !self.clients[&id].rooms.contains(&key) {
-            self.reply(id, "442", &[name, b" :You are not in that channel"]);
+            self.reply(
+                id,
+                ERR_NOTONCHANNEL,
+                &[name, b" :You are not in that channel"],
+            );
         } else {
             return Some(key);
         }
@@ -367,10 +392,10 @@ impl Hall {
             }
         };
         let Some(to) = words.first().filter(|to| !to.is_empty()) else {
-            return fail(self, "411", &[b":No recipient given"]);
+            return fail(self, ERR_NORECIPIENT, &[b":No recipient given"]);
         };
         let Some(text) = words.get(1).filter(|text| !text.is_empty()) else {
-            return fail(self, "412", &[b":No text to send"]);
+            return fail(self, ERR_NOTEXTTOSEND, &[b":No text to send"]);
         };
         let length = if verb == Verb::Notice {
             "NOTICE".len()
@@ -389,12 +414,18 @@ impl Hall {
                 self.people.get(&key).map(|person| person.name.clone())
             };
             match called {
-                _ if room && !is_room(name) => fail(self, "403", &[name, b" :No such channel"]),
-                _ if room && !inside => {
-                    fail(self, "404", &[name, b" :You are not in that channel"])
+                _ if room && !is_room(name) => {
+                    fail(self, ERR_NOSUCHCHANNEL, &[name, b" :No such channel"])
                 }
-                None => fail(self, "401", &[name, b" :No such nick"]),
-                _ if whole > LONGEST => fail(self, "417", &[b":Input line was too long"]),
+                _ if room && !inside => fail(
+                    self,
+                    ERR_CANNOTSENDTOCHAN,
+                    &[name, b" :You are not in that channel"],
+                ),
+                None => fail(self, ERR_NOSUCHNICK, &[name, b" :No such nick"]),
+                _ if whole > LONGEST => {
+                    fail(self, ERR_INPUTTOOLONG, &[b":Input line was too long"])
+                }
                 Some(called) => self.say(id, verb, key, &called, text),
             }
         }
@@ -418,15 +449,15 @@ impl Hall {
             );
             self.commit();
         } else if topic.is_empty() {
-            self.reply(id, "331", &[&called, b" :No topic is set"]);
+            self.reply(id, RPL_NOTOPIC, &[&called, b" :No topic is set"]);
         } else {
-            self.reply(id, "332", &[&called, b" :", &topic]);
+            self.reply(id, RPL_TOPIC, &[&called, b" :", &topic]);
         }
     }
 
     fn names(&mut self, id: u64, name: &[u8]) {
         let Some(room) = self.rooms.get(&fold(name)) else {
-            return self.reply(id, "366", &[name, b" :End of NAMES"]);
+            return self.reply(id, RPL_ENDOFNAMES, &[name, b" :End of NAMES"]);
         };
         let called = room.name.clone();
         let start = [
@@ -457,7 +488,7 @@ impl Hall {
         for text in lines.iter().filter(|text| text.len() > start.len()) {
             self.put(id, &line(&[text]));
         }
-        self.reply(id, "366", &[&called, b" :End of NAMES"]);
+        self.reply(id, RPL_ENDOFNAMES, &[&called, b" :End of NAMES"]);
     }
 
     fn who(&mut self, id: u64, name: &[u8]) {
@@ -486,8 +517,8 @@ impl Hall {
                 &c.real,
             ]
             .join(&b' ');
-            self.reply(id, "352", &[&words]);
+            self.reply(id, RPL_WHOREPLY, &[&words]);
         }
-        self.reply(id, "315", &[name, b" :End of WHO"]);
+        self.reply(id, RPL_ENDOFWHO, &[name, b" :End of WHO"]);
     }
 }

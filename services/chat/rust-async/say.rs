@@ -2,6 +2,7 @@
 
 use crate::disk::{stamp, STAMP};
 use crate::hall::Hall;
+use crate::numeric::ERR_CANNOTSENDTOCHAN;
 use crate::post::Post;
 
 /// What a client without server-time is not sent.
@@ -115,7 +116,7 @@ impl Hall {
                     let why = format!(" :The log cannot be written: {e}");
                     self.reply(
                         saying.from,
-                        "404",
+                        ERR_CANNOTSENDTOCHAN,
                         &[&called.unwrap_or_default(), why.as_bytes()],
                     );
                 }

@@ -1,0 +1,31 @@
+//! The commands of a server's replies, by the names of RFC 2812 section 5.
+
+pub const RPL_WELCOME: &str = "001";
+pub const RPL_YOURHOST: &str = "002";
+pub const RPL_CREATED: &str = "003";
+pub const RPL_MYINFO: &str = "004";
+pub const RPL_ISUPPORT: &str = "005";
+pub const RPL_ENDOFWHO: &str = "315";
+pub const RPL_NOTOPIC: &str = "331";
+pub const RPL_TOPIC: &str = "332";
+pub const RPL_WHOREPLY: &str = "352";
+pub const RPL_ENDOFNAMES: &str = "366";
+pub const ERR_NOSUCHNICK: &str = "401";
+pub const ERR_NOSUCHCHANNEL: &str = "403";
+pub const ERR_CANNOTSENDTOCHAN: &str = "404";
+pub const ERR_TOOMANYCHANNELS: &str = "405";
+pub const ERR_NOORIGIN: &str = "409";
+pub const ERR_INVALIDCAPCMD: &str = "410";
+pub const ERR_NORECIPIENT: &str = "411";
+pub const ERR_NOTEXTTOSEND: &str = "412";
+pub const ERR_INPUTTOOLONG: &str = "417";
+pub const ERR_UNKNOWNCOMMAND: &str = "421";
+pub const ERR_NOMOTD: &str = "422";
+pub const ERR_NONICKNAMEGIVEN: &str = "431";
+pub const ERR_ERRONEUSNICKNAME: &str = "432";
+pub const ERR_NICKNAMEINUSE: &str = "433";
+pub const ERR_NOTONCHANNEL: &str = "442";
+pub const ERR_NOTREGISTERED: &str = "451";
+pub const ERR_NEEDMOREPARAMS: &str = "461";
+pub const ERR_ALREADYREGISTERED: &str = "462";
+pub const ERR_PASSWDMISMATCH: &str = "464";
