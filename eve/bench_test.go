@@ -13,7 +13,8 @@ import (
 	"interleave/eve/emit"
 )
 
-// BenchmarkRuntime runs the programs of runtime/bench, which measure by themselves: their tables are the result.
+// BenchmarkRuntime runs the programs of runtime/bench, which measure by themselves: their tables
+// are the result.
 func BenchmarkRuntime(b *testing.B) {
 	if !build.Available() {
 		b.Skip("no C++ compiler: apt-get install g++")
@@ -28,8 +29,10 @@ func BenchmarkRuntime(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			unit := emit.Unit{Module: "bench", Name: filepath.Base(file), Text: strings.ReplaceAll(string(text), `#include "../`, `#include "`)}
-			program, err := build.Build(context.Background(), []emit.Unit{unit}, build.Options{Optimise: true})
+			unit := emit.Unit{Module: "bench", Name: filepath.Base(file),
+				Text: strings.ReplaceAll(string(text), `#include "../`, `#include "`)}
+			program, err := build.Build(context.Background(), []emit.Unit{unit},
+				build.Options{Optimise: true})
 			if err != nil {
 				b.Fatal(err)
 			}

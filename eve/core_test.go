@@ -112,7 +112,8 @@ func succeed(t *testing.T, program string) {
 
 // withModel is sources and the seeded scheduler.
 func withModel(sources ...string) []string {
-	return append(append([]string{"test/model"}, testSources...), append(sources, coreSources...)...)
+	return append(append([]string{"test/model"}, testSources...),
+		append(sources, coreSources...)...)
 }
 
 func TestCore(t *testing.T) {
@@ -137,8 +138,10 @@ type mutation struct {
 	file, name, test string
 }
 
-// mutate compiles one file anew, with the error in it, and runs a test of the program: it has to fail.
-func mutate(t *testing.T, made map[string]string, flags []string, m mutation) (program, out string) {
+// mutate compiles one file anew, with the error in it, and runs a test of the program:
+// it has to fail.
+func mutate(t *testing.T, made map[string]string, flags []string,
+	m mutation) (program, out string) {
 	t.Helper()
 	changed := objects(t, []string{m.file}, append([]string{"-D" + m.name}, flags...))
 	for source, object := range made {
@@ -160,10 +163,13 @@ func TestCoreModel(t *testing.T) {
 	made := objects(t, withModel(), model)
 	t.Run("whole", func(t *testing.T) { succeed(t, link(t, made, model)) })
 	for _, m := range []mutation{
-		{"gate", "EVE_MUTATE_READERS", "task"},      // a writer does not mind readers
-		{"task", "EVE_MUTATE_ORDER", "task"},        // queues are joined in the order of the list, not of addresses
-		{"forkjoin", "EVE_MUTATE_TAKE", "forkjoin"}, // the owner takes frames back without looking at thieves
-		{"worker", "EVE_MUTATE_SLEEP", "worker"},    // a worker looks for work before it says that it sleeps
+		{"gate", "EVE_MUTATE_READERS", "task"}, // a writer does not mind readers
+		// queues are joined in the order of the list, not of addresses
+		{"task", "EVE_MUTATE_ORDER", "task"},
+		// the owner takes frames back without looking at thieves
+		{"forkjoin", "EVE_MUTATE_TAKE", "forkjoin"},
+		// a worker looks for work before it says that it sleeps
+		{"worker", "EVE_MUTATE_SLEEP", "worker"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			program, out := mutate(t, made, model, m)
@@ -223,20 +229,24 @@ func TestCoreProcess(t *testing.T) {
 	needCompiler(t)
 	needSanitize(t, "")
 	flags := plain
-	made := objects(t, append([]string{"test/process", "bench/forkjoin", "bench/task"}, coreSources...), flags)
+	made := objects(t, append([]string{"test/process", "bench/forkjoin", "bench/task"},
+		coreSources...), flags)
 	program := link(t, without(made, "bench/forkjoin", "bench/task"), flags)
 	t.Run("bench", func(t *testing.T) { // that they run at all, and come to the right result
 		fib := link(t, without(made, "test/process", "bench/task"), flags)
-		if out, err := output(nil, fib, "20", "1"); err != nil || strings.Count(out, "fib = 6765") != 3 {
+		if out, err := output(nil, fib, "20", "1"); err != nil ||
+			strings.Count(out, "fib = 6765") != 3 {
 			t.Errorf("got %v and %q, want fib = 6765 three times", err, out)
 		}
 		task := link(t, without(made, "test/process", "bench/forkjoin"), flags)
-		if out, err := output(nil, task, "1000", "1"); err != nil || strings.Count(out, " ns\n") != 4 {
+		if out, err := output(nil, task, "1000", "1"); err != nil ||
+			strings.Count(out, " ns\n") != 4 {
 			t.Errorf("got %v and %q, want four lines", err, out)
 		}
 	})
 	t.Run("narrow", func(t *testing.T) { // less address space than the stacks would like
-		out, err := output([]string{"EVE_WORKERS=3"}, "sh", "-c", "ulimit -v 400000; exec "+program+" workers")
+		out, err := output([]string{"EVE_WORKERS=3"}, "sh", "-c", "ulimit -v 400000; exec "+program+
+			" workers")
 		if err != nil || !strings.Contains(out, "3 workers") {
 			t.Errorf("got %v and %q, want 3 workers", err, out)
 		}
@@ -247,13 +257,15 @@ func TestCoreProcess(t *testing.T) {
 		status int
 		want   string // a regular expression
 	}{
-		{"loose", "", 1, `(?s)chat\.eve:12: no such room.*it held .*door 0x[0-9a-f]+ to write.*flushed`},
+		{"loose", "", 1,
+			`(?s)chat\.eve:12: no such room.*it held .*door 0x[0-9a-f]+ to write.*flushed`},
 		{"contained", "", 0, `(?s)^door 1 closes\nand on with 1\nflushed\n$`},
 		{"deep", "", 1, `^eve: stack overflow: a task calls itself too deeply\n$`},
 		{"wide", "", 1, `^eve: too many tasks in one finish\n$`},
 		{"long", "EVE_BUDGET=0.2", 1, `chat\.eve:12: the time budget of the task is used up`},
 		{"stopped", "EVE_BUDGET=0.4", 0, `^in time\nflushed\n$`},
-		{"trace", "EVE_TRACE=1", 0, `(?s)holds .*door 0x[0-9a-f]+ to write.*waits for .*door 0x[0-9a-f]+ to read`},
+		{"trace", "EVE_TRACE=1", 0,
+			`(?s)holds .*door 0x[0-9a-f]+ to write.*waits for .*door 0x[0-9a-f]+ to read`},
 		{"workers", "EVE_WORKERS=3", 0, `3 workers`},
 		{"leave", "", 7, `^flushed\n$`},
 		{"inline", "", 0, `(?s)door 1\nfree: 1\nheld: 0\ndoor 1\ngiven back: 1`},

@@ -1,6 +1,6 @@
-// Package eve holds the C++ runtime of Eve as text, which package build compiles on the machine of the user.
-// It stands in runtime, and what generated code may use of it in runtime/api.md. A folder with C++ in it can be
-// no Go package, hence this one above it.
+// Package eve holds the C++ runtime of Eve as text, which package build compiles on the machine of
+// the user. It stands in runtime, and what generated code may use of it in runtime/api.md. A folder
+// with C++ in it can be no Go package, hence this one above it.
 package eve
 
 import (

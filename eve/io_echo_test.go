@@ -35,7 +35,8 @@ func TestEcho(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				s.t = t
 				c.talk(t, s)
-				s.eventually("no descriptor is left over", func() bool { return s.descriptors() <= before })
+				s.eventually("no descriptor is left over",
+					func() bool { return s.descriptors() <= before })
 			})
 		}
 		s.t = t
@@ -138,11 +139,14 @@ func talkSlowly(t *testing.T, s *server) {
 	mustRead(t, c, "quick")
 }
 
-// stall writes until the server takes no more, since nobody reads what it says: not a byte comes through and the server
-// sleeps, twice in succession. A server that only has no processor at the moment does not sleep.
+// stall writes until the server takes no more, since nobody reads what it says: not a byte comes
+// through and the server sleeps, twice in succession. A server that only has no processor at the
+// moment does not sleep.
 func (s *server) stall(c *net.TCPConn) {
 	s.t.Helper()
-	const most = 64 << 20 // bytes: many times what the kernel keeps, 6 + 4 MB at most on each way by tcp_rmem and tcp_wmem
+	// bytes: many times what the kernel keeps, 6 + 4 MB at most on each way by
+	// tcp_rmem and tcp_wmem
+	const most = 64 << 20
 	block := make([]byte, 1<<20)
 	for taken, asleep := 0, 0; asleep < 2; {
 		c.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
@@ -151,7 +155,8 @@ func (s *server) stall(c *net.TCPConn) {
 			s.t.Fatalf("%v; the server's last words: %s", err, s.err.last())
 		}
 		if taken += n; taken > most {
-			s.t.Fatalf("the server has read %d bytes of a client that reads nothing, and goes on", taken)
+			s.t.Fatalf("the server has read %d bytes of a client that reads nothing, and goes on",
+				taken)
 		}
 		if asleep++; n > 0 || !s.sleeps() {
 			asleep = 0
@@ -160,8 +165,8 @@ func (s *server) stall(c *net.TCPConn) {
 	c.SetDeadline(time.Now().Add(patience))
 }
 
-// TestShutdown has a client that reads nothing of what waits for it: the server gives it its second of grace, and
-// everybody else their output.
+// TestShutdown has a client that reads nothing of what waits for it: the server gives it its second
+// of grace, and everybody else their output.
 func TestShutdown(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
 		t.Parallel()
@@ -193,7 +198,8 @@ func TestChurn(t *testing.T) {
 			churn(t, s, 2000)
 			descriptors, memory := s.descriptors(), s.residentKiB()
 			churn(t, s, 20000)
-			s.eventually("no descriptor is left over", func() bool { return s.descriptors() <= descriptors })
+			s.eventually("no descriptor is left over",
+				func() bool { return s.descriptors() <= descriptors })
 			if grown := s.residentKiB() - memory; grown > 1024 {
 				t.Errorf("20000 connections left %d KiB", grown)
 			}
@@ -260,8 +266,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestOutOfDescriptors lets a server run out of descriptors: it serves whom it has, does not spin, and goes on when
-// some are free again.
+// TestOutOfDescriptors lets a server run out of descriptors: it serves whom it has, does not spin,
+// and goes on when some are free again.
 func TestOutOfDescriptors(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
 		s := serve(t, "sh", m.env, "-c", "ulimit -n 40; exec "+path+" 0")
@@ -283,8 +289,8 @@ func TestOutOfDescriptors(t *testing.T) {
 	})
 }
 
-// TestKilled kills a server with clients: its port is free for the next one at once, whatever the kernel still
-// takes down of the first.
+// TestKilled kills a server with clients: its port is free for the next one at once, whatever the
+// kernel still takes down of the first.
 func TestKilled(t *testing.T) {
 	eachMode(t, "io_echo", func(t *testing.T, m ioMode, path string) {
 		for range 10 {

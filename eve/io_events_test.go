@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestCounter holds that replies come in the order of the requests, that none is lost at a half-close, and that
-// every increment counts.
+// TestCounter holds that replies come in the order of the requests, that none is lost at a
+// half-close, and that every increment counts.
 func TestCounter(t *testing.T) {
 	eachMode(t, "io_counter", func(t *testing.T, m ioMode, path string) {
 		s := serve(t, path, m.env)
@@ -57,8 +57,8 @@ func TestCounter(t *testing.T) {
 	})
 }
 
-// TestBroadcast holds that everybody gets the messages of one client in their order, and that clients that leave are
-// forgotten.
+// TestBroadcast holds that everybody gets the messages of one client in their order, and that
+// clients that leave are forgotten.
 func TestBroadcast(t *testing.T) {
 	eachMode(t, "io_broadcast", func(t *testing.T, m ioMode, path string) {
 		s := serve(t, path, m.env)
@@ -190,7 +190,8 @@ func TestSocketEvents(t *testing.T) {
 				t.Errorf("it used %v, the task 300ms", used)
 			}
 		}},
-		{"no more than max", []string{"0", "0", "2"}, func(t *testing.T, s *server, c *net.TCPConn) {
+		{"no more than max", []string{"0", "0", "2"}, func(t *testing.T, s *server,
+			c *net.TCPConn) {
 			second, third := s.dial(), s.dial()
 			defer second.Close()
 			defer third.Close()
@@ -225,7 +226,8 @@ func TestSocketEvents(t *testing.T) {
 // TestParts runs what needs no server: timers, sleeps, users' emitters, failure, standard input.
 func TestParts(t *testing.T) {
 	many := filepath.Join(t.TempDir(), "many")
-	if err := os.WriteFile(many, []byte("1\n2\n3\n4\n"+strings.Repeat("more\n", 30000)), 0o644); err != nil {
+	if err := os.WriteFile(many, []byte("1\n2\n3\n4\n"+strings.Repeat("more\n", 30000)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	cases := []struct {
@@ -255,7 +257,8 @@ func TestParts(t *testing.T) {
 					cmd.Stdin = in
 				}
 				out, err := cmd.CombinedOutput()
-				if !strings.HasPrefix(string(out), c.want) || cmd.ProcessState.ExitCode() != c.status {
+				if !strings.HasPrefix(string(out), c.want) ||
+					cmd.ProcessState.ExitCode() != c.status {
 					t.Errorf("%v, said %q, want %q and status %d", err, out, c.want, c.status)
 				}
 			})
@@ -274,7 +277,8 @@ func TestPipedInput(t *testing.T) {
 		}
 		go func() {
 			defer in.Close()
-			for _, piece := range []string{"a", "b\nc\r", "\n", "d\n" + strings.Repeat("e\n", 100000), "last"} {
+			for _, piece := range []string{"a", "b\nc\r", "\n", "d\n" +
+				strings.Repeat("e\n", 100000), "last"} {
 				io.WriteString(in, piece)
 				time.Sleep(2 * time.Millisecond)
 			}
@@ -303,7 +307,8 @@ func TestConnect(t *testing.T) {
 		}()
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		out, err := output(m.env, path, "connect", port)
-		for _, want := range []string{"echoed ping\n", "refused: cannot connect to 127.0.0.1:1: Connection refused\n",
+		for _, want := range []string{"echoed ping\n",
+			"refused: cannot connect to 127.0.0.1:1: Connection refused\n",
 			"nobody: cannot connect to no.such.host.invalid:1: "} {
 			if err != nil || !strings.Contains(out, want) {
 				t.Errorf("%v, said %q, want %q in it", err, out, want)
@@ -312,10 +317,12 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// TestConnectGivesUp connects to a listener that accepts nobody: the awaiter's time is up before the kernel's.
+// TestConnectGivesUp connects to a listener that accepts nobody: the awaiter's time is up
+// before the kernel's.
 func TestConnectGivesUp(t *testing.T) {
 	eachMode(t, "io_parts", func(t *testing.T, m ioMode, path string) {
-		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+		fd, err := syscall.Socket(syscall.AF_INET,
+			syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,20 +337,24 @@ func TestConnectGivesUp(t *testing.T) {
 		}
 		port := name.(*syscall.SockaddrInet4).Port
 		for range 4 { // more than the backlog holds
-			full, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), 20*time.Millisecond)
+			full, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port),
+				20*time.Millisecond)
 			if err == nil {
 				defer full.Close()
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		kernel := make(chan struct{}) // closed when the kernel gives up a connection that began before
+		// closed when the kernel gives up a connection that began before
+		kernel := make(chan struct{})
 		go func() {
 			defer close(kernel)
-			if c, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			if c, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d",
+				port)); err == nil {
 				c.Close()
 			}
 		}()
-		if out, err := output(m.env, path, "hang", fmt.Sprint(port)); err != nil || out != "gave up\n" {
+		if out, err := output(m.env, path, "hang", fmt.Sprint(port)); err != nil ||
+			out != "gave up\n" {
 			t.Errorf("%v, said %q, want that it gave up", err, out)
 		}
 		select {

@@ -51,8 +51,8 @@ func (w *words) last() string {
 	return fmt.Sprintf("%q", w.text[max(0, len(w.text)-3000):])
 }
 
-// buildProgram compiles runtime/test/NAME.cpp as the compiler's output is compiled; what has not changed is
-// taken from the cache.
+// buildProgram compiles runtime/test/NAME.cpp as the compiler's output is compiled; what has not
+// changed is taken from the cache.
 func buildProgram(t *testing.T, name, sanitize string) string {
 	t.Helper()
 	check, err := os.ReadFile("runtime/test/io_check.hpp")
@@ -63,8 +63,10 @@ func buildProgram(t *testing.T, name, sanitize string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := strings.Replace(string(text), "#include \"io_check.hpp\"\n", strings.TrimPrefix(string(check), "#pragma once\n"), 1)
-	program, err := build.Build(context.Background(), []emit.Unit{{Module: name, Name: name + ".cpp", Text: whole}},
+	whole := strings.Replace(string(text), "#include \"io_check.hpp\"\n",
+		strings.TrimPrefix(string(check), "#pragma once\n"), 1)
+	program, err := build.Build(context.Background(),
+		[]emit.Unit{{Module: name, Name: name + ".cpp", Text: whole}},
 		build.Options{Optimise: true, Sanitize: sanitize})
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +166,8 @@ func (s *server) exit(want int) {
 			s.t.Fatal(err)
 		}
 		if got := s.cmd.ProcessState.ExitCode(); got != want {
-			s.t.Fatalf("the server ended with %v, want status %d; its last words: %s", s.cmd.ProcessState, want, s.err.last())
+			s.t.Fatalf("the server ended with %v, want status %d; its last words: %s",
+				s.cmd.ProcessState, want, s.err.last())
 		}
 	case <-time.After(patience):
 		s.t.Fatalf("the server does not end in %v; its last words: %s", patience, s.err.last())
@@ -211,7 +214,8 @@ func (s *server) busy() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// mustNotSpin holds that the server uses at most half of a processor for a moment. A busy machine makes it use less.
+// mustNotSpin holds that the server uses at most half of a processor for a moment. A busy machine
+// makes it use less.
 func (s *server) mustNotSpin(when string) {
 	s.t.Helper()
 	before := s.busy()
@@ -242,7 +246,8 @@ func (s *server) eventually(what string, so func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("in %v it did not come to this: %s; the server's last words: %s", patience, what, s.err.last())
+			s.t.Fatalf("in %v it did not come to this: %s; the server's last words: %s", patience,
+				what, s.err.last())
 		}
 	}
 }
@@ -296,7 +301,8 @@ func ioModes(t *testing.T) []ioMode {
 		env := []string{"EVE_IO=" + reactor, "EVE_WORKERS=2", "UBSAN_OPTIONS=halt_on_error=1"}
 		modes = append(modes, ioMode{name, with, env})
 		if with == "" {
-			modes = append(modes, ioMode{name + "-alone", with, []string{"EVE_IO=" + reactor, "EVE_WORKERS=1"}})
+			modes = append(modes, ioMode{name + "-alone", with, []string{"EVE_IO=" + reactor,
+				"EVE_WORKERS=1"}})
 		}
 	}
 	return modes

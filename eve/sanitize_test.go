@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// sanitize chooses the builds to test. Each kind finds mistakes of its own and costs minutes of compiling, so
-// `make test` takes the first and `make sanitize` the others.
-var sanitize = flag.String("sanitize", "", "test builds with this sanitizer, address or thread, instead of those that users make")
+// sanitize chooses the builds to test. Each kind finds mistakes of its own and costs minutes of
+// compiling, so `make test` takes the first and `make sanitize` the others.
+var sanitize = flag.String("sanitize", "",
+	"test builds with this sanitizer, address or thread, instead of those that users make")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -31,7 +32,8 @@ func needSanitize(t *testing.T, kind string) {
 	switch kind {
 	case *sanitize:
 	case "":
-		t.Skipf("nothing in it is built with -sanitize=%s: a run without it has this test", *sanitize)
+		t.Skipf("nothing in it is built with -sanitize=%s: a run without it has this test",
+			*sanitize)
 	default:
 		t.Skipf("part of make sanitize: -args -sanitize=%s", kind)
 	}

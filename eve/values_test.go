@@ -9,10 +9,12 @@ import (
 	"testing"
 )
 
-// valuesSources are the parts of the runtime that stand on their own: values need neither tasks nor IO.
+// valuesSources are the parts of the runtime that stand on their own: values need
+// neither tasks nor IO.
 var valuesSources = strings.Fields(`buffer fail format hash instant output result sort string table value`)
 
-var strict = []string{"-std=c++20", "-g", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-pthread"}
+var strict = []string{"-std=c++20", "-g", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror",
+	"-pthread"}
 
 // TestValues compiles every test/values_*.cpp as users do, or with a sanitizer, and runs it.
 func TestValues(t *testing.T) {
@@ -25,7 +27,8 @@ func TestValues(t *testing.T) {
 		name, sanitize string
 		flags, tests   []string
 	}{
-		// g++ 12 guesses wrong about what is uninitialised or out of bounds once the tests are inlined.
+		// g++ 12 guesses wrong about what is uninitialised or out of bounds once the
+		// tests are inlined.
 		{"plain", "", plain, []string{"-Wno-maybe-uninitialized", "-Wno-array-bounds"}},
 		{"address", "address", addressed, nil},
 	}
@@ -49,8 +52,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestHeadersAreThin holds every header to the rules that keep compiling fast and names apart: none of the STL, no
-// macros.
+// TestHeadersAreThin holds every header to the rules that keep compiling fast and names apart: none
+// of the STL, no macros.
 func TestHeadersAreThin(t *testing.T) {
 	headers, err := filepath.Glob("runtime/*.hpp")
 	if err != nil || len(headers) == 0 {

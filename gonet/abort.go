@@ -7,9 +7,10 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Abort ends the stack as Close does, and tells the peers. A program that ends should call it. The kernel closes what a program leaves
-// behind; behind a tap there is nobody left who could. Connections that the user has closed have lastWords for what is on its way; all others,
-// and those that are not done then, are reset.
+// Abort ends the stack as Close does, and tells the peers. A program that ends should call it. The
+// kernel closes what a program leaves behind; behind a tap there is nobody left who could.
+// Connections that the user has closed have lastWords for what is on its way; all others, and those
+// that are not done then, are reset.
 func (s *Stack) Abort() error {
 	var left []*Conn
 	err := s.claim(func() {
@@ -43,9 +44,10 @@ func (s *Stack) Abort() error {
 	return s.Close()
 }
 
-// firstReset sends, when it is called, a reset that stands where the peer has acknowledged everything before, if there is more that it may
-// have or not: that of the machine stands behind it. One of both is where the peer expects it, and counts; else it would ask (RFC 5961 section
-// 3), perhaps when nobody is left to answer.
+// firstReset sends, when it is called, a reset that stands where the peer has acknowledged
+// everything before, if there is more that it may have or not: that of the machine stands behind
+// it. One of both is where the peer expects it, and counts; else it would ask (RFC 5961 section 3),
+// perhaps when nobody is left to answer.
 func (c *Conn) firstReset() func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +63,8 @@ func (c *Conn) firstReset() func() {
 }
 
 const (
-	// lastWords is how long what a user has closed is waited for when its stack ends. A guess: many round trips of a local network, and
-	// little of the seconds that a program has to end in.
+	// lastWords is how long what a user has closed is waited for when its stack ends. A guess: many
+	// round trips of a local network, and little of the seconds that a program has to end in.
 	lastWords = 300 * time.Millisecond
 	// lookAgain is the pause between two looks at those that are waited for. A guess, too.
 	lookAgain = 5 * time.Millisecond

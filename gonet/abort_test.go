@@ -21,8 +21,8 @@ func (s slow) Close() error {
 	return s.Link.Close()
 }
 
-// TestAbortOfAStack has a stack end with connections open: both ends of each learn of it at once, and who dials
-// afterwards is not answered.
+// TestAbortOfAStack has a stack end with connections open: both ends of each learn of it at once,
+// and who dials afterwards is not answered.
 func TestAbortOfAStack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
@@ -59,18 +59,20 @@ func TestAbortOfAStack(t *testing.T) {
 	})
 }
 
-// TestAbortLetsFinish has a stack end right after a connection with bytes on a slow way was closed: they arrive, and in order. One that makes
-// no progress holds nobody up.
+// TestAbortLetsFinish has a stack end right after a connection with bytes on a slow way was closed:
+// they arrive, and in order. One that makes no progress holds nobody up.
 func TestAbortLetsFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
-		a, b := two(t, link.NewFaults(one, 1, link.Fault{Delay: 20 * time.Millisecond}, link.Fault{}), slow{other})
+		a, b := two(t, link.NewFaults(one, 1, link.Fault{Delay: 20 * time.Millisecond},
+			link.Fault{}), slow{other})
 		var clients, servers []net.Conn
 		for range 2 {
 			c, s := connected(t, a, b, "10.0.0.2")
 			clients, servers = append(clients, c), append(servers, s)
 		}
-		go func() { _, _ = servers[1].Write(make([]byte, 32<<20)) }() // until it fails: nobody reads
+		// until it fails: nobody reads
+		go func() { _, _ = servers[1].Write(make([]byte, 32<<20)) }()
 		time.Sleep(10 * time.Second)
 		text := bytes.Repeat([]byte("x"), 50_000) // more than a first window of congestion
 		if _, err := servers[0].Write(text); err != nil {

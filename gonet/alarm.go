@@ -7,8 +7,9 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// alarms are the instants at which connections are to be looked at: a heap, and one timer of the runtime for all. With a timer for each
-// the runtime woke a thread whenever one was set that would be the first to go off.
+// alarms are the instants at which connections are to be looked at: a heap, and one timer of the
+// runtime for all. With a timer for each the runtime woke a thread whenever one was set that would
+// be the first to go off.
 type alarms struct {
 	tell  func() // the timer's
 	mu    sync.Mutex
@@ -38,7 +39,8 @@ func (a *alarms) set(c *Conn, at, now tcp.Time) {
 	a.wind(now)
 }
 
-// drop forgets the alarm of a connection. The timer goes off in any case, and is set again then. Any goroutine.
+// drop forgets the alarm of a connection. The timer goes off in any case, and is set again
+// then. Any goroutine.
 func (a *alarms) drop(c *Conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,7 +57,8 @@ func (a *alarms) lookAt(at, now tcp.Time) {
 	a.wind(now)
 }
 
-// due takes those whose time has come out of the heap, behind those that are in to already, and winds the timer for the others.
+// due takes those whose time has come out of the heap, behind those that are in to already, and
+// winds the timer for the others.
 func (a *alarms) due(to []*Conn, now tcp.Time) []*Conn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,8 +92,8 @@ func (a *alarms) end() {
 	}
 }
 
-// wind sets the timer, unless it goes off in time: it is never stopped for what has become needless. The caller has mu, as have all from here
-// on.
+// wind sets the timer, unless it goes off in time: it is never stopped for what has become
+// needless. The caller has mu, as have all from here on.
 func (a *alarms) wind(now tcp.Time) {
 	at, ok := a.first()
 	if !ok || a.at != 0 && a.at <= at || a.ended {
@@ -157,8 +160,9 @@ func (a *alarms) swap(i, j int) {
 	a.put(j, x)
 }
 
-// alarm is the timer's goroutine. The dealer does the work once it has read what waits at the link: on a machine that has had no time for us
-// the acknowledgement is there, and what it tells of need not go again.
+// alarm is the timer's goroutine. The dealer does the work once it has read what waits at the
+// link: on a machine that has had no time for us the acknowledgement is there, and what it tells
+// of need not go again.
 func (s *Stack) alarm() {
 	if s.alarms.ring(s.clock()) {
 		_ = s.post(s.expire) // a stack that has ended waits for nothing

@@ -12,7 +12,8 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// TestAlarmsAgreeWithASlice sets, moves, drops and takes alarms by chance, and compares with what a walk over all says.
+// TestAlarmsAgreeWithASlice sets, moves, drops and takes alarms by chance, and compares with what a
+// walk over all says.
 func TestAlarmsAgreeWithASlice(t *testing.T) {
 	a := alarms{ended: true} // no timer
 	random := rand.New(rand.NewPCG(1, 2))
@@ -58,12 +59,14 @@ func TestAlarmsAgreeWithASlice(t *testing.T) {
 	for _, c := range conns {
 		a.drop(c)
 	}
-	if len(a.heap) != 0 || cap(a.heap) > 64 || slices.ContainsFunc(conns, func(c *Conn) bool { return c.alarm != 0 }) {
+	if len(a.heap) != 0 || cap(a.heap) > 64 ||
+		slices.ContainsFunc(conns, func(c *Conn) bool { return c.alarm != 0 }) {
 		t.Errorf("%d alarms are left, in room for %d", len(a.heap), cap(a.heap))
 	}
 }
 
-// TestOneTimerForAllAlarms has alarms set for later and for sooner, moved and dropped: each goes off in its time.
+// TestOneTimerForAllAlarms has alarms set for later and for sooner, moved and dropped: each goes
+// off in its time.
 func TestOneTimerForAllAlarms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a alarms
@@ -90,9 +93,11 @@ func TestOneTimerForAllAlarms(t *testing.T) {
 		a.set(moved, 20*second, clock())
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		for c, want := range map[*Conn]tcp.Time{late: 50 * second, soon: 10 * second, moved: 20 * second, dropped: 0} {
+		for c, want := range map[*Conn]tcp.Time{late: 50 * second, soon: 10 * second,
+			moved: 20 * second, dropped: 0} {
 			if heard[c] != want {
-				t.Errorf("it went off at %v, not at %v", time.Duration(heard[c]), time.Duration(want))
+				t.Errorf("it went off at %v, not at %v", time.Duration(heard[c]),
+					time.Duration(want))
 			}
 		}
 		a.end()
@@ -105,7 +110,8 @@ func TestOneTimerForAllAlarms(t *testing.T) {
 	})
 }
 
-// TestWhoReadsAcknowledges has an acknowledgement wait for a user who might answer, but not once the user waits for more.
+// TestWhoReadsAcknowledges has an acknowledgement wait for a user who might answer, but not once
+// the user waits for more.
 func TestWhoReadsAcknowledges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()

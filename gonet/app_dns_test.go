@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// readResolverConfig has package net read its configuration: it does so once, and keeps a channel that must not be of a bubble.
+// readResolverConfig has package net read its configuration: it does so once, and keeps a channel
+// that must not be of a bubble.
 func readResolverConfig(t *testing.T) {
 	t.Helper()
 	over, end := context.WithCancel(t.Context())
@@ -42,34 +43,40 @@ func TestAppDNS(t *testing.T) {
 			{"ip", "new.test.", "[2001:db8::2]"},
 			{"ip", "old.test.", "[10.0.0.2]"},
 		} {
-			if got, err := r.LookupNetIP(ctx, c.network, c.name); err != nil || fmt.Sprint(got) != c.want {
+			if got, err := r.LookupNetIP(ctx, c.network, c.name); err != nil ||
+				fmt.Sprint(got) != c.want {
 				t.Errorf("%s of %s: %v, %v, want %s", c.network, c.name, got, err, c.want)
 			}
 		}
 		if n.tcp.Load() != 0 {
 			t.Error("asked by TCP before something did not fit")
 		}
-		if got, err := r.LookupNetIP(ctx, "ip4", "many.test."); err != nil || len(got) != 200 || got[199] != netip.MustParseAddr("10.1.0.199") {
+		if got, err := r.LookupNetIP(ctx, "ip4", "many.test."); err != nil || len(got) != 200 ||
+			got[199] != netip.MustParseAddr("10.1.0.199") {
 			t.Errorf("%d addresses of 200, %v", len(got), err)
 		}
 		if n.tcp.Load() == 0 {
 			t.Error("what fits in no datagram was not asked for by TCP")
 		}
 		var none *net.DNSError
-		if _, err := r.LookupNetIP(ctx, "ip6", "old.test."); !errors.As(err, &none) || !none.IsNotFound {
+		if _, err := r.LookupNetIP(ctx, "ip6", "old.test."); !errors.As(err, &none) ||
+			!none.IsNotFound {
 			t.Errorf("a family that a name has not: %v", err)
 		}
-		if _, err := r.LookupNetIP(ctx, "ip", "nobody.test."); !errors.As(err, &none) || !none.IsNotFound {
+		if _, err := r.LookupNetIP(ctx, "ip", "nobody.test."); !errors.As(err, &none) ||
+			!none.IsNotFound {
 			t.Errorf("a name that is not there: %v", err)
 		}
 		begun := time.Now()
-		if _, err := r.LookupNetIP(ctx, "ip4", "silent.test."); !errors.As(err, &none) || !none.IsTimeout || time.Since(begun) < time.Second {
+		if _, err := r.LookupNetIP(ctx, "ip4", "silent.test."); !errors.As(err, &none) ||
+			!none.IsTimeout || time.Since(begun) < time.Second {
 			t.Errorf("a server that does not answer: %v after %v", err, time.Since(begun))
 		}
 		short, end := context.WithTimeout(ctx, 300*time.Millisecond)
 		defer end()
 		begun = time.Now()
-		if _, err := r.LookupNetIP(short, "ip4", "silent.test."); err == nil || time.Since(begun) != 300*time.Millisecond {
+		if _, err := r.LookupNetIP(short, "ip4", "silent.test."); err == nil ||
+			time.Since(begun) != 300*time.Millisecond {
 			t.Errorf("a context that ends: %v after %v", err, time.Since(begun))
 		}
 
@@ -91,7 +98,10 @@ func TestAppDNS(t *testing.T) {
 
 // byName gets a page from a server that is known by its name.
 func byName(ctx context.Context, t *testing.T, p *pairing, r *net.Resolver) {
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) })}
+	server := &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, r.Host)
+		})}
 	l := p.listen(t, 80)
 	go func() { _ = server.Serve(l) }() // until Close
 	t.Cleanup(func() { _ = server.Close() })

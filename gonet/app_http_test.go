@@ -38,13 +38,15 @@ type web struct {
 }
 
 // newWeb serves over TLS, by HTTP/2 too if both ends may.
-func newWeb(t *testing.T, p *pairing, http2 bool, handler http.Handler, change ...func(*http.Server)) *web {
+func newWeb(t *testing.T, p *pairing, http2 bool, handler http.Handler,
+	change ...func(*http.Server)) *web {
 	t.Helper()
 	w := &web{server: httptest.NewUnstartedServer(handler), url: "https://" + p.at(443) + "/"}
 	_ = w.server.Listener.Close() // of the kernel: httptest has opened it before it could be told
 	w.server.Listener = p.listen(t, 443)
 	w.server.EnableHTTP2 = http2
-	w.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that say nothing are part of the tests
+	// clients that say nothing are part of the tests
+	w.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	w.server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
 			w.accepted.Add(1)
@@ -55,14 +57,18 @@ func newWeb(t *testing.T, p *pairing, http2 bool, handler http.Handler, change .
 	}
 	w.server.StartTLS()
 	t.Cleanup(w.server.Close)
-	trust := &tls.Config{RootCAs: w.server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com"} // as the certificate says
-	w.Client = &http.Client{Transport: &http.Transport{DialContext: p.dial, TLSClientConfig: trust, ForceAttemptHTTP2: http2}}
+	// as the certificate says
+	its := w.server.Client().Transport.(*http.Transport).TLSClientConfig
+	trust := &tls.Config{RootCAs: its.RootCAs, ServerName: "example.com"}
+	w.Client = &http.Client{Transport: &http.Transport{DialContext: p.dial, TLSClientConfig: trust,
+		ForceAttemptHTTP2: http2}}
 	t.Cleanup(w.CloseIdleConnections)
 	return w
 }
 
 // bothHTTP runs f for both versions, in real time or as bubbled does.
-func bothHTTP(t *testing.T, over func(*testing.T, func(*testing.T, *pairing)), f func(t *testing.T, p *pairing, http2 bool)) {
+func bothHTTP(t *testing.T, over func(*testing.T, func(*testing.T, *pairing)),
+	f func(t *testing.T, p *pairing, http2 bool)) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(map[bool]string{false: "1.1", true: "2"}[http2], func(t *testing.T) {
 			over(t, func(t *testing.T, p *pairing) { f(t, p, http2) })
@@ -70,7 +76,8 @@ func bothHTTP(t *testing.T, over func(*testing.T, func(*testing.T, *pairing)), f
 	}
 }
 
-// TestAppHTTPTransfers sends many bodies at once, and gets them back while they are still sent: by HTTP/2 over one connection.
+// TestAppHTTPTransfers sends many bodies at once, and gets them back while they are still sent: by
+// HTTP/2 over one connection.
 func TestAppHTTPTransfers(t *testing.T) {
 	t.Parallel()
 	const streams = 12
@@ -85,7 +92,8 @@ func TestAppHTTPTransfers(t *testing.T) {
 			w.Header().Set("X-Length", strconv.FormatInt(n, 10))
 		}))
 		sizes := []int{0, 1, 1460, 65_536, 200_000}
-		if r, err := w.Get(w.url); err != nil { // so that it is known which version there is before many ask at once
+		// so that it is known which version there is before many ask at once
+		if r, err := w.Get(w.url); err != nil {
 			t.Fatal(err)
 		} else if err := r.Body.Close(); err != nil {
 			t.Fatal(err)
@@ -94,15 +102,18 @@ func TestAppHTTPTransfers(t *testing.T) {
 		for i := range streams {
 			all.Go(func() {
 				body := pattern(sizes[i%len(sizes)] + i)
-				r, err := w.Post(w.url, "", struct{ io.Reader }{bytes.NewReader(body)}) // of a length that is not known before
+				// of a length that is not known before
+				r, err := w.Post(w.url, "", struct{ io.Reader }{bytes.NewReader(body)})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				defer r.Body.Close()
 				got, err := io.ReadAll(r.Body)
-				if err != nil || !bytes.Equal(got, body) || r.Trailer.Get("X-Length") != strconv.Itoa(len(body)) {
-					t.Errorf("%d bytes back of %d, trailer %v, %v", len(got), len(body), r.Trailer, err)
+				if err != nil || !bytes.Equal(got, body) ||
+					r.Trailer.Get("X-Length") != strconv.Itoa(len(body)) {
+					t.Errorf("%d bytes back of %d, trailer %v, %v", len(got), len(body), r.Trailer,
+						err)
 				}
 				if want := map[bool]int{false: 1, true: 2}[http2]; r.ProtoMajor != want {
 					t.Errorf("by %s", r.Proto)
@@ -116,11 +127,15 @@ func TestAppHTTPTransfers(t *testing.T) {
 	})
 }
 
-// TestAppHTTPKeepsConnectionsAlive asks one after the other over one connection, until the server has had enough of its silence.
+// TestAppHTTPKeepsConnectionsAlive asks one after the other over one connection, until the server
+// has had enough of its silence.
 func TestAppHTTPKeepsConnectionsAlive(t *testing.T) {
 	t.Parallel()
 	bothHTTP(t, bubbled, func(t *testing.T, p *pairing, http2 bool) {
-		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RemoteAddr) }),
+		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter,
+			r *http.Request) {
+			fmt.Fprint(w, r.RemoteAddr)
+		}),
 			func(s *http.Server) { s.IdleTimeout = time.Minute })
 		ask := func() string {
 			r, err := w.Get(w.url)
@@ -168,7 +183,8 @@ func TestAppHTTPTimeouts(t *testing.T) {
 		_, err = io.ReadAll(r.Body)
 		_ = r.Body.Close()
 		var late net.Error
-		if took := time.Since(begun); !errors.As(err, &late) || !late.Timeout() || took != 10*time.Second {
+		if took := time.Since(begun); !errors.As(err, &late) || !late.Timeout() ||
+			took != 10*time.Second {
 			t.Errorf("a body that does not come: %v after %v", err, took)
 		}
 		<-gone
@@ -194,13 +210,15 @@ func TestAppHTTPTimeouts(t *testing.T) {
 		}
 		defer c.Close()
 		begun = time.Now()
-		if n, err := c.Read(make([]byte, 100)); err == nil || time.Since(begun) < 4*time.Second || time.Since(begun) > 10*time.Second {
+		if n, err := c.Read(make([]byte, 100)); err == nil || time.Since(begun) < 4*time.Second ||
+			time.Since(begun) > 10*time.Second {
 			t.Errorf("a silent client: %d bytes, %v after %v", n, err, time.Since(begun))
 		}
 	})
 }
 
-// TestAppHTTPShutdown ends a server that is serving: what was begun is finished, what is idle is closed, nothing new is taken.
+// TestAppHTTPShutdown ends a server that is serving: what was begun is finished, what is idle is
+// closed, nothing new is taken.
 func TestAppHTTPShutdown(t *testing.T) {
 	t.Parallel()
 	bothHTTP(t, bubbled, func(t *testing.T, p *pairing, http2 bool) {

@@ -11,24 +11,28 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// names is a server of DNS for the zone of tests, by UDP and TCP (RFC 1035, RFC 7766), with EDNS (RFC 6891).
+// names is a server of DNS for the zone of tests, by UDP and TCP (RFC 1035, RFC 7766), with
+// EDNS (RFC 6891).
 type names struct {
 	zone     map[string][]netip.Addr // by name, with the dot
 	udp, tcp atomic.Int32            // questions
 }
 
-// newNames has host.test of both families, old.test and new.test of one each, and many.test, whose addresses fit in no datagram.
-// Questions for silent.test are not answered, all others with NXDOMAIN.
+// newNames has host.test of both families, old.test and new.test of one each, and
+// many.test, whose addresses fit in no datagram. Questions for silent.test are not
+// answered, all others with NXDOMAIN.
 func newNames() *names {
 	v4, v6 := netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("2001:db8::2")
-	n := &names{zone: map[string][]netip.Addr{"host.test.": {v4, v6}, "old.test.": {v4}, "new.test.": {v6}, "silent.test.": nil}}
+	n := &names{zone: map[string][]netip.Addr{"host.test.": {v4, v6}, "old.test.": {v4},
+		"new.test.": {v6}, "silent.test.": nil}}
 	for i := range byte(200) {
 		n.zone["many.test."] = append(n.zone["many.test."], netip.AddrFrom4([4]byte{10, 1, 0, i}))
 	}
 	return n
 }
 
-// leastUDP is what a datagram may have whose asker does not say what it takes, in bytes (RFC 1035 section 2.3.4).
+// leastUDP is what a datagram may have whose asker does not say what it takes, in bytes (RFC 1035
+// section 2.3.4).
 const leastUDP = 512
 
 // answer is the message for a question, cut to what fits; nil if there is none.
@@ -47,11 +51,13 @@ func (n *names) answer(question []byte, udp bool) []byte {
 			if udp {
 				most = max(most, int(r.Header.Class))
 			}
-			opt = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: r.Header.Name, Type: dnsmessage.TypeOPT, Class: 1232}, Body: &dnsmessage.OPTResource{}}}
+			opt = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: r.Header.Name,
+				Type: dnsmessage.TypeOPT, Class: 1232}, Body: &dnsmessage.OPTResource{}}}
 		}
 	}
 	list, ok := n.zone[strings.ToLower(q.Name.String())]
-	m.Header = dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true, RecursionDesired: m.RecursionDesired}
+	m.Header = dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true,
+		RecursionDesired: m.RecursionDesired}
 	m.Answers, m.Authorities, m.Additionals = nil, nil, opt
 	switch {
 	case ok && list == nil:
@@ -63,9 +69,11 @@ func (n *names) answer(question []byte, udp bool) []byte {
 		h := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 60}
 		switch {
 		case a.Is4() && q.Type == dnsmessage.TypeA:
-			m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: a.As4()}})
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: h,
+				Body: &dnsmessage.AResource{A: a.As4()}})
 		case a.Is6() && q.Type == dnsmessage.TypeAAAA:
-			m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: h,
+				Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
 		}
 	}
 	b, err := m.Pack()
@@ -94,7 +102,8 @@ func (n *names) serve(p net.PacketConn) {
 	}
 }
 
-// serveTCP answers questions until the listener is closed. Who is silenced hears the end of the connection.
+// serveTCP answers questions until the listener is closed. Who is silenced hears the end of
+// the connection.
 func (n *names) serveTCP(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -117,7 +126,8 @@ func (n *names) serveTCP(l net.Listener) {
 				if a == nil {
 					return
 				}
-				if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(a))), a...)); err != nil {
+				if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(a))),
+					a...)); err != nil {
 					return
 				}
 			}

@@ -35,7 +35,8 @@ func serveTime(p *PacketConn, ahead time.Duration) {
 			continue
 		}
 		var a [48]byte
-		a[0], a[1], a[2], a[3] = 4<<3|4, 1, b[2], 0xec // no leap second, version 4, server; stratum 1; a precision of 1 us
+		// no leap second, version 4, server; stratum 1; a precision of 1 us
+		a[0], a[1], a[2], a[3] = 4<<3|4, 1, b[2], 0xec
 		copy(a[12:], "TEST")
 		now := time.Now().Add(ahead)
 		ntpTime(a[16:], now)
@@ -46,7 +47,8 @@ func serveTime(p *PacketConn, ahead time.Duration) {
 	}
 }
 
-// TestAppNTP asks for the time: in fake time the wire's delay and the clock's error come out as they are.
+// TestAppNTP asks for the time: in fake time the wire's delay and the clock's error come
+// out as they are.
 func TestAppNTP(t *testing.T) {
 	t.Parallel()
 	const delay, ahead, precision = 20 * time.Millisecond, 90 * time.Second, time.Microsecond
@@ -57,8 +59,10 @@ func TestAppNTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			go serveTime(p, ahead)
-			options := ntp.QueryOptions{GetSystemTime: time.Now, Dialer: func(_, remote string) (net.Conn, error) { return x.Dial("udp", remote) }}
-			if _, err := ntp.QueryWithOptions(at, options); err != nil { // which asks for the neighbour too
+			options := ntp.QueryOptions{GetSystemTime: time.Now,
+				Dialer: func(_, remote string) (net.Conn, error) { return x.Dial("udp", remote) }}
+			// which asks for the neighbour too
+			if _, err := ntp.QueryWithOptions(at, options); err != nil {
 				t.Fatal(err)
 			}
 			r, err := ntp.QueryWithOptions(at, options)
@@ -82,8 +86,10 @@ func TestAppNTP(t *testing.T) {
 		})
 		bubble6(t, link.Fault{Loss: 1}, func(t *testing.T, x, _ *Stack) {
 			begun := time.Now()
-			_, err := ntp.QueryWithOptions(at, ntp.QueryOptions{Timeout: 3 * time.Second, Dialer: func(_, remote string) (net.Conn, error) { return x.Dial("udp", remote) }})
-			if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took != 3*time.Second {
+			_, err := ntp.QueryWithOptions(at, ntp.QueryOptions{Timeout: 3 * time.Second,
+				Dialer: func(_, remote string) (net.Conn, error) { return x.Dial("udp", remote) }})
+			if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) ||
+				took != 3*time.Second {
 				t.Errorf("on a wire that is cut: %v after %v", err, took)
 			}
 		})

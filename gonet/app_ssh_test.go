@@ -19,15 +19,18 @@ import (
 const rekeyAfter = 128 << 10
 
 // sshClient logs in at the server, and counts the exchanges of keys.
-func sshClient(t *testing.T, c net.Conn, key ssh.Signer, host ssh.PublicKey, exchanges *atomic.Int32) *ssh.Client {
+func sshClient(t *testing.T, c net.Conn, key ssh.Signer, host ssh.PublicKey,
+	exchanges *atomic.Int32) *ssh.Client {
 	t.Helper()
-	conn, channels, requests, err := ssh.NewClientConn(c, c.RemoteAddr().String(), &ssh.ClientConfig{
-		Config: ssh.Config{RekeyThreshold: rekeyAfter}, User: "root", Auth: []ssh.AuthMethod{ssh.PublicKeys(key)},
-		HostKeyCallback: func(name string, remote net.Addr, offered ssh.PublicKey) error {
-			exchanges.Add(1)
-			return ssh.FixedHostKey(host)(name, remote, offered)
-		},
-	})
+	conn, channels, requests, err := ssh.NewClientConn(c, c.RemoteAddr().String(),
+		&ssh.ClientConfig{
+			Config: ssh.Config{RekeyThreshold: rekeyAfter}, User: "root",
+			Auth: []ssh.AuthMethod{ssh.PublicKeys(key)},
+			HostKeyCallback: func(name string, remote net.Addr, offered ssh.PublicKey) error {
+				exchanges.Add(1)
+				return ssh.FixedHostKey(host)(name, remote, offered)
+			},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,8 @@ func commands(t *testing.T, client *ssh.Client) {
 		t.Errorf("cat: %q, %v", got, err)
 	}
 	var status *ssh.ExitError
-	if _, err := runOver(client, "nothing", nil); !errors.As(err, &status) || status.ExitStatus() != 127 {
+	if _, err := runOver(client, "nothing", nil); !errors.As(err, &status) ||
+		status.ExitStatus() != 127 {
 		t.Errorf("a command that is not there: %v", err)
 	}
 }
@@ -153,9 +157,15 @@ func forwards(t *testing.T, p *pairing, client *ssh.Client) {
 		}
 	}()
 	for name, dial := range map[string]func() (net.Conn, error){
-		"through the server":   func() (net.Conn, error) { return client.Dial("tcp", p.at(7)) },
-		"back to the client":   func() (net.Conn, error) { return p.server.Dial("tcp", p.at(2222)) },
-		"from the client back": func() (net.Conn, error) { return p.client.Dial("tcp", p.at(2222)) },
+		"through the server": func() (net.Conn, error) { return client.Dial("tcp", p.at(7)) },
+		"back to the client": func() (net.Conn,
+			error) {
+			return p.server.Dial("tcp", p.at(2222))
+		},
+		"from the client back": func() (net.Conn,
+			error) {
+			return p.client.Dial("tcp", p.at(2222))
+		},
 	} {
 		c, err := dial()
 		if err != nil {

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshd is a server of SSH on a stack: a few commands, and ports forwarded both ways. Whoever has a key may come in.
+// sshd is a server of SSH on a stack: a few commands, and ports forwarded both ways. Whoever has a
+// key may come in.
 type sshd struct {
 	stack  *Stack
 	config *ssh.ServerConfig
@@ -27,7 +28,8 @@ func newSSHD(t *testing.T, s *Stack, rekey uint64, user ssh.PublicKey) *sshd {
 	key := newKey(t)
 	d := &sshd{stack: s, host: key.PublicKey(), config: &ssh.ServerConfig{
 		Config: ssh.Config{RekeyThreshold: rekey},
-		PublicKeyCallback: func(_ ssh.ConnMetadata, offered ssh.PublicKey) (*ssh.Permissions, error) {
+		PublicKeyCallback: func(_ ssh.ConnMetadata, offered ssh.PublicKey) (*ssh.Permissions,
+			error) {
 			if string(offered.Marshal()) != string(user.Marshal()) {
 				return nil, errors.New("another's key")
 			}
@@ -187,7 +189,8 @@ func (d *sshd) listen(conn *ssh.ServerConn, requests <-chan *ssh.Request) {
 					Port   uint32
 					From   string
 					Source uint32
-				}{at.Host, uint32(l.Addr().(*net.TCPAddr).Port), from.IP.String(), uint32(from.Port)}))
+				}{at.Host, uint32(l.Addr().(*net.TCPAddr).Port), from.IP.String(),
+					uint32(from.Port)}))
 				if err != nil {
 					_ = near.Close()
 					continue

@@ -11,7 +11,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// pairing is a client and a server, each a host of its own on one wire, for protocols of applications.
+// pairing is a client and a server, each a host of its own on one wire, for protocols
+// of applications.
 type pairing struct {
 	client, server *Stack
 	addr           netip.Addr // the server's
@@ -19,7 +20,9 @@ type pairing struct {
 }
 
 // at is a port of the server.
-func (p *pairing) at(port int) string { return net.JoinHostPort(p.addr.String(), strconv.Itoa(port)) }
+func (p *pairing) at(port int) string {
+	return net.JoinHostPort(p.addr.String(), strconv.Itoa(port))
+}
 
 // listen opens a port of the server, until the test is over.
 func (p *pairing) listen(t *testing.T, port int) net.Listener {
@@ -35,8 +38,9 @@ func (p *pairing) listen(t *testing.T, port int) net.Listener {
 	return l
 }
 
-// applications runs f for each family and each kind of wire: plain frames, super-frames, and a wire that is mildly bad. What is lost
-// there is sent again after a while, which is fake time, so nobody may wait for a write on it.
+// applications runs f for each family and each kind of wire: plain frames, super-frames, and a wire
+// that is mildly bad. What is lost there is sent again after a while, which is fake time, so nobody
+// may wait for a write on it.
 func applications(t *testing.T, f func(t *testing.T, p *pairing)) {
 	wires(t, func(t *testing.T, bad bool, make func(t *testing.T) *pairing) {
 		if !bad {
@@ -51,8 +55,9 @@ func applications(t *testing.T, f func(t *testing.T, p *pairing)) {
 	})
 }
 
-// bubbled is applications in fake time. It is for programs none of whose goroutines waits for a mutex while another writes under it, as
-// those of HTTP/2 and SSH do: time stands still in testing/synctest while somebody waits for a mutex.
+// bubbled is applications in fake time. It is for programs none of whose goroutines waits for a
+// mutex while another writes under it, as those of HTTP/2 and SSH do: time stands still in
+// testing/synctest while somebody waits for a mutex.
 func bubbled(t *testing.T, f func(t *testing.T, p *pairing)) {
 	wires(t, func(t *testing.T, _ bool, make func(t *testing.T) *pairing) {
 		synctest.Test(t, func(t *testing.T) { f(t, make(t)) })
@@ -61,7 +66,8 @@ func bubbled(t *testing.T, f func(t *testing.T, p *pairing)) {
 
 // wires runs f for each kind of wire; make makes the two hosts.
 func wires(t *testing.T, f func(t *testing.T, bad bool, make func(t *testing.T) *pairing)) {
-	bad := link.Fault{Loss: 0.01, Duplicate: 0.01, Corrupt: 0.005, Reorder: 0.02, Delay: 3 * time.Millisecond, Jitter: 2 * time.Millisecond}
+	bad := link.Fault{Loss: 0.01, Duplicate: 0.01, Corrupt: 0.005, Reorder: 0.02,
+		Delay: 3 * time.Millisecond, Jitter: 2 * time.Millisecond}
 	for _, c := range []struct {
 		name    string
 		server  string
@@ -81,9 +87,11 @@ func wires(t *testing.T, f func(t *testing.T, bad bool, make func(t *testing.T) 
 				a, b := link.Pair(c.options...)
 				ends[0], ends[1] = a, b
 				if c.fault != (link.Fault{}) { // a wire with faults, which carries plain frames
-					ends[0], ends[1] = link.NewFaults(a, 1, link.Fault{}, c.fault), link.NewFaults(b, 2, link.Fault{}, c.fault)
+					ends[0], ends[1] = link.NewFaults(a, 1, link.Fault{}, c.fault),
+						link.NewFaults(b, 2, link.Fault{}, c.fault)
 				}
-				return &pairing{client: host6(t, ends[0], "1"), server: host6(t, ends[1], "2"), addr: netip.MustParseAddr(c.server)}
+				return &pairing{client: host6(t, ends[0], "1"), server: host6(t, ends[1], "2"),
+					addr: netip.MustParseAddr(c.server)}
 			})
 		})
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// unhurried is a connection on which Write and Close do not wait: a goroutine writes what was said, in order, and closes. A
-// program that writes while it holds a mutex, as those of HTTP/2 and SSH do, can run on it in fake time, which stands still while
-// somebody waits for a mutex.
+// unhurried is a connection on which Write and Close do not wait: a goroutine writes what was said,
+// in order, and closes. A program that writes while it holds a mutex, as those of HTTP/2 and SSH
+// do, can run on it in fake time, which stands still while somebody waits for a mutex.
 type unhurried struct {
 	net.Conn
 	mu     sync.Mutex

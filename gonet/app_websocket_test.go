@@ -16,7 +16,8 @@ import (
 // serveWebSocket answers each message with itself, until its client closes or says "bye".
 func serveWebSocket(t *testing.T, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionContextTakeover})
+		c, err := websocket.Accept(w, r,
+			&websocket.AcceptOptions{CompressionMode: websocket.CompressionContextTakeover})
 		if err != nil {
 			t.Error(err)
 			return
@@ -39,7 +40,8 @@ func serveWebSocket(t *testing.T, limit int64) http.Handler {
 	})
 }
 
-// TestAppWebSocket has conversations of many messages, pings, both ways of an end, and a message that is too long.
+// TestAppWebSocket has conversations of many messages, pings, both ways of an end, and a message
+// that is too long.
 func TestAppWebSocket(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
@@ -65,7 +67,8 @@ func TestAppWebSocket(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		for i := range 8 {
-			c := dial([]websocket.CompressionMode{websocket.CompressionDisabled, websocket.CompressionContextTakeover}[i%2])
+			c := dial([]websocket.CompressionMode{websocket.CompressionDisabled,
+				websocket.CompressionContextTakeover}[i%2])
 			all.Go(func() { converse(ctx, t, c, i) })
 		}
 		all.Wait()
@@ -75,20 +78,23 @@ func TestAppWebSocket(t *testing.T) {
 		if err := c.Write(ctx, websocket.MessageText, []byte("bye")); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := c.Read(ctx); !errors.As(err, &end) || end.Code != 4321 || end.Reason != "as you wish" {
+		if _, _, err := c.Read(ctx); !errors.As(err, &end) || end.Code != 4321 ||
+			end.Reason != "as you wish" {
 			t.Errorf("the server's end: %v", err)
 		}
 		c = dial(websocket.CompressionDisabled)
 		if err := c.Write(ctx, websocket.MessageBinary, make([]byte, limit+1)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := c.Read(ctx); !errors.As(err, &end) || end.Code != websocket.StatusMessageTooBig {
+		if _, _, err := c.Read(ctx); !errors.As(err, &end) ||
+			end.Code != websocket.StatusMessageTooBig {
 			t.Errorf("of a message that is too long: %v", err)
 		}
 	})
 }
 
-// converse sends messages of all lengths that the protocol frames differently, one of them in pieces.
+// converse sends messages of all lengths that the protocol frames differently, one of
+// them in pieces.
 func converse(ctx context.Context, t *testing.T, c *websocket.Conn, i int) {
 	for _, n := range []int{0, 1, 125, 126, 65_535, 65_536, 100_000 + i} {
 		w, err := c.Writer(ctx, websocket.MessageBinary)
@@ -97,7 +103,8 @@ func converse(ctx context.Context, t *testing.T, c *websocket.Conn, i int) {
 			return
 		}
 		want := pattern(n)
-		if _, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{bytes.NewReader(want)}, make([]byte, 10_000)); err != nil {
+		if _, err := io.CopyBuffer(struct{ io.Writer }{w},
+			struct{ io.Reader }{bytes.NewReader(want)}, make([]byte, 10_000)); err != nil {
 			t.Error(err)
 			return
 		}
@@ -105,7 +112,8 @@ func converse(ctx context.Context, t *testing.T, c *websocket.Conn, i int) {
 			t.Error(err)
 			return
 		}
-		if kind, got, err := c.Read(ctx); err != nil || kind != websocket.MessageBinary || !bytes.Equal(got, want) {
+		if kind, got, err := c.Read(ctx); err != nil || kind != websocket.MessageBinary ||
+			!bytes.Equal(got, want) {
 			t.Errorf("%v of %d bytes for %d, %v", kind, len(got), n, err)
 			return
 		}

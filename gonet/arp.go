@@ -21,7 +21,8 @@ func (s *Stack) requestARP(a netip.Addr, to *wire.MAC) {
 	_ = s.emitBytes(*to, wire.EtherARP, b[:]) // a link that fails ends the stack
 }
 
-// inputARP is the dealer's part: it answers for our addresses, and tells who asks what it hears (RFC 826).
+// inputARP is the dealer's part: it answers for our addresses, and tells who asks what it
+// hears (RFC 826).
 func (s *Stack) inputARP(b []byte) {
 	m, err := wire.ParseARP(b)
 	if err != nil || m.SenderMAC.IsGroup() {
@@ -29,21 +30,23 @@ func (s *Stack) inputARP(b []byte) {
 		return
 	}
 	if s.isOurs(m.SenderIP) {
-		s.stats.conflicts.Add(1) // somebody has an address of ours; we keep it (RFC 5227 section 2.4 c)
+		// somebody has an address of ours; we keep it (RFC 5227 section 2.4 c)
+		s.stats.conflicts.Add(1)
 		return
 	}
 	ours := s.isOurs(m.TargetIP) && !m.TargetIP.IsLoopback()
 	s.meet(m.SenderIP, ours, sighting{mac: m.SenderMAC, override: true, solicited: true})
 	if m.Op == wire.ARPRequest && ours {
-		reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP, TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
+		reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP,
+			TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
 		var out [wire.ARPLen]byte
 		reply.Put(out[:])
 		_ = s.emitBytes(m.SenderMAC, wire.EtherARP, out[:]) // a link that fails ends the stack
 	}
 }
 
-// meet takes what a neighbour says of itself, if it is known or is about to be sent something: who is neither leaves no trace. The
-// dealer's.
+// meet takes what a neighbour says of itself, if it is known or is about to be sent something: who
+// is neither leaves no trace. The dealer's.
 func (s *Stack) meet(a netip.Addr, soon bool, n sighting) {
 	if v, ok := s.hops.Load(a); ok {
 		v.(*hop).hear(n)

@@ -16,8 +16,8 @@ func (s *Stack) confirm(h *hop) {
 	}
 }
 
-// ask is the goroutine of one request: it asks up to three times, a second apart, all stations or the one that is known, and hands the
-// packets that have waited to the station that answers.
+// ask is the goroutine of one request: it asks up to three times, a second apart, all stations or
+// the one that is known, and hands the packets that have waited to the station that answers.
 func (s *Stack) ask(h *hop) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -52,7 +52,8 @@ func (s *Stack) answered(h *hop, mac wire.MAC) {
 	h.learn(mac, true)
 	s.waiting.give(h.waiting...)
 	for _, frame := range h.waiting {
-		_ = s.emitBytes(mac, etherType(frame[wire.EthernetLen:]), frame[wire.EthernetLen:]) // a link that fails ends the stack
+		// a link that fails ends the stack
+		_ = s.emitBytes(mac, etherType(frame[wire.EthernetLen:]), frame[wire.EthernetLen:])
 	}
 	h.waiting = nil
 }
@@ -66,7 +67,8 @@ func (h *hop) rest() {
 	}
 }
 
-// unasked ends the asking for a neighbour that has left the table, or whose stack has ended. Connections ask for it again.
+// unasked ends the asking for a neighbour that has left the table, or whose stack has ended.
+// Connections ask for it again.
 func (s *Stack) unasked(h *hop) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

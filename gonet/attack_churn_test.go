@@ -12,7 +12,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// Clients come and go by the ten thousand, and have the server close first: it waits for few of them, and forgets them all in the end.
+// Clients come and go by the ten thousand, and have the server close first: it waits for few of
+// them, and forgets them all in the end.
 func TestAttackChurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
@@ -34,7 +35,8 @@ func TestAttackChurn(t *testing.T) {
 		churn(1000)
 		bill := newCost(t)
 		churn(9000)
-		if err := y.claim(func() { // that fake time keeps timers that were stopped hides what this saves
+		// that fake time keeps timers that were stopped hides what this saves
+		if err := y.claim(func() {
 			if n := len(y.conns); n > 510 {
 				t.Errorf("%d connections are kept", n)
 			}
@@ -60,9 +62,10 @@ func TestAttackSlowloris(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := http.Server{ReadHeaderTimeout: 5 * time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.WriteString(w, "served")
-		})}
+		server := http.Server{ReadHeaderTimeout: 5 * time.Minute,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.WriteString(w, "served")
+			})}
 		go func() { _ = server.Serve(l) }() // until Close
 		defer func() { _ = server.Close() }()
 		bill := newCost(t)
@@ -71,7 +74,8 @@ func TestAttackSlowloris(t *testing.T) {
 		for range loris {
 			open = append(open, dialed(t, x, "10.0.0.2:80"))
 		}
-		client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: x.DialContext, DisableKeepAlives: true}}
+		client := http.Client{Timeout: 10 * time.Second,
+			Transport: &http.Transport{DialContext: x.DialContext, DisableKeepAlives: true}}
 		for _, text := range []string{"GET / HTTP/1.1\r\n", "Host: x\r\n", "X: y\r\n"} {
 			for _, c := range open {
 				if _, err := io.WriteString(c, text); err != nil {
@@ -84,7 +88,8 @@ func TestAttackSlowloris(t *testing.T) {
 				t.Fatal(err)
 			}
 			var body strings.Builder
-			if _, err := io.Copy(&body, r.Body); err != nil || body.String() != "served" || time.Since(start) > time.Second {
+			if _, err := io.Copy(&body, r.Body); err != nil || body.String() != "served" ||
+				time.Since(start) > time.Second {
 				t.Errorf("%q, %v, after %v", body.String(), err, time.Since(start))
 			}
 			_ = r.Body.Close()
@@ -124,7 +129,8 @@ func TestDeadlinesEndWithTheirConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range []*deadline{&near.(*Conn).readBy, &near.(*Conn).writeBy, &far.(*Conn).readBy, &socket.read, &socket.write} {
+	for _, d := range []*deadline{&near.(*Conn).readBy, &near.(*Conn).writeBy, &far.(*Conn).readBy,
+		&socket.read, &socket.write} {
 		if d.timer != nil {
 			t.Error("a timer runs")
 		}

@@ -10,7 +10,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Floods of neighbours that do not exist, by ARP and by neighbour discovery: the table is bounded, and our own neighbours are still found.
+// Floods of neighbours that do not exist, by ARP and by neighbour discovery: the table is bounded,
+// and our own neighbours are still found.
 func TestAttackNeighbourFlood(t *testing.T) {
 	if underRace {
 		t.Skip("SKIP: the race detector does not take so many goroutines; run it without")
@@ -25,26 +26,35 @@ func TestAttackNeighbourFlood(t *testing.T) {
 	}
 	for name, send := range map[string]func(o *outlaw, i int){
 		"ARP requests for us": func(o *outlaw, i int) {
-			m := wire.ARP{Op: wire.ARPRequest, SenderMAC: wire.MAC{2, 1, 1, byte(i >> 16), byte(i >> 8), byte(i)}, SenderIP: four(i), TargetIP: addrV}
+			m := wire.ARP{Op: wire.ARPRequest, SenderMAC: wire.MAC{2, 1, 1, byte(i >> 16),
+				byte(i >> 8), byte(i)}, SenderIP: four(i), TargetIP: addrV}
 			b := make([]byte, wire.ARPLen)
 			m.Put(b)
 			o.frame(wire.EtherARP, b)
 		},
 		"ARP replies that nobody asked for": func(o *outlaw, i int) {
-			m := wire.ARP{Op: wire.ARPReply, SenderMAC: wire.MAC{2, 1, 1, byte(i >> 16), byte(i >> 8), byte(i)}, SenderIP: four(i), TargetIP: addrV}
+			m := wire.ARP{Op: wire.ARPReply, SenderMAC: wire.MAC{2, 1, 1, byte(i >> 16),
+				byte(i >> 8), byte(i)}, SenderIP: four(i), TargetIP: addrV}
 			b := make([]byte, wire.ARPLen)
 			m.Put(b)
 			o.frame(wire.EtherARP, b)
 		},
 		"solicitations": func(o *outlaw, i int) {
-			n := wire.Neighbor{Target: addrY, MAC: wire.MAC{2, 1, 1, byte(i >> 16), byte(i >> 8), byte(i)}, HasMAC: true}
+			n := wire.Neighbor{Target: addrY, MAC: wire.MAC{2, 1, 1, byte(i >> 16), byte(i >> 8),
+				byte(i)}, HasMAC: true}
 			b := make([]byte, 32)
 			b = b[:n.Put(b, wire.ICMPv6NeighborSolicit)]
 			wire.SealICMP(b, wire.PseudoSum(six(i), addrY, wire.ProtocolICMPv6, len(b)))
 			o.ip(six(i), addrY, wire.ProtocolICMPv6, b)
 		},
-		"pings of IPv6 that are to be answered": func(o *outlaw, i int) { o.ip(six(i), addrY, wire.ProtocolICMPv6, echoOf(six(i), addrY, 500)) },
-		"datagrams that are to be refused":      func(o *outlaw, i int) { o.udp(at(four(i), 9), at(addrV, 9), make([]byte, 500)) },
+		"pings of IPv6 that are to be answered": func(o *outlaw,
+			i int) {
+			o.ip(six(i), addrY, wire.ProtocolICMPv6, echoOf(six(i), addrY, 500))
+		},
+		"datagrams that are to be refused": func(o *outlaw,
+			i int) {
+			o.udp(at(four(i), 9), at(addrV, 9), make([]byte, 500))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wired(t, "10.0.0.0/8", func(t *testing.T, client *Stack, o *outlaw) {
@@ -64,7 +74,8 @@ func TestAttackNeighbourFlood(t *testing.T) {
 						pinged(t, client, addrY, 2000)
 					}
 				}
-				// 4096 neighbours, of which each may be asked for by a goroutine, and the packets that wait.
+				// 4096 neighbours, of which each may be asked for by a goroutine, and the
+				// packets that wait.
 				bill.within(40<<20, maxHops+300) // some that were asked for are just ending
 				if n := len(o.victim.crowd.all); n > maxHops {
 					t.Errorf("%d neighbours", n)
@@ -108,12 +119,14 @@ func TestAttackDatagramFlood(t *testing.T) {
 	})
 }
 
-// ICMP of who has not seen our packets, and of who has: neither an error for another flow nor a path of 68 bytes does harm.
+// ICMP of who has not seen our packets, and of who has: neither an error for another flow nor a
+// path of 68 bytes does harm.
 func TestAttackICMP(t *testing.T) {
 	held(t, func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32) {
 		quote := func(h wire.TCP) []byte {
 			b := make([]byte, wire.ICMPLen+wire.IPv4Len+wire.TCPLen)
-			ip := wire.IPv4{Length: 1500, TTL: 60, Protocol: wire.ProtocolTCP, Src: addrV, Dst: addrO}
+			ip := wire.IPv4{Length: 1500, TTL: 60, Protocol: wire.ProtocolTCP, Src: addrV,
+				Dst: addrO}
 			ip.Put(b[wire.ICMPLen:])
 			h.SrcPort, h.DstPort = dst.Port(), src.Port()
 			h.Put(b[wire.ICMPLen+wire.IPv4Len:])
@@ -127,7 +140,8 @@ func TestAttackICMP(t *testing.T) {
 			return s.Conns[0].MSS
 		}
 		before := mss()
-		o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK, Window: 60_000}, 'x') // its echo is on its way
+		// its echo is on its way
+		o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK, Window: 60_000}, 'x')
 		o.segments()
 		for _, s := range []uint32{ack, ack - 1, ack + 1, ack + 1<<20, 0} {
 			for code := range uint8(16) {
@@ -144,7 +158,8 @@ func TestAttackICMP(t *testing.T) {
 		if n := mss(); n != before {
 			t.Errorf("the MSS is %d, not %d", n, before)
 		}
-		o.tcp(src, dst, wire.TCP{Seq: seq + 1, Ack: ack + 1, Flags: wire.ACK | wire.PSH, Window: 60_000}, []byte("still here")...)
+		o.tcp(src, dst, wire.TCP{Seq: seq + 1, Ack: ack + 1, Flags: wire.ACK | wire.PSH,
+			Window: 60_000}, []byte("still here")...)
 		found := false
 		for _, s := range o.segments() {
 			found = found || string(s.text) == "still here"
@@ -158,7 +173,8 @@ func TestAttackICMP(t *testing.T) {
 // Chains of headers of IPv6, long and strange: dropped or answered, and the next is served.
 func TestAttackChains(t *testing.T) {
 	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
-		kinds := []wire.Protocol{wire.ProtocolHopByHop, wire.ProtocolDestination, wire.ProtocolRouting, wire.ProtocolFragment, wire.ProtocolNoNext, wire.ProtocolTCP}
+		kinds := []wire.Protocol{wire.ProtocolHopByHop, wire.ProtocolDestination,
+			wire.ProtocolRouting, wire.ProtocolFragment, wire.ProtocolNoNext, wire.ProtocolTCP}
 		src := netip.MustParseAddr("2001:db8::3")
 		bill := newCost(t)
 		for n := range 4000 {
@@ -171,7 +187,8 @@ func TestAttackChains(t *testing.T) {
 				}
 				header := []byte{byte(next), 0, 1, 4, 0, 0, 0, 0}
 				if n%7 == 0 {
-					header[2], header[3] = byte(n), byte(n>>3) // options that run out, or ask to be complained of
+					// options that run out, or ask to be complained of
+					header[2], header[3] = byte(n), byte(n>>3)
 				}
 				if n%11 == 0 {
 					header[1] = byte(n)
@@ -189,11 +206,13 @@ func TestAttackChains(t *testing.T) {
 // Packets that cannot come from the wire reach nobody and are answered by nothing.
 func TestAttackMartians(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := alone(t, func(c *Config) { c.Gateways = []netip.Addr{addrO} }) // so that there is a way to answer each
+		// so that there is a way to answer each
+		o := alone(t, func(c *Config) { c.Gateways = []netip.Addr{addrO} })
 		o.claims(addrO)
 		serveEcho(t, o.victim, ":7")
 		sent := o.victim.Stats().Sent
-		for _, src := range []string{"10.0.0.2", "127.0.0.1", "127.255.0.9", "0.0.0.0", "224.0.0.1", "255.255.255.255", "10.0.0.255"} {
+		for _, src := range []string{"10.0.0.2", "127.0.0.1", "127.255.0.9", "0.0.0.0", "224.0.0.1",
+			"255.255.255.255", "10.0.0.255"} {
 			a := netip.MustParseAddr(src)
 			o.tcp(at(a, 7), at(addrV, 7), wire.TCP{Flags: wire.SYN, Seq: 5, Window: 1000})
 			o.tcp(at(a, 7), at(addrV, 99), wire.TCP{Flags: wire.SYN, Seq: 5, Window: 1000})
@@ -209,8 +228,10 @@ func TestAttackMartians(t *testing.T) {
 				sent = n
 			}
 		}
-		for _, dst := range []string{"127.0.0.1", "10.0.0.9", "224.0.0.1", "255.255.255.255", "10.0.0.255", "0.0.0.0"} {
-			o.tcp(at(addrO, 7), at(netip.MustParseAddr(dst), 7), wire.TCP{Flags: wire.SYN, Seq: 5, Window: 1000})
+		for _, dst := range []string{"127.0.0.1", "10.0.0.9", "224.0.0.1", "255.255.255.255",
+			"10.0.0.255", "0.0.0.0"} {
+			o.tcp(at(addrO, 7), at(netip.MustParseAddr(dst), 7), wire.TCP{Flags: wire.SYN, Seq: 5,
+				Window: 1000})
 		}
 		synctest.Wait()
 		if n := o.victim.Stats().Sent; n != sent {

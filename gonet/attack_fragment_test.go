@@ -15,7 +15,8 @@ func (o *outlaw) piece(src, dst netip.Addr, id uint32, at int, more bool, body [
 	o.t.Helper()
 	if src.Is4() {
 		h := wire.IPv4{
-			Length: uint16(wire.IPv4Len + len(body)), TTL: 64, Protocol: wire.ProtocolICMP, Src: src, Dst: dst, ID: uint16(id), Offset: uint16(at), MoreFragments: more,
+			Length: uint16(wire.IPv4Len + len(body)), TTL: 64, Protocol: wire.ProtocolICMP,
+			Src: src, Dst: dst, ID: uint16(id), Offset: uint16(at), MoreFragments: more,
 		}
 		b := make([]byte, wire.IPv4Len)
 		h.Put(b)
@@ -38,7 +39,8 @@ func pinged(t *testing.T, client *Stack, to netip.Addr, size int) {
 	}
 }
 
-// Fragments by the ten thousand, of datagrams that never become whole: few are kept, and those of others arrive.
+// Fragments by the ten thousand, of datagrams that never become whole: few are kept, and those
+// of others arrive.
 func TestAttackFragmentFlood(t *testing.T) {
 	text := make([]byte, 1280)
 	half := 4000
@@ -46,18 +48,29 @@ func TestAttackFragmentFlood(t *testing.T) {
 		half = 1000
 	}
 	for name, send := range map[string]func(o *outlaw, src, dst netip.Addr, i int){
-		"first pieces":   func(o *outlaw, src, dst netip.Addr, i int) { o.piece(src, dst, uint32(i), 0, true, text) },
-		"last pieces":    func(o *outlaw, src, dst netip.Addr, i int) { o.piece(src, dst, uint32(i), 64000, false, text) },
-		"tiny, far away": func(o *outlaw, src, dst netip.Addr, i int) { o.piece(src, dst, uint32(i), 65504, true, text[:8]) },
+		"first pieces": func(o *outlaw, src, dst netip.Addr,
+			i int) {
+			o.piece(src, dst, uint32(i), 0, true, text)
+		},
+		"last pieces": func(o *outlaw, src, dst netip.Addr,
+			i int) {
+			o.piece(src, dst, uint32(i), 64000, false, text)
+		},
+		"tiny, far away": func(o *outlaw, src, dst netip.Addr,
+			i int) {
+			o.piece(src, dst, uint32(i), 65504, true, text[:8])
+		},
 		"of one, in holes": func(o *outlaw, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i/half), i%half*16, true, text[:8])
 		},
-		"overlapping": func(o *outlaw, src, dst netip.Addr, i int) { // each is wrong, and what remains of it is not to begin another
+		// each is wrong, and what remains of it is not to begin another
+		"overlapping": func(o *outlaw, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i/2), 0, true, text[:16])
 			o.piece(src, dst, uint32(i/2), 8, true, text[:16])
 		},
 	} {
-		for _, pair := range [][2]netip.Addr{{addrO, addrV}, {netip.MustParseAddr("2001:db8::3"), addrY}} {
+		for _, pair := range [][2]netip.Addr{{addrO, addrV}, {netip.MustParseAddr("2001:db8::3"),
+			addrY}} {
 			t.Run(name+" to "+pair[1].String(), func(t *testing.T) {
 				wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
 					pinged(t, client, pair[1], 20_000)
@@ -71,13 +84,15 @@ func TestAttackFragmentFlood(t *testing.T) {
 							pinged(t, client, pair[1], 20_000)
 						}
 					}
-					// 64 datagrams of 64 KiB, twice while one grows, each with a goroutine and 64 places for pieces.
+					// 64 datagrams of 64 KiB, twice while one grows, each with a goroutine and 64
+					// places for pieces.
 					bill.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
 					time.Sleep(2 * assemblyTime)
 					bill.look()
 					if err := o.victim.claim(func() {
 						if len(o.victim.parts) != 0 || bill.lastRoutine > 2 {
-							t.Errorf("%d datagrams and %d goroutines are left", len(o.victim.parts), bill.lastRoutine)
+							t.Errorf("%d datagrams and %d goroutines are left", len(o.victim.parts),
+								bill.lastRoutine)
 						}
 					}); err != nil {
 						t.Fatal(err)

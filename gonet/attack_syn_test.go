@@ -63,7 +63,8 @@ func wired(t *testing.T, network string, f func(t *testing.T, client *Stack, o *
 		make1 := func(l link.Link, n string) *Stack {
 			return host6(t, l, n, func(c *Config) {
 				c.NoDAD, c.NoAutoconf = true, true
-				c.Addresses[0] = netip.PrefixFrom(c.Addresses[0].Addr(), netip.MustParsePrefix(network).Bits())
+				c.Addresses[0] = netip.PrefixFrom(c.Addresses[0].Addr(),
+					netip.MustParsePrefix(network).Bits())
 			})
 		}
 		client, victim := make1(a, "1"), make1(b, "2")
@@ -77,11 +78,13 @@ func TestAttackSynFlood(t *testing.T) {
 	if underRace {
 		t.Skip("SKIP: the race detector does not take so many goroutines; run it without")
 	}
-	for name, network := range map[string]string{"of neighbours": "10.0.0.0/8", "from afar": "10.0.0.0/24"} {
+	for name, network := range map[string]string{"of neighbours": "10.0.0.0/8",
+		"from afar": "10.0.0.0/24"} {
 		t.Run(name, func(t *testing.T) {
 			wired(t, network, func(t *testing.T, client *Stack, o *outlaw) {
 				o.pace = 20 * time.Millisecond // for 500: 25,000 a second
-				if err := o.victim.Configure([]netip.Prefix{netip.PrefixFrom(addrV, netip.MustParsePrefix(network).Bits())}, []netip.Addr{addrC}); err != nil {
+				if err := o.victim.Configure([]netip.Prefix{netip.PrefixFrom(addrV,
+					netip.MustParsePrefix(network).Bits())}, []netip.Addr{addrC}); err != nil {
 					t.Fatal(err)
 				}
 				c, err := client.Dial("tcp", "10.0.0.2:7")
@@ -93,7 +96,9 @@ func TestAttackSynFlood(t *testing.T) {
 				b := [4]byte{10}
 				for i := range 120_000 {
 					binary.BigEndian.PutUint32(b[:], 10<<24|uint32(i+1000)*7)
-					o.tcp(at(netip.AddrFrom4(b), 1000+i%60000), at(addrV, 7), wire.TCP{Seq: uint32(i), Flags: wire.SYN, Window: 1000, Options: wire.TCPOptions{MSS: 1460}})
+					o.tcp(at(netip.AddrFrom4(b), 1000+i%60000), at(addrV, 7),
+						wire.TCP{Seq: uint32(i), Flags: wire.SYN, Window: 1000,
+							Options: wire.TCPOptions{MSS: 1460}})
 					if i%20_000 == 9_999 {
 						bill.look()
 						echoed(t, c, 10_000) // who was there before
@@ -108,8 +113,9 @@ func TestAttackSynFlood(t *testing.T) {
 						found(t, o.victim, client, i/20_000)
 					}
 				}
-				// 1024 half connections of about 3 KiB; 4096 neighbours that are asked for, each with a goroutine of 4 KiB, a timer
-				// and the packets that wait for it, which have a bound of their own.
+				// 1024 half connections of about 3 KiB; 4096 neighbours that are asked for, each
+				// with a goroutine of 4 KiB, a timer and the packets that wait for it, which have a
+				// bound of their own.
 				bill.within(48<<20, maxHops+100)
 				if n := o.victim.Stats().Cookies; n < 80_000 {
 					t.Errorf("%d cookies", n)
@@ -120,7 +126,8 @@ func TestAttackSynFlood(t *testing.T) {
 					t.Errorf("%d goroutines are left", bill.lastRoutine)
 				}
 				var left int
-				if err := o.victim.claim(func() { left = len(o.victim.conns) }); err != nil || left > 1 {
+				if err := o.victim.claim(func() { left = len(o.victim.conns) }); err != nil ||
+					left > 1 {
 					t.Errorf("%d connections are left, %v", left, err)
 				}
 			})
@@ -128,11 +135,13 @@ func TestAttackSynFlood(t *testing.T) {
 	}
 }
 
-// found has the victim look for a neighbour that it has not spoken with, the nth address of the client.
+// found has the victim look for a neighbour that it has not spoken with, the nth
+// address of the client.
 func found(t *testing.T, victim, client *Stack, n int) {
 	t.Helper()
 	a := netip.AddrFrom4([4]byte{10, 0, 0, byte(100 + n)})
-	if err := client.Configure([]netip.Prefix{netip.PrefixFrom(addrC, 24), netip.PrefixFrom(a, 24), netip.PrefixFrom(addrX, 64)}, nil); err != nil {
+	if err := client.Configure([]netip.Prefix{netip.PrefixFrom(addrC, 24), netip.PrefixFrom(a, 24),
+		netip.PrefixFrom(addrX, 64)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -142,8 +151,8 @@ func found(t *testing.T, victim, client *Stack, n int) {
 	}
 }
 
-// More clients come by cookies at the same instant than the backlog has places: who has no place is forgotten, and the listener takes
-// others afterwards.
+// More clients come by cookies at the same instant than the backlog has places: who has no place is
+// forgotten, and the listener takes others afterwards.
 func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := alone(t, func(c *Config) { c.Backlog = 2 })
@@ -166,7 +175,8 @@ func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, s := range answers[2:] {
-			o.tcp(at(addrO, int(s.DstPort)), at(addrV, 80), wire.TCP{Seq: 6, Ack: s.Seq + 1, Flags: wire.ACK, Window: 1000})
+			o.tcp(at(addrO, int(s.DstPort)), at(addrV, 80), wire.TCP{Seq: 6, Ack: s.Seq + 1,
+				Flags: wire.ACK, Window: 1000})
 		}
 		close(gate)
 		synctest.Wait()
@@ -191,7 +201,8 @@ func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 	})
 }
 
-// A listener from which nobody accepts bounds what its clients cost, and takes them when somebody does.
+// A listener from which nobody accepts bounds what its clients cost, and takes them
+// when somebody does.
 func TestAttackNobodyAccepts(t *testing.T) {
 	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
 		l, err := o.victim.Listen("tcp", ":80")

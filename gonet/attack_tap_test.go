@@ -17,7 +17,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// raw is a socket of packets on the device of a tap, in the namespace of the test: an outlaw on a wire of Linux.
+// raw is a socket of packets on the device of a tap, in the namespace of the test: an outlaw on
+// a wire of Linux.
 func raw(t *testing.T, name string) (send func(frame []byte)) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
@@ -37,7 +38,8 @@ func raw(t *testing.T, name string) (send func(frame []byte)) {
 	}
 }
 
-// A flood of SYNs on a tap, from stations that the kernel has never heard of, while the kernel's own clients are served.
+// A flood of SYNs on a tap, from stations that the kernel has never heard of, while the kernel's
+// own clients are served.
 func TestAttackSynFloodOnATap(t *testing.T) {
 	s := kernel(t)
 	serveEcho(t, s, ":7")
@@ -54,13 +56,15 @@ func TestAttackSynFloodOnATap(t *testing.T) {
 	for i := range 100_000 {
 		src[3] = byte(3 + i%250)
 		e := wire.Ethernet{Dst: s.MAC(), Src: wire.MAC{2, 5: 9}, Type: wire.EtherIPv4}
-		ip := wire.IPv4{Length: 40, TTL: 64, Protocol: wire.ProtocolTCP, Src: netip.AddrFrom4(src), Dst: dst}
+		ip := wire.IPv4{Length: 40, TTL: 64, Protocol: wire.ProtocolTCP, Src: netip.AddrFrom4(src),
+			Dst: dst}
 		h := wire.TCP{SrcPort: uint16(i), DstPort: 7, Seq: uint32(i), Flags: wire.SYN, Window: 1000}
 		b := make([]byte, 54)
 		e.Put(b)
 		ip.Put(b[14:])
 		h.Put(b[34:])
-		binary.BigEndian.PutUint16(b[50:], ^wire.Sum(b[34:], wire.PseudoSum(ip.Src, dst, ip.Protocol, 20)))
+		binary.BigEndian.PutUint16(b[50:],
+			^wire.Sum(b[34:], wire.PseudoSum(ip.Src, dst, ip.Protocol, 20)))
 		send(b)
 		if i%20_000 == 10_000 {
 			echoed(t, c, 10_000)

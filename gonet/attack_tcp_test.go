@@ -9,8 +9,10 @@ import (
 	"interleave/gonet/wire"
 )
 
-// held is an outlaw that has a connection to an echo server, whose numbers a blind attacker would have to guess.
-func held(t *testing.T, f func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32), echoed ...uint32) {
+// held is an outlaw that has a connection to an echo server, whose numbers a blind attacker
+// would have to guess.
+func held(t *testing.T, f func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32),
+	echoed ...uint32) {
 	synctest.Test(t, func(t *testing.T) {
 		o := alone(t)
 		serveEcho(t, o.victim, ":7")
@@ -24,7 +26,8 @@ func held(t *testing.T, f func(t *testing.T, o *outlaw, src, dst netip.AddrPort,
 		}
 		o.claims(addrO) // a neighbour that is silent for long is asked for again
 		o.segments()
-		o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK | wire.PSH, Window: 60_000}, []byte("alive")...)
+		o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK | wire.PSH, Window: 60_000},
+			[]byte("alive")...)
 		for _, s := range o.segments() {
 			if string(s.text) == "alive" && s.Seq == ack && s.Ack == seq+5 {
 				return
@@ -34,10 +37,14 @@ func held(t *testing.T, f func(t *testing.T, o *outlaw, src, dst netip.AddrPort,
 	})
 }
 
-// What who does not know the numbers can send must neither end a connection nor change its bytes, and is answered rarely (RFC 5961).
+// What who does not know the numbers can send must neither end a connection nor change its bytes,
+// and is answered rarely (RFC 5961).
 func TestAttackBlind(t *testing.T) {
 	for name, blind := range map[string]func(i uint32, seq, ack uint32) (wire.TCP, string){
-		"resets in the window": func(i, seq, ack uint32) (wire.TCP, string) { return wire.TCP{Seq: seq + 1 + i, Flags: wire.RST}, "" },
+		"resets in the window": func(i, seq, ack uint32) (wire.TCP,
+			string) {
+			return wire.TCP{Seq: seq + 1 + i, Flags: wire.RST}, ""
+		},
 		"resets beyond it": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq + 1<<20 + i*40_000, Flags: wire.RST}, ""
 		},
@@ -47,16 +54,28 @@ func TestAttackBlind(t *testing.T) {
 		"SYNs": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq + i*100_000, Flags: wire.SYN}, ""
 		},
-		"SYNs, exactly": func(i, seq, ack uint32) (wire.TCP, string) { return wire.TCP{Seq: seq, Flags: wire.SYN}, "" },
+		"SYNs, exactly": func(i, seq, ack uint32) (wire.TCP,
+			string) {
+			return wire.TCP{Seq: seq, Flags: wire.SYN}, ""
+		},
 		"data with acknowledgements of the future": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq, Ack: ack + 1 + i*100_000, Flags: wire.ACK}, "forged"
 		},
 		"data with acknowledgements of the past": func(i, seq, ack uint32) (wire.TCP, string) {
 			return wire.TCP{Seq: seq, Ack: ack - 70_000 - i*100_000, Flags: wire.ACK}, "forged"
 		},
-		"data without an acknowledgement": func(i, seq, ack uint32) (wire.TCP, string) { return wire.TCP{Seq: seq}, "forged" },
-		"ends without an acknowledgement": func(i, seq, ack uint32) (wire.TCP, string) { return wire.TCP{Seq: seq, Flags: wire.FIN}, "" },
-		"nothing at all":                  func(i, seq, ack uint32) (wire.TCP, string) { return wire.TCP{Seq: seq + i}, "" },
+		"data without an acknowledgement": func(i, seq, ack uint32) (wire.TCP,
+			string) {
+			return wire.TCP{Seq: seq}, "forged"
+		},
+		"ends without an acknowledgement": func(i, seq, ack uint32) (wire.TCP,
+			string) {
+			return wire.TCP{Seq: seq, Flags: wire.FIN}, ""
+		},
+		"nothing at all": func(i, seq, ack uint32) (wire.TCP,
+			string) {
+			return wire.TCP{Seq: seq + i}, ""
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			held(t, func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32) {
@@ -77,14 +96,16 @@ func TestAttackBlind(t *testing.T) {
 	}
 }
 
-// Every combination of flags, at every place, must leave a listener, a connection and closed ports in order.
+// Every combination of flags, at every place, must leave a listener, a connection and closed
+// ports in order.
 func TestAttackChristmasTree(t *testing.T) {
 	held(t, func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32) {
 		for flags := range 256 {
 			h := wire.TCP{Flags: wire.Flags(flags), Seq: seq, Ack: ack, Window: 60_000, Urgent: 7}
-			o.tcp(at(addrO, 5000+flags), dst, h, []byte("text")...)     // to the listener
-			o.tcp(at(addrO, 5000+flags), at(addrV, 9), h)               // to nobody
-			o.tcp(at(addrV, 7), at(addrV, 7), h)                        // from the victim itself: land
+			o.tcp(at(addrO, 5000+flags), dst, h, []byte("text")...) // to the listener
+			o.tcp(at(addrO, 5000+flags), at(addrV, 9), h)           // to nobody
+			// from the victim itself: land
+			o.tcp(at(addrV, 7), at(addrV, 7), h)
 			o.tcp(at(addrO, 0), at(addrV, 0), h)                        // of no port
 			o.tcp(src, dst, wire.TCP{Flags: h.Flags, Seq: seq + 1<<31}) // far out of the window
 		}
@@ -106,7 +127,8 @@ func TestAttackOptions(t *testing.T) {
 		n := 0
 		try := func(options []byte) {
 			n++
-			for _, h := range []wire.TCP{{Flags: wire.SYN, Seq: uint32(n)}, {Flags: wire.ACK, Seq: seq, Ack: ack, Window: 60_000}} {
+			for _, h := range []wire.TCP{{Flags: wire.SYN, Seq: uint32(n)},
+				{Flags: wire.ACK, Seq: seq, Ack: ack, Window: 60_000}} {
 				from := src
 				if h.Flags == wire.SYN {
 					from = at(addrO, 5000+n%50_000)
@@ -134,14 +156,16 @@ func TestAttackOptions(t *testing.T) {
 			}
 		}
 		for _, whole := range [][]byte{
-			{2, 4, 0, 0}, {2, 4, 0, 1}, {2, 4, 0xff, 0xff}, {3, 3, 255}, {5, 10, 0, 0, 0, 0, 0, 0, 0, 0}, {1}, {0}, {8, 10, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0},
+			{2, 4, 0, 0}, {2, 4, 0, 1}, {2, 4, 0xff, 0xff}, {3, 3, 255},
+			{5, 10, 0, 0, 0, 0, 0, 0, 0, 0}, {1}, {0}, {8, 10, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0},
 			{4, 2, 4, 2, 4, 2, 4, 2}, {3, 3, 14, 3, 3, 0}, {2, 4, 5, 180, 2, 4, 0, 1},
 		} {
 			try(whole)
 		}
 		for offset := range 16 { // a header of any length that there is not
 			b := make([]byte, wire.TCPLen)
-			h := wire.TCP{SrcPort: src.Port(), DstPort: dst.Port(), Flags: wire.ACK, Seq: seq, Ack: ack}
+			h := wire.TCP{SrcPort: src.Port(), DstPort: dst.Port(), Flags: wire.ACK, Seq: seq,
+				Ack: ack}
 			h.Put(b)
 			b[12] = byte(offset) << 4
 			if offset != 5 {
@@ -154,8 +178,8 @@ func TestAttackOptions(t *testing.T) {
 	})
 }
 
-// Who asks for much and takes nothing: with a window of 0 or of a byte, for ever, though it answers. A server that closes after a minute
-// gets its memory back.
+// Who asks for much and takes nothing: with a window of 0 or of a byte, for ever, though it
+// answers. A server that closes after a minute gets its memory back.
 func TestAttackClosedWindows(t *testing.T) {
 	for name, window := range map[string]uint16{"closed": 0, "of a byte": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +211,8 @@ func TestAttackClosedWindows(t *testing.T) {
 				}
 				next := map[uint16]uint32{}
 				for i := range clients {
-					_, ack := o.handshake(at(addrO, 4000+i), at(addrV, 80), window, wire.TCPOptions{MSS: 1460})
+					_, ack := o.handshake(at(addrO, 4000+i), at(addrV, 80), window,
+						wire.TCPOptions{MSS: 1460})
 					next[uint16(4000+i)] = ack
 				}
 				bill.look()
@@ -203,7 +228,8 @@ func TestAttackClosedWindows(t *testing.T) {
 							ack += uint32(min(len(s.text), int(window)))
 							next[s.DstPort] = ack
 						}
-						o.tcp(at(addrO, int(s.DstPort)), at(addrV, 80), wire.TCP{Seq: 1001, Ack: ack, Flags: wire.ACK, Window: window})
+						o.tcp(at(addrO, int(s.DstPort)), at(addrV, 80),
+							wire.TCP{Seq: 1001, Ack: ack, Flags: wire.ACK, Window: window})
 					}
 				}
 				// 64 KiB that wait to be sent, of each.
@@ -220,7 +246,8 @@ func TestAttackClosedWindows(t *testing.T) {
 	}
 }
 
-// A byte a segment, in holes and from behind: what waits is bounded, and is there when the first byte comes.
+// A byte a segment, in holes and from behind: what waits is bounded, and is there when the
+// first byte comes.
 func TestAttackHoles(t *testing.T) {
 	for name, step := range map[string]uint32{"holes": 2, "from behind": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -233,12 +260,14 @@ func TestAttackHoles(t *testing.T) {
 				bill := newCost(t)
 				o.deaf.Store(true)
 				for i := uint32(60_000); i > 1; i -= step {
-					o.tcp(src, dst, wire.TCP{Seq: seq + i, Ack: ack, Flags: wire.ACK, Window: 60_000}, 'x')
+					o.tcp(src, dst, wire.TCP{Seq: seq + i, Ack: ack, Flags: wire.ACK,
+						Window: 60_000}, 'x')
 				}
 				synctest.Wait()
 				bill.within(4<<20, 2)
 				o.deaf.Store(false)
-				o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK, Window: 60_000}, 'x', 'x', 'x')
+				o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK, Window: 60_000}, 'x',
+					'x', 'x')
 				far := uint32(0)
 				for _, s := range o.segments() {
 					far = max(far, s.Ack-seq)

@@ -14,10 +14,11 @@ import (
 	"interleave/gonet/wire"
 )
 
-// The tests named attack_* let an outlaw on the victim's wire do what it likes, and hold that memory and goroutines stay bounded and
-// that others are served meanwhile.
+// The tests named attack_* let an outlaw on the victim's wire do what it likes, and hold that
+// memory and goroutines stay bounded and that others are served meanwhile.
 
-// outlaw is who attacks: it writes any frame, from any address, and reads all that the victim sends.
+// outlaw is who attacks: it writes any frame, from any address, and reads all that the
+// victim sends.
 type outlaw struct {
 	t      *testing.T
 	end    link.Link
@@ -57,11 +58,14 @@ func alone(t *testing.T, change ...func(*Config)) *outlaw {
 			o.mu.Unlock()
 		}
 	}()
-	o.victim = host6(t, other, "2", append([]func(*Config){func(c *Config) { c.NoDAD, c.NoAutoconf = true, true }}, change...)...)
+	o.victim = host6(t, other, "2", append([]func(*Config){func(c *Config) {
+		c.NoDAD, c.NoAutoconf = true, true
+	}}, change...)...)
 	return o
 }
 
-// frame sends one. The wire holds 1000, so the outlaw waits now and then until the victim has read them.
+// frame sends one. The wire holds 1000, so the outlaw waits now and then until the
+// victim has read them.
 func (o *outlaw) frame(kind wire.EtherType, pieces ...[]byte) {
 	o.t.Helper()
 	e := wire.Ethernet{Dst: o.victim.MAC(), Src: o.mac, Type: kind}
@@ -80,13 +84,15 @@ func (o *outlaw) frame(kind wire.EtherType, pieces ...[]byte) {
 func (o *outlaw) ip(src, dst netip.Addr, protocol wire.Protocol, body []byte) {
 	o.t.Helper()
 	if src.Is4() {
-		h := wire.IPv4{Length: uint16(wire.IPv4Len + len(body)), TTL: 64, Protocol: protocol, Src: src, Dst: dst, ID: uint16(o.sent)}
+		h := wire.IPv4{Length: uint16(wire.IPv4Len + len(body)), TTL: 64, Protocol: protocol,
+			Src: src, Dst: dst, ID: uint16(o.sent)}
 		b := make([]byte, wire.IPv4Len)
 		h.Put(b)
 		o.frame(wire.EtherIPv4, b, body)
 		return
 	}
-	h := wire.IPv6{Length: uint16(len(body)), NextHeader: protocol, HopLimit: 255, Src: src, Dst: dst}
+	h := wire.IPv6{Length: uint16(len(body)), NextHeader: protocol, HopLimit: 255, Src: src,
+		Dst: dst}
 	b := make([]byte, wire.IPv6Len)
 	h.Put(b)
 	o.frame(wire.EtherIPv6, b, body)
@@ -168,8 +174,10 @@ type reply struct {
 	text []byte
 }
 
-// handshake opens a connection by hand and returns its next sequence numbers: the outlaw's, and the victim's.
-func (o *outlaw) handshake(src, dst netip.AddrPort, window uint16, options wire.TCPOptions) (seq, ack uint32) {
+// handshake opens a connection by hand and returns its next sequence numbers: the outlaw's,
+// and the victim's.
+func (o *outlaw) handshake(src, dst netip.AddrPort, window uint16,
+	options wire.TCPOptions) (seq, ack uint32) {
 	o.t.Helper()
 	o.segments()
 	o.tcp(src, dst, wire.TCP{Seq: 1000, Flags: wire.SYN, Window: window, Options: options})
@@ -184,7 +192,8 @@ func (o *outlaw) handshake(src, dst netip.AddrPort, window uint16, options wire.
 	return 0, 0
 }
 
-// The addresses of IPv4 in these tests: the client's, the victim's, and one that the outlaw says is its own.
+// The addresses of IPv4 in these tests: the client's, the victim's, and one that the outlaw
+// says is its own.
 var (
 	addrC = netip.MustParseAddr("10.0.0.1")
 	addrV = netip.MustParseAddr("10.0.0.2")
@@ -203,7 +212,8 @@ func memory() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// cost tells by how much memory and goroutines have grown since it was begun, at the most of all looks.
+// cost tells by how much memory and goroutines have grown since it was begun, at the
+// most of all looks.
 type cost struct {
 	t              *testing.T
 	memory         int64
@@ -225,11 +235,13 @@ func (c *cost) look() {
 	c.mostGoroutines = max(c.mostGoroutines, c.lastRoutine)
 }
 
-// within fails if an attack has cost more than what is allowed, in bytes and goroutines, and reports what it was.
+// within fails if an attack has cost more than what is allowed, in bytes and goroutines, and
+// reports what it was.
 func (c *cost) within(bytes int64, goroutines int) {
 	c.t.Helper()
 	c.look()
-	c.t.Logf("at most %d KiB and %d goroutines more, %d KiB at the end", c.most>>10, c.mostGoroutines, c.atEnd>>10)
+	c.t.Logf("at most %d KiB and %d goroutines more, %d KiB at the end", c.most>>10,
+		c.mostGoroutines, c.atEnd>>10)
 	if c.most > bytes && !underRace {
 		c.t.Errorf("%d KiB more were held, at most %d KiB may be", c.most>>10, bytes>>10)
 	}

@@ -68,7 +68,8 @@ func TestALinkThatFails(t *testing.T) {
 		if _, err := c.Write([]byte("x")); err != nil {
 			t.Errorf("write: %v", err)
 		}
-		if _, err := x.Dial("tcp", "10.0.0.2:7"); err == nil || !strings.Contains(err.Error(), "10.0.0.2:7") || !errors.Is(err, errBroken) {
+		if _, err := x.Dial("tcp", "10.0.0.2:7"); err == nil ||
+			!strings.Contains(err.Error(), "10.0.0.2:7") || !errors.Is(err, errBroken) {
 			t.Errorf("dial: %v", err)
 		}
 		u, err := x.Dial("udp", "10.0.0.2:7")
@@ -95,7 +96,8 @@ func TestALinkThatFails(t *testing.T) {
 		_, packet := x.ListenPacket("udp", ":1")
 		_, dial := x.Dial("tcp", "10.0.0.2:7")
 		_, snapshot := x.Snapshot()
-		for i, err := range []error{read, write, ping, listen, packet, dial, snapshot, x.Configure(nil, nil)} {
+		for i, err := range []error{read, write, ping, listen, packet, dial, snapshot,
+			x.Configure(nil, nil)} {
 			if !errors.Is(err, errBroken) {
 				t.Errorf("call %d of a stack whose link has failed: %v", i, err)
 			}
@@ -113,7 +115,8 @@ func echoedAfter(t *testing.T, c net.Conn, want string) {
 	}
 }
 
-// A stack on a link that was closed before, and what was configured wrongly, are told by name or end at once.
+// A stack on a link that was closed before, and what was configured wrongly, are told by name
+// or end at once.
 func TestWrongConfigurations(t *testing.T) {
 	a, _ := link.Pair()
 	if err := a.Close(); err != nil {
@@ -132,16 +135,20 @@ func TestWrongConfigurations(t *testing.T) {
 		bits    int
 	}{{"0.0.0.0", 0}, {"224.0.0.1", 24}, {"::", 64}, {"ff02::1", 64}, {"::ffff:10.0.0.1", 120}} {
 		l, _ := link.Pair()
-		if s, err := New(Config{Link: l, Addresses: []netip.Prefix{netip.PrefixFrom(netip.MustParseAddr(c.address), c.bits)}}); err == nil {
+		if s, err := New(Config{Link: l,
+			Addresses: []netip.Prefix{netip.PrefixFrom(netip.MustParseAddr(c.address),
+				c.bits)}}); err == nil {
 			t.Errorf("%s/%d was taken", c.address, c.bits)
 			_ = s.Close()
 		} else if !strings.Contains(err.Error(), c.address) {
 			t.Errorf("the error does not name %s: %v", c.address, err)
 		}
 	}
-	for _, address := range []string{"0.0.0.0/32", "127.0.0.1/8", "255.255.255.255/32", "10.0.0.255/24", "10.0.0.0/24", "10.0.0.1/32", "10.0.0.1/0", "::1/128", "2001:db8::1/0"} {
+	for _, address := range []string{"0.0.0.0/32", "127.0.0.1/8", "255.255.255.255/32",
+		"10.0.0.255/24", "10.0.0.0/24", "10.0.0.1/32", "10.0.0.1/0", "::1/128", "2001:db8::1/0"} {
 		l, _ := link.Pair() // whether it is taken or not, it does no harm
-		if s, err := New(Config{Link: l, Addresses: []netip.Prefix{netip.MustParsePrefix(address)}}); err == nil {
+		if s, err := New(Config{Link: l,
+			Addresses: []netip.Prefix{netip.MustParsePrefix(address)}}); err == nil {
 			_, _ = s.Dial("udp", "10.0.0.9:1")
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -166,7 +173,9 @@ func TestMTUs(t *testing.T) {
 					bothWays(t, 1, near, far, 100_000)
 					closeConns(t, near, far)
 					for _, size := range []int{0, 1, mtu - 29, mtu - 28, mtu - 27, 3000, 65507} {
-						if size > 65507 || mtu < 1000 && size > 40_000 { // a link has room for 1000 pieces, a datagram may have 1366; each is kept apart until it is read
+						// a link has room for 1000 pieces, a datagram may have 1366; each is kept
+						// apart until it is read
+						if size > 65507 || mtu < 1000 && size > 40_000 {
 							continue
 						}
 						ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -184,7 +193,8 @@ func TestMTUs(t *testing.T) {
 	}
 }
 
-// All ports are in use: who dials hears so, by the address, and the next finds one when one has come back.
+// All ports are in use: who dials hears so, by the address, and the next finds one when
+// one has come back.
 func TestOutOfPorts(t *testing.T) {
 	if underRace {
 		t.Skip("SKIP: 32,768 connections take the race detector too long")
@@ -208,7 +218,8 @@ func TestOutOfPorts(t *testing.T) {
 		if !errors.Is(err, syscall.EADDRNOTAVAIL) || !strings.Contains(err.Error(), "10.0.0.2:7") {
 			t.Fatalf("beyond the last port: %v, %v", c, err)
 		}
-		if c, err := x.Dial("tcp", "[2001:db8::2]:7"); err != nil { // there are as many for each peer
+		// there are as many for each peer
+		if c, err := x.Dial("tcp", "[2001:db8::2]:7"); err != nil {
 			t.Error(err)
 		} else {
 			closeConns(t, c)
@@ -227,7 +238,8 @@ func TestOutOfPorts(t *testing.T) {
 	})
 }
 
-// An address that somebody else has: of IPv6 it is given up, of IPv4 kept; both are counted, and who asks for it hears.
+// An address that somebody else has: of IPv6 it is given up, of IPv4 kept; both are counted, and
+// who asks for it hears.
 func TestAnAddressInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
@@ -243,7 +255,8 @@ func TestAnAddressInUse(t *testing.T) {
 				t.Errorf("the second has %v", p)
 			}
 		}
-		if _, err := y.Listen("tcp", "[2001:db8::2]:80"); !errors.Is(err, syscall.EADDRNOTAVAIL) || !strings.Contains(err.Error(), "2001:db8::2") {
+		if _, err := y.Listen("tcp", "[2001:db8::2]:80"); !errors.Is(err, syscall.EADDRNOTAVAIL) ||
+			!strings.Contains(err.Error(), "2001:db8::2") {
 			t.Errorf("who asks for it: %v", err)
 		}
 		if _, err := x.Listen("tcp", "[2001:db8::2]:80"); err != nil {
@@ -252,10 +265,11 @@ func TestAnAddressInUse(t *testing.T) {
 	})
 }
 
-// Contexts that are cancelled, connections, listeners and stacks that are closed, at any instant: every call comes back, with an error that
-// names where it was going.
+// Contexts that are cancelled, connections, listeners and stacks that are closed, at any instant:
+// every call comes back, with an error that names where it was going.
 func TestEndsAtEveryInstant(t *testing.T) {
-	// Package net makes what all resolvers share when it is used first, which must not be in one test's fake time.
+	// Package net makes what all resolvers share when it is used first, which must not be in one
+	// test's fake time.
 	_, _ = (&net.Resolver{PreferGo: true}).LookupHost(t.Context(), "localhost")
 	for seed := range 40 * conversations() {
 		synctest.Test(t, func(t *testing.T) {
@@ -265,7 +279,9 @@ func TestEndsAtEveryInstant(t *testing.T) {
 			x, y := host6(t, link.NewFaults(a, seed, fault, fault), "1"), host6(t, b, "2")
 			serveEcho(t, y, ":7")
 			ctx, cancel := context.WithCancel(t.Context())
-			some := func() time.Duration { return time.Duration(r.Int64N(int64(60 * time.Millisecond))) }
+			some := func() time.Duration {
+				return time.Duration(r.Int64N(int64(60 * time.Millisecond)))
+			}
 			time.AfterFunc(some(), cancel)
 			if r.IntN(2) == 0 {
 				victim := []*Stack{x, y}[r.IntN(2)]
@@ -280,13 +296,17 @@ func TestEndsAtEveryInstant(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // while it is read and written
+					// while it is read and written
+					stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 					defer stop()
 					go func() { _, _ = c.Write(make([]byte, 1<<20)) }()
 					_, err = io.Copy(io.Discard, onlyReader{c})
 					return errors.Join(err, errors.New("2001:db8::2 has been closed"))
 				},
-				func() error { _, err := x.Ping(ctx, netip.MustParseAddr("10.0.0.99"), 5000); return err },
+				func() error {
+					_, err := x.Ping(ctx, netip.MustParseAddr("10.0.0.99"), 5000)
+					return err
+				},
 				func() error { _, err := resolver.LookupHost(ctx, "nobody.example"); return err },
 				func() error {
 					l, err := x.Listen("tcp", ":99")
@@ -312,7 +332,8 @@ func TestEndsAtEveryInstant(t *testing.T) {
 					time.Sleep(start)
 					if err := f(); err == nil {
 						t.Errorf("seed %d: a call came back without an error", seed)
-					} else if s := err.Error(); !strings.Contains(s, "99") && !strings.Contains(s, "2001:db8::2") && !strings.Contains(s, "nobody") {
+					} else if s := err.Error(); !strings.Contains(s, "99") &&
+						!strings.Contains(s, "2001:db8::2") && !strings.Contains(s, "nobody") {
 						t.Errorf("seed %d: the error names nothing: %v", seed, err)
 					}
 				})

@@ -19,14 +19,16 @@ func echoFrame(s *Stack, src, dst netip.Addr) []byte {
 	b := make([]byte, wire.EthernetLen+headerLen(dst)+64)
 	at := wire.EthernetLen + headerLen(dst)
 	if dst.Is4() {
-		ip := wire.IPv4{Length: uint16(wire.IPv4Len + 64), TTL: 64, Protocol: wire.ProtocolICMP, Src: src, Dst: dst}
+		ip := wire.IPv4{Length: uint16(wire.IPv4Len + 64), TTL: 64, Protocol: wire.ProtocolICMP,
+			Src: src, Dst: dst}
 		ip.Put(b[wire.EthernetLen:])
 		m := wire.Echo(wire.ICMPEcho, 1, 1)
 		m.Put(b[at:])
 		wire.SealICMP(b[at:], 0)
 	} else {
 		e.Type = wire.EtherIPv6
-		ip := wire.IPv6{Length: 64, HopLimit: 64, NextHeader: wire.ProtocolICMPv6, Src: src, Dst: dst}
+		ip := wire.IPv6{Length: 64, HopLimit: 64, NextHeader: wire.ProtocolICMPv6, Src: src,
+			Dst: dst}
 		ip.Put(b[wire.EthernetLen:])
 		m := wire.Echo(wire.ICMPv6Echo, 1, 1)
 		m.Put(b[at:])

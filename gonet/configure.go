@@ -9,8 +9,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Configure replaces the addresses and gateways that the stack was given, as a lease asks that has changed. Those that it has found by
-// itself stay. A connection from an address that goes comes to its end by its own time-outs.
+// Configure replaces the addresses and gateways that the stack was given, as a lease asks that has
+// changed. Those that it has found by itself stay. A connection from an address that goes comes to
+// its end by its own time-outs.
 func (s *Stack) Configure(addresses []netip.Prefix, gateways []netip.Addr) error {
 	if err := s.checkNetwork(addresses, gateways); err != nil {
 		return err
@@ -24,13 +25,16 @@ func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) er
 	for _, p := range addresses {
 		switch a := p.Addr(); {
 		case !p.IsValid() || a.Is4In6() || a.IsMulticast() || a.IsUnspecified():
-			return fmt.Errorf("gonet: address %v: not one of a host with the length of its network", p)
+			return fmt.Errorf("gonet: address %v: not one of a host with the length of its network",
+				p)
 		case a.Is6() && s.cfg.NoIPv6:
-			return fmt.Errorf("gonet: address %v: this link has no IPv6, or an MTU below %d bytes", p, wire.IPv6MinMTU)
+			return fmt.Errorf("gonet: address %v: this link has no IPv6, or an MTU below %d bytes",
+				p, wire.IPv6MinMTU)
 		}
 	}
 	near := func(a netip.Addr) bool {
-		return a.Is6() && a.IsLinkLocalUnicast() || slices.ContainsFunc(addresses, func(p netip.Prefix) bool { return p.Contains(a) })
+		return a.Is6() && a.IsLinkLocalUnicast() ||
+			slices.ContainsFunc(addresses, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
 	for _, g := range gateways {
 		if !g.IsValid() || g.Is6() && s.cfg.NoIPv6 || !near(g) {
@@ -40,7 +44,8 @@ func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) er
 	return nil
 }
 
-// settle takes the addresses and ways of the configuration into use, and looks for more. Before the dealer begins.
+// settle takes the addresses and ways of the configuration into use, and looks for more. Before
+// the dealer begins.
 func (s *Stack) settle() {
 	s.now = s.clock()
 	if s.cfg.NoIPv6 {
@@ -48,14 +53,16 @@ func (s *Stack) settle() {
 		return
 	}
 	s.place.mtu6, s.place.hopLimit = s.fast.MTU, defaultTTL
-	s.addAddress(address{Prefix: s.opaque(linkLocal, 0), preferred: forever, valid: forever, made: true})
+	s.addAddress(address{Prefix: s.opaque(linkLocal, 0), preferred: forever, valid: forever,
+		made: true})
 	s.configure(s.cfg.Addresses, s.cfg.Gateways)
 	if !s.cfg.NoAutoconf {
 		go s.solicitRouters()
 	}
 }
 
-// configure takes addresses and ways into use in place of those that were given before. The dealer's.
+// configure takes addresses and ways into use in place of those that were given
+// before. The dealer's.
 func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
 	p := &s.place
 	p.static = nil
@@ -69,12 +76,14 @@ func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
 	for _, g := range gateways {
 		p.static = append(p.static, ip.Route{Network: ip.Default(g), Via: g})
 	}
-	p.addrs = slices.DeleteFunc(p.addrs, func(a address) bool { return !a.made && !slices.Contains(addresses, a.Prefix) })
+	p.addrs = slices.DeleteFunc(p.addrs,
+		func(a address) bool { return !a.made && !slices.Contains(addresses, a.Prefix) })
 	s.publish()
 	for _, a := range addresses {
 		if p.find(a.Addr()) == nil {
 			s.addAddress(address{Prefix: a, preferred: forever, valid: forever})
 		}
 	}
-	s.turnOut(func(h *hop) bool { return h.fixed && h.addr != loopbackAddr }) // a broadcast address may be a neighbour's now
+	// a broadcast address may be a neighbour's now
+	s.turnOut(func(h *hop) bool { return h.fixed && h.addr != loopbackAddr })
 }

@@ -12,7 +12,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// flow names a connection: both addresses, those of IPv4 in the form that IPv6 has for them, and both ports.
+// flow names a connection: both addresses, those of IPv4 in the form that IPv6 has for them,
+// and both ports.
 type flow struct {
 	local, remote         [16]byte
 	localPort, remotePort uint16
@@ -22,8 +23,9 @@ func flowOf(local, remote netip.AddrPort) flow {
 	return flow{local.Addr().As16(), remote.Addr().As16(), local.Port(), remote.Port()}
 }
 
-// Conn is a connection of TCP: a net.Conn. It has no goroutine of its own. Its machine runs under mu: in the dealer when segments
-// arrive or its alarm has gone off, and in the goroutine that reads or writes.
+// Conn is a connection of TCP: a net.Conn. It has no goroutine of its own. Its machine runs under
+// mu: in the dealer when segments arrive or its alarm has gone off, and in the goroutine that
+// reads or writes.
 type Conn struct {
 	stack         *Stack
 	flow          flow
@@ -49,14 +51,16 @@ type Conn struct {
 	handed             bool          // to the backlog: the dealer's own
 	counted            atomic.Bool   // it is not in the listener's half any more
 	touched            bool          // in the dealer's list: the dealer's own
-	alarm              int           // its place among the stack's alarms, from 1 on, 0: none; guarded by their mutex
-	owes               bool          // in the dealer's list of acknowledgements that wait; guarded by mu
-	waits              bool          // in TIME-WAIT: the dealer's own
-	readBy, writeBy    deadline
-	reading, writing   sync.Mutex   // one at a time, as for a descriptor
-	piece              *tcp.Piece   // that Read has taken and not used up; guarded by reading
-	unread             []byte       // of piece
-	left               atomic.Int64 // len(unread), for who does not read
+	// its place among the stack's alarms, from 1 on, 0: none; guarded by their mutex
+	alarm int
+	// in the dealer's list of acknowledgements that wait; guarded by mu
+	owes             bool
+	waits            bool // in TIME-WAIT: the dealer's own
+	readBy, writeBy  deadline
+	reading, writing sync.Mutex   // one at a time, as for a descriptor
+	piece            *tcp.Piece   // that Read has taken and not used up; guarded by reading
+	unread           []byte       // of piece
+	left             atomic.Int64 // len(unread), for who does not read
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -68,8 +72,10 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{
-		stack: s, flow: flowOf(local, remote), local: local, remote: remote, net: n, hop: h, cfg: s.cfg.TCP,
-		pseudo: wire.PseudoSum(local.Addr(), remote.Addr(), wire.ProtocolTCP, 0), readBy: makeDeadline(), writeBy: makeDeadline(),
+		stack: s, flow: flowOf(local, remote), local: local, remote: remote, net: n, hop: h,
+		cfg:    s.cfg.TCP,
+		pseudo: wire.PseudoSum(local.Addr(), remote.Addr(), wire.ProtocolTCP, 0),
+		readBy: makeDeadline(), writeBy: makeDeadline(),
 	}
 	header := headerLen(remote.Addr())
 	c.cfg.MSS = s.mtu(remote.Addr()) - header - wire.TCPLen
@@ -83,7 +89,9 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	}
 	secret := s.hash(&c.flow, forConnection, 0)
 	c.cfg.Clock, c.first = uint32(secret), uint32(secret>>32)
-	c.label = c.cfg.Clock & 0xfffff // so that routers keep the packets of a connection on one way, and to nobody foretellable (RFC 6437)
+	// so that routers keep the packets of a connection on one way, and to nobody
+	// foretellable (RFC 6437)
+	c.label = c.cfg.Clock & 0xfffff
 	return c, nil
 }
 
@@ -132,7 +140,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return 0, c.fail("read", translate(err))
 		}
 		if c.owes {
-			c.transmit(c.at(c.stack.clock())) // whoever waits for more sends nothing that the acknowledgement could go with
+			// whoever waits for more sends nothing that the acknowledgement could go with
+			c.transmit(c.at(c.stack.clock()))
 		}
 		if err := c.waitFor(&c.readable, &c.readBy); err != nil {
 			return 0, c.fail("read", err)
@@ -140,11 +149,12 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// large is how many bytes of a piece tell of a sender that waits for room, so that it is told of it at once: little of what it is told goes
-// along with an answer.
+// large is how many bytes of a piece tell of a sender that waits for room, so that it is told of it
+// at once: little of what it is told goes along with an answer.
 const large = 32 << 10
 
-// use copies from the piece to the user, without mu: a large copy keeps nobody waiting. The caller has reading.
+// use copies from the piece to the user, without mu: a large copy keeps nobody waiting. The
+// caller has reading.
 func (c *Conn) use(p []byte) int {
 	n := copy(p, c.unread)
 	if c.unread = c.unread[n:]; len(c.unread) == 0 {

@@ -7,18 +7,22 @@ import (
 	"time"
 )
 
-// crowd is all neighbours in the order of their places, so that there is always one to make room for the next: who floods the link with
-// addresses, or has us ask for all of a network, must not keep us from our own neighbours (RFC 6583 section 7).
+// crowd is all neighbours in the order of their places, so that there is always one to make room
+// for the next: who floods the link with addresses, or has us ask for all of a network, must not
+// keep us from our own neighbours (RFC 6583 section 7).
 type crowd struct {
-	mu   sync.Mutex
-	all  []*hop
-	hand int // whose turn it is to go, if nobody has been sent anything by it since the hand was here last
+	mu  sync.Mutex
+	all []*hop
+	// whose turn it is to go, if nobody has been sent anything by it since the hand was here last
+	hand int
 }
 
-// maxLooks is how many neighbours are looked at for one that is not used. 64 is a guess: who has more in use than that must ask again.
+// maxLooks is how many neighbours are looked at for one that is not used. 64 is a guess: who has
+// more in use than that must ask again.
 const maxLooks = 64
 
-// enter puts a neighbour in the table, in the place of another if that is full, and returns the one that is there. Any goroutine.
+// enter puts a neighbour in the table, in the place of another if that is full, and returns the one
+// that is there. Any goroutine.
 func (s *Stack) enter(h *hop) *hop {
 	c := &s.crowd
 	c.mu.Lock()
@@ -70,8 +74,8 @@ func (h *hop) leave() {
 // waiting is the packets that wait for all neighbours, in bytes.
 type waiting struct{ atomic.Int64 }
 
-// maxWaitingBytes bounds what an outlaw can have us keep for stations that do not exist: 16 packets of Ethernet for each of 170. A
-// guess.
+// maxWaitingBytes bounds what an outlaw can have us keep for stations that do not exist: 16 packets
+// of Ethernet for each of 170. A guess.
 const maxWaitingBytes = 4 << 20
 
 // take keeps a packet for a neighbour, false if there is no room.
@@ -90,8 +94,9 @@ func (w *waiting) give(frames ...[]byte) {
 	}
 }
 
-// absent is the neighbours that have not answered, until connections are told: one walk over all connections for many neighbours, as a
-// flood from addresses that nobody has makes them by the thousand.
+// absent is the neighbours that have not answered, until connections are told: one walk over
+// all connections for many neighbours, as a flood from addresses that nobody has makes them
+// by the thousand.
 type absent struct {
 	mu   sync.Mutex
 	hops map[*hop]bool // nil: no walk is due
@@ -101,7 +106,8 @@ type absent struct {
 // absentInterval is the least time between two walks: 10,000 connections take about a millisecond.
 const absentInterval = 50 * time.Millisecond
 
-// missing has connections by a neighbour told that it does not answer, and the dealer if it is a router: there may be another.
+// missing has connections by a neighbour told that it does not answer, and the dealer if it is a
+// router: there may be another.
 func (s *Stack) missing(h *hop) {
 	a := &s.absent
 	a.mu.Lock()
@@ -112,7 +118,8 @@ func (s *Stack) missing(h *hop) {
 	a.hops[h] = true
 	wait := absentInterval - time.Since(a.last)
 	a.mu.Unlock()
-	switch tell := func() { _ = s.post(s.tellAbsent) }; { // a stack that has ended tells its connections itself
+	// a stack that has ended tells its connections itself
+	switch tell := func() { _ = s.post(s.tellAbsent) }; {
 	case !first:
 	case wait > 0:
 		time.AfterFunc(wait, tell)

@@ -18,7 +18,8 @@ func (s *Stack) Dial(network, address string) (net.Conn, error) {
 // DialContext is Dial that ends with a context.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	fail := func(to netip.AddrPort, err error) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to), Err: translate(err)}
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to),
+			Err: translate(err)}
 	}
 	kind := "tcp"
 	if strings.HasPrefix(network, "udp") {
@@ -65,7 +66,8 @@ func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
 	var failed error
 	err := s.claim(func() {
 		s.now = s.clock()
-		local, err := s.freePort(netip.AddrPortFrom(src, 0), func(a netip.AddrPort) bool { return s.yields(flowOf(a, to)) })
+		local, err := s.freePort(netip.AddrPortFrom(src, 0),
+			func(a netip.AddrPort) bool { return s.yields(flowOf(a, to)) })
 		if err == nil {
 			c, err = s.newConn(local, to)
 		}
@@ -80,7 +82,8 @@ func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
 	return c, errors.Join(err, failed)
 }
 
-// yields tells whether a new connection may have a place in the table, and empties it of one in TIME-WAIT. The dealer's.
+// yields tells whether a new connection may have a place in the table, and empties it of one in
+// TIME-WAIT. The dealer's.
 func (s *Stack) yields(f flow) bool {
 	c := s.conns[f]
 	if c == nil {

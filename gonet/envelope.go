@@ -7,8 +7,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// envelope is the memory of one packet on its way out: its headers, and the list of its pieces. No link keeps what it is given to
-// write, but a compiler cannot see that through an interface, so that without a pool each of these would be garbage.
+// envelope is the memory of one packet on its way out: its headers, and the list of its pieces. No
+// link keeps what it is given to write, but a compiler cannot see that through an interface, so
+// that without a pool each of these would be garbage.
 type envelope struct {
 	ethernet  [wire.EthernetLen]byte
 	ip        [wire.IPv6Len + wire.FragmentLen]byte
@@ -28,7 +29,8 @@ func (e *envelope) free() {
 	envelopes.Put(e)
 }
 
-// pack puts a packet in: its first header, and the rest. A place in front is left to the header of Ethernet.
+// pack puts a packet in: its first header, and the rest. A place in front is left to the
+// header of Ethernet.
 func (e *envelope) pack(first []byte, rest ...[]byte) {
 	e.list[1] = first
 	e.n = 2 + copy(e.list[2:], rest)

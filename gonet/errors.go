@@ -10,8 +10,8 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// What connections and sockets say. Each wraps the error of the operating system that programs look for with errors.Is, as those
-// of package net do.
+// What connections and sockets say. Each wraps the error of the operating system that programs look
+// for with errors.Is, as those of package net do.
 var (
 	errClosed          = net.ErrClosed
 	errUnreachable     = os.NewSyscallError("connect", syscall.ENETUNREACH)

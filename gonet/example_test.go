@@ -14,10 +14,15 @@ import (
 // Two hosts on one wire in memory; link.OpenTap in its place puts a host beside the kernel.
 func ExampleNew() {
 	near, far := link.Pair()
-	server, _ := gonet.New(gonet.Config{Link: far, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
-	client, _ := gonet.New(gonet.Config{Link: near, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
+	server, _ := gonet.New(gonet.Config{Link: far,
+		Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+	client, _ := gonet.New(gonet.Config{Link: near,
+		Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
 	l, _ := server.Listen("tcp", ":80")
-	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello from a stack of its own") }))
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		fmt.Fprint(w, "hello from a stack of its own")
+	}))
 
 	browser := http.Client{Transport: &http.Transport{DialContext: client.DialContext}}
 	r, err := browser.Get("http://10.0.0.2/")

@@ -12,12 +12,14 @@ import (
 	"interleave/gonet/link"
 )
 
-// pair is a connection between two hosts whose wire takes 100 ms and loses a tenth of what it carries.
+// pair is a connection between two hosts whose wire takes 100 ms and loses a tenth of
+// what it carries.
 func pair(t *testing.T) (client, server net.Conn) {
 	near, far := link.Pair()
 	bad := link.Fault{Loss: 0.1, Delay: 100 * time.Millisecond}
 	stack := func(l link.Link, seed uint64, address string) *gonet.Stack {
-		s, err := gonet.New(gonet.Config{Link: link.NewFaults(l, seed, link.Fault{}, bad), Addresses: []netip.Prefix{netip.MustParsePrefix(address)}})
+		s, err := gonet.New(gonet.Config{Link: link.NewFaults(l, seed, link.Fault{}, bad),
+			Addresses: []netip.Prefix{netip.MustParsePrefix(address)}})
 		if err != nil {
 			t.Fatal(err)
 		}

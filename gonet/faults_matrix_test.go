@@ -17,21 +17,32 @@ import (
 
 // badWires are what the conversations of the matrix meet, there and back.
 var badWires = map[string]struct{ there, back link.Fault }{
-	"clean":         {link.Fault{Delay: time.Millisecond}, link.Fault{Delay: time.Millisecond}},
-	"long":          {link.Fault{Delay: 150 * time.Millisecond}, link.Fault{Delay: 150 * time.Millisecond}},
-	"heavy loss":    {link.Fault{Loss: .2, Delay: 5 * time.Millisecond}, link.Fault{Loss: .2, Delay: 5 * time.Millisecond}},
-	"one way lossy": {link.Fault{Loss: .3, Delay: 5 * time.Millisecond}, link.Fault{Delay: 5 * time.Millisecond}},
-	"answers lossy": {link.Fault{Delay: 5 * time.Millisecond}, link.Fault{Loss: .3, Delay: 5 * time.Millisecond}},
-	"jitter":        {link.Fault{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond}, link.Fault{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond}},
-	"narrow":        {link.Fault{Bandwidth: 200_000, Queue: 10_000, Delay: 20 * time.Millisecond}, link.Fault{Bandwidth: 200_000, Queue: 10_000, Delay: 20 * time.Millisecond}},
-	"asymmetric":    {link.Fault{Bandwidth: 5_000_000, Delay: 30 * time.Millisecond}, link.Fault{Bandwidth: 20_000, Queue: 3000, Delay: 300 * time.Millisecond}},
+	"clean": {link.Fault{Delay: time.Millisecond}, link.Fault{Delay: time.Millisecond}},
+	"long": {link.Fault{Delay: 150 * time.Millisecond},
+		link.Fault{Delay: 150 * time.Millisecond}},
+	"heavy loss": {link.Fault{Loss: .2, Delay: 5 * time.Millisecond},
+		link.Fault{Loss: .2, Delay: 5 * time.Millisecond}},
+	"one way lossy": {link.Fault{Loss: .3, Delay: 5 * time.Millisecond},
+		link.Fault{Delay: 5 * time.Millisecond}},
+	"answers lossy": {link.Fault{Delay: 5 * time.Millisecond},
+		link.Fault{Loss: .3, Delay: 5 * time.Millisecond}},
+	"jitter": {link.Fault{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond},
+		link.Fault{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond}},
+	"narrow": {link.Fault{Bandwidth: 200_000, Queue: 10_000, Delay: 20 * time.Millisecond},
+		link.Fault{Bandwidth: 200_000, Queue: 10_000, Delay: 20 * time.Millisecond}},
+	"asymmetric": {link.Fault{Bandwidth: 5_000_000, Delay: 30 * time.Millisecond},
+		link.Fault{Bandwidth: 20_000, Queue: 3000, Delay: 300 * time.Millisecond}},
 	"blackouts": { // not in step with time-outs that double
-		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2100 * time.Millisecond, Dark: 913 * time.Millisecond},
-		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2311 * time.Millisecond, Dark: 717 * time.Millisecond},
+		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2100 * time.Millisecond,
+			Dark: 913 * time.Millisecond},
+		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2311 * time.Millisecond,
+			Dark: 717 * time.Millisecond},
 	},
 	"all": {
-		link.Fault{Loss: .08, Duplicate: .1, Corrupt: .05, Reorder: .1, Jitter: 10 * time.Millisecond, Delay: 10 * time.Millisecond, Bandwidth: 1_000_000},
-		link.Fault{Loss: .08, Duplicate: .1, Corrupt: .05, Reorder: .1, Jitter: 10 * time.Millisecond, Delay: 10 * time.Millisecond, Bandwidth: 300_000},
+		link.Fault{Loss: .08, Duplicate: .1, Corrupt: .05, Reorder: .1,
+			Jitter: 10 * time.Millisecond, Delay: 10 * time.Millisecond, Bandwidth: 1_000_000},
+		link.Fault{Loss: .08, Duplicate: .1, Corrupt: .05, Reorder: .1,
+			Jitter: 10 * time.Millisecond, Delay: 10 * time.Millisecond, Bandwidth: 300_000},
 	},
 }
 
@@ -54,15 +65,18 @@ func conversations() uint64 {
 	return uint64(*faultSeeds)
 }
 
-// TestMatrixOfFaults has each talk over each wire, with seeds that also choose the family, the control, the sizes of buffers and MTU.
+// TestMatrixOfFaults has each talk over each wire, with seeds that also choose the family, the
+// control, the sizes of buffers and MTU.
 func TestMatrixOfFaults(t *testing.T) {
 	for wire, faults := range badWires {
 		for talk, f := range talks {
 			t.Run(wire+"/"+talk, func(t *testing.T) {
 				for seed := range conversations() {
 					r := rand.New(rand.NewPCG(seed, 3))
-					cfg := tcp.Config{Congestion: []string{tcp.CUBIC, tcp.NewReno}[r.IntN(2)], Delay: r.IntN(4) == 0, QuickAck: r.IntN(4) == 0}
-					cfg.NoSACK, cfg.NoTimestamps, cfg.NoScale = r.IntN(4) == 0, r.IntN(4) == 0, r.IntN(4) == 0
+					cfg := tcp.Config{Congestion: []string{tcp.CUBIC, tcp.NewReno}[r.IntN(2)],
+						Delay: r.IntN(4) == 0, QuickAck: r.IntN(4) == 0}
+					cfg.NoSACK, cfg.NoTimestamps, cfg.NoScale = r.IntN(4) == 0, r.IntN(4) == 0,
+						r.IntN(4) == 0
 					if r.IntN(2) == 0 {
 						cfg.ReceiveBuffer, cfg.SendBuffer = 1+r.IntN(20_000), 1+r.IntN(20_000)
 					}
@@ -74,12 +88,15 @@ func TestMatrixOfFaults(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						a, b := link.Pair(options...)
 						made := func(l link.Link, n string) *Stack {
-							return host6(t, l, n, func(c *Config) { c.TCP, c.NoDAD, c.NoAutoconf = cfg, true, true })
+							return host6(t, l, n,
+								func(c *Config) { c.TCP, c.NoDAD, c.NoAutoconf = cfg, true, true })
 						}
-						x, y := made(link.NewFaults(a, seed, faults.back, faults.there), "1"), made(b, "2")
+						x, y := made(link.NewFaults(a, seed, faults.back, faults.there), "1"),
+							made(b, "2")
 						if r.IntN(2) == 0 {
 							x, y = y, x
-							to = map[string]string{"10.0.0.2": "10.0.0.1", "2001:db8::2": "2001:db8::1"}[to]
+							to = map[string]string{"10.0.0.2": "10.0.0.1",
+								"2001:db8::2": "2001:db8::1"}[to]
 						}
 						near, far := connected(t, x, y, to)
 						f(t, seed, r, near, far)
@@ -128,7 +145,8 @@ func halfClose(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 // slowReader closes the window of the peer again and again, for longer and longer, up to 40 s.
 func slowReader(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 	size := r.IntN(150_000)
-	if err := far.SetDeadline(time.Now().Add(100 * time.Hour)); err != nil { // if the peer gives up it says so
+	// if the peer gives up it says so
+	if err := far.SetDeadline(time.Now().Add(100 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -163,17 +181,21 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // resetInTheMiddle aborts one end while both send; the other hears it, or that nobody answers.
 func resetInTheMiddle(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
-	time.AfterFunc(time.Duration(r.Int64N(int64(2*time.Second))), func() { _ = near.(*Conn).Abort() }) // a test that has ended does not mind
+	// a test that has ended does not mind
+	time.AfterFunc(time.Duration(r.Int64N(int64(2*time.Second))),
+		func() { _ = near.(*Conn).Abort() })
 	torn(t, seed, near, far)
 }
 
-// closeInTheMiddle closes one end while both send: the other hears a reset, as what it has sent is read by nobody.
+// closeInTheMiddle closes one end while both send: the other hears a reset, as what it has sent is
+// read by nobody.
 func closeInTheMiddle(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 	time.AfterFunc(time.Duration(r.Int64N(int64(2*time.Second))), func() { _ = near.Close() })
 	torn(t, seed, near, far)
 }
 
-// torn sends without end both ways, until somebody tears the connection. What has arrived is a beginning of what was sent.
+// torn sends without end both ways, until somebody tears the connection. What has arrived is a
+// beginning of what was sent.
 func torn(t *testing.T, seed uint64, conns ...net.Conn) {
 	done := make(chan error, 4)
 	for i, c := range conns {
@@ -207,7 +229,8 @@ func torn(t *testing.T, seed uint64, conns ...net.Conn) {
 	}
 	for range 4 {
 		err := <-done
-		if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.ETIMEDOUT) &&
+		if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, syscall.ECONNRESET) &&
+			!errors.Is(err, syscall.ETIMEDOUT) &&
 			!errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.EHOSTUNREACH) {
 			t.Errorf("seed %d: heard %v", seed, err)
 		}

@@ -50,7 +50,8 @@ func digest(r io.Reader) (string, error) {
 	return fmt.Sprintf("%d bytes %x", n, sum.Sum(nil)[:8]), err
 }
 
-// bothWays sends length bytes each way at once, closes each direction, and holds what arrives against what was sent.
+// bothWays sends length bytes each way at once, closes each direction, and holds what arrives
+// against what was sent.
 func bothWays(t *testing.T, seed uint64, a, b net.Conn, length int) {
 	t.Helper()
 	done := make(chan error, 4)
@@ -96,7 +97,8 @@ func connected(t *testing.T, x, y *Stack, address string) (near, far net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for try := 0; ; try++ { // a wire that loses all of some seconds may lose all requests for a neighbour
+	// a wire that loses all of some seconds may lose all requests for a neighbour
+	for try := 0; ; try++ {
 		if near, err = x.Dial("tcp", net.JoinHostPort(address, port)); err == nil {
 			break
 		}
@@ -111,10 +113,12 @@ func connected(t *testing.T, x, y *Stack, address string) (near, far net.Conn) {
 	return near, far
 }
 
-// empty holds that two stacks have forgotten all connections, and that nothing waits or was lost in the counting.
+// empty holds that two stacks have forgotten all connections, and that nothing waits or was lost
+// in the counting.
 func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 	t.Helper()
-	time.Sleep(20 * time.Minute) // a FIN that nobody acknowledges any more goes again for 15, and TIME-WAIT
+	// a FIN that nobody acknowledges any more goes again for 15, and TIME-WAIT
+	time.Sleep(20 * time.Minute)
 	synctest.Wait()
 	for _, s := range stacks {
 		if err := s.claim(func() {
@@ -127,7 +131,8 @@ func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 				}
 			}
 			if len(s.parts) != 0 || len(s.pings) != 0 || len(s.touched) != 0 {
-				t.Errorf("seed %d: %d datagrams, %d pings, %d touched are left", seed, len(s.parts), len(s.pings), len(s.touched))
+				t.Errorf("seed %d: %d datagrams, %d pings, %d touched are left", seed, len(s.parts),
+					len(s.pings), len(s.touched))
 			}
 		}); err != nil {
 			t.Fatal(err)
@@ -139,7 +144,8 @@ func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 }
 
 // spoiled runs f on two hosts, with faults on what comes and what goes at each.
-func spoiled(t *testing.T, seed uint64, super bool, control string, there, back link.Fault, f func(t *testing.T, x, y *Stack)) {
+func spoiled(t *testing.T, seed uint64, super bool, control string, there, back link.Fault,
+	f func(t *testing.T, x, y *Stack)) {
 	synctest.Test(t, func(t *testing.T) {
 		var options []link.Option
 		if super {
@@ -147,21 +153,24 @@ func spoiled(t *testing.T, seed uint64, super bool, control string, there, back 
 		}
 		a, b := link.Pair(options...)
 		made := func(l link.Link, n string) *Stack {
-			return host6(t, l, n, func(c *Config) { c.TCP.Congestion, c.NoDAD, c.NoAutoconf = control, true, true })
+			return host6(t, l, n,
+				func(c *Config) { c.TCP.Congestion, c.NoDAD, c.NoAutoconf = control, true, true })
 		}
-		// What comes to x in super-frames shares a fate; what goes from it is cut, each piece with its own.
+		// What comes to x in super-frames shares a fate; what goes from it is cut, each
+		// piece with its own.
 		f(t, made(link.NewFaults(a, seed, back, there), "1"), made(b, "2"))
 	})
 }
 
-// TestManyBytesThroughAllFaults: what was sent arrives, though on both ways at once a twentieth is lost, and some is late, twice there,
-// or changed.
+// TestManyBytesThroughAllFaults: what was sent arrives, though on both ways at once a twentieth is
+// lost, and some is late, twice there, or changed.
 func TestManyBytesThroughAllFaults(t *testing.T) {
 	length := *faultBytes
 	if underRace { // a quarter: the detector takes ten times as long
 		length /= 4
 	}
-	worst := link.Fault{Loss: .05, Reorder: .05, Jitter: 2 * time.Millisecond, Duplicate: .05, Corrupt: .02, Delay: 2 * time.Millisecond}
+	worst := link.Fault{Loss: .05, Reorder: .05, Jitter: 2 * time.Millisecond, Duplicate: .05,
+		Corrupt: .02, Delay: 2 * time.Millisecond}
 	for _, address := range []string{"10.0.0.2", "2001:db8::2"} {
 		for _, control := range []string{tcp.CUBIC, tcp.NewReno} {
 			for _, super := range []bool{false, true} {

@@ -25,7 +25,8 @@ func (w *wireTap) part(next wire.Protocol, id uint32, whole []byte, at, end int,
 	f := wire.Fragment{NextHeader: next, Offset: uint16(at), More: more, ID: id}
 	b := make([]byte, wire.FragmentLen)
 	f.Put(b)
-	w.ip(wire.IPv6{Src: addrX, Dst: addrY, HopLimit: 64, NextHeader: wire.ProtocolFragment}, append(b, whole[at:end]...))
+	w.ip(wire.IPv6{Src: addrX, Dst: addrY, HopLimit: 64, NextHeader: wire.ProtocolFragment},
+		append(b, whole[at:end]...))
 }
 
 func TestFragments6(t *testing.T) {
@@ -118,7 +119,8 @@ func (w *wireTap) answers() (n int) {
 		case frame := <-w.sent:
 			if _, b, err := wire.ParseEthernet(frame); err == nil {
 				if h, body, err := wire.ParseIPv6(b); err == nil {
-					if c, err := wire.ParseChain(h.NextHeader, body); err == nil && c.Fragment.Offset == 0 {
+					if c, err := wire.ParseChain(h.NextHeader, body); err == nil &&
+						c.Fragment.Offset == 0 {
 						n++
 					}
 				}
@@ -139,7 +141,8 @@ func TestLateFragments6(t *testing.T) {
 		w.part(wire.ProtocolICMPv6, 2, whole, 1200, 2400, true)
 		time.Sleep(assemblyTime + time.Second)
 		got := w.messages(wire.ICMPv6TimeExceeded)
-		if len(got) != 1 || got[0].Code != wire.ExceededReassembly || !bytes.Equal(got[0].body[wire.IPv6Len:], whole[:1200][:1232-wire.IPv6Len]) {
+		if len(got) != 1 || got[0].Code != wire.ExceededReassembly ||
+			!bytes.Equal(got[0].body[wire.IPv6Len:], whole[:1200][:1232-wire.IPv6Len]) {
 			t.Errorf("got %+v", got)
 		}
 		if n := w.to.Stats().DroppedFragments; n != 2 {

@@ -37,7 +37,8 @@ func (s *script) bytes(n int) []byte {
 	return b
 }
 
-// talk is a whole conversation: a victim with users, and an outlaw who hears what the victim says, both led by a script.
+// talk is a whole conversation: a victim with users, and an outlaw who hears what the victim says,
+// both led by a script.
 type talk struct {
 	script
 	*outlaw
@@ -64,7 +65,8 @@ func (k *talk) conn() net.Conn {
 	return k.conns[k.number(len(k.conns))]
 }
 
-// alone has a user do something with a connection that takes a turn, unless another does: who waits for a turn has fake time wait, too.
+// alone has a user do something with a connection that takes a turn, unless another does: who waits
+// for a turn has fake time wait, too.
 func (k *talk) alone(turn int, c net.Conn, f func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -91,7 +93,8 @@ func (k *talk) listen() {
 var steps = []func(k *talk){
 	(*talk).segment, (*talk).segment, (*talk).segment, (*talk).segment, (*talk).segment,
 	func(k *talk) {
-		k.frame(wire.EtherType(binary.BigEndian.Uint16([]byte{k.byte(), k.byte()})), k.bytes(k.number(128)))
+		k.frame(wire.EtherType(binary.BigEndian.Uint16([]byte{k.byte(), k.byte()})),
+			k.bytes(k.number(128)))
 	},
 	func(k *talk) {
 		src, dst := k.pair()
@@ -103,11 +106,13 @@ var steps = []func(k *talk){
 	},
 	func(k *talk) {
 		src, dst := k.pair()
-		k.piece(src, dst, uint32(k.number(3)), k.number(64)*8, k.byte()&1 == 0, k.bytes(k.number(128)))
+		k.piece(src, dst, uint32(k.number(3)), k.number(64)*8, k.byte()&1 == 0,
+			k.bytes(k.number(128)))
 	},
 	(*talk).icmp, (*talk).icmp,
 	func(k *talk) {
-		m := wire.ARP{Op: uint16(k.number(3)), SenderMAC: k.mac, SenderIP: k.address4(), TargetIP: k.address4()}
+		m := wire.ARP{Op: uint16(k.number(3)), SenderMAC: k.mac, SenderIP: k.address4(),
+			TargetIP: k.address4()}
 		b := make([]byte, wire.ARPLen)
 		m.Put(b)
 		k.frame(wire.EtherARP, b)
@@ -174,15 +179,18 @@ func (k *talk) pair() (src, dst netip.Addr) {
 }
 
 func (k *talk) address4() netip.Addr {
-	return [...]netip.Addr{addrO, addrV, addrC, netip.MustParseAddr("10.0.0.255"), netip.MustParseAddr("127.0.0.1"), netip.IPv4Unspecified()}[k.number(6)]
+	return [...]netip.Addr{addrO, addrV, addrC, netip.MustParseAddr("10.0.0.255"),
+		netip.MustParseAddr("127.0.0.1"), netip.IPv4Unspecified()}[k.number(6)]
 }
 
-// segment sends one of TCP: in answer to what the victim has said last to its port, off by a little or by much.
+// segment sends one of TCP: in answer to what the victim has said last to its port, off by a
+// little or by much.
 func (k *talk) segment() {
 	k.listen()
 	port := uint16(4000 + k.number(4))
 	heard := k.last[port]
-	h := wire.TCP{Flags: wire.Flags(k.byte()), Seq: heard.Ack, Ack: heard.Seq, Window: uint16(k.byte()) << k.number(9)}
+	h := wire.TCP{Flags: wire.Flags(k.byte()), Seq: heard.Ack, Ack: heard.Seq,
+		Window: uint16(k.byte()) << k.number(9)}
 	if heard.Flags&(wire.SYN|wire.FIN) != 0 {
 		h.Ack++
 	}
@@ -190,10 +198,13 @@ func (k *talk) segment() {
 	h.Seq += uint32(off[k.number(len(off))])
 	h.Ack += uint32(off[k.number(len(off))])
 	if n := k.number(8); n < 3 {
-		h.Options = wire.TCPOptions{MSS: uint16(k.byte()) << 4, SACKPermitted: n > 0, HasTimestamp: n > 1, TSVal: uint32(k.byte()), TSEcr: heard.Options.TSVal, HasWindowScale: n == 1, WindowScale: k.byte()}
+		h.Options = wire.TCPOptions{MSS: uint16(k.byte()) << 4, SACKPermitted: n > 0,
+			HasTimestamp: n > 1, TSVal: uint32(k.byte()), TSEcr: heard.Options.TSVal,
+			HasWindowScale: n == 1, WindowScale: k.byte()}
 	} else if n == 4 {
 		h.Options.SACKCount = 1
-		h.Options.SACK[0] = wire.SACKBlock{Left: h.Ack + uint32(k.number(64)), Right: h.Ack + uint32(k.number(64))*30}
+		h.Options.SACK[0] = wire.SACKBlock{Left: h.Ack + uint32(k.number(64)),
+			Right: h.Ack + uint32(k.number(64))*30}
 	}
 	to := at(addrV, 80)
 	if heard.SrcPort != 0 {
@@ -205,7 +216,8 @@ func (k *talk) segment() {
 // icmp sends a message with a good checksum, of any type, which may quote a packet.
 func (k *talk) icmp() {
 	src, dst := k.pair()
-	b := append([]byte{k.byte(), k.byte(), 0, 0, k.byte(), k.byte(), k.byte(), k.byte()}, k.bytes(k.number(96))...)
+	b := append([]byte{k.byte(), k.byte(), 0, 0, k.byte(), k.byte(), k.byte(), k.byte()},
+		k.bytes(k.number(96))...)
 	if src.Is4() {
 		if k.byte()&1 == 0 { // of a segment of the victim's
 			heard := k.last[uint16(4000+k.number(4))]
@@ -257,10 +269,12 @@ func (k *talk) serve() {
 	})
 }
 
-// FuzzConversation holds that a stack lives through whatever an outlaw and users do, and that nothing of it is left when the users have
-// closed what they had: no goroutine, no entry of a table.
+// FuzzConversation holds that a stack lives through whatever an outlaw and users do, and
+// that nothing of it is left when the users have closed what they had: no goroutine, no
+// entry of a table.
 func FuzzConversation(f *testing.F) {
-	f.Add([]byte{18, 0, 12, 0, 0, 2, 255, 8, 0, 0, 7, 0, 0, 0, 16, 255, 8, 0, 0, 7, 20, "text"[0], 1, 2, 3})
+	f.Add([]byte{18, 0, 12, 0, 0, 2, 255, 8, 0, 0, 7, 0, 0, 0, 16, 255, 8, 0, 0, 7, 20, "text"[0],
+		1, 2, 3})
 	f.Add([]byte{16, 0, 99, 0, 12, 0, 0, 18, 255, 8, 0, 0, 7, 0, 19, 0, 17, 20, 0, 10})
 	f.Add([]byte{18, 16, 2, 50, 0, 14, 10, 19, 0, 10, 14, 50, 20, 0, 9, 21, 0, 14, 9, 15, 100})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -277,11 +291,13 @@ func playOut(t *testing.T, b []byte) {
 			c.Backlog, c.TimeWaits = 2, 3
 			if len(b) > 0 && b[0]&1 == 1 {
 				c.NoDAD, c.NoAutoconf = false, false
-				c.TCP = tcp.Config{KeepAlive: time.Minute, ReceiveBuffer: 3000, SendBuffer: 3000, Congestion: tcp.NewReno}
+				c.TCP = tcp.Config{KeepAlive: time.Minute, ReceiveBuffer: 3000, SendBuffer: 3000,
+					Congestion: tcp.NewReno}
 			}
 		})
 		o.claims(addrO)
-		k := &talk{script: script{b}, outlaw: o, last: map[uint16]wire.TCP{}, busy: [2]map[net.Conn]bool{{}, {}}}
+		k := &talk{script: script{b}, outlaw: o, last: map[uint16]wire.TCP{},
+			busy: [2]map[net.Conn]bool{{}, {}}}
 		for len(k.b) > 0 {
 			steps[k.number(len(steps))](k)
 		}

@@ -11,7 +11,9 @@ import (
 // inputTCP finds the connection of a segment, or makes one of a SYN, or answers that there is none.
 func (s *Stack) inputTCP(p *packet) {
 	h, body, err := wire.ParseTCP(p.body)
-	if err != nil || p.group || !p.valid && wire.Sum(p.body, wire.PseudoSum(p.src, p.dst, wire.ProtocolTCP, len(p.body))) != 0xffff {
+	if err != nil || p.group ||
+		!p.valid && wire.Sum(p.body, wire.PseudoSum(p.src, p.dst, wire.ProtocolTCP,
+			len(p.body))) != 0xffff {
 		s.stats.malformed.Add(1)
 		return
 	}
@@ -100,8 +102,9 @@ func (s *Stack) admit(l *Listener, c *Conn) {
 // cookieTime is for how long after a flood cookies are taken: as long as they are good.
 const cookieTime = 2 * time.Minute
 
-// bake answers a SYN for which there is no room with a cookie, and keeps nothing. Where the backlog itself is full a connection would
-// find no place: the SYN is dropped, and the peer tries again. The dealer's.
+// bake answers a SYN for which there is no room with a cookie, and keeps nothing. Where the
+// backlog itself is full a connection would find no place: the SYN is dropped, and the peer tries
+// again. The dealer's.
 func (s *Stack) bake(l *Listener, c *Conn, h *wire.TCP) {
 	s.flush() // connections that this batch has established go to the backlog first
 	if len(l.ready) >= cap(l.ready) {
@@ -169,5 +172,6 @@ func (s *Stack) refuse(p *packet, h *wire.TCP, n int) {
 	s.reply(p, wire.ProtocolTCP, b[:])
 }
 
-// isn is an initial sequence number: a clock of 4 us, from a start that is secret for each flow (RFC 6528).
+// isn is an initial sequence number: a clock of 4 us, from a start that is secret for each
+// flow (RFC 6528).
 func (c *Conn) isn() uint32 { return c.first + uint32(c.stack.clock()/4000) }

@@ -11,11 +11,13 @@ import (
 	"interleave/gonet/wire"
 )
 
-// hop is a neighbour: an address on our link, and the station that has it, once that is known; ARP and neighbour discovery find it. As
-// in the paper each request has a goroutine of its own, which asks, waits for the dealer to hear the answer, and ends.
+// hop is a neighbour: an address on our link, and the station that has it, once that is known; ARP
+// and neighbour discovery find it. As in the paper each request has a goroutine of its own, which
+// asks, waits for the dealer to hear the answer, and ends.
 //
-// What is known ages: after a while the next packet has the neighbour asked again, and if it does not answer it is forgotten (RFC 4861
-// section 7.3, RFC 1122 section 2.3.2.1). Who sends meanwhile does not wait.
+// What is known ages: after a while the next packet has the neighbour asked again, and if it does
+// not answer it is forgotten (RFC 4861 section 7.3, RFC 1122 section 2.3.2.1). Who sends
+// meanwhile does not wait.
 type hop struct {
 	addr    netip.Addr
 	mac     atomic.Pointer[wire.MAC] // nil: not known
@@ -24,7 +26,8 @@ type hop struct {
 	used    atomic.Bool              // something was sent by it since the table looked for room
 	fixed   bool                     // ourselves or a group: nobody is asked, or believed
 	mu      sync.Mutex
-	// Guarded by mu: what waits for the answer, whether somebody asks, and what makes stale of known.
+	// Guarded by mu: what waits for the answer, whether somebody asks, and what makes
+	// stale of known.
 	waiting [][]byte
 	asking  bool
 	failed  time.Time // when the last asking ended without an answer
@@ -33,8 +36,8 @@ type hop struct {
 	quit    chan struct{}
 }
 
-// The bounds of the table and of asking (RFC 1122 section 2.3.2: at most one request a second and address; RFC 4861's constants
-// for the number of them and the life of an answer).
+// The bounds of the table and of asking (RFC 1122 section 2.3.2: at most one request a second and
+// address; RFC 4861's constants for the number of them and the life of an answer).
 const (
 	maxHops       = 4096
 	maxWaiting    = 16 // packets for one address
@@ -79,8 +82,8 @@ func (h *hop) fix(mac wire.MAC) {
 // loopbackAddr stands for all addresses of ours among the neighbours.
 var loopbackAddr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// learn takes the station of a neighbour. One that has just answered is known for a while; what was heard otherwise is to be confirmed
-// when it is used. The caller has mu.
+// learn takes the station of a neighbour. One that has just answered is known for a while; what was
+// heard otherwise is to be confirmed when it is used. The caller has mu.
 func (h *hop) learn(mac wire.MAC, confirmed bool) {
 	if old := h.mac.Load(); old == nil || *old != mac {
 		h.mac.Store(&mac)
@@ -97,7 +100,8 @@ func (h *hop) learn(mac wire.MAC, confirmed bool) {
 	}
 }
 
-// sighting is what a neighbour says of itself, by ARP or by neighbour discovery (RFC 4861 section 7.2.5).
+// sighting is what a neighbour says of itself, by ARP or by neighbour discovery (RFC 4861
+// section 7.2.5).
 type sighting struct {
 	mac       wire.MAC
 	silent    bool // it does not say where it is: at the station that we know
@@ -153,7 +157,8 @@ func (h *hop) stop() {
 	}
 }
 
-// send gives a packet of IP to the station, or has it wait until the station is known. Any goroutine.
+// send gives a packet of IP to the station, or has it wait until the station is known.
+// Any goroutine.
 func (s *Stack) send(h *hop, gso link.GSO, e *envelope) error {
 	kind := etherType(e.list[1])
 	if mac := h.mac.Load(); mac != nil {
@@ -187,7 +192,8 @@ func (s *Stack) hold(h *hop, kind wire.EtherType, gso link.GSO, e *envelope) err
 	if len(h.waiting) >= maxWaiting {
 		s.stats.droppedUnresolved.Add(1)
 		s.waiting.give(h.waiting[0])
-		h.waiting = slices.Delete(h.waiting, 0, 1) // the oldest is the least wanted (RFC 1122 section 2.3.2.2)
+		// the oldest is the least wanted (RFC 1122 section 2.3.2.2)
+		h.waiting = slices.Delete(h.waiting, 0, 1)
 	}
 	if s.waiting.take(frame) {
 		h.waiting = append(h.waiting, frame)

@@ -37,26 +37,37 @@ func TestComplaints6(t *testing.T) {
 		body []byte
 		want wire.ICMP // type 0: silence
 	}{
-		"a port that nobody has":      {addrY, wire.ProtocolUDP, udp(9), wire.ICMP{Type: wire.ICMPv6Unreachable, Code: wire.UnreachableV6Port}},
-		"the same, to all":            {allNodes, wire.ProtocolUDP, udp(9), wire.ICMP{}},
-		"no checksum":                 {addrY, wire.ProtocolUDP, unsummed, wire.ICMP{}},
-		"an unknown protocol":         {addrY, 200, udp(9), wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 6}},
-		"one behind a header":         {addrY, wire.ProtocolDestination, append([]byte{201, 0, 1, 4, 0, 0, 0, 0}, 1), wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 40}},
-		"nothing behind":              {addrY, wire.ProtocolNoNext, []byte{1}, wire.ICMP{}},
-		"an unknown option":           {addrY, wire.ProtocolDestination, option(0x80), wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 2, Rest: 42}},
-		"an unknown option, to all":   {allNodes, wire.ProtocolDestination, option(0x80), wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 2, Rest: 42}},
-		"one to tell one of, to all":  {allNodes, wire.ProtocolDestination, option(0xc0), wire.ICMP{}},
-		"one to drop":                 {addrY, wire.ProtocolDestination, option(0x40), wire.ICMP{}},
-		"a fragment of a bad length":  {addrY, wire.ProtocolFragment, fragment, wire.ICMP{Type: wire.ICMPv6ParameterProblem, Rest: 4}},
-		"IPv4's ICMP":                 {addrY, wire.ProtocolICMP, []byte{8, 0, 0xf7, 0xff, 0, 0, 0, 0}, wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 6}},
-		"an option, to somebody else": {netip.MustParseAddr("2001:db8::7"), wire.ProtocolDestination, option(0x80), wire.ICMP{}},
+		"a port that nobody has": {addrY, wire.ProtocolUDP, udp(9),
+			wire.ICMP{Type: wire.ICMPv6Unreachable, Code: wire.UnreachableV6Port}},
+		"the same, to all": {allNodes, wire.ProtocolUDP, udp(9), wire.ICMP{}},
+		"no checksum":      {addrY, wire.ProtocolUDP, unsummed, wire.ICMP{}},
+		"an unknown protocol": {addrY, 200, udp(9),
+			wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 6}},
+		"one behind a header": {addrY, wire.ProtocolDestination,
+			append([]byte{201, 0, 1, 4, 0, 0, 0, 0}, 1),
+			wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 40}},
+		"nothing behind": {addrY, wire.ProtocolNoNext, []byte{1}, wire.ICMP{}},
+		"an unknown option": {addrY, wire.ProtocolDestination, option(0x80),
+			wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 2, Rest: 42}},
+		"an unknown option, to all": {allNodes, wire.ProtocolDestination, option(0x80),
+			wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 2, Rest: 42}},
+		"one to tell one of, to all": {allNodes, wire.ProtocolDestination, option(0xc0),
+			wire.ICMP{}},
+		"one to drop": {addrY, wire.ProtocolDestination, option(0x40), wire.ICMP{}},
+		"a fragment of a bad length": {addrY, wire.ProtocolFragment, fragment,
+			wire.ICMP{Type: wire.ICMPv6ParameterProblem, Rest: 4}},
+		"IPv4's ICMP": {addrY, wire.ProtocolICMP, []byte{8, 0, 0xf7, 0xff, 0, 0, 0,
+			0}, wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 6}},
+		"an option, to somebody else": {netip.MustParseAddr("2001:db8::7"),
+			wire.ProtocolDestination, option(0x80), wire.ICMP{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := tapped(t)
 				w.known(addrX)
 				for range 100 { // and is said once in a millisecond
-					w.ip(wire.IPv6{Src: addrX, Dst: c.dst, HopLimit: 64, NextHeader: c.next}, c.body)
+					w.ip(wire.IPv6{Src: addrX, Dst: c.dst, HopLimit: 64, NextHeader: c.next},
+						c.body)
 				}
 				got := w.messages(wire.ICMPv6Unreachable, wire.ICMPv6ParameterProblem)
 				if c.want.Type == 0 {
@@ -70,8 +81,10 @@ func TestComplaints6(t *testing.T) {
 				}
 				m := got[0]
 				m.Checksum = 0
-				if m.ICMP != c.want || len(m.body) < wire.IPv6Len || !bytes.Equal(m.body[wire.IPv6Len:], c.body) || m.ip.Src != addrY {
-					t.Errorf("got %+v from %v, want %+v; it quotes % x", m.ICMP, m.ip.Src, c.want, m.body)
+				if m.ICMP != c.want || len(m.body) < wire.IPv6Len ||
+					!bytes.Equal(m.body[wire.IPv6Len:], c.body) || m.ip.Src != addrY {
+					t.Errorf("got %+v from %v, want %+v; it quotes % x", m.ICMP, m.ip.Src, c.want,
+						m.body)
 				}
 			})
 		})
@@ -81,7 +94,8 @@ func TestComplaints6(t *testing.T) {
 // Packets that cannot come from the wire must reach nobody.
 func TestMartians(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t, func(c *Config) { c.Gateways = []netip.Addr{addrX} }) // so that there is a way to answer each
+		// so that there is a way to answer each
+		w := tapped(t, func(c *Config) { c.Gateways = []netip.Addr{addrX} })
 		w.known(addrX)
 		for name, c := range map[string]struct{ src, dst netip.Addr }{
 			"from us":             {addrY, addrY},
@@ -102,7 +116,8 @@ func TestMartians(t *testing.T) {
 		}
 		w.icmp(addrX, addrY, 64, echoOf(addrX, addrY, 8))
 		w.icmp(addrX, allNodes, 64, echoOf(addrX, allNodes, 8))
-		if got := w.messages(wire.ICMPv6EchoReply); len(got) != 2 || got[0].ip.Src != addrY || got[1].ip.Src != addrY {
+		if got := w.messages(wire.ICMPv6EchoReply); len(got) != 2 || got[0].ip.Src != addrY ||
+			got[1].ip.Src != addrY {
 			t.Errorf("what is in order is answered by %+v", got)
 		}
 	})
@@ -178,7 +193,8 @@ func TestAPeerThatSaysNoMSS(t *testing.T) {
 			t.Fatal(err)
 		}
 		segment := func(flags wire.Flags, seq, ack uint32) {
-			h := wire.TCP{SrcPort: 1000, DstPort: 80, Flags: flags, Seq: seq, Ack: ack, Window: 65535}
+			h := wire.TCP{SrcPort: 1000, DstPort: 80, Flags: flags, Seq: seq, Ack: ack,
+				Window: 65535}
 			b := make([]byte, wire.TCPLen)
 			h.Put(b)
 			h.Checksum = ^wire.Sum(b, wire.PseudoSum(addrX, addrY, wire.ProtocolTCP, len(b)))
@@ -225,21 +241,27 @@ func TestAnotherRouterTakesOver(t *testing.T) {
 			_, _ = u.Write([]byte("x")) // it waits for the neighbour
 			time.Sleep((askTimes + 1) * askInterval)
 		}
-		w.neighbor(alive, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: alive, MAC: w.mac, HasMAC: true}) // a host now
+		// a host now
+		w.neighbor(alive, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: alive,
+			MAC: w.mac, HasMAC: true})
 		if next, _ := w.to.net.Load().nextHop(far); next != dead {
 			t.Errorf("the way is by %v after the other is none", next)
 		}
 	})
 }
 
-// FuzzInput6 throws packets at a stack whose addresses and wire are known: it must live, and stay useful.
+// FuzzInput6 throws packets at a stack whose addresses and wire are known: it must live,
+// and stay useful.
 func FuzzInput6(f *testing.F) {
 	ra := advertise(1800, prefixOption("2001:db8:5::/64", 100, 100))
 	f.Add(uint8(wire.ProtocolICMPv6), true, ra)
 	f.Add(uint8(wire.ProtocolICMPv6), false, echoOf(addrX, addrY, 8))
-	f.Add(uint8(wire.ProtocolFragment), false, append([]byte{58, 0, 0, 1, 0, 0, 0, 1}, make([]byte, 16)...))
-	f.Add(uint8(wire.ProtocolDestination), false, append([]byte{58, 0, 1, 4, 0, 0, 0, 0}, echoOf(addrX, addrY, 8)...))
-	f.Add(uint8(wire.ProtocolHopByHop), true, append([]byte{58, 0, 5, 2, 0, 0, 0, 0, 130, 0, 0, 0, 0, 1, 0, 0}, make([]byte, 20)...))
+	f.Add(uint8(wire.ProtocolFragment), false, append([]byte{58, 0, 0, 1, 0, 0, 0, 1},
+		make([]byte, 16)...))
+	f.Add(uint8(wire.ProtocolDestination), false, append([]byte{58, 0, 1, 4, 0, 0, 0, 0},
+		echoOf(addrX, addrY, 8)...))
+	f.Add(uint8(wire.ProtocolHopByHop), true, append([]byte{58, 0, 5, 2, 0, 0, 0, 0, 130, 0, 0, 0,
+		0, 1, 0, 0}, make([]byte, 20)...))
 	f.Add(uint8(wire.ProtocolTCP), false, make([]byte, 20))
 	f.Fuzz(func(t *testing.T, next uint8, group bool, b []byte) {
 		end, other := link.Pair()
@@ -249,11 +271,13 @@ func FuzzInput6(f *testing.F) {
 			dst = allNodes
 		}
 		b = bytes.Clone(b[:min(len(b), 60000)])
-		if next == uint8(wire.ProtocolICMPv6) && len(b) >= wire.ICMPLen { // so that more than checksums is tried
+		// so that more than checksums is tried
+		if next == uint8(wire.ProtocolICMPv6) && len(b) >= wire.ICMPLen {
 			wire.SealICMP(b, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(b)))
 		}
 		e := wire.Ethernet{Dst: s.MAC(), Src: wire.MAC{2, 5: 1}, Type: wire.EtherIPv6}
-		h := wire.IPv6{Length: uint16(len(b)), NextHeader: wire.Protocol(next), HopLimit: 255, Src: src, Dst: dst}
+		h := wire.IPv6{Length: uint16(len(b)), NextHeader: wire.Protocol(next), HopLimit: 255,
+			Src: src, Dst: dst}
 		header := make([]byte, wire.EthernetLen+wire.IPv6Len)
 		h.Put(header[e.Put(header):])
 		if err := end.Write(link.GSO{Partial: true, Valid: true}, header, b); err != nil {

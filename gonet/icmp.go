@@ -7,7 +7,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// inputICMP answers echo requests in place, hands replies to those who ask, and errors to the sockets that they are about.
+// inputICMP answers echo requests in place, hands replies to those who ask, and errors to the
+// sockets that they are about.
 func (s *Stack) inputICMP(p *packet) {
 	m, body, err := wire.ParseICMP(p.body, 0)
 	if err != nil {
@@ -17,9 +18,11 @@ func (s *Stack) inputICMP(p *packet) {
 	switch m.Type {
 	case wire.ICMPEcho:
 		if p.group {
-			return // RFC 1122 section 3.2.2.6 allows silence, which stops the amplification of floods
+			// RFC 1122 section 3.2.2.6 allows silence, which stops the amplification of floods
+			return
 		}
-		// One word of the message changes, so its checksum needs no second sum, and the message no copy.
+		// One word of the message changes, so its checksum needs no second sum, and the
+		// message no copy.
 		p.body[0] = wire.ICMPEchoReply
 		sum := wire.Replace(m.Checksum, uint16(wire.ICMPEcho)<<8|uint16(m.Code), uint16(m.Code))
 		p.body[2], p.body[3] = byte(sum>>8), byte(sum)
@@ -38,7 +41,8 @@ type trouble struct {
 	mtu  int  // instead: what packets have room for, in bytes
 }
 
-// inputError4 hands an error of IPv4 to the connection or socket that sent the packet which it quotes.
+// inputError4 hands an error of IPv4 to the connection or socket that sent the packet
+// which it quotes.
 func (s *Stack) inputError4(m wire.ICMP, quote []byte) {
 	h, body, err := wire.ParseIPv4Quote(quote)
 	if err != nil || !s.isOurs(h.Src) || h.Offset != 0 {
@@ -85,8 +89,8 @@ func (s *Stack) blame(t trouble, protocol wire.Protocol, src, dst netip.Addr, bo
 	}
 }
 
-// errorInterval is the least time between two errors that we send (RFC 1812 section 4.3.2.8 and RFC 4443 section 2.4 f ask for some
-// limit).
+// errorInterval is the least time between two errors that we send (RFC 1812 section 4.3.2.8 and RFC
+// 4443 section 2.4 f ask for some limit).
 const errorInterval = time.Millisecond
 
 // complaint is an error of ICMP to be sent.
@@ -102,9 +106,11 @@ var (
 	unknownProtocol = complaint{kind: wire.ICMPUnreachable, code: wire.UnreachableProtocol}
 )
 
-// complain answers a packet with an error, unless that could make a storm (RFC 1122 section 3.2.2, RFC 4443 section 2.4 e).
+// complain answers a packet with an error, unless that could make a storm (RFC 1122 section 3.2.2,
+// RFC 4443 section 2.4 e).
 func (s *Stack) complain(p *packet, c complaint) {
-	if p.group && !c.toGroup || s.now.Sub(s.lastError) < errorInterval || p.src.IsUnspecified() || p.src.IsMulticast() {
+	if p.group && !c.toGroup || s.now.Sub(s.lastError) < errorInterval || p.src.IsUnspecified() ||
+		p.src.IsMulticast() {
 		return
 	}
 	src, err := s.replySource(p)
@@ -112,7 +118,8 @@ func (s *Stack) complain(p *packet, c complaint) {
 		return
 	}
 	s.lastError = s.now
-	// As much of the packet as fits in what every way has room for (RFC 1812 section 4.3.2.3, RFC 4443 section 2.4 c).
+	// As much of the packet as fits in what every way has room for (RFC 1812 section 4.3.2.3, RFC
+	// 4443 section 2.4 c).
 	quoted, protocol, sum := 576-wire.IPv4Len-wire.ICMPLen, wire.ProtocolICMP, uint16(0)
 	if p.src.Is6() {
 		quoted, protocol = wire.IPv6MinMTU-wire.IPv6Len-wire.ICMPLen, wire.ProtocolICMPv6

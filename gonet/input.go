@@ -7,7 +7,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// packet is one of IP on its way up. All views are of the link's buffer: who keeps something copies it.
+// packet is one of IP on its way up. All views are of the link's buffer: who keeps
+// something copies it.
 type packet struct {
 	src, dst netip.Addr
 	group    bool     // sent to a broadcast or multicast address
@@ -20,8 +21,8 @@ type packet struct {
 	body     []byte
 }
 
-// marked tells whether routers have met congestion: the codepoint CE of RFC 3168 section 5. The class of traffic of IPv6 stands four bits
-// later.
+// marked tells whether routers have met congestion: the codepoint CE of RFC 3168 section 5. The
+// class of traffic of IPv6 stands four bits later.
 func (p *packet) marked() bool {
 	if p.src.Is4() {
 		return p.header[1]&wire.CE == wire.CE
@@ -41,8 +42,10 @@ func (s *Stack) input(f *link.Frame) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	if e.Tagged && e.Tag&0xfff != 0 || e.Dst != s.mac && !e.Dst.IsGroup() || e.Src == s.mac && !s.looping {
-		s.stats.foreign.Add(1) // of a VLAN that we are not on, for another station, or our own that a switch has sent back
+	if e.Tagged && e.Tag&0xfff != 0 || e.Dst != s.mac && !e.Dst.IsGroup() ||
+		e.Src == s.mac && !s.looping {
+		// of a VLAN that we are not on, for another station, or our own that a switch has sent back
+		s.stats.foreign.Add(1)
 		return
 	}
 	switch e.Type {
@@ -57,8 +60,8 @@ func (s *Stack) input(f *link.Frame) {
 	}
 }
 
-// isMartian tells packets that cannot have come from the wire: from us, or of the addresses that stay within a host (RFC 1122 section
-// 3.2.1.3 g, RFC 4291 section 2.5.3).
+// isMartian tells packets that cannot have come from the wire: from us, or of the addresses that
+// stay within a host (RFC 1122 section 3.2.1.3 g, RFC 4291 section 2.5.3).
 func (s *Stack) isMartian(src, dst netip.Addr) bool {
 	return !s.looping && (src.IsLoopback() || dst.IsLoopback() || s.isOurs(src))
 }
@@ -99,8 +102,10 @@ func (s *Stack) replySource(p *packet) (netip.Addr, error) {
 	return p.dst, nil
 }
 
-// sendIP sends a packet of the family of its addresses, in pieces if it is too large for the way. Any goroutine.
-func (s *Stack) sendIP(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
+// sendIP sends a packet of the family of its addresses, in pieces if it is too large for the
+// way. Any goroutine.
+func (s *Stack) sendIP(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
+	pieces ...[]byte) error {
 	if dst.Is4() {
 		return s.sendIPv4(e, src, dst, protocol, gso, pieces...)
 	}

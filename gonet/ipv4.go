@@ -15,11 +15,14 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		return
 	}
 	broadcast := s.isBroadcast(h.Dst) || h.Dst.IsMulticast()
-	if !broadcast && !s.isOurs(h.Dst) || group && !broadcast || h.Src.IsMulticast() || s.isBroadcast(h.Src) || s.isMartian(h.Src, h.Dst) {
-		s.stats.foreign.Add(1) // RFC 1122 sections 3.2.1.3 and 3.3.6: not for us, or from where nobody is
+	if !broadcast && !s.isOurs(h.Dst) || group && !broadcast || h.Src.IsMulticast() ||
+		s.isBroadcast(h.Src) || s.isMartian(h.Src, h.Dst) {
+		// RFC 1122 sections 3.2.1.3 and 3.3.6: not for us, or from where nobody is
+		s.stats.foreign.Add(1)
 		return
 	}
-	if h.Src.IsUnspecified() && h.Protocol != wire.ProtocolUDP { // who has no address yet asks for one by UDP, and for nothing else
+	// who has no address yet asks for one by UDP, and for nothing else
+	if h.Src.IsUnspecified() && h.Protocol != wire.ProtocolUDP {
 		s.stats.foreign.Add(1)
 		return
 	}
@@ -30,14 +33,17 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		}
 	}
 	if h.IsFragment() {
-		s.inputFragment(partKey{h.Src, h.Dst, h.Protocol, uint32(h.ID)}, b[:h.Len()], fragment{int(h.Offset), body, h.MoreFragments, h.Protocol})
+		s.inputFragment(partKey{h.Src, h.Dst, h.Protocol, uint32(h.ID)}, b[:h.Len()],
+			fragment{int(h.Offset), body, h.MoreFragments, h.Protocol})
 		return
 	}
-	s.inputTransport(h.Protocol, &packet{src: h.Src, dst: h.Dst, group: broadcast, valid: valid, header: b[:h.Len()], body: body})
+	s.inputTransport(h.Protocol, &packet{src: h.Src, dst: h.Dst, group: broadcast, valid: valid,
+		header: b[:h.Len()], body: body})
 }
 
 // sendIPv4 sends a packet, in pieces if it is larger than the MTU. Any goroutine.
-func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
+func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
+	pieces ...[]byte) error {
 	h, err := s.hop(dst)
 	if err != nil {
 		return err
@@ -49,7 +55,8 @@ func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	if length > maxPacket {
 		return errTooLong
 	}
-	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst, ID: uint16(s.ids.Add(1))}
+	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst,
+		ID: uint16(s.ids.Add(1))}
 	if length > s.fast.MTU {
 		return s.sendFragments4(e, h, &ip, pieces)
 	}
@@ -70,7 +77,8 @@ func (s *Stack) sendFragments4(e *envelope, to *hop, ip *wire.IPv4, pieces [][]b
 	for at := 0; at < len(body); at += room {
 		n := min(room, len(body)-at)
 		part := *ip
-		part.Offset, part.MoreFragments, part.Length = uint16(at), at+n < len(body), uint16(wire.IPv4Len+n)
+		part.Offset, part.MoreFragments, part.Length = uint16(at), at+n < len(body),
+			uint16(wire.IPv4Len+n)
 		e.pack(e.ip[:part.Put(e.ip[:])], body[at:at+n])
 		if err := s.send(to, link.GSO{}, e); err != nil {
 			return err

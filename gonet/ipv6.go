@@ -21,18 +21,22 @@ func (s *Stack) inputIPv6(b []byte, e *wire.Ethernet, valid bool) {
 	switch {
 	case n.mtu6 == 0, !n.takes(h.Dst), e.Dst.IsGroup() && !multicast, h.Src.IsMulticast(),
 		s.isMartian(h.Src, h.Dst) && !isClaim(&h, body),
-		h.Src.Is4In6(), h.Dst.Is4In6(): // those of IPv4 in IPv6's form are never on a wire, and would meet connections of IPv4
+		// those of IPv4 in IPv6's form are never on a wire, and would meet connections of IPv4
+		h.Src.Is4In6(), h.Dst.Is4In6():
 		s.stats.foreign.Add(1)
 		return
 	}
 	s.inputChain(h.NextHeader, &packet{
-		src: h.Src, dst: h.Dst, group: multicast, valid: valid, hopLimit: h.HopLimit, from: e.Src, header: b[:wire.IPv6Len], body: body,
+		src: h.Src, dst: h.Dst, group: multicast, valid: valid, hopLimit: h.HopLimit, from: e.Src,
+		header: b[:wire.IPv6Len], body: body,
 	})
 }
 
-// isClaim tells who has an address that we are about to take, and says so, from other packets that come from an address of ours.
+// isClaim tells who has an address that we are about to take, and says so, from other packets that
+// come from an address of ours.
 func isClaim(h *wire.IPv6, body []byte) bool {
-	return h.NextHeader == wire.ProtocolICMPv6 && len(body) > 0 && body[0] == wire.ICMPv6NeighborAdvert && !h.Src.IsLoopback()
+	return h.NextHeader == wire.ProtocolICMPv6 && len(body) > 0 &&
+		body[0] == wire.ICMPv6NeighborAdvert && !h.Src.IsLoopback()
 }
 
 // takes tells whether packets to a are for us.
@@ -43,14 +47,16 @@ func (n *network) takes(a netip.Addr) bool {
 	return n.isOurs(a)
 }
 
-// inputChain walks what stands between the header of IPv6 and the layer above, next and p.body. The dealer's.
+// inputChain walks what stands between the header of IPv6 and the layer above, next and
+// p.body. The dealer's.
 func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 	c, err := wire.ParseChain(next, p.body)
 	if err != nil {
 		s.stats.malformed.Add(1)
 		var bad *wire.Problem
 		if errors.As(err, &bad) && !bad.Silent {
-			s.complain(p, complaint{wire.ICMPv6ParameterProblem, bad.Code, bad.Pointer, bad.Code == wire.ProblemV6Option && !bad.Unicast})
+			s.complain(p, complaint{wire.ICMPv6ParameterProblem, bad.Code, bad.Pointer,
+				bad.Code == wire.ProblemV6Option && !bad.Unicast})
 		}
 		return
 	}
@@ -62,10 +68,12 @@ func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 		f := fragment{int(c.Fragment.Offset), c.Payload, c.Fragment.More, c.Protocol}
 		if f.more && len(f.body)%8 != 0 {
 			s.stats.malformed.Add(1)
-			s.complain(p, complaint{kind: wire.ICMPv6ParameterProblem, rest: 4}) // its length (RFC 8200 section 4.5)
+			// its length (RFC 8200 section 4.5)
+			s.complain(p, complaint{kind: wire.ICMPv6ParameterProblem, rest: 4})
 			return
 		}
-		s.inputFragment(partKey{p.src, p.dst, 0, c.Fragment.ID}, p.header[:wire.IPv6Len:wire.IPv6Len], f)
+		s.inputFragment(partKey{p.src, p.dst, 0, c.Fragment.ID},
+			p.header[:wire.IPv6Len:wire.IPv6Len], f)
 		return
 	}
 	whole := len(p.body)
@@ -76,8 +84,10 @@ func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 	s.inputTransport(c.Protocol, p)
 }
 
-// sendIPv6 sends a packet, in pieces if it is larger than what the way to dst has room for. Any goroutine.
-func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO, pieces ...[]byte) error {
+// sendIPv6 sends a packet, in pieces if it is larger than what the way to dst has room
+// for. Any goroutine.
+func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
+	pieces ...[]byte) error {
 	h, err := s.hop(dst)
 	if err != nil {
 		return err
@@ -89,7 +99,8 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	if length > maxPacket {
 		return errTooLong
 	}
-	ip := wire.IPv6{Length: uint16(length), NextHeader: protocol, HopLimit: s.net.Load().hopLimit, Src: src, Dst: dst}
+	ip := wire.IPv6{Length: uint16(length), NextHeader: protocol, HopLimit: s.net.Load().hopLimit,
+		Src: src, Dst: dst}
 	if room := s.mtuTo(dst); wire.IPv6Len+length > room {
 		return s.sendFragments6(e, h, &ip, room, pieces)
 	}
@@ -97,17 +108,20 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	return s.send(h, gso, e)
 }
 
-// sendFragments6 cuts a packet to what the way has room for (RFC 8200 section 4.5). That their number cannot be foretold keeps others
-// from sending a piece of it (RFC 7739).
-func (s *Stack) sendFragments6(e *envelope, to *hop, ip *wire.IPv6, mtu int, pieces [][]byte) error {
+// sendFragments6 cuts a packet to what the way has room for (RFC 8200 section 4.5). That their
+// number cannot be foretold keeps others from sending a piece of it (RFC 7739).
+func (s *Stack) sendFragments6(e *envelope, to *hop, ip *wire.IPv6, mtu int,
+	pieces [][]byte) error {
 	body := slices.Concat(pieces...)
-	id := uint32(s.hash(&flow{local: ip.Src.As16(), remote: ip.Dst.As16()}, forFragments, 0)) + s.ids.Add(1)
+	id := uint32(s.hash(&flow{local: ip.Src.As16(), remote: ip.Dst.As16()}, forFragments,
+		0)) + s.ids.Add(1)
 	room := (mtu - wire.IPv6Len - wire.FragmentLen) &^ 7
 	for at := 0; at < len(body); at += room {
 		n := min(room, len(body)-at)
 		part := *ip
 		part.NextHeader, part.Length = wire.ProtocolFragment, uint16(wire.FragmentLen+n)
-		f := wire.Fragment{NextHeader: ip.NextHeader, Offset: uint16(at), More: at+n < len(body), ID: id}
+		f := wire.Fragment{NextHeader: ip.NextHeader, Offset: uint16(at), More: at+n < len(body),
+			ID: id}
 		f.Put(e.ip[part.Put(e.ip[:]):])
 		e.pack(e.ip[:], body[at:at+n])
 		if err := s.send(to, link.GSO{}, e); err != nil {
@@ -117,7 +131,8 @@ func (s *Stack) sendFragments6(e *envelope, to *hop, ip *wire.IPv6, mtu int, pie
 	return nil
 }
 
-// unfragmented writes the header of a datagram of IPv6 that has been put together, as it would have been sent whole.
+// unfragmented writes the header of a datagram of IPv6 that has been put together, as it would have
+// been sent whole.
 func unfragmented(header []byte, next wire.Protocol, length int) []byte {
 	binary.BigEndian.PutUint16(header[4:], uint16(length)) //nolint:gosec // a reassembly has at most 65535
 	header[6] = byte(next)

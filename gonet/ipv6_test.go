@@ -25,7 +25,8 @@ var (
 // host6 is a host of both families: 10.0.0.n, 2001:db8::n, and an address of the link.
 func host6(t testing.TB, l link.Link, n string, change ...func(*Config)) *Stack {
 	t.Helper()
-	cfg := Config{Link: l, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0." + n + "/24"), netip.MustParsePrefix("2001:db8::" + n + "/64")}}
+	cfg := Config{Link: l, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0." + n + "/24"),
+		netip.MustParsePrefix("2001:db8::" + n + "/64")}}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -53,7 +54,8 @@ func local(t testing.TB, s *Stack) netip.Addr {
 func bubble6(t *testing.T, fault link.Fault, f func(t *testing.T, x, y *Stack)) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
-		f(t, host6(t, link.NewFaults(a, 1, link.Fault{}, fault), "1"), host6(t, link.NewFaults(b, 2, link.Fault{}, fault), "2"))
+		f(t, host6(t, link.NewFaults(a, 1, link.Fault{}, fault), "1"),
+			host6(t, link.NewFaults(b, 2, link.Fault{}, fault), "2"))
 	})
 }
 
@@ -69,7 +71,8 @@ func TestPing6(t *testing.T) {
 	bubble6(t, link.Fault{Delay: 5 * time.Millisecond}, func(t *testing.T, x, y *Stack) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		// While our own address is not sure the neighbour asks, too, before it answers: three round trips instead of two.
+		// While our own address is not sure the neighbour asks, too, before it answers: three round
+		// trips instead of two.
 		if d, err := x.Ping(ctx, addrY, 56); err != nil || d != 30*time.Millisecond {
 			t.Errorf("the first: %v, %v", d, err)
 		}
@@ -88,10 +91,12 @@ func TestPing6(t *testing.T) {
 		if _, err := x.Ping(ctx, addrY, 65528); !errors.Is(err, syscall.EMSGSIZE) {
 			t.Errorf("too long: %v", err)
 		}
-		if _, err := x.Ping(ctx, netip.MustParseAddr("2001:db8:1::1"), 8); !errors.Is(err, syscall.ENETUNREACH) {
+		if _, err := x.Ping(ctx, netip.MustParseAddr("2001:db8:1::1"), 8); !errors.Is(err,
+			syscall.ENETUNREACH) {
 			t.Errorf("without a way: %v", err)
 		}
-		if _, err := x.Ping(ctx, netip.MustParseAddr("2001:db8::9"), 8); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := x.Ping(ctx, netip.MustParseAddr("2001:db8::9"), 8); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("nobody: %v", err)
 		}
 	})
@@ -103,7 +108,8 @@ func TestUDP6(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, to := range []string{"[2001:db8::2]:53", "10.0.0.2:53", "[::ffff:10.0.0.2]:53", netip.AddrPortFrom(local(t, y), 53).String()} {
+		for _, to := range []string{"[2001:db8::2]:53", "10.0.0.2:53", "[::ffff:10.0.0.2]:53",
+			netip.AddrPortFrom(local(t, y), 53).String()} {
 			c, err := x.Dial("udp", to)
 			if err != nil {
 				t.Fatal(err)
@@ -115,7 +121,8 @@ func TestUDP6(t *testing.T) {
 				}
 				b := make([]byte, 65536)
 				n, from, err := p.ReadFrom(b)
-				if err != nil || !bytes.Equal(b[:n], want) || from.String() != c.LocalAddr().String() {
+				if err != nil || !bytes.Equal(b[:n], want) ||
+					from.String() != c.LocalAddr().String() {
 					t.Fatalf("%s: %d bytes from %v, %v, want %d", to, n, from, err, size)
 				}
 				if _, err := p.WriteTo(b[:n], from); err != nil {
@@ -169,9 +176,11 @@ func TestFamilies(t *testing.T) {
 			}
 		}
 		for to, want := range map[string]error{
-			"[2001:db8::2]:80": nil, "10.0.0.2:80": nil, "[::ffff:10.0.0.2]:80": nil, "[2001:db8::2]:81": nil, "10.0.0.2:81": nil,
-			"[2001:db8::2]:82": syscall.ECONNREFUSED, "[2001:db8::9]:80": syscall.EHOSTUNREACH, "[2001:db8:1::9]:80": syscall.ENETUNREACH,
-			"[ff02::1]:80": syscall.ENETUNREACH,
+			"[2001:db8::2]:80": nil, "10.0.0.2:80": nil, "[::ffff:10.0.0.2]:80": nil,
+			"[2001:db8::2]:81": nil, "10.0.0.2:81": nil,
+			"[2001:db8::2]:82": syscall.ECONNREFUSED, "[2001:db8::9]:80": syscall.EHOSTUNREACH,
+			"[2001:db8:1::9]:80": syscall.ENETUNREACH,
+			"[ff02::1]:80":       syscall.ENETUNREACH,
 		} {
 			if c, err := x.Dial("tcp", to); !errors.Is(err, want) {
 				t.Errorf("to %s: %v, %v, want %v", to, c, err, want)
@@ -183,9 +192,11 @@ func TestFamilies(t *testing.T) {
 	})
 }
 
-// What was sent must arrive over IPv6 too, whatever the wire does, its questions and answers included.
+// What was sent must arrive over IPv6 too, whatever the wire does, its questions and
+// answers included.
 func TestBadWires6(t *testing.T) {
-	fault := link.Fault{Delay: 5 * time.Millisecond, Loss: .03, Corrupt: .03, Duplicate: .05, Reorder: .05, Jitter: 3 * time.Millisecond}
+	fault := link.Fault{Delay: 5 * time.Millisecond, Loss: .03, Corrupt: .03, Duplicate: .05,
+		Reorder: .05, Jitter: 3 * time.Millisecond}
 	bubble6(t, fault, func(t *testing.T, x, y *Stack) {
 		l, err := y.Listen("tcp6", ":7")
 		if err != nil {
@@ -231,14 +242,18 @@ func TestConfigure(t *testing.T) {
 			t.Fatal(err)
 		}
 		was := local(t, y)
-		kept, added := netip.MustParsePrefix("10.0.0.2/24"), netip.MustParsePrefix("2001:db8:1::2/64")
-		if err := y.Configure([]netip.Prefix{kept, added}, []netip.Addr{netip.MustParseAddr("10.0.0.1")}); err != nil {
+		kept, added := netip.MustParsePrefix("10.0.0.2/24"),
+			netip.MustParsePrefix("2001:db8:1::2/64")
+		if err := y.Configure([]netip.Prefix{kept, added},
+			[]netip.Addr{netip.MustParseAddr("10.0.0.1")}); err != nil {
 			t.Fatal(err)
 		}
-		if got := y.Addresses(); !slices.Equal(got, []netip.Prefix{netip.PrefixFrom(was, 64), kept, added}) {
+		if got := y.Addresses(); !slices.Equal(got, []netip.Prefix{netip.PrefixFrom(was, 64), kept,
+			added}) {
 			t.Errorf("addresses: %v", got)
 		}
-		if next, ok := y.net.Load().nextHop(netip.MustParseAddr("192.0.2.1")); !ok || next != netip.MustParseAddr("10.0.0.1") {
+		if next, ok := y.net.Load().nextHop(netip.MustParseAddr("192.0.2.1")); !ok ||
+			next != netip.MustParseAddr("10.0.0.1") {
 			t.Errorf("the way out: %v, %v", next, ok)
 		}
 		if _, err := far.Write([]byte("still here")); err != nil {
@@ -253,7 +268,8 @@ func TestConfigure(t *testing.T) {
 		if _, err := x.Ping(ctx, addrY, 8); err == nil {
 			t.Error("an address that was taken away answers")
 		}
-		if err := y.Configure([]netip.Prefix{kept}, []netip.Addr{netip.MustParseAddr("10.0.1.1")}); err == nil {
+		if err := y.Configure([]netip.Prefix{kept},
+			[]netip.Addr{netip.MustParseAddr("10.0.1.1")}); err == nil {
 			t.Error("a gateway that is nowhere was taken")
 		}
 	})

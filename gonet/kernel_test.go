@@ -23,8 +23,9 @@ import (
 	"interleave/gonet/link"
 )
 
-// kernel makes a host on a tap whose other end is Linux itself, in a network namespace of the test's own: the stack is 10.9.0.2 and
-// 2001:db8::2, the kernel 10.9.0.1 and 2001:db8::1. Commands that the test starts run in that namespace. Wrappers are put around the tap.
+// kernel makes a host on a tap whose other end is Linux itself, in a network namespace of the
+// test's own: the stack is 10.9.0.2 and 2001:db8::2, the kernel 10.9.0.1 and 2001:db8::1. Commands
+// that the test starts run in that namespace. Wrappers are put around the tap.
 func kernel(t testing.TB, wrappers ...func(link.Link) link.Link) *Stack {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -33,7 +34,8 @@ func kernel(t testing.TB, wrappers ...func(link.Link) link.Link) *Stack {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("SKIP: install iproute2 for the ip command")
 	}
-	runtime.LockOSThread() // never unlocked: the thread and its namespace end with the test's goroutine
+	// never unlocked: the thread and its namespace end with the test's goroutine
+	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skipf("SKIP: no network namespace to be had: %v", err)
 	}
@@ -52,7 +54,8 @@ func kernel(t testing.TB, wrappers ...func(link.Link) link.Link) *Stack {
 	for _, wrap := range wrappers {
 		l = wrap(l)
 	}
-	s, err := New(Config{Link: l, Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("2001:db8::2/64")}})
+	s, err := New(Config{Link: l, Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"),
+		netip.MustParsePrefix("2001:db8::2/64")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +74,8 @@ func device(t testing.TB) string {
 	return strings.Fields(after)[0]
 }
 
-// atMost is a net under what must happen in real time, and within is it as timeout(1) takes it. Nothing is expected to be fast.
+// atMost is a net under what must happen in real time, and within is it as timeout(1) takes it.
+// Nothing is expected to be fast.
 const (
 	atMost = 5 * time.Minute
 	within = "300"
@@ -86,7 +90,8 @@ func run(t testing.TB, name string, args ...string) string {
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out.String(), problem.String())
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out.String(),
+			problem.String())
 	}
 	return out.String()
 }
@@ -94,8 +99,10 @@ func run(t testing.TB, name string, args ...string) string {
 func TestThePingCommand(t *testing.T) {
 	s := kernel(t)
 	for _, size := range []string{"0", "56", "1452", "1453", "1472", "1473", "65000"} {
-		for _, to := range []string{"10.9.0.2", "2001:db8::2", local(t, s).String() + "%" + device(t)} {
-			run(t, "ping", "-c", "3", "-i", "0.01", "-w", within, "-s", size, to) // -w fails without three answers; -W waits for a moment
+		for _, to := range []string{"10.9.0.2", "2001:db8::2", local(t, s).String() + "%" +
+			device(t)} {
+			// -w fails without three answers; -W waits for a moment
+			run(t, "ping", "-c", "3", "-i", "0.01", "-w", within, "-s", size, to)
 		}
 	}
 }
@@ -111,17 +118,18 @@ func TestCurl(t *testing.T) {
 		big[i] = byte(i * i >> 7)
 	}
 	sums := make(chan string, 1)
-	server := http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPut {
-			sum := sha256.New()
-			if _, err := io.Copy(sum, r.Body); err != nil {
-				t.Error(err)
+	server := http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				sum := sha256.New()
+				if _, err := io.Copy(sum, r.Body); err != nil {
+					t.Error(err)
+				}
+				sums <- fmt.Sprintf("%x", sum.Sum(nil))
+				return
 			}
-			sums <- fmt.Sprintf("%x", sum.Sum(nil))
-			return
-		}
-		_, _ = w.Write(big) // curl tells
-	})}
+			_, _ = w.Write(big) // curl tells
+		})}
 	go func() { _ = server.Serve(l) }() // until Close
 	defer func() { _ = server.Close() }()
 	file := t.TempDir() + "/big"

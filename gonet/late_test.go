@@ -10,7 +10,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// late is a link whose reader comes only when it is interrupted: the dealer of a machine that has no time for it.
+// late is a link whose reader comes only when it is interrupted: the dealer of a machine that has
+// no time for it.
 type late struct {
 	link.Link
 	is   atomic.Bool
@@ -39,7 +40,8 @@ func (l *late) Close() error {
 	return l.Link.Close()
 }
 
-// TestTimersLookFirst has a timer go off while the acknowledgement waits at the link: nothing is sent again.
+// TestTimersLookFirst has a timer go off while the acknowledgement waits at the link:
+// nothing is sent again.
 func TestTimersLookFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
@@ -61,7 +63,8 @@ func TestTimersLookFirst(t *testing.T) {
 			time.Sleep(5 * time.Second)
 		}
 		if i := near.(*Conn).Info(); i.Resent != 0 || i.Unacked != 0 {
-			t.Errorf("%d of %d segments were sent again, %d bytes are not acknowledged", i.Resent, i.Segments, i.Unacked)
+			t.Errorf("%d of %d segments were sent again, %d bytes are not acknowledged", i.Resent,
+				i.Segments, i.Unacked)
 		}
 		if err := near.Close(); err != nil {
 			t.Error(err)

@@ -28,7 +28,8 @@ var _ net.Listener = (*Listener)(nil)
 // defaultBacklog is in connections.
 const defaultBacklog = 1024
 
-// Listen takes connections at an address: network is "tcp", which takes both families, "tcp4" or "tcp6", address as for net.Listen.
+// Listen takes connections at an address: network is "tcp", which takes both families, "tcp4" or
+// "tcp6", address as for net.Listen.
 func (s *Stack) Listen(network, address string) (*Listener, error) {
 	local, err := s.parseOurs(network, "tcp", address)
 	if err == nil {
@@ -39,7 +40,8 @@ func (s *Stack) Listen(network, address string) (*Listener, error) {
 		l := &Listener{stack: s, ready: make(chan *Conn, backlog), closed: make(chan struct{})}
 		var failed error
 		err = s.claim(func() {
-			local, failed = s.freePort(local, func(a netip.AddrPort) bool { return isFree(s.listeners, a) })
+			local, failed = s.freePort(local,
+				func(a netip.AddrPort) bool { return isFree(s.listeners, a) })
 			if failed == nil {
 				l.local = local
 				s.listeners[local] = l
@@ -72,8 +74,8 @@ func (l *Listener) failure() error {
 	return &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: l.fail}
 }
 
-// uncount notes that a connection does not wait for Accept any more, or never will. Any goroutine: for the dealer to be asked would cost it
-// a wake-up for each connection.
+// uncount notes that a connection does not wait for Accept any more, or never will. Any goroutine:
+// for the dealer to be asked would cost it a wake-up for each connection.
 func (c *Conn) uncount() {
 	if c.listener != nil && !c.counted.Swap(true) {
 		c.listener.half.Add(-1)

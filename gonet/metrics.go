@@ -27,7 +27,8 @@ type Snapshot struct {
 	Sockets   []netip.AddrPort // of UDP
 }
 
-// Snapshot looks at everything that a stack holds. The dealer does nothing else meanwhile: about 0.1 us for each connection.
+// Snapshot looks at everything that a stack holds. The dealer does nothing else meanwhile: about
+// 0.1 us for each connection.
 func (s *Stack) Snapshot() (Snapshot, error) {
 	out := Snapshot{Stats: s.Stats()}
 	var conns []*Conn
@@ -62,7 +63,8 @@ func (c *Conn) Info() ConnInfo {
 	return ConnInfo{c.machine.Info(), c.local, c.remote}
 }
 
-// String is the connection in the manner of `ss -ti`: a line with the addresses, and one with the figures that are known.
+// String is the connection in the manner of `ss -ti`: a line with the addresses, and one with the
+// figures that are known.
 func (i ConnInfo) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-12s %6d %6d  %v  %v\n", i.State, i.Unread, i.Unacked, i.Local, i.Remote)
@@ -77,7 +79,8 @@ func (i ConnInfo) String() string {
 	if i.Backoff > 0 {
 		fmt.Fprintf(&b, " backoff:%d", i.Backoff)
 	}
-	fmt.Fprintf(&b, " snd_wnd:%d inflight:%d bytes_sent:%d bytes_received:%d segs_out:%d", i.PeerWindow, i.InFlight, i.BytesOut, i.BytesIn, i.Segments)
+	fmt.Fprintf(&b, " snd_wnd:%d inflight:%d bytes_sent:%d bytes_received:%d segs_out:%d",
+		i.PeerWindow, i.InFlight, i.BytesOut, i.BytesIn, i.Segments)
 	if i.Resent > 0 {
 		fmt.Fprintf(&b, " retrans:%d bytes_retrans:%d", i.Resent, i.BytesResent)
 	}
@@ -93,17 +96,20 @@ func (i ConnInfo) String() string {
 // ms is a time in milliseconds, as ss prints it.
 func ms(d time.Duration) string { return fmt.Sprintf("%.4g", float64(d)/float64(time.Millisecond)) }
 
-// metric is a counter of Stats: its name in the exposition format of Prometheus, and the sentence about it.
+// metric is a counter of Stats: its name in the exposition format of Prometheus, and the
+// sentence about it.
 type metric struct{ field, name, help string }
 
 // metrics are in the order of Stats.
 var metrics = []metric{
 	{"Received", "frames_received", "Frames read from the link, those to ourselves included."},
 	{"Sent", "frames_sent", "Frames written to the link."},
-	{"Malformed", "malformed", "Packets whose header could not be read, or whose checksum is wrong."},
+	{"Malformed", "malformed",
+		"Packets whose header could not be read, or whose checksum is wrong."},
 	{"Foreign", "foreign", "Packets for others, or of a protocol or port that nobody takes."},
 	{"Conflicts", "address_conflicts", "Messages of others that claim an address of ours."},
-	{"DroppedUnresolved", "dropped_unresolved", "Packets whose neighbour did not answer, or that were too many to wait for it."},
+	{"DroppedUnresolved", "dropped_unresolved",
+		"Packets whose neighbour did not answer, or that were too many to wait for it."},
 	{"DroppedSockets", "dropped_sockets", "Datagrams for a socket that was full."},
 	{"DroppedBacklog", "dropped_backlog", "Connections that nobody accepted in time."},
 	{"DroppedFragments", "dropped_fragments", "Fragments of packets that did not become whole."},
@@ -121,14 +127,16 @@ func (s Stats) each(f func(m metric, value uint64)) {
 		}
 		field := v.Type().Field(i).Name
 		m := metric{field, strings.ToLower(field), field + "."}
-		if at := slices.IndexFunc(metrics, func(m metric) bool { return m.field == field }); at >= 0 {
+		if at := slices.IndexFunc(metrics,
+			func(m metric) bool { return m.field == field }); at >= 0 {
 			m = metrics[at]
 		}
 		f(m, v.Field(i).Uint())
 	}
 }
 
-// WriteText writes the snapshot to be read: counters that are not zero, who listens, and each connection as `ss -ti` has it.
+// WriteText writes the snapshot to be read: counters that are not zero, who listens, and each
+// connection as `ss -ti` has it.
 func (s Snapshot) WriteText(w io.Writer) error {
 	var b strings.Builder
 	s.each(func(m metric, value uint64) {
@@ -152,8 +160,8 @@ func (s Snapshot) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteMetrics writes the snapshot in the exposition format of Prometheus. Connections are summed: one that has ended takes
-// its sums along, so these are gauges.
+// WriteMetrics writes the snapshot in the exposition format of Prometheus. Connections are summed:
+// one that has ended takes its sums along, so these are gauges.
 func (s Snapshot) WriteMetrics(w io.Writer) error {
 	var b strings.Builder
 	head := func(name, kind, help string) {
@@ -167,7 +175,8 @@ func (s Snapshot) WriteMetrics(w io.Writer) error {
 	var resent, segments, in, out, flight uint64
 	for _, c := range s.Conns {
 		states[c.State]++
-		resent, segments, in, out = resent+c.Resent, segments+c.Segments, in+c.BytesIn, out+c.BytesOut
+		resent, segments, in, out = resent+c.Resent, segments+c.Segments, in+c.BytesIn,
+			out+c.BytesOut
 		flight += uint64(c.InFlight)
 	}
 	head("connections", "gauge", "Connections of TCP, by state.")
@@ -181,9 +190,14 @@ func (s Snapshot) WriteMetrics(w io.Writer) error {
 		{"listeners", "Listeners of TCP.", uint64(len(s.Listeners))},
 		{"sockets", "Sockets of UDP.", uint64(len(s.Sockets))},
 		{"connections_segments_sent", "Segments sent by the connections that there are.", segments},
-		{"connections_segments_resent", "Segments sent again by the connections that there are.", resent},
-		{"connections_bytes_sent", "Payload in bytes sent by the connections that there are, what was sent again included.", out},
-		{"connections_bytes_received", "Payload in bytes received by the connections that there are.", in},
+		{"connections_segments_resent", "Segments sent again by the connections that there are.",
+			resent},
+		{"connections_bytes_sent",
+			"Payload in bytes sent by the connections that there are, what was sent again " +
+				"included.",
+			out},
+		{"connections_bytes_received",
+			"Payload in bytes received by the connections that there are.", in},
 		{"connections_bytes_in_flight", "Payload in bytes that is on its way.", flight},
 	} {
 		head(g.name, "gauge", g.help)

@@ -19,7 +19,8 @@ import (
 )
 
 func TestSnapshot(t *testing.T) {
-	bubble(t, link.Fault{Delay: 10 * time.Millisecond, Loss: 0.02}, func(t *testing.T, x, y *Stack) {
+	bubble(t, link.Fault{Delay: 10 * time.Millisecond, Loss: 0.02}, func(t *testing.T,
+		x, y *Stack) {
 		l, err := y.Listen("tcp", ":80")
 		if err != nil {
 			t.Fatal(err)
@@ -42,43 +43,52 @@ func TestSnapshot(t *testing.T) {
 		}
 		elapse(time.Second) // of fake time: the last acknowledgement arrives
 		i := c.(*Conn).Info()
-		if i.State != tcp.Established || i.RTT < 20*time.Millisecond || i.Window == 0 || i.MSS != 1448 || i.InFlight != 0 {
+		if i.State != tcp.Established || i.RTT < 20*time.Millisecond || i.Window == 0 ||
+			i.MSS != 1448 || i.InFlight != 0 {
 			t.Errorf("%+v", i)
 		}
-		if i.Resent == 0 || i.BytesResent == 0 || i.BytesOut-i.BytesResent != n || i.Segments <= i.Resent {
+		if i.Resent == 0 || i.BytesResent == 0 || i.BytesOut-i.BytesResent != n ||
+			i.Segments <= i.Resent {
 			t.Errorf("of %d bytes over a path that loses: %+v", n, i)
 		}
 		if j := d.(*Conn).Info(); j.BytesIn != n || j.BytesOut != 0 {
 			t.Errorf("the other end: %+v", j)
 		}
 		snap, err := y.Snapshot()
-		if err != nil || len(snap.Conns) != 1 || len(snap.Sockets) != 1 || len(snap.Listeners) != 1 || snap.Received == 0 {
+		if err != nil || len(snap.Conns) != 1 || len(snap.Sockets) != 1 ||
+			len(snap.Listeners) != 1 || snap.Received == 0 {
 			t.Fatalf("%+v, %v", snap, err)
 		}
 		var text, metrics strings.Builder
 		if err := errors.Join(snap.WriteText(&text), snap.WriteMetrics(&metrics)); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"frames_received ", "listen tcp           [::]:80\n", "socket udp           [::]:53\n",
-			"ESTABLISHED       0      0  10.0.0.2:80  10.0.0.1:", "\tmss:1448 cwnd:", " bytes_received:2000000 "} {
+		for _, want := range []string{"frames_received ", "listen tcp           [::]:80\n",
+			"socket udp           [::]:53\n",
+			"ESTABLISHED       0      0  10.0.0.2:80  10.0.0.1:", "\tmss:1448 cwnd:",
+			" bytes_received:2000000 "} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("no %q in\n%s", want, text.String())
 			}
 		}
-		for _, want := range []string{"# TYPE gonet_frames_received_total counter\ngonet_frames_received_total ",
-			"\ngonet_connections{state=\"ESTABLISHED\"} 1\n", "\ngonet_connections_bytes_received 2000000\n", "\ngonet_listeners 1\n"} {
+		for _, want := range []string{"# TYPE gonet_frames_received_total counter\n" +
+			"gonet_frames_received_total ",
+			"\ngonet_connections{state=\"ESTABLISHED\"} 1\n",
+			"\ngonet_connections_bytes_received 2000000\n", "\ngonet_listeners 1\n"} {
 			if !strings.Contains(metrics.String(), want) {
 				t.Errorf("no %q in\n%s", want, metrics.String())
 			}
 		}
 		text.Reset()
-		if err := (Snapshot{Conns: []ConnInfo{i}}).WriteText(&text); err != nil || !strings.Contains(text.String(), " retrans:") {
+		if err := (Snapshot{Conns: []ConnInfo{i}}).WriteText(&text); err != nil ||
+			!strings.Contains(text.String(), " retrans:") {
 			t.Errorf("%v, no retransmissions in\n%s", err, text.String())
 		}
 	})
 }
 
-// TestMetricsNameTheCounters holds the table against Stats: a counter that is new wants its sentence.
+// TestMetricsNameTheCounters holds the table against Stats: a counter that is new
+// wants its sentence.
 func TestMetricsNameTheCounters(t *testing.T) {
 	var s Stats
 	fields := reflect.TypeOf(s)
@@ -94,7 +104,8 @@ func TestMetricsNameTheCounters(t *testing.T) {
 	})
 }
 
-// serveNames is a server of DNS for one name: the addresses of host.test, and for all others that they are not there.
+// serveNames is a server of DNS for one name: the addresses of host.test, and for all others that
+// they are not there.
 func serveNames(t *testing.T, p *PacketConn, addresses ...[4]byte) {
 	b := make([]byte, 1500)
 	for {
@@ -114,7 +125,8 @@ func serveNames(t *testing.T, p *PacketConn, addresses ...[4]byte) {
 			for _, a := range addresses {
 				if q.Type == dnsmessage.TypeA {
 					m.Answers = append(m.Answers, dnsmessage.Resource{
-						Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 60}, Body: &dnsmessage.AResource{A: a}})
+						Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type,
+							Class: q.Class, TTL: 60}, Body: &dnsmessage.AResource{A: a}})
 				}
 			}
 		}
@@ -129,7 +141,8 @@ func serveNames(t *testing.T, p *PacketConn, addresses ...[4]byte) {
 	}
 }
 
-// TestResolver asks a server on the other host, and connects to a name whose first address does not answer.
+// TestResolver asks a server on the other host, and connects to a name whose first address
+// does not answer.
 func TestResolver(t *testing.T) {
 	// Package net reads its configuration once, and keeps a channel that must not be of a bubble.
 	over, end := context.WithCancel(t.Context())
@@ -154,7 +167,8 @@ func TestResolver(t *testing.T) {
 		if _, err := r.LookupHost(ctx, "nobody.test."); !errors.As(err, &none) || !none.IsNotFound {
 			t.Errorf("a name that is not there: %v", err)
 		}
-		if _, err := x.Resolver().LookupHost(ctx, "host.test."); err == nil || !strings.Contains(err.Error(), errNoServers.Error()) {
+		if _, err := x.Resolver().LookupHost(ctx, "host.test."); err == nil ||
+			!strings.Contains(err.Error(), errNoServers.Error()) {
 			t.Errorf("without servers: %v", err)
 		}
 		l, err := y.Listen("tcp", ":80")
@@ -179,7 +193,8 @@ func TestResolver(t *testing.T) {
 		if _, err := io.ReadFull(c, b); err != nil || !bytes.Equal(b, []byte("hello")) {
 			t.Errorf("%q, %v", b, err)
 		}
-		if _, err := (Dialer{x, r}).DialContext(ctx, "tcp", "nobody.test.:80"); !errors.As(err, &none) {
+		if _, err := (Dialer{x, r}).DialContext(ctx, "tcp", "nobody.test.:80"); !errors.As(err,
+			&none) {
 			t.Errorf("to a name that is not there: %v", err)
 		}
 		if _, err := (Dialer{x, r}).DialContext(ctx, "tcp", "host.test.:81"); err == nil {

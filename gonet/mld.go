@@ -9,11 +9,12 @@ import (
 	"interleave/gonet/wire"
 )
 
-// allReporters is the group of routers, and of switches that snoop, which hear reports (RFC 3810 section 5.2.14).
+// allReporters is the group of routers, and of switches that snoop, which hear reports (RFC 3810
+// section 5.2.14).
 var allReporters = netip.MustParseAddr("ff02::16")
 
-// report tells switches and routers which groups of IPv6 are heard here, so that they pass on what is sent to them: the groups in which
-// neighbours ask for our addresses. Any goroutine.
+// report tells switches and routers which groups of IPv6 are heard here, so that they pass on what
+// is sent to them: the groups in which neighbours ask for our addresses. Any goroutine.
 func (s *Stack) report(kind uint8, groups []netip.Addr) {
 	if len(groups) == 0 {
 		return
@@ -28,15 +29,17 @@ func (s *Stack) report(kind uint8, groups []netip.Addr) {
 	}
 	wire.SealICMP(b, wire.PseudoSum(src, allReporters, wire.ProtocolICMPv6, len(b)))
 	h := wire.IPv6{
-		Length: uint16(wire.RouterAlertLen + len(b)), NextHeader: wire.ProtocolHopByHop, HopLimit: 1, Src: src, Dst: allReporters,
+		Length: uint16(wire.RouterAlertLen + len(b)), NextHeader: wire.ProtocolHopByHop,
+		HopLimit: 1, Src: src, Dst: allReporters,
 	}
 	var header [wire.IPv6Len + wire.RouterAlertLen]byte
 	wire.PutRouterAlert(header[h.Put(header[:]):], wire.ProtocolICMPv6)
-	_ = s.emitBytes(wire.MulticastMAC(allReporters), wire.EtherIPv6, header[:], b) // a link that fails ends the stack
+	// a link that fails ends the stack
+	_ = s.emitBytes(wire.MulticastMAC(allReporters), wire.EtherIPv6, header[:], b)
 }
 
-// inputQuery has the groups reported, some time before the router wants to know; one report answers all questions that come until
-// then. The dealer's.
+// inputQuery has the groups reported, some time before the router wants to know; one report answers
+// all questions that come until then. The dealer's.
 func (s *Stack) inputQuery(p *packet, m wire.ICMP, body []byte) {
 	q, err := wire.ParseMLDQuery(m, body)
 	if err != nil || p.hopLimit != 1 || !p.src.IsLinkLocalUnicast() {

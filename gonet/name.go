@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parse reads an address of package net: "host:port" with an address or nothing as the host. What is for any address has the
-// unspecified one of its family, or an invalid one for both.
+// parse reads an address of package net: "host:port" with an address or nothing as the host. What
+// is for any address has the unspecified one of its family, or an invalid one for both.
 func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 	family, ok := strings.CutPrefix(network, want)
 	if !ok || family != "" && family != "4" && family != "6" {
@@ -25,7 +25,8 @@ func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 	var a netip.Addr
 	if host != "" {
 		if a, err = netip.ParseAddr(host); err != nil {
-			return netip.AddrPort{}, &net.AddrError{Err: "not an address: names are the resolver's", Addr: address}
+			return netip.AddrPort{}, &net.AddrError{Err: "not an address: names are the resolver's",
+				Addr: address}
 		}
 		a = a.Unmap().WithZone("") // there is one link
 	}
@@ -35,13 +36,14 @@ func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 	case !a.IsValid() && family == "6":
 		a = netip.IPv6Unspecified()
 	case a.IsValid() && (family == "4" && !a.Is4() || family == "6" && !a.Is6()):
-		return netip.AddrPort{}, &net.AddrError{Err: "not an address of IPv" + family, Addr: address}
+		return netip.AddrPort{}, &net.AddrError{Err: "not an address of IPv" + family,
+			Addr: address}
 	}
 	return netip.AddrPortFrom(a, uint16(number)), nil
 }
 
-// parseOurs is parse for an address to listen at. As package net has it, the unspecified address of a family is that of both if the
-// network is.
+// parseOurs is parse for an address to listen at. As package net has it, the unspecified address of
+// a family is that of both if the network is.
 func (s *Stack) parseOurs(network, want, address string) (netip.AddrPort, error) {
 	at, err := s.parse(network, want, address)
 	if a := at.Addr(); err == nil && a.IsValid() {
@@ -93,7 +95,8 @@ func isFree[T any](all map[netip.AddrPort]*T, a netip.AddrPort) bool {
 	case all[a] != nil:
 		return false
 	case !a.Addr().IsValid():
-		return all[netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port())] == nil && all[netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())] == nil
+		return all[netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port())] == nil &&
+			all[netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())] == nil
 	case a.Addr().IsUnspecified():
 		return all[anyAt(a.Port())] == nil
 	}

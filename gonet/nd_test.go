@@ -24,7 +24,8 @@ func TestANewAddressIsAskedFor(t *testing.T) {
 		for _, m := range w.messages(wire.ICMPv6NeighborSolicit) {
 			n, err := wire.ParseNeighbor(m.ICMP, m.body)
 			group := wire.SolicitedNode(n.Target)
-			if err != nil || n.HasMAC || !m.ip.Src.IsUnspecified() || m.ip.Dst != group || m.ip.HopLimit != 255 || m.mac != wire.MulticastMAC(group) {
+			if err != nil || n.HasMAC || !m.ip.Src.IsUnspecified() || m.ip.Dst != group ||
+				m.ip.HopLimit != 255 || m.mac != wire.MulticastMAC(group) {
 				t.Errorf("%+v asks for %+v, %v", m.ip, n, err)
 			}
 			asked[n.Target] = true
@@ -35,7 +36,8 @@ func TestANewAddressIsAskedFor(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		joined := map[netip.Addr]bool{}
 		for _, m := range w.messages(wire.ICMPv6MLD2Report) {
-			if m.ip.NextHeader != wire.ProtocolHopByHop || m.ip.HopLimit != 1 || m.ip.Dst != allReporters || m.body[0] != wire.MLDToExclude {
+			if m.ip.NextHeader != wire.ProtocolHopByHop || m.ip.HopLimit != 1 ||
+				m.ip.Dst != allReporters || m.body[0] != wire.MLDToExclude {
 				t.Errorf("%+v reports % x", m.ip, m.body)
 			}
 			joined[netip.AddrFrom16([16]byte(m.body[4:]))] = true
@@ -49,7 +51,8 @@ func TestANewAddressIsAskedFor(t *testing.T) {
 			w.icmp(netip.MustParseAddr("fe80::9"), allNodes, 1, query)
 		}
 		time.Sleep(2 * time.Second)
-		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 1 || got[0].Rest != 2 || got[0].body[0] != wire.MLDIsExclude {
+		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 1 || got[0].Rest != 2 ||
+			got[0].body[0] != wire.MLDIsExclude {
 			t.Errorf("three questions are answered by %+v", got)
 		}
 	})
@@ -59,10 +62,12 @@ func TestANewAddressIsAskedFor(t *testing.T) {
 func TestADuplicateIsGivenUp(t *testing.T) {
 	for name, claim := range map[string]func(w *wireTap, a netip.Addr){
 		"it is had": func(w *wireTap, a netip.Addr) {
-			w.neighbor(a, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: a, MAC: w.mac, HasMAC: true})
+			w.neighbor(a, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: a, MAC: w.mac,
+				HasMAC: true})
 		},
 		"it is wanted": func(w *wireTap, a netip.Addr) {
-			w.neighbor(unspecified, wire.SolicitedNode(a), wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: a})
+			w.neighbor(unspecified, wire.SolicitedNode(a), wire.ICMPv6NeighborSolicit,
+				wire.Neighbor{Target: a})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,11 +96,13 @@ func TestADuplicateIsGivenUp(t *testing.T) {
 func TestAddressesAreStable(t *testing.T) {
 	made := func(secret string, mac byte) netip.Addr {
 		a, _ := link.Pair()
-		s := host6(t, a, "1", func(c *Config) { c.Secret, c.MAC = []byte(secret), wire.MAC{2, 5: mac} })
+		s := host6(t, a, "1",
+			func(c *Config) { c.Secret, c.MAC = []byte(secret), wire.MAC{2, 5: mac} })
 		defer func() { _ = s.Close() }()
 		return local(t, s)
 	}
-	if a := made("a secret", 1); made("a secret", 1) != a || made("a secret", 2) == a || made("another", 1) == a {
+	if a := made("a secret", 1); made("a secret", 1) != a || made("a secret", 2) == a ||
+		made("another", 1) == a {
 		t.Errorf("%v is not the address of its secret and station alone", a)
 	}
 }
@@ -123,7 +130,8 @@ func TestARouterConfigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := tapped(t)
 		router, server := netip.MustParseAddr("fe80::9"), netip.MustParseAddr("2001:db8:5::53")
-		if got := w.messages(wire.ICMPv6RouterSolicit); len(got) != 1 || got[0].ip.Dst != allRouters {
+		if got := w.messages(wire.ICMPv6RouterSolicit); len(got) != 1 ||
+			got[0].ip.Dst != allRouters {
 			t.Fatalf("solicitations: %+v", got)
 		}
 		raw := server.As16()
@@ -196,7 +204,8 @@ func TestARouterConfigures(t *testing.T) {
 			t.Error("an address lives beyond its time")
 		}
 		group := wire.SolicitedNode(made).As16()
-		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 1 || got[0].body[0] != wire.MLDToInclude || !bytes.Equal(got[0].body[4:], group[:]) {
+		if got := w.messages(wire.ICMPv6MLD2Report); len(got) != 1 ||
+			got[0].body[0] != wire.MLDToInclude || !bytes.Equal(got[0].body[4:], group[:]) {
 			t.Errorf("that its group is left is reported by %+v", got)
 		}
 	})
@@ -208,20 +217,23 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 		w := tapped(t)
 		time.Sleep(2 * time.Second)
 		at := func(i int) netip.Addr {
-			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 8: 1, 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)})
+			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 8: 1, 13: byte(i >> 16),
+				14: byte(i >> 8), 15: byte(i)})
 		}
 		hops := func() (n int) {
 			w.to.hops.Range(func(_, _ any) bool { n++; return true })
 			return n
 		}
 		for i := range 2000 {
-			w.neighbor(at(i), allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: at(i), MAC: w.mac, HasMAC: true, Override: true})
+			w.neighbor(at(i), allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: at(i),
+				MAC: w.mac, HasMAC: true, Override: true})
 		}
 		if n := hops(); n > 1 {
 			t.Errorf("%d neighbours are kept that nobody has asked for", n)
 		}
 		for i := range maxHops + 500 {
-			w.neighbor(at(i), addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac, HasMAC: true})
+			w.neighbor(at(i), addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY,
+				MAC: w.mac, HasMAC: true})
 		}
 		if n := hops(); n > maxHops || n != len(w.to.crowd.all) {
 			t.Errorf("%d neighbours, %d in the crowd", n, len(w.to.crowd.all))
@@ -250,9 +262,11 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 	})
 }
 
-// A neighbour that answers no more is forgotten and asked for again: it may have another station now.
+// A neighbour that answers no more is forgotten and asked for again: it may have
+// another station now.
 func TestANeighbourMoves(t *testing.T) {
-	for name, to := range map[string]netip.Addr{"by ARP": netip.MustParseAddr("10.0.0.1"), "by neighbour discovery": addrX} {
+	for name, to := range map[string]netip.Addr{"by ARP": netip.MustParseAddr("10.0.0.1"),
+		"by neighbour discovery": addrX} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, b := link.Pair()
@@ -262,7 +276,8 @@ func TestANeighbourMoves(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 					defer cancel()
 					if _, err := y.Ping(ctx, to, 8); (err == nil) != want {
-						t.Fatalf("after %v: %v", time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), err)
+						t.Fatalf("after %v: %v",
+							time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), err)
 					}
 				}
 				x := host6(t, a, "1")

@@ -8,8 +8,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// network is what the stack knows of where it is. A snapshot is never changed, so that any goroutine may look at it: the dealer
-// replaces it when an address or a way comes or goes.
+// network is what the stack knows of where it is. A snapshot is never changed, so that any
+// goroutine may look at it: the dealer replaces it when an address or a way comes or goes.
 type network struct {
 	addrs    []ip.Address // ours
 	all4     []netip.Addr // that mean all hosts of a network of ours

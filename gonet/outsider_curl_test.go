@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// TestOutsiderCurl has curl download, upload, ask for ranges, go on with half a file and read slowly, by both versions of HTTP, over TLS,
-// and many at once.
+// TestOutsiderCurl has curl download, upload, ask for ranges, go on with half a file and read
+// slowly, by both versions of HTTP, over TLS, and many at once.
 func TestOutsiderCurl(t *testing.T) {
 	need(t, "curl of curl", "ip of iproute2")
 	s := witnessed(t)
@@ -27,7 +27,8 @@ func TestOutsiderCurl(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "sent"), body, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
 		if r.Method != http.MethodPut {
 			http.ServeContent(w, r, "body", time.Time{}, bytes.NewReader(body))
 			return
@@ -47,7 +48,9 @@ func TestOutsiderCurl(t *testing.T) {
 	web.StartTLS()
 	defer web.Close()
 	authority := filepath.Join(dir, "authority.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(authority,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := func(name string) []byte {
@@ -63,9 +66,11 @@ func TestOutsiderCurl(t *testing.T) {
 			const url = "https://example.com/" // as the certificate says
 			curl := func(args ...string) string {
 				t.Helper()
-				return run(t, "curl", append([]string{"-sS", flag, "--max-time", within, "--cacert", authority, "--resolve", "example.com:443:" + at}, args...)...)
+				return run(t, "curl", append([]string{"-sS", flag, "--max-time", within, "--cacert",
+					authority, "--resolve", "example.com:443:" + at}, args...)...)
 			}
-			if v := curl("-o", dir+"/whole", "-w", "%{http_version}", url); v != version || !bytes.Equal(got("whole"), body) {
+			if v := curl("-o", dir+"/whole", "-w", "%{http_version}", url); v != version ||
+				!bytes.Equal(got("whole"), body) {
 				t.Errorf("%d bytes of %d, by HTTP/%s", len(got("whole")), len(body), v)
 			}
 			curl("-o", dir+"/range", "-r", "1000000-1999999", url)
@@ -102,10 +107,12 @@ func TestOutsiderPing(t *testing.T) {
 	witnessed(t)
 	for _, at := range []string{"10.9.0.2", "2001:db8::2"} {
 		for _, size := range [][2]string{{"56", "2000"}, {"65000", "50"}} {
-			// Where the stack has to wait for a core, ping goes on at 100 a second, and the queue of the tap overflows: that is not
-			// the stack's loss. A stack that loses any of 2000 loses some of each 2000.
+			// Where the stack has to wait for a core, ping goes on at 100 a second, and the queue
+			// of the tap overflows: that is not the stack's loss. A stack that loses any of 2000
+			// loses some of each 2000.
 			soon(t, func() error {
-				if out := run(t, "ping", "-q", "-f", "-W", "10", "-c", size[1], "-s", size[0], at); !strings.Contains(out, " 0% packet loss") {
+				if out := run(t, "ping", "-q", "-f", "-W", "10", "-c", size[1], "-s", size[0],
+					at); !strings.Contains(out, " 0% packet loss") {
 					return fmt.Errorf("%s, want no loss:\n%s", at, out)
 				}
 				return nil

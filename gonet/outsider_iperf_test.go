@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// relayTCP joins each connection to the stack with one of the stack to another address, until the listener is closed.
+// relayTCP joins each connection to the stack with one of the stack to another address, until the
+// listener is closed.
 func relayTCP(s *Stack, l net.Listener, to string) {
 	for {
 		near, err := l.Accept()
@@ -76,12 +77,14 @@ type iperfSaid struct {
 	}
 }
 
-// TestOutsiderIperf measures with iperf3 through the stack: its client's connections end at a listener, whose relay has one to its server
-// for each. What is held is that bytes arrive, not how fast.
+// TestOutsiderIperf measures with iperf3 through the stack: its client's connections end at
+// a listener, whose relay has one to its server for each. What is held is that bytes
+// arrive, not how fast.
 func TestOutsiderIperf(t *testing.T) {
 	need(t, "iperf3 of iperf3", "ip of iproute2")
 	const port = "5201"
-	for _, c := range []struct{ name, stack, kernel string }{{"IPv4", "10.9.0.2", "10.9.0.1"}, {"IPv6", "2001:db8::2", "2001:db8::1"}} {
+	for _, c := range []struct{ name, stack, kernel string }{{"IPv4", "10.9.0.2", "10.9.0.1"},
+		{"IPv6", "2001:db8::2", "2001:db8::1"}} {
 		t.Run(c.name, func(t *testing.T) {
 			s := witnessed(t)
 			l, err := s.Listen("tcp", ":"+port)
@@ -95,7 +98,8 @@ func TestOutsiderIperf(t *testing.T) {
 			to := net.JoinHostPort(c.kernel, port)
 			go relayTCP(s, l, to)
 			go relayUDP(s, p, to)
-			server(t, "Server listening", "iperf3", "-s", "-B", c.kernel, "-p", port, "--forceflush")
+			server(t, "Server listening", "iperf3", "-s", "-B", c.kernel, "-p", port,
+				"--forceflush")
 			for _, how := range [][]string{
 				{"-n", "40M"},
 				{"-n", "40M", "-R"},
@@ -107,7 +111,8 @@ func TestOutsiderIperf(t *testing.T) {
 				var said iperfSaid
 				soon(t, func() error { // its server may still be busy with the test before
 					said = iperfSaid{}
-					p := begin(t, nil, "iperf3", append([]string{"-J", "-c", c.stack, "-p", port}, how...)...)
+					p := begin(t, nil, "iperf3", append([]string{"-J", "-c", c.stack, "-p", port},
+						how...)...)
 					if err := <-p.ended; err != nil {
 						return fmt.Errorf("%v: %w: %s", how, err, p.out.String())
 					}
@@ -117,14 +122,18 @@ func TestOutsiderIperf(t *testing.T) {
 					if said.End.Sum.Packets == 0 && said.End.Sent.Bytes == 0 {
 						return fmt.Errorf("%v: nothing was measured: %s", how, p.out.String())
 					}
-					if s := said.End.Sum; s.Packets > 0 && (s.Packets < 1000 || s.Lost > s.Packets/2) { // a busy machine may lose many, once
-						return fmt.Errorf("%v: %d datagrams, %d lost; want 1000, and half of them not lost", how, s.Packets, s.Lost)
+					// a busy machine may lose many, once
+					if s := said.End.Sum; s.Packets > 0 && (s.Packets < 1000 ||
+						s.Lost > s.Packets/2) {
+						return fmt.Errorf("%v: %d datagrams, %d lost; want 1000, and half of "+
+							"them not lost", how, s.Packets, s.Lost)
 					}
 					return nil
 				})
 				if e := &said.End; e.Sum.Packets > 0 { // UDP
 					t.Logf("%v: %d datagrams, %d lost", how, e.Sum.Packets, e.Sum.Lost)
-				} else if e.Got.Bytes < 20<<20 || e.Got.Bytes > e.Sent.Bytes { // what the relay has at the end is not counted
+					// what the relay has at the end is not counted
+				} else if e.Got.Bytes < 20<<20 || e.Got.Bytes > e.Sent.Bytes {
 					t.Errorf("%v: %.0f bytes of %.0f arrived", how, e.Got.Bytes, e.Sent.Bytes)
 				}
 			}

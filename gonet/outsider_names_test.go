@@ -37,11 +37,15 @@ func TestOutsiderDig(t *testing.T) {
 			{"nobody.test A", "status: NXDOMAIN", ""},
 			{"host.test A", "; EDNS: version: 0, flags:; udp: 1232", ""},
 			{"host.test A +noedns", "\t10.0.0.2\n", "EDNS"},
-			{"many.test A", "\t10.1.0.199\n", ""},                                       // does not fit: dig asks again by TCP
-			{"many.test A +ignore", "flags: qr aa tc rd", "\t10.1.0."},                  // unless it is not to
-			{"many.test A +notcp +ignore +bufsize=4096", "\t10.1.0.199\n", "truncated"}, // in fragments
+			// does not fit: dig asks again by TCP
+			{"many.test A", "\t10.1.0.199\n", ""},
+			// unless it is not to
+			{"many.test A +ignore", "flags: qr aa tc rd", "\t10.1.0."},
+			// in fragments
+			{"many.test A +notcp +ignore +bufsize=4096", "\t10.1.0.199\n", "truncated"},
 		} {
-			out := run(t, "dig", append([]string{"+time=" + within, "+tries=2", at}, strings.Fields(c.args)...)...)
+			out := run(t, "dig", append([]string{"+time=" + within, "+tries=2", at},
+				strings.Fields(c.args)...)...)
 			if !strings.Contains(out, c.want) || c.never != "" && strings.Contains(out, c.never) {
 				t.Errorf("%s %s: want %q, never %q\n%s", at, c.args, c.want, c.never, out)
 			}
@@ -56,8 +60,10 @@ func TestOutsiderDig(t *testing.T) {
 func TestOutsiderDnsmasq(t *testing.T) {
 	need(t, "dnsmasq of dnsmasq-base", "ip of iproute2")
 	s := witnessed(t)
-	args := []string{"--conf-file=/dev/null", "--no-daemon", "--user=root", "--group=root", "--pid-file=", "--listen-address=10.9.0.1", "--listen-address=2001:db8::1",
-		"--bind-interfaces", "--no-resolv", "--no-hosts", "--local=/test/", "--host-record=host.test,10.9.0.1,2001:db8::1"}
+	args := []string{"--conf-file=/dev/null", "--no-daemon", "--user=root", "--group=root",
+		"--pid-file=", "--listen-address=10.9.0.1", "--listen-address=2001:db8::1",
+		"--bind-interfaces", "--no-resolv", "--no-hosts", "--local=/test/",
+		"--host-record=host.test,10.9.0.1,2001:db8::1"}
 	for i := range 150 {
 		args = append(args, fmt.Sprintf("--host-record=many.test,10.1.0.%d", i))
 	}
@@ -66,20 +72,25 @@ func TestOutsiderDnsmasq(t *testing.T) {
 	defer cancel()
 	for _, at := range []string{"10.9.0.1", "2001:db8::1"} {
 		r := s.Resolver(netip.AddrPortFrom(netip.MustParseAddr(at), 53))
-		if got, err := r.LookupNetIP(ctx, "ip4", "host.test."); err != nil || fmt.Sprint(got) != "[10.9.0.1]" {
+		if got, err := r.LookupNetIP(ctx, "ip4", "host.test."); err != nil ||
+			fmt.Sprint(got) != "[10.9.0.1]" {
 			t.Errorf("%v, %v", got, err)
 		}
-		if got, err := r.LookupNetIP(ctx, "ip6", "host.test."); err != nil || fmt.Sprint(got) != "[2001:db8::1]" {
+		if got, err := r.LookupNetIP(ctx, "ip6", "host.test."); err != nil ||
+			fmt.Sprint(got) != "[2001:db8::1]" {
 			t.Errorf("%v, %v", got, err)
 		}
-		if got, err := r.LookupNetIP(ctx, "ip4", "many.test."); err != nil || len(got) != 150 { // by TCP
+		// by TCP
+		if got, err := r.LookupNetIP(ctx, "ip4", "many.test."); err != nil || len(got) != 150 {
 			t.Errorf("%d addresses of 150, %v", len(got), err)
 		}
-		if got, err := r.LookupAddr(ctx, "10.9.0.1"); err != nil || fmt.Sprint(got) != "[host.test.]" {
+		if got, err := r.LookupAddr(ctx, "10.9.0.1"); err != nil ||
+			fmt.Sprint(got) != "[host.test.]" {
 			t.Errorf("%v, %v", got, err)
 		}
 		var none *net.DNSError
-		if _, err := r.LookupNetIP(ctx, "ip", "nobody.test."); !errors.As(err, &none) || !none.IsNotFound {
+		if _, err := r.LookupNetIP(ctx, "ip", "nobody.test."); !errors.As(err, &none) ||
+			!none.IsNotFound {
 			t.Errorf("a name that is not there: %v", err)
 		}
 	}

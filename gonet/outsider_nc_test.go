@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestOutsiderNetcat joins netcat with the stack, each of the two listening once. Who connects goes on to hear when
-// its own direction has ended.
+// TestOutsiderNetcat joins netcat with the stack, each of the two listening once. Who connects goes
+// on to hear when its own direction has ended.
 func TestOutsiderNetcat(t *testing.T) {
 	need(t, "nc of netcat-openbsd", "ip of iproute2")
 	s := witnessed(t)
@@ -41,7 +41,8 @@ func TestOutsiderNetcat(t *testing.T) {
 	for _, at := range []string{"10.9.0.1", "2001:db8::1"} {
 		nc := begin(t, bytes.NewReader(theirs), "nc", "-l", "-N", at, "9001")
 		var c net.Conn
-		soon(t, func() (err error) { c, err = s.Dial("tcp", net.JoinHostPort(at, "9001")); return err })
+		soon(t,
+			func() (err error) { c, err = s.Dial("tcp", net.JoinHostPort(at, "9001")); return err })
 		sent := make(chan error, 1)
 		go func() {
 			_, err := c.Write(ours)
@@ -53,7 +54,8 @@ func TestOutsiderNetcat(t *testing.T) {
 		if err := <-sent; err != nil {
 			t.Error(err)
 		}
-		if err := c.Close(); err != nil { // at which a netcat that listens ends, whatever it has still to say
+		// at which a netcat that listens ends, whatever it has still to say
+		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 		if got := nc.end(t); got != string(ours) {
@@ -65,7 +67,8 @@ func TestOutsiderNetcat(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, at := range []string{"10.9.0.2", "2001:db8::2"} {
-		nc := begin(t, bytes.NewReader([]byte("a datagram")), "nc", "-u", "-W", "1", at, "9002") // which ends with the answer
+		// which ends with the answer
+		nc := begin(t, bytes.NewReader([]byte("a datagram")), "nc", "-u", "-W", "1", at, "9002")
 		b := make([]byte, 100)
 		n, from, err := p.ReadFrom(b)
 		if err != nil {

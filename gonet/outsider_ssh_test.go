@@ -38,8 +38,8 @@ func keyFile(t *testing.T, name string) ssh.Signer {
 	return key
 }
 
-// TestOutsiderSSHClient has OpenSSH's client run commands on the stack, with a copy over which keys are exchanged anew, and forward
-// connections both ways.
+// TestOutsiderSSHClient has OpenSSH's client run commands on the stack, with a copy over which keys
+// are exchanged anew, and forward connections both ways.
 func TestOutsiderSSHClient(t *testing.T) {
 	need(t, "ssh of openssh-client", "ip of iproute2")
 	s := witnessed(t)
@@ -66,16 +66,20 @@ func TestOutsiderSSHClient(t *testing.T) {
 	}()
 	body := pattern(5_000_000)
 	for _, at := range []string{"10.9.0.2", "2001:db8::2"} {
-		if err := os.WriteFile(dir+"/known", fmt.Appendf(nil, "%s %s", at, ssh.MarshalAuthorizedKey(d.host)), 0o600); err != nil {
+		if err := os.WriteFile(dir+"/known", fmt.Appendf(nil, "%s %s", at,
+			ssh.MarshalAuthorizedKey(d.host)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		client := func(in []byte, args ...string) *program {
 			t.Helper()
-			args = append([]string{"-F", "none", "-i", dir + "/key", "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes",
-				"-o", "UserKnownHostsFile=" + dir + "/known", "-o", "ExitOnForwardFailure=yes", "-o", "RekeyLimit=1M"}, args...)
+			args = append([]string{"-F", "none", "-i", dir + "/key", "-o", "IdentitiesOnly=yes",
+				"-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes",
+				"-o", "UserKnownHostsFile=" + dir + "/known", "-o", "ExitOnForwardFailure=yes",
+				"-o", "RekeyLimit=1M"}, args...)
 			return begin(t, bytes.NewReader(in), "ssh", args...)
 		}
-		if got, want := client(body, at, "sum").end(t), fmt.Sprintf("%x", sha256.Sum256(body)); got != want {
+		if got, want := client(body, at, "sum").end(t), fmt.Sprintf("%x",
+			sha256.Sum256(body)); got != want {
 			t.Errorf("what was copied has the sum %s", got)
 		}
 		if got := client(body, at, "cat").end(t); got != string(body) {
@@ -86,13 +90,15 @@ func TestOutsiderSSHClient(t *testing.T) {
 		}
 		var status *exec.ExitError
 		p := client(nil, at, "nothing")
-		if err := <-p.ended; !errors.As(err, &status) || status.ExitCode() != 127 || p.problem.String() != `no command "nothing"` {
+		if err := <-p.ended; !errors.As(err, &status) || status.ExitCode() != 127 ||
+			p.problem.String() != `no command "nothing"` {
 			t.Errorf("a command that is not there: %v, %q", err, p.problem.String())
 		}
 		if got := client(body, "-W", "10.9.0.2:7", at).end(t); got != string(body) {
 			t.Errorf("through the stack %d bytes of %d", len(got), len(body))
 		}
-		back := client(nil, "-N", "-R", "2222:10.9.0.2:7", at) // the kernel's side dials the stack for us
+		// the kernel's side dials the stack for us
+		back := client(nil, "-N", "-R", "2222:10.9.0.2:7", at)
 		soon(t, func() error {
 			c, err := s.Dial("tcp", "127.0.0.1:2222")
 			if err != nil {
@@ -107,7 +113,8 @@ func TestOutsiderSSHClient(t *testing.T) {
 			}
 			return c.Close()
 		})
-		// So that its port is free. Its group, since timeout hands SIGTERM on once only, and ssh may miss it on its way to sleep.
+		// So that its port is free. Its group, since timeout hands SIGTERM on once only, and ssh
+		// may miss it on its way to sleep.
 		if err := unix.Kill(-back.Process.Pid, unix.SIGKILL); err != nil {
 			t.Error(err)
 		}
@@ -140,7 +147,8 @@ PidFile none
 RekeyLimit 1M
 `
 	if err := errors.Join(os.WriteFile(dir+"/config", []byte(config), 0o600),
-		os.WriteFile(filepath.Join(dir, "authorized"), ssh.MarshalAuthorizedKey(key.PublicKey()), 0o600)); err != nil {
+		os.WriteFile(filepath.Join(dir, "authorized"), ssh.MarshalAuthorizedKey(key.PublicKey()),
+			0o600)); err != nil {
 		t.Fatal(err)
 	}
 	sshd, err := exec.LookPath("sshd")
@@ -148,7 +156,9 @@ RekeyLimit 1M
 		t.Fatal(err)
 	}
 	// The folder in which it gives up its rights is in a /run of its own, which ends with it.
-	server(t, "Server listening", "unshare", "-m", "sh", "-ec", `mount -t tmpfs none /run; mkdir -m 755 /run/sshd; exec "$0" -D -e -f "$1"`, sshd, dir+"/config")
+	server(t, "Server listening", "unshare", "-m", "sh", "-ec",
+		`mount -t tmpfs none /run; mkdir -m 755 /run/sshd; exec "$0" -D -e -f "$1"`, sshd, dir+
+			"/config")
 	body := pattern(5_000_000)
 	for _, at := range []string{"10.9.0.1:2200", "[2001:db8::1]:2200"} {
 		c, err := s.Dial("tcp", at)

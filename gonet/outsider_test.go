@@ -51,8 +51,8 @@ func (e *enough) Write(b []byte) (int, error) {
 // captureBytes is what is kept of one test, which tshark reads in seconds.
 const captureBytes = 32 << 20
 
-// witnessed is kernel, whose frames are read by tshark at the end: none may be malformed, no checksum wrong, but what the wire of the
-// test has spoilt itself.
+// witnessed is kernel, whose frames are read by tshark at the end: none may be malformed, no
+// checksum wrong, but what the wire of the test has spoilt itself.
 func witnessed(t *testing.T) *Stack {
 	t.Helper()
 	tshark, err := exec.LookPath("tshark")
@@ -87,10 +87,13 @@ func witnessed(t *testing.T) *Stack {
 // opinion is what tshark thinks of a capture.
 func opinion(t *testing.T, tshark, name string) {
 	t.Helper()
-	// Data that is sent again confuses its reassembly of streams, at which it calls the second copy malformed.
-	wrong := []string{"_ws.malformed && !tcp.analysis.retransmission && !tcp.analysis.out_of_order", "frame.cap_len != frame.len", "ip.checksum.status == 0", "tcp.checksum.status == 0",
+	// Data that is sent again confuses its reassembly of streams, at which it calls the second
+	// copy malformed.
+	wrong := []string{"_ws.malformed && !tcp.analysis.retransmission && !tcp.analysis.out_of_order",
+		"frame.cap_len != frame.len", "ip.checksum.status == 0", "tcp.checksum.status == 0",
 		"udp.checksum.status == 0", "icmp.checksum.status == 0", "icmpv6.checksum.status == 0"}
-	args := []string{within, tshark, "-n", "-r", name, "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"}
+	args := []string{within, tshark, "-n", "-r", name, "-o", "ip.check_checksum:TRUE", "-o",
+		"tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"}
 	var problem bytes.Buffer
 	look := func(more ...string) string {
 		cmd := exec.Command("timeout", append(args, more...)...)
@@ -119,7 +122,8 @@ type program struct {
 // begin starts a program, which is ended with the test.
 func begin(t *testing.T, in io.Reader, name string, args ...string) *program {
 	t.Helper()
-	p := &program{Cmd: exec.Command("timeout", append([]string{within, name}, args...)...), ended: make(chan error, 1)}
+	p := &program{Cmd: exec.Command("timeout", append([]string{within, name}, args...)...),
+		ended: make(chan error, 1)}
 	p.Stdin, p.Stdout, p.Stderr = in, &p.out, &p.problem
 	p.start(t)
 	return p
@@ -155,7 +159,8 @@ func server(t *testing.T, ready, name string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{Cmd: exec.Command("timeout", append([]string{within, name}, args...)...), ended: make(chan error, 1)}
+	p := &program{Cmd: exec.Command("timeout", append([]string{within, name}, args...)...),
+		ended: make(chan error, 1)}
 	p.Stdout, p.Stderr = w, w
 	p.start(t)
 	_ = w.Close() // the program has its own

@@ -7,14 +7,15 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// path is what packets of IPv6 to an address have room for, once a router has said that it is less than our link has; connections of
-// TCP keep that themselves.
+// path is what packets of IPv6 to an address have room for, once a router has said that it is less
+// than our link has; connections of TCP keep that themselves.
 type path struct {
 	mtu   int
 	until tcp.Time
 }
 
-// The bounds of what is kept: RFC 8201 section 4 has 10 minutes, after which a larger packet tries again.
+// The bounds of what is kept: RFC 8201 section 4 has 10 minutes, after which a larger
+// packet tries again.
 const (
 	maxPaths = 256
 	pathLife = 10 * time.Minute

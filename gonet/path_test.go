@@ -54,24 +54,28 @@ func through(t *testing.T, x, y *Stack, to string, size int) {
 	}
 }
 
-// A path that swallows packets over its size, and says nothing: both ends must find out, over either family (RFC 2923, RFC 4821).
+// A path that swallows packets over its size, and says nothing: both ends must find out, over
+// either family (RFC 2923, RFC 4821).
 func TestAPathThatSwallowsLargePackets(t *testing.T) {
 	for _, c := range []struct {
 		mtu  int
 		from string
 		to   string
 	}{
-		{1400, "10.0.0.1/24", "10.0.0.2"}, {1100, "10.0.0.1/24", "10.0.0.2"}, {600, "10.0.0.1/24", "10.0.0.2"},
+		{1400, "10.0.0.1/24", "10.0.0.2"}, {1100, "10.0.0.1/24", "10.0.0.2"},
+		{600, "10.0.0.1/24", "10.0.0.2"},
 		{1400, "fd00::1/64", "fd00::2"}, {1280, "fd00::1/64", "fd00::2"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			fault := link.Fault{Delay: 5 * time.Millisecond, Longest: c.mtu + wire.EthernetLen}
 			a, b := link.Pair()
 			bits := c.from[strings.Index(c.from, "/"):]
-			x, y := host(t, link.NewFaults(a, 1, link.Fault{}, fault), c.from), host(t, link.NewFaults(b, 2, link.Fault{}, fault), c.to+bits)
+			x, y := host(t, link.NewFaults(a, 1, link.Fault{}, fault), c.from),
+				host(t, link.NewFaults(b, 2, link.Fault{}, fault), c.to+bits)
 			start := time.Now()
 			through(t, x, y, c.to, 900_000)
-			// 1.4 s for each direction and the handshake; 3 s where 1024 bytes are too much, too, each time that something is tried.
+			// 1.4 s for each direction and the handshake; 3 s where 1024 bytes are too much, too,
+			// each time that something is tried.
 			limit := 5 * time.Second
 			if c.mtu < 1024 {
 				limit = 40 * time.Second
@@ -97,7 +101,8 @@ func (m *marker) Write(g link.GSO, pieces ...[]byte) error {
 	case ip[0]>>4 == 4 && ip[1]&wire.CE == wire.ECT0:
 		if m.allowed++; m.allowed%10 == 0 {
 			m.marked++
-			sum := wire.Replace(uint16(ip[10])<<8|uint16(ip[11]), uint16(ip[0])<<8|uint16(ip[1]), uint16(ip[0])<<8|uint16(ip[1]|wire.CE))
+			sum := wire.Replace(uint16(ip[10])<<8|uint16(ip[11]), uint16(ip[0])<<8|uint16(ip[1]),
+				uint16(ip[0])<<8|uint16(ip[1]|wire.CE))
 			ip[1] |= wire.CE
 			ip[10], ip[11] = byte(sum>>8), byte(sum)
 		}
@@ -110,15 +115,17 @@ func (m *marker) Write(g link.GSO, pieces ...[]byte) error {
 	return m.Link.Write(g, frame)
 }
 
-// Marks on the way reach the sender by the receiver, and lower its window; nothing is lost by them. Who asks for nothing sends nothing
-// that may be marked.
+// Marks on the way reach the sender by the receiver, and lower its window; nothing is lost by them.
+// Who asks for nothing sends nothing that may be marked.
 func TestCongestionIsNotified(t *testing.T) {
 	for _, to := range []string{"10.0.0.2", "fd00::2"} {
 		for _, ask := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
 				a, b := link.Pair()
-				m := &marker{Link: link.NewFaults(a, 1, link.Fault{}, link.Fault{Delay: 5 * time.Millisecond})}
-				addresses := []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24"), netip.MustParsePrefix("fd00::1/64")}
+				m := &marker{Link: link.NewFaults(a, 1, link.Fault{},
+					link.Fault{Delay: 5 * time.Millisecond})}
+				addresses := []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24"),
+					netip.MustParsePrefix("fd00::1/64")}
 				x, err := New(Config{Link: m, Addresses: addresses, TCP: tcp.Config{ECN: ask}})
 				if err != nil {
 					t.Fatal(err)
@@ -128,14 +135,16 @@ func TestCongestionIsNotified(t *testing.T) {
 				y := host(t, b, to+bits)
 				through(t, x, y, to, 900_000)
 				if ask != (m.marked > 0) || ask != (m.allowed > 600) {
-					t.Errorf("to %s, asked for: %v: %d packets could be marked, %d were", to, ask, m.allowed, m.marked)
+					t.Errorf("to %s, asked for: %v: %d packets could be marked, %d were", to, ask,
+						m.allowed, m.marked)
 				}
 			})
 		}
 	}
 }
 
-// TestRoutes has packets to a network go to its router, to another over the link itself, and all else to the gateway.
+// TestRoutes has packets to a network go to its router, to another over the link itself, and all
+// else to the gateway.
 func TestRoutes(t *testing.T) {
 	a, b := link.Pair()
 	defer func() { _ = b.Close() }()
@@ -146,14 +155,16 @@ func TestRoutes(t *testing.T) {
 		}
 		return r
 	}
-	cfg := Config{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}, Gateways: []netip.Addr{netip.MustParseAddr("10.0.0.254")}}
+	cfg := Config{Link: a, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")},
+		Gateways: []netip.Addr{netip.MustParseAddr("10.0.0.254")}}
 	cfg.Routes = []ip.Route{route("172.20.0.0/16", "10.0.0.3"), route("192.168.9.0/24", "")}
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	for to, want := range map[string]string{"172.20.1.1": "10.0.0.3", "172.21.1.1": "10.0.0.254", "192.168.9.7": "192.168.9.7", "10.0.0.9": "10.0.0.9"} {
+	for to, want := range map[string]string{"172.20.1.1": "10.0.0.3", "172.21.1.1": "10.0.0.254",
+		"192.168.9.7": "192.168.9.7", "10.0.0.9": "10.0.0.9"} {
 		if got, ok := s.net.Load().nextHop(netip.MustParseAddr(to)); !ok || got.String() != want {
 			t.Errorf("to %s by %v, %v, want %s", to, got, ok, want)
 		}

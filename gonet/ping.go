@@ -14,21 +14,25 @@ type pingKey struct {
 	id, seq uint16
 }
 
-// Ping sends one echo request of size bytes of payload and waits for the reply. It returns the round trip, or the error of the
-// context when nobody has answered. Many may run at once.
+// Ping sends one echo request of size bytes of payload and waits for the reply. It returns the
+// round trip, or the error of the context when nobody has answered. Many may run at once.
 func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duration, error) {
 	to = to.Unmap().WithZone("") // there is one link
 	n := s.pingCount.Add(1)
 	key := pingKey{to, uint16(n >> 16), uint16(n)}
 	answer := make(chan time.Time, 1)
-	fail := func(err error) (time.Duration, error) { return 0, fmt.Errorf("ping %v: %w", to, translate(err)) }
+	fail := func(err error) (time.Duration,
+		error) {
+		return 0, fmt.Errorf("ping %v: %w", to, translate(err))
+	}
 	if size < 0 || size > maxBody(to)-wire.ICMPLen {
 		return fail(errTooLong)
 	}
 	if err := s.claim(func() { s.pings[key] = answer }); err != nil {
 		return fail(err)
 	}
-	defer func() { _ = s.post(func() { delete(s.pings, key) }) }() // a stack that has ended needs none
+	// a stack that has ended needs none
+	defer func() { _ = s.post(func() { delete(s.pings, key) }) }()
 	b := make([]byte, wire.ICMPLen+size)
 	for i := range b[wire.ICMPLen:] {
 		b[wire.ICMPLen+i] = byte(i)

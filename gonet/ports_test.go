@@ -12,8 +12,9 @@ import (
 	"interleave/gonet/link"
 )
 
-// Who dials one peer again and again runs out of ports, for each rests in TIME-WAIT: for a second, after which timestamps tell the old
-// connection from the new one, and no longer for want of a port. (Under the race detector its 32,768 connections take a minute.)
+// Who dials one peer again and again runs out of ports, for each rests in TIME-WAIT: for a second,
+// after which timestamps tell the old connection from the new one, and no longer for want of a
+// port. (Under the race detector its 32,768 connections take a minute.)
 func TestPortsComeBack(t *testing.T) {
 	bubble(t, link.Fault{}, func(t *testing.T, x, y *Stack) {
 		l, err := y.Listen("tcp4", ":9")

@@ -12,11 +12,14 @@ import (
 // errNoServers is what a resolver without servers says.
 var errNoServers = errors.New("no server of names is configured")
 
-// Resolver resolves names through the stack: Go's own resolver, whose queries go to these servers, at port 53 where none is
-// given, in turn; to those that routers of IPv6 have told of if there are none. Time-outs, search domains and the order of /etc/hosts before DNS are those of the system's configuration.
+// Resolver resolves names through the stack: Go's own resolver, whose queries go to these
+// servers, at port 53 where none is given, in turn; to those that routers of IPv6 have told of if
+// there are none. Time-outs, search domains and the order of /etc/hosts before DNS are those of
+// the system's configuration.
 func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
 	var turn atomic.Uint32
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context,
+		network, _ string) (net.Conn, error) {
 		list := servers
 		if len(list) == 0 {
 			for _, a := range s.Resolvers() {
@@ -40,11 +43,12 @@ type Dialer struct {
 	Resolver *net.Resolver // nil: addresses only
 }
 
-// leastTry is what each address of a name has to answer in, if the context's deadline leaves so much: as package net has it.
+// leastTry is what each address of a name has to answer in, if the context's deadline leaves so
+// much: as package net has it.
 const leastTry = 2 * time.Second
 
-// DialContext is net.Dialer's. The addresses of a name are tried one after the other; each has its share of what the context's
-// deadline leaves.
+// DialContext is net.Dialer's. The addresses of a name are tried one after the other; each has its
+// share of what the context's deadline leaves.
 func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -80,7 +84,8 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 // try dials one address, with a share of the time that is left for so many.
 func (d Dialer) try(ctx context.Context, network, address string, among int) (net.Conn, error) {
 	if end, ok := ctx.Deadline(); ok && among > 1 {
-		share, cancel := context.WithTimeout(ctx, max(time.Until(end)/time.Duration(among), leastTry))
+		share, cancel := context.WithTimeout(ctx, max(time.Until(end)/time.Duration(among),
+			leastTry))
 		defer cancel()
 		ctx = share
 	}

@@ -13,7 +13,8 @@ import (
 // router is one that has offered itself for all networks.
 type router = lease[netip.Addr]
 
-// The bounds of what routers may tell us: who floods the link with advertisements must not fill the memory. Linux has 16 addresses.
+// The bounds of what routers may tell us: who floods the link with advertisements must not fill the
+// memory. Linux has 16 addresses.
 const (
 	maxRouters  = 8
 	maxNetworks = 16
@@ -44,12 +45,14 @@ func (s *Stack) solicitRouters() {
 		if a, err := s.source(allRouters); err == nil && !s.net.Load().isOptimistic(a) {
 			src, mac = a, &s.mac // RFC 4429 section 3.2: not before it is known to be ours
 		}
-		s.sendND(wire.MulticastMAC(allRouters), src, allRouters, b[:wire.PutRouterSolicit(b[:], mac)])
+		s.sendND(wire.MulticastMAC(allRouters), src, allRouters,
+			b[:wire.PutRouterSolicit(b[:], mac)])
 		timer.Reset(solicitInterval)
 	}
 }
 
-// inputRouter takes what a router says of itself and its link (RFC 4861 section 6.3.4). The dealer's.
+// inputRouter takes what a router says of itself and its link (RFC 4861 section
+// 6.3.4). The dealer's.
 func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 	r, err := wire.ParseRouterAdvert(m, body)
 	if err != nil || !p.src.IsLinkLocalUnicast() || r.MAC.IsGroup() {
@@ -113,11 +116,12 @@ func (s *Stack) until(lifetime time.Duration) tcp.Time {
 	return s.now.Add(lifetime)
 }
 
-// twoHours is what is left at least of an address that a router takes back: one who forges advertisements must not take it from us at
-// once (RFC 4862 section 5.5.3 e).
+// twoHours is what is left at least of an address that a router takes back: one who forges
+// advertisements must not take it from us at once (RFC 4862 section 5.5.3 e).
 const twoHours = 2 * time.Hour
 
-// autoconfigure makes an address of a network that a router advertises, or changes how long the one that was made counts. The dealer's.
+// autoconfigure makes an address of a network that a router advertises, or changes how long the one
+// that was made counts. The dealer's.
 func (s *Stack) autoconfigure(x wire.Prefix) {
 	made := 0
 	for i := range s.place.addrs {
@@ -141,30 +145,35 @@ func (s *Stack) autoconfigure(x wire.Prefix) {
 		return
 	}
 	if x.Valid > 0 && made < maxMade {
-		s.addAddress(address{Prefix: s.opaque(x.Prefix, 0), preferred: s.until(x.Preferred), valid: s.until(x.Valid), made: true})
+		s.addAddress(address{Prefix: s.opaque(x.Prefix, 0), preferred: s.until(x.Preferred),
+			valid: s.until(x.Valid), made: true})
 	}
 }
 
 // dropRouter forgets one that is a router no more. The dealer's.
 func (s *Stack) dropRouter(a netip.Addr) {
 	if n := len(s.place.routers); n > 0 {
-		s.place.routers = slices.DeleteFunc(s.place.routers, func(r router) bool { return r.of == a })
+		s.place.routers = slices.DeleteFunc(s.place.routers,
+			func(r router) bool { return r.of == a })
 		if len(s.place.routers) < n {
 			s.publish()
 		}
 	}
 }
 
-// avoidRouter puts one that does not answer behind the others (RFC 4861 section 6.3.6). The dealer's.
+// avoidRouter puts one that does not answer behind the others (RFC 4861 section
+// 6.3.6). The dealer's.
 func (s *Stack) avoidRouter(a netip.Addr) {
 	w := &s.place
 	changed := false
-	if i := slices.IndexFunc(w.routers, func(r router) bool { return r.of == a }); i >= 0 && i < len(w.routers)-1 {
+	if i := slices.IndexFunc(w.routers, func(r router) bool { return r.of == a }); i >= 0 &&
+		i < len(w.routers)-1 {
 		r := w.routers[i]
 		w.routers = append(slices.Delete(w.routers, i, i+1), r)
 		changed = true
 	}
-	if i := slices.IndexFunc(w.static, func(r ip.Route) bool { return r.Via == a }); i >= 0 && i < len(w.static)-1 {
+	if i := slices.IndexFunc(w.static, func(r ip.Route) bool { return r.Via == a }); i >= 0 &&
+		i < len(w.static)-1 {
 		r := w.static[i]
 		w.static = append(slices.Delete(w.static, i, i+1), r)
 		changed = true

@@ -30,7 +30,8 @@ func (c *Conn) emit(e *envelope) {
 	}
 }
 
-// pay sends the acknowledgement that has waited for something to go with, if nothing has come. The dealer's.
+// pay sends the acknowledgement that has waited for something to go with, if nothing has
+// come. The dealer's.
 func (c *Conn) pay(now tcp.Time) {
 	c.mu.Lock()
 	c.owes = false
@@ -42,7 +43,8 @@ func (c *Conn) pay(now tcp.Time) {
 	c.mu.Unlock()
 }
 
-// hasPaid tells whether the acknowledgement that has waited has gone with something, or because the user waits for more. The dealer's.
+// hasPaid tells whether the acknowledgement that has waited has gone with something, or because the
+// user waits for more. The dealer's.
 func (c *Conn) hasPaid() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,8 +52,9 @@ func (c *Conn) hasPaid() bool {
 	return !c.owes
 }
 
-// way is the neighbour to which packets of the connection go first. It is looked for again when the stack's network has changed, or when
-// others have needed its place in the table. The caller has mu.
+// way is the neighbour to which packets of the connection go first. It is looked for again
+// when the stack's network has changed, or when others have needed its place in the table.
+// The caller has mu.
 func (c *Conn) way() (*hop, error) {
 	if n := c.stack.net.Load(); n != c.net || c.hop.dropped.Load() {
 		h, err := c.stack.hop(c.remote.Addr())
@@ -63,7 +66,8 @@ func (c *Conn) way() (*hop, error) {
 	return c.hop, nil
 }
 
-// sendSegment gives the envelope's segment its ports and its header of IP, and leaves the checksum and the cutting to the link if it can.
+// sendSegment gives the envelope's segment its ports and its header of IP, and leaves the checksum
+// and the cutting to the link if it can.
 func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	way, err := c.way()
 	if err != nil {
@@ -82,17 +86,20 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 		h.Checksum = sum
 		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + ipLen), Offset: 16}
 		if seg.Len() > seg.MSS && seg.MSS > 0 {
-			gso.Kind, gso.Size, gso.Header = kind, uint16(seg.MSS), uint16(wire.EthernetLen+ipLen+headerLen)
+			gso.Kind, gso.Size, gso.Header = kind, uint16(seg.MSS),
+				uint16(wire.EthernetLen+ipLen+headerLen)
 		}
 		h.Put(header[:])
 	} else {
 		e.sum(sum)
 	}
-	e.list[1], e.list[2], e.list[3], e.list[4], e.n = e.ip[:ipLen], header[:headerLen], seg.Payload, seg.Payload2, 5
+	e.list[1], e.list[2], e.list[3], e.list[4], e.n = e.ip[:ipLen], header[:headerLen], seg.Payload,
+		seg.Payload2, 5
 	return s.send(way, gso, e)
 }
 
-// sum puts the segment's header in, with the checksum of all of it from that of the pseudo-header on.
+// sum puts the segment's header in, with the checksum of all of it from that of the
+// pseudo-header on.
 func (e *envelope) sum(sum uint16) {
 	seg, header := &e.segment, &e.transport
 	h := &seg.Header
@@ -111,7 +118,8 @@ func (s *Stack) sendBare(c *Conn, h wire.TCP) error {
 	return s.sendSegment(c, e)
 }
 
-// putIP writes the header of IP for a segment, and tells its length and how super-frames of it are cut.
+// putIP writes the header of IP for a segment, and tells its length and how
+// super-frames of it are cut.
 func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 	tos := uint8(0)
 	if markable {
@@ -125,15 +133,17 @@ func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 
 func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
 	ip := wire.IPv4{
-		TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true, Protocol: wire.ProtocolTCP,
-		Src: c.local.Addr(), Dst: c.remote.Addr(), ID: uint16(c.stack.ids.Add(1)),
+		TOS: tos, Length: uint16(wire.IPv4Len + length), TTL: defaultTTL, DontFragment: true,
+		Protocol: wire.ProtocolTCP,
+		Src:      c.local.Addr(), Dst: c.remote.Addr(), ID: uint16(c.stack.ids.Add(1)),
 	}
 	return ip.Put(b)
 }
 
 func (c *Conn) putIPv6(b []byte, length int, tos uint8) int {
 	ip := wire.IPv6{
-		TrafficClass: tos, Length: uint16(length), NextHeader: wire.ProtocolTCP, HopLimit: c.net.hopLimit, FlowLabel: c.label,
+		TrafficClass: tos, Length: uint16(length), NextHeader: wire.ProtocolTCP,
+		HopLimit: c.net.hopLimit, FlowLabel: c.label,
 		Src: c.local.Addr(), Dst: c.remote.Addr(),
 	}
 	return ip.Put(b)

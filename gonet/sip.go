@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// sipKey is the key of SipHash-2-4, a hash for short texts that nobody can foretell who does not know the key (Aumasson and Bernstein, 2012).
-// Linux makes its first sequence numbers with it, too. SHA-256 took 4 % of the time of a short connection.
+// sipKey is the key of SipHash-2-4, a hash for short texts that nobody can foretell who does not
+// know the key (Aumasson and Bernstein, 2012). Linux makes its first sequence numbers with it, too.
+// SHA-256 took 4 % of the time of a short connection.
 type sipKey [2]uint64
 
 func makeSIPKey(secret [16]byte) sipKey {
@@ -15,7 +16,8 @@ func makeSIPKey(secret [16]byte) sipKey {
 
 // sum is the hash of words, as the bytes that they are in little endian.
 func (k sipKey) sum(words ...uint64) uint64 {
-	v := sipState{k[0] ^ 0x736f6d6570736575, k[1] ^ 0x646f72616e646f6d, k[0] ^ 0x6c7967656e657261, k[1] ^ 0x7465646279746573}
+	v := sipState{k[0] ^ 0x736f6d6570736575, k[1] ^ 0x646f72616e646f6d, k[0] ^ 0x6c7967656e657261,
+		k[1] ^ 0x7465646279746573}
 	for _, w := range words {
 		v.take(w)
 	}
@@ -58,9 +60,11 @@ const (
 	forFragments
 )
 
-// hash is a number that only this stack can foretell, for a flow, a purpose, and what else it is to depend on.
+// hash is a number that only this stack can foretell, for a flow, a purpose, and what else it
+// is to depend on.
 func (s *Stack) hash(f *flow, purpose, more uint64) uint64 {
 	word := binary.LittleEndian.Uint64
 	ports := uint64(f.localPort)<<16 | uint64(f.remotePort)
-	return s.sip.sum(word(f.local[:]), word(f.local[8:]), word(f.remote[:]), word(f.remote[8:]), ports, purpose, more)
+	return s.sip.sum(word(f.local[:]), word(f.local[8:]), word(f.remote[:]), word(f.remote[8:]),
+		ports, purpose, more)
 }

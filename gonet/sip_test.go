@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSipHash holds the hash against the vectors of its reference implementation: key 00 01 .. 0f, text 00 01 .. of a length.
+// TestSipHash holds the hash against the vectors of its reference implementation: key 00 01 .. 0f,
+// text 00 01 .. of a length.
 func TestSipHash(t *testing.T) {
 	var bytes [64]byte
 	for i := range bytes {
@@ -35,15 +36,18 @@ func TestHashesDiffer(t *testing.T) {
 	base := flow{localPort: 1, remotePort: 2}
 	seen := map[uint64]bool{s.hash(&base, forConnection, 0): true}
 	for _, change := range []func(f *flow){
-		func(f *flow) { f.local[0]++ }, func(f *flow) { f.local[15]++ }, func(f *flow) { f.remote[0]++ }, func(f *flow) { f.remote[15]++ },
-		func(f *flow) { f.localPort, f.remotePort = 2, 1 }, func(f *flow) { f.local, f.remote = [16]byte{1}, [16]byte{2} },
+		func(f *flow) { f.local[0]++ }, func(f *flow) { f.local[15]++ },
+		func(f *flow) { f.remote[0]++ }, func(f *flow) { f.remote[15]++ },
+		func(f *flow) { f.localPort, f.remotePort = 2, 1 },
+		func(f *flow) { f.local, f.remote = [16]byte{1}, [16]byte{2} },
 		func(f *flow) { f.local, f.remote = [16]byte{2}, [16]byte{1} },
 	} {
 		f := base
 		change(&f)
 		seen[s.hash(&f, forConnection, 0)] = true
 	}
-	seen[s.hash(&base, forCookie, 0)], seen[s.hash(&base, forFragments, 0)], seen[s.hash(&base, forCookie, 1)] = true, true, true
+	seen[s.hash(&base, forCookie, 0)], seen[s.hash(&base, forFragments, 0)], seen[s.hash(
+		&base, forCookie, 1)] = true, true, true
 	if len(seen) != 11 {
 		t.Errorf("11 flows and purposes have %d hashes", len(seen))
 	}

@@ -20,8 +20,8 @@ import (
 // soaked is how many connections come and go: go test ./gonet -run Soak -args -connections=100000.
 var soaked = flag.Int("connections", 2000, "how many connections come and go in TestSoak")
 
-// lives are the ways in which a connection comes and goes. Each dials the victim, which echoes at port 7, says a line and closes at 8,
-// never accepts at 9, and resets at 10.
+// lives are the ways in which a connection comes and goes. Each dials the victim, which echoes at
+// port 7, says a line and closes at 8, never accepts at 9, and resets at 10.
 var lives = []func(t *testing.T, s *Stack){
 	func(t *testing.T, s *Stack) { // asked, answered, closed
 		c := dialed(t, s, "10.0.0.2:7")
@@ -96,7 +96,9 @@ var lives = []func(t *testing.T, s *Stack){
 			t.Error(err)
 		}
 		_, _ = c.Write([]byte("hallo"))
-		if _, err := c.Read(make([]byte, 10)); !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, os.ErrDeadlineExceeded) { // errors of ICMP are few
+		// errors of ICMP are few
+		if _, err := c.Read(make([]byte, 10)); !errors.Is(err, syscall.ECONNREFUSED) &&
+			!errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)
 		}
 		closeConns(t, c)
@@ -168,7 +170,8 @@ func servers(t *testing.T, s *Stack) {
 	}
 }
 
-// TestSoak has connections of all kinds come and go: no goroutine, no entry of a table and no memory is left.
+// TestSoak has connections of all kinds come and go: no goroutine, no entry of a table and no
+// memory is left.
 func TestSoak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
@@ -197,7 +200,8 @@ func TestSoak(t *testing.T) {
 		before := bill.goroutines
 		live(*soaked)
 		bill.look()
-		t.Logf("%d connections: %d bytes more, %d goroutines more", *soaked, bill.atEnd, runtime.NumGoroutine()-before)
+		t.Logf("%d connections: %d bytes more, %d goroutines more", *soaked, bill.atEnd,
+			runtime.NumGoroutine()-before)
 		// The runtime's own: spans that are partly used, stacks that wait for others.
 		if bill.atEnd > 2<<20 && !underRace || bill.lastRoutine > 0 {
 			t.Errorf("%d bytes and %d goroutines are left", bill.atEnd, bill.lastRoutine)
@@ -246,10 +250,12 @@ func TestIdleConnections(t *testing.T) {
 	reading := memory() - base
 	alone, blocked := open/(2*n), (reading-open)/n
 	t.Logf("%d bytes each end, and %d for a goroutine that reads it", alone, blocked)
-	// A goroutine takes 2.6 KB at the least: its stack of 2 KiB and what the runtime notes of it. How large a stack it begins with is the
-	// runtime's guess, by those that it has met: 4 or 8 KiB on a machine that does much else.
+	// A goroutine takes 2.6 KB at the least: its stack of 2 KiB and what the runtime notes of it.
+	// How large a stack it begins with is the runtime's guess, by those that it has met: 4 or 8 KiB
+	// on a machine that does much else.
 	if alone > 3<<10 || blocked > 9<<10 {
-		t.Errorf("a connection takes %d bytes, and a goroutine that reads it %d, at most 3 and 9 KiB", alone, blocked)
+		t.Errorf("a connection takes %d bytes, and a goroutine that reads it %d, at most 3 and "+
+			"9 KiB", alone, blocked)
 	}
 	for i := range near {
 		closeConns(t, near[i])

@@ -1,12 +1,14 @@
-// Package gonet is a TCP/IP stack that a program carries in itself, in the style of communicating sequential processes.
+// Package gonet is a TCP/IP stack that a program carries in itself, in the style of communicating
+// sequential processes.
 //
 //	s, err := gonet.New(gonet.Config{Link: tap, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
 //	l, err := s.Listen("tcp", ":80")
 //	err = http.Serve(l, handler)
 //
-// One goroutine, the dealer, owns every table: it reads frames from the link in batches and runs them through the layers as
-// plain calls. Who wants a table changed sends the dealer a claim over a channel. Connections, listeners and sockets are those
-// of package net. design.md says what was measured to decide what is a channel and what a call.
+// One goroutine, the dealer, owns every table: it reads frames from the link in batches and runs
+// them through the layers as plain calls. Who wants a table changed sends the dealer a claim over a
+// channel. Connections, listeners and sockets are those of package net. design.md says what was
+// measured to decide what is a channel and what a call.
 package gonet
 
 import (
@@ -25,22 +27,25 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Config is what a stack needs to know. Only Link must be given: a router of IPv6 tells the rest of that family.
+// Config is what a stack needs to know. Only Link must be given: a router of IPv6 tells the rest
+// of that family.
 type Config struct {
 	Link      link.Link
 	MAC       wire.MAC       // zero: one is drawn, locally administered
 	Addresses []netip.Prefix // ours, of both families, each with the network that is on the link
 	Gateways  []netip.Addr   // where all else goes; the first of each family that answers
 	Routes    []ip.Route     // to other networks, through routers on the link
-	// Secret is what addresses of IPv6 are made from, beside the network and the MAC: who gives the same again has the same
-	// addresses again (RFC 7217). Empty: drawn.
+	// Secret is what addresses of IPv6 are made from, beside the network and the MAC: who gives the
+	// same again has the same addresses again (RFC 7217). Empty: drawn.
 	Secret     []byte
-	NoIPv6     bool       // none is spoken, and no address of it is made
-	NoAutoconf bool       // what routers of IPv6 advertise is not heeded
-	NoDAD      bool       // addresses of IPv6 are not looked for at others before they count as ours (RFC 4862 section 5.4)
-	TCP        tcp.Config // defaults for connections: MSS, PeerMSS and Clock are set by the stack
-	Backlog    int        // connections that wait for Accept at most; 0: 1024
-	TimeWaits  int        // connections in TIME-WAIT that are kept at most; 0: 65,536
+	NoIPv6     bool // none is spoken, and no address of it is made
+	NoAutoconf bool // what routers of IPv6 advertise is not heeded
+	// addresses of IPv6 are not looked for at others before they count as ours (RFC
+	// 4862 section 5.4)
+	NoDAD     bool
+	TCP       tcp.Config // defaults for connections: MSS, PeerMSS and Clock are set by the stack
+	Backlog   int        // connections that wait for Accept at most; 0: 1024
+	TimeWaits int        // connections in TIME-WAIT that are kept at most; 0: 65,536
 }
 
 // Stack is a host of its own.
@@ -93,10 +98,12 @@ type Stack struct {
 	heardRouter bool
 }
 
-// claimsLen is how many claims may wait; who sends one more waits. 64 is a guess: a batch of frames takes microseconds.
+// claimsLen is how many claims may wait; who sends one more waits. 64 is a guess: a batch of frames
+// takes microseconds.
 const claimsLen = 64
 
-// batchLen is how many frames are read at once. The device gives up to 32 in the time that a switch of goroutines takes.
+// batchLen is how many frames are read at once. The device gives up to 32 in the time that a switch
+// of goroutines takes.
 const batchLen = 32
 
 // New starts a stack; its goroutine runs until Close or until the link fails.
@@ -105,10 +112,13 @@ func New(cfg Config) (*Stack, error) {
 		return nil, errors.New("gonet: a stack needs a link")
 	}
 	s := &Stack{
-		cfg: cfg, link: cfg.Link, fast: cfg.Link.Features(), mac: cfg.MAC, start: time.Now().Add(-time.Hour),
+		cfg: cfg, link: cfg.Link, fast: cfg.Link.Features(), mac: cfg.MAC,
+		start:  time.Now().Add(-time.Hour),
 		claims: make(chan func(), claimsLen), done: make(chan struct{}),
-		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{}, sockets: map[netip.AddrPort]*PacketConn{},
-		pings: map[pingKey]chan<- time.Time{}, parts: map[partKey]*assembler{}, advertised: make(chan struct{}),
+		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{},
+		sockets: map[netip.AddrPort]*PacketConn{},
+		pings:   map[pingKey]chan<- time.Time{}, parts: map[partKey]*assembler{},
+		advertised: make(chan struct{}),
 	}
 	if err := s.check(); err != nil {
 		return nil, err
@@ -132,14 +142,16 @@ func New(cfg Config) (*Stack, error) {
 // check looks for what cannot be in the configuration.
 func (s *Stack) check() error {
 	if s.fast.MTU < minMTU {
-		return fmt.Errorf("gonet: the link's MTU is %d bytes, IPv4 needs %d (RFC 791)", s.fast.MTU, minMTU)
+		return fmt.Errorf("gonet: the link's MTU is %d bytes, IPv4 needs %d (RFC 791)", s.fast.MTU,
+			minMTU)
 	}
 	if s.fast.MTU < wire.IPv6MinMTU {
 		s.cfg.NoIPv6 = true
 	}
 	for _, r := range s.cfg.Routes {
 		if !r.Network.IsValid() || r.Via.IsValid() && r.Via.Is4() != r.Network.Addr().Is4() {
-			return fmt.Errorf("gonet: route to %v through %v: not a network, or of two families", r.Network, r.Via)
+			return fmt.Errorf("gonet: route to %v through %v: not a network, or of two families",
+				r.Network, r.Via)
 		}
 	}
 	return s.checkNetwork(s.cfg.Addresses, s.cfg.Gateways)
@@ -158,13 +170,15 @@ func (s *Stack) Close() error {
 // MAC is the address that the stack has on its link.
 func (s *Stack) MAC() wire.MAC { return s.mac }
 
-// clock is now for the machines of connections: nanoseconds since an hour before the stack was made.
+// clock is now for the machines of connections: nanoseconds since an hour before the
+// stack was made.
 func (s *Stack) clock() tcp.Time { return tcp.Time(time.Since(s.start)) }
 
-// deal is the dealer: the goroutine that owns the tables, from New until the link is closed. Frames come in batches, claims
-// between them, and what a batch has made due goes out at its end: but acknowledgements that would go alone wait until the next batch, or
-// until those whom the batch has woken wait again, for most of them write or close, and so save one of the three packets of a request and
-// its answer; and no longer than patience.
+// deal is the dealer: the goroutine that owns the tables, from New until the link is closed. Frames
+// come in batches, claims between them, and what a batch has made due goes out at its end: but
+// acknowledgements that would go alone wait until the next batch, or until those whom the batch has
+// woken wait again, for most of them write or close, and so save one of the three packets of a
+// request and its answer; and no longer than patience.
 func (s *Stack) deal() {
 	batch := make([]link.Frame, batchLen)
 	var owed []*Conn
@@ -197,8 +211,9 @@ func (s *Stack) deal() {
 	}
 }
 
-// patience is how long an acknowledgement waits for company while nothing comes from the link, and its user does not read: as long as that of
-// the peer's end, which tcp bounds by what Linux waits before it probes a tail.
+// patience is how long an acknowledgement waits for company while nothing comes from the link, and
+// its user does not read: as long as that of the peer's end, which tcp bounds by what Linux waits
+// before it probes a tail.
 const patience = 2 * time.Millisecond
 
 func (s *Stack) serveClaims() {
@@ -212,8 +227,8 @@ func (s *Stack) serveClaims() {
 	}
 }
 
-// flush lets each connection that heard something answer, once for the whole batch, and wakes its users. One that finds no place in its
-// listener's backlog is touched once more on the way.
+// flush lets each connection that heard something answer, once for the whole batch, and wakes its
+// users. One that finds no place in its listener's backlog is touched once more on the way.
 func (s *Stack) flush() {
 	for i := 0; i < len(s.touched); i++ {
 		c := s.touched[i]

@@ -9,7 +9,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// A packet that is answered in place must leave nothing for the collector. The race detector empties pools at random.
+// A packet that is answered in place must leave nothing for the collector. The race detector
+// empties pools at random.
 func TestAPacketAllocatesNothing(t *testing.T) {
 	for src, dst := range map[string]string{"10.0.0.1": "10.0.0.2", "2001:db8::1": "2001:db8::2"} {
 		echoes(t, src, dst, func(answer func()) {
@@ -20,17 +21,21 @@ func TestAPacketAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A connection that is in use must leave nothing either, on both stacks: no segment, no wake-up, no timer.
+// A connection that is in use must leave nothing either, on both stacks: no segment, no
+// wake-up, no timer.
 func TestAConnectionAllocatesNothing(t *testing.T) {
-	for name, options := range map[string][]link.Option{"plain": nil, "super-frames": {link.Offload()}} {
-		for _, ends := range [][2]string{{"10.0.0.1/24", "10.0.0.2/24"}, {"2001:db8::1/64", "2001:db8::2/64"}} {
+	for name, options := range map[string][]link.Option{"plain": nil,
+		"super-frames": {link.Offload()}} {
+		for _, ends := range [][2]string{{"10.0.0.1/24", "10.0.0.2/24"},
+			{"2001:db8::1/64", "2001:db8::2/64"}} {
 			near, far, stop, err := pipe(ends[0], ends[1], options...)()
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(stop)
 			go func() { // ends with the connection
-				_, _ = io.CopyBuffer(struct{ io.Writer }{far}, struct{ io.Reader }{far}, make([]byte, 64<<10))
+				_, _ = io.CopyBuffer(struct{ io.Writer }{far}, struct{ io.Reader }{far},
+					make([]byte, 64<<10))
 			}()
 			for _, size := range []int{1, 1000, 40_000} {
 				b := make([]byte, size)
@@ -46,7 +51,8 @@ func TestAConnectionAllocatesNothing(t *testing.T) {
 					trip() // until pools and windows are full
 				}
 				if n := testing.AllocsPerRun(500, trip); n != 0 {
-					t.Errorf("%s, %s, %d bytes there and back: %v allocations", name, ends[1], size, n)
+					t.Errorf("%s, %s, %d bytes there and back: %v allocations", name, ends[1], size,
+						n)
 				}
 			}
 		}

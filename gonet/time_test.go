@@ -8,8 +8,9 @@ import (
 	"interleave/gonet/link"
 )
 
-// TestTimeDoesNotGoBack has the dealer send, with the time of a batch that has begun a while ago, after a user has sent with that of now.
-// What is sent second must not seem older than what was sent first, or the first acknowledgement would have it resent.
+// TestTimeDoesNotGoBack has the dealer send, with the time of a batch that has begun a while ago,
+// after a user has sent with that of now. What is sent second must not seem older than what was
+// sent first, or the first acknowledgement would have it resent.
 func TestTimeDoesNotGoBack(t *testing.T) {
 	bubble(t, link.Fault{Delay: 2 * time.Millisecond}, func(t *testing.T, x, y *Stack) {
 		l, err := y.Listen("tcp", ":80")
@@ -26,7 +27,8 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 		}
 		go func() { _, _ = io.Copy(io.Discard, far) }() // until the end of the stacks
 		c := near.(*Conn)
-		body := make([]byte, 4*c.Info().MSS) // whole segments, an even number: their acknowledgement does not wait
+		// whole segments, an even number: their acknowledgement does not wait
+		body := make([]byte, 4*c.Info().MSS)
 		for range 100 {
 			begun := x.clock()
 			time.Sleep(10 * time.Millisecond)
@@ -41,7 +43,8 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 			elapse(time.Second)
 		}
 		if i := c.Info(); i.Resent > 0 {
-			t.Errorf("%d segments of %d were sent again on a wire that loses none", i.Resent, i.Segments)
+			t.Errorf("%d segments of %d were sent again on a wire that loses none", i.Resent,
+				i.Segments)
 		}
 	})
 }

@@ -1,14 +1,15 @@
 package gonet
 
-// timeWaits are the connections in TIME-WAIT, the oldest first. It is we who wait when it is we who have closed first, so clients that come
-// and go by the ten thousand would fill the memory for a minute each (Linux: tcp_max_tw_buckets). The dealer's own.
+// timeWaits are the connections in TIME-WAIT, the oldest first. It is we who wait when it is we who
+// have closed first, so clients that come and go by the ten thousand would fill the memory for a
+// minute each (Linux: tcp_max_tw_buckets). The dealer's own.
 type timeWaits struct {
 	all  []*Conn
 	gone int // of them, at the beginning, that have been forgotten
 }
 
-// maxTimeWaits is how many wait at most: about 100 MB. The oldest is forgotten for a new one, which leaves its old duplicates to the checks
-// of sequence numbers.
+// maxTimeWaits is how many wait at most: about 100 MB. The oldest is forgotten for a new one, which
+// leaves its old duplicates to the checks of sequence numbers.
 const maxTimeWaits = 1 << 16
 
 // outwait notes that a connection has come to TIME-WAIT. The dealer's.
@@ -24,7 +25,8 @@ func (s *Stack) outwait(c *Conn) {
 	w.all = append(w.all, c)
 }
 
-// trim lets go of those that have been forgotten. They end in the order in which they came, but for a few. The dealer's.
+// trim lets go of those that have been forgotten. They end in the order in which they came, but for
+// a few. The dealer's.
 func (w *timeWaits) trim(conns map[flow]*Conn) {
 	for w.gone < len(w.all) && conns[w.all[w.gone].flow] != w.all[w.gone] {
 		w.all[w.gone] = nil

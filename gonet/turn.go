@@ -5,14 +5,15 @@ import (
 	"interleave/gonet/wire"
 )
 
-// at is the time for the machine, to which it never goes back: the dealer's is that of its batch, and a user may have been here
-// since. The caller has mu.
+// at is the time for the machine, to which it never goes back: the dealer's is that of its batch,
+// and a user may have been here since. The caller has mu.
 func (c *Conn) at(now tcp.Time) tcp.Time {
 	c.latest = max(c.latest, now)
 	return c.latest
 }
 
-// settle sends what is due, sets the alarm, and wakes users, after something has happened to the machine. The dealer's.
+// settle sends what is due, sets the alarm, and wakes users, after something has happened to the
+// machine. The dealer's.
 func (c *Conn) settle(now tcp.Time) {
 	c.touched = false
 	c.mu.Lock()
@@ -43,7 +44,8 @@ func (c *Conn) settle(now tcp.Time) {
 	}
 }
 
-// act sends, arms and wakes after a user has done something. The caller has mu, which act gives back.
+// act sends, arms and wakes after a user has done something. The caller has mu, which
+// act gives back.
 func (c *Conn) act(now tcp.Time) {
 	now = c.at(now)
 	if c.owes {
@@ -88,7 +90,8 @@ func (s *Stack) remove(c *Conn) {
 	}
 }
 
-// arm sees to it that the alarm goes off in time. One that goes off early looks again: it is never moved for an acknowledgement.
+// arm sees to it that the alarm goes off in time. One that goes off early looks again: it is never
+// moved for an acknowledgement.
 func (c *Conn) arm(now tcp.Time) {
 	at, ok := c.machine.Deadline()
 	if !ok || c.alarmAt != 0 && c.alarmAt <= at {
@@ -116,12 +119,14 @@ func (c *Conn) wake() {
 		ring(c.readable)
 	}
 	// A writer that is woken for a few bytes soon sleeps again.
-	if c.writable != nil && (over || c.machine.Writable() >= c.writeWorth() && c.machine.State() >= tcp.Established) {
+	if c.writable != nil && (over || c.machine.Writable() >= c.writeWorth() &&
+		c.machine.State() >= tcp.Established) {
 		ring(c.writable)
 	}
 }
 
-// writeWorth is how much room in bytes a blocked writer is woken for: 16 KiB, or half of a buffer that is smaller than twice that.
+// writeWorth is how much room in bytes a blocked writer is woken for: 16 KiB, or half of a buffer
+// that is smaller than twice that.
 func (c *Conn) writeWorth() int {
 	if b := c.cfg.SendBuffer; b > 0 {
 		return min(max(b/2, 1), 16<<10)
@@ -136,7 +141,8 @@ func ring(bell chan struct{}) {
 	}
 }
 
-// waitFor waits for a bell, a deadline, or the end of the stack. The caller has mu, which waitFor gives back.
+// waitFor waits for a bell, a deadline, or the end of the stack. The caller has mu, which
+// waitFor gives back.
 func (c *Conn) waitFor(bell *chan struct{}, d *deadline) error {
 	if *bell == nil {
 		*bell = make(chan struct{}, 1)
@@ -167,7 +173,8 @@ func (c *Conn) kill(err error) {
 	c.wake()
 }
 
-// trouble tells the machine what ICMP says, if the segment that it quotes may be one of ours (RFC 5927). The dealer's.
+// trouble tells the machine what ICMP says, if the segment that it quotes may be one of ours (RFC
+// 5927). The dealer's.
 func (c *Conn) trouble(t trouble, seq uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,13 +19,15 @@ type datagram struct {
 	err  error // instead: what ICMP says of the way to a peer
 }
 
-// socketLen is how many datagrams may wait for a socket; what comes then is dropped, as datagrams may be. 256 is a guess.
+// socketLen is how many datagrams may wait for a socket; what comes then is dropped, as datagrams
+// may be. 256 is a guess.
 const socketLen = 256
 
 // PacketConn is a socket of UDP: a net.PacketConn, and a net.Conn if it was dialed.
 type PacketConn struct {
-	stack  *Stack
-	local  netip.AddrPort // its address is unspecified if it takes any of ours of a family, invalid for both
+	stack *Stack
+	// its address is unspecified if it takes any of ours of a family, invalid for both
+	local  netip.AddrPort
 	remote netip.AddrPort // invalid unless it was dialed
 	in     chan datagram
 	read   deadline
@@ -40,7 +42,8 @@ var (
 	_ net.Conn       = (*PacketConn)(nil)
 )
 
-// ListenPacket opens a socket of UDP: network is "udp", "udp4" or "udp6", address as for net.ListenPacket.
+// ListenPacket opens a socket of UDP: network is "udp", "udp4" or "udp6", address as for
+// net.ListenPacket.
 func (s *Stack) ListenPacket(network, address string) (*PacketConn, error) {
 	local, err := s.parseOurs(network, "udp", address)
 	if err == nil {
@@ -57,11 +60,13 @@ func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(shown(a
 // bind claims a port for a socket, any free one for port 0.
 func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	p := &PacketConn{
-		stack: s, remote: remote, in: make(chan datagram, socketLen), read: makeDeadline(), write: makeDeadline(), closed: make(chan struct{}),
+		stack: s, remote: remote, in: make(chan datagram, socketLen), read: makeDeadline(),
+		write: makeDeadline(), closed: make(chan struct{}),
 	}
 	var failed error
 	err := s.claim(func() {
-		local, failed = s.freePort(local, func(a netip.AddrPort) bool { return isFree(s.sockets, a) })
+		local, failed = s.freePort(local,
+			func(a netip.AddrPort) bool { return isFree(s.sockets, a) })
 		if failed == nil {
 			p.local = local
 			s.sockets[local] = p
@@ -70,15 +75,16 @@ func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	return p, errors.Join(err, failed)
 }
 
-// The ports that are given to those who ask for none: as many as can be, for each rests after its connection (RFC 6056 section 3.2); from
-// where Linux's begin.
+// The ports that are given to those who ask for none: as many as can be, for each rests after its
+// connection (RFC 6056 section 3.2); from where Linux's begin.
 const (
 	firstPort = 32768
 	lastPort  = 65535
 )
 
 // freePort finds a port for local. The dealer's.
-func (s *Stack) freePort(local netip.AddrPort, free func(netip.AddrPort) bool) (netip.AddrPort, error) {
+func (s *Stack) freePort(local netip.AddrPort,
+	free func(netip.AddrPort) bool) (netip.AddrPort, error) {
 	if local.Port() != 0 {
 		if !free(local) {
 			return local, errInUse
@@ -103,7 +109,9 @@ func (s *Stack) socket(a netip.AddrPort) *PacketConn { return owner(s.sockets, a
 func (s *Stack) inputUDP(p *packet) {
 	h, body, err := wire.ParseUDP(p.body)
 	unsummed := h.Checksum == 0 && p.src.Is4() // IPv6 must have a checksum (RFC 8200 section 8.1)
-	if err != nil || !unsummed && !p.valid && wire.Sum(p.body[:h.Length], wire.PseudoSum(p.src, p.dst, wire.ProtocolUDP, int(h.Length))) != 0xffff {
+	if err != nil || !unsummed && !p.valid &&
+		wire.Sum(p.body[:h.Length], wire.PseudoSum(p.src, p.dst, wire.ProtocolUDP,
+			int(h.Length))) != 0xffff {
 		s.stats.malformed.Add(1)
 		return
 	}
@@ -125,7 +133,8 @@ func (p *PacketConn) deliver(d datagram) {
 	}
 }
 
-// trouble tells a socket what ICMP says. Only one that was dialed hears of its peer, as in Linux. The dealer's.
+// trouble tells a socket what ICMP says. Only one that was dialed hears of its peer, as in
+// Linux. The dealer's.
 func (p *PacketConn) trouble(t trouble, to netip.AddrPort) {
 	switch {
 	case t.mtu != 0:
@@ -149,7 +158,8 @@ func (p *PacketConn) ReadFrom(b []byte) (int, net.Addr, error) {
 // ReadFromAddrPort is ReadFrom without an allocation for the address.
 func (p *PacketConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
 	fail := func(err error) (int, netip.AddrPort, error) {
-		return 0, netip.AddrPort{}, &net.OpError{Op: "read", Net: "udp", Source: p.LocalAddr(), Addr: p.remoteOrNil(), Err: err}
+		return 0, netip.AddrPort{}, &net.OpError{Op: "read", Net: "udp", Source: p.LocalAddr(),
+			Addr: p.remoteOrNil(), Err: err}
 	}
 	if p.read.expired() {
 		return fail(errDeadline)
@@ -182,7 +192,8 @@ func (p *PacketConn) Read(b []byte) (int, error) {
 func (p *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
 	a, ok := to.(*net.UDPAddr)
 	if !ok {
-		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: to, Err: syscall.EINVAL}
+		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: to,
+			Err: syscall.EINVAL}
 	}
 	return p.WriteToAddrPort(b, a.AddrPort())
 }
@@ -191,7 +202,8 @@ func (p *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
 func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()))
 	if err != nil {
-		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: udpAddr(to), Err: err}
+		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Addr: udpAddr(to),
+			Err: err}
 	}
 	return len(b), nil
 }
@@ -199,7 +211,8 @@ func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
 // Write is net.Conn's, of a socket that was dialed.
 func (p *PacketConn) Write(b []byte) (int, error) {
 	if !p.remote.IsValid() {
-		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(), Err: syscall.EDESTADDRREQ}
+		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(),
+			Err: syscall.EDESTADDRREQ}
 	}
 	return p.WriteToAddrPort(b, p.remote)
 }
@@ -263,7 +276,8 @@ func (p *PacketConn) Close() error {
 	}
 	p.read.stop()
 	p.write.stop()
-	_ = p.stack.claim(func() { delete(p.stack.sockets, p.local) }) // a stack that has ended has forgotten it
+	// a stack that has ended has forgotten it
+	_ = p.stack.claim(func() { delete(p.stack.sockets, p.local) })
 	return nil
 }
 

@@ -14,10 +14,12 @@ import (
 	"interleave/gonet/wire"
 )
 
-// A stack is on no VLAN: what Linux sends on one of the tap's is counted and reaches nobody, what it sends beside it does.
+// A stack is on no VLAN: what Linux sends on one of the tap's is counted and reaches nobody, what
+// it sends beside it does.
 func TestFramesOfAVLANAreForeign(t *testing.T) {
 	s := kernel(t)
-	if out, err := exec.Command("ip", "link", "add", "link", device(t), "name", "five", "type", "vlan", "id", "5").CombinedOutput(); err != nil {
+	if out, err := exec.Command("ip", "link", "add", "link", device(t), "name", "five", "type",
+		"vlan", "id", "5").CombinedOutput(); err != nil {
 		t.Skipf("SKIP: no VLAN to be had, modprobe 8021q: %s", out)
 	}
 	run(t, "ip", "addr", "add", "10.9.5.1/24", "dev", "five")
@@ -32,17 +34,22 @@ func TestFramesOfAVLANAreForeign(t *testing.T) {
 	if got := s.Stats().Foreign - before; got < 3 {
 		t.Errorf("%d frames were counted as foreign, want 3 at least", got)
 	}
-	run(t, "ping", "-c", "3", "-i", "0.01", "-w", within, "10.9.0.2") // -w fails without three answers
+	// -w fails without three answers
+	run(t, "ping", "-c", "3", "-i", "0.01", "-w", within, "10.9.0.2")
 }
 
 // A tag may say a priority and no VLAN (IEEE 802.1Q: VLAN 0): that is for us.
 func TestTagsOfPriority(t *testing.T) {
-	for tag, want := range map[uint16]bool{0: true, 7 << 13: true, 7<<13 | 1<<12: true, 1: false, 7<<13 | 4095: false} {
+	for tag, want := range map[uint16]bool{0: true, 7 << 13: true, 7<<13 | 1<<12: true, 1: false,
+		7<<13 | 4095: false} {
 		synctest.Test(t, func(t *testing.T) {
 			a, b := link.Pair()
 			s := host(t, a, "10.0.0.1/24")
-			e := wire.Ethernet{Dst: wire.Broadcast, Src: wire.MAC{2, 9}, Type: wire.EtherARP, Tagged: true, Tag: tag}
-			q := wire.ARP{Op: wire.ARPRequest, SenderMAC: e.Src, SenderIP: netip.MustParseAddr("10.0.0.2"), TargetIP: netip.MustParseAddr("10.0.0.1")}
+			e := wire.Ethernet{Dst: wire.Broadcast, Src: wire.MAC{2, 9}, Type: wire.EtherARP,
+				Tagged: true, Tag: tag}
+			q := wire.ARP{Op: wire.ARPRequest, SenderMAC: e.Src,
+				SenderIP: netip.MustParseAddr("10.0.0.2"),
+				TargetIP: netip.MustParseAddr("10.0.0.1")}
 			frame := make([]byte, e.Len()+wire.ARPLen)
 			q.Put(frame[e.Put(frame):])
 			before := s.Stats().Foreign

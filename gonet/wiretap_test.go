@@ -12,7 +12,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// wireTap is the far end of a stack's link in the hands of a test: what the stack sends, and packets of IPv6 for it.
+// wireTap is the far end of a stack's link in the hands of a test: what the stack sends, and
+// packets of IPv6 for it.
 type wireTap struct {
 	t    *testing.T
 	end  *link.End
@@ -103,7 +104,8 @@ func (w *wireTap) messages(kinds ...uint8) []message {
 			if c.Protocol != wire.ProtocolICMPv6 || c.IsFragment {
 				continue
 			}
-			m, rest, err := wire.ParseICMP(c.Payload, wire.PseudoSum(h.Src, h.Dst, c.Protocol, len(c.Payload)))
+			m, rest, err := wire.ParseICMP(c.Payload, wire.PseudoSum(h.Src, h.Dst, c.Protocol,
+				len(c.Payload)))
 			if err != nil {
 				w.t.Fatalf("what the stack has sent: %v", err)
 			}
@@ -120,7 +122,8 @@ func (w *wireTap) messages(kinds ...uint8) []message {
 func (w *wireTap) known(a netip.Addr) {
 	w.t.Helper()
 	time.Sleep(2 * time.Second) // its addresses count as its own
-	w.neighbor(a, addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac, HasMAC: true})
+	w.neighbor(a, addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac,
+		HasMAC: true})
 	h, err := w.to.hop(a)
 	if err != nil {
 		w.t.Fatal(err)
@@ -146,7 +149,8 @@ func (w *wireTap) next(protocol wire.Protocol) []byte {
 		synctest.Wait()
 		select {
 		case frame := <-w.sent:
-			if e, b, err := wire.ParseEthernet(frame); err == nil && e.Type == wire.EtherIPv6 && wire.Protocol(b[6]) == protocol {
+			if e, b, err := wire.ParseEthernet(frame); err == nil && e.Type == wire.EtherIPv6 &&
+				wire.Protocol(b[6]) == protocol {
 				return b
 			}
 		default:

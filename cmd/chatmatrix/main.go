@@ -1,11 +1,11 @@
-// Chatmatrix builds the chat's c-process for every system that a compiler here can reach, and plays the transcripts of the
-// service against each build that this machine can run, itself or through qemu-user. One source tree; what is missing is
-// a row that says what to install.
+// Chatmatrix builds the chat's c-process for every system that a compiler here can reach, and plays
+// the transcripts of the service against each build that this machine can run, itself or through
+// qemu-user. One source tree; what is missing is a row that says what to install.
 //
 //	go run ./cmd/chatmatrix [--depth=quick] [target...]
 //
-// A row is TARGET, BUILT (yes, no or skip), TRANSCRIPTS PASSED, TRANSCRIPTS PLAYED and a note, with tabs between: what the key
-// builds of an experiment asks of its command.
+// A row is TARGET, BUILT (yes, no or skip), TRANSCRIPTS PASSED, TRANSCRIPTS PLAYED and a note, with
+// tabs between: what the key builds of an experiment asks of its command.
 package main
 
 import (
@@ -18,7 +18,8 @@ import (
 )
 
 func main() {
-	depth := flag.String("depth", "full", "as of an experiment; quick: some of the transcripts, and no emulator, in seconds")
+	depth := flag.String("depth", "full",
+		"as of an experiment; quick: some of the transcripts, and no emulator, in seconds")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -25,8 +25,10 @@ const buildLimit = 5 * time.Minute
 // emulatedPatience lengthens the limits of a server that is translated as it runs: a guess.
 const emulatedPatience = 5
 
-// heavy are the transcripts with hundreds of clients or megabytes, or that look at memory: under an emulator they try the emulator.
-var heavy = []string{"thousand", "crowded", "missed-many", "slow-reader", "burst", "hundred-rooms", "restart-busy", "killed", "order", "power", "long-lines"}
+// heavy are the transcripts with hundreds of clients or megabytes, or that look at memory: under an
+// emulator they try the emulator.
+var heavy = []string{"thousand", "crowded", "missed-many", "slow-reader", "burst", "hundred-rooms",
+	"restart-busy", "killed", "order", "power", "long-lines"}
 
 // zig is the compiler that toolchains.sh installs.
 const zig = "out/tools/zig/ziglang/zig"
@@ -47,16 +49,21 @@ var targets = []target{
 	{"i686-linux-gnu-gcc", []string{"gcc", "-m32", "-Wno-psabi"}, "", "gcc-multilib"},
 	{"x86_64-linux-musl", zigFor("x86_64-linux-musl"), "", "zig (make toolchains)"},
 	{"x86-linux-musl", zigFor("x86-linux-musl"), "", "zig (make toolchains)"},
-	{"aarch64-linux-musl", zigFor("aarch64-linux-musl"), "qemu-aarch64", "zig (make toolchains) and qemu-user"},
-	{"s390x-linux-musl", zigFor("s390x-linux-musl"), "qemu-s390x", "zig (make toolchains) and qemu-user"},
-	{"powerpc64-linux-musl", zigFor("powerpc64-linux-musl"), "qemu-ppc64", "zig (make toolchains) and qemu-user"},
+	{"aarch64-linux-musl", zigFor("aarch64-linux-musl"), "qemu-aarch64",
+		"zig (make toolchains) and qemu-user"},
+	{"s390x-linux-musl", zigFor("s390x-linux-musl"), "qemu-s390x",
+		"zig (make toolchains) and qemu-user"},
+	{"powerpc64-linux-musl", zigFor("powerpc64-linux-musl"), "qemu-ppc64",
+		"zig (make toolchains) and qemu-user"},
 	{"x86_64-freebsd", zigFor("x86_64-freebsd"), "-", "zig (make toolchains)"},
 }
 
 func zigFor(name string) []string { return []string{zig, "cc", "-target", name} }
 
-// core are the transcripts of a quick matrix: what the chat's first promises come to, in a second or two on any target.
-var core = []string{"registration", "messages", "rooms", "lines", "log", "missed", "restart", "torn"}
+// core are the transcripts of a quick matrix: what the chat's first promises come to, in a second
+// or two on any target.
+var core = []string{"registration", "messages", "rooms", "lines", "log", "missed", "restart",
+	"torn"}
 
 // A matrix is what is tried.
 type matrix struct {
@@ -130,7 +137,8 @@ func line(name, built string, passed, all int, note string) string {
 
 // build compiles the sources of the model with its own flags, by another compiler.
 func (m matrix) build(ctx context.Context, t target) (*probe.Built, error) {
-	source, err := m.service.LoadModel(m.root, model+"/model.toml") // its own for each target: run differs
+	// its own for each target: run differs
+	source, err := m.service.LoadModel(m.root, model+"/model.toml")
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +173,8 @@ func (m *matrix) load() (err error) {
 }
 
 // play holds a build against the transcripts. The first failure is the error.
-func (m matrix) play(ctx context.Context, t target, built *probe.Built) (passed, all int, first error) {
+func (m matrix) play(ctx context.Context, t target,
+	built *probe.Built) (passed, all int, first error) {
 	if t.emulator == "-" {
 		return 0, 0, errElsewhere
 	}
@@ -183,7 +192,8 @@ func (m matrix) play(ctx context.Context, t target, built *probe.Built) (passed,
 		return 0, 0, err
 	}
 	for _, check := range checks {
-		if t.emulator != "" && slices.Contains(heavy, check.Name) || m.quick && !slices.Contains(core, check.Name) {
+		if t.emulator != "" && slices.Contains(heavy, check.Name) ||
+			m.quick && !slices.Contains(core, check.Name) {
 			continue
 		}
 		err := check.Play(ctx, built, patience)

@@ -38,7 +38,8 @@ func TestRows(t *testing.T) {
 }
 
 func TestUnknownTarget(t *testing.T) {
-	if err := (matrix{names: []string{"vax"}}).run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "vax") {
+	if err := (matrix{names: []string{"vax"}}).run(t.Context(), nil); err == nil ||
+		!strings.Contains(err.Error(), "vax") {
 		t.Errorf("got %v, want an error that names vax", err)
 	}
 }
@@ -50,7 +51,8 @@ func TestFuzzLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	fuzzer := filepath.Join(t.TempDir(), "fuzzer")
-	build := exec.CommandContext(t.Context(), "clang", "-g", "-O1", "-fsanitize=fuzzer,address,undefined",
+	build := exec.CommandContext(t.Context(), "clang", "-g", "-O1",
+		"-fsanitize=fuzzer,address,undefined",
 		"-fno-sanitize-recover=all", "-o", fuzzer, "fuzz/line.c", "line.c")
 	build.Dir = filepath.Join(root, model)
 	if said, err := build.CombinedOutput(); err != nil {

@@ -33,12 +33,17 @@ func runBuild(c *call) error {
 	err := c.spread(func(f *flag.FlagSet) {
 		f.StringVar(&b.out, "o", b.out, "write the program to `OUT` (the file's name without .eve)")
 		f.BoolVar(&b.checked, "checked", b.checked, "fail on overflow, which otherwise wraps")
-		f.BoolVar(&b.emitCpp, "emit-cpp", b.emitCpp, "write the C++ to standard output instead, or into the folder OUT")
-		f.BoolVar(&b.emitIR, "emit-ir", b.emitIR, "write what the checker made of the program to standard output instead")
-		f.BoolVar(&b.emitTree, "emit-tree", b.emitTree, "write the syntax tree of the file to standard output instead")
-		f.StringVar(&b.sanitize, "sanitize", b.sanitize, "build with g++'s sanitizer `KIND`: address or thread")
+		f.BoolVar(&b.emitCpp, "emit-cpp", b.emitCpp,
+			"write the C++ to standard output instead, or into the folder OUT")
+		f.BoolVar(&b.emitIR, "emit-ir", b.emitIR,
+			"write what the checker made of the program to standard output instead")
+		f.BoolVar(&b.emitTree, "emit-tree", b.emitTree,
+			"write the syntax tree of the file to standard output instead")
+		f.StringVar(&b.sanitize, "sanitize", b.sanitize,
+			"build with g++'s sanitizer `KIND`: address or thread")
 		f.BoolVar(&b.debug, "g", b.debug, "build for gdb: not optimised")
-		f.IntVar(&b.jobs, "j", b.jobs, "run `N` compilers at a time (as many as there are processors)")
+		f.IntVar(&b.jobs, "j", b.jobs,
+			"run `N` compilers at a time (as many as there are processors)")
 	})
 	switch {
 	case err != nil:
@@ -72,11 +77,13 @@ func runBuild(c *call) error {
 	if b.out, err = outOf(c.args[0], b.out); err != nil {
 		return err
 	}
-	_, err = build.Build(c.ctx, units, build.Options{Out: b.out, Optimise: !b.debug, Sanitize: b.sanitize, Debug: b.debug, Jobs: b.jobs, Note: c.note()})
+	_, err = build.Build(c.ctx, units, build.Options{Out: b.out, Optimise: !b.debug,
+		Sanitize: b.sanitize, Debug: b.debug, Jobs: b.jobs, Note: c.note()})
 	return err
 }
 
-// outOf gives the name of the program that is made of file, and sees to it that it overwrites no source.
+// outOf gives the name of the program that is made of file, and sees to it that it
+// overwrites no source.
 func outOf(file, out string) (string, error) {
 	if out == "" && file == "-" {
 		return "", usage("name the program with -o")
@@ -167,10 +174,12 @@ func runGdb(c *call) error {
 	if err != nil {
 		return errors.New("no gdb found: apt-get install gdb")
 	}
-	return execute(gdb, append([]string{"gdb", "-iex", "add-auto-load-safe-path " + program, "--args", program}, c.args[1:]...))
+	return execute(gdb, append([]string{"gdb", "-iex", "add-auto-load-safe-path " + program,
+		"--args", program}, c.args[1:]...))
 }
 
-// ready makes the program of the file that the command names: with overflow checks, and somewhere in the cache.
+// ready makes the program of the file that the command names: with overflow checks, and
+// somewhere in the cache.
 func (c *call) ready(o build.Options) (string, error) {
 	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
 		return "", err

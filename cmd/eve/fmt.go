@@ -16,7 +16,8 @@ func runFmt(c *call) error {
 	var write, check bool
 	err := c.spread(func(f *flag.FlagSet) {
 		f.BoolVar(&write, "w", write, "write the files instead of standard output")
-		f.BoolVar(&check, "check", check, "write nothing; name the files that are not formatted, and fail")
+		f.BoolVar(&check, "check", check,
+			"write nothing; name the files that are not formatted, and fail")
 	})
 	switch {
 	case err != nil:

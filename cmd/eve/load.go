@@ -17,8 +17,8 @@ import (
 	"interleave/eve/source"
 )
 
-// readMain reads the main file of a program, or standard input for -. The usual mistakes get a sentence of
-// their own.
+// readMain reads the main file of a program, or standard input for -. The usual mistakes get a
+// sentence of their own.
 func (c *call) readMain(name string) (*source.File, error) {
 	if name == "-" {
 		text, err := io.ReadAll(c.stdin)

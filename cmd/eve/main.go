@@ -17,7 +17,8 @@ import (
 
 // The exit codes. A program that is run passes its own on.
 const (
-	exitWrong = 1 // the program, or a test, is wrong; or something failed, and standard error says what
+	// the program, or a test, is wrong; or something failed, and standard error says what
+	exitWrong = 1
 	exitUsage = 2 // wrong words on the command line
 )
 
@@ -35,10 +36,12 @@ var commands []command
 func init() {
 	commands = []command{
 		{"check", "[--json] FILE...", "say what is wrong with programs", runCheck},
-		{"run", "FILE [ARG...]", "compile a program with overflow checks, and run it with the arguments", runRun},
+		{"run", "FILE [ARG...]",
+			"compile a program with overflow checks, and run it with the arguments", runRun},
 		{"build", "[flags] FILE", "compile an optimised program", runBuild},
 		{"gdb", "FILE [ARG...]", "compile a program for gdb, and start it there", runGdb},
-		{"test", "[--run REGEXP] [--seeds N | --seed N] FILE...", "run the tests of programs", runTest},
+		{"test", "[--run REGEXP] [--seeds N | --seed N] FILE...", "run the tests of programs",
+			runTest},
 		{"fmt", "[-w | --check] FILE...", "format programs", runFmt},
 		{"explain", "[CODE]", "describe an error, or list all", runExplain},
 		{"version", "", "print the version", runVersion},
@@ -90,7 +93,8 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	for _, cmd := range commands {
 		if cmd.name == args[0] {
 			out := &output{w: stdout}
-			c := &call{ctx: ctx, cmd: cmd, stdin: stdin, stdout: out, stderr: stderr, args: args[1:]}
+			c := &call{ctx: ctx, cmd: cmd, stdin: stdin, stdout: out, stderr: stderr,
+				args: args[1:]}
 			if err := cmd.run(c); err != nil {
 				return c.finish(err)
 			}
@@ -129,7 +133,8 @@ func (c *call) finish(err error) int {
 	case errors.As(err, &s):
 		return int(s)
 	case errors.As(err, &u):
-		fmt.Fprintf(c.stderr, "eve %s: %v; `eve %s --help` says more\n", c.cmd.name, err, c.cmd.name)
+		fmt.Fprintf(c.stderr, "eve %s: %v; `eve %s --help` says more\n", c.cmd.name, err,
+			c.cmd.name)
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return 130 // as a shell says of a command that Ctrl-C ended
@@ -139,11 +144,14 @@ func (c *call) finish(err error) int {
 }
 
 func help(w io.Writer) {
-	fmt.Fprint(w, "Eve: everything is a value owned by one place, except T@, a shared object.\n\nUsage: eve COMMAND\n\n")
+	fmt.Fprint(w,
+		"Eve: everything is a value owned by one place, except T@, a shared object.\n\nUsage: "+
+			"eve COMMAND\n\n")
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.short)
 	}
-	fmt.Fprint(w, "\nA FILE - is standard input. `eve COMMAND --help` lists the flags of a command.\n")
+	fmt.Fprint(w,
+		"\nA FILE - is standard input. `eve COMMAND --help` lists the flags of a command.\n")
 }
 
 // parse reads the flags that define has defined.
@@ -153,7 +161,8 @@ func (c *call) parse(define func(*flag.FlagSet)) error {
 	define(c.flags)
 	err := c.flags.Parse(c.args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(c.stdout, "Usage: eve %s %s\n\n%s.\n", c.cmd.name, c.cmd.args, sentence(c.cmd.short))
+		fmt.Fprintf(c.stdout, "Usage: eve %s %s\n\n%s.\n", c.cmd.name, c.cmd.args,
+			sentence(c.cmd.short))
 		c.flags.SetOutput(c.stdout)
 		c.flags.VisitAll(func(f *flag.Flag) {
 			dash := "--"

@@ -12,7 +12,9 @@ import (
 
 func TestPage(t *testing.T) {
 	text := "# A title\n\nOne two three four.\n\n```eve wrong\na: long = line\n```\n"
-	if got, want := page(text, 10), "# A title\n\nOne two\nthree\nfour.\n\n```eve wrong\na: long = line\n```\n"; got != want {
+	if got, want := page(text,
+		10),
+		"# A title\n\nOne two\nthree\nfour.\n\n```eve wrong\na: long = line\n```\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := page(text, 0); got != text {
@@ -24,8 +26,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"eve": main})
 }
 
-// TestScripts plays testdata/script/*.txtar: the commands as they are typed. The scripts that need a C++
-// compiler say so and are skipped without one. The compiled runtime is that of the user's cache.
+// TestScripts plays testdata/script/*.txtar: the commands as they are typed. The scripts
+// that need a C++ compiler say so and are skipped without one. The compiled runtime is that
+// of the user's cache.
 func TestScripts(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -67,7 +67,8 @@ func width(w io.Writer) int {
 		return 0
 	}
 	var size struct{ rows, columns, x, y uint16 }
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ,
+		uintptr(unsafe.Pointer(&size)))
 	if errno != 0 {
 		return 0
 	}

@@ -40,7 +40,8 @@ func runTest(c *call) error {
 	var pattern string
 	err := c.spread(func(f *flag.FlagSet) {
 		f.IntVar(&seeds, "seeds", seeds, "run each test in the interpreter under `N` schedules")
-		f.IntVar(&seed, "seed", seed, "run each test in the interpreter under schedule `N` only, as a failure names it")
+		f.IntVar(&seed, "seed", seed,
+			"run each test in the interpreter under schedule `N` only, as a failure names it")
 		f.StringVar(&pattern, "run", pattern, "run the tests whose name matches `REGEXP`")
 	})
 	if err != nil {
@@ -86,7 +87,8 @@ func runTest(c *call) error {
 	return nil
 }
 
-func (c *call) testFile(name string, wanted *regexp.Regexp, schedules []uint64) (run, failed int, err error) {
+func (c *call) testFile(name string, wanted *regexp.Regexp,
+	schedules []uint64) (run, failed int, err error) {
 	p, err := c.load(name)
 	if err != nil {
 		return 0, 0, err
@@ -137,17 +139,19 @@ func (t *tester) native() (failed int, err error) {
 	return failed, t.c.ctx.Err()
 }
 
-// explore runs each test in the interpreter under the schedules. The one that fails is named, so that it can be
-// looked at again.
+// explore runs each test in the interpreter under the schedules. The one that fails is named, so
+// that it can be looked at again.
 func (t *tester) explore(schedules []uint64) (failed int) {
 	for _, n := range t.pick {
 		test := t.program.Tests[n]
 		var r result
 		for _, seed := range schedules {
 			var out strings.Builder
-			end := interp.Test(t.program, test, interp.Options{Seed: seed, Stdout: &out, Stderr: &out})
+			end := interp.Test(t.program, test, interp.Options{Seed: seed, Stdout: &out,
+				Stderr: &out})
 			if end.Status != 0 {
-				r = result{output: out.String() + end.Trace, err: fmt.Errorf("under schedule %d: --seed %d repeats it", seed, seed)}
+				r = result{output: out.String() + end.Trace,
+					err: fmt.Errorf("under schedule %d: --seed %d repeats it", seed, seed)}
 				break
 			}
 			if t.c.ctx.Err() != nil {

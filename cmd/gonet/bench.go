@@ -56,27 +56,33 @@ namespace of its own, which ends with it. Rounds alternate between what is measu
 	return c
 }
 
-// enter runs the same in a namespace that ends with it: of the network alone, or, without the right to that, in one of users too.
+// enter runs the same in a namespace that ends with it: of the network alone, or, without the right
+// to that, in one of users too.
 func (b *benching) enter(cmd *cobra.Command) error {
-	args := []string{"bench", "--inside", "--rounds", strconv.Itoa(b.rounds), "--time", b.time.String(), "--pings", strconv.Itoa(b.pings)}
+	args := []string{"bench", "--inside", "--rounds", strconv.Itoa(b.rounds), "--time",
+		b.time.String(), "--pings", strconv.Itoa(b.pings)}
 	try := func(user bool) error {
 		c := exec.CommandContext(cmd.Context(), "/proc/self/exe", args...)
 		c.Args[0] = os.Args[0]
 		c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 		c.WaitDelay = ipTime
-		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGTERM}
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET,
+			Pdeathsig: syscall.SIGTERM}
 		if user {
 			c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-			c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-			c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+			c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(),
+				Size: 1}}
+			c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(),
+				Size: 1}}
 		}
 		return c.Run()
 	}
 	err := try(false)
 	if errors.Is(err, syscall.EPERM) {
 		if err = try(true); errors.Is(err, syscall.EPERM) {
-			return fmt.Errorf("no network namespace to be had: %w: run it as root, or allow user namespaces", err)
+			return fmt.Errorf("no network namespace to be had: %w: run it as root, or allow "+
+				"user namespaces", err)
 		}
 	}
 	if err := cmd.Context().Err(); err != nil {
@@ -132,19 +138,22 @@ func (b *benching) run(ctx context.Context, out, log io.Writer) error {
 			slices.Sort(row.values)
 			n := len(row.values)
 			middle := (row.values[(n-1)/2] + row.values[n/2]) / 2
-			fmt.Fprintf(t, "%s\t%.1f\t%.1f\t%.1f\t\n", row.name, middle, row.values[0], row.values[n-1])
+			fmt.Fprintf(t, "%s\t%.1f\t%.1f\t%.1f\t\n", row.name, middle, row.values[0],
+				row.values[n-1])
 		}
 		if err := t.Flush(); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(out, "%d rounds of %v a transfer, one connection, and %d pings; MTU %d, super-frames %v\n",
+		_, err = fmt.Fprintf(out,
+			"%d rounds of %v a transfer, one connection, and %d pings; MTU %d, super-frames %v\n",
 			b.rounds, b.time, b.pings, h.tap.Features().MTU, h.tap.Features().TCPv4)
 		return err
 	})
 }
 
 // bulk moves bytes for a while and returns the rate at which they were read, in Gbit/s.
-func (h *host) bulk(ctx context.Context, l net.Listener, inward bool, lasts time.Duration) (float64, error) {
+func (h *host) bulk(ctx context.Context, l net.Listener, inward bool,
+	lasts time.Duration) (float64, error) {
 	near, err := h.DialContext(ctx, "tcp", l.Addr().String())
 	if err != nil {
 		return 0, err
@@ -173,7 +182,8 @@ func (h *host) bulk(ctx context.Context, l net.Listener, inward bool, lasts time
 		}
 		written <- err
 	}()
-	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{to}, make([]byte, 256<<10))
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{to},
+		make([]byte, 256<<10))
 	took := time.Since(start)
 	if ctx.Err() != nil {
 		return 0, ctx.Err()

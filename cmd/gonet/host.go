@@ -25,7 +25,8 @@ import (
 	"interleave/internal/command"
 )
 
-// where are the flags that all commands with a stack share: the tap, and the addresses of both of its ends.
+// where are the flags that all commands with a stack share: the tap, and the addresses of
+// both of its ends.
 type where struct {
 	tap       string
 	addresses []string
@@ -37,19 +38,28 @@ type where struct {
 	dhcp      bool
 	metrics   string
 	capture   string
-	previous  dhcp.Lease // what --dhcp got last, which is asked for first when `gonet up` begins anew
+	// what --dhcp got last, which is asked for first when `gonet up` begins anew
+	previous dhcp.Lease
 }
 
 func (w *where) flags(f *pflag.FlagSet) {
-	f.StringVar(&w.tap, "tap", "gonet0", "the network device: made and removed, or used if it is there")
-	f.StringSliceVar(&w.addresses, "address", []string{"10.9.0.2/24"}, "the stack's address, with the length of its network")
-	f.StringSliceVar(&w.kernel, "kernel", nil, "the kernel's address on the tap (default the network's first that is free); none: set up by others")
-	f.StringSliceVar(&w.gateway, "gateway", nil, "where the stack sends what is in no network of its own (default the kernel)")
+	f.StringVar(&w.tap, "tap", "gonet0",
+		"the network device: made and removed, or used if it is there")
+	f.StringSliceVar(&w.addresses, "address", []string{"10.9.0.2/24"},
+		"the stack's address, with the length of its network")
+	f.StringSliceVar(&w.kernel, "kernel", nil,
+		"the kernel's address on the tap (default the network's first that is free); none: set "+
+			"up by others")
+	f.StringSliceVar(&w.gateway, "gateway", nil,
+		"where the stack sends what is in no network of its own (default the kernel)")
 	f.StringSliceVar(&w.routes, "route", nil, "a network that the kernel reaches through the stack")
-	f.StringSliceVar(&w.dns, "dns", nil, "a server of names for the stack (default those of --dhcp, or of routers of IPv6)")
+	f.StringSliceVar(&w.dns, "dns", nil,
+		"a server of names for the stack (default those of --dhcp, or of routers of IPv6)")
 	f.StringVar(&w.mac, "mac", "", "the stack's hardware address (default: drawn)")
-	f.BoolVar(&w.dhcp, "dhcp", false, "get the address, gateway and servers of names by DHCP over the tap")
-	f.StringVar(&w.metrics, "metrics", "", "serve statistics for Prometheus at this address of the kernel's, as 127.0.0.1:9100")
+	f.BoolVar(&w.dhcp, "dhcp", false,
+		"get the address, gateway and servers of names by DHCP over the tap")
+	f.StringVar(&w.metrics, "metrics", "",
+		"serve statistics for Prometheus at this address of the kernel's, as 127.0.0.1:9100")
 	f.StringVar(&w.capture, "capture", "", "write what passes the tap to this file, as pcapng")
 }
 
@@ -68,7 +78,9 @@ func (w *where) plan() (p plan, err error) {
 		for _, v := range values {
 			a, bad := netip.ParsePrefix(v)
 			if bad != nil {
-				err = errors.Join(err, command.Usagef("--%s %s: not an address with the length of its network, as 10.9.0.2/24", flag, v))
+				err = errors.Join(err,
+					command.Usagef("--%s %s: not an address with the length of its network, as "+
+						"10.9.0.2/24", flag, v))
 			}
 			out = append(out, a)
 		}
@@ -78,7 +90,8 @@ func (w *where) plan() (p plan, err error) {
 		_, _ = rand.Read(p.mac[:])    // never fails
 		p.mac[0] = p.mac[0]&^1 | 0x02 // one station, locally administered
 	} else if p.mac, err = wire.ParseMAC(w.mac); err != nil || p.mac.IsGroup() {
-		return p, command.Usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01", w.mac)
+		return p, command.Usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01",
+			w.mac)
 	}
 	if !w.dhcp {
 		p.addresses = prefixes("address", w.addresses)
@@ -118,13 +131,16 @@ func (w *where) plan() (p plan, err error) {
 	if !alone && len(w.kernel) == 0 {
 		for _, a := range p.addresses {
 			if a.IsSingleIP() {
-				return p, command.Usagef("--address %v: a network of one has no place for the kernel; say --kernel, or a network of more", a)
+				return p,
+					command.Usagef("--address %v: a network of one has no place for the kernel; "+
+						"say --kernel, or a network of more", a)
 			}
 			p.kernel = append(p.kernel, neighbour(a))
 		}
 	}
 	for _, k := range p.kernel {
-		if slices.ContainsFunc(p.addresses, func(a netip.Prefix) bool { return a.Addr() == k.Addr() }) {
+		if slices.ContainsFunc(p.addresses,
+			func(a netip.Prefix) bool { return a.Addr() == k.Addr() }) {
 			return p, command.Usagef("--kernel %v: the stack has this address", k)
 		}
 	}
@@ -135,7 +151,9 @@ func (w *where) plan() (p plan, err error) {
 	}
 	for _, r := range p.routes {
 		if _, ok := p.via(r); !ok {
-			err = errors.Join(err, command.Usagef("--route %v: it needs an --address of its family for the kernel to send to", r))
+			err = errors.Join(err,
+				command.Usagef("--route %v: it needs an --address of its family for the kernel "+
+					"to send to", r))
 		}
 	}
 	return p, err
@@ -223,7 +241,8 @@ func (w *where) open(ctx context.Context, log io.Writer) (h *host, err error) {
 			return h, err
 		}
 	}
-	config := gonet.Config{Link: l, MAC: h.plan.mac, Addresses: h.plan.addresses, Gateways: h.plan.gateways}
+	config := gonet.Config{Link: l, MAC: h.plan.mac, Addresses: h.plan.addresses,
+		Gateways: h.plan.gateways}
 	if h.client != nil {
 		config.Routes = h.client.Lease().Routes
 	}
@@ -244,18 +263,24 @@ func (w *where) open(ctx context.Context, log io.Writer) (h *host, err error) {
 func explain(err error, name string) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):
-		return fmt.Errorf("%w: another process has it (a second gonet?); name another with --tap", err)
+		return fmt.Errorf("%w: another process has it (a second gonet?); name another with --tap",
+			err)
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("%w: it needs CAP_NET_ADMIN: run it as root, or as `unshare -rn gonet` in a namespace of your own", err)
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO):
-		return fmt.Errorf("%w: this kernel has no tap devices: modprobe tun; for a container, --device /dev/net/tun", err)
+		return fmt.Errorf("%w: it needs CAP_NET_ADMIN: run it as root, or as `unshare -rn "+
+			"gonet` in a namespace of your own", err)
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENODEV),
+		errors.Is(err, syscall.ENXIO):
+		return fmt.Errorf("%w: this kernel has no tap devices: modprobe tun; for a container, "+
+			"--device /dev/net/tun", err)
 	case errors.Is(err, syscall.EINVAL):
-		return fmt.Errorf("%w: is %s another kind of device, or a name of more than 15 bytes?", err, name)
+		return fmt.Errorf("%w: is %s another kind of device, or a name of more than 15 bytes?", err,
+			name)
 	}
 	return err
 }
 
-// prepare gives the kernel's side its addresses and routes. What the kernel removes with the device needs no undoing.
+// prepare gives the kernel's side its addresses and routes. What the kernel removes with the device
+// needs no undoing.
 func (h *host) prepare(ctx context.Context) error {
 	name := h.tap.Name()
 	add := func(what ...string) error {
@@ -271,20 +296,23 @@ func (h *host) prepare(ctx context.Context) error {
 	for _, a := range h.plan.kernel {
 		words := []string{"addr", "add", a.String(), "dev", name}
 		if a.Addr().Is6() {
-			words = append(words, "nodad") // it is to be of use at once, and nobody else is on this wire
+			// it is to be of use at once, and nobody else is on this wire
+			words = append(words, "nodad")
 		}
 		if err := add(words...); err != nil {
 			return err
 		}
 	}
-	if i, err := net.InterfaceByName(name); err != nil || i.Flags&net.FlagUp == 0 { // a user's own tap may be up already
+	// a user's own tap may be up already
+	if i, err := net.InterfaceByName(name); err != nil || i.Flags&net.FlagUp == 0 {
 		if err := ip(ctx, "link", "set", name, "up"); err != nil {
 			return err
 		}
 	}
 	for _, r := range h.plan.routes {
 		via, _ := h.plan.via(r) // the plan was refused if there is none
-		if err := add("route", "add", r.Masked().String(), "via", via.String(), "dev", name); err != nil {
+		if err := add("route", "add", r.Masked().String(), "via", via.String(), "dev",
+			name); err != nil {
 			return err
 		}
 	}
@@ -299,11 +327,13 @@ func ip(ctx context.Context, args ...string) error {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
-		return errors.New("the ip command is not there: install iproute2, or set the tap up yourself and give --kernel none")
+		return errors.New("the ip command is not there: install iproute2, or set the tap up " +
+			"yourself and give --kernel none")
 	}
 	if err != nil {
 		err = cmp.Or(ctx.Err(), err) // a Ctrl-C in the middle ends it, too
-		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err,
+			strings.TrimSpace(string(out)))
 	}
 	return nil
 }
@@ -336,11 +366,13 @@ func (h *host) lease(ctx context.Context, l link.Link) (link.Link, error) {
 	return c, nil
 }
 
-// abide is the goroutine that ends the stack when its lease has: the address may be another's then. It ends with the stack.
+// abide is the goroutine that ends the stack when its lease has: the address may be another's then.
+// It ends with the stack.
 func (h *host) abide() {
 	select {
 	case <-h.client.Lost():
-		fmt.Fprintf(h.log, "gonet: tap %s: the lease of %v has ended\n", h.tap.Name(), h.plan.addresses[0])
+		fmt.Fprintf(h.log, "gonet: tap %s: the lease of %v has ended\n", h.tap.Name(),
+			h.plan.addresses[0])
 		_ = h.Stack.Close() // what fails, close meets again
 	case <-h.Stack.Done():
 	}
@@ -362,7 +394,8 @@ func (h *host) leaseLost() bool {
 // close undoes what open has done, the latest first.
 func (h *host) close() (err error) {
 	for i := len(h.undo) - 1; i >= 0; i-- {
-		if bad := h.undo[i](); bad != nil && !errors.Is(bad, net.ErrClosed) && !errors.Is(bad, os.ErrClosed) && !errors.Is(bad, link.ErrClosed) {
+		if bad := h.undo[i](); bad != nil && !errors.Is(bad, net.ErrClosed) &&
+			!errors.Is(bad, os.ErrClosed) && !errors.Is(bad, link.ErrClosed) {
 			err = errors.Join(err, bad)
 		}
 	}

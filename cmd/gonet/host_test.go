@@ -30,7 +30,8 @@ func TestNeighbour(t *testing.T) {
 func TestPlan(t *testing.T) {
 	w := where{addresses: []string{"10.9.0.2/24"}, dns: []string{"9.9.9.9", "10.9.0.1:5353"}}
 	p, err := w.plan()
-	if err != nil || len(p.kernel) != 1 || p.kernel[0].String() != "10.9.0.1/24" || fmt.Sprint(p.gateways) != "[10.9.0.1]" || p.mac.IsGroup() ||
+	if err != nil || len(p.kernel) != 1 || p.kernel[0].String() != "10.9.0.1/24" ||
+		fmt.Sprint(p.gateways) != "[10.9.0.1]" || p.mac.IsGroup() ||
 		p.dns[0].String() != "9.9.9.9:53" || p.dns[1].String() != "10.9.0.1:5353" {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -38,9 +39,13 @@ func TestPlan(t *testing.T) {
 	if p, err := w.plan(); err != nil || len(p.kernel) != 0 || len(p.gateways) != 0 {
 		t.Errorf("alone: %+v, %v", p, err)
 	}
-	for _, bad := range []where{{addresses: []string{"x"}}, {kernel: []string{"10.9.0.1"}}, {dns: []string{"host"}}, {gateway: []string{"host"}}, {mac: "7"}, {dhcp: true, routes: []string{"10.0.0.0/8"}},
-		{addresses: []string{"10.9.0.2/24"}, routes: []string{"fd00::/8"}}, {addresses: []string{"10.9.0.0/24"}}, {addresses: []string{"10.9.0.255/24"}},
-		{addresses: []string{"127.0.0.1/8"}}, {addresses: []string{"10.9.0.2/32"}}, {addresses: []string{"10.9.0.1/24"}, kernel: []string{"10.9.0.1/24"}}} {
+	for _, bad := range []where{{addresses: []string{"x"}}, {kernel: []string{"10.9.0.1"}},
+		{dns: []string{"host"}}, {gateway: []string{"host"}}, {mac: "7"},
+		{dhcp: true, routes: []string{"10.0.0.0/8"}},
+		{addresses: []string{"10.9.0.2/24"}, routes: []string{"fd00::/8"}},
+		{addresses: []string{"10.9.0.0/24"}}, {addresses: []string{"10.9.0.255/24"}},
+		{addresses: []string{"127.0.0.1/8"}}, {addresses: []string{"10.9.0.2/32"}},
+		{addresses: []string{"10.9.0.1/24"}, kernel: []string{"10.9.0.1/24"}}} {
 		var u command.Usage
 		if _, err := bad.plan(); !errors.As(err, &u) {
 			t.Errorf("%+v: %v", bad, err)

@@ -1,4 +1,5 @@
-// Command gonet runs the stack of the package gonet on a tap of Linux: pings, connects, serves, proxies and measures with it.
+// Command gonet runs the stack of the package gonet on a tap of Linux: pings, connects, serves,
+// proxies and measures with it.
 package main
 
 import (
@@ -24,7 +25,8 @@ const (
 	exitInterrupted = 130
 )
 
-// errSaid is a failure of which all has been said: by the summary of a ping that nobody answered, for example.
+// errSaid is a failure of which all has been said: by the summary of a ping that nobody
+// answered, for example.
 var errSaid = errors.New("failed")
 
 func main() {
@@ -33,7 +35,8 @@ func main() {
 
 // realMain is main with its edges passed in.
 func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
+		syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends what does not end by itself
 	root := rootCommand()
@@ -59,10 +62,13 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// plain is an error as it is printed. A name that cannot be asked for is said without the server that the system would have.
+// plain is an error as it is printed. A name that cannot be asked for is said without the server
+// that the system would have.
 func plain(err error) string {
-	if d, ok := errors.AsType[*net.DNSError](err); ok && strings.Contains(d.Err, "no server of names is configured") {
-		return fmt.Sprintf("lookup %s: no server of names is configured: give one with --dns", d.Name)
+	if d, ok := errors.AsType[*net.DNSError](err); ok &&
+		strings.Contains(d.Err, "no server of names is configured") {
+		return fmt.Sprintf("lookup %s: no server of names is configured: give one with --dns",
+			d.Name)
 	}
 	return err.Error()
 }
@@ -81,6 +87,7 @@ Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or nobody
 
 func rootCommand() *cobra.Command {
 	return command.Root("gonet", "a TCP/IP stack on a tap", about,
-		upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(), benchCommand(),
+		upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(),
+		benchCommand(),
 		statCommand(), dumpCommand())
 }

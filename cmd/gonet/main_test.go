@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gonet": main, "peer": peer, "frames": frames})
 }
 
-// TestScripts plays testdata/script/*.txtar: the commands as they are typed, in a network namespace for each, where this machine's
-// kernel is the other host. peer and frames are the programs below.
+// TestScripts plays testdata/script/*.txtar: the commands as they are typed, in a network namespace
+// for each, where this machine's kernel is the other host. peer and frames are the programs below.
 func TestScripts(t *testing.T) {
 	library, err := filepath.Abs("testdata/library.sh")
 	if err != nil {
@@ -47,13 +47,15 @@ func TestScripts(t *testing.T) {
 		},
 	})
 	if err := able(); err != nil {
-		t.Logf("SKIP: scripts that need a network namespace with a tap (root or user namespaces, iproute2, /dev/net/tun): %v", err)
+		t.Logf("SKIP: scripts that need a network namespace with a tap (root or user "+
+			"namespaces, iproute2, /dev/net/tun): %v", err)
 	}
 }
 
 // able tells why the scripts cannot have a namespace of their own with a tap in it.
 func able() error {
-	out, err := exec.Command("timeout", "20", "unshare", "-rnpf", "--kill-child", "ip", "tuntap", "add", "dev", "trial0", "mode", "tap").CombinedOutput()
+	out, err := exec.Command("timeout", "20", "unshare", "-rnpf", "--kill-child", "ip", "tuntap",
+		"add", "dev", "trial0", "mode", "tap").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -68,8 +70,8 @@ func fail(err error) {
 	}
 }
 
-// peer is a program on the kernel's side: `peer listen ADDRESS`, `peer connect ADDRESS` join a connection with its input and
-// output; `peer http ADDRESS DIR` serves files.
+// peer is a program on the kernel's side: `peer listen ADDRESS`, `peer connect ADDRESS` join a
+// connection with its input and output; `peer http ADDRESS DIR` serves files.
 func peer() {
 	how, address := os.Args[1], os.Args[2]
 	if how == "connect" {
@@ -82,7 +84,8 @@ func peer() {
 	fail(err)
 	fmt.Fprintln(os.Stderr, "ready")
 	if how == "http" {
-		server := http.Server{Handler: http.FileServer(http.Dir(os.Args[3])), ReadHeaderTimeout: patience}
+		server := http.Server{Handler: http.FileServer(http.Dir(os.Args[3])),
+			ReadHeaderTimeout: patience}
 		fail(server.Serve(l))
 	}
 	c, err := l.Accept()
@@ -90,7 +93,8 @@ func peer() {
 	both(c)
 }
 
-// both says all of the input, ends its direction, and then listens to the end: what comes after ours is over proves the half-close.
+// both says all of the input, ends its direction, and then listens to the end: what comes after
+// ours is over proves the half-close.
 func both(c net.Conn) {
 	_, err := io.Copy(c, os.Stdin)
 	fail(err)
@@ -129,7 +133,8 @@ func frames() {
 
 func TestBigFilesArriveWhole(t *testing.T) {
 	if err := able(); err != nil {
-		t.Skipf("SKIP: a network namespace with a tap (root or user namespaces, iproute2, /dev/net/tun): %v", err)
+		t.Skipf("SKIP: a network namespace with a tap (root or user namespaces, iproute2, "+
+			"/dev/net/tun): %v", err)
 	}
 	dir := t.TempDir()
 	big := make([]byte, 30_000_000)
@@ -159,9 +164,11 @@ kill $!
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("timeout", "300", "unshare", "-rnpf", "--kill-child", "sh", "-e", "-c", script)
+	cmd := exec.Command("timeout", "300", "unshare", "-rnpf", "--kill-child", "sh", "-e", "-c",
+		script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "LIBRARY="+library, "XDG_RUNTIME_DIR="+dir)
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "LIBRARY="+library,
+		"XDG_RUNTIME_DIR="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -19,9 +19,10 @@ func ncCommand() *cobra.Command {
 	var w where
 	listen := false
 	c := &cobra.Command{
-		Use:   "nc [-l] [HOST] PORT",
-		Short: "connect standard input and output with a port, or with the first who connects to one",
-		Args:  cobra.RangeArgs(1, 2),
+		Use: "nc [-l] [HOST] PORT",
+		Short: "connect standard input and output with a port, or with the first who connects " +
+			"to one",
+		Args: cobra.RangeArgs(1, 2),
 		Example: `  echo hello | sudo gonet nc 10.9.0.1 7
   sudo gonet nc -l 9000 > received          and on this machine: nc 10.9.0.2 9000 < file`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +54,8 @@ func ncCommand() *cobra.Command {
 }
 
 // meet connects, or waits for one who does.
-func (h *host) meet(ctx context.Context, address string, listen bool, log io.Writer) (net.Conn, error) {
+func (h *host) meet(ctx context.Context, address string, listen bool,
+	log io.Writer) (net.Conn, error) {
 	if !listen {
 		return h.DialContext(ctx, "tcp", address)
 	}
@@ -73,7 +75,8 @@ func (h *host) meet(ctx context.Context, address string, listen bool, log io.Wri
 	return c, l.Close()
 }
 
-// join copies both ways until both have ended. The end of the input ends our direction alone, as the peer's end does its own.
+// join copies both ways until both have ended. The end of the input ends our direction alone, as
+// the peer's end does its own.
 func join(ctx context.Context, c net.Conn, in io.Reader, out io.Writer) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.(*gonet.Conn).Abort() }) // it may have ended
 	defer stop()
@@ -103,7 +106,8 @@ func join(ctx context.Context, c net.Conn, in io.Reader, out io.Writer) error {
 // lingerTime is how long the end of what was written may take to arrive. A minute is a guess.
 const lingerTime = time.Minute
 
-// finish closes a connection, and waits until the peer has all that was written: the tap goes away with this process.
+// finish closes a connection, and waits until the peer has all that was written: the tap goes away
+// with this process.
 func finish(c net.Conn) error {
 	if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
@@ -114,7 +118,8 @@ func finish(c net.Conn) error {
 	}
 	for end := time.Now().Add(lingerTime); g.Info().Busy(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			return fmt.Errorf("%v has not acknowledged the end after %v", c.RemoteAddr(), lingerTime)
+			return fmt.Errorf("%v has not acknowledged the end after %v", c.RemoteAddr(),
+				lingerTime)
 		}
 	}
 	return nil

@@ -25,7 +25,8 @@ type pinging struct {
 	quiet    bool
 }
 
-// leastInterval keeps the number of pings that are on their way in bounds, in seconds: ping's own for users who are not root.
+// leastInterval keeps the number of pings that are on their way in bounds, in seconds: ping's own
+// for users who are not root.
 const leastInterval = 0.002
 
 func pingCommand() *cobra.Command {
@@ -69,7 +70,8 @@ type echo struct {
 	err  error
 }
 
-// ping sends a request each interval, whether or not the last was answered, and prints what ping prints.
+// ping sends a request each interval, whether or not the last was answered, and prints
+// what ping prints.
 func (h *host) ping(ctx context.Context, out io.Writer, name string, p *pinging) error {
 	to, err := h.lookup(ctx, name)
 	if err != nil {
@@ -141,7 +143,8 @@ func (s *summary) take(e echo, out io.Writer, to netip.Addr, p *pinging) {
 	if e.err != nil {
 		if !p.quiet && !errors.Is(e.err, context.Canceled) {
 			said := e.err.Error()
-			if errors.Is(e.err, os.ErrDeadlineExceeded) || errors.Is(e.err, context.DeadlineExceeded) {
+			if errors.Is(e.err, os.ErrDeadlineExceeded) ||
+				errors.Is(e.err, context.DeadlineExceeded) {
 				said = fmt.Sprintf("no answer from %v", to)
 			}
 			fmt.Fprintf(out, "icmp_seq=%d: %s\n", e.seq, said)
@@ -163,11 +166,14 @@ func (s *summary) take(e echo, out io.Writer, to netip.Addr, p *pinging) {
 
 func (s *summary) print(out io.Writer, name string, sent int, took time.Duration) {
 	loss := 100 * float64(sent-s.received) / float64(sent)
-	fmt.Fprintf(out, "\n--- %s ping statistics ---\n%d packets transmitted, %d received, %.3g%% packet loss, time %dms\n",
+	fmt.Fprintf(out,
+		"\n--- %s ping statistics ---\n%d packets transmitted, %d received, %.3g%% packet loss, "+
+			"time %dms\n",
 		name, sent, s.received, loss, took.Milliseconds())
 	if s.received > 0 {
 		mean := s.total / float64(s.received)
 		deviation := math.Sqrt(max(s.totalSquares/float64(s.received)-mean*mean, 0))
-		fmt.Fprintf(out, "rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n", s.least, mean, s.most, deviation)
+		fmt.Fprintf(out, "rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n", s.least, mean, s.most,
+			deviation)
 	}
 }

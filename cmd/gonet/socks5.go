@@ -66,7 +66,8 @@ func socksCommand() *cobra.Command {
 	return c
 }
 
-// proxy serves SOCKS5 (RFC 1928): CONNECT, without authentication. Names are resolved where the connection goes.
+// proxy serves SOCKS5 (RFC 1928): CONNECT, without authentication. Names are resolved where the
+// connection goes.
 type proxy struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 	log  io.Writer // nil: none
@@ -78,7 +79,8 @@ const (
 	dialTime = 30 * time.Second
 )
 
-// serve takes connections, so many at once, until the context ends; it waits for those that there are.
+// serve takes connections, so many at once, until the context ends; it waits for those
+// that there are.
 func (p *proxy) serve(ctx context.Context, l net.Listener, most int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -135,7 +137,8 @@ func (p *proxy) client(ctx context.Context, c net.Conn) error {
 	defer func() { _ = far.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = far.Close() })()
 	local := far.LocalAddr().(*net.TCPAddr).AddrPort()
-	if _, err := c.Write(answer(succeeded, netip.AddrPortFrom(local.Addr().Unmap(), local.Port()))); err != nil {
+	if _, err := c.Write(answer(succeeded, netip.AddrPortFrom(local.Addr().Unmap(),
+		local.Port()))); err != nil {
 		return err
 	}
 	if p.log != nil {
@@ -186,7 +189,8 @@ const (
 	kindNotSupported   = 8
 )
 
-// ask hears what a client wants: "host:port". An error has a code that the client is to be told, unless that is 0.
+// ask hears what a client wants: "host:port". An error has a code that the client is to be told,
+// unless that is 0.
 func ask(c io.ReadWriter) (to string, code byte, err error) {
 	var b [2 + 255]byte
 	if _, err := io.ReadFull(c, b[:2]); err != nil {

@@ -32,17 +32,26 @@ func TestAsk(t *testing.T) {
 		code                  byte
 		err                   string
 	}{
-		{"an address", "\x05\x01\x00" + "\x05\x01\x00\x01\x0a\x09\x00\x01\x1f\x90", "10.9.0.1:8080", "\x05\x00", succeeded, ""},
-		{"a name", "\x05\x02\x02\x00" + "\x05\x01\x00\x03\x09host.test\x00\x50", "host.test:80", "\x05\x00", succeeded, ""},
-		{"of IPv6", "\x05\x01\x00" + "\x05\x01\x00\x04\xfd" + strings.Repeat("\x00", 14) + "\x01\x00\x50", "[fd00::1]:80", "\x05\x00", succeeded, ""},
-		{"IPv4 as IPv6", "\x05\x01\x00" + "\x05\x01\x00\x04" + strings.Repeat("\x00", 10) + "\xff\xff\x0a\x09\x00\x01\x00\x50", "10.9.0.1:80", "\x05\x00", succeeded, ""},
-		{"all methods", "\x05\xff" + strings.Repeat("\x01", 254) + "\x00" + "\x05\x01\x00\x01\x0a\x09\x00\x01\x1f\x90", "10.9.0.1:8080", "\x05\x00", succeeded, ""},
+		{"an address", "\x05\x01\x00" + "\x05\x01\x00\x01\x0a\x09\x00\x01\x1f\x90", "10.9.0.1:8080",
+			"\x05\x00", succeeded, ""},
+		{"a name", "\x05\x02\x02\x00" + "\x05\x01\x00\x03\x09host.test\x00\x50", "host.test:80",
+			"\x05\x00", succeeded, ""},
+		{"of IPv6", "\x05\x01\x00" + "\x05\x01\x00\x04\xfd" + strings.Repeat("\x00", 14) +
+			"\x01\x00\x50", "[fd00::1]:80", "\x05\x00", succeeded, ""},
+		{"IPv4 as IPv6", "\x05\x01\x00" + "\x05\x01\x00\x04" + strings.Repeat("\x00", 10) +
+			"\xff\xff\x0a\x09\x00\x01\x00\x50", "10.9.0.1:80", "\x05\x00", succeeded, ""},
+		{"all methods", "\x05\xff" + strings.Repeat("\x01", 254) + "\x00" +
+			"\x05\x01\x00\x01\x0a\x09\x00\x01\x1f\x90", "10.9.0.1:8080", "\x05\x00", succeeded, ""},
 		{"version 4", "\x04\x01", "", "", 0, "version 4"},
 		{"a password wanted", "\x05\x01\x02", "", "\x05\xff", 0, "authentication"},
-		{"bind", "\x05\x01\x00" + "\x05\x02\x00\x01\x0a\x09\x00\x01\x1f\x90", "", "\x05\x00", notSupported, "command 2"},
-		{"no such kind", "\x05\x01\x00" + "\x05\x01\x00\x02", "", "\x05\x00", kindNotSupported, "kind 2"},
-		{"no name", "\x05\x01\x00" + "\x05\x01\x00\x03\x00\x00\x50", "", "\x05\x00", generalFailure, "no bytes"},
-		{"a name with a line", "\x05\x01\x00" + "\x05\x01\x00\x03\x03a\nb\x00\x50", "", "\x05\x00", generalFailure, "cannot be"},
+		{"bind", "\x05\x01\x00" + "\x05\x02\x00\x01\x0a\x09\x00\x01\x1f\x90", "", "\x05\x00",
+			notSupported, "command 2"},
+		{"no such kind", "\x05\x01\x00" + "\x05\x01\x00\x02", "", "\x05\x00", kindNotSupported,
+			"kind 2"},
+		{"no name", "\x05\x01\x00" + "\x05\x01\x00\x03\x00\x00\x50", "", "\x05\x00", generalFailure,
+			"no bytes"},
+		{"a name with a line", "\x05\x01\x00" + "\x05\x01\x00\x03\x03a\nb\x00\x50", "", "\x05\x00",
+			generalFailure, "cannot be"},
 		{"cut", "\x05\x01\x00" + "\x05\x01\x00\x01\x0a", "", "\x05\x00", 0, "unexpected EOF"},
 		{"nothing", "", "", "", 0, "EOF"},
 	} {
@@ -50,9 +59,11 @@ func TestAsk(t *testing.T) {
 			client := &twoWay{Reader: strings.NewReader(c.said)}
 			to, code, err := ask(client)
 			if to != c.to || code != c.code || client.String() != c.hears {
-				t.Errorf("got %q, %d, and %q was said; want %q, %d, %q", to, code, client.String(), c.to, c.code, c.hears)
+				t.Errorf("got %q, %d, and %q was said; want %q, %d, %q", to, code, client.String(),
+					c.to, c.code, c.hears)
 			}
-			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			if (err == nil) != (c.err == "") ||
+				err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
 		})
@@ -68,7 +79,8 @@ func FuzzAsk(f *testing.F) {
 		to, code, err := ask(&twoWay{Reader: bytes.NewReader(b)})
 		if err != nil {
 			const longest = 2 + 255 + 4 + 1 + 255 + 2
-			if cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); to != "" || cut && len(b) >= longest {
+			if cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); to != "" ||
+				cut && len(b) >= longest {
 				t.Fatalf("%q, %d beside %v, of %d bytes", to, code, err, len(b))
 			}
 			return
@@ -94,15 +106,19 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 	}
-	if got, want := answer(succeeded, netip.MustParseAddrPort("[fd00::1]:80")), "\x05\x00\x00\x04\xfd"+strings.Repeat("\x00", 14)+"\x01\x00\x50"; string(got) != want {
+	if got, want := answer(succeeded,
+		netip.MustParseAddrPort("[fd00::1]:80")), "\x05\x00\x00\x04\xfd"+strings.Repeat("\x00", 14)+
+		"\x01\x00\x50"; string(got) != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := answer(refused, netip.AddrPort{}), "\x05\x05\x00\x01\x00\x00\x00\x00\x00\x00"; string(got) != want {
+	if got, want := answer(refused,
+		netip.AddrPort{}), "\x05\x05\x00\x01\x00\x00\x00\x00\x00\x00"; string(got) != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// TestProxyBoundsItsClients has more clients than there are places: the last is served when one has gone.
+// TestProxyBoundsItsClients has more clients than there are places: the last is served
+// when one has gone.
 func TestProxyBoundsItsClients(t *testing.T) {
 	far, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -136,7 +152,8 @@ func TestProxyBoundsItsClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := netip.MustParseAddrPort(far.Addr().String())
-		said := append(append([]byte("\x05\x01\x00\x05\x01\x00\x01"), to.Addr().AsSlice()...), byte(to.Port()>>8), byte(to.Port()))
+		said := append(append([]byte("\x05\x01\x00\x05\x01\x00\x01"), to.Addr().AsSlice()...),
+			byte(to.Port()>>8), byte(to.Port()))
 		if _, err := c.Write(said); err != nil {
 			t.Fatal(err)
 		}

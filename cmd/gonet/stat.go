@@ -17,10 +17,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// control lets `gonet stat` and Prometheus ask what the stack holds: at a socket named by tap and process, and at --metrics.
+// control lets `gonet stat` and Prometheus ask what the stack holds: at a socket named by tap and
+// process, and at --metrics.
 func (h *host) control() error {
 	handler := http.NewServeMux()
-	handler.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { h.report(w, h.text) })
+	handler.HandleFunc("GET /{$}", func(w http.ResponseWriter,
+		_ *http.Request) {
+		h.report(w, h.text)
+	})
 	handler.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		h.report(w, h.metrics)
@@ -35,9 +39,11 @@ func (h *host) control() error {
 	}
 	dir, err := socketDir()
 	if err == nil {
-		_, _ = find("") // removes what those that were killed have left: one may have had this number
+		// removes what those that were killed have left: one may have had this number
+		_, _ = find("")
 		var l net.Listener
-		if l, err = net.Listen("unix", filepath.Join(dir, fmt.Sprintf("%s-%d.sock", h.tap.Name(), os.Getpid()))); err == nil {
+		if l, err = net.Listen("unix", filepath.Join(dir, fmt.Sprintf("%s-%d.sock", h.tap.Name(),
+			os.Getpid()))); err == nil {
 			serve(l)
 		}
 	}
@@ -66,7 +72,8 @@ func (h *host) text(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "tap %s, process %d, for %v\n", h.tap.Name(), os.Getpid(), time.Since(h.started).Round(time.Second))
+	fmt.Fprintf(w, "tap %s, process %d, for %v\n", h.tap.Name(), os.Getpid(),
+		time.Since(h.started).Round(time.Second))
 	for _, a := range h.Stack.Addresses() {
 		fmt.Fprintf(w, "%-20s %v %v\n", "address", a, h.Stack.MAC())
 	}
@@ -81,7 +88,9 @@ func (h *host) metrics(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "# HELP gonet_dropped_tap_total Frames that the kernel had no room for.\n# TYPE gonet_dropped_tap_total counter\ngonet_dropped_tap_total %d\n", h.tap.Dropped())
+	fmt.Fprintf(w,
+		"# HELP gonet_dropped_tap_total Frames that the kernel had no room for.\n# TYPE "+
+			"gonet_dropped_tap_total counter\ngonet_dropped_tap_total %d\n", h.tap.Dropped())
 	return s.WriteMetrics(w)
 }
 
@@ -99,7 +108,8 @@ func socketDir() (string, error) {
 	if err != nil {
 		return dir, err
 	}
-	if s, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(s.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+	if s, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(s.Uid) != os.Getuid() ||
+		info.Mode().Perm()&0o022 != 0 {
 		return dir, fmt.Errorf("%s is not this user's alone", dir)
 	}
 	return dir, nil
@@ -113,7 +123,8 @@ type running struct {
 
 func (r running) String() string { return fmt.Sprintf("%s (process %d)", r.tap, r.pid) }
 
-// find lists the stacks of this user, those of a tap or process if one is named; sockets that nobody answers at are removed.
+// find lists the stacks of this user, those of a tap or process if one is named; sockets that
+// nobody answers at are removed.
 func find(name string) (list []running, err error) {
 	dir, err := socketDir()
 	if err != nil {
@@ -185,7 +196,8 @@ func stat(ctx context.Context, name, path string, out io.Writer) error {
 		return err
 	}
 	var d net.Dialer
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return d.DialContext(ctx, "unix", list[0].path)
 	}}
 	defer transport.CloseIdleConnections()

@@ -152,15 +152,19 @@ func (h *host) captureTo(l link.Link, name string) (link.Link, error) {
 			return nil, fmt.Errorf("capture: %w", err)
 		}
 	} else if term.IsTerminal(int(file.Fd())) {
-		return nil, command.Usagef("a capture is no text: write it to a file, or to a pipe: gonet dump | tshark -r -")
+		return nil,
+			command.Usagef("a capture is no text: write it to a file, or to a pipe: gonet dump " +
+				"| tshark -r -")
 	}
-	c := &capture{buffer: bufio.NewWriter(file), file: file, frames: -1, failed: make(chan struct{})}
+	c := &capture{buffer: bufio.NewWriter(file), file: file, frames: -1,
+		failed: make(chan struct{})}
 	var err error
 	if c.Capture, err = link.NewCapture(l, h.tap.Name(), c); err != nil {
 		return nil, err
 	}
 	h.capture = c
-	h.undo = append([]func() error{h.undo[0], c.finish}, h.undo[1:]...) // the file is closed last but for the tap
+	// the file is closed last but for the tap
+	h.undo = append([]func() error{h.undo[0], c.finish}, h.undo[1:]...)
 	return c.Capture, nil
 }
 
@@ -219,6 +223,7 @@ func dumpCommand() *cobra.Command {
 	if err := c.Flags().MarkHidden("capture"); err != nil {
 		panic(err) // the flag is there
 	}
-	c.Long = strings.ToUpper(c.Short[:1]) + c.Short[1:] + ".\n\nThe stack answers meanwhile, as that of `gonet up` does."
+	c.Long = strings.ToUpper(c.Short[:1]) + c.Short[1:] +
+		".\n\nThe stack answers meanwhile, as that of `gonet up` does."
 	return c
 }

@@ -30,7 +30,8 @@ func getCommand() *cobra.Command {
   sudo gonet get -v -o page.html http://10.9.0.1:8000/page.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, args[0], nil)
-			if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" && request.URL.Scheme != "https" {
+			if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" &&
+				request.URL.Scheme != "https" {
 				return command.Usagef("get %s: not a URL of http or https", args[0])
 			}
 			return w.with(cmd.Context(), cmd.ErrOrStderr(), func(h *host) error {
@@ -43,7 +44,8 @@ func getCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "write to this file")
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print connections and headers to standard error")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false,
+		"print connections and headers to standard error")
 	w.flags(c.Flags())
 	return c
 }
@@ -54,16 +56,18 @@ func (h *host) get(request *http.Request, file string, out, log io.Writer) error
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport}
 	if log != nil {
-		request = request.WithContext(httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
-			GotConn: func(i httptrace.GotConnInfo) {
-				fmt.Fprintf(log, "* connected: %v to %v\n", i.Conn.LocalAddr(), i.Conn.RemoteAddr())
-			},
-			WroteHeaderField: func(key string, value []string) {
-				for _, v := range value {
-					fmt.Fprintf(log, "> %s: %s\n", key, v)
-				}
-			},
-		}))
+		request = request.WithContext(httptrace.WithClientTrace(request.Context(),
+			&httptrace.ClientTrace{
+				GotConn: func(i httptrace.GotConnInfo) {
+					fmt.Fprintf(log, "* connected: %v to %v\n", i.Conn.LocalAddr(),
+						i.Conn.RemoteAddr())
+				},
+				WroteHeaderField: func(key string, value []string) {
+					for _, v := range value {
+						fmt.Fprintf(log, "> %s: %s\n", key, v)
+					}
+				},
+			}))
 	}
 	r, err := client.Do(request)
 	if err != nil {
@@ -113,7 +117,8 @@ func serveCommand() *cobra.Command {
   sudo gonet serve --port 8080 --metrics 127.0.0.1:9100 /var/www`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if port < 0 || port > 65535 {
-				return command.Usagef("serve: port %d: from 0, for any that is free, to 65535", port)
+				return command.Usagef("serve: port %d: from 0, for any that is free, to 65535",
+					port)
 			}
 			root, err := os.OpenRoot(args[0]) // links do not lead out of it
 			if err != nil {
@@ -155,7 +160,8 @@ func (h *host) serve(ctx context.Context, port int, handler http.Handler, out io
 	defer stop()
 	h.describe(out)
 	for _, a := range h.plan.addresses {
-		fmt.Fprintf(out, "%-9s http://%s\n", "serving", hostPort(a.Addr(), l.Addr().(*net.TCPAddr).Port))
+		fmt.Fprintf(out, "%-9s http://%s\n", "serving",
+			hostPort(a.Addr(), l.Addr().(*net.TCPAddr).Port))
 	}
 	if err = server.Serve(l); ctx.Err() != nil {
 		return nil

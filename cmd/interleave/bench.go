@@ -55,7 +55,8 @@ and {peer} tell it which, and it prints "ready" on standard error. A chat is ask
   interleave bench chat -- ./my-ircd {port}
   interleave bench ping -- ./my-stack {device} {address} {peer}
   interleave bench echo --shape=open --rate=5000 -- socat TCP-LISTEN:{port},fork,reuseaddr EXEC:cat`,
-		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string,
+			cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
@@ -66,12 +67,17 @@ and {peer} tell it which, and it prints "ready" on standard error. A chat is ask
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.models, "models", []string{"c-epoll", "go-goroutine"}, "models to measure beside it; the first is the baseline")
-	flags.StringVar(&f.shape, "shape", "", "closed, open, paced or connect; for hosts ping, transfer or bulk; for a chat fanout or idle (default: what suits the service)")
+	flags.StringSliceVar(&f.models, "models", []string{"c-epoll", "go-goroutine"},
+		"models to measure beside it; the first is the baseline")
+	flags.StringVar(&f.shape, "shape", "",
+		"closed, open, paced or connect; for hosts ping, transfer or bulk; for a chat fanout or "+
+			"idle (default: what suits the service)")
 	flags.IntVar(&f.connections, "connections", 64, "open connections")
-	flags.IntVar(&f.size, "size", 0, "bytes of a message (default: 16; counter 1; sink 1,250; chat 64; ping 56; transfer 4,096)")
+	flags.IntVar(&f.size, "size", 0,
+		"bytes of a message (default: 16; counter 1; sink 1,250; chat 64; ping 56; transfer 4,096)")
 	flags.Float64Var(&f.rate, "rate", 5000, "requests a second over all connections, shape open")
-	flags.DurationVar(&f.interval, "interval", 50*time.Millisecond, "between two pings of a pinger, shape ping; 0 sends the next when the last is answered")
+	flags.DurationVar(&f.interval, "interval", 50*time.Millisecond,
+		"between two pings of a pinger, shape ping; 0 sends the next when the last is answered")
 	flags.StringVar(&f.direction, "direction", "in", "in to the server or out of it, shape bulk")
 	flags.Float64Var(&f.readShare, "read-share", .5, "share of reads, counter")
 	flags.IntVar(&f.rounds, "rounds", 6, "rounds, at least 6")
@@ -102,7 +108,8 @@ var protocolDefaults = map[string]struct {
 func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error {
 	dash := cmd.ArgsLenAtDash()
 	if dash != 1 || len(args) < 2 {
-		return usage("bench takes a service, then -- and the server's command, as in: interleave bench echo -- ./my-server {port}")
+		return usage("bench takes a service, then -- and the server's command, as in: " +
+			"interleave bench echo -- ./my-server {port}")
 	}
 	tree, err := lab.tree()
 	if err != nil {
@@ -110,7 +117,8 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 	}
 	service := tree.Service(args[0])
 	if service == nil {
-		return usage("no service %q: there are %s", args[0], names(tree.Services, func(s *manifest.Service) string { return s.Name }))
+		return usage("no service %q: there are %s", args[0],
+			names(tree.Services, func(s *manifest.Service) string { return s.Name }))
 	}
 	if service.Hosts == manifest.Tap && !cmd.Flags().Changed("models") {
 		f.models = []string{"go-goroutine-kernel", "go-csp-gonet"}
@@ -123,7 +131,8 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 		return err
 	}
 	own := &record.Own{
-		Service: service.Name, Name: f.name, Summary: "your own: " + strings.Join(args[1:], " "), Command: args[1:], Dir: here,
+		Service: service.Name, Name: f.name, Summary: "your own: " + strings.Join(args[1:], " "),
+		Command: args[1:], Dir: here,
 	}
 	run.AddOwn(tree, own)
 	e := f.experiment(service, args[1:])
@@ -133,8 +142,10 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 		return err
 	}
 	return measure(cmd, &run.Session{
-		Tree: tree, Experiments: tree.Experiments, Choice: run.Choice{Depth: f.depth()}, Out: out(tree.Root),
-		Exe: exe, Hosts: "local", Seed: rand.Uint64(), Command: os.Args, Own: service.Model(f.name), Trust: f.trust,
+		Tree: tree, Experiments: tree.Experiments, Choice: run.Choice{Depth: f.depth()},
+		Out: out(tree.Root),
+		Exe: exe, Hosts: "local", Seed: rand.Uint64(), Command: os.Args, Own: service.Model(f.name),
+		Trust: f.trust,
 	}, f.asJSON)
 }
 
@@ -166,18 +177,22 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 			return usage("--models: %s is there twice", m)
 		}
 		if service.Model(m) == nil {
-			return usage("no model %q of %s: there are %s", m, service.Name, names(service.Models, func(m *manifest.Model) string { return m.Name }))
+			return usage("no model %q of %s: there are %s", m, service.Name,
+				names(service.Models, func(m *manifest.Model) string { return m.Name }))
 		}
 	}
 	if service.Model(f.name) != nil {
 		return usage("--name=%s is a model of ours: choose another", f.name)
 	}
 	if !ownName.MatchString(f.name) {
-		return usage("--name=%q: expected small letters, digits and hyphens, such as my-server", f.name)
+		return usage("--name=%q: expected small letters, digits and hyphens, such as my-server",
+			f.name)
 	}
-	shapes := []string{"", "closed", "open", "paced", "connect", "ping", "transfer", "bulk", "fanout", "idle"}
+	shapes := []string{"", "closed", "open", "paced", "connect", "ping", "transfer", "bulk",
+		"fanout", "idle"}
 	if !slices.Contains(shapes, f.shape) {
-		return usage("--shape=%s: expected closed, open, paced or connect, for hosts ping, transfer or bulk, and for a chat fanout or idle", f.shape)
+		return usage("--shape=%s: expected closed, open, paced or connect, for hosts ping, "+
+			"transfer or bulk, and for a chat fanout or idle", f.shape)
 	}
 	if f.warmUp < 0 {
 		return usage("--warm-up=%v: expected 0, for the models' own, or more", f.warmUp)
@@ -189,7 +204,8 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 		return usage("--condition=%s: expected own or shared", f.condition)
 	}
 	plan := load.Plan{
-		Protocol: service.Protocol, Load: f.load(service), Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 1),
+		Protocol: service.Protocol, Load: f.load(service),
+		Addr:   netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 1),
 		Window: f.window, Limit: time.Minute,
 	}
 	if err := plan.Validate(); err != nil { // the engine's own words
@@ -238,7 +254,8 @@ func (f *benchFlags) load(service *manifest.Service) manifest.Load {
 	return l
 }
 
-// chat puts everybody into one room, in which chatSenders speak; those whose messages are paced are alone.
+// chat puts everybody into one room, in which chatSenders speak; those whose messages are
+// paced are alone.
 func (f *benchFlags) chat(l *manifest.Load) {
 	const chatSenders, chatBurst = 8, 8 // as in experiments/chat-fanout
 	l.Members, l.Senders = manifest.AllMembers, min(chatSenders, f.connections)
@@ -255,39 +272,50 @@ func (f *benchFlags) chat(l *manifest.Load) {
 // experiment is the one that the flags describe: no claim, one point.
 func (f *benchFlags) experiment(service *manifest.Service, command []string) *manifest.Experiment {
 	l := f.load(service)
-	metrics := []manifest.Metric{manifest.CPUPerRequest, manifest.Throughput, manifest.PSS, manifest.Switches}
+	metrics := []manifest.Metric{manifest.CPUPerRequest, manifest.Throughput, manifest.PSS,
+		manifest.Switches}
 	switch l.Shape {
 	case manifest.Pings:
-		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.Loss, manifest.CPUPerRequest, manifest.PSS}
+		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.Loss,
+			manifest.CPUPerRequest, manifest.PSS}
 		if !l.Timed() {
-			metrics = []manifest.Metric{manifest.Throughput, manifest.Loss, manifest.CPUPerRequest, manifest.PSS}
+			metrics = []manifest.Metric{manifest.Throughput, manifest.Loss, manifest.CPUPerRequest,
+				manifest.PSS}
 		}
 	case manifest.Transfers, manifest.Bulk:
 		metrics = []manifest.Metric{manifest.BitRate, manifest.CPUPerGB, manifest.PSS}
 	case manifest.Open:
-		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99, manifest.CPUPerRequest, manifest.PSS}
+		metrics = []manifest.Metric{manifest.LatencyP50, manifest.LatencyP99,
+			manifest.CPUPerRequest, manifest.PSS}
 	case manifest.Fanout:
-		metrics = []manifest.Metric{manifest.Deliveries, manifest.CPUPerDelivery, manifest.Throughput, manifest.ClientMemory}
+		metrics = []manifest.Metric{manifest.Deliveries, manifest.CPUPerDelivery,
+			manifest.Throughput, manifest.ClientMemory}
 	case manifest.Streams:
-		metrics = []manifest.Metric{manifest.LatencyP99, manifest.CPU, manifest.ClientMemory, manifest.KernelMemory, manifest.Threads}
+		metrics = []manifest.Metric{manifest.LatencyP99, manifest.CPU, manifest.ClientMemory,
+			manifest.KernelMemory, manifest.Threads}
 	case manifest.Idle:
 		metrics = []manifest.Metric{manifest.ClientMemory, manifest.Threads}
 	case manifest.Paced:
-		metrics = []manifest.Metric{manifest.CPU, manifest.CPUVariation, manifest.PSS, manifest.Switches}
+		metrics = []manifest.Metric{manifest.CPU, manifest.CPUVariation, manifest.PSS,
+			manifest.Switches}
 	}
 	if l.Members > 0 && l.Shape == manifest.Open {
 		metrics = append(metrics, manifest.AckP50, manifest.AckP99)
 	}
 	depth := manifest.Depth{
-		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: f.warmUp, Window: f.window, Sample: max(f.window/20, leastSample),
+		Rounds: f.rounds, MaxRounds: f.rounds, WarmUp: f.warmUp, Window: f.window,
+		Sample:     max(f.window/20, leastSample),
 		Conditions: []manifest.Condition{manifest.Condition(f.condition)},
 	}
-	point := manifest.Point{Name: fmt.Sprintf("%s, %d connections", l.Shape, f.connections), X: math.NaN(), Service: service.Name, Load: l}
+	point := manifest.Point{Name: fmt.Sprintf("%s, %d connections", l.Shape, f.connections),
+		X: math.NaN(), Service: service.Name, Load: l}
 	return &manifest.Experiment{
 		Name: "bench", Title: "Your server beside ours", Source: "interleave bench",
-		Question: fmt.Sprintf("How does `%s` stand beside %s?", strings.Join(command, " "), strings.Join(f.models, ", ")),
-		Expect:   "nothing: it is measured to be seen",
-		Service:  service.Name, Models: append(slices.Clone(f.models), f.name), Baseline: f.models[0], Metrics: metrics,
+		Question: fmt.Sprintf("How does `%s` stand beside %s?", strings.Join(command, " "),
+			strings.Join(f.models, ", ")),
+		Expect:  "nothing: it is measured to be seen",
+		Service: service.Name, Models: append(slices.Clone(f.models), f.name),
+		Baseline: f.models[0], Metrics: metrics,
 		Load: l, Points: []manifest.Point{point}, Quick: depth, Normal: depth, Full: depth,
 	}
 }

@@ -41,7 +41,8 @@ Every run does a form of it that takes five seconds, and refuses to measure when
 			}
 			for _, c := range checks {
 				if !c.OK {
-					return &failure{exitRefused, fmt.Errorf("the instrument is not true here: %s", c.Name)}
+					return &failure{exitRefused, fmt.Errorf("the instrument is not true here: %s",
+						c.Name)}
 				}
 			}
 			return nil
@@ -60,7 +61,8 @@ func printChecks(w io.Writer, checks []record.Check) error {
 		if !c.OK {
 			mark = "FAILED"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.5g %s\t%.5g %s\t%+.3g\t± %.3g\t%s\n", mark, c.Name, c.Truth, c.Unit, c.Measured, c.Unit, c.Measured-c.Truth, c.Tolerance, c.Note)
+		fmt.Fprintf(t, "%s\t%s\t%.5g %s\t%.5g %s\t%+.3g\t± %.3g\t%s\n", mark, c.Name, c.Truth,
+			c.Unit, c.Measured, c.Unit, c.Measured-c.Truth, c.Tolerance, c.Note)
 	}
 	return t.Flush()
 }

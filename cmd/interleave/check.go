@@ -15,11 +15,12 @@ import (
 
 // A checked model is one line of `interleave check --json`.
 type checked struct {
-	Service  string           `json:"service"`
-	Model    string           `json:"model"`
-	Status   string           `json:"status"` // ok, failed, skipped
-	Reason   string           `json:"reason,omitempty"`
-	HeldTo   []string         `json:"held_to,omitempty"` // the transcripts, where they are not all of the service
+	Service string `json:"service"`
+	Model   string `json:"model"`
+	Status  string `json:"status"` // ok, failed, skipped
+	Reason  string `json:"reason,omitempty"`
+	// the transcripts, where they are not all of the service
+	HeldTo   []string         `json:"held_to,omitempty"`
 	Outcomes []checkedOutcome `json:"outcomes,omitempty"`
 	Seconds  float64          `json:"seconds"`
 }
@@ -86,13 +87,16 @@ is never measured. Without a word, every model of every service is checked.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "for scripts")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "name every transcript")
-	cmd.Flags().StringVar(&sanitize, "sanitize", "", "build with asan (address and undefined behaviour), tsan (C) or race (Go)")
-	cmd.Flags().StringVar(&stack, "stack", string(manifest.Kernel), "kernel or gonet: whose TCP/IP the servers run on that can do both")
+	cmd.Flags().StringVar(&sanitize, "sanitize", "",
+		"build with asan (address and undefined behaviour), tsan (C) or race (Go)")
+	cmd.Flags().StringVar(&stack, "stack", string(manifest.Kernel),
+		"kernel or gonet: whose TCP/IP the servers run on that can do both")
 	return cmd
 }
 
 // checkOne builds one model and plays its conformance, on a stack if it does not bring its own.
-func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s probe.Sanitizer, stack manifest.Stack) (c checked) {
+func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s probe.Sanitizer,
+	stack manifest.Stack) (c checked) {
 	began := time.Now()
 	c = checked{Service: m.Service, Model: m.Name, Status: "ok", HeldTo: m.Conform}
 	defer func() { c.Seconds = time.Since(began).Seconds() }()
@@ -101,14 +105,16 @@ func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s prob
 		m = v
 		c.Model = m.Name
 	} else if service.Hosts == manifest.Local {
-		c.Status, c.Reason = "skipped", fmt.Sprintf("it opens its sockets at the kernel, and cannot run on %s", stack)
+		c.Status, c.Reason = "skipped",
+			fmt.Sprintf("it opens its sockets at the kernel, and cannot run on %s", stack)
 		return c
 	}
 	if err := probe.Able(service, m); err != nil {
 		c.Status, c.Reason = "skipped", err.Error()
 		return c
 	}
-	built, err := probe.Build(cmd.Context(), m, probe.BuildOptions{OutRoot: out(tree.Root), Sanitize: s})
+	built, err := probe.Build(cmd.Context(), m, probe.BuildOptions{OutRoot: out(tree.Root),
+		Sanitize: s})
 	if missing, ok := errors.AsType[*probe.Missing](err); ok {
 		c.Status, c.Reason = "skipped", missing.Error()
 		return c
@@ -154,7 +160,8 @@ func (c *checked) print(cmd *cobra.Command, verbose bool) {
 		fmt.Fprintf(w, "SKIP    %s: %s\n", name, c.Reason)
 		return
 	case "ok":
-		fmt.Fprintf(w, "ok      %s  %d checks, %.1f s%s\n", name, len(c.Outcomes), c.Seconds, c.held())
+		fmt.Fprintf(w, "ok      %s  %d checks, %.1f s%s\n", name, len(c.Outcomes), c.Seconds,
+			c.held())
 	default:
 		fmt.Fprintf(w, "FAILED  %s  %s\n", name, c.Reason)
 	}
@@ -162,7 +169,8 @@ func (c *checked) print(cmd *cobra.Command, verbose bool) {
 		if o.Skipped != "" {
 			fmt.Fprintf(w, "        %s: SKIP: %s\n", o.Name, o.Skipped)
 		} else if o.Error != "" {
-			fmt.Fprintf(w, "        %s: %s\n", o.Name, strings.ReplaceAll(o.Error, "\n", "\n        "))
+			fmt.Fprintf(w, "        %s: %s\n", o.Name, strings.ReplaceAll(o.Error, "\n",
+				"\n        "))
 		} else if verbose {
 			fmt.Fprintf(w, "        %s: ok, %.1f s\n", o.Name, o.Seconds)
 		}
@@ -180,5 +188,6 @@ func verdictOf(all []checked) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return &failure{exitNonconform, fmt.Errorf("%d of %d servers failed: %s", len(failed), len(all), strings.Join(failed, ", "))}
+	return &failure{exitNonconform, fmt.Errorf("%d of %d servers failed: %s", len(failed), len(all),
+		strings.Join(failed, ", "))}
 }

@@ -19,8 +19,9 @@ func doctorCommand(lab *laboratory) *cobra.Command {
 		Short: "limits, ports, tool chains, cgroups, steal, clock: what to change, and how",
 		Long: `Doctor looks at everything of this machine that a measurement depends on and says what would spoil
 one, with the command that changes it. It exits with 1 when something makes runs impossible.`,
-		Example: "  interleave doctor\n  interleave doctor --json | jq '.[] | select(.state != \"ok\")'",
-		Args:    noArguments,
+		Example: "  interleave doctor\n  interleave doctor --json | jq '.[] | select(.state != " +
+			"\"ok\")'",
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tree, err := lab.tree()
 			if err != nil {
@@ -32,7 +33,8 @@ one, with the command that changes it. It exits with 1 when something makes runs
 			}
 			findings := machine.Doctor(out(tree.Root))
 			for _, t := range l.ToolChains {
-				f := machine.Finding{Name: "tool chain " + t.Need, Value: t.Version, State: machine.OK}
+				f := machine.Finding{Name: "tool chain " + t.Need, Value: t.Version,
+					State: machine.OK}
 				if t.Missing != "" {
 					f.Value, f.State, f.Why = "missing", machine.Warn, "its models are skipped"
 					_, f.Fix, _ = strings.Cut(t.Missing, ": ")

@@ -35,7 +35,9 @@ func (l *laboratory) root() (string, error) {
 			return d, nil
 		}
 		if d == filepath.Dir(d) {
-			return "", usage("no folder from %s upwards holds services/ and experiments/: change into the checkout, or name it with --root", dir)
+			return "",
+				usage("no folder from %s upwards holds services/ and experiments/: change into "+
+					"the checkout, or name it with --root", dir)
 		}
 	}
 }
@@ -76,7 +78,8 @@ func models(tree *manifest.Tree, words []string) ([]*manifest.Model, error) {
 		service, model, one := strings.Cut(strings.Trim(w, "/"), "/")
 		s := tree.Service(service)
 		if s == nil {
-			return nil, usage("no service %q: there are %s", service, names(tree.Services, func(s *manifest.Service) string { return s.Name }))
+			return nil, usage("no service %q: there are %s", service,
+				names(tree.Services, func(s *manifest.Service) string { return s.Name }))
 		}
 		if !one {
 			found = append(found, s.Models...)
@@ -84,7 +87,8 @@ func models(tree *manifest.Tree, words []string) ([]*manifest.Model, error) {
 		}
 		m := s.Model(model)
 		if m == nil {
-			return nil, usage("no model %q of %s: there are %s", model, service, names(s.Models, func(m *manifest.Model) string { return m.Name }))
+			return nil, usage("no model %q of %s: there are %s", model, service,
+				names(s.Models, func(m *manifest.Model) string { return m.Name }))
 		}
 		found = append(found, m)
 	}
@@ -116,7 +120,8 @@ func experiments(tree *manifest.Tree, words []string) ([]*manifest.Experiment, e
 	for _, w := range words {
 		e := tree.Experiment(w)
 		if e == nil {
-			return nil, usage("no experiment %q: there are %s", w, names(tree.Experiments, func(e *manifest.Experiment) string { return e.Name }))
+			return nil, usage("no experiment %q: there are %s", w,
+				names(tree.Experiments, func(e *manifest.Experiment) string { return e.Name }))
 		}
 		if !slices.Contains(found, e) {
 			found = append(found, e)
@@ -152,7 +157,8 @@ func colour(w io.Writer) bool {
 }
 
 // completeModels offers SERVICE and SERVICE/MODEL words to the shell.
-func (l *laboratory) completeModels(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (l *laboratory) completeModels(_ *cobra.Command, _ []string,
+	prefix string) ([]string, cobra.ShellCompDirective) {
 	tree, err := l.tree()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -168,7 +174,8 @@ func (l *laboratory) completeModels(_ *cobra.Command, _ []string, prefix string)
 }
 
 // completeExperiments offers experiments' names to the shell.
-func (l *laboratory) completeExperiments(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (l *laboratory) completeExperiments(_ *cobra.Command, _ []string,
+	prefix string) ([]string, cobra.ShellCompDirective) {
 	tree, err := l.tree()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -196,7 +203,9 @@ func parseCPUs(s string, usable []int) (map[string][]int, error) {
 			value = part
 		}
 		if role != "server" && role != "load" {
-			return nil, usage("--cpus %q: expected server=CPUS,load=CPUS such as server=0,load=1 or server=0-1,load=2", s)
+			return nil,
+				usage("--cpus %q: expected server=CPUS,load=CPUS such as server=0,load=1 or "+
+					"server=0-1,load=2", s)
 		}
 		list, err := cpuRange(value)
 		if err != nil {
@@ -204,7 +213,8 @@ func parseCPUs(s string, usable []int) (map[string][]int, error) {
 		}
 		for _, c := range list {
 			if !slices.Contains(usable, c) {
-				return nil, usage("--cpus %q: core %d is not usable here: there are %v", s, c, usable)
+				return nil, usage("--cpus %q: core %d is not usable here: there are %v", s, c,
+					usable)
 			}
 		}
 		cpus[role] = append(cpus[role], list...)

@@ -52,10 +52,11 @@ var depths = []string{"quick", "normal", "full"}
 func listCommand(lab *laboratory) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "services and their models, experiments, and tool chains found and missing",
-		Example: "  interleave list\n  interleave list --json | jq '.tool_chains[] | select(.missing)'",
-		Args:    noArguments,
+		Use:   "list",
+		Short: "services and their models, experiments, and tool chains found and missing",
+		Example: "  interleave list\n  interleave list --json | jq '.tool_chains[] | " +
+			"select(.missing)'",
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tree, err := lab.tree()
 			if err != nil {
@@ -98,7 +99,8 @@ func list(tree *manifest.Tree) (*listing, error) {
 				}
 				if !seen[need] {
 					seen[need] = true
-					l.ToolChains = append(l.ToolChains, listedTool{Need: need, Version: found.Version, Missing: text(err)})
+					l.ToolChains = append(l.ToolChains,
+						listedTool{Need: need, Version: found.Version, Missing: text(err)})
 				}
 			}
 			ls.Models = append(ls.Models, lm)
@@ -106,7 +108,8 @@ func list(tree *manifest.Tree) (*listing, error) {
 		l.Services = append(l.Services, ls)
 	}
 	for _, e := range tree.Experiments {
-		le := listedExperiment{Name: e.Name, Title: e.Title, Claims: len(e.Claims), Minutes: map[string]float64{}}
+		le := listedExperiment{Name: e.Name, Title: e.Title, Claims: len(e.Claims),
+			Minutes: map[string]float64{}}
 		for _, d := range depths {
 			plan, err := run.Lay(tree, []*manifest.Experiment{e}, run.Choice{Depth: d})
 			if err != nil {
@@ -144,7 +147,8 @@ func (l *listing) print(w io.Writer) error {
 	}
 	fmt.Fprintf(t, "experiments\tclaims\tquick\tnormal\tfull (minutes)\n")
 	for _, e := range l.Experiments {
-		fmt.Fprintf(t, "  %s\t%d\t%.1f\t%.0f\t%.0f\t%s\n", e.Name, e.Claims, e.Minutes["quick"], e.Minutes["normal"], e.Minutes["full"], e.Title)
+		fmt.Fprintf(t, "  %s\t%d\t%.1f\t%.0f\t%.0f\t%s\n", e.Name, e.Claims, e.Minutes["quick"],
+			e.Minutes["normal"], e.Minutes["full"], e.Title)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -54,7 +54,8 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return calibrate.Main(args[1:])
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
+		syscall.SIGHUP)
 	defer stop()
 	root := rootCommand()
 	root.SetArgs(args)
@@ -124,14 +125,22 @@ func rootCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command,
+			_ []string) error {
+			return cmd.Help()
+		},
 		SuggestionsMinimumDistance: 2,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &failure{exitUsage, err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command,
+		err error) error {
+		return &failure{exitUsage, err}
+	})
 	var lab laboratory
-	root.PersistentFlags().StringVar(&lab.rootFlag, "root", "", "the checkout (default: the folder above that holds services/ and experiments/)")
+	root.PersistentFlags().StringVar(&lab.rootFlag, "root", "",
+		"the checkout (default: the folder above that holds services/ and experiments/)")
 	root.AddCommand(
-		runCommand(&lab), listCommand(&lab), showCommand(&lab), checkCommand(&lab), benchCommand(&lab),
+		runCommand(&lab), listCommand(&lab), showCommand(&lab), checkCommand(&lab),
+		benchCommand(&lab),
 		reportCommand(&lab), compareCommand(&lab), calibrateCommand(), doctorCommand(&lab),
 	)
 	return root

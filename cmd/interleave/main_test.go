@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"interleave": main})
 }
 
-// TestScripts plays testdata/script/*.txtar. Each script stands in a laboratory of its own, a copy of
-// testdata/lab with two models of this checkout; $REPO is the checkout.
+// TestScripts plays testdata/script/*.txtar. Each script stands in a laboratory of its own, a copy
+// of testdata/lab with two models of this checkout; $REPO is the checkout.
 func TestScripts(t *testing.T) {
 	repo, err := filepath.Abs("../..")
 	if err != nil {
@@ -42,8 +42,10 @@ func TestScripts(t *testing.T) {
 			env.Values[begunKey] = &begun{}
 			return errors.Join(
 				os.CopyFS(env.WorkDir, os.DirFS("testdata/lab")),
-				os.CopyFS(filepath.Join(env.WorkDir, "services/echo/c-epoll"), os.DirFS(filepath.Join(repo, "services/echo/c-epoll"))),
-				os.CopyFS(filepath.Join(env.WorkDir, "services/echo/c-thread"), os.DirFS(filepath.Join(repo, "services/echo/c-thread"))),
+				os.CopyFS(filepath.Join(env.WorkDir, "services/echo/c-epoll"),
+					os.DirFS(filepath.Join(repo, "services/echo/c-epoll"))),
+				os.CopyFS(filepath.Join(env.WorkDir, "services/echo/c-thread"),
+					os.DirFS(filepath.Join(repo, "services/echo/c-thread"))),
 			)
 		},
 		Condition: func(name string) (bool, error) {
@@ -53,7 +55,8 @@ func TestScripts(t *testing.T) {
 			case "tap":
 				return netns.Able(manifest.Tap) == nil, nil
 			case "mount":
-				return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
+				return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none",
+					"/mnt").Run() == nil, nil
 			}
 			return false, fmt.Errorf("no condition %q", name)
 		},
@@ -121,7 +124,8 @@ func cells(ts *testscript.TestScript, neg bool, args []string) {
 			text += " " + r.Gate + ": " + r.Text
 		}
 		text += " " + c.Tail
-		all = append(all, fmt.Sprintf("%s round %d attempt %d: %s", c.Model, c.Round, c.Attempt, text))
+		all = append(all, fmt.Sprintf("%s round %d attempt %d: %s", c.Model, c.Round, c.Attempt,
+			text))
 		if pattern.MatchString(text) {
 			n++
 		}
@@ -139,7 +143,8 @@ func cells(ts *testscript.TestScript, neg bool, args []string) {
 func clean(ts *testscript.TestScript, _ bool, _ []string) {
 	var left []string
 	for end := time.Now().Add(longest); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if left = append(leftIn(ts.MkAbs(".")), groupsOf(ts.Value(begunKey).(*begun).pids)...); len(left) == 0 {
+		if left = append(leftIn(ts.MkAbs(".")),
+			groupsOf(ts.Value(begunKey).(*begun).pids)...); len(left) == 0 {
 			return
 		}
 	}
@@ -215,7 +220,8 @@ func begin(ts *testscript.TestScript, _ bool, args []string) {
 
 // send sends a signal to the program that runs: `send INT`.
 func send(ts *testscript.TestScript, _ bool, args []string) {
-	number := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[args[0]]
+	number := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM,
+		"KILL": os.Kill}[args[0]]
 	ts.Check(ts.Value(begunKey).(*begun).running.cmd.Process.Signal(number))
 }
 
@@ -242,8 +248,8 @@ type key int
 
 const begunKey key = 0
 
-// exits runs a command and holds its exit status: `exits 2 interleave run nothing`; `exits 0,3` takes
-// either.
+// exits runs a command and holds its exit status: `exits 2 interleave run nothing`; `exits
+// 0,3` takes either.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	got := 0

@@ -35,9 +35,13 @@ measured then.`,
 			return showReport(cmd.OutOrStdout(), dir, format, file)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "terminal", "terminal, html, markdown, benchstat or json")
-	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this file instead of standard output")
-	must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"terminal", "html", "markdown", "benchstat", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	cmd.Flags().StringVar(&format, "format", "terminal",
+		"terminal, html, markdown, benchstat or json")
+	cmd.Flags().StringVarP(&file, "output", "o", "",
+		"write to this file instead of standard output")
+	must(cmd.RegisterFlagCompletionFunc("format",
+		cobra.FixedCompletions([]string{"terminal", "html", "markdown", "benchstat", "json"},
+			cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
@@ -54,7 +58,9 @@ func showReport(stdout io.Writer, dir, format, file string) error {
 	}
 	width, _ := terminal(stdout)
 	write := map[string]func(io.Writer) error{
-		"terminal":  func(w io.Writer) error { return report.Terminal(w, r, width, file == "" && colour(stdout)) },
+		"terminal": func(w io.Writer) error {
+			return report.Terminal(w, r, width, file == "" && colour(stdout))
+		},
 		"html":      func(w io.Writer) error { return report.HTML(w, r) },
 		"markdown":  func(w io.Writer) error { return report.Markdown(w, r) },
 		"benchstat": func(w io.Writer) error { return report.Benchstat(w, r) },
@@ -109,7 +115,8 @@ func (l *laboratory) find(name string) (string, error) {
 }
 
 // completeRuns offers recorded runs to the shell.
-func (l *laboratory) completeRuns(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (l *laboratory) completeRuns(_ *cobra.Command, _ []string,
+	prefix string) ([]string, cobra.ShellCompDirective) {
 	root, err := l.root()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -139,11 +146,13 @@ func compareCommand(lab *laboratory) *cobra.Command {
 		Long: `Compare sets two runs side by side: verdicts that changed first, then for each cell that both have
 the ratio of the second to the first with its interval. The rounds of two runs are not paired, so
 intervals are wider than within one run; where the machines differ it says so.`,
-		Example:           "  interleave compare 20260101T120000Z last\n  interleave compare before after --json",
+		Example: "  interleave compare 20260101T120000Z last\n  interleave compare " +
+			"before after --json",
 		ValidArgsFunction: lab.completeRuns,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage("compare takes two runs, as in: interleave compare 20260101T120000Z last")
+				return usage("compare takes two runs, as in: interleave compare " +
+					"20260101T120000Z last")
 			}
 			return nil
 		},
@@ -162,7 +171,8 @@ intervals are wider than within one run; where the machines differ it says so.`,
 				return report.CompareJSON(cmd.OutOrStdout(), both[0], both[1])
 			}
 			width, _ := terminal(cmd.OutOrStdout())
-			return report.Compare(cmd.OutOrStdout(), both[0], both[1], width, colour(cmd.OutOrStdout()))
+			return report.Compare(cmd.OutOrStdout(), both[0], both[1], width,
+				colour(cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "for scripts")

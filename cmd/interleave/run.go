@@ -67,13 +67,16 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 	flags.BoolVar(&f.full, "full", false, "as published: hours")
 	flags.StringSliceVar(&f.models, "models", nil, "only these models, and the baseline")
 	flags.IntVar(&f.rounds, "rounds", 0, "so many rounds, at least 6")
-	flags.Uint64Var(&f.seed, "seed", 0, "of every shuffle and schedule (default: drawn and recorded)")
+	flags.Uint64Var(&f.seed, "seed", 0,
+		"of every shuffle and schedule (default: drawn and recorded)")
 	flags.StringVar(&f.resume, "resume", "", "finish this run: its ID, a path, or last")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and the minutes, measure nothing")
 	flags.BoolVar(&f.asJSON, "json", false, "print the verdicts and figures for scripts at the end")
 	flags.StringVar(&f.cpus, "cpus", "", "cores of the roles, as server=0,load=1")
-	flags.StringVar(&f.hosts, "hosts", "local", "local (loopback) or netns (two network namespaces)")
-	flags.StringSliceVar(&f.stacks, "stack", nil, "kernel, gonet or both: whose TCP/IP servers run on (default: kernel)")
+	flags.StringVar(&f.hosts, "hosts", "local",
+		"local (loopback) or netns (two network namespaces)")
+	flags.StringSliceVar(&f.stacks, "stack", nil,
+		"kernel, gonet or both: whose TCP/IP servers run on (default: kernel)")
 	flags.StringVar(&f.condition, "condition", "", "only own or only shared cores")
 	trustFlag(cmd, &f.trust)
 	return cmd
@@ -81,7 +84,8 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 
 // trustFlag lets a user measure where the instrument cannot be calibrated.
 func trustFlag(cmd *cobra.Command, trust *bool) {
-	cmd.Flags().BoolVar(trust, "no-calibration", false, "do not try the instrument first; record and report say so")
+	cmd.Flags().BoolVar(trust, "no-calibration", false,
+		"do not try the instrument first; record and report say so")
 }
 
 // check refuses what contradicts itself, before anything is started.
@@ -97,8 +101,11 @@ func (f *runFlags) check(args []string) error {
 		return usage("--stack=%s: expected kernel, gonet or both", strings.Join(f.stacks, ","))
 	case f.condition != "" && f.condition != "own" && f.condition != "shared":
 		return usage("--condition=%s: expected own or shared", f.condition)
-	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 || len(f.models) > 0 || f.seed != 0 || f.condition != "" || f.cpus != "" || f.hosts != "local" || len(f.stacks) > 0):
-		return usage("--resume goes on with what the run was asked for: no experiments and no other choice beside it")
+	case f.resume != "" && (len(args) > 0 || f.quick || f.full || f.rounds != 0 ||
+		len(f.models) > 0 || f.seed != 0 || f.condition != "" || f.cpus != "" ||
+		f.hosts != "local" || len(f.stacks) > 0):
+		return usage("--resume goes on with what the run was asked for: no experiments and no " +
+			"other choice beside it")
 	}
 	return nil
 }
@@ -106,7 +113,8 @@ func (f *runFlags) check(args []string) error {
 // onlyStacks tells whether all words are stacks, each there once.
 func onlyStacks(words []string) bool {
 	for i, w := range words {
-		if w != string(manifest.Kernel) && w != string(manifest.GoNet) || slices.Contains(words[:i], w) {
+		if w != string(manifest.Kernel) && w != string(manifest.GoNet) ||
+			slices.Contains(words[:i], w) {
 			return false
 		}
 	}
@@ -136,7 +144,8 @@ func (f *runFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error
 	}
 	if slices.Contains(f.stacks, string(manifest.GoNet)) && f.hosts == "local" {
 		if cmd.Flags().Changed("hosts") {
-			return usage("--stack=gonet has no loopback device: the kernel's side is measured over --hosts=netns, the nearest to a tap")
+			return usage("--stack=gonet has no loopback device: the kernel's side is measured " +
+				"over --hosts=netns, the nearest to a tap")
 		}
 		f.hosts = "netns"
 	}
@@ -157,8 +166,10 @@ func (f *runFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error
 // session turns the flags into one, of a new run or of one to resume.
 func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, error) {
 	s := &run.Session{
-		Tree: tree, Out: out(tree.Root), Hosts: f.hosts, Seed: f.seed, Command: os.Args, Trust: f.trust,
-		Choice: run.Choice{Depth: f.depth(), Models: f.models, Rounds: f.rounds, Condition: manifest.Condition(f.condition)},
+		Tree: tree, Out: out(tree.Root), Hosts: f.hosts, Seed: f.seed, Command: os.Args,
+		Trust: f.trust,
+		Choice: run.Choice{Depth: f.depth(), Models: f.models, Rounds: f.rounds,
+			Condition: manifest.Condition(f.condition)},
 	}
 	var err error
 	if s.Exe, err = os.Executable(); err != nil {
@@ -202,7 +213,8 @@ func goOn(s *run.Session) error {
 	}
 	s.Seed, s.Hosts, s.CPUs = h.Seed, h.Hosts, h.CPUs
 	s.Trust = s.Trust || len(h.Calibration) == 0
-	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Rounds: h.Rounds, Condition: h.Condition}
+	s.Choice = run.Choice{Depth: h.Depth, Models: h.Models, Rounds: h.Rounds,
+		Condition: h.Condition}
 	if h.Own == nil {
 		s.Experiments, err = experiments(s.Tree, h.Experiments)
 		s.Stacks = h.Stacks
@@ -228,7 +240,8 @@ func known(list []*manifest.Experiment, models []string) error {
 	}
 	for _, m := range models {
 		if !all[m] {
-			return usage("--models: no model %q in %s", m, names(list, func(e *manifest.Experiment) string { return e.Name }))
+			return usage("--models: no model %q in %s", m,
+				names(list, func(e *manifest.Experiment) string { return e.Name }))
 		}
 	}
 	return nil
@@ -243,20 +256,24 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "experiment\tpoint\tcondition\tcells a round\trounds")
 	for _, b := range plan.Blocks {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\n", b.Experiment.Name, b.Point.Name, b.Condition, len(b.Specs), plan.Rounds[b.Experiment.Name])
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\n", b.Experiment.Name, b.Point.Name, b.Condition,
+			len(b.Specs), plan.Rounds[b.Experiment.Name])
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, e := range s.Experiments {
 		if len(e.Builds) > 0 {
-			fmt.Fprintf(w, "%s builds %s for many systems and measures nothing\n", e.Name, strings.Join(e.Models, ", "))
+			fmt.Fprintf(w, "%s builds %s for many systems and measures nothing\n", e.Name,
+				strings.Join(e.Models, ", "))
 		}
 	}
 	for _, m := range plan.Missing {
 		fmt.Fprintf(w, "%s names %s/%s: %s\n", m.Experiment, m.Service, m.Model, m.Why)
 	}
-	_, err = fmt.Fprintf(w, "%d cells, about %.1f minutes besides building and 5 s of calibration\n", plan.Cells(), plan.Estimate().Minutes())
+	_, err = fmt.Fprintf(w,
+		"%d cells, about %.1f minutes besides building and 5 s of calibration\n", plan.Cells(),
+		plan.Estimate().Minutes())
 	return err
 }
 
@@ -278,14 +295,16 @@ func measure(cmd *cobra.Command, s *run.Session, asJSON bool) error {
 		return interrupted(ctx, runErr)
 	}
 	if runErr != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "not finished: `interleave run --resume=%s` goes on\n", filepath.Base(dir))
+		fmt.Fprintf(cmd.ErrOrStderr(), "not finished: `interleave run --resume=%s` goes on\n",
+			filepath.Base(dir))
 	}
 	path, err := writeReport(cmd.OutOrStdout(), dir, asJSON)
 	if err != nil {
 		return interrupted(ctx, errors.Join(runErr, err))
 	}
 	if !asJSON {
-		fmt.Fprintf(cmd.OutOrStdout(), "\ntables: interleave report %s\nreport: %s\n", filepath.Base(dir), path)
+		fmt.Fprintf(cmd.OutOrStdout(), "\ntables: interleave report %s\nreport: %s\n",
+			filepath.Base(dir), path)
 	}
 	return interrupted(ctx, runErr)
 }
@@ -298,8 +317,8 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// writeReport writes the HTML beside the record, prints the terminal's form, and returns the path of
-// the page relative to here where that is shorter.
+// writeReport writes the HTML beside the record, prints the terminal's form, and returns the path
+// of the page relative to here where that is shorter.
 func writeReport(w io.Writer, dir string, asJSON bool) (string, error) {
 	r, err := openRun(dir)
 	if err != nil {

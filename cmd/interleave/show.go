@@ -23,11 +23,13 @@ func showCommand(lab *laboratory) *cobra.Command {
   interleave show counter erlang-actor go-goroutine | less -S`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 || len(args) > 3 {
-				return usage("show takes a service and one or two models, as in: interleave show echo c-epoll go-goroutine")
+				return usage("show takes a service and one or two models, as in: interleave " +
+					"show echo c-epoll go-goroutine")
 			}
 			return nil
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, prefix string) ([]string,
+			cobra.ShellCompDirective) {
 			return lab.completeShow(args, prefix), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

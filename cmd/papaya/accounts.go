@@ -89,7 +89,8 @@ func (d doorkeeper) answer(a account.Account, err error) (server.Person, error) 
 }
 
 // roles are those of accounts, as the hall has them.
-var roles = map[account.Role]hall.Role{account.Admin: hall.Admin, account.Operator: hall.Operator, account.Member: hall.Member, account.Guest: hall.Guest}
+var roles = map[account.Role]hall.Role{account.Admin: hall.Admin, account.Operator: hall.Operator,
+	account.Member: hall.Member, account.Guest: hall.Guest}
 
 // told is an error that the server tells the client as it is.
 type told struct{ error }
@@ -98,24 +99,28 @@ type told struct{ error }
 func (told) Is(target error) bool { return target == server.ErrNotYours }
 
 // Verify implements server.Accounts.
-func (d doorkeeper) Verify(ctx context.Context, name, password string, from net.Addr) (server.Person, error) {
+func (d doorkeeper) Verify(ctx context.Context, name, password string,
+	from net.Addr) (server.Person, error) {
 	return d.answer(d.book.Login(ctx, addrOf(from), name, account.NewSecret(password)))
 }
 
 // Certificate implements server.Accounts.
-func (d doorkeeper) Certificate(ctx context.Context, fingerprint, name string) (server.Person, error) {
+func (d doorkeeper) Certificate(ctx context.Context,
+	fingerprint, name string) (server.Person, error) {
 	return d.answer(d.book.LoginCertificate(ctx, fingerprint, name))
 }
 
 var errClosed = errors.New("this server makes no accounts: ask its administrator")
 
 // Register implements server.Accounts.
-func (d doorkeeper) Register(ctx context.Context, name, password, invitation string, from net.Addr) (server.Person, error) {
+func (d doorkeeper) Register(ctx context.Context, name, password, invitation string,
+	from net.Addr) (server.Person, error) {
 	switch how := d.settings.Load().Registration; {
 	case how == config.Closed, how == config.Invitation && invitation == "":
 		return server.Person{}, errClosed
 	case invitation != "":
-		return d.answer(d.book.Redeem(ctx, addrOf(from), account.NewSecret(invitation), name, account.NewSecret(password)))
+		return d.answer(d.book.Redeem(ctx, addrOf(from), account.NewSecret(invitation), name,
+			account.NewSecret(password)))
 	}
 	return d.answer(d.book.Register(ctx, addrOf(from), name, account.NewSecret(password)))
 }

@@ -27,7 +27,8 @@ import (
 type place struct{ data, config string }
 
 func (p *place) flags(c *cobra.Command) {
-	c.PersistentFlags().StringVar(&p.data, "data", "", "the server's data `folder`; without, that of --config, or papaya-data")
+	c.PersistentFlags().StringVar(&p.data, "data", "",
+		"the server's data `folder`; without, that of --config, or papaya-data")
 	c.PersistentFlags().StringVar(&p.config, "config", "", "the server's `file` of settings")
 }
 
@@ -48,20 +49,23 @@ func (p *place) dial(ctx context.Context) (*control.Client, error) {
 	return control.Dial(ctx, c.Data)
 }
 
-// offline opens what a server that does not run keeps. The lock of the folder makes sure that none starts meanwhile.
-func offline(ctx context.Context, c *config.Config) (text *log.Text, l log.Log, end func() error, err error) {
+// offline opens what a server that does not run keeps. The lock of the folder makes sure that none
+// starts meanwhile.
+func offline(ctx context.Context,
+	c *config.Config) (text *log.Text, l log.Log, end func() error, err error) {
 	if text, err = log.OpenText(c.Data); err != nil {
 		return nil, nil, nil, err
 	}
-	l, err = log.Open(ctx, log.Options{Folder: streamFolder(c.Data), URL: strings.Join(c.NATS, ","), Name: "papaya admin"})
+	l, err = log.Open(ctx, log.Options{Folder: streamFolder(c.Data), URL: strings.Join(c.NATS, ","),
+		Name: "papaya admin"})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, text.Close())
 	}
 	return text, l, func() error { return errors.Join(l.Close(), text.Close()) }, nil
 }
 
-// accounts are those of the server that runs, or of its folder if none does. The folder is made if it is not there, so that the first
-// account can be made before the first start.
+// accounts are those of the server that runs, or of its folder if none does. The folder is made if
+// it is not there, so that the first account can be made before the first start.
 func (p *place) accounts(ctx context.Context, do func(control.Accounts) error) error {
 	c, err := p.settings()
 	if err != nil {
@@ -96,7 +100,8 @@ and invitations can also be changed while no server runs.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	p.flags(c)
-	c.AddCommand(accountCommand(&p), sessionCommand(&p), roomCommand(&p), inviteCommand(&p), invitationsCommand(&p), takeBackCommand(&p), reloadCommand(&p), metricsCommand(&p),
+	c.AddCommand(accountCommand(&p), sessionCommand(&p), roomCommand(&p), inviteCommand(&p),
+		invitationsCommand(&p), takeBackCommand(&p), reloadCommand(&p), metricsCommand(&p),
 		exampleCommand(), checkCommand())
 	return c
 }
@@ -128,7 +133,8 @@ type passwords struct {
 func (w *passwords) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&w.generate, "generate", false, "make one and print it")
 	c.Flags().BoolVar(&w.none, "no-password", false, "none: certificates only")
-	c.Flags().StringVar(&w.file, "password-file", "", "its first line in a `file`; without, it is asked for or read from standard input")
+	c.Flags().StringVar(&w.file, "password-file", "",
+		"its first line in a `file`; without, it is asked for or read from standard input")
 	c.MarkFlagsMutuallyExclusive("generate", "no-password", "password-file")
 }
 
@@ -186,47 +192,63 @@ func firstLine(r io.Reader) (account.Secret, error) {
 }
 
 func accountCommand(p *place) *cobra.Command {
-	c := &cobra.Command{Use: "account", Short: "Accounts: add, remove, password, role, certificates, list", Args: usageArgs,
+	c := &cobra.Command{Use: "account",
+		Short: "Accounts: add, remove, password, role, certificates, list", Args: usageArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var new, changed passwords
 	var role string
-	add := &cobra.Command{Use: "add NAME", Short: "Make an account", Args: exactly(1), RunE: func(cmd *cobra.Command, args []string) error {
-		r, err := account.ParseRole(role)
-		if err != nil {
-			return command.Usagef("%w", err)
-		}
-		password, said, err := new.read(cmd)
-		if err != nil {
-			return err
-		}
-		return p.say(cmd, said, func(a control.Accounts) error { return a.Add(cmd.Context(), args[0], r, password) })
-	}}
+	add := &cobra.Command{Use: "add NAME", Short: "Make an account", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := account.ParseRole(role)
+			if err != nil {
+				return command.Usagef("%w", err)
+			}
+			password, said, err := new.read(cmd)
+			if err != nil {
+				return err
+			}
+			return p.say(cmd, said,
+				func(a control.Accounts) error {
+					return a.Add(cmd.Context(), args[0], r, password)
+				})
+		}}
 	add.Flags().StringVar(&role, "role", string(account.Member), "admin, operator, member or guest")
 	new.flags(add)
-	password := &cobra.Command{Use: "password NAME", Short: "Change a password", Args: exactly(1), RunE: func(cmd *cobra.Command, args []string) error {
-		password, said, err := changed.read(cmd)
-		if err != nil {
-			return err
-		}
-		return p.say(cmd, said, func(a control.Accounts) error { return a.SetPassword(cmd.Context(), args[0], password) })
-	}}
+	password := &cobra.Command{Use: "password NAME", Short: "Change a password", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			password, said, err := changed.read(cmd)
+			if err != nil {
+				return err
+			}
+			return p.say(cmd, said, func(a control.Accounts) error {
+				return a.SetPassword(cmd.Context(), args[0], password)
+			})
+		}}
 	changed.flags(password)
 	c.AddCommand(add, password,
-		p.simple("remove NAME", "Remove an account, end its sessions, and take from it what it had in rooms", func(ctx context.Context, a control.Accounts, args []string) error {
-			return a.Remove(ctx, args[0])
-		}),
-		p.simple("role NAME ROLE", "Change what somebody is: admin, operator, member or guest", func(ctx context.Context, a control.Accounts, args []string) error {
-			return a.SetRole(ctx, args[0], account.Role(args[1]))
-		}),
-		p.simple("add-certificate NAME SHA256", "Let somebody log in by certificate (SASL EXTERNAL)", func(ctx context.Context, a control.Accounts, args []string) error {
-			return a.AddCertificate(ctx, args[0], args[1])
-		}),
-		p.simple("remove-certificate NAME SHA256", "Take a certificate from an account", func(ctx context.Context, a control.Accounts, args []string) error {
-			return a.RemoveCertificate(ctx, args[0], args[1])
-		}),
-		&cobra.Command{Use: "list", Short: "List all accounts", Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.accounts(cmd.Context(), func(a control.Accounts) error { return list(cmd, a) })
-		}})
+		p.simple("remove NAME",
+			"Remove an account, end its sessions, and take from it what it had in rooms",
+			func(ctx context.Context, a control.Accounts, args []string) error {
+				return a.Remove(ctx, args[0])
+			}),
+		p.simple("role NAME ROLE", "Change what somebody is: admin, operator, member or guest",
+			func(ctx context.Context, a control.Accounts, args []string) error {
+				return a.SetRole(ctx, args[0], account.Role(args[1]))
+			}),
+		p.simple("add-certificate NAME SHA256",
+			"Let somebody log in by certificate (SASL EXTERNAL)", func(ctx context.Context,
+				a control.Accounts, args []string) error {
+				return a.AddCertificate(ctx, args[0], args[1])
+			}),
+		p.simple("remove-certificate NAME SHA256", "Take a certificate from an account",
+			func(ctx context.Context, a control.Accounts, args []string) error {
+				return a.RemoveCertificate(ctx, args[0], args[1])
+			}),
+		&cobra.Command{Use: "list", Short: "List all accounts", Args: exactly(0),
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return p.accounts(cmd.Context(),
+					func(a control.Accounts) error { return list(cmd, a) })
+			}})
 	return c
 }
 
@@ -240,9 +262,12 @@ func (p *place) say(cmd *cobra.Command, said string, do func(control.Accounts) e
 }
 
 // simple is a command whose words are all that it needs.
-func (p *place) simple(use, short string, do func(context.Context, control.Accounts, []string) error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Args: exactly(strings.Count(use, " ")), RunE: func(cmd *cobra.Command, args []string) error {
-		return p.accounts(cmd.Context(), func(a control.Accounts) error { return do(cmd.Context(), a, args) })
+func (p *place) simple(use, short string, do func(context.Context, control.Accounts,
+	[]string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: exactly(strings.Count(use,
+		" ")), RunE: func(cmd *cobra.Command, args []string) error {
+		return p.accounts(cmd.Context(),
+			func(a control.Accounts) error { return do(cmd.Context(), a, args) })
 	}}
 }
 
@@ -265,43 +290,52 @@ func list(cmd *cobra.Command, a control.Accounts) error {
 func inviteCommand(p *place) *cobra.Command {
 	var role, by string
 	var life time.Duration
-	c := &cobra.Command{Use: "invite", Short: "Make an invitation and print its token", Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
-		return p.accounts(cmd.Context(), func(a control.Accounts) error {
-			token, i, err := a.Invite(cmd.Context(), by, account.Role(role), life)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), token.Reveal())
-			fmt.Fprintf(cmd.ErrOrStderr(), "for one %s, until %s; it goes into the page for browsers, or: papaya chat --account NAME --invited HOST\n", i.Role, i.Expires.Format(time.RFC3339))
-			return nil
-		})
-	}}
-	c.Flags().StringVar(&role, "role", string(account.Member), "what it makes: admin, operator, member or guest")
+	c := &cobra.Command{Use: "invite", Short: "Make an invitation and print its token",
+		Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.accounts(cmd.Context(), func(a control.Accounts) error {
+				token, i, err := a.Invite(cmd.Context(), by, account.Role(role), life)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), token.Reveal())
+				fmt.Fprintf(cmd.ErrOrStderr(),
+					"for one %s, until %s; it goes into the page for browsers, or: papaya chat "+
+						"--account NAME --invited HOST\n", i.Role, i.Expires.Format(time.RFC3339))
+				return nil
+			})
+		}}
+	c.Flags().StringVar(&role, "role", string(account.Member),
+		"what it makes: admin, operator, member or guest")
 	c.Flags().StringVar(&by, "by", "", "who invites, for the records: a `name`")
 	c.Flags().DurationVar(&life, "for", 72*time.Hour, "how long it can be used")
 	return c
 }
 
 func invitationsCommand(p *place) *cobra.Command {
-	return &cobra.Command{Use: "invitations", Short: "List the invitations that are open", Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
-		return p.accounts(cmd.Context(), func(a control.Accounts) error {
-			open, err := a.Invitations(cmd.Context())
-			for _, i := range open {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s %s until %s %s\n", i.ID, i.Role, i.Expires.Format(time.RFC3339), i.By)
-			}
-			return err
-		})
-	}}
+	return &cobra.Command{Use: "invitations", Short: "List the invitations that are open",
+		Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.accounts(cmd.Context(), func(a control.Accounts) error {
+				open, err := a.Invitations(cmd.Context())
+				for _, i := range open {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s %s until %s %s\n", i.ID, i.Role,
+						i.Expires.Format(time.RFC3339), i.By)
+				}
+				return err
+			})
+		}}
 }
 
 func takeBackCommand(p *place) *cobra.Command {
-	return p.simple("take-back ID", "End an invitation that is open", func(ctx context.Context, a control.Accounts, args []string) error {
+	return p.simple("take-back ID", "End an invitation that is open", func(ctx context.Context,
+		a control.Accounts, args []string) error {
 		return a.TakeBack(ctx, args[0])
 	})
 }
 
 func reloadCommand(p *place) *cobra.Command {
-	return &cobra.Command{Use: "reload", Short: "Let the server read its file of settings and its certificates again", Args: exactly(0),
+	return &cobra.Command{Use: "reload",
+		Short: "Let the server read its file of settings and its certificates again",
+		Args:  exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := p.dial(cmd.Context())
 			if err != nil {
@@ -326,29 +360,34 @@ func reloadCommand(p *place) *cobra.Command {
 }
 
 func metricsCommand(p *place) *cobra.Command {
-	return &cobra.Command{Use: "metrics", Short: "Print the figures of the server that runs", Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
-		client, err := p.dial(cmd.Context())
-		if err != nil {
-			return err
-		}
-		return client.Metrics(cmd.Context(), cmd.OutOrStdout())
-	}}
+	return &cobra.Command{Use: "metrics", Short: "Print the figures of the server that runs",
+		Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := p.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return client.Metrics(cmd.Context(), cmd.OutOrStdout())
+		}}
 }
 
 func exampleCommand() *cobra.Command {
-	return &cobra.Command{Use: "example", Short: "Print a file with every setting and its default", Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
-		_, err := fmt.Fprint(cmd.OutOrStdout(), config.Example())
-		return err
-	}}
+	return &cobra.Command{Use: "example", Short: "Print a file with every setting and its default",
+		Args: exactly(0), RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), config.Example())
+			return err
+		}}
 }
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{Use: "check FILE", Short: "Say what is wrong with a file of settings", Args: exactly(1), RunE: func(cmd *cobra.Command, args []string) error {
-		c, err := config.Load(args[0])
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is right; the data is in %s\n", filepath.Base(args[0]), c.Data)
-		return nil
-	}}
+	return &cobra.Command{Use: "check FILE", Short: "Say what is wrong with a file of settings",
+		Args: exactly(1), RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := config.Load(args[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is right; the data is in %s\n",
+				filepath.Base(args[0]),
+				c.Data)
+			return nil
+		}}
 }

@@ -51,7 +51,8 @@ func backup(cmd *cobra.Command, c *config.Config, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = keep.Backup(ctx, keep.Source{Log: l, Text: text, Tables: tables, Folder: c.Data, Files: dataFiles, Now: time.Now()}, w)
+	err = keep.Backup(ctx, keep.Source{Log: l, Text: text, Tables: tables, Folder: c.Data,
+		Files: dataFiles, Now: time.Now()}, w)
 	return errors.Join(err, end())
 }
 
@@ -69,7 +70,8 @@ What a server keeps in a NATS cluster (--nats) is the cluster's: this restores t
 				return err
 			}
 			if len(c.NATS) > 0 {
-				return errors.New("restore: the settings name a NATS cluster; it restores the embedded log only")
+				return errors.New("restore: the settings name a NATS cluster; it restores the " +
+					"embedded log only")
 			}
 			in := cmd.InOrStdin()
 			if args[0] != "-" {
@@ -80,13 +82,17 @@ What a server keeps in a NATS cluster (--nats) is the cluster's: this restores t
 				defer f.Close()
 				in = f
 			}
-			done, err := keep.Restore(cmd.Context(), in, c.Data, func(folder string) (log.Log, error) {
-				return log.Open(cmd.Context(), log.Options{Folder: streamFolder(folder), Name: "papaya restore"})
+			done, err := keep.Restore(cmd.Context(), in, c.Data, func(folder string) (log.Log,
+				error) {
+				return log.Open(cmd.Context(), log.Options{Folder: streamFolder(folder),
+					Name: "papaya restore"})
 			})
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d lines, %d batches after them, %d keys, %d files\n", c.Data, done.Lines, done.Batches, done.Keys, done.Files)
+			fmt.Fprintf(cmd.OutOrStdout(),
+				"%s: %d lines, %d batches after them, %d keys, %d files\n", c.Data, done.Lines,
+				done.Batches, done.Keys, done.Files)
 			return nil
 		},
 	}

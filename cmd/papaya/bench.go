@@ -34,21 +34,26 @@ IRC, but not without being noticed: ask whose server it is. The load takes cores
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.clients < 2 || o.pipeline < 1 || o.size < 1 || o.size > 400 || o.window <= 0 {
-				return command.Usagef("bench: at least 2 clients, 1 message in flight, 1 to 400 bytes, and some time")
+				return command.Usagef("bench: at least 2 clients, 1 message in flight, 1 to 400 " +
+					"bytes, and some time")
 			}
 			r, err := bench(cmd.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d clients: %.0f messages/s said and acknowledged, %.0f/s delivered; slowest acknowledgement %v\n",
-				o.clients, float64(r.said.Load())/o.window.Seconds(), float64(r.heard.Load())/o.window.Seconds(),
+			_, err = fmt.Fprintf(cmd.OutOrStdout(),
+				"%d clients: %.0f messages/s said and acknowledged, %.0f/s delivered; slowest "+
+					"acknowledgement %v\n",
+				o.clients, float64(r.said.Load())/o.window.Seconds(),
+				float64(r.heard.Load())/o.window.Seconds(),
 				time.Duration(r.slowest.Load()).Round(10*time.Microsecond))
 			return err
 		},
 	}
 	f := c.Flags()
 	f.IntVar(&o.clients, "clients", 64, "clients in the room")
-	f.IntVar(&o.pipeline, "pipeline", 16, "messages of one client before it waits for the acknowledgement")
+	f.IntVar(&o.pipeline, "pipeline", 16,
+		"messages of one client before it waits for the acknowledgement")
 	f.IntVar(&o.size, "size", 64, "bytes of a message")
 	f.DurationVar(&o.window, "window", 5*time.Second, "how long to count")
 	return c
@@ -85,7 +90,8 @@ func bench(ctx context.Context, address string, o benchOptions) (*benched, error
 }
 
 // benchClient joins, then says as much as is acknowledged, and hears all that is said.
-func benchClient(ctx context.Context, address string, n int, o benchOptions, r *benched, in *sync.WaitGroup, talk, end <-chan struct{}) error {
+func benchClient(ctx context.Context, address string, n int, o benchOptions, r *benched,
+	in *sync.WaitGroup, talk, end <-chan struct{}) error {
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -95,7 +101,8 @@ func benchClient(ctx context.Context, address string, n int, o benchOptions, r *
 	defer stop()
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(joinTimeout + o.window))
-	if _, err := fmt.Fprintf(c, "NICK b%d\r\nUSER bench 0 * :bench\r\nJOIN #bench\r\nPING :in\r\n", n); err != nil {
+	if _, err := fmt.Fprintf(c, "NICK b%d\r\nUSER bench 0 * :bench\r\nJOIN #bench\r\nPING :in\r\n",
+		n); err != nil {
 		return err
 	}
 	pongs, failed := make(chan struct{}, 1), make(chan error, 1)
@@ -115,7 +122,8 @@ func benchClient(ctx context.Context, address string, n int, o benchOptions, r *
 	}
 	in.Done()
 	<-talk
-	words := strings.Repeat("PRIVMSG #bench :"+strings.Repeat("x", o.size)+"\r\n", o.pipeline) + "PING :ack\r\n"
+	words := strings.Repeat("PRIVMSG #bench :"+strings.Repeat("x", o.size)+"\r\n", o.pipeline) +
+		"PING :ack\r\n"
 	for {
 		select {
 		case <-end:

@@ -46,17 +46,29 @@ func chatCommand() *cobra.Command {
 
 The connection is encrypted unless --plain says otherwise. A certificate that nobody known has signed is shown and asked about once;
 from then on it must be the same. Passwords come from a file or are asked for, never from the command line.`,
-		Example: "  papaya chat chat.example.org '#kitchen'\n  papaya chat --account ann chat.example.org\n  papaya chat --account ann --invited chat.example.org\n  papaya chat --plain localhost:6667",
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return chat(cmd, o, args[0], args[1:]) },
+		Example: "  papaya chat chat.example.org '#kitchen'\n  papaya chat --account ann " +
+			"chat.example.org\n  papaya chat --account ann --invited chat.example.org\n  papaya " +
+			"chat --plain localhost:6667",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command,
+			args []string) error {
+			return chat(cmd, o, args[0], args[1:])
+		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.nick, "nick", "", "your `nick`; without, the account's name or that of your user here")
-	f.StringVar(&o.account, "account", "", "sign in to the account of this `name`; its password is asked for")
-	f.StringVar(&o.passwordFile, "password-file", "", "`file` whose first line is the account's password; - is standard input")
-	f.StringVar(&o.passFile, "server-password-file", "", "`file` whose first line is the server's password")
-	f.StringVar(&o.certificates, "certificates", "", "`file` of the certificates on record; without, papaya/certificates in your folder of settings")
-	f.BoolVar(&o.invited, "invited", false, "make the account: an invitation is asked for, and the password that it shall have")
+	f.StringVar(&o.nick, "nick", "",
+		"your `nick`; without, the account's name or that of your user here")
+	f.StringVar(&o.account, "account", "",
+		"sign in to the account of this `name`; its password is asked for")
+	f.StringVar(&o.passwordFile, "password-file", "",
+		"`file` whose first line is the account's password; - is standard input")
+	f.StringVar(&o.passFile, "server-password-file", "",
+		"`file` whose first line is the server's password")
+	f.StringVar(&o.certificates, "certificates", "",
+		"`file` of the certificates on record; without, papaya/certificates in your folder of "+
+			"settings")
+	f.BoolVar(&o.invited, "invited", false,
+		"make the account: an invitation is asked for, and the password that it shall have")
 	f.BoolVar(&o.plain, "plain", false, "no encryption: everybody on the way can read along")
 	return c
 }
@@ -76,7 +88,8 @@ func chat(cmd *cobra.Command, o chatOptions, host string, rooms []string) error 
 	}
 	if o.passwordFile == "-" {
 		if in, err = os.Open("/dev/tty"); err != nil {
-			return fmt.Errorf("chat: standard input has the password, and there is no other terminal: %w", err)
+			return fmt.Errorf("chat: standard input has the password, and there is no other "+
+				"terminal: %w", err)
 		}
 		defer in.Close()
 	}
@@ -109,7 +122,9 @@ func chatSettings(o chatOptions, rooms []string) (client.Settings, error) {
 		}
 	}
 	if !irc.IsNick(nick) {
-		return client.Settings{}, command.Usagef("chat: %q cannot be a nick: give one with --nick, of letters, digits, - and _", nick)
+		return client.Settings{},
+			command.Usagef("chat: %q cannot be a nick: give one with --nick, of letters, "+
+				"digits, - and _", nick)
 	}
 	for i, r := range rooms {
 		if !strings.HasPrefix(r, "#") && !strings.HasPrefix(r, "&") {
@@ -120,15 +135,18 @@ func chatSettings(o chatOptions, rooms []string) (client.Settings, error) {
 		}
 	}
 	if o.invited && o.account == "" {
-		return client.Settings{}, command.Usagef("chat: --invited needs --account, the name that it shall have")
+		return client.Settings{},
+			command.Usagef("chat: --invited needs --account, the name that it shall have")
 	}
 	if o.passwordFile != "" && o.account == "" {
-		return client.Settings{}, command.Usagef("chat: --password-file needs --account, whose password it is")
+		return client.Settings{},
+			command.Usagef("chat: --password-file needs --account, whose password it is")
 	}
 	return client.Settings{Nick: nick, Account: o.account, Rooms: rooms}, nil
 }
 
-// address makes host, host:port, an address of IPv6 or one in brackets to what is dialled, and to the name on its certificate.
+// address makes host, host:port, an address of IPv6 or one in brackets to what is dialled, and to
+// the name on its certificate.
 func address(host string, plain bool) (name, addr string, err error) {
 	port := tlsPort
 	if plain {
@@ -199,17 +217,23 @@ func secret(stdin io.Reader, file string) (string, error) {
 	return line, nil
 }
 
-// encrypted connects once, to ask about the certificate while there is a terminal to ask at; from then on it must be on record.
-func encrypted(ctx context.Context, o chatOptions, name, addr string, tty *os.File) (client.Dialer, error) {
+// encrypted connects once, to ask about the certificate while there is a terminal to ask at; from
+// then on it must be on record.
+func encrypted(ctx context.Context, o chatOptions, name, addr string,
+	tty *os.File) (client.Dialer, error) {
 	file := o.certificates
 	if file == "" {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return nil, fmt.Errorf("chat: finding where certificates are on record: %w; --certificates says where", err)
+			return nil,
+				fmt.Errorf("chat: finding where certificates are on record: %w; --certificates "+
+					"says where", err)
 		}
 		file = filepath.Join(dir, "papaya", "certificates")
 	}
-	asking := &client.Pins{File: file, Ask: func(addr, fingerprint string) bool { return trust(tty, os.Stderr, addr, fingerprint) }}
+	asking := &client.Pins{File: file, Ask: func(addr, fingerprint string) bool {
+		return trust(tty, os.Stderr, addr, fingerprint)
+	}}
 	conn, err := client.TLS(addr, name, asking)(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("chat: connecting to %s: %w", addr, err)

@@ -50,7 +50,8 @@ func TestAddress(t *testing.T) {
 
 func TestSecretIsTheFirstLine(t *testing.T) {
 	dir := t.TempDir()
-	for text, want := range map[string]string{"pw\n": "pw", "pw": "pw", "pw\r\nmore\n": "pw", "two words \n": "two words ", "": "", "\npw\n": ""} {
+	for text, want := range map[string]string{"pw\n": "pw", "pw": "pw", "pw\r\nmore\n": "pw",
+		"two words \n": "two words ", "": "", "\npw\n": ""} {
 		file := filepath.Join(dir, "password")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -62,15 +63,18 @@ func TestSecretIsTheFirstLine(t *testing.T) {
 	if _, err := secret(nil, filepath.Join(dir, "absent")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := secret(strings.NewReader("from input\n"), "-"); got != "from input" || err != nil {
+	if got, err := secret(strings.NewReader("from input\n"), "-"); got != "from input" ||
+		err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
 func TestTrustNeedsAYes(t *testing.T) {
-	for answer, want := range map[string]bool{"yes\n": true, "YES\n": true, " yes \n": true, "y\n": false, "no\n": false, "\n": false, "": false} {
+	for answer, want := range map[string]bool{"yes\n": true, "YES\n": true, " yes \n": true,
+		"y\n": false, "no\n": false, "\n": false, "": false} {
 		var out bytes.Buffer
-		if got := trust(strings.NewReader(answer), &out, "host:1", "00ff"); got != want || !strings.Contains(out.String(), "00ff") {
+		if got := trust(strings.NewReader(answer), &out, "host:1", "00ff"); got != want ||
+			!strings.Contains(out.String(), "00ff") {
 			t.Errorf("%q: got %v, want %v; asked %q", answer, got, want, out.String())
 		}
 	}
@@ -85,7 +89,8 @@ func TestChatRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"chat"}, exitUsage, "requires at least 1 arg"},
 		{[]string{"chat", "host", "--nick", "1 2"}, exitUsage, `"1 2" cannot be a nick`},
 		{[]string{"chat", "host", "--nick", "a", "two words"}, exitUsage, "cannot be a room"},
-		{[]string{"chat", "host", "--nick", "a", "--password-file", "x"}, exitUsage, "needs --account"},
+		{[]string{"chat", "host", "--nick", "a", "--password-file", "x"}, exitUsage,
+			"needs --account"},
 		{[]string{"chat", "host/path", "--nick", "a"}, exitUsage, "is no HOST"},
 		{[]string{"chat", "host", "--nick", "a", "--invited"}, exitUsage, "needs --account"},
 		{[]string{"chat", "host", "--nick", "a", "--password", "x"}, exitUsage, "unknown flag"},
@@ -93,8 +98,10 @@ func TestChatRefusesWhatItCannotDo(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var errs bytes.Buffer
-		if got := realMain(tt.words, strings.NewReader(""), io.Discard, &errs); got != tt.status || !strings.Contains(errs.String(), tt.says) {
-			t.Errorf("%q: got %d, %q, want %d, %q", tt.words, got, errs.String(), tt.status, tt.says)
+		if got := realMain(tt.words, strings.NewReader(""), io.Discard, &errs); got != tt.status ||
+			!strings.Contains(errs.String(), tt.says) {
+			t.Errorf("%q: got %d, %q, want %d, %q", tt.words, got, errs.String(), tt.status,
+				tt.says)
 		}
 	}
 }
@@ -130,7 +137,8 @@ func newScreen(t *testing.T, dir, command string) *screen {
 			t.Fatal("tmux does not start")
 		}
 	}
-	s.tmux("new-session", "-d", "-x", "80", "-y", "24", "-c", dir, "sh", "-c", command+`; echo "ended $?"; exec cat`)
+	s.tmux("new-session", "-d", "-x", "80", "-y", "24", "-c", dir, "sh", "-c", command+
+		`; echo "ended $?"; exec cat`)
 	return s
 }
 
@@ -172,7 +180,8 @@ func freePort(t *testing.T) int {
 	return port
 }
 
-// startServer runs `papaya serve` in a folder until the returned function kills it, or the test ends.
+// startServer runs `papaya serve` in a folder until the returned function kills it, or
+// the test ends.
 func startServer(t *testing.T, program, dir string) (kill func()) {
 	t.Helper()
 	cmd := exec.Command(program, "serve", "--config", "papaya.toml")
@@ -202,7 +211,8 @@ func startServer(t *testing.T, program, dir string) (kill func()) {
 	return kill
 }
 
-// TestChatInATerminal is two people in terminals, a server that is killed between, and a certificate that changes.
+// TestChatInATerminal is two people in terminals, a server that is killed between, and a
+// certificate that changes.
 func TestChatInATerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers and terminals")
@@ -210,11 +220,13 @@ func TestChatInATerminal(t *testing.T) {
 	dir := t.TempDir()
 	program := link(t, dir)
 	port := freePort(t)
-	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n[accounts]\nrequired = true\n", port)
+	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n[accounts]\nrequired = "+
+		"true\n", port)
 	if err := os.WriteFile(filepath.Join(dir, "papaya.toml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "password"), []byte("the kettle is on\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "password"), []byte("the kettle is on\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ann", "bob"} {
@@ -233,7 +245,8 @@ func TestChatInATerminal(t *testing.T) {
 	ann.shows("Is it the right one? [yes/no]")
 	ann.types("yes", "Enter")
 	ann.shows("@ann")
-	bob := newScreen(t, dir, "NO_COLOR=1 "+chat+"bob --password-file password") // the certificate is on record now
+	// the certificate is on record now
+	bob := newScreen(t, dir, "NO_COLOR=1 "+chat+"bob --password-file password")
 	bob.shows("bob")
 	ann.shows("bob joined")
 	ann.types("bob: the kettle is on", "Enter")
@@ -252,7 +265,8 @@ func TestChatInATerminal(t *testing.T) {
 	kill()
 	ann.shows("connection lost")
 	kill = startServer(t, program, dir)
-	for _, s := range []*screen{ann, bob} { // the list of people was emptied when the connection was lost
+	// the list of people was emptied when the connection was lost
+	for _, s := range []*screen{ann, bob} {
 		s.shows("│ @ann")
 	}
 	ann.types("bo", "Tab", "still there?", "Enter")
@@ -262,7 +276,8 @@ func TestChatInATerminal(t *testing.T) {
 	}
 
 	bob.tmux("resize-window", "-x", "40", "-y", "12")
-	if all := bob.shows("ann: bob: still there?"); len(strings.Split(strings.TrimRight(all, "\n"), "\n")) > 12 {
+	if all := bob.shows("ann: bob: still there?"); len(strings.Split(strings.TrimRight(all, "\n"),
+		"\n")) > 12 {
 		t.Errorf("at 40 columns:\n%s", all)
 	}
 	bob.types("/quit", "Enter")
@@ -287,7 +302,9 @@ func TestChatInATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	zoe := newScreen(t, dir, fmt.Sprintf("./papaya chat 127.0.0.1:%d tea --certificates other --account zoe --invited", port))
+	zoe := newScreen(t, dir,
+		fmt.Sprintf("./papaya chat 127.0.0.1:%d tea --certificates other --account zoe --invited",
+			port))
 	zoe.shows("Invitation:")
 	zoe.types(strings.TrimSpace(string(token)), "Enter")
 	for _, ask := range []string{"Password of zoe:", "Once more:"} {

@@ -18,14 +18,16 @@ import (
 	"time"
 )
 
-// TestOtherClients is WeeChat and irssi as people run them, over TLS and with a password: they come in, talk, hear what was said while they were away
-// once and at its own time, and come back by themselves when the server was killed.
+// TestOtherClients is WeeChat and irssi as people run them, over TLS and with a password: they come
+// in, talk, hear what was said while they were away once and at its own time, and come back by
+// themselves when the server was killed.
 func TestOtherClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server and clients")
 	}
 	clients := map[string]func(t *testing.T, dir string, port int, pin string) stranger{}
-	for name, start := range map[string]func(t *testing.T, dir string, port int, pin string) stranger{"weechat-headless": startWeechat, "irssi": startIrssi} {
+	for name, start := range map[string]func(t *testing.T, dir string, port int,
+		pin string) stranger{"weechat-headless": startWeechat, "irssi": startIrssi} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Logf("SKIP: install %s for the test of Papaya with it", name)
 			continue
@@ -87,7 +89,8 @@ func TestOtherClients(t *testing.T) {
 				guest.types(command)
 			}
 			ann = newFriend(t, port, "ann")
-			ann.hearsOr("JOIN #tea", "353 ann = #tea", "guest") // it comes back by itself, before ann or after
+			// it comes back by itself, before ann or after
+			ann.hearsOr("JOIN #tea", "353 ann = #tea", "guest")
 			ann.says("PRIVMSG #tea :and again")
 			guest.shows("and again")
 			guest.types("/quit")
@@ -101,14 +104,16 @@ type stranger interface {
 	types(line string)
 	shows(text string) string
 	connect() string // the command that does
-	again() string   // the command that connects again after a loss; none where it does so by itself soon
-	times() bool     // it shows when something was said, where the server tells
+	// the command that connects again after a loss; none where it does so by itself soon
+	again() string
+	times() bool // it shows when something was said, where the server tells
 }
 
 // fingerprintAt is what the server's certificate is pinned by.
 func fingerprintAt(t *testing.T, port int) string {
 	t.Helper()
-	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{InsecureSkipVerify: true})
+	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port),
+		&tls.Config{InsecureSkipVerify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +133,10 @@ func startWeechat(t *testing.T, dir string, port int, pin string) stranger {
 	w := weechat{t, filepath.Join(dir, "weechat")}
 	args := []string{"--dir", w.dir}
 	for _, command := range []string{
-		"/set logger.file.flush_delay 0", "/set irc.server_default.capabilities *", "/set irc.server_default.autoreconnect_delay 1",
-		fmt.Sprintf("/server add papaya 127.0.0.1/%d -ssl -ssl_fingerprint=%s -nicks=guest -sasl_username=guest -sasl_password=kettle-is-on -autojoin=#tea", port, pin),
+		"/set logger.file.flush_delay 0", "/set irc.server_default.capabilities *",
+		"/set irc.server_default.autoreconnect_delay 1",
+		fmt.Sprintf("/server add papaya 127.0.0.1/%d -ssl -ssl_fingerprint=%s -nicks=guest "+
+			"-sasl_username=guest -sasl_password=kettle-is-on -autojoin=#tea", port, pin),
 		"/connect papaya",
 	} {
 		args = append(args, "--run-command", command)
@@ -251,7 +258,8 @@ type friend struct {
 
 func newFriend(t *testing.T, port int, account string) *friend {
 	t.Helper()
-	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{InsecureSkipVerify: true})
+	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port),
+		&tls.Config{InsecureSkipVerify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +282,8 @@ func (f *friend) says(line string) {
 	}
 }
 
-// hears reads to a line with a text, and returns when it was said, to the second, as people write it.
+// hears reads to a line with a text, and returns when it was said, to the second, as
+// people write it.
 func (f *friend) hears(text string) string { f.t.Helper(); return f.hearsOr(text, text, "") }
 
 // hearsOr reads to a line with one text, or to one with another that has a word as well.
@@ -286,7 +295,8 @@ func (f *friend) hearsOr(text, other, word string) string {
 		if token, ok := strings.CutPrefix(line, "PING "); ok {
 			f.says("PONG " + token)
 		}
-		if strings.Contains(line, text) || strings.Contains(line, other) && strings.Contains(line, word) {
+		if strings.Contains(line, text) || strings.Contains(line, other) &&
+			strings.Contains(line, word) {
 			when, _, _ := strings.Cut(strings.TrimPrefix(line, "@time="), ".")
 			return strings.ReplaceAll(when, "T", " ")
 		}

@@ -8,7 +8,8 @@ import (
 
 // TestCollectPercent: a heap grows by 16 MiB or by half, whichever is more.
 func TestCollectPercent(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 4 << 20: 400, 16 << 20: 100, 32 << 20: 50, 1 << 30: 50} {
+	for live, want := range map[uint64]int{0: 400, 4 << 20: 400, 16 << 20: 100, 32 << 20: 50,
+		1 << 30: 50} {
 		if got := collectPercent(live); got != want {
 			t.Errorf("%d bytes: %d percent, want %d", live, got, want)
 		}

@@ -36,17 +36,22 @@ data folder, whether a server runs or not; it sees rooms and messages between tw
 			if format != string(keep.AsText) && format != string(keep.AsJSON) {
 				return command.Usagef("--format %s: expected text or json", format)
 			}
-			return writeTo(cmd, file, func(w io.Writer) error { return export(cmd, &p, f, keep.Format(format), w) })
+			return writeTo(cmd, file,
+				func(w io.Writer) error { return export(cmd, &p, f, keep.Format(format), w) })
 		},
 	}
 	p.flags(c)
 	c.Flags().StringSliceVar(&f.Rooms, "room", nil, "what was said in these `rooms`")
-	c.Flags().StringSliceVar(&f.People, "person", nil, "what these `nicks` said, and what was said to them alone")
-	c.Flags().StringSliceVar(&f.Words, "words", nil, "what has all of these `words` in it, in any case")
-	c.Flags().StringVar(&since, "since", "", "not before this `time`: 2026-11-22 or 2026-11-22T07:20:00Z")
+	c.Flags().StringSliceVar(&f.People, "person", nil,
+		"what these `nicks` said, and what was said to them alone")
+	c.Flags().StringSliceVar(&f.Words, "words", nil,
+		"what has all of these `words` in it, in any case")
+	c.Flags().StringVar(&since, "since", "",
+		"not before this `time`: 2026-11-22 or 2026-11-22T07:20:00Z")
 	c.Flags().StringVar(&until, "until", "", "before this `time`")
 	c.Flags().StringVar(&format, "format", string(keep.AsText), "text or json")
-	c.Flags().StringVarP(&file, "output", "o", "-", "the `file` that is written, not over one that is there")
+	c.Flags().StringVarP(&file, "output", "o", "-",
+		"the `file` that is written, not over one that is there")
 	return c
 }
 
@@ -63,7 +68,8 @@ func export(cmd *cobra.Command, p *place, f keep.Filter, format keep.Format, w i
 	bad := 0
 	_, err = keep.Export(cmd.Context(), text, f, format, w, func(uint64, error) { bad++ })
 	if bad > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "papaya: the log has %d lines that are not Papaya's; they were left out\n", bad)
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"papaya: the log has %d lines that are not Papaya's; they were left out\n", bad)
 	}
 	return err
 }
@@ -80,7 +86,8 @@ func parseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s: expected a time as 2026-11-22 or 2026-11-22T07:20:00Z", s)
 }
 
-// writeTo writes to a new file of mode 0600, which is removed again if it does not become whole; - is standard output.
+// writeTo writes to a new file of mode 0600, which is removed again if it does not become whole; -
+// is standard output.
 func writeTo(cmd *cobra.Command, file string, write func(io.Writer) error) error {
 	if file == "-" {
 		return write(cmd.OutOrStdout())

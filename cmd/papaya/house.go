@@ -33,7 +33,8 @@ import (
 	"interleave/papaya/web"
 )
 
-// A house is a server with all that it needs to be left alone: TLS, accounts, limits, a socket for administrators, figures.
+// A house is a server with all that it needs to be left alone: TLS, accounts, limits, a socket for
+// administrators, figures.
 type house struct {
 	settings atomic.Pointer[config.Config]
 	level    slog.LevelVar
@@ -102,8 +103,10 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 	if err := merge(cmd, o, c); err != nil {
 		return err
 	}
-	h := &house{ready: make(chan struct{}), reloaded: make(chan struct{}, 1), open: limit.NewConnections(c.Connections, c.PerAddress), connect: limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now),
-		lines: limit.NewRate(c.LineBurst, c.LineEvery, time.Now)}
+	h := &house{ready: make(chan struct{}), reloaded: make(chan struct{}, 1),
+		open:    limit.NewConnections(c.Connections, c.PerAddress),
+		connect: limit.NewRate(c.ConnectBurst, c.ConnectEvery, time.Now),
+		lines:   limit.NewRate(c.LineBurst, c.LineEvery, time.Now)}
 	h.settings.Store(c)
 	h.setLevel(c.Level)
 	stderr := cmd.ErrOrStderr()
@@ -121,7 +124,8 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 	if member == "" {
 		member = c.Name
 	}
-	store, err := log.Open(ctx, log.Options{Folder: streamFolder(c.Data), URL: strings.Join(c.NATS, ","), Replicas: o.replicas, Name: "papaya " + member})
+	store, err := log.Open(ctx, log.Options{Folder: streamFolder(c.Data),
+		URL: strings.Join(c.NATS, ","), Replicas: o.replicas, Name: "papaya " + member})
 	if err != nil {
 		return err
 	}
@@ -130,8 +134,10 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 	if h.book, err = openBook(ctx, store); err != nil {
 		return err
 	}
-	if h.source, err = certificate.Open(certificate.Options{Folder: filepath.Join(c.Data, "tls"), Domains: c.Domains,
-		Certificate: c.Certificate, Key: c.Key, ACME: c.ACME, Email: c.ACMEEmail, Directory: c.Directory}); err != nil {
+	if h.source, err = certificate.Open(certificate.Options{Folder: filepath.Join(c.Data, "tls"),
+		Domains:     c.Domains,
+		Certificate: c.Certificate, Key: c.Key, ACME: c.ACME, Email: c.ACMEEmail,
+		Directory: c.Directory}); err != nil {
 		return err
 	}
 	side, err := h.beside(ctx, c)
@@ -152,23 +158,27 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 func (h *house) server(c *config.Config, member string, ready func()) server.Config {
 	return server.Config{
 		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: command.Version(), Ready: ready,
-		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: h.source.Config(), WebHandler: web.Handler(), Listen: listen, Origins: c.Origins,
+		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: h.source.Config(),
+		WebHandler: web.Handler(), Listen: listen, Origins: c.Origins,
 		Data: c.Data, Text: h.text, Log: h.log, Shared: len(c.NATS) > 0, Unique: member,
 		Accounts: doorkeeper{h}, Enter: h.enter, Say: h.say, Admin: &h.admin, Founder: true,
-		Limits:  server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer, Unread: c.Unread, Rooms: c.Rooms},
+		Limits: server.Limits{Register: c.Register, Silent: c.Silent, Answer: c.Answer,
+			Unread: c.Unread, Rooms: c.Rooms},
 		Metrics: h.measure(), Logger: h.logger,
 	}
 }
 
-// beside starts what goes on beside the server until ctx ends: the socket for administrators, figures, reload, certificates, retention.
+// beside starts what goes on beside the server until ctx ends: the socket for administrators,
+// figures, reload, certificates, retention.
 func (h *house) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup, error) {
 	var all sync.WaitGroup
 	l, err := control.Listen(c.Data)
 	if err != nil {
 		return nil, err
 	}
-	admin := &control.Server{Accounts: h.book, Backup: h.backup, Metrics: &h.figures, Logger: h.logger,
-		Chat: &h.admin, Removed: h.forget, Erase: h.erase}
+	admin := &control.Server{Accounts: h.book, Backup: h.backup, Metrics: &h.figures,
+		Logger: h.logger,
+		Chat:   &h.admin, Removed: h.forget, Erase: h.erase}
 	if c.File != "" {
 		admin.Reload = h.reload
 	}
@@ -180,7 +190,8 @@ func (h *house) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup, 
 		}
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", control.MetricsHandler(&h.figures))
-		s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+		s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second,
+			IdleTimeout: time.Minute}
 		context.AfterFunc(ctx, func() { _ = s.Close() }) // ends Serve
 		all.Go(func() { _ = s.Serve(m) })                // until then
 	}
@@ -191,7 +202,8 @@ func (h *house) beside(ctx context.Context, c *config.Config) (*sync.WaitGroup, 
 	})
 	all.Go(func() {
 		h.source.Keep(ctx, func(changed bool, err error) {
-			h.logger.Info("certificate", "changed", changed, "fingerprint", h.source.Fingerprint(), "error", err)
+			h.logger.Info("certificate", "changed", changed, "fingerprint", h.source.Fingerprint(),
+				"error", err)
 		})
 	})
 	all.Go(func() { h.hangups(ctx) })
@@ -217,7 +229,9 @@ func (h *house) hangups(ctx context.Context) {
 
 // reload reads the file again. A wrong one changes nothing.
 func (h *house) reload() (done control.Reloaded, err error) {
-	defer func() { h.logger.Info("reload", "changed", done.Live, "after a restart", done.Later, "error", err) }()
+	defer func() {
+		h.logger.Info("reload", "changed", done.Live, "after a restart", done.Later, "error", err)
+	}()
 	old := h.settings.Load()
 	changed, err := h.source.Reload()
 	if err != nil {
@@ -253,7 +267,8 @@ func (h *house) setLevel(word string) {
 	}
 }
 
-// retainEvery is how often what is old is removed, beside at the start: what stays of the text is written anew, and clients wait meanwhile.
+// retainEvery is how often what is old is removed, beside at the start: what stays of the text is
+// written anew, and clients wait meanwhile.
 const retainEvery = 24 * time.Hour
 
 func (h *house) retain(ctx context.Context) {
@@ -265,7 +280,9 @@ func (h *house) retain(ctx context.Context) {
 		if now := time.Now(); calendar.Believe(now.Round(0), now.Sub(began)) {
 			h.retainUntil(ctx, now)
 		} else {
-			h.logger.Warn("the clock was set: what is old is removed tomorrow, if the date is right", "date", now)
+			h.logger.Warn(
+				"the clock was set: what is old is removed tomorrow, if the date is right", "date",
+				now)
 		}
 		select {
 		case <-ctx.Done():
@@ -300,14 +317,16 @@ var dataFiles = []string{"password", "tls"}
 func (h *house) backup(ctx context.Context, w io.Writer) error {
 	h.keeping.Lock()
 	defer h.keeping.Unlock()
-	return keep.Backup(ctx, keep.Source{Log: h.log, Text: h.text, Tables: tables, Folder: h.settings.Load().Data, Files: dataFiles, Now: time.Now()}, w)
+	return keep.Backup(ctx, keep.Source{Log: h.log, Text: h.text, Tables: tables,
+		Folder: h.settings.Load().Data, Files: dataFiles, Now: time.Now()}, w)
 }
 
 // welcome says what an administrator must know of a start.
 func (h *house) welcome(w io.Writer, c *config.Config) {
 	if h.source.Own() && len(c.TLS)+len(c.Web) > 0 {
 		fmt.Fprintf(w, "certificate of its own, for %s, until %s; clients pin its SHA-256:\n%s\n",
-			strings.Join(c.Domains, ", "), h.source.Ends().Format(time.DateOnly), h.source.Fingerprint())
+			strings.Join(c.Domains, ", "), h.source.Ends().Format(time.DateOnly),
+			h.source.Fingerprint())
 	}
 	if list, err := h.book.List(context.Background()); err == nil && len(list) == 0 && c.Required {
 		fmt.Fprintln(w, "nobody has an account yet: papaya admin account add NAME --role admin")
@@ -327,7 +346,8 @@ func (h *house) enter(from net.Addr) (leave func(), ok bool) {
 	return leave, err == nil
 }
 
-// say counts lines: of an account, wherever it comes from, or of an address. This machine's own, without an account, are not counted.
+// say counts lines: of an account, wherever it comes from, or of an address. This machine's own,
+// without an account, are not counted.
 func (h *house) say(from net.Addr, who string, lines int) time.Duration {
 	address := addrOf(from)
 	key := "account " + strings.ToLower(who)
@@ -340,29 +360,39 @@ func (h *house) say(from net.Addr, who string, lines int) time.Duration {
 	return min(h.lines.Spend(key, lines), longestRest)
 }
 
-// longestRest bounds how long nothing is read of a client at once: it stays below the time after which a silent one is asked.
+// longestRest bounds how long nothing is read of a client at once: it stays below the time after
+// which a silent one is asked.
 const longestRest = 10 * time.Second
 
 // measure counts what the server tells.
 func (h *house) measure() server.Metrics {
 	f := &h.figures
 	var clients atomic.Int64
-	f.Gauge("papaya_clients", "Connections that are open.", func() float64 { return float64(clients.Load()) })
-	f.Gauge("papaya_log_bytes", "Size of the text that is kept.", func() float64 { return float64(h.text.End() - h.text.Begin()) })
-	f.Gauge("papaya_goroutines", "Goroutines.", func() float64 { return float64(runtime.NumGoroutine()) })
-	f.Gauge("papaya_certificate_ends_seconds", "When the certificate ends, in seconds since 1970.", func() float64 { return float64(h.source.Ends().Unix()) })
+	f.Gauge("papaya_clients", "Connections that are open.",
+		func() float64 { return float64(clients.Load()) })
+	f.Gauge("papaya_log_bytes", "Size of the text that is kept.",
+		func() float64 { return float64(h.text.End() - h.text.Begin()) })
+	f.Gauge("papaya_goroutines", "Goroutines.",
+		func() float64 { return float64(runtime.NumGoroutine()) })
+	f.Gauge("papaya_certificate_ends_seconds", "When the certificate ends, in seconds since 1970.",
+		func() float64 { return float64(h.source.Ends().Unix()) })
 	connected := f.Counter("papaya_connections_total", "Connections that were taken.")
 	lines := f.Counter("papaya_lines_total", "Lines that clients have said.")
 	deliveries := f.Counter("papaya_deliveries_total", "Lines to clients.")
 	entries := f.Counter("papaya_log_entries_total", "Entries that are in the log.")
-	size := f.Counter("papaya_log_written_bytes_total", "Bytes that were written to the log's stream.")
+	size := f.Counter("papaya_log_written_bytes_total",
+		"Bytes that were written to the log's stream.")
 	took := f.Histogram("papaya_log_append_seconds", "Time until a batch is on the disk.")
-	waited := f.Histogram("papaya_log_wait_seconds", "Time of a batch's oldest line until the batch was handed to the log.")
-	added := f.Histogram("papaya_log_batching_seconds", "Of that, what batching has added: the time in which the log was free.")
-	held := f.Histogram("papaya_held_seconds", "How long lines to a client that is behind waited for it to read.")
+	waited := f.Histogram("papaya_log_wait_seconds",
+		"Time of a batch's oldest line until the batch was handed to the log.")
+	added := f.Histogram("papaya_log_batching_seconds",
+		"Of that, what batching has added: the time in which the log was free.")
+	held := f.Histogram("papaya_held_seconds",
+		"How long lines to a client that is behind waited for it to read.")
 	refused := f.Counter("papaya_log_refused_total", "Batches that the log did not take.")
 	cut := f.Counter("papaya_clients_cut_total", "Clients that were ended by the server.")
-	h.logins = f.Counters("papaya_logins_total", "Logins and registrations.", "result", "ok", "wrong", "limited", "trouble")
+	h.logins = f.Counters("papaya_logins_total", "Logins and registrations.", "result", "ok",
+		"wrong", "limited", "trouble")
 	return server.Metrics{
 		Connected:    func() { clients.Add(1); connected.Add(1) },
 		Disconnected: func() { clients.Add(-1) },
@@ -375,8 +405,11 @@ func (h *house) measure() server.Metrics {
 		},
 		Gathered: func(w, a time.Duration) { waited.Observe(w); added.Observe(a) },
 		Held:     held.Observe,
-		Refused:  func(reason error) { refused.Add(1); h.logger.Error("the log cannot be written", "error", reason) },
-		Cut:      func(reason string) { cut.Add(1); h.logger.Debug("cut off", "reason", reason) },
+		Refused: func(reason error) {
+			refused.Add(1)
+			h.logger.Error("the log cannot be written", "error", reason)
+		},
+		Cut: func(reason string) { cut.Add(1); h.logger.Debug("cut off", "reason", reason) },
 	}
 }
 

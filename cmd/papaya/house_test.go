@@ -27,10 +27,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"papaya": bounded(main), "talk": bounded(talk)})
 }
 
-// longest is a net: how long a program of the scripts may live, also if its script is no more. It spans what a script waits for.
+// longest is a net: how long a program of the scripts may live, also if its script is no more. It
+// spans what a script waits for.
 const longest = 3 * patience
 
-// link makes the test's own program the program papaya of a folder: TestMain looks at the name that it is called by.
+// link makes the test's own program the program papaya of a folder: TestMain looks at the name that
+// it is called by.
 func link(t *testing.T, dir string) string {
 	t.Helper()
 	own, err := os.Executable()
@@ -46,12 +48,14 @@ func link(t *testing.T, dir string) string {
 
 func bounded(program func()) func() {
 	return func() {
-		time.AfterFunc(longest, func() { fmt.Fprintln(os.Stderr, "ended: lives for too long"); os.Exit(3) })
+		time.AfterFunc(longest,
+			func() { fmt.Fprintln(os.Stderr, "ended: lives for too long"); os.Exit(3) })
 		program()
 	}
 }
 
-// TestScripts plays testdata/script/*.txtar: the commands as they are typed. talk is the program below.
+// TestScripts plays testdata/script/*.txtar: the commands as they are typed. talk is
+// the program below.
 func TestScripts(t *testing.T) {
 	library, err := filepath.Abs("testdata/library.sh")
 	if err != nil {
@@ -83,8 +87,10 @@ func fail(err error) {
 	}
 }
 
-// talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [FOLDER]]`, with TLS if a fingerprint is given, which the server's certificate must
-// have, and with the client's certificate and key of a folder. Each line of its input is `say LINE`, `plain NAME PASSWORD` (the line of SASL PLAIN) or `await PATTERN`; what it hears it prints.
+// talk is a client of IRC for scripts: `talk ADDRESS [FINGERPRINT [FOLDER]]`, with TLS if a
+// fingerprint is given, which the server's certificate must have, and with the client's certificate
+// and key of a folder. Each line of its input is `say LINE`, `plain NAME PASSWORD` (the line of
+// SASL PLAIN) or `await PATTERN`; what it hears it prints.
 func talk() {
 	d := &net.Dialer{Timeout: patience}
 	var c net.Conn
@@ -92,16 +98,19 @@ func talk() {
 	if len(os.Args) > 2 {
 		var mine []tls.Certificate
 		if len(os.Args) > 3 {
-			one, err := tls.LoadX509KeyPair(filepath.Join(os.Args[3], "certificate.pem"), filepath.Join(os.Args[3], "key.pem"))
+			one, err := tls.LoadX509KeyPair(filepath.Join(os.Args[3], "certificate.pem"),
+				filepath.Join(os.Args[3], "key.pem"))
 			fail(err)
 			mine = append(mine, one)
 		}
-		c, err = tls.DialWithDialer(d, "tcp", os.Args[1], &tls.Config{Certificates: mine, InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
-			if sum := sha256.Sum256(s.PeerCertificates[0].Raw); hex.EncodeToString(sum[:]) != os.Args[2] {
-				return errors.New("the fingerprint is another")
-			}
-			return nil
-		}})
+		c, err = tls.DialWithDialer(d, "tcp", os.Args[1], &tls.Config{Certificates: mine,
+			InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
+				sum := sha256.Sum256(s.PeerCertificates[0].Raw)
+				if hex.EncodeToString(sum[:]) != os.Args[2] {
+					return errors.New("the fingerprint is another")
+				}
+				return nil
+			}})
 	} else {
 		c, err = d.Dial("tcp", os.Args[1])
 	}
@@ -118,13 +127,15 @@ func talk() {
 			fail(err)
 		case "plain":
 			name, password, _ := strings.Cut(rest, " ")
-			_, err := fmt.Fprintf(c, "AUTHENTICATE %s\r\n", base64.StdEncoding.EncodeToString([]byte("\x00"+name+"\x00"+password)))
+			_, err := fmt.Fprintf(c, "AUTHENTICATE %s\r\n",
+				base64.StdEncoding.EncodeToString([]byte("\x00"+name+"\x00"+password)))
 			fail(err)
 		case "await":
 			want := regexp.MustCompile(rest)
 			for {
 				if !heard.Scan() {
-					fail(fmt.Errorf("awaiting %s: the server has ended it: %w", rest, errors.Join(heard.Err(), io.ErrUnexpectedEOF)))
+					fail(fmt.Errorf("awaiting %s: the server has ended it: %w", rest,
+						errors.Join(heard.Err(), io.ErrUnexpectedEOF)))
 				}
 				fmt.Println(heard.Text())
 				if want.MatchString(heard.Text()) {
@@ -146,7 +157,8 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 func TestOutputThatFails(t *testing.T) {
 	for _, args := range [][]string{{"admin", "example"}} {
 		var stderr bytes.Buffer
-		if code := realMain(args, strings.NewReader(""), broken{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "broken pipe") {
+		if code := realMain(args, strings.NewReader(""), broken{}, &stderr); code != exitFailed ||
+			!strings.Contains(stderr.String(), "broken pipe") {
 			t.Errorf("%v: status %d: %s", args, code, stderr.String())
 		}
 	}

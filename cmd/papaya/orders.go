@@ -18,7 +18,8 @@ import (
 	"interleave/papaya/server"
 )
 
-// forget ends the sessions of accounts that were removed, and takes from them what they had in rooms.
+// forget ends the sessions of accounts that were removed, and takes from them what
+// they had in rooms.
 func (h *house) forget(ctx context.Context) error {
 	names, err := h.book.Removed(ctx)
 	for _, name := range names {
@@ -31,7 +32,8 @@ func (h *house) forget(ctx context.Context) error {
 	return err
 }
 
-// forgetEvery is how soon accounts are forgotten that were removed while no server ran, or while the log could not be written.
+// forgetEvery is how soon accounts are forgotten that were removed while no server ran, or while
+// the log could not be written.
 const forgetEvery = 10 * time.Second
 
 func (h *house) forgetOld(ctx context.Context) {
@@ -43,7 +45,8 @@ func (h *house) forgetOld(ctx context.Context) {
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()
 	for {
-		if err := h.forget(ctx); err != nil && !errors.Is(err, server.ErrNotServing) && ctx.Err() == nil {
+		if err := h.forget(ctx); err != nil && !errors.Is(err, server.ErrNotServing) &&
+			ctx.Err() == nil {
 			h.logger.Error("a removed account may still have something in rooms", "error", err)
 		}
 		select {
@@ -73,7 +76,8 @@ func roomAges(list []string) map[string]time.Duration {
 }
 
 // ordering is a command that asks the server that runs.
-func (p *place) ordering(do func(cmd *cobra.Command, c *control.Client, args []string) error) func(*cobra.Command, []string) error {
+func (p *place) ordering(do func(cmd *cobra.Command, c *control.Client,
+	args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := p.dial(cmd.Context())
 		if err != nil {
@@ -97,9 +101,12 @@ func least(n int) cobra.PositionalArgs {
 }
 
 func sessionCommand(p *place) *cobra.Command {
-	c := &cobra.Command{Use: "session", Short: "Who is there: list, end", Args: usageArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c := &cobra.Command{Use: "session", Short: "Who is there: list, end", Args: usageArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var account bool
-	end := &cobra.Command{Use: "end NICK [WHY...]", Short: "End somebody's session, or with --account all sessions of an account", Args: least(1),
+	end := &cobra.Command{Use: "end NICK [WHY...]",
+		Short: "End somebody's session, or with --account all sessions of an account",
+		Args:  least(1),
 		RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
 			verb := hall.EndNick
 			if account {
@@ -108,7 +115,9 @@ func sessionCommand(p *place) *cobra.Command {
 			return c.Order(cmd.Context(), verb, args[0], why(args, 1))
 		})}
 	end.Flags().BoolVar(&account, "account", false, "NICK is the name of an account")
-	c.AddCommand(end, &cobra.Command{Use: "list", Short: "List who is there, on all servers that share the log", Args: exactly(0), RunE: p.ordering(listSessions)})
+	c.AddCommand(end, &cobra.Command{Use: "list",
+		Short: "List who is there, on all servers that share the log", Args: exactly(0),
+		RunE: p.ordering(listSessions)})
 	return c
 }
 
@@ -126,17 +135,22 @@ func listSessions(cmd *cobra.Command, c *control.Client, _ []string) error {
 		if s.Secure {
 			how = "TLS"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Nick, account, s.Host, how, s.Server, s.Since.Format(time.RFC3339), strings.Join(s.Rooms, ","))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Nick, account, s.Host, how, s.Server,
+			s.Since.Format(time.RFC3339), strings.Join(s.Rooms, ","))
 	}
 	return w.Flush()
 }
 
 func roomCommand(p *place) *cobra.Command {
-	c := &cobra.Command{Use: "room", Short: "Rooms: list, kick, remove", Args: usageArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c := &cobra.Command{Use: "room", Short: "Rooms: list, kick, remove", Args: usageArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var text bool
-	remove := &cobra.Command{Use: "remove ROOM [WHY...]", Short: "Remove a room: all members, whoever ran it, with --text what was said in it, too", Args: least(1),
+	remove := &cobra.Command{Use: "remove ROOM [WHY...]",
+		Short: "Remove a room: all members, whoever ran it, with --text what was said in it, too",
+		Args:  least(1),
 		RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
-			if err := c.Order(cmd.Context(), hall.RemoveRoom, args[0], why(args, 1)); err != nil || !text {
+			if err := c.Order(cmd.Context(), hall.RemoveRoom, args[0], why(args, 1)); err != nil ||
+				!text {
 				return err
 			}
 			n, err := c.Erase(cmd.Context(), args[0])
@@ -147,11 +161,14 @@ func roomCommand(p *place) *cobra.Command {
 		})}
 	remove.Flags().BoolVar(&text, "text", false, "remove from the log what was said in it")
 	c.AddCommand(remove,
-		&cobra.Command{Use: "kick ROOM NICK [WHY...]", Short: "Take somebody out of a room, also who is away", Args: least(2),
+		&cobra.Command{Use: "kick ROOM NICK [WHY...]",
+			Short: "Take somebody out of a room, also who is away", Args: least(2),
 			RunE: p.ordering(func(cmd *cobra.Command, c *control.Client, args []string) error {
 				return c.Order(cmd.Context(), hall.KickMember, args[0], args[1], why(args, 2))
 			})},
-		&cobra.Command{Use: "list", Short: "List all rooms: who is there, who is away, modes, who made it, topic", Args: exactly(0), RunE: p.ordering(listRooms)})
+		&cobra.Command{Use: "list",
+			Short: "List all rooms: who is there, who is away, modes, who made it, topic",
+			Args:  exactly(0), RunE: p.ordering(listRooms)})
 	return c
 }
 
@@ -166,7 +183,8 @@ func listRooms(cmd *cobra.Command, c *control.Client, _ []string) error {
 		if founder == "" {
 			founder = "-"
 		}
-		fmt.Fprintf(w, "%s\t%d here\t%d away\t%s\t%s\t%s\n", r.Name, r.Here, r.Away, r.Modes, founder, r.Topic)
+		fmt.Fprintf(w, "%s\t%d here\t%d away\t%s\t%s\t%s\n", r.Name, r.Here, r.Away, r.Modes,
+			founder, r.Topic)
 	}
 	return w.Flush()
 }

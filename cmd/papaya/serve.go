@@ -45,14 +45,19 @@ With --nats, several servers that are given the same NATS cluster serve the same
 	f := c.Flags()
 	f.StringSliceVar(&o.listen, "listen", []string{"127.0.0.1:6667"}, "`addresses` for plain IRC")
 	f.StringSliceVar(&o.web, "web", nil, "`addresses` for browsers, without TLS")
-	f.StringVar(&o.config, "config", "", "`file` of settings (papaya admin example prints one). What is said here stands before it")
+	f.StringVar(&o.config, "config", "",
+		"`file` of settings (papaya admin example prints one). What is said here stands before it")
 	f.BoolVar(&o.plain, "plain", false, "no TLS and no accounts")
-	f.StringVar(&o.data, "data", "papaya-data", "`folder` of the log; it is made if it is not there")
+	f.StringVar(&o.data, "data", "papaya-data",
+		"`folder` of the log; it is made if it is not there")
 	f.StringVar(&o.name, "name", "chat", "the server's `name`")
 	f.StringVar(&o.motd, "motd", "", "`file` with the message of the day")
-	f.StringVar(&o.nats, "nats", "", "`URL` of a NATS cluster that other servers use too; without, NATS is embedded")
-	f.StringVar(&o.unique, "unique", "", "this server's `name` among those of the cluster; without, the machine's")
-	f.IntVar(&o.replicas, "replicas", 0, "how many nodes of the cluster keep the log; 0 is three, or one where there are fewer")
+	f.StringVar(&o.nats, "nats", "",
+		"`URL` of a NATS cluster that other servers use too; without, NATS is embedded")
+	f.StringVar(&o.unique, "unique", "",
+		"this server's `name` among those of the cluster; without, the machine's")
+	f.IntVar(&o.replicas, "replicas", 0,
+		"how many nodes of the cluster keep the log; 0 is three, or one where there are fewer")
 	return c
 }
 
@@ -77,15 +82,17 @@ func serve(cmd *cobra.Command, o serveOptions) (err error) {
 	if o.unique == "" {
 		o.unique, _ = os.Hostname()
 	}
-	store, err := log.Open(ctx, log.Options{Folder: filepath.Join(o.data, "stream"), URL: o.nats, Replicas: o.replicas, Name: "papaya " + o.unique})
+	store, err := log.Open(ctx, log.Options{Folder: filepath.Join(o.data, "stream"), URL: o.nats,
+		Replicas: o.replicas, Name: "papaya " + o.unique})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	stderr := cmd.ErrOrStderr()
 	return server.Run(ctx, server.Config{
-		Name: o.name, MOTD: string(motd), Version: command.Version(), Plain: o.listen, Web: o.web, Listen: listen,
-		Data: o.data, Text: text, Log: store, Shared: o.nats != "", Unique: o.unique,
+		Name: o.name, MOTD: string(motd), Version: command.Version(), Plain: o.listen, Web: o.web,
+		Listen: listen,
+		Data:   o.data, Text: text, Log: store, Shared: o.nats != "", Unique: o.unique,
 		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Ready:  func() { fmt.Fprintln(stderr, "ready") },
 	})

@@ -46,7 +46,8 @@ func main() {
 
 func root() *cobra.Command {
 	var o prove.Options
-	r := command.Root("prove", "runs the project's tests", `prove runs the project's tests by rings: make test, whole, race and sanitize call it.`,
+	r := command.Root("prove", "runs the project's tests",
+		`prove runs the project's tests by rings: make test, whole, race and sanitize call it.`,
 		runCommand(&o), buildCommand(&o), flakesCommand(&o), ringsCommand(&o), timesCommand(&o))
 	r.PersistentFlags().StringVar(&o.Root, "root", ".", "the checkout")
 	r.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
@@ -59,7 +60,8 @@ func root() *cobra.Command {
 
 // runFlags are those of all commands that run tests.
 func runFlags(cmd *cobra.Command, o *prove.Options) {
-	cmd.Flags().StringSliceVar(&o.Packages, "package", nil, "only the packages whose paths match, such as papaya/...")
+	cmd.Flags().StringSliceVar(&o.Packages, "package", nil,
+		"only the packages whose paths match, such as papaya/...")
 	cmd.Flags().DurationVar(&o.Limit, "limit", 0, "of one package's tests")
 	cmd.Flags().IntVar(&o.AtOnce, "at-once", 0, "packages at the same time, at most")
 }
@@ -80,7 +82,8 @@ func runCommand(o *prove.Options) *cobra.Command {
 		},
 	}
 	runFlags(cmd, o)
-	cmd.Flags().BoolVar(&o.Fresh, "fresh", os.Getenv("CI") != "", "run what has not changed, too; so it is where CI is set")
+	cmd.Flags().BoolVar(&o.Fresh, "fresh", os.Getenv("CI") != "",
+		"run what has not changed, too; so it is where CI is set")
 	cmd.Flags().BoolVar(&times, "times", false, "end with the table of times")
 	return cmd
 }
@@ -111,7 +114,8 @@ func flakesCommand(o *prove.Options) *cobra.Command {
 	}
 	runFlags(cmd, o)
 	cmd.Flags().IntVarP(&n, "runs", "n", 10, "how many times")
-	cmd.Flags().StringVar(&beside, "beside", string(prove.Nothing), "what else the machine does: nothing, busy (a loop for each core) or io (stress-ng)")
+	cmd.Flags().StringVar(&beside, "beside", string(prove.Nothing),
+		"what else the machine does: nothing, busy (a loop for each core) or io (stress-ng)")
 	return cmd
 }
 

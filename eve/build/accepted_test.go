@@ -14,7 +14,8 @@ import (
 	"interleave/eve/trial"
 )
 
-// What the checker accepts, g++ accepts: every program of testdata/ok becomes C++ that compiles and links.
+// What the checker accepts, g++ accepts: every program of testdata/ok becomes C++ that
+// compiles and links.
 func TestAccepted(t *testing.T) {
 	trial.NeedCompiler(t)
 	if testing.Short() {
@@ -32,7 +33,8 @@ func TestAccepted(t *testing.T) {
 				t.Fatal(err)
 			}
 			load := func(module string) (*source.File, bool) {
-				name := filepath.Join(filepath.Dir(file), strings.ReplaceAll(module, ".", "/")+".eve")
+				name := filepath.Join(filepath.Dir(file), strings.ReplaceAll(module, ".", "/")+
+					".eve")
 				text, err := os.ReadFile(name)
 				return source.NewFile(filepath.Base(name), string(text)), err == nil
 			}
@@ -42,11 +44,13 @@ func TestAccepted(t *testing.T) {
 					t.Skipf("%s:%d: %s: %s", file, d.Span.Line(), d.Code, d.Message)
 				}
 			}
-			units, err := emit.Program(p, emit.Options{Checked: true, Debug: true, Test: p.Main == nil})
+			units, err := emit.Program(p, emit.Options{Checked: true, Debug: true,
+				Test: p.Main == nil})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := build.Build(context.Background(), units, build.Options{Jobs: 1}); err != nil {
+			if _, err := build.Build(context.Background(), units,
+				build.Options{Jobs: 1}); err != nil {
 				t.Fatal(err)
 			}
 		})

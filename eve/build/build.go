@@ -1,5 +1,5 @@
-// Package build makes a program of C++ texts: it finds the compiler, compiles the runtime once and each
-// text when it has changed, and links.
+// Package build makes a program of C++ texts: it finds the compiler, compiles the runtime once and
+// each text when it has changed, and links.
 package build
 
 import (
@@ -27,15 +27,16 @@ type Options struct {
 	Note     func(text string) // told what takes long; nil: nobody
 }
 
-// A Mistake is a complaint of the C++ compiler about generated code: the Eve compiler is wrong, whatever
-// the program is.
+// A Mistake is a complaint of the C++ compiler about generated code: the Eve compiler is wrong,
+// whatever the program is.
 type Mistake struct {
 	File string // where the text was kept
 	Said string
 }
 
 func (m *Mistake) Error() string {
-	return fmt.Sprintf("this is a mistake of the Eve compiler, not of your program; the C++ is kept in %s\n%s", m.File, m.Said)
+	return fmt.Sprintf("this is a mistake of the Eve compiler, not of your program; the C++ is "+
+		"kept in %s\n%s", m.File, m.Said)
 }
 
 // A builder makes one program.
@@ -43,7 +44,8 @@ type builder struct {
 	o     Options
 	tools *toolchain
 	cache cache
-	place string            // with Debug: the working directory, from which gdb looks for the sources
+	// with Debug: the working directory, from which gdb looks for the sources
+	place string
 	heads map[string]string // what the C headers of a unit say, by the unit's name
 }
 
@@ -101,7 +103,8 @@ func (b *builder) programPath(units []emit.Unit) string {
 func (b *builder) objects(ctx context.Context, units []emit.Unit, lib string) ([]string, error) {
 	paths := make([]string, len(units))
 	err := b.parallel(ctx, len(units), func(ctx context.Context, i int) error {
-		parts := append([]string{b.runtimeKey(), b.place, units[i].Text, b.heads[units[i].Name]}, b.o.flags(b.tools)...)
+		parts := append([]string{b.runtimeKey(), b.place, units[i].Text, b.heads[units[i].Name]},
+			b.o.flags(b.tools)...)
 		paths[i] = filepath.Join(b.cache.dir, "objects", key(parts...)+".o")
 		return b.compile(ctx, units[i], lib, paths[i])
 	})
@@ -123,7 +126,8 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 	}
 	said := ""
 	err = b.cache.once(ctx, object, func(tmp string) error {
-		args := append(b.o.flags(b.tools), "-I"+filepath.Join(lib, "include"), "-c", source, "-o", tmp)
+		args := append(b.o.flags(b.tools), "-I"+filepath.Join(lib, "include"), "-c", source, "-o",
+			tmp)
 		var err error
 		said, err = b.tools.run(ctx, args...)
 		return err
@@ -138,10 +142,11 @@ func (b *builder) compile(ctx context.Context, u emit.Unit, lib, object string) 
 	return nil
 }
 
-// libraries are the linker's arguments for the headers that units include. Others than these few come with
-// LDLIBS, as for make.
+// libraries are the linker's arguments for the headers that units include. Others than these few
+// come with LDLIBS, as for make.
 func libraries(units []emit.Unit) []string {
-	known := map[string]string{"zlib.h": "-lz", "math.h": "-lm", "sqlite3.h": "-lsqlite3", "curl/curl.h": "-lcurl"}
+	known := map[string]string{"zlib.h": "-lz", "math.h": "-lm", "sqlite3.h": "-lsqlite3",
+		"curl/curl.h": "-lcurl"}
 	var args []string
 	for _, u := range units {
 		for _, h := range u.Headers {
@@ -165,7 +170,10 @@ func head(s string, n int) string {
 func (b *builder) link(ctx context.Context, program string, objects []string, lib string) error {
 	put := b.cache.create
 	if b.o.Out == "" {
-		put = func(path string, write func(tmp string) error) error { return b.cache.once(ctx, path, write) }
+		put = func(path string,
+			write func(tmp string) error) error {
+			return b.cache.once(ctx, path, write)
+		}
 	}
 	return put(program, func(tmp string) error {
 		args := []string{"-pthread", "-o", tmp}
@@ -192,7 +200,8 @@ func (b *builder) link(ctx context.Context, program string, objects []string, li
 }
 
 // parallel calls do for 0 to n-1, Jobs at a time, and gives the first error.
-func (b *builder) parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+func (b *builder) parallel(ctx context.Context, n int, do func(ctx context.Context,
+	i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup

@@ -29,7 +29,8 @@ func TestMistake(t *testing.T) {
 	if text, err := os.ReadFile(m.File); err != nil || string(text) != units[0].Text {
 		t.Errorf("the text is not kept: %q, %v", text, err)
 	}
-	if !strings.HasPrefix(m.Error(), "this is a mistake of the Eve compiler, not of your program; the C++ is kept in "+m.File) {
+	if !strings.HasPrefix(m.Error(),
+		"this is a mistake of the Eve compiler, not of your program; the C++ is kept in "+m.File) {
 		t.Errorf("it says %q", m.Error())
 	}
 	if !strings.Contains(m.Said, "nothing") {
@@ -39,8 +40,10 @@ func TestMistake(t *testing.T) {
 
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("CXX", "no-such-compiler")
-	_, err := build.Build(context.Background(), []emit.Unit{{Module: "m", Name: "m.cpp", Text: empty}}, build.Options{})
-	if !errors.Is(err, build.ErrNoCompiler) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "apt-get install g++") {
+	_, err := build.Build(context.Background(),
+		[]emit.Unit{{Module: "m", Name: "m.cpp", Text: empty}}, build.Options{})
+	if !errors.Is(err, build.ErrNoCompiler) || strings.Contains(err.Error(), "\n") ||
+		!strings.Contains(err.Error(), "apt-get install g++") {
 		t.Errorf("got %v, want one line that says what to install", err)
 	}
 }
@@ -105,9 +108,11 @@ func TestHeadersCount(t *testing.T) {
 		}
 	}
 	write("outer.h", "#include \"inner.h\"\n")
-	units := []emit.Unit{{Module: "m", Name: "m.cpp", Text: "#include <outer.h>\n" + empty, Headers: []string{"outer.h"}}}
+	units := []emit.Unit{{Module: "m", Name: "m.cpp", Text: "#include <outer.h>\n" + empty,
+		Headers: []string{"outer.h"}}}
 	var paths []string
-	for _, text := range []string{"#define OUR_HEADER 1\n", "#define OUR_HEADER 1\n", "#define OUR_HEADER 2\n", "#define OUR_HEADER 1\n"} {
+	for _, text := range []string{"#define OUR_HEADER 1\n", "#define OUR_HEADER 1\n",
+		"#define OUR_HEADER 2\n", "#define OUR_HEADER 1\n"} {
 		write("inner.h", text)
 		p, err := build.Build(context.Background(), units, build.Options{})
 		if err != nil {

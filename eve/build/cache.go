@@ -21,17 +21,20 @@ import (
 //	programs/<key>                  a linked program, for eve run
 //	locks/<two digits>              held by whoever makes an object or a program whose key begins so
 //
-// Everything is written beside its place and renamed to it, so that runs at the same time do not meet.
+// Everything is written beside its place and renamed to it, so that runs at the same
+// time do not meet.
 type cache struct{ dir string }
 
-// What is kept: nothing that nobody asked for in two weeks, and of the rest what was asked for last, up to a size.
-// What may be in use at this moment is never removed. All three are guesses: a project is looked at again within two
-// weeks, its programs of one day take less than a gigabyte, and no build takes two hours.
+// What is kept: nothing that nobody asked for in two weeks, and of the rest what was asked for
+// last, up to a size. What may be in use at this moment is never removed. All three are guesses: a
+// project is looked at again within two weeks, its programs of one day take less than a gigabyte,
+// and no build takes two hours.
 const (
 	unused  = 14 * 24 * time.Hour
 	maxSize = 1 << 30 // bytes
 	inUse   = 2 * time.Hour
-	noted   = time.Hour // how exactly it is known when something was asked for, and how often is looked
+	// how exactly it is known when something was asked for, and how often is looked
+	noted = time.Hour
 )
 
 func openCache() (cache, error) {
@@ -68,11 +71,12 @@ func (c cache) makeFolders() error {
 // writable says whether new files can be put into the cache.
 func (c cache) writable() bool {
 	const write = 2 // W_OK
-	return syscall.Access(filepath.Join(c.dir, "objects"), write) == nil && syscall.Access(c.dir, write) == nil
+	return syscall.Access(filepath.Join(c.dir, "objects"), write) == nil &&
+		syscall.Access(c.dir, write) == nil
 }
 
-// ownTemporary gives the folder for users without a home that can be written. What is in it is run, so it
-// must be nobody else's.
+// ownTemporary gives the folder for users without a home that can be written. What is in it is run,
+// so it must be nobody else's.
 func ownTemporary() (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("eve-cache-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -128,7 +132,8 @@ func (c cache) create(path string, write func(tmp string) error) error {
 	return nil
 }
 
-// once makes a file that is not there. When others make the same at this moment, it waits and takes theirs.
+// once makes a file that is not there. When others make the same at this moment, it waits
+// and takes theirs.
 func (c cache) once(ctx context.Context, path string, write func(tmp string) error) error {
 	if c.has(path) {
 		return nil
@@ -195,7 +200,8 @@ func (c cache) trim() {
 	c.shrink(now, maxSize)
 }
 
-// shrink removes what was not asked for in a long time, and then the oldest until the rest fits in size.
+// shrink removes what was not asked for in a long time, and then the oldest until the
+// rest fits in size.
 func (c cache) shrink(now time.Time, size int64) {
 	entries := c.entries()
 	slices.SortFunc(entries, func(a, b cached) int { return b.asked.Compare(a.asked) })
@@ -223,7 +229,8 @@ var ownNames = []string{"objects", "programs", "locks", "trimmed"}
 // entries lists what is in the cache.
 func (c cache) entries() []cached {
 	var all []cached
-	for _, dir := range []string{c.dir, filepath.Join(c.dir, "objects"), filepath.Join(c.dir, "programs")} {
+	for _, dir := range []string{c.dir, filepath.Join(c.dir, "objects"),
+		filepath.Join(c.dir, "programs")} {
 		files, _ := os.ReadDir(dir)
 		for _, f := range files {
 			path := filepath.Join(dir, f.Name())

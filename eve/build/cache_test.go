@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// What nobody asked for in two weeks goes, then the oldest until the rest fits; what may be in use stays.
+// What nobody asked for in two weeks goes, then the oldest until the rest fits; what may
+// be in use stays.
 func TestShrink(t *testing.T) {
 	c := cache{t.TempDir()}
 	if err := c.makeFolders(); err != nil {
@@ -21,7 +22,8 @@ func TestShrink(t *testing.T) {
 	now := time.Now()
 	put := func(name string, size int, age time.Duration) {
 		path := filepath.Join(c.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, bytes.Repeat([]byte{'x'}, size), 0o644),
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, bytes.Repeat([]byte{'x'}, size), 0o644),
 			os.Chtimes(path, now.Add(-age), now.Add(-age))); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +51,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// A user whose cache cannot be written has one among the temporary files, if nobody else can write there.
+// A user whose cache cannot be written has one among the temporary files, if nobody else
+// can write there.
 func TestCacheElsewhere(t *testing.T) {
 	temp := t.TempDir()
 	file := filepath.Join(temp, "file")

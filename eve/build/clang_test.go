@@ -19,7 +19,8 @@ func needClang(t *testing.T) {
 	t.Setenv("CXX", "clang++")
 }
 
-// clang++ takes what g++ takes: programs with every kind of finish, events, sockets and containers do the same.
+// clang++ takes what g++ takes: programs with every kind of finish, events, sockets and
+// containers do the same.
 func TestClang(t *testing.T) {
 	needClang(t)
 	programs := []string{"callbacks", "containers", "events", "fib", "finish", "sockets", "text"}
@@ -37,7 +38,8 @@ func TestClang(t *testing.T) {
 // The runtime is clean under clang's warnings, too.
 func TestClangWarnings(t *testing.T) {
 	needClang(t)
-	args := []string{"-std=c++20", "-fno-rtti", "-pthread", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror",
+	args := []string{"-std=c++20", "-fno-rtti", "-pthread", "-Wall", "-Wextra", "-Wshadow",
+		"-Wconversion", "-Werror",
 		"-fsyntax-only", "-Wno-unused-command-line-argument"} // it takes -c for one
 	p := build.Parts{Compiler: "clang++", Dir: "../runtime"}
 	if _, err := p.Objects(t.Context(), args, eve.RuntimeSources()...); err != nil {

@@ -10,13 +10,15 @@ import (
 	"interleave/eve/trial"
 )
 
-// A program that fails says where and why on standard error, runs what it deferred, and ends with status 1.
-// All cases are one program, which is told which one to run.
+// A program that fails says where and why on standard error, runs what it deferred, and ends with
+// status 1. All cases are one program, which is told which one to run.
 func TestFailures(t *testing.T) {
 	trial.NeedCompiler(t)
 	cases := []struct{ name, body, want string }{
-		{"index", "v: vector<int> = [1]\n        print(\"%d\\n\", v[num(1)])", "index 1 is out of range"},
-		{"negative", "v: vector<int> = [1]\n        print(\"%d\\n\", v[num(-1)])", "index -1 is out of range"},
+		{"index", "v: vector<int> = [1]\n        print(\"%d\\n\", v[num(1)])",
+			"index 1 is out of range"},
+		{"negative", "v: vector<int> = [1]\n        print(\"%d\\n\", v[num(-1)])",
+			"index -1 is out of range"},
 		{"divide", "print(\"%d\\n\", 7 / num(0))", "division by zero"},
 		{"rest", "print(\"%d\\n\", 7 % num(0))", "division by zero"},
 		{"shift", "print(\"%d\\n\", 1 << num(64))", "shift"},
@@ -25,13 +27,21 @@ func TestFailures(t *testing.T) {
 		{"key", "m: map<string, int>\n        print(\"%d\\n\", m[\"none\"])", "key"},
 		{"cut", "print(\"%s\\n\", \"abc\"[1..num(9)])", "out of range"},
 		{"fail", "fail \"on purpose\"", "on purpose"},
-		{"assert", "assert num(1) == 2, \"one is not two\"", "assertion failed: num(1) == 2: one is not two"},
+		{"assert", "assert num(1) == 2, \"one is not two\"",
+			"assertion failed: num(1) == 2: one is not two"},
 		{"call", "deep(num(3))", "deep enough"},
-		{"first", "defer: fail \"second\"\n        assert num(1) == 2, \"the first\"", "assertion failed: num(1) == 2: the first"},
-		{"alone", "if which != \"\":\n            defer: fail \"alone\"\n        print(\"behind\\n\")", "alone"},
+		{"first", "defer: fail \"second\"\n        assert num(1) == 2, \"the first\"",
+			"assertion failed: num(1) == 2: the first"},
+		{"alone",
+			"if which != \"\":\n            defer: fail \"alone\"\n        print(\"behind\\n\")",
+			"alone"},
 		{"child", "print(\"%d\\n\", both(num(0)))", "division by zero"},
-		{"queued", "c: int@\n        finish:\n            @ [+c]: c = 1 / num(0)\n            @ [+c]: c = 2\n        print(\"%d\\n\", c)", "division by zero"},
-		{"each", "v: vector<int> = [1, 0]\n        finish:\n            @ for (x: int& in v) [&x]: x = 1 / x\n        print(\"%v\\n\", v)", "division by zero"},
+		{"queued",
+			"c: int@\n        finish:\n            @ [+c]: c = 1 / num(0)\n            @ [+c]: " +
+				"c = 2\n        print(\"%d\\n\", c)", "division by zero"},
+		{"each",
+			"v: vector<int> = [1, 0]\n        finish:\n            @ for (x: int& in v) [&x]: x " +
+				"= 1 / x\n        print(\"%v\\n\", v)", "division by zero"},
 	}
 	var text strings.Builder
 	text.WriteString(`num: (n: int) int: return n
@@ -51,13 +61,15 @@ main: [+stdout] () void:
 	for _, c := range cases {
 		text.WriteString("    if which == \"" + c.name + "\":\n        " + c.body + "\n")
 	}
-	exe := trial.Build(t, trial.Check(t, "fails.eve", text.String()), emit.Options{Checked: true, Debug: true}, build.Options{Debug: true})
+	exe := trial.Build(t, trial.Check(t, "fails.eve", text.String()), emit.Options{Checked: true,
+		Debug: true}, build.Options{Debug: true})
 	for _, c := range cases {
 		for _, workers := range []int{1, 2} {
 			t.Run(fmt.Sprint(c.name, workers), func(t *testing.T) {
 				end := trial.Run(t, exe, workers, c.name)
 				if end.Status != 1 || end.Out != "deferred\n" {
-					t.Errorf("status %d, printed %q, want status 1 and what it deferred only", end.Status, end.Out)
+					t.Errorf("status %d, printed %q, want status 1 and what it deferred only",
+						end.Status, end.Out)
 				}
 				if !strings.HasPrefix(end.Err, "fails.eve:") || !strings.Contains(end.Err, c.want) {
 					t.Errorf("said %q, want %q", end.Err, c.want)
@@ -90,17 +102,19 @@ main: [+stdout] () void:
     stdout.write("%d\n", both(0))
     both(1)
 `
-	exe := trial.Build(t, trial.Check(t, "stolen.eve", text), emit.Options{}, build.Options{Sanitize: "address", Optimise: true})
+	exe := trial.Build(t, trial.Check(t, "stolen.eve", text), emit.Options{},
+		build.Options{Sanitize: "address", Optimise: true})
 	for range 3 {
 		end := trial.Run(t, exe, 2)
-		if end.Status == 0 || strings.Contains(end.Err, "AddressSanitizer") || !strings.Contains(end.Err, "assertion failed") {
+		if end.Status == 0 || strings.Contains(end.Err, "AddressSanitizer") ||
+			!strings.Contains(end.Err, "assertion failed") {
 			t.Fatalf("ended with %d and said\n%s", end.Status, end.Err)
 		}
 	}
 }
 
-// A frame larger than the guard page below a stack meets it all the same: it does not step over it, into the
-// stack of another worker.
+// A frame larger than the guard page below a stack meets it all the same: it does not step over it,
+// into the stack of another worker.
 func TestBigFramesMeetTheGuard(t *testing.T) {
 	trial.NeedCompiler(t)
 	const text = `deep: (n: int) int:
@@ -115,8 +129,10 @@ main: () void:
 		exe := trial.Build(t, trial.Check(t, "frames.eve", text), emit.Options{}, o)
 		for _, workers := range []int{1, 2} {
 			end := trial.Run(t, exe, workers)
-			if want := "eve: stack overflow: a task calls itself too deeply\n"; end.Status != 1 || end.Err != want {
-				t.Errorf("%d workers: ended with %d and said %q, want %q", workers, end.Status, end.Err, want)
+			if want := "eve: stack overflow: a task calls itself too deeply\n"; end.Status != 1 ||
+				end.Err != want {
+				t.Errorf("%d workers: ended with %d and said %q, want %q", workers, end.Status,
+					end.Err, want)
 			}
 		}
 	}

@@ -10,9 +10,10 @@ import (
 	"interleave/eve"
 )
 
-// The script reaches gdb in two ways. Every program with debugging information carries it in its section
-// .debug_gdb_scripts, which gdb runs by itself for programs in its auto-load safe-path; `eve gdb` puts the program there.
-// And it lies in the cache as gdb.py, for `gdb -iex "source ~/.cache/eve/gdb.py"`.
+// The script reaches gdb in two ways. Every program with debugging information carries it in its
+// section .debug_gdb_scripts, which gdb runs by itself for programs in its auto-load safe-path;
+// `eve gdb` puts the program there. And it lies in the cache as gdb.py, for `gdb -iex "source
+// ~/.cache/eve/gdb.py"`.
 
 const gdbObject = "gdb.o"
 
@@ -33,8 +34,8 @@ func (b *builder) compileGdb(ctx context.Context, dir string) error {
 	})
 }
 
-// gdbSection writes the script as an entry of .debug_gdb_scripts: a byte 4 for Python text, a name, a new
-// line, the text, a zero byte (gdb manual, "Auto-loading extensions", dotdebug_gdb_scripts).
+// gdbSection writes the script as an entry of .debug_gdb_scripts: a byte 4 for Python text, a name,
+// a new line, the text, a zero byte (gdb manual, "Auto-loading extensions", dotdebug_gdb_scripts).
 func gdbSection(script string) string {
 	var b strings.Builder
 	b.WriteString(`asm(".pushsection \".debug_gdb_scripts\", \"MS\",@progbits,1\n"` + "\n")

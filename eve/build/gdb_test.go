@@ -72,8 +72,10 @@ func TestGdb(t *testing.T) {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(dir, "shop")
-	trial.Build(t, trial.Check(t, "shop.eve", debugged), emit.Options{Debug: true}, build.Options{Debug: true, Out: exe})
-	args := []string{"-nx", "-batch", "-iex", "set auto-load safe-path /", "-iex", "set debuginfod enabled off"}
+	trial.Build(t, trial.Check(t, "shop.eve", debugged), emit.Options{Debug: true},
+		build.Options{Debug: true, Out: exe})
+	args := []string{"-nx", "-batch", "-iex", "set auto-load safe-path /", "-iex",
+		"set debuginfod enabled off"}
 	for _, command := range []string{
 		"tbreak shop.eve:22", "run", "step", "step", "step", "step", "step", "step", "step",
 		"tbreak shop.eve:42", "continue", "info locals", "backtrace",
@@ -93,7 +95,8 @@ func TestGdb(t *testing.T) {
 	}
 	for _, want := range []string{
 		"items=vector of 2 = {...}, note=some(\"some\")) at",
-		"23\t        prices.set(i.name, i.price)\n22\t", // not into the runtime, nor what copies and ends an item
+		// not into the runtime, nor what copies and ends an item
+		"23\t        prices.set(i.name, i.price)\n22\t",
 		"24\t    long: string",
 		"\nprices = map of 2 = {[\"book\"] = 12, [\"cup\"] = 3}\n",
 		"\nlong_ = \"a text of more than fifteen bytes\"\n",

@@ -8,9 +8,11 @@ import (
 	"interleave/eve/emit"
 )
 
-// readHeaders gives, for each unit that calls C, one text of all the headers that it sees and that are not the
-// system's: a program is made again when one of them has changed. Only such units pay for asking the compiler.
-func readHeaders(ctx context.Context, tools *toolchain, units []emit.Unit) (map[string]string, error) {
+// readHeaders gives, for each unit that calls C, one text of all the headers that it sees and that
+// are not the system's: a program is made again when one of them has changed. Only such units pay
+// for asking the compiler.
+func readHeaders(ctx context.Context, tools *toolchain,
+	units []emit.Unit) (map[string]string, error) {
 	said := map[string]string{}
 	for _, u := range units {
 		if len(u.Headers) == 0 {
@@ -40,7 +42,8 @@ func readHeaders(ctx context.Context, tools *toolchain, units []emit.Unit) (map[
 	return said, nil
 }
 
-// prerequisites are the files of a rule for make: "x: a.h b.h \\", where a blank in a name is written "\\ ".
+// prerequisites are the files of a rule for make: "x: a.h b.h \\", where a blank in a name
+// is written "\\ ".
 func prerequisites(rule string) (files []string) {
 	_, list, _ := strings.Cut(rule, ":")
 	list = strings.ReplaceAll(list, "\\\n", " ")

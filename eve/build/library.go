@@ -10,8 +10,8 @@ import (
 	"interleave/eve"
 )
 
-// library gives the folder of the runtime for these options, which it makes the first time: the headers in
-// include, and libeve.a.
+// library gives the folder of the runtime for these options, which it makes the first time: the
+// headers in include, and libeve.a.
 func (b *builder) library(ctx context.Context) (string, error) {
 	dir := filepath.Join(b.cache.dir, b.runtimeKey())
 	if b.cache.has(filepath.Join(dir, "libeve.a")) {
@@ -60,9 +60,12 @@ func (b *builder) compileLibrary(ctx context.Context, dir string) error {
 	objects := make([]string, len(sources))
 	err := b.parallel(ctx, len(sources), func(ctx context.Context, i int) error {
 		objects[i] = filepath.Join(dir, strings.TrimSuffix(sources[i], ".cpp")+".o")
-		args := append(b.o.runtimeFlags(), "-fdebug-prefix-map="+dir+"="+filepath.Join(b.cache.dir, b.runtimeKey()), "-c", filepath.Join(include, sources[i]), "-o", objects[i])
+		args := append(b.o.runtimeFlags(), "-fdebug-prefix-map="+dir+"="+
+			filepath.Join(b.cache.dir, b.runtimeKey()), "-c", filepath.Join(include, sources[i]),
+			"-o", objects[i])
 		if said, err := b.tools.run(ctx, args...); err != nil {
-			return fmt.Errorf("the runtime does not compile with %s: %w\n%s", b.tools.path, err, said)
+			return fmt.Errorf("the runtime does not compile with %s: %w\n%s", b.tools.path, err,
+				said)
 		}
 		return nil
 	})

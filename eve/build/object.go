@@ -11,17 +11,20 @@ import (
 	"strings"
 )
 
-// Parts compiles single files of C++ with any flags, and links them. Tests of the runtime are built so: they need builds
-// that no user makes, with a mistake in them or with a seeded scheduler. What has not changed is taken from the cache.
+// Parts compiles single files of C++ with any flags, and links them. Tests of the runtime are built
+// so: they need builds that no user makes, with a mistake in them or with a seeded scheduler. What
+// has not changed is taken from the cache.
 type Parts struct {
 	Compiler string // "g++" or "clang++"
-	Dir      string // the working directory of the compiler; its headers belong to the key of each object
-	Jobs     int    // compilers at one time; 0: as many as there are processors
+	// the working directory of the compiler; its headers belong to the key of each object
+	Dir  string
+	Jobs int // compilers at one time; 0: as many as there are processors
 }
 
-// Objects compiles sources, which are files below Dir, with these flags, and gives the object of each. With -fsyntax-only
-// an object is empty, and says only that the compiler took the source.
-func (p Parts) Objects(ctx context.Context, flags []string, sources ...string) (map[string]string, error) {
+// Objects compiles sources, which are files below Dir, with these flags, and gives the object of
+// each. With -fsyntax-only an object is empty, and says only that the compiler took the source.
+func (p Parts) Objects(ctx context.Context, flags []string,
+	sources ...string) (map[string]string, error) {
 	b, err := p.builder()
 	if err != nil {
 		return nil, err
@@ -36,7 +39,8 @@ func (p Parts) Objects(ctx context.Context, flags []string, sources ...string) (
 		if err != nil {
 			return err
 		}
-		name := key(slices.Concat([]string{"part", b.tools.id, headers, sources[i], string(text)}, flags)...)
+		name := key(slices.Concat([]string{"part", b.tools.id, headers, sources[i], string(text)},
+			flags)...)
 		paths[i] = filepath.Join(b.cache.dir, "objects", name+".o")
 		return b.cache.once(ctx, paths[i], func(tmp string) error {
 			args := slices.Concat(flags, []string{"-c", sources[i], "-o", tmp})
@@ -96,7 +100,8 @@ func (p Parts) builder() (*builder, error) {
 func (b *builder) say(ctx context.Context, dir, what string, args []string) error {
 	said, err := b.tools.runIn(ctx, dir, args...)
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s: %s %s: %w\n%s", what, b.tools.path, strings.Join(args, " "), err, said)
+		return fmt.Errorf("%s: %s %s: %w\n%s", what, b.tools.path, strings.Join(args, " "), err,
+			said)
 	}
 	return err
 }

@@ -40,7 +40,8 @@ func TestPartsKnowWhatChanged(t *testing.T) {
 		{"at first", "", "", "-DNUMBER=3"},
 		{"another flag", "", "", "-DNUMBER=4"},
 		{"another header", "number.hpp", "int number();\nint other();\n", "-DNUMBER=3"},
-		{"another text", "number.cpp", "#include \"number.hpp\"\nint number() { return NUMBER + 1; }\n", "-DNUMBER=3"},
+		{"another text", "number.cpp",
+			"#include \"number.hpp\"\nint number() { return NUMBER + 1; }\n", "-DNUMBER=3"},
 	} {
 		if c.file != "" {
 			write(c.file, c.text)
@@ -73,7 +74,8 @@ func TestPartsKnowWhatChanged(t *testing.T) {
 func TestPartsLink(t *testing.T) {
 	p, write := needParts(t)
 	for _, number := range []string{"3", "4", "3"} {
-		made, err := p.Objects(t.Context(), []string{"-DNUMBER=" + number}, "main.cpp", "number.cpp")
+		made, err := p.Objects(t.Context(), []string{"-DNUMBER=" + number}, "main.cpp",
+			"number.cpp")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +89,8 @@ func TestPartsLink(t *testing.T) {
 	}
 	write("main.cpp", "int main() { return nothing; }\n")
 	for range 2 {
-		if _, err := p.Objects(t.Context(), []string{"-fsyntax-only"}, "main.cpp"); err == nil || !strings.Contains(err.Error(), "nothing") {
+		if _, err := p.Objects(t.Context(), []string{"-fsyntax-only"}, "main.cpp"); err == nil ||
+			!strings.Contains(err.Error(), "nothing") {
 			t.Errorf("got %v, want what g++ says", err)
 		}
 	}

@@ -10,8 +10,10 @@ import (
 	"interleave/eve/trial"
 )
 
-// A program that the checker accepts and ThreadSanitizer does not is the best witness against the checker.
-var sanitize = flag.String("sanitize", "", "build the programs with this sanitizer: address or thread")
+// A program that the checker accepts and ThreadSanitizer does not is the best witness
+// against the checker.
+var sanitize = flag.String("sanitize", "",
+	"build the programs with this sanitizer: address or thread")
 
 // The programs of the tour print what stands below them, natively too.
 func TestTour(t *testing.T) {
@@ -24,14 +26,15 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// Every program of testdata/run prints what stands beside it: as `eve run` makes it and as `eve build` does,
-// on one worker and on two.
+// Every program of testdata/run prints what stands beside it: as `eve run` makes it and as `eve
+// build` does, on one worker and on two.
 func TestRun(t *testing.T) {
 	trial.NeedCompiler(t)
 	for _, e := range trial.Examples(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			expect(t, e, emit.Options{Checked: true, Debug: true}, build.Options{Sanitize: *sanitize})
+			expect(t, e, emit.Options{Checked: true, Debug: true},
+				build.Options{Sanitize: *sanitize})
 			if strings.Contains(e.Text, "finish") { // then -O2 writes other code, not only faster
 				expect(t, e, emit.Options{}, build.Options{Optimise: true, Sanitize: *sanitize})
 			}

@@ -46,8 +46,8 @@ func toolchainOf(name string, args []string) *toolchain {
 		return nil
 	}
 	t := &toolchain{path: p, args: args, linker: findLinker()}
-	// Path, size and time of the binary tell compilers apart without a process for --version. The name is one too:
-	// g++ and clang++ of ccache are links to one file.
+	// Path, size and time of the binary tell compilers apart without a process for --version. The
+	// name is one too: g++ and clang++ of ccache are links to one file.
 	real, err := filepath.EvalSymlinks(p)
 	if err != nil {
 		real = p
@@ -68,8 +68,8 @@ func Available() bool {
 	return err == nil
 }
 
-// findLinker prefers the fastest: a small program links in 19 ms with mold, 30 with lld, 70 with gold, 140
-// with bfd (2 cores, g++ 12).
+// findLinker prefers the fastest: a small program links in 19 ms with mold, 30 with lld, 70 with
+// gold, 140 with bfd (2 cores, g++ 12).
 func findLinker() string {
 	for _, l := range [][2]string{{"mold", "mold"}, {"ld.lld", "lld"}, {"ld.gold", "gold"}} {
 		if _, err := exec.LookPath(l[0]); err == nil {
@@ -79,8 +79,10 @@ func findLinker() string {
 	return ""
 }
 
-// commonFlags are those of the runtime and of all units. Signed arithmetic wraps: Eve defines it so.
-var commonFlags = []string{"-std=c++20", "-fno-rtti", "-fwrapv", "-pthread", "-fstack-clash-protection"}
+// commonFlags are those of the runtime and of all units. Signed arithmetic wraps: Eve
+// defines it so.
+var commonFlags = []string{"-std=c++20", "-fno-rtti", "-fwrapv", "-pthread",
+	"-fstack-clash-protection"}
 
 // flags are t's arguments for generated code.
 func (o Options) flags(t *toolchain) []string {
@@ -90,9 +92,11 @@ func (o Options) flags(t *toolchain) []string {
 	case o.Sanitize != "":
 		f = append(f, "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize="+o.Sanitize)
 	case o.Optimise:
-		// Where a loop of few instructions happens to lie costs up to a third: fib takes .23 or .27 s by chance.
+		// Where a loop of few instructions happens to lie costs up to a third: fib takes .23 or
+		// .27 s by chance.
 		f = append(f, "-O2", "-falign-functions=64")
-		if t.gcc { // its -O2 makes vectors only of loops whose number of turns it knows; clang's of others too
+		// its -O2 makes vectors only of loops whose number of turns it knows; clang's of others too
+		if t.gcc {
 			f = append(f, "-fvect-cost-model=cheap")
 		}
 		if o.Debug {
@@ -116,7 +120,8 @@ func (o Options) runtimeFlags() []string {
 	return f
 }
 
-// interrupted says whether Ctrl-C ended a command: the terminal tells the compiler at the same moment as us.
+// interrupted says whether Ctrl-C ended a command: the terminal tells the compiler at the
+// same moment as us.
 func interrupted(err error) bool {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

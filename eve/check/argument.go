@@ -49,8 +49,10 @@ func (l *lowerer) invoke(t target, x *callExpr, want *types.Type) ir.Expr {
 			name = "_"
 		}
 		d.Label = "write " + name + " <- " + x.Fun.Place().Text() + "(..) as a statement"
-		if line, column := x.Span.File.Position(x.Span.Start); name == "_" && strings.TrimSpace(x.Span.File.Line(line)[:column-1]) == "" {
-			l.fixText(d, source.Span{File: x.Span.File, Start: x.Span.Start, End: x.Span.Start}, "_ <- ", "")
+		if line, column := x.Span.File.Position(x.Span.Start); name == "_" &&
+			strings.TrimSpace(x.Span.File.Line(line)[:column-1]) == "" {
+			l.fixText(d, source.Span{File: x.Span.File, Start: x.Span.Start, End: x.Span.Start},
+				"_ <- ", "")
 			d.Fix.Text, d.Label = "write _ <- "+x.Span.Text(), "what follows runs when it is done"
 		}
 		return l.giveUp(x)
@@ -96,22 +98,25 @@ func (l *lowerer) invoked(t target, x *callExpr, want *types.Type) *ir.Call {
 	return n
 }
 
-// unrunnable keeps the type of a call with a wrong argument: what is made of its result can be checked.
+// unrunnable keeps the type of a call with a wrong argument: what is made of its result
+// can be checked.
 func (l *lowerer) unrunnable(n *ir.Call) *ir.Call {
 	n.Fn = &ir.Func{Name: "?", Result: n.T, Module: l.m.ir}
 	return n
 }
 
-// typeArgs finds the type arguments. Arguments are lowered for it before it is known what the parameters
-// want, so only a generic's are.
-func (l *lowerer) typeArgs(t target, x *callExpr, given *givenArgs, want *types.Type) ([]*types.Type, bool) {
+// typeArgs finds the type arguments. Arguments are lowered for it before it is known what the
+// parameters want, so only a generic's are.
+func (l *lowerer) typeArgs(t target, x *callExpr, given *givenArgs,
+	want *types.Type) ([]*types.Type, bool) {
 	f, own := t.f, t.f.typeParams()
 	var explicit []*types.Type
 	for _, a := range x.TypeArgs {
 		explicit = append(explicit, l.typeOf(l.env, a))
 	}
 	if len(explicit) > len(own) {
-		l.errorf("E0334", x.TypeArgs[len(own)].Place(), "'%s' takes %s", f.tree.Name.Text, count(len(own), "type argument"))
+		l.errorf("E0334", x.TypeArgs[len(own)].Place(), "'%s' takes %s", f.tree.Name.Text,
+			count(len(own), "type argument"))
 		return nil, false
 	}
 	known := make([]*types.Type, len(given.args))
@@ -157,7 +162,8 @@ func (l *lowerer) deal(f *function, x *callExpr) (*givenArgs, bool) {
 		case a.Name != nil:
 			ok = l.dealNamed(f, ps, g, a) && ok
 		case next < len(ps) && g.args[next] != nil:
-			l.errorf("E0334", a.Span, "'%s' is given twice: arguments without a name stand first", ps[next].Name.Text)
+			l.errorf("E0334", a.Span, "'%s' is given twice: arguments without a name stand first",
+				ps[next].Name.Text)
 			return g, false
 		case next < len(ps):
 			g.args[next] = a
@@ -165,7 +171,8 @@ func (l *lowerer) deal(f *function, x *callExpr) (*givenArgs, bool) {
 		case format:
 			g.extra = append(g.extra, a)
 		default:
-			d := l.errorf("E0334", a.Span, "'%s' takes %s, and this is one more", f.tree.Name.Text, count(len(ps), "argument"))
+			d := l.errorf("E0334", a.Span, "'%s' takes %s, and this is one more", f.tree.Name.Text,
+				count(len(ps), "argument"))
 			d.Also = also(f.tree.Name.Span, "declared here")
 			return g, false
 		}
@@ -192,7 +199,8 @@ func (l *lowerer) dealNamed(f *function, ps []*syntax.Param, g *givenArgs, a *sy
 				names = append(names, p.Name.Text)
 			}
 		}
-		d := l.errorf("E0334", a.Name.Span, "'%s' has no parameter '%s'", f.tree.Name.Text, a.Name.Text)
+		d := l.errorf("E0334", a.Name.Span, "'%s' has no parameter '%s'", f.tree.Name.Text,
+			a.Name.Text)
 		d.Also = also(f.tree.Name.Span, "declared here")
 		l.suggest(d, a.Name, names)
 		return false
@@ -209,7 +217,8 @@ func (l *lowerer) dealNamed(f *function, ps []*syntax.Param, g *givenArgs, a *sy
 func (l *lowerer) complete(f *function, ps []*syntax.Param, g *givenArgs, x *callExpr) bool {
 	for i, p := range ps {
 		if g.args[i] == nil && p.Default == nil && p.Name != nil {
-			d := l.errorf("E0333", x.Span, "'%s' needs the argument '%s'", f.tree.Name.Text, p.Name.Text)
+			d := l.errorf("E0333", x.Span, "'%s' needs the argument '%s'", f.tree.Name.Text,
+				p.Name.Text)
 			d.Also = also(p.Span, "declared here")
 			return false
 		}
@@ -238,7 +247,8 @@ func (l *lowerer) receiver(t target) ir.Expr {
 		return t.self
 	}
 	if !isPlace(t.self) && t.self.Type().Kind != types.Slice {
-		d := l.errorf("E0348", t.self.At(), "'%s' changes what it is called on, and this value has no place", t.f.tree.Name.Text)
+		d := l.errorf("E0348", t.self.At(),
+			"'%s' changes what it is called on, and this value has no place", t.f.tree.Name.Text)
 		d.Label = "declare a variable of it first"
 		return bad(t.self.At())
 	}
@@ -267,13 +277,15 @@ func (l *lowerer) paramValue(f *function, sig *signature, i int, p param, g *giv
 	}
 	said := l.diags.Len()
 	got := l.argument(v, p.t, fmt.Sprintf("parameter '%s' of '%s'", p.name, f.tree.Name.Text))
-	if d := l.diags.Since(said); d != nil && d.Code == "E0300" && len(d.Also) == 0 && p.tree != nil && !f.module.std {
+	if d := l.diags.Since(said); d != nil && d.Code == "E0300" && len(d.Also) == 0 &&
+		p.tree != nil && !f.module.std {
 		d.Also = also(p.tree.Span, "declared here")
 	}
 	return got
 }
 
-// argument makes v fit a parameter: a place for T&, a view for slices, a handle for T@, else a value.
+// argument makes v fit a parameter: a place for T&, a view for slices, a handle for
+// T@, else a value.
 func (l *lowerer) argument(v ir.Expr, t *types.Type, what string) ir.Expr {
 	if broken(v) || t == nil || t == types.InvalidT {
 		return v
@@ -285,8 +297,10 @@ func (l *lowerer) argument(v ir.Expr, t *types.Type, what string) ir.Expr {
 		return l.viewOf(v, t)
 	case types.Shared:
 		got := v.Type()
-		if got.Kind != types.Shared && got.Kind != types.Ref && got.Deref() == t.Elem && t.Elem.Kind != types.Func {
-			d := l.errorf("E0300", v.At(), "%s needs a handle, %s, and this is a plain value", what, article(t))
+		if got.Kind != types.Shared && got.Kind != types.Ref && got.Deref() == t.Elem &&
+			t.Elem.Kind != types.Func {
+			d := l.errorf("E0300", v.At(), "%s needs a handle, %s, and this is a plain value", what,
+				article(t))
 			d.Label = "declare it as " + t.String()
 			return bad(v.At())
 		}

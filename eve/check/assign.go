@@ -29,7 +29,8 @@ func (l *lowerer) initial(d *syntax.VarDecl, t *types.Type) ir.Expr {
 	switch {
 	case d.Args != nil:
 		at := d.Type.Place()
-		x := l.construct(t.Deref(), &callExpr{Call: &syntax.Call{At: syntax.At{Span: at.To(d.Span)}, Args: d.Args}}, at)
+		x := l.construct(t.Deref(), &callExpr{Call: &syntax.Call{At: syntax.At{Span: at.To(d.Span)},
+			Args: d.Args}}, at)
 		if t.Kind == types.Shared && !broken(x) {
 			return &ir.Box{Place: place(t, x.At()), X: x}
 		}
@@ -68,7 +69,8 @@ func (l *lowerer) handle(x ir.Expr, t *types.Type) ir.Expr {
 	return &ir.Box{Place: place(t, x.At()), X: v}
 }
 
-// boxable says whether the value behind a handle of another type fits: `a: float@ = b` for b: float<32>@.
+// boxable says whether the value behind a handle of another type fits: `a: float@ = b`
+// for b: float<32>@.
 func (l *lowerer) boxable(got, t *types.Type) bool {
 	return got != t && got.Elem.IsNumber() && t.Elem.IsNumber()
 }
@@ -84,7 +86,8 @@ func (l *lowerer) declareLocal(s *syntax.DeclStmt, n *syntax.Name, t *types.Type
 	l.registerOn(v)
 }
 
-// unpack declares several variables of the elements of a tuple. A constant may stand for each of them.
+// unpack declares several variables of the elements of a tuple. A constant may stand
+// for each of them.
 func (l *lowerer) unpack(s *syntax.DeclStmt, t *types.Type) {
 	d := s.Var
 	x := l.expr(d.Init, nil)
@@ -99,7 +102,8 @@ func (l *lowerer) unpack(s *syntax.DeclStmt, t *types.Type) {
 		return
 	}
 	if l.fold(x) == nil {
-		l.errorf("E0347", d.Init.Place(), "%d variables need a tuple of %d, and this is %s", len(d.Names), len(d.Names), article(l.settle(x).Type()))
+		l.errorf("E0347", d.Init.Place(), "%d variables need a tuple of %d, and this is %s",
+			len(d.Names), len(d.Names), article(l.settle(x).Type()))
 	}
 	for _, n := range d.Names {
 		l.declareLocal(s, n, t, l.owned(d.Init, t))
@@ -109,7 +113,8 @@ func (l *lowerer) unpack(s *syntax.DeclStmt, t *types.Type) {
 func (l *lowerer) unpackTuple(s *syntax.DeclStmt, t *types.Type, x ir.Expr) {
 	names, elems := s.Var.Names, x.Type().Elems
 	if len(names) != len(elems) {
-		l.errorf("E0347", s.Var.Init.Place(), "%d variables cannot be unpacked from %s", len(names), article(x.Type()))
+		l.errorf("E0347", s.Var.Init.Place(), "%d variables cannot be unpacked from %s", len(names),
+			article(x.Type()))
 		for _, n := range names {
 			l.declareLocal(s, n, t, bad(x.At()))
 		}
@@ -136,7 +141,8 @@ func (l *lowerer) unpackTuple(s *syntax.DeclStmt, t *types.Type, x ir.Expr) {
 	all := l.hidden(x.Type(), x.At())
 	l.emit(&ir.Declare{Mark: mark(s), Var: all, Init: x})
 	for i, name := range names {
-		e := ir.Expr(&ir.Element{Place: place(elems[i], x.At()), X: &ir.Ref{Place: place(all.Type, x.At()), Var: all}, Index: i})
+		e := ir.Expr(&ir.Element{Place: place(elems[i], x.At()),
+			X: &ir.Ref{Place: place(all.Type, x.At()), Var: all}, Index: i})
 		if t.Kind == types.Shared {
 			e = l.handle(e, t)
 		} else {
@@ -146,8 +152,8 @@ func (l *lowerer) unpackTuple(s *syntax.DeclStmt, t *types.Type, x ir.Expr) {
 	}
 }
 
-// assignStmt stores. A variable of type T@ always stores in its object; a field or element of type T@
-// takes another handle.
+// assignStmt stores. A variable of type T@ always stores in its object; a field or element of type
+// T@ takes another handle.
 func (l *lowerer) assignStmt(s *syntax.AssignStmt) {
 	if s.Target == nil || s.Value == nil {
 		return
@@ -192,7 +198,8 @@ func (l *lowerer) assignStmt(s *syntax.AssignStmt) {
 // undeclared reports an assignment to a name that nothing has: a declaration without its type.
 func (l *lowerer) undeclared(s *syntax.AssignStmt) bool {
 	id, ok := bare(s.Target).(*syntax.Ident)
-	if !ok || s.Op != "=" || id.Name == "self" || l.scope.find(id.Name) != nil || l.static(id) != nil {
+	if !ok || s.Op != "=" || id.Name == "self" || l.scope.find(id.Name) != nil ||
+		l.static(id) != nil {
 		return false
 	}
 	if self := l.scope.find("self"); self != nil {
@@ -233,11 +240,13 @@ func (l *lowerer) storable(to ir.Expr, s *syntax.AssignStmt) bool {
 		return false
 	}
 	if i, ok := to.(*ir.Index); ok && i.X.Type().Kind == types.String {
-		l.errorf("E0336", s.Target.Place(), "a string cannot be changed").Label = "bytes can: b: bytes = s.bytes()"
+		l.errorf("E0336", s.Target.Place(), "a string cannot be changed").Label =
+			"bytes can: b: bytes = s.bytes()"
 		return false
 	}
 	if r, ok := to.(*ir.Ref); ok && r.T.Kind == types.Slice {
-		d := l.errorf("E0336", s.Target.Place(), "the view '%s' cannot be made to show something else", r.Var.Name)
+		d := l.errorf("E0336", s.Target.Place(),
+			"the view '%s' cannot be made to show something else", r.Var.Name)
 		d.Label = "copy elements with copy_from, or declare another view"
 		return false
 	}
@@ -257,11 +266,13 @@ func (l *lowerer) operand(to ir.Expr, op string, s *syntax.AssignStmt) ir.Expr {
 	}
 	b, ok := x.(*ir.Binary)
 	if !ok || x.Type() != to.Type() {
-		l.errorf("E0337", s.Value.Place(), "%s= would make %s of %s", op, article(x.Type()), article(to.Type()))
+		l.errorf("E0337", s.Value.Place(), "%s= would make %s of %s", op, article(x.Type()),
+			article(to.Type()))
 		return bad(s.Span)
 	}
 	if b.X.Type() != to.Type() { // the target would have to be widened
-		l.errorf("E0337", s.Value.Place(), "this is %s, too wide to be put into %s", article(b.X.Type()), article(to.Type()))
+		l.errorf("E0337", s.Value.Place(), "this is %s, too wide to be put into %s",
+			article(b.X.Type()), article(to.Type()))
 		return bad(s.Span)
 	}
 	return b.Y

@@ -17,8 +17,8 @@ type lowerer struct {
 	env *env
 	fn  *ir.Func // nil for initial values
 	frame
-	// events are the named callbacks of the call just made that are no parameters of it: the statement
-	// that the call is part of registers them.
+	// events are the named callbacks of the call just made that are no parameters of it: the
+	// statement that the call is part of registers them.
 	events []*syntax.Arg
 	// patterned holds the variables that patterns of match bound: parts of what is matched.
 	patterned map[*ir.Var]bool
@@ -39,7 +39,8 @@ type frame struct {
 	loops  int         // how many loops of this body are around
 	joined bool        // a task started here is a child of a finish
 	last   bool        // this is the last statement of the body
-	// held names the statement of this body ("finish", "defer") that return must not leave; empty for none.
+	// held names the statement of this body ("finish", "defer") that return must not leave;
+	// empty for none.
 	held string
 }
 
@@ -71,7 +72,8 @@ func (c *checker) testBody(f *ir.Func, t *syntax.TestDecl, m *module) {
 	if t.Body == nil {
 		t.Body = &syntax.Block{At: syntax.At{Span: t.Span}}
 	}
-	b := &ir.Body{Kind: ir.Function, Fn: f, Result: types.VoidT, Perms: f.List, Head: headOf(t.Span, t.Body)}
+	b := &ir.Body{Kind: ir.Function, Fn: f, Result: types.VoidT, Perms: f.List,
+		Head: headOf(t.Span, t.Body)}
 	b.List = taskList(t.Perms, b.Head)
 	f.Body = b
 	l := &lowerer{checker: c, m: m, env: &env{module: m}, fn: f, ended: map[string]source.Span{}}
@@ -80,8 +82,8 @@ func (c *checker) testBody(f *ir.Func, t *syntax.TestDecl, m *module) {
 	l.fill(t.Body)
 }
 
-// initExpr makes the initial value of a global, a constant, a field or a parameter: it sees the names of
-// its module only.
+// initExpr makes the initial value of a global, a constant, a field or a parameter: it sees the
+// names of its module only.
 func (c *checker) initExpr(m *module, e *env, x syntax.Expr, want *types.Type) ir.Expr {
 	l := &lowerer{checker: c, m: m, env: e, ended: map[string]source.Span{}}
 	l.result = types.VoidT
@@ -110,7 +112,8 @@ func (l *lowerer) checkEnd(b *ir.Block, result *types.Type, at source.Span, who 
 	}
 	if nothing(result) { // the end of a void! is its success
 		end := pointAfter(b.Span)
-		b.Stmts = append(b.Stmts, &ir.Return{Mark: ir.Mark{Span: end}, X: &ir.Zero{Place: place(result, end)}})
+		b.Stmts = append(b.Stmts, &ir.Return{Mark: ir.Mark{Span: end},
+			X: &ir.Zero{Place: place(result, end)}})
 		return
 	}
 	d := l.errorf("E0340", at, "%s can end without returning %s", who, article(result))
@@ -128,13 +131,15 @@ func (l *lowerer) checkEnd(b *ir.Block, result *types.Type, at source.Span, who 
 // nothing says whether t is void!: success has no value.
 func nothing(t *types.Type) bool { return t.Kind == types.Result && t.Elem == types.VoidT }
 
-// headOf is the line that opens a body: from the start of the declaration or statement to its colon.
+// headOf is the line that opens a body: from the start of the declaration or statement
+// to its colon.
 func headOf(at source.Span, body *syntax.Block) source.Span {
 	if at.File == nil {
 		return at
 	}
 	end := at.End
-	if body != nil && body.Span.File == at.File && body.Span.Start > at.Start && body.Span.Start <= at.End {
+	if body != nil && body.Span.File == at.File && body.Span.Start > at.Start &&
+		body.Span.Start <= at.End {
 		end = body.Span.Start
 	}
 	text := at.File.Text[at.Start:end]
@@ -176,7 +181,8 @@ func pointAfter(s source.Span) source.Span {
 	return source.Span{File: s.File, Start: s.End, End: s.End}
 }
 
-func (l *lowerer) errorf(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
+func (l *lowerer) errorf(code diag.Code, at source.Span, format string,
+	args ...any) *diag.Diagnostic {
 	return l.diags.Errorf(code, at, format, args...)
 }
 

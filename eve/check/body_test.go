@@ -59,7 +59,8 @@ func TestNoCascade(t *testing.T) {
 func bodyOf(t *testing.T, text string) []ir.Stmt {
 	t.Helper()
 	diags := &diag.List{}
-	p := Program(source.NewFile("main.eve", "main: () void:\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n"), nil, diags)
+	p := Program(source.NewFile("main.eve", "main: () void:\n    "+strings.ReplaceAll(text, "\n",
+		"\n    ")+"\n"), nil, diags)
 	for _, d := range diags.Sorted() {
 		t.Fatalf("%s: %s: %s", text, d.Code, d.Message)
 	}
@@ -76,7 +77,8 @@ func TestCounted(t *testing.T) {
 		{"for (i: int = 10; i > 0; i -= 1): pass", true},
 		{"for (i: int = 0; i <= 10; i += 2): pass", true},
 		{"for (i: int = 0; i < n; i += 1): pass", true},
-		{"for (i: int = 0; i < v.size(); i += 1): v[i] = 0", false}, // v is changed: its size might be
+		// v is changed: its size might be
+		{"for (i: int = 0; i < v.size(); i += 1): v[i] = 0", false},
 		{"for (i: int = 0; i < v.size(); i += 1): n += v[i]", true},
 		{"for (i: int = 0; n > i; i = i + 1): pass", true},
 		{"for (i: int = 0; i < n; i += 2): pass", false}, // i may run past the end of int
@@ -124,7 +126,11 @@ func TestLiterals(t *testing.T) {
 		d := bodyOf(t, tt.decl)[0].(*ir.Declare)
 		c, ok := d.Init.(*ir.Const)
 		if !ok || c.Value != tt.want || c.T != d.Var.Type {
-			t.Errorf("%s: %s, want %v", tt.decl, ir.Dump(&ir.Program{Tests: []*ir.Func{{Body: &ir.Body{Block: &ir.Block{Stmts: []ir.Stmt{d}}}}}}), tt.want)
+			t.Errorf("%s: %s, want %v", tt.decl,
+				ir.Dump(
+					&ir.Program{Tests: []*ir.Func{{
+						Body: &ir.Body{Block: &ir.Block{Stmts: []ir.Stmt{d}}},
+					}}}), tt.want)
 		}
 	}
 }
@@ -132,7 +138,8 @@ func TestLiterals(t *testing.T) {
 // TestOffsets holds that what is wrong in a format is found where it stands, behind escapes too.
 func TestOffsets(t *testing.T) {
 	for _, tt := range []struct{ format, want string }{
-		{`a\tb%d`, "%d"}, {`\x41\n%s`, "%s"}, {`\u{1F600} %5d`, "%5d"}, {`é%d`, "%d"}, {`%%%d`, "%d"}, {`%-8.3f|`, "%-8.3f"},
+		{`a\tb%d`, "%d"}, {`\x41\n%s`, "%s"}, {`\u{1F600} %5d`, "%5d"}, {`é%d`, "%d"},
+		{`%%%d`, "%d"}, {`%-8.3f|`, "%-8.3f"},
 	} {
 		got := checkText("main: [+stdout] () void: print(\"" + tt.format + "\")\n").Sorted()
 		if len(got) != 1 || got[0].Code != "E0349" || got[0].Span.Text() != tt.want {
@@ -164,7 +171,8 @@ func TestTranslated(t *testing.T) {
 func TestNearest(t *testing.T) {
 	names := []string{"push", "pop", "size", "insert", "remove"}
 	for _, tt := range []struct{ name, want string }{
-		{"psuh", "push"}, {"siez", "size"}, {"insret", "insert"}, {"length", ""}, {"x", ""}, {"po", "pop"},
+		{"psuh", "push"}, {"siez", "size"}, {"insret", "insert"}, {"length", ""}, {"x", ""},
+		{"po", "pop"},
 	} {
 		if got := nearest(tt.name, names); got != tt.want {
 			t.Errorf("nearest(%s) = %q, want %q", tt.name, got, tt.want)

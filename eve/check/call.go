@@ -100,13 +100,16 @@ func (l *lowerer) callObject(o object, fun syntax.Expr, x *callExpr, want *types
 	return l.giveUp(x)
 }
 
-// calledType is the type that a call constructs or converts to. The arguments of a generic one may come
-// from the type that is wanted.
-func (l *lowerer) calledType(tn *typeName, fun syntax.Expr, x *callExpr, want *types.Type) *types.Type {
+// calledType is the type that a call constructs or converts to. The arguments of a generic one may
+// come from the type that is wanted.
+func (l *lowerer) calledType(tn *typeName, fun syntax.Expr, x *callExpr,
+	want *types.Type) *types.Type {
 	if len(x.TypeArgs) > 0 {
-		return l.typeOf(l.env, &syntax.NamedType{At: syntax.At{Span: fun.Place()}, Path: pathOf(fun), Args: x.TypeArgs})
+		return l.typeOf(l.env, &syntax.NamedType{At: syntax.At{Span: fun.Place()},
+			Path: pathOf(fun), Args: x.TypeArgs})
 	}
-	if tn.structure != nil && !tn.builtin && len(tn.structure.TypeParams) > 0 && !l.hinted(tn, want) {
+	if tn.structure != nil && !tn.builtin && len(tn.structure.TypeParams) > 0 &&
+		!l.hinted(tn, want) {
 		return l.inferred(tn, x, fun.Place())
 	}
 	return l.bareType(tn, fun.Place(), want)
@@ -126,15 +129,17 @@ func (l *lowerer) hinted(tn *typeName, want *types.Type) bool {
 	return h != types.InvalidT && slices.Contains(l.owners(h), tn)
 }
 
-// inferred finds the arguments of a generic struct from the values of its fields, as if a function of its
-// name made it.
+// inferred finds the arguments of a generic struct from the values of its fields, as if a function
+// of its name made it.
 func (l *lowerer) inferred(tn *typeName, x *callExpr, at source.Span) *types.Type {
 	tree := tn.structure
-	f := &function{module: tn.module, tree: &syntax.Func{At: tree.At, Name: tree.Name, TypeParams: tree.TypeParams}}
+	f := &function{module: tn.module, tree: &syntax.Func{At: tree.At, Name: tree.Name,
+		TypeParams: tree.TypeParams}}
 	for _, m := range tree.Members {
 		if d, ok := m.(*syntax.VarDecl); ok && d.Type != nil {
 			for _, n := range d.Names {
-				f.tree.Params = append(f.tree.Params, &syntax.Param{At: n.At, Name: n, Type: d.Type})
+				f.tree.Params = append(f.tree.Params, &syntax.Param{At: n.At, Name: n,
+					Type: d.Type})
 			}
 		}
 	}
@@ -191,7 +196,8 @@ func (l *lowerer) callMember(fun *syntax.Selector, x *callExpr, want *types.Type
 }
 
 // callStatic calls a function of a type, or makes a case of a union.
-func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr, want *types.Type) ir.Expr {
+func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr,
+	want *types.Type) ir.Expr {
 	if t == types.InvalidT {
 		return l.giveUp(x)
 	}
@@ -205,19 +211,22 @@ func (l *lowerer) callStatic(t *types.Type, fun *syntax.Selector, x *callExpr, w
 		return l.giveUp(x)
 	}
 	if !f.isStatic() {
-		l.errorf("E0331", fun.Span, "'%s' is a method: call it on a value of type %s", fun.Name.Text, t)
+		l.errorf("E0331", fun.Span, "'%s' is a method: call it on a value of type %s",
+			fun.Name.Text, t)
 		return l.giveUp(x)
 	}
 	return l.invoke(target{f: f, recv: t, at: fun.Name.Span}, x, want)
 }
 
-func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr, want *types.Type) ir.Expr {
+func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr,
+	want *types.Type) ir.Expr {
 	self := l.checker.value(v)
 	t, name := self.Type(), fun.Name.Text
 	if f := l.method(t, name); f != nil {
 		if f.isStatic() {
 			if !f.missingSelf() {
-				l.errorf("E0331", fun.Name.Span, "'%s' belongs to the type: write %s.%s(..)", name, t, name)
+				l.errorf("E0331", fun.Name.Span, "'%s' belongs to the type: write %s.%s(..)", name,
+					t, name)
 			}
 			return l.giveUp(x)
 		}
@@ -227,7 +236,8 @@ func (l *lowerer) callMethod(v ir.Expr, fun *syntax.Selector, x *callExpr, want 
 		if f.Type.Deref().Kind == types.Func || l.method(f.Type, "call") != nil {
 			return l.callValue(l.memberOf(self, fun), x)
 		}
-		l.errorf("E0335", fun.Name.Span, "'%s' is a field, %s: it cannot be called", name, article(f.Type))
+		l.errorf("E0335", fun.Name.Span, "'%s' is a field, %s: it cannot be called", name,
+			article(f.Type))
 		return l.giveUp(x)
 	}
 	switch {
@@ -336,7 +346,8 @@ func (l *lowerer) callValue(v ir.Expr, x *callExpr) ir.Expr {
 // valueArgs makes the arguments of a closure, which has no names for them.
 func (l *lowerer) valueArgs(t *types.Type, x *callExpr) ([]ir.Expr, bool) {
 	if len(x.Args) != len(t.Elems) {
-		l.errorf("E0333", x.Span, "%s takes %s, and here %s", t, count(len(t.Elems), "argument"), are(len(x.Args)))
+		l.errorf("E0333", x.Span, "%s takes %s, and here %s", t, count(len(t.Elems), "argument"),
+			are(len(x.Args)))
 		l.giveUp(x)
 		return nil, false
 	}

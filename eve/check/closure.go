@@ -127,7 +127,8 @@ func listOf(perms *syntax.Perms, at source.Span) source.Span {
 
 // functionValue makes a closure that calls a declared function, where one is wanted.
 func (l *lowerer) functionValue(f *function, x *syntax.Ident, want *types.Type) ir.Expr {
-	if want == nil || l.cur == nil || want.Kind != types.Func || f.tree.Async || len(want.Elems) != len(paramsOf(f)) || len(f.typeParams()) > 0 {
+	if want == nil || l.cur == nil || want.Kind != types.Func || f.tree.Async ||
+		len(want.Elems) != len(paramsOf(f)) || len(f.typeParams()) > 0 {
 		l.needsCall(x.Span, f)
 		return bad(x.Span)
 	}
@@ -143,7 +144,8 @@ func (l *lowerer) functionValue(f *function, x *syntax.Ident, want *types.Type) 
 		l.needsCall(x.Span, f)
 		return bad(x.Span)
 	}
-	b := &ir.Body{Kind: ir.Lambda, Fn: l.fn, Outer: l.cur, Result: sig.result, List: pointAt(x.Span), Head: x.Span}
+	b := &ir.Body{Kind: ir.Lambda, Fn: l.fn, Outer: l.cur, Result: sig.result,
+		List: pointAt(x.Span), Head: x.Span}
 	call := &ir.Call{Place: place(sig.result, x.Span), Fn: fn}
 	for _, p := range sig.params {
 		v := &ir.Var{Name: p.name, Type: p.t, Kind: ir.Param, Body: b, Span: x.Span, Take: p.take}
@@ -171,14 +173,16 @@ func passed(v *ir.Var) ir.Expr {
 // rejectEvents reports named callbacks that no statement has registered.
 func (l *lowerer) rejectEvents() {
 	for _, a := range l.events {
-		d := l.errorf("E0359", a.Name.Span, "'%s' is neither a parameter of this call nor an event that can be handled here", a.Name.Text)
+		d := l.errorf("E0359", a.Name.Span,
+			"'%s' is neither a parameter of this call nor an event that can be handled here",
+			a.Name.Text)
 		d.Label = "the call has to stand by itself, or declare a variable"
 	}
 	l.events = nil
 }
 
-// registerEvents handles the named callbacks of a call that is a statement: its result is an emitter
-// without a name.
+// registerEvents handles the named callbacks of a call that is a statement: its result is an
+// emitter without a name.
 func (l *lowerer) registerEvents(x ir.Expr, at source.Span) bool {
 	if len(l.events) == 0 {
 		return false
@@ -201,10 +205,12 @@ func (l *lowerer) registerOn(v *ir.Var) {
 		r := &ir.Ref{Place: place(v.Type, v.Span), Var: v}
 		h, ok := a.X.(*syntax.Lambda)
 		if !ok {
-			l.errorf("E0354", a.X.Place(), "a handler is written in place: [..] (e: %s&) bool: ...", a.Name.Text)
+			l.errorf("E0354", a.X.Place(), "a handler is written in place: [..] (e: %s&) bool: ...",
+				a.Name.Text)
 			continue
 		}
-		l.handler(&handlerSite{at: a.Span, emitter: r, event: a.Name, lambda: h, perms: h.Perms, head: l.lambdaHead(h)})
+		l.handler(&handlerSite{at: a.Span, emitter: r, event: a.Name, lambda: h, perms: h.Perms,
+			head: l.lambdaHead(h)})
 	}
 }
 
@@ -219,7 +225,8 @@ func (l *lowerer) emitterOf(x ir.Expr, event, at source.Span) *types.Type {
 	}
 	var d *diag.Diagnostic
 	if e := t.Deref(); e.Def != nil && e.Def.Emitter {
-		d = l.errorf("E0351", at, "events are handled through a handle, %s@, and this is %s", e, article(t))
+		d = l.errorf("E0351", at, "events are handled through a handle, %s@, and this is %s", e,
+			article(t))
 	} else {
 		d = l.errorf("E0351", at, "%s emits no events", article(l.settle(x).Type()))
 	}

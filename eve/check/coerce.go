@@ -10,8 +10,8 @@ import (
 	"interleave/eve/types"
 )
 
-// coerce makes x fit the type by the conversions that nobody has to write. It reports what does not fit
-// and gives an expression of the type in any case: for T& that is a place of type T.
+// coerce makes x fit the type by the conversions that nobody has to write. It reports what does not
+// fit and gives an expression of the type in any case: for T& that is a place of type T.
 func (c *checker) coerce(x ir.Expr, to *types.Type) ir.Expr {
 	from := x.Type()
 	if to == nil || to.Kind == types.Invalid {
@@ -145,7 +145,8 @@ func widens(from, to *types.Type) bool {
 	switch {
 	case from == types.Float32T:
 		return to == types.FloatT
-	case from.Kind == types.Duration || to.Kind == types.Duration || !from.IsInteger() || !to.IsInteger():
+	case from.Kind == types.Duration || to.Kind == types.Duration || !from.IsInteger() ||
+		!to.IsInteger():
 		return false
 	case untyped(from) || untyped(to) || to.Kind == types.Char || from.Bits() >= to.Bits():
 		return false
@@ -169,7 +170,8 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 		d.Fix.Note = "integers are divided without a fraction"
 	case value.Kind == types.None && to.Kind != types.Shared:
 		d.Label = "only what is declared as " + to.String() + "? may have no value"
-	case to == types.StringT && (value.IsNumber() && value.Kind != types.Duration || value == types.BoolT):
+	case to == types.StringT && (value.IsNumber() && value.Kind != types.Duration ||
+		value == types.BoolT):
 		edit(d, "string("+text+")")
 	case to.IsInteger() && value == types.StringT && to.Kind != types.Duration:
 		fromString(d, to, x, text)
@@ -177,9 +179,11 @@ func (c *checker) mismatch(x ir.Expr, to *types.Type) {
 		d.Label = "make an error of none: " + text + " else error(\"..\")?"
 	case to.IsInteger() && value == types.UntypedFloatT && to.Kind != types.Duration:
 		d.Label = "declare a float, or cut its fraction off: int(..)"
-	case (to.Kind == types.Slice || to.Kind == types.Vector) && (value == to.Elem || untyped(value) && to.Elem.IsNumber()):
+	case (to.Kind == types.Slice || to.Kind == types.Vector) && (value == to.Elem ||
+		untyped(value) && to.Elem.IsNumber()):
 		edit(d, "["+text+"]")
-	case value.IsNumber() && to.IsNumber() && !untyped(value) && value.Kind != types.Duration && to.Kind != types.Duration:
+	case value.IsNumber() && to.IsNumber() && !untyped(value) && value.Kind != types.Duration &&
+		to.Kind != types.Duration:
 		edit(d, fmt.Sprintf("%s(%s)", to, text))
 	case value == types.BytesT && to == types.StringT:
 		edit(d, text+".text()")
@@ -200,7 +204,8 @@ func fromString(d *diag.Diagnostic, to *types.Type, x ir.Expr, text string) {
 	}
 	if _, err := strconv.ParseInt(inner, 10, 64); err == nil && to.Kind != types.Char {
 		edit(d, inner)
-	} else if s, ok := k.Value.(string); ok && to.Kind == types.Char && len(s) == 1 && len(inner) == 1 && inner != "'" {
+	} else if s, ok := k.Value.(string); ok && to.Kind == types.Char && len(s) == 1 &&
+		len(inner) == 1 && inner != "'" {
 		edit(d, "'"+inner+"'")
 	}
 }
@@ -208,7 +213,8 @@ func fromString(d *diag.Diagnostic, to *types.Type, x ir.Expr, text string) {
 // divided gives the division of integers that x is; nil when it is none.
 func divided(x ir.Expr) *ir.Binary {
 	b, ok := x.(*ir.Binary)
-	if !ok || b.Op != "/" || !b.T.IsInteger() || b.T.Kind == types.Duration || b.X.At().Text() == "" || b.Y.At().Text() == "" {
+	if !ok || b.Op != "/" || !b.T.IsInteger() || b.T.Kind == types.Duration ||
+		b.X.At().Text() == "" || b.Y.At().Text() == "" {
 		return nil
 	}
 	return b
@@ -249,9 +255,9 @@ func (c *checker) settle(x ir.Expr) ir.Expr {
 	return x
 }
 
-// common makes the operands of an operator of one type: untyped constants take the other's, handles and
-// references are read, the narrower number is widened. When that cannot be they are left as they are, and
-// the type is nil; InvalidT when one of them is invalid.
+// common makes the operands of an operator of one type: untyped constants take the other's, handles
+// and references are read, the narrower number is widened. When that cannot be they are left as
+// they are, and the type is nil; InvalidT when one of them is invalid.
 func (c *checker) common(x, y ir.Expr) (ir.Expr, ir.Expr, *types.Type) {
 	x, y = c.value(x), c.value(y)
 	a, b := x.Type(), y.Type()
@@ -262,7 +268,8 @@ func (c *checker) common(x, y ir.Expr) (ir.Expr, ir.Expr, *types.Type) {
 		return x, y, a
 	case untyped(a) && untyped(b):
 		return x, y, types.UntypedFloatT
-	case a.Kind == types.None && b.Kind != types.Option || b.Kind == types.None && a.Kind != types.Option:
+	case a.Kind == types.None && b.Kind != types.Option || b.Kind == types.None &&
+		a.Kind != types.Option:
 		return x, y, nil
 	}
 	if z, ok := c.convert(y, a); ok && !untyped(a) {

@@ -10,8 +10,8 @@ import (
 	"interleave/eve/types"
 )
 
-// fold gives the value of x when it is known in the text: constants and arithmetic on them. It is nil
-// otherwise. Overflow and division by zero are reported.
+// fold gives the value of x when it is known in the text: constants and arithmetic on them. It is
+// nil otherwise. Overflow and division by zero are reported.
 func (c *checker) fold(x ir.Expr) *ir.Const {
 	switch x := x.(type) {
 	case *ir.Const:
@@ -213,7 +213,8 @@ func (c *checker) foldInts(at ir.Place, x *ir.Binary, n, m *big.Int) *ir.Const {
 			c.diags.Errorf("E0309", x.Span, "the power does not fit in %s", at.T)
 			return nil
 		}
-		if n.BitLen() <= 1 && m.BitLen() > 1 { // of 0, 1 and -1 only whether the exponent is odd counts
+		// of 0, 1 and -1 only whether the exponent is odd counts
+		if n.BitLen() <= 1 && m.BitLen() > 1 {
 			m = big.NewInt(2 + int64(m.Bit(0)))
 		}
 		r.Exp(n, m, nil)
@@ -228,7 +229,8 @@ func (c *checker) foldInts(at ir.Place, x *ir.Binary, n, m *big.Int) *ir.Const {
 	default:
 		return compared(at, x.Op, n.Cmp(m))
 	}
-	if strings.HasSuffix(string(x.Op), "%") && x.Op != "%" && !untyped(at.T) { // what has no width has nothing to wrap
+	// what has no width has nothing to wrap
+	if strings.HasSuffix(string(x.Op), "%") && x.Op != "%" && !untyped(at.T) {
 		r = wrapped(r, at.T)
 	}
 	return c.whole(at, r, x.Span)

@@ -10,8 +10,8 @@ import (
 // satisfies all: whether it really does is seen at each instance.
 func (c *checker) satisfies(t, constraint *types.Type) bool { return c.lack(t, constraint) == "" }
 
-// isOpen says whether t is a type parameter without a constraint: operators and methods on it are not
-// judged in the generic body but at each instance.
+// isOpen says whether t is a type parameter without a constraint: operators and methods on it are
+// not judged in the generic body but at each instance.
 func (c *checker) isOpen(t *types.Type) bool {
 	return t.Kind == types.Param && c.constraints[t] == nil
 }
@@ -193,7 +193,8 @@ func (c *checker) differ(have, want *function, t *types.Type, e *env) string {
 			continue
 		}
 		if wanted != is || p.Take != got.params[i].take {
-			return fmt.Sprintf("parameter %d of its method '%s' is %s, not %s", i+1, name, is, wanted)
+			return fmt.Sprintf("parameter %d of its method '%s' is %s, not %s", i+1, name, is,
+				wanted)
 		}
 	}
 	result := types.VoidT

@@ -7,7 +7,8 @@ import (
 	"interleave/eve/types"
 )
 
-// construct makes a value of type t of a call's arguments: a struct of its fields, a number of another.
+// construct makes a value of type t of a call's arguments: a struct of its fields, a
+// number of another.
 func (l *lowerer) construct(t *types.Type, x *callExpr, at source.Span) ir.Expr {
 	l.events = append(l.events, x.Named...)
 	switch t.Kind {
@@ -79,11 +80,13 @@ func (l *lowerer) dealFields(name string, fields []types.Field, x *callExpr) ([]
 		}
 		if a.Name == nil {
 			if next == len(fields) {
-				l.errorf("E0334", a.Span, "'%s' has %s, and this is one more", name, count(len(fields), "field"))
+				l.errorf("E0334", a.Span, "'%s' has %s, and this is one more", name,
+					count(len(fields), "field"))
 				return given, false
 			}
 			if given[next] != nil {
-				l.errorf("E0334", a.Span, "'%s' is given twice: values without a name stand first", fields[next].Name)
+				l.errorf("E0334", a.Span, "'%s' is given twice: values without a name stand first",
+					fields[next].Name)
 				return given, false
 			}
 			given[next] = a
@@ -140,8 +143,8 @@ func (l *lowerer) fieldValue(f types.Field, a *syntax.Arg, at source.Span, t *ty
 	return l.zero(f.Type, at)
 }
 
-// unionCase makes a value of a union: x is nil for a case without parentheses. It is nil when t is no
-// union or has no such case.
+// unionCase makes a value of a union: x is nil for a case without parentheses. It is nil when t is
+// no union or has no such case.
 func (l *lowerer) unionCase(t *types.Type, name *syntax.Name, x *callExpr, at source.Span) ir.Expr {
 	if t.Def == nil || t.Def.Form != types.Union {
 		return nil
@@ -267,22 +270,24 @@ func (l *lowerer) zeroOf(t *types.Type, at source.Span) ir.Expr {
 	return &ir.Zero{Place: place(t, at)}
 }
 
-// startsOwn says whether a struct starts with something else than zeros: defaults, objects of its own.
+// startsOwn says whether a struct starts with something else than zeros: defaults,
+// objects of its own.
 func startsOwn(t *types.Type) bool {
 	for _, f := range t.Def.Fields {
 		inner := f.Type
 		if f.Default != nil || inner.Kind == types.Shared {
 			return true
 		}
-		if inner.Kind == types.Named && inner != t && inner.Def != nil && inner.Def.Form == types.Struct && startsOwn(inner) {
+		if inner.Kind == types.Named && inner != t && inner.Def != nil &&
+			inner.Def.Form == types.Struct && startsOwn(inner) {
 			return true
 		}
 	}
 	return false
 }
 
-// noZero says why a type has no zero value; empty when it has one. within holds the types around it as true, and
-// those that are known to have one as false.
+// noZero says why a type has no zero value; empty when it has one. within holds the types around it
+// as true, and those that are known to have one as false.
 func (l *lowerer) noZero(t *types.Type, within map[*types.Type]bool) string {
 	switch t.Kind {
 	case types.Ref, types.Slice:
@@ -314,7 +319,8 @@ func (l *lowerer) noZeroNamed(t *types.Type, within map[*types.Type]bool) string
 	}
 	inside, known := within[t]
 	if inside {
-		return "a new " + t.Name + " would hold another new " + t.Name + ": make the field " + t.Name + "@?"
+		return "a new " + t.Name + " would hold another new " + t.Name + ": make the field " +
+			t.Name + "@?"
 	}
 	if known {
 		return ""

@@ -179,7 +179,8 @@ func (c *checker) resolveFunc(m *module, n *syntax.Name) {
 // unread says whether the parser found fault with the line on which a declaration starts.
 func (c *checker) unread(at source.Span) bool {
 	for _, d := range c.base.Sorted() {
-		if d.Span.File == at.File && d.Span.Line() == at.Line() && strings.HasPrefix(string(d.Code), "E01") {
+		if d.Span.File == at.File && d.Span.Line() == at.Line() &&
+			strings.HasPrefix(string(d.Code), "E01") {
 			return true
 		}
 	}
@@ -202,7 +203,8 @@ func (c *checker) resolveType(m *module, n *syntax.Name) {
 		c.judge(f)
 		if f.tree.Body == nil {
 			if !m.std && !c.unread(f.tree.Span) {
-				c.diags.Errorf("E0207", f.tree.Name.Span, "method '%s' has no body", f.tree.Name.Text)
+				c.diags.Errorf("E0207", f.tree.Name.Span, "method '%s' has no body",
+					f.tree.Name.Text)
 			}
 			continue
 		}
@@ -232,7 +234,8 @@ func (tn *typeName) ordered() []*function {
 	}
 	var all []*function
 	for _, d := range tn.structure.Members {
-		if d, ok := d.(*syntax.Func); ok && tn.methods[d.Name.Text] != nil && tn.methods[d.Name.Text].tree == d {
+		if d, ok := d.(*syntax.Func); ok && tn.methods[d.Name.Text] != nil &&
+			tn.methods[d.Name.Text].tree == d {
 			all = append(all, tn.methods[d.Name.Text])
 		}
 	}

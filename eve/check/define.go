@@ -7,8 +7,8 @@ import (
 	"interleave/eve/types"
 )
 
-// opaqueArgs gives type parameters that stand for themselves, with the constraints of the declaration of
-// tn, and those of its method f (may be nil) in their place where it narrows them.
+// opaqueArgs gives type parameters that stand for themselves, with the constraints of the
+// declaration of tn, and those of its method f (may be nil) in their place where it narrows them.
 func (c *checker) opaqueArgs(tn *typeName, f *function) []*types.Type {
 	var args []*types.Type
 	e := &env{module: tn.module, params: map[string]*types.Type{}, opaque: true}
@@ -25,7 +25,8 @@ func (c *checker) opaqueArgs(tn *typeName, f *function) []*types.Type {
 }
 
 // opaqueParam gives the type parameter n of the declaration id, which e then knows.
-func (c *checker) opaqueParam(e *env, id string, n *syntax.Name, constraint syntax.Type) *types.Type {
+func (c *checker) opaqueParam(e *env, id string, n *syntax.Name,
+	constraint syntax.Type) *types.Type {
 	t := c.universe.Param(id, n.Text)
 	e.params[n.Text] = t
 	if constraint != nil && c.constraints[t] == nil {
@@ -40,7 +41,9 @@ func (c *checker) opaqueParam(e *env, id string, n *syntax.Name, constraint synt
 func (c *checker) constraint(e *env, t syntax.Type) *types.Type {
 	n, ok := t.(*syntax.NamedType)
 	if !ok || len(n.Path) == 0 {
-		c.diags.Errorf("E0505", t.Place(), "a constraint is ordered, equal, hashed, number, copyable or a type that has only methods without bodies")
+		c.diags.Errorf("E0505", t.Place(),
+			"a constraint is ordered, equal, hashed, number, copyable or a type that has only "+
+				"methods without bodies")
 		return nil
 	}
 	tn := c.typeNamed(e.module, n.Path)
@@ -48,7 +51,8 @@ func (c *checker) constraint(e *env, t syntax.Type) *types.Type {
 		return nil
 	}
 	if !tn.isInterface() {
-		c.diags.Errorf("E0505", t.Place(), "'%s' is no constraint: it is not a type that has only methods without bodies", tn.name)
+		c.diags.Errorf("E0505", t.Place(),
+			"'%s' is no constraint: it is not a type that has only methods without bodies", tn.name)
 		return nil
 	}
 	var args []*types.Type
@@ -74,7 +78,8 @@ func (c *checker) envOf(tn *typeName, args []*types.Type) *env {
 	return e
 }
 
-// fits says whether the arguments satisfy the constraints of tn's type parameters; it reports what does not.
+// fits says whether the arguments satisfy the constraints of tn's type parameters; it
+// reports what does not.
 func (c *checker) fits(tn *typeName, args []*types.Type, at source.Span) bool {
 	e := c.envOf(tn, args)
 	for i, p := range tn.typeParams() {
@@ -90,8 +95,8 @@ func (c *checker) fits(tn *typeName, args []*types.Type, at source.Span) bool {
 	return true
 }
 
-// fillInstance is fillDef for an instance of a generic type. What does not work in it is said where the
-// instance is asked for.
+// fillInstance is fillDef for an instance of a generic type. What does not work in it is said where
+// the instance is asked for.
 func (c *checker) fillInstance(tn *typeName, t *types.Type, at source.Span) {
 	diags := c.diags
 	mine := &diag.List{}
@@ -189,7 +194,8 @@ func (c *checker) fieldDefault(def *types.Def, i int, v *syntax.VarDecl, e *env)
 	init, t := v.Init, def.Fields[i].Type
 	if v.Args != nil && init == nil {
 		at := syntax.At{Span: v.Type.Place()}
-		init = &syntax.Call{At: at, Fun: &syntax.TypeExpr{At: at, Type: objectType(v.Type)}, Args: v.Args}
+		init = &syntax.Call{At: at, Fun: &syntax.TypeExpr{At: at, Type: objectType(v.Type)},
+			Args: v.Args}
 	}
 	if init == nil {
 		return
@@ -213,7 +219,8 @@ func (c *checker) event(def *types.Def, e *env, x syntax.Type) *types.Event {
 		return nil
 	}
 	if t.Kind != types.Named && t.Kind != types.Error {
-		c.diags.Errorf("E0311", x.Place(), "an event is a type declared with 'type', or error; %s is none", t)
+		c.diags.Errorf("E0311", x.Place(),
+			"an event is a type declared with 'type', or error; %s is none", t)
 		return nil
 	}
 	name := t.String()
@@ -262,7 +269,8 @@ func (c *checker) params(params []*syntax.Param) {
 
 // unsatisfied reports a type argument that lacks what its constraint asks for.
 func (c *checker) unsatisfied(param string, t, constraint *types.Type, at source.Span) {
-	d := c.diags.Errorf("E0501", at, "%s = %s is not %s: %s", param, t, constraint, c.lack(t, constraint))
+	d := c.diags.Errorf("E0501", at, "%s = %s is not %s: %s", param, t, constraint,
+		c.lack(t, constraint))
 	oneConstraint(d, t)
 }
 

@@ -9,7 +9,8 @@ import (
 	"interleave/eve/source"
 )
 
-// heading opens another module in a block of a page that shows several: "# bank.eve". The first is main.
+// heading opens another module in a block of a page that shows several: "# bank.eve".
+// The first is main.
 var heading = regexp.MustCompile(`(?m)^# (\w+\.eve)\n`)
 
 // checkBlock checks a block of a page and gives the codes of its errors.

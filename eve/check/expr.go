@@ -11,8 +11,8 @@ import (
 	"interleave/eve/types"
 )
 
-// expr lowers x. want is the type that is hoped for, nil when nothing is: literals and closures take it,
-// but nothing is converted. Handles and references are not read yet.
+// expr lowers x. want is the type that is hoped for, nil when nothing is: literals and closures
+// take it, but nothing is converted. Handles and references are not read yet.
 func (l *lowerer) expr(x syntax.Expr, want *types.Type) ir.Expr {
 	switch x := x.(type) {
 	case *syntax.Ident:
@@ -109,7 +109,8 @@ func (l *lowerer) undefined(x *syntax.Ident) {
 	}
 	self := l.scope.find("self")
 	if x.Name == "self" {
-		l.fixSelf(l.errorf("E0202", x.Span, "there is no self here: only methods that have it as their first parameter do"))
+		l.fixSelf(l.errorf("E0202", x.Span,
+			"there is no self here: only methods that have it as their first parameter do"))
 		return
 	}
 	if self != nil && self.Kind == ir.Self {
@@ -131,13 +132,14 @@ func (l *lowerer) undefined(x *syntax.Ident) {
 	l.unknown(l.m, x.Name, x.Span, l.scope.names()...)
 	if at, ok := l.ended[x.Name]; ok && l.diags.Since(said) != nil {
 		d := l.diags.Since(said)
-		d.Also = append(d.Also, diag.Label{Span: at, Text: "the block of this one has ended: declare it before the block"})
+		d.Also = append(d.Also, diag.Label{Span: at,
+			Text: "the block of this one has ended: declare it before the block"})
 	}
 }
 
-// static gives what x names when it names no value: *module, *typeName, *function, *types.Type (a type
-// parameter or a type with arguments), or the *ir.Var of a module. It reports nothing unless a module
-// has no such member.
+// static gives what x names when it names no value: *module, *typeName, *function, *types.Type (a
+// type parameter or a type with arguments), or the *ir.Var of a module. It reports nothing unless a
+// module has no such member.
 func (l *lowerer) static(x syntax.Expr) object {
 	switch x := x.(type) {
 	case *syntax.Ident:
@@ -155,7 +157,8 @@ func (l *lowerer) static(x syntax.Expr) object {
 			return t
 		}
 	case *syntax.Selector:
-		id, ok := x.X.(*syntax.Ident) // no module has modules for members, so a longer chain names a value
+		// no module has modules for members, so a longer chain names a value
+		id, ok := x.X.(*syntax.Ident)
 		if !ok || x.Name == nil {
 			return nil
 		}
@@ -228,7 +231,8 @@ func (l *lowerer) typeMember(x *syntax.Selector, t *types.Type) ir.Expr {
 // needsCall reports a function that is named but not called.
 func (l *lowerer) needsCall(at source.Span, f *function) {
 	d := l.errorf("E0332", at, "'%s' is a function: call it with parentheses", f.tree.Name.Text)
-	if len(f.tree.Params) == 0 || len(f.tree.Params) == 1 && f.tree.Params[0].Name != nil && f.tree.Params[0].Name.Text == "self" {
+	if len(f.tree.Params) == 0 || len(f.tree.Params) == 1 && f.tree.Params[0].Name != nil &&
+		f.tree.Params[0].Name.Text == "self" {
 		l.fixText(d, pointAfter(at), "()", "")
 		d.Fix.Text = "write " + at.Text() + "()"
 	}
@@ -260,7 +264,8 @@ func (l *lowerer) memberOf(v ir.Expr, x *syntax.Selector) ir.Expr {
 		d.Label = "it may have no value: take it with ?, else or match"
 		return bad(x.Span)
 	}
-	if l.suggest(d, x.Name, l.memberNames(t)); d.Fix == nil && t.Def != nil && t.Def.Form == types.Union {
+	if l.suggest(d, x.Name, l.memberNames(t)); d.Fix == nil && t.Def != nil &&
+		t.Def.Form == types.Union {
 		d.Label = "it is one of several cases: match takes the fields of each"
 	}
 	return bad(x.Span)
@@ -341,7 +346,8 @@ func (l *lowerer) elseExpr(x *syntax.ElseExpr, want *types.Type) ir.Expr {
 		return bad(x.Span)
 	}
 	if t.Kind != types.Option && t.Kind != types.Result {
-		d := l.errorf("E0350", x.X.Place(), "else needs a value that may be missing, and this is %s", article(t))
+		d := l.errorf("E0350", x.X.Place(),
+			"else needs a value that may be missing, and this is %s", article(t))
 		d.Label = "it is always there"
 		return bad(x.Span)
 	}
@@ -375,10 +381,12 @@ func (l *lowerer) propagate(x *syntax.Propagate, want *types.Type) ir.Expr {
 		return bad(x.Span)
 	}
 	if l.result.Kind != t.Kind && l.result != types.InvalidT {
-		d := l.errorf("E0350", at, "? would return %s, and here %s is returned", missing(t), resultText(l.result))
+		d := l.errorf("E0350", at, "? would return %s, and here %s is returned", missing(t),
+			resultText(l.result))
 		d.Label = "write else, or match"
 		if t.Kind == types.Option && l.result.Kind == types.Result {
-			d.Label = "an error is made of none by else: " + x.X.Place().Text() + " else error(\"..\")?"
+			d.Label = "an error is made of none by else: " + x.X.Place().Text() +
+				" else error(\"..\")?"
 		}
 		return bad(x.Span)
 	}
@@ -389,7 +397,8 @@ func (l *lowerer) propagate(x *syntax.Propagate, want *types.Type) ir.Expr {
 	return &ir.Propagate{Place: place(t.Elem, x.Span), X: v}
 }
 
-// propagateError is `error(..)?`: it returns the error in any case, and stands where any type is wanted.
+// propagateError is `error(..)?`: it returns the error in any case, and stands where any
+// type is wanted.
 func (l *lowerer) propagateError(v ir.Expr, x *syntax.Propagate, want *types.Type) ir.Expr {
 	if want == nil || want.Kind == types.Ref || want.Kind == types.Slice || want == types.VoidT {
 		want = l.result.Elem

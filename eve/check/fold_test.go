@@ -78,7 +78,8 @@ func TestFold(t *testing.T) {
 			got = k.Value
 		}
 		if got != test.want {
-			t.Errorf("%s = %s is %v (%T), want %v (%T)", test.typ, test.text, got, got, test.want, test.want)
+			t.Errorf("%s = %s is %v (%T), want %v (%T)", test.typ, test.text, got, got, test.want,
+				test.want)
 		}
 	}
 }

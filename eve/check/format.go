@@ -17,8 +17,8 @@ type directive struct {
 	at   source.Span
 }
 
-// formatArg makes the last argument of a function with the printf rule: of the format, which is checked
-// against what follows it, one Format.
+// formatArg makes the last argument of a function with the printf rule: of the format, which is
+// checked against what follows it, one Format.
 func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
 	lit, ok := bare(x).(*syntax.Lit)
 	if !ok || lit.Kind != syntax.StringLit {
@@ -41,7 +41,8 @@ func (l *lowerer) formatArg(x syntax.Expr, extra []*syntax.Arg) ir.Expr {
 		if next < len(extra) && extra[next] != nil && extra[next].X != nil {
 			parts[i].part.X = l.formatted(extra[next].X, parts[i])
 		} else if next >= len(extra) {
-			l.errorf("E0349", parts[i].at, "no value for %s: the format has %s, and here %s", parts[i].at.Text(), count(dirs, "directive"), are(len(extra)))
+			l.errorf("E0349", parts[i].at, "no value for %s: the format has %s, and here %s",
+				parts[i].at.Text(), count(dirs, "directive"), are(len(extra)))
 			parts[i].part.X = bad(parts[i].at)
 		}
 		next++
@@ -71,7 +72,8 @@ func (l *lowerer) tooMany(lit *syntax.Lit, dirs int, extra []*syntax.Arg) {
 func (l *lowerer) formatValue(x syntax.Expr) ir.Expr {
 	v := l.plain(x)
 	t := v.Type()
-	if broken(v) || t == types.StringT || l.isOpen(t) || t == types.VoidT || !l.printable(t) || t.Kind == types.Option || t.Kind == types.Result {
+	if broken(v) || t == types.StringT || l.isOpen(t) || t == types.VoidT || !l.printable(t) ||
+		t.Kind == types.Option || t.Kind == types.Result {
 		return l.coerce(v, types.StringT)
 	}
 	d := l.errorf("E0349", x.Place(), "a format is a string, and this is %s", article(t))
@@ -125,17 +127,22 @@ func (l *lowerer) parseFormat(lit *syntax.Lit) (parts []directive, n int) {
 		}
 		if end >= len(v) || !letter(v[end]) {
 			end = min(end+1, len(v))
-			l.errorf("E0349", span(i, end), "%s is no directive: write %%%% for a percent sign", span(i, end).Text())
+			l.errorf("E0349", span(i, end), "%s is no directive: write %%%% for a percent sign",
+				span(i, end).Text())
 			i = end
 			continue
 		}
 		flush()
 		d := directive{at: span(i, end+1)}
 		if strings.IndexByte(verbs, v[end]) < 0 {
-			l.errorf("E0349", d.at, "%s is no directive: these are %%d %%x %%o %%b %%c %%s %%f %%e %%g %%v %%%%", d.at.Text())
+			l.errorf("E0349", d.at,
+				"%s is no directive: these are %%d %%x %%o %%b %%c %%s %%f %%e %%g %%v %%%%",
+				d.at.Text())
 			d.part = ir.FormatPart{Verb: 'v', Width: -1, Prec: -1}
 		} else if !parseSpec(v[i+1:end+1], &d.part) {
-			l.errorf("E0349", d.at, "%s is no directive: a width, a precision and a letter may follow the percent sign", d.at.Text())
+			l.errorf("E0349", d.at,
+				"%s is no directive: a width, a precision and a letter may follow the percent sign",
+				d.at.Text())
 		}
 		parts, n, i = append(parts, d), n+1, end+1
 	}
@@ -178,7 +185,8 @@ func small(s string) (int, bool) {
 	return n, err == nil && n >= 0 && n <= 999
 }
 
-// offsets gives for each byte of a literal's value, and for its end, where in the file it is written.
+// offsets gives for each byte of a literal's value, and for its end, where in the file
+// it is written.
 func offsets(lit *syntax.Lit) []int {
 	raw := lit.Span.Text()
 	all := make([]int, len(lit.Value)+1)
@@ -230,7 +238,8 @@ func (l *lowerer) formatted(x syntax.Expr, d directive) ir.Expr {
 		return bad(x.Place())
 	}
 	if needs := verbNeeds(d.part.Verb, t); needs != "" && !l.isOpen(t) && t.Kind != types.Param {
-		e := l.errorf("E0349", x.Place(), "%s prints %s, and this is %s", d.at.Text(), needs, article(t))
+		e := l.errorf("E0349", x.Place(), "%s prints %s, and this is %s", d.at.Text(), needs,
+			article(t))
 		e.Also = also(d.at, "the directive")
 		if t.Kind == types.Option || t.Kind == types.Result {
 			e.Label = "it may have no value: say what then, with else"
@@ -240,7 +249,8 @@ func (l *lowerer) formatted(x syntax.Expr, d directive) ir.Expr {
 		return bad(x.Place())
 	}
 	if d.part.Prec >= 0 && !t.IsFloat() && t != types.StringT && t.Kind != types.Param {
-		l.errorf("E0349", d.at, "a precision is for floats and strings, and the value is %s", article(t))
+		l.errorf("E0349", d.at, "a precision is for floats and strings, and the value is %s",
+			article(t))
 	}
 	return v
 }
@@ -289,13 +299,15 @@ func verbFor(text string, t *types.Type) string {
 	return text[:max(len(text)-1, 0)] + verb
 }
 
-// printable says whether values of the type have a text: closures and what the runtime makes have none.
+// printable says whether values of the type have a text: closures and what the runtime
+// makes have none.
 func (l *lowerer) printable(t *types.Type) bool {
 	switch t.Kind {
 	case types.Func, types.Void, types.Shared:
 		return t.Kind == types.Shared && l.printable(t.Elem)
 	case types.Named:
-		return t.Def == nil || t.Def.Form == types.Struct && !t.Def.Emitter || t.Def.Form == types.Union
+		return t.Def == nil || t.Def.Form == types.Struct && !t.Def.Emitter ||
+			t.Def.Form == types.Union
 	case types.Vector, types.Array, types.Slice, types.Set, types.Option, types.Result:
 		return l.printable(t.Elem)
 	case types.Map:
@@ -320,7 +332,8 @@ func (l *lowerer) fstring(x *syntax.FString) ir.Expr {
 		}
 		d := directive{at: specPlace(x, p)}
 		if !parseSpec(p.Format, &d.part) {
-			l.errorf("E0349", d.at, "'%s' is no format: write a width, a precision and a letter, as in :8.2f", p.Format)
+			l.errorf("E0349", d.at,
+				"'%s' is no format: write a width, a precision and a letter, as in :8.2f", p.Format)
 			d.part.Prec = -1
 		}
 		d.part.X = l.formatted(p.X, d)

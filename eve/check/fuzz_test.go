@@ -8,7 +8,8 @@ import (
 
 // FuzzCheck holds that no text makes the checker panic or hang.
 func FuzzCheck(f *testing.F) {
-	for _, pattern := range []string{"../testdata/*/*.eve", "../testdata/*/*/*.eve", "../std/*.eve", "../std/*/*.eve"} {
+	for _, pattern := range []string{"../testdata/*/*.eve", "../testdata/*/*/*.eve", "../std/*.eve",
+		"../std/*/*.eve"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)

@@ -67,7 +67,8 @@ func (c *checker) typeConst(m *module, v *ir.Var, d *syntax.ConstDecl) {
 
 // noHandle reports a constant that would name a shared object.
 func (c *checker) noHandle(v *ir.Var, at source.Span) {
-	c.diags.Errorf("E0211", at, "a constant cannot hold a shared object; declare a module variable of type T@")
+	c.diags.Errorf("E0211", at,
+		"a constant cannot hold a shared object; declare a module variable of type T@")
 	v.Type = types.InvalidT
 	v.Init = &ir.Zero{Place: ir.Place{T: types.InvalidT, Span: at}}
 }
@@ -83,8 +84,10 @@ func (c *checker) typeGlobal(m *module, v *ir.Var, d *syntax.VarDecl) {
 		at := d.Type.Place()
 		c.diags.Add(diag.Diagnostic{
 			Code: "E0210", Span: at, Label: "make it shared, or a const",
-			Message: fmt.Sprintf("module variable '%s' must be a shared object or a constant", v.Name),
-			Fix: &diag.Fix{Text: fmt.Sprintf("write %s: %s@", v.Name, at.Text()), Span: at, New: at.Text() + "@",
+			Message: fmt.Sprintf("module variable '%s' must be a shared object or a constant",
+				v.Name),
+			Fix: &diag.Fix{Text: fmt.Sprintf("write %s: %s@", v.Name, at.Text()), Span: at,
+				New:  at.Text() + "@",
 				Note: fmt.Sprintf("or const %s if it never changes", v.Name)},
 		})
 		v.Type = types.InvalidT
@@ -92,12 +95,15 @@ func (c *checker) typeGlobal(m *module, v *ir.Var, d *syntax.VarDecl) {
 	}
 	init := d.Init
 	if d.Args != nil && init == nil {
-		init = &syntax.Call{At: syntax.At{Span: d.Type.Place()}, Fun: &syntax.TypeExpr{At: syntax.At{Span: d.Type.Place()},
-			Type: objectType(d.Type)}, Args: d.Args}
+		init = &syntax.Call{At: syntax.At{Span: d.Type.Place()},
+			Fun: &syntax.TypeExpr{At: syntax.At{Span: d.Type.Place()},
+				Type: objectType(d.Type)}, Args: d.Args}
 	}
 	if init == nil {
-		if why := (&lowerer{checker: c}).noZero(t.Elem, map[*types.Type]bool{}); why != "" && !m.std {
-			c.diags.Errorf("E0312", d.Type.Place(), "%s has no zero value to start with: %s", t.Elem, why)
+		if why := (&lowerer{checker: c}).noZero(t.Elem, map[*types.Type]bool{}); why != "" &&
+			!m.std {
+			c.diags.Errorf("E0312", d.Type.Place(), "%s has no zero value to start with: %s",
+				t.Elem, why)
 		}
 		v.Init = (&lowerer{checker: c}).zeroOf(t.Elem, d.Type.Place())
 		return
@@ -107,7 +113,8 @@ func (c *checker) typeGlobal(m *module, v *ir.Var, d *syntax.VarDecl) {
 		x = d.X
 	}
 	if x.Type().Kind == types.Shared {
-		c.diags.Errorf("E0211", x.At(), "a module variable builds its own object; it cannot take over another")
+		c.diags.Errorf("E0211", x.At(),
+			"a module variable builds its own object; it cannot take over another")
 		x = &ir.Zero{Place: ir.Place{T: t.Elem, Span: x.At()}}
 	}
 	v.Init = c.coerce(x, t.Elem)
@@ -122,19 +129,23 @@ func objectType(t syntax.Type) syntax.Type {
 	return t
 }
 
-// closed reports what an initial value must not use: module variables, which may not be there yet and on
-// which nobody has a permission.
+// closed reports what an initial value must not use: module variables, which may not be there yet
+// and on which nobody has a permission.
 func (c *checker) closed(x ir.Expr) {
 	eachExpr(x, func(x ir.Expr) {
 		switch x := x.(type) {
 		case *ir.Ref:
 			if x.Var != nil && x.Var.Kind == ir.Global {
-				c.diags.Errorf("E0211", x.Span, "the initial value of a module variable or constant cannot use '%s'", x.Var.Name)
+				c.diags.Errorf("E0211", x.Span,
+					"the initial value of a module variable or constant cannot use '%s'",
+					x.Var.Name)
 			}
 		case *ir.Call:
 			for _, e := range x.Fn.List {
 				if e.Var != nil && e.Var.Kind == ir.Global {
-					c.diags.Errorf("E0211", x.Span, "the initial value of a module variable or constant cannot use '%s', which '%s' needs",
+					c.diags.Errorf("E0211", x.Span,
+						"the initial value of a module variable or constant cannot use '%s', "+
+							"which '%s' needs",
 						e.Name, x.Fn.Name)
 				}
 			}

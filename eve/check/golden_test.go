@@ -36,13 +36,14 @@ func found(diags *diag.List) []string {
 		if d.Span.File != nil {
 			name = d.Span.File.Name
 		}
-		all = append(all, fmt.Sprintf("%s:%d %s %s", name, d.Span.Line(), d.Code, strings.TrimSpace(text)))
+		all = append(all, fmt.Sprintf("%s:%d %s %s", name, d.Span.Line(), d.Code,
+			strings.TrimSpace(text)))
 	}
 	return all
 }
 
-// goldens gives the programs of ../testdata/kind whose names start like those of this package: files, and
-// folders with a main.eve.
+// goldens gives the programs of ../testdata/kind whose names start like those of this package:
+// files, and folders with a main.eve.
 func goldens(t *testing.T, kind string) []string {
 	t.Helper()
 	var all []string
@@ -98,7 +99,8 @@ func TestGolden(t *testing.T) {
 					t.Error("a program in ok expects no diagnostics")
 				}
 				if !slices.Equal(want, got) {
-					t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+					t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "),
+						strings.Join(want, "\n  "))
 					for _, d := range diags.Sorted() {
 						t.Logf("%s:%d: %s: %s", d.Span.File.Name, d.Span.Line(), d.Code, d.Message)
 					}
@@ -116,7 +118,8 @@ func checkText(text string) *diag.List {
 }
 
 func TestStdIsClean(t *testing.T) {
-	for _, d := range checkText("import io.socket.*\nimport util.timeout\nmain: () void:\n    process.exit(int(math.sqrt(0.0)))\n").Sorted() {
+	for _, d := range checkText("import io.socket.*\nimport util.timeout\nmain: () void:\n    " +
+		"process.exit(int(math.sqrt(0.0)))\n").Sorted() {
 		t.Errorf("%s:%d: %s: %s", d.Span.File.Name, d.Span.Line(), d.Code, d.Message)
 	}
 }

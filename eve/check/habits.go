@@ -12,7 +12,8 @@ import (
 	"interleave/eve/types"
 )
 
-// What is said to those who look for something under the name or in the place that another language gave it.
+// What is said to those who look for something under the name or in the place that another
+// language gave it.
 
 // advice is for names of other languages that no one name of Eve stands for.
 var advice = map[string]string{
@@ -63,7 +64,8 @@ func (c *checker) habit(m *module, name string, at source.Span) bool {
 		if old := r.from.FindString(line); old != "" {
 			d := c.diags.Errorf("E0202", at, "unknown name '%s'", name)
 			text := r.from.ReplaceAllString(old, r.to)
-			d.Fix = &diag.Fix{Text: "write " + text, Span: source.Span{File: at.File, Start: at.Start, End: at.Start + len(old)}, New: text}
+			d.Fix = &diag.Fix{Text: "write " + text, Span: source.Span{File: at.File,
+				Start: at.Start, End: at.Start + len(old)}, New: text}
 			return true
 		}
 	}
@@ -74,7 +76,8 @@ func (c *checker) habit(m *module, name string, at source.Span) bool {
 		return true
 	}
 	if len(name) == 1 && name[0] >= 'A' && name[0] <= 'Z' {
-		c.diags.Errorf("E0202", at, "unknown name '%s'", name).Label = "a type parameter stands in front of the list: <type " + name + ">"
+		c.diags.Errorf("E0202", at, "unknown name '%s'", name).Label = "a type parameter stands " +
+			"in front of the list: <type " + name + ">"
 		return true
 	}
 	if advice[name] != "" {
@@ -84,8 +87,8 @@ func (c *checker) habit(m *module, name string, at source.Span) bool {
 	return c.elsewhereDeclared(m, name, at)
 }
 
-// elsewhereDeclared finds the name among the cases of unions, in modules that are imported by their name, and in
-// those of the library that are not imported.
+// elsewhereDeclared finds the name among the cases of unions, in modules that are imported by their
+// name, and in those of the library that are not imported.
 func (c *checker) elsewhereDeclared(m *module, name string, at source.Span) bool {
 	full := ""
 	for _, owner := range sortedNames(m.names) {
@@ -129,8 +132,8 @@ func (c *checker) elsewhereDeclared(m *module, name string, at source.Span) bool
 	return true
 }
 
-// unlistable reports a variable in a list that a module has whose names were not brought: a list has no place for
-// the module's name.
+// unlistable reports a variable in a list that a module has whose names were not brought: a list
+// has no place for the module's name.
 func (l *lowerer) unlistable(name string, at source.Span) bool {
 	for _, i := range l.m.tree.Imports {
 		if i.All || len(i.Path) == 0 {
@@ -143,15 +146,19 @@ func (l *lowerer) unlistable(name string, at source.Span) bool {
 		if _, ok := from.names[name].(*ir.Var); !ok {
 			continue
 		}
-		d := l.errorf("E0202", at, "a list names '%s' of module %s by its name alone, and that is not brought", name, module)
+		d := l.errorf("E0202", at,
+			"a list names '%s' of module %s by its name alone, and that is not brought", name,
+			module)
 		point := source.Span{File: i.Span.File, Start: i.Span.Start, End: i.Span.Start}
-		d.Fix = &diag.Fix{Text: "write import " + module + ".* as well", Span: point, New: "import " + module + ".*\n"}
+		d.Fix = &diag.Fix{Text: "write import " + module + ".* as well", Span: point,
+			New: "import " + module + ".*\n"}
 		return true
 	}
 	return false
 }
 
-// commentAbove is where the comment starts that stands right above a declaration; the declaration if there is none.
+// commentAbove is where the comment starts that stands right above a declaration; the declaration
+// if there is none.
 func commentAbove(text string, at int) int {
 	for at > 0 {
 		line := strings.LastIndexByte(text[:at-1], '\n') + 1
@@ -178,11 +185,13 @@ func (c *checker) noModule(name string, at source.Span) {
 		d.Fix = &diag.Fix{Text: "write " + best, Span: at, New: best}
 		return
 	}
-	d.Label = "it would be " + strings.ReplaceAll(name, ".", "/") + ".eve below the folder of the main file"
+	d.Label = "it would be " + strings.ReplaceAll(name, ".", "/") +
+		".eve below the folder of the main file"
 }
 
 // textOf offers string(x) for x.to_string() and the like.
-func (l *lowerer) textOf(d *diag.Diagnostic, t *types.Type, fun *syntax.Selector, x *callExpr) bool {
+func (l *lowerer) textOf(d *diag.Diagnostic, t *types.Type, fun *syntax.Selector,
+	x *callExpr) bool {
 	switch fun.Name.Text {
 	case "to_string", "toString", "str", "string", "to_s", "String":
 	default:
@@ -236,10 +245,12 @@ func (l *lowerer) fixSelf(d *diag.Diagnostic) {
 	}
 }
 
-// pure says whether x is a call of a method of the library that changes nothing: only its value can be wanted.
+// pure says whether x is a call of a method of the library that changes nothing: only its
+// value can be wanted.
 func pure(x ir.Expr) bool {
 	call, ok := x.(*ir.Call)
-	if !ok || call.Fn == nil || call.Fn.Native == "" || call.Fn.Recv == nil || call.Fn.Static || call.T == types.VoidT {
+	if !ok || call.Fn == nil || call.Fn.Native == "" || call.Fn.Recv == nil || call.Fn.Static ||
+		call.T == types.VoidT {
 		return false
 	}
 	for _, e := range call.Fn.List {

@@ -6,11 +6,13 @@ import (
 	"interleave/eve/types"
 )
 
-// infer gives f's own type arguments from what is written (explicit, may be shorter), the types of the
-// arguments (nil for those not known yet, self not among them) and the type wanted (nil for none). It
-// reports what cannot be inferred and what does not satisfy its constraint. It is to be asked for every
-// call, of functions without type parameters too: methods may ask more of their receiver's.
-func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.Type, want *types.Type, at source.Span) ([]*types.Type, bool) {
+// infer gives f's own type arguments from what is written (explicit, may be shorter), the types
+// of the arguments (nil for those not known yet, self not among them) and the type wanted (nil
+// for none). It reports what cannot be inferred and what does not satisfy its constraint. It is
+// to be asked for every call, of functions without type parameters too: methods may ask more of
+// their receiver's.
+func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.Type,
+	want *types.Type, at source.Span) ([]*types.Type, bool) {
 	own := f.typeParams()
 	if len(explicit) > len(own) {
 		c.arguments(f.fullName(), len(own), len(explicit), at)
@@ -44,7 +46,8 @@ func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.T
 					return nil, false
 				}
 			}
-			c.diags.Errorf("E0504", at, "cannot tell what %s of '%s' is; write %s<...>(...)", own[i].Name.Text, f.fullName(), f.tree.Name.Text)
+			c.diags.Errorf("E0504", at, "cannot tell what %s of '%s' is; write %s<...>(...)",
+				own[i].Name.Text, f.fullName(), f.tree.Name.Text)
 			return nil, false
 		}
 		if bound[i].Kind == types.Invalid {
@@ -54,8 +57,8 @@ func (c *checker) infer(f *function, recv *types.Type, explicit, args []*types.T
 	return bound, c.argumentsFit(f, recv, bound, at)
 }
 
-// patterns gives parameters to infer: types that nothing else in the program has, so that a generic may
-// call itself.
+// patterns gives parameters to infer: types that nothing else in the program has, so that a generic
+// may call itself.
 func (c *checker) patterns(f *function) []*types.Type {
 	var params []*types.Type
 	for _, p := range f.typeParams() {
@@ -67,7 +70,8 @@ func (c *checker) patterns(f *function) []*types.Type {
 // startsElements are the natives that make new elements, which start as zero values.
 var startsElements = map[string]bool{"prelude.vector.resize": true, "prelude.map.get_or_add": true}
 
-// narrowedFit says whether the receiver's type arguments satisfy what f asks of them beyond its owner.
+// narrowedFit says whether the receiver's type arguments satisfy what f asks of them
+// beyond its owner.
 func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) bool {
 	if recv == nil || f.owner == nil {
 		return true
@@ -77,7 +81,8 @@ func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) boo
 	if startsElements[f.id()] && len(args) > 0 {
 		elem := args[len(args)-1]
 		if why := (&lowerer{checker: c}).noZero(elem, map[*types.Type]bool{}); why != "" {
-			c.diags.Errorf("E0501", at, "'%s' needs a zero value of %s to start with: %s", f.fullName(), elem, why)
+			c.diags.Errorf("E0501", at, "'%s' needs a zero value of %s to start with: %s",
+				f.fullName(), elem, why)
 			return false
 		}
 	}
@@ -89,7 +94,8 @@ func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) boo
 		e := c.envOf(f.owner, args)
 		k := c.constraint(e, n.Constraint)
 		if k != nil && !c.satisfies(args[i], k) {
-			d := c.diags.Errorf("E0501", at, "'%s' needs %s to be %s: %s", f.fullName(), args[i], k, c.lack(args[i], k))
+			d := c.diags.Errorf("E0501", at, "'%s' needs %s to be %s: %s", f.fullName(), args[i], k,
+				c.lack(args[i], k))
 			oneConstraint(d, args[i])
 			return false
 		}
@@ -98,7 +104,8 @@ func (c *checker) narrowedFit(f *function, recv *types.Type, at source.Span) boo
 }
 
 // argumentsFit says whether type arguments satisfy their constraints and make types that exist.
-func (c *checker) argumentsFit(f *function, recv *types.Type, bound []*types.Type, at source.Span) bool {
+func (c *checker) argumentsFit(f *function, recv *types.Type, bound []*types.Type,
+	at source.Span) bool {
 	if tooLarge(bound) {
 		c.diags.Errorf("E0313", at, "'%s' calls itself with ever new type arguments", f.fullName())
 		return false
@@ -106,7 +113,9 @@ func (c *checker) argumentsFit(f *function, recv *types.Type, bound []*types.Typ
 	e := c.envFor(f, recv, bound)
 	for i, p := range f.typeParams() {
 		if bound[i].HasView() || bound[i].Kind == types.Void {
-			c.diags.Errorf("E0506", at, "%s = %s: a type argument cannot be a view, a closure or void", p.Name.Text, bound[i])
+			c.diags.Errorf("E0506", at,
+				"%s = %s: a type argument cannot be a view, a closure or void", p.Name.Text,
+				bound[i])
 			return false
 		}
 		if p.Constraint == nil {
@@ -128,8 +137,10 @@ func (c *checker) orInvalid(t *types.Type) *types.Type {
 	return t
 }
 
-// signatureFits makes the signature of an instance and says whether it exists; types that do not exist, like T@@, are said at the call.
-func (c *checker) signatureFits(f *function, recv *types.Type, bound []*types.Type, at source.Span) bool {
+// signatureFits makes the signature of an instance and says whether it exists; types that do not
+// exist, like T@@, are said at the call.
+func (c *checker) signatureFits(f *function, recv *types.Type, bound []*types.Type,
+	at source.Span) bool {
 	if c.signatures[instanceID(f, recv, bound)] != nil {
 		return true
 	}
@@ -151,8 +162,8 @@ type unifier struct {
 	found map[*types.Type]*types.Type
 }
 
-// signature lays all over each other: first what has a type of its own, then number literals, then the
-// result that is wanted.
+// signature lays all over each other: first what has a type of its own, then number literals, then
+// the result that is wanted.
 func (u *unifier) signature(s *signature, args []*types.Type, want *types.Type) {
 	for i, a := range args {
 		if i < len(s.params) && a != nil && !untyped(a) {
@@ -181,7 +192,9 @@ func (u *unifier) signature(s *signature, args []*types.Type, want *types.Type) 
 	}
 }
 
-func untyped(t *types.Type) bool { return t.Kind == types.UntypedInt || t.Kind == types.UntypedFloat }
+func untyped(t *types.Type) bool {
+	return t.Kind == types.UntypedInt || t.Kind == types.UntypedFloat
+}
 
 // argument lays a parameter's type over that of an argument, which may be converted unasked.
 func (u *unifier) argument(p, a *types.Type) {
@@ -209,7 +222,8 @@ func (u *unifier) argument(p, a *types.Type) {
 
 // wanted lays the result's type over the type wanted.
 func (u *unifier) wanted(r, want *types.Type) {
-	if want.Kind != r.Kind && (want.Kind == types.Option || want.Kind == types.Result) && !u.open[r] {
+	if want.Kind != r.Kind && (want.Kind == types.Option || want.Kind == types.Result) &&
+		!u.open[r] {
 		want = want.Elem
 	}
 	if u.open[r] {

@@ -20,14 +20,16 @@ type site struct {
 	depth int
 }
 
-// instance gives the function for a receiver type (nil for functions) and type arguments. There is one
-// for each list of them; its body is checked later.
-func (c *checker) instance(f *function, recv *types.Type, targs []*types.Type, at source.Span) *ir.Func {
+// instance gives the function for a receiver type (nil for functions) and type arguments. There is
+// one for each list of them; its body is checked later.
+func (c *checker) instance(f *function, recv *types.Type, targs []*types.Type,
+	at source.Span) *ir.Func {
 	return c.instanceOf(f, recv, targs, at, false)
 }
 
 // instanceOf is instance; own says that a generic is checked for its own sake.
-func (c *checker) instanceOf(f *function, recv *types.Type, targs []*types.Type, at source.Span, own bool) *ir.Func {
+func (c *checker) instanceOf(f *function, recv *types.Type, targs []*types.Type, at source.Span,
+	own bool) *ir.Func {
 	id := instanceID(f, recv, targs)
 	fn := c.instances[id]
 	if fn == nil {
@@ -48,8 +50,10 @@ func (c *checker) instanceOf(f *function, recv *types.Type, targs []*types.Type,
 func (c *checker) make(f *function, recv *types.Type, targs []*types.Type, id string) *ir.Func {
 	s := c.signature(f, recv, targs)
 	fn := &ir.Func{
-		Name: f.fullName(), ID: id, Module: f.module.ir, Span: f.tree.Name.Span, Recv: recv, Static: f.isStatic(),
-		Args: targs, Result: s.result, Async: f.tree.Async, Pub: f.tree.Pub, Opaque: s.env.opaque, Extern: f.extern,
+		Name: f.fullName(), ID: id, Module: f.module.ir, Span: f.tree.Name.Span, Recv: recv,
+		Static: f.isStatic(),
+		Args:   targs, Result: s.result, Async: f.tree.Async, Pub: f.tree.Pub, Opaque: s.env.opaque,
+		Extern: f.extern,
 	}
 	if f.extern != nil {
 		fn.Async = fn.Async || f.extern.Slow
@@ -57,24 +61,28 @@ func (c *checker) make(f *function, recv *types.Type, targs []*types.Type, id st
 		fn.Native = c.native(f)
 	}
 	if s.self != nil {
-		fn.Params = append(fn.Params, &ir.Var{Name: "self", Type: s.self, Kind: ir.Self, Span: f.tree.Params[0].Span})
+		fn.Params = append(fn.Params, &ir.Var{Name: "self", Type: s.self, Kind: ir.Self,
+			Span: f.tree.Params[0].Span})
 	}
 	for _, p := range s.params {
 		at := p.tree.Span
 		if p.tree.Name != nil {
 			at = p.tree.Name.Span
 		}
-		fn.Params = append(fn.Params, &ir.Var{Name: p.name, Type: p.t, Kind: ir.Param, Span: at, Take: p.take})
+		fn.Params = append(fn.Params, &ir.Var{Name: p.name, Type: p.t, Kind: ir.Param, Span: at,
+			Take: p.take})
 	}
 	if f.tree.Perms != nil {
-		fn.List = c.list(f.module, f.tree.Perms, fn, func(p *syntax.Perm, v *ir.Var) { c.listable(f, p, v) })
+		fn.List = c.list(f.module, f.tree.Perms, fn,
+			func(p *syntax.Perm, v *ir.Var) { c.listable(f, p, v) })
 	}
 	return fn
 }
 
-// list resolves the permission list of a function or test: its names are parameters and module variables, each of
-// which outer is shown.
-func (c *checker) list(m *module, perms *syntax.Perms, fn *ir.Func, outer func(*syntax.Perm, *ir.Var)) []*ir.Entry {
+// list resolves the permission list of a function or test: its names are parameters and module
+// variables, each of which outer is shown.
+func (c *checker) list(m *module, perms *syntax.Perms, fn *ir.Func,
+	outer func(*syntax.Perm, *ir.Var)) []*ir.Entry {
 	var list []*ir.Entry
 	for _, p := range perms.Entries {
 		if p.Name == nil {
@@ -101,13 +109,16 @@ func (c *checker) list(m *module, perms *syntax.Perms, fn *ir.Func, outer func(*
 				outer(p, o)
 			}
 		default:
-			c.diags.Errorf("E0215", p.Name.Span, "'%s' is %s: a permission list names parameters and module variables", p.Name.Text, kindOf(o))
+			c.diags.Errorf("E0215", p.Name.Span,
+				"'%s' is %s: a permission list names parameters and module variables", p.Name.Text,
+				kindOf(o))
 		}
 	}
 	return list
 }
 
-// listable reports a variable that the callers of f in other modules cannot list, though f asks for it.
+// listable reports a variable that the callers of f in other modules cannot list,
+// though f asks for it.
 func (c *checker) listable(f *function, p *syntax.Perm, v *ir.Var) {
 	m := f.module
 	visible := f.tree.Pub && f.owner == nil || f.owner != nil && m.pub[f.owner.name]
@@ -115,7 +126,9 @@ func (c *checker) listable(f *function, p *syntax.Perm, v *ir.Var) {
 		return
 	}
 	c.diags.Add(diag.Diagnostic{
-		Code: "E0205", Span: p.Name.Span, Message: fmt.Sprintf("'%s' is not pub, and who calls '%s' has to list it", v.Name, f.tree.Name.Text),
+		Code: "E0205", Span: p.Name.Span,
+		Message: fmt.Sprintf("'%s' is not pub, and who calls '%s' has to list it", v.Name,
+			f.tree.Name.Text),
 		Also: []diag.Label{{Span: m.places[v.Name], Text: "write pub before it"}},
 	})
 }
@@ -132,7 +145,8 @@ func (c *checker) native(f *function) string {
 	return path.Base(name) + "." + f.tree.Name.Text
 }
 
-// maxInstances bounds how deep instances ask for instances; a generic that reaches it asks without end.
+// maxInstances bounds how deep instances ask for instances; a generic that reaches it
+// asks without end.
 const maxInstances = 64
 
 // enqueue puts the body of fn on the list of what is to be checked.
@@ -177,8 +191,8 @@ func instanceName(f *function, fn *ir.Func) string {
 	return fmt.Sprintf("'%s' with %s", f.fullName(), strings.Join(parts, ", "))
 }
 
-// within runs f, which checks an instance. What is wrong in it, though it was not in the generic itself,
-// is said once, at the place where the instance was asked for.
+// within runs f, which checks an instance. What is wrong in it, though it was not in the generic
+// itself, is said once, at the place where the instance was asked for.
 func (c *checker) within(s *site, f func()) {
 	diags, current := c.diags, c.current
 	mine := &diag.List{}
@@ -193,7 +207,8 @@ func (c *checker) within(s *site, f func()) {
 	c.diags, c.current = diags, current
 }
 
-// blame says, once and at the place given, the first of an instance's faults that was not said before.
+// blame says, once and at the place given, the first of an instance's faults that was
+// not said before.
 func (c *checker) blame(faults *diag.List, who string, at source.Span) {
 	for _, d := range faults.Sorted() {
 		if !d.Code.IsError() || c.known(d) || d.Code == "E0202" && c.base.HasErrors() {

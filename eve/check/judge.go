@@ -15,7 +15,8 @@ func (c *checker) judge(f *function) {
 	for i, p := range t.Params {
 		switch {
 		case p.Name != nil && p.Name.Text == "self" && (f.owner == nil || i > 0 || p.Type != nil):
-			c.diags.Errorf("E0216", p.Span, "self stands first, without a type, among the parameters of a method")
+			c.diags.Errorf("E0216", p.Span,
+				"self stands first, without a type, among the parameters of a method")
 		case p.Type == nil && !isSelf(p) && p.Name != nil:
 			c.diags.Errorf("E0216", p.Span, "parameter '%s' needs a type", p.Name.Text)
 		case p.Take && p.Type != nil && isView(p.Type):
@@ -58,9 +59,11 @@ func (c *checker) judgeResult(f *function) {
 	}
 	at := f.tree.Result.Place()
 	if holdsRef(s.result) {
-		d := c.diags.Errorf("E0305", at, "a function cannot return %s; only slices of its own view parameters", s.result)
+		d := c.diags.Errorf("E0305", at,
+			"a function cannot return %s; only slices of its own view parameters", s.result)
 		if s.result.Kind == types.Ref {
-			d.Label = "return the value, or take the place as a parameter: out: " + s.result.String()
+			d.Label = "return the value, or take the place as a parameter: out: " +
+				s.result.String()
 		}
 		return
 	}
@@ -72,7 +75,8 @@ func (c *checker) judgeResult(f *function) {
 			return
 		}
 	}
-	c.diags.Errorf("E0305", at, "a function without a view parameter cannot return a view").Label = "a vector can be returned: to_vector() copies a view"
+	c.diags.Errorf("E0305", at, "a function without a view parameter cannot return a view").Label =
+		"a vector can be returned: to_vector() copies a view"
 }
 
 // holdsRef says whether t has a T& or a closure in it that is no slice.
@@ -98,7 +102,8 @@ func (c *checker) judgeDefaults(f *function) {
 	for _, p := range f.tree.Params {
 		if p.Default == nil {
 			if optional && p.Name != nil && p.Name.Text != "format" {
-				c.diags.Errorf("E0216", p.Span, "parameter '%s' needs a default value: one before it has one", p.Name.Text)
+				c.diags.Errorf("E0216", p.Span,
+					"parameter '%s' needs a default value: one before it has one", p.Name.Text)
 			}
 			continue
 		}
@@ -124,11 +129,15 @@ func (c *checker) judgeExtern(f *function) {
 	}
 	for _, p := range s.params {
 		if !crosses(p.t) {
-			c.diags.Errorf("E0317", p.tree.Type.Place(), "%s cannot be passed to C: numbers, bool, string, bytes and slices of numbers can", p.t)
+			c.diags.Errorf("E0317", p.tree.Type.Place(),
+				"%s cannot be passed to C: numbers, bool, string, bytes and slices of numbers can",
+				p.t)
 		}
 	}
-	if r := s.result; r.Kind != types.Void && r.Kind != types.Invalid && !r.IsNumber() && r.Kind != types.Bool {
-		c.diags.Errorf("E0317", f.tree.Result.Place(), "a C function cannot return %s: numbers and bool it can", r)
+	if r := s.result; r.Kind != types.Void && r.Kind != types.Invalid && !r.IsNumber() &&
+		r.Kind != types.Bool {
+		c.diags.Errorf("E0317", f.tree.Result.Place(),
+			"a C function cannot return %s: numbers and bool it can", r)
 	}
 }
 
@@ -167,7 +176,8 @@ func (c *checker) judgeTypeParams(m *module, params []*syntax.TypeParam, within 
 // mentions says whether a name stands anywhere else in a part of the module than at n.
 func (m *module) mentions(n *syntax.Name, within source.Span) bool {
 	for _, t := range m.tree.Tokens {
-		if t.Kind == syntax.Identifier && t.Span.Start >= within.Start && t.Span.End <= within.End &&
+		if t.Kind == syntax.Identifier && t.Span.Start >= within.Start &&
+			t.Span.End <= within.End &&
 			t.Span.Start != n.Span.Start && t.Text() == n.Text {
 			return true
 		}

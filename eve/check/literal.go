@@ -76,7 +76,8 @@ func (l *lowerer) intLit(x *syntax.Lit) ir.Expr {
 }
 
 // spans of time by their unit, in nanoseconds.
-var timeUnits = map[string]int64{"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9, "d": 86400e9}
+var timeUnits = map[string]int64{"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9,
+	"d": 86400e9}
 
 func (l *lowerer) durationLit(x *syntax.Lit) ir.Expr {
 	text := strings.ReplaceAll(x.Text, "_", "")
@@ -102,7 +103,8 @@ func (l *lowerer) listLit(x *syntax.ListLit, want *types.Type) ir.Expr {
 		return l.listOf(x, l.universe.Vector(t.Elem), t.Elem)
 	case types.Array:
 		if int64(len(x.Elems)) != t.Len {
-			l.errorf("E0357", x.Span, "%s has %s, and here %s", t, count(int(t.Len), "element"), are(len(x.Elems)))
+			l.errorf("E0357", x.Span, "%s has %s, and here %s", t, count(int(t.Len), "element"),
+				are(len(x.Elems)))
 			return bad(x.Span)
 		}
 		return l.listOf(x, t, t.Elem)

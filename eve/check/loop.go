@@ -19,7 +19,8 @@ func (l *lowerer) whileStmt(s *syntax.WhileStmt) {
 // bounded reports a condition that is always true: a task that never ends starves those that wait.
 func (l *lowerer) bounded(cond ir.Expr, at source.Span) {
 	if c := l.known(cond); c != nil && c.Value == true {
-		d := l.errorf("E0601", at, "this loop has no end: tasks that wait for this one would starve")
+		d := l.errorf("E0601", at,
+			"this loop has no end: tasks that wait for this one would starve")
 		d.Label = "count the turns with for, or let an event or a timer do what comes next"
 	}
 }
@@ -80,7 +81,8 @@ func (l *lowerer) forInStmt(s *syntax.ForInStmt) {
 	l.emit(n)
 }
 
-// iterated lowers what a loop runs over. Literals of a range take the type that the loop's variable declares.
+// iterated lowers what a loop runs over. Literals of a range take the type that the loop's
+// variable declares.
 func (l *lowerer) iterated(x syntax.Expr, declared syntax.Type) ir.Expr {
 	if x == nil {
 		return bad(source.Span{})
@@ -116,7 +118,8 @@ func (l *lowerer) elementOf(x ir.Expr, tree syntax.Expr) *types.Type {
 }
 
 // loopVar makes the variable of a loop: the element, or with T& the element in its place.
-func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type, x ir.Expr) *ir.Var {
+func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type,
+	x ir.Expr) *ir.Var {
 	if n == nil {
 		n = &syntax.Name{At: syntax.At{Span: x.At()}}
 	}
@@ -133,18 +136,21 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 		v.View = true
 		k := x.Type().Kind
 		if k != types.Vector && k != types.Array && k != types.Slice {
-			l.errorf("E0339", declared.Place(), "the elements of %s cannot be changed in place", article(x.Type()))
+			l.errorf("E0339", declared.Place(), "the elements of %s cannot be changed in place",
+				article(x.Type()))
 			return v
 		}
 		if !kept(x) {
-			d := l.errorf("E0348", x.At(), "the loop changes these elements in place, and nobody keeps them")
+			d := l.errorf("E0348", x.At(),
+				"the loop changes these elements in place, and nobody keeps them")
 			d.Label = "declare a variable first"
 			return v
 		}
 		said := l.diags.Len()
 		if !l.changeable(x, x.At()) {
 			if d := l.diags.Since(said); d != nil {
-				l.fixText(d, declared.Place(), elem.String(), "a loop that only reads the elements needs no &")
+				l.fixText(d, declared.Place(), elem.String(),
+					"a loop that only reads the elements needs no &")
 			}
 		}
 		return v
@@ -154,8 +160,8 @@ func (l *lowerer) loopVar(n *syntax.Name, declared syntax.Type, elem *types.Type
 	return v
 }
 
-// counted says whether a for loop ends by itself: its counter goes up (or down) by a constant towards a
-// bound, and the body changes neither.
+// counted says whether a for loop ends by itself: its counter goes up (or down) by a constant
+// towards a bound, and the body changes neither.
 func (l *lowerer) counted(n *ir.Repeat) bool {
 	cond, ok := n.Cond.(*ir.Binary)
 	if !ok || n.Init == nil || len(n.Init.Stmts) != 1 {
@@ -173,7 +179,8 @@ func (l *lowerer) counted(n *ir.Repeat) bool {
 		}
 	}
 	step := l.stepOf(n.Step, d.Var)
-	if !(op == "<" && step > 0 || op == ">" && step < 0 || op == "<=" && step > 0 || op == ">=" && step < 0) {
+	if !(op == "<" && step > 0 || op == ">" && step < 0 || op == "<=" && step > 0 ||
+		op == ">=" && step < 0) {
 		return false
 	}
 	// The counter must not run past the end of its type and begin again.
@@ -185,8 +192,8 @@ func (l *lowerer) counted(n *ir.Repeat) bool {
 	return !changed.has(d.Var) && changed.keeps(bound)
 }
 
-// roomy says whether a bound is so far from the end of the int type that steps cannot pass it: constants
-// of a moderate size.
+// roomy says whether a bound is so far from the end of the int type that steps cannot pass it:
+// constants of a moderate size.
 func (l *lowerer) roomy(x ir.Expr) bool {
 	c := l.fold(x)
 	if c == nil || x.Type().Bits() != 64 {
@@ -249,7 +256,8 @@ func (c changedVars) keeps(x ir.Expr) bool {
 		switch x := x.(type) {
 		case *ir.Const, *ir.Field, *ir.Element, *ir.Unary, *ir.Binary, *ir.Convert:
 		case *ir.Ref:
-			same = same && !c[x.Var] && x.Var.Type.Kind != types.Ref && x.Var.Type.Kind != types.Shared
+			same = same && !c[x.Var] && x.Var.Type.Kind != types.Ref &&
+				x.Var.Type.Kind != types.Shared
 		case *ir.Call:
 			same = same && x.Fn != nil && x.Fn.Name != "" && x.Fn.Native != "" && isSize(x)
 		default:
@@ -332,7 +340,8 @@ func (c changedVars) expr(x ir.Expr) {
 			return
 		}
 		for i, p := range x.Fn.Params {
-			if i < len(x.Args) && (p.Type.Kind == types.Slice || p.Type.Kind == types.Ref && (p.Kind != ir.Self || changesSelf(x.Fn))) {
+			if i < len(x.Args) && (p.Type.Kind == types.Slice || p.Type.Kind == types.Ref &&
+				(p.Kind != ir.Self || changesSelf(x.Fn))) {
 				c.place(x.Args[i])
 			}
 		}

@@ -136,7 +136,8 @@ func (l *lowerer) litPattern(m *matching, p *syntax.LitPattern, n *ir.Arm) {
 		return
 	}
 	if m.cases != nil {
-		l.errorf("E0511", p.Span, "a value of type %s is matched by its cases: %s", m.t, caseNames(m.cases))
+		l.errorf("E0511", p.Span, "a value of type %s is matched by its cases: %s", m.t,
+			caseNames(m.cases))
 		return
 	}
 	x := l.expr(p.X, m.t)
@@ -173,7 +174,8 @@ func (l *lowerer) casePattern(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 		return
 	}
 	if len(p.Path) > 1 {
-		if tn, ok := l.static(named(p.Path[:len(p.Path)-1])).(*typeName); !ok || l.decls[m.t] != tn {
+		if tn, ok := l.static(named(p.Path[:len(p.Path)-1])).(*typeName); !ok ||
+			l.decls[m.t] != tn {
 			l.errorf("E0511", p.Span, "this is no case of %s", m.t)
 		}
 	}
@@ -194,14 +196,16 @@ func (l *lowerer) notACase(m *matching, p *syntax.CasePattern, n *ir.Arm) {
 		}
 	}
 	m.unclear = true
-	d := l.errorf("E0511", p.Span, "%s has no cases: a pattern is a constant, or _ for all others", m.t)
+	d := l.errorf("E0511", p.Span, "%s has no cases: a pattern is a constant, or _ for all others",
+		m.t)
 	if p.Span.Text() == "default" {
 		l.fixText(d, p.Span, "_", "")
 	}
 }
 
 // matchedCase covers a case and binds its fields.
-func (l *lowerer) matchedCase(m *matching, at source.Span, name string, p *syntax.CasePattern, bare bool, n *ir.Arm) {
+func (l *lowerer) matchedCase(m *matching, at source.Span, name string, p *syntax.CasePattern,
+	bare bool, n *ir.Arm) {
 	var names []*syntax.Name
 	if p != nil {
 		names = p.Names
@@ -219,7 +223,8 @@ func (l *lowerer) matchedCase(m *matching, at source.Span, name string, p *synta
 			m.cover(at)
 		}
 		if !bare && len(names) != len(c.fields) {
-			l.errorf("E0512", p.Span, "'%s' has %s, and here %s", name, count(len(c.fields), "value"), are(len(names)))
+			l.errorf("E0512", p.Span, "'%s' has %s, and here %s", name,
+				count(len(c.fields), "value"), are(len(names)))
 			l.bindNames(names, nil, n)
 			return
 		}
@@ -274,7 +279,8 @@ func (l *lowerer) exhaustive(m *matching) bool {
 		return true
 	}
 	if m.cases == nil {
-		d := l.errorf("E0510", at, "match does not say what to do with other values of type %s", m.t)
+		d := l.errorf("E0510", at, "match does not say what to do with other values of type %s",
+			m.t)
 		d.Label = "add an arm _:"
 		if m.t == types.BoolT {
 			d.Label = "add an arm for the other one"
@@ -304,7 +310,8 @@ func (l *lowerer) hadBadCase(m *matching) bool {
 		if a == nil {
 			continue
 		}
-		if p, ok := a.Pattern.(*syntax.CasePattern); ok && len(p.Path) > 0 && !known[p.Path[len(p.Path)-1].Text] {
+		if p, ok := a.Pattern.(*syntax.CasePattern); ok && len(p.Path) > 0 &&
+			!known[p.Path[len(p.Path)-1].Text] {
 			return true
 		}
 	}

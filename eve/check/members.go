@@ -5,8 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// method gives the method of t, behind T@ and T& too, that has the name; nil when there is none. Its
-// receiver type for instance and signature is t.Deref().
+// method gives the method of t, behind T@ and T& too, that has the name; nil when there is none.
+// Its receiver type for instance and signature is t.Deref().
 func (c *checker) method(t *types.Type, name string) *function {
 	t = t.Deref()
 	for _, owner := range c.owners(t) {
@@ -66,7 +66,8 @@ func (c *checker) builtins(names ...string) []*typeName {
 	return all
 }
 
-// ownerArgs gives the arguments for the type parameters of the declaration that t's methods stand in.
+// ownerArgs gives the arguments for the type parameters of the declaration that t's
+// methods stand in.
 func (c *checker) ownerArgs(t *types.Type) []*types.Type {
 	switch t.Kind {
 	case types.Vector, types.Array, types.Slice, types.Set:

@@ -20,7 +20,8 @@ var mutants = flag.Int("mutants", 400, "how many mutants of the golden programs 
 func corpus(t *testing.T) []string {
 	t.Helper()
 	var texts []string
-	for _, pattern := range []string{"../testdata/*/*.eve", "../testdata/*/*/*.eve", "testdata/*.eve"} {
+	for _, pattern := range []string{"../testdata/*/*.eve", "../testdata/*/*/*.eve",
+		"testdata/*.eve"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -36,8 +37,8 @@ func corpus(t *testing.T) []string {
 	return texts
 }
 
-// TestMutants holds that the checker does not panic on programs with a few wrong words: they parse more
-// often than what the fuzzer makes.
+// TestMutants holds that the checker does not panic on programs with a few wrong words: they parse
+// more often than what the fuzzer makes.
 func TestMutants(t *testing.T) {
 	texts := corpus(t)
 	random := rand.New(rand.NewSource(1))

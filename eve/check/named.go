@@ -8,10 +8,11 @@ import (
 	"interleave/eve/types"
 )
 
-// builtinOwners are the types of the prelude that the language itself has: their declarations there only
-// give their methods.
+// builtinOwners are the types of the prelude that the language itself has: their declarations there
+// only give their methods.
 var builtinOwners = map[string]bool{
-	"vector": true, "array": true, "slice": true, "map": true, "set": true, "string": true, "bytes": true,
+	"vector": true, "array": true, "slice": true, "map": true, "set": true, "string": true,
+	"bytes":    true,
 	"duration": true, "error": true, "emitter": true,
 }
 
@@ -29,8 +30,10 @@ var sizes = map[string]bool{"int": true, "uint": true, "float": true}
 var basicNames = []string{"int", "uint", "float", "bool", "char", "void"}
 
 var basics = map[string]*types.Type{
-	"int": types.IntT, "int<8>": types.Int8T, "int<16>": types.Int16T, "int<32>": types.Int32T, "int<64>": types.IntT,
-	"uint": types.UintT, "uint<8>": types.Uint8T, "uint<16>": types.Uint16T, "uint<32>": types.Uint32T, "uint<64>": types.UintT,
+	"int": types.IntT, "int<8>": types.Int8T, "int<16>": types.Int16T, "int<32>": types.Int32T,
+	"int<64>": types.IntT,
+	"uint":    types.UintT, "uint<8>": types.Uint8T, "uint<16>": types.Uint16T,
+	"uint<32>": types.Uint32T, "uint<64>": types.UintT,
 	"float": types.FloatT, "float<32>": types.Float32T, "float<64>": types.FloatT,
 	"bool": types.BoolT, "char": types.CharT, "void": types.VoidT,
 }
@@ -38,9 +41,11 @@ var basics = map[string]*types.Type{
 // basicType gives the type of a name like int, float, bool; nil when it is no such name.
 func basicType(name string) *types.Type { return basics[name] }
 
-// reserved says whether a module cannot declare the name: the language gives it a meaning of its own.
+// reserved says whether a module cannot declare the name: the language gives it a
+// meaning of its own.
 func reserved(name string) bool {
-	return basics[name] != nil || builtinOwners[name] || builtinConstraints[name] || name == "self" || name == "_"
+	return basics[name] != nil || builtinOwners[name] || builtinConstraints[name] ||
+		name == "self" || name == "_"
 }
 
 // id tells declarations of one name in different modules apart.
@@ -78,7 +83,8 @@ func (tn *typeName) typeParams() []*syntax.TypeParam {
 	return nil
 }
 
-// isInterface says whether the type is a constraint: it has methods without bodies and nothing else.
+// isInterface says whether the type is a constraint: it has methods without bodies and
+// nothing else.
 func (tn *typeName) isInterface() bool {
 	d := tn.structure
 	if d == nil || tn.builtin {
@@ -115,8 +121,8 @@ func (tn *typeName) form() types.Form {
 	return types.Struct
 }
 
-// namedType gives the type that tn declares for the arguments, vector<int> and the like included. A fresh
-// one gets its Def. It reports, and gives InvalidT, when the number of arguments is wrong.
+// namedType gives the type that tn declares for the arguments, vector<int> and the like included. A
+// fresh one gets its Def. It reports, and gives InvalidT, when the number of arguments is wrong.
 func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *types.Type {
 	if tn.builtin {
 		return c.builtinType(tn.name, args, at)
@@ -155,8 +161,8 @@ func (c *checker) namedType(tn *typeName, args []*types.Type, at source.Span) *t
 	return t
 }
 
-// maxTypeText bounds the text of a type, in letters; a declaration that reaches it grows without end. A
-// guess: no program written by hand comes near.
+// maxTypeText bounds the text of a type, in letters; a declaration that reaches it grows without
+// end. A guess: no program written by hand comes near.
 const maxTypeText = 2048
 
 // tooLarge says whether one of the types has grown beyond all reason.
@@ -177,7 +183,8 @@ func (c *checker) arguments(name string, want, got int, at source.Span) {
 	case got == 0:
 		c.diags.Errorf("E0301", at, "'%s' needs %s", name, count(want, "type argument"))
 	default:
-		c.diags.Errorf("E0301", at, "'%s' takes %s, not %d", name, count(want, "type argument"), got)
+		c.diags.Errorf("E0301", at, "'%s' takes %s, not %d", name, count(want, "type argument"),
+			got)
 	}
 }
 
@@ -225,12 +232,13 @@ func (c *checker) builtinType(name string, args []*types.Type, at source.Span) *
 	return types.InvalidT
 }
 
-// hashedKey sees to it that keys can be hashed. The type may still be in the making, so it is looked at
-// later.
+// hashedKey sees to it that keys can be hashed. The type may still be in the making, so it is
+// looked at later.
 func (c *checker) hashedKey(key *types.Type, container string, at source.Span) {
 	c.afterwards(func() {
 		if !c.satisfies(key, c.builtinConstraint("hashed")) {
-			c.diags.Errorf("E0308", at, "%s cannot be the key of a %s: it is not hashed", key, container)
+			c.diags.Errorf("E0308", at, "%s cannot be the key of a %s: it is not hashed", key,
+				container)
 		}
 	})
 }

@@ -128,7 +128,8 @@ func (l *lowerer) sideHint(a ir.Expr, op string, want *types.Type) *types.Type {
 	return want
 }
 
-// rangeOf makes a..b of the integer type that both have in common, or of a wider one that is wanted.
+// rangeOf makes a..b of the integer type that both have in common, or of a wider one
+// that is wanted.
 func (l *lowerer) rangeOf(a, b ir.Expr, elem *types.Type, at source.Span) ir.Expr {
 	_, _, t := l.common(a, b)
 	switch {
@@ -210,11 +211,13 @@ func (l *lowerer) operator(op string, t *types.Type) (*types.Type, bool) {
 	case "&&", "||":
 		return types.BoolT, open || t == types.BoolT
 	case "==", "!=":
-		return types.BoolT, open || t.Kind == types.UntypedInt || t.Kind == types.UntypedFloat || l.has(t, "equal")
+		return types.BoolT, open || t.Kind == types.UntypedInt || t.Kind == types.UntypedFloat ||
+			l.has(t, "equal")
 	case "<", "<=", ">", ">=":
 		return types.BoolT, open || t.IsNumber() || l.has(t, "ordered")
 	case "+":
-		return t, open || t.IsNumber() || t == types.StringT || t == types.BytesT || l.has(t, "number")
+		return t, open || t.IsNumber() || t == types.StringT || t == types.BytesT ||
+			l.has(t, "number")
 	case "-", "%":
 		return t, open || t.IsNumber() && (op == "-" || t.IsInteger()) || l.has(t, "number")
 	case "*", "/", "**":
@@ -294,7 +297,9 @@ func (l *lowerer) shift(op string, x, y ir.Expr, at source.Span) ir.Expr {
 	if broken(a) || broken(b) {
 		return bad(at)
 	}
-	whole := func(t *types.Type) bool { return t.IsInteger() && t != types.DurationT || l.isOpen(t) }
+	whole := func(t *types.Type) bool {
+		return t.IsInteger() && t != types.DurationT || l.isOpen(t)
+	}
 	if !whole(a.Type()) || !whole(b.Type()) {
 		l.mismatch(op, a, b, at)
 		return bad(at)

@@ -6,9 +6,9 @@ import (
 	"interleave/eve/ir"
 )
 
-// orderGlobals puts the variables of a module in the order in which their values can be made: each behind
-// those that its value needs, also through the functions that it calls. A value that needs itself is
-// reported.
+// orderGlobals puts the variables of a module in the order in which their values can be made: each
+// behind those that its value needs, also through the functions that it calls. A value that needs
+// itself is reported.
 func (c *checker) orderGlobals(m *ir.Module) {
 	needs := map[*ir.Var]map[*ir.Var]bool{}
 	for _, v := range m.Globals {
@@ -39,7 +39,8 @@ func (c *checker) orderGlobals(m *ir.Module) {
 	m.Globals = order
 }
 
-// inCircle says whether one of the variables was reported to need itself: one message for each circle.
+// inCircle says whether one of the variables was reported to need itself: one message
+// for each circle.
 func (c *checker) inCircle(vars map[*ir.Var]bool) bool {
 	for v := range vars {
 		if c.circles[v] {

@@ -33,7 +33,8 @@ main: () void: pass
 	}
 }
 
-// TestOrderOfModules holds that a module stands behind all that it uses, those that nobody imported too.
+// TestOrderOfModules holds that a module stands behind all that it uses, those that
+// nobody imported too.
 func TestOrderOfModules(t *testing.T) {
 	files := map[string]string{
 		"left":  "import base\npub go: () int: return base.one()\n",
@@ -53,7 +54,8 @@ func TestOrderOfModules(t *testing.T) {
 	for _, m := range p.Modules {
 		names = append(names, m.Name)
 	}
-	if got, want := strings.Join(names, " "), "prelude base left process right math main"; got != want {
+	if got, want := strings.Join(names,
+		" "), "prelude base left process right math main"; got != want {
 		t.Errorf("modules are in the order %q, want %q", got, want)
 	}
 	if p.Main == nil || p.Main.ID != "main.main" {
@@ -61,10 +63,12 @@ func TestOrderOfModules(t *testing.T) {
 	}
 }
 
-// TestGlobalDefaults holds that an object of the module starts with the defaults of its type's fields.
+// TestGlobalDefaults holds that an object of the module starts with the defaults of
+// its type's fields.
 func TestGlobalDefaults(t *testing.T) {
 	diags := &diag.List{}
-	p := Program(source.NewFile("main.eve", "type account:\n    cents: int = 5\nfirst: account@\nmain: () void: pass\n"), nil, diags)
+	p := Program(source.NewFile("main.eve",
+		"type account:\n    cents: int = 5\nfirst: account@\nmain: () void: pass\n"), nil, diags)
 	init, ok := p.Modules[len(p.Modules)-1].Globals[0].Init.(*ir.MakeStruct)
 	if !ok || len(init.Fields) != 1 {
 		t.Fatalf("the object starts as %#v", init)
@@ -77,7 +81,8 @@ func TestGlobalDefaults(t *testing.T) {
 // TestMainNamedLikeStd holds that a main file process.eve is not taken for std's module.
 func TestMainNamedLikeStd(t *testing.T) {
 	diags := &diag.List{}
-	p := Program(source.NewFile("dir/process.eve", "exit: () void: process.exit(0)\nmain: () void: exit()\n"), nil, diags)
+	p := Program(source.NewFile("dir/process.eve",
+		"exit: () void: process.exit(0)\nmain: () void: exit()\n"), nil, diags)
 	if diags.HasErrors() || p.Main == nil || len(p.Modules) != 3 {
 		t.Fatalf("got %d modules, main %v, %v", len(p.Modules), p.Main, diags.Sorted())
 	}

@@ -26,8 +26,8 @@ func isPlace(x ir.Expr) bool {
 	return false
 }
 
-// changeable reports a place that cannot be changed: one that is owned by something that is only lent or
-// fixed. What stands behind a handle, a T& or a view is the permission rules' business.
+// changeable reports a place that cannot be changed: one that is owned by something that is only
+// lent or fixed. What stands behind a handle, a T& or a view is the permission rules' business.
 func (l *lowerer) changeable(x ir.Expr, at source.Span) bool {
 	switch x := x.(type) {
 	case *ir.Field:
@@ -45,7 +45,8 @@ func (l *lowerer) changeable(x ir.Expr, at source.Span) bool {
 }
 
 func (l *lowerer) changeableVar(v *ir.Var, at source.Span) bool {
-	if t := v.Type; t == types.InvalidT || t.Kind == types.Ref || t.Kind == types.Slice || t.Kind == types.Shared {
+	if t := v.Type; t == types.InvalidT || t.Kind == types.Ref || t.Kind == types.Slice ||
+		t.Kind == types.Shared {
 		return true
 	}
 	var d *diag.Diagnostic
@@ -56,13 +57,15 @@ func (l *lowerer) changeableVar(v *ir.Var, at source.Span) bool {
 		if v.Take {
 			return true
 		}
-		d = l.errorf("E0336", at, "cannot change '%s': a parameter is only lent for the call", v.Name)
+		d = l.errorf("E0336", at, "cannot change '%s': a parameter is only lent for the call",
+			v.Name)
 		d.Label = "take it as =" + v.Name + ", or as " + v.Type.String() + "&"
 	case ir.Loop:
 		d = l.errorf("E0336", at, "cannot change '%s': it is the loop's own", v.Name)
 		d.Label = "to change the elements, loop over " + v.Type.String() + "&"
 	case ir.EventVar:
-		d = l.errorf("E0336", at, "cannot change '%s': an event is only lent to its handlers", v.Name)
+		d = l.errorf("E0336", at, "cannot change '%s': an event is only lent to its handlers",
+			v.Name)
 	case ir.Bound:
 		if !l.patterned[v] {
 			return true
@@ -89,10 +92,12 @@ func (l *lowerer) lent(x ir.Expr, t *types.Type, what string) ir.Expr {
 	switch {
 	case to.Type() == types.InvalidT:
 	case to.Type() != t.Elem && !(l.isOpen(t.Elem) || l.isOpen(to.Type())):
-		l.errorf("E0300", x.At(), "%s needs a place of type %s, and this is %s", what, t.Elem, article(l.settle(to).Type()))
+		l.errorf("E0300", x.At(), "%s needs a place of type %s, and this is %s", what, t.Elem,
+			article(l.settle(to).Type()))
 		return bad(x.At())
 	case !isPlace(to):
-		d := l.errorf("E0348", x.At(), "%s changes what it is given, and this value has no place", what)
+		d := l.errorf("E0348", x.At(), "%s changes what it is given, and this value has no place",
+			what)
 		d.Label = "give it a variable"
 		return bad(x.At())
 	default:
@@ -112,7 +117,8 @@ func kept(x ir.Expr) bool {
 		if x.Fn == nil || !x.T.HasView() {
 			return false
 		}
-		for i, p := range x.Fn.Params { // a view that a function returns shows what its arguments show
+		// a view that a function returns shows what its arguments show
+		for i, p := range x.Fn.Params {
 			if i < len(x.Args) && (p.Kind == ir.Self || p.Type.HasView()) && !kept(x.Args[i]) {
 				return false
 			}

@@ -55,7 +55,8 @@ func (c *checker) read(name string, file *source.File, isStd bool) *module {
 	m := &module{
 		ir: &ir.Module{Name: name, Std: isStd, File: file}, id: name, std: isStd, loading: true,
 		names: map[string]object{}, imports: map[string]object{}, pub: map[string]bool{},
-		places: map[string]source.Span{}, pending: map[*ir.Var]*global{}, unknown: map[unknownName]source.Span{},
+		places: map[string]source.Span{}, pending: map[*ir.Var]*global{},
+		unknown: map[unknownName]source.Span{},
 	}
 	if _, _, taken := std.Text(name); taken && !isStd {
 		m.id = "_" + name // only the main file: imports find std first
@@ -151,7 +152,8 @@ func (c *checker) open(m, from *module, at source.Span) {
 	for _, other := range m.opened {
 		for _, name := range sortedNames(from.names) {
 			if from.pub[name] && other.pub[name] && m.names[name] == nil {
-				c.diags.Errorf("E0213", at, "'%s' comes from %s and from %s; import one of them without .*",
+				c.diags.Errorf("E0213", at,
+					"'%s' comes from %s and from %s; import one of them without .*",
 					name, other.ir.Name, from.ir.Name)
 				return
 			}
@@ -185,12 +187,14 @@ func (c *checker) mainOf(m *module) *ir.Func {
 		return nil
 	}
 	if len(f.tree.TypeParams) > 0 || len(f.tree.Params) > 0 {
-		c.diags.Errorf("E0206", f.tree.Name.Span, "main takes no parameters: the arguments are process.args()")
+		c.diags.Errorf("E0206", f.tree.Name.Span,
+			"main takes no parameters: the arguments are process.args()")
 		return nil
 	}
 	fn := c.instance(f, nil, nil, f.tree.Name.Span)
 	if fn.Result != types.VoidT && fn.Result != types.InvalidT {
-		c.diags.Errorf("E0206", f.tree.Result.Place(), "main has no result: end with process.exit(status)")
+		c.diags.Errorf("E0206", f.tree.Result.Place(),
+			"main has no result: end with process.exit(status)")
 		return nil
 	}
 	return fn

@@ -11,9 +11,9 @@ import (
 	"interleave/eve/syntax"
 )
 
-// lookup gives what a name means in a module: declared there, imported, of the prelude, or a std module
-// that is in scope everywhere. It is nil when nothing has the name. Globals and constants have their
-// type.
+// lookup gives what a name means in a module: declared there, imported, of the prelude, or a std
+// module that is in scope everywhere. It is nil when nothing has the name. Globals and constants
+// have their type.
 func (c *checker) lookup(m *module, name string) object {
 	if o := m.names[name]; o != nil {
 		return c.typed(m, o)
@@ -54,7 +54,8 @@ func (c *checker) typed(m *module, o object) object {
 	return o
 }
 
-// member gives the public object that n names in module m; it reports, and gives nil, when there is none.
+// member gives the public object that n names in module m; it reports, and gives nil,
+// when there is none.
 func (c *checker) member(m *module, n *syntax.Name) object {
 	o := m.names[n.Text]
 	if o == nil {
@@ -69,7 +70,8 @@ func (c *checker) member(m *module, n *syntax.Name) object {
 	}
 	if !m.pub[n.Text] {
 		c.diags.Add(diag.Diagnostic{
-			Code: "E0205", Span: n.Span, Message: fmt.Sprintf("'%s' of module '%s' is not pub", n.Text, m.ir.Name),
+			Code: "E0205", Span: n.Span, Message: fmt.Sprintf("'%s' of module '%s' is not pub",
+				n.Text, m.ir.Name),
 			Also: []diag.Label{{Span: m.places[n.Text], Text: "write pub before it"}},
 		})
 		return nil
@@ -77,10 +79,11 @@ func (c *checker) member(m *module, n *syntax.Name) object {
 	return c.typed(m, o)
 }
 
-// unknown reports that nothing has the name; it suggests one of the module's names or of more. It says
-// nothing when a failed import may have brought the name.
+// unknown reports that nothing has the name; it suggests one of the module's names or of more. It
+// says nothing when a failed import may have brought the name.
 func (c *checker) unknown(m *module, name string, at source.Span, more ...string) {
-	if _, failed := m.imports[name]; failed || m.partial || name == "" || m.torn[name] || c.saidUnknown(m, name, at) {
+	if _, failed := m.imports[name]; failed || m.partial || name == "" || m.torn[name] ||
+		c.saidUnknown(m, name, at) {
 		return
 	}
 	if c.habit(m, name, at) {
@@ -98,7 +101,8 @@ func (c *checker) unknown(m *module, name string, at source.Span, more ...string
 		}
 	}
 	names = append(names, basicNames...)
-	c.missing(at, fmt.Sprintf("unknown name '%s'", name), name, append(names, "process", "math", "par"))
+	c.missing(at, fmt.Sprintf("unknown name '%s'", name), name, append(names, "process", "math",
+		"par"))
 }
 
 // tornWords gives the words of the lines of file that could not be read.
@@ -119,8 +123,8 @@ func notOfName(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
-// saidUnknown says whether the name was reported in the same declaration before: one message is enough. What
-// is said while something is only tried does not count.
+// saidUnknown says whether the name was reported in the same declaration before: one message is
+// enough. What is said while something is only tried does not count.
 func (c *checker) saidUnknown(m *module, name string, at source.Span) bool {
 	if c.diags != c.base {
 		return false

@@ -67,8 +67,9 @@ func (l *lowerer) enter(b *ir.Body) {
 	l.held = ""
 }
 
-// inside runs f with b as the innermost body and puts all back behind it. open, when set, runs after the
-// scope is there and before the body's list is read, to declare what the body itself brings.
+// inside runs f with b as the innermost body and puts all back behind it. open, when set,
+// runs after the scope is there and before the body's list is read, to declare what the
+// body itself brings.
 func (l *lowerer) inside(b *ir.Body, perms *syntax.Perms, open, f func()) {
 	outside, events := l.frame, l.events
 	l.events = nil
@@ -108,8 +109,8 @@ func (l *lowerer) scoped(out *ir.Block, f func()) {
 	l.scope, l.out = scoped, before
 }
 
-// capture reads the list of b, whose names are those of outer. What the body itself brings (an emitter,
-// the element of `@ for`) is in the scope already and is meant before anything outside.
+// capture reads the list of b, whose names are those of outer. What the body itself brings (an
+// emitter, the element of `@ for`) is in the scope already and is meant before anything outside.
 func (l *lowerer) capture(b *ir.Body, perms *syntax.Perms, outer *scope) {
 	if perms == nil {
 		return
@@ -136,14 +137,17 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 			e.Var = o
 		case nil:
 			if l.unlistable(e.Name, p.Name.Span) {
-				l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b, Span: p.Name.Span})
+				l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b,
+					Span: p.Name.Span})
 				return
 			}
 			l.unknown(l.m, e.Name, p.Name.Span, outer.names()...)
 			// It is known in the body all the same: one mistake is reported once.
-			l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b, Span: p.Name.Span})
+			l.declare(&ir.Var{Name: e.Name, Type: types.InvalidT, Kind: ir.Capture, Body: b,
+				Span: p.Name.Span})
 		default:
-			l.errorf("E0330", p.Name.Span, "'%s' is no variable: a list names variables only", e.Name)
+			l.errorf("E0330", p.Name.Span, "'%s' is no variable: a list names variables only",
+				e.Name)
 		}
 		return
 	}
@@ -151,13 +155,14 @@ func (l *lowerer) captureName(b *ir.Body, e *ir.Entry, p *syntax.Perm, outer *sc
 		e.Var = from // part of its creator: it uses the creator's variables themselves
 		return
 	}
-	v := &ir.Var{Name: e.Name, Type: l.captured(from.Type, e.Sign), Kind: ir.Capture, Body: b, Span: p.Name.Span, From: from, Sign: e.Sign}
+	v := &ir.Var{Name: e.Name, Type: l.captured(from.Type, e.Sign), Kind: ir.Capture, Body: b,
+		Span: p.Name.Span, From: from, Sign: e.Sign}
 	e.Var, e.From = v, from
 	l.declare(v)
 }
 
-// captured is the type of what a body sees of an outer variable: =x of a T@ is a snapshot of its value,
-// &x a loan.
+// captured is the type of what a body sees of an outer variable: =x of a T@ is a snapshot of its
+// value, &x a loan.
 func (l *lowerer) captured(t *types.Type, sign byte) *types.Type {
 	switch {
 	case t == types.InvalidT:

@@ -40,7 +40,8 @@ func (f *function) fullName() string {
 	return f.tree.Name.Text
 }
 
-// typeParams gives f's own type parameters: those of its owner, narrowed or not, are not among them.
+// typeParams gives f's own type parameters: those of its owner, narrowed or not, are
+// not among them.
 func (f *function) typeParams() []*syntax.TypeParam {
 	narrowed := f.narrowed()
 	if len(narrowed) == 0 {

@@ -29,7 +29,8 @@ func (c *checker) sized(e *env, name string, t *syntax.NamedType) *types.Type {
 		if name == "float" {
 			sizes = "32 or 64"
 		}
-		c.diags.Errorf("E0310", t.Args[0].Place(), "there is no %s<%d>: the size is %s", name, n, sizes)
+		c.diags.Errorf("E0310", t.Args[0].Place(), "there is no %s<%d>: the size is %s", name, n,
+			sizes)
 		return types.InvalidT
 	}
 	return r
@@ -47,17 +48,20 @@ func (c *checker) array(e *env, t *syntax.NamedType) *types.Type {
 		return types.InvalidT
 	}
 	if n < 0 || n > maxArray {
-		c.diags.Errorf("E0307", t.Args[1].Place(), "the size of an array is between 0 and %d", maxArray)
+		c.diags.Errorf("E0307", t.Args[1].Place(), "the size of an array is between 0 and %d",
+			maxArray)
 		return types.InvalidT
 	}
 	if inner := elements(elem); n > 0 && inner > maxArray/n {
-		c.diags.Errorf("E0307", t.Args[1].Place(), "this array holds more than %d elements in all: a vector has no such bound", maxArray)
+		c.diags.Errorf("E0307", t.Args[1].Place(),
+			"this array holds more than %d elements in all: a vector has no such bound", maxArray)
 		return types.InvalidT
 	}
 	return c.universe.Array(elem, n)
 }
 
-// maxArray is in elements. Arrays are values that live in frames and objects; what is bigger is a vector.
+// maxArray is in elements. Arrays are values that live in frames and objects; what is
+// bigger is a vector.
 const maxArray = 1 << 24
 
 // elements counts what a value of a type holds in arrays within arrays; anything else is one.
@@ -114,8 +118,8 @@ func (c *checker) size(e *env, t syntax.Type) (int64, bool) {
 	return n, ok
 }
 
-// sizeConst gives the constant that x is. It is nil when x is none, which is still to be said when it is
-// known to be a value.
+// sizeConst gives the constant that x is. It is nil when x is none, which is still to be said when
+// it is known to be a value.
 func (c *checker) sizeConst(e *env, x syntax.Expr) (k *ir.Const, value bool) {
 	diags := c.diags
 	mine := &diag.List{}
@@ -131,7 +135,9 @@ func (c *checker) sizeConst(e *env, x syntax.Expr) (k *ir.Const, value bool) {
 		if d.Code != "E0202" {
 			c.diags.Add(d)
 		} else if !c.saidUnknown(e.module, d.Span.Text(), d.Span) {
-			c.diags.Errorf("E0307", d.Span, "'%s' is no constant of this module: the size must be known in the text", d.Span.Text())
+			c.diags.Errorf("E0307", d.Span,
+				"'%s' is no constant of this module: the size must be known in the text",
+				d.Span.Text())
 		}
 	}
 	return k, value && !mine.HasErrors()

@@ -91,10 +91,12 @@ main: () void:    # starts here
 			if list != "" {
 				t.Errorf("%s: list %q, want none", w.head, list)
 			}
-			list = source.Span{File: b.List.File, Start: b.List.Start, End: b.List.Start + len(w.list)}.Text()
+			list = source.Span{File: b.List.File, Start: b.List.Start,
+				End: b.List.Start + len(w.list)}.Text()
 		}
 		if b.Kind != w.kind || list != w.list || b.Head.Text() != w.head {
-			t.Errorf("body %d: kind %d, list %q, head %q; want %d, %q, %q", i, b.Kind, list, b.Head.Text(), w.kind, w.list, w.head)
+			t.Errorf("body %d: kind %d, list %q, head %q; want %d, %q, %q", i, b.Kind, list,
+				b.Head.Text(), w.kind, w.list, w.head)
 		}
 	}
 }
@@ -113,11 +115,13 @@ finish:
 	for i, b := range innerBodies(finish.Block) {
 		for j, e := range b.Perms {
 			if e.Var == nil || e.Var.Type.String() != want[i][j] || e.Var.Body != b {
-				t.Errorf("entry %s of body %d: %+v, want a %s of its own", e.Name, i, e.Var, want[i][j])
+				t.Errorf("entry %s of body %d: %+v, want a %s of its own", e.Name, i, e.Var,
+					want[i][j])
 				continue
 			}
 			own := e.Var == b.Each
-			if !own && (e.Var.Kind != ir.Capture || e.From == nil || e.From.Body == b || e.Var.From != e.From || e.Var.Sign != e.Sign) {
+			if !own && (e.Var.Kind != ir.Capture || e.From == nil || e.From.Body == b ||
+				e.Var.From != e.From || e.Var.Sign != e.Sign) {
 				t.Errorf("entry %s of body %d does not come from outside", e.Name, i)
 			}
 		}

@@ -19,7 +19,8 @@ func (l *lowerer) stmts(all []syntax.Stmt) {
 		l.last = i+1 == len(all) && l.out == l.cur.Block
 		l.stmt(s)
 		l.rejectEvents()
-		if i+1 < len(all) && len(l.out.Stmts) > before && l.leaves(l.out.Stmts[len(l.out.Stmts)-1]) {
+		if i+1 < len(all) && len(l.out.Stmts) > before &&
+			l.leaves(l.out.Stmts[len(l.out.Stmts)-1]) {
 			d := l.errorf("W0431", all[i+1].Place(), "this is never reached")
 			d.Also = also(s.Place(), "nothing goes on behind this")
 			l.unreached(all[i+1:])
@@ -133,7 +134,8 @@ func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
 		return // E0340 says it, with the return that is missing
 	}
 	for _, d := range l.diags.Sorted() {
-		if strings.HasPrefix(string(d.Code), "E01") && d.Span.File == s.Span.File && d.Span.Line() == s.Span.Line() {
+		if strings.HasPrefix(string(d.Code), "E01") && d.Span.File == s.Span.File &&
+			d.Span.Line() == s.Span.Line() {
 			return
 		}
 	}
@@ -142,7 +144,8 @@ func (l *lowerer) unused(s *syntax.ExprStmt, x ir.Expr) {
 		l.fixOperator(d, s.X, "=", "to store, write = instead of ")
 	} else {
 		d := l.errorf("W0430", s.Span, "this value is not used")
-		if call, ok := x.(*ir.Call); ok && call.Fn.Recv == types.StringT && x.Type() == types.StringT {
+		if call, ok := x.(*ir.Call); ok && call.Fn.Recv == types.StringT &&
+			x.Type() == types.StringT {
 			d.Label = "a string never changes: this gives a new one"
 		}
 	}
@@ -223,10 +226,12 @@ func (l *lowerer) returnStmt(s *syntax.ReturnStmt) {
 			if l.cur.Kind == ir.Function && l.fn != nil && l.fn.Name == "main" {
 				d.Label = "process.exit(status) ends the program"
 			} else if l.cur.Kind == ir.Function {
-				d.Label = "the type of a result stands behind the parameters: () " + l.settle(l.checker.value(x)).Type().String() + ":"
+				d.Label = "the type of a result stands behind the parameters: () " +
+					l.settle(l.checker.value(x)).Type().String() + ":"
 			}
 			if l.cur.Kind == ir.Handler && x.Type() == types.BoolT {
-				d.Label = "one that may consume the event says so: on x event = [..] (e: event&) bool:"
+				d.Label = "one that may consume the event says so: on x event = [..] (e: " +
+					"event&) bool:"
 			}
 		}
 		if !broken(x) {
@@ -271,13 +276,14 @@ func (l *lowerer) failStmt(s *syntax.FailStmt) {
 	}
 	x := l.checker.value(l.expr(s.X, types.StringT))
 	if t := x.Type(); !broken(x) && t != types.StringT && t != types.ErrorT {
-		l.errorf("E0345", s.X.Place(), "fail takes a string or an error, and this is %s", article(t))
+		l.errorf("E0345", s.X.Place(), "fail takes a string or an error, and this is %s",
+			article(t))
 	}
 	l.emit(&ir.Fail{Mark: mark(s), X: x})
 }
 
-// deferStmt lowers what runs when the body ends: it cannot end the body again, nor start anything that
-// outlives it.
+// deferStmt lowers what runs when the body ends: it cannot end the body again, nor start anything
+// that outlives it.
 func (l *lowerer) deferStmt(s *syntax.DeferStmt) {
 	before := l.frame
 	l.held, l.loops = "defer", 0
@@ -299,7 +305,8 @@ func (l *lowerer) ends(b *ir.Block) bool {
 	return false
 }
 
-// returns says whether s never goes on to the statement behind it, for a reason that leaves the body.
+// returns says whether s never goes on to the statement behind it, for a reason that
+// leaves the body.
 func (l *lowerer) returns(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Return, *ir.Fail, *ir.Await:
@@ -334,7 +341,8 @@ func (l *lowerer) leaves(s ir.Stmt) bool {
 		return true
 	case *ir.Match:
 		return !l.partial[s] && l.returns(s)
-	case *ir.If: // a condition known in the text is a switch that somebody set: what it hides is no mistake
+	// a condition known in the text is a switch that somebody set: what it hides is no mistake
+	case *ir.If:
 		return l.known(s.Cond) == nil && s.Else != nil && l.allLeave(s.Then) && l.allLeave(s.Else)
 	}
 	return l.returns(s)

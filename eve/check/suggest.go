@@ -70,15 +70,19 @@ var words = [][]string{
 
 // elsewhere has what other languages call what Eve has under another name.
 var elsewhere = map[string]string{
-	"null": "none", "nil": "none", "None": "none", "nullptr": "none", "NULL": "none", "undefined": "none",
-	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false", "this": "self",
+	"null": "none", "nil": "none", "None": "none", "nullptr": "none", "NULL": "none",
+	"undefined": "none",
+	"True":      "true", "TRUE": "true", "False": "false", "FALSE": "false", "this": "self",
 	"list": "vector", "List": "vector", "Vec": "vector", "Vector": "vector", "Array": "vector",
-	"dict": "map", "Map": "map", "HashMap": "map", "hashmap": "map", "unordered_map": "map", "Dictionary": "map",
-	"Set": "set", "HashSet": "set", "unordered_set": "set",
-	"str": "string", "String": "string", "boolean": "bool", "Bool": "bool", "Int": "int", "integer": "int", "long": "int",
+	"dict": "map", "Map": "map", "HashMap": "map", "hashmap": "map", "unordered_map": "map",
+	"Dictionary": "map",
+	"Set":        "set", "HashSet": "set", "unordered_set": "set",
+	"str": "string", "String": "string", "boolean": "bool", "Bool": "bool", "Int": "int",
+	"integer": "int", "long": "int",
 	"double": "float", "Float": "float", "f64": "float", "f32": "float<32>", "byte": "char",
 	"i8": "int<8>", "i16": "int<16>", "i32": "int<32>", "i64": "int", "short": "int<16>",
-	"u8": "uint<8>", "u16": "uint<16>", "u32": "uint<32>", "u64": "uint", "usize": "int", "size_t": "int",
+	"u8": "uint<8>", "u16": "uint<16>", "u32": "uint<32>", "u64": "uint", "usize": "int",
+	"size_t":  "int",
 	"println": "print", "printf": "print", "puts": "print", "echo": "print",
 }
 
@@ -92,8 +96,8 @@ func translated(name string, names []string) string {
 	return ""
 }
 
-// nearest gives the name that is at most a third of its letters away, or one letter; empty when there is none.
-// Names of one letter are near to nothing.
+// nearest gives the name that is at most a third of its letters away, or one letter; empty when
+// there is none. Names of one letter are near to nothing.
 func nearest(name string, names []string) string {
 	sort.Strings(names)
 	best, least := "", max(1, len(name)/3)
@@ -101,7 +105,8 @@ func nearest(name string, names []string) string {
 		return ""
 	}
 	for _, n := range names {
-		if d := distance(name, n); n != name && d <= least && (best == "" || d < distance(name, best)) {
+		if d := distance(name, n); n != name && d <= least && (best == "" ||
+			d < distance(name, best)) {
 			best = n
 		}
 	}

@@ -83,12 +83,14 @@ func (l *lowerer) onStmt(s *syntax.OnStmt) {
 		return
 	}
 	x := l.expr(s.Emitter, nil)
-	site := &handlerSite{at: s.Span, emitter: x, event: s.Event, perms: s.Perms, body: s.Body, lambda: s.Handler}
+	site := &handlerSite{at: s.Span, emitter: x, event: s.Event, perms: s.Perms, body: s.Body,
+		lambda: s.Handler}
 	if s.Handler != nil {
 		site.perms = s.Handler.Perms
 		site.head = headOf(s.Span, s.Handler.Body)
 		if s.Handler.Body == nil {
-			site.head = source.Span{File: s.Span.File, Start: s.Span.Start, End: l.lambdaHead(s.Handler).End}
+			site.head = source.Span{File: s.Span.File, Start: s.Span.Start,
+				End: l.lambdaHead(s.Handler).End}
 		}
 	} else {
 		site.head = headOf(s.Span, s.Body)
@@ -100,7 +102,8 @@ func (l *lowerer) onStmt(s *syntax.OnStmt) {
 func (l *lowerer) handler(s *handlerSite) {
 	t := l.emitterOf(s.emitter, s.event.Span, s.emitter.At())
 	e := l.eventOf(t, s.event)
-	b := &ir.Body{Kind: ir.Handler, Result: types.VoidT, Head: s.head, List: taskList(s.perms, s.head)}
+	b := &ir.Body{Kind: ir.Handler, Result: types.VoidT, Head: s.head,
+		List: taskList(s.perms, s.head)}
 	if s.lambda != nil {
 		b.Result = l.resultOf(s.lambda)
 		if s.perms == nil {
@@ -116,7 +119,8 @@ func (l *lowerer) handler(s *handlerSite) {
 		}
 	})
 	if r := b.Result; r != types.VoidT && r != types.BoolT && r != types.InvalidT {
-		l.errorf("E0354", s.lambda.Result.Place(), "a handler returns bool, true for consumed, or nothing, and not %s", r)
+		l.errorf("E0354", s.lambda.Result.Place(),
+			"a handler returns bool, true for consumed, or nothing, and not %s", r)
 	}
 	if e != nil {
 		l.emit(&ir.On{Mark: ir.Mark{Span: s.at}, Emitter: s.emitter, Event: e, Handler: b})
@@ -142,8 +146,8 @@ func (l *lowerer) eventOf(t *types.Type, n *syntax.Name) *types.Event {
 	return nil
 }
 
-// openHandler declares what a handler sees: what emits, under its name outside, and the event, under its
-// own name and that of the lambda's parameter.
+// openHandler declares what a handler sees: what emits, under its name outside, and the event,
+// under its own name and that of the lambda's parameter.
 func (l *lowerer) openHandler(b *ir.Body, s *handlerSite, e *types.Event) {
 	em := &ir.Var{Type: s.emitter.Type(), Kind: ir.Emitter, Body: b, Span: s.emitter.At()}
 	if r, ok := s.emitter.(*ir.Ref); ok {
@@ -154,7 +158,8 @@ func (l *lowerer) openHandler(b *ir.Body, s *handlerSite, e *types.Event) {
 	}
 	b.Emitter = em
 	l.declare(em)
-	ev := &ir.Var{Name: s.event.Text, Type: types.InvalidT, Kind: ir.EventVar, Body: b, Span: s.event.Span}
+	ev := &ir.Var{Name: s.event.Text, Type: types.InvalidT, Kind: ir.EventVar, Body: b,
+		Span: s.event.Span}
 	if e != nil {
 		ev.Type = l.universe.Ref(e.Type)
 	}
@@ -162,7 +167,8 @@ func (l *lowerer) openHandler(b *ir.Body, s *handlerSite, e *types.Event) {
 		l.handlerParam(ev, s.lambda, e)
 	}
 	b.Params = []*ir.Var{ev}
-	if old := l.scope.vars[s.event.Text]; old == nil { // an emitter that has the event's name is meant
+	// an emitter that has the event's name is meant
+	if old := l.scope.vars[s.event.Text]; old == nil {
 		l.scope.vars[s.event.Text] = ev
 	}
 }
@@ -176,7 +182,8 @@ func (l *lowerer) handlerParam(ev *ir.Var, x *syntax.Lambda, e *types.Event) {
 	v := l.paramVar(p)
 	if v.Type != types.InvalidT && e != nil {
 		if v.Type.Kind == types.Shared || v.Type.Deref() != e.Type {
-			d := l.errorf("E0354", p.Type.Place(), "the event is %s, not %s", article(e.Type), article(v.Type))
+			d := l.errorf("E0354", p.Type.Place(), "the event is %s, not %s", article(e.Type),
+				article(v.Type))
 			l.fixText(d, p.Type.Place(), e.Type.String()+"&", "")
 			return
 		}
@@ -208,7 +215,8 @@ func (l *lowerer) awaitStmt(s *syntax.AwaitStmt) {
 	rest := types.VoidT
 	if l.result != types.VoidT && l.result != types.InvalidT {
 		rest = types.InvalidT
-		d := l.errorf("E0352", awaitHead(s), "what follows <- runs later, but here %s has to be returned", article(l.result))
+		d := l.errorf("E0352", awaitHead(s),
+			"what follows <- runs later, but here %s has to be returned", article(l.result))
 		d.Label = "only what has no result can wait"
 	}
 	b := &ir.Body{Kind: ir.Continuation, Result: types.VoidT, Head: awaitHead(s)}
@@ -275,8 +283,10 @@ func (l *lowerer) emitStmt(s *syntax.EmitStmt) {
 		return
 	}
 	self := l.scope.find("self")
-	x := &callExpr{Call: &syntax.Call{At: s.At, Fun: &syntax.Ident{At: s.Event.At, Name: s.Event.Text}, Args: s.Args}}
-	if self == nil || self.Type.Kind != types.Ref || self.Type.Elem.Def == nil || !self.Type.Elem.Def.Emitter {
+	x := &callExpr{Call: &syntax.Call{At: s.At, Fun: &syntax.Ident{At: s.Event.At,
+		Name: s.Event.Text}, Args: s.Args}}
+	if self == nil || self.Type.Kind != types.Ref || self.Type.Elem.Def == nil ||
+		!self.Type.Elem.Def.Emitter {
 		l.errorf("E0353", s.Span, "only a method of an emitter can emit")
 		l.giveUp(x)
 		return
@@ -287,7 +297,8 @@ func (l *lowerer) emitStmt(s *syntax.EmitStmt) {
 		return
 	}
 	ref := &ir.Ref{Place: place(self.Type, s.Event.Span), Var: self}
-	n := &ir.Emit{Mark: mark(s), Event: e, Self: &ir.Deref{Place: place(self.Type.Elem, s.Event.Span), X: ref}}
+	n := &ir.Emit{Mark: mark(s), Event: e,
+		Self: &ir.Deref{Place: place(self.Type.Elem, s.Event.Span), X: ref}}
 	n.Value = l.eventValue(e.Type, x)
 	l.emit(n)
 }
@@ -305,7 +316,8 @@ func (l *lowerer) eventValue(t *types.Type, x *callExpr) ir.Expr {
 	return l.construct(t, x, x.Fun.Place())
 }
 
-// typeAhead gives the type of an argument that is a variable or a construction of a type, without lowering it.
+// typeAhead gives the type of an argument that is a variable or a construction of a type,
+// without lowering it.
 func (l *lowerer) typeAhead(x syntax.Expr) *types.Type {
 	switch x := bare(x).(type) {
 	case *syntax.Ident:

@@ -12,8 +12,10 @@ func (c *checker) typeOf(e *env, t syntax.Type) *types.Type {
 	r := c.written(e, t)
 	if _, named := t.(*syntax.NamedType); named && r.Kind == types.Slice && !isParam(e, t) {
 		c.diags.Add(diag.Diagnostic{
-			Code: "E0303", Span: t.Place(), Message: "a slice is a view: write " + t.Place().Text() + "&",
-			Fix: &diag.Fix{Text: "write " + t.Place().Text() + "&", Span: t.Place(), New: t.Place().Text() + "&"},
+			Code: "E0303", Span: t.Place(), Message: "a slice is a view: write " +
+				t.Place().Text() + "&",
+			Fix: &diag.Fix{Text: "write " + t.Place().Text() + "&", Span: t.Place(),
+				New: t.Place().Text() + "&"},
 		})
 		return types.InvalidT
 	}
@@ -46,18 +48,21 @@ func (c *checker) storedType(e *env, t syntax.Type, where string) *types.Type {
 	return r
 }
 
-// cannotKeep reports what ends with the call or block that made it where something longer-lived is wanted.
+// cannotKeep reports what ends with the call or block that made it where something
+// longer-lived is wanted.
 func (c *checker) cannotKeep(at source.Span, t *types.Type, where string) {
 	what, label := "a view", ""
 	switch t.Kind {
 	case types.Ref:
-		what, label = "a reference", "a value, "+t.Elem.String()+", can be kept, and so can a handle, "+t.Elem.String()+"@"
+		what, label = "a reference", "a value, "+t.Elem.String()+
+			", can be kept, and so can a handle, "+t.Elem.String()+"@"
 	case types.Slice:
 		label = "vector<" + t.Elem.String() + "> can be kept: to_vector() copies a view"
 	case types.Func:
 		what, label = "a closure", "a callback, "+t.String()+"@, can be kept"
 	}
-	d := c.diags.Errorf("E0304", at, "%s cannot be stored in %s: %s ends with the call or block that made it", t, where, what)
+	d := c.diags.Errorf("E0304", at,
+		"%s cannot be stored in %s: %s ends with the call or block that made it", t, where, what)
 	d.Label = label
 }
 
@@ -148,7 +153,8 @@ func (c *checker) suffixed(e *env, t *syntax.SuffixType) *types.Type {
 func (c *checker) callback(t *syntax.SuffixType, f *types.Type) *types.Type {
 	for _, p := range f.Elems {
 		if p.HasView() {
-			c.diags.Errorf("E0304", t.Span, "a callback runs later than its call, so it cannot take %s", p)
+			c.diags.Errorf("E0304", t.Span,
+				"a callback runs later than its call, so it cannot take %s", p)
 			return types.InvalidT
 		}
 	}
@@ -206,7 +212,9 @@ func (c *checker) named(e *env, t *syntax.NamedType) *types.Type {
 		return e.self
 	}
 	if tn.isInterface() {
-		c.diags.Errorf("E0315", t.Span, "'%s' is a constraint, not a type of values: write <type T: %s> and use T", tn.name, tn.name)
+		c.diags.Errorf("E0315", t.Span,
+			"'%s' is a constraint, not a type of values: write <type T: %s> and use T", tn.name,
+			tn.name)
 		return types.InvalidT
 	}
 	if sizes[tn.name] && tn.builtin {
@@ -226,7 +234,8 @@ func (c *checker) named(e *env, t *syntax.NamedType) *types.Type {
 	return c.namedType(tn, args, t.Span)
 }
 
-// typeNamed gives the type declaration that a dotted name stands for; it reports and gives nil when it is none.
+// typeNamed gives the type declaration that a dotted name stands for; it reports and gives nil
+// when it is none.
 func (c *checker) typeNamed(m *module, path []*syntax.Name) *typeName {
 	first := path[0]
 	o := c.lookup(m, first.Text)

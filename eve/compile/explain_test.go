@@ -11,7 +11,8 @@ import (
 	"interleave/eve/source"
 )
 
-// Every explanation shows a wrong program, which must get its code, and a right one, which must get nothing.
+// Every explanation shows a wrong program, which must get its code, and a right one, which
+// must get nothing.
 func TestExplanations(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "diag", "explain", "*.md"))
 	if err != nil || len(pages) == 0 {
@@ -32,7 +33,8 @@ func TestExplanations(t *testing.T) {
 				t.Fatal("a page has a wrong program and a right one")
 			}
 			for _, p := range wrong {
-				if !slices.ContainsFunc(checked(p), func(d diag.Diagnostic) bool { return d.Code == code }) {
+				if !slices.ContainsFunc(checked(p),
+					func(d diag.Diagnostic) bool { return d.Code == code }) {
 					t.Errorf("no %s, but %v, in\n%s", code, found(checked(p)), p)
 				}
 			}

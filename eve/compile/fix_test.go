@@ -9,7 +9,8 @@ import (
 	"interleave/eve/source"
 )
 
-// The edit that a permission diagnostic proposes makes that diagnostic go away and leaves text that parses.
+// The edit that a permission diagnostic proposes makes that diagnostic go away and leaves
+// text that parses.
 func TestFixesMend(t *testing.T) {
 	for _, path := range programs(t, "err") {
 		base := filepath.Base(path)
@@ -37,7 +38,8 @@ func mend(t *testing.T, d diag.Diagnostic) {
 	text := f.Text[:d.Fix.Span.Start] + d.Fix.New + f.Text[d.Fix.Span.End:]
 	_, after := Check(source.NewFile(f.Name, text), nil)
 	for _, a := range after {
-		if a.Code == d.Code && a.Message == d.Message && a.Span.Line() == d.Span.Line() && a.Span.Text() == d.Span.Text() {
+		if a.Code == d.Code && a.Message == d.Message && a.Span.Line() == d.Span.Line() &&
+			a.Span.Text() == d.Span.Text() {
 			t.Errorf("line %d: %s stays after %q", d.Span.Line(), d.Code, d.Fix.New)
 		}
 		if strings.HasPrefix(string(a.Code), "E01") {

@@ -12,8 +12,8 @@ import (
 	"interleave/eve/source"
 )
 
-// expected gives the diagnostics that the comments of a file ask for: "#! E0402 counter" at the end of the
-// line on which the span starts.
+// expected gives the diagnostics that the comments of a file ask for: "#! E0402 counter" at the end
+// of the line on which the span starts.
 func expected(f *source.File) []string {
 	var all []string
 	for n := 1; n <= f.Lines(); n++ {
@@ -35,7 +35,8 @@ func found(diags []diag.Diagnostic) []string {
 		if d.Span.File != nil {
 			name = d.Span.File.Name
 		}
-		all = append(all, fmt.Sprintf("%s:%d %s %s", name, d.Span.Line(), d.Code, strings.TrimSpace(text)))
+		all = append(all, fmt.Sprintf("%s:%d %s %s", name, d.Span.Line(), d.Code,
+			strings.TrimSpace(text)))
 	}
 	return all
 }

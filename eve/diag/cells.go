@@ -9,7 +9,8 @@ import (
 // tabWidth is how far apart tab stops are shown.
 const tabWidth = 4
 
-// cells is a line as a terminal shows it: tabs are spaces, and nothing in it can steer the terminal.
+// cells is a line as a terminal shows it: tabs are spaces, and nothing in it can steer
+// the terminal.
 type cells struct {
 	text    string
 	columns []int // of each byte of the source line, and of its end
@@ -65,15 +66,16 @@ func (c cells) cut(from, to int) string {
 	return b.String()
 }
 
-// runeWidth is the number of columns of r: 2 for the wide letters of East Asia and most pictures, 0 for
-// marks that join the letter before.
+// runeWidth is the number of columns of r: 2 for the wide letters of East Asia and most pictures, 0
+// for marks that join the letter before.
 func runeWidth(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
 	case r < 0x1100:
 		return 1
-	case r <= 0x115f, 0x2e80 <= r && r <= 0xa4cf, 0xac00 <= r && r <= 0xd7a3, 0xf900 <= r && r <= 0xfaff,
+	case r <= 0x115f, 0x2e80 <= r && r <= 0xa4cf, 0xac00 <= r && r <= 0xd7a3, 0xf900 <= r &&
+		r <= 0xfaff,
 		0xfe30 <= r && r <= 0xfe6f, 0xff00 <= r && r <= 0xff60, 0xffe0 <= r && r <= 0xffe6,
 		0x1f300 <= r && r <= 0x1f64f, 0x1f900 <= r && r <= 0x1f9ff, 0x20000 <= r && r <= 0x3fffd:
 		return 2
@@ -103,8 +105,8 @@ func clean(text string) string {
 	}, text)
 }
 
-// wrap breaks text at spaces so that its first line has at most first columns, the others rest. Words
-// that are longer stay whole.
+// wrap breaks text at spaces so that its first line has at most first columns, the others rest.
+// Words that are longer stay whole.
 func wrap(text string, first, rest int) []string {
 	var lines []string
 	line, width, room := "", 0, first

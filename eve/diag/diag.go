@@ -1,5 +1,5 @@
-// Package diag holds what the compiler says about a program: what is wrong, where, why, and the edit
-// that mends it. Passes fill a List; only the renderers know about terminals and JSON.
+// Package diag holds what the compiler says about a program: what is wrong, where, why, and the
+// edit that mends it. Passes fill a List; only the renderers know about terminals and JSON.
 package diag
 
 import (
@@ -35,12 +35,13 @@ type Fix struct {
 
 // A Diagnostic is one thing to say about a program.
 type Diagnostic struct {
-	Code    Code
-	Span    source.Span // of the use that is wrong
-	Message string      // one sentence without a full stop: "cannot change 'counter' with read permission"
-	Label   string      // beside the carets: "this changes it"; may be empty
-	Also    []Label     // of the list, the declaration, the first use
-	Fix     *Fix        // nil when there is no one edit
+	Code Code
+	Span source.Span // of the use that is wrong
+	// one sentence without a full stop: "cannot change 'counter' with read permission"
+	Message string
+	Label   string  // beside the carets: "this changes it"; may be empty
+	Also    []Label // of the list, the declaration, the first use
+	Fix     *Fix    // nil when there is no one edit
 }
 
 // A List collects diagnostics of one compilation. The zero List is ready to use.
@@ -48,8 +49,8 @@ type List struct {
 	all []Diagnostic
 }
 
-// Add records d and returns a pointer to it, so that the caller can hang labels on it. The pointer is
-// good until the next Add.
+// Add records d and returns a pointer to it, so that the caller can hang labels on it. The pointer
+// is good until the next Add.
 func (l *List) Add(d Diagnostic) *Diagnostic {
 	l.all = append(l.all, d)
 	return &l.all[len(l.all)-1]
@@ -63,7 +64,8 @@ func (l *List) Errorf(code Code, span source.Span, format string, args ...any) *
 // Len counts what was recorded so far, doubles included.
 func (l *List) Len() int { return len(l.all) }
 
-// Since gives what was recorded when there were n, good until the next Add; nil when nothing was since then.
+// Since gives what was recorded when there were n, good until the next Add; nil when nothing
+// was since then.
 func (l *List) Since(n int) *Diagnostic {
 	if n >= len(l.all) {
 		return nil
@@ -89,11 +91,13 @@ func (l *List) Sorted() []Diagnostic {
 		}
 		return 0
 	})
-	all = slices.CompactFunc(all, func(a, b Diagnostic) bool { return a.Code == b.Code && a.Span == b.Span })
+	all = slices.CompactFunc(all,
+		func(a, b Diagnostic) bool { return a.Code == b.Code && a.Span == b.Span })
 	return readable(all)
 }
 
-// readable drops what is said about the meaning of lines that could not be read: mostly it comes of that.
+// readable drops what is said about the meaning of lines that could not be read: mostly
+// it comes of that.
 func readable(all []Diagnostic) []Diagnostic {
 	type line struct {
 		file *source.File

@@ -10,7 +10,8 @@ import (
 //go:embed explain/*.md
 var pages embed.FS
 
-// Explain gives the page that describes a code, in Markdown; false when there is none. Lower case will do.
+// Explain gives the page that describes a code, in Markdown; false when there is none.
+// Lower case will do.
 func Explain(code string) (string, bool) {
 	text, err := pages.ReadFile("explain/" + strings.ToUpper(code) + ".md")
 	return string(text), err == nil

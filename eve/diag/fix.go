@@ -6,7 +6,8 @@ import (
 	"interleave/eve/source"
 )
 
-// maxFixLines bounds how many edited lines are shown. 6 is a guess: longer fixes are read in the editor.
+// maxFixLines bounds how many edited lines are shown. 6 is a guess: longer fixes are
+// read in the editor.
 const maxFixLines = 6
 
 // fix writes what a fix does, the line as it is after it, and its note.
@@ -54,7 +55,8 @@ func (r *renderer) edited(f *Fix) {
 			r.line(r.paint(blue, "..."))
 			break
 		}
-		r.editedLine(number+i, line, mark{start: start, end: min(end, len(line)), color: green, sign: sign})
+		r.editedLine(number+i, line, mark{start: start, end: min(end, len(line)), color: green,
+			sign: sign})
 		start, end = max(start-len(line)-1, 0), end-len(line)-1
 	}
 }

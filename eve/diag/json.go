@@ -7,8 +7,9 @@ import (
 	"interleave/eve/source"
 )
 
-// The JSON form is for editors and scripts. Names and meaning of its fields do not change; new fields may
-// come. Lines and columns count from 1, columns in bytes; an end is the place behind the last byte.
+// The JSON form is for editors and scripts. Names and meaning of its fields do not change; new
+// fields may come. Lines and columns count from 1, columns in bytes; an end is the place
+// behind the last byte.
 
 type jsonReport struct {
 	Diagnostics []jsonDiagnostic `json:"diagnostics"`
@@ -64,7 +65,8 @@ func JSON(w io.Writer, diags []Diagnostic) error {
 }
 
 func toJSON(d Diagnostic) jsonDiagnostic {
-	j := jsonDiagnostic{Code: string(d.Code), Severity: "error", Message: d.Message, Label: d.Label, Span: toSpan(d.Span)}
+	j := jsonDiagnostic{Code: string(d.Code), Severity: "error", Message: d.Message, Label: d.Label,
+		Span: toSpan(d.Span)}
 	if !d.Code.IsError() {
 		j.Severity = "warning"
 	}

@@ -18,8 +18,8 @@ type Options struct {
 // defaultLimit is how many diagnostics one run shows: more are seldom read before the next run.
 const defaultLimit = 20
 
-// Render writes diagnostics with the lines they speak of, and at the end how many there are. It writes
-// nothing for none.
+// Render writes diagnostics with the lines they speak of, and at the end how many there are. It
+// writes nothing for none.
 func Render(w io.Writer, diags []Diagnostic, opts Options) error {
 	if len(diags) == 0 {
 		return nil

@@ -61,11 +61,13 @@ serve: (client: socket@) void:
 func readOnly() Diagnostic {
 	list := at(counter, "[counter, +client]", 0)
 	return Diagnostic{
-		Code: "E0402", Span: at(counter, "counter", 2), Message: "cannot change 'counter' with read permission",
-		Label: "this changes it",
-		Also:  []Label{{at(counter, "counter", 1), "you asked to read counter here"}},
+		Code: "E0402", Span: at(counter, "counter", 2),
+		Message: "cannot change 'counter' with read permission",
+		Label:   "this changes it",
+		Also:    []Label{{at(counter, "counter", 1), "you asked to read counter here"}},
 		Fix: &Fix{
-			Text: "write [+counter, +client]", Note: "tasks that only read counter still run in parallel",
+			Text: "write [+counter, +client]",
+			Note: "tasks that only read counter still run in parallel",
 			Span: list, New: "[+counter, +client]",
 		},
 	}
@@ -80,25 +82,41 @@ func render(diags []Diagnostic, opts Options) string {
 }
 
 func TestRender(t *testing.T) {
-	transfer := source.NewFile("transfer.eve", "main: () void:\n    x: account@\n    transfer(x, x, 5)\n\n    # a\n    # b\n    # c\n\tname: string = \"日本語\" + wörld  \n")
+	transfer := source.NewFile("transfer.eve",
+		"main: () void:\n    x: account@\n    transfer(x, x, 5)\n\n    # a\n    # b\n    # c\n"+
+			"\tname: string = \"日本語\" + wörld  \n")
 	tests := map[string][]Diagnostic{
-		"list":   {readOnly()},
-		"nofix":  {{Code: "E0210", Span: at(counter, "counter: int@ = 0", 0), Message: "a global is shared or constant"}},
+		"list": {readOnly()},
+		"nofix": {{Code: "E0210", Span: at(counter, "counter: int@ = 0", 0),
+			Message: "a global is shared or constant"}},
 		"nospan": {{Code: "E0201", Message: "there is no main"}},
-		"warning": {{Code: "W0402", Span: at(counter, "+client", 0), Message: "'client' is never changed under this permission",
-			Label: "[client] would do", Fix: &Fix{Text: "write client", Span: at(counter, "+client", 0), New: "client"}}},
-		"sameline": {{Code: "E0406", Span: at(transfer, "x", 2), Message: "'x' is lent twice", Label: "and lent again here",
-			Also: []Label{{at(transfer, "x", 1), "lent here first"}, {at(transfer, "transfer", 0), "by this call"}}}},
-		"wide": {{Code: "E0302", Span: at(transfer, "wörld", 0), Message: "there is no 'wörld'", Label: "not declared",
-			Also: []Label{{at(transfer, "日本語", 0), "wide letters"}, {at(transfer, "x", 0), "three lines are left out"}}}},
-		"files": {{Code: "E0409", Span: at(transfer, "transfer", 0), Message: "transfer needs more than this body holds", Label: "needs +a",
+		"warning": {{Code: "W0402", Span: at(counter, "+client", 0),
+			Message: "'client' is never changed under this permission",
+			Label:   "[client] would do", Fix: &Fix{Text: "write client",
+				Span: at(counter, "+client",
+					0), New: "client"}}},
+		"sameline": {{Code: "E0406", Span: at(transfer, "x", 2), Message: "'x' is lent twice",
+			Label: "and lent again here",
+			Also: []Label{{at(transfer, "x", 1), "lent here first"}, {at(transfer, "transfer", 0),
+				"by this call"}}}},
+		"wide": {{Code: "E0302", Span: at(transfer, "wörld", 0), Message: "there is no 'wörld'",
+			Label: "not declared",
+			Also: []Label{{at(transfer, "日本語", 0), "wide letters"},
+				{at(transfer, "x", 0), "three lines are left out"}}}},
+		"files": {{Code: "E0409", Span: at(transfer, "transfer", 0),
+			Message: "transfer needs more than this body holds", Label: "needs +a",
 			Also: []Label{{at(counter, "serve", 0), "declared here"}}}},
-		"point": {{Code: "E0104", Span: source.Span{File: transfer, Start: 14, End: 14}, Message: "a ':' belongs here",
-			Fix: &Fix{Text: "write ':'", Span: source.Span{File: transfer, Start: 14, End: 14}, New: ":"}}},
-		"insert": {{Code: "E0601", Span: at(transfer, "x: account@", 0), Message: "a line is missing",
-			Fix: &Fix{Text: "add two lines", Span: source.Span{File: transfer, Start: 15, End: 15}, New: "    a: int = 1\n    b: int = 2\n"}}},
-		"delete": {{Code: "W0401", Span: at(counter, ", +client", 0), Message: "'client' is not used",
-			Fix: &Fix{Text: "leave it out", Span: at(counter, ", +client", 0), New: ""}}},
+		"point": {{Code: "E0104", Span: source.Span{File: transfer, Start: 14, End: 14},
+			Message: "a ':' belongs here",
+			Fix: &Fix{Text: "write ':'", Span: source.Span{File: transfer, Start: 14, End: 14},
+				New: ":"}}},
+		"insert": {{Code: "E0601", Span: at(transfer, "x: account@", 0),
+			Message: "a line is missing",
+			Fix: &Fix{Text: "add two lines", Span: source.Span{File: transfer, Start: 15, End: 15},
+				New: "    a: int = 1\n    b: int = 2\n"}}},
+		"delete": {{Code: "W0401", Span: at(counter, ", +client", 0),
+			Message: "'client' is not used",
+			Fix:     &Fix{Text: "leave it out", Span: at(counter, ", +client", 0), New: ""}}},
 	}
 	for name, diags := range tests {
 		golden(t, name+".txt", render(diags, Options{}))
@@ -107,11 +125,16 @@ func TestRender(t *testing.T) {
 }
 
 func TestRenderNarrow(t *testing.T) {
-	long := source.NewFile("long.eve", "x: string = \""+strings.Repeat("abcdefghi ", 20)+"\" + y + \""+strings.Repeat("0123456789", 9)+"\"\n")
+	long := source.NewFile("long.eve", "x: string = \""+strings.Repeat("abcdefghi ", 20)+
+		"\" + y + \""+strings.Repeat("0123456789", 9)+"\"\n")
 	d := Diagnostic{
-		Code: "E0301", Span: at(long, " y ", 0), Message: "there is no variable 'y' in this function, nor in the module, nor in any module that it imports",
-		Label: "this name is not declared anywhere that can be seen from here, so it means nothing",
-		Fix:   &Fix{Text: "declare it in a line of its own before the line that uses it for the first time", Span: at(long, " y ", 0), New: " (y) "},
+		Code: "E0301", Span: at(long, " y ", 0),
+		Message: "there is no variable 'y' in this function, nor in the module, nor in any " +
+			"module that it imports",
+		Label: "this name is not declared anywhere that can be seen from here, so it means " +
+			"nothing",
+		Fix: &Fix{Text: "declare it in a line of its own before the line that uses it for the " +
+			"first time", Span: at(long, " y ", 0), New: " (y) "},
 	}
 	golden(t, "narrow.txt", render([]Diagnostic{d}, Options{Width: 60}))
 	for _, line := range strings.Split(render([]Diagnostic{d}, Options{Width: 60}), "\n") {
@@ -142,7 +165,8 @@ func TestRenderLimit(t *testing.T) {
 // What a program's text says must not reach the terminal as an escape.
 func TestRenderControl(t *testing.T) {
 	f := source.NewFile("evil\x1b.eve", "x\x1b[31m\x07y\n")
-	out := render([]Diagnostic{{Code: "E0112", Span: at(f, "y", 0), Message: "\x1b]0;t\x07", Label: "a\nb"}}, Options{})
+	out := render([]Diagnostic{{Code: "E0112", Span: at(f, "y", 0), Message: "\x1b]0;t\x07",
+		Label: "a\nb"}}, Options{})
 	if strings.ContainsAny(out, "\x1b\x07") {
 		t.Errorf("%q", out)
 	}
@@ -150,7 +174,8 @@ func TestRenderControl(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	var b strings.Builder
-	if err := JSON(&b, []Diagnostic{readOnly(), {Code: "W0401", Message: "unused <T>"}}); err != nil {
+	if err := JSON(&b, []Diagnostic{readOnly(),
+		{Code: "W0401", Message: "unused <T>"}}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "list.json", b.String())

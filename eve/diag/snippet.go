@@ -116,8 +116,8 @@ func window(width, room int, list []placed) (left, right int) {
 	return left, left + room
 }
 
-// labels writes the underlines and behind the last of them its label; the other labels follow below,
-// from right to left, hanging on bars.
+// labels writes the underlines and behind the last of them its label; the other labels follow
+// below, from right to left, hanging on bars.
 func (r *renderer) labels(list []placed) {
 	under := newCanvas()
 	for _, p := range list {

@@ -17,12 +17,14 @@ import (
 var (
 	seed  = flag.Uint64("seed", 1, "of the first generated module")
 	parts = flag.Int("programs", 60, "how many generated programs are compared")
-	clean = flag.Int("sanitized", 10, "how many of them run under each sanitizer, which takes g++ ten times as long")
+	clean = flag.Int("sanitized", 10,
+		"how many of them run under each sanitizer, which takes g++ ten times as long")
 )
 
 const (
-	perModule = 50 // generated programs in one module: g++ takes longer to start than to compile one
-	schedules = 4  // of the interpreter
+	// generated programs in one module: g++ takes longer to start than to compile one
+	perModule = 50
+	schedules = 4 // of the interpreter
 )
 
 var workers = []int{1, 2, 8}
@@ -32,7 +34,8 @@ func TestRunPrograms(t *testing.T) {
 	for _, e := range trial.Examples(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			// As TestRun of package build makes them: whichever comes second takes them from the cache.
+			// As TestRun of package build makes them: whichever comes second takes them
+			// from the cache.
 			compare(t, e.File, e.Text, emit.Options{Checked: true, Debug: true}, build.Options{})
 		})
 	}
@@ -43,10 +46,14 @@ func TestGenerated(t *testing.T) {
 	for n := range modules() {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
-			if n == 0 { // optimised code is other code; a few programs are enough, as g++ takes longer over them
-				compare(t, "generated.eve", generate.Program(*seed+n, perModule/5), asserted, build.Options{Optimise: true})
+			// optimised code is other code; a few programs are enough, as g++ takes
+			// longer over them
+			if n == 0 {
+				compare(t, "generated.eve", generate.Program(*seed+n, perModule/5), asserted,
+					build.Options{Optimise: true})
 			}
-			compare(t, "generated.eve", generate.Program(*seed+n, perModule), asserted, build.Options{Debug: true})
+			compare(t, "generated.eve", generate.Program(*seed+n, perModule), asserted,
+				build.Options{Debug: true})
 		})
 	}
 }
@@ -65,7 +72,8 @@ func sanitized(t *testing.T, kind string) {
 	for n := range uint64((*clean + size - 1) / size) {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
-			compare(t, "generated.eve", generate.Program(*seed+n, size), asserted, build.Options{Sanitize: kind})
+			compare(t, "generated.eve", generate.Program(*seed+n, size), asserted,
+				build.Options{Sanitize: kind})
 		})
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"interleave/eve/trial"
 )
 
-// What the checker accepts can be emitted and interpreted, whatever it is: neither panics, and the emitter
-// knows all that the checker lets pass.
+// What the checker accepts can be emitted and interpreted, whatever it is: neither panics, and the
+// emitter knows all that the checker lets pass.
 func FuzzRun(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(text)

@@ -12,7 +12,8 @@ import (
 
 var typed = flag.Int("typed", 2, "how many modules of ten typed programs are compared")
 
-// perTyped is how many parts a typed module has: each has functions and types of its own, so g++ takes longer over it.
+// perTyped is how many parts a typed module has: each has functions and types of its own, so g++
+// takes longer over it.
 const perTyped = 10
 
 // Programs that compute with values of all types.
@@ -22,9 +23,11 @@ func TestTyped(t *testing.T) {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
 			if n == 0 { // as in TestGenerated
-				compare(t, "typed.eve", generate.Typed(*seed+n, perTyped/5), asserted, build.Options{Optimise: true})
+				compare(t, "typed.eve", generate.Typed(*seed+n, perTyped/5), asserted,
+					build.Options{Optimise: true})
 			}
-			compare(t, "typed.eve", generate.Typed(*seed+n, perTyped), asserted, build.Options{Debug: true})
+			compare(t, "typed.eve", generate.Typed(*seed+n, perTyped), asserted,
+				build.Options{Debug: true})
 		})
 	}
 }
@@ -34,7 +37,8 @@ func TestTypedUnderAddressSanitizer(t *testing.T) {
 	for n := range uint64((*clean + 2*perTyped - 1) / (2 * perTyped)) {
 		t.Run(fmt.Sprint("seed=", *seed+n), func(t *testing.T) {
 			t.Parallel()
-			compare(t, "typed.eve", generate.Typed(*seed+n, perTyped/2), asserted, build.Options{Sanitize: "address"})
+			compare(t, "typed.eve", generate.Typed(*seed+n, perTyped/2), asserted,
+				build.Options{Sanitize: "address"})
 		})
 	}
 }

@@ -42,8 +42,8 @@ func (f *function) arguments(e *ir.Call) []operand {
 	return list
 }
 
-// argument hands a over to a parameter of type t. safe says that the callee changes nothing that the
-// caller can see, so that even a copyable value may be lent where it lies.
+// argument hands a over to a parameter of type t. safe says that the callee changes nothing that
+// the caller can see, so that even a copyable value may be lent where it lies.
 func (f *function) argument(a ir.Expr, t *types.Type, take, self, safe bool) operand {
 	switch {
 	case self || t.Kind == types.Ref:
@@ -57,7 +57,8 @@ func (f *function) argument(a ir.Expr, t *types.Type, take, self, safe bool) ope
 	case safe || !t.Copyable() || !isPlace(a) || stays(a):
 		return lend(a)
 	}
-	return operand{x: a, how: byOwn, text: func(f *function) string { return f.ctype(t) + "(" + f.value(a) + ")" }}
+	return operand{x: a, how: byOwn,
+		text: func(f *function) string { return f.ctype(t) + "(" + f.value(a) + ")" }}
 }
 
 // view writes a slice of what a is: a view, or a container.
@@ -70,8 +71,8 @@ func (f *function) view(a ir.Expr) string {
 	return s
 }
 
-// kept gives what a view is made of a name, when nobody owns it: it must last as long as the view, which may be
-// looked at in a later C++ statement than the one that makes it.
+// kept gives what a view is made of a name, when nobody owns it: it must last as long as the view,
+// which may be looked at in a later C++ statement than the one that makes it.
 func (f *function) kept(a ir.Expr, text string) string {
 	if isPlace(a) || a.Type().HasView() || a.Type().Kind == types.String {
 		return text
@@ -94,8 +95,8 @@ func stays(a ir.Expr) bool {
 	return r.Var.Kind == ir.Constant || r.Var.Kind == ir.Param && !r.Var.Take
 }
 
-// harmless says whether fn can change nothing that its caller sees: it has no permission to change, and no
-// parameter through which it could.
+// harmless says whether fn can change nothing that its caller sees: it has no permission to change,
+// and no parameter through which it could.
 func harmless(fn *ir.Func) bool {
 	for _, e := range fn.List {
 		if e.Sign == '+' {
@@ -113,7 +114,8 @@ func harmless(fn *ir.Func) bool {
 	return true
 }
 
-// foreign writes the call of a C function. A slow one is a thing to be awaited, which owns what it passes.
+// foreign writes the call of a C function. A slow one is a thing to be awaited, which owns
+// what it passes.
 func (f *function) foreign(e *ir.Call) string {
 	f.headers[e.Fn.Extern.Header] = true
 	if e.Fn.Extern.Slow {
@@ -121,7 +123,8 @@ func (f *function) foreign(e *ir.Call) string {
 	}
 	var list []operand
 	for _, a := range e.Args {
-		list = append(list, operand{x: a, how: byLend, text: func(f *function) string { return f.foreignArgument(a) }})
+		list = append(list, operand{x: a, how: byLend,
+			text: func(f *function) string { return f.foreignArgument(a) }})
 	}
 	return f.foreignCall(e, f.exprs(list...))
 }
@@ -134,7 +137,8 @@ func (f *function) foreignCall(e *ir.Call, args []string) string {
 	return "static_cast<" + f.ctype(e.Fn.Result) + ">(" + s + ")"
 }
 
-// slowForeign writes a call that is made on another thread, later: it has copies of buffers and texts.
+// slowForeign writes a call that is made on another thread, later: it has copies of
+// buffers and texts.
 func (f *function) slowForeign(e *ir.Call) string {
 	var list []operand
 	for _, a := range e.Args {
@@ -164,10 +168,12 @@ func (f *function) slowForeign(e *ir.Call) string {
 		args = append(args, name)
 	}
 	result := f.ctype(e.Fn.Result)
-	return "eve::slow<" + result + ">([" + joinStrings(captures) + "]() mutable -> " + result + " { " + body + "return " + f.foreignCall(e, args) + "; })"
+	return "eve::slow<" + result + ">([" + joinStrings(captures) + "]() mutable -> " + result +
+		" { " + body + "return " + f.foreignCall(e, args) + "; })"
 }
 
-// foreignArgument passes buffers by the address of their elements; texts end with a zero byte for C.
+// foreignArgument passes buffers by the address of their elements; texts end with a
+// zero byte for C.
 func (f *function) foreignArgument(a ir.Expr) string {
 	s := f.value(a)
 	switch a.Type().Deref().Kind {
@@ -204,7 +210,8 @@ func (f *function) post(e *ir.Post) string {
 	return paren(texts[0]) + "(" + joinStrings(texts[1:]) + ")"
 }
 
-// closure writes a closure: a C++ lambda for one that lives within a call, a struct for one that lives on.
+// closure writes a closure: a C++ lambda for one that lives within a call, a struct for
+// one that lives on.
 func (f *function) closure(e *ir.Closure) string {
 	if e.Body.Kind == ir.Callback {
 		return f.callback(e.Body)
@@ -212,12 +219,14 @@ func (f *function) closure(e *ir.Closure) string {
 	name := f.temp()
 	at := f.at
 	f.nested(func() {
-		f.ctx = context{worker: f.locals.name("w_"), top: f.locals.name("top_"), result: e.Body.Result, clone: nil}
+		f.ctx = context{worker: f.locals.name("w_"), top: f.locals.name("top_"),
+			result: e.Body.Result, clone: nil}
 		params := []string{"eve::worker* " + f.ctx.worker, "eve::frame* " + f.ctx.top}
 		for _, v := range e.Body.Params {
 			params = append(params, f.paramType(v.Type, v.Take)+" "+f.local(v))
 		}
-		f.put("auto " + name + " = [&](" + strings.Join(params, ", ") + ") -> " + f.ctype(e.Body.Result) + " {")
+		f.put("auto " + name + " = [&](" + strings.Join(params, ", ") + ") -> " +
+			f.ctype(e.Body.Result) + " {")
 		f.indent++
 		f.stmts(e.Body.Block)
 		f.indent--

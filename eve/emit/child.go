@@ -22,8 +22,9 @@ func (f *function) putChild(fin *finish, s *ir.Spawn) {
 	fin.children = append(fin.children, c)
 }
 
-// outlive keeps what the frame of a child points to until the child is done, also when the finish fails: locals go in
-// the reverse of the order in which they were declared, and the joiner was the first.
+// outlive keeps what the frame of a child points to until the child is done, also when the
+// finish fails: locals go in the reverse of the order in which they were declared, and the
+// joiner was the first.
 func (f *function) outlive(fin *finish, parts []part) {
 	points := func(p part) bool { return p.how == pointed || p.how == lodged }
 	if fin.joiner == "" || !wide(parts) && !slices.ContainsFunc(parts, points) {
@@ -32,8 +33,8 @@ func (f *function) outlive(fin *finish, parts []part) {
 	f.put("eve::outlived " + f.temp() + "(" + fin.joiner + ");")
 }
 
-// fillFrame puts the arguments of a child into the first free frame, or into a local that the frame points to.
-// What only comes out is left alone.
+// fillFrame puts the arguments of a child into the first free frame, or into a local that the frame
+// points to. What only comes out is left alone.
 func (f *function) fillFrame(args string, parts []part) {
 	local := f.temp()
 	if wide(parts) {
@@ -49,7 +50,8 @@ func (f *function) fillFrame(args string, parts []part) {
 	}
 }
 
-// keepArguments has the finish keep the arguments of a child in a loop, and the first free frame point to them.
+// keepArguments has the finish keep the arguments of a child in a loop, and the first free
+// frame point to them.
 func (f *function) keepArguments(fin *finish, args string, parts []part) {
 	if fin.keeper == "" {
 		fin.keeper = f.locals.name("kept_")
@@ -58,7 +60,8 @@ func (f *function) keepArguments(fin *finish, args string, parts []part) {
 	for _, p := range parts {
 		list = append(list, p.sent)
 	}
-	f.put(paren(f.frame()) + "->emplace<" + args + "*>(" + fin.keeper + ".keep(" + args + "{" + joinStrings(list) + "}));")
+	f.put(paren(f.frame()) + "->emplace<" + args + "*>(" + fin.keeper + ".keep(" + args + "{" +
+		joinStrings(list) + "}));")
 }
 
 // takeChild joins the newest child: runs it inline, or fetches what a thief has made of it.
@@ -116,8 +119,8 @@ func (f *function) inlineChild(b *ir.Body, parts []part) {
 	})
 }
 
-// traced writes the code of a task. A failure on its way out of it notes that it came through this task, which costs
-// nothing until then.
+// traced writes the code of a task. A failure on its way out of it notes that it came through this
+// task, which costs nothing until then.
 func (f *function) traced(b *ir.Body, code func()) {
 	if !f.facts.fails(b.Block, f.o.Checked) {
 		code()
@@ -134,8 +137,8 @@ func (f *function) traced(b *ir.Body, code func()) {
 	f.put("} catch (...) { eve::pass_on(" + f.site(line) + "); }")
 }
 
-// childBody writes the statements of a child. Children of its own that have no finish in it belong to the
-// one around it, which waits for them all the same when the child itself does.
+// childBody writes the statements of a child. Children of its own that have no finish in it belong
+// to the one around it, which waits for them all the same when the child itself does.
 func (f *function) childBody(b *ir.Body) {
 	if f.ctx.finish == nil || f.ctx.finish.kind != atOnce {
 		f.ctx.finish = nil
@@ -147,15 +150,16 @@ func (f *function) childBody(b *ir.Body) {
 	f.stmts(b.Block)
 }
 
-// outlives says whether all that a frame in a loop would point to stays until the finish ends. What belongs to
-// one turn of the loop does not, and its child runs at once.
+// outlives says whether all that a frame in a loop would point to stays until the finish ends. What
+// belongs to one turn of the loop does not, and its child runs at once.
 func (fin *finish) outlives(b *ir.Body, parts []part) bool {
 	points := map[*ir.Var]bool{}
 	for _, p := range parts {
 		points[p.inner] = p.how == pointed
 	}
 	for _, e := range b.Perms {
-		if e.Var != nil && e.From != nil && points[e.Var] && fin.inside[e.From] && e.From.Type.Kind != types.Ref {
+		if e.Var != nil && e.From != nil && points[e.Var] && fin.inside[e.From] &&
+			e.From.Type.Kind != types.Ref {
 			return false
 		}
 	}
@@ -171,7 +175,8 @@ func (f *function) putCounted(fin *finish, b *ir.Body) {
 		return
 	}
 	own := parts
-	keeps := wide(parts) || loops && slices.ContainsFunc(parts, func(p part) bool { return p.how == lodged })
+	keeps := wide(parts) || loops &&
+		slices.ContainsFunc(parts, func(p part) bool { return p.how == lodged })
 	if keeps {
 		own = owned(parts)
 	}

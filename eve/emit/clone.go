@@ -2,9 +2,9 @@ package emit
 
 import "interleave/eve/ir"
 
-// clone writes the task-free copy of fn: its finishes run their children at once, and its calls of itself
-// go Depth copies deep before they come back to the checked function. The copies must be inlined to pay:
-// fib takes .30 ns a call so, and .85 with g++'s own choice (-O2, g++ 12).
+// clone writes the task-free copy of fn: its finishes run their children at once, and its calls of
+// itself go Depth copies deep before they come back to the checked function. The copies must be
+// inlined to pay: fib takes .30 ns a call so, and .85 with g++'s own choice (-O2, g++ 12).
 func (u *unit) clone(fn *ir.Func, shared map[*ir.Var]bool) {
 	const inline = "[[gnu::always_inline]] static inline "
 	name := u.names.fn[fn] + "__inline"
@@ -15,7 +15,8 @@ func (u *unit) clone(fn *ir.Func, shared map[*ir.Var]bool) {
 	params := "(" + joinStrings(u.params(fn, names)) + ")"
 	f.put("template <int Depth> " + inline + head + params + ";")
 	f.parameters(fn, names)
-	f.put("template <> " + inline[:len(inline)-len("static inline ")] + "inline " + head + "<0>" + params + " {")
+	f.put("template <> " + inline[:len(inline)-len("static inline ")] + "inline " + head + "<0>" +
+		params + " {")
 	f.indent = 1
 	f.guards(fn)
 	args := []string{"w_", "top_"}
@@ -46,8 +47,8 @@ func (u *unit) clone(fn *ir.Func, shared map[*ir.Var]bool) {
 	u.code = append(u.code, f.lines...)
 }
 
-// guards writes the tests with which fn begins and ends its recursion, so that its leaves, half of all calls,
-// need no call.
+// guards writes the tests with which fn begins and ends its recursion, so that its leaves, half of
+// all calls, need no call.
 func (f *function) guards(fn *ir.Func) {
 	f.ctx.result = fn.Result
 	for _, s := range fn.Body.Block.Stmts {
@@ -63,8 +64,8 @@ func (f *function) guards(fn *ir.Func) {
 	}
 }
 
-// cloneDepth says how deep copies of fn are to be inlined into each other; 0: no clone. It pays where the
-// children of a finish call the function itself, and the copies stay small together.
+// cloneDepth says how deep copies of fn are to be inlined into each other; 0: no clone. It pays
+// where the children of a finish call the function itself, and the copies stay small together.
 func (u *unit) cloneDepth(fn *ir.Func) int {
 	if u.o.Debug || !u.facts.forks[fn] {
 		return 0
@@ -85,7 +86,8 @@ func (u *unit) cloneDepth(fn *ir.Func) int {
 	if calls == 0 || !clean {
 		return 0
 	}
-	const most = 1500 // nodes in all copies; a guess that gives fib the four levels that measured best
+	// nodes in all copies; a guess that gives fib the four levels that measured best
+	const most = 1500
 	branch := max(calls, 2)
 	depth, copies := 0, size(fn.Body.Block)
 	for total := copies; depth < 4; depth++ {
@@ -100,7 +102,8 @@ func (u *unit) cloneDepth(fn *ir.Func) int {
 	return depth
 }
 
-// selfCalls counts the calls of fn in the children of a finish, and says whether a loop spawns them.
+// selfCalls counts the calls of fn in the children of a finish, and says whether a
+// loop spawns them.
 func selfCalls(b *ir.Block, fn *ir.Func) (calls int, loops bool) {
 	within(b, func(n any) bool {
 		switch n := n.(type) {

@@ -43,8 +43,8 @@ func (u *unit) typeLines(w *writer) {
 	}
 }
 
-// heldBy gives the generated types that a value of t needs complete: those that it holds by value first,
-// then those in its containers, unless they hold t themselves.
+// heldBy gives the generated types that a value of t needs complete: those that it holds by value
+// first, then those in its containers, unless they hold t themselves.
 func heldBy(t *types.Type) []*types.Type {
 	direct := parts(t, false)
 	for _, p := range parts(t, true) {
@@ -139,9 +139,10 @@ func (u *unit) caseName(t *types.Type, c types.Case) string {
 	return u.names.typ[t] + "__" + word(c.Name)
 }
 
-// structLines writes a struct with equality, hash and copy as its fields have them. Emitters have none:
-// they are known by their handles.
-func (u *unit) structLines(w *writer, name, shown, base string, fields []types.Field, copyable bool) {
+// structLines writes a struct with equality, hash and copy as its fields have them. Emitters have
+// none: they are known by their handles.
+func (u *unit) structLines(w *writer, name, shown, base string, fields []types.Field,
+	copyable bool) {
 	w.put("struct " + name + base + " {")
 	w.indent++
 	for i, f := range fields {
@@ -176,8 +177,8 @@ func (u *unit) structLines(w *writer, name, shown, base string, fields []types.F
 // A dataMember is a data member of a generated struct.
 type dataMember struct{ ctype, name string }
 
-// constructor writes the constructor from all members. Without one, g++ gives the making of an aggregate in an
-// expression the last line of the function, and the debugger jumps about.
+// constructor writes the constructor from all members. Without one, g++ gives the making of an
+// aggregate in an expression the last line of the function, and the debugger jumps about.
 func constructor(name string, members []dataMember) string {
 	var params, inits []string
 	for _, m := range members {
@@ -205,7 +206,8 @@ func (u *unit) printMethod(w *writer, shown string, fields []types.Field) {
 		if f.Type.Kind == types.Shared {
 			x = "*" + x
 		}
-		w.put("    f_.put(" + x + specText(ir.FormatPart{Verb: 'v', X: &ir.Zero{Place: ir.Place{T: f.Type}}, Width: -1, Prec: -1}) + ");")
+		w.put("    f_.put(" + x + specText(ir.FormatPart{Verb: 'v',
+			X: &ir.Zero{Place: ir.Place{T: f.Type}}, Width: -1, Prec: -1}) + ");")
 		text = ""
 	}
 	if len(fields) > 0 {
@@ -243,7 +245,8 @@ func fieldName(fields []types.Field, i int) string {
 	return fmt.Sprintf("field_%d", i)
 }
 
-// fieldDefault is the member initialiser: the declared default, or the zero value where C++ has none.
+// fieldDefault is the member initialiser: the declared default, or the zero value
+// where C++ has none.
 func (u *unit) fieldDefault(f types.Field) string {
 	if e, ok := f.Default.(ir.Expr); ok && e != nil {
 		return " = " + u.outside(e, f.Type)

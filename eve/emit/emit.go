@@ -1,6 +1,6 @@
-// Package emit writes a checked program as C++: one text for each module, made of structs, functions and
-// templates of Eve's runtime. The text is the same in every run and depends only on what the module uses,
-// so that an unchanged module need not be compiled again.
+// Package emit writes a checked program as C++: one text for each module, made of structs,
+// functions and templates of Eve's runtime. The text is the same in every run and depends only on
+// what the module uses, so that an unchanged module need not be compiled again.
 package emit
 
 import (
@@ -12,8 +12,9 @@ import (
 // Options say what kind of program is wanted.
 type Options struct {
 	Checked bool // arithmetic that overflows fails; otherwise it wraps
-	Test    bool // main runs one test, named by its number in Program.Tests, instead of the program's main
-	Debug   bool // no second copies of functions: quick to compile, one C++ function for one of Eve
+	// main runs one test, named by its number in Program.Tests, instead of the program's main
+	Test  bool
+	Debug bool // no second copies of functions: quick to compile, one C++ function for one of Eve
 }
 
 // A Unit is the C++ text of one module.
@@ -24,8 +25,8 @@ type Unit struct {
 	Headers []string // of C libraries that it calls: the linker needs the libraries
 }
 
-// Program writes every module that has something to run. An error means a mistake of the compiler: the
-// checker accepts nothing that cannot be written.
+// Program writes every module that has something to run. An error means a mistake of the compiler:
+// the checker accepts nothing that cannot be written.
 func Program(p *ir.Program, o Options) (units []Unit, err error) {
 	g := &program{p: p, o: o, facts: findFacts(p, o.Checked)}
 	g.names = findNames(p)
@@ -87,13 +88,15 @@ func (g *program) hasCode(m *ir.Module) bool {
 	return false
 }
 
-// written says whether f is a function of the text: not a native, not generic, not a test of another run.
+// written says whether f is a function of the text: not a native, not generic, not a test
+// of another run.
 func (g *program) written(f *ir.Func) bool {
-	return f.Body != nil && f.Body.Block != nil && f.Native == "" && !f.Opaque && f.Extern == nil && (f.Test == "" || g.o.Test)
+	return f.Body != nil && f.Body.Block != nil && f.Native == "" && !f.Opaque && f.Extern == nil &&
+		(f.Test == "" || g.o.Test)
 }
 
-// ownGlobal says whether generated code keeps v: constants of simple types stand where they are used, and
-// what has no value in the text belongs to the runtime.
+// ownGlobal says whether generated code keeps v: constants of simple types stand where they are
+// used, and what has no value in the text belongs to the runtime.
 func ownGlobal(v *ir.Var) bool {
 	if v.Init == nil || v.Kind == ir.Global && v.Module != nil && v.Module.Std {
 		return false

@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The C++ of a few programs stands beside them, without #line: to be read, and to show what a change changes.
+// The C++ of a few programs stands beside them, without #line: to be read, and to show what a
+// change changes.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.eve")
 	if err != nil || len(files) == 0 {
@@ -56,7 +57,8 @@ func withoutLines(text string) string {
 
 func check(t *testing.T, main string, modules map[string]string) *ir.Program {
 	t.Helper()
-	p, diags := compile.Check(source.NewFile("main.eve", main), func(name string) (*source.File, bool) {
+	p, diags := compile.Check(source.NewFile("main.eve", main), func(name string) (*source.File,
+		bool) {
 		text, ok := modules[name]
 		return source.NewFile(name+".eve", text), ok
 	})
@@ -95,29 +97,40 @@ pub biggest: <type T: ordered> (v: vector<T>) T?:
     return best
 `
 
-// The text of a module depends on the program around it only as far as it must, so that it is compiled once.
+// The text of a module depends on the program around it only as far as it must, so that it
+// is compiled once.
 func TestModulesStayTheSame(t *testing.T) {
 	modules := map[string]string{"shapes": shapes}
-	one := units(t, "import shapes\nmain: [+stdout] () void:\n    print(\"%d\\n\", shapes.double(2))\n", modules, Options{})
-	again := units(t, "import shapes\nmain: [+stdout] () void:\n    print(\"%d\\n\", shapes.double(2))\n", modules, Options{})
-	other := units(t, "import shapes\n# longer\nmain: [+stdout] () void:\n    s: shapes.shape = shapes.shape(3)\n    print(\"%d\\n\", s.area())\n", modules, Options{})
+	one := units(t,
+		"import shapes\nmain: [+stdout] () void:\n    print(\"%d\\n\", shapes.double(2))\n",
+		modules, Options{})
+	again := units(t,
+		"import shapes\nmain: [+stdout] () void:\n    print(\"%d\\n\", shapes.double(2))\n",
+		modules, Options{})
+	other := units(t,
+		"import shapes\n# longer\nmain: [+stdout] () void:\n    s: shapes.shape = "+
+			"shapes.shape(3)\n    print(\"%d\\n\", s.area())\n", modules, Options{})
 	if one["main"] != again["main"] || one["shapes"] != again["shapes"] {
 		t.Error("the same program gives another text")
 	}
 	if one["shapes"] != other["shapes"] {
-		t.Errorf("a change of main changes what it imports:\n%s\n%s", one["shapes"], other["shapes"])
+		t.Errorf("a change of main changes what it imports:\n%s\n%s", one["shapes"],
+			other["shapes"])
 	}
 	if one["main"] == other["main"] {
 		t.Error("another program gives the same text")
 	}
-	if strings.Contains(one["main"], "shapes__unused") || !strings.Contains(one["main"], "shapes__double") {
+	if strings.Contains(one["main"], "shapes__unused") ||
+		!strings.Contains(one["main"], "shapes__double") {
 		t.Errorf("a module declares more or less than it uses:\n%s", one["main"])
 	}
 }
 
 // Every statement says where it comes from.
 func TestLines(t *testing.T) {
-	text := units(t, "main: [+stdout] () void:\n    x: int = 1\n\n\n    print(\n        \"%d\\n\",\n        x)\n    y: int = 2\n", nil, Options{})["main"]
+	text := units(t,
+		"main: [+stdout] () void:\n    x: int = 1\n\n\n    print(\n        \"%d\\n\",\n        "+
+			"x)\n    y: int = 2\n", nil, Options{})["main"]
 	got := map[string]int{}
 	line := 0
 	for l := range strings.Lines(text) {
@@ -131,7 +144,8 @@ func TestLines(t *testing.T) {
 			line++
 		}
 	}
-	for stmt, want := range map[string]int{"eve::i64 x = 1;": 2, `t1_.put(x, {.verb = 'd'});`: 5, "eve::i64 y = 2;": 8} {
+	for stmt, want := range map[string]int{"eve::i64 x = 1;": 2, `t1_.put(x, {.verb = 'd'});`: 5,
+		"eve::i64 y = 2;": 8} {
 		if got[stmt] != want {
 			t.Errorf("%q is on line %d, want %d\n%s", stmt, got[stmt], want, text)
 		}
@@ -140,14 +154,18 @@ func TestLines(t *testing.T) {
 
 // Checked arithmetic calls the runtime, other arithmetic is C++'s own.
 func TestChecked(t *testing.T) {
-	const text = "f: (a: int, b: int<8>) int:\n    return a * 2 + a / 3 + int(b + 1) + a / int(b)\nmain: () void: pass\n"
-	wraps, checks := units(t, text, nil, Options{})["main"], units(t, text, nil, Options{Checked: true})["main"]
-	for _, want := range []string{"a * 2", "a / 3", "static_cast<eve::i8>(b + 1)", "eve::wrap_div(a, "} {
+	const text = "f: (a: int, b: int<8>) int:\n    return a * 2 + a / 3 + int(b + 1) + a / " +
+		"int(b)\nmain: () void: pass\n"
+	wraps, checks := units(t, text, nil, Options{})["main"],
+		units(t, text, nil, Options{Checked: true})["main"]
+	for _, want := range []string{"a * 2", "a / 3", "static_cast<eve::i8>(b + 1)",
+		"eve::wrap_div(a, "} {
 		if !strings.Contains(wraps, want) {
 			t.Errorf("no %q in\n%s", want, wraps)
 		}
 	}
-	for _, want := range []string{"eve::mul(a, eve::i64(2), &at_2)", "eve::add(b, eve::i8(1), &at_2)", "a / 3", "eve::div(a, "} {
+	for _, want := range []string{"eve::mul(a, eve::i64(2), &at_2)",
+		"eve::add(b, eve::i8(1), &at_2)", "a / 3", "eve::div(a, "} {
 		if !strings.Contains(checks, want) {
 			t.Errorf("no %q in\n%s", want, checks)
 		}
@@ -165,7 +183,9 @@ func TestIndexChecks(t *testing.T) {
 		{"for (i in -1..v.size()): n += v[i]", "v.at(i"},
 		{"n = a[3]", "a[3]"},
 	} {
-		text := units(t, "f: (v: vector<int>, =w: vector<int>, a: array<int, 4>) int:\n    n: int = 0\n    "+c.body+"\n    return n\nmain: () void: pass\n", nil, Options{})["main"]
+		text := units(t,
+			"f: (v: vector<int>, =w: vector<int>, a: array<int, 4>) int:\n    n: int = 0\n    "+
+				c.body+"\n    return n\nmain: () void: pass\n", nil, Options{})["main"]
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: no %q in\n%s", c.body, c.want, text)
 		}
@@ -179,7 +199,8 @@ func TestNoexcept(t *testing.T) {
 		"f: (x: int) int: return abs(x)\n":     "eve::i64 main__f(eve::i64 x);",
 		"f: (x: int) int: return x & 1\n":      "eve::i64 main__f(eve::i64 x) noexcept;",
 	} {
-		got := units(t, text+"main: [+stdout] () void: print(\"%v\\n\", f(1))\n", nil, Options{Checked: true})["main"]
+		got := units(t, text+"main: [+stdout] () void: print(\"%v\\n\", f(1))\n", nil,
+			Options{Checked: true})["main"]
 		if !strings.Contains(got, want) {
 			t.Errorf("%swant %s\n%s", text, want, got)
 		}
@@ -188,8 +209,10 @@ func TestNoexcept(t *testing.T) {
 
 func TestWord(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
-		{"main", "main"}, {"io.socket", "io__socket"}, {"a__b", "a_0_b"}, {"vector<int>", "vector_int"},
-		{"room@", "room_shared"}, {"7up", "m7up"}, {"a-b", "a_b"}, {"(int, bool)", "int_bool"}, {"", "m"},
+		{"main", "main"}, {"io.socket", "io__socket"}, {"a__b", "a_0_b"},
+		{"vector<int>", "vector_int"},
+		{"room@", "room_shared"}, {"7up", "m7up"}, {"a-b", "a_b"}, {"(int, bool)", "int_bool"},
+		{"", "m"},
 	} {
 		if got := word(c.name); got != c.want {
 			t.Errorf("word(%q) = %q, want %q", c.name, got, c.want)
@@ -199,7 +222,8 @@ func TestWord(t *testing.T) {
 
 func TestLocals(t *testing.T) {
 	l := newLocals("w_")
-	if got := []string{l.name("n"), l.name("n"), l.name("class"), l.name("w_"), l.name("")}; strings.Join(got, " ") != "n n_1 class_ w__1 unnamed" {
+	if got := []string{l.name("n"), l.name("n"), l.name("class"), l.name("w_"),
+		l.name("")}; strings.Join(got, " ") != "n n_1 class_ w__1 unnamed" {
 		t.Errorf("got %q", got)
 	}
 	mark := l.open()
@@ -214,13 +238,15 @@ func TestLocals(t *testing.T) {
 
 func TestAtom(t *testing.T) {
 	for s, want := range map[string]bool{
-		"x": true, "f(a, b)": true, "v[i + 1]": true, "a + b": false, "-x": false, "*p": false, `"a b"`: true, `f(")")`: true, "a.b": true, "": false,
+		"x": true, "f(a, b)": true, "v[i + 1]": true, "a + b": false, "-x": false, "*p": false,
+		`"a b"`: true, `f(")")`: true, "a.b": true, "": false,
 	} {
 		if atom(s) != want {
 			t.Errorf("atom(%q) = %v", s, !want)
 		}
 	}
-	for x, want := range map[string]string{"*p": "p->f", "x": "x.f", "a + b": "(a + b).f", "**p": "(**p).f", "*f(a)": "f(a)->f"} {
+	for x, want := range map[string]string{"*p": "p->f", "x": "x.f", "a + b": "(a + b).f",
+		"**p": "(**p).f", "*f(a)": "f(a)->f"} {
 		if got := member(x, "f"); got != want {
 			t.Errorf("member(%q) = %q, want %q", x, got, want)
 		}
@@ -229,7 +255,8 @@ func TestAtom(t *testing.T) {
 
 func TestQuote(t *testing.T) {
 	for s, want := range map[string]string{
-		"a\"b\\": `"a\"b\\"`, "\n\t": `"\n\t"`, "\x00" + "1": `"\0001"`, "??=": `"\077\077="`, "é": `"\303\251"`,
+		"a\"b\\": `"a\"b\\"`, "\n\t": `"\n\t"`, "\x00" + "1": `"\0001"`, "??=": `"\077\077="`,
+		"é": `"\303\251"`,
 	} {
 		if got := quote(s); got != want {
 			t.Errorf("quote(%q) = %s, want %s", s, got, want)

@@ -26,7 +26,8 @@ func (f *function) on(s *ir.On) {
 		handle := "eve::ref<" + f.ctype(s.Emitter.Type().Elem) + ">& " + name
 		return shape{params: []string{handle, event + "& " + eventName(g, b, s.Event.Name)}}
 	})
-	f.put("eve::on<" + event + ">(" + t.with(emitter, t.make(), "eve::hold::"+hold(b), contained(b)) + ");")
+	f.put("eve::on<" + event + ">(" + t.with(emitter, t.make(), "eve::hold::"+hold(b),
+		contained(b)) + ");")
 }
 
 // eventName names the event for all the names it has in the handler, and gives the C++ one.
@@ -107,7 +108,8 @@ func (f *function) emitEvent(s *ir.Emit) {
 	f.put("eve::emit<" + event + ">(" + texts[0] + ", " + value + ");")
 }
 
-// callback writes a closure that lives on. A call of it makes a root, which has a copy of what it captured.
+// callback writes a closure that lives on. A call of it makes a root, which has a copy of
+// what it captured.
 func (f *function) callback(b *ir.Body) string {
 	var names, params, signature []string
 	run := f.task(b, "callback", func(g *function) shape {
@@ -146,10 +148,12 @@ func (f *function) callback(b *ir.Body) string {
 	if b.Contained {
 		spawn = "eve::spawn_contained("
 	}
-	call := joinStrings(append([]string{run.name + "{" + joinStrings(append(args, names...)) + "}"}, g.grants(b)...))
+	call := joinStrings(append([]string{run.name + "{" + joinStrings(append(args, names...)) + "}"},
+		g.grants(b)...))
 	g.put("void operator()(" + joinStrings(params) + ") { " + spawn + call + "); }")
 	g.indent = 0
 	g.put("};")
 	f.unit.code = append(f.unit.code, g.lines...)
-	return "eve::callback<void(" + joinStrings(signature) + ")>(" + name + "{" + joinStrings(init) + "})"
+	return "eve::callback<void(" + joinStrings(signature) + ")>(" + name + "{" + joinStrings(init) +
+		"})"
 }

@@ -10,8 +10,8 @@ import (
 	"interleave/eve/types"
 )
 
-// value writes e. Of a place it is the place itself; of a handle, the handle. What cannot stand in a C++
-// expression is put out before it, as statements.
+// value writes e. Of a place it is the place itself; of a handle, the handle. What cannot stand in
+// a C++ expression is put out before it, as statements.
 func (f *function) value(e ir.Expr) string {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -186,7 +186,8 @@ func floatText(v float64) string {
 	return s
 }
 
-// list writes a container of its elements; long ones are filled statement by statement, which compiles faster.
+// list writes a container of its elements; long ones are filled statement by statement, which
+// compiles faster.
 func (f *function) list(e *ir.MakeList) string {
 	const most = 16
 	t := f.ctype(e.T)
@@ -211,14 +212,16 @@ func (f *function) list(e *ir.MakeList) string {
 		default:
 			pair := f.temp()
 			f.put("auto " + pair + " = " + s + ";")
-			f.put(name + ".set(eve::move(eve::get<0>(" + pair + ")), eve::move(eve::get<1>(" + pair + ")));")
+			f.put(name + ".set(eve::move(eve::get<0>(" + pair + ")), eve::move(eve::get<1>(" +
+				pair + ")));")
 		}
 	}
 	return "eve::move(" + name + ")"
 }
 
 func (f *function) cut(e *ir.Cut) string {
-	operands := []operand{{x: e.X, how: byLend, text: func(f *function) string { return f.kept(e.X, f.value(e.X)) }}}
+	operands := []operand{{x: e.X, how: byLend,
+		text: func(f *function) string { return f.kept(e.X, f.value(e.X)) }}}
 	for _, x := range []ir.Expr{e.Lo, e.Hi} {
 		if x != nil {
 			operands = append(operands, read(x))

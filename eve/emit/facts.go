@@ -6,7 +6,8 @@ import "interleave/eve/ir"
 type facts struct {
 	forks   map[*ir.Func]bool // takes (worker, frame): it has a finish or calls what may have one
 	canFail map[*ir.Func]bool
-	short   map[*ir.Func]bool // has no loop, no recursion and no closure to call, nor does what it calls
+	// has no loop, no recursion and no closure to call, nor does what it calls
+	short map[*ir.Func]bool
 }
 
 // findFacts computes them as least fixed points over the calls.
@@ -25,7 +26,8 @@ func findFacts(p *ir.Program, checked bool) *facts {
 				if !f.canFail[fn] && f.bodyFails(fn, checked) {
 					f.canFail[fn], changed = true, true
 				}
-				if !f.short[fn] && fn.Body != nil && fn.Body.Block != nil && !f.longTurn(fn.Body.Block) {
+				if !f.short[fn] && fn.Body != nil && fn.Body.Block != nil &&
+					!f.longTurn(fn.Body.Block) {
 					f.short[fn], changed = true, true
 				}
 			}
@@ -94,7 +96,8 @@ func (f *facts) nodeFails(n any, checked bool) bool {
 	return false
 }
 
-// longTurn says whether a turn of a loop can take long: it has a loop in it, or calls what may have one.
+// longTurn says whether a turn of a loop can take long: it has a loop in it, or calls
+// what may have one.
 func (f *facts) longTurn(b *ir.Block) bool {
 	return contains(b, func(n any) bool {
 		switch n := n.(type) {
@@ -140,9 +143,14 @@ func safeShift(c *ir.Const, bits int) bool {
 
 // safeNatives never fail. All others are taken to.
 var safeNatives = map[string]bool{
-	"vector.size": true, "vector.empty": true, "array.size": true, "slice.size": true, "slice.empty": true,
-	"map.size": true, "map.empty": true, "set.size": true, "set.empty": true, "string.size": true, "string.empty": true,
-	"min": true, "max": true, "same": true, "clock": true, "duration.seconds": true, "duration.milliseconds": true,
-	"duration.nanoseconds": true, "math.sqrt": true, "math.pow": true, "math.floor": true, "math.ceil": true,
-	"math.sin": true, "math.cos": true, "math.exp": true, "math.log": true,
+	"vector.size": true, "vector.empty": true, "array.size": true, "slice.size": true,
+	"slice.empty": true,
+	"map.size":    true, "map.empty": true, "set.size": true, "set.empty": true,
+	"string.size":  true,
+	"string.empty": true,
+	"min":          true, "max": true, "same": true, "clock": true, "duration.seconds": true,
+	"duration.milliseconds": true,
+	"duration.nanoseconds":  true, "math.sqrt": true, "math.pow": true, "math.floor": true,
+	"math.ceil": true,
+	"math.sin":  true, "math.cos": true, "math.exp": true, "math.log": true,
 }

@@ -11,16 +11,19 @@ import (
 type finishKind uint8
 
 const (
-	atOnce   finishKind = iota // in the task-free clone, and where tasks stand ready: one after the other
-	straight                   // disjoint children in a row: frames at known places, the last child runs inline
-	counted                    // disjoint children in loops: as many frames as come
-	queued                     // children that may conflict: a scope orders them
+	// in the task-free clone, and where tasks stand ready: one after the other
+	atOnce finishKind = iota
+	// disjoint children in a row: frames at known places, the last child runs inline
+	straight
+	counted // disjoint children in loops: as many frames as come
+	queued  // children that may conflict: a scope orders them
 )
 
 // A finish is the one around the statements that are being written.
 type finish struct {
-	kind     finishKind
-	joiner   string // counted, and straight when something can fail: the variable that joins in any case
+	kind finishKind
+	// counted, and straight when something can fail: the variable that joins in any case
+	joiner   string
 	keeper   string // counted: the variable that keeps what frames point to; empty: nothing
 	scope    string // queued
 	last     *ir.Spawn
@@ -69,7 +72,8 @@ func (f *function) finishBlock(b *ir.Block, disjoint bool) {
 			f.queuedFinish(b)
 		case f.ctx.finish != nil && f.ctx.finish.kind == atOnce:
 			f.stmts(b)
-		case f.ctx.clone != nil && contains(b, func(n any) bool { c, ok := n.(*ir.Call); return ok && c.Fn == f.ctx.clone }):
+		case f.ctx.clone != nil && contains(b,
+			func(n any) bool { c, ok := n.(*ir.Call); return ok && c.Fn == f.ctx.clone }):
 			f.richFinish(b)
 		default:
 			f.ctx.clone = nil
@@ -169,7 +173,8 @@ func isStraight(b *ir.Block) bool {
 	return true
 }
 
-// straightFinish puts all children but the last, runs that one, and takes the others back in reverse.
+// straightFinish puts all children but the last, runs that one, and takes the others
+// back in reverse.
 func (f *function) straightFinish(b *ir.Block) {
 	fin := &finish{kind: straight}
 	if last, ok := b.Stmts[len(b.Stmts)-1].(*ir.Spawn); ok {
@@ -212,7 +217,8 @@ func (f *function) spawn(s *ir.Spawn) {
 	}
 }
 
-// splits says whether a parallel loop over the elements in place will do: loans of a contiguous container.
+// splits says whether a parallel loop over the elements in place will do: loans of a
+// contiguous container.
 func splits(s *ir.SpawnEach) bool {
 	if s.Body.Kind != ir.Child || s.Body.Each == nil || s.Body.Each.Type.Kind == types.Shared {
 		return false
@@ -236,7 +242,8 @@ func (f *function) spawnEach(s *ir.SpawnEach) {
 	f.put("{")
 	f.indent++
 	f.nested(func() {
-		loop := &ir.ForIn{Mark: s.Mark, Var: s.Body.Each, X: s.X, Body: &ir.Block{Stmts: []ir.Stmt{&ir.Spawn{Mark: s.Mark, Body: s.Body}}}}
+		loop := &ir.ForIn{Mark: s.Mark, Var: s.Body.Each, X: s.X,
+			Body: &ir.Block{Stmts: []ir.Stmt{&ir.Spawn{Mark: s.Mark, Body: s.Body}}}}
 		if r, ok := s.X.(*ir.Range); ok {
 			f.forRange(loop, r)
 		} else {
@@ -259,12 +266,14 @@ func (f *function) parallelFor(s *ir.SpawnEach) {
 		e := f.local(s.Body.Each)
 		elem := f.ctype(s.Body.Each.Type.Deref())
 		f.vars[s.Body.Each] = plainly(e)
-		f.put(fmt.Sprintf("eve::parallel_for(%s, %s, %s, [&](eve::worker* %s, eve::frame* %s, %s& %s) {", worker, top, x, w, t, elem, e))
+		f.put(fmt.Sprintf("eve::parallel_for(%s, %s, %s, [&](eve::worker* %s, eve::frame* %s, "+
+			"%s& %s) {", worker, top, x, w, t, elem, e))
 		f.indent++
 		f.ctx = context{worker: w, top: t, result: types.VoidT}
 		for _, p := range parts {
 			f.vars[p.inner] = p.here
-			if p.how == copied || p.inner.Sign == '=' && storesTo(s.Body.Block, p.inner) { // each task has a copy
+			// each task has a copy
+			if p.how == copied || p.inner.Sign == '=' && storesTo(s.Body.Block, p.inner) {
 				own := f.locals.name(p.inner.Name)
 				f.put("auto " + own + " = " + p.here.name + ";")
 				f.vars[p.inner] = plainly(own)

@@ -54,8 +54,8 @@ func specText(p ir.FormatPart) string {
 	return ", {" + strings.Join(s, ", ") + "}"
 }
 
-// verbs says to the runtime what it cannot see in the C++ types, where char is a byte and duration an i64: a verb
-// for each part of t that has no parts, as eve::spec::verbs counts them.
+// verbs says to the runtime what it cannot see in the C++ types, where char is a byte and duration
+// an i64: a verb for each part of t that has no parts, as eve::spec::verbs counts them.
 func verbs(v byte, t *types.Type) string {
 	t = t.Deref()
 	plain := v == 'v' || v == 's'

@@ -11,7 +11,8 @@ import (
 
 // A binding is how a variable of Eve is written in the C++ function at hand.
 type binding struct {
-	name  string // the variable: a value, or a handle; empty for a built object that is a plain local
+	// the variable: a value, or a handle; empty for a built object that is a plain local
+	name  string
 	value string // what stands behind it: the object of a handle, else the variable itself
 	fixed bool   // it is const in C++: lent
 	keep  bool   // it must not be moved from: the captures of a handler serve many events
@@ -27,7 +28,8 @@ func bind(t *types.Type, name string) binding {
 	return plainly(name)
 }
 
-// A function is one C++ function while it is written, with what stands inline in it: closures, children.
+// A function is one C++ function while it is written, with what stands inline in it:
+// closures, children.
 type function struct {
 	*unit
 	writer
@@ -124,8 +126,8 @@ func (f *function) body(b *ir.Body) {
 	f.stmts(b.Block)
 }
 
-// handleUses finds the built objects of a body whose handle is wanted as a handle: those live in a box.
-// The others are plain C++ locals.
+// handleUses finds the built objects of a body whose handle is wanted as a handle: those live in a
+// box. The others are plain C++ locals.
 func handleUses(b *ir.Body) map[*ir.Var]bool {
 	used := map[*ir.Var]bool{}
 	captures := map[*ir.Var][]*ir.Var{} // what a captured variable came from

@@ -8,9 +8,10 @@ import (
 	"interleave/eve/types"
 )
 
-// A loop over a range is written twice where that lets its indexes go unchecked: with no check at all, for when a
-// test before it finds all of them in range, and as it stands. The first has nothing in it that could leave it, so
-// that the C++ compiler can keep several turns under way, or make vectors of them.
+// A loop over a range is written twice where that lets its indexes go unchecked: with no check at
+// all, for when a test before it finds all of them in range, and as it stands. The first has
+// nothing in it that could leave it, so that the C++ compiler can keep several turns under way, or
+// make vectors of them.
 
 // A hoisting is what one loop tests before it begins.
 type hoisting struct {
@@ -22,11 +23,12 @@ type hoisting struct {
 // Loops longer than that gain little by what a turn saves; a guess.
 const longestHoisted = 60
 
-// hoist finds out which indexes of s can be tested before it, whose bounds are low and end, and puts out the views.
-// Nil: none, or something in the loop could change a container.
+// hoist finds out which indexes of s can be tested before it, whose bounds are low and end, and
+// puts out the views. Nil: none, or something in the loop could change a container.
 func (f *function) hoist(s *ir.ForIn, low, end string) *hoisting {
 	t := s.Var.Type
-	if f.o.Debug || t.Bits() != 64 || t.IsUnsigned() || size(s.Body) > longestHoisted || !f.plain(s.Body) || changes(s.Body, s.Var) {
+	if f.o.Debug || t.Bits() != 64 || t.IsUnsigned() || size(s.Body) > longestHoisted ||
+		!f.plain(s.Body) || changes(s.Body, s.Var) {
 		return nil
 	}
 	l := loop{s, declared(s.Body), f.o.Checked, !contains(s.Body, storesElsewhere)}
@@ -89,19 +91,23 @@ func (f *function) indexAt(e ir.Expr, v *ir.Var, at string) string {
 	return text
 }
 
-// plain says whether b changes no container but for elements that are numbers, and has no loop and no task in it.
+// plain says whether b changes no container but for elements that are numbers, and has no loop
+// and no task in it.
 func (f *function) plain(b *ir.Block) bool {
 	return !contains(b, func(n any) bool {
 		switch n := n.(type) {
-		case *ir.Body, *ir.CallValue, *ir.Post, *ir.Repoint, *ir.Repeat, *ir.ForIn, *ir.Finish, *ir.Defer, *ir.Emit:
+		case *ir.Body, *ir.CallValue, *ir.Post, *ir.Repoint, *ir.Repeat, *ir.ForIn, *ir.Finish,
+			*ir.Defer, *ir.Emit:
 			return true
 		case *ir.Call:
 			native := n.Fn.Native != "" || n.Fn.Body == nil || n.Fn.Body.Block == nil
-			return native && !safeNatives[n.Fn.Native] || !native && !(harmless(n.Fn) && f.facts.short[n.Fn])
+			return native && !safeNatives[n.Fn.Native] ||
+				!native && !(harmless(n.Fn) && f.facts.short[n.Fn])
 		case *ir.Assign:
 			t := n.Target.Type()
 			ix, ok := n.Target.(*ir.Index)
-			return !t.IsNumber() && t.Kind != types.Bool || ok && ix.X.Type().Deref().Kind == types.Map
+			return !t.IsNumber() && t.Kind != types.Bool ||
+				ok && ix.X.Type().Deref().Kind == types.Map
 		}
 		return false
 	})
@@ -137,7 +143,8 @@ func (l loop) stays(v *ir.Var) bool {
 	return false
 }
 
-// holds says whether x is a container that has one size and place in all turns: a variable, or a part of one.
+// holds says whether x is a container that has one size and place in all turns: a variable,
+// or a part of one.
 func (l loop) holds(x ir.Expr) bool {
 	switch x.Type().Deref().Kind {
 	case types.Vector, types.Array, types.Slice:
@@ -159,8 +166,9 @@ func (l loop) remains(x ir.Expr) bool {
 	return false
 }
 
-// affine says whether e is the loop variable and something added to or taken from it that stays the same (moves), or
-// stays the same itself. Where arithmetic can fail, only the variable alone and what needs none will do.
+// affine says whether e is the loop variable and something added to or taken from it that stays the
+// same (moves), or stays the same itself. Where arithmetic can fail, only the variable alone and
+// what needs none will do.
 func (l loop) affine(e ir.Expr) (moves, fixed bool) {
 	switch e := e.(type) {
 	case *ir.Const:

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Where a test before a loop can find all indexes good, the loop stands there without checks too; not where the test
-// would not hold for all turns.
+// Where a test before a loop can find all indexes good, the loop stands there without checks too;
+// not where the test would not hold for all turns.
 func TestHoistedIndexes(t *testing.T) {
 	for _, c := range []struct {
 		body, want string
@@ -14,7 +14,8 @@ func TestHoistedIndexes(t *testing.T) {
 	}{
 		{"for (i in 0..n): k += v[i]", "eve::covers(0, t1_, t2_.size())", false},
 		{"for (i in n..9): k += v[i - 2]", "eve::covers(t2_ - 2, t1_ - t2_, t3_.size())", false},
-		{"for (i in 0..n): k += v[n * 3 + i] + s[n]", "eve::covers((n * 3) + 0, t1_, t2_.size()) && eve::covers(n, 1, s.size())", false},
+		{"for (i in 0..n): k += v[n * 3 + i] + s[n]",
+			"eve::covers((n * 3) + 0, t1_, t2_.size()) && eve::covers(n, 1, s.size())", false},
 		{"for (i in 0..n): k += p.v[p.n + i]", "eve::covers(p.n + 0, t1_, t2_.size())", false},
 		{"for (i in 0..n):\n        p.n += 1\n        k += v[p.n + i]", "", false},
 		{"for (i in 0..n): k += v[i * 2]", "", false},
@@ -27,9 +28,14 @@ func TestHoistedIndexes(t *testing.T) {
 		{"for (i in 0..n): k += v[i]", "eve::covers(0, t1_, t2_.size())", true},
 		{"for (i in 0..n): k += v[i + 1]", "", true},
 	} {
-		text := units(t, "type part:\n    n: int\n    v: vector<int>\ng: (p: part&) int:\n    p.v = [1]\n    return 1\nf: (=v: vector<int>, s: slice<int>&, p: part&, =n: int) int:\n    k: int = 0\n    "+
-			c.body+"\n    return k\nmain: () void: pass\n", nil, Options{Checked: c.checked})["main"]
-		if c.want == "" && strings.Contains(text, "eve::covers") || !strings.Contains(text, c.want) {
+		text := units(t,
+			"type part:\n    n: int\n    v: vector<int>\ng: (p: part&) int:\n    p.v = [1]\n    "+
+				"return 1\nf: (=v: vector<int>, s: slice<int>&, p: part&, =n: int) int:\n    k: "+
+				"int = 0\n    "+
+				c.body+"\n    return k\nmain: () void: pass\n", nil,
+			Options{Checked: c.checked})["main"]
+		if c.want == "" && strings.Contains(text, "eve::covers") ||
+			!strings.Contains(text, c.want) {
 			t.Errorf("%s: want %q in\n%s", c.body, c.want, text)
 		}
 	}

@@ -25,8 +25,8 @@ func (f *function) ifElse(s *ir.If) {
 	f.put("}")
 }
 
-// repeat writes while and C's for. `continue` must reach the step, so a step that is no plain C++ expression
-// stands at the start of every turn but the first.
+// repeat writes while and C's for. `continue` must reach the step, so a step that is no plain C++
+// expression stands at the start of every turn but the first.
 func (f *function) repeat(s *ir.Repeat) {
 	mark := f.locals.open()
 	defer f.locals.close(mark)
@@ -111,8 +111,8 @@ func trimIndent(s string) string {
 	return s
 }
 
-// backEdge writes what a loop does each turn beside its own work: it shows its frames to thieves where turns
-// are long, and looks at the time budget where nothing bounds it.
+// backEdge writes what a loop does each turn beside its own work: it shows its frames to thieves
+// where turns are long, and looks at the time budget where nothing bounds it.
 func (f *function) backEdge(body *ir.Block, unbounded bool, line int) {
 	forks := f.owner != nil && f.facts.forks[f.owner] && f.ctx.worker == "w_"
 	long := forks && f.facts.longTurn(body)
@@ -171,7 +171,8 @@ func (f *function) rangeLoop(s *ir.ForIn, low, end string) {
 	i := f.local(s.Var)
 	if changes(s.Body, s.Var) {
 		counter := f.temp()
-		f.put(fmt.Sprintf("for (%s %s = %s; %s < %s; %s++) {", t, counter, low, counter, end, counter))
+		f.put(fmt.Sprintf("for (%s %s = %s; %s < %s; %s++) {", t, counter, low, counter, end,
+			counter))
 		f.indent++
 		f.put(t + " " + i + " = " + counter + ";")
 		f.indent--
@@ -202,8 +203,8 @@ func needsGuard(s *ir.ForIn) bool {
 	return v == nil || v.Type.Kind == types.Ref || v.Kind == ir.Self || v.Kind == ir.Param
 }
 
-// isSharedText says whether a string could be replaced through another name while it is iterated: it has no
-// guard, but a copy of it only counts.
+// isSharedText says whether a string could be replaced through another name while it is iterated:
+// it has no guard, but a copy of it only counts.
 func isSharedText(e ir.Expr) bool {
 	if e.Type().Deref().Kind != types.String {
 		return false
@@ -237,8 +238,8 @@ func (f *function) forElements(s *ir.ForIn) {
 	f.turn(s)
 }
 
-// elementType is how the loop variable is declared: the element in place, lent, or copied where that is as cheap
-// or the body could change it.
+// elementType is how the loop variable is declared: the element in place, lent, or copied where
+// that is as cheap or the body could change it.
 func (f *function) elementType(s *ir.ForIn) string {
 	t := s.Var.Type
 	switch {

@@ -7,8 +7,8 @@ import (
 	"interleave/eve/types"
 )
 
-// match writes the arms as a chain of ifs, which g++ makes a table of where that pays. A switch would catch
-// the break of a loop around it.
+// match writes the arms as a chain of ifs, which g++ makes a table of where that pays. A switch
+// would catch the break of a loop around it.
 func (f *function) match(s *ir.Match) {
 	f.put("{")
 	f.indent++
@@ -71,8 +71,9 @@ func (f *function) fits(a *ir.Arm, x string, t *types.Type) string {
 	return fmt.Sprintf("%s.tag() == %d", x, a.Case)
 }
 
-// pattern declares the variables of an arm: the parts of what was matched. They are copies where that place may
-// change while the arm runs, and names where it cannot: of a temporary, or of what is not copied unasked.
+// pattern declares the variables of an arm: the parts of what was matched. They are copies where
+// that place may change while the arm runs, and names where it cannot: of a temporary, or of what
+// is not copied unasked.
 func (f *function) pattern(a *ir.Arm, x string, t *types.Type, place bool) {
 	if a.Any || a.Const != nil {
 		return
@@ -86,7 +87,8 @@ func (f *function) pattern(a *ir.Arm, x string, t *types.Type, place bool) {
 		case t.Kind == types.Result && a.Case == 0:
 			part = x + ".why()"
 		case t.Kind == types.Named:
-			part = fmt.Sprintf("%s.template get<%d>().%s", x, a.Case, fieldName(t.Def.Cases[a.Case].Fields, i))
+			part = fmt.Sprintf("%s.template get<%d>().%s", x, a.Case,
+				fieldName(t.Def.Cases[a.Case].Fields, i))
 		}
 		if v.Type.Copyable() && (place || byValue(v.Type)) {
 			f.put(f.ctype(v.Type) + " " + f.local(v) + " = " + part + ";")

@@ -10,8 +10,9 @@ import (
 	"interleave/eve/types"
 )
 
-// names are the C++ names of everything that is not local: module__name, module__type__method, with type
-// arguments behind. Two underscores keep them apart from locals and from the names of C libraries.
+// names are the C++ names of everything that is not local: module__name, module__type__method,
+// with type arguments behind. Two underscores keep them apart from locals and from the names
+// of C libraries.
 type names struct {
 	module map[*ir.Module]string
 	fn     map[*ir.Func]string
@@ -138,8 +139,8 @@ var keywords = func() map[string]bool {
 	return m
 }()
 
-// locals hands out the names of one C++ function. A name is free again when its block ends, so that the
-// debugger shows most variables under the name that they have in the text.
+// locals hands out the names of one C++ function. A name is free again when its block ends, so that
+// the debugger shows most variables under the name that they have in the text.
 type locals struct {
 	taken map[string]bool
 	order []string

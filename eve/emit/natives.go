@@ -7,8 +7,8 @@ import (
 	"interleave/eve/types"
 )
 
-// native writes a call of what the runtime makes: methods are members of the same name, functions stand in
-// namespace eve, those of modules other than the prelude in one of the module's name.
+// native writes a call of what the runtime makes: methods are members of the same name, functions
+// stand in namespace eve, those of modules other than the prelude in one of the module's name.
 func (f *function) native(e *ir.Call) string {
 	fn := e.Fn
 	if s, ok := f.formatted(e); ok {
@@ -42,22 +42,27 @@ func (f *function) native(e *ir.Call) string {
 
 // placed are the natives that take the place of a trap as their last argument.
 var placed = map[string]bool{
-	"vector.insert": true, "vector.remove": true, "vector.swap": true, "vector.split": true, "vector.resize": true,
-	"vector.push": true, "vector.pop": true, "vector.append": true, "vector.clear": true, "vector.reserve": true,
+	"vector.insert": true, "vector.remove": true, "vector.swap": true, "vector.split": true,
+	"vector.resize": true,
+	"vector.push":   true, "vector.pop": true, "vector.append": true, "vector.clear": true,
+	"vector.reserve":    true,
 	"bytes.append_uint": true, "bytes.uint_at": true,
-	"array.swap": true, "array.split": true, "slice.swap": true, "slice.split": true, "slice.copy_from": true,
-	"string.repeat": true, "map.set": true, "map.get_or_add": true, "map.remove": true, "map.clear": true,
+	"array.swap": true, "array.split": true, "slice.swap": true, "slice.split": true,
+	"slice.copy_from": true,
+	"string.repeat":   true, "map.set": true, "map.get_or_add": true, "map.remove": true,
+	"map.clear":  true,
 	"set.insert": true, "set.remove": true, "set.clear": true,
 }
 
-// nativeOperands says how the arguments of a native are handed over. Natives of the runtime are templates:
-// constants must say their type.
+// nativeOperands says how the arguments of a native are handed over. Natives of the runtime are
+// templates: constants must say their type.
 func (f *function) nativeOperands(e *ir.Call) []operand {
 	var list []operand
 	for i, a := range e.Args {
 		o := lend(a)
 		switch {
-		case i < len(e.Fn.Params) && (e.Fn.Params[i].Kind == ir.Self || e.Fn.Params[i].Type.Kind == types.Ref):
+		case i < len(e.Fn.Params) && (e.Fn.Params[i].Kind == ir.Self ||
+			e.Fn.Params[i].Type.Kind == types.Ref):
 			o.how = byRef
 		case i < len(e.Fn.Params) && e.Fn.Params[i].Take:
 			o.how = byOwn
@@ -81,7 +86,8 @@ func (f *function) formatted(e *ir.Call) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	text := operand{x: format, how: byRead, text: func(f *function) string { return f.format(format) }}
+	text := operand{x: format, how: byRead,
+		text: func(f *function) string { return f.format(format) }}
 	if e.Fn.Native == "print" {
 		return "eve::the_stdout->write(" + f.exprs(text)[0] + ")", true
 	}

@@ -45,12 +45,14 @@ func (f *function) operator(op ir.Op, t *types.Type, ex, ey ir.Expr, x, y string
 		return paren(x) + " " + string(op) + " " + paren(y)
 	}
 	if name := f.checkedName(op, t, ey); name != "" {
-		return "eve::" + name + "(" + f.typed(ex, x) + ", " + f.typed(ey, y) + ", " + f.site(line) + ")"
+		return "eve::" + name + "(" + f.typed(ex, x) + ", " + f.typed(ey, y) + ", " + f.site(line) +
+			")"
 	}
 	return f.narrowed(t, paren(f.typed(ex, x))+" "+string(op)+" "+paren(y))
 }
 
-// checkedName is the runtime's function for an integer operator that can fail; empty where C++'s own does.
+// checkedName is the runtime's function for an integer operator that can fail; empty where
+// C++'s own does.
 func (f *function) checkedName(op ir.Op, t *types.Type, y ir.Expr) string {
 	c, constant := y.(*ir.Const)
 	switch op {
@@ -83,7 +85,8 @@ func (f *function) checkedName(op ir.Op, t *types.Type, y ir.Expr) string {
 	return ""
 }
 
-// logical writes && and ||: as C++ does, or with an if where the right side needs statements of its own.
+// logical writes && and ||: as C++ does, or with an if where the right side needs
+// statements of its own.
 func (f *function) logical(e *ir.Binary) string {
 	x := f.value(e.X)
 	var y string
@@ -125,7 +128,8 @@ func (f *function) convert(e *ir.Convert) string {
 	case widens(from, to):
 		return "static_cast<" + f.ctype(to) + ">(" + x + ")"
 	case f.o.Checked && to.IsInteger():
-		return "eve::convert<" + f.ctype(to) + ">(" + f.typed(e.X, x) + ", " + f.site(e.Span.Line()) + ")"
+		return "eve::convert<" + f.ctype(to) + ">(" + f.typed(e.X, x) + ", " +
+			f.site(e.Span.Line()) + ")"
 	}
 	return "eve::convert<" + f.ctype(to) + ">(" + f.typed(e.X, x) + ")"
 }

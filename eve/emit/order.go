@@ -21,14 +21,15 @@ type operand struct {
 	how  use
 	text func(*function) string // writes it in another way than usual; may be nil
 
-	alone bool // nothing forbids later operands to change it, as the rules of lending do for arguments
+	// nothing forbids later operands to change it, as the rules of lending do for arguments
+	alone bool
 }
 
 func read(x ir.Expr) operand { return operand{x: x, how: byRead} }
 func lend(x ir.Expr) operand { return operand{x: x, how: byLend} }
 
-// exprs writes operands so that they are evaluated from left to right, which C++ does not promise: what
-// stands left of a call that might change it, or fail after it, is kept in a temporary.
+// exprs writes operands so that they are evaluated from left to right, which C++ does not promise:
+// what stands left of a call that might change it, or fail after it, is kept in a temporary.
 func (f *function) exprs(list ...operand) []string {
 	texts := make([]string, len(list))
 	before := make([][]line, len(list))
@@ -88,7 +89,8 @@ func (l later) matter(f *function, o operand) bool {
 		return true
 	}
 	moves := l.change || l.first
-	return moves && readsMutable(o.x) || hasEffects(o.x) && (moves || l.fail || l.look) || (moves || l.fail) && f.mayFail(o.x)
+	return moves && readsMutable(o.x) || hasEffects(o.x) && (moves || l.fail || l.look) ||
+		(moves || l.fail) && f.mayFail(o.x)
 }
 
 func (f *function) operand(o operand) string {
@@ -144,8 +146,8 @@ func remains(e ir.Expr) bool {
 	return false
 }
 
-// settle puts the value of an operand into a temporary, or a reference to it where the checker sees to it that nothing
-// later changes it.
+// settle puts the value of an operand into a temporary, or a reference to it where the checker sees
+// to it that nothing later changes it.
 func (f *function) settle(o operand, text string) string {
 	t := f.temp()
 	if settled(o) {
@@ -164,7 +166,8 @@ func (f *function) mayFail(e ir.Expr) bool {
 	fails := false
 	within(e, func(n any) bool {
 		if x, ok := n.(*ir.Index); ok {
-			fails = fails || x.X.Type().Deref().Kind == types.Map || f.ctx.unchecked[x] == "" && !f.inRange(x)
+			fails = fails || x.X.Type().Deref().Kind == types.Map || f.ctx.unchecked[x] == "" &&
+				!f.inRange(x)
 		} else {
 			fails = fails || f.facts.nodeFails(n, f.o.Checked)
 		}
@@ -173,7 +176,8 @@ func (f *function) mayFail(e ir.Expr) bool {
 	return fails
 }
 
-// hasEffects says whether evaluating e may change something that another operand could see, or fail.
+// hasEffects says whether evaluating e may change something that another operand could
+// see, or fail.
 func hasEffects(e ir.Expr) bool {
 	return contains(e, func(n any) bool {
 		switch n := n.(type) {
@@ -186,15 +190,16 @@ func hasEffects(e ir.Expr) bool {
 	})
 }
 
-// readsMutable says whether e depends on what can change: everything but constants and plain locals that
-// only this body knows.
+// readsMutable says whether e depends on what can change: everything but constants and plain locals
+// that only this body knows.
 func readsMutable(e ir.Expr) bool {
 	return contains(e, func(n any) bool {
 		switch n := n.(type) {
 		case *ir.Deref, *ir.Index:
 			return true
 		case *ir.Ref:
-			return n.T.Kind != types.Shared && n.Var.Kind != ir.Constant && (n.Var.Kind != ir.Param || n.Var.Take)
+			return n.T.Kind != types.Shared && n.Var.Kind != ir.Constant &&
+				(n.Var.Kind != ir.Param || n.Var.Take)
 		}
 		return false
 	})

@@ -12,11 +12,12 @@ import (
 type passing uint8
 
 const (
-	copied     passing = iota // its value
-	carried                   // its value in, and what the child made of it out: an object that is a plain local
-	carriedOut                // only out: the child stores to it first
-	pointed                   // the address of the parent's variable
-	lodged                    // the address of a copy that the parent made for it
+	copied passing = iota // its value
+	// its value in, and what the child made of it out: an object that is a plain local
+	carried
+	carriedOut // only out: the child stores to it first
+	pointed    // the address of the parent's variable
+	lodged     // the address of a copy that the parent made for it
 )
 
 // A part is a captured variable of a child.
@@ -33,13 +34,14 @@ type part struct {
 	words  int
 }
 
-// parts finds what a child needs of its parent. shared says that several children of one spawn are under way
-// at once, so that nothing is carried through frames.
+// parts finds what a child needs of its parent. shared says that several children of one spawn are
+// under way at once, so that nothing is carried through frames.
 func (f *function) parts(b *ir.Body, shared bool) []part {
 	var all []part
 	names := newLocals(ownNames...)
 	for _, e := range b.Perms {
-		if e.Var == nil || e.From == nil || e.Var.Kind == ir.Global || e.Var == b.Each && b.Kind == ir.Child && shared {
+		if e.Var == nil || e.From == nil || e.Var.Kind == ir.Global ||
+			e.Var == b.Each && b.Kind == ir.Child && shared {
 			continue
 		}
 		p := part{inner: e.Var, field: names.name(e.Var.Name), words: 1}
@@ -84,8 +86,8 @@ func (f *function) pass(p *part, e *ir.Entry, b *ir.Body, shared bool) {
 	}
 }
 
-// passCopy copies a plain local, or the value of an object, at the spawn. What needs more than its bits to be
-// copied stays with the parent, and the frame has its address.
+// passCopy copies a plain local, or the value of an object, at the spawn. What needs more than its
+// bits to be copied stays with the parent, and the frame has its address.
 func (f *function) passCopy(p *part, e *ir.Entry, from binding) {
 	t := e.Var.Type
 	x := from.name
@@ -113,8 +115,9 @@ func (f *function) passCopy(p *part, e *ir.Entry, from binding) {
 	p.load = c + "& " + p.field + " = *args_." + p.field + ";"
 }
 
-// owned makes the parts of a child own what would lie in one turn of a loop: the copies that were made for it. Its
-// arguments are kept by the finish then, and the child takes from them what it owns.
+// owned makes the parts of a child own what would lie in one turn of a loop: the copies
+// that were made for it. Its arguments are kept by the finish then, and the child takes
+// from them what it owns.
 func owned(parts []part) []part {
 	own := slices.Clone(parts)
 	for i := range own {
@@ -127,8 +130,8 @@ func owned(parts []part) []part {
 	return own
 }
 
-// passCarried takes a scalar object that is a plain local through the frame, so that its address is never
-// taken and it can live in a register.
+// passCarried takes a scalar object that is a plain local through the frame, so that its address is
+// never taken and it can live in a register.
 func (f *function) passCarried(p *part, e *ir.Entry, b *ir.Body, from binding) {
 	c := f.ctype(e.Var.Type.Elem)
 	p.ctype, p.sent, p.target, p.here = c, from.value, from.value, from
@@ -201,8 +204,8 @@ func wide(parts []part) bool {
 	return n > 7
 }
 
-// thunk writes the struct of a child's arguments, and the function that runs the child from it. The struct lies in the
-// frame, or is apart and the frame has its address.
+// thunk writes the struct of a child's arguments, and the function that runs the child from it. The
+// struct lies in the frame, or is apart and the frame has its address.
 func (f *function) thunk(b *ir.Body, parts []part, apart bool) (args, name string) {
 	name = f.helper(f.owner, "child")
 	args = name + "_args"

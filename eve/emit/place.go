@@ -78,8 +78,8 @@ type safeIndex struct {
 	index, container *ir.Var
 }
 
-// inRange says whether the loops around prove the index good: for (i in 0..v.size()) where nothing in the
-// loop can change v or i; or a constant below the size of an array.
+// inRange says whether the loops around prove the index good: for (i in 0..v.size()) where nothing
+// in the loop can change v or i; or a constant below the size of an array.
 func (f *function) inRange(e *ir.Index) bool {
 	t := e.X.Type()
 	if c, ok := e.I.(*ir.Const); ok && t.Kind == types.Array {
@@ -99,7 +99,8 @@ func (f *function) inRange(e *ir.Index) bool {
 	return false
 }
 
-// stableContainer gives the variable when e is a local container or view; nil for what can have other names.
+// stableContainer gives the variable when e is a local container or view; nil for what can
+// have other names.
 func stableContainer(e ir.Expr) *ir.Var {
 	r, ok := e.(*ir.Ref)
 	if !ok {
@@ -144,8 +145,8 @@ func nonNegative(c *ir.Const) bool {
 	return ok && n >= 0
 }
 
-// changes says whether b may store to v as a whole, lend it to be changed, move it, or hand it to a body of
-// its own; elements may change.
+// changes says whether b may store to v as a whole, lend it to be changed, move it, or hand it to a
+// body of its own; elements may change.
 func changes(b *ir.Block, v *ir.Var) bool {
 	return contains(b, func(n any) bool {
 		switch n := n.(type) {

@@ -2,12 +2,13 @@ package emit
 
 import "interleave/eve/ir"
 
-// Where a function goes on by itself for small problems, and with a finish for large ones, the C++ compiler would
-// make room on the stack for the finish in every call. So what begins with the statement behind the plain way is
-// written as a lambda of its own, which is not inlined: nqueens takes 1.07 of serial C++ so, and 1.25 without.
+// Where a function goes on by itself for small problems, and with a finish for large ones, the C++
+// compiler would make room on the stack for the finish in every call. So what begins with the
+// statement behind the plain way is written as a lambda of its own, which is not inlined: nqueens
+// takes 1.07 of serial C++ so, and 1.25 without.
 
-// restAt is the index of the statement of fn with which its rest begins; 0: it has none, or the rest could see what
-// becomes of a variable in two places.
+// restAt is the index of the statement of fn with which its rest begins; 0: it has none, or the
+// rest could see what becomes of a variable in two places.
 func (u *unit) restAt(fn *ir.Func) int {
 	if u.o.Debug {
 		return 0
@@ -15,7 +16,8 @@ func (u *unit) restAt(fn *ir.Func) int {
 	list := fn.Body.Block.Stmts
 	at := 0
 	for i, s := range list {
-		if branch, ok := s.(*ir.If); ok && branch.Else == nil && leaves(branch.Then) && callsOrLoops(branch.Then, fn) {
+		if branch, ok := s.(*ir.If); ok && branch.Else == nil && leaves(branch.Then) &&
+			callsOrLoops(branch.Then, fn) {
 			at = i + 1
 		}
 		if isFinish(s) {
@@ -26,7 +28,8 @@ func (u *unit) restAt(fn *ir.Func) int {
 		return 0
 	}
 	before := &ir.Block{Stmts: list[:at]}
-	if contains(fn.Body, func(n any) bool { _, ok := n.(*ir.Defer); return ok }) || contains(before, isFinish) {
+	if contains(fn.Body, func(n any) bool { _, ok := n.(*ir.Defer); return ok }) ||
+		contains(before, isFinish) {
 		return 0
 	}
 	for v := range declared(before) {
@@ -69,8 +72,8 @@ func callsOrLoops(b *ir.Block, fn *ir.Func) bool {
 	})
 }
 
-// bodyWithRest writes the body of fn, from statement at on as a lambda. What it has of numbers goes by their values,
-// so that nobody has their address.
+// bodyWithRest writes the body of fn, from statement at on as a lambda. What it has of numbers goes
+// by their values, so that nobody has their address.
 func (f *function) bodyWithRest(fn *ir.Func, at int) {
 	list := fn.Body.Block.Stmts
 	before, rest := &ir.Block{Stmts: list[:at]}, &ir.Block{Stmts: list[at:]}
@@ -105,7 +108,8 @@ func (f *function) bodyWithRest(fn *ir.Func, at int) {
 			}
 		}
 	}
-	f.put("return [" + joinStrings(taken) + "]() mutable __attribute__((noinline)) -> " + f.ctype(fn.Body.Result) + " {")
+	f.put("return [" + joinStrings(taken) + "]() mutable __attribute__((noinline)) -> " +
+		f.ctype(fn.Body.Result) + " {")
 	f.indent++
 	f.stmts(rest)
 	f.indent--

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The plain way of a recursion shares no C++ function with the finish of its other way, and has one test a turn.
+// The plain way of a recursion shares no C++ function with the finish of its other way, and has
+// one test a turn.
 func TestRestApart(t *testing.T) {
 	const text = `search: (n: int, row: int) int:
     k: int = 0

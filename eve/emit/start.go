@@ -72,7 +72,8 @@ func (u *unit) outside(e ir.Expr, t *types.Type) string {
 	return s + "return " + x + "; }()"
 }
 
-// start writes C++'s main: it makes the globals of all modules, then main as a root with its permissions.
+// start writes C++'s main: it makes the globals of all modules, then main as a root with
+// its permissions.
 func (u *unit) start() {
 	f := u.newFunction(nil)
 	f.indent = 0

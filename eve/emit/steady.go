@@ -5,8 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// keepsSize says whether the container v has as many elements at the end of each turn of a loop as at its
-// start, whatever other names it has. `changes` has looked for its own name already.
+// keepsSize says whether the container v has as many elements at the end of each turn of a loop as
+// at its start, whatever other names it has. `changes` has looked for its own name already.
 func keepsSize(loop *ir.Block, v *ir.Var) bool {
 	switch {
 	case v.Type.Kind != types.Vector: // slices and arrays have their size for good
@@ -30,8 +30,8 @@ func hasOtherName(v *ir.Var) bool {
 	})
 }
 
-// resizesLent says whether n may change the size of a vector that is lent to this body, or is a part of what
-// another body has under another name: through a reference, an object or a closure.
+// resizesLent says whether n may change the size of a vector that is lent to this body, or is a
+// part of what another body has under another name: through a reference, an object or a closure.
 func resizesLent(n any) bool {
 	switch n := n.(type) {
 	case *ir.Assign:
@@ -92,8 +92,10 @@ func shrinks(e *ir.Call) bool {
 
 // grows has the natives that change a vector and leave it no shorter.
 var grows = map[string]bool{
-	"vector.push": true, "vector.insert": true, "vector.append": true, "vector.reserve": true, "vector.fill": true,
-	"vector.swap": true, "vector.reverse": true, "vector.sort": true, "vector.split": true, "vector.partition": true,
+	"vector.push": true, "vector.insert": true, "vector.append": true, "vector.reserve": true,
+	"vector.fill": true,
+	"vector.swap": true, "vector.reverse": true, "vector.sort": true, "vector.split": true,
+	"vector.partition": true,
 }
 
 // mayResize says whether fn can reach a vector of its caller's to change it.
@@ -119,7 +121,8 @@ func mayResize(fn *ir.Func) bool {
 // holdsVector says whether a value of the type may be or own a vector.
 func holdsVector(t *types.Type) bool {
 	switch {
-	case t == nil || t.IsNumber() || t.Kind == types.Bool || t.Kind == types.String || t.Kind == types.Shared:
+	case t == nil || t.IsNumber() || t.Kind == types.Bool || t.Kind == types.String ||
+		t.Kind == types.Shared:
 		return false
 	case t.Kind == types.Named:
 		return t.Def == nil || t.Def.Form != types.Native

@@ -124,8 +124,8 @@ func isZeroByItself(e ir.Expr) bool {
 	return false
 }
 
-// declareBuilt declares an object that this body builds. Nothing but this body, and children that it waits
-// for, can reach one whose handle is never used: it is a plain local.
+// declareBuilt declares an object that this body builds. Nothing but this body, and children that
+// it waits for, can reach one whose handle is never used: it is a plain local.
 func (f *function) declareBuilt(s *ir.Declare) {
 	v := s.Var
 	init := s.Init
@@ -139,7 +139,8 @@ func (f *function) declareBuilt(s *ir.Declare) {
 		f.vars[v] = binding{value: name}
 		return
 	}
-	f.put("auto " + name + " = eve::built<" + f.ctype(v.Type.Elem) + ">(" + x + ");") // in the other form empty() declares a function
+	// in the other form empty() declares a function
+	f.put("auto " + name + " = eve::built<" + f.ctype(v.Type.Elem) + ">(" + x + ");")
 	f.vars[v] = binding{name: name + ".handle()", value: "*" + name}
 }
 
@@ -168,7 +169,8 @@ func (f *function) assign(s *ir.Assign) {
 	if ix, ok := s.Target.(*ir.Index); ok && ix.X.Type().Kind == types.Map && s.Op == "" {
 		own := operand{x: s.Value, how: byOwn}
 		list := f.exprs(own, operand{x: ix.X, how: byRef}, operand{x: ix.I, how: byOwn})
-		if hasEffects(s.Value) && !simplePlace(ix.X) { // C++ looks for the map first, and the value may move it
+		// C++ looks for the map first, and the value may move it
+		if hasEffects(s.Value) && !simplePlace(ix.X) {
 			list[0] = f.settle(own, list[0])
 		}
 		f.put(member(list[1], "set("+list[2]+", "+list[0]+")") + ";")
@@ -190,7 +192,8 @@ func (f *function) assign(s *ir.Assign) {
 		f.put(place + " = " + place + " + " + paren(value) + ";")
 		return
 	}
-	if !t.IsInteger() && s.Op != "**" || t.Bits() >= 32 && len(s.Op) == 1 && f.checkedName(s.Op, t, s.Value) == "" {
+	if !t.IsInteger() && s.Op != "**" || t.Bits() >= 32 && len(s.Op) == 1 &&
+		f.checkedName(s.Op, t, s.Value) == "" {
 		f.put(paren(target) + " " + string(s.Op) + "= " + value + ";")
 		return
 	}
@@ -202,7 +205,8 @@ func (f *function) assign(s *ir.Assign) {
 	f.put(target + " = " + f.operator(s.Op, t, s.Target, s.Value, target, value, line) + ";")
 }
 
-// first makes the value of an operand be found before what follows; what is not copied stays in its place.
+// first makes the value of an operand be found before what follows; what is not copied
+// stays in its place.
 func (f *function) first(x ir.Expr, text string) string {
 	switch {
 	case !strings.ContainsAny(text, "(. "): // a name already

@@ -65,12 +65,13 @@ func (f *function) taken(e *ir.Entry) string {
 	return from.name
 }
 
-// grants are the permissions that body b asks for, in the creator's names. The emitter of a handler is not
-// among them.
+// grants are the permissions that body b asks for, in the creator's names. The emitter of a handler
+// is not among them.
 func (f *function) grants(b *ir.Body) []string {
 	var all []string
 	for _, e := range b.Perms {
-		if e.Sign != '+' && e.Sign != 0 || e.Var == nil || e.Var == b.Emitter || e.Var.Type.Kind != types.Shared {
+		if e.Sign != '+' && e.Sign != 0 || e.Var == nil || e.Var == b.Emitter ||
+			e.Var.Type.Kind != types.Shared {
 			continue
 		}
 		from := e.Var
@@ -87,8 +88,8 @@ func (f *function) grants(b *ir.Body) []string {
 	return all
 }
 
-// A shape is what the struct of a body has beside its captures: parameters of its call operator behind worker
-// and frame, and more fields.
+// A shape is what the struct of a body has beside its captures: parameters of its call operator
+// behind worker and frame, and more fields.
 type shape struct {
 	params []string
 	fields []dataMember
@@ -129,7 +130,9 @@ func (f *function) task(b *ir.Body, what string, prepare func(g *function) shape
 	if members = append(members, more.fields...); len(members) > 0 {
 		g.put(constructor(t.name, members))
 	}
-	g.put(result + " operator()(" + joinStrings(append([]string{"eve::worker* w_", "eve::frame* top_"}, more.params...)) + ") {")
+	g.put(result + " operator()(" +
+		joinStrings(append([]string{"eve::worker* w_", "eve::frame* top_"}, more.params...)) +
+		") {")
 	g.indent = 2
 	g.traced(b, func() { g.body(b) })
 	g.indent = 1
@@ -157,14 +160,15 @@ func (f *function) root(b *ir.Body) {
 	f.put(spawn + t.with(t.make()) + ");")
 }
 
-// spawnQueued writes a child of a scope. Its struct has handles of its own: those of a loop end before it.
+// spawnQueued writes a child of a scope. Its struct has handles of its own: those of a
+// loop end before it.
 func (f *function) spawnQueued(fin *finish, b *ir.Body) {
 	t := f.queuedTask(b)
 	f.put(fin.scope + ".spawn(" + t.with(t.make()) + ");")
 }
 
-// queuedTask is task for the child of a scope, which also reaches what lives in its parent: objects that are
-// plain locals, and loans.
+// queuedTask is task for the child of a scope, which also reaches what lives in its parent: objects
+// that are plain locals, and loans.
 func (f *function) queuedTask(b *ir.Body) task {
 	t := task{name: f.helper(f.owner, "child"), grants: f.scopeGrants(b)}
 	g := f.unit.newFunction(f.owner)
@@ -180,11 +184,13 @@ func (f *function) queuedTask(b *ir.Body) task {
 		if e.Var == nil || e.From == nil || e.Var == b.Each {
 			continue
 		}
-		members = append(members, f.queuedField(g, &t, e.Var, f.variable(e.From), e.Sign == '&', func() string { return f.taken(e) }))
+		members = append(members, f.queuedField(g, &t, e.Var, f.variable(e.From), e.Sign == '&',
+			func() string { return f.taken(e) }))
 	}
 	if b.Each != nil {
 		from := f.variable(b.Each)
-		members = append(members, f.queuedField(g, &t, b.Each, from, false, func() string { return from.name }))
+		members = append(members, f.queuedField(g, &t, b.Each, from, false,
+			func() string { return from.name }))
 	}
 	if len(members) > 0 {
 		g.put(constructor(t.name, members))
@@ -201,14 +207,16 @@ func (f *function) queuedTask(b *ir.Body) task {
 	return t
 }
 
-func (f *function) queuedField(g *function, t *task, v *ir.Var, from binding, loan bool, taken func() string) dataMember {
+func (f *function) queuedField(g *function, t *task, v *ir.Var, from binding, loan bool,
+	taken func() string) dataMember {
 	m := dataMember{name: g.locals.name(v.Name)}
 	switch {
 	case v.Type.Kind == types.Shared && from.name == "":
 		m.ctype = f.ctype(v.Type.Elem) + "*"
 		t.init = append(t.init, address(from.value))
 		g.vars[v] = binding{value: "*" + m.name}
-	case v.Type.Kind == types.Ref || loan && v.Type.Kind != types.Slice && v.Type.Kind != types.Func:
+	case v.Type.Kind == types.Ref || loan && v.Type.Kind != types.Slice &&
+		v.Type.Kind != types.Func:
 		m.ctype = strings.TrimSuffix(f.ctype(v.Type), "&") + "*"
 		if from.fixed {
 			m.ctype = "const " + m.ctype

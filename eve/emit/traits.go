@@ -12,10 +12,12 @@ func copyableFields(fields []types.Field) bool {
 	return true
 }
 
-// A trait says whether generated C++ can do something with a value of a type; part asks it of a part.
+// A trait says whether generated C++ can do something with a value of a type; part
+// asks it of a part.
 type trait func(t *types.Type, part func(*types.Type) bool) bool
 
-// all says whether a trait holds for all fields. A type that holds itself has it unless another part lacks it.
+// all says whether a trait holds for all fields. A type that holds itself has it unless
+// another part lacks it.
 func all(fields []types.Field, has trait) bool {
 	seen := map[*types.Type]bool{}
 	var part func(t *types.Type) bool

@@ -8,10 +8,13 @@ import (
 )
 
 var simpleTypes = map[types.Kind]string{
-	types.Void: "void", types.Bool: "bool", types.Int8: "eve::i8", types.Int16: "eve::i16", types.Int32: "eve::i32",
-	types.Int64: "eve::i64", types.Uint8: "eve::u8", types.Uint16: "eve::u16", types.Uint32: "eve::u32",
-	types.Uint64: "eve::u64", types.Char: "eve::character", types.Float32: "eve::f32", types.Float64: "eve::f64",
-	types.String: "eve::string", types.Duration: "eve::duration", types.Error: "eve::error",
+	types.Void: "void", types.Bool: "bool", types.Int8: "eve::i8", types.Int16: "eve::i16",
+	types.Int32: "eve::i32",
+	types.Int64: "eve::i64", types.Uint8: "eve::u8", types.Uint16: "eve::u16",
+	types.Uint32: "eve::u32",
+	types.Uint64: "eve::u64", types.Char: "eve::character", types.Float32: "eve::f32",
+	types.Float64: "eve::f64",
+	types.String:  "eve::string", types.Duration: "eve::duration", types.Error: "eve::error",
 	types.UntypedInt: "eve::i64", types.UntypedFloat: "eve::f64", types.Range: "eve::range",
 }
 
@@ -75,8 +78,8 @@ func (u *unit) closureParams(t *types.Type) []string {
 
 func joinStrings(s []string) string { return strings.Join(s, ", ") }
 
-// paramType is how a parameter of type t is passed: what fits a register by value, what is taken by value,
-// the rest lent.
+// paramType is how a parameter of type t is passed: what fits a register by value, what is taken by
+// value, the rest lent.
 func (u *unit) paramType(t *types.Type, take bool) string {
 	if take || byValue(t) || t.Kind == types.Ref {
 		return u.ctype(t)
@@ -84,8 +87,8 @@ func (u *unit) paramType(t *types.Type, take bool) string {
 	return "const " + u.ctype(t) + "&"
 }
 
-// byValue says whether values of t are small and may be copied without running code: such a value lives in
-// registers and in frames.
+// byValue says whether values of t are small and may be copied without running code: such a value
+// lives in registers and in frames.
 func byValue(t *types.Type) bool {
 	switch t.Kind {
 	case types.Slice, types.Func, types.Bool, types.Range:

@@ -9,8 +9,8 @@ import (
 	"interleave/eve/types"
 )
 
-// A unit is the text of one module while it is written. Functions are written first: they note what must
-// be declared before them.
+// A unit is the text of one module while it is written. Functions are written first: they note what
+// must be declared before them.
 type unit struct {
 	*program
 	mod        *ir.Module
@@ -29,7 +29,8 @@ type unit struct {
 func newUnit(g *program, m *ir.Module) *unit {
 	return &unit{
 		program: g, mod: m, usedTypes: map[*types.Type]bool{}, usedFuncs: map[*ir.Func]bool{},
-		usedVars: map[*ir.Var]bool{}, headers: map[string]bool{}, sites: map[int]bool{}, helperName: map[string]int{},
+		usedVars: map[*ir.Var]bool{}, headers: map[string]bool{}, sites: map[int]bool{},
+		helperName: map[string]int{},
 	}
 }
 
@@ -55,7 +56,8 @@ func (u *unit) text(main bool) Unit {
 	p.b.WriteString("// Written by eve from " + u.fileName() + ".\n")
 	u.printHead(&p)
 	p.print(u.code)
-	return Unit{Module: u.mod.Name, Name: u.names.module[u.mod] + ".cpp", Text: p.b.String(), Headers: u.headerList()}
+	return Unit{Module: u.mod.Name, Name: u.names.module[u.mod] + ".cpp", Text: p.b.String(),
+		Headers: u.headerList()}
 }
 
 // printHead writes what the code needs to have been declared.
@@ -157,7 +159,8 @@ func (u *unit) head(f *ir.Func, name string, params []string) string {
 	if u.local(f) {
 		b.WriteString("static ")
 	}
-	b.WriteString(u.ctype(f.Result) + " " + name + "(" + strings.Join(u.params(f, params), ", ") + ")")
+	b.WriteString(u.ctype(f.Result) + " " + name + "(" + strings.Join(u.params(f, params), ", ") +
+		")")
 	if !u.facts.canFail[f] {
 		b.WriteString(" noexcept")
 	}

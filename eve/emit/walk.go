@@ -2,8 +2,9 @@ package emit
 
 import "interleave/eve/ir"
 
-// walk calls visit for n (an expression, statement, block or body) and everything in it, in the order of
-// the text; visit says whether to go deeper. Bodies of tasks, handlers and closures are visited as *ir.Body.
+// walk calls visit for n (an expression, statement, block or body) and everything in it, in the
+// order of the text; visit says whether to go deeper. Bodies of tasks, handlers and closures are
+// visited as *ir.Body.
 func walk(n any, visit func(any) bool) {
 	if !visit(n) {
 		return
@@ -62,8 +63,8 @@ func walkParts(s ir.Stmt, visit func(any) bool) {
 	}
 }
 
-// within walks what runs as part of n's own call: not the bodies of roots, handlers, continuations and
-// callbacks, which run later.
+// within walks what runs as part of n's own call: not the bodies of roots, handlers, continuations
+// and callbacks, which run later.
 func within(n any, visit func(any) bool) {
 	walk(n, func(x any) bool {
 		if b, ok := x.(*ir.Body); ok && x != n && runsLater(b) {

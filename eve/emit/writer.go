@@ -26,7 +26,8 @@ func (w *writer) put(text string) {
 type printer struct {
 	b    strings.Builder
 	file string
-	next int // the line of Eve that the compiler takes the next line for; 0 while it counts the C++ text
+	// the line of Eve that the compiler takes the next line for; 0 while it counts the C++ text
+	next int
 }
 
 func (p *printer) print(lines []line) {
@@ -69,8 +70,8 @@ func quote(s string) string {
 	return b.String()
 }
 
-// atom says whether s can stand as an operand of any operator: it has no blank outside brackets and quotes
-// and does not begin with an operator.
+// atom says whether s can stand as an operand of any operator: it has no blank outside brackets and
+// quotes and does not begin with an operator.
 func atom(s string) bool {
 	if s == "" || strings.ContainsRune("-+!~*&", rune(s[0])) {
 		return false

@@ -44,8 +44,8 @@ func spread(from []*ir.Func, callers map[*ir.Func][]*ir.Func, flag func(*ir.Func
 	}
 }
 
-// recursive gives the functions that are called by themselves, directly or not: those on circles of calls, by Tarjan's
-// algorithm.
+// recursive gives the functions that are called by themselves, directly or not: those on circles of
+// calls, by Tarjan's algorithm.
 func recursive(all []*ir.Func, callers map[*ir.Func][]*ir.Func) map[*ir.Func]bool {
 	found, on := map[*ir.Func]bool{}, map[*ir.Func]bool{}
 	number := map[*ir.Func]int{}
@@ -145,8 +145,11 @@ func arithmetic(op ir.Op, t *types.Type) bool {
 
 // neverFails names natives that cannot fail: they look, or give back what is there.
 var neverFails = map[string]bool{
-	"vector.size": true, "vector.empty": true, "array.size": true, "slice.size": true, "slice.empty": true,
-	"map.size": true, "map.empty": true, "map.has": true, "set.size": true, "set.empty": true, "set.has": true,
-	"string.size": true, "string.empty": true, "bytes.size": true, "same": true, "clock": true, "now": true,
+	"vector.size": true, "vector.empty": true, "array.size": true, "slice.size": true,
+	"slice.empty": true,
+	"map.size":    true, "map.empty": true, "map.has": true, "set.size": true, "set.empty": true,
+	"set.has":     true,
+	"string.size": true, "string.empty": true, "bytes.size": true, "same": true, "clock": true,
+	"now": true,
 	"min": true, "max": true, "cancelled": true,
 }

@@ -5,8 +5,8 @@ import (
 	"interleave/eve/perm"
 )
 
-// disjoint fills Finish.Disjoint in a body: no two of the tasks can need one object in conflict, whatever
-// objects the names turn out to stand for. Loans need no look: the rules keep them apart.
+// disjoint fills Finish.Disjoint in a body: no two of the tasks can need one object in conflict,
+// whatever objects the names turn out to stand for. Loans need no look: the rules keep them apart.
 func disjoint(b *ir.Body) {
 	v := &ir.Visitor{Stmt: func(s ir.Stmt) {
 		if f, ok := s.(*ir.Finish); ok {
@@ -71,7 +71,8 @@ func areDisjoint(all []child) bool {
 func conflict(a, b *ir.Body) bool {
 	for _, x := range a.Perms {
 		for _, y := range b.Perms {
-			if acquires(x) && acquires(y) && (x.Sign == '+' || y.Sign == '+') && perm.MayBeSame(x.Var, y.Var) {
+			if acquires(x) && acquires(y) && (x.Sign == '+' || y.Sign == '+') &&
+				perm.MayBeSame(x.Var, y.Var) {
 				return true
 			}
 		}
@@ -144,8 +145,8 @@ func (e *escape) stmt(s ir.Stmt, finish *ir.Finish) {
 	}
 }
 
-// task looks through a body that is made in another. An object may stay where its builder has it while
-// only children of a disjoint finish use it that stands within its scope.
+// task looks through a body that is made in another. An object may stay where its builder has it
+// while only children of a disjoint finish use it that stands within its scope.
 func (e *escape) task(b *ir.Body, finish *ir.Finish) {
 	if b == nil {
 		return
@@ -154,7 +155,8 @@ func (e *escape) task(b *ir.Body, finish *ir.Finish) {
 		if entry.From == nil || !isShared(entry.From.Type) || entry.Sign == '=' {
 			continue
 		}
-		stays := b.Kind == ir.Child && finish != nil && finish.Disjoint && !declaredIn(finish, entry.From.Origin())
+		stays := b.Kind == ir.Child && finish != nil && finish.Disjoint &&
+			!declaredIn(finish, entry.From.Origin())
 		if !stays {
 			entry.From.Origin().Escapes = entry.From.Origin().Built
 		}

@@ -1,7 +1,7 @@
-// Package flow finds out what the interpreter and the emitter can make use of: where a variable is used
-// for the last time and can be moved from, which shared objects never leave the body that built them,
-// which finishes need no queues, which functions fork and which can fail. It also reports what cannot be
-// moved, E0408. It runs on programs that the permission rules have accepted.
+// Package flow finds out what the interpreter and the emitter can make use of: where a variable is
+// used for the last time and can be moved from, which shared objects never leave the body that
+// built them, which finishes need no queues, which functions fork and which can fail. It also
+// reports what cannot be moved, E0408. It runs on programs that the permission rules have accepted.
 package flow
 
 import (
@@ -9,8 +9,9 @@ import (
 	"interleave/eve/ir"
 )
 
-// Analyse fills Ref.Move, Var.Escapes, Finish.Disjoint, Func.Forks and Func.CanFail of p and reports owning
-// uses of values that must be copied. Functions in which diags has an error already get no report.
+// Analyse fills Ref.Move, Var.Escapes, Finish.Disjoint, Func.Forks and Func.CanFail of p and
+// reports owning uses of values that must be copied. Functions in which diags has an error
+// already get no report.
 func Analyse(p *ir.Program, diags *diag.List) {
 	broken := brokenFuncs(p, diags)
 	for _, f := range functions(p) {
@@ -59,7 +60,8 @@ func brokenFuncs(p *ir.Program, diags *diag.List) map[*ir.Func]bool {
 				continue
 			}
 			whole := f.Body.Head.To(f.Body.Block.Span)
-			if whole.File == d.Span.File && whole.Start <= d.Span.Start && d.Span.Start < max(whole.End, whole.Start+1) {
+			if whole.File == d.Span.File && whole.Start <= d.Span.Start &&
+				d.Span.Start < max(whole.End, whole.Start+1) {
 				broken[f] = true
 			}
 		}

@@ -40,7 +40,8 @@ func lastUses(b *ir.Body, diags *diag.List) {
 	if b == nil || b.Block == nil {
 		return
 	}
-	l := &lastUse{diags: diags, body: b, shows: map[*ir.Var]set{}, owned: map[*ir.Var]bool{}, exit: set{}}
+	l := &lastUse{diags: diags, body: b, shows: map[*ir.Var]set{}, owned: map[*ir.Var]bool{},
+		exit: set{}}
 	l.look(b.Block)
 	l.block(b.Block, l.exit)
 	inner := &ir.Visitor{Body: func(in *ir.Body) bool {
@@ -244,12 +245,13 @@ func (l *lastUse) assign(s *ir.Assign, after set) set {
 	return l.expr(s.Value, after, s.Op == "")
 }
 
-// deep is how many loops stand around one for which a stable set is not looked for, as each level doubles
-// the work: there all that the loop mentions counts as used. Hardly any program has so many.
+// deep is how many loops stand around one for which a stable set is not looked for, as each
+// level doubles the work: there all that the loop mentions counts as used. Hardly any
+// program has so many.
 const deep = 5
 
-// again runs f, which gives what is used at a loop's head, until that is stable, and then once for good.
-// s is the loop.
+// again runs f, which gives what is used at a loop's head, until that is stable, and then once for
+// good. s is the loop.
 func (l *lastUse) again(s ir.Stmt, after set, f func(head set) set) set {
 	head := after
 	if len(l.turn) >= deep {
@@ -338,7 +340,8 @@ func (l *lastUse) awaited(c *ir.Call, after set) set {
 	defer func() { l.beside = outer }()
 	for i := len(c.Args) - 1; i >= 0; i-- {
 		l.beside = append(outer[:len(outer):len(outer)], c.Args[:i]...)
-		kept := c.Fn != nil && i < len(c.Fn.Params) && c.Fn.Params[i].Kind != ir.Self && !isShared(c.Args[i].Type())
+		kept := c.Fn != nil && i < len(c.Fn.Params) && c.Fn.Params[i].Kind != ir.Self &&
+			!isShared(c.Args[i].Type())
 		after = l.expr(c.Args[i], after, kept)
 	}
 	return after
@@ -355,7 +358,8 @@ func (l *lastUse) captures(b *ir.Body, after set) set {
 			continue
 		}
 		r := &ir.Ref{Place: ir.Place{T: e.From.Type, Span: e.Span}, Var: e.From}
-		after = l.expr(r, after, e.Sign == '=' && !isShared(e.From.Type) && e.From.Type.Kind != types.Ref)
+		after = l.expr(r, after, e.Sign == '=' && !isShared(e.From.Type) &&
+			e.From.Type.Kind != types.Ref)
 	}
 	return after
 }

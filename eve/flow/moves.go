@@ -10,8 +10,8 @@ import (
 	"interleave/eve/types"
 )
 
-// expr gives what is used from the evaluation of e on. owning says that somebody keeps e's value: then it
-// is moved, when it is not copied unasked.
+// expr gives what is used from the evaluation of e on. owning says that somebody keeps e's value:
+// then it is moved, when it is not copied unasked.
 func (l *lastUse) expr(e ir.Expr, after set, owning bool) set {
 	switch e := e.(type) {
 	case nil:
@@ -26,7 +26,8 @@ func (l *lastUse) expr(e ir.Expr, after set, owning bool) set {
 		return l.expr(e.X, l.expr(e.Default, after, owning), owning)
 	}
 	if owning && isPlace(e) && mustMove(e.Type()) {
-		l.refuse(e.At(), e.At().Text(), "this is a part of something else, so it must be copied: write %s.copy()")
+		l.refuse(e.At(), e.At().Text(),
+			"this is a part of something else, so it must be copied: write %s.copy()")
 	}
 	operands, outer := ir.Operands(e), l.beside
 	for i := len(operands) - 1; i >= 0; i-- {
@@ -37,8 +38,8 @@ func (l *lastUse) expr(e ir.Expr, after set, owning bool) set {
 	return after
 }
 
-// isBeside says whether an operand before this one names v, and whether it is still to be asked when all are there: a
-// closure or a view that depends on v.
+// isBeside says whether an operand before this one names v, and whether it is still to be asked
+// when all are there: a closure or a view that depends on v.
 func (l *lastUse) isBeside(v *ir.Var) (named, held bool) {
 	for _, e := range l.beside {
 		found := set{}
@@ -65,7 +66,8 @@ func (l *lastUse) isBeside(v *ir.Var) (named, held bool) {
 // keeps says whether e keeps the value of its operand i.
 func keeps(e ir.Expr, i int) bool {
 	switch e := e.(type) {
-	case *ir.Box, *ir.Wrap, *ir.MakeStruct, *ir.MakeCase, *ir.MakeTuple, *ir.MakeList, *ir.MakeError:
+	case *ir.Box, *ir.Wrap, *ir.MakeStruct, *ir.MakeCase, *ir.MakeTuple, *ir.MakeList,
+		*ir.MakeError:
 		return !e.Type().HasView()
 	case *ir.Post:
 		return i > 0
@@ -96,7 +98,9 @@ func (l *lastUse) move(r *ir.Ref, after set) {
 	case mine && !after[v]:
 		named, held := l.isBeside(v)
 		if held && mustMove(v.Type) {
-			l.refuse(r.Span, v.Name, "what stands before it in the same call depends on it, so it must be copied: write %s.copy()")
+			l.refuse(r.Span, v.Name,
+				"what stands before it in the same call depends on it, so it must be copied: "+
+					"write %s.copy()")
 		}
 		r.Move = mustMove(v.Type) || !named
 	case !mustMove(v.Type):
@@ -126,8 +130,8 @@ func (l *lastUse) owns(v *ir.Var) bool {
 	return false
 }
 
-// isMovable says whether moving is anything else than copying. Handles are not moved: that they count is
-// the run time's business.
+// isMovable says whether moving is anything else than copying. Handles are not moved: that they
+// count is the run time's business.
 func isMovable(t *types.Type) bool {
 	switch t.Kind {
 	case types.String, types.Vector, types.Map, types.Set, types.Named, types.Error:
@@ -149,8 +153,8 @@ func mustMove(t *types.Type) bool {
 	return t != nil && t.Kind != types.Invalid && !t.Copyable() && !t.HasView()
 }
 
-// closure is the making of a closure: a Lambda uses what it names from now on, and may run often, so it
-// moves nothing of its creator's.
+// closure is the making of a closure: a Lambda uses what it names from now on, and may run often,
+// so it moves nothing of its creator's.
 func (l *lastUse) closure(c *ir.Closure, after set) set {
 	b := c.Body
 	if b == nil {
@@ -183,7 +187,8 @@ func (l *lastUse) refuse(at source.Span, name, why string) {
 	text := name + ".copy()"
 	d.Label = fmt.Sprintf(why, name)
 	if at.IsValid() && at.Text() == "="+name { // in a list stand names only
-		d.Label = strings.TrimSuffix(d.Label, ": write "+text) + ": name a copy of it before, and list that"
+		d.Label = strings.TrimSuffix(d.Label, ": write "+text) +
+			": name a copy of it before, and list that"
 	}
 	if at.IsValid() && at.Text() == name {
 		d.Fix = &diag.Fix{Text: "write " + text, Span: at, New: text}
@@ -222,7 +227,8 @@ func isPlace(e ir.Expr) bool {
 	return false
 }
 
-// showsPlace says whether the value e may be a part of storage, in its place: o? is what is in the option.
+// showsPlace says whether the value e may be a part of storage, in its place: o? is what
+// is in the option.
 func showsPlace(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Propagate:

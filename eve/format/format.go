@@ -1,6 +1,6 @@
-// Package format prints Eve text in the one way in which it is written: four spaces for a level, one
-// space around operators, at most one empty line in a row. It keeps comments, line ends and everything
-// that means something, and what it prints it prints the same again.
+// Package format prints Eve text in the one way in which it is written: four spaces for a level,
+// one space around operators, at most one empty line in a row. It keeps comments, line ends and
+// everything that means something, and what it prints it prints the same again.
 package format
 
 import (
@@ -49,7 +49,8 @@ func untab(text string) string {
 
 // Tree prints a file that was parsed without errors.
 func Tree(tree *syntax.File) string {
-	p := &printer{text: tree.Source.Text, toks: tree.Tokens, roles: roles(tree), levels: []level{{0, 0}}}
+	p := &printer{text: tree.Source.Text, toks: tree.Tokens, roles: roles(tree),
+		levels: []level{{0, 0}}}
 	for i := range tree.Tokens {
 		p.token(i)
 	}

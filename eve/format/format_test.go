@@ -57,8 +57,8 @@ func meaning(text string) (string, bool) {
 	return syntax.Dump(f) + comments.String(), true
 }
 
-// formatText formats the text of a module. Text with errors stays as it is, and the error says how many there
-// are; only tabs for indentation are mended.
+// formatText formats the text of a module. Text with errors stays as it is, and the error says how
+// many there are; only tabs for indentation are mended.
 func formatText(text string) (string, error) {
 	var diags diag.List
 	out, ok := File(source.NewFile("text", text), &diags)
@@ -93,7 +93,8 @@ func checkFormat(t *testing.T, name, text string) string {
 			t.Errorf("%s:%d: spaces at the end of %q", name, n+1, line)
 		}
 	}
-	if strings.Contains(once, "\n\n\n") || once != "" && (!strings.HasSuffix(once, "\n") || strings.HasSuffix(once, "\n\n") || once[0] == '\n') {
+	if strings.Contains(once, "\n\n\n") || once != "" && (!strings.HasSuffix(once, "\n") ||
+		strings.HasSuffix(once, "\n\n") || once[0] == '\n') {
 		t.Errorf("%s: empty lines in\n%s", name, once)
 	}
 	return once
@@ -177,7 +178,8 @@ func TestSlips(t *testing.T) {
 func TestErrorsLeaveTheText(t *testing.T) {
 	text := "f: () void:\n  x  =  1 +\n"
 	got, err := formatText(text)
-	if got != text || err == nil || err.Error() != "line 2: expected an expression, found the end of the line" {
+	if got != text || err == nil ||
+		err.Error() != "line 2: expected an expression, found the end of the line" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -192,11 +194,13 @@ func TestSmall(t *testing.T) {
 		{"mark", "\ufeffx: int@\n", "x: int@\n"},
 		{"no end", "x: int@", "x: int@\n"},
 		{"columns", "a: int@    # one\nbb: int@   # two\n", "a: int@    # one\nbb: int@   # two\n"},
-		{"columns move", "t: () void:\n  a()    # one\n  bb()   # two\n", "t: () void:\n    a()    # one\n    bb()   # two\n"},
+		{"columns move", "t: () void:\n  a()    # one\n  bb()   # two\n",
+			"t: () void:\n    a()    # one\n    bb()   # two\n"},
 		{"minus", "const x = a - -b - --c\n", "const x = a - -b - --c\n"},
 		{"less than minus", "const x = a <-1\n", "const x = a < -1\n"},
 		{"shift", "const x = a<<1>>2\n", "const x = a << 1 >> 2\n"},
-		{"types", "x: map<string,vector<int>>@=f<a,b>(c<d)\n", "x: map<string, vector<int>>@ = f<a, b>(c < d)\n"},
+		{"types", "x: map<string,vector<int>>@=f<a,b>(c<d)\n",
+			"x: map<string, vector<int>>@ = f<a, b>(c < d)\n"},
 	}
 	for _, test := range tests {
 		if got := checkFormat(t, test.name, test.text); got != test.want {

@@ -107,8 +107,8 @@ func (p *printer) startLine(i int) {
 	p.line(at, empty && !head)
 }
 
-// head says that no empty line may stand before the token at i: at the head of the file or of a block,
-// next to a bracket.
+// head says that no empty line may stand before the token at i: at the head of the file or of a
+// block, next to a bracket.
 func (p *printer) head(i int) bool {
 	if p.b.Len() == 0 || p.last == nil {
 		return true
@@ -133,8 +133,8 @@ func (p *printer) line(at level, empty bool) {
 	p.write(strings.Repeat(" ", at.new))
 }
 
-// trailing writes the comment behind the code of a line. It keeps its column, so that comments below each
-// other stay so, unless the code has come too near.
+// trailing writes the comment behind the code of a line. It keeps its column, so that comments
+// below each other stay so, unless the code has come too near.
 func (p *printer) trailing(next *syntax.Token, lead string) {
 	text := strings.TrimSpace(lead)
 	if text == "" {
@@ -146,8 +146,9 @@ func (p *printer) trailing(next *syntax.Token, lead string) {
 	p.write(strings.Repeat(" ", gap) + text)
 }
 
-// commentLevel gives the column of a comment that has a line of its own and stood at column old: that of
-// the innermost block that it can belong to, which is one between the line before and the next.
+// commentLevel gives the column of a comment that has a line of its own and stood at column
+// old: that of the innermost block that it can belong to, which is one between the line
+// before and the next.
 func (p *printer) commentLevel(old int) int {
 	around := p.before
 	if len(p.levels) > len(around) {
@@ -165,8 +166,8 @@ func (p *printer) commentLevel(old int) int {
 	return around[max(next, 0)].new
 }
 
-// continued is the column of a line inside brackets: one level for each line that left some open. The
-// innermost closing ones do not count.
+// continued is the column of a line inside brackets: one level for each line that left some open.
+// The innermost closing ones do not count.
 func (p *printer) continued(closing int) int {
 	lines, last := 0, -1
 	for _, number := range p.open[:len(p.open)-closing] {

@@ -8,13 +8,14 @@ type role uint8
 const (
 	plain  role = iota
 	binary      // an operator between two operands
-	tight       // `..`, and what opens the arguments of a call or an index: no space around or before
-	prefix      // an operator before its operand, a sign in a permission list: no space behind
-	task        // the @ that starts a task
+	// `..`, and what opens the arguments of a call or an index: no space around or before
+	tight
+	prefix // an operator before its operand, a sign in a permission list: no space behind
+	task   // the @ that starts a task
 )
 
-// roles gives the role of the tokens of a tree, by their place in the text. `<` and `>` that are not
-// binary are brackets around types; `@ & ? !` that have no role stand behind a type or a value.
+// roles gives the role of the tokens of a tree, by their place in the text. `<` and `>` that are
+// not binary are brackets around types; `@ & ? !` that have no role stand behind a type or a value.
 func roles(tree *syntax.File) map[int]role {
 	r := map[int]role{}
 	after := map[int]bool{} // the token that starts first at or behind these places is tight

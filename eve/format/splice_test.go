@@ -13,9 +13,11 @@ import (
 
 var splices = flag.Int("splices", 1000, "how many random texts TestSplices makes")
 
-// Texts put together of the tokens of real ones: few have no errors, and those that do must print well.
+// Texts put together of the tokens of real ones: few have no errors, and those that do
+// must print well.
 func TestSplices(t *testing.T) {
-	names := []string{"../syntax/testdata/everything.eve", "../syntax/testdata/program2.eve", "../std/par.eve", "../testdata/fmt/messy.eve"}
+	names := []string{"../syntax/testdata/everything.eve", "../syntax/testdata/program2.eve",
+		"../std/par.eve", "../testdata/fmt/messy.eve"}
 	var words []string
 	var files [][]string
 	for _, name := range names {

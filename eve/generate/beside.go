@@ -20,7 +20,8 @@ func (w *values) view() {
 	switch w.random.IntN(4) {
 	case 0:
 		lo, hi := w.fresh("low"), w.fresh("high")
-		w.line("%s, %s: slice<%s>& = %s.split(within(%s, %s.size() + 1))", lo, hi, p.name, b.name, w.own(whole, 1), b.name)
+		w.line("%s, %s: slice<%s>& = %s.split(within(%s, %s.size() + 1))", lo, hi, p.name, b.name,
+			w.own(whole, 1), b.name)
 		w.line("for (e: %s& in %s): e = %s", p.name, lo, w.own(p, 2))
 		w.line("finish:")
 		w.line("    @ [&%s]: %s.reverse()", lo, lo)
@@ -41,10 +42,11 @@ func (w *values) view() {
 	default:
 		x := w.fresh("e")
 		w.line("finish:")
-		w.line("    @ for (%s: %s& in %s) [&%s]: %s = %s", x, p.name, b.name, x, x, w.quiet(func() string {
-			w.scope = []binding{{name: x, form: p, place: true}}
-			return w.own(p, 2)
-		}))
+		w.line("    @ for (%s: %s& in %s) [&%s]: %s = %s", x, p.name, b.name, x, x,
+			w.quiet(func() string {
+				w.scope = []binding{{name: x, form: p, place: true}}
+				return w.own(p, 2)
+			}))
 	}
 	w.indent--
 	w.scope = scope
@@ -59,7 +61,8 @@ func (w *values) quiet(write func() string) string {
 	return text
 }
 
-// children compute into shared objects, each of them into its own or in the order in which they were started.
+// children compute into shared objects, each of them into its own or in the order in which
+// they were started.
 func (w *values) children() {
 	var shared []binding
 	for _, b := range w.scope {

@@ -104,7 +104,8 @@ func (w *values) callStatement() {
 	}
 	x := w.fresh("v")
 	w.line("%s: %s = %s(%s)", x, c.result.name, c.name, strings.Join(args, ", "))
-	scope = append(scope[:len(scope):len(scope)], binding{name: x, form: c.result, write: true, moved: w.loops == 0})
+	scope = append(scope[:len(scope):len(scope)], binding{name: x, form: c.result, write: true,
+		moved: w.loops == 0})
 }
 
 func (w *values) deferred() {
@@ -131,7 +132,9 @@ func (w *values) deferred() {
 
 // move gives a variable away whole, and uses it no more.
 func (w *values) move() {
-	b, found := w.pick(func(b binding) bool { return b.moved && !b.shared && !b.place && !b.form.copies() })
+	b, found := w.pick(func(b binding) bool {
+		return b.moved && !b.shared && !b.place && !b.form.copies()
+	})
 	if !found || w.loops > 0 || w.defers > 0 || w.depth > 0 {
 		w.change()
 		return
@@ -144,12 +147,14 @@ func (w *values) move() {
 		w.scope = append(w.scope, binding{name: x, form: b.form, write: true, moved: true})
 	case 1:
 		w.line("%s: box<%s> = box(%s, 3)", x, b.form.name, b.name)
-		w.scope = append(w.scope, binding{name: x, form: &form{class: record, name: "box<" + b.form.name + ">", generic: true,
+		w.scope = append(w.scope, binding{name: x, form: &form{class: record, name: "box<" +
+			b.form.name + ">", generic: true,
 			fields: []field{{"item", b.form}, {"count", whole}}}, write: true, moved: true})
 	default:
 		o := w.form(1)
 		w.line("%s: (%s, %s) = swapped(%s, %s)", x, b.form.name, o.name, w.typed(o, 1), b.name)
-		w.scope = append(w.scope, binding{name: x, form: w.tupleOf(b.form, o), write: true, moved: true})
+		w.scope = append(w.scope, binding{name: x, form: w.tupleOf(b.form, o), write: true,
+			moved: true})
 	}
 }
 
@@ -249,7 +254,8 @@ func (w *values) storeList(x string, f *form, depth int) {
 	default:
 		if p.copies() {
 			if b, found := w.pick(func(b binding) bool {
-				return b.write && !b.shared && b.form.name == f.name && !strings.HasPrefix(x, b.name)
+				return b.write && !b.shared && b.form.name == f.name &&
+					!strings.HasPrefix(x, b.name)
 			}); found {
 				w.line("%s.append(piece(%s, 0, 3))", x, b.name)
 				return

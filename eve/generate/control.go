@@ -39,7 +39,8 @@ func (w *values) branch() {
 	}
 }
 
-// looped writes the body of a loop that runs at most so often. What is iterated is not changed in it.
+// looped writes the body of a loop that runs at most so often. What is iterated is not
+// changed in it.
 func (w *values) looped(times int, frozen string, more []binding) {
 	scope, turns := w.scope, w.turns
 	w.scope = append([]binding{}, w.scope...)

@@ -127,7 +127,8 @@ func (f *form) iterated() (*form, bool) {
 	case list, fixed, group:
 		return f.of[0], true
 	case dict:
-		return &form{class: tuple, name: fmt.Sprintf("(%s, %s)", f.of[0].name, f.of[1].name), of: f.of}, true
+		return &form{class: tuple, name: fmt.Sprintf("(%s, %s)", f.of[0].name, f.of[1].name),
+			of: f.of}, true
 	case words, raw:
 		return &form{class: letter, name: "char"}, true
 	}
@@ -146,7 +147,8 @@ func (w *values) simple() *form {
 	case 0, 1:
 		bits := 8 << w.random.IntN(4)
 		if w.chance(50) {
-			return &form{class: number, name: fmt.Sprintf("uint<%d>", bits), bits: bits, unsigned: true}
+			return &form{class: number, name: fmt.Sprintf("uint<%d>", bits), bits: bits,
+				unsigned: true}
 		}
 		return &form{class: number, name: fmt.Sprintf("int<%d>", bits), bits: bits}
 	case 2:
@@ -177,10 +179,12 @@ func (w *values) form(depth int) *form {
 	case 2:
 		p := part()
 		n := 1 + w.random.IntN(4)
-		return &form{class: fixed, name: fmt.Sprintf("array<%s, %d>", p.name, n), of: []*form{p}, size: n}
+		return &form{class: fixed, name: fmt.Sprintf("array<%s, %d>", p.name, n), of: []*form{p},
+			size: n}
 	case 3:
 		k, v := w.key(), part()
-		return &form{class: dict, name: fmt.Sprintf("map<%s, %s>", k.name, v.name), of: []*form{k, v}}
+		return &form{class: dict, name: fmt.Sprintf("map<%s, %s>", k.name, v.name),
+			of: []*form{k, v}}
 	case 4:
 		k := w.key()
 		return &form{class: group, name: fmt.Sprintf("set<%s>", k.name), of: []*form{k}}
@@ -219,7 +223,8 @@ func (w *values) optional(p *form, c class) *form {
 	for p.class == option || p.class == result {
 		p = p.of[0]
 	}
-	return &form{class: c, name: p.name + map[class]string{option: "?", result: "!"}[c], of: []*form{p}}
+	return &form{class: c, name: p.name + map[class]string{option: "?", result: "!"}[c],
+		of: []*form{p}}
 }
 
 // key is a form for keys of maps and elements of sets.
@@ -232,8 +237,8 @@ func (w *values) key() *form {
 	return phrase
 }
 
-// declareTypes writes structs, with methods that read and change them, and unions; box, which is generic, is used with
-// some type.
+// declareTypes writes structs, with methods that read and change them, and unions; box, which is
+// generic, is used with some type.
 func (w *values) declareTypes() {
 	for i := range 1 + w.random.IntN(3) {
 		f := &form{class: record, name: fmt.Sprintf("rec%d", i)}
@@ -244,7 +249,8 @@ func (w *values) declareTypes() {
 			fmt.Fprintf(&w.head, "    %s: %s\n", x.name, x.form.name)
 		}
 		x := f.fields[0]
-		fmt.Fprintf(&w.head, "    put: [+self] (self, =x: %s) void: self.%s = x\n", x.form.name, x.name)
+		fmt.Fprintf(&w.head, "    put: [+self] (self, =x: %s) void: self.%s = x\n", x.form.name,
+			x.name)
 		fmt.Fprintf(&w.head, "    told: (self) string: return f\"{self.%s}\"\n", x.name)
 		w.types = append(w.types, f)
 		u := &form{class: choice, name: fmt.Sprintf("alt%d", i)}

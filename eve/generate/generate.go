@@ -1,7 +1,8 @@
-// Package generate writes random Eve programs that are right by construction: every name is captured,
-// every permission listed. What they print does not depend on the schedule, for conflicting tasks run in
-// the order in which they were started. So the interpreter under any seed and the compiled program on any
-// number of workers must print the same, and the checker must accept them all.
+// Package generate writes random Eve programs that are right by construction: every name is
+// captured, every permission listed. What they print does not depend on the schedule, for
+// conflicting tasks run in the order in which they were started. So the interpreter under any seed
+// and the compiled program on any number of workers must print the same, and the checker must
+// accept them all.
 package generate
 
 import (
@@ -54,11 +55,11 @@ type writer struct {
 	number int // of the part
 }
 
-// Program writes a module with n parts, each a function that prints what it has computed, and a main that
-// calls them in order.
+// Program writes a module with n parts, each a function that prints what it has computed, and a
+// main that calls them in order.
 //
-// Programs with an odd seed have tasks that wait for time to pass. What these print comes when it comes: the first
-// line says that the order of lines does not count.
+// Programs with an odd seed have tasks that wait for time to pass. What these print comes when it
+// comes: the first line says that the order of lines does not count.
 func Program(seed uint64, n int) string {
 	var b strings.Builder
 	timed := seed%2 == 1
@@ -67,7 +68,8 @@ func Program(seed uint64, n int) string {
 	}
 	b.WriteString(header)
 	for i := range n {
-		w := &writer{random: rand.New(rand.NewPCG(seed, uint64(i))), budget: 20, indent: 1, timed: timed, number: i}
+		w := &writer{random: rand.New(rand.NewPCG(seed, uint64(i))), budget: 20, indent: 1,
+			timed: timed, number: i}
 		w.part()
 		fmt.Fprintf(&b, "part%d: [+stdout] () void:\n%s\n", i, w.out.String())
 	}
@@ -112,7 +114,8 @@ func (w *writer) part() {
 
 // declare makes a variable, shared or plain.
 func (w *writer) declare(shared bool) {
-	v := variable{name: w.fresh("v"), kind: kind(w.random.IntN(int(kinds))), shared: shared, write: true}
+	v := variable{name: w.fresh("v"), kind: kind(w.random.IntN(int(kinds))), shared: shared,
+		write: true}
 	t := typeNames[v.kind]
 	if shared {
 		t += "@"
@@ -183,7 +186,8 @@ func (w *writer) expression() string {
 	x := v.name
 	switch v.kind {
 	case vector:
-		x = [...]string{v.name + ".size()", v.name + "[1]", "total(" + v.name + ")"}[w.random.IntN(3)]
+		x = [...]string{v.name + ".size()", v.name + "[1]", "total(" + v.name +
+			")"}[w.random.IntN(3)]
 	case table:
 		x = fmt.Sprintf("(%s.get(%d) else %s)", v.name, w.random.IntN(5), w.literal())
 	case text:
@@ -193,9 +197,11 @@ func (w *writer) expression() string {
 	case members:
 		x = [...]string{v.name + ".size()", "has(" + v.name + ", 5)"}[w.random.IntN(2)]
 	case grid:
-		x = [...]string{v.name + ".size()", "all(" + v.name + ")", v.name + "[1][0]", "total(" + v.name + "[0])"}[w.random.IntN(4)]
+		x = [...]string{v.name + ".size()", "all(" + v.name + ")", v.name + "[1][0]", "total(" +
+			v.name + "[0])"}[w.random.IntN(4)]
 	case maybe:
-		x = fmt.Sprintf([...]string{"(%s else %s)", "(doubled(%s) else %s)"}[w.random.IntN(2)], v.name, w.literal())
+		x = fmt.Sprintf([...]string{"(%s else %s)", "(doubled(%s) else %s)"}[w.random.IntN(2)],
+			v.name, w.literal())
 	case figure:
 		x = "area(" + v.name + ")"
 	}
@@ -203,7 +209,8 @@ func (w *writer) expression() string {
 		x = w.through(x)
 	}
 	if w.chance(40) {
-		return fmt.Sprintf("(%s %s %s)", x, [...]string{"+%", "-%", "*%", "&", "^"}[w.random.IntN(5)], w.expression())
+		return fmt.Sprintf("(%s %s %s)", x, [...]string{"+%", "-%", "*%", "&",
+			"^"}[w.random.IntN(5)], w.expression())
 	}
 	return x
 }
@@ -264,11 +271,13 @@ func (w *writer) change() {
 	case members:
 		w.line([...]string{"%s.insert(%s)", "%s.remove(%s)"}[w.random.IntN(2)], v.name, e)
 	case grid:
-		w.line([...]string{"%s[1].push(%s)", "%s.push([%s, 4])", "%s[0][0] = %s"}[w.random.IntN(3)], v.name, e)
+		w.line([...]string{"%s[1].push(%s)", "%s.push([%s, 4])", "%s[0][0] = %s"}[w.random.IntN(3)],
+			v.name, e)
 	case maybe:
 		w.line("%s = %s", v.name, [...]string{e, "none", "doubled(" + e + ")"}[w.random.IntN(3)])
 	case figure:
-		w.line("%s = %s", v.name, [...]string{"shape.circle(" + e + ")", w.shape()}[w.random.IntN(2)])
+		w.line("%s = %s", v.name, [...]string{"shape.circle(" + e + ")",
+			w.shape()}[w.random.IntN(2)])
 	}
 }
 
@@ -297,7 +306,8 @@ func (w *writer) branch() {
 
 func (w *writer) loop() {
 	i := variable{name: w.fresh("i"), kind: integer, loop: true}
-	if v, found := w.pick(func(v variable) bool { return v.kind == vector }); found && w.chance(50) {
+	if v, found := w.pick(func(v variable) bool { return v.kind == vector }); found &&
+		w.chance(50) {
 		w.line("for (%s: int in %s):", i.name, v.name)
 		w.inside(append(w.except(v), i), 1+w.random.IntN(2)) // what is iterated is not changed
 		return

@@ -35,7 +35,8 @@ func TestGenerated(t *testing.T) {
 // A seed always gives the same program.
 func TestRepeatable(t *testing.T) {
 	for seed := range uint64(4) {
-		if first, second := generate.Program(seed, 10), generate.Program(seed, 10); first != second {
+		if first, second := generate.Program(seed, 10), generate.Program(seed,
+			10); first != second {
 			t.Errorf("seed %d gives two programs", seed)
 		}
 	}
@@ -47,8 +48,10 @@ func TestCovers(t *testing.T) {
 	for seed := range uint64(20) {
 		all.WriteString(strings.SplitAfter(generate.Program(seed, 25), "halves: ")[1])
 	}
-	for _, what := range []string{"trio(", "both(", "@ for (p: int@ in", "@ for (e", "set<int>", "vector<vector<int>>@", "doubled(",
-		"shape.circle(", "applied(", "par.each(", "par.sort(", "larger(", "length(", "checked(", "bool:", "rung [-", "sleep(", "within 0s",
+	for _, what := range []string{"trio(", "both(", "@ for (p: int@ in", "@ for (e", "set<int>",
+		"vector<vector<int>>@", "doubled(",
+		"shape.circle(", "applied(", "par.each(", "par.sort(", "larger(", "length(", "checked(",
+		"bool:", "rung [-", "sleep(", "within 0s",
 		"timer.every", "guarded(", "on fuse", "finish:", "[&"} {
 		if !strings.Contains(all.String(), what) {
 			t.Errorf("no program has %q", what)

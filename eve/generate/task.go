@@ -23,7 +23,9 @@ func (w *writer) finish() {
 	w.depth--
 	w.indent--
 	w.vars = saved
-	if v, found := w.pick(func(v variable) bool { return v.kind == vector && v.write && !v.shared }); found && w.chance(50) {
+	if v, found := w.pick(func(v variable) bool {
+		return v.kind == vector && v.write && !v.shared
+	}); found && w.chance(50) {
 		w.line("halves(%s, %s)", v.name, w.literal())
 	}
 }
@@ -90,9 +92,9 @@ func (w *writer) lentElements() {
 	w.vars = w.except(v) // until the end of the finish it belongs to those tasks
 }
 
-// roots ends a part with tasks that run when it is over, and handlers. Each asks for one object that orders them all,
-// so that what they do is always the same; what it prints comes from a task that the last of them starts. The parts
-// wait for one another there.
+// roots ends a part with tasks that run when it is over, and handlers. Each asks for one object
+// that orders them all, so that what they do is always the same; what it prints comes from a task
+// that the last of them starts. The parts wait for one another there.
 func (w *writer) roots() {
 	log := w.fresh("log")
 	w.line("%s: vector<int>@", log)
@@ -109,7 +111,8 @@ func (w *writer) roots() {
 	w.indent++
 	w.line("%s = %s.count", shown, bell)
 	w.line("order.push(%d)", w.number)
-	w.line("@ [%s, %s, %s, +stdout]: stdout.write(\"part %d: %s %%v %%d %%d\\n\", %s, %s.count, %s)",
+	w.line(
+		"@ [%s, %s, %s, +stdout]: stdout.write(\"part %d: %s %%v %%d %%d\\n\", %s, %s.count, %s)",
 		log, bell, shown, w.number, log, log, bell, shown)
 	w.indent--
 	if w.timed && w.chance(50) {
@@ -216,7 +219,8 @@ func (w *writer) waits() {
 	k := w.fresh("k")
 	w.line("%s: int = %s", k, w.literal())
 	w.line("_ <- sleep(1ms) [=%s, +stdout, -order]", k)
-	w.line("late <- sleep(%dms) within %s [=%s, +stdout]", 1+w.random.IntN(2), [...]string{"1h", "0s"}[w.random.IntN(2)], k)
+	w.line("late <- sleep(%dms) within %s [=%s, +stdout]", 1+w.random.IntN(2),
+		[...]string{"1h", "0s"}[w.random.IntN(2)], k)
 	w.line("match late:")
 	w.line("    error(e): stdout.write(\"part %d: %%d %%s\\n\", %s, e.text())", w.number, k)
 	w.line("    else: stdout.write(\"part %d: %%d in time\\n\", %s)", w.number, k)

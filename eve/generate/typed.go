@@ -29,8 +29,8 @@ type param struct {
 	form *form
 }
 
-// values writes typed programs: expressions and statements over values of all forms. They are sequential but for
-// children that fill shared objects, so all that they print is determined.
+// values writes typed programs: expressions and statements over values of all forms. They are
+// sequential but for children that fill shared objects, so all that they print is determined.
 type values struct {
 	random *rand.Rand
 	head   strings.Builder // types and functions
@@ -51,8 +51,9 @@ type values struct {
 	defers int   // in a defer nothing leaves
 }
 
-// Typed writes a module with n parts that compute with values of random types, each a function that prints.
-// Every expression and statement of the language that is no task of its own is in some of them, in any nesting.
+// Typed writes a module with n parts that compute with values of random types, each a function that
+// prints. Every expression and statement of the language that is no task of its own is in some of
+// them, in any nesting.
 func Typed(seed uint64, n int) string {
 	w := &values{random: rand.New(rand.NewPCG(seed, 77))}
 	w.head.WriteString(typedHeader)
@@ -148,7 +149,8 @@ func (w *values) function() {
 	if f.loud {
 		permissions = "[+stdout] "
 	}
-	fmt.Fprintf(&w.head, "%s: %s(%s) %s:\n%s\n", f.name, permissions, strings.Join(params, ", "), f.result.name, text)
+	fmt.Fprintf(&w.head, "%s: %s(%s) %s:\n%s\n", f.name, permissions, strings.Join(params, ", "),
+		f.result.name, text)
 	w.calls = append(w.calls, f)
 }
 

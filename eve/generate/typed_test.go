@@ -41,10 +41,14 @@ func TestTypedCovers(t *testing.T) {
 	for seed := range uint64(40) {
 		all.WriteString(strings.SplitAfter(generate.Typed(seed, 5), "found: ")[1])
 	}
-	for _, what := range []string{"match ", "some(", "none:", "ok(", "error(", "else:", "else if", "while ", "for (", "break", "continue", "return ", "defer: ",
-		"finish:", "@ [+", "@ for (", "split(", "par.sort(", ".sort()", "?.copy()", " else ", "set<", "map<", "array<", "bytes", "duration", "char", "uint<64>",
-		"int<8>", "float<32>", "<<", ">>", "**", "+%", "-%", "*%", "~", "f\"{", ".copy()", "&&", "||", "union ", "type ", "applied(", "count(", "mark(",
-		"swapped(", "grown(", "wave(", "cut(", "slice<", "assert ", "%v", ".set(", ".remove(", ".insert(", "& in ", "[+self]", "\\xe9"} {
+	for _, what := range []string{"match ", "some(", "none:", "ok(", "error(", "else:", "else if",
+		"while ", "for (", "break", "continue", "return ", "defer: ",
+		"finish:", "@ [+", "@ for (", "split(", "par.sort(", ".sort()", "?.copy()", " else ",
+		"set<", "map<", "array<", "bytes", "duration", "char", "uint<64>",
+		"int<8>", "float<32>", "<<", ">>", "**", "+%", "-%", "*%", "~", "f\"{", ".copy()", "&&",
+		"||", "union ", "type ", "applied(", "count(", "mark(",
+		"swapped(", "grown(", "wave(", "cut(", "slice<", "assert ", "%v", ".set(", ".remove(",
+		".insert(", "& in ", "[+self]", "\\xe9"} {
 		if !strings.Contains(all.String(), what) {
 			t.Errorf("no program has %q", what)
 		}

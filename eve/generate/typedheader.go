@@ -1,6 +1,7 @@
 package generate
 
-// typedHeader declares what all typed programs use: what would fail without care is taken care of here.
+// typedHeader declares what all typed programs use: what would fail without care is
+// taken care of here.
 const typedHeader = `type box<T>:
     item: T
     count: int

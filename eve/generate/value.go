@@ -29,7 +29,8 @@ func (w *values) own(f *form, depth int) string {
 	case w.chance(8):
 		if f.class != option && f.class != result {
 			inner := w.optional(f, [...]class{option, result}[w.random.IntN(2)])
-			return fmt.Sprintf("(%s%s else %s)", w.atom(inner, depth-1), copyOf(inner), w.own(f, depth-1))
+			return fmt.Sprintf("(%s%s else %s)", w.atom(inner, depth-1), copyOf(inner),
+				w.own(f, depth-1))
 		}
 	case w.chance(8):
 		return w.takenOut(f, depth)
@@ -39,7 +40,8 @@ func (w *values) own(f *form, depth int) string {
 	case w.chance(5):
 		other, x := w.form(1), w.fresh("x")
 		arg := w.typed(other, depth-1)
-		return fmt.Sprintf("applied(%s, (%s: %s) %s: %s)", arg, x, other.name, f.name, w.lambda(x, other, f, depth-1))
+		return fmt.Sprintf("applied(%s, (%s: %s) %s: %s)", arg, x, other.name, f.name,
+			w.lambda(x, other, f, depth-1))
 	}
 	if x, made := w.propagated(f, depth); made && w.chance(30) {
 		return x
@@ -72,7 +74,8 @@ func (w *values) typed(f *form, depth int) string {
 	return fmt.Sprintf("box<%s>(%s, 1).item.copy()", f.name, w.own(f, depth))
 }
 
-// lambda is the body of a closure, which sees its parameter beside all else. Nothing leaves the function from in there.
+// lambda is the body of a closure, which sees its parameter beside all else. Nothing leaves the
+// function from in there.
 func (w *values) lambda(x string, of, f *form, depth int) string {
 	scope, inside := w.scope, w.inside
 	w.scope = append(w.scope[:len(w.scope):len(w.scope)], binding{name: x, form: of, place: true})
@@ -84,7 +87,8 @@ func (w *values) lambda(x string, of, f *form, depth int) string {
 
 // look is an expression that is only read: a name, or a part of one, if there is any.
 func (w *values) look(f *form, depth int) string {
-	if b, found := w.pick(func(b binding) bool { return b.form.name == f.name }); found && w.chance(70) {
+	if b, found := w.pick(func(b binding) bool { return b.form.name == f.name }); found &&
+		w.chance(70) {
 		return b.name
 	}
 	return w.own(f, depth)
@@ -109,7 +113,8 @@ func (w *values) takenOut(f *form, depth int) string {
 	if f.copies() && f.class != option && f.class != result && w.chance(40) {
 		return fmt.Sprintf("(box<%s>([%s], 4).item.last() else %s)", v.name, x[1], x[0])
 	}
-	return fmt.Sprintf("box<%s>([%s], 0).item[within(%s, 3)]%s", v.name, strings.Join(x, ", "), w.own(whole, depth-1), copyOf(f))
+	return fmt.Sprintf("box<%s>([%s], 0).item[within(%s, 3)]%s", v.name, strings.Join(x, ", "),
+		w.own(whole, depth-1), copyOf(f))
 }
 
 func copyOf(f *form) string {
@@ -121,7 +126,8 @@ func copyOf(f *form) string {
 
 // atom is an expression that something may stand behind.
 func (w *values) atom(f *form, depth int) string {
-	if b, found := w.pick(func(b binding) bool { return b.form.name == f.name }); found && w.chance(50) {
+	if b, found := w.pick(func(b binding) bool { return b.form.name == f.name }); found &&
+		w.chance(50) {
 		return b.name
 	}
 	return fmt.Sprintf("box<%s>(%s, 2).item", f.name, w.own(f, depth))
@@ -186,13 +192,15 @@ func (w *values) literal(f *form, depth int) string {
 	case number:
 		return w.digits(f)
 	case real:
-		return [...]string{"0.0", "-1.5", "0.1", "1e10", "123.456", "-3.25", "1e-7", "2.0"}[w.random.IntN(8)]
+		return [...]string{"0.0", "-1.5", "0.1", "1e10", "123.456", "-3.25", "1e-7",
+			"2.0"}[w.random.IntN(8)]
 	case truth:
 		return [...]string{"true", "false"}[w.random.IntN(2)]
 	case letter:
 		return [...]string{"'a'", "'Z'", "' '", "'0'", `'\n'`, `'\xe9'`, `'\''`}[w.random.IntN(7)]
 	case words:
-		return [...]string{`""`, `"a"`, `"hello, world"`, `"a text that is longer than what fits inline"`, `"äöü€"`, `"tab\tquote\" end"`,
+		return [...]string{`""`, `"a"`, `"hello, world"`,
+			`"a text that is longer than what fits inline"`, `"äöü€"`, `"tab\tquote\" end"`,
 			`"a,b,,c"`, `"  12 "`, `"-17"`, `"2.5"`, `"{}"`}[w.random.IntN(11)]
 	case span:
 		return [...]string{"0s", "1500ms", "2h", "7ns", "3us", "1d"}[w.random.IntN(6)]
@@ -207,7 +215,8 @@ func (w *values) literal(f *form, depth int) string {
 		}
 		return "[" + strings.Join(all, ", ") + "]"
 	case dict:
-		return several(3, func() string { return fmt.Sprintf("(%s, %s)", part(f.of[0]), part(f.of[1])) })
+		return several(3,
+			func() string { return fmt.Sprintf("(%s, %s)", part(f.of[0]), part(f.of[1])) })
 	case group:
 		return several(3, func() string { return part(f.of[0]) })
 	case tuple:
@@ -263,8 +272,10 @@ func (w *values) digits(f *form) string {
 	low := "0"
 	high := [...]string{8: "255", 16: "65535", 32: "4294967295", 64: "0xFFFFFFFFFFFFFFFF"}[f.bits]
 	if !f.unsigned {
-		low = [...]string{8: "-128", 16: "-32768", 32: "-2147483648", 64: "-9223372036854775808"}[f.bits]
-		high = [...]string{8: "127", 16: "32767", 32: "2147483647", 64: "9223372036854775807"}[f.bits]
+		low = [...]string{8: "-128", 16: "-32768", 32: "-2147483648",
+			64: "-9223372036854775808"}[f.bits]
+		high = [...]string{8: "127", 16: "32767", 32: "2147483647",
+			64: "9223372036854775807"}[f.bits]
 	}
 	switch w.random.IntN(8) {
 	case 0:

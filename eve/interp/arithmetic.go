@@ -174,7 +174,8 @@ func (f *frame) convert(e *ir.Convert) value {
 // unfit is what a conversion fails with.
 const unfit = "the number does not fit the type that it is converted to"
 
-// narrow is an integer in another width: what does not fit fails, or is cut off where integers wrap.
+// narrow is an integer in another width: what does not fit fails, or is cut off where
+// integers wrap.
 func (f *frame) narrow(e *ir.Convert, whole *big.Int, low int64) value {
 	v := wrapped(low, e.T)
 	if bigOf(v, e.T).Cmp(whole) != 0 && !f.in.options.Wrap {

@@ -12,8 +12,10 @@ import (
 )
 
 // edges are where arithmetic goes wrong, as bits of 64.
-var edges = []int64{0, 1, 2, 3, 7, 10, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32,
-	math.MaxInt64 - 1, math.MaxInt64, -1, -2, -3, -128, -129, -32768, -32769, -1 << 31, -1<<31 - 1, math.MinInt64, math.MinInt64 + 1}
+var edges = []int64{0, 1, 2, 3, 7, 10, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 1<<31 - 1,
+	1 << 31, 1<<32 - 1, 1 << 32,
+	math.MaxInt64 - 1, math.MaxInt64, -1, -2, -3, -128, -129, -32768, -32769, -1 << 31, -1<<31 - 1,
+	math.MinInt64, math.MinInt64 + 1}
 
 // limits gives the least and the greatest value of a type.
 func limits(t *types.Type) (least, most *big.Int) {
@@ -35,8 +37,10 @@ func exactly(v int64, t *types.Type) *big.Int {
 // Every width computes as mathematics does, wraps by its width, and knows what does not fit.
 func TestArithmetic(t *testing.T) {
 	operations := map[string]func(z, a, b *big.Int) *big.Int{
-		"+": (*big.Int).Add, "-": (*big.Int).Sub, "*": (*big.Int).Mul, "/": (*big.Int).Quo, "%": (*big.Int).Rem}
-	for _, typ := range []*types.Type{types.Int8T, types.Int16T, types.Int32T, types.IntT, types.Uint8T, types.Uint16T, types.Uint32T,
+		"+": (*big.Int).Add, "-": (*big.Int).Sub, "*": (*big.Int).Mul, "/": (*big.Int).Quo,
+		"%": (*big.Int).Rem}
+	for _, typ := range []*types.Type{types.Int8T, types.Int16T, types.Int32T, types.IntT,
+		types.Uint8T, types.Uint16T, types.Uint32T,
 		types.UintT, types.CharT, types.DurationT} {
 		least, most := limits(typ)
 		inside := func(x *big.Int) bool { return x.Cmp(least) >= 0 && x.Cmp(most) <= 0 }
@@ -54,8 +58,10 @@ func TestArithmetic(t *testing.T) {
 					want := f(new(big.Int), x, y)
 					got, fits := interp.Compute(op, a, b, typ)
 					left := new(big.Int).Sub(want, exactly(got, typ))
-					if fits != inside(want) || !inside(exactly(got, typ)) || left.Mod(left, size).Sign() != 0 {
-						t.Errorf("%s: %d %s %d = %d (fits: %v), want %d", typ, x, op, y, got, fits, want)
+					if fits != inside(want) || !inside(exactly(got, typ)) ||
+						left.Mod(left, size).Sign() != 0 {
+						t.Errorf("%s: %d %s %d = %d (fits: %v), want %d", typ, x, op, y, got, fits,
+							want)
 					}
 				}
 			}
@@ -75,19 +81,30 @@ func ending(t *testing.T, body string, wrap bool) string {
 // What fails says what the runtime says.
 func TestFailures(t *testing.T) {
 	for _, test := range []struct{ body, checked, wrapping string }{
-		{"x: int = 9223372036854775807\nx += 1\nprint(\"%d\", x)", "t.eve:3: integer overflow", "-9223372036854775808"},
+		{"x: int = 9223372036854775807\nx += 1\nprint(\"%d\", x)", "t.eve:3: integer overflow",
+			"-9223372036854775808"},
 		{"x: int<8> = -128\nx = -x\nprint(\"%d\", x)", "t.eve:3: integer overflow", "-128"},
 		{"x: uint<16> = 0\nx -= 1\nprint(\"%d\", x)", "t.eve:3: integer overflow", "65535"},
 		{"x: int = 3\nprint(\"%d\", x ** 40)", "t.eve:3: integer overflow", "-6289078614652622815"},
-		{"x: int = -1\nprint(\"%d\", 2 ** x)", "t.eve:3: a negative power of an integer", "t.eve:3: a negative power of an integer"},
-		{"x: int = 0\nprint(\"%d\", 1 / x)", "t.eve:3: division by zero", "t.eve:3: division by zero"},
-		{"x: int = 64\nprint(\"%d\", 1 << x)", "t.eve:3: shift by 64: the value has 64 bits", "t.eve:3: shift by 64: the value has 64 bits"},
-		{"x: int = 300\nprint(\"%d\", int<8>(x))", "t.eve:3: the number does not fit the type that it is converted to", "44"},
-		{"x: float = 1e30\nprint(\"%d\", int(x))", "t.eve:3: the number does not fit the type that it is converted to", "5076964154930102272"},
-		{"v: vector<int> = [1]\ni: int = 1\nprint(\"%d\", v[i])", "t.eve:4: index 1 is out of range: there is 1 element", ""},
-		{"v: vector<int> = [1]\ni: int = 3\nv.insert(i, 2)", "t.eve:4: index 3 is out of range: there is 1 element", ""},
-		{"s: string = \"abc\"\ni: int = 5\nprint(\"%s\", s[1..i])", "t.eve:4: 1..5 is out of range: there are 3 elements", ""},
-		{"v: vector<int> = [1]\ni: int = -1\na, b: slice<int>& = v.split(i)\nprint(\"%d\", a.size())",
+		{"x: int = -1\nprint(\"%d\", 2 ** x)", "t.eve:3: a negative power of an integer",
+			"t.eve:3: a negative power of an integer"},
+		{"x: int = 0\nprint(\"%d\", 1 / x)", "t.eve:3: division by zero",
+			"t.eve:3: division by zero"},
+		{"x: int = 64\nprint(\"%d\", 1 << x)", "t.eve:3: shift by 64: the value has 64 bits",
+			"t.eve:3: shift by 64: the value has 64 bits"},
+		{"x: int = 300\nprint(\"%d\", int<8>(x))",
+			"t.eve:3: the number does not fit the type that it is converted to", "44"},
+		{"x: float = 1e30\nprint(\"%d\", int(x))",
+			"t.eve:3: the number does not fit the type that it is converted to",
+			"5076964154930102272"},
+		{"v: vector<int> = [1]\ni: int = 1\nprint(\"%d\", v[i])",
+			"t.eve:4: index 1 is out of range: there is 1 element", ""},
+		{"v: vector<int> = [1]\ni: int = 3\nv.insert(i, 2)",
+			"t.eve:4: index 3 is out of range: there is 1 element", ""},
+		{"s: string = \"abc\"\ni: int = 5\nprint(\"%s\", s[1..i])",
+			"t.eve:4: 1..5 is out of range: there are 3 elements", ""},
+		{"v: vector<int> = [1]\ni: int = -1\na, b: slice<int>& = v.split(i)\nprint(\"%d\", " +
+			"a.size())",
 			"t.eve:4: 0..-1 is out of range: there is 1 element", ""},
 		{"m: map<string, int>\nprint(\"%d\", m[\"k\"])", "t.eve:3: the map has no such key", ""},
 		{"assert 1 > 2, f\"no {3}\"", "t.eve:2: assertion failed: 1 > 2: no 3", ""},

@@ -16,7 +16,12 @@ func init() {
 	registerSequence("array", "empty", "reverse", "first", "last", "partition")
 	registerSequence("slice", "first", "last")
 	register(map[string]func(*called) value{
-		"vector.push": func(c *called) value { c.free(); l := c.list(); l.elems = append(l.elems, c.args[1]); return nil },
+		"vector.push": func(c *called) value {
+			c.free()
+			l := c.list()
+			l.elems = append(l.elems, c.args[1])
+			return nil
+		},
 		"vector.pop": func(c *called) value {
 			c.free()
 			l := c.list()
@@ -121,7 +126,8 @@ func (c *called) elem() *types.Type {
 	return t.Elem
 }
 
-// registerSequence makes the methods that vectors, arrays and slices share, but those that a kind has not.
+// registerSequence makes the methods that vectors, arrays and slices share, but those that
+// a kind has not.
 func registerSequence(kind string, without ...string) {
 	register(sequence(kind))
 	for _, name := range without {
@@ -180,8 +186,8 @@ func sequence(kind string) map[string]func(*called) value {
 	}
 }
 
-// sort puts self's elements in order. Floats have an order of their own: NaN is behind all numbers, or, with a sign,
-// before them, and -0 before 0.
+// sort puts self's elements in order. Floats have an order of their own: NaN is behind all numbers,
+// or, with a sign, before them, and -0 before 0.
 func (c *called) sort() {
 	e, t := c.elems(), c.elem()
 	sort.SliceStable(e, func(i, j int) bool {
@@ -225,11 +231,12 @@ func (c *called) halves(at int) value {
 func registerTables() {
 	for _, kind := range []string{"map", "set"} {
 		register(map[string]func(*called) value{
-			kind + ".size":   func(c *called) value { return int64(len(c.table().keys)) },
-			kind + ".empty":  func(c *called) value { return len(c.table().keys) == 0 },
-			kind + ".has":    func(c *called) value { return c.table().find(c.args[1]) != nil },
-			kind + ".remove": func(c *called) value { c.free(); return c.table().remove(c.args[1]) },
-			kind + ".clear":  func(c *called) value { c.free(); c.table().clear(); return nil },
+			kind + ".size":  func(c *called) value { return int64(len(c.table().keys)) },
+			kind + ".empty": func(c *called) value { return len(c.table().keys) == 0 },
+			kind + ".has":   func(c *called) value { return c.table().find(c.args[1]) != nil },
+			kind +
+				".remove": func(c *called) value { c.free(); return c.table().remove(c.args[1]) },
+			kind + ".clear": func(c *called) value { c.free(); c.table().clear(); return nil },
 		})
 	}
 	register(map[string]func(*called) value{
@@ -243,7 +250,11 @@ func registerTables() {
 			}
 			return none()
 		},
-		"map.set": func(c *called) value { c.free(); c.table().put(c.args[1], c.args[2]); return nil },
+		"map.set": func(c *called) value {
+			c.free()
+			c.table().put(c.args[1], c.args[2])
+			return nil
+		},
 		"map.get_or_add": func(c *called) value {
 			c.free()
 			t := c.table()
@@ -270,15 +281,21 @@ func mapped(s string, low, high byte, by int) string {
 
 func registerStrings() {
 	register(map[string]func(*called) value{
-		"string.size":        func(c *called) value { return int64(len(c.text())) },
-		"string.empty":       func(c *called) value { return c.text() == "" },
-		"string.bytes":       func(c *called) value { return bytesOf(c.text()) },
-		"string.upper":       func(c *called) value { return mapped(c.text(), 'a', 'z', -32) },
-		"string.lower":       func(c *called) value { return mapped(c.text(), 'A', 'Z', +32) },
-		"string.trim":        func(c *called) value { return strings.Trim(c.text(), " \t\n\r\v\f") },
-		"string.starts_with": func(c *called) value { return strings.HasPrefix(c.text(), c.str(1)) },
-		"string.ends_with":   func(c *called) value { return strings.HasSuffix(c.text(), c.str(1)) },
-		"string.contains":    func(c *called) value { return strings.Contains(c.text(), c.str(1)) },
+		"string.size":  func(c *called) value { return int64(len(c.text())) },
+		"string.empty": func(c *called) value { return c.text() == "" },
+		"string.bytes": func(c *called) value { return bytesOf(c.text()) },
+		"string.upper": func(c *called) value { return mapped(c.text(), 'a', 'z', -32) },
+		"string.lower": func(c *called) value { return mapped(c.text(), 'A', 'Z', +32) },
+		"string.trim": func(c *called) value {
+			return strings.Trim(c.text(), " \t\n\r\v\f")
+		},
+		"string.starts_with": func(c *called) value {
+			return strings.HasPrefix(c.text(), c.str(1))
+		},
+		"string.ends_with": func(c *called) value {
+			return strings.HasSuffix(c.text(), c.str(1))
+		},
+		"string.contains": func(c *called) value { return strings.Contains(c.text(), c.str(1)) },
 		"string.find": func(c *called) value {
 			if i := strings.Index(c.text(), c.str(1)); i >= 0 {
 				return some(int64(i))
@@ -310,7 +327,8 @@ func registerStrings() {
 			return none()
 		},
 		"string.to_float": func(c *called) value {
-			if x, err := strconv.ParseFloat(c.text(), 64); err == nil && !strings.ContainsAny(c.text(), "xX_pP") {
+			if x, err := strconv.ParseFloat(c.text(), 64); err == nil &&
+				!strings.ContainsAny(c.text(), "xX_pP") {
 				return some(x)
 			}
 			return none()

@@ -5,8 +5,9 @@ import (
 	"interleave/eve/types"
 )
 
-// An emitter is what the object of an emitter has besides its value. Events are handled in the order of their
-// emission; the next one begins when the one before has ended, unless no handler of it may change the emitter.
+// An emitter is what the object of an emitter has besides its value. Events are handled in the
+// order of their emission; the next one begins when the one before has ended, unless no handler of
+// it may change the emitter.
 type emitter struct {
 	handlers  []*handler
 	waiting   []emission
@@ -43,13 +44,16 @@ const (
 	holdWrite
 )
 
-// An origin is the value of an emitter that the runtime makes: it is told what becomes of its handlers and events.
+// An origin is the value of an emitter that the runtime makes: it is told what becomes of its
+// handlers and events.
 type origin interface {
-	changed(in *interp)                          // handlers came or went
-	handled(in *interp, event string, v value)   // its handlers have run; still under their permissions
+	changed(in *interp) // handlers came or went
+	// its handlers have run; still under their permissions
+	handled(in *interp, event string, v value)
 	unhandled(in *interp, event string, v value) // there was no handler
-	failed(in *interp, f *failure) (told bool)   // a contained handler failed; under its permissions
-	gone(in *interp)                             // the last event has been handled
+	// a contained handler failed; under its permissions
+	failed(in *interp, f *failure) (told bool)
+	gone(in *interp) // the last event has been handled
 }
 
 // origin is the runtime's part of an emitter; nil for a user's.
@@ -215,8 +219,8 @@ func (in *interp) ended(t *turn) {
 	in.nextEvent(o)
 }
 
-// retire drops the handlers of an emitter that is at its end, but those of the last event which were registered
-// meanwhile: they get a turn of their own.
+// retire drops the handlers of an emitter that is at its end, but those of the last event which
+// were registered meanwhile: they get a turn of their own.
 func (e *emitter) retire(t *turn) {
 	asked := map[*handler]bool{}
 	for _, h := range t.handlers {
@@ -237,8 +241,8 @@ func (e *emitter) retire(t *turn) {
 	}
 }
 
-// broke closes an emitter that a contained failure may have left half changed, after an event that says so;
-// whether a handler of that is told.
+// broke closes an emitter that a contained failure may have left half changed, after an event that
+// says so; whether a handler of that is told.
 func (in *interp) broke(o *object, f *failure) bool {
 	if s := o.origin(); s != nil {
 		return s.failed(in, f)
@@ -253,7 +257,8 @@ func (f *frame) on(s *ir.On) {
 	if !is || o.emits == nil {
 		fail(s.Span, "the emitter is no object")
 	}
-	h := &handler{event: s.Event.Name, body: s.Handler, cells: f.captures(s.Handler), hold: holdWrite}
+	h := &handler{event: s.Event.Name, body: s.Handler, cells: f.captures(s.Handler),
+		hold: holdWrite}
 	for _, e := range s.Handler.Perms {
 		if e.Var == nil || e.Var != s.Handler.Emitter {
 			continue
@@ -289,7 +294,8 @@ func (f *frame) emit(s *ir.Emit) {
 	}
 }
 
-// emitterOf finds the object whose value a place is; nil for a plain variable, which nobody listens to.
+// emitterOf finds the object whose value a place is; nil for a plain variable, which
+// nobody listens to.
 func (in *interp) emitterOf(p place) *object {
 	if o, is := (*p).(*object); is {
 		return o

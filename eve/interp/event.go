@@ -192,7 +192,8 @@ func (s *input) changed(in *interp) {
 
 // pump emits the next line, or the end.
 func (s *input) pump(in *interp) {
-	if s.lines == nil || s.busy || s.closed || !s.object.handles("line") && !s.object.handles("close") {
+	if s.lines == nil || s.busy || s.closed || !s.object.handles("line") &&
+		!s.object.handles("close") {
 		return
 	}
 	text, err := s.lines.ReadString('\n')
@@ -228,7 +229,8 @@ func (s *input) failed(in *interp, _ *failure) bool {
 	return false
 }
 
-// shutdown stops what emits; what is queued still runs. When the time of grace is over the process ends.
+// shutdown stops what emits; what is queued still runs. When the time of grace is over
+// the process ends.
 func (in *interp) shutdown(grace int64) {
 	in.after(grace, func() { in.exit(0) }).weak = true
 	in.ending = true

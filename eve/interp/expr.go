@@ -9,7 +9,8 @@ import (
 	"interleave/eve/types"
 )
 
-// place gives where an expression is stored; a value that is stored nowhere gets a place of its own.
+// place gives where an expression is stored; a value that is stored nowhere gets a
+// place of its own.
 func (f *frame) place(e ir.Expr) place {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -269,7 +270,9 @@ func (f *frame) call(e *ir.Call) value {
 	args := f.arguments(e.Args, e.Fn.Params)
 	switch {
 	case e.Fn.Extern != nil:
-		fail(e.Span, "the interpreter cannot call '%s', a C function; `eve test` without --seeds can", e.Fn.Name)
+		fail(e.Span,
+			"the interpreter cannot call '%s', a C function; `eve test` without --seeds can",
+			e.Fn.Name)
 	case e.Fn.Body != nil && e.Fn.Native == "":
 		return f.in.call(e.Fn, args)
 	}

@@ -5,7 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// Cells are the places of variables. A body has few variables, so that looking through them beats a map.
+// Cells are the places of variables. A body has few variables, so that looking through
+// them beats a map.
 type cells []cell
 
 type cell struct {
@@ -144,8 +145,8 @@ func (in *interp) task(b *ir.Body, f *frame) (v value) {
 	return v
 }
 
-// body runs the block of a body, which x? may leave early. Other panics pass untouched: catching them at each of
-// many calls would take long.
+// body runs the block of a body, which x? may leave early. Other panics pass untouched: catching
+// them at each of many calls would take long.
 func (f *frame) body(b *ir.Block) {
 	scope, depth := f.in.scope, f.in.depth
 	defer func() {
@@ -196,5 +197,6 @@ func (in *interp) later(c *closure, args []value) {
 			}
 		}
 	}
-	in.root(&root{needs: needs, contained: c.body.Contained, run: func() { in.task(c.body, in.frame(own)) }})
+	in.root(&root{needs: needs, contained: c.body.Contained,
+		run: func() { in.task(c.body, in.frame(own)) }})
 }

@@ -1,6 +1,6 @@
-// Package interp runs a checked program by walking it: the reference for what a program means. One goroutine
-// and a seeded random source decide what runs next, so that a schedule can be repeated, and time is virtual:
-// it passes when nothing is ready.
+// Package interp runs a checked program by walking it: the reference for what a program means. One
+// goroutine and a seeded random source decide what runs next, so that a schedule can be repeated,
+// and time is virtual: it passes when nothing is ready.
 package interp
 
 import (
@@ -98,8 +98,10 @@ func start(p *ir.Program, o Options, f *ir.Func, strict bool) (out Outcome) {
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
 	}
-	in := &interp{program: p, options: o, random: rand.New(rand.NewPCG(o.Seed, 1)), globals: map[*ir.Var]place{},
-		emitters: map[place]*object{}, strict: strict, network: network{listeners: map[int64]*listener{}}}
+	in := &interp{program: p, options: o, random: rand.New(rand.NewPCG(o.Seed, 1)),
+		globals:  map[*ir.Var]place{},
+		emitters: map[place]*object{}, strict: strict,
+		network: network{listeners: map[int64]*listener{}}}
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -208,7 +210,8 @@ func (in *interp) exit(status int) {
 // count counts a step; a program without an end is stopped.
 func (in *interp) count(at source.Span) {
 	if in.steps++; in.steps > in.options.Steps {
-		in.die((&failure{what: &fault{text: "the program has been running for too long"}, at: at}).String())
+		in.die((&failure{what: &fault{text: "the program has been running for too long"},
+			at: at}).String())
 	}
 }
 
@@ -238,8 +241,8 @@ type root struct {
 	run       func()
 }
 
-// root posts a root. When it fails, the emitters that it may have left half changed are closed, or the process
-// ends. A failure that nobody is told of is written down.
+// root posts a root. When it fails, the emitters that it may have left half changed are closed, or
+// the process ends. A failure that nobody is told of is written down.
 func (in *interp) root(r *root) {
 	needs := merged(r.needs)
 	in.post(needs, func() {

@@ -38,7 +38,8 @@ func expect(t *testing.T, e trial.Example) {
 func run(t *testing.T, name, text string, seed uint64) string {
 	t.Helper()
 	var out strings.Builder
-	if end := interp.Run(trial.Check(t, name, text), interp.Options{Seed: seed, Stdout: &out}); end.Status != 0 {
+	if end := interp.Run(trial.Check(t, name, text), interp.Options{Seed: seed,
+		Stdout: &out}); end.Status != 0 {
 		return out.String() + "status " + end.Trace
 	}
 	return out.String()

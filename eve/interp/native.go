@@ -29,7 +29,8 @@ func (c *called) socket() *socket  { return (*c.self()).(*socket) }
 func (c *called) int(i int) int64  { return c.args[i].(int64) }
 func (c *called) str(i int) string { return c.args[i].(string) }
 
-// free fails when the container is iterated: changing it through an alias would pull it from under the loop.
+// free fails when the container is iterated: changing it through an alias would pull it from
+// under the loop.
 func (c *called) free() {
 	unfrozen(*c.self(), c.fn.Params[0].Type.Deref(), c.at)
 }
@@ -55,7 +56,10 @@ func register(group map[string]func(*called) value) {
 }
 
 func init() {
-	asyncs["sleep"] = func(c *called, answer func(value)) { c.in.after(c.int(0), func() { answer(nil) }) }
+	asyncs["sleep"] = func(c *called,
+		answer func(value)) {
+		c.in.after(c.int(0), func() { answer(nil) })
+	}
 	asyncs["tcp_socket.connect"] = func(c *called, answer func(value)) {
 		c.connect(answer)
 	}
@@ -112,22 +116,33 @@ func init() {
 			}
 			return false
 		},
-		"clock":                    func(c *called) value { return int64(c.in.now) },
-		"now":                      func(c *called) value { return int64(c.in.now) },
-		"instant.iso":              func(c *called) value { return instantText((*c.self()).(int64)) },
+		"clock": func(c *called) value { return int64(c.in.now) },
+		"now":   func(c *called) value { return int64(c.in.now) },
+		"instant.iso": func(c *called) value {
+			return instantText((*c.self()).(int64))
+		},
 		"instant.unix_nanoseconds": func(c *called) value { return (*c.self()).(int64) },
-		"duration.seconds":         func(c *called) value { return float64((*c.self()).(int64)) / 1e9 },
-		"duration.milliseconds":    func(c *called) value { return (*c.self()).(int64) / 1e6 },
-		"duration.nanoseconds":     func(c *called) value { return (*c.self()).(int64) },
-		"print":                    func(c *called) value { c.in.print(c.str(0)); return nil },
-		"output.write":             func(c *called) value { c.put([]byte(c.str(1))); return nil },
-		"output.write_buffer":      func(c *called) value { c.put(raw(c.args[1])); return nil },
-		"output.flush":             func(*called) value { return nil },
-		"input.close_input":        func(c *called) value { (*c.self()).(*input).end(c.in); return nil },
-		"timer.every":              func(c *called) value { return c.in.timer(c.t.Elem, c.int(0), true) },
-		"timer.after":              func(c *called) value { return c.in.timer(c.t.Elem, c.int(0), false) },
-		"timer.stop":               func(c *called) value { c.stop(); return nil },
-		"process.args":             func(c *called) value { return stringsOf(c.in.options.Args) },
+		"duration.seconds": func(c *called) value {
+			return float64((*c.self()).(int64)) / 1e9
+		},
+		"duration.milliseconds": func(c *called) value { return (*c.self()).(int64) / 1e6 },
+		"duration.nanoseconds":  func(c *called) value { return (*c.self()).(int64) },
+		"print":                 func(c *called) value { c.in.print(c.str(0)); return nil },
+		"output.write":          func(c *called) value { c.put([]byte(c.str(1))); return nil },
+		"output.write_buffer":   func(c *called) value { c.put(raw(c.args[1])); return nil },
+		"output.flush":          func(*called) value { return nil },
+		"input.close_input": func(c *called) value {
+			(*c.self()).(*input).end(c.in)
+			return nil
+		},
+		"timer.every": func(c *called) value {
+			return c.in.timer(c.t.Elem, c.int(0), true)
+		},
+		"timer.after": func(c *called) value {
+			return c.in.timer(c.t.Elem, c.int(0), false)
+		},
+		"timer.stop":   func(c *called) value { c.stop(); return nil },
+		"process.args": func(c *called) value { return stringsOf(c.in.options.Args) },
 		"process.env": func(c *called) value {
 			if c.in.options.Env != nil {
 				if v, there := c.in.options.Env(c.str(0)); there {
@@ -140,15 +155,19 @@ func init() {
 		"process.exit":     func(c *called) value { c.in.exit(int(c.int(0))); return nil },
 		"process.workers":  func(*called) value { return int64(1) },
 	})
-	for name, f := range map[string]func(float64) float64{"sqrt": math.Sqrt, "floor": math.Floor, "ceil": math.Ceil,
-		"sin": math.Sin, "cos": math.Cos, "exp": math.Exp, "log": math.Log} {
+	for name, f := range map[string]func(float64) float64{"sqrt": math.Sqrt, "floor": math.Floor,
+		"ceil": math.Ceil,
+		"sin":  math.Sin, "cos": math.Cos, "exp": math.Exp, "log": math.Log} {
 		natives["math."+name] = func(c *called) value { return f(c.args[0].(float64)) }
 	}
-	natives["math.pow"] = func(c *called) value { return math.Pow(c.args[0].(float64), c.args[1].(float64)) }
+	natives["math.pow"] = func(c *called) value {
+		return math.Pow(c.args[0].(float64), c.args[1].(float64))
+	}
 	registerSockets()
 }
 
-func (in *interp) print(text string) { _, _ = in.options.Stdout.Write([]byte(text)) } // as the program's own would fail
+// as the program's own would fail
+func (in *interp) print(text string) { _, _ = in.options.Stdout.Write([]byte(text)) }
 
 // put writes to the stream that self is.
 func (c *called) put(b []byte) {
@@ -192,14 +211,25 @@ func registerSockets() {
 			}
 			return j.client.object
 		},
-		"connection.address":  func(c *called) value { return (*c.self()).(*joining).client.address },
-		"socket.read_buffer":  func(c *called) value { return bytesOf(string(c.socket().read())) },
-		"socket.write_buffer": func(c *called) value { c.socket().write(c.in, raw(c.args[1])); return nil },
-		"socket.write":        func(c *called) value { c.socket().write(c.in, []byte(c.str(1))); return nil },
-		"socket.close":        func(c *called) value { c.socket().close(c.in); return nil },
-		"socket.close_write":  func(c *called) value { c.socket().closeWrite(c.in); return nil },
-		"socket.limit":        func(c *called) value { c.socket().limit = max(0, c.int(1)); return nil },
-		"socket.pending":      func(c *called) value { return int64(len(c.socket().out)) },
+		"connection.address": func(c *called) value {
+			return (*c.self()).(*joining).client.address
+		},
+		"socket.read_buffer": func(c *called) value { return bytesOf(string(c.socket().read())) },
+		"socket.write_buffer": func(c *called) value {
+			c.socket().write(c.in, raw(c.args[1]))
+			return nil
+		},
+		"socket.write": func(c *called) value {
+			c.socket().write(c.in, []byte(c.str(1)))
+			return nil
+		},
+		"socket.close":       func(c *called) value { c.socket().close(c.in); return nil },
+		"socket.close_write": func(c *called) value { c.socket().closeWrite(c.in); return nil },
+		"socket.limit": func(c *called) value {
+			c.socket().limit = max(0, c.int(1))
+			return nil
+		},
+		"socket.pending": func(c *called) value { return int64(len(c.socket().out)) },
 		"socket.address": func(c *called) value {
 			if s := c.socket(); !s.retired {
 				return s.address
@@ -207,6 +237,9 @@ func registerSockets() {
 			return ""
 		},
 		"tcp_socket.listen": (*called).listen,
-		"tcp_socket.close":  func(c *called) value { (*c.self()).(*listener).close(c.in); return nil },
+		"tcp_socket.close": func(c *called) value {
+			(*c.self()).(*listener).close(c.in)
+			return nil
+		},
 	})
 }

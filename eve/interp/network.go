@@ -157,7 +157,8 @@ func (c *called) connect(answer func(value)) {
 		in.soon(func() { answer(failed(because("cannot connect to", host, port, refused))) })
 		return
 	}
-	near, far := newSocket(address("127.0.0.1", port)), newSocket(address("127.0.0.1", firstClient+int64(len(in.network.sockets))))
+	near, far := newSocket(address("127.0.0.1", port)),
+		newSocket(address("127.0.0.1", firstClient+int64(len(in.network.sockets))))
 	near.peer, far.peer = far, near
 	for _, s := range []*socket{near, far} {
 		s.object = in.object(s, t)
@@ -200,9 +201,9 @@ func (n *network) pending(p *pending) {
 	n.awaiting = append(live, p)
 }
 
-// closeLonely closes sockets that nobody can ever do anything with: without a handler of input when they began, and
-// without a handle anywhere. It is asked when no task is left, so that all handles are in objects, handlers and what
-// waits for an answer. True when it has found one.
+// closeLonely closes sockets that nobody can ever do anything with: without a handler of input when
+// they began, and without a handle anywhere. It is asked when no task is left, so that all handles
+// are in objects, handlers and what waits for an answer. True when it has found one.
 func (in *interp) closeLonely() bool {
 	var asked []*socket
 	for _, s := range in.network.sockets {

@@ -37,8 +37,8 @@ type need struct {
 	write  bool
 }
 
-// A scope is a finish under way: its children have queues of their own, for what the parent holds is theirs
-// alone.
+// A scope is a finish under way: its children have queues of their own, for what the parent holds
+// is theirs alone.
 type scope struct {
 	outer   *scope
 	pending int
@@ -59,7 +59,8 @@ func (in *interp) object(v value, t *types.Type) *object {
 
 // merged joins the needs of one object into the stronger, in the order of objects' addresses.
 func merged(needs []need) []need {
-	slices.SortStableFunc(needs, func(a, b need) int { return cmp.Compare(a.object.id, b.object.id) })
+	slices.SortStableFunc(needs,
+		func(a, b need) int { return cmp.Compare(a.object.id, b.object.id) })
 	var out []need
 	for _, n := range needs {
 		if last := len(out) - 1; last >= 0 && out[last].object == n.object {
@@ -86,8 +87,8 @@ func (in *interp) post(needs []need, run func()) {
 	}
 }
 
-// heads grants what may be granted: the first of a queue, and readers with nothing but readers before them.
-// It calls ready for each task that now has all it needs.
+// heads grants what may be granted: the first of a queue, and readers with nothing but readers
+// before them. It calls ready for each task that now has all it needs.
 func heads(queue []*slot, ready func(*task)) {
 	for i, s := range queue {
 		if i > 0 && (s.write || queue[i-1].write) {
@@ -166,15 +167,16 @@ func (in *interp) runChild(s *scope, t *task) {
 // maxNested is how many roots may run on top of one another while finishes wait.
 const maxNested = 16
 
-// join runs what is ready until the scope's children are done: mostly they, now and then anything else that
-// another worker would run meanwhile.
+// join runs what is ready until the scope's children are done: mostly they, now and then anything
+// else that another worker would run meanwhile.
 func (in *interp) join(s *scope) {
 	for s.pending > 0 {
 		from := s
 		for from.outer != nil && len(from.outer.ready) > 0 && in.random.IntN(8) == 0 {
 			from = from.outer
 		}
-		if len(in.ready) > 0 && in.nested < maxNested && (len(from.ready) == 0 || in.random.IntN(8) == 0) {
+		if len(in.ready) > 0 && in.nested < maxNested && (len(from.ready) == 0 ||
+			in.random.IntN(8) == 0) {
 			in.runRoot()
 			continue
 		}

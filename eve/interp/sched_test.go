@@ -13,7 +13,8 @@ import (
 	"interleave/eve/trial"
 )
 
-// What tasks do in which order, under many schedules. Where several outcomes are right, all of them must come.
+// What tasks do in which order, under many schedules. Where several outcomes are right, all of
+// them must come.
 func TestSchedules(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
@@ -149,7 +150,8 @@ func TestMissedTicks(t *testing.T) {
 	p := trial.Check(t, "t.eve", text)
 	for seed := range uint64(10) {
 		var out strings.Builder
-		if end := interp.Run(p, interp.Options{Seed: seed, Stdout: &out, Late: true}); end.Status != 0 || out.String() != "true" {
+		if end := interp.Run(p, interp.Options{Seed: seed, Stdout: &out,
+			Late: true}); end.Status != 0 || out.String() != "true" {
 			t.Errorf("seed %d: %q %s", seed, out.String(), end.Trace)
 		}
 	}
@@ -157,19 +159,23 @@ func TestMissedTicks(t *testing.T) {
 
 // A program without end is stopped, and one whose calls have none.
 func TestEndless(t *testing.T) {
-	for text, want := range map[string]string{
-		"main: () void:\n    i: int = 0\n    while i >= 0: i = i & 7\n":          "t.eve:3: the program has been running for too long",
-		"main: () void: deep(0)\ndeep: (n: int) int: return 1 +% deep(n +% 1)\n": "stack overflow: a task calls itself too deeply",
+	for _, test := range [][2]string{
+		{"main: () void:\n    i: int = 0\n    while i >= 0: i = i & 7\n",
+			"t.eve:3: the program has been running for too long"},
+		{"main: () void: deep(0)\ndeep: (n: int) int: return 1 +% deep(n +% 1)\n",
+			"stack overflow: a task calls itself too deeply"},
 	} {
+		text, want := test[0], test[1]
 		p := trial.Check(t, "t.eve", text)
-		if end := interp.Run(p, interp.Options{Steps: 1_000_000}); end.Status != 1 || end.Trace != want {
+		if end := interp.Run(p, interp.Options{Steps: 1_000_000}); end.Status != 1 ||
+			end.Trace != want {
 			t.Errorf("%s\nends with %d %q", text, end.Status, end.Trace)
 		}
 	}
 }
 
-// No accepted program makes the interpreter itself fail: those of the examples, and generated ones, also when
-// integers wrap and time passes while they work.
+// No accepted program makes the interpreter itself fail: those of the examples, and generated ones,
+// also when integers wrap and time passes while they work.
 func TestSurvives(t *testing.T) {
 	files, err := filepath.Glob("../testdata/ok/*.eve")
 	if err != nil || len(files) < 20 {
@@ -192,8 +198,10 @@ func TestSurvives(t *testing.T) {
 			continue
 		}
 		for seed := range uint64(3) {
-			end := interp.Run(p, interp.Options{Seed: seed, Steps: 60_000, Late: seed == 1, Wrap: seed == 2})
-			if strings.Contains(end.Trace, "the interpreter") && !strings.Contains(end.Trace, "a C function") {
+			end := interp.Run(p, interp.Options{Seed: seed, Steps: 60_000, Late: seed == 1,
+				Wrap: seed == 2})
+			if strings.Contains(end.Trace, "the interpreter") &&
+				!strings.Contains(end.Trace, "a C function") {
 				t.Errorf("%s: %s", name, end.Trace)
 			}
 			for _, test := range p.Tests {

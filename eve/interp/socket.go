@@ -2,8 +2,8 @@ package interp
 
 import "bytes"
 
-// A socket is one end of a connection. What the peer has sent stands in wire until the socket reads it, which it does
-// only when the handler before has ended and what it has written itself is taken.
+// A socket is one end of a connection. What the peer has sent stands in wire until the socket reads
+// it, which it does only when the handler before has ended and what it has written itself is taken.
 type socket struct {
 	object  *object
 	peer    *socket
@@ -43,7 +43,8 @@ const (
 
 func newSocket(peer string) *socket { return &socket{limit: firstLimit, address: peer} }
 
-// adopt is when the program gets the socket: its input begins when the body that got it has registered its handlers.
+// adopt is when the program gets the socket: its input begins when the body that got it has
+// registered its handlers.
 func (s *socket) adopt(in *interp) {
 	in.starts = append(in.starts, func() {
 		s.started = true
@@ -54,7 +55,9 @@ func (s *socket) adopt(in *interp) {
 	})
 }
 
-func (s *socket) reads() (data, line bool) { return s.object.handles("data"), s.object.handles("line") }
+func (s *socket) reads() (data, line bool) {
+	return s.object.handles("data"), s.object.handles("line")
+}
 
 // receive has the socket look at the wire soon.
 func (s *socket) receive(in *interp) {
@@ -71,7 +74,8 @@ func (s *socket) receive(in *interp) {
 // look reads what has come, if the socket wants to.
 func (s *socket) look(in *interp) {
 	data, line := s.reads()
-	if !s.started || s.retired || s.ended || s.closing || s.busy || s.late || !line && len(s.in) >= mostUnread {
+	if !s.started || s.retired || s.ended || s.closing || s.busy || s.late ||
+		!line && len(s.in) >= mostUnread {
 		return
 	}
 	switch {
@@ -139,7 +143,8 @@ func (s *socket) takeLine() (text string, whole bool) {
 	return "", false
 }
 
-// afterInput closes the socket when the tasks that its last input started have written their replies.
+// afterInput closes the socket when the tasks that its last input started have written
+// their replies.
 func (s *socket) afterInput(in *interp) {
 	in.post([]need{{s.object, true}}, func() { s.close(in) })
 }

@@ -15,7 +15,8 @@ import (
 // declared are the functions of std without a body, by their native names.
 func declared(t *testing.T) map[string]bool {
 	names := map[string]bool{}
-	for _, module := range []string{"prelude", "process", "math", "par", "io.socket", "util.timeout"} {
+	for _, module := range []string{"prelude", "process", "math", "par", "io.socket",
+		"util.timeout"} {
 		name, text, ok := std.Text(module)
 		if !ok {
 			t.Fatalf("std has no %s", module)

@@ -5,12 +5,14 @@ import (
 	"interleave/eve/types"
 )
 
-// finish runs its block and waits for the children that this starts. A failure skips those that have not begun.
+// finish runs its block and waits for the children that this starts. A failure skips those that
+// have not begun.
 func (f *frame) finish(s *ir.Finish) (end control) {
 	in := f.in
 	inner := &scope{outer: in.scope, queues: map[*object][]*slot{}}
 	in.scope = inner
-	if failed := in.guarded(func() { end = f.block(s.Block) }); failed != nil && inner.failure == nil {
+	if failed := in.guarded(func() { end = f.block(s.Block) }); failed != nil &&
+		inner.failure == nil {
 		inner.failure = failed
 	}
 	in.scope = inner
@@ -82,7 +84,8 @@ func (f *frame) await(s *ir.Await) {
 	if begin == nil {
 		fail(s.Span, "the interpreter has no %s", fn.Native)
 	}
-	c := &called{in: in, f: f, at: s.Span, fn: fn, t: s.Call.T, args: f.arguments(s.Call.Args, fn.Params)}
+	c := &called{in: in, f: f, at: s.Span, fn: fn, t: s.Call.T, args: f.arguments(s.Call.Args,
+		fn.Params)}
 	if s.Within == nil {
 		begin(c, answer)
 		return

@@ -179,7 +179,8 @@ func real(v float64, t *types.Type, how ir.FormatPart) string {
 }
 
 func listed(elems []value, t *types.Type, how ir.FormatPart) string {
-	if t.Elem.Kind == types.Char && (how.Verb == 's' || how.Verb == 'x' || how.Verb == 'c' || how.Verb == 'v' && t.Kind == types.Vector) {
+	if t.Elem.Kind == types.Char && (how.Verb == 's' || how.Verb == 'x' || how.Verb == 'c' ||
+		how.Verb == 'v' && t.Kind == types.Vector) {
 		b := make([]byte, len(elems))
 		for i, e := range elems {
 			b[i] = byte(e.(int64))
@@ -208,7 +209,8 @@ func tabled(x *table, t *types.Type, how ir.FormatPart) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// recorded writes what is made of parts: (1, a), account(cents = 5), circle(radius = 1), none, its value.
+// recorded writes what is made of parts: (1, a), account(cents = 5), circle(radius = 1),
+// none, its value.
 func recorded(x *record, t *types.Type, how ir.FormatPart) string {
 	switch t.Kind {
 	case types.Option, types.Result:

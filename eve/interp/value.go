@@ -10,15 +10,15 @@ import (
 	"interleave/eve/types"
 )
 
-// Values are: int64 for every integer, char and duration (an unsigned one has the same bits), float64, bool,
-// string, *record, *list, *view, *table, *fault, *object, *closure, span, *place for T&, nil for void. A place is
-// where a value is stored: a variable, a field, an element, an object.
+// Values are: int64 for every integer, char and duration (an unsigned one has the same bits),
+// float64, bool, string, *record, *list, *view, *table, *fault, *object, *closure, span, *place for
+// T&, nil for void. A place is where a value is stored: a variable, a field, an element, an object.
 type (
 	value = any
 	place = *value
 
-	// A record is a struct, a tuple, a case of a union (kind is its number), an option (0 none, 1 some) or
-	// a result (0 error, 1 ok).
+	// A record is a struct, a tuple, a case of a union (kind is its number), an option (0 none, 1
+	// some) or a result (0 error, 1 ok).
 	record struct {
 		kind   int
 		fields []value
@@ -89,7 +89,8 @@ func copied(v value) value {
 	return v
 }
 
-// owned is v as a new owner gets it: a copy where the type is copied unasked, v itself where it moves.
+// owned is v as a new owner gets it: a copy where the type is copied unasked, v itself
+// where it moves.
 func owned(v value, t *types.Type) value {
 	if t.Copyable() {
 		return copied(v)

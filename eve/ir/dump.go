@@ -210,7 +210,8 @@ func (d *dumper) compound(s Stmt) {
 		d.line("finish")
 		d.block(s.Block)
 	case *On:
-		d.line("on %s %s%s", d.expr(s.Emitter), s.Event.Name, vars(s.Handler.Params)+suffix(s.Handler.Result))
+		d.line("on %s %s%s", d.expr(s.Emitter), s.Event.Name,
+			vars(s.Handler.Params)+suffix(s.Handler.Result))
 		d.body(s.Handler)
 	case *Await:
 		d.await(s)
@@ -222,7 +223,8 @@ func (d *dumper) compound(s Stmt) {
 	}
 }
 
-var kindWords = [...]string{"function", "child", "root", "handler", "continuation", "lambda", "callback"}
+var kindWords = [...]string{"function", "child", "root", "handler", "continuation", "lambda",
+	"callback"}
 
 func (d *dumper) repeat(s *Repeat) {
 	word := "repeat"

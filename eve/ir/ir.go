@@ -1,9 +1,11 @@
-// Package ir is a checked Eve program: typed, every name resolved, every body, capture and task explicit,
-// generics instantiated. The permission rules, the interpreter and the C++ emitter all read it.
+// Package ir is a checked Eve program: typed, every name resolved, every body, capture and
+// task explicit, generics instantiated. The permission rules, the interpreter and the C++
+// emitter all read it.
 //
-// What is shared shows as follows. A variable of type T@ holds a handle. Deref{x} is the object's value:
-// a place that is read or written under the permission that the body has on x. Box{v} builds an object.
-// So a permission is needed exactly where a Deref stands, and Deref's operand says on what.
+// What is shared shows as follows. A variable of type T@ holds a handle. Deref{x} is the
+// object's value: a place that is read or written under the permission that the body has on x.
+// Box{v} builds an object. So a permission is needed exactly where a Deref stands, and Deref's
+// operand says on what.
 package ir
 
 import (
@@ -14,9 +16,10 @@ import (
 // A Program is all that one compilation needs to run.
 type Program struct {
 	Universe *types.Universe
-	Modules  []*Module // in import order: a module stands behind those it imports; std modules among them
-	Main     *Func     // nil when the main module has no main
-	Tests    []*Func   // of the main module, in order of the text
+	// in import order: a module stands behind those it imports; std modules among them
+	Modules []*Module
+	Main    *Func   // nil when the main module has no main
+	Tests   []*Func // of the main module, in order of the text
 }
 
 // A Module is one file.
@@ -31,8 +34,9 @@ type Module struct {
 
 // A Func is a function, a method, a test, or one instance of a generic.
 type Func struct {
-	Name   string // "transfer", "account.add"
-	ID     string // different for every two functions and instances of a program, stable between runs
+	Name string // "transfer", "account.add"
+	// different for every two functions and instances of a program, stable between runs
+	ID     string
 	Module *Module
 	Span   source.Span   // of the name
 	Recv   *types.Type   // of a method: the type it belongs to; nil otherwise
@@ -70,8 +74,9 @@ const (
 	Root                  // a detached task
 	Handler               // of an event
 	Continuation          // what follows x <- f()
-	Lambda                // <(A) R>: runs within the call that it is passed to, under its creator's permissions
-	Callback              // <(A) R>@: a root with its own list
+	// <(A) R>: runs within the call that it is passed to, under its creator's permissions
+	Lambda
+	Callback // <(A) R>@: a root with its own list
 )
 
 // A Body is a piece of code with a permission list of its own (a Lambda has its creator's).
@@ -82,14 +87,17 @@ type Body struct {
 	Params []*Var
 	Result *types.Type
 	Perms  []*Entry
-	List   source.Span // of the list with its brackets; empty, where it would be inserted, when there is none
-	Head   source.Span // of the line that opens it: "@ [+a, =n]:", "on client data [clients]:"
-	Block  *Block
+	// of the list with its brackets; empty, where it would be inserted, when there is none
+	List  source.Span
+	Head  source.Span // of the line that opens it: "@ [+a, =n]:", "on client data [clients]:"
+	Block *Block
 
-	Emitter *Var // Handler: the emitter under the name it had outside; its name is empty if it had none
+	// Handler: the emitter under the name it had outside; its name is empty if it had none
+	Emitter *Var
 	Each    *Var // a body made by `@ for`: the element. A Shared type, or a Ref for a loan
 
-	// Filled by package perm: what failure of this body damages. Root, Handler, Continuation, Callback only.
+	// Filled by package perm: what failure of this body damages. Root, Handler,
+	// Continuation, Callback only.
 	Contained bool
 }
 
@@ -98,7 +106,8 @@ type Entry struct {
 	Sign byte // '+', '-', '=', '&', or 0: read
 	Name string
 	Span source.Span
-	Var  *Var // inside the body: the parameter, the global, the captured variable; nil after an error
+	// inside the body: the parameter, the global, the captured variable; nil after an error
+	Var  *Var
 	From *Var // outside the body; nil for parameters and globals
 }
 
@@ -138,8 +147,9 @@ type Var struct {
 	View bool
 
 	// Filled by package flow.
-	Escapes bool // Built only: a handle to the object may outlive the variable or reach another root
-	Index   int  // free for use by interp and emit
+	// Built only: a handle to the object may outlive the variable or reach another root
+	Escapes bool
+	Index   int // free for use by interp and emit
 }
 
 // Place is where something stands and what type it has; expressions embed it.
@@ -161,24 +171,26 @@ type Expr interface {
 	At() source.Span
 }
 
-// An Op is an operator of Unary, Binary or Assign, by its text: "+", "+%", "<<", "==", "&&", "-", "!", "~".
+// An Op is an operator of Unary, Binary or Assign, by its text: "+", "+%", "<<", "==",
+// "&&", "-", "!", "~".
 type Op string
 
 type (
-	// Const is a value known in the text: int64 or uint64, float64, bool, string, or nil for none. Integer
-	// types of any width use int64 (uint64 above its range), Char and Duration too.
+	// Const is a value known in the text: int64 or uint64, float64, bool, string, or nil for none.
+	// Integer types of any width use int64 (uint64 above its range), Char and Duration too.
 	Const struct {
 		Place
 		Value any
 	}
 	// Zero is the zero value of its type.
 	Zero struct{ Place }
-	// Ref is a variable. Var.Body differs from the body it stands in only where the name was not captured
-	// (package perm reports it) or the body is a Lambda.
+	// Ref is a variable. Var.Body differs from the body it stands in only where the name was not
+	// captured (package perm reports it) or the body is a Lambda.
 	Ref struct {
 		Place
-		Var  *Var
-		Move bool // filled by flow: the last use of a variable that owns its value: it may be moved from
+		Var *Var
+		// filled by flow: the last use of a variable that owns its value: it may be moved from
+		Move bool
 	}
 	// Deref is the value of a shared object: X has type T@ (or is a Ref variable of type T&).
 	Deref struct {
@@ -202,7 +214,8 @@ type (
 		X     Expr
 		Index int
 	}
-	// Index is an element of vector, array, slice, map, string. A map's fails when the key is absent.
+	// Index is an element of vector, array, slice, map, string. A map's fails when the
+	// key is absent.
 	Index struct {
 		Place
 		X, I Expr
@@ -223,8 +236,9 @@ type (
 		Op Op
 		X  Expr
 	}
-	// Binary is x op y with operands of one type (shifts: any integer on the right), && and || included.
-	// + on strings and bytes joins them. == on handles does not occur: handles are compared by the native same.
+	// Binary is x op y with operands of one type (shifts: any integer on the right), && and ||
+	// included. + on strings and bytes joins them. == on handles does not occur: handles are
+	// compared by the native same.
 	Binary struct {
 		Place
 		Op   Op
@@ -235,8 +249,9 @@ type (
 		Place
 		X Expr
 	}
-	// Call calls a function, method (self first) or native. An argument is a place for a T& parameter
-	// and for self, a handle for T@, and otherwise a value: lent, or owned if the parameter takes.
+	// Call calls a function, method (self first) or native. An argument is a place for a T&
+	// parameter and for self, a handle for T@, and otherwise a value: lent, or owned if the
+	// parameter takes.
 	Call struct {
 		Place
 		Fn   *Func
@@ -290,7 +305,8 @@ type (
 		Place
 		X Expr
 	}
-	// Propagate is x?: the value of an option or result, or return from the function with none or the error.
+	// Propagate is x?: the value of an option or result, or return from the function with
+	// none or the error.
 	Propagate struct {
 		Place
 		X Expr
@@ -316,7 +332,8 @@ type (
 type FormatPart struct {
 	Text string // when X is nil
 	X    Expr
-	// Verb is how: 'v' as usual, 'd', 'x', 'o', 'b', 'c', 's', 'f', 'e', 'g'. Width and Prec are -1 when not given.
+	// Verb is how: 'v' as usual, 'd', 'x', 'o', 'b', 'c', 's', 'f', 'e', 'g'. Width and Prec are -1
+	// when not given.
 	Verb        byte
 	Width, Prec int
 	ZeroPad     bool
@@ -339,7 +356,8 @@ type Mark struct{ Span source.Span }
 func (m *Mark) At() source.Span { return m.Span }
 
 type (
-	// Declare declares a local. Init is never nil: Zero stands for none. A Built variable's Init is a Box.
+	// Declare declares a local. Init is never nil: Zero stands for none. A Built
+	// variable's Init is a Box.
 	Declare struct {
 		Mark
 		Var  *Var
@@ -376,8 +394,8 @@ type (
 		Then *Block
 		Else *Block // nil without
 	}
-	// Repeat is while and C's for: Cond (nil: true) before each turn, Step (nil: none) behind it. Counted
-	// says that the checker proved it bounded; others carry a time budget.
+	// Repeat is while and C's for: Cond (nil: true) before each turn, Step (nil: none) behind it.
+	// Counted says that the checker proved it bounded; others carry a time budget.
 	Repeat struct {
 		Mark
 		Init    *Block // of its declarations and assignments; nil without
@@ -386,8 +404,8 @@ type (
 		Body    *Block
 		Counted bool
 	}
-	// ForIn runs Body for each element of X: a range, vector, array, slice, string, set (elements), map
-	// ((key, value) tuples). Var of type T& is the element in place.
+	// ForIn runs Body for each element of X: a range, vector, array, slice, string, set (elements),
+	// map ((key, value) tuples). Var of type T& is the element in place.
 	ForIn struct {
 		Mark
 		Var  *Var
@@ -440,9 +458,9 @@ type (
 	Finish struct {
 		Mark
 		Block *Block
-		// Disjoint is filled by package flow: no two children that can be there at once need one object in
-		// conflict, and all shared objects that they need were built in this function and are distinct, so
-		// that no queue is needed.
+		// Disjoint is filled by package flow: no two children that can be there at once need one
+		// object in conflict, and all shared objects that they need were built in this function and
+		// are distinct, so that no queue is needed.
 		Disjoint bool
 	}
 	// On registers a handler. Event is one of the emitter type's.
@@ -479,7 +497,9 @@ type Arm struct {
 	Span  source.Span
 	Any   bool
 	Const *Const
-	Case  int    // of a union, from 0; of an option: 0 none, 1 some; of a result: 0 error, 1 ok; -1 when not a case
-	Vars  []*Var // of the case's fields; nil where the pattern has _
-	Body  *Block
+	// of a union, from 0; of an option: 0 none, 1 some; of a result: 0 error, 1 ok; -1
+	// when not a case
+	Case int
+	Vars []*Var // of the case's fields; nil where the pattern has _
+	Body *Block
 }

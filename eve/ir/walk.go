@@ -1,7 +1,7 @@
 package ir
 
-// Operands gives the expressions that stand directly in e, in the order in which they are evaluated. The
-// body of a closure is not among them.
+// Operands gives the expressions that stand directly in e, in the order in which they are
+// evaluated. The body of a closure is not among them.
 func Operands(e Expr) []Expr {
 	switch e := e.(type) {
 	case *Deref:
@@ -68,7 +68,8 @@ func present(all ...Expr) []Expr {
 	return some
 }
 
-// A Visitor is told of what stands in a body, in the order in which it runs. A nil function is not asked.
+// A Visitor is told of what stands in a body, in the order in which it runs. A nil
+// function is not asked.
 type Visitor struct {
 	Expr func(Expr)       // before its operands
 	Stmt func(Stmt)       // before its parts
@@ -116,8 +117,8 @@ func (v *Visitor) statement(s Stmt) {
 	}
 }
 
-// Values gives the expressions that stand directly in s and are evaluated before anything else in it, in
-// order. The condition of a Repeat is not among them: it comes behind its Init.
+// Values gives the expressions that stand directly in s and are evaluated before anything else in
+// it, in order. The condition of a Repeat is not among them: it comes behind its Init.
 func Values(s Stmt) []Expr {
 	switch s := s.(type) {
 	case *Declare:
@@ -157,7 +158,8 @@ func Values(s Stmt) []Expr {
 	return nil
 }
 
-// Blocks gives the blocks that stand directly in s, those of its bodies and of a Repeat not among them.
+// Blocks gives the blocks that stand directly in s, those of its bodies and of a Repeat
+// not among them.
 func Blocks(s Stmt) []*Block {
 	switch s := s.(type) {
 	case *If:

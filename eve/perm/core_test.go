@@ -50,7 +50,8 @@ func one() ir.Expr { return &ir.Const{Place: ir.Place{T: types.IntT}, Value: int
 // codes checks the function and gives the codes reported, in the order of the report.
 func (m *maker) codes() []diag.Code {
 	var diags diag.List
-	Check(&ir.Program{Universe: m.u, Modules: []*ir.Module{{Name: "main", Funcs: []*ir.Func{m.fn}}}}, &diags)
+	Check(&ir.Program{Universe: m.u,
+		Modules: []*ir.Module{{Name: "main", Funcs: []*ir.Func{m.fn}}}}, &diags)
 	var all []diag.Code
 	for _, d := range diags.Sorted() {
 		all = append(all, d.Code)
@@ -86,7 +87,8 @@ func TestStoreNeedsFull(t *testing.T) {
 func TestBuiltIsFull(t *testing.T) {
 	m := newMaker()
 	x := m.local("x", m.u.Shared(types.IntT), true)
-	m.do(&ir.Declare{Var: x, Init: &ir.Box{Place: ir.Place{T: x.Type}, X: one()}}, &ir.Assign{Target: deref(x), Value: one()})
+	m.do(&ir.Declare{Var: x, Init: &ir.Box{Place: ir.Place{T: x.Type}, X: one()}},
+		&ir.Assign{Target: deref(x), Value: one()})
 	expect(t, m.codes())
 }
 
@@ -175,7 +177,8 @@ func TestMayBeSame(t *testing.T) {
 	open := m.param("open", m.u.Shared(m.u.Param("f", "T")))
 	a, b := m.local("a", shared, true), m.local("b", shared, true)
 	got := m.local("got", shared, false)
-	g, h := &ir.Var{Name: "g", Type: shared, Kind: ir.Global}, &ir.Var{Name: "h", Type: shared, Kind: ir.Global}
+	g, h := &ir.Var{Name: "g", Type: shared, Kind: ir.Global}, &ir.Var{Name: "h", Type: shared,
+		Kind: ir.Global}
 	inner := &ir.Var{Name: "p", Type: shared, Kind: ir.Capture, From: p}
 	lambda := &ir.Body{Kind: ir.Lambda, Fn: m.fn, Outer: m.body}
 	given := &ir.Var{Name: "given", Type: shared, Kind: ir.Param, Body: lambda}
@@ -231,7 +234,8 @@ func TestFixesFitTheText(t *testing.T) {
 		}
 		var d diag.Diagnostic
 		fixList(&d, b, "x", '+')
-		if d.Fix == nil || d.Fix.New != test.want && !(test.want == "[+x] " && d.Fix.New == "[+x]" && text[at] == ' ') {
+		if d.Fix == nil || d.Fix.New != test.want &&
+			!(test.want == "[+x] " && d.Fix.New == "[+x]" && text[at] == ' ') {
 			t.Errorf("%q: got %+v", test.text, d.Fix)
 		}
 	}
@@ -242,7 +246,9 @@ func TestBrokenPieces(t *testing.T) {
 	m := newMaker()
 	bad := &ir.Var{Name: "bad", Type: types.InvalidT, Kind: ir.Local, Body: m.body}
 	zero := &ir.Zero{Place: ir.Place{T: types.InvalidT}}
-	task := &ir.Body{Kind: ir.Child, Fn: m.fn, Outer: m.body, Block: &ir.Block{}, Perms: []*ir.Entry{{Sign: '+', Name: "bad", Var: bad, From: bad}, {Sign: '&', Name: "none"}}}
+	task := &ir.Body{Kind: ir.Child, Fn: m.fn, Outer: m.body, Block: &ir.Block{},
+		Perms: []*ir.Entry{{Sign: '+', Name: "bad", Var: bad, From: bad},
+			{Sign: '&', Name: "none"}}}
 	m.do(
 		&ir.Declare{Var: bad, Init: zero},
 		&ir.Do{X: &ir.Ref{Place: ir.Place{T: types.InvalidT}}},
@@ -252,7 +258,8 @@ func TestBrokenPieces(t *testing.T) {
 		&ir.Repeat{Body: &ir.Block{}},
 		&ir.ForIn{X: zero, Var: bad, Body: &ir.Block{}},
 		&ir.Match{X: zero, Arms: []*ir.Arm{{Vars: []*ir.Var{nil, bad}}}},
-		&ir.Finish{Block: &ir.Block{Stmts: []ir.Stmt{&ir.Spawn{Body: task}, &ir.SpawnEach{X: zero, Body: task}, &ir.Spawn{}}}},
+		&ir.Finish{Block: &ir.Block{Stmts: []ir.Stmt{&ir.Spawn{Body: task},
+			&ir.SpawnEach{X: zero, Body: task}, &ir.Spawn{}}}},
 		&ir.On{Emitter: zero},
 		&ir.Await{},
 		&ir.Return{},

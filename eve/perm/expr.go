@@ -18,10 +18,11 @@ func (s *state) value(e ir.Expr) {
 	s.temporary(e)
 }
 
-// owned walks through e, whose value is kept by somebody else from now on. A value that is not copied
-// unasked is moved out, which no view and no child may see.
+// owned walks through e, whose value is kept by somebody else from now on. A value that is not
+// copied unasked is moved out, which no view and no child may see.
 func (s *state) owned(e ir.Expr) {
-	if r, ok := e.(*ir.Ref); ok && r.Var != nil && isOwner(r.Var) && !r.T.Copyable() && !s.isLent(r.Var) {
+	if r, ok := e.(*ir.Ref); ok && r.Var != nil && isOwner(r.Var) && !r.T.Copyable() &&
+		!s.isLent(r.Var) {
 		if s.reach(r.Var, null, r.Span) {
 			s.use(r.Var, read)
 			s.note(access{path: s.pathOf(r), mode: full, at: r.Span, name: r.Var.Name, moved: true})
@@ -85,8 +86,8 @@ func (s *state) ref(r *ir.Ref, m mode) {
 	}
 }
 
-// chain walks through what must be evaluated to find the storage e: handles on the way, indices. The
-// storage itself is not used yet.
+// chain walks through what must be evaluated to find the storage e: handles on the way, indices.
+// The storage itself is not used yet.
 func (s *state) chain(e ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -128,7 +129,8 @@ func (s *state) mustStay(x ir.Expr, log []access) {
 	for _, p := range s.lookedUp(x) {
 		for _, a := range log {
 			if isInner(p) && a.mayMove(p) && a.path.overlaps(p, false) {
-				d := s.report("E0406", a.at, "'%s' is changed while a part of it is looked up", a.name)
+				d := s.report("E0406", a.at, "'%s' is changed while a part of it is looked up",
+					a.name)
 				d.Label = "this changes it"
 				d.Also = append(d.Also, label(x.At(), "looked up here"))
 				return
@@ -181,8 +183,8 @@ func (s *state) temporary(e ir.Expr) {
 	s.pos = max(s.pos, s.lives.order[e])
 }
 
-// operands walks through what is evaluated one after the other: what is not copied is looked at in its
-// place when the last one is known, so the others must not move it away.
+// operands walks through what is evaluated one after the other: what is not copied is looked at in
+// its place when the last one is known, so the others must not move it away.
 func (s *state) operands(all []ir.Expr) {
 	for i, x := range all {
 		log := s.recording(func() { s.value(x) })

@@ -5,21 +5,23 @@ import (
 	"interleave/eve/types"
 )
 
-// lives numbers the expressions of a body in the order in which they run and says how long each variable
-// is still mentioned: a view that nobody mentions any more freezes nothing.
+// lives numbers the expressions of a body in the order in which they run and says how long each
+// variable is still mentioned: a view that nobody mentions any more freezes nothing.
 type lives struct {
 	order    map[ir.Expr]int
 	ends     map[ir.Stmt]int // the number of the last expression in a statement
 	last     map[*ir.Var]int // the number of the last mention
 	declared map[*ir.Var]int
-	within   map[*ir.Var]map[*ir.Var]bool // what the closure in a variable mentions whenever it is called
-	n        int
+	// what the closure in a variable mentions whenever it is called
+	within map[*ir.Var]map[*ir.Var]bool
+	n      int
 }
 
 const forever = int(^uint(0) >> 1)
 
 func livesOf(b *ir.Body) *lives {
-	l := &lives{order: map[ir.Expr]int{}, ends: map[ir.Stmt]int{}, last: map[*ir.Var]int{}, declared: map[*ir.Var]int{}, within: map[*ir.Var]map[*ir.Var]bool{}}
+	l := &lives{order: map[ir.Expr]int{}, ends: map[ir.Stmt]int{}, last: map[*ir.Var]int{},
+		declared: map[*ir.Var]int{}, within: map[*ir.Var]map[*ir.Var]bool{}}
 	l.block(b.Block)
 	return l
 }
@@ -92,8 +94,8 @@ func (l *lives) declare(v *ir.Var) {
 	}
 }
 
-// closure notes what a closure that is kept in a variable mentions: a view in it is needed as long as the
-// closure is.
+// closure notes what a closure that is kept in a variable mentions: a view in it is needed as long
+// as the closure is.
 func (l *lives) closure(s *ir.Declare) {
 	if s.Var == nil || isInvalid(s.Var.Type) || s.Var.Type.Kind != types.Func {
 		return

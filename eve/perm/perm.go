@@ -1,9 +1,9 @@
-// Package perm judges a checked program by the permission rules R1 to R12: who may touch what, and when.
-// A program that it accepts has no data race, whatever the scheduler does.
+// Package perm judges a checked program by the permission rules R1 to R12: who may touch what, and
+// when. A program that it accepts has no data race, whatever the scheduler does.
 //
-// Each rule has a file of its own. The core they share is small: a path says which storage an expression
-// denotes, an access is a path with a mode, and a state walks through one body, meets its accesses in the
-// order in which they happen, and asks the rules about each.
+// Each rule has a file of its own. The core they share is small: a path says which storage an
+// expression denotes, an access is a path with a mode, and a state walks through one body, meets
+// its accesses in the order in which they happen, and asks the rules about each.
 package perm
 
 import (
@@ -22,8 +22,8 @@ const (
 	full
 )
 
-// Check reports what in p breaks a rule and fills Body.Contained. Functions in which diags has an error
-// already are passed over: what is said of broken code misleads.
+// Check reports what in p breaks a rule and fills Body.Contained. Functions in which diags has an
+// error already are passed over: what is said of broken code misleads.
 func Check(p *ir.Program, diags *diag.List) {
 	c := &checker{diags: diags, broken: brokenSpans(diags), awaited: map[*ir.Var]bool{}}
 	for _, m := range p.Modules {
@@ -84,7 +84,8 @@ func (c *checker) function(f *ir.Func) {
 func (c *checker) isBroken(f *ir.Func) bool {
 	whole := f.Body.Head.To(f.Body.Block.Span)
 	for _, at := range c.broken {
-		if at.File == whole.File && at.File != nil && whole.Start <= at.Start && at.Start < max(whole.End, whole.Start+1) {
+		if at.File == whole.File && at.File != nil && whole.Start <= at.Start &&
+			at.Start < max(whole.End, whole.Start+1) {
 			return true
 		}
 	}
@@ -109,19 +110,21 @@ type state struct {
 	lives *lives
 	pos   int // of the expression reached, as lives counts
 
-	sources  map[*ir.Var]path        // what a view shows
-	closures map[*ir.Var][]access    // what calling a local closure does
-	used     map[*ir.Var]mode        // the strongest use of each variable
-	said     map[*ir.Var]bool        // a missing permission on it was reported
-	views    []*ir.Var               // declared in the blocks around, outermost first
-	frozen   []freeze                // by the loops around
-	finishes []*frame                // around, in this body
-	logs     []*[]access             // that record what happens
-	lambdas  []lambda                // around, in this body, innermost last
-	loops    int                     // around, in this body
-	late     []deferred              // what the defers of the blocks around do
-	pending  map[*ir.Var]source.Span // what tasks change that start when this body has ended, and where they list it
-	deferred int                     // how many finishes a task in the defer around needs; 0 outside
+	sources  map[*ir.Var]path     // what a view shows
+	closures map[*ir.Var][]access // what calling a local closure does
+	used     map[*ir.Var]mode     // the strongest use of each variable
+	said     map[*ir.Var]bool     // a missing permission on it was reported
+	views    []*ir.Var            // declared in the blocks around, outermost first
+	frozen   []freeze             // by the loops around
+	finishes []*frame             // around, in this body
+	logs     []*[]access          // that record what happens
+	lambdas  []lambda             // around, in this body, innermost last
+	loops    int                  // around, in this body
+	late     []deferred           // what the defers of the blocks around do
+	// what tasks change that start when this body has ended, and where they list it
+	pending map[*ir.Var]source.Span
+	// how many finishes a task in the defer around needs; 0 outside
+	deferred int
 }
 
 // enter starts the walk through b.
@@ -135,7 +138,8 @@ func (c *checker) enter(b *ir.Body, outer *state) *state {
 
 // mine says whether v may be named in this body: its own, its lambdas', or of the module.
 func (s *state) mine(v *ir.Var) bool {
-	return v.Kind == ir.Global || v.Kind == ir.Constant || v.Body == nil || v.Body.Owner() == s.body.Owner()
+	return v.Kind == ir.Global || v.Kind == ir.Constant || v.Body == nil ||
+		v.Body.Owner() == s.body.Owner()
 }
 
 // use notes that v is used, for the lints and for what a loan needs.

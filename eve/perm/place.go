@@ -5,8 +5,8 @@ import (
 	"interleave/eve/types"
 )
 
-// A path is storage: a variable's or an object's value, or a part of it. The zero path is no storage: a
-// value that nobody else can reach.
+// A path is storage: a variable's or an object's value, or a part of it. The zero path is no
+// storage: a value that nobody else can reach.
 type path struct {
 	v     *ir.Var     // the variable, or the handle's origin; nil with obj: some object of type t
 	obj   bool        // the root is the object behind a handle
@@ -68,8 +68,8 @@ func (s *state) pathOf(e ir.Expr) path {
 	return path{}
 }
 
-// shown gives the storage that the value e may be a part of, in its place: of a place, itself; of o? and
-// o else d, what is in the option.
+// shown gives the storage that the value e may be a part of, in its place: of a place, itself; of
+// o? and o else d, what is in the option.
 func (s *state) shown(e ir.Expr) []path {
 	switch e := e.(type) {
 	case *ir.Propagate:
@@ -161,8 +161,9 @@ func knownIndex(i ir.Expr) int64 {
 	return -1
 }
 
-// overlaps says whether two paths may share storage. With sure, handles that differ in name count as
-// different objects: for rules that are about what the text shows, where the run time watches the rest.
+// overlaps says whether two paths may share storage. With sure, handles that differ in name
+// count as different objects: for rules that are about what the text shows, where the run time
+// watches the rest.
 func (p path) overlaps(q path, sure bool) bool {
 	if p.isNone() || q.isNone() || p.obj != q.obj {
 		return false
@@ -197,7 +198,8 @@ func (p path) overlaps(q path, sure bool) bool {
 
 // conflicts says whether two accesses must not happen at the same time.
 func (a access) conflicts(b access, sure bool) bool {
-	return (a.mode == full || b.mode == full) && a.mode != null && b.mode != null && a.path.overlaps(b.path, sure)
+	return (a.mode == full || b.mode == full) && a.mode != null && b.mode != null &&
+		a.path.overlaps(b.path, sure)
 }
 
 // through says whether the path goes through the view v.

@@ -2,10 +2,10 @@ package perm
 
 import "interleave/eve/ir"
 
-// R2: what a body may do to an object comes from its list; besides, it has full permission on the emitter
-// whose event it handles, unless it lists that, and on the objects that it builds itself. A handle that
-// came in any other way gives null. So every permission that a body uses is one that the run time has
-// acquired for it, or is on an object that was born held by it.
+// R2: what a body may do to an object comes from its list; besides, it has full permission on the
+// emitter whose event it handles, unless it lists that, and on the objects that it builds itself. A
+// handle that came in any other way gives null. So every permission that a body uses is one that
+// the run time has acquired for it, or is on an object that was born held by it.
 
 // held gives the permission of this body on the object that v names.
 func (s *state) held(v *ir.Var) mode {

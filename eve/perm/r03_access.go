@@ -5,10 +5,11 @@ import (
 	"interleave/eve/source"
 )
 
-// R3: reading a value, calling a method that does not change it, iterating and passing it to a plain
-// parameter need read permission; storing, [+self] methods and passing it as T& need full; passing or
-// storing the handle, comparing identity, `on` and capturing need none. The run time lets writers in alone
-// and readers in together, so an access in the mode that is held can meet no access that it conflicts with.
+// R3: reading a value, calling a method that does not change it, iterating and passing it to a
+// plain parameter need read permission; storing, [+self] methods and passing it as T& need full;
+// passing or storing the handle, comparing identity, `on` and capturing need none. The run time
+// lets writers in alone and readers in together, so an access in the mode that is held can meet no
+// access that it conflicts with.
 
 // permitted says whether this body may use p in mode m, and reports it when not.
 func (s *state) permitted(p path, m mode, e ir.Expr) bool {
@@ -80,9 +81,9 @@ func (s *state) changeableBy(p path, at source.Span) bool {
 	return true
 }
 
-// isLent says whether v shows or copies what belongs to others and was not asked for to be changed: a
-// plain parameter, a loop's variable, a part of what is matched. The checker has refused to change it by
-// its name, but not to lend it to a task that does.
+// isLent says whether v shows or copies what belongs to others and was not asked for to be changed:
+// a plain parameter, a loop's variable, a part of what is matched. The checker has refused to
+// change it by its name, but not to lend it to a task that does.
 func (s *state) isLent(v *ir.Var) bool {
 	if isView(v.Type) {
 		return false
@@ -180,8 +181,10 @@ func (s *state) sharedCopy(v *ir.Var, at source.Span) {
 		return
 	}
 	s.said[v] = true
-	d := s.report("E0402", at, "cannot change '%s', a copy that all runs of this body share", v.Name)
+	d := s.report("E0402", at, "cannot change '%s', a copy that all runs of this body share",
+		v.Name)
 	d.Label = "this changes it"
 	s.showList(d, v)
-	d.Also = append(d.Also, label(v.Origin().Span, "make it shared to change it: "+v.Name+": "+v.Type.String()+"@"))
+	d.Also = append(d.Also, label(v.Origin().Span, "make it shared to change it: "+v.Name+": "+
+		v.Type.String()+"@"))
 }

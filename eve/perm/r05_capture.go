@@ -7,10 +7,11 @@ import (
 	"interleave/eve/types"
 )
 
-// R5: a body may use a name from outside only if its list and every list in between mention it; module
-// variables only have to be in the list of the body that uses them. =x copies a plain variable (or moves
-// it, on its last use) and takes a snapshot of a shared object's value, which reads it now. So a body can
-// reach nothing that is not shared under permission, lent for a finish, or its own.
+// R5: a body may use a name from outside only if its list and every list in between mention it;
+// module variables only have to be in the list of the body that uses them. =x copies a plain
+// variable (or moves it, on its last use) and takes a snapshot of a shared object's value, which
+// reads it now. So a body can reach nothing that is not shared under permission, lent for a
+// finish, or its own.
 
 // reach says whether v can be named here, and reports it when its name was not captured.
 func (s *state) reach(v *ir.Var, m mode, at source.Span) bool {
@@ -49,11 +50,13 @@ func (s *state) missing(v *ir.Var, m mode, at source.Span) {
 	d.Label = what
 	s.showMissing(d, v.Name)
 	if v.Type.Kind == types.Func && !v.Type.Par {
-		d.Also = append(d.Also, label(v.Span, "only a closure that merely reads and copies can go to tasks: "+v.Type.String()+" par"))
+		d.Also = append(d.Also, label(v.Span,
+			"only a closure that merely reads and copies can go to tasks: "+v.Type.String()+" par"))
 		return
 	}
 	if sign == '=' && isView(v.Type) && (v.Type.Kind == types.Slice || !v.Type.Elem.Copyable()) {
-		d.Also = append(d.Also, label(v.Span, "a reference to what belongs to others: no task can keep it"))
+		d.Also = append(d.Also, label(v.Span,
+			"a reference to what belongs to others: no task can keep it"))
 		return
 	}
 	s.fixList(d, v.Name, sign)
@@ -77,7 +80,8 @@ func captureSign(b *ir.Body, v *ir.Var, m mode) byte {
 // capture judges the list of b, a body that is made here.
 func (s *state) capture(b *ir.Body) {
 	for i, e := range b.Perms {
-		if s.twice(b, i) || e.Var == nil || isInvalid(e.Var.Type) || e.From != nil && isInvalid(e.From.Type) {
+		if s.twice(b, i) || e.Var == nil || isInvalid(e.Var.Type) ||
+			e.From != nil && isInvalid(e.From.Type) {
 			continue
 		}
 		switch {
@@ -126,7 +130,8 @@ func (s *state) captureEach(b *ir.Body, e *ir.Entry) {
 		s.wrongSign(b, e, "its elements are shared", 0)
 	case isShared(e.Var.Type) && b.Kind == ir.Child && asked(e.Sign) != null:
 		s.moreThanParent(e, e.Var, null)
-	case isView(e.Var.Type) && e.Sign != '&', !isShared(e.Var.Type) && e.Sign != '=' && e.Sign != '&':
+	case isView(e.Var.Type) && e.Sign != '&', !isShared(e.Var.Type) && e.Sign != '=' &&
+		e.Sign != '&':
 		sign := byte('=')
 		if isView(e.Var.Type) {
 			sign = '&'
@@ -168,7 +173,8 @@ func (s *state) captureOuter(b *ir.Body, e *ir.Entry) {
 // wrongSign reports an entry whose sign does not suit what it names.
 func (s *state) wrongSign(b *ir.Body, e *ir.Entry, why string, sign byte) {
 	s.said[e.Var] = true
-	d := s.report("E0404", e.Span, "cannot list '%s' as %s: %s", e.Name, entryText(e.Sign, e.Name), why)
+	d := s.report("E0404", e.Span, "cannot list '%s' as %s: %s", e.Name, entryText(e.Sign, e.Name),
+		why)
 	v := e.Var
 	if e.From != nil {
 		v = e.From
@@ -196,7 +202,8 @@ func (s *state) snapshot(b *ir.Body, e *ir.Entry) {
 		s.captureClosure(b, e)
 		return
 	case value.Kind == types.Slice || value.HasView():
-		s.keepsView(e.Span, "'"+e.Name+"' is a view: a task cannot keep it").Label = "lend it in a finish: &" + e.Name
+		s.keepsView(e.Span, "'"+e.Name+
+			"' is a view: a task cannot keep it").Label = "lend it in a finish: &" + e.Name
 		return
 	case isNative(value) || value != from.Type && !value.Copyable():
 		s.notCopyable(b, e, value)
@@ -233,7 +240,8 @@ func (s *state) notCopyable(b *ir.Body, e *ir.Entry, t *types.Type) {
 // ownList judges the list of a function: it names parameters of type T@, module variables and self.
 func (s *state) ownList() {
 	for i, e := range s.body.Perms {
-		if s.twice(s.body, i) || e.Var == nil || isInvalid(e.Var.Type) || e.Var.Kind == ir.Self || e.Var.Kind == ir.Constant {
+		if s.twice(s.body, i) || e.Var == nil || isInvalid(e.Var.Type) || e.Var.Kind == ir.Self ||
+			e.Var.Kind == ir.Constant {
 			continue
 		}
 		switch {

@@ -2,18 +2,19 @@ package perm
 
 import "interleave/eve/ir"
 
-// R6: a child of a finish asks at most what its parent holds; what it borrows by & has one writer or
-// readers only, and outlives the finish. While children may run, the statements of the finish itself use
-// nothing that a child holds in conflict. Children queue for the parent's objects among themselves; the
-// parent has no place in those queues, nor do loans and the children of a finish inside this one, so what
-// the text does not show to be apart counts as a conflict.
+// R6: a child of a finish asks at most what its parent holds; what it borrows by & has one writer
+// or readers only, and outlives the finish. While children may run, the statements of the finish
+// itself use nothing that a child holds in conflict. Children queue for the parent's objects among
+// themselves; the parent has no place in those queues, nor do loans and the children of a finish
+// inside this one, so what the text does not show to be apart counts as a conflict.
 
 // A frame is a finish around the place that the walk has reached.
 type frame struct {
-	held     []hold
-	uses     []access // by the statements of the finish
-	loop     int      // how many uses there were when the outermost loop in it began; -1 outside loops
-	loops    int      // around the finish
+	held []hold
+	uses []access // by the statements of the finish
+	// how many uses there were when the outermost loop in it began; -1 outside loops
+	loop     int
+	loops    int // around the finish
 	declared map[*ir.Var]bool
 }
 
@@ -47,7 +48,8 @@ func (s *state) spawn(b *ir.Body) {
 	s.children(b, s.walk(b), s.looped())
 }
 
-// tooLate reports a task that would be started by a defer, when the finish that it belongs to has ended.
+// tooLate reports a task that would be started by a defer, when the finish that it
+// belongs to has ended.
 func (s *state) tooLate(b *ir.Body) {
 	if len(s.finishes) < s.deferred {
 		d := s.report("E0405", b.Head, "this task would start when its finish has ended")
@@ -85,12 +87,14 @@ func (s *state) spawnEach(st *ir.SpawnEach) {
 	}
 	frozen := len(s.frozen)
 	for _, p := range s.shown(st.X) { // the first tasks run while the last are being started
-		s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "iterated", name: nameOf(p, st.X)})
+		s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "iterated",
+			name: nameOf(p, st.X)})
 	}
 	s.children(b, child, true)
 	s.frozen = s.frozen[:frozen]
 	if b.Each != nil && isView(b.Each.Type) {
-		a := access{path: s.pathOf(st.X).with(step{kind: each}), mode: m, at: st.X.At(), name: b.Each.Name}
+		a := access{path: s.pathOf(st.X).with(step{kind: each}), mode: m, at: st.X.At(),
+			name: b.Each.Name}
 		s.lend(hold{access: a, loan: true}, s.looped())
 	}
 }
@@ -136,16 +140,19 @@ func (s *state) holds(e *ir.Entry, child *state) []hold {
 			all = append(all, hold{access: a, loan: true, entry: e})
 		}
 		return all
-	case e.Sign == '&' && e.From != nil && !isShared(e.From.Type) && s.mine(e.From) && !s.said[e.From]:
+	case e.Sign == '&' && e.From != nil && !isShared(e.From.Type) && s.mine(e.From) &&
+		!s.said[e.From]:
 		x := &ir.Ref{Place: ir.Place{T: e.From.Type, Span: e.Span}, Var: e.From}
 		m := max(read, child.used[e.Var])
 		p := s.pathOf(x)
 		if !s.permitted(p, m, x) {
 			return nil
 		}
-		return []hold{{access: access{path: p, mode: m, at: e.Span, name: e.Name}, loan: true, entry: e}}
+		return []hold{{access: access{path: p, mode: m, at: e.Span, name: e.Name}, loan: true,
+			entry: e}}
 	case isShared(e.Var.Type) && asked(e.Sign) != null:
-		return []hold{{access: access{path: objectOf(e.Var), mode: asked(e.Sign), at: e.Span, name: e.Name}, entry: e}}
+		return []hold{{access: access{path: objectOf(e.Var), mode: asked(e.Sign), at: e.Span,
+			name: e.Name}, entry: e}}
 	}
 	return nil
 }
@@ -170,7 +177,8 @@ func (s *state) conflictsAround(a access, frames []*frame) {
 }
 
 func (s *state) released(a access, h hold) {
-	d := s.report("E0407", a.at, "'%s' is used while a task of this finish may %s it", a.name, verb(h.mode))
+	d := s.report("E0407", a.at, "'%s' is used while a task of this finish may %s it", a.name,
+		verb(h.mode))
 	d.Label = "move this behind the finish, or into a task"
 	text := "this task holds it"
 	if a.name != h.name {
@@ -200,7 +208,8 @@ func (s *state) subset(e *ir.Entry, v *ir.Var) {
 	} else if !s.parallel(objectOf(v), want, e.Span) {
 		return
 	} else if v.Built && s.endsEarly(v) {
-		d := s.report("E0403", e.Span, "'%s' is held until its block ends, and this task may run longer", e.Name)
+		d := s.report("E0403", e.Span,
+			"'%s' is held until its block ends, and this task may run longer", e.Name)
 		d.Label = "the task runs until the finish ends"
 		d.Also = append(d.Also, label(v.Span, "declare it before the finish"))
 	}
@@ -221,10 +230,12 @@ func (s *state) moreThanParent(e *ir.Entry, v *ir.Var, held mode) {
 	if held == read {
 		has = "read permission"
 	}
-	d := s.report("E0403", e.Span, "cannot %s '%s' in a task of this finish: its parent has %s", verb(asked(e.Sign)), e.Name, has)
+	d := s.report("E0403", e.Span, "cannot %s '%s' in a task of this finish: its parent has %s",
+		verb(asked(e.Sign)), e.Name, has)
 	d.Label = "a child asks at most what its parent holds"
 	if v.Kind == ir.Loop {
-		d.Also = append(d.Also, label(v.Span, "the elements are objects of their own: store them by value, or leave the finish out"))
+		d.Also = append(d.Also, label(v.Span,
+			"the elements are objects of their own: store them by value, or leave the finish out"))
 		return
 	}
 	if s.canList(v) {

@@ -2,12 +2,14 @@ package perm
 
 import "interleave/eve/ir"
 
-// The part of R6 that is about &: what is lent has no queue, so that the text must show the tasks that have
-// it to be apart, and it must be there until the finish ends.
+// The part of R6 that is about &: what is lent has no queue, so that the text must show the tasks
+// that have it to be apart, and it must be there until the finish ends.
 
-// elements judges what the tasks of `@ for` are given: a handle, a copy, or a loan of what stays there.
+// elements judges what the tasks of `@ for` are given: a handle, a copy, or a loan of
+// what stays there.
 func (s *state) elements(st *ir.SpawnEach) {
-	if st.Body == nil || st.Body.Each == nil || isInvalid(st.Body.Each.Type) || isInvalid(st.X.Type()) {
+	if st.Body == nil || st.Body.Each == nil || isInvalid(st.Body.Each.Type) ||
+		isInvalid(st.X.Type()) {
 		return
 	}
 	v := st.Body.Each
@@ -18,18 +20,21 @@ func (s *state) elements(st *ir.SpawnEach) {
 	case isView(v.Type) && st.Body.Kind == ir.Child:
 		p := s.pathOf(st.X)
 		if root := p.v; root != nil && (!p.obj || root.Built) && s.endsEarly(root) {
-			d := s.report("E0405", st.X.At(), "'%s' ends before the tasks that its elements are lent to may end", root.Name)
+			d := s.report("E0405", st.X.At(),
+				"'%s' ends before the tasks that its elements are lent to may end", root.Name)
 			d.Label = "the tasks run until the finish ends"
 			d.Also = append(d.Also, label(root.Span, "declare it before the finish"))
 		}
 	case !isView(v.Type) && !isShared(v.Type) && !v.Type.Copyable():
 		d := s.report("E0408", st.X.At(), "the elements cannot be copied: they are %s", v.Type)
 		d.Label = "each task would need a copy"
-		d.Also = append(d.Also, label(v.Span, "lend them in a finish: "+v.Name+": "+v.Type.String()+"& and [&"+v.Name+"]"))
+		d.Also = append(d.Also, label(v.Span, "lend them in a finish: "+v.Name+": "+v.Type.String()+
+			"& and [&"+v.Name+"]"))
 	}
 }
 
-// apart reports two entries of one child that overlap, one of them a loan, and says whether they do not.
+// apart reports two entries of one child that overlap, one of them a loan, and says
+// whether they do not.
 func (s *state) apart(h, o hold) bool {
 	if !h.loan && !o.loan || !h.conflicts(o.access, false) {
 		return true
@@ -56,12 +61,14 @@ func (s *state) lend(h hold, several bool) {
 	}
 	f := s.finishes[n-1]
 	if h.loan && several && h.mode == full {
-		d := s.report("E0406", h.at, "'%s' is lent to several tasks at once, and they change it", h.name)
+		d := s.report("E0406", h.at, "'%s' is lent to several tasks at once, and they change it",
+			h.name)
 		d.Label = "each turn of the loop lends it again"
 		return
 	}
 	for _, o := range f.held {
-		if (h.loan || o.loan) && (h.child == nil || o.child != h.child) && h.conflicts(o.access, false) {
+		if (h.loan || o.loan) && (h.child == nil || o.child != h.child) &&
+			h.conflicts(o.access, false) {
 			s.overlap(h, o)
 			break
 		}
@@ -78,7 +85,8 @@ func (s *state) lend(h hold, several bool) {
 	}
 }
 
-// usedBefore reports a use by the finish itself that stands earlier in a loop, and so also comes later.
+// usedBefore reports a use by the finish itself that stands earlier in a loop, and so
+// also comes later.
 func (s *state) usedBefore(f *frame, h hold) {
 	for _, a := range f.uses[f.loop:] {
 		if a.conflicts(h.access, false) {
@@ -95,12 +103,14 @@ func (s *state) overlap(h, o hold) {
 		d.Also = append(d.Also, label(o.at, "lent here"))
 		return
 	}
-	d := s.report("E0406", h.at, "'%s' and '%s' may share storage, and one of them is changed", h.name, o.name)
+	d := s.report("E0406", h.at, "'%s' and '%s' may share storage, and one of them is changed",
+		h.name, o.name)
 	d.Label = "this may overlap"
 	d.Also = append(d.Also, label(o.at, "with what is lent here"))
 }
 
-// lendable judges &x: what is lent must live until the finish ends, which belongs to this very body.
+// lendable judges &x: what is lent must live until the finish ends, which belongs to
+// this very body.
 func (s *state) lendable(b *ir.Body, e *ir.Entry) {
 	switch {
 	case len(s.finishes) == 0:

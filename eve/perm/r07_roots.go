@@ -2,9 +2,9 @@ package perm
 
 import "interleave/eve/ir"
 
-// R7: detached tasks, handlers, continuations and shared closures are roots: they ask for any name that
-// they can see under any sign, since the run time acquires it all before they start, and they never run
-// inside their creator. They outlive it, though, so nothing can be lent to them by &.
+// R7: detached tasks, handlers, continuations and shared closures are roots: they ask for any name
+// that they can see under any sign, since the run time acquires it all before they start, and they
+// never run inside their creator. They outlive it, though, so nothing can be lent to them by &.
 
 // root walks through a body that runs on its own, later.
 func (s *state) root(b *ir.Body) {
@@ -21,8 +21,8 @@ func (s *state) root(b *ir.Body) {
 	b.Contained = contained(b)
 }
 
-// contained says whether a failure of b can have broken only what b built or its emitter (D7): whatever
-// else it changed, others go on to use.
+// contained says whether a failure of b can have broken only what b built or its emitter (D7):
+// whatever else it changed, others go on to use.
 func contained(b *ir.Body) bool {
 	for _, e := range b.Perms {
 		if e.Sign == '+' && (e.Var == nil || e.Var != b.Emitter) {
@@ -50,6 +50,7 @@ func (s *state) loanOutside(b *ir.Body, e *ir.Entry) {
 	case isView(v.Type):
 		d.Also = append(d.Also, label(b.Head, "put `finish:` around it"))
 	default:
-		d.Also = append(d.Also, label(v.Span, "put `finish:` around the task, or declare '"+v.Name+"' as "+v.Type.String()+"@"))
+		d.Also = append(d.Also, label(v.Span, "put `finish:` around the task, or declare '"+v.Name+
+			"' as "+v.Type.String()+"@"))
 	}
 }

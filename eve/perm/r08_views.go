@@ -9,12 +9,12 @@ import (
 	"interleave/eve/types"
 )
 
-// R8: a T& or a view is a parameter, a local, a `for` variable or a loan, and is never stored, returned or
-// captured otherwise: it cannot outlive what it shows. What it shows does not change in any other way
-// while it lives; nor does a path that is iterated, or matched by a pattern that names its parts. Where
-// two handles may name one object, a flag in the container's header fails the task that changes what is
-// iterated. Views have no such flag, and that of a container inside another is gone with it, so for them
-// the text must show the objects to be apart.
+// R8: a T& or a view is a parameter, a local, a `for` variable or a loan, and is never stored,
+// returned or captured otherwise: it cannot outlive what it shows. What it shows does not change in
+// any other way while it lives; nor does a path that is iterated, or matched by a pattern that
+// names its parts. Where two handles may name one object, a flag in the container's header fails
+// the task that changes what is iterated. Views have no such flag, and that of a container inside
+// another is gone with it, so for them the text must show the objects to be apart.
 
 // A freeze is a path that must not change now.
 type freeze struct {
@@ -24,7 +24,8 @@ type freeze struct {
 	sure bool // only what is surely the same storage counts: the run time watches the rest
 	what string
 	name string // of what is iterated, as the user wrote it
-	// finishes counts those around: a task of the innermost runs while its loops go on, where no flag helps.
+	// finishes counts those around: a task of the innermost runs while its loops go on,
+	// where no flag helps.
 	finishes int
 }
 
@@ -51,13 +52,15 @@ func (s *state) view(v *ir.Var, p path, init ir.Expr) {
 	s.views = append(s.views, v)
 }
 
-// checkViews reports a change of what a view shows that is still needed, and says whether there is none.
+// checkViews reports a change of what a view shows that is still needed, and says
+// whether there is none.
 func (s *state) checkViews(a access) bool {
 	if a.mode != full {
 		return true
 	}
 	for _, w := range s.views {
-		if a.path.through(w) || s.lives.last[w] <= s.pos || !a.path.overlaps(s.sources[w], false) || sideBySide(a.path, s.sources[w]) {
+		if a.path.through(w) || s.lives.last[w] <= s.pos || !a.path.overlaps(s.sources[w], false) ||
+			sideBySide(a.path, s.sources[w]) {
 			continue
 		}
 		d := s.report("E0406", a.at, "'%s' is changed while '%s' shows it", a.name, w.Name)
@@ -71,8 +74,8 @@ func (s *state) checkViews(a access) bool {
 	return true
 }
 
-// sideBySide says whether a path goes through a slice of the very storage that the slice w shows: changing
-// elements through one moves nothing under the other.
+// sideBySide says whether a path goes through a slice of the very storage that the slice w shows:
+// changing elements through one moves nothing under the other.
 func sideBySide(p, w path) bool {
 	if p.v != w.v {
 		return false
@@ -92,7 +95,8 @@ func sideBySide(p, w path) bool {
 
 func (st step) isSlice() bool { return st.kind == cut || st.kind == half }
 
-// checkFrozen reports a change of what is iterated, here or by a task, and says whether there is none.
+// checkFrozen reports a change of what is iterated, here or by a task, and says
+// whether there is none.
 func (s *state) checkFrozen(a access, byTask bool) bool {
 	if a.mode != full {
 		return true
@@ -106,7 +110,8 @@ func (s *state) checkFrozen(a access, byTask bool) bool {
 		d.Label = "this changes it"
 		text := f.what + " here"
 		if a.path.v != f.path.v {
-			d.Message = "'" + a.name + "' may be the same object as '" + f.name + "', which is " + f.what + " here"
+			d.Message = "'" + a.name + "' may be the same object as '" + f.name + "', which is " +
+				f.what + " here"
 			text += ": take a copy, or build the two apart"
 		}
 		d.Also = append(d.Also, label(f.at, text))
@@ -128,7 +133,8 @@ func (s *state) forIn(st *ir.ForIn) {
 	}
 	frozen := len(s.frozen)
 	for _, p := range s.shown(st.X) {
-		f := freeze{path: p, at: st.X.At(), sure: stays(p, st.X), what: "iterated", name: nameOf(p, st.X), finishes: len(s.finishes)}
+		f := freeze{path: p, at: st.X.At(), sure: stays(p, st.X), what: "iterated",
+			name: nameOf(p, st.X), finishes: len(s.finishes)}
 		if byRef {
 			f.by = st.Var
 		}
@@ -144,9 +150,9 @@ func (s *state) forIn(st *ir.ForIn) {
 	s.frozen = s.frozen[:frozen]
 }
 
-// stays says whether what is iterated stays where it is whatever becomes of the object p: a container that
-// is the object itself or a field of it, as the run time refuses to change that, or a string, of which
-// the loop has a copy.
+// stays says whether what is iterated stays where it is whatever becomes of the object p: a
+// container that is the object itself or a field of it, as the run time refuses to change that, or
+// a string, of which the loop has a copy.
 func stays(p path, x ir.Expr) bool {
 	if !isPlace(x) {
 		return false
@@ -167,7 +173,8 @@ func (s *state) match(st *ir.Match) {
 		shown := s.shown(st.X)
 		for _, p := range shown {
 			if bindsParts(a) {
-				s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "matched", name: nameOf(p, st.X), finishes: len(s.finishes)})
+				s.frozen = append(s.frozen, freeze{path: p, at: st.X.At(), what: "matched",
+					name: nameOf(p, st.X), finishes: len(s.finishes)})
 			}
 		}
 		for _, v := range a.Vars {
@@ -200,11 +207,12 @@ func bindsParts(a *ir.Arm) bool {
 	return false
 }
 
-// signature judges the types of a function: nothing that shows the storage of others leaves it, and what
-// comes in is a T& or a view itself, not a container of them.
+// signature judges the types of a function: nothing that shows the storage of others leaves it, and
+// what comes in is a T& or a view itself, not a container of them.
 func (c *checker) signature(f *ir.Func) {
 	if f.Result != nil && f.Result.HasView() && viewParam(f) == nil {
-		d := c.keepsView(f.Span, "'"+f.Name+"' returns "+f.Result.String()+", which shows what belongs to others")
+		d := c.keepsView(f.Span, "'"+f.Name+"' returns "+f.Result.String()+
+			", which shows what belongs to others")
 		d.Label = "a view can be returned of the one parameter that is a view"
 	}
 	for _, p := range f.Params {
@@ -212,8 +220,9 @@ func (c *checker) signature(f *ir.Func) {
 	}
 }
 
-// viewParam gives the parameter whose storage f's result may show: the only one that is a view. Callers
-// then know what is frozen while they have the result. Natives with a view as result cut self in two.
+// viewParam gives the parameter whose storage f's result may show: the only one that is a view.
+// Callers then know what is frozen while they have the result. Natives with a view as result
+// cut self in two.
 func viewParam(f *ir.Func) *ir.Var {
 	var found *ir.Var
 	for _, p := range f.Params {
@@ -269,7 +278,8 @@ func (s *state) returnsView(e ir.Expr) {
 	}
 }
 
-// outlivesDefers reports a view that is returned and changed by what is deferred, which runs after that.
+// outlivesDefers reports a view that is returned and changed by what is deferred, which
+// runs after that.
 func (s *state) outlivesDefers(p path, x ir.Expr) {
 	for _, a := range s.late {
 		if a.mode == full && a.path.overlaps(p, false) {
@@ -294,7 +304,8 @@ func (c *checker) ownedParts(v *ir.Var) {
 		}
 	}
 	if t.HasView() {
-		c.keepsView(v.Span, "'"+v.Name+"' would keep "+t.String()+", which shows what belongs to others")
+		c.keepsView(v.Span, "'"+v.Name+"' would keep "+t.String()+
+			", which shows what belongs to others")
 	}
 }
 

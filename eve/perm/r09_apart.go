@@ -2,10 +2,10 @@ package perm
 
 import "interleave/eve/ir"
 
-// A callee that merely reads and stores, one statement after the other, does not mind when two of its
-// parameters turn out to be one object: x.move(y, 5) is as good as it looks. It minds when it has several
-// tasks, views, loops over its parameters, or closures, or hands parts of containers on; then its
-// parameters have to be apart.
+// A callee that merely reads and stores, one statement after the other, does not mind when two of
+// its parameters turn out to be one object: x.move(y, 5) is as good as it looks. It minds when it
+// has several tasks, views, loops over its parameters, or closures, or hands parts of containers
+// on; then its parameters have to be apart.
 
 // minds says whether f, or what it calls, relies on its parameters being apart.
 func (c *checker) minds(f *ir.Func) bool {
@@ -80,8 +80,8 @@ func mindful(s ir.Stmt) bool {
 	return false
 }
 
-// losesPart says whether one operand of e may change what the function lists or was lent, while another one,
-// a part of a container, has been found already.
+// losesPart says whether one operand of e may change what the function lists or was lent, while
+// another one, a part of a container, has been found already.
 func losesPart(e ir.Expr) bool {
 	all := ir.Operands(e)
 	if len(all) < 2 {
@@ -146,8 +146,8 @@ func isPart(x ir.Expr) bool {
 	}
 }
 
-// stable says whether two pieces of storage stay where they are, whatever is stored in either: neither is
-// inside a container, or both stand at the same place in one.
+// stable says whether two pieces of storage stay where they are, whatever is stored in either:
+// neither is inside a container, or both stand at the same place in one.
 func stable(a, b path) bool {
 	if !isInner(a) && !isInner(b) {
 		return true
@@ -156,7 +156,8 @@ func stable(a, b path) bool {
 		return false
 	}
 	for i := range a.steps {
-		if a.steps[i].kind != b.steps[i].kind || a.steps[i].kind != field && a.steps[i].kind != index {
+		if a.steps[i].kind != b.steps[i].kind || a.steps[i].kind != field &&
+			a.steps[i].kind != index {
 			return false
 		}
 	}

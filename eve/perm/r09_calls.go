@@ -7,10 +7,11 @@ import (
 	"interleave/eve/types"
 )
 
-// R9: a call acquires nothing: the callee's list must be within what the caller holds, with arguments in
-// the place of parameters. Inside, the callee takes its T& parameters, what is lent to it and the objects
-// that it lists for storage that does not overlap, and its closures for code that touches none of them;
-// the caller sees to that here. So whatever the callee shares among tasks of its own is apart.
+// R9: a call acquires nothing: the callee's list must be within what the caller holds, with
+// arguments in the place of parameters. Inside, the callee takes its T& parameters, what is lent to
+// it and the objects that it lists for storage that does not overlap, and its closures for code
+// that touches none of them; the caller sees to that here. So whatever the callee shares among
+// tasks of its own is apart.
 
 // A given is what one argument lets the callee use.
 type given struct {
@@ -55,7 +56,8 @@ func (s *state) call(e *ir.Call, async bool) {
 // outlives reports views that are given to a call which goes on when this body has ended.
 func (s *state) outlives(e *ir.Call) {
 	for i, a := range e.Args {
-		if i < len(e.Fn.Params) && e.Fn.Params[i].Kind != ir.Self && !isInvalid(e.Fn.Params[i].Type) && e.Fn.Params[i].Type.HasView() {
+		if i < len(e.Fn.Params) && e.Fn.Params[i].Kind != ir.Self &&
+			!isInvalid(e.Fn.Params[i].Type) && e.Fn.Params[i].Type.HasView() {
 			s.keepsView(a.At(), "'"+e.Fn.Name+"' goes on after this body has ended")
 		}
 	}
@@ -104,8 +106,8 @@ func lentUnless(t *types.Type) passing {
 	return byLoan
 }
 
-// argument walks through one argument. Async natives are posted to the object that they are called on:
-// they need its handle only.
+// argument walks through one argument. Async natives are posted to the object that they are called
+// on: they need its handle only.
 func (s *state) argument(how passing, a ir.Expr, posted bool) given {
 	var g given
 	if isClosure(a) {
@@ -156,7 +158,8 @@ func (s *state) inOptions(how passing, a ir.Expr) []given {
 	}
 	var all []given
 	for _, p := range s.shown(a) {
-		all = append(all, given{lent: true, access: access{path: p.with(step{kind: cut}), mode: read, at: a.At(), name: nameOf(p, a)}})
+		all = append(all, given{lent: true, access: access{path: p.with(step{kind: cut}),
+			mode: read, at: a.At(), name: nameOf(p, a)}})
 	}
 	return all
 }
@@ -165,12 +168,14 @@ func isClosure(a ir.Expr) bool {
 	return !isInvalid(a.Type()) && a.Type().Kind == types.Func
 }
 
-// listed checks the callee's list against this body's permissions and gives what it lets the callee use.
+// listed checks the callee's list against this body's permissions and gives what it lets
+// the callee use.
 func (s *state) listed(e *ir.Call) []access {
 	var all []access
 	for _, en := range e.Fn.List {
 		m := asked(en.Sign)
-		if m == null || en.Var == nil || en.Var.Kind == ir.Self || isInvalid(en.Var.Type) || !isShared(en.Var.Type) {
+		if m == null || en.Var == nil || en.Var.Kind == ir.Self || isInvalid(en.Var.Type) ||
+			!isShared(en.Var.Type) {
 			continue
 		}
 		a := access{mode: m, at: e.At(), name: en.Name}
@@ -231,7 +236,9 @@ func calleeSpan(e *ir.Call) source.Span {
 func (s *state) covers(a access, en *ir.Entry, e *ir.Call) bool {
 	v := a.path.name
 	if v == nil {
-		d := s.report("E0409", a.at, "'%s' needs to %s this object, on which nobody here has permission", e.Fn.Name, verb(a.mode))
+		d := s.report("E0409", a.at,
+			"'%s' needs to %s this object, on which nobody here has permission", e.Fn.Name,
+			verb(a.mode))
 		d.Label = "permission stops at a handle"
 		s.showCallee(d, en)
 		return false
@@ -301,7 +308,8 @@ func (s *state) together(e *ir.Call, all []given, listed []access) {
 	}
 }
 
-// isInner says whether storage lies inside a container, where a change of the container may move it.
+// isInner says whether storage lies inside a container, where a change of the
+// container may move it.
 func isInner(p path) bool {
 	for _, st := range p.steps {
 		if st.kind != field {
@@ -321,7 +329,8 @@ func (s *state) during(g given, lent access) {
 	for _, a := range g.evaluate {
 		harmful := g.deferred || a.mayMove(lent.path)
 		if harmful && a.conflicts(lent, false) {
-			d := s.report("E0406", a.at, "'%s' is used while '%s' is lent for the same call", a.name, lent.name)
+			d := s.report("E0406", a.at, "'%s' is used while '%s' is lent for the same call",
+				a.name, lent.name)
 			d.Label = "this may overlap"
 			d.Also = append(d.Also, label(lent.at, "lent here"))
 			return
@@ -330,7 +339,8 @@ func (s *state) during(g given, lent access) {
 }
 
 func (s *state) overlapping(a, b access) {
-	d := s.report("E0406", a.at, "'%s' and '%s' may share storage, and this call changes one of them", a.name, b.name)
+	d := s.report("E0406", a.at,
+		"'%s' and '%s' may share storage, and this call changes one of them", a.name, b.name)
 	if a.name == b.name {
 		d.Message = "'" + a.name + "' is passed twice, and this call changes it"
 	}
@@ -364,5 +374,6 @@ func (s *state) callValue(e *ir.CallValue) {
 			s.touch(g.path, g.mode, a)
 		}
 	}
-	s.together(&ir.Call{Place: e.Place}, all, nil) // what a closure does with its parameters is not looked at
+	// what a closure does with its parameters is not looked at
+	s.together(&ir.Call{Place: e.Place}, all, nil)
 }

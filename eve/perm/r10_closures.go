@@ -6,10 +6,10 @@ import (
 	"interleave/eve/types"
 )
 
-// R10: a closure <(A) R> runs within the call that it is passed to, under its creator's permissions, so
-// what it does counts as done by its creator wherever it is mentioned. Tasks cannot have it, as they run
-// beside the creator; only one that merely copies and reads (par) may go to the tasks of a finish. A shared
-// closure <(A) R>@ is a root with a list of its own.
+// R10: a closure <(A) R> runs within the call that it is passed to, under its creator's
+// permissions, so what it does counts as done by its creator wherever it is mentioned. Tasks cannot
+// have it, as they run beside the creator; only one that merely copies and reads (par) may go to
+// the tasks of a finish. A shared closure <(A) R>@ is a root with a list of its own.
 
 func (s *state) closure(e *ir.Closure) {
 	b := e.Body
@@ -39,7 +39,8 @@ func (s *state) callable(v *ir.Var, at source.Span) {
 	s.use(v, read)
 	for _, l := range s.lambdas {
 		if l.par && !v.Type.Par && !isInside(v.Body, l.body) {
-			d := s.report("E0412", at, "a par closure cannot use '%s', which may change something", v.Name)
+			d := s.report("E0412", at, "a par closure cannot use '%s', which may change something",
+				v.Name)
 			d.Label = "this is no par closure"
 			d.Also = append(d.Also, label(v.Span, "declared here"))
 			return
@@ -48,7 +49,8 @@ func (s *state) callable(v *ir.Var, at source.Span) {
 	s.replay(s.closures[v], at)
 }
 
-// parallel says whether p may be used in mode m by the par closures around, and reports it when not.
+// parallel says whether p may be used in mode m by the par closures around, and
+// reports it when not.
 func (s *state) parallel(p path, m mode, at source.Span) bool {
 	if m != full {
 		return true
@@ -59,7 +61,9 @@ func (s *state) parallel(p path, m mode, at source.Span) bool {
 	}
 	for _, l := range s.lambdas {
 		if l.par && (v == nil || !isInside(v.Body, l.body)) {
-			d := s.report("E0412", at, "a par closure cannot change '%s': it runs in several tasks at once", nameOf(p, &ir.Zero{Place: ir.Place{Span: at}}))
+			d := s.report("E0412", at,
+				"a par closure cannot change '%s': it runs in several tasks at once",
+				nameOf(p, &ir.Zero{Place: ir.Place{Span: at}}))
 			d.Label = "this changes it"
 			d.Also = append(d.Also, label(l.body.Head, "a par closure only copies and reads"))
 			return false
@@ -90,11 +94,16 @@ func (s *state) captureClosure(b *ir.Body, e *ir.Entry) {
 	case !e.From.Type.Par:
 		d := s.report("E0412", e.Span, "a task cannot have the closure '%s'", e.Name)
 		d.Label = "it uses what belongs to its creator"
-		d.Also = append(d.Also, label(e.From.Span, "only a closure that merely reads and copies can go to tasks: "+e.From.Type.String()+" par"))
+		d.Also = append(d.Also, label(e.From.Span,
+			"only a closure that merely reads and copies can go to tasks: "+e.From.Type.String()+
+				" par"))
 	case b.Kind != ir.Child:
-		d := s.report("E0412", e.Span, "the closure '%s' would outlive the call that it was passed to", e.Name)
+		d := s.report("E0412", e.Span,
+			"the closure '%s' would outlive the call that it was passed to", e.Name)
 		d.Label = "nobody waits for this task"
-		d.Also = append(d.Also, label(e.From.Span, "a closure that outlives the call is shared and has a list of its own: "+e.From.Type.String()+"@"))
+		d.Also = append(d.Also, label(e.From.Span,
+			"a closure that outlives the call is shared and has a list of its own: "+
+				e.From.Type.String()+"@"))
 	case e.From.Kind == ir.Local && s.endsEarly(e.From):
 		s.endsBefore(e)
 	default:

@@ -2,9 +2,9 @@ package perm
 
 import "interleave/eve/ir"
 
-// R11: module variables are constants or shared objects, which the checker sees to, so all that two bodies
-// can both reach is behind a handle. What a body gives away (a result, the value of an event, an argument
-// that is posted) is owned by whoever gets it: no view leaves.
+// R11: module variables are constants or shared objects, which the checker sees to, so all that two
+// bodies can both reach is behind a handle. What a body gives away (a result, the value of an
+// event, an argument that is posted) is owned by whoever gets it: no view leaves.
 
 func (s *state) result(st *ir.Return) {
 	if st.X == nil {

@@ -8,19 +8,22 @@ import (
 	"interleave/eve/source"
 )
 
-// R12: what is allowed but surely not meant. An entry +x of a body that never changes x keeps readers out
-// (10 000 writes of one message would go one after another); an entry that nobody uses makes the body wait
-// for nothing. Nothing of this is said of a program with errors: mending them changes what is used.
+// R12: what is allowed but surely not meant. An entry +x of a body that never changes x keeps
+// readers out (10 000 writes of one message would go one after another); an entry that nobody uses
+// makes the body wait for nothing. Nothing of this is said of a program with errors: mending them
+// changes what is used.
 
 // lint looks at the list of a body that has been walked through.
 func (s *state) lint() {
 	b := s.body
-	if b.Fn != nil && (b.Fn.Opaque || len(b.Fn.Args) > 0 && b.Kind == ir.Function && b.Fn.Recv != nil) {
+	if b.Fn != nil && (b.Fn.Opaque || len(b.Fn.Args) > 0 && b.Kind == ir.Function &&
+		b.Fn.Recv != nil) {
 		return
 	}
 	for _, e := range b.Perms {
 		v := e.Var
-		if v == nil || isInvalid(v.Type) || v.Kind == ir.Self || v == b.Emitter || s.said[v] || v.Kind == ir.Constant {
+		if v == nil || isInvalid(v.Type) || v.Kind == ir.Self || v == b.Emitter || s.said[v] ||
+			v.Kind == ir.Constant {
 			continue
 		}
 		m, used := s.used[v]
@@ -33,7 +36,8 @@ func (s *state) lint() {
 	}
 }
 
-// starts notes what a detached task changes: while this body holds it, the task waits for the end of this body.
+// starts notes what a detached task changes: while this body holds it, the task waits for the
+// end of this body.
 func (s *state) starts(b *ir.Body) {
 	if b == nil {
 		return
@@ -52,7 +56,8 @@ func (s *state) starts(b *ir.Body) {
 	}
 }
 
-// branch walks through a block that may not run: what it starts says nothing of what stands behind it.
+// branch walks through a block that may not run: what it starts says nothing of what
+// stands behind it.
 func (s *state) branch(walk func()) {
 	before := s.pending
 	s.pending = maps.Clone(before)
@@ -67,13 +72,15 @@ func (s *state) readAhead(v *ir.Var, m mode, at source.Span) {
 		return
 	}
 	delete(s.pending, v)
-	d := s.hints.Errorf("W0404", at, "this reads '%s' before the task that changes it has run", v.Name)
+	d := s.hints.Errorf("W0404", at, "this reads '%s' before the task that changes it has run",
+		v.Name)
 	d.Label = "put finish: around the task to wait for it here, or read in a task as well"
 	d.Also = append(d.Also, label(task, "this task starts when the body around it has ended"))
 }
 
 func (s *state) neverWritten(b *ir.Body, e *ir.Entry, m mode) {
-	d := s.hints.Errorf("W0402", e.Span, "'%s' is never changed here, but kept from everybody else", e.Name)
+	d := s.hints.Errorf("W0402", e.Span, "'%s' is never changed here, but kept from everybody else",
+		e.Name)
 	d.Label = "asked for in full"
 	sign := byte(0)
 	if m == null {

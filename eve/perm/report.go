@@ -9,7 +9,8 @@ import (
 	"interleave/eve/source"
 )
 
-func (c *checker) report(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
+func (c *checker) report(code diag.Code, at source.Span, format string,
+	args ...any) *diag.Diagnostic {
 	return c.diags.Errorf(code, at, format, args...)
 }
 
@@ -43,8 +44,8 @@ func (s *state) showMissing(d *diag.Diagnostic, name string) {
 
 func hasText(at source.Span) bool { return at.IsValid() && at.End > at.Start }
 
-// canList says whether naming v in this body's list would help: functions list parameters and module
-// variables, other bodies what stands around them.
+// canList says whether naming v in this body's list would help: functions list parameters and
+// module variables, other bodies what stands around them.
 func (s *state) canList(v *ir.Var) bool {
 	b := s.body.Owner()
 	if v.Kind == ir.Global || s.entry(v) != nil || b.Each == v || b.Emitter == v {
@@ -80,10 +81,12 @@ func fixList(d *diag.Diagnostic, b *ir.Body, name string, sign byte) {
 	}
 }
 
-// handleOnly says of a handle that came from elsewhere how its object is used. A statement that starts with it and
-// stands alone on its line can be made a task; inside a finish that would have to be asked for outside.
+// handleOnly says of a handle that came from elsewhere how its object is used. A statement that
+// starts with it and stands alone on its line can be made a task; inside a finish that would have
+// to be asked for outside.
 func (s *state) handleOnly(d *diag.Diagnostic, v *ir.Var, sign byte) {
-	d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+"' may use the object"))
+	d.Also = append(d.Also, label(v.Span, "this is a handle only: a task that lists '"+v.Name+
+		"' may use the object"))
 	at := d.Span
 	if !at.IsValid() || len(s.finishes) > 0 || s.deferred > 0 {
 		return
@@ -91,13 +94,15 @@ func (s *state) handleOnly(d *diag.Diagnostic, v *ir.Var, sign byte) {
 	number, column := at.File.Position(at.Start)
 	line := at.File.Line(number)
 	before := strings.TrimLeft(line[:min(column-1, len(line))], " ")
-	if rest := strings.TrimSpace(line); before != "" && !callHead.MatchString(before) || strings.HasSuffix(rest, ":") || !balanced(rest) {
+	if rest := strings.TrimSpace(line); before != "" && !callHead.MatchString(before) ||
+		strings.HasSuffix(rest, ":") || !balanced(rest) {
 		return
 	}
 	start := at.Start - len(before)
 	text := "@ [" + entryText(sign, v.Name) + "]: "
 	d.Fix = &diag.Fix{
-		Text: "write " + text + strings.TrimSpace(line), Note: "what else the task uses is listed too: =n copies a plain variable n",
+		Text: "write " + text + strings.TrimSpace(line),
+		Note: "what else the task uses is listed too: =n copies a plain variable n",
 		Span: source.Span{File: at.File, Start: start, End: start}, New: text,
 	}
 }
@@ -107,7 +112,8 @@ var callHead = regexp.MustCompile(`^[\w.]+\([^:=]*$`)
 
 // balanced says whether a line closes all brackets that it opens: then it is a whole statement.
 func balanced(line string) bool {
-	return strings.Count(line, "(") == strings.Count(line, ")") && strings.Count(line, "[") == strings.Count(line, "]")
+	return strings.Count(line, "(") == strings.Count(line, ")") &&
+		strings.Count(line, "[") == strings.Count(line, "]")
 }
 
 // listText is the list of b with name under sign, changed in place or added at the end.

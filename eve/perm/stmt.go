@@ -18,8 +18,8 @@ func (s *state) block(b *ir.Block) {
 	s.views, s.late = s.views[:views], s.late[:late]
 }
 
-// deferBlock walks through what runs when the block around ends: when its value has been made, and while the
-// tasks of a finish around may still run.
+// deferBlock walks through what runs when the block around ends: when its value has been made, and
+// while the tasks of a finish around may still run.
 func (s *state) deferBlock(b *ir.Block) {
 	outside := s.deferred
 	s.deferred = len(s.finishes) + 1
@@ -165,7 +165,8 @@ func (s *state) repeat(st *ir.Repeat) {
 	s.views = s.views[:views]
 }
 
-// looping runs f as a loop: what stands late in it happens before what stands early in the next turn.
+// looping runs f as a loop: what stands late in it happens before what stands early in
+// the next turn.
 func (s *state) looping(f func()) {
 	s.loops++
 	started := make([]bool, len(s.finishes))
@@ -183,8 +184,8 @@ func (s *state) looping(f func()) {
 	s.loops--
 }
 
-// await walks through x <- f(). The call itself is posted to the object that it is made on, as `on` is:
-// it needs the handle only, and the continuation lists what it does with the object.
+// await walks through x <- f(). The call itself is posted to the object that it is made on, as `on`
+// is: it needs the handle only, and the continuation lists what it does with the object.
 func (s *state) await(st *ir.Await) {
 	if st.Call != nil {
 		s.call(st.Call, true)

@@ -71,8 +71,10 @@ func TestBroadcast(t *testing.T) {
 		next := make([]int, clients)
 		for at := 0; at < len(text); at += size {
 			var from, m int
-			if _, err := fmt.Sscanf(text[at:at+size], "c%02d-m%02d.", &from, &m); err != nil || m != next[from] {
-				t.Fatalf("client %d: at %d it heard %q, want message %d of %d", i, at, text[at:at+size], next[from], from)
+			if _, err := fmt.Sscanf(text[at:at+size], "c%02d-m%02d.", &from, &m); err != nil ||
+				m != next[from] {
+				t.Fatalf("client %d: at %d it heard %q, want message %d of %d", i, at,
+					text[at:at+size], next[from], from)
 			}
 			next[from]++
 		}
@@ -222,7 +224,8 @@ func TestEcho(t *testing.T) {
 				c.CloseWrite()
 			}()
 			if got, err := io.ReadAll(c); err != nil || string(got) != text {
-				t.Errorf("client %d: %d of %d bytes came back right or wrong: %v", i, len(got), len(text), err)
+				t.Errorf("client %d: %d of %d bytes came back right or wrong: %v", i, len(got),
+					len(text), err)
 			}
 		})
 	}
@@ -234,14 +237,16 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// A task that becomes ready while the other worker sleeps starts there, though the worker that started it goes on. On a
-// machine with a free processor it takes 5 to 25 us, the 99th percentile 30 to 45: that is told, not tested.
+// A task that becomes ready while the other worker sleeps starts there, though the worker that
+// started it goes on. On a machine with a free processor it takes 5 to 25 us, the 99th percentile
+// 30 to 45: that is told, not tested.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	p := start(t, example(t, "wake"), "EVE_WORKERS=2", "EVE_BUDGET=0")
 	p.mustExit(0)
 	t.Log(p.out.String())
 	if !strings.HasPrefix(p.out.String(), "100 met, ") {
-		t.Errorf("printed %q, want that all of 100 tasks began while their handler ran", p.out.String())
+		t.Errorf("printed %q, want that all of 100 tasks began while their handler ran",
+			p.out.String())
 	}
 }

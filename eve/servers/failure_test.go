@@ -87,16 +87,20 @@ func TestCancelled(t *testing.T) {
 	client.say("cancel\n")
 	client.mustHear("deferred\n")
 	client.mustEnd() // untold, the other child would run on for ten minutes
-	p.eventually("it says why", func() bool { return p.out.String() == "failing.eve:40: first\nclosed\n" })
+	p.eventually("it says why",
+		func() bool { return p.out.String() == "failing.eve:40: first\nclosed\n" })
 }
 
-// A failure that may have left something shared half done ends the process, and says where it began.
+// A failure that may have left something shared half done ends the process, and says
+// where it began.
 func TestFailuresThatEndTheProcess(t *testing.T) {
 	t.Parallel()
 	exe := compiled(t, "failing.eve", failing)
 	for what, want := range map[string]string{
-		"outside": "failing.eve:35: in a task with total\n    in the task of failing.eve:33\n    it held ", // two objects, in the order of their addresses
-		"deep":    "eve: stack overflow: a task calls itself too deeply\n",
+		// two objects, in the order of their addresses
+		"outside": "failing.eve:35: in a task with total\n    in the task of failing.eve:33\n   " +
+			" it held ",
+		"deep": "eve: stack overflow: a task calls itself too deeply\n",
 	} {
 		t.Run(what, func(t *testing.T) {
 			if what == "deep" && *sanitize != "" {
@@ -135,8 +139,8 @@ main: [+stdout] () void:
 	}
 }
 
-// A connection that the network breaks is told to handlers of error, and by close to all; nothing is printed, since
-// peers that leave by a reset are nothing unusual.
+// A connection that the network breaks is told to handlers of error, and by close to all; nothing
+// is printed, since peers that leave by a reset are nothing unusual.
 func TestBrokenConnectionIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	p := start(t, compiled(t, "broken.eve", `import io.socket.*
@@ -156,7 +160,8 @@ main: () void:
 		client.mustHear("x")
 		client.SetLinger(0)
 		client.Close()
-		p.eventually("it hears the end", func() bool { return p.out.String() == strings.Repeat("closed\n", i+1) })
+		p.eventually("it hears the end",
+			func() bool { return p.out.String() == strings.Repeat("closed\n", i+1) })
 	}
 	client := p.dial(port)
 	client.say("y")

@@ -32,8 +32,9 @@ func listening(t *testing.T, pid int) int {
 	return 0
 }
 
-// listeners gives the port of each listening IPv4 socket by its inode, as sock_diag(7) tells them. /proc/net/tcp has the
-// same, but to print a page of it the kernel walks the buckets of all connections: 60 ms when 28 000 are in TIME_WAIT.
+// listeners gives the port of each listening IPv4 socket by its inode, as sock_diag(7) tells them.
+// /proc/net/tcp has the same, but to print a page of it the kernel walks the buckets of all
+// connections: 60 ms when 28 000 are in TIME_WAIT.
 func listeners() (map[uint32]int, error) {
 	const (
 		byFamily = 20 // SOCK_DIAG_BY_FAMILY
@@ -42,7 +43,8 @@ func listeners() (map[uint32]int, error) {
 		request  = 56 // struct inet_diag_req_v2
 		answer   = 72 // struct inet_diag_msg
 	)
-	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, syscall.NETLINK_INET_DIAG)
+	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC,
+		syscall.NETLINK_INET_DIAG)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,8 @@ func listeners() (map[uint32]int, error) {
 	native.PutUint16(ask[6:], syscall.NLM_F_REQUEST|syscall.NLM_F_DUMP)
 	ask[header], ask[header+1] = syscall.AF_INET, syscall.IPPROTO_TCP
 	native.PutUint32(ask[header+4:], 1<<listens)
-	if err := syscall.Sendto(fd, ask, 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
+	if err := syscall.Sendto(fd, ask, 0,
+		&syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
 		return nil, err
 	}
 	all := make(map[uint32]int)

@@ -13,15 +13,16 @@ import (
 	"time"
 )
 
-// A handler that fails for one client of a hundred ends that one, after what it deferred, with an `error` event that says
-// where; the others are served all the time, and nothing is left over.
+// A handler that fails for one client of a hundred ends that one, after what it deferred, with an
+// `error` event that says where; the others are served all the time, and nothing is left over.
 func TestFailuresUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
 		t.Run(reactor, func(t *testing.T) {
 			t.Parallel()
 			needReactor(t, reactor)
-			failUnderLoad(t, startServer(t, compiled(t, "failing.eve", withEnd(failing)), reactor, "EVE_BUDGET=1"))
+			failUnderLoad(t, startServer(t, compiled(t, "failing.eve", withEnd(failing)), reactor,
+				"EVE_BUDGET=1"))
 		})
 	}
 }
@@ -71,7 +72,8 @@ func failUnderLoad(t *testing.T, p *process) {
 					t.Errorf("%s: %v", f.what, err)
 				}
 				if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
-					t.Errorf("%s: heard %q, %v behind what was deferred, want the end", f.what, rest, err)
+					t.Errorf("%s: heard %q, %v behind what was deferred, want the end", f.what,
+						rest, err)
 				}
 				c.Close()
 			}
@@ -123,7 +125,8 @@ func TestTenThousandClients(t *testing.T) {
 		t.Run(reactor, func(t *testing.T) {
 			needReactor(t, reactor)
 			text := readText(t, subjects[0].file)
-			cmd := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec %s 0", room, optimised(t, "echo.eve", text)))
+			cmd := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec %s 0", room,
+				optimised(t, "echo.eve", text)))
 			p := begin(t, cmd, "EVE_IO="+reactor, "EVE_WORKERS=2", "ASAN_OPTIONS=atexit=1")
 			h := &house{subject: subjects[0], port: p.port()}
 			before := p.descriptors()

@@ -53,7 +53,8 @@ func (m *memory) String() string {
 		return "no sample"
 	}
 	rate := float64(all[len(all)-1].connections) / m.span().Seconds()
-	return fmt.Sprintf("%.0f a second, %v KiB at each tenth of the time, %.2f bytes a connection after the first third",
+	return fmt.Sprintf("%.0f a second, %v KiB at each tenth of the time, %.2f bytes a "+
+		"connection after the first third",
 		rate, m.tenths(), slope(all))
 }
 
@@ -66,10 +67,11 @@ func (m *memory) tenths() []int {
 	return all
 }
 
-// What a server may grow by, along the fitted line, over the samples that count. The smallest leak that there can be
-// is a block of 16 bytes for each connection; an eighth of that is what the line may rise. In a short run the pools
-// are still filling: the worst of 64 runs of a second rose by 900 KiB; by 2600 where the machine was so busy that a ring took its
-// next 1600 KiB of buffers late.
+// What a server may grow by, along the fitted line, over the samples that count. The smallest
+// leak that there can be is a block of 16 bytes for each connection; an eighth of that is what
+// the line may rise. In a short run the pools are still filling: the worst of 64 runs of a
+// second rose by 900 KiB; by 2600 where the machine was so busy that a ring took its next 1600
+// KiB of buffers late.
 const (
 	bytesEach = 2
 	slackKiB  = 4096
@@ -96,6 +98,7 @@ func (m *memory) mustBeFlat(t *testing.T) {
 		t.Fatalf("%d samples are too few", n)
 	}
 	if kib, allowed := m.growth(); math.IsNaN(kib) || kib > allowed {
-		t.Errorf("memory grows by %.0f KiB in %d connections, at most %.0f KiB are allowed", kib, m.seen(), allowed)
+		t.Errorf("memory grows by %.0f KiB in %d connections, at most %.0f KiB are allowed", kib,
+			m.seen(), allowed)
 	}
 }

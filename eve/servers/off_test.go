@@ -189,7 +189,8 @@ main: () void:
 	}
 }
 
-// Answers that come about when their time is over are either in time or late, never both and never neither.
+// Answers that come about when their time is over are either in time or late, never both
+// and never neither.
 func TestAnswersAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	const text = `extern "C" "meet.h":
@@ -210,7 +211,8 @@ main: () void:
     for (n in 0..400): ask(n, all)
 `
 	for _, workers := range []string{"1", "2"} {
-		p := start(t, compiled(t, "moment.eve", text), "EVE_WORKERS="+workers, "ASAN_OPTIONS=atexit=1")
+		p := start(t, compiled(t, "moment.eve", text), "EVE_WORKERS="+workers,
+			"ASAN_OPTIONS=atexit=1")
 		p.mustExit(0)
 		p.mustBeClean()
 		if got := p.out.String(); got != "400 400\n" {
@@ -231,7 +233,8 @@ func readLine(c peer) string {
 	}
 }
 
-// What was given to a call is gone when its answer has come, not when its time would have been over.
+// What was given to a call is gone when its answer has come, not when its time would
+// have been over.
 func TestAnswersInTimeLeaveNothing(t *testing.T) {
 	t.Parallel()
 	const text = `import io.socket.*
@@ -264,7 +267,8 @@ main: () void:
 	ask(10)
 	before := p.resident()
 	ask(100)
-	if grown := p.resident() - before; grown > 2000 && *sanitize == "" { // kept, they would be 10 MB
+	// kept, they would be 10 MB
+	if grown := p.resident() - before; grown > 2000 && *sanitize == "" {
 		t.Errorf("%d answers have left %d KiB", 100*batch, grown)
 	}
 	client.CloseWrite()

@@ -59,8 +59,8 @@ main: () void:
     on process.signals terminate: process.shutdown(600s)
 `
 
-// A client that stops to read, reads until all has drained, and stops again: twenty times, and no byte is lost, whatever
-// the limit. Of both events there is one each time, in their order.
+// A client that stops to read, reads until all has drained, and stops again: twenty times, and no
+// byte is lost, whatever the limit. Of both events there is one each time, in their order.
 func TestOverflowAndDrained(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
@@ -69,7 +69,8 @@ func TestOverflowAndDrained(t *testing.T) {
 				t.Parallel()
 				needReactor(t, reactor)
 				exe := compiled(t, "numbers.eve", numbers)
-				p := startWith(t, []string{exe, strconv.Itoa(limit)}, "EVE_IO="+reactor, "EVE_WORKERS=2", "ASAN_OPTIONS=atexit=1")
+				p := startWith(t, []string{exe, strconv.Itoa(limit)}, "EVE_IO="+reactor,
+					"EVE_WORKERS=2", "ASAN_OPTIONS=atexit=1")
 				client := p.dialDeaf(p.port())
 				lines := bufio.NewReaderSize(client, 64<<10)
 				read := func() []byte {
@@ -84,7 +85,8 @@ func TestOverflowAndDrained(t *testing.T) {
 				client.say("go\n")
 				for range 20 {
 					client.SetDeadline(time.Now().Add(patience))
-					p.eventually("it overflows", func() bool { return count("overflow") > count("drained") })
+					p.eventually("it overflows",
+						func() bool { return count("overflow") > count("drained") })
 					for stopped := count("overflow"); count("drained") < stopped; {
 						for range 1024 {
 							if line := read(); !bytes.Equal(line, want) {
@@ -108,7 +110,8 @@ func TestOverflowAndDrained(t *testing.T) {
 				}
 				client.mustEnd()
 				p.mustEndClean()
-				if said := strings.ReplaceAll(p.out.String(), "overflow\ndrained\n", ""); said != "" && said != "overflow\n" {
+				if said := strings.ReplaceAll(p.out.String(), "overflow\ndrained\n",
+					""); said != "" && said != "overflow\n" {
 					t.Errorf("it printed %q besides", said)
 				}
 			})
@@ -132,8 +135,8 @@ func (p *process) dialDeaf(port int) peer {
 	return p.dialBy(net.Dialer{Control: littleRoom}, port)
 }
 
-// A peer that says nothing for long is asked by the kernel whether it is there: else who vanished without a word would be
-// kept for ever.
+// A peer that says nothing for long is asked by the kernel whether it is there: else who vanished
+// without a word would be kept for ever.
 func TestSilentPeersAreWatched(t *testing.T) {
 	t.Parallel()
 	p := start(t, example(t, "echo"))
@@ -149,7 +152,8 @@ func TestSilentPeersAreWatched(t *testing.T) {
 		}
 		for line := range strings.Lines(string(table)) {
 			f := strings.Fields(line)
-			if len(f) < 6 || !strings.HasSuffix(f[1], fmt.Sprintf(":%04X", port)) || !strings.HasSuffix(f[2], fmt.Sprintf(":%04X", client)) {
+			if len(f) < 6 || !strings.HasSuffix(f[1], fmt.Sprintf(":%04X", port)) ||
+				!strings.HasSuffix(f[2], fmt.Sprintf(":%04X", client)) {
 				continue
 			}
 			kind, left, _ := strings.Cut(f[5], ":")

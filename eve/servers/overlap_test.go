@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Handlers overlap as far as their lists let them: both are in `meet` at once, or it says 0 and the program fails.
+// Handlers overlap as far as their lists let them: both are in `meet` at once, or it says 0 and
+// the program fails.
 func TestHandlersOverlap(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
@@ -79,7 +80,8 @@ func TestHandlersTakeTurns(t *testing.T) {
 	for name, body := range map[string]string{
 		"of one event":        "    on j poke: once()\n",
 		"one that changes it": "    on j poke [+j]: once()\n    on j prod [j]: once()\n",
-		"by what they list":   "    total: int@\n    on j poke [j, +total]: once()\n    on j prod [-j, total]: once()\n",
+		"by what they list": "    total: int@\n    on j poke [j, +total]: once()\n    on j " +
+			"prod [-j, total]: once()\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,11 +128,13 @@ main: () void:
 	}
 }
 
-// Two clients of the paper's Program 2 are served at once: their handlers only read the set of all. Both have been
-// served once before, since a handler that waits keeps its worker from whoever has not been taken in yet.
+// Two clients of the paper's Program 2 are served at once: their handlers only read the set of all.
+// Both have been served once before, since a handler that waits keeps its worker from whoever has
+// not been taken in yet.
 func TestClientsOverlap(t *testing.T) {
 	t.Parallel()
-	program := strings.Replace(exampleText(t, "broadcast"), "@ for", "if message.size() == 3: assert meet(2) == 1\n              @ for", 1)
+	program := strings.Replace(exampleText(t, "broadcast"), "@ for",
+		"if message.size() == 3: assert meet(2) == 1\n              @ for", 1)
 	p := start(t, compiled(t, "broadcast.eve", withImportFirst(meeting+program)), "EVE_WORKERS=2")
 	port := p.port()
 	one := p.dial(port)

@@ -36,8 +36,10 @@ func TestPageOfKeysAndValues(t *testing.T) {
 	t.Parallel()
 	p := start(t, page(t, "kv"))
 	port := p.port()
-	if got, want := asked(t, p, port, "SET a 1\nGET a\nGET b\nSET c 2\r\nKEYS\nDEL a\nDEL a\nGET\nSET x\n\nQUIT\n"),
-		"ok\n1\n(none)\nok\na c\ntrue\nfalse\n"+strings.Repeat("SET key value, GET key, DEL key, KEYS, QUIT\n", 3); got != want {
+	if got, want := asked(t, p, port,
+		"SET a 1\nGET a\nGET b\nSET c 2\r\nKEYS\nDEL a\nDEL a\nGET\nSET x\n\nQUIT\n"),
+		"ok\n1\n(none)\nok\na c\ntrue\nfalse\n"+
+			strings.Repeat("SET key value, GET key, DEL key, KEYS, QUIT\n", 3); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := asked(t, p, port, "GET c\nQUIT\n"); got != "2\n" {
@@ -80,7 +82,8 @@ func TestPageOfHTTP(t *testing.T) {
 		{"GET /nothing HTTP/1.0\r\n\r\n", "404 Not Found", "there is no /nothing\n"},
 		{"GET / HTTP/1.0\r\n\r\n", "200 OK", "hello, visitor 2\n"},
 	} {
-		want := fmt.Sprintf("HTTP/1.0 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", c.status, len(c.body), c.body)
+		want := fmt.Sprintf("HTTP/1.0 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"+
+			"\r\n%s", c.status, len(c.body), c.body)
 		if got := asked(t, p, port, c.head); got != want {
 			t.Errorf("%q: got %q, want %q", c.head, got, want)
 		}
@@ -102,6 +105,7 @@ func TestPageOfProxy(t *testing.T) {
 	if got := asked(t, p, port, ""); got != "" {
 		t.Errorf("got %q from nobody", got)
 	}
-	p.eventually("the proxy says why", func() bool { return strings.Contains(p.err.String(), "proxy: ") })
+	p.eventually("the proxy says why",
+		func() bool { return strings.Contains(p.err.String(), "proxy: ") })
 	p.mustRun()
 }

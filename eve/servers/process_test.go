@@ -20,7 +20,8 @@ import (
 	"interleave/eve/trial"
 )
 
-var sanitize = flag.String("sanitize", "", "build the programs with this sanitizer: address or thread")
+var sanitize = flag.String("sanitize", "",
+	"build the programs with this sanitizer: address or thread")
 
 // patience is a net: nothing that a program has to do takes so long, however busy the machine is.
 const patience = 5 * time.Minute
@@ -133,7 +134,8 @@ func (p *process) mustExit(status int) {
 		p.t.Fatalf("the program does not end; it printed %q", p.out.String())
 	}
 	if got := p.cmd.ProcessState; got.ExitCode() != status {
-		p.t.Fatalf("the program ended with %v, want status %d; it printed %q and %q", got, status, p.out.String(), p.err.String())
+		p.t.Fatalf("the program ended with %v, want status %d; it printed %q and %q", got, status,
+			p.out.String(), p.err.String())
 	}
 }
 
@@ -159,7 +161,8 @@ func (p *process) eventually(what string, so func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			p.t.Fatalf("it did not come to this: %s; the program printed %q and %q", what, p.out.String(), p.err.String())
+			p.t.Fatalf("it did not come to this: %s; the program printed %q and %q", what,
+				p.out.String(), p.err.String())
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Every `fill` is a hundred tasks that write to standard output, 800 KB in all: far more than a pipe holds.
+// Every `fill` is a hundred tasks that write to standard output, 800 KB in all: far more
+// than a pipe holds.
 const filling = `import io.socket.*
 fill: [+stdout] (from: int) void:
     for (i in from..from + 1000): stdout.write("%07d\n", i)
@@ -41,7 +42,8 @@ func unread(t *testing.T) (p *process, out *os.File) {
 	return begin(t, cmd, "EVE_WORKERS=1"), read
 }
 
-// fillUp has the program write more than the pipe takes, and holds that it serves its clients all the same.
+// fillUp has the program write more than the pipe takes, and holds that it serves its
+// clients all the same.
 func fillUp(t *testing.T, p *process) peer {
 	t.Helper()
 	client := p.dial(p.port())

@@ -40,7 +40,8 @@ const ending = `import io.socket.*
         process.shutdown(600s)
 `
 
-// Signals come through while a worker is busy, whichever it is, and whom it serves is served to the end.
+// Signals come through while a worker is busy, whichever it is, and whom it serves is
+// served to the end.
 func TestShutdownWaitsForHandlers(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
@@ -69,7 +70,8 @@ func shutDownHeld(t *testing.T, exe, reactor string) {
 	p.signal(syscall.SIGHUP)
 	idle.mustEnd()
 	client.mustHear("hold\nheld 1\n")
-	if rest, err := io.ReadAll(client); err != nil || string(rest) != "" && string(rest) != "queued\n" {
+	if rest, err := io.ReadAll(client); err != nil || string(rest) != "" &&
+		string(rest) != "queued\n" {
 		t.Errorf("heard %q, %v, want whole replies and the end", rest, err)
 	}
 	p.mustExit(0)
@@ -82,23 +84,27 @@ func shutDownHeld(t *testing.T, exe, reactor string) {
 // mustHold waits until so many bodies are in `hold`.
 func (p *process) mustHold(n int) {
 	p.t.Helper()
-	p.eventually("a body holds", func() bool { return strings.Count(p.err.String(), "holding\n") >= n })
+	p.eventually("a body holds",
+		func() bool { return strings.Count(p.err.String(), "holding\n") >= n })
 }
 
-// When the grace is over the process ends, whoever is still served, and though no worker is free to notice.
+// When the grace is over the process ends, whoever is still served, and though no worker is
+// free to notice.
 func TestShutdownEndsAfterItsGrace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, say, workers string
 	}{
-		{"a handler goes on", "hold\n|end soon\n|end soon\n", "2"}, // the loop of one of them may be that of the busy worker
+		// the loop of one of them may be that of the busy worker
+		{"a handler goes on", "hold\n|end soon\n|end soon\n", "2"},
 		{"all workers are busy", "end and hold\n", "1"},
 		{"a second call with less", "hold\n|end less\n|end less\n", "2"},
 		{"a second call with more", "hold\n|end more\n|end more\n", "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, compiled(t, "ending.eve", ending), "EVE_WORKERS="+c.workers, "EVE_BUDGET=0")
+			p := start(t, compiled(t, "ending.eve", ending), "EVE_WORKERS="+c.workers,
+				"EVE_BUDGET=0")
 			port := p.port()
 			var all []peer
 			for range strings.Split(c.say, "|") {
@@ -113,14 +119,16 @@ func TestShutdownEndsAfterItsGrace(t *testing.T) {
 	}
 }
 
-// Clients that write as fast as they can are cut off in order: each hears a beginning of what it said.
+// Clients that write as fast as they can are cut off in order: each hears a beginning
+// of what it said.
 func TestTerminateDuringFlood(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
 		t.Run(reactor, func(t *testing.T) {
 			t.Parallel()
 			needReactor(t, reactor)
-			p := startServer(t, example(t, "echo", "    on process.signals terminate: process.shutdown(600s)\n"), reactor)
+			p := startServer(t, example(t, "echo",
+				"    on process.signals terminate: process.shutdown(600s)\n"), reactor)
 			port := p.port()
 			block := bytes.Repeat([]byte("0123456789abcdef"), 1<<12)
 			var all sync.WaitGroup
@@ -170,7 +178,8 @@ func TestAddressInUse(t *testing.T) {
 	second := start(t, compiled(t, "echo.eve", text))
 	second.mustExit(1)
 	want := fmt.Sprintf(": cannot listen on 127.0.0.1:%d: Address already in use\n", port)
-	if said := second.err.String(); !strings.HasSuffix(said, want) || strings.Count(said, "\n") != 1 {
+	if said := second.err.String(); !strings.HasSuffix(said, want) ||
+		strings.Count(said, "\n") != 1 {
 		t.Errorf("said %q, want one line that ends with %q", said, want)
 	}
 	c := first.dial(port)
@@ -186,7 +195,8 @@ func TestAddressInUseHandled(t *testing.T) {
 	text := strings.ReplaceAll(exampleText(t, "broadcast"), "8080", fmt.Sprint(port))
 	second := start(t, compiled(t, "broadcast.eve", text))
 	second.mustExit(0)
-	want := fmt.Sprintf("Failed to start server: cannot listen on 127.0.0.1:%d: Address already in use", port)
+	want := fmt.Sprintf("Failed to start server: cannot listen on 127.0.0.1:%d: Address already "+
+		"in use", port)
 	if said := second.err.String(); said != want {
 		t.Errorf("said %q, want %q", said, want)
 	}
@@ -288,7 +298,8 @@ func TestListenMax(t *testing.T) {
 		t.Run(reactor, func(t *testing.T) {
 			t.Parallel()
 			needReactor(t, reactor)
-			text := strings.Replace(exampleText(t, "echo"), "8080", "8080, max = 3", 1) + "    on process.signals terminate: process.shutdown(600s)\n"
+			text := strings.Replace(exampleText(t, "echo"), "8080", "8080, max = 3", 1) +
+				"    on process.signals terminate: process.shutdown(600s)\n"
 			p := startServer(t, compiled(t, "max.eve", text), reactor)
 			port := p.port()
 			before := p.descriptors()

@@ -17,8 +17,10 @@ import (
 
 // A short soak is one of the normal tests; `make soak` asks for a long one.
 var (
-	soakTime        = flag.Duration("soak", 0, "how long clients come and go at each server, at least")
-	soakConnections = flag.Int("connections", 2000, "how many connections each server sees, at least")
+	soakTime = flag.Duration("soak", 0,
+		"how long clients come and go at each server, at least")
+	soakConnections = flag.Int("connections", 2000,
+		"how many connections each server sees, at least")
 )
 
 const (
@@ -43,8 +45,9 @@ var subjects = []subject{
 	{"rooms", "testdata/server/rooms.eve", talkRooms, repeat("all\n....\n", 1<<10)},
 }
 
-// Clients come and go, many at a time, and leave in all the ways there are. Meanwhile the server's memory does not
-// grow; afterwards it has no descriptor too many, still serves, ends by SIGTERM with status 0 and, with
+// Clients come and go, many at a time, and leave in all the ways there are. Meanwhile the server's
+// memory does not grow; afterwards it has no descriptor too many, still serves, ends by SIGTERM
+// with status 0 and, with
 // -sanitize=address, has nothing left that nobody refers to.
 func TestSoak(t *testing.T) {
 	for _, s := range subjects {
@@ -68,7 +71,8 @@ func soak(t *testing.T, s subject, reactor string) {
 	last := &visit{house: h}
 	left := 0
 	p.eventually("no descriptor is left over", func() bool {
-		if err := last.stay(leaveByEnd); err != nil { // what is said to all tells the server who has vanished
+		// what is said to all tells the server who has vanished
+		if err := last.stay(leaveByEnd); err != nil {
 			t.Fatalf("a client after all others, with %d descriptors left over: %v", left, err)
 		}
 		left = p.descriptors() - before
@@ -103,7 +107,8 @@ func TestSoakNotices(t *testing.T) {
 	memory := h.fill(t, p)
 	if *sanitize == "" {
 		if grown, allowed := memory.growth(); grown < float64(memory.seen())*64/1024 {
-			t.Errorf("two objects for each of %d connections look like %.0f KiB (%.0f are allowed)", memory.seen(), grown, allowed)
+			t.Errorf("two objects for each of %d connections look like %.0f KiB (%.0f are allowed)",
+				memory.seen(), grown, allowed)
 		}
 	}
 	p.signal(syscall.SIGTERM)
@@ -128,8 +133,9 @@ var mainBody = regexp.MustCompile(`(?m)^main:.*\n( +)`)
 
 var limited = regexp.MustCompile(`process\.shutdown\(\d+s\)`)
 
-// withEnd lets the server end in order when it is told to. Those of the services do so already, but give up after the contract's second, which a
-// machine with much to do takes from them; these ten minutes are longer than patience.
+// withEnd lets the server end in order when it is told to. Those of the services do so already, but
+// give up after the contract's second, which a machine with much to do takes from them; these ten
+// minutes are longer than patience.
 func withEnd(text string) string {
 	if strings.Contains(text, "on process.signals terminate") {
 		return limited.ReplaceAllLiteralString(text, "process.shutdown(600s)")
@@ -147,7 +153,8 @@ type house struct {
 	sites  atomic.Int64
 }
 
-// fill lets visitors come and go until time and number are reached, and gives the server's memory over time.
+// fill lets visitors come and go until time and number are reached, and gives the server's
+// memory over time.
 func (h *house) fill(t *testing.T, p *process) *memory {
 	m := &memory{begun: time.Now()}
 	left := make(chan struct{}, visitors)
@@ -156,11 +163,13 @@ func (h *house) fill(t *testing.T, p *process) *memory {
 	for i := range visitors {
 		all.Go(func() {
 			v := &visit{house: h, number: i}
-			for turn := i; !failed.Load() && !(h.seen.Load() >= int64(*soakConnections) && time.Since(m.begun) >= *soakTime); turn++ {
+			for turn := i; !failed.Load() && !(h.seen.Load() >= int64(*soakConnections) &&
+				time.Since(m.begun) >= *soakTime); turn++ {
 				leave := leaves[turn%len(leaves)]
 				if err := v.stay(leave); err != nil {
 					failed.Store(true)
-					t.Errorf("a client that leaves by %s, connection %d: %v", leave.name, h.seen.Load(), err)
+					t.Errorf("a client that leaves by %s, connection %d: %v", leave.name,
+						h.seen.Load(), err)
 				}
 				left <- struct{}{}
 			}
@@ -183,10 +192,12 @@ func (h *house) fill(t *testing.T, p *process) *memory {
 	return m
 }
 
-// startServer runs a server of two workers, which with -sanitize=address says when it has come to the check for leaks.
+// startServer runs a server of two workers, which with -sanitize=address says when it has come to
+// the check for leaks.
 func startServer(t *testing.T, exe, reactor string, settings ...string) *process {
 	t.Helper()
-	settings = append([]string{"EVE_IO=" + reactor, "EVE_WORKERS=2", "ASAN_OPTIONS=detect_leaks=1 atexit=1"}, settings...)
+	settings = append([]string{"EVE_IO=" + reactor, "EVE_WORKERS=2",
+		"ASAN_OPTIONS=detect_leaks=1 atexit=1"}, settings...)
 	return startWith(t, []string{exe, "0"}, settings...)
 }
 

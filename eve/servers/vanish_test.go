@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// Clients that are gone in the middle of what is said to all do not disturb the others, who hear everything in order.
+// Clients that are gone in the middle of what is said to all do not disturb the others, who hear
+// everything in order.
 func TestPeersVanishDuringBroadcasts(t *testing.T) {
 	t.Parallel()
 	for _, reactor := range []string{"epoll", "uring"} {
 		t.Run(reactor, func(t *testing.T) {
 			t.Parallel()
 			needReactor(t, reactor)
-			p := startServer(t, optimised(t, "broadcast.eve", withEnd(exampleText(t, "broadcast"))), reactor)
+			p := startServer(t, optimised(t, "broadcast.eve", withEnd(exampleText(t, "broadcast"))),
+				reactor)
 			h := &house{subject: subjects[1], port: p.port()}
 			before := p.descriptors()
 			var speakers, listeners sync.WaitGroup
@@ -44,7 +46,8 @@ func TestPeersVanishDuringBroadcasts(t *testing.T) {
 			}
 			last := &visit{house: h}
 			p.eventually("all have left", func() bool {
-				if err := last.stay(leaveByEnd); err != nil { // so the server meets who has vanished
+				// so the server meets who has vanished
+				if err := last.stay(leaveByEnd); err != nil {
 					t.Fatal(err)
 				}
 				return p.descriptors() <= before
@@ -59,7 +62,8 @@ const (
 	words    = 500 // of each
 )
 
-// speak says the next word when the one before has come back, and holds that those of the others come in order too.
+// speak says the next word when the one before has come back, and holds that those of the others
+// come in order too.
 func speak(c peer, me int) error {
 	next := make([]int, speaking)
 	for n := range words {
@@ -76,7 +80,8 @@ func speak(c peer, me int) error {
 				}
 			}
 			var who, which int
-			if _, err := fmt.Sscanf(string(word), "%d:%05d.", &who, &which); err != nil || who >= speaking {
+			if _, err := fmt.Sscanf(string(word), "%d:%05d.", &who, &which); err != nil ||
+				who >= speaking {
 				return fmt.Errorf("heard %q after word %d", word, n)
 			}
 			if which != next[who] && next[who] > 0 { // the first words may have come before us

@@ -61,8 +61,8 @@ func (v *visit) stay(l leave) error {
 	return nil
 }
 
-// come connects, each time from another address of this machine: a port that waits after its connection is the waste of
-// one address only.
+// come connects, each time from another address of this machine: a port that waits after its
+// connection is the waste of one address only.
 func (v *visit) come(deaf bool) error {
 	site := v.sites.Add(1)
 	from := net.IPv4(127, 0, byte(1+site/250%250), byte(1+site%250))
@@ -81,7 +81,9 @@ func (v *visit) come(deaf bool) error {
 
 // littleRoom is for those who are to hear little of what is said.
 func littleRoom(_, _ string, raw syscall.RawConn) error {
-	return raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	return raw.Control(func(fd uintptr) {
+		syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
+	})
 }
 
 func (v *visit) end() error { return v.Close() }
@@ -100,8 +102,8 @@ func (v *visit) halfClose() error {
 	return err
 }
 
-// request asks for more than it will read. It fits into the buffers of the kernel, so this does not wait; a server that
-// has closed already is no mistake.
+// request asks for more than it will read. It fits into the buffers of the kernel, so this does not
+// wait; a server that has closed already is no mistake.
 func (v *visit) request() error {
 	_, err := v.Write(v.ask)
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
@@ -125,8 +127,8 @@ func (v *visit) halfCloseUnread() error {
 	return v.Close()
 }
 
-// tcpRepair is TCP_REPAIR of tcp(7): a socket under repair is closed without a word to the other side. Who may not do
-// that leaves by a reset.
+// tcpRepair is TCP_REPAIR of tcp(7): a socket under repair is closed without a word to the other
+// side. Who may not do that leaves by a reset.
 const tcpRepair = 19
 
 // vanish goes without a word while the server has something to send, which then meets nobody.

@@ -1,5 +1,5 @@
-// Package std holds the modules that come with Eve, as Eve text. Functions without a body are natives:
-// the runtime and the interpreter make them.
+// Package std holds the modules that come with Eve, as Eve text. Functions without a body are
+// natives: the runtime and the interpreter make them.
 package std
 
 import (
@@ -33,7 +33,8 @@ func Modules() []string {
 
 // Home gives the module that has to be imported for a public name; empty when there is none.
 func Home(name string) string {
-	declared := regexp.MustCompile(`(?m)^pub (?:type |union |const )?` + regexp.QuoteMeta(name) + `\b`)
+	declared := regexp.MustCompile(`(?m)^pub (?:type |union |const )?` + regexp.QuoteMeta(name) +
+		`\b`)
 	for _, m := range Modules() {
 		if _, text, ok := Text(m); ok && declared.MatchString(text) {
 			return m

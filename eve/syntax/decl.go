@@ -7,8 +7,8 @@ import (
 	"interleave/eve/source"
 )
 
-// module reads a whole file. Of broken lines below each other only the first is reported: the others
-// mostly belong to it.
+// module reads a whole file. Of broken lines below each other only the first is reported: the
+// others mostly belong to it.
 func (p *parser) module(file *File) {
 	for broken := false; !p.at(EOF); {
 		start := p.pos
@@ -83,13 +83,15 @@ func (p *parser) noItem() {
 	if t.is("test") && p.peek(1).isName() {
 		name := p.peek(1)
 		d.Message, d.Label = "a test is named by a string: test \""+name.Text()+"\":", ""
-		d.Fix = &diag.Fix{Text: "write \"" + name.Text() + "\"", Span: name.Span, New: "\"" + name.Text() + "\""}
+		d.Fix = &diag.Fix{Text: "write \"" + name.Text() + "\"", Span: name.Span, New: "\"" +
+			name.Text() + "\""}
 	}
 	if t.isName() && p.peek(1).is("(") {
 		p.missingHead(t)
 	}
 	if t.isName() && p.peek(1).is("<") {
-		d.Code, d.Message = "E0114", "type parameters stand behind the colon: "+t.Text()+": <type T> (x: T) T:"
+		d.Code, d.Message = "E0114", "type parameters stand behind the colon: "+t.Text()+
+			": <type T> (x: T) T:"
 		d.Label = ""
 	}
 	if t.Kind == Op || t.is("in") || t.is("as") || t.is("within") {
@@ -131,8 +133,8 @@ func (p *parser) named(start source.Span, pub bool, where string) Decl {
 	return p.variables(start, pub, first, where)
 }
 
-// memberName reads the name of a declaration. Members of types stand behind a dot, so theirs may be any
-// word.
+// memberName reads the name of a declaration. Members of types stand behind a dot, so theirs
+// may be any word.
 func (p *parser) memberName(what, where string) *Name {
 	if where == "a type" {
 		return p.anyWord(what)
@@ -140,7 +142,8 @@ func (p *parser) memberName(what, where string) *Name {
 	return p.name(what)
 }
 
-// isFuncHead says whether what follows the colon, n tokens ahead, is a function's head and not a type.
+// isFuncHead says whether what follows the colon, n tokens ahead, is a function's head
+// and not a type.
 func (p *parser) isFuncHead(n int) bool {
 	t, after := p.peek(n), p.peek(n+1)
 	switch {
@@ -154,14 +157,16 @@ func (p *parser) isFuncHead(n int) bool {
 	return false
 }
 
-// isListType says whether the [ n tokens ahead opens a list's type as other languages write it: `v: [int]`.
+// isListType says whether the [ n tokens ahead opens a list's type as other languages write
+// it: `v: [int]`.
 func (p *parser) isListType(n int) bool {
 	end := p.matching(min(p.pos+n, len(p.toks)-1))
-	return end > p.pos+n+1 && p.peek(n+1).Kind == Identifier && (p.toks[end+1].isLayout() || p.toks[end+1].is("="))
+	return end > p.pos+n+1 && p.peek(n+1).Kind == Identifier && (p.toks[end+1].isLayout() ||
+		p.toks[end+1].is("="))
 }
 
-// isUntypedParams says that the ( n tokens ahead opens parameters without types: a result or a colon
-// follows, and nothing of that kind follows a tuple's type.
+// isUntypedParams says that the ( n tokens ahead opens parameters without types: a result or a
+// colon follows, and nothing of that kind follows a tuple's type.
 func (p *parser) isUntypedParams(n int) bool {
 	end := p.matching(min(p.pos+n, len(p.toks)-1))
 	if end < 0 {
@@ -209,7 +214,8 @@ func (p *parser) variables(start source.Span, pub bool, first *Name, where strin
 // untyped fails on `x := 1`, `x: = 1`.
 func (p *parser) untyped(name *Name) {
 	p.fail(diag.Diagnostic{
-		Code: "E0120", Span: p.here(), Message: fmt.Sprintf("the type of '%s' is missing", name.Text),
+		Code: "E0120", Span: p.here(), Message: fmt.Sprintf("the type of '%s' is missing",
+			name.Text),
 		Label: "a declaration says the type: " + name.Text + ": int = ...",
 	})
 }
@@ -219,7 +225,8 @@ func (p *parser) function(start source.Span, pub bool, name *Name) *Func {
 	f := &Func{Pub: pub, Name: name}
 	if !p.guard(func() { p.signature(f) }) {
 		f.Broken = true
-		p.recoverSuite() // and has no body: without its parameters every name in it would be one error more
+		// and has no body: without its parameters every name in it would be one error more
+		p.recoverSuite()
 		f.At = p.from(start)
 		return f
 	}
@@ -251,8 +258,9 @@ func (p *parser) signature(f *Func) {
 	if p.is("->") {
 		gap := source.Span{File: p.file, Start: p.here().Start, End: p.peek(1).Span.Start}
 		p.fail(diag.Diagnostic{
-			Code: "E0114", Span: p.here(), Message: "the result's type stands right behind the parameters",
-			Fix: &diag.Fix{Text: "leave out '->'", Span: gap, New: ""},
+			Code: "E0114", Span: p.here(),
+			Message: "the result's type stands right behind the parameters",
+			Fix:     &diag.Fix{Text: "leave out '->'", Span: gap, New: ""},
 		})
 	}
 	if p.is("[") {
@@ -268,7 +276,8 @@ func (p *parser) signature(f *Func) {
 // lateResult fails on `(n: int): int` before a block.
 func (p *parser) lateResult() {
 	end := p.peek(2)
-	if !p.is(":") || !p.peek(1).isName() || !end.is(":") && (end.Kind != Newline || p.peek(3).Kind != Indent) {
+	if !p.is(":") || !p.peek(1).isName() || !end.is(":") && (end.Kind != Newline ||
+		p.peek(3).Kind != Indent) {
 		return
 	}
 	at := p.here().To(p.peek(1).Span)
@@ -277,14 +286,16 @@ func (p *parser) lateResult() {
 	}
 	text := " " + p.peek(1).Text() + ":"
 	p.fail(diag.Diagnostic{
-		Code: "E0114", Span: p.here(), Message: "the result's type stands right behind the parameters",
-		Fix: &diag.Fix{Text: "write" + text, Span: at, New: text},
+		Code: "E0114", Span: p.here(),
+		Message: "the result's type stands right behind the parameters",
+		Fix:     &diag.Fix{Text: "write" + text, Span: at, New: text},
 	})
 }
 
 // lateList fails on `(x: int) [+a] int`.
 func (p *parser) lateList(f *Func) {
-	d := diag.Diagnostic{Code: "E0114", Span: p.here(), Message: "the permission list stands before the parameters"}
+	d := diag.Diagnostic{Code: "E0114", Span: p.here(),
+		Message: "the permission list stands before the parameters"}
 	open, end := p.matchingBack(p.pos-1), p.matching(p.pos)
 	if f.Perms == nil && open >= 0 && end >= 0 {
 		params := p.toks[open].Span.To(p.last).Text()
@@ -321,8 +332,10 @@ func (p *parser) typeParams(word bool) []*TypeParam {
 		if !p.accept("type") && word {
 			before := source.Span{File: p.file, Start: start.Start, End: start.Start}
 			p.fail(diag.Diagnostic{
-				Code: "E0114", Span: p.here(), Message: "a type parameter of a function is written 'type T'",
-				Fix: &diag.Fix{Text: "write type " + p.tok().Text(), Span: before, New: "type "},
+				Code: "E0114", Span: p.here(),
+				Message: "a type parameter of a function is written 'type T'",
+				Fix: &diag.Fix{Text: "write type " + p.tok().Text(), Span: before,
+					New: "type "},
 			})
 		}
 		t := &TypeParam{Name: p.name("a type parameter")}
@@ -395,7 +408,8 @@ func (p *parser) bareFuncType(t Type) {
 
 // untypedParam fails on `(x)`.
 func (p *parser) untypedParam(name *Name) {
-	d := diag.Diagnostic{Code: "E0120", Span: name.Span, Message: fmt.Sprintf("the parameter '%s' has no type", name.Text)}
+	d := diag.Diagnostic{Code: "E0120", Span: name.Span,
+		Message: fmt.Sprintf("the parameter '%s' has no type", name.Text)}
 	d.Label = "write " + name.Text + ": and its type"
 	p.fail(d)
 }
@@ -427,8 +441,9 @@ func (p *parser) perm() *Perm {
 	e.Name = p.name("a variable")
 	if p.is(".") {
 		p.fail(diag.Diagnostic{
-			Code: "E0114", Span: p.here(), Message: "a permission list names variables, not their fields",
-			Label: "a module's variable has its name alone here: import m.* brings it",
+			Code: "E0114", Span: p.here(),
+			Message: "a permission list names variables, not their fields",
+			Label:   "a module's variable has its name alone here: import m.* brings it",
 		})
 	}
 	e.At = p.from(start)

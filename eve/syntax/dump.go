@@ -9,8 +9,8 @@ import (
 	"interleave/eve/source"
 )
 
-// Dump writes a tree as nested lists, one declaration or statement a line: for eve build --emit-tree, and to
-// compare the meaning of two texts. Places are not in it.
+// Dump writes a tree as nested lists, one declaration or statement a line: for eve build
+// --emit-tree, and to compare the meaning of two texts. Places are not in it.
 func Dump(n Node) string {
 	d := &dumper{}
 	d.node(reflect.ValueOf(n), 0)
@@ -78,7 +78,8 @@ func (d *dumper) short(n any) bool {
 // field writes one field if it is set: of syntax nodes by position, of flags by name.
 func (d *dumper) field(f reflect.StructField, v reflect.Value, depth int) {
 	switch {
-	case f.Type == placeType, f.Type == spanType, f.Type == tokensType, f.Name == "Source", v.IsZero():
+	case f.Type == placeType, f.Type == spanType, f.Type == tokensType, f.Name == "Source",
+		v.IsZero():
 		return
 	case v.Kind() == reflect.Slice:
 		d.list(f.Name, v, depth)

@@ -119,7 +119,8 @@ func (p *parser) primary() Expr {
 
 // noOperand fails where an expression should start.
 func (p *parser) noOperand(t *Token) {
-	d := diag.Diagnostic{Code: "E0113", Span: p.here(), Message: "expected an expression, found " + p.found()}
+	d := diag.Diagnostic{Code: "E0113", Span: p.here(), Message: "expected an expression, found " +
+		p.found()}
 	p.doubled(&d)
 	switch {
 	case d.Fix != nil:
@@ -147,7 +148,8 @@ func (p *parser) noOperand(t *Token) {
 	p.fail(d)
 }
 
-var literals = map[Kind]LitKind{Int: IntLit, Float: FloatLit, Char: CharLit, String: StringLit, Duration: DurationLit}
+var literals = map[Kind]LitKind{Int: IntLit, Float: FloatLit, Char: CharLit, String: StringLit,
+	Duration: DurationLit}
 
 func (p *parser) literal(start source.Span) Expr {
 	t := p.next()
@@ -257,7 +259,9 @@ func (p *parser) indexExpr(start source.Span, x Expr) Expr {
 	if p.is(",") {
 		p.fail(diag.Diagnostic{
 			Code: "E0106", Span: p.here(), Message: "an index has one value: v[i][j]",
-			Fix: &diag.Fix{Text: "write ][", Span: p.here().To(source.Span{File: p.file, Start: p.peek(1).Span.Start, End: p.peek(1).Span.Start}), New: "]["},
+			Fix: &diag.Fix{Text: "write ][",
+				Span: p.here().To(source.Span{File: p.file, Start: p.peek(1).Span.Start,
+					End: p.peek(1).Span.Start}), New: "]["},
 		})
 	}
 	p.close("]", open)
@@ -343,7 +347,8 @@ func (p *parser) callbacks(x Expr) Expr {
 func (p *parser) namedArg() *Arg {
 	start := p.here()
 	if !p.tok().isWord() || !p.peek(1).is("=") {
-		d := diag.Diagnostic{Code: "E0114", Span: start, Message: "expected a named callback, found " + p.found()}
+		d := diag.Diagnostic{Code: "E0114", Span: start,
+			Message: "expected a named callback, found " + p.found()}
 		d.Label = "below a call that ends in ':' stand lines like name = [list] (x: T) U: ..."
 		p.fail(d)
 	}
@@ -369,7 +374,8 @@ func (p *parser) isLambda() bool {
 	return end >= 0 && p.toks[end+1].is("(")
 }
 
-// lambdaHead says whether the last token ends the parameters of a lambda without types: `(x) x + 1`.
+// lambdaHead says whether the last token ends the parameters of a lambda without
+// types: `(x) x + 1`.
 func (p *parser) lambdaHead() bool {
 	for i := p.pos - 1; i > 0 && !p.toks[i].isLayout(); i-- {
 		if p.toks[i].is("(") {
@@ -437,7 +443,8 @@ func (p *parser) lambda() Expr {
 // colonOfLambda fails when no colon stands behind a lambda's head.
 func (p *parser) colonOfLambda() {
 	d := diag.Diagnostic{
-		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind a lambda's head", Fix: p.insertion(":"),
+		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind a lambda's head",
+		Fix: p.insertion(":"),
 	}
 	p.fail(d)
 }

@@ -19,15 +19,17 @@ func (p *parser) missingHead(name *Token) {
 	}
 	at := source.Span{File: p.file, Start: name.Span.End, End: p.toks[i].Span.Start}
 	p.fail(diag.Diagnostic{
-		Code: "E0104", Span: name.Span, Message: "a ':' stands between the name of a function and its parameters",
-		Fix: &diag.Fix{Text: "write " + name.Text() + ": (", Span: at, New: ": "},
+		Code: "E0104", Span: name.Span,
+		Message: "a ':' stands between the name of a function and its parameters",
+		Fix:     &diag.Fix{Text: "write " + name.Text() + ": (", Span: at, New: ": "},
 	})
 }
 
 // words of other languages, and Eve's.
 var words = map[string]string{
 	"class": "type", "struct": "type", "interface": "type", "trait": "type", "enum": "union",
-	"throw": "fail", "raise": "fail", "public": "pub", "export": "pub", "using": "import", "include": "import", "use": "import",
+	"throw": "fail", "raise": "fail", "public": "pub", "export": "pub", "using": "import",
+	"include": "import", "use": "import",
 	"final": "const",
 }
 
@@ -43,18 +45,20 @@ var phrases = map[string]string{
 
 // typeWords are the types that everybody tries first.
 var typeWords = map[string]bool{
-	"int": true, "uint": true, "float": true, "bool": true, "char": true, "string": true, "bytes": true, "duration": true,
+	"int": true, "uint": true, "float": true, "bool": true, "char": true, "string": true,
+	"bytes": true, "duration": true,
 }
 
-// wordPair reads `int x` and `x int`, which it reports, as a name and its type. It gives nil if neither
-// stands here.
+// wordPair reads `int x` and `x int`, which it reports, as a name and its type. It gives nil if
+// neither stands here.
 func (p *parser) wordPair(code diag.Code, what string) (*Name, Type) {
 	first, second := *p.tok(), *p.peek(1)
 	if first.Kind != Identifier || second.Kind != Identifier {
 		return nil, nil
 	}
 	d := diag.Diagnostic{Code: code, Span: first.Span.To(second.Span)}
-	if typeWords[first.Text()] || !typeWords[second.Text()] && p.peek(2).is("=") && p.foreignWord(first.Text()) == "" {
+	if typeWords[first.Text()] || !typeWords[second.Text()] && p.peek(2).is("=") &&
+		p.foreignWord(first.Text()) == "" {
 		d.Message = "the name of " + what + " stands before its type"
 		text := second.Text() + ": " + first.Text()
 		d.Fix = &diag.Fix{Text: "write " + text, Span: d.Span, New: text}
@@ -88,7 +92,8 @@ func (p *parser) pairDecl(start source.Span, pub bool) *VarDecl {
 	return v
 }
 
-// foreignWord gives Eve's word, or an explanation, for a word of another language; empty if it is none.
+// foreignWord gives Eve's word, or an explanation, for a word of another language;
+// empty if it is none.
 func (p *parser) foreignWord(word string) string {
 	for _, s := range []string{words[word], phrases[word], heads[word], typo(word)} {
 		if s != "" {
@@ -98,10 +103,12 @@ func (p *parser) foreignWord(word string) string {
 	return ""
 }
 
-// heads are the words with which other languages start functions and variables, and what they start.
+// heads are the words with which other languages start functions and variables, and
+// what they start.
 var heads = map[string]string{
-	"def": "function", "fn": "function", "func": "function", "fun": "function", "function": "function",
-	"proc": "function", "sub": "function",
+	"def": "function", "fn": "function", "func": "function", "fun": "function",
+	"function": "function",
+	"proc":     "function", "sub": "function",
 	"let": "variable", "var": "variable", "mut": "variable", "val": "variable", "auto": "variable",
 }
 
@@ -155,8 +162,10 @@ func (p *parser) foreignMatch(t *Token) bool {
 // foreignArm passes over `case` of other languages, which it reports.
 func (p *parser) foreignArm() {
 	t, after := p.tok(), p.peek(1)
-	d := diag.Diagnostic{Code: "E0104", Span: t.Span, Message: "an arm starts with what it compares with"}
-	if t.Text() != "case" || t.Kind != Identifier || after.is(":") || after.is("(") || after.is(".") {
+	d := diag.Diagnostic{Code: "E0104", Span: t.Span,
+		Message: "an arm starts with what it compares with"}
+	if t.Text() != "case" || t.Kind != Identifier || after.is(":") || after.is("(") ||
+		after.is(".") {
 		return
 	}
 	gap := source.Span{File: p.file, Start: t.Span.Start, End: after.Span.Start}
@@ -165,10 +174,11 @@ func (p *parser) foreignArm() {
 	p.next()
 }
 
-// typo gives the statement keyword of which word is a slip: two letters in the wrong order, one missing or
-// one too many. It is empty when there is none.
+// typo gives the statement keyword of which word is a slip: two letters in the wrong order, one
+// missing or one too many. It is empty when there is none.
 func typo(word string) string {
-	for _, k := range []string{"return", "while", "finish", "import", "match", "const", "assert", "defer", "union", "type"} {
+	for _, k := range []string{"return", "while", "finish", "import", "match", "const", "assert",
+		"defer", "union", "type"} {
 		if isSlip(word, k) {
 			return k
 		}
@@ -193,7 +203,8 @@ func isSlip(word, of string) bool {
 	return false
 }
 
-// foreignOperator gives what is wrong when `and`, `or`, `not` are used as operators; false if they are not.
+// foreignOperator gives what is wrong when `and`, `or`, `not` are used as operators; false
+// if they are not.
 func (p *parser) foreignOperator() (diag.Diagnostic, bool) {
 	t := p.tok()
 	word, with := t.Span, map[string]string{"and": "&&", "or": "||"}[t.Text()]
@@ -220,7 +231,8 @@ func (p *parser) then(what string) bool {
 		gap.End = p.peek(1).Span.End
 	}
 	p.report(diag.Diagnostic{
-		Code: "E0104", Span: t.Span, Message: fmt.Sprintf("a ':' belongs behind %s, not '%s'", what, t.Text()),
+		Code: "E0104", Span: t.Span, Message: fmt.Sprintf("a ':' belongs behind %s, not '%s'", what,
+			t.Text()),
 		Fix: &diag.Fix{Text: "write ':'", Span: gap, New: ":"},
 	})
 	p.next()
@@ -232,7 +244,8 @@ func (p *parser) then(what string) bool {
 func (p *parser) colonArg(name *Ident) {
 	gap := source.Span{File: p.file, Start: name.Span.End, End: p.tok().Span.End}
 	p.fail(diag.Diagnostic{
-		Code: "E0114", Span: p.here(), Message: "a named argument is written with '=': f(" + name.Name + " = 1)",
+		Code: "E0114", Span: p.here(), Message: "a named argument is written with '=': f(" +
+			name.Name + " = 1)",
 		Fix: &diag.Fix{Text: "write " + name.Name + " =", Span: gap, New: " ="},
 	})
 }
@@ -254,11 +267,13 @@ func (p *parser) bracketType(t Type) {
 	case end == p.pos+1:
 		d.Span = n.Span.To(brackets)
 		d.Message = "a list's type is written vector<" + name + ">"
-		d.Fix = &diag.Fix{Text: "write vector<" + name + ">", Span: d.Span, New: "vector<" + name + ">"}
+		d.Fix = &diag.Fix{Text: "write vector<" + name + ">", Span: d.Span, New: "vector<" + name +
+			">"}
 	case p.peek(1).Kind == Int && end == p.pos+2:
 		d.Span = n.Span.To(brackets)
 		d.Message = "an array's type is written array<" + name + ", " + inside + ">"
-		d.Fix = &diag.Fix{Text: "write array<" + name + ", " + inside + ">", Span: d.Span, New: "array<" + name + ", " + inside + ">"}
+		d.Fix = &diag.Fix{Text: "write array<" + name + ", " + inside + ">", Span: d.Span,
+			New: "array<" + name + ", " + inside + ">"}
 	default:
 		return
 	}
@@ -277,7 +292,8 @@ func (p *parser) elif() bool {
 	}
 	switch t.Text() {
 	case "elif", "elsif", "elseif":
-		d := diag.Diagnostic{Code: "E0117", Span: t.Span, Message: "'" + t.Text() + "' is written 'else if'"}
+		d := diag.Diagnostic{Code: "E0117", Span: t.Span, Message: "'" + t.Text() +
+			"' is written 'else if'"}
 		d.Fix = &diag.Fix{Text: "write else if", Span: t.Span, New: "else if"}
 		p.report(d)
 		return true
@@ -295,7 +311,8 @@ func (p *parser) trailing() {
 	p.behindOperand()
 	p.bareCall()
 	t := p.tok()
-	d := diag.Diagnostic{Code: "E0117", Span: p.here(), Message: "expected the end of the line, found " + p.found()}
+	d := diag.Diagnostic{Code: "E0117", Span: p.here(),
+		Message: "expected the end of the line, found " + p.found()}
 	switch p.last.Text() {
 	case "await", "lambda":
 		d.Span, d.Message = p.last, phrases[p.last.Text()]

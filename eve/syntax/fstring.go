@@ -16,7 +16,8 @@ func (p *parser) fstring() Expr {
 		end--
 	}
 	var found diag.List
-	s := &scanner{file: p.file, text: p.file.Text[:end], pos: t.Span.Start + 2, end: end, diags: &found}
+	s := &scanner{file: p.file, text: p.file.Text[:end], pos: t.Span.Start + 2, end: end,
+		diags: &found}
 	for s.pos < s.end {
 		text := s.formatText()
 		if text != "" {
@@ -80,8 +81,8 @@ func (p *parser) formatPart(s *scanner) FPart {
 	return part
 }
 
-// skipExpr passes over an expression up to its closing brace and gives the place of the colon before
-// its format; -1 without.
+// skipExpr passes over an expression up to its closing brace and gives the place of the colon
+// before its format; -1 without.
 func (s *scanner) skipExpr() int {
 	colon, depth := -1, 0
 	for ; s.pos < s.end; s.pos++ {
@@ -129,7 +130,8 @@ func (s *scanner) closing(quote byte) int {
 // within reads the expression that stands from start to end of the file.
 func (p *parser) within(start, end int) Expr {
 	var found diag.List
-	q := &parser{file: p.file, diags: p.diags, lines: p.lines, mute: p.mute, format: true, context: p.context}
+	q := &parser{file: p.file, diags: p.diags, lines: p.lines, mute: p.mute, format: true,
+		context: p.context}
 	q.brackets, q.inline, q.index = 1, 0, always
 	q.toks = scan(p.file, start, end, &found)
 	for _, d := range found.Sorted() {

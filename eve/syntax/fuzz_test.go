@@ -13,18 +13,20 @@ import (
 
 // optional are the fields of the tree that may be nil; all others are always there.
 var optional = map[string]bool{
-	"Import.As": true, "Func.Perms": true, "TestDecl.Perms": true, "Func.Result": true, "Func.Body": true, "VarDecl.Init": true,
+	"Import.As": true, "Func.Perms": true, "TestDecl.Perms": true, "Func.Result": true,
+	"Func.Body": true, "VarDecl.Init": true,
 	"ConstDecl.Type": true, "TypeParam.Constraint": true, "Param.Type": true, "Param.Default": true,
-	"FuncType.Result": true, "TaskStmt.Perms": true, "TaskForStmt.Type": true, "TaskForStmt.Perms": true,
-	"OnStmt.Perms": true, "OnStmt.Body": true, "OnStmt.Handler": true, "AwaitStmt.Var": true,
+	"FuncType.Result": true, "TaskStmt.Perms": true, "TaskForStmt.Type": true,
+	"TaskForStmt.Perms": true,
+	"OnStmt.Perms":      true, "OnStmt.Body": true, "OnStmt.Handler": true, "AwaitStmt.Var": true,
 	"AwaitStmt.Within": true, "AwaitStmt.Perms": true, "IfStmt.Else": true, "ForStmt.Init": true,
 	"ForStmt.Cond": true, "ForStmt.Step": true, "ForInStmt.Type": true, "ReturnStmt.X": true,
 	"AssertStmt.Message": true, "Lambda.Perms": true, "Lambda.Result": true, "Lambda.X": true,
 	"Lambda.Body": true, "Arg.Name": true, "FPart.X": true,
 }
 
-// verify reports what every parse promises: the tokens give the text back, spans lie in the file, the
-// tree is complete.
+// verify reports what every parse promises: the tokens give the text back, spans lie in the file,
+// the tree is complete.
 func verify(t *testing.T, f *File, diags *diag.List) {
 	t.Helper()
 	var b strings.Builder
@@ -65,7 +67,8 @@ func walk(t *testing.T, v reflect.Value, inside func(source.Span) bool) {
 				t.Errorf("%s has the span %d-%d", v.Type().Name(), at.Span.Start, at.Span.End)
 			}
 			k := f.Type.Kind()
-			if name := v.Type().Name() + "." + f.Name; (k == reflect.Interface || k == reflect.Pointer) && v.Field(i).IsNil() && !optional[name] {
+			if name := v.Type().Name() + "." + f.Name; (k == reflect.Interface ||
+				k == reflect.Pointer) && v.Field(i).IsNil() && !optional[name] {
 				t.Errorf("%s is nil", name)
 			}
 			if f.Type != placeType && f.Type != spanType {
@@ -90,7 +93,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(c.source())
 	}
 	f.Add(strings.Repeat("(", 300))
-	f.Add("a: () void:\r\n\tf(\"\\u{}\", '\\x', f\"{a:{b}}\" <- >>= \x80 «»\n  x <- y() [a\n @ for (")
+	f.Add("a: () void:\r\n\tf(\"\\u{}\", '\\x', f\"{a:{b}}\" <- >>= \x80 «»\n  x <- y() [a\n @ " +
+		"for (")
 	f.Fuzz(func(t *testing.T, text string) {
 		var diags diag.List
 		file := Parse(source.NewFile("fuzz.eve", text), &diags)

@@ -14,14 +14,17 @@ import (
 var (
 	foreignHead = regexp.MustCompile(`^([a-z]+) +(\w+) *\(([^()]*)\) *(?:(?:->|:) *(\w+)|(\w+))? *[:{]?$`)
 	foreignType = map[string]string{
-		"int": "int", "uint": "uint", "float": "float", "bool": "bool", "char": "char", "string": "string", "bytes": "bytes",
-		"void": "void", "str": "string", "String": "string", "double": "float", "long": "int", "i32": "int<32>", "i64": "int",
-		"u8": "uint<8>", "u32": "uint<32>", "u64": "uint", "usize": "int", "f32": "float<32>", "f64": "float", "None": "void",
+		"int": "int", "uint": "uint", "float": "float", "bool": "bool", "char": "char",
+		"string": "string", "bytes": "bytes",
+		"void": "void", "str": "string", "String": "string", "double": "float", "long": "int",
+		"i32": "int<32>", "i64": "int",
+		"u8": "uint<8>", "u32": "uint<32>", "u64": "uint", "usize": "int", "f32": "float<32>",
+		"f64": "float", "None": "void",
 	}
 )
 
-// functionHead gives a line that starts a function in another language as Eve writes it; empty when it is none,
-// or when a type in it is not known.
+// functionHead gives a line that starts a function in another language as Eve writes it; empty when
+// it is none, or when a type in it is not known.
 func functionHead(line string) string {
 	m := foreignHead.FindStringSubmatch(strings.TrimRight(line, " \r"))
 	if m == nil || heads[m[1]] != "function" && foreignType[m[1]] == "" {
@@ -74,7 +77,8 @@ func (p *parser) lineOf(at source.Span) source.Span {
 	if i := strings.IndexAny(rest, "#\n"); i >= 0 {
 		rest = rest[:i]
 	}
-	return source.Span{File: p.file, Start: at.Start, End: at.Start + len(strings.TrimRight(rest, " \r"))}
+	return source.Span{File: p.file, Start: at.Start,
+		End: at.Start + len(strings.TrimRight(rest, " \r"))}
 }
 
 // fixHead offers the head of a function as Eve writes it.
@@ -85,24 +89,28 @@ func (p *parser) fixHead(d *diag.Diagnostic) {
 	}
 }
 
-// spoken says whether a brace belongs to the head of a function of another language: what is wrong with that is
-// said of the head.
+// spoken says whether a brace belongs to the head of a function of another language: what is wrong
+// with that is said of the head.
 func (p *parser) spoken(d diag.Diagnostic) bool {
 	start, _ := p.file.Position(d.Span.Start)
 	line := p.file.Line(start)
-	return d.Code == "E0112" && d.Span.Text() == "{" && functionHead(strings.TrimSpace(line)) != "" && line == strings.TrimLeft(line, " ")
+	return d.Code == "E0112" && d.Span.Text() == "{" &&
+		functionHead(strings.TrimSpace(line)) != "" && line == strings.TrimLeft(line, " ")
 }
 
-// headOfFunction fails with the head that Eve writes, if the current line is one of another language.
+// headOfFunction fails with the head that Eve writes, if the current line is one of
+// another language.
 func (p *parser) headOfFunction() {
-	d := diag.Diagnostic{Code: "E0104", Span: p.here(), Message: "a function is written name: (x: int) int:"}
+	d := diag.Diagnostic{Code: "E0104", Span: p.here(),
+		Message: "a function is written name: (x: int) int:"}
 	if p.fixHead(&d); d.Fix != nil && heads[p.tok().Text()] == "" {
 		d.Label = "the result's type stands behind the parameters"
 		p.fail(d)
 	}
 }
 
-// literalType is the type of a literal that is all of the rest of the line; empty when something else is there.
+// literalType is the type of a literal that is all of the rest of the line; empty when
+// something else is there.
 func (p *parser) literalType(n int) string {
 	t := p.peek(n)
 	if !p.peek(n + 1).isLayout() {
@@ -111,11 +119,12 @@ func (p *parser) literalType(n int) string {
 	if t.is("true") || t.is("false") {
 		return "bool"
 	}
-	return map[Kind]string{Int: "int", Float: "float", Char: "char", String: "string", FormatString: "string", Duration: "duration"}[t.Kind]
+	return map[Kind]string{Int: "int", Float: "float", Char: "char", String: "string",
+		FormatString: "string", Duration: "duration"}[t.Kind]
 }
 
-// fixVariable offers `x: int = 1` for a line that declares x without a type, from at on; assign is how many tokens
-// ahead its `=` stands.
+// fixVariable offers `x: int = 1` for a line that declares x without a type, from at on; assign is
+// how many tokens ahead its `=` stands.
 func (p *parser) fixVariable(d *diag.Diagnostic, at source.Span, name string, assign int) {
 	if a := p.peek(assign); a.is("=") || a.is(":=") {
 		if t := p.literalType(assign + 1); t != "" {
@@ -137,22 +146,26 @@ func (p *parser) bareCall() {
 	}
 	if with := words[name.Text()]; with != "" && p.pos > 1 && p.toks[p.pos-2].isLayout() {
 		p.fail(diag.Diagnostic{
-			Code: "E0104", Span: name.Span, Message: "Eve's word for '" + name.Text() + "' is '" + with + "'",
+			Code: "E0104", Span: name.Span, Message: "Eve's word for '" + name.Text() + "' is '" +
+				with + "'",
 			Fix: &diag.Fix{Text: "write " + with, Span: name.Span, New: with},
 		})
 	}
 	args := p.lineOf(t.Span)
 	gap := source.Span{File: p.file, Start: name.Span.End, End: args.End}
-	d := diag.Diagnostic{Code: "E0117", Span: t.Span, Message: "the arguments of a call stand in parentheses"}
+	d := diag.Diagnostic{Code: "E0117", Span: t.Span,
+		Message: "the arguments of a call stand in parentheses"}
 	if p.brackets == 0 {
-		d.Fix = &diag.Fix{Text: "write " + name.Text() + "(" + args.Text() + ")", Span: gap, New: "(" + args.Text() + ")"}
+		d.Fix = &diag.Fix{Text: "write " + name.Text() + "(" + args.Text() + ")", Span: gap,
+			New: "(" + args.Text() + ")"}
 	}
 	p.fail(d)
 }
 
 // tallLambda fails where the second statement of a lambda in brackets starts.
 func (p *parser) tallLambda(open source.Span) {
-	if !p.tall.IsValid() || p.tall.Start < open.Start || p.tok().isLayout() || p.here().Line() == p.last.Line() {
+	if !p.tall.IsValid() || p.tall.Start < open.Start || p.tok().isLayout() ||
+		p.here().Line() == p.last.Line() {
 		return
 	}
 	p.fail(diag.Diagnostic{
@@ -162,8 +175,8 @@ func (p *parser) tallLambda(open source.Span) {
 	})
 }
 
-// behindOperand fails on operators of other languages that stand behind a whole operand: `c ? a : b`, `x!`,
-// `a is b`, `a not in b`, and strings in three quotes.
+// behindOperand fails on operators of other languages that stand behind a whole operand: `c ? a :
+// b`, `x!`, `a is b`, `a not in b`, and strings in three quotes.
 func (p *parser) behindOperand() {
 	t := p.tok()
 	d := diag.Diagnostic{Code: "E0117", Span: p.here()}
@@ -186,7 +199,8 @@ func (p *parser) behindOperand() {
 		d.Span = t.Span.To(p.peek(1).Span)
 		d.Message, d.Label = "Eve has no 'not in'", containsIn
 	case t.Kind == String && p.last.Text() == `""` && t.Lead == "":
-		d.Message, d.Label = "Eve has no strings in three quotes", `a string ends in its line: \n is a line end`
+		d.Message, d.Label = "Eve has no strings in three quotes",
+			`a string ends in its line: \n is a line end`
 	default:
 		return
 	}
@@ -195,8 +209,8 @@ func (p *parser) behindOperand() {
 
 const containsIn = "v.contains(x) says whether a vector has x, m.has(x) whether a map or set has"
 
-// doubled says what is wrong where an operand should start behind an operator that other languages write longer:
-// `===`, `!==`, `<>`, and signs in front.
+// doubled says what is wrong where an operand should start behind an operator that other languages
+// write longer: `===`, `!==`, `<>`, and signs in front.
 func (p *parser) doubled(d *diag.Diagnostic) {
 	t := p.tok()
 	replace := func(from source.Span, with string) {
@@ -211,7 +225,8 @@ func (p *parser) doubled(d *diag.Diagnostic) {
 	case t.is(">") && last == "<":
 		replace(p.last, "!=")
 	}
-	if next := p.peek(1); t.is("+") && p.startsLine() && next.is("+") && next.Lead == "" && p.peek(2).isName() && p.peek(3).isLayout() {
+	if next := p.peek(1); t.is("+") && p.startsLine() && next.is("+") && next.Lead == "" &&
+		p.peek(2).isName() && p.peek(3).isLayout() {
 		line := t.Span.To(p.peek(2).Span)
 		text := p.peek(2).Text() + " += 1"
 		d.Code, d.Message, d.Span = "E0117", "'++' is written '+= 1'", t.Span.To(next.Span)
@@ -255,8 +270,9 @@ var handlers = map[string]bool{"except": true, "catch": true, "finally": true, "
 // exceptions reads `try:` and the handlers below it, of which it says once what Eve has instead.
 func (p *parser) exceptions(start source.Span) Stmt {
 	p.report(diag.Diagnostic{
-		Code: "E0117", Span: start, Message: "Eve has no exceptions: a function that may fail returns T!",
-		Label: "f()? passes its error on, match or else takes it apart",
+		Code: "E0117", Span: start,
+		Message: "Eve has no exceptions: a function that may fail returns T!",
+		Label:   "f()? passes its error on, match or else takes it apart",
 	})
 	p.next()
 	p.suite("'try'")

@@ -42,7 +42,8 @@ func layout(file *source.File, raw []Token, diags *diag.List) []Token {
 
 func startsLine(raw []Token, i int) bool { return i == 0 || strings.Contains(raw[i].Lead, "\n") }
 
-// column is the indentation of a line's first token in spaces; a tab reaches to the next fourth column.
+// column is the indentation of a line's first token in spaces; a tab reaches to the
+// next fourth column.
 func (l *layouter) column(t Token) int {
 	lead := strings.TrimPrefix(t.Lead[strings.LastIndexByte(t.Lead, '\n')+1:], "\ufeff")
 	column := 0
@@ -78,7 +79,8 @@ func (l *layouter) reportTabs() {
 			width++
 		}
 	}
-	d.Fix = &diag.Fix{Text: "indent it with spaces", Span: l.tabbed, New: strings.Repeat(" ", width)}
+	d.Fix = &diag.Fix{Text: "indent it with spaces", Span: l.tabbed,
+		New: strings.Repeat(" ", width)}
 	if l.tabs > 1 {
 		d.Fix.Note = fmt.Sprintf("%d lines have tabs; `eve fmt` mends them all", l.tabs)
 	}
@@ -115,11 +117,12 @@ func (l *layouter) line(t Token, column int) {
 }
 
 // between reports a line whose indentation fits neither the block that ended, at inner, nor the one
-// around it. It is taken for the nearer of them, and so are lines like it; but never for a line of the
-// module, where a statement would be one more error.
+// around it. It is taken for the nearer of them, and so are lines like it; but never for a line of
+// the module, where a statement would be one more error.
 func (l *layouter) between(t Token, column, inner int) {
 	outer := &l.levels[len(l.levels)-1]
-	d := l.diags.Errorf("E0102", t.Span, "this line is indented by %s, which fits no block", spaces(column))
+	d := l.diags.Errorf("E0102", t.Span, "this line is indented by %s, which fits no block",
+		spaces(column))
 	d.Label = fmt.Sprintf("%d or %d spaces would fit", outer.column, inner)
 	nearest := outer.column
 	if inner-column <= column-outer.column || len(l.levels) == 1 {
@@ -131,7 +134,8 @@ func (l *layouter) between(t Token, column, inner int) {
 	}
 	indent := source.Span{File: l.file, Start: t.Span.Start - column, End: t.Span.Start}
 	if indent.Text() == strings.Repeat(" ", column) {
-		d.Fix = &diag.Fix{Text: fmt.Sprintf("indent it by %d", nearest), Span: indent, New: strings.Repeat(" ", nearest)}
+		d.Fix = &diag.Fix{Text: fmt.Sprintf("indent it by %d", nearest), Span: indent,
+			New: strings.Repeat(" ", nearest)}
 	}
 }
 
@@ -191,8 +195,8 @@ func brackets(raw []Token) []int {
 
 var partner = map[string]string{"(": ")", "[": "]"}
 
-// startsStatement says that no line inside brackets starts with t, unless it is indented deeper than
-// the line that opened them.
+// startsStatement says that no line inside brackets starts with t, unless it is indented deeper
+// than the line that opened them.
 func startsStatement(t Token) bool {
 	if t.Kind != Keyword {
 		return t.Kind == Op && t.Text() == "@"

@@ -11,11 +11,13 @@ import (
 
 // units are the words that may follow the digits of a number.
 var units = map[string]Kind{
-	"ns": Duration, "us": Duration, "ms": Duration, "s": Duration, "m": Duration, "h": Duration, "d": Duration,
+	"ns": Duration, "us": Duration, "ms": Duration, "s": Duration, "m": Duration, "h": Duration,
+	"d":   Duration,
 	"kib": Int, "mib": Int, "gib": Int,
 }
 
-// number reads 12, 1_000, 0x1f, 0b101, 1.5, 1e-9, 500ms, 20mib. Behind a dot only digits count: t.0.1.
+// number reads 12, 1_000, 0x1f, 0b101, 1.5, 1e-9, 500ms, 20mib. Behind a dot only
+// digits count: t.0.1.
 func (s *scanner) number() (Kind, string) {
 	start := s.pos
 	if n := len(s.toks); n > 0 && s.toks[n-1].Text() == "." && s.toks[n-1].Span.End == start {
@@ -38,7 +40,8 @@ func (s *scanner) number() (Kind, string) {
 		s.digits("0123456789")
 	}
 	digits := s.text[start:s.pos]
-	if slices.ContainsFunc([]string{"__", "_.", "._", "_ "}, func(bad string) bool { return strings.Contains(digits+" ", bad) }) {
+	if slices.ContainsFunc([]string{"__", "_.", "._", "_ "},
+		func(bad string) bool { return strings.Contains(digits+" ", bad) }) {
 		s.diags.Errorf("E0110", s.span(start, s.pos), "'_' stands between two digits of a number")
 	}
 	return s.unit(start, kind), ""
@@ -77,7 +80,8 @@ func (s *scanner) radix(start int) (Kind, string) {
 		s.pos++
 	}
 	if bare {
-		s.diags.Errorf("E0110", s.span(start, s.pos), "'%s' is not a %s number", s.text[start:s.pos], name)
+		s.diags.Errorf("E0110", s.span(start, s.pos), "'%s' is not a %s number",
+			s.text[start:s.pos], name)
 	}
 	return Int, ""
 }
@@ -110,7 +114,8 @@ func (s *scanner) unit(start int, kind Kind) Kind {
 // lowerUnit mends 10MB and 5S.
 func lowerUnit(d *diag.Diagnostic, from int, unit string) *diag.Fix {
 	lower := strings.ToLower(unit)
-	if binary := strings.TrimSuffix(strings.TrimSuffix(lower, "b"), "i") + "ib"; units[binary] == Int {
+	if binary := strings.TrimSuffix(strings.TrimSuffix(lower, "b"), "i") +
+		"ib"; units[binary] == Int {
 		lower = binary
 	}
 	if _, ok := units[lower]; !ok {
@@ -118,7 +123,8 @@ func lowerUnit(d *diag.Diagnostic, from int, unit string) *diag.Fix {
 	}
 	at := d.Span
 	at.Start = from
-	return &diag.Fix{Text: "write " + d.Span.Text()[:from-d.Span.Start] + lower, Span: at, New: lower}
+	return &diag.Fix{Text: "write " + d.Span.Text()[:from-d.Span.Start] + lower, Span: at,
+		New: lower}
 }
 
 // quoted reads a string literal. One that is not closed ends with its line.
@@ -145,7 +151,8 @@ func (s *scanner) close(start int, quote byte, what string) {
 	d := s.diags.Errorf("E0108", s.span(start, s.pos), "this %s is not closed", what)
 	d.Label = "a " + what + " ends on the line where it starts"
 	end := d.Span
-	if text := strings.TrimRight(d.Span.Text(), "):]"); len(text) > 1 && !strings.ContainsAny(text, "([") {
+	if text := strings.TrimRight(d.Span.Text(), "):]"); len(text) > 1 &&
+		!strings.ContainsAny(text, "([") {
 		end.End = start + len(text) // print("abc)
 	}
 	end.Start = end.End
@@ -234,7 +241,8 @@ func (s *scanner) char() (Kind, string) {
 	closed := s.at(0) == '\'' && s.pos < s.end
 	s.close(start, '\'', "character")
 	if v := value.String(); closed && len(v) != 1 {
-		d := s.diags.Errorf("E0111", s.span(start, s.pos), "a character is one byte, and this has %d", len(v))
+		d := s.diags.Errorf("E0111", s.span(start, s.pos),
+			"a character is one byte, and this has %d", len(v))
 		body := s.text[start+1 : s.pos-1]
 		if v != "" && !strings.Contains(body, `"`) {
 			d.Fix = &diag.Fix{Text: "make it a string", Span: d.Span, New: `"` + body + `"`}
@@ -243,7 +251,8 @@ func (s *scanner) char() (Kind, string) {
 	return Char, value.String()
 }
 
-// formatString reads f"..." as one token; the parser looks into it. Strings may stand inside its braces.
+// formatString reads f"..." as one token; the parser looks into it. Strings may stand
+// inside its braces.
 func (s *scanner) formatString() (Kind, string) {
 	start := s.pos
 	s.pos += 2
@@ -274,8 +283,8 @@ func (s *scanner) skipFormat(depth int) {
 	}
 }
 
-// skipNested passes over a string inside the braces of a format string, up to its closing quote. When
-// it has none the quote is taken for the end of the outer string.
+// skipNested passes over a string inside the braces of a format string, up to its closing quote.
+// When it has none the quote is taken for the end of the outer string.
 func (s *scanner) skipNested(depth int) bool {
 	start := s.pos
 	s.pos++

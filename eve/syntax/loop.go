@@ -54,7 +54,8 @@ func (p *parser) forStmt(start source.Span) Stmt {
 
 // bareFor reports `for x in v:`.
 func (p *parser) bareFor(open source.Span) {
-	d := diag.Diagnostic{Code: "E0122", Span: open, Message: "the head of a loop stands in parentheses: for (x in v):"}
+	d := diag.Diagnostic{Code: "E0122", Span: open,
+		Message: "the head of a loop stands in parentheses: for (x in v):"}
 	for i := p.pos; !p.toks[i].isLayout(); i++ {
 		if p.toks[i].is(":") && p.toks[i+1].isLayout() {
 			d.Span = source.Span{File: p.file, Start: open.Start, End: p.toks[i].Span.Start}
@@ -65,8 +66,8 @@ func (p *parser) bareFor(open source.Span) {
 	p.report(d)
 }
 
-// eachHead reads `x: T in e`; false, behind `x: T`, if it is a declaration, or at the start if it is
-// nothing of the kind.
+// eachHead reads `x: T in e`; false, behind `x: T`, if it is a declaration, or at the start if it
+// is nothing of the kind.
 func (p *parser) eachHead(h *loopHead) bool {
 	if !p.tok().isName() || !p.peek(1).is(":") && !p.peek(1).is("in") {
 		return false
@@ -117,7 +118,8 @@ func (p *parser) countHead(loop *ForStmt, h loopHead) {
 		if word := p.tok().Text(); word == "++" || word == "--" {
 			with := " " + word[:1] + "= 1"
 			p.report(diag.Diagnostic{
-				Code: "E0117", Span: p.here(), Message: "'" + word + "' is written '" + with[1:] + "'",
+				Code: "E0117", Span: p.here(), Message: "'" + word + "' is written '" + with[1:] +
+					"'",
 				Fix: &diag.Fix{Text: "write" + with, Span: p.here(), New: with},
 			})
 			p.next()
@@ -218,7 +220,8 @@ func (p *parser) on(start source.Span) Stmt {
 	o := &OnStmt{}
 	o.Emitter = p.postfix(p.primary(), true)
 	if !p.tok().isWord() {
-		d := diag.Diagnostic{Code: "E0114", Span: p.here(), Message: "expected the name of an event, found " + p.found()}
+		d := diag.Diagnostic{Code: "E0114", Span: p.here(),
+			Message: "expected the name of an event, found " + p.found()}
 		d.Label = "on client data: names the emitter and the event"
 		p.fail(d)
 	}
@@ -227,7 +230,8 @@ func (p *parser) on(start source.Span) Stmt {
 		at := p.here()
 		l, ok := p.expr().(*Lambda)
 		if !ok {
-			p.fail(diag.Diagnostic{Code: "E0114", Span: at, Message: "a lambda belongs behind '=': [list] (e: event&) bool: ..."})
+			p.fail(diag.Diagnostic{Code: "E0114", Span: at,
+				Message: "a lambda belongs behind '=': [list] (e: event&) bool: ..."})
 		}
 		o.Handler = l
 		o.At = p.from(start)

@@ -37,9 +37,11 @@ var mistakes = []mistake{
 	{name: "assignment in if", in: "if n = 3:\n    return n", want: "E0116 ="},
 	{name: "assignment in while", in: "while n = 3: n += 1", want: "E0116 ="},
 	{name: "unclosed call", in: "n = max(1, 2\nreturn n", want: "E0106 ("},
-	{name: "unclosed call before block", in: "if max(1, 2 > n:\n    return n\nreturn 1", want: "E0106 ("},
+	{name: "unclosed call before block", in: "if max(1, 2 > n:\n    return n\nreturn 1",
+		want: "E0106 ("},
 	{name: "unclosed list", in: "v: vector<int> = [1, 2\nreturn v", want: "E0106 ["},
-	{name: "unclosed in parameters", text: "f: (n: int int:\n    return n\ng: () void:\n    pass\n", want: "E0106 ("},
+	{name: "unclosed in parameters", text: "f: (n: int int:\n    return n\ng: () void:\n    pass\n",
+		want: "E0106 ("},
 	{name: "unclosed over lines", in: "n = max(1,\n    2\nreturn n", want: "E0106 ("},
 	{name: "unclosed type arguments", in: "v: vector<int = f()\nreturn v", want: "E0106 ="},
 	{name: "closing too much", in: "n = max(1, 2))\nreturn n", want: "E0107 )"},
@@ -55,8 +57,11 @@ var mistakes = []mistake{
 	{name: "keyword as function", text: "finish: () void:\n    pass\n", want: "E0115 finish"},
 	{name: "keyword as operand", in: "n = 1 + type", want: "E0115 type"},
 	{name: "tabs", text: "f: () void:\n\tpass\n\tpass\ng: () void:\n    pass\n", want: "E0101 \t"},
-	{name: "dedent between", in: "if n > 1:\n    n = 1\n  n = 2\n  n = 3\nreturn n", want: "E0102 n"},
-	{name: "dedent below all", text: "f: () void:\n    if a:\n        b()\n c()\n c()\n\ng: () void:\n    pass\n", want: "E0102 c"},
+	{name: "dedent between", in: "if n > 1:\n    n = 1\n  n = 2\n  n = 3\nreturn n",
+		want: "E0102 n"},
+	{name: "dedent below all",
+		text: "f: () void:\n    if a:\n        b()\n c()\n c()\n\ng: () void:\n    pass\n",
+		want: "E0102 c"},
 	{name: "indent without colon", in: "n = 1\n    n = 2\n    n = 3\nreturn n", want: "E0103 n"},
 	{name: "indented first line", text: "  f: () void:\n      pass\n", want: "E0103 f"},
 	{name: "empty block", in: "if n > 1:\nreturn n", want: "E0105 :"},
@@ -68,7 +73,8 @@ var mistakes = []mistake{
 	{name: "type before name", in: "int m = 1\nreturn m", want: "E0104 int m"},
 	{name: "type before parameter", text: "f: (int n) void:\n    pass\n", want: "E0120 int n"},
 	{name: "type without colon", in: "m int = 1\nreturn m", want: "E0104 m int"},
-	{name: "parameter without colon", text: "f: (n int, m: int) void:\n    pass\n", want: "E0120 n int"},
+	{name: "parameter without colon", text: "f: (n int, m: int) void:\n    pass\n",
+		want: "E0120 n int"},
 	{name: "field without colon", text: "type t:\n    a int\n    b: int\n", want: "E0104 a int"},
 	{name: "own type before name", in: "account m = f()\nreturn m", want: "E0104 account m"},
 	{name: "no type", in: "m := 1", want: "E0117 :="},
@@ -78,7 +84,9 @@ var mistakes = []mistake{
 	{name: "list after parameters", text: "f: (n: int) [+a] int:\n    return n\n", want: "E0114 ["},
 	{name: "bare for with a type", in: "for x: int in v:\n    f(x)", want: "E0122 x: int in v"},
 	{name: "elif on one line", in: "if a: b()\nelif c: d()\nelse: e()", want: "E0117 elif"},
-	{name: "self that is no parameter", text: "type a:\n    b: [+self] () void: pass\n    c: [d, +self] (d: int@) void: pass\n", want: "E0114 +self|E0114 +self"},
+	{name: "self that is no parameter",
+		text: "type a:\n    b: [+self] () void: pass\n    c: [d, +self] (d: int@) void: pass\n",
+		want: "E0114 +self|E0114 +self"},
 	{name: "case", in: "match a:\n    case 1: b()\n    _: c()", want: "E0104 case"},
 	{name: "choice with ?", in: "a: int = b > 1 ? 3 : 4", want: "E0117 ?"},
 	{name: "choice with if", in: "a: int = 3 if b else 4", want: "E0117 if"},
@@ -96,7 +104,8 @@ var mistakes = []mistake{
 	{name: "increment", in: "n++\nreturn n", want: "E0117 ++"},
 	{name: "semicolon", in: "n = 1;\nreturn n", want: "E0117 ;"},
 	{name: "slashes", in: "n = 1 // one\nreturn n", want: "E0112 //"},
-	{name: "statement in module", text: "print(\"x\")\nf: () void:\n    pass\n", want: "E0119 print"},
+	{name: "statement in module", text: "print(\"x\")\nf: () void:\n    pass\n",
+		want: "E0119 print"},
 	{name: "function in function", in: "g: (x: int) int:\n    return x\nreturn 1", want: "E0119 g"},
 	{name: "type in function", in: "type a:\n    n: int\nreturn 1", want: "E0119 type"},
 	{name: "missing operand", in: "n = 1 +\nreturn n", want: "E0113 "},
@@ -113,11 +122,14 @@ var mistakes = []mistake{
 	{name: "f-string stray", in: `s = f"n}"`, want: "E0121 }"},
 	{name: "f-string empty", in: `s = f"{}"`, want: "E0121 {}"},
 	{name: "f-string expression", in: `s = f"{n +}"`, want: "E0113 "},
-	{name: "c function without speed", text: "extern \"C\" \"z.h\":\n    f: (n: int) int\n", want: "E0114 f"},
-	{name: "c function with its speed behind", text: "extern \"C\" \"z.h\":\n    f: fast (n: int) int\n", want: "E0114 f"},
+	{name: "c function without speed", text: "extern \"C\" \"z.h\":\n    f: (n: int) int\n",
+		want: "E0114 f"},
+	{name: "c function with its speed behind",
+		text: "extern \"C\" \"z.h\":\n    f: fast (n: int) int\n", want: "E0114 f"},
 	{name: "inheritance", text: "type a: b\n    n: int\n", want: "E0114 b"},
 	{name: "type parameter", text: "f: <T> (x: T) void:\n    pass\n", want: "E0114 T"},
-	{name: "elif and else", in: "if a:\n    b()\nelif c:\n    d()\nelse:\n    e()", want: "E0117 elif"},
+	{name: "elif and else", in: "if a:\n    b()\nelif c:\n    d()\nelse:\n    e()",
+		want: "E0117 elif"},
 	{name: "or behind call", in: "m: bool = a() or b()", want: "E0117 or"},
 	{name: "misspelt keyword", in: "retrun n", want: "E0104 retrun"},
 	{name: "switch", in: "switch n:\n    1: pass", want: "E0104 switch"},
@@ -137,7 +149,8 @@ var mistakes = []mistake{
 	{name: "try", in: "try:\n    f()", want: "E0117 try"},
 	{name: "block comment", in: "n = 1 /* one\n  two */\nreturn n", want: "E0112 /*"},
 	{name: "array type", in: "v: int[] = f()", want: "E0120 int[]"},
-	{name: "brackets of a type", in: "v: vector[map<int, int>] = f()", want: "E0120 [map<int, int>]"},
+	{name: "brackets of a type", in: "v: vector[map<int, int>] = f()",
+		want: "E0120 [map<int, int>]"},
 	{name: "long expression", in: "n = 1 +\n    2\nreturn n", want: "E0113 "},
 	{name: "chain of calls", in: "n = a\n    .b()\n    .c()\nreturn n", want: "E0103 ."},
 	{name: "call without parentheses", in: "print \"hello\"", want: "E0117 \"hello\""},
@@ -162,10 +175,13 @@ var mistakes = []mistake{
 	{name: "braces of a map", in: "m = {\"a\": 1}", want: "E0112 {"},
 	{name: "slice type of go", in: "v: []int = f()", want: "E0120 []int"},
 	{name: "lambda without types", in: "f(v, (x) x + 1)", want: "E0117 ) x"},
-	{name: "lambda of several lines", in: "each(v, (x: int) int:\n    n += x\n    return n)\nreturn n", want: "E0106 return"},
-	{name: "lambda of several expressions", in: "each(v, (x: int) int:\n    f(x)\n    g(x))\nreturn n", want: "E0106 g"},
+	{name: "lambda of several lines",
+		in: "each(v, (x: int) int:\n    n += x\n    return n)\nreturn n", want: "E0106 return"},
+	{name: "lambda of several expressions",
+		in: "each(v, (x: int) int:\n    f(x)\n    g(x))\nreturn n", want: "E0106 g"},
 	{name: "result behind a colon", text: "f: (n: int): int\n    return n\n", want: "E0114 :"},
-	{name: "type of a closure", text: "f: (g: (int) int, x: int) int: return g(x)\n", want: "E0120 (int) int"},
+	{name: "type of a closure", text: "f: (g: (int) int, x: int) int: return g(x)\n",
+		want: "E0120 (int) int"},
 	{name: "test without quotes", text: "test x:\n    f()\n", want: "E0119 test"},
 	{name: "task with a bare list", in: "@ +n: n = 2", want: "E0104 +"},
 	{name: "task without a colon", in: "@ [+n] n = 2", want: "E0104 "},
@@ -176,8 +192,11 @@ var mistakes = []mistake{
 	{name: "two indexes", in: "n = v[0, 1]\nreturn n", want: "E0106 ,"},
 	{name: "array of c", in: "v: int[3]", want: "E0120 int[3]"},
 	{name: "two declarations", in: "a: int, b: string = f()", want: "E0117 ,"},
-	{name: "callback without types", in: "listen(1):\n    connection = (c) void:\n        f(c)", want: "E0120 c"},
-	{name: "callback of one line", text: "f: () void:\n    listen(1):\n        connection = (c: connection&) void: serve(c)\n", want: ""},
+	{name: "callback without types", in: "listen(1):\n    connection = (c) void:\n        f(c)",
+		want: "E0120 c"},
+	{name: "callback of one line",
+		text: "f: () void:\n    listen(1):\n        connection = (c: connection&) void: serve(c)\n",
+		want: ""},
 	{name: "two patterns", in: "match n:\n    1, 2: pass\n    _: pass", want: "E0104 ,"},
 	{name: "loop", in: "loop:\n    f()", want: "E0117 loop"},
 	{name: "try and except", in: "try:\n    f()\nexcept e:\n    g()\nreturn n", want: "E0117 try"},
@@ -195,7 +214,8 @@ func (m mistake) source() string {
 	if m.text != "" {
 		return m.text
 	}
-	return "f: (n: int) int:\n    " + strings.ReplaceAll(m.in, "\n", "\n    ") + "\n\ng: () void:\n    pass\n"
+	return "f: (n: int) int:\n    " + strings.ReplaceAll(m.in, "\n", "\n    ") +
+		"\n\ng: () void:\n    pass\n"
 }
 
 // parse reads text under a name.
@@ -250,8 +270,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A fix is the one edit that mends its error: with all of them made, and those of the lines that were
-// taken for right before, nothing is left to say.
+// A fix is the one edit that mends its error: with all of them made, and those of the lines that
+// were taken for right before, nothing is left to say.
 func TestFixesMend(t *testing.T) {
 	fixed := 0
 	for _, m := range mistakes {

@@ -7,15 +7,16 @@ import (
 	"interleave/eve/source"
 )
 
-// maxDepth bounds how deep brackets, operators, types and blocks may nest in each other. 200 is far above
-// what anybody reads and far below what any pass's recursion can bear.
+// maxDepth bounds how deep brackets, operators, types and blocks may nest in each other. 200 is far
+// above what anybody reads and far below what any pass's recursion can bear.
 const maxDepth = 200
 
 // soft keywords are names wherever their statement or clause cannot stand.
-var soft = map[string]bool{"test": true, "extern": true, "within": true, "as": true, "emit": true, "union": true}
+var soft = map[string]bool{"test": true, "extern": true, "within": true, "as": true, "emit": true,
+	"union": true}
 
-// Parse reads a file. The tree is always complete: what could not be read is a BadStmt or BadExpr, or
-// missing, and diags says why; one error for one line.
+// Parse reads a file. The tree is always complete: what could not be read is a BadStmt or BadExpr,
+// or missing, and diags says why; one error for one line.
 func Parse(f *source.File, diags *diag.List) *File {
 	p := &parser{file: f, diags: diags, lines: map[int]bool{}}
 	var found diag.List
@@ -68,7 +69,8 @@ const (
 // bail is what a parse method panics with after it reported an error; a recovery point catches it.
 type bail struct{}
 
-// guard runs parse and says whether it came to its end. After an error the place is where it was found.
+// guard runs parse and says whether it came to its end. After an error the place is
+// where it was found.
 func (p *parser) guard(parse func()) (ok bool) {
 	saved := p.context
 	defer func() {
@@ -214,7 +216,8 @@ func (p *parser) expect(text, what string) {
 	if p.accept(text) {
 		return
 	}
-	d := diag.Diagnostic{Code: "E0114", Span: p.here(), Message: fmt.Sprintf("expected '%s' %s, found %s", text, what, p.found())}
+	d := diag.Diagnostic{Code: "E0114", Span: p.here(),
+		Message: fmt.Sprintf("expected '%s' %s, found %s", text, what, p.found())}
 	if p.tok().isLayout() {
 		d.Fix = p.insertion(text)
 	}
@@ -234,9 +237,11 @@ func (p *parser) close(text string, open source.Span) {
 	p.tallLambda(open)
 	p.behindOperand()
 	p.bareCall()
-	d := diag.Diagnostic{Code: "E0106", Span: open, Message: fmt.Sprintf("this '%s' is not closed", open.Text())}
+	d := diag.Diagnostic{Code: "E0106", Span: open, Message: fmt.Sprintf("this '%s' is not closed",
+		open.Text())}
 	switch {
-	case p.last.Text() == "lambda" || p.is("=>") || p.is("->") || p.last.Text() == ")" && p.at(Identifier) && p.lambdaHead():
+	case p.last.Text() == "lambda" || p.is("=>") || p.is("->") || p.last.Text() == ")" &&
+		p.at(Identifier) && p.lambdaHead():
 		d.Code, d.Span, d.Message = "E0117", p.last.To(p.here()), phrases["lambda"]
 	case p.tok().isLayout(), p.is(":") && p.peek(1).isLayout():
 		if p.last != open && p.last.Text() != "," {
@@ -246,7 +251,8 @@ func (p *parser) close(text string, open source.Span) {
 			d.Also = []diag.Label{{Span: p.last, Text: "what it can hold ends here"}}
 		}
 	case text != ">" && !p.closesLater(text):
-		d.Also = []diag.Label{{Span: p.here(), Text: fmt.Sprintf("expected ',' or '%s' here", text)}}
+		d.Also = []diag.Label{{Span: p.here(), Text: fmt.Sprintf("expected ',' or '%s' here",
+			text)}}
 	default:
 		d.Span, d.Message = p.here(), fmt.Sprintf("expected ',' or '%s', found %s", text, p.found())
 		d.Also = []diag.Label{{Span: open, Text: "to close this"}}
@@ -279,7 +285,8 @@ type half struct {
 	token Token
 }
 
-// split reads only the first byte of the current token: the `>>` of vector<vector<int>> closes two lists.
+// split reads only the first byte of the current token: the `>>` of vector<vector<int>>
+// closes two lists.
 func (p *parser) split() Token {
 	t := p.tok()
 	first := *t
@@ -334,9 +341,11 @@ func (p *parser) name(what string) *Name {
 	if t.isName() {
 		return p.word()
 	}
-	d := diag.Diagnostic{Code: "E0114", Span: p.here(), Message: fmt.Sprintf("expected the name of %s, found %s", what, p.found())}
+	d := diag.Diagnostic{Code: "E0114", Span: p.here(),
+		Message: fmt.Sprintf("expected the name of %s, found %s", what, p.found())}
 	if t.Kind == Keyword {
-		d.Code, d.Message = "E0115", fmt.Sprintf("'%s' is a keyword and cannot be the name of %s", t.Text(), what)
+		d.Code, d.Message = "E0115", fmt.Sprintf("'%s' is a keyword and cannot be the name of %s",
+			t.Text(), what)
 		d.Fix = &diag.Fix{Text: "call it " + t.Text() + "_", Span: t.Span, New: t.Text() + "_"}
 	}
 	p.fail(d)
@@ -350,7 +359,8 @@ func (p *parser) word() *Name {
 	return &Name{At{t.Span}, t.Text()}
 }
 
-// anyWord reads a name that may be a keyword, where only a name can stand: behind a dot, as an event.
+// anyWord reads a name that may be a keyword, where only a name can stand: behind a
+// dot, as an event.
 func (p *parser) anyWord(what string) *Name {
 	if p.tok().Kind == Keyword {
 		return p.word()
@@ -375,8 +385,8 @@ func (p *parser) endLine() {
 	}
 }
 
-// skipLine passes over the rest of a broken line and the block behind it: what is in it is unknown. It
-// stays before the Newline when there is no block.
+// skipLine passes over the rest of a broken line and the block behind it: what is in it is unknown.
+// It stays before the Newline when there is no block.
 func (p *parser) skipLine() {
 	if p.isBlockEnd() && p.startsLine() {
 		return

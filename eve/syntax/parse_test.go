@@ -105,19 +105,25 @@ func TestExpressions(t *testing.T) {
 		{"a - b - c", `(Binary "-" (Binary "-" a b) c)`},
 		{"0..n + 1", `(Binary ".." 0 (Binary "+" n 1))`},
 		{"a == b..c", `(Binary "==" a (Binary ".." b c))`},
-		{"a || b && c | d ^ e & f == g < h", `(Binary "||" a (Binary "&&" b (Binary "|" c (Binary "^" d (Binary "&" e (Binary "==" f (Binary "<" g h)))))))`},
+		{"a || b && c | d ^ e & f == g < h",
+			`(Binary "||" a (Binary "&&" b (Binary "|" c (Binary "^" d (Binary "&" e (Binary "==" f (Binary "<" g h)))))))`},
 		{"a << 1 >> 2", `(Binary ">>" (Binary "<<" a 1) 2)`},
 		{"a +% b *% c -% d", `(Binary "-%" (Binary "+%" a (Binary "*%" b c)) d)`},
 		{"a <-1", `(Binary "<" a (Unary "-" 1))`},
 		{"a--b", `(Binary "-" a (Unary "-" b))`},
-		{"!a.b(c)[d]?.e", `(Unary "!" (Selector (Propagate (Index (Call (Selector a b) [args (Arg c)]) d)) e))`},
+		{"!a.b(c)[d]?.e",
+			`(Unary "!" (Selector (Propagate (Index (Call (Selector a b) [args (Arg c)]) d)) e))`},
 		{"a else b else c", `(ElseExpr a (ElseExpr b c))`},
 		{"f(a < b, c > d)", `(Call f [args (Arg (Binary "<" a b)) (Arg (Binary ">" c d))])`},
-		{"f(a < b, c > (d))", `(Call f [args (Arg (Call (TypeExpr (NamedType [path a] [args (NamedType [path b]) (NamedType [path c])])) [args (Arg d)]))])`},
+		{"f(a < b, c > (d))",
+			`(Call f [args (Arg (Call (TypeExpr (NamedType [path a] [args (NamedType [path b]) (NamedType [path c])])) [args (Arg d)]))])`},
 		{"a < b > c", `(Binary ">" (Binary "<" a b) c)`},
-		{"vector<vector<int<8>>>()", `(Call (TypeExpr (NamedType [path vector] [args (NamedType [path vector] [args (NamedType [path int] [args (SizeType 8)])])])) [args])`},
-		{"array<map<string, t@>, 4 * 2>()", `(Call (TypeExpr (NamedType [path array] [args (NamedType [path map] [args (NamedType [path string]) (SuffixType (NamedType [path t]) @)]) (SizeType (Binary "*" 4 2))])) [args])`},
-		{"a.b<int>.c(1)", `(Call (Selector (TypeExpr (NamedType [path a b] [args (NamedType [path int])])) c) [args (Arg 1)])`},
+		{"vector<vector<int<8>>>()",
+			`(Call (TypeExpr (NamedType [path vector] [args (NamedType [path vector] [args (NamedType [path int] [args (SizeType 8)])])])) [args])`},
+		{"array<map<string, t@>, 4 * 2>()",
+			`(Call (TypeExpr (NamedType [path array] [args (NamedType [path map] [args (NamedType [path string]) (SuffixType (NamedType [path t]) @)]) (SizeType (Binary "*" 4 2))])) [args])`},
+		{"a.b<int>.c(1)",
+			`(Call (Selector (TypeExpr (NamedType [path a b] [args (NamedType [path int])])) c) [args (Arg 1)])`},
 		{"a < b >> (c)", `(Binary "<" a (Binary ">>" b (Paren c)))`},
 		{"t.0.1", `(Selector (Selector t 0) 1)`},
 		{"1..2", `(Binary ".." 1 2)`},
@@ -126,11 +132,15 @@ func TestExpressions(t *testing.T) {
 		{"[]", `(ListLit)`},
 		{"[a, [b]][0]", `(Index (ListLit [elems a (ListLit [elems b])]) 0)`},
 		{"f(x, max = 3)", `(Call f [args (Arg x) (Arg max 3)])`},
-		{"f((x: int) int: x + 1, 2)", `(Call f [args (Arg (Lambda [params (Param x (NamedType [path int]))] (NamedType [path int]) (Binary "+" x 1))) (Arg 2)])`},
-		{"[+a, b] () void: a.f(b)", `(Lambda (Perms [entries +a b]) [params] (NamedType [path void]) (Call (Selector a f) [args (Arg b)]))`},
+		{"f((x: int) int: x + 1, 2)",
+			`(Call f [args (Arg (Lambda [params (Param x (NamedType [path int]))] (NamedType [path int]) (Binary "+" x 1))) (Arg 2)])`},
+		{"[+a, b] () void: a.f(b)",
+			`(Lambda (Perms [entries +a b]) [params] (NamedType [path void]) (Call (Selector a f) [args (Arg b)]))`},
 		{"a.match.type.within", `(Selector (Selector (Selector a match) type) within)`},
-		{"test + union(as) * within", `(Binary "+" test (Binary "*" (Call union [args (Arg as)]) within))`},
-		{`f"{a:.2}{f("x")} {{{b}}}\n"`, `(FString [parts (FPart a ".2") (FPart (Call f [args (Arg "x")])) (FPart " {") (FPart b) (FPart "}\n")])`},
+		{"test + union(as) * within",
+			`(Binary "+" test (Binary "*" (Call union [args (Arg as)]) within))`},
+		{`f"{a:.2}{f("x")} {{{b}}}\n"`,
+			`(FString [parts (FPart a ".2") (FPart (Call f [args (Arg "x")])) (FPart " {") (FPart b) (FPart "}\n")])`},
 		{"500ms + 20mib + 'a' + 0b1", `(Binary "+" (Binary "+" (Binary "+" 500ms 20mib) 'a') 0b1)`},
 	}
 	for _, test := range tests {
@@ -162,11 +172,13 @@ func TestLiterals(t *testing.T) {
 
 // A broken line costs no other: what stands before and after it is in the tree.
 func TestRecovery(t *testing.T) {
-	text := "import a b\ntype t:\n    x: int\n    y int\n    z: int = (\n    w: int\nf: (a: int) int:\n    b: int = 1 +\n    c: int = a +* b\n    return b\n" +
+	text := "import a b\ntype t:\n    x: int\n    y int\n    z: int = (\n    w: int\nf: (a: " +
+		"int) int:\n    b: int = 1 +\n    c: int = a +* b\n    return b\n" +
 		"g: (a:) int:\n    return 1\nconst k = )\nunion u:\n    one(x)\n    two\nh: () void: pass\n"
 	f, diags := parse("r.eve", text)
 	verify(t, f, diags)
-	if got, want := codes(diags.Sorted()), "E0117 E0104 E0113 E0113 E0113 E0120 E0113 E0120"; got != want {
+	if got, want := codes(diags.Sorted()),
+		"E0117 E0104 E0113 E0113 E0113 E0120 E0113 E0120"; got != want {
 		t.Errorf("got %s, want %s\n%s", got, want, show(t, diags))
 	}
 	var names []string
@@ -220,7 +232,8 @@ func TestNestingIsBounded(t *testing.T) {
 			t.Errorf("%.40q: %d errors, want one\n%s", text, n, show(t, diags))
 		}
 	}
-	if _, diags := parse("long.eve", "f: () void:\n    if a: b()\n"+strings.Repeat("    else if a: b()\n", 3000)); diags.HasErrors() {
+	if _, diags := parse("long.eve", "f: () void:\n    if a: b()\n"+
+		strings.Repeat("    else if a: b()\n", 3000)); diags.HasErrors() {
 		t.Errorf("a long chain of else if is taken for nesting: %s", show(t, diags))
 	}
 }
@@ -235,8 +248,8 @@ func nestedBlocks(n int) string {
 	return b.String()
 }
 
-// Whatever one token is taken away from, doubled or put elsewhere, the parse ends well and speaks of few
-// lines: errors do not cascade.
+// Whatever one token is taken away from, doubled or put elsewhere, the parse ends well and speaks
+// of few lines: errors do not cascade.
 func TestOneSlip(t *testing.T) {
 	for _, name := range []string{"testdata/everything.eve", "testdata/program2.eve"} {
 		text := read(t, name)

@@ -7,8 +7,8 @@ import (
 	"interleave/eve/source"
 )
 
-// A scanner cuts text[pos:end] of a file into tokens without layout. What it cannot read becomes a Bad
-// token and is reported here, so that the parser need not say anything about it.
+// A scanner cuts text[pos:end] of a file into tokens without layout. What it cannot read becomes a
+// Bad token and is reported here, so that the parser need not say anything about it.
 type scanner struct {
 	file  *source.File
 	text  string

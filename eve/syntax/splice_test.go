@@ -6,15 +6,17 @@ import (
 	"testing"
 )
 
-// Texts put together of the tokens of real ones and of what breaks them: the parse ends, and keeps its
-// promises.
+// Texts put together of the tokens of real ones and of what breaks them: the parse ends, and
+// keeps its promises.
 func TestSplices(t *testing.T) {
 	words := []string{
-		"\n", "\n  ", "\n          ", "\t", "\x80", "\"", "'", "f\"{", "{", "}", "(", "[", ")", "]", "<", ">>", "\\", "é", "\r\n", "#",
+		"\n", "\n  ", "\n          ", "\t", "\x80", "\"", "'", "f\"{", "{", "}", "(", "[", ")", "]",
+		"<", ">>", "\\", "é", "\r\n", "#",
 		"0x", "1.",
 	}
 	var files [][]string
-	for _, name := range []string{"testdata/everything.eve", "testdata/program2.eve", "../std/par.eve"} {
+	for _, name := range []string{"testdata/everything.eve", "testdata/program2.eve",
+		"../std/par.eve"} {
 		f, _ := parse(name, read(t, name))
 		var file []string
 		for _, tok := range f.Tokens {

@@ -29,7 +29,8 @@ func (p *parser) suite(what string) *Block {
 // missingColon reports a colon that is not there, and goes on if what follows is clearly the suite.
 func (p *parser) missingColon(what string) {
 	d := diag.Diagnostic{
-		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind " + what, Fix: p.insertion(":"),
+		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind " + what,
+		Fix: p.insertion(":"),
 	}
 	if not, ok := p.foreignOperator(); ok {
 		p.fail(not)
@@ -40,11 +41,13 @@ func (p *parser) missingColon(what string) {
 	}
 	t := p.tok()
 	if (p.is("+") || p.is("(")) && what == listOfTask {
-		d.Span, d.Message, d.Fix = p.here(), "the list of a task stands in square brackets: @ [+n]:", nil
+		d.Span, d.Message, d.Fix = p.here(),
+			"the list of a task stands in square brackets: @ [+n]:", nil
 		p.fail(d)
 	}
 	called := t.Kind == Identifier && t.Lead != "" && (p.last.Text() == ")" || p.last.Text() == "]")
-	if t.Kind == Newline && p.peek(1).Kind == Indent || t.Kind == Keyword && startsStatement(*t) || called {
+	if t.Kind == Newline && p.peek(1).Kind == Indent || t.Kind == Keyword && startsStatement(*t) ||
+		called {
 		p.report(d)
 		return
 	}
@@ -52,7 +55,8 @@ func (p *parser) missingColon(what string) {
 		p.fail(d)
 	}
 	if p.tok().Kind != Bad {
-		d.Span, d.Message, d.Fix = p.here(), fmt.Sprintf("expected ':' behind %s, found %s", what, p.found()), nil
+		d.Span, d.Message, d.Fix = p.here(), fmt.Sprintf("expected ':' behind %s, found %s", what,
+			p.found()), nil
 		if t.is("in") {
 			d.Label = containsIn
 		}
@@ -67,7 +71,8 @@ func (p *parser) missingColon(what string) {
 
 // emptyBlock reports a colon behind which nothing stands.
 func (p *parser) emptyBlock(what, need string) *Block {
-	d := diag.Diagnostic{Code: "E0105", Span: p.last, Message: "an indented block belongs below " + what}
+	d := diag.Diagnostic{Code: "E0105", Span: p.last, Message: "an indented block belongs below " +
+		what}
 	d.Label = need
 	if need == "" {
 		d.Label = "indent the lines that belong to it"
@@ -148,7 +153,8 @@ const longExpr = "an expression over several lines stands in brackets"
 // strayIndent reports a block that no line opened, and says whether statements may stand in it.
 func (p *parser) strayIndent() bool {
 	t := p.peek(1)
-	d := diag.Diagnostic{Code: "E0103", Span: t.Span, Message: "this line is indented deeper than the one before"}
+	d := diag.Diagnostic{Code: "E0103", Span: t.Span,
+		Message: "this line is indented deeper than the one before"}
 	d.Label = "only a line that ends in ':' opens a block"
 	goesOn := t.Kind == Op && !t.is("@")
 	if goesOn {
@@ -221,7 +227,8 @@ func (p *parser) stmt() Stmt {
 		p.localFunc(t)
 	case t.isName() && after.is(":") && p.peek(2).Kind != Newline:
 		return p.declaration(start)
-	case t.isName() && after.is(",") && (p.brackets == 0 || p.peek(p.nameList(1)).is(":")): // else an argument behind a lambda
+	// else an argument behind a lambda
+	case t.isName() && after.is(",") && (p.brackets == 0 || p.peek(p.nameList(1)).is(":")):
 		return p.declaration(start)
 	case t.Kind == Keyword && !t.isName() && after.is(":") && p.peek(2).isName():
 		p.name("a variable")
@@ -268,8 +275,10 @@ func (p *parser) localFunc(name *Token) {
 			Fix: &diag.Fix{Text: "write " + text, Span: at, New: text},
 		})
 	}
-	d := diag.Diagnostic{Code: "E0119", Span: name.Span, Message: "a function stands at the level of the module or in a type"}
-	d.Label = "inside a function, write a lambda: " + name.Text() + ": <(int) int> = (x: int) int: x + 1"
+	d := diag.Diagnostic{Code: "E0119", Span: name.Span,
+		Message: "a function stands at the level of the module or in a type"}
+	d.Label = "inside a function, write a lambda: " + name.Text() +
+		": <(int) int> = (x: int) int: x + 1"
 	p.fail(d)
 }
 
@@ -362,7 +371,8 @@ func (p *parser) simple(start source.Span) Stmt {
 }
 
 var assigns = map[string]bool{
-	"=": true, "+=": true, "-=": true, "*=": true, "/=": true, "%=": true, "&=": true, "|=": true, "^=": true,
+	"=": true, "+=": true, "-=": true, "*=": true, "/=": true, "%=": true, "&=": true, "|=": true,
+	"^=":  true,
 	"<<=": true, ">>=": true, "**=": true, "+%=": true, "-%=": true, "*%=": true,
 }
 
@@ -388,7 +398,8 @@ func (p *parser) condition(word string) Expr {
 	ok := p.guard(func() {
 		x = p.expr()
 		if p.is("=") {
-			d := diag.Diagnostic{Code: "E0116", Span: p.here(), Message: fmt.Sprintf("'=' assigns; '%s' compares with '=='", word)}
+			d := diag.Diagnostic{Code: "E0116", Span: p.here(),
+				Message: fmt.Sprintf("'=' assigns; '%s' compares with '=='", word)}
 			d.Fix = &diag.Fix{Text: "write ==", Span: p.here(), New: "=="}
 			p.report(d)
 			p.next()
@@ -403,8 +414,8 @@ func (p *parser) condition(word string) Expr {
 	return &BadExpr{p.from(start)}
 }
 
-// skipToSuite passes over the rest of a broken head, up to the colon at the end of its line; it gives
-// up when no block follows.
+// skipToSuite passes over the rest of a broken head, up to the colon at the end of its line; it
+// gives up when no block follows.
 func (p *parser) skipToSuite() {
 	for i := p.pos; ; i++ {
 		t := &p.toks[i]

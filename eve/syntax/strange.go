@@ -8,8 +8,8 @@ import (
 	"interleave/eve/source"
 )
 
-// bad reads what no token starts with: one character, a text in typographic quotes, or a run of bytes that
-// are not UTF-8.
+// bad reads what no token starts with: one character, a text in typographic quotes, or a run of
+// bytes that are not UTF-8.
 func (s *scanner) bad() (Kind, string) {
 	start := s.pos
 	r, n := utf8.DecodeRuneInString(s.text[s.pos:])
@@ -46,7 +46,8 @@ func (s *scanner) brace(start int, r rune) {
 	before := strings.TrimRight(s.text[:start], " ")
 	alone := strings.HasSuffix(before, "\n")
 	switch {
-	case r == '{' && before != "" && strings.IndexByte("=(,[:", before[len(before)-1]) >= 0 && s.line() != "":
+	case r == '{' && before != "" && strings.IndexByte("=(,[:", before[len(before)-1]) >= 0 &&
+		s.line() != "":
 		d.Label = `a list is written [1, 2], a map [("a", 1), ("b", 2)]`
 	case s.line() != "":
 	case r == '}' && alone:
@@ -57,9 +58,12 @@ func (s *scanner) brace(start int, r rune) {
 	}
 }
 
-// strange tells people who think of another language, or pasted from a document, what Eve has instead of r.
+// strange tells people who think of another language, or pasted from a document, what Eve
+// has instead of r.
 func strange(r rune, at source.Span) (string, *diag.Fix) {
-	replace := func(with string) *diag.Fix { return &diag.Fix{Text: "write " + with, Span: at, New: with} }
+	replace := func(with string) *diag.Fix {
+		return &diag.Fix{Text: "write " + with, Span: at, New: with}
+	}
 	switch r {
 	case '“', '”', '„', '«', '»':
 		return "this is a typographic quote", replace(`"`)
@@ -78,7 +82,8 @@ func strange(r rune, at source.Span) (string, *diag.Fix) {
 	case '≠':
 		return "", replace("!=")
 	case '\u00a0':
-		return "this is a space that does not break", &diag.Fix{Text: "write a plain space", Span: at, New: " "}
+		return "this is a space that does not break", &diag.Fix{Text: "write a plain space",
+			Span: at, New: " "}
 	}
 	if r > 127 {
 		return "names are of the letters a to z, digits and _", nil

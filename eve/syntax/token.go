@@ -1,4 +1,5 @@
-// Package syntax reads Eve text: a scanner with layout, a parser that recovers, and a lossless tree.
+// Package syntax reads Eve text: a scanner with layout, a parser that recovers, and a
+// lossless tree.
 package syntax
 
 import "interleave/eve/source"
@@ -35,11 +36,14 @@ const (
 	Bad // what cannot start a token; an error was reported
 )
 
-// keywords cannot be names. `for`, `on` and the like stand at the start of a statement only, but one
-// rule for all is what readers expect.
+// keywords cannot be names. `for`, `on` and the like stand at the start of a statement only, but
+// one rule for all is what readers expect.
 var keywords = map[string]bool{
-	"import": true, "as": true, "pub": true, "type": true, "union": true, "const": true, "extern": true, "test": true,
-	"finish": true, "on": true, "if": true, "else": true, "while": true, "for": true, "in": true, "match": true,
-	"return": true, "break": true, "continue": true, "pass": true, "assert": true, "fail": true, "defer": true,
-	"emit": true, "within": true, "true": true, "false": true, "none": true,
+	"import": true, "as": true, "pub": true, "type": true, "union": true, "const": true,
+	"extern": true, "test": true,
+	"finish": true, "on": true, "if": true, "else": true, "while": true, "for": true, "in": true,
+	"match":  true,
+	"return": true, "break": true, "continue": true, "pass": true, "assert": true, "fail": true,
+	"defer": true,
+	"emit":  true, "within": true, "true": true, "false": true, "none": true,
 }

@@ -15,8 +15,9 @@ func (a At) Place() source.Span { return a.Span }
 // A File is one parsed module. It is always there, however many errors the text has.
 type File struct {
 	At
-	Source  *source.File
-	Tokens  []Token // all of them, layout tokens and trivia included: printing them gives the text back
+	Source *source.File
+	// all of them, layout tokens and trivia included: printing them gives the text back
+	Tokens  []Token
 	Imports []*Import
 	Decls   []Decl
 }
@@ -42,8 +43,8 @@ type Decl interface {
 }
 
 type (
-	// Func is `name: <type T> [perms] (params) result: suite`. Without Body (nil) it is declared only:
-	// a native of std, a method of an interface type, or an extern function.
+	// Func is `name: <type T> [perms] (params) result: suite`. Without Body (nil) it is declared
+	// only: a native of std, a method of an interface type, or an extern function.
 	Func struct {
 		At
 		Pub        bool
@@ -55,7 +56,9 @@ type (
 		Body       *Block
 		Async      bool   // std only: declared `name: ... <- T`: called by `x <- name(...)`
 		Speed      string // extern only: "fast" or "slow"
-		Broken     bool   // its head could not be read; an error was reported, and calls should get none. It has no Body
+		// its head could not be read; an error was reported, and calls should get
+		// none. It has no Body
+		Broken bool
 	}
 	// VarDecl is `a, b: T(args) = init`, at module level, in a type (a field), or as a statement.
 	VarDecl struct {
@@ -122,8 +125,9 @@ type TypeParam struct {
 	Constraint Type // nil without
 }
 
-// Param is `name: T`, or `name: T = default`; `self` alone has no type. `=name: T` takes the argument: it
-// is copied, or moved on its last use; other plain parameters are only lent for the call.
+// Param is `name: T`, or `name: T = default`; `self` alone has no type. `=name: T` takes
+// the argument: it is copied, or moved on its last use; other plain parameters are only
+// lent for the call.
 type Param struct {
 	At
 	Take    bool
@@ -243,13 +247,14 @@ type (
 		Perms *Perms
 		Body  *Block
 	}
-	// FinishStmt is `finish:` with its statements (those that follow at the same indentation when it
-	// has no suite: only `@` statements).
+	// FinishStmt is `finish:` with its statements (those that follow at the same indentation when
+	// it has no suite: only `@` statements).
 	FinishStmt struct {
 		At
 		Body *Block
 	}
-	// OnStmt is `on e event [perms]: suite` or `on e event = lambda` (Handler is set, Perms and Body nil).
+	// OnStmt is `on e event [perms]: suite` or `on e event = lambda` (Handler is set,
+	// Perms and Body nil).
 	OnStmt struct {
 		At
 		Emitter Expr
@@ -380,8 +385,8 @@ type Pattern interface {
 }
 
 type (
-	// CasePattern is `circle(r)`, `empty`, `some(v)`, `none`, `ok(v)`, `error(e)`; Path may name the
-	// union too: `shape.circle(r)`. Names may be `_`.
+	// CasePattern is `circle(r)`, `empty`, `some(v)`, `none`, `ok(v)`, `error(e)`; Path may name
+	// the union too: `shape.circle(r)`. Names may be `_`.
 	CasePattern struct {
 		At
 		Path  []*Name
@@ -479,15 +484,16 @@ type (
 		At
 		X Expr
 	}
-	// Call is `f(a, b, max = 3)`. Named holds the callbacks of the form `call: NEWLINE name = lambda`.
-	// TypeArgs are those of `f<int>(x)`, also of a type's construction `vector<int>()`.
+	// Call is `f(a, b, max = 3)`. Named holds the callbacks of the form `call: NEWLINE name =
+	// lambda`. TypeArgs are those of `f<int>(x)`, also of a type's construction `vector<int>()`.
 	Call struct {
 		At
 		Fun   Expr
 		Args  []*Arg
 		Named []*Arg
 	}
-	// TypeExpr is a type with arguments or suffix where an expression stands: vector<int>, float<32>.
+	// TypeExpr is a type with arguments or suffix where an expression stands:
+	// vector<int>, float<32>.
 	TypeExpr struct {
 		At
 		Type Type

@@ -17,7 +17,8 @@ func (p *parser) typeDecl(start source.Span, pub bool) Decl {
 		}
 		p.colon("a type's name")
 		if p.is("=") {
-			p.failf("E0114", "a type has its fields in the lines below; there are no other names for a type")
+			p.failf("E0114",
+				"a type has its fields in the lines below; there are no other names for a type")
 		}
 		if !p.at(Newline) {
 			p.emitter(d)
@@ -47,7 +48,8 @@ func (p *parser) colon(what string) {
 		return
 	}
 	p.fail(diag.Diagnostic{
-		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind " + what, Fix: p.insertion(":"),
+		Code: "E0104", Span: p.behind(), Message: "a ':' belongs behind " + what,
+		Fix: p.insertion(":"),
 	})
 }
 
@@ -64,8 +66,9 @@ func (p *parser) emitter(d *TypeDecl) {
 	d.Emits = p.typeArgs()
 }
 
-// members reads an indented list of lines, each by one; it may be missing. Behind a broken line other
-// broken lines of the list are not reported: most often they belong to another list than the reader thinks.
+// members reads an indented list of lines, each by one; it may be missing. Behind a broken line
+// other broken lines of the list are not reported: most often they belong to another list than
+// the reader thinks.
 func (p *parser) members(one func()) {
 	if !p.at(Newline) || p.peek(1).Kind != Indent {
 		return
@@ -127,9 +130,11 @@ func (p *parser) member() Decl {
 	return d
 }
 
-// selfListed gives a method that lists self, but has no parameter of that name, the parameter, and reports it.
+// selfListed gives a method that lists self, but has no parameter of that name, the parameter,
+// and reports it.
 func (p *parser) selfListed(f *Func) {
-	if f.Perms == nil || len(f.Params) > 0 && f.Params[0].Name != nil && f.Params[0].Name.Text == "self" {
+	if f.Perms == nil || len(f.Params) > 0 && f.Params[0].Name != nil &&
+		f.Params[0].Name.Text == "self" {
 		return
 	}
 	for _, e := range f.Perms.Entries {
@@ -144,10 +149,12 @@ func (p *parser) selfListed(f *Func) {
 			text = "self, "
 		}
 		p.report(diag.Diagnostic{
-			Code: "E0114", Span: e.Span, Message: "a method that lists self has it as its first parameter",
-			Fix: &diag.Fix{Text: "write self there", Span: missing, New: text},
+			Code: "E0114", Span: e.Span,
+			Message: "a method that lists self has it as its first parameter",
+			Fix:     &diag.Fix{Text: "write self there", Span: missing, New: text},
 		})
-		f.Params = append([]*Param{{At: At{missing}, Name: &Name{At{missing}, "self"}}}, f.Params...)
+		f.Params = append([]*Param{{At: At{missing}, Name: &Name{At{missing}, "self"}}},
+			f.Params...)
 		return
 	}
 }
@@ -227,7 +234,8 @@ func (p *parser) externFunc() *Func {
 	start := p.here()
 	speed := p.tok().Text()
 	if speed != "fast" && speed != "slow" || !p.peek(1).isWord() {
-		d := diag.Diagnostic{Code: "E0114", Span: start, Message: "a C function is marked 'fast' or 'slow'"}
+		d := diag.Diagnostic{Code: "E0114", Span: start,
+			Message: "a C function is marked 'fast' or 'slow'"}
 		d.Label = "a task may call what is fast; what is slow is called by x <- f()"
 		before := source.Span{File: p.file, Start: start.Start, End: start.Start}
 		d.Fix = &diag.Fix{Text: "mark it slow", Span: before, New: "slow "}

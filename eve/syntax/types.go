@@ -117,8 +117,8 @@ func (p *parser) typeArgs() []Type {
 	return list
 }
 
-// A reader looks ahead over types without building them. shut counts what is left of a `>>` of which
-// one half closed a list.
+// A reader looks ahead over types without building them. shut counts what is left of a `>>` of
+// which one half closed a list.
 type reader struct {
 	toks  []Token
 	i     int
@@ -126,8 +126,8 @@ type reader struct {
 	depth int
 }
 
-// typeArgsAhead says whether the `<` at the current place opens type arguments: a list of types and `>`
-// follow, and then something that cannot follow `>` in a comparison.
+// typeArgsAhead says whether the `<` at the current place opens type arguments: a list of types and
+// `>` follow, and then something that cannot follow `>` in a comparison.
 func (p *parser) typeArgsAhead() bool {
 	r := &reader{toks: p.toks, i: p.pos}
 	if !r.args() || r.shut != 0 {

@@ -11,7 +11,8 @@ import (
 // An Example is a program with what it prints.
 type Example struct{ Name, File, Text, Want string }
 
-// Examples are the programs of testdata/run. The working directory is that of a room, as in its tests.
+// Examples are the programs of testdata/run. The working directory is that of a room,
+// as in its tests.
 func Examples(t testing.TB) []Example {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/run/*.eve")

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// A failure says where it happened and which tasks it came through: the same in a program of `eve run`, in an optimised
-// one, on one worker and on several, and in the interpreter.
+// A failure says where it happened and which tasks it came through: the same in a program of `eve
+// run`, in an optimised one, on one worker and on several, and in the interpreter.
 func TestTraces(t *testing.T) {
 	trial.NeedCompiler(t)
 	files, err := filepath.Glob("../testdata/fail/*.eve")
@@ -34,7 +34,8 @@ func TestTraces(t *testing.T) {
 			golden := strings.TrimSuffix(file, ".eve") + ".err"
 			quick := trial.Build(t, p, emit.Options{Checked: true, Debug: true}, build.Options{})
 			if *update {
-				if err := os.WriteFile(golden, []byte(trace(trial.Run(t, quick, 1))), 0o644); err != nil {
+				if err := os.WriteFile(golden, []byte(trace(trial.Run(t, quick, 1))),
+					0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -42,10 +43,12 @@ func TestTraces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, exe := range []string{quick, trial.Build(t, p, emit.Options{}, build.Options{Optimise: true})} {
+			for _, exe := range []string{quick, trial.Build(t, p, emit.Options{},
+				build.Options{Optimise: true})} {
 				for _, workers := range []int{1, 2, 4} {
 					if got := trace(trial.Run(t, exe, workers)); got != string(want) {
-						t.Errorf("%d workers: got\n%s\nwant\n%s\ngo test ./eve/trial -update rewrites it", workers, got, want)
+						t.Errorf("%d workers: got\n%s\nwant\n%s\ngo test ./eve/trial -update "+
+							"rewrites it", workers, got, want)
 					}
 				}
 			}
@@ -56,7 +59,8 @@ func TestTraces(t *testing.T) {
 					said.WriteString(end.Trace + "\n")
 				}
 				if said.String() != string(want) {
-					t.Errorf("the interpreter, schedule %d: got\n%s\nwant\n%s", seed, said.String(), want)
+					t.Errorf("the interpreter, schedule %d: got\n%s\nwant\n%s", seed, said.String(),
+						want)
 				}
 			}
 		})

@@ -1,5 +1,6 @@
-// Package trial checks, builds and runs programs for the tests of Eve's rooms, and says where what they print
-// is not what it should be. The programs of testdata/run and of the tour are its examples.
+// Package trial checks, builds and runs programs for the tests of Eve's rooms, and says
+// where what they print is not what it should be. The programs of testdata/run and of the
+// tour are its examples.
 package trial
 
 import (
@@ -23,12 +24,15 @@ import (
 	"interleave/eve/source"
 )
 
-// Limit is a net: programs end within a second on an idle machine, and no busy one makes minutes of it.
+// Limit is a net: programs end within a second on an idle machine, and no busy one
+// makes minutes of it.
 const Limit = 5 * time.Minute
 
-// ready is nil when programs can be built: the runtime compiles. It is asked once, for all tests of a package.
+// ready is nil when programs can be built: the runtime compiles. It is asked once, for all
+// tests of a package.
 var ready = sync.OnceValue(func() error {
-	units := []emit.Unit{{Module: "m", Name: "m.cpp", Text: "#include \"eve.hpp\"\nint main() { return 0; }\n"}}
+	units := []emit.Unit{{Module: "m", Name: "m.cpp",
+		Text: "#include \"eve.hpp\"\nint main() { return 0; }\n"}}
 	_, err := build.Build(context.Background(), units, build.Options{})
 	return err
 })
@@ -50,7 +54,8 @@ func Check(t testing.TB, name, text string) *ir.Program {
 	p, diags := compile.Check(source.NewFile(filepath.Base(name), text), nil)
 	for _, d := range diags {
 		if d.Code.IsError() {
-			t.Fatalf("%s:%d: %s: %s\n%s", name, d.Span.Line(), d.Code, d.Message, around(text, d.Span.Line()))
+			t.Fatalf("%s:%d: %s: %s\n%s", name, d.Span.Line(), d.Code, d.Message,
+				around(text, d.Span.Line()))
 		}
 	}
 	return p
@@ -90,7 +95,8 @@ func Run(t testing.TB, exe string, workers int, args ...string) Ending {
 	ctx, cancel := context.WithTimeout(t.Context(), Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, args...)
-	cmd.Env = append(os.Environ(), fmt.Sprint("EVE_WORKERS=", workers), "TSAN_OPTIONS=halt_on_error=1", "ASAN_OPTIONS=detect_leaks=1")
+	cmd.Env = append(os.Environ(), fmt.Sprint("EVE_WORKERS=", workers),
+		"TSAN_OPTIONS=halt_on_error=1", "ASAN_OPTIONS=detect_leaks=1")
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
@@ -118,8 +124,8 @@ func tail(text string) string { return text[max(0, len(text)-3000):] }
 // AnyOrder is the first line of a program whose output has its lines in any order.
 const AnyOrder = "# output: any order"
 
-// Difference shows the first line in which two outputs of a program differ, with those before it; empty when they are
-// the same.
+// Difference shows the first line in which two outputs of a program differ, with those before it;
+// empty when they are the same.
 func Difference(program, want, got string) string {
 	x, y := strings.Split(want, "\n"), strings.Split(got, "\n")
 	if strings.HasPrefix(program, AnyOrder) {

@@ -12,7 +12,8 @@ type Kind uint8
 
 // The kinds of types.
 const (
-	Invalid Kind = iota // of expressions with a reported error; fits everything, so that errors do not cascade
+	// of expressions with a reported error; fits everything, so that errors do not cascade
+	Invalid Kind = iota
 	Void
 	Bool
 	Int8
@@ -67,10 +68,11 @@ type Form uint8
 
 // The forms of named types.
 const (
-	Struct    Form = iota
-	Union          //
-	Native         // a type of std made by the runtime: socket, timer. Not copyable unless Def.Copyable.
-	Interface      // methods only: a constraint of type parameters
+	Struct Form = iota
+	Union       //
+	// a type of std made by the runtime: socket, timer. Not copyable unless Def.Copyable.
+	Native
+	Interface // methods only: a constraint of type parameters
 )
 
 // A Def is what a named type's declaration says, for one list of type arguments.
@@ -105,7 +107,8 @@ type Event struct {
 	Type *Type
 }
 
-// A Universe holds the types of one compilation. The types without parts, and bytes, are the same in all.
+// A Universe holds the types of one compilation. The types without parts, and bytes, are
+// the same in all.
 type Universe struct {
 	table map[string]*Type
 }
@@ -160,7 +163,8 @@ func (u *Universe) Range(elem *Type) *Type {
 	if elem == IntT {
 		return RangeT
 	}
-	return u.intern(Type{Kind: Range, Elem: elem, Name: RangeT.Name, key: "range<" + elem.key + ">"})
+	return u.intern(Type{Kind: Range, Elem: elem, Name: RangeT.Name, key: "range<" + elem.key +
+		">"})
 }
 
 // Vector gives vector<elem>, and so on for the others.
@@ -191,12 +195,14 @@ func (u *Universe) Ref(elem *Type) *Type {
 
 // Map gives map<key, elem>.
 func (u *Universe) Map(key, elem *Type) *Type {
-	return u.intern(Type{Kind: Map, Key: key, Elem: elem, key: "map<" + key.key + ", " + elem.key + ">"})
+	return u.intern(Type{Kind: Map, Key: key, Elem: elem, key: "map<" + key.key + ", " + elem.key +
+		">"})
 }
 
 // Array gives array<elem, n>.
 func (u *Universe) Array(elem *Type, n int64) *Type {
-	return u.intern(Type{Kind: Array, Elem: elem, Len: n, key: fmt.Sprintf("array<%s, %d>", elem.key, n)})
+	return u.intern(Type{Kind: Array, Elem: elem, Len: n, key: fmt.Sprintf("array<%s, %d>",
+		elem.key, n)})
 }
 
 func keys(ts []*Type) string {
@@ -215,7 +221,8 @@ func (u *Universe) Tuple(elems ...*Type) *Type {
 	return u.intern(Type{Kind: Tuple, Elems: elems, key: "(" + keys(elems) + ")"})
 }
 
-// Func gives <(params) result>, with par behind it when par is set. Its shared form is SharedOf of it.
+// Func gives <(params) result>, with par behind it when par is set. Its shared form is
+// SharedOf of it.
 func (u *Universe) Func(params []*Type, result *Type, par bool) *Type {
 	key := "<(" + keys(params) + ") " + result.key + ">"
 	if par {
@@ -291,10 +298,12 @@ func list(ts []*Type) string {
 	return strings.Join(s, ", ")
 }
 
-// ID is a text that tells every two types apart, the same in every run: for mangled names and caches.
+// ID is a text that tells every two types apart, the same in every run: for mangled
+// names and caches.
 func (t *Type) ID() string { return t.key }
 
-// IsInteger says whether arithmetic on it is whole-numbered: the ints, char, duration, untyped ints.
+// IsInteger says whether arithmetic on it is whole-numbered: the ints, char, duration,
+// untyped ints.
 func (t *Type) IsInteger() bool {
 	return t.Kind >= Int8 && t.Kind <= Char || t.Kind == Duration || t.Kind == UntypedInt
 }
@@ -323,9 +332,9 @@ func (t *Type) Bits() int {
 	return 64
 }
 
-// Copyable says whether a plain value of the type may be copied by = and by assignment without being
-// asked: numbers, strings, handles, and what is made of them. Containers and natives are not: they
-// move on last use, or are copied by .copy().
+// Copyable says whether a plain value of the type may be copied by = and by assignment without
+// being asked: numbers, strings, handles, and what is made of them. Containers and natives are not:
+// they move on last use, or are copied by .copy().
 func (t *Type) Copyable() bool {
 	switch t.Kind {
 	case Vector, Map, Set, Slice, Ref, Func:

@@ -11,8 +11,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Client is a machine on a link, and itself the link for the stack that uses the address: it takes the messages of DHCP out of what
-// arrives, and lets all else pass. It has no goroutine of its own: the machine runs under mu, in who reads the link and in a timer's.
+// Client is a machine on a link, and itself the link for the stack that uses the address: it takes
+// the messages of DHCP out of what arrives, and lets all else pass. It has no goroutine of its own:
+// the machine runs under mu, in who reads the link and in a timer's.
 type Client struct {
 	link.Link
 	cfg Config
@@ -20,14 +21,15 @@ type Client struct {
 	mu      sync.Mutex
 	machine *Machine
 	timer   *time.Timer
-	via     wire.MAC // the station that the server's messages come from: itself, or a router on the way
-	id      uint16   // of packets of IPv4
-	over    bool     // nothing more is sent
-	lost    chan struct{}
+	// the station that the server's messages come from: itself, or a router on the way
+	via  wire.MAC
+	id   uint16 // of packets of IPv4
+	over bool   // nothing more is sent
+	lost chan struct{}
 }
 
-// Acquire gets a lease, for as long as the context allows, and returns the client as the link for a stack. It reads the link; the
-// stack does so from then on. The link stays open if Acquire fails.
+// Acquire gets a lease, for as long as the context allows, and returns the client as the link for a
+// stack. It reads the link; the stack does so from then on. The link stays open if Acquire fails.
 func Acquire(ctx context.Context, l link.Link, cfg Config) (*Client, error) {
 	c := &Client{Link: l, cfg: cfg, via: wire.Broadcast, lost: make(chan struct{})}
 	c.mu.Lock()
@@ -67,8 +69,8 @@ func (c *Client) current() (Lease, bool) {
 	return c.machine.Lease()
 }
 
-// Lost is closed when the lease has ended and the address may not be used any more: the stack must be closed, and another lease
-// acquired.
+// Lost is closed when the lease has ended and the address may not be used any more: the stack must
+// be closed, and another lease acquired.
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
 // Release gives the address back to the server. The stack is to be closed then.
@@ -134,7 +136,8 @@ func (c *Client) Read(batch []link.Frame) (int, error) {
 		if c.take(&batch[i]) {
 			continue
 		}
-		// Frames change places, none is lost: links may know their buffers by the frames they have lent.
+		// Frames change places, none is lost: links may know their buffers by the frames
+		// they have lent.
 		batch[kept], batch[i] = batch[i], batch[kept]
 		kept++
 	}
@@ -172,7 +175,9 @@ func unwrap(b []byte, valid bool) (Message, bool) {
 	if err != nil || udp.DstPort != ClientPort {
 		return Message{}, false
 	}
-	if udp.Checksum != 0 && !valid && wire.Sum(b[:udp.Length], wire.PseudoSum(ip.Src, ip.Dst, wire.ProtocolUDP, int(udp.Length))) != 0xffff {
+	if udp.Checksum != 0 && !valid &&
+		wire.Sum(b[:udp.Length], wire.PseudoSum(ip.Src, ip.Dst, wire.ProtocolUDP,
+			int(udp.Length))) != 0xffff {
 		return Message{}, false
 	}
 	m, err := Parse(body)
@@ -193,7 +198,8 @@ func (c *Client) hear(m Message, from wire.MAC) {
 	c.settle()
 }
 
-// hearARP notices another station that has, or asks for itself for, the address that is being probed.
+// hearARP notices another station that has, or asks for itself for, the address that
+// is being probed.
 func (c *Client) hearARP(b []byte) {
 	m, err := wire.ParseARP(b)
 	if err != nil || m.SenderMAC == c.cfg.MAC {
@@ -231,9 +237,11 @@ func (c *Client) frame(p Packet) []byte {
 	if p.Message == nil {
 		return c.arp(p)
 	}
-	to, src, dst := wire.Broadcast, netip.IPv4Unspecified(), netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	to, src, dst := wire.Broadcast, netip.IPv4Unspecified(),
+		netip.AddrFrom4([4]byte{255, 255, 255, 255})
 	if p.Server.IsValid() {
-		to, dst = c.via, p.Server // where its last message came from needs no asking; if that is wrong, rebinding broadcasts
+		// where its last message came from needs no asking; if that is wrong, rebinding broadcasts
+		to, dst = c.via, p.Server
 	}
 	if !p.Message.Client.IsUnspecified() && p.Message.Client.IsValid() {
 		src = p.Message.Client
@@ -242,9 +250,11 @@ func (c *Client) frame(p Packet) []byte {
 	length := wire.UDPLen + len(body)
 	e := wire.Ethernet{Dst: to, Src: c.cfg.MAC, Type: wire.EtherIPv4}
 	c.id++
-	ip := wire.IPv4{Length: uint16(wire.IPv4Len + length), ID: c.id, TTL: 64, Protocol: wire.ProtocolUDP, Src: src, Dst: dst}
+	ip := wire.IPv4{Length: uint16(wire.IPv4Len + length), ID: c.id, TTL: 64,
+		Protocol: wire.ProtocolUDP, Src: src, Dst: dst}
 	udp := wire.UDP{SrcPort: ClientPort, DstPort: ServerPort, Length: uint16(length)}
-	b := make([]byte, wire.EthernetLen+wire.IPv4Len+wire.UDPLen, wire.EthernetLen+wire.IPv4Len+length)
+	b := make([]byte, wire.EthernetLen+wire.IPv4Len+wire.UDPLen,
+		wire.EthernetLen+wire.IPv4Len+length)
 	e.Put(b)
 	ip.Put(b[wire.EthernetLen:])
 	head := b[wire.EthernetLen+wire.IPv4Len:]
@@ -259,7 +269,8 @@ func (c *Client) frame(p Packet) []byte {
 
 // arp asks for an address that is not ours yet, or says that it is now (RFC 5227).
 func (c *Client) arp(p Packet) []byte {
-	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: c.cfg.MAC, SenderIP: netip.IPv4Unspecified(), TargetIP: p.Address}
+	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: c.cfg.MAC, SenderIP: netip.IPv4Unspecified(),
+		TargetIP: p.Address}
 	if p.Announce {
 		m.SenderIP = p.Address
 	}

@@ -23,20 +23,21 @@ var (
 	server  = netip.MustParseAddr("192.168.7.1")
 )
 
-// A serverHost answers at the other end of a link, as its fields say; it notes each message that comes, with the instant and
-// whether it was sent to all.
+// A serverHost answers at the other end of a link, as its fields say; it notes each message that
+// comes, with the instant and whether it was sent to all.
 type serverHost struct {
 	t     *testing.T
 	wire  *link.End
 	start time.Time
 
-	mu     sync.Mutex
-	log    []string
-	offer  netip.Addr
-	time   time.Duration
-	extra  []Option
-	answer func(Type, int) Type // what a message of a type, the nth, is answered by; 0: nothing. nil: OFFER and ACK
-	owned  netip.Addr           // an address that another station has
+	mu    sync.Mutex
+	log   []string
+	offer netip.Addr
+	time  time.Duration
+	extra []Option
+	// what a message of a type, the nth, is answered by; 0: nothing. nil: OFFER and ACK
+	answer func(Type, int) Type
+	owned  netip.Addr // an address that another station has
 	count  map[Type]int
 }
 
@@ -116,7 +117,8 @@ func (s *serverHost) reply(m *Message) {
 	}
 	if m.Type() == Request && m.Client.IsUnspecified() {
 		// Who asks for the lease of before names no server (RFC 2131 section 4.3.2).
-		if asked := m.Addr(OptionRequested); asked != s.offer || s.count[Discover] > 0 && m.Addr(OptionServer) != server || s.count[Discover] == 0 && m.Get(OptionServer) != nil {
+		if asked := m.Addr(OptionRequested); asked != s.offer || s.count[Discover] > 0 &&
+			m.Addr(OptionServer) != server || s.count[Discover] == 0 && m.Get(OptionServer) != nil {
 			s.t.Errorf("%v was requested of %v", asked, m.Addr(OptionServer))
 		}
 	}
@@ -127,7 +129,8 @@ func (s *serverHost) reply(m *Message) {
 func (s *serverHost) send(m *Message) {
 	c := Client{cfg: Config{MAC: theirs}}
 	b := c.frame(Packet{Message: m})
-	b[wire.EthernetLen+wire.IPv4Len+1], b[wire.EthernetLen+wire.IPv4Len+3] = ServerPort, ClientPort // the sum stays
+	// the sum stays
+	b[wire.EthernetLen+wire.IPv4Len+1], b[wire.EthernetLen+wire.IPv4Len+3] = ServerPort, ClientPort
 	copy(b, m.MAC[:])
 	if err := s.wire.Write(link.GSO{}, b); err != nil && !errors.Is(err, link.ErrClosed) {
 		s.t.Error(err)
@@ -148,7 +151,8 @@ func (s *serverHost) arp(b []byte) {
 	if m.TargetIP != s.owned {
 		return
 	}
-	reply := wire.ARP{Op: wire.ARPReply, SenderMAC: theirs, SenderIP: m.TargetIP, TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
+	reply := wire.ARP{Op: wire.ARPReply, SenderMAC: theirs, SenderIP: m.TargetIP,
+		TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
 	e := wire.Ethernet{Dst: m.SenderMAC, Src: theirs, Type: wire.EtherARP}
 	out := make([]byte, wire.EthernetLen+wire.ARPLen)
 	reply.Put(out[e.Put(out):])
@@ -174,7 +178,8 @@ func (s *serverHost) set(f func()) {
 func with(t *testing.T, f func(t *testing.T, l link.Link, s *serverHost)) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
-		s := &serverHost{t: t, wire: b, start: time.Now(), offer: address, time: time.Hour, count: map[Type]int{}}
+		s := &serverHost{t: t, wire: b, start: time.Now(), offer: address, time: time.Hour,
+			count: map[Type]int{}}
 		go s.run()
 		f(t, a, s)
 		_ = a.Close()
@@ -212,17 +217,21 @@ func holdSaid(t *testing.T, s *serverHost, want ...string) {
 // taken is what a client says that meets no trouble, from an instant on.
 func taken(at int) []string {
 	return []string{fmt.Sprintf("%d DISCOVER to all", at), fmt.Sprintf("%d REQUEST to all", at),
-		fmt.Sprintf("%d probe 192.168.7.20", at), fmt.Sprintf("%d probe 192.168.7.20", at), fmt.Sprintf("%d probe 192.168.7.20", at)}
+		fmt.Sprintf("%d probe 192.168.7.20", at), fmt.Sprintf("%d probe 192.168.7.20", at),
+		fmt.Sprintf("%d probe 192.168.7.20", at)}
 }
 
 func TestLeaseRenewedForDays(t *testing.T) {
 	with(t, func(t *testing.T, l link.Link, s *serverHost) {
-		s.extra = []Option{{OptionDNS, []byte{9, 9, 9, 9, 192, 168, 7, 1}}, {OptionDomain, []byte("lan")}}
+		s.extra = []Option{{OptionDNS, []byte{9, 9, 9, 9, 192, 168, 7, 1}},
+			{OptionDomain, []byte("lan")}}
 		c := acquire(t, l)
 		go pump(c)
 		got := c.Lease()
-		if got.Address != netip.PrefixFrom(address, 24) || got.Router != server || got.Server != server || got.Domain != "lan" ||
-			!slices.Equal(got.DNS, []netip.Addr{netip.MustParseAddr("9.9.9.9"), server}) || time.Until(got.Expires).Round(time.Minute) != time.Hour {
+		if got.Address != netip.PrefixFrom(address, 24) || got.Router != server ||
+			got.Server != server || got.Domain != "lan" ||
+			!slices.Equal(got.DNS, []netip.Addr{netip.MustParseAddr("9.9.9.9"), server}) ||
+			time.Until(got.Expires).Round(time.Minute) != time.Hour {
 			t.Errorf("%+v", got)
 		}
 		synctest.Wait()
@@ -233,7 +242,8 @@ func TestLeaseRenewedForDays(t *testing.T) {
 		for i := range 96 {
 			want = append(want, fmt.Sprintf("%d REQUEST to server", 1800*(i+1)))
 		}
-		if got := strings.Split(s.said(), "\n"); len(got) < 95 || !slices.Equal(got[:95], want[:95]) {
+		if got := strings.Split(s.said(), "\n"); len(got) < 95 ||
+			!slices.Equal(got[:95], want[:95]) {
 			t.Errorf("%d renewals, want 95 or 96 at each half hour:\n%s", len(got), s.said())
 		}
 		select {
@@ -265,11 +275,13 @@ func TestLostPackets(t *testing.T) {
 		for line := range strings.Lines(s.said()) {
 			said = append(said, strings.Fields(line)[1])
 		}
-		want := strings.Fields("DISCOVER DISCOVER DISCOVER REQUEST REQUEST REQUEST probe probe probe")
+		want := strings.Fields("DISCOVER DISCOVER DISCOVER REQUEST REQUEST REQUEST probe probe " +
+			"probe")
 		if len(said) < 9 || !slices.Equal(said[:9], want) {
 			t.Errorf("got %v", said)
 		}
-		if d := time.Since(s.start); d < 20*time.Second || d > 30*time.Second { // twice 4 and 8 s, each give or take one
+		// twice 4 and 8 s, each give or take one
+		if d := time.Since(s.start); d < 20*time.Second || d > 30*time.Second {
 			t.Errorf("after %v", d)
 		}
 	})
@@ -281,7 +293,8 @@ func TestNobodyAnswers(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := Acquire(ctx, l, Config{MAC: ours, Seed: 1})
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "SELECTING") {
+		if !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "SELECTING") {
 			t.Errorf("%v", err)
 		}
 		if n := strings.Count(s.said(), "DISCOVER"); n != 4 { // at 0, 4, 12, 28 and then 60 s
@@ -303,7 +316,8 @@ func TestNoToTheFirstRequest(t *testing.T) {
 			return map[Type]Type{Discover: Offer, Request: Ack}[said]
 		}
 		acquire(t, l)
-		if got, want := s.said(), "0 DISCOVER to all\n0 REQUEST to all\n"+strings.Join(taken(1), "\n"); !strings.HasPrefix(got, want) {
+		if got, want := s.said(), "0 DISCOVER to all\n0 REQUEST to all\n"+
+			strings.Join(taken(1), "\n"); !strings.HasPrefix(got, want) {
 			t.Errorf("got\n%s", got)
 		}
 	})
@@ -319,7 +333,8 @@ func TestRequestUnanswered(t *testing.T) {
 			return map[Type]Type{Discover: Offer, Request: Ack}[said]
 		}
 		acquire(t, l)
-		if n, m := strings.Count(s.said(), "DISCOVER"), strings.Count(s.said(), "REQUEST"); n != 2 || m != 5 {
+		if n, m := strings.Count(s.said(), "DISCOVER"), strings.Count(s.said(),
+			"REQUEST"); n != 2 || m != 5 {
 			t.Errorf("%d and %d:\n%s", n, m, s.said())
 		}
 	})
@@ -334,7 +349,8 @@ func TestRebind(t *testing.T) {
 		s.set(func() { s.log, s.answer = nil, func(Type, int) Type { return 0 } })
 		time.Sleep(time.Hour*7/8 + time.Minute)
 		said := strings.Split(s.said(), "\n")
-		if said[0] != "1800 REQUEST to server" || said[len(said)-1] != "3150 REQUEST to all" || len(said) > 10 {
+		if said[0] != "1800 REQUEST to server" || said[len(said)-1] != "3150 REQUEST to all" ||
+			len(said) > 10 {
 			t.Errorf("%d:\n%s", len(said), s.said())
 		}
 		for _, line := range said[:len(said)-1] {
@@ -360,9 +376,13 @@ func TestLost(t *testing.T) {
 		change func(*serverHost)
 		at     time.Duration
 	}{
-		{"the server is silent", func(s *serverHost) { s.answer = func(Type, int) Type { return 0 } }, time.Hour},
-		{"the server says no", func(s *serverHost) { s.answer = func(Type, int) Type { return Nak } }, 30 * time.Minute},
-		{"the server gives another", func(s *serverHost) { s.offer = address.Next() }, 30 * time.Minute},
+		{"the server is silent",
+			func(s *serverHost) { s.answer = func(Type, int) Type { return 0 } }, time.Hour},
+		{"the server says no", func(s *serverHost) {
+			s.answer = func(Type, int) Type { return Nak }
+		}, 30 * time.Minute},
+		{"the server gives another", func(s *serverHost) { s.offer = address.Next() },
+			30 * time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			with(t, func(t *testing.T, l link.Link, s *serverHost) {
@@ -397,7 +417,8 @@ func TestDecline(t *testing.T) {
 		if got := c.Lease().Address.Addr(); got != address.Next() {
 			t.Errorf("it took %v", got)
 		}
-		want := "0 DISCOVER to all\n0 REQUEST to all\n0 probe 192.168.7.20\n0 DECLINE to all\n10 DISCOVER to all\n10 REQUEST to all\n10 probe 192.168.7.21\n"
+		want := "0 DISCOVER to all\n0 REQUEST to all\n0 probe 192.168.7.20\n0 DECLINE to all\n" +
+			"10 DISCOVER to all\n10 REQUEST to all\n10 probe 192.168.7.21\n"
 		if got := s.said(); !strings.HasPrefix(got, want) {
 			t.Errorf("got\n%s", got)
 		}

@@ -10,7 +10,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// State is one of RFC 2131 section 4.4; Probing is the check of a new address by ARP (section 4.4.1, RFC 5227).
+// State is one of RFC 2131 section 4.4; Probing is the check of a new address by ARP (section
+// 4.4.1, RFC 5227).
 type State uint8
 
 // The states of a client.
@@ -26,17 +27,20 @@ const (
 )
 
 func (s State) String() string {
-	return [...]string{"INIT", "SELECTING", "REQUESTING", "REBOOTING", "PROBING", "BOUND", "RENEWING", "REBINDING"}[s]
+	return [...]string{"INIT", "SELECTING", "REQUESTING", "REBOOTING", "PROBING", "BOUND",
+		"RENEWING", "REBINDING"}[s]
 }
 
 // Config is what a client needs to know. Only MAC must be given.
 type Config struct {
-	MAC     wire.MAC
-	Host    string        // the name that the server is told; empty: none
-	Probe   time.Duration // between questions whether others have the address; 0: 200 ms, negative: do not ask
-	Seed    uint64        // of transaction identifiers and of jitter; 0: drawn
-	Observe func(State)   // is told of each new state; nil: nobody
-	// Previous is a lease that was had before: it is asked for first (INIT-REBOOT, RFC 2131 section 3.2), unless its time is over.
+	MAC  wire.MAC
+	Host string // the name that the server is told; empty: none
+	// between questions whether others have the address; 0: 200 ms, negative: do not ask
+	Probe   time.Duration
+	Seed    uint64      // of transaction identifiers and of jitter; 0: drawn
+	Observe func(State) // is told of each new state; nil: nobody
+	// Previous is a lease that was had before: it is asked for first (INIT-REBOOT, RFC 2131 section
+	// 3.2), unless its time is over.
 	Previous Lease
 }
 
@@ -60,8 +64,8 @@ type Packet struct {
 	Announce bool // of ARP: we have it
 }
 
-// The times of RFC 2131 sections 3.1, 4.1 and 4.4.5. How often and how fast ARP asks is a compromise: RFC 5227 waits up to seven
-// seconds in all, most clients not at all.
+// The times of RFC 2131 sections 3.1, 4.1 and 4.4.5. How often and how fast ARP asks is a
+// compromise: RFC 5227 waits up to seven seconds in all, most clients not at all.
 const (
 	firstWait    = 4 * time.Second
 	longestWait  = 64 * time.Second
@@ -75,14 +79,16 @@ const (
 	shortestTime = 2 * time.Second // of a lease that is worth having; a guess
 )
 
-// Machine is a client. It does no I/O: Output has what is to be sent, after whatever may have made something due.
+// Machine is a client. It does no I/O: Output has what is to be sent, after whatever may have
+// made something due.
 type Machine struct {
-	cfg     Config
-	random  *rand.Rand
-	state   State
-	xid     uint32
-	began   time.Time // when this exchange was
-	asked   time.Time // when the request that an ACK answers was sent first: the lease counts from there
+	cfg    Config
+	random *rand.Rand
+	state  State
+	xid    uint32
+	began  time.Time // when this exchange was
+	// when the request that an ACK answers was sent first: the lease counts from there
+	asked   time.Time
 	tries   int
 	due     time.Time // when Expire is to be called
 	lease   Lease     // in Requesting and Probing: what was offered
@@ -100,7 +106,8 @@ func NewMachine(cfg Config, now time.Time) *Machine {
 	m := &Machine{cfg: cfg, random: rand.New(rand.NewPCG(seed, uint64(be.Uint32(cfg.MAC[2:]))))}
 	m.due = now
 	old := &cfg.Previous
-	m.reboot = old.Address.IsValid() && old.Address.Addr().Is4() && (old.Expires.IsZero() || now.Before(old.Expires))
+	m.reboot = old.Address.IsValid() && old.Address.Addr().Is4() && (old.Expires.IsZero() ||
+		now.Before(old.Expires))
 	return m
 }
 
@@ -193,7 +200,8 @@ func (m *Machine) message(t Type, now time.Time) *Message {
 	out.Set(OptionClient, append([]byte{1}, m.cfg.MAC[:]...)...)
 	if t == Discover || t == Request {
 		out.Set(OptionMaxSize, 0x05, 0xdc) // 1500 bytes
-		out.Set(OptionWanted, byte(OptionMask), byte(OptionRoutes), byte(OptionRouter), byte(OptionDNS), byte(OptionDomain),
+		out.Set(OptionWanted, byte(OptionMask), byte(OptionRoutes), byte(OptionRouter),
+			byte(OptionDNS), byte(OptionDomain),
 			byte(OptionTime), byte(OptionT1), byte(OptionT2))
 		if m.cfg.Host != "" {
 			out.Set(OptionHost, []byte(m.cfg.Host[:min(len(m.cfg.Host), 255)])...)
@@ -208,7 +216,8 @@ func (m *Machine) discover(now time.Time) {
 	m.tries++
 }
 
-// request asks for what was offered, or for what was had before: then any server may answer that knows.
+// request asks for what was offered, or for what was had before: then any server may
+// answer that knows.
 func (m *Machine) request(now time.Time) {
 	out := m.message(Request, now)
 	out.SetAddr(OptionRequested, m.lease.Address.Addr())
@@ -220,7 +229,8 @@ func (m *Machine) request(now time.Time) {
 	m.tries++
 }
 
-// renew asks for more time: the server that granted the lease until T2, then any; again after half of the time that is left.
+// renew asks for more time: the server that granted the lease until T2, then any; again after half
+// of the time that is left.
 func (m *Machine) renew(now time.Time) {
 	l := &m.lease
 	if !now.Before(l.Expires) {
@@ -310,9 +320,11 @@ func (m *Machine) Input(in *Message, now time.Time) {
 		m.lease, m.asked = l, now
 		m.enter(Requesting)
 		m.request(now)
-	case t == Ack && (m.state == Requesting || m.state == Rebooting || m.state == Renewing || m.state == Rebinding):
+	case t == Ack && (m.state == Requesting || m.state == Rebooting || m.state == Renewing ||
+		m.state == Rebinding):
 		m.acked(in, now)
-	case t == Nak && (m.state == Requesting && in.Addr(OptionServer) == m.lease.Server || m.state == Rebooting || m.state == Renewing || m.state == Rebinding):
+	case t == Nak && (m.state == Requesting && in.Addr(OptionServer) == m.lease.Server ||
+		m.state == Rebooting || m.state == Renewing || m.state == Rebinding):
 		m.restart(nakWait, now)
 	}
 }
@@ -332,7 +344,8 @@ func (m *Machine) acked(in *Message, now time.Time) {
 		m.probe(now)
 		return
 	}
-	if l.Address != m.lease.Address || l.Router != m.lease.Router || !slices.Equal(l.Routes, m.lease.Routes) {
+	if l.Address != m.lease.Address || l.Router != m.lease.Router ||
+		!slices.Equal(l.Routes, m.lease.Routes) {
 		m.restart(0, now) // what is in use cannot be changed under its connections
 		return
 	}
@@ -340,7 +353,8 @@ func (m *Machine) acked(in *Message, now time.Time) {
 	m.bind()
 }
 
-// read makes a lease of an offer or an acknowledgement, which counts from an instant; false if it cannot be used.
+// read makes a lease of an offer or an acknowledgement, which counts from an instant; false if it
+// cannot be used.
 func (m *Machine) read(in *Message, from time.Time) (Lease, bool) {
 	bits, ok := 0, false
 	if mask := in.Addr(OptionMask); mask.IsValid() {
@@ -349,10 +363,12 @@ func (m *Machine) read(in *Message, from time.Time) (Lease, bool) {
 		bits, ok = classBits(in.Yours), true
 	}
 	a, duration := in.Yours, in.Time(OptionTime)
-	if !ok || a.IsUnspecified() || a.IsMulticast() || a.IsLoopback() || a.As4()[0] >= 240 || duration < shortestTime {
+	if !ok || a.IsUnspecified() || a.IsMulticast() || a.IsLoopback() || a.As4()[0] >= 240 ||
+		duration < shortestTime {
 		return Lease{}, false
 	}
-	l := Lease{Address: netip.PrefixFrom(a, bits), DNS: in.Addrs(OptionDNS), Domain: string(in.Get(OptionDomain)), Server: in.Addr(OptionServer)}
+	l := Lease{Address: netip.PrefixFrom(a, bits), DNS: in.Addrs(OptionDNS),
+		Domain: string(in.Get(OptionDomain)), Server: in.Addr(OptionServer)}
 	if routes, ok := in.Routes(); ok {
 		l.take(routes)
 	} else if router := in.Addr(OptionRouter); l.near(router) {
@@ -379,8 +395,8 @@ func (l *Lease) near(a netip.Addr) bool {
 	return a.IsValid() && l.Address.Contains(a) && a != l.Address.Addr()
 }
 
-// take keeps the routes that can be: through a router of our network, or over the link itself. The one to everywhere is the router's, whatever
-// else the server says of it (RFC 3442).
+// take keeps the routes that can be: through a router of our network, or over the link itself. The
+// one to everywhere is the router's, whatever else the server says of it (RFC 3442).
 func (l *Lease) take(routes []ip.Route) {
 	for _, r := range routes {
 		switch {

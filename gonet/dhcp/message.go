@@ -1,7 +1,8 @@
 // Package dhcp gets a stack its address of IPv4: a client of DHCP (RFC 2131).
 //
-// Message is the format. Machine is the client as a function of what arrives and of the time, without I/O, clock or goroutine.
-// Client runs one on a link, below the stack that uses the address:
+// Message is the format. Machine is the client as a function of what arrives and of the
+// time, without I/O, clock or goroutine. Client runs one on a link, below the stack that
+// uses the address:
 //
 //	c, err := dhcp.Acquire(ctx, tap, dhcp.Config{MAC: mac})
 //	lease := c.Lease()
@@ -33,7 +34,8 @@ const (
 )
 
 func (t Type) String() string {
-	names := [...]string{Discover: "DISCOVER", Offer: "OFFER", Request: "REQUEST", Decline: "DECLINE", Ack: "ACK", Nak: "NAK", Release: "RELEASE"}
+	names := [...]string{Discover: "DISCOVER", Offer: "OFFER", Request: "REQUEST",
+		Decline: "DECLINE", Ack: "ACK", Nak: "NAK", Release: "RELEASE"}
 	if int(t) < len(names) && names[t] != "" {
 		return names[t]
 	}
@@ -72,7 +74,8 @@ const (
 	ClientPort = 68
 )
 
-// The fixed part of a message in bytes, its fields in it, and the least that servers take for one (RFC 951's size).
+// The fixed part of a message in bytes, its fields in it, and the least that servers take for one
+// (RFC 951's size).
 const (
 	fixedLen  = 236
 	nameAt    = 44
@@ -113,7 +116,8 @@ var (
 
 var be = binary.BigEndian
 
-// Parse reads a message. Options that come in parts are joined (RFC 3396), also those in the fields for names.
+// Parse reads a message. Options that come in parts are joined (RFC 3396), also those in the
+// fields for names.
 func Parse(b []byte) (Message, error) {
 	var m Message
 	if len(b) < fixedLen+cookieLen {
@@ -125,7 +129,8 @@ func Parse(b []byte) (Message, error) {
 	address := func(at int) netip.Addr { return netip.AddrFrom4([4]byte(b[at:])) }
 	m = Message{
 		Reply: b[0] == 2, XID: be.Uint32(b[4:]), Secs: be.Uint16(b[8:]), Broadcast: b[10]&0x80 != 0,
-		Client: address(12), Yours: address(16), Next: address(20), Relay: address(24), MAC: wire.MAC(b[28:]),
+		Client: address(12), Yours: address(16), Next: address(20), Relay: address(24),
+		MAC: wire.MAC(b[28:]),
 	}
 	if err := m.options(b[fixedLen+cookieLen:]); err != nil {
 		return m, err
@@ -256,8 +261,8 @@ func (m *Message) Addr(c Code) netip.Addr {
 	return netip.Addr{}
 }
 
-// Routes are those of OptionRoutes, false if there are none or one cannot be read: then the routers count (RFC 3442). Via is invalid
-// where the network is on the link.
+// Routes are those of OptionRoutes, false if there are none or one cannot be read: then the routers
+// count (RFC 3442). Via is invalid where the network is on the link.
 func (m *Message) Routes() (list []ip.Route, ok bool) {
 	v := m.Get(OptionRoutes)
 	for len(v) > 0 {

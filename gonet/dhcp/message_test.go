@@ -13,7 +13,8 @@ import (
 
 func sample() Message {
 	none := netip.IPv4Unspecified()
-	m := Message{XID: 0x01020304, Secs: 7, Broadcast: true, Client: none, Yours: address, Next: none, Relay: none, MAC: ours}
+	m := Message{XID: 0x01020304, Secs: 7, Broadcast: true, Client: none, Yours: address,
+		Next: none, Relay: none, MAC: ours}
 	m.Set(OptionType, byte(Offer))
 	m.SetAddr(OptionServer, server)
 	m.SetTime(OptionTime, time.Hour)
@@ -28,7 +29,8 @@ func TestMessage(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, m)
 	}
-	if got.Type() != Offer || got.Addr(OptionServer) != server || got.Time(OptionTime) != time.Hour || got.Addr(OptionDNS).IsValid() {
+	if got.Type() != Offer || got.Addr(OptionServer) != server ||
+		got.Time(OptionTime) != time.Hour || got.Addr(OptionDNS).IsValid() {
 		t.Errorf("%+v", got)
 	}
 	small := sample()
@@ -37,7 +39,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestOverload has options in the fields for names, in the order of RFC 3396 section 5: options, file, name.
+// TestOverload has options in the fields for names, in the order of RFC 3396 section 5:
+// options, file, name.
 func TestOverload(t *testing.T) {
 	m := sample()
 	m.Set(optionOverload, 3)
@@ -104,7 +107,8 @@ func TestTimesOfALease(t *testing.T) {
 		{0, 0, 1800 * time.Second, 3150 * time.Second},
 		{600 * time.Second, 1200 * time.Second, 600 * time.Second, 1200 * time.Second},
 		{2 * time.Hour, 3 * time.Hour, 1800 * time.Second, 3150 * time.Second},
-		{0, 1000 * time.Second, 500 * time.Second, 1000 * time.Second}, // half of the lease would be behind T2
+		// half of the lease would be behind T2
+		{0, 1000 * time.Second, 500 * time.Second, 1000 * time.Second},
 	} {
 		in := sample()
 		if c.t1 > 0 {
@@ -171,7 +175,8 @@ func same(a, b Message) bool {
 		return false
 	}
 	for i := range a.Options {
-		if a.Options[i].Code != b.Options[i].Code || !bytes.Equal(a.Options[i].Value, b.Options[i].Value) {
+		if a.Options[i].Code != b.Options[i].Code ||
+			!bytes.Equal(a.Options[i].Value, b.Options[i].Value) {
 			return false
 		}
 	}

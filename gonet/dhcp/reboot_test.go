@@ -13,10 +13,12 @@ import (
 
 // before is the lease that a client had.
 func before(expires time.Time) Config {
-	return Config{MAC: ours, Seed: 1, Previous: Lease{Address: netip.PrefixFrom(address, 24), Server: server, Expires: expires}}
+	return Config{MAC: ours, Seed: 1, Previous: Lease{Address: netip.PrefixFrom(address, 24),
+		Server: server, Expires: expires}}
 }
 
-// TestReboot asks for the address of before without looking for servers, and begins anew where that is refused, not answered, or too old.
+// TestReboot asks for the address of before without looking for servers, and begins anew where that
+// is refused, not answered, or too old.
 func TestReboot(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -24,10 +26,12 @@ func TestReboot(t *testing.T) {
 		left   time.Duration
 		want   []string
 	}{
-		{"granted", nil, time.Minute, append(append([]string{"0 REQUEST to all"}, taken(0)[2:]...), "1 announce 192.168.7.20")},
+		{"granted", nil, time.Minute, append(append([]string{"0 REQUEST to all"}, taken(0)[2:]...),
+			"1 announce 192.168.7.20")},
 		{"refused", func(m Type, n int) Type {
 			return map[Type]Type{Discover: Offer, Request: []Type{Nak, Ack}[min(n, 1)]}[m]
-		}, time.Minute, append(append([]string{"0 REQUEST to all"}, taken(1)...), "2 announce 192.168.7.20")},
+		}, time.Minute, append(append([]string{"0 REQUEST to all"}, taken(1)...),
+			"2 announce 192.168.7.20")},
 		{"too old", nil, -time.Minute, append(taken(0), "1 announce 192.168.7.20")},
 	} {
 		with(t, func(t *testing.T, l link.Link, s *serverHost) {
@@ -36,7 +40,8 @@ func TestReboot(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			if got := cl.Lease(); got.Address != netip.PrefixFrom(address, 24) || got.Server != server {
+			if got := cl.Lease(); got.Address != netip.PrefixFrom(address, 24) ||
+				got.Server != server {
 				t.Errorf("%s: %+v", c.name, got)
 			}
 			synctest.Wait() // the announcement is on its way
@@ -66,10 +71,12 @@ func TestRebootUnanswered(t *testing.T) {
 	}
 }
 
-// TestRoutes reads option 121: two networks, one of them on the link, and the way to everywhere, which stands in place of the routers.
+// TestRoutes reads option 121: two networks, one of them on the link, and the way to everywhere,
+// which stands in place of the routers.
 func TestRoutes(t *testing.T) {
 	router := netip.MustParseAddr("192.168.7.254")
-	whole := []byte{16, 172, 20, 192, 168, 7, 3, 25, 10, 1, 2, 255, 0, 0, 0, 0, 0, 192, 168, 7, 254, 8, 11, 1, 1, 1, 1}
+	whole := []byte{16, 172, 20, 192, 168, 7, 3, 25, 10, 1, 2, 255, 0, 0, 0, 0, 0, 192, 168, 7, 254,
+		8, 11, 1, 1, 1, 1}
 	want := []ip.Route{
 		{Network: netip.MustParsePrefix("172.20.0.0/16"), Via: netip.MustParseAddr("192.168.7.3")},
 		{Network: netip.MustParsePrefix("10.1.2.128/25")},
@@ -94,7 +101,8 @@ func TestRoutes(t *testing.T) {
 		m := NewMachine(Config{MAC: ours, Seed: 1}, time.Now())
 		l, ok := m.read(&in, time.Now())
 		if !ok || !slices.Equal(l.Routes, c.routes) || l.Router != c.router {
-			t.Errorf("%s: %v, router %v, %v, want %v, %v", c.name, l.Routes, l.Router, ok, c.routes, c.router)
+			t.Errorf("%s: %v, router %v, %v, want %v, %v", c.name, l.Routes, l.Router, ok, c.routes,
+				c.router)
 		}
 	}
 }

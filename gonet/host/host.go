@@ -1,11 +1,11 @@
-// Package host lets a server run on the kernel's TCP/IP or on the stack that it carries in itself, as its environment
-// says: the same program and the same command line on both.
+// Package host lets a server run on the kernel's TCP/IP or on the stack that it carries in itself,
+// as its environment says: the same program and the same command line on both.
 //
 //	defer host.Close()
 //	l, err := host.Listen("tcp", ":80")
 //
-// Unless GONET_TAP is set, Listen is net.Listen. GONET_TAP="tap0 10.0.0.2/24 10.0.0.1" puts a stack behind the tap
-// tap0, with this address and, if there is a third word, this gateway.
+// Unless GONET_TAP is set, Listen is net.Listen. GONET_TAP="tap0 10.0.0.2/24 10.0.0.1" puts a stack
+// behind the tap tap0, with this address and, if there is a third word, this gateway.
 package host
 
 import (
@@ -22,8 +22,8 @@ import (
 // Variable is the one of the environment that names the tap.
 const Variable = "GONET_TAP"
 
-// Listen takes connections: as net.Listen does, or of the stack behind the tap that the environment names. The stack is
-// made by the first call.
+// Listen takes connections: as net.Listen does, or of the stack behind the tap that the environment
+// names. The stack is made by the first call.
 func Listen(network, address string) (net.Listener, error) {
 	s, err := stack()
 	switch {
@@ -35,8 +35,8 @@ func Listen(network, address string) (net.Listener, error) {
 	return s.Listen(network, address)
 }
 
-// Close resets the connections of the stack and ends it, as the kernel does with those of a program that ends. A program
-// calls it last. On the kernel's stack it does nothing.
+// Close resets the connections of the stack and ends it, as the kernel does with those of a program
+// that ends. A program calls it last. On the kernel's stack it does nothing.
 func Close() error {
 	if s, err := stack(); s != nil && err == nil {
 		return s.Abort()
@@ -69,17 +69,22 @@ var stack = sync.OnceValues(func() (*gonet.Stack, error) {
 func parse(text string) (device string, c gonet.Config, err error) {
 	words := strings.Fields(text)
 	if len(words) < 2 || len(words) > 3 {
-		return "", c, fmt.Errorf("%d words: expected a tap, an address with the length of its network, and a gateway if there is one", len(words))
+		return "", c,
+			fmt.Errorf("%d words: expected a tap, an address with the length of its network, "+
+				"and a gateway if there is one", len(words))
 	}
 	address, err := netip.ParsePrefix(words[1])
 	if err != nil {
-		return "", c, fmt.Errorf("expected an address with the length of its network, as 10.0.0.2/24, got %q", words[1])
+		return "", c,
+			fmt.Errorf("expected an address with the length of its network, as 10.0.0.2/24, got %q",
+				words[1])
 	}
 	c.Addresses = []netip.Prefix{address}
 	if len(words) == 3 {
 		gateway, err := netip.ParseAddr(words[2])
 		if err != nil {
-			return "", c, fmt.Errorf("expected the address of a gateway, as 10.0.0.1, got %q", words[2])
+			return "", c, fmt.Errorf("expected the address of a gateway, as 10.0.0.1, got %q",
+				words[2])
 		}
 		c.Gateways = []netip.Addr{gateway}
 	}

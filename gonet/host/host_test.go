@@ -19,7 +19,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// TestMain is also the server that the tests start, where they ask for one: it echoes until SIGTERM.
+// TestMain is also the server that the tests start, where they ask for one: it echoes
+// until SIGTERM.
 func TestMain(m *testing.M) {
 	if os.Getenv("HOST_TEST_ADDRESS") == "" {
 		os.Exit(m.Run())
@@ -132,7 +133,8 @@ func TestParse(t *testing.T) {
 		if len(got.Gateways) > 0 {
 			gateway = got.Gateways[0].String()
 		}
-		if err != nil || device != c.device || got.Addresses[0] != netip.MustParsePrefix(c.address) || gateway != c.gateway {
+		if err != nil || device != c.device ||
+			got.Addresses[0] != netip.MustParsePrefix(c.address) || gateway != c.gateway {
 			t.Errorf("%q: got %s, %v, %v", c.text, device, got, err)
 		}
 	}

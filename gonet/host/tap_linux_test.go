@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespace makes a network namespace of the test's own with a tap in it that stays: commands that the test starts, and
-// connections that it makes, are in it.
+// namespace makes a network namespace of the test's own with a tap in it that stays: commands that
+// the test starts, and connections that it makes, are in it.
 func namespace(t *testing.T) (device string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -23,12 +23,14 @@ func namespace(t *testing.T) (device string) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		t.Skip("SKIP: ", err)
 	}
-	runtime.LockOSThread() // never unlocked: the thread and its namespace end with the test's goroutine
+	// never unlocked: the thread and its namespace end with the test's goroutine
+	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skipf("SKIP: no network namespace to be had: %v", err)
 	}
 	for _, words := range [][]string{
-		{"tuntap", "add", "dev", "lab0", "mode", "tap"}, {"addr", "add", "10.77.0.1/24", "dev", "lab0"}, {"link", "set", "lab0", "up"},
+		{"tuntap", "add", "dev", "lab0", "mode", "tap"}, {"addr", "add", "10.77.0.1/24", "dev",
+			"lab0"}, {"link", "set", "lab0", "up"},
 	} {
 		if out, err := exec.Command("ip", words...).CombinedOutput(); err != nil {
 			t.Fatalf("ip %v: %v: %s", words, err, out)

@@ -1,5 +1,5 @@
-// Package ip has the parts of the Internet protocol that are pure: what makes a datagram of its fragments, where packets go, and from
-// which address of ours.
+// Package ip has the parts of the Internet protocol that are pure: what makes a datagram of its
+// fragments, where packets go, and from which address of ours.
 package ip
 
 import "errors"
@@ -12,7 +12,8 @@ var (
 	ErrMany    = errors.New("too many fragments")
 )
 
-// maxFragments bounds the pieces of one datagram: 64 KiB in pieces of the smallest MTU are 1366, in those of Ethernet 45.
+// maxFragments bounds the pieces of one datagram: 64 KiB in pieces of the smallest MTU are 1366, in
+// those of Ethernet 45.
 const maxFragments = 1366
 
 // Reassembly is one datagram of which fragments arrive in any order.
@@ -29,9 +30,9 @@ type span struct{ start, end int }
 // NewReassembly begins a datagram.
 func NewReassembly() *Reassembly { return &Reassembly{total: -1} }
 
-// Add takes the fragment that stands offset bytes after the start of the payload. It returns the payload when that is whole.
-// Exact duplicates are ignored, as networks make them; anything else that overlaps is an error, after which the datagram is
-// to be forgotten.
+// Add takes the fragment that stands offset bytes after the start of the payload. It returns the
+// payload when that is whole. Exact duplicates are ignored, as networks make them; anything else
+// that overlaps is an error, after which the datagram is to be forgotten.
 func (r *Reassembly) Add(offset int, b []byte, more bool) ([]byte, error) {
 	end := offset + len(b)
 	switch {

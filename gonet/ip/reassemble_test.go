@@ -59,7 +59,8 @@ func TestRefused(t *testing.T) {
 		err  error
 	}{
 		{"the same place, other bytes", []piece{{8, eight, true}, {8, other, true}}, ErrOverlap},
-		{"half over another", []piece{{0, make([]byte, 16), true}, {8, make([]byte, 16), true}}, ErrOverlap},
+		{"half over another", []piece{{0, make([]byte, 16), true}, {8, make([]byte, 16), true}},
+			ErrOverlap},
 		{"around another", []piece{{8, eight, true}, {0, make([]byte, 24), true}}, ErrOverlap},
 		{"behind the end", []piece{{8, eight, false}, {16, eight, true}}, ErrOverlap},
 		{"two ends", []piece{{8, eight, false}, {24, eight, false}}, ErrOverlap},
@@ -88,9 +89,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzReassembly holds the assembler against a map of bytes: what it takes never overlaps what it has, and what is whole is what came.
-// Each fragment of the input is five bytes: where it stands (two, in units of 8), its length (in units of 8), what it is filled with, and
-// flags: more follow, and how much the length is off.
+// FuzzReassembly holds the assembler against a map of bytes: what it takes never overlaps what it
+// has, and what is whole is what came. Each fragment of the input is five bytes: where it stands
+// (two, in units of 8), its length (in units of 8), what it is filled with, and flags: more follow,
+// and how much the length is off.
 func FuzzReassembly(f *testing.F) {
 	f.Add([]byte{0, 0, 2, 'a', 1, 0, 2, 1, 'b', 0})
 	f.Add([]byte{0, 2, 1, 'b', 0, 0, 0, 2, 'a', 1})
@@ -133,7 +135,8 @@ func FuzzReassembly(f *testing.F) {
 				}
 				count += len(b)
 			case met < len(b) || !same:
-				t.Fatalf("took %d bytes at %d, of which it had %d, the same: %v", len(b), at, met, same)
+				t.Fatalf("took %d bytes at %d, of which it had %d, the same: %v", len(b), at, met,
+					same)
 			}
 			if is := count == total && met == 0; (whole != nil) != is {
 				t.Fatalf("whole: %v, with %d bytes of %d", whole != nil, count, total)

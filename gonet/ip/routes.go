@@ -11,8 +11,8 @@ type Route struct {
 	Via     netip.Addr // a router; invalid: the network is on the link
 }
 
-// Routes are the ways of a host, those of the longest prefix first. They are not changed once they are made; a host has few, so that a
-// walk is as fast as a tree.
+// Routes are the ways of a host, those of the longest prefix first. They are not changed once they
+// are made; a host has few, so that a walk is as fast as a tree.
 type Routes []Route
 
 // NewRoutes puts routes in order. Of two to one network the first given wins.
@@ -35,7 +35,8 @@ func (r Routes) Lookup(a netip.Addr) (Route, bool) {
 	return Route{}, false
 }
 
-// Next is who gets a packet to an address: itself, if it is on the link, or a router; false if there is no way.
+// Next is who gets a packet to an address: itself, if it is on the link, or a router; false if
+// there is no way.
 func (r Routes) Next(a netip.Addr) (netip.Addr, bool) {
 	route, ok := r.Lookup(a)
 	if ok && route.Via.IsValid() {

@@ -39,7 +39,8 @@ func TestRoutes(t *testing.T) {
 	if r, ok := NewRoutes(via("10.0.0.0/8", "")).Next(netip.MustParseAddr("11.0.0.1")); ok {
 		t.Errorf("a way to where there is none: %v", r)
 	}
-	if got := Default(netip.MustParseAddr("10.0.0.1")).String() + Default(netip.MustParseAddr("::1")).String(); got != "0.0.0.0/0::/0" {
+	if got := Default(netip.MustParseAddr("10.0.0.1")).String() +
+		Default(netip.MustParseAddr("::1")).String(); got != "0.0.0.0/0::/0" {
 		t.Errorf("the networks of all: %s", got)
 	}
 }

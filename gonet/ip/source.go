@@ -7,12 +7,14 @@ import (
 
 // Address is one of a host's own.
 type Address struct {
-	netip.Prefix      // the address, with the length of its network
-	Deprecated   bool // not for new conversations, or not known yet to be nobody else's (RFC 4429 section 2.1)
+	netip.Prefix // the address, with the length of its network
+	// not for new conversations, or not known yet to be nobody else's (RFC 4429 section 2.1)
+	Deprecated bool
 }
 
-// Source chooses the address of ours that packets to dst carry, which go first to next: by the rules of RFC 6724 section 5 that
-// mean something on one link without mobility or temporary addresses. They serve IPv4 too. False if we have none of the family.
+// Source chooses the address of ours that packets to dst carry, which go first to next: by the
+// rules of RFC 6724 section 5 that mean something on one link without mobility or temporary
+// addresses. They serve IPv4 too. False if we have none of the family.
 func Source(dst, next netip.Addr, ours []Address) (netip.Addr, bool) {
 	var best *Address
 	for i := range ours {
@@ -42,7 +44,8 @@ func better(a, b *Address, dst, next netip.Addr) bool {
 	if a.Deprecated != b.Deprecated { // rule 3
 		return b.Deprecated
 	}
-	if s, t := a.Contains(next), b.Contains(next); s != t { // rule 5.5, as far as a network tells a router's prefixes
+	// rule 5.5, as far as a network tells a router's prefixes
+	if s, t := a.Contains(next), b.Contains(next); s != t {
 		return s
 	}
 	if s, t, d := label(x), label(y), label(dst); (s == d) != (t == d) { // rule 6
@@ -87,7 +90,8 @@ func label(a netip.Addr) int {
 	return 1
 }
 
-// common is how many bits an address of ours begins with that dst does too, at most those of its network.
+// common is how many bits an address of ours begins with that dst does too, at most those
+// of its network.
 func common(a *Address, dst netip.Addr) int {
 	x, y := a.Addr().As16(), dst.As16()
 	n := 0

@@ -2,11 +2,12 @@ package link
 
 import "sync"
 
-// virtioLen is the length in bytes of the header that stands before each frame (struct virtio_net_hdr, linux/virtio_net.h).
+// virtioLen is the length in bytes of the header that stands before each frame (struct
+// virtio_net_hdr, linux/virtio_net.h).
 const virtioLen = 10
 
-// Buffer is memory in which a frame has been read. It is the link's, until somebody keeps it: what arrives in super-frames need not be
-// copied then to wait for its reader.
+// Buffer is memory in which a frame has been read. It is the link's, until somebody keeps it: what
+// arrives in super-frames need not be copied then to wait for its reader.
 type Buffer struct {
 	room []byte
 	slot **Buffer // where the link has it
@@ -14,7 +15,8 @@ type Buffer struct {
 
 var buffers = sync.Pool{New: func() any { return &Buffer{room: make([]byte, virtioLen+maxFrame)} }}
 
-// Keep takes the buffer from the link. Only the goroutine that reads the link may, before it reads again.
+// Keep takes the buffer from the link. Only the goroutine that reads the link may, before
+// it reads again.
 func (b *Buffer) Keep() {
 	if b.slot != nil {
 		*b.slot, b.slot = nil, nil

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Capture wraps a Link and writes each frame that passes to a file in the format pcapng, which tshark and Wireshark open.
+// Capture wraps a Link and writes each frame that passes to a file in the format pcapng, which
+// tshark and Wireshark open.
 type Capture struct {
 	Link
 	mu     sync.Mutex
@@ -31,17 +32,20 @@ const (
 	optionFlags    = 2 // of a packet: 1 inbound, 2 outbound
 )
 
-// NewCapture starts a capture of l, under a name, to w. The first error of w ends the capture, not the link: Err has it.
+// NewCapture starts a capture of l, under a name, to w. The first error of w ends the capture, not
+// the link: Err has it.
 func NewCapture(l Link, name string, w io.Writer) (*Capture, error) {
 	section := binary.LittleEndian.AppendUint32(nil, byteOrderMagic)
 	section = append(section, 1, 0, 0, 0)                        // version 1.0
 	section = binary.LittleEndian.AppendUint64(section, 1<<64-1) // of unknown length
-	iface := []byte{linkEthernet, 0, 0, 0, 0, 0, 0, 0}           // no limit to the length of a packet
+	// no limit to the length of a packet
+	iface := []byte{linkEthernet, 0, 0, 0, 0, 0, 0, 0}
 	iface = option(iface, optionName, []byte(name))
 	iface = option(iface, optionTSResol, []byte{9})
 	iface = option(iface, optionEnd, nil)
 	c := &Capture{Link: l, w: w}
-	if _, err := w.Write(append(block(blockSection, section), block(blockInterface, iface)...)); err != nil {
+	if _, err := w.Write(append(block(blockSection, section),
+		block(blockInterface, iface)...)); err != nil {
 		return nil, fmt.Errorf("capture: %w", err)
 	}
 	return c, nil

@@ -20,9 +20,11 @@ func udpFrame(payload string) ([]byte, GSO) {
 	n := e.Put(b)
 	src, dst := addr("10.0.0.1"), addr("10.0.0.2")
 	length := wire.UDPLen + len(payload)
-	ip := wire.IPv4{Length: uint16(wire.IPv4Len + length), TTL: 64, Protocol: wire.ProtocolUDP, Src: src, Dst: dst}
+	ip := wire.IPv4{Length: uint16(wire.IPv4Len + length), TTL: 64, Protocol: wire.ProtocolUDP,
+		Src: src, Dst: dst}
 	start := n + ip.Put(b[n:])
-	u := wire.UDP{SrcPort: 5000, DstPort: 5001, Length: uint16(length), Checksum: wire.PseudoSum(src, dst, wire.ProtocolUDP, length)}
+	u := wire.UDP{SrcPort: 5000, DstPort: 5001, Length: uint16(length),
+		Checksum: wire.PseudoSum(src, dst, wire.ProtocolUDP, length)}
 	copy(b[start+u.Put(b[start:]):], payload)
 	return b, GSO{Partial: true, Start: uint16(start), Offset: 6}
 }
@@ -51,7 +53,8 @@ func TestCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := blocks(t, file.Bytes())
-	if len(kinds) != 4 || kinds[0] != blockSection || kinds[1] != blockInterface || kinds[2] != blockPacket || kinds[3] != blockPacket {
+	if len(kinds) != 4 || kinds[0] != blockSection || kinds[1] != blockInterface ||
+		kinds[2] != blockPacket || kinds[3] != blockPacket {
 		t.Errorf("blocks %x", kinds)
 	}
 	name := filepath.Join(t.TempDir(), "x.pcapng")
@@ -61,11 +64,13 @@ func TestCapture(t *testing.T) {
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Skip("SKIP what tshark reads in it: install tshark")
 	}
-	out, err := exec.Command("tshark", "-r", name, "-o", "udp.check_checksum:TRUE", "-T", "fields", "-e", "udp.checksum.status", "-e", "udp.payload").Output()
+	out, err := exec.Command("tshark", "-r", name, "-o", "udp.check_checksum:TRUE", "-T", "fields",
+		"-e", "udp.checksum.status", "-e", "udp.payload").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Fields(string(out)); !strings.Contains(string(out), "6f7574") || !strings.Contains(string(out), "68656c6c6f") || lines[0] != "1" {
+	if lines := strings.Fields(string(out)); !strings.Contains(string(out), "6f7574") ||
+		!strings.Contains(string(out), "68656c6c6f") || lines[0] != "1" {
 		t.Errorf("tshark reads:\n%s", out)
 	}
 }
@@ -128,10 +133,12 @@ func TestComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := wire.Sum(segment, wire.PseudoSum(ip.Src, ip.Dst, ip.Protocol, len(segment))); sum != 0xffff {
+	if sum := wire.Sum(segment, wire.PseudoSum(ip.Src, ip.Dst, ip.Protocol,
+		len(segment))); sum != 0xffff {
 		t.Errorf("the sum is %04x", sum)
 	}
-	for _, bad := range []GSO{{Partial: true, Start: 60000}, {Partial: true, Start: 10, Offset: 60000}, {Partial: true, Start: uint16(len(frame) - 1)}} {
+	for _, bad := range []GSO{{Partial: true, Start: 60000}, {Partial: true, Start: 10,
+		Offset: 60000}, {Partial: true, Start: uint16(len(frame) - 1)}} {
 		Complete(bad, frame) // must not panic
 	}
 }

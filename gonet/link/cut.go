@@ -8,8 +8,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Cut makes the plain frames of a super-frame of TCP, as hardware with segmentation offload does, and hands each to emit, which may keep
-// it. What the header says is not trusted.
+// Cut makes the plain frames of a super-frame of TCP, as hardware with segmentation offload does,
+// and hands each to emit, which may keep it. What the header says is not trusted.
 func Cut(g GSO, frame []byte, emit func([]byte) error) error {
 	c, err := cutter(g, frame)
 	if err != nil {
@@ -28,7 +28,8 @@ func Cut(g GSO, frame []byte, emit func([]byte) error) error {
 	}
 }
 
-// layout is where in the headers of a super-frame the segment begins, and between which addresses it goes.
+// layout is where in the headers of a super-frame the segment begins, and between which
+// addresses it goes.
 type layout struct {
 	tcp      int
 	src, dst netip.Addr
@@ -36,14 +37,16 @@ type layout struct {
 
 // Where things stand in the headers (RFC 791, RFC 8200, RFC 9293).
 const (
-	atIPv4Length, atIPv4ID, atIPv4Sum = wire.EthernetLen + 2, wire.EthernetLen + 4, wire.EthernetLen + 10
-	atIPv6Length                      = wire.EthernetLen + 4
-	atSeq, atFlags, atSum             = 4, 13, 16
+	atIPv4Length, atIPv4ID, atIPv4Sum = wire.EthernetLen + 2, wire.EthernetLen + 4,
+		wire.EthernetLen + 10
+	atIPv6Length          = wire.EthernetLen + 4
+	atSeq, atFlags, atSum = 4, 13, 16
 )
 
 func cutter(g GSO, frame []byte) (c layout, err error) {
 	bad := fmt.Errorf("a super-frame of %d bytes that cannot be cut: %+v", len(frame), g)
-	if g.Size == 0 || int(g.Header) > len(frame) || int(g.Header) < wire.EthernetLen+wire.IPv4Len+wire.TCPLen ||
+	if g.Size == 0 || int(g.Header) > len(frame) ||
+		int(g.Header) < wire.EthernetLen+wire.IPv4Len+wire.TCPLen ||
 		int(g.Header) > wire.EthernetLen+wire.IPv4MaxLen+wire.TCPMaxLen {
 		return c, bad
 	}
@@ -52,7 +55,8 @@ func cutter(g GSO, frame []byte) (c layout, err error) {
 	case g.Kind == TCPv4 && b[0]>>4 == 4:
 		c.tcp = wire.EthernetLen + int(b[0]&15)*4
 		c.src, c.dst = netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
-	case g.Kind == TCPv6 && b[0]>>4 == 6 && int(g.Header) >= wire.EthernetLen+wire.IPv6Len+wire.TCPLen:
+	case g.Kind == TCPv6 && b[0]>>4 == 6 &&
+		int(g.Header) >= wire.EthernetLen+wire.IPv6Len+wire.TCPLen:
 		c.tcp = wire.EthernetLen + wire.IPv6Len
 		c.src, c.dst = netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
 	default:

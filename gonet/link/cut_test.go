@@ -12,13 +12,15 @@ import (
 
 // superFrame is one of n bytes of payload, with all flags that a cut changes.
 func superFrame(kind Kind, n, size int) (GSO, []byte) {
-	t := wire.TCP{SrcPort: 1, DstPort: 2, Seq: 0xffffff00, Flags: wire.ACK | wire.PSH | wire.FIN | wire.CWR}
+	t := wire.TCP{SrcPort: 1, DstPort: 2, Seq: 0xffffff00,
+		Flags: wire.ACK | wire.PSH | wire.FIN | wire.CWR}
 	t.Options.HasTimestamp = true
 	e := wire.Ethernet{Type: wire.EtherIPv4}
 	var b []byte
 	if kind == TCPv4 {
 		ip := wire.IPv4{
-			Length: uint16(20 + t.Len() + n), ID: 0xfffe, TTL: 9, Protocol: wire.ProtocolTCP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"),
+			Length: uint16(20 + t.Len() + n), ID: 0xfffe, TTL: 9, Protocol: wire.ProtocolTCP,
+			Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"),
 		}
 		b = make([]byte, 14+20+t.Len()+n)
 		ip.Put(b[14:])
@@ -26,7 +28,8 @@ func superFrame(kind Kind, n, size int) (GSO, []byte) {
 	} else {
 		e.Type = wire.EtherIPv6
 		ip := wire.IPv6{
-			Length: uint16(t.Len() + n), NextHeader: wire.ProtocolTCP, HopLimit: 9, Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"),
+			Length: uint16(t.Len() + n), NextHeader: wire.ProtocolTCP, HopLimit: 9,
+			Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"),
 		}
 		b = make([]byte, 14+40+t.Len()+n)
 		ip.Put(b[14:])
@@ -37,15 +40,18 @@ func superFrame(kind Kind, n, size int) (GSO, []byte) {
 	for i := range b[header:] {
 		b[header+i] = byte(i * i >> 3)
 	}
-	return GSO{Kind: kind, Size: uint16(size), Header: uint16(header), Partial: true, Start: uint16(header - t.Len()), Offset: 16}, b
+	return GSO{Kind: kind, Size: uint16(size), Header: uint16(header), Partial: true,
+		Start: uint16(header - t.Len()), Offset: 16}, b
 }
 
 func TestCut(t *testing.T) {
 	for _, kind := range []Kind{TCPv4, TCPv6} {
-		for _, c := range []struct{ n, size, frames int }{{50_000, 1448, 35}, {2896, 1448, 2}, {1, 1448, 1}, {0, 1448, 1}, {1449, 1448, 2}} {
+		for _, c := range []struct{ n, size, frames int }{{50_000, 1448, 35}, {2896, 1448, 2},
+			{1, 1448, 1}, {0, 1448, 1}, {1449, 1448, 2}} {
 			g, super := superFrame(kind, c.n, c.size)
 			var frames [][]byte
-			if err := Cut(g, super, func(b []byte) error { frames = append(frames, b); return nil }); err != nil {
+			if err := Cut(g, super,
+				func(b []byte) error { frames = append(frames, b); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			if len(frames) != c.frames {
@@ -58,7 +64,8 @@ func TestCut(t *testing.T) {
 					t.Errorf("frame %d: a wrong checksum", i)
 				}
 				last := i == len(frames)-1
-				if h.Seq != 0xffffff00+uint32(len(text)) || (h.Flags&wire.CWR != 0) != (i == 0) || (h.Flags&(wire.FIN|wire.PSH) != 0) != last {
+				if h.Seq != 0xffffff00+uint32(len(text)) || (h.Flags&wire.CWR != 0) != (i == 0) ||
+					(h.Flags&(wire.FIN|wire.PSH) != 0) != last {
 					t.Errorf("frame %d: %+v", i, h)
 				}
 				text = append(text, body...)
@@ -116,7 +123,8 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// A super-frame that goes out meets the fates of its packets, and a wire that goes dark carries nothing.
+// A super-frame that goes out meets the fates of its packets, and a wire that goes dark
+// carries nothing.
 func TestFaultsOfSuperFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Pair(Offload())
@@ -141,7 +149,8 @@ func TestFaultsOfSuperFrames(t *testing.T) {
 		}
 		closeBoth(t, l, b)
 	})
-	order, at, _ := faults(t, 100, 1, Fault{Light: 20 * time.Millisecond, Dark: 30 * time.Millisecond})
+	order, at, _ := faults(t, 100, 1, Fault{Light: 20 * time.Millisecond,
+		Dark: 30 * time.Millisecond})
 	if len(order) != 40 || order[19] != 19 || order[20] != 50 || at[20] != 50*time.Millisecond {
 		t.Errorf("in the light: %v", order)
 	}

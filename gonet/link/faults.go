@@ -9,8 +9,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Fault is what a direction does to frames. Shares are between 0 and 1. Draws come from a seeded source: in testing/synctest one
-// seed is one run.
+// Fault is what a direction does to frames. Shares are between 0 and 1. Draws come from a seeded
+// source: in testing/synctest one seed is one run.
 type Fault struct {
 	Loss      float64
 	Duplicate float64
@@ -20,13 +20,15 @@ type Fault struct {
 	Reorder   float64       // this share of the frames is late by Jitter, or by a millisecond
 	Bandwidth int           // bytes a second; 0: no bound
 	Queue     int           // bytes that wait at most for the bandwidth; 0: 64 KiB
-	Longest   int           // bytes of the longest frame that passes, others are lost without a word; 0: all pass
-	// Light and Dark alternate: frames pass, and then for Dark none does. Light is not 0 if Dark is not.
+	// bytes of the longest frame that passes, others are lost without a word; 0: all pass
+	Longest int
+	// Light and Dark alternate: frames pass, and then for Dark none does. Light is not 0
+	// if Dark is not.
 	Light, Dark time.Duration
 }
 
-// Faults wraps a Link and spoils what passes. Super-frames that go out are cut, so that each packet meets its own fate; one that the
-// other side merged shares one.
+// Faults wraps a Link and spoils what passes. Super-frames that go out are cut, so that each packet
+// meets its own fate; one that the other side merged shares one.
 type Faults struct {
 	inner    Link
 	in       *queue
@@ -48,7 +50,8 @@ type direction struct {
 // faultBatch is how many frames the goroutine of a Faults takes at once.
 const faultBatch = 16
 
-// NewFaults spoils what comes in from l and what goes out to it. A goroutine reads l until it is closed.
+// NewFaults spoils what comes in from l and what goes out to it. A goroutine reads l
+// until it is closed.
 func NewFaults(l Link, seed uint64, in, out Fault) *Faults {
 	f := &Faults{
 		inner: l, in: newQueue(), random: rand.New(rand.NewPCG(seed, 0)),
@@ -71,13 +74,15 @@ func (f *Faults) pump() {
 			return
 		}
 		for _, x := range batch[:n] {
-			_ = f.pass(&f.incoming, x.GSO, [][]byte{x.Data}, f.in.put) // a closed queue hears nothing
+			// a closed queue hears nothing
+			_ = f.pass(&f.incoming, x.GSO, [][]byte{x.Data}, f.in.put)
 		}
 	}
 }
 
 // pass decides what becomes of a frame.
-func (f *Faults) pass(d *direction, g GSO, pieces [][]byte, deliver func(GSO, [][]byte) error) error {
+func (f *Faults) pass(d *direction, g GSO, pieces [][]byte,
+	deliver func(GSO, [][]byte) error) error {
 	f.mu.Lock()
 	copies, wait, flip := f.fate(d, pieces)
 	f.mu.Unlock()
@@ -100,7 +105,8 @@ func (f *Faults) pass(d *direction, g GSO, pieces [][]byte, deliver func(GSO, []
 			}
 			continue
 		}
-		d.line.put(wait, func() { _ = deliver(g, [][]byte{frame}) }) // a frame that comes after the end is lost
+		// a frame that comes after the end is lost
+		d.line.put(wait, func() { _ = deliver(g, [][]byte{frame}) })
 	}
 	return nil
 }
@@ -131,7 +137,8 @@ func (f *Faults) fate(d *direction, pieces [][]byte) (copies int, wait time.Dura
 		if backlog > float64(bound) {
 			return 0, 0, -1
 		}
-		d.busy = d.busy.Add(time.Duration(float64(size) / float64(d.Bandwidth) * float64(time.Second)))
+		d.busy = d.busy.Add(time.Duration(float64(size) / float64(d.Bandwidth) *
+			float64(time.Second)))
 		wait = d.busy.Sub(now)
 	}
 	if f.random.Float64() < d.Loss {
@@ -175,7 +182,8 @@ func (f *Faults) Write(g GSO, pieces ...[]byte) error {
 	if g.Kind == Plain {
 		return f.pass(&f.outgoing, g, pieces, out)
 	}
-	return Cut(g, bytes.Join(pieces, nil), func(frame []byte) error { return f.pass(&f.outgoing, GSO{}, [][]byte{frame}, out) })
+	return Cut(g, bytes.Join(pieces, nil),
+		func(frame []byte) error { return f.pass(&f.outgoing, GSO{}, [][]byte{frame}, out) })
 }
 
 // Features is Link's.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// line keeps frames until they are due. Those that are due at one instant leave in the order in which they came: a delay alone
-// has no frame overtake another.
+// line keeps frames until they are due. Those that are due at one instant leave in the order in
+// which they came: a delay alone has no frame overtake another.
 type line struct {
 	mu   sync.Mutex // guards all, and is held while a frame leaves
 	late lateness

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestLineKeepsOrder has many frames due at one instant, and one that is due before all though it came last.
+// TestLineKeepsOrder has many frames due at one instant, and one that is due before all
+// though it came last.
 func TestLineKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l line

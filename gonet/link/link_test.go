@@ -16,7 +16,8 @@ func contract(t *testing.T, make2 func() (Link, Link)) {
 		a, b := make2()
 		defer closeBoth(t, a, b)
 		for i := range 10 {
-			if err := a.Write(GSO{}, []byte{byte(i), 1}, []byte("abc"), nil, []byte("d")); err != nil {
+			if err := a.Write(GSO{}, []byte{byte(i), 1}, []byte("abc"), nil,
+				[]byte("d")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -99,7 +100,8 @@ func contract(t *testing.T, make2 func() (Link, Link)) {
 				t.Fatal(err)
 			}
 			for _, f := range batch[:n] {
-				if len(f.Data) < 50 || !bytes.Equal(f.Data, bytes.Repeat(f.Data[:1], 50+int(f.Data[0]))) {
+				if len(f.Data) < 50 || !bytes.Equal(f.Data,
+					bytes.Repeat(f.Data[:1], 50+int(f.Data[0]))) {
 					t.Fatalf("a torn frame: % x", f.Data)
 				}
 			}
@@ -177,7 +179,8 @@ func TestOffloadedFramesStayWhole(t *testing.T) {
 }
 
 // faults sends frames, one a millisecond, and returns which numbers arrived, in order, and when.
-func faults(t *testing.T, n int, seed uint64, out Fault) (order []int, at []time.Duration, changed int) {
+func faults(t *testing.T, n int, seed uint64,
+	out Fault) (order []int, at []time.Duration, changed int) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Pair()
 		l := NewFaults(a, seed, Fault{}, out)
@@ -242,9 +245,11 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	near("overtaken", late, .1)
-	// 20 bytes at 2000 bytes a second take 10 ms each; they come each millisecond, and 100 bytes may wait.
+	// 20 bytes at 2000 bytes a second take 10 ms each; they come each millisecond, and 100
+	// bytes may wait.
 	order, at, _ = faults(t, 100, 6, Fault{Bandwidth: 2000, Queue: 100})
-	if last := at[len(at)-1]; len(order) < 10 || len(order) > 20 || last < 100*time.Millisecond || last > 200*time.Millisecond {
+	if last := at[len(at)-1]; len(order) < 10 || len(order) > 20 || last < 100*time.Millisecond ||
+		last > 200*time.Millisecond {
 		t.Errorf("through a narrow wire: %d frames, the last after %v", len(order), last)
 	}
 }

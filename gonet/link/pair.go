@@ -12,8 +12,8 @@ type Option func(*Features)
 // MTU sets the largest IP packet in bytes; 1500 without it.
 func MTU(bytes int) Option { return func(f *Features) { f.MTU = bytes } }
 
-// Offload has a link in memory carry super-frames and partial checksums, as veth of Linux does: nothing is cut or summed that
-// never leaves the machine.
+// Offload has a link in memory carry super-frames and partial checksums, as veth of Linux does:
+// nothing is cut or summed that never leaves the machine.
 func Offload() Option {
 	return func(f *Features) { f.Partial, f.TCPv4, f.TCPv6, f.MaxSuper = true, true, true, 65535 }
 }

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// queue is a bounded queue of frames in memory: many write, one reads in batches. The reader waits at a bell, so that a
-// queue works in the fake time of testing/synctest.
+// queue is a bounded queue of frames in memory: many write, one reads in batches. The reader waits
+// at a bell, so that a queue works in the fake time of testing/synctest.
 type queue struct {
 	mu      sync.Mutex
 	frames  []Frame

@@ -16,8 +16,9 @@ import (
 
 // Tap is a network device of Linux whose other end is this process.
 //
-// The device hands over and takes super-frames of up to 64 KiB with checksums left out (IFF_VNET_HDR), which moves twenty times
-// as many bytes a second as plain frames do: a read or a write costs about the same whatever it carries.
+// The device hands over and takes super-frames of up to 64 KiB with checksums left out
+// (IFF_VNET_HDR), which moves twenty times as many bytes a second as plain frames do: a read or a
+// write costs about the same whatever it carries.
 type Tap struct {
 	file      *os.File
 	raw       syscall.RawConn
@@ -48,9 +49,9 @@ const (
 	tunTSO6     = 0x04
 )
 
-// OpenTap opens the tap device of a name, and makes it if it is not there; the kernel removes what it has made when the Tap is
-// closed. It needs CAP_NET_ADMIN in the network namespace, or a device that belongs to the user. The device must be brought
-// up, and given addresses, by who calls.
+// OpenTap opens the tap device of a name, and makes it if it is not there; the kernel removes what
+// it has made when the Tap is closed. It needs CAP_NET_ADMIN in the network namespace, or a device
+// that belongs to the user. The device must be brought up, and given addresses, by who calls.
 func OpenTap(name string) (*Tap, error) {
 	t, err := openTap(name)
 	if err != nil {
@@ -72,7 +73,8 @@ func openTap(name string) (*Tap, error) {
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, req); err != nil {
 		return nil, errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
 	}
-	t := &Tap{name: req.Name(), features: Features{Partial: true}, writes: sync.Pool{New: newTapWrite}}
+	t := &Tap{name: req.Name(), features: Features{Partial: true},
+		writes: sync.Pool{New: newTapWrite}}
 	t.reading.read = t.fill
 	// A kernel that refuses offloads leaves a device that works, slower.
 	if unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, tunChecksum|tunTSO4|tunTSO6) == nil {
@@ -123,7 +125,8 @@ func (t *Tap) Close() error {
 // past is a deadline that has gone by.
 var past = time.Unix(1, 0)
 
-// Interrupt is Link's. A Read that works looks for it by itself; to wake one that waits costs ten times as much.
+// Interrupt is Link's. A Read that works looks for it by itself; to wake one that waits costs
+// ten times as much.
 func (t *Tap) Interrupt() {
 	t.interrupt.Store(true)
 	if t.waiting.Load() {
@@ -131,7 +134,8 @@ func (t *Tap) Interrupt() {
 	}
 }
 
-// tapRead is what one Read is about, and the function that does it: of one Tap, made once, so that reading allocates nothing.
+// tapRead is what one Read is about, and the function that does it: of one Tap, made once, so that
+// reading allocates nothing.
 type tapRead struct {
 	batch []Frame
 	n     int
@@ -139,7 +143,8 @@ type tapRead struct {
 	read  func(fd uintptr) bool
 }
 
-// Read is Link's. It waits in the poller of Go's runtime, and then reads until the device is empty or the batch is full.
+// Read is Link's. It waits in the poller of Go's runtime, and then reads until the device is empty
+// or the batch is full.
 func (t *Tap) Read(batch []Frame) (int, error) {
 	if len(t.buffers) < len(batch) {
 		t.buffers = make([]*Buffer, len(batch)) // what was in the shorter one is garbage
@@ -154,11 +159,13 @@ func (t *Tap) Read(batch []Frame) (int, error) {
 		case t.closed.Load():
 			return 0, ErrClosed
 		case r.err != nil:
-			return 0, fmt.Errorf("tap %s: read: %w", t.name, r.err) // EBADFD: the device was deleted
+			// EBADFD: the device was deleted
+			return 0, fmt.Errorf("tap %s: read: %w", t.name, r.err)
 		case t.interrupt.Load() && t.interrupt.Swap(false):
 			return 0, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			// An Interrupt that sets its deadline after this finds the next wait, and nothing else to do.
+			// An Interrupt that sets its deadline after this finds the next wait, and
+			// nothing else to do.
 			_ = t.file.SetReadDeadline(time.Time{}) // a closed device needs none
 		case err != nil:
 			return 0, fmt.Errorf("tap %s: read: %w", t.name, err)
@@ -166,11 +173,12 @@ func (t *Tap) Read(batch []Frame) (int, error) {
 	}
 }
 
-// worthBatch is how many bytes end a batch: what has been read is to be used while the processor's cache has it.
+// worthBatch is how many bytes end a batch: what has been read is to be used while the
+// processor's cache has it.
 const worthBatch = 256 << 10
 
-// fill reads what there is; false if there is nothing, and nobody has interrupted. The calls do not block, so that Go's scheduler
-// need not know of them.
+// fill reads what there is; false if there is nothing, and nobody has interrupted. The calls do not
+// block, so that Go's scheduler need not know of them.
 func (t *Tap) fill(fd uintptr) bool {
 	r := &t.reading
 	if t.waiting.Load() {
@@ -179,7 +187,8 @@ func (t *Tap) fill(fd uintptr) bool {
 	for size := 0; r.n < len(r.batch) && size < worthBatch; {
 		buffer := borrow(&t.buffers[r.n])
 		b := buffer.room
-		got, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+		got, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&b[0])),
+			uintptr(len(b)))
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -187,7 +196,8 @@ func (t *Tap) fill(fd uintptr) bool {
 			if r.n > 0 {
 				return true
 			}
-			t.waiting.Store(true) // before the look at interrupt, as Interrupt does it after: one of both sees the other
+			// before the look at interrupt, as Interrupt does it after: one of both sees the other
+			t.waiting.Store(true)
 			return t.interrupt.Load()
 		case errno != 0:
 			r.err = errno
@@ -214,8 +224,9 @@ func unpack(b []byte) (Frame, error) {
 	f := Frame{Data: b[virtioLen:]}
 	f.GSO = GSO{
 		Partial: b[0]&virtioNeedsChecksum != 0,
-		Valid:   b[0]&(virtioNeedsChecksum|virtioDataValid) != 0, // the kernel's own, or verified by it
-		Header:  native.Uint16(b[2:]), Size: native.Uint16(b[4:]),
+		// the kernel's own, or verified by it
+		Valid:  b[0]&(virtioNeedsChecksum|virtioDataValid) != 0,
+		Header: native.Uint16(b[2:]), Size: native.Uint16(b[4:]),
 		Start: native.Uint16(b[6:]), Offset: native.Uint16(b[8:]),
 	}
 	switch b[1] &^ virtioECN {
@@ -250,8 +261,8 @@ func pack(b *[virtioLen]byte, g GSO) {
 // maxPieces is how many pieces a frame may have: headers, and the payload from a ring.
 const maxPieces = 7
 
-// tapWrite is the memory of one Write, and the function that does it. What a system call is given must not move, so that without a
-// pool each of these would be garbage.
+// tapWrite is the memory of one Write, and the function that does it. What a system call is given
+// must not move, so that without a pool each of these would be garbage.
 type tapWrite struct {
 	header [virtioLen]byte
 	small  [smallFrame]byte // a frame as a whole, if it fits
@@ -263,8 +274,8 @@ type tapWrite struct {
 	write  func(fd uintptr)
 }
 
-// smallFrame is the length in bytes, virtio's header included, up to which a frame is copied to be handed over in one piece: the kernel
-// takes one piece in 1.07 us where it takes four in 1.24.
+// smallFrame is the length in bytes, virtio's header included, up to which a frame is copied to be
+// handed over in one piece: the kernel takes one piece in 1.07 us where it takes four in 1.24.
 const smallFrame = 512
 
 func newTapWrite() any {

@@ -31,7 +31,8 @@ func inNamespace(t *testing.T) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("SKIP: install iproute2 for the ip command")
 	}
-	runtime.LockOSThread() // never unlocked: the thread is of no use to others, and ends with the test's goroutine
+	// never unlocked: the thread is of no use to others, and ends with the test's goroutine
+	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skipf("SKIP: no network namespace to be had: %v", err)
 	}
@@ -61,7 +62,8 @@ func kernelTap(t *testing.T) *Tap {
 	return tap
 }
 
-// readUDP reads frames until one is a datagram to port, as the kernel also asks for neighbours and groups.
+// readUDP reads frames until one is a datagram to port, as the kernel also asks for
+// neighbours and groups.
 func readUDP(t *testing.T, tap *Tap, port uint16) (wire.IPv4, []byte, GSO) {
 	t.Helper()
 	batch := make([]Frame, 8)
@@ -83,7 +85,8 @@ func readUDP(t *testing.T, tap *Tap, port uint16) (wire.IPv4, []byte, GSO) {
 				continue
 			}
 			if u, payload, err := wire.ParseUDP(segment); err == nil && u.DstPort == port {
-				if wire.Sum(segment, wire.PseudoSum(h.Src, h.Dst, h.Protocol, len(segment))) != 0xffff {
+				if wire.Sum(segment, wire.PseudoSum(h.Src, h.Dst, h.Protocol,
+					len(segment))) != 0xffff {
 					t.Fatal("wrong checksum")
 				}
 				return h, payload, f.GSO
@@ -103,7 +106,8 @@ func TestTapCarriesBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if _, err := c.WriteTo([]byte("out of the kernel"), net.UDPAddrFromAddrPort(netip.MustParseAddrPort("10.9.0.2:77"))); err != nil {
+	if _, err := c.WriteTo([]byte("out of the kernel"),
+		net.UDPAddrFromAddrPort(netip.MustParseAddrPort("10.9.0.2:77"))); err != nil {
 		t.Fatal(err)
 	}
 	h, payload, gso := readUDP(t, tap, 77)
@@ -112,10 +116,12 @@ func TestTapCarriesBothWays(t *testing.T) {
 	}
 	frame, out := udpFrame("into the kernel")
 	copy(frame, "\x02\x00\x00\x00\x00\x01")
-	copy(frame[26:], "\x0a\x09\x00\x02\x0a\x09\x00\x01")      // 10.9.0.2 to 10.9.0.1: the same shift twice,
+	// 10.9.0.2 to 10.9.0.1: the same shift twice,
+	copy(frame[26:], "\x0a\x09\x00\x02\x0a\x09\x00\x01")
 	h4, _, _ := wire.ParseIPv4Quote(frame[wire.EthernetLen:]) // so both checksums are made again
 	h4.Put(frame[wire.EthernetLen:])
-	u := wire.UDP{SrcPort: 77, DstPort: 5001, Length: 23, Checksum: wire.PseudoSum(h4.Src, h4.Dst, h4.Protocol, 23)}
+	u := wire.UDP{SrcPort: 77, DstPort: 5001, Length: 23, Checksum: wire.PseudoSum(h4.Src, h4.Dst,
+		h4.Protocol, 23)}
 	u.Put(frame[34:])
 	if err := tap.Write(out, frame[:14], frame[14:40], nil, frame[40:]); err != nil {
 		t.Fatal(err)

@@ -8,26 +8,37 @@ import (
 	"interleave/gonet/wire"
 )
 
-// TestAcceptable is the table of RFC 9293 section 3.10.7.4 at its edges, and what this machine adds: which segments may be used further, and
-// which are answered by an acknowledgement.
+// TestAcceptable is the table of RFC 9293 section 3.10.7.4 at its edges, and what this machine
+// adds: which segments may be used further, and which are answered by an acknowledgement.
 func TestAcceptable(t *testing.T) {
 	const yes, answered, silent = "used", "answered", "silent"
 	for _, c := range []struct {
-		window, seq, n int // of the window that was announced, and where the segment stands beyond the next byte
+		// of the window that was announced, and where the segment stands beyond the next byte
+		window, seq, n int
 		flags          wire.Flags
 		want           string
 	}{
-		{0, 0, 0, wire.ACK, yes}, {0, -1, 0, wire.ACK, answered}, {0, 1, 0, wire.ACK, yes}, {0, 2, 0, wire.ACK, answered},
-		{0, 0, 1, wire.ACK, answered}, {0, 1, 1, wire.ACK, answered}, {0, -1, 1, wire.ACK, answered}, {0, 0, 0, wire.FIN | wire.ACK, answered},
-		{0, 0, 0, wire.RST, yes}, {0, 1, 0, wire.RST, silent}, {0, -1, 0, wire.RST, silent}, {0, 0, 9, wire.RST, yes}, {0, 1, 9, wire.RST, silent},
-		{0, 1, 0, wire.SYN, answered}, {0, -1, 0, wire.SYN, answered}, {0, 0, 1, wire.SYN, answered},
-		{100, 0, 0, wire.ACK, yes}, {100, 99, 0, wire.ACK, yes}, {100, 100, 0, wire.ACK, yes}, {100, 101, 0, wire.ACK, answered},
-		{100, -1, 0, wire.ACK, answered}, {100, 99, 1, wire.ACK, yes}, {100, 99, 10, wire.ACK, yes}, {100, 100, 1, wire.ACK, answered},
-		{100, 101, 10, wire.ACK, answered}, {100, -10, 10, wire.ACK, answered}, {100, -10, 11, wire.ACK, yes}, {100, -10, 200, wire.ACK, yes},
-		{100, -10, 109, wire.ACK, yes}, {100, -10, 110, wire.ACK, yes}, {100, -10, 10, wire.FIN | wire.ACK, yes}, {100, -1, 0, wire.FIN | wire.ACK, answered},
+		{0, 0, 0, wire.ACK, yes}, {0, -1, 0, wire.ACK, answered}, {0, 1, 0, wire.ACK, yes},
+		{0, 2, 0, wire.ACK, answered},
+		{0, 0, 1, wire.ACK, answered}, {0, 1, 1, wire.ACK, answered},
+		{0, -1, 1, wire.ACK, answered}, {0, 0, 0, wire.FIN | wire.ACK, answered},
+		{0, 0, 0, wire.RST, yes}, {0, 1, 0, wire.RST, silent}, {0, -1, 0, wire.RST, silent},
+		{0, 0, 9, wire.RST, yes}, {0, 1, 9, wire.RST, silent},
+		{0, 1, 0, wire.SYN, answered}, {0, -1, 0, wire.SYN, answered},
+		{0, 0, 1, wire.SYN, answered},
+		{100, 0, 0, wire.ACK, yes}, {100, 99, 0, wire.ACK, yes}, {100, 100, 0, wire.ACK, yes},
+		{100, 101, 0, wire.ACK, answered},
+		{100, -1, 0, wire.ACK, answered}, {100, 99, 1, wire.ACK, yes}, {100, 99, 10, wire.ACK, yes},
+		{100, 100, 1, wire.ACK, answered},
+		{100, 101, 10, wire.ACK, answered}, {100, -10, 10, wire.ACK, answered},
+		{100, -10, 11, wire.ACK, yes}, {100, -10, 200, wire.ACK, yes},
+		{100, -10, 109, wire.ACK, yes}, {100, -10, 110, wire.ACK, yes},
+		{100, -10, 10, wire.FIN | wire.ACK, yes}, {100, -1, 0, wire.FIN | wire.ACK, answered},
 		{100, 100, 0, wire.FIN | wire.ACK, answered}, {100, 99, 0, wire.FIN | wire.ACK, yes},
-		{100, 100, 0, wire.RST, silent}, {100, 99, 0, wire.RST, yes}, {100, -1, 0, wire.RST, silent}, {100, -1, 50, wire.RST, silent},
-		{100, 100, 0, wire.SYN, answered}, {100, -1, 0, wire.SYN | wire.ACK, answered}, {100, -200, 10, wire.SYN, answered},
+		{100, 100, 0, wire.RST, silent}, {100, 99, 0, wire.RST, yes},
+		{100, -1, 0, wire.RST, silent}, {100, -1, 50, wire.RST, silent},
+		{100, 100, 0, wire.SYN, answered}, {100, -1, 0, wire.SYN | wire.ACK, answered},
+		{100, -200, 10, wire.SYN, answered},
 	} {
 		t.Run(fmt.Sprintf("%d: %v %d of %d", c.window, c.flags, c.seq, c.n), func(t *testing.T) {
 			x := newPair(&Config{MSS: 1460}).x
@@ -44,14 +55,16 @@ func TestAcceptable(t *testing.T) {
 			if got != c.want {
 				t.Errorf("it is %s, want %s", got, c.want)
 			}
-			if limited := x.challengeAt > now; limited != (got == answered && (c.n == 0 && c.flags&wire.FIN == 0 || c.flags&wire.SYN != 0)) {
+			if limited := x.challengeAt > now; limited != (got == answered &&
+				(c.n == 0 && c.flags&wire.FIN == 0 || c.flags&wire.SYN != 0)) {
 				t.Errorf("the answer counts against the limit: %v", limited)
 			}
 		})
 	}
 }
 
-// What repeats data may bring a newer timestamp, if both its numbers are near; and a segment with nothing in it may not.
+// What repeats data may bring a newer timestamp, if both its numbers are near; and a segment with
+// nothing in it may not.
 func TestRepeatedDataBringsItsTimestamp(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -74,7 +87,8 @@ func TestRepeatedDataBringsItsTimestamp(t *testing.T) {
 		p := newPair(&Config{MSS: 1460, NoScale: true, NoTimestamps: c.nostam})
 		x := p.x
 		was, now := x.recent, x.recentAt.Add(c.after)
-		h := &wire.TCP{Seq: uint32(x.receive.next.Plus(c.seq)), Ack: uint32(x.send.una.Plus(c.ack)), Flags: wire.ACK}
+		h := &wire.TCP{Seq: uint32(x.receive.next.Plus(c.seq)), Ack: uint32(x.send.una.Plus(c.ack)),
+			Flags: wire.ACK}
 		h.Options = wire.TCPOptions{HasTimestamp: true, TSVal: was + c.stamp}
 		x.noteRepeated(h, c.n, now)
 		if got := x.recent == was+c.stamp; got != c.taken || got && x.recentAt != now {

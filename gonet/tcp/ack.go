@@ -46,9 +46,10 @@ func (s *sender) init(iss Seq, cfg *Config) {
 	s.mss = min(defaultMSS, cfg.MSS)
 }
 
-// ackSyn notes that our SYN has arrived, by the segment h. One that had to go again tells of a slow or a bad path: without a round trip
-// that a timestamp measures the time-out starts from 3 s (RFC 6298 section 5.7), and after a second time the window from one segment
-// (RFC 5681 section 3.1, RFC 6928 section 2).
+// ackSyn notes that our SYN has arrived, by the segment h. One that had to go again tells of a slow
+// or a bad path: without a round trip that a timestamp measures the time-out starts from 3 s (RFC
+// 6298 section 5.7), and after a second time the window from one segment (RFC 5681 section 3.1, RFC
+// 6928 section 2).
 func (c *Conn) ackSyn(h *wire.TCP, now Time) {
 	s := &c.send
 	s.board.acked(s.iss.Plus(1), func(f *flight) {
@@ -76,16 +77,17 @@ type news struct {
 	acked     int // bytes that una has moved by
 	delivered int // bytes that have arrived and were not known to
 	sampled   bool
-	at        Time   // when the last of them was sent that was sent only once
-	repaired  bool   // some of it was sent again: the rest may have waited behind that for long
-	resent    Time   // when, for the last time
-	duplicate bool   // a SACK reports something that had arrived before (RFC 2883)
-	idle      bool   // neither una, the window, a SACK nor the payload says anything: a plain duplicate
-	echo      uint32 // the timestamp of ours that came back, 0 if none did
+	at        Time // when the last of them was sent that was sent only once
+	repaired  bool // some of it was sent again: the rest may have waited behind that for long
+	resent    Time // when, for the last time
+	duplicate bool // a SACK reports something that had arrived before (RFC 2883)
+	// neither una, the window, a SACK nor the payload says anything: a plain duplicate
+	idle bool
+	echo uint32 // the timestamp of ours that came back, 0 if none did
 }
 
-// acknowledge takes the ACK field, the window and the SACK blocks of an acceptable segment: the fifth step of section
-// 3.10.7.4. It returns whether the segment may be used further.
+// acknowledge takes the ACK field, the window and the SACK blocks of an acceptable segment: the
+// fifth step of section 3.10.7.4. It returns whether the segment may be used further.
 func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	s := &c.send
 	ack := Seq(h.Ack)
@@ -99,7 +101,8 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	flight, recovering := s.board.inFlight, s.recovering
 	moved := c.updateWindow(h, ack)
 	n := c.deliveries(h, ack, now)
-	n.idle = n.acked == 0 && payload == 0 && !moved && s.flightSize() > 0 && h.Flags&(wire.SYN|wire.FIN) == 0 && h.Options.SACKCount == 0
+	n.idle = n.acked == 0 && payload == 0 && !moved && s.flightSize() > 0 &&
+		h.Flags&(wire.SYN|wire.FIN) == 0 && h.Options.SACKCount == 0
 	c.sampleRTT(n, now)
 	if n.acked > 0 {
 		s.forgetDuplicates(n.acked)
@@ -116,7 +119,8 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		lowered = true
 	}
 	if !s.recovering && !recovering && !lowered && n.acked > 0 {
-		// The window grows only where it was the bound (RFC 7661): a sender that has less to send learns nothing.
+		// The window grows only where it was the bound (RFC 7661): a sender that has less to send
+		// learns nothing.
 		if w := s.control.window(); flight+s.mss > w || w < s.control.threshold() && w < 2*flight {
 			s.control.acked(n.acked, now, &s.rtt)
 		}
@@ -175,7 +179,8 @@ func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n news) {
 	}
 	for i, block := range h.Options.SACK[:h.Options.SACKCount] {
 		left, right := Seq(block.Left), Seq(block.Right)
-		if i == 0 && (left.Before(ack) || h.Options.SACKCount > 1 && insideOf(block, h.Options.SACK[1])) {
+		if i == 0 && (left.Before(ack) || h.Options.SACKCount > 1 &&
+			insideOf(block, h.Options.SACK[1])) {
 			n.duplicate = true
 		}
 		if left.Before(ack) || !left.Before(right) || right.After(s.next) {
@@ -190,9 +195,10 @@ func insideOf(a, b wire.SACKBlock) bool {
 	return !Seq(a.Left).Before(Seq(b.Left)) && !Seq(a.Right).After(Seq(b.Right))
 }
 
-// sampleRTT measures the round trip: by a segment that was sent only once, or else by the timestamp that came back. One from before
-// the last sending may be of a segment whose acknowledgement was lost, and then tells how long we have waited; so the doubled
-// time-out stays until there is a measure (Karn's algorithm).
+// sampleRTT measures the round trip: by a segment that was sent only once, or else by the timestamp
+// that came back. One from before the last sending may be of a segment whose acknowledgement was
+// lost, and then tells how long we have waited; so the doubled time-out stays until there is a
+// measure (Karn's algorithm).
 func (c *Conn) sampleRTT(n news, now Time) {
 	s := &c.send
 	switch {

@@ -2,8 +2,9 @@ package tcp
 
 import "sync"
 
-// board is the scoreboard: what was sent and has not been acknowledged, in order, with the fate of each piece. Pieces are
-// as they were sent, up to a whole burst, and are cut where a SACK or a retransmission ends within one.
+// board is the scoreboard: what was sent and has not been acknowledged, in order, with the fate of
+// each piece. Pieces are as they were sent, up to a whole burst, and are cut where a SACK or a
+// retransmission ends within one.
 type board struct {
 	flights  []flight
 	inFlight int // bytes that are neither sacked nor lost: RFC 6675's pipe
@@ -87,7 +88,8 @@ func (b *board) acked(ack Seq, seen func(*flight)) {
 	b.flights = append(b.flights[:0], b.flights[n:]...)
 }
 
-// lists holds lists for those who send: an idle connection has none. Longer ones are made as they are needed, and not kept.
+// lists holds lists for those who send: an idle connection has none. Longer ones are made as they
+// are needed, and not kept.
 var lists = sync.Pool{New: func() any { return new([listLen]flight) }}
 
 // listLen is how many pieces the usual list has room for: 64 KiB in segments of Ethernet.
@@ -133,8 +135,8 @@ func (b *board) firstLost() int {
 	return -1
 }
 
-// loseAll marks all that is on its way as lost, as a time-out does. keepSacked is false when the peer may have thrown away
-// what it had reported (RFC 2018 section 8).
+// loseAll marks all that is on its way as lost, as a time-out does. keepSacked is false when the
+// peer may have thrown away what it had reported (RFC 2018 section 8).
 func (b *board) loseAll(keepSacked bool) {
 	for i := range b.flights {
 		f := &b.flights[i]

@@ -2,16 +2,19 @@ package tcp
 
 import "time"
 
-// congestion decides how many bytes may be on their way: slow start and congestion avoidance. What is lost, and when
-// to send it again, is decided elsewhere. All sizes are in bytes.
+// congestion decides how many bytes may be on their way: slow start and congestion avoidance. What
+// is lost, and when to send it again, is decided elsewhere. All sizes are in bytes.
 type congestion interface {
 	// acked says that n bytes more have arrived, while the window was the bound.
 	acked(n int, now Time, r *rtt)
-	// lost says that segments of the window were lost: once for each window, with what was on its way.
+	// lost says that segments of the window were lost: once for each window, with what
+	// was on its way.
 	lost(flight int, now Time)
-	// marked says that routers have met congestion and dropped nothing: once for each window, with what was on its way.
+	// marked says that routers have met congestion and dropped nothing: once for each window, with
+	// what was on its way.
 	marked(flight int, now Time)
-	// timedOut says that the retransmission timer has expired: first is true for the first time in a row.
+	// timedOut says that the retransmission timer has expired: first is true for the
+	// first time in a row.
 	timedOut(flight int, first bool, now Time)
 	// idle says that nothing was sent for longer than a time-out (RFC 5681 section 4.1).
 	idle()
@@ -47,8 +50,8 @@ const unlimited = 1 << 30
 // initialWindow is ten segments (RFC 6928).
 func initialWindow(mss int) int { return min(10*mss, max(2*mss, 14600)) }
 
-// reno is the control of RFC 5681, with the counting of bytes of RFC 3465. NewReno's own part (RFC 6582), to stay in
-// recovery until all that was on its way has arrived, is that of the scoreboard.
+// reno is the control of RFC 5681, with the counting of bytes of RFC 3465. NewReno's own part (RFC
+// 6582), to stay in recovery until all that was on its way has arrived, is that of the scoreboard.
 type reno struct {
 	mss            int
 	cwnd, ssthresh int
@@ -64,8 +67,9 @@ func (c *reno) acked(n int, _ Time, _ *rtt) {
 	}
 }
 
-// slowStart grows the window by what has arrived, up to the threshold, and returns what is beyond it. Merged
-// acknowledgements cover many segments; the limit of two of RFC 3465 would hold them back, so Linux has none.
+// slowStart grows the window by what has arrived, up to the threshold, and returns what is beyond
+// it. Merged acknowledgements cover many segments; the limit of two of RFC 3465 would hold them
+// back, so Linux has none.
 func (c *reno) slowStart(n int) int {
 	if c.cwnd >= c.ssthresh {
 		return n

@@ -38,7 +38,8 @@ func TestRenoGrowsByASegmentARoundTrip(t *testing.T) {
 	c, r := newCongestion(NewReno, mss), &rtt{}
 	c.lost(100*mss, 0)
 	if c.window() != 50*mss || c.threshold() != 50*mss {
-		t.Fatalf("after a loss of 100 segments: %d, threshold %d, want the half", c.window(), c.threshold())
+		t.Fatalf("after a loss of 100 segments: %d, threshold %d, want the half", c.window(),
+			c.threshold())
 	}
 	for i := range 10 {
 		window(c, 0, r)
@@ -72,13 +73,14 @@ func TestUndo(t *testing.T) {
 			t.Fatalf("%s: a loss left the window at %d", name, c.window())
 		}
 		if c.undo(); c.window() != was || c.threshold() != unlimited {
-			t.Errorf("%s: undone: %d, threshold %d, want %d and none", name, c.window(), c.threshold(), was)
+			t.Errorf("%s: undone: %d, threshold %d, want %d and none", name, c.window(),
+				c.threshold(), was)
 		}
 	}
 }
 
-// After a loss at 1000 segments the window must follow W_cubic(t) of RFC 9438: 700 at once, 1000 again after
-// K = cbrt(1000 x .3 / .4) = 9.09 s, slow around it, fast beyond.
+// After a loss at 1000 segments the window must follow W_cubic(t) of RFC 9438: 700 at once, 1000
+// again after K = cbrt(1000 x .3 / .4) = 9.09 s, slow around it, fast beyond.
 func TestCubicFollowsItsCurve(t *testing.T) {
 	const trip = 100 * ms
 	c := newCongestion(CUBIC, mss).(*cubic)
@@ -120,7 +122,8 @@ func TestCubicIsFriendlyToReno(t *testing.T) {
 	}
 }
 
-// What is undone takes the curve back, too, and silence ends it: time that has passed must not let the window jump.
+// What is undone takes the curve back, too, and silence ends it: time that has passed must not let
+// the window jump.
 func TestCubicForgetsItsCurve(t *testing.T) {
 	for _, timeout := range []bool{false, true} {
 		c, r := newCongestion(CUBIC, mss).(*cubic), &rtt{smoothed: 100 * ms, known: true}
@@ -158,7 +161,8 @@ func TestCubicStartsAnewAfterATimeout(t *testing.T) {
 	c.cwnd, c.ssthresh = 100*mss, 50*mss
 	c.timedOut(100*mss, true, 0)
 	if c.window() != mss || c.threshold() != 70*mss {
-		t.Fatalf("after the time-out: %d, threshold %d segments, want 1 and 70", c.window()/mss, c.threshold()/mss)
+		t.Fatalf("after the time-out: %d, threshold %d segments, want 1 and 70", c.window()/mss,
+			c.threshold()/mss)
 	}
 	now := Time(0)
 	for c.window() < c.threshold() {
@@ -178,7 +182,8 @@ func TestSmallerSegmentsKeepTheirNumber(t *testing.T) {
 			t.Errorf("%s: ten segments of 1000 bytes have a window of %d", name, c.window())
 		}
 		if c.lost(1000, 0); c.threshold() < 2000 || c.threshold() > 7000 {
-			t.Errorf("%s: the threshold after a loss is %d, want two segments of 1000 bytes at least", name, c.threshold())
+			t.Errorf("%s: the threshold after a loss is %d, want two segments of 1000 bytes at "+
+				"least", name, c.threshold())
 		}
 	}
 }
@@ -194,8 +199,8 @@ func TestIdleStartsFromTheInitialWindow(t *testing.T) {
 	}
 }
 
-// A mark comes from a short queue: 85 of 100 parts of the window stay (RFC 8511 section 3.1), 80 for NewReno; the curve of CUBIC starts from
-// there. In slow start it counts as a loss.
+// A mark comes from a short queue: 85 of 100 parts of the window stay (RFC 8511 section 3.1), 80
+// for NewReno; the curve of CUBIC starts from there. In slow start it counts as a loss.
 func TestCubicGivesLessForAMark(t *testing.T) {
 	for name, parts := range map[string][2]int{CUBIC: {70, 85}, NewReno: {50, 80}} {
 		c := newCongestion(name, mss)
@@ -208,10 +213,12 @@ func TestCubicGivesLessForAMark(t *testing.T) {
 		now := c.window()
 		c.marked(now, 0)
 		if got, want := c.window(), now*parts[1]/100; got != want || c.threshold() != want {
-			t.Errorf("%s: %d of %d bytes are left, threshold %d, want %d", name, got, now, c.threshold(), want)
+			t.Errorf("%s: %d of %d bytes are left, threshold %d, want %d", name, got, now,
+				c.threshold(), want)
 		}
 		if c, ok := c.(*cubic); ok && (c.started || c.max <= c.segments()) {
-			t.Errorf("the maximum is %.1f segments, the window %.1f: want it to lie ahead", c.max, c.segments())
+			t.Errorf("the maximum is %.1f segments, the window %.1f: want it to lie ahead", c.max,
+				c.segments())
 		}
 	}
 }
@@ -231,6 +238,7 @@ func TestLargerSegmentsAreFewer(t *testing.T) {
 	c.lost(10_000, 0)
 	window(c, 0, &rtt{smoothed: 10 * ms})
 	if c.resized(2000); c.max != 5 || c.started {
-		t.Errorf("the maximum is %.1f segments of twice the size, want 5; the curve goes on: %v", c.max, c.started)
+		t.Errorf("the maximum is %.1f segments of twice the size, want 5; the curve goes on: %v",
+			c.max, c.started)
 	}
 }

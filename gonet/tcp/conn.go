@@ -7,7 +7,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// State is one of RFC 9293 section 3.3.2; LISTEN is not among them, since a listener is no connection.
+// State is one of RFC 9293 section 3.3.2; LISTEN is not among them, since a listener
+// is no connection.
 type State uint8
 
 // The states of a connection.
@@ -25,7 +26,8 @@ const (
 )
 
 func (s State) String() string {
-	return [...]string{"CLOSED", "SYN-SENT", "SYN-RECEIVED", "ESTABLISHED", "FIN-WAIT-1", "FIN-WAIT-2", "CLOSE-WAIT",
+	return [...]string{"CLOSED", "SYN-SENT", "SYN-RECEIVED", "ESTABLISHED", "FIN-WAIT-1",
+		"FIN-WAIT-2", "CLOSE-WAIT",
 		"CLOSING", "LAST-ACK", "TIME-WAIT"}[s]
 }
 
@@ -39,9 +41,11 @@ var (
 
 // Config is what a connection may do. The zero value of a field is its default.
 type Config struct {
-	MSS           int    // largest payload in bytes that the link takes without options: what is announced
-	PeerMSS       int    // payload in bytes that a peer takes that says nothing of it; 0: 536
-	Burst         int    // largest payload in bytes of one Segment, many MSS where the link cuts it; 0: one MSS
+	// largest payload in bytes that the link takes without options: what is announced
+	MSS     int
+	PeerMSS int // payload in bytes that a peer takes that says nothing of it; 0: 536
+	// largest payload in bytes of one Segment, many MSS where the link cuts it; 0: one MSS
+	Burst         int
 	SendBuffer    int    // bytes not acknowledged yet that Write takes at most; 0: 4 MiB
 	ReceiveBuffer int    // bytes not read yet that the peer may send at most; 0: 6 MiB
 	Congestion    string // CUBIC (the default) or NewReno
@@ -50,14 +54,19 @@ type Config struct {
 	NoTimestamps  bool
 	NoSACK        bool
 	NoScale       bool
-	ECN           bool          // ask for explicit congestion notification; a peer that asks for it has it in any case, as of Linux
-	Clock         uint32        // offset of our timestamps, one for each connection (RFC 7323 section 5.4)
-	KeepAlive     time.Duration // silence before the first probe; 0: none
-	KeepInterval  time.Duration // between probes; 0: 75 s (RFC 9293 leaves it open; Linux's)
-	KeepCount     int           // probes without an answer that end the connection; 0: 9
-	UserTimeout   time.Duration // that data may wait for an acknowledgement; 0: 15 min (RFC 1122: R2 at least 100 s)
-	SynTimeout    time.Duration // that the handshake may last; 0: 3 min, the least of RFC 9293 section 3.8.3
-	TimeWait      time.Duration // 2 MSL; 0: 60 s, as Linux
+	// ask for explicit congestion notification; a peer that asks for it has it in any
+	// case, as of Linux
+	ECN bool
+	// offset of our timestamps, one for each connection (RFC 7323 section 5.4)
+	Clock        uint32
+	KeepAlive    time.Duration // silence before the first probe; 0: none
+	KeepInterval time.Duration // between probes; 0: 75 s (RFC 9293 leaves it open; Linux's)
+	KeepCount    int           // probes without an answer that end the connection; 0: 9
+	// that data may wait for an acknowledgement; 0: 15 min (RFC 1122: R2 at least 100 s)
+	UserTimeout time.Duration
+	// that the handshake may last; 0: 3 min, the least of RFC 9293 section 3.8.3
+	SynTimeout time.Duration
+	TimeWait   time.Duration // 2 MSL; 0: 60 s, as Linux
 }
 
 const (
@@ -108,7 +117,8 @@ func Dial(cfg *Config, iss uint32, now Time) *Conn {
 	return c
 }
 
-// Accept answers a SYN that a listener has got: its first Output is the SYN with the acknowledgement. now is when it came.
+// Accept answers a SYN that a listener has got: its first Output is the SYN with the
+// acknowledgement. now is when it came.
 func Accept(cfg *Config, iss uint32, syn *wire.TCP, now Time) *Conn {
 	c := newConn(cfg, Seq(iss), now)
 	c.state, c.passive = SynReceived, true
@@ -198,8 +208,8 @@ func (c *Conn) Readable() int { return c.receive.in.n }
 // EndOfStream tells whether the peer has sent all that it will, and all of it has been read.
 func (c *Conn) EndOfStream() bool { return c.receive.finished && c.receive.in.n == 0 }
 
-// Read moves bytes that have arrived to p and returns how many, 0 when there are none now. It may make an
-// acknowledgement due, with the larger window, that Output has.
+// Read moves bytes that have arrived to p and returns how many, 0 when there are none now. It may
+// make an acknowledgement due, with the larger window, that Output has.
 func (c *Conn) Read(p []byte, now Time) int {
 	n := c.receive.in.pop(p)
 	if n > 0 {
@@ -209,7 +219,8 @@ func (c *Conn) Read(p []byte, now Time) int {
 	return n
 }
 
-// Take is Read without a copy: the caller frees the piece when its data has been used. It is nil when there is nothing now.
+// Take is Read without a copy: the caller frees the piece when its data has been used. It is nil
+// when there is nothing now.
 func (c *Conn) Take(now Time) *Piece {
 	p := c.receive.in.take()
 	if p != nil {
@@ -227,7 +238,8 @@ func (c *Conn) Sent(seq uint32) bool {
 	return Seq(seq).Within(c.send.una, uint32(c.send.flightSize()))
 }
 
-// Unacknowledged is the sequence number that the peer has acknowledged everything before, and whether anything has been sent from there on.
+// Unacknowledged is the sequence number that the peer has acknowledged everything before, and
+// whether anything has been sent from there on.
 func (c *Conn) Unacknowledged() (seq uint32, more bool) {
 	return uint32(c.send.una), c.send.una != c.send.next
 }
@@ -245,7 +257,8 @@ func (c *Conn) Writable() int {
 	return max(min(limit, c.sendMax())-c.send.out.n, 0)
 }
 
-// Write takes bytes of p to be sent, and returns how many: 0 when there is no room now, or the stream has been closed.
+// Write takes bytes of p to be sent, and returns how many: 0 when there is no room now, or the
+// stream has been closed.
 func (c *Conn) Write(p []byte) int {
 	n := min(len(p), c.Writable())
 	c.send.out.push(p[:n])
@@ -268,8 +281,8 @@ func (c *Conn) CloseWrite() {
 	}
 }
 
-// Close ends both directions: what the peer sends from now on is answered by a reset, and so is what has arrived and was
-// not read (RFC 2525 section 2.17).
+// Close ends both directions: what the peer sends from now on is answered by a reset, and so is
+// what has arrived and was not read (RFC 2525 section 2.17).
 func (c *Conn) Close(now Time) {
 	if c.state == Closed {
 		return
@@ -311,8 +324,9 @@ func (c *Conn) end(err error) {
 	}
 }
 
-// Unreachable is what ICMP says of the way to the peer. Hard errors end a handshake; an established connection keeps
-// trying, and tells the last reason when it gives up (RFC 1122 section 4.2.3.9, RFC 5461).
+// Unreachable is what ICMP says of the way to the peer. Hard errors end a handshake; an
+// established connection keeps trying, and tells the last reason when it gives up (RFC 1122
+// section 4.2.3.9, RFC 5461).
 func (c *Conn) Unreachable(err error, hard bool) {
 	c.softError = err
 	if hard && (c.state == SynSent || c.state == SynReceived) {

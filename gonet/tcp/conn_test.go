@@ -3,7 +3,8 @@ package tcp
 import "testing"
 
 func TestScaleFitsTheBuffer(t *testing.T) {
-	for size, want := range map[int]uint8{1000: 0, 0xffff: 0, 0x10000: 1, 1 << 20: 5, defaultReceiveBuffer: 7, 1 << 30: 14, 1 << 40: 14} {
+	for size, want := range map[int]uint8{1000: 0, 0xffff: 0, 0x10000: 1, 1 << 20: 5,
+		defaultReceiveBuffer: 7, 1 << 30: 14, 1 << 40: 14} {
 		c := newConn(&Config{MSS: 1460, ReceiveBuffer: size}, 1, 0)
 		if got := c.scale(); got != want {
 			t.Errorf("a buffer of %d bytes: a scale of %d, want %d", size, got, want)
@@ -15,7 +16,8 @@ func TestTheSendBufferIsBounded(t *testing.T) {
 	for size, want := range map[int]int{1: 1, 1000: 1000, 0: initialSend, 1 << 20: initialSend} {
 		p := newPair(&Config{MSS: 1460, SendBuffer: size})
 		if got := p.x.Write(make([]byte, 1<<20)); got != want || p.x.Writable() != 0 {
-			t.Errorf("a buffer of %d bytes took %d and then %d, want %d and none", size, got, p.x.Writable(), want)
+			t.Errorf("a buffer of %d bytes took %d and then %d, want %d and none", size, got,
+				p.x.Writable(), want)
 		}
 	}
 	p := newPair(&Config{MSS: 1460, SendBuffer: 150_000})
@@ -38,7 +40,8 @@ func TestASegmentSaysHowItIsCut(t *testing.T) {
 	}
 	p.x.PathMTU(1012, p.now)
 	if !p.x.Output(&p.s, p.now) || p.s.Len() != 5000 || p.s.MSS != 1000 {
-		t.Errorf("on a narrower path %d bytes to be cut into %d, want 5000 into 1000", p.s.Len(), p.s.MSS)
+		t.Errorf("on a narrower path %d bytes to be cut into %d, want 5000 into 1000", p.s.Len(),
+			p.s.MSS)
 	}
 }
 
@@ -75,7 +78,8 @@ func TestAnEndedConnectionNeedsNothing(t *testing.T) {
 	if s := &p.x.send; s.out.room != nil || s.board.flights != nil {
 		t.Error("it keeps what was to be sent")
 	}
-	if !p.x.Finished() || p.x.Writable() != 0 || p.x.Write([]byte{1}) != 0 || p.x.Output(&p.s, p.now) {
+	if !p.x.Finished() || p.x.Writable() != 0 || p.x.Write([]byte{1}) != 0 ||
+		p.x.Output(&p.s, p.now) {
 		t.Error("it can still be used")
 	}
 }

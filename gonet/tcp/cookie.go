@@ -6,18 +6,21 @@ import (
 	"interleave/gonet/wire"
 )
 
-// A SYN cookie is an initial sequence number that holds all that a listener must know of a SYN, so that a flood of them costs no
-// memory (RFC 4987 section 3.6): 5 bits of a slow clock, 3 of the MSS, 24 of a keyed hash. Of the other options the peer keeps what counts, where it
-// sends timestamps: the low bits of ours come back with its acknowledgement, as Linux has it. They are not signed: who changes them
-// harms its own connection only.
+// A SYN cookie is an initial sequence number that holds all that a listener must know of a SYN, so
+// that a flood of them costs no memory (RFC 4987 section 3.6): 5 bits of a slow clock, 3 of the
+// MSS, 24 of a keyed hash. Of the other options the peer keeps what counts, where it sends
+// timestamps: the low bits of ours come back with its acknowledgement, as Linux has it. They are
+// not signed: who changes them harms its own connection only.
 
 // cookieTick is how long the slow clock stands, and a cookie is good for two of them.
 const cookieTick = 64 * time.Second
 
-// cookieMSS are the sizes in bytes that a cookie can hold, the usual ones; a larger one is rounded down.
+// cookieMSS are the sizes in bytes that a cookie can hold, the usual ones; a larger one
+// is rounded down.
 var cookieMSS = [8]uint16{216, 536, 1024, 1220, 1400, 1440, 1460, 8960}
 
-// Keyed is a hash that only this stack can make: of the flow, the peer's first sequence number, and what is given.
+// Keyed is a hash that only this stack can make: of the flow, the peer's first sequence number,
+// and what is given.
 type Keyed func(part uint32) uint32
 
 // Cookie is the initial sequence number that answers a SYN.
@@ -34,17 +37,19 @@ func Cookie(hash Keyed, syn *wire.TCP, now Time) uint32 {
 
 func cookiePart(now Time, age Time) uint32 { return uint32(now/Time(cookieTick) - age) }
 
-// AcceptCookie makes the connection of a segment that acknowledges a cookie, nil if it does not. now is when it came; the segment is
-// to be given to Input.
+// AcceptCookie makes the connection of a segment that acknowledges a cookie, nil if it does not.
+// now is when it came; the segment is to be given to Input.
 func AcceptCookie(cfg *Config, hash Keyed, h *wire.TCP, now Time) *Conn {
 	cookie := h.Ack - 1
 	part := cookie >> 24
-	if part>>3 != cookiePart(now, 0)&0x1f && part>>3 != cookiePart(now, 1)&0x1f || hash(part)&0xffffff != cookie&0xffffff {
+	if part>>3 != cookiePart(now, 0)&0x1f && part>>3 != cookiePart(now, 1)&0x1f ||
+		hash(part)&0xffffff != cookie&0xffffff {
 		return nil
 	}
 	c := newConn(cfg, Seq(cookie), now)
 	c.passive, c.state = true, Established
-	syn := wire.TCP{Seq: h.Seq - 1, Window: h.Window, Options: wire.TCPOptions{MSS: cookieMSS[part&7]}}
+	syn := wire.TCP{Seq: h.Seq - 1, Window: h.Window,
+		Options: wire.TCPOptions{MSS: cookieMSS[part&7]}}
 	if h.Options.HasTimestamp {
 		unpack(&syn, h)
 	}
@@ -57,7 +62,9 @@ func AcceptCookie(cfg *Config, hash Keyed, h *wire.TCP, now Time) *Conn {
 // CookieAnswer is the segment that answers a SYN with a cookie.
 func CookieAnswer(cfg *Config, cookie uint32, syn *wire.TCP, now Time) wire.TCP {
 	h := wire.TCP{
-		Seq: cookie, Ack: syn.Seq + 1, Flags: wire.SYN | wire.ACK, Window: uint16(min(initialReceive, orElse(cfg.ReceiveBuffer, defaultReceiveBuffer), 0xffff)),
+		Seq: cookie, Ack: syn.Seq + 1, Flags: wire.SYN | wire.ACK,
+		Window: uint16(min(initialReceive, orElse(cfg.ReceiveBuffer, defaultReceiveBuffer),
+			0xffff)),
 		Options: wire.TCPOptions{MSS: uint16(min(cfg.MSS, 0xffff))},
 	}
 	o, theirs := &h.Options, &syn.Options
@@ -67,7 +74,8 @@ func CookieAnswer(cfg *Config, cookie uint32, syn *wire.TCP, now Time) wire.TCP 
 	bits := uint32(cookieNoScale)
 	if theirs.HasWindowScale && !cfg.NoScale {
 		bits = uint32(theirs.WindowScale)
-		o.HasWindowScale, o.WindowScale = true, scaleOf(orElse(cfg.ReceiveBuffer, defaultReceiveBuffer))
+		o.HasWindowScale, o.WindowScale = true,
+			scaleOf(orElse(cfg.ReceiveBuffer, defaultReceiveBuffer))
 	}
 	if theirs.SACKPermitted && !cfg.NoSACK {
 		bits |= cookieSACK

@@ -4,8 +4,9 @@ import (
 	"math"
 )
 
-// cubic is the control of RFC 9438: after a loss the window grows along a cubic function of time, flat around the size
-// at which the loss was, so that its growth does not depend on the round trip. Windows are in segments here.
+// cubic is the control of RFC 9438: after a loss the window grows along a cubic function of time,
+// flat around the size at which the loss was, so that its growth does not depend on the round trip.
+// Windows are in segments here.
 type cubic struct {
 	reno
 	epoch    Time    // when this stage of congestion avoidance began
@@ -21,10 +22,11 @@ type cubic struct {
 const (
 	cubicScale  = 0.4
 	cubicFactor = 0.7
-	// cubicMarked is what a mark leaves, RFC 8511 section 3.1: a queue that marks is short, so less is given up than for a loss, once
-	// slow start has ended. NewReno keeps 4 of 5 parts.
+	// cubicMarked is what a mark leaves, RFC 8511 section 3.1: a queue that marks is short, so less
+	// is given up than for a loss, once slow start has ended. NewReno keeps 4 of 5 parts.
 	cubicMarked = 0.85
-	// renoGrowth is α of section 4.3, which makes Reno with cubicFactor as fast as Reno with a half.
+	// renoGrowth is α of section 4.3, which makes Reno with cubicFactor as fast as
+	// Reno with a half.
 	renoGrowth = 3 * (1 - cubicFactor) / (1 + cubicFactor)
 )
 
@@ -37,8 +39,8 @@ func (c *cubic) acked(n int, now Time, r *rtt) {
 		c.begin(now, window)
 	}
 	t := secondsOf(now.Sub(c.epoch))
-	// The friendly region (section 4.3): never slower than Reno, which grows by a whole segment a window once
-	// it is back at the size of the loss.
+	// The friendly region (section 4.3): never slower than Reno, which grows by a whole segment a
+	// window once it is back at the size of the loss.
 	alpha := renoGrowth
 	if c.estimate >= c.max {
 		alpha = 1
@@ -97,14 +99,15 @@ func (c *cubic) resized(mss int) {
 
 func (c *cubic) timedOut(flight int, first bool, _ Time) {
 	if first {
-		// The curve starts anew from where congestion avoidance does: K is 0 and W_max the window then (section 4.8).
+		// The curve starts anew from where congestion avoidance does: K is 0 and W_max the window
+		// then (section 4.8).
 		c.was, c.max, c.started = c.max, 0, false
 	}
 	c.collapse(int(float64(max(flight, 2*c.mss))*cubicFactor), first)
 }
 
-// remember keeps the window of the loss, of which a part stays. A flow that lost below its last maximum is giving way to a new one, and releases
-// more (fast convergence, section 4.7).
+// remember keeps the window of the loss, of which a part stays. A flow that lost below its last
+// maximum is giving way to a new one, and releases more (fast convergence, section 4.7).
 func (c *cubic) remember(part float64) {
 	c.was = c.max
 	window := c.segments()

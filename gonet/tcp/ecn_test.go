@@ -19,8 +19,10 @@ func TestTheFirstMarkIsEchoedAtOnce(t *testing.T) {
 		}
 		y.Marked()
 		y.Input(&p.s.Header, p.s.Payload, p.now)
-		if got := y.Output(&p.s, p.now); got != want || got && p.s.Header.Flags != wire.ACK|wire.ECE {
-			t.Errorf("mark %d: answered at once: %v, by %v, want %v", i, got, p.s.Header.Flags, want)
+		if got := y.Output(&p.s, p.now); got != want ||
+			got && p.s.Header.Flags != wire.ACK|wire.ECE {
+			t.Errorf("mark %d: answered at once: %v, by %v, want %v", i, got, p.s.Header.Flags,
+				want)
 		}
 	}
 	p.now = p.now.Add(time.Second)
@@ -29,7 +31,8 @@ func TestTheFirstMarkIsEchoedAtOnce(t *testing.T) {
 		t.Errorf("the second is echoed by %v", p.s.Header.Flags)
 	}
 	y.Marked()
-	y.Input(&wire.TCP{Flags: wire.RST, Seq: 1}, nil, p.now) // not in the window: its mark is nobody's
+	// not in the window: its mark is nobody's
+	y.Input(&wire.TCP{Flags: wire.RST, Seq: 1}, nil, p.now)
 	y.ecn.echo = false
 	p.x.Write(make([]byte, 100))
 	p.pump()

@@ -7,20 +7,26 @@ import (
 	"interleave/gonet/wire"
 )
 
-// FuzzConn plays what a peer and a user may do, and holds the machine against what must be true of it at any time.
+// FuzzConn plays what a peer and a user may do, and holds the machine against what must be true of
+// it at any time.
 func FuzzConn(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 0, 16, 0, 0, 0, 2, 50, 4, 9})
 	f.Add([]byte{1, 2, 200, 1, 24, 9, 9, 100, 6, 3, 100, 1, 17, 0, 0, 0, 5, 4, 255, 4, 255})
-	f.Add([]byte{3, 2, 255, 1, 16, 0, 1, 0, 1, 16, 0, 1, 0, 1, 16, 0, 1, 0, 1, 16, 0, 1, 0, 4, 200, 4, 255, 7})
+	f.Add([]byte{3, 2, 255, 1, 16, 0, 1, 0, 1, 16, 0, 1, 0, 1, 16, 0, 1, 0, 1, 16, 0, 1, 0, 4, 200,
+		4, 255, 7})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if len(in) < 2 || len(in) > 4000 {
 			return
 		}
 		now := Time(time.Hour)
-		cfg := Config{MSS: 1000, NoSACK: in[0]&2 != 0, NoTimestamps: in[0]&4 != 0, NoScale: in[0]&8 != 0, Delay: in[0]&16 != 0,
-			KeepAlive: time.Duration(in[0]>>5) * time.Second, ReceiveBuffer: 1 << (8 + in[0]>>5), Burst: int(in[0]&64) * 100}
+		cfg := Config{MSS: 1000, NoSACK: in[0]&2 != 0, NoTimestamps: in[0]&4 != 0,
+			NoScale: in[0]&8 != 0, Delay: in[0]&16 != 0,
+			KeepAlive: time.Duration(in[0]>>5) * time.Second, ReceiveBuffer: 1 << (8 + in[0]>>5),
+			Burst: int(in[0]&64) * 100}
 		const theirs = 0xffffff80
-		syn := wire.TCP{Seq: theirs, Flags: wire.SYN, Window: 5000, Options: wire.TCPOptions{MSS: 700, SACKPermitted: true, HasTimestamp: true, HasWindowScale: true, WindowScale: in[1] & 15}}
+		syn := wire.TCP{Seq: theirs, Flags: wire.SYN, Window: 5000,
+			Options: wire.TCPOptions{MSS: 700, SACKPermitted: true, HasTimestamp: true,
+				HasWindowScale: true, WindowScale: in[1] & 15}}
 		c := Dial(&cfg, 0xffffffc0, now)
 		if in[0]&1 == 0 {
 			c = Accept(&cfg, 0xffffffc0, &syn, now)
@@ -29,7 +35,8 @@ func FuzzConn(f *testing.F) {
 	})
 }
 
-// play takes events from bytes: segments near what the machine expects, what users do, time that passes.
+// play takes events from bytes: segments near what the machine expects, what users do,
+// time that passes.
 func play(t *testing.T, c *Conn, in []byte, theirs uint32, now Time) {
 	next := func() byte {
 		if len(in) == 0 {
@@ -43,11 +50,15 @@ func play(t *testing.T, c *Conn, in []byte, theirs uint32, now Time) {
 		switch next() % 8 {
 		case 0, 1:
 			flags, seq, ack, n := wire.Flags(next()), int8(next()), int8(next()), int(next())
-			h := wire.TCP{Flags: flags, Window: uint16(n) << (seq & 7), Seq: uint32(c.receive.next) + uint32(int32(seq)), Ack: uint32(c.send.una) + uint32(int32(ack))*uint32(n)}
+			h := wire.TCP{Flags: flags, Window: uint16(n) << (seq & 7),
+				Seq: uint32(c.receive.next) + uint32(int32(seq)),
+				Ack: uint32(c.send.una) + uint32(int32(ack))*uint32(n)}
 			if c.receive.irs == 0 {
 				h.Seq = theirs
 			}
-			h.Options = wire.TCPOptions{HasTimestamp: seq&1 == 0, TSVal: c.recent + uint32(int32(ack)), TSEcr: c.stamp(now) - uint32(n), SACKCount: uint8(n) % 5}
+			h.Options = wire.TCPOptions{HasTimestamp: seq&1 == 0,
+				TSVal: c.recent + uint32(int32(ack)), TSEcr: c.stamp(now) - uint32(n),
+				SACKCount: uint8(n) % 5}
 			for i := range h.Options.SACK {
 				left := uint32(c.send.una) + uint32(int32(ack))*uint32(i)*100
 				h.Options.SACK[i] = wire.SACKBlock{Left: left, Right: left + uint32(n)*7}
@@ -100,20 +111,23 @@ func holds(t *testing.T, c *Conn, now Time) {
 		}
 	}
 	if b := s.board; b.inFlight != inFlight || b.sacked != sacked || b.lost != lost {
-		t.Fatalf("counted %d, %d, %d bytes in flight, sacked, lost; there are %d, %d, %d", b.inFlight, b.sacked, b.lost, inFlight, sacked, lost)
+		t.Fatalf("counted %d, %d, %d bytes in flight, sacked, lost; there are %d, %d, %d",
+			b.inFlight, b.sacked, b.lost, inFlight, sacked, lost)
 	}
 	if c.state != Closed && c.state != TimeWait && at != s.next {
 		t.Fatalf("the flights end at %d, not at %d", at, s.next)
 	}
 	for i, run := range r.queue.runs {
-		if len(run.data) == 0 || !run.seq.After(r.next) || i > 0 && !run.seq.After(r.queue.runs[i-1].end()) || run.end().After(r.edge) {
+		if len(run.data) == 0 || !run.seq.After(r.next) ||
+			i > 0 && !run.seq.After(r.queue.runs[i-1].end()) || run.end().After(r.edge) {
 			t.Fatalf("run %d is %d..%d, next %d, edge %d", i, run.seq, run.end(), r.next, r.edge)
 		}
 	}
 	if r.in.n > c.receiveMax() {
 		t.Fatalf("%d bytes wait, at most %d", r.in.n, c.receiveMax())
 	}
-	if due, ok := c.Deadline(); c.state != Closed && s.flightSize() > 0 && (!ok || due > now.Add(maxRTO+time.Minute)) {
+	if due, ok := c.Deadline(); c.state != Closed && s.flightSize() > 0 && (!ok ||
+		due > now.Add(maxRTO+time.Minute)) {
 		t.Fatalf("%v with %d bytes on their way and no timer", c.state, s.flightSize())
 	}
 }

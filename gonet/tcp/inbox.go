@@ -2,14 +2,16 @@ package tcp
 
 import "sync"
 
-// inbox is a queue of bytes in pieces, of which the reader takes one at a time. What has arrived in memory that may be kept is kept, and
-// copied but once more, to the user. An empty inbox holds no memory.
+// inbox is a queue of bytes in pieces, of which the reader takes one at a time. What has arrived
+// in memory that may be kept is kept, and copied but once more, to the user. An empty inbox
+// holds no memory.
 type inbox struct {
 	head, tail *Piece
 	n          int // bytes in the queue
 }
 
-// Loan is memory in which a segment has arrived. It is the link's again at its next read, unless it was kept.
+// Loan is memory in which a segment has arrived. It is the link's again at its next read,
+// unless it was kept.
 type Loan interface {
 	Keep()   // before the next read of the link
 	Return() // once, after Keep; any goroutine
@@ -36,7 +38,8 @@ func (p *Piece) Free() {
 	pieces.Put(p)
 }
 
-// worthLending is the least payload in bytes that is kept as it has arrived: less would hold a super-frame's room for little.
+// worthLending is the least payload in bytes that is kept as it has arrived: less would hold a
+// super-frame's room for little.
 const worthLending = 32 << 10
 
 // maxPiece is the largest room in bytes for what is copied: a reader takes it at once.
@@ -66,7 +69,8 @@ func (q *inbox) push(b []byte, loan Loan) {
 	}
 }
 
-// own puts b at the end of the queue as it stands, for it is nobody else's any more: in pieces, since a reader takes one as a whole.
+// own puts b at the end of the queue as it stands, for it is nobody else's any more: in pieces,
+// since a reader takes one as a whole.
 func (q *inbox) own(b []byte) {
 	q.n += len(b)
 	for len(b) > 0 {

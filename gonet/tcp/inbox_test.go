@@ -49,7 +49,8 @@ func TestInboxAgreesWithASlice(t *testing.T) {
 			b := make([]byte, random.IntN(100_000))
 			n := q.pop(b)
 			if n != min(len(b), len(want)) || !bytes.Equal(b[:n], want[:n]) {
-				t.Fatalf("step %d: popped %d bytes that are not the first of %d", step, n, len(want))
+				t.Fatalf("step %d: popped %d bytes that are not the first of %d", step, n,
+					len(want))
 			}
 			want = want[n:]
 		case 3:
@@ -58,7 +59,8 @@ func TestInboxAgreesWithASlice(t *testing.T) {
 				break
 			}
 			if !bytes.HasPrefix(want, p.Data) || len(p.Data) == 0 {
-				t.Fatalf("step %d: took %d bytes that are not the first of %d", step, len(p.Data), len(want))
+				t.Fatalf("step %d: took %d bytes that are not the first of %d", step, len(p.Data),
+					len(want))
 			}
 			want = want[len(p.Data):]
 			p.Free()

@@ -9,31 +9,36 @@ type traffic struct {
 	bytesResent       uint64
 }
 
-// Info is what can be said of a connection at an instant: what `ss -ti` shows of one of Linux. Sizes are in bytes.
+// Info is what can be said of a connection at an instant: what `ss -ti` shows of one of Linux.
+// Sizes are in bytes.
 type Info struct {
 	State                  State
 	MSS                    int
 	RTT, Deviation, MinRTT time.Duration // 0: not measured yet
 	RTO                    time.Duration // with its doublings
 	Backoff                uint          // how many these are
-	Window, Threshold      int           // of congestion; Threshold is 0 where slow start has no bound yet
-	PeerWindow             int           // what the peer has room for
-	InFlight, Lost         int
-	Unacked, Unread        int    // waits for an acknowledgement, for the user
-	Segments, Resent       uint64 // sent, and those of them that were sent before
-	BytesOut, BytesIn      uint64 // payload, what was sent again included
-	BytesResent            uint64
-	Recovering             bool
+	// of congestion; Threshold is 0 where slow start has no bound yet
+	Window, Threshold int
+	PeerWindow        int // what the peer has room for
+	InFlight, Lost    int
+	Unacked, Unread   int    // waits for an acknowledgement, for the user
+	Segments, Resent  uint64 // sent, and those of them that were sent before
+	BytesOut, BytesIn uint64 // payload, what was sent again included
+	BytesResent       uint64
+	Recovering        bool
 }
 
 // Info tells how the connection is.
 func (c *Conn) Info() Info {
 	s, t := &c.send, &c.traffic
 	i := Info{
-		State: c.state, MSS: s.mss, RTT: s.rtt.smoothed, Deviation: s.rtt.deviation, MinRTT: s.rtt.least, RTO: s.rtt.rto(),
-		Backoff: s.rtt.backoff, PeerWindow: s.window, InFlight: s.board.inFlight, Lost: s.board.lost,
+		State: c.state, MSS: s.mss, RTT: s.rtt.smoothed, Deviation: s.rtt.deviation,
+		MinRTT: s.rtt.least, RTO: s.rtt.rto(),
+		Backoff: s.rtt.backoff, PeerWindow: s.window, InFlight: s.board.inFlight,
+		Lost:    s.board.lost,
 		Unacked: s.out.n, Unread: c.receive.in.n, Segments: t.segments, Resent: t.resent,
-		BytesOut: t.bytesOut, BytesIn: t.bytesIn, BytesResent: t.bytesResent, Recovering: s.recovering,
+		BytesOut: t.bytesOut, BytesIn: t.bytesIn, BytesResent: t.bytesResent,
+		Recovering: s.recovering,
 	}
 	if s.control != nil {
 		i.Window = s.control.window()

@@ -13,8 +13,9 @@ func (c *Conn) InputLoan(h *wire.TCP, p []byte, loan Loan, now Time) {
 	c.receive.loan = nil
 }
 
-// Input takes a segment that has arrived for this connection: RFC 9293 section 3.10.7, with the defences of RFC 5961. The
-// payload may be that of several segments that the link has merged. Its checksum has been verified.
+// Input takes a segment that has arrived for this connection: RFC 9293 section 3.10.7, with the
+// defences of RFC 5961. The payload may be that of several segments that the link has merged. Its
+// checksum has been verified.
 func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	r := &c.receive
 	r.calm, r.mayWait = !r.ackDue || r.mayWait, false
@@ -84,7 +85,8 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 	c.timers.hear(now)
 	c.takeSyn(h, now)
 	c.receive.advertise(c.cfg.MSS, false) // what our SYN said
-	if !acked {                           // both ends have sent a SYN at once: answer with ours again, and an acknowledgement
+	// both ends have sent a SYN at once: answer with ours again, and an acknowledgement
+	if !acked {
 		c.state = SynReceived
 		c.send.synDue = true
 		return
@@ -99,8 +101,9 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 	}
 }
 
-// inputReset heeds a reset only at the very next byte: elsewhere in the window it is challenged (RFC 5961 section 3.2). In TIME-WAIT it
-// may be the answer to our answer to an old duplicate, and must not end the wait (RFC 1337).
+// inputReset heeds a reset only at the very next byte: elsewhere in the window it is challenged
+// (RFC 5961 section 3.2). In TIME-WAIT it may be the answer to our answer to an old duplicate, and
+// must not end the wait (RFC 1337).
 func (c *Conn) inputReset(h *wire.TCP, now Time) {
 	if c.state == TimeWait {
 		return
@@ -208,24 +211,26 @@ func (c *Conn) timeWait(now Time) {
 	c.lingerFrom(now)
 }
 
-// lingerFrom starts 2 MSL again, in TIME-WAIT, and the time that an end that nobody reads waits for the peer's FIN in
-// FIN-WAIT-2.
+// lingerFrom starts 2 MSL again, in TIME-WAIT, and the time that an end that nobody reads waits for
+// the peer's FIN in FIN-WAIT-2.
 func (c *Conn) lingerFrom(now Time) {
 	c.timers.linger = now.Add(orElse(c.cfg.TimeWait, defaultTimeWait))
 }
 
-// Yields tells whether we may begin a new connection in the place of this one in TIME-WAIT: its timestamps tell old segments from new
-// ones, once their clock has moved on (RFC 6191; Linux: tcp_tw_reuse).
+// Yields tells whether we may begin a new connection in the place of this one in TIME-WAIT:
+// its timestamps tell old segments from new ones, once their clock has moved on (RFC 6191;
+// Linux: tcp_tw_reuse).
 func (c *Conn) Yields(now Time) bool {
 	waited := orElse(c.cfg.TimeWait, defaultTimeWait) - c.timers.linger.Sub(now)
 	return c.state == TimeWait && c.timestamps && waited >= yieldAfter
 }
 
-// yieldAfter is how long a connection stays in TIME-WAIT at least, if nothing else ends it: as Linux.
+// yieldAfter is how long a connection stays in TIME-WAIT at least, if nothing else
+// ends it: as Linux.
 const yieldAfter = time.Second
 
-// Reusable tells whether a SYN may begin a new connection in the place of this one in TIME-WAIT: it must be newer by its
-// timestamp, or by its sequence number (RFC 6191, RFC 9293 section 3.6.1).
+// Reusable tells whether a SYN may begin a new connection in the place of this one in TIME-WAIT: it
+// must be newer by its timestamp, or by its sequence number (RFC 6191, RFC 9293 section 3.6.1).
 func (c *Conn) Reusable(syn *wire.TCP) bool {
 	if c.state != TimeWait {
 		return false

@@ -6,20 +6,22 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Segment is what Output has to send. Its payload is a view of what was written, in two pieces, valid until the next call
-// of the connection; it may be many times the MSS, if Config.Burst lets the link cut it.
+// Segment is what Output has to send. Its payload is a view of what was written, in two pieces,
+// valid until the next call of the connection; it may be many times the MSS, if Config.Burst lets
+// the link cut it.
 type Segment struct {
 	Header            wire.TCP // without ports and checksum
 	Payload, Payload2 []byte
-	MSS               int  // payload in bytes of each segment that the link makes of it
-	Markable          bool // routers may mark it in place of dropping it: the codepoint 2 of RFC 3168
+	MSS               int // payload in bytes of each segment that the link makes of it
+	// routers may mark it in place of dropping it: the codepoint 2 of RFC 3168
+	Markable bool
 }
 
 // Len is the payload's length in bytes.
 func (s *Segment) Len() int { return len(s.Payload) + len(s.Payload2) }
 
-// Output returns the next segment that is due, false when there is none: call it until then, after whatever may have made
-// one due (Input, Write, Read, Close, Expire).
+// Output returns the next segment that is due, false when there is none: call it until then, after
+// whatever may have made one due (Input, Write, Read, Close, Expire).
 func (c *Conn) Output(seg *Segment, now Time) bool {
 	return c.output(seg, now) || c.outputAck(seg, now)
 }
@@ -32,8 +34,8 @@ func (c *Conn) outputAck(seg *Segment, now Time) bool {
 	return true
 }
 
-// heeded is where a segment without data stands: behind what was sent, but not beyond the peer's window, where a probe may be and nothing
-// is heeded.
+// heeded is where a segment without data stands: behind what was sent, but not beyond the peer's
+// window, where a probe may be and nothing is heeded.
 func (c *Conn) heeded() Seq {
 	if s := &c.send; s.una != s.iss { // a SYN that is not acknowledged stands in no window
 		return earlier(s.next, s.una.Plus(s.window))
@@ -46,8 +48,9 @@ func (c *Conn) AckDue() bool {
 	return c.receive.ackDue && c.state != SynSent && c.state != Closed
 }
 
-// OutputNow is Output without the acknowledgements that would go alone and tell of nothing but progress: who can tell that the user is
-// about to write waits a moment for what they can go with. While losses are being mended they do not wait: what they went with might be lost.
+// OutputNow is Output without the acknowledgements that would go alone and tell of nothing but
+// progress: who can tell that the user is about to write waits a moment for what they can go with.
+// While losses are being mended they do not wait: what they went with might be lost.
 func (c *Conn) OutputNow(seg *Segment, now Time) bool {
 	if c.output(seg, now) {
 		return true
@@ -58,8 +61,8 @@ func (c *Conn) OutputNow(seg *Segment, now Time) bool {
 	return c.outputAck(seg, now)
 }
 
-// Postpone has the acknowledgement of the peer's end, if it may wait, wait for endDelay: it would let the peer send nothing more, and a user who
-// has read the end soon closes, too.
+// Postpone has the acknowledgement of the peer's end, if it may wait, wait for endDelay: it would
+// let the peer send nothing more, and a user who has read the end soon closes, too.
 func (c *Conn) Postpone(now Time) {
 	r := &c.receive
 	calm := r.mayWait && c.send.rtt.backoff == 0 && !c.send.recovering
@@ -68,7 +71,8 @@ func (c *Conn) Postpone(now Time) {
 	}
 }
 
-// endDelay is shorter than what a peer waits before it probes the tail: two round trips and 2 ms (Linux: TCP_TIMEOUT_MIN).
+// endDelay is shorter than what a peer waits before it probes the tail: two round trips and 2 ms
+// (Linux: TCP_TIMEOUT_MIN).
 const endDelay = 2 * time.Millisecond
 
 // output sends what is no mere acknowledgement.
@@ -84,7 +88,8 @@ func (c *Conn) output(seg *Segment, now Time) bool {
 	case s.synDue:
 		c.outputSyn(seg, now)
 		return true
-	case c.synchronized() && c.state != TimeWait && (c.outputLost(seg, now) || c.outputNew(seg, now)):
+	case c.synchronized() && c.state != TimeWait && (c.outputLost(seg, now) ||
+		c.outputNew(seg, now)):
 		return true
 	case s.keepalive:
 		s.keepalive = false
@@ -131,7 +136,8 @@ func (c *Conn) outputSyn(seg *Segment, now Time) {
 		}
 	} else {
 		o.HasWindowScale, o.WindowScale = !c.cfg.NoScale, c.scale()
-		if c.cfg.ECN && s.synSent == 1 { // some drop what asks for it: the next does not (RFC 3168 section 6.1.1.1)
+		// some drop what asks for it: the next does not (RFC 3168 section 6.1.1.1)
+		if c.cfg.ECN && s.synSent == 1 {
 			seg.Header.Flags |= wire.ECE | wire.CWR
 		}
 	}
@@ -256,7 +262,8 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 	return true
 }
 
-// worthSending is the sender's part against silly windows, and Nagle's (RFC 9293 sections 3.8.6.2.1, 3.7.4).
+// worthSending is the sender's part against silly windows, and Nagle's (RFC 9293 sections
+// 3.8.6.2.1, 3.7.4).
 func (c *Conn) worthSending(n, unsent int) bool {
 	s := &c.send
 	switch {
@@ -310,8 +317,8 @@ func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 	c.timers.ack = 0
 }
 
-// putSACK reports what has arrived out of order, in a segment of n bytes, and tells whether there was room: a full segment has none
-// (RFC 6691), so an acknowledgement that is due follows it.
+// putSACK reports what has arrived out of order, in a segment of n bytes, and tells whether there
+// was room: a full segment has none (RFC 6691), so an acknowledgement that is due follows it.
 func (c *Conn) putSACK(h *wire.TCP, n int) bool {
 	q := &c.receive.queue
 	if !c.sack || q.len() == 0 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A path that swallows what is large and says nothing must be survived, and found out: how large segments may be, within what is worth
-// looking for, and at the price of few segments.
+// A path that swallows what is large and says nothing must be survived, and found out: how large
+// segments may be, within what is worth looking for, and at the price of few segments.
 func TestAPathThatSwallowsLargeSegments(t *testing.T) {
 	const size = 3_000_000
 	for _, c := range []struct {
@@ -29,15 +29,17 @@ func TestAPathThatSwallowsLargeSegments(t *testing.T) {
 			if mss < c.least || mss > c.most {
 				t.Errorf("segments of %d bytes, want from %d to %d", mss, c.least, c.most)
 			}
-			if p := a.conn.send.search; !c.cfg.NoSACK && (p.high != p.full || p.tried || p.at < w.now.Add(searchInterval-time.Minute)) {
+			if p := a.conn.send.search; !c.cfg.NoSACK && (p.high != p.full || p.tried ||
+				p.at < w.now.Add(searchInterval-time.Minute)) {
 				t.Errorf("the search has not come to rest for ten minutes: %+v", p)
 			}
-			// The initial window, its repetitions, and a few probes. The time: 1.4 s until the hole is found, twice over or more where 1024
-			// bytes are too much, and .24 s of sending.
+			// The initial window, its repetitions, and a few probes. The time: 1.4 s until the hole
+			// is found, twice over or more where 1024 bytes are too much, and .24 s of sending.
 			if limit := 60; a.out.dropped > limit {
 				t.Errorf("%d segments were swallowed, want %d at most", a.out.dropped, limit)
 			}
-			if d := w.now.Sub(Time(time.Second)); d > 4*time.Second && c.most >= 1024 || d > 16*time.Second {
+			if d := w.now.Sub(Time(time.Second)); d > 4*time.Second && c.most >= 1024 ||
+				d > 16*time.Second {
 				t.Errorf("it took %v", d)
 			}
 		})
@@ -58,7 +60,8 @@ func TestAPathThatWasDown(t *testing.T) {
 		p.x.Expire(p.now)
 	}
 	if got := p.x.send.mss; got != baseMSS-timestampLen {
-		t.Fatalf("after some time-outs segments are of %d bytes, want %d", got, baseMSS-timestampLen)
+		t.Fatalf("after some time-outs segments are of %d bytes, want %d", got,
+			baseMSS-timestampLen)
 	}
 	p.carry(make([]byte, 100_000), make([]byte, 64<<10))
 	if got := p.x.send.mss; got != 1448 {
@@ -66,21 +69,24 @@ func TestAPathThatWasDown(t *testing.T) {
 	}
 }
 
-// Two flows of one second each over a queue that marks: nothing must be lost where both ends speak ECN, the path be used, and the queue
-// stay short.
+// Two flows of one second each over a queue that marks: nothing must be lost where both ends speak
+// ECN, the path be used, and the queue stay short.
 func TestMarksInPlaceOfLosses(t *testing.T) {
 	const size = 6_000_000
 	for _, name := range []string{CUBIC, NewReno} {
 		for _, burst := range []int{0, 40_000} {
 			cfg := Config{ECN: true, Congestion: name, Burst: burst}
 			path := way{delay: 10 * ms, rate: 6_000_000, queue: 400_000, mark: 60_000}
-			a, b := &end{give: pattern(size, 1), out: path, cfg: cfg}, &end{out: path, cfg: Config{Congestion: name}}
+			a, b := &end{give: pattern(size, 1), out: path, cfg: cfg},
+				&end{out: path, cfg: Config{Congestion: name}}
 			w := exchange(t, 4, a, b, time.Minute)
 			if a.out.dropped > 0 || a.out.marked == 0 || a.conn.traffic.resent > 0 {
-				t.Errorf("%s: %d segments were dropped, %d marked, %d sent again, want marks only", name, a.out.dropped, a.out.marked, a.conn.traffic.resent)
+				t.Errorf("%s: %d segments were dropped, %d marked, %d sent again, want marks only",
+					name, a.out.dropped, a.out.marked, a.conn.traffic.resent)
 			}
 			if a.out.marked > a.out.sent/4 {
-				t.Errorf("%s: %d of %d segments were marked: the sender does not give way", name, a.out.marked, a.out.sent)
+				t.Errorf("%s: %d of %d segments were marked: the sender does not give way", name,
+					a.out.marked, a.out.sent)
 			}
 			got := w.now.Sub(Time(time.Second)).Seconds()
 			if used := 100 * size / float64(path.rate) / got; used < 80 {

@@ -2,8 +2,9 @@ package tcp
 
 import "time"
 
-// The size of segments: what the handshake allows, until a router says that it has no room, or a way swallows what is large without a word
-// (RFC 2923 section 2.1). Then segments are made smaller, and one at a time is tried larger again (RFC 4821).
+// The size of segments: what the handshake allows, until a router says that it has no room, or a
+// way swallows what is large without a word (RFC 2923 section 2.1). Then segments are made smaller,
+// and one at a time is tried larger again (RFC 4821).
 
 // search is what is known of the largest segment that passes. Sizes are payloads in bytes.
 type search struct {
@@ -18,20 +19,23 @@ type search struct {
 }
 
 const (
-	// blackHole is how many time-outs in a row make a path suspect (Linux: tcp_retries1). After one more only the least that
-	// there is counts as safe.
+	// blackHole is how many time-outs in a row make a path suspect (Linux: tcp_retries1). After one
+	// more only the least that there is counts as safe.
 	blackHole = 3
-	// baseMSS passes nearly everywhere, in bytes with the options (RFC 4821 section 7.2). What nothing passes below is what a peer
-	// takes that says nothing: 536 bytes over IPv4, 1220 over IPv6.
+	// baseMSS passes nearly everywhere, in bytes with the options (RFC 4821 section 7.2).
+	// What nothing passes below is what a peer takes that says nothing: 536 bytes over IPv4,
+	// 1220 over IPv6.
 	baseMSS = 1024
 	// worthProbing is how close the search comes, in bytes: less than a tunnel's headers. A guess.
 	worthProbing = 32
-	// searchInterval is when a path that was found narrow is tried again (RFC 1191 section 6.3, RFC 8201 section 4).
+	// searchInterval is when a path that was found narrow is tried again (RFC 1191 section 6.3, RFC
+	// 8201 section 4).
 	searchInterval = 10 * time.Minute
 )
 
-// PathMTU takes the largest payload that packets to the peer have room for, options of TCP included: what a router has refused goes again in
-// smaller pieces, which is no congestion (RFC 1191, RFC 8201).
+// PathMTU takes the largest payload that packets to the peer have room for, options of TCP
+// included: what a router has refused goes again in smaller pieces, which is no congestion (RFC
+// 1191, RFC 8201).
 func (c *Conn) PathMTU(mss int, now Time) {
 	s := &c.send
 	if c.timestamps {
@@ -84,8 +88,9 @@ func (c *Conn) swallowed(now Time) {
 	}
 }
 
-// pathProbe is the size of a segment that is to be tried now, 0 for none. There must be enough behind it to tell of its loss. It
-// may go when a segment may, and what it has more waits for the acknowledgements of the next.
+// pathProbe is the size of a segment that is to be tried now, 0 for none. There must be enough
+// behind it to tell of its loss. It may go when a segment may, and what it has more waits for the
+// acknowledgements of the next.
 func (c *Conn) pathProbe(sendable int, now Time) int {
 	s, p := &c.send, &c.send.search
 	if p.out || now < p.at || s.probe || s.recovering || s.board.lost > 0 || s.board.sacked > 0 {
@@ -113,7 +118,8 @@ func (s *sender) passed(f *flight, now Time) {
 	p.rest(s.mss, now)
 }
 
-// lostProbe tells whether f, which is lost, was a probe: that is no congestion (RFC 4821 section 7.5).
+// lostProbe tells whether f, which is lost, was a probe: that is no congestion (RFC
+// 4821 section 7.5).
 func (s *sender) lostProbe(f *flight, now Time) bool {
 	if !s.search.out || f.end != s.search.end {
 		return false

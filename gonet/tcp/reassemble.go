@@ -2,7 +2,8 @@ package tcp
 
 import "interleave/gonet/wire"
 
-// reassembly keeps what has arrived ahead of its turn, as runs that neither touch nor overlap, in order.
+// reassembly keeps what has arrived ahead of its turn, as runs that neither touch nor
+// overlap, in order.
 type reassembly struct {
 	runs []run
 	last int // the run that grew last: the first block of a SACK (RFC 2018 section 4)
@@ -16,8 +17,8 @@ type run struct {
 
 func (r *run) end() Seq { return r.seq.Plus(len(r.data)) }
 
-// prepend puts p before the run. Room is made for as much again, so that who sends a byte at a time from behind does not have us copy all
-// each time.
+// prepend puts p before the run. Room is made for as much again, so that who sends a byte at a time
+// from behind does not have us copy all each time.
 func (r *run) prepend(p []byte) {
 	if len(p) == 0 {
 		return
@@ -45,7 +46,8 @@ func (r *run) extend(p []byte) {
 	r.data = r.room[front:]
 }
 
-// maxRuns bounds the holes of one connection: an attacker who sends every second byte must not have us keep each.
+// maxRuns bounds the holes of one connection: an attacker who sends every second byte must not
+// have us keep each.
 const maxRuns = 1024
 
 // len is the number of runs.
@@ -54,7 +56,8 @@ func (q *reassembly) len() int { return len(q.runs) }
 // add keeps a copy of p, which stands at seq. What is there already stays as it is.
 func (q *reassembly) add(seq Seq, p []byte) {
 	end := seq.Plus(len(p))
-	// from is the first run that ends at or after seq, to the first that starts after end: those between merge with p.
+	// from is the first run that ends at or after seq, to the first that starts after end: those
+	// between merge with p.
 	from := 0
 	for from < len(q.runs) && q.runs[from].end().Before(seq) {
 		from++
@@ -118,7 +121,8 @@ func (q *reassembly) take(next Seq) []byte {
 	return nil
 }
 
-// blocks writes up to n blocks of a SACK: the run that grew last comes first, then the others in order.
+// blocks writes up to n blocks of a SACK: the run that grew last comes first, then the
+// others in order.
 func (q *reassembly) blocks(o *wire.TCPOptions, n int) {
 	put := func(r *run) {
 		if int(o.SACKCount) < n {

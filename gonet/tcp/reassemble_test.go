@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Pieces of any order, size and overlap: what is there is what was sent, in runs that neither touch nor overlap.
+// Pieces of any order, size and overlap: what is there is what was sent, in runs that neither
+// touch nor overlap.
 func TestReassembly(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -40,7 +41,8 @@ func checkRuns(t *testing.T, q *reassembly, start Seq, stream []byte, have []boo
 				t.Fatalf("byte %d is missing before run %d", at, i)
 			}
 		}
-		if len(run.data) == 0 || i > 0 && !run.seq.After(q.runs[i-1].end()) || !bytes.Equal(run.data, stream[from:from+len(run.data)]) {
+		if len(run.data) == 0 || i > 0 && !run.seq.After(q.runs[i-1].end()) ||
+			!bytes.Equal(run.data, stream[from:from+len(run.data)]) {
 			t.Fatalf("run %d of %d bytes at %d is not what was sent", i, len(run.data), from)
 		}
 		for ; at < from+len(run.data); at++ {
@@ -56,7 +58,8 @@ func checkRuns(t *testing.T, q *reassembly, start Seq, stream []byte, have []boo
 	}
 }
 
-// A byte at a time from behind, and a byte that joins each time: copying is in proportion to what arrives.
+// A byte at a time from behind, and a byte that joins each time: copying is in proportion
+// to what arrives.
 func TestReassemblyIsNotSquare(t *testing.T) {
 	copied := func(n int) uint64 {
 		return allocated(func() {

@@ -18,18 +18,19 @@ type receiver struct {
 
 	ackDue  bool // an acknowledgement is to be sent now
 	mayWait bool // it tells of nothing but progress
-	calm    bool // no acknowledgement was due that must not wait when the segment came that is being taken
-	unacked int  // bytes since the last one
-	full    int  // the largest segment that has arrived, in bytes
-	lastAck Seq  // what the last one said
-	quick   int  // segments that are still acknowledged at once, as slow start wants
+	// no acknowledgement was due that must not wait when the segment came that is being taken
+	calm    bool
+	unacked int // bytes since the last one
+	full    int // the largest segment that has arrived, in bytes
+	lastAck Seq // what the last one said
+	quick   int // segments that are still acknowledged at once, as slow start wants
 
 	copied   int // bytes read since measured, for tune
 	measured Time
 }
 
-// quickStart is for how many segments each is acknowledged at once: until a sender has left the worst of slow start behind
-// (Linux: 16).
+// quickStart is for how many segments each is acknowledged at once: until a sender has left the
+// worst of slow start behind (Linux: 16).
 const quickStart = 16
 
 func (r *receiver) init(irs Seq) {
@@ -44,8 +45,9 @@ func (r *receiver) space() int { return max(r.limit-r.in.n, 0) }
 // window is what the peer may send beyond next, as we announced it.
 func (r *receiver) window() int { return max(int(int32(r.edge-r.next)), 0) }
 
-// advertise moves the right edge and returns the field of the header that says it. The edge never moves back (RFC 9293
-// section 3.8.6), and forth only by as much as is worth a segment (section 3.8.6.2.2: no silly windows).
+// advertise moves the right edge and returns the field of the header that says it. The edge never
+// moves back (RFC 9293 section 3.8.6), and forth only by as much as is worth a segment (section
+// 3.8.6.2.2: no silly windows).
 func (r *receiver) advertise(mss int, scaled bool) uint16 {
 	shift := r.shift
 	if !scaled {
@@ -60,19 +62,21 @@ func (r *receiver) advertise(mss int, scaled bool) uint16 {
 	return uint16(field)
 }
 
-// announce makes an acknowledgement due if reading has opened the window by two segments or half of what it can be.
+// announce makes an acknowledgement due if reading has opened the window by two segments or half of
+// what it can be.
 func (c *Conn) announce() {
 	r := &c.receive
 	if !c.synchronized() || r.finished {
 		return
 	}
-	if grown := r.space() - r.window(); grown >= min(2*c.cfg.MSS, r.limit/2) && r.window() < r.limit/2 {
+	if grown := r.space() - r.window(); grown >= min(2*c.cfg.MSS, r.limit/2) &&
+		r.window() < r.limit/2 {
 		r.ackDue = true
 	}
 }
 
-// tune lets the window grow with what the user reads in a round trip, so that it never bounds a path that the user keeps up
-// with (dynamic right-sizing). n is what was read now.
+// tune lets the window grow with what the user reads in a round trip, so that it never bounds a
+// path that the user keeps up with (dynamic right-sizing). n is what was read now.
 func (c *Conn) tune(n int, now Time) {
 	r := &c.receive
 	r.copied += n
@@ -88,7 +92,8 @@ func (c *Conn) tune(n int, now Time) {
 	r.copied, r.measured = 0, now
 }
 
-// unknownTrip stands for a round trip that could not be measured: a long one costs memory, a short one throughput. A guess.
+// unknownTrip stands for a round trip that could not be measured: a long one costs memory, a short
+// one throughput. A guess.
 const unknownTrip = 200 * time.Millisecond
 
 // text takes the payload of an acceptable segment that starts at seq.
@@ -136,8 +141,9 @@ func (c *Conn) deliver(p []byte) {
 	r.full = max(r.full, min(len(p), c.peerMSS()))
 }
 
-// decideAck tells whether what has arrived is acknowledged at once (RFC 9293 section 3.8.6.3: at least every second full
-// segment; RFC 5681 section 4.2: at once when something is missing) or when the timer of 40 ms ends.
+// decideAck tells whether what has arrived is acknowledged at once (RFC 9293 section 3.8.6.3: at
+// least every second full segment; RFC 5681 section 4.2: at once when something is missing) or when
+// the timer of 40 ms ends.
 func (c *Conn) decideAck(inOrder bool, now Time) {
 	r := &c.receive
 	switch {
@@ -150,13 +156,15 @@ func (c *Conn) decideAck(inOrder bool, now Time) {
 	}
 }
 
-// delayedAck is how long an acknowledgement may wait: below the 500 ms of RFC 9293, and Linux's least.
+// delayedAck is how long an acknowledgement may wait: below the 500 ms of RFC 9293,
+// and Linux's least.
 const delayedAck = 40 * time.Millisecond
 
 // fullSegment is the size of the peer's full segments, as far as any have been seen.
 func (c *Conn) fullSegment() int { return min(max(c.receive.full, defaultMSS), c.peerMSS()) }
 
-// peerMSS is the largest payload that the peer may send in a segment; the link may have merged many.
+// peerMSS is the largest payload that the peer may send in a segment; the link may
+// have merged many.
 func (c *Conn) peerMSS() int {
 	if c.timestamps {
 		return c.cfg.MSS - timestampLen

@@ -2,8 +2,8 @@ package tcp
 
 import "time"
 
-// rack notices losses by time (RFC 8985): what was sent before something that has arrived, by more than the reordering
-// that the path is known for, is lost.
+// rack notices losses by time (RFC 8985): what was sent before something that has arrived, by more
+// than the reordering that the path is known for, is lost.
 type rack struct {
 	at        Time // when the latest of what has arrived was sent
 	end       Seq
@@ -42,7 +42,8 @@ func (r *rack) window(s *sender) time.Duration {
 // dupThresh is how many segments must have arrived behind a hole to make it a loss (RFC 5681).
 const dupThresh = 3
 
-// widen makes the window larger after a retransmission that was not needed, and narrower after 16 recoveries without one.
+// widen makes the window larger after a retransmission that was not needed, and narrower after 16
+// recoveries without one.
 func (r *rack) widen(s *sender, duplicate bool) {
 	if duplicate && !s.una.Before(r.raisedAt) {
 		r.factor, r.raisedAt, r.keep = max(r.factor, 1)+1, s.next, 16
@@ -70,8 +71,8 @@ func (r *rack) find(s *sender, now Time) (found bool, next time.Duration) {
 	return found, next
 }
 
-// detect looks for losses after news, and begins a recovery where there are any. It tells whether a loss that a probe has repaired has
-// lowered the window.
+// detect looks for losses after news, and begins a recovery where there are any. It tells whether a
+// loss that a probe has repaired has lowered the window.
 func (c *Conn) detect(n news, now Time) (lowered bool) {
 	s := &c.send
 	lowered = s.tail.answered(c, n, now)
@@ -97,8 +98,8 @@ func (c *Conn) detect(n news, now Time) (lowered bool) {
 	return lowered
 }
 
-// byDuplicates is the detection of RFC 5681 and RFC 6582, without SACK: the third acknowledgement that says nothing new, and
-// in recovery each that does not say all.
+// byDuplicates is the detection of RFC 5681 and RFC 6582, without SACK: the third acknowledgement
+// that says nothing new, and in recovery each that does not say all.
 func (s *sender) byDuplicates(n news, now Time) bool {
 	if s.flightSize() == 0 || len(s.board.flights) == 0 {
 		return false
@@ -118,9 +119,9 @@ func (s *sender) byDuplicates(n news, now Time) bool {
 	return true
 }
 
-// forgetDuplicates counts anew after an acknowledgement of n bytes: each that said nothing new stood for a segment that had
-// arrived, and in recovery those behind the one that was missing are among the n (RFC 6582 section 3.2: partial window
-// deflation).
+// forgetDuplicates counts anew after an acknowledgement of n bytes: each that said nothing new
+// stood for a segment that had arrived, and in recovery those behind the one that was missing are
+// among the n (RFC 6582 section 3.2: partial window deflation).
 func (s *sender) forgetDuplicates(n int) {
 	if !s.recovering || s.expired {
 		s.dups = 0
@@ -143,8 +144,8 @@ func (c *Conn) recover(now Time) {
 	}
 }
 
-// undo ends a recovery that was a mistake: the acknowledgement is of the first sending, since it echoes a timestamp from before
-// the second (Eifel: RFC 3522, RFC 4015).
+// undo ends a recovery that was a mistake: the acknowledgement is of the first sending, since it
+// echoes a timestamp from before the second (Eifel: RFC 3522, RFC 4015).
 func (c *Conn) undo(n news) bool {
 	s := &c.send
 	if !s.recovering || !s.undoable || n.acked == 0 {
@@ -192,21 +193,23 @@ func (p *prr) delivered(n news, s *sender, active bool) {
 	p.credit = max(p.credit, 0)
 }
 
-// tail is the probe for a loss at the end of a burst, that nothing behind would tell of (RFC 8985 section 7).
+// tail is the probe for a loss at the end of a burst, that nothing behind would tell of (RFC
+// 8985 section 7).
 type tail struct {
 	end   Seq
 	out   bool // a probe is on its way
 	again bool // it was a retransmission
 }
 
-// answered ends the episode of a probe: if it was a retransmission that filled a hole, the window must be lowered for the loss
-// that nobody has noticed.
+// answered ends the episode of a probe: if it was a retransmission that filled a hole, the window
+// must be lowered for the loss that nobody has noticed.
 func (t *tail) answered(c *Conn, n news, now Time) (lowered bool) {
 	s := &c.send
 	if !t.out || s.una.Before(t.end) {
 		return false
 	}
-	// An acknowledgement of just the end may be of the segment or of the probe: only the next tells (section 7.4.2).
+	// An acknowledgement of just the end may be of the segment or of the probe: only the next tells
+	// (section 7.4.2).
 	repaired := t.again && !n.duplicate && s.una.After(t.end)
 	t.out = t.again && !n.duplicate && !repaired && !n.idle
 	if !repaired || s.recovering {

@@ -6,8 +6,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// RFC 8985 section 6.2 step 4: a retransmission that was not needed widens the window of reordering, once for each window of data, and 16
-// recoveries without one make it what it was.
+// RFC 8985 section 6.2 step 4: a retransmission that was not needed widens the window of
+// reordering, once for each window of data, and 16 recoveries without one make it what it was.
 func TestReorderingIsRememberedForSixteenRecoveries(t *testing.T) {
 	p := newPair(&Config{MSS: 1460})
 	s := &p.x.send
@@ -37,7 +37,8 @@ func TestReorderingIsRememberedForSixteenRecoveries(t *testing.T) {
 	}
 }
 
-// RFC 2883 section 4: the first block tells of what came twice if it stands before the acknowledgement or within the second.
+// RFC 2883 section 4: the first block tells of what came twice if it stands before the
+// acknowledgement or within the second.
 func TestReportsOfDuplicates(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -64,7 +65,8 @@ func TestReportsOfDuplicates(t *testing.T) {
 		una := p.x.send.una
 		h := wire.TCP{Ack: uint32(una), Flags: wire.ACK}
 		for _, b := range c.blocks {
-			h.Options.SACK[h.Options.SACKCount] = wire.SACKBlock{Left: uint32(una.Plus(b[0])), Right: uint32(una.Plus(b[1]))}
+			h.Options.SACK[h.Options.SACKCount] = wire.SACKBlock{Left: uint32(una.Plus(b[0])),
+				Right: uint32(una.Plus(b[1]))}
 			h.Options.SACKCount++
 		}
 		if n := p.x.deliveries(&h, una, p.now); n.duplicate != c.want {
@@ -73,14 +75,15 @@ func TestReportsOfDuplicates(t *testing.T) {
 	}
 }
 
-// RFC 6582 section 3.2: without SACK each duplicate stands for a segment that has arrived; an acknowledgement takes as many off as it says,
-// but one, and outside of a recovery all.
+// RFC 6582 section 3.2: without SACK each duplicate stands for a segment that has arrived; an
+// acknowledgement takes as many off as it says, but one, and outside of a recovery all.
 func TestDuplicatesAreForgotten(t *testing.T) {
 	for _, c := range []struct {
 		recovering, expired   bool
 		dups, segments, after int
 	}{
-		{false, false, 2, 1, 0}, {true, true, 5, 1, 0}, {true, false, 5, 1, 5}, {true, false, 5, 3, 3}, {true, false, 2, 9, 0},
+		{false, false, 2, 1, 0}, {true, true, 5, 1, 0}, {true, false, 5, 1, 5},
+		{true, false, 5, 3, 3}, {true, false, 2, 9, 0},
 	} {
 		s := &sender{recovering: c.recovering, expired: c.expired, dups: c.dups, mss: 1000}
 		if s.forgetDuplicates(c.segments * 1000); s.dups != c.after {
@@ -97,18 +100,21 @@ func TestProportionalRateReduction(t *testing.T) {
 		acked                              int
 		threshold, wantCredit              int
 	}{
-		{"more on its way than the threshold: in proportion, rounded up", 10_000, 0, 0, 8_000, 1_000, 0, 5_000, 500},
+		{"more on its way than the threshold: in proportion, rounded up", 10_000, 0, 0, 8_000,
+			1_000, 0, 5_000, 500},
 		{"what was sent counts", 10_000, 2_000, 1_500, 6_000, 1_000, 0, 5_000, 0},
 		{"below it: what has been delivered", 10_000, 6_000, 3_500, 4_000, 1_000, 0, 5_000, 1_000},
 		{"no more than what is missing", 10_000, 8_000, 1_000, 4_900, 1_000, 0, 5_000, 100},
-		{"slow start when the left edge moves", 10_000, 3_000, 4_000, 1_000, 1_000, 1_000, 5_000, 2_000},
+		{"slow start when the left edge moves", 10_000, 3_000, 4_000, 1_000, 1_000, 1_000, 5_000,
+			2_000},
 		{"at the threshold", 10_000, 4_000, 1_000, 5_000, 1_000, 0, 5_000, 0},
 	} {
 		control := &reno{mss: 1000, ssthresh: c.threshold}
 		s := &sender{mss: 1000, control: control}
 		s.board.inFlight = c.pipe
 		p := prr{flight: c.flight, got: c.got, sent: c.sent}
-		if p.delivered(news{delivered: c.delivered, acked: c.acked}, s, true); p.credit != c.wantCredit {
+		if p.delivered(news{delivered: c.delivered, acked: c.acked}, s,
+			true); p.credit != c.wantCredit {
 			t.Errorf("%s: %d bytes may go, want %d", c.name, p.credit, c.wantCredit)
 		}
 		p.credit = 77

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// ring is a queue of bytes that grows as it is filled and holds no memory while it is empty, so that an idle
-// connection costs none. Its room is a power of two; the pools keep rooms of one size for the next that fills.
+// ring is a queue of bytes that grows as it is filled and holds no memory while it is empty, so
+// that an idle connection costs none. Its room is a power of two; the pools keep rooms of one size
+// for the next that fills.
 type ring struct {
 	room  []byte
 	lent  *[]byte // room as the pool knows it: to give it back allocates nothing
@@ -14,7 +15,8 @@ type ring struct {
 	n     int     // bytes in the queue
 }
 
-// minRing is the smallest room in bytes: two segments of Ethernet. maxRing is the largest that is kept for others.
+// minRing is the smallest room in bytes: two segments of Ethernet. maxRing is the largest that is
+// kept for others.
 const (
 	minRing = 4 << 10
 	maxRing = 8 << 20

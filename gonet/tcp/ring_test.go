@@ -27,7 +27,8 @@ func TestRingAgreesWithASlice(t *testing.T) {
 			p := make([]byte, random.IntN(4000))
 			n := r.pop(p)
 			if n != min(len(p), len(want)) || !bytes.Equal(p[:n], want[:n]) {
-				t.Fatalf("step %d: popped %d bytes that are not the first of %d", step, n, len(want))
+				t.Fatalf("step %d: popped %d bytes that are not the first of %d", step, n,
+					len(want))
 			}
 			want = want[n:]
 		case 3:
@@ -64,7 +65,8 @@ func TestRingKeepsNoRoomForOthersBeyondItsBound(t *testing.T) {
 
 func TestSequenceNumbersWrap(t *testing.T) {
 	a, b := Seq(0xfffffff0), Seq(0x10)
-	if !a.Before(b) || !b.After(a) || a.To(b) != 0x20 || a.Plus(0x20) != b || later(a, b) != b || earlier(a, b) != a {
+	if !a.Before(b) || !b.After(a) || a.To(b) != 0x20 || a.Plus(0x20) != b || later(a, b) != b ||
+		earlier(a, b) != a {
 		t.Error("0xfffffff0 stands 32 bytes before 0x10")
 	}
 	if !b.Within(a, 0x21) || b.Within(a, 0x20) || a.Within(b, 0x20) {

@@ -12,8 +12,9 @@ type rtt struct {
 	careful             bool // our SYN had to go again
 }
 
-// The bounds of the time-out. RFC 6298 section 2.4 asks for a second at least, "SHOULD", from the days of coarse
-// clocks; Linux takes 200 ms, more than a delayed acknowledgement lasts, and so does this stack.
+// The bounds of the time-out. RFC 6298 section 2.4 asks for a second at least, "SHOULD", from the
+// days of coarse clocks; Linux takes 200 ms, more than a delayed acknowledgement lasts, and so
+// does this stack.
 const (
 	initialRTO = time.Second
 	carefulRTO = 3 * time.Second // section 5.7: longer than paths are
@@ -21,8 +22,9 @@ const (
 	maxRTO     = 120 * time.Second // RFC 6298 section 2.5: at least 60 s
 )
 
-// sample takes a measured round trip, of a segment that was sent once or that a timestamp tells apart (Karn). among
-// is how many samples a window yields, as RFC 7323 appendix G asks where each segment gives one.
+// sample takes a measured round trip, of a segment that was sent once or that a timestamp tells
+// apart (Karn). among is how many samples a window yields, as RFC 7323 appendix G asks where each
+// segment gives one.
 func (r *rtt) sample(d time.Duration, among int) {
 	d = max(d, 1)
 	r.latest, r.backoff = d, 0
@@ -53,8 +55,9 @@ func (r *rtt) rto() time.Duration {
 	return min(d, maxRTO)
 }
 
-// moved says that something has arrived without a measure. The doubling stays, or a path that is longer than the time-out would never be
-// measured (Karn); but what has waited for minutes on a bad path begins again below what any path takes.
+// moved says that something has arrived without a measure. The doubling stays, or a path that is
+// longer than the time-out would never be measured (Karn); but what has waited for minutes on a bad
+// path begins again below what any path takes.
 func (r *rtt) moved() {
 	for r.backoff > 0 && r.rto() > carefulRTO {
 		r.backoff--

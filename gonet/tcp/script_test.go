@@ -14,9 +14,10 @@ import (
 	"interleave/gonet/wire"
 )
 
-// A script is a conversation with one machine in the notation of packetdrill: testdata/*.pkt. Each line is an instant
-// and an event at it. Instants are seconds since the start, or with a + since the line before; time passes only there,
-// and what the machine sends must be the next > line, at its instant.
+// A script is a conversation with one machine in the notation of packetdrill: testdata/*.pkt.
+// Each line is an instant and an event at it. Instants are seconds since the start, or with a +
+// since the line before; time passes only there, and what the machine sends must be the next >
+// line, at its instant.
 //
 //	+0    < S 0:0(0) win 65535 <mss 1460,sackOK,wscale 7>   a segment arrives; sequence numbers count from the SYN
 //	+0    > S. 0:0(0) ack 1 win 65535 <mss 1460,...>        the machine sends one; win and < > only where given
@@ -43,7 +44,8 @@ type sentAt struct {
 	ect bool
 }
 
-// ours is our first sequence number, theirs0 the peer's: both near the end of the space, so that every script wraps.
+// ours is our first sequence number, theirs0 the peer's: both near the end of the space, so that
+// every script wraps.
 const (
 	ours0   = 0xfffffe00
 	theirs0 = 0xffffff00
@@ -203,7 +205,8 @@ func (s *script) event(text string) {
 			s.fail("the state is %s", got)
 		}
 	case "error":
-		if err := s.conn.Err(); (err == nil) != (rest == "none") || err != nil && err.Error() != rest {
+		if err := s.conn.Err(); (err == nil) != (rest == "none") ||
+			err != nil && err.Error() != rest {
 			s.fail("the error is %v", err)
 		}
 	case "quiet":
@@ -320,7 +323,8 @@ func (s *script) options(o *wire.TCPOptions, text string, ack0 uint32) {
 			for _, block := range f[1:] {
 				left, right, _ := strings.Cut(block, ":")
 				f = []string{left, right}
-				o.SACK[o.SACKCount] = wire.SACKBlock{Left: ack0 + number(0), Right: ack0 + number(1)}
+				o.SACK[o.SACKCount] = wire.SACKBlock{Left: ack0 + number(0),
+					Right: ack0 + number(1)}
 				o.SACKCount++
 			}
 		case "nop":
@@ -373,7 +377,8 @@ func (s *script) expect(text string) {
 
 func (s *script) show(x sentAt) string {
 	h := x.h
-	text := fmt.Sprintf("%+.3f s: %s %d:%d(%d)", x.at.Sub(s.now).Seconds(), h.Flags, int32(h.Seq-ours0), int32(h.Seq-ours0)+int32(x.n), x.n)
+	text := fmt.Sprintf("%+.3f s: %s %d:%d(%d)", x.at.Sub(s.now).Seconds(), h.Flags,
+		int32(h.Seq-ours0), int32(h.Seq-ours0)+int32(x.n), x.n)
 	if h.Flags&wire.ACK != 0 {
 		text += fmt.Sprintf(" ack %d", int32(h.Ack-theirs0))
 	}

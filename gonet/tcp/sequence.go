@@ -1,7 +1,7 @@
 package tcp
 
-// Seq is a sequence number of RFC 9293 section 3.4: a place in a stream of bytes, modulo 2^32. Two that are
-// compared must be less than 2^31 apart, which the largest window (2^30) keeps.
+// Seq is a sequence number of RFC 9293 section 3.4: a place in a stream of bytes, modulo 2^32. Two
+// that are compared must be less than 2^31 apart, which the largest window (2^30) keeps.
 type Seq uint32
 
 // Before tells whether a stands before b.

@@ -15,7 +15,8 @@ import (
 // seeds is how many conversations each bad path sees: go test -args -seeds=400.
 var seeds = flag.Int("seeds", 60, "how many conversations each bad path sees")
 
-// way is one direction between two ends: what happens to each segment is drawn from a seeded source.
+// way is one direction between two ends: what happens to each segment is drawn from a
+// seeded source.
 type way struct {
 	delay, jitter   time.Duration
 	loss, duplicate float64
@@ -126,7 +127,8 @@ func (w *world) carry(e *end, h wire.TCP, p []byte, ect bool) {
 			ce = true
 			o.marked++
 		}
-		o.busy = o.busy.Add(time.Duration(float64(len(p)+54) / float64(o.rate) * float64(time.Second)))
+		o.busy = o.busy.Add(time.Duration(float64(len(p)+54) / float64(o.rate) *
+			float64(time.Second)))
 		at = o.busy
 	}
 	if w.random.Float64() < o.loss {
@@ -212,7 +214,8 @@ func (w *world) run(limit time.Duration) error {
 			}
 		}
 		if next == 1<<62 {
-			return fmt.Errorf("at %v nothing is due: a is %v, b is %v", time.Duration(w.now), w.a.conn.State(), stateOf(w.b.conn))
+			return fmt.Errorf("at %v nothing is due: a is %v, b is %v", time.Duration(w.now),
+				w.a.conn.State(), stateOf(w.b.conn))
 		}
 		w.now = next
 		w.arrive()
@@ -224,7 +227,8 @@ func (w *world) run(limit time.Duration) error {
 			}
 		}
 	}
-	return fmt.Errorf("not done after %v: a is %v with %d bytes to give, b is %v with %d got", limit, w.a.conn.State(), len(w.a.give), stateOf(w.b.conn), len(w.b.got))
+	return fmt.Errorf("not done after %v: a is %v with %d bytes to give, b is %v with %d got",
+		limit, w.a.conn.State(), len(w.a.give), stateOf(w.b.conn), len(w.b.got))
 }
 
 func stateOf(c *Conn) State {
@@ -286,7 +290,8 @@ func exchange(t *testing.T, seed uint64, a, b *end, limit time.Duration) *world 
 			t.Fatalf("seed %d: %s ended with %v", seed, c.e.name, err)
 		}
 		if !bytes.Equal(c.e.got, c.want) {
-			t.Fatalf("seed %d: %s got %d bytes that are not the %d that were sent", seed, c.e.name, len(c.e.got), len(c.want))
+			t.Fatalf("seed %d: %s got %d bytes that are not the %d that were sent", seed, c.e.name,
+				len(c.e.got), len(c.want))
 		}
 	}
 	return w
@@ -329,7 +334,8 @@ func TestBadPaths(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					for seed := range uint64(seeds) {
-						cfg := Config{Congestion: congestion, NoSACK: plain, NoTimestamps: plain, NoScale: plain, Burst: int(seed % 3 * 20000)}
+						cfg := Config{Congestion: congestion, NoSACK: plain, NoTimestamps: plain,
+							NoScale: plain, Burst: int(seed % 3 * 20000)}
 						a := &end{give: pattern(60_000, seed), out: c.way, cfg: cfg}
 						b := &end{give: pattern(30_000, seed+1), out: c.way, cfg: cfg}
 						exchange(t, seed, a, b, 30*time.Minute)
@@ -340,8 +346,8 @@ func TestBadPaths(t *testing.T) {
 	}
 }
 
-// How well a path is used: 3 MB, as a share of what the path carries, in parts of a hundred. The bounds are what any
-// sound sender reaches, not what this one does.
+// How well a path is used: 3 MB, as a share of what the path carries, in parts of a hundred. The
+// bounds are what any sound sender reaches, not what this one does.
 func TestPathsAreUsed(t *testing.T) {
 	const size = 3_000_000
 	for _, c := range []struct {
@@ -350,12 +356,15 @@ func TestPathsAreUsed(t *testing.T) {
 		plain bool
 		least int
 	}{
-		{"a queue of one product of bandwidth and delay", way{delay: 20 * ms, rate: 1_250_000, queue: 50_000}, false, 80},
+		{"a queue of one product of bandwidth and delay", way{delay: 20 * ms, rate: 1_250_000,
+			queue: 50_000}, false, 80},
 		{"the same without options", way{delay: 20 * ms, rate: 1_250_000, queue: 50_000}, true, 65},
 		{"a narrow path", way{delay: 20 * ms, rate: 200_000, queue: 20_000}, false, 90},
-		{"a narrow path without options", way{delay: 20 * ms, rate: 200_000, queue: 20_000}, true, 85},
+		{"a narrow path without options", way{delay: 20 * ms, rate: 200_000, queue: 20_000}, true,
+			85},
 		{"a fast path", way{delay: ms, rate: 125_000_000, queue: 1 << 20}, false, 50},
-		{"reordering", way{delay: 10 * ms, jitter: 3 * ms, rate: 12_500_000, queue: 1 << 20}, false, 45},
+		{"reordering", way{delay: 10 * ms, jitter: 3 * ms, rate: 12_500_000, queue: 1 << 20}, false,
+			45},
 	} {
 		for _, name := range []string{CUBIC, NewReno} {
 			cfg := Config{Congestion: name, NoSACK: c.plain, NoTimestamps: c.plain}
@@ -363,18 +372,21 @@ func TestPathsAreUsed(t *testing.T) {
 			w := exchange(t, 7, a, b, time.Hour)
 			got := w.now.Sub(Time(time.Second)).Seconds()
 			if used := 100 * float64(size) / float64(c.way.rate) / got; used < float64(c.least) {
-				t.Errorf("%s, %s: %.0f of 100 parts are used, want %d (%.3f s, %d segments, %d dropped)",
+				t.Errorf("%s, %s: %.0f of 100 parts are used, want %d (%.3f s, %d segments, %d "+
+					"dropped)",
 					c.name, name, used, c.least, got, a.out.sent, a.out.dropped)
 			}
 		}
 	}
 }
 
-// The windows of both ends must grow with a long path: 100 Mbit/s over 100 ms hold 1.25 MB. And a handshake that lost its SYN, without
-// options to measure the way, must not leave the window of a short one.
+// The windows of both ends must grow with a long path: 100 Mbit/s over 100 ms hold 1.25 MB. And
+// a handshake that lost its SYN, without options to measure the way, must not leave the window
+// of a short one.
 func TestWindowsGrowWithThePath(t *testing.T) {
 	if raced {
-		t.Skip("SKIP: one goroutine moves 60 MB, and the race detector has nothing to see; run it without")
+		t.Skip("SKIP: one goroutine moves 60 MB, and the race detector has nothing to see; run " +
+			"it without")
 	}
 	path := way{delay: 50 * ms, rate: 12_500_000, queue: 2 << 20}
 	for _, c := range []struct {
@@ -387,7 +399,8 @@ func TestWindowsGrowWithThePath(t *testing.T) {
 		{"the SYN lost", Config{}, true, 4500 * ms},
 		{"the SYN lost, without timestamps", Config{NoTimestamps: true}, true, 4500 * ms},
 	} {
-		a, b := &end{out: path, cfg: c.cfg, last: true}, &end{give: pattern(20_000_000, 1), out: path, cfg: c.cfg}
+		a, b := &end{out: path, cfg: c.cfg, last: true}, &end{give: pattern(20_000_000, 1),
+			out: path, cfg: c.cfg}
 		w := newWorld(3, a, b)
 		if c.lostSyn {
 			var s Segment
@@ -396,9 +409,11 @@ func TestWindowsGrowWithThePath(t *testing.T) {
 		if err := w.run(time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		// 1.6 s at the full rate, and the round trips of the handshake and of slow start from 10 segments to 860.
+		// 1.6 s at the full rate, and the round trips of the handshake and of slow start from 10
+		// segments to 860.
 		if d := w.now.Sub(Time(time.Second)); d > c.within {
-			t.Errorf("%s: %v for 20 MB, want %v: a's window is %d bytes, b's %d", c.name, d, c.within, a.conn.receive.limit, b.conn.send.control.window())
+			t.Errorf("%s: %v for 20 MB, want %v: a's window is %d bytes, b's %d", c.name, d,
+				c.within, a.conn.receive.limit, b.conn.send.control.window())
 		}
 	}
 }

@@ -58,7 +58,8 @@ func (p *pair) carry(chunk, sink []byte) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	for _, cfg := range []Config{{MSS: 1460}, {MSS: 1460, Burst: 60_000}, {MSS: 1460, NoSACK: true, NoTimestamps: true, Congestion: NewReno}} {
+	for _, cfg := range []Config{{MSS: 1460}, {MSS: 1460, Burst: 60_000},
+		{MSS: 1460, NoSACK: true, NoTimestamps: true, Congestion: NewReno}} {
 		p := newPair(&cfg)
 		chunk, sink := make([]byte, 60_000), make([]byte, 64<<10)
 		p.carry(chunk, sink)
@@ -68,7 +69,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Ten thousand connections that have been used and are silent: the machine of each must cost little.
+// Ten thousand connections that have been used and are silent: the machine of each
+// must cost little.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	const count, most = 10_000, 4 << 10
 	cfg := Config{MSS: 1460}
@@ -91,7 +93,9 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	each := int(after.HeapAlloc-before.HeapAlloc) / (2 * count)
-	t.Logf("%d bytes each; Conn has %d, of which the sender %d and the receiver %d; CUBIC has %d", each, unsafe.Sizeof(Conn{}), unsafe.Sizeof(sender{}), unsafe.Sizeof(receiver{}), unsafe.Sizeof(cubic{}))
+	t.Logf("%d bytes each; Conn has %d, of which the sender %d and the receiver %d; CUBIC has %d",
+		each, unsafe.Sizeof(Conn{}), unsafe.Sizeof(sender{}), unsafe.Sizeof(receiver{}),
+		unsafe.Sizeof(cubic{}))
 	if each > most {
 		t.Errorf("%d bytes for each idle connection, want %d at most", each, most)
 	}
@@ -127,7 +131,8 @@ func TestBothOpenAtOnce(t *testing.T) {
 			}
 		}
 		if x.State() != Established || y.State() != Established || sent > 6 {
-			t.Errorf("%v and %v after %d segments, want both established after a SYN, its answer and an acknowledgement each", x.State(), y.State(), sent)
+			t.Errorf("%v and %v after %d segments, want both established after a SYN, its "+
+				"answer and an acknowledgement each", x.State(), y.State(), sent)
 		}
 		x.Write(make([]byte, 100_000))
 		var s Segment

@@ -1,6 +1,7 @@
-// Package tcp is one connection of TCP as a machine: segments, the user's bytes and the time go in, segments and
-// the user's bytes come out. It does no I/O, reads no clock, starts no goroutine and takes no lock, so that a whole
-// conversation is a table in a test. Who owns a machine calls it from one goroutine at a time.
+// Package tcp is one connection of TCP as a machine: segments, the user's bytes and the time go in,
+// segments and the user's bytes come out. It does no I/O, reads no clock, starts no goroutine and
+// takes no lock, so that a whole conversation is a table in a test. Who owns a machine calls it
+// from one goroutine at a time.
 package tcp
 
 import "time"

@@ -26,7 +26,8 @@ func (c *Conn) Deadline() (Time, bool) {
 	t := &c.timers
 	t.aim(c)
 	var first Time
-	for _, at := range [...]Time{t.retransmit, t.tail, t.reorder, t.ack, t.persist, t.keep, t.linger} {
+	for _, at := range [...]Time{t.retransmit, t.tail, t.reorder, t.ack, t.persist, t.keep,
+		t.linger} {
 		if at != 0 && (first == 0 || at < first) {
 			first = at
 		}
@@ -52,7 +53,8 @@ func (t *timers) sent(c *Conn, now Time) {
 		t.retransmit, t.since = now.Add(s.rtt.rto()), now
 	}
 	t.persist, t.tail = 0, 0
-	if c.sack && !s.recovering && !s.tail.out && s.rtt.known && s.window > 0 && s.board.sacked == 0 {
+	if c.sack && !s.recovering && !s.tail.out && s.rtt.known && s.window > 0 &&
+		s.board.sacked == 0 {
 		wait := 2 * s.rtt.smoothed
 		if s.flightSize() <= s.mss {
 			wait += minRTO // the peer may hold its acknowledgement back
@@ -135,7 +137,8 @@ func (c *Conn) Expire(now Time) {
 	}
 }
 
-// retransmit is the time-out: all that is on its way is lost, and the window starts from one segment.
+// retransmit is the time-out: all that is on its way is lost, and the window starts
+// from one segment.
 func (c *Conn) retransmit(now Time) {
 	s, t := &c.send, &c.timers
 	if !c.synchronized() {
@@ -145,7 +148,8 @@ func (c *Conn) retransmit(now Time) {
 		}
 		s.rtt.expired()
 		s.synDue = true
-		t.retransmit = min(now.Add(s.rtt.rto()), t.since.Add(orElse(c.cfg.SynTimeout, defaultSynTimeout)))
+		t.retransmit = min(now.Add(s.rtt.rto()),
+			t.since.Add(orElse(c.cfg.SynTimeout, defaultSynTimeout)))
 		return
 	}
 	if s.flightSize() == 0 {
@@ -160,7 +164,8 @@ func (c *Conn) retransmit(now Time) {
 		s.undoStamp, s.undoable = c.stamp(now), c.timestamps
 	}
 	if s.window == 0 && s.flightSize() == 1 {
-		s.undoable = false // a probe of a closed window: that it is not taken says nothing of the path
+		// a probe of a closed window: that it is not taken says nothing of the path
+		s.undoable = false
 	} else {
 		s.control.timedOut(s.flightSize(), first, now)
 		c.saysLess()
@@ -169,7 +174,8 @@ func (c *Conn) retransmit(now Time) {
 	if s.search.out {
 		s.search.failed(s.mss, now)
 	}
-	// A first piece that was reported and not acknowledged has been thrown away since (RFC 2018 section 8).
+	// A first piece that was reported and not acknowledged has been thrown away since (RFC
+	// 2018 section 8).
 	s.board.loseAll(first && !s.board.flights[0].sacked)
 	s.recovering, s.expired, s.recover = true, true, s.next
 	s.dups, s.prr, s.tail.out, s.probe = 0, prr{}, false, true
@@ -181,9 +187,10 @@ func (c *Conn) retransmit(now Time) {
 	}
 }
 
-// waitingSince is from when on the peer has kept us waiting. It is its user who does not read when the window is closed: that may last as
-// long as the end itself answers. But where our user has closed, nobody is left who could give up, and who asks for much and takes nothing
-// must not hold our memory for ever (RFC 6429 section 3).
+// waitingSince is from when on the peer has kept us waiting. It is its user who does not read when
+// the window is closed: that may last as long as the end itself answers. But where our user has
+// closed, nobody is left who could give up, and who asks for much and takes nothing must not hold
+// our memory for ever (RFC 6429 section 3).
 func (c *Conn) waitingSince() Time {
 	if c.send.window == 0 && !c.closed {
 		return c.timers.heard
@@ -191,7 +198,8 @@ func (c *Conn) waitingSince() Time {
 	return c.timers.since
 }
 
-// giveUp ends a connection whose peer does not answer, with what ICMP has said of the way if it has said anything.
+// giveUp ends a connection whose peer does not answer, with what ICMP has said of the way if it
+// has said anything.
 func (c *Conn) giveUp() {
 	if c.softError != nil {
 		c.end(c.softError)
@@ -200,7 +208,8 @@ func (c *Conn) giveUp() {
 	c.end(ErrTimeout)
 }
 
-// probeTail sends a segment so that its acknowledgement tells of a loss before it, and tells whether there is one to be sent.
+// probeTail sends a segment so that its acknowledgement tells of a loss before it, and tells
+// whether there is one to be sent.
 func (c *Conn) probeTail(now Time) bool {
 	s := &c.send
 	if s.recovering {

@@ -18,9 +18,10 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // traceSeeds is how many conversations a file has.
 const traceSeeds = 3
 
-// TestTraces plays whole conversations over seeded bad paths, and holds each segment that the ends send against testdata/trace/*.txt. What
-// must be true of TCP the scripts say; these say that nothing else has changed unseen. NewReno only: the curve of CUBIC is a
-// matter of floating point, which machines round differently.
+// TestTraces plays whole conversations over seeded bad paths, and holds each segment that the ends
+// send against testdata/trace/*.txt. What must be true of TCP the scripts say; these say that
+// nothing else has changed unseen. NewReno only: the curve of CUBIC is a matter of floating point,
+// which machines round differently.
 func TestTraces(t *testing.T) {
 	plain := Config{NoSACK: true, NoTimestamps: true, NoScale: true}
 	lossy := way{delay: 10 * ms, loss: .1}
@@ -36,28 +37,38 @@ func TestTraces(t *testing.T) {
 		{"loss", lossy, Config{}, 40_000, 20_000, 0, false, false},
 		{"loss-plain", lossy, plain, 40_000, 20_000, 0, false, false},
 		{"loss-sack", lossy, Config{NoTimestamps: true}, 40_000, 0, 0, false, true},
-		{"loss-heavy", way{delay: 10 * ms, loss: .3, duplicate: .2}, Config{}, 20_000, 10_000, 0, false, false},
-		{"loss-heavy-plain", way{delay: 10 * ms, loss: .3, duplicate: .2}, plain, 20_000, 10_000, 0, false, false},
+		{"loss-heavy", way{delay: 10 * ms, loss: .3, duplicate: .2}, Config{}, 20_000, 10_000, 0,
+			false, false},
+		{"loss-heavy-plain", way{delay: 10 * ms, loss: .3, duplicate: .2}, plain, 20_000, 10_000, 0,
+			false, false},
 		{"loss-burst", lossy, Config{Burst: 20_000}, 60_000, 20_000, 0, false, true},
 		{"reordering", way{delay: 10 * ms, jitter: 15 * ms}, Config{}, 60_000, 0, 0, false, false},
-		{"reordering-plain", way{delay: 10 * ms, jitter: 15 * ms}, plain, 60_000, 0, 0, false, false},
-		{"jitter-long", way{delay: 50 * ms, jitter: 900 * ms}, Config{}, 20_000, 5_000, 0, false, false},
-		{"duplication", way{delay: 10 * ms, duplicate: .3}, Config{}, 40_000, 5_000, 0, false, false},
-		{"marks", way{delay: 20 * ms, rate: 200_000, queue: 20_000, mark: 5_000}, Config{ECN: true}, 60_000, 0, 0, false, false},
-		{"narrow", way{delay: 20 * ms, rate: 200_000, queue: 8_000}, Config{}, 60_000, 0, 0, false, false},
-		{"narrow-plain", way{delay: 20 * ms, rate: 200_000, queue: 8_000}, plain, 60_000, 0, 0, false, false},
+		{"reordering-plain", way{delay: 10 * ms, jitter: 15 * ms}, plain, 60_000, 0, 0, false,
+			false},
+		{"jitter-long", way{delay: 50 * ms, jitter: 900 * ms}, Config{}, 20_000, 5_000, 0, false,
+			false},
+		{"duplication", way{delay: 10 * ms, duplicate: .3}, Config{}, 40_000, 5_000, 0, false,
+			false},
+		{"marks", way{delay: 20 * ms, rate: 200_000, queue: 20_000, mark: 5_000}, Config{ECN: true},
+			60_000, 0, 0, false, false},
+		{"narrow", way{delay: 20 * ms, rate: 200_000, queue: 8_000}, Config{}, 60_000, 0, 0, false,
+			false},
+		{"narrow-plain", way{delay: 20 * ms, rate: 200_000, queue: 8_000}, plain, 60_000, 0, 0,
+			false, false},
 		{"swallowed", way{delay: 10 * ms, most: 1200}, Config{}, 40_000, 3_000, 0, false, false},
 		{"trickle", lossy, Config{}, 6_000, 3_000, 300, false, true},
 		{"trickle-nagle", lossy, Config{Delay: true}, 6_000, 3_000, 700, false, false},
 		{"slow", lossy, Config{ReceiveBuffer: 6_000}, 30_000, 10_000, 0, true, false},
-		{"slow-small", lossy, Config{ReceiveBuffer: 700, MSS: 300, NoTimestamps: true}, 6_000, 2_000, 0, true, true},
+		{"slow-small", lossy, Config{ReceiveBuffer: 700, MSS: 300, NoTimestamps: true}, 6_000,
+			2_000, 0, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.cfg.Congestion = NewReno
 			var text strings.Builder
 			for seed := range uint64(traceSeeds) {
 				fmt.Fprintf(&text, "seed %d\n", seed)
-				a, b := &end{give: pattern(c.from, 1), out: c.way, cfg: c.cfg}, &end{give: pattern(c.to, 2), out: c.way, cfg: c.cfg, last: c.otherLast}
+				a, b := &end{give: pattern(c.from, 1), out: c.way, cfg: c.cfg},
+					&end{give: pattern(c.to, 2), out: c.way, cfg: c.cfg, last: c.otherLast}
 				user(a, c.trickle, c.slow)
 				user(b, c.trickle, c.slow)
 				fromA, fromB := c.from, c.to
@@ -75,7 +86,8 @@ func TestTraces(t *testing.T) {
 					fmt.Fprintf(&text, "%s %v %+v\n", e.name, e.conn.State(), i)
 				}
 				if len(b.got) != fromA || len(a.got) != fromB {
-					t.Errorf("%d and %d bytes arrived of %d and %d", len(b.got), len(a.got), fromA, fromB)
+					t.Errorf("%d and %d bytes arrived of %d and %d", len(b.got), len(a.got), fromA,
+						fromB)
 				}
 			}
 			golden(t, filepath.Join("testdata", "trace", c.name+".txt"), text.String())
@@ -115,18 +127,21 @@ func user(e *end, trickle int, slow bool) {
 	e.more = func() bool { return trickle > 0 && len(give) > 0 }
 }
 
-// traced is a segment as a line: sequence numbers count from the SYN, timestamps in milliseconds from the start.
+// traced is a segment as a line: sequence numbers count from the SYN, timestamps in milliseconds
+// from the start.
 func traced(w *world, e *end, h wire.TCP, n int) string {
 	c := e.conn
 	at := time.Duration(w.now) - time.Second
-	text := fmt.Sprintf("%.3f %s %v %d:%d", float64(at)/float64(time.Millisecond), e.name, h.Flags, h.Seq-uint32(c.send.iss), h.Seq-uint32(c.send.iss)+uint32(n))
+	text := fmt.Sprintf("%.3f %s %v %d:%d", float64(at)/float64(time.Millisecond), e.name, h.Flags,
+		h.Seq-uint32(c.send.iss), h.Seq-uint32(c.send.iss)+uint32(n))
 	if h.Flags&wire.ACK != 0 {
 		text += fmt.Sprintf(" ack %d", h.Ack-uint32(c.receive.irs))
 	}
 	text += fmt.Sprintf(" win %d", h.Window)
 	o := &h.Options
 	if o.MSS != 0 {
-		text += fmt.Sprintf(" mss %d sack %v scale %v %d", o.MSS, o.SACKPermitted, o.HasWindowScale, o.WindowScale)
+		text += fmt.Sprintf(" mss %d sack %v scale %v %d", o.MSS, o.SACKPermitted, o.HasWindowScale,
+			o.WindowScale)
 	}
 	if o.HasTimestamp {
 		text += fmt.Sprintf(" ts %d %d", o.TSVal, o.TSEcr)
@@ -156,7 +171,9 @@ func golden(t *testing.T, file, got string) {
 	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	for i := range g {
 		if i >= len(w) || g[i] != w[i] {
-			t.Fatalf("%s:%d differs (go test -run TestTraces -update rewrites it)\ngot  %s\nwant %s", file, i+1, g[i], append(w, "")[min(i, len(w))])
+			t.Fatalf(
+				"%s:%d differs (go test -run TestTraces -update rewrites it)\ngot  %s\nwant %s",
+				file, i+1, g[i], append(w, "")[min(i, len(w))])
 		}
 	}
 	t.Fatalf("%s has %d lines more", file, len(w)-len(g))

@@ -6,7 +6,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Only an acknowledgement that tells of progress, and would go alone, waits for what it can go with.
+// Only an acknowledgement that tells of progress, and would go alone, waits for what
+// it can go with.
 func TestWhichAcknowledgementsWait(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -14,16 +15,20 @@ func TestWhichAcknowledgementsWait(t *testing.T) {
 		do   func(p *pair, segments []wire.TCP)
 		wait bool
 	}{
-		{name: "what comes next", wait: true, do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[1]) }},
+		{name: "what comes next", wait: true,
+			do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[1]) }},
 		{name: "the end", wait: true, do: func(p *pair, s []wire.TCP) {
 			p.hear(s[0])
-			p.y.Input(&wire.TCP{Seq: s[0].Seq + 100, Ack: s[0].Ack, Flags: wire.ACK | wire.FIN, Window: 1000, Options: s[0].Options}, nil, p.now)
+			p.y.Input(&wire.TCP{Seq: s[0].Seq + 100, Ack: s[0].Ack, Flags: wire.ACK | wire.FIN,
+				Window: 1000, Options: s[0].Options}, nil, p.now)
 		}},
 		{name: "what comes ahead of its turn", do: func(p *pair, s []wire.TCP) { p.hear(s[1]) }},
 		{name: "what fills a gap", do: func(p *pair, s []wire.TCP) { p.hear(s[1]); p.hear(s[0]) }},
 		{name: "what comes again", do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[0]) }},
-		{name: "what comes again, and then what is next", do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[0]); p.hear(s[1]) }},
-		{name: "when the user wants none to wait", from: Config{QuickAck: true}, do: func(p *pair, s []wire.TCP) { p.hear(s[0]) }},
+		{name: "what comes again, and then what is next",
+			do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[0]); p.hear(s[1]) }},
+		{name: "when the user wants none to wait", from: Config{QuickAck: true},
+			do: func(p *pair, s []wire.TCP) { p.hear(s[0]) }},
 		{name: "while our own data is being sent again", do: func(p *pair, s []wire.TCP) {
 			p.y.Write(make([]byte, 10))
 			for p.y.Output(&p.s, p.now) {
@@ -56,7 +61,8 @@ func TestWhichAcknowledgementsWait(t *testing.T) {
 			if now := p.y.OutputNow(&p.s, p.now); now == c.wait {
 				t.Errorf("it goes at once: %v, want %v", now, !c.wait)
 			}
-			if c.wait && (!p.y.AckDue() || !p.y.Output(&p.s, p.now) || p.s.Header.Ack == sent[0].Seq) {
+			if c.wait && (!p.y.AckDue() || !p.y.Output(&p.s, p.now) ||
+				p.s.Header.Ack == sent[0].Seq) {
 				t.Error("what has waited does not go at last")
 			}
 			if p.y.AckDue() || p.y.Output(&p.s, p.now) {
@@ -73,7 +79,8 @@ func TestWhichAcknowledgementsWait(t *testing.T) {
 // hear has y take a segment of 100 bytes.
 func (p *pair) hear(h wire.TCP) { p.y.Input(&h, make([]byte, 100), p.now) }
 
-// The end's acknowledgement goes with ours, or after endDelay; that of an end which came ahead of its turn, or again, at once.
+// The end's acknowledgement goes with ours, or after endDelay; that of an end which came ahead of
+// its turn, or again, at once.
 func TestTheEndsAcknowledgementWaits(t *testing.T) {
 	begin := func() (*pair, wire.TCP) {
 		p := newPair(&Config{MSS: 1460})
@@ -84,7 +91,8 @@ func TestTheEndsAcknowledgementWaits(t *testing.T) {
 		return p, p.s.Header
 	}
 	end := func(p *pair, h wire.TCP, at uint32) {
-		p.y.Input(&wire.TCP{Seq: h.Seq + at, Ack: h.Ack, Flags: wire.ACK | wire.FIN, Window: 1000, Options: h.Options}, nil, p.now)
+		p.y.Input(&wire.TCP{Seq: h.Seq + at, Ack: h.Ack, Flags: wire.ACK | wire.FIN, Window: 1000,
+			Options: h.Options}, nil, p.now)
 		p.y.Postpone(p.now)
 	}
 	p, h := begin()
@@ -95,7 +103,8 @@ func TestTheEndsAcknowledgementWaits(t *testing.T) {
 	}
 	p.y.Take(p.now).Free()
 	p.y.Close(p.now)
-	if !p.y.Output(&p.s, p.now) || p.s.Header.Flags&wire.FIN == 0 || p.s.Header.Ack != h.Seq+101 || p.y.Output(&p.s, p.now) {
+	if !p.y.Output(&p.s, p.now) || p.s.Header.Flags&wire.FIN == 0 || p.s.Header.Ack != h.Seq+101 ||
+		p.y.Output(&p.s, p.now) {
 		t.Errorf("with our end goes %+v, want the acknowledgement of 101 bytes", p.s.Header)
 	}
 

@@ -45,7 +45,8 @@ func TestSumAgreesWithTheText(t *testing.T) {
 				t.Fatalf("%d bytes % x: got %04x, want %04x", n, b[:n], got, want)
 			}
 			cut := random.IntN(n + 1)
-			if got, want := SumAt(b[cut:n], cut, Sum(b[:cut], 0)), sumSlow(b[:n]); !same(got, want) {
+			if got, want := SumAt(b[cut:n], cut, Sum(b[:cut], 0)), sumSlow(b[:n]); !same(got,
+				want) {
 				t.Fatalf("%d bytes cut at %d: got %04x, want %04x", n, cut, got, want)
 			}
 		}

@@ -29,7 +29,8 @@ func (m MAC) String() string { return net.HardwareAddr(m[:]).String() }
 // IsGroup tells addresses of several stations, multicast and broadcast, from those of one.
 func (m MAC) IsGroup() bool { return m[0]&1 != 0 }
 
-// MulticastMAC is the group of stations that an IP group maps to (RFC 1112 section 6.4, RFC 2464 section 7).
+// MulticastMAC is the group of stations that an IP group maps to (RFC 1112 section 6.4, RFC
+// 2464 section 7).
 func MulticastMAC(a netip.Addr) MAC {
 	if a.Is4() {
 		b := a.As4()
@@ -66,8 +67,8 @@ type Ethernet struct {
 
 var ethernetFailed = failures("ethernet", ErrShort)
 
-// ParseEthernet reads a header with at most one tag. A frame that IEEE 802.3 gives a length in place of the type
-// has a Type below 0x0600, which nothing of ours takes.
+// ParseEthernet reads a header with at most one tag. A frame that IEEE 802.3 gives a length in
+// place of the type has a Type below 0x0600, which nothing of ours takes.
 func ParseEthernet(b []byte) (h Ethernet, payload []byte, err error) {
 	if len(b) < EthernetLen {
 		return h, nil, ethernetFailed[ErrShort]

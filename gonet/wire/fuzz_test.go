@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What every parser of a header owes: no panic, a payload within the input, and a header that is written as it was read.
+// What every parser of a header owes: no panic, a payload within the input, and a header that is
+// written as it was read.
 
 func FuzzEthernet(f *testing.F) {
 	f.Add(raw(f, "ffff ffff ffff 0200 0000 0002 8100 6064 0806 0001"))
@@ -43,15 +44,20 @@ func FuzzIPv4(f *testing.F) {
 		out := make([]byte, IPv4MaxLen)
 		again, _, err := ParseIPv4Quote(out[:h.Put(out)])
 		again.Options, h.Options = nil, nil // compared by length above
-		if err != nil || again.Length != h.Length || again.Src != h.Src || again.Dst != h.Dst || again.ID != h.ID || again.Offset != h.Offset {
+		if err != nil || again.Length != h.Length || again.Src != h.Src || again.Dst != h.Dst ||
+			again.ID != h.ID || again.Offset != h.Offset {
 			t.Fatalf("written and read again: %+v, %v, was %+v", again, err, h)
 		}
 	})
 }
 
 func FuzzIPv6(f *testing.F) {
-	f.Add(raw(f, "6120 0345 0004 3a40 fe80 0000 0000 0000 0000 0000 0000 0001 ff02 0000 0000 0000 0000 0000 0000 0002 8000 0000 ffff"))
-	f.Add(raw(f, "6000 0000 0010 0040 fe80 0000 0000 0000 0000 0000 0000 0001 ff02 0000 0000 0000 0000 0000 0000 0002 2c00 0502 0000 0100 0600 0011 0000 0009"))
+	f.Add(raw(f,
+		"6120 0345 0004 3a40 fe80 0000 0000 0000 0000 0000 0000 0001 ff02 0000 0000 0000 0000 "+
+			"0000 0000 0002 8000 0000 ffff"))
+	f.Add(raw(f,
+		"6000 0000 0010 0040 fe80 0000 0000 0000 0000 0000 0000 0001 ff02 0000 0000 0000 0000 "+
+			"0000 0000 0002 2c00 0502 0000 0100 0600 0011 0000 0009"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _, _ = ParseIPv6Quote(b)
 		h, payload, err := ParseIPv6(b)
@@ -68,7 +74,8 @@ func FuzzIPv6(f *testing.F) {
 			want -= FragmentLen
 		}
 		if len(c.Payload) != want {
-			t.Fatalf("%d bytes behind %d of headers, of %d", len(c.Payload), c.Unfragmentable, len(payload))
+			t.Fatalf("%d bytes behind %d of headers, of %d", len(c.Payload), c.Unfragmentable,
+				len(payload))
 		}
 	})
 }
@@ -108,8 +115,12 @@ func FuzzUDP(f *testing.F) {
 }
 
 func FuzzTCP(f *testing.F) {
-	f.Add(raw(f, "d431 0050 1122 3344 0000 0000 a002 faf0 1234 0000 0204 05b4 0402 080a 0102 0304 0000 0000 0103 0307"))
-	f.Add(raw(f, "d431 0050 1122 3345 5566 7788 b010 01f6 1234 0000 0101 080a 0102 0304 0a0b 0c0d 0101 050a 0000 0001 0000 0009"))
+	f.Add(raw(f,
+		"d431 0050 1122 3344 0000 0000 a002 faf0 1234 0000 0204 05b4 0402 080a 0102 0304 0000 "+
+			"0000 0103 0307"))
+	f.Add(raw(f,
+		"d431 0050 1122 3345 5566 7788 b010 01f6 1234 0000 0101 080a 0102 0304 0a0b 0c0d 0101 "+
+			"050a 0000 0001 0000 0009"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, payload, err := ParseTCP(b)
 		if err != nil {

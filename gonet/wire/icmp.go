@@ -75,12 +75,14 @@ func (m ICMP) ID() uint16 { return uint16(m.Rest >> 16) }
 // Seq counts the requests of one who asks.
 func (m ICMP) Seq() uint16 { return uint16(m.Rest) }
 
-// MTU is the size in bytes that a packet may have, in an UnreachableFragmentation (0 from routers before RFC 1191).
+// MTU is the size in bytes that a packet may have, in an UnreachableFragmentation (0 from routers
+// before RFC 1191).
 func (m ICMP) MTU() uint16 { return uint16(m.Rest) }
 
 var icmpFailed = failures("icmp", ErrShort, ErrChecksum)
 
-// ParseICMP reads a message. initial is 0 for IPv4 and PseudoSum for IPv6; a wrong checksum is an error.
+// ParseICMP reads a message. initial is 0 for IPv4 and PseudoSum for IPv6; a wrong
+// checksum is an error.
 func ParseICMP(b []byte, initial uint16) (m ICMP, body []byte, err error) {
 	if len(b) < ICMPLen {
 		return m, nil, icmpFailed[ErrShort]

@@ -8,7 +8,8 @@ const (
 	IPv4MaxLen = 60
 )
 
-// The codepoints of congestion, in the low two bits of the TOS of IPv4 and of the traffic class of IPv6 (RFC 3168 section 5).
+// The codepoints of congestion, in the low two bits of the TOS of IPv4 and of the traffic class of
+// IPv6 (RFC 3168 section 5).
 const (
 	ECT0 = 2 // routers may mark the packet
 	CE   = 3 // one has met congestion, and has marked it
@@ -16,7 +17,8 @@ const (
 
 // IPv4 is the header of RFC 791.
 type IPv4 struct {
-	TOS           uint8  // differentiated services and, in the low two bits, congestion (RFC 2474, RFC 3168)
+	// differentiated services and, in the low two bits, congestion (RFC 2474, RFC 3168)
+	TOS           uint8
 	Length        uint16 // of the packet, header included, in bytes
 	ID            uint16
 	DontFragment  bool
@@ -45,8 +47,8 @@ func ParseIPv4(b []byte) (h IPv4, payload []byte, err error) {
 	return h, b[n:h.Length], nil
 }
 
-// ParseIPv4Quote reads the header of a packet that an ICMP error quotes: its payload may be cut, and its
-// checksum and TTL may be what a router on the way has made of them.
+// ParseIPv4Quote reads the header of a packet that an ICMP error quotes: its payload may be cut,
+// and its checksum and TTL may be what a router on the way has made of them.
 func ParseIPv4Quote(b []byte) (h IPv4, payload []byte, err error) {
 	n, err := h.parse(b)
 	if err != nil {
@@ -73,7 +75,8 @@ func (h *IPv4) parse(b []byte) (int, error) {
 	}
 	fragment := be.Uint16(b[6:])
 	h.TOS, h.ID = b[1], be.Uint16(b[4:])
-	h.DontFragment, h.MoreFragments, h.Offset = fragment&0x4000 != 0, fragment&0x2000 != 0, fragment<<3
+	h.DontFragment, h.MoreFragments, h.Offset = fragment&0x4000 != 0, fragment&0x2000 != 0,
+		fragment<<3
 	h.TTL, h.Protocol = b[8], Protocol(b[9])
 	h.Src, h.Dst = netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
 	h.Options = b[IPv4Len:n:n]
@@ -116,8 +119,8 @@ const (
 	optionSSRR = 137 // strict source route
 )
 
-// CheckIPv4Options walks the options. It fails for lengths that run out of them, and tells whether one asks for a
-// source route, which hosts refuse today (RFC 7126 section 4.3).
+// CheckIPv4Options walks the options. It fails for lengths that run out of them, and tells whether
+// one asks for a source route, which hosts refuse today (RFC 7126 section 4.3).
 func CheckIPv4Options(options []byte) (sourceRoute bool, err error) {
 	for len(options) > 0 {
 		switch options[0] {

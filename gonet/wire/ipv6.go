@@ -5,7 +5,8 @@ import (
 	"net/netip"
 )
 
-// IPv6Len is the length in bytes of the header; IPv6MinMTU is what every link carries (RFC 8200 section 5).
+// IPv6Len is the length in bytes of the header; IPv6MinMTU is what every link carries (RFC
+// 8200 section 5).
 const (
 	IPv6Len     = 40
 	IPv6MinMTU  = 1280
@@ -92,10 +93,11 @@ type Chain struct {
 	Protocol Protocol // of the payload; of a fragment: what its first piece starts with
 	Payload  []byte   // of a fragment: its piece
 	Fragment Fragment // where IsFragment
-	// IsFragment is false for an atomic fragment, which is whole: it goes on as if it had no such header
-	// (RFC 6946).
+	// IsFragment is false for an atomic fragment, which is whole: it goes on as if it had no such
+	// header (RFC 6946).
 	IsFragment bool
-	// Unfragmentable is the length in bytes of the headers before a Fragment, the first one not counted.
+	// Unfragmentable is the length in bytes of the headers before a Fragment, the first
+	// one not counted.
 	Unfragmentable int
 	// NextAt is where in the packet the number of Protocol stands, for a Problem of it.
 	NextAt uint32
@@ -105,8 +107,8 @@ type Chain struct {
 type Problem struct {
 	Code    uint8  // ProblemV6Header and its like
 	Pointer uint32 // from the start of the packet, in bytes
-	// Silent problems are dropped without a word; Unicast ones are answered only if the packet was sent to one
-	// station (RFC 8200 section 4.2).
+	// Silent problems are dropped without a word; Unicast ones are answered only if the packet was
+	// sent to one station (RFC 8200 section 4.2).
 	Silent, Unicast bool
 }
 
@@ -114,19 +116,22 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("ipv6: a problem of code %d at byte %d of the packet", p.Code, p.Pointer)
 }
 
-// maxExtensions bounds the walk; a host need not follow long chains (RFC 8504 section 5.3 allows limits).
+// maxExtensions bounds the walk; a host need not follow long chains (RFC 8504 section 5.3
+// allows limits).
 const maxExtensions = 8
 
-// ParseChain walks the extension headers that follow the header of IPv6: next is its NextHeader, b its payload. It
-// ends at the first header of another layer or at a fragment. Routing headers with segments left are refused, as a
-// host forwards nothing (and RFC 5095 forbids type 0). An error is a *Problem, or ErrShort.
+// ParseChain walks the extension headers that follow the header of IPv6: next is its NextHeader, b
+// its payload. It ends at the first header of another layer or at a fragment. Routing headers with
+// segments left are refused, as a host forwards nothing (and RFC 5095 forbids type 0). An error is
+// a *Problem, or ErrShort.
 func ParseChain(next Protocol, b []byte) (Chain, error) {
 	at, nextAt := 0, 6-IPv6Len // positions count from the end of the first header
 	for i := 0; ; i++ {
 		switch next {
 		case ProtocolHopByHop, ProtocolDestination, ProtocolRouting, ProtocolFragment:
 		default:
-			return Chain{Protocol: next, Payload: b[at:], Unfragmentable: at, NextAt: uint32(IPv6Len + nextAt)}, nil
+			return Chain{Protocol: next, Payload: b[at:], Unfragmentable: at,
+				NextAt: uint32(IPv6Len + nextAt)}, nil
 		}
 		if next == ProtocolHopByHop && i > 0 {
 			return Chain{}, problem(ProblemV6NextHeader, nextAt)
@@ -160,7 +165,10 @@ func ParseChain(next Protocol, b []byte) (Chain, error) {
 	}
 }
 
-func problem(code uint8, at int) *Problem { return &Problem{Code: code, Pointer: uint32(IPv6Len + at)} }
+func problem(code uint8,
+	at int) *Problem {
+	return &Problem{Code: code, Pointer: uint32(IPv6Len + at)}
+}
 
 func parseFragment(b []byte) (Fragment, []byte) {
 	field := be.Uint16(b[2:])

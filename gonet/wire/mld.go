@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// MLDQuery is a router's question who hears which groups (RFC 3810 section 5.1, RFC 2710 for version 1).
+// MLDQuery is a router's question who hears which groups (RFC 3810 section 5.1, RFC 2710
+// for version 1).
 type MLDQuery struct {
 	MaxDelay time.Duration // in which to answer
 	Group    netip.Addr    // unspecified: all
 }
 
-// mldV2Len is the length in bytes of the body of a query of version 2 without sources; version 1 ends after the group.
+// mldV2Len is the length in bytes of the body of a query of version 2 without sources; version 1
+// ends after the group.
 const mldV2Len = 20
 
 var mldFailed = failures("mld", ErrShort)
@@ -31,7 +33,8 @@ func ParseMLDQuery(m ICMP, body []byte) (q MLDQuery, err error) {
 // MLDReportLen is the length in bytes of a report of version 2 on n groups.
 func MLDReportLen(n int) int { return ICMPLen + 20*n }
 
-// The kinds of records that say that all who send to a group are heard: that this is so, and that it begins or ends (section 5.2.12).
+// The kinds of records that say that all who send to a group are heard: that this is so, and that
+// it begins or ends (section 5.2.12).
 const (
 	MLDIsExclude  uint8 = 2
 	MLDToInclude  uint8 = 3 // of nobody: the group is left
@@ -54,7 +57,8 @@ func PutMLDReport(b []byte, kind uint8, groups []netip.Addr) int {
 // RouterAlertLen is the length in bytes of the header that PutRouterAlert writes.
 const RouterAlertLen = 8
 
-// PutRouterAlert writes the hop-by-hop header that has routers look at a report (RFC 2711), before a header of the kind given.
+// PutRouterAlert writes the hop-by-hop header that has routers look at a report (RFC 2711), before
+// a header of the kind given.
 func PutRouterAlert(b []byte, next Protocol) int {
 	return copy(b, []byte{byte(next), 0, optionRouterAlert, 2, 0, 0, optionPadN, 0})
 }

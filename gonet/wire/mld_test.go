@@ -11,7 +11,8 @@ func TestMLD(t *testing.T) {
 	group := netip.MustParseAddr("ff02::1:ff00:1")
 	raw := group.As16()
 	b := make([]byte, MLDReportLen(1))
-	if n := PutMLDReport(b, MLDToExclude, []netip.Addr{group}); n != 28 || b[0] != 143 || b[7] != 1 || b[8] != 4 || !bytes.Equal(b[12:], raw[:]) {
+	if n := PutMLDReport(b, MLDToExclude, []netip.Addr{group}); n != 28 || b[0] != 143 ||
+		b[7] != 1 || b[8] != 4 || !bytes.Equal(b[12:], raw[:]) {
 		t.Errorf("a report: % x", b)
 	}
 	for _, c := range []struct {
@@ -25,7 +26,8 @@ func TestMLD(t *testing.T) {
 		{0x8000, 4, 32768 * time.Millisecond},
 		{0xffff, 4, 0x1fff << 10 * time.Millisecond},
 	} {
-		q, err := ParseMLDQuery(ICMP{Type: ICMPv6MLDQuery, Rest: c.code << 16}, append(raw[:], make([]byte, c.extra)...))
+		q, err := ParseMLDQuery(ICMP{Type: ICMPv6MLDQuery, Rest: c.code << 16},
+			append(raw[:], make([]byte, c.extra)...))
 		if err != nil || q.MaxDelay != c.want || q.Group != group {
 			t.Errorf("a query of %#x: %+v, %v, want %v", c.code, q, err, c.want)
 		}
@@ -35,7 +37,8 @@ func TestMLD(t *testing.T) {
 	}
 	alert := make([]byte, RouterAlertLen)
 	PutRouterAlert(alert, ProtocolICMPv6)
-	if c, err := ParseChain(ProtocolHopByHop, append(alert, b...)); err != nil || c.Protocol != ProtocolICMPv6 || !bytes.Equal(c.Payload, b) {
+	if c, err := ParseChain(ProtocolHopByHop, append(alert, b...)); err != nil ||
+		c.Protocol != ProtocolICMPv6 || !bytes.Equal(c.Payload, b) {
 		t.Errorf("behind the alert: %+v, %v", c, err)
 	}
 }

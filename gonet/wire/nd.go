@@ -18,8 +18,9 @@ const (
 type Neighbor struct {
 	Target                      netip.Addr
 	Router, Solicited, Override bool // of an advertisement
-	MAC                         MAC  // of the source of a solicitation, of the target of an advertisement
-	HasMAC                      bool
+	// of the source of a solicitation, of the target of an advertisement
+	MAC    MAC
+	HasMAC bool
 }
 
 // Prefix is what a router says of one.
@@ -50,7 +51,8 @@ type RouterAdvert struct {
 
 var ndFailed = failures("nd", ErrShort, ErrLength, ErrOption, ErrAddress)
 
-// ParseNeighbor reads the body of a solicitation or an advertisement, as ParseICMP returns it, with the head m.
+// ParseNeighbor reads the body of a solicitation or an advertisement, as ParseICMP returns it,
+// with the head m.
 func ParseNeighbor(m ICMP, body []byte) (n Neighbor, err error) {
 	if len(body) < 16 {
 		return n, ndFailed[ErrShort]
@@ -73,7 +75,8 @@ func ParseNeighbor(m ICMP, body []byte) (n Neighbor, err error) {
 	return n, err
 }
 
-// Put writes the whole message of the type given, without its checksum, and returns its length: 24 bytes, 32 with a MAC.
+// Put writes the whole message of the type given, without its checksum, and returns its length: 24
+// bytes, 32 with a MAC.
 func (n *Neighbor) Put(b []byte, kind uint8) int {
 	m := ICMP{Type: kind}
 	option := byte(ndSourceMAC)
@@ -89,8 +92,8 @@ func (n *Neighbor) Put(b []byte, kind uint8) int {
 	return ICMPLen + 16 + putMAC(b[ICMPLen+16:], option, n.MAC)
 }
 
-// PutRouterSolicit writes a router solicitation, without its checksum; mac nil leaves the option out, as the
-// unspecified source asks (RFC 4861 section 4.1).
+// PutRouterSolicit writes a router solicitation, without its checksum; mac nil leaves the option
+// out, as the unspecified source asks (RFC 4861 section 4.1).
 func PutRouterSolicit(b []byte, mac *MAC) int {
 	m := ICMP{Type: ICMPv6RouterSolicit}
 	n := m.Put(b)
@@ -113,8 +116,8 @@ func bit(set bool, at int) uint32 {
 	return 0
 }
 
-// ParseRouterAdvert reads the body of an advertisement, with its head m. Prefixes that RFC 4862 section 5.5.3 has a
-// host ignore are left out.
+// ParseRouterAdvert reads the body of an advertisement, with its head m. Prefixes that RFC 4862
+// section 5.5.3 has a host ignore are left out.
 func ParseRouterAdvert(m ICMP, body []byte) (r RouterAdvert, err error) {
 	if len(body) < 8 {
 		return r, ndFailed[ErrShort]
@@ -142,7 +145,8 @@ func (r *RouterAdvert) take(kind byte, data []byte) error {
 			return ndFailed[ErrOption]
 		}
 		p.Prefix = netip.PrefixFrom(netip.AddrFrom16([16]byte(data[14:])), int(data[0])).Masked()
-		if p.Preferred <= p.Valid && !p.Prefix.Addr().IsLinkLocalUnicast() && !p.Prefix.Addr().IsMulticast() {
+		if p.Preferred <= p.Valid && !p.Prefix.Addr().IsLinkLocalUnicast() &&
+			!p.Prefix.Addr().IsMulticast() {
 			r.Prefixes = append(r.Prefixes, p)
 		}
 	case kind == ndRDNSS && len(data) >= 22:
@@ -156,8 +160,8 @@ func (r *RouterAdvert) take(kind byte, data []byte) error {
 
 func seconds(n uint32) time.Duration { return time.Duration(n) * time.Second }
 
-// ndOptions gives each option to take, without its kind and length. A length of zero makes the message void (RFC 4861
-// section 4.6).
+// ndOptions gives each option to take, without its kind and length. A length of zero makes the
+// message void (RFC 4861 section 4.6).
 func ndOptions(b []byte, take func(kind byte, data []byte) error) error {
 	for len(b) > 0 {
 		if len(b) < 2 {
@@ -178,7 +182,8 @@ func ndOptions(b []byte, take func(kind byte, data []byte) error) error {
 	return nil
 }
 
-// SolicitedNode is the group in which the owner of an address hears solicitations for it (RFC 4291 section 2.7.1).
+// SolicitedNode is the group in which the owner of an address hears solicitations for it (RFC 4291
+// section 2.7.1).
 func SolicitedNode(a netip.Addr) netip.Addr {
 	b := a.As16()
 	return netip.AddrFrom16([16]byte{0xff, 2, 11: 1, 12: 0xff, 13: b[13], 14: b[14], 15: b[15]})

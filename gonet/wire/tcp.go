@@ -74,8 +74,8 @@ const maxWindowScale = 14
 
 var tcpFailed = failures("tcp", ErrShort, ErrLength)
 
-// ParseTCP reads a header with its options. The checksum is not looked at. Options that run out of the header end the
-// list, as RFC 9293 (MUST-7) asks a receiver to live with any.
+// ParseTCP reads a header with its options. The checksum is not looked at. Options that run out of
+// the header end the list, as RFC 9293 (MUST-7) asks a receiver to live with any.
 func ParseTCP(b []byte) (h TCP, payload []byte, err error) {
 	if len(b) < TCPLen {
 		return h, nil, tcpFailed[ErrShort]
@@ -95,7 +95,8 @@ func ParseTCP(b []byte) (h TCP, payload []byte, err error) {
 	return h, b[n:], nil
 }
 
-// ParseTCPQuote reads what an ICMP error quotes of a segment: the ports and the sequence number, 8 bytes at least.
+// ParseTCPQuote reads what an ICMP error quotes of a segment: the ports and the sequence number, 8
+// bytes at least.
 func ParseTCPQuote(b []byte) (srcPort, dstPort uint16, seq uint32, err error) {
 	if len(b) < 8 {
 		return 0, 0, 0, tcpFailed[ErrShort]
@@ -166,8 +167,8 @@ func (o *TCPOptions) len() int {
 // Len is the length in bytes of the header with its options.
 func (h *TCP) Len() int { return TCPLen + h.Options.len() }
 
-// Put writes the header as it is; the checksum is the caller's, since it covers the payload. More options than the 40
-// bytes that a header has room for are the caller's mistake, and panic.
+// Put writes the header as it is; the checksum is the caller's, since it covers the payload. More
+// options than the 40 bytes that a header has room for are the caller's mistake, and panic.
 func (h *TCP) Put(b []byte) int {
 	n := h.Len()
 	if n > TCPMaxLen {

@@ -1,8 +1,10 @@
-// Package wire turns headers into structs and back: Ethernet, ARP, IPv4, IPv6, ICMP, neighbour discovery, UDP, TCP.
+// Package wire turns headers into structs and back: Ethernet, ARP, IPv4, IPv6, ICMP, neighbour
+// discovery, UDP, TCP.
 //
-// It is pure. ParseX takes the bytes from the header on and returns the header and what follows it, as a view;
-// Put writes a header to the start of a slice that is long enough and returns its length in bytes. Neither
-// allocates for the packets of a connection. Byte order is that of the network, in structs that of the machine.
+// It is pure. ParseX takes the bytes from the header on and returns the header and what follows it,
+// as a view; Put writes a header to the start of a slice that is long enough and returns its length
+// in bytes. Neither allocates for the packets of a connection. Byte order is that of the network,
+// in structs that of the machine.
 package wire
 
 import (
@@ -11,7 +13,8 @@ import (
 	"fmt"
 )
 
-// Why a header is not one. A parser says it with the name of the header: "tcp: shorter than its header".
+// Why a header is not one. A parser says it with the name of the header: "tcp: shorter
+// than its header".
 var (
 	ErrShort    = errors.New("shorter than its header")
 	ErrLength   = errors.New("a length that cannot be")

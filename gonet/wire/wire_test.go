@@ -30,9 +30,11 @@ func TestEthernet(t *testing.T) {
 		payload  string
 		err      error
 	}{
-		{"plain", "0200 0000 0001 0200 0000 0002 0800 4500", Ethernet{Dst: MAC{2, 5: 1}, Src: MAC{2, 5: 2}, Type: EtherIPv4}, "4500", nil},
+		{"plain", "0200 0000 0001 0200 0000 0002 0800 4500", Ethernet{Dst: MAC{2, 5: 1},
+			Src: MAC{2, 5: 2}, Type: EtherIPv4}, "4500", nil},
 		{"tagged", "ffff ffff ffff 0200 0000 0002 8100 6064 0806 0001",
-			Ethernet{Dst: Broadcast, Src: MAC{2, 5: 2}, Type: EtherARP, Tagged: true, Tag: 0x6064}, "0001", nil},
+			Ethernet{Dst: Broadcast, Src: MAC{2, 5: 2}, Type: EtherARP, Tagged: true, Tag: 0x6064},
+			"0001", nil},
 		{"short", "0200 0000 0001 0200 0000 0002 08", Ethernet{}, "", ErrShort},
 		{"tag cut", "ffff ffff ffff 0200 0000 0002 8100 6064", Ethernet{}, "", ErrShort},
 	} {
@@ -66,15 +68,18 @@ func TestMACs(t *testing.T) {
 	if got := MulticastMAC(addr("224.128.1.2")).String(); got != "01:00:5e:00:01:02" {
 		t.Errorf("group of IPv4: %s", got)
 	}
-	if got := MulticastMAC(SolicitedNode(addr("2001:db8::1:2aff:fe3c"))).String(); got != "33:33:ff:ff:fe:3c" {
+	got := MulticastMAC(SolicitedNode(addr("2001:db8::1:2aff:fe3c")))
+	if got.String() != "33:33:ff:ff:fe:3c" {
 		t.Errorf("solicited-node group: %s", got)
 	}
-	for _, bad := range []string{"", "02:00:00:00:00", "02:00:00:00:00:00:00:01", "zz:00:00:00:00:01"} {
+	for _, bad := range []string{"", "02:00:00:00:00", "02:00:00:00:00:00:00:01",
+		"zz:00:00:00:00:01"} {
 		if m, err := ParseMAC(bad); err == nil {
 			t.Errorf("ParseMAC(%q) = %v without an error", bad, m)
 		}
 	}
-	if m, err := ParseMAC("02:00:00:00:00:fe"); err != nil || m != (MAC{2, 5: 0xfe}) || m.IsGroup() || !Broadcast.IsGroup() {
+	if m, err := ParseMAC("02:00:00:00:00:fe"); err != nil || m != (MAC{2, 5: 0xfe}) ||
+		m.IsGroup() || !Broadcast.IsGroup() {
 		t.Errorf("got %v, %v", m, err)
 	}
 }
@@ -82,7 +87,8 @@ func TestMACs(t *testing.T) {
 func TestARP(t *testing.T) {
 	in := raw(t, "0001 0800 0604 0001 0200 0000 0001 0a00 0001 0000 0000 0000 0a00 0002")
 	got, err := ParseARP(append(in, make([]byte, 18)...)) // Ethernet pads
-	want := ARP{Op: ARPRequest, SenderMAC: MAC{2, 5: 1}, SenderIP: addr("10.0.0.1"), TargetIP: addr("10.0.0.2")}
+	want := ARP{Op: ARPRequest, SenderMAC: MAC{2, 5: 1}, SenderIP: addr("10.0.0.1"),
+		TargetIP: addr("10.0.0.2")}
 	if err != nil || got != want {
 		t.Fatalf("got %+v, %v, want %+v", got, err, want)
 	}
@@ -125,7 +131,8 @@ func TestIPv4(t *testing.T) {
 		})
 	}
 	h, _, _ := ParseIPv4(raw(t, good))
-	want := IPv4{Length: 28, ID: 0x1c46, DontFragment: true, TTL: 64, Protocol: ProtocolTCP, Src: addr("172.16.10.99"), Dst: addr("172.16.10.12")}
+	want := IPv4{Length: 28, ID: 0x1c46, DontFragment: true, TTL: 64, Protocol: ProtocolTCP,
+		Src: addr("172.16.10.99"), Dst: addr("172.16.10.12")}
 	h.Options = nil
 	if !reflect.DeepEqual(h, want) || h.IsFragment() {
 		t.Errorf("got %+v, want %+v", h, want)
@@ -133,13 +140,15 @@ func TestIPv4(t *testing.T) {
 }
 
 func TestIPv4Options(t *testing.T) {
-	h := IPv4{Length: 100, Src: addr("1.2.3.4"), Dst: addr("5.6.7.8"), Options: []byte{optionNop, 7, 7, 4, 0, 0, 0, 0}, Offset: 8, MoreFragments: true}
+	h := IPv4{Length: 100, Src: addr("1.2.3.4"), Dst: addr("5.6.7.8"), Options: []byte{optionNop, 7,
+		7, 4, 0, 0, 0, 0}, Offset: 8, MoreFragments: true}
 	b := make([]byte, 100)
 	if n := h.Put(b); n != 28 {
 		t.Fatalf("a header of %d bytes", n)
 	}
 	got, payload, err := ParseIPv4(b)
-	if err != nil || !bytes.Equal(got.Options, h.Options) || len(payload) != 72 || got.Offset != 8 || !got.IsFragment() {
+	if err != nil || !bytes.Equal(got.Options, h.Options) || len(payload) != 72 ||
+		got.Offset != 8 || !got.IsFragment() {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	for _, c := range []struct {
@@ -187,7 +196,8 @@ func TestICMP(t *testing.T) {
 	copy(b[m.Put(b):], "abc")
 	SealICMP(b, 0)
 	got, body, err := ParseICMP(b, 0)
-	if err != nil || got.ID() != 0x1234 || got.Seq() != 7 || string(body) != "abc" || got.Type != ICMPEcho {
+	if err != nil || got.ID() != 0x1234 || got.Seq() != 7 || string(body) != "abc" ||
+		got.Type != ICMPEcho {
 		t.Fatalf("got %+v %q, %v", got, body, err)
 	}
 	b[9] ^= 1
@@ -200,9 +210,12 @@ func TestICMP(t *testing.T) {
 }
 
 func TestIPv6(t *testing.T) {
-	in := raw(t, "6120 0345 0004 3a40 fe80 0000 0000 0000 0000 0000 0000 0001 ff02 0000 0000 0000 0000 0000 0000 0002 8000 0000 ffff")
+	in := raw(t,
+		"6120 0345 0004 3a40 fe80 0000 0000 0000 0000 0000 0000 0001 ff02 0000 0000 0000 0000 "+
+			"0000 0000 0002 8000 0000 ffff")
 	h, payload, err := ParseIPv6(in)
-	want := IPv6{TrafficClass: 0x12, FlowLabel: 0x345, Length: 4, NextHeader: ProtocolICMPv6, HopLimit: 64, Src: addr("fe80::1"), Dst: addr("ff02::2")}
+	want := IPv6{TrafficClass: 0x12, FlowLabel: 0x345, Length: 4, NextHeader: ProtocolICMPv6,
+		HopLimit: 64, Src: addr("fe80::1"), Dst: addr("ff02::2")}
 	if err != nil || h != want || len(payload) != 4 {
 		t.Fatalf("got %+v %x, %v, want %+v", h, payload, err, want)
 	}
@@ -224,21 +237,37 @@ func TestChain(t *testing.T) {
 		want Chain
 		err  error
 	}{
-		{"none", ProtocolUDP, "0102", Chain{Protocol: ProtocolUDP, Payload: []byte{1, 2}, NextAt: 6}, nil},
-		{"padding and router alert", ProtocolHopByHop, tcp + "00 0502 0000 0100 aa", Chain{Protocol: ProtocolTCP, Payload: []byte{0xaa}, Unfragmentable: 8, NextAt: 40}, nil},
+		{"none", ProtocolUDP, "0102", Chain{Protocol: ProtocolUDP, Payload: []byte{1, 2},
+			NextAt: 6}, nil},
+		{"padding and router alert", ProtocolHopByHop, tcp + "00 0502 0000 0100 aa",
+			Chain{Protocol: ProtocolTCP, Payload: []byte{0xaa}, Unfragmentable: 8, NextAt: 40},
+			nil},
 		{"fragment", ProtocolFragment, tcp + "00 0011 00000009 bb",
-			Chain{Protocol: ProtocolTCP, Payload: []byte{0xbb}, IsFragment: true, Fragment: Fragment{NextHeader: ProtocolTCP, Offset: 16, More: true, ID: 9}, NextAt: 40}, nil},
-		{"atomic fragment", ProtocolFragment, tcp + "00 0000 00000009 bb", Chain{Protocol: ProtocolTCP, Payload: []byte{0xbb}, Unfragmentable: 8, NextAt: 40}, nil},
-		{"route done", ProtocolRouting, tcp + "00 0400 0000 0000", Chain{Protocol: ProtocolTCP, Payload: []byte{}, Unfragmentable: 8, NextAt: 40}, nil},
-		{"route left", ProtocolRouting, tcp + "00 0001 0000 0000", Chain{}, &Problem{Code: ProblemV6Header, Pointer: 42}},
-		{"hop-by-hop late", ProtocolDestination, "0000 0104 0000 0000", Chain{}, &Problem{Code: ProblemV6NextHeader, Pointer: 40}},
-		{"option to skip", ProtocolDestination, unknown + "00 1e04 0000 0000", Chain{Protocol: 0xfd, Payload: []byte{}, Unfragmentable: 8, NextAt: 40}, nil},
-		{"option to drop", ProtocolDestination, tcp + "00 4004 0000 0000", Chain{}, &Problem{Code: ProblemV6Option, Pointer: 42, Silent: true}},
-		{"option to report", ProtocolDestination, tcp + "00 8004 0000 0000", Chain{}, &Problem{Code: ProblemV6Option, Pointer: 42}},
-		{"option to report to one", ProtocolDestination, tcp + "00 c004 0000 0000", Chain{}, &Problem{Code: ProblemV6Option, Pointer: 42, Unicast: true}},
-		{"option beyond", ProtocolDestination, tcp + "00 0105 0000 0000", Chain{}, &Problem{Code: ProblemV6Header, Pointer: 42}},
+			Chain{Protocol: ProtocolTCP, Payload: []byte{0xbb}, IsFragment: true,
+				Fragment: Fragment{NextHeader: ProtocolTCP, Offset: 16, More: true, ID: 9},
+				NextAt:   40}, nil},
+		{"atomic fragment", ProtocolFragment, tcp + "00 0000 00000009 bb",
+			Chain{Protocol: ProtocolTCP, Payload: []byte{0xbb}, Unfragmentable: 8, NextAt: 40},
+			nil},
+		{"route done", ProtocolRouting, tcp + "00 0400 0000 0000", Chain{Protocol: ProtocolTCP,
+			Payload: []byte{}, Unfragmentable: 8, NextAt: 40}, nil},
+		{"route left", ProtocolRouting, tcp + "00 0001 0000 0000", Chain{},
+			&Problem{Code: ProblemV6Header, Pointer: 42}},
+		{"hop-by-hop late", ProtocolDestination, "0000 0104 0000 0000", Chain{},
+			&Problem{Code: ProblemV6NextHeader, Pointer: 40}},
+		{"option to skip", ProtocolDestination, unknown + "00 1e04 0000 0000",
+			Chain{Protocol: 0xfd, Payload: []byte{}, Unfragmentable: 8, NextAt: 40}, nil},
+		{"option to drop", ProtocolDestination, tcp + "00 4004 0000 0000", Chain{},
+			&Problem{Code: ProblemV6Option, Pointer: 42, Silent: true}},
+		{"option to report", ProtocolDestination, tcp + "00 8004 0000 0000", Chain{},
+			&Problem{Code: ProblemV6Option, Pointer: 42}},
+		{"option to report to one", ProtocolDestination, tcp + "00 c004 0000 0000", Chain{},
+			&Problem{Code: ProblemV6Option, Pointer: 42, Unicast: true}},
+		{"option beyond", ProtocolDestination, tcp + "00 0105 0000 0000", Chain{},
+			&Problem{Code: ProblemV6Header, Pointer: 42}},
 		{"cut", ProtocolDestination, tcp + "01 0104 0000 0000", Chain{}, ErrShort},
-		{"too many", ProtocolDestination, strings.Repeat("3c00 0104 0000 0000 ", 9), Chain{}, &Problem{Silent: true}},
+		{"too many", ProtocolDestination, strings.Repeat("3c00 0104 0000 0000 ", 9), Chain{},
+			&Problem{Silent: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := ParseChain(c.next, raw(t, c.in))
@@ -290,17 +319,22 @@ func TestRouterAdvert(t *testing.T) {
 		1903 0000 0000 0258 2001 0db8 0001 0000 0000 0000 0000 0053`)
 	got, err := ParseRouterAdvert(ICMP{Type: ICMPv6RouterAdvert, Rest: 64<<24 | 1<<22 | 1800}, body)
 	want := RouterAdvert{
-		HopLimit: 64, Other: true, Lifetime: 30 * time.Minute, Reachable: 30 * time.Second, Retransmit: time.Second,
-		MTU: 1500, MAC: MAC{2, 5: 1}, HasMAC: true, DNS: []netip.Addr{addr("2001:db8:1::53")}, DNSLifetime: 10 * time.Minute,
+		HopLimit: 64, Other: true, Lifetime: 30 * time.Minute, Reachable: 30 * time.Second,
+		Retransmit: time.Second,
+		MTU:        1500, MAC: MAC{2, 5: 1}, HasMAC: true,
+		DNS:         []netip.Addr{addr("2001:db8:1::53")},
+		DNSLifetime: 10 * time.Minute,
 		// The second prefix is preferred for longer than it is valid.
-		Prefixes: []Prefix{{netip.MustParsePrefix("2001:db8:1::/64"), true, true, 24 * time.Hour, 4 * time.Hour}},
+		Prefixes: []Prefix{{netip.MustParsePrefix("2001:db8:1::/64"), true, true, 24 * time.Hour,
+			4 * time.Hour}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
 	mac := MAC{2, 5: 7}
 	b := make([]byte, 16)
-	if n := PutRouterSolicit(b, &mac); n != 16 || !bytes.Equal(b, raw(t, "8500 0000 0000 0000 0101 0200 0000 0007")) {
+	if n := PutRouterSolicit(b, &mac); n != 16 ||
+		!bytes.Equal(b, raw(t, "8500 0000 0000 0000 0101 0200 0000 0007")) {
 		t.Errorf("solicitation: %x", b[:n])
 	}
 }

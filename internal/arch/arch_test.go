@@ -43,8 +43,8 @@ var rooms = []string{
 	"arch",
 }
 
-// eveRooms are the packages of Eve, in the order in which a program passes through them: the same rule as for
-// rooms. The tests of one may use any other.
+// eveRooms are the packages of Eve, in the order in which a program passes through them: the same
+// rule as for rooms. The tests of one may use any other.
 var eveRooms = []string{
 	"source", "diag",
 	"syntax", "format",
@@ -87,7 +87,8 @@ func tracked(t *testing.T) []string {
 // imports returns the import paths of one Go file.
 func imports(t *testing.T, file string) []string {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ImportsOnly)
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil,
+		parser.ImportsOnly)
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
@@ -115,7 +116,8 @@ func room(dir string) string {
 
 func rank(room string) int { return slices.Index(rooms, room) }
 
-// eveRank is the place of a folder of Eve among its rooms. The package eve itself is the runtime's text.
+// eveRank is the place of a folder of Eve among its rooms. The package eve itself is the
+// runtime's text.
 func eveRank(dir string) int {
 	if dir == "eve" {
 		return slices.Index(eveRooms, "runtime")
@@ -185,14 +187,15 @@ func TestImportsPointOneWay(t *testing.T) {
 				continue // clients and servers are tried with one another
 			}
 			if !allowed(dir, ours) {
-				t.Errorf("%s imports %s: arrows go from later rooms to earlier ones, and nothing imports cmd", f, p)
+				t.Errorf("%s imports %s: arrows go from later rooms to earlier ones, and "+
+					"nothing imports cmd", f, p)
 			}
 		}
 	}
 }
 
-// TestEveNeedsNothing holds Eve to the standard library; its tests may also use what archives and scripts of
-// tests are written in.
+// TestEveNeedsNothing holds Eve to the standard library; its tests may also use what archives and
+// scripts of tests are written in.
 func TestEveNeedsNothing(t *testing.T) {
 	for _, f := range tracked(t) {
 		if !strings.HasPrefix(f, "eve/") || !strings.HasSuffix(f, ".go") {
@@ -200,7 +203,8 @@ func TestEveNeedsNothing(t *testing.T) {
 		}
 		for _, p := range imports(t, f) {
 			first, _, _ := strings.Cut(p, "/")
-			forTests := strings.HasPrefix(p, "golang.org/x/tools/") || strings.HasPrefix(p, "github.com/rogpeppe/go-internal/")
+			forTests := strings.HasPrefix(p, "golang.org/x/tools/") ||
+				strings.HasPrefix(p, "github.com/rogpeppe/go-internal/")
 			if strings.Contains(first, ".") && !(forTests && strings.HasSuffix(f, "_test.go")) {
 				t.Errorf("%s imports %s: Eve needs the standard library only", f, p)
 			}
@@ -208,18 +212,20 @@ func TestEveNeedsNothing(t *testing.T) {
 	}
 }
 
-// TestGoNetNeedsNothing holds the stack to the standard library, and its links to x/sys beside that; tests may use
-// what others have written over a net.Conn.
+// TestGoNetNeedsNothing holds the stack to the standard library, and its links to x/sys beside
+// that; tests may use what others have written over a net.Conn.
 func TestGoNetNeedsNothing(t *testing.T) {
 	for _, f := range tracked(t) {
-		if !strings.HasPrefix(f, "gonet/") || !strings.HasSuffix(f, ".go") || strings.HasSuffix(f, "_test.go") {
+		if !strings.HasPrefix(f, "gonet/") || !strings.HasSuffix(f, ".go") ||
+			strings.HasSuffix(f, "_test.go") {
 			continue
 		}
 		for _, p := range imports(t, f) {
 			first, _, _ := strings.Cut(p, "/")
 			sys := strings.HasPrefix(p, "golang.org/x/sys/") && strings.HasPrefix(f, "gonet/link/")
 			if strings.Contains(first, ".") && !sys {
-				t.Errorf("%s imports %s: GoNet needs the standard library only, its links x/sys", f, p)
+				t.Errorf("%s imports %s: GoNet needs the standard library only, its links x/sys", f,
+					p)
 			}
 		}
 	}
@@ -230,13 +236,16 @@ func TestEveryRoomHasItsPlace(t *testing.T) {
 		if strings.HasPrefix(f, "eve/") && strings.HasSuffix(f, ".go") && eveRank(path.Dir(f)) < 0 {
 			t.Errorf("%s: its folder is not in the list of Eve's rooms", f)
 		}
-		if strings.HasPrefix(f, "gonet/") && strings.HasSuffix(f, ".go") && gonetRank(path.Dir(f)) < 0 {
+		if strings.HasPrefix(f, "gonet/") && strings.HasSuffix(f, ".go") &&
+			gonetRank(path.Dir(f)) < 0 {
 			t.Errorf("%s: its folder is not in the list of GoNet's rooms", f)
 		}
-		if strings.HasPrefix(f, "papaya/") && strings.HasSuffix(f, ".go") && papayaRank(path.Dir(f)) < 0 {
+		if strings.HasPrefix(f, "papaya/") && strings.HasSuffix(f, ".go") &&
+			papayaRank(path.Dir(f)) < 0 {
 			t.Errorf("%s: its folder is not in the list of Papaya's rooms", f)
 		}
-		if strings.HasPrefix(f, "internal/") && strings.HasSuffix(f, ".go") && rank(room(path.Dir(f))) < 0 {
+		if strings.HasPrefix(f, "internal/") && strings.HasSuffix(f, ".go") &&
+			rank(room(path.Dir(f))) < 0 {
 			t.Errorf("%s: the room %s is not in the list of rooms", f, room(path.Dir(f)))
 		}
 	}
@@ -257,7 +266,8 @@ func TestFewFoldersInTheRoot(t *testing.T) {
 func TestFilesStayShort(t *testing.T) {
 	hand := regexp.MustCompile(`\.(go|c|h|cpp|hpp|erl|js|java|py|rs|sh|css|html|tmpl|eve)$`)
 	for _, f := range tracked(t) {
-		if !hand.MatchString(f) || strings.Contains(f, "/testdata/") || strings.Contains(f, ".min.") {
+		if !hand.MatchString(f) || strings.Contains(f, "/testdata/") ||
+			strings.Contains(f, ".min.") {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(root, f))
@@ -277,7 +287,8 @@ func TestEveryPackageSaysWhatItIs(t *testing.T) {
 			continue
 		}
 		dir := path.Dir(f)
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f), nil, parser.PackageClauseOnly|parser.ParseComments)
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f), nil,
+			parser.PackageClauseOnly|parser.ParseComments)
 		if err != nil {
 			t.Fatalf("%s: %v", f, err)
 		}
@@ -314,10 +325,12 @@ func TestEveryModelHasAManifest(t *testing.T) {
 	}
 }
 
-// TestModelsSayThatTheyUseGoNet holds models that import the stack to saying so: their builds are old when it changes.
+// TestModelsSayThatTheyUseGoNet holds models that import the stack to saying so: their builds are
+// old when it changes.
 func TestModelsSayThatTheyUseGoNet(t *testing.T) {
 	for _, f := range tracked(t) {
-		if !strings.HasPrefix(f, "services/") || !strings.HasSuffix(f, ".go") || strings.HasSuffix(f, "_test.go") || path.Base(f) == "gonet.go" {
+		if !strings.HasPrefix(f, "services/") || !strings.HasSuffix(f, ".go") ||
+			strings.HasSuffix(f, "_test.go") || path.Base(f) == "gonet.go" {
 			continue // gonet.go is built in with --stack=gonet only, which knows what it uses
 		}
 		for _, p := range imports(t, f) {
@@ -326,7 +339,8 @@ func TestModelsSayThatTheyUseGoNet(t *testing.T) {
 			}
 			model, err := os.ReadFile(filepath.Join(root, path.Dir(f), "model.toml"))
 			if err != nil || !strings.Contains(string(model), `"../../../gonet"`) {
-				t.Errorf("%s imports %s: expected uses = [\"../../../gonet\"] in its model.toml", f, p)
+				t.Errorf("%s imports %s: expected uses = [\"../../../gonet\"] in its model.toml", f,
+					p)
 			}
 			break
 		}

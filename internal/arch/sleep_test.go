@@ -14,19 +14,23 @@ import (
 	"time"
 )
 
-// maxSleep is the longest real sleep in a test of the first ring: a test waits for events, or polls.
+// maxSleep is the longest real sleep in a test of the first ring: a test waits for
+// events, or polls.
 const maxSleep = 50 * time.Millisecond
 
-// maySleep are the files in which tests sleep for longer, or for what the compiler cannot tell, with the
-// reason. In files that import testing/synctest time is fake, and no sleep takes any.
+// maySleep are the files in which tests sleep for longer, or for what the compiler cannot tell,
+// with the reason. In files that import testing/synctest time is fake, and no sleep takes any.
 var maySleep = map[string]string{
-	"internal/load/chat_test.go":        "a server that stalls for a known time: the engine under test reads the kernel's clock",
+	"internal/load/chat_test.go": "a server that stalls for a known time: the engine " +
+		"under test reads the kernel's clock",
 	"internal/load/chatserver_test.go":  "a server that answers after a known time, likewise",
 	"internal/load/imageserver_test.go": "a server that answers after a known time, likewise",
 	"internal/load/server_test.go":      "a server that stalls for a known time, likewise",
-	"internal/load/stream_test.go":      "a server that says something each second, as its protocol asks, or late by a known time",
-	"services/chat/slow_test.go":        "only with -clock, as make siege asks",
-	"services/images/slow_test.go":      "the second ring: clients that are slow for minutes, as the contract bounds them",
+	"internal/load/stream_test.go": "a server that says something each second, as its " +
+		"protocol asks, or late by a known time",
+	"services/chat/slow_test.go": "only with -clock, as make siege asks",
+	"services/images/slow_test.go": "the second ring: clients that are slow for minutes, " +
+		"as the contract bounds them",
 }
 
 // TestNoLongSleeps refuses time.Sleep of more than maxSleep in tests, and of a variable.
@@ -48,7 +52,8 @@ func TestNoLongSleeps(t *testing.T) {
 			if long(call) {
 				seen[file] = true
 				if maySleep[file] == "" {
-					t.Errorf("%s:%d: a real sleep of more than %v, or of a time that is not constant: wait for an event, or poll",
+					t.Errorf("%s:%d: a real sleep of more than %v, or of a time that is not "+
+						"constant: wait for an event, or poll",
 						file, set.Position(call.Pos()).Line, maxSleep)
 				}
 			}
@@ -63,7 +68,8 @@ func TestNoLongSleeps(t *testing.T) {
 
 // fakesTime tells whether a file's tests run in bubbles of testing/synctest.
 func fakesTime(f *ast.File) bool {
-	return slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"testing/synctest"` })
+	return slices.ContainsFunc(f.Imports,
+		func(i *ast.ImportSpec) bool { return i.Path.Value == `"testing/synctest"` })
 }
 
 // sleeps finds the calls of time.Sleep.
@@ -73,7 +79,8 @@ func sleeps(f *ast.File) (calls []*ast.CallExpr) {
 		if !ok {
 			return true
 		}
-		if s, ok := call.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Sleep" && len(call.Args) == 1 {
+		if s, ok := call.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Sleep" &&
+			len(call.Args) == 1 {
 			if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" {
 				calls = append(calls, call)
 			}
@@ -86,8 +93,10 @@ func sleeps(f *ast.File) (calls []*ast.CallExpr) {
 // long tells whether a sleep is longer than maxSleep, or may be.
 func long(call *ast.CallExpr) bool {
 	text := types.ExprString(call.Args[0])
-	for name, unit := range map[string]time.Duration{"time.Microsecond": time.Microsecond, "time.Nanosecond": 1,
-		"time.Millisecond": time.Millisecond, "time.Second": time.Second, "time.Minute": time.Minute, "time.Hour": time.Hour} {
+	for name, unit := range map[string]time.Duration{"time.Microsecond": time.Microsecond,
+		"time.Nanosecond":  1,
+		"time.Millisecond": time.Millisecond, "time.Second": time.Second,
+		"time.Minute": time.Minute, "time.Hour": time.Hour} {
 		text = strings.ReplaceAll(text, name, strconv.FormatInt(int64(unit), 10))
 	}
 	value, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
@@ -101,8 +110,10 @@ func long(call *ast.CallExpr) bool {
 // TestLong holds the rule against sleeps on both sides of it.
 func TestLong(t *testing.T) {
 	for text, want := range map[string]bool{
-		"time.Millisecond": false, "50*time.Millisecond": false, "51 * time.Millisecond": true, "time.Second": true,
-		"wait": true, "time.Until(at)": true, "time.Second / 20": false, "300 * time.Microsecond": false, "n * time.Millisecond": true,
+		"time.Millisecond": false, "50*time.Millisecond": false, "51 * time.Millisecond": true,
+		"time.Second": true,
+		"wait":        true, "time.Until(at)": true, "time.Second / 20": false,
+		"300 * time.Microsecond": false, "n * time.Millisecond": true,
 	} {
 		expr, err := parser.ParseExpr("time.Sleep(" + text + ")")
 		if err != nil {

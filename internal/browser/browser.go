@@ -39,7 +39,8 @@ var one struct {
 func Needed(t *testing.T) {
 	t.Helper()
 	if find() == "" {
-		t.Skip("SKIP: install chromium-headless-shell for the tests of pages (./toolchains.sh --all)")
+		t.Skip("SKIP: install chromium-headless-shell for the tests of pages (./toolchains.sh " +
+			"--all)")
 	}
 }
 
@@ -178,7 +179,8 @@ func (p *Page) Until(what, js string) {
 	p.t.Helper()
 	ctx, stop := context.WithTimeout(p.ctx, patience)
 	defer stop()
-	every, limit := chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(patience)
+	every, limit := chromedp.WithPollingInterval(30*time.Millisecond),
+		chromedp.WithPollingTimeout(patience)
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, every, limit)); err != nil {
 		p.Picture("failed-" + strings.ReplaceAll(p.t.Name(), "/", "-"))
 		shown := Eval[string](p, "document.body.innerText")

@@ -1,8 +1,9 @@
-// Package calibrate measures servers whose truth is known, with the very load engine, groups and samplers that measure
-// the others, and says by how much the laboratory is off on this machine, at this time.
+// Package calibrate measures servers whose truth is known, with the very load engine, groups
+// and samplers that measure the others, and says by how much the laboratory is off on this
+// machine, at this time.
 //
-// The trade: a calibration before each run costs seven seconds of everybody's time; without it, a figure is only as
-// good as the belief that the instrument works here.
+// The trade: a calibration before each run costs seven seconds of everybody's time; without it, a
+// figure is only as good as the belief that the instrument works here.
 package calibrate
 
 import (
@@ -41,9 +42,10 @@ func newBench(exe string) bench {
 // A check measures one truth. A retry is a second one, made when the first is off.
 type check func(ctx context.Context, b bench) (record.Check, error)
 
-// Run makes all checks: the full form, of about half a minute, or the form of seven seconds. A check that is off is
-// made once more, for a machine may be disturbed for a moment, and its note says so. The error says that a check could
-// not be made at all; the checks' own OK says which truth was missed.
+// Run makes all checks: the full form, of about half a minute, or the form of seven seconds. A
+// check that is off is made once more, for a machine may be disturbed for a moment, and its note
+// says so. The error says that a check could not be made at all; the checks' own OK says which
+// truth was missed.
 func Run(ctx context.Context, exe string, full bool) ([]record.Check, error) {
 	checks := []check{
 		stallCheck(2 * stallEvery),
@@ -130,7 +132,8 @@ type server struct {
 	port  uint16
 }
 
-// startTime bounds the start of a reference server and its answers, a guess: they take some milliseconds.
+// startTime bounds the start of a reference server and its answers, a guess: they take
+// some milliseconds.
 const startTime = 10 * time.Second
 
 // start runs one reference server in a group and waits until it is ready.
@@ -143,7 +146,8 @@ func (b bench) start(args ...string) (*server, error) {
 	port, err := strconv.ParseUint(number, 10, 16)
 	if word != "ready" || err != nil {
 		_ = s.close()
-		return nil, fmt.Errorf("the reference server %s did not become ready", strings.Join(args, " "))
+		return nil, fmt.Errorf("the reference server %s did not become ready",
+			strings.Join(args, " "))
 	}
 	s.port = uint16(port)
 	return s, nil

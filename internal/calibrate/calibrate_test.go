@@ -30,11 +30,12 @@ func TestMain(m *testing.M) {
 // patience is a net: nothing that works comes near it, on any machine.
 const patience = 5 * time.Minute
 
-// TestQuick makes the checks of the short form. A busy machine moves the figures: the test holds them to what a wrong
-// instrument would miss by far, and asks for that once before the net.
+// TestQuick makes the checks of the short form. A busy machine moves the figures: the test holds
+// them to what a wrong instrument would miss by far, and asks for that once before the net.
 func TestQuick(t *testing.T) {
-	wide := []float64{8, .2, 4, .7}  // ms, ms, % of a core, MiB
-	right := make([]bool, len(wide)) // in some try: the other tests of this machine may spoil any one
+	wide := []float64{8, .2, 4, .7} // ms, ms, % of a core, MiB
+	// in some try: the other tests of this machine may spoil any one
+	right := make([]bool, len(wide))
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		checks, err := Run(t.Context(), os.Args[0], false)
 		if err != nil {
@@ -44,7 +45,8 @@ func TestQuick(t *testing.T) {
 			t.Fatalf("got %d checks, want %d", len(checks), len(wide))
 		}
 		for i, c := range checks {
-			t.Logf("%s: %.5g %s, truth %.5g ± %.3g, ok: %v (%s)", c.Name, c.Measured, c.Unit, c.Truth, c.Tolerance, c.OK, c.Note)
+			t.Logf("%s: %.5g %s, truth %.5g ± %.3g, ok: %v (%s)", c.Name, c.Measured, c.Unit,
+				c.Truth, c.Tolerance, c.OK, c.Note)
 			right[i] = right[i] || math.Abs(c.Measured-c.Truth) <= wide[i]
 		}
 		if !slices.Contains(right, false) {
@@ -59,7 +61,8 @@ func quietly(t *testing.T, try check) (c record.Check) {
 	t.Helper()
 	for end := time.Now().Add(patience); !c.OK && time.Now().Before(end); {
 		var err error
-		if c, err = try(t.Context(), newBench(os.Args[0])); err != nil && !errors.Is(err, errSpoiled) {
+		if c, err = try(t.Context(), newBench(os.Args[0])); err != nil &&
+			!errors.Is(err, errSpoiled) {
 			t.Fatal(err)
 		}
 	}
@@ -69,7 +72,8 @@ func quietly(t *testing.T, try check) (c record.Check) {
 func TestSampler(t *testing.T) {
 	c := quietly(t, samplerCheck(20))
 	if c.Measured <= 0 || !c.OK {
-		t.Errorf("got %.3g ms for a look at 20 processes, want at most %g", c.Measured, samplerLimit)
+		t.Errorf("got %.3g ms for a look at 20 processes, want at most %g", c.Measured,
+			samplerLimit)
 	}
 }
 
@@ -91,24 +95,29 @@ func TestTwice(t *testing.T) {
 		note     string
 	}{
 		{"right at once", []float64{1.01}, 1, true, false, ""},
-		{"disturbed once", []float64{1.5, 1}, 2, true, false, "the first try gave 1.5 ms: the machine is not quiet"},
+		{"disturbed once", []float64{1.5, 1}, 2, true, false,
+			"the first try gave 1.5 ms: the machine is not quiet"},
 		{"wrong", []float64{1.5, 1.25}, 2, false, false, "the first try gave 1.5 ms"},
-		{"failed once", []float64{math.NaN(), 1}, 2, true, false, "the first try failed: no port: the machine is not quiet"},
+		{"failed once", []float64{math.NaN(), 1}, 2, true, false,
+			"the first try failed: no port: the machine is not quiet"},
 		{"failed", []float64{math.NaN(), math.NaN()}, 2, false, true, ""},
 		{"off, then failed", []float64{2, math.NaN()}, 2, false, true, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			tries := 0
-			got, err := twice(t.Context(), bench{}, func(context.Context, bench) (record.Check, error) {
+			got, err := twice(t.Context(), bench{}, func(context.Context, bench) (record.Check,
+				error) {
 				tries++
 				if m := test.measured[tries-1]; !math.IsNaN(m) {
 					return judge("delay", "ms", 1, m, .02), nil
 				}
 				return record.Check{}, failed
 			})
-			if tries != test.tries || got.OK != test.ok || got.Note != test.note || (err != nil) != test.err {
-				t.Errorf("got %d tries, %+v, %v; want %d, ok %v, note %q, error %v", tries, got, err, test.tries, test.ok, test.note, test.err)
+			if tries != test.tries || got.OK != test.ok || got.Note != test.note ||
+				(err != nil) != test.err {
+				t.Errorf("got %d tries, %+v, %v; want %d, ok %v, note %q, error %v", tries, got,
+					err, test.tries, test.ok, test.note, test.err)
 			}
 		})
 	}
@@ -118,7 +127,8 @@ func TestJudge(t *testing.T) {
 	for _, test := range []struct {
 		measured float64
 		want     bool
-	}{{50, true}, {52, true}, {48, true}, {52.1, false}, {47.9, false}, {3, false}, {math.NaN(), false}} {
+	}{{50, true}, {52, true}, {48, true}, {52.1, false}, {47.9, false}, {3, false},
+		{math.NaN(), false}} {
 		if c := judge("p95", "ms", 50, test.measured, 2); c.OK != test.want {
 			t.Errorf("%v: got %v, want %v", test.measured, c.OK, test.want)
 		}
@@ -127,7 +137,8 @@ func TestJudge(t *testing.T) {
 
 // TestLie measures a server that does not do what the check believes.
 func TestLie(t *testing.T) {
-	lie := with([]string{"memory", "32"}, func(_ context.Context, _ bench, s *server) (record.Check, error) {
+	lie := with([]string{"memory", "32"}, func(_ context.Context, _ bench, s *server) (record.Check,
+		error) {
 		return memoryOf(s, 64)
 	})
 	c, err := twice(t.Context(), newBench(os.Args[0]), lie)
@@ -157,7 +168,8 @@ func TestStartFails(t *testing.T) {
 			t.Errorf("%v started", test.args)
 		}
 	}
-	if _, err := Run(t.Context(), "/nonexistent", false); err == nil || !strings.Contains(err.Error(), "starting the reference server stall") {
+	if _, err := Run(t.Context(), "/nonexistent", false); err == nil ||
+		!strings.Contains(err.Error(), "starting the reference server stall") {
 		t.Errorf("got %v, want what could not be started", err)
 	}
 	if err := reference(nil, strings.NewReader(""), os.Stdout); err == nil {

@@ -30,7 +30,8 @@ const (
 )
 
 // offer runs a load against a server and gives what the engine saw.
-func (b bench) offer(ctx context.Context, s *server, l manifest.Load, warmUp, window time.Duration) (r *load.Result, err error) {
+func (b bench) offer(ctx context.Context, s *server, l manifest.Load,
+	warmUp, window time.Duration) (r *load.Result, err error) {
 	g, err := group.New("calibration", group.Options{CPUs: b.load})
 	if err != nil {
 		return nil, err
@@ -68,35 +69,43 @@ func (b bench) offer(ctx context.Context, s *server, l manifest.Load, warmUp, wi
 	}
 }
 
-// stallCheck: in an open system, a server that stops for a tenth of the time delays a tenth of the requests, evenly by
-// 0 to 100 ms. So 5 % wait longer than 50 ms, whatever the client does; a client that waits with the server and sends
-// late, but does not count that, sees hardly any.
+// stallCheck: in an open system, a server that stops for a tenth of the time delays a tenth of the
+// requests, evenly by 0 to 100 ms. So 5 % wait longer than 50 ms, whatever the client does; a
+// client that waits with the server and sends late, but does not count that, sees hardly any.
 func stallCheck(window time.Duration) check {
-	return with([]string{"stall"}, func(ctx context.Context, b bench, s *server) (record.Check, error) {
-		l := manifest.Load{Shape: manifest.Open, Connections: stallConnections, Rate: stallRate, Gaps: "constant"}
+	return with([]string{"stall"}, func(ctx context.Context, b bench, s *server) (record.Check,
+		error) {
+		l := manifest.Load{Shape: manifest.Open, Connections: stallConnections, Rate: stallRate,
+			Gaps: "constant"}
 		r, err := b.offer(ctx, s, l, 100*time.Millisecond, window)
 		if err != nil {
 			return record.Check{}, fmt.Errorf("measuring a server that stalls: %w", err)
 		}
-		c := judge("95th percentile of a server that stalls 100 ms each second", "ms", 50, ms(r.Latency.Quantile(.95)), stallTolerance)
-		c.Note = fmt.Sprintf("sends were late by %.3g ms at the 99th percentile", ms(r.Late.Quantile(.99)))
+		c := judge("95th percentile of a server that stalls 100 ms each second", "ms", 50,
+			ms(r.Latency.Quantile(.95)), stallTolerance)
+		c.Note = fmt.Sprintf("sends were late by %.3g ms at the 99th percentile",
+			ms(r.Late.Quantile(.99)))
 		return c, nil
 	})
 }
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
 
-// delayCheck: what a server spins longer before each reply is what its clients wait longer. Two servers take short turns,
-// and the difference of neighbours is held against the truth, for the way there and back takes its time too, and how
-// much changes with the host's mood by the second. Both delay: a core whose
-// idle thread is woken within microseconds wakes faster than one that slept, by 1 % of a millisecond.
+// delayCheck: what a server spins longer before each reply is what its clients wait longer. Two
+// servers take short turns, and the difference of neighbours is held against the truth, for the way
+// there and back takes its time too, and how much changes with the host's mood by the second. Both
+// delay: a core whose idle thread is woken within microseconds wakes faster than one that slept, by
+// 1 % of a millisecond.
 func delayCheck(delay time.Duration, turns int, window time.Duration) check {
 	least := delay / 2
 	args := func(d time.Duration) []string { return []string{"delay", fmt.Sprint(int64(d))} }
 	// Of the slower server's core, 38 % is used, so that no request waits for another.
-	l := manifest.Load{Shape: manifest.Open, Connections: 1, Rate: .25 / delay.Seconds(), Gaps: "constant"}
-	return with(args(least), func(ctx context.Context, b bench, fast *server) (record.Check, error) {
-		return with(args(least+delay), func(ctx context.Context, b bench, slow *server) (record.Check, error) {
+	l := manifest.Load{Shape: manifest.Open, Connections: 1, Rate: .25 / delay.Seconds(),
+		Gaps: "constant"}
+	return with(args(least), func(ctx context.Context, b bench, fast *server) (record.Check,
+		error) {
+		return with(args(least+delay), func(ctx context.Context, b bench,
+			slow *server) (record.Check, error) {
 			var medians [2][]float64
 			var more []float64
 			for turn := range turns {
@@ -109,8 +118,10 @@ func delayCheck(delay time.Duration, turns int, window time.Duration) check {
 				}
 				more = append(more, medians[1][turn]-medians[0][turn])
 			}
-			c := judge("injected delay", "ms", ms(int64(delay)), middle(more), delayTolerance*ms(int64(delay)))
-			c.Note = fmt.Sprintf("replies took %.4g and %.4g ms", middle(medians[0]), middle(medians[1]))
+			c := judge("injected delay", "ms", ms(int64(delay)), middle(more),
+				delayTolerance*ms(int64(delay)))
+			c.Note = fmt.Sprintf("replies took %.4g and %.4g ms", middle(medians[0]),
+				middle(medians[1]))
 			return c, nil
 		})(ctx, b)
 	})
@@ -140,9 +151,11 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// burnCheck: a process that burns a share of a core, by its own CPU clock, is seen to use that share.
+// burnCheck: a process that burns a share of a core, by its own CPU clock, is seen to
+// use that share.
 func burnCheck(share float64, window time.Duration) check {
-	return with([]string{"burn", fmt.Sprint(share)}, func(ctx context.Context, b bench, s *server) (record.Check, error) {
+	return with([]string{"burn", fmt.Sprint(share)}, func(ctx context.Context, b bench,
+		s *server) (record.Check, error) {
 		if err := pause(ctx, 20*time.Millisecond); err != nil { // its start is no burn
 			return record.Check{}, err
 		}
@@ -155,13 +168,15 @@ func burnCheck(share float64, window time.Duration) check {
 			return record.Check{}, errors.New("measuring a burn: the sampler's marks are missing")
 		}
 		truth := 100 * share
-		return judge(fmt.Sprintf("burn of %g %% of a core", truth), "% of a core", truth, d.Percent(), burnTolerance*truth), nil
+		return judge(fmt.Sprintf("burn of %g %% of a core", truth), "% of a core", truth,
+			d.Percent(), burnTolerance*truth), nil
 	})
 }
 
 // memoryCheck: a process that touches so many MiB grows by that.
 func memoryCheck(mib int) check {
-	return with([]string{"memory", fmt.Sprint(mib)}, func(_ context.Context, _ bench, s *server) (record.Check, error) {
+	return with([]string{"memory", fmt.Sprint(mib)}, func(_ context.Context, _ bench,
+		s *server) (record.Check, error) {
 		return memoryOf(s, mib)
 	})
 }
@@ -186,13 +201,15 @@ func memoryOf(s *server, mib int) (record.Check, error) {
 		return record.Check{}, errors.New("measuring memory: the sampler's marks are missing")
 	}
 	truth := float64(mib)
-	return judge(fmt.Sprintf("memory of %d MiB", mib), "MiB", truth, float64(after.PSS-before.PSS)/(1<<20), memoryTolerance*truth), nil
+	return judge(fmt.Sprintf("memory of %d MiB", mib), "MiB", truth,
+		float64(after.PSS-before.PSS)/(1<<20), memoryTolerance*truth), nil
 }
 
-// samplerCheck: a look at so many processes costs little. This process does nothing else meanwhile, so the cost is its
-// CPU.
+// samplerCheck: a look at so many processes costs little. This process does nothing else meanwhile,
+// so the cost is its CPU.
 func samplerCheck(processes int) check {
-	return with([]string{"crowd", fmt.Sprint(processes)}, func(ctx context.Context, _ bench, s *server) (record.Check, error) {
+	return with([]string{"crowd", fmt.Sprint(processes)}, func(ctx context.Context, _ bench,
+		s *server) (record.Check, error) {
 		series, err := watched(s, func() error { return pause(ctx, 2*time.Second) })
 		if err != nil {
 			return record.Check{}, err
@@ -204,7 +221,8 @@ func samplerCheck(processes int) check {
 			}
 		}
 		if len(looks) < 2 || looks[0].Processes < processes {
-			return record.Check{}, fmt.Errorf("measuring the sampler: %w: %d looks at %d processes", errSpoiled, len(looks), processes)
+			return record.Check{}, fmt.Errorf("measuring the sampler: %w: %d looks at %d processes",
+				errSpoiled, len(looks), processes)
 		}
 		last := len(looks) - 1
 		each := ms(int64(looks[last].Self-looks[0].Self)) / float64(last)
@@ -221,18 +239,23 @@ var errSpoiled = errors.New("too little was measured")
 
 // roundTripCheck tells what the instrument itself costs. It has no truth and cannot fail.
 func roundTripCheck(window time.Duration) check {
-	return with([]string{"delay", "0"}, func(ctx context.Context, b bench, s *server) (record.Check, error) {
-		r, err := b.offer(ctx, s, manifest.Load{Shape: manifest.Closed, Connections: 64}, 100*time.Millisecond, window)
+	return with([]string{"delay", "0"}, func(ctx context.Context, b bench, s *server) (record.Check,
+		error) {
+		r, err := b.offer(ctx, s, manifest.Load{Shape: manifest.Closed, Connections: 64},
+			100*time.Millisecond, window)
 		if err != nil {
 			return record.Check{}, fmt.Errorf("measuring a round trip: %w", err)
 		}
 		if r.Requests == 0 {
-			return record.Check{}, fmt.Errorf("measuring a round trip: %w: no request was answered", errSpoiled)
+			return record.Check{}, fmt.Errorf("measuring a round trip: %w: no request was answered",
+				errSpoiled)
 		}
 		cost := float64((r.User + r.System).Nanoseconds()) / 1000 / float64(r.Requests)
 		return record.Check{
-			Name: "the load's own CPU for a round trip", Unit: "µs", Truth: cost, Measured: cost, OK: true,
-			Note: fmt.Sprintf("for information: %.0f round trips a second on 64 connections", float64(r.Requests)/r.Window.Seconds()),
+			Name: "the load's own CPU for a round trip", Unit: "µs", Truth: cost, Measured: cost,
+			OK: true,
+			Note: fmt.Sprintf("for information: %.0f round trips a second on 64 connections",
+				float64(r.Requests)/r.Window.Seconds()),
 		}, nil
 	})
 }

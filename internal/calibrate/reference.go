@@ -1,7 +1,7 @@
 package calibrate
 
-// The reference servers: processes whose truth is known because they do nothing else. Each is a hidden subcommand that
-// prints one line when it is ready and ends when its standard input does.
+// The reference servers: processes whose truth is known because they do nothing else. Each is a
+// hidden subcommand that prints one line when it is ready and ends when its standard input does.
 
 import (
 	"bufio"
@@ -20,12 +20,13 @@ import (
 const (
 	stallEvery = time.Second
 	stallFor   = 100 * time.Millisecond
-	// burnEvery is a guess: short enough that a window's edge cuts off little, long enough that waking costs little.
+	// burnEvery is a guess: short enough that a window's edge cuts off little, long enough that
+	// waking costs little.
 	burnEvery = 2 * time.Millisecond
 )
 
-// Main is the hidden subcommand: stall; delay NANOSECONDS; burn SHARE; memory MIB; crowd PROCESSES. It returns the
-// exit status.
+// Main is the hidden subcommand: stall; delay NANOSECONDS; burn SHARE; memory MIB; crowd PROCESSES.
+// It returns the exit status.
 func Main(args []string) int {
 	if err := reference(args, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "reference server:", err)
@@ -172,8 +173,8 @@ func accept(poll, listener int) error {
 	return watch(poll, fd)
 }
 
-// echoOnce answers what has arrived on a connection. The messages of a calibration are small: a write that does not
-// take all at once is a fault, and the engine will say so.
+// echoOnce answers what has arrived on a connection. The messages of a calibration are small: a
+// write that does not take all at once is a fault, and the engine will say so.
 func echoOnce(fd int, buf []byte) {
 	n, err := unix.Read(fd, buf)
 	if n > 0 {
@@ -184,8 +185,9 @@ func echoOnce(fd int, buf []byte) {
 	}
 }
 
-// burn uses a share of one core, by its own CPU clock, so that a core it has to share does not change the truth. The
-// clock is the process's: the Go runtime has a thread that looks about, at a hundredth of a core.
+// burn uses a share of one core, by its own CPU clock, so that a core it has to share does not
+// change the truth. The clock is the process's: the Go runtime has a thread that looks about, at a
+// hundredth of a core.
 func burn(share float64, stdout io.Writer) error {
 	if share >= 1 {
 		return fmt.Errorf("burn: a share of %v is more than one thread can use", share)
@@ -223,7 +225,8 @@ func memory(mib int, stdin io.Reader, stdout io.Writer) error {
 	}
 	lines := bufio.NewScanner(stdin)
 	for lines.Scan() {
-		region, err := unix.Mmap(-1, 0, mib<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		region, err := unix.Mmap(-1, 0, mib<<20, unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 		if err != nil {
 			return fmt.Errorf("mapping %d MiB: %w", mib, err)
 		}

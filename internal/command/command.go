@@ -1,5 +1,5 @@
-// Package command is what our programs on the command line have in common: what they say to wrong words, and which
-// version they are.
+// Package command is what our programs on the command line have in common: what they say to wrong
+// words, and which version they are.
 package command
 
 import (
@@ -16,17 +16,21 @@ type Usage struct{ error }
 // Usagef makes a Usage as fmt.Errorf makes an error.
 func Usagef(format string, args ...any) error { return Usage{fmt.Errorf(format, args...)} }
 
-// Root is a program with its commands. Wrong words are a Usage, which says what may have been meant.
+// Root is a program with its commands. Wrong words are a Usage, which says what may
+// have been meant.
 func Root(name, short, about string, commands ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
-		Use:                        name,
-		Short:                      short,
-		Long:                       about,
-		Version:                    Version(),
-		SilenceUsage:               true,
-		SilenceErrors:              true,
-		Args:                       Unknown,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:           name,
+		Short:         short,
+		Long:          about,
+		Version:       Version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          Unknown,
+		RunE: func(cmd *cobra.Command,
+			_ []string) error {
+			return cmd.Help()
+		},
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -21,7 +21,8 @@ func TestWrongWords(t *testing.T) {
 		{[]string{"ping", "--fast", "here"}, "unknown flag: --fast; `trial ping --help` says more"},
 	} {
 		root := Root("trial", "a trial", "A trial.", &cobra.Command{
-			Use: "ping HOST", Args: cobra.ExactArgs(1), DisableFlagsInUseLine: true, RunE: func(*cobra.Command, []string) error { return nil }})
+			Use: "ping HOST", Args: cobra.ExactArgs(1), DisableFlagsInUseLine: true,
+			RunE: func(*cobra.Command, []string) error { return nil }})
 		root.SetArgs(append([]string{}, test.words...))
 		root.SetOut(io.Discard)
 		err := root.Execute()

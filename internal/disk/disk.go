@@ -1,16 +1,19 @@
-// Package disk is a disk that can lose its power: a folder in memory, reached through the kernel (FUSE), that keeps what
-// was written apart from what a program has seen to being on the disk. When the power is lost, only the latter is left.
+// Package disk is a disk that can lose its power: a folder in memory, reached through the kernel
+// (FUSE), that keeps what was written apart from what a program has seen to being on the disk. When
+// the power is lost, only the latter is left.
 //
 // It is as forgetful as a file system with a journal may be (ext4, XFS, Btrfs), and no more:
 //
-//   - The bytes of a file are on the disk once that file was synced: fsync, fdatasync, msync, or a write under O_SYNC or
-//     O_DSYNC. Without, none of them are, however long ago they were written.
-//   - Names (made, renamed, removed) reach the disk in order, all those before any sync of any file or folder together
-//     with it: a journal has one order. An fdatasync that does not change a file's size need not write the journal, and here does not.
-//   - A name may be on the disk before what the file holds: a file that was renamed without a sync is empty then.
+//   - The bytes of a file are on the disk once that file was synced: fsync, fdatasync, msync, or a
+//     write under O_SYNC or O_DSYNC. Without, none of them are, however long ago they were written.
+//   - Names (made, renamed, removed) reach the disk in order, all those before any sync of any file
+//     or folder together with it: a journal has one order. An fdatasync that does not change a
+//     file's size need not write the journal, and here does not.
+//   - A name may be on the disk before what the file holds: a file that was renamed without a sync
+//     is empty then.
 //
-// What is stricter in POSIX (a new name needs a sync of its folder) is not asked for. sync(2) and syncfs do nothing here: the kernel
-// does not tell us of them. There are no links.
+// What is stricter in POSIX (a new name needs a sync of its folder) is not asked for. sync(2) and
+// syncfs do nothing here: the kernel does not tell us of them. There are no links.
 package disk
 
 import (
@@ -60,7 +63,8 @@ type span struct {
 	truncated  bool
 }
 
-// maxSpans bounds what is remembered of a file that is never synced; beyond it, only that all of it is pending.
+// maxSpans bounds what is remembered of a file that is never synced; beyond it, only that all
+// of it is pending.
 const maxSpans = 1 << 16
 
 func newTree() *tree {
@@ -202,7 +206,8 @@ func resized(b []byte, size int64) []byte {
 }
 
 func (i *inode) pend(s span) {
-	if n := len(i.pending); n > 0 && !s.truncated && !i.pending[n-1].truncated && i.pending[n-1].at+i.pending[n-1].length == s.at {
+	if n := len(i.pending); n > 0 && !s.truncated && !i.pending[n-1].truncated &&
+		i.pending[n-1].at+i.pending[n-1].length == s.at {
 		i.pending[n-1].length += s.length
 		return
 	}
@@ -244,7 +249,8 @@ func (i *inode) unsaved() (bytes int64) {
 	return bytes
 }
 
-// save brings the first of the pending bytes to the disk, in the order in which they came, and truncations between them.
+// save brings the first of the pending bytes to the disk, in the order in which they came, and
+// truncations between them.
 func (i *inode) save(bytes int64) {
 	for _, s := range i.pending {
 		if s.truncated {
@@ -264,8 +270,8 @@ func (i *inode) save(bytes int64) {
 	}
 }
 
-// lose ends a tree and returns what the disk has. Halfway, the power is lost while the disk is being written: all names are on it, and
-// of each file the first half of what was not synced.
+// lose ends a tree and returns what the disk has. Halfway, the power is lost while the disk is
+// being written: all names are on it, and of each file the first half of what was not synced.
 func (t *tree) lose(halfway bool) *tree {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -83,7 +83,8 @@ func TestDataAlone(t *testing.T) {
 	}
 }
 
-// Whatever is done, what was synced last is there after a loss, and the tree accounts for each byte.
+// Whatever is done, what was synced last is there after a loss, and the tree accounts
+// for each byte.
 func TestWhatWasSyncedIsKept(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -96,7 +97,8 @@ func TestWhatWasSyncedIsKept(t *testing.T) {
 			}
 			switch random.IntN(6) {
 			case 0, 1, 2:
-				tree.write(i, fmt.Appendf(nil, "%d", random.Uint64()), random.Int64N(int64(len(i.data))+3))
+				tree.write(i, fmt.Appendf(nil, "%d", random.Uint64()),
+					random.Int64N(int64(len(i.data))+3))
 			case 3:
 				tree.truncate(i, random.Int64N(50))
 			case 4:
@@ -113,7 +115,8 @@ func TestWhatWasSyncedIsKept(t *testing.T) {
 		}
 		for name, i := range tree.root.entries { // what came after the last sync of all is not
 			if len(i.pending) == 0 && tree.root.kept[name] == i && want[name] != string(i.data) {
-				t.Fatalf("%s holds %q without a pending write, and was %q when it was synced", name, i.data, want[name])
+				t.Fatalf("%s holds %q without a pending write, and was %q when it was synced", name,
+					i.data, want[name])
 			}
 		}
 		used := int64(0)

@@ -49,9 +49,11 @@ const forever = time.Hour
 
 func (d *Disk) mount() error {
 	keep := forever
-	options := &fs.Options{EntryTimeout: &keep, AttrTimeout: &keep, NegativeTimeout: &keep, NullPermissions: true}
+	options := &fs.Options{EntryTimeout: &keep, AttrTimeout: &keep, NegativeTimeout: &keep,
+		NullPermissions: true}
 	options.MountOptions = fuse.MountOptions{
-		FsName: "interleave", Name: "interleave", DirectMount: true, DirectMountStrict: os.Geteuid() == 0, DisableXAttrs: true, MaxWrite: 1 << 20,
+		FsName: "interleave", Name: "interleave", DirectMount: true,
+		DirectMountStrict: os.Geteuid() == 0, DisableXAttrs: true, MaxWrite: 1 << 20,
 		AllowOther: os.Geteuid() == 0, // a server may give up its rights
 		Options:    []string{"default_permissions"},
 	}
@@ -67,8 +69,8 @@ func (d *Disk) mount() error {
 	return keepToOurselves()
 }
 
-// keepToOurselves hands /dev/fuse on to no program that we start, which go-fuse forgets: a server that held what it waits for itself
-// could not even be killed.
+// keepToOurselves hands /dev/fuse on to no program that we start, which go-fuse forgets: a server
+// that held what it waits for itself could not even be killed.
 func keepToOurselves() error {
 	const open = "/proc/self/fd"
 	entries, err := os.ReadDir(open)
@@ -77,7 +79,8 @@ func keepToOurselves() error {
 	}
 	for _, e := range entries {
 		if fd, err := strconv.Atoi(e.Name()); err == nil {
-			if name, err := os.Readlink(filepath.Join(open, e.Name())); err == nil && name == "/dev/fuse" {
+			if name, err := os.Readlink(filepath.Join(open, e.Name())); err == nil &&
+				name == "/dev/fuse" {
 				unix.CloseOnExec(fd)
 			}
 		}
@@ -85,8 +88,9 @@ func keepToOurselves() error {
 	return nil
 }
 
-// Lose is the loss of power: what was not synced is gone, but, halfway, for the names and the first half of what each file lacks. Who
-// had files open must be dead; the folder is there again at once, for who comes next.
+// Lose is the loss of power: what was not synced is gone, but, halfway, for the names and the first
+// half of what each file lacks. Who had files open must be dead; the folder is there again at once,
+// for who comes next.
 func (d *Disk) Lose(halfway bool) error {
 	left := d.tree.lose(halfway)
 	if err := d.unmount(); err != nil {
@@ -104,11 +108,13 @@ func (d *Disk) Close() error {
 	return d.unmount()
 }
 
-// releaseLimit is for the kernel's last requests: milliseconds, more on a busy machine. Who makes a mount namespace while the disk is there
-// holds a copy of it until that ends; what is written to a tree that is cut fails, so there is nothing to wait for.
+// releaseLimit is for the kernel's last requests: milliseconds, more on a busy machine. Who makes a
+// mount namespace while the disk is there holds a copy of it until that ends; what is written to a
+// tree that is cut fails, so there is nothing to wait for.
 const releaseLimit = 2 * time.Second
 
-// unmount takes the tree away from whoever comes from now on, and waits a little until nobody holds a file any more.
+// unmount takes the tree away from whoever comes from now on, and waits a little until nobody holds
+// a file any more.
 func (d *Disk) unmount() error {
 	server := d.server
 	d.server = nil

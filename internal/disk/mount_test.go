@@ -91,8 +91,9 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// TestMain lets the test binary be the process that maps a file. It cannot be the disk's own: the kernel holds its memory's lock in munmap
-// until the disk has written what was mapped, and a disk that wants memory meanwhile waits for that lock. Nobody could end the two.
+// TestMain lets the test binary be the process that maps a file. It cannot be the disk's own: the
+// kernel holds its memory's lock in munmap until the disk has written what was mapped, and a disk
+// that wants memory meanwhile waits for that lock. Nobody could end the two.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "map" {
 		if err := writeMapped(os.Args[2]); err != nil {
@@ -141,7 +142,8 @@ func TestEachWayToSync(t *testing.T) {
 		f := file(t, at(name), 0, strings.Repeat(".", 5000))
 		must(t, f.Sync())
 		must(t, f.Close())
-		if text, err := exec.CommandContext(t.Context(), os.Args[0], "map", at(name)).CombinedOutput(); err != nil {
+		if text, err := exec.CommandContext(t.Context(), os.Args[0], "map",
+			at(name)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
 	}
@@ -150,8 +152,10 @@ func TestEachWayToSync(t *testing.T) {
 	f = file(t, at("large"), 0, large)
 	must(t, f.Sync(), f.Close())
 	lose(t, d, false)
-	want := map[string]string{"nothing": "", "o-sync": "o-sync", "o-dsync": "o-dsync", "fsync": "kept", "fdatasync": "kept,and this,",
-		"msync": "msync" + strings.Repeat(".", 4995), "mapped": strings.Repeat(".", 5000), "large": large}
+	want := map[string]string{"nothing": "", "o-sync": "o-sync", "o-dsync": "o-dsync",
+		"fsync": "kept", "fdatasync": "kept,and this,",
+		"msync": "msync" + strings.Repeat(".", 4995), "mapped": strings.Repeat(".", 5000),
+		"large": large}
 	holds(t, dir, want)
 	lose(t, d, true)
 	holds(t, dir, want)
@@ -196,21 +200,25 @@ func TestOrdinaryFolder(t *testing.T) {
 	defer one.Close()
 	defer other.Close()
 	must(t, unix.Flock(int(one.Fd()), unix.LOCK_EX|unix.LOCK_NB))
-	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err,
+		unix.EWOULDBLOCK) {
 		t.Errorf("a second lock: got %v, want %v", err, unix.EWOULDBLOCK)
 	}
-	first, second := file(t, filepath.Join(dir, "log"), os.O_APPEND, "a"), file(t, filepath.Join(dir, "log"), os.O_APPEND, "b")
+	first, second := file(t, filepath.Join(dir, "log"), os.O_APPEND, "a"),
+		file(t, filepath.Join(dir, "log"), os.O_APPEND, "b")
 	_, err := first.WriteString("c")
 	must(t, err, os.Remove(filepath.Join(dir, "log")))
 	if info, err := second.Stat(); err != nil || info.Size() != 3 {
 		t.Errorf("a file without a name: %v, %v, want 3 bytes", info.Size(), err)
 	}
 	must(t, unix.Fallocate(int(first.Fd()), 0, 0, 4096), first.Close(), second.Close())
-	if _, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, os.ErrExist) {
+	if _, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_EXCL,
+		0o600); !errors.Is(err, os.ErrExist) {
 		t.Errorf("O_EXCL of a file that is there: got %v", err)
 	}
 	huge := filepath.Join(dir, "huge")
-	if err := errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, room+1)); !errors.Is(err, unix.ENOSPC) {
+	if err := errors.Join(os.WriteFile(huge, nil, 0o600),
+		os.Truncate(huge, room+1)); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("more than there is room for: got %v, want %v", err, unix.ENOSPC)
 	}
 	if err := os.Remove(filepath.Join(dir, "absent")); !errors.Is(err, os.ErrNotExist) {
@@ -218,10 +226,12 @@ func TestOrdinaryFolder(t *testing.T) {
 	}
 }
 
-// A mount namespace that is made meanwhile, as every `ip netns exec` makes one, holds a copy of the disk: it keeps nobody from going on.
+// A mount namespace that is made meanwhile, as every `ip netns exec` makes one, holds a copy of the
+// disk: it keeps nobody from going on.
 func TestACopyElsewhere(t *testing.T) {
 	d, dir := mounted(t)
-	if err := exec.Command("unshare", "--mount", "--propagation", "private", "true").Run(); err != nil {
+	if err := exec.Command("unshare", "--mount", "--propagation", "private",
+		"true").Run(); err != nil {
 		t.Skip("SKIP: run as root for a mount namespace:", err)
 	}
 	copied := exec.Command("unshare", "--mount", "--propagation", "private", "--kill-child",

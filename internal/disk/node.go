@@ -8,7 +8,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// A node is how the kernel reaches an inode of a tree: a thin edge, which locks the tree and asks it.
+// A node is how the kernel reaches an inode of a tree: a thin edge, which locks the
+// tree and asks it.
 type node struct {
 	fs.Inode
 	t *tree
@@ -37,7 +38,8 @@ var (
 // child is the kernel's handle of an inode: the same for as long as it knows it.
 func (n *node) child(ctx context.Context, i *inode, attr *fuse.Attr) *fs.Inode {
 	i.attributes(attr)
-	return n.NewInode(ctx, &node{t: n.t, i: i}, fs.StableAttr{Mode: i.mode & syscall.S_IFMT, Ino: i.number})
+	return n.NewInode(ctx, &node{t: n.t, i: i}, fs.StableAttr{Mode: i.mode & syscall.S_IFMT,
+		Ino: i.number})
 }
 
 func (i *inode) attributes(a *fuse.Attr) {
@@ -50,7 +52,8 @@ func (i *inode) attributes(a *fuse.Attr) {
 	a.SetTimes(&i.changed, &i.changed, &i.changed)
 }
 
-func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (n *node) Lookup(ctx context.Context, name string,
+	out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
 	i := n.i.entries[name]
@@ -71,7 +74,8 @@ func (n *node) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 }
 
 // add makes a file or folder of this mode, which belongs to who asks for it.
-func (n *node) add(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (n *node) add(ctx context.Context, name string, mode uint32,
+	out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
 	uid, gid := n.i.uid, n.i.gid
@@ -85,17 +89,20 @@ func (n *node) add(ctx context.Context, name string, mode uint32, out *fuse.Entr
 	return n.child(ctx, i, &out.Attr), 0
 }
 
-func (n *node) Create(ctx context.Context, name string, _, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (n *node) Create(ctx context.Context, name string, _, mode uint32,
+	out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	i, err := n.add(ctx, name, mode&^syscall.S_IFMT|syscall.S_IFREG, out)
 	return i, nil, fuse.FOPEN_KEEP_CACHE, err
 }
 
-func (n *node) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (n *node) Mkdir(ctx context.Context, name string, mode uint32,
+	out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	return n.add(ctx, name, mode&^syscall.S_IFMT|syscall.S_IFDIR, out)
 }
 
 // Mknod makes a socket, say: the kernel itself carries what goes through it.
-func (n *node) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (n *node) Mknod(ctx context.Context, name string, mode, _ uint32,
+	out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	return n.add(ctx, name, mode, out)
 }
 
@@ -114,7 +121,8 @@ func (n *node) Rmdir(_ context.Context, name string) syscall.Errno {
 // renameNoReplace is RENAME_NOREPLACE of renameat2.
 const renameNoReplace = 1
 
-func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newName string,
+	flags uint32) syscall.Errno {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
 	folder := to.(*node).i
@@ -134,7 +142,8 @@ func (n *node) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) sy
 	return 0
 }
 
-func (n *node) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+func (n *node) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn,
+	out *fuse.AttrOut) syscall.Errno {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
 	if size, ok := in.GetSize(); ok {
@@ -164,13 +173,15 @@ func (n *node) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, sys
 	return nil, 0, n.t.truncate(n.i, 0)
 }
 
-func (n *node) Read(_ context.Context, _ fs.FileHandle, to []byte, at int64) (fuse.ReadResult, syscall.Errno) {
+func (n *node) Read(_ context.Context, _ fs.FileHandle, to []byte,
+	at int64) (fuse.ReadResult, syscall.Errno) {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
 	return fuse.ReadResultData(to[:copy(to, n.i.data[min(at, int64(len(n.i.data))):])]), 0
 }
 
-func (n *node) Write(_ context.Context, _ fs.FileHandle, p []byte, at int64) (uint32, syscall.Errno) {
+func (n *node) Write(_ context.Context, _ fs.FileHandle, p []byte,
+	at int64) (uint32, syscall.Errno) {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
 	if err := n.t.write(n.i, p, at); err != 0 {
@@ -180,7 +191,8 @@ func (n *node) Write(_ context.Context, _ fs.FileHandle, p []byte, at int64) (ui
 }
 
 // Allocate is fallocate: zeros up to a new end. Of its modes only the plain one is known.
-func (n *node) Allocate(_ context.Context, _ fs.FileHandle, at, size uint64, mode uint32) syscall.Errno {
+func (n *node) Allocate(_ context.Context, _ fs.FileHandle, at, size uint64,
+	mode uint32) syscall.Errno {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
 	if mode != 0 {

@@ -97,7 +97,8 @@ func Directory() (string, error) {
 		}
 		rel, err := filepath.Rel(root, path)
 		if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-			return "", fmt.Errorf("finding our cgroup: %s lies outside of what is mounted (%s)", path, root)
+			return "", fmt.Errorf("finding our cgroup: %s lies outside of what is mounted (%s)",
+				path, root)
 		}
 		return filepath.Join(point, rel), nil
 	}
@@ -114,7 +115,8 @@ var home = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The command does not exist: that this is the complaint proves that the fork into the group worked.
+	// The command does not exist: that this is the complaint proves that the fork into
+	// the group worked.
 	_, err = syscall.ForkExec("/proc/self/no-such-command", nil,
 		&syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: g.dir}})
 	if removed := g.remove(); removed != nil {
@@ -217,7 +219,8 @@ func killDir(dir string) error {
 		}
 		return err
 	}
-	// Frozen processes still die of SIGKILL; without the freezer a loop over forks ends all the same, later.
+	// Frozen processes still die of SIGKILL; without the freezer a loop over forks ends all
+	// the same, later.
 	_ = os.WriteFile(filepath.Join(dir, "cgroup.freeze"), []byte("1"), 0)
 	defer func() { _ = os.WriteFile(filepath.Join(dir, "cgroup.freeze"), []byte("0"), 0) }()
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
@@ -274,7 +277,8 @@ func removeBelow(dir string) error {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			if err := removeBelow(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := removeBelow(filepath.Join(dir, e.Name())); err != nil &&
+				!errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -3,9 +3,9 @@
 //
 // The trade: a process tree can only be watched from outside, and a daemon leaves its tree on
 // purpose. A cgroup v2 directory is the kernel's own answer: nobody leaves it by forking, it counts
-// the CPU of the dead, and one write kills everything in it. Where none can be made, the group falls
-// back to reading all of /proc: parents, sessions and a mark in the environment tell who belongs, and the
-// laboratory becomes the reaper of orphans so that they stay its descendants.
+// the CPU of the dead, and one write kills everything in it. Where none can be made, the group
+// falls back to reading all of /proc: parents, sessions and a mark in the environment tell who
+// belongs, and the laboratory becomes the reaper of orphans so that they stay its descendants.
 package group
 
 import (
@@ -58,8 +58,8 @@ type Usage struct {
 // prefix begins the name of every directory of ours.
 const prefix = "interleave"
 
-// pipeDelay bounds how long Wait reads on when a process that outlives the first one holds its output
-// open. A guess: what was written before the end is read in far less.
+// pipeDelay bounds how long Wait reads on when a process that outlives the first one holds its
+// output open. A guess: what was written before the end is read in far less.
 const pipeDelay = 2 * time.Second
 
 var count atomic.Int64
@@ -67,7 +67,8 @@ var count atomic.Int64
 // New makes an empty group; the name is its role, such as "server".
 func New(name string, o Options) (*Group, error) {
 	if name == "" || !plain(name) {
-		return nil, fmt.Errorf("making a group: the name %q is not of letters, digits and hyphens", name)
+		return nil, fmt.Errorf("making a group: the name %q is not of letters, digits and hyphens",
+			name)
 	}
 	g := &Group{name: Unique(name), options: o, exited: make(chan struct{})}
 	if !o.NoCgroup {
@@ -79,7 +80,9 @@ func New(name string, o Options) (*Group, error) {
 		g.why = errors.New("the fall-back was asked for")
 	}
 	if err := adopt(); err != nil {
-		return nil, fmt.Errorf("making the group %s without cgroups (%w): becoming the reaper of orphans: %w", name, g.why, err)
+		return nil,
+			fmt.Errorf("making the group %s without cgroups (%w): becoming the reaper of "+
+				"orphans: %w", name, g.why, err)
 	}
 	g.tree = newTree(g.name)
 	return g, nil
@@ -99,8 +102,8 @@ func plain(name string) bool {
 	return true
 }
 
-// Unique names a thing of this run, such as a group, for this machine: pid and start time together are never
-// given twice. Sweeps know by the name whether the run still lives.
+// Unique names a thing of this run, such as a group, for this machine: pid and start time together
+// are never given twice. Sweeps know by the name whether the run still lives.
 func Unique(role string) string {
 	return fmt.Sprintf("%s.%d.%d.%s.%d", prefix, os.Getpid(), self().Start, role, count.Add(1))
 }
@@ -124,8 +127,8 @@ func (g *Group) Source() string {
 func (g *Group) Why() error { return g.why }
 
 // Start starts the group's first process: in the group, in a session of its own, and with the
-// group's cores and network. The group waits for it, so the caller calls Wait or Stop of the group and never of
-// cmd. A group starts one command only.
+// group's cores and network. The group waits for it, so the caller calls Wait or Stop of the group
+// and never of cmd. A group starts one command only.
 func (g *Group) Start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -248,8 +251,8 @@ func (g *Group) CPU() (user, system time.Duration) {
 	return u.User, u.System
 }
 
-// Pressure returns for how long so far at least one of the group's threads waited for a core; 0 in the
-// fall-back.
+// Pressure returns for how long so far at least one of the group's threads waited for a core; 0
+// in the fall-back.
 func (g *Group) Pressure() time.Duration {
 	var u Usage
 	if g.Look(&u) != nil {
@@ -269,7 +272,8 @@ func (g *Group) Close() error {
 	g.mu.Unlock()
 	err := g.kill()
 	if started && err == nil {
-		// An exit status is no failure of Close; the wait is bounded, for all that held the pipes are gone.
+		// An exit status is no failure of Close; the wait is bounded, for all that held the
+		// pipes are gone.
 		_ = g.Wait()
 	}
 	g.mu.Lock()

@@ -134,8 +134,10 @@ func TestDaemon(t *testing.T) {
 		var e Ended
 		// The daemon keeps Stop waiting for all of the grace, of which a busy shell needs more.
 		for grace := 100 * time.Millisecond; !e.ByItself && grace < patience; grace *= 4 {
-			g := start(t, o, `trap 'exit 0' TERM; (setsid sh -c 'sleep 301 & sleep 302' &); while :; do sleep 0.01; done`)
-			until(t, "the daemon", func() bool { daemon = find(t, g, "sleep\x0030"); return len(daemon) == 2 })
+			g := start(t, o,
+				`trap 'exit 0' TERM; (setsid sh -c 'sleep 301 & sleep 302' &); while :; do sleep 0.01; done`)
+			until(t, "the daemon",
+				func() bool { daemon = find(t, g, "sleep\x0030"); return len(daemon) == 2 })
 			var err error
 			if e, err = g.Stop(grace); err != nil {
 				t.Fatal(err)
@@ -165,7 +167,8 @@ func find(t *testing.T, g *Group, cmdline string) (pids []int) {
 	return pids
 }
 
-// TestForkBomb ends 127 processes that each start two more to a depth of six, while they still fork.
+// TestForkBomb ends 127 processes that each start two more to a depth of six, while
+// they still fork.
 func TestForkBomb(t *testing.T) {
 	both(t, func(t *testing.T, o Options) {
 		bomb := `b() { if [ $1 -gt 0 ]; then b $(($1-1)) & b $(($1-1)) & fi; sleep 303; }; b 6`
@@ -186,15 +189,16 @@ func TestForkBomb(t *testing.T) {
 	})
 }
 
-// TestComet ends a process that forks a successor and dies, over and over: no look can catch it, but a
-// cgroup is killed as one.
+// TestComet ends a process that forks a successor and dies, over and over: no look can catch it,
+// but a cgroup is killed as one.
 func TestComet(t *testing.T) {
 	if _, err := home(); err != nil {
 		t.Skip(err)
 	}
 	g := start(t, Options{}, `c() { if [ $1 -gt 0 ]; then c $(($1-1)) & fi; exit 0; }; c 5000`)
 	var u Usage
-	until(t, "the comet to fly", func() bool { return g.Look(&u) == nil && u.User+u.System > 20*time.Millisecond })
+	until(t, "the comet to fly",
+		func() bool { return g.Look(&u) == nil && u.User+u.System > 20*time.Millisecond })
 	if _, err := g.Stop(0); err != nil {
 		t.Fatal(err)
 	}
@@ -203,8 +207,8 @@ func TestComet(t *testing.T) {
 	}
 }
 
-// TestDeadCPU burns in children that are waited for, that stay zombies, that vanish, and that were orphaned. Each says at its end what it took by
-// the kernel's own account.
+// TestDeadCPU burns in children that are waited for, that stay zombies, that vanish, and that were
+// orphaned. Each says at its end what it took by the kernel's own account.
 func TestDeadCPU(t *testing.T) {
 	const burn = `i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read s </proc/self/stat; echo "$s" >>SPENT`
 	scripts := []struct {
@@ -222,11 +226,14 @@ func TestDeadCPU(t *testing.T) {
 				spent := filepath.Join(t.TempDir(), "spent")
 				g := start(t, o, strings.ReplaceAll(s.script, "SPENT", spent))
 				until(t, "the children to end", func() bool {
-					return len(find(t, g, "sleep\x00304")) == 1 && len(g.PIDs()) == 1+s.shells && len(find(t, g, "sh\x00")) == s.shells
+					return len(find(t, g, "sleep\x00304")) == 1 && len(g.PIDs()) == 1+s.shells &&
+						len(find(t, g, "sh\x00")) == s.shells
 				})
 				user, system := g.CPU()
-				// The shells take a little besides, and of a child that vanishes a last piece may go unseen.
-				if got, want := user+system, took(t, spent, 2); got < want*6/10 || got > want*5/4+50*time.Millisecond {
+				// The shells take a little besides, and of a child that vanishes a last
+				// piece may go unseen.
+				if got, want := user+system, took(t, spent, 2); got < want*6/10 ||
+					got > want*5/4+50*time.Millisecond {
 					t.Errorf("got %v, want about %v", got, want)
 				}
 			})
@@ -258,11 +265,13 @@ func took(t *testing.T, file string, processes int) (sum time.Duration) {
 
 func TestCPUMonotonic(t *testing.T) {
 	both(t, func(t *testing.T, o Options) {
-		g := start(t, o, `for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do (j=0; while [ $j -lt 5000 ]; do j=$((j+1)); done); done`)
+		g := start(t, o,
+			`for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do (j=0; while [ $j -lt 5000 ]; do j=$((j+1)); done); done`)
 		var last time.Duration
 		for g.Alive() {
 			user, system := g.CPU()
-			// A tick may be taken back where a child's last look and its parent's account round differently.
+			// A tick may be taken back where a child's last look and its parent's account
+			// round differently.
 			if now := user + system; now < last-2*proc.Tick {
 				t.Fatalf("CPU fell from %v to %v", last, now)
 			} else {
@@ -307,7 +316,8 @@ func TestCores(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != usable {
-			t.Errorf("the next command got %d cores, want %d: the thread was not restored", got.Count(), usable.Count())
+			t.Errorf("the next command got %d cores, want %d: the thread was not restored",
+				got.Count(), usable.Count())
 		}
 	})
 	g, err := New("test", Options{CPUs: []int{1023}})
@@ -315,7 +325,8 @@ func TestCores(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if err := g.Start(exec.Command("true")); err == nil || !strings.Contains(err.Error(), "core 1023 is not usable") {
+	if err := g.Start(exec.Command("true")); err == nil ||
+		!strings.Contains(err.Error(), "core 1023 is not usable") {
 		t.Errorf("got %v, want that core 1023 is not usable", err)
 	}
 }
@@ -334,18 +345,21 @@ func TestNetNS(t *testing.T) {
 		o.NetNS = filepath.Join("/proc", strconv.Itoa(holder.Process.Pid), "ns/net")
 		g := start(t, o, `exec sleep 306`)
 		want, _ := os.Readlink(o.NetNS)
-		if got, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(g.PID()), "ns/net")); err != nil || got != want {
+		if got, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(g.PID()),
+			"ns/net")); err != nil || got != want {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 		here, _ := os.Readlink("/proc/self/ns/net")
 		free := start(t, Options{NoCgroup: o.NoCgroup}, `exec sleep 306`)
-		if got, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(free.PID()), "ns/net")); got != here {
+		if got, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(free.PID()),
+			"ns/net")); got != here {
 			t.Errorf("the next command got %s, want %s: the thread was not restored", got, here)
 		}
 	})
 }
 
-// TestPdeathsig starts many with a death signal from goroutines whose threads end: none may die of it.
+// TestPdeathsig starts many with a death signal from goroutines whose threads end:
+// none may die of it.
 func TestPdeathsig(t *testing.T) {
 	both(t, func(t *testing.T, o Options) {
 		o.Pdeathsig = syscall.SIGKILL

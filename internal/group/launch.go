@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cores and network namespace belong to a thread and are inherited by what it forks. All commands are
-// forked by one thread that does nothing else: it changes itself, forks, and changes back. It is
-// never given back to the Go runtime, for a process with Pdeathsig is signalled when the *thread* that forked
-// it ends (golang/go #27505).
+// Cores and network namespace belong to a thread and are inherited by what it forks. All commands
+// are forked by one thread that does nothing else: it changes itself, forks, and changes back. It
+// is never given back to the Go runtime, for a process with Pdeathsig is signalled when the
+// *thread* that forked it ends (golang/go #27505).
 var launcher = struct {
 	sync.Mutex
 	jobs chan job // nil: no thread, or the last one is spoilt
@@ -42,7 +42,8 @@ func launch(cmd *exec.Cmd, o Options) error {
 	return err
 }
 
-// A spoilt error says that the thread could not be changed back. The command itself may have started.
+// A spoilt error says that the thread could not be changed back. The command itself
+// may have started.
 type spoilt struct{ start, back error }
 
 func (s spoilt) Error() string { return fmt.Sprintf("restoring the launching thread: %v", s.back) }
@@ -104,7 +105,8 @@ func pin(cpus []int) (back func() error, err error) {
 	back = func() error { return unix.SchedSetaffinity(0, &old) }
 	// The kernel drops cores that a cpuset forbids without a word.
 	if err := unix.SchedGetaffinity(0, &got); err != nil || got != set {
-		return nil, restored(fmt.Errorf("moving to the cores %v: not all are usable here", cpus), back())
+		return nil, restored(fmt.Errorf("moving to the cores %v: not all are usable here", cpus),
+			back())
 	}
 	return back, nil
 }

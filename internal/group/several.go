@@ -1,6 +1,7 @@
 package group
 
-// Several are groups that are looked at as one, such as those of servers that work for each other. One goroutine at a time may look.
+// Several are groups that are looked at as one, such as those of servers that work for each other.
+// One goroutine at a time may look.
 type Several struct {
 	groups []*Group
 	one    Usage
@@ -12,8 +13,8 @@ func Together(groups ...*Group) *Several { return &Several{groups: groups} }
 // Source says where the figures come from.
 func (s *Several) Source() string { return s.groups[0].Source() }
 
-// Look fills u with the sum over all groups, reusing its slice of processes. Pressure is the sum of what each felt: two groups that wait
-// for a core at the same time count it twice.
+// Look fills u with the sum over all groups, reusing its slice of processes. Pressure is the sum of
+// what each felt: two groups that wait for a core at the same time count it twice.
 func (s *Several) Look(u *Usage) error {
 	*u = Usage{PIDs: u.PIDs[:0]}
 	for _, g := range s.groups {

@@ -26,7 +26,8 @@ func TestSeveral(t *testing.T) {
 		}
 		user, system := idle.CPU()
 		last := u.User + u.System
-		if err := all.Look(&u); err != nil || u.User+u.System < last || u.User+u.System-last > 10*time.Second || len(u.PIDs) != 2 {
+		if err := all.Look(&u); err != nil || u.User+u.System < last ||
+			u.User+u.System-last > 10*time.Second || len(u.PIDs) != 2 {
 			t.Errorf("looked at again: got %+v (%v), before %v", u, err, last)
 		}
 		if idleCPU := user + system; idleCPU > last {

@@ -14,8 +14,9 @@ type Ended struct {
 	Early    bool             // the first process had ended before it was asked to
 	ByItself bool             // it ended without SIGKILL
 	State    *os.ProcessState // of the first process; nil if nothing was started
-	Strays   []int            // processes that outlived the first one and the time of grace, and were killed
-	Took     time.Duration    // from the request to the first process's end
+	// processes that outlived the first one and the time of grace, and were killed
+	Strays []int
+	Took   time.Duration // from the request to the first process's end
 }
 
 // Clean tells whether the first process ended when asked, with status 0, and left nobody behind.
@@ -23,8 +24,9 @@ func (e Ended) Clean() bool {
 	return !e.Early && e.ByItself && e.State != nil && e.State.ExitCode() == 0 && len(e.Strays) == 0
 }
 
-// killTime bounds the wait for killed processes to be gone. One that has much memory, or that sleeps in a disk or a
-// driver, takes its time on a busy machine; more than this is a fault of the machine.
+// killTime bounds the wait for killed processes to be gone. One that has much memory, or that
+// sleeps in a disk or a driver, takes its time on a busy machine; more than this is a fault
+// of the machine.
 const killTime = time.Minute
 
 // pollEvery is the interval at which an emptying group is looked at.
@@ -46,7 +48,8 @@ func (g *Group) Stop(grace time.Duration) (Ended, error) {
 		e.Early = true
 	default:
 		// The zombie keeps its number until Wait, so this cannot hit another process.
-		if err := unix.Kill(g.cmd.Process.Pid, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := unix.Kill(g.cmd.Process.Pid, unix.SIGTERM); err != nil &&
+			!errors.Is(err, unix.ESRCH) {
 			return e, fmt.Errorf("stopping the group %s: %w", g.name, err)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 )
 
 // leftOver is the name of a group of a run that is dead: its number is beyond any pid_max.
-func leftOver(n int) string { return fmt.Sprintf("%s.%d.%d.server.%d", prefix, 1<<30, os.Getpid(), n) }
+func leftOver(n int) string {
+	return fmt.Sprintf("%s.%d.%d.server.%d", prefix, 1<<30, os.Getpid(), n)
+}
 
 func TestSweepDirectory(t *testing.T) {
 	dir, err := home()
@@ -29,7 +31,8 @@ func TestSweepDirectory(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(old.path, "below", "cgroup.procs"), fmt.Append(nil, cmd.Process.Pid), 0); err != nil {
+	if err := os.WriteFile(filepath.Join(old.path, "below", "cgroup.procs"),
+		fmt.Append(nil, cmd.Process.Pid), 0); err != nil {
 		t.Fatal(err)
 	}
 	ours := start(t, Options{}, `exec sleep 308`)
@@ -72,7 +75,8 @@ func TestSweepMarked(t *testing.T) {
 
 func TestMounts(t *testing.T) {
 	const v1 = "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
-	const v2 = "41 31 0:38 /a\\040b /sys/fs/cgroup/unified rw shared:9 master:1 - cgroup2 cgroup2 rw\n"
+	const v2 = "41 31 0:38 /a\\040b /sys/fs/cgroup/unified rw shared:9 master:1 - cgroup2 " +
+		"cgroup2 rw\n"
 	tests := []struct{ name, in, kind, point, root string }{
 		{"none", "", "none", "", ""},
 		{"v1", v1, "v1", "", ""},
@@ -83,7 +87,8 @@ func TestMounts(t *testing.T) {
 	for _, tt := range tests {
 		kind, point, root := mounts([]byte(tt.in))
 		if kind != tt.kind || point != tt.point || root != tt.root {
-			t.Errorf("%s: got %q %q %q, want %q %q %q", tt.name, kind, point, root, tt.kind, tt.point, tt.root)
+			t.Errorf("%s: got %q %q %q, want %q %q %q", tt.name, kind, point, root, tt.kind,
+				tt.point, tt.root)
 		}
 	}
 }
@@ -106,7 +111,8 @@ func TestMarkOf(t *testing.T) {
 	for _, tt := range tests {
 		pid, start, ok := markOf(tt.in)
 		if ok != tt.ok || ok && (pid != tt.pid || start != tt.start) {
-			t.Errorf("%q: got %d %d %v, want %d %d %v", tt.in, pid, start, ok, tt.pid, tt.start, tt.ok)
+			t.Errorf("%q: got %d %d %v, want %d %d %v", tt.in, pid, start, ok, tt.pid, tt.start,
+				tt.ok)
 		}
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tree finds a group's processes without cgroups, by reading the stat file of every process of the
-// machine: who is a child of a member, or in a member's session, is a member. A daemon leaves both; it
-// falls to the laboratory, the reaper of orphans, and is known by the mark in its environment.
+// A tree finds a group's processes without cgroups, by reading the stat file of every process of
+// the machine: who is a child of a member, or in a member's session, is a member. A daemon
+// leaves both; it falls to the laboratory, the reaper of orphans, and is known by the mark in
+// its environment.
 //
-// A stat file counts a process and the children that it has waited for, in ticks of 10 ms. So the CPU of the dead is
-// mostly in their parents already; what a dead process had used and no parent took over is kept here. The living are
-// asked for their CPU clock, which counts nanoseconds.
+// A stat file counts a process and the children that it has waited for, in ticks of 10 ms. So the
+// CPU of the dead is mostly in their parents already; what a dead process had used and no parent
+// took over is kept here. The living are asked for their CPU clock, which counts nanoseconds.
 type tree struct {
 	mark    []byte // in the environment of every member
 	root    int    // the first process
@@ -40,7 +41,8 @@ type member struct {
 	own                cpu           // its own and its waited-for children's
 	kids               cpu           // the latter
 	gained             time.Duration // by kids, in this scan
-	owed               cpu           // last seen on descendants that vanished, until kids account for it
+	// last seen on descendants that vanished, until kids account for it
+	owed cpu
 }
 
 // seen is one process of the last look at /proc.
@@ -137,10 +139,11 @@ func (t *tree) meet(p *seen) bool {
 	return true
 }
 
-// exact returns what a process has used by its clock, parted into user and system as its ticks are; the ticks
-// themselves if the clock does not answer.
+// exact returns what a process has used by its clock, parted into user and system as its ticks are;
+// the ticks themselves if the clock does not answer.
 func exact(pid int, ticks cpu) cpu {
-	// The clock's number is made of the process's as clock_getcpuclockid(3) does: CPUCLOCK_SCHED of the process.
+	// The clock's number is made of the process's as clock_getcpuclockid(3) does: CPUCLOCK_SCHED
+	// of the process.
 	const sched = 2
 	var ts unix.Timespec
 	if unix.ClockGettime(int32(^pid<<3|sched), &ts) != nil {
@@ -154,8 +157,8 @@ func exact(pid int, ticks cpu) cpu {
 	return cpu{used - system, system}
 }
 
-// belongs judges a process that is not known yet. Only members seen in this scan count as relatives:
-// as long as they live, nobody else can be given their number or that of their session.
+// belongs judges a process that is not known yet. Only members seen in this scan count as
+// relatives: as long as they live, nobody else can be given their number or that of their session.
 func (t *tree) belongs(p *seen) bool {
 	if p.pid == t.root && p.stat.PPID == t.lab {
 		return t.members[p.pid] == nil
@@ -174,7 +177,8 @@ func (t *tree) belongs(p *seen) bool {
 		return true
 	}
 	if len(environ) == 0 {
-		return false // it may be in the middle of execve(2), where none can be read: it is looked at again
+		// it may be in the middle of execve(2), where none can be read: it is looked at again
+		return false
 	}
 	if len(t.strange) > 1000 {
 		clear(t.strange)
@@ -195,9 +199,10 @@ func marked(environ, entry []byte) bool {
 	return false
 }
 
-// settle finds who accounts for the members that vanished: the nearest ancestor that lives owes what was last seen on
-// them, until the time of its waited-for children has grown by as much. That may show one look later, for a
-// parent may have been read just before it waited; it never shows where no one waits (SIGCHLD ignored).
+// settle finds who accounts for the members that vanished: the nearest ancestor that lives owes
+// what was last seen on them, until the time of its waited-for children has grown by as much. That
+// may show one look later, for a parent may have been read just before it waited; it never shows
+// where no one waits (SIGCHLD ignored).
 func (t *tree) settle() {
 	for _, m := range t.members {
 		if m.pass == t.pass {
@@ -232,8 +237,8 @@ func (t *tree) heir(m *member) *member {
 	return nil
 }
 
-// reap buries members that were orphaned and fell to this process; what they used is told exactly. The
-// first process is left to cmd.Wait.
+// reap buries members that were orphaned and fell to this process; what they used is told exactly.
+// The first process is left to cmd.Wait.
 func (t *tree) reap() {
 	for pid, m := range t.members {
 		if !m.dead || m.ppid != t.lab || pid == t.root {
@@ -254,8 +259,8 @@ func (t *tree) reap() {
 	}
 }
 
-// kill sends SIGKILL to every member once and returns how many there were. All are stopped before the first is
-// killed: a parent that saw its child die would end in its own way, or start another.
+// kill sends SIGKILL to every member once and returns how many there were. All are stopped before
+// the first is killed: a parent that saw its child die would end in its own way, or start another.
 func (t *tree) kill() (n int) {
 	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
 		n = 0

@@ -1,7 +1,8 @@
-// Package hist counts durations in a log-linear histogram: every power of two is cut into 128 sub-buckets, so that a
-// recorded duration is known to 0.8 % whatever its size, in 58 kB and with one addition for each sample. The trade:
-// exact percentiles would need every sample kept; these are off by at most half a bucket, far below the noise
-// between two rounds, and histograms of several threads and hosts merge by addition, which percentiles do not.
+// Package hist counts durations in a log-linear histogram: every power of two is cut into 128
+// sub-buckets, so that a recorded duration is known to 0.8 % whatever its size, in 58 kB and with
+// one addition for each sample. The trade: exact percentiles would need every sample kept; these
+// are off by at most half a bucket, far below the noise between two rounds, and histograms of
+// several threads and hosts merge by addition, which percentiles do not.
 //
 // # The form on disk
 //
@@ -9,17 +10,19 @@
 //
 //	{"unit":"ns","sub":128,"n":3,"min":5,"max":1001,"sum":1307,"buckets":[[5,1],[278,1],[506,1]]}
 //
-// unit is always "ns" (nanoseconds). sub is the number of sub-buckets for a power of two, always 128. n is the number
-// of samples; min, max and sum are exact and 0 when n is 0. A sum of 18446744073709551615 (2^64-1) says "at least
-// that". buckets lists [index, count] of the buckets that are not empty, in rising order. Bucket i holds the
-// durations from lower to upper, both included:
+// unit is always "ns" (nanoseconds). sub is the number of sub-buckets for a power of two,
+// always 128. n is the number of samples; min, max and sum are exact and 0 when n is 0. A sum
+// of 18446744073709551615 (2^64-1) says "at least that". buckets lists [index, count] of the
+// buckets that are not empty, in rising order. Bucket i holds the durations from lower to
+// upper, both included:
 //
 //	i < 256:   lower = upper = i
 //	i >= 256:  s = i/128 - 1  (integer division)
 //	           lower = (i - 128*s) * 2^s
 //	           upper = lower + 2^s - 1
 //
-// The optional key "negative" counts samples below zero (a clock that stepped back); they are recorded as 0.
+// The optional key "negative" counts samples below zero (a clock that stepped back); they
+// are recorded as 0.
 package hist
 
 import (
@@ -29,14 +32,16 @@ import (
 )
 
 const (
-	subBits = 7            // log2 of the sub-buckets for a power of two
-	sub     = 1 << subBits // 128 sub-buckets bound the width of a bucket to 1/128 = 0.8 % of its lower end
+	subBits = 7 // log2 of the sub-buckets for a power of two
+	// 128 sub-buckets bound the width of a bucket to 1/128 = 0.8 % of its lower end
+	sub = 1 << subBits
 	// numBuckets is one more than the index of the largest int64: shift 55, top bits 255.
 	numBuckets = (63-subBits-1)*sub + 2*sub
 )
 
-// Histogram is a log-linear histogram of durations in nanoseconds. The zero value is empty and ready. It has one
-// owner: recording from several threads means a histogram for each and Merge at the end.
+// Histogram is a log-linear histogram of durations in nanoseconds. The zero value is empty
+// and ready. It has one owner: recording from several threads means a histogram for each and
+// Merge at the end.
 type Histogram struct {
 	count    uint64
 	negative uint64
@@ -51,8 +56,8 @@ type Bucket struct {
 	Count        uint64
 }
 
-// index gives the bucket of a duration >= 0. Below 256 a bucket is one nanosecond wide; from there its width doubles
-// with each power of two.
+// index gives the bucket of a duration >= 0. Below 256 a bucket is one nanosecond wide; from there
+// its width doubles with each power of two.
 func index(ns int64) int {
 	shift := max(0, bits.Len64(uint64(ns))-subBits-1)
 	return shift<<subBits + int(uint64(ns)>>shift)
@@ -68,8 +73,8 @@ func bounds(i int) (lower, upper int64) {
 // Record adds one sample. It does not allocate.
 func (h *Histogram) Record(ns int64) { h.RecordN(ns, 1) }
 
-// RecordN adds n samples of the same duration. A negative duration counts as 0 and shows in Negative. Past 2^64-1
-// samples further ones are dropped. It does not allocate.
+// RecordN adds n samples of the same duration. A negative duration counts as 0 and shows in
+// Negative. Past 2^64-1 samples further ones are dropped. It does not allocate.
 func (h *Histogram) RecordN(ns int64, n uint64) {
 	n = min(n, math.MaxUint64-h.count)
 	if n == 0 {
@@ -89,7 +94,8 @@ func (h *Histogram) RecordN(ns int64, n uint64) {
 	h.buckets[index(ns)] += n
 }
 
-// Merge adds the samples of other, as if they had been recorded here. Merging with nil changes nothing.
+// Merge adds the samples of other, as if they had been recorded here. Merging with nil
+// changes nothing.
 func (h *Histogram) Merge(other *Histogram) {
 	if other == nil || other.count == 0 {
 		return
@@ -111,8 +117,9 @@ func (h *Histogram) Merge(other *Histogram) {
 	}
 }
 
-// mergeFull merges where the counts together pass 2^64-1: bucket by bucket, RecordN drops what does not fit. The
-// dropped samples make minimum and maximum those of buckets, which no real run comes near to.
+// mergeFull merges where the counts together pass 2^64-1: bucket by bucket, RecordN drops what
+// does not fit. The dropped samples make minimum and maximum those of buckets, which no real
+// run comes near to.
 func (h *Histogram) mergeFull(other *Histogram) {
 	from := *other // other may be h itself
 	for b := range from.Buckets() {
@@ -135,8 +142,8 @@ func (h *Histogram) Min() int64 { return h.min }
 // Max is the largest sample in ns, exact; 0 if there is none.
 func (h *Histogram) Max() int64 { return h.max }
 
-// Mean is the mean in ns, exact until the sum passes 2^64 ns (584 years) and from then on to 0.4 %; 0 if there is no
-// sample.
+// Mean is the mean in ns, exact until the sum passes 2^64 ns (584 years) and from then on to 0.4 %;
+// 0 if there is no sample.
 func (h *Histogram) Mean() float64 {
 	if h.count == 0 {
 		return 0
@@ -152,9 +159,10 @@ func (h *Histogram) Mean() float64 {
 	return mean
 }
 
-// Quantile is the q-quantile in ns by nearest rank: the smallest recorded duration that at least the share q of the
-// samples does not exceed, as the middle of its bucket (off by at most 0.4 %) and never outside Min and Max, which it
-// returns for q <= 0 and q >= 1. It is 0 if there is no sample or q is not a number.
+// Quantile is the q-quantile in ns by nearest rank: the smallest recorded duration that at least
+// the share q of the samples does not exceed, as the middle of its bucket (off by at most 0.4 %)
+// and never outside Min and Max, which it returns for q <= 0 and q >= 1. It is 0 if there is no
+// sample or q is not a number.
 func (h *Histogram) Quantile(q float64) int64 {
 	switch {
 	case h.count == 0 || math.IsNaN(q):

@@ -15,7 +15,8 @@ func TestBucketsTileTheLine(t *testing.T) {
 			t.Fatalf("bucket %d starts at %d, want %d", i, lower, next)
 		}
 		if index(lower) != i || index(upper) != i {
-			t.Fatalf("bucket %d: its ends %d and %d have index %d and %d", i, lower, upper, index(lower), index(upper))
+			t.Fatalf("bucket %d: its ends %d and %d have index %d and %d", i, lower, upper,
+				index(lower), index(upper))
 		}
 		if width := float64(upper - lower + 1); width > 1 && width > float64(lower)/sub {
 			t.Fatalf("bucket %d from %d is %.0f wide, more than 1/%d", i, lower, width, sub)
@@ -33,9 +34,11 @@ var samplers = map[string]func(*rand.Rand) int64{
 	"uniform":     func(r *rand.Rand) int64 { return r.Int64N(10_000_000) },
 	"log-normal":  func(r *rand.Rand) int64 { return int64(50_000 * math.Exp(r.NormFloat64())) },
 	"exponential": func(r *rand.Rand) int64 { return int64(1e6 * r.ExpFloat64()) },
-	"two peaks":   func(r *rand.Rand) int64 { return 30_000 + 100_000_000*int64(r.IntN(20)/19) + r.Int64N(500) },
-	"all range":   func(r *rand.Rand) int64 { return r.Int64() >> r.IntN(63) },
-	"constant":    func(*rand.Rand) int64 { return 123_456_789 },
+	"two peaks": func(r *rand.Rand) int64 {
+		return 30_000 + 100_000_000*int64(r.IntN(20)/19) + r.Int64N(500)
+	},
+	"all range": func(r *rand.Rand) int64 { return r.Int64() >> r.IntN(63) },
+	"constant":  func(*rand.Rand) int64 { return 123_456_789 },
 }
 
 func TestQuantilesAgainstExact(t *testing.T) {
@@ -65,11 +68,13 @@ func checkQuantiles(t *testing.T, h *Histogram, exact []int64) {
 		got := h.Quantile(float64(permille) / 1000)
 		// Half of 1/128 for the middle of a bucket, and 1 ns because the middle is rounded.
 		if diff := math.Abs(float64(got - want)); diff > float64(want)/(2*sub)+1 {
-			t.Fatalf("n=%d: quantile %.3f is %d, want %d within 0.4 %%", n, float64(permille)/1000, got, want)
+			t.Fatalf("n=%d: quantile %.3f is %d, want %d within 0.4 %%", n, float64(permille)/1000,
+				got, want)
 		}
 	}
 	if h.Min() != exact[0] || h.Max() != exact[n-1] || h.Count() != uint64(n) {
-		t.Errorf("min, max, count = %d, %d, %d; want %d, %d, %d", h.Min(), h.Max(), h.Count(), exact[0], exact[n-1], n)
+		t.Errorf("min, max, count = %d, %d, %d; want %d, %d, %d", h.Min(), h.Max(), h.Count(),
+			exact[0], exact[n-1], n)
 	}
 	var mean float64
 	for _, v := range exact {
@@ -95,7 +100,8 @@ func TestMergeIsRecordingTogether(t *testing.T) {
 	}
 	merged.Merge(nil)
 	if merged != together {
-		t.Errorf("merged n=%d sum=%d, together n=%d sum=%d", merged.count, merged.sum, together.count, together.sum)
+		t.Errorf("merged n=%d sum=%d, together n=%d sum=%d", merged.count, merged.sum,
+			together.count, together.sum)
 	}
 }
 
@@ -115,7 +121,8 @@ func TestEdges(t *testing.T) {
 
 	h.Record(-5)
 	if h.Negative() != 1 || h.Min() != 0 || h.Count() != 1 {
-		t.Errorf("negative sample: negative, min, count = %d, %d, %d; want 1, 0, 1", h.Negative(), h.Min(), h.Count())
+		t.Errorf("negative sample: negative, min, count = %d, %d, %d; want 1, 0, 1", h.Negative(),
+			h.Min(), h.Count())
 	}
 	h.RecordN(math.MaxInt64, 3)
 	if h.Max() != math.MaxInt64 || h.Quantile(.9) < math.MaxInt64/256*255 {
@@ -146,7 +153,8 @@ func TestEdges(t *testing.T) {
 func TestRecordDoesNotAllocate(t *testing.T) {
 	h := new(Histogram)
 	ns := int64(1)
-	if got := testing.AllocsPerRun(1000, func() { h.Record(ns); ns = ns*3 + 1; ns &= math.MaxInt64 }); got != 0 {
+	if got := testing.AllocsPerRun(1000,
+		func() { h.Record(ns); ns = ns*3 + 1; ns &= math.MaxInt64 }); got != 0 {
 		t.Errorf("Record allocates %g times", got)
 	}
 }

@@ -1,7 +1,8 @@
 package hist
 
-// The form on disk, described in the package comment. Writing is by hand, for it has to stay the same for years;
-// reading trusts nothing: a record may come from another machine, another version, or half a write.
+// The form on disk, described in the package comment. Writing is by hand, for it has to stay the
+// same for years; reading trusts nothing: a record may come from another machine, another version,
+// or half a write.
 
 import (
 	"bytes"
@@ -13,11 +14,12 @@ import (
 	"strconv"
 )
 
-// MarshalJSON writes the form that the package comment describes. It has a value receiver so that a Histogram held by
-// value is never written as an empty object.
+// MarshalJSON writes the form that the package comment describes. It has a value receiver so that a
+// Histogram held by value is never written as an empty object.
 func (h Histogram) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, 256)
-	b = fmt.Appendf(b, `{"unit":"ns","sub":%d,"n":%d,"min":%d,"max":%d,"sum":%d`, sub, h.count, h.min, h.max, h.sum)
+	b = fmt.Appendf(b, `{"unit":"ns","sub":%d,"n":%d,"min":%d,"max":%d,"sum":%d`, sub, h.count,
+		h.min, h.max, h.sum)
 	if h.negative > 0 {
 		b = fmt.Appendf(b, `,"negative":%d`, h.negative)
 	}
@@ -49,8 +51,9 @@ type form struct {
 	Buckets  [][]*uint64 `json:"buckets"`
 }
 
-// UnmarshalJSON reads the form that the package comment describes and refuses everything else: unknown or absent
-// keys, buckets out of order, a count or an extreme that the buckets contradict. On error h is unchanged.
+// UnmarshalJSON reads the form that the package comment describes and refuses everything else:
+// unknown or absent keys, buckets out of order, a count or an extreme that the buckets contradict.
+// On error h is unchanged.
 func (h *Histogram) UnmarshalJSON(data []byte) error {
 	var f form
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -71,7 +74,8 @@ func (h *Histogram) UnmarshalJSON(data []byte) error {
 
 func (f *form) histogram() (*Histogram, error) {
 	switch {
-	case f.Unit == nil || f.Sub == nil || f.N == nil || f.Min == nil || f.Max == nil || f.Sum == nil || f.Buckets == nil:
+	case f.Unit == nil || f.Sub == nil || f.N == nil || f.Min == nil || f.Max == nil ||
+		f.Sum == nil || f.Buckets == nil:
 		return nil, errors.New("needs the keys unit, sub, n, min, max, sum and buckets")
 	case *f.Unit != "ns":
 		return nil, fmt.Errorf("unit is %q, want \"ns\"", *f.Unit)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The example of the package comment. If this test has to change, old records can no longer be read.
+// The example of the package comment. If this test has to change, old records can no
+// longer be read.
 const example = `{"unit":"ns","sub":128,"n":3,"min":5,"max":1001,"sum":1307,"buckets":[[5,1],[278,1],[506,1]]}`
 
 func TestFormOnDisk(t *testing.T) {

@@ -28,7 +28,8 @@ type View interface {
 // New returns the view that fits w. On a terminal it reads the keyboard, and Ctrl-C calls stop.
 func New(w io.Writer, stop func()) View {
 	f, ok := w.(*os.File)
-	if ok && term.IsTerminal(int(f.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) && os.Getenv("TERM") != "dumb" {
+	if ok && term.IsTerminal(int(f.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) &&
+		os.Getenv("TERM") != "dumb" {
 		return newScreen(f, stop)
 	}
 	return &lines{w: w}
@@ -49,7 +50,8 @@ func (l *lines) Watch(e run.Event) {
 			fmt.Fprintln(l.w, fault(e.Cell))
 		}
 	case run.RoundEnds:
-		fmt.Fprintf(l.w, "round %d of %d: %d of %d cells, %s left; %s\n", e.Round, e.Rounds, e.Done, e.Total, spell(e.Left), tally(e.Verdicts))
+		fmt.Fprintf(l.w, "round %d of %d: %d of %d cells, %s left; %s\n", e.Round, e.Rounds, e.Done,
+			e.Total, spell(e.Left), tally(e.Verdicts))
 	}
 }
 
@@ -64,17 +66,20 @@ func fault(c *record.Cell) string {
 			why = append(why, r.Gate)
 		}
 	}
-	return fmt.Sprintf("%s: %s, %s, round %d: %s", c.Status, c.Model, c.Point, c.Round, strings.Join(why, "; "))
+	return fmt.Sprintf("%s: %s, %s, round %d: %s", c.Status, c.Model, c.Point, c.Round,
+		strings.Join(why, "; "))
 }
 
 // figures are those that one line about a cell shows, the first two that it has.
-var figures = []manifest.Metric{manifest.Deliveries, manifest.CPUPerDelivery, manifest.Throughput, manifest.CPUPerRequest, manifest.LatencyP99, manifest.CPU}
+var figures = []manifest.Metric{manifest.Deliveries, manifest.CPUPerDelivery, manifest.Throughput,
+	manifest.CPUPerRequest, manifest.LatencyP99, manifest.CPU}
 
 // result is the line of a cell that counts.
 func result(c *record.Cell) string {
 	var shown []string
 	for _, m := range figures {
-		if c.Load.Shape == manifest.Paced && (m == manifest.Throughput || m == manifest.CPUPerRequest) {
+		if c.Load.Shape == manifest.Paced && (m == manifest.Throughput ||
+			m == manifest.CPUPerRequest) {
 			continue // the load decides the one, and the other follows from CPU
 		}
 		v, ok := c.Metric(m)
@@ -94,7 +99,8 @@ func number(v float64) string {
 }
 
 // words in the order in which they are counted.
-var words = []stats.Word{stats.Reproduced, stats.NotReproduced, stats.Inconclusive, stats.NotComparable}
+var words = []stats.Word{stats.Reproduced, stats.NotReproduced, stats.Inconclusive,
+	stats.NotComparable}
 
 // tally counts the verdicts by word.
 func tally(all []verdict.Verdict) string {

@@ -24,17 +24,21 @@ var spec = &run.Spec{
 // measured is a cell that counts, of 100,000 requests a second.
 var measured = &record.Cell{
 	Model: "c-epoll", Point: "echo", Round: 2, Status: record.Measured,
-	Load: manifest.Load{Shape: manifest.Closed}, Result: &load.Result{Window: time.Second, Requests: 100_000},
+	Load: manifest.Load{Shape: manifest.Closed}, Result: &load.Result{Window: time.Second,
+		Requests: 100_000},
 }
 
 // void is one that two gates voided, broken one whose server died.
 var (
-	void   = &record.Cell{Model: "go-goroutine", Point: "echo", Round: 2, Status: record.Void, Reasons: []record.Reason{{Gate: "steal", Text: "stolen"}, {Gate: "late", Text: "was late"}}}
-	broken = &record.Cell{Model: "node-loop", Point: "echo", Round: 2, Status: record.Broken, Reasons: []record.Reason{{Gate: "died", Text: "the server died under load"}}}
+	void = &record.Cell{Model: "go-goroutine", Point: "echo", Round: 2, Status: record.Void,
+		Reasons: []record.Reason{{Gate: "steal", Text: "stolen"}, {Gate: "late", Text: "was late"}}}
+	broken = &record.Cell{Model: "node-loop", Point: "echo", Round: 2, Status: record.Broken,
+		Reasons: []record.Reason{{Gate: "died", Text: "the server died under load"}}}
 )
 
 func claim(id string, w stats.Word) verdict.Verdict {
-	return verdict.Verdict{Experiment: "eve-echo", Word: w, Claim: manifest.Claim{ID: id, Sentence: "Node serves less."}}
+	return verdict.Verdict{Experiment: "eve-echo", Word: w, Claim: manifest.Claim{ID: id,
+		Sentence: "Node serves less."}}
 }
 
 func TestLinesWithoutATerminal(t *testing.T) {
@@ -49,7 +53,8 @@ func TestLinesWithoutATerminal(t *testing.T) {
 		{Kind: run.CellEnds, Cell: void},
 		{Kind: run.CellEnds, Cell: broken},
 		{Kind: run.RoundEnds, Round: 2, Rounds: 8, Done: 7, Total: 24, Left: 95 * time.Second,
-			Verdicts: []verdict.Verdict{claim("E2a", stats.Reproduced), claim("E2b", stats.Inconclusive)}},
+			Verdicts: []verdict.Verdict{claim("E2a", stats.Reproduced),
+				claim("E2b", stats.Inconclusive)}},
 		{Kind: run.Ends},
 	} {
 		v.Watch(e)
@@ -104,13 +109,19 @@ func TestTheScreenTellsWhereTheRunIs(t *testing.T) {
 		t.Errorf("before the first cell the screen shows %q", shown(m))
 	}
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
-	m.Update(run.Event{Kind: run.CellStarts, Spec: spec, Round: 2, Rounds: 8, Done: 6, Total: 24, Left: time.Minute})
-	m.Update(run.Event{Kind: run.CellEnds, Spec: spec, Cell: measured, Round: 2, Rounds: 8, Done: 7, Total: 24, Left: time.Minute})
-	m.Update(run.Event{Kind: run.CellEnds, Spec: spec, Cell: void, Round: 2, Rounds: 8, Done: 8, Total: 24, Left: time.Minute})
-	m.Update(run.Event{Kind: run.RoundEnds, Verdicts: []verdict.Verdict{claim("E2a", stats.Reproduced)}})
+	m.Update(run.Event{Kind: run.CellStarts, Spec: spec, Round: 2, Rounds: 8, Done: 6, Total: 24,
+		Left: time.Minute})
+	m.Update(run.Event{Kind: run.CellEnds, Spec: spec, Cell: measured, Round: 2, Rounds: 8, Done: 7,
+		Total: 24, Left: time.Minute})
+	m.Update(run.Event{Kind: run.CellEnds, Spec: spec, Cell: void, Round: 2, Rounds: 8, Done: 8,
+		Total: 24, Left: time.Minute})
+	m.Update(run.Event{Kind: run.RoundEnds,
+		Verdicts: []verdict.Verdict{claim("E2a", stats.Reproduced)}})
 	for _, want := range []string{
-		"eve-echo · round 2 of 8 · echo · c-epoll, own cores", "8 of 24 cells, 1 do not count, 1 min 00 s left",
-		"c-epoll, echo: 100 k requests/s", "late 1, steal 1", "1 reproduced so far", "E2a reproduced: Node serves less.",
+		"eve-echo · round 2 of 8 · echo · c-epoll, own cores",
+		"8 of 24 cells, 1 do not count, 1 min 00 s left",
+		"c-epoll, echo: 100 k requests/s", "late 1, steal 1", "1 reproduced so far",
+		"E2a reproduced: Node serves less.",
 	} {
 		if !strings.Contains(shown(m), want) {
 			t.Errorf("the screen lacks %q:\n%s", want, shown(m))
@@ -124,7 +135,8 @@ func TestTheScreenTellsWhereTheRunIs(t *testing.T) {
 
 func TestSpell(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0 s", 59 * time.Second: "59 s", 61 * time.Second: "1 min 01 s", 65 * time.Minute: "1 h 05 min",
+		0: "0 s", 59 * time.Second: "59 s", 61 * time.Second: "1 min 01 s",
+		65 * time.Minute: "1 h 05 min",
 	} {
 		if got := spell(d); got != want {
 			t.Errorf("spell(%v) = %q, want %q", d, got, want)

@@ -41,8 +41,8 @@ type gate struct {
 	pass   func(run.Event)
 }
 
-// take passes an event on, or keeps it until the window closes. A window has no events but its own two;
-// should more come than maxHeld, they pass rather than get lost.
+// take passes an event on, or keeps it until the window closes. A window has no events but its own
+// two; should more come than maxHeld, they pass rather than get lost.
 func (g *gate) take(e run.Event) {
 	switch e.Kind {
 	case run.WindowOpens:
@@ -65,7 +65,8 @@ func (g *gate) take(e run.Event) {
 func newScreen(f *os.File, stop func()) *screen {
 	s := &screen{done: make(chan struct{})}
 	s.gate.pass = s.send
-	s.program = tea.NewProgram(&model{stop: stop, faults: map[string]int{}}, tea.WithOutput(f), tea.WithInput(os.Stdin), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
+	s.program = tea.NewProgram(&model{stop: stop, faults: map[string]int{}}, tea.WithOutput(f),
+		tea.WithInput(os.Stdin), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
 	go func() {
 		defer close(s.done)
 		if _, err := s.program.Run(); err != nil {
@@ -146,8 +147,8 @@ func (m *model) take(e run.Event) tea.Cmd {
 	return nil
 }
 
-// count notes a cell. One that is void is only counted, for a busy machine voids many; what broke is
-// printed.
+// count notes a cell. One that is void is only counted, for a busy machine voids many; what
+// broke is printed.
 func (m *model) count(c *record.Cell) tea.Cmd {
 	if c.Status == record.Measured {
 		m.last = result(c)
@@ -208,7 +209,8 @@ func (m *model) View() tea.View {
 	width := min(max(m.width, 40), 110)
 	e := m.event
 	head := fmt.Sprintf("%s · round %d of %d · %s · %s, %s cores",
-		e.Spec.Experiment.Name, e.Round, e.Rounds, e.Spec.Point.Name, e.Spec.Model.Name, e.Spec.Condition)
+		e.Spec.Experiment.Name, e.Round, e.Rounds, e.Spec.Point.Name, e.Spec.Model.Name,
+		e.Spec.Condition)
 	state := fmt.Sprintf("%d of %d cells", e.Done, e.Total)
 	if m.failed > 0 {
 		state += fmt.Sprintf(", %d do not count", m.failed)
@@ -217,7 +219,8 @@ func (m *model) View() tea.View {
 	if m.stopping {
 		state = "stopping the cell under way; what was measured is recorded"
 	}
-	rows := []string{head, bar(e.Done, e.Total, max(10, width-lipgloss.Width(state)-2)) + "  " + state}
+	rows := []string{head, bar(e.Done, e.Total, max(10, width-lipgloss.Width(state)-2)) + "  " +
+		state}
 	if m.last != "" {
 		rows = append(rows, style(faint).Render("last   "+m.last))
 	}
@@ -225,7 +228,8 @@ func (m *model) View() tea.View {
 		rows = append(rows, style(warm).Render("void   "+m.gates()))
 	}
 	if m.latest != "" {
-		rows = append(rows, style(cool).Render("claims "+tally(m.verdicts)), style(faint).Render("       "+m.latest))
+		rows = append(rows, style(cool).Render("claims "+tally(m.verdicts)),
+			style(faint).Render("       "+m.latest))
 	}
 	for i, r := range rows {
 		rows[i] = lipgloss.NewStyle().MaxWidth(max(m.width, 40)).Render(r)
@@ -239,5 +243,6 @@ func bar(done, total, width int) string {
 	if total > 0 {
 		full = min(width, done*width/total)
 	}
-	return style(cool).Render(strings.Repeat("━", full)) + style(faint).Render(strings.Repeat("─", width-full))
+	return style(cool).Render(strings.Repeat("━", full)) + style(faint).Render(strings.Repeat("─",
+		width-full))
 }

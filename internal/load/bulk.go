@@ -1,9 +1,10 @@
 package load
 
-// Bulk: each connection carries as much as it can, one way. Into the server, what counts is what its stack has
-// acknowledged: bytes that wait in a socket of ours have gone nowhere. Out of it, the byte at position i is i mod 251,
-// so a byte that is lost or doubled shifts all that follow: the ends of each read are looked at, not all of it, for that
-// would cost the load half as much again as reading does.
+// Bulk: each connection carries as much as it can, one way. Into the server, what counts is what
+// its stack has acknowledged: bytes that wait in a socket of ours have gone nowhere. Out of it, the
+// byte at position i is i mod 251, so a byte that is lost or doubled shifts all that follow: the
+// ends of each read are looked at, not all of it, for that would cost the load half as much again
+// as reading does.
 
 import (
 	"bytes"
@@ -28,7 +29,8 @@ type bulk struct {
 }
 
 func newBulk(w *worker) driver {
-	b := &bulk{base: base{w}, inward: w.plan.Load.Direction == "in", pattern: make([]byte, bulkLook+period)}
+	b := &bulk{base: base{w}, inward: w.plan.Load.Direction == "in",
+		pattern: make([]byte, bulkLook+period)}
 	for i := range b.pattern {
 		b.pattern[i] = byte(i % period)
 	}
@@ -41,7 +43,8 @@ func newBulk(w *worker) driver {
 
 func (b *bulk) connect(limitAt int64) { b.connectAll(limitAt) }
 
-// watch is by level: one read or write for each report, so that no connection keeps the others waiting.
+// watch is by level: one read or write for each report, so that no connection keeps the
+// others waiting.
 func (b *bulk) watch() uint32 {
 	if b.inward {
 		return unix.EPOLLOUT | unix.EPOLLIN | unix.EPOLLRDHUP
@@ -49,7 +52,8 @@ func (b *bulk) watch() uint32 {
 	return unix.EPOLLIN | unix.EPOLLRDHUP
 }
 
-// connected has closing a connection reset it: at the end of a bulk load nobody waits for what is still in sockets.
+// connected has closing a connection reset it: at the end of a bulk load nobody waits for what is
+// still in sockets.
 func (b *bulk) connected(c *conn) {
 	err := unix.SetsockoptLinger(int(c.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	if err != nil {
@@ -104,7 +108,8 @@ func (b *bulk) readOnce(c *conn) {
 	b.countBlocks(c, n)
 }
 
-// check looks at what was read from a position of the stream on. A kind that is not empty says what is wrong.
+// check looks at what was read from a position of the stream on. A kind that is not empty
+// says what is wrong.
 func (b *bulk) check(position uint64, p []byte) (kind string) {
 	if b.inward {
 		return Extra
@@ -138,7 +143,8 @@ func (b *bulk) unsent() (total int64) {
 	for i := range b.conns {
 		if c := &b.conns[i]; c.state == connOpen {
 			var n int32
-			_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(c.fd), unix.SIOCOUTQ, uintptr(unsafe.Pointer(&n)))
+			_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(c.fd), unix.SIOCOUTQ,
+				uintptr(unsafe.Pointer(&n)))
 			if e == 0 {
 				total += int64(n)
 			}

@@ -1,8 +1,9 @@
 package load
 
-// Chats: clients of IRC in rooms, of whom some speak and all listen. A request is a burst: a number of messages to the
-// sender's room and then a PING, whose PONG says that the server has them. So a closed load has no more under way than
-// a burst for each sender, and any server of IRC can be asked.
+// Chats: clients of IRC in rooms, of whom some speak and all listen. A request is a burst: a
+// number of messages to the sender's room and then a PING, whose PONG says that the server has
+// them. So a closed load has no more under way than a burst for each sender, and any server of
+// IRC can be asked.
 
 import (
 	"cmp"
@@ -16,18 +17,22 @@ import (
 )
 
 const (
-	nickBytes = 1 + idDigits                                      // "c0002a"
-	lineOver  = manifest.ChatLineBytes                            // of a line to a room, besides its text
-	pingBytes = len("PING ") + numberDigits + len("\r\n")         // after a burst
-	textLeast = idDigits + 1 + numberDigits + 1 + stampDigits + 1 // "0002a 00000017 0000000012ab34cd."
+	nickBytes = 1 + idDigits // "c0002a"
+	// of a line to a room, besides its text
+	lineOver  = manifest.ChatLineBytes
+	pingBytes = len("PING ") + numberDigits + len("\r\n") // after a burst
+	// "0002a 00000017 0000000012ab34cd."
+	textLeast = idDigits + 1 + numberDigits + 1 + stampDigits + 1
 
 	idDigits     = 5
 	numberDigits = 8
 	stampDigits  = 16
 
-	textMost = 400     // with the longest sender that a server may put before it, a line stays within 512 bytes
+	// with the longest sender that a server may put before it, a line stays within 512 bytes
+	textMost = 400
 	mostNext = 1 << 24 // numbers kept, one for each listener and sender it hears: 64 MiB
-	// otherThreads is how often a thread looks whether those of others have read what its senders wait for, a guess.
+	// otherThreads is how often a thread looks whether those of others have read what its senders
+	// wait for, a guess.
 	otherThreads = 100 * time.Microsecond
 )
 
@@ -45,26 +50,30 @@ func (p *Plan) validateChat() error {
 	}
 	switch {
 	case l.Members < 1 || l.Senders < 0:
-		return fmt.Errorf("%d members and %d senders, want a room for everybody", l.Members, l.Senders)
-	case (l.Shape == manifest.Fanout || l.Shape == manifest.Open) && min(l.Members, l.Connections) < 2:
+		return fmt.Errorf("%d members and %d senders, want a room for everybody", l.Members,
+			l.Senders)
+	case (l.Shape == manifest.Fanout || l.Shape == manifest.Open) &&
+		min(l.Members, l.Connections) < 2:
 		return errors.New("a room of one delivers nothing: members must be two at least")
 	case l.Shape != manifest.Idle && (l.SizeBytes < textLeast || l.SizeBytes > textMost):
-		return fmt.Errorf("size is %d bytes, want %d to %d: the text of a message", l.SizeBytes, textLeast, textMost)
+		return fmt.Errorf("size is %d bytes, want %d to %d: the text of a message", l.SizeBytes,
+			textLeast, textMost)
 	case l.Shape == manifest.Idle && (l.Interval < time.Millisecond || l.Interval > time.Hour):
 		return fmt.Errorf("interval is %v, want a millisecond to an hour", l.Interval)
 	case l.Requests > 0 || p.Window == 0:
 		return errors.New("a chat ends with the window: it has no requests")
 	case l.Shape != manifest.Idle && l.Connections*min(senders, l.Connections) > mostNext:
-		return fmt.Errorf("%d clients and %d senders in a room are more than are kept apart: fewer senders", l.Connections, senders)
+		return fmt.Errorf("%d clients and %d senders in a room are more than are kept apart: "+
+			"fewer senders", l.Connections, senders)
 	case l.Connections >= 1<<(4*idDigits):
 		return fmt.Errorf("%d clients are more than have names", l.Connections)
 	}
 	return nil
 }
 
-// A room is what the threads share of one. A sender that has its acknowledgement speaks on only if what was said in
-// the room before has been delivered, but for as much as all senders have under way: a server that acknowledges early
-// must not be measured by how long its queues grow.
+// A room is what the threads share of one. A sender that has its acknowledgement speaks on only if
+// what was said in the room before has been delivered, but for as much as all senders have under
+// way: a server that acknowledges early must not be measured by how long its queues grow.
 type room struct {
 	due  atomic.Int64 // deliveries of what was said
 	come atomic.Int64 // that came, or that are known to be lost
@@ -109,7 +118,8 @@ type chatClient struct {
 	next []uint32
 	// carry is the beginning of a line whose end has not been read.
 	carry []byte
-	// control is what is sent between bursts: names, rooms, PONGs. The first controlSent bytes are out.
+	// control is what is sent between bursts: names, rooms, PONGs. The first
+	// controlSent bytes are out.
 	control     []byte
 	controlSent int
 }
@@ -140,7 +150,8 @@ func newChat(j *chatJob, w *worker) *chat {
 	l := &w.plan.Load
 	k := &chat{
 		base: base{w}, job: j, rooms: j.rooms, clients: make([]chatClient, len(w.conns)),
-		members: min(l.Members, l.Connections), burst: uint64(max(1, l.Pipeline)), text: uint64(l.SizeBytes),
+		members: min(l.Members, l.Connections), burst: uint64(max(1, l.Pipeline)),
+		text: uint64(l.SizeBytes),
 		asks: l.Shape != manifest.Paced,
 	}
 	switch l.Shape {
@@ -183,8 +194,8 @@ func newChat(j *chatJob, w *worker) *chat {
 	return k
 }
 
-// seatAll gives each client of the thread its room and its memory, in three pieces. Rooms are filled one after the
-// other. The first clients in each are its senders.
+// seatAll gives each client of the thread its room and its memory, in three pieces. Rooms are
+// filled one after the other. The first clients in each are its senders.
 func (k *chat) seatAll() {
 	numbers := make([]uint32, len(k.conns)*k.senders)
 	carries := make([]byte, len(k.conns)*lineMost)
@@ -213,7 +224,8 @@ func (k *chat) rate() float64 {
 }
 
 func (k *chat) connect(limitAt int64) {
-	k.admit(&registration{chat: k, ramp: newRamp(nanotime(), k.shared.parts), limiter: limiter{places: clientsAtOnce, since: nanotime()}}, limitAt)
+	k.admit(&registration{chat: k, ramp: newRamp(nanotime(), k.shared.parts),
+		limiter: limiter{places: clientsAtOnce, since: nanotime()}}, limitAt)
 	k.enter(limitAt)
 }
 
@@ -289,8 +301,8 @@ func (k *chat) send(c *conn) {
 	}
 }
 
-// wrote counts a burst that nobody acknowledges. Where the load waits for the acknowledgement, so may the server for
-// the kernel's, to send what is left.
+// wrote counts a burst that nobody acknowledges. Where the load waits for the acknowledgement, so
+// may the server for the kernel's, to send what is left.
 func (k *chat) wrote(c *conn) {
 	if !k.scheduled {
 		ackAtOnce(c.fd)
@@ -307,7 +319,8 @@ func (k *chat) speak(c *conn) {
 	}
 }
 
-// mayTalk tells whether a closed load may go on at a client. If its room is behind, the client is put on a list.
+// mayTalk tells whether a closed load may go on at a client. If its room is behind, the client
+// is put on a list.
 func (k *chat) mayTalk(c *conn) bool {
 	g := &k.clients[c.index]
 	if !g.talks {
@@ -328,7 +341,8 @@ func (k *chat) behind(r int32) bool {
 	return k.rooms[r].due.Load()-come > k.window*(k.people(r)-1)
 }
 
-// tick lets those speak on whose rooms have caught up. What other threads have read, no event tells.
+// tick lets those speak on whose rooms have caught up. What other threads have read,
+// no event tells.
 func (k *chat) tick() int64 {
 	still := k.heldBack[:0]
 	for _, i := range k.heldBack {
@@ -366,8 +380,8 @@ func (k *chat) acknowledge(c *conn) {
 
 func (k *chat) drainTime() time.Duration { return cmp.Or(k.plan.Drain, roomDrainTime) }
 
-// drained tells whether everything that was said has been delivered, or cannot be any more, for a client has gone. It
-// is final once no thread sends any more.
+// drained tells whether everything that was said has been delivered, or cannot be any more, for a
+// client has gone. It is final once no thread sends any more.
 func (k *chat) drained() bool {
 	if k.living < len(k.conns) {
 		return true
@@ -392,7 +406,8 @@ func (k *chat) expire() {
 	k.expireAll(what)
 }
 
-// end asks each client's server once more, if it was not asked meanwhile: it has everything when it answers.
+// end asks each client's server once more, if it was not asked meanwhile: it has everything
+// when it answers.
 func (k *chat) end() {
 	if k.asks {
 		return

@@ -1,6 +1,7 @@
 package load
 
-// Chats: what the engine counts against what the server has done, and that it sees what a server does wrong.
+// Chats: what the engine counts against what the server has done, and that it sees what a
+// server does wrong.
 
 import (
 	"fmt"
@@ -26,17 +27,23 @@ func chatPlan(addr netip.AddrPort, l manifest.Load) Plan {
 func TestChat(t *testing.T) {
 	tests := []manifest.Load{
 		{Shape: manifest.Fanout, Connections: 2, SizeBytes: 32, Members: 2},
-		{Shape: manifest.Fanout, Connections: 30, SizeBytes: 80, Members: manifest.AllMembers, Senders: 3, Pipeline: 8},
-		{Shape: manifest.Fanout, Connections: 31, SizeBytes: 400, Members: 10, Senders: 2, Pipeline: 200}, // the last is alone
+		{Shape: manifest.Fanout, Connections: 30, SizeBytes: 80, Members: manifest.AllMembers,
+			Senders: 3, Pipeline: 8},
+		// the last is alone
+		{Shape: manifest.Fanout, Connections: 31, SizeBytes: 400, Members: 10, Senders: 2,
+			Pipeline: 200},
 		{Shape: manifest.Open, Connections: 20, SizeBytes: 100, Members: 20, Senders: 3, Rate: 500},
-		{Shape: manifest.Open, Connections: 21, SizeBytes: 100, Members: 7, Rate: 500, Gaps: "exponential"},
-		{Shape: manifest.Paced, Connections: 12, SizeBytes: 106, Members: 1, Bits: 1e6, Pipeline: 10},
+		{Shape: manifest.Open, Connections: 21, SizeBytes: 100, Members: 7, Rate: 500,
+			Gaps: "exponential"},
+		{Shape: manifest.Paced, Connections: 12, SizeBytes: 106, Members: 1, Bits: 1e6,
+			Pipeline: 10},
 		{Shape: manifest.Paced, Connections: 12, SizeBytes: 106, Members: 4, Bits: 1e5},
 		{Shape: manifest.Idle, Connections: 200, Members: 50, Interval: 100 * time.Millisecond},
 	}
 	for _, l := range tests {
 		for _, cpus := range [][]int{nil, {0, 0}} {
-			t.Run(fmt.Sprintf("%s/%dx%d/%d", l.Shape, l.Connections, l.Members, len(cpus)), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%dx%d/%d", l.Shape, l.Connections, l.Members,
+				len(cpus)), func(t *testing.T) {
 				var s *chatServer
 				p := chatPlan(netip.AddrPort{}, l)
 				p.CPUs = cpus
@@ -58,7 +65,8 @@ func checkChat(t *testing.T, p *Plan, r *Result, s *chatServer) {
 	defer s.mu.Unlock()
 	l := &p.Load
 	if l.Shape != manifest.Idle && r.Total != int64(len(s.said)) {
-		t.Errorf("got %d messages acknowledged or sent, and the server has %d", r.Total, len(s.said))
+		t.Errorf("got %d messages acknowledged or sent, and the server has %d", r.Total,
+			len(s.said))
 	}
 	var sum int64
 	for _, n := range r.Slices {
@@ -67,7 +75,8 @@ func checkChat(t *testing.T, p *Plan, r *Result, s *chatServer) {
 	if sum != r.Requests || r.Requests == 0 {
 		t.Errorf("got %d requests and %d in slices", r.Requests, sum)
 	}
-	if talk := l.Members > 1 && l.Shape != manifest.Idle; talk != (r.Deliveries > 0) || r.Deliveries > int64(s.delivered) {
+	if talk := l.Members > 1 && l.Shape != manifest.Idle; talk != (r.Deliveries > 0) ||
+		r.Deliveries > int64(s.delivered) {
 		t.Errorf("got %d deliveries of %d", r.Deliveries, s.delivered)
 	}
 	if s.pongs == 0 {
@@ -76,10 +85,12 @@ func checkChat(t *testing.T, p *Plan, r *Result, s *chatServer) {
 	checkNumbers(t, p, s.said)
 	if l.Shape == manifest.Open {
 		if got := int64(r.Acks.Count()); got != r.Offered || int64(r.Late.Count()) != r.Offered {
-			t.Errorf("got %d acknowledgements and %d latenesses of %d messages offered", got, r.Late.Count(), r.Offered)
+			t.Errorf("got %d acknowledgements and %d latenesses of %d messages offered", got,
+				r.Late.Count(), r.Offered)
 		}
 		if got, want := int64(r.Latency.Count()), r.Offered*int64(l.Members-1); got != want {
-			t.Errorf("got %d delays, want %d: one for each delivery of %d messages", got, want, r.Offered)
+			t.Errorf("got %d delays, want %d: one for each delivery of %d messages", got, want,
+				r.Offered)
 		}
 	}
 	if want := (l.Shape == manifest.Open || l.Shape == manifest.Idle); want != (r.Acks != nil) {
@@ -87,7 +98,8 @@ func checkChat(t *testing.T, p *Plan, r *Result, s *chatServer) {
 	}
 }
 
-// checkNumbers holds what the server was told: each sender's messages by number, whole, from those who speak.
+// checkNumbers holds what the server was told: each sender's messages by number, whole, from
+// those who speak.
 func checkNumbers(t *testing.T, p *Plan, said []string) {
 	t.Helper()
 	l := &p.Load
@@ -95,9 +107,12 @@ func checkNumbers(t *testing.T, p *Plan, said []string) {
 	for _, line := range said {
 		var nick, id, number int
 		var room string
-		n, err := fmt.Sscanf(line, ":c%05x!c@127.0.0.1 PRIVMSG %s :%05x %08x ", &nick, &room, &id, &number)
-		if err != nil || n != 4 || nick != id || number != next[id] || room != fmt.Sprintf("#r%05x", id/min(l.Members, l.Connections)) {
-			t.Fatalf("the server was told %q, want message %d of client %x: %v", line, next[id], id, err)
+		n, err := fmt.Sscanf(line, ":c%05x!c@127.0.0.1 PRIVMSG %s :%05x %08x ", &nick, &room, &id,
+			&number)
+		if err != nil || n != 4 || nick != id || number != next[id] ||
+			room != fmt.Sprintf("#r%05x", id/min(l.Members, l.Connections)) {
+			t.Fatalf("the server was told %q, want message %d of client %x: %v", line, next[id], id,
+				err)
 		}
 		if text := line[strings.Index(line, " :")+2:]; len(text) != l.SizeBytes+2 {
 			t.Fatalf("got a text of %d bytes, want %d: %q", len(text)-2, l.SizeBytes, line)
@@ -120,14 +135,16 @@ func checkNumbers(t *testing.T, p *Plan, said []string) {
 func TestChatDelay(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	quietly(t, "the median delay was the server's and up to 5 ms more", func() bool {
-		l := manifest.Load{Shape: manifest.Open, Connections: 10, SizeBytes: 64, Members: 10, Senders: 1, Rate: 100}
+		l := manifest.Load{Shape: manifest.Open, Connections: 10, SizeBytes: 64, Members: 10,
+			Senders: 1, Rate: 100}
 		p := chatPlan(startChat(t, &chatServer{delay: delay}), l)
 		p.Window = 300 * time.Millisecond
 		r := runPlan(t, p)
 		noErrors(t, r)
 		got, acks := time.Duration(r.Latency.Quantile(.5)), time.Duration(r.Acks.Quantile(.5))
 		if got < delay || acks < delay {
-			t.Fatalf("deliveries took %v and acknowledgements %v, less than the server's %v", got, acks, delay)
+			t.Fatalf("deliveries took %v and acknowledgements %v, less than the server's %v", got,
+				acks, delay)
 		}
 		return got < delay+5*time.Millisecond && acks < delay+5*time.Millisecond
 	})
@@ -141,18 +158,22 @@ func TestChatStall(t *testing.T) {
 		if n == 1 {
 			began = time.Now()
 		}
-		if since := time.Since(began); since > 100*time.Millisecond && since < 100*time.Millisecond+stalled {
+		if since := time.Since(began); since > 100*time.Millisecond &&
+			since < 100*time.Millisecond+stalled {
 			time.Sleep(100*time.Millisecond + stalled - since)
 		}
 		return []string{line}
 	}}
-	p := chatPlan(startChat(t, s), manifest.Load{Shape: manifest.Open, Connections: 2, SizeBytes: 64, Members: 2, Senders: 1, Rate: 1000})
+	p := chatPlan(startChat(t, s), manifest.Load{Shape: manifest.Open, Connections: 2,
+		SizeBytes: 64, Members: 2, Senders: 1, Rate: 1000})
 	p.WarmUp, p.Window = 50*time.Millisecond, 400*time.Millisecond
 	r := runPlan(t, p)
 	noErrors(t, r)
-	// Half of the window's messages were due in the stall, evenly: a quarter of all waited for half of it, at least.
+	// Half of the window's messages were due in the stall, evenly: a quarter of all waited for half
+	// of it, at least.
 	if got := time.Duration(r.Latency.Quantile(.75)); got < stalled*4/10 {
-		t.Errorf("got a third quartile of %v, want %v about: the stall was left out", got, stalled/2)
+		t.Errorf("got a third quartile of %v, want %v about: the stall was left out", got,
+			stalled/2)
 	}
 }
 
@@ -172,11 +193,17 @@ func TestWrongChat(t *testing.T) {
 		server *chatServer
 		kind   string
 	}{
-		{"loses one", &chatServer{deliver: at(100, func(string) []string { return nil })}, Undelivered},
-		{"doubles one", &chatServer{deliver: at(100, func(l string) []string { return []string{l, l} })}, Extra},
-		{"tears one", &chatServer{deliver: at(100, func(l string) []string { return []string{l[:60] + "\r\n", l[60:]} })}, WrongReply},
-		{"cuts the end off", &chatServer{deliver: at(100, func(l string) []string { return []string{l[:len(l)-4] + "\r\n"} })}, WrongReply},
-		{"changes a letter", &chatServer{deliver: at(100, func(l string) []string { return []string{l[:len(l)-5] + "#" + l[len(l)-4:]} })}, WrongReply},
+		{"loses one", &chatServer{deliver: at(100, func(string) []string { return nil })},
+			Undelivered},
+		{"doubles one", &chatServer{deliver: at(100,
+			func(l string) []string { return []string{l, l} })}, Extra},
+		{"tears one", &chatServer{deliver: at(100,
+			func(l string) []string { return []string{l[:60] + "\r\n", l[60:]} })}, WrongReply},
+		{"cuts the end off", &chatServer{deliver: at(100,
+			func(l string) []string { return []string{l[:len(l)-4] + "\r\n"} })}, WrongReply},
+		{"changes a letter", &chatServer{deliver: at(100, func(l string) []string {
+			return []string{l[:len(l)-5] + "#" + l[len(l)-4:]}
+		})}, WrongReply},
 		{"mixes two", &chatServer{deliver: func(n int, l string) []string {
 			switch n {
 			case 100:
@@ -196,18 +223,31 @@ func TestWrongChat(t *testing.T) {
 			}
 			return []string{l}
 		}}, Extra},
-		{"takes the wrong sender", &chatServer{deliver: at(100, func(l string) []string { return []string{strings.Replace(l, ":c00000", ":c00002", 1)} })}, WrongReply},
-		{"takes the wrong room", &chatServer{deliver: at(100, func(l string) []string { return []string{strings.Replace(l, "#r00000", "#r00001", 1)} })}, WrongReply},
-		{"speaks without end", &chatServer{deliver: at(100, func(string) []string { return []string{strings.Repeat("x", 70_000)} })}, WrongReply},
-		{"says why it ends", &chatServer{deliver: at(100, func(string) []string { return []string{"ERROR :you are slow\r\n"} })}, Ended},
-		{"refuses one", &chatServer{deliver: at(100, func(string) []string { return []string{":test 404 c00001 #r00000 :no\r\n"} })}, Refused},
-		{"answers what was not asked", &chatServer{deliver: at(100, func(l string) []string { return []string{l, ":test PONG test :77777777\r\n"} })}, Extra},
-		{"knows nobody", &chatServer{greet: func(nick string) string { return ":test 433 * " + nick + " :in use\r\n" }}, "connect " + Refused},
+		{"takes the wrong sender", &chatServer{deliver: at(100, func(l string) []string {
+			return []string{strings.Replace(l, ":c00000", ":c00002", 1)}
+		})}, WrongReply},
+		{"takes the wrong room", &chatServer{deliver: at(100, func(l string) []string {
+			return []string{strings.Replace(l, "#r00000", "#r00001", 1)}
+		})}, WrongReply},
+		{"speaks without end", &chatServer{deliver: at(100,
+			func(string) []string { return []string{strings.Repeat("x", 70_000)} })}, WrongReply},
+		{"says why it ends", &chatServer{deliver: at(100,
+			func(string) []string { return []string{"ERROR :you are slow\r\n"} })}, Ended},
+		{"refuses one", &chatServer{deliver: at(100, func(string) []string {
+			return []string{":test 404 c00001 #r00000 :no\r\n"}
+		})}, Refused},
+		{"answers what was not asked", &chatServer{deliver: at(100, func(l string) []string {
+			return []string{l, ":test PONG test :77777777\r\n"}
+		})}, Extra},
+		{"knows nobody", &chatServer{greet: func(nick string) string {
+			return ":test 433 * " + nick + " :in use\r\n"
+		}}, "connect " + Refused},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			l := manifest.Load{Shape: manifest.Fanout, Connections: 3, SizeBytes: 64, Members: 3, Senders: 1, Pipeline: 4}
+			l := manifest.Load{Shape: manifest.Fanout, Connections: 3, SizeBytes: 64, Members: 3,
+				Senders: 1, Pipeline: 4}
 			finds(t, test.kind, func() (*Result, error) {
 				server := &chatServer{deliver: test.server.deliver, greet: test.server.greet}
 				p := chatPlan(startChat(t, server), l)
@@ -225,8 +265,10 @@ func TestChatAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	p := chatPlan(netip.MustParseAddrPort("127.0.0.1:1"), manifest.Load{Shape: manifest.Fanout, Connections: 2, SizeBytes: 64, Members: 2, Senders: 1, Pipeline: 8})
-	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: newChatJob(&p)}, &p, 0)
+	p := chatPlan(netip.MustParseAddrPort("127.0.0.1:1"), manifest.Load{Shape: manifest.Fanout,
+		Connections: 2, SizeBytes: 64, Members: 2, Senders: 1, Pipeline: 8})
+	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: newChatJob(&p)},
+		&p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

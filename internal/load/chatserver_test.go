@@ -1,6 +1,7 @@
 package load
 
-// A server of chats that the engine is tested against: right, late by a known time, or wrong in one of its deliveries.
+// A server of chats that the engine is tested against: right, late by a known time, or wrong in one
+// of its deliveries.
 
 import (
 	"bufio"
@@ -153,7 +154,9 @@ func (s *chatServer) join(c *chatPeer, room string) {
 		m.send(0, fmt.Sprintf(":%s!c@127.0.0.1 JOIN %s\r\n", c.nick, room))
 	}
 	s.rooms[room] = append(s.rooms[room], c)
-	c.send(0, fmt.Sprintf(":%s!c@127.0.0.1 JOIN %s\r\n:test 353 %[1]s = %[2]s :...\r\n:test 366 %[1]s %[2]s :End\r\n", c.nick, room))
+	c.send(0,
+		fmt.Sprintf(":%s!c@127.0.0.1 JOIN %s\r\n:test 353 %[1]s = %[2]s :...\r\n:test 366 %[1]s "+
+			"%[2]s :End\r\n", c.nick, room))
 }
 
 func (s *chatServer) message(c *chatPeer, room, line string) {

@@ -8,17 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connectTime bounds one connection attempt, a guess: a SYN that a full backlog dropped is sent again after 1, 3 and
-// 7 s.
+// connectTime bounds one connection attempt, a guess: a SYN that a full backlog dropped is sent
+// again after 1, 3 and 7 s.
 const connectTime = 10 * time.Second
 
-// An admission lets connections in before a load begins: no more at a time than a server has room for.
+// An admission lets connections in before a load begins: no more at a time than a
+// server has room for.
 type admission interface {
-	// admits tells whether one more connection may be begun, where begun have been and the load waits for some of them.
+	// admits tells whether one more connection may be begun, where begun have been and the load
+	// waits for some of them.
 	admits(begun, waiting int) bool
 	// waiting is how many of the first connections the load must still wait for.
 	waiting(begun int) int
-	// hopeless tells whether to give up those that the load waits for: for so long, in ns, nothing has changed.
+	// hopeless tells whether to give up those that the load waits for: for so long, in ns,
+	// nothing has changed.
 	hopeless(begun int, quiet int64) bool
 	// giveUp gives them up.
 	giveUp()
@@ -52,8 +55,8 @@ func (w *worker) admit(a admission, limitAt int64) {
 	}
 }
 
-// listenAWhile handles what comes within a millisecond, before the load. False: the load is stopped, which the caller's
-// caller sees.
+// listenAWhile handles what comes within a millisecond, before the load. False: the load is
+// stopped, which the caller's caller sees.
 func (w *worker) listenAWhile(awaited string) bool {
 	n, e := w.poll.wait(int64(time.Millisecond))
 	if e != 0 {
@@ -71,7 +74,8 @@ func (w *worker) listenAWhile(awaited string) bool {
 	return true
 }
 
-// source is the address that a connection binds to, or nil. A place takes another one for each of its turns.
+// source is the address that a connection binds to, or nil. A place takes another one for
+// each of its turns.
 func (w *worker) source(c *conn, turn int) unix.Sockaddr {
 	if len(w.sources) == 0 {
 		return nil
@@ -144,7 +148,8 @@ func (s *standing) giveUp() {
 	}
 }
 
-// connectAll opens every connection, as fast as the ramp allows, and returns when none is under way.
+// connectAll opens every connection, as fast as the ramp allows, and returns when none
+// is under way.
 func (w *worker) connectAll(limitAt int64) {
 	w.admit(&standing{w, newRamp(nanotime(), w.shared.parts)}, limitAt)
 }
@@ -160,6 +165,8 @@ func (w *worker) halfClose(c *conn) {
 
 // failUnended gives a connection up that the server had not ended in time.
 func (w *worker) failUnended(c *conn) {
-	w.fail(c, Undrained, "connection %d: the server had not ended it, or answered a last PING, %v after the client's last message",
+	w.fail(c, Undrained,
+		"connection %d: the server had not ended it, or answered a last PING, %v after the "+
+			"client's last message",
 		c.id, w.endingTime())
 }

@@ -32,16 +32,19 @@ type Engine struct {
 	over   atomic.Bool // it was Done or Failed: the process ends by itself
 }
 
-// maxEventBytes bounds a line of the engine: three histograms of 7,424 buckets and 65,536 slices fit.
+// maxEventBytes bounds a line of the engine: three histograms of 7,424 buckets and
+// 65,536 slices fit.
 const maxEventBytes = 4 << 20
 
-// Start runs exe, whose arguments end in Main ([]string{os.Executable(), "load"}), and hands it the plan. The engine is
-// killed when ctx ends. start may place the process, in a group for example, and whoever gives it waits for the process;
-// nil means that Kill does.
+// Start runs exe, whose arguments end in Main ([]string{os.Executable(), "load"}), and hands it the
+// plan. The engine is killed when ctx ends. start may place the process, in a group for example,
+// and whoever gives it waits for the process; nil means that Kill does.
 //
-// Next then reports Connected; Go lets the load begin; Opened, Closed and Done follow, or Failed at any point. A load
-// that ends early, because all connections failed for example, reports Opened and Closed all the same.
-func Start(ctx context.Context, exe []string, plan Plan, start func(*exec.Cmd) error) (*Engine, error) {
+// Next then reports Connected; Go lets the load begin; Opened, Closed and Done follow, or Failed at
+// any point. A load that ends early, because all connections failed for example, reports Opened and
+// Closed all the same.
+func Start(ctx context.Context, exe []string, plan Plan,
+	start func(*exec.Cmd) error) (*Engine, error) {
 	e, err := begin(ctx, exe, plan, start)
 	if err != nil {
 		return nil, fmt.Errorf("starting the load: %w", err)
@@ -49,7 +52,8 @@ func Start(ctx context.Context, exe []string, plan Plan, start func(*exec.Cmd) e
 	return e, nil
 }
 
-func begin(ctx context.Context, exe []string, plan Plan, start func(*exec.Cmd) error) (*Engine, error) {
+func begin(ctx context.Context, exe []string, plan Plan,
+	start func(*exec.Cmd) error) (*Engine, error) {
 	if len(exe) == 0 {
 		return nil, errors.New("no command")
 	}
@@ -77,8 +81,8 @@ func begin(ctx context.Context, exe []string, plan Plan, start func(*exec.Cmd) e
 	return e, nil
 }
 
-// launch starts the process with a pipe at each standard file. The pipes are ours and not the command's, so that no
-// Wait, whoever calls it, closes one that is still being read.
+// launch starts the process with a pipe at each standard file. The pipes are ours and not the
+// command's, so that no Wait, whoever calls it, closes one that is still being read.
 func (e *Engine) launch(start func(*exec.Cmd) error) (err error) {
 	var ours, theirs [3]*os.File // by descriptor
 	defer func() {
@@ -117,7 +121,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// Next waits for the engine's next event. An engine that dies is an error, with the end of what it said.
+// Next waits for the engine's next event. An engine that dies is an error, with the end
+// of what it said.
 func (e *Engine) Next() (Event, error) {
 	var ev Event
 	if !e.events.Scan() {
@@ -129,7 +134,8 @@ func (e *Engine) Next() (Event, error) {
 		if err == nil {
 			err = io.EOF
 		}
-		return ev, fmt.Errorf("the load's process ended after %q: %w%s", e.saw, err, e.stderr.words())
+		return ev, fmt.Errorf("the load's process ended after %q: %w%s", e.saw, err,
+			e.stderr.words())
 	}
 	if err := json.Unmarshal(e.events.Bytes(), &ev); err != nil {
 		return ev, fmt.Errorf("reading the load's events: %w", err)
@@ -147,7 +153,8 @@ func (e *Engine) Go() error {
 	return nil
 }
 
-// Kill ends the engine, if it has not ended, and frees what it holds. Every engine must be killed, once it is done too.
+// Kill ends the engine, if it has not ended, and frees what it holds. Every engine must be killed,
+// once it is done too.
 func (e *Engine) Kill() {
 	e.once.Do(func() {
 		e.cancel()
@@ -171,7 +178,8 @@ type tail struct {
 
 const (
 	tailBytes = 2048
-	// tailWait is for a process that has ended: what it said last is in the pipe, unless a child of it holds it open.
+	// tailWait is for a process that has ended: what it said last is in the pipe, unless a child of
+	// it holds it open.
 	tailWait = time.Second
 )
 

@@ -1,8 +1,9 @@
 package load
 
-// The counter protocol: a request is one byte, 0x00 to read and 0x01 to increment; a reply is the value in 8 bytes. A
-// connection can hold the server to this much alone: its values never fall, and an increment's is above all that it
-// saw before. That none was lost or doubled shows at the end, when the value must be the number of increments.
+// The counter protocol: a request is one byte, 0x00 to read and 0x01 to increment; a reply is the
+// value in 8 bytes. A connection can hold the server to this much alone: its values never fall, and
+// an increment's is above all that it saw before. That none was lost or doubled shows at the end,
+// when the value must be the number of increments.
 
 import (
 	"encoding/binary"
@@ -41,7 +42,8 @@ func (j *counting) driver(w *worker) driver {
 	return newRequests(w, k)
 }
 
-// verify reads the counter once more, on a new connection: all increments since the server's start are ours.
+// verify reads the counter once more, on a new connection: all increments since the server's
+// start are ours.
 func (j *counting) verify(all *faults) {
 	var sure, maybe uint64
 	for _, k := range j.counters {
@@ -53,7 +55,9 @@ func (j *counting) verify(all *faults) {
 	case err != nil:
 		all.add(WrongCount, 1, "reading the counter's last value: %v", err)
 	case value < sure || value > sure+maybe:
-		all.add(WrongCount, 1, "the counter's last value is %d, but %d increments were answered and %d more sent", value, sure, maybe)
+		all.add(WrongCount, 1,
+			"the counter's last value is %d, but %d increments were answered and %d more sent",
+			value, sure, maybe)
 	}
 }
 
@@ -103,7 +107,8 @@ func newCounter(seed uint64, readShare float64, conns int) *counter {
 
 func (k *counter) requestBytes() uint64 { return 1 }
 
-// op is what a connection's n-th request does. It is computed when needed, so that nothing need be kept.
+// op is what a connection's n-th request does. It is computed when needed, so that
+// nothing need be kept.
 func (k *counter) op(c *conn, n uint64) byte {
 	if mix(k.seed+uint64(c.id)<<32+n*stepRequest)>>11 < k.reads {
 		return opRead

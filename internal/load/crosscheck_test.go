@@ -1,6 +1,7 @@
 package load
 
-// The instrument against its measure: a C client of a hundred lines, run in turns against the same server.
+// The instrument against its measure: a C client of a hundred lines, run in turns against
+// the same server.
 
 import (
 	"bufio"
@@ -22,8 +23,8 @@ import (
 	"interleave/internal/manifest"
 )
 
-// echoProcess is an echo server in a process of its own: one epoll loop, on the first core if there is another for the
-// client. It prints its port.
+// echoProcess is an echo server in a process of its own: one epoll loop, on the first core if there
+// is another for the client. It prints its port.
 func echoProcess() int {
 	runtime.LockOSThread()
 	if err := tuneThread(min(0, runtime.NumCPU()-2)); err != nil {
@@ -33,7 +34,8 @@ func echoProcess() int {
 	if err != nil {
 		return fail(err)
 	}
-	listener, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	listener, err := unix.Socket(unix.AF_INET,
+		unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fail(err)
 	}
@@ -54,7 +56,8 @@ func echoProcess() int {
 		n, _ := poll.wait(int64(time.Minute))
 		for _, ev := range poll.events[:n] {
 			if ev.Fd == int32(listener) {
-				if fd, _, err := unix.Accept4(listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC); err == nil {
+				if fd, _, err := unix.Accept4(listener,
+					unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC); err == nil {
 					unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 					poll.add(int32(fd), int32(fd), unix.EPOLLIN)
 				}
@@ -116,7 +119,8 @@ func median(all []figures) figures {
 		slices.Sort(v)
 		return v[len(v)/2]
 	}
-	return figures{at(func(f figures) float64 { return f.rate }), at(func(f figures) float64 { return f.cpu })}
+	return figures{at(func(f figures) float64 { return f.rate }),
+		at(func(f figures) float64 { return f.cpu })}
 }
 
 func buildCrosscheck(t testing.TB) string {
@@ -126,7 +130,8 @@ func buildCrosscheck(t testing.TB) string {
 		t.Skip("needs cc: apt-get install gcc libc6-dev")
 	}
 	out := filepath.Join(t.TempDir(), "crosscheck")
-	build := exec.Command(cc, "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror",
+	build := exec.Command(cc, "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wshadow",
+		"-Wconversion", "-Werror",
 		"-o", out, "testdata/crosscheck.c")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the C client: %v\n%s", err, text)
@@ -136,9 +141,11 @@ func buildCrosscheck(t testing.TB) string {
 
 const crosscheckWarmUp = 50 * time.Millisecond
 
-func crosscheckC(t testing.TB, exe string, port uint16, connections int, window time.Duration) figures {
+func crosscheckC(t testing.TB, exe string, port uint16, connections int,
+	window time.Duration) figures {
 	t.Helper()
-	args := []string{fmt.Sprint(port), fmt.Sprint(connections), fmt.Sprint(crosscheckWarmUp.Milliseconds()), fmt.Sprint(window.Milliseconds())}
+	args := []string{fmt.Sprint(port), fmt.Sprint(connections),
+		fmt.Sprint(crosscheckWarmUp.Milliseconds()), fmt.Sprint(window.Milliseconds())}
 	out, err := exec.Command(exe, args...).Output()
 	if err != nil {
 		t.Fatalf("the C client: %v", err)
@@ -206,7 +213,8 @@ func TestCrosscheck(t *testing.T) {
 			ours = append(ours, crosscheckGo(t, port, 64, 100*time.Millisecond))
 		}
 		m, mc := median(ours), median(c)
-		t.Logf("a round trip costs %.2f us here, %.2f us in C; %.0f/s here, %.0f/s in C", m.cpu, mc.cpu, m.rate, mc.rate)
+		t.Logf("a round trip costs %.2f us here, %.2f us in C; %.0f/s here, %.0f/s in C", m.cpu,
+			mc.cpu, m.rate, mc.rate)
 		return m.cpu < 2*mc.cpu && m.rate > mc.rate/2
 	})
 }
@@ -232,15 +240,18 @@ func BenchmarkCrosscheck(b *testing.B) {
 	}
 }
 
-// BenchmarkLateness shows how late the engine sends what is due, and what a request costs it at a fixed rate.
+// BenchmarkLateness shows how late the engine sends what is due, and what a request costs it
+// at a fixed rate.
 func BenchmarkLateness(b *testing.B) {
 	port := startEcho(b)
 	for _, rate := range []float64{2000, 5000, 40_000} {
 		b.Run(fmt.Sprint(rate), func(b *testing.B) {
 			var cpu, p50, p99, service float64
 			for b.Loop() {
-				p := plan("echo", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port), manifest.Load{
-					Shape: manifest.Open, Connections: 64, SizeBytes: 16, Rate: rate, Gaps: "constant",
+				p := plan("echo", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"),
+					port), manifest.Load{
+					Shape: manifest.Open, Connections: 64, SizeBytes: 16, Rate: rate,
+					Gaps: "constant",
 				})
 				p.WarmUp, p.Window, p.Limit = 200*time.Millisecond, time.Second, patience
 				p.CPUs = []int{1 % runtime.NumCPU()}

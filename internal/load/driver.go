@@ -1,8 +1,9 @@
 package load
 
-// What a protocol has to say to the engine. A protocol validates a plan and prepares a job; the job gives each thread a
-// driver; the driver decides what is sent and what must come back. Connections, the clock, the stages of a load and
-// what is counted belong to the worker, and are the same for all.
+// What a protocol has to say to the engine. A protocol validates a plan and prepares a job; the
+// job gives each thread a driver; the driver decides what is sent and what must come back.
+// Connections, the clock, the stages of a load and what is counted belong to the worker, and are
+// the same for all.
 
 import (
 	"cmp"
@@ -41,7 +42,8 @@ func protocolOf(p *Plan) (protocol, error) {
 	known, ok := protocols[p.Protocol]
 	if !ok {
 		names := slices.Sorted(maps.Keys(protocols))
-		return known, fmt.Errorf("protocol is %q, want one of %s", p.Protocol, strings.Join(names, ", "))
+		return known, fmt.Errorf("protocol is %q, want one of %s", p.Protocol,
+			strings.Join(names, ", "))
 	}
 	if !slices.Contains(known.shapes, p.Load.Shape) {
 		return known, fmt.Errorf("shape is %q, but the protocol %s is loaded by %s",
@@ -74,9 +76,11 @@ func (make independent) driver(w *worker) driver { return make(w) }
 
 func (independent) verify(*faults) {}
 
-// A driver speaks one protocol on the connections of one thread. The thread alone calls it. Times are of nanotime.
+// A driver speaks one protocol on the connections of one thread. The thread alone calls it. Times
+// are of nanotime.
 type driver interface {
-	// connect opens the connections. It returns when the load may begin, or when nothing is under way any more.
+	// connect opens the connections. It returns when the load may begin, or when nothing is
+	// under way any more.
 	connect(limitAt int64)
 	// watch is what a connection is watched for, in epoll's flags.
 	watch() uint32
@@ -84,7 +88,8 @@ type driver interface {
 	connected(c *conn)
 	// ready takes what epoll says of a connection that stands.
 	ready(c *conn, events uint32)
-	// rate is how many requests a second all threads issue together, where they are due by a schedule.
+	// rate is how many requests a second all threads issue together, where they are
+	// due by a schedule.
 	rate() float64
 	// start begins a load whose requests are not due by a schedule.
 	start()
@@ -92,7 +97,8 @@ type driver interface {
 	issued(c *conn)
 	// send writes what has been issued, as far as the connection takes it.
 	send(c *conn)
-	// tick is called before each wait for events. It returns when it must be called again at the latest.
+	// tick is called before each wait for events. It returns when it must be called
+	// again at the latest.
 	tick() int64
 	// unsent is how many of the bytes that were written have not left this machine.
 	unsent() int64
@@ -108,7 +114,8 @@ type driver interface {
 	end()
 	// unended gives up the connections that have not ended in time.
 	unended()
-	// lost is told that a connection is given up, while its requests in flight can still be told from the answered.
+	// lost is told that a connection is given up, while its requests in flight can still be told
+	// from the answered.
 	lost(c *conn)
 	// outcome adds what the protocol alone has to the thread's part of the result.
 	outcome(r *Result)

@@ -1,7 +1,8 @@
 package load
 
-// The echo protocol: a message is a pattern that depends on connection, request and position, so that a byte that is
-// wrong, lost, doubled, in the wrong place or someone else's is seen, without keeping what was sent.
+// The echo protocol: a message is a pattern that depends on connection, request and position, so
+// that a byte that is wrong, lost, doubled, in the wrong place or someone else's is seen, without
+// keeping what was sent.
 
 import (
 	"encoding/binary"

@@ -111,7 +111,8 @@ func (e *engine) close() {
 
 var errStopped = errors.New("stopped before the load had ended")
 
-// run opens the connections, waits for start, and makes the load. It collects garbage before and not during it.
+// run opens the connections, waits for start, and makes the load. It collects garbage before
+// and not during it.
 func (e *engine) run(start <-chan struct{}) (*Result, error) {
 	limitAt := nanotime() + int64(e.plan.Limit)
 	limit := time.NewTimer(e.plan.Limit)
@@ -164,7 +165,8 @@ func (e *engine) awaitStart(start <-chan struct{}, limit <-chan time.Time) error
 	case <-start:
 	case <-limit:
 		if r := e.partial(); r.FirstFail != "" {
-			return fmt.Errorf("%d of %d connections stood when the limit of %v had passed: %s", living, e.plan.Load.Connections, e.plan.Limit, r.FirstFail)
+			return fmt.Errorf("%d of %d connections stood when the limit of %v had passed: %s",
+				living, e.plan.Load.Connections, e.plan.Limit, r.FirstFail)
 		}
 		return fmt.Errorf("nobody said go within the limit of %v", e.plan.Limit)
 	}
@@ -174,7 +176,8 @@ func (e *engine) awaitStart(start <-chan struct{}, limit <-chan time.Time) error
 	return nil
 }
 
-// run is the life of a worker's thread. The thread ends with it, so that its core and slack concern nobody else.
+// run is the life of a worker's thread. The thread ends with it, so that its core and slack
+// concern nobody else.
 func (w *worker) run(limitAt int64, connected *sync.WaitGroup, begin <-chan int64) error {
 	runtime.LockOSThread()
 	err := tuneThread(w.cpu)
@@ -252,7 +255,8 @@ func (r *Result) add(o *Result) {
 	if r.Images != nil {
 		r.Images.add(o.Images)
 	}
-	for _, h := range [][2]*hist.Histogram{{r.Latency, o.Latency}, {r.Service, o.Service}, {r.Late, o.Late}, {r.Acks, o.Acks}} {
+	for _, h := range [][2]*hist.Histogram{{r.Latency, o.Latency}, {r.Service, o.Service},
+		{r.Late, o.Late}, {r.Acks, o.Acks}} {
 		if h[0] != nil {
 			h[0].Merge(h[1])
 		}

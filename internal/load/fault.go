@@ -1,7 +1,8 @@
 package load
 
-// What can go wrong, by kind. Nothing is ignored: each fault is counted under its kind, and the first one of a run is
-// kept in words. Faults are rare, so this is the one place of the engine that may allocate while it measures.
+// What can go wrong, by kind. Nothing is ignored: each fault is counted under its kind, and the
+// first one of a run is kept in words. Faults are rare, so this is the one place of the engine that
+// may allocate while it measures.
 
 import (
 	"errors"
@@ -11,19 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kinds of error in Result.Errors. A connection that cannot be opened is counted as "connect ERRNO", for example
-// "connect ECONNREFUSED", any other failed system call as "io ERRNO".
+// The kinds of error in Result.Errors. A connection that cannot be opened is counted as "connect
+// ERRNO", for example "connect ECONNREFUSED", any other failed system call as "io ERRNO".
 const (
-	WrongReply  = "wrong-reply" // a byte or a value that cannot be right
-	WrongCount  = "wrong-count" // the counter's last value is not the number of increments
-	Extra       = "extra"       // bytes that nothing asked for
-	Short       = "short"       // the connection ended inside a reply
-	Ended       = "closed"      // the server closed the connection while it was in use
-	Reset       = "reset"       // ECONNRESET or EPIPE
-	Lost        = "lost"        // requests that were in flight, or due, on a connection that failed
-	Timeout     = "timeout"     // not answered (paced: not sent) when draining ended
-	Undrained   = "undrained"   // no end of file from the server after the client's half-close
-	Backlog     = "backlog"     // more requests wait on a connection than the engine keeps: the run ends
+	WrongReply = "wrong-reply" // a byte or a value that cannot be right
+	WrongCount = "wrong-count" // the counter's last value is not the number of increments
+	Extra      = "extra"       // bytes that nothing asked for
+	Short      = "short"       // the connection ended inside a reply
+	Ended      = "closed"      // the server closed the connection while it was in use
+	Reset      = "reset"       // ECONNRESET or EPIPE
+	Lost       = "lost"        // requests that were in flight, or due, on a connection that failed
+	Timeout    = "timeout"     // not answered (paced: not sent) when draining ended
+	Undrained  = "undrained"   // no end of file from the server after the client's half-close
+	// more requests wait on a connection than the engine keeps: the run ends
+	Backlog     = "backlog"
 	Refused     = "refused"     // a reply that says what the server will not do
 	Undelivered = "undelivered" // what was said in a chat and has not come to a client
 	PastLimit   = "limit"       // the plan's limit ended the run

@@ -1,7 +1,7 @@
 package load
 
-// The head of an HTTP/1.1 response, and the parts of a chunked body: parsers without memory of their own that allocate
-// nothing, so that they may run while the engine measures.
+// The head of an HTTP/1.1 response, and the parts of a chunked body: parsers without memory of
+// their own that allocate nothing, so that they may run while the engine measures.
 
 import "bytes"
 
@@ -16,7 +16,8 @@ type answer struct {
 	closes   bool // the server ends the connection behind it
 	location []byte
 	etag     []byte
-	database int64 // ns that the server says it spent in its database (Server-Timing: db); -1: it does not say
+	// ns that the server says it spent in its database (Server-Timing: db); -1: it does not say
+	database int64
 	next     int64 // likewise, waiting for the service behind it (next)
 }
 
@@ -35,8 +36,8 @@ var (
 	httpOne      = []byte("HTTP/1.1 ")
 )
 
-// parse reads the head at the beginning of p and returns its length; 0 if its end is not there yet. A fault that is not
-// empty says what is wrong with it.
+// parse reads the head at the beginning of p and returns its length; 0 if its end is not there yet.
+// A fault that is not empty says what is wrong with it.
 func (a *answer) parse(p []byte) (n int, fault string) {
 	end := bytes.Index(p[:min(len(p), maxHeadBytes)], headEnd)
 	if end < 0 {
@@ -56,7 +57,8 @@ func (a *answer) parse(p []byte) (n int, fault string) {
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, lineEnd)
 		name, value, found := bytes.Cut(line, []byte{':'})
-		if !found || len(name) == 0 || bytes.ContainsAny(name, " \t") || bytes.ContainsAny(value, "\r\n") {
+		if !found || len(name) == 0 || bytes.ContainsAny(name, " \t") ||
+			bytes.ContainsAny(value, "\r\n") {
 			return 0, "a line of the head is no header"
 		}
 		if fault = a.header(name, bytes.Trim(value, " \t")); fault != "" {
@@ -136,7 +138,8 @@ func number(p []byte, base int64) (n int64, ok bool) {
 	return n, len(p) > 0
 }
 
-// serverTiming is the duration of the entry of this name of a Server-Timing header (W3C Server Timing: milliseconds), in ns;
+// serverTiming is the duration of the entry of this name of a Server-Timing header (W3C Server
+// Timing: milliseconds), in ns;
 // -1 if it has none that can be read. Of several the first counts.
 func serverTiming(value []byte, entryName string) int64 {
 	for len(value) > 0 {
@@ -175,7 +178,8 @@ func cutOutside(p []byte, separator byte) (before, after []byte) {
 	return p, nil
 }
 
-// millis reads decimal milliseconds as ns; -1 if it is none, or more than a day. Digits below a ns are dropped.
+// millis reads decimal milliseconds as ns; -1 if it is none, or more than a day. Digits below a
+// ns are dropped.
 func millis(p []byte) int64 {
 	const day = 24 * 60 * 60 * 1000
 	whole, part, _ := bytes.Cut(p, []byte{'.'})
@@ -193,7 +197,8 @@ func millis(p []byte) int64 {
 	return n
 }
 
-// chunks reads a chunked body (RFC 9112, section 7.1) in parts as they come. The zero value stands before the first chunk.
+// chunks reads a chunked body (RFC 9112, section 7.1) in parts as they come. The zero value stands
+// before the first chunk.
 type chunks struct {
 	state chunkState
 	left  int64 // bytes of the chunk
@@ -217,8 +222,8 @@ const (
 // maxChunkLine bounds a size with its extension, and a trailer.
 const maxChunkLine = 1 << 10
 
-// next takes what comes next out of p: used bytes of it, of which data, its end, are the body's. It returns at the end of
-// a run of data, of p, or of the body; over tells the last.
+// next takes what comes next out of p: used bytes of it, of which data, its end, are the body's. It
+// returns at the end of a run of data, of p, or of the body; over tells the last.
 func (k *chunks) next(p []byte) (data []byte, used int, over, ok bool) {
 	for used < len(p) && k.state != chunksOver {
 		if k.state == chunkData {

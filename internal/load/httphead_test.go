@@ -17,12 +17,20 @@ func TestAnswerHeads(t *testing.T) {
 		n          int // -1: all of it
 		fault      string
 	}{
-		{"created", "HTTP/1.1 201 Created\r\nLocation: /images/7\r\ncontent-length: 12\r\nServer-Timing: db;dur=0.25, next;dur=1.5\r\n\r\n{}",
-			answer{status: 201, length: 12, location: []byte("/images/7"), database: 250_000, next: 1_500_000}, 99 - 2, ""},
-		{"no reason", "HTTP/1.1 204\r\n\r\n", answer{status: 204, length: -1, database: -1, next: -1}, -1, ""},
-		{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\nContent-Length: 3\r\nConnection: CLOSE\r\n\r\n",
-			answer{status: 200, length: -1, chunked: true, closes: true, database: -1, next: -1}, -1, ""},
-		{"tag", "HTTP/1.1 304 Not Modified\r\nETag:\"a b\"\r\n\r\n", answer{status: 304, length: -1, etag: []byte(`"a b"`), database: -1, next: -1}, -1, ""},
+		{"created",
+			"HTTP/1.1 201 Created\r\nLocation: /images/7\r\ncontent-length: 12\r\n" +
+				"Server-Timing: db;dur=0.25, next;dur=1.5\r\n\r\n{}",
+			answer{status: 201, length: 12, location: []byte("/images/7"), database: 250_000,
+				next: 1_500_000}, 99 - 2, ""},
+		{"no reason", "HTTP/1.1 204\r\n\r\n", answer{status: 204, length: -1, database: -1,
+			next: -1}, -1, ""},
+		{"chunked",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\nContent-Length: 3\r\nConnection: " +
+				"CLOSE\r\n\r\n",
+			answer{status: 200, length: -1, chunked: true, closes: true, database: -1, next: -1},
+			-1, ""},
+		{"tag", "HTTP/1.1 304 Not Modified\r\nETag:\"a b\"\r\n\r\n", answer{status: 304, length: -1,
+			etag: []byte(`"a b"`), database: -1, next: -1}, -1, ""},
 		{"not whole", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n", answer{}, 0, ""},
 		{"three bytes", "HTT", answer{}, 0, ""},
 		{"nothing", "", answer{}, 0, ""},
@@ -30,13 +38,20 @@ func TestAnswerHeads(t *testing.T) {
 		{"an older one", "HTTP/1.0 200 OK\r\n\r\n", answer{}, 0, "the answer is not HTTP/1.1"},
 		{"no status", "HTTP/1.1 2000 OK\r\n\r\n", answer{}, 0, "the answer has no status"},
 		{"short status", "HTTP/1.1 20\r\n\r\n", answer{}, 0, "the answer has no status"},
-		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n", answer{}, 0, "the answer's Content-Length is no number, or there are two"},
-		{"a negative one", "HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\n", answer{}, 0, "the answer's Content-Length is no number, or there are two"},
-		{"gzip", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", answer{}, 0, "the answer's Transfer-Encoding is not chunked"},
-		{"no header", "HTTP/1.1 200 OK\r\nhello\r\n\r\n", answer{}, 0, "a line of the head is no header"},
-		{"a line within a line", "HTTP/1.1 200 OK\r\nX: a\nContent-Length: 3\r\n\r\n", answer{}, 0, "a line of the head is no header"},
-		{"a line within the first", "HTTP/1.1 200 OK\nContent-Length: 3\r\n\r\n", answer{}, 0, "the answer is not HTTP/1.1"},
-		{"too long", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", maxHeadBytes), answer{}, 0, "the head of the answer is longer than 8 KiB"},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n",
+			answer{}, 0, "the answer's Content-Length is no number, or there are two"},
+		{"a negative one", "HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\n", answer{}, 0,
+			"the answer's Content-Length is no number, or there are two"},
+		{"gzip", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", answer{}, 0,
+			"the answer's Transfer-Encoding is not chunked"},
+		{"no header", "HTTP/1.1 200 OK\r\nhello\r\n\r\n", answer{}, 0,
+			"a line of the head is no header"},
+		{"a line within a line", "HTTP/1.1 200 OK\r\nX: a\nContent-Length: 3\r\n\r\n", answer{}, 0,
+			"a line of the head is no header"},
+		{"a line within the first", "HTTP/1.1 200 OK\nContent-Length: 3\r\n\r\n", answer{}, 0,
+			"the answer is not HTTP/1.1"},
+		{"too long", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", maxHeadBytes), answer{}, 0,
+			"the head of the answer is longer than 8 KiB"},
 	}
 	for _, test := range tests {
 		var a answer
@@ -61,9 +76,12 @@ func TestServerTiming(t *testing.T) {
 		value string
 		want  int64
 	}{
-		{"db;dur=12.5", 12_500_000}, {"db;dur=0.0000019", 1}, {"db; dur = 3", 3_000_000}, {`db;desc="a;b, db;dur=9";dur=2`, 2_000_000},
-		{"total;dur=7, db;dur=1.25", 1_250_000}, {`db;dur="4"`, 4_000_000}, {"cache;dur=1", -1}, {"db", -1}, {"db;dur=", -1},
-		{"db;dur=-1", -1}, {"db;dur=1e3", -1}, {"db;dur=99999999999999999999", -1}, {"", -1}, {"dbx;dur=1", -1}, {`db;desc="never ends;dur=1`, -1},
+		{"db;dur=12.5", 12_500_000}, {"db;dur=0.0000019", 1}, {"db; dur = 3", 3_000_000},
+		{`db;desc="a;b, db;dur=9";dur=2`, 2_000_000},
+		{"total;dur=7, db;dur=1.25", 1_250_000}, {`db;dur="4"`, 4_000_000}, {"cache;dur=1", -1},
+		{"db", -1}, {"db;dur=", -1},
+		{"db;dur=-1", -1}, {"db;dur=1e3", -1}, {"db;dur=99999999999999999999", -1}, {"", -1},
+		{"dbx;dur=1", -1}, {`db;desc="never ends;dur=1`, -1},
 	} {
 		if got := serverTiming([]byte(test.value), "db"); got != test.want {
 			t.Errorf("%q: got %d ns, want %d", test.value, got, test.want)
@@ -102,8 +120,10 @@ func TestChunks(t *testing.T) {
 	} {
 		for _, piece := range []int{1, 2, 7, 100} {
 			data, rest, over, ok := dechunk([]byte(test.body), piece)
-			if string(data) != test.want || over != test.over || ok != test.ok || ok && rest != test.rest {
-				t.Errorf("%q in pieces of %d: got %q, %d left, over %v, ok %v", test.body, piece, data, rest, over, ok)
+			if string(data) != test.want || over != test.over || ok != test.ok ||
+				ok && rest != test.rest {
+				t.Errorf("%q in pieces of %d: got %q, %d left, over %v, ok %v", test.body, piece,
+					data, rest, over, ok)
 			}
 		}
 	}
@@ -111,7 +131,8 @@ func TestChunks(t *testing.T) {
 
 // TestHeadsAllocateNothing: they are read while the engine measures.
 func TestHeadsAllocateNothing(t *testing.T) {
-	head := []byte("HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Length: 12\r\nServer-Timing: total;dur=1, db;dur=0.25\r\n\r\n")
+	head := []byte("HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Length: 12\r\n" +
+		"Server-Timing: total;dur=1, db;dur=0.25\r\n\r\n")
 	body := []byte("5\r\nhello\r\n0\r\n\r\n")
 	if n := testing.AllocsPerRun(100, func() {
 		var a answer
@@ -129,8 +150,10 @@ func TestHeadsAllocateNothing(t *testing.T) {
 // FuzzAnswer holds the parser to net/http's where both accept a head, and to what parts of it give.
 func FuzzAnswer(f *testing.F) {
 	for _, head := range []string{
-		"HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Length: 12\r\nServer-Timing: db;dur=0.25, next;dur=1.5\r\n\r\n{}",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "HTTP/1.1 304 x\r\nETag: \"q\"\r\nConnection: close\r\n\r\n", "HTTP/1.1 2",
+		"HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Length: 12\r\nServer-Timing: " +
+			"db;dur=0.25, next;dur=1.5\r\n\r\n{}",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+		"HTTP/1.1 304 x\r\nETag: \"q\"\r\nConnection: close\r\n\r\n", "HTTP/1.1 2",
 		"HTTP/1.1 200 \nContent-Length:0\r\n\r\n",
 	} {
 		f.Add([]byte(head))
@@ -148,7 +171,8 @@ func FuzzAnswer(f *testing.F) {
 		if m, _ := part.parse(p[:n-1]); m != 0 {
 			t.Errorf("%q is a head without its last byte", p[:n-1])
 		}
-		theirs, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(p)), &http.Request{Method: http.MethodGet})
+		theirs, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(p)),
+			&http.Request{Method: http.MethodGet})
 		if err != nil {
 			return // it is stricter about names and values
 		}
@@ -171,7 +195,8 @@ func FuzzServerTiming(f *testing.F) {
 			t.Errorf("%q: got %d", value, ns)
 		}
 		text := fmt.Sprintf("cache;desc=\"hit\", db;dur=%d.%03d", micros/1000, micros%1000)
-		if ns := serverTiming([]byte(text), "db"); micros < 86_400_000_000/1000 && ns != int64(micros)*1000 {
+		if ns := serverTiming([]byte(text), "db"); micros < 86_400_000_000/1000 &&
+			ns != int64(micros)*1000 {
 			t.Errorf("%q: got %d ns", text, ns)
 		}
 	})

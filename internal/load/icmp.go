@@ -35,22 +35,27 @@ func newEchoes(p *Plan, part, parts int) echoes {
 	}
 }
 
-// openSocket makes the socket. It hears from its peer only, and of that only replies to its own pingers.
+// openSocket makes the socket. It hears from its peer only, and of that only replies to
+// its own pingers.
 func (g *echoes) openSocket(to *unix.SockaddrInet4, count int) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC,
+		unix.IPPROTO_ICMP)
 	if err != nil {
 		return fmt.Errorf("a raw socket, which needs CAP_NET_RAW: %w", err)
 	}
 	g.fd = int32(fd)
 	filter := g.filter(uint32(count))
-	if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}); err != nil {
+	if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}); err != nil {
 		return fmt.Errorf("attaching a filter: %w", err)
 	}
-	for _, option := range [][2]int{{unix.SO_RCVBUFFORCE, unix.SO_RCVBUF}, {unix.SO_SNDBUFFORCE, unix.SO_SNDBUF}} {
+	for _, option := range [][2]int{{unix.SO_RCVBUFFORCE, unix.SO_RCVBUF},
+		{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF}} {
 		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, option[0], pingBuffer) == nil {
 			continue
 		}
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option[1], pingBuffer); err != nil { // as much as may be
+		// as much as may be
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option[1], pingBuffer); err != nil {
 			return fmt.Errorf("sizing the socket's buffers: %w", err)
 		}
 	}
@@ -71,18 +76,25 @@ func (g *echoes) forget() {
 	}
 }
 
-// filter passes echo replies whose identifier is that of one of this thread's pingers, of count in all.
+// filter passes echo replies whose identifier is that of one of this thread's pingers,
+// of count in all.
 func (g *echoes) filter(count uint32) []unix.SockFilter {
 	const drop = 0
 	return []unix.SockFilter{
-		{Code: unix.BPF_LDX | unix.BPF_MSH | unix.BPF_B, K: 0},                            // X = length of the header of IP
-		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_IND, K: 0},                             // A = type
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: echoReply, Jf: 6},             // else drop
-		{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_IND, K: 4},                             // A = identifier
-		{Code: unix.BPF_ALU | unix.BPF_SUB | unix.BPF_K, K: uint32(g.first)},              // A = pinger
-		{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xffff},                       //
-		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: count, Jt: 2},                 // drop
-		{Code: unix.BPF_ALU | unix.BPF_MOD | unix.BPF_K, K: uint32(g.parts)},              // A = its thread
+		// X = length of the header of IP
+		{Code: unix.BPF_LDX | unix.BPF_MSH | unix.BPF_B, K: 0},
+		// A = type
+		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_IND, K: 0},
+		// else drop
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: echoReply, Jf: 6},
+		// A = identifier
+		{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_IND, K: 4},
+		// A = pinger
+		{Code: unix.BPF_ALU | unix.BPF_SUB | unix.BPF_K, K: uint32(g.first)},
+		{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xffff},       //
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: count, Jt: 2}, // drop
+		// A = its thread
+		{Code: unix.BPF_ALU | unix.BPF_MOD | unix.BPF_K, K: uint32(g.parts)},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(g.part), Jt: 1, Jf: 0}, // take
 		{Code: unix.BPF_RET | unix.BPF_K, K: drop},
 		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18}, // all of it
@@ -106,7 +118,8 @@ func (g *echoes) compose(c *conn) {
 	binary.BigEndian.PutUint16(p[2:], ^onesSum(p))
 }
 
-// onesSum is the ones' complement sum of the Internet's checksums (RFC 1071); over what carries its checksum it is 0xffff.
+// onesSum is the ones' complement sum of the Internet's checksums (RFC 1071); over what carries its
+// checksum it is 0xffff.
 func onesSum(p []byte) uint16 {
 	var sum uint64
 	for ; len(p) >= 4; p = p[4:] {
@@ -134,8 +147,9 @@ type reply struct {
 	payload []byte
 }
 
-// parseReply reads a packet of IPv4. The socket has checked nothing but that it is IP from the peer, and the filter that it
-// is a reply to one of ours: the kernel looks at the checksum of ICMP after raw sockets do.
+// parseReply reads a packet of IPv4. The socket has checked nothing but that it is IP from the
+// peer, and the filter that it is a reply to one of ours: the kernel looks at the checksum of ICMP
+// after raw sockets do.
 func (g *echoes) parseReply(p []byte) (r reply, ok bool) {
 	if len(p) < ipv4Header || p[0]>>4 != 4 {
 		return r, false

@@ -9,7 +9,8 @@ import (
 	"interleave/internal/manifest"
 )
 
-// readHead reads up to the end of the answer's head and gives how many bytes of p belong to it; -1 while it is not whole.
+// readHead reads up to the end of the answer's head and gives how many bytes of p belong to it; -1
+// while it is not whole.
 func (m *images) readHead(v *imageClient, p []byte) (n int, kind, what string) {
 	if !v.asked {
 		return 0, Extra, "nobody asked for anything"
@@ -35,7 +36,8 @@ func (m *images) readHead(v *imageClient, p []byte) (n int, kind, what string) {
 		return 0, kind, what
 	}
 	v.carry = v.carry[:0]
-	v.answer = answer{status: a.status, length: a.length, chunked: a.chunked, database: a.database, next: a.next}
+	v.answer = answer{status: a.status, length: a.length, chunked: a.chunked, database: a.database,
+		next: a.next}
 	v.inBody, v.at, v.left, v.chunks = true, 0, a.length, chunks{}
 	if a.empty() {
 		v.left, v.answer.chunked = 0, false
@@ -65,8 +67,10 @@ func (m *images) checkHead(v *imageClient, a *answer) (kind, what string) {
 		return Ended, "the server is about to end the connection"
 	case a.length < 0 && !a.chunked && !a.empty():
 		return WrongReply, "its body has no length"
-	case v.step == stepGet && m.wanted != manifest.AskThumbnail && want == 200 && a.length >= 0 && a.length != int64(len(v.picture.bytes)):
-		return WrongReply, fmt.Sprintf("a body of %d bytes, the image has %d", a.length, len(v.picture.bytes))
+	case v.step == stepGet && m.wanted != manifest.AskThumbnail && want == 200 && a.length >= 0 &&
+		a.length != int64(len(v.picture.bytes)):
+		return WrongReply, fmt.Sprintf("a body of %d bytes, the image has %d", a.length,
+			len(v.picture.bytes))
 	case v.step == stepPost:
 		path := pathOf(a.location)
 		if len(path) == 0 || len(path) > pathMost {

@@ -1,12 +1,13 @@
 package load
 
-// Images: an operation uploads an image and then fetches it, over HTTP/1.1 on one connection, one request after the
-// other; each answer is held against what must come. Then it deletes the image, so that a window of any length leaves no
-// more on the disk than the connections have under way; a cold load keeps them, for its number bounds it.
+// Images: an operation uploads an image and then fetches it, over HTTP/1.1 on one connection, one
+// request after the other; each answer is held against what must come. Then it deletes the image,
+// so that a window of any length leaves no more on the disk than the connections have under way; a
+// cold load keeps them, for its number bounds it.
 //
-// The time of each request is split as a client sees it: from its first byte to its last one written, from there to the
-// answer's first byte, from there to its last. The shares of the database and of the service behind it are what the
-// server says of itself (Server-Timing).
+// The time of each request is split as a client sees it: from its first byte to its last one
+// written, from there to the answer's first byte, from there to its last. The shares of the
+// database and of the service behind it are what the server says of itself (Server-Timing).
 
 import (
 	"cmp"
@@ -24,10 +25,12 @@ import (
 
 // ImageTimes are what an image service's clients saw in the window. Times are in ns.
 type ImageTimes struct {
-	Response *hist.Histogram `json:"response"` // of an operation: the upload and what was fetched then
+	// of an operation: the upload and what was fetched then
+	Response *hist.Histogram `json:"response"`
 	Post     Split           `json:"post"`
 	Get      Split           `json:"get"`
-	// FirstPost and FirstGet are the times of a cold server's first requests, by number; an operation's GETs are summed.
+	// FirstPost and FirstGet are the times of a cold server's first requests, by number; an
+	// operation's GETs are summed.
 	FirstPost []int64 `json:"first_post,omitempty"`
 	FirstGet  []int64 `json:"first_get,omitempty"`
 }
@@ -38,8 +41,10 @@ type Split struct {
 	ToServer   *hist.Histogram `json:"to_server"`
 	InServer   *hist.Histogram `json:"in_server"`
 	FromServer *hist.Histogram `json:"from_server"`
-	Database   *hist.Histogram `json:"database"` // within InServer; empty if the server does not say
-	Next       *hist.Histogram `json:"next"`     // likewise: what it waited for the service behind it
+	// within InServer; empty if the server does not say
+	Database *hist.Histogram `json:"database"`
+	// likewise: what it waited for the service behind it
+	Next *hist.Histogram `json:"next"`
 }
 
 // operationDrainTime is for operations under way when the load has ended.
@@ -49,12 +54,15 @@ const operationDrainTime = 5 * time.Second
 const firstMost = 4096
 
 func newSplit() Split {
-	return Split{&hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}}
+	return Split{&hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{}, &hist.Histogram{},
+		&hist.Histogram{}, &hist.Histogram{}}
 }
 
 // add merges what another thread saw.
 func (s *Split) add(o *Split) {
-	for _, h := range [][2]*hist.Histogram{{s.Total, o.Total}, {s.ToServer, o.ToServer}, {s.InServer, o.InServer}, {s.FromServer, o.FromServer}, {s.Database, o.Database}, {s.Next, o.Next}} {
+	for _, h := range [][2]*hist.Histogram{{s.Total, o.Total}, {s.ToServer, o.ToServer},
+		{s.InServer, o.InServer}, {s.FromServer, o.FromServer}, {s.Database, o.Database},
+		{s.Next, o.Next}} {
 		h[0].Merge(h[1])
 	}
 }
@@ -89,19 +97,22 @@ type imageClient struct {
 	picture *picture
 	path    []byte
 	etag    []byte
-	// head and body are the request; out is how much of both is written. asked tells that an answer is owed.
+	// head and body are the request; out is how much of both is written. asked tells that an
+	// answer is owed.
 	head  []byte
 	body  []byte
 	out   int
 	asked bool
-	// carry is the beginning of a head whose end has not come. Then the body: left bytes, or chunks.
+	// carry is the beginning of a head whose end has not come. Then the body: left
+	// bytes, or chunks.
 	carry  []byte
 	inBody bool
 	answer answer // without its slices
 	left   int64
 	chunks chunks
 	at     int // bytes of the body so far
-	// due is the operation's. Times are of the request: when it began, was out, and its answer began.
+	// due is the operation's. Times are of the request: when it began, was out, and
+	// its answer began.
 	due, began, wrote, first int64
 	post, fetched            int64 // what the operation's POST and GETs took
 }
@@ -117,10 +128,12 @@ var imagesProtocol = protocol{
 
 func (p *Plan) validateImages() error {
 	switch l := &p.Load; {
-	case l.Ask != manifest.AskImage && l.Ask != manifest.AskThumbnail && l.Ask != manifest.AskUnchanged:
+	case l.Ask != manifest.AskImage && l.Ask != manifest.AskThumbnail &&
+		l.Ask != manifest.AskUnchanged:
 		return fmt.Errorf("ask is %q, want image, thumbnail or unchanged", l.Ask)
 	case l.Reads < 0 || l.Ask == manifest.AskUnchanged && l.Reads < 2:
-		return fmt.Errorf("reads is %d, want 1 at least, and 2 to find out what has not changed", l.Reads)
+		return fmt.Errorf("reads is %d, want 1 at least, and 2 to find out what has not changed",
+			l.Reads)
 	case l.Pipeline > 1:
 		return errors.New("pipeline is set, but a client of an image service waits for each answer")
 	case l.Shape == manifest.Cold && (l.Connections != 1 || l.Requests == 0 || p.WarmUp > 0):
@@ -177,7 +190,8 @@ func (m *images) start() {
 	}
 }
 
-// issued records how late the engine is. A client that is busy may send later, and its server answers for that.
+// issued records how late the engine is. A client that is busy may send later, and its server
+// answers for that.
 func (m *images) issued(c *conn) {
 	if due := m.rings.at(c.index, c.issued-1).due; m.scheduled && m.inWindow(due) {
 		m.late.Record(m.now - due)
@@ -199,14 +213,16 @@ func (m *images) receive(c *conn) (int, unix.Errno) {
 }
 
 func (m *images) awaited(c *conn) string {
-	return fmt.Sprintf("the answer to the %s of operation %d", stepNames[m.clients[c.index].step], c.answered)
+	return fmt.Sprintf("the answer to the %s of operation %d", stepNames[m.clients[c.index].step],
+		c.answered)
 }
 
 func (m *images) drainTime() time.Duration { return cmp.Or(m.plan.Drain, operationDrainTime) }
 
 // outcome is the thread's part of the result.
 func (m *images) outcome(r *Result) {
-	m.times.FirstPost, m.times.FirstGet = slices.Clip(m.times.FirstPost), slices.Clip(m.times.FirstGet)
+	m.times.FirstPost, m.times.FirstGet = slices.Clip(m.times.FirstPost),
+		slices.Clip(m.times.FirstGet)
 	r.Images = &m.times
 }
 
@@ -234,7 +250,8 @@ func (m *images) request(h []byte, v *imageClient) []byte {
 	return append(h, "\r\n"...)
 }
 
-// conditional tells the requests that should find nothing new: all but the first fetch, where unchanged images are asked for.
+// conditional tells the requests that should find nothing new: all but the first fetch, where
+// unchanged images are asked for.
 func (m *images) conditional(v *imageClient) bool {
 	return m.wanted == manifest.AskUnchanged && v.step == stepGet && v.gets > 0
 }

@@ -24,13 +24,20 @@ func TestImages(t *testing.T) {
 		cpus    []int
 		chunked bool
 	}{
-		{"one client", manifest.Load{Shape: manifest.Closed, Connections: 1, Ask: manifest.AskImage}, nil, false},
-		{"eight, two threads, chunked", manifest.Load{Shape: manifest.Closed, Connections: 8, Ask: manifest.AskImage}, []int{0, 0}, true},
-		{"a number", manifest.Load{Shape: manifest.Closed, Connections: 3, Requests: 7, Ask: manifest.AskImage, Reads: 3}, nil, false},
-		{"at a rate", manifest.Load{Shape: manifest.Open, Connections: 4, Rate: 200, Ask: manifest.AskImage}, nil, false},
-		{"thumbnails", manifest.Load{Shape: manifest.Closed, Connections: 2, Ask: manifest.AskThumbnail}, nil, false},
-		{"unchanged", manifest.Load{Shape: manifest.Closed, Connections: 2, Requests: 3, Ask: manifest.AskUnchanged, Reads: 10}, nil, false},
-		{"cold", manifest.Load{Shape: manifest.Cold, Connections: 1, Requests: 25, Ask: manifest.AskImage}, nil, false},
+		{"one client", manifest.Load{Shape: manifest.Closed, Connections: 1,
+			Ask: manifest.AskImage}, nil, false},
+		{"eight, two threads, chunked", manifest.Load{Shape: manifest.Closed, Connections: 8,
+			Ask: manifest.AskImage}, []int{0, 0}, true},
+		{"a number", manifest.Load{Shape: manifest.Closed, Connections: 3, Requests: 7,
+			Ask: manifest.AskImage, Reads: 3}, nil, false},
+		{"at a rate", manifest.Load{Shape: manifest.Open, Connections: 4, Rate: 200,
+			Ask: manifest.AskImage}, nil, false},
+		{"thumbnails", manifest.Load{Shape: manifest.Closed, Connections: 2,
+			Ask: manifest.AskThumbnail}, nil, false},
+		{"unchanged", manifest.Load{Shape: manifest.Closed, Connections: 2, Requests: 3,
+			Ask: manifest.AskUnchanged, Reads: 10}, nil, false},
+		{"cold", manifest.Load{Shape: manifest.Cold, Connections: 1, Requests: 25,
+			Ask: manifest.AskImage}, nil, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -71,15 +78,19 @@ func checkImages(t *testing.T, l *manifest.Load, r *Result, server *imageServer)
 		left = int(l.Requests)
 	}
 	if len(server.images) != left || left == 0 && server.most > l.Connections {
-		t.Errorf("%d images are left and there were %d at most; want %d and %d", len(server.images), server.most, left, l.Connections)
+		t.Errorf("%d images are left and there were %d at most; want %d and %d", len(server.images),
+			server.most, left, l.Connections)
 	}
-	if int64(server.last) != r.Total || server.kinds["image/jpeg"]+server.kinds["image/png"] != server.last || server.last > 1 && min(server.kinds["image/jpeg"], server.kinds["image/png"]) == 0 {
+	if int64(server.last) != r.Total ||
+		server.kinds["image/jpeg"]+server.kinds["image/png"] != server.last ||
+		server.last > 1 && min(server.kinds["image/jpeg"], server.kinds["image/png"]) == 0 {
 		t.Errorf("%d operations, the server has %d images: %v", r.Total, server.last, server.kinds)
 	}
 	for name, s := range map[string]*Split{"post": &r.Images.Post, "get": &r.Images.Get} {
 		parts := s.ToServer.Mean() + s.InServer.Mean() + s.FromServer.Mean()
 		if whole := s.Total.Mean(); parts < .97*whole || parts > 1.03*whole {
-			t.Errorf("%s: the parts' means are %.0f ns together, the whole's is %.0f", name, parts, whole)
+			t.Errorf("%s: the parts' means are %.0f ns together, the whole's is %.0f", name, parts,
+				whole)
 		}
 	}
 	if got := r.Images.Post.Database.Quantile(.5); got < 245_000 || got > 255_000 {
@@ -94,8 +105,10 @@ func checkImages(t *testing.T, l *manifest.Load, r *Result, server *imageServer)
 	if l.Shape == manifest.Open && r.Latency.Count() != uint64(r.Offered) {
 		t.Errorf("%d latencies of %d operations that were due", r.Latency.Count(), r.Offered)
 	}
-	if want := min(int(l.Requests), left); len(r.Images.FirstPost) != want || len(r.Images.FirstGet) != want {
-		t.Errorf("%d and %d first requests, want %d", len(r.Images.FirstPost), len(r.Images.FirstGet), want)
+	if want := min(int(l.Requests), left); len(r.Images.FirstPost) != want ||
+		len(r.Images.FirstGet) != want {
+		t.Errorf("%d and %d first requests, want %d", len(r.Images.FirstPost),
+			len(r.Images.FirstGet), want)
 	}
 }
 
@@ -125,31 +138,41 @@ func TestTimeInServer(t *testing.T) {
 	const slow = 100 * time.Millisecond
 	server := newImageServer()
 	server.slow = slow
-	p := plan(manifest.Images, listen(t, server.serve), manifest.Load{Shape: manifest.Cold, Connections: 1, Requests: 4, SizeBytes: 128_000, Ask: manifest.AskImage})
+	p := plan(manifest.Images, listen(t, server.serve), manifest.Load{Shape: manifest.Cold,
+		Connections: 1, Requests: 4, SizeBytes: 128_000, Ask: manifest.AskImage})
 	p.WarmUp, p.Window = 0, 0
-	// A load that waits for a core sees late that all is written, and counts the wait as the way there: then
-	// the time in the server looks shorter by that.
-	quietly(t, "uploads were in the server for the time that it takes, and fetches not", func() bool {
-		r := runPlan(t, p)
-		noErrors(t, r)
-		for i, ns := range r.Images.FirstPost {
-			if time.Duration(ns) < slow {
-				t.Errorf("upload %d took %v, the server takes %v", i, time.Duration(ns), slow)
+	// A load that waits for a core sees late that all is written, and counts the wait as the way
+	// there: then the time in the server looks shorter by that.
+	quietly(t, "uploads were in the server for the time that it takes, and fetches not",
+		func() bool {
+			r := runPlan(t, p)
+			noErrors(t, r)
+			for i, ns := range r.Images.FirstPost {
+				if time.Duration(ns) < slow {
+					t.Errorf("upload %d took %v, the server takes %v", i, time.Duration(ns), slow)
+				}
 			}
-		}
-		post, get := &r.Images.Post, &r.Images.Get
-		in, back, fetch := time.Duration(post.InServer.Min()), time.Duration(post.FromServer.Min()), time.Duration(get.InServer.Min())
-		t.Logf("an upload was in the server for %v, its answer took %v; a fetch was in it for %v", in, back, fetch)
-		return in > slow*9/10 && back < slow/2 && fetch < slow/2
-	})
+			post, get := &r.Images.Post, &r.Images.Get
+			in, back, fetch := time.Duration(post.InServer.Min()),
+				time.Duration(post.FromServer.Min()),
+				time.Duration(get.InServer.Min())
+			t.Logf("an upload was in the server for %v, its answer took %v; a fetch was in it "+
+				"for %v",
+				in, back, fetch)
+			return in > slow*9/10 && back < slow/2 && fetch < slow/2
+		})
 }
 
 // TestWrongImageServers holds the engine to the kind of each fault.
 func TestWrongImageServers(t *testing.T) {
-	closed := manifest.Load{Shape: manifest.Closed, Connections: 2, SizeBytes: anImage, Ask: manifest.AskImage}
-	open := manifest.Load{Shape: manifest.Open, Connections: 2, SizeBytes: anImage, Rate: 50, Ask: manifest.AskImage}
-	unchanged := manifest.Load{Shape: manifest.Closed, Connections: 2, SizeBytes: anImage, Ask: manifest.AskUnchanged, Reads: 4}
-	thumbnail := manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: anImage, Ask: manifest.AskThumbnail}
+	closed := manifest.Load{Shape: manifest.Closed, Connections: 2, SizeBytes: anImage,
+		Ask: manifest.AskImage}
+	open := manifest.Load{Shape: manifest.Open, Connections: 2, SizeBytes: anImage, Rate: 50,
+		Ask: manifest.AskImage}
+	unchanged := manifest.Load{Shape: manifest.Closed, Connections: 2, SizeBytes: anImage,
+		Ask: manifest.AskUnchanged, Reads: 4}
+	thumbnail := manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: anImage,
+		Ask: manifest.AskThumbnail}
 	onPost := func(change func([]byte) []byte) func(*imageServer) {
 		return func(s *imageServer) {
 			s.change = func(r *http.Request, answer []byte) []byte {
@@ -169,22 +192,31 @@ func TestWrongImageServers(t *testing.T) {
 		wrong func(*imageServer)
 		kind  string
 	}{
-		{"a wrong byte", closed, onGet(func(a []byte) []byte { a[len(a)-1]++; return a }), WrongReply},
-		{"a wrong byte, open", open, onGet(func(a []byte) []byte { a[len(a)/2]++; return a }), WrongReply},
-		{"another image's length", closed, onGet(replaced("Content-Length: 17000", "Content-Length: 16999")), WrongReply},
+		{"a wrong byte", closed, onGet(func(a []byte) []byte { a[len(a)-1]++; return a }),
+			WrongReply},
+		{"a wrong byte, open", open, onGet(func(a []byte) []byte { a[len(a)/2]++; return a }),
+			WrongReply},
+		{"another image's length", closed,
+			onGet(replaced("Content-Length: 17000", "Content-Length: 16999")), WrongReply},
 		{"cut, and the end", closed, func(s *imageServer) { s.change = cutAfter(s, 1000) }, Short},
 		{"a cut head", closed, func(s *imageServer) { s.change = cutAfter(s, 20) }, Short},
 		{"no answer", closed, func(s *imageServer) { s.change = cutAfter(s, 0) }, Ended},
-		{"more than asked for", closed, onGet(func(a []byte) []byte { return append(a, "HTTP/1.1 200"...) }), Extra},
+		{"more than asked for", closed,
+			onGet(func(a []byte) []byte { return append(a, "HTTP/1.1 200"...) }), Extra},
 		{"200 for 201", closed, onPost(replaced("201 Created", "200 OK")), WrongReply},
 		{"no Location", closed, onPost(replaced("Location: /", "Location: ")), WrongReply},
 		{"refused", closed, onPost(replaced("201 Created", "503 Service Unavailable")), Refused},
-		{"about to close", closed, onPost(replaced("Location", "Connection: close\r\nLocation")), Ended},
+		{"about to close", closed, onPost(replaced("Location", "Connection: close\r\nLocation")),
+			Ended},
 		{"no length", closed, onGet(replaced("Content-Length: 17000\r\n", "")), WrongReply},
-		{"no HTTP", closed, onGet(func([]byte) []byte { return []byte("hello, this is another protocol\r\n\r\n") }), WrongReply},
+		{"no HTTP", closed, onGet(func([]byte) []byte {
+			return []byte("hello, this is another protocol\r\n\r\n")
+		}), WrongReply},
 		{"no tag", unchanged, onGet(replaced("ETag", "Tag")), WrongReply},
 		{"changed", unchanged, onGet(replaced("304 Not Modified", "200 OK")), WrongReply},
-		{"an empty thumbnail", thumbnail, onGet(func([]byte) []byte { return []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }), WrongReply},
+		{"an empty thumbnail", thumbnail, onGet(func([]byte) []byte {
+			return []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}), WrongReply},
 		{"is gone", closed, func(s *imageServer) { s.change = loseAll(s) }, Refused},
 	}
 	for _, test := range tests {
@@ -215,7 +247,8 @@ func TestWrongImageServers(t *testing.T) {
 	})
 }
 
-// cutAfter sends n bytes of an answer that is longer, from the sixth request on, and ends the connection.
+// cutAfter sends n bytes of an answer that is longer, from the sixth request on, and ends
+// the connection.
 func cutAfter(s *imageServer, n int) func(*http.Request, []byte) []byte {
 	return func(_ *http.Request, answer []byte) []byte {
 		if s.asked.Load() < 6 || len(answer) <= n {
@@ -235,14 +268,15 @@ func loseAll(s *imageServer) func(*http.Request, []byte) []byte {
 	}
 }
 
-// TestImagesAllocateNothing: a window of a thousand operations allocates no more than one of none. The server is a thread
-// that replays answers, and allocates nothing either.
+// TestImagesAllocateNothing: a window of a thousand operations allocates no more than one of none.
+// The server is a thread that replays answers, and allocates nothing either.
 func TestImagesAllocateNothing(t *testing.T) {
 	pictures, err := picturesFor(anImage, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	post := []byte("HTTP/1.1 201 Created\r\nLocation: /images/1\r\nServer-Timing: db;dur=0.25\r\nContent-Length: 2\r\n\r\n{}")
+	post := []byte("HTTP/1.1 201 Created\r\nLocation: /images/1\r\nServer-Timing: " +
+		"db;dur=0.25\r\nContent-Length: 2\r\n\r\n{}")
 	get := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", anImage)
 	gone := []byte("HTTP/1.1 204 No Content\r\n\r\n")
 	serve := func(c *net.TCPConn) {
@@ -261,7 +295,9 @@ func TestImagesAllocateNothing(t *testing.T) {
 			var out []byte
 			switch request[0] {
 			case 'P':
-				if have < anImage+80 || request[have-1] != pictures[posts%len(pictures)].bytes[anImage-1] || have < headLength(request[:have])+anImage {
+				if have < anImage+80 ||
+					request[have-1] != pictures[posts%len(pictures)].bytes[anImage-1] ||
+					have < headLength(request[:have])+anImage {
 					continue
 				}
 				out = post
@@ -279,7 +315,8 @@ func TestImagesAllocateNothing(t *testing.T) {
 	}
 	addr := listen(t, serve)
 	run := func(n int64) uint64 {
-		p := plan(manifest.Images, addr, manifest.Load{Shape: manifest.Cold, Connections: 1, Requests: n, SizeBytes: anImage, Ask: manifest.AskImage})
+		p := plan(manifest.Images, addr, manifest.Load{Shape: manifest.Cold, Connections: 1,
+			Requests: n, SizeBytes: anImage, Ask: manifest.AskImage})
 		p.WarmUp, p.Window = 0, 0
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

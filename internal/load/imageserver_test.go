@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// An imageServer keeps images in memory. change may change an answer before it is sent; one that it cuts off
-// ends the connection.
+// An imageServer keeps images in memory. change may change an answer before it is sent; one that it
+// cuts off ends the connection.
 type imageServer struct {
 	mu      sync.Mutex
 	images  map[string][]byte
@@ -51,7 +51,8 @@ func (s *imageServer) serve(c *net.TCPConn) {
 		if s.change != nil {
 			out = s.change(r, right)
 		}
-		if _, err := c.Write(out); err != nil || len(out) < len(right) && bytes.HasPrefix(right, out) {
+		if _, err := c.Write(out); err != nil || len(out) < len(right) &&
+			bytes.HasPrefix(right, out) {
 			return
 		}
 	}
@@ -72,7 +73,9 @@ func (s *imageServer) answer(r *http.Request, body []byte) []byte {
 		path := fmt.Sprintf("/images/%d", s.last)
 		s.images[path] = body
 		s.most = max(s.most, len(s.images))
-		return fmt.Appendf(nil, "HTTP/1.1 201 Created\r\nLocation: %s\r\nServer-Timing: db;dur=0.25, next;dur=0.5, all;dur=1\r\nContent-Length: 2\r\n\r\n{}", path)
+		return fmt.Appendf(nil,
+			"HTTP/1.1 201 Created\r\nLocation: %s\r\nServer-Timing: db;dur=0.25, next;dur=0.5, "+
+				"all;dur=1\r\nContent-Length: 2\r\n\r\n{}", path)
 	case !found:
 		return []byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 	case r.Method == http.MethodDelete:
@@ -84,9 +87,14 @@ func (s *imageServer) answer(r *http.Request, body []byte) []byte {
 		return []byte("HTTP/1.1 304 Not Modified\r\nETag: \"" + name + "\"\r\n\r\n")
 	case s.chunked:
 		half := len(image) / 2
-		return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", half, image[:half], len(image)-half, image[half:])
+		return fmt.Appendf(nil,
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+
+				"%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", half, image[:half],
+			len(image)-half, image[half:])
 	}
-	return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nETag: \"%s\"\r\nServer-Timing: db;dur=0.125\r\nContent-Length: %d\r\n\r\n%s", name, len(image), image)
+	return fmt.Appendf(nil,
+		"HTTP/1.1 200 OK\r\nETag: \"%s\"\r\nServer-Timing: db;dur=0.125\r\nContent-Length: "+
+			"%d\r\n\r\n%s", name, len(image), image)
 }
 
 // onGet changes the answers to GETs, from the n-th request on.
@@ -101,5 +109,7 @@ func (s *imageServer) onGet(n int64, change func(answer []byte) []byte) {
 
 // replaced is an answer with another text in place of one.
 func replaced(old, other string) func([]byte) []byte {
-	return func(answer []byte) []byte { return bytes.Replace(answer, []byte(old), []byte(other), 1) }
+	return func(answer []byte) []byte {
+		return bytes.Replace(answer, []byte(old), []byte(other), 1)
+	}
 }

@@ -1,7 +1,7 @@
 package load
 
-// Coming into a chat: everybody registers, a few at a time, then everybody joins, then everybody hears that the others
-// have. Nothing of that is left in a socket when the load begins.
+// Coming into a chat: everybody registers, a few at a time, then everybody joins, then everybody
+// hears that the others have. Nothing of that is left in a socket when the load begins.
 
 import (
 	"fmt"
@@ -30,30 +30,33 @@ const (
 )
 
 const (
-	// joinTime bounds a phase, a guess: 1,000 who join one room are told half a million times of it, and the slowest
-	// server measured tells 200,000 a second.
+	// joinTime bounds a phase, a guess: 1,000 who join one room are told half a million times of
+	// it, and the slowest server measured tells 200,000 a second.
 	joinTime = 15 * time.Second
-	// roomDrainTime is for deliveries after the load has ended: two bursts of each sender to 1,000 clients are a
-	// quarter of a million.
+	// roomDrainTime is for deliveries after the load has ended: two bursts of each sender to 1,000
+	// clients are a quarter of a million.
 	roomDrainTime = 5 * time.Second
 )
 
-// clientsAtOnce is how many clients of a thread connect and register at a time: the shortest queue of a server that was
-// met (ngircd's) has ten places, and a client that finds it full tries again after a second.
+// clientsAtOnce is how many clients of a thread connect and register at a time: the shortest queue
+// of a server that was met (ngircd's) has ten places, and a client that finds it full tries again
+// after a second.
 const clientsAtOnce = 8
 
-// stuckTime is long for a server that greets as clients come, even on a busy core, and short beside a second. A guess.
+// stuckTime is long for a server that greets as clients come, even on a busy core, and short beside
+// a second. A guess.
 const stuckTime = int64(100 * time.Millisecond)
 
-// A limiter bounds how many clients are under way. One server that was met (InspIRCd) greets once a second all clients
-// that are there then: where all wait and none is greeted for a while, some more are admitted.
+// A limiter bounds how many clients are under way. One server that was met (InspIRCd) greets once
+// a second all clients that are there then: where all wait and none is greeted for a while, some
+// more are admitted.
 type limiter struct {
 	places, greeted int
 	since           int64 // when a client was last greeted or admitted
 }
 
-// admits tells whether one more may come. A client that cannot even connect waits before a full queue, which more
-// clients would not empty.
+// admits tells whether one more may come. A client that cannot even connect waits before a full
+// queue, which more clients would not empty.
 func (l *limiter) admits(under, connecting, greeted int, now int64) bool {
 	switch {
 	case greeted != l.greeted || under < l.places || connecting > 0:
@@ -73,7 +76,8 @@ type registration struct {
 }
 
 func (r *registration) admits(begun, waiting int) bool {
-	return begun < r.ramp.allowed(r.now) && r.limiter.admits(waiting, r.connecting, begun-waiting, r.now)
+	return begun < r.ramp.allowed(r.now) && r.limiter.admits(waiting, r.connecting, begun-waiting,
+		r.now)
 }
 
 func (r *registration) waiting(begun int) (n int) {
@@ -100,7 +104,8 @@ func (r *registration) giveUp() {
 		case c.state == connConnecting || c.state == connClosed:
 			r.failConnect(c, unix.ETIMEDOUT)
 		case c.state == connOpen && !r.clients[i].done:
-			r.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d was not greeted within %v", c.id, connectTime)
+			r.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d was not greeted within %v",
+				c.id, connectTime)
 		}
 	}
 }
@@ -115,7 +120,8 @@ const (
 	endToken   = "end"
 )
 
-// enter takes all clients of a thread through the phases. The threads begin each together: who joins is seen by all.
+// enter takes all clients of a thread through the phases. The threads begin each together: who
+// joins is seen by all.
 func (k *chat) enter(limitAt int64) {
 	for p := phaseRoom; p < phases; p++ {
 		k.beginPhase(p)
@@ -164,7 +170,8 @@ func (k *chat) giveUpJoining(p phase) {
 	}
 	for i := range k.conns {
 		if c := &k.conns[i]; c.state == connOpen && !k.clients[i].done {
-			k.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d %s within %v", c.id, what, joinTime)
+			k.fail(c, "connect "+errnoName(unix.ETIMEDOUT), "client %d %s within %v", c.id, what,
+				joinTime)
 		}
 	}
 }

@@ -15,7 +15,8 @@ func TestLimiterOfFullQueue(t *testing.T) {
 	}
 }
 
-// A server that greets once a second is met by more clients each time; one that greets as they come never by more than a few.
+// A server that greets once a second is met by more clients each time; one that greets as they come
+// never by more than a few.
 func TestLimiter(t *testing.T) {
 	const clients, tick = 5000, int64(time.Millisecond)
 	for _, test := range []struct {
@@ -39,8 +40,11 @@ func TestLimiter(t *testing.T) {
 			}
 			most = max(most, under)
 		}
-		if took := time.Duration(now); greeted < clients || most > test.most || took < test.least || took > test.last {
-			t.Errorf("%s: %d of %d are in after %v, at most %d were under way; want %v to %v, at most %d", test.name, greeted, clients, took, most, test.least, test.last, test.most)
+		if took := time.Duration(now); greeted < clients || most > test.most || took < test.least ||
+			took > test.last {
+			t.Errorf("%s: %d of %d are in after %v, at most %d were under way; want %v to %v, "+
+				"at most %d", test.name, greeted, clients, took, most, test.least, test.last,
+				test.most)
 		}
 	}
 }

@@ -1,8 +1,9 @@
 package load
 
-// Listening to a chat: lines come to everybody, and each delivery is held against what its sender has said. A server
-// writes the same words before every text of one sender, so they are learned once, and a delivery that begins with
-// them is checked without being taken apart: 1,000 clients are a million deliveries for every thousand messages.
+// Listening to a chat: lines come to everybody, and each delivery is held against what its sender
+// has said. A server writes the same words before every text of one sender, so they are learned
+// once, and a delivery that begins with them is checked without being taken apart: 1,000 clients
+// are a million deliveries for every thousand messages.
 
 import (
 	"bytes"
@@ -16,8 +17,8 @@ const (
 	controlMost = 256  // of what a client may have to say between bursts
 )
 
-// A head is what a server writes before the texts of a sender, the sender's number in the text included:
-// ":c0002a!c@127.0.0.1 PRIVMSG #r00000 :0002a ".
+// A head is what a server writes before the texts of a sender, the sender's number in the text
+// included: ":c0002a!c@127.0.0.1 PRIVMSG #r00000 :0002a ".
 type head struct {
 	len   int
 	bytes [headMost]byte
@@ -43,7 +44,8 @@ func (k *chat) hear(c *conn, events uint32) {
 		k.bytesIn += int64(n)
 		rest := k.lines(c, g, k.in[:have+n])
 		if len(rest) > lineMost {
-			k.fail(c, WrongReply, "client %d: a line of more than %d bytes: %.60q", c.id, lineMost, rest)
+			k.fail(c, WrongReply, "client %d: a line of more than %d bytes: %.60q", c.id, lineMost,
+				rest)
 			return
 		}
 		g.carry = append(g.carry[:0], rest...)
@@ -74,7 +76,8 @@ func (k *chat) lines(c *conn, g *chatClient, p []byte) (rest []byte) {
 	return p
 }
 
-// known takes a delivery that begins as the sender's last one did. n is 0 if there is none at the beginning of p.
+// known takes a delivery that begins as the sender's last one did. n is 0 if there is none at the
+// beginning of p.
 func (k *chat) known(c *conn, g *chatClient, p []byte) (n int, came int64) {
 	if len(p) < nickBytes+1 || p[0] != ':' {
 		return 0, 0
@@ -86,17 +89,20 @@ func (k *chat) known(c *conn, g *chatClient, p []byte) (n int, came int64) {
 	}
 	h := &k.heads[int(g.room)*k.senders+place]
 	text := h.len + int(k.text) - idDigits - 1 // where it ends
-	if h.len == 0 || len(p) < text+2 || p[text] != '\r' || p[text+1] != '\n' || !bytes.Equal(p[:h.len], h.bytes[:h.len]) {
+	if h.len == 0 || len(p) < text+2 || p[text] != '\r' || p[text+1] != '\n' ||
+		!bytes.Equal(p[:h.len], h.bytes[:h.len]) {
 		return 0, 0
 	}
 	return text + 2, k.deliver(c, g, place, p[h.len:text])
 }
 
-// deliver takes the text of a delivery, from its number on, and gives by how many deliveries the room has come on.
+// deliver takes the text of a delivery, from its number on, and gives by how many deliveries the
+// room has come on.
 func (k *chat) deliver(c *conn, g *chatClient, place int, text []byte) (came int64) {
 	number, stamp, ok := parseText(text)
 	if !ok || len(text) != int(k.text)-idDigits-1 {
-		k.fail(c, WrongReply, "client %d: a message of sender %d is not what was said: %.60q", c.id, place, text)
+		k.fail(c, WrongReply, "client %d: a message of sender %d is not what was said: %.60q", c.id,
+			place, text)
 		return 0
 	}
 	want := g.next[place]
@@ -105,10 +111,14 @@ func (k *chat) deliver(c *conn, g *chatClient, place int, text []byte) (came int
 		k.faults.add(Extra, 1, "client %d was sent its own message %d", c.id, number)
 		return 0
 	case number < want:
-		k.faults.add(Extra, 1, "client %d was sent message %d of sender %d when it had %d: twice, or out of order", c.id, number, place, want)
+		k.faults.add(Extra, 1,
+			"client %d was sent message %d of sender %d when it had %d: twice, or out of order",
+			c.id, number, place, want)
 		return 0
 	case number > want:
-		k.faults.add(Undelivered, int64(number-want), "client %d was sent message %d of sender %d where %d was next", c.id, number, place, want)
+		k.faults.add(Undelivered, int64(number-want),
+			"client %d was sent message %d of sender %d where %d was next", c.id, number, place,
+			want)
 	}
 	g.next[place] = number + 1
 	if k.measuring {
@@ -146,9 +156,11 @@ func (k *chat) learn(c *conn, g *chatClient, line []byte, l ircLine) (came int64
 	place := id - int(g.room)*k.members
 	switch {
 	case !named || len(l.nick) != nickBytes || l.nick[0] != 'c' || place < 0 || place >= k.senders:
-		k.fail(c, WrongReply, "client %d: a message of nobody who speaks in its room: %.100q", c.id, line)
+		k.fail(c, WrongReply, "client %d: a message of nobody who speaks in its room: %.100q", c.id,
+			line)
 		return 0
-	case !ok || said != id || len(l.last) != int(k.text) || l.last[idDigits] != ' ' || !inRoom || room != int(g.room):
+	case !ok || said != id || len(l.last) != int(k.text) || l.last[idDigits] != ' ' || !inRoom ||
+		room != int(g.room):
 		k.fail(c, WrongReply, "client %d: a message that nobody has said so: %.100q", c.id, line)
 		return 0
 	}
@@ -218,7 +230,8 @@ func (k *chat) sendControl(c *conn, words string, what []byte) {
 	}
 }
 
-// flushControl writes what is to be said between bursts; false if the socket has no room for it, or has failed.
+// flushControl writes what is to be said between bursts; false if the socket has no room for
+// it, or has failed.
 func (k *chat) flushControl(c *conn) bool {
 	g := &k.clients[c.index]
 	for g.controlSent < len(g.control) {

@@ -29,7 +29,8 @@ func TestParseLine(t *testing.T) {
 	}
 	for _, test := range tests {
 		l := parseLine([]byte(test.line))
-		if string(l.nick) != test.nick || string(l.command) != test.command || string(l.first) != test.first || string(l.last) != test.last {
+		if string(l.nick) != test.nick || string(l.command) != test.command ||
+			string(l.first) != test.first || string(l.last) != test.last {
 			t.Errorf("%q: got %q", test.line, l)
 		}
 	}
@@ -59,8 +60,10 @@ func listener(t testing.TB) *chat {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	p := chatPlan(netip.MustParseAddrPort("127.0.0.1:1"), manifest.Load{Shape: manifest.Fanout, Connections: 3, SizeBytes: 32, Members: 3, Senders: 2})
-	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: newChatJob(&p)}, &p, 0)
+	p := chatPlan(netip.MustParseAddrPort("127.0.0.1:1"), manifest.Load{Shape: manifest.Fanout,
+		Connections: 3, SizeBytes: 32, Members: 3, Senders: 2})
+	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: newChatJob(&p)},
+		&p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,11 +88,14 @@ func (k *chat) feed(pieces ...[]byte) {
 // FuzzLines: what a server sends, however wrong, is taken alike whole and in pieces.
 func FuzzLines(f *testing.F) {
 	said := func(nick, id, number int) string {
-		return fmt.Sprintf(":c%05x!c@127.0.0.1 PRIVMSG #r00000 :%s\r\n", nick, appendText(nil, uint64(id), uint64(number), 77, 32))
+		return fmt.Sprintf(":c%05x!c@127.0.0.1 PRIVMSG #r00000 :%s\r\n", nick,
+			appendText(nil, uint64(id), uint64(number), 77, 32))
 	}
 	for _, s := range []string{
-		said(0, 0, 0) + said(1, 1, 0) + said(0, 0, 1), said(0, 0, 1) + said(0, 0, 0), said(2, 2, 0), said(0, 1, 0),
-		"PING :x\r\n:s PONG s :00000000\r\n:s PONG s :00000001\r\n", "ERROR :no\r\n", ":s 404 c #r00000 :no\n", "\r\n\n:\n@\n", ":c", ":s PONG\n",
+		said(0, 0, 0) + said(1, 1, 0) + said(0, 0, 1), said(0, 0, 1) + said(0, 0, 0), said(2, 2, 0),
+		said(0, 1, 0),
+		"PING :x\r\n:s PONG s :00000000\r\n:s PONG s :00000001\r\n", "ERROR :no\r\n",
+		":s 404 c #r00000 :no\n", "\r\n\n:\n@\n", ":c", ":s PONG\n",
 	} {
 		f.Add([]byte(s), 7)
 	}
@@ -107,8 +113,10 @@ func FuzzLines(f *testing.F) {
 		if a, b := whole.result.Deliveries, pieces.result.Deliveries; a != b {
 			t.Errorf("got %d deliveries whole and %d in pieces", a, b)
 		}
-		if !maps.Equal(whole.faults.kinds, pieces.faults.kinds) || whole.faults.first != pieces.faults.first {
-			t.Errorf("got %v %s whole and %v %s in pieces", whole.faults.kinds, whole.faults.first, pieces.faults.kinds, pieces.faults.first)
+		if !maps.Equal(whole.faults.kinds, pieces.faults.kinds) ||
+			whole.faults.first != pieces.faults.first {
+			t.Errorf("got %v %s whole and %v %s in pieces", whole.faults.kinds, whole.faults.first,
+				pieces.faults.kinds, pieces.faults.first)
 		}
 		if a, b := whole.clients[2].next, pieces.clients[2].next; !slices.Equal(a, b) {
 			t.Errorf("got %v whole and %v in pieces", a, b)
@@ -126,7 +134,8 @@ func BenchmarkDelivery(b *testing.B) {
 	w.measuring = false
 	var p []byte
 	for i := range each {
-		p = fmt.Appendf(p, ":c00000!c@127.0.0.1 PRIVMSG #r00000 :%s\r\n", appendText(nil, 0, uint64(i), 77, 32))
+		p = fmt.Appendf(p, ":c00000!c@127.0.0.1 PRIVMSG #r00000 :%s\r\n",
+			appendText(nil, 0, uint64(i), 77, 32))
 	}
 	b.SetBytes(int64(len(p) / each))
 	for b.Loop() {

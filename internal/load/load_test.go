@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "chat-server" {
 		os.Exit(chatProcess())
 	}
-	// An engine that waits keeps its processor of Go's scheduler. Here several are in one process with their servers, whatever cores it has.
+	// An engine that waits keeps its processor of Go's scheduler. Here several are in one process
+	// with their servers, whatever cores it has.
 	runtime.GOMAXPROCS(32)
 	os.Exit(m.Run())
 }
@@ -47,8 +48,8 @@ func runPlan(t testing.TB, p Plan) *Result {
 // patience is a net: nothing that works comes near it, on any machine.
 const patience = 5 * time.Minute
 
-// quietly tries until one try succeeds: another program on the machine can only spoil a figure, and has
-// moments in which it does not. What no busy machine explains the try itself reports.
+// quietly tries until one try succeeds: another program on the machine can only spoil a figure, and
+// has moments in which it does not. What no busy machine explains the try itself reports.
 func quietly(t testing.TB, want string, try func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end) && !t.Failed(); {
@@ -59,8 +60,8 @@ func quietly(t testing.TB, want string, try func() bool) {
 	t.Errorf("in %v there was no try in which %s", patience, want)
 }
 
-// finds runs a load against a wrong server until the engine has counted such an error: on a busy machine a window
-// may end before the server has done wrong.
+// finds runs a load against a wrong server until the engine has counted such an error: on a busy
+// machine a window may end before the server has done wrong.
 func finds(t testing.TB, kind string, run func() (*Result, error)) {
 	t.Helper()
 	quietly(t, "the engine found "+kind, func() bool {
@@ -111,7 +112,8 @@ func plan(protocol string, addr netip.AddrPort, l manifest.Load) Plan {
 
 // wrongPlan is one of a server that may never answer.
 func wrongPlan(protocol string, addr netip.AddrPort, l manifest.Load) Plan {
-	return Plan{Protocol: protocol, Addr: addr, Load: l, Seed: 7, WarmUp: 20 * time.Millisecond, Window: 100 * time.Millisecond}
+	return Plan{Protocol: protocol, Addr: addr, Load: l, Seed: 7, WarmUp: 20 * time.Millisecond,
+		Window: 100 * time.Millisecond}
 }
 
 func noErrors(t *testing.T, r *Result) {
@@ -137,24 +139,36 @@ func TestShapes(t *testing.T) {
 	}{
 		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 1}, nil, 0},
 		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 16}, nil, 0},
-		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 17, Pipeline: 5}, nil, 0},
-		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 3, SizeBytes: 1_000_003}, nil, 0},
-		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 16}, []int{0, 0, 0}, 0},
-		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 5, SizeBytes: 16, Requests: 300}, nil, -1},
-		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 5, SizeBytes: 16, Requests: 300, Pipeline: 7}, []int{0, 0}, -1},
-		{"echo", manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 16, Rate: 2000}, nil, 0},
-		{"echo", manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 16, Rate: 2000, Gaps: "exponential"}, []int{0, 0}, 0},
-		{"echo", manifest.Load{Shape: manifest.Open, Connections: 1, SizeBytes: 16, Rate: 5000, Requests: 400}, nil, -1},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 17, Pipeline: 5},
+			nil, 0},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 3, SizeBytes: 1_000_003}, nil,
+			0},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 16},
+			[]int{0, 0, 0}, 0},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 5, SizeBytes: 16,
+			Requests: 300}, nil, -1},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 5, SizeBytes: 16, Requests: 300,
+			Pipeline: 7}, []int{0, 0}, -1},
+		{"echo", manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 16, Rate: 2000},
+			nil, 0},
+		{"echo", manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 16, Rate: 2000,
+			Gaps: "exponential"}, []int{0, 0}, 0},
+		{"echo", manifest.Load{Shape: manifest.Open, Connections: 1, SizeBytes: 16, Rate: 5000,
+			Requests: 400}, nil, -1},
 		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 100}, nil, 0},
-		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 100, Requests: 20}, nil, -1},
+		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 100,
+			Requests: 20}, nil, -1},
 		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, ReadShare: .5}, nil, 0},
-		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, Pipeline: 16}, []int{0, 0}, 0},
+		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, Pipeline: 16},
+			[]int{0, 0}, 0},
 		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 2, ReadShare: 1}, nil, 0},
-		{"counter", manifest.Load{Shape: manifest.Open, Connections: 2, ReadShare: .2, Rate: 1000}, nil, 0},
+		{"counter", manifest.Load{Shape: manifest.Open, Connections: 2, ReadShare: .2, Rate: 1000},
+			nil, 0},
 		{"counter", manifest.Load{Shape: manifest.Connect, Connections: 2}, nil, 0},
 	}
 	for _, test := range tests {
-		name := fmt.Sprintf("%s/%s/%dx%d/%d", test.protocol, test.load.Shape, test.load.Connections, test.load.SizeBytes, len(test.cpus))
+		name := fmt.Sprintf("%s/%s/%dx%d/%d", test.protocol, test.load.Shape, test.load.Connections,
+			test.load.SizeBytes, len(test.cpus))
 		t.Run(name, func(t *testing.T) {
 			server := echoServer
 			if test.protocol == "counter" {
@@ -190,7 +204,8 @@ func checkResult(t *testing.T, p *Plan, r *Result) {
 		sum += n
 	}
 	if sum != r.Requests || len(r.Slices) != p.slices() {
-		t.Errorf("got %d slices with %d requests, want %d with %d", len(r.Slices), sum, p.slices(), r.Requests)
+		t.Errorf("got %d slices with %d requests, want %d with %d", len(r.Slices), sum, p.slices(),
+			r.Requests)
 	}
 	if p.Window > 0 && r.Window < p.Window/2 {
 		t.Errorf("got a window of %v, want %v", r.Window, p.Window)
@@ -204,7 +219,8 @@ func checkResult(t *testing.T, p *Plan, r *Result) {
 	if got, want := r.Latency != nil, p.Load.Shape == manifest.Open; got != want {
 		t.Errorf("got latency: %v, want %v", got, want)
 	}
-	if got, want := r.Late != nil && r.Offered > 0, p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced; got != want {
+	if got, want := r.Late != nil && r.Offered > 0, p.Load.Shape == manifest.Open ||
+		p.Load.Shape == manifest.Paced; got != want {
 		t.Errorf("got lateness: %v, want %v", got, want)
 	}
 	if p.Load.Shape != manifest.Paced && r.Service.Count() == 0 {
@@ -215,7 +231,8 @@ func checkResult(t *testing.T, p *Plan, r *Result) {
 func checkOpen(t *testing.T, p *Plan, r *Result) {
 	t.Helper()
 	if n := int64(r.Latency.Count()); n != r.Offered || int64(r.Late.Count()) != r.Offered {
-		t.Errorf("got %d latencies and %d latenesses, want the %d offered", n, r.Late.Count(), r.Offered)
+		t.Errorf("got %d latencies and %d latenesses, want the %d offered", n, r.Late.Count(),
+			r.Offered)
 	}
 	want := p.Load.Rate * p.Window.Seconds()
 	if p.Load.Requests > 0 {
@@ -235,7 +252,9 @@ func TestSink(t *testing.T) {
 	for _, size := range []int{32, 128, 1250, 70_000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			var s *lineSink
-			l := manifest.Load{Shape: manifest.Paced, Connections: 6, SizeBytes: size, Bits: float64(size) * 8 * 100} // 100/s each
+			// 100/s each
+			l := manifest.Load{Shape: manifest.Paced, Connections: 6, SizeBytes: size,
+				Bits: float64(size) * 8 * 100}
 			p := plan("sink", netip.AddrPort{}, l)
 			r := runSteady(t, p, func(t testing.TB, p Plan) *Result {
 				s = &lineSink{lines: make(map[string][]string)}
@@ -244,7 +263,8 @@ func TestSink(t *testing.T) {
 			})
 			noErrors(t, r)
 			checkResult(t, &p, r)
-			if want := 6 * 100 * p.Window.Seconds(); float64(r.Offered) < want-1 || float64(r.Offered) > want+1 {
+			if want := 6 * 100 * p.Window.Seconds(); float64(r.Offered) < want-1 ||
+				float64(r.Offered) > want+1 {
 				t.Errorf("got %d messages offered, want %v", r.Offered, want)
 			}
 			s.mu.Lock()
@@ -253,12 +273,14 @@ func TestSink(t *testing.T) {
 				t.Errorf("got %d bytes, want %d messages of %d", s.bytes, r.Total, size)
 			}
 			ids := slices.Sorted(maps.Keys(s.lines))
-			if want := strings.Fields("00000000 00000001 00000002 00000003 00000004 00000005"); !slices.Equal(ids, want) {
+			want := strings.Fields("00000000 00000001 00000002 00000003 00000004 00000005")
+			if !slices.Equal(ids, want) {
 				t.Errorf("got lines of %v, want %v", ids, want)
 			}
 			for id, lines := range s.lines {
 				for i, line := range lines {
-					if want := fmt.Sprintf("%s %012x ", id, i); !strings.HasPrefix(line, want) || len(line) > 4096 {
+					if want := fmt.Sprintf("%s %012x ", id, i); !strings.HasPrefix(line, want) ||
+						len(line) > 4096 {
 						t.Fatalf("line %d is %.30q, want it to begin with %q", i, line, want)
 					}
 				}

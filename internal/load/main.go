@@ -1,7 +1,8 @@
 package load
 
-// The engine's process: a plan on the first line of standard input, the word "go" on the second, and one JSON line on
-// standard output for each stage. When standard input ends, whoever started the engine is gone, and the engine with it.
+// The engine's process: a plan on the first line of standard input, the word "go" on the second,
+// and one JSON line on standard output for each stage. When standard input ends, whoever started
+// the engine is gone, and the engine with it.
 
 import (
 	"bufio"
@@ -17,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPlanBytes bounds the first line of standard input: a plan with a thousand sources fits many times.
+// maxPlanBytes bounds the first line of standard input: a plan with a thousand sources
+// fits many times.
 const maxPlanBytes = 1 << 20
 
 // Main is the hidden subcommand that Start runs. It returns the exit status.
@@ -100,8 +102,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// obey waits for the word to begin, then for the end of standard input, which stops the engine. It closes start once
-// and ends with the process.
+// obey waits for the word to begin, then for the end of standard input, which stops the engine. It
+// closes start once and ends with the process.
 func obey(stdin *bufio.Reader, start chan<- struct{}, stop func()) {
 	line, err := readLine(stdin)
 	if err != nil || string(line) != "go\n" {
@@ -116,8 +118,8 @@ func obey(stdin *bufio.Reader, start chan<- struct{}, stop func()) {
 	stop()
 }
 
-// settle puts all threads of the process on the engine's cores, the runtime's own included: none of them may disturb
-// the server's. It also gives the runtime no more threads than it needs.
+// settle puts all threads of the process on the engine's cores, the runtime's own included: none of
+// them may disturb the server's. It also gives the runtime no more threads than it needs.
 func settle(cpus []int) error {
 	runtime.GOMAXPROCS(max(1, len(cpus)) + 1)
 	if len(cpus) == 0 {

@@ -1,8 +1,9 @@
 package load
 
-// The load's addresses, told to the server before anything is measured. Each asks by ARP for the server once, as a host that
-// comes up does, so the server knows where its answers go. Else a stack that asks its neighbours itself (smoltcp: one a
-// second) would be measured by how long it takes to find seven of them.
+// The load's addresses, told to the server before anything is measured. Each asks by ARP for the
+// server once, as a host that comes up does, so the server knows where its answers go. Else a stack
+// that asks its neighbours itself (smoltcp: one a second) would be measured by how long it takes to
+// find seven of them.
 
 import (
 	"encoding/binary"
@@ -14,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// introduce sends the requests, from the device that has the addresses. Addresses of the loopback device need none, and who
-// may not open the socket leaves it.
+// introduce sends the requests, from the device that has the addresses. Addresses of the loopback
+// device need none, and who may not open the socket leaves it.
 func introduce(sources []netip.Addr, to netip.Addr) error {
 	if len(sources) == 0 || to.IsLoopback() {
 		return nil
@@ -32,7 +33,8 @@ func introduce(sources []netip.Addr, to netip.Addr) error {
 		return fmt.Errorf("telling the server where we are: %w", err)
 	}
 	defer unix.Close(fd)
-	all := &unix.SockaddrLinklayer{Protocol: swap(unix.ETH_P_ARP), Ifindex: device.Index, Halen: 6, Addr: [8]byte{255, 255, 255, 255, 255, 255}}
+	all := &unix.SockaddrLinklayer{Protocol: swap(unix.ETH_P_ARP), Ifindex: device.Index, Halen: 6,
+		Addr: [8]byte{255, 255, 255, 255, 255, 255}}
 	for _, source := range sources {
 		if err := unix.Sendto(fd, whoHas(device.HardwareAddr, source, to), 0, all); err != nil {
 			return fmt.Errorf("telling the server where %v is: %w", source, err)

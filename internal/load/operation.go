@@ -49,7 +49,8 @@ func (m *images) writeRequest(c *conn, v *imageClient) {
 			c.writable = false
 			return
 		default:
-			m.fail(c, ioKind(e), "connection %d, writing the %s of operation %d: %v", c.id, stepNames[v.step], c.answered, e)
+			m.fail(c, ioKind(e), "connection %d, writing the %s of operation %d: %v", c.id,
+				stepNames[v.step], c.answered, e)
 			return
 		}
 		m.bytesOut += int64(n)
@@ -67,7 +68,8 @@ func (m *images) endOfFile(c *conn) {
 	if len(v.carry) > 0 || v.inBody {
 		kind = Short
 	}
-	m.fail(c, kind, "connection %d: the server ended it, %d bytes into %s", c.id, max(v.at, len(v.carry)), m.awaited(c))
+	m.fail(c, kind, "connection %d: the server ended it, %d bytes into %s", c.id,
+		max(v.at, len(v.carry)), m.awaited(c))
 }
 
 // arrived takes bytes of an answer.
@@ -82,7 +84,8 @@ func (m *images) arrived(c *conn, p []byte) {
 	}
 }
 
-// partOfAnswer reads bytes of an answer, of one at most: nothing is asked before the last answer has ended.
+// partOfAnswer reads bytes of an answer, of one at most: nothing is asked before the last
+// answer has ended.
 func (m *images) partOfAnswer(c *conn, v *imageClient, p []byte) (kind, what string) {
 	if !v.inBody {
 		var n int

@@ -1,7 +1,8 @@
 package load
 
-// The images that are uploaded: valid JPEG and PNG of exactly the size that is asked for, made from a seed. How much of an
-// image is noise decides how long it is; what is missing then is filled up by a comment that decoders skip.
+// The images that are uploaded: valid JPEG and PNG of exactly the size that is asked for, made from
+// a seed. How much of an image is noise decides how long it is; what is missing then is filled up
+// by a comment that decoders skip.
 
 import (
 	"bytes"
@@ -18,9 +19,11 @@ import (
 const (
 	pictureWidth  = 512
 	pictureHeight = 384
-	// pictures of each kind: enough that nothing which looks at contents meets the same one twice in a row.
+	// pictures of each kind: enough that nothing which looks at contents meets the same one
+	// twice in a row.
 	picturesOfKind = 3
-	// The least holds an image without noise; the most is what noise all over makes a JPEG of these dimensions.
+	// The least holds an image without noise; the most is what noise all over makes a JPEG of
+	// these dimensions.
 	leastPicture = 10_000
 	mostPicture  = 150_000
 )
@@ -37,7 +40,8 @@ var picturesFor = makePictures
 // makePictures makes JPEG and PNG by turns, each of so many bytes.
 func makePictures(size int, seed uint64) ([]picture, error) {
 	if size < leastPicture || size > mostPicture {
-		return nil, fmt.Errorf("an image of %d bytes cannot be made: %d to %d can", size, leastPicture, mostPicture)
+		return nil, fmt.Errorf("an image of %d bytes cannot be made: %d to %d can", size,
+			leastPicture, mostPicture)
 	}
 	var out []picture
 	var inJPEG, inPNG growth
@@ -65,7 +69,8 @@ type canvas struct {
 }
 
 func newCanvas(seed uint64, side int) *canvas {
-	c := &canvas{image.NewRGBA(image.Rect(0, 0, pictureWidth, pictureHeight)), seed, rand.New(rand.NewPCG(seed, 0)), side, 0}
+	c := &canvas{image.NewRGBA(image.Rect(0, 0, pictureWidth, pictureHeight)), seed,
+		rand.New(rand.NewPCG(seed, 0)), side, 0}
 	tint := uint8(c.rng.Uint32())
 	for y := range pictureHeight {
 		for x := range pictureWidth {
@@ -94,27 +99,32 @@ func (c *canvas) noise(n int) {
 	}
 }
 
-// bytesOfNoise is what a pixel of noise takes in a PNG. In a JPEG it takes a quarter: there the first guess is too small, and the second right.
+// bytesOfNoise is what a pixel of noise takes in a PNG. In a JPEG it takes a quarter: there the
+// first guess is too small, and the second right.
 const bytesOfNoise = 3.2
 
-// A growth is what the images of one kind and size have taught about how their length grows with noise.
+// A growth is what the images of one kind and size have taught about how their length
+// grows with noise.
 type growth struct {
 	least    int     // bytes without noise
 	perBlock float64 // bytes; a first guess is bytesOfNoise for each pixel
 	blocks   int     // of the last image
 }
 
-// grow adds noise until the encoded image is nearly as long as it may be. The first of a kind is encoded some four times,
-// the next ones begin with as many blocks as it ended with.
-func (c *canvas) grow(size int, g *growth, encode func(image.Image) ([]byte, error)) ([]byte, error) {
-	const near, steps = .91, 8 // a deflater ends a block near 64 KiB: a few per cent there are not to be had
+// grow adds noise until the encoded image is nearly as long as it may be. The first of a kind is
+// encoded some four times, the next ones begin with as many blocks as it ended with.
+func (c *canvas) grow(size int, g *growth, encode func(image.Image) ([]byte,
+	error)) ([]byte, error) {
+	// a deflater ends a block near 64 KiB: a few per cent there are not to be had
+	const near, steps = .91, 8
 	if g.least == 0 {
 		least, err := encode(c)
 		if err != nil {
 			return nil, err
 		}
 		if len(least) > size {
-			return nil, fmt.Errorf("without any noise it has %d bytes, more than %d", len(least), size)
+			return nil, fmt.Errorf("without any noise it has %d bytes, more than %d", len(least),
+				size)
 		}
 		g.least, g.perBlock = len(least), bytesOfNoise*float64(c.side*c.side)
 		g.blocks = int(float64(size-g.least) * .98 / g.perBlock)
@@ -151,7 +161,8 @@ const (
 )
 
 func makeJPEG(size int, seed uint64, g *growth) ([]byte, error) {
-	data, err := newCanvas(seed, jpegBlock).grow(size-comLeast, g, func(i image.Image) ([]byte, error) {
+	data, err := newCanvas(seed, jpegBlock).grow(size-comLeast, g, func(i image.Image) ([]byte,
+		error) {
 		var b bytes.Buffer
 		err := jpeg.Encode(&b, i, &jpeg.Options{Quality: jpegQuality})
 		return b.Bytes(), err
@@ -182,7 +193,8 @@ const (
 
 func makePNG(size int, seed uint64, g *growth) ([]byte, error) {
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	data, err := newCanvas(seed, pngBlock).grow(size-chunkLeast, g, func(i image.Image) ([]byte, error) {
+	data, err := newCanvas(seed, pngBlock).grow(size-chunkLeast, g, func(i image.Image) ([]byte,
+		error) {
 		var b bytes.Buffer
 		err := encoder.Encode(&b, i)
 		return b.Bytes(), err

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestPictures makes the published sizes: each image is valid, exactly as long as asked for, and its padding a small part.
+// TestPictures makes the published sizes: each image is valid, exactly as long as asked for, and
+// its padding a small part.
 func TestPictures(t *testing.T) {
 	for _, size := range []int{leastPicture, 17_000, 64_001, 128_000, mostPicture} {
 		began := time.Now()
@@ -18,7 +19,8 @@ func TestPictures(t *testing.T) {
 		t.Logf("%d bytes: %v", size, time.Since(began))
 		for i, p := range pictures {
 			m, format, err := image.Decode(bytes.NewReader(p.bytes))
-			if err != nil || "image/"+format != p.kind || m.Bounds().Dx() != pictureWidth || m.Bounds().Dy() != pictureHeight {
+			if err != nil || "image/"+format != p.kind || m.Bounds().Dx() != pictureWidth ||
+				m.Bounds().Dy() != pictureHeight {
 				t.Fatalf("%d bytes, image %d: %v, %v, %v", size, i, format, m.Bounds(), err)
 			}
 			if len(p.bytes) != size {
@@ -37,7 +39,8 @@ func TestPictures(t *testing.T) {
 			continue
 		}
 		again, err := makePictures(size, 7)
-		if err != nil || !bytes.Equal(again[0].bytes, pictures[0].bytes) || !bytes.Equal(again[1].bytes, pictures[1].bytes) {
+		if err != nil || !bytes.Equal(again[0].bytes, pictures[0].bytes) ||
+			!bytes.Equal(again[1].bytes, pictures[1].bytes) {
 			t.Errorf("%d bytes: the same seed made another image, %v", size, err)
 		}
 	}

@@ -1,9 +1,10 @@
 package load
 
-// Pings: echo requests of ICMP on one raw socket for each thread, however many pingers it has. A pinger is an
-// identifier; its pings are numbered and carry a pattern of their own, so that a reply that is wrong, doubled or
-// somebody else's is seen. What is not answered within lostTime is lost, and counts as if it had taken that long: a
-// median over those that came back only would make a stack better by what it drops.
+// Pings: echo requests of ICMP on one raw socket for each thread, however many pingers it has. A
+// pinger is an identifier; its pings are numbered and carry a pattern of their own, so that a reply
+// that is wrong, doubled or somebody else's is seen. What is not answered within lostTime is lost,
+// and counts as if it had taken that long: a median over those that came back only would make a
+// stack better by what it drops.
 
 import (
 	"errors"
@@ -26,12 +27,13 @@ const (
 	pingLost     = -2
 )
 
-// pingBuffer is in bytes for each direction of the socket: the kernel counts some 800 for a ping, so all of maxPingers'
-// fit. With the default the socket would be full before the queue of the device (1,000 frames) is.
+// pingBuffer is in bytes for each direction of the socket: the kernel counts some 800 for a ping,
+// so all of maxPingers' fit. With the default the socket would be full before the queue of the
+// device (1,000 frames) is.
 const pingBuffer = 64 << 20
 
-// leastPingRing is how many pings of a pinger are remembered, so that a reply that is late is told from one that is
-// doubled.
+// leastPingRing is how many pings of a pinger are remembered, so that a reply that is late is told
+// from one that is doubled.
 const leastPingRing = 64
 
 var pingProtocol = protocol{
@@ -41,7 +43,8 @@ var pingProtocol = protocol{
 		case l.SizeBytes < 0 || l.SizeBytes > maxPayload:
 			return fmt.Errorf("size is %d bytes, want 0 to %d", l.SizeBytes, maxPayload)
 		case l.Connections > maxPingers:
-			return fmt.Errorf("%d pingers are more than the %d that identifiers are kept for", l.Connections, maxPingers)
+			return fmt.Errorf("%d pingers are more than the %d that identifiers are kept for",
+				l.Connections, maxPingers)
 		case l.Interval < 0 || l.Interval > time.Hour:
 			return fmt.Errorf("interval is %v, want up to an hour, or none", l.Interval)
 		case l.Interval > 0 && p.pingRate() > 1e7:
@@ -68,7 +71,8 @@ func newPings(w *worker) driver {
 	return &pings{base: base{w}, echoes: newEchoes(w.plan, w.part, w.shared.parts)}
 }
 
-// connect opens the socket and waits for one answer: the addresses of the link are known then on both sides.
+// connect opens the socket and waits for one answer: the addresses of the link are known
+// then on both sides.
 func (g *pings) connect(limitAt int64) {
 	err := g.openSocket(&g.addr, g.plan.Load.Connections)
 	if err == nil {
@@ -87,7 +91,8 @@ func (g *pings) connect(limitAt int64) {
 	first, giveUp := &g.conns[0], min(limitAt, nanotime()+int64(connectTime))
 	for again := int64(0); first.answered == 0; {
 		if g.now = nanotime(); g.now > giveUp {
-			g.faults.add("connect ETIMEDOUT", 1, "nobody at %v answered a ping within %v", g.plan.Addr.Addr(), connectTime)
+			g.faults.add("connect ETIMEDOUT", 1, "nobody at %v answered a ping within %v",
+				g.plan.Addr.Addr(), connectTime)
 			g.dismiss()
 			return
 		}
@@ -129,7 +134,8 @@ func (g *pings) send(c *conn) {
 		g.compose(c)
 		_, e := rawWrite(g.fd, g.packet)
 		switch e {
-		case 0, unix.ENOBUFS: // the device's queue is full, which the kernel mostly does not say: it is lost
+		// the device's queue is full, which the kernel mostly does not say: it is lost
+		case 0, unix.ENOBUFS:
 		default:
 			g.fail(c, ioKind(e), "pinger %d, sending ping %d: %v", c.id, c.sent, e)
 			return
@@ -167,19 +173,23 @@ func (g *pings) replied(p []byte) {
 	r, ok := g.parseReply(p)
 	i := int(r.pinger) / g.shared.parts
 	if !ok || int(r.pinger)%g.shared.parts != g.worker.part || i >= len(g.conns) {
-		g.faults.add(WrongReply, 1, "a packet of %d bytes that is no whole reply to any pinger", len(p))
+		g.faults.add(WrongReply, 1, "a packet of %d bytes that is no whole reply to any pinger",
+			len(p))
 		return
 	}
 	c := &g.conns[i]
 	n, known := c.number(r.number)
 	switch {
 	case !known || c.sent-n > g.rings.size:
-		g.faults.add(Extra, 1, "pinger %d: a reply to ping %d, which was not sent or long ago", c.id, r.number)
+		g.faults.add(Extra, 1, "pinger %d: a reply to ping %d, which was not sent or long ago",
+			c.id, r.number)
 		return
 	case c.state != connOpen:
 		return
-	case len(r.payload) != int(g.pattern.size), checkPattern(g.pattern.key(c), n, 0, r.payload) >= 0:
-		g.fail(c, WrongReply, "pinger %d: the reply to ping %d does not carry what was sent", c.id, n)
+	case len(r.payload) != int(g.pattern.size), checkPattern(g.pattern.key(c), n, 0,
+		r.payload) >= 0:
+		g.fail(c, WrongReply, "pinger %d: the reply to ping %d does not carry what was sent", c.id,
+			n)
 		return
 	}
 	switch f := g.rings.at(c.index, n); f.sent {

@@ -1,6 +1,7 @@
 package load
 
-// Pings against the kernel, and in a network namespace whose kernel does not answer against a host that answers wrongly.
+// Pings against the kernel, and in a network namespace whose kernel does not answer against a host
+// that answers wrongly.
 
 import (
 	"encoding/binary"
@@ -42,10 +43,13 @@ func TestPings(t *testing.T) {
 		{manifest.Load{Connections: 50, SizeBytes: 1}, []int{0, 0, 0}},
 		{manifest.Load{Connections: 5, SizeBytes: 2000, Requests: 50}, []int{0, 0}},
 		{manifest.Load{Connections: 1, SizeBytes: 56, Interval: 5 * time.Millisecond}, nil},
-		{manifest.Load{Connections: 300, SizeBytes: 57, Interval: 50 * time.Millisecond}, []int{0, 0}},
-		{manifest.Load{Connections: 300, SizeBytes: 56, Interval: 20 * time.Millisecond, Requests: 5}, nil},
+		{manifest.Load{Connections: 300, SizeBytes: 57, Interval: 50 * time.Millisecond},
+			[]int{0, 0}},
+		{manifest.Load{Connections: 300, SizeBytes: 56, Interval: 20 * time.Millisecond,
+			Requests: 5}, nil},
 	} {
-		t.Run(fmt.Sprintf("%dx%d every %v", test.load.Connections, test.load.SizeBytes, test.load.Interval), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%dx%d every %v", test.load.Connections, test.load.SizeBytes,
+			test.load.Interval), func(t *testing.T) {
 			p := pingPlan(test.load)
 			p.CPUs = test.cpus
 			if test.load.Requests > 0 {
@@ -56,7 +60,8 @@ func TestPings(t *testing.T) {
 			if r.Lost != 0 || r.Requests == 0 || r.Total < r.Requests || r.Service.Count() == 0 {
 				t.Errorf("got %d of %d requests, %d lost", r.Requests, r.Total, r.Lost)
 			}
-			if want := test.load.Requests * int64(test.load.Connections); want > 0 && r.Requests != want {
+			if want := test.load.Requests * int64(test.load.Connections); want > 0 &&
+				r.Requests != want {
 				t.Errorf("got %d requests, want %d", r.Requests, want)
 			}
 			if test.load.Interval == 0 {
@@ -66,21 +71,25 @@ func TestPings(t *testing.T) {
 				return
 			}
 			if int64(r.Latency.Count()) != r.Offered || int64(r.Late.Count()) != r.Offered {
-				t.Errorf("got %d latencies and %d latenesses, want %d", r.Latency.Count(), r.Late.Count(), r.Offered)
+				t.Errorf("got %d latencies and %d latenesses, want %d", r.Latency.Count(),
+					r.Late.Count(), r.Offered)
 			}
-			if want := p.pingRate() * p.Window.Seconds(); p.Window > 0 && (float64(r.Offered) < want-2 || float64(r.Offered) > want+2) {
+			if want := p.pingRate() * p.Window.Seconds(); p.Window > 0 &&
+				(float64(r.Offered) < want-2 || float64(r.Offered) > want+2) {
 				t.Errorf("got %d pings offered, want %v", r.Offered, want)
 			}
 		})
 	}
 }
 
-// island moves the test to a network namespace of its own, in which the kernel does not answer pings but answer does: it is
-// given each echo request, after the header of IP, and sends what it likes.
+// island moves the test to a network namespace of its own, in which the kernel does not
+// answer pings but answer does: it is given each echo request, after the header of IP, and
+// sends what it likes.
 func island(t *testing.T, answer func(n int, m []byte, send func([]byte))) {
 	t.Helper()
 	needRoot(t)
-	runtime.LockOSThread() // never unlocked: the thread and its namespace end with the test's goroutine
+	// never unlocked: the thread and its namespace end with the test's goroutine
+	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skipf("SKIP: no network namespace to be had: %v", err)
 	}
@@ -107,7 +116,8 @@ func island(t *testing.T, answer func(n int, m []byte, send func([]byte))) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	var mu sync.Mutex
 	open := true
-	send := func(m []byte) { // by timers, too, which may go off when the descriptor is another test's
+	// by timers, too, which may go off when the descriptor is another test's
+	send := func(m []byte) {
 		mu.Lock()
 		defer mu.Unlock()
 		if open {
@@ -163,11 +173,13 @@ func TestWrongPings(t *testing.T) {
 		kind  string // none if empty
 	}{
 		{"right", func(m []byte, send func([]byte)) { send(sum(m)) }, ""},
-		{"a wrong checksum", func(m []byte, send func([]byte)) { sum(m)[3]++; send(m) }, WrongReply},
+		{"a wrong checksum", func(m []byte, send func([]byte)) { sum(m)[3]++; send(m) },
+			WrongReply},
 		{"a wrong byte", func(m []byte, send func([]byte)) { m[40]++; send(sum(m)) }, WrongReply},
 		{"too short", func(m []byte, send func([]byte)) { send(sum(m[:40])) }, WrongReply},
 		{"twice", func(m []byte, send func([]byte)) { send(sum(m)); send(m) }, Extra},
-		{"a number that nobody sent", func(m []byte, send func([]byte)) { m[6] += 90; send(sum(m)) }, Extra},
+		{"a number that nobody sent",
+			func(m []byte, send func([]byte)) { m[6] += 90; send(sum(m)) }, Extra},
 		{"somebody else's", func(m []byte, send func([]byte)) {
 			send(sum(m))
 			m[4] += 90 // of an identifier: the filter drops it
@@ -214,11 +226,15 @@ func TestLostPings(t *testing.T) {
 			if interval == 0 {
 				return
 			}
-			if p50, p95 := time.Duration(r.Latency.Quantile(.5)), time.Duration(r.Latency.Quantile(.95)); p50 > 900*time.Millisecond || p95 < 990*time.Millisecond {
-				t.Errorf("got a median of %v and %v at 95 %%, want the lost tenth at a second", p50, p95)
+			if p50, p95 := time.Duration(r.Latency.Quantile(.5)),
+				time.Duration(r.Latency.Quantile(.95)); p50 > 900*time.Millisecond ||
+				p95 < 990*time.Millisecond {
+				t.Errorf("got a median of %v and %v at 95 %%, want the lost tenth at a second", p50,
+					p95)
 			}
 			if int64(r.Latency.Count()) != r.Offered {
-				t.Errorf("got %d latencies, want one for each of the %d pings that were due", r.Latency.Count(), r.Offered)
+				t.Errorf("got %d latencies, want one for each of the %d pings that were due",
+					r.Latency.Count(), r.Offered)
 			}
 		})
 	}
@@ -245,7 +261,10 @@ func TestLatePings(t *testing.T) {
 // TestKnownDelay measures a host that answers after 20 ms.
 func TestKnownDelay(t *testing.T) {
 	const delay = 20 * time.Millisecond
-	island(t, func(_ int, m []byte, send func([]byte)) { time.AfterFunc(delay, func() { send(sum(m)) }) })
+	island(t, func(_ int, m []byte,
+		send func([]byte)) {
+		time.AfterFunc(delay, func() { send(sum(m)) })
+	})
 	p := pingPlan(manifest.Load{Connections: 10, SizeBytes: 56, Interval: 50 * time.Millisecond})
 	p.Window = 500 * time.Millisecond
 	quietly(t, "the median was less than a quarter above the known delay", func() bool {
@@ -269,7 +288,8 @@ func TestNobodyIsPinged(t *testing.T) {
 	}
 	defer e.Kill()
 	ev, err := e.Next()
-	if err != nil || ev.At != Failed || ev.Result == nil || ev.Result.Errors["connect ETIMEDOUT"] != 1 {
+	if err != nil || ev.At != Failed || ev.Result == nil ||
+		ev.Result.Errors["connect ETIMEDOUT"] != 1 {
 		t.Errorf("got %+v, %v; want that nobody answers", ev, err)
 	}
 }
@@ -293,8 +313,8 @@ func TestOnesSum(t *testing.T) {
 	}
 }
 
-// FuzzReply holds the parser to what comes from the wire: no packet makes it read beyond its end, and what it takes has a
-// right checksum.
+// FuzzReply holds the parser to what comes from the wire: no packet makes it read beyond its end,
+// and what it takes has a right checksum.
 func FuzzReply(f *testing.F) {
 	g := newEchoes(&Plan{Seed: 0x1234, Load: manifest.Load{SizeBytes: 8}}, 0, 1)
 	c := &conn{id: 3}

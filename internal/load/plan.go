@@ -1,10 +1,12 @@
-// Package load makes load and measures what becomes of it. What is sent, and what must come back, a driver for each
-// protocol says (driver.go); connections, the clock, the stages of a load and what is counted are the same for all.
+// Package load makes load and measures what becomes of it. What is sent, and what must come back, a
+// driver for each protocol says (driver.go); connections, the clock, the stages of a load and what
+// is counted are the same for all.
 //
-// The engine is a process of its own: one locked OS thread for each core it is given, with an epoll loop, raw
-// system calls and no allocation, channel or lock while it measures. The trade: package net would make it a third of
-// the code, but costs 1.5 times the CPU for each round trip and wakes 1 ms late where epoll_pwait2 wakes 0.04 ms
-// late, so that the instrument would be what is measured.
+// The engine is a process of its own: one locked OS thread for each core it is given, with an
+// epoll loop, raw system calls and no allocation, channel or lock while it measures. The trade:
+// package net would make it a third of the code, but costs 1.5 times the CPU for each round trip
+// and wakes 1 ms late where epoll_pwait2 wakes 0.04 ms late, so that the instrument would be
+// what is measured.
 //
 // A controller talks to the engine by Start, Next and Go; Main is the engine's side of that.
 package load
@@ -23,42 +25,55 @@ import (
 type Plan struct {
 	Protocol string         `json:"protocol"` // one of protocols
 	Load     manifest.Load  `json:"load"`
-	Addr     netip.AddrPort `json:"addr"`              // no port for pings
-	Sources  []netip.Addr   `json:"sources,omitempty"` // connections bind to these in turn; empty = the kernel's choice
-	Seed     uint64         `json:"seed"`
-	WarmUp   time.Duration  `json:"warm_up_ns"`
-	Window   time.Duration  `json:"window_ns"`          // 0 = until every connection has its Requests
-	Limit    time.Duration  `json:"limit_ns"`           // the engine gives up after this, whatever happens
-	Drain    time.Duration  `json:"drain_ns,omitempty"` // for what is under way when the load has ended; 0 = each protocol's own time
-	Slices   int            `json:"slices"`             // parts of the window that replies are counted in; 0 = 20
-	CPUs     []int          `json:"cpus,omitempty"`
+	Addr     netip.AddrPort `json:"addr"` // no port for pings
+	// connections bind to these in turn; empty = the kernel's choice
+	Sources []netip.Addr  `json:"sources,omitempty"`
+	Seed    uint64        `json:"seed"`
+	WarmUp  time.Duration `json:"warm_up_ns"`
+	// 0 = until every connection has its Requests
+	Window time.Duration `json:"window_ns"`
+	// the engine gives up after this, whatever happens
+	Limit time.Duration `json:"limit_ns"`
+	// for what is under way when the load has ended; 0 = each protocol's own time
+	Drain time.Duration `json:"drain_ns,omitempty"`
+	// parts of the window that replies are counted in; 0 = 20
+	Slices int   `json:"slices"`
+	CPUs   []int `json:"cpus,omitempty"`
 }
 
 // A Result is what the engine saw between the window's opening and its close.
 type Result struct {
-	Window   time.Duration `json:"window_ns"`         // as it was, not as it was planned
-	Requests int64         `json:"requests"`          // answered in the window (paced: messages sent)
-	Total    int64         `json:"total"`             // answered since the start, warm-up included
-	Offered  int64         `json:"offered,omitempty"` // due in the window (open, paced, pings at an interval)
-	Lost     int64         `json:"lost,omitempty"`    // pings that nobody answered within a second
-	// Deliveries are messages of a chat that came to a client in the window. Its Requests are those that the server has
-	// acknowledged (paced: that were sent), its Latency is that of deliveries.
-	Deliveries int64            `json:"deliveries,omitempty"`
-	BytesOut   int64            `json:"bytes_out"` // bulk: that the server's stack has acknowledged
-	BytesIn    int64            `json:"bytes_in"`
-	Errors     map[string]int64 `json:"errors,omitempty"`      // by kind: connect, reset, wrong-reply, short, timeout, undrained ...
-	FirstFail  string           `json:"first_error,omitempty"` // the first error in words
-	Latency    *hist.Histogram  `json:"latency,omitempty"`     // from the due time to the reply; open, and pings at an interval
-	Service    *hist.Histogram  `json:"service,omitempty"`     // from the send to the reply
-	Late       *hist.Histogram  `json:"late,omitempty"`        // from the due time to the send; open, paced, and pings at an interval. Streams: from a text's arrival in the kernel to its reading
-	Acks       *hist.Histogram  `json:"acks,omitempty"`        // from the due time to the acknowledgement; chats, open and idle
-	Images     *ImageTimes      `json:"images,omitempty"`      // of image services
-	Slices     []int64          `json:"slices"`                // Requests in equal parts of the window
-	User       time.Duration    `json:"user_ns"`               // the engine's own CPU in the window
-	System     time.Duration    `json:"system_ns"`
-	RunWait    time.Duration    `json:"run_wait_ns"` // the engine's wait for a core in the window
-	Runs       int64            `json:"runs"`        // how often it was given one
-	Threads    int              `json:"threads"`
+	Window time.Duration `json:"window_ns"` // as it was, not as it was planned
+	// answered in the window (paced: messages sent)
+	Requests int64 `json:"requests"`
+	Total    int64 `json:"total"` // answered since the start, warm-up included
+	// due in the window (open, paced, pings at an interval)
+	Offered int64 `json:"offered,omitempty"`
+	Lost    int64 `json:"lost,omitempty"` // pings that nobody answered within a second
+	// Deliveries are messages of a chat that came to a client in the window. Its Requests are those
+	// that the server has acknowledged (paced: that were sent), its Latency is that of deliveries.
+	Deliveries int64 `json:"deliveries,omitempty"`
+	BytesOut   int64 `json:"bytes_out"` // bulk: that the server's stack has acknowledged
+	BytesIn    int64 `json:"bytes_in"`
+	// by kind: connect, reset, wrong-reply, short, timeout, undrained ...
+	Errors    map[string]int64 `json:"errors,omitempty"`
+	FirstFail string           `json:"first_error,omitempty"` // the first error in words
+	// from the due time to the reply; open, and pings at an interval
+	Latency *hist.Histogram `json:"latency,omitempty"`
+	Service *hist.Histogram `json:"service,omitempty"` // from the send to the reply
+	// from the due time to the send; open, paced, and pings at an interval. Streams: from a text's
+	// arrival in the kernel to its reading
+	Late *hist.Histogram `json:"late,omitempty"`
+	// from the due time to the acknowledgement; chats, open and idle
+	Acks   *hist.Histogram `json:"acks,omitempty"`
+	Images *ImageTimes     `json:"images,omitempty"` // of image services
+	// Requests in equal parts of the window
+	Slices  []int64       `json:"slices"`
+	User    time.Duration `json:"user_ns"` // the engine's own CPU in the window
+	System  time.Duration `json:"system_ns"`
+	RunWait time.Duration `json:"run_wait_ns"` // the engine's wait for a core in the window
+	Runs    int64         `json:"runs"`        // how often it was given one
+	Threads int           `json:"threads"`
 }
 
 // An Event is one line that the engine's process prints.
@@ -109,7 +124,8 @@ func (p *Plan) Validate() error {
 	case l.Pipeline < 0 || l.Pipeline > maxPipeline:
 		return fmt.Errorf("pipeline is %d, want 1 to %d", l.Pipeline, maxPipeline)
 	case l.Connections*l.Pipeline > maxInFlight:
-		return fmt.Errorf("%d connections with %d requests in flight are more than %d", l.Connections, l.Pipeline, maxInFlight)
+		return fmt.Errorf("%d connections with %d requests in flight are more than %d",
+			l.Connections, l.Pipeline, maxInFlight)
 	}
 	for _, s := range p.Sources {
 		if !s.Is4() {
@@ -141,14 +157,16 @@ func (p *Plan) validateShape() error {
 		}
 	case manifest.Open:
 		if !(l.Rate > 0 && l.Rate <= 1e8) {
-			return fmt.Errorf("rate is %v requests a second, want more than 0 and at most 1e8", l.Rate)
+			return fmt.Errorf("rate is %v requests a second, want more than 0 and at most 1e8",
+				l.Rate)
 		}
 		if l.Gaps != "" && l.Gaps != "constant" && l.Gaps != "exponential" {
 			return fmt.Errorf("gaps is %q, want constant or exponential", l.Gaps)
 		}
 	case manifest.Paced:
 		if rate := p.pacedRate(); !(rate > 0 && rate <= 1e8) {
-			return fmt.Errorf("bits is %v a second: that makes %v messages a second, want at most 1e8", l.Bits, rate)
+			return fmt.Errorf("bits is %v a second: that makes %v messages a second, want at "+
+				"most 1e8", l.Bits, rate)
 		}
 	}
 	return nil
@@ -163,10 +181,12 @@ func (p *Plan) slices() int {
 
 // scheduled tells the loads whose requests are due at times fixed before.
 func (p *Plan) scheduled() bool {
-	return p.Load.Shape == manifest.Paced || p.Load.Shape == manifest.Idle || p.Load.Shape != manifest.Streams && p.Load.Timed()
+	return p.Load.Shape == manifest.Paced || p.Load.Shape == manifest.Idle ||
+		p.Load.Shape != manifest.Streams && p.Load.Timed()
 }
 
-// pingRate is how many pings a second all pingers, or idle clients, send together, each at its interval.
+// pingRate is how many pings a second all pingers, or idle clients, send together, each
+// at its interval.
 func (p *Plan) pingRate() float64 {
 	if p.Load.Interval <= 0 {
 		return 1
@@ -174,16 +194,19 @@ func (p *Plan) pingRate() float64 {
 	return float64(p.Load.Connections) / p.Load.Interval.Seconds()
 }
 
-// pacedRate is how many messages, or bursts of a chat's, a second all connections send together, paced shape.
+// pacedRate is how many messages, or bursts of a chat's, a second all connections send
+// together, paced shape.
 func (p *Plan) pacedRate() float64 {
 	return p.Load.Bits / 8 / float64(p.Load.BurstBytes()) * float64(p.Load.Connections)
 }
 
-// LoopbackSources gives enough addresses of 127.0.0.0/8, from 127.0.1.1 on, for n connections to one server: at most
-// 10,000 share one. A source address has about 28,000 ports (net.ipv4.ip_local_port_range) and the kernel tries every other one
-// of them first: from 14,000 connections on each new one took it a millisecond of looking. There
-// are at least eight, for shape connect: a port rests for a second or more after its connection, and with one address
-// the kernel came to search for free ones for milliseconds (14,000 connections a second with one, 32,000 with eight).
+// LoopbackSources gives enough addresses of 127.0.0.0/8, from 127.0.1.1 on, for n connections to
+// one server: at most 10,000 share one. A source address has about 28,000 ports
+// (net.ipv4.ip_local_port_range) and the kernel tries every other one of them first: from 14,000
+// connections on each new one took it a millisecond of looking. There are at least eight, for
+// shape connect: a port rests for a second or more after its connection, and with one address the
+// kernel came to search for free ones for milliseconds (14,000 connections a second with one,
+// 32,000 with eight).
 func LoopbackSources(n int) []netip.Addr {
 	const least, perAddress = 8, 10_000
 	sources := make([]netip.Addr, max(least, (n+perAddress-1)/perAddress))

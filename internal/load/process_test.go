@@ -27,10 +27,12 @@ func self() []string { return []string{os.Args[0], "load"} }
 
 // TestProcess follows an engine through its stages.
 func TestProcess(t *testing.T) {
-	p := plan("echo", listen(t, serveEcho), manifest.Load{Shape: manifest.Closed, Connections: 4, SizeBytes: 16})
+	p := plan("echo", listen(t, serveEcho), manifest.Load{Shape: manifest.Closed, Connections: 4,
+		SizeBytes: 16})
 	p.Limit, p.CPUs = patience, []int{0}
 	placed := 0
-	e, err := Start(context.Background(), self(), p, func(c *exec.Cmd) error { placed++; return c.Start() })
+	e, err := Start(context.Background(), self(), p,
+		func(c *exec.Cmd) error { placed++; return c.Start() })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,8 @@ func TestStartFails(t *testing.T) {
 	if _, err := Start(context.Background(), self(), bad, nil); err == nil {
 		t.Error("a bad plan was started")
 	}
-	e, err := Start(context.Background(), []string{"/bin/sh", "-c", "read plan; echo trouble >&2; exit 3"}, p, nil)
+	e, err := Start(context.Background(),
+		[]string{"/bin/sh", "-c", "read plan; echo trouble >&2; exit 3"}, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +106,8 @@ func TestNobodyListens(t *testing.T) {
 		if r == nil {
 			t.Fatal(err)
 		}
-		if n := r.Errors["connect ECONNREFUSED"]; n != 3 || !strings.Contains(r.FirstFail, "refused") {
+		if n := r.Errors["connect ECONNREFUSED"]; n != 3 ||
+			!strings.Contains(r.FirstFail, "refused") {
 			t.Errorf("%s: got %v (%s), want 3 refusals", shape, r.Errors, r.FirstFail)
 		}
 		if (err != nil) != (shape == manifest.Closed) {
@@ -112,7 +116,8 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// TestControllerDies closes the engine's standard input, kills it by context, and by signal: it is gone at once.
+// TestControllerDies closes the engine's standard input, kills it by context, and by signal: it
+// is gone at once.
 func TestControllerDies(t *testing.T) {
 	tests := []struct {
 		name string
@@ -120,7 +125,10 @@ func TestControllerDies(t *testing.T) {
 	}{
 		{"end of input", func(e *Engine, _ context.CancelFunc) { e.stdin.Close() }},
 		{"context", func(_ *Engine, cancel context.CancelFunc) { cancel() }},
-		{"SIGTERM", func(e *Engine, _ context.CancelFunc) { unix.Kill(e.cmd.Process.Pid, unix.SIGTERM) }},
+		{"SIGTERM", func(e *Engine,
+			_ context.CancelFunc) {
+			unix.Kill(e.cmd.Process.Pid, unix.SIGTERM)
+		}},
 		{"Kill", func(e *Engine, _ context.CancelFunc) { e.Kill() }},
 	}
 	for _, begun := range []bool{false, true} {
@@ -128,7 +136,8 @@ func TestControllerDies(t *testing.T) {
 			t.Run(test.name, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				p := plan("echo", listen(t, serveEcho), manifest.Load{Shape: manifest.Closed, Connections: 4, SizeBytes: 16})
+				p := plan("echo", listen(t, serveEcho), manifest.Load{Shape: manifest.Closed,
+					Connections: 4, SizeBytes: 16})
 				p.Window, p.Limit = patience, 2*patience
 				e, err := Start(ctx, self(), p, nil)
 				if err != nil {
@@ -165,7 +174,8 @@ func TestControllerDies(t *testing.T) {
 
 // TestNoAllocation counts what is allocated while the window is open.
 func TestNoAllocation(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4)) // the runtime allocates for each thread that it begins
+	// the runtime allocates for each thread that it begins
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	drain := func(c *net.TCPConn) {
 		for b := make([]byte, 64<<10); ; {
 			if _, err := c.Read(b); err != nil {
@@ -178,15 +188,23 @@ func TestNoAllocation(t *testing.T) {
 		load     manifest.Load
 		serve    func(*net.TCPConn)
 	}{
-		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 16, SizeBytes: 16, Pipeline: 4}, nil},
-		{"echo", manifest.Load{Shape: manifest.Open, Connections: 16, SizeBytes: 16, Rate: 20_000, Gaps: "exponential"}, nil},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 16, SizeBytes: 16, Pipeline: 4},
+			nil},
+		{"echo", manifest.Load{Shape: manifest.Open, Connections: 16, SizeBytes: 16, Rate: 20_000,
+			Gaps: "exponential"}, nil},
 		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 16}, nil},
-		{"sink", manifest.Load{Shape: manifest.Paced, Connections: 16, SizeBytes: 1000, Bits: 8e6}, drain},
-		{manifest.Ping, manifest.Load{Shape: manifest.Pings, Connections: 100, SizeBytes: 56, Interval: 5 * time.Millisecond}, nil},
-		{manifest.Chat, manifest.Load{Shape: manifest.Fanout, Connections: 16, SizeBytes: 64, Members: 16, Senders: 4, Pipeline: 4}, nil},
-		{manifest.Transfer, manifest.Load{Shape: manifest.Transfers, Connections: 4, SizeBytes: 4096}, nil},
-		{manifest.Transfer, manifest.Load{Shape: manifest.Bulk, Connections: 4, Direction: "in"}, nil},
-		{manifest.Transfer, manifest.Load{Shape: manifest.Bulk, Connections: 4, Direction: "out"}, nil},
+		{"sink", manifest.Load{Shape: manifest.Paced, Connections: 16, SizeBytes: 1000, Bits: 8e6},
+			drain},
+		{manifest.Ping, manifest.Load{Shape: manifest.Pings, Connections: 100, SizeBytes: 56,
+			Interval: 5 * time.Millisecond}, nil},
+		{manifest.Chat, manifest.Load{Shape: manifest.Fanout, Connections: 16, SizeBytes: 64,
+			Members: 16, Senders: 4, Pipeline: 4}, nil},
+		{manifest.Transfer, manifest.Load{Shape: manifest.Transfers, Connections: 4,
+			SizeBytes: 4096}, nil},
+		{manifest.Transfer, manifest.Load{Shape: manifest.Bulk, Connections: 4, Direction: "in"},
+			nil},
+		{manifest.Transfer, manifest.Load{Shape: manifest.Bulk, Connections: 4, Direction: "out"},
+			nil},
 	}
 	for _, test := range tests {
 		t.Run(string(test.load.Shape)+test.load.Direction, func(t *testing.T) {
@@ -209,9 +227,12 @@ func TestNoAllocation(t *testing.T) {
 			p := plan(test.protocol, addr, test.load)
 			p.Limit = patience
 			if test.load.Shape == manifest.Bulk {
-				p.Window = time.Second // a request is many kilobytes, each of which is looked at: slow under the race detector
+				// a request is many kilobytes, each of which is looked at: slow under
+				// the race detector
+				p.Window = time.Second
 			}
-			// The runtime and the test's own server allocate a little, whatever the number of requests.
+			// The runtime and the test's own server allocate a little, whatever the
+			// number of requests.
 			const others = 50
 			quietly(t, "there were a hundred requests", func() bool {
 				n, requests := allocations(t, p)
@@ -258,9 +279,11 @@ func TestManyConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	if limit.Cur < n+100 {
-		t.Skipf("needs %d descriptors for each process and the limit is %d: ulimit -n %d", n+100, limit.Cur, n+100)
+		t.Skipf("needs %d descriptors for each process and the limit is %d: ulimit -n %d", n+100,
+			limit.Cur, n+100)
 	}
-	p := plan("echo", loopback(startEcho(t)), manifest.Load{Shape: manifest.Closed, Connections: n, SizeBytes: 16, Requests: 2})
+	p := plan("echo", loopback(startEcho(t)), manifest.Load{Shape: manifest.Closed, Connections: n,
+		SizeBytes: 16, Requests: 2})
 	p.Window, p.Limit, p.Sources = 0, patience, LoopbackSources(n)
 	r := runProcess(t, p)
 	noErrors(t, r)
@@ -283,10 +306,11 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestOverload offers more than the engine itself can send: it must still read, close its window in time, and say how
-// much it was late.
+// TestOverload offers more than the engine itself can send: it must still read, close its window in
+// time, and say how much it was late.
 func TestOverload(t *testing.T) {
-	p := plan("echo", loopback(startEcho(t)), manifest.Load{Shape: manifest.Open, Connections: 64, SizeBytes: 16, Rate: 1e6})
+	p := plan("echo", loopback(startEcho(t)), manifest.Load{Shape: manifest.Open, Connections: 64,
+		SizeBytes: 16, Rate: 1e6})
 	r := runSteady(t, p, runPlan)
 	if float64(r.Requests) > .9*float64(r.Offered) {
 		t.Errorf("answered %d of %d: is this machine that fast?", r.Requests, r.Offered)
@@ -299,7 +323,8 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestStall is the truth that most load generators miss: a server that stops for 50 of every 250 ms.
+// TestStall is the truth that most load generators miss: a server that stops for 50 of
+// every 250 ms.
 func TestStall(t *testing.T) {
 	p := plan("echo", listen(t, stall(250*time.Millisecond, 50*time.Millisecond)), manifest.Load{
 		Shape: manifest.Open, Connections: 32, SizeBytes: 16, Rate: 2000,
@@ -318,9 +343,11 @@ func TestStall(t *testing.T) {
 }
 
 func TestReadPlanBounds(t *testing.T) {
-	for _, text := range []string{"", "{}", "x\n", strings.Repeat(" ", maxPlanBytes+10) + "\n", "{}\n"} {
+	for _, text := range []string{"", "{}", "x\n", strings.Repeat(" ", maxPlanBytes+10) + "\n",
+		"{}\n"} {
 		var out strings.Builder
-		if got := Main(strings.NewReader(text), &out); got != 1 || !strings.Contains(out.String(), `"at":"failed"`) {
+		if got := Main(strings.NewReader(text), &out); got != 1 ||
+			!strings.Contains(out.String(), `"at":"failed"`) {
 			t.Errorf("%.10q: got status %d, %s", text, got, out.String())
 		}
 	}

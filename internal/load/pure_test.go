@@ -39,7 +39,8 @@ func TestScheduleConstant(t *testing.T) {
 	}
 	s.begin(0)
 	takeDue(s, 3_000_000)
-	if want := int64(1_000_000e9); s.next != want { // a thousand thousand seconds later: no error has added up
+	// a thousand thousand seconds later: no error has added up
+	if want := int64(1_000_000e9); s.next != want {
 		t.Errorf("got %d, want %d", s.next, want)
 	}
 	s.end()
@@ -50,7 +51,8 @@ func TestScheduleConstant(t *testing.T) {
 
 // TestScheduleParts merges the parts of two threads: together they are one thread's schedule.
 func TestScheduleParts(t *testing.T) {
-	whole, a, b := newSchedule(1000, "", 1, 0, 1), newSchedule(1000, "", 1, 0, 2), newSchedule(1000, "", 1, 1, 2)
+	whole, a, b := newSchedule(1000, "", 1, 0, 1), newSchedule(1000, "", 1, 0, 2),
+		newSchedule(1000, "", 1, 1, 2)
 	for _, s := range []*schedule{whole, a, b} {
 		s.begin(500)
 	}
@@ -77,7 +79,8 @@ func TestScheduleExponential(t *testing.T) {
 	if !slices.IsSorted(a) {
 		t.Error("due times fall")
 	}
-	// The mean gap is 1 ms, the deviation of each gap as large; the mean of 20,000 is within 4 of its own deviations.
+	// The mean gap is 1 ms, the deviation of each gap as large; the mean of 20,000 is within 4 of
+	// its own deviations.
 	mean := float64(a[len(a)-1]) / float64(len(a)) / 1e6
 	if math.Abs(mean-1) > 4/math.Sqrt(20_000) {
 		t.Errorf("got a mean gap of %v ms, want 1", mean)
@@ -112,7 +115,8 @@ func TestRings(t *testing.T) {
 		want                  int
 	}{
 		{1, 1, false, 1}, {1, 5, false, 8}, {100, 64, false, 64},
-		{1, 0, true, 1 << 14}, {64, 0, true, 1 << 14}, {1000, 0, true, 2048}, {1 << 20, 0, true, 64},
+		{1, 0, true, 1 << 14}, {64, 0, true, 1 << 14}, {1000, 0, true, 2048},
+		{1 << 20, 0, true, 64},
 	}
 	for _, test := range tests {
 		if got := ringSize(test.connections, test.pipeline, test.scheduled); got != test.want {
@@ -193,7 +197,8 @@ func TestPattern(t *testing.T) {
 			}
 		}
 	}
-	if checkPattern(key, request+1, 0, whole) == -1 || checkPattern(key+1, request, 0, whole) == -1 {
+	if checkPattern(key, request+1, 0, whole) == -1 ||
+		checkPattern(key+1, request, 0, whole) == -1 {
 		t.Error("another request's or connection's message is taken for this one's")
 	}
 }
@@ -268,7 +273,8 @@ func TestCounterReplies(t *testing.T) {
 				}
 			}
 			if int(c.answered) != test.n || kind != test.kind {
-				t.Errorf("byte by byte: got %d replies, %q; want %d, %q", c.answered, kind, test.n, test.kind)
+				t.Errorf("byte by byte: got %d replies, %q; want %d, %q", c.answered, kind, test.n,
+					test.kind)
 			}
 		})
 	}
@@ -293,7 +299,8 @@ func TestSinkLines(t *testing.T) {
 		if got, want := len(lines)-1, int(3*s.lines); got != want || lines[len(lines)-1] != "" {
 			t.Fatalf("size %d: got %d lines, want %d that end", size, got, want)
 		}
-		for i := uint64(0); i < 3*size; i += 1 + size/1000 { // from every place on, as after a short write; of long ones, from some
+		// from every place on, as after a short write; of long ones, from some
+		for i := uint64(0); i < 3*size; i += 1 + size/1000 {
 			c.sent, c.sentPart = i/size, i%size
 			rest := make([]byte, 3*size-i)
 			if s.fill(c, rest); !bytes.Equal(rest, whole[i:]) {
@@ -307,10 +314,12 @@ func TestLoopbackSources(t *testing.T) {
 	for _, test := range []struct {
 		n, want int
 		last    string
-	}{{0, 8, "127.0.1.8"}, {80_000, 8, "127.0.1.8"}, {80_001, 9, "127.0.1.9"}, {3_000_000, 300, "127.0.2.46"}} {
+	}{{0, 8, "127.0.1.8"}, {80_000, 8, "127.0.1.8"}, {80_001, 9, "127.0.1.9"},
+		{3_000_000, 300, "127.0.2.46"}} {
 		got := LoopbackSources(test.n)
 		if len(got) != test.want || got[len(got)-1] != netip.MustParseAddr(test.last) {
-			t.Errorf("%d connections: got %d addresses to %v, want %d to %s", test.n, len(got), got[len(got)-1], test.want, test.last)
+			t.Errorf("%d connections: got %d addresses to %v, want %d to %s", test.n, len(got),
+				got[len(got)-1], test.want, test.last)
 		}
 	}
 }
@@ -320,7 +329,8 @@ func TestWaits(t *testing.T) {
 		line   string
 		waited time.Duration
 		runs   int64
-	}{{"123 4567 89\n", 4567, 89}, {"1 0 2", 0, 2}, {"", 0, 0}, {"12", 0, 0}, {"1 77", 77, 0}, {"1 2 3 4", 2, 3}} {
+	}{{"123 4567 89\n", 4567, 89}, {"1 0 2", 0, 2}, {"", 0, 0}, {"12", 0, 0}, {"1 77", 77, 0},
+		{"1 2 3 4", 2, 3}} {
 		if waited, runs := waits([]byte(test.line)); waited != test.waited || runs != test.runs {
 			t.Errorf("%q: got %v, %d, want %v, %d", test.line, waited, runs, test.waited, test.runs)
 		}
@@ -329,8 +339,9 @@ func TestWaits(t *testing.T) {
 
 func goodPlan() Plan {
 	return Plan{
-		Protocol: "echo", Addr: netip.MustParseAddrPort("127.0.0.1:4000"), Window: time.Second, Limit: time.Minute,
-		Load: manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 16, Pipeline: 1},
+		Protocol: "echo", Addr: netip.MustParseAddrPort("127.0.0.1:4000"), Window: time.Second,
+		Limit: time.Minute,
+		Load:  manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 16, Pipeline: 1},
 	}
 }
 
@@ -353,14 +364,21 @@ func TestValidate(t *testing.T) {
 		{"size is 0", func(p *Plan) { p.Load.SizeBytes = 0 }},
 		{"protocol is \"http\"", func(p *Plan) { p.Protocol = "http" }},
 		{"one byte", func(p *Plan) { p.Protocol = "counter" }},
-		{"read share", func(p *Plan) { p.Protocol, p.Load.SizeBytes, p.Load.ReadShare = "counter", 1, math.NaN() }},
+		{"read share", func(p *Plan) {
+			p.Protocol, p.Load.SizeBytes, p.Load.ReadShare = "counter", 1, math.NaN()
+		}},
 		{"sink is loaded by paced", func(p *Plan) { p.Protocol = "sink" }},
 		{"shape is \"flood\"", func(p *Plan) { p.Load.Shape = "flood" }},
 		{"rate is 0", func(p *Plan) { p.Load.Shape = manifest.Open }},
-		{"gaps is", func(p *Plan) { p.Load.Shape, p.Load.Rate, p.Load.Gaps = manifest.Open, 1, "normal" }},
-		{"but the protocol echo is loaded by closed, open, connect", func(p *Plan) { p.Load.Shape, p.Load.Bits = manifest.Paced, 1 }},
-		{"bits is", func(p *Plan) { p.Protocol, p.Load.Shape, p.Load.SizeBytes = "sink", manifest.Paced, 32 }},
-		{"shape connect has none", func(p *Plan) { p.Load.Shape, p.Load.Pipeline = manifest.Connect, 2 }},
+		{"gaps is",
+			func(p *Plan) { p.Load.Shape, p.Load.Rate, p.Load.Gaps = manifest.Open, 1, "normal" }},
+		{"but the protocol echo is loaded by closed, open, connect",
+			func(p *Plan) { p.Load.Shape, p.Load.Bits = manifest.Paced, 1 }},
+		{"bits is", func(p *Plan) {
+			p.Protocol, p.Load.Shape, p.Load.SizeBytes = "sink", manifest.Paced, 32
+		}},
+		{"shape connect has none",
+			func(p *Plan) { p.Load.Shape, p.Load.Pipeline = manifest.Connect, 2 }},
 	}
 	for _, test := range tests {
 		p := goodPlan()
@@ -397,7 +415,8 @@ func FuzzPlan(f *testing.F) {
 		}
 		l := &p.Load
 		scheduled := l.Shape == manifest.Open || l.Shape == manifest.Paced
-		if n := l.Connections * ringSize(l.Connections, max(1, l.Pipeline), scheduled); n > 2*max(maxInFlight, 64<<20) {
+		if n := l.Connections * ringSize(l.Connections, max(1, l.Pipeline),
+			scheduled); n > 2*max(maxInFlight, 64<<20) {
 			t.Fatalf("got rings of %d requests for %+v", n, p.Load)
 		}
 	})

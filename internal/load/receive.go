@@ -47,8 +47,8 @@ type reader interface {
 	awaited(c *conn) string
 }
 
-// read takes what has arrived. A read that does not fill the buffer has emptied the socket, unless an end or an error
-// stands behind the bytes.
+// read takes what has arrived. A read that does not fill the buffer has emptied the socket, unless
+// an end or an error stands behind the bytes.
 func (w *worker) read(r reader, c *conn, events uint32) {
 	for c.state == connOpen || c.state == connEnding {
 		n, e := r.receive(c)

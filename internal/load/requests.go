@@ -1,7 +1,7 @@
 package load
 
-// Requests and replies of known lengths, many on each connection: the driver of the protocols that need only say what
-// the bytes are.
+// Requests and replies of known lengths, many on each connection: the driver of the protocols that
+// need only say what the bytes are.
 
 import (
 	"fmt"
@@ -16,10 +16,11 @@ type codec interface {
 	requestBytes() uint64
 	// fill writes what follows the bytes that c has sent.
 	fill(c *conn, p []byte)
-	// check reads what follows the bytes that c has received, and counts the replies that end in it. A kind that is
-	// not empty says what is wrong.
+	// check reads what follows the bytes that c has received, and counts the replies that end in
+	// it. A kind that is not empty says what is wrong.
 	check(c *conn, p []byte) (replies int, kind string)
-	// lost is told that nobody will know which of the requests of c that are not answered have been served.
+	// lost is told that nobody will know which of the requests of c that are not answered
+	// have been served.
 	lost(c *conn)
 }
 
@@ -114,10 +115,12 @@ func (d *requests) awaited(c *conn) string { return fmt.Sprintf("reply %d", c.an
 
 func (d *requests) endOfFile(c *conn) {
 	if c.part > 0 {
-		d.fail(c, Short, "connection %d: the server ended it %d bytes into reply %d", c.id, c.part, c.answered)
+		d.fail(c, Short, "connection %d: the server ended it %d bytes into reply %d", c.id, c.part,
+			c.answered)
 		return
 	}
-	d.fail(c, Ended, "connection %d: the server ended it after %d of %d replies", c.id, c.answered, c.issued)
+	d.fail(c, Ended, "connection %d: the server ended it after %d of %d replies", c.id, c.answered,
+		c.issued)
 }
 
 func (d *requests) expire() {

@@ -6,8 +6,8 @@ type flight struct {
 	due, sent int64 // nanotime
 }
 
-// ringBudget bounds the requests that one thread keeps in flight: 2^20 of 16 bytes. Pages that are never reached cost
-// nothing.
+// ringBudget bounds the requests that one thread keeps in flight: 2^20 of 16 bytes. Pages that are
+// never reached cost nothing.
 const ringBudget = 1 << 20
 
 // ringSize is how many requests a connection may have in flight, a power of two.
@@ -23,7 +23,8 @@ func ringSize(connections, pipeline int, scheduled bool) int {
 	return size
 }
 
-// rings holds one ring for each connection in one piece of memory. Requests are found by their number.
+// rings holds one ring for each connection in one piece of memory. Requests are found
+// by their number.
 type rings struct {
 	slots []flight
 	size  uint64

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// A schedule yields due times in nanoseconds, in rising order. Constant gaps are computed from the request's number,
-// so that no rounding adds up; exponential gaps are drawn from a seeded source.
+// A schedule yields due times in nanoseconds, in rising order. Constant gaps are computed from the
+// request's number, so that no rounding adds up; exponential gaps are drawn from a seeded source.
 type schedule struct {
 	next  int64 // when the next request is due
 	base  int64
@@ -21,7 +21,8 @@ type schedule struct {
 
 // newSchedule makes the part-th of parts schedules that together have rate requests a second.
 func newSchedule(rate float64, gaps string, seed uint64, part, parts int) *schedule {
-	s := &schedule{gap: 1e9 / rate * float64(parts), phase: float64(part) / float64(parts), next: never}
+	s := &schedule{gap: 1e9 / rate * float64(parts), phase: float64(part) / float64(parts),
+		next: never}
 	if gaps == "exponential" {
 		s.rng = rand.New(rand.NewPCG(seed, uint64(part)))
 	}
@@ -55,8 +56,9 @@ func (s *schedule) advance() {
 
 func (s *schedule) end() { s.next = never }
 
-// A ramp says how many connections may be begun by now. A listener's backlog holds 4096: burst fills a quarter of it,
-// and perSecond (a guess) is what a server that forks for each client accepts on a busy core.
+// A ramp says how many connections may be begun by now. A listener's backlog holds 4096: burst
+// fills a quarter of it, and perSecond (a guess) is what a server that forks for each client
+// accepts on a busy core.
 type ramp struct {
 	start     int64
 	burst     float64

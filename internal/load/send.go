@@ -1,12 +1,12 @@
 package load
 
-// Sending: what is due by the schedule, or what a closed loop may send again. A request that the socket does not take
-// waits, and its lateness shows it.
+// Sending: what is due by the schedule, or what a closed loop may send again. A request that the
+// socket does not take waits, and its lateness shows it.
 
 import "golang.org/x/sys/unix"
 
-// sendDue sends all that is due by now in this stage. What becomes due meanwhile waits for the next call: an engine that
-// is behind must still read.
+// sendDue sends all that is due by now in this stage. What becomes due meanwhile waits for the next
+// call: an engine that is behind must still read.
 func (w *worker) sendDue() {
 	for until := min(w.now, w.deadline-1); w.schedule.next <= until; {
 		due := w.schedule.next
@@ -33,7 +33,9 @@ func (w *worker) issueDue(c *conn, due int64) {
 		return
 	}
 	if c.issued-c.answered == w.rings.size {
-		w.faults.add(Backlog, 1, "%d requests wait on connection %d: the server is too slow for this rate", w.rings.size, c.id)
+		w.faults.add(Backlog, 1,
+			"%d requests wait on connection %d: the server is too slow for this rate", w.rings.size,
+			c.id)
 		w.abandon()
 		return
 	}

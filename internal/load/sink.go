@@ -1,7 +1,8 @@
 package load
 
-// The sink protocol: lines of text that are never answered. Each line begins with its connection and number, so that
-// whoever reads the server's output can tell a lost, doubled, torn or misplaced one.
+// The sink protocol: lines of text that are never answered. Each line begins with its
+// connection and number, so that whoever reads the server's output can tell a lost, doubled,
+// torn or misplaced one.
 
 import "interleave/internal/manifest"
 
@@ -9,15 +10,17 @@ var sinkProtocol = protocol{
 	shapes:   []manifest.Shape{manifest.Paced}, // a sink answers nothing
 	validate: func(p *Plan) error { return p.validateSize(minLine) },
 	prepare: func(p *Plan) (job, error) {
-		return independent(func(w *worker) driver { return newRequests(w, newSink(uint64(p.Load.SizeBytes))) }), nil
+		return independent(func(w *worker) driver {
+			return newRequests(w, newSink(uint64(p.Load.SizeBytes)))
+		}), nil
 	},
 }
 
 // minLine is in bytes the least message of a sink: room for the prefix that makes each line unique.
 const minLine = 32
 
-// lineBytes is about how long a line is, a guess at a chat message. A message longer than that is cut into lines of
-// equal length, give or take one byte.
+// lineBytes is about how long a line is, a guess at a chat message. A message longer than that is
+// cut into lines of equal length, give or take one byte.
 const lineBytes = 128
 
 const prefixBytes = 8 + 1 + 12 + 1 // "0000002a 00000000001f ": connection and line in hexadecimal

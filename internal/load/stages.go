@@ -1,6 +1,7 @@
 package load
 
-// The stages of a worker's load. They follow each other by time, or because there is nothing left to wait for.
+// The stages of a worker's load. They follow each other by time, or because there is nothing
+// left to wait for.
 
 import (
 	"cmp"
@@ -19,8 +20,9 @@ const (
 )
 
 const (
-	drainTime  = time.Second     // for replies after the load has ended
-	endingTime = 5 * time.Second // for a sink to write what it has, a guess: its sockets hold a few MiB at most
+	drainTime = time.Second // for replies after the load has ended
+	// for a sink to write what it has, a guess: its sockets hold a few MiB at most
+	endingTime = 5 * time.Second
 )
 
 // begin starts the load.

@@ -1,7 +1,8 @@
 package load
 
-// How late the engine itself is. Where it only listens there is no send to be late with, so the kernel is asked when it had
-// what the engine reads now: between the two the texts waited for nobody but the engine.
+// How late the engine itself is. Where it only listens there is no send to be late with, so the
+// kernel is asked when it had what the engine reads now: between the two the texts waited for
+// nobody but the engine.
 
 import (
 	"encoding/binary"
@@ -12,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stampedMost is of how many of a thread's connections the kernel is asked: the call takes longer than read, by .2 us, and a
-// thousand texts a second are enough for a percentile.
+// stampedMost is of how many of a thread's connections the kernel is asked: the call takes longer
+// than read, by .2 us, and a thousand texts a second are enough for a percentile.
 const stampedMost = 1024
 
 // stamps reads with the kernel's time of arrival from each n-th connection of a thread.
@@ -36,13 +37,15 @@ func (s *stamps) ask(c *conn) error {
 	return unix.SetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 }
 
-// read reads once, like rawRead, and tells when the last of what it read had come, by the wall clock; 0 if the kernel does not say.
+// read reads once, like rawRead, and tells when the last of what it read had come, by the wall
+// clock; 0 if the kernel does not say.
 func (s *stamps) read(fd int32, p []byte) (n int, came int64, e syscall.Errno) {
 	s.iov.Base, s.iov.Len = unsafe.SliceData(p), uint64(len(p))
 	s.head.Iov, s.head.Iovlen = &s.iov, 1
 	for {
 		s.head.Control, s.head.Controllen = &s.stamp[0], uint64(len(s.stamp))
-		r, _, e := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.head)), 0)
+		r, _, e := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.head)),
+			0)
 		if e == unix.EINTR {
 			continue
 		}
@@ -57,7 +60,8 @@ func stampIn(p []byte) int64 {
 	if len(p) < seconds+16 || h.Level != unix.SOL_SOCKET || h.Type != unix.SCM_TIMESTAMPNS {
 		return 0
 	}
-	return int64(binary.NativeEndian.Uint64(p[seconds:]))*int64(time.Second) + int64(binary.NativeEndian.Uint64(p[seconds+8:]))
+	return int64(binary.NativeEndian.Uint64(p[seconds:]))*int64(time.Second) +
+		int64(binary.NativeEndian.Uint64(p[seconds+8:]))
 }
 
 // receiveStamped reads once, and records for how long what it read had waited.

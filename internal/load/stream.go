@@ -1,8 +1,8 @@
 package load
 
-// Streams: each connection asks once, and hears a text a second from then on. Nothing is sent while the engine measures;
-// what it measures is how late each text comes. The connections are opened at a given rate, for that is what the
-// source's plots begin with.
+// Streams: each connection asks once, and hears a text a second from then on. Nothing is sent while
+// the engine measures; what it measures is how late each text comes. The connections are opened at
+// a given rate, for that is what the source's plots begin with.
 
 import (
 	"bytes"
@@ -23,23 +23,24 @@ const (
 	secondOfStream = int64(time.Second)
 	// earlyStream is what a text may come before its second, as services/stream/README.md has it.
 	earlyStream = int64(50 * time.Millisecond)
-	// greetTime is how long nobody may be greeted before those who wait are given up, a guess: a SYN that a full backlog
-	// dropped is sent again after 1, 3 and 7 s.
+	// greetTime is how long nobody may be greeted before those who wait are given up, a guess: a
+	// SYN that a full backlog dropped is sent again after 1, 3 and 7 s.
 	greetTime = 10 * time.Second
-	// mostUngreeted is how many of all threads' connections are not greeted at once: a quarter of a listener's longest
-	// backlog.
+	// mostUngreeted is how many of all threads' connections are not greeted at once: a quarter of a
+	// listener's longest backlog.
 	mostUngreeted = 1024
-	// mostOpened is the highest rate of a ramp, connections a second: more than any kernel makes on two cores.
+	// mostOpened is the highest rate of a ramp, connections a second: more than any kernel
+	// makes on two cores.
 	mostOpened = 1_000_000
-	// leastMemory must be available while connections are made, or an eighth of the machine's memory if that is less:
-	// a kernel without memory kills a process.
+	// leastMemory must be available while connections are made, or an eighth of the machine's
+	// memory if that is less: a kernel without memory kills a process.
 	leastMemory = int64(2 << 30)
 	// lookAtMemory is how often that is looked at.
 	lookAtMemory = int64(100 * time.Millisecond)
 )
 
-// StreamDrainTime is for texts that were due in the window and come after it: a server with more streams than it can
-// serve each second is late by as many seconds as it takes.
+// StreamDrainTime is for texts that were due in the window and come after it: a server with more
+// streams than it can serve each second is late by as many seconds as it takes.
 const StreamDrainTime = 30 * time.Second
 
 // The kinds of error that only streams have.
@@ -53,7 +54,8 @@ var streamProtocol = protocol{
 	validate: func(p *Plan) error {
 		switch l := &p.Load; {
 		case !(l.Rate > 0 && l.Rate <= mostOpened):
-			return fmt.Errorf("rate is %v connections a second, want more than 0 and at most %d", l.Rate, mostOpened)
+			return fmt.Errorf("rate is %v connections a second, want more than 0 and at most %d",
+				l.Rate, mostOpened)
 		case l.Requests > 0 || p.Window == 0:
 			return errors.New("streams end with the window: they have no requests")
 		case l.Pipeline > 1:
@@ -95,8 +97,9 @@ func newStreams(w *worker) driver {
 	}
 }
 
-// connect opens the connections at the load's rate and returns when all are greeted. Those that are hear their texts
-// meanwhile. A server that is slower than the rate is waited for, for its queue must not overflow.
+// connect opens the connections at the load's rate and returns when all are greeted. Those that are
+// hear their texts meanwhile. A server that is slower than the rate is waited for, for its queue
+// must not overflow.
 func (s *streams) connect(limitAt int64) {
 	s.since = nanotime()
 	s.looked = s.since
@@ -127,7 +130,8 @@ func (s *streams) memoryLeft(begun int) bool {
 	if !ok || available >= min(leastMemory, total/8) {
 		return true
 	}
-	s.faults.add(NoMemory, 1, "%d MiB of memory are left with %d connections of a thread made: no more are",
+	s.faults.add(NoMemory, 1,
+		"%d MiB of memory are left with %d connections of a thread made: no more are",
 		available>>20, begun)
 	return false
 }
@@ -138,7 +142,8 @@ func (s *streams) giveUp() {
 		if c := &s.conns[i]; c.state != connDead && s.clients[i].next == 0 {
 			c.state = max(c.state, connConnecting)
 			s.fail(c, "connect "+errnoName(unix.ETIMEDOUT),
-				"connection %d to %v was not greeted: none was for %v, or the time was over", c.id, s.plan.Addr, greetTime)
+				"connection %d to %v was not greeted: none was for %v, or the time was over", c.id,
+				s.plan.Addr, greetTime)
 		}
 	}
 }
@@ -203,7 +208,8 @@ func (s *streams) arrived(c *conn, p []byte) {
 			s.fail(c, WrongReply, "connection %d, text %d: the coding is wrong", c.id, l.next)
 			return
 		case over:
-			s.fail(c, Ended, "connection %d: the server ended the stream before text %d", c.id, l.next)
+			s.fail(c, Ended, "connection %d: the server ended the stream before text %d", c.id,
+				l.next)
 			return
 		case len(data) == 0:
 			continue
@@ -217,7 +223,8 @@ func (s *streams) arrived(c *conn, p []byte) {
 		l.at += uint16(len(data))
 		ends, whole := l.body.state != chunkData, int(l.at) == len(want)
 		if ends != whole {
-			s.fail(c, WrongReply, "connection %d, text %d: it is not one chunk of the coding", c.id, l.next)
+			s.fail(c, WrongReply, "connection %d, text %d: it is not one chunk of the coding", c.id,
+				l.next)
 			return
 		}
 		if whole {
@@ -268,8 +275,9 @@ func (s *streams) wantedText(c *conn, l *streamClient) []byte {
 	return s.text
 }
 
-// noteText records that a text is whole. Its lateness counts from the second that it was due at; the first second of a
-// stream is the earliest that any of its texts speaks for, so that a late greeting makes no text early.
+// noteText records that a text is whole. Its lateness counts from the second that it was due at;
+// the first second of a stream is the earliest that any of its texts speaks for, so that a late
+// greeting makes no text early.
 func (s *streams) noteText(c *conn, l *streamClient) {
 	n := int64(l.next)
 	l.next, l.at = l.next+1, 0
@@ -280,7 +288,8 @@ func (s *streams) noteText(c *conn, l *streamClient) {
 		return
 	}
 	if before := l.asked + n*secondOfStream - s.now; before > earlyStream {
-		s.fail(c, Early, "connection %d: text %d came %v before its second", c.id, n, time.Duration(before))
+		s.fail(c, Early, "connection %d: text %d came %v before its second", c.id, n,
+			time.Duration(before))
 		return
 	}
 	l.base = min(l.base, s.now-n*secondOfStream)
@@ -311,7 +320,8 @@ func (s *streams) closed() {
 		if s.conns[i].state != connOpen {
 			continue
 		}
-		last := (s.closeAt - l.base - 1) / secondOfStream // number of the last text due before closeAt
+		// number of the last text due before closeAt
+		last := (s.closeAt - l.base - 1) / secondOfStream
 		first := max(0, s.openAt-l.base-1) / secondOfStream
 		s.result.Offered += max(0, last-first)
 		s.owed += max(0, last+1-max(int64(l.next), first+1))
@@ -327,7 +337,8 @@ func (s *streams) expire() {
 		if c.state != connOpen || l.base+int64(l.next)*secondOfStream >= s.closeAt {
 			continue
 		}
-		s.fail(c, Timeout, "connection %d: text %d had not come %v after the window", c.id, l.next, s.drainTime())
+		s.fail(c, Timeout, "connection %d: text %d had not come %v after the window", c.id, l.next,
+			s.drainTime())
 	}
 }
 

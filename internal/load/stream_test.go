@@ -1,6 +1,7 @@
 package load
 
-// Streams: what the engine counts and how late it finds texts, and that it sees what a server does wrong.
+// Streams: what the engine counts and how late it finds texts, and that it sees what a
+// server does wrong.
 
 import (
 	"bufio"
@@ -21,11 +22,12 @@ import (
 
 // A streamServer sends a greeting and then texts. Its fields are set before it serves.
 type streamServer struct {
-	head    string                                // "": what should be
-	greets  time.Duration                         // so much after the request
-	second  time.Duration                         // 0: a second
-	late    time.Duration                         // of each text
-	frame   func(n int, text string) string       // what is sent of the n-th text; nil: what should be
+	head   string        // "": what should be
+	greets time.Duration // so much after the request
+	second time.Duration // 0: a second
+	late   time.Duration // of each text
+	// what is sent of the n-th text; nil: what should be
+	frame   func(n int, text string) string
 	write   func(c net.Conn, p string) error      // nil: at once
 	instead func(c *net.TCPConn, r *http.Request) // of all this
 }
@@ -75,7 +77,8 @@ func (s *streamServer) serve(c *net.TCPConn) {
 }
 
 func streamPlan(addr netip.AddrPort, n int) Plan {
-	p := plan(manifest.Stream, addr, manifest.Load{Shape: manifest.Streams, Connections: n, Rate: 1000})
+	p := plan(manifest.Stream, addr, manifest.Load{Shape: manifest.Streams, Connections: n,
+		Rate: 1000})
 	p.Sources = LoopbackSources(n)
 	p.WarmUp, p.Window = 200*time.Millisecond, 2*time.Second
 	p.Limit = patience
@@ -104,8 +107,11 @@ func TestStreams(t *testing.T) {
 			return nil
 		}}, nil},
 		{"capitals and zeros", streamServer{
-			head:  "HTTP/1.1 200\r\nDATE: today\r\nTRANSFER-ENCODING:  Chunked \r\n\r\n",
-			frame: func(_ int, text string) string { return fmt.Sprintf("00%X\r\n%s\r\n", len(text), text) },
+			head: "HTTP/1.1 200\r\nDATE: today\r\nTRANSFER-ENCODING:  Chunked \r\n\r\n",
+			frame: func(_ int,
+				text string) string {
+				return fmt.Sprintf("00%X\r\n%s\r\n", len(text), text)
+			},
 		}, nil},
 	} {
 		atOnce.Go(func() {
@@ -122,10 +128,13 @@ func TestStreams(t *testing.T) {
 					t.Errorf("got %d texts, %d in slices, %d in all", r.Requests, sum, r.Total)
 				}
 				if r.Offered < 20 || r.Offered > 60 || int64(r.Latency.Count()) != r.Offered {
-					t.Errorf("got %d latenesses of %d texts due, want one each, of about 40", r.Latency.Count(), r.Offered)
+					t.Errorf("got %d latenesses of %d texts due, want one each, of about 40",
+						r.Latency.Count(), r.Offered)
 				}
-				if r.Late.Count() == 0 || r.Late.Count() > uint64(r.Requests)*40 || r.Late.Negative() > 0 {
-					t.Errorf("the kernel told of %d arrivals, %d of them after their reading; %d texts came", r.Late.Count(), r.Late.Negative(), r.Requests)
+				if r.Late.Count() == 0 || r.Late.Count() > uint64(r.Requests)*40 ||
+					r.Late.Negative() > 0 {
+					t.Errorf("the kernel told of %d arrivals, %d of them after their reading; "+
+						"%d texts came", r.Late.Count(), r.Late.Negative(), r.Requests)
 				}
 				if got := r.Service.Count(); got != 20 {
 					t.Errorf("got the time of %d greetings, want 20", got)
@@ -141,7 +150,8 @@ func TestStreamLateness(t *testing.T) {
 	quietly(t, "the median lateness was the server's and up to 20 ms more", func() bool {
 		r := runPlan(t, streamPlan(listen(t, (&streamServer{late: late}).serve), 10))
 		noErrors(t, r)
-		// The greeting is later than the server's clock by what it takes to come, which is well below a millisecond.
+		// The greeting is later than the server's clock by what it takes to come, which is well
+		// below a millisecond.
 		got := time.Duration(r.Latency.Quantile(.5))
 		if got < late-10*time.Millisecond {
 			t.Fatalf("got a median lateness of %v, less than the server's %v", got, late)
@@ -150,8 +160,9 @@ func TestStreamLateness(t *testing.T) {
 	})
 }
 
-// TestLateReading holds the engine against one that lets a text wait for a known time. The first texts may come unstamped: the
-// kernel begins to look at its clock some time after the first socket has asked for it.
+// TestLateReading holds the engine against one that lets a text wait for a known time. The first
+// texts may come unstamped: the kernel begins to look at its clock some time after the first socket
+// has asked for it.
 func TestLateReading(t *testing.T) {
 	const wait = 30 * time.Millisecond
 	came := make(chan struct{})
@@ -216,16 +227,28 @@ func TestWrongStreams(t *testing.T) {
 		server streamServer
 		kind   string
 	}{
-		{"leaves one out", streamServer{frame: at(2, func(string) string { return "" })}, WrongReply},
-		{"doubles one", streamServer{frame: at(2, func(s string) string { return framed(s) + framed(s) })}, WrongReply},
-		{"wrong number", streamServer{frame: at(2, func(s string) string { return framed(strings.Replace(s, "2", "3", 1)) })}, WrongReply},
-		{"wrong id", streamServer{frame: at(1, func(s string) string { return framed(strings.Replace(s, "/test/", "/test/1", 1)) })}, WrongReply},
-		{"joins two", streamServer{frame: at(1, func(s string) string { return framed(s + strings.Replace(s, "1", "2", 1)) })}, WrongReply},
-		{"halves one", streamServer{frame: at(1, func(s string) string { return framed(s[:9]) + framed(s[9:]) })}, WrongReply},
-		{"wrong size", streamServer{frame: at(1, func(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s)-1, s) })}, WrongReply},
-		{"no end of line", streamServer{frame: at(1, func(s string) string { return framed(strings.TrimSuffix(s, "\n")) })}, WrongReply},
+		{"leaves one out", streamServer{frame: at(2, func(string) string { return "" })},
+			WrongReply},
+		{"doubles one", streamServer{frame: at(2,
+			func(s string) string { return framed(s) + framed(s) })}, WrongReply},
+		{"wrong number", streamServer{frame: at(2,
+			func(s string) string { return framed(strings.Replace(s, "2", "3", 1)) })}, WrongReply},
+		{"wrong id", streamServer{frame: at(1, func(s string) string {
+			return framed(strings.Replace(s, "/test/", "/test/1", 1))
+		})}, WrongReply},
+		{"joins two", streamServer{frame: at(1, func(s string) string {
+			return framed(s + strings.Replace(s, "1", "2", 1))
+		})}, WrongReply},
+		{"halves one", streamServer{frame: at(1,
+			func(s string) string { return framed(s[:9]) + framed(s[9:]) })}, WrongReply},
+		{"wrong size", streamServer{frame: at(1, func(s string) string {
+			return fmt.Sprintf("%x\r\n%s\r\n", len(s)-1, s)
+		})}, WrongReply},
+		{"no end of line", streamServer{frame: at(1,
+			func(s string) string { return framed(strings.TrimSuffix(s, "\n")) })}, WrongReply},
 		{"no coding", streamServer{frame: at(1, func(s string) string { return s })}, WrongReply},
-		{"ends in order", streamServer{frame: at(1, func(string) string { return "0\r\n\r\n" })}, Ended},
+		{"ends in order", streamServer{frame: at(1, func(string) string { return "0\r\n\r\n" })},
+			Ended},
 		{"hurries", streamServer{second: 800 * time.Millisecond}, Early},
 		{"falls silent", streamServer{frame: func(n int, s string) string {
 			if n > 1 {
@@ -234,12 +257,20 @@ func TestWrongStreams(t *testing.T) {
 			return framed(s)
 		}}, Timeout},
 		{"refuses", streamServer{head: "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"}, Refused},
-		{"other head", streamServer{head: "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"}, WrongReply},
+		{"other head", streamServer{head: "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"},
+			WrongReply},
 		{"no HTTP", streamServer{head: "hello\r\n\r\n"}, WrongReply},
-		{"endless head", streamServer{head: "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70_000)}, WrongReply},
+		{"endless head", streamServer{head: "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70_000)},
+			WrongReply},
 		{"closes", streamServer{instead: func(*net.TCPConn, *http.Request) {}}, Ended},
-		{"resets", streamServer{instead: func(c *net.TCPConn, _ *http.Request) { _ = c.SetLinger(0) }}, Reset},
-		{"greets nobody", streamServer{instead: func(c *net.TCPConn, _ *http.Request) { _, _ = io.Copy(io.Discard, c) }}, "connect ETIMEDOUT"},
+		{"resets", streamServer{instead: func(c *net.TCPConn,
+			_ *http.Request) {
+			_ = c.SetLinger(0)
+		}}, Reset},
+		{"greets nobody", streamServer{instead: func(c *net.TCPConn,
+			_ *http.Request) {
+			_, _ = io.Copy(io.Discard, c)
+		}}, "connect ETIMEDOUT"},
 	} {
 		atOnce.Go(func() {
 			t.Run(test.name, func(t *testing.T) {
@@ -272,7 +303,8 @@ func TestStreamPlans(t *testing.T) {
 		p := streamPlan(netip.MustParseAddrPort("127.0.0.1:1"), 5)
 		test.change(&p)
 		err := p.Validate()
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if (err == nil) != (test.want == "") ||
+			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want %q", err, test.want)
 		}
 	}
@@ -287,7 +319,8 @@ func lone(t testing.TB) *streams {
 	}
 	t.Cleanup(func() { unix.Close(fd) })
 	p := streamPlan(netip.MustParseAddrPort("127.0.0.1:1"), 1)
-	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {}, job: independent(newStreams)}, &p, 0)
+	w, err := newWorker(&shared{parts: 1, stopFD: fd, emit: func(Event) {},
+		job: independent(newStreams)}, &p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +345,8 @@ func TestStreamAllocations(t *testing.T) {
 		texts = texts[1:]
 	})
 	if w.result.Requests != 1001 || w.latency.Count() != 1001 || len(w.faults.kinds) > 0 {
-		t.Errorf("got %d texts and %d latenesses, want 1001; %v %s", w.result.Requests, w.latency.Count(), w.faults.kinds, w.faults.first)
+		t.Errorf("got %d texts and %d latenesses, want 1001; %v %s", w.result.Requests,
+			w.latency.Count(), w.faults.kinds, w.faults.first)
 	}
 	if allocated != 0 {
 		t.Errorf("got %v allocations for a text, want none", allocated)
@@ -338,7 +372,8 @@ func FuzzStream(f *testing.F) {
 		give([]byte(streamHead + framed("Goconntest welcomes you! Your Id: /test/0\n") +
 			framed("Chunk 1 for id /test/0\n") + framed("Chunk 2 for id /test/0\n")))
 		if next := w.clients[0].next; next != 3 || c.state != connOpen {
-			t.Fatalf("in parts of %d: text %d is next, want 3; %v %s", part, next, w.faults.kinds, w.faults.first)
+			t.Fatalf("in parts of %d: text %d is next, want 3; %v %s", part, next, w.faults.kinds,
+				w.faults.first)
 		}
 		give(more)
 		if c.state != connOpen && w.faults.first == "" {

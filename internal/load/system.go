@@ -1,8 +1,9 @@
 package load
 
-// The system calls of the hot path, and the thread that makes them. A raw system call is not announced to the Go
-// scheduler: that is right for calls that cannot block (non-blocking sockets), and saves about 25 ns each; waiting is
-// announced, so that the collector and signals of other threads never wait for us.
+// The system calls of the hot path, and the thread that makes them. A raw system call is not
+// announced to the Go scheduler: that is right for calls that cannot block (non-blocking sockets),
+// and saves about 25 ns each; waiting is announced, so that the collector and signals of other
+// threads never wait for us.
 
 import (
 	"fmt"
@@ -21,14 +22,17 @@ const never = math.MaxInt64 // a time that does not come
 
 var clockBase = time.Now()
 
-// nanotime is CLOCK_MONOTONIC in nanoseconds from the program's start. time.Since reads nothing but that clock, by
-// vDSO, and allocates nothing: 44 ns here, where unix.ClockGettime is a system call of 218.
+// nanotime is CLOCK_MONOTONIC in nanoseconds from the program's start. time.Since reads nothing
+// but that clock, by vDSO, and allocates nothing: 44 ns here, where unix.ClockGettime is a
+// system call of 218.
 func nanotime() int64 { return int64(time.Since(clockBase)) }
 
-// rawRead and rawWrite are one system call each, again if a signal came between: nobody need ask for EINTR.
+// rawRead and rawWrite are one system call each, again if a signal came between: nobody
+// need ask for EINTR.
 func rawRead(fd int32, p []byte) (int, syscall.Errno) {
 	for {
-		n, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		n, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(fd),
+			uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 		if e != unix.EINTR {
 			return int(n), e
 		}
@@ -37,7 +41,8 @@ func rawRead(fd int32, p []byte) (int, syscall.Errno) {
 
 func rawWrite(fd int32, p []byte) (int, syscall.Errno) {
 	for {
-		n, _, e := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		n, _, e := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd),
+			uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 		if e != unix.EINTR {
 			return int(n), e
 		}
@@ -51,8 +56,9 @@ type poller struct {
 	timeout unix.Timespec
 }
 
-// edge is what each connection is watched for, edge-triggered: one registration serves for its life, for a read that
-// fills less than its buffer has emptied the socket, and a write that would block is told when it no longer would.
+// edge is what each connection is watched for, edge-triggered: one registration serves for its
+// life, for a read that fills less than its buffer has emptied the socket, and a write that would
+// block is told when it no longer would.
 const edge = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 
 func newPoller() (*poller, error) {
@@ -73,13 +79,16 @@ func (p *poller) add(fd, tag int32, events uint32) syscall.Errno {
 // longestWait is how long Go's scheduler may take a worker that waits for one that computes.
 const longestWait = 10 * time.Millisecond
 
-// wait returns the number of events; 0 after ns nanoseconds, longestWait or a signal. ns <= 0 does not wait.
+// wait returns the number of events; 0 after ns nanoseconds, longestWait or a signal. ns <=
+// 0 does not wait.
 //
-// The scheduler is not told of the call. If it were, its monitor would wake every 70 us to see whether to give the
-// processor of a waiting worker away, on the worker's own core: a tenth of it, and up to 10 us of what is measured.
+// The scheduler is not told of the call. If it were, its monitor would wake every 70 us to see
+// whether to give the processor of a waiting worker away, on the worker's own core: a tenth of it,
+// and up to 10 us of what is measured.
 func (p *poller) wait(ns int64) (int, syscall.Errno) {
 	p.timeout = unix.NsecToTimespec(max(0, min(ns, int64(longestWait))))
-	n, _, e := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+	n, _, e := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd),
+		uintptr(unsafe.Pointer(&p.events[0])),
 		uintptr(len(p.events)), uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 	switch e {
 	case 0:
@@ -92,8 +101,8 @@ func (p *poller) wait(ns int64) (int, syscall.Errno) {
 
 func (p *poller) close() { unix.Close(int(p.fd)) }
 
-// connectFrom opens a non-blocking socket and begins to connect. done tells that the connection stands already, as it
-// mostly does over loopback.
+// connectFrom opens a non-blocking socket and begins to connect. done tells that the connection
+// stands already, as it mostly does over loopback.
 func connectFrom(source, to unix.Sockaddr) (fd int32, done bool, err error) {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -122,11 +131,13 @@ func connectFrom(source, to unix.Sockaddr) (fd int32, done bool, err error) {
 
 var quick int32 = 1
 
-// ackAtOnce has the kernel acknowledge what comes next to a connection without delay, until it sends again. A server
-// that leaves Nagle's algorithm on (ngircd does) would else wait 40 ms for the delayed ACK of each client that speaks and
-// listens, and a saturated load would measure that wait.
+// ackAtOnce has the kernel acknowledge what comes next to a connection without delay, until it
+// sends again. A server that leaves Nagle's algorithm on (ngircd does) would else wait 40 ms
+// for the delayed ACK of each client that speaks and listens, and a saturated load would
+// measure that wait.
 func ackAtOnce(fd int32) {
-	_, _, _ = unix.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_QUICKACK,
+	_, _, _ = unix.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP,
+		unix.TCP_QUICKACK,
 		uintptr(unsafe.Pointer(&quick)), unsafe.Sizeof(quick), 0)
 }
 
@@ -142,7 +153,8 @@ func connectError(fd int32) error {
 	return nil
 }
 
-// tuneThread makes the calling thread, which must be locked, wake in time and stay on its core; cpu < 0 leaves it free.
+// tuneThread makes the calling thread, which must be locked, wake in time and stay on its core; cpu
+// < 0 leaves it free.
 func tuneThread(cpu int) error {
 	// The default lets the kernel wake us 50 us late to save power.
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
@@ -165,8 +177,8 @@ type threadUse struct {
 	runs                  int64
 }
 
-// readThreadUse reads the calling thread's use. schedstat is its /proc/thread-self/schedstat, opened before, or nil
-// where the kernel has none.
+// readThreadUse reads the calling thread's use. schedstat is its /proc/thread-self/schedstat,
+// opened before, or nil where the kernel has none.
 func readThreadUse(schedstat *os.File, buf []byte) threadUse {
 	var use threadUse
 	var r unix.Rusage
@@ -182,7 +194,8 @@ func readThreadUse(schedstat *os.File, buf []byte) threadUse {
 	return use
 }
 
-// waits are the second and third number in schedstat: the time of waiting for a core, and how often that ended on one.
+// waits are the second and third number in schedstat: the time of waiting for a core, and how often
+// that ended on one.
 func waits(line []byte) (waited time.Duration, runs int64) {
 	var numbers [3]int64
 	field := 0

@@ -1,7 +1,8 @@
 package load
 
-// A connection is a descriptor, and the limit of open files bounds how many a table of descriptors holds. A thread may have a
-// table of its own: a load of streams that needs more than one has as many threads as tables, several to a core.
+// A connection is a descriptor, and the limit of open files bounds how many a table of descriptors
+// holds. A thread may have a table of its own: a load of streams that needs more than one has as
+// many threads as tables, several to a core.
 
 import (
 	"fmt"
@@ -14,8 +15,8 @@ import (
 // otherFiles are standard files, epoll, eventfd, schedstat, the runtime's own.
 const otherFiles = 32
 
-// threads is how many the load has, apart if each has a table of descriptors of its own. It says early what a thousand failed
-// connections would say late.
+// threads is how many the load has, apart if each has a table of descriptors of its own. It says
+// early what a thousand failed connections would say late.
 func (p *Plan) threads() (n int, apart bool, err error) {
 	n = min(max(1, len(p.CPUs)), p.Load.Connections)
 	if p.Load.Shape == manifest.Pings {
@@ -30,14 +31,16 @@ func (p *Plan) threads() (n int, apart bool, err error) {
 		return n, false, nil
 	}
 	if p.Load.Shape != manifest.Streams || limit.Cur <= otherFiles {
-		return 0, false, fmt.Errorf("%d connections need %d descriptors and the limit is %d: ulimit -n %d raises it", p.Load.Connections, need, limit.Cur, need)
+		return 0, false,
+			fmt.Errorf("%d connections need %d descriptors and the limit is %d: ulimit -n %d "+
+				"raises it", p.Load.Connections, need, limit.Cur, need)
 	}
 	table := int(limit.Cur - otherFiles)
 	return max(n, (p.Load.Connections+table-1)/table), true, nil
 }
 
-// takeTable gives the calling thread, which must be locked and end with its goroutine, a table of its own. The runtime starts no
-// thread from a locked one, so no other gets it.
+// takeTable gives the calling thread, which must be locked and end with its goroutine, a table of
+// its own. The runtime starts no thread from a locked one, so no other gets it.
 func (w *worker) takeTable() error {
 	if err := unix.Unshare(unix.CLONE_FILES); err != nil {
 		return fmt.Errorf("a table of descriptors for a thread: %w", err)
@@ -67,7 +70,8 @@ func (w *worker) close() {
 	}
 }
 
-// leaveApart closes what the thread has opened when all have measured, for to close it costs the others time.
+// leaveApart closes what the thread has opened when all have measured, for to close it costs
+// the others time.
 func (w *worker) leaveApart() {
 	w.shared.working.Done()
 	w.shared.working.Wait()

@@ -21,13 +21,15 @@ func TestTables(t *testing.T) {
 		t.Errorf("%d streams were greeted, want %d", got, n)
 	}
 	if got := int64(r.Latency.Count()); got != r.Offered || got < n {
-		t.Errorf("got %d latenesses of %d texts due, want one each, of about %d", got, r.Offered, 2*n)
+		t.Errorf("got %d latenesses of %d texts due, want one each, of about %d", got, r.Offered,
+			2*n)
 	}
 
 	// Others do not say that they could.
 	p.Load = manifest.Load{Shape: manifest.Closed, Connections: n, SizeBytes: 16}
 	p.Protocol = "echo"
-	e, err := Start(t.Context(), []string{"sh", "-c", `ulimit -n 128 && exec "$0" load`, os.Args[0]}, p, nil)
+	e, err := Start(t.Context(), []string{"sh", "-c", `ulimit -n 128 && exec "$0" load`,
+		os.Args[0]}, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

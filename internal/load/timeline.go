@@ -5,8 +5,8 @@ package load
 // fineSlices is how many parts a load is counted in whose length is not known before.
 const fineSlices = 4096
 
-// A timeline counts in parts of a fixed width. If the window's length is unknown, the width doubles, and pairs of parts
-// are added, whenever time outgrows them.
+// A timeline counts in parts of a fixed width. If the window's length is unknown, the width
+// doubles, and pairs of parts are added, whenever time outgrows them.
 type timeline struct {
 	counts []int64
 	width  int64 // in ns
@@ -16,7 +16,8 @@ type timeline struct {
 // newTimeline is for a window in ns; 0 if its length is not known.
 func newTimeline(window int64, parts int) timeline {
 	if window > 0 {
-		return timeline{counts: make([]int64, parts), width: (window + int64(parts) - 1) / int64(parts)}
+		return timeline{counts: make([]int64, parts),
+			width: (window + int64(parts) - 1) / int64(parts)}
 	}
 	return timeline{counts: make([]int64, fineSlices), width: 100_000, grows: true}
 }
@@ -36,8 +37,8 @@ func (s *timeline) add(at int64, n int64) {
 	s.counts[min(i, int64(len(s.counts)-1))] += n
 }
 
-// cut gives the counts in equal parts of the window as it was. A fine part that lies across a cut is shared out as if
-// its replies were even in time; the sum is kept.
+// cut gives the counts in equal parts of the window as it was. A fine part that lies across a cut
+// is shared out as if its replies were even in time; the sum is kept.
 func (s *timeline) cut(window int64, parts int) []int64 {
 	if !s.grows {
 		return s.counts

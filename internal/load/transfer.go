@@ -1,6 +1,7 @@
 package load
 
-// The transfer protocol: what a stack of a network carries, one message for each connection or as much as it can.
+// The transfer protocol: what a stack of a network carries, one message for each connection or as
+// much as it can.
 
 import (
 	"errors"

@@ -41,7 +41,8 @@ func twoPorts() (a, b net.Listener, err error) {
 		if a, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
 			return nil, nil, err
 		}
-		if b, err = net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", a.Addr().(*net.TCPAddr).Port+1)); err == nil {
+		if b, err = net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d",
+			a.Addr().(*net.TCPAddr).Port+1)); err == nil {
 			return a, b, nil
 		}
 		a.Close()
@@ -78,7 +79,8 @@ func TestTransfers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%dx%d", test.connections, test.size), func(t *testing.T) {
 			var got atomic.Int64
-			p := plan(manifest.Transfer, netip.AddrPort{}, manifest.Load{Shape: manifest.Transfers, Connections: test.connections, SizeBytes: test.size, Requests: test.requests})
+			p := plan(manifest.Transfer, netip.AddrPort{}, manifest.Load{Shape: manifest.Transfers,
+				Connections: test.connections, SizeBytes: test.size, Requests: test.requests})
 			p.CPUs, p.Sources = test.cpus, LoopbackSources(1)
 			if test.requests > 0 {
 				p.Window = 0
@@ -94,7 +96,8 @@ func TestTransfers(t *testing.T) {
 			noErrors(t, r)
 			checkResult(t, &p, r)
 			if want := r.Total * int64(test.size); got.Load() != want {
-				t.Errorf("the server read %d bytes, want those of %d transfers: %d", got.Load(), r.Total, want)
+				t.Errorf("the server read %d bytes, want those of %d transfers: %d", got.Load(),
+					r.Total, want)
 			}
 		})
 	}
@@ -109,10 +112,15 @@ func TestWrongTransfers(t *testing.T) {
 		serve func(*net.TCPConn)
 		kind  string
 	}{
-		{"talks", l, func(c *net.TCPConn) { io.Copy(io.Discard, c); c.Write([]byte("bye")) }, Extra},
+		{"talks", l, func(c *net.TCPConn) { io.Copy(io.Discard, c); c.Write([]byte("bye")) },
+			Extra},
 		{"resets", l, reset, Reset},
 		{"never closes", l, readAndHold, Timeout},
-		{"closes before it has all", big, func(c *net.TCPConn) { c.Read(make([]byte, 10)); c.CloseWrite(); untilClosed(c) }, Ended},
+		{"closes before it has all", big, func(c *net.TCPConn) {
+			c.Read(make([]byte, 10))
+			c.CloseWrite()
+			untilClosed(c)
+		}, Ended},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -144,7 +152,8 @@ func TestBulk(t *testing.T) {
 		for _, connections := range []int{1, 20} {
 			t.Run(fmt.Sprint(direction, connections), func(t *testing.T) {
 				var got atomic.Int64
-				p := plan(manifest.Transfer, netip.AddrPort{}, manifest.Load{Shape: manifest.Bulk, Connections: connections, Direction: direction})
+				p := plan(manifest.Transfer, netip.AddrPort{}, manifest.Load{Shape: manifest.Bulk,
+					Connections: connections, Direction: direction})
 				r := runSteady(t, p, func(t testing.TB, p Plan) *Result {
 					got.Store(0)
 					p.Addr = listenAt(t.(*testing.T), func(c *net.TCPConn) {
@@ -162,14 +171,17 @@ func TestBulk(t *testing.T) {
 				ours := r.BytesIn
 				if direction == "in" {
 					ours = r.BytesOut
-					for end := time.Now().Add(patience); got.Load() < ours && time.Now().Before(end); {
+					for end := time.Now().Add(patience); got.Load() < ours &&
+						time.Now().Before(end); {
 						time.Sleep(time.Millisecond) // the rest is in the server's buffer
 					}
 					if got.Load() < ours {
-						t.Errorf("the server read %d bytes, less than the %d that count", got.Load(), ours)
+						t.Errorf("the server read %d bytes, less than the %d that count",
+							got.Load(), ours)
 					}
 				}
-				if blocks := ours / manifest.BulkBlock; r.Requests == 0 || blocks < r.Requests/2 || blocks > 2*r.Requests+2*int64(connections) {
+				if blocks := ours / manifest.BulkBlock; r.Requests == 0 || blocks < r.Requests/2 ||
+					blocks > 2*r.Requests+2*int64(connections) {
 					t.Errorf("got %d blocks and %d bytes", r.Requests, ours)
 				}
 			})
@@ -184,17 +196,22 @@ func TestWrongBulk(t *testing.T) {
 		kind            string
 	}{
 		{"a wrong first byte", "out", serveGenerate(0), WrongReply},
-		{"a byte too many", "out", func(c *net.TCPConn) { c.Write([]byte{0}); serveGenerate(-1)(c) }, WrongReply},
+		{"a byte too many", "out",
+			func(c *net.TCPConn) { c.Write([]byte{0}); serveGenerate(-1)(c) }, WrongReply},
 		{"ends", "out", func(c *net.TCPConn) { c.Write([]byte{0, 1, 2}) }, Ended},
-		{"resets", "in", func(c *net.TCPConn) { io.CopyN(io.Discard, c, 1<<20); c.SetLinger(0) }, Reset},
-		{"talks", "in", func(c *net.TCPConn) { c.Write([]byte("well")); io.Copy(io.Discard, c) }, Extra},
-		{"ends before", "in", func(c *net.TCPConn) { c.CloseWrite(); io.Copy(io.Discard, c) }, Ended},
+		{"resets", "in", func(c *net.TCPConn) { io.CopyN(io.Discard, c, 1<<20); c.SetLinger(0) },
+			Reset},
+		{"talks", "in", func(c *net.TCPConn) { c.Write([]byte("well")); io.Copy(io.Discard, c) },
+			Extra},
+		{"ends before", "in", func(c *net.TCPConn) { c.CloseWrite(); io.Copy(io.Discard, c) },
+			Ended},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			finds(t, test.kind, func() (*Result, error) {
 				l := manifest.Load{Shape: manifest.Bulk, Connections: 2, Direction: test.direction}
-				return tryPlan(t, wrongPlan(manifest.Transfer, listenAt(t, test.serve, test.serve), l))
+				return tryPlan(t, wrongPlan(manifest.Transfer, listenAt(t, test.serve, test.serve),
+					l))
 			})
 		})
 	}
@@ -202,7 +219,8 @@ func TestWrongBulk(t *testing.T) {
 
 // TestBulkAgainstNobodyWhoReads counts nothing that has only filled sockets.
 func TestBulkAgainstNobodyWhoReads(t *testing.T) {
-	p := plan(manifest.Transfer, listen(t, hold), manifest.Load{Shape: manifest.Bulk, Connections: 1, Direction: "in"})
+	p := plan(manifest.Transfer, listen(t, hold), manifest.Load{Shape: manifest.Bulk,
+		Connections: 1, Direction: "in"})
 	p.WarmUp = 200 * time.Millisecond
 	r := runPlan(t, p)
 	noErrors(t, r)

@@ -1,14 +1,15 @@
 package load
 
-// Connections that follow each other in each place: connect, one request, and its reply or the server's end of file.
+// Connections that follow each other in each place: connect, one request, and its reply or the
+// server's end of file.
 
 import "golang.org/x/sys/unix"
 
 // turns drives a codec with a connection for each request.
 //
-// A transfer has no reply. Its client half-closes when the request is out, and the server's end of file tells that its
-// application has read it all. The client closes first, so what rests in TIME-WAIT rests on the load's side: its
-// addresses (Plan.Sources) must have ports enough.
+// A transfer has no reply. Its client half-closes when the request is out, and the server's end of
+// file tells that its application has read it all. The client closes first, so what rests in
+// TIME-WAIT rests on the load's side: its addresses (Plan.Sources) must have ports enough.
 type turns struct {
 	requests
 	transfers bool

@@ -1,7 +1,8 @@
 package load
 
-// One thread of the engine: its connections, its epoll loop and what it counts. Everything here has one owner. The
-// threads share nothing while they run but two atomic counters, which each touches once, and what their job shares.
+// One thread of the engine: its connections, its epoll loop and what it counts. Everything here has
+// one owner. The threads share nothing while they run but two atomic counters, which each touches
+// once, and what their job shares.
 
 import (
 	"os"
@@ -12,7 +13,8 @@ import (
 	"interleave/internal/hist"
 )
 
-// A conn is one connection, or the place of those that follow each other. Its requests are numbered from 0.
+// A conn is one connection, or the place of those that follow each other. Its requests are
+// numbered from 0.
 type conn struct {
 	fd       int32
 	index    int32 // in the worker's conns

@@ -60,18 +60,21 @@ func TestWrongServers(t *testing.T) {
 			}
 			p.Limit = time.Second
 			var r *Result
-			for end := time.Now().Add(patience); time.Now().Before(end); { // the limit is short and the machine may be busy
+			// the limit is short and the machine may be busy
+			for end := time.Now().Add(patience); time.Now().Before(end); {
 				p.Addr = listen(t, test.serve)
 				var err error
 				if r, err = tryPlan(t, p); r == nil {
 					t.Fatal(err)
 				}
-				t.Log(r.Errors, r.FirstFail, err) // a server may fail all connections before the load begins
+				// a server may fail all connections before the load begins
+				t.Log(r.Errors, r.FirstFail, err)
 				if r.Errors[test.kind] > 0 {
 					return
 				}
 				if test.kind == WrongReply && r.Errors[WrongCount] > 0 {
-					return // an increment on the other connection may hide the lost one until the end
+					// an increment on the other connection may hide the lost one until the end
+					return
 				}
 			}
 			t.Errorf("got %v, want %s", r.Errors, test.kind)

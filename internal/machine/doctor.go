@@ -96,25 +96,35 @@ func (j *judgement) atLeast(name string, n, want int64, why, fix string) {
 }
 
 func (j *judgement) cores(f facts) {
-	j.say("cores", strconv.Itoa(f.cores), f.cores >= 2, Warn, "server and load must share the core: no claim about a server on its own core can be judged", "")
+	j.say("cores", strconv.Itoa(f.cores), f.cores >= 2, Warn,
+		"server and load must share the core: no claim about a server on its own core can be "+
+			"judged",
+		"")
 	if f.quota > 0 {
 		j.say("cpu quota", fmt.Sprintf("%.2f cores", f.quota), false, Warn,
-			"a quota stops processes for parts of each 100 ms: latencies show the quota", "start the container without --cpus, or with --cpuset-cpus")
+			"a quota stops processes for parts of each 100 ms: latencies show the quota",
+			"start the container without --cpus, or with --cpuset-cpus")
 	}
 	if f.threadsPerCore {
-		j.say("hardware threads", "two of a core", false, Warn, "server and load on two threads of one core slow each other down", "echo off > /sys/devices/system/cpu/smt/control")
+		j.say("hardware threads", "two of a core", false, Warn,
+			"server and load on two threads of one core slow each other down",
+			"echo off > /sys/devices/system/cpu/smt/control")
 	}
 	if f.governor != "" {
-		j.say("frequency", f.governor, f.governor == "performance", Warn, "the clock rate follows the load: the more idle model looks dearer", "cpupower frequency-set -g performance")
+		j.say("frequency", f.governor, f.governor == "performance", Warn,
+			"the clock rate follows the load: the more idle model looks dearer",
+			"cpupower frequency-set -g performance")
 	}
 	if f.virtual != "" {
 		j.say("virtual", f.virtual, true, OK, "", "")
 	}
-	slow := f.clock == "hpet" || f.clock == "acpi_pm" || f.clock == "jiffies" || f.clock == "refined-jiffies"
+	slow := f.clock == "hpet" || f.clock == "acpi_pm" || f.clock == "jiffies" ||
+		f.clock == "refined-jiffies"
 	if f.clock == "" {
 		f.clock = "not told"
 	}
-	j.say("clock", f.clock, !slow, Warn, "reading this clock is a slow call into the kernel: it adds to every latency",
+	j.say("clock", f.clock, !slow, Warn,
+		"reading this clock is a slow call into the kernel: it adds to every latency",
 		"echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
@@ -123,35 +133,45 @@ func (j *judgement) kernel(f facts) {
 	if f.noCgroup != nil {
 		value += ", not usable"
 	}
-	why := "all of /proc is read at each sample, the CPU of dead processes is known to 10 ms, and pressure not at all"
+	why := "all of /proc is read at each sample, the CPU of dead processes is known to 10 ms, " +
+		"and pressure not at all"
 	if f.noCgroup != nil {
 		why += fmt.Sprintf(" (%v)", f.noCgroup)
 	}
-	j.say("cgroups", value, f.noCgroup == nil, Warn, why, "mount -t cgroup2 none /sys/fs/cgroup/unified  (as root; or run under systemd-run --user --scope -p Delegate=yes)")
+	j.say("cgroups", value, f.noCgroup == nil, Warn, why,
+		"mount -t cgroup2 none /sys/fs/cgroup/unified  (as root; or run under systemd-run "+
+			"--user --scope -p Delegate=yes)")
 	if f.loopback != nil {
-		j.say("loopback", f.loopback.Error(), false, Bad, "servers and load meet at 127.0.0.1", "ip link set lo up")
+		j.say("loopback", f.loopback.Error(), false, Bad, "servers and load meet at 127.0.0.1",
+			"ip link set lo up")
 	}
 	uring := "usable"
 	if f.ioUring != nil {
 		uring = f.ioUring.Error()
 	}
-	j.say("io_uring", uring, f.ioUring == nil, Warn, "models that need it cannot be measured", "sysctl -w kernel.io_uring_disabled=0  (in a container also: --security-opt seccomp=unconfined)")
+	j.say("io_uring", uring, f.ioUring == nil, Warn, "models that need it cannot be measured",
+		"sysctl -w kernel.io_uring_disabled=0  (in a container also: --security-opt "+
+			"seccomp=unconfined)")
 	taps := "can be made"
 	if f.tap != nil {
 		taps = f.tap.Error()
 	}
-	j.say("taps", taps, f.tap == nil, Warn, "servers behind a tap are skipped, and --stack=gonet and --hosts=netns cannot be had",
-		"sudo, apt-get install iproute2, modprobe tun  (in a container: --privileged --device /dev/net/tun)")
+	j.say("taps", taps, f.tap == nil, Warn,
+		"servers behind a tap are skipped, and --stack=gonet and --hosts=netns cannot be had",
+		"sudo, apt-get install iproute2, modprobe tun  (in a container: --privileged --device "+
+			"/dev/net/tun)")
 	if f.autogroup >= 0 {
 		j.say("autogroup", onOff(f.autogroup), true, OK, "", "")
 	}
 	if f.hugePages != "" {
-		j.say("huge pages", f.hugePages, f.hugePages != "always", Warn, "memory is given in steps of 2 MiB: the sizes of small processes mean little",
+		j.say("huge pages", f.hugePages, f.hugePages != "always", Warn,
+			"memory is given in steps of 2 MiB: the sizes of small processes mean little",
 			"echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
 	}
 	if f.aslr >= 0 {
 		j.say("address layout", layout(f.aslr), f.aslr >= 2, Warn,
-			"every process gets the same layout: rounds repeat its luck instead of averaging it", "sysctl -w kernel.randomize_va_space=2")
+			"every process gets the same layout: rounds repeat its luck instead of averaging it",
+			"sysctl -w kernel.randomize_va_space=2")
 	}
 }
 
@@ -180,34 +200,56 @@ func (j *judgement) limits(f facts) {
 	if f.filesHard == unix.RLIM_INFINITY {
 		files = "unlimited"
 	}
-	j.say("open files", files, f.filesHard >= wantFiles, worse, "each connection is an open file, in the server and in the load", "ulimit -n 65536  (as root; or a line in /etc/security/limits.conf)")
+	j.say("open files", files, f.filesHard >= wantFiles, worse,
+		"each connection is an open file, in the server and in the load",
+		"ulimit -n 65536  (as root; or a line in /etc/security/limits.conf)")
 	if f.processes != unix.RLIM_INFINITY {
-		j.say("processes of a user", strconv.FormatUint(f.processes, 10), f.processes >= wantPIDs, Warn, "models with a process or thread for each client stop there", "ulimit -u 65536")
+		j.say("processes of a user", strconv.FormatUint(f.processes, 10), f.processes >= wantPIDs,
+			Warn, "models with a process or thread for each client stop there", "ulimit -u 65536")
 	}
-	j.atLeast("process numbers", f.pidMax, wantPIDs, "models with a process or thread for each client stop there", "sysctl -w kernel.pid_max=65536")
-	j.atLeast("threads", f.threadsMax, wantPIDs, "models with a process or thread for each client stop there", "sysctl -w kernel.threads-max=65536")
-	j.atLeast("memory maps", f.maps, wantMaps, "each thread's stack takes two: models with a thread for each client stop there", "sysctl -w vm.max_map_count=262144")
-	j.atLeast("ports", f.ports, wantPorts, "each connection takes a port, for a minute beyond its end", `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`)
-	j.atLeast("listen backlog", f.somaxconn, wantBacklog, "connections that arrive together are dropped and tried again after a second", "sysctl -w net.core.somaxconn=4096")
-	j.atLeast("half-open backlog", f.synBacklog, wantBacklog, "connections that arrive together are dropped and tried again after a second", "sysctl -w net.ipv4.tcp_max_syn_backlog=4096")
-	j.atLeast("tracked connections", f.conntrack, wantTracked, "the packet filter drops what it cannot track", "sysctl -w net.netfilter.nf_conntrack_max=262144")
+	j.atLeast("process numbers", f.pidMax, wantPIDs,
+		"models with a process or thread for each client stop there",
+		"sysctl -w kernel.pid_max=65536")
+	j.atLeast("threads", f.threadsMax, wantPIDs,
+		"models with a process or thread for each client stop there",
+		"sysctl -w kernel.threads-max=65536")
+	j.atLeast("memory maps", f.maps, wantMaps,
+		"each thread's stack takes two: models with a thread for each client stop there",
+		"sysctl -w vm.max_map_count=262144")
+	j.atLeast("ports", f.ports, wantPorts,
+		"each connection takes a port, for a minute beyond its end",
+		`sysctl -w net.ipv4.ip_local_port_range="1024 65535"`)
+	j.atLeast("listen backlog", f.somaxconn, wantBacklog,
+		"connections that arrive together are dropped and tried again after a second",
+		"sysctl -w net.core.somaxconn=4096")
+	j.atLeast("half-open backlog", f.synBacklog, wantBacklog,
+		"connections that arrive together are dropped and tried again after a second",
+		"sysctl -w net.ipv4.tcp_max_syn_backlog=4096")
+	j.atLeast("tracked connections", f.conntrack, wantTracked,
+		"the packet filter drops what it cannot track",
+		"sysctl -w net.netfilter.nf_conntrack_max=262144")
 	if n, by := mostConnections(f); by != "" {
-		j.say("connections at once", fmt.Sprintf("about %d; what bounds them: %s", n, by), true, OK, "", "") // what bounds them is judged beside it
+		// what bounds them is judged beside it
+		j.say("connections at once", fmt.Sprintf("about %d; what bounds them: %s", n, by), true, OK,
+			"", "")
 	}
 	if f.memAvailable >= 0 {
-		j.say("free memory", size(f.memAvailable), f.memAvailable >= wantMemory, Warn, "models with a process for each client may not fit", "")
+		j.say("free memory", size(f.memAvailable), f.memAvailable >= wantMemory, Warn,
+			"models with a process for each client may not fit", "")
 	}
 	if f.disk >= 0 {
 		worse := Warn
 		if f.disk < needDisk {
 			worse = Bad
 		}
-		j.say("free disk", size(f.disk)+" at "+f.diskDir, f.disk >= wantDisk, worse, "every run is kept, with its raw histograms", "rm -r out/runs/ID  (of runs that are no longer wanted)")
+		j.say("free disk", size(f.disk)+" at "+f.diskDir, f.disk >= wantDisk, worse,
+			"every run is kept, with its raw histograms",
+			"rm -r out/runs/ID  (of runs that are no longer wanted)")
 	}
 }
 
-// mostConnections is how many connections over loopback this machine holds, and what bounds them: ports do not, for clients come from
-// many addresses of 127.0.0.0/8.
+// mostConnections is how many connections over loopback this machine holds, and what bounds them:
+// ports do not, for clients come from many addresses of 127.0.0.0/8.
 func mostConnections(f facts) (n int64, by string) {
 	n = 1 << 20 // as many as a load may have
 	bound := func(most int64, name string) {
@@ -216,13 +258,15 @@ func mostConnections(f facts) (n int64, by string) {
 		}
 	}
 	if f.memAvailable >= 0 {
-		bound(max(0, f.memAvailable-sparedBytes)/kernelBytes, "free memory, for the kernel needs 10 KB for the two ends of each")
+		bound(max(0, f.memAvailable-sparedBytes)/kernelBytes,
+			"free memory, for the kernel needs 10 KB for the two ends of each")
 	}
 	files := f.filesHard
 	if f.raises && f.nrOpen >= 0 {
 		files = max(files, uint64(f.nrOpen)) // which a run raises itself
 	}
-	bound(int64(min(files, 1<<40))-otherFiles, "open files, but for servers that have a table of them for each thread")
+	bound(int64(min(files, 1<<40))-otherFiles,
+		"open files, but for servers that have a table of them for each thread")
 	if f.tracked > 0 { // the packet filter looks at connections here
 		bound(f.conntrack-f.tracked, "connections that the packet filter tracks")
 	}
@@ -232,12 +276,16 @@ func mostConnections(f facts) (n int64, by string) {
 func (j *judgement) quiet(f facts) {
 	if f.looked > 0 && f.steal >= 0 {
 		over := fmt.Sprintf(" over %v", f.looked)
-		j.say("stolen time", percent(f.steal)+over, f.steal <= stealLimit, Warn, "the hypervisor gives this machine's cores to others: such rounds are void", "")
-		j.say("other programs", percent(f.busy)+over, f.busy <= foreignLimit, Warn, "they take time from the server: such rounds are void", "top")
+		j.say("stolen time", percent(f.steal)+over, f.steal <= stealLimit, Warn,
+			"the hypervisor gives this machine's cores to others: such rounds are void", "")
+		j.say("other programs", percent(f.busy)+over, f.busy <= foreignLimit, Warn,
+			"they take time from the server: such rounds are void", "top")
 	}
-	j.say("load", fmt.Sprintf("%.2f", f.load), f.load <= float64(f.cores), Warn, "more was to be done in the last minute than the cores could do", "top")
+	j.say("load", fmt.Sprintf("%.2f", f.load), f.load <= float64(f.cores), Warn,
+		"more was to be done in the last minute than the cores could do", "top")
 	if f.pressure >= 0 {
-		j.say("pressure", fmt.Sprintf("%.1f %%", f.pressure), f.pressure <= pressLimit, Warn, "in the last 10 s programs waited for a core", "top")
+		j.say("pressure", fmt.Sprintf("%.1f %%", f.pressure), f.pressure <= pressLimit, Warn,
+			"in the last 10 s programs waited for a core", "top")
 	}
 }
 

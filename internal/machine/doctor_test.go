@@ -12,9 +12,12 @@ import (
 // good is a machine without a fault.
 func good() facts {
 	return facts{
-		cores: 8, memAvailable: 16 << 30, cgroups: "v2", files: 65536, filesHard: 65536, processes: unix.RLIM_INFINITY,
-		ports: 28232, somaxconn: 4096, synBacklog: 4096, pidMax: 4194304, threadsMax: 200000, maps: 65530, conntrack: -1, tracked: -1, nrOpen: 1 << 20,
-		steal: 0, busy: 0.01, looked: time.Second, load: 0.1, pressure: 0, diskDir: "/", disk: 100 << 30,
+		cores: 8, memAvailable: 16 << 30, cgroups: "v2", files: 65536, filesHard: 65536,
+		processes: unix.RLIM_INFINITY,
+		ports:     28232, somaxconn: 4096, synBacklog: 4096, pidMax: 4194304, threadsMax: 200000,
+		maps: 65530, conntrack: -1, tracked: -1, nrOpen: 1 << 20,
+		steal: 0, busy: 0.01, looked: time.Second, load: 0.1, pressure: 0, diskDir: "/",
+		disk:      100 << 30,
 		autogroup: 1, hugePages: "madvise", aslr: 2, clock: "tsc", governor: "performance",
 	}
 }
@@ -28,8 +31,12 @@ func TestJudge(t *testing.T) {
 		spoil func(*facts)
 	}{
 		{"", OK, false, func(*facts) {}},
-		{"", OK, false, func(f *facts) { f.pressure, f.disk, f.memAvailable, f.maps, f.steal = -1, -1, -1, -1, -1 }},
-		{"", OK, false, func(f *facts) { f.filesHard, f.autogroup, f.hugePages, f.aslr = unix.RLIM_INFINITY, -1, "", -1 }},
+		{"", OK, false, func(f *facts) {
+			f.pressure, f.disk, f.memAvailable, f.maps, f.steal = -1, -1, -1, -1, -1
+		}},
+		{"", OK, false, func(f *facts) {
+			f.filesHard, f.autogroup, f.hugePages, f.aslr = unix.RLIM_INFINITY, -1, "", -1
+		}},
 		{"cores", Warn, false, func(f *facts) { f.cores = 1 }},
 		{"cpu quota", Warn, true, func(f *facts) { f.quota = 1.5 }},
 		{"hardware threads", Warn, true, func(f *facts) { f.threadsPerCore = true }},
@@ -75,7 +82,8 @@ func TestJudge(t *testing.T) {
 		case tt.name == "" && len(not) > 0:
 			t.Errorf("nothing is wrong, got %+v", not)
 		case tt.name == "":
-		case len(not) != 1 || not[0].Name != tt.name || not[0].State != tt.state || not[0].Why == "" || (not[0].Fix != "") != tt.fix:
+		case len(not) != 1 || not[0].Name != tt.name || not[0].State != tt.state ||
+			not[0].Why == "" || (not[0].Fix != "") != tt.fix:
 			t.Errorf("%s: got %+v, want it alone, %s, with a reason", tt.name, not, tt.state)
 		}
 	}
@@ -99,7 +107,8 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("bad: %+v", f)
 		}
 	}
-	for _, name := range []string{"cores", "cgroups", "open files", "ports", "free disk", "other programs", "io_uring"} {
+	for _, name := range []string{"cores", "cgroups", "open files", "ports", "free disk",
+		"other programs", "io_uring"} {
 		if !seen[name] {
 			t.Errorf("%s is not among the findings", name)
 		}
@@ -115,9 +124,12 @@ func TestMostConnections(t *testing.T) {
 	}{
 		{func(*facts) {}, 64_512, files},
 		{func(f *facts) { f.raises = true }, 1_047_552, files},
-		{func(f *facts) { f.raises, f.memAvailable = true, 5<<30 }, (4 << 30) / 10_500, "free memory, for the kernel needs 10 KB for the two ends of each"},
-		{func(f *facts) { f.memAvailable = 1 << 20 }, 0, "free memory, for the kernel needs 10 KB for the two ends of each"},
-		{func(f *facts) { f.raises, f.tracked, f.conntrack = true, 144, 262_144 }, 262_000, "connections that the packet filter tracks"},
+		{func(f *facts) { f.raises, f.memAvailable = true, 5<<30 }, (4 << 30) / 10_500,
+			"free memory, for the kernel needs 10 KB for the two ends of each"},
+		{func(f *facts) { f.memAvailable = 1 << 20 }, 0,
+			"free memory, for the kernel needs 10 KB for the two ends of each"},
+		{func(f *facts) { f.raises, f.tracked, f.conntrack = true, 144, 262_144 }, 262_000,
+			"connections that the packet filter tracks"},
 		{func(f *facts) { f.memAvailable, f.filesHard = -1, unix.RLIM_INFINITY }, 1 << 20, files},
 	} {
 		f := good()
@@ -129,7 +141,8 @@ func TestMostConnections(t *testing.T) {
 }
 
 func TestMayRaise(t *testing.T) {
-	for caps, want := range map[string]bool{"000001ffffffffff": true, "0000000001000000": true, "00000000a80425fb": false, "": false, "x": false} {
+	for caps, want := range map[string]bool{"000001ffffffffff": true, "0000000001000000": true,
+		"00000000a80425fb": false, "": false, "x": false} {
 		if got := mayRaise(caps); got != want {
 			t.Errorf("%q: got %v, want %v", caps, got, want)
 		}

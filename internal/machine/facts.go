@@ -57,8 +57,8 @@ type facts struct {
 	virtual            string
 }
 
-// lookFor is how long the machine is watched for steal and for other programs. At 100 ticks a second and core it
-// resolves 1 % of a core.
+// lookFor is how long the machine is watched for steal and for other programs. At 100 ticks a
+// second and core it resolves 1 % of a core.
 const lookFor = time.Second
 
 // observe reads the facts but those that take time to see. dir is where runs are kept.
@@ -68,12 +68,18 @@ func observe(dir string) facts {
 		threadsPerCore: sharedCores(UsableCPUs()),
 		ports:          portRange(text(root, "proc/sys/net/ipv4/ip_local_port_range")),
 		somaxconn:      ask("net/core/somaxconn"), synBacklog: ask("net/ipv4/tcp_max_syn_backlog"),
-		pidMax: ask("kernel/pid_max"), threadsMax: ask("kernel/threads-max"), maps: ask("vm/max_map_count"),
-		tracked: ask("net/netfilter/nf_conntrack_count"), nrOpen: ask("fs/nr_open"), raises: mayRaise(field(root, "proc/self/status", "CapEff", ":")),
-		conntrack: ask("net/netfilter/nf_conntrack_max"), autogroup: ask("kernel/sched_autogroup_enabled"),
-		aslr: ask("kernel/randomize_va_space"), hugePages: chosen(text(root, "sys/kernel/mm/transparent_hugepage/enabled")),
-		clock: clockSource(root), governor: text(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-		virtual: virtual(root), ioUring: tryIOUring(), loopback: tryLoopback(), memAvailable: -1, pressure: -1,
+		pidMax: ask("kernel/pid_max"), threadsMax: ask("kernel/threads-max"),
+		maps:    ask("vm/max_map_count"),
+		tracked: ask("net/netfilter/nf_conntrack_count"), nrOpen: ask("fs/nr_open"),
+		raises:    mayRaise(field(root, "proc/self/status", "CapEff", ":")),
+		conntrack: ask("net/netfilter/nf_conntrack_max"),
+		autogroup: ask("kernel/sched_autogroup_enabled"),
+		aslr:      ask("kernel/randomize_va_space"),
+		hugePages: chosen(text(root, "sys/kernel/mm/transparent_hugepage/enabled")),
+		clock:     clockSource(root),
+		governor:  text(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+		virtual:   virtual(root), ioUring: tryIOUring(), loopback: tryLoopback(), memAvailable: -1,
+		pressure: -1,
 	}
 	f.quota, _ = quota(root)
 	f.files, f.filesHard = limit(unix.RLIMIT_NOFILE)
@@ -93,8 +99,8 @@ func observe(dir string) facts {
 	return f
 }
 
-// mayRaise reads from the capabilities of a process (hexadecimal, capabilities(7)) whether it may raise its hard limits. Root in a
-// container may often not.
+// mayRaise reads from the capabilities of a process (hexadecimal, capabilities(7)) whether it may
+// raise its hard limits. Root in a container may often not.
 func mayRaise(effective string) bool {
 	caps, err := strconv.ParseUint(strings.TrimSpace(effective), 16, 64)
 	return err == nil && caps&(1<<unix.CAP_SYS_RESOURCE) != 0
@@ -141,7 +147,8 @@ func limit(which int) (soft, hard uint64) {
 func sharedCores(cpus []int) bool {
 	seen := map[string]bool{}
 	for _, c := range cpus {
-		siblings := text(root, fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", c))
+		siblings := text(root,
+			fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", c))
 		if siblings != "" && seen[siblings] {
 			return true
 		}
@@ -182,7 +189,8 @@ func watch(d time.Duration) (busy, steal float64) {
 	return float64(b1-b0) / all, float64(s1-s0) / all
 }
 
-// tryIOUring makes a ring and throws it away: a seccomp filter forbids it without a word in any file.
+// tryIOUring makes a ring and throws it away: a seccomp filter forbids it without a
+// word in any file.
 func tryIOUring() error {
 	var params [120]byte // struct io_uring_params, all zero
 	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)), 0)
@@ -207,14 +215,14 @@ func tryLoopback() error {
 }
 
 // RaiseLimits raises this process's soft limits of open files and processes to the hard ones, for
-// itself and what it starts, and returns how many files may be open now. It does what it may: a limit that stays low is
-// a finding of the doctor.
+// itself and what it starts, and returns how many files may be open now. It does what it may: a
+// limit that stays low is a finding of the doctor.
 func RaiseLimits() (files uint64) {
 	for _, which := range []int{unix.RLIMIT_NOFILE, unix.RLIMIT_NPROC} {
 		var l syscall.Rlimit
 		if syscall.Getrlimit(which, &l) == nil {
-			// Go raises its own limit of files when it starts and gives children the old one, unless it is set by hand: so
-			// it is set even if it looks high enough already.
+			// Go raises its own limit of files when it starts and gives children the old one,
+			// unless it is set by hand: so it is set even if it looks high enough already.
 			l.Cur = l.Max
 			_ = syscall.Setrlimit(which, &l)
 		}

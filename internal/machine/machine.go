@@ -1,9 +1,10 @@
-// Package machine tells what a run was made on, for the record, and what about it stands in the way of a good
-// measurement, for `interleave doctor`.
+// Package machine tells what a run was made on, for the record, and what about it stands in the way
+// of a good measurement, for `interleave doctor`.
 //
-// The trade: figures without their machine say little, but a list of all that a kernel could be asked is as good as
-// none. So there are few facts in the record, and each finding of the doctor has a limit, the reason for it, and the
-// command that changes it. Reading the facts and judging them are apart: the judgement is a pure function.
+// The trade: figures without their machine say little, but a list of all that a kernel could be
+// asked is as good as none. So there are few facts in the record, and each finding of the doctor
+// has a limit, the reason for it, and the command that changes it. Reading the facts and judging
+// them are apart: the judgement is a pure function.
 package machine
 
 import (
@@ -25,12 +26,14 @@ import (
 // root is the file system that facts are read from.
 var root = os.DirFS("/")
 
-// Describe returns this machine for a run's record; the tool chains are by name, with their version.
+// Describe returns this machine for a run's record; the tool chains are by name, with
+// their version.
 func Describe(toolchains map[string]string) record.Machine {
 	return record.Machine{
 		Cores: usableCores(), CPU: cpuName(root), MemBytes: memory(root),
 		Kernel: kernel(), System: system(root), Virtual: virtual(root), Clock: clockSource(root),
-		Congestion: text(root, "proc/sys/net/ipv4/tcp_congestion_control"), Cgroups: group.CgroupKind(), ToolChains: toolchains,
+		Congestion: text(root, "proc/sys/net/ipv4/tcp_congestion_control"),
+		Cgroups:    group.CgroupKind(), ToolChains: toolchains,
 	}
 }
 
@@ -52,7 +55,8 @@ func UsableCPUs() []int {
 // maxCores is how many a CPUSet has room for.
 const maxCores = 1024
 
-// usableCores is how many cores' worth of time this process may use: a quota may be less than its cores.
+// usableCores is how many cores' worth of time this process may use: a quota may be less
+// than its cores.
 func usableCores() int {
 	n := len(UsableCPUs())
 	if n == 0 {
@@ -93,7 +97,8 @@ func field(f fs.FS, name, key, separator string) string {
 }
 
 func cpuName(f fs.FS) string {
-	for _, key := range []string{"model name", "Model", "cpu model", "cpu"} { // x86, arm, mips and riscv, power
+	// x86, arm, mips and riscv, power
+	for _, key := range []string{"model name", "Model", "cpu model", "cpu"} {
 		if name := field(f, "proc/cpuinfo", key, ":"); name != "" {
 			return name
 		}
@@ -106,7 +111,8 @@ func cpuName(f fs.FS) string {
 
 // memory is what this process may use: all of the machine's, or its cgroup's limit.
 func memory(f fs.FS) int64 {
-	kib, _ := strconv.ParseInt(strings.TrimSuffix(field(f, "proc/meminfo", "MemTotal", ":"), " kB"), 10, 64)
+	kib, _ := strconv.ParseInt(strings.TrimSuffix(field(f, "proc/meminfo", "MemTotal", ":"), " kB"),
+		10, 64)
 	bytes := kib << 10
 	for _, dir := range limits(f) {
 		for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
@@ -131,13 +137,14 @@ func quota(f fs.FS) (cores float64, ok bool) {
 		if q, p, both := strings.Cut(text(f, path.Join(dir, "cpu.max")), " "); both {
 			least(q, p)
 		}
-		least(text(f, path.Join(dir, "cpu.cfs_quota_us")), text(f, path.Join(dir, "cpu.cfs_period_us")))
+		least(text(f, path.Join(dir, "cpu.cfs_quota_us")),
+			text(f, path.Join(dir, "cpu.cfs_period_us")))
 	}
 	return cores, ok
 }
 
-// limits lists the cgroup directories that may limit this process: its own and those above, in v2 and in v1's
-// trees for CPU and memory.
+// limits lists the cgroup directories that may limit this process: its own and those above, in v2
+// and in v1's trees for CPU and memory.
 func limits(f fs.FS) (dirs []string) {
 	for line := range strings.Lines(text(f, "proc/self/cgroup")) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -148,7 +155,8 @@ func limits(f fs.FS) (dirs []string) {
 		switch {
 		case parts[1] == "":
 			trees = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
-		case strings.Contains(","+parts[1]+",", ",cpu,"), strings.Contains(","+parts[1]+",", ",memory,"):
+		case strings.Contains(","+parts[1]+",", ",cpu,"), strings.Contains(","+parts[1]+",",
+			",memory,"):
 			trees = []string{path.Join("sys/fs/cgroup", parts[1])}
 		}
 		for _, tree := range trees {
@@ -210,17 +218,21 @@ func container(f fs.FS) string {
 	return ""
 }
 
-// hypervisor names the virtual machine as far as it shows itself. A processor tells that there is one, the firmware's
-// tables which one.
+// hypervisor names the virtual machine as far as it shows itself. A processor tells that there is
+// one, the firmware's tables which one.
 func hypervisor(f fs.FS) string {
 	if name := text(f, "sys/hypervisor/type"); name != "" {
 		return name
 	}
-	firmware := text(f, "sys/class/dmi/id/sys_vendor") + " " + text(f, "sys/class/dmi/id/product_name")
+	firmware := text(f, "sys/class/dmi/id/sys_vendor") + " " +
+		text(f, "sys/class/dmi/id/product_name")
 	for _, known := range []struct{ in, name string }{
-		{"QEMU", "kvm"}, {"KVM", "kvm"}, {"Amazon EC2", "amazon"}, {"Google Compute", "google"}, {"VMware", "vmware"},
-		{"VirtualBox", "virtualbox"}, {"innotek", "virtualbox"}, {"Virtual Machine", "hyper-v"}, {"Xen", "xen"},
-		{"Parallels", "parallels"}, {"DigitalOcean", "digitalocean"}, {"Hetzner", "kvm"}, {"OpenStack", "kvm"},
+		{"QEMU", "kvm"}, {"KVM", "kvm"}, {"Amazon EC2", "amazon"}, {"Google Compute", "google"},
+		{"VMware", "vmware"},
+		{"VirtualBox", "virtualbox"}, {"innotek", "virtualbox"}, {"Virtual Machine", "hyper-v"},
+		{"Xen", "xen"},
+		{"Parallels", "parallels"}, {"DigitalOcean", "digitalocean"}, {"Hetzner", "kvm"},
+		{"OpenStack", "kvm"},
 	} {
 		if strings.Contains(firmware, known.in) {
 			return known.name

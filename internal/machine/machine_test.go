@@ -23,7 +23,8 @@ func files(pairs ...string) fstest.MapFS {
 
 func TestDescribe(t *testing.T) {
 	m := Describe(map[string]string{"go": "1.26"})
-	if m.Cores < 1 || m.CPU == "" || m.MemBytes < 1<<20 || m.Kernel == "" || m.System == "" || m.Cgroups == "" || m.ToolChains["go"] != "1.26" {
+	if m.Cores < 1 || m.CPU == "" || m.MemBytes < 1<<20 || m.Kernel == "" || m.System == "" ||
+		m.Cgroups == "" || m.ToolChains["go"] != "1.26" {
 		t.Errorf("something is missing: %+v", m)
 	}
 	if got := len(UsableCPUs()); got != runtime.NumCPU() {
@@ -33,17 +34,24 @@ func TestDescribe(t *testing.T) {
 
 func TestFacts(t *testing.T) {
 	tests := []struct{ name, got, want string }{
-		{"x86", cpuName(files("proc/cpuinfo", "processor\t: 0\nmodel name\t: Intel(R) Xeon(R): E5\n")), "Intel(R) Xeon(R): E5"},
-		{"arm", cpuName(files("proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50\n", "proc/device-tree/model", "Raspberry Pi 4\x00")), "Raspberry Pi 4"},
+		{"x86", cpuName(files("proc/cpuinfo",
+			"processor\t: 0\nmodel name\t: Intel(R) Xeon(R): E5\n")), "Intel(R) Xeon(R): E5"},
+		{"arm", cpuName(files("proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50\n",
+			"proc/device-tree/model", "Raspberry Pi 4\x00")), "Raspberry Pi 4"},
 		{"no name", cpuName(files()), runtime.GOARCH},
-		{"debian", system(files("etc/os-release", "PRETTY_NAME=\"Debian 12\"\nNAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\n")), "Debian GNU/Linux 12"},
+		{"debian", system(files("etc/os-release",
+			"PRETTY_NAME=\"Debian 12\"\nNAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\n")),
+			"Debian GNU/Linux 12"},
 		{"arch", system(files("usr/lib/os-release", "NAME=Arch Linux\n")), "Arch Linux"},
 		{"no system", system(files()), "linux"},
 		{"bare", virtual(files("proc/cpuinfo", "flags\t: fpu sse\n")), ""},
-		{"flag only", virtual(files("proc/cpuinfo", "flags\t: fpu hypervisor sse\n")), "a virtual machine"},
-		{"kvm", virtual(files("sys/class/dmi/id/sys_vendor", "QEMU\n", "sys/class/dmi/id/product_name", "Standard PC\n")), "kvm"},
+		{"flag only", virtual(files("proc/cpuinfo", "flags\t: fpu hypervisor sse\n")),
+			"a virtual machine"},
+		{"kvm", virtual(files("sys/class/dmi/id/sys_vendor", "QEMU\n",
+			"sys/class/dmi/id/product_name", "Standard PC\n")), "kvm"},
 		{"docker", virtual(files(".dockerenv", "")), "docker"},
-		{"podman in xen", virtual(files("proc/1/environ", "a=b\x00container=podman\x00", "sys/hypervisor/type", "xen\n")), "podman in xen"},
+		{"podman in xen", virtual(files("proc/1/environ", "a=b\x00container=podman\x00",
+			"sys/hypervisor/type", "xen\n")), "podman in xen"},
 		{"wsl", virtual(files("proc/version", "Linux version 5.15-Microsoft-standard")), "wsl"},
 		{"pages", chosen("always [madvise] never"), "madvise"},
 		{"pages none", chosen("never"), ""},
@@ -65,15 +73,22 @@ func TestLimits(t *testing.T) {
 		mem   int64
 	}{
 		{"none", files("proc/meminfo", "MemTotal:  1024 kB\n"), 0, 1 << 20},
-		{"v2 own", files("proc/self/cgroup", v2, "sys/fs/cgroup/a/b/cpu.max", "150000 100000\n", "proc/meminfo", "MemTotal: 1024 kB\n",
+		{"v2 own", files("proc/self/cgroup", v2, "sys/fs/cgroup/a/b/cpu.max", "150000 100000\n",
+			"proc/meminfo", "MemTotal: 1024 kB\n",
 			"sys/fs/cgroup/a/b/memory.max", "max\n"), 1.5, 1 << 20},
-		{"v2 above", files("proc/self/cgroup", v2, "sys/fs/cgroup/a/b/cpu.max", "max 100000\n", "sys/fs/cgroup/a/cpu.max", "50000 100000\n",
-			"proc/meminfo", "MemTotal: 1024 kB\n", "sys/fs/cgroup/a/memory.max", "4096\n"), 0.5, 4096},
-		{"v1", files("proc/self/cgroup", v1, "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "200000\n",
-			"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n", "proc/meminfo", "MemTotal: 1024 kB\n",
+		{"v2 above", files("proc/self/cgroup", v2, "sys/fs/cgroup/a/b/cpu.max", "max 100000\n",
+			"sys/fs/cgroup/a/cpu.max", "50000 100000\n",
+			"proc/meminfo", "MemTotal: 1024 kB\n", "sys/fs/cgroup/a/memory.max", "4096\n"), 0.5,
+			4096},
+		{"v1", files("proc/self/cgroup", v1, "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us",
+			"200000\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n", "proc/meminfo",
+			"MemTotal: 1024 kB\n",
 			"sys/fs/cgroup/memory/job/memory.limit_in_bytes", "8192\n"), 2, 8192},
-		{"v1 unlimited", files("proc/self/cgroup", v1, "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n",
-			"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n", "proc/meminfo", "MemTotal: 1024 kB\n",
+		{"v1 unlimited", files("proc/self/cgroup", v1,
+			"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n", "proc/meminfo",
+			"MemTotal: 1024 kB\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"), 0, 1 << 20},
 	}
 	for _, tt := range tests {
@@ -88,7 +103,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestPortRange(t *testing.T) {
-	for in, want := range map[string]int64{"32768\t60999": 28232, "1 1": 1, "": -1, "5": -1, "9 8": -1} {
+	for in, want := range map[string]int64{"32768\t60999": 28232, "1 1": 1, "": -1, "5": -1,
+		"9 8": -1} {
 		if got := portRange(in); got != want {
 			t.Errorf("%q: got %d, want %d", in, got, want)
 		}
@@ -107,10 +123,12 @@ func TestRaiseLimits(t *testing.T) {
 	if hard < 512 || hard == unix.RLIM_INFINITY {
 		t.Skipf("the hard limit is %d", hard)
 	}
-	cmd := exec.Command("sh", "-c", `ulimit -Sn 256 && exec "$0" -test.run '^TestRaiseLimits$'`, os.Args[0])
+	cmd := exec.Command("sh", "-c", `ulimit -Sn 256 && exec "$0" -test.run '^TestRaiseLimits$'`,
+		os.Args[0])
 	cmd.Env = append(cmd.Environ(), "MACHINE_TEST_LIMITS=1")
 	out, err := cmd.CombinedOutput()
-	if want := fmt.Sprintf("limits %d %d <nil>\n", hard, hard); err != nil || !strings.Contains(string(out), want) {
+	if want := fmt.Sprintf("limits %d %d <nil>\n", hard, hard); err != nil ||
+		!strings.Contains(string(out), want) {
 		t.Errorf("got %q, %v, want %q", out, err, want)
 	}
 }
@@ -119,7 +137,8 @@ func FuzzFacts(f *testing.F) {
 	f.Add("0::/a/b\n", "150000 100000")
 	f.Add("4:memory:/\n2:cpu:/../..\n", "x")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		fs := files("proc/self/cgroup", a, "sys/fs/cgroup/a/b/cpu.max", b, "proc/cpuinfo", a, "proc/meminfo", b, "etc/os-release", b, "proc/1/environ", a)
+		fs := files("proc/self/cgroup", a, "sys/fs/cgroup/a/b/cpu.max", b, "proc/cpuinfo", a,
+			"proc/meminfo", b, "etc/os-release", b, "proc/1/environ", a)
 		if cores, ok := quota(fs); ok && !(cores > 0) {
 			t.Errorf("a quota of %v cores", cores)
 		}

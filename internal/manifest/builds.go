@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// An experiment of builds measures nothing: a command builds its model for many systems and prints a row for each, and
-// claims say for which of them that must succeed.
+// An experiment of builds measures nothing: a command builds its model for many systems and prints
+// a row for each, and claims say for which of them that must succeed.
 
 // measuring are the keys of an experiment that measures.
 var measuring = []string{"baseline", "metrics", "load", "sweep", "point", "depth", "curve"}
@@ -20,7 +20,9 @@ func (r *experimentReader) readBuilds(tree *Tree) {
 	for _, key := range measuring {
 		t.get(key)
 		if t.has(key) {
-			t.fail(key, "means nothing beside builds: a command says what was built, and nothing is measured")
+			t.fail(key,
+				"means nothing beside builds: a command says what was built, and nothing is "+
+					"measured")
 		}
 	}
 	r.Models = t.distinct("models")
@@ -42,7 +44,8 @@ func (r *experimentReader) readBuilds(tree *Tree) {
 		r.Claims = append(r.Claims, c)
 	}
 	if tree != nil && r.Service != "" && tree.Service(r.Service) == nil {
-		t.fail("service", "there is no services/%s: %s", r.Service, suggest(r.Service, tree.ServiceNames()))
+		t.fail("service", "there is no services/%s: %s", r.Service,
+			suggest(r.Service, tree.ServiceNames()))
 	}
 }
 
@@ -58,7 +61,8 @@ func (t *table) readBuildClaim() Claim {
 		Transfer:   t.prose("transfer"),
 	}
 	if len(c.Targets) == 0 {
-		t.fail("targets", "expected the targets that the claim speaks of, as the command's rows name them")
+		t.fail("targets",
+			"expected the targets that the claim speaks of, as the command's rows name them")
 	}
 	t.checkID(c.ID)
 	t.finish()

@@ -28,14 +28,17 @@ func TestBuilds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(e.Builds, []string{"make", "matrix", "{depth}"}) || len(e.Claims) != 1 || !slices.Equal(e.Claims[0].Targets, []string{"one", "two"}) {
+	if !slices.Equal(e.Builds, []string{"make", "matrix", "{depth}"}) || len(e.Claims) != 1 ||
+		!slices.Equal(e.Claims[0].Targets, []string{"one", "two"}) {
 		t.Errorf("got %+v", e)
 	}
 	for _, test := range []struct{ old, new, want string }{
 		{`builds = ["make", "matrix", "{depth}"]`, "builds = []", "builds: is empty"},
-		{`models = ["c-process"]`, `models = ["c-process", "c-epoll"]`, "expected the one model that is built"},
+		{`models = ["c-process"]`, `models = ["c-process", "c-epoll"]`,
+			"expected the one model that is built"},
 		{`models = ["c-process"]`, ``, "models is missing"},
-		{`models = ["c-process"]`, "models = [\"c-process\"]\nbaseline = \"c-process\"", "baseline: means nothing beside builds"},
+		{`models = ["c-process"]`, "models = [\"c-process\"]\nbaseline = \"c-process\"",
+			"baseline: means nothing beside builds"},
 		{`kind = "builds"`, `kind = "direction"`, `kind: "direction" is not known`},
 		{`targets = ["one", "two"]`, ``, "targets: expected the targets"},
 		{`id = "P5"`, `id = "p"`, "is no name of a claim"},
@@ -43,7 +46,8 @@ func TestBuilds(t *testing.T) {
 		{`[[claim]]`, "[load]\nshape = \"closed\"\n[[claim]]", "load: means nothing beside builds"},
 	} {
 		text := strings.Replace(buildsExperiment, test.old, test.new, 1)
-		if _, err := parseExperiment("experiments/x/experiment.toml", []byte(text), nil); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := parseExperiment("experiments/x/experiment.toml", []byte(text),
+			nil); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s", test.new, err, test.want)
 		}
 	}

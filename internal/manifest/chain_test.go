@@ -55,8 +55,10 @@ window = "1s"
 // chainTree has one model that can stand in a chain, and one that cannot unless can says so.
 func chainTree(can bool) *Tree {
 	run := map[bool][]string{true: {"images", "{port}", "{next}"}, false: {"images", "{port}"}}
-	return &Tree{Services: []*Service{{Name: "echo", Protocol: "echo"}, {Name: "images", Protocol: Images,
-		Models: []*Model{{Name: "go-goroutine", Run: run[true]}, {Name: "node-loop", Run: run[can]}}}}}
+	return &Tree{Services: []*Service{{Name: "echo", Protocol: "echo"},
+		{Name: "images", Protocol: Images,
+			Models: []*Model{{Name: "go-goroutine", Run: run[true]},
+				{Name: "node-loop", Run: run[can]}}}}}
 }
 
 func TestChains(t *testing.T) {
@@ -83,20 +85,24 @@ func TestChains(t *testing.T) {
 	if _, err := read(strings.Replace(ofChains, "[1, 8]", "[1, 1.0]", 1), true); err == nil {
 		t.Error("the same length twice: got no error")
 	}
-	alone := strings.Replace(strings.Replace(ofChains, `over   = "chain"`, `over = "connections"`, 1), `"hop"`, `"database"`, 1)
+	alone := strings.Replace(strings.Replace(ofChains, `over   = "chain"`, `over = "connections"`,
+		1), `"hop"`, `"database"`, 1)
 	if _, err := read(alone, false); err != nil {
 		t.Errorf("a model that cannot stand in a chain, where there is none: %v", err)
 	}
 	for _, test := range []struct{ old, new, want string }{
-		{"", "", `20: point "chain = 8": services/images/node-loop cannot stand in a chain: its run does not use {next}`},
+		{"", "",
+			`20: point "chain = 8": services/images/node-loop cannot stand in a chain: its run does not use {next}`},
 		{"[1, 8]", "[1, 17]", "17"},
 		{"[1, 8]", "[0, 8]", "0"},
-		{`["go-goroutine"]`, `["go-goroutine", "node-loop"]`, `point "many": services/images/node-loop cannot stand`},
+		{`["go-goroutine"]`, `["go-goroutine", "node-loop"]`,
+			`point "many": services/images/node-loop cannot stand`},
 		{`service  = "images"`, `service = "echo"`, "only an image service has a next one"},
 		{`"closed"`, `"connect"`, `chain means nothing for shape "connect"`},
 		{"setup    =", "profiles = [\"many\"]\nsetup    =", `profiles: "many" is a chain`},
 	} {
-		if _, err := read(strings.Replace(ofChains, test.old, test.new, 1), false); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := read(strings.Replace(ofChains, test.old, test.new, 1), false); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s", test.new, err, test.want)
 		}
 	}

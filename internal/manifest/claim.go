@@ -14,14 +14,16 @@ var claimID = regexp.MustCompile(`^[A-Z][A-Z0-9]*[0-9]+[a-z]?$`)
 const (
 	defaultMargin  = 1.25
 	equalityMargin = 1.10 // "equal" is the stronger word
-	leastEffect    = 1.05 // directions and orders: what is nearer to 1 is no difference (docs/method.md)
-	mostMargin     = 10
+	// directions and orders: what is nearer to 1 is no difference (docs/method.md)
+	leastEffect = 1.05
+	mostMargin  = 10
 )
 
-// wants are the keys of each kind, besides those that any claim has. What a kind does not have is an
-// error: a margin that nothing reads would be believed.
+// wants are the keys of each kind, besides those that any claim has. What a kind does not have is
+// an error: a margin that nothing reads would be believed.
 var wants = map[string]struct{ must, may []string }{
-	"direction":      {[]string{"of", "against", "sense"}, []string{"at", "from", "published", "margin"}},
+	"direction": {[]string{"of", "against", "sense"}, []string{"at", "from", "published",
+		"margin"}},
 	"magnitude":      {[]string{"of", "against", "published"}, []string{"at", "from", "margin"}},
 	"equality":       {[]string{"of", "against"}, []string{"at", "from", "margin"}},
 	"crossover":      {[]string{"of", "against", "sense", "published"}, []string{"margin"}},
@@ -30,8 +32,10 @@ var wants = map[string]struct{ must, may []string }{
 	"shape linear":   {[]string{"shape", "of"}, []string{"from", "published", "margin"}},
 	"shape flattens": {[]string{"shape", "of", "after"}, []string{"margin"}},
 	"shape flat":     {[]string{"shape", "of"}, []string{"from", "margin"}},
-	"shape":          {[]string{"shape"}, []string{"of", "order", "after", "at", "from", "published", "margin"}},
-	"":               {nil, []string{"of", "against", "sense", "at", "from", "published", "margin", "shape", "after", "order"}},
+	"shape": {[]string{"shape"}, []string{"of", "order", "after", "at", "from",
+		"published", "margin"}},
+	"": {nil, []string{"of", "against", "sense", "at", "from", "published", "margin",
+		"shape", "after", "order"}},
 }
 
 // readClaims reads the [[claim]]s.
@@ -100,7 +104,9 @@ func (t *table) checkPlace(c *Claim) {
 
 func (t *table) checkID(id string) {
 	if id != "" && !claimID.MatchString(id) {
-		t.fail("id", "%q is no name of a claim: expected a capital, a number and perhaps a letter, such as \"P1\" or \"E2a\"", id)
+		t.fail("id",
+			"%q is no name of a claim: expected a capital, a number and perhaps a letter, such "+
+				"as \"P1\" or \"E2a\"", id)
 	}
 }
 
@@ -117,7 +123,8 @@ func (t *table) asTerm(key string, i int, s string) Term {
 	model, point, at := strings.Cut(s, "@")
 	term := Term{strings.TrimSpace(model), strings.TrimSpace(point)}
 	if !folderName.MatchString(term.Model) || at && term.Point == "" {
-		t.d.fail(t.atItem(key, i), `%s: expected a model or model@point such as "erlang-actor@echo", got %s`, key, show(s))
+		t.d.fail(t.atItem(key, i),
+			`%s: expected a model or model@point such as "erlang-actor@echo", got %s`, key, show(s))
 		return Term{}
 	}
 	return term
@@ -132,12 +139,14 @@ func (t *table) checkWants(c *Claim) {
 	w := wants[kind]
 	for _, key := range w.must {
 		if !t.has(key) {
-			t.d.fail(t.line(), "%s: %s is missing: a claim of kind %q needs %s", t.title(), key, kind, strings.Join(w.must, ", "))
+			t.d.fail(t.line(), "%s: %s is missing: a claim of kind %q needs %s", t.title(), key,
+				kind, strings.Join(w.must, ", "))
 		}
 	}
 	for _, key := range wants[""].may {
 		if t.has(key) && !slices.Contains(w.must, key) && !slices.Contains(w.may, key) {
-			t.fail(key, "means nothing in a claim of kind %q, which has: %s", kind, strings.Join(append(slices.Clone(w.must), w.may...), ", "))
+			t.fail(key, "means nothing in a claim of kind %q, which has: %s", kind,
+				strings.Join(append(slices.Clone(w.must), w.may...), ", "))
 		}
 	}
 }
@@ -148,7 +157,8 @@ func (t *table) checkFigures(c *Claim) {
 		t.fail("published", "expected a number above 0, got %v", c.Published)
 	}
 	if t.has("margin") && (c.Margin <= 1 || c.Margin > mostMargin) {
-		t.fail("margin", "expected a factor above 1 and at most %d, such as 1.25, got %v", mostMargin, c.Margin)
+		t.fail("margin", "expected a factor above 1 and at most %d, such as 1.25, got %v",
+			mostMargin, c.Margin)
 	}
 	if !t.has("margin") {
 		switch {
@@ -191,7 +201,8 @@ func (r *experimentReader) checkAt(t *table, c *Claim) {
 		case word && len(c.At) > 1:
 			t.d.fail(t.atItem("at", i), "at: %q stands alone", name)
 		case !word && !ok:
-			t.d.fail(t.atItem("at", i), "at: there is no point %q: %s", name, suggest(name, append(r.pointNames(), "every", "mean")))
+			t.d.fail(t.atItem("at", i), "at: there is no point %q: %s", name,
+				suggest(name, append(r.pointNames(), "every", "mean")))
 		}
 	}
 	if c.Metric == Lines {
@@ -207,7 +218,8 @@ func (r *experimentReader) checkAt(t *table, c *Claim) {
 		case len(c.At) == 0 && len(r.Points) == 1:
 			c.At = []string{r.Points[0].Name}
 		default:
-			t.d.fail(t.at("at"), "%s: at is missing: without a sweep a claim names its points: %s", t.title(), strings.Join(r.pointNames(), ", "))
+			t.d.fail(t.at("at"), "%s: at is missing: without a sweep a claim names its points: %s",
+				t.title(), strings.Join(r.pointNames(), ", "))
 		}
 	}
 	r.checkFrom(t, c, wide)
@@ -226,10 +238,13 @@ func (r *experimentReader) checkFrom(t *table, c *Claim, wide bool) {
 		t.fail("from", "%v is outside of the sweep, which goes from %v to %v", c.From, first, last)
 	}
 	if t.has("after") && (c.After >= last || c.After <= first) {
-		t.fail("after", "%v is not inside of the sweep, which goes from %v to %v", c.After, first, last)
+		t.fail("after", "%v is not inside of the sweep, which goes from %v to %v", c.After, first,
+			last)
 	}
 	if c.Kind == "crossover" && (c.Published >= last || c.Published <= first) {
-		t.fail("published", "the crossing at %v is not inside of the sweep, which goes from %v to %v", c.Published, first, last)
+		t.fail("published",
+			"the crossing at %v is not inside of the sweep, which goes from %v to %v", c.Published,
+			first, last)
 	}
 }
 
@@ -247,21 +262,24 @@ func (r *experimentReader) checkTerm(t *table, c *Claim, key string, i int, term
 		return
 	}
 	if !slices.Contains(r.allModels(), term.Model) {
-		r.d.fail(t.atItem(key, i), "%s: %q is not among the models: %s", key, term.Model, suggest(term.Model, r.allModels()))
+		r.d.fail(t.atItem(key, i), "%s: %q is not among the models: %s", key, term.Model,
+			suggest(term.Model, r.allModels()))
 		return
 	}
 	points := r.ClaimPoints(*c)
 	if term.Point != "" {
 		p, ok := r.Point(term.Point)
 		if !ok {
-			r.d.fail(t.atItem(key, i), "%s: there is no point %q: %s", key, term.Point, suggest(term.Point, r.pointNames()))
+			r.d.fail(t.atItem(key, i), "%s: there is no point %q: %s", key, term.Point,
+				suggest(term.Point, r.pointNames()))
 			return
 		}
 		points = []Point{p}
 	}
 	for _, p := range points {
 		if !slices.Contains(r.ModelsAt(p), term.Model) {
-			r.d.fail(t.atItem(key, i), "%s: %q is not measured at point %q, which has: %s", key, term.Model, p.Name, strings.Join(r.ModelsAt(p), ", "))
+			r.d.fail(t.atItem(key, i), "%s: %q is not measured at point %q, which has: %s", key,
+				term.Model, p.Name, strings.Join(r.ModelsAt(p), ", "))
 			return
 		}
 		if needs := p.Load.shows(c.Metric); needs != "" {
@@ -293,8 +311,8 @@ func (r *experimentReader) measures(c Condition) bool {
 	return false
 }
 
-// ClaimPoints are the points that a claim is about: those it names, or the sweep's from From on. The
-// point of a Term comes on top. A claim about lines is about none.
+// ClaimPoints are the points that a claim is about: those it names, or the sweep's from From on.
+// The point of a Term comes on top. A claim about lines is about none.
 func (e *Experiment) ClaimPoints(c Claim) []Point {
 	if c.Metric == Lines {
 		return nil

@@ -87,7 +87,8 @@ func (t *table) depthRequests() int64 {
 		}
 	}
 	if ok {
-		t.fail("requests", `expected a number of requests for each connection, or "none" to measure over the window; got %s`, show(v))
+		t.fail("requests",
+			`expected a number of requests for each connection, or "none" to measure over the window; got %s`, show(v))
 	}
 	return 0
 }
@@ -105,7 +106,9 @@ func (r *experimentReader) checkDepth(t *table, d *Depth) {
 		r.checkParts(t, d)
 	}
 	if d.Window > 0 && d.Window < leastIntervals*d.Sample {
-		t.fail("window", "%v holds fewer than %d samples of %v each: lengthen it, or sample more often", d.Window, leastIntervals, d.Sample)
+		t.fail("window",
+			"%v holds fewer than %d samples of %v each: lengthen it, or sample more often",
+			d.Window, leastIntervals, d.Sample)
 	}
 }
 
@@ -114,7 +117,8 @@ func (r *experimentReader) checkDepth(t *table, d *Depth) {
 func (r *experimentReader) checkParts(t *table, d *Depth) {
 	for i, m := range d.Models {
 		if !slices.Contains(r.Models, m) {
-			r.d.fail(t.atItem("models", i), "models: %q is not among the experiment's: %s", m, suggest(m, r.Models))
+			r.d.fail(t.atItem("models", i), "models: %q is not among the experiment's: %s", m,
+				suggest(m, r.Models))
 		}
 	}
 	if len(d.Models) > 0 && !slices.Contains(d.Models, r.Baseline) {
@@ -122,12 +126,14 @@ func (r *experimentReader) checkParts(t *table, d *Depth) {
 	}
 	for i, v := range d.Values {
 		if !slices.Contains(r.swept, v) {
-			r.d.fail(t.atItem("values", i), "values: %s is not among the sweep's: %s", r.unit.text(v), r.sweptTexts())
+			r.d.fail(t.atItem("values", i), "values: %s is not among the sweep's: %s",
+				r.unit.text(v), r.sweptTexts())
 		}
 	}
 	for i, name := range d.Points {
 		if r.tables[name] == nil {
-			r.d.fail(t.atItem("points", i), "points: %q is no named point: %s", name, suggest(name, slices.Sorted(maps.Keys(r.tables))))
+			r.d.fail(t.atItem("points", i), "points: %q is no named point: %s", name,
+				suggest(name, slices.Sorted(maps.Keys(r.tables))))
 		}
 	}
 	if _, err := duration(t.values["window"]); d.Window > 0 || t.has("window") && err != nil {
@@ -135,7 +141,9 @@ func (r *experimentReader) checkParts(t *table, d *Depth) {
 	}
 	for _, p := range r.Points {
 		if d.Has(p) && (p.Load.Requests == 0 || d.Requests == AllInWindow) {
-			t.d.fail(t.at("window"), "%s: window is missing: point %q has no number of requests to end it", t.title(), p.Name)
+			t.d.fail(t.at("window"),
+				"%s: window is missing: point %q has no number of requests to end it", t.title(),
+				p.Name)
 			return
 		}
 	}

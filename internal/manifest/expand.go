@@ -9,8 +9,8 @@ import (
 // command's own: Erlang's -eval is full of them.
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// Expand replaces the placeholders {name} of a command by their values. A name without a value stays
-// as it is. Values are not looked at again: a path may hold braces.
+// Expand replaces the placeholders {name} of a command by their values. A name without a value
+// stays as it is. Values are not looked at again: a path may hold braces.
 func Expand(command []string, values map[string]string) []string {
 	pairs := make([]string, 0, 2*len(values))
 	for name, value := range values {

@@ -8,9 +8,11 @@ import (
 	"slices"
 )
 
-// LoadExperiment reads one experiment.toml. The file is named relative to root. Whether its services
-// exist only LoadTree can say.
-func LoadExperiment(root, file string) (*Experiment, error) { return loadExperiment(root, file, nil) }
+// LoadExperiment reads one experiment.toml. The file is named relative to root. Whether its
+// services exist only LoadTree can say.
+func LoadExperiment(root, file string) (*Experiment, error) {
+	return loadExperiment(root, file, nil)
+}
 
 func loadExperiment(root, file string, tree *Tree) (*Experiment, error) {
 	data, err := read(root, file)
@@ -20,8 +22,8 @@ func loadExperiment(root, file string, tree *Tree) (*Experiment, error) {
 	return parseExperiment(file, data, tree)
 }
 
-// An experimentReader is an experiment and the tables that its parts stand in, for the lines of what
-// is only found wrong when the parts are held together.
+// An experimentReader is an experiment and the tables that its parts stand in, for the lines of
+// what is only found wrong when the parts are held together.
 type experimentReader struct {
 	*Experiment
 	d      *document
@@ -38,8 +40,8 @@ type experimentReader struct {
 	depthsSure bool // likewise of the depths
 }
 
-// parseExperiment reads an experiment; with a tree it also looks whether the services exist and speak
-// a protocol that the load fits.
+// parseExperiment reads an experiment; with a tree it also looks whether the services exist and
+// speak a protocol that the load fits.
 func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) {
 	d, t := parse(file, data)
 	if t == nil {
@@ -58,10 +60,14 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 		Here:     t.texts("here", false),
 	}}
 	if !folderName.MatchString(r.Name) {
-		d.fail(0, "the folder %q is no name for an experiment: expected lower-case words with hyphens, such as \"eve-echo\"", r.Name)
+		d.fail(0,
+			"the folder %q is no name for an experiment: expected lower-case words with "+
+				"hyphens, such as \"eve-echo\"", r.Name)
 	}
 	if !t.has("setup") {
-		t.missing("setup", "the source's machine, versions and durations: the differences that a verdict lists; [] where nothing is published")
+		t.missing("setup",
+			"the source's machine, versions and durations: the differences that a verdict "+
+				"lists; [] where nothing is published")
 	}
 	if t.has("builds") {
 		r.readBuilds(tree)
@@ -71,7 +77,8 @@ func parseExperiment(file string, data []byte, tree *Tree) (*Experiment, error) 
 		return r.Experiment, nil
 	}
 	before := len(d.errs)
-	for _, key := range []string{"baseline", "metrics", "load", "sweep", "point", "depth", "curve", "claim", "profiles"} {
+	for _, key := range []string{"baseline", "metrics", "load", "sweep", "point", "depth", "curve",
+		"claim", "profiles"} {
 		t.get(key)
 	}
 	r.readModels()
@@ -103,17 +110,20 @@ func (r *experimentReader) readModels() {
 	case t.empty("models"):
 		t.fail("models", "is empty: expected the models to compare")
 	case len(r.Models) > 0 && r.Baseline != "" && !slices.Contains(r.Models, r.Baseline):
-		t.fail("baseline", "%q is not among the models: %s", r.Baseline, suggest(r.Baseline, r.Models))
+		t.fail("baseline", "%q is not among the models: %s", r.Baseline,
+			suggest(r.Baseline, r.Models))
 	}
 	r.checkModelNames(t, "models", r.Models)
 }
 
-// checkModelNames finds misspelt models as far as that can be seen without the tree: a model that is
-// named and not there may be one to come.
+// checkModelNames finds misspelt models as far as that can be seen without the tree: a model that
+// is named and not there may be one to come.
 func (r *experimentReader) checkModelNames(t *table, key string, names []string) {
 	for i, n := range names {
 		if !folderName.MatchString(n) {
-			r.d.fail(t.atItem(key, i), "%s: %q is no name of a model: expected language-model or language-model-variant", key, n)
+			r.d.fail(t.atItem(key, i),
+				"%s: %q is no name of a model: expected language-model or language-model-variant",
+				key, n)
 		}
 	}
 }
@@ -122,11 +132,14 @@ func (r *experimentReader) checkModelNames(t *table, key string, names []string)
 func (r *experimentReader) readProfiles() {
 	r.Profiles = r.top.distinct("profiles")
 	for i, name := range r.Profiles {
-		if is := func(p Point) bool { return p.Name == name }; r.sure && !slices.ContainsFunc(r.Points, is) {
-			r.d.fail(r.top.atItem("profiles", i), "profiles: %q is no point of this experiment", name)
+		if is := func(p Point) bool { return p.Name == name }; r.sure &&
+			!slices.ContainsFunc(r.Points, is) {
+			r.d.fail(r.top.atItem("profiles", i), "profiles: %q is no point of this experiment",
+				name)
 		}
 		if p, _ := r.Point(name); p.Load.Chain > 1 {
-			r.d.fail(r.top.atItem("profiles", i), "profiles: %q is a chain, whose servers would write one file", name)
+			r.d.fail(r.top.atItem("profiles", i),
+				"profiles: %q is a chain, whose servers would write one file", name)
 		}
 	}
 }
@@ -152,7 +165,8 @@ func (l Load) Shows(m Metric) bool { return l.shows(m) == "" }
 
 // shows says what a load lacks to show a metric, or nothing.
 func (l Load) shows(m Metric) (needs string) {
-	carries := l.Shape == Transfers || l.Shape == Bulk || l.Shape == Solve && l.Kernel == KernelTransfer
+	carries := l.Shape == Transfers || l.Shape == Bulk ||
+		l.Shape == Solve && l.Kernel == KernelTransfer
 	switch m {
 	case LatencyP50, LatencyP99, Jitter: // they count from the due time of a request
 		if !l.Timed() {
@@ -164,7 +178,9 @@ func (l Load) shows(m Metric) (needs string) {
 		}
 	case BitRate, CPUPerGB:
 		if !carries {
-			return fmt.Sprintf(`a point of shape "transfer" or "bulk", or of shape "solve" with the kernel %q`, KernelTransfer)
+			return fmt.Sprintf(
+				`a point of shape "transfer" or "bulk", or of shape "solve" with the kernel %q`,
+				KernelTransfer)
 		}
 	case Throughput, CPUPerRequest, Switches:
 		if l.Shape == Bulk {
@@ -186,7 +202,8 @@ func (l Load) showsOfChat(m Metric) (needs string) {
 	switch m {
 	case Deliveries, CPUPerDelivery:
 		if l.Members < 2 || l.Shape == Idle {
-			return "a point at which what is said in a room of a chat, of two members at least, is delivered"
+			return "a point at which what is said in a room of a chat, of two members at least, " +
+				"is delivered"
 		}
 	case AckP50, AckP99:
 		if l.Members == 0 || l.Shape != Open {
@@ -218,7 +235,8 @@ func (r *experimentReader) checkServices(tree *Tree) {
 		case s == nil && t != nil && t.has("service"):
 			t.fail("service", "there is no services/%s: %s", p.Service, suggest(p.Service, names))
 		case s == nil:
-			r.top.fail("service", "there is no services/%s: %s", p.Service, suggest(p.Service, names))
+			r.top.fail("service", "there is no services/%s: %s", p.Service,
+				suggest(p.Service, names))
 		case s.Protocol != "":
 			key, err := p.Load.fits(s.Protocol)
 			if line := r.lineOf(p, key); err != nil && !blamed[line] {
@@ -237,15 +255,24 @@ const leastSinkBytes = 32
 func (l Load) fits(protocol string) (key string, err error) {
 	switch {
 	case (protocol == Program) != (l.Shape == Solve):
-		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: programs are given problems to solve, servers are not", l.Shape, protocol)
+		return "shape",
+			fmt.Errorf("shape %q and the protocol %q do not go together: programs are given "+
+				"problems to solve, servers are not", l.Shape, protocol)
 	case protocol == Program:
 		return "", nil
 	case (protocol == Ping) != (l.Shape == Pings):
-		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: expected \"ping\" for both", l.Shape, protocol)
+		return "shape",
+			fmt.Errorf(
+				"shape %q and the protocol %q do not go together: expected \"ping\" for both",
+				l.Shape, protocol)
 	case (protocol == Transfer) != (l.Shape == Transfers || l.Shape == Bulk):
-		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: \"transfer\" and \"bulk\" are for servers of transfers, and these have no other", l.Shape, protocol)
+		return "shape",
+			fmt.Errorf("shape %q and the protocol %q do not go together: \"transfer\" and "+
+				"\"bulk\" are for servers of transfers, and these have no other", l.Shape, protocol)
 	case (protocol == Stream) != (l.Shape == Streams):
-		return "shape", fmt.Errorf("shape %q and the protocol %q do not go together: expected \"stream\" for both", l.Shape, protocol)
+		return "shape",
+			fmt.Errorf("shape %q and the protocol %q do not go together: expected \"stream\" "+
+				"for both", l.Shape, protocol)
 	case l.Output != "" && protocol != "sink":
 		return "output", errors.New("only a sink writes what it is sent to its standard output")
 	case protocol == Chat || l.Shape == Fanout || l.Shape == Idle:
@@ -255,13 +282,20 @@ func (l Load) fits(protocol string) (key string, err error) {
 	case protocol == Images || l.Shape == Cold || l.Ask != "" || l.Chain > 0:
 		return l.fitsImages(protocol)
 	case l.Shape == Paced && l.Pipeline > 1:
-		return "pipeline", errors.New("only a chat's paced messages come several at once: size says how long one is")
+		return "pipeline",
+			errors.New("only a chat's paced messages come several at once: size says how long " +
+				"one is")
 	case protocol == "sink" && l.Shape != Paced:
-		return "shape", fmt.Errorf("a sink never answers: expected shape \"paced\", got %q", l.Shape)
+		return "shape", fmt.Errorf("a sink never answers: expected shape \"paced\", got %q",
+			l.Shape)
 	case protocol != "sink" && l.Shape == Paced:
-		return "shape", fmt.Errorf("a paced load reads no reply, which %s sends: expected shape closed, open or connect", protocol)
+		return "shape",
+			fmt.Errorf("a paced load reads no reply, which %s sends: expected shape closed, "+
+				"open or connect", protocol)
 	case protocol == "sink" && l.SizeBytes < leastSinkBytes:
-		return "size", fmt.Errorf("a message to a sink has at least %d bytes, got %d: each line says whose it is", leastSinkBytes, l.SizeBytes)
+		return "size",
+			fmt.Errorf("a message to a sink has at least %d bytes, got %d: each line says whose "+
+				"it is", leastSinkBytes, l.SizeBytes)
 	case protocol == "counter" && l.SizeBytes != 1:
 		return "size", fmt.Errorf("a request to a counter is 1 byte, got %d", l.SizeBytes)
 	case protocol != "counter" && l.ReadShare != 0:
@@ -270,8 +304,8 @@ func (l Load) fits(protocol string) (key string, err error) {
 	return "", nil
 }
 
-// leastChatBytes and mostChatBytes are the load engine's: room for what makes each text unique, and a line of IRC with
-// the longest name of a sender before it.
+// leastChatBytes and mostChatBytes are the load engine's: room for what makes each text unique, and
+// a line of IRC with the longest name of a sender before it.
 const (
 	leastChatBytes = 32
 	mostChatBytes  = 400
@@ -283,21 +317,27 @@ func (l Load) fitsChat(protocol string) (key string, err error) {
 	case protocol != Chat:
 		return "shape", fmt.Errorf("shape %q is for chats, and %s is none", l.Shape, protocol)
 	case l.Shape != Fanout && l.Shape != Open && l.Shape != Paced && l.Shape != Idle:
-		return "shape", fmt.Errorf("shape %q and a chat do not go together: expected fanout, open, paced or idle", l.Shape)
+		return "shape",
+			fmt.Errorf("shape %q and a chat do not go together: expected fanout, open, paced or "+
+				"idle", l.Shape)
 	case l.Members == 0:
 		return "members", errors.New(`members is missing: how many clients share a room, or "all"`)
 	case l.Shape != Paced && l.Shape != Idle && min(l.Members, l.Connections) < 2:
-		return "members", errors.New("a room of one delivers nothing: expected two members at least, or shape paced")
+		return "members",
+			errors.New("a room of one delivers nothing: expected two members at least, or shape " +
+				"paced")
 	case l.Senders > min(l.Members, l.Connections):
 		return "senders", fmt.Errorf("%d senders are more than a room's members", l.Senders)
 	case l.Shape != Idle && (l.SizeBytes < leastChatBytes || l.SizeBytes > mostChatBytes):
-		return "size", fmt.Errorf("a message to a room has %d to %d bytes, got %d: each says whose it is, and a line holds no more", leastChatBytes, mostChatBytes, l.SizeBytes)
+		return "size",
+			fmt.Errorf("a message to a room has %d to %d bytes, got %d: each says whose it is, "+
+				"and a line holds no more", leastChatBytes, mostChatBytes, l.SizeBytes)
 	}
 	return "", nil
 }
 
-// lineOf is the line of a key of a point's load: in the point, in the sweep, in [load], or where the
-// point begins.
+// lineOf is the line of a key of a point's load: in the point, in the sweep, in [load], or where
+// the point begins.
 func (r *experimentReader) lineOf(p Point, key string) int {
 	t := r.tables[p.Name]
 	switch {
@@ -357,8 +397,8 @@ func (e *Experiment) Sweep() []Point {
 	return out
 }
 
-// Missing lists, as "service/model", what the experiment names and the tree does not have: models to
-// come. They are no error; whoever runs the experiment says that they were not measured.
+// Missing lists, as "service/model", what the experiment names and the tree does not have: models
+// to come. They are no error; whoever runs the experiment says that they were not measured.
 func (e *Experiment) Missing(tree *Tree) []string {
 	var out []string
 	for _, p := range e.Points {

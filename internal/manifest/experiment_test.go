@@ -11,8 +11,8 @@ import (
 
 const experimentFile = "experiments/growth/experiment.toml"
 
-// goodExperiment has a sweep, a point of another shape and a claim of each kind. The tests of what is
-// wrong change one thing in it; the lines are those that messages name.
+// goodExperiment has a sweep, a point of another shape and a claim of each kind. The tests of what
+// is wrong change one thing in it; the lines are those that messages name.
 const goodExperiment = `title    = "Growth"
 source   = "a paper, section 1"
 question = "How does it grow?"
@@ -160,7 +160,8 @@ func treeOf(t *testing.T) *Tree {
 	t.Helper()
 	return &Tree{Services: []*Service{
 		{Name: "counter", Protocol: "counter"},
-		{Name: "echo", Protocol: "echo", Models: []*Model{{Name: "c-epoll"}, {Name: "go-goroutine"}}},
+		{Name: "echo", Protocol: "echo", Models: []*Model{{Name: "c-epoll"},
+			{Name: "go-goroutine"}}},
 		{Name: "sink", Protocol: "sink"},
 	}}
 }
@@ -183,7 +184,8 @@ func TestExperimentPoints(t *testing.T) {
 		{"connections = 4", 4, "echo", at(4), nil},
 		{"connections = 16", 16, "echo", at(16), nil},
 		{"connections = 64", 64, "echo", at(64), nil},
-		{"latency", math.NaN(), "echo", Load{Shape: Open, Connections: 150, SizeBytes: 16, Pipeline: 1, Rate: 5000, Gaps: "constant"}, []string{"c-epoll", "go-goroutine"}},
+		{"latency", math.NaN(), "echo", Load{Shape: Open, Connections: 150, SizeBytes: 16,
+			Pipeline: 1, Rate: 5000, Gaps: "constant"}, []string{"c-epoll", "go-goroutine"}},
 	}
 	if len(e.Points) != len(want) {
 		t.Fatalf("got %d points, want %d", len(e.Points), len(want))
@@ -191,7 +193,8 @@ func TestExperimentPoints(t *testing.T) {
 	for i, w := range want {
 		g := e.Points[i]
 		sameX := g.X == w.X || math.IsNaN(g.X) && math.IsNaN(w.X)
-		if g.Name != w.Name || !sameX || g.Service != w.Service || g.Load != w.Load || !slices.Equal(g.Models, w.Models) {
+		if g.Name != w.Name || !sameX || g.Service != w.Service || g.Load != w.Load ||
+			!slices.Equal(g.Models, w.Models) {
 			t.Errorf("point %d: got %+v, want %+v", i, g, w)
 		}
 	}
@@ -206,7 +209,8 @@ func TestExperimentDepths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if quick.Requests != AllInWindow || quick.MaxRounds != 6 || quick.WarmUp != time.Second || !slices.Equal(quick.Conditions, []Condition{Own}) {
+	if quick.Requests != AllInWindow || quick.MaxRounds != 6 || quick.WarmUp != time.Second ||
+		!slices.Equal(quick.Conditions, []Condition{Own}) {
 		t.Errorf("quick: got %+v", quick)
 	}
 	var has []string
@@ -215,23 +219,27 @@ func TestExperimentDepths(t *testing.T) {
 			has = append(has, p.Name)
 		}
 	}
-	if want := []string{"connections = 1", "connections = 64", "latency"}; !slices.Equal(has, want) {
+	if want := []string{"connections = 1", "connections = 64", "latency"}; !slices.Equal(has,
+		want) {
 		t.Errorf("quick has %q, want %q", has, want)
 	}
 	normal, _ := e.Depth("normal")
-	if normal.MaxRounds != 30 || normal.WarmUp != 2*time.Second || normal.Sample != 100*time.Millisecond || len(normal.Conditions) != 2 {
+	if normal.MaxRounds != 30 || normal.WarmUp != 2*time.Second ||
+		normal.Sample != 100*time.Millisecond || len(normal.Conditions) != 2 {
 		t.Errorf("normal: got %+v", normal)
 	}
 	if full, _ := e.Depth("full"); full.Requests != 10000 {
 		t.Errorf("full: got %+v", full)
 	}
 	_, err = e.Depth("ful")
-	checkError(t, err, `depth "ful" is not known: did you mean "full"? (known: quick, normal, full)`)
+	checkError(t, err,
+		`depth "ful" is not known: did you mean "full"? (known: quick, normal, full)`)
 }
 
 func TestExperimentClaims(t *testing.T) {
 	e := good(t)
-	margins := map[string]float64{"G1": 1.05, "G2": 1.5, "G3": 1.05, "G4": 1.25, "G5": 1.25, "G6": 1.10, "G7": 1.25, "G8": 1.05}
+	margins := map[string]float64{"G1": 1.05, "G2": 1.5, "G3": 1.05, "G4": 1.25, "G5": 1.25,
+		"G6": 1.10, "G7": 1.25, "G8": 1.05}
 	points := map[string]int{"G1": 4, "G2": 1, "G3": 3, "G4": 4, "G5": 4, "G6": 1, "G7": 4, "G8": 0}
 	for _, c := range e.Claims {
 		if c.Margin != margins[c.ID] {
@@ -241,16 +249,19 @@ func TestExperimentClaims(t *testing.T) {
 			t.Errorf("%s is about %d points, want %d", c.ID, got, points[c.ID])
 		}
 	}
-	if first, ours := e.Claims[0], e.Claims[5]; first.Ours || first.Where != "section 1" || !ours.Ours || ours.Where == "" {
+	if first, ours := e.Claims[0], e.Claims[5]; first.Ours || first.Where != "section 1" ||
+		!ours.Ours || ours.Where == "" {
 		t.Errorf("whose they are: got %+v and %+v", first, ours)
 	}
-	if got := e.Claims[5].Against; got != (Term{"c-epoll", "latency"}) || got.String() != "c-epoll@latency" {
+	if got := e.Claims[5].Against; got != (Term{"c-epoll", "latency"}) ||
+		got.String() != "c-epoll@latency" {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestExperimentMissing(t *testing.T) {
-	if got, want := good(t).Missing(treeOf(t)), []string{"echo/eve-task"}; !slices.Equal(got, want) {
+	if got, want := good(t).Missing(treeOf(t)), []string{"echo/eve-task"}; !slices.Equal(got,
+		want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -308,7 +319,8 @@ func TestExperimentWrong(t *testing.T) {
 			if n := strings.Count(goodExperiment, tt.old); n == 0 {
 				t.Fatalf("the good experiment has no %q", tt.old)
 			}
-			_, err := parseExperiment(experimentFile, []byte(strings.Replace(goodExperiment, tt.old, tt.new, 1)), treeOf(t))
+			_, err := parseExperiment(experimentFile,
+				[]byte(strings.Replace(goodExperiment, tt.old, tt.new, 1)), treeOf(t))
 			checkError(t, trimFile(err), tt.want)
 		})
 	}

@@ -29,7 +29,8 @@ func FuzzService(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := parseService("services/echo/service.toml", []byte(text))
 		checkErrors(t, err, "services/echo/service.toml", text)
-		if err == nil && (s.Title == "" || s.Summary == "" || !slices.Contains(protocols, s.Protocol)) {
+		if err == nil && (s.Title == "" || s.Summary == "" ||
+			!slices.Contains(protocols, s.Protocol)) {
 			t.Errorf("took %+v for a service", s)
 		}
 	})
@@ -45,7 +46,8 @@ func FuzzModel(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !m.Holds("{port}") && !m.Holds("{device}") && !m.Holds("{kernel}") || len(m.Source) == 0 || m.WarmUp < 0 || m.Ready == "" {
+		if !m.Holds("{port}") && !m.Holds("{device}") && !m.Holds("{kernel}") ||
+			len(m.Source) == 0 || m.WarmUp < 0 || m.Ready == "" {
 			t.Errorf("took %+v for a model", m)
 		}
 		for _, command := range m.Build {
@@ -61,7 +63,8 @@ func FuzzExperiment(f *testing.F) {
 	for _, w := range wrongExperiments {
 		f.Add(strings.Replace(goodExperiment, w.old, w.new, 1))
 	}
-	f.Add("depth = 1\nload = [1]\npoint = {a = 1}\nclaim = [{}]\n[[curve]]\npoints = [[1, [2]], 3]\n[sweep]\nvalues = 'x'\n")
+	f.Add("depth = 1\nload = [1]\npoint = {a = 1}\nclaim = [{}]\n[[curve]]\npoints = [[1, [2]], " +
+		"3]\n[sweep]\nvalues = 'x'\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		e, err := parseExperiment(experimentFile, []byte(text), treeOf(t))
 		checkErrors(t, err, experimentFile, text)
@@ -79,12 +82,14 @@ func checkExperiment(t *testing.T, e *Experiment) {
 	}
 	for _, p := range e.Points {
 		l := p.Load
-		if l.Connections < 1 || l.SizeBytes < 1 || l.Pipeline < 1 || l.Shape == Open && !(l.Rate > 0) || l.Shape == Paced && !(l.Bits > 0) {
+		if l.Connections < 1 || l.SizeBytes < 1 || l.Pipeline < 1 ||
+			l.Shape == Open && !(l.Rate > 0) || l.Shape == Paced && !(l.Bits > 0) {
 			t.Errorf("point %q has the load %+v", p.Name, l)
 		}
 	}
 	for _, d := range []Depth{e.Quick, e.Normal, e.Full} {
-		if d.Rounds < leastRounds || d.MaxRounds < d.Rounds || d.Sample <= 0 || len(d.Conditions) == 0 {
+		if d.Rounds < leastRounds || d.MaxRounds < d.Rounds || d.Sample <= 0 ||
+			len(d.Conditions) == 0 {
 			t.Errorf("took %+v for a depth", d)
 		}
 		for _, p := range e.Points {
@@ -95,7 +100,8 @@ func checkExperiment(t *testing.T, e *Experiment) {
 		}
 	}
 	for _, c := range e.Claims {
-		if !(c.Margin > 1) || math.IsNaN(c.Published) || c.Metric != Lines && len(e.ClaimPoints(c)) == 0 {
+		if !(c.Margin > 1) || math.IsNaN(c.Published) || c.Metric != Lines &&
+			len(e.ClaimPoints(c)) == 0 {
 			t.Errorf("took %+v for a claim", c)
 		}
 	}

@@ -74,7 +74,8 @@ published = 3
 
 func hostTree() *Tree {
 	return &Tree{Services: []*Service{
-		{Name: "ping", Protocol: Ping, Hosts: Tap}, {Name: "transfer", Protocol: Transfer, Hosts: Tap}, {Name: "echo", Protocol: "echo"},
+		{Name: "ping", Protocol: Ping, Hosts: Tap}, {Name: "transfer", Protocol: Transfer,
+			Hosts: Tap}, {Name: "echo", Protocol: "echo"},
 	}}
 }
 
@@ -84,10 +85,11 @@ func TestHostExperiment(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]Load{
-		"connections = 1000": {Shape: Pings, Connections: 1000, SizeBytes: 56, Pipeline: 1, Interval: 50 * time.Millisecond},
-		"flood":              {Shape: Pings, Connections: 600, SizeBytes: 56, Pipeline: 1},
-		"transfers":          {Shape: Transfers, Connections: 10, SizeBytes: 4000, Pipeline: 1},
-		"bulk":               {Shape: Bulk, Connections: 10, Pipeline: 1, Direction: "in"},
+		"connections = 1000": {Shape: Pings, Connections: 1000, SizeBytes: 56, Pipeline: 1,
+			Interval: 50 * time.Millisecond},
+		"flood":     {Shape: Pings, Connections: 600, SizeBytes: 56, Pipeline: 1},
+		"transfers": {Shape: Transfers, Connections: 10, SizeBytes: 4000, Pipeline: 1},
+		"bulk":      {Shape: Bulk, Connections: 10, Pipeline: 1, Direction: "in"},
 	}
 	for name, load := range want {
 		if p, ok := e.Point(name); !ok || p.Load != load {
@@ -99,25 +101,38 @@ func TestHostExperiment(t *testing.T) {
 	}
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no size", "size     = \"56 B\"\n", "", "the load of the sweep has no size"},
-		{"a bulk's size", `direction   = "in"`, "direction   = \"in\"\nsize = \"1 B\"", `size: means nothing for shape "bulk"`},
-		{"no direction", "direction   = \"in\"\n", "", `has no direction: expected "in" to the server or "out" of it`},
-		{"a wrong direction", `direction   = "in"`, `direction   = "into"`, `direction: "into" is not known`},
+		{"a bulk's size", `direction   = "in"`, "direction   = \"in\"\nsize = \"1 B\"",
+			`size: means nothing for shape "bulk"`},
+		{"no direction", "direction   = \"in\"\n", "",
+			`has no direction: expected "in" to the server or "out" of it`},
+		{"a wrong direction", `direction   = "in"`, `direction   = "into"`,
+			`direction: "into" is not known`},
 		{"an interval of nothing", `interval = "50ms"`, `interval = "0s"`, "interval: "},
-		{"pings to a server", "service     = \"transfer\"\nshape       = \"transfer\"", "service = \"echo\"\nshape = \"transfer\"", "do not go together"},
-		{"bulk to a host that is pinged", "service     = \"transfer\"\nshape       = \"bulk\"", "shape = \"bulk\"", "do not go together"},
-		{"a closed load", "service     = \"transfer\"\nshape       = \"transfer\"", "service = \"transfer\"\nshape = \"closed\"", "do not go together"},
-		{"latency of a flood", "published = 3", "published = 3\nat = [\"flood\"]", `"flood" is "ping", and latency-p50 needs`},
-		{"loss of transfers", "metric    = \"latency-p50\"", "metric = \"loss\"\nat = [\"transfers\"]", `loss needs a point of shape "ping"`},
-		{"a bit rate of pings", "metric    = \"latency-p50\"", "metric = \"bit-rate\"", `bit-rate needs a point of shape "transfer" or "bulk"`},
-		{"requests of bulk", "metric    = \"latency-p50\"", "metric = \"throughput\"\nat = [\"bulk\"]", "throughput needs a point of another shape"},
-		{"answers of pings", "values = [1, 1000]", "values = [1, 1000]\nanswers = [\"1\", \"2\"]", "only problems have answers"},
+		{"pings to a server", "service     = \"transfer\"\nshape       = \"transfer\"",
+			"service = \"echo\"\nshape = \"transfer\"", "do not go together"},
+		{"bulk to a host that is pinged", "service     = \"transfer\"\nshape       = \"bulk\"",
+			"shape = \"bulk\"", "do not go together"},
+		{"a closed load", "service     = \"transfer\"\nshape       = \"transfer\"",
+			"service = \"transfer\"\nshape = \"closed\"", "do not go together"},
+		{"latency of a flood", "published = 3", "published = 3\nat = [\"flood\"]",
+			`"flood" is "ping", and latency-p50 needs`},
+		{"loss of transfers", "metric    = \"latency-p50\"",
+			"metric = \"loss\"\nat = [\"transfers\"]", `loss needs a point of shape "ping"`},
+		{"a bit rate of pings", "metric    = \"latency-p50\"", "metric = \"bit-rate\"",
+			`bit-rate needs a point of shape "transfer" or "bulk"`},
+		{"requests of bulk", "metric    = \"latency-p50\"",
+			"metric = \"throughput\"\nat = [\"bulk\"]",
+			"throughput needs a point of another shape"},
+		{"answers of pings", "values = [1, 1000]", "values = [1, 1000]\nanswers = [\"1\", \"2\"]",
+			"only problems have answers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(pinging, c.old, c.new, 1)
 			if text == pinging {
 				t.Fatalf("%q is not in the experiment", c.old)
 			}
-			if _, err := parseExperiment("experiments/hosts/experiment.toml", []byte(text), hostTree()); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := parseExperiment("experiments/hosts/experiment.toml", []byte(text),
+				hostTree()); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -126,18 +141,23 @@ func TestHostExperiment(t *testing.T) {
 
 // TestSweepAnswers is a sweep of a problem whose answer depends on how many work at it.
 func TestSweepAnswers(t *testing.T) {
-	text := strings.Replace(solving, "[[point]]\nname = \"fib\"\n", "[sweep]\nover = \"workers\"\nlabel = \"workers\"\nvalues = [1, 4]\nanswers = [\"10\", \"40\"]\n", 1)
+	text := strings.Replace(solving, "[[point]]\nname = \"fib\"\n",
+		"[sweep]\nover = \"workers\"\nlabel = \"workers\"\nvalues = [1, 4]\nanswers = [\"10\", "+
+			"\"40\"]\n", 1)
 	text = strings.Replace(text, "answer  = \"832040\"\n", "", 1)
 	tree := &Tree{Services: []*Service{{Name: "forkjoin", Protocol: Program}}}
 	e, err := parseExperiment("experiments/tasks/experiment.toml", []byte(text), tree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := e.Points[0].Load, e.Points[1].Load; a.Answer != "10" || b.Answer != "40" || b.Workers != 4 {
+	if a, b := e.Points[0].Load, e.Points[1].Load; a.Answer != "10" || b.Answer != "40" ||
+		b.Workers != 4 {
 		t.Errorf("got %+v and %+v", a, b)
 	}
 	short := strings.Replace(text, `["10", "40"]`, `["10"]`, 1)
-	if _, err := parseExperiment("experiments/tasks/experiment.toml", []byte(short), tree); err == nil || !strings.Contains(err.Error(), "expected one for each of the 2 values, got 1") {
+	if _, err := parseExperiment("experiments/tasks/experiment.toml", []byte(short),
+		tree); err == nil || !strings.Contains(err.Error(),
+		"expected one for each of the 2 values, got 1") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -159,12 +179,17 @@ func TestSourceOfAnotherService(t *testing.T) {
 	s := &Service{Name: "loopback", Protocol: Program}
 	for _, c := range []struct{ source, want string }{
 		{"../../transfer/go-csp/transfer.go", ""},
-		{"../../transfer/go-csp/none.go", "model.toml:5: source: \"../../transfer/go-csp/none.go\": no such file"},
+		{"../../transfer/go-csp/none.go",
+			"model.toml:5: source: \"../../transfer/go-csp/none.go\": no such file"},
 		{"../../../../outside.go", "is not in this tree"},
 	} {
-		write("services/loopback/go-csp/model.toml", "language = \"go\"\nmodel = \"csp\"\nsummary = \"s\"\nuses = [\"../../nothing-of-a-record\"]\nsource = [\""+c.source+"\"]\nrun = [\"{out}/{kernel}\"]\n")
+		write("services/loopback/go-csp/model.toml",
+			"language = \"go\"\nmodel = \"csp\"\nsummary = \"s\"\nuses = "+
+				"[\"../../nothing-of-a-record\"]\nsource = [\""+c.source+
+				"\"]\nrun = [\"{out}/{kernel}\"]\n")
 		m, err := s.LoadModel(root, "services/loopback/go-csp/model.toml")
-		if c.want == "" && (err != nil || len(m.Source) != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || len(m.Source) != 1) || c.want != "" && (err == nil ||
+			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", c.source, err, c.want)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 // Images is the protocol of image services: services/images/README.md.
 const Images = "images"
 
-// Cold is the shape of a client that asks a fresh server from its first request on: nothing is warmed up, and the time of
-// each request is kept by its number.
+// Cold is the shape of a client that asks a fresh server from its first request on: nothing is
+// warmed up, and the time of each request is kept by its number.
 const Cold Shape = "cold"
 
 // What a load's Ask says is fetched after each upload.
@@ -23,31 +23,36 @@ const (
 
 var asks = []string{AskImage, AskThumbnail, AskUnchanged}
 
-// The figures of image services. A response is an upload together with what is fetched then, as the client sees it: from its
-// first byte sent to its last one read.
+// The figures of image services. A response is an upload together with what is fetched then, as the
+// client sees it: from its first byte sent to its last one read.
 const (
 	ResponseP50  Metric = "response-p50"  // microseconds
 	ResponseP99  Metric = "response-p99"  //
 	ResponseMean Metric = "response-mean" // the sum of the next three
-	ToServer     Metric = "to-server"     // of a response, mean: from a request's first byte to its last
-	InServer     Metric = "in-server"     // from there to the answer's first
-	FromServer   Metric = "from-server"   // from there to its last
-	Database     Metric = "database"      // of the time in the server, what it says of itself; mean
-	Next         Metric = "next"          // likewise, what it waits for the service behind it; chains only
-	Hop          Metric = "hop"           // next by the number of services behind: what one more costs a response
-	PostP50      Metric = "post-p50"      // of uploads alone
-	GetP50       Metric = "get-p50"       // of each fetch alone
-	First1       Metric = "first-1"       // mean of the first responses of a fresh server; cold shape only
-	First10      Metric = "first-10"      //
-	First100     Metric = "first-100"     //
-	First1000    Metric = "first-1000"    //
-	StartUp      Metric = "start-up"      // milliseconds from the server's start to its being ready
+	// of a response, mean: from a request's first byte to its last
+	ToServer   Metric = "to-server"
+	InServer   Metric = "in-server"   // from there to the answer's first
+	FromServer Metric = "from-server" // from there to its last
+	Database   Metric = "database"    // of the time in the server, what it says of itself; mean
+	// likewise, what it waits for the service behind it; chains only
+	Next Metric = "next"
+	// next by the number of services behind: what one more costs a response
+	Hop     Metric = "hop"
+	PostP50 Metric = "post-p50" // of uploads alone
+	GetP50  Metric = "get-p50"  // of each fetch alone
+	// mean of the first responses of a fresh server; cold shape only
+	First1    Metric = "first-1"
+	First10   Metric = "first-10"   //
+	First100  Metric = "first-100"  //
+	First1000 Metric = "first-1000" //
+	StartUp   Metric = "start-up"   // milliseconds from the server's start to its being ready
 )
 
 // showsOfImages is shows for the figures that image services have and others do not.
 func (l Load) showsOfImages(m Metric) (needs string) {
 	switch m {
-	case ResponseP50, ResponseP99, ResponseMean, ToServer, InServer, FromServer, Database, PostP50, GetP50, StartUp:
+	case ResponseP50, ResponseP99, ResponseMean, ToServer, InServer, FromServer, Database, PostP50,
+		GetP50, StartUp:
 		if l.Ask == "" {
 			return "a point of an image service"
 		}
@@ -63,7 +68,8 @@ func (l Load) showsOfImages(m Metric) (needs string) {
 	return ""
 }
 
-// The sizes that images can be made in are the load engine's, and so is how many fetches follow an upload at most.
+// The sizes that images can be made in are the load engine's, and so is how many fetches follow an
+// upload at most.
 const (
 	leastImageBytes = 10_000
 	mostImageBytes  = 150_000
@@ -82,7 +88,9 @@ func (r *experimentReader) checkChain(p Point, s *Service, blamed map[int]bool) 
 			continue
 		}
 		blamed[line] = true
-		r.d.fail(line, "point %q: services/%s/%s cannot stand in a chain: its run does not use {next}", p.Name, s.Name, name)
+		r.d.fail(line,
+			"point %q: services/%s/%s cannot stand in a chain: its run does not use {next}", p.Name,
+			s.Name, name)
 	}
 }
 
@@ -93,27 +101,36 @@ const mostKeptBytes = 1 << 30
 func (l Load) fitsImages(protocol string) (key string, err error) {
 	switch {
 	case protocol != Images && l.Shape == Cold:
-		return "shape", fmt.Errorf("shape %q is for image services, and %s is none", l.Shape, protocol)
+		return "shape", fmt.Errorf("shape %q is for image services, and %s is none", l.Shape,
+			protocol)
 	case protocol != Images && l.Chain > 0:
 		return "chain", errors.New("only an image service has a next one")
 	case protocol != Images:
 		return "ask", errors.New("only an image service is asked for images")
 	case l.Shape != Closed && l.Shape != Open && l.Shape != Cold:
-		return "shape", fmt.Errorf("shape %q and an image service do not go together: expected closed, open or cold", l.Shape)
+		return "shape",
+			fmt.Errorf("shape %q and an image service do not go together: expected closed, open "+
+				"or cold", l.Shape)
 	case l.Ask == "":
 		return "ask", fmt.Errorf("ask is missing: what is fetched after an upload, one of %v", asks)
 	case l.Ask == AskUnchanged && l.Reads < 2:
-		return "reads", errors.New("whether an image has changed is asked from the second fetch on: expected reads of 2 at least")
+		return "reads",
+			errors.New("whether an image has changed is asked from the second fetch on: " +
+				"expected reads of 2 at least")
 	case l.Pipeline > 1:
 		return "pipeline", errors.New("a client of an image service waits for each answer")
 	case l.ReadShare > 0:
 		return "read_share", errors.New("only a counter has reads")
 	case l.SizeBytes < leastImageBytes || l.SizeBytes > mostImageBytes:
-		return "size", fmt.Errorf("an image has %d to %d bytes, got %d", leastImageBytes, mostImageBytes, l.SizeBytes)
+		return "size", fmt.Errorf("an image has %d to %d bytes, got %d", leastImageBytes,
+			mostImageBytes, l.SizeBytes)
 	case l.Shape == Cold && l.Requests == 0:
-		return "requests", errors.New("requests is missing: how many a cold server is asked, such as 1000")
+		return "requests",
+			errors.New("requests is missing: how many a cold server is asked, such as 1000")
 	case l.Shape == Cold && l.Requests*int64(l.SizeBytes) > mostKeptBytes:
-		return "requests", fmt.Errorf("%d images of %d bytes are left on the disk: at most %d bytes may be", l.Requests, l.SizeBytes, mostKeptBytes)
+		return "requests",
+			fmt.Errorf("%d images of %d bytes are left on the disk: at most %d bytes may be",
+				l.Requests, l.SizeBytes, mostKeptBytes)
 	}
 	return "", nil
 }

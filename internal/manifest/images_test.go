@@ -53,7 +53,8 @@ window = "1s"
 `
 
 func TestImageExperiment(t *testing.T) {
-	tree := &Tree{Services: []*Service{{Name: "images", Protocol: Images}, {Name: "echo", Protocol: "echo"}}}
+	tree := &Tree{Services: []*Service{{Name: "images", Protocol: Images},
+		{Name: "echo", Protocol: "echo"}}}
 	read := func(text string) (*Experiment, error) {
 		return parseExperiment("experiments/images/experiment.toml", []byte(text), tree)
 	}
@@ -64,16 +65,20 @@ func TestImageExperiment(t *testing.T) {
 	for i, want := range []Load{
 		{Shape: Closed, Connections: 64, SizeBytes: 17_000, Pipeline: 1, Ask: AskImage},
 		{Shape: Closed, Connections: 64, SizeBytes: 128_000, Pipeline: 1, Ask: AskImage},
-		{Shape: Cold, Connections: 1, SizeBytes: 17_000, Requests: 1000, Pipeline: 1, Ask: AskImage},
-		{Shape: Closed, Connections: 64, SizeBytes: 17_000, Pipeline: 1, Ask: AskUnchanged, Reads: 20},
+		{Shape: Cold, Connections: 1, SizeBytes: 17_000, Requests: 1000, Pipeline: 1,
+			Ask: AskImage},
+		{Shape: Closed, Connections: 64, SizeBytes: 17_000, Pipeline: 1, Ask: AskUnchanged,
+			Reads: 20},
 	} {
 		if got := e.Points[i].Load; got != want {
 			t.Errorf("%s: got %+v, want %+v", e.Points[i].Name, got, want)
 		}
 	}
-	if without, err := read(strings.Replace(ofImages, "[depth.quick]\n", "[depth.quick]\nvalues = []\n", 1)); err != nil {
+	if without, err := read(strings.Replace(ofImages, "[depth.quick]\n",
+		"[depth.quick]\nvalues = []\n", 1)); err != nil {
 		t.Error(err)
-	} else if d := without.Quick; d.Has(e.Points[0]) || !d.Has(e.Points[2]) || !without.Normal.Has(e.Points[0]) {
+	} else if d := without.Quick; d.Has(e.Points[0]) || !d.Has(e.Points[2]) ||
+		!without.Normal.Has(e.Points[0]) {
 		t.Errorf("values = [] leaves the sweep out at that depth, and nothing else: %+v", d)
 	}
 	for _, test := range []struct{ old, new, want string }{
@@ -82,8 +87,10 @@ func TestImageExperiment(t *testing.T) {
 		{`reads = 20`, "", "expected reads of 2 at least"},
 		{`"17 kB", "128 kB"`, `"17 kB", "1 MB"`, "an image has 10000 to 150000 bytes"},
 		{"requests = 1000\n", "", "requests is missing: how many a cold server is asked"},
-		{"requests = 1000\n", "requests = 100000\n", "100000 images of 17000 bytes are left on the disk"},
-		{"requests = 1000\n", "requests = 1000\nconnections = 2\n", `connections: means nothing for shape "cold"`},
+		{"requests = 1000\n", "requests = 100000\n",
+			"100000 images of 17000 bytes are left on the disk"},
+		{"requests = 1000\n", "requests = 1000\nconnections = 2\n",
+			`connections: means nothing for shape "cold"`},
 		{`shape       = "closed"`, `shape = "connect"`, `ask: means nothing for shape "connect"`},
 		{`service  = "images"`, `service  = "echo"`, "only an image service is asked for images"},
 		{`"first-100"]`, `"deliveries"]`, "deliveries needs"},
@@ -99,8 +106,10 @@ func TestImageExperiment(t *testing.T) {
 		metric Metric
 		shows  bool
 	}{
-		{e.Points[0].Load, ResponseP50, true}, {e.Points[0].Load, First10, false}, {e.Points[2].Load, First10, true},
-		{e.Points[2].Load, Throughput, true}, {Load{Shape: Closed, Connections: 1, SizeBytes: 16}, Database, false}, {e.Points[0].Load, LatencyP50, false},
+		{e.Points[0].Load, ResponseP50, true}, {e.Points[0].Load, First10, false},
+		{e.Points[2].Load, First10, true},
+		{e.Points[2].Load, Throughput, true}, {Load{Shape: Closed, Connections: 1, SizeBytes: 16},
+			Database, false}, {e.Points[0].Load, LatencyP50, false},
 	} {
 		if got := test.load.Shows(test.metric); got != test.shows {
 			t.Errorf("%s of %+v: got %v", test.metric, test.load, got)

@@ -29,13 +29,14 @@ var notations = map[string]notation{
 	".java": {line: []string{"//"}, from: "/*", to: "*/", quotes: `"'`},
 	".js":   {line: []string{"//"}, from: "/*", to: "*/", quotes: "\"'`", over: "`"},
 	".mjs":  {line: []string{"//"}, from: "/*", to: "*/", quotes: "\"'`", over: "`"},
-	".rs":   {line: []string{"//"}, from: "/*", to: "*/", quotes: `"`, over: `"`}, // ' opens a lifetime
-	".erl":  {line: []string{"%"}, quotes: `"`, over: `"`, dollar: true},
-	".py":   {line: []string{"#"}, quotes: `"'`},
-	".rb":   {line: []string{"#"}, quotes: `"'`},
-	".hs":   {line: []string{"--"}, from: "{-", to: "-}", quotes: `"`},
-	".eve":  {line: []string{"#"}, quotes: `"`},
-	".sh":   {line: []string{"#"}, quotes: `"'`, over: `"'`},
+	// ' opens a lifetime
+	".rs":  {line: []string{"//"}, from: "/*", to: "*/", quotes: `"`, over: `"`},
+	".erl": {line: []string{"%"}, quotes: `"`, over: `"`, dollar: true},
+	".py":  {line: []string{"#"}, quotes: `"'`},
+	".rb":  {line: []string{"#"}, quotes: `"'`},
+	".hs":  {line: []string{"--"}, from: "{-", to: "-}", quotes: `"`},
+	".eve": {line: []string{"#"}, quotes: `"`},
+	".sh":  {line: []string{"#"}, quotes: `"'`, over: `"'`},
 }
 
 // Lines counts the model's lines of code: those that hold more than blanks and comments.
@@ -110,8 +111,8 @@ func (s *scanner) scan(line string) (code bool) {
 	return code
 }
 
-// character is the length of a character literal that could be taken for a quote, or 0: $" in Erlang,
-// '"' where the single quote encloses no strings.
+// character is the length of a character literal that could be taken for a quote, or 0: $" in
+// Erlang, '"' where the single quote encloses no strings.
 func (s *scanner) character(rest string) int {
 	switch {
 	case s.dollar && rest[0] == '$':

@@ -14,7 +14,8 @@ func TestCodeLines(t *testing.T) {
 	}{
 		{"empty", ".c", "", 0},
 		{"blank and comments", ".c", "\n  \t\n// one\n/* two\n three */\n", 0},
-		{"code beside comments", ".c", "int a; // one\n/* two */ int b;\nint c; /* three\n*/ int d;\n", 4},
+		{"code beside comments", ".c",
+			"int a; // one\n/* two */ int b;\nint c; /* three\n*/ int d;\n", 4},
 		{"comment in a string", ".c", "puts(\"/*\");\nint a;\nputs(\"// no\");\n", 3},
 		{"quote in a character", ".c", "c = '\"';\n/* a\n b */\n", 1},
 		{"escaped quote", ".c", "puts(\"\\\"/*\");\nint a;\n", 2},
@@ -39,7 +40,8 @@ func TestCodeLines(t *testing.T) {
 
 func TestModelLines(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"echo.c": "int a;\n// b\n", "loop.c": "int c;\nint d;\n"} {
+	for name, text := range map[string]string{"echo.c": "int a;\n// b\n",
+		"loop.c": "int c;\nint d;\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +51,8 @@ func TestModelLines(t *testing.T) {
 		t.Errorf("got %d, %v; want 3", got, err)
 	}
 	m.Source = append(m.Source, "gone.c")
-	if _, err := m.Lines(); err == nil || !strings.Contains(err.Error(), "counting lines of c-epoll") {
+	if _, err := m.Lines(); err == nil ||
+		!strings.Contains(err.Error(), "counting lines of c-epoll") {
 		t.Errorf("a source that is gone: got %v", err)
 	}
 }

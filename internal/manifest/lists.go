@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// longest bounds every list of a manifest; ours have some twenty entries. What compares entries with
-// each other stays quick on a file that something else has written.
+// longest bounds every list of a manifest; ours have some twenty entries. What compares entries
+// with each other stays quick on a file that something else has written.
 const longest = 1000
 
 // list reads an array. what says what it should hold.
@@ -103,7 +103,8 @@ func (t *table) tables(key string) []*table {
 	for i, e := range t.list(key, "tables [["+join(t.path, key)+"]]") {
 		m, ok := e.(map[string]any)
 		if !ok {
-			t.d.fail(t.atItem(key, i), "%s: expected tables [[%s]], got %s", key, join(t.path, key), show(e))
+			t.d.fail(t.atItem(key, i), "%s: expected tables [[%s]], got %s", key, join(t.path, key),
+				show(e))
 			continue
 		}
 		out = append(out, &table{d: t.d, path: element(join(t.path, key), i), values: m})
@@ -130,7 +131,8 @@ func (t *table) pairs(key string) [][2]float64 {
 		}
 		switch {
 		case !good:
-			t.d.fail(t.atItem(key, i), "%s: expected a pair of numbers such as [1, 0.5], got %s", key, show(e))
+			t.d.fail(t.atItem(key, i), "%s: expected a pair of numbers such as [1, 0.5], got %s",
+				key, show(e))
 		case len(out) > 0 && out[len(out)-1][0] >= xy[0]:
 			t.d.fail(t.atItem(key, i), "%s: %v does not rise over the value before it", key, xy[0])
 		default:

@@ -20,12 +20,13 @@ type Tree struct {
 
 // A Service is one folder of services/: a protocol that every one of its models speaks.
 type Service struct {
-	Name     string // the folder's name
-	Dir      string // absolute
-	Title    string // "Echo"
-	Summary  string // one sentence
-	Protocol string // what the load engine speaks: "echo", "counter", "sink", "chat", "ping", "transfer" or Program
-	Hosts    Hosts  // where its servers are: Local, or at the other end of a Tap
+	Name    string // the folder's name
+	Dir     string // absolute
+	Title   string // "Echo"
+	Summary string // one sentence
+	// what the load engine speaks: "echo", "counter", "sink", "chat", "ping", "transfer" or Program
+	Protocol string
+	Hosts    Hosts // where its servers are: Local, or at the other end of a Tap
 	Models   []*Model
 }
 
@@ -35,8 +36,11 @@ type Hosts string
 // Local is one host with its loopback device. The other two are two hosts on one machine.
 const (
 	Local Hosts = "local" // both at 127.0.0.1
-	NetNS Hosts = "netns" // a network namespace each, joined by a pair of virtual Ethernet devices: the kernel's stack twice
-	Tap   Hosts = "tap"   // the load in a namespace of its own, the server behind a tap in it: its stack is a program's
+	// a network namespace each, joined by a pair of virtual Ethernet devices: the
+	// kernel's stack twice
+	NetNS Hosts = "netns"
+	// the load in a namespace of its own, the server behind a tap in it: its stack is a program's
+	Tap Hosts = "tap"
 )
 
 // Stack says whose TCP/IP a server runs on.
@@ -61,15 +65,18 @@ type Model struct {
 	Build    [][]string // commands, run in Dir; {out} is the model's build folder
 	Run      []string   // {out}, {port} and {host} are replaced
 	Env      map[string]string
-	Uses     []string      // files and folders besides Dir that the build depends on, relative to Dir
-	Conform  []string      // transcripts that it is held to; nil: all of its service
-	WarmUp   time.Duration // at least this long before a measuring window opens; 1 s unless told
-	StartUp  time.Duration // about what it takes to be ready, for estimates; 0: as servers of its language do
-	Ready    Ready
-	Tables   bool    // the limit of open files bounds each of its threads, and it has as many as it needs
-	Stacks   []Stack // that it can run on; none: it brings its own, as the servers behind a tap do
-	Stack    Stack   // that it runs on; "" where it brings its own
-	Hosts    Hosts   // where its server is, unless a run asks for NetNS in place of Local
+	// files and folders besides Dir that the build depends on, relative to Dir
+	Uses    []string
+	Conform []string      // transcripts that it is held to; nil: all of its service
+	WarmUp  time.Duration // at least this long before a measuring window opens; 1 s unless told
+	// about what it takes to be ready, for estimates; 0: as servers of its language do
+	StartUp time.Duration
+	Ready   Ready
+	// the limit of open files bounds each of its threads, and it has as many as it needs
+	Tables bool
+	Stacks []Stack // that it can run on; none: it brings its own, as the servers behind a tap do
+	Stack  Stack   // that it runs on; "" where it brings its own
+	Hosts  Hosts   // where its server is, unless a run asks for NetNS in place of Local
 
 	lines map[string]int // of some keys in model.toml
 }
@@ -88,15 +95,18 @@ type Shape string
 
 // The shapes of load that the engine can make.
 const (
-	Closed  Shape = "closed"  // each connection sends when its reply is there; or keeps Pipeline in flight
+	// each connection sends when its reply is there; or keeps Pipeline in flight
+	Closed  Shape = "closed"
 	Open    Shape = "open"    // a schedule fixed before the start; latency counts from the due time
 	Paced   Shape = "paced"   // each connection sends bytes at a rate and reads nothing but the end
 	Connect Shape = "connect" // connect, send one message, read its reply, close
 	Solve   Shape = "solve"   // no connections: a program solves a problem again and again
 	// The shapes for hosts: each pinger has an identifier and no connection.
-	Pings     Shape = "ping"     // echo requests of ICMP, at an interval or as they are answered
-	Transfers Shape = "transfer" // connect, send one message, half-close, wait for the peer's end of file
-	Bulk      Shape = "bulk"     // each connection carries as much as it can, one way; a request is BulkBlock bytes
+	Pings Shape = "ping" // echo requests of ICMP, at an interval or as they are answered
+	// connect, send one message, half-close, wait for the peer's end of file
+	Transfers Shape = "transfer"
+	// each connection carries as much as it can, one way; a request is BulkBlock bytes
+	Bulk Shape = "bulk"
 	// The shapes for chats alone. They are loaded by open and paced, too.
 	Fanout Shape = "fanout" // senders say as much as is acknowledged and delivered; everybody reads
 	Idle   Shape = "idle"   // everybody is in a room and says nothing but a PING at an interval
@@ -110,14 +120,15 @@ const AllMembers = mostConnections
 // BulkBlock is in bytes what counts as a request of a bulk load.
 const BulkBlock = 64 << 10
 
-// KernelTransfer is the kernel of programs that transfer bytes over a loopback: their result is how many.
+// KernelTransfer is the kernel of programs that transfer bytes over a loopback: their
+// result is how many.
 const KernelTransfer = "transfer"
 
 // OutputFile as a load's Output has a sink write into a file, where the folders of servers are.
 const OutputFile = "file"
 
-// Timed tells the loads whose requests are due at times fixed before the start, whatever the server does: only of these a
-// latency can be told.
+// Timed tells the loads whose requests are due at times fixed before the start, whatever the server
+// does: only of these a latency can be told.
 func (l Load) Timed() bool {
 	return l.Shape == Open || l.Shape == Pings && l.Interval > 0 || l.Shape == Streams
 }
@@ -144,29 +155,38 @@ func (l Load) BurstBytes() int {
 
 // Load is what a point offers to the server. It is written to records as it is.
 type Load struct {
-	Shape       Shape   `json:"shape"`
-	Connections int     `json:"connections"`
-	Requests    int64   `json:"requests,omitempty"`   // for each connection; 0 = as many as the window takes
-	SizeBytes   int     `json:"size_bytes"`           // of one message
-	Pipeline    int     `json:"pipeline"`             // requests in flight on a connection, closed and fanout shapes; 1 unless told
-	Rate        float64 `json:"rate,omitempty"`       // requests a second over all connections, open shape; connections that are opened in a second, stream shape
-	Gaps        string  `json:"gaps,omitempty"`       // "constant" or "exponential", open shape
-	Bits        float64 `json:"bits,omitempty"`       // bits a second for each connection, paced shape
-	ReadShare   float64 `json:"read_share,omitempty"` // 0 .. 1, counter
-	// Interval is between two pings of a pinger, ping shape (0 = the next is sent when the last has been answered), or of
-	// a client, idle shape.
-	Interval  time.Duration `json:"interval_ns,omitempty"`
-	Direction string        `json:"direction,omitempty"` // "in" to the server or "out" of it, bulk shape
-	Output    string        `json:"output,omitempty"`    // of a sink: OutputFile; "" = thrown away
-	Members   int           `json:"members,omitempty"`   // clients that share a room, chat; AllMembers = all
-	Senders   int           `json:"senders,omitempty"`   // of them, who speak, chat; 0 = all
-	Ask       string        `json:"ask,omitempty"`       // what is fetched after an upload, image services
-	Reads     int           `json:"reads,omitempty"`     // how often, image services; 0 = once
-	Chain     int           `json:"chain,omitempty"`     // servers of which each asks the next, image services; 0 = one
-	Kernel    string        `json:"kernel,omitempty"`    // what is solved, solve shape: "fib"
-	Problem   int64         `json:"problem,omitempty"`   // how big it is, solve shape: 32
-	Workers   int           `json:"workers,omitempty"`   // threads that may work at it, solve shape
-	Answer    string        `json:"answer,omitempty"`    // what must come out, solve shape
+	Shape       Shape `json:"shape"`
+	Connections int   `json:"connections"`
+	// for each connection; 0 = as many as the window takes
+	Requests  int64 `json:"requests,omitempty"`
+	SizeBytes int   `json:"size_bytes"` // of one message
+	// requests in flight on a connection, closed and fanout shapes; 1 unless told
+	Pipeline int `json:"pipeline"`
+	// requests a second over all connections, open shape; connections that are opened in a
+	// second, stream shape
+	Rate float64 `json:"rate,omitempty"`
+	Gaps string  `json:"gaps,omitempty"` // "constant" or "exponential", open shape
+	// bits a second for each connection, paced shape
+	Bits      float64 `json:"bits,omitempty"`
+	ReadShare float64 `json:"read_share,omitempty"` // 0 .. 1, counter
+	// Interval is between two pings of a pinger, ping shape (0 = the next is sent when the last has
+	// been answered), or of a client, idle shape.
+	Interval time.Duration `json:"interval_ns,omitempty"`
+	// "in" to the server or "out" of it, bulk shape
+	Direction string `json:"direction,omitempty"`
+	Output    string `json:"output,omitempty"` // of a sink: OutputFile; "" = thrown away
+	// clients that share a room, chat; AllMembers = all
+	Members int `json:"members,omitempty"`
+	Senders int `json:"senders,omitempty"` // of them, who speak, chat; 0 = all
+	// what is fetched after an upload, image services
+	Ask   string `json:"ask,omitempty"`
+	Reads int    `json:"reads,omitempty"` // how often, image services; 0 = once
+	// servers of which each asks the next, image services; 0 = one
+	Chain   int    `json:"chain,omitempty"`
+	Kernel  string `json:"kernel,omitempty"`  // what is solved, solve shape: "fib"
+	Problem int64  `json:"problem,omitempty"` // how big it is, solve shape: 32
+	Workers int    `json:"workers,omitempty"` // threads that may work at it, solve shape
+	Answer  string `json:"answer,omitempty"`  // what must come out, solve shape
 }
 
 // A Point is one place on an experiment's axis: a service under one load.
@@ -200,7 +220,8 @@ type Depth struct {
 	NoValues   bool      // none of them is measured: values = []
 	Points     []string  // a part of the named points; empty = all, unless
 	NoPoints   bool      // none of them is measured: points = []
-	Requests   int64     // in place of the load's, where that counts them; 0 = as it says; AllInWindow = by time
+	// in place of the load's, where that counts them; 0 = as it says; AllInWindow = by time
+	Requests int64
 }
 
 // AllInWindow as a depth's Requests says that loads which count requests are measured over the
@@ -216,13 +237,16 @@ type Experiment struct {
 	Source   string // "papayachat.txt, sections V and VI"
 	Question string
 	Expect   string
-	Asked    bool     // it runs only when it is named: it takes more of a machine than most have
-	Setup    []string // the source's machine, versions and durations: the differences a verdict lists; none if nothing is published
-	Here     []string // what of our set-up the load and the machine do not tell
-	Service  string
-	Models   []string
-	Builds   []string // a command that builds the model for many systems, in place of measuring: see record.Build
-	Baseline string   // the model that runs twice in each round, and that ratios are against
+	Asked    bool // it runs only when it is named: it takes more of a machine than most have
+	// the source's machine, versions and durations: the differences a verdict lists; none if
+	// nothing is published
+	Setup   []string
+	Here    []string // what of our set-up the load and the machine do not tell
+	Service string
+	Models  []string
+	// a command that builds the model for many systems, in place of measuring: see record.Build
+	Builds   []string
+	Baseline string // the model that runs twice in each round, and that ratios are against
 	Metrics  []Metric
 	Axis     Axis
 	Load     Load
@@ -237,7 +261,8 @@ type Experiment struct {
 
 // An Axis names what a sweep varies.
 type Axis struct {
-	Over  string // a field of the load: "connections", "read_share", "rate", "size", "workers", "chain"
+	// a field of the load: "connections", "read_share", "rate", "size", "workers", "chain"
+	Over  string
 	Label string // "open connections"
 	Log   bool   // drawn on a logarithmic axis
 }
@@ -260,26 +285,36 @@ const (
 	CPUPerRequest Metric = "cpu-per-request" // microseconds of server CPU for each request
 	CPU           Metric = "cpu"             // mean server CPU in the window, % of one core
 	CPUVariation  Metric = "cpu-variation"   // coefficient of variation of CPU over the samples
-	LatencyP50    Metric = "latency-p50"     // microseconds from the due time; open shape and pings at an interval only
-	LatencyP99    Metric = "latency-p99"
-	Jitter        Metric = "latency-jitter" // p99 - p50 in microseconds; open shape only
-	PSS           Metric = "pss"            // bytes, the server's tree at the end of the window
-	Threads       Metric = "threads"        // most seen in the window
-	Switches      Metric = "switches"       // context switches for each request
-	Lines         Metric = "lines"          // lines of code of the model: no measurement
-	SolveTime     Metric = "time"           // milliseconds to solve the problem once, median of the window; solve shape only
-	BitRate       Metric = "bit-rate"       // bits a second: of transfers, of bulk, and of programs that transfer
-	CPUPerGB      Metric = "cpu-per-gb"     // seconds of server CPU for 10^9 bytes, likewise
-	Loss          Metric = "loss"           // % of the pings that nobody answered
-	MemoryGrowth  Metric = "memory-growth"  // the server's PSS when the window closes, by that when it opens
+	// microseconds from the due time; open shape and pings at an interval only
+	LatencyP50 Metric = "latency-p50"
+	LatencyP99 Metric = "latency-p99"
+	Jitter     Metric = "latency-jitter" // p99 - p50 in microseconds; open shape only
+	PSS        Metric = "pss"            // bytes, the server's tree at the end of the window
+	Threads    Metric = "threads"        // most seen in the window
+	Switches   Metric = "switches"       // context switches for each request
+	Lines      Metric = "lines"          // lines of code of the model: no measurement
+	// milliseconds to solve the problem once, median of the window; solve shape only
+	SolveTime Metric = "time"
+	// bits a second: of transfers, of bulk, and of programs that transfer
+	BitRate  Metric = "bit-rate"
+	CPUPerGB Metric = "cpu-per-gb" // seconds of server CPU for 10^9 bytes, likewise
+	Loss     Metric = "loss"       // % of the pings that nobody answered
+	// the server's PSS when the window closes, by that when it opens
+	MemoryGrowth Metric = "memory-growth"
 	// The figures of chats. Their requests are messages, and their latency is that of deliveries.
-	Deliveries     Metric = "deliveries"               // messages that have come to a client, a second
-	CPUPerDelivery Metric = "cpu-per-delivery"         // microseconds of server CPU for each of them
-	AckP50         Metric = "ack-p50"                  // microseconds from a message's due time to its acknowledgement; open shape only
-	AckP99         Metric = "ack-p99"                  //
-	ClientMemory   Metric = "memory-per-client"        // bytes of PSS above that of the server before any client, by their number; of streams too
-	KernelMemory   Metric = "kernel-memory-per-client" // bytes that the kernel took for each connection, both its ends on this machine; streams
-	Settling       Metric = "settling"                 // when memory came to rest, by when CPU did, both from the ramp's beginning; streams
+	// messages that have come to a client, a second
+	Deliveries Metric = "deliveries"
+	// microseconds of server CPU for each of them
+	CPUPerDelivery Metric = "cpu-per-delivery"
+	// microseconds from a message's due time to its acknowledgement; open shape only
+	AckP50 Metric = "ack-p50"
+	AckP99 Metric = "ack-p99" //
+	// bytes of PSS above that of the server before any client, by their number; of streams too
+	ClientMemory Metric = "memory-per-client"
+	// bytes that the kernel took for each connection, both its ends on this machine; streams
+	KernelMemory Metric = "kernel-memory-per-client"
+	// when memory came to rest, by when CPU did, both from the ramp's beginning; streams
+	Settling Metric = "settling"
 )
 
 // Metrics lists every metric with its unit and whether more is better.
@@ -339,16 +374,18 @@ type MetricInfo struct {
 
 // A Claim is one sentence of a source in a vocabulary that can be judged.
 type Claim struct {
-	ID         string // "P1"
-	Kind       string // direction, magnitude, equality, shape, crossover, absolute, builds
-	Sentence   string // the claim in our own words
-	Where      string // its place in the source
-	Ours       bool   // no source says it: a hypothesis of the experiment's
-	Metric     Metric
-	Of         Term
-	Against    Term      // direction, magnitude, equality, crossover
-	Sense      string    // "less" or "greater": what Of is, of Against (direction, crossover: before it)
-	At         []string  // point names; "every" = each point of the sweep, "mean" = their mean. Default every
+	ID       string // "P1"
+	Kind     string // direction, magnitude, equality, shape, crossover, absolute, builds
+	Sentence string // the claim in our own words
+	Where    string // its place in the source
+	Ours     bool   // no source says it: a hypothesis of the experiment's
+	Metric   Metric
+	Of       Term
+	Against  Term // direction, magnitude, equality, crossover
+	// "less" or "greater": what Of is, of Against (direction, crossover: before it)
+	Sense string
+	// point names; "every" = each point of the sweep, "mean" = their mean. Default every
+	At         []string
 	From       float64   // only points with X >= From ("at higher loads"); 0 = all
 	Published  float64   // the ratio, slope, crossing or value that the source publishes
 	Margin     float64   // 1.25 unless told; equality 1.10, direction and order 1.05

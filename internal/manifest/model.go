@@ -19,11 +19,12 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var (
 	buildHolds = []string{"{out}", "{tools}", "{cache}"}
-	runHolds   = []string{"{out}", "{port}", "{host}", "{data}", "{next}", "{device}", "{address}", "{peer}", "{kernel}", "{problem}", "{workers}", "{rounds}"}
+	runHolds   = []string{"{out}", "{port}", "{host}", "{data}", "{next}", "{device}", "{address}",
+		"{peer}", "{kernel}", "{problem}", "{workers}", "{rounds}"}
 )
 
-// LoadModel reads one model.toml of the service and looks for the sources beside it. The file is named
-// relative to root.
+// LoadModel reads one model.toml of the service and looks for the sources beside it. The file is
+// named relative to root.
 func (s *Service) LoadModel(root, file string) (*Model, error) {
 	data, err := read(root, file)
 	if err != nil {
@@ -44,27 +45,31 @@ func (s *Service) LoadModel(root, file string) (*Model, error) {
 		return nil, err
 	}
 	m.Dir = filepath.Join(root, filepath.Dir(file))
-	// What it uses is looked for when it is built: a record has its manifests and sources, and nothing else.
+	// What it uses is looked for when it is built: a record has its manifests and sources,
+	// and nothing else.
 	for _, name := range m.Source {
 		if !filepath.IsLocal(filepath.Join(filepath.Dir(file), name)) {
-			return nil, &Error{File: file, Line: m.lines["source"], Err: fmt.Errorf("source: %q is not in this tree", name)}
+			return nil, &Error{File: file, Line: m.lines["source"],
+				Err: fmt.Errorf("source: %q is not in this tree", name)}
 		}
 		if _, err := os.Stat(filepath.Join(m.Dir, name)); err != nil {
-			return nil, &Error{File: file, Line: m.lines["source"], Err: fmt.Errorf("source: %q: %w", name, cause(err))}
+			return nil, &Error{File: file, Line: m.lines["source"],
+				Err: fmt.Errorf("source: %q: %w", name, cause(err))}
 		}
 	}
 	return m, s.adopt(m, file)
 }
 
-// adopt settles where the model's server is, and holds it against what its service wants: a server behind a
-// tap is told its device, another its port, a program its problem.
+// adopt settles where the model's server is, and holds it against what its service wants: a server
+// behind a tap is told its device, another its port, a program its problem.
 func (s *Service) adopt(m *Model, file string) error {
 	wrong := func(key, format string, args ...any) error {
 		return &Error{File: file, Line: m.lines[key], Err: fmt.Errorf(key+format, args...)}
 	}
 	for _, hold := range s.holds() {
 		if !m.Holds(hold) {
-			return wrong("run", " does not use %s, as every model of services/%s must", hold, s.Name)
+			return wrong("run", " does not use %s, as every model of services/%s must", hold,
+				s.Name)
 		}
 	}
 	m.Hosts, m.Stack = Local, Kernel
@@ -72,13 +77,17 @@ func (s *Service) adopt(m *Model, file string) error {
 	case s.Hosts == Tap && len(m.Stacks) == 0:
 		m.Hosts, m.Stack = Tap, ""
 	case s.Hosts == Tap && !slices.Equal(m.Stacks, []Stack{Kernel}):
-		return wrong("stack", " is %q, but the servers of services/%s bring their own: expected \"kernel\" for one that does not, or no stack", m.Stacks, s.Name)
+		return wrong("stack",
+			" is %q, but the servers of services/%s bring their own: expected \"kernel\" for "+
+				"one that does not, or no stack", m.Stacks, s.Name)
 	case s.Hosts == Tap:
 		m.Hosts = NetNS
 	case len(m.Stacks) == 0:
 		m.Stacks = []Stack{Kernel}
 	case !slices.Contains(m.Stacks, Kernel):
-		return wrong("stack", " is %q, but the servers of services/%s run on the kernel's: expected [\"kernel\", \"gonet\"] for one that can do both, or no stack", m.Stacks, s.Name)
+		return wrong("stack",
+			" is %q, but the servers of services/%s run on the kernel's: expected [\"kernel\", "+
+				"\"gonet\"] for one that can do both, or no stack", m.Stacks, s.Name)
 	}
 	return nil
 }
@@ -98,8 +107,8 @@ func (s *Service) holds() []string {
 	return []string{"{port}"}
 }
 
-// OnStack returns the model as a variant that runs on another stack than it usually does, or nil if it cannot. Its
-// name says so: go-goroutine on GoNet is go-goroutine-gonet.
+// OnStack returns the model as a variant that runs on another stack than it usually does, or nil if
+// it cannot. Its name says so: go-goroutine on GoNet is go-goroutine-gonet.
 func (m *Model) OnStack(stack Stack) *Model {
 	if m.Stack == stack {
 		return m
@@ -111,7 +120,8 @@ func (m *Model) OnStack(stack Stack) *Model {
 	v.Name = NameOn(m.Name, stack)
 	v.Summary += "; here on " + string(stack) + ", behind a tap, in place of the kernel's stack"
 	v.Stack, v.Hosts = stack, Tap
-	v.Uses = append(slices.Clone(m.Uses), filepath.Join("..", "..", "..", string(stack))) // the package, beside services
+	// the package, beside services
+	v.Uses = append(slices.Clone(m.Uses), filepath.Join("..", "..", "..", string(stack)))
 	return &v
 }
 
@@ -146,7 +156,8 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 		Tables:   t.word("files", tables) == "thread",
 		Uses:     t.distinct("uses"),
 		Conform:  t.distinct("conform"),
-		lines:    map[string]int{"run": t.at("run"), "stack": t.at("stack"), "source": t.at("source")},
+		lines: map[string]int{"run": t.at("run"), "stack": t.at("stack"),
+			"source": t.at("source")},
 	}
 	for i, s := range t.texts("stack", true) {
 		if !slices.Contains(stacks, s) {
@@ -159,10 +170,12 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 	}
 	m.Source = t.sources(m, files)
 	if t.empty("conform") {
-		t.fail("conform", "is empty: leave it out to hold the model to all transcripts of its service")
+		t.fail("conform",
+			"is empty: leave it out to hold the model to all transcripts of its service")
 	}
 	if len(m.Conform) > 0 { // who reads what it shows must know what it does not keep
-		m.Summary += "; of the service's transcripts it is held to " + strings.Join(m.Conform, ", ") + " only"
+		m.Summary += "; of the service's transcripts it is held to " +
+			strings.Join(m.Conform, ", ") + " only"
 	}
 	t.checkName(m)
 	t.checkCommands(m)
@@ -177,7 +190,9 @@ func parseModel(file string, data []byte, files []string) (*Model, error) {
 func (t *table) checkName(m *Model) {
 	parts := strings.Split(m.Name, "-")
 	if !folderName.MatchString(m.Name) || len(parts) < 2 {
-		t.d.fail(0, "the folder %q is no name for a model: expected language-model or language-model-variant, such as \"c-epoll-percore\"", m.Name)
+		t.d.fail(0,
+			"the folder %q is no name for a model: expected language-model or "+
+				"language-model-variant, such as \"c-epoll-percore\"", m.Name)
 		return
 	}
 	if m.Language != "" && m.Language != parts[0] {
@@ -200,7 +215,8 @@ func (m *Model) Holds(placeholder string) bool {
 func (t *table) checkCommands(m *Model) {
 	for i, n := range m.Needs {
 		if !need.MatchString(n) {
-			t.d.fail(t.atItem("needs", i), `needs: %q is no tool chain: expected a program or pkg:library, such as "cc", "java >= 25" or "pkg:liburing"`, n)
+			t.d.fail(t.atItem("needs", i),
+				`needs: %q is no tool chain: expected a program or pkg:library, such as "cc", "java >= 25" or "pkg:liburing"`, n)
 		}
 	}
 	for _, command := range m.Build {
@@ -210,7 +226,8 @@ func (t *table) checkCommands(m *Model) {
 	case !t.has("run"):
 		t.missing("run", `a command such as ["{out}/echo", "{port}", "{host}"]`)
 	case t.empty("run"):
-		t.fail("run", "is empty: expected a command such as [\"{out}/echo\", \"{port}\", \"{host}\"]")
+		t.fail("run",
+			"is empty: expected a command such as [\"{out}/echo\", \"{port}\", \"{host}\"]")
 	case len(m.Run) > 0 && !m.Holds("{port}") && !m.Holds("{device}") && !m.Holds("{kernel}"):
 		t.fail("run", "does not use {port}: the server must listen where it is told to")
 	}
@@ -225,7 +242,8 @@ func (t *table) checkHolds(key string, command, known []string) {
 	for i, arg := range command {
 		for _, hold := range placeholder.FindAllString(arg, -1) {
 			if !slices.Contains(known, hold) {
-				t.d.fail(t.atItem(key, i), "%s: unknown placeholder %s: %s", key, hold, suggest(hold, known))
+				t.d.fail(t.atItem(key, i), "%s: unknown placeholder %s: %s", key, hold,
+					suggest(hold, known))
 			}
 		}
 	}
@@ -233,7 +251,8 @@ func (t *table) checkHolds(key string, command, known []string) {
 
 // commands reads one command or several.
 func (t *table) commands(key string) [][]string {
-	list := t.list(key, `a command as an array of strings such as ["cc", "-o", "{out}/echo", "echo.c"]`)
+	list := t.list(key,
+		`a command as an array of strings such as ["cc", "-o", "{out}/echo", "echo.c"]`)
 	if t.empty(key) {
 		t.fail(key, "is empty: leave it out if there is nothing to build")
 	}
@@ -247,7 +266,8 @@ func (t *table) commands(key string) [][]string {
 	for i, e := range list {
 		inner, ok := e.([]any)
 		if !ok || len(inner) == 0 {
-			t.d.fail(t.atItem(key, i), "%s: expected each command as an array of strings, got %s", key, show(e))
+			t.d.fail(t.atItem(key, i), "%s: expected each command as an array of strings, got %s",
+				key, show(e))
 			continue
 		}
 		command := &table{d: t.d, path: t.path, values: map[string]any{element(key, i): inner}}
@@ -270,7 +290,8 @@ func (t *table) strings(key string) map[string]string {
 			continue
 		}
 		if !ok {
-			inner.d.fail(inner.at(name), "%s: expected text in quotes for %q, got %s", key, name, show(inner.values[name]))
+			inner.d.fail(inner.at(name), "%s: expected text in quotes for %q, got %s", key, name,
+				show(inner.values[name]))
 			continue
 		}
 		out[name] = s
@@ -284,12 +305,15 @@ func (t *table) sources(m *Model, files []string) []string {
 	if t.has("source") {
 		named := t.texts("source", true)
 		for i, name := range named {
-			if !slices.Contains(files, name) && !strings.HasPrefix(name, "../") { // another service's is looked for later
-				t.d.fail(t.atItem("source", i), "source: there is no file %q beside model.toml", name)
+			// another service's is looked for later
+			if !slices.Contains(files, name) && !strings.HasPrefix(name, "../") {
+				t.d.fail(t.atItem("source", i), "source: there is no file %q beside model.toml",
+					name)
 			}
 		}
 		if t.empty("source") {
-			t.fail("source", "is empty: leave it out to take the file that is named after the service")
+			t.fail("source",
+				"is empty: leave it out to take the file that is named after the service")
 		}
 		return named
 	}
@@ -308,10 +332,13 @@ func (t *table) sources(m *Model, files []string) []string {
 	}
 	switch len(found) {
 	case 0:
-		t.d.fail(0, "no source: expected a file named after the service, such as %s.c, or the key source", m.Service)
+		t.d.fail(0,
+			"no source: expected a file named after the service, such as %s.c, or the key source",
+			m.Service)
 	case 1:
 	default:
-		t.d.fail(0, "which of %s is the source? name it with the key source", strings.Join(found, ", "))
+		t.d.fail(0, "which of %s is the source? name it with the key source",
+			strings.Join(found, ", "))
 	}
 	return found
 }

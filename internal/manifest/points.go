@@ -24,8 +24,10 @@ const (
 // belongs says which keys of a load mean something in which shape. A point that changes the shape
 // inherits only what has a meaning there.
 var belongs = map[Shape][]string{
-	Closed:  {"shape", "connections", "size", "requests", "pipeline", "read_share", "ask", "reads", "chain"},
-	Open:    {"shape", "connections", "size", "rate", "gaps", "read_share", "members", "senders", "ask", "reads", "chain"},
+	Closed: {"shape", "connections", "size", "requests", "pipeline", "read_share", "ask", "reads",
+		"chain"},
+	Open: {"shape", "connections", "size", "rate", "gaps", "read_share", "members", "senders",
+		"ask", "reads", "chain"},
 	Paced:   {"shape", "connections", "size", "bits", "members", "pipeline", "output"},
 	Connect: {"shape", "connections", "size", "requests", "read_share"},
 	Solve:   {"shape", "kernel", "problem", "workers", "answer"},
@@ -71,10 +73,13 @@ func (t *table) readLoad(l *Load) {
 			set()
 		}
 	}
-	overlay("connections", func() { l.Connections = int(t.quantity("connections", counts, 1, mostConnections)) })
-	overlay("requests", func() { l.Requests = int64(t.quantity("requests", counts, 1, mostRequests)) })
+	overlay("connections",
+		func() { l.Connections = int(t.quantity("connections", counts, 1, mostConnections)) })
+	overlay("requests",
+		func() { l.Requests = int64(t.quantity("requests", counts, 1, mostRequests)) })
 	overlay("size", func() { l.SizeBytes = int(t.quantity("size", sizes, 1, mostSizeBytes)) })
-	overlay("pipeline", func() { l.Pipeline = int(t.quantity("pipeline", counts, 1, mostPipeline)) })
+	overlay("pipeline",
+		func() { l.Pipeline = int(t.quantity("pipeline", counts, 1, mostPipeline)) })
 	overlay("rate", func() { l.Rate = t.quantity("rate", rates, 1, mostRate) })
 	overlay("gaps", func() { l.Gaps = t.word("gaps", gaps) })
 	overlay("bits", func() { l.Bits = t.quantity("bits", bitRates, 1, mostBits) })
@@ -87,7 +92,8 @@ func (t *table) readLoad(l *Load) {
 	overlay("direction", func() { l.Direction = t.word("direction", directions) })
 	overlay("output", func() { l.Output = t.word("output", outputs) })
 	overlay("members", func() { l.Members = t.members() })
-	overlay("senders", func() { l.Senders = int(t.quantity("senders", counts, 1, mostConnections)) })
+	overlay("senders",
+		func() { l.Senders = int(t.quantity("senders", counts, 1, mostConnections)) })
 	overlay("ask", func() { l.Ask = t.word("ask", asks) })
 	overlay("reads", func() { l.Reads = int(t.quantity("reads", counts, 1, mostReads)) })
 	overlay("chain", func() { l.Chain = int(t.quantity("chain", counts, 1, mostChain)) })
@@ -96,7 +102,8 @@ func (t *table) readLoad(l *Load) {
 	}
 	for key := range t.values {
 		if ofSomeLoad(key) && !slices.Contains(belongs[l.Shape], key) {
-			t.fail(key, "means nothing for shape %q, which has: %s", l.Shape, strings.Join(belongs[l.Shape][1:], ", "))
+			t.fail(key, "means nothing for shape %q, which has: %s", l.Shape,
+				strings.Join(belongs[l.Shape][1:], ", "))
 		}
 	}
 }
@@ -252,7 +259,8 @@ func (r *experimentReader) readSweep(base Load) {
 		t.fail("log", "a logarithmic axis has no place for %v", r.swept[0])
 	}
 	if base.Shape != "" && !slices.Contains(belongs[base.Shape], r.Axis.Over) {
-		t.fail("over", "%s means nothing for shape %q, which has: %s", r.Axis.Over, base.Shape, strings.Join(belongs[base.Shape][1:], ", "))
+		t.fail("over", "%s means nothing for shape %q, which has: %s", r.Axis.Over, base.Shape,
+			strings.Join(belongs[base.Shape][1:], ", "))
 	}
 	answers := r.sweepAnswers(base.Shape)
 	for i, v := range r.swept {
@@ -276,14 +284,16 @@ func (r *experimentReader) sweepAnswers(shape Shape) []string {
 	case shape != Solve:
 		t.fail("answers", "means nothing for shape %q: only problems have answers", shape)
 	case len(answers) != len(r.swept):
-		t.fail("answers", "expected one for each of the %d values, got %d", len(r.swept), len(answers))
+		t.fail("answers", "expected one for each of the %d values, got %d", len(r.swept),
+			len(answers))
 	}
 	return answers
 }
 
 // readPoint reads a [[point]]: a name, and what differs from [load].
 func (r *experimentReader) readPoint(t *table, base Load) {
-	p := Point{Name: t.need("name", "what claims and tables call the point"), X: math.NaN(), Service: r.Service, Load: base}
+	p := Point{Name: t.need("name", "what claims and tables call the point"), X: math.NaN(),
+		Service: r.Service, Load: base}
 	if s := t.prose("service"); s != "" {
 		p.Service = s
 	}
@@ -302,7 +312,8 @@ func (r *experimentReader) readPoint(t *table, base Load) {
 		t.fail("name", "there are two points %q", p.Name)
 		return
 	case p.Name == "every" || p.Name == "mean" || strings.Contains(p.Name, "@"):
-		t.fail("name", `%q cannot be a name: claims mean points of the sweep by "every" and "mean", and a model's point by "@"`, p.Name)
+		t.fail("name",
+			`%q cannot be a name: claims mean points of the sweep by "every" and "mean", and a model's point by "@"`, p.Name)
 		return
 	}
 	r.tables[p.Name] = t
@@ -314,7 +325,8 @@ func (r *experimentReader) readPoint(t *table, base Load) {
 func (r *experimentReader) checkLoad(p Point) {
 	require := func(lacks bool, key, like string) {
 		if lacks && !r.said(p, key) {
-			r.d.fail(r.lineOf(p, key), "the load of %s has no %s: expected %s", r.pointOrSweep(p), key, like)
+			r.d.fail(r.lineOf(p, key), "the load of %s has no %s: expected %s", r.pointOrSweep(p),
+				key, like)
 		}
 	}
 	l := p.Load
@@ -330,12 +342,17 @@ func (r *experimentReader) checkLoad(p Point) {
 		return
 	}
 	require(l.Connections == 0, "connections", "how many are open at once, such as 64")
-	require(l.Shape != Bulk && l.Shape != Idle && l.Shape != Streams && l.SizeBytes == 0, "size", `the bytes of a message, such as "16 B"`)
+	require(l.Shape != Bulk && l.Shape != Idle && l.Shape != Streams && l.SizeBytes == 0, "size",
+		`the bytes of a message, such as "16 B"`)
 	require(l.Shape == Bulk && l.Direction == "", "direction", `"in" to the server or "out" of it`)
-	require(l.Shape == Open && l.Rate == 0, "rate", `requests a second over all connections, such as "5000/s"`)
-	require(l.Shape == Streams && l.Rate == 0, "rate", `how many are opened in a second, such as "2000/s"`)
-	require(l.Shape == Idle && l.Interval == 0, "interval", `how often each client says PING, such as "10s"`)
-	require(l.Shape == Paced && l.Bits == 0, "bits", `the rate of each connection, such as "1 Mbit/s"`)
+	require(l.Shape == Open && l.Rate == 0, "rate",
+		`requests a second over all connections, such as "5000/s"`)
+	require(l.Shape == Streams && l.Rate == 0, "rate",
+		`how many are opened in a second, such as "2000/s"`)
+	require(l.Shape == Idle && l.Interval == 0, "interval",
+		`how often each client says PING, such as "10s"`)
+	require(l.Shape == Paced && l.Bits == 0, "bits",
+		`the rate of each connection, such as "1 Mbit/s"`)
 }
 
 // pointOrSweep names a point, and all points of the sweep alike: they lack the same.
@@ -350,5 +367,6 @@ func (r *experimentReader) pointOrSweep(p Point) string {
 // reported as such.
 func (r *experimentReader) said(p Point, key string) bool {
 	t := r.tables[p.Name]
-	return t != nil && t.has(key) || r.load != nil && r.load.has(key) || r.Axis.Over == key && t == nil
+	return t != nil && t.has(key) || r.load != nil && r.load.has(key) || r.Axis.Over == key &&
+		t == nil
 }

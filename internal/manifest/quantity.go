@@ -20,16 +20,20 @@ type quantity struct {
 
 var (
 	// Sizes are in bytes; kB is 1000, KiB 1024 (IEC 80000-13).
-	sizes = quantity{name: "a size", like: `"16 B" or "8 MiB"`, first: "B", whole: true, units: map[string]float64{
-		"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1 << 10, "MiB": 1 << 20,
-	}}
-	rates = quantity{name: "a rate", like: `"5000/s"`, first: "/s", units: map[string]float64{"/s": 1, "k/s": 1e3}}
+	sizes = quantity{name: "a size", like: `"16 B" or "8 MiB"`, first: "B", whole: true,
+		units: map[string]float64{
+			"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1 << 10, "MiB": 1 << 20,
+		}}
+	rates = quantity{name: "a rate", like: `"5000/s"`, first: "/s",
+		units: map[string]float64{"/s": 1, "k/s": 1e3}}
 	// Bit rates count bits or bytes, as the sources do.
-	bitRates = quantity{name: "a bit rate", like: `"1 Mbit/s" or "1 MB/s"`, first: "bit/s", units: map[string]float64{
-		"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
-		"B/s": 8, "kB/s": 8e3, "MB/s": 8e6, "KiB/s": 8 << 10, "MiB/s": 8 << 20,
-	}}
-	counts = quantity{name: "a whole number", like: "64", whole: true, units: map[string]float64{"": 1}}
+	bitRates = quantity{name: "a bit rate", like: `"1 Mbit/s" or "1 MB/s"`, first: "bit/s",
+		units: map[string]float64{
+			"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
+			"B/s": 8, "kB/s": 8e3, "MB/s": 8e6, "KiB/s": 8 << 10, "MiB/s": 8 << 20,
+		}}
+	counts = quantity{name: "a whole number", like: "64", whole: true,
+		units: map[string]float64{"": 1}}
 	shares = quantity{name: "a share", like: "0.25", units: map[string]float64{"": 1}}
 )
 
@@ -61,7 +65,8 @@ func (q quantity) parse(v any) (float64, error) {
 // within says what is wrong with a quantity, if anything.
 func (q quantity) within(v, least, most float64) error {
 	if v < least || v > most || math.IsNaN(v) {
-		return fmt.Errorf("expected %s from %s to %s, got %s", q.name, q.text(least), q.text(most), q.text(v))
+		return fmt.Errorf("expected %s from %s to %s, got %s", q.name, q.text(least), q.text(most),
+			q.text(v))
 	}
 	if q.whole && v != math.Trunc(v) {
 		return fmt.Errorf("expected %s such as %s, got %s", q.name, q.like, q.text(v))

@@ -41,12 +41,15 @@ func parseService(file string, data []byte) (*Service, error) {
 	}
 	switch {
 	case s.Hosts != Tap && (s.Protocol == Ping || s.Protocol == Transfer):
-		t.d.fail(t.at("hosts"), "hosts: a server of %s is a host of its own: expected \"tap\"", s.Protocol)
+		t.d.fail(t.at("hosts"), "hosts: a server of %s is a host of its own: expected \"tap\"",
+			s.Protocol)
 	case s.Hosts == Tap && s.Protocol == Program:
 		t.fail("hosts", "a program is no server: leave it out")
 	}
 	if !folderName.MatchString(s.Name) {
-		d.fail(0, "the folder %q is no name for a service: expected lower-case letters and digits, such as \"echo\"", s.Name)
+		d.fail(0,
+			"the folder %q is no name for a service: expected lower-case letters and digits, "+
+				"such as \"echo\"", s.Name)
 	}
 	t.finish()
 	if err := d.err(); err != nil {

@@ -40,22 +40,28 @@ window = "500ms"
 `
 
 func TestSolvingExperiment(t *testing.T) {
-	tree := &Tree{Services: []*Service{{Name: "forkjoin", Protocol: Program}, {Name: "echo", Protocol: "echo"}}}
+	tree := &Tree{Services: []*Service{{Name: "forkjoin", Protocol: Program},
+		{Name: "echo", Protocol: "echo"}}}
 	e, err := parseExperiment("experiments/tasks/experiment.toml", []byte(solving), tree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Load{Shape: Solve, Pipeline: 1, Kernel: "fib", Problem: 30, Workers: 2, Answer: "832040"}
+	want := Load{Shape: Solve, Pipeline: 1, Kernel: "fib", Problem: 30, Workers: 2,
+		Answer: "832040"}
 	if got := e.Points[0].Load; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no answer", "answer  = \"832040\"\n", "", "the load of point \"fib\" has no answer"},
 		{"no kernel", "kernel  = \"fib\"\n", "", "has no kernel"},
-		{"connections", "workers = 2", "workers = 2\nconnections = 3", "means nothing for shape \"solve\""},
+		{"connections", "workers = 2", "workers = 2\nconnections = 3",
+			"means nothing for shape \"solve\""},
 		{"a server's load", `service  = "forkjoin"`, `service  = "echo"`, "do not go together"},
-		{"time of a server", "shape   = \"solve\"\nworkers = 2\nkernel  = \"fib\"\nproblem = 30\nanswer  = \"832040\"",
-			"shape = \"closed\"\nconnections = 1\nsize = \"1 B\"", "time needs a point of shape \"solve\""},
+		{"time of a server",
+			"shape   = \"solve\"\nworkers = 2\nkernel  = \"fib\"\nproblem = 30\nanswer  = " +
+				"\"832040\"",
+			"shape = \"closed\"\nconnections = 1\nsize = \"1 B\"",
+			"time needs a point of shape \"solve\""},
 		{"no workers", "workers = 2", "workers = 0", "workers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,7 +69,8 @@ func TestSolvingExperiment(t *testing.T) {
 			if text == solving {
 				t.Fatalf("%q is not in the experiment", c.old)
 			}
-			if _, err := parseExperiment("experiments/tasks/experiment.toml", []byte(text), tree); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := parseExperiment("experiments/tasks/experiment.toml", []byte(text),
+				tree); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})

@@ -230,7 +230,8 @@ func (t *table) table(key string) *table {
 func (t *table) finish() {
 	for _, key := range slices.Sorted(maps.Keys(t.values)) {
 		if !slices.Contains(t.known, key) {
-			t.d.fail(t.at(key), "unknown key %s in %s: %s", show(key), t.title(), suggest(key, t.known))
+			t.d.fail(t.at(key), "unknown key %s in %s: %s", show(key), t.title(),
+				suggest(key, t.known))
 		}
 	}
 }

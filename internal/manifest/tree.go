@@ -13,7 +13,8 @@ import (
 // largest bounds a manifest in bytes; ours have some 5 kB.
 const largest = 1 << 20
 
-// LoadTree reads all manifests of a checkout. Its error joins all that is wrong, each part an *Error.
+// LoadTree reads all manifests of a checkout. Its error joins all that is wrong, each
+// part an *Error.
 func LoadTree(root string) (*Tree, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -29,7 +30,8 @@ func LoadTree(root string) (*Tree, error) {
 	files, err := glob(root, "services/*/service.toml")
 	add(err)
 	if len(files) == 0 && err == nil {
-		add(&Error{File: "services", Err: errors.New("no service in it: expected services/*/service.toml below " + root)})
+		add(&Error{File: "services",
+			Err: errors.New("no service in it: expected services/*/service.toml below " + root)})
 	}
 	for _, file := range files {
 		s, err := LoadService(root, file)
@@ -78,7 +80,8 @@ func strays(root string) error {
 	for _, file := range models {
 		service := filepath.Join(filepath.Dir(filepath.Dir(file)), "service.toml")
 		if _, err := os.Stat(filepath.Join(root, service)); errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, &Error{File: file, Err: fmt.Errorf("a model without a service: expected %s", service)})
+			errs = append(errs, &Error{File: file,
+				Err: fmt.Errorf("a model without a service: expected %s", service)})
 		}
 	}
 	folders, err := glob(root, "services/*/*-*")
@@ -92,7 +95,8 @@ func strays(root string) error {
 		for _, e := range entries {
 			ext := filepath.Ext(e.Name())
 			if ext != "" && strings.EqualFold(strings.TrimSuffix(e.Name(), ext), service) {
-				errs = append(errs, &Error{File: dir, Err: errors.New("a server without model.toml: every model has one")})
+				errs = append(errs, &Error{File: dir,
+					Err: errors.New("a server without model.toml: every model has one")})
 				break
 			}
 		}
@@ -119,7 +123,8 @@ func read(root, file string) ([]byte, error) {
 		return nil, &Error{File: file, Err: cause(err)}
 	}
 	if info.Size() > largest {
-		return nil, &Error{File: file, Err: fmt.Errorf("has %d bytes: a manifest has at most %d", info.Size(), largest)}
+		return nil, &Error{File: file, Err: fmt.Errorf("has %d bytes: a manifest has at most %d",
+			info.Size(), largest)}
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

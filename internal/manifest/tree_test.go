@@ -25,7 +25,8 @@ func TestLoadTree(t *testing.T) {
 				return
 			}
 			if !*update {
-				t.Fatalf("got\n%s\nwant\n%s\nif that is right: go test ./internal/manifest -update", got, want)
+				t.Fatalf("got\n%s\nwant\n%s\nif that is right: go test ./internal/manifest -update",
+					got, want)
 			}
 			if err := os.WriteFile(name, []byte(tree+wantMark+got), 0o644); err != nil {
 				t.Fatal(err)
@@ -112,7 +113,8 @@ func eachError(err error, visit func(error)) {
 }
 
 func TestLoadTreeNotThere(t *testing.T) {
-	if _, err := LoadTree(filepath.Join(t.TempDir(), "gone")); err == nil || !strings.Contains(err.Error(), "services: no service in it") {
+	if _, err := LoadTree(filepath.Join(t.TempDir(), "gone")); err == nil ||
+		!strings.Contains(err.Error(), "services: no service in it") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -123,22 +125,25 @@ func TestLoadTreeTooLarge(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "service.toml"), make([]byte, largest+1), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "service.toml"), make([]byte, largest+1),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, err := LoadTree(root)
-	checkError(t, err, "services/echo/service.toml: has 1048577 bytes: a manifest has at most 1048576")
+	checkError(t, err,
+		"services/echo/service.toml: has 1048577 bytes: a manifest has at most 1048576")
 }
 
-// The checkout itself loads, its experiments' claims are about something, and the three services have
-// the protocols that they are named after.
+// The checkout itself loads, its experiments' claims are about something, and the three services
+// have the protocols that they are named after.
 func TestThisTree(t *testing.T) {
 	tree, err := LoadTree("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"echo", "counter", "sink"} {
-		if s := tree.Service(name); s == nil || s.Protocol != name || s.Model("go-goroutine") == nil {
+		if s := tree.Service(name); s == nil || s.Protocol != name ||
+			s.Model("go-goroutine") == nil {
 			t.Errorf("service %s: got %+v", name, s)
 		}
 	}
@@ -154,7 +159,8 @@ func TestThisTree(t *testing.T) {
 			}
 		}
 	}
-	if tree.Service("ecko") != nil || tree.Experiment("eve") != nil || tree.Service("echo").Model("c") != nil {
+	if tree.Service("ecko") != nil || tree.Experiment("eve") != nil ||
+		tree.Service("echo").Model("c") != nil {
 		t.Error("something was found that is not there")
 	}
 	for _, s := range tree.Services {

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Words are the concurrency models that docs/models.md explains. A model's folder and its model.toml
-// use these and no others, so that two servers of one word can be compared.
-var Words = []string{"process", "thread", "virtual", "goroutine", "green", "actor", "loop", "prefork", "async", "task", "csp", "serial"}
+// Words are the concurrency models that docs/models.md explains. A model's folder and its
+// model.toml use these and no others, so that two servers of one word can be compared.
+var Words = []string{"process", "thread", "virtual", "goroutine", "green", "actor", "loop",
+	"prefork", "async", "task", "csp", "serial"}
 
-// Program is the protocol of services that are no servers: the program is told on its command line what
-// to solve, and prints the result and the time of each solution.
+// Program is the protocol of services that are no servers: the program is told on its command line
+// what to solve, and prints the result and the time of each solution.
 const Program = "program"
 
 // Chat is the protocol of rooms: services/chat/README.md.
@@ -23,27 +24,32 @@ const Stream = "stream"
 
 // The protocols of services whose servers are hosts of their own.
 const (
-	Ping     = "ping"     // echo requests of ICMP
-	Transfer = "transfer" // connections of TCP to {port}, which discards, and to the port after it, which sends without end
+	Ping = "ping" // echo requests of ICMP
+	// connections of TCP to {port}, which discards, and to the port after it, which
+	// sends without end
+	Transfer = "transfer"
 )
 
 var (
-	protocols  = []string{"echo", "counter", "sink", Chat, Stream, Images, Ping, Transfer, Program}
-	hosts      = []string{string(Local), string(Tap)} // of a service
-	stacks     = []string{string(Kernel), string(GoNet)}
-	readies    = []string{string(ReadyLine), string(ReadyConnect)}
-	tables     = []string{"process", "thread"} // of descriptors
-	shapes     = []string{string(Closed), string(Open), string(Paced), string(Connect), string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle), string(Streams), string(Cold)}
+	protocols = []string{"echo", "counter", "sink", Chat, Stream, Images, Ping, Transfer, Program}
+	hosts     = []string{string(Local), string(Tap)} // of a service
+	stacks    = []string{string(Kernel), string(GoNet)}
+	readies   = []string{string(ReadyLine), string(ReadyConnect)}
+	tables    = []string{"process", "thread"} // of descriptors
+	shapes    = []string{string(Closed), string(Open), string(Paced), string(Connect),
+		string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle),
+		string(Streams), string(Cold)}
 	directions = []string{"in", "out"}
 	outputs    = []string{OutputFile}
 	gaps       = []string{"constant", "exponential"}
 	conditions = []string{string(Own), string(Shared)}
 	depths     = []string{"quick", "normal", "full"}
-	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline", "workers", "chain"}
-	kinds      = []string{"direction", "magnitude", "equality", "shape", "crossover", "absolute"}
-	senses     = []string{"less", "greater"}
-	forms      = []string{"order", "linear", "flattens", "flat"}
-	metrics    = metricWords()
+	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline",
+		"workers", "chain"}
+	kinds   = []string{"direction", "magnitude", "equality", "shape", "crossover", "absolute"}
+	senses  = []string{"less", "greater"}
+	forms   = []string{"order", "linear", "flattens", "flat"}
+	metrics = metricWords()
 )
 
 func metricWords() []string {

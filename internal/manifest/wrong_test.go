@@ -1,8 +1,10 @@
 package manifest
 
-// wrongExperiments are what a person gets wrong, one thing each, and what is said to it: line and message.
+// wrongExperiments are what a person gets wrong, one thing each, and what is said to it:
+// line and message.
 var wrongExperiments = []struct{ name, old, new, want string }{
-	{"a claim of nobody's", "sentence = \"Go answers less.\"\nwhere    = \"section 1\"\n", "sentence = \"Go answers less.\"\n",
+	{"a claim of nobody's", "sentence = \"Go answers less.\"\nwhere    = \"section 1\"\n",
+		"sentence = \"Go answers less.\"\n",
 		"57: [[claim]]: where is missing: expected its place in the source, or ours = true"},
 	{"a claim of our own from a source", "ours     = true", "ours = true\nwhere = \"section 1\"",
 		"115: where: means nothing in a claim of our own"},
@@ -11,8 +13,10 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 			`23: the load of point "latency" has no connections: expected how many are open at once, such as 64`},
 	{"unknown table", "[sweep]", "[sweeps]",
 		`17: unknown key "sweeps" in the file: did you mean "sweep"? (known: title, source, question, expect, service, only_when_named, setup, here, baseline, metrics, load, sweep, point, depth, curve, claim, profiles, models)`},
-	{"unknown claim key", "sense    = \"less\"\n\n[[claim]]\nid        = \"G2\"", "sence    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
-		`57: [[claim]]: sense is missing: a claim of kind "direction" needs of, against, sense` + "\n" +
+	{"unknown claim key", "sense    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
+		"sence    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
+		`57: [[claim]]: sense is missing: a claim of kind "direction" needs of, against, sense` +
+			"\n" +
 			`65: unknown key "sence" in [[claim]]: did you mean "sense"? (known: id, kind, sentence, where, ours, metric, of, against, sense, at, from, published, margin, shape, after, condition, comparable, transfer, order)`},
 	{"no title", "title    = \"Growth\"\n", "",
 		" title is missing: expected a heading"},
@@ -26,27 +30,32 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		`7: models: "Go goroutine" is no name of a model: expected language-model or language-model-variant`},
 	{"baseline", `baseline = "c-epoll"`, `baseline = "c-epol"`,
 		`8: baseline: "c-epol" is not among the models: did you mean "c-epoll"? (known: c-epoll, go-goroutine, eve-task)`},
-	{"metric", `metrics  = ["throughput", "latency-p99"]`, `metrics  = ["throughput", "latency-p95"]`,
+	{"metric", `metrics  = ["throughput", "latency-p99"]`,
+		`metrics  = ["throughput", "latency-p95"]`,
 		`9: metrics: "latency-p95" is not known: did you mean "latency-p99"? (known: ack-p50, ack-p99, bit-rate, cpu, cpu-per-delivery, cpu-per-gb, cpu-per-request, cpu-variation, database, deliveries, first-1, first-10, first-100, first-1000, from-server, get-p50, hop, in-server, kernel-memory-per-client, latency-jitter, latency-p50, latency-p99, lines, loss, memory-growth, memory-per-client, next, post-p50, pss, response-mean, response-p50, response-p99, settling, start-up, switches, threads, throughput, time, to-server)`},
 	{"service", `service  = "echo"`, `service  = "ecko"`,
 		`6: service: there is no services/ecko: did you mean "echo"? (known: counter, echo, sink)`},
 	{"sink is paced", `service  = "echo"`, `service  = "sink"`,
-		`12: point "connections = 1": a sink never answers: expected shape "paced", got "closed"` + "\n" +
+		`12: point "connections = 1": a sink never answers: expected shape "paced", got "closed"` +
+			"\n" +
 			`25: point "latency": a sink never answers: expected shape "paced", got "open"`},
 	{"counter's size", `service  = "echo"`, `service  = "counter"`,
 		`14: point "connections = 1": a request to a counter is 1 byte, got 16`},
 	{"echo has no reads", "requests    = 100\n", "read_share = 0.5\n",
 		`15: point "connections = 1": only a counter has reads`},
-	{"paced echo", "shape  = \"open\"\nrate   = \"5000/s\"", "shape  = \"paced\"\nbits = \"1 Mbit/s\"",
+	{"paced echo", "shape  = \"open\"\nrate   = \"5000/s\"",
+		"shape  = \"paced\"\nbits = \"1 Mbit/s\"",
 		`9: metrics: latency-p99 needs a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions` + "\n" +
 			`25: point "latency": a paced load reads no reply, which echo sends: expected shape closed, open or connect` + "\n" +
 			`72: metric: "latency" is "paced", and latency-p99 needs a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions`},
 	{"shape", `shape       = "closed"`, `shape       = "close"`,
 		`12: shape: "close" is not known: did you mean "closed"? (known: closed, open, paced, connect, solve, ping, transfer, bulk, fanout, idle, stream, cold)`},
 	{"no shape", "shape       = \"closed\"\n", "",
-		"11: the load of the sweep has no shape: expected one of closed, open, paced, connect, solve, ping, transfer, bulk, fanout, idle, stream, cold"},
+		"11: the load of the sweep has no shape: expected one of closed, open, paced, connect, " +
+			"solve, ping, transfer, bulk, fanout, idle, stream, cold"},
 	{"no size", "size        = \"16 B\"\n", "",
-		`11: the load of the sweep has no size: expected the bytes of a message, such as "16 B"` + "\n" +
+		`11: the load of the sweep has no size: expected the bytes of a message, such as "16 B"` +
+			"\n" +
 			`22: the load of point "latency" has no size: expected the bytes of a message, such as "16 B"`},
 	{"size unit", `"16 B"`, `"16 b"`,
 		`14: size: expected a size such as "16 B" or "8 MiB", got "16 b"`},
@@ -104,7 +113,8 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 	{"window as number", `window   = "500ms"`, "window   = 500",
 		`31: window: expected a duration such as "5s" or "300ms", got 500`},
 	{"window of three samples", `window   = "500ms"`, `window   = "150ms"`,
-		"31: window: 150ms holds fewer than 4 samples of 50ms each: lengthen it, or sample more often"},
+		"31: window: 150ms holds fewer than 4 samples of 50ms each: lengthen it, or sample more " +
+			"often"},
 	{"sample too often", `"50ms"`, `"1ms"`,
 		"32: sample: expected a duration from 10ms to 24h0m0s, got 1ms"},
 	{"condition", `["own", "shared"]`, `["own", "share"]`,
@@ -138,14 +148,16 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		"77: margin: expected a factor above 1 and at most 10, such as 1.25, got 1"},
 	{"margin in percent", "margin    = 1.5", "margin    = 25",
 		"77: margin: expected a factor above 1 and at most 10, such as 1.25, got 25"},
-	{"sense", "sense    = \"less\"\n\n[[claim]]\nid        = \"G2\"", "sense    = \"lower\"\n\n[[claim]]\nid        = \"G2\"",
+	{"sense", "sense    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
+		"sense    = \"lower\"\n\n[[claim]]\nid        = \"G2\"",
 		`65: sense: "lower" is not known: expected one of less, greater`},
 	{"sense of a magnitude", "margin    = 1.5", `sense = "less"`,
 		`77: sense: means nothing in a claim of kind "magnitude", which has: of, against, published, at, from, margin`},
 	{"at no point", `at       = "connections = 16"`, `at       = "connections = 15"`,
 		`118: at: there is no point "connections = 15": did you mean "connections = 1"? (known: connections = 1, connections = 4, connections = 16, connections = 64, latency, every, mean)`},
 	{"at every and one", `at       = "connections = 16"`, `at       = ["every", "latency"]`,
-		`116: of: "eve-task" is not measured at point "latency", which has: c-epoll, go-goroutine` + "\n" +
+		`116: of: "eve-task" is not measured at point "latency", which has: c-epoll, go-goroutine` +
+			"\n" +
 			`118: at: "every" stands alone`},
 	{"latency when closed", "at        = [\"latency\"]\nmargin", "margin",
 		`72: metric: "connections = 1" is "closed", and latency-p99 needs a point of shape "open", or of shape "ping" with an interval: in other shapes a slow server slows the questions`},
@@ -155,13 +167,16 @@ var wrongExperiments = []struct{ name, old, new, want string }{
 		`117: against: there is no point "latancy": did you mean "latency"? (known: connections = 1, connections = 4, connections = 16, connections = 64, latency)`},
 	{"term", "c-epoll@latency", "c-epoll@",
 		`117: against: expected a model or model@point such as "erlang-actor@echo", got "c-epoll@"`},
-	{"with itself", "against  = \"c-epoll\"\nsense    = \"less\"\n\n[[claim]]\nid        = \"G2\"", "against  = \"go-goroutine\"\nsense    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
+	{"with itself", "against  = \"c-epoll\"\nsense    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
+		"against  = \"go-goroutine\"\nsense    = \"less\"\n\n[[claim]]\nid        = \"G2\"",
 		`64: against: "go-goroutine" is compared with itself`},
 	{"claim's model", `of       = "go-goroutine"`, `of       = "go-gorutine"`,
 		`63: of: "go-gorutine" is not among the models: did you mean "go-goroutine"? (known: c-epoll, go-goroutine, eve-task)`},
-	{"order of one", "[\"go-goroutine\", \"c-epoll\", \"eve-task\"]\nfrom", "[\"go-goroutine\"]\nfrom",
+	{"order of one", "[\"go-goroutine\", \"c-epoll\", \"eve-task\"]\nfrom",
+		"[\"go-goroutine\"]\nfrom",
 		"86: order: expected at least two models, from the least of the metric to the most"},
-	{"order twice", "[\"go-goroutine\", \"c-epoll\", \"eve-task\"]\nfrom", "[\"go-goroutine\", \"go-goroutine\"]\nfrom",
+	{"order twice", "[\"go-goroutine\", \"c-epoll\", \"eve-task\"]\nfrom",
+		"[\"go-goroutine\", \"go-goroutine\"]\nfrom",
 		`86: order: "go-goroutine" is there twice`},
 	{"from outside", "from     = 4", "from     = 128",
 		"87: from: 128 is outside of the sweep, which goes from 1 to 64"},

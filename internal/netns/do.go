@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Do runs f on a thread that is in the network namespace of a path: sockets that f makes belong to it, and so do the
-// processes that it starts. An empty path is where the caller is. What f starts in other goroutines stays outside.
+// Do runs f on a thread that is in the network namespace of a path: sockets that f makes belong to
+// it, and so do the processes that it starts. An empty path is where the caller is. What f starts
+// in other goroutines stays outside.
 func Do(path string, f func() error) (err error) {
 	if path == "" {
 		return f()

@@ -1,10 +1,12 @@
-// Package netns makes two hosts out of one machine: a network namespace for the load, and for the server either
-// another one, joined to it by a pair of virtual Ethernet devices, or the far end of a tap.
+// Package netns makes two hosts out of one machine: a network namespace for the load, and for
+// the server either another one, joined to it by a pair of virtual Ethernet devices, or the
+// far end of a tap.
 //
-// The trade: loopback is the fastest network there is, with packets of 64 KiB and no device. Two namespaces still share
-// the machine's cores and memory, but each packet crosses a device and its queue, the MTU is 1500, and the load has
-// addresses of its own: nearer to two hosts, for the price of needing root and the ip command. A tap is the same for a
-// server that brings its own stack: the kernel hands over frames, and knows nothing of the connections in them.
+// The trade: loopback is the fastest network there is, with packets of 64 KiB and no device. Two
+// namespaces still share the machine's cores and memory, but each packet crosses a device and its
+// queue, the MTU is 1500, and the load has addresses of its own: nearer to two hosts, for the price
+// of needing root and the ip command. A tap is the same for a server that brings its own stack: the
+// kernel hands over frames, and knows nothing of the connections in them.
 package netns
 
 import (
@@ -26,13 +28,14 @@ import (
 // dir is where the ip command keeps the namespaces that have a name.
 const dir = "/run/netns"
 
-// device is the name of the server's device, and of the load's end of the pair. Names are a namespace's own, so they
-// need not be unique.
+// device is the name of the server's device, and of the load's end of the pair. Names are a
+// namespace's own, so they need not be unique.
 const device = "lab0"
 
 const (
-	// loadAddresses is how many the load gets: with ports as many connections as a machine holds. Not more, for stacks
-	// for small machines know eight neighbours at a time (smoltcp's default), and the server has to answer all of these.
+	// loadAddresses is how many the load gets: with ports as many connections as a machine holds.
+	// Not more, for stacks for small machines know eight neighbours at a time (smoltcp's default),
+	// and the server has to answer all of these.
 	loadAddresses = 7
 	// ports are those of each address that the load may use: all that need no privilege.
 	ports = "1024 65535"
@@ -40,10 +43,12 @@ const (
 	prefixBits = 24
 )
 
-// commandTime bounds one call of the ip command; it takes milliseconds, and more while devices are torn down.
+// commandTime bounds one call of the ip command; it takes milliseconds, and more while
+// devices are torn down.
 const commandTime = 20 * time.Second
 
-// A Pair is two hosts that reach each other and nothing else. No Pair, nil, is this host and its loopback device.
+// A Pair is two hosts that reach each other and nothing else. No Pair, nil, is this host and its
+// loopback device.
 type Pair struct {
 	Hosts  manifest.Hosts // NetNS or Tap
 	Server netip.Addr     // the server's address
@@ -52,11 +57,12 @@ type Pair struct {
 	names  map[string]string
 }
 
-// New makes the two hosts; for manifest.Local it makes nothing and returns nil. The name tells them apart from others of
-// this run in lists. It needs root and iproute2; the error says what is missing.
+// New makes the two hosts; for manifest.Local it makes nothing and returns nil. The name
+// tells them apart from others of this run in lists. It needs root and iproute2; the error
+// says what is missing.
 //
-// A tap lies in the namespace of the load, whose end of it is the kernel's: it stays without a program, is up and has the
-// address of the peer. Its queue and its MTU are those that a user has.
+// A tap lies in the namespace of the load, whose end of it is the kernel's: it stays without a
+// program, is up and has the address of the peer. Its queue and its MTU are those that a user has.
 func New(name string, hosts manifest.Hosts) (p *Pair, err error) {
 	if here(hosts) {
 		return nil, nil
@@ -64,7 +70,8 @@ func New(name string, hosts manifest.Hosts) (p *Pair, err error) {
 	if err := Able(hosts); err != nil {
 		return nil, err
 	}
-	p = &Pair{Hosts: hosts, Server: address(2), Load: []netip.Addr{address(1)}, Device: device, names: map[string]string{}}
+	p = &Pair{Hosts: hosts, Server: address(2), Load: []netip.Addr{address(1)}, Device: device,
+		names: map[string]string{}}
 	for i := 1; i < loadAddresses; i++ {
 		p.Load = append(p.Load, address(2+i))
 	}
@@ -86,7 +93,8 @@ func New(name string, hosts manifest.Hosts) (p *Pair, err error) {
 	if err != nil {
 		return p, err
 	}
-	if err := up(load, "link add "+device+" type veth peer name "+device+" netns "+server+"\n", p.Load...); err != nil {
+	if err := up(load, "link add "+device+" type veth peer name "+device+" netns "+server+"\n",
+		p.Load...); err != nil {
 		return p, err
 	}
 	return p, up(server, "", p.Server)
@@ -104,8 +112,8 @@ func (p *Pair) add(name, role string) (ns string, err error) {
 	return ns, ip("", "netns", "add", ns)
 }
 
-// Able says what stands in the way of two hosts of a kind; nil if they can be made. It tries: a container may
-// deny namespaces to root as well, and a chroot the mounts that go with them.
+// Able says what stands in the way of two hosts of a kind; nil if they can be made. It tries: a
+// container may deny namespaces to root as well, and a chroot the mounts that go with them.
 func Able(hosts manifest.Hosts) error {
 	if here(hosts) {
 		return nil
@@ -124,12 +132,14 @@ func Able(hosts manifest.Hosts) error {
 	}
 	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
 	if err != nil { // no device, no module, or a container that must not
-		return fmt.Errorf("a tap needs /dev/net/tun (%w): modprobe tun; for a container --device /dev/net/tun", err)
+		return fmt.Errorf("a tap needs /dev/net/tun (%w): modprobe tun; for a container "+
+			"--device /dev/net/tun", err)
 	}
 	return tun.Close()
 }
 
-// up makes a namespace's device by the first line, gives it its addresses and switches it and the loopback device on.
+// up makes a namespace's device by the first line, gives it its addresses and switches it and the
+// loopback device on.
 func up(ns, first string, addresses ...netip.Addr) error {
 	var batch strings.Builder
 	batch.WriteString(first)
@@ -151,8 +161,9 @@ func (p *Pair) Address() netip.Prefix { return netip.PrefixFrom(p.Server, prefix
 // Peer is the address of the load's end.
 func (p *Pair) Peer() netip.Addr { return p.Load[0] }
 
-// Path returns the namespace of a role, "server" or "load", for group's Options; "" for another role, and for the
-// loopback device. The server behind a tap runs in the namespace of the load: that is where the tap is.
+// Path returns the namespace of a role, "server" or "load", for group's Options; "" for another
+// role, and for the loopback device. The server behind a tap runs in the namespace of the load:
+// that is where the tap is.
 func (p *Pair) Path(role string) string {
 	if p == nil {
 		return ""
@@ -164,8 +175,8 @@ func (p *Pair) Path(role string) string {
 	return filepath.Join(dir, name)
 }
 
-// Close removes the namespaces, and the devices with them. A process that still runs in one keeps it alive without a
-// name. A second call does nothing; a nil Pair is closed.
+// Close removes the namespaces, and the devices with them. A process that still runs in one keeps
+// it alive without a name. A second call does nothing; a nil Pair is closed.
 func (p *Pair) Close() error {
 	if p == nil {
 		return nil
@@ -209,8 +220,8 @@ func remove(name string) error {
 // ip runs the ip command with its input.
 func ip(input string, args ...string) error { return run("ip", input, args...) }
 
-// run runs a command in a process group of its own, so that Ctrl-C does not end it half way, least of all
-// when it cleans up.
+// run runs a command in a process group of its own, so that Ctrl-C does not end it half way, least
+// of all when it cleans up.
 func run(name, input string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()
@@ -218,7 +229,8 @@ func run(name, input string, args ...string) error {
 	cmd.Stdin = strings.NewReader(input)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.Join(strings.Fields(string(out)), " "))
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err,
+			strings.Join(strings.Fields(string(out)), " "))
 	}
 	return nil
 }

@@ -75,8 +75,10 @@ func TestPair(t *testing.T) {
 			t.Errorf("the server sees %s, want %v", got, from)
 		}
 	}
-	// Who takes the connection may be a router of the outside that takes all: it is the server if it says hello.
-	if c, err := net.DialTimeout("tcp4", listener.Addr().String(), 100*time.Millisecond); err == nil {
+	// Who takes the connection may be a router of the outside that takes all: it is the server
+	// if it says hello.
+	if c, err := net.DialTimeout("tcp4", listener.Addr().String(),
+		100*time.Millisecond); err == nil {
 		c.SetDeadline(time.Now().Add(100 * time.Millisecond))
 		if got, _ := io.ReadAll(c); string(got) == "hello" {
 			t.Error("the server's namespace is reached from outside")
@@ -138,7 +140,8 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	dead := fmt.Sprintf("interleave.%d.1.test-server.%d", 1<<30, os.Getpid()) // the number is beyond any pid_max
+	// the number is beyond any pid_max
+	dead := fmt.Sprintf("interleave.%d.1.test-server.%d", 1<<30, os.Getpid())
 	if err := ip("", "netns", "add", dead); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +159,9 @@ func TestSweep(t *testing.T) {
 
 func TestFails(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := New("test", manifest.NetNS); err == nil || !strings.Contains(err.Error(), "apt-get install iproute2") && !strings.Contains(err.Error(), "sudo") {
+	if _, err := New("test", manifest.NetNS); err == nil ||
+		!strings.Contains(err.Error(), "apt-get install iproute2") &&
+			!strings.Contains(err.Error(), "sudo") {
 		t.Errorf("got %v, want the way out", err)
 	}
 }
@@ -169,7 +174,8 @@ func TestHalfMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	script := "#!/bin/sh\ncase $1 in -netns) echo no device >&2; exit 1;; esac\nexec " + real + " \"$@\"\n"
+	script := "#!/bin/sh\ncase $1 in -netns) echo no device >&2; exit 1;; esac\nexec " + real +
+		" \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "ip"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

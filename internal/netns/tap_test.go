@@ -42,7 +42,8 @@ func attach(t *testing.T, p *Pair) *gonet.Stack {
 		tap, err = link.OpenTap(p.Device)
 		return err
 	})
-	s, err := gonet.New(gonet.Config{Link: tap, Addresses: []netip.Prefix{p.Address()}, NoIPv6: true})
+	s, err := gonet.New(gonet.Config{Link: tap, Addresses: []netip.Prefix{p.Address()},
+		NoIPv6: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +51,8 @@ func attach(t *testing.T, p *Pair) *gonet.Stack {
 	return s
 }
 
-// TestTap has a stack behind the tap answer to each address of the load, and attaches a second one after it: the tap
-// stays.
+// TestTap has a stack behind the tap answer to each address of the load, and attaches a second one
+// after it: the tap stays.
 func TestTap(t *testing.T) {
 	p := newTap(t)
 	for range 2 {
@@ -72,7 +73,8 @@ func TestTap(t *testing.T) {
 		}()
 		for _, from := range p.Load {
 			in(t, p.Path("load"), func() error {
-				d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 5 * time.Minute}
+				d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()},
+					Timeout: 5 * time.Minute}
 				c, err := d.Dial("tcp4", netip.AddrPortFrom(p.Server, 7).String())
 				if err != nil {
 					return err
@@ -90,12 +92,13 @@ func TestTap(t *testing.T) {
 	}
 }
 
-// TestTapIsAsUsual holds the device to what a server is promised: it stays, is up, has the peer's address and the
-// kernel's own length of queue; one server at a time is behind it.
+// TestTapIsAsUsual holds the device to what a server is promised: it stays, is up, has the peer's
+// address and the kernel's own length of queue; one server at a time is behind it.
 func TestTapIsAsUsual(t *testing.T) {
 	p := newTap(t)
 	show := func(args ...string) string {
-		out, err := exec.Command("ip", append([]string{"-netns", filepath.Base(p.Path("load"))}, args...)...).CombinedOutput()
+		out, err := exec.Command("ip", append([]string{"-netns", filepath.Base(p.Path("load"))},
+			args...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("ip %v: %v: %s", args, err, out)
 		}
@@ -109,7 +112,8 @@ func TestTapIsAsUsual(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := show("addr", "show", "dev", p.Device); !strings.Contains(got, p.Peer().String()+"/24") {
+	if got := show("addr", "show", "dev", p.Device); !strings.Contains(got, p.Peer().String()+
+		"/24") {
 		t.Errorf("got %s, want the peer %v", got, p.Peer())
 	}
 	show("tuntap", "add", "dev", "other", "mode", "tap")

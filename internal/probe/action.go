@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The actions of a transcript, and how each is written. How they are played is in play.go (clients in
-// general), tally.go, lines.go and watch.go. verbs.go has those of lines and folders.
+// The actions of a transcript, and how each is written. How they are played is in play.go (clients
+// in general), tally.go, lines.go and watch.go. verbs.go has those of lines and folders.
 type (
 	dial struct { // dial a; dial c*1000; dial a port+1
 		who   string
@@ -58,17 +58,20 @@ type (
 )
 
 func (*dial) usage() string {
-	return "dial NAME, or dial NAME*COUNT for a group, port+1 for the port after the server's, buffer SIZE for a small window"
+	return "dial NAME, or dial NAME*COUNT for a group, port+1 for the port after the server's, " +
+		"buffer SIZE for a small window"
 }
-func (*ping) usage() string    { return "ping SIZE [times COUNT]" }
-func (*send) usage() string    { return "NAME send DATA [by SIZE [every TIME]]" }
-func (*receive) usage() string { return "NAME recv DATA [by SIZE [every TIME]], or NAME recv filled" }
-func (*echo) usage() string    { return "NAME echo DATA [by SIZE [every TIME]]" }
-func (*fill) usage() string    { return "NAME fill DATA" }
-func (e *end) usage() string   { return "NAME " + e.verb }
-func (*silent) usage() string  { return "NAME silent TIME" }
-func (*values) usage() string  { return "NAME value NUMBER|FROM..TO ..." }
-func (*tally) usage() string   { return "NAME tally COUNT [pipeline COUNT]" }
+func (*ping) usage() string { return "ping SIZE [times COUNT]" }
+func (*send) usage() string { return "NAME send DATA [by SIZE [every TIME]]" }
+func (*receive) usage() string {
+	return "NAME recv DATA [by SIZE [every TIME]], or NAME recv filled"
+}
+func (*echo) usage() string   { return "NAME echo DATA [by SIZE [every TIME]]" }
+func (*fill) usage() string   { return "NAME fill DATA" }
+func (e *end) usage() string  { return "NAME " + e.verb }
+func (*silent) usage() string { return "NAME silent TIME" }
+func (*values) usage() string { return "NAME value NUMBER|FROM..TO ..." }
+func (*tally) usage() string  { return "NAME tally COUNT [pipeline COUNT]" }
 func (*lines) usage() string {
 	return "NAME lines COUNT length FROM..TO seed NUMBER [by SIZE [every TIME]]"
 }
@@ -109,7 +112,10 @@ var serverVerbs = map[string]func(*words) (action, error){
 	"terminates": func(*words) (action, error) { return &serverEnds{}, nil },
 	"killed":     func(*words) (action, error) { return &serverKilled{}, nil },
 	"starts":     func(*words) (action, error) { return &serverStarts{}, nil },
-	"keeps":      func(w *words) (action, error) { return &serverAlone{}, w.expect("its", "folder") },
+	"keeps": func(w *words) (action,
+		error) {
+		return &serverAlone{}, w.expect("its", "folder")
+	},
 }
 
 var stdoutVerbs = map[string]func(*words) (action, error){
@@ -227,7 +233,8 @@ func parseValues(w *words) (action, error) {
 		}
 		first, err1 := strconv.ParseUint(from, 10, 64)
 		last, err2 := strconv.ParseUint(to, 10, 64)
-		if err1 != nil || err2 != nil || last < first || last-first >= maxValues-uint64(len(v.want)) {
+		if err1 != nil || err2 != nil || last < first ||
+			last-first >= maxValues-uint64(len(v.want)) {
 			return v, fmt.Errorf("expected a number, or a range such as 1..100, got %s", text)
 		}
 		for n := first; ; n++ {

@@ -33,8 +33,8 @@ const (
 	Race  Sanitizer = "race"
 )
 
-// ErrNotApplicable says that a sanitizer has nothing to look at in a model: it is for another language,
-// or for threads where there are only processes.
+// ErrNotApplicable says that a sanitizer has nothing to look at in a model: it is for another
+// language, or for threads where there are only processes.
 var ErrNotApplicable = errors.New("does not apply to this model")
 
 // buildLimit bounds a model's whole build. The slowest is a first cargo build: under a minute here.
@@ -124,11 +124,13 @@ func (b *Built) make(ctx context.Context, commands [][]string, stamp string) err
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &BuildError{Model: b.Model, Err: err}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("not done after %v", buildLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("not done after %v",
+		buildLimit))
 	defer cancel()
 	outRoot := filepath.Join(b.Out, "../../..")
 	for _, args := range commands {
-		args = manifest.Expand(args, map[string]string{"out": b.Out, "tools": filepath.Join(outRoot, "tools"), "cache": filepath.Join(outRoot, "cache")})
+		args = manifest.Expand(args, map[string]string{"out": b.Out, "tools": filepath.Join(outRoot,
+			"tools"), "cache": filepath.Join(outRoot, "cache")})
 		var output tail
 		if err := b.command(ctx, args, &output); err != nil {
 			return &BuildError{Model: b.Model, Command: args, Output: output.String(), Err: err}
@@ -181,9 +183,11 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 			// A sanitizer's own library is loaded: no program of its can be static.
 			args = slices.DeleteFunc(args, func(word string) bool { return word == "-static" })
 			args, applied = append(args, flags...), true
-		case s == Race && m.Language == "go" && len(args) > 1 && args[0] == "go" && args[1] == "build":
+		case s == Race && m.Language == "go" && len(args) > 1 && args[0] == "go" &&
+			args[1] == "build":
 			args, applied = withFlag(args, "-race"), true
-		case flags != nil && m.Language == "eve" && len(args) > 1 && args[0] == "eve" && args[1] == "build":
+		case flags != nil && m.Language == "eve" && len(args) > 1 && args[0] == "eve" &&
+			args[1] == "build":
 			args, applied = slices.Insert(args, 2, "--sanitize="+eveSanitizer[s]), true
 		}
 		commands = append(commands, args)
@@ -194,7 +198,8 @@ func sanitized(m *manifest.Model, s Sanitizer) ([][]string, error) {
 	return commands, nil
 }
 
-// onStack returns the commands that build a Go model with the stack that it is to carry: its files of that tag.
+// onStack returns the commands that build a Go model with the stack that it is to carry: its
+// files of that tag.
 func onStack(m *manifest.Model, commands [][]string) [][]string {
 	if m.Stack != manifest.GoNet {
 		return commands
@@ -219,8 +224,9 @@ func withFlag(args []string, flag string) []string {
 // eveSanitizer is what the Eve compiler calls a sanitizer.
 var eveSanitizer = map[Sanitizer]string{ASan: "address", TSan: "thread"}
 
-// hash is over what the build depends on: the folder's files and what else the model uses, the commands, the
-// tools' versions, and the tools themselves where they are made here: where they lie in ours.
+// hash is over what the build depends on: the folder's files and what else the model uses,
+// the commands, the tools' versions, and the tools themselves where they are made here: where
+// they lie in ours.
 func hash(b *Built, commands [][]string, ours string) (string, error) {
 	h := sha256.New()
 	for _, f := range b.Tools {
@@ -245,12 +251,14 @@ func hash(b *Built, commands [][]string, ours string) (string, error) {
 
 // hashTree writes the files of a folder, or one file, to h. The path is relative to dir.
 func hashTree(h io.Writer, dir, part string) error {
-	return filepath.WalkDir(filepath.Join(dir, part), func(path string, entry fs.DirEntry, err error) error {
+	return filepath.WalkDir(filepath.Join(dir, part), func(path string, entry fs.DirEntry,
+		err error) error {
 		if err != nil {
 			return err
 		}
 		// What package managers leave beside the source is made from it, and tests are not built.
-		if entry.IsDir() && slices.Contains([]string{"node_modules", "target", "testdata"}, entry.Name()) {
+		if entry.IsDir() && slices.Contains([]string{"node_modules", "target", "testdata"},
+			entry.Name()) {
 			return fs.SkipDir
 		}
 		if !entry.Type().IsRegular() || strings.HasSuffix(path, "_test.go") {

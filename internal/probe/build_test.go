@@ -93,18 +93,21 @@ func TestTwoBuildsAtOnceAreOne(t *testing.T) {
 }
 
 func TestFailedBuildShowsItsOutputAndNeverCounts(t *testing.T) {
-	model, opts := shellModel(t, "echo 'echo.c:3: no such thing' >&2; exit 3"), BuildOptions{OutRoot: t.TempDir()}
+	model, opts := shellModel(t, "echo 'echo.c:3: no such thing' >&2; exit 3"),
+		BuildOptions{OutRoot: t.TempDir()}
 	for range 2 {
 		_, err := Build(context.Background(), model, opts)
 		var failed *BuildError
-		if !errors.As(err, &failed) || !strings.Contains(err.Error(), "exit status 3\n\techo.c:3: no such thing") {
+		if !errors.As(err, &failed) ||
+			!strings.Contains(err.Error(), "exit status 3\n\techo.c:3: no such thing") {
 			t.Errorf("got %v, want the command's exit status and output", err)
 		}
 	}
 }
 
 func TestInterruptedBuildEndsItsProcessesAndNeverCounts(t *testing.T) {
-	model, opts := shellModel(t, "sleep 1000 & echo $! > {out}/pid; wait"), BuildOptions{OutRoot: t.TempDir()}
+	model, opts := shellModel(t, "sleep 1000 & echo $! > {out}/pid; wait"),
+		BuildOptions{OutRoot: t.TempDir()}
 	ctx, interrupt := context.WithCancel(context.Background())
 	pidFile := filepath.Join(opts.OutRoot, "build/echo/sh-none/pid")
 	go func() {
@@ -140,33 +143,40 @@ func TestMissingToolChainIsNamed(t *testing.T) {
 }
 
 func TestBuildKnowsWhereToolsAre(t *testing.T) {
-	model, opts := shellModel(t, "echo {tools} {cache} > {out}/told"), BuildOptions{OutRoot: t.TempDir()}
+	model, opts := shellModel(t, "echo {tools} {cache} > {out}/told"),
+		BuildOptions{OutRoot: t.TempDir()}
 	b, err := Build(t.Context(), model, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	told, err := os.ReadFile(filepath.Join(b.Out, "told"))
-	if want := filepath.Join(opts.OutRoot, "tools") + " " + filepath.Join(opts.OutRoot, "cache") + "\n"; err != nil || string(told) != want {
+	if want := filepath.Join(opts.OutRoot, "tools") + " " + filepath.Join(opts.OutRoot, "cache") +
+		"\n"; err != nil || string(told) != want {
 		t.Errorf("got %q, %v, want %q", told, err, want)
 	}
 }
 
 func TestSanitized(t *testing.T) {
 	c := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-o", "{out}/echo", "echo.c"}}}
-	static := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-static", "-o", "{out}/echo", "echo.c"}}}
-	goModel := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
-	elsewhere := &manifest.Model{Language: "go", Build: [][]string{{"go", "build", "-C", "../other", "."}}}
+	static := &manifest.Model{Language: "c", Build: [][]string{{"cc", "-static", "-o", "{out}/echo",
+		"echo.c"}}}
+	goModel := &manifest.Model{Language: "go",
+		Build: [][]string{{"go", "build", "-o", "{out}/echo"}}}
+	elsewhere := &manifest.Model{Language: "go",
+		Build: [][]string{{"go", "build", "-C", "../other", "."}}}
 	for _, test := range []struct {
 		model *manifest.Model
 		with  Sanitizer
 		want  string
 	}{
 		{c, Plain, "cc -o {out}/echo echo.c"},
-		{c, ASan, "cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
+		{c, ASan,
+			"cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
 		{c, TSan, "cc -o {out}/echo echo.c -g -fsanitize=thread -fno-sanitize-recover=all"},
 		{c, Race, ""},
 		{static, Plain, "cc -static -o {out}/echo echo.c"},
-		{static, ASan, "cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
+		{static, ASan,
+			"cc -o {out}/echo echo.c -g -fsanitize=address,undefined -fno-sanitize-recover=all"},
 		{&manifest.Model{Language: "c", Model: "process", Build: c.Build}, TSan, ""},
 		{&manifest.Model{Language: "c", Tables: true, Build: c.Build}, TSan, ""},
 		{goModel, Race, "go build -race -o {out}/echo"},
@@ -176,7 +186,8 @@ func TestSanitized(t *testing.T) {
 		commands, err := sanitized(test.model, test.with)
 		if test.want == "" {
 			if !errors.Is(err, ErrNotApplicable) {
-				t.Errorf("%s with %s: got %v, want ErrNotApplicable", test.model.Language, test.with, err)
+				t.Errorf("%s with %s: got %v, want ErrNotApplicable", test.model.Language,
+					test.with, err)
 			}
 			continue
 		}
@@ -185,10 +196,13 @@ func TestSanitized(t *testing.T) {
 		}
 	}
 	onGoNet := &manifest.Model{Stack: manifest.GoNet}
-	if got, want := strings.Join(onStack(onGoNet, goModel.Build)[0], " "), "go build -tags=gonet -o {out}/echo"; got != want {
+	if got, want := strings.Join(onStack(onGoNet, goModel.Build)[0],
+		" "), "go build -tags=gonet -o {out}/echo"; got != want {
 		t.Errorf("on GoNet: got %s, want %s", got, want)
 	}
-	if got := strings.Join(onStack(onGoNet, [][]string{{"go", "build", "-C", "..", "-race", "."}})[0], " "); got != "go build -C .. -tags=gonet -race ." {
+	if got := strings.Join(onStack(onGoNet,
+		[][]string{{"go", "build", "-C", "..", "-race", "."}})[0],
+		" "); got != "go build -C .. -tags=gonet -race ." {
 		t.Errorf("on GoNet, of another folder: got %s", got)
 	}
 	if got := strings.Join(goModel.Build[0], " "); got != "go build -o {out}/echo" {
@@ -202,7 +216,8 @@ func TestSanitized(t *testing.T) {
 // eventually waits for what another process does; a machine under load may take its time.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(unhurriedLimit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	deadline := time.Now().Add(unhurriedLimit)
+	for ; time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if done() {
 			return
 		}

@@ -11,14 +11,18 @@ import (
 	"interleave/internal/group"
 )
 
-// A Chain is servers of one model of which each asks the next; clients ask the first. Most have one server.
+// A Chain is servers of one model of which each asks the next; clients ask the first. Most
+// have one server.
 type Chain []*Server
 
-// StartChain starts so many servers, the last of them first, each with a port and a folder of its own, all on the same host. What one of
-// them does wrong comes back as a *Failure; then nothing of any is left.
+// StartChain starts so many servers, the last of them first, each with a port and a folder of its
+// own, all on the same host. What one of them does wrong comes back as a *Failure; then nothing
+// of any is left.
 func StartChain(ctx context.Context, built *Built, opts StartOptions, length int) (Chain, error) {
 	if length > 1 && !built.Model.Holds("{next}") {
-		return nil, fmt.Errorf("services/%s/%s cannot stand in a chain: its run does not use {next}", built.Model.Service, built.Model.Name)
+		return nil,
+			fmt.Errorf("services/%s/%s cannot stand in a chain: its run does not use {next}",
+				built.Model.Service, built.Model.Name)
 	}
 	var c Chain
 	for i := length; i > 0; i-- {
@@ -39,7 +43,8 @@ func inChain(err error, place, length int) error {
 	if !ok || length == 1 {
 		return err
 	}
-	return &Failure{failure.Cause, fmt.Sprintf("%s; it is number %d of a chain of %d", failure.Text, place, length), failure.Tail}
+	return &Failure{failure.Cause, fmt.Sprintf("%s; it is number %d of a chain of %d", failure.Text,
+		place, length), failure.Tail}
 }
 
 // each asks all servers and returns what the first that is wrong says.
@@ -58,7 +63,8 @@ func (c Chain) Check() error { return c.each((*Server).Check) }
 // CheckOwner is that of all servers.
 func (c Chain) CheckOwner() error { return c.each((*Server).CheckOwner) }
 
-// Stop asks all servers to end, the first of them first, so that none asks one that has gone. It returns the first wrong that it finds.
+// Stop asks all servers to end, the first of them first, so that none asks one that has gone. It
+// returns the first wrong that it finds.
 func (c Chain) Stop() error { return c.each((*Server).Stop) }
 
 // Kill ends all without asking.

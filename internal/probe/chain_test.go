@@ -83,11 +83,14 @@ func TestChainDies(t *testing.T) {
 	}
 }
 
-// TestChainDoesNotStart has a server that gives up because it has a next one: nothing of that is left.
+// TestChainDoesNotStart has a server that gives up because it has a next one: nothing
+// of that is left.
 func TestChainDoesNotStart(t *testing.T) {
 	built := bad(t, "good")
 	file := filepath.Join(t.TempDir(), "pid")
-	built.Model.Run = append([]string{"sh", "-c", `test "$0" = - || exit 3; echo $$ >"$1"; shift; exec "$@"`, "{next}", file}, built.Model.Run...)
+	built.Model.Run = append([]string{"sh", "-c",
+		`test "$0" = - || exit 3; echo $$ >"$1"; shift; exec "$@"`, "{next}", file},
+		built.Model.Run...)
 	_, err := StartChain(t.Context(), built, unhurried, 2)
 	if causeOf(err) != Died || !strings.Contains(err.Error(), "number 1 of a chain of 2") {
 		t.Errorf("got %v, want that number 1 has died", err)
@@ -100,7 +103,8 @@ func TestChainDoesNotStart(t *testing.T) {
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("process %d, the last server, is left: %v", pid, err)
 	}
-	if _, err := StartChain(t.Context(), bad(t, "good"), unhurried, 2); err == nil || !strings.Contains(err.Error(), "does not use {next}") {
+	if _, err := StartChain(t.Context(), bad(t, "good"), unhurried, 2); err == nil ||
+		!strings.Contains(err.Error(), "does not use {next}") {
 		t.Errorf("a model that is not told its next: got %v", err)
 	}
 }

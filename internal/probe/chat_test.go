@@ -80,7 +80,8 @@ func TestOneOrder(t *testing.T) {
 		{"a speaker's own", "aa", [][]int{{1, 0}, {1, 0}}, "a.0 was heard after a.1: out of order"},
 	} {
 		err := saidBy(test.speakers).oneOrder(test.heard)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if (err == nil) != (test.want == "") ||
+			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}
@@ -98,7 +99,8 @@ func TestNote(t *testing.T) {
 		{":a!a@h PRIVMSG #a :hello", "which nobody said"},
 	} {
 		err := talk.note("z", test.line)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if (err == nil) != (test.want == "") ||
+			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: got %v, want %q", test.line, err, test.want)
 		}
 	}
@@ -128,10 +130,12 @@ data append "log" hex 00
 		t.Fatal(err)
 	}
 	if got.Folder != folderSmall || len(got.files) != 1 || len(got.steps) != 11 {
-		t.Errorf("got a folder %q with %d files and %d steps, want small, 1, 11", got.Folder, len(got.files), len(got.steps))
+		t.Errorf("got a folder %q with %d files and %d steps, want small, 1, 11", got.Folder,
+			len(got.files), len(got.steps))
 	}
 	c := got.steps[4].do.(*chats)
-	if want := (chats{count: 9, least: 20, most: 400, seed: 3, pipeline: 5, end: endKilled, after: 4}); *c != want {
+	if want := (chats{count: 9, least: 20, most: 400, seed: 3, pipeline: 5, end: endKilled,
+		after: 4}); *c != want {
 		t.Errorf("got %+v, want %+v", *c, want)
 	}
 	if h := got.steps[7].do.(*hears); len(h.want) != 2 || !h.often {
@@ -153,7 +157,8 @@ func TestParseSpeechErrors(t *testing.T) {
 		{"dial a\na chats 0 seed 1", "expected a number of lines between 1 and"},
 		{"dial a\na chats 5", "expected seed"},
 		{"dial a\na chats 5 length 1..401 seed 1", "expected lengths such as 20..400, at most 400"},
-		{"dial a\na chats 5 seed 1 until dawn", "expected server killed, server terminates or power lost after until"},
+		{"dial a\na chats 5 seed 1 until dawn",
+			"expected server killed, server terminates or power lost after until"},
 		{"dial a\na chats 5 seed 1 until server sings", "expected killed or terminates"},
 		{"dial a\na chats 5 seed 1 until power returns", "expected lost"},
 		{"data is small\ndial a\npower lost", "expected no \"data is small\" where power is lost"},
@@ -161,7 +166,8 @@ func TestParseSpeechErrors(t *testing.T) {
 		{"dial a\na catches cold", "expected up"},
 		{"visit 0", "expected a number of connections between 1 and"},
 		{"data is big\ndial a", "expected absent or small, got big"},
-		{"data has room\ndial a", "expected data is absent, data is small or data file before the first step"},
+		{"data has room\ndial a",
+			"expected data is absent, data is small or data file before the first step"},
 		{"dial a\ndata is small", "expected private or full after data is"},
 		{"data file \"../x\" \"y\"\ndial a", "expected the name of a file in the server's folder"},
 		{"dial a\nlog", "expected one of ends, is, removed, whole after log"},

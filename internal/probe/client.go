@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// What one client of a transcript does: each method plays one verb and returns what it saw and what it
-// expected.
+// What one client of a transcript does: each method plays one verb and returns what it saw and
+// what it expected.
 
 const (
 	// oneWrite is up to where data without a pace is given to the kernel in one write.
@@ -99,14 +99,16 @@ func (c *client) expect(ctx context.Context, want io.Reader, size int64, p pace)
 			for got[wrong] == right[wrong] {
 				wrong++
 			}
-			return fmt.Errorf("after %d right bytes got %s, want %s", at+int64(wrong), short(got[wrong:n]), short(right[wrong:n]))
+			return fmt.Errorf("after %d right bytes got %s, want %s", at+int64(wrong),
+				short(got[wrong:n]), short(right[wrong:n]))
 		}
 		if at += int64(n); at == size {
 			return nil
 		}
 		if err != nil {
 			n, _ := io.ReadFull(want, right[:min(int64(len(right)), size-at)])
-			return fmt.Errorf("got %d of %d bytes, then %s; want %s", at, size, why(err), short(right[:n]))
+			return fmt.Errorf("got %d of %d bytes, then %s; want %s", at, size, why(err),
+				short(right[:n]))
 		}
 		if err := rest(ctx, p.every); err != nil {
 			return err
@@ -115,14 +117,15 @@ func (c *client) expect(ctx context.Context, want io.Reader, size int64, p pace)
 	return nil
 }
 
-// echo sends and reads at the same time: a server that answers while it reads would otherwise fill the
-// buffers of both ways.
+// echo sends and reads at the same time: a server that answers while it reads would otherwise fill
+// the buffers of both ways.
 func (c *client) echo(ctx context.Context, e *echo) error {
 	wrote := make(chan error, 1)
 	go func() {
 		err := c.send(ctx, &send{data: e.data, pace: e.pace})
 		if err != nil {
-			_ = c.conn.SetReadDeadline(time.Now().Add(blockedFor)) // what is under way may still come
+			// what is under way may still come
+			_ = c.conn.SetReadDeadline(time.Now().Add(blockedFor))
 		}
 		wrote <- err
 	}()
@@ -144,7 +147,8 @@ func (c *client) fill(ctx context.Context, f *fill, deadline time.Time) error {
 	for ctx.Err() == nil {
 		n, _ := io.ReadFull(reader, chunk)
 		if n == 0 {
-			return fmt.Errorf("the server took all %d bytes though nobody reads its answers: it keeps them", c.sent)
+			return fmt.Errorf("the server took all %d bytes though nobody reads its answers: it "+
+				"keeps them", c.sent)
 		}
 		for left := chunk[:n]; len(left) > 0; {
 			if time.Now().After(deadline) {
@@ -198,7 +202,8 @@ func (c *client) silent(s *silent, deadline time.Time) error {
 		return fmt.Errorf("got %s, want nothing for %v", short(got[:n]), s.during)
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%s, want an open connection on which nothing comes for %v", why(err), s.during)
+		return fmt.Errorf("%s, want an open connection on which nothing comes for %v", why(err),
+			s.during)
 	}
 	return nil
 }
@@ -213,7 +218,8 @@ func (c *client) values(v *values, from uint64) error {
 			err = io.EOF
 		}
 		if err != nil {
-			return fmt.Errorf("%s after %d bytes of reply %d; want the value %d", why(err), n, i+1, want)
+			return fmt.Errorf("%s after %d bytes of reply %d; want the value %d", why(err), n, i+1,
+				want)
 		}
 		if got := binary.BigEndian.Uint64(reply[:]); got != want {
 			return fmt.Errorf("got the value %d (%s), want %d", got, short(reply[:]), want)

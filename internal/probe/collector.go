@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A StdoutKind is what a server's standard output is: writes to the two differ in what is atomic and
-// what can be short.
+// A StdoutKind is what a server's standard output is: writes to the two differ in what is atomic
+// and what can be short.
 type StdoutKind string
 
 // The kinds of standard output in which a sink is tested.
@@ -111,7 +111,8 @@ func (c *collector) read() {
 }
 
 // await waits until what is pending is enough, and returns it; with errLate whatever there is.
-func (c *collector) await(ctx context.Context, deadline time.Time, enough func([]byte) bool) ([]byte, error) {
+func (c *collector) await(ctx context.Context, deadline time.Time,
+	enough func([]byte) bool) ([]byte, error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for seen := -1; ; {
@@ -154,8 +155,8 @@ func (c *collector) hold(on bool) {
 // started lets go of the server's end: then the pipe ends when the server does.
 func (c *collector) started() { c.theirs.Close() }
 
-// finish is called when the server has ended. What nobody has looked at is an error: the server wrote
-// what no client sent.
+// finish is called when the server has ended. What nobody has looked at is an error: the server
+// wrote what no client sent.
 func (c *collector) finish() error {
 	c.theirs.Close()
 	close(c.ended)
@@ -184,7 +185,8 @@ func (c *collector) left() error {
 		return c.failed
 	}
 	if len(c.pending) > 0 {
-		return fmt.Errorf("standard output has %d bytes that no step expected: %s", len(c.pending), short(c.pending))
+		return fmt.Errorf("standard output has %d bytes that no step expected: %s", len(c.pending),
+			short(c.pending))
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ type Check struct {
 	kind       StdoutKind
 }
 
-// Checks lists all that a model's server must do: the transcripts of its service's conform folder in the
-// order of their names, or those that the model names, then the contract.
+// Checks lists all that a model's server must do: the transcripts of its service's conform folder
+// in the order of their names, or those that the model names, then the contract.
 func Checks(service *manifest.Service, model *manifest.Model) ([]Check, error) {
 	pattern := "*.txt"
 	if service.Protocol == manifest.Program {
@@ -36,7 +36,8 @@ func Checks(service *manifest.Service, model *manifest.Model) ([]Check, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("services/%s/conform: expected at least one %s", service.Name, pattern)
+		return nil, fmt.Errorf("services/%s/conform: expected at least one %s", service.Name,
+			pattern)
 	}
 	if service.Protocol == manifest.Program {
 		return programChecks(files)
@@ -45,14 +46,18 @@ func Checks(service *manifest.Service, model *manifest.Model) ([]Check, error) {
 	var checks []Check
 	for _, name := range model.Conform {
 		if !slices.Contains(files, filepath.Join(service.Dir, "conform", name+".txt")) {
-			return nil, fmt.Errorf("services/%s/%s/model.toml: conform: no transcript %q in services/%s/conform", service.Name, model.Name, name, service.Name)
+			return nil,
+				fmt.Errorf("services/%s/%s/model.toml: conform: no transcript %q in "+
+					"services/%s/conform", service.Name, model.Name, name, service.Name)
 		}
 	}
 	for _, file := range files {
-		if len(model.Conform) > 0 && !slices.Contains(model.Conform, strings.TrimSuffix(filepath.Base(file), ".txt")) {
+		if len(model.Conform) > 0 &&
+			!slices.Contains(model.Conform, strings.TrimSuffix(filepath.Base(file), ".txt")) {
 			continue
 		}
-		t, err := LoadTranscript(file, filepath.Join("services", service.Name, "conform", filepath.Base(file)))
+		t, err := LoadTranscript(file, filepath.Join("services", service.Name, "conform",
+			filepath.Base(file)))
 		if err != nil {
 			return nil, err
 		}
@@ -69,15 +74,20 @@ func (t *Transcript) checks() []Check {
 		if len(t.Stdout) > 1 {
 			name = fmt.Sprintf("%s (%s)", t.Name, kind)
 		}
-		play := func(ctx context.Context, b *Built, patience float64) error { return t.Play(ctx, b, kind, patience) }
-		checks = append(checks, Check{Name: name, Title: t.Title, Play: play, transcript: t, kind: kind})
+		play := func(ctx context.Context, b *Built,
+			patience float64) error {
+			return t.Play(ctx, b, kind, patience)
+		}
+		checks = append(checks, Check{Name: name, Title: t.Title, Play: play, transcript: t,
+			kind: kind})
 	}
 	return checks
 }
 
 // Play plays the transcript to a fresh server and stops that. Patience lengthens every limit: 1 for
 // an ordinary build, more for one with a sanitizer.
-func (t *Transcript) Play(ctx context.Context, built *Built, kind StdoutKind, patience float64) error {
+func (t *Transcript) Play(ctx context.Context, built *Built, kind StdoutKind,
+	patience float64) error {
 	folder, err := t.prepare(built)
 	if err != nil {
 		return err
@@ -87,12 +97,14 @@ func (t *Transcript) Play(ctx context.Context, built *Built, kind StdoutKind, pa
 }
 
 // playIn plays the transcript to a server that has its folder.
-func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, patience float64, folder *Folder) error {
+func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, patience float64,
+	folder *Folder) error {
 	out, err := newCollector(kind, built.Out)
 	if err != nil {
 		return err
 	}
-	options := patient(StartOptions{Stdout: out.theirs, OpenFiles: t.OpenFiles, Data: folder}, built, patience)
+	options := patient(StartOptions{Stdout: out.theirs, OpenFiles: t.OpenFiles, Data: folder},
+		built, patience)
 	s, err := Start(ctx, built, options)
 	if err != nil {
 		return errors.Join(err, out.finish())
@@ -124,13 +136,16 @@ func (t *Transcript) playIn(ctx context.Context, built *Built, kind StdoutKind, 
 }
 
 // newPlay begins a play of a transcript to a server that is ready.
-func newPlay(t *Transcript, s *Server, options StartOptions, out *collector, patience float64) *play {
-	return &play{t: t, server: s, options: options, stdout: out, deadline: time.Now().Add(lengthen(t.Limit, patience)),
-		clients: map[string][]*client{}, sent: newLedger(), memory: s.memory(), talk: newTalk()}
+func newPlay(t *Transcript, s *Server, options StartOptions, out *collector,
+	patience float64) *play {
+	return &play{t: t, server: s, options: options, stdout: out,
+		deadline: time.Now().Add(lengthen(t.Limit, patience)),
+		clients:  map[string][]*client{}, sent: newLedger(), memory: s.memory(), talk: newTalk()}
 }
 
-// Unhurried is the patience of tests, which share a machine that may be as busy as it likes: each limit is a net, and
-// bounds only what would never come. How fast a server must be is asked with a patience of 1, on a machine at rest.
+// Unhurried is the patience of tests, which share a machine that may be as busy as it likes: each
+// limit is a net, and bounds only what would never come. How fast a server must be is asked with a
+// patience of 1, on a machine at rest.
 var Unhurried = math.Inf(1)
 
 // unhurriedLimit is the net.
@@ -177,7 +192,8 @@ type ConformOptions struct {
 
 // Conform holds a built server against all checks of its service, one after the other. A check that
 // fails is an Outcome; the error says that no judgement was possible.
-func Conform(ctx context.Context, service *manifest.Service, built *Built, opts ConformOptions) ([]Outcome, error) {
+func Conform(ctx context.Context, service *manifest.Service, built *Built,
+	opts ConformOptions) ([]Outcome, error) {
 	checks, err := Checks(service, built.Model)
 	if err != nil {
 		return nil, err

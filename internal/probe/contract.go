@@ -17,22 +17,31 @@ import (
 	"interleave/internal/netns"
 )
 
-// contract is what every server of a service must do beside what its transcripts ask. That it says ready, ends within
-// 2 s of SIGTERM with status 0 and leaves no process is checked by every transcript as well.
+// contract is what every server of a service must do beside what its transcripts ask. That it says
+// ready, ends within 2 s of SIGTERM with status 0 and leaves no process is checked by every
+// transcript as well.
 func contract(service *manifest.Service) []Check {
 	checks := []Check{
-		{Name: "contract: port in use", Title: "a port in use is one line on standard error and exit status 1", Play: portInUse},
-		{Name: "contract: killed", Title: "after kill -9 of the first process nothing serves the port any more", Play: killed},
+		{Name: "contract: port in use",
+			Title: "a port in use is one line on standard error and exit status 1",
+			Play:  portInUse},
+		{Name: "contract: killed",
+			Title: "after kill -9 of the first process nothing serves the port any more",
+			Play:  killed},
 	}
 	if service.Hosts != manifest.Tap {
 		return checks
 	}
-	checks[0].Name, checks[0].Title = "contract: in use", "a tap or port in use is one line on standard error and exit status 1"
-	checks[1].Title = "after kill -9 of the first process nobody is behind the tap, or serves the port, any more"
-	return append(checks, Check{Name: "contract: usage", Title: "wrong words are one line on standard error and exit status 2", Play: wrongWords})
+	checks[0].Name, checks[0].Title = "contract: in use",
+		"a tap or port in use is one line on standard error and exit status 1"
+	checks[1].Title = "after kill -9 of the first process nobody is behind the tap, or serves " +
+		"the port, any more"
+	return append(checks, Check{Name: "contract: usage",
+		Title: "wrong words are one line on standard error and exit status 2", Play: wrongWords})
 }
 
-// portInUse starts a server on a port where another listens, or on a tap that has somebody behind it.
+// portInUse starts a server on a port where another listens, or on a tap that has
+// somebody behind it.
 func portInUse(ctx context.Context, built *Built, patience float64) (err error) {
 	hosts, port := built.Model.Hosts, 0
 	network, err := netns.New("contract", hosts)
@@ -49,7 +58,8 @@ func portInUse(ctx context.Context, built *Built, patience float64) (err error) 
 		}
 		defer func() { _ = tap.Close() }() // nothing was written to it
 	case built.Model.Ready == manifest.ReadyConnect:
-		return nil // it is ready when somebody listens, as here another does: how it would end cannot be seen
+		// it is ready when somebody listens, as here another does: how it would end cannot be seen
+		return nil
 	case built.Model.Holds("{port}"):
 		listener, err := listenAs(network)
 		if err != nil {
@@ -73,8 +83,10 @@ func portInUse(ctx context.Context, built *Built, patience float64) (err error) 
 	if failure.Cause != PortInUse && hosts != manifest.Tap {
 		return fmt.Errorf("on a port in use: %w", err)
 	}
-	if !strings.Contains(failure.Text, "exit status 1:") && !strings.Contains(failure.Text, "exit status 1 ") {
-		return fmt.Errorf("on %s in use: %s, want exit status 1%s", what, failure.Text, lastLines(failure.Tail, 20))
+	if !strings.Contains(failure.Text, "exit status 1:") &&
+		!strings.Contains(failure.Text, "exit status 1 ") {
+		return fmt.Errorf("on %s in use: %s, want exit status 1%s", what, failure.Text,
+			lastLines(failure.Tail, 20))
 	}
 	if said := strings.TrimSpace(failure.Tail); said == "" || strings.Contains(said, "\n") {
 		return fmt.Errorf("on %s in use: want one line on standard error, got %d%s",
@@ -105,7 +117,8 @@ func listenAs(network *netns.Pair) (listener net.Listener, err error) {
 	return listener, err
 }
 
-// killed kills the first process, with a connection open where the service has connections; its children must notice.
+// killed kills the first process, with a connection open where the service has connections; its
+// children must notice.
 func killed(ctx context.Context, built *Built, patience float64) error {
 	s, err := Start(ctx, built, patient(StartOptions{}, built, patience))
 	if err != nil {
@@ -162,7 +175,8 @@ var wordsOf = []string{"{port}", "{host}", "{device}", "{address}", "{peer}"}
 // wrongWords starts the program without all that it should be told.
 func wrongWords(ctx context.Context, built *Built, patience float64) error {
 	told := slices.IndexFunc(built.Model.Run, func(word string) bool {
-		return slices.ContainsFunc(wordsOf, func(hold string) bool { return strings.Contains(word, hold) })
+		return slices.ContainsFunc(wordsOf,
+			func(hold string) bool { return strings.Contains(word, hold) })
 	})
 	args := manifest.Expand(built.Model.Run[:max(told, 1)], map[string]string{"out": built.Out})
 	path, err := lookPath(args[0], built.Model.Dir, built.Env)
@@ -170,7 +184,8 @@ func wrongWords(ctx context.Context, built *Built, patience float64) error {
 		return err
 	}
 	limit := lengthen(built.startLimit(), patience)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("without its words it does not end within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		fmt.Errorf("without its words it does not end within %v", limit))
 	defer cancel()
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args[1:]...)
@@ -187,7 +202,8 @@ func wrongWords(ctx context.Context, built *Built, patience float64) error {
 	}
 	line := strings.TrimSpace(said.String())
 	if cmd.ProcessState.ExitCode() != 2 || line == "" || strings.Contains(line, "\n") {
-		return fmt.Errorf("without its words: want exit status 2 and one line on standard error, got %v%s", cmd.ProcessState, lastLines(said.String(), 20))
+		return fmt.Errorf("without its words: want exit status 2 and one line on standard "+
+			"error, got %v%s", cmd.ProcessState, lastLines(said.String(), 20))
 	}
 	return nil
 }

@@ -14,13 +14,15 @@ type data []part
 
 // A part is bytes some times over, or so many bytes of a pattern.
 type part struct {
-	text   []byte
-	times  int64
-	length int64 // of the pattern where text is nil, else of the text over and over; 0 = the text so many times
+	text  []byte
+	times int64
+	// of the pattern where text is nil, else of the text over and over; 0 = the text so many times
+	length int64
 	seed   uint64
 }
 
-// rising is the bytes i mod 251 at each place i: 251 is a prime, so that no power of two that goes missing goes unseen.
+// rising is the bytes i mod 251 at each place i: 251 is a prime, so that no power of two that goes
+// missing goes unseen.
 var rising = func() []byte {
 	b := make([]byte, 251)
 	for i := range b {
@@ -156,7 +158,8 @@ func short(b []byte) string {
 	if len(shown) > shortBytes {
 		shown, dots = shown[:shortBytes], "..."
 	}
-	printable := bytes.IndexFunc(shown, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' }) < 0
+	printable := bytes.IndexFunc(shown,
+		func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' }) < 0
 	if printable {
 		return fmt.Sprintf("%q", shown) + dots
 	}

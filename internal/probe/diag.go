@@ -11,8 +11,9 @@ import (
 	"interleave/internal/netns"
 )
 
-// The kernel's own answer to who has a TCP port: sock_diag(7). /proc/net/tcp has the same, but to print a
-// page of it the kernel walks all buckets of all connections; asked for listeners alone, it walks only theirs.
+// The kernel's own answer to who has a TCP port: sock_diag(7). /proc/net/tcp has the same, but to
+// print a page of it the kernel walks all buckets of all connections; asked for listeners alone, it
+// walks only theirs.
 
 // States of a socket, of the kernel's include/net/tcp_states.h.
 const (
@@ -26,10 +27,11 @@ const (
 	diagAnswer  = 72 // struct inet_diag_msg
 )
 
-// sockets asks for the inodes of the sockets on a local port that are in one of these states, in the
-// network namespace of this thread.
+// sockets asks for the inodes of the sockets on a local port that are in one of these states, in
+// the network namespace of this thread.
 func sockets(port int, states ...int) (inodes []string, err error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC,
+		unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil, fmt.Errorf("asking the kernel for its sockets: %w", err)
 	}
@@ -98,7 +100,8 @@ func socketsAt(pid string, port int, states ...int) (inodes []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	if ours, err := os.Readlink("/proc/thread-self/ns/net"); err != nil || pid == "thread-self" || ours == theirs {
+	if ours, err := os.Readlink("/proc/thread-self/ns/net"); err != nil || pid == "thread-self" ||
+		ours == theirs {
 		path = ""
 	}
 	err = netns.Do(path, func() (err error) {

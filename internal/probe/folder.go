@@ -15,8 +15,9 @@ import (
 	"interleave/internal/manifest"
 )
 
-// A Folder is what a server is told as {data}: a place of its own that outlives its process, empty at first. It
-// lies on the disk that builds are on, for a server that waits for its disk must have one to wait for.
+// A Folder is what a server is told as {data}: a place of its own that outlives its process, empty
+// at first. It lies on the disk that builds are on, for a server that waits for its disk must have
+// one to wait for.
 type Folder struct {
 	Path string
 
@@ -26,7 +27,8 @@ type Folder struct {
 	disk    *disk.Disk // Path is a disk that can lose its power
 }
 
-// NewFolder makes one below dir and removes those that laboratories which were killed have left there.
+// NewFolder makes one below dir and removes those that laboratories which were killed
+// have left there.
 func NewFolder(dir string) (*Folder, error) {
 	sweepFolders(dir)
 	f := &Folder{top: filepath.Join(dir, group.Unique("data"))}
@@ -77,19 +79,24 @@ func sweepFolders(dir string) {
 			continue
 		}
 		top := filepath.Join(dir, e.Name())
-		_ = unix.Unmount(filepath.Join(top, "data"), unix.MNT_DETACH) // mostly none is mounted there
-		_ = os.RemoveAll(top)                                         // what stays is tried again by the next
+		// mostly none is mounted there
+		_ = unix.Unmount(filepath.Join(top, "data"), unix.MNT_DETACH)
+		// what stays is tried again by the next
+		_ = os.RemoveAll(top)
 	}
 }
 
-// smallDisk is in bytes what a small disk holds: some pages for what a server writes at its start, few enough to fill.
+// smallDisk is in bytes what a small disk holds: some pages for what a server writes at its start,
+// few enough to fill.
 const smallDisk = 4 << 20
 
-// Shrink puts a disk of so many bytes in the place of the folder: what no right of root can write beyond. It needs the
-// right to mount.
+// Shrink puts a disk of so many bytes in the place of the folder: what no right of root can write
+// beyond. It needs the right to mount.
 func (f *Folder) Shrink(bytes int64) error {
-	if err := unix.Mount("tmpfs", f.Path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=0700", bytes)); err != nil {
-		return &Missing{Need: "a small disk", Install: fmt.Sprintf("mounting a tmpfs: %v; run as root", err)}
+	if err := unix.Mount("tmpfs", f.Path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+		fmt.Sprintf("size=%d,mode=0700", bytes)); err != nil {
+		return &Missing{Need: "a small disk",
+			Install: fmt.Sprintf("mounting a tmpfs: %v; run as root", err)}
 	}
 	f.mounted, f.size = true, bytes
 	return nil
@@ -120,7 +127,8 @@ const ballast = "ballast"
 
 // Fill leaves no room on a small disk but at the ends of pages that files have begun.
 func (f *Folder) Fill() error {
-	file, err := os.OpenFile(filepath.Join(f.Path, ballast), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(filepath.Join(f.Path, ballast), os.O_WRONLY|os.O_CREATE|os.O_APPEND,
+		0o600)
 	if err != nil {
 		return err
 	}
@@ -136,7 +144,8 @@ func (f *Folder) Fill() error {
 	return fmt.Errorf("%s does not fill: it is no small disk", f.Path)
 }
 
-// Drain gives the room back, at once though a process that is just being started may still hold the file open.
+// Drain gives the room back, at once though a process that is just being started may still
+// hold the file open.
 func (f *Folder) Drain() error {
 	file := filepath.Join(f.Path, ballast)
 	if err := os.Truncate(file, 0); err != nil {

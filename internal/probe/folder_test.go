@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A server that asks for a folder gets an empty one, which goes with it, or one that is kept for the next.
+// A server that asks for a folder gets an empty one, which goes with it, or one that is
+// kept for the next.
 func TestServersHaveAFolder(t *testing.T) {
 	built := bad(t, "good")
 	built.Model.Run = append(built.Model.Run, "{data}")
@@ -32,7 +33,8 @@ func TestServersHaveAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s, err := Start(context.Background(), built, StartOptions{Data: kept, Limit: unhurriedLimit, Grace: unhurriedLimit})
+		s, err := Start(context.Background(), built, StartOptions{Data: kept, Limit: unhurriedLimit,
+			Grace: unhurriedLimit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +96,8 @@ func TestASmallDiskFills(t *testing.T) {
 		if err := f.Fill(); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(log, []byte("x"), 0o600); err == nil || !strings.Contains(err.Error(), "no space left") {
+		if err := os.WriteFile(log, []byte("x"), 0o600); err == nil ||
+			!strings.Contains(err.Error(), "no space left") {
 			t.Errorf("writing to a full disk: %v", err)
 		}
 		if err := f.Drain(); err != nil {

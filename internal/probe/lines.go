@@ -16,8 +16,8 @@ type ledger struct {
 	next  map[string]int64 // for each client: the least number that its next line may have
 }
 
-// An entry is one line as it must appear: so many times, and, where the line names its sender and its
-// number, after that sender's earlier ones.
+// An entry is one line as it must appear: so many times, and, where the line names its sender and
+// its number, after that sender's earlier ones.
 type entry struct {
 	times  int
 	sender string // empty for a line too short to say
@@ -46,7 +46,8 @@ func (l *ledger) take(line []byte) error {
 		return fmt.Errorf("got a line that nobody sent: %s (%d bytes)", short(line), len(line))
 	}
 	if e.times == 0 {
-		return fmt.Errorf("got a line more often than it was sent: %s (%d bytes)", short(line), len(line))
+		return fmt.Errorf("got a line more often than it was sent: %s (%d bytes)", short(line),
+			len(line))
 	}
 	e.times--
 	l.count--
@@ -54,14 +55,16 @@ func (l *ledger) take(line []byte) error {
 		return nil
 	}
 	if e.number < l.next[e.sender] {
-		return fmt.Errorf("got line %d of %s after line %d: out of order", e.number, e.sender, l.next[e.sender]-1)
+		return fmt.Errorf("got line %d of %s after line %d: out of order", e.number, e.sender,
+			l.next[e.sender]-1)
 	}
 	l.next[e.sender] = e.number + 1
 	return nil
 }
 
-// lines sends generated lines and enters them into the ledger. A line begins with its sender and its
-// number, so that a torn, lost, doubled or exchanged one shows; then come any bytes but line feeds.
+// lines sends generated lines and enters them into the ledger. A line begins with its sender
+// and its number, so that a torn, lost, doubled or exchanged one shows; then come any bytes
+// but line feeds.
 func (p *play) lines(ctx context.Context, c *client, l *lines) error {
 	random := rand.New(rand.NewPCG(l.seed, nameHash(c.name)))
 	var text bytes.Buffer

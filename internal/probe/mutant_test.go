@@ -59,8 +59,8 @@ bob joins "#tea"
 bob catches up`
 )
 
-// The chat's own transcripts pass a server that does as it should, and each fault is found: in so much time, where it shows in that something
-// never comes.
+// The chat's own transcripts pass a server that does as it should, and each fault is found: in so
+// much time, where it shows in that something never comes.
 func TestChatFaults(t *testing.T) {
 	for _, test := range []struct{ fault, transcript, want string }{
 		{"none", "order", ""},
@@ -83,12 +83,14 @@ func TestChatFaults(t *testing.T) {
 		{"log-doubles", "order", "again"},
 		{"log-tears", "order", "it is torn or mixed with another"},
 		{"log-breaks", "order", `line 20 of the log is "broken"`},
-		// Where all that was heard came into the log in time, what somebody has had is further on than the log: he misses what stands there next.
+		// Where all that was heard came into the log in time, what somebody has had is further on
+		// than the log: he misses what stands there next.
 		{"acknowledges-early", "killed in 3s", "not in the log|missed lines have not come"},
 		{"skips-sync", "power", "was acknowledged and is not in the log"},
 		{"state-skips-sync", "power", "unexpected end of JSON input"},
 		{"none", nameLost, ""},
-		{"name-skips-sync", nameLost, "PRIVMSG #tea :new\", want \":ann!ann@127.0.0.1 PRIVMSG #tea :missed\""},
+		{"name-skips-sync", nameLost,
+			"PRIVMSG #tea :new\", want \":ann!ann@127.0.0.1 PRIVMSG #tea :missed\""},
 		{"misses-one", "missed-many in 3s", "c"},
 		{"repeats", "missed-many", "c"},
 		{"forgets", cutOff, "20 missed lines have not come; ann.0 of ann is missing"},
@@ -118,7 +120,8 @@ func playChat(t *testing.T, fault, name, want string) error {
 	text := []byte(name)
 	name, limit, short := strings.Cut(name, " in ")
 	if !strings.Contains(name, "\n") {
-		if text, err = os.ReadFile(filepath.Join("../../services/chat/conform", name+".txt")); err != nil {
+		if text, err = os.ReadFile(filepath.Join("../../services/chat/conform", name+
+			".txt")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,8 +135,9 @@ func playChat(t *testing.T, fault, name, want string) error {
 		}
 	}
 	built := &Built{
-		Model: &manifest.Model{Name: fault, Service: "chat", Dir: t.TempDir(), Ready: manifest.ReadyLine,
-			Run: []string{program, fault, "{port}", "{host}", "{data}"}},
+		Model: &manifest.Model{Name: fault, Service: "chat", Dir: t.TempDir(),
+			Ready: manifest.ReadyLine,
+			Run:   []string{program, fault, "{port}", "{host}", "{data}"}},
 		Env: os.Environ(), Out: t.TempDir(),
 	}
 	err = playFor(t.Context(), transcript, func() *Built { return built }, want)

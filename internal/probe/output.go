@@ -10,11 +10,12 @@ import (
 
 // What a transcript expects of standard output.
 
-// stdoutWhole waits until standard output has as many lines as were sent, and holds them against the
-// ledger.
+// stdoutWhole waits until standard output has as many lines as were sent, and holds them
+// against the ledger.
 func (p *play) stdoutWhole(ctx context.Context) error {
 	want := p.sent.count
-	pending, err := p.stdout.await(ctx, p.deadline, func(b []byte) bool { return bytes.Count(b, []byte("\n")) >= want })
+	pending, err := p.stdout.await(ctx, p.deadline,
+		func(b []byte) bool { return bytes.Count(b, []byte("\n")) >= want })
 	if err != nil && !errors.Is(err, errLate) {
 		return err
 	}
@@ -32,7 +33,8 @@ func (p *play) stdoutWhole(ctx context.Context) error {
 	}
 	p.stdout.consume(used)
 	if late {
-		return fmt.Errorf("got %d of %d lines within the transcript's limit; %s is missing", want-p.sent.count, want, p.sent.missing())
+		return fmt.Errorf("got %d of %d lines within the transcript's limit; %s is missing",
+			want-p.sent.count, want, p.sent.missing())
 	}
 	return nil
 }
@@ -84,5 +86,6 @@ func (p *play) stdoutBytes(ctx context.Context, want []byte) error {
 	for right < min(len(got), len(want)) && got[right] == want[right] {
 		right++
 	}
-	return fmt.Errorf("after %d right bytes standard output has %s, want %s", right, short(got[right:]), short(want[right:]))
+	return fmt.Errorf("after %d right bytes standard output has %s, want %s", right,
+		short(got[right:]), short(want[right:]))
 }

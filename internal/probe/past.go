@@ -21,11 +21,12 @@ var logForm = regexp.MustCompile(`(?s)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z :[
 // maxLog bounds what of a log is read.
 const maxLog = 256 << 20
 
-// readLog reads a log that may be written just now: a file grows page by page, so its end may be half of a write. The
-// rest is there in milliseconds, or never.
+// readLog reads a log that may be written just now: a file grows page by page, so its end may be
+// half of a write. The rest is there in milliseconds, or never.
 func readLog(path string) (text []byte, err error) {
 	for range 100 {
-		if text, err = os.ReadFile(path); err != nil || len(text) == 0 || text[len(text)-1] == '\n' {
+		if text, err = os.ReadFile(path); err != nil || len(text) == 0 ||
+			text[len(text)-1] == '\n' {
 			return text, err
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -49,13 +50,16 @@ func (p *play) logLines() ([]string, error) {
 		return nil, fmt.Errorf("the log has %d bytes, want at most %d", len(text), maxLog)
 	}
 	if len(text) > 0 && text[len(text)-1] != '\n' {
-		return nil, fmt.Errorf("the log ends in half a line: %s", short(text[bytes.LastIndexByte(text, '\n')+1:]))
+		return nil, fmt.Errorf("the log ends in half a line: %s",
+			short(text[bytes.LastIndexByte(text, '\n')+1:]))
 	}
 	lines := strings.Split(string(text), "\n")
 	lines = lines[:len(lines)-1]
 	for i, line := range lines {
 		if !logForm.MatchString(line) {
-			return nil, fmt.Errorf("line %d of the log is %s, want TIME :NICK!USER@HOST PRIVMSG|NOTICE|TOPIC TO :TEXT", i+1, quoteLine(line))
+			return nil,
+				fmt.Errorf("line %d of the log is %s, want TIME :NICK!USER@HOST "+
+					"PRIVMSG|NOTICE|TOPIC TO :TEXT", i+1, quoteLine(line))
 		}
 	}
 	return lines, nil
@@ -78,7 +82,8 @@ func (p *play) logIs(l *logIs) error {
 				return fmt.Errorf("the log has %d lines, want %v", len(lines), want)
 			}
 			if body := lines[p.logAt][len(timeForm)+1:]; !want.matches(body) {
-				return fmt.Errorf("line %d of the log is %s, want %v", p.logAt+1, quoteLine(body), want)
+				return fmt.Errorf("line %d of the log is %s, want %v", p.logAt+1, quoteLine(body),
+					want)
 			}
 			p.logAt++
 		}
@@ -97,11 +102,12 @@ func (p *play) logEnds() error {
 	return nil
 }
 
-// lookTime is how long after somebody removed the log a server may go on with the old one: services/chat/README.md says 100 ms.
+// lookTime is how long after somebody removed the log a server may go on with the old one:
+// services/chat/README.md says 100 ms.
 const lookTime = 200 * time.Millisecond
 
-// logRemoved removes the log, as a person may by mistake, and waits as long as a server may take to see it. What is looked at next is in
-// another.
+// logRemoved removes the log, as a person may by mistake, and waits as long as a server may take to
+// see it. What is looked at next is in another.
 func (p *play) logRemoved() error {
 	if p.server.Data == nil {
 		return errors.New("the server has no folder: its run does not use {data}")
@@ -123,13 +129,14 @@ func (p *play) timeIsOfLog(tags, line string) error {
 		return err
 	}
 	if !slices.Contains(lines, time+" "+line) {
-		return fmt.Errorf("got %s with the time %s, which the log does not have", quoteLine(line), time)
+		return fmt.Errorf("got %s with the time %s, which the log does not have", quoteLine(line),
+			time)
 	}
 	return nil
 }
 
-// logWhole holds the log against all generated lines: what was acknowledged or heard is in it, nothing is in it twice,
-// and everybody has heard in its order.
+// logWhole holds the log against all generated lines: what was acknowledged or heard is in it,
+// nothing is in it twice, and everybody has heard in its order.
 func (p *play) logWhole() error {
 	lines, err := p.logLines()
 	if err != nil {
@@ -146,10 +153,12 @@ func (p *play) logWhole() error {
 			continue // not a generated one
 		}
 		if from, _, _ := strings.Cut(source[1:], "!"); from != p.talk.said[id].nick {
-			return fmt.Errorf("line %d of the log: got %s, which %s said", i+1, quoteLine(line), p.talk.said[id].nick)
+			return fmt.Errorf("line %d of the log: got %s, which %s said", i+1, quoteLine(line),
+				p.talk.said[id].nick)
 		}
 		if first, twice := place[id]; twice {
-			return fmt.Errorf("line %d of the log is line %d again: %s", i+1, first+1, p.talk.mark(id))
+			return fmt.Errorf("line %d of the log is line %d again: %s", i+1, first+1,
+				p.talk.mark(id))
 		}
 		place[id] = i
 	}
@@ -173,7 +182,8 @@ func (p *play) logWhole() error {
 			case !there:
 				return fmt.Errorf("%s has heard %s, which is not in the log", nick, p.talk.mark(id))
 			case before >= 0 && at < place[before]:
-				return fmt.Errorf("%s has heard %s after %s; the log has them the other way round", nick, p.talk.mark(id), p.talk.mark(before))
+				return fmt.Errorf("%s has heard %s after %s; the log has them the other way round",
+					nick, p.talk.mark(id), p.talk.mark(before))
 			}
 			before = id
 		}
@@ -181,12 +191,13 @@ func (p *play) logWhole() error {
 	return nil
 }
 
-// mayBeLost tells whether the power was lost before a line was acknowledged: others may have heard it all the same.
+// mayBeLost tells whether the power was lost before a line was acknowledged: others may have heard
+// it all the same.
 func (t *talk) mayBeLost(id int) bool { return id < t.unsure && !t.said[id].kept }
 
-// catchesUp hears what the client has missed. Room by room that must be the end of what the log has of others: all that
-// it has not heard before, in order, each line once. Earlier ones may come before it, where a connection was cut off; where it ended in order, none
-// does.
+// catchesUp hears what the client has missed. Room by room that must be the end of what the log has
+// of others: all that it has not heard before, in order, each line once. Earlier ones may come
+// before it, where a connection was cut off; where it ended in order, none does.
 func (p *play) catchesUp(c *client, do *catches) error {
 	lines, err := p.logLines()
 	if err != nil {
@@ -204,7 +215,8 @@ func (p *play) catchesUp(c *client, do *catches) error {
 		if err != nil {
 			return err
 		}
-		if id < 0 || p.talk.said[id].nick == nick || !slices.Contains(m.rooms, p.talk.said[id].room) {
+		if id < 0 || p.talk.said[id].nick == nick ||
+			!slices.Contains(m.rooms, p.talk.said[id].room) {
 			continue
 		}
 		room := p.talk.said[id].room
@@ -235,7 +247,9 @@ func (p *play) catchesUp(c *client, do *catches) error {
 		}
 		for _, id := range all[:from] {
 			if !m.had[id] {
-				return fmt.Errorf("%s has missed %s in %s and does not hear it; the first that comes is %d lines later", nick, p.talk.mark(id), room, from-slices.Index(all, id))
+				return fmt.Errorf("%s has missed %s in %s and does not hear it; the first that "+
+					"comes is %d lines later", nick, p.talk.mark(id), room,
+					from-slices.Index(all, id))
 			}
 		}
 	}
@@ -243,8 +257,9 @@ func (p *play) catchesUp(c *client, do *catches) error {
 	return nil
 }
 
-// hearMissed reads until a ping is answered, so many lines have come that were not heard before, and each room of which anything has come
-// has come to its last line: what is said again may be under way when the ping is answered.
+// hearMissed reads until a ping is answered, so many lines have come that were not heard before,
+// and each room of which anything has come has come to its last line: what is said again may be
+// under way when the ping is answered.
 func (c *client) hearMissed(t *talk, m *member, missed int, last map[string]int) error {
 	s := c.speak()
 	s.fences++
@@ -252,7 +267,8 @@ func (c *client) hearMissed(t *talk, m *member, missed int, last map[string]int)
 	if err := c.tell("PING " + token + "\r\n"); err != nil {
 		return err
 	}
-	seen, begun := map[int]bool{}, map[string]bool{} // lines; rooms that have not come to their last
+	// lines; rooms that have not come to their last
+	seen, begun := map[int]bool{}, map[string]bool{}
 	note := func(id int) {
 		seen[id] = true
 		if room := t.said[id].room; id == last[room] {
@@ -267,7 +283,8 @@ func (c *client) hearMissed(t *talk, m *member, missed int, last map[string]int)
 	for !answered || missed > 0 || len(begun) > 0 {
 		_, line, err := c.line()
 		if err != nil {
-			return fmt.Errorf("%s; %d missed lines have not come%s", wordsOfEnd(err), missed, t.absent(c.nickOf(), seen))
+			return fmt.Errorf("%s; %d missed lines have not come%s", wordsOfEnd(err), missed,
+				t.absent(c.nickOf(), seen))
 		}
 		if isPong(line, token) {
 			answered = true
@@ -292,12 +309,14 @@ func (c *client) hearMissed(t *talk, m *member, missed int, last map[string]int)
 // wrongPast says where what was heard leaves what the log has.
 func (t *talk) wrongPast(nick, room string, want, got []int) error {
 	if len(got) > len(want) {
-		return fmt.Errorf("%s heard %d lines in %s, of which the log has %d", nick, len(got), room, len(want))
+		return fmt.Errorf("%s heard %d lines in %s, of which the log has %d", nick, len(got), room,
+			len(want))
 	}
 	want = want[len(want)-len(got):]
 	for i := range got {
 		if got[i] != want[i] {
-			return fmt.Errorf("%s heard %s in %s as line %d of %d, where the log has %s", nick, t.mark(got[i]), room, i+1, len(got), t.mark(want[i]))
+			return fmt.Errorf("%s heard %s in %s as line %d of %d, where the log has %s", nick,
+				t.mark(got[i]), room, i+1, len(got), t.mark(want[i]))
 		}
 	}
 	return nil

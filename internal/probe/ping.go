@@ -14,16 +14,16 @@ import (
 	"interleave/internal/netns"
 )
 
-// pingEvery is between two echo requests. After the last one ping waits as long once more, or twice the longest round
-// trip: what a busy machine hands over later counts as lost.
+// pingEvery is between two echo requests. After the last one ping waits as long once more, or twice
+// the longest round trip: what a busy machine hands over later counts as lost.
 const pingEvery = 5 * time.Millisecond
 
 // pingStatistics is the line of ping that says what came of all requests.
 var pingStatistics = regexp.MustCompile(`(\d+) packets transmitted, (\d+) received(.*)`)
 
 const (
-	// pingTries is how often requests are sent that are not all answered: IP may lose packets, and ping gives up early. A
-	// host that loses some each time is at fault.
+	// pingTries is how often requests are sent that are not all answered: IP may lose packets, and
+	// ping gives up early. A host that loses some each time is at fault.
 	pingTries = 4
 	// pingWait is for the first answer of a try.
 	pingWait = 2 * time.Second
@@ -32,10 +32,11 @@ const (
 // errUnanswered is a try in which not all requests were answered.
 type errUnanswered struct{ error }
 
-// ping sends echo requests with the ping command, which holds each answer against what it sent. Every one must be
-// answered once.
+// ping sends echo requests with the ping command, which holds each answer against what it sent.
+// Every one must be answered once.
 func (p *play) ping(ctx context.Context, do *ping) (err error) {
-	ctx, cancel := context.WithDeadlineCause(ctx, p.deadline, errors.New("ping does not end within the transcript's limit"))
+	ctx, cancel := context.WithDeadlineCause(ctx, p.deadline,
+		errors.New("ping does not end within the transcript's limit"))
 	defer cancel()
 	for range pingTries {
 		if err = p.pingOnce(ctx, do); !errors.As(err, &errUnanswered{}) {
@@ -46,7 +47,8 @@ func (p *play) ping(ctx context.Context, do *ping) (err error) {
 }
 
 func (p *play) pingOnce(ctx context.Context, do *ping) error {
-	cmd := exec.CommandContext(ctx, "ping", "-n", "-q", "-c", strconv.FormatInt(do.times, 10), "-s", strconv.FormatInt(do.size, 10),
+	cmd := exec.CommandContext(ctx, "ping", "-n", "-q", "-c", strconv.FormatInt(do.times, 10), "-s",
+		strconv.FormatInt(do.size, 10),
 		"-i", fmt.Sprint(pingEvery.Seconds()), "-W", fmt.Sprint(pingWait.Seconds()), p.server.Host)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the laboratory
 	var out strings.Builder
@@ -64,9 +66,11 @@ func (p *play) pingOnce(ctx context.Context, do *ping) error {
 	case m == nil:
 		return fmt.Errorf("ping failed (%w): %s", failed, said)
 	case strings.Contains(m[3], "duplicates"), strings.Contains(m[3], "corrupted"):
-		return fmt.Errorf("an echo request of %d bytes was answered wrongly, or more than once: %s", do.size, said)
+		return fmt.Errorf("an echo request of %d bytes was answered wrongly, or more than once: %s",
+			do.size, said)
 	case m[1] != m[2]:
-		return errUnanswered{fmt.Errorf("%s of %s echo requests of %d bytes were answered: %s", m[2], m[1], do.size, said)}
+		return errUnanswered{fmt.Errorf("%s of %s echo requests of %d bytes were answered: %s",
+			m[2], m[1], do.size, said)}
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func (e *PlayError) Error() string {
 
 func (e *PlayError) Unwrap() error { return e.Err }
 
-// A play is one transcript under way. Its steps run one after the other; only the clients of a group
-// act at once.
+// A play is one transcript under way. Its steps run one after the other; only the clients of a
+// group act at once.
 type play struct {
 	t          *Transcript
 	server     *Server
@@ -86,8 +86,8 @@ func (p *play) run(ctx context.Context) error {
 	return p.server.Check()
 }
 
-// failed adds to a step's error what became of the server. A server that dies closes its connections
-// first: its end is seen a moment later than theirs.
+// failed adds to a step's error what became of the server. A server that dies closes its
+// connections first: its end is seen a moment later than theirs.
 func (p *play) failed(s step, err error) error {
 	e := &PlayError{File: p.t.File, Line: s.line, Step: s.text, Err: err}
 	if p.terminated {
@@ -208,8 +208,8 @@ func (p *play) speech(ctx context.Context, c *client, do action) error {
 	panic(fmt.Sprintf("a step of kind %T cannot be played", do))
 }
 
-// dialAtOnce bounds the connections that are being made at a time; the backlog of a server is at least
-// twice this.
+// dialAtOnce bounds the connections that are being made at a time; the backlog of a server is at
+// least twice this.
 const dialAtOnce = 256
 
 func (p *play) dial(ctx context.Context, d *dial) error {
@@ -248,8 +248,10 @@ func (s *Server) dial(ctx context.Context, port int, deadline time.Time) (*net.T
 	return s.dialWith(ctx, port, deadline, 0)
 }
 
-// dialWith connects with a receive buffer of this size: before the connection is made, for its window follows from it.
-func (s *Server) dialWith(ctx context.Context, port int, deadline time.Time, buffer int64) (*net.TCPConn, error) {
+// dialWith connects with a receive buffer of this size: before the connection is made, for its
+// window follows from it.
+func (s *Server) dialWith(ctx context.Context, port int, deadline time.Time,
+	buffer int64) (*net.TCPConn, error) {
 	var conn net.Conn
 	err := netns.Do(s.Net.Path("load"), func() (err error) {
 		dialer := net.Dialer{Deadline: deadline}
@@ -257,15 +259,18 @@ func (s *Server) dialWith(ctx context.Context, port int, deadline time.Time, buf
 			dialer.Control = func(_, _ string, raw syscall.RawConn) error {
 				var failed error
 				err := raw.Control(func(fd uintptr) {
-					failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, int(buffer))
+					failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF,
+						int(buffer))
 				})
 				return errors.Join(err, failed)
 			}
 		}
-		// A server that has no room for a client may end a connection as soon as the kernel has made it. On
-		// a busy machine connect sees that, which otherwise the first read would: the client comes again.
+		// A server that has no room for a client may end a connection as soon as the kernel has
+		// made it. On a busy machine connect sees that, which otherwise the first read would: the
+		// client comes again.
 		for {
-			conn, err = dialer.DialContext(ctx, "tcp4", net.JoinHostPort(s.Host, strconv.Itoa(port)))
+			conn, err = dialer.DialContext(ctx, "tcp4",
+				net.JoinHostPort(s.Host, strconv.Itoa(port)))
 			if !errors.Is(err, syscall.ECONNRESET) || time.Now().After(deadline) {
 				return err
 			}
@@ -290,8 +295,8 @@ func (p *play) each(ctx context.Context, who string, act func(*client) error) er
 	})
 }
 
-// together runs n acts at once and waits for all. On the first error, and when ctx ends, the group's
-// connections stop waiting.
+// together runs n acts at once and waits for all. On the first error, and when ctx ends, the
+// group's connections stop waiting.
 func (p *play) together(ctx context.Context, group []*client, n int, act func(int) error) error {
 	var wait sync.WaitGroup
 	var once sync.Once

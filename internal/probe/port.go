@@ -17,9 +17,9 @@ const firstPort = 10_000
 // FreePort finds a port of 127.0.0.1 that nobody listens on and that the kernel gives to no client.
 func FreePort() (int, error) { return freePort(loopback, false) }
 
-// freePort finds a port of host that nobody listens on, below the ephemeral range: a client's own port
-// can then never be in the way of the next server's. Somebody may still take it before the server
-// does, so a start on a port found here is tried again.
+// freePort finds a port of host that nobody listens on, below the ephemeral range: a client's own
+// port can then never be in the way of the next server's. Somebody may still take it before the
+// server does, so a start on a port found here is tried again.
 //
 // In another network namespace it cannot look; there the start alone tells.
 func freePort(host string, elsewhere bool) (int, error) {
@@ -45,7 +45,8 @@ func freePort(host string, elsewhere bool) (int, error) {
 	return 0, fmt.Errorf("finding a free port between %d and %d: %w", first, last, failed)
 }
 
-// ephemeralStart is the first port that the kernel gives to clients; 32768 unless it says otherwise.
+// ephemeralStart is the first port that the kernel gives to clients; 32768 unless it
+// says otherwise.
 func ephemeralStart() int {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if err != nil {
@@ -58,9 +59,9 @@ func ephemeralStart() int {
 	return start
 }
 
-// listeners returns the socket inodes that listen on the port, in the network namespace of a process.
-// A listener on every address counts, and one on the same port of another address does too: nobody
-// else has any business on a port that a server was told to use.
+// listeners returns the socket inodes that listen on the port, in the network namespace of a
+// process. A listener on every address counts, and one on the same port of another address does
+// too: nobody else has any business on a port that a server was told to use.
 func listeners(pid string, port int) (map[string]bool, error) {
 	inodes := map[string]bool{}
 	if found, err := socketsAt(pid, port, stateListen); err == nil {
@@ -69,7 +70,8 @@ func listeners(pid string, port int) (map[string]bool, error) {
 		}
 		return inodes, nil
 	}
-	return listed(pid, port) // a kernel that does not answer prints, and knows why a process cannot be asked
+	// a kernel that does not answer prints, and knows why a process cannot be asked
+	return listed(pid, port)
 }
 
 // listed is listeners as the kernel prints them.
@@ -85,7 +87,8 @@ func listed(pid string, port int) (map[string]bool, error) {
 		}
 		lines := bufio.NewScanner(file)
 		for lines.Scan() {
-			// sl local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode ...
+			// sl local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid
+			// timeout inode ...
 			f := strings.Fields(lines.Text())
 			if len(f) < 10 || f[0] == "sl" {
 				continue
@@ -107,8 +110,8 @@ func listed(pid string, port int) (map[string]bool, error) {
 	return inodes, nil
 }
 
-// PortOwners returns the processes that listen on a port of this thread's network namespace, by number and
-// name; those of other users only if this process may look at them.
+// PortOwners returns the processes that listen on a port of this thread's network namespace, by
+// number and name; those of other users only if this process may look at them.
 func PortOwners(port int) ([]string, error) {
 	inodes, err := listeners("thread-self", port)
 	if err != nil || len(inodes) == 0 {

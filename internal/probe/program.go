@@ -26,7 +26,8 @@ type Problem struct {
 	Rounds  int
 }
 
-// A Solution is one line of a program: what came out, and how long that took by the program's own clock.
+// A Solution is one line of a program: what came out, and how long that took by the
+// program's own clock.
 type Solution struct {
 	Result string
 	Took   time.Duration
@@ -72,11 +73,12 @@ func Solve(ctx context.Context, built *Built, p Problem, opts StartOptions) (*Pr
 		return nil, errors.Join(err, s.Group.Close(), ours.Close())
 	}
 	unhook := context.AfterFunc(ctx, func() { ours.SetReadDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a pipe has deadlines
-	return &Program{Group: s.Group, server: s, stdout: ours, lines: bufio.NewScanner(ours), unhook: unhook}, nil
+	return &Program{Group: s.Group, server: s, stdout: ours, lines: bufio.NewScanner(ours),
+		unhook: unhook}, nil
 }
 
-// Next reads the next solution, waiting at most so long. At the end of the output it is io.EOF; what the
-// program does wrong is a *Failure.
+// Next reads the next solution, waiting at most so long. At the end of the output it is io.EOF;
+// what the program does wrong is a *Failure.
 func (p *Program) Next(ctx context.Context, limit time.Duration) (Solution, error) {
 	if err := p.stdout.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return Solution{}, err
@@ -90,7 +92,8 @@ func (p *Program) Next(ctx context.Context, limit time.Duration) (Solution, erro
 		case ctx.Err() != nil:
 			return Solution{}, context.Cause(ctx)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return Solution{}, &Failure{NeverReady, fmt.Sprintf("printed no solution within %v", limit), p.server.Tail()}
+			return Solution{}, &Failure{NeverReady, fmt.Sprintf("printed no solution within %v",
+				limit), p.server.Tail()}
 		case err != nil:
 			return Solution{}, err
 		}
@@ -102,13 +105,15 @@ func (p *Program) Next(ctx context.Context, limit time.Duration) (Solution, erro
 			return Solution{fields[0], time.Duration(seconds * float64(time.Second))}, nil
 		}
 	}
-	return Solution{}, &Failure{Died, fmt.Sprintf("printed %q, not a result and seconds", p.lines.Text()), p.server.Tail()}
+	return Solution{}, &Failure{Died, fmt.Sprintf("printed %q, not a result and seconds",
+		p.lines.Text()), p.server.Tail()}
 }
 
 // Tail is the end of what the program wrote to standard error.
 func (p *Program) Tail() string { return p.server.Tail() }
 
-// Status waits for the end of a program that was read to its end and says how it ended: 0, 2, ..., or
+// Status waits for the end of a program that was read to its end and says how it
+// ended: 0, 2, ..., or
 // -1 after a signal.
 func (p *Program) Status() int {
 	err := p.server.Group.Wait()
@@ -176,7 +181,9 @@ func programCheck(fields []string) (Check, error) {
 		workers, fields = []int{n}, slices.Delete(fields, 2, 3)
 	}
 	if !refused && (len(fields) != 4 || fields[2] != "=") || refused && len(fields) != 2 {
-		return Check{}, errors.New("expected `KERNEL SIZE = RESULT`, `KERNEL SIZE WORKERS = RESULT` or `fails KERNEL SIZE`")
+		return Check{},
+			errors.New("expected `KERNEL SIZE = RESULT`, `KERNEL SIZE WORKERS = RESULT` or " +
+				"`fails KERNEL SIZE`")
 	}
 	size, err := strconv.ParseInt(fields[1], 10, 64)
 	if err != nil {
@@ -185,13 +192,18 @@ func programCheck(fields []string) (Check, error) {
 	problem := Problem{Kernel: fields[0], Size: size, Rounds: 2}
 	name := fields[0] + " " + fields[1]
 	if refused {
-		refused := func(ctx context.Context, b *Built, patience float64) error { return refuses(ctx, b, problem, patience) }
-		return Check{Name: name, Title: "a problem that is not known is refused with status 2", Play: refused}, nil
+		refused := func(ctx context.Context, b *Built,
+			patience float64) error {
+			return refuses(ctx, b, problem, patience)
+		}
+		return Check{Name: name, Title: "a problem that is not known is refused with status 2",
+			Play: refused}, nil
 	}
 	if len(workers) == 1 {
 		name = fmt.Sprintf("%s, %d workers", name, workers[0])
 	}
-	return Check{Name: name, Title: "gives " + fields[3], Play: func(ctx context.Context, b *Built, patience float64) error {
+	return Check{Name: name, Title: "gives " + fields[3], Play: func(ctx context.Context, b *Built,
+		patience float64) error {
 		for _, problem.Workers = range workers {
 			if err := solves(ctx, b, problem, fields[3], patience); err != nil {
 				return err
@@ -210,7 +222,8 @@ func solves(ctx context.Context, b *Built, problem Problem, want string, patienc
 	for range problem.Rounds {
 		s, err := p.Next(ctx, lengthen(solveLimit, patience))
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("%d workers: it ended before its last solution%s", problem.Workers, lastLines(p.Tail(), 20))
+			return fmt.Errorf("%d workers: it ended before its last solution%s", problem.Workers,
+				lastLines(p.Tail(), 20))
 		}
 		if err != nil {
 			return err
@@ -220,10 +233,12 @@ func solves(ctx context.Context, b *Built, problem Problem, want string, patienc
 		}
 	}
 	if s, err := p.Next(ctx, lengthen(solveLimit, patience)); err == nil {
-		return fmt.Errorf("%d workers: one solution more than the %d asked for: %s", problem.Workers, problem.Rounds, s.Result)
+		return fmt.Errorf("%d workers: one solution more than the %d asked for: %s",
+			problem.Workers, problem.Rounds, s.Result)
 	}
 	if status := p.Status(); status != 0 {
-		return fmt.Errorf("%d workers: status %d at the end%s", problem.Workers, status, lastLines(p.Tail(), 20))
+		return fmt.Errorf("%d workers: status %d at the end%s", problem.Workers, status,
+			lastLines(p.Tail(), 20))
 	}
 	return nil
 }
@@ -240,7 +255,8 @@ func refuses(ctx context.Context, b *Built, problem Problem, patience float64) e
 	}
 	status, said := p.Status(), strings.TrimSpace(p.Tail())
 	if status != 2 || said == "" || strings.Contains(said, "\n") {
-		return fmt.Errorf("status %d and %q on standard error, want status 2 and one line", status, said)
+		return fmt.Errorf("status %d and %q on standard error, want status 2 and one line", status,
+			said)
 	}
 	return nil
 }

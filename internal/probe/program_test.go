@@ -14,19 +14,23 @@ import (
 	"interleave/internal/manifest"
 )
 
-// script is a program of one line of shell, which sees kernel, problem, workers and rounds as $1 to $4.
+// script is a program of one line of shell, which sees kernel, problem, workers and
+// rounds as $1 to $4.
 func script(t *testing.T, line string) *Built {
 	t.Helper()
 	return &Built{
-		Model: &manifest.Model{Name: "sh-serial", Service: "forkjoin", Dir: t.TempDir(), Ready: manifest.ReadyLine,
-			Run: []string{"sh", "-c", line, "sh", "{kernel}", "{problem}", "{workers}", "{rounds}"}},
+		Model: &manifest.Model{Name: "sh-serial", Service: "forkjoin", Dir: t.TempDir(),
+			Ready: manifest.ReadyLine,
+			Run: []string{"sh", "-c", line, "sh", "{kernel}", "{problem}", "{workers}",
+				"{rounds}"}},
 		Env: os.Environ(),
 		Out: t.TempDir(),
 	}
 }
 
 func TestSolve(t *testing.T) {
-	p, err := Solve(t.Context(), script(t, `echo "$1-$2-$3-$4" .25; echo 7 1e-3`), Problem{"fib", 20, 2, 5}, StartOptions{})
+	p, err := Solve(t.Context(), script(t, `echo "$1-$2-$3-$4" .25; echo 7 1e-3`),
+		Problem{"fib", 20, 2, 5}, StartOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +77,8 @@ func TestSolveWrong(t *testing.T) {
 			if c.name == "silent" {
 				limit = 50 * time.Millisecond
 			}
-			if _, err := p.Next(t.Context(), limit); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := p.Next(t.Context(), limit); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -107,10 +112,12 @@ func checksOf(t *testing.T, text string) ([]Check, error) {
 	if err := os.Mkdir(filepath.Join(dir, "conform"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "conform", "small.results"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "conform", "small.results"), []byte(text),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	return Checks(&manifest.Service{Name: "forkjoin", Dir: dir, Protocol: manifest.Program}, &manifest.Model{})
+	return Checks(&manifest.Service{Name: "forkjoin", Dir: dir, Protocol: manifest.Program},
+		&manifest.Model{})
 }
 
 func TestProgramChecks(t *testing.T) {
@@ -121,9 +128,12 @@ func TestProgramChecks(t *testing.T) {
 		{"too few", "echo 6765 .1", "ended before its last solution"},
 		{"too many", "echo 6765 .1; echo 6765 .1; echo 6765 .1", "one solution more"},
 		{"status", good + "; exit 3", "status 3 at the end"},
-		{"wrong on two workers", `echo $((6764+$3)) .1; echo $((6764+$3)) .1`, "2 workers: got 6766"},
-		{"takes nonsense", `[ "$1" = fib ] || set -- fib; for i in 1 2; do echo 6765 .1; done`, "want nothing"},
-		{"refuses at length", `case "$1" in fib) echo 6765 .1; echo 6765 .1;; *) echo a >&2; echo b >&2; exit 2;; esac`, "want status 2 and one line"},
+		{"wrong on two workers", `echo $((6764+$3)) .1; echo $((6764+$3)) .1`,
+			"2 workers: got 6766"},
+		{"takes nonsense", `[ "$1" = fib ] || set -- fib; for i in 1 2; do echo 6765 .1; done`,
+			"want nothing"},
+		{"refuses at length",
+			`case "$1" in fib) echo 6765 .1; echo 6765 .1;; *) echo a >&2; echo b >&2; exit 2;; esac`, "want status 2 and one line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checks, err := checksOf(t, "# results\nfib 20 = 6765\nfails nonsense 1 # refused\n")
@@ -146,11 +156,14 @@ func TestProgramChecks(t *testing.T) {
 	if err != nil || len(checks) != 1 {
 		t.Fatalf("got %d checks (%v), want 1", len(checks), err)
 	}
-	if err := checks[0].Play(t.Context(), script(t, `for i in 1 2; do echo $(($3*6765)) .1; done`), Unhurried); err != nil {
+	if err := checks[0].Play(t.Context(), script(t, `for i in 1 2; do echo $(($3*6765)) .1; done`),
+		Unhurried); err != nil {
 		t.Errorf("with 7 workers: %v", err)
 	}
-	for _, wrong := range []string{"fib 20", "fib twenty = 6765", "fails", "fails fib 1 2", "fib 20 0 = 1", "fib 20 many = 1"} {
-		if _, err := checksOf(t, wrong); err == nil || !strings.Contains(err.Error(), "small.results:1: ") {
+	for _, wrong := range []string{"fib 20", "fib twenty = 6765", "fails", "fails fib 1 2",
+		"fib 20 0 = 1", "fib 20 many = 1"} {
+		if _, err := checksOf(t, wrong); err == nil ||
+			!strings.Contains(err.Error(), "small.results:1: ") {
 			t.Errorf("%q: got %v, want an error with its line", wrong, err)
 		}
 	}

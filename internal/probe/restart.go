@@ -12,14 +12,16 @@ import (
 
 // What a transcript does to the server as a whole, and to its folder.
 
-// kill ends all processes of the server at once, as a loss of power would, but for what the kernel holds.
+// kill ends all processes of the server at once, as a loss of power would, but for what
+// the kernel holds.
 func (p *play) kill() {
 	p.server.Kill()
 	p.terminated = true
 }
 
-// losePower is kill, and what the server has not seen to being on the disk is gone as well. Its processes die first: what they
-// sync until then is on the disk, and they cannot say so to anybody afterwards.
+// losePower is kill, and what the server has not seen to being on the disk is gone as well. Its
+// processes die first: what they sync until then is on the disk, and they cannot say so to
+// anybody afterwards.
 func (p *play) losePower(halfway bool) error {
 	p.kill()
 	p.talk.unsure = len(p.talk.said)
@@ -32,11 +34,12 @@ func (p *play) terminate() error {
 	return p.server.Stop()
 }
 
-// starts starts the server again, on the same port and folder. What it writes to standard output is watched, not
-// collected.
+// starts starts the server again, on the same port and folder. What it writes to standard output is
+// watched, not collected.
 func (p *play) starts(ctx context.Context) error {
 	if !p.terminated {
-		return errors.New("the server has not ended: expected server killed, server terminates or power lost before")
+		return errors.New("the server has not ended: expected server killed, server terminates " +
+			"or power lost before")
 	}
 	opts := p.options
 	opts.Port, opts.Stdout, opts.Data = p.server.Port, nil, p.server.Data
@@ -48,7 +51,8 @@ func (p *play) starts(ctx context.Context) error {
 	return nil
 }
 
-// keepsFolder starts a second server on the folder, which must give up in the way of one whose port is in use.
+// keepsFolder starts a second server on the folder, which must give up in the way of one whose
+// port is in use.
 func (p *play) keepsFolder(ctx context.Context) error {
 	opts := p.options
 	opts.Port, opts.Stdout, opts.Data = 0, nil, p.server.Data
@@ -62,8 +66,11 @@ func (p *play) keepsFolder(ctx context.Context) error {
 		return err
 	}
 	said := strings.TrimSpace(failure.Tail)
-	if !strings.Contains(failure.Text, "exit status 1 ") && !strings.Contains(failure.Text, "exit status 1:") || said == "" || strings.Contains(said, "\n") {
-		return fmt.Errorf("a second server on the same folder %s; want exit status 1 and one line on standard error%s", failure.Text, lastLines(failure.Tail, 20))
+	if !strings.Contains(failure.Text, "exit status 1 ") &&
+		!strings.Contains(failure.Text, "exit status 1:") || said == "" ||
+		strings.Contains(said, "\n") {
+		return fmt.Errorf("a second server on the same folder %s; want exit status 1 and one "+
+			"line on standard error%s", failure.Text, lastLines(failure.Tail, 20))
 	}
 	return p.server.Check()
 }
@@ -123,7 +130,8 @@ func (p *play) data(do action) error {
 		return do.write(folder)
 	case *dataRoom:
 		if !folder.mounted {
-			return errors.New("the folder is no small disk: expected data is small before the first step")
+			return errors.New("the folder is no small disk: expected data is small before the " +
+				"first step")
 		}
 		if do.full {
 			return folder.Fill()
@@ -145,7 +153,8 @@ func (f *Folder) private() error {
 	return nil
 }
 
-// prepare makes the folder as the transcript wants it before the server's start; nil where the model asks for none.
+// prepare makes the folder as the transcript wants it before the server's start; nil where the
+// model asks for none.
 func (t *Transcript) prepare(built *Built) (*Folder, error) {
 	if !wantsFolder(built.Model) {
 		return nil, nil

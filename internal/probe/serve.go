@@ -30,26 +30,30 @@ const (
 	floodBytes = 1 << 20
 	// startTries is for ports that are taken between the look and the start.
 	startTries = 4
-	// openFiles is what a server may open at least: 1,000 connections and more. Not more than that, for
-	// some run times lay out a table for as many as they may.
+	// openFiles is what a server may open at least: 1,000 connections and more. Not more than that,
+	// for some run times lay out a table for as many as they may.
 	openFiles = 65_536
 )
 
-// StartOptions say how a server is started. The zero value serves where the model's servers do, on a free port.
+// StartOptions say how a server is started. The zero value serves where the model's servers do,
+// on a free port.
 type StartOptions struct {
-	Hosts  manifest.Hosts // where the server and its clients are; "": as the model says
-	Net    *netns.Pair    // two hosts that the caller has made and will close; nil: made by Hosts, gone with the server
-	Port   int            // 0: a free one
-	Args   []string       // after those of the manifest
-	Next   string         // the URL of the service behind this one, which {next} stands for; "": there is none
-	Group  group.Options  // cores; the network namespace follows from Net
-	Stdout *os.File       // nil: watched like standard error
-	Limit  time.Duration  // until it must be ready; 0: 10 s, for a JVM 20
-	Grace  time.Duration  // from SIGTERM to the end; 0: 2 s
+	Hosts manifest.Hosts // where the server and its clients are; "": as the model says
+	// two hosts that the caller has made and will close; nil: made by Hosts, gone with the server
+	Net  *netns.Pair
+	Port int      // 0: a free one
+	Args []string // after those of the manifest
+	// the URL of the service behind this one, which {next} stands for; "": there is none
+	Next   string
+	Group  group.Options // cores; the network namespace follows from Net
+	Stdout *os.File      // nil: watched like standard error
+	Limit  time.Duration // until it must be ready; 0: 10 s, for a JVM 20
+	Grace  time.Duration // from SIGTERM to the end; 0: 2 s
 
 	OpenFiles int // at most, for the server; 0: 65,536 or what the system allows
 
-	// Data is the folder that {data} stands for; nil: a new one where the model asks for it, gone with the server.
+	// Data is the folder that {data} stands for; nil: a new one where the model asks for it, gone
+	// with the server.
 	Data *Folder
 
 	env []string // of the process
@@ -122,7 +126,8 @@ func startWith(ctx context.Context, built *Built, opts StartOptions) (*Server, e
 	return s, nil
 }
 
-// startOn starts a server on the hosts of the options: on the port that they name, or on one that is free.
+// startOn starts a server on the hosts of the options: on the port that they name, or on
+// one that is free.
 func startOn(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
 	opts.Group.NetNS = opts.Net.Path("server")
 	if opts.Port != 0 {
@@ -136,7 +141,8 @@ func startOn(ctx context.Context, built *Built, opts StartOptions) (*Server, err
 		opts.Port = port
 		s, err := start(ctx, built, opts)
 		var failure *Failure
-		taken := errors.As(err, &failure) && (failure.Cause == PortInUse || failure.Cause == PortOwner)
+		taken := errors.As(err, &failure) && (failure.Cause == PortInUse ||
+			failure.Cause == PortOwner)
 		if !taken || try == startTries {
 			return s, err
 		}
@@ -151,7 +157,8 @@ func (b *Built) startLimit() time.Duration {
 }
 
 func start(ctx context.Context, built *Built, opts StartOptions) (*Server, error) {
-	s := &Server{Built: built, Net: opts.Net, Next: opts.Next, Data: opts.Data, Host: loopback, Port: opts.Port, grace: opts.Grace, ready: make(chan struct{})}
+	s := &Server{Built: built, Net: opts.Net, Next: opts.Next, Data: opts.Data, Host: loopback,
+		Port: opts.Port, grace: opts.Grace, ready: make(chan struct{})}
 	if s.Net != nil {
 		s.Host = s.Net.Server.String()
 	}
@@ -206,25 +213,28 @@ const loopback = "127.0.0.1"
 
 // values are what the server's command line and environment leave open.
 func (s *Server) values() map[string]string {
-	v := map[string]string{"out": s.Built.Out, "port": strconv.Itoa(s.Port), "host": s.Host, "next": cmp.Or(s.Next, "-")}
+	v := map[string]string{"out": s.Built.Out, "port": strconv.Itoa(s.Port), "host": s.Host,
+		"next": cmp.Or(s.Next, "-")}
 	if s.Data != nil {
 		v["data"] = s.Data.Path
 	}
 	if s.Net != nil {
-		v["device"], v["address"], v["peer"] = s.Net.Device, s.Net.Address().String(), s.Net.Peer().String()
+		v["device"], v["address"], v["peer"] = s.Net.Device, s.Net.Address().String(),
+			s.Net.Peer().String()
 	}
 	return v
 }
 
-// environ is the server's environment: that of its build, with its placeholders replaced, and for a server that may
-// run on several stacks, on which.
+// environ is the server's environment: that of its build, with its placeholders replaced, and for a
+// server that may run on several stacks, on which.
 func (s *Server) environ() []string {
 	env := slices.Clone(s.Built.Env)
 	for name, value := range s.Built.Model.Env {
 		env = append(env, manifest.Expand([]string{name + "=" + value}, s.values())...)
 	}
 	if s.Built.Model.Stack == manifest.GoNet && s.Net != nil {
-		env = append(env, fmt.Sprintf("GONET_TAP=%s %v %v", s.Net.Device, s.Net.Address(), s.Net.Peer()))
+		env = append(env, fmt.Sprintf("GONET_TAP=%s %v %v", s.Net.Device, s.Net.Address(),
+			s.Net.Peer()))
 	}
 	return env
 }
@@ -264,7 +274,8 @@ func (s *Server) exec(args []string, opts StartOptions) error {
 		cmd.Stdout = stdout
 	}
 	if err := s.Group.Start(cmd); err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
+			errors.Is(err, syscall.ENOEXEC) {
 			return &Failure{CannotStart, "cannot be started: " + err.Error(), ""}
 		}
 		return err
@@ -307,8 +318,8 @@ func (s *Server) awaitReady(p []byte) {
 	}
 }
 
-// awaitListener is for servers that print nothing: it looks in the kernel's table, in the server's own
-// network namespace, or for the server behind the tap, so that no connection disturbs it.
+// awaitListener is for servers that print nothing: it looks in the kernel's table, in the server's
+// own network namespace, or for the server behind the tap, so that no connection disturbs it.
 func (s *Server) awaitListener(ctx context.Context) {
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
@@ -358,21 +369,24 @@ func (s *Server) Tail() string { return s.output.String() }
 // OutputBytes is how much that was in all.
 func (s *Server) OutputBytes() int64 { return s.output.Total() }
 
-// Check tells what is wrong with a server that should be serving: nil, or a *Failure because it died
-// or floods its output.
+// Check tells what is wrong with a server that should be serving: nil, or a *Failure because it
+// died or floods its output.
 func (s *Server) Check() error {
 	if !s.Group.Alive() {
 		return &Failure{Died, "ended with " + s.wait() + " while it should serve", s.Tail()}
 	}
 	if written := s.OutputBytes(); written > floodBytes {
-		return &Failure{Floods, fmt.Sprintf("floods its output: %d bytes where nobody asked it to write", written), s.Tail()}
+		return &Failure{Floods,
+			fmt.Sprintf("floods its output: %d bytes where nobody asked it to write", written),
+			s.Tail()}
 	}
 	return nil
 }
 
-// CheckOwner looks at the kernel's table: the port must be listened on, and only by this server's
-// processes. Otherwise it returns a *Failure: another process would answer part of the load. A server behind a tap has
-// no port of the kernel's: it must be behind its tap, where nobody else can be then.
+// CheckOwner looks at the kernel's table: the port must be listened on, and only by this
+// server's processes. Otherwise it returns a *Failure: another process would answer part of the
+// load. A server behind a tap has no port of the kernel's: it must be behind its tap, where
+// nobody else can be then.
 func (s *Server) CheckOwner() error {
 	pids := s.Group.PIDs()
 	switch {
@@ -384,7 +398,8 @@ func (s *Server) CheckOwner() error {
 		return nil // the kernel itself answers, and whoever listens has no part in it
 	}
 	foreign, err := listeners(strconv.Itoa(pids[0]), s.Port)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EINVAL) { // a process that dies leaves /proc before its parent is told
+	// a process that dies leaves /proc before its parent is told
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EINVAL) {
 		foreign, err = s.listenersOfRest(pids[0])
 	}
 	if err != nil {
@@ -394,7 +409,8 @@ func (s *Server) CheckOwner() error {
 		return fmt.Errorf("finding who listens on port %d: %w", s.Port, err)
 	}
 	if len(foreign) == 0 {
-		return &Failure{PortOwner, fmt.Sprintf("does not listen on port %d, though it said ready", s.Port), s.Tail()}
+		return &Failure{PortOwner, fmt.Sprintf("does not listen on port %d, though it said ready",
+			s.Port), s.Tail()}
 	}
 	for _, pid := range pids {
 		for _, inode := range held(pid, foreign) {
@@ -408,10 +424,12 @@ func (s *Server) CheckOwner() error {
 	if len(names) == 0 {
 		names = []string{"a process that cannot be seen"}
 	}
-	return &Failure{PortOwner, fmt.Sprintf("shares port %d with %s", s.Port, strings.Join(names, ", ")), s.Tail()}
+	return &Failure{PortOwner, fmt.Sprintf("shares port %d with %s", s.Port,
+		strings.Join(names, ", ")), s.Tail()}
 }
 
-// listenersOfRest waits until the group has noticed that one of its processes has gone, and asks another: an error if there is none.
+// listenersOfRest waits until the group has noticed that one of its processes has gone, and asks
+// another: an error if there is none.
 func (s *Server) listenersOfRest(gone int) (map[string]bool, error) {
 	for end := time.Now().Add(deathTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		pids := s.Group.PIDs()
@@ -429,8 +447,8 @@ func (s *Server) listenersOfRest(gone int) (map[string]bool, error) {
 // milliseconds on an idle machine.
 const deathTime = time.Minute
 
-// raiseOpenFiles lets servers open as many files as the hard limit allows. Go raises its own limit and
-// gives its children the old one back, unless the program has set it itself.
+// raiseOpenFiles lets servers open as many files as the hard limit allows. Go raises its own limit
+// and gives its children the old one back, unless the program has set it itself.
 var raiseOpenFiles = sync.OnceFunc(func() {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

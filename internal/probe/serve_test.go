@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		badProgram = filepath.Join(dir, "bad")
-		if out, err := exec.Command("go", "build", "-o", badProgram, "testdata/bad/main.go").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", badProgram,
+			"testdata/bad/main.go").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "building testdata/bad: %v\n%s", err, out)
 			return 1
 		}
@@ -43,8 +44,9 @@ func TestMain(m *testing.M) {
 func bad(t *testing.T, fault string) *Built {
 	t.Helper()
 	return &Built{
-		Model: &manifest.Model{Name: fault, Service: "echo", Dir: t.TempDir(), Ready: manifest.ReadyLine,
-			Run: []string{badProgram, fault, "{port}", "{host}"}},
+		Model: &manifest.Model{Name: fault, Service: "echo", Dir: t.TempDir(),
+			Ready: manifest.ReadyLine,
+			Run:   []string{badProgram, fault, "{port}", "{host}"}},
 		Env: os.Environ(),
 		Out: t.TempDir(),
 	}
@@ -61,14 +63,16 @@ func causeOf(err error) Cause {
 
 func TestStartAndStop(t *testing.T) {
 	for _, ready := range []manifest.Ready{manifest.ReadyLine, manifest.ReadyConnect} {
-		built := bad(t, map[manifest.Ready]string{manifest.ReadyLine: "good", manifest.ReadyConnect: "silent"}[ready])
+		built := bad(t, map[manifest.Ready]string{manifest.ReadyLine: "good",
+			manifest.ReadyConnect: "silent"}[ready])
 		built.Model.Ready = ready
 		s, err := Start(context.Background(), built, unhurried)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if s.Port < 1024 || s.Port >= ephemeralStart() || s.StartUp <= 0 {
-			t.Errorf("port %d after %v, want one below the ephemeral range and a duration", s.Port, s.StartUp)
+			t.Errorf("port %d after %v, want one below the ephemeral range and a duration", s.Port,
+				s.StartUp)
 		}
 		client, err := net.Dial("tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 		if err != nil {
@@ -106,8 +110,10 @@ func TestFaultsBeforeReady(t *testing.T) {
 		want  string
 	}{
 		{"dies-early", unhurried, Died,
-			"the server ended with exit status 3 before it was ready\n\tcannot find my configuration"},
-		{"good", StartOptions{Port: port, Limit: unhurriedLimit}, PortInUse, fmt.Sprintf("port %d is in use by %d", port, os.Getpid())},
+			"the server ended with exit status 3 before it was ready\n\tcannot find my " +
+				"configuration"},
+		{"good", StartOptions{Port: port, Limit: unhurriedLimit}, PortInUse,
+			fmt.Sprintf("port %d is in use by %d", port, os.Getpid())},
 		{"ready-without-listening", unhurried, PortOwner, "does not listen"},
 	} {
 		s, err := Start(context.Background(), bad(t, test.fault), test.opts)
@@ -118,12 +124,14 @@ func TestFaultsBeforeReady(t *testing.T) {
 			t.Errorf("%s: got %s, %v; want %s, %q", test.fault, got, err, test.cause, test.want)
 		}
 	}
-	s, err := startFor(t.Context(), bad(t, "never-ready"), StartOptions{}, 300*time.Millisecond, "not ready yet")
+	s, err := startFor(t.Context(), bad(t, "never-ready"), StartOptions{}, 300*time.Millisecond,
+		"not ready yet")
 	if err == nil {
 		s.Kill()
 	}
 	const want = "did not say ready on standard error within "
-	if causeOf(err) != NeverReady || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\n\tnot ready yet") {
+	if causeOf(err) != NeverReady || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "\n\tnot ready yet") {
 		t.Errorf("never-ready: got %v, want that it %sits limit, and what it said", err, want)
 	}
 	missing := bad(t, "good")
@@ -147,16 +155,20 @@ func faultsAtTheEnd(t *testing.T, groups group.Options) {
 		cause Cause
 		want  string
 	}{
-		{"ignores-sigterm", short, IgnoresTerm, "did not end within 400ms of SIGTERM and was killed"},
-		{"exit-status", unhurriedLimit, ExitStatus, "ended with exit status 7 after SIGTERM, not with 0"},
+		{"ignores-sigterm", short, IgnoresTerm,
+			"did not end within 400ms of SIGTERM and was killed"},
+		{"exit-status", unhurriedLimit, ExitStatus,
+			"ended with exit status 7 after SIGTERM, not with 0"},
 		{"signalled", unhurriedLimit, ExitStatus, "ended with signal: terminated after SIGTERM"},
 		{"escapes", short, Strays, "left processes behind, which were killed: "},
 	} {
 		var s *Server
 		var err error
 		// Strays are waited for all of the grace, in which the server itself must have ended.
-		for grace := test.grace; s == nil || causeOf(err) == IgnoresTerm && test.cause != IgnoresTerm && grace < unhurriedLimit; grace *= 2 {
-			s, err = Start(context.Background(), bad(t, test.fault), StartOptions{Limit: unhurriedLimit, Grace: grace, Group: groups})
+		for grace := test.grace; s == nil || causeOf(err) == IgnoresTerm &&
+			test.cause != IgnoresTerm && grace < unhurriedLimit; grace *= 2 {
+			s, err = Start(context.Background(), bad(t, test.fault),
+				StartOptions{Limit: unhurriedLimit, Grace: grace, Group: groups})
 			if err != nil {
 				t.Fatalf("%s: %v", test.fault, err)
 			}
@@ -212,7 +224,8 @@ func TestDeathWhileServing(t *testing.T) {
 func TestInterruptedStart(t *testing.T) {
 	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer interrupt()
-	if _, err := Start(ctx, bad(t, "never-ready"), unhurried); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Start(ctx, bad(t, "never-ready"), unhurried); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 }

@@ -57,7 +57,8 @@ func (s *Session) Play(ctx context.Context, c Check) error {
 	if fresh := c.Play(ctx, s.built, s.patience); fresh != nil {
 		return fresh
 	}
-	return fmt.Errorf("only on a server that had played %s before; a fresh one passes: %w", l.names(), failed)
+	return fmt.Errorf("only on a server that had played %s before; a fresh one passes: %w",
+		l.names(), failed)
 }
 
 // Close stops the servers of the session, which must end as the contract says.
@@ -65,7 +66,8 @@ func (s *Session) Close() (err error) {
 	for kind, l := range s.shared {
 		delete(s.shared, kind)
 		if failed := l.close(); failed != nil {
-			err = errors.Join(err, fmt.Errorf("a server that played %s: at the end %w", l.names(), failed))
+			err = errors.Join(err, fmt.Errorf("a server that played %s: at the end %w", l.names(),
+				failed))
 		}
 	}
 	return err
@@ -109,7 +111,8 @@ func (l *lasting) play(ctx context.Context, t *Transcript, patience float64) err
 	}
 	p.deadline = time.Now().Add(lengthen(defaultLimit, patience))
 	if err := p.cleared(ctx); err != nil {
-		return fmt.Errorf("%s: when its clients had gone, %w%s", t.File, err, lastLines(l.server.Tail(), 20))
+		return fmt.Errorf("%s: when its clients had gone, %w%s", t.File, err,
+			lastLines(l.server.Tail(), 20))
 	}
 	if found := l.server.sanitizerReport(); found != nil {
 		return fmt.Errorf("%s: %w", t.File, found)
@@ -161,8 +164,8 @@ func (l *lasting) names() string {
 	return strings.Join(names, ", ")
 }
 
-// shares tells whether a transcript may be played to a server that has played others, and others after
-// it: it wants no server, standard output or folder of its own, and asks of none to end.
+// shares tells whether a transcript may be played to a server that has played others, and others
+// after it: it wants no server, standard output or folder of its own, and asks of none to end.
 func (t *Transcript) shares() bool {
 	if t.ownStdout || t.Folder != folderEmpty || len(t.files) > 0 || t.OpenFiles > 0 {
 		return false

@@ -29,10 +29,16 @@ func TestSession(t *testing.T) {
 		{"good", []string{one, two, one}, []string{"", "", ""}, "", true},
 		{"good", []string{one, one + "\nserver terminates", one}, []string{"", "", ""}, "", true},
 		{"wrong", []string{one, one}, []string{"want \"x\"", "want \"x\""}, "", false},
-		{"tires", []string{one, one, one}, []string{"", "", "only on a server that had played t0, t1 before; a fresh one passes: t2.txt:2: a echo"}, "", false},
-		{"tires", []string{one, two, one}, []string{"", "only on a server that had played t0 before", ""}, "", false},
-		{"exit-status", []string{one, one}, []string{"", ""}, "a server that played t0, t1: at the end the server ended with exit status 7", true},
-		{"prints", []string{one, one}, []string{"that no step expected: \"served", "that no step expected"}, "", false},
+		{"tires", []string{one, one, one},
+			[]string{"", "",
+				"only on a server that had played t0, t1 before; a fresh one passes: t2.txt:2: " +
+					"a echo"}, "", false},
+		{"tires", []string{one, two, one},
+			[]string{"", "only on a server that had played t0 before", ""}, "", false},
+		{"exit-status", []string{one, one}, []string{"", ""},
+			"a server that played t0, t1: at the end the server ended with exit status 7", true},
+		{"prints", []string{one, one}, []string{"that no step expected: \"served",
+			"that no step expected"}, "", false},
 		{"dies-at-once", []string{one}, []string{"exit status 4"}, "", false},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
@@ -41,7 +47,8 @@ func TestSession(t *testing.T) {
 			var first *Server
 			for i, text := range test.texts {
 				err := session.Play(t.Context(), checkOf(t, "t"+string(rune('0'+i)), text))
-				if (err == nil) != (test.want[i] == "") || err != nil && !strings.Contains(err.Error(), test.want[i]) {
+				if (err == nil) != (test.want[i] == "") ||
+					err != nil && !strings.Contains(err.Error(), test.want[i]) {
 					t.Errorf("transcript %d: got %v, want %q", i, err, test.want[i])
 				}
 				if l := session.shared[StdoutPipe]; i == 0 && l != nil {
@@ -49,10 +56,12 @@ func TestSession(t *testing.T) {
 				}
 			}
 			if l := session.shared[StdoutPipe]; test.shared != (l != nil && l.server == first) {
-				t.Errorf("the last transcript was played to the first server: %v, want %v", !test.shared, test.shared)
+				t.Errorf("the last transcript was played to the first server: %v, want %v",
+					!test.shared, test.shared)
 			}
 			err := session.Close()
-			if (err == nil) != (test.atEnd == "") || err != nil && !strings.Contains(err.Error(), test.atEnd) {
+			if (err == nil) != (test.atEnd == "") ||
+				err != nil && !strings.Contains(err.Error(), test.atEnd) {
 				t.Errorf("at the end: got %v, want %q", err, test.atEnd)
 			}
 		})
@@ -100,7 +109,8 @@ func TestWhoShares(t *testing.T) {
 
 // TestSockets holds the kernel's answer against what it prints.
 func TestSockets(t *testing.T) {
-	s, err := Start(t.Context(), bad(t, "good"), StartOptions{Limit: unhurriedLimit, Grace: unhurriedLimit})
+	s, err := Start(t.Context(), bad(t, "good"), StartOptions{Limit: unhurriedLimit,
+		Grace: unhurriedLimit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +121,8 @@ func TestSockets(t *testing.T) {
 	}
 	printed, err := listed("thread-self", s.Port)
 	if err != nil || len(asked) != 1 || len(printed) != 1 || !printed[asked[0]] {
-		t.Errorf("port %d: asked %v, printed %v (%v), want one socket, the same", s.Port, asked, printed, err)
+		t.Errorf("port %d: asked %v, printed %v (%v), want one socket, the same", s.Port, asked,
+			printed, err)
 	}
 	client, err := s.dial(t.Context(), s.Port, time.Now().Add(unhurriedLimit))
 	if err != nil {

@@ -54,7 +54,8 @@ func (c *client) tell(lines string) error {
 	return nil
 }
 
-// line reads the next line that is no ping of the server, without its end; with the tags before it, if any.
+// line reads the next line that is no ping of the server, without its end; with the tags
+// before it, if any.
 func (c *client) line() (tags, line string, err error) {
 	s := c.speak()
 	for {
@@ -86,7 +87,8 @@ func (c *client) line() (tags, line string, err error) {
 
 // greet notices the end of the welcome, and as whom the client was welcome.
 func (s *speaker) greet(line string) {
-	if words := strings.Fields(line); len(words) > 2 && (words[1] == ERR_NOMOTD || words[1] == RPL_ENDOFMOTD) {
+	if words := strings.Fields(line); len(words) > 2 && (words[1] == ERR_NOMOTD ||
+		words[1] == RPL_ENDOFMOTD) {
 		s.welcome, s.nick = true, words[2]
 	}
 }
@@ -101,12 +103,14 @@ func cutLine(raw string) (tags, line string, err error) {
 		tags, line, _ = strings.Cut(line, " ")
 	}
 	if len(line)+len("\r\n") > longestLine {
-		return "", "", fmt.Errorf("got a line of %d bytes, want at most %d: %s", len(line)+2, longestLine, short([]byte(line)))
+		return "", "", fmt.Errorf("got a line of %d bytes, want at most %d: %s", len(line)+2,
+			longestLine, short([]byte(line)))
 	}
 	return tags, line, nil
 }
 
-// hear reads the next line and holds it against one that is wanted. Tags count where the wanted line has some.
+// hear reads the next line and holds it against one that is wanted. Tags count where the
+// wanted line has some.
 func (p *play) hear(c *client, want *wanted) error {
 	tags, line, err := c.line()
 	if err != nil {
@@ -190,7 +194,8 @@ func (c *client) fence() error {
 // isPong knows the answer to a ping, with whatever name the server has.
 func isPong(line, token string) bool {
 	words := strings.Fields(line)
-	return len(words) >= 2 && slices.Contains(words[:2], "PONG") && strings.TrimPrefix(words[len(words)-1], ":") == token
+	return len(words) >= 2 && slices.Contains(words[:2], "PONG") &&
+		strings.TrimPrefix(words[len(words)-1], ":") == token
 }
 
 // awaitPing waits for the server to ask, answers, and sees to it that the answer has arrived.
@@ -252,13 +257,16 @@ func (p *play) says(ctx context.Context, c *client, s *says) error {
 			continue
 		}
 		if !s.until.matches(line) {
-			return fmt.Errorf("got %s, want %v or the PONG to %q", quoteLine(line), s.until, "PING "+token)
+			return fmt.Errorf("got %s, want %v or the PONG to %q", quoteLine(line), s.until,
+				"PING "+token)
 		}
 		if _, line, err = c.line(); err != nil {
-			return fmt.Errorf("%s after the refusal; want the PONG to %q", wordsOfEnd(err), "PING "+token)
+			return fmt.Errorf("%s after the refusal; want the PONG to %q", wordsOfEnd(err), "PING "+
+				token)
 		}
 		if !isPong(line, token) {
-			return fmt.Errorf("got %s after the refusal, want the PONG to %q", quoteLine(line), "PING "+token)
+			return fmt.Errorf("got %s after the refusal, want the PONG to %q", quoteLine(line),
+				"PING "+token)
 		}
 		return nil
 	}
@@ -292,7 +300,8 @@ func (c *client) hearsNames(n *names) error {
 	return nil
 }
 
-// drains reads until the server's end of the connection, in order or not. Generated lines count as heard.
+// drains reads until the server's end of the connection, in order or not. Generated lines
+// count as heard.
 func (p *play) drains(c *client) error {
 	for {
 		_, line, err := c.line()
@@ -329,15 +338,18 @@ func (p *play) registers(c *client, e *enters) error {
 	caps, ends := "", ""
 	if e.caps != "" {
 		caps, ends = "CAP REQ :"+e.caps+"\r\n", "CAP END\r\n"
-		s.echo, s.timed = strings.Contains(e.caps, "echo-message"), strings.Contains(e.caps, "server-time")
+		s.echo, s.timed = strings.Contains(e.caps, "echo-message"),
+			strings.Contains(e.caps, "server-time")
 	}
-	if err := c.tell(caps + "NICK " + s.nick + "\r\nUSER " + s.nick + " 0 * :" + s.nick + "\r\n" + ends); err != nil {
+	if err := c.tell(caps + "NICK " + s.nick + "\r\nUSER " + s.nick + " 0 * :" + s.nick + "\r\n" +
+		ends); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
 		_, line, err := c.line()
 		if err != nil {
-			return fmt.Errorf("%s after %d lines; want 422, the end of the welcome", wordsOfEnd(err), n)
+			return fmt.Errorf("%s after %d lines; want 422, the end of the welcome",
+				wordsOfEnd(err), n)
 		}
 		if s.welcome {
 			return nil
@@ -347,13 +359,15 @@ func (p *play) registers(c *client, e *enters) error {
 			continue
 		}
 		switch code := words[1]; {
-		case words[0] == "ERROR", code >= "400" && code <= "599" && len(code) == 3, code == "CAP" && slices.Contains(words, "NAK"):
+		case words[0] == "ERROR", code >= "400" && code <= "599" && len(code) == 3, code == "CAP" &&
+			slices.Contains(words, "NAK"):
 			return fmt.Errorf("got %s, want to be welcome as %s", quoteLine(line), s.nick)
 		}
 	}
 }
 
-// joins enters rooms and skips to the end of each one's names. Who has not registered does that first.
+// joins enters rooms and skips to the end of each one's names. Who has not registered
+// does that first.
 func (p *play) joins(c *client, j *joins) error {
 	if !c.speak().welcome {
 		if err := p.registers(c, &enters{}); err != nil {

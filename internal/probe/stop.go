@@ -30,11 +30,14 @@ func (s *Server) end() error {
 	}
 	switch {
 	case ended.Early:
-		return &Failure{Died, "ended with " + ended.State.String() + " before it was asked to", s.Tail()}
+		return &Failure{Died, "ended with " + ended.State.String() + " before it was asked to",
+			s.Tail()}
 	case !ended.ByItself:
-		return &Failure{IgnoresTerm, fmt.Sprintf("did not end within %v of SIGTERM and was killed", s.grace), s.Tail()}
+		return &Failure{IgnoresTerm, fmt.Sprintf("did not end within %v of SIGTERM and was killed",
+			s.grace), s.Tail()}
 	case ended.State == nil || ended.State.ExitCode() != 0:
-		return &Failure{ExitStatus, "ended with " + ended.State.String() + " after SIGTERM, not with 0", s.Tail()}
+		return &Failure{ExitStatus, "ended with " + ended.State.String() +
+			" after SIGTERM, not with 0", s.Tail()}
 	case len(ended.Strays) > 0:
 		var strays []string
 		for _, pid := range ended.Strays {
@@ -48,9 +51,11 @@ func (s *Server) end() error {
 		if len(strays) > 5 {
 			strays = append(strays[:5], fmt.Sprintf("and %d more", len(strays)-5))
 		}
-		return &Failure{Strays, "left processes behind, which were killed: " + strings.Join(strays, ", "), s.Tail()}
+		return &Failure{Strays, "left processes behind, which were killed: " +
+			strings.Join(strays, ", "), s.Tail()}
 	case s.OutputBytes() > floodBytes:
-		return &Failure{Floods, fmt.Sprintf("flooded its output with %d bytes", s.OutputBytes()), s.Tail()}
+		return &Failure{Floods, fmt.Sprintf("flooded its output with %d bytes", s.OutputBytes()),
+			s.Tail()}
 	}
 	return nil
 }

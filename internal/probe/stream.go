@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// What a client of a stream asks and hears: HTTP by hand, since framing is what is looked at. A client library would
-// take what a server should not send.
+// What a client of a stream asks and hears: HTTP by hand, since framing is what is looked at. A
+// client library would take what a server should not send.
 
 type (
 	gets struct{ path string } // a gets "/test/7"; {name} is the client's
 
-	hearsStatus struct { // a hears status 404|4xx or 505|end [with "Allow: GET, HEAD"] [and no more]
+	// a hears status 404|4xx or 505|end [with "Allow: GET, HEAD"] [and no more]
+	hearsStatus struct {
 		codes    []string
 		with     string
 		alone    bool // nothing follows the head
@@ -37,7 +38,8 @@ func (*hearsGreeting) usage() string { return `NAME hears greeting "/PATH"` }
 func (*hearsChunks) usage() string   { return "NAME hears chunk NUMBER|FROM..TO" }
 
 const (
-	// early is what a chunk may come before its second: a clock is read twice, and a timer has its own.
+	// early is what a chunk may come before its second: a clock is read twice, and a
+	// timer has its own.
 	early = 50 * time.Millisecond
 	// aMoment is how long nothing may follow a head that stands alone.
 	aMoment = 200 * time.Millisecond
@@ -82,7 +84,8 @@ func parseStatus(w *words) (action, error) {
 			return h, err
 		}
 		if name, value, ok := strings.Cut(h.with, ": "); !ok || name == "" || value == "" {
-			return h, fmt.Errorf("expected a line of the head such as \"Allow: GET\", got %q", h.with)
+			return h, fmt.Errorf("expected a line of the head such as \"Allow: GET\", got %q",
+				h.with)
 		}
 	}
 	if w.take("and") {
@@ -174,7 +177,8 @@ func (c *client) hearsGreeting(path string) error {
 	case !strings.HasPrefix(h.fields.Get("Content-Type"), "text/plain"):
 		return fmt.Errorf("got Content-Type %q, want text/plain", h.fields.Get("Content-Type"))
 	case coding != "" && coding != "chunked", h.fields.Get("Content-Length") != "":
-		return fmt.Errorf("got Transfer-Encoding %q and Content-Length %q, want chunked or neither", coding, h.fields.Get("Content-Length"))
+		return fmt.Errorf("got Transfer-Encoding %q and Content-Length %q, want chunked or neither",
+			coding, h.fields.Get("Content-Length"))
 	case coding == "" && !c.old:
 		return errors.New("got no Transfer-Encoding, want chunked")
 	case coding != "" && c.old:
@@ -195,7 +199,8 @@ func (c *client) text(want string) error {
 		}
 		size, err := strconv.ParseUint(strings.TrimSuffix(line, "\r\n"), 16, 32)
 		if err != nil || !strings.HasSuffix(line, "\r\n") || size != uint64(len(want)) {
-			return fmt.Errorf("got %q in place of a chunk's size, want \"%x\\r\\n\" before %q", line, len(want), want)
+			return fmt.Errorf("got %q in place of a chunk's size, want \"%x\\r\\n\" before %q",
+				line, len(want), want)
 		}
 		framed += "\r\n"
 	}
@@ -219,7 +224,8 @@ func (c *client) hearsChunks(h *hearsChunks) error {
 		}
 		due := c.stream.asked.Add(time.Duration(n) * time.Second)
 		if before := time.Until(due); before > early {
-			return fmt.Errorf("chunk %d came %v before it was due", n, before.Round(time.Millisecond))
+			return fmt.Errorf("chunk %d came %v before it was due", n,
+				before.Round(time.Millisecond))
 		}
 	}
 	return nil
@@ -279,7 +285,8 @@ func (c *client) noMore(deadline time.Time) error {
 	return nil
 }
 
-// skipBody reads what belongs to an answer, so that the next one may follow it. Without a length it is what comes to the end.
+// skipBody reads what belongs to an answer, so that the next one may follow it. Without a length it
+// is what comes to the end.
 func (c *client) skipBody(h *head) error {
 	length := h.fields.Get("Content-Length")
 	if length == "" {

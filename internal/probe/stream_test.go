@@ -26,7 +26,9 @@ const twoChunks = "dial a\na gets \"/test/7\"\na hears chunk 1..2"
 
 // The stream's own transcripts pass a server that does as it should, and each fault is found.
 func TestStreamFaults(t *testing.T) {
-	ask := func(text, want string) string { return "dial a\na send " + text + "\na hears status " + want }
+	ask := func(text, want string) string {
+		return "dial a\na send " + text + "\na hears status " + want
+	}
 	for _, test := range []struct{ fault, transcript, want string }{
 		{"none", "stream", ""},
 		{"none", "refused", ""},
@@ -34,10 +36,12 @@ func TestStreamFaults(t *testing.T) {
 		{"none", "reads-not", ""},
 		{"none", "terminate", ""},
 		{"none", twoChunks + "\nserver terminates\na hears end", ""},
-		{"skips", twoChunks, `got "Chunk 3 for id /test/7\n\r\n", want "Chunk 2 for id /test/7\n\r\n"`},
+		{"skips", twoChunks,
+			`got "Chunk 3 for id /test/7\n\r\n", want "Chunk 2 for id /test/7\n\r\n"`},
 		{"doubles", "dial a\na gets \"/test/7\"\na hears chunk 1..3", `got "Chunk 2 for id`},
 		{"exchanges", twoChunks, `got "Chunk 3 for id`},
-		{"wrong-id", twoChunks, `got "18\r\n" in place of a chunk's size, want "17\r\n" before "Chunk 2 for id /test/7\n"`},
+		{"wrong-id", twoChunks,
+			`got "18\r\n" in place of a chunk's size, want "17\r\n" before "Chunk 2 for id /test/7\n"`},
 		{"joins", twoChunks, `got "2e\r\n" in place of a chunk's size`},
 		{"no-end", twoChunks, `got "16\r\n" in place of a chunk's size`},
 		{"wrong-size", twoChunks, `got "18\r\n" in place of a chunk's size`},
@@ -53,9 +57,12 @@ func TestStreamFaults(t *testing.T) {
 		{"takes-anything", ask(`"GET\r\n\r\n"`, "400 or 4xx"), "got status 200, want 400 or 4xx"},
 		{"no-allow", "refused", `got "" in the field Allow, want "GET, HEAD"`},
 		{"none", ask(`"PUT /test/7 HTTP/1.1\r\nHost: x\r\n\r\n"`, `405 with "Allow: GET"`), ""},
-		{"none", ask(`"PUT /test/7 HTTP/1.1\r\nHost: x\r\n\r\n"`, `405 with "Allow: PUT"`), `got "HEAD, GET" in the field Allow, want "PUT"`},
-		{"patient", "limit 3s\ndial a\na send \"GET\"\na hears status 408 or end", "nothing more came within the transcript's limit; want status 408"},
-		{"none", "limit 3s\ndial a\na gets \"/test/7\"\na hears end", "want the end of the connection"},
+		{"none", ask(`"PUT /test/7 HTTP/1.1\r\nHost: x\r\n\r\n"`, `405 with "Allow: PUT"`),
+			`got "HEAD, GET" in the field Allow, want "PUT"`},
+		{"patient", "limit 3s\ndial a\na send \"GET\"\na hears status 408 or end",
+			"nothing more came within the transcript's limit; want status 408"},
+		{"none", "limit 3s\ndial a\na gets \"/test/7\"\na hears end",
+			"want the end of the connection"},
 		{"none", "dial a\na hears chunk 1", "it hears no stream yet"},
 	} {
 		name, _, _ := strings.Cut(test.transcript, "\n")
@@ -89,8 +96,9 @@ func playStream(t *testing.T, fault, text, want string) error {
 		t.Fatal(err)
 	}
 	built := &Built{
-		Model: &manifest.Model{Name: fault, Service: "stream", Dir: t.TempDir(), Ready: manifest.ReadyLine,
-			Run: []string{program, fault, "{port}", "{host}"}},
+		Model: &manifest.Model{Name: fault, Service: "stream", Dir: t.TempDir(),
+			Ready: manifest.ReadyLine,
+			Run:   []string{program, fault, "{port}", "{host}"}},
 		Env: os.Environ(), Out: t.TempDir(),
 	}
 	return playFor(t.Context(), transcript, func() *Built { return built }, want)
@@ -121,7 +129,8 @@ func TestParseStream(t *testing.T) {
 		{`a hears end of it`, "expected the end of the line, got of"},
 	} {
 		_, err := ParseTranscript("t.txt", []byte("dial a\n"+test.line))
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if (err == nil) != (test.want == "") ||
+			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.line, err, test.want)
 		}
 	}

@@ -13,12 +13,14 @@ import (
 	"time"
 )
 
-// A talk is all generated lines of a play, and who has heard which. Members are known by their nicks, which outlive
-// their connections and the server.
+// A talk is all generated lines of a play, and who has heard which. Members are known by their
+// nicks, which outlive their connections and the server.
 type talk struct {
-	said    []said
-	byMark  map[string]int // place in said, by the first word of a line's text
-	unsure  int            // of said, those before this may be lost where they were not acknowledged: the power was lost after them
+	said   []said
+	byMark map[string]int // place in said, by the first word of a line's text
+	// of said, those before this may be lost where they were not acknowledged: the power was
+	// lost after them
+	unsure  int
 	counts  map[string]int // lines of each nick so far
 	mu      sync.Mutex     // of members; each member belongs to the client that has its nick
 	members map[string]*member
@@ -83,7 +85,8 @@ func (t *talk) which(body string) (id int, err error) {
 		return -1, nil
 	}
 	if said := &t.said[id]; said.room != room || said.text != text {
-		return -1, fmt.Errorf("got %s, want %s: it is torn or mixed with another", quoteLine(body), quoteLine("PRIVMSG "+said.room+" :"+said.text))
+		return -1, fmt.Errorf("got %s, want %s: it is torn or mixed with another", quoteLine(body),
+			quoteLine("PRIVMSG "+said.room+" :"+said.text))
 	}
 	return id, nil
 }
@@ -129,7 +132,8 @@ func (t *talk) generate(nick string, c *chats) (ids []int) {
 		}
 		t.byMark[mark] = len(t.said)
 		ids = append(ids, len(t.said))
-		t.said = append(t.said, said{nick: nick, room: rooms[t.counts[nick]%len(rooms)], text: string(text)})
+		t.said = append(t.said, said{nick: nick, room: rooms[t.counts[nick]%len(rooms)],
+			text: string(text)})
 		t.counts[nick]++
 	}
 	return ids
@@ -150,8 +154,8 @@ type round struct {
 	wait  sync.WaitGroup
 }
 
-// chats lets each of a group say its lines, and hear all that the others say in its rooms: whole, once, and in an order
-// that one log can have.
+// chats lets each of a group say its lines, and hear all that the others say in its rooms: whole,
+// once, and in an order that one log can have.
 func (p *play) chats(ctx context.Context, who string, do *chats) error {
 	group := p.clients[who]
 	mine, expect := make([][]int, len(group)), make([]int, len(group))
@@ -182,13 +186,15 @@ func (p *play) chats(ctx context.Context, who string, do *chats) error {
 	}
 	r := &round{p: p, do: do}
 	r.group = group
-	err := p.each(ctx, who, func(c *client) error { i := index[c]; return r.chat(ctx, c, mine[i], expect[i]) })
+	err := p.each(ctx, who,
+		func(c *client) error { i := index[c]; return r.chat(ctx, c, mine[i], expect[i]) })
 	r.wait.Wait()
 	if err = errors.Join(err, r.end); err != nil {
 		return err
 	}
 	if do.end != "" && !r.over.Load() {
-		return fmt.Errorf("all %d lines were acknowledged before %d were: nothing ended the server", r.kept.Load(), do.after)
+		return fmt.Errorf("all %d lines were acknowledged before %d were: nothing ended the server",
+			r.kept.Load(), do.after)
 	}
 	sequences := make([][]int, len(group))
 	for i, c := range group {
@@ -197,7 +203,8 @@ func (p *play) chats(ctx context.Context, who string, do *chats) error {
 	return p.talk.oneOrder(sequences)
 }
 
-// chat is one client's part. Its reader hears and answers pings while its writer waits for acknowledgements.
+// chat is one client's part. Its reader hears and answers pings while its writer waits for
+// acknowledgements.
 func (r *round) chat(ctx context.Context, c *client, mine []int, expect int) error {
 	acknowledged, gone := make(chan string, 1), make(chan struct{})
 	wrote := make(chan error, 1)
@@ -211,7 +218,8 @@ func (r *round) chat(ctx context.Context, c *client, mine []int, expect int) err
 }
 
 // write says the lines, so many in flight; a ping follows each of these parts.
-func (r *round) write(ctx context.Context, c *client, mine []int, acknowledged <-chan string, gone <-chan struct{}) error {
+func (r *round) write(ctx context.Context, c *client, mine []int, acknowledged <-chan string,
+	gone <-chan struct{}) error {
 	for n := 1; len(mine) > 0; n++ {
 		part := mine[:min(len(mine), int(r.do.pipeline))]
 		mine = mine[len(part):]
@@ -244,8 +252,8 @@ func (r *round) write(ctx context.Context, c *client, mine []int, acknowledged <
 
 func talkToken(n int) string { return fmt.Sprintf("talk%d", n) }
 
-// read hears until all that is expected has come, and all pings are answered; or until the server has ended, as it was
-// asked to.
+// read hears until all that is expected has come, and all pings are answered; or until the server
+// has ended, as it was asked to.
 func (r *round) read(c *client, mine []int, expect int, acknowledged chan<- string) error {
 	t, nick := r.p.talk, c.nickOf()
 	m := t.member(nick)
@@ -254,10 +262,12 @@ func (r *round) read(c *client, mine []int, expect int, acknowledged chan<- stri
 	for len(m.heard)-begin < expect || kept < len(mine) {
 		_, line, err := c.line()
 		if err != nil {
-			if r.over.Load() && (isEOF(err) || isReset(err) || errors.Is(err, os.ErrDeadlineExceeded)) {
+			if r.over.Load() && (isEOF(err) || isReset(err) ||
+				errors.Is(err, os.ErrDeadlineExceeded)) {
 				return nil
 			}
-			return fmt.Errorf("%s after %d of %d lines heard and %d of %d acknowledged%s", wordsOfEnd(err), len(m.heard)-begin, expect, kept, len(mine), t.absent(nick, once))
+			return fmt.Errorf("%s after %d of %d lines heard and %d of %d acknowledged%s",
+				wordsOfEnd(err), len(m.heard)-begin, expect, kept, len(mine), t.absent(nick, once))
 		}
 		if parts*int(r.do.pipeline) < len(mine) && isPong(line, talkToken(parts+1)) {
 			parts++
@@ -303,8 +313,10 @@ func (t *talk) absent(nick string, heard map[int]bool) string {
 	m := t.member(nick)
 	for id := range t.said {
 		said := &t.said[id] // its kept may be another's to set just now
-		if said.nick != nick && slices.Contains(m.rooms, said.room) && !heard[id] && !m.had[id] && !slices.Contains(m.heard, id) {
-			return fmt.Sprintf("; %s of %s is missing", said.text[:strings.IndexByte(said.text, '|')], said.nick)
+		if said.nick != nick && slices.Contains(m.rooms, said.room) && !heard[id] && !m.had[id] &&
+			!slices.Contains(m.heard, id) {
+			return fmt.Sprintf("; %s of %s is missing",
+				said.text[:strings.IndexByte(said.text, '|')], said.nick)
 		}
 	}
 	return ""
@@ -333,8 +345,8 @@ func (r *round) acknowledged(lines int64) {
 	})
 }
 
-// oneOrder finds the one order that all sequences are parts of, or says that there is none: again and again it takes
-// the line that comes next for all who have heard it.
+// oneOrder finds the one order that all sequences are parts of, or says that there is none: again
+// and again it takes the line that comes next for all who have heard it.
 func (t *talk) oneOrder(sequences [][]int) error {
 	audience, ready := map[int]int{}, map[int]int{}
 	holders := map[int][]int{} // who waits for a line to be taken
@@ -379,7 +391,8 @@ func (t *talk) oneOrder(sequences [][]int) error {
 		for j, sequence := range sequences {
 			if next[j] < len(sequence) && slices.Contains(sequence[next[j]+1:], id) {
 				other := sequence[next[j]]
-				return fmt.Errorf("two heard in different orders: one hears %s next, another %s before it", t.mark(id), t.mark(other))
+				return fmt.Errorf("two heard in different orders: one hears %s next, another %s "+
+					"before it", t.mark(id), t.mark(other))
 			}
 		}
 		return fmt.Errorf("%s is in no order that all share, for hearer %d", t.mark(id), i)

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// tally lets all clients of a group increment at once. Nothing is lost and nothing doubled exactly when
-// the replies of all together are a range without a gap, each value once; requests of one client are
-// done in order exactly when its own replies rise.
+// tally lets all clients of a group increment at once. Nothing is lost and nothing doubled exactly
+// when the replies of all together are a range without a gap, each value once; requests of one
+// client are done in order exactly when its own replies rise.
 func (p *play) tally(ctx context.Context, who string, t *tally) error {
 	group := p.clients[who]
 	replies := make([][]uint64, len(group))
@@ -55,7 +55,8 @@ func (c *client) increments(count, pipeline int64) ([]uint64, error) {
 		for at := 0; at < whole; at += 8 {
 			value := binary.BigEndian.Uint64(buffer[at:])
 			if last := len(replies) - 1; last >= 0 && value <= replies[last] {
-				return nil, fmt.Errorf("reply %d is %d after %d: its own increments must rise", last+2, value, replies[last])
+				return nil, fmt.Errorf("reply %d is %d after %d: its own increments must rise",
+					last+2, value, replies[last])
 			}
 			replies = append(replies, value)
 		}
@@ -73,7 +74,8 @@ func contiguous(replies [][]uint64) error {
 		case value == before:
 			return fmt.Errorf("two increments were answered with %d: one is lost", value)
 		case value != before+1:
-			return fmt.Errorf("no increment was answered with %d: one was counted twice or its reply is wrong", before+1)
+			return fmt.Errorf("no increment was answered with %d: one was counted twice or its "+
+				"reply is wrong", before+1)
 		}
 	}
 	return nil

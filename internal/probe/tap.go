@@ -14,11 +14,11 @@ import (
 	"interleave/internal/netns"
 )
 
-// A server behind a tap listens on no port that the kernel knows. What the kernel does know is who holds the device
-// that the tap is, and whether it carries frames.
+// A server behind a tap listens on no port that the kernel knows. What the kernel does know is who
+// holds the device that the tap is, and whether it carries frames.
 
-// Able says, by a *Missing, what keeps servers like this model's from having the hosts and the clients that they are
-// checked with.
+// Able says, by a *Missing, what keeps servers like this model's from having the hosts and the
+// clients that they are checked with.
 func Able(service *manifest.Service, m *manifest.Model) error {
 	if err := netns.Able(m.Hosts); err != nil {
 		what := "two network namespaces"
@@ -36,8 +36,8 @@ func Able(service *manifest.Service, m *manifest.Model) error {
 	return nil
 }
 
-// carrierLimit is a net for the kernel to switch a tap on once a program is behind it: its link watch
-// takes at most a second on an idle machine.
+// carrierLimit is a net for the kernel to switch a tap on once a program is behind it: its link
+// watch takes at most a second on an idle machine.
 const carrierLimit = time.Minute
 
 // behindTap tells whether the server brings the stack that answers.
@@ -50,7 +50,8 @@ func (s *Server) checkReady(ctx context.Context) error {
 	}
 	for until := time.Now().Add(carrierLimit); !carries(s.Net); {
 		if time.Now().After(until) {
-			return fmt.Errorf("the tap %s does not come up within %v of the server's being behind it", s.Net.Device, carrierLimit)
+			return fmt.Errorf("the tap %s does not come up within %v of the server's being "+
+				"behind it", s.Net.Device, carrierLimit)
 		}
 		if err := rest(ctx, time.Millisecond); err != nil {
 			return err
@@ -76,7 +77,8 @@ func (s *Server) checkAttached() error {
 	if dead := s.Check(); dead != nil {
 		return dead
 	}
-	return &Failure{TapOwner, fmt.Sprintf("is not behind the tap %s, though it said ready", s.Net.Device), s.Tail()}
+	return &Failure{TapOwner, fmt.Sprintf("is not behind the tap %s, though it said ready",
+		s.Net.Device), s.Tail()}
 }
 
 // attached looks for the tap among the open files of the server's processes.
@@ -87,7 +89,8 @@ func (s *Server) attached() bool {
 			text, _ := os.ReadFile(info) // closed meanwhile: not attached
 			for line := range strings.Lines(string(text)) {
 				// tun_chr_show_fdinfo of the kernel's drivers/net/tun.c
-				if name, ok := strings.CutPrefix(line, "iff:\t"); ok && strings.TrimSpace(name) == s.Net.Device {
+				if name, ok := strings.CutPrefix(line, "iff:\t"); ok &&
+					strings.TrimSpace(name) == s.Net.Device {
 					return true
 				}
 			}

@@ -35,7 +35,8 @@ func behind(t *testing.T, fault string) *Built {
 		t.Fatal(err)
 	}
 	return &Built{
-		Model: &manifest.Model{Name: fault, Service: "transfer", Dir: t.TempDir(), Ready: manifest.ReadyLine, Hosts: manifest.Tap,
+		Model: &manifest.Model{Name: fault, Service: "transfer", Dir: t.TempDir(),
+			Ready: manifest.ReadyLine, Hosts: manifest.Tap,
 			Run: []string{program, fault, "{device}", "{address}", "{peer}", "{port}"}},
 		Env: os.Environ(),
 		Out: t.TempDir(),
@@ -65,7 +66,8 @@ func TestTap(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = playFor(t.Context(), transcript, func() *Built { return behind(t, c.fault) }, c.want)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (err == nil ||
+			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s, %q: got %v, want %q", c.fault, c.steps, err, c.want)
 		}
 	}
@@ -75,7 +77,8 @@ func TestContractOfTaps(t *testing.T) {
 	service := &manifest.Service{Name: "transfer", Hosts: manifest.Tap, Protocol: manifest.Transfer}
 	checks := contract(service)
 	if len(checks) != 3 {
-		t.Fatalf("%d checks, want that a tap is in use, a server is killed, words are wrong", len(checks))
+		t.Fatalf("%d checks, want that a tap is in use, a server is killed, words are wrong",
+			len(checks))
 	}
 	for _, check := range checks {
 		if err := check.Play(t.Context(), behind(t, "good"), Unhurried); err != nil {
@@ -85,7 +88,8 @@ func TestContractOfTaps(t *testing.T) {
 	if err := portInUse(t.Context(), behind(t, "not-behind"), 1); err == nil {
 		t.Error("in use: a server that is not behind the tap passed")
 	}
-	if err := portInUse(t.Context(), behind(t, "wrong-status"), Unhurried); err == nil || !strings.Contains(err.Error(), "want exit status 1") {
+	if err := portInUse(t.Context(), behind(t, "wrong-status"), Unhurried); err == nil ||
+		!strings.Contains(err.Error(), "want exit status 1") {
 		t.Errorf("in use: got %v, want that the status is wrong", err)
 	}
 	wordy := behind(t, "good")
@@ -94,12 +98,14 @@ func TestContractOfTaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	wordy.Model.Run[0] = link
-	if err := wrongWords(t.Context(), wordy, Unhurried); err == nil || !strings.Contains(err.Error(), "one line") {
+	if err := wrongWords(t.Context(), wordy, Unhurried); err == nil ||
+		!strings.Contains(err.Error(), "one line") {
 		t.Errorf("usage: got %v, want that nothing was said", err)
 	}
 }
 
-// TestStartBehindTap has servers that are not what they say, and looks for what is left of their hosts.
+// TestStartBehindTap has servers that are not what they say, and looks for what is left
+// of their hosts.
 func TestStartBehindTap(t *testing.T) {
 	for _, c := range []struct {
 		fault string
@@ -115,7 +121,8 @@ func TestStartBehindTap(t *testing.T) {
 		built := behind(t, c.fault)
 		built.Model.Ready = c.ready
 		s, err := startBehind(t, built, c.cause, c.text)
-		if got := causeOf(err); got != c.cause || err != nil && !strings.Contains(err.Error(), c.text) {
+		if got := causeOf(err); got != c.cause ||
+			err != nil && !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s, %s: got %v, want %s", c.fault, c.ready, err, c.cause)
 		}
 		if err == nil {
@@ -145,7 +152,8 @@ func TestKernelsHost(t *testing.T) {
 	needPing(t)
 	built := bad(t, "good")
 	built.Model.Hosts = manifest.NetNS
-	transcript, err := ParseTranscript("test.txt", []byte("ping 56\nping 8000\ndial a\na echo pattern 1MiB\n"))
+	transcript, err := ParseTranscript("test.txt",
+		[]byte("ping 56\nping 8000\ndial a\na echo pattern 1MiB\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +169,9 @@ func TestKernelsHost(t *testing.T) {
 
 // TestEnvironment is what a server is told besides its command line.
 func TestEnvironment(t *testing.T) {
-	s := &Server{Built: &Built{Out: "here", Env: []string{"A=b"}, Model: &manifest.Model{Env: map[string]string{"TABLES": "{out}/{port}"}, Stack: manifest.GoNet}}, Port: 7}
+	s := &Server{Built: &Built{Out: "here", Env: []string{"A=b"},
+		Model: &manifest.Model{Env: map[string]string{"TABLES": "{out}/{port}"},
+			Stack: manifest.GoNet}}, Port: 7}
 	if got, want := strings.Join(s.environ(), " "), "A=b TABLES=here/7"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

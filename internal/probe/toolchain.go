@@ -17,10 +17,11 @@ import (
 
 // A Found is a tool chain of this machine that satisfies one word of a model's needs.
 type Found struct {
-	Need    string   // as asked: "java >= 25"
-	Version string   // "25.0.1"; empty when the tool does not say
-	Path    string   // of the program, of the header that a library's check found, or of a package's program
-	Env     []string // variables that its users get: JAVA_HOME=...
+	Need    string // as asked: "java >= 25"
+	Version string // "25.0.1"; empty when the tool does not say
+	// of the program, of the header that a library's check found, or of a package's program
+	Path string
+	Env  []string // variables that its users get: JAVA_HOME=...
 }
 
 // A Missing is a tool chain that is not here. Its models are skipped with this reason.
@@ -45,19 +46,26 @@ type tool struct {
 }
 
 var tools = map[string]tool{
-	"cc":           {[]string{"--version"}, nil, "apt-get install gcc libc6-dev"},
-	"c++":          {[]string{"--version"}, nil, "apt-get install g++"},
-	"eve":          {[]string{"version"}, []string{"{out}/bin"}, "make out/bin/eve"},
-	"go":           {[]string{"version"}, []string{"/usr/local/go/bin"}, "install Go 1.26 or newer"},
-	"node":         {[]string{"--version"}, nil, "apt-get install nodejs"},
-	"mvn":          {nil, nil, "apt-get install maven"},
-	"npm":          {[]string{"--version"}, nil, "apt-get install npm"},
-	"erl":          {[]string{"-noshell", "-eval", `io:format("~s~n",[erlang:system_info(otp_release)]),halt().`}, nil, "apt-get install erlang-base"},
-	"erlc":         {nil, nil, "apt-get install erlang-base"},
-	"java":         {[]string{"-version"}, []string{"$JAVA_HOME/bin", "{out}/tools/jdk/bin", "/usr/lib/jvm/*/bin"}, "make toolchains puts a JDK into out/tools/jdk"},
-	"lwip-config":  {[]string{"--version"}, []string{"{out}/tools/lwip"}, "make toolchains puts lwIP's source, of Debian's package, into out/tools/lwip"},
-	"tapip-config": {[]string{"--version"}, []string{"{out}/tools/tapip"}, "make toolchains puts tapip's source, of GitHub, into out/tools/tapip"},
-	"cargo":        {[]string{"--version"}, []string{"~/.cargo/bin", "/usr/local/cargo/bin"}, "install Rust with rustup, or apt-get install cargo"},
+	"cc":  {[]string{"--version"}, nil, "apt-get install gcc libc6-dev"},
+	"c++": {[]string{"--version"}, nil, "apt-get install g++"},
+	"eve": {[]string{"version"}, []string{"{out}/bin"}, "make out/bin/eve"},
+	"go": {[]string{"version"}, []string{"/usr/local/go/bin"},
+		"install Go 1.26 or newer"},
+	"node": {[]string{"--version"}, nil, "apt-get install nodejs"},
+	"mvn":  {nil, nil, "apt-get install maven"},
+	"npm":  {[]string{"--version"}, nil, "apt-get install npm"},
+	"erl": {[]string{"-noshell", "-eval",
+		`io:format("~s~n",[erlang:system_info(otp_release)]),halt().`}, nil,
+		"apt-get install erlang-base"},
+	"erlc": {nil, nil, "apt-get install erlang-base"},
+	"java": {[]string{"-version"}, []string{"$JAVA_HOME/bin", "{out}/tools/jdk/bin",
+		"/usr/lib/jvm/*/bin"}, "make toolchains puts a JDK into out/tools/jdk"},
+	"lwip-config": {[]string{"--version"}, []string{"{out}/tools/lwip"},
+		"make toolchains puts lwIP's source, of Debian's package, into out/tools/lwip"},
+	"tapip-config": {[]string{"--version"}, []string{"{out}/tools/tapip"},
+		"make toolchains puts tapip's source, of GitHub, into out/tools/tapip"},
+	"cargo": {[]string{"--version"}, []string{"~/.cargo/bin", "/usr/local/cargo/bin"},
+		"install Rust with rustup, or apt-get install cargo"},
 	"ngircd":       {[]string{"--version"}, []string{"/usr/sbin"}, "apt-get install ngircd"},
 	"inspircd":     {[]string{"--version"}, []string{"/usr/sbin"}, "apt-get install inspircd"},
 	"redis-server": {[]string{"--version"}, nil, "apt-get install redis-server"},
@@ -66,21 +74,24 @@ var tools = map[string]tool{
 	"ghc":          {[]string{"--version"}, nil, "apt-get install ghc"},
 }
 
-// A keeper is the program that knows whether a package of its language is here. What a distribution packs is
-// known to its own program alone, which need not be the first on PATH.
+// A keeper is the program that knows whether a package of its language is here. What a distribution
+// packs is known to its own program alone, which need not be the first on PATH.
 type keeper struct {
 	program string
 	tool    // version: arguments that make it print the package's version, or fail
 }
 
 var packages = map[string]keeper{
-	"gevent":          {"python3", tool{[]string{"-c", "import gevent; print(gevent.__version__)"}, []string{"/usr/bin"}, "apt-get install python3-gevent"}},
-	"cool.io":         {"ruby", tool{[]string{"-e", "require 'cool.io'; puts Coolio::VERSION"}, []string{"/usr/bin"}, "apt-get install ruby-cool.io"}},
-	"haskell-network": {"ghc-pkg", tool{[]string{"--simple-output", "field", "network", "version"}, []string{"/usr/bin"}, "apt-get install libghc-network-dev"}},
+	"gevent": {"python3", tool{[]string{"-c", "import gevent; print(gevent.__version__)"},
+		[]string{"/usr/bin"}, "apt-get install python3-gevent"}},
+	"cool.io": {"ruby", tool{[]string{"-e", "require 'cool.io'; puts Coolio::VERSION"},
+		[]string{"/usr/bin"}, "apt-get install ruby-cool.io"}},
+	"haskell-network": {"ghc-pkg", tool{[]string{"--simple-output", "field", "network", "version"},
+		[]string{"/usr/bin"}, "apt-get install libghc-network-dev"}},
 }
 
-// A library says how "pkg:NAME" is looked for when pkg-config does not know it (Debian's libev has no
-// .pc file).
+// A library says how "pkg:NAME" is looked for when pkg-config does not know it (Debian's libev
+// has no .pc file).
 type library struct{ header, install string }
 
 var libraries = map[string]library{
@@ -91,7 +102,8 @@ var libraries = map[string]library{
 	"tbb":      {"tbb/tbb.h", "apt-get install libtbb-dev"},
 }
 
-// versionLimit bounds one question for a version. A JVM or an Erlang on a busy machine takes seconds.
+// versionLimit bounds one question for a version. A JVM or an Erlang on a busy machine
+// takes seconds.
 const versionLimit = 30 * time.Second
 
 var (
@@ -100,9 +112,9 @@ var (
 	needForm = regexp.MustCompile(`^(pkg:)?([a-zA-Z0-9+._-]+)(?:\s*>=\s*([0-9]+(?:\.[0-9]+)*))?$`)
 )
 
-// Lookup finds the tool chain that a word of needs asks for: "cc", "java >= 25", "pkg:liburing". The
-// laboratory's own tools are under outRoot/tools. An absent one is a *Missing. Answers are kept for
-// the life of the process.
+// Lookup finds the tool chain that a word of needs asks for: "cc", "java >= 25", "pkg:liburing".
+// The laboratory's own tools are under outRoot/tools. An absent one is a *Missing. Answers are kept
+// for the life of the process.
 func Lookup(outRoot, need string) (Found, error) {
 	ask, _ := lookups.LoadOrStore(outRoot+"\x00"+need, sync.OnceValues(func() (Found, error) {
 		return lookup(outRoot, need)
@@ -113,7 +125,8 @@ func Lookup(outRoot, need string) (Found, error) {
 func lookup(outRoot, need string) (Found, error) {
 	m := needForm.FindStringSubmatch(strings.TrimSpace(need))
 	if m == nil {
-		return Found{}, fmt.Errorf("needs %q: expected a tool, \"tool >= version\" or \"pkg:library\"", need)
+		return Found{},
+			fmt.Errorf("needs %q: expected a tool, \"tool >= version\" or \"pkg:library\"", need)
 	}
 	name, least := m[2], m[3]
 	if k, known := packages[name]; known && m[1] != "" {
@@ -129,7 +142,8 @@ func lookup(outRoot, need string) (Found, error) {
 	return lookupProgram(outRoot, need, name, least, t)
 }
 
-// lookupProgram takes the first candidate that answers or, where a version is asked for, the newest.
+// lookupProgram takes the first candidate that answers or, where a version is asked
+// for, the newest.
 func lookupProgram(outRoot, need, name, least string, t tool) (Found, error) {
 	best, because := Found{}, ""
 	for _, path := range candidates(outRoot, name, t) {
@@ -233,7 +247,8 @@ func lookupLibrary(need, name, least string) (Found, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), versionLimit)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "pkg-config", "--modversion", name).Output(); err == nil {
+	if out, err := exec.CommandContext(ctx, "pkg-config", "--modversion",
+		name).Output(); err == nil {
 		version := strings.TrimSpace(string(out))
 		if least != "" && !atLeast(version, least) {
 			return Found{}, &Missing{Need: need, Because: "found " + version, Install: lib.install}
@@ -244,12 +259,14 @@ func lookupLibrary(need, name, least string) (Found, error) {
 	cmd.Stdin = bytes.NewReader([]byte("#include <" + lib.header + ">\n"))
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return Found{}, &Missing{Need: need, Because: "no cc to look with", Install: tools["cc"].install}
+			return Found{}, &Missing{Need: need, Because: "no cc to look with",
+				Install: tools["cc"].install}
 		}
 		return Found{}, &Missing{Need: need, Install: lib.install}
 	}
 	if least != "" {
-		return Found{}, &Missing{Need: need, Because: "its version is not known", Install: lib.install}
+		return Found{}, &Missing{Need: need, Because: "its version is not known",
+			Install: lib.install}
 	}
 	return Found{Need: need, Path: lib.header}, nil
 }

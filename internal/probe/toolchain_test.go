@@ -38,7 +38,8 @@ func TestLookupSaysWhatToInstall(t *testing.T) {
 			t.Errorf("%s: got %q, want it to say %q", test.need, err, test.want)
 		}
 	}
-	if _, err := Lookup(fake, "java > 25"); err == nil || !strings.Contains(err.Error(), "expected") {
+	if _, err := Lookup(fake, "java > 25"); err == nil ||
+		!strings.Contains(err.Error(), "expected") {
 		t.Errorf("java > 25: got %v, want what was expected", err)
 	}
 }
@@ -66,7 +67,8 @@ func TestLookupTakesTheProgramThatHasThePackage(t *testing.T) {
 	fakeProgram(t, filepath.Join(without, "python3"), "exit 1")
 	fakeProgram(t, filepath.Join(with, "python3"), "echo 999.1")
 	t.Setenv("PATH", without)
-	keeper := tool{[]string{"-c", "import gevent"}, []string{with}, "apt-get install python3-gevent"}
+	keeper := tool{[]string{"-c", "import gevent"}, []string{with},
+		"apt-get install python3-gevent"}
 	found, err := lookupProgram(t.TempDir(), "pkg:gevent", "python3", "", keeper)
 	if err != nil {
 		t.Fatal(err)
@@ -75,12 +77,14 @@ func TestLookupTakesTheProgramThatHasThePackage(t *testing.T) {
 		t.Errorf("got %+v, want 999.1 of %s", found, want)
 	}
 	t.Setenv("PATH", without+string(os.PathListSeparator)+with)
-	if path, err := lookPath("python3", "/", environ([]Found{found}, nil)); err != nil || path != found.Path {
+	if path, err := lookPath("python3", "/", environ([]Found{found}, nil)); err != nil ||
+		path != found.Path {
 		t.Errorf("python3 is %s, %v; want the one that has the package, %s", path, err, found.Path)
 	}
 	keeper.also = nil
 	t.Setenv("PATH", without)
-	if _, err := lookupProgram(t.TempDir(), "pkg:gevent", "python3", "", keeper); err == nil || !strings.Contains(err.Error(), "needs pkg:gevent") {
+	if _, err := lookupProgram(t.TempDir(), "pkg:gevent", "python3", "", keeper); err == nil ||
+		!strings.Contains(err.Error(), "needs pkg:gevent") {
 		t.Errorf("got %v, want that the package is needed", err)
 	}
 }
@@ -103,7 +107,8 @@ func fakeJDK(t *testing.T, version string) (outRoot string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"java", "javac"} {
-		fakeProgram(t, filepath.Join(bin, name), "echo 'openjdk version \""+version+"\" 2025-01-01' >&2")
+		fakeProgram(t, filepath.Join(bin, name), "echo 'openjdk version \""+version+
+			"\" 2025-01-01' >&2")
 	}
 	return outRoot
 }

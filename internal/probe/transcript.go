@@ -19,8 +19,8 @@ type Transcript struct {
 	Limit time.Duration // for the whole of it
 	steps []step
 
-	// Stdout is what the server's standard output is, each in a play of its own: a pipe, or, where the
-	// transcript looks at it, a file and a pipe, unless the transcript says itself.
+	// Stdout is what the server's standard output is, each in a play of its own: a pipe, or, where
+	// the transcript looks at it, a file and a pipe, unless the transcript says itself.
 	Stdout []StdoutKind
 
 	ownStdout bool // the transcript says which
@@ -33,8 +33,9 @@ type Transcript struct {
 	OpenFiles int
 }
 
-// defaultLimit is for a transcript that names none, and only for the server that fails: most take milliseconds, and on a machine
-// that ten others use as well, what takes two seconds takes half a minute.
+// defaultLimit is for a transcript that names none, and only for the server that fails: most
+// take milliseconds, and on a machine that ten others use as well, what takes two seconds
+// takes half a minute.
 const defaultLimit = time.Minute
 
 // The bounds of a transcript: far above what a test needs, below what harms the machine.
@@ -52,7 +53,8 @@ const (
 	folderEmpty  folderKind = ""       // there, with nothing but the transcript's files in it
 	folderAbsent folderKind = "absent" // not there: the server makes it
 	folderSmall  folderKind = "small"  // a disk of a few megabytes
-	folderMortal folderKind = "mortal" // a disk that can lose its power: of transcripts in which that happens
+	// a disk that can lose its power: of transcripts in which that happens
+	folderMortal folderKind = "mortal"
 )
 
 // A step is one line of a transcript.
@@ -63,7 +65,8 @@ type step struct {
 	do   action
 }
 
-// An action is what a step does. Its kinds are in action.go and verbs.go, each beside the way it is played.
+// An action is what a step does. Its kinds are in action.go and verbs.go, each beside the
+// way it is played.
 type action interface{ usage() string }
 
 // LoadTranscript reads a transcript file; errors name it as shown.
@@ -77,7 +80,8 @@ func LoadTranscript(path, shown string) (*Transcript, error) {
 
 // ParseTranscript reads a transcript. Errors say file, line and what was expected.
 func ParseTranscript(file string, text []byte) (*Transcript, error) {
-	t := &Transcript{File: file, Name: strings.TrimSuffix(filepath.Base(file), ".txt"), Limit: defaultLimit}
+	t := &Transcript{File: file, Name: strings.TrimSuffix(filepath.Base(file), ".txt"),
+		Limit: defaultLimit}
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("%s: expected at most %d bytes", file, maxFile)
 	}
@@ -154,7 +158,8 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 		}
 	default:
 		if _, known := dialled[first]; !known {
-			return fmt.Errorf("expected limit, dial, ping, visit, server, stdout, data, log, power or a name that was dialled, got %s", first)
+			return fmt.Errorf("expected limit, dial, ping, visit, server, stdout, data, log, "+
+				"power or a name that was dialled, got %s", first)
 		}
 		s.who = first
 		do, err = w.verb(first, clientVerbs)
@@ -201,7 +206,8 @@ func (t *Transcript) parse(n int, line string, tokens []token, dialled map[strin
 // needsPower gives the server a disk that can lose it.
 func (t *Transcript) needsPower() error {
 	if t.Folder != folderEmpty && t.Folder != folderMortal {
-		return fmt.Errorf("expected no \"data is %s\" where power is lost: the folder is a disk of its own kind then", t.Folder)
+		return fmt.Errorf("expected no \"data is %s\" where power is lost: the folder is a disk "+
+			"of its own kind then", t.Folder)
 	}
 	t.Folder = folderMortal
 	return nil
@@ -235,7 +241,8 @@ func (t *Transcript) parseFolder(w *words) error {
 		}
 		t.files = append(t.files, f)
 	default:
-		return fmt.Errorf("expected data is absent, data is small or data file before the first step")
+		return fmt.Errorf("expected data is absent, data is small or data file before the first " +
+			"step")
 	}
 	return w.end()
 }

@@ -33,7 +33,8 @@ server idle
 	}
 	sent := got.steps[2].do.(*send)
 	bytes, _ := io.ReadAll(sent.data.reader())
-	if want := "hello\nxxx\x00\xff\xff"; string(bytes) != want || sent.pace != (pace{4, 10 * time.Millisecond}) {
+	if want := "hello\nxxx\x00\xff\xff"; string(bytes) != want ||
+		sent.pace != (pace{4, 10 * time.Millisecond}) {
 		t.Errorf("got %q at %v, want %q", bytes, sent.pace, want)
 	}
 	received := got.steps[3].do.(*receive)
@@ -52,13 +53,20 @@ func TestParseErrors(t *testing.T) {
 		{"dial a\ndial a", "t.txt:2: expected a new name: a was dialled before"},
 		{"dial a*0", "expected between 1 and 10000 clients, got 0"},
 		{"dial a*b", "expected between 1 and 10000 clients, got b"},
-		{"a send \"x\"", "expected limit, dial, ping, visit, server, stdout, data, log, power or a name that was dialled, got a"},
+		{"a send \"x\"",
+			"expected limit, dial, ping, visit, server, stdout, data, log, power or a name that " +
+				"was dialled, got a"},
 		{"\"a\" send", `expected a name or a verb, got "a"`},
 		{"dial a\na", "t.txt:2: expected one of catches, chats, close, closed, drains, echo"},
-		{"dial a\na sned \"x\"", "expected one of catches, chats, close, closed, drains, echo, eof, fill, gets, hears, ignores, joins, leave, lines, recv, registers, reset, says, send, shut, silent, skips, tally, try, value after a"},
+		{"dial a\na sned \"x\"",
+			"expected one of catches, chats, close, closed, drains, echo, eof, fill, gets, " +
+				"hears, ignores, joins, leave, lines, recv, registers, reset, says, send, shut, " +
+				"silent, skips, tally, try, value after a"},
 		{"dial a\na send", "expected data"},
 		{"ping", "expected the bytes of an echo request at the end of the line"},
-		{"ping 65508", "expected the bytes of an echo request between 0 and 65507, got 65508; it is written ping SIZE [times COUNT]"},
+		{"ping 65508",
+			"expected the bytes of an echo request between 0 and 65507, got 65508; it is " +
+				"written ping SIZE [times COUNT]"},
 		{"ping 56 times 0", "expected a number of echo requests between 1 and 3000"},
 		{"ping 56 twice", "expected the end of the line, got twice"},
 		{"dial ping", "expected a name of small letters"},
@@ -76,7 +84,8 @@ func TestParseErrors(t *testing.T) {
 		{"dial a\na send pattern 1KiB seed x", "expected a seed between"},
 		{"dial a\na send \"x\" every 5ms", "expected by SIZE before every"},
 		{"dial a\na send \"x\" by 5 every 5", "expected a duration such as 20ms"},
-		{"dial a\na send \"x\" loudly", "expected the end of the line, got loudly; it is written NAME send DATA"},
+		{"dial a\na send \"x\" loudly",
+			"expected the end of the line, got loudly; it is written NAME send DATA"},
 		{"dial a\na recv filled", `expected a line "a fill DATA" before this one`},
 		{"dial a\nstdout filled a", `expected a line "a fill DATA" before this one`},
 		{"dial a\na value", "expected a number, or a range"},
@@ -92,10 +101,14 @@ func TestParseErrors(t *testing.T) {
 		{"stdout is printer\ndial a", "expected file, pipe or full, got printer"},
 		{"server opens 5 files", "expected at most NUMBER files after server opens"},
 		{"server opens at most 5 files", "expected a number of files between 16 and"},
-		{"dial a\nserver opens at most 50 files", "t.txt:2: expected \"server opens\" before the first step"},
-		{"server", "expected one of fails, idle, keeps, killed, memory, starts, terminates after server"},
+		{"dial a\nserver opens at most 50 files",
+			"t.txt:2: expected \"server opens\" before the first step"},
+		{"server",
+			"expected one of fails, idle, keeps, killed, memory, starts, terminates after server"},
 		{"server memory below 1MiB", "expected more after the size"},
-		{"stdout", "expected one of a quoted string, filled, hex, hold, pattern, release, whole after stdout"},
+		{"stdout",
+			"expected one of a quoted string, filled, hex, hold, pattern, release, whole after " +
+				"stdout"},
 	} {
 		_, err := ParseTranscript("t.txt", []byte(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -136,7 +149,8 @@ func FuzzTranscript(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		transcript, err := ParseTranscript("f.txt", []byte(text))
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "f.txt:") || !strings.Contains(err.Error(), "expected") {
+			if !strings.HasPrefix(err.Error(), "f.txt:") ||
+				!strings.Contains(err.Error(), "expected") {
 				t.Errorf("%q: the error does not say where and what was expected: %v", text, err)
 			}
 			return
@@ -153,7 +167,8 @@ func FuzzTranscript(f *testing.F) {
 }
 
 func TestDataIsTheSameHoweverItIsRead(t *testing.T) {
-	d := data{{text: []byte("abc"), times: 5}, {length: 1000, seed: 0}, {text: []byte("\n"), times: 1}, {length: 77, seed: 9}, {text: rising, length: 600}}
+	d := data{{text: []byte("abc"), times: 5}, {length: 1000, seed: 0},
+		{text: []byte("\n"), times: 1}, {length: 77, seed: 9}, {text: rising, length: 600}}
 	whole, err := io.ReadAll(d.reader())
 	if err != nil || int64(len(whole)) != d.size() {
 		t.Fatalf("got %d bytes, %v; want %d", len(whole), err, d.size())
@@ -165,7 +180,8 @@ func TestDataIsTheSameHoweverItIsRead(t *testing.T) {
 	if !strings.HasPrefix(string(whole), "abcabcabcabcabc") {
 		t.Errorf("got %q", whole[:15])
 	}
-	if end := whole[len(whole)-600:]; end[0] != 0 || end[250] != 250 || end[251] != 0 || end[599] != 599%251 {
+	if end := whole[len(whole)-600:]; end[0] != 0 || end[250] != 250 || end[251] != 0 ||
+		end[599] != 599%251 {
 		t.Errorf("rising bytes are % x", end)
 	}
 	seen := map[string]bool{} // a pattern in which eight bytes come back would hide an exchange

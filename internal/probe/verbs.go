@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// The actions of a transcript for services that talk in lines and keep what they are told: how each is written. How
-// they are played is in speech.go (lines), talk.go (generated ones), past.go (the log) and restart.go (the server's
-// end, start and folder).
+// The actions of a transcript for services that talk in lines and keep what they are told: how each
+// is written. How they are played is in speech.go (lines), talk.go (generated ones), past.go (the
+// log) and restart.go (the server's end, start and folder).
 type (
 	says struct { // a says DATA [by SIZE [every TIME]]; a says DATA until PATTERN
 		data  data
@@ -34,7 +34,8 @@ type (
 		rooms    []string
 		each, of int
 	}
-	chats struct { // c chats 200 [length 1..400] seed 3 [pipeline 50] [until server killed|terminates after 1000]
+	// c chats 200 [length 1..400] seed 3 [pipeline 50] [until server killed|terminates after 1000]
+	chats struct {
 		count, least, most, pipeline int64
 		seed                         uint64
 		end                          ending
@@ -70,7 +71,8 @@ func (*says) usage() string {
 	return "NAME says DATA [by SIZE [every TIME]], or NAME says DATA until PATTERN"
 }
 func (*hears) usage() string {
-	return "NAME hears PATTERN ... [as often], NAME hears nothing, NAME hears ping or NAME hears names ROOM NICKS"
+	return "NAME hears PATTERN ... [as often], NAME hears nothing, NAME hears ping or NAME " +
+		"hears names ROOM NICKS"
 }
 func (*names) usage() string   { return `NAME hears names "#ROOM" "NICK ..."` }
 func (*skips) usage() string   { return "NAME skips to PATTERN" }
@@ -81,7 +83,8 @@ func (*joins) usage() string {
 	return `NAME joins "#ROOM" ..., or NAME joins "#ROOM" COUNT of COUNT for the rooms #ROOM0 and so on`
 }
 func (*chats) usage() string {
-	return "NAME chats COUNT [length FROM..TO] seed NUMBER [pipeline COUNT] [until server killed|server terminates|power lost [halfway] after COUNT]"
+	return "NAME chats COUNT [length FROM..TO] seed NUMBER [pipeline COUNT] [until server " +
+		"killed|server terminates|power lost [halfway] after COUNT]"
 }
 func (*powerLost) usage() string    { return "power lost [halfway]" }
 func (*catches) usage() string      { return "NAME catches up [once]" }
@@ -106,7 +109,11 @@ var speechVerbs = map[string]func(*words) (action, error){
 	"registers": parseEnters,
 	"joins":     parseJoins,
 	"chats":     parseChats,
-	"catches":   func(w *words) (action, error) { err := w.expect("up"); return &catches{w.take("once")}, err },
+	"catches": func(w *words) (action,
+		error) {
+		err := w.expect("up")
+		return &catches{w.take("once")}, err
+	},
 }
 
 var dataVerbs = map[string]func(*words) (action, error){
@@ -270,8 +277,8 @@ func parseJoins(w *words) (action, error) {
 	return j, err
 }
 
-// maxTalk bounds the generated lines of a client, and longestTalk their text, which must stay below 512 bytes with its
-// sender, command and room.
+// maxTalk bounds the generated lines of a client, and longestTalk their text, which must stay below
+// 512 bytes with its sender, command and room.
 const (
 	maxTalk     = 200_000
 	longestTalk = 400
@@ -367,7 +374,9 @@ func parseDataIs(w *words) (action, error) {
 	case w.take("full"):
 		return &dataRoom{full: true}, nil
 	}
-	return nil, fmt.Errorf("expected private or full after data is, or, before the first step, absent or small")
+	return nil,
+		fmt.Errorf("expected private or full after data is, or, before the first step, absent " +
+			"or small")
 }
 
 func parseLogIs(w *words) (_ action, err error) {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// A wanted line is what a transcript says must come. Most of it stands for itself; "…" is any text or none,
-// {time} a time such as 2026-11-22T07:20:11.123Z, and {log} the time that stands before the same line in the log.
+// A wanted line is what a transcript says must come. Most of it stands for itself; "…" is any text
+// or none, {time} a time such as 2026-11-22T07:20:11.123Z, and {log} the time that stands before
+// the same line in the log.
 type wanted struct {
 	text  string
 	parts []string // between the dots; {log} is written {time} in them
@@ -28,7 +29,8 @@ func newWanted(text string) *wanted {
 
 func (w *wanted) String() string { return fmt.Sprintf("%q", w.text) }
 
-// matches takes for each text between dots the first place that fits: where later ones fit then, if anywhere.
+// matches takes for each text between dots the first place that fits: where later ones fit
+// then, if anywhere.
 func (w *wanted) matches(line string) bool {
 	at, ok := fits(line, w.parts[0])
 	if !ok {

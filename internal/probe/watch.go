@@ -13,16 +13,17 @@ import (
 // What a transcript asks of the server as a whole: its memory and its CPU.
 
 const (
-	// In idleWindow a server at rest uses less than idleShare of a core. One that spins uses a whole one, but
-	// on a busy machine perhaps little: then it is found to wait for a core.
+	// In idleWindow a server at rest uses less than idleShare of a core. One that spins uses a
+	// whole one, but on a busy machine perhaps little: then it is found to wait for a core.
 	idleWindow = 200 * time.Millisecond
 	idleShare  = 0.20
-	// betweenWindow is for the look between two transcripts, which only waits for what is under way.
+	// betweenWindow is for the look between two transcripts, which only waits for what
+	// is under way.
 	betweenWindow = 50 * time.Millisecond
 )
 
-// memory is what the server's processes hold, pages shared among them counted once (PSS); 0 where the
-// kernel does not tell.
+// memory is what the server's processes hold, pages shared among them counted once (PSS); 0 where
+// the kernel does not tell.
 func (s *Server) memory() int64 {
 	var r proc.Reader
 	var sum int64
@@ -43,17 +44,19 @@ func (p *play) memoryBelow(m *memoryBelow) error {
 		most += ownBuffers
 	}
 	if more := p.server.memory() - p.memory; more > most {
-		return fmt.Errorf("the server uses %d KiB more than when the transcript began, want less than %d KiB", more>>10, most>>10)
+		return fmt.Errorf("the server uses %d KiB more than when the transcript began, want "+
+			"less than %d KiB", more>>10, most>>10)
 	}
 	return nil
 }
 
-// ownBuffers is what a server with a stack of its own may use more: the kernel's buffers of connections are nobody's memory, and those of a
-// stack are the server's. In bytes; Linux has 4 MiB to send and 6 to read for one connection (tcp_wmem, tcp_rmem).
+// ownBuffers is what a server with a stack of its own may use more: the kernel's buffers of
+// connections are nobody's memory, and those of a stack are the server's. In bytes; Linux has 4 MiB
+// to send and 6 to read for one connection (tcp_wmem, tcp_rmem).
 const ownBuffers = 10 << 20
 
-// serverIdle waits until the server uses next to no CPU and wants none: whatever was under way is done,
-// and nothing spins.
+// serverIdle waits until the server uses next to no CPU and wants none: whatever was under way is
+// done, and nothing spins.
 func (p *play) serverIdle(ctx context.Context) error { return p.restsFor(ctx, idleWindow) }
 
 // restsFor waits for such a window.
@@ -68,7 +71,8 @@ func (p *play) restsFor(ctx context.Context, atLeast time.Duration) error {
 			return p.server.Check()
 		}
 		if time.Now().After(p.deadline) {
-			return fmt.Errorf("the server never rests: in the last %v it used %v of CPU, and %d threads still wanted more", window, used, runnable)
+			return fmt.Errorf("the server never rests: in the last %v it used %v of CPU, and %d "+
+				"threads still wanted more", window, used, runnable)
 		}
 	}
 }
@@ -107,7 +111,8 @@ func (p *play) serverFails(ctx context.Context) error {
 		return fmt.Errorf("the server left %d processes behind", len(p.server.Ended.Strays))
 	}
 	if said := strings.Count(strings.TrimPrefix(p.server.Tail(), "ready\n"), "\n"); said != 1 {
-		return fmt.Errorf("the server wrote %d lines to standard error besides ready, want one that says why it ends", said)
+		return fmt.Errorf("the server wrote %d lines to standard error besides ready, want one "+
+			"that says why it ends", said)
 	}
 	return nil
 }
@@ -119,7 +124,8 @@ func (p *play) cpu() time.Duration {
 
 // sanitizerReports are how the reports of sanitizers begin.
 var sanitizerReports = []string{
-	"ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error: ", "WARNING: ThreadSanitizer", "WARNING: DATA RACE",
+	"ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error: ",
+	"WARNING: ThreadSanitizer", "WARNING: DATA RACE",
 }
 
 // sanitizerReport looks for one in the output of a server that was built with a sanitizer: a forked

@@ -187,7 +187,8 @@ func (w *words) data() (data, error) {
 			d = append(d, p)
 		default:
 			if len(d) == 0 {
-				return nil, fmt.Errorf(`expected data: "text", "text"*40, hex 00 ff*3, rising 1MiB or pattern 8MiB seed 7`)
+				return nil,
+					fmt.Errorf(`expected data: "text", "text"*40, hex 00 ff*3, rising 1MiB or pattern 8MiB seed 7`)
 			}
 			if size := d.size(); size > maxData {
 				return nil, fmt.Errorf("expected at most 1GiB of data, got %d bytes", size)
@@ -228,7 +229,8 @@ func (w *words) times() (int64, error) {
 func repeats(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > maxData {
-		return 0, fmt.Errorf("expected a number of times between 1 and %d after *, got %s", maxData, text)
+		return 0, fmt.Errorf("expected a number of times between 1 and %d after *, got %s", maxData,
+			text)
 	}
 	return n, nil
 }
@@ -293,7 +295,8 @@ func (w *words) pace() (p pace, err error) {
 }
 
 // keywords begin the lines that are no client's.
-var keywords = []string{"limit", "dial", "ping", "visit", "server", "stdout", "data", "log", "power"}
+var keywords = []string{"limit", "dial", "ping", "visit", "server", "stdout", "data", "log",
+	"power"}
 
 // isName tells whether a client may be called so.
 func isName(name string) bool {

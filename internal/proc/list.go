@@ -20,8 +20,8 @@ func (r *Reader) Tasks(pid int, tids []int) []int {
 	return r.list(tids)
 }
 
-// Descriptors returns how many descriptors a process holds. Linux tells it as the size of the folder
-// since 6.2; before that they are counted.
+// Descriptors returns how many descriptors a process holds. Linux tells it as the size of the
+// folder since 6.2; before that they are counted.
 func (r *Reader) Descriptors(pid int) int {
 	r.pidPath(pid)
 	r.path = append(r.path, "fd"...)
@@ -31,7 +31,8 @@ func (r *Reader) Descriptors(pid int) int {
 	}
 	defer closeFD(fd)
 	var st unix.Stat_t
-	if _, _, errno := unix.Syscall(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(&st)), 0); errno == 0 && st.Size > 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(&st)),
+		0); errno == 0 && st.Size > 0 {
 		return int(st.Size)
 	}
 	n := 0
@@ -55,7 +56,8 @@ func (r *Reader) entries(fd int, each func(int)) {
 		r.buf = make([]byte, bufBytes)
 	}
 	for {
-		got, _, errno := unix.Syscall(unix.SYS_GETDENTS64, uintptr(fd), uintptr(unsafe.Pointer(&r.buf[0])), uintptr(len(r.buf)))
+		got, _, errno := unix.Syscall(unix.SYS_GETDENTS64, uintptr(fd),
+			uintptr(unsafe.Pointer(&r.buf[0])), uintptr(len(r.buf)))
 		if errno == unix.EINTR {
 			continue
 		}
@@ -66,7 +68,8 @@ func (r *Reader) entries(fd int, each func(int)) {
 	}
 }
 
-// numbers walks linux_dirent64 records: inode 8, offset 8, length 2, type 1, then the name, ended by 0.
+// numbers walks linux_dirent64 records: inode 8, offset 8, length 2, type 1, then the
+// name, ended by 0.
 func numbers(b []byte, each func(int)) {
 	const name = 19
 	for len(b) > name {

@@ -27,8 +27,8 @@ func (s *Stat) Dead() bool {
 	return (s.State == 'Z' || s.State == 'X' || s.State == 'x') && s.Threads <= 1
 }
 
-// ParseStat reads a stat line. A command's name may hold spaces and parentheses: it ends at the last
-// closing one, for only numbers follow.
+// ParseStat reads a stat line. A command's name may hold spaces and parentheses: it ends at the
+// last closing one, for only numbers follow.
 func ParseStat(b []byte) (s Stat, ok bool) {
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if from < 0 || to < from || to+3 >= len(b) {
@@ -43,7 +43,8 @@ func ParseStat(b []byte) (s Stat, ok bool) {
 		}
 	}
 	s.PPID, s.Session = int(f[4]), int(f[6])
-	s.MinorFaults, s.ChildMinorFaults, s.MajorFaults, s.ChildMajorFaults = f[10], f[11], f[12], f[13]
+	s.MinorFaults, s.ChildMinorFaults, s.MajorFaults, s.ChildMajorFaults = f[10], f[11], f[12],
+		f[13]
 	s.User, s.System = time.Duration(f[14])*Tick, time.Duration(f[15])*Tick
 	s.ChildUser, s.ChildSystem = time.Duration(f[16])*Tick, time.Duration(f[17])*Tick
 	s.Threads, s.Start, s.RSS = int(f[20]), uint64(f[22]), f[24]
@@ -141,7 +142,8 @@ func ParseMachine(b []byte, cores []int) (busy, steal time.Duration, ok bool) {
 
 // machineTimes reads what follows the name in a line of /proc/stat.
 func machineTimes(rest []byte) (busy, steal time.Duration, ok bool) {
-	var f [8]int64 // user nice system idle iowait irq softirq steal; guests are part of user and nice
+	// user nice system idle iowait irq softirq steal; guests are part of user and nice
+	var f [8]int64
 	for i := range f {
 		if f[i], rest, ok = number(rest); !ok {
 			return 0, 0, false
@@ -157,8 +159,9 @@ func ParseMemory(b []byte) (available, total int64, ok bool) {
 	return available << 10, total << 10, ok && found
 }
 
-// ParseKernelMemory takes from /proc/meminfo, in bytes, what the kernel holds for itself that grows with sockets, processes and
-// threads: slab, kernel stacks, page tables and memory for each core. Buffers full of data are not in it.
+// ParseKernelMemory takes from /proc/meminfo, in bytes, what the kernel holds for itself that grows
+// with sockets, processes and threads: slab, kernel stacks, page tables and memory for each core.
+// Buffers full of data are not in it.
 func ParseKernelMemory(b []byte) (kernel int64, ok bool) {
 	ok = true
 	for _, key := range []string{"\nSlab:", "\nKernelStack:", "\nPageTables:", "\nPercpu:"} {

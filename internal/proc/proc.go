@@ -2,8 +2,8 @@
 // allocating: raw open, read and close into one buffer, and parsers that work on bytes.
 //
 // The trade: it names each file by bytes and calls the kernel itself, which is more code than
-// os.ReadFile, and in return a look at 100 processes costs about a millisecond of the machine that is being
-// measured. A process that is gone is not an error here: its files simply do not answer.
+// os.ReadFile, and in return a look at 100 processes costs about a millisecond of the machine that
+// is being measured. A process that is gone is not an error here: its files simply do not answer.
 package proc
 
 import (
@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tick is the unit of the times in stat files: USER_HZ is 100 on every architecture that Go runs on.
+// Tick is the unit of the times in stat files: USER_HZ is 100 on every architecture
+// that Go runs on.
 const Tick = 10 * time.Millisecond
 
 // bufBytes holds the largest file read in one go; longer ones are read by growing the buffer.
@@ -84,7 +85,8 @@ func (r *Reader) read() []byte {
 func (r *Reader) open(flags int) int {
 	r.path = append(r.path, 0)
 	for {
-		fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, atCwd, uintptr(unsafe.Pointer(&r.path[0])), uintptr(flags), 0, 0, 0)
+		fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, atCwd, uintptr(unsafe.Pointer(&r.path[0])),
+			uintptr(flags), 0, 0, 0)
 		if errno == syscall.EINTR {
 			continue
 		}

@@ -56,7 +56,8 @@ func TestDescriptors(t *testing.T) {
 func TestGone(t *testing.T) {
 	var r Reader
 	const nobody = 1 << 30 // beyond any pid_max
-	if r.File(nobody, "stat") != nil || r.Tasks(nobody, nil) != nil || r.Descriptors(nobody) != 0 || r.Path("/no/such/file") != nil || r.FD(-1) != nil {
+	if r.File(nobody, "stat") != nil || r.Tasks(nobody, nil) != nil || r.Descriptors(nobody) != 0 ||
+		r.Path("/no/such/file") != nil || r.FD(-1) != nil {
 		t.Error("a process that is gone answered")
 	}
 }
@@ -97,7 +98,8 @@ func TestNoAllocations(t *testing.T) {
 		r.Descriptors(pid)
 	}
 	look()
-	// Lists may grow while others start processes; anything that allocates at each call gives 1 at least.
+	// Lists may grow while others start processes; anything that allocates at each call
+	// gives 1 at least.
 	if got := testing.AllocsPerRun(100, look); got >= 1 {
 		t.Errorf("got %v allocations a look, want none", got)
 	}

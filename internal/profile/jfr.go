@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// CPUTime is the event of a flight recording that counts: a thread has used CPU since its last one, in Java or beneath it.
+// CPUTime is the event of a flight recording that counts: a thread has used CPU since its last one,
+// in Java or beneath it.
 const CPUTime = "jdk.CPUTimeSample"
 
-// mostBytes bounds the text of a recording: 500 samples a second of 128 frames each are 200 MB in 10 s.
+// mostBytes bounds the text of a recording: 500 samples a second of 128 frames each are
+// 200 MB in 10 s.
 const mostBytes = 512 << 20
 
 // A recording is what `jfr print --json` says, as far as it matters.
@@ -36,7 +38,8 @@ type frame struct {
 	} `json:"method"`
 }
 
-// ReadJFR reads the text that the JDK's `jfr print --json --events jdk.CPUTimeSample` makes of a flight recording.
+// ReadJFR reads the text that the JDK's `jfr print --json --events jdk.CPUTimeSample` makes of a
+// flight recording.
 func ReadJFR(r io.Reader) (*Node, error) {
 	var rec recording
 	if err := json.NewDecoder(io.LimitReader(r, mostBytes)).Decode(&rec); err != nil {
@@ -57,7 +60,8 @@ func ReadJFR(r io.Reader) (*Node, error) {
 	return root.prune(), nil
 }
 
-// name is the method's with its class's, without packages; what a class made at run time has behind its name is left out.
+// name is the method's with its class's, without packages; what a class made at run time has behind
+// its name is left out.
 func (f frame) name() string {
 	class := f.Method.Type.Name
 	if at := strings.Index(class, "0x"); at > 0 && strings.ContainsRune("+/.", rune(class[at-1])) {

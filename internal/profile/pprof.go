@@ -20,7 +20,8 @@ func ReadPprof(r io.Reader) (*Node, error) {
 			continue
 		}
 		var stack []string
-		for i := len(s.Location) - 1; i >= 0; i-- { // the innermost comes first, and so do inlined ones of a place
+		// the innermost comes first, and so do inlined ones of a place
+		for i := len(s.Location) - 1; i >= 0; i-- {
 			lines := s.Location[i].Line
 			for j := len(lines) - 1; j >= 0; j-- {
 				if f := lines[j].Function; f != nil {
@@ -28,7 +29,8 @@ func ReadPprof(r io.Reader) (*Node, error) {
 				}
 			}
 			if len(lines) == 0 {
-				stack = append(stack, "[native]") // code without names of functions, such as a C library's
+				// code without names of functions, such as a C library's
+				stack = append(stack, "[native]")
 			}
 		}
 		root.Add(stack, s.Value[0])

@@ -1,5 +1,6 @@
-// Package profile reads what a profiler saw a server do: which functions stood upon each other, and in how many samples. A Go
-// server writes what pprof reads; of a JVM's flight recording the JDK's own program makes text.
+// Package profile reads what a profiler saw a server do: which functions stood upon each other, and
+// in how many samples. A Go server writes what pprof reads; of a JVM's flight recording the JDK's
+// own program makes text.
 package profile
 
 import (
@@ -20,11 +21,13 @@ type Node struct {
 	Calls []*Node `json:"calls,omitempty"` // by name
 }
 
-// Add counts a stack: the outermost function first. What lies too deep is left to the function that it is deeper than.
+// Add counts a stack: the outermost function first. What lies too deep is left to the function that
+// it is deeper than.
 func (n *Node) Add(stack []string, times int64) {
 	n.N += times
 	for _, name := range stack[:min(len(stack), mostDepth)] {
-		i, found := slices.BinarySearchFunc(n.Calls, name, func(c *Node, name string) int { return cmp.Compare(c.Name, name) })
+		i, found := slices.BinarySearchFunc(n.Calls, name,
+			func(c *Node, name string) int { return cmp.Compare(c.Name, name) })
 		if !found {
 			n.Calls = slices.Insert(n.Calls, i, &Node{Name: name})
 		}

@@ -14,7 +14,8 @@ func TestAdd(t *testing.T) {
 	root.Add([]string{"main", "write", "copy"}, 2)
 	root.Add([]string{"main"}, 1)
 	root.Add(nil, 1)
-	if root.N != 7 || len(root.Calls) != 1 || root.Calls[0].N != 6 || root.Calls[0].Self() != 1 || root.Self() != 1 {
+	if root.N != 7 || len(root.Calls) != 1 || root.Calls[0].N != 6 || root.Calls[0].Self() != 1 ||
+		root.Self() != 1 {
 		t.Errorf("got %+v", root)
 	}
 	self := root.Selves()
@@ -94,8 +95,10 @@ func TestReadJFR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if root.N != 2 || len(root.Calls) != 1 || root.Calls[0].Name != "Store$$Lambda.run" || root.Selves()["NativeDB.step"] != 1 {
-		t.Errorf("got %d samples, %v; want 2, one each of Store$$Lambda.run and of NativeDB.step, which it called", root.N, root.Selves())
+	if root.N != 2 || len(root.Calls) != 1 || root.Calls[0].Name != "Store$$Lambda.run" ||
+		root.Selves()["NativeDB.step"] != 1 {
+		t.Errorf("got %d samples, %v; want 2, one each of Store$$Lambda.run and of "+
+			"NativeDB.step, which it called", root.N, root.Selves())
 	}
 	for _, text := range []string{"", "{", `{"recording":[]}`, `[]`} {
 		if _, err := ReadJFR(strings.NewReader(text)); err == nil {
@@ -104,9 +107,11 @@ func TestReadJFR(t *testing.T) {
 	}
 }
 
-// FuzzReadJFR reads any text: it must not fail, and no function has fewer samples than those that it calls.
+// FuzzReadJFR reads any text: it must not fail, and no function has fewer samples than
+// those that it calls.
 func FuzzReadJFR(f *testing.F) {
-	for _, seed := range []string{recorded, `{"recording":{"events":[{"type":"jdk.CPUTimeSample","values":{"stackTrace":{"frames":[{}]}}}]}}`, "{}", ""} {
+	for _, seed := range []string{recorded,
+		`{"recording":{"events":[{"type":"jdk.CPUTimeSample","values":{"stackTrace":{"frames":[{}]}}}]}}`, "{}", ""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

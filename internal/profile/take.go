@@ -36,9 +36,12 @@ var takers = map[string]Taker{
 		},
 	},
 	"java": {
-		Tells: "JFR's CPU-time samples, up to 500 a second; what a JVM's own threads do (compiling, collecting) is not among them",
+		Tells: "JFR's CPU-time samples, up to 500 a second; what a JVM's own threads do " +
+			"(compiling, collecting) is not among them",
 		Env: func(file string) string {
-			return "JAVA_TOOL_OPTIONS=-XX:FlightRecorderOptions=stackdepth=128 -XX:StartFlightRecording=filename=" + file + ",dumponexit=true," + CPUTime + "#enabled=true"
+			return "JAVA_TOOL_OPTIONS=-XX:FlightRecorderOptions=stackdepth=128 " +
+				"-XX:StartFlightRecording=filename=" + file + ",dumponexit=true," + CPUTime +
+				"#enabled=true"
 		},
 		read: readRecording,
 	},
@@ -50,7 +53,8 @@ func Of(language string) (Taker, bool) {
 	return t, ok
 }
 
-// Read reads what a server has left. Java is the program that ran it, beside which the JDK has another that reads recordings.
+// Read reads what a server has left. Java is the program that ran it, beside which the JDK has
+// another that reads recordings.
 func (t Taker) Read(ctx context.Context, file, java string) (*Node, error) {
 	n, err := t.read(ctx, file, java)
 	if err != nil {
@@ -68,7 +72,8 @@ func readRecording(ctx context.Context, file, java string) (*Node, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(java), "jfr"), "print", "--json", "--stack-depth", "128", "--events", CPUTime, file)
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(java), "jfr"), "print", "--json",
+		"--stack-depth", "128", "--events", CPUTime, file)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	text, err := cmd.Output()

@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// listFiles lists the files of the checkout from its root: those that git knows or would add, or where
-// there is no git, all but those below out.
+// listFiles lists the files of the checkout from its root: those that git knows or would add, or
+// where there is no git, all but those below out.
 func listFiles(ctx context.Context, root string) ([]string, error) {
-	cmd := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard")
 	cmd.Dir = root
 	if out, err := cmd.Output(); err == nil {
 		names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")

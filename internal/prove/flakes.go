@@ -74,8 +74,8 @@ type Flake struct {
 	Again         string
 }
 
-// Flakes runs everything n times beside some work and says what failed how often. The whole output of
-// each run that failed stays in a file. The error is ErrFailed if any run was not green.
+// Flakes runs everything n times beside some work and says what failed how often. The whole output
+// of each run that failed stays in a file. The error is ErrFailed if any run was not green.
 func Flakes(ctx context.Context, o Options, n int, beside Beside) error {
 	o.Fresh = true
 	folder := filepath.Join(Out(o.Root), "flakes", time.Now().UTC().Format("20060102T150405Z"))
@@ -109,7 +109,8 @@ func Flakes(ctx context.Context, o Options, n int, beside Beside) error {
 			green++
 		}
 		collect(found, report, log)
-		fmt.Fprintf(out, "run %d of %d beside %s: %d passed, %d failed in %s; %d of %d runs green\n",
+		fmt.Fprintf(out,
+			"run %d of %d beside %s: %d passed, %d failed in %s; %d of %d runs green\n",
 			runs, n, beside, report.Passed(), report.Failed(), age(report.Took), green, runs)
 	}
 	printFlakes(out, found, runs)
@@ -126,7 +127,8 @@ func collect(found map[string]*Flake, report *Report, log string) {
 		for _, f := range result.Failures {
 			name := result.Ring + " " + result.Package + " " + f.Test
 			if found[name] == nil {
-				found[name] = &Flake{Package: result.Package, Test: f.Test, Log: log, Again: f.Again}
+				found[name] = &Flake{Package: result.Package, Test: f.Test, Log: log,
+					Again: f.Again}
 			}
 			found[name].Failed++
 		}
@@ -140,6 +142,7 @@ func printFlakes(w io.Writer, found map[string]*Flake, runs int) {
 	}
 	slices.SortFunc(all, func(a, b *Flake) int { return b.Failed - a.Failed })
 	for _, f := range all {
-		fmt.Fprintf(w, "%3d of %d  %s %s\n            %s\n            %s\n", f.Failed, runs, f.Package, f.Test, f.Again, f.Log)
+		fmt.Fprintf(w, "%3d of %d  %s %s\n            %s\n            %s\n", f.Failed, runs,
+			f.Package, f.Test, f.Again, f.Log)
 	}
 }

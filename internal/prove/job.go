@@ -84,7 +84,8 @@ func goOutput(ctx context.Context, root string, args ...string) ([]byte, error) 
 
 // programs builds the test programs of packages and returns where each is, by the package's folder.
 // What has not changed is not linked again: go looks at the programs that are there.
-func programs(ctx context.Context, root string, packages []testPackage, race bool) (map[string]string, error) {
+func programs(ctx context.Context, root string, packages []testPackage,
+	race bool) (map[string]string, error) {
 	variant := "plain"
 	if race {
 		variant = "race"

@@ -23,7 +23,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rememberFor is how long a result counts. A key cannot hold all that a machine is: a week is a guess.
+// rememberFor is how long a result counts. A key cannot hold all that a machine is: a
+// week is a guess.
 const rememberFor = 7 * 24 * time.Hour
 
 // toolsFile has the lines of toolchains.sh: the tools and their versions.
@@ -31,7 +32,8 @@ const toolsFile = "out/tools/versions"
 
 // A host is what a key says of the machine and of the program that runs the tests.
 type host struct {
-	packages string // a file that tells which packages of the system are installed, and their versions
+	// a file that tells which packages of the system are installed, and their versions
+	packages string
 	runner   string // the program that runs the tests
 	facts    string // about the machine and the user
 	now      func() time.Time
@@ -80,7 +82,8 @@ type memory struct {
 
 // openMemory reads what all keys have in common: the checkout's files, tools, environment, machine.
 func openMemory(ctx context.Context, root string, h *host) (*memory, error) {
-	m := &memory{root: root, dir: filepath.Join(Out(root), "memory"), host: h, seen: map[string]string{}}
+	m := &memory{root: root, dir: filepath.Join(Out(root), "memory"), host: h,
+		seen: map[string]string{}}
 	if err := os.MkdirAll(m.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -88,7 +91,8 @@ func openMemory(ctx context.Context, root string, h *host) (*memory, error) {
 	if m.files, err = hashFiles(ctx, root); err != nil {
 		return nil, err
 	}
-	m.shared = Key{partEnvironment: hashText(environment(os.Environ())), partMachine: hashText(h.facts)}
+	m.shared = Key{partEnvironment: hashText(environment(os.Environ())),
+		partMachine: hashText(h.facts)}
 	for part, file := range map[string]string{
 		partTools: filepath.Join(root, toolsFile), partPackages: h.packages, partRunner: h.runner} {
 		if m.shared[part], err = hashOf(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -251,7 +255,8 @@ func hashFiles(ctx context.Context, root string) (map[string]string, error) {
 // environment is the part of the environment that tests may depend on, sorted: all but what belongs
 // to a terminal, a login or a call of make.
 func environment(all []string) string {
-	session := []string{"_", "COLUMNS", "DISPLAY", "FRESH", "INVOCATION_ID", "LINES", "LS_COLORS", "MAKEFLAGS",
+	session := []string{"_", "COLUMNS", "DISPLAY", "FRESH", "INVOCATION_ID", "LINES", "LS_COLORS",
+		"MAKEFLAGS",
 		"MAKELEVEL", "MAKEOVERRIDES", "MFLAGS", "OLDPWD", "PWD", "SHLVL", "TERM", "TERM_PROGRAM",
 		"TMUX", "TMUX_PANE", "WINDOWID", "XDG_SESSION_ID", "SSH_AUTH_SOCK", "SSH_CLIENT",
 		"SSH_CONNECTION", "SSH_TTY", "COLORTERM"}
@@ -278,7 +283,8 @@ func machineFacts() string {
 			able = line
 		}
 	}
-	return fmt.Sprintln(unix.ByteSliceToString(name.Release[:]), unix.ByteSliceToString(name.Version[:]),
+	return fmt.Sprintln(unix.ByteSliceToString(name.Release[:]),
+		unix.ByteSliceToString(name.Version[:]),
 		unix.ByteSliceToString(name.Machine[:]), runtime.NumCPU(),
 		total, os.Getuid(), able)
 }

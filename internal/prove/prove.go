@@ -2,8 +2,8 @@
 // program once, runs several at a time with the longest first, remembers what has passed, and says
 // of a failure what the machine did meanwhile and how to repeat it.
 //
-// rings.toml is the one place that says which test belongs to which ring. docs/testing.md lists what
-// a remembered result depends on.
+// rings.toml is the one place that says which test belongs to which ring. docs/testing.md lists
+// what a remembered result depends on.
 package prove
 
 import (
@@ -37,7 +37,8 @@ const packageLimit = 30 * time.Minute
 // ErrFailed says that a test failed; what failed was written to Options.Out.
 var ErrFailed = errors.New("tests failed")
 
-// Out is the folder of test programs, of the memory and of the last times, below the checkout's root.
+// Out is the folder of test programs, of the memory and of the last times, below the
+// checkout's root.
 func Out(root string) string { return filepath.Join(root, "out", "tests") }
 
 // Run runs the rings and returns what became of each package. The error is ErrFailed if a test
@@ -57,7 +58,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.AtOnce == 0 {
 		o.AtOnce = 3 * runtime.NumCPU()
 	}
-	r := &runner{Options: o, table: table, report: &Report{Began: time.Now()}, say: &speaker{w: o.Out}}
+	r := &runner{Options: o, table: table, report: &Report{Began: time.Now()},
+		say: &speaker{w: o.Out}}
 	if o.host == nil {
 		if o.host, err = thisHost(); err != nil {
 			return nil, err
@@ -104,8 +106,8 @@ func packagesOf(jobs []*job, race bool) (packages []testPackage) {
 	return packages
 }
 
-// plan lists the jobs of the rings, each ring's longest first. What runs alone comes behind all rings: the others
-// need not stop for it.
+// plan lists the jobs of the rings, each ring's longest first. What runs alone comes behind all
+// rings: the others need not stop for it.
 func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 	packages, err := listPackages(ctx, o.Root)
 	if err != nil {
@@ -121,7 +123,8 @@ func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 		for _, j := range of {
 			j.order, j.expected = n, times.of(j)
 		}
-		slices.SortStableFunc(of, func(a, b *job) int { return cmp.Compare(b.expected, a.expected) })
+		slices.SortStableFunc(of,
+			func(a, b *job) int { return cmp.Compare(b.expected, a.expected) })
 		jobs = append(jobs, of...)
 	}
 	slices.SortStableFunc(jobs, func(a, b *job) int {

@@ -92,14 +92,16 @@ func newCheckout(t *testing.T, files map[string]string) *checkout {
 	c.write("out/runner", "a program\n")
 	c.write(toolsFile, "ok cc (12)\n")
 	c.o = Options{Root: c.root, Rings: []string{"core"}, Out: &c.out,
-		host: &host{filepath.Join(c.root, "out/packages"), filepath.Join(c.root, "out/runner"), "a machine", time.Now}}
+		host: &host{filepath.Join(c.root, "out/packages"), filepath.Join(c.root, "out/runner"),
+			"a machine", time.Now}}
 	return c
 }
 
 func (c *checkout) write(name, text string) {
 	c.t.Helper()
 	file := filepath.Join(c.root, name)
-	err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644))
+	err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
+		0o644))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -141,8 +143,8 @@ func (c *checkout) mustRemember(want bool) *Report {
 	return report
 }
 
-// TestStale changes each part of the key, and sees the tests run; and that they are remembered before
-// and after.
+// TestStale changes each part of the key, and sees the tests run; and that they are remembered
+// before and after.
 func TestStale(t *testing.T) {
 	c := newCheckout(t, nil)
 	c.mustRemember(false)
@@ -173,7 +175,8 @@ func TestStale(t *testing.T) {
 		{"the week", func(*testing.T) {
 			c.o.host.now = func() time.Time { return time.Now().Add(rememberFor + time.Minute) }
 		}},
-		{partArguments, func(*testing.T) { c.change(RingsFile, `["TestWhole"]`, `["TestWhole", "TestNone"]`) }},
+		{partArguments,
+			func(*testing.T) { c.change(RingsFile, `["TestWhole"]`, `["TestWhole", "TestNone"]`) }},
 	}
 	parts := map[string]bool{}
 	for _, change := range changes {
@@ -209,8 +212,8 @@ func newMemory(t *testing.T, c *checkout) *memory {
 	return m
 }
 
-// TestFresh runs what is remembered, too; and what changes beside the files that a package reads is not
-// its affair.
+// TestFresh runs what is remembered, too; and what changes beside the files that a package reads is
+// not its affair.
 func TestFresh(t *testing.T) {
 	c := newCheckout(t, nil)
 	c.mustRemember(false)
@@ -220,8 +223,8 @@ func TestFresh(t *testing.T) {
 	c.mustRemember(false)
 }
 
-// TestFailureIsNotRemembered fails once by the environment; the same environment fails again, and what
-// passed before is not recalled for it.
+// TestFailureIsNotRemembered fails once by the environment; the same environment fails again, and
+// what passed before is not recalled for it.
 func TestFailureIsNotRemembered(t *testing.T) {
 	c := newCheckout(t, nil)
 	c.mustRemember(false)
@@ -232,7 +235,8 @@ func TestFailureIsNotRemembered(t *testing.T) {
 			t.Fatalf("got %v and %d failures, want one\n%s", err, report.Failed(), c.out.String())
 		}
 		for _, want := range []string{"the environment says so", "meanwhile: load average ",
-			"again:     go test ./two -count=1 -run '^TestTwo$'", "\n0 passed, 1 failed, 0 skipped\n"} {
+			"again:     go test ./two -count=1 -run '^TestTwo$'",
+			"\n0 passed, 1 failed, 0 skipped\n"} {
 			if !strings.Contains(c.out.String(), want) {
 				t.Errorf("the output lacks %q:\n%s", want, c.out.String())
 			}
@@ -244,8 +248,8 @@ func TestFailureIsNotRemembered(t *testing.T) {
 	}
 }
 
-// TestRings runs the first ring without what the second has, and the second with its arguments. What
-// fails in one keeps the next from beginning.
+// TestRings runs the first ring without what the second has, and the second with its arguments.
+// What fails in one keeps the next from beginning.
 func TestRings(t *testing.T) {
 	c := newCheckout(t, nil)
 	if report := c.mustRemember(false); report.Passed() != 1 {
@@ -259,15 +263,18 @@ func TestRings(t *testing.T) {
 	t.Setenv("SMALL", "fails")
 	report, err := c.run()
 	if !errors.Is(err, ErrFailed) || report.Failed() != 1 || len(report.NotRun) != 2 {
-		t.Errorf("got %v, %d failures and %q not run, want 1 and 2", err, report.Failed(), report.NotRun)
+		t.Errorf("got %v, %d failures and %q not run, want 1 and 2", err, report.Failed(),
+			report.NotRun)
 	}
 	c.o.Rings = []string{"none"}
-	if _, err := Run(t.Context(), c.o); err == nil || !strings.Contains(err.Error(), `no ring "none"`) {
+	if _, err := Run(t.Context(), c.o); err == nil ||
+		!strings.Contains(err.Error(), `no ring "none"`) {
 		t.Errorf("got %v, want that there is no such ring", err)
 	}
 }
 
-// TestAlone runs a part beside which nothing may run, behind all others, those of the next ring too.
+// TestAlone runs a part beside which nothing may run, behind all others, those of the
+// next ring too.
 func TestAlone(t *testing.T) {
 	const sees = `package %[1]s
 
@@ -287,8 +294,11 @@ func TestSees(t *testing.T) {
 }
 `
 	c := newCheckout(t, map[string]string{
-		"three/three_test.go": fmt.Sprintf(sees, "three"), "four/four_test.go": fmt.Sprintf(sees, "four")})
-	c.change(RingsFile, "[[reads]]", "[[part]]\nring = \"whole\"\npackages = [\"three\", \"four\"]\ntests = [\"TestSees\"]\nmoved = true\nalone = true\nwhy = \"they meet\"\n\n[[reads]]")
+		"three/three_test.go": fmt.Sprintf(sees, "three"), "four/four_test.go": fmt.Sprintf(sees,
+			"four")})
+	c.change(RingsFile, "[[reads]]",
+		"[[part]]\nring = \"whole\"\npackages = [\"three\", \"four\"]\ntests = [\"TestSees\"]\n"+
+			"moved = true\nalone = true\nwhy = \"they meet\"\n\n[[reads]]")
 	c.o.Rings = []string{"whole", "core"}
 	report, err := c.run()
 	if err != nil {
@@ -299,7 +309,8 @@ func TestSees(t *testing.T) {
 		ran = append(ran, r.Ring+" "+r.Package)
 	}
 	slices.Sort(ran[max(0, len(ran)-2):])
-	if want := []string{"whole four", "whole three"}; len(ran) < 5 || !slices.Equal(ran[len(ran)-2:], want) {
+	if want := []string{"whole four", "whole three"}; len(ran) < 5 ||
+		!slices.Equal(ran[len(ran)-2:], want) {
 		t.Errorf("ran %q, want those last that are alone", ran)
 	}
 }
@@ -307,17 +318,20 @@ func TestSees(t *testing.T) {
 // TestEnds shows what is said of test programs that end in other ways than by a test's end.
 func TestEnds(t *testing.T) {
 	for name, test := range map[string]struct{ body, want string }{
-		"panic":   {`panic("out of luck")`, "out of luck"},
-		"exit":    {`println("goes"); os.Exit(3)`, "the test program ended with exit status 3"},
-		"killed":  {`syscall.Kill(os.Getpid(), syscall.SIGKILL)`, "the test program ended with signal: killed"},
-		"limit":   {`select {}`, "test timed out after"},
-		"part":    {`t.Run("part", func(t *testing.T) { t.Error("a part fails") })`, "again:     go test ./three -count=1 -run '^TestEnd$/^part$'"},
+		"panic": {`panic("out of luck")`, "out of luck"},
+		"exit":  {`println("goes"); os.Exit(3)`, "the test program ended with exit status 3"},
+		"killed": {`syscall.Kill(os.Getpid(), syscall.SIGKILL)`,
+			"the test program ended with signal: killed"},
+		"limit": {`select {}`, "test timed out after"},
+		"part": {`t.Run("part", func(t *testing.T) { t.Error("a part fails") })`,
+			"again:     go test ./three -count=1 -run '^TestEnd$/^part$'"},
 		"fatal":   {`t.Log("first"); t.Fatal("wanted more")`, "wanted more"},
 		"skipped": {`t.Skip("SKIP: install luck")`, "SKIP three TestEnd: install luck"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			body := "package three\n\nimport (\n\t\"os\"\n\t\"syscall\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\nvar _ = syscall.Kill\n\n" +
+			body := "package three\n\nimport (\n\t\"os\"\n\t\"syscall\"\n\t\"testing\"\n)\n\n" +
+				"var _ = os.Exit\nvar _ = syscall.Kill\n\n" +
 				"func TestEnd(t *testing.T) {\n\t" + test.body + "\n}\n"
 			c := newCheckout(t, map[string]string{"three/three_test.go": body})
 			c.o.Packages = []string{"three"}
@@ -325,7 +339,8 @@ func TestEnds(t *testing.T) {
 				c.o.Limit = 2 * time.Second
 			}
 			report, err := c.run()
-			if want := name != "skipped"; want != errors.Is(err, ErrFailed) || want != (report.Failed() > 0) {
+			if want := name != "skipped"; want != errors.Is(err, ErrFailed) ||
+				want != (report.Failed() > 0) {
 				t.Errorf("got %v with %d failures", err, report.Failed())
 			}
 			if !strings.Contains(c.out.String(), test.want) {
@@ -389,7 +404,8 @@ func TestLong(t *testing.T) {
 	stopped := errors.New("stopped by the test")
 	go func() {
 		for {
-			if _, err := os.Stat(filepath.Join(c.root, "out/begun")); err == nil || ctx.Err() != nil {
+			if _, err := os.Stat(filepath.Join(c.root, "out/begun")); err == nil ||
+				ctx.Err() != nil {
 				cancel(stopped)
 				return
 			}
@@ -449,17 +465,20 @@ func TestTimes(t *testing.T) {
 	if err := PrintTimes(c.root, []string{"core"}, &table); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(table.String(), "core   two ") || !strings.Contains(table.String(), "TestTwo (0.0)") {
+	if !strings.Contains(table.String(), "core   two ") ||
+		!strings.Contains(table.String(), "TestTwo (0.0)") {
 		t.Errorf("the table lacks the package's row:\n%s", table.String())
 	}
 }
 
 func TestParseLook(t *testing.T) {
-	l, err := parseLook([]byte("cpu  10 1 5 80 4 0 0 20 7 0\ncpu0 1\n"), []byte("1.50 1.00 0.50 1/2 3\n"))
+	l, err := parseLook([]byte("cpu  10 1 5 80 4 0 0 20 7 0\ncpu0 1\n"),
+		[]byte("1.50 1.00 0.50 1/2 3\n"))
 	if err != nil || l.total != 120 || l.idle != 84 || l.steal != 20 || l.load != 1.5 {
 		t.Errorf("got %+v, %v", l, err)
 	}
-	for _, wrong := range [][2]string{{"", "1 1 1"}, {"cpu 1 2", "1 1 1"}, {"cpu 1 2 3 4 5 6 7 x", "1 1"}, {"cpu 1 2 3 4 5 6 7 8 9", "x"}} {
+	for _, wrong := range [][2]string{{"", "1 1 1"}, {"cpu 1 2", "1 1 1"},
+		{"cpu 1 2 3 4 5 6 7 x", "1 1"}, {"cpu 1 2 3 4 5 6 7 8 9", "x"}} {
 		if _, err := parseLook([]byte(wrong[0]), []byte(wrong[1])); err == nil {
 			t.Errorf("%q was read", wrong)
 		}
@@ -469,7 +488,8 @@ func TestParseLook(t *testing.T) {
 func TestMeanwhile(t *testing.T) {
 	at := time.Now()
 	m := &machine{looks: []look{
-		{at, 1, 1000, 500, 10}, {at.Add(time.Second), 2, 1200, 600, 10}, {at.Add(2 * time.Second), 5, 1400, 600, 110}}}
+		{at, 1, 1000, 500, 10}, {at.Add(time.Second), 2, 1200, 600, 10},
+		{at.Add(2 * time.Second), 5, 1400, 600, 110}}}
 	for _, test := range []struct {
 		from, to time.Duration
 		want     Meanwhile

@@ -115,7 +115,8 @@ func (r *Report) save(root string) error {
 		}
 		kept := *result
 		kept.Failures, kept.Skips = nil, nil
-		j := job{ring: result.Ring, pkg: testPackage{dir: result.Package}, tests: result.Tests, args: result.Args}
+		j := job{ring: result.Ring, pkg: testPackage{dir: result.Package}, tests: result.Tests,
+			args: result.Args}
 		times[j.name()] = &kept
 	}
 	return writeJSON(timesFile(root), times)
@@ -135,11 +136,13 @@ func PrintTimes(root string, rings []string, w io.Writer) error {
 		return fmt.Errorf("no times of rings %v: run the tests first", rings)
 	}
 	slices.SortFunc(rows, func(a, b *Result) int {
-		return cmp.Or(cmp.Compare(b.User+b.System, a.User+a.System), cmp.Compare(a.Package, b.Package))
+		return cmp.Or(cmp.Compare(b.User+b.System, a.User+a.System),
+			cmp.Compare(a.Package, b.Package))
 	})
 	const form = "%-6s %-28s %8s %8s %8s %6s  %-34s %s\n"
 	var user, system time.Duration
-	if _, err := fmt.Fprintf(w, form, "ring", "package", "wall s", "user s", "system s", "cores", "longest test", "built"); err != nil {
+	if _, err := fmt.Fprintf(w, form, "ring", "package", "wall s", "user s", "system s", "cores",
+		"longest test", "built"); err != nil {
 		return err
 	}
 	for _, t := range rows {
@@ -149,8 +152,10 @@ func PrintTimes(root string, rings []string, w io.Writer) error {
 		if len(t.Args) > 0 {
 			name += " " + strings.Join(t.Args, " ")
 		}
-		_, err := fmt.Fprintf(w, form, t.Ring, name, seconds(t.Wall), seconds(t.User), seconds(t.System),
-			fmt.Sprintf("%.1f", cores), fmt.Sprintf("%s (%s)", t.Longest, seconds(t.LongestTook)), builds(t.Built))
+		_, err := fmt.Fprintf(w, form, t.Ring, name, seconds(t.Wall), seconds(t.User),
+			seconds(t.System),
+			fmt.Sprintf("%.1f", cores), fmt.Sprintf("%s (%s)", t.Longest, seconds(t.LongestTook)),
+			builds(t.Built))
 		if err != nil {
 			return err
 		}

@@ -125,7 +125,8 @@ func (r *reader) keep(e event) {
 // frame tells whether a line says only that a test begins, goes on or ends.
 func frame(line string) bool {
 	line = strings.TrimLeft(line, " ")
-	for _, mark := range []string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- PASS: ", "--- FAIL: ", "--- SKIP: "} {
+	for _, mark := range []string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- PASS: ",
+		"--- FAIL: ", "--- SKIP: "} {
 		if strings.HasPrefix(line, mark) {
 			return true
 		}
@@ -155,14 +156,16 @@ func (r *reader) end(e event) {
 		if strings.TrimSpace(said) == "" && r.has(e.Test+"/") {
 			return // its parts say it
 		}
-		r.result.Failures = append(r.result.Failures, Failure{Test: e.Test, Output: said, Took: took,
+		r.result.Failures = append(r.result.Failures, Failure{Test: e.Test, Output: said,
+			Took:      took,
 			Meanwhile: r.watch.between(e.Time.Add(-took), e.Time), Again: r.j.repeat(e.Test)})
 	}
 }
 
 // has tells whether a test whose name begins so has failed.
 func (r *reader) has(prefix string) bool {
-	return slices.ContainsFunc(r.result.Failures, func(f Failure) bool { return strings.HasPrefix(f.Test, prefix) })
+	return slices.ContainsFunc(r.result.Failures,
+		func(f Failure) bool { return strings.HasPrefix(f.Test, prefix) })
 }
 
 var (

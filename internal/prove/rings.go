@@ -38,9 +38,10 @@ type Part struct {
 	Args     []string `toml:"args"`     // after -args
 	Race     bool     `toml:"race"`     // built with the race detector
 	Moved    bool     `toml:"moved"`    // the first ring leaves these tests out
-	Alone    bool     `toml:"alone"`    // nothing else runs beside them: they are a load for the machine
-	Parallel int      `toml:"parallel"` // as of go test -parallel; 0: 4
-	Why      string   `toml:"why"`
+	// nothing else runs beside them: they are a load for the machine
+	Alone    bool   `toml:"alone"`
+	Parallel int    `toml:"parallel"` // as of go test -parallel; 0: 4
+	Why      string `toml:"why"`
 }
 
 // Reads says which files and folders the tests of some packages depend on besides their program.

@@ -12,8 +12,8 @@ import (
 // root is the checkout that this package is part of.
 const root = "../.."
 
-// TestTable holds that every pattern of rings.toml names a test that is there, of each package that it
-// is for: a test that is renamed must not fall out of all rings.
+// TestTable holds that every pattern of rings.toml names a test that is there, of each package that
+// it is for: a test that is renamed must not fall out of all rings.
 func TestTable(t *testing.T) {
 	table, err := LoadRings(filepath.Join(root, RingsFile))
 	if err != nil {
@@ -22,7 +22,8 @@ func TestTable(t *testing.T) {
 	packages := testsOf(t)
 	for _, part := range table.Part {
 		for _, pattern := range part.Packages {
-			if !slices.ContainsFunc(sorted(packages), func(dir string) bool { return matches([]string{pattern}, dir) }) {
+			if !slices.ContainsFunc(sorted(packages),
+				func(dir string) bool { return matches([]string{pattern}, dir) }) {
 				t.Errorf("%s: no package %s has tests", part.Why, pattern)
 			}
 		}
@@ -30,7 +31,8 @@ func TestTable(t *testing.T) {
 			first, _, _ := strings.Cut(pattern, "/")
 			name := regexp.MustCompile(first)
 			for dir, tests := range packages {
-				if matches(part.Packages, dir) && !matches(part.Except, dir) && !slices.ContainsFunc(tests, name.MatchString) {
+				if matches(part.Packages, dir) && !matches(part.Except, dir) &&
+					!slices.ContainsFunc(tests, name.MatchString) {
 					t.Errorf("%s has no test %s", dir, pattern)
 				}
 			}
@@ -94,7 +96,8 @@ func sorted(packages map[string][]string) (dirs []string) {
 }
 
 func TestWrongTables(t *testing.T) {
-	const rings = "[[ring]]\nname = \"core\"\nabout = \"a\"\n[[ring]]\nname = \"whole\"\nabout = \"b\"\n"
+	const rings = "[[ring]]\nname = \"core\"\nabout = \"a\"\n[[ring]]\nname = \"whole\"\nabout " +
+		"= \"b\"\n"
 	for text, want := range map[string]string{
 		"":                                      "expected at least one ring",
 		"[[ring]]\nname = \"core\"":             "expected a name and a line",
@@ -102,10 +105,14 @@ func TestWrongTables(t *testing.T) {
 		rings + "[[part]]\nring = \"whole\"":    "expected packages",
 		rings + "[[part]]\nrings = [\"whole\"]": "strict mode",
 		rings + part(`packages = ["a"]`):        "expected why",
-		rings + part(`packages = ["a"]`, `why = "w"`, `moved = true`):                        "expected the tests",
-		rings + part(`packages = ["a"]`, `why = "w"`, `tests = ["("]`):                       "missing closing )",
-		rings + part(`packages = ["["]`, `why = "w"`):                                        "syntax error in pattern",
-		rings + part(`packages = ["a"]`, `why = "w"`, `tests = ["T"]`, `moved = true`) + "x": "toml",
+		rings + part(`packages = ["a"]`, `why = "w"`,
+			`moved = true`): "expected the tests",
+		rings + part(`packages = ["a"]`, `why = "w"`,
+			`tests = ["("]`): "missing closing )",
+		rings + part(`packages = ["["]`,
+			`why = "w"`): "syntax error in pattern",
+		rings + part(`packages = ["a"]`, `why = "w"`, `tests = ["T"]`, `moved = true`) +
+			"x": "toml",
 	} {
 		file := filepath.Join(t.TempDir(), "rings.toml")
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -127,7 +134,8 @@ func TestMatches(t *testing.T) {
 		want         bool
 	}{
 		{"services/*", "services/echo", true}, {"services/*", "services/echo/c-epoll", false},
-		{"papaya/...", "papaya/server", true}, {"papaya/...", "papaya", true}, {"papaya/...", "papayas", false},
+		{"papaya/...", "papaya/server", true}, {"papaya/...", "papaya", true},
+		{"papaya/...", "papayas", false},
 		{"./...", "eve", true}, {"eve", "eve/build", false}, {"./eve", "eve", true},
 	} {
 		if got := matches([]string{test.pattern}, test.dir); got != test.want {
@@ -144,7 +152,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestEveryRingIsRun holds that CI runs each ring: the first by `make test`, and the others by `make rest`.
+// TestEveryRingIsRun holds that CI runs each ring: the first by `make test`, and the others
+// by `make rest`.
 func TestEveryRingIsRun(t *testing.T) {
 	table, err := LoadRings(filepath.Join(root, RingsFile))
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// A further package starts beside those that keep every core busy only if the cores were idle for
-	// idleShare of the last idleTime.
+	// A further package starts beside those that keep every core busy only if the cores were idle
+	// for idleShare of the last idleTime.
 	idleShare = 0.15
 	idleTime  = time.Second
 	// testsAtOnce is how many tests of one package run at the same time: most wait for a server.
@@ -36,7 +36,8 @@ type runner struct {
 	report *Report
 	say    *speaker
 
-	programs map[bool]map[string]string // where each package's program is, without and with the race detector
+	// where each package's program is, without and with the race detector
+	programs map[bool]map[string]string
 	building map[bool]bool
 	running  int
 	alone    bool      // what was started last wants nothing beside it
@@ -204,7 +205,8 @@ func (r *runner) result(ctx context.Context, j *job, program string) (*Result, e
 }
 
 // execute runs a job's program. The log says what it opened.
-func (r *runner) execute(ctx context.Context, j *job, program string) (result *Result, log string, err error) {
+func (r *runner) execute(ctx context.Context, j *job,
+	program string) (result *Result, log string, err error) {
 	file, err := os.CreateTemp(Out(r.Root), "log-*")
 	if err != nil {
 		return nil, "", err
@@ -214,7 +216,8 @@ func (r *runner) execute(ctx context.Context, j *job, program string) (result *R
 	if err != nil {
 		return nil, file.Name(), err
 	}
-	result = &Result{Ring: j.ring, Package: j.pkg.dir, Tests: j.tests, Args: j.args, Began: time.Now()}
+	result = &Result{Ring: j.ring, Package: j.pkg.dir, Tests: j.tests, Args: j.args,
+		Began: time.Now()}
 	read := &reader{j: j, result: result, watch: r.watch, output: map[string]*strings.Builder{}}
 	cmd := r.command(j, program, file.Name())
 	events, wait, err := r.events(cmd, j)
@@ -246,8 +249,8 @@ const (
 	strayTime = 10 * time.Second
 )
 
-// bound ends a started test program when the run is stopped or long after its own limit, and what it
-// has left behind soon after its end. The caller calls stop when all that was written is read.
+// bound ends a started test program when the run is stopped or long after its own limit, and what
+// it has left behind soon after its end. The caller calls stop when all that was written is read.
 func (r *runner) bound(ctx context.Context, g *group.Group) (stop func()) {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit+time.Minute)
 	go func() {
@@ -268,7 +271,8 @@ func (r *runner) bound(ctx context.Context, g *group.Group) (stop func()) {
 // command is what go test would run.
 func (r *runner) command(j *job, program, log string) *exec.Cmd {
 	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + r.Limit.String(),
-		fmt.Sprintf("-test.parallel=%d", cmp.Or(j.parallel, testsAtOnce)), "-test.testlogfile=" + log}
+		fmt.Sprintf("-test.parallel=%d", cmp.Or(j.parallel, testsAtOnce)), "-test.testlogfile=" +
+			log}
 	if j.tests != "" {
 		args = append(args, "-test.run="+j.tests)
 	}
@@ -283,8 +287,9 @@ func (r *runner) command(j *job, program, log string) *exec.Cmd {
 	return cmd
 }
 
-// events has what a command will write made into events by test2json, and returns them with a function
-// that waits for the end of test2json. The caller closes the command's output when it has started.
+// events has what a command will write made into events by test2json, and returns them with a
+// function that waits for the end of test2json. The caller closes the command's output when
+// it has started.
 func (r *runner) events(cmd *exec.Cmd, j *job) (events io.Reader, wait func() error, err error) {
 	in, out, err := os.Pipe()
 	if err != nil {

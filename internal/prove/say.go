@@ -38,7 +38,8 @@ func (s *speaker) result(r *Result) {
 
 // failure says all that a person needs to act on a failure.
 func (s *speaker) failure(r *Result, f Failure) {
-	s.line("\n--- FAIL: %s %s (%.1f s)", r.Package, cmp.Or(f.Test, "(the test program)"), f.Took.Seconds())
+	s.line("\n--- FAIL: %s %s (%.1f s)", r.Package, cmp.Or(f.Test, "(the test program)"),
+		f.Took.Seconds())
 	for line := range strings.Lines(f.Output) {
 		s.line("    %s", strings.TrimRight(line, "\n"))
 	}

@@ -21,13 +21,18 @@ func TestMetricsOfImages(t *testing.T) {
 	}
 	times := &load.ImageTimes{
 		Response: of(1000, 3000),
-		Post:     load.Split{Total: of(600, 2000), ToServer: of(100, 100), InServer: of(400, 1800), FromServer: of(100, 100), Database: of(300, 300), Next: of(60, 60)},
-		Get:      load.Split{Total: of(200, 200, 500, 500), ToServer: of(10, 10, 10, 10), InServer: of(100, 100, 400, 400), FromServer: of(90, 90, 90, 90), Database: of(50, 50, 50, 50), Next: of(15, 15, 15, 15)},
+		Post: load.Split{Total: of(600, 2000), ToServer: of(100, 100), InServer: of(400, 1800),
+			FromServer: of(100, 100), Database: of(300, 300), Next: of(60, 60)},
+		Get: load.Split{Total: of(200, 200, 500, 500), ToServer: of(10, 10, 10, 10),
+			InServer: of(100, 100, 400, 400), FromServer: of(90, 90, 90, 90),
+			Database: of(50, 50, 50, 50), Next: of(15, 15, 15, 15)},
 	}
 	for i := range int64(100) {
-		times.FirstPost, times.FirstGet = append(times.FirstPost, (1000-10*i)*1000), append(times.FirstGet, 500_000)
+		times.FirstPost, times.FirstGet = append(times.FirstPost, (1000-10*i)*1000),
+			append(times.FirstGet, 500_000)
 	}
-	closed := manifest.Load{Shape: manifest.Closed, Connections: 1, Ask: manifest.AskImage, Reads: 2}
+	closed := manifest.Load{Shape: manifest.Closed, Connections: 1, Ask: manifest.AskImage,
+		Reads: 2}
 	chain := closed
 	chain.Chain = 4
 	cold := manifest.Load{Shape: manifest.Cold, Connections: 1, Ask: manifest.AskImage}
@@ -61,17 +66,20 @@ func TestMetricsOfImages(t *testing.T) {
 		{"of an echo", echo, manifest.ResponseP50, none},
 		{"start", closed, manifest.StartUp, 2500},
 	} {
-		c := Cell{Status: Measured, Load: test.load, Result: &load.Result{Window: time.Second, Requests: 2, Images: times}, StartUp: 2500 * time.Millisecond}
+		c := Cell{Status: Measured, Load: test.load, Result: &load.Result{Window: time.Second,
+			Requests: 2, Images: times}, StartUp: 2500 * time.Millisecond}
 		got, ok := c.Metric(test.metric)
 		if ok == math.IsNaN(test.want) || ok && math.Abs(got/test.want-1) > .01 {
 			t.Errorf("%s: got %v (%v), want %v", test.name, got, ok, test.want)
 		}
 	}
-	silent := Cell{Status: Measured, Load: closed, Result: &load.Result{Window: time.Second, Requests: 2, Images: &load.ImageTimes{}}}
+	silent := Cell{Status: Measured, Load: closed, Result: &load.Result{Window: time.Second,
+		Requests: 2, Images: &load.ImageTimes{}}}
 	if v, ok := silent.Metric(manifest.Database); ok {
 		t.Errorf("got %v µs of a database that nobody told of", v)
 	}
-	without := Cell{Status: Measured, Load: closed, Result: &load.Result{Window: time.Second, Requests: 2}}
+	without := Cell{Status: Measured, Load: closed, Result: &load.Result{Window: time.Second,
+		Requests: 2}}
 	if v, ok := without.Metric(manifest.ResponseP50); ok {
 		t.Errorf("got %v µs without times", v)
 	}

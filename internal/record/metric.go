@@ -82,7 +82,8 @@ func (c *Cell) carried() float64 {
 	return 0
 }
 
-// bitRate is in bits a second. A program's counts by the median of its rounds, for it does other things between them.
+// bitRate is in bits a second. A program's counts by the median of its rounds, for it does other
+// things between them.
 func (c *Cell) bitRate() (float64, bool) {
 	r := c.Result
 	took := r.Window
@@ -157,7 +158,8 @@ func (c *Cell) sampled(m manifest.Metric) (float64, bool) {
 	return 0, false
 }
 
-// clientMemory is what the server's tree holds more than before its first client came, by their number.
+// clientMemory is what the server's tree holds more than before its first client came,
+// by their number.
 func (c *Cell) clientMemory(closed sample.Sample) (float64, bool) {
 	idle, ok := c.Server.Mark(sample.MarkIdle)
 	if !ok || c.Load.Connections == 0 {
@@ -166,8 +168,9 @@ func (c *Cell) clientMemory(closed sample.Sample) (float64, bool) {
 	return positive((float64(closed.PSS) - float64(idle.PSS)) / float64(c.Load.Connections))
 }
 
-// kernelMemory is what the kernel holds more than before the first client came, by their number: both ends of each connection are on
-// this machine, and whatever else the kernel has come to hold meanwhile.
+// kernelMemory is what the kernel holds more than before the first client came, by their number:
+// both ends of each connection are on this machine, and whatever else the kernel has come to
+// hold meanwhile.
 func (c *Cell) kernelMemory(closed sample.Sample) (float64, bool) {
 	idle, ok := c.Server.Mark(sample.MarkIdle)
 	if !ok || idle.Kernel == 0 || c.Load.Connections == 0 {

@@ -11,7 +11,8 @@ import (
 	"interleave/internal/sample"
 )
 
-// TestMetricsOfHosts holds the figures of pings, transfers and bulk to what a person would work out.
+// TestMetricsOfHosts holds the figures of pings, transfers and bulk to what a person
+// would work out.
 func TestMetricsOfHosts(t *testing.T) {
 	took := &hist.Histogram{}
 	for range 4 {
@@ -19,15 +20,19 @@ func TestMetricsOfHosts(t *testing.T) {
 	}
 	server := &sample.Series{Samples: []sample.Sample{
 		{Mark: sample.MarkOpen, PSS: 8 << 20},
-		{Mark: sample.MarkClosed, At: 2 * time.Second, User: time.Second, System: time.Second, PSS: 10 << 20},
+		{Mark: sample.MarkClosed, At: 2 * time.Second, User: time.Second, System: time.Second,
+			PSS: 10 << 20},
 	}}
-	pings := manifest.Load{Shape: manifest.Pings, Connections: 2, SizeBytes: 56, Interval: time.Second}
+	pings := manifest.Load{Shape: manifest.Pings, Connections: 2, SizeBytes: 56,
+		Interval: time.Second}
 	transfers := manifest.Load{Shape: manifest.Transfers, Connections: 2, SizeBytes: 4096}
 	in := manifest.Load{Shape: manifest.Bulk, Connections: 2, Direction: "in"}
 	out := manifest.Load{Shape: manifest.Bulk, Connections: 2, Direction: "out"}
-	solve := manifest.Load{Shape: manifest.Solve, Kernel: manifest.KernelTransfer, Workers: 1, Problem: 4096}
+	solve := manifest.Load{Shape: manifest.Solve, Kernel: manifest.KernelTransfer, Workers: 1,
+		Problem: 4096}
 	fib := manifest.Load{Shape: manifest.Solve, Kernel: "fib", Workers: 1, Problem: 30}
-	result := load.Result{Window: 2 * time.Second, Requests: 30, Lost: 10, BytesOut: 5e8, BytesIn: 25e7, Service: took}
+	result := load.Result{Window: 2 * time.Second, Requests: 30, Lost: 10, BytesOut: 5e8,
+		BytesIn: 25e7, Service: took}
 	none := math.NaN()
 	tests := []struct {
 		name   string
@@ -57,11 +62,13 @@ func TestMetricsOfHosts(t *testing.T) {
 			t.Errorf("%s: got %v (%v), want %v", test.name, got, ok, test.want)
 		}
 	}
-	nobody := Cell{Status: Measured, Load: pings, Result: &load.Result{Window: time.Second}, Server: server}
+	nobody := Cell{Status: Measured, Load: pings, Result: &load.Result{Window: time.Second},
+		Server: server}
 	if _, ok := nobody.Metric(manifest.Loss); ok {
 		t.Error("there is a share of no pings")
 	}
-	all := Cell{Status: Measured, Load: pings, Result: &load.Result{Window: time.Second, Requests: 5}, Server: server}
+	all := Cell{Status: Measured, Load: pings, Result: &load.Result{Window: time.Second,
+		Requests: 5}, Server: server}
 	if v, ok := all.Metric(manifest.Loss); !ok || v != 0 {
 		t.Errorf("got a loss of %v, %v; want none, which is a figure", v, ok)
 	}
@@ -75,13 +82,18 @@ func TestMetricsOfChats(t *testing.T) {
 	server := &sample.Series{Samples: []sample.Sample{
 		{Mark: sample.MarkIdle, PSS: 2 << 20},
 		{Mark: sample.MarkOpen, PSS: 8 << 20},
-		{Mark: sample.MarkClosed, At: 2 * time.Second, User: time.Second, System: time.Second, PSS: 12 << 20},
+		{Mark: sample.MarkClosed, At: 2 * time.Second, User: time.Second, System: time.Second,
+			PSS: 12 << 20},
 	}}
-	open := manifest.Load{Shape: manifest.Open, Connections: 64, Members: 64, SizeBytes: 64, Rate: 100}
-	fanout := manifest.Load{Shape: manifest.Fanout, Connections: 64, Members: manifest.AllMembers, SizeBytes: 64}
-	alone := manifest.Load{Shape: manifest.Paced, Connections: 64, Members: 1, SizeBytes: 64, Bits: 1e6}
+	open := manifest.Load{Shape: manifest.Open, Connections: 64, Members: 64, SizeBytes: 64,
+		Rate: 100}
+	fanout := manifest.Load{Shape: manifest.Fanout, Connections: 64, Members: manifest.AllMembers,
+		SizeBytes: 64}
+	alone := manifest.Load{Shape: manifest.Paced, Connections: 64, Members: 1, SizeBytes: 64,
+		Bits: 1e6}
 	echo := manifest.Load{Shape: manifest.Open, Connections: 64, SizeBytes: 64, Rate: 100}
-	result := load.Result{Window: 2 * time.Second, Requests: 100, Deliveries: 6300, Latency: took, Acks: acks}
+	result := load.Result{Window: 2 * time.Second, Requests: 100, Deliveries: 6300, Latency: took,
+		Acks: acks}
 	none := math.NaN()
 	for _, test := range []struct {
 		name   string

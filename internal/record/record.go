@@ -1,6 +1,6 @@
 // Package record keeps one run on disk: a directory with run.json (the machine and what was asked
-// for), tree/ (a copy of the manifests and sources that were measured) and cells.jsonl, to which one
-// line is appended for each cell. kill -9 at any moment loses at most the cell under way.
+// for), tree/ (a copy of the manifests and sources that were measured) and cells.jsonl, to which
+// one line is appended for each cell. kill -9 at any moment loses at most the cell under way.
 package record
 
 import (
@@ -30,10 +30,13 @@ type Header struct {
 	CPUs        map[string][]int   `json:"cpus"`                // the own condition's cores by role
 	Machine     Machine            `json:"machine"`
 	Calibration []Check            `json:"calibration"`
-	Skipped     []Skip             `json:"skipped,omitempty"` // models that were not measured, and why
-	Builds      []Build            `json:"builds,omitempty"`  // for which systems a model was built, of experiments that ask for it
-	Own         *Own               `json:"own,omitempty"`     // a user's own server among the models
-	Profiles    []Profile          `json:"profiles,omitempty"`
+	// models that were not measured, and why
+	Skipped []Skip `json:"skipped,omitempty"`
+	// for which systems a model was built, of experiments that ask for it
+	Builds []Build `json:"builds,omitempty"`
+	// a user's own server among the models
+	Own      *Own      `json:"own,omitempty"`
+	Profiles []Profile `json:"profiles,omitempty"`
 }
 
 // An Own is the server of `interleave bench`: it has no folder among the services.
@@ -47,16 +50,17 @@ type Own struct {
 
 // A Machine is where a run was made.
 type Machine struct {
-	Cores      int               `json:"cores"`
-	CPU        string            `json:"cpu"`
-	MemBytes   int64             `json:"mem_bytes"`
-	Kernel     string            `json:"kernel"`
-	System     string            `json:"system"` // "Debian GNU/Linux 12"
-	Virtual    string            `json:"virtual,omitempty"`
-	Clock      string            `json:"clock"`
-	Congestion string            `json:"congestion,omitempty"` // the kernel's congestion control of TCP: "cubic"
-	Cgroups    string            `json:"cgroups"`              // v2, hybrid, v1, none
-	ToolChains map[string]string `json:"tool_chains"`          // name -> version
+	Cores    int    `json:"cores"`
+	CPU      string `json:"cpu"`
+	MemBytes int64  `json:"mem_bytes"`
+	Kernel   string `json:"kernel"`
+	System   string `json:"system"` // "Debian GNU/Linux 12"
+	Virtual  string `json:"virtual,omitempty"`
+	Clock    string `json:"clock"`
+	// the kernel's congestion control of TCP: "cubic"
+	Congestion string            `json:"congestion,omitempty"`
+	Cgroups    string            `json:"cgroups"`     // v2, hybrid, v1, none
+	ToolChains map[string]string `json:"tool_chains"` // name -> version
 }
 
 // A Check is one line of a calibration: a known truth and what was measured.
@@ -98,7 +102,8 @@ const (
 	NotTried Built = "skip"
 )
 
-// A Profile is what a server was busy with at a point, in a run of its own: none of its figures counts.
+// A Profile is what a server was busy with at a point, in a run of its own: none of its
+// figures counts.
 type Profile struct {
 	Experiment string             `json:"experiment"`
 	Point      string             `json:"point"`
@@ -111,26 +116,31 @@ type Profile struct {
 
 // A Cell is one fresh server process under one load: the unit of measurement.
 type Cell struct {
-	Experiment string             `json:"experiment"`
-	Point      string             `json:"point"`
-	Service    string             `json:"service"`
-	Model      string             `json:"model"`
-	Stack      manifest.Stack     `json:"stack,omitempty"` // unless the kernel's, or the server brings its own
-	Twin       bool               `json:"twin,omitempty"`  // the baseline's second cell of a round: A against A
-	Condition  manifest.Condition `json:"condition"`
-	Round      int                `json:"round"`   // from 1
-	Order      int                `json:"order"`   // place in the round, from 1
-	Attempt    int                `json:"attempt"` // from 1; a cell that the machine spoilt is tried twice
-	Started    time.Time          `json:"started"`
-	Took       time.Duration      `json:"took_ns"`
-	StartUp    time.Duration      `json:"start_up_ns"` // exec to ready
-	Status     Status             `json:"status"`
-	Reasons    []Reason           `json:"reasons,omitempty"` // why void or failed
-	Labels     []string           `json:"labels,omitempty"`  // generator-bound, not-steady: true, but no reason to void
-	Tail       string             `json:"tail,omitempty"`    // the end of the server's output, when it failed
-	Load       manifest.Load      `json:"load"`
-	Result     *load.Result       `json:"result,omitempty"`
-	Server     *sample.Series     `json:"server,omitempty"`
+	Experiment string `json:"experiment"`
+	Point      string `json:"point"`
+	Service    string `json:"service"`
+	Model      string `json:"model"`
+	// unless the kernel's, or the server brings its own
+	Stack manifest.Stack `json:"stack,omitempty"`
+	// the baseline's second cell of a round: A against A
+	Twin      bool               `json:"twin,omitempty"`
+	Condition manifest.Condition `json:"condition"`
+	Round     int                `json:"round"` // from 1
+	Order     int                `json:"order"` // place in the round, from 1
+	// from 1; a cell that the machine spoilt is tried twice
+	Attempt int           `json:"attempt"`
+	Started time.Time     `json:"started"`
+	Took    time.Duration `json:"took_ns"`
+	StartUp time.Duration `json:"start_up_ns"` // exec to ready
+	Status  Status        `json:"status"`
+	Reasons []Reason      `json:"reasons,omitempty"` // why void or failed
+	// generator-bound, not-steady: true, but no reason to void
+	Labels []string `json:"labels,omitempty"`
+	// the end of the server's output, when it failed
+	Tail   string         `json:"tail,omitempty"`
+	Load   manifest.Load  `json:"load"`
+	Result *load.Result   `json:"result,omitempty"`
+	Server *sample.Series `json:"server,omitempty"`
 }
 
 // Status is what became of a cell.
@@ -145,7 +155,8 @@ const (
 
 // A Reason says which gate a cell did not pass.
 type Reason struct {
-	Gate  string  `json:"gate"` // steal, foreign-cpu, late, errors, littles-law, port-owner, died ...
+	// steal, foreign-cpu, late, errors, littles-law, port-owner, died ...
+	Gate  string  `json:"gate"`
 	Text  string  `json:"text"` // a sentence with figure and limit
 	Value float64 `json:"value,omitempty"`
 	Limit float64 `json:"limit,omitempty"`
@@ -153,6 +164,7 @@ type Reason struct {
 
 // The labels of a cell.
 const (
-	GeneratorBound = "generator-bound" // the load's core was full: the server's figure is a lower bound
-	NotSteady      = "not-steady"      // the window's last quarter differs from its first
+	// the load's core was full: the server's figure is a lower bound
+	GeneratorBound = "generator-bound"
+	NotSteady      = "not-steady" // the window's last quarter differs from its first
 )

@@ -7,18 +7,19 @@ import (
 	"interleave/internal/sample"
 )
 
-// When a server came to rest: the source of the streams plots its CPU and its memory over the logarithm of time, and says
-// that one converges much later than the other.
+// When a server came to rest: the source of the streams plots its CPU and its memory over the
+// logarithm of time, and says that one converges much later than the other.
 
 const (
-	// restsWithin is how near to its last value a figure must stay to have settled. Ticks of a second make CPU rough.
+	// restsWithin is how near to its last value a figure must stay to have settled. Ticks of a
+	// second make CPU rough.
 	restsWithin = .10
 	// restAverage smooths CPU: every stream ticks once in it.
 	restAverage = time.Second
 )
 
-// settling is how long memory took to settle, by how long CPU did, both from the first connection on. The samples end with the
-// window, so what has not settled then counts as settled at its end.
+// settling is how long memory took to settle, by how long CPU did, both from the first connection
+// on. The samples end with the window, so what has not settled then counts as settled at its end.
 func (c *Cell) settling() (float64, bool) {
 	idle, ok := c.Server.Mark(sample.MarkIdle)
 	closed, ok2 := c.Server.Mark(sample.MarkClosed)
@@ -52,7 +53,8 @@ func (c *Cell) settling() (float64, bool) {
 	return positive(whenMemory.Seconds() / whenCPU.Seconds())
 }
 
-// settled is the time from which on a figure stays near to what it is at the end: the mean of its last quarter.
+// settled is the time from which on a figure stays near to what it is at the end: the mean of
+// its last quarter.
 func settled(at []time.Duration, values []float64) (time.Duration, bool) {
 	if len(values) < minIntervals {
 		return 0, false

@@ -21,9 +21,12 @@ func TestSettled(t *testing.T) {
 		ok     bool
 	}{
 		{"at once", []float64{9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9}, time.Second, true},
-		{"in the middle", []float64{1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8}, 8 * time.Second, true},
-		{"rough", []float64{1, 2, 10, 9.5, 10.5, 10, 9.2, 10.8, 10, 10, 10, 10, 10, 10, 10, 10}, 3 * time.Second, true},
-		{"back again", []float64{10, 10, 10, 10, 20, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10}, 6 * time.Second, true},
+		{"in the middle", []float64{1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8},
+			8 * time.Second, true},
+		{"rough", []float64{1, 2, 10, 9.5, 10.5, 10, 9.2, 10.8, 10, 10, 10, 10, 10, 10, 10, 10},
+			3 * time.Second, true},
+		{"back again", []float64{10, 10, 10, 10, 20, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10},
+			6 * time.Second, true},
 		{"nothing", make([]float64, 16), 0, false},
 		{"too few", []float64{1, 2, 3}, 0, false},
 	} {
@@ -34,15 +37,18 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// A server whose CPU rests after two seconds and whose memory grows for eight, of ten; its connections take 8 KB of the kernel each.
+// A server whose CPU rests after two seconds and whose memory grows for eight, of ten; its
+// connections take 8 KB of the kernel each.
 func TestStreamMetrics(t *testing.T) {
-	c := &Cell{Status: Measured, Load: manifest.Load{Shape: manifest.Streams, Connections: 1000, Rate: 500}, Result: aResult()}
+	c := &Cell{Status: Measured, Load: manifest.Load{Shape: manifest.Streams, Connections: 1000,
+		Rate: 500}, Result: aResult()}
 	series := &sample.Series{Every: 100 * time.Millisecond}
 	var cpu time.Duration
 	for i := range 101 {
 		at := time.Duration(i) * 100 * time.Millisecond
 		rss := int64(5<<20) + int64(min(i, 80))<<18
-		series.Samples = append(series.Samples, sample.Sample{At: at, User: cpu, RSS: rss, PSS: rss, Kernel: 100_000_000 + int64(i)*80_000})
+		series.Samples = append(series.Samples, sample.Sample{At: at, User: cpu, RSS: rss, PSS: rss,
+			Kernel: 100_000_000 + int64(i)*80_000})
 		cpu += time.Duration(min(i, 20)) * time.Millisecond
 	}
 	mark := func(i int, name string) { series.Samples[i].Mark = name }
@@ -65,7 +71,8 @@ func TestStreamMetrics(t *testing.T) {
 		}
 	}
 	c.Load.Shape = manifest.Closed
-	for _, m := range []manifest.Metric{manifest.Settling, manifest.KernelMemory, manifest.ClientMemory} {
+	for _, m := range []manifest.Metric{manifest.Settling, manifest.KernelMemory,
+		manifest.ClientMemory} {
 		if got, ok := c.Metric(m); ok {
 			t.Errorf("%s of a closed load: got %v, want none", m, got)
 		}

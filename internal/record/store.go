@@ -51,9 +51,10 @@ type Writer struct {
 // NewID names a run after the time it started.
 func NewID(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// Create makes the directory of a new run below root. The header's ID is the directory's name; a
-// second run of the same second gets a suffix. Fill, unless nil, puts into the directory what belongs
-// there from the start; the header is written after it, so that a directory with one is whole.
+// Create makes the directory of a new run below root. The header's ID is the directory's
+// name; a second run of the same second gets a suffix. Fill, unless nil, puts into the
+// directory what belongs there from the start; the header is written after it, so that a
+// directory with one is whole.
 func Create(root string, h Header, fill func(dir string) error) (*Writer, error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, fmt.Errorf("create the folder of runs: %w", err)
@@ -197,7 +198,8 @@ func read(dir string) (run *Run, whole int64, err error) {
 		return nil, 0, fmt.Errorf("%s: %w", headerFile, err)
 	}
 	if run.Header.Version != Version {
-		return nil, 0, fmt.Errorf("%s: format version %d, this program reads %d", headerFile, run.Header.Version, Version)
+		return nil, 0, fmt.Errorf("%s: format version %d, this program reads %d", headerFile,
+			run.Header.Version, Version)
 	}
 	f, err := os.Open(filepath.Join(dir, cellsFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -224,7 +226,8 @@ func decode(r io.Reader) (cells []Cell, whole int64, err error) {
 			return cells, whole, nil
 		}
 		if len(line) > maxLineBytes {
-			return nil, 0, fmt.Errorf("%s:%d: a line of %d bytes, at most %d are allowed", cellsFile, n, len(line), maxLineBytes)
+			return nil, 0, fmt.Errorf("%s:%d: a line of %d bytes, at most %d are allowed",
+				cellsFile, n, len(line), maxLineBytes)
 		}
 		var c Cell
 		if err := json.Unmarshal(line, &c); err != nil {
@@ -294,5 +297,6 @@ func Find(root, name string) (string, error) {
 	case 0:
 		return "", fmt.Errorf("no run %q: the newest is %s", name, ids[len(ids)-1])
 	}
-	return "", fmt.Errorf("%q is the beginning of %d runs: %s", name, len(match), strings.Join(match, ", "))
+	return "", fmt.Errorf("%q is the beginning of %d runs: %s", name, len(match),
+		strings.Join(match, ", "))
 }

@@ -137,7 +137,8 @@ func TestAFullDiskLosesNoOtherCell(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(w.size) + 100, Max: old.Max}); err != nil {
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(w.size) + 100,
+		Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}
 	err = w.Append(&Cell{Model: "large", Tail: strings.Repeat("x", 4096)})
@@ -155,13 +156,15 @@ func TestAFullDiskLosesNoOtherCell(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(run.Cells) != 2 || run.Cells[1].Model != "small" {
-		t.Errorf("after a failed write the file holds %d cells, want the 2 small ones", len(run.Cells))
+		t.Errorf("after a failed write the file holds %d cells, want the 2 small ones",
+			len(run.Cells))
 	}
 }
 
 func TestARunWhoseFillFailsIsNone(t *testing.T) {
 	root, full := t.TempDir(), errors.New("no space")
-	if _, err := Create(root, Header{ID: "half"}, func(string) error { return full }); !errors.Is(err, full) {
+	if _, err := Create(root, Header{ID: "half"},
+		func(string) error { return full }); !errors.Is(err, full) {
 		t.Errorf("got %v, want %v", err, full)
 	}
 	if ids, err := List(root); err != nil || len(ids) != 0 {
@@ -198,14 +201,16 @@ func TestFind(t *testing.T) {
 			t.Errorf("Find(%q) = %s, %v, want %s", tt.name, dir, err, tt.want)
 		}
 	}
-	if _, err := Find(t.TempDir(), "last"); err == nil || !strings.Contains(err.Error(), "interleave run") {
+	if _, err := Find(t.TempDir(), "last"); err == nil ||
+		!strings.Contains(err.Error(), "interleave run") {
 		t.Errorf("Find without runs: %v, want an error that names the way out", err)
 	}
 }
 
 func TestALaterFormatIsRefused(t *testing.T) {
 	dir := aRun(t, 0)
-	if err := os.WriteFile(filepath.Join(dir, headerFile), []byte(`{"version": 99}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, headerFile), []byte(`{"version": 99}`),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "version 99") {

@@ -14,7 +14,8 @@ import (
 )
 
 // order is that in which words are counted.
-var order = []stats.Word{stats.Reproduced, stats.NotReproduced, stats.Inconclusive, stats.NotComparable}
+var order = []stats.Word{stats.Reproduced, stats.NotReproduced, stats.Inconclusive,
+	stats.NotComparable}
 
 // tally counts the verdicts by word.
 func (s *study) tally() map[stats.Word]int {
@@ -35,13 +36,16 @@ func (s *study) abstract() []string {
 	out = append(out, s.effortSentence(), s.unfinished(), s.lossSentence())
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
 	if len(s.Header.Calibration) == 0 {
-		out = append(out, "Not calibrated: the instrument was not held against known truths before this run.")
+		out = append(out,
+			"Not calibrated: the instrument was not held against known truths before this run.")
 	}
 	if n := len(s.Header.Skipped); n > 0 {
-		out = append(out, capital(many(n, "server"))+" "+wasWere(n)+" skipped, with the reason given below.")
+		out = append(out, capital(many(n, "server"))+" "+wasWere(n)+
+			" skipped, with the reason given below.")
 	}
 	if s.rounds < stats.MinRounds {
-		out = append(out, fmt.Sprintf("With %s no 95 %% interval can be given: %d are the least.", many(s.rounds, "round"), stats.MinRounds))
+		out = append(out, fmt.Sprintf("With %s no 95 %% interval can be given: %d are the least.",
+			many(s.rounds, "round"), stats.MinRounds))
 	}
 	return out
 }
@@ -67,7 +71,8 @@ func (s *study) resultSentence() string {
 	return fmt.Sprintf("Of %s, %s.", s.claimed(), list(parts))
 }
 
-// claimed is how many claims there are, and whose. Of sources, "eve.txt, section V" and "eve.txt, section VI" are one.
+// claimed is how many claims there are, and whose. Of sources, "eve.txt, section V" and "eve.txt,
+// section VI" are one.
 func (s *study) claimed() string {
 	published, ours, sources := 0, 0, map[string]bool{}
 	for _, e := range s.experiments {
@@ -83,7 +88,8 @@ func (s *study) claimed() string {
 	}
 	var parts []string
 	if published > 0 {
-		parts = append(parts, many(published, "published claim")+" from "+many(len(sources), "source"))
+		parts = append(parts, many(published, "published claim")+" from "+
+			many(len(sources), "source"))
 	}
 	switch {
 	case ours == 1:
@@ -115,7 +121,8 @@ func (s *study) unfinished() string {
 	if s.Header.Finished != nil {
 		return ""
 	}
-	return "The run has no end: it was stopped, or is still under way; what it recorded counts, and it can be resumed."
+	return "The run has no end: it was stopped, or is still under way; what it recorded counts, " +
+		"and it can be resumed."
 }
 
 func (s *study) lossSentence() string {
@@ -126,7 +133,8 @@ func (s *study) lossSentence() string {
 	share := quantity.Percent(float64(n.void+n.broken) / float64(n.all))
 	var parts []string
 	if n.void > 0 {
-		parts = append(parts, fmt.Sprintf("%s %s voided by a gate", number(n.void), wasWere(n.void)))
+		parts = append(parts, fmt.Sprintf("%s %s voided by a gate", number(n.void),
+			wasWere(n.void)))
 	}
 	if n.broken > 0 {
 		parts = append(parts, fmt.Sprintf("%s failed", number(n.broken)))
@@ -193,7 +201,8 @@ func many(n int, noun string) string {
 
 // number writes small numbers as words, as a paragraph does.
 func number(n int) string {
-	small := []string{"none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+	small := []string{"none", "one", "two", "three", "four", "five", "six", "seven", "eight",
+		"nine", "ten", "eleven", "twelve"}
 	if n < len(small) {
 		return small[n]
 	}

@@ -20,11 +20,17 @@ var benchUnits = []struct {
 	metric manifest.Metric
 	unit   string
 }{
-	{manifest.Throughput, "req/s"}, {manifest.SolveTime, "ms/solve"}, {manifest.CPUPerRequest, "us-cpu/req"}, {manifest.CPU, "%core"}, {manifest.CPUVariation, "cv-cpu"},
-	{manifest.LatencyP50, "us-p50"}, {manifest.LatencyP99, "us-p99"}, {manifest.Jitter, "us-jitter"},
-	{manifest.BitRate, "bit/s"}, {manifest.CPUPerGB, "s-cpu/GB"}, {manifest.Loss, "%lost"}, {manifest.MemoryGrowth, "x-memory"},
-	{manifest.Deliveries, "deliveries/s"}, {manifest.CPUPerDelivery, "us-cpu/delivery"}, {manifest.AckP50, "us-ack-p50"}, {manifest.AckP99, "us-ack-p99"},
-	{manifest.ClientMemory, "pss-bytes/client"}, {manifest.KernelMemory, "kernel-bytes/client"}, {manifest.Settling, "x-settling"},
+	{manifest.Throughput, "req/s"}, {manifest.SolveTime, "ms/solve"},
+	{manifest.CPUPerRequest, "us-cpu/req"}, {manifest.CPU, "%core"},
+	{manifest.CPUVariation, "cv-cpu"},
+	{manifest.LatencyP50, "us-p50"}, {manifest.LatencyP99, "us-p99"},
+	{manifest.Jitter, "us-jitter"},
+	{manifest.BitRate, "bit/s"}, {manifest.CPUPerGB, "s-cpu/GB"}, {manifest.Loss, "%lost"},
+	{manifest.MemoryGrowth, "x-memory"},
+	{manifest.Deliveries, "deliveries/s"}, {manifest.CPUPerDelivery, "us-cpu/delivery"},
+	{manifest.AckP50, "us-ack-p50"}, {manifest.AckP99, "us-ack-p99"},
+	{manifest.ClientMemory, "pss-bytes/client"}, {manifest.KernelMemory, "kernel-bytes/client"},
+	{manifest.Settling, "x-settling"},
 	{manifest.PSS, "pss-bytes"}, {manifest.Threads, "threads"}, {manifest.Switches, "switches/req"},
 }
 
@@ -76,15 +82,17 @@ func Benchstat(w io.Writer, run Run) error {
 	return nil
 }
 
-// benchName is Benchmark<Service>/model=.../point=.../condition=...; the baseline's second cell is a
-// model of its own, or benchstat would put both into one sample.
+// benchName is Benchmark<Service>/model=.../point=.../condition=...; the baseline's second cell is
+// a model of its own, or benchstat would put both into one sample.
 func benchName(c *record.Cell) string {
 	clean := strings.NewReplacer(" ", "", "/", "_", "\t", "", "\n", "")
 	model := c.Model
 	if c.Twin {
 		model += "-again"
 	}
-	return fmt.Sprintf("Benchmark%s/model=%s/point=%s/condition=%s", capital(clean.Replace(c.Service)), clean.Replace(model), clean.Replace(c.Point), c.Condition)
+	return fmt.Sprintf("Benchmark%s/model=%s/point=%s/condition=%s",
+		capital(clean.Replace(c.Service)), clean.Replace(model), clean.Replace(c.Point),
+		c.Condition)
 }
 
 func benchValues(c *record.Cell) string {

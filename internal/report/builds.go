@@ -15,11 +15,13 @@ func (e *experiment) matrix() *table {
 		return nil
 	}
 	t := &table{
-		Caption: "Each target with what its compiler said, how many of the service's transcripts what was built has passed, and why not more.",
-		Head:    []string{"target", "builds", "transcripts", "remarks"},
+		Caption: "Each target with what its compiler said, how many of the service's " +
+			"transcripts what was built has passed, and why not more.",
+		Head: []string{"target", "builds", "transcripts", "remarks"},
 	}
 	for _, b := range e.builds {
-		builds := map[record.Built]string{record.BuiltYes: "yes", record.BuiltNo: "no", record.NotTried: "not tried"}[b.Built]
+		builds := map[record.Built]string{record.BuiltYes: "yes", record.BuiltNo: "no",
+			record.NotTried: "not tried"}[b.Built]
 		played := "–"
 		if b.Played > 0 {
 			played = fmt.Sprintf("%d of %d", b.Passed, b.Played)
@@ -39,7 +41,8 @@ func (s *study) oursOfBuilds(e *experiment) []string {
 	}
 	return []string{
 		s.machine(),
-		fmt.Sprintf("%s of %s, of which %d could be tried here", many(len(e.builds), "target"), strings.Join(e.Models, ", "), tried),
+		fmt.Sprintf("%s of %s, of which %d could be tried here", many(len(e.builds), "target"),
+			strings.Join(e.Models, ", "), tried),
 		"rows printed by: " + strings.Join(e.Builds, " "),
 	}
 }

@@ -34,7 +34,8 @@ type claimView struct {
 
 // marks are the symbols of the page: each word has a shape of its own.
 var marks = map[stats.Word]string{
-	stats.Reproduced: "mark-reproduced", stats.NotReproduced: "mark-not", stats.Inconclusive: "mark-open", stats.NotComparable: "mark-none",
+	stats.Reproduced: "mark-reproduced", stats.NotReproduced: "mark-not",
+	stats.Inconclusive: "mark-open", stats.NotComparable: "mark-none",
 }
 
 // claims are the experiment's, with figures. Fragments are the claims' own ids; one that another
@@ -43,14 +44,16 @@ func (s *study) claims(e *experiment, taken map[string]bool) []claimView {
 	var out []claimView
 	// What cannot be compared comes last.
 	verdicts := slices.Clone(e.verdicts)
-	slices.SortStableFunc(verdicts, func(a, b verdict.Verdict) int { return cmp.Compare(silent(a), silent(b)) })
+	slices.SortStableFunc(verdicts,
+		func(a, b verdict.Verdict) int { return cmp.Compare(silent(a), silent(b)) })
 	for _, v := range verdicts {
 		id := anchor(v.Claim.ID)
 		if id == "" || taken[id] {
 			id = anchor(e.Name, v.Claim.ID)
 		}
 		taken[id] = true
-		c := claimView{Verdict: v, Anchor: id, Mark: marks[v.Word], Told: told(v), Holm: s.together(e, v)}
+		c := claimView{Verdict: v, Anchor: id, Mark: marks[v.Word], Told: told(v),
+			Holm: s.together(e, v)}
 		for i, parts := range byUnit(drawable(v.Parts)) {
 			figureID := anchor("fig", id)
 			if i > 0 {
@@ -71,8 +74,8 @@ func silent(v verdict.Verdict) int {
 	return 0
 }
 
-// told is the verdict's sentence for a page: set as text is, with dashes in intervals, and without the
-// word, which stands in front of it with its mark.
+// told is the verdict's sentence for a page: set as text is, with dashes in intervals, and without
+// the word, which stands in front of it with its mark.
 func told(v verdict.Verdict) string {
 	text, word := v.Sentence, capital(string(v.Word))
 	if rest, found := strings.CutPrefix(text, word+": "); found {
@@ -107,7 +110,8 @@ func sentence(text string) string {
 	return text
 }
 
-// set is a text as printers set it: quotes and times signs, and a space before % that does not break.
+// set is a text as printers set it: quotes and times signs, and a space before % that
+// does not break.
 func set(text string) string {
 	text = inQuotes.ReplaceAllString(text, "“$1”")
 	text = product.ReplaceAllString(text, "$1 × ")
@@ -126,7 +130,8 @@ func (s *study) together(e *experiment, v verdict.Verdict) string {
 	if !judged || h.claims < 2 || v.Word != stats.Reproduced {
 		return ""
 	}
-	text := fmt.Sprintf("Among the %d claims of %s that were judged (Holm): p = %s", h.claims, h.source, quantity.Significant(h.p, 2))
+	text := fmt.Sprintf("Among the %d claims of %s that were judged (Holm): p = %s", h.claims,
+		h.source, quantity.Significant(h.p, 2))
 	if h.p > stats.Alpha {
 		return text + ", so one of them may be reproduced by luck; more rounds tell."
 	}
@@ -135,14 +140,16 @@ func (s *study) together(e *experiment, v verdict.Verdict) string {
 
 // drawable are the parts that rest on rounds: lines of code are counted, not measured.
 func drawable(parts []verdict.Part) []verdict.Part {
-	return slices.DeleteFunc(slices.Clone(parts), func(p verdict.Part) bool { return p.Finding.Rounds == 0 })
+	return slices.DeleteFunc(slices.Clone(parts),
+		func(p verdict.Part) bool { return p.Finding.Rounds == 0 })
 }
 
 // byUnit keeps apart what cannot stand on one axis.
 func byUnit(parts []verdict.Part) [][]verdict.Part {
 	var out [][]verdict.Part
 	for _, p := range parts {
-		i := slices.IndexFunc(out, func(group []verdict.Part) bool { return group[0].Unit == p.Unit })
+		i := slices.IndexFunc(out,
+			func(group []verdict.Part) bool { return group[0].Unit == p.Unit })
 		if i < 0 {
 			out = append(out, nil)
 			i = len(out) - 1
@@ -152,7 +159,8 @@ func byUnit(parts []verdict.Part) [][]verdict.Part {
 	return out
 }
 
-func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Part, id string) drawn {
+func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Part,
+	id string) drawn {
 	f := figure.Intervals{Reference: math.NaN()}
 	condition := v.Condition
 	f.Axis, f.Log = axis(e, v.Claim, parts)
@@ -168,13 +176,15 @@ func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Pa
 	for _, p := range parts {
 		row := figure.IntervalRow{
 			Label: strings.TrimPrefix(p.Name, f.LabelHead+" = "), Dots: p.Values,
-			Estimate: p.Finding.Estimate, Low: p.Finding.Interval95.Lower, High: p.Finding.Interval95.Upper,
+			Estimate: p.Finding.Estimate, Low: p.Finding.Interval95.Lower,
+			High:     p.Finding.Interval95.Upper,
 			InnerLow: p.Finding.Interval90.Lower, InnerHigh: p.Finding.Interval90.Upper,
 			Note: figureOf(p.Finding.Interval95, ""), Published: p.Published, Accept: p.Accept,
 			Noise: [2]float64{math.NaN(), math.NaN()},
 		}
 		if p.Finding.Interval95.Short() { // too few rounds for any interval
-			row.Low, row.High, row.InnerLow, row.InnerHigh = row.Estimate, row.Estimate, row.Estimate, row.Estimate
+			row.Low, row.High, row.InnerLow, row.InnerHigh = row.Estimate, row.Estimate,
+				row.Estimate, row.Estimate
 		}
 		if n, found := noise(p); found && p.Unit == "ratio" {
 			row.Noise, noisy = n, true
@@ -184,8 +194,10 @@ func (s *study) claimFigure(e *experiment, v verdict.Verdict, parts []verdict.Pa
 	if noisy {
 		f.NoiseLegend = e.Baseline + " against itself"
 	}
-	f.Frame = figure.Frame{ID: id, Title: v.Claim.ID + ": " + f.Axis, Desc: capital(string(v.Word)) + ". " + v.Sentence}
-	caption := fmt.Sprintf("%s: %s; %s. Each dot is a round, paired within it.", v.Claim.ID, f.Axis, where(condition))
+	f.Frame = figure.Frame{ID: id, Title: v.Claim.ID + ": " + f.Axis,
+		Desc: capital(string(v.Word)) + ". " + v.Sentence}
+	caption := fmt.Sprintf("%s: %s; %s. Each dot is a round, paired within it.", v.Claim.ID, f.Axis,
+		where(condition))
 	only := v
 	only.Parts = parts
 	return draw(id, caption, f, claimTable(only))
@@ -230,7 +242,8 @@ func head(parts []verdict.Part) string {
 }
 
 // noiseOf finds the baseline against itself at a part's point.
-func noiseOf(e *experiment, c manifest.Condition, m manifest.Metric) func(verdict.Part) ([2]float64, bool) {
+func noiseOf(e *experiment, c manifest.Condition,
+	m manifest.Metric) func(verdict.Part) ([2]float64, bool) {
 	var twins []verdict.Row
 	for _, r := range e.rows(c, m) {
 		if r.Twin && known(ratio(r)) && !ratio(r).Short() {

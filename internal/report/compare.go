@@ -1,8 +1,8 @@
 package report
 
 // Two runs beside each other: what changed between two days, two machines, two versions. Rounds of
-// different runs are no pairs, so the comparison is that of two samples: the Hodges-Lehmann shift of
-// logarithms with the interval that inverts the Mann-Whitney test.
+// different runs are no pairs, so the comparison is that of two samples: the Hodges-Lehmann shift
+// of logarithms with the interval that inverts the Mann-Whitney test.
 
 import (
 	"bufio"
@@ -82,7 +82,8 @@ func Compare(w io.Writer, a, b Run, width int, color bool) error {
 
 func compare(a, b Run) comparison {
 	x, y := examine(a), examine(b)
-	c := comparison{A: a.Header.ID, B: b.Header.ID, Gaps: gaps(a, b), Verdicts: turns(x, y), Changes: []change{}}
+	c := comparison{A: a.Header.ID, B: b.Header.ID, Gaps: gaps(a, b), Verdicts: turns(x, y),
+		Changes: []change{}}
 	for _, ex := range x.experiments {
 		i := slices.IndexFunc(y.experiments, func(e *experiment) bool { return e.Name == ex.Name })
 		if i < 0 {
@@ -92,12 +93,14 @@ func compare(a, b Run) comparison {
 		c.add(ex, y.experiments[i])
 	}
 	for _, ey := range y.experiments {
-		if !slices.ContainsFunc(x.experiments, func(e *experiment) bool { return e.Name == ey.Name }) {
+		if !slices.ContainsFunc(x.experiments,
+			func(e *experiment) bool { return e.Name == ey.Name }) {
 			c.OnlyB += ey.figures()
 		}
 	}
 	slices.SortStableFunc(c.Changes, func(a, b change) int {
-		return cmp.Compare(math.Abs(math.Log(b.ratio.Estimate)), math.Abs(math.Log(a.ratio.Estimate)))
+		return cmp.Compare(math.Abs(math.Log(b.ratio.Estimate)),
+			math.Abs(math.Log(a.ratio.Estimate)))
 	})
 	return c
 }
@@ -126,7 +129,8 @@ func (c *comparison) add(x, y *experiment) {
 		for _, m := range x.metrics() {
 			theirs := y.told(condition, m)
 			for _, r := range x.told(condition, m) {
-				i := slices.IndexFunc(theirs, func(o verdict.Row) bool { return o.Point == r.Point && o.Model == r.Model })
+				i := slices.IndexFunc(theirs,
+					func(o verdict.Row) bool { return o.Point == r.Point && o.Model == r.Model })
 				if i < 0 {
 					c.OnlyA++
 					continue
@@ -143,8 +147,10 @@ func changed(experiment string, a, b verdict.Row) change {
 	iv := stats.Shift(logarithms(b.Values), logarithms(a.Values), .95)
 	iv.Estimate, iv.Lower, iv.Upper = math.Exp(iv.Estimate), math.Exp(iv.Lower), math.Exp(iv.Upper)
 	out := change{
-		Experiment: experiment, Point: a.Point, Condition: a.Condition, Model: a.Model, Metric: a.Metric,
-		RoundsA: len(a.Values), RoundsB: len(b.Values), Ratio: finite(iv.Estimate), a: centre(a), b: centre(b), ratio: iv,
+		Experiment: experiment, Point: a.Point, Condition: a.Condition, Model: a.Model,
+		Metric:  a.Metric,
+		RoundsA: len(a.Values), RoundsB: len(b.Values), Ratio: finite(iv.Estimate), a: centre(a),
+		b: centre(b), ratio: iv,
 	}
 	if !iv.Short() {
 		out.Interval = ends(iv)
@@ -170,14 +176,16 @@ func turns(x, y *study) []turn {
 	out := []turn{}
 	for _, v := range x.verdicts() {
 		seen[key{v.Experiment, v.Claim.ID}] = len(out)
-		out = append(out, turn{Experiment: v.Experiment, Claim: v.Claim.ID, Says: v.Claim.Sentence, A: v.Word})
+		out = append(out, turn{Experiment: v.Experiment, Claim: v.Claim.ID, Says: v.Claim.Sentence,
+			A: v.Word})
 	}
 	for _, v := range y.verdicts() {
 		if i, found := seen[key{v.Experiment, v.Claim.ID}]; found {
 			out[i].B = v.Word
 			continue
 		}
-		out = append(out, turn{Experiment: v.Experiment, Claim: v.Claim.ID, Says: v.Claim.Sentence, B: v.Word})
+		out = append(out, turn{Experiment: v.Experiment, Claim: v.Claim.ID, Says: v.Claim.Sentence,
+			B: v.Word})
 	}
 	return slices.DeleteFunc(out, func(t turn) bool { return t.A == t.B })
 }
@@ -193,7 +201,8 @@ func gaps(a, b Run) []gap {
 	h, o := a.Header, b.Header
 	add("cores", fmt.Sprint(h.Machine.Cores), fmt.Sprint(o.Machine.Cores))
 	add("processor", h.Machine.CPU, o.Machine.CPU)
-	add("memory", plainSpaces(quantity.Of(float64(h.Machine.MemBytes), "bytes")), plainSpaces(quantity.Of(float64(o.Machine.MemBytes), "bytes")))
+	add("memory", plainSpaces(quantity.Of(float64(h.Machine.MemBytes), "bytes")),
+		plainSpaces(quantity.Of(float64(o.Machine.MemBytes), "bytes")))
 	add("kernel", h.Machine.Kernel, o.Machine.Kernel)
 	add("system", h.Machine.System, o.Machine.System)
 	add("virtual", h.Machine.Virtual, o.Machine.Virtual)
@@ -244,7 +253,8 @@ func (s *screen) turns(list []turn) {
 	}
 	s.line(s.bold(many(len(list), "verdict") + " changed"))
 	for _, t := range list {
-		s.line(fmt.Sprintf("  %s  %s -> %s", s.bold(t.Claim), s.word(t.A, "not in the first run"), s.word(t.B, "not in the second run")))
+		s.line(fmt.Sprintf("  %s  %s -> %s", s.bold(t.Claim), s.word(t.A, "not in the first run"),
+			s.word(t.B, "not in the second run")))
 		s.wrap("      ", t.Says)
 	}
 }
@@ -254,27 +264,34 @@ func (s *screen) changes(c comparison) {
 	differ := slices.DeleteFunc(slices.Clone(c.Changes), func(c change) bool { return !c.Differs })
 	s.line(s.bold(fmt.Sprintf("%d of %s differ", len(differ), many(len(c.Changes), "figure"))))
 	if n := len(c.Changes); n > 0 {
-		s.wrap("  ", fmt.Sprintf("By chance alone about %d would: each interval is one of 95 %%, unpaired.", int(math.Round(.05*float64(n)))))
+		s.wrap("  ",
+			fmt.Sprintf("By chance alone about %d would: each interval is one of 95 %%, unpaired.",
+				int(math.Round(.05*float64(n)))))
 	}
-	if few := slices.IndexFunc(c.Changes, func(c change) bool { return c.ratio.Short() }); few >= 0 {
+	if few := slices.IndexFunc(c.Changes,
+		func(c change) bool { return c.ratio.Short() }); few >= 0 {
 		s.wrap("  ", "Some have too few rounds for an interval, and so cannot differ.")
 	}
 	if c.OnlyA+c.OnlyB > 0 {
-		s.wrap("  ", fmt.Sprintf("Only in the first run: %s; only in the second: %s.", many(c.OnlyA, "figure"), many(c.OnlyB, "figure")))
+		s.wrap("  ", fmt.Sprintf("Only in the first run: %s; only in the second: %s.",
+			many(c.OnlyA, "figure"), many(c.OnlyB, "figure")))
 	}
 	var t [][]string
 	for _, d := range differ {
 		u := manifest.Metrics[d.Metric].Unit
 		t = append(t, []string{
-			fmt.Sprintf("%s, %s, %s", d.Experiment, d.Point, d.Condition), d.Model, string(d.Metric),
-			quantity.Short(d.a.Estimate, u), quantity.Short(d.b.Estimate, u), "x" + quantity.Estimate(d.ratio.Estimate, d.ratio.Lower, d.ratio.Upper, ""),
+			fmt.Sprintf("%s, %s, %s", d.Experiment, d.Point, d.Condition), d.Model,
+			string(d.Metric),
+			quantity.Short(d.a.Estimate, u), quantity.Short(d.b.Estimate, u), "x" +
+				quantity.Estimate(d.ratio.Estimate, d.ratio.Lower, d.ratio.Upper, ""),
 			fmt.Sprintf("%d+%d", d.RoundsA, d.RoundsB),
 		})
 	}
 	if len(t) == 0 {
 		return
 	}
-	t = append([][]string{{"where", "model", "metric", "first", "second", "ratio (95 %)", "rounds"}}, t...)
+	t = append([][]string{{"where", "model", "metric", "first", "second", "ratio (95 %)",
+		"rounds"}}, t...)
 	for i := range t {
 		for j := range t[i] {
 			t[i][j] = plainSpaces(t[i][j])

@@ -14,7 +14,8 @@ import (
 )
 
 // distributions draws the latencies of each open point: a merged histogram for each model.
-func (s *study) distributions(e *experiment, c manifest.Condition, styles map[string]figure.Style) []drawn {
+func (s *study) distributions(e *experiment, c manifest.Condition,
+	styles map[string]figure.Style) []drawn {
 	var out []drawn
 	for _, p := range e.Points {
 		if p.Load.Shape != manifest.Open {
@@ -23,7 +24,8 @@ func (s *study) distributions(e *experiment, c manifest.Condition, styles map[st
 		merged := map[string]*hist.Histogram{}
 		cells := map[string]int{}
 		for _, cell := range e.cells {
-			if cell.Point != p.Name || cell.Condition != c || cell.Twin || cell.Status != record.Measured || cell.Result == nil || cell.Result.Latency == nil {
+			if cell.Point != p.Name || cell.Condition != c || cell.Twin ||
+				cell.Status != record.Measured || cell.Result == nil || cell.Result.Latency == nil {
 				continue
 			}
 			if merged[cell.Model] == nil {
@@ -41,18 +43,21 @@ func (s *study) distributions(e *experiment, c manifest.Condition, styles map[st
 	return out
 }
 
-func (s *study) quantileFigure(e *experiment, c manifest.Condition, p manifest.Point, merged map[string]*hist.Histogram, cells map[string]int, styles map[string]figure.Style) drawn {
+func (s *study) quantileFigure(e *experiment, c manifest.Condition, p manifest.Point,
+	merged map[string]*hist.Histogram, cells map[string]int, styles map[string]figure.Style) drawn {
 	id := anchor("fig", e.Name, p.Name, "distribution", string(c))
 	f := figure.Quantiles{YName: "latency from the due time"}
 	t := table{
-		Caption: "Latency counted from the moment a request was due; histograms of all rounds merged by addition. Intervals over rounds stand with the figures of p50 and p99.",
-		Head:    []string{"model", "p50", "p90", "p99", "p99.9", "longest", "requests", "rounds"},
+		Caption: "Latency counted from the moment a request was due; histograms of all rounds " +
+			"merged by addition. Intervals over rounds stand with the figures of p50 and p99.",
+		Head: []string{"model", "p50", "p90", "p99", "p99.9", "longest", "requests", "rounds"},
 	}
 	for _, model := range sortedKeys(merged) {
 		h := merged[model]
 		series := figure.QuantileSeries{Name: model, Style: styles[model], Strong: e.about(model)}
 		for _, q := range figure.Shares(h.Count()) {
-			series.Points = append(series.Points, [2]float64{q, float64(max(h.Quantile(q), 1)) / 1e3})
+			series.Points = append(series.Points,
+				[2]float64{q, float64(max(h.Quantile(q), 1)) / 1e3})
 		}
 		f.Series = append(f.Series, series)
 		line := []string{model}
@@ -63,10 +68,14 @@ func (s *study) quantileFigure(e *experiment, c manifest.Condition, p manifest.P
 			}
 			line = append(line, text)
 		}
-		t.Rows = append(t.Rows, append(line, quantity.Of(float64(h.Max())/1e3, "µs"), quantity.Count(int64(h.Count())), fmt.Sprint(cells[model])))
+		t.Rows = append(t.Rows, append(line, quantity.Of(float64(h.Max())/1e3, "µs"),
+			quantity.Count(int64(h.Count())), fmt.Sprint(cells[model])))
 	}
-	f.Frame = figure.Frame{ID: id, Title: "Distribution of latency at " + p.Name, Desc: "Quantiles of latency on a logarithmic axis, one line for each of " + many(len(f.Series), "model") + "; the table has the figures."}
-	caption := fmt.Sprintf("Latency of all requests at “%s” (%s), from the moment each was due; %s. Rounds merged; a line ends where fewer than ten requests are left.",
+	f.Frame = figure.Frame{ID: id, Title: "Distribution of latency at " + p.Name,
+		Desc: "Quantiles of latency on a logarithmic axis, one line for each of " +
+			many(len(f.Series), "model") + "; the table has the figures."}
+	caption := fmt.Sprintf("Latency of all requests at “%s” (%s), from the moment each was due; "+
+		"%s. Rounds merged; a line ends where fewer than ten requests are left.",
 		p.Name, offer(p.Load), where(c))
 	return draw(id, caption, f, t)
 }

@@ -62,7 +62,8 @@ func where(c manifest.Condition) string {
 	return string(c)
 }
 
-// cores is where, with the cores' numbers: for a heading, so that the captions below need not have them.
+// cores is where, with the cores' numbers: for a heading, so that the captions below
+// need not have them.
 func (s *study) cores(c manifest.Condition) string {
 	server, load := s.Header.CPUs["server"], s.Header.CPUs["load"]
 	if c == manifest.Own && len(server) > 0 && len(load) > 0 {
@@ -80,7 +81,8 @@ func numbers(list []int) string {
 }
 
 // measured draws all metrics of an experiment under one condition.
-func (s *study) measured(e *experiment, c manifest.Condition, styles map[string]figure.Style) []drawn {
+func (s *study) measured(e *experiment, c manifest.Condition,
+	styles map[string]figure.Style) []drawn {
 	var out []drawn
 	for _, m := range e.metrics() {
 		rows := e.rows(c, m)
@@ -104,7 +106,8 @@ func (s *study) measured(e *experiment, c manifest.Condition, styles map[string]
 // offered says that a row's rate is what the load offered: no result.
 func (e *experiment) offered(r verdict.Row) bool {
 	p := e.point(r.Point)
-	return p != nil && (p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced || p.Load.Shape == manifest.Streams)
+	return p != nil && (p.Load.Shape == manifest.Open || p.Load.Shape == manifest.Paced ||
+		p.Load.Shape == manifest.Streams)
 }
 
 // split takes apart what lies on an axis of at least two places and what does not.
@@ -141,10 +144,12 @@ func byPoint(rows []verdict.Row) [][]verdict.Row {
 // below, a linear axis from zero shows both ends.
 const logFrom = 40
 
-func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metric, rows []verdict.Row, styles map[string]figure.Style) drawn {
+func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metric,
+	rows []verdict.Row, styles map[string]figure.Style) drawn {
 	id := anchor("fig", e.Name, string(m), string(c))
 	f := figure.Sweep{
-		XName: cmp.Or(e.Axis.Label, e.Axis.Over), YName: axisName(m), YUnit: manifest.Metrics[m].Unit, LogX: e.Axis.Log,
+		XName: cmp.Or(e.Axis.Label, e.Axis.Over), YName: axisName(m),
+		YUnit: manifest.Metrics[m].Unit, LogX: e.Axis.Log,
 	}
 	at := map[string]int{}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -155,7 +160,8 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		i, found := at[r.Model]
 		if !found {
 			i, at[r.Model] = len(f.Series), len(f.Series)
-			f.Series = append(f.Series, figure.Series{Name: r.Model, Style: styles[r.Model], Strong: e.about(r.Model)})
+			f.Series = append(f.Series, figure.Series{Name: r.Model, Style: styles[r.Model],
+				Strong: e.about(r.Model)})
 		}
 		v := centre(r)
 		p := figure.SweepPoint{X: r.X, Y: v.Estimate, Low: v.Lower, High: v.Upper}
@@ -179,26 +185,30 @@ func (s *study) sweepFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		}
 	}
 	f.LogY = low > 0 && high/low > logFrom
-	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(axisName(m)), f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
+	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s over %s, %s", capital(axisName(m)),
+		f.XName, many(len(f.Series), "model")), Desc: describeSweep(f)}
 	caption := fmt.Sprintf("%s over %s; %s. %s; bars and bands are 95 %% intervals.",
 		capital(axisName(m)), f.XName, where(c), roundsOf(rows))
 	if len(e.Claims) > 0 {
 		caption += " Bold: the models that claims are about."
 	}
 	if len(published) > 0 {
-		caption += " Pale and wide, behind: the published curve (" + strings.Join(published, ", ") + ")."
+		caption += " Pale and wide, behind: the published curve (" + strings.Join(published, ", ") +
+			")."
 	}
 	return draw(id, caption, f, sweepTable(rows, m))
 }
 
 // published is a curve of the source; one that is relative is brought to the figures of this run.
-func (e *experiment) published(c manifest.Condition, curve manifest.Curve, styles map[string]figure.Style) figure.Series {
+func (e *experiment) published(c manifest.Condition, curve manifest.Curve,
+	styles map[string]figure.Style) figure.Series {
 	p := figure.Series{Name: "published, " + curve.Model, Style: styles[curve.Model]}
 	for _, xy := range curve.Points {
 		y := xy[1]
 		if of := curve.Relative; of.Model != "" {
 			i := slices.IndexFunc(e.rows(c, curve.Metric), func(r verdict.Row) bool {
-				return r.Model == of.Model && !r.Twin && (r.Point == of.Point || of.Point == "" && r.X == xy[0])
+				return r.Model == of.Model && !r.Twin && (r.Point == of.Point ||
+					of.Point == "" && r.X == xy[0])
 			})
 			if i < 0 || !known(centre(e.rows(c, curve.Metric)[i])) {
 				continue // the model that it is relative to was not measured
@@ -216,8 +226,10 @@ func describeSweep(f figure.Sweep) string {
 	for _, s := range f.Series {
 		if n := len(s.Points); n > 0 {
 			first, last := s.Points[0], s.Points[n-1]
-			parts = append(parts, fmt.Sprintf("%s from %s at %s to %s at %s", s.Name, quantity.Short(first.Y, f.YUnit),
-				quantity.Trim(first.X, 3), quantity.Short(last.Y, f.YUnit), quantity.Trim(last.X, 3)))
+			parts = append(parts, fmt.Sprintf("%s from %s at %s to %s at %s", s.Name,
+				quantity.Short(first.Y, f.YUnit),
+				quantity.Trim(first.X, 3), quantity.Short(last.Y, f.YUnit),
+				quantity.Trim(last.X, 3)))
 		}
 	}
 	return strings.Join(parts, "; ") + "."
@@ -238,7 +250,8 @@ func roundsOf(rows []verdict.Row) string {
 	return fmt.Sprintf("Estimates over %d to %d rounds", least, most)
 }
 
-func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metric, rows []verdict.Row, styles map[string]figure.Style) drawn {
+func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metric,
+	rows []verdict.Row, styles map[string]figure.Style) drawn {
 	rows = ranked(rows, manifest.Metrics[m].MoreIsBetter)
 	id := anchor("fig", e.Name, rows[0].Point, string(m), string(c))
 	f := figure.Strip{Axis: axisName(m), Unit: manifest.Metrics[m].Unit}
@@ -246,8 +259,10 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 	var told []string
 	for _, r := range rows {
 		row := figure.StripRow{
-			Name: name(r), Style: styles[r.Model], Dots: r.Values, Note: figureOf(centre(r), f.Unit),
-			Centre: centre(r).Estimate, Low: centre(r).Lower, High: centre(r).Upper, Twin: r.Twin, Strong: e.about(r.Model) && !r.Twin,
+			Name: name(r), Style: styles[r.Model], Dots: r.Values,
+			Note:   figureOf(centre(r), f.Unit),
+			Centre: centre(r).Estimate, Low: centre(r).Lower, High: centre(r).Upper, Twin: r.Twin,
+			Strong: e.about(r.Model) && !r.Twin,
 		}
 		if centre(r).Short() {
 			row.Low, row.High = row.Centre, row.Centre
@@ -262,10 +277,12 @@ func (s *study) stripFigure(e *experiment, c manifest.Condition, m manifest.Metr
 		told = append(told, name(r)+" "+quantity.Short(centre(r).Estimate, f.Unit))
 	}
 	f.Log = low > 0 && high/low > logFrom
-	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s at %s, %s", capital(axisName(m)), rows[0].Point, many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
+	f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("%s at %s, %s", capital(axisName(m)),
+		rows[0].Point, many(len(rows), "row")), Desc: strings.Join(told, "; ") + "."}
 	caption := fmt.Sprintf("%s at “%s”; %s. %s; the baseline %s stands twice, A against A.",
 		capital(axisName(m)), rows[0].Point, where(c), roundsOf(rows), e.Baseline)
-	if slices.ContainsFunc(f.Rows, func(r figure.StripRow) bool { return strings.HasSuffix(r.Name, " *") }) {
+	if slices.ContainsFunc(f.Rows,
+		func(r figure.StripRow) bool { return strings.HasSuffix(r.Name, " *") }) {
 		caption += " * The load's core was full in most rounds: a lower bound."
 	}
 	return draw(id, caption, f, stripTable(rows, m, e.Baseline))

@@ -18,14 +18,19 @@ func runs(t *testing.T) map[string]Run {
 	t.Helper()
 	tree := sources(t, syntheticTree(t.TempDir()))
 	return map[string]Run{
-		"normal":  synthesize(tree, recipe{seed: 3, rounds: 12, depth: "normal", losses: .01}),
-		"one":     synthesize(tree, recipe{seed: 4, rounds: 1, depth: "quick"}),
-		"empty":   synthesize(tree, recipe{depth: "quick", aborted: true}),
-		"aborted": synthesize(tree, recipe{seed: 5, rounds: 6, depth: "quick", losses: .2, aborted: true, absent: []string{"c-process", "java-thread"}}),
-		"few":     synthesize(tree, recipe{seed: 6, rounds: 6, depth: "quick", points: 1, absent: []string{"c-thread", "c-uring", "java-virtual"}}),
-		"tiny": synthesize(tree, recipe{seed: 9, rounds: 6, depth: "quick", points: 1, absent: []string{
-			"c-thread", "c-uring", "java-virtual", "java-thread", "c-epoll-percore", "rust-async", "node-prefork", "c-libev", "node-loop",
-		}}),
+		"normal": synthesize(tree, recipe{seed: 3, rounds: 12, depth: "normal", losses: .01}),
+		"one":    synthesize(tree, recipe{seed: 4, rounds: 1, depth: "quick"}),
+		"empty":  synthesize(tree, recipe{depth: "quick", aborted: true}),
+		"aborted": synthesize(tree, recipe{seed: 5, rounds: 6, depth: "quick", losses: .2,
+			aborted: true, absent: []string{"c-process", "java-thread"}}),
+		"few": synthesize(tree, recipe{seed: 6, rounds: 6, depth: "quick", points: 1,
+			absent: []string{"c-thread", "c-uring", "java-virtual"}}),
+		"tiny": synthesize(tree, recipe{seed: 9, rounds: 6, depth: "quick", points: 1,
+			absent: []string{
+				"c-thread", "c-uring", "java-virtual", "java-thread", "c-epoll-percore",
+				"rust-async",
+				"node-prefork", "c-libev", "node-loop",
+			}}),
 		"no tree": {Header: synthesize(tree, recipe{seed: 7, rounds: 1, depth: "quick"}).Header},
 	}
 }
@@ -33,16 +38,24 @@ func runs(t *testing.T) map[string]Run {
 func TestGolden(t *testing.T) {
 	all := runs(t)
 	forms := map[string]func(io.Writer) error{
-		"normal.md":          func(w io.Writer) error { return Markdown(w, all["normal"]) },
-		"normal.txt":         func(w io.Writer) error { return Terminal(w, all["normal"], 100, false) },
-		"few-color.txt":      func(w io.Writer) error { return Terminal(w, all["few"], 80, true) },
-		"one.txt":            func(w io.Writer) error { return Terminal(w, all["one"], 60, false) },
-		"empty.txt":          func(w io.Writer) error { return Terminal(w, all["empty"], 80, false) },
-		"aborted.md":         func(w io.Writer) error { return Markdown(w, all["aborted"]) },
-		"tiny.bench":         func(w io.Writer) error { return Benchstat(w, all["tiny"]) },
-		"tiny.json":          func(w io.Writer) error { return JSON(w, all["tiny"]) },
-		"compare.txt":        func(w io.Writer) error { return Compare(w, all["few"], slower(all["few"]), 100, false) },
-		"compare-itself.txt": func(w io.Writer) error { return Compare(w, all["few"], all["few"], 100, false) },
+		"normal.md": func(w io.Writer) error { return Markdown(w, all["normal"]) },
+		"normal.txt": func(w io.Writer) error {
+			return Terminal(w, all["normal"], 100, false)
+		},
+		"few-color.txt": func(w io.Writer) error { return Terminal(w, all["few"], 80, true) },
+		"one.txt":       func(w io.Writer) error { return Terminal(w, all["one"], 60, false) },
+		"empty.txt": func(w io.Writer) error {
+			return Terminal(w, all["empty"], 80, false)
+		},
+		"aborted.md": func(w io.Writer) error { return Markdown(w, all["aborted"]) },
+		"tiny.bench": func(w io.Writer) error { return Benchstat(w, all["tiny"]) },
+		"tiny.json":  func(w io.Writer) error { return JSON(w, all["tiny"]) },
+		"compare.txt": func(w io.Writer) error {
+			return Compare(w, all["few"], slower(all["few"]), 100, false)
+		},
+		"compare-itself.txt": func(w io.Writer) error {
+			return Compare(w, all["few"], all["few"], 100, false)
+		},
 	}
 	for name, write := range forms {
 		var got bytes.Buffer
@@ -61,7 +74,8 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("%s: %s\nlook at it, then: go test ./internal/report -update", file, firstDifference(got.String(), string(want)))
+			t.Errorf("%s: %s\nlook at it, then: go test ./internal/report -update", file,
+				firstDifference(got.String(), string(want)))
 		}
 	}
 }
@@ -78,7 +92,8 @@ func firstDifference(got, want string) string {
 
 // slower is a run of the same tree on another machine, half as fast.
 func slower(run Run) Run {
-	other := synthesize(run.Tree, recipe{seed: 8, rounds: 6, depth: "quick", points: 1, slower: 2, absent: []string{"c-thread", "c-uring", "java-virtual", "node-loop"}})
+	other := synthesize(run.Tree, recipe{seed: 8, rounds: 6, depth: "quick", points: 1, slower: 2,
+		absent: []string{"c-thread", "c-uring", "java-virtual", "node-loop"}})
 	other.Header.ID = "20261122T080000Z"
 	other.Header.Machine.Cores = 8
 	other.Header.Machine.ToolChains = map[string]string{"cc": "gcc 14.2.0", "go": "1.26.8"}
@@ -122,7 +137,8 @@ func TestBenchstatIsReadByItsOwnPackage(t *testing.T) {
 			results++
 			values += len(rec.Values)
 			if rec.GetConfig("cpu") != "AMD EPYC" || rec.GetConfig("experiment") == "" {
-				t.Errorf("%s: cpu %q, experiment %q", rec.Name, rec.GetConfig("cpu"), rec.GetConfig("experiment"))
+				t.Errorf("%s: cpu %q, experiment %q", rec.Name, rec.GetConfig("cpu"),
+					rec.GetConfig("experiment"))
 			}
 			if base, parts := rec.Name.Parts(); len(base) == 0 || len(parts) < 3 {
 				t.Errorf("name %q has %d parts, want at least 3", rec.Name, len(parts))
@@ -169,7 +185,8 @@ func TestCompareTellsWhatChanged(t *testing.T) {
 	few := runs(t)["few"]
 	same := compare(few, few)
 	if len(same.Verdicts) > 0 || len(same.Gaps) > 0 || same.OnlyA+same.OnlyB > 0 {
-		t.Errorf("a run against itself: verdicts %v, set-up %v, only in one %d and %d", same.Verdicts, same.Gaps, same.OnlyA, same.OnlyB)
+		t.Errorf("a run against itself: verdicts %v, set-up %v, only in one %d and %d",
+			same.Verdicts, same.Gaps, same.OnlyA, same.OnlyB)
 	}
 	for _, c := range same.Changes {
 		if c.Differs || c.Ratio == nil || *c.Ratio < .9999 || *c.Ratio > 1.0001 {
@@ -182,7 +199,8 @@ func TestCompareTellsWhatChanged(t *testing.T) {
 	}
 	for _, c := range other.Changes {
 		if c.Metric == "cpu-per-request" && (!c.Differs || *c.Ratio < 1.8 || *c.Ratio > 2.2) {
-			t.Errorf("twice the cost: %s %s: ratio %v, differs %v", c.Point, c.Model, *c.Ratio, c.Differs)
+			t.Errorf("twice the cost: %s %s: ratio %v, differs %v", c.Point, c.Model, *c.Ratio,
+				c.Differs)
 		}
 	}
 }

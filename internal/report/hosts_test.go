@@ -9,12 +9,14 @@ import (
 
 func TestHosts(t *testing.T) {
 	service := &manifest.Service{Name: "echo", Models: []*manifest.Model{
-		{Name: "c-epoll", Hosts: manifest.Local}, {Name: "go-goroutine-gonet", Hosts: manifest.Tap}, {Name: "own-server"},
+		{Name: "c-epoll", Hosts: manifest.Local}, {Name: "go-goroutine-gonet", Hosts: manifest.Tap},
+		{Name: "own-server"},
 		{Name: "c-kernel", Hosts: manifest.NetNS},
 	}}
 	cells := func(names ...string) (list []record.Cell) {
 		for _, n := range names {
-			list = append(list, record.Cell{Service: "echo", Model: n}, record.Cell{Service: "echo", Model: n, Round: 2})
+			list = append(list, record.Cell{Service: "echo", Model: n}, record.Cell{Service: "echo",
+				Model: n, Round: 2})
 		}
 		return list
 	}
@@ -26,11 +28,14 @@ func TestHosts(t *testing.T) {
 		{"local", cells("c-epoll", "own-server"), ""},
 		{"", cells("c-epoll", "gone"), ""},
 		{"netns", cells("own-server", "c-epoll", "go-goroutine-gonet"),
-			"hosts of their own behind a tap: go-goroutine-gonet; in a network namespace, over a pair of virtual Ethernet devices: c-epoll, own-server"},
+			"hosts of their own behind a tap: go-goroutine-gonet; in a network namespace, over " +
+				"a pair of virtual Ethernet devices: c-epoll, own-server"},
 		{"local", cells("c-kernel", "c-epoll"),
-			"in a network namespace, over a pair of virtual Ethernet devices: c-kernel; on the loopback device: c-epoll"},
+			"in a network namespace, over a pair of virtual Ethernet devices: c-kernel; on the " +
+				"loopback device: c-epoll"},
 	} {
-		s := &study{Run: Run{Header: record.Header{Hosts: c.hosts}, Tree: &manifest.Tree{Services: []*manifest.Service{service}}}}
+		s := &study{Run: Run{Header: record.Header{Hosts: c.hosts},
+			Tree: &manifest.Tree{Services: []*manifest.Service{service}}}}
 		e := &experiment{Experiment: &manifest.Experiment{Service: "echo"}, cells: c.cells}
 		if got := s.hosts(e); got != c.want {
 			t.Errorf("--hosts %q: got %q, want %q", c.hosts, got, c.want)

@@ -26,8 +26,10 @@ func sources(t *testing.T, tree *manifest.Tree) *manifest.Tree {
 	t.Helper()
 	for _, s := range tree.Services {
 		for _, m := range s.Models {
-			text := "/* " + m.Name + ": <the whole server> */\nint main(void)\n{\n\treturn 0; // \"done\" & out\n}\n"
-			if err := os.WriteFile(filepath.Join(m.Dir, m.Source[0]), []byte(text), 0o644); err != nil {
+			text := "/* " + m.Name +
+				": <the whole server> */\nint main(void)\n{\n\treturn 0; // \"done\" & out\n}\n"
+			if err := os.WriteFile(filepath.Join(m.Dir, m.Source[0]), []byte(text),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -111,7 +113,8 @@ func attributes(t *testing.T, page string, e xml.StartElement, ids map[string]bo
 			t.Errorf("%s: <%s %s=%q> loads something", page, e.Name.Local, a.Name.Local, a.Value)
 		}
 		if e.Name.Local != "svg" && a.Name.Space != "xmlns" && strings.Contains(a.Value, "//") {
-			t.Errorf("%s: <%s %s=%q> names another place", page, e.Name.Local, a.Name.Local, a.Value)
+			t.Errorf("%s: <%s %s=%q> names another place", page, e.Name.Local, a.Name.Local,
+				a.Value)
 		}
 	}
 	return links
@@ -119,7 +122,8 @@ func attributes(t *testing.T, page string, e xml.StartElement, ids map[string]bo
 
 func TestPageLoadsNothingByStyleOrScript(t *testing.T) {
 	whole := page1(t, runs(t)["few"])
-	for _, bad := range []string{"@import", "url(http", "fetch(", "XMLHttpRequest", "WebSocket", "sendBeacon", "import("} {
+	for _, bad := range []string{"@import", "url(http", "fetch(", "XMLHttpRequest", "WebSocket",
+		"sendBeacon", "import("} {
 		if strings.Contains(whole, bad) {
 			t.Errorf("the page holds %q", bad)
 		}
@@ -131,9 +135,11 @@ func TestPageShowsWhatItShould(t *testing.T) {
 	for _, tt := range []struct{ run, want string }{
 		{"normal", `id="P1"`}, {"normal", `id="eve-counter-P1"`}, // one fragment for each claim
 		{"normal", "&lt;the whole server&gt;"}, {"normal", "<i>// &#34;done&#34; &amp; out</i>"},
-		{"normal", "needs pkg:liburing"}, {"normal", "the server died"}, {"normal", "interleave run --normal"},
+		{"normal", "needs pkg:liburing"}, {"normal", "the server died"},
+		{"normal", "interleave run --normal"},
 		{"normal", "Between two hosts"}, {"normal", "Fourteen years"}, {"normal", "MIT License"},
-		{"one", "no 95 % interval can be given"}, {"empty", "No cell was measured"}, {"aborted", "can be resumed"},
+		{"one", "no 95 % interval can be given"}, {"empty", "No cell was measured"},
+		{"aborted", "can be resumed"},
 		{"no tree", "No published claim belongs"},
 	} {
 		if !strings.Contains(strings.ReplaceAll(page1(t, all[tt.run]), "\u202f", " "), tt.want) {
@@ -163,8 +169,8 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestEveryExperimentHasAPage makes up a run of every experiment and writes its page, for people to look at too:
-// go test ./internal/report -run Page -look FOLDER.
+// TestEveryExperimentHasAPage makes up a run of every experiment and writes its page, for people to
+// look at too: go test ./internal/report -run Page -look FOLDER.
 func TestEveryExperimentHasAPage(t *testing.T) {
 	folder := *look
 	if folder == "" {

@@ -1,6 +1,7 @@
 package report
 
-// What only image services show: the time of a response by its number since the server's start, and where it goes.
+// What only image services show: the time of a response by its number since the server's start,
+// and where it goes.
 
 import (
 	"cmp"
@@ -17,7 +18,8 @@ import (
 )
 
 // ofImages draws both for an experiment under a condition.
-func (s *study) ofImages(e *experiment, c manifest.Condition, styles map[string]figure.Style) []drawn {
+func (s *study) ofImages(e *experiment, c manifest.Condition,
+	styles map[string]figure.Style) []drawn {
 	var out []drawn
 	for _, p := range e.Points {
 		if cells := e.imageCells(c, p.Name); len(cells) > 0 && p.Load.Shape == manifest.Cold {
@@ -42,14 +44,16 @@ func (e *experiment) shownInParts(p manifest.Point) bool {
 func (e *experiment) imageCells(c manifest.Condition, point string) map[string][]record.Cell {
 	out := map[string][]record.Cell{}
 	for _, cell := range e.cells {
-		if cell.Point == point && cell.Condition == c && !cell.Twin && cell.Status == record.Measured && cell.Result != nil && cell.Result.Images != nil {
+		if cell.Point == point && cell.Condition == c && !cell.Twin &&
+			cell.Status == record.Measured && cell.Result != nil && cell.Result.Images != nil {
 			out[cell.Model] = append(out[cell.Model], cell)
 		}
 	}
 	return out
 }
 
-// stretches cut the numbers of responses into parts that are alike on a logarithmic axis: 1, 2, 3, 4, 5-6, 7-9, ...
+// stretches cut the numbers of responses into parts that are alike on a logarithmic axis: 1, 2, 3,
+// 4, 5-6, 7-9, ...
 func stretches(n int) [][2]int {
 	const perDecade = 8
 	var out [][2]int
@@ -63,14 +67,19 @@ func stretches(n int) [][2]int {
 	return out
 }
 
-// byNumber draws the response time by number: the median over the rounds of the median within a stretch.
-func (s *study) byNumber(e *experiment, c manifest.Condition, p manifest.Point, cells map[string][]record.Cell, styles map[string]figure.Style) drawn {
+// byNumber draws the response time by number: the median over the rounds of the median
+// within a stretch.
+func (s *study) byNumber(e *experiment, c manifest.Condition, p manifest.Point,
+	cells map[string][]record.Cell, styles map[string]figure.Style) drawn {
 	id := anchor("fig", e.Name, p.Name, "by-number", string(c))
-	f := figure.Sweep{XName: "number of the response since the server's start", YName: "response time", YUnit: "µs", LogX: true, LogY: true}
+	f := figure.Sweep{XName: "number of the response since the server's start",
+		YName: "response time", YUnit: "µs", LogX: true, LogY: true}
 	firsts := []int{1, 10, 100, 1000}
 	t := table{
-		Caption: "Mean response time of the first so many responses: median over the rounds. In brackets: times that of " + e.Baseline + ".",
-		Head:    []string{"model", "first", "first 10", "first 100", "first 1000", "to start", "rounds"},
+		Caption: "Mean response time of the first so many responses: median over the rounds. In " +
+			"brackets: times that of " + e.Baseline + ".",
+		Head: []string{"model", "first", "first 10", "first 100", "first 1000", "to start",
+			"rounds"},
 	}
 	base := cells[e.Baseline]
 	for _, model := range sortedKeys(cells) {
@@ -82,23 +91,30 @@ func (s *study) byNumber(e *experiment, c manifest.Condition, p manifest.Point, 
 				rounds = append(rounds, median(responses(cell.Result.Images, part[0], part[1])))
 			}
 			y := median(rounds)
-			series.Points = append(series.Points, figure.SweepPoint{X: math.Sqrt(float64((part[0] + 1) * part[1])), Y: y, Low: y, High: y})
+			series.Points = append(series.Points,
+				figure.SweepPoint{X: math.Sqrt(float64((part[0] + 1) * part[1])), Y: y, Low: y,
+					High: y})
 		}
 		if len(series.Points) > 0 {
 			f.Series = append(f.Series, series)
 		}
 		line := []string{model}
 		for _, n := range firsts {
-			line = append(line, withRatio(meanOfFirst(list, n), meanOfFirst(base, n), model == e.Baseline))
+			line = append(line, withRatio(meanOfFirst(list, n), meanOfFirst(base, n),
+				model == e.Baseline))
 		}
 		var starts []float64
 		for _, cell := range list {
 			starts = append(starts, float64(cell.StartUp.Microseconds()))
 		}
-		t.Rows = append(t.Rows, append(line, quantity.Of(median(starts), "µs"), fmt.Sprint(len(list))))
+		t.Rows = append(t.Rows, append(line, quantity.Of(median(starts), "µs"),
+			fmt.Sprint(len(list))))
 	}
-	f.Frame = figure.Frame{ID: id, Title: "Response time by number since the start, at " + p.Name, Desc: describeSweep(f)}
-	caption := fmt.Sprintf("Time of a POST and its GET by their number since the server's start, at “%s” (%s), on logarithmic axes; %s. Medians over the rounds.", p.Name, offer(p.Load), where(c))
+	f.Frame = figure.Frame{ID: id, Title: "Response time by number since the start, at " + p.Name,
+		Desc: describeSweep(f)}
+	caption := fmt.Sprintf("Time of a POST and its GET by their number since the server's "+
+		"start, at “%s” (%s), on logarithmic axes; %s. Medians over the rounds.", p.Name,
+		offer(p.Load), where(c))
 	return draw(id, caption, f, t)
 }
 
@@ -152,8 +168,10 @@ func median(values []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// partNames are those of the time of a response, in the order in which it passes; but for behind, which only a chain has.
-var partNames = []string{"to the server", "in its database", "else in the server", "from the server"}
+// partNames are those of the time of a response, in the order in which it passes; but for behind,
+// which only a chain has.
+var partNames = []string{"to the server", "in its database", "else in the server",
+	"from the server"}
 
 // behind is the name of the part that a chain has before what is else in the server.
 const behind = "in the services behind"
@@ -166,14 +184,17 @@ func namesOf(l manifest.Load) []string {
 }
 
 // partsFigure draws where the time of a response goes.
-func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Point, cells map[string][]record.Cell, styles map[string]figure.Style) drawn {
+func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Point,
+	cells map[string][]record.Cell, styles map[string]figure.Style) drawn {
 	id := anchor("fig", e.Name, p.Name, "parts", string(c))
 	names := namesOf(p.Load)
 	inServer := names[1 : len(names)-1]
 	f := figure.Parts{Axis: "mean response time", Unit: "µs", Names: names}
 	t := table{
-		Caption: "Means, medians over the rounds; last the part of what a response takes more, or less, than under " + e.Baseline + " that lies " + strings.Join(inServer, ", and ") + ".",
-		Head:    append(append([]string{"model"}, names...), "response", "more than "+e.Baseline),
+		Caption: "Means, medians over the rounds; last the part of what a response takes more, " +
+			"or less, than under " + e.Baseline + " that lies " + strings.Join(inServer, ", and ") +
+			".",
+		Head: append(append([]string{"model"}, names...), "response", "more than "+e.Baseline),
 	}
 	for _, name := range inServer {
 		t.Head = append(t.Head, "of it "+name)
@@ -182,7 +203,8 @@ func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Poin
 	for _, model := range sortedKeys(cells) {
 		parts := partsOf(cells[model], len(names))
 		total := whole(parts)
-		f.Rows = append(f.Rows, figure.PartsRow{Name: model, Style: styles[model], Parts: parts, Note: quantity.Of(total, "µs"), Strong: e.about(model)})
+		f.Rows = append(f.Rows, figure.PartsRow{Name: model, Style: styles[model], Parts: parts,
+			Note: quantity.Of(total, "µs"), Strong: e.about(model)})
 		line := []string{model}
 		for _, v := range parts {
 			line = append(line, quantity.Of(v, "µs"))
@@ -200,20 +222,25 @@ func (s *study) partsFigure(e *experiment, c manifest.Condition, p manifest.Poin
 		}
 		t.Rows = append(t.Rows, line)
 	}
-	slices.SortStableFunc(f.Rows, func(a, b figure.PartsRow) int { return cmp.Compare(whole(a.Parts), whole(b.Parts)) })
-	f.Frame = figure.Frame{ID: id, Title: "Where the time of a response goes, at " + p.Name, Desc: describeParts(f)}
+	slices.SortStableFunc(f.Rows,
+		func(a, b figure.PartsRow) int { return cmp.Compare(whole(a.Parts), whole(b.Parts)) })
+	f.Frame = figure.Frame{ID: id, Title: "Where the time of a response goes, at " + p.Name,
+		Desc: describeParts(f)}
 	itself := "the database's part is what the server says of itself"
 	if p.Load.Chain > 1 {
-		itself = "the parts of the database and of the services behind are what the first server says of itself"
+		itself = "the parts of the database and of the services behind are what the first " +
+			"server says of itself"
 	}
-	caption := fmt.Sprintf("Where the time of a response (a POST and what is fetched then) goes at “%s” (%s); %s. Means; %s.", p.Name, offer(p.Load), where(c), itself)
+	caption := fmt.Sprintf("Where the time of a response (a POST and what is fetched then) goes "+
+		"at “%s” (%s); %s. Means; %s.", p.Name, offer(p.Load), where(c), itself)
 	return draw(id, caption, f, t)
 }
 
-// partsOf are the medians over the rounds of the means of the four parts, or of the five that a chain has, in µs. What a server does not
-// say is no part.
+// partsOf are the medians over the rounds of the means of the four parts, or of the five that a
+// chain has, in µs. What a server does not say is no part.
 func partsOf(cells []record.Cell, n int) []float64 {
-	metrics := []manifest.Metric{manifest.ToServer, manifest.Database, manifest.InServer, manifest.FromServer}
+	metrics := []manifest.Metric{manifest.ToServer, manifest.Database, manifest.InServer,
+		manifest.FromServer}
 	if n > len(metrics) {
 		metrics = slices.Insert(metrics, 2, manifest.Next)
 	}
@@ -251,7 +278,8 @@ func describeParts(f figure.Parts) string {
 		if i > 0 {
 			text += "; "
 		}
-		text += fmt.Sprintf("%s %s, of which %s in the database", r.Name, r.Note, quantity.Short(r.Parts[1], "µs"))
+		text += fmt.Sprintf("%s %s, of which %s in the database", r.Name, r.Note,
+			quantity.Short(r.Parts[1], "µs"))
 	}
 	return text + "."
 }

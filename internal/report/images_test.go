@@ -31,27 +31,35 @@ func TestStretches(t *testing.T) {
 	}
 }
 
-// imageRun is a run of three rounds: a JVM whose n-th response takes 10/n ms more than its 1 ms, and Go with 0.5 ms always.
+// imageRun is a run of three rounds: a JVM whose n-th response takes 10/n ms more than its 1 ms,
+// and Go with 0.5 ms always.
 func imageRun(tree *manifest.Tree, e *manifest.Experiment) Run {
-	run := Run{Tree: tree, Header: header(recipe{rounds: 3, depth: "quick"}, time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))}
+	run := Run{Tree: tree, Header: header(recipe{rounds: 3, depth: "quick"},
+		time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))}
 	run.Header.Experiments = []string{e.Name}
 	for round := 1; round <= 3; round++ {
 		for _, model := range []string{"java-thread", "go-goroutine", "go-goroutine"} {
-			c := record.Cell{Experiment: e.Name, Point: "cold", Service: "images", Model: model, Condition: manifest.Own, Round: round, Status: record.Measured, Load: e.Points[2].Load,
-				Twin: len(run.Cells) > 0 && run.Cells[len(run.Cells)-1].Model == model, StartUp: 2 * time.Second}
+			c := record.Cell{Experiment: e.Name, Point: "cold", Service: "images", Model: model,
+				Condition: manifest.Own, Round: round, Status: record.Measured,
+				Load:    e.Points[2].Load,
+				Twin:    len(run.Cells) > 0 && run.Cells[len(run.Cells)-1].Model == model,
+				StartUp: 2 * time.Second}
 			times := &load.ImageTimes{}
 			for n := range 1000 {
 				ns := int64(500_000)
 				if model == "java-thread" {
 					ns = 1_000_000 + int64(10_000_000/(n+1))
 				}
-				times.FirstPost, times.FirstGet = append(times.FirstPost, ns*4/5), append(times.FirstGet, ns/5)
+				times.FirstPost, times.FirstGet = append(times.FirstPost, ns*4/5),
+					append(times.FirstGet, ns/5)
 			}
-			times.Response, times.Post, times.Get = flat(500), splitOf(50, 300, 50, 200), splitOf(10, 70, 20, 40)
+			times.Response, times.Post, times.Get = flat(500), splitOf(50, 300, 50, 200),
+				splitOf(10, 70, 20, 40)
 			if model == "java-thread" {
 				times.Post = splitOf(50, 900, 50, 250)
 			}
-			c.Result = &load.Result{Window: time.Second, Requests: 1000, Total: 1000, Threads: 1, Images: times}
+			c.Result = &load.Result{Window: time.Second, Requests: 1000, Total: 1000, Threads: 1,
+				Images: times}
 			run.Cells = append(run.Cells, c)
 		}
 	}
@@ -65,18 +73,22 @@ func flat(us int64) *hist.Histogram {
 }
 
 func splitOf(to, in, from, database int64) load.Split {
-	return load.Split{Total: flat(to + in + from), ToServer: flat(to), InServer: flat(in), FromServer: flat(from), Database: flat(database)}
+	return load.Split{Total: flat(to + in + from), ToServer: flat(to), InServer: flat(in),
+		FromServer: flat(from), Database: flat(database)}
 }
 
 func imageExperiment() (*manifest.Tree, *manifest.Experiment) {
-	e := &manifest.Experiment{Name: "pictures", Title: "Pictures", Service: "images", Baseline: "go-goroutine", Models: []string{"java-thread", "go-goroutine"},
+	e := &manifest.Experiment{Name: "pictures", Title: "Pictures", Service: "images",
+		Baseline: "go-goroutine", Models: []string{"java-thread", "go-goroutine"},
 		Metrics: []manifest.Metric{manifest.First100}, Points: make([]manifest.Point, 3)}
-	cold := manifest.Load{Shape: manifest.Cold, Connections: 1, Requests: 1000, SizeBytes: 17_000, Pipeline: 1, Ask: manifest.AskImage}
+	cold := manifest.Load{Shape: manifest.Cold, Connections: 1, Requests: 1000, SizeBytes: 17_000,
+		Pipeline: 1, Ask: manifest.AskImage}
 	for i, name := range []string{"size = 17000 B", "size = 128000 B", "cold"} {
 		e.Points[i] = manifest.Point{Name: name, X: float64(i), Service: "images", Load: cold}
 	}
 	e.Points[2].X = math.NaN()
-	return &manifest.Tree{Experiments: []*manifest.Experiment{e}, Services: []*manifest.Service{{Name: "images"}}}, e
+	return &manifest.Tree{Experiments: []*manifest.Experiment{e},
+		Services: []*manifest.Service{{Name: "images"}}}, e
 }
 
 func TestImageFigures(t *testing.T) {
@@ -95,7 +107,8 @@ func TestImageFigures(t *testing.T) {
 	}
 	// The harmonic numbers of 10, 100 and 1000 are 2.93, 5.19 and 7.49.
 	want := "go-goroutine | 500 µs | 500 µs | 500 µs | 500 µs | 2.00 s | 3\n" +
-		"java-thread | 11.0 ms (22.0) | 3.93 ms (7.86) | 1.52 ms (3.04) | 1.07 ms (2.15) | 2.00 s | 3"
+		"java-thread | 11.0 ms (22.0) | 3.93 ms (7.86) | 1.52 ms (3.04) | 1.07 ms (2.15) | 2.00 " +
+		"s | 3"
 	if got := rows(0); got != want {
 		t.Errorf("by number: got\n%s\nwant\n%s", got, want)
 	}
@@ -108,24 +121,28 @@ func TestImageFigures(t *testing.T) {
 	if err := HTML(&page, imageRun(tree, e)); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"by their number since the server", "in its database", "fig-pictures-cold-by-number-own-wide", "fig-pictures-cold-parts-own-narrow"} {
+	for _, text := range []string{"by their number since the server", "in its database",
+		"fig-pictures-cold-by-number-own-wide", "fig-pictures-cold-parts-own-narrow"} {
 		if !strings.Contains(page.String(), text) {
 			t.Errorf("the page does not say %q", text)
 		}
 	}
 }
 
-// TestImagesWithoutTimes: void cells, a server that does not tell of its database, and a run that was stopped early.
+// TestImagesWithoutTimes: void cells, a server that does not tell of its database, and a run that
+// was stopped early.
 func TestImagesWithoutTimes(t *testing.T) {
 	tree, e := imageExperiment()
 	run := imageRun(tree, e)
 	for i := range run.Cells {
-		run.Cells[i].Result.Images.Post.Database, run.Cells[i].Result.Images.Get.Database = &hist.Histogram{}, &hist.Histogram{}
+		run.Cells[i].Result.Images.Post.Database, run.Cells[i].Result.Images.Get.Database =
+			&hist.Histogram{}, &hist.Histogram{}
 	}
 	run.Cells[0].Result.Images.FirstPost = nil
 	s := examine(run)
 	drawn := s.ofImages(s.experiments[0], manifest.Own, s.styles())
-	if len(drawn) != 2 || !strings.HasPrefix(plainSpaces(strings.Join(drawn[0].Table.Rows[1], " | ")), "java-thread | – | – | – | –") {
+	if len(drawn) != 2 || !strings.HasPrefix(plainSpaces(strings.Join(drawn[0].Table.Rows[1],
+		" | ")), "java-thread | – | – | – | –") {
 		t.Errorf("got %d figures, %v", len(drawn), drawn[0].Table.Rows)
 	}
 	for i := range run.Cells {
@@ -144,7 +161,8 @@ func TestImagesOfAChain(t *testing.T) {
 	run := imageRun(tree, e)
 	for i := range run.Cells {
 		run.Cells[i].Load.Chain = 4
-		run.Cells[i].Result.Images.Post.Next, run.Cells[i].Result.Images.Get.Next = flat(80), flat(20)
+		run.Cells[i].Result.Images.Post.Next, run.Cells[i].Result.Images.Get.Next = flat(80),
+			flat(20)
 	}
 	s := examine(run)
 	figure := s.ofImages(s.experiments[0], manifest.Own, s.styles())[1]
@@ -153,13 +171,18 @@ func TestImagesOfAChain(t *testing.T) {
 		t.Errorf("the caption does not say whose the parts are: %s", figure.Caption)
 	}
 	want := [][]string{
-		{"model", "to the server", "in its database", "in the services behind", "else in the server", "from the server", "response",
-			"more than go-goroutine", "of it in its database", "of it in the services behind", "of it else in the server"},
-		{"go-goroutine", "60.0 µs", "240 µs", "100 µs", "30.0 µs", "70.0 µs", "500 µs", "–", "–", "–", "–"},
-		{"java-thread", "60.0 µs", "290 µs", "100 µs", "580 µs", "70.0 µs", "1.10 ms", "600 µs", "50.0 µs", "0 µs", "550 µs"},
+		{"model", "to the server", "in its database", "in the services behind",
+			"else in the server", "from the server", "response",
+			"more than go-goroutine", "of it in its database", "of it in the services behind",
+			"of it else in the server"},
+		{"go-goroutine", "60.0 µs", "240 µs", "100 µs", "30.0 µs", "70.0 µs", "500 µs", "–", "–",
+			"–", "–"},
+		{"java-thread", "60.0 µs", "290 µs", "100 µs", "580 µs", "70.0 µs", "1.10 ms", "600 µs",
+			"50.0 µs", "0 µs", "550 µs"},
 	}
 	for i, row := range append([][]string{parts.Head}, parts.Rows...) {
-		if got, want := plainSpaces(strings.Join(row, " | ")), strings.Join(want[i], " | "); got != want {
+		if got, want := plainSpaces(strings.Join(row, " | ")), strings.Join(want[i],
+			" | "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

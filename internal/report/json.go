@@ -93,8 +93,10 @@ type (
 func JSON(w io.Writer, run Run) error {
 	s := examine(run)
 	out := jsonRun{
-		Run: run.Header.ID, Started: run.Header.Started, Finished: run.Header.Finished, Depth: run.Header.Depth, Calibrated: len(run.Header.Calibration) > 0, Seed: run.Header.Seed,
-		Cells: jsonCounts{s.count.all, s.count.measured, s.count.void, s.count.broken}, Experiments: []jsonExperiment{},
+		Run: run.Header.ID, Started: run.Header.Started, Finished: run.Header.Finished,
+		Depth: run.Header.Depth, Calibrated: len(run.Header.Calibration) > 0, Seed: run.Header.Seed,
+		Cells:       jsonCounts{s.count.all, s.count.measured, s.count.void, s.count.broken},
+		Experiments: []jsonExperiment{},
 	}
 	for _, e := range s.experiments {
 		x := jsonExperiment{Name: e.Name, Verdicts: []jsonVerdict{}, Rows: []jsonRow{}}
@@ -128,7 +130,8 @@ func encode(w io.Writer, v any) error {
 
 func (s *study) verdictJSON(e *experiment, v verdict.Verdict) jsonVerdict {
 	out := jsonVerdict{
-		Claim: v.Claim.ID, Word: v.Word, Says: v.Claim.Sentence, Sentence: v.Sentence, Reason: v.Reason,
+		Claim: v.Claim.ID, Word: v.Word, Says: v.Claim.Sentence, Sentence: v.Sentence,
+		Reason:   v.Reason,
 		Cautions: v.Cautions, Condition: v.Condition,
 	}
 	if h, judged := s.holm[claimKey{e.Name, v.Claim.ID}]; judged {
@@ -136,9 +139,11 @@ func (s *study) verdictJSON(e *experiment, v verdict.Verdict) jsonVerdict {
 	}
 	for _, p := range v.Parts {
 		out.Parts = append(out.Parts, jsonPart{
-			Name: p.Name, Unit: p.Unit, Word: p.Finding.Word, Rounds: p.Rounds, Values: finiteAll(p.Values),
-			Estimate: finite(p.Finding.Estimate), Interval: ends(p.Finding.Interval95), Published: finite(p.Published),
-			Accept: [2]*float64{finite(p.Accept[0]), finite(p.Accept[1])}, Void: p.Void,
+			Name: p.Name, Unit: p.Unit, Word: p.Finding.Word, Rounds: p.Rounds,
+			Values:   finiteAll(p.Values),
+			Estimate: finite(p.Finding.Estimate), Interval: ends(p.Finding.Interval95),
+			Published: finite(p.Published),
+			Accept:    [2]*float64{finite(p.Accept[0]), finite(p.Accept[1])}, Void: p.Void,
 		})
 	}
 	return out
@@ -146,9 +151,11 @@ func (s *study) verdictJSON(e *experiment, v verdict.Verdict) jsonVerdict {
 
 func rowJSON(r verdict.Row) jsonRow {
 	return jsonRow{
-		Point: r.Point, Condition: r.Condition, Service: r.Service, Model: r.Model, Twin: r.Twin, Metric: r.Metric,
-		Unit: manifest.Metrics[r.Metric].Unit, Rounds: r.Rounds, Values: finiteAll(r.Values),
-		Estimate: finite(centre(r).Estimate), Interval: ends(centre(r)), Ratio: finite(ratio(r).Estimate), RatioCI: ends(ratio(r)),
+		Point: r.Point, Condition: r.Condition, Service: r.Service, Model: r.Model, Twin: r.Twin,
+		Metric: r.Metric,
+		Unit:   manifest.Metrics[r.Metric].Unit, Rounds: r.Rounds, Values: finiteAll(r.Values),
+		Estimate: finite(centre(r).Estimate), Interval: ends(centre(r)),
+		Ratio: finite(ratio(r).Estimate), RatioCI: ends(ratio(r)),
 		Void: r.Void, Labels: r.Labels,
 	}
 }

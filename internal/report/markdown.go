@@ -1,6 +1,7 @@
 package report
 
-// The run as Markdown that can be pasted into an issue: the verdicts as a table, the figures folded.
+// The run as Markdown that can be pasted into an issue: the verdicts as a table, the
+// figures folded.
 
 import (
 	"bufio"
@@ -16,14 +17,16 @@ import (
 func Markdown(w io.Writer, run Run) error {
 	s := examine(run)
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "## Interleave: run %s\n\n%s\n", run.Header.ID, plainSpaces(strings.Join(s.abstract(), " ")))
+	fmt.Fprintf(b, "## Interleave: run %s\n\n%s\n", run.Header.ID,
+		plainSpaces(strings.Join(s.abstract(), " ")))
 	for _, e := range s.experiments {
 		fmt.Fprintf(b, "\n### %s\n\n`%s`, %s\n", e.title(), e.Name, e.Source)
 		if len(e.verdicts) > 0 {
 			fmt.Fprintf(b, "\n| | claim | here |\n|---|---|---|\n")
 		}
 		for _, v := range e.verdicts {
-			fmt.Fprintf(b, "| %s&nbsp;%s | **%s** %s | %s |\n", signs[v.Word].sign, strings.ReplaceAll(string(v.Word), " ", "&nbsp;"),
+			fmt.Fprintf(b, "| %s&nbsp;%s | **%s** %s | %s |\n", signs[v.Word].sign,
+				strings.ReplaceAll(string(v.Word), " ", "&nbsp;"),
 				v.Claim.ID, cell(v.Claim.Sentence), cell(v.Sentence))
 		}
 		if t := e.matrix(); t != nil {

@@ -95,7 +95,8 @@ func (o *overTime) add(at map[string]int, c record.Cell, t track) {
 	o.Timelines[i].Tracks = append(o.Timelines[i].Tracks, t)
 }
 
-// trackOf takes the CPU out of a cell's samples; those closer than a fifth of the interval are joined.
+// trackOf takes the CPU out of a cell's samples; those closer than a fifth of the
+// interval are joined.
 func trackOf(c record.Cell) track {
 	t := track{Round: c.Round}
 	if c.Server == nil || c.Result == nil || len(c.Server.Samples) == 0 {
@@ -103,7 +104,9 @@ func trackOf(c record.Cell) track {
 	}
 	last := c.Server.Samples[0]
 	start := last.At
-	ms := func(d time.Duration) int { return int(math.Round(float64(d-start) / float64(time.Millisecond))) }
+	ms := func(d time.Duration) int {
+		return int(math.Round(float64(d-start) / float64(time.Millisecond)))
+	}
 	for _, m := range c.Server.Samples[1:] {
 		if m.At-last.At < max(c.Server.Every/5, time.Millisecond) {
 			continue
@@ -127,7 +130,8 @@ func (s *study) firstTimeline(all []timeline) int {
 		for _, c := range e.Claims {
 			for _, p := range slices.Backward(e.Points) {
 				for i, t := range all {
-					if t.Model == c.Of.Model && len(e.conditions) > 0 && t.Where == fmt.Sprintf("%s · %s · %s", e.Name, p.Name, e.conditions[0]) {
+					if t.Model == c.Of.Model && len(e.conditions) > 0 &&
+						t.Where == fmt.Sprintf("%s · %s · %s", e.Name, p.Name, e.conditions[0]) {
 						return i
 					}
 				}
@@ -140,7 +144,8 @@ func (s *study) firstTimeline(all []timeline) int {
 func (s *study) trackFigure(t timeline, styles map[string]figure.Style) *drawn {
 	first := t.Tracks[0]
 	f := figure.TimeSeries{
-		Frame: figure.Frame{ID: "fig-over-time", Title: fmt.Sprintf("CPU over time of %s, round %d", t.Model, first.Round),
+		Frame: figure.Frame{ID: "fig-over-time", Title: fmt.Sprintf("CPU over time of %s, round %d",
+			t.Model, first.Round),
 			Desc: t.Where + "; the measuring window is shaded."},
 		YName: "server CPU (% of a core)", YUnit: "% of a core", Style: styles[t.Model],
 		Span: [2]float64{float64(first.Open) / 1e3, float64(first.Close) / 1e3},
@@ -148,6 +153,8 @@ func (s *study) trackFigure(t timeline, styles map[string]figure.Style) *drawn {
 	for i := range first.At {
 		f.X, f.Y = append(f.X, float64(first.At[i])/1e3), append(f.Y, float64(first.CPU[i])/10)
 	}
-	d := draw("fig-over-time", fmt.Sprintf("CPU of %s, round %d; %s. The measuring window is shaded.", t.Model, first.Round, t.Where), f, table{})
+	d := draw("fig-over-time",
+		fmt.Sprintf("CPU of %s, round %d; %s. The measuring window is shaded.", t.Model,
+			first.Round, t.Where), f, table{})
 	return &d
 }

@@ -36,7 +36,8 @@ var plotLicence string
 
 // HTML writes the run as one page that loads nothing from elsewhere.
 func HTML(w io.Writer, run Run) error {
-	t, err := template.New("page.html").Funcs(template.FuncMap{"set": set, "sentence": sentence}).ParseFS(templates, "templates/*.html")
+	t, err := template.New("page.html").Funcs(template.FuncMap{"set": set,
+		"sentence": sentence}).ParseFS(templates, "templates/*.html")
 	if err != nil {
 		return fmt.Errorf("reading the page's templates: %w", err)
 	}
@@ -93,10 +94,11 @@ type experimentView struct {
 	Question, Expect            string
 	Theirs, Ours                []string
 	Claims                      []claimView
-	Judged, Apart               []claimView // of these, those that say something of this machine, and the others
-	Conditions                  []conditionView
-	Measured                    bool
-	Matrix                      *table // of one that builds in place of measuring
+	// of these, those that say something of this machine, and the others
+	Judged, Apart []claimView
+	Conditions    []conditionView
+	Measured      bool
+	Matrix        *table // of one that builds in place of measuring
 }
 
 // A conditionView is what was measured under one condition.
@@ -128,10 +130,13 @@ type gate struct {
 func newPage(s *study) (*page, error) {
 	h := s.Header
 	p := &page{
-		ID: h.ID, Title: "What this machine says", Started: h.Started.UTC().Format("2 January 2006, 15:04") + " UTC",
-		Unfinished: h.Finished == nil, Abstract: s.abstract(), Skipped: h.Skipped, Losses: s.losses(),
+		ID: h.ID, Title: "What this machine says",
+		Started:    h.Started.UTC().Format("2 January 2006, 15:04") + " UTC",
+		Unfinished: h.Finished == nil, Abstract: s.abstract(), Skipped: h.Skipped,
+		Losses:  s.losses(),
 		Command: command(h.Command), Depth: h.Depth, Seed: fmt.Sprint(h.Seed),
-		Sources: s.allSources(), PlotScript: template.JS(plotScript), PlotLicence: strings.TrimSpace(plotLicence),
+		Sources: s.allSources(), PlotScript: template.JS(plotScript),
+		PlotLicence: strings.TrimSpace(plotLicence),
 	}
 	p.Gates = s.gates()
 	p.Claims = len(s.verdicts())
@@ -212,10 +217,12 @@ func (s *study) gates() []gate {
 	return out
 }
 
-func (s *study) view(e *experiment, styles map[string]figure.Style, taken map[string]bool) experimentView {
+func (s *study) view(e *experiment, styles map[string]figure.Style,
+	taken map[string]bool) experimentView {
 	v := experimentView{
 		Anchor: anchor(e.Name), Title: e.title(), Name: e.Name, Source: e.Source,
-		Question: e.Question, Expect: e.Expect, Theirs: e.Setup, Ours: append(slices.Clone(e.Here), s.ours(e)...), Measured: len(e.cells) > 0, Matrix: e.matrix(),
+		Question: e.Question, Expect: e.Expect, Theirs: e.Setup, Ours: append(slices.Clone(e.Here),
+			s.ours(e)...), Measured: len(e.cells) > 0, Matrix: e.matrix(),
 	}
 	taken[v.Anchor] = true
 	v.Claims = s.claims(e, taken)
@@ -245,7 +252,9 @@ func (s *study) losses() []loss {
 		if c.Status == record.Measured {
 			continue
 		}
-		l := loss{Where: fmt.Sprintf("%s, %s, %s", c.Experiment, c.Point, c.Condition), Model: c.Model, Status: string(c.Status), Round: c.Round, Tail: strings.TrimSpace(c.Tail)}
+		l := loss{Where: fmt.Sprintf("%s, %s, %s", c.Experiment, c.Point, c.Condition),
+			Model: c.Model, Status: string(c.Status), Round: c.Round,
+			Tail: strings.TrimSpace(c.Tail)}
 		if c.Twin {
 			l.Model += " again (A/A)"
 		}
@@ -280,10 +289,12 @@ func (s *study) fillMachine(p *page) {
 		add(role+"’s cores", numbers(s.Header.CPUs[role]))
 	}
 	for _, name := range sortedKeys(m.ToolChains) {
-		p.Chains = append(p.Chains, pairText{strings.Replace(name, ">=", "≥", 1), cmp.Or(m.ToolChains[name], "version not told")})
+		p.Chains = append(p.Chains, pairText{strings.Replace(name, ">=", "≥", 1),
+			cmp.Or(m.ToolChains[name], "version not told")})
 	}
 	for _, c := range s.Header.Calibration {
-		p.Calibration = append(p.Calibration, checkView{c, quantity.Of(c.Truth, c.Unit), quantity.Of(c.Measured, c.Unit), "± " + quantity.Of(c.Tolerance, c.Unit)})
+		p.Calibration = append(p.Calibration, checkView{c, quantity.Of(c.Truth, c.Unit),
+			quantity.Of(c.Measured, c.Unit), "± " + quantity.Of(c.Tolerance, c.Unit)})
 	}
 }
 
@@ -307,7 +318,8 @@ func (c claimView) Transfer() string { return c.Claim.Transfer }
 
 // Table is of the comparisons where no figure has it.
 func (c claimView) Table() *table {
-	if len(c.Figures) > 0 || !slices.ContainsFunc(c.Parts, func(p verdict.Part) bool { return len(p.Values) > 0 }) {
+	if len(c.Figures) > 0 ||
+		!slices.ContainsFunc(c.Parts, func(p verdict.Part) bool { return len(p.Values) > 0 }) {
 		return nil
 	}
 	t := claimTable(c.Verdict)

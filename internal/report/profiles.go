@@ -1,6 +1,7 @@
 package report
 
-// What the servers were busy with, as flame graphs: of profiles that were taken apart from what was measured.
+// What the servers were busy with, as flame graphs: of profiles that were taken apart from
+// what was measured.
 
 import (
 	"cmp"
@@ -15,7 +16,8 @@ import (
 )
 
 // ofProfiles draws the profiles of an experiment under a condition.
-func (s *study) ofProfiles(e *experiment, c manifest.Condition, styles map[string]figure.Style) []drawn {
+func (s *study) ofProfiles(e *experiment, c manifest.Condition,
+	styles map[string]figure.Style) []drawn {
 	var out []drawn
 	for _, p := range s.Header.Profiles {
 		if p.Experiment != e.Name || p.Condition != c || p.Samples == nil {
@@ -24,9 +26,12 @@ func (s *study) ofProfiles(e *experiment, c manifest.Condition, styles map[strin
 		id := anchor("fig", e.Name, p.Point, p.Model, "profile", string(c))
 		f := figure.Flame{Style: styles[p.Model], Roots: calls(p.Samples, p.Samples.N)}
 		t := selves(p.Samples)
-		f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("What the CPU of %s was busy with, at %s", p.Model, p.Point), Desc: "Most at work: " + most(t) + "."}
-		caption := fmt.Sprintf("What the CPU of %s was busy with from its start to its end, at “%s”: %s in a run that was not measured. Each function stands below "+
-			"the one that called it, as wide as its share; those that only called one other are left out (%s).", p.Model, p.Point, many(int(p.Samples.N), "sample"), p.By)
+		f.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("What the CPU of %s was busy with, at %s",
+			p.Model, p.Point), Desc: "Most at work: " + most(t) + "."}
+		caption := fmt.Sprintf("What the CPU of %s was busy with from its start to its end, at "+
+			"“%s”: %s in a run that was not measured. Each function stands below "+
+			"the one that called it, as wide as its share; those that only called one other are "+
+			"left out (%s).", p.Model, p.Point, many(int(p.Samples.N), "sample"), p.By)
 		out = append(out, draw(id, caption, f, t))
 	}
 	return out
@@ -38,7 +43,8 @@ func calls(n *profile.Node, total int64) []figure.Call {
 		for len(c.Calls) == 1 && c.Calls[0].N == c.N {
 			c = c.Calls[0] // who only calls another is not drawn: frameworks stand deep
 		}
-		out = append(out, figure.Call{Name: c.Name, Share: float64(c.N) / float64(total), Calls: calls(c, total)})
+		out = append(out, figure.Call{Name: c.Name, Share: float64(c.N) / float64(total),
+			Calls: calls(c, total)})
 	}
 	slices.SortStableFunc(out, func(a, b figure.Call) int { return cmp.Compare(b.Share, a.Share) })
 	return out
@@ -47,13 +53,15 @@ func calls(n *profile.Node, total int64) []figure.Call {
 // selves are the functions that were most at work themselves.
 func selves(n *profile.Node) table {
 	const shown = 10
-	t := table{Caption: "The functions that were at work themselves in most samples.", Head: []string{"function", "share"}}
+	t := table{Caption: "The functions that were at work themselves in most samples.",
+		Head: []string{"function", "share"}}
 	self := n.Selves()
 	names := sortedKeys(self)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(self[b], self[a]) })
 	for _, name := range names {
 		if name != "" && len(t.Rows) < shown {
-			t.Rows = append(t.Rows, []string{name, quantity.Trim(100*float64(self[name])/float64(n.N), 3) + " %"})
+			t.Rows = append(t.Rows, []string{name,
+				quantity.Trim(100*float64(self[name])/float64(n.N), 3) + " %"})
 		}
 	}
 	return t

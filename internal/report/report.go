@@ -1,6 +1,6 @@
 // Package report turns a recorded run into what people and tools read: an HTML page that loads
-// nothing from elsewhere, terminal tables, Markdown, Go benchmark lines, JSON, and the comparison of
-// two runs.
+// nothing from elsewhere, terminal tables, Markdown, Go benchmark lines, JSON, and the
+// comparison of two runs.
 //
 // The trade: everything is computed again from the record each time, so a report of an old run
 // profits from a repaired statistic, and no stored summary can disagree with its data; it costs a
@@ -96,7 +96,8 @@ func examine(run Run) *study {
 		s.experiments = append(s.experiments, s.experiment(e, byName[e.Name]))
 	}
 	slices.SortStableFunc(s.experiments, func(a, b *experiment) int {
-		return cmp.Compare(place(run.Header.Experiments, a.Name), place(run.Header.Experiments, b.Name))
+		return cmp.Compare(place(run.Header.Experiments, a.Name), place(run.Header.Experiments,
+			b.Name))
 	})
 	for _, e := range s.experiments {
 		s.rounds = max(s.rounds, e.rounds)
@@ -145,11 +146,13 @@ func (s *study) experiment(e *manifest.Experiment, cells []record.Cell) *experim
 	}
 	depth := s.depth(e)
 	slices.SortStableFunc(x.conditions, func(a, b manifest.Condition) int {
-		return cmp.Compare(place(words(depth.Conditions), string(a)), place(words(depth.Conditions), string(b)))
+		return cmp.Compare(place(words(depth.Conditions), string(a)), place(words(depth.Conditions),
+			string(b)))
 	})
 	x.verdicts = verdict.Judge(e, cells, s.lines)
 	if len(e.Builds) > 0 {
-		x.builds = slices.DeleteFunc(slices.Clone(s.Header.Builds), func(b record.Build) bool { return b.Experiment != e.Name })
+		x.builds = slices.DeleteFunc(slices.Clone(s.Header.Builds),
+			func(b record.Build) bool { return b.Experiment != e.Name })
 		x.verdicts = verdict.JudgeBuilds(e, x.builds)
 	}
 	return x

@@ -39,9 +39,11 @@ func offerChat(l manifest.Load, size string) []string {
 	}
 	switch l.Shape {
 	case manifest.Fanout:
-		return []string{where, speak, burst + " and the next when they are acknowledged and the room has them"}
+		return []string{where, speak, burst +
+			" and the next when they are acknowledged and the room has them"}
 	case manifest.Open:
-		return []string{where, speak, fmt.Sprintf("%s%smessages/s of %s in open loop, %s gaps", quantity.Trim(l.Rate, 4), quantity.Thin, size, cmp.Or(l.Gaps, "constant"))}
+		return []string{where, speak, fmt.Sprintf("%s%smessages/s of %s in open loop, %s gaps",
+			quantity.Trim(l.Rate, 4), quantity.Thin, size, cmp.Or(l.Gaps, "constant"))}
 	case manifest.Paced:
 		return []string{where, quantity.Bits(l.Bits) + " each, " + burst}
 	}
@@ -53,15 +55,18 @@ func offerHost(l manifest.Load, size string) []string {
 	var parts []string
 	switch l.Shape {
 	case manifest.Pings:
-		parts = []string{many(l.Connections, "pinger"), size + ", the next when the last has been answered"}
+		parts = []string{many(l.Connections, "pinger"), size +
+			", the next when the last has been answered"}
 		if l.Interval > 0 {
-			parts[1] = fmt.Sprintf("each %s every %s, evenly spread", size, quantity.Setting(l.Interval))
+			parts[1] = fmt.Sprintf("each %s every %s, evenly spread", size,
+				quantity.Setting(l.Interval))
 		}
 		if l.Requests > 0 {
 			parts = append(parts, many(int(l.Requests), "ping")+" each")
 		}
 	case manifest.Transfers:
-		parts = []string{many(l.Connections, "client"), "connect, send " + size + ", half-close, wait for the end"}
+		parts = []string{many(l.Connections, "client"), "connect, send " + size +
+			", half-close, wait for the end"}
 		if l.Requests > 0 {
 			parts = append(parts, many(int(l.Requests), "transfer")+" each")
 		}
@@ -96,7 +101,8 @@ func offerImages(l manifest.Load) []string {
 	}
 	switch {
 	case l.Shape == manifest.Open:
-		return append(parts, fmt.Sprintf("%s%sa second in open loop, %s gaps", quantity.Trim(l.Rate, 4), quantity.Thin, cmp.Or(l.Gaps, "constant")))
+		return append(parts, fmt.Sprintf("%s%sa second in open loop, %s gaps",
+			quantity.Trim(l.Rate, 4), quantity.Thin, cmp.Or(l.Gaps, "constant")))
 	case l.Shape == manifest.Cold:
 		return append(parts, quantity.Count(l.Requests)+" times, the first of a fresh server")
 	case l.Requests > 0:
@@ -108,20 +114,24 @@ func offerImages(l manifest.Load) []string {
 // offer tells a load in words: "150 connections, each sends 16 B when its reply is there".
 func offer(l manifest.Load) string {
 	if l.Shape == manifest.Solve && l.Kernel == manifest.KernelTransfer {
-		return fmt.Sprintf("%s, 50 transfers of %s B each, again and again", many(l.Workers, "client"), quantity.Count(l.Problem))
+		return fmt.Sprintf("%s, 50 transfers of %s B each, again and again",
+			many(l.Workers, "client"), quantity.Count(l.Problem))
 	}
 	if l.Shape == manifest.Solve {
-		return fmt.Sprintf("%s of %d, solved again and again by %s", l.Kernel, l.Problem, many(l.Workers, "worker"))
+		return fmt.Sprintf("%s of %d, solved again and again by %s", l.Kernel, l.Problem,
+			many(l.Workers, "worker"))
 	}
 	parts := []string{many(l.Connections, "connection")}
 	size := quantity.Trim(float64(l.SizeBytes), 4) + quantity.Thin + "B"
-	if words := cmp.Or(strings.Join(offerChat(l, size), ", "), strings.Join(offerHost(l, size), ", "), strings.Join(offerImages(l), ", ")); words != "" {
+	if words := cmp.Or(strings.Join(offerChat(l, size), ", "), strings.Join(offerHost(l, size),
+		", "), strings.Join(offerImages(l), ", ")); words != "" {
 		return words
 	}
 	switch l.Shape {
 	case manifest.Open:
 		gaps := cmp.Or(l.Gaps, "constant")
-		parts = append(parts, fmt.Sprintf("%s%srequests/s of %s in open loop, %s gaps", quantity.Trim(l.Rate, 4), quantity.Thin, size, gaps))
+		parts = append(parts, fmt.Sprintf("%s%srequests/s of %s in open loop, %s gaps",
+			quantity.Trim(l.Rate, 4), quantity.Thin, size, gaps))
 	case manifest.Paced:
 		parts = append(parts, quantity.Bits(l.Bits)+" each in messages of "+size)
 		if l.Output == manifest.OutputFile {
@@ -163,7 +173,9 @@ func (s *study) ours(e *experiment) []string {
 	if e.rounds > 0 {
 		rounds = many(e.rounds, "round")
 	}
-	lines = append(lines, fmt.Sprintf("%s; a cell is a fresh process, %s of warm-up, then a window: %s", rounds, quantity.Setting(d.WarmUp), window))
+	lines = append(lines,
+		fmt.Sprintf("%s; a cell is a fresh process, %s of warm-up, then a window: %s", rounds,
+			quantity.Setting(d.WarmUp), window))
 	if d.Sample > 0 {
 		whose := "the server's process tree"
 		if slices.ContainsFunc(e.Points, func(p manifest.Point) bool { return p.Load.Chain > 1 }) {

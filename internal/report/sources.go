@@ -51,12 +51,15 @@ func (s *study) allSources() []source {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b source) int { return strings.Compare(a.Service+" "+a.Model, b.Service+" "+b.Model) })
+	slices.SortFunc(out, func(a, b source) int {
+		return strings.Compare(a.Service+" "+a.Model, b.Service+" "+b.Model)
+	})
 	return out
 }
 
 func (s *study) source(id string, m *manifest.Model) source {
-	out := source{ID: id, Service: m.Service, Model: m.Name, Summary: m.Summary, Word: m.Model, Lines: s.lines(m.Service, m.Name)}
+	out := source{ID: id, Service: m.Service, Model: m.Name, Summary: m.Summary, Word: m.Model,
+		Lines: s.lines(m.Service, m.Name)}
 	if len(m.Source) == 0 {
 		out.Command = command(m.Run)
 	}
@@ -68,7 +71,8 @@ func (s *study) source(id string, m *manifest.Model) source {
 		}
 		text := strings.TrimRight(string(data), "\n")
 		out.Files = append(out.Files, sourceFile{
-			Name: name, Numbers: lineNumbers(strings.Count(text, "\n") + 1), Text: tint(filepath.Ext(name), text),
+			Name: name, Numbers: lineNumbers(strings.Count(text, "\n") + 1),
+			Text: tint(filepath.Ext(name), text),
 		})
 	}
 	return out
@@ -80,7 +84,8 @@ func readSource(file string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > maxSourceBytes {
-		return nil, fmt.Errorf("%d bytes, more than the %d that a page shows", info.Size(), maxSourceBytes)
+		return nil, fmt.Errorf("%d bytes, more than the %d that a page shows", info.Size(),
+			maxSourceBytes)
 	}
 	return os.ReadFile(file)
 }
@@ -107,10 +112,13 @@ func lineNumbers(n int) string {
 
 // comments are how a language writes them: to the end of the line, and from one mark to another.
 var comments = map[string]struct{ line, from, to, quotes string }{
-	".c": {"//", "/*", "*/", `"'`}, ".h": {"//", "/*", "*/", `"'`}, ".go": {"//", "/*", "*/", "\"'`"},
-	".java": {"//", "/*", "*/", `"`}, ".js": {"//", "/*", "*/", "\"'`"}, ".rs": {"//", "/*", "*/", `"`},
-	".erl": {"%", "", "", `"`}, ".py": {"#", "", "", `"'`}, ".rb": {"#", "", "", `"'`}, ".eve": {"#", "", "", `"`},
-	".hs": {"--", "{-", "-}", `"`},
+	".c": {"//", "/*", "*/", `"'`}, ".h": {"//", "/*", "*/", `"'`},
+	".go":   {"//", "/*", "*/", "\"'`"},
+	".java": {"//", "/*", "*/", `"`}, ".js": {"//", "/*", "*/", "\"'`"},
+	".rs":  {"//", "/*", "*/", `"`},
+	".erl": {"%", "", "", `"`}, ".py": {"#", "", "", `"'`}, ".rb": {"#", "", "", `"'`},
+	".eve": {"#", "", "", `"`},
+	".hs":  {"--", "{-", "-}", `"`},
 }
 
 // tint escapes a source and sets its comments apart, so that the eye finds the code.
@@ -167,7 +175,8 @@ func quoted(rest string) int {
 // that compares two that are there.
 func (s *study) pair(all []source) (left, right int) {
 	find := func(service, model string) int {
-		return slices.IndexFunc(all, func(x source) bool { return x.Service == service && x.Model == model })
+		return slices.IndexFunc(all,
+			func(x source) bool { return x.Service == service && x.Model == model })
 	}
 	for _, e := range s.experiments {
 		for _, c := range e.Claims {

@@ -1,6 +1,7 @@
 package report
 
-// What only streams show: the plot of their source, CPU of each kernel thread and memory over the logarithm of time.
+// What only streams show: the plot of their source, CPU of each kernel thread and memory over the
+// logarithm of time.
 
 import (
 	"fmt"
@@ -25,8 +26,11 @@ func (s *study) ofStreams(e *experiment, c manifest.Condition) []drawn {
 	var out []drawn
 	for _, r := range e.courses(c) {
 		id := anchor("fig", e.Name, r.cell.Model, "threads", string(c))
-		r.Frame = figure.Frame{ID: id, Title: fmt.Sprintf("CPU of the threads of %s, and its memory", r.cell.Model), Desc: said(r.Threads)}
-		caption := fmt.Sprintf("CPU of each kernel thread of %s, one upon the other, over the logarithm of time, at %s, round %d, %s. "+
+		r.Frame = figure.Frame{ID: id,
+			Title: fmt.Sprintf("CPU of the threads of %s, and its memory", r.cell.Model),
+			Desc:  said(r.Threads)}
+		caption := fmt.Sprintf("CPU of each kernel thread of %s, one upon the other, over the "+
+			"logarithm of time, at %s, round %d, %s. "+
 			"The dashed line reaches the top when all connections stand. %s",
 			r.cell.Model, r.cell.Point, r.cell.Round, where(c), said(r.Threads))
 		out = append(out, draw(id, caption, r.Threads, threadTable(r.Threads)))
@@ -56,17 +60,20 @@ func (e *experiment) courses(c manifest.Condition) []course {
 	return out
 }
 
-// lastStream is a cell at the last point: measured if there is one, or void all the same, for it shows a course and no figure.
+// lastStream is a cell at the last point: measured if there is one, or void all the same, for it
+// shows a course and no figure.
 func (e *experiment) lastStream(c manifest.Condition, model string) *record.Cell {
 	var found *record.Cell
 	last := 0
 	for i := range e.cells {
 		cell := &e.cells[i]
-		if cell.Model != model || cell.Condition != c || cell.Load.Shape != manifest.Streams || cell.Result == nil || cell.Server == nil || cell.Twin {
+		if cell.Model != model || cell.Condition != c || cell.Load.Shape != manifest.Streams ||
+			cell.Result == nil || cell.Server == nil || cell.Twin {
 			continue
 		}
 		n := cell.Load.Connections
-		if found == nil || n > last || n == last && found.Status != record.Measured && cell.Status == record.Measured {
+		if found == nil || n > last || n == last && found.Status != record.Measured &&
+			cell.Status == record.Measured {
 			found, last = cell, n
 		}
 	}
@@ -108,7 +115,8 @@ func threadsOf(cell *record.Cell) (f figure.Threads, ok bool) {
 	return f, len(f.X) > 1
 }
 
-// addInterval adds what lies between two samples. What the traced threads have not run, others have.
+// addInterval adds what lies between two samples. What the traced threads have not
+// run, others have.
 func addInterval(f *figure.Threads, from, to sample.Sample, at float64) {
 	wall, rest := to.At-from.At, to.User+to.System-from.User-from.System
 	last := len(f.Bands) - 1
@@ -127,7 +135,8 @@ func addInterval(f *figure.Threads, from, to sample.Sample, at float64) {
 	f.X, f.Memory = append(f.X, at), append(f.Memory, float64(to.RSS))
 }
 
-// said tells the figure in a sentence, for who does not see it. Streams tick by the second, so what a thread uses is a mean over the window.
+// said tells the figure in a sentence, for who does not see it. Streams tick by the second, so what
+// a thread uses is a mean over the window.
 func said(f figure.Threads) string {
 	busy, most, all := 0, 0.0, 0.0
 	for n := range f.Bands {
@@ -136,8 +145,10 @@ func said(f figure.Threads) string {
 			busy, most = n, mean
 		}
 	}
-	return fmt.Sprintf("In the window it uses %s %% of a core, %s of it %s %%; at the end memory is %s, and it was %s when the last of the connections stood.",
-		quantity.Significant(all, 2), f.Names[busy], quantity.Significant(most, 2), quantity.Of(f.Memory[len(f.Memory)-1], "bytes"), quantity.Of(memoryAt(f, f.Ramp), "bytes"))
+	return fmt.Sprintf("In the window it uses %s %% of a core, %s of it %s %%; at the end "+
+		"memory is %s, and it was %s when the last of the connections stood.",
+		quantity.Significant(all, 2), f.Names[busy], quantity.Significant(most, 2),
+		quantity.Of(f.Memory[len(f.Memory)-1], "bytes"), quantity.Of(memoryAt(f, f.Ramp), "bytes"))
 }
 
 // meanIn is a thread's CPU over the measuring window.
@@ -167,7 +178,8 @@ func memoryAt(f figure.Threads, seconds float64) float64 {
 
 // threadTable is the course in a few lines.
 func threadTable(f figure.Threads) table {
-	t := table{Caption: "The course in figures.", Head: []string{"seconds", "CPU (% of a core)", "busiest thread", "memory (RSS)"}}
+	t := table{Caption: "The course in figures.", Head: []string{"seconds", "CPU (% of a core)",
+		"busiest thread", "memory (RSS)"}}
 	every := max(1, len(f.X)/10)
 	for i := every - 1; i < len(f.X); i += every {
 		sum, busiest := 0.0, 0
@@ -180,7 +192,8 @@ func threadTable(f figure.Threads) table {
 		if sum == 0 {
 			name = quantity.Missing
 		}
-		t.Rows = append(t.Rows, []string{quantity.Significant(f.X[i], 3), quantity.Significant(sum, 3), name, quantity.Of(f.Memory[i], "bytes")})
+		t.Rows = append(t.Rows, []string{quantity.Significant(f.X[i], 3),
+			quantity.Significant(sum, 3), name, quantity.Of(f.Memory[i], "bytes")})
 	}
 	return t
 }

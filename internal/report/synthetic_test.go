@@ -31,14 +31,17 @@ type recipe struct {
 
 // costs are of a request in microseconds of CPU, made up after what such servers need.
 var costs = map[string]float64{
-	"c-epoll": 4.4, "c-epoll-percore": 4.5, "c-libev": 4.3, "c-uring": 4.1, "c-process": 12.2, "c-thread": 10.4,
-	"rust-async": 5.0, "go-goroutine": 6.4, "erlang-actor": 7.6, "node-loop": 7.2, "node-prefork": 8.6,
-	"java-thread": 6.6, "java-virtual": 10.2,
+	"c-epoll": 4.4, "c-epoll-percore": 4.5, "c-libev": 4.3, "c-uring": 4.1, "c-process": 12.2,
+	"c-thread":   10.4,
+	"rust-async": 5.0, "go-goroutine": 6.4, "erlang-actor": 7.6, "node-loop": 7.2,
+	"node-prefork": 8.6,
+	"java-thread":  6.6, "java-virtual": 10.2,
 }
 
 // synthesize makes a run of all experiments of a tree.
 func synthesize(tree *manifest.Tree, r recipe) Run {
-	g := &generator{recipe: r, random: rand.New(rand.NewPCG(r.seed, 1)), at: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
+	g := &generator{recipe: r, random: rand.New(rand.NewPCG(r.seed, 1)), at: time.Date(2026, 11, 21,
+		9, 30, 0, 0, time.UTC)}
 	if r.slower == 0 {
 		g.slower = 1
 	}
@@ -63,21 +66,32 @@ func synthesize(tree *manifest.Tree, r recipe) Run {
 
 func header(r recipe, at time.Time) record.Header {
 	h := record.Header{
-		Version: 1, ID: at.Format("20060102T150405Z"), Started: at, Depth: r.depth, Seed: 7412996530210394161, Rounds: r.rounds, Hosts: "local",
-		Command: []string{"/somewhere/out/bin/interleave", "run", "--" + r.depth}, CPUs: map[string][]int{"server": {0}, "load": {1}},
+		Version: 1, ID: at.Format("20060102T150405Z"), Started: at, Depth: r.depth,
+		Seed: 7412996530210394161, Rounds: r.rounds, Hosts: "local",
+		Command: []string{"/somewhere/out/bin/interleave", "run", "--" + r.depth},
+		CPUs:    map[string][]int{"server": {0}, "load": {1}},
 		Machine: record.Machine{
-			Cores: 2, CPU: "AMD EPYC", MemBytes: 23 << 30, Kernel: "6.18.5", System: "Debian GNU/Linux 12", Virtual: "KVM", Clock: "kvm-clock", Cgroups: "hybrid",
-			ToolChains: map[string]string{"cc": "gcc 12.2.0", "go": "1.26.8", "node": "20.19.2", "erl": "25", "java": "25.0.1", "cargo": "1.95.0"},
+			Cores: 2, CPU: "AMD EPYC", MemBytes: 23 << 30, Kernel: "6.18.5",
+			System: "Debian GNU/Linux 12", Virtual: "KVM", Clock: "kvm-clock", Cgroups: "hybrid",
+			ToolChains: map[string]string{"cc": "gcc 12.2.0", "go": "1.26.8", "node": "20.19.2",
+				"erl": "25", "java": "25.0.1", "cargo": "1.95.0"},
 		},
 		Calibration: []record.Check{
-			{Name: "p95 of a server that stalls 100 ms each second", Unit: "µs", Truth: 50_000, Measured: 50_410, Tolerance: 2_000, OK: true},
-			{Name: "an injected delay", Unit: "µs", Truth: 1_000, Measured: 1_008, Tolerance: 20, OK: true},
-			{Name: "a known CPU burn", Unit: "% of a core", Truth: 40, Measured: 40.6, Tolerance: 1.2, OK: true},
-			{Name: "a known memory size", Unit: "bytes", Truth: 64 << 20, Measured: 64.4 * (1 << 20), Tolerance: 1.3 * (1 << 20), OK: true, Note: "PSS"},
+			{Name: "p95 of a server that stalls 100 ms each second", Unit: "µs", Truth: 50_000,
+				Measured: 50_410, Tolerance: 2_000, OK: true},
+			{Name: "an injected delay", Unit: "µs", Truth: 1_000, Measured: 1_008, Tolerance: 20,
+				OK: true},
+			{Name: "a known CPU burn", Unit: "% of a core", Truth: 40, Measured: 40.6,
+				Tolerance: 1.2, OK: true},
+			{Name: "a known memory size", Unit: "bytes", Truth: 64 << 20,
+				Measured: 64.4 * (1 << 20), Tolerance: 1.3 * (1 << 20), OK: true, Note: "PSS"},
 		},
 		Skipped: []record.Skip{
-			{Service: "echo", Model: "c-uring", Reason: "needs pkg:liburing: apt-get install liburing-dev"},
-			{Service: "counter", Model: "node-prefork", Reason: "conformance: pipelined requests, line 14: got 7 bytes, want 8", Detail: "> 01 01 01\n< 00 00 00 00 00 00 01"},
+			{Service: "echo", Model: "c-uring",
+				Reason: "needs pkg:liburing: apt-get install liburing-dev"},
+			{Service: "counter", Model: "node-prefork",
+				Reason: "conformance: pipelined requests, line 14: got 7 bytes, want 8",
+				Detail: "> 01 01 01\n< 00 00 00 00 00 00 01"},
 		},
 	}
 	return h
@@ -90,7 +104,8 @@ type generator struct {
 }
 
 // round makes the cells of one round, in a shuffled order, the baseline twice.
-func (g *generator) round(tree *manifest.Tree, e *manifest.Experiment, c manifest.Condition, round int) []record.Cell {
+func (g *generator) round(tree *manifest.Tree, e *manifest.Experiment, c manifest.Condition,
+	round int) []record.Cell {
 	var cells []record.Cell
 	for i, p := range e.Points {
 		if g.points > 0 && i >= g.points && !math.IsNaN(p.X) {
@@ -106,7 +121,8 @@ func (g *generator) round(tree *manifest.Tree, e *manifest.Experiment, c manifes
 			if slices.Contains(g.absent, m) || !has(tree, p.Service, m) {
 				continue
 			}
-			twin := m == e.Baseline && slices.ContainsFunc(block, func(c record.Cell) bool { return c.Model == m })
+			twin := m == e.Baseline &&
+				slices.ContainsFunc(block, func(c record.Cell) bool { return c.Model == m })
 			block = append(block, g.cell(e, p, c, m, twin, round, drift))
 		}
 		g.random.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
@@ -120,26 +136,34 @@ func (g *generator) round(tree *manifest.Tree, e *manifest.Experiment, c manifes
 
 func has(tree *manifest.Tree, service, model string) bool {
 	return slices.ContainsFunc(tree.Services, func(s *manifest.Service) bool {
-		return s.Name == service && slices.ContainsFunc(s.Models, func(m *manifest.Model) bool { return m.Name == model })
+		return s.Name == service &&
+			slices.ContainsFunc(s.Models, func(m *manifest.Model) bool { return m.Name == model })
 	})
 }
 
-func (g *generator) cell(e *manifest.Experiment, p manifest.Point, condition manifest.Condition, model string, twin bool, round int, drift float64) record.Cell {
+func (g *generator) cell(e *manifest.Experiment, p manifest.Point, condition manifest.Condition,
+	model string, twin bool, round int, drift float64) record.Cell {
 	c := record.Cell{
-		Experiment: e.Name, Point: p.Name, Service: p.Service, Model: model, Twin: twin, Condition: condition, Round: round,
-		Started: g.at, Took: 1500 * time.Millisecond, StartUp: 20 * time.Millisecond, Status: record.Measured, Load: p.Load,
+		Experiment: e.Name, Point: p.Name, Service: p.Service, Model: model, Twin: twin,
+		Condition: condition, Round: round,
+		Started: g.at, Took: 1500 * time.Millisecond, StartUp: 20 * time.Millisecond,
+		Status: record.Measured, Load: p.Load,
 	}
 	g.at = g.at.Add(c.Took + 300*time.Millisecond)
 	switch u := g.random.Float64(); {
 	case u < g.losses/3:
-		c.Status, c.Tail = record.Broken, "listening on 4000\npanic: runtime error: index out of range [3] with length 3"
-		c.Reasons = []record.Reason{{Gate: "died", Text: "the server died 1.2 s into its window with exit status 2"}}
+		c.Status, c.Tail = record.Broken,
+			"listening on 4000\npanic: runtime error: index out of range [3] with length 3"
+		c.Reasons = []record.Reason{{Gate: "died",
+			Text: "the server died 1.2 s into its window with exit status 2"}}
 		return c
 	case u < g.losses*4/3:
 		c.Status = record.Void
 		c.Reasons = []record.Reason{
-			{Gate: "foreign-cpu", Text: "other processes took 8.1 % of a core, 5 % is the limit", Value: 8.1, Limit: 5},
-			{Gate: "late", Text: "sends were 420 µs late at p99, 250 µs is the limit", Value: 420, Limit: 250},
+			{Gate: "foreign-cpu", Text: "other processes took 8.1 % of a core, 5 % is the limit",
+				Value: 8.1, Limit: 5},
+			{Gate: "late", Text: "sends were 420 µs late at p99, 250 µs is the limit", Value: 420,
+				Limit: 250},
 		}[:1+g.random.IntN(2)]
 	}
 	noise := drift * math.Exp(.025*g.random.NormFloat64())
@@ -179,7 +203,8 @@ func (g *generator) measure(c *record.Cell, noise float64) {
 		requests = share * 1e6 / (cost + 1.2) * window.Seconds()
 		percent = requests * cost / 1e4 / window.Seconds()
 	}
-	c.Result = &load.Result{Window: window, Requests: int64(requests), Total: int64(1.4 * requests), Threads: 1, Slices: []int64{int64(requests)}}
+	c.Result = &load.Result{Window: window, Requests: int64(requests), Total: int64(1.4 * requests),
+		Threads: 1, Slices: []int64{int64(requests)}}
 	if c.Load.Shape == manifest.Open {
 		c.Result.Latency = g.latency(cost, requests)
 	}
@@ -206,7 +231,8 @@ func (g *generator) series(c *record.Cell, window time.Duration, percent float64
 	var cpu time.Duration
 	add := func(at time.Duration, mark string) {
 		s.Samples = append(s.Samples, sample.Sample{
-			At: at, User: cpu * 2 / 5, System: cpu * 3 / 5, RSS: 3 << 20, Processes: 1, Threads: 1 + c.Load.Connections%7,
+			At: at, User: cpu * 2 / 5, System: cpu * 3 / 5, RSS: 3 << 20, Processes: 1,
+			Threads:   1 + c.Load.Connections%7,
 			Voluntary: int64(at / (40 * time.Microsecond)), Mark: mark,
 		})
 		if mark != "" {
@@ -234,13 +260,17 @@ func syntheticTree(dir string) *manifest.Tree {
 	for _, service := range []string{"counter", "echo", "sink"} {
 		s := &manifest.Service{Name: service, Protocol: service, Dir: dir}
 		for _, m := range [][3]string{
-			{"c-epoll", "loop", "cc"}, {"c-epoll-percore", "prefork", "cc"}, {"c-libev", "loop", "cc"}, {"c-process", "process", "cc"},
-			{"c-thread", "thread", "cc"}, {"c-uring", "prefork", "cc"}, {"erlang-actor", "actor", "erl"}, {"go-goroutine", "goroutine", "go"},
-			{"java-thread", "thread", "java >= 25"}, {"java-virtual", "virtual", "java >= 25"}, {"node-loop", "loop", "node"},
+			{"c-epoll", "loop", "cc"}, {"c-epoll-percore", "prefork", "cc"},
+			{"c-libev", "loop", "cc"}, {"c-process", "process", "cc"},
+			{"c-thread", "thread", "cc"}, {"c-uring", "prefork", "cc"},
+			{"erlang-actor", "actor", "erl"}, {"go-goroutine", "goroutine", "go"},
+			{"java-thread", "thread", "java >= 25"}, {"java-virtual", "virtual", "java >= 25"},
+			{"node-loop", "loop", "node"},
 			{"node-prefork", "prefork", "node"}, {"rust-async", "async", "cargo"},
 		} {
 			s.Models = append(s.Models, &manifest.Model{
-				Name: m[0], Service: service, Dir: dir, Model: m[1], Needs: []string{m[2]}, Summary: "one of thirteen: " + m[1] + ".", Source: []string{m[0] + ".c"},
+				Name: m[0], Service: service, Dir: dir, Model: m[1], Needs: []string{m[2]},
+				Summary: "one of thirteen: " + m[1] + ".", Source: []string{m[0] + ".c"},
 			})
 		}
 		t.Services = append(t.Services, s)
@@ -250,7 +280,8 @@ func syntheticTree(dir string) *manifest.Tree {
 }
 
 var allModels = []string{
-	"go-goroutine", "c-process", "c-thread", "c-epoll", "c-epoll-percore", "c-libev", "c-uring", "rust-async",
+	"go-goroutine", "c-process", "c-thread", "c-epoll", "c-epoll-percore", "c-libev", "c-uring",
+	"rust-async",
 	"erlang-actor", "node-loop", "node-prefork", "java-thread", "java-virtual",
 }
 
@@ -260,65 +291,111 @@ func both(d manifest.Depth, e *manifest.Experiment) {
 
 func cpuExperiment() *manifest.Experiment {
 	e := &manifest.Experiment{
-		Name: "papayachat-cpu", Title: "Processes against goroutines at a fixed load", Source: "papayachat.txt, sections V and VI",
-		Question: "Do kernel processes cost more CPU than goroutines when each client sends the same stream?", Expect: "Less for one client; with many the difference shrinks.",
-		Setup: []string{"FreeBSD 13.0, 1 virtual CPU", "GCC 10.4, Go 1.18.2"}, Service: "sink", Models: allModels, Baseline: "go-goroutine",
-		Metrics: []manifest.Metric{manifest.CPU, manifest.CPUVariation}, Axis: manifest.Axis{Over: "connections", Label: "open connections", Log: true},
+		Name: "papayachat-cpu", Title: "Processes against goroutines at a fixed load",
+		Source: "papayachat.txt, sections V and VI",
+		Question: "Do kernel processes cost more CPU than goroutines when each client sends the " +
+			"same stream?", Expect: "Less for one client; with many the difference shrinks.",
+		Setup: []string{"FreeBSD 13.0, 1 virtual CPU", "GCC 10.4, Go 1.18.2"}, Service: "sink",
+		Models: allModels, Baseline: "go-goroutine",
+		Metrics: []manifest.Metric{manifest.CPU, manifest.CPUVariation},
+		Axis:    manifest.Axis{Over: "connections", Label: "open connections", Log: true},
 	}
 	for _, n := range []int{1, 4, 16, 64} {
-		e.Points = append(e.Points, manifest.Point{Name: fmt.Sprintf("connections = %d", n), X: float64(n), Service: "sink",
-			Load: manifest.Load{Shape: manifest.Paced, Connections: n, SizeBytes: 1250, Pipeline: 1, Bits: 1e6}})
+		e.Points = append(e.Points, manifest.Point{Name: fmt.Sprintf("connections = %d", n),
+			X: float64(n), Service: "sink",
+			Load: manifest.Load{Shape: manifest.Paced, Connections: n, SizeBytes: 1250, Pipeline: 1,
+				Bits: 1e6}})
 	}
-	e.Curves = []manifest.Curve{{Model: "go-goroutine", Metric: manifest.CPU, Label: "Go in the paper", Points: [][2]float64{{1, .8}, {16, 6}, {64, 14}}}}
+	e.Curves = []manifest.Curve{{Model: "go-goroutine", Metric: manifest.CPU,
+		Label: "Go in the paper", Points: [][2]float64{{1, .8}, {16, 6}, {64, 14}}}}
 	of, against := manifest.Term{Model: "c-process"}, manifest.Term{Model: "go-goroutine"}
 	e.Claims = []manifest.Claim{
-		{ID: "P1", Kind: "direction", Sentence: "The process server uses less CPU at every number of connections.", Where: "section VI A", Metric: manifest.CPU, Of: of, Against: against, Sense: "less", At: []string{"every"}, Margin: 1.05},
-		{ID: "P2", Kind: "shape", Shape: "linear", Sentence: "Go's CPU grows almost linearly with connections.", Where: "section VI A", Metric: manifest.CPU, Of: against, Published: 1, Margin: 1.25},
-		{ID: "P3", Kind: "shape", Shape: "flattens", After: 16, Sentence: "The process server's growth drops after 16 connections.", Where: "section VI A", Metric: manifest.CPU, Of: of, Margin: 1.25},
-		{ID: "P4", Kind: "direction", Sentence: "At higher loads the process server's CPU is steadier.", Where: "section VI B", Metric: manifest.CPUVariation, Of: of, Against: against, Sense: "less", From: 16, Margin: 1.05},
+		{ID: "P1", Kind: "direction",
+			Sentence: "The process server uses less CPU at every number of connections.",
+			Where:    "section VI A", Metric: manifest.CPU, Of: of, Against: against, Sense: "less",
+			At: []string{"every"}, Margin: 1.05},
+		{ID: "P2", Kind: "shape", Shape: "linear",
+			Sentence: "Go's CPU grows almost linearly with connections.", Where: "section VI A",
+			Metric: manifest.CPU, Of: against, Published: 1, Margin: 1.25},
+		{ID: "P3", Kind: "shape", Shape: "flattens", After: 16,
+			Sentence: "The process server's growth drops after 16 connections.",
+			Where:    "section VI A", Metric: manifest.CPU, Of: of, Margin: 1.25},
+		{ID: "P4", Kind: "direction",
+			Sentence: "At higher loads the process server's CPU is steadier.",
+			Where:    "section VI B", Metric: manifest.CPUVariation, Of: of, Against: against,
+			Sense: "less", From: 16, Margin: 1.05},
 	}
-	both(manifest.Depth{Rounds: 12, WarmUp: time.Second, Window: 4500 * time.Millisecond, Sample: 500 * time.Millisecond, Conditions: []manifest.Condition{manifest.Own}}, e)
+	both(manifest.Depth{Rounds: 12, WarmUp: time.Second, Window: 4500 * time.Millisecond,
+		Sample: 500 * time.Millisecond, Conditions: []manifest.Condition{manifest.Own}}, e)
 	return e
 }
 
 func echoExperiment() *manifest.Experiment {
 	e := &manifest.Experiment{
-		Name: "eve-echo", Title: "Echo under 150 clients", Source: "eve.txt, section 4.1", Question: "How many requests a second does each model answer?",
-		Setup: []string{"2 x Xeon E5-2650, 32 hardware threads"}, Service: "echo", Models: allModels, Baseline: "c-epoll",
-		Metrics: []manifest.Metric{manifest.Throughput, manifest.CPUPerRequest, manifest.LatencyP99, manifest.PSS},
+		Name: "eve-echo", Title: "Echo under 150 clients", Source: "eve.txt, section 4.1",
+		Question: "How many requests a second does each model answer?",
+		Setup:    []string{"2 x Xeon E5-2650, 32 hardware threads"}, Service: "echo",
+		Models: allModels, Baseline: "c-epoll",
+		Metrics: []manifest.Metric{manifest.Throughput, manifest.CPUPerRequest, manifest.LatencyP99,
+			manifest.PSS},
 		Points: []manifest.Point{
-			{Name: "echo", X: math.NaN(), Service: "echo", Load: manifest.Load{Shape: manifest.Closed, Connections: 150, Requests: 10_000, SizeBytes: 16, Pipeline: 1}},
-			{Name: "latency", X: math.NaN(), Service: "echo", Load: manifest.Load{Shape: manifest.Open, Connections: 150, SizeBytes: 16, Pipeline: 1, Rate: 5000, Gaps: "exponential"},
+			{Name: "echo", X: math.NaN(), Service: "echo",
+				Load: manifest.Load{Shape: manifest.Closed, Connections: 150, Requests: 10_000,
+					SizeBytes: 16, Pipeline: 1}},
+			{Name: "latency", X: math.NaN(), Service: "echo",
+				Load: manifest.Load{Shape: manifest.Open, Connections: 150, SizeBytes: 16,
+					Pipeline: 1, Rate: 5000, Gaps: "exponential"},
 				Models: []string{"c-epoll", "go-goroutine", "erlang-actor", "node-prefork"}},
 		},
 		Claims: []manifest.Claim{
-			{ID: "E2b", Kind: "magnitude", Sentence: "libev answers 3.88 times as many requests a second as Node.", Where: "section 4.1", Metric: manifest.Throughput,
-				Of: manifest.Term{Model: "c-libev"}, Against: manifest.Term{Model: "node-loop"}, Published: 3.88, At: []string{"echo"}, Margin: 1.25, Transfer: "Fourteen years of V8 lie between."},
-			{ID: "E1c", Kind: "magnitude", Sentence: "Between two hosts Eve answers 3 % more than Erlang.", Where: "section 4.1", Metric: manifest.Throughput,
-				Of: manifest.Term{Model: "eve-task"}, Against: manifest.Term{Model: "erlang-actor"}, Published: 1.03, Margin: 1.1, Comparable: "it needs two hosts joined by a cable"},
-			{ID: "E3", Kind: "direction", Sentence: "Erlang's 99th percentile lies above a loop's.", Where: "figure 2", Metric: manifest.LatencyP99,
-				Of: manifest.Term{Model: "erlang-actor"}, Against: manifest.Term{Model: "c-epoll"}, Sense: "greater", At: []string{"latency"}, Margin: 1.05},
+			{ID: "E2b", Kind: "magnitude",
+				Sentence: "libev answers 3.88 times as many requests a second as Node.",
+				Where:    "section 4.1", Metric: manifest.Throughput,
+				Of: manifest.Term{Model: "c-libev"}, Against: manifest.Term{Model: "node-loop"},
+				Published: 3.88, At: []string{"echo"}, Margin: 1.25,
+				Transfer: "Fourteen years of V8 lie between."},
+			{ID: "E1c", Kind: "magnitude",
+				Sentence: "Between two hosts Eve answers 3 % more than Erlang.",
+				Where:    "section 4.1", Metric: manifest.Throughput,
+				Of: manifest.Term{Model: "eve-task"}, Against: manifest.Term{Model: "erlang-actor"},
+				Published: 1.03, Margin: 1.1, Comparable: "it needs two hosts joined by a cable"},
+			{ID: "E3", Kind: "direction", Sentence: "Erlang's 99th percentile lies above a loop's.",
+				Where: "figure 2", Metric: manifest.LatencyP99,
+				Of: manifest.Term{Model: "erlang-actor"}, Against: manifest.Term{Model: "c-epoll"},
+				Sense: "greater", At: []string{"latency"}, Margin: 1.05},
 		},
 	}
-	both(manifest.Depth{Rounds: 12, WarmUp: time.Second, Window: 2 * time.Second, Sample: 100 * time.Millisecond, Conditions: []manifest.Condition{manifest.Own, manifest.Shared}}, e)
+	both(manifest.Depth{Rounds: 12, WarmUp: time.Second, Window: 2 * time.Second,
+		Sample: 100 * time.Millisecond, Conditions: []manifest.Condition{manifest.Own,
+			manifest.Shared}}, e)
 	return e
 }
 
 func counterExperiment() *manifest.Experiment {
 	e := &manifest.Experiment{
-		Name: "eve-counter", Title: "A shared counter", Source: "eve.txt, section 4.2", Question: "What does one piece of shared state cost?",
-		Service: "counter", Models: allModels, Baseline: "c-epoll", Metrics: []manifest.Metric{manifest.Throughput},
-		Axis: manifest.Axis{Over: "read_share", Label: "share of reads"},
+		Name: "eve-counter", Title: "A shared counter", Source: "eve.txt, section 4.2",
+		Question: "What does one piece of shared state cost?",
+		Service:  "counter", Models: allModels, Baseline: "c-epoll",
+		Metrics: []manifest.Metric{manifest.Throughput},
+		Axis:    manifest.Axis{Over: "read_share", Label: "share of reads"},
 	}
 	for _, share := range []float64{0, .5, 1} {
-		e.Points = append(e.Points, manifest.Point{Name: fmt.Sprintf("read_share = %g", share), X: share, Service: "counter",
-			Load: manifest.Load{Shape: manifest.Closed, Connections: 150, SizeBytes: 1, Pipeline: 1, ReadShare: share}})
+		e.Points = append(e.Points, manifest.Point{Name: fmt.Sprintf("read_share = %g", share),
+			X: share, Service: "counter",
+			Load: manifest.Load{Shape: manifest.Closed, Connections: 150, SizeBytes: 1, Pipeline: 1,
+				ReadShare: share}})
 	}
 	e.Claims = []manifest.Claim{
-		{ID: "E8a", Kind: "shape", Shape: "flat", Sentence: "Erlang's rate hardly depends on the share of reads.", Where: "section 4.2", Metric: manifest.Throughput, Of: manifest.Term{Model: "erlang-actor"}, Margin: 1.25},
-		{ID: "P1", Kind: "magnitude", Sentence: "With nothing but reads Erlang answers 74 % of a loop's requests.", Where: "section 4.2", Metric: manifest.Throughput,
-			Of: manifest.Term{Model: "erlang-actor"}, Against: manifest.Term{Model: "c-epoll"}, Published: .74, At: []string{"read_share = 1"}, Margin: 1.25},
+		{ID: "E8a", Kind: "shape", Shape: "flat",
+			Sentence: "Erlang's rate hardly depends on the share of reads.", Where: "section 4.2",
+			Metric: manifest.Throughput, Of: manifest.Term{Model: "erlang-actor"}, Margin: 1.25},
+		{ID: "P1", Kind: "magnitude",
+			Sentence: "With nothing but reads Erlang answers 74 % of a loop's requests.",
+			Where:    "section 4.2", Metric: manifest.Throughput,
+			Of: manifest.Term{Model: "erlang-actor"}, Against: manifest.Term{Model: "c-epoll"},
+			Published: .74, At: []string{"read_share = 1"}, Margin: 1.25},
 	}
-	both(manifest.Depth{Rounds: 12, WarmUp: time.Second, Window: 2 * time.Second, Sample: 100 * time.Millisecond, Conditions: []manifest.Condition{manifest.Shared}}, e)
+	both(manifest.Depth{Rounds: 12, WarmUp: time.Second, Window: 2 * time.Second,
+		Sample: 100 * time.Millisecond, Conditions: []manifest.Condition{manifest.Shared}}, e)
 	return e
 }

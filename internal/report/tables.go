@@ -92,7 +92,8 @@ func sweepTable(rows []verdict.Row, m manifest.Metric) table {
 				line = append(line, quantity.Missing)
 				continue
 			}
-			line = append(line, figureOf(centre(r), manifest.Metrics[m].Unit)+", n = "+rounds(len(r.Values), r.Void))
+			line = append(line, figureOf(centre(r), manifest.Metrics[m].Unit)+", n = "+
+				rounds(len(r.Values), r.Void))
 		}
 		t.Rows = append(t.Rows, line)
 	}
@@ -111,7 +112,8 @@ func stripTable(rows []verdict.Row, m manifest.Metric, baseline string) table {
 		if r.Model == baseline && !r.Twin {
 			against = "1"
 		}
-		t.Rows = append(t.Rows, []string{name(r), figureOf(centre(r), manifest.Metrics[m].Unit), against,
+		t.Rows = append(t.Rows, []string{name(r), figureOf(centre(r), manifest.Metrics[m].Unit),
+			against,
 			rounds(len(r.Values), r.Void), labels(r.Labels)})
 	}
 	return t
@@ -130,13 +132,17 @@ func labels(of map[string]int) string {
 // claimTable has a row for each comparison that a verdict rests on.
 func claimTable(v verdict.Verdict) table {
 	t := table{
-		Caption: "Estimate over rounds; the 90 % interval decides what lies inside a margin, the 95 % interval what lies outside.",
-		Head:    []string{"comparison", "estimate", "95 % interval", "90 % interval", "published", "reproduces the claim", "rounds", "verdict"},
+		Caption: "Estimate over rounds; the 90 % interval decides what lies inside a margin, " +
+			"the 95 % interval what lies outside.",
+		Head: []string{"comparison", "estimate", "95 % interval", "90 % interval", "published",
+			"reproduces the claim", "rounds", "verdict"},
 	}
 	for _, p := range v.Parts {
 		t.Rows = append(t.Rows, []string{
-			p.Name, quantity.Significant(p.Finding.Estimate, 3), interval(p.Finding.Interval95), interval(p.Finding.Interval90),
-			quantity.Significant(p.Published, 3), region(p.Accept), rounds(p.Finding.Rounds, p.Finding.Voided), string(p.Finding.Word),
+			p.Name, quantity.Significant(p.Finding.Estimate, 3), interval(p.Finding.Interval95),
+			interval(p.Finding.Interval90),
+			quantity.Significant(p.Published, 3), region(p.Accept),
+			rounds(p.Finding.Rounds, p.Finding.Voided), string(p.Finding.Word),
 		})
 	}
 	return t

@@ -1,7 +1,7 @@
 package report
 
-// The run for a terminal, and for a file where no terminal is: verdicts first, then a table for each
-// metric.
+// The run for a terminal, and for a file where no terminal is: verdicts first, then a table
+// for each metric.
 
 import (
 	"bufio"
@@ -41,8 +41,8 @@ func Terminal(w io.Writer, run Run, width int, color bool) error {
 	})
 }
 
-// Summary is what stands at the end of a run: the verdicts without the tables. An experiment that has
-// no claim shows its tables, for they are its result.
+// Summary is what stands at the end of a run: the verdicts without the tables. An experiment that
+// has no claim shows its tables, for they are its result.
 func Summary(w io.Writer, run Run, width int, color bool) error {
 	return onScreen(w, run, width, color, func(out *screen, e *experiment) {
 		var apart []string
@@ -54,7 +54,8 @@ func Summary(w io.Writer, run Run, width int, color bool) error {
 			}
 		}
 		if len(apart) > 0 {
-			out.line(fmt.Sprintf("  %s %-14s  %s", out.sign(stats.NotComparable), stats.NotComparable, strings.Join(apart, ", ")))
+			out.line(fmt.Sprintf("  %s %-14s  %s", out.sign(stats.NotComparable),
+				stats.NotComparable, strings.Join(apart, ", ")))
 		}
 		if len(e.verdicts) == 0 {
 			out.tables(e)
@@ -63,7 +64,8 @@ func Summary(w io.Writer, run Run, width int, color bool) error {
 }
 
 // onScreen writes the abstract, a section for each experiment, and what was lost.
-func onScreen(w io.Writer, run Run, width int, color bool, section func(*screen, *experiment)) error {
+func onScreen(w io.Writer, run Run, width int, color bool,
+	section func(*screen, *experiment)) error {
 	s := examine(run)
 	out := &screen{bufio.NewWriter(w), max(width, minWidth), color}
 	out.line(out.bold("Run "+run.Header.ID) + unfinishedMark(run))
@@ -191,7 +193,8 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 		if slices.ContainsFunc(sweep, measured) {
 			shown = true
 			s.line("")
-			s.line(fmt.Sprintf("  %s over %s, %s cores; estimates over rounds", capital(unit(m)), cmp.Or(e.Axis.Label, e.Axis.Over), c))
+			s.line(fmt.Sprintf("  %s over %s, %s cores; estimates over rounds", capital(unit(m)),
+				cmp.Or(e.Axis.Label, e.Axis.Over), c))
 			s.sweep(sweep, m)
 		}
 		for _, rows := range byPoint(single) {
@@ -200,16 +203,19 @@ func (s *screen) metrics(e *experiment, c manifest.Condition) {
 			}
 			shown = true
 			s.line("")
-			s.line(fmt.Sprintf("  %s at %s, %s cores; estimate (95 %% interval), rounds", capital(unit(m)), rows[0].Point, c))
+			s.line(fmt.Sprintf("  %s at %s, %s cores; estimate (95 %% interval), rounds",
+				capital(unit(m)), rows[0].Point, c))
 			s.strip(ranked(rows, manifest.Metrics[m].MoreIsBetter), m)
 		}
 	}
 	for _, r := range e.courses(c) {
 		s.line("")
-		s.wrap("  ", fmt.Sprintf("Course of %s at %s, %s cores: %s", r.cell.Model, r.cell.Point, c, said(r.Threads)))
+		s.wrap("  ", fmt.Sprintf("Course of %s at %s, %s cores: %s", r.cell.Model, r.cell.Point, c,
+			said(r.Threads)))
 	}
 	if !shown {
-		s.wrap("  ", fmt.Sprintf("On %s cores no cell counts of %s.", c, strings.Join(e.Models, ", ")))
+		s.wrap("  ", fmt.Sprintf("On %s cores no cell counts of %s.", c,
+			strings.Join(e.Models, ", ")))
 	}
 }
 
@@ -307,7 +313,8 @@ func (s *screen) strip(rows []verdict.Row, m manifest.Metric) {
 	}
 	var t [][]string
 	for _, r := range rows {
-		t = append(t, []string{name(r), plainSpaces(figureOf(centre(r), manifest.Metrics[m].Unit)), rounds(len(r.Values), r.Void)})
+		t = append(t, []string{name(r), plainSpaces(figureOf(centre(r), manifest.Metrics[m].Unit)),
+			rounds(len(r.Values), r.Void)})
 	}
 	widths := columns(t)
 	room := s.width - total(widths) - 4

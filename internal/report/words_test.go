@@ -17,17 +17,38 @@ func TestOffer(t *testing.T) {
 		l    manifest.Load
 		want string
 	}{
-		{manifest.Load{Shape: manifest.Closed, Connections: 150, SizeBytes: 16, Pipeline: 1, Requests: 10_000}, "150 connections, 16 B in closed loop, 10 000 requests each"},
-		{manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 1, Pipeline: 8, ReadShare: .5}, "1 connection, 1 B in closed loop, 8 in flight, 50 % reads"},
-		{manifest.Load{Shape: manifest.Open, Connections: 150, SizeBytes: 16, Rate: 5000, Gaps: "exponential"}, "150 connections, 5 000 requests/s of 16 B in open loop, exponential gaps"},
-		{manifest.Load{Shape: manifest.Paced, Connections: 64, SizeBytes: 1250, Bits: 1e6}, "64 connections, 1 Mbit/s each in messages of 1 250 B"},
-		{manifest.Load{Shape: manifest.Paced, Connections: 64, SizeBytes: 1250, Bits: 1e6, Output: manifest.OutputFile}, "64 connections, 1 Mbit/s each in messages of 1 250 B, written into a file"},
-		{manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 16}, "4 connections, connect, send 16 B, read the reply, close"},
-		{manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 17_000, Ask: manifest.AskImage}, "64 clients, an image of 17 kB posted and fetched, in closed loop"},
-		{manifest.Load{Shape: manifest.Cold, Connections: 1, SizeBytes: 65_000, Requests: 1000, Ask: manifest.AskThumbnail}, "1 client, an image of 65 kB posted and its thumbnail fetched, 1 000 times, the first of a fresh server"},
-		{manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 17_000, Rate: 50, Ask: manifest.AskUnchanged, Reads: 20}, "8 clients, an image of 17 kB posted and fetched, then 19 times found unchanged, 50 a second in open loop, constant gaps"},
-		{manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 17_000, Ask: manifest.AskImage, Chain: 8}, "64 clients, an image of 17 kB posted and fetched, through a chain of 8 services, in closed loop"},
-		{manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 17_000, Requests: 5, Ask: manifest.AskImage, Reads: 3}, "1 client, an image of 17 kB posted and fetched 3 times, 5 times each"},
+		{manifest.Load{Shape: manifest.Closed, Connections: 150, SizeBytes: 16, Pipeline: 1,
+			Requests: 10_000}, "150 connections, 16 B in closed loop, 10 000 requests each"},
+		{manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 1, Pipeline: 8,
+			ReadShare: .5}, "1 connection, 1 B in closed loop, 8 in flight, 50 % reads"},
+		{manifest.Load{Shape: manifest.Open, Connections: 150, SizeBytes: 16, Rate: 5000,
+			Gaps: "exponential"},
+			"150 connections, 5 000 requests/s of 16 B in open loop, exponential gaps"},
+		{manifest.Load{Shape: manifest.Paced, Connections: 64, SizeBytes: 1250, Bits: 1e6},
+			"64 connections, 1 Mbit/s each in messages of 1 250 B"},
+		{manifest.Load{Shape: manifest.Paced, Connections: 64, SizeBytes: 1250, Bits: 1e6,
+			Output: manifest.OutputFile},
+			"64 connections, 1 Mbit/s each in messages of 1 250 B, written into a file"},
+		{manifest.Load{Shape: manifest.Connect, Connections: 4, SizeBytes: 16},
+			"4 connections, connect, send 16 B, read the reply, close"},
+		{manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 17_000,
+			Ask: manifest.AskImage},
+			"64 clients, an image of 17 kB posted and fetched, in closed loop"},
+		{manifest.Load{Shape: manifest.Cold, Connections: 1, SizeBytes: 65_000, Requests: 1000,
+			Ask: manifest.AskThumbnail},
+			"1 client, an image of 65 kB posted and its thumbnail fetched, 1 000 times, the " +
+				"first of a fresh server"},
+		{manifest.Load{Shape: manifest.Open, Connections: 8, SizeBytes: 17_000, Rate: 50,
+			Ask: manifest.AskUnchanged, Reads: 20},
+			"8 clients, an image of 17 kB posted and fetched, then 19 times found unchanged, 50 " +
+				"a second in open loop, constant gaps"},
+		{manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 17_000,
+			Ask: manifest.AskImage, Chain: 8},
+			"64 clients, an image of 17 kB posted and fetched, through a chain of 8 services, " +
+				"in closed loop"},
+		{manifest.Load{Shape: manifest.Closed, Connections: 1, SizeBytes: 17_000, Requests: 5,
+			Ask: manifest.AskImage, Reads: 3},
+			"1 client, an image of 17 kB posted and fetched 3 times, 5 times each"},
 	}
 	for _, tt := range tests {
 		if got := plainSpaces(offer(tt.l)); got != tt.want {
@@ -38,12 +59,16 @@ func TestOffer(t *testing.T) {
 
 func TestTold(t *testing.T) {
 	tests := []struct{ word, sentence, want string }{
-		{"reproduced", "Here, A served 1.42x B's requests (95 % 1.38-1.47). Reproduced.", "Here, A served 1.42× B’s requests (95 % 1.38–1.47)."},
-		{"not reproduced", "Here, A served less. Not reproduced: it is the other way round.", "Here, A served less. It is the other way round."},
-		{"inconclusive", "Here, A builds. Inconclusive: x86_64-freebsd could not be tried.", "Here, A builds. x86_64-freebsd could not be tried."},
+		{"reproduced", "Here, A served 1.42x B's requests (95 % 1.38-1.47). Reproduced.",
+			"Here, A served 1.42× B’s requests (95 % 1.38–1.47)."},
+		{"not reproduced", "Here, A served less. Not reproduced: it is the other way round.",
+			"Here, A served less. It is the other way round."},
+		{"inconclusive", "Here, A builds. Inconclusive: x86_64-freebsd could not be tried.",
+			"Here, A builds. x86_64-freebsd could not be tried."},
 		{"reproduced", "Reproduced.", "Reproduced."},
 		{"not comparable", "Not comparable: it needs two hosts.", "It needs two hosts."},
-		{"not comparable", "Not comparable: eve-task is not in this run.", "eve-task is not in this run."},
+		{"not comparable", "Not comparable: eve-task is not in this run.",
+			"eve-task is not in this run."},
 		{"inconclusive", "", ""},
 	}
 	for _, tt := range tests {
@@ -58,7 +83,8 @@ func TestSentence(t *testing.T) {
 	tests := []struct{ note, want string }{
 		{"memory settles later than CPU", "Memory settles later than CPU."},
 		{"eve-task is the authors' own.", "eve-task is the authors’ own."},
-		{`the paper says "practically nothing" of 2 x 32 GB, 5 % of it`, "The paper says “practically nothing” of 2 × 32 GB, 5 % of it."},
+		{`the paper says "practically nothing" of 2 x 32 GB, 5 % of it`,
+			"The paper says “practically nothing” of 2 × 32 GB, 5 % of it."},
 		{"", ""},
 	}
 	for _, tt := range tests {
@@ -93,7 +119,8 @@ func FuzzTint(f *testing.F) {
 	f.Add(".go", "`\"'")
 	f.Fuzz(func(t *testing.T, ext, text string) {
 		got := string(tint(ext, text))
-		if bare := strings.NewReplacer("<i>", "", "</i>", "").Replace(got); strings.ContainsAny(bare, "<>") {
+		if bare := strings.NewReplacer("<i>", "", "</i>",
+			"").Replace(got); strings.ContainsAny(bare, "<>") {
 			t.Errorf("tint(%q, %q) lets markup through: %q", ext, text, got)
 		}
 		if strings.Count(got, "<i>") != strings.Count(got, "</i>") {
@@ -114,7 +141,8 @@ func TestRegion(t *testing.T) {
 		accept [2]float64
 		want   string
 	}{
-		{[2]float64{0, .952}, "below 0.952"}, {[2]float64{math.Inf(-1), .8}, "below 0.800"}, {[2]float64{1.05, math.Inf(1)}, "above 1.05"},
+		{[2]float64{0, .952}, "below 0.952"}, {[2]float64{math.Inf(-1), .8}, "below 0.800"},
+		{[2]float64{1.05, math.Inf(1)}, "above 1.05"},
 		{[2]float64{3.1, 4.85}, "3.10 to 4.85"}, {[2]float64{0, math.Inf(1)}, "–"},
 	}
 	for _, tt := range tests {
@@ -136,8 +164,11 @@ func TestClaimed(t *testing.T) {
 		experiments []*experiment
 		want        string
 	}{
-		{[]*experiment{from("a.txt, page 1", false), from("a.txt, page 2", false)}, "2 published claims from 1 source"},
-		{[]*experiment{from("a.txt", false), from("b.txt", false, true), from("a question of our own")}, "2 published claims from 2 sources and 1 hypothesis of our own"},
+		{[]*experiment{from("a.txt, page 1", false), from("a.txt, page 2", false)},
+			"2 published claims from 1 source"},
+		{[]*experiment{from("a.txt", false), from("b.txt", false, true),
+			from("a question of our own")},
+			"2 published claims from 2 sources and 1 hypothesis of our own"},
 		{[]*experiment{from("a.txt", true, true)}, "2 hypotheses of our own"},
 	}
 	for _, tt := range tests {
@@ -151,13 +182,18 @@ func TestAbstractOfOneAndNone(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	end := at.Add(3*time.Minute + 41*time.Second)
 	s := examine(Run{
-		Header: record.Header{Started: at, Finished: &end, Machine: record.Machine{Cores: 1}, Skipped: []record.Skip{{}}},
-		Cells:  []record.Cell{{Model: "c-epoll", Round: 1, Status: record.Void}},
+		Header: record.Header{Started: at, Finished: &end, Machine: record.Machine{Cores: 1},
+			Skipped: []record.Skip{{}}},
+		Cells: []record.Cell{{Model: "c-epoll", Round: 1, Status: record.Void}},
 	})
 	got := plainSpaces(strings.Join(s.abstract(), " "))
-	want := "This run holds no claim against this machine. Measured on 1 core of an unknown processor on 21 November 2026 in 3 min 41 s: " +
-		"0 experiments, 1 model, 0 rounds, 1 cell. Of the cells, one was voided by a gate (100 %); no figure rests on them. " +
-		"Not calibrated: the instrument was not held against known truths before this run. 1 server was skipped, with the reason given below. With 0 rounds no 95 % interval can be given: 6 are the least."
+	want := "This run holds no claim against this machine. Measured on 1 core of an unknown " +
+		"processor on 21 November 2026 in 3 min 41 s: " +
+		"0 experiments, 1 model, 0 rounds, 1 cell. Of the cells, one was voided by a gate (100 " +
+		"%); no figure rests on them. " +
+		"Not calibrated: the instrument was not held against known truths before this run. 1 " +
+		"server was skipped, with the reason given below. With 0 rounds no 95 % interval can be " +
+		"given: 6 are the least."
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -14,22 +14,27 @@ import (
 func madeTree() *manifest.Tree {
 	service := &manifest.Service{Name: "echo", Protocol: "echo"}
 	for _, name := range []string{"a", "b", "c"} {
-		service.Models = append(service.Models, &manifest.Model{Name: name, Service: "echo", Language: "c", WarmUp: time.Second})
+		service.Models = append(service.Models, &manifest.Model{Name: name, Service: "echo",
+			Language: "c", WarmUp: time.Second})
 	}
-	return &manifest.Tree{Services: []*manifest.Service{service}, Experiments: []*manifest.Experiment{made("first", 1, 8), made("second", 4)}}
+	return &manifest.Tree{Services: []*manifest.Service{service},
+		Experiments: []*manifest.Experiment{made("first", 1, 8), made("second", 4)}}
 }
 
 // made is an experiment of the models a, b and c over connections, and no claim.
 func made(name string, values ...float64) *manifest.Experiment {
-	depth := manifest.Depth{Rounds: 6, MaxRounds: 6, Window: time.Second, Sample: 100 * time.Millisecond, Conditions: []manifest.Condition{manifest.Own}}
+	depth := manifest.Depth{Rounds: 6, MaxRounds: 6, Window: time.Second,
+		Sample: 100 * time.Millisecond, Conditions: []manifest.Condition{manifest.Own}}
 	e := &manifest.Experiment{
-		Name: name, Service: "echo", Models: []string{"a", "b", "c"}, Baseline: "a", Quick: depth, Normal: depth, Full: depth,
+		Name: name, Service: "echo", Models: []string{"a", "b", "c"}, Baseline: "a", Quick: depth,
+		Normal: depth, Full: depth,
 		Axis: manifest.Axis{Over: "connections", Label: "connections"},
 	}
 	for _, x := range values {
 		e.Points = append(e.Points, manifest.Point{
 			Name: fmt.Sprintf("connections = %g", x), X: x, Service: "echo",
-			Load: manifest.Load{Shape: manifest.Closed, Connections: int(x), SizeBytes: 16, Pipeline: 1},
+			Load: manifest.Load{Shape: manifest.Closed, Connections: int(x), SizeBytes: 16,
+				Pipeline: 1},
 		})
 	}
 	return e
@@ -43,7 +48,8 @@ type fakeBench struct {
 	answer func(s *Spec, c *record.Cell, nth int) error // nth from 1, over all cells
 }
 
-func (b *fakeBench) Measure(ctx context.Context, s *Spec, _ uint64, window func(bool)) (*record.Cell, error) {
+func (b *fakeBench) Measure(ctx context.Context, s *Spec, _ uint64,
+	window func(bool)) (*record.Cell, error) {
 	b.asked = append(b.asked, spelt(s))
 	b.now = b.now.Add(s.Estimate())
 	c := sound()
@@ -93,7 +99,8 @@ func aRunner(t *testing.T, tree *manifest.Tree, dir string, b *fakeBench) (*Runn
 		b.now = time.Unix(1_000_000, 0)
 	}
 	events := &watched{}
-	r := &Runner{Tree: tree, Plan: plan, Bench: b, Watch: events, Now: func() time.Time { return b.now }}
+	r := &Runner{Tree: tree, Plan: plan, Bench: b, Watch: events,
+		Now: func() time.Time { return b.now }}
 	if dir == "" {
 		r.Record, err = record.Create(t.TempDir(), record.Header{ID: "made", Seed: 42}, nil)
 	} else {
@@ -120,7 +127,8 @@ func recorded(t *testing.T, dir string) (out []string, finished bool) {
 		if c.Twin {
 			twin = "'"
 		}
-		out = append(out, fmt.Sprintf("%d %d %s/%s/%s%s", c.Round, c.Attempt, c.Experiment, c.Point, c.Model, twin))
+		out = append(out, fmt.Sprintf("%d %d %s/%s/%s%s", c.Round, c.Attempt, c.Experiment, c.Point,
+			c.Model, twin))
 	}
 	return out, run.Header.Finished != nil
 }

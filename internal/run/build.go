@@ -25,7 +25,8 @@ func (s *Session) build(ctx context.Context) error {
 		return err
 	}
 	for _, m := range plan.Missing {
-		s.skipped = append(s.skipped, record.Skip{Service: m.Service, Model: m.Model, Reason: m.Why})
+		s.skipped = append(s.skipped, record.Skip{Service: m.Service, Model: m.Model,
+			Reason: m.Why})
 	}
 	outer := s.Choice.Skip
 	s.Choice.Skip = func(m *manifest.Model) bool {
@@ -62,7 +63,8 @@ func (s *Session) readyAll(ctx context.Context, models []*manifest.Model) error 
 	}
 	for i, m := range models {
 		if o := outcomes[i]; o.skip != "" {
-			s.skipped = append(s.skipped, record.Skip{Service: m.Service, Model: m.Name, Reason: o.skip, Detail: o.detail})
+			s.skipped = append(s.skipped, record.Skip{Service: m.Service, Model: m.Name,
+				Reason: o.skip, Detail: o.detail})
 		} else {
 			s.built[m] = o.built
 		}
@@ -92,7 +94,8 @@ func (s *Session) ready(ctx context.Context, m *manifest.Model) (r readied) {
 	r.known = known
 	switch {
 	case err != nil:
-		r.skip, r.detail, _ = strings.Cut("its conformance could not be checked: "+err.Error(), "\n")
+		r.skip, r.detail, _ = strings.Cut("its conformance could not be checked: "+err.Error(),
+			"\n")
 	case failed != "":
 		r.skip, r.detail, _ = strings.Cut("does not conform: "+failed, "\n")
 	}
@@ -104,7 +107,8 @@ func (s *Session) make(ctx context.Context, m *manifest.Model) (*probe.Built, er
 	if !own(m) {
 		return probe.Build(ctx, m, probe.BuildOptions{OutRoot: s.Out})
 	}
-	b := &probe.Built{Model: m, Out: filepath.Join(s.Out, "build", m.Service, m.Name), Env: os.Environ(), Reused: true}
+	b := &probe.Built{Model: m, Out: filepath.Join(s.Out, "build", m.Service, m.Name),
+		Env: os.Environ(), Reused: true}
 	return b, os.MkdirAll(b.Out, 0o755)
 }
 

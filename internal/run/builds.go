@@ -28,12 +28,14 @@ const (
 	maxNote       = 300 // characters: the first lines of what a compiler says
 )
 
-// tryBuilds carries out the experiments that build in place of measuring, but for those that an interrupted run has done. What goes
-// wrong with a command is told as a model that was skipped; the rows before it count.
+// tryBuilds carries out the experiments that build in place of measuring, but for those that an
+// interrupted run has done. What goes wrong with a command is told as a model that was skipped; the
+// rows before it count.
 func (s *Session) tryBuilds(ctx context.Context, done []record.Build) error {
 	s.builds = slices.Clone(done)
 	for _, e := range s.Experiments {
-		if len(e.Builds) == 0 || slices.ContainsFunc(done, func(b record.Build) bool { return b.Experiment == e.Name }) {
+		if len(e.Builds) == 0 ||
+			slices.ContainsFunc(done, func(b record.Build) bool { return b.Experiment == e.Name }) {
 			continue
 		}
 		if len(s.Choice.Models) > 0 && !slices.Contains(s.Choice.Models, e.Models[0]) {
@@ -46,7 +48,8 @@ func (s *Session) tryBuilds(ctx context.Context, done []record.Build) error {
 		}
 		if err != nil {
 			s.say("%s: %v", e.Name, err)
-			s.skipped = append(s.skipped, record.Skip{Service: e.Service, Model: e.Models[0], Reason: "not all of its builds could be tried: " + clean(err.Error(), maxNote)})
+			s.skipped = append(s.skipped, record.Skip{Service: e.Service, Model: e.Models[0],
+				Reason: "not all of its builds could be tried: " + clean(err.Error(), maxNote)})
 		}
 		s.builds = append(s.builds, rows...)
 	}
@@ -54,7 +57,8 @@ func (s *Session) tryBuilds(ctx context.Context, done []record.Build) error {
 }
 
 // builds runs an experiment's command in the checkout and reads its rows.
-func builds(ctx context.Context, root string, e *manifest.Experiment, depth string) ([]record.Build, error) {
+func builds(ctx context.Context, root string, e *manifest.Experiment,
+	depth string) ([]record.Build, error) {
 	limit := wholeBuilds
 	if depth == "quick" {
 		limit = quickBuilds
@@ -75,7 +79,8 @@ func builds(ctx context.Context, root string, e *manifest.Experiment, depth stri
 	case ctx.Err() != nil:
 		return rows, fmt.Errorf("%s: not done within %v", strings.Join(args, " "), limit)
 	case ran != nil:
-		return rows, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), ran, clean(wrong.String(), maxNote))
+		return rows, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), ran,
+			clean(wrong.String(), maxNote))
 	case err == nil && len(rows) == 0:
 		err = errors.New("printed no row")
 	}
@@ -108,26 +113,32 @@ func readRows(r io.Reader, experiment string) ([]record.Build, error) {
 func readRow(line string) (record.Build, error) {
 	f := strings.Split(line, "\t")
 	if len(f) != 5 {
-		return record.Build{}, fmt.Errorf("expected TARGET, BUILT, PASSED, PLAYED and a note with tabs between, got %d fields", len(f))
+		return record.Build{},
+			fmt.Errorf("expected TARGET, BUILT, PASSED, PLAYED and a note with tabs between, "+
+				"got %d fields", len(f))
 	}
-	b := record.Build{Target: clean(f[0], maxTargetName), Built: record.Built(f[1]), Note: clean(f[4], maxNote)}
+	b := record.Build{Target: clean(f[0], maxTargetName), Built: record.Built(f[1]),
+		Note: clean(f[4], maxNote)}
 	passed, err1 := strconv.ParseUint(f[2], 10, 16)
 	played, err2 := strconv.ParseUint(f[3], 10, 16)
 	b.Passed, b.Played = int(passed), int(played)
 	switch {
 	case b.Target == "":
 		return b, errors.New("expected the name of a target")
-	case !slices.Contains([]record.Built{record.BuiltYes, record.BuiltNo, record.NotTried}, b.Built):
+	case !slices.Contains([]record.Built{record.BuiltYes, record.BuiltNo, record.NotTried},
+		b.Built):
 		return b, fmt.Errorf("expected yes, no or skip after the target, got %q", f[1])
 	case errors.Join(err1, err2) != nil || passed > played:
-		return b, fmt.Errorf("expected how many transcripts passed, and of how many, got %q and %q", f[2], f[3])
+		return b, fmt.Errorf("expected how many transcripts passed, and of how many, got %q and %q",
+			f[2], f[3])
 	case b.Built != record.BuiltYes && played > 0:
 		return b, errors.New("transcripts were played to what was not built")
 	}
 	return b, nil
 }
 
-// clean makes what a program has said fit for a line of a report: no controls, and no end without end.
+// clean makes what a program has said fit for a line of a report: no controls, and no
+// end without end.
 func clean(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

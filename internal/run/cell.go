@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// slack is what a cell may take beyond its warm-up and window: connecting, draining, a slow start.
+	// slack is what a cell may take beyond its warm-up and window: connecting,
+	// draining, a slow start.
 	slack = 20 * time.Second
 	// longest bounds a finite load that a very slow server would never end.
 	longest = 10 * time.Minute
 )
 
 // Local is the bench on this machine: server and load are processes here, on cores of their own or
-// shared, on loopback, in two network namespaces, or at the two ends of a tap. Each cell has hosts of its own, so that
-// nothing of an earlier one waits in their tables.
+// shared, on loopback, in two network namespaces, or at the two ends of a tap. Each cell has hosts
+// of its own, so that nothing of an earlier one waits in their tables.
 type Local struct {
 	Exe   []string                         // the engine's command
 	Built map[*manifest.Model]*probe.Built // every model that may be measured
@@ -35,10 +36,12 @@ type Local struct {
 }
 
 // Measure starts a fresh server, loads it, samples it, stops it, and judges the cell by the gates.
-func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64, window func(open bool)) (*record.Cell, error) {
+func (l *Local) Measure(ctx context.Context, s *Spec, seed uint64,
+	window func(open bool)) (*record.Cell, error) {
 	runtime.GC() // now, so that the controller has nothing to collect while the window is open
 	c := &record.Cell{Load: s.Point.Load, Status: record.Measured}
-	facts := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)), Pinned: s.Condition == manifest.Own, Window: s.Window}
+	facts := Facts{Cores: runtime.NumCPU(), LoadCores: len(l.cpus("load", s.Condition)),
+		Pinned: s.Condition == manifest.Own, Window: s.Window}
 	if facts.LoadCores == 0 {
 		facts.LoadCores = 1 // one engine thread on any core
 	}
@@ -87,7 +90,8 @@ func (l *Local) hosts(m *manifest.Model) manifest.Hosts {
 }
 
 // measure fills c and f. A *spoilt error is the cell's, any other the run's.
-func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(bool), c *record.Cell, f *Facts) (err error) {
+func (l *Local) measure(ctx context.Context, s *Spec, seed uint64, window func(bool),
+	c *record.Cell, f *Facts) (err error) {
 	if s.Protocol == manifest.Program {
 		return l.solve(ctx, s, window, c, f)
 	}
@@ -168,7 +172,8 @@ func (l *Local) plan(s *Spec, seed uint64, server *probe.Server) load.Plan {
 }
 
 // offer drives the engine through its stages.
-func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Chain, window func(bool), sampler *sample.Sampler, c *record.Cell, f *Facts) (err error) {
+func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Chain,
+	window func(bool), sampler *sample.Sampler, c *record.Cell, f *Facts) (err error) {
 	role := l.role("load", s.Condition)
 	role.NetNS = chain[0].Net.Path("load")
 	loads, err := group.New("load", role)
@@ -176,7 +181,8 @@ func (l *Local) offer(ctx context.Context, s *Spec, seed uint64, chain probe.Cha
 		return err
 	}
 	defer func() { err = errors.Join(err, loads.Close()) }()
-	if s.Point.Load.Shape == manifest.Streams { // now, for it looks at each file that the server has open
+	// now, for it looks at each file that the server has open
+	if s.Point.Load.Shape == manifest.Streams {
 		if err := checkOwner(chain, c, f); err != nil {
 			return err
 		}

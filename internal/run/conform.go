@@ -21,7 +21,8 @@ const conformsFile = "conforms"
 
 // Conforms plays a service's conformance to a model, unless this very build passed this very
 // conformance before. It returns the first check that failed, in words, or nothing.
-func Conforms(ctx context.Context, service *manifest.Service, built *probe.Built) (failed string, known bool, err error) {
+func Conforms(ctx context.Context, service *manifest.Service,
+	built *probe.Built) (failed string, known bool, err error) {
 	stamp, err := conformStamp(service, built)
 	if err != nil {
 		return "", false, err
@@ -34,8 +35,10 @@ func Conforms(ctx context.Context, service *manifest.Service, built *probe.Built
 	if err != nil {
 		return "", false, err
 	}
-	if own(built.Model) { // the contract binds the servers of this laboratory; a user's must only serve right
-		checks = slices.DeleteFunc(checks, func(c probe.Check) bool { return strings.HasPrefix(c.Name, "contract:") })
+	// the contract binds the servers of this laboratory; a user's must only serve right
+	if own(built.Model) {
+		checks = slices.DeleteFunc(checks,
+			func(c probe.Check) bool { return strings.HasPrefix(c.Name, "contract:") })
 	}
 	played := make([]func() error, len(checks))
 	var together sync.WaitGroup
@@ -59,7 +62,8 @@ func Conforms(ctx context.Context, service *manifest.Service, built *probe.Built
 		}
 	}
 	if own(built.Model) {
-		return "", false, nil // a user's own server: what it is made of is not known, so it is checked each time
+		// a user's own server: what it is made of is not known, so it is checked each time
+		return "", false, nil
 	}
 	return "", false, os.WriteFile(file, []byte(stamp), 0o644)
 }
@@ -71,7 +75,8 @@ func own(m *manifest.Model) bool { return m.Language == "own" }
 // complain at length when descriptors run out.
 func forgiven(m *manifest.Model, err error) error {
 	var failure *probe.Failure
-	if own(m) && errors.As(err, &failure) && (failure.Cause == probe.ExitStatus || failure.Cause == probe.Floods) {
+	if own(m) && errors.As(err, &failure) && (failure.Cause == probe.ExitStatus ||
+		failure.Cause == probe.Floods) {
 		return nil
 	}
 	return err

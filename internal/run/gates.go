@@ -16,19 +16,25 @@ import (
 
 // The limits of the gates. They are proposals of docs/method.md, which says why each stands.
 const (
-	maxSteal      = .005                   // of the machine's time
-	maxForeign    = .05                    // of the cores' time, by processes that are neither server, load nor laboratory
-	maxBusyLoad   = .90                    // of the load's core, where it must keep a schedule
-	maxLate       = .10                    // of a connection's interval, 99th percentile of send lateness
-	maxLateRead   = .10                    // of the lateness that streams report, both at the 99th percentile
-	minAchieved   = .99                    // of the requests that were due
-	maxLittle     = .05                    // deviation from N = X R in a closed loop
-	maxLoadWait   = .05                    // of the load's CPU, waiting for a core of its own
-	wakeUp        = 2 * time.Microsecond   // what each waking takes on a core that nobody shares
-	minLoadWait   = .01                    // of the window: less wait than that disturbs nothing that late would not see
-	minLateRead   = 100 * time.Microsecond // a tenth of what a server's timer of milliseconds is late by itself
-	maxClockStep  = 50 * time.Millisecond
-	minWindow     = .90                   // of the window that was asked for: else the load was not let run when it opened
+	maxSteal = .005 // of the machine's time
+	// of the cores' time, by processes that are neither server, load nor laboratory
+	maxForeign  = .05
+	maxBusyLoad = .90 // of the load's core, where it must keep a schedule
+	// of a connection's interval, 99th percentile of send lateness
+	maxLate = .10
+	// of the lateness that streams report, both at the 99th percentile
+	maxLateRead = .10
+	minAchieved = .99                  // of the requests that were due
+	maxLittle   = .05                  // deviation from N = X R in a closed loop
+	maxLoadWait = .05                  // of the load's CPU, waiting for a core of its own
+	wakeUp      = 2 * time.Microsecond // what each waking takes on a core that nobody shares
+	// of the window: less wait than that disturbs nothing that late would not see
+	minLoadWait = .01
+	// a tenth of what a server's timer of milliseconds is late by itself
+	minLateRead  = 100 * time.Microsecond
+	maxClockStep = 50 * time.Millisecond
+	// of the window that was asked for: else the load was not let run when it opened
+	minWindow     = .90
 	maxUnsteady   = .10                   // difference of the window's last quarter from its first
 	tick          = 10 * time.Millisecond // /proc/stat counts in these, each counter rounded down
 	steadySlices  = 4
@@ -42,16 +48,18 @@ type Facts struct {
 	Pinned    bool          // the two roles have cores of their own
 	Window    time.Duration // that was asked for; 0 if the load ends by itself
 	ClockStep time.Duration // wall clock against the monotonic one, over the cell
-	Stranger  string        // "shares port 4000 with 4711 (nc)"; empty if the port is the server's alone
-	Died      string        // how the server ended before it was told to; empty if it did not
-	Dirty     string        // what the server did wrong when it was told to end; empty if nothing
+	// "shares port 4000 with 4711 (nc)"; empty if the port is the server's alone
+	Stranger string
+	Died     string // how the server ended before it was told to; empty if it did not
+	Dirty    string // what the server did wrong when it was told to end; empty if nothing
 }
 
 // A gate looks at a cell and says why it cannot count, or nothing.
 type gate func(c *record.Cell, f Facts) *record.Reason
 
 // gates in the order in which their reasons are shown: the most basic first.
-var gates = []gate{died, stranger, wrongReplies, errorsSeen, window, cut, late, achieved, busyLoad, loadWait, littlesLaw, steal, foreign, clock, dirty}
+var gates = []gate{died, stranger, wrongReplies, errorsSeen, window, cut, late, achieved, busyLoad,
+	loadWait, littlesLaw, steal, foreign, clock, dirty}
 
 // Judge sets the cell's status, reasons and labels.
 func Judge(c *record.Cell, f Facts) {
@@ -68,13 +76,15 @@ func Judge(c *record.Cell, f Facts) {
 	if interval(c.Load) == 0 && f.Pinned && busy(c.Result) > maxBusyLoad*float64(f.LoadCores) {
 		c.Labels = append(c.Labels, record.GeneratorBound)
 	}
-	if c.Load.Shape != manifest.Streams && unsteady(c.Result) { // streams tick as they were opened, in a part of each second
+	// streams tick as they were opened, in a part of each second
+	if c.Load.Shape != manifest.Streams && unsteady(c.Result) {
 		c.Labels = append(c.Labels, record.NotSteady)
 	}
 }
 
 func void(gate string, value, limit float64, format string, args ...any) *record.Reason {
-	return &record.Reason{Gate: gate, Text: fmt.Sprintf(format, args...), Value: value, Limit: limit}
+	return &record.Reason{Gate: gate, Text: fmt.Sprintf(format, args...), Value: value,
+		Limit: limit}
 }
 
 func died(_ *record.Cell, f Facts) *record.Reason {
@@ -112,7 +122,8 @@ func errorsSeen(c *record.Cell, _ Facts) *record.Reason {
 		return nil
 	}
 	sort.Strings(kinds)
-	return void("errors", float64(total), 0, "%s; the first: %s", strings.Join(kinds, ", "), c.Result.FirstFail)
+	return void("errors", float64(total), 0, "%s; the first: %s", strings.Join(kinds, ", "),
+		c.Result.FirstFail)
 }
 
 func window(c *record.Cell, _ Facts) *record.Reason {
@@ -120,14 +131,17 @@ func window(c *record.Cell, _ Facts) *record.Reason {
 		return void("window", 0, 1, "no request was answered in the measuring window")
 	}
 	if _, ok := marks(c); !ok {
-		return void("window", 0, 0, "the server's resources were not read at both ends of the window")
+		return void("window", 0, 0,
+			"the server's resources were not read at both ends of the window")
 	}
 	return nil
 }
 
 func cut(c *record.Cell, f Facts) *record.Reason {
 	if share := float64(c.Result.Window) / float64(f.Window); f.Window > 0 && share < minWindow {
-		return void("cut-short", share, minWindow, "the window was open for %v of %v: the load was not let run when it should have opened", round(c.Result.Window), f.Window)
+		return void("cut-short", share, minWindow,
+			"the window was open for %v of %v: the load was not let run when it should have opened",
+			round(c.Result.Window), f.Window)
 	}
 	return nil
 }
@@ -145,24 +159,31 @@ func late(c *record.Cell, _ Facts) *record.Reason {
 	if p99 <= limit {
 		return nil
 	}
-	return void("late", p99.Seconds(), limit.Seconds(), "1 %% of the messages left more than %v late, %v is allowed (a tenth of a connection's interval)", round(p99), round(limit))
+	return void("late", p99.Seconds(), limit.Seconds(),
+		"1 %% of the messages left more than %v late, %v is allowed (a tenth of a connection's "+
+			"interval)", round(p99), round(limit))
 }
 
-// lateReading judges a load that only listens: a text that has come waits for nobody but the load, and that is in the lateness which
-// the cell reports. So it must be small against it.
+// lateReading judges a load that only listens: a text that has come waits for nobody but the load,
+// and that is in the lateness which the cell reports. So it must be small against it.
 func lateReading(r *load.Result) *record.Reason {
 	if r.Late == nil || r.Latency == nil || r.Late.Count() == 0 {
-		return void("late", 0, 0, "the kernel did not say when texts had come, so nothing tells whether the load was late")
+		return void("late", 0, 0,
+			"the kernel did not say when texts had come, so nothing tells whether the load "+
+				"was late")
 	}
 	p99 := time.Duration(r.Late.Quantile(.99))
 	limit := max(minLateRead, time.Duration(maxLateRead*float64(r.Latency.Quantile(.99))))
 	if p99 <= limit {
 		return nil
 	}
-	return void("late", p99.Seconds(), limit.Seconds(), "1 %% of the texts had waited for the load for more than %v, %v is allowed (a tenth of the lateness that it reports)", round(p99), round(limit))
+	return void("late", p99.Seconds(), limit.Seconds(),
+		"1 %% of the texts had waited for the load for more than %v, %v is allowed (a tenth of "+
+			"the lateness that it reports)", round(p99), round(limit))
 }
 
-// interval is the time between two messages that the load must send on one connection; 0 where it keeps no schedule.
+// interval is the time between two messages that the load must send on one connection; 0 where it
+// keeps no schedule.
 func interval(l manifest.Load) time.Duration {
 	switch {
 	case l.Shape == manifest.Open && l.Rate > 0:
@@ -177,20 +198,27 @@ func interval(l manifest.Load) time.Duration {
 
 func achieved(c *record.Cell, _ Facts) *record.Reason {
 	r := c.Result
-	if r.Offered == 0 || c.Load.Shape == manifest.Pings { // a ping that is lost has its place in the latencies
+	// a ping that is lost has its place in the latencies
+	if r.Offered == 0 || c.Load.Shape == manifest.Pings {
 		return nil
 	}
 	share := float64(r.Requests) / float64(r.Offered)
-	if r.Acks != nil { // a chat is asked seldom: what is due at the window's end is acknowledged after it, and counted by when it was due
+	// a chat is asked seldom: what is due at the window's end is acknowledged after it, and counted
+	// by when it was due
+	if r.Acks != nil {
 		share = float64(r.Acks.Count()) / float64(r.Offered)
 	}
-	if r.Images != nil || c.Load.Shape == manifest.Streams { // likewise, and what was slow stands in the latencies
+	// likewise, and what was slow stands in the latencies
+	if r.Images != nil || c.Load.Shape == manifest.Streams {
 		share = float64(r.Latency.Count()) / float64(r.Offered)
 	}
 	if share >= minAchieved {
 		return nil
 	}
-	return void("achieved", share, minAchieved, "%.1f %% of the messages due were sent and answered in the window, at least %.0f %% must be", 100*share, 100*minAchieved)
+	return void("achieved", share, minAchieved,
+		"%.1f %% of the messages due were sent and answered in the window, at least %.0f %% "+
+			"must be",
+		100*share, 100*minAchieved)
 }
 
 // busy is the load's CPU as a share of one core.
@@ -206,7 +234,9 @@ func busyLoad(c *record.Cell, f Facts) *record.Reason {
 	if interval(c.Load) == 0 || share <= maxBusyLoad {
 		return nil
 	}
-	return void("load-saturated", share, maxBusyLoad, "the load used %.0f %% of its cores, at most %.0f %% leaves its schedule true", 100*share, 100*maxBusyLoad)
+	return void("load-saturated", share, maxBusyLoad,
+		"the load used %.0f %% of its cores, at most %.0f %% leaves its schedule true", 100*share,
+		100*maxBusyLoad)
 }
 
 func loadWait(c *record.Cell, f Facts) *record.Reason {
@@ -220,12 +250,15 @@ func loadWait(c *record.Cell, f Facts) *record.Reason {
 	if share <= maxLoadWait || float64(waited) <= minLoadWait*float64(r.Window) {
 		return nil
 	}
-	return void("load-waited", share, maxLoadWait, "the load waited for its own core for %.0f %% of its CPU time, at most %.0f %% is allowed", 100*share, 100*maxLoadWait)
+	return void("load-waited", share, maxLoadWait,
+		"the load waited for its own core for %.0f %% of its CPU time, at most %.0f %% is allowed",
+		100*share, 100*maxLoadWait)
 }
 
 // littlesLaw holds the figures of a closed loop against each other: N connections, each with
-// Pipeline requests in flight, answered at rate X after R on average: N = X R. What was asked before the window counts whole
-// and what is answered after it not at all: at each end, each of the N may bring in or leave out the longest time.
+// Pipeline requests in flight, answered at rate X after R on average: N = X R. What was asked
+// before the window counts whole and what is answered after it not at all: at each end, each of the
+// N may bring in or leave out the longest time.
 func littlesLaw(c *record.Cell, _ Facts) *record.Reason {
 	r := c.Result
 	if c.Load.Shape != manifest.Closed || c.Load.Requests > 0 || r.Service == nil || r.Window <= 0 {
@@ -235,7 +268,10 @@ func littlesLaw(c *record.Cell, _ Facts) *record.Reason {
 	xr := float64(r.Requests) / float64(r.Window) * r.Service.Mean()
 	allowed := maxLittle + float64(r.Service.Max())/float64(r.Window)
 	if off := math.Abs(n-xr) / n; off > allowed {
-		return void("littles-law", off, allowed, "%.0f in flight, but rate times service time is %.1f: the figures contradict each other", n, xr)
+		return void("littles-law", off, allowed,
+			"%.0f in flight, but rate times service time is %.1f: the figures contradict each "+
+				"other",
+			n, xr)
 	}
 	return nil
 }
@@ -256,12 +292,15 @@ func steal(c *record.Cell, f Facts) *record.Reason {
 	if !ok {
 		return nil
 	}
-	stolen := max(0, ends[1].Steal-ends[0].Steal-tick) // a tick more may be what was stolen before the window
+	// a tick more may be what was stolen before the window
+	stolen := max(0, ends[1].Steal-ends[0].Steal-tick)
 	share := float64(stolen) / float64(ends[1].At-ends[0].At) / float64(f.Cores)
 	if share <= maxSteal {
 		return nil
 	}
-	return void("steal", share, maxSteal, "the hypervisor took %.1f %% of the machine's time or more, at most %.1f %% is allowed", 100*share, 100*maxSteal)
+	return void("steal", share, maxSteal,
+		"the hypervisor took %.1f %% of the machine's time or more, at most %.1f %% is allowed",
+		100*share, 100*maxSteal)
 }
 
 func foreign(c *record.Cell, f Facts) *record.Reason {
@@ -271,19 +310,23 @@ func foreign(c *record.Cell, f Facts) *record.Reason {
 	}
 	a, b := ends[0], ends[1]
 	wall := float64(b.At-a.At) * float64(f.Cores)
-	ours := (b.User + b.System - a.User - a.System) + (b.Self - a.Self) + c.Result.User + c.Result.System
+	ours := (b.User + b.System - a.User - a.System) + (b.Self - a.Self) + c.Result.User +
+		c.Result.System
 	share := float64(b.Busy-a.Busy-ours) / wall
 	if share <= maxForeign {
 		return nil
 	}
-	return void("foreign-cpu", share, maxForeign, "other processes used %.1f %% of the cores, at most %.0f %% is allowed", 100*share, 100*maxForeign)
+	return void("foreign-cpu", share, maxForeign,
+		"other processes used %.1f %% of the cores, at most %.0f %% is allowed", 100*share,
+		100*maxForeign)
 }
 
 func clock(_ *record.Cell, f Facts) *record.Reason {
 	if f.ClockStep.Abs() <= maxClockStep {
 		return nil
 	}
-	return void("clock", f.ClockStep.Seconds(), maxClockStep.Seconds(), "the wall clock was set by %v during the cell", round(f.ClockStep))
+	return void("clock", f.ClockStep.Seconds(), maxClockStep.Seconds(),
+		"the wall clock was set by %v during the cell", round(f.ClockStep))
 }
 
 func dirty(_ *record.Cell, f Facts) *record.Reason {

@@ -20,18 +20,21 @@ func at(d time.Duration) *hist.Histogram {
 	return h
 }
 
-// sound is a cell of a closed loop that passes every gate: 100 connections, 100,000 requests of 1 ms
-// in a second, on two cores.
+// sound is a cell of a closed loop that passes every gate: 100 connections, 100,000 requests of 1
+// ms in a second, on two cores.
 func sound() *record.Cell {
 	return &record.Cell{
 		Load: manifest.Load{Shape: manifest.Closed, Connections: 100, SizeBytes: 16, Pipeline: 1},
 		Result: &load.Result{
 			Window: time.Second, Requests: 100_000, Service: at(time.Millisecond),
-			User: 300 * time.Millisecond, System: 300 * time.Millisecond, Slices: slices.Repeat([]int64{5000}, 20),
+			User: 300 * time.Millisecond, System: 300 * time.Millisecond,
+			Slices: slices.Repeat([]int64{5000}, 20),
 		},
 		Server: &sample.Series{Samples: []sample.Sample{
 			{Mark: sample.MarkOpen},
-			{At: time.Second, Mark: sample.MarkClosed, User: 400 * time.Millisecond, System: 400 * time.Millisecond, Self: 10 * time.Millisecond, Busy: 1410 * time.Millisecond},
+			{At: time.Second, Mark: sample.MarkClosed, User: 400 * time.Millisecond,
+				System: 400 * time.Millisecond, Self: 10 * time.Millisecond,
+				Busy: 1410 * time.Millisecond},
 		}},
 	}
 }
@@ -48,14 +51,16 @@ func scheduled() *record.Cell {
 // paced is the same in bytes: 1,250 bytes a message at 1 Mbit/s, so one every 10 ms.
 func paced() *record.Cell {
 	c := scheduled()
-	c.Load = manifest.Load{Shape: manifest.Paced, Connections: 100, SizeBytes: 1250, Pipeline: 1, Bits: 1e6}
+	c.Load = manifest.Load{Shape: manifest.Paced, Connections: 100, SizeBytes: 1250, Pipeline: 1,
+		Bits: 1e6}
 	return c
 }
 
 // pinged is the same by pingers: each sends every 10 ms.
 func pinged() *record.Cell {
 	c := scheduled()
-	c.Load = manifest.Load{Shape: manifest.Pings, Connections: 100, SizeBytes: 56, Pipeline: 1, Interval: 10 * time.Millisecond}
+	c.Load = manifest.Load{Shape: manifest.Pings, Connections: 100, SizeBytes: 56, Pipeline: 1,
+		Interval: 10 * time.Millisecond}
 	return c
 }
 
@@ -87,79 +92,139 @@ func TestGates(t *testing.T) {
 			f.Died = "ended with signal: segmentation fault before it was asked to"
 		},
 			"died: the server ended with signal: segmentation fault before it was asked to"},
-		{"port of another", sound, func(_ *record.Cell, f *Facts) { f.Stranger = "shares port 4000 with 4711 (nc)" },
+		{"port of another", sound,
+			func(_ *record.Cell, f *Facts) { f.Stranger = "shares port 4000 with 4711 (nc)" },
 			"port-owner: the server shares port 4000 with 4711 (nc)"},
-		{"unclean end", sound, func(_ *record.Cell, f *Facts) { f.Dirty = "did not end within 2s of SIGTERM and was killed" },
+		{"unclean end", sound, func(_ *record.Cell,
+			f *Facts) {
+			f.Dirty = "did not end within 2s of SIGTERM and was killed"
+		},
 			"unclean-end: the server did not end within 2s of SIGTERM and was killed"},
 		{"wrong reply", sound, func(c *record.Cell, _ *Facts) {
-			c.Result.Errors, c.Result.FirstFail = map[string]int64{load.WrongReply: 1}, "want 16 bytes of a, got b"
+			c.Result.Errors, c.Result.FirstFail = map[string]int64{load.WrongReply: 1},
+				"want 16 bytes of a, got b"
 		}, "wrong-reply: 1 wrong replies: want 16 bytes of a, got b"},
 		{"errors", sound, func(c *record.Cell, _ *Facts) {
-			c.Result.Errors, c.Result.FirstFail = map[string]int64{"reset": 2, "connect": 3, "timeout": 0}, "connection reset by peer"
+			c.Result.Errors, c.Result.FirstFail = map[string]int64{"reset": 2, "connect": 3,
+				"timeout": 0}, "connection reset by peer"
 		}, "errors: 2 reset, 3 connect; the first: connection reset by peer"},
-		{"errors of no number", sound, func(c *record.Cell, _ *Facts) { c.Result.Errors = map[string]int64{"reset": 0, load.WrongReply: 0} }, ""},
-		{"nothing answered", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Offered = 0, 0 },
+		{"errors of no number", sound, func(c *record.Cell,
+			_ *Facts) {
+			c.Result.Errors = map[string]int64{"reset": 0, load.WrongReply: 0}
+		}, ""},
+		{"nothing answered", scheduled,
+			func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Offered = 0, 0 },
 			"window: no request was answered in the measuring window"},
 		{"no mark", sound, func(c *record.Cell, _ *Facts) { closed(c).Mark = "" },
 			"window: the server's resources were not read at both ends of the window"},
 		{"no samples", sound, func(c *record.Cell, _ *Facts) { c.Server = nil },
 			"window: the server's resources were not read at both ends of the window"},
 
-		{"a window cut short", sound, func(c *record.Cell, f *Facts) { f.Window, c.Result.Service = ms(1120), nil },
-			"cut-short: the window was open for 1s of 1.12s: the load was not let run when it should have opened"},
-		{"a window cut, just not", sound, func(_ *record.Cell, f *Facts) { f.Window = ms(1100) }, ""},
-		{"late, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
+		{"a window cut short", sound,
+			func(c *record.Cell, f *Facts) { f.Window, c.Result.Service = ms(1120), nil },
+			"cut-short: the window was open for 1s of 1.12s: the load was not let run when it " +
+				"should have opened"},
+		{"a window cut, just not", sound, func(_ *record.Cell, f *Facts) { f.Window = ms(1100) },
+			""},
+		{"late, just not", scheduled,
+			func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
 		{"late", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
-			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
-		{"late in bytes, just not", paced, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
+			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a " +
+				"connection's interval)"},
+		{"late in bytes, just not", paced,
+			func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.98)) }, ""},
 		{"late in bytes", paced, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
-			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
+			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a " +
+				"connection's interval)"},
 		{"late pings", pinged, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(1.02)) },
-			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a connection's interval)"},
-		{"lost pings are a figure", pinged, func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Lost = 5000, 5000 }, ""},
+			"late: 1 % of the messages left more than 1.02ms late, 1ms is allowed (a tenth of a " +
+				"connection's interval)"},
+		{"lost pings are a figure", pinged,
+			func(c *record.Cell, _ *Facts) { c.Result.Requests, c.Result.Lost = 5000, 5000 }, ""},
 		{"streams", streamed, nil, ""},
-		{"streams read late, just not", streamed, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.198)) }, ""},
-		{"streams read late", streamed, func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.204)) },
-			"late: 1 % of the texts had waited for the load for more than 204µs, 200µs is allowed (a tenth of the lateness that it reports)"},
-		{"less than anybody's timer", streamed, func(c *record.Cell, _ *Facts) { c.Result.Latency, c.Result.Late = at(ms(.3)), at(ms(.099)) }, ""},
-		{"streams of nobody knows when", streamed, func(c *record.Cell, _ *Facts) { c.Result.Late = &hist.Histogram{} },
-			"late: the kernel did not say when texts had come, so nothing tells whether the load was late"},
-		{"a load of streams that waited was late only if its texts waited", streamed, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
-		{"achieved, just", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9900 }, ""},
-		{"achieved, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9890 },
-			"achieved: 98.9 % of the messages due were sent and answered in the window, at least 99 % must be"},
-		{"busy load, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.User, c.Result.System = ms(800), ms(100) }, ""},
-		{"busy load", scheduled, func(c *record.Cell, _ *Facts) { c.Result.User, c.Result.System = ms(811), ms(100) },
-			"load-saturated: the load used 91 % of its cores, at most 90 % leaves its schedule true"},
+		{"streams read late, just not", streamed,
+			func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.198)) }, ""},
+		{"streams read late", streamed,
+			func(c *record.Cell, _ *Facts) { c.Result.Late = at(ms(.204)) },
+			"late: 1 % of the texts had waited for the load for more than 204µs, 200µs is " +
+				"allowed (a tenth of the lateness that it reports)"},
+		{"less than anybody's timer", streamed, func(c *record.Cell,
+			_ *Facts) {
+			c.Result.Latency, c.Result.Late = at(ms(.3)), at(ms(.099))
+		}, ""},
+		{"streams of nobody knows when", streamed,
+			func(c *record.Cell, _ *Facts) { c.Result.Late = &hist.Histogram{} },
+			"late: the kernel did not say when texts had come, so nothing tells whether the " +
+				"load was late"},
+		{"a load of streams that waited was late only if its texts waited", streamed,
+			func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
+		{"achieved, just", scheduled, func(c *record.Cell, _ *Facts) { c.Result.Requests = 9900 },
+			""},
+		{"achieved, just not", scheduled,
+			func(c *record.Cell, _ *Facts) { c.Result.Requests = 9890 },
+			"achieved: 98.9 % of the messages due were sent and answered in the window, at " +
+				"least 99 % must be"},
+		{"busy load, just not", scheduled, func(c *record.Cell,
+			_ *Facts) {
+			c.Result.User, c.Result.System = ms(800), ms(100)
+		}, ""},
+		{"busy load", scheduled,
+			func(c *record.Cell, _ *Facts) { c.Result.User, c.Result.System = ms(811), ms(100) },
+			"load-saturated: the load used 91 % of its cores, at most 90 % leaves its " +
+				"schedule true"},
 		{"busy load of two cores", scheduled, func(c *record.Cell, f *Facts) {
 			f.LoadCores, c.Result.User, c.Result.System = 2, ms(900), ms(800)
 			closed(c).Busy = ms(2000)
 		}, ""},
-		{"a closed loop may be busy", sound, func(c *record.Cell, _ *Facts) { c.Result.User = ms(700) }, ""},
-		{"load waited, just not", scheduled, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(30) }, ""},
+		{"a closed loop may be busy", sound,
+			func(c *record.Cell, _ *Facts) { c.Result.User = ms(700) }, ""},
+		{"load waited, just not", scheduled,
+			func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(30) }, ""},
 		{"load waited", scheduled, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(36) },
-			"load-waited: the load waited for its own core for 6 % of its CPU time, at most 5 % is allowed"},
-		{"load waited as it woke", scheduled, func(c *record.Cell, _ *Facts) { c.Result.RunWait, c.Result.Runs = ms(36), 3000 }, ""},
-		{"on shared cores it may wait", scheduled, func(c *record.Cell, f *Facts) { c.Result.RunWait, f.Pinned = ms(300), false }, ""},
-		{"in a closed loop it may wait", sound, func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
+			"load-waited: the load waited for its own core for 6 % of its CPU time, at most 5 % " +
+				"is allowed"},
+		{"load waited as it woke", scheduled,
+			func(c *record.Cell, _ *Facts) { c.Result.RunWait, c.Result.Runs = ms(36), 3000 }, ""},
+		{"on shared cores it may wait", scheduled,
+			func(c *record.Cell, f *Facts) { c.Result.RunWait, f.Pinned = ms(300), false }, ""},
+		{"in a closed loop it may wait", sound,
+			func(c *record.Cell, _ *Facts) { c.Result.RunWait = ms(300) }, ""},
 
-		{"little's law, just", sound, func(c *record.Cell, _ *Facts) { c.Result.Requests = 104_900 }, ""},
-		{"little's law, too much", sound, func(c *record.Cell, _ *Facts) { c.Result.Requests = 106_000 },
-			"littles-law: 100 in flight, but rate times service time is 106.0: the figures contradict each other"},
-		{"little's law, too little", sound, func(c *record.Cell, _ *Facts) { c.Result.Requests = 94_000 },
-			"littles-law: 100 in flight, but rate times service time is 94.0: the figures contradict each other"},
-		{"little's law of a pipeline", sound, func(c *record.Cell, _ *Facts) { c.Load.Connections, c.Load.Pipeline = 10, 10 }, ""},
-		{"little's law at the window's ends, just", sound, func(c *record.Cell, _ *Facts) { c.Result.Service, c.Result.Requests = at(ms(100)), 1140 }, ""},
-		{"little's law at the window's ends", sound, func(c *record.Cell, _ *Facts) { c.Result.Service, c.Result.Requests = at(ms(100)), 1160 },
-			"littles-law: 100 in flight, but rate times service time is 116.0: the figures contradict each other"},
-		{"no such law for a number of requests", sound, func(c *record.Cell, _ *Facts) { c.Load.Requests, c.Result.Requests = 1000, 50_000 }, ""},
+		{"little's law, just", sound,
+			func(c *record.Cell, _ *Facts) { c.Result.Requests = 104_900 }, ""},
+		{"little's law, too much", sound,
+			func(c *record.Cell, _ *Facts) { c.Result.Requests = 106_000 },
+			"littles-law: 100 in flight, but rate times service time is 106.0: the figures " +
+				"contradict each other"},
+		{"little's law, too little", sound,
+			func(c *record.Cell, _ *Facts) { c.Result.Requests = 94_000 },
+			"littles-law: 100 in flight, but rate times service time is 94.0: the figures " +
+				"contradict each other"},
+		{"little's law of a pipeline", sound,
+			func(c *record.Cell, _ *Facts) { c.Load.Connections, c.Load.Pipeline = 10, 10 }, ""},
+		{"little's law at the window's ends, just", sound, func(c *record.Cell,
+			_ *Facts) {
+			c.Result.Service, c.Result.Requests = at(ms(100)), 1140
+		}, ""},
+		{"little's law at the window's ends", sound, func(c *record.Cell,
+			_ *Facts) {
+			c.Result.Service, c.Result.Requests = at(ms(100)), 1160
+		},
+			"littles-law: 100 in flight, but rate times service time is 116.0: the figures " +
+				"contradict each other"},
+		{"no such law for a number of requests", sound, func(c *record.Cell,
+			_ *Facts) {
+			c.Load.Requests, c.Result.Requests = 1000, 50_000
+		}, ""},
 
 		// 2 cores x 1 s x .5 % is 10 ms, and one tick of /proc/stat may be of before.
 		{"steal, just not", sound, func(c *record.Cell, _ *Facts) { closed(c).Steal = ms(20) }, ""},
 		{"steal", sound, func(c *record.Cell, _ *Facts) { closed(c).Steal = ms(30) },
-			"steal: the hypervisor took 1.0 % of the machine's time or more, at most 0.5 % is allowed"},
+			"steal: the hypervisor took 1.0 % of the machine's time or more, at most 0.5 % is " +
+				"allowed"},
 		// Of 2 s, 1,410 ms are the server's, the load's and ours; 5 % more are allowed.
-		{"foreign CPU, just not", sound, func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1509) }, ""},
+		{"foreign CPU, just not", sound,
+			func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1509) }, ""},
 		{"foreign CPU", sound, func(c *record.Cell, _ *Facts) { closed(c).Busy = ms(1530) },
 			"foreign-cpu: other processes used 6.0 % of the cores, at most 5 % is allowed"},
 		{"clock, just not", sound, func(_ *record.Cell, f *Facts) { f.ClockStep = -ms(50) }, ""},
@@ -206,7 +271,8 @@ func TestReasonsAreAllGiven(t *testing.T) {
 }
 
 func TestABrokenCellStaysBroken(t *testing.T) {
-	c := &record.Cell{Status: record.Broken, Reasons: []record.Reason{{Gate: "never-ready", Text: "x"}}}
+	c := &record.Cell{Status: record.Broken,
+		Reasons: []record.Reason{{Gate: "never-ready", Text: "x"}}}
 	Judge(c, twoCores)
 	if c.Status != record.Broken || len(c.Reasons) != 1 {
 		t.Errorf("got %q with %d reasons", c.Status, len(c.Reasons))
@@ -227,21 +293,40 @@ func TestLabels(t *testing.T) {
 		want []string
 	}{
 		{"none", nil, nil},
-		{"the load's core was full", func(c *record.Cell, _ *Facts) { c.Result.User = 610 * time.Millisecond }, []string{record.GeneratorBound}},
-		{"the load's core was nearly full", func(c *record.Cell, _ *Facts) { c.Result.User = 590 * time.Millisecond }, nil},
-		{"one of its two cores", func(c *record.Cell, f *Facts) { c.Result.User, f.LoadCores = 700*time.Millisecond, 2 }, nil},
-		{"a full core that is shared", func(c *record.Cell, f *Facts) { c.Result.User, f.Pinned = 700*time.Millisecond, false }, nil},
+		{"the load's core was full", func(c *record.Cell,
+			_ *Facts) {
+			c.Result.User = 610 * time.Millisecond
+		}, []string{record.GeneratorBound}},
+		{"the load's core was nearly full",
+			func(c *record.Cell, _ *Facts) { c.Result.User = 590 * time.Millisecond }, nil},
+		{"one of its two cores", func(c *record.Cell,
+			f *Facts) {
+			c.Result.User, f.LoadCores = 700*time.Millisecond, 2
+		}, nil},
+		{"a full core that is shared", func(c *record.Cell,
+			f *Facts) {
+			c.Result.User, f.Pinned = 700*time.Millisecond, false
+		}, nil},
 		{"a full core that connects", func(c *record.Cell, _ *Facts) {
 			c.Load.Shape, c.Result.User = manifest.Connect, 700*time.Millisecond
 		}, []string{record.GeneratorBound}},
-		{"steady, just", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(1000, 1099) }, nil},
-		{"faster at the end", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(1000, 1110) }, []string{record.NotSteady}},
-		{"slower at the end", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(1000, 890) }, []string{record.NotSteady}},
-		{"nothing at first", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(0, 1000) }, []string{record.NotSteady}},
+		{"steady, just", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(1000, 1099) },
+			nil},
+		{"faster at the end", func(c *record.Cell,
+			_ *Facts) {
+			c.Result.Slices = slices20(1000, 1110)
+		}, []string{record.NotSteady}},
+		{"slower at the end", func(c *record.Cell,
+			_ *Facts) {
+			c.Result.Slices = slices20(1000, 890)
+		}, []string{record.NotSteady}},
+		{"nothing at first", func(c *record.Cell, _ *Facts) { c.Result.Slices = slices20(0, 1000) },
+			[]string{record.NotSteady}},
 		{"a window too short to tell", func(c *record.Cell, _ *Facts) {
 			c.Result.Slices, c.Result.Window = slices20(1000, 2000), 900*time.Millisecond
 		}, nil},
-		{"too few slices to tell", func(c *record.Cell, _ *Facts) { c.Result.Slices = []int64{1, 2, 3} }, nil},
+		{"too few slices to tell",
+			func(c *record.Cell, _ *Facts) { c.Result.Slices = []int64{1, 2, 3} }, nil},
 	}
 	for _, tt := range tests {
 		c, f := sound(), twoCores
@@ -255,13 +340,16 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestGatesOfChats: the schedule of a chat is that of those who speak, and what is due at the end counts when it is acknowledged.
+// TestGatesOfChats: the schedule of a chat is that of those who speak, and what is due at the end
+// counts when it is acknowledged.
 func TestGatesOfChats(t *testing.T) {
-	open := manifest.Load{Shape: manifest.Open, Connections: 64, Members: manifest.AllMembers, Senders: 8, SizeBytes: 64, Rate: 100}
+	open := manifest.Load{Shape: manifest.Open, Connections: 64, Members: manifest.AllMembers,
+		Senders: 8, SizeBytes: 64, Rate: 100}
 	if got := interval(open); got != 80*time.Millisecond {
 		t.Errorf("got %v between two messages of a sender, want 80ms", got)
 	}
-	paced := manifest.Load{Shape: manifest.Paced, Connections: 64, Members: 1, SizeBytes: 106, Pipeline: 10, Bits: 1e6}
+	paced := manifest.Load{Shape: manifest.Paced, Connections: 64, Members: 1, SizeBytes: 106,
+		Pipeline: 10, Bits: 1e6}
 	if got := interval(paced); got != 10*time.Millisecond {
 		t.Errorf("got %v between two bursts, want 10ms", got)
 	}

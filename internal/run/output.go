@@ -9,8 +9,8 @@ import (
 	"interleave/internal/probe"
 )
 
-// An output is where a sink writes: as the chat paper did, into what the kernel throws away; or into a file on the disk
-// that has the folders of servers, as a chat's log does.
+// An output is where a sink writes: as the chat paper did, into what the kernel throws away; or
+// into a file on the disk that has the folders of servers, as a chat's log does.
 type output struct {
 	file   *os.File
 	folder *probe.Folder // nil: nothing is kept

@@ -13,20 +13,21 @@ import (
 	"interleave/internal/record"
 )
 
-// anyIRC is the transcript that every server of IRC passes. A server of one's own that is told no {data} keeps no promise of
-// the chat about what is kept.
+// anyIRC is the transcript that every server of IRC passes. A server of one's own that is told no
+// {data} keeps no promise of the chat about what is kept.
 const anyIRC = "irc"
 
-// AddOwn puts a user's own server, which has no folder among the services, back into a tree that was
-// read from a record.
+// AddOwn puts a user's own server, which has no folder among the services, back into a tree that
+// was read from a record.
 func AddOwn(tree *manifest.Tree, own *record.Own) {
 	if own == nil {
 		return
 	}
 	if s := tree.Service(own.Service); s != nil && s.Model(own.Name) == nil {
 		s.Models = append(s.Models, &manifest.Model{
-			Name: own.Name, Service: own.Service, Dir: own.Dir, Language: "own", Model: "server", Summary: own.Summary,
-			Run: own.Command, Ready: manifest.ReadyConnect, WarmUp: time.Second, Hosts: s.Hosts,
+			Name: own.Name, Service: own.Service, Dir: own.Dir, Language: "own", Model: "server",
+			Summary: own.Summary,
+			Run:     own.Command, Ready: manifest.ReadyConnect, WarmUp: time.Second, Hosts: s.Hosts,
 		})
 		m := s.Models[len(s.Models)-1]
 		if s.Protocol == manifest.Chat && !m.Holds("{data}") {
@@ -38,7 +39,8 @@ func AddOwn(tree *manifest.Tree, own *record.Own) {
 	}
 }
 
-// quote writes a TOML string. JSON's escapes are among TOML's, but for DEL, which TOML wants escaped.
+// quote writes a TOML string. JSON's escapes are among TOML's, but for DEL, which TOML
+// wants escaped.
 func quote(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {

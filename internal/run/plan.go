@@ -110,7 +110,8 @@ func (p *Plan) add(tree *manifest.Tree, e *manifest.Experiment, c Choice) error 
 				if c.Skip != nil && c.Skip(model) {
 					continue
 				}
-				b.Specs = append(b.Specs, specs(e, depth, c.Depth, point, service, model, condition)...)
+				b.Specs = append(b.Specs, specs(e, depth, c.Depth, point, service, model,
+					condition)...)
 			}
 			if len(b.Specs) > 0 {
 				p.Blocks = append(p.Blocks, b)
@@ -126,10 +127,11 @@ func (p *Plan) miss(m Missing) {
 	}
 }
 
-// modelsOf are the models of a point: the point's own or the experiment's, as far as the depth or the
-// user wants them. The baseline stays, for without it nothing can be compared; with nothing beside it
-// a point that the user did not ask for is left out.
-func modelsOf(e *manifest.Experiment, depth manifest.Depth, point manifest.Point, wanted []string) []string {
+// modelsOf are the models of a point: the point's own or the experiment's, as far as the depth or
+// the user wants them. The baseline stays, for without it nothing can be compared; with nothing
+// beside it a point that the user did not ask for is left out.
+func modelsOf(e *manifest.Experiment, depth manifest.Depth, point manifest.Point,
+	wanted []string) []string {
 	names := point.Models
 	if len(names) == 0 {
 		names = e.Models
@@ -157,10 +159,12 @@ func modelsOf(e *manifest.Experiment, depth manifest.Depth, point manifest.Point
 }
 
 // specs are the cells of one model at a point: one, or two for the baseline.
-func specs(e *manifest.Experiment, depth manifest.Depth, name string, point manifest.Point, service *manifest.Service, m *manifest.Model, c manifest.Condition) []*Spec {
+func specs(e *manifest.Experiment, depth manifest.Depth, name string, point manifest.Point,
+	service *manifest.Service, m *manifest.Model, c manifest.Condition) []*Spec {
 	warm := max(depth.WarmUp, m.WarmUp)
 	if name == "quick" {
-		warm = max(depth.WarmUp, m.WarmUp/quickWarmUp) // what it says of a JVM is of its first seconds
+		// what it says of a JVM is of its first seconds
+		warm = max(depth.WarmUp, m.WarmUp/quickWarmUp)
 	}
 	window := time.Duration(0)
 	switch {
@@ -176,7 +180,8 @@ func specs(e *manifest.Experiment, depth manifest.Depth, name string, point mani
 	case depth.Requests > 0:
 		point.Load.Requests = depth.Requests
 	}
-	s := &Spec{Experiment: e, Point: point, Protocol: service.Protocol, Model: m, Condition: c, WarmUp: warm, Window: window, Sample: depth.Sample}
+	s := &Spec{Experiment: e, Point: point, Protocol: service.Protocol, Model: m, Condition: c,
+		WarmUp: warm, Window: window, Sample: depth.Sample}
 	if m.Name != e.Baseline {
 		return []*Spec{s}
 	}
@@ -235,7 +240,8 @@ func (p *Plan) models() []*manifest.Model {
 // compiled peer measured on two cores answers half as many again, interpreters some times fewer.
 const finiteGuess = 60_000
 
-// coldGuess is what a response of a cold server is taken to take: a JVM's first thousand take twice that, others a fifth.
+// coldGuess is what a response of a cold server is taken to take: a JVM's first thousand take twice
+// that, others a fifth.
 const coldGuess = time.Millisecond
 
 // quickWarmUp is by how much quick shortens the warm-up that a model asks for: a JVM's 5 s to 1 s.
@@ -243,7 +249,8 @@ const quickWarmUp = 5
 
 // Estimate is how long one cell takes: start and stop, warm-up, window.
 func (s *Spec) Estimate() time.Duration {
-	around := 100 * time.Millisecond // a native server's start, connecting, drain and stop; measured: 70 ms
+	// a native server's start, connecting, drain and stop; measured: 70 ms
+	around := 100 * time.Millisecond
 	switch language := s.Model.Language; {
 	case s.Model.StartUp > 0:
 		around += s.Model.StartUp
@@ -257,7 +264,8 @@ func (s *Spec) Estimate() time.Duration {
 		around = 300 * time.Millisecond
 	}
 	if s.Model.Hosts == manifest.Tap || s.Model.Hosts == manifest.NetNS {
-		around += 100 * time.Millisecond // namespaces and their devices, made and removed; measured likewise
+		// namespaces and their devices, made and removed; measured likewise
+		around += 100 * time.Millisecond
 	}
 	window := s.Window
 	switch {

@@ -14,13 +14,14 @@ import (
 	"interleave/internal/record"
 )
 
-// A Profiler is a bench that can also look into a server. What it sees is no figure: a server that is looked into is slower.
+// A Profiler is a bench that can also look into a server. What it sees is no figure: a server that
+// is looked into is slower.
 type Profiler interface {
 	Profile(ctx context.Context, s *Spec, seed uint64) (*record.Profile, error)
 }
 
-// profiles takes, when all is measured, the profiles that experiments ask for and the record lacks: one of each model that can
-// be profiled, at the point's own load.
+// profiles takes, when all is measured, the profiles that experiments ask for and the record lacks:
+// one of each model that can be profiled, at the point's own load.
 func (r *Runner) profiles(ctx context.Context) error {
 	bench, ok := r.Bench.(Profiler)
 	if !ok {
@@ -28,24 +29,32 @@ func (r *Runner) profiles(ctx context.Context) error {
 	}
 	for _, b := range r.Plan.Blocks {
 		for _, s := range b.Specs {
-			if _, can := profile.Of(s.Model.Language); !can || s.Twin || !slices.Contains(b.Experiment.Profiles, b.Point.Name) || r.profiled(s) {
+			if _, can := profile.Of(s.Model.Language); !can || s.Twin ||
+				!slices.Contains(b.Experiment.Profiles, b.Point.Name) || r.profiled(s) {
 				continue
 			}
-			r.Watch.Watch(Event{Kind: Note, Text: fmt.Sprintf("taking a profile of %s at %s, apart from what is measured", s.Model.Name, b.Point.Name)})
+			r.Watch.Watch(Event{Kind: Note,
+				Text: fmt.Sprintf("taking a profile of %s at %s, apart from what is measured",
+					s.Model.Name, b.Point.Name)})
 			spec := *s
 			spec.Point = b.Point
 			p, err := bench.Profile(ctx, &spec, seedOf(r.Record.Header().Seed, s.key(0)))
 			if ctx.Err() != nil {
-				return fmt.Errorf("%w while a profile was taken; what was measured is recorded", ErrStopped)
+				return fmt.Errorf("%w while a profile was taken; what was measured is recorded",
+					ErrStopped)
 			}
 			if err != nil {
 				return err
 			}
-			p.Experiment, p.Point, p.Model, p.Condition = b.Experiment.Name, b.Point.Name, s.Model.Name, s.Condition
+			p.Experiment, p.Point, p.Model, p.Condition = b.Experiment.Name, b.Point.Name,
+				s.Model.Name, s.Condition
 			if p.Samples == nil {
-				r.Watch.Watch(Event{Kind: Note, Text: fmt.Sprintf("no profile of %s at %s: %s", s.Model.Name, b.Point.Name, p.Why)})
+				r.Watch.Watch(Event{Kind: Note, Text: fmt.Sprintf("no profile of %s at %s: %s",
+					s.Model.Name, b.Point.Name, p.Why)})
 			}
-			if err := r.Record.Update(func(h *record.Header) { h.Profiles = append(h.Profiles, *p) }); err != nil {
+			if err := r.Record.Update(func(h *record.Header) {
+				h.Profiles = append(h.Profiles, *p)
+			}); err != nil {
 				return err
 			}
 		}
@@ -55,11 +64,13 @@ func (r *Runner) profiles(ctx context.Context) error {
 
 func (r *Runner) profiled(s *Spec) bool {
 	return slices.ContainsFunc(r.Record.Header().Profiles, func(p record.Profile) bool {
-		return p.Experiment == s.Experiment.Name && p.Point == s.Point.Name && p.Model == s.Model.Name && p.Condition == s.Condition
+		return p.Experiment == s.Experiment.Name && p.Point == s.Point.Name &&
+			p.Model == s.Model.Name && p.Condition == s.Condition
 	})
 }
 
-// Profile loads a server that keeps a profile from its start to its end. What goes wrong with one server is the profile's Why.
+// Profile loads a server that keeps a profile from its start to its end. What goes wrong with one
+// server is the profile's Why.
 func (l *Local) Profile(ctx context.Context, s *Spec, seed uint64) (*record.Profile, error) {
 	taker, ok := profile.Of(s.Model.Language)
 	if !ok {

@@ -34,8 +34,8 @@ func (b *lookingBench) Profile(_ context.Context, s *Spec, _ uint64) (*record.Pr
 	return &record.Profile{By: "a test", Samples: &profile.Node{N: 1}}, nil
 }
 
-// TestProfilesComeLast: once for each model that can be profiled, at the points that ask for it, when all is measured, and no more
-// when a run goes on.
+// TestProfilesComeLast: once for each model that can be profiled, at the points that ask for it,
+// when all is measured, and no more when a run goes on.
 func TestProfilesComeLast(t *testing.T) {
 	tree := madeTree()
 	for _, m := range tree.Services[0].Models[:2] {
@@ -65,10 +65,12 @@ func TestProfilesComeLast(t *testing.T) {
 			want = nil
 		}
 		if !slices.Equal(b.looked, want) || len(b.asked) > 0 {
-			t.Errorf("looked into %q, want %q; measured %d cells once more", b.looked, want, len(b.asked))
+			t.Errorf("looked into %q, want %q; measured %d cells once more", b.looked, want,
+				len(b.asked))
 		}
 		got := r.Record.Header().Profiles
-		if len(got) != 2 || got[0].Experiment != "first" || got[0].Point != "connections = 8" || got[0].Condition != manifest.Own || (got[0].Samples == nil) != (got[0].Model == "b") {
+		if len(got) != 2 || got[0].Experiment != "first" || got[0].Point != "connections = 8" ||
+			got[0].Condition != manifest.Own || (got[0].Samples == nil) != (got[0].Model == "b") {
 			t.Errorf("recorded: %+v", got)
 		}
 		r.Record.Close()

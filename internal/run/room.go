@@ -12,13 +12,16 @@ import (
 	"interleave/internal/proc"
 )
 
-// What a hundred thousand connections and more need of this machine: files, and memory of the kernel.
+// What a hundred thousand connections and more need of this machine: files, and memory
+// of the kernel.
 
 const (
-	// otherFiles is what a server and the load open besides their connections: a JVM's hundreds, and as much again.
+	// otherFiles is what a server and the load open besides their connections: a JVM's hundreds,
+	// and as much again.
 	otherFiles = 1024
-	// kernelBytes is what the kernel holds for both ends of a connection over loopback, measured here: 10 KB. A server's own part
-	// comes on top, and is seen while the connections are made (load.leastMemory).
+	// kernelBytes is what the kernel holds for both ends of a connection over loopback, measured
+	// here: 10 KB. A server's own part comes on top, and is seen while the connections are made
+	// (load.leastMemory).
 	kernelBytes = 10_500
 	// sparedBytes stay free beside it.
 	sparedBytes = 1 << 30
@@ -26,7 +29,8 @@ const (
 	slowRamp = 8
 )
 
-// endsIn is how many connections the kernel closes within probe.Grace, several times over: with 10,000 it takes a tenth of a second.
+// endsIn is how many connections the kernel closes within probe.Grace, several times over: with
+// 10,000 it takes a tenth of a second.
 const endsIn = 50_000
 
 // rampTime is how long the connections of streams take to be made, at their rate.
@@ -34,7 +38,8 @@ func rampTime(l manifest.Load) time.Duration {
 	return time.Duration(float64(l.Connections) / l.Rate * float64(time.Second))
 }
 
-// makeRoom raises what this process may raise, for the server and the load that it starts, and says what is missing.
+// makeRoom raises what this process may raise, for the server and the load that it starts, and says
+// what is missing.
 func makeRoom(s *Spec, m *manifest.Model, opts *probe.StartOptions) error {
 	n := s.Point.Load.Connections
 	opts.Grace = probe.Grace * time.Duration(max(1, n/endsIn))
@@ -43,18 +48,21 @@ func makeRoom(s *Spec, m *manifest.Model, opts *probe.StartOptions) error {
 	switch {
 	case err != nil && (most == 0 || !m.Tables):
 		return fmt.Errorf("%d connections need %d open files: %w", n, opts.OpenFiles, err)
-	case err != nil: // a table of descriptors holds so many, and the server and the load take more tables
+	// a table of descriptors holds so many, and the server and the load take more tables
+	case err != nil:
 		opts.OpenFiles = int(most)
 	}
 	available, _, ok := proc.ParseMemory(new(proc.Reader).Path("/proc/meminfo"))
 	if need := int64(n)*kernelBytes + sparedBytes; ok && available < need {
-		return fmt.Errorf("%d connections take about %d MiB of the kernel's memory, and %d MiB are to be had", n, need>>20, available>>20)
+		return fmt.Errorf("%d connections take about %d MiB of the kernel's memory, and %d MiB "+
+			"are to be had", n, need>>20, available>>20)
 	}
 	return nil
 }
 
-// raiseFiles raises the hard limit of open files, which needs CAP_SYS_RESOURCE, and the kernel's fs.nr_open bounds. What is started inherits
-// it; the soft one stays, for some run times lay out a table for as many files as they may open. It returns the hard limit, raised or not.
+// raiseFiles raises the hard limit of open files, which needs CAP_SYS_RESOURCE, and the kernel's
+// fs.nr_open bounds. What is started inherits it; the soft one stays, for some run times lay out a
+// table for as many files as they may open. It returns the hard limit, raised or not.
 func raiseFiles(need uint64) (most uint64, err error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -67,7 +75,9 @@ func raiseFiles(need uint64) (most uint64, err error) {
 	limit.Max = need
 	switch err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); {
 	case errors.Is(err, unix.EPERM):
-		return was, fmt.Errorf("the limit is %d, and only root outside of a container may raise it: ulimit -Hn %d, and sysctl -w fs.nr_open=%d if that is less", was, need, need)
+		return was,
+			fmt.Errorf("the limit is %d, and only root outside of a container may raise it: "+
+				"ulimit -Hn %d, and sysctl -w fs.nr_open=%d if that is less", was, need, need)
 	case err != nil:
 		return was, fmt.Errorf("raising the limit: %w", err)
 	}

@@ -23,17 +23,21 @@ func TestMakeRoom(t *testing.T) {
 		{1 << 40, false, "open files"}, // no kernel has so many
 		{1 << 40, true, "memory"},      // and no machine so much
 	} {
-		s := &Spec{Point: manifest.Point{Load: manifest.Load{Shape: manifest.Streams, Connections: test.connections, Rate: 1000}}}
+		s := &Spec{Point: manifest.Point{Load: manifest.Load{Shape: manifest.Streams,
+			Connections: test.connections, Rate: 1000}}}
 		var opts probe.StartOptions
 		err := makeRoom(s, &manifest.Model{Tables: test.tables}, &opts)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if (err == nil) != (test.want == "") ||
+			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d connections: got %v, want %q", test.connections, err, test.want)
 		}
-		if want := probe.Grace * time.Duration(max(1, test.connections/50_000)); opts.Grace != want {
+		if want := probe.Grace * time.Duration(max(1,
+			test.connections/50_000)); opts.Grace != want {
 			t.Errorf("%d connections: got %v to end, want %v", test.connections, opts.Grace, want)
 		}
 		if many := opts.OpenFiles == test.connections+otherFiles; many == (test.want == "memory") {
-			t.Errorf("%d connections, tables %v: got %d files", test.connections, test.tables, opts.OpenFiles)
+			t.Errorf("%d connections, tables %v: got %d files", test.connections, test.tables,
+				opts.OpenFiles)
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 // ErrStopped is a run that was interrupted; what was measured is recorded.
 var ErrStopped = errors.New("stopped")
 
-// maxAttempts is how often a cell is measured in a round when the machine, not the server, spoilt it.
+// maxAttempts is how often a cell is measured in a round when the machine, not the
+// server, spoilt it.
 const maxAttempts = 2
 
 // A Runner carries a plan out. One goroutine owns it.
@@ -33,8 +34,8 @@ type Runner struct {
 	guess time.Duration // what the spent cells were estimated at
 }
 
-// A Bench measures one cell on a fresh server. It returns an error only when nothing can be measured
-// any more, or when ctx is done; what goes wrong with one server is the cell's status.
+// A Bench measures one cell on a fresh server. It returns an error only when nothing can be
+// measured any more, or when ctx is done; what goes wrong with one server is the cell's status.
 type Bench interface {
 	Measure(ctx context.Context, s *Spec, seed uint64, window func(open bool)) (*record.Cell, error)
 }
@@ -54,7 +55,8 @@ func (r *Runner) Run(ctx context.Context) error {
 		if err := r.round(ctx, round, wanted); err != nil {
 			return err
 		}
-		r.Watch.Watch(Event{Kind: RoundEnds, Round: round, Rounds: r.rounds(), Done: len(r.Cells), Total: r.total(), Left: r.left(round + 1), Verdicts: r.verdicts()})
+		r.Watch.Watch(Event{Kind: RoundEnds, Round: round, Rounds: r.rounds(), Done: len(r.Cells),
+			Total: r.total(), Left: r.left(round + 1), Verdicts: r.verdicts()})
 	}
 	if err := r.profiles(ctx); err != nil {
 		return err
@@ -62,7 +64,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	if err := r.Record.Finish(r.Now()); err != nil {
 		return err
 	}
-	r.Watch.Watch(Event{Kind: Ends, Done: len(r.Cells), Total: len(r.Cells), Verdicts: r.verdicts()})
+	r.Watch.Watch(Event{Kind: Ends, Done: len(r.Cells), Total: len(r.Cells),
+		Verdicts: r.verdicts()})
 	return nil
 }
 
@@ -75,8 +78,8 @@ func (r *Runner) note(c *record.Cell) {
 	}
 }
 
-// lean leaves out of a recorded cell what no metric is computed from: a run of a day has thousands of
-// cells, and half a megabyte for each would be collected while servers are measured.
+// lean leaves out of a recorded cell what no metric is computed from: a run of a day has thousands
+// of cells, and half a megabyte for each would be collected while servers are measured.
 func lean(c record.Cell) record.Cell {
 	c.Tail = ""
 	if c.Result != nil {
@@ -96,9 +99,11 @@ func lean(c record.Cell) record.Cell {
 }
 
 // machineGates are those by which the machine, and not the server, spoilt a cell.
-var machineGates = []string{"steal", "foreign-cpu", "load-waited", "clock", "late", "load-saturated", "cut-short"}
+var machineGates = []string{"steal", "foreign-cpu", "load-waited", "clock", "late",
+	"load-saturated", "cut-short"}
 
-// consequences are the gates that a spoilt machine makes a cell fail as well; alone, they are not its.
+// consequences are the gates that a spoilt machine makes a cell fail as well; alone,
+// they are not its.
 var consequences = []string{"littles-law", "achieved"}
 
 // again says whether a cell deserves a second attempt: the machine spoilt it, and the server did
@@ -131,7 +136,8 @@ func (r *Runner) wanted(round int) []*Block {
 			wide[e.Name] = verdict.TooWide(e, r.before(round), verdict.LinesOf(r.Tree))
 		}
 		b.Specs = slices.DeleteFunc(b.Specs, func(s *Spec) bool {
-			return !wide[e.Name][verdict.Series{Point: s.Point.Name, Condition: s.Condition, Model: s.Model.Name}]
+			return !wide[e.Name][verdict.Series{Point: s.Point.Name, Condition: s.Condition,
+				Model: s.Model.Name}]
 		})
 		if len(b.Specs) > 0 {
 			out = append(out, b)
@@ -171,7 +177,8 @@ func (r *Runner) round(ctx context.Context, round int, blocks []*Block) error {
 // cell measures and records one cell.
 func (r *Runner) cell(ctx context.Context, s *Spec, round, order int) error {
 	k := s.key(round)
-	r.Watch.Watch(Event{Kind: CellStarts, Spec: s, Round: round, Rounds: r.rounds(), Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
+	r.Watch.Watch(Event{Kind: CellStarts, Spec: s, Round: round, Rounds: r.rounds(),
+		Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
 	began := r.Now()
 	c, err := r.Bench.Measure(ctx, s, seedOf(r.Record.Header().Seed, k), func(open bool) {
 		kind := WindowCloses
@@ -199,7 +206,8 @@ func (r *Runner) cell(ctx context.Context, s *Spec, round, order int) error {
 	r.Cells = append(r.Cells, lean(*c))
 	r.spent, r.guess = r.spent+c.Took, r.guess+s.Estimate()
 	r.note(c)
-	r.Watch.Watch(Event{Kind: CellEnds, Spec: s, Cell: c, Round: round, Rounds: r.rounds(), Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
+	r.Watch.Watch(Event{Kind: CellEnds, Spec: s, Cell: c, Round: round, Rounds: r.rounds(),
+		Done: len(r.Cells), Total: r.total(), Left: r.left(round)})
 	return nil
 }
 

@@ -19,7 +19,11 @@ import (
 )
 
 func TestARunMeasuresEverythingOnceARound(t *testing.T) {
-	b := &fakeBench{answer: func(_ *Spec, c *record.Cell, _ int) error { c.Status = record.Measured; return nil }}
+	b := &fakeBench{answer: func(_ *Spec, c *record.Cell,
+		_ int) error {
+		c.Status = record.Measured
+		return nil
+	}}
 	r, events := aRunner(t, madeTree(), "", b)
 	if err := r.Run(context.Background()); err != nil {
 		t.Fatal(err)
@@ -51,10 +55,12 @@ func checkEvents(t *testing.T, events []Event, cells int) {
 		kinds = append(kinds, e.Kind)
 		if e.Kind == CellEnds {
 			done++
-			if e.Done != done || e.Total != cells || e.Cell == nil || e.Spec == nil || e.Cell.Took != e.Spec.Estimate() {
+			if e.Done != done || e.Total != cells || e.Cell == nil || e.Spec == nil ||
+				e.Cell.Took != e.Spec.Estimate() {
 				t.Fatalf("event of cell %d: %+v", done, e)
 			}
-			if want := time.Duration(cells-done) * e.Spec.Estimate(); (e.Left - want).Abs() > time.Millisecond {
+			want := time.Duration(cells-done) * e.Spec.Estimate()
+			if (e.Left - want).Abs() > time.Millisecond {
 				t.Fatalf("after cell %d of %d %v are left, want %v", done, cells, e.Left, want)
 			}
 		}
@@ -109,7 +115,8 @@ func TestSecondAttempts(t *testing.T) {
 		{"the server", []string{"wrong-reply"}, false, 1},
 		{"both", []string{"steal", "died"}, false, 1},
 		{"the instrument", []string{"littles-law"}, false, 1},
-		{"the instrument because of the machine", []string{"littles-law", "achieved", "foreign-cpu"}, false, 2},
+		{"the instrument because of the machine", []string{"littles-law", "achieved",
+			"foreign-cpu"}, false, 2},
 		{"nothing", nil, false, 1},
 	}
 	for _, tt := range tests {
@@ -145,8 +152,10 @@ func TestSecondAttempts(t *testing.T) {
 				attempts, at = append(attempts, c.Attempt), append(at, i)
 			}
 		}
-		if len(attempts) != tt.attempts || len(attempts) == 2 && (attempts[1] != 2 || at[1] != at[0]+1) {
-			t.Errorf("%s: attempts %v at %v, want %d, one after the other", tt.name, attempts, at, tt.attempts)
+		if len(attempts) != tt.attempts || len(attempts) == 2 && (attempts[1] != 2 ||
+			at[1] != at[0]+1) {
+			t.Errorf("%s: attempts %v at %v, want %d, one after the other", tt.name, attempts, at,
+				tt.attempts)
 		}
 		if want := 6*4 + tt.attempts - 1; len(r.Cells) != want {
 			t.Errorf("%s: %d cells, want %d", tt.name, len(r.Cells), want)
@@ -158,7 +167,8 @@ func TestSecondAttempts(t *testing.T) {
 func TestABrokenServerIsNotTriedAgain(t *testing.T) {
 	b := &fakeBench{answer: func(s *Spec, c *record.Cell, _ int) error {
 		if s.Model.Name == "b" {
-			*c = record.Cell{Status: record.Broken, Reasons: []record.Reason{{Gate: "died", Text: "died"}}}
+			*c = record.Cell{Status: record.Broken,
+				Reasons: []record.Reason{{Gate: "died", Text: "died"}}}
 		}
 		return nil
 	}}
@@ -208,7 +218,8 @@ func TestStopAndGoOn(t *testing.T) {
 			}
 			got, finished := recorded(t, r.Record.Dir)
 			if len(got) != stop-1 || finished {
-				t.Fatalf("stopped in cell %d: %d are recorded, finished %v", stop, len(got), finished)
+				t.Fatalf("stopped in cell %d: %d are recorded, finished %v", stop, len(got),
+					finished)
 			}
 			again := &fakeBench{answer: noisy}
 			r, _ = aRunner(t, madeTree(), r.Record.Dir, again)
@@ -216,7 +227,8 @@ func TestStopAndGoOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, _ = recorded(t, r.Record.Dir); !slices.Equal(got, want) {
-				t.Fatalf("stopped in cell %d and resumed, the record differs from one that was never stopped:\n%s\nwant\n%s",
+				t.Fatalf("stopped in cell %d and resumed, the record differs from one that was "+
+					"never stopped:\n%s\nwant\n%s",
 					stop, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			cancel()
@@ -299,7 +311,8 @@ func TestAFullDiskStopsTheRun(t *testing.T) {
 	r.Record.Close()
 	got, finished := recorded(t, r.Record.Dir)
 	if len(got) != 4 || finished {
-		t.Errorf("%d cells are recorded, finished %v; want the 4 before the disk was full", len(got), finished)
+		t.Errorf("%d cells are recorded, finished %v; want the 4 before the disk was full",
+			len(got), finished)
 	}
 }
 
@@ -310,7 +323,8 @@ func answering(answer func(*Spec, *record.Cell, int) error) *fakeBench {
 
 func TestABenchThatFailsEndsTheRun(t *testing.T) {
 	broken := errors.New("no more processes")
-	r, _ := aRunner(t, madeTree(), "", &fakeBench{answer: func(_ *Spec, _ *record.Cell, nth int) error {
+	r, _ := aRunner(t, madeTree(), "", &fakeBench{answer: func(_ *Spec, _ *record.Cell,
+		nth int) error {
 		if nth == 3 {
 			return broken
 		}
@@ -335,7 +349,8 @@ func TestPrecisionAddsRounds(t *testing.T) {
 		{"never wide", func(int) float64 { return 0 }, 6},
 		{"wide for ever", func(round int) float64 { return .5 * float64(round%3-1) }, 9},
 		{"wide at first", func(round int) float64 {
-			return map[int]float64{1: .03, 2: -.03}[round] // the widest of 6 rounds is left out of 7
+			// the widest of 6 rounds is left out of 7
+			return map[int]float64{1: .03, 2: -.03}[round]
 		}, 7},
 	}
 	for _, tt := range tests {
@@ -366,7 +381,8 @@ func TestPrecisionAddsRounds(t *testing.T) {
 		}
 		for _, c := range r.Cells {
 			if c.Round > 6 && (c.Point != "connections = 8" || c.Model == "c") {
-				t.Errorf("%s: round %d measures %s at %s, whose intervals are narrow", tt.name, c.Round, c.Model, c.Point)
+				t.Errorf("%s: round %d measures %s at %s, whose intervals are narrow", tt.name,
+					c.Round, c.Model, c.Point)
 			}
 		}
 		if want := 6*8 + 3*(tt.rounds-6); len(r.Cells) != want { // b and the baseline twice
@@ -378,7 +394,8 @@ func TestPrecisionAddsRounds(t *testing.T) {
 // TestLeanCellsTellTheSame holds that no metric needs what is left out.
 func TestLeanCellsTellTheSame(t *testing.T) {
 	solved := sound()
-	solved.Load = manifest.Load{Shape: manifest.Solve, Kernel: manifest.KernelTransfer, Workers: 1, Problem: 4096}
+	solved.Load = manifest.Load{Shape: manifest.Solve, Kernel: manifest.KernelTransfer, Workers: 1,
+		Problem: 4096}
 	solved.Result.BytesIn = 1 << 20
 	for _, full := range []*record.Cell{sound(), scheduled(), paced(), pinged(), solved} {
 		full.Status, full.Tail = record.Measured, "a stack trace"
@@ -393,11 +410,13 @@ func TestLeanCellsTellTheSame(t *testing.T) {
 			was, had := full.Metric(m)
 			is, has := slim.Metric(m)
 			if was != is || had != has {
-				t.Errorf("%s at a load of shape %s: %v, %v became %v, %v", m, full.Load.Shape, was, had, is, has)
+				t.Errorf("%s at a load of shape %s: %v, %v became %v, %v", m, full.Load.Shape, was,
+					had, is, has)
 			}
 		}
 	}
-	if broken := lean(record.Cell{Status: record.Broken}); broken.Result != nil || broken.Server != nil {
+	if broken := lean(record.Cell{Status: record.Broken}); broken.Result != nil ||
+		broken.Server != nil {
 		t.Errorf("a cell without a result became %+v", broken)
 	}
 }

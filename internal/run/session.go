@@ -22,17 +22,20 @@ type Session struct {
 	Tree        *manifest.Tree
 	Experiments []*manifest.Experiment
 	Choice      Choice
-	Out         string           // the folder for what is generated
-	Exe         string           // this program, which is the engine and the reference servers too
-	CPUs        map[string][]int // by role; nil = the last core for the load, the others for the server
-	Hosts       string           // "local" or "netns"
-	Stacks      []manifest.Stack // those that OnStacks has prepared the tree and the experiments for; nil = as they are
-	Seed        uint64
-	Command     []string
-	Resume      string          // a run's directory; empty = a new run
-	Own         *manifest.Model // a user's own server among the models; nil = none
-	Trust       bool            // do not calibrate; the record then has no calibration, and the report says so
-	Watch       Watcher
+	Out         string // the folder for what is generated
+	Exe         string // this program, which is the engine and the reference servers too
+	// by role; nil = the last core for the load, the others for the server
+	CPUs  map[string][]int
+	Hosts string // "local" or "netns"
+	// those that OnStacks has prepared the tree and the experiments for; nil = as they are
+	Stacks  []manifest.Stack
+	Seed    uint64
+	Command []string
+	Resume  string          // a run's directory; empty = a new run
+	Own     *manifest.Model // a user's own server among the models; nil = none
+	// do not calibrate; the record then has no calibration, and the report says so
+	Trust bool
+	Watch Watcher
 
 	built   map[*manifest.Model]*probe.Built
 	skipped []record.Skip
@@ -85,7 +88,8 @@ func (s *Session) Run(ctx context.Context) (dir string, err error) {
 	defer func() { err = errors.Join(err, writer.Close()) }()
 	r := &Runner{
 		Tree: s.Tree, Plan: plan, Record: writer, Cells: cells, Watch: s.Watch, Now: time.Now,
-		Bench: &Local{Exe: []string{s.Exe, "load"}, Built: s.built, CPUs: s.CPUs, Hosts: manifest.Hosts(s.Hosts)},
+		Bench: &Local{Exe: []string{s.Exe, "load"}, Built: s.built, CPUs: s.CPUs,
+			Hosts: manifest.Hosts(s.Hosts)},
 	}
 	return writer.Dir, r.Run(ctx)
 }
@@ -103,7 +107,8 @@ func (s *Session) check() error {
 	for role, cpus := range s.CPUs {
 		for _, c := range cpus {
 			if !slices.Contains(usable, c) {
-				return fmt.Errorf("core %d of the %s is not usable here: there are %v", c, role, usable)
+				return fmt.Errorf("core %d of the %s is not usable here: there are %v", c, role,
+					usable)
 			}
 		}
 	}
@@ -122,11 +127,13 @@ func (s *Session) check() error {
 
 // apart sees to it that nothing is called measured on cores of its own where the roles share one.
 func (s *Session) apart() error {
-	shared := slices.ContainsFunc(s.CPUs["server"], func(c int) bool { return slices.Contains(s.CPUs["load"], c) })
+	shared := slices.ContainsFunc(s.CPUs["server"],
+		func(c int) bool { return slices.Contains(s.CPUs["load"], c) })
 	switch {
 	case !shared:
 	case s.Choice.Condition == manifest.Own:
-		return fmt.Errorf("server and load share a core (server %v, load %v): for --condition own each needs its own", s.CPUs["server"], s.CPUs["load"])
+		return fmt.Errorf("server and load share a core (server %v, load %v): for --condition "+
+			"own each needs its own", s.CPUs["server"], s.CPUs["load"])
 	case s.Choice.Condition == "":
 		s.Choice.Condition = manifest.Shared
 		s.say("server and load share a core here: everything is measured in the condition shared")
@@ -145,8 +152,10 @@ func (s *Session) enough(plan *Plan) error {
 		return fmt.Errorf("nothing to measure: %s", s.whyNothing())
 	}
 	for _, e := range s.Experiments {
-		if len(e.Builds) == 0 && !slices.ContainsFunc(plan.models(), func(m *manifest.Model) bool { return m.Name == e.Baseline }) {
-			s.say("%s: the baseline %s cannot be measured, so its tables have no ratios", e.Name, e.Baseline)
+		if len(e.Builds) == 0 && !slices.ContainsFunc(plan.models(),
+			func(m *manifest.Model) bool { return m.Name == e.Baseline }) {
+			s.say("%s: the baseline %s cannot be measured, so its tables have no ratios", e.Name,
+				e.Baseline)
 		}
 	}
 	return nil
@@ -157,7 +166,8 @@ func (s *Session) sweep() {
 	if swept, err := group.Sweep(); err != nil {
 		s.say("leftovers of an earlier run: %v", err)
 	} else if n := len(swept.Directories) + len(swept.PIDs); n > 0 {
-		s.say("removed what an earlier run left: %d cgroups, %d processes", len(swept.Directories), len(swept.PIDs))
+		s.say("removed what an earlier run left: %d cgroups, %d processes", len(swept.Directories),
+			len(swept.PIDs))
 	}
 	if err := netns.Sweep(); err != nil {
 		s.say("leftovers of an earlier run: %v", err)
@@ -166,7 +176,8 @@ func (s *Session) sweep() {
 
 // calibrate holds the instrument against servers whose truth is known.
 func (s *Session) calibrate(ctx context.Context) (err error) {
-	const wayOut = "`interleave doctor` may say why, `interleave calibrate` tries at length, and --no-calibration measures all the same and says so in the report"
+	const wayOut = "`interleave doctor` may say why, `interleave calibrate` tries at length, " +
+		"and --no-calibration measures all the same and says so in the report"
 	if s.Trust {
 		s.say("not calibrated, as --no-calibration asks")
 		return nil
@@ -181,7 +192,8 @@ func (s *Session) calibrate(ctx context.Context) (err error) {
 	}
 	for _, c := range s.checks {
 		if !c.OK {
-			return fmt.Errorf("%w: %s is %.4g %s, %.4g ± %.4g expected%s: %s", ErrRefused, c.Name, c.Measured, c.Unit, c.Truth, c.Tolerance, note(c.Note), wayOut)
+			return fmt.Errorf("%w: %s is %.4g %s, %.4g ± %.4g expected%s: %s", ErrRefused, c.Name,
+				c.Measured, c.Unit, c.Truth, c.Tolerance, note(c.Note), wayOut)
 		}
 	}
 	return nil
@@ -194,7 +206,8 @@ func note(text string) string {
 	return " (" + text + ")"
 }
 
-// defaultCPUs gives the load the last usable core and the server all others; a single core is shared.
+// defaultCPUs gives the load the last usable core and the server all others; a single
+// core is shared.
 func defaultCPUs(cpus []int) map[string][]int {
 	if len(cpus) < 2 {
 		return map[string][]int{"server": cpus, "load": cpus}
@@ -216,12 +229,16 @@ func (s *Session) open() (*record.Writer, []record.Cell, error) {
 		return w, old.Cells, nil
 	}
 	h := record.Header{
-		ID: record.NewID(time.Now()), Started: time.Now().UTC(), Command: s.Command, Depth: s.Choice.Depth, Seed: s.Seed,
-		Models: s.Choice.Models, Rounds: s.Choice.Rounds, Condition: s.Choice.Condition, Hosts: s.Hosts, Stacks: s.Stacks, CPUs: s.CPUs,
-		Machine: machine.Describe(s.toolChains()), Calibration: s.checks, Skipped: s.skipped, Builds: s.builds,
+		ID: record.NewID(time.Now()), Started: time.Now().UTC(), Command: s.Command,
+		Depth: s.Choice.Depth, Seed: s.Seed,
+		Models: s.Choice.Models, Rounds: s.Choice.Rounds, Condition: s.Choice.Condition,
+		Hosts: s.Hosts, Stacks: s.Stacks, CPUs: s.CPUs,
+		Machine: machine.Describe(s.toolChains()), Calibration: s.checks, Skipped: s.skipped,
+		Builds: s.builds,
 	}
 	if s.Own != nil {
-		h.Own = &record.Own{Service: s.Own.Service, Name: s.Own.Name, Summary: s.Own.Summary, Command: s.Own.Run, Dir: s.Own.Dir}
+		h.Own = &record.Own{Service: s.Own.Service, Name: s.Own.Name, Summary: s.Own.Summary,
+			Command: s.Own.Run, Dir: s.Own.Dir}
 	}
 	for _, e := range s.Experiments {
 		h.Experiments = append(h.Experiments, e.Name)
@@ -248,7 +265,9 @@ func (s *Session) doneBuilds() ([]record.Build, error) {
 func (s *Session) skippedToo(h *record.Header) {
 	h.Builds = s.builds
 	for _, k := range s.skipped {
-		if !slices.ContainsFunc(h.Skipped, func(old record.Skip) bool { return old.Service == k.Service && old.Model == k.Model }) {
+		if !slices.ContainsFunc(h.Skipped, func(old record.Skip) bool {
+			return old.Service == k.Service && old.Model == k.Model
+		}) {
 			h.Skipped = append(h.Skipped, k)
 		}
 	}

@@ -26,7 +26,8 @@ func TestASharedCoreIsNobodysOwn(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var told watched
-		s := &Session{CPUs: map[string][]int{"server": tt.server, "load": tt.load}, Choice: Choice{Condition: tt.asked}, Watch: &told}
+		s := &Session{CPUs: map[string][]int{"server": tt.server, "load": tt.load},
+			Choice: Choice{Condition: tt.asked}, Watch: &told}
 		err := s.apart()
 		if tt.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.fails) {

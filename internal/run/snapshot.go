@@ -45,9 +45,10 @@ func snapshot(tree *manifest.Tree, experiments []*manifest.Experiment, dir strin
 	return nil
 }
 
-// unchanged holds what is about to be measured against the copy of a run that goes on: the rounds of
-// one run must be of the same servers.
-func unchanged(tree *manifest.Tree, experiments []*manifest.Experiment, models []*manifest.Model, dir string) error {
+// unchanged holds what is about to be measured against the copy of a run that goes on: the rounds
+// of one run must be of the same servers.
+func unchanged(tree *manifest.Tree, experiments []*manifest.Experiment, models []*manifest.Model,
+	dir string) error {
 	var files []string
 	for _, e := range experiments {
 		if tree.Experiment(e.Name) == e { // else it is the copy itself
@@ -69,13 +70,15 @@ func unchanged(tree *manifest.Tree, experiments []*manifest.Experiment, models [
 		}
 		then, err := os.ReadFile(filepath.Join(dir, record.TreeDir, f))
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is new since the run began: start another one, for a run measures one state of the laboratory", f)
+			return fmt.Errorf("%s is new since the run began: start another one, for a run "+
+				"measures one state of the laboratory", f)
 		}
 		if err != nil {
 			return fmt.Errorf("compare with what was measured: %w", err)
 		}
 		if !bytes.Equal(now, then) {
-			return fmt.Errorf("%s has changed since the run began: undo that, or start another run, for a run measures one state of the laboratory", f)
+			return fmt.Errorf("%s has changed since the run began: undo that, or start another "+
+				"run, for a run measures one state of the laboratory", f)
 		}
 	}
 	return nil

@@ -28,11 +28,13 @@ func TestTheCopyIsTheTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := again.Experiment(tree.Experiments[0].Name), tree.Experiments[0]; !same(got, want) {
+	if got, want := again.Experiment(tree.Experiments[0].Name), tree.Experiments[0]; !same(got,
+		want) {
 		t.Errorf("the experiment became\n%+v\nfrom\n%+v", got, want)
 	}
 	if len(again.Experiments) != 1 {
-		t.Errorf("%d experiments were copied, want the one that is measured", len(again.Experiments))
+		t.Errorf("%d experiments were copied, want the one that is measured",
+			len(again.Experiments))
 	}
 	for _, s := range tree.Services {
 		for _, m := range s.Models {
@@ -47,7 +49,8 @@ func TestTheCopyIsTheTree(t *testing.T) {
 				t.Errorf("%s/%s became\n%+v\nfrom\n%+v", s.Name, m.Name, copied, &moved)
 			}
 			if lines := linesOfBoth(m, copied); lines[0] != lines[1] {
-				t.Errorf("%s/%s has %d lines in the copy, %d here", s.Name, m.Name, lines[1], lines[0])
+				t.Errorf("%s/%s has %d lines in the copy, %d here", s.Name, m.Name, lines[1],
+					lines[0])
 			}
 		}
 	}
@@ -70,22 +73,29 @@ func same(a, b *manifest.Experiment) bool {
 	return plain(*a) == plain(*b)
 }
 
-// TestAnExperimentWithoutAFileGetsOne writes experiments as `interleave bench` makes them, and reads
-// them back.
+// TestAnExperimentWithoutAFileGetsOne writes experiments as `interleave bench` makes them, and
+// reads them back.
 func TestAnExperimentWithoutAFileGetsOne(t *testing.T) {
 	loads := []struct {
 		service string
 		load    manifest.Load
 	}{
-		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 16, Pipeline: 1}},
-		{"echo", manifest.Load{Shape: manifest.Open, Connections: 1000, SizeBytes: 1 << 20, Pipeline: 1, Rate: 123456.5, Gaps: "constant"}},
+		{"echo", manifest.Load{Shape: manifest.Closed, Connections: 64, SizeBytes: 16,
+			Pipeline: 1}},
+		{"echo", manifest.Load{Shape: manifest.Open, Connections: 1000, SizeBytes: 1 << 20,
+			Pipeline: 1, Rate: 123456.5, Gaps: "constant"}},
 		{"echo", manifest.Load{Shape: manifest.Connect, Connections: 1, SizeBytes: 1, Pipeline: 1}},
-		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 1, Pipeline: 1, ReadShare: .25}},
-		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 1, Pipeline: 1}},
-		{"sink", manifest.Load{Shape: manifest.Paced, Connections: 8, SizeBytes: 1250, Pipeline: 1, Bits: 1e6}},
+		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 1, Pipeline: 1,
+			ReadShare: .25}},
+		{"counter", manifest.Load{Shape: manifest.Closed, Connections: 8, SizeBytes: 1,
+			Pipeline: 1}},
+		{"sink", manifest.Load{Shape: manifest.Paced, Connections: 8, SizeBytes: 1250, Pipeline: 1,
+			Bits: 1e6}},
 	}
 	words := []string{
-		"./server {port}", `sh -c "exec './x' $1" {port}`, `C:\dir\n`, "a\ttab, a\nline, a bell \a, an escape \x1b[1m, DEL \x7f", "ä — 漢字 \U0001F600", "<html> & such", "\u2028",
+		"./server {port}", `sh -c "exec './x' $1" {port}`, `C:\dir\n`,
+		"a\ttab, a\nline, a bell \a, an escape \x1b[1m, DEL \x7f", "ä — 漢字 \U0001F600",
+		"<html> & such", "\u2028",
 	}
 	tree, err := manifest.LoadTree("../..")
 	if err != nil {
@@ -113,23 +123,27 @@ func TestAnExperimentWithoutAFileGetsOne(t *testing.T) {
 // benched is an experiment as the command line makes it.
 func benched(service string, l manifest.Load, command string) *manifest.Experiment {
 	depth := manifest.Depth{
-		Rounds: 6, MaxRounds: 6, WarmUp: time.Second / 2, Window: 1500 * time.Millisecond, Sample: 75 * time.Millisecond,
+		Rounds: 6, MaxRounds: 6, WarmUp: time.Second / 2, Window: 1500 * time.Millisecond,
+		Sample:     75 * time.Millisecond,
 		Conditions: []manifest.Condition{manifest.Shared},
 	}
 	return &manifest.Experiment{
-		Name: "bench", Title: "Your server beside ours", Source: "interleave bench", Question: "How does `" + command + "` stand?",
-		Expect: "nothing: it is measured for the first time", Setup: []string{}, Service: service,
+		Name: "bench", Title: "Your server beside ours", Source: "interleave bench",
+		Question: "How does `" + command + "` stand?",
+		Expect:   "nothing: it is measured for the first time", Setup: []string{}, Service: service,
 		Models: []string{"c-epoll", "go-goroutine", "own-server"}, Baseline: "c-epoll",
 		Metrics: []manifest.Metric{manifest.CPUPerRequest, manifest.PSS}, Load: l,
-		Points: []manifest.Point{{Name: "64 connections", X: math.NaN(), Service: service, Load: l}},
-		Quick:  depth, Normal: depth, Full: depth,
+		Points: []manifest.Point{{Name: "64 connections", X: math.NaN(), Service: service,
+			Load: l}},
+		Quick: depth, Normal: depth, Full: depth,
 	}
 }
 
 func TestAddOwn(t *testing.T) {
 	tree := madeTree()
 	AddOwn(tree, nil)
-	own := &record.Own{Service: "echo", Name: "mine", Summary: "your own", Command: []string{"./x", "{port}"}, Dir: "/somewhere"}
+	own := &record.Own{Service: "echo", Name: "mine", Summary: "your own",
+		Command: []string{"./x", "{port}"}, Dir: "/somewhere"}
 	AddOwn(tree, own)
 	AddOwn(tree, own)
 	AddOwn(tree, &record.Own{Service: "none", Name: "mine"})
@@ -138,7 +152,8 @@ func TestAddOwn(t *testing.T) {
 		t.Fatalf("%d models, want 4", len(models))
 	}
 	m := models[3]
-	if m.Name != "mine" || m.Ready != manifest.ReadyConnect || m.Dir != "/somewhere" || !reflect.DeepEqual(m.Run, own.Command) {
+	if m.Name != "mine" || m.Ready != manifest.ReadyConnect || m.Dir != "/somewhere" ||
+		!reflect.DeepEqual(m.Run, own.Command) {
 		t.Errorf("the server became %+v", m)
 	}
 }
@@ -156,8 +171,10 @@ func TestARunGoesOnWithWhatItBeganWith(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	model := "language = \"c\"\nmodel = \"loop\"\nsummary = \"one loop for all.\"\nneeds = [\"cc\"]\nrun = [\"{out}/echo\", \"{port}\"]\n"
-	write("services/echo/service.toml", "title = \"Echo\"\nsummary = \"what comes goes back.\"\nprotocol = \"echo\"\n")
+	model := "language = \"c\"\nmodel = \"loop\"\nsummary = \"one loop for all.\"\nneeds = " +
+		"[\"cc\"]\nrun = [\"{out}/echo\", \"{port}\"]\n"
+	write("services/echo/service.toml",
+		"title = \"Echo\"\nsummary = \"what comes goes back.\"\nprotocol = \"echo\"\n")
 	for _, name := range []string{"c-epoll", "c-libev"} {
 		write("services/echo/"+name+"/model.toml", model)
 		write("services/echo/"+name+"/echo.c", "int main(void) { return 0; }\n")
@@ -190,7 +207,8 @@ func TestARunGoesOnWithWhatItBeganWith(t *testing.T) {
 	write("services/echo/c-libev-percore/echo.c", "int main(void) { return 0; }\n")
 	tree, models = load()
 	err = unchanged(tree, nil, models[2:], dir)
-	if err == nil || !strings.Contains(err.Error(), "services/echo/c-libev-percore/model.toml is new") {
+	if err == nil || !strings.Contains(err.Error(),
+		"services/echo/c-libev-percore/model.toml is new") {
 		t.Errorf("got %v, want the name of the new file", err)
 	}
 }

@@ -23,13 +23,16 @@ const (
 	leastSolutions = 3
 )
 
-// solve measures a program: solutions within the warm-up are thrown away, those of the window are timed
-// by the program itself, for it may have to lay out its problem anew before each.
-func (l *Local) solve(ctx context.Context, s *Spec, window func(bool), c *record.Cell, f *Facts) error {
+// solve measures a program: solutions within the warm-up are thrown away, those of the window are
+// timed by the program itself, for it may have to lay out its problem anew before each.
+func (l *Local) solve(ctx context.Context, s *Spec, window func(bool), c *record.Cell,
+	f *Facts) error {
 	clock := startClock()
 	began := time.Now()
-	problem := probe.Problem{Kernel: s.Point.Load.Kernel, Size: s.Point.Load.Problem, Workers: s.Point.Load.Workers, Rounds: endless}
-	p, err := probe.Solve(ctx, l.Built[s.Model], problem, probe.StartOptions{Group: l.role("server", s.Condition)})
+	problem := probe.Problem{Kernel: s.Point.Load.Kernel, Size: s.Point.Load.Problem,
+		Workers: s.Point.Load.Workers, Rounds: endless}
+	p, err := probe.Solve(ctx, l.Built[s.Model], problem,
+		probe.StartOptions{Group: l.role("server", s.Condition)})
 	if err != nil {
 		return cause("start", err)
 	}
@@ -61,8 +64,10 @@ func (l *Local) solve(ctx context.Context, s *Spec, window func(bool), c *record
 	return nil
 }
 
-// solutions reads what the program solves: at least one solution to warm up, at least three to measure.
-func solutions(ctx context.Context, s *Spec, p *probe.Program, r *load.Result, window func(open bool)) error {
+// solutions reads what the program solves: at least one solution to warm up, at least
+// three to measure.
+func solutions(ctx context.Context, s *Spec, p *probe.Program, r *load.Result,
+	window func(open bool)) error {
 	began, opened := time.Now(), time.Time{}
 	for {
 		next, err := p.Next(ctx, longest)
@@ -81,7 +86,8 @@ func solutions(ctx context.Context, s *Spec, p *probe.Program, r *load.Result, w
 		case !opened.IsZero():
 			r.Requests++
 			if s.Point.Load.Kernel == manifest.KernelTransfer {
-				n, _ := strconv.ParseInt(next.Result, 10, 64) // what is no number is no answer either
+				// what is no number is no answer either
+				n, _ := strconv.ParseInt(next.Result, 10, 64)
 				r.BytesIn += n
 			}
 			r.Service.Record(int64(next.Took))

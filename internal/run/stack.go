@@ -8,9 +8,10 @@ import (
 	"interleave/internal/manifest"
 )
 
-// OnStacks prepares a tree and its experiments for a run on these stacks: each model of theirs is to be measured on each
-// of them, side by side in the same rounds. A model on another stack than the kernel's has a name that says so, as
-// go-goroutine-gonet. Servers that bring their own stack, and programs, stay as they are; no stacks mean the same.
+// OnStacks prepares a tree and its experiments for a run on these stacks: each model of theirs is
+// to be measured on each of them, side by side in the same rounds. A model on another stack than
+// the kernel's has a name that says so, as go-goroutine-gonet. Servers that bring their own stack,
+// and programs, stay as they are; no stacks mean the same.
 func OnStacks(tree *manifest.Tree, experiments []*manifest.Experiment, stacks []manifest.Stack) {
 	if len(stacks) == 0 {
 		return
@@ -52,8 +53,8 @@ func stackable(s *manifest.Service) bool {
 	return s != nil && s.Hosts == manifest.Local && s.Protocol != manifest.Program
 }
 
-// NamesOn are what models are called on stacks. Names that say their stack already stay, so that a run that goes on can
-// ask again.
+// NamesOn are what models are called on stacks. Names that say their stack already stay, so that a
+// run that goes on can ask again.
 func NamesOn(models []string, stacks []manifest.Stack) []string {
 	var names []string
 	for _, m := range models {
@@ -79,7 +80,8 @@ func saysStack(model string) bool { return strings.HasSuffix(model, gonetSuffix)
 func whyMissing(s *manifest.Service, name string) string {
 	base, onGoNet := strings.CutSuffix(name, gonetSuffix)
 	if m := s.Model(base); onGoNet && m != nil {
-		return fmt.Sprintf("%s opens its sockets at the kernel, and cannot run on %s", base, manifest.GoNet)
+		return fmt.Sprintf("%s opens its sockets at the kernel, and cannot run on %s", base,
+			manifest.GoNet)
 	}
 	return "not in this laboratory yet"
 }

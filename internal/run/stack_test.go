@@ -15,7 +15,8 @@ func stackTree() *manifest.Tree {
 	tree := madeTree()
 	tree.Services[0].Hosts = manifest.Local
 	for _, m := range tree.Services[0].Models {
-		m.Stack, m.Hosts, m.Stacks = manifest.Kernel, manifest.Local, []manifest.Stack{manifest.Kernel}
+		m.Stack, m.Hosts, m.Stacks = manifest.Kernel, manifest.Local,
+			[]manifest.Stack{manifest.Kernel}
 	}
 	tree.Services[0].Models[0].Stacks = []manifest.Stack{manifest.Kernel, manifest.GoNet}
 	tree.Experiments = tree.Experiments[:1]
@@ -23,8 +24,10 @@ func stackTree() *manifest.Tree {
 }
 
 func TestOnStacks(t *testing.T) {
-	kernel, both, gonet := []manifest.Stack{manifest.Kernel}, []manifest.Stack{manifest.Kernel, manifest.GoNet}, []manifest.Stack{manifest.GoNet}
-	const missing = "b-gonet: b opens its sockets at the kernel, and cannot run on gonet; c-gonet: c opens its sockets at the kernel, and cannot run on gonet"
+	kernel, both, gonet := []manifest.Stack{manifest.Kernel}, []manifest.Stack{manifest.Kernel,
+		manifest.GoNet}, []manifest.Stack{manifest.GoNet}
+	const missing = "b-gonet: b opens its sockets at the kernel, and cannot run on gonet; " +
+		"c-gonet: c opens its sockets at the kernel, and cannot run on gonet"
 	tests := []struct {
 		name   string
 		stacks []manifest.Stack
@@ -35,20 +38,29 @@ func TestOnStacks(t *testing.T) {
 	}{
 		{"as ever", nil, nil, nil, "first 1 own: a a' b c\nfirst 8 own: a a' b c", ""},
 		{"the kernel", kernel, nil, nil, "first 1 own: a a' b c\nfirst 8 own: a a' b c", ""},
-		{"both", both, nil, nil, "first 1 own: a a' a-gonet b c\nfirst 8 own: a a' a-gonet b c", missing},
-		{"GoNet alone", gonet, nil, nil, "first 1 own: a-gonet a-gonet'\nfirst 8 own: a-gonet a-gonet'", missing},
-		{"the user's models", both, []string{"a"}, nil, "first 1 own: a a' a-gonet\nfirst 8 own: a a' a-gonet", ""},
-		{"one of them on one stack", both, []string{"a-gonet"}, nil, "first 1 own: a a' a-gonet\nfirst 8 own: a a' a-gonet", ""},
+		{"both", both, nil, nil, "first 1 own: a a' a-gonet b c\nfirst 8 own: a a' a-gonet b c",
+			missing},
+		{"GoNet alone", gonet, nil, nil,
+			"first 1 own: a-gonet a-gonet'\nfirst 8 own: a-gonet a-gonet'", missing},
+		{"the user's models", both, []string{"a"}, nil,
+			"first 1 own: a a' a-gonet\nfirst 8 own: a a' a-gonet", ""},
+		{"one of them on one stack", both, []string{"a-gonet"}, nil,
+			"first 1 own: a a' a-gonet\nfirst 8 own: a a' a-gonet", ""},
 		{"a point's models, and a depth's", both, nil, func(tree *manifest.Tree) {
 			tree.Experiments[0].Normal.Models = []string{"a"}
 			tree.Experiments[0].Points[1].Models = []string{"a", "b"}
-		}, "first 1 own: a a' a-gonet\nfirst 8 own: a a' a-gonet b", "b-gonet: b opens its sockets at the kernel, and cannot run on gonet"},
-		{"servers that bring their own", both, nil, func(tree *manifest.Tree) { tree.Services[0].Hosts = manifest.Tap },
+		}, "first 1 own: a a' a-gonet\nfirst 8 own: a a' a-gonet b",
+			"b-gonet: b opens its sockets at the kernel, and cannot run on gonet"},
+		{"servers that bring their own", both, nil,
+			func(tree *manifest.Tree) { tree.Services[0].Hosts = manifest.Tap },
 			"first 1 own: a a' b c\nfirst 8 own: a a' b c", ""},
-		{"programs", gonet, nil, func(tree *manifest.Tree) { tree.Services[0].Protocol = manifest.Program },
+		{"programs", gonet, nil,
+			func(tree *manifest.Tree) { tree.Services[0].Protocol = manifest.Program },
 			"first 1 own: a a' b c\nfirst 8 own: a a' b c", ""},
-		{"a model that nobody has", gonet, nil, func(tree *manifest.Tree) { tree.Experiments[0].Models = []string{"d", "a"} },
-			"first 1 own: a-gonet a-gonet'\nfirst 8 own: a-gonet a-gonet'", "d-gonet: not in this laboratory yet"},
+		{"a model that nobody has", gonet, nil,
+			func(tree *manifest.Tree) { tree.Experiments[0].Models = []string{"d", "a"} },
+			"first 1 own: a-gonet a-gonet'\nfirst 8 own: a-gonet a-gonet'",
+			"d-gonet: not in this laboratory yet"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,7 +122,8 @@ func TestCellsSayTheirStack(t *testing.T) {
 	for _, c := range run.Cells {
 		count[c.Model+" "+string(c.Stack)]++
 	}
-	for name, want := range map[string]int{"a ": 24, "a-gonet gonet": 12, "b ": 12, "c ": 12} { // 6 rounds of 2 points, a with its twin
+	// 6 rounds of 2 points, a with its twin
+	for name, want := range map[string]int{"a ": 24, "a-gonet gonet": 12, "b ": 12, "c ": 12} {
 		if count[name] != want {
 			t.Errorf("%d cells of %q, want %d of %v", count[name], name, want, count)
 		}
@@ -119,8 +132,10 @@ func TestCellsSayTheirStack(t *testing.T) {
 
 func TestHostsOfACell(t *testing.T) {
 	for _, c := range []struct{ asked, model, want manifest.Hosts }{
-		{"", "", manifest.Local}, {"", manifest.Local, manifest.Local}, {manifest.NetNS, manifest.Local, manifest.NetNS}, {manifest.NetNS, "", manifest.NetNS},
-		{manifest.Local, manifest.Tap, manifest.Tap}, {manifest.NetNS, manifest.Tap, manifest.Tap}, {manifest.Local, manifest.NetNS, manifest.NetNS},
+		{"", "", manifest.Local}, {"", manifest.Local, manifest.Local},
+		{manifest.NetNS, manifest.Local, manifest.NetNS}, {manifest.NetNS, "", manifest.NetNS},
+		{manifest.Local, manifest.Tap, manifest.Tap}, {manifest.NetNS, manifest.Tap, manifest.Tap},
+		{manifest.Local, manifest.NetNS, manifest.NetNS},
 	} {
 		if got := (&Local{Hosts: c.asked}).hosts(&manifest.Model{Hosts: c.model}); got != c.want {
 			t.Errorf("asked for %q, a model of %q: got %q, want %q", c.asked, c.model, got, c.want)

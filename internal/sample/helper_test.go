@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests measure this test binary itself, started again as a helper that burns, allocates or makes threads
-// on command and tells the truth about itself as the kernel's own accounting has it.
+// The tests measure this test binary itself, started again as a helper that burns, allocates or
+// makes threads on command and tells the truth about itself as the kernel's own accounting has it.
 
 const helperName = "SAMPLE_TEST_HELPER"
 
@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 		commands[f[0]](n)
 		self, kids := rusage(unix.RUSAGE_SELF), rusage(unix.RUSAGE_CHILDREN)
 		fmt.Println(self.Utime.Nano()+self.Stime.Nano(), kids.Utime.Nano()+kids.Stime.Nano(),
-			self.Nvcsw+kids.Nvcsw, self.Minflt+kids.Minflt, len(new(proc.Reader).Tasks(os.Getpid(), nil)))
+			self.Nvcsw+kids.Nvcsw, self.Minflt+kids.Minflt,
+			len(new(proc.Reader).Tasks(os.Getpid(), nil)))
 	}
 }
 

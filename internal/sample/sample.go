@@ -2,15 +2,16 @@
 // threads, context switches, faults, time spent waiting for a core.
 //
 // The trade: the sampler runs on the machine that it measures. So it reads in three layers and
-// keeps itself to a small share of a core. CPU, pressure and the machine's own figures are
-// read at every tick; figures of each process (RSS, faults, threads) and of each thread (switches, waits,
-// descriptors) are read at every tick as long as that is cheap, and otherwise less often, with the last value
-// carried on. Every layer is read at a mark, and so are the proportional set sizes. Between two processes whoever waits for
-// the core goes first. Measured on two cores: 20 us for the first layer, 10 us for each process, 16 us for each thread, 20 us and up for each PSS.
+// keeps itself to a small share of a core. CPU, pressure and the machine's own figures are read at
+// every tick; figures of each process (RSS, faults, threads) and of each thread (switches, waits,
+// descriptors) are read at every tick as long as that is cheap, and otherwise less often, with the
+// last value carried on. Every layer is read at a mark, and so are the proportional set sizes.
+// Between two processes whoever waits for the core goes first. Measured on two cores: 20 us for the
+// first layer, 10 us for each process, 16 us for each thread, 20 us and up for each PSS.
 //
-// Figures "so far" include the dead as far as they were seen: CPU wholly with cgroups; faults through
-// the parents that waited; switches and waits up to the last look at the thread, which misses one that came and
-// went between two looks.
+// Figures "so far" include the dead as far as they were seen: CPU wholly with cgroups; faults
+// through the parents that waited; switches and waits up to the last look at the thread, which
+// misses one that came and went between two looks.
 package sample
 
 import "time"
@@ -29,14 +30,21 @@ type Sample struct {
 	Involuntary int64         `json:"involuntary"` //
 	MinorFaults int64         `json:"minor_faults"`
 	MajorFaults int64         `json:"major_faults"`
-	RunWait     time.Duration `json:"run_wait_ns"`            // time that threads waited for a core so far
-	Pressure    time.Duration `json:"pressure_ns"`            // PSI cpu "some" so far; 0 without cgroup v2
-	Busy        time.Duration `json:"busy_ns"`                // the machine: all cores' time not idle so far
-	Steal       time.Duration `json:"steal_ns"`               // the machine: time taken by the hypervisor so far
-	Self        time.Duration `json:"self_ns"`                // CPU of the process that samples so far
-	Kernel      int64         `json:"kernel_bytes,omitempty"` // of the machine, read at marks: slab, stacks, page tables
-	Mark        string        `json:"mark,omitempty"`
-	// Ran is the CPU so far of each thread of Series.Traced, in order; only where they were looked at.
+	// time that threads waited for a core so far
+	RunWait time.Duration `json:"run_wait_ns"`
+	// PSI cpu "some" so far; 0 without cgroup v2
+	Pressure time.Duration `json:"pressure_ns"`
+	// the machine: all cores' time not idle so far
+	Busy time.Duration `json:"busy_ns"`
+	// the machine: time taken by the hypervisor so far
+	Steal time.Duration `json:"steal_ns"`
+	// CPU of the process that samples so far
+	Self time.Duration `json:"self_ns"`
+	// of the machine, read at marks: slab, stacks, page tables
+	Kernel int64  `json:"kernel_bytes,omitempty"`
+	Mark   string `json:"mark,omitempty"`
+	// Ran is the CPU so far of each thread of Series.Traced, in order; only where they
+	// were looked at.
 	Ran []time.Duration `json:"ran_ns,omitempty"`
 }
 
@@ -54,7 +62,8 @@ type Series struct {
 	Every   time.Duration `json:"every_ns"` // the interval asked for
 	Samples []Sample      `json:"samples"`
 	Threads []Thread      `json:"threads,omitempty"` // busiest first, at most 64
-	Traced  []Thread      `json:"traced,omitempty"`  // whose CPU stands in the samples too, in the order in which they came
+	// whose CPU stands in the samples too, in the order in which they came
+	Traced []Thread `json:"traced,omitempty"`
 }
 
 // The marks that a run sets.

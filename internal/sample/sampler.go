@@ -17,7 +17,8 @@ type Group interface {
 	Source() string
 }
 
-// A Sampler looks at a group at an interval. Make it with New, then Start, any number of Mark, Stop.
+// A Sampler looks at a group at an interval. Make it with New, then Start, any number
+// of Mark, Stop.
 type Sampler struct {
 	group Group
 	every time.Duration
@@ -42,9 +43,9 @@ type markRequest struct {
 	reply chan<- Sample
 }
 
-// share is the part of a core that a layer of figures may cost; a layer that costs more is read less
-// often. Two layers at 2 % each are what the 5 ms for a sample of 100 processes leave at 100 ms. The
-// number is a choice: well below the 5 % of foreign CPU at which a round is void.
+// share is the part of a core that a layer of figures may cost; a layer that costs more is read
+// less often. Two layers at 2 % each are what the 5 ms for a sample of 100 processes leave at 100
+// ms. The number is a choice: well below the 5 % of foreign CPU at which a round is void.
 const share = 0.02
 
 // maxSamples bounds a series: at 100 ms it is nearly three hours. Marks are kept beyond it.
@@ -60,7 +61,8 @@ func New(g Group, every time.Duration) *Sampler {
 	}
 }
 
-// Trace has the CPU of threads in each sample, too: of the first that are seen. Call it before Start.
+// Trace has the CPU of threads in each sample, too: of the first that are seen. Call
+// it before Start.
 func (s *Sampler) Trace() { s.table.slots = map[int]int{} }
 
 // Start begins to look.
@@ -88,8 +90,8 @@ func (s *Sampler) Stop() Series {
 	return s.series
 }
 
-// sample owns the series and the tables. It ends when stop is closed. It keeps to one thread, so that the
-// thread's clock tells what a look costs.
+// sample owns the series and the tables. It ends when stop is closed. It keeps to one thread, so
+// that the thread's clock tells what a look costs.
 func (s *Sampler) sample() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -112,8 +114,8 @@ func (s *Sampler) sample() {
 	}
 }
 
-// look takes one sample. The costly layers of the mark that opens the window are read before the clock,
-// those of all others after it, so that they cost the window nothing.
+// look takes one sample. The costly layers of the mark that opens the window are read before the
+// clock, those of all others after it, so that they cost the window nothing.
 func (s *Sampler) look(mark string) Sample {
 	if mark == MarkOpen {
 		if s.group.Look(&s.usage) == nil {
@@ -130,7 +132,8 @@ func (s *Sampler) look(mark string) Sample {
 	s.table.fill(&s.last)
 	now.RSS, now.PSS = s.last.RSS, s.last.PSS
 	now.Threads, now.Descriptors = s.last.Threads, s.last.Descriptors
-	now.Voluntary, now.Involuntary, now.RunWait = s.last.Voluntary, s.last.Involuntary, s.last.RunWait
+	now.Voluntary, now.Involuntary, now.RunWait = s.last.Voluntary, s.last.Involuntary,
+		s.last.RunWait
 	now.MinorFaults, now.MajorFaults = s.last.MinorFaults, s.last.MajorFaults
 	now.Mark = mark
 	now.Kernel, now.Ran = s.last.Kernel, s.last.Ran
@@ -139,8 +142,8 @@ func (s *Sampler) look(mark string) Sample {
 	return now
 }
 
-// shallowTries bounds how often the first layer is read again because the sampler lost its core between the
-// clock and the figures.
+// shallowTries bounds how often the first layer is read again because the sampler lost its core
+// between the clock and the figures.
 const shallowTries = 3
 
 // shallow reads the clock and what is cheap, close together.

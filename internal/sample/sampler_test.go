@@ -19,8 +19,8 @@ func ptr(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
 // never is an interval at which no tick comes in a test.
 const never = time.Hour
 
-// slack is by how much the CPU of one look may differ from the truth: the helper answers, which costs it, and
-// /proc counts the dead in ticks, user and system apart.
+// slack is by how much the CPU of one look may differ from the truth: the helper answers, which
+// costs it, and /proc counts the dead in ticks, user and system apart.
 func slack(o group.Options) time.Duration {
 	if o.NoCgroup {
 		return 3 * proc.Tick
@@ -99,8 +99,10 @@ func TestMemory(t *testing.T) {
 				before := s.Mark("before")
 				h.do(fmt.Sprintf("%s %d", tt.command, mib))
 				after := s.Mark("after")
-				near(t, "RSS MiB", float64(after.RSS-before.RSS)/(1<<20), tt.rss*mib, tt.rss*mib*0.02)
-				near(t, "PSS MiB", float64(after.PSS-before.PSS)/(1<<20), tt.pss*mib, tt.pss*mib*0.02)
+				near(t, "RSS MiB", float64(after.RSS-before.RSS)/(1<<20), tt.rss*mib,
+					tt.rss*mib*0.02)
+				near(t, "PSS MiB", float64(after.PSS-before.PSS)/(1<<20), tt.pss*mib,
+					tt.pss*mib*0.02)
 			})
 		})
 	}
@@ -117,19 +119,22 @@ func TestThreads(t *testing.T) {
 		truth := h.do(fmt.Sprintf("threads %d", n))
 		after := s.Mark(MarkClosed)
 		series := s.Stop()
-		if after.Threads < n || after.Threads < truth.threads || after.Threads > truth.threads+1 { // the Go runtime may add one
+		// the Go runtime may add one
+		if after.Threads < n || after.Threads < truth.threads || after.Threads > truth.threads+1 {
 			t.Errorf("got %d threads, want %d", after.Threads, truth.threads)
 		}
 		if after.RunWait <= before.RunWait {
 			t.Errorf("12 threads on fewer cores waited %v", after.RunWait-before.RunWait)
 		}
 		if n := len(series.Traced); n < 12 || n > maxTraced || len(after.Ran) != n {
-			t.Errorf("got the CPU of %d threads of %d traced, want 12 to %d", len(after.Ran), n, maxTraced)
+			t.Errorf("got the CPU of %d threads of %d traced, want 12 to %d", len(after.Ran), n,
+				maxTraced)
 		}
 		for i, th := range series.Traced[:min(len(series.Traced), len(after.Ran))] {
 			for _, of := range series.Threads {
 				if of.TID == th.TID && (after.Ran[i] < of.CPU || of.Name != th.Name) {
-					t.Errorf("thread %d %q has run %v, and %v in the window alone", th.TID, th.Name, after.Ran[i], of.CPU)
+					t.Errorf("thread %d %q has run %v, and %v in the window alone", th.TID, th.Name,
+						after.Ran[i], of.CPU)
 				}
 			}
 		}
@@ -146,7 +151,9 @@ func TestThreads(t *testing.T) {
 		for i := range n {
 			name := fmt.Sprintf("worker-%d) S 1 (", i)
 			want := time.Duration(10+2*i) * time.Millisecond
-			near(t, name+" CPU ms", got[name[:min(15, len(name))]].Seconds()*1e3, want.Seconds()*1e3, 10) // 15: all that a name may have
+			// 15: all that a name may have
+			near(t, name+" CPU ms", got[name[:min(15, len(name))]].Seconds()*1e3,
+				want.Seconds()*1e3, 10)
 		}
 	})
 }
@@ -168,7 +175,8 @@ func TestSwitchesAndFaults(t *testing.T) {
 		near(t, "voluntary switches", float64(after.Voluntary-before.Voluntary), want, want*0.05)
 		t2 := h.do("memory 16")
 		touched := s.Mark("touched")
-		near(t, "minor faults", float64(touched.MinorFaults-after.MinorFaults), float64(t2.faults-t1.faults), 100)
+		near(t, "minor faults", float64(touched.MinorFaults-after.MinorFaults),
+			float64(t2.faults-t1.faults), 100)
 		if got := after.Descriptors; got < 3 {
 			t.Errorf("got %d descriptors, want at least 3", got)
 		}
@@ -202,20 +210,23 @@ func TestChurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Close()
-		if err := g.Start(exec.Command("sh", "-c", `while :; do sh -c 'exit 0' & sh -c 'exit 0' & wait; done`)); err != nil {
+		if err := g.Start(exec.Command("sh", "-c",
+			`while :; do sh -c 'exit 0' & sh -c 'exit 0' & wait; done`)); err != nil {
 			t.Fatal(err)
 		}
 		s := New(g, 500*time.Microsecond)
 		s.Start()
 		open := s.Mark(MarkOpen)
-		for looks, used := 0, time.Duration(0); g.Alive() && (looks < 20 || used < 50*time.Millisecond); looks++ {
+		for looks, used := 0, time.Duration(0); g.Alive() && (looks < 20 ||
+			used < 50*time.Millisecond); looks++ {
 			used = s.Mark("again").Sub(open).CPU()
 		}
 		s.Mark(MarkClosed)
 		series := s.Stop()
 		for i, m := range series.Samples[1:] {
 			d := m.Sub(series.Samples[i])
-			if d.Wall < 0 || d.CPU() < -2*proc.Tick || d.Voluntary < 0 || d.Involuntary < 0 || d.RunWait < 0 {
+			if d.Wall < 0 || d.CPU() < -2*proc.Tick || d.Voluntary < 0 || d.Involuntary < 0 ||
+				d.RunWait < 0 {
 				t.Fatalf("sample %d fell: %+v", i+1, d)
 			}
 		}
@@ -253,7 +264,8 @@ func TestCost(t *testing.T) {
 	both(t, func(t *testing.T, o group.Options) {
 		runtime.LockOSThread() // for its clock
 		defer runtime.UnlockOSThread()
-		s := New(sleepers(t, o, 99), never) // at this interval no look is repeated because the core was lost
+		// at this interval no look is repeated because the core was lost
+		s := New(sleepers(t, o, 99), never)
 		s.start = time.Now()
 		var r proc.Reader
 		best, unit := never, never
@@ -269,8 +281,9 @@ func TestCost(t *testing.T) {
 			r.File(1, "stat")
 			unit = min(unit, clockThread()-before)
 		}
-		// The budget is 5 ms for 100 processes on an idle machine. A busy one, or one with many other processes in
-		// the fall-back, is allowed as many reads of a stat file: ten for each process, three for each of the machine's.
+		// The budget is 5 ms for 100 processes on an idle machine. A busy one, or one with many
+		// other processes in the fall-back, is allowed as many reads of a stat file: ten for each
+		// process, three for each of the machine's.
 		limit := max(5*time.Millisecond, time.Duration(10*100+3*len(r.PIDs(nil)))*unit)
 		if best > limit {
 			t.Errorf("a sample of 100 processes costs %v, want %v at most", best, limit)

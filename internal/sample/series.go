@@ -34,8 +34,9 @@ func (s Sample) Sub(from Sample) Delta {
 		RunWait: s.RunWait - from.RunWait, Pressure: s.Pressure - from.Pressure,
 		Busy: s.Busy - from.Busy, Steal: s.Steal - from.Steal, Self: s.Self - from.Self,
 		Voluntary: s.Voluntary - from.Voluntary, Involuntary: s.Involuntary - from.Involuntary,
-		MinorFaults: s.MinorFaults - from.MinorFaults, MajorFaults: s.MajorFaults - from.MajorFaults,
-		RSS: s.RSS - from.RSS,
+		MinorFaults: s.MinorFaults - from.MinorFaults,
+		MajorFaults: s.MajorFaults - from.MajorFaults,
+		RSS:         s.RSS - from.RSS,
 	}
 }
 
@@ -49,9 +50,9 @@ func (s *Series) Between(a, b string) (Delta, bool) {
 	return to.Sub(from), true
 }
 
-// CPUByInterval returns the CPU in percent of one core for each interval of the window: what its mean and
-// coefficient of variation are computed from. What is shorter than half an interval (two ticks that came
-// late and early, the rest before the end) joins the next one or is left out.
+// CPUByInterval returns the CPU in percent of one core for each interval of the window: what its
+// mean and coefficient of variation are computed from. What is shorter than half an interval (two
+// ticks that came late and early, the rest before the end) joins the next one or is left out.
 func (s *Series) CPUByInterval() []float64 {
 	from, ok1 := s.Mark(MarkOpen)
 	to, ok2 := s.Mark(MarkClosed)

@@ -19,9 +19,12 @@ func TestCPUByInterval(t *testing.T) {
 	}{
 		{"none", nil, nil},
 		{"no end", []Sample{at(0, 0, MarkOpen), at(100, 50, "")}, nil},
-		{"plain", []Sample{at(50, 9, ""), at(100, 10, MarkOpen), at(200, 60, ""), at(300, 160, MarkClosed), at(400, 161, "")}, []float64{50, 100}},
-		{"short rest", []Sample{at(0, 0, MarkOpen), at(100, 50, ""), at(110, 60, MarkClosed)}, []float64{50}},
-		{"late and early", []Sample{at(0, 0, MarkOpen), at(160, 80, ""), at(200, 90, ""), at(300, 150, MarkClosed)}, []float64{50, 50}},
+		{"plain", []Sample{at(50, 9, ""), at(100, 10, MarkOpen), at(200, 60, ""),
+			at(300, 160, MarkClosed), at(400, 161, "")}, []float64{50, 100}},
+		{"short rest", []Sample{at(0, 0, MarkOpen), at(100, 50, ""), at(110, 60, MarkClosed)},
+			[]float64{50}},
+		{"late and early", []Sample{at(0, 0, MarkOpen), at(160, 80, ""), at(200, 90, ""),
+			at(300, 150, MarkClosed)}, []float64{50, 50}},
 		{"only marks", []Sample{at(0, 0, MarkOpen), at(1000, 250, MarkClosed)}, []float64{25}},
 	}
 	for _, tt := range tests {
@@ -34,7 +37,8 @@ func TestCPUByInterval(t *testing.T) {
 
 func TestDelta(t *testing.T) {
 	a := Sample{At: 1 * ms, User: 1 * ms, System: 2 * ms, RSS: 5, Mark: MarkOpen}
-	b := Sample{At: 5 * ms, User: 2 * ms, System: 3 * ms, RSS: 4, Voluntary: 7, Steal: ms, Mark: MarkClosed}
+	b := Sample{At: 5 * ms, User: 2 * ms, System: 3 * ms, RSS: 4, Voluntary: 7, Steal: ms,
+		Mark: MarkClosed}
 	s := Series{Samples: []Sample{a, b}}
 	got, ok := s.Between(MarkOpen, MarkClosed)
 	want := Delta{Wall: 4 * ms, User: ms, System: ms, RSS: -1, Voluntary: 7, Steal: ms}

@@ -66,11 +66,12 @@ func (w *waits) add(d waits) {
 }
 
 func newTable() table {
-	return table{known: map[int]*process{}, tasks: map[int]*task{}, pageSize: int64(os.Getpagesize())}
+	return table{known: map[int]*process{}, tasks: map[int]*task{},
+		pageSize: int64(os.Getpagesize())}
 }
 
-// yield lets whoever waits for this core go first. Without it a look at a hundred processes kept the load from its core for as long as that takes,
-// 3 ms, and answers stood there meanwhile.
+// yield lets whoever waits for this core go first. Without it a look at a hundred processes kept
+// the load from its core for as long as that takes, 3 ms, and answers stood there meanwhile.
 func yield() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 // processes looks at each living process: 10 us each.
@@ -95,7 +96,8 @@ func (t *table) processes(r *proc.Reader, pids []int) {
 		p.kids, p.own = kids, kids
 		p.own.add(faults{st.MinorFaults, st.MajorFaults})
 		p.ppid, p.threads, p.pass = st.PPID, st.Threads, t.pass
-		// The resident pages in stat are an estimate, off by 64 and more for each core; statm sums up.
+		// The resident pages in stat are an estimate, off by 64 and more for each
+		// core; statm sums up.
 		if pages, ok := proc.ParseStatm(r.File(pid, "statm")); ok {
 			p.rss = pages * t.pageSize
 		}
@@ -104,8 +106,8 @@ func (t *table) processes(r *proc.Reader, pids []int) {
 	t.bury()
 }
 
-// bury forgets the processes that vanished. Their faults are owed by the parent until it has waited, which
-// may show in this look or in the next one; without a parent the table keeps them.
+// bury forgets the processes that vanished. Their faults are owed by the parent until it has
+// waited, which may show in this look or in the next one; without a parent the table keeps them.
 func (t *table) bury() {
 	for _, p := range t.known {
 		if p.pass == t.pass {
@@ -160,7 +162,8 @@ func (t *table) threads(r *proc.Reader, mark string) {
 		}
 		t.gone.add(k.waits)
 		k.waits = waits{}
-		// One that ran in the window is kept until the window has closed, for it may be among the busiest.
+		// One that ran in the window is kept until the window has closed, for it may be
+		// among the busiest.
 		if mark == MarkClosed {
 			k.used = max(k.used, k.ran-k.opened)
 		}
@@ -185,7 +188,8 @@ func (t *table) prune() {
 	if len(ended) <= maxDeadTasks {
 		return
 	}
-	slices.SortFunc(ended, func(a, b *task) int { return cmp.Compare(a.ran-a.opened, b.ran-b.opened) })
+	slices.SortFunc(ended,
+		func(a, b *task) int { return cmp.Compare(a.ran-a.opened, b.ran-b.opened) })
 	for _, k := range ended[:len(ended)-maxDeadTasks/2] {
 		delete(t.tasks, k.tid)
 	}
@@ -211,7 +215,8 @@ func (t *table) task(r *proc.Reader, pid, tid int, mark string) {
 	k.ran, k.pass = ran, t.pass
 	k.waits = waits{voluntary, involuntary, waited}
 	if k.name == "" || mark == MarkClosed { // a thread may rename itself; the last name counts
-		if name := bytes.TrimSuffix(r.TaskFile(pid, tid, "comm"), newline); len(name) > 0 && string(name) != k.name {
+		if name := bytes.TrimSuffix(r.TaskFile(pid, tid, "comm"), newline); len(name) > 0 &&
+			string(name) != k.name {
 			k.name = string(name)
 		}
 	}
@@ -254,8 +259,8 @@ func (t *table) fill(s *Sample) {
 	s.Voluntary, s.Involuntary, s.RunWait = w.voluntary, w.involuntary, w.runWait
 }
 
-// maxTraced is how many threads are traced: a server of a few threads is seen whole, and of one with a thread for each client the
-// first, beside which the rest is told as one.
+// maxTraced is how many threads are traced: a server of a few threads is seen whole, and of one
+// with a thread for each client the first, beside which the rest is told as one.
 const maxTraced = 16
 
 // trace is the CPU so far of the threads that are traced. One that has ended keeps its last.

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Holm corrects the p-values of claims that are looked at together: any that stay at or below .05 hold together with
-// an error of at most .05, however the claims depend on each other. The order is kept; a NaN stays NaN and does not
-// count.
+// Holm corrects the p-values of claims that are looked at together: any that stay at or below .05
+// hold together with an error of at most .05, however the claims depend on each other. The order is
+// kept; a NaN stays NaN and does not count.
 func Holm(p []float64) []float64 {
 	order := make([]int, 0, len(p))
 	adjusted := slices.Clone(p)

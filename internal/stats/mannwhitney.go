@@ -1,16 +1,17 @@
 package stats
 
-// Two samples that are not paired, such as one model in two runs: the Hodges-Lehmann shift, by the Mann-Whitney test.
-// Within a run rounds are pairs, and throwing that away costs precision: use LogRatios and HodgesLehmann there.
+// Two samples that are not paired, such as one model in two runs: the Hodges-Lehmann shift, by the
+// Mann-Whitney test. Within a run rounds are pairs, and throwing that away costs precision: use
+// LogRatios and HodgesLehmann there.
 
 import (
 	"math"
 	"slices"
 )
 
-// Shift estimates by how much a lies above b: the median of all differences, with the interval that inverts the
-// Mann-Whitney test. On logarithms it is a ratio. If one side is empty or holds a NaN, the estimate is NaN and the
-// interval the whole line.
+// Shift estimates by how much a lies above b: the median of all differences, with the interval that
+// inverts the Mann-Whitney test. On logarithms it is a ratio. If one side is empty or holds a NaN,
+// the estimate is NaN and the interval the whole line.
 func Shift(a, b []float64, level float64) Interval {
 	differences := make([]float64, 0, len(a)*len(b))
 	for _, x := range a {
@@ -27,7 +28,8 @@ func Shift(a, b []float64, level float64) Interval {
 		k, tail = 0, 1/choose(len(a)+len(b), len(a)) // the widest: P(statistic = 0)
 	}
 	last := len(differences) - 1
-	return Interval{medianSorted(differences), differences[k], differences[last-k], level, 1 - 2*tail}
+	return Interval{medianSorted(differences), differences[k], differences[last-k], level,
+		1 - 2*tail}
 }
 
 func mannWhitneyCritical(n, m int, tail float64) (k int, attained float64) {

@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// mannWhitney is the test that Shift inverts. It tells whether a and b come from one distribution: Greater is the p-value for a lying above b, Less for a
-// below b; the statistic is the number of pairs in which a is the larger, ties counted half. It is exact, with ties
-// too, up to 60 values together. If one side is empty or holds a NaN, all p-values are 1.
+// mannWhitney is the test that Shift inverts. It tells whether a and b come from one distribution:
+// Greater is the p-value for a lying above b, Less for a below b; the statistic is the number of
+// pairs in which a is the larger, ties counted half. It is exact, with ties too, up to 60 values
+// together. If one side is empty or holds a NaN, all p-values are 1.
 func mannWhitney(a, b []float64) RankTest {
 	none := RankTest{Less: 1, Greater: 1, TwoSided: 1, Exact: true}
 	both := slices.Concat(a, b)
@@ -21,7 +22,8 @@ func mannWhitney(a, b []float64) RankTest {
 		sum += r
 	}
 	n, m, all := float64(len(a)), float64(len(b)), float64(len(both))
-	t := RankTest{N: len(both), Statistic: float64(sum)/2 - n*(n+1)/2, Exact: len(both) <= exactLimit}
+	t := RankTest{N: len(both), Statistic: float64(sum)/2 - n*(n+1)/2,
+		Exact: len(both) <= exactLimit}
 	if t.Exact {
 		t.Less, t.Greater = tails(chosenSums(ranks, len(a)), sum)
 	} else {

@@ -33,8 +33,10 @@ func TestHodgesLehmannEdges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		iv := HodgesLehmann(tt.x, .95)
-		if !same(iv.Estimate, tt.estimate) || iv.Lower != tt.lower || iv.Upper != tt.upper || iv.Attained != tt.attained {
-			t.Errorf("%s: got %+v; want %g, %g to %g at %g", tt.name, iv, tt.estimate, tt.lower, tt.upper, tt.attained)
+		if !same(iv.Estimate, tt.estimate) || iv.Lower != tt.lower || iv.Upper != tt.upper ||
+			iv.Attained != tt.attained {
+			t.Errorf("%s: got %+v; want %g, %g to %g at %g", tt.name, iv, tt.estimate, tt.lower,
+				tt.upper, tt.attained)
 		}
 	}
 }
@@ -45,7 +47,8 @@ func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 // closeTo allows for the last digit.
 func closeTo(a, b float64) bool { return same(a, b) || math.Abs(a-b) < 1e-15 }
 
-// The interval and the test are two readings of one distribution: a centre lies outside exactly if the test rejects it.
+// The interval and the test are two readings of one distribution: a centre lies outside exactly if
+// the test rejects it.
 func TestIntervalInvertsTest(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 200 {
@@ -56,7 +59,8 @@ func TestIntervalInvertsTest(t *testing.T) {
 		iv := HodgesLehmann(x, .95)
 		theta := 2 * r.NormFloat64() / math.Sqrt(float64(len(x)))
 		if p := SignedRank(x, theta).TwoSided; (p > .05) != iv.Contains(theta) {
-			t.Errorf("n=%d: centre %g has p = %g, but the interval is %g to %g", len(x), theta, p, iv.Lower, iv.Upper)
+			t.Errorf("n=%d: centre %g has p = %g, but the interval is %g to %g", len(x), theta, p,
+				iv.Lower, iv.Upper)
 		}
 	}
 }
@@ -76,24 +80,29 @@ func TestRankTestEdges(t *testing.T) {
 	}
 }
 
-// The normal approximation has to meet the exact distribution where the one hands over to the other.
+// The normal approximation has to meet the exact distribution where the one hands over
+// to the other.
 func TestApproximationMeetsExact(t *testing.T) {
 	exact, attainedExact := criticalRank(signedRankNull(exactLimit), .025)
 	mean, variance := signedRankMoments(exactLimit)
 	approximate, attained := normalCriticalRank(mean, variance, .025)
 	if exact-approximate > 2 || approximate > exact || math.Abs(attained-attainedExact) > 1e-3 {
-		t.Errorf("exact rank %d at %g, approximate %d at %g", exact, attainedExact, approximate, attained)
+		t.Errorf("exact rank %d at %g, approximate %d at %g", exact, attainedExact, approximate,
+			attained)
 	}
 }
 
 func TestShift(t *testing.T) {
 	a, b := []float64{11, 12, 13, 14, 15, 16}, []float64{1, 2, 3, 4, 5, 6}
 	iv := Shift(a, b, .95)
-	// Table of the U distribution: P(U <= 5) = .0206 for 6 and 6; the sixth smallest difference is 7.
-	if iv.Estimate != 10 || iv.Lower != 7 || iv.Upper != 13 || math.Abs(iv.Attained-(1-2*.0206)) > 1e-3 {
+	// Table of the U distribution: P(U <= 5) = .0206 for 6 and 6; the sixth smallest
+	// difference is 7.
+	if iv.Estimate != 10 || iv.Lower != 7 || iv.Upper != 13 ||
+		math.Abs(iv.Attained-(1-2*.0206)) > 1e-3 {
 		t.Errorf("got %+v; want 10, 7 to 13 at .9589", iv)
 	}
-	if iv := Shift(a[:3], b[:3], .95); !iv.Short() || iv.Lower != 8 || iv.Upper != 12 || iv.Attained != .9 {
+	if iv := Shift(a[:3], b[:3], .95); !iv.Short() || iv.Lower != 8 || iv.Upper != 12 ||
+		iv.Attained != .9 {
 		t.Errorf("3 and 3: got %+v, want the widest, 8 to 12 at .9", iv)
 	}
 	if iv := Shift(nil, b, .95); !math.IsNaN(iv.Estimate) || !math.IsInf(iv.Upper, 1) {
@@ -117,7 +126,8 @@ func TestLogRatios(t *testing.T) {
 	for _, tt := range tests {
 		got, missing := LogRatios(tt.a, tt.b)
 		if !slices.EqualFunc(got, tt.want, closeTo) || missing != tt.missing {
-			t.Errorf("%s: got %v and %d missing, want %v and %d", tt.name, got, missing, tt.want, tt.missing)
+			t.Errorf("%s: got %v and %d missing, want %v and %d", tt.name, got, missing, tt.want,
+				tt.missing)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package stats
 
-// The promise of the verdicts, on data whose truth is known: at the very edge of a margin a wrong word comes in at most
-// one of twenty runs, and the 95 % interval covers the truth in 93 to 97 of 100, whatever the noise. All seeds are
-// fixed.
+// The promise of the verdicts, on data whose truth is known: at the very edge of a margin a wrong
+// word comes in at most one of twenty runs, and the 95 % interval covers the truth in 93 to 97 of
+// 100, whatever the noise. All seeds are fixed.
 
 import (
 	"fmt"
@@ -15,13 +15,15 @@ const (
 	simRuns   = 2000
 	simRounds = 12
 	mostWrong = .05
-	// At an edge the true rate is 4.6 % for 12 rounds, so one check in five goes over 5 % of 2,000 runs by the luck of
-	// the draw. Such a check is drawn on to 20,000 runs, where luck hides no more than .15 %.
+	// At an edge the true rate is 4.6 % for 12 rounds, so one check in five goes over 5 % of 2,000
+	// runs by the luck of the draw. Such a check is drawn on to 20,000 runs, where luck hides no
+	// more than .15 %.
 	simMore = 20_000
 )
 
-// noises give the logarithm by which one model's round differs from its truth. Baseline and model are disturbed each
-// for itself, so their log ratio is symmetric about the truth even where a disturbance only ever makes a server slower.
+// noises give the logarithm by which one model's round differs from its truth. Baseline and model
+// are disturbed each for itself, so their log ratio is symmetric about the truth even where a
+// disturbance only ever makes a server slower.
 var noises = []struct {
 	name string
 	draw func(*rand.Rand) float64
@@ -53,7 +55,8 @@ func pairs(r *rand.Rand, draw func(*rand.Rand) float64, n int, truth float64) Sa
 }
 
 // curve draws a sweep of n rounds about the truth at each x.
-func curve(r *rand.Rand, draw func(*rand.Rand) float64, n int, x []float64, truth func(x float64) float64) Sweep {
+func curve(r *rand.Rand, draw func(*rand.Rand) float64, n int, x []float64,
+	truth func(x float64) float64) Sweep {
 	s := Sweep{X: x}
 	for _, v := range x {
 		row := make([]float64, n)
@@ -66,7 +69,8 @@ func curve(r *rand.Rand, draw func(*rand.Rand) float64, n int, x []float64, trut
 }
 
 // eachNoise runs a check under every noise, side by side, each with its own fixed seed.
-func eachNoise(t *testing.T, check func(t *testing.T, r *rand.Rand, draw func(*rand.Rand) float64)) {
+func eachNoise(t *testing.T, check func(t *testing.T, r *rand.Rand,
+	draw func(*rand.Rand) float64)) {
 	if testing.Short() {
 		t.Skip("simulates a hundred thousand runs")
 	}
@@ -107,11 +111,15 @@ var (
 func edges() []edge {
 	type drawer = func(*rand.Rand) float64
 	ratio := func(truth float64, judge func(Sample) Finding) func(*rand.Rand, drawer) Finding {
-		return func(r *rand.Rand, draw drawer) Finding { return judge(pairs(r, draw, simRounds, truth)) }
+		return func(r *rand.Rand,
+			draw drawer) Finding {
+			return judge(pairs(r, draw, simRounds, truth))
+		}
 	}
 	power := func(truth float64) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand, draw drawer) Finding {
-			s := curve(r, draw, simRounds, connections, func(x float64) float64 { return math.Pow(x, truth) })
+			s := curve(r, draw, simRounds, connections,
+				func(x float64) float64 { return math.Pow(x, truth) })
 			return Growth(s.Exponents(), 1, 1.1)
 		}
 	}
@@ -129,7 +137,8 @@ func edges() []edge {
 	swap := func(at float64) func(*rand.Rand, drawer) Finding {
 		return func(r *rand.Rand, draw drawer) Finding {
 			a := curve(r, draw, simRounds, crossingX, func(float64) float64 { return 1 })
-			b := curve(r, draw, simRounds, crossingX, func(x float64) float64 { return math.Pow(x/at, .3) })
+			b := curve(r, draw, simRounds, crossingX,
+				func(x float64) float64 { return math.Pow(x/at, .3) })
 			return Crossover(FindCrossings(a, b, Greater), 600, 1.25)
 		}
 	}
@@ -138,9 +147,11 @@ func edges() []edge {
 			var parts []Part
 			var low []float64
 			for i, height := range []float64{1, second, 2, 3} {
-				high := curve(r, draw, simRounds, []float64{0}, func(float64) float64 { return height }).Y[0]
+				high := curve(r, draw, simRounds, []float64{0},
+					func(float64) float64 { return height }).Y[0]
 				if i > 0 {
-					parts = append(parts, Part{fmt.Sprint(i), Direction(Pair(high, low), Greater, 1.05)})
+					parts = append(parts, Part{fmt.Sprint(i), Direction(Pair(high, low), Greater,
+						1.05)})
 				}
 				low = high
 			}
@@ -201,7 +212,8 @@ func TestWrongAtTheEdge(t *testing.T) {
 							wrong++
 						}
 						// Word and p-value are two readings of one test.
-						if (f.Word == Reproduced) != (f.P <= Alpha) || (f.Word == NotReproduced) != (f.PAgainst <= Alpha) {
+						if (f.Word == Reproduced) != (f.P <= Alpha) ||
+							(f.Word == NotReproduced) != (f.PAgainst <= Alpha) {
 							t.Fatalf("%s with p = %g, against %g", f.Word, f.P, f.PAgainst)
 						}
 					}
@@ -215,8 +227,9 @@ func TestWrongAtTheEdge(t *testing.T) {
 	}
 }
 
-// The same without luck. If a round lies as likely above the edge as below, every pattern of signs of the distances
-// is equally likely, and of all 4,096 patterns of 12 rounds at most 5 % may give the wrong word.
+// The same without luck. If a round lies as likely above the edge as below, every pattern of signs
+// of the distances is equally likely, and of all 4,096 patterns of 12 rounds at most 5 % may give
+// the wrong word.
 func TestWrongAtTheEdgeExactly(t *testing.T) {
 	eachNoise(t, func(t *testing.T, r *rand.Rand, draw func(*rand.Rand) float64) {
 		distances := pairs(r, draw, simRounds, 1).Values
@@ -233,14 +246,16 @@ func TestWrongAtTheEdgeExactly(t *testing.T) {
 		}
 		for _, word := range []Word{Reproduced, NotReproduced} {
 			if share := float64(wrong[word]) / (1 << simRounds); share > mostWrong || share == 0 {
-				t.Errorf("%s at the edge in %.2f %% of all patterns of signs, want at most 5 %% and not none", word, 100*share)
+				t.Errorf("%s at the edge in %.2f %% of all patterns of signs, want at most 5 %% "+
+					"and not none", word, 100*share)
 			}
 		}
 	})
 }
 
-// What the rounds are for: true claims are seen, false ones refuted. The rates are floors: the skewed noise, which
-// disturbs 28 of 100 rounds, comes within a few per cent of them; the other two are far above.
+// What the rounds are for: true claims are seen, false ones refuted. The rates are floors: the
+// skewed noise, which disturbs 28 of 100 rounds, comes within a few per cent of them; the other
+// two are far above.
 func TestPower(t *testing.T) {
 	magnitude := func(truth, margin float64) func(*rand.Rand, func(*rand.Rand) float64) Word {
 		return func(r *rand.Rand, draw func(*rand.Rand) float64) Word {
@@ -264,15 +279,18 @@ func TestPower(t *testing.T) {
 			return Growth(s.Exponents(), 1, 1.25).Word
 		}, Reproduced, .99},
 		{"bend at 16", func(r *rand.Rand, draw func(*rand.Rand) float64) Word {
-			s := curve(r, draw, simRounds, connections, func(x float64) float64 { return min(x, 16+(x-16)/4) })
+			s := curve(r, draw, simRounds, connections,
+				func(x float64) float64 { return min(x, 16+(x-16)/4) })
 			return Flattens(s.GrowthRatios(16), 1.25).Word
 		}, Reproduced, .99},
 		{"flat", func(r *rand.Rand, draw func(*rand.Rand) float64) Word {
-			s := curve(r, draw, simRounds, []float64{0, 25, 50, 75, 100}, func(float64) float64 { return 7 })
+			s := curve(r, draw, simRounds, []float64{0, 25, 50, 75, 100},
+				func(float64) float64 { return 7 })
 			return Flat(s, 1.25).Word
 		}, Reproduced, .90},
 		{"not flat", func(r *rand.Rand, draw func(*rand.Rand) float64) Word {
-			s := curve(r, draw, simRounds, []float64{0, 25, 50, 75, 100}, func(x float64) float64 { return 1 + x/100 })
+			s := curve(r, draw, simRounds, []float64{0, 25, 50, 75, 100},
+				func(x float64) float64 { return 1 + x/100 })
 			return Flat(s, 1.25).Word
 		}, NotReproduced, .95},
 		{"crossing", func(r *rand.Rand, draw func(*rand.Rand) float64) Word {
@@ -293,7 +311,8 @@ func TestPower(t *testing.T) {
 					}
 				}
 				if rate := float64(seen) / runs; rate < tt.rate {
-					t.Errorf("%s in %.1f %% of runs, want at least %.0f", tt.want, 100*rate, 100*tt.rate)
+					t.Errorf("%s in %.1f %% of runs, want at least %.0f", tt.want, 100*rate,
+						100*tt.rate)
 				}
 			})
 		})

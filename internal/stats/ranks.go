@@ -1,8 +1,9 @@
 package stats
 
-// Null distributions of rank sums, exact by dynamic programming. Ranks are doubled so that the half ranks of ties are
-// whole numbers: one program then serves data with and without ties. Cost grows with the cube of the number of values,
-// so from exactLimit on the normal approximation takes over, which by then is right to three digits.
+// Null distributions of rank sums, exact by dynamic programming. Ranks are doubled so that the half
+// ranks of ties are whole numbers: one program then serves data with and without ties. Cost grows
+// with the cube of the number of values, so from exactLimit on the normal approximation takes over,
+// which by then is right to three digits.
 
 import (
 	"math"
@@ -10,11 +11,12 @@ import (
 	"sync"
 )
 
-// exactLimit is the largest number of values whose null distribution is computed exactly. At 60 that takes .3 ms for
-// signed ranks; runs have 6 to 30 rounds.
+// exactLimit is the largest number of values whose null distribution is computed exactly. At 60
+// that takes .3 ms for signed ranks; runs have 6 to 30 rounds.
 const exactLimit = 60
 
-// RankTest is the result of a rank test. Its p-values are for the alternatives that its function names.
+// RankTest is the result of a rank test. Its p-values are for the alternatives that its
+// function names.
 type RankTest struct {
 	N         int     // values that took part
 	Statistic float64 // sum of the positive ranks, or U
@@ -24,8 +26,8 @@ type RankTest struct {
 	Exact     bool    // from the exact null distribution
 }
 
-// doubledRanks gives twice the mid-rank of every value, in the order of the values, and the sum of t^3-t over the
-// groups of t equal values.
+// doubledRanks gives twice the mid-rank of every value, in the order of the values, and the sum of
+// t^3-t over the groups of t equal values.
 func doubledRanks(values []float64) (ranks []int, ties float64) {
 	order := make([]int, len(values))
 	for i := range order {
@@ -56,7 +58,8 @@ func doubledRanks(values []float64) (ranks []int, ties float64) {
 	return ranks, ties
 }
 
-// signedSums is the probability of every sum when each of the ranks is counted with probability one half.
+// signedSums is the probability of every sum when each of the ranks is counted with
+// probability one half.
 func signedSums(ranks []int) []float64 {
 	total := 0
 	for _, r := range ranks {
@@ -78,13 +81,15 @@ func signedSums(ranks []int) []float64 {
 	return p
 }
 
-// chosenSums is the probability of every sum of m of the ranks, all choices of m being equally likely.
+// chosenSums is the probability of every sum of m of the ranks, all choices of m being
+// equally likely.
 func chosenSums(ranks []int, m int) []float64 {
 	total := 0
 	for _, r := range ranks {
 		total += r
 	}
-	// ways[k][s] is the number of choices of k ranks with sum s; as a float64 it is right to 15 digits.
+	// ways[k][s] is the number of choices of k ranks with sum s; as a float64 it is
+	// right to 15 digits.
 	ways := make([][]float64, m+1)
 	for k := range ways {
 		ways[k] = make([]float64, total+1)
@@ -129,8 +134,8 @@ func normalTails(statistic, mean, variance float64) (less, greater float64) {
 	return normalCDF((statistic + .5 - mean) / sd), normalCDF((mean + .5 - statistic) / sd)
 }
 
-// criticalRank is the largest k with P(statistic <= k) <= tail in a null distribution of whole numbers, and that
-// probability; k is -1 if even the smallest statistic is more likely than tail.
+// criticalRank is the largest k with P(statistic <= k) <= tail in a null distribution of whole
+// numbers, and that probability; k is -1 if even the smallest statistic is more likely than tail.
 func criticalRank(p []float64, tail float64) (k int, attained float64) {
 	const roundOff = 1e-12
 	for k, q := range p {

@@ -1,12 +1,14 @@
 package stats
 
-// What rounds give before any claim is looked at: log ratios within the round, and how far the rounds can be trusted.
+// What rounds give before any claim is looked at: log ratios within the round, and how far the
+// rounds can be trusted.
 
 import "math"
 
-// LogRatios pairs a and b by round (the index) and gives ln(a/b) for every round that has both. A round is missing
-// from a side if the slice ends before it, or if its value is no positive finite number (NaN marks a voided round).
-// missing counts the rounds that were seen by at least one slice but could not be paired.
+// LogRatios pairs a and b by round (the index) and gives ln(a/b) for every round that has both. A
+// round is missing from a side if the slice ends before it, or if its value is no positive finite
+// number (NaN marks a voided round). missing counts the rounds that were seen by at least one slice
+// but could not be paired.
 func LogRatios(a, b []float64) (logs []float64, missing int) {
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || !measurable(a[i]) || !measurable(b[i]) {
@@ -21,12 +23,13 @@ func LogRatios(a, b []float64) (logs []float64, missing int) {
 // measurable reports whether v has a logarithm that can be used.
 func measurable(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 
-// Lag1Warn is the autocorrelation from which on the interval must be doubted: at .4 a 95 % interval of 12 rounds covers
-// the truth in 82 of 100 cases. Twelve independent rounds exceed it in 1 of 15 cases by chance.
+// Lag1Warn is the autocorrelation from which on the interval must be doubted: at .4 a 95 % interval
+// of 12 rounds covers the truth in 82 of 100 cases. Twelve independent rounds exceed it in 1 of 15
+// cases by chance.
 const Lag1Warn = .3
 
-// Lag1 is the autocorrelation of neighbouring values in x about their mean; 0 if x has fewer than three values or does
-// not vary.
+// Lag1 is the autocorrelation of neighbouring values in x about their mean; 0 if x has fewer than
+// three values or does not vary.
 func Lag1(x []float64) float64 {
 	if len(x) < 3 {
 		return 0
@@ -53,8 +56,8 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// Slope is the slope and the height at x = 0 of the least-squares line through the points. NaN if the points do not
-// differ in x. x and y have the same length.
+// Slope is the slope and the height at x = 0 of the least-squares line through the points. NaN if
+// the points do not differ in x. x and y have the same length.
 func Slope(x, y []float64) (slope, intercept float64) {
 	if len(x) < 2 || len(x) != len(y) {
 		return math.NaN(), math.NaN()
@@ -72,8 +75,8 @@ func Slope(x, y []float64) (slope, intercept float64) {
 	return slope, my - slope*mx
 }
 
-// LogLogSlope is the exponent p of the power law y = c*x^p that fits best: 1 is linear growth, 0 none. NaN if a point
-// is not positive.
+// LogLogSlope is the exponent p of the power law y = c*x^p that fits best: 1 is linear growth, 0
+// none. NaN if a point is not positive.
 func LogLogSlope(x, y []float64) float64 {
 	slope, _ := Slope(logs(x), logs(y))
 	return slope
@@ -90,9 +93,10 @@ func logs(x []float64) []float64 {
 	return l
 }
 
-// MoreRounds advises how many further rounds bring the half-width of an interval down to target, both on the scale of
-// logarithms: widths shrink with the root of the number of rounds. It is at least what MinRounds lacks, and 0 if the
-// interval is narrow enough. It looks at precision only, never at a verdict, so stopping by it biases nothing.
+// MoreRounds advises how many further rounds bring the half-width of an interval down to target,
+// both on the scale of logarithms: widths shrink with the root of the number of rounds. It is at
+// least what MinRounds lacks, and 0 if the interval is narrow enough. It looks at precision only,
+// never at a verdict, so stopping by it biases nothing.
 func MoreRounds(rounds int, halfWidth, target float64) int {
 	lacking := max(0, MinRounds-rounds)
 	if rounds == 0 || target <= 0 || math.IsNaN(halfWidth) || math.IsInf(halfWidth, 0) {
@@ -104,6 +108,6 @@ func MoreRounds(rounds int, halfWidth, target float64) int {
 	return max(lacking, int(min(need, most))-rounds)
 }
 
-// MarginPrecision is the half-width that a run aims at for a margin m: a quarter of ln m, so that the interval
-// of any estimate in the inner three quarters of the margin lies inside it.
+// MarginPrecision is the half-width that a run aims at for a margin m: a quarter of ln m, so that
+// the interval of any estimate in the inner three quarters of the margin lies inside it.
 func MarginPrecision(margin float64) float64 { return math.Log(margin) / 4 }

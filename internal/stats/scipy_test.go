@@ -1,6 +1,7 @@
 package stats
 
-// The rank methods against scipy, whose values lie in testdata/scipy.json; testdata/fixtures.py wrote them.
+// The rank methods against scipy, whose values lie in testdata/scipy.json;
+// testdata/fixtures.py wrote them.
 
 import (
 	"encoding/json"

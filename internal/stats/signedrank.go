@@ -1,22 +1,24 @@
 package stats
 
-// One sample, or pairs: the Hodges-Lehmann estimate, its exact interval, and the Wilcoxon signed-rank test that the
-// interval inverts. They assume that the values are independent and symmetric about the centre; log ratios of two
-// servers disturbed alike are symmetric even where each server's own times are skewed. Where only one of the two is ever
-// disturbed (simulated: 15 % of its rounds, by 25 %), the 95 % interval covers the undisturbed truth in 91 of 100 runs.
+// One sample, or pairs: the Hodges-Lehmann estimate, its exact interval, and the Wilcoxon
+// signed-rank test that the interval inverts. They assume that the values are independent and
+// symmetric about the centre; log ratios of two servers disturbed alike are symmetric even where
+// each server's own times are skewed. Where only one of the two is ever disturbed (simulated: 15 %
+// of its rounds, by 25 %), the 95 % interval covers the undisturbed truth in 91 of 100 runs.
 
 import (
 	"math"
 	"slices"
 )
 
-// HodgesLehmann estimates the centre of x: the median of all means of two values (Walsh averages, each value with
-// itself included). The interval runs between two order statistics of these averages, chosen by the exact null
-// distribution of the signed-rank statistic (the normal approximation beyond 60 values), so Attained is a little above
-// level. Ties and zeros need no special care: with them the closed interval covers at least as often. Where x is too
-// short for the level (n < 6 at 95 %), the interval is the widest, from the smallest value to the largest, and Short
-// says so. Infinite values are allowed and mean "beyond everything seen" on that side. Without data, or with a NaN
-// among them, the estimate is NaN and the interval the whole line.
+// HodgesLehmann estimates the centre of x: the median of all means of two values (Walsh averages,
+// each value with itself included). The interval runs between two order statistics of these
+// averages, chosen by the exact null distribution of the signed-rank statistic (the normal
+// approximation beyond 60 values), so Attained is a little above level. Ties and zeros need no
+// special care: with them the closed interval covers at least as often. Where x is too short for
+// the level (n < 6 at 95 %), the interval is the widest, from the smallest value to the largest,
+// and Short says so. Infinite values are allowed and mean "beyond everything seen" on that side.
+// Without data, or with a NaN among them, the estimate is NaN and the interval the whole line.
 func HodgesLehmann(x []float64, level float64) Interval { return newWalsh(x).interval(level) }
 
 // walsh holds the sorted Walsh averages of n values; nil if they say nothing.
@@ -65,10 +67,11 @@ func signedRankMoments(n int) (mean, variance float64) {
 	return f * (f + 1) / 4, f * (f + 1) * (2*f + 1) / 24
 }
 
-// SignedRank tests whether the centre of x is theta: Greater is the p-value for a centre above theta, Less for one
-// below. Values equal to theta are left out (Wilcoxon's own rule), equal distances share their mean rank, and the null
-// distribution is that of the ranks as they are, so it stays exact with ties up to 60 values. Without any value that
-// differs from theta, or with a NaN among them, all p-values are 1.
+// SignedRank tests whether the centre of x is theta: Greater is the p-value for a centre above
+// theta, Less for one below. Values equal to theta are left out (Wilcoxon's own rule), equal
+// distances share their mean rank, and the null distribution is that of the ranks as they are, so
+// it stays exact with ties up to 60 values. Without any value that differs from theta, or with a
+// NaN among them, all p-values are 1.
 func SignedRank(x []float64, theta float64) RankTest {
 	none := RankTest{Less: 1, Greater: 1, TwoSided: 1, Exact: true}
 	distances := make([]float64, 0, len(x))

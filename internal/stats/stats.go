@@ -1,13 +1,15 @@
-// Package stats turns rounds into statements: per-round log ratios into an estimate with an exact interval, and
-// intervals into verdicts on published claims.
+// Package stats turns rounds into statements: per-round log ratios into an estimate with an exact
+// interval, and intervals into verdicts on published claims.
 //
-// The trade: rank methods instead of means. On a shared machine one round in seven is disturbed, and disturbances only
-// ever make a server slower. The interval for the mean keeps its 95 % then by growing wide; the Hodges-Lehmann estimate
-// with the exact signed-rank interval keeps them too, a sixth to a fifth narrower, and pays with 6 % more width where the
-// noise is normal (20,000 simulated runs of 12 rounds, the noises of properties_test.go). What nothing here survives is
+// The trade: rank methods instead of means. On a shared machine one round in seven is disturbed,
+// and disturbances only ever make a server slower. The interval for the mean keeps its 95 % then by
+// growing wide; the Hodges-Lehmann estimate with the exact signed-rank interval keeps them too, a
+// sixth to a fifth narrower, and pays with 6 % more width where the noise is normal (20,000
+// simulated runs of 12 rounds, the noises of properties_test.go). What nothing here survives is
 // rounds that depend on each other: hence shuffled rounds and Lag1.
 //
-// Everything is a pure function of its arguments: no clock, no global random source, no input or output.
+// Everything is a pure function of its arguments: no clock, no global random source, no
+// input or output.
 package stats
 
 import (
@@ -16,16 +18,16 @@ import (
 	"slices"
 )
 
-// MinRounds is the smallest number of rounds that can carry a 95 % signed-rank interval: the widest interval of five
-// rounds attains 1 - 2/2^5 = 93.75 %, that of six 96.9 %.
+// MinRounds is the smallest number of rounds that can carry a 95 % signed-rank interval: the widest
+// interval of five rounds attains 1 - 2/2^5 = 93.75 %, that of six 96.9 %.
 const MinRounds = 6
 
-// MaxRounds is where a run stops adding rounds: from 12 to 30 an interval narrows by a third, the next third would take
-// 70.
+// MaxRounds is where a run stops adding rounds: from 12 to 30 an interval narrows by a third, the
+// next third would take 70.
 const MaxRounds = 30
 
-// Interval is an estimate and the confidence interval about it, both ends included. An end may be infinite: then the
-// data do not bound that side. Without data the estimate is NaN.
+// Interval is an estimate and the confidence interval about it, both ends included. An end may be
+// infinite: then the data do not bound that side. Without data the estimate is NaN.
 type Interval struct {
 	Estimate     float64
 	Lower, Upper float64
@@ -33,7 +35,8 @@ type Interval struct {
 	Attained     float64 // what the exact distribution gives; at least Level unless Short
 }
 
-// Short reports that there are too few data for the level: the interval is the widest that they give.
+// Short reports that there are too few data for the level: the interval is the widest
+// that they give.
 func (iv Interval) Short() bool { return iv.Attained < iv.Level }
 
 // HalfWidth is half the distance between the ends.
@@ -52,7 +55,8 @@ func (iv Interval) apply(f func(float64) float64) Interval {
 	return iv
 }
 
-// MarshalJSON writes an infinite end, or the estimate where there is none, as null: JSON has no infinity.
+// MarshalJSON writes an infinite end, or the estimate where there is none, as null: JSON
+// has no infinity.
 func (iv Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Estimate *float64 `json:"estimate"`
@@ -93,7 +97,8 @@ func medianSorted(x []float64) float64 {
 	return middle(x[n/2-1], x[n/2])
 }
 
-// middle is the mean of two values; of two equal infinities it is that infinity, and of opposite ones NaN.
+// middle is the mean of two values; of two equal infinities it is that infinity, and of
+// opposite ones NaN.
 func middle(a, b float64) float64 { return a/2 + b/2 }
 
 // normalCDF is the distribution function of the standard normal distribution.

@@ -1,15 +1,15 @@
 package stats
 
-// One metric of one model over an axis, and what each round says of its shape. A round counts only if it has all
-// points: a slope through other points is another slope.
+// One metric of one model over an axis, and what each round says of its shape. A round counts only
+// if it has all points: a slope through other points is another slope.
 
 import (
 	"math"
 	"sort"
 )
 
-// Sweep holds Y[i][r], the metric at X[i] in round r; NaN, or a row that ends early, where a cell does not count. X
-// rises.
+// Sweep holds Y[i][r], the metric at X[i] in round r; NaN, or a row that ends early, where a cell
+// does not count. X rises.
 type Sweep struct {
 	X []float64
 	Y [][]float64
@@ -54,12 +54,15 @@ func (s Sweep) Exponents() Sample {
 	return s.sample(func(y []float64) float64 { return LogLogSlope(s.X, y) })
 }
 
-// GrowthRatios is the sample of growth after x over growth before it, for Flattens: slopes in the metric's unit for
-// each unit of x, of the points from x on and up to x. Slopes and not exponents, for a fixed cost at x = 0 bends an
-// exponent but no slope. A round without growth before x tells nothing.
+// GrowthRatios is the sample of growth after x over growth before it, for Flattens: slopes in the
+// metric's unit for each unit of x, of the points from x on and up to x. Slopes and not
+// exponents, for a fixed cost at x = 0 bends an exponent but no slope. A round without growth
+// before x tells nothing.
 func (s Sweep) GrowthRatios(x float64) Sample {
-	first := sort.SearchFloat64s(s.X, x)                                  // the first point at or after x
-	last := sort.Search(len(s.X), func(i int) bool { return s.X[i] > x }) // one after the last point up to x
+	// the first point at or after x
+	first := sort.SearchFloat64s(s.X, x)
+	// one after the last point up to x
+	last := sort.Search(len(s.X), func(i int) bool { return s.X[i] > x })
 	return s.sample(func(y []float64) float64 {
 		before, _ := Slope(s.X[:last], y[:last])
 		after, _ := Slope(s.X[first:], y[first:])

@@ -27,18 +27,22 @@ func repeated(n int, x, y []float64) Sweep {
 
 func TestSweepSamples(t *testing.T) {
 	x := []float64{1, 2, 4, 8}
-	s := columns(x, []float64{3, 6, 12, 24}, []float64{5, nan, 5, 5}, []float64{5, 5, 5, 5}, []float64{1, 2, 3, 4})
+	s := columns(x, []float64{3, 6, 12, 24}, []float64{5, nan, 5, 5}, []float64{5, 5, 5, 5},
+		[]float64{1, 2, 3, 4})
 	tests := []struct {
 		name   string
 		got    Sample
 		values []float64
 	}{
-		{"exponents", s.Exponents(), []float64{1, 0, .6584962500721156}},                 // log2(1, 2, 3, 4) against 0 .. 3
-		{"growth after 4 over before", s.GrowthRatios(4), []float64{1, .25 / (9. / 14)}}, // no growth in the third
+		// log2(1, 2, 3, 4) against 0 .. 3
+		{"exponents", s.Exponents(), []float64{1, 0, .6584962500721156}},
+		// no growth in the third
+		{"growth after 4 over before", s.GrowthRatios(4), []float64{1, .25 / (9. / 14)}},
 	}
 	for _, tt := range tests {
 		if len(tt.got.Values) != len(tt.values) || tt.got.Voided != 4-len(tt.values) {
-			t.Errorf("%s: got %v and %d voided, want %v", tt.name, tt.got.Values, tt.got.Voided, tt.values)
+			t.Errorf("%s: got %v and %d voided, want %v", tt.name, tt.got.Values, tt.got.Voided,
+				tt.values)
 			continue
 		}
 		for i, want := range tt.values {

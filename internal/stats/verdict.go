@@ -1,8 +1,9 @@
 package stats
 
-// What a verdict is. A claim is held against intervals, never against a point: reproduced and not reproduced both have
-// to be shown, and what neither shows is inconclusive, with the reason. The trade: with few rounds many claims stay
-// open, but a word that is given is wrong in at most one of twenty runs, at the very edge of the margin.
+// What a verdict is. A claim is held against intervals, never against a point: reproduced and not
+// reproduced both have to be shown, and what neither shows is inconclusive, with the reason. The
+// trade: with few rounds many claims stay open, but a word that is given is wrong in at most one of
+// twenty runs, at the very edge of the margin.
 
 import (
 	"encoding/json"
@@ -45,18 +46,20 @@ const (
 )
 
 const (
-	// DefaultMargin is the factor by which a size may differ from the published one, unless the claim says otherwise.
+	// DefaultMargin is the factor by which a size may differ from the published one, unless the
+	// claim says otherwise.
 	DefaultMargin = 1.25
 	// DefaultEqualMargin is the same for claims of equality.
 	DefaultEqualMargin = 1.10
-	// DefaultEffect is the smallest ratio that counts as a difference: below 5 % the placement of a process in memory
-	// can do as much (a guess, to be held against the A/A pairs of runs).
+	// DefaultEffect is the smallest ratio that counts as a difference: below 5 % the placement of a
+	// process in memory can do as much (a guess, to be held against the A/A pairs of runs).
 	DefaultEffect = 1.05
 	// Alpha is the error that a verdict may have at the edge of what is claimed.
 	Alpha = .05
 )
 
-// Sample is one number for each round that counts, in the order of the rounds. A NaN counts as a voided round.
+// Sample is one number for each round that counts, in the order of the rounds. A NaN counts as
+// a voided round.
 type Sample struct {
 	Values []float64
 	Voided int // further rounds that were measured but do not count
@@ -82,30 +85,39 @@ func (s Sample) negated() Sample {
 	return Sample{Values: values, Voided: s.Voided}
 }
 
-// Finding is what the rounds say about one claim. Estimate, intervals, Accept and Published are in the unit that the
-// claim is told in: a ratio, an exponent, a place on the axis, or the metric's own unit.
+// Finding is what the rounds say about one claim. Estimate, intervals, Accept and Published are
+// in the unit that the claim is told in: a ratio, an exponent, a place on the axis, or the
+// metric's own unit.
 type Finding struct {
-	Kind           Kind     `json:"kind"`
-	Word           Word     `json:"word"`
-	Reason         string   `json:"reason,omitempty"` // why, in a clause without a full stop; empty if the word says all
-	Estimate       float64  `json:"estimate"`
-	Interval90     Interval `json:"interval90"`      // decides what has to lie inside a margin
-	Interval95     Interval `json:"interval95"`      // decides what has to lie outside one, or beyond a bar
-	Rounds         int      `json:"rounds"`          // that count
-	RoundsAgreeing int      `json:"rounds_agreeing"` // of these, by their own value: on the claimed side, or within the margin
-	Voided         int      `json:"voided"`
-	NeedRounds     int      `json:"need_rounds,omitempty"` // so many more for the interval to be narrow enough; 0 if it is, or if none would help
-	// P is the p-value of the test that reproduces the claim at .05 (Holm takes these); PAgainst of the one that
-	// refutes it.
-	P         float64    `json:"p"`
-	PAgainst  float64    `json:"p_against"`
-	Sense     Sense      `json:"sense,omitempty"`     // direction only
-	Published float64    `json:"published,omitempty"` // 0 if the claim has no number
-	Margin    float64    `json:"margin,omitempty"`    // 0 if it has none; for a direction the smallest effect of interest
-	Accept    [2]float64 `json:"accept"`              // the claim is reproduced if the interval lies in here; an open end is 0 or infinite
-	Cautions  []string   `json:"cautions,omitempty"`  // what a reader has to know beside the word
-	Parts     []Part     `json:"parts,omitempty"`     // the comparisons that a claim of several rests on
-	Weakest   string     `json:"weakest,omitempty"`   // the name of the part that decides; its numbers stand above
+	Kind Kind `json:"kind"`
+	Word Word `json:"word"`
+	// why, in a clause without a full stop; empty if the word says all
+	Reason     string   `json:"reason,omitempty"`
+	Estimate   float64  `json:"estimate"`
+	Interval90 Interval `json:"interval90"` // decides what has to lie inside a margin
+	// decides what has to lie outside one, or beyond a bar
+	Interval95 Interval `json:"interval95"`
+	Rounds     int      `json:"rounds"` // that count
+	// of these, by their own value: on the claimed side, or within the margin
+	RoundsAgreeing int `json:"rounds_agreeing"`
+	Voided         int `json:"voided"`
+	// so many more for the interval to be narrow enough; 0 if it is, or if none would help
+	NeedRounds int `json:"need_rounds,omitempty"`
+	// P is the p-value of the test that reproduces the claim at .05 (Holm takes these); PAgainst of
+	// the one that refutes it.
+	P         float64 `json:"p"`
+	PAgainst  float64 `json:"p_against"`
+	Sense     Sense   `json:"sense,omitempty"`     // direction only
+	Published float64 `json:"published,omitempty"` // 0 if the claim has no number
+	// 0 if it has none; for a direction the smallest effect of interest
+	Margin float64 `json:"margin,omitempty"`
+	// the claim is reproduced if the interval lies in here; an open end is 0 or infinite
+	Accept   [2]float64 `json:"accept"`
+	Cautions []string   `json:"cautions,omitempty"` // what a reader has to know beside the word
+	// the comparisons that a claim of several rests on
+	Parts []Part `json:"parts,omitempty"`
+	// the name of the part that decides; its numbers stand above
+	Weakest string `json:"weakest,omitempty"`
 }
 
 // Part is one comparison of several.
@@ -124,8 +136,9 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	}{plain(f), finite(f.Estimate), [2]*float64{finite(f.Accept[0]), finite(f.Accept[1])}})
 }
 
-// evidence is a sample with its intervals. Where a round only says that its value lies beyond some point, low holds the
-// smallest value that it may have and high the largest; otherwise both are the same.
+// evidence is a sample with its intervals. Where a round only says that its value lies beyond
+// some point, low holds the smallest value that it may have and high the largest; otherwise
+// both are the same.
 type evidence struct {
 	low, high  []float64
 	at90, at95 Interval
@@ -149,7 +162,8 @@ func newEvidence(low, high []float64) evidence {
 func (e evidence) pAbove(v float64) float64 { return SignedRank(e.low, v).Greater }
 func (e evidence) pBelow(v float64) float64 { return SignedRank(e.high, v).Less }
 
-// begin is the finding before its verdict. show leads from the scale of the sample to that of the claim.
+// begin is the finding before its verdict. show leads from the scale of the sample to
+// that of the claim.
 func begin(kind Kind, s Sample, e evidence, show func(float64) float64) Finding {
 	f := Finding{
 		Kind: kind, Word: Inconclusive, Rounds: len(s.Values), Voided: s.Voided, P: 1, PAgainst: 1,
@@ -158,7 +172,8 @@ func begin(kind Kind, s Sample, e evidence, show func(float64) float64) Finding 
 	f.Estimate = f.Interval95.Estimate
 	if lag := Lag1(s.Values); lag > Lag1Warn {
 		f.Cautions = append(f.Cautions,
-			fmt.Sprintf("neighbouring rounds resemble each other (lag-1 %.2f), so the interval may be too narrow", lag))
+			fmt.Sprintf("neighbouring rounds resemble each other (lag-1 %.2f), so the interval "+
+				"may be too narrow", lag))
 	}
 	return f
 }
@@ -173,7 +188,8 @@ func (f *Finding) judgeable() bool {
 		f.Reason = fmt.Sprintf("%d of %d rounds do not count, more than a quarter", f.Voided, all)
 		f.NeedRounds = max(lacking, 3*f.Voided-f.Rounds)
 	case lacking > 0:
-		f.Reason = fmt.Sprintf("%s cannot carry a 95 %% interval, %d are the least", count(f.Rounds, "round"), MinRounds)
+		f.Reason = fmt.Sprintf("%s cannot carry a 95 %% interval, %d are the least",
+			count(f.Rounds, "round"), MinRounds)
 		f.NeedRounds = lacking
 	default:
 		return true

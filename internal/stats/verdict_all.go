@@ -1,10 +1,12 @@
 package stats
 
-// Claims that rest on several comparisons: an order of models, "at every number of connections", a flat curve.
+// Claims that rest on several comparisons: an order of models, "at every number of
+// connections", a flat curve.
 //
-// All of them have to hold, and each at the full level: then the claim holds at that level too (intersection-union), so
-// reproducing needs no correction. Refuting does: one failure is enough, and of many comparisons one fails by luck. So
-// a single part refutes only at .05 over the number of parts.
+// All of them have to hold, and each at the full level: then the claim holds at that level too
+// (intersection-union), so reproducing needs no correction. Refuting does: one failure is
+// enough, and of many comparisons one fails by luck. So a single part refutes only at .05 over
+// the number of parts.
 
 import (
 	"fmt"
@@ -15,7 +17,8 @@ import (
 func All(kind Kind, parts []Part) Finding {
 	f := Finding{
 		Kind: kind, Word: Inconclusive, P: 1, PAgainst: 1, Parts: parts,
-		Estimate: math.NaN(), Interval90: wholeLine(.90), Interval95: wholeLine(.95), Accept: [2]float64{0, math.Inf(1)},
+		Estimate: math.NaN(), Interval90: wholeLine(.90), Interval95: wholeLine(.95),
+		Accept: [2]float64{0, math.Inf(1)},
 	}
 	if len(parts) == 0 {
 		f.Reason = "there is nothing to compare"
@@ -38,7 +41,8 @@ func All(kind Kind, parts []Part) Finding {
 	f.rest(parts[weakest], parts[weakest].Finding.Word)
 	if f.Word == NotReproduced {
 		f.Word = Inconclusive
-		f.Reason = fmt.Sprintf("%s fails alone, but one of %d may by luck", parts[weakest].Name, len(parts))
+		f.Reason = fmt.Sprintf("%s fails alone, but one of %d may by luck", parts[weakest].Name,
+			len(parts))
 		f.NeedRounds = max(f.NeedRounds, roundsToRefute(len(parts))-f.Rounds)
 	}
 	return f
@@ -67,8 +71,8 @@ func (f *Finding) rest(decides Part, word Word) {
 	}
 }
 
-// rank orders words by how far they are from a claim that holds. Not comparable ranks above inconclusive: no number of
-// rounds will change it.
+// rank orders words by how far they are from a claim that holds. Not comparable ranks above
+// inconclusive: no number of rounds will change it.
 var rank = map[Word]int{Reproduced: 0, Inconclusive: 1, NotComparable: 2, NotReproduced: 3}
 
 func weaker(a, b Finding) bool {
@@ -78,21 +82,22 @@ func weaker(a, b Finding) bool {
 	return a.P > b.P
 }
 
-// roundsToRefute is how many rounds it takes until one of so many parts can refute: with n rounds the smallest
-// two-sided p-value is 2/2^n.
+// roundsToRefute is how many rounds it takes until one of so many parts can refute: with n rounds
+// the smallest two-sided p-value is 2/2^n.
 func roundsToRefute(parts int) int {
 	return max(MinRounds, int(math.Ceil(math.Log2(2*float64(parts)/Alpha))))
 }
 
-// Flat judges that the metric hardly depends on x: any two points of the axis are equal within the margin (0 means
-// 1.25). It compares all pairs and not the largest with the smallest of each round, for noise alone keeps those
-// apart: by a factor of 1.12 for five points with 5 % each.
+// Flat judges that the metric hardly depends on x: any two points of the axis are equal within the
+// margin (0 means 1.25). It compares all pairs and not the largest with the smallest of each round,
+// for noise alone keeps those apart: by a factor of 1.12 for five points with 5 % each.
 func Flat(s Sweep, margin float64) Finding {
 	var parts []Part
 	for j := range s.X {
 		for i := range j {
 			name := fmt.Sprintf("%g against %g", s.X[j], s.X[i])
-			parts = append(parts, Part{name, Equality(Pair(s.Y[j], s.Y[i]), orDefault(margin, DefaultMargin))})
+			parts = append(parts, Part{name, Equality(Pair(s.Y[j], s.Y[i]),
+				orDefault(margin, DefaultMargin))})
 		}
 	}
 	return All(KindShape, parts)

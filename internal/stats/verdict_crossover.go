@@ -1,7 +1,8 @@
 package stats
 
-// Where two curves swap places. A round in which they do not is no missing value: it says that the crossing lies beyond
-// an end of the axis, and how much that is worth depends on where the axis ends.
+// Where two curves swap places. A round in which they do not is no missing value: it says
+// that the crossing lies beyond an end of the axis, and how much that is worth depends on
+// where the axis ends.
 
 import (
 	"fmt"
@@ -19,9 +20,10 @@ type Crossings struct {
 	last      float64
 }
 
-// FindCrossings looks for the place on the axis before which a has less (greater) of the metric than b, and after which
-// it is the other way, by straight lines in ln x and ln a/b between the points. If noise makes a round swap several
-// times, the middle one counts. Both sweeps have the same X, above 0.
+// FindCrossings looks for the place on the axis before which a has less (greater) of the metric
+// than b, and after which it is the other way, by straight lines in ln x and ln a/b between the
+// points. If noise makes a round swap several times, the middle one counts. Both sweeps have the
+// same X, above 0.
 func FindCrossings(a, b Sweep, before Sense) Crossings {
 	c := Crossings{first: math.NaN(), last: math.NaN()}
 	if len(a.X) < 2 || len(a.X) != len(b.X) {
@@ -68,7 +70,8 @@ func (c *Crossings) add(x, lead []float64) {
 	c.low, c.high, c.logs = append(c.low, low), append(c.high, high), append(c.logs, at)
 }
 
-// middleSwap is the middle one of the places where the lead changes its sign; there is an odd number of them.
+// middleSwap is the middle one of the places where the lead changes its sign; there is an odd
+// number of them.
 func middleSwap(x, lead []float64) float64 {
 	var swaps []float64
 	for i := 1; i < len(x); i++ {
@@ -80,9 +83,9 @@ func middleSwap(x, lead []float64) float64 {
 	return swaps[len(swaps)/2]
 }
 
-// Crossover judges "A and B swap places at x". margin 0 means 1.25. If they do not swap within the axis, that refutes
-// the claim only where the axis reaches beyond the margin; if they swap the other way in nearly all rounds, it does
-// anyway.
+// Crossover judges "A and B swap places at x". margin 0 means 1.25. If they do not swap within the
+// axis, that refutes the claim only where the axis reaches beyond the margin; if they swap the
+// other way in nearly all rounds, it does anyway.
 func Crossover(c Crossings, x, margin float64) Finding {
 	margin = orDefault(margin, DefaultMargin)
 	s := Sample{Values: c.logs, Voided: c.voided}
@@ -98,7 +101,8 @@ func Crossover(c Crossings, x, margin float64) Finding {
 	}
 	if p := min(1, 2*binomialTail(f.Rounds, c.reversed)); p <= Alpha {
 		f.Word, f.NeedRounds, f.PAgainst = NotReproduced, 0, min(f.PAgainst, p)
-		f.Reason = fmt.Sprintf("they swap places the other way in %d of %d rounds", c.reversed, f.Rounds)
+		f.Reason = fmt.Sprintf("they swap places the other way in %d of %d rounds", c.reversed,
+			f.Rounds)
 	} else if math.IsNaN(f.Estimate) {
 		f.Reason = fmt.Sprintf("no crossing in range, which is %g to %g", c.first, c.last)
 		if f.Word == Inconclusive && (c.first > f.Accept[0] || c.last < f.Accept[1]) {
@@ -108,8 +112,8 @@ func Crossover(c Crossings, x, margin float64) Finding {
 	return f
 }
 
-// estimate is the Hodges-Lehmann estimate if every round has its crossing. Otherwise it is the median, which does not
-// ask how far beyond the end a crossing lies; NaN if that one has none.
+// estimate is the Hodges-Lehmann estimate if every round has its crossing. Otherwise it is the
+// median, which does not ask how far beyond the end a crossing lies; NaN if that one has none.
 func (c Crossings) estimate(hodgesLehmann float64) float64 {
 	if c.crossing() == len(c.logs) {
 		return hodgesLehmann

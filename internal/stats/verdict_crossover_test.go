@@ -37,22 +37,31 @@ func TestCrossover(t *testing.T) {
 	}{
 		{"there", repeated(12, x, at(550)), 600, Reproduced, "", 550},
 		{"elsewhere", repeated(12, x, at(100)), 600, NotReproduced, "outside the margin", 100},
-		{"never within the axis", repeated(12, x, never), 600, NotReproduced, "no crossing in range, which is 1 to 10000", nan},
-		{"before the axis", repeated(12, x, before), 600, NotReproduced, "no crossing in range", nan},
-		{"the axis ends too soon", repeated(12, x, never), 9000, Inconclusive, "and ends within the margin", nan},
-		{"the axis starts too late", repeated(12, x, before), 1.1, Inconclusive, "and ends within the margin", nan},
+		{"never within the axis", repeated(12, x, never), 600, NotReproduced,
+			"no crossing in range, which is 1 to 10000", nan},
+		{"before the axis", repeated(12, x, before), 600, NotReproduced, "no crossing in range",
+			nan},
+		{"the axis ends too soon", repeated(12, x, never), 9000, Inconclusive,
+			"and ends within the margin", nan},
+		{"the axis starts too late", repeated(12, x, before), 1.1, Inconclusive,
+			"and ends within the margin", nan},
 		{"one round of twelve without", mixed(11, at(600), 1, never), 600, Reproduced, "", 600},
-		{"half without", mixed(6, at(600), 6, never), 600, Inconclusive, "no crossing in range, which is 1 to 10000", nan},
-		{"the other way", repeated(12, x, reverse), 600, NotReproduced, "the other way in 12 of 12", nan},
+		{"half without", mixed(6, at(600), 6, never), 600, Inconclusive,
+			"no crossing in range, which is 1 to 10000", nan},
+		{"the other way", repeated(12, x, reverse), 600, NotReproduced, "the other way in 12 of 12",
+			nan},
 		{"one round the other way", mixed(11, at(600), 1, reverse), 600, Reproduced, "", 600},
-		{"three times: the middle one", repeated(12, x, zigzag), 31.6, Reproduced, "", math.Sqrt(1000)},
+		{"three times: the middle one", repeated(12, x, zigzag), 31.6, Reproduced, "",
+			math.Sqrt(1000)},
 		{"too few rounds", repeated(5, x, at(600)), 600, Inconclusive, "5 rounds cannot", 600},
-		{"axes of two lengths", Sweep{X: x[:2], Y: [][]float64{{1}, {1}}}, 600, Inconclusive, "do not count", nan},
+		{"axes of two lengths", Sweep{X: x[:2], Y: [][]float64{{1}, {1}}}, 600, Inconclusive,
+			"do not count", nan},
 	}
 	for _, tt := range tests {
 		got := Crossover(FindCrossings(repeated(tt.b.rounds(), x, one), tt.b, Greater), tt.x, 0)
 		checkFinding(t, tt.name, got, tt.word, tt.reason)
-		if !same(got.Estimate, tt.estimate) && math.Abs(got.Estimate-tt.estimate) > 1e-9*tt.estimate {
+		if !same(got.Estimate, tt.estimate) &&
+			math.Abs(got.Estimate-tt.estimate) > 1e-9*tt.estimate {
 			t.Errorf("%s: crosses at %g, want %g", tt.name, got.Estimate, tt.estimate)
 		}
 	}

@@ -2,22 +2,23 @@ package stats
 
 // The rules for a single number: two shapes of test, and the kinds of claims that use them.
 //
-// within: the number has to lie in a zone. The 90 % interval inside it reproduces (two one-sided tests at 5 %), the
-// 95 % interval wholly outside it refutes.
+// within: the number has to lie in a zone. The 90 % interval inside it reproduces (two one-sided
+// tests at 5 %), the 95 % interval wholly outside it refutes.
 //
-// beyond: the number has to lie past a bar. The 95 % interval wholly past it reproduces, the 95 % interval wholly on
-// the other side of "none" refutes. Between none and the bar lies a strip that decides nothing: an effect of 3 % is no
-// counter-example to "A uses less than B", so it does not refute; but it is of the size that placement in memory or
-// the order of start-up can fake, so it does not reproduce either. The reason then says that any effect is small,
-// which is more than "too wide" and is what the reader of such a claim wants to know.
+// beyond: the number has to lie past a bar. The 95 % interval wholly past it reproduces, the 95 %
+// interval wholly on the other side of "none" refutes. Between none and the bar lies a strip that
+// decides nothing: an effect of 3 % is no counter-example to "A uses less than B", so it does not
+// refute; but it is of the size that placement in memory or the order of start-up can fake, so it
+// does not reproduce either. The reason then says that any effect is small, which is more than "too
+// wide" and is what the reader of such a claim wants to know.
 
 import (
 	"fmt"
 	"math"
 )
 
-// Direction judges "A has less (greater) of the metric than B" from the log ratios A/B. effect is the smallest ratio of
-// interest (0 means 1.05): the bar is effect, "none" is 1.
+// Direction judges "A has less (greater) of the metric than B" from the log ratios A/B. effect is
+// the smallest ratio of interest (0 means 1.05): the bar is effect, "none" is 1.
 func Direction(s Sample, sense Sense, effect float64) Finding {
 	s = s.clean()
 	effect = orDefault(effect, DefaultEffect)
@@ -50,9 +51,9 @@ func Equality(s Sample, margin float64) Finding {
 	return sized(KindEquality, s, 1, orDefault(margin, DefaultEqualMargin))
 }
 
-// Absolute judges "A has v of the metric" from the logarithms of what was measured. Another machine can confirm a
-// number but not refute it: outside the margin it is not comparable, unless scaled says that the published number has
-// been brought to this machine by a calibration.
+// Absolute judges "A has v of the metric" from the logarithms of what was measured. Another machine
+// can confirm a number but not refute it: outside the margin it is not comparable, unless scaled
+// says that the published number has been brought to this machine by a calibration.
 func Absolute(s Sample, v, margin float64, scaled bool) Finding {
 	f := sized(KindAbsolute, s, v, orDefault(margin, DefaultMargin))
 	switch {
@@ -86,7 +87,8 @@ func sized(kind Kind, s Sample, k, margin float64) Finding {
 	return f
 }
 
-// Growth judges "y grows with the power p of x" (1: linearly) from one exponent for each round. margin 0 means 1.25.
+// Growth judges "y grows with the power p of x" (1: linearly) from one exponent for each round.
+// margin 0 means 1.25.
 func Growth(s Sample, power, margin float64) Finding {
 	s = s.clean()
 	margin = orDefault(margin, DefaultMargin)
@@ -99,9 +101,9 @@ func Growth(s Sample, power, margin float64) Finding {
 	return f
 }
 
-// Flattens judges "growth drops after x" from one number for each round: growth after x over growth before it. To be
-// reproduced the drop has to be at least the margin (0 means 1.25: to 0.8 of the growth before); growth that does not
-// drop at all refutes.
+// Flattens judges "growth drops after x" from one number for each round: growth after x over growth
+// before it. To be reproduced the drop has to be at least the margin (0 means 1.25: to 0.8 of the
+// growth before); growth that does not drop at all refutes.
 func Flattens(s Sample, margin float64) Finding {
 	s = s.clean().negated()
 	margin = orDefault(margin, DefaultMargin)
@@ -127,8 +129,8 @@ func (f *Finding) terms(publishedOK bool) bool {
 	return false
 }
 
-// within decides whether the number lies between low and high, both on the scale of the evidence. It returns false if
-// there are too few rounds to look.
+// within decides whether the number lies between low and high, both on the scale of the evidence.
+// It returns false if there are too few rounds to look.
 func (f *Finding) within(e evidence, low, high float64) bool {
 	for i := range e.low {
 		if e.low[i] >= low && e.high[i] <= high {
@@ -152,8 +154,8 @@ func (f *Finding) within(e evidence, low, high float64) bool {
 	return true
 }
 
-// beyond decides whether the number lies above bar, where none means no effect; both on the scale of the evidence.
-// small is the distance between them in words.
+// beyond decides whether the number lies above bar, where none means no effect; both on the scale
+// of the evidence. small is the distance between them in words.
 func (f *Finding) beyond(e evidence, bar, none float64, small string) {
 	for _, v := range e.low {
 		if v > none {
@@ -180,8 +182,8 @@ func (f *Finding) beyond(e evidence, bar, none float64, small string) {
 	}
 }
 
-// tooWide puts the width in place of the reason if the interval is wider than it should be: then more rounds may
-// decide, otherwise they would only confirm that the number lies at an edge.
+// tooWide puts the width in place of the reason if the interval is wider than it should be: then
+// more rounds may decide, otherwise they would only confirm that the number lies at an edge.
 func (f *Finding) tooWide(iv Interval, target float64) {
 	need := MoreRounds(f.Rounds, iv.HalfWidth(), target)
 	if need > 0 || math.IsInf(iv.HalfWidth(), 1) {

@@ -1,6 +1,7 @@
 package stats
 
-// The rules by example: each case is a set of rounds whose intervals are known, and the word that they must get.
+// The rules by example: each case is a set of rounds whose intervals are known, and the word
+// that they must get.
 
 import (
 	"encoding/json"
@@ -38,48 +39,75 @@ func TestRules(t *testing.T) {
 	}{
 		{"direction: clear", Direction(spread(n, 1.42, .1), Greater, 0), Reproduced, "", n},
 		{"direction: clear, less", Direction(spread(n, .7, .1), Less, 0), Reproduced, "", n},
-		{"direction: opposite", Direction(spread(n, .8, .1), Greater, 0), NotReproduced, "other way round", 0},
-		{"direction: opposite, less", Direction(spread(n, 1.25, .1), Less, 0), NotReproduced, "other way round", 0},
-		{"direction: small but seen", Direction(spread(n, 1.03, .01), Greater, 0), Inconclusive, "agrees, but the effect is below the 5 %", n},
-		{"direction: none", Direction(spread(n, 1, .02), Greater, 0), Inconclusive, "any effect in this direction is below the 5 %", n / 2},
-		{"direction: at the bar", Direction(spread(n, 1.05, .01), Greater, 0), Inconclusive, "edge of the 5 %", n},
+		{"direction: opposite", Direction(spread(n, .8, .1), Greater, 0), NotReproduced,
+			"other way round", 0},
+		{"direction: opposite, less", Direction(spread(n, 1.25, .1), Less, 0), NotReproduced,
+			"other way round", 0},
+		{"direction: small but seen", Direction(spread(n, 1.03, .01), Greater, 0), Inconclusive,
+			"agrees, but the effect is below the 5 %", n},
+		{"direction: none", Direction(spread(n, 1, .02), Greater, 0), Inconclusive,
+			"any effect in this direction is below the 5 %", n / 2},
+		{"direction: at the bar", Direction(spread(n, 1.05, .01), Greater, 0), Inconclusive,
+			"edge of the 5 %", n},
 		{"direction: wide", Direction(spread(n, 1.1, .5), Greater, 0), Inconclusive, "too wide", 7},
-		{"direction: no sense", Direction(spread(n, 2, .1), "more", 0), Inconclusive, `"more", neither`, 0},
-		{"direction: effect below 1", Direction(spread(n, 2, .1), Less, .9), Inconclusive, "0.9, below 1", 0},
+		{"direction: no sense", Direction(spread(n, 2, .1), "more", 0), Inconclusive,
+			`"more", neither`, 0},
+		{"direction: effect below 1", Direction(spread(n, 2, .1), Less, .9), Inconclusive,
+			"0.9, below 1", 0},
 
 		{"magnitude: as published", Magnitude(spread(n, 1.45, .1), 1.5, 0), Reproduced, "", n},
-		{"magnitude: too small", Magnitude(spread(n, 1.1, .05), 1.5, 0), NotReproduced, "direction reproduced, size not", 0},
-		{"magnitude: too small, below 1", Magnitude(spread(n, .9, .05), .5, 0), NotReproduced, "direction reproduced, size not", 0},
-		{"magnitude: other side", Magnitude(spread(n, .8, .05), 1.5, 0), NotReproduced, "other way round", 0},
-		{"magnitude: nothing there", Magnitude(spread(n, 1, .05), 1.5, 0), NotReproduced, "outside the margin", 0},
-		{"magnitude: at the edge", Magnitude(spread(n, 1.5*1.25, .05), 1.5, 0), Inconclusive, "edge of the margin", n / 2},
+		{"magnitude: too small", Magnitude(spread(n, 1.1, .05), 1.5, 0), NotReproduced,
+			"direction reproduced, size not", 0},
+		{"magnitude: too small, below 1", Magnitude(spread(n, .9, .05), .5, 0), NotReproduced,
+			"direction reproduced, size not", 0},
+		{"magnitude: other side", Magnitude(spread(n, .8, .05), 1.5, 0), NotReproduced,
+			"other way round", 0},
+		{"magnitude: nothing there", Magnitude(spread(n, 1, .05), 1.5, 0), NotReproduced,
+			"outside the margin", 0},
+		{"magnitude: at the edge", Magnitude(spread(n, 1.5*1.25, .05), 1.5, 0), Inconclusive,
+			"edge of the margin", n / 2},
 		{"magnitude: wide", Magnitude(spread(n, 1.5, .9), 1.5, 0), Inconclusive, "too wide", 4},
-		{"magnitude: bad margin", Magnitude(spread(n, 1.5, .1), 1.5, .8), Inconclusive, "margin is 0.8", 0},
-		{"magnitude: bad ratio", Magnitude(spread(n, 1.5, .1), -1, 0), Inconclusive, "published number is -1", 0},
+		{"magnitude: bad margin", Magnitude(spread(n, 1.5, .1), 1.5, .8), Inconclusive,
+			"margin is 0.8", 0},
+		{"magnitude: bad ratio", Magnitude(spread(n, 1.5, .1), -1, 0), Inconclusive,
+			"published number is -1", 0},
 
 		{"equality: equal", Equality(spread(n, 1.02, .05), 0), Reproduced, "", n},
 		{"equality: not", Equality(spread(n, 1.3, .05), 0), NotReproduced, "outside the margin", 0},
 
 		{"absolute: same", Absolute(spread(n, 33, .1), 32, 0, false), Reproduced, "", n},
-		{"absolute: other machine", Absolute(spread(n, 12, .1), 32, 0, false), NotComparable, "other hardware", 0},
-		{"absolute: scaled", Absolute(spread(n, 12, .1), 32, 0, true), NotReproduced, "after scaling", 0},
-		{"absolute: at the edge", Absolute(spread(n, 40, .05), 32, 0, false), Inconclusive, "edge", n / 2},
+		{"absolute: other machine", Absolute(spread(n, 12, .1), 32, 0, false), NotComparable,
+			"other hardware", 0},
+		{"absolute: scaled", Absolute(spread(n, 12, .1), 32, 0, true), NotReproduced,
+			"after scaling", 0},
+		{"absolute: at the edge", Absolute(spread(n, 40, .05), 32, 0, false), Inconclusive, "edge",
+			n / 2},
 
 		{"growth: linear", Growth(ratios(spread(n, .95, .05)), 1, 0), Reproduced, "", n},
-		{"growth: root", Growth(ratios(spread(n, .5, .05)), 1, 0), NotReproduced, "outside the margin", 0},
-		{"growth: falling", Growth(ratios(spread(n, .5, .05)).negated(), 1, 0), NotReproduced, "outside the margin", 0},
+		{"growth: root", Growth(ratios(spread(n, .5, .05)), 1, 0), NotReproduced,
+			"outside the margin", 0},
+		{"growth: falling", Growth(ratios(spread(n, .5, .05)).negated(), 1, 0), NotReproduced,
+			"outside the margin", 0},
 		{"flattens: to half", Flattens(ratios(spread(n, .5, .1)), 0), Reproduced, "", n},
 		{"flattens: falls", Flattens(ratios(spread(n, .5, .1)).negated(), 0), Reproduced, "", n},
-		{"flattens: steeper", Flattens(ratios(spread(n, 1.5, .1)), 0), NotReproduced, "other way", 0},
-		{"flattens: a little", Flattens(ratios(spread(n, .9, .02)), 0), Inconclusive, "below the 20 %", n},
+		{"flattens: steeper", Flattens(ratios(spread(n, 1.5, .1)), 0), NotReproduced, "other way",
+			0},
+		{"flattens: a little", Flattens(ratios(spread(n, .9, .02)), 0), Inconclusive,
+			"below the 20 %", n},
 
-		{"five rounds", Direction(spread(5, 3, .01), Greater, 0), Inconclusive, "5 rounds cannot carry", 5},
-		{"one round", Direction(Sample{Values: []float64{1}}, Greater, 0), Inconclusive, "1 round cannot carry", 1},
+		{"five rounds", Direction(spread(5, 3, .01), Greater, 0), Inconclusive,
+			"5 rounds cannot carry", 5},
+		{"one round", Direction(Sample{Values: []float64{1}}, Greater, 0), Inconclusive,
+			"1 round cannot carry", 1},
 		{"no rounds", Direction(Sample{}, Greater, 0), Inconclusive, "no round was measured", 0},
-		{"all voided", Direction(voided(Sample{}, 12), Greater, 0), Inconclusive, "12 of 12 rounds do not count", 0},
-		{"a quarter voided", Direction(voided(spread(9, 3, .01), 3), Greater, 0), Reproduced, "", 9},
-		{"more than a quarter", Direction(voided(spread(11, 3, .01), 4), Greater, 0), Inconclusive, "4 of 15 rounds do not count", 11},
-		{"NaN is voided", Direction(Sample{Values: []float64{nan, nan, nan, 1, 1, 1, 1, 1, 1}}, Greater, 0), Inconclusive, "3 of 9 rounds", 6},
+		{"all voided", Direction(voided(Sample{}, 12), Greater, 0), Inconclusive,
+			"12 of 12 rounds do not count", 0},
+		{"a quarter voided", Direction(voided(spread(9, 3, .01), 3), Greater, 0), Reproduced, "",
+			9},
+		{"more than a quarter", Direction(voided(spread(11, 3, .01), 4), Greater, 0), Inconclusive,
+			"4 of 15 rounds do not count", 11},
+		{"NaN is voided", Direction(Sample{Values: []float64{nan, nan, nan, 1, 1, 1, 1, 1, 1}},
+			Greater, 0), Inconclusive, "3 of 9 rounds", 6},
 	}
 	for _, tt := range tests {
 		checkFinding(t, tt.name, tt.got, tt.word, tt.reason)
@@ -91,7 +119,8 @@ func TestRules(t *testing.T) {
 
 func checkFinding(t *testing.T, name string, got Finding, word Word, reason string) {
 	t.Helper()
-	if got.Word != word || !strings.Contains(got.Reason, reason) || reason == "" && got.Reason != "" {
+	if got.Word != word || !strings.Contains(got.Reason, reason) ||
+		reason == "" && got.Reason != "" {
 		t.Errorf("%s: got %s (%s), want %s (%s); 95 %% %.3f to %.3f",
 			name, got.Word, got.Reason, word, reason, got.Interval95.Lower, got.Interval95.Upper)
 	}
@@ -108,7 +137,8 @@ func checkFinding(t *testing.T, name string, got Finding, word Word, reason stri
 
 func TestNumbersOfFinding(t *testing.T) {
 	f := Direction(spread(12, .5, .1), Less, 1.10)
-	if math.Abs(f.Estimate-.5) > 1e-12 || f.Interval95.Lower >= .5 || f.Interval95.Upper <= .5 || f.Interval95.Upper > .6 {
+	if math.Abs(f.Estimate-.5) > 1e-12 || f.Interval95.Lower >= .5 || f.Interval95.Upper <= .5 ||
+		f.Interval95.Upper > .6 {
 		t.Errorf("estimate %g, interval %+v: want .5 inside, as a ratio", f.Estimate, f.Interval95)
 	}
 	if f.Interval90.HalfWidth() >= f.Interval95.HalfWidth() {
@@ -134,7 +164,8 @@ func TestNumbersOfFinding(t *testing.T) {
 
 func TestCautionAboutDrift(t *testing.T) {
 	drifting := Sample{Values: []float64{.1, .2, .3, .4, .5, .6, .7, .8, .9, 1}}
-	if f := Direction(drifting, Greater, 0); len(f.Cautions) != 1 || !strings.Contains(f.Cautions[0], "lag-1 0.70") {
+	if f := Direction(drifting, Greater, 0); len(f.Cautions) != 1 ||
+		!strings.Contains(f.Cautions[0], "lag-1 0.70") {
 		t.Errorf("cautions %q, want one about lag-1 0.70", f.Cautions)
 	}
 }
@@ -153,11 +184,16 @@ func TestAll(t *testing.T) {
 		weakest string
 	}{
 		{"all hold", []Part{part("a", holds(12)), part("b", holds(12))}, Reproduced, "", "a"},
-		{"one open", []Part{part("a", holds(12)), part("b", open)}, Inconclusive, "b: the interval is too wide", "b"},
-		{"one fails", []Part{part("a", open), part("b", fails(12)), part("c", holds(12))}, NotReproduced, "b: it is the other way round", "b"},
-		{"one fails in too few rounds", []Part{part("a", fails(6)), part("b", holds(6))}, Inconclusive, "a fails alone, but one of 2 may by luck", "a"},
-		{"one cannot be compared", []Part{part("a", open), part("b", foreign)}, NotComparable, "b: outside the margin", "b"},
-		{"failing outweighs foreign", []Part{part("a", fails(12)), part("b", foreign)}, NotReproduced, "a: ", "a"},
+		{"one open", []Part{part("a", holds(12)), part("b", open)}, Inconclusive,
+			"b: the interval is too wide", "b"},
+		{"one fails", []Part{part("a", open), part("b", fails(12)), part("c", holds(12))},
+			NotReproduced, "b: it is the other way round", "b"},
+		{"one fails in too few rounds", []Part{part("a", fails(6)), part("b", holds(6))},
+			Inconclusive, "a fails alone, but one of 2 may by luck", "a"},
+		{"one cannot be compared", []Part{part("a", open), part("b", foreign)}, NotComparable,
+			"b: outside the margin", "b"},
+		{"failing outweighs foreign", []Part{part("a", fails(12)), part("b", foreign)},
+			NotReproduced, "a: ", "a"},
 		{"nothing", nil, Inconclusive, "nothing to compare", ""},
 	}
 	for _, tt := range tests {
@@ -186,11 +222,13 @@ func TestFlat(t *testing.T) {
 }
 
 func TestFindingJSON(t *testing.T) {
-	text, err := json.Marshal([]Finding{Direction(spread(12, 2, .1), Greater, 0), All(KindShape, nil), Flattens(Sample{}, 0)})
+	text, err := json.Marshal([]Finding{Direction(spread(12, 2, .1), Greater, 0),
+		All(KindShape, nil), Flattens(Sample{}, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"word":"reproduced"`, `"accept":[1.05,null]`, `"estimate":null`, `"accept":[null,0.8]`} {
+	for _, want := range []string{`"word":"reproduced"`, `"accept":[1.05,null]`, `"estimate":null`,
+		`"accept":[null,0.8]`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s\nlacks %s", text, want)
 		}

@@ -1,7 +1,7 @@
 package stats
 
-// A finding as a sentence. The house rule is built in: a sentence names the metric, the number of rounds and the
-// interval, and says nothing that the interval does not show.
+// A finding as a sentence. The house rule is built in: a sentence names the metric, the number of
+// rounds and the interval, and says nothing that the interval does not show.
 
 import (
 	"fmt"
@@ -14,12 +14,14 @@ import (
 // Words is what a sentence needs beside the finding.
 type Words struct {
 	A, B string // names of the two sides
-	// Phrase is what A did, with its metric: "served {ratio}x {b}'s requests a second", "used {ratio}x the CPU of {b}",
-	// "used CPU that grew with the power {ratio} of the connections", "swapped places with {b} at {ratio} connections".
-	// For an order of several models A is "the ratio of requests a second" and the phrase "was {ratio}x".
+	// Phrase is what A did, with its metric: "served {ratio}x {b}'s requests a second", "used
+	// {ratio}x the CPU of {b}", "used CPU that grew with the power {ratio} of the connections",
+	// "swapped places with {b} at {ratio} connections". For an order of several models A is "the
+	// ratio of requests a second" and the phrase "was {ratio}x".
 	Phrase string
 	Source string // who claims it; "The paper" if empty
-	Says   string // what the source says, in place of the default: "says that Go's CPU grows almost linearly"
+	// what the source says, in place of the default: "says that Go's CPU grows almost linearly"
+	Says string
 }
 
 // judgement are words that hide which metric is meant.
@@ -40,8 +42,8 @@ func (w Words) Check() error {
 	return nil
 }
 
-// Sentence tells the finding: "Here, 12 of 12 rounds, A served 1.42x B's requests per CPU second (95 % 1.38-1.47). The
-// paper says 1.5x; margin 1.25. Reproduced."
+// Sentence tells the finding: "Here, 12 of 12 rounds, A served 1.42x B's requests per CPU second
+// (95 % 1.38-1.47). The paper says 1.5x; margin 1.25. Reproduced."
 func (f Finding) Sentence(w Words) string {
 	says := w.Says
 	if says == "" {
@@ -54,8 +56,8 @@ func (f Finding) Sentence(w Words) string {
 	return fmt.Sprintf("Here, %s. %s %s. %s.", f.observation(w), source, says, f.Verdict())
 }
 
-// Verdict is the word with its reason and the advice that follows: "Inconclusive: the interval is too wide; needs
-// about 9 more rounds".
+// Verdict is the word with its reason and the advice that follows: "Inconclusive: the interval is
+// too wide; needs about 9 more rounds".
 func (f Finding) Verdict() string {
 	word := strings.ToUpper(string(f.Word[:1])) + string(f.Word[1:])
 	if f.Reason != "" {
@@ -80,19 +82,22 @@ func (f Finding) observation(w Words) string {
 				holding++
 			}
 		}
-		prefix = fmt.Sprintf("%d of %s hold; the weakest, %s: ", holding, count(len(f.Parts), "comparison"), f.Weakest)
+		prefix = fmt.Sprintf("%d of %s hold; the weakest, %s: ", holding,
+			count(len(f.Parts), "comparison"), f.Weakest)
 	}
 	rounds := fmt.Sprintf("%d of %s", f.RoundsAgreeing, count(f.Rounds, "round"))
 	switch {
 	case f.Rounds == 0:
 		return "nothing was measured that counts"
 	case math.IsNaN(f.Estimate):
-		return fmt.Sprintf("%s agreeing, no crossing of %s and %s was seen in most", rounds, w.A, w.B)
+		return fmt.Sprintf("%s agreeing, no crossing of %s and %s was seen in most", rounds, w.A,
+			w.B)
 	case f.RoundsAgreeing < f.Rounds:
 		rounds += " agreeing"
 	}
 	decimals := f.decimals()
-	phrase := strings.NewReplacer("{ratio}", number(f.Estimate, decimals), "{b}", w.B, "{a}", w.A).Replace(w.Phrase)
+	phrase := strings.NewReplacer("{ratio}", number(f.Estimate, decimals), "{b}", w.B, "{a}",
+		w.A).Replace(w.Phrase)
 	interval := "95 % " + f.interval(decimals)
 	if f.Rounds == 1 {
 		interval = "one round has no interval"
@@ -110,7 +115,8 @@ func (f Finding) interval(decimals int) string {
 	}
 	text := low + separator + high
 	if iv.Short() {
-		text += fmt.Sprintf(", though %s carry only %.4g %%", count(f.Rounds, "round"), 100*iv.Attained)
+		text += fmt.Sprintf(", though %s carry only %.4g %%", count(f.Rounds, "round"),
+			100*iv.Attained)
 	}
 	return text
 }
@@ -138,8 +144,8 @@ func (f Finding) says() string {
 	return "says " + published + margin
 }
 
-// decimals is how many digits after the point tell the ends of the interval apart, at least enough for three digits of
-// the estimate above .1.
+// decimals is how many digits after the point tell the ends of the interval apart, at least enough
+// for three digits of the estimate above .1.
 func (f Finding) decimals() int {
 	d := 2 - int(math.Floor(math.Log10(max(math.Abs(f.Estimate), 1))))
 	if width := f.Interval95.Upper - f.Interval95.Lower; width > 0 {

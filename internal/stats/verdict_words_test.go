@@ -9,11 +9,14 @@ import (
 func TestSentence(t *testing.T) {
 	served := Words{A: "A", B: "B", Phrase: "served {ratio}x {b}'s requests per CPU second"}
 	used := Words{A: "c-process", B: "go-goroutine", Phrase: "used {ratio}x the CPU of {b}"}
-	grew := Words{A: "go-goroutine", Phrase: "used CPU that grew with the power {ratio} of the connections"}
-	swapped := Words{A: "gonet", B: "tapip", Phrase: "swapped latency with {b} at {ratio} pings", Source: "The thesis"}
+	grew := Words{A: "go-goroutine",
+		Phrase: "used CPU that grew with the power {ratio} of the connections"}
+	swapped := Words{A: "gonet", B: "tapip", Phrase: "swapped latency with {b} at {ratio} pings",
+		Source: "The thesis"}
 	x := []float64{1, 1000}
 	crossings := func(at float64) Crossings {
-		return FindCrossings(repeated(12, x, []float64{1, 1}), repeated(12, x, []float64{1 / at, 1000 / at}), Greater)
+		return FindCrossings(repeated(12, x, []float64{1, 1}),
+			repeated(12, x, []float64{1 / at, 1000 / at}), Greater)
 	}
 	tests := []struct {
 		finding Finding
@@ -21,35 +24,66 @@ func TestSentence(t *testing.T) {
 		want    string
 	}{
 		{Magnitude(spread(12, 1.42, .07), 1.5, 0), served,
-			"Here, 12 of 12 rounds, A served 1.42x B's requests per CPU second (95 % 1.38-1.46). The paper says 1.5x; margin 1.25. Reproduced."},
+			"Here, 12 of 12 rounds, A served 1.42x B's requests per CPU second (95 % " +
+				"1.38-1.46). The paper says 1.5x; margin 1.25. Reproduced."},
 		{Magnitude(spread(12, 1.1, .05), 1.5, 0), served,
-			"Here, 0 of 12 rounds agreeing, A served 1.10x B's requests per CPU second (95 % 1.08-1.12). The paper says 1.5x; margin 1.25. Not reproduced: direction reproduced, size not."},
+			"Here, 0 of 12 rounds agreeing, A served 1.10x B's requests per CPU second (95 % " +
+				"1.08-1.12). The paper says 1.5x; margin 1.25. Not reproduced: direction " +
+				"reproduced, size not."},
 		{Direction(spread(12, .71, .05), Less, 0), used,
-			"Here, 12 of 12 rounds, c-process used 0.71x the CPU of go-goroutine (95 % 0.69-0.73). The paper says less; differences from 5 % on count. Reproduced."},
+			"Here, 12 of 12 rounds, c-process used 0.71x the CPU of go-goroutine (95 % " +
+				"0.69-0.73). The paper says less; differences from 5 % on count. Reproduced."},
 		{Direction(spread(12, 1.1, .5), Greater, 0), used,
-			"Here, 7 of 12 rounds agreeing, c-process used 1.10x the CPU of go-goroutine (95 % 0.91-1.32). The paper says more; differences from 5 % on count. Inconclusive: the interval is too wide; more rounds alone will not do: measure longer or on a quieter machine."},
+			"Here, 7 of 12 rounds agreeing, c-process used 1.10x the CPU of go-goroutine (95 % " +
+				"0.91-1.32). The paper says more; differences from 5 % on count. Inconclusive: " +
+				"the interval is too wide; more rounds alone will not do: measure longer or on " +
+				"a quieter machine."},
 		{Magnitude(spread(12, 1.64, .06), 1.5, 1.1), served,
-			"Here, 7 of 12 rounds agreeing, A served 1.64x B's requests per CPU second (95 % 1.60-1.68). The paper says 1.5x; margin 1.10. Inconclusive: the interval is too wide; needs about 3 more rounds."},
+			"Here, 7 of 12 rounds agreeing, A served 1.64x B's requests per CPU second (95 % " +
+				"1.60-1.68). The paper says 1.5x; margin 1.10. Inconclusive: the interval is " +
+				"too wide; needs about 3 more rounds."},
 		{Equality(spread(12, 1.002, .001), 0), used,
-			"Here, 12 of 12 rounds, c-process used 1.0020x the CPU of go-goroutine (95 % 1.0015-1.0025). The paper says the same; margin 1.10. Reproduced."},
+			"Here, 12 of 12 rounds, c-process used 1.0020x the CPU of go-goroutine (95 % " +
+				"1.0015-1.0025). The paper says the same; margin 1.10. Reproduced."},
 		{Growth(ratios(spread(12, .97, .05)), 1, 0), grew,
-			"Here, 12 of 12 rounds, go-goroutine used CPU that grew with the power 0.97 of the connections (95 % 0.95-0.99). The paper says 1; margin 1.25. Reproduced."},
-		{Flattens(ratios(spread(12, .1, .1)), 0), Words{A: "c-process", Phrase: "needed {ratio}x the CPU for a further connection after 16", Says: "says that growth drops considerably"},
-			"Here, 12 of 12 rounds, c-process needed 0.100x the CPU for a further connection after 16 (95 % 0.096-0.104). The paper says that growth drops considerably. Reproduced."},
+			"Here, 12 of 12 rounds, go-goroutine used CPU that grew with the power 0.97 of the " +
+				"connections (95 % 0.95-0.99). The paper says 1; margin 1.25. Reproduced."},
+		{Flattens(ratios(spread(12, .1, .1)), 0),
+			Words{A: "c-process",
+				Phrase: "needed {ratio}x the CPU for a further connection after 16",
+				Says:   "says that growth drops considerably"},
+			"Here, 12 of 12 rounds, c-process needed 0.100x the CPU for a further connection " +
+				"after 16 (95 % 0.096-0.104). The paper says that growth drops considerably. " +
+				"Reproduced."},
 		{Crossover(crossings(550), 600, 0), swapped,
-			"Here, 12 of 12 rounds, gonet swapped latency with tapip at 550 pings (95 % 550-550). The thesis says 600; margin 1.25. Reproduced."},
+			"Here, 12 of 12 rounds, gonet swapped latency with tapip at 550 pings (95 % " +
+				"550-550). The thesis says 600; margin 1.25. Reproduced."},
 		{Crossover(crossings(1e6), 600, 0), swapped,
-			"Here, 0 of 12 rounds agreeing, no crossing of gonet and tapip was seen in most. The thesis says 600; margin 1.25. Not reproduced: no crossing in range, which is 1 to 1000."},
-		{Absolute(spread(12, 12, .05), 32, 0, false), Words{A: "go-goroutine", Phrase: "held {ratio} KB a connection"},
-			"Here, 0 of 12 rounds agreeing, go-goroutine held 12.0 KB a connection (95 % 11.7-12.3). The paper says 32; margin 1.25. Not comparable: outside the margin, and the published number is from other hardware."},
-		{All(KindDirection, []Part{{"at 1 connection", Direction(spread(12, .71, .05), Less, 0)}, {"at 64 connections", Direction(spread(12, .9, .02), Less, 0)}}), used,
-			"Here, 2 of 2 comparisons hold; the weakest, at 1 connection: 12 of 12 rounds, c-process used 0.71x the CPU of go-goroutine (95 % 0.69-0.73). The paper says so of all 2. Reproduced."},
+			"Here, 0 of 12 rounds agreeing, no crossing of gonet and tapip was seen in most. " +
+				"The thesis says 600; margin 1.25. Not reproduced: no crossing in range, which " +
+				"is 1 to 1000."},
+		{Absolute(spread(12, 12, .05), 32, 0, false),
+			Words{A: "go-goroutine", Phrase: "held {ratio} KB a connection"},
+			"Here, 0 of 12 rounds agreeing, go-goroutine held 12.0 KB a connection (95 % " +
+				"11.7-12.3). The paper says 32; margin 1.25. Not comparable: outside the " +
+				"margin, and the published number is from other hardware."},
+		{All(KindDirection, []Part{{"at 1 connection", Direction(spread(12, .71, .05), Less, 0)},
+			{"at 64 connections", Direction(spread(12, .9, .02), Less, 0)}}), used,
+			"Here, 2 of 2 comparisons hold; the weakest, at 1 connection: 12 of 12 rounds, " +
+				"c-process used 0.71x the CPU of go-goroutine (95 % 0.69-0.73). The paper says " +
+				"so of all 2. Reproduced."},
 		{Direction(spread(5, 2, .05), Greater, 0), used,
-			"Here, 5 of 5 rounds, c-process used 2.00x the CPU of go-goroutine (95 % 1.90-2.10, though 5 rounds carry only 93.75 %). The paper says more; differences from 5 % on count. Inconclusive: 5 rounds cannot carry a 95 % interval, 6 are the least; needs about 1 more round."},
+			"Here, 5 of 5 rounds, c-process used 2.00x the CPU of go-goroutine (95 % 1.90-2.10, " +
+				"though 5 rounds carry only 93.75 %). The paper says more; differences from 5 % " +
+				"on count. Inconclusive: 5 rounds cannot carry a 95 % interval, 6 are the " +
+				"least; needs about 1 more round."},
 		{Direction(Sample{Values: []float64{math.Log(2)}}, Greater, 0), used,
-			"Here, 1 of 1 round, c-process used 2.00x the CPU of go-goroutine (one round has no interval). The paper says more; differences from 5 % on count. Inconclusive: 1 round cannot carry a 95 % interval, 6 are the least; needs about 5 more rounds."},
+			"Here, 1 of 1 round, c-process used 2.00x the CPU of go-goroutine (one round has no " +
+				"interval). The paper says more; differences from 5 % on count. Inconclusive: 1 " +
+				"round cannot carry a 95 % interval, 6 are the least; needs about 5 more rounds."},
 		{Direction(Sample{}, Greater, 0), used,
-			"Here, nothing was measured that counts. The paper says more; differences from 5 % on count. Inconclusive: no round was measured; needs about 6 more rounds."},
+			"Here, nothing was measured that counts. The paper says more; differences from 5 % " +
+				"on count. Inconclusive: no round was measured; needs about 6 more rounds."},
 	}
 	for _, tt := range tests {
 		if err := tt.words.Check(); err != nil {
@@ -66,8 +100,10 @@ func TestWordsCheck(t *testing.T) {
 		words Words
 		want  string
 	}{
-		{Words{A: "A", B: "B", Phrase: "was {ratio}x faster than {b}"}, `"faster" hides the metric`},
-		{Words{A: "A", B: "B", Phrase: "scales {ratio}x as well in requests"}, `"scales" hides the metric`},
+		{Words{A: "A", B: "B", Phrase: "was {ratio}x faster than {b}"},
+			`"faster" hides the metric`},
+		{Words{A: "A", B: "B", Phrase: "scales {ratio}x as well in requests"},
+			`"scales" hides the metric`},
 		{Words{A: "A", B: "B", Phrase: "used less CPU"}, "needs {ratio} once"},
 		{Words{A: "A", Phrase: "used {ratio}x the CPU of {b}"}, "second name is empty"},
 		{Words{Phrase: "used {ratio}x the CPU"}, "first name is empty"},
@@ -81,7 +117,8 @@ func TestWordsCheck(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	f := func(estimate, lower, upper float64) Finding {
-		return Finding{Estimate: estimate, Interval95: Interval{Estimate: estimate, Lower: lower, Upper: upper}}
+		return Finding{Estimate: estimate, Interval95: Interval{Estimate: estimate, Lower: lower,
+			Upper: upper}}
 	}
 	tests := []struct {
 		finding        Finding

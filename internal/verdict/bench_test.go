@@ -38,7 +38,8 @@ func sweep(values ...float64) *manifest.Experiment {
 		Setup: []string{"another machine"},
 	}
 	for _, x := range values {
-		e.Points = append(e.Points, manifest.Point{Name: fmt.Sprintf("connections = %g", x), X: x, Service: "echo"})
+		e.Points = append(e.Points, manifest.Point{Name: fmt.Sprintf("connections = %g", x), X: x,
+			Service: "echo"})
 	}
 	e.Points = append(e.Points, manifest.Point{Name: "alone", X: math.NaN(), Service: "echo"})
 	return e
@@ -56,7 +57,8 @@ func (x experimenter) cells(of truth) []record.Cell {
 	for round := 1; round <= x.rounds; round++ {
 		for _, p := range x.experiment.Points {
 			for _, m := range append([]string{x.experiment.Baseline}, x.experiment.Models...) {
-				twin := len(out) > 0 && m == x.experiment.Baseline && out[len(out)-1].Model == m && out[len(out)-1].Round == round
+				twin := len(out) > 0 && m == x.experiment.Baseline && out[len(out)-1].Model == m &&
+					out[len(out)-1].Round == round
 				v := of(m, p, round)
 				if v == 0 {
 					continue
@@ -68,10 +70,12 @@ func (x experimenter) cells(of truth) []record.Cell {
 	return out
 }
 
-func (x experimenter) cell(model string, twin bool, p manifest.Point, round int, v float64) record.Cell {
+func (x experimenter) cell(model string, twin bool, p manifest.Point, round int,
+	v float64) record.Cell {
 	c := record.Cell{
-		Experiment: x.experiment.Name, Point: p.Name, Service: p.Service, Model: model, Twin: twin, Condition: x.condition,
-		Round: round, Attempt: 1, Status: record.Measured, Labels: x.labels, Load: p.Load,
+		Experiment: x.experiment.Name, Point: p.Name, Service: p.Service, Model: model, Twin: twin,
+		Condition: x.condition,
+		Round:     round, Attempt: 1, Status: record.Measured, Labels: x.labels, Load: p.Load,
 	}
 	if math.IsNaN(v) {
 		c.Status, c.Reasons = record.Void, []record.Reason{{Gate: "steal", Text: "stolen"}}
@@ -125,7 +129,8 @@ func show(c *record.Cell, m manifest.Metric, v float64) {
 		latencies(v)
 	case manifest.Jitter:
 		latencies(1, 1, 1, 1+v)
-	case manifest.CPUVariation: // nine intervals with nothing and one with all have 3.16; the mean of both lowers it
+	// nine intervals with nothing and one with all have 3.16; the mean of both lowers it
+	case manifest.CPUVariation:
 		for i := range 10 {
 			user := time.Duration(float64(i) / 10 * (1 - v/1000) * float64(second))
 			samples = append(samples, sample.Sample{At: second * time.Duration(i) / 10, User: user})

@@ -10,10 +10,12 @@ import (
 	"interleave/internal/stats"
 )
 
-// JudgeBuilds holds the claims of an experiment of builds against its rows. A claim is reproduced where the program was
-// built for each of its targets, and passed every transcript that could be played there.
+// JudgeBuilds holds the claims of an experiment of builds against its rows. A claim is
+// reproduced where the program was built for each of its targets, and passed every transcript
+// that could be played there.
 func JudgeBuilds(e *manifest.Experiment, builds []record.Build) []Verdict {
-	rows := slices.DeleteFunc(slices.Clone(builds), func(b record.Build) bool { return b.Experiment != e.Name })
+	rows := slices.DeleteFunc(slices.Clone(builds),
+		func(b record.Build) bool { return b.Experiment != e.Name })
 	var out []Verdict
 	for _, c := range e.Claims {
 		out = append(out, judgeBuilds(e, c, rows))
@@ -45,10 +47,12 @@ func judgeBuilds(e *manifest.Experiment, c manifest.Claim, rows []record.Build) 
 		case b.Built == record.BuiltNo:
 			wrong = append(wrong, because(target+" is not built", b.Note))
 		case b.Passed < b.Played:
-			wrong = append(wrong, because(fmt.Sprintf("%s passes %d of %d transcripts", target, b.Passed, b.Played), b.Note))
+			wrong = append(wrong, because(fmt.Sprintf("%s passes %d of %d transcripts", target,
+				b.Passed, b.Played), b.Note))
 		case b.Played == 0:
 			unplayed = append(unplayed, target)
-			v.Cautions = append(v.Cautions, because(target+": it was built, and no transcript was played", b.Note))
+			v.Cautions = append(v.Cautions,
+				because(target+": it was built, and no transcript was played", b.Note))
 		default:
 			played = append(played, target)
 		}
@@ -61,7 +65,8 @@ func judgeBuilds(e *manifest.Experiment, c manifest.Claim, rows []record.Build) 
 		parts = append(parts, "builds for "+strings.Join(unplayed, ", "))
 	}
 	if len(parts) > 0 {
-		v.Sentence = fmt.Sprintf("Here, %s %s. ", strings.Join(e.Models, ", "), strings.Join(parts, ", and "))
+		v.Sentence = fmt.Sprintf("Here, %s %s. ", strings.Join(e.Models, ", "),
+			strings.Join(parts, ", and "))
 	}
 	switch {
 	case len(wrong) > 0:

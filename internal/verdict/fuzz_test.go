@@ -8,17 +8,23 @@ import (
 	"interleave/internal/record"
 )
 
-// FuzzJudge reads strange records: whatever their cells say, every claim gets a word and a sentence.
+// FuzzJudge reads strange records: whatever their cells say, every claim gets a word
+// and a sentence.
 func FuzzJudge(f *testing.F) {
 	e := sweep(0, 1, 16)
 	e.Claims = []manifest.Claim{
-		direction("b", "a", "less"), direction("b", "a", "less", "mean"), magnitude("b@alone", "a", 2, "connections = 1"),
-		order("", "c", "b", "a"), shape("linear"), shape("flat"), with(shape("flattens"), func(c *manifest.Claim) { c.After = 1 }),
-		{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"), Against: term("b"), Sense: "greater", Published: 8, Margin: 1.25},
-		{Kind: "absolute", Metric: manifest.CPUVariation, Of: term("a"), Published: 1, At: []string{"alone"}, Margin: 1.25},
+		direction("b", "a", "less"), direction("b", "a", "less", "mean"),
+		magnitude("b@alone", "a", 2, "connections = 1"),
+		order("", "c", "b", "a"), shape("linear"), shape("flat"),
+		with(shape("flattens"), func(c *manifest.Claim) { c.After = 1 }),
+		{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"), Against: term("b"),
+			Sense: "greater", Published: 8, Margin: 1.25},
+		{Kind: "absolute", Metric: manifest.CPUVariation, Of: term("a"), Published: 1,
+			At: []string{"alone"}, Margin: 1.25},
 	}
 	good := experimenter{experiment: e, rounds: 2, noise: .1}.cells(byModel(1000, 800, 500))
-	for _, c := range []any{good[:3], []record.Cell{{Experiment: "made", Model: "a", Point: "alone", Status: record.Measured}}} {
+	for _, c := range []any{good[:3], []record.Cell{{Experiment: "made", Model: "a", Point: "alone",
+		Status: record.Measured}}} {
 		text, err := json.Marshal(c)
 		if err != nil {
 			f.Fatal(err)
@@ -33,7 +39,8 @@ func FuzzJudge(f *testing.F) {
 		}
 		for _, v := range Judge(e, cells, noLines) {
 			if v.Word == "" || v.Sentence == "" || v.Sentence[len(v.Sentence)-1] != '.' {
-				t.Errorf("%s %s: word %q, sentence %q", v.Claim.Kind, v.Claim.Shape, v.Word, v.Sentence)
+				t.Errorf("%s %s: word %q, sentence %q", v.Claim.Kind, v.Claim.Shape, v.Word,
+					v.Sentence)
 			}
 		}
 		TooWide(e, cells, noLines)

@@ -11,9 +11,10 @@ import (
 	"interleave/internal/stats"
 )
 
-// Judge holds every claim of an experiment against the cells of a run. lines tells the lines of code
-// of a model, 0 for one that is not there.
-func Judge(e *manifest.Experiment, cells []record.Cell, lines func(service, model string) int) []Verdict {
+// Judge holds every claim of an experiment against the cells of a run. lines tells the lines of
+// code of a model, 0 for one that is not there.
+func Judge(e *manifest.Experiment, cells []record.Cell,
+	lines func(service, model string) int) []Verdict {
 	j := judge{index: newIndex(e, cells), lines: lines}
 	var out []Verdict
 	for _, c := range e.Claims {
@@ -60,7 +61,8 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 	v.Word, v.Reason = v.Finding.Word, v.Finding.Reason
 	v.Cautions = slices.Concat(v.Finding.Cautions, j.bound(c, v.Condition, points))
 	if all := j.experiment.ClaimPoints(c); len(points) < len(all) {
-		v.Cautions = append(v.Cautions, fmt.Sprintf("judged at %d of the %d points that it speaks of", len(points), len(all)))
+		v.Cautions = append(v.Cautions,
+			fmt.Sprintf("judged at %d of the %d points that it speaks of", len(points), len(all)))
 	}
 	v.Sentence = v.Finding.Sentence(j.words(&v, points))
 	return v
@@ -200,22 +202,26 @@ func tooFew(c manifest.Claim, points []manifest.Point) string {
 		}
 	}
 	if before < 2 || after < 2 {
-		return fmt.Sprintf("growth needs two points up to %g and two from there on; this run has %d and %d", c.After, before, after)
+		return fmt.Sprintf("growth needs two points up to %g and two from there on; this run "+
+			"has %d and %d", c.After, before, after)
 	}
 	return ""
 }
 
 // noMetric says why measured cells lack the metric, or nothing.
-func (j *judge) noMetric(c manifest.Claim, condition manifest.Condition, points []manifest.Point) string {
+func (j *judge) noMetric(c manifest.Claim, condition manifest.Condition,
+	points []manifest.Point) string {
 	for _, p := range points {
 		for _, t := range terms(c) {
 			at := j.at(t, p, condition)
 			for _, cell := range j.cells[at] {
 				if cell.Status == record.Measured && !j.has(at, c.Metric) {
 					if c.Metric == manifest.CPUVariation {
-						return "the windows of this run were too short for a coefficient of variation: eight samples are the least; a deeper run has them"
+						return "the windows of this run were too short for a coefficient of " +
+							"variation: eight samples are the least; a deeper run has them"
 					}
-					return fmt.Sprintf("%s at %s shows no %s", t.Model, p.Name, manifest.Metrics[c.Metric].Name)
+					return fmt.Sprintf("%s at %s shows no %s", t.Model, p.Name,
+						manifest.Metrics[c.Metric].Name)
 				}
 			}
 		}
@@ -224,7 +230,8 @@ func (j *judge) noMetric(c manifest.Claim, condition manifest.Condition, points 
 }
 
 // bound warns of ratios that the load engine's own limit pulls towards 1.
-func (j *judge) bound(c manifest.Claim, condition manifest.Condition, points []manifest.Point) []string {
+func (j *judge) bound(c manifest.Claim, condition manifest.Condition,
+	points []manifest.Point) []string {
 	if !c.Metric.Rate() {
 		return nil
 	}
@@ -232,11 +239,13 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition, points []m
 	if bound == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("in %d of %d cells the load's core was full, so the servers may differ by more than their throughput shows: see the CPU for each request", bound, all)}
+	return []string{fmt.Sprintf("in %d of %d cells the load's core was full, so the servers may "+
+		"differ by more than their throughput shows: see the CPU for each request", bound, all)}
 }
 
 // full counts the measured cells of these terms, and those in which the load's core was full.
-func (j *judge) full(terms []manifest.Term, condition manifest.Condition, points []manifest.Point) (bound, all int) {
+func (j *judge) full(terms []manifest.Term, condition manifest.Condition,
+	points []manifest.Point) (bound, all int) {
 	for _, p := range points {
 		for _, t := range terms {
 			for _, cell := range j.cells[j.at(t, p, condition)] {
@@ -253,9 +262,9 @@ func (j *judge) full(terms []manifest.Term, condition manifest.Condition, points
 	return bound, all
 }
 
-// capped takes "not reproduced" back from a size of throughput that the load may have kept from being
-// reached: where its core was full, a server's rate is a lower bound and the published ratio is not
-// excluded.
+// capped takes "not reproduced" back from a size of throughput that the load may have kept from
+// being reached: where its core was full, a server's rate is a lower bound and the published ratio
+// is not excluded.
 func (j *judge) capped(v *Verdict, points []manifest.Point) {
 	c, f := v.Claim, &v.Finding
 	if !c.Metric.Rate() || f.Kind != stats.KindMagnitude || f.Word != stats.NotReproduced {
@@ -267,7 +276,8 @@ func (j *judge) capped(v *Verdict, points []manifest.Point) {
 	}
 	if bound, all := j.full([]manifest.Term{low}, v.Condition, points); 2*bound >= all {
 		f.Word, f.NeedRounds = stats.Inconclusive, 0
-		f.Reason = fmt.Sprintf("the load's core was full in %d of %d cells of %s, whose rate is only a lower bound there", bound, all, low)
+		f.Reason = fmt.Sprintf("the load's core was full in %d of %d cells of %s, whose rate is "+
+			"only a lower bound there", bound, all, low)
 	}
 }
 

@@ -35,19 +35,23 @@ func term(s string) manifest.Term {
 }
 
 func direction(of, against, sense string, at ...string) manifest.Claim {
-	return manifest.Claim{ID: "D1", Kind: "direction", Metric: manifest.Throughput, Of: term(of), Against: term(against), Sense: sense, At: at, Margin: 1.05}
+	return manifest.Claim{ID: "D1", Kind: "direction", Metric: manifest.Throughput, Of: term(of),
+		Against: term(against), Sense: sense, At: at, Margin: 1.05}
 }
 
 func magnitude(of, against string, published float64, at ...string) manifest.Claim {
-	return manifest.Claim{ID: "M1", Kind: "magnitude", Metric: manifest.Throughput, Of: term(of), Against: term(against), Published: published, At: at, Margin: 1.25}
+	return manifest.Claim{ID: "M1", Kind: "magnitude", Metric: manifest.Throughput, Of: term(of),
+		Against: term(against), Published: published, At: at, Margin: 1.25}
 }
 
 func shape(form string) manifest.Claim {
-	return manifest.Claim{ID: "S1", Kind: "shape", Shape: form, Metric: manifest.CPU, Of: term("a"), Margin: 1.25}
+	return manifest.Claim{ID: "S1", Kind: "shape", Shape: form, Metric: manifest.CPU, Of: term("a"),
+		Margin: 1.25}
 }
 
 func order(at string, models ...string) manifest.Claim {
-	c := manifest.Claim{ID: "O1", Kind: "shape", Shape: "order", Metric: manifest.Throughput, Margin: 1.05}
+	c := manifest.Claim{ID: "O1", Kind: "shape", Shape: "order", Metric: manifest.Throughput,
+		Margin: 1.05}
 	if at != "" {
 		c.At = []string{at}
 	}
@@ -67,7 +71,8 @@ func TestJudge(t *testing.T) {
 	linear := along(func(x float64) float64 { return 2 * x })
 	bent := along(func(x float64) float64 { return min(x, 16) + max(0, x-16)/5 })
 	flat := along(func(float64) float64 { return 5 })
-	swap := func(m string, p manifest.Point, _ int) float64 { // a leads below 8 connections, b from there on
+	// a leads below 8 connections, b from there on
+	swap := func(m string, p manifest.Point, _ int) float64 {
 		return map[string]float64{"a": 1000, "b": 1000 * math.Pow(p.X/8, .7), "c": 1}[m]
 	}
 	after := func(c *manifest.Claim) { c.After = 16 }
@@ -79,68 +84,108 @@ func TestJudge(t *testing.T) {
 		reason string // a part of it
 		parts  int
 	}{
-		{"less at a point", direction("b", "a", "less", "alone"), byModel(1000, 800, 1), "reproduced", "", 1},
-		{"less at every point", direction("b", "a", "less"), byModel(1000, 800, 1), "reproduced", "", 4},
-		{"less at the mean", direction("b", "a", "less", "mean"), byModel(1000, 800, 1), "reproduced", "", 1},
-		{"the other way round", direction("b", "a", "greater", "alone"), byModel(1000, 800, 1), "not reproduced", "the other way round", 1},
-		{"below the effect that counts", direction("b", "a", "less", "alone"), byModel(1000, 970, 1), "inconclusive", "below the 5 % that count", 1},
-		{"a wider effect of its own", with(direction("b", "a", "less", "alone"), func(c *manifest.Claim) { c.Margin = 1.5 }), byModel(1000, 800, 1), "inconclusive", "below the 50 % that count", 1},
-		{"one point of all fails", direction("b", "a", "less"), func(m string, p manifest.Point, _ int) float64 {
+		{"less at a point", direction("b", "a", "less", "alone"), byModel(1000, 800, 1),
+			"reproduced", "", 1},
+		{"less at every point", direction("b", "a", "less"), byModel(1000, 800, 1), "reproduced",
+			"", 4},
+		{"less at the mean", direction("b", "a", "less", "mean"), byModel(1000, 800, 1),
+			"reproduced", "", 1},
+		{"the other way round", direction("b", "a", "greater", "alone"), byModel(1000, 800, 1),
+			"not reproduced", "the other way round", 1},
+		{"below the effect that counts", direction("b", "a", "less", "alone"),
+			byModel(1000, 970, 1), "inconclusive", "below the 5 % that count", 1},
+		{"a wider effect of its own", with(direction("b", "a", "less",
+			"alone"), func(c *manifest.Claim) {
+			c.Margin = 1.5
+		}), byModel(1000, 800, 1), "inconclusive", "below the 50 % that count", 1},
+		{"one point of all fails", direction("b", "a", "less"), func(m string, p manifest.Point,
+			_ int) float64 {
 			if m == "b" && p.X != 64 {
 				return 800
 			}
 			return 1000
 		}, "inconclusive", "connections = 64", 4},
-		{"from on", with(direction("b", "a", "less"), func(c *manifest.Claim) { c.From = 16 }), func(m string, p manifest.Point, _ int) float64 {
-			if m == "b" && p.X >= 16 {
-				return 800
-			}
-			return 1000
-		}, "reproduced", "", 2},
+		{"from on", with(direction("b", "a", "less"), func(c *manifest.Claim) { c.From = 16 }),
+			func(m string, p manifest.Point, _ int) float64 {
+				if m == "b" && p.X >= 16 {
+					return 800
+				}
+				return 1000
+			}, "reproduced", "", 2},
 
-		{"as large as published", magnitude("c", "a", 2, "alone"), byModel(1000, 1, 2100), "reproduced", "", 1},
-		{"smaller than published", magnitude("c", "a", 4, "alone"), byModel(1000, 1, 2100), "not reproduced", "direction reproduced, size not", 1},
-		{"across points", magnitude("b", "b@alone", .5, "connections = 4"), func(m string, p manifest.Point, _ int) float64 {
+		{"as large as published", magnitude("c", "a", 2, "alone"), byModel(1000, 1, 2100),
+			"reproduced", "", 1},
+		{"smaller than published", magnitude("c", "a", 4, "alone"), byModel(1000, 1, 2100),
+			"not reproduced", "direction reproduced, size not", 1},
+		{"across points", magnitude("b", "b@alone", .5, "connections = 4"), func(m string,
+			p manifest.Point, _ int) float64 {
 			if p.X == 4 {
 				return 500
 			}
 			return 1000
 		}, "reproduced", "", 1},
-		{"the mean by another point", magnitude("b", "b@alone", .55, "mean"), func(m string, p manifest.Point, _ int) float64 {
-			return map[float64]float64{1: 100, 4: 400, 16: 700, 64: 1000}[p.X] + map[bool]float64{true: 1000}[math.IsNaN(p.X)]
+		{"the mean by another point", magnitude("b", "b@alone", .55, "mean"), func(m string,
+			p manifest.Point, _ int) float64 {
+			return map[float64]float64{1: 100, 4: 400, 16: 700,
+				64: 1000}[p.X] + map[bool]float64{true: 1000}[math.IsNaN(p.X)]
 		}, "reproduced", "", 1},
-		{"equal", manifest.Claim{Kind: "equality", Metric: manifest.Throughput, Of: term("a"), Against: term("b"), At: []string{"alone"}, Margin: 1.1}, byModel(1000, 990, 1), "reproduced", "", 1},
-		{"unequal", manifest.Claim{Kind: "equality", Metric: manifest.Throughput, Of: term("a"), Against: term("b"), At: []string{"alone"}, Margin: 1.1}, byModel(1000, 700, 1), "not reproduced", "outside", 1},
+		{"equal", manifest.Claim{Kind: "equality", Metric: manifest.Throughput, Of: term("a"),
+			Against: term("b"), At: []string{"alone"}, Margin: 1.1}, byModel(1000, 990, 1),
+			"reproduced", "", 1},
+		{"unequal", manifest.Claim{Kind: "equality", Metric: manifest.Throughput, Of: term("a"),
+			Against: term("b"), At: []string{"alone"}, Margin: 1.1}, byModel(1000, 700, 1),
+			"not reproduced", "outside", 1},
 
-		{"an order of three", order("alone", "c", "b", "a"), byModel(1000, 800, 500), "reproduced", "", 2},
-		{"an order at the mean", order("mean", "c", "b", "a"), byModel(1000, 800, 500), "reproduced", "", 2},
-		{"an order at every point", order("", "c", "b", "a"), byModel(1000, 800, 500), "reproduced", "", 8},
-		{"no such order", order("alone", "b", "c", "a"), byModel(1000, 800, 500), "not reproduced", "c over b: it is the other way round", 2},
+		{"an order of three", order("alone", "c", "b", "a"), byModel(1000, 800, 500), "reproduced",
+			"", 2},
+		{"an order at the mean", order("mean", "c", "b", "a"), byModel(1000, 800, 500),
+			"reproduced", "", 2},
+		{"an order at every point", order("", "c", "b", "a"), byModel(1000, 800, 500), "reproduced",
+			"", 8},
+		{"no such order", order("alone", "b", "c", "a"), byModel(1000, 800, 500), "not reproduced",
+			"c over b: it is the other way round", 2},
 		{"an order of two", order("alone", "b", "a"), byModel(1000, 800, 500), "reproduced", "", 1},
 
 		{"linear", shape("linear"), linear, "reproduced", "", 1},
-		{"square is not linear", shape("linear"), along(func(x float64) float64 { return x * x / 100 }), "not reproduced", "outside", 1},
-		{"a power of its own", with(shape("linear"), func(c *manifest.Claim) { c.Published = 2 }), along(func(x float64) float64 { return x * x / 100 }), "reproduced", "", 1},
+		{"square is not linear", shape("linear"),
+			along(func(x float64) float64 { return x * x / 100 }), "not reproduced", "outside", 1},
+		{"a power of its own", with(shape("linear"), func(c *manifest.Claim) { c.Published = 2 }),
+			along(func(x float64) float64 { return x * x / 100 }), "reproduced", "", 1},
 		{"flattens", with(shape("flattens"), after), bent, "reproduced", "", 1},
-		{"does not flatten", with(shape("flattens"), after), along(func(x float64) float64 { return x * x / 100 }), "not reproduced", "other way round", 1},
+		{"does not flatten", with(shape("flattens"), after), along(func(x float64) float64 {
+			return x * x / 100
+		}), "not reproduced", "other way round", 1},
 		{"flat", shape("flat"), flat, "reproduced", "", 3},
 		{"not flat", shape("flat"), linear, "not reproduced", "", 3},
 
-		{"a crossing", manifest.Claim{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"), Against: term("b"), Sense: "greater", Published: 8, Margin: 1.25}, swap, "reproduced", "", 5},
-		{"a crossing elsewhere", manifest.Claim{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"), Against: term("b"), Sense: "greater", Published: 30, Margin: 1.25}, swap, "not reproduced", "", 5},
-		{"a crossing the other way", manifest.Claim{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"), Against: term("b"), Sense: "less", Published: 8, Margin: 1.25}, swap, "not reproduced", "the other way", 5},
+		{"a crossing", manifest.Claim{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"),
+			Against: term("b"), Sense: "greater", Published: 8, Margin: 1.25}, swap, "reproduced",
+			"", 5},
+		{"a crossing elsewhere", manifest.Claim{Kind: "crossover", Metric: manifest.Throughput,
+			Of: term("a"), Against: term("b"), Sense: "greater", Published: 30, Margin: 1.25}, swap,
+			"not reproduced", "", 5},
+		{"a crossing the other way", manifest.Claim{Kind: "crossover", Metric: manifest.Throughput,
+			Of: term("a"), Against: term("b"), Sense: "less", Published: 8, Margin: 1.25}, swap,
+			"not reproduced", "the other way", 5},
 
-		{"a number", manifest.Claim{Kind: "absolute", Metric: manifest.Throughput, Of: term("a"), Published: 1000, At: []string{"alone"}, Margin: 1.25}, byModel(1000, 1, 1), "reproduced", "", 1},
-		{"a number of other hardware", manifest.Claim{Kind: "absolute", Metric: manifest.Throughput, Of: term("a"), Published: 9000, At: []string{"alone"}, Margin: 1.25}, byModel(1000, 1, 1), "not comparable", "other hardware", 1},
-		{"a mean number", manifest.Claim{Kind: "absolute", Metric: manifest.CPU, Of: term("a"), Published: 42.5, At: []string{"mean"}, Margin: 1.25}, linear, "reproduced", "", 1},
+		{"a number", manifest.Claim{Kind: "absolute", Metric: manifest.Throughput, Of: term("a"),
+			Published: 1000, At: []string{"alone"}, Margin: 1.25}, byModel(1000, 1, 1),
+			"reproduced", "", 1},
+		{"a number of other hardware", manifest.Claim{Kind: "absolute", Metric: manifest.Throughput,
+			Of: term("a"), Published: 9000, At: []string{"alone"}, Margin: 1.25},
+			byModel(1000, 1, 1), "not comparable", "other hardware", 1},
+		{"a mean number", manifest.Claim{Kind: "absolute", Metric: manifest.CPU, Of: term("a"),
+			Published: 42.5, At: []string{"mean"}, Margin: 1.25}, linear, "reproduced", "", 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			e := sweep(1, 4, 16, 64)
 			e.Claims = []manifest.Claim{tt.claim}
-			v := Judge(e, experimenter{experiment: e, rounds: 12, noise: .01, metric: tt.claim.Metric}.cells(tt.of), noLines)[0]
+			v := Judge(e, experimenter{experiment: e, rounds: 12, noise: .01,
+				metric: tt.claim.Metric}.cells(tt.of), noLines)[0]
 			if v.Word != tt.word || !strings.Contains(v.Reason, tt.reason) {
-				t.Errorf("got %s (%s), want %s (%s)\n%s", v.Word, v.Reason, tt.word, tt.reason, v.Sentence)
+				t.Errorf("got %s (%s), want %s (%s)\n%s", v.Word, v.Reason, tt.word, tt.reason,
+					v.Sentence)
 			}
 			if len(v.Parts) != tt.parts {
 				t.Errorf("got %d parts, want %d", len(v.Parts), tt.parts)
@@ -161,7 +206,8 @@ func checkParts(t *testing.T, v Verdict) {
 			t.Errorf("%s: %d rounds and %d values", p.Name, len(p.Rounds), len(p.Values))
 		}
 		if len(p.Values) != 0 && len(p.Values) != p.Finding.Rounds {
-			t.Errorf("%s: %d values, but the finding rests on %d rounds", p.Name, len(p.Values), p.Finding.Rounds)
+			t.Errorf("%s: %d values, but the finding rests on %d rounds", p.Name, len(p.Values),
+				p.Finding.Rounds)
 		}
 	}
 }
@@ -181,7 +227,9 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		return plain(m, manifest.Point{}, round)
 	}
 	shared := func(c *manifest.Claim) { c.Condition = manifest.Shared }
-	metric := func(m manifest.Metric) func(*manifest.Claim) { return func(c *manifest.Claim) { c.Metric = m } }
+	metric := func(m manifest.Metric) func(*manifest.Claim) {
+		return func(c *manifest.Claim) { c.Metric = m }
+	}
 	tests := []struct {
 		name   string
 		claim  manifest.Claim
@@ -189,22 +237,41 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		word   stats.Word
 		reason string
 	}{
-		{"an empty record", less, func(*manifest.Experiment) []record.Cell { return nil }, "inconclusive", "nothing was measured"},
-		{"a model that is not there", direction("z", "a", "less", "alone"), cells(12, plain), "not comparable", "z is not in this run"},
-		{"models that are not there", order("alone", "y", "z", "a"), cells(12, plain), "not comparable", "y, z are not in this run"},
-		{"no machine can", with(less, func(c *manifest.Claim) { c.Comparable = "it needs two hosts" }), cells(12, plain), "not comparable", "it needs two hosts"},
-		{"a condition that was not measured", with(less, shared), cells(12, plain), "inconclusive", "it is judged on shared cores, and this run did not measure that"},
-		{"a point that was not measured", less, cells(12, only(plain, "alone")), "inconclusive", "none of its points"},
-		{"one round", less, cells(1, plain), "inconclusive", "1 round cannot carry a 95 % interval"},
-		{"half of the rounds void", less, cells(12, everySecond), "inconclusive", "6 of 12 rounds do not count, more than a quarter"},
-		{"all void", less, cells(12, byModel(1000, math.NaN(), 1)), "inconclusive", "12 of 12 rounds do not count"},
-		{"no latency in a closed loop", with(less, metric(manifest.LatencyP50)), cells(12, plain), "inconclusive", "shows no median latency"},
-		{"windows too short to vary", with(less, metric(manifest.CPUVariation)), cells(12, plain), "inconclusive", "too short for a coefficient of variation"},
-		{"no context switch to divide by", with(less, metric(manifest.Switches)), cells(12, plain), "inconclusive", "12 of 12 rounds do not count"},
-		{"a slope through two points", shape("linear"), cells(12, only(plain, "connections = 4", "connections = 16")), "inconclusive", "measured 2 of its points, 3 are the least"},
-		{"a single point is flat", shape("flat"), cells(12, only(plain, "connections = 4")), "inconclusive", "measured 1 of its points, 2 are the least"},
-		{"nothing after the bend", with(shape("flattens"), func(c *manifest.Claim) { c.After = 32 }), cells(12, plain), "inconclusive", "this run has 3 and 1"},
-		{"a shape of lines", with(shape("linear"), metric(manifest.Lines)), cells(12, plain), "not comparable", ""},
+		{"an empty record", less, func(*manifest.Experiment) []record.Cell { return nil },
+			"inconclusive", "nothing was measured"},
+		{"a model that is not there", direction("z", "a", "less", "alone"), cells(12, plain),
+			"not comparable", "z is not in this run"},
+		{"models that are not there", order("alone", "y", "z", "a"), cells(12, plain),
+			"not comparable", "y, z are not in this run"},
+		{"no machine can", with(less, func(c *manifest.Claim) {
+			c.Comparable = "it needs two hosts"
+		}), cells(12, plain), "not comparable", "it needs two hosts"},
+		{"a condition that was not measured", with(less, shared), cells(12, plain), "inconclusive",
+			"it is judged on shared cores, and this run did not measure that"},
+		{"a point that was not measured", less, cells(12, only(plain, "alone")), "inconclusive",
+			"none of its points"},
+		{"one round", less, cells(1, plain), "inconclusive",
+			"1 round cannot carry a 95 % interval"},
+		{"half of the rounds void", less, cells(12, everySecond), "inconclusive",
+			"6 of 12 rounds do not count, more than a quarter"},
+		{"all void", less, cells(12, byModel(1000, math.NaN(), 1)), "inconclusive",
+			"12 of 12 rounds do not count"},
+		{"no latency in a closed loop", with(less, metric(manifest.LatencyP50)), cells(12, plain),
+			"inconclusive", "shows no median latency"},
+		{"windows too short to vary", with(less, metric(manifest.CPUVariation)), cells(12, plain),
+			"inconclusive", "too short for a coefficient of variation"},
+		{"no context switch to divide by", with(less, metric(manifest.Switches)), cells(12, plain),
+			"inconclusive", "12 of 12 rounds do not count"},
+		{"a slope through two points", shape("linear"),
+			cells(12, only(plain, "connections = 4", "connections = 16")), "inconclusive",
+			"measured 2 of its points, 3 are the least"},
+		{"a single point is flat", shape("flat"), cells(12, only(plain, "connections = 4")),
+			"inconclusive", "measured 1 of its points, 2 are the least"},
+		{"nothing after the bend", with(shape("flattens"), func(c *manifest.Claim) {
+			c.After = 32
+		}), cells(12, plain), "inconclusive", "this run has 3 and 1"},
+		{"a shape of lines", with(shape("linear"), metric(manifest.Lines)), cells(12, plain),
+			"not comparable", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -235,10 +302,13 @@ func only(of truth, points ...string) truth {
 func TestCautions(t *testing.T) {
 	e := sweep(1, 4, 16, 64)
 	e.Claims = []manifest.Claim{direction("b", "a", "less")}
-	full := experimenter{experiment: e, rounds: 6, noise: .01, labels: []string{record.GeneratorBound}}
-	v := Judge(e, full.cells(only(byModel(1000, 800, 1), "connections = 1", "connections = 16")), noLines)[0]
+	full := experimenter{experiment: e, rounds: 6, noise: .01,
+		labels: []string{record.GeneratorBound}}
+	v := Judge(e, full.cells(only(byModel(1000, 800, 1), "connections = 1", "connections = 16")),
+		noLines)[0]
 	for _, want := range []string{
-		"in 24 of 24 cells the load's core was full, so the servers may differ by more than their throughput shows: see the CPU for each request",
+		"in 24 of 24 cells the load's core was full, so the servers may differ by more than " +
+			"their throughput shows: see the CPU for each request",
 		"judged at 2 of the 4 points that it speaks of",
 	} {
 		if !slices.Contains(v.Cautions, want) {
@@ -247,13 +317,14 @@ func TestCautions(t *testing.T) {
 	}
 	e.Claims[0].Metric = manifest.CPU
 	v = Judge(e, full.cells(byModel(1000, 800, 1)), noLines)[0]
-	if slices.ContainsFunc(v.Cautions, func(c string) bool { return strings.Contains(c, "load's core") }) {
+	if slices.ContainsFunc(v.Cautions,
+		func(c string) bool { return strings.Contains(c, "load's core") }) {
 		t.Errorf("a full load generator spoils no CPU, but: %q", v.Cautions)
 	}
 }
 
-// TestAFullLoadRefutesNoSize holds that a ratio of throughput which the load's own limit may have kept
-// small does not refute a larger published one, while one that is too large all the same does.
+// TestAFullLoadRefutesNoSize holds that a ratio of throughput which the load's own limit may have
+// kept small does not refute a larger published one, while one that is too large all the same does.
 func TestAFullLoadRefutesNoSize(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -273,7 +344,8 @@ func TestAFullLoadRefutesNoSize(t *testing.T) {
 		if v.Word != tt.want {
 			t.Errorf("%s: got %s (%s), want %s", tt.name, v.Word, v.Reason, tt.want)
 		}
-		if full := len(tt.labels) > 0; full && tt.want == stats.Inconclusive && !strings.Contains(v.Reason, "only a lower bound") {
+		if full := len(tt.labels) > 0; full && tt.want == stats.Inconclusive &&
+			!strings.Contains(v.Reason, "only a lower bound") {
 			t.Errorf("%s: the reason %q does not tell of the bound", tt.name, v.Reason)
 		}
 	}
@@ -292,19 +364,23 @@ func TestASecondAttemptTakesTheFirstOnesPlace(t *testing.T) {
 		return 0
 	})
 	measured := x.cells(byModel(1000, 800, 500))
-	for _, cells := range [][]record.Cell{slices.Concat(void, measured), slices.Concat(measured, void)} {
+	for _, cells := range [][]record.Cell{slices.Concat(void, measured),
+		slices.Concat(measured, void)} {
 		v := Judge(e, cells, noLines)[0]
 		if v.Word != stats.Reproduced || v.Finding.Rounds != 6 || v.Finding.Voided != 0 {
-			t.Errorf("got %s of %d rounds, %d void; want reproduced of 6, 0 void", v.Word, v.Finding.Rounds, v.Finding.Voided)
+			t.Errorf("got %s of %d rounds, %d void; want reproduced of 6, 0 void", v.Word,
+				v.Finding.Rounds, v.Finding.Voided)
 		}
 	}
 }
 
-// TestRoundsArePairedByNumber shuffles who has which round: a round counts where both models have it.
+// TestRoundsArePairedByNumber shuffles who has which round: a round counts where both
+// models have it.
 func TestRoundsArePairedByNumber(t *testing.T) {
 	e := sweep(1)
 	e.Claims = []manifest.Claim{magnitude("b", "a", .5, "alone")}
-	drift := func(m string, _ manifest.Point, round int) float64 { // the machine becomes ten times as fast
+	// the machine becomes ten times as fast
+	drift := func(m string, _ manifest.Point, round int) float64 {
 		switch {
 		case m == "a" && round == 3, m == "b" && (round == 4 || round == 7):
 			return 0 // not tried
@@ -319,7 +395,8 @@ func TestRoundsArePairedByNumber(t *testing.T) {
 	if v.Word != stats.Reproduced || math.Abs(v.Finding.Estimate-.5) > .01 {
 		t.Errorf("got %s, ratio %.3f, want reproduced, .5", v.Word, v.Finding.Estimate)
 	}
-	if got, want := v.Parts[0].Rounds, []int{1, 2, 5, 6, 8, 9, 10, 11, 12}; !slices.Equal(got, want) {
+	if got, want := v.Parts[0].Rounds, []int{1, 2, 5, 6, 8, 9, 10, 11, 12}; !slices.Equal(got,
+		want) {
 		t.Errorf("rounds %v, want %v", got, want)
 	}
 }
@@ -328,21 +405,39 @@ func TestLines(t *testing.T) {
 	count := map[string]int{"a": 100, "b": 50, "c": 98, "d": 50}
 	lines := func(_, m string) int { return count[m] }
 	claim := func(kind, of, against, sense string, published, margin float64) manifest.Claim {
-		return manifest.Claim{Kind: kind, Metric: manifest.Lines, Of: term(of), Against: term(against), Sense: sense, Published: published, Margin: margin}
+		return manifest.Claim{Kind: kind, Metric: manifest.Lines, Of: term(of),
+			Against: term(against), Sense: sense, Published: published, Margin: margin}
 	}
 	tests := []struct {
 		claim manifest.Claim
 		want  string // the sentence
 	}{
-		{claim("direction", "b", "a", "less", 0, 1.05), "Here, b has 50 lines of code, 0.50x a's 100. The paper says fewer; differences from 5 % on count. Reproduced."},
-		{claim("direction", "b", "a", "greater", 0, 1.05), "Here, b has 50 lines of code, 0.50x a's 100. The paper says more; differences from 5 % on count. Not reproduced: it is the other way round."},
-		{claim("direction", "c", "a", "less", 0, 1.05), "Here, c has 98 lines of code, 0.98x a's 100. The paper says fewer; differences from 5 % on count. Inconclusive: the direction agrees, but the effect is below the 5 % that count."},
-		{claim("direction", "b", "d", "less", 0, 1.05), "Here, b has 50 lines of code, 1.00x d's 50. The paper says fewer; differences from 5 % on count. Not reproduced: both have as many."},
-		{claim("magnitude", "b", "a", "", .45, 1.25), "Here, b has 50 lines of code, 0.50x a's 100. The paper says 0.45x; margin 1.25. Reproduced."},
-		{claim("magnitude", "b", "a", "", .1, 1.25), "Here, b has 50 lines of code, 0.50x a's 100. The paper says 0.1x; margin 1.25. Not reproduced: the number lies outside the margin."},
-		{claim("equality", "c", "a", "", 0, 1.1), "Here, c has 98 lines of code, 0.98x a's 100. The paper says as many; margin 1.10. Reproduced."},
-		{claim("absolute", "b", "", "", 52, 1.25), "Here, b has 50 lines of code. The paper says 52; margin 1.25. Reproduced."},
-		{claim("crossover", "b", "a", "less", 8, 1.25), "Not comparable: lines of code have no crossover."},
+		{claim("direction", "b", "a", "less", 0, 1.05),
+			"Here, b has 50 lines of code, 0.50x a's 100. The paper says fewer; differences " +
+				"from 5 % on count. Reproduced."},
+		{claim("direction", "b", "a", "greater", 0, 1.05),
+			"Here, b has 50 lines of code, 0.50x a's 100. The paper says more; differences from " +
+				"5 % on count. Not reproduced: it is the other way round."},
+		{claim("direction", "c", "a", "less", 0, 1.05),
+			"Here, c has 98 lines of code, 0.98x a's 100. The paper says fewer; differences " +
+				"from 5 % on count. Inconclusive: the direction agrees, but the effect is below " +
+				"the 5 % that count."},
+		{claim("direction", "b", "d", "less", 0, 1.05),
+			"Here, b has 50 lines of code, 1.00x d's 50. The paper says fewer; differences from " +
+				"5 % on count. Not reproduced: both have as many."},
+		{claim("magnitude", "b", "a", "", .45, 1.25),
+			"Here, b has 50 lines of code, 0.50x a's 100. The paper says 0.45x; margin 1.25. " +
+				"Reproduced."},
+		{claim("magnitude", "b", "a", "", .1, 1.25),
+			"Here, b has 50 lines of code, 0.50x a's 100. The paper says 0.1x; margin 1.25. Not " +
+				"reproduced: the number lies outside the margin."},
+		{claim("equality", "c", "a", "", 0, 1.1),
+			"Here, c has 98 lines of code, 0.98x a's 100. The paper says as many; margin 1.10. " +
+				"Reproduced."},
+		{claim("absolute", "b", "", "", 52, 1.25),
+			"Here, b has 50 lines of code. The paper says 52; margin 1.25. Reproduced."},
+		{claim("crossover", "b", "a", "less", 8, 1.25),
+			"Not comparable: lines of code have no crossover."},
 		{claim("direction", "z", "a", "less", 0, 1.05), "Not comparable: z is not in this run."},
 	}
 	for _, tt := range tests {
@@ -352,7 +447,8 @@ func TestLines(t *testing.T) {
 		if v.Sentence != tt.want {
 			t.Errorf("got  %s\nwant %s", v.Sentence, tt.want)
 		}
-		if w := strings.ToLower(v.Sentence); !strings.Contains(w, ". "+string(v.Word)) && !strings.HasPrefix(w, string(v.Word)) {
+		if w := strings.ToLower(v.Sentence); !strings.Contains(w, ". "+string(v.Word)) &&
+			!strings.HasPrefix(w, string(v.Word)) {
 			t.Errorf("the sentence %q does not say %q", v.Sentence, v.Word)
 		}
 	}

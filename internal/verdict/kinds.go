@@ -79,8 +79,10 @@ func compare(c manifest.Claim, s stats.Sample) stats.Finding {
 }
 
 // part describes a comparison by its finding.
-func part(name string, x float64, unit string, rounds []int, logs stats.Sample, published float64, f stats.Finding) Part {
-	p := Part{Name: name, X: x, Unit: unit, Published: orNaN(published), Accept: f.Accept, Finding: f, Void: f.Voided}
+func part(name string, x float64, unit string, rounds []int, logs stats.Sample, published float64,
+	f stats.Finding) Part {
+	p := Part{Name: name, X: x, Unit: unit, Published: orNaN(published), Accept: f.Accept,
+		Finding: f, Void: f.Voided}
 	for i, v := range logs.Values {
 		if !math.IsNaN(v) {
 			p.Values = append(p.Values, math.Exp(v))
@@ -90,8 +92,8 @@ func part(name string, x float64, unit string, rounds []int, logs stats.Sample, 
 	return p
 }
 
-// comparison holds the two terms of a claim against each other at a stop, or takes the one term of an
-// absolute claim.
+// comparison holds the two terms of a claim against each other at a stop, or takes the one term of
+// an absolute claim.
 func (j *judge) comparison(c manifest.Claim, condition manifest.Condition, s stop) Part {
 	if c.Against.Model != "" {
 		logs, rounds, rests := j.ratios(c.Of, c.Against, s, condition, c.Metric)
@@ -102,7 +104,8 @@ func (j *judge) comparison(c manifest.Claim, condition manifest.Condition, s sto
 	of := j.places(c.Of, s, condition)
 	rounds := j.shared(of...)
 	logs := logsOf(j.mean(of, rounds, c.Metric))
-	p := part(s.name, s.x, manifest.Metrics[c.Metric].Unit, rounds, logs, c.Published, compare(c, logs))
+	p := part(s.name, s.x, manifest.Metrics[c.Metric].Unit, rounds, logs, c.Published,
+		compare(c, logs))
 	p.rests = of
 	return p
 }
@@ -117,7 +120,8 @@ func published(c manifest.Claim) float64 {
 
 // ratios are the logarithms of one term by another at a stop, for each round that tried all places.
 // A mean is formed before the ratio is: it is the mean of the figures that the source compares.
-func (j *judge) ratios(a, b manifest.Term, s stop, c manifest.Condition, m manifest.Metric) (logs stats.Sample, rounds []int, rests []place) {
+func (j *judge) ratios(a, b manifest.Term, s stop, c manifest.Condition,
+	m manifest.Metric) (logs stats.Sample, rounds []int, rests []place) {
 	pa, pb := j.places(a, s, c), j.places(b, s, c)
 	rests = slices.Concat(pa, pb)
 	rounds = j.shared(rests...)
@@ -179,7 +183,8 @@ func (j *judge) order(v *Verdict, points []manifest.Point) {
 			case several:
 				name += ", " + s.name
 			}
-			p := part(name, s.x, "ratio", rounds, logs, 0, stats.Direction(logs, stats.Greater, c.Margin))
+			p := part(name, s.x, "ratio", rounds, logs, 0, stats.Direction(logs, stats.Greater,
+				c.Margin))
 			p.rests = rests
 			v.add(p)
 		}

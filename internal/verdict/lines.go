@@ -8,8 +8,8 @@ import (
 	"interleave/internal/stats"
 )
 
-// LinesOf counts the lines of code of a tree's models, for Judge. A model that is not there, or whose
-// source cannot be read, has 0.
+// LinesOf counts the lines of code of a tree's models, for Judge. A model that is not there, or
+// whose source cannot be read, has 0.
 func LinesOf(tree *manifest.Tree) func(service, model string) int {
 	return func(service, model string) int {
 		s := tree.Service(service)
@@ -38,32 +38,40 @@ func (j *judge) compareLines(v Verdict) Verdict {
 	switch stats.Kind(c.Kind) {
 	case stats.KindAbsolute:
 		against = 1
-		v.Sentence = fmt.Sprintf("Here, %s has %d lines of code. %s says %g; margin %.2f. ", c.Of.Model, of, claimant(c), published, c.Margin)
+		v.Sentence = fmt.Sprintf("Here, %s has %d lines of code. %s says %g; margin %.2f. ",
+			c.Of.Model, of, claimant(c), published, c.Margin)
 	case stats.KindDirection:
-		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says %s; differences from %.3g %% on count. ", float64(of)/float64(against), c.Against.Model, against, claimant(c),
+		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says %s; differences from %.3g %% on count. ",
+			float64(of)/float64(against), c.Against.Model, against, claimant(c),
 			map[string]string{"less": "fewer", "greater": "more"}[c.Sense], 100*(c.Margin-1))
 	case stats.KindEquality:
 		published = 1
-		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says as many; margin %.2f. ", float64(of)/float64(against), c.Against.Model, against, claimant(c), c.Margin)
+		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says as many; margin %.2f. ",
+			float64(of)/float64(against), c.Against.Model, against, claimant(c), c.Margin)
 	case stats.KindMagnitude:
-		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says %gx; margin %.2f. ", float64(of)/float64(against), c.Against.Model, against, claimant(c), published, c.Margin)
+		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says %gx; margin %.2f. ",
+			float64(of)/float64(against), c.Against.Model, against, claimant(c), published,
+			c.Margin)
 	default:
 		return v.ends(stats.NotComparable, "lines of code have no "+c.Kind)
 	}
 	ratio := float64(of) / float64(against)
-	p := Part{Name: "lines of code", X: math.NaN(), Unit: "ratio", Values: []float64{ratio}, Published: orNaN(published)}
+	p := Part{Name: "lines of code", X: math.NaN(), Unit: "ratio", Values: []float64{ratio},
+		Published: orNaN(published)}
 	if stats.Kind(c.Kind) == stats.KindAbsolute {
 		p.Unit = manifest.Metrics[c.Metric].Unit
 	}
 	v.Word, v.Reason, p.Accept = judgeLines(c, ratio, published)
-	p.Finding = stats.Finding{Kind: stats.Kind(c.Kind), Word: v.Word, Reason: v.Reason, Estimate: ratio, Margin: c.Margin, Accept: p.Accept}
+	p.Finding = stats.Finding{Kind: stats.Kind(c.Kind), Word: v.Word, Reason: v.Reason,
+		Estimate: ratio, Margin: c.Margin, Accept: p.Accept}
 	v.Parts = []Part{p}
 	v.Sentence += sentence(v.Word, v.Reason)
 	return v
 }
 
 // judgeLines holds an exact ratio, or number, against a claim.
-func judgeLines(c manifest.Claim, ratio, published float64) (word stats.Word, reason string, accept [2]float64) {
+func judgeLines(c manifest.Claim,
+	ratio, published float64) (word stats.Word, reason string, accept [2]float64) {
 	if stats.Kind(c.Kind) != stats.KindDirection {
 		accept = [2]float64{published / c.Margin, published * c.Margin}
 		if ratio >= accept[0] && ratio <= accept[1] {
@@ -84,5 +92,7 @@ func judgeLines(c manifest.Claim, ratio, published float64) (word stats.Word, re
 	case lead == 1:
 		return stats.NotReproduced, "both have as many", accept
 	}
-	return stats.Inconclusive, fmt.Sprintf("the direction agrees, but the effect is below the %.3g %% that count", 100*(c.Margin-1)), accept
+	return stats.Inconclusive,
+		fmt.Sprintf("the direction agrees, but the effect is below the %.3g %% that count",
+			100*(c.Margin-1)), accept
 }

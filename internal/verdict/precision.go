@@ -15,10 +15,11 @@ type Series struct {
 	Model     string
 }
 
-// TooWide names the cells on which an interval rests that is wider than its claim's margin asks for.
-// It looks at widths alone, never at where an interval lies: rounds may not be added because of how a
-// verdict looks.
-func TooWide(e *manifest.Experiment, cells []record.Cell, lines func(service, model string) int) map[Series]bool {
+// TooWide names the cells on which an interval rests that is wider than its claim's margin asks
+// for. It looks at widths alone, never at where an interval lies: rounds may not be added because
+// of how a verdict looks.
+func TooWide(e *manifest.Experiment, cells []record.Cell,
+	lines func(service, model string) int) map[Series]bool {
 	j := judge{index: newIndex(e, cells), lines: lines}
 	out := map[Series]bool{}
 	for _, c := range e.Claims {

@@ -9,8 +9,8 @@ import (
 	"interleave/internal/stats"
 )
 
-// noises are what cells of a shared machine show: nearly normal, disturbed in one cell of seven, and
-// disturbed to one side only. Each has the centre 0 in a ratio of two cells.
+// noises are what cells of a shared machine show: nearly normal, disturbed in one cell of seven,
+// and disturbed to one side only. Each has the centre 0 in a ratio of two cells.
 var noises = map[string]func(r *rand.Rand) float64{
 	"normal": func(r *rand.Rand) float64 { return r.NormFloat64() },
 	"contaminated": func(r *rand.Rand) float64 {
@@ -22,8 +22,8 @@ var noises = map[string]func(r *rand.Rand) float64{
 	"skewed": func(r *rand.Rand) float64 { return -r.ExpFloat64() },
 }
 
-// TestWrongAtMostOnceInTwenty puts the truth on the very edge of what a claim says, where being wrong
-// is easiest, and takes the way that a run takes: cells, void ones among them, pairs, rules.
+// TestWrongAtMostOnceInTwenty puts the truth on the very edge of what a claim says, where being
+// wrong is easiest, and takes the way that a run takes: cells, void ones among them, pairs, rules.
 func TestWrongAtMostOnceInTwenty(t *testing.T) {
 	const runs = 600
 	// A true rate of 5 % shows more than 7 % of 600 in one case of 80; the seeds are fixed.
@@ -34,10 +34,12 @@ func TestWrongAtMostOnceInTwenty(t *testing.T) {
 		ratio float64 // of b to a, in truth
 		wrong stats.Word
 	}{
-		{"a direction at the bar", direction("b", "a", "less", "alone"), 1 / 1.05, stats.Reproduced},
+		{"a direction at the bar", direction("b", "a", "less", "alone"), 1 / 1.05,
+			stats.Reproduced},
 		{"a direction that is none", direction("b", "a", "less", "alone"), 1, stats.NotReproduced},
 		{"a magnitude at the margin", magnitude("b", "a", .8, "alone"), 1, stats.Reproduced},
-		{"a magnitude at the margin's inside", magnitude("b", "a", .8, "alone"), 1, stats.NotReproduced},
+		{"a magnitude at the margin's inside", magnitude("b", "a", .8, "alone"), 1,
+			stats.NotReproduced},
 		{"a direction at every point", direction("b", "a", "less"), 1 / 1.05, stats.Reproduced},
 		{"an order at the bar", order("alone", "b", "a"), 1 / 1.05, stats.Reproduced},
 	}
@@ -64,13 +66,15 @@ func TestWrongAtMostOnceInTwenty(t *testing.T) {
 				}
 			}
 			if share := float64(wrong) / runs; share > allowed {
-				t.Errorf("%s, %s noise: wrongly %q in %.1f %% of runs, at most 5 %% are promised", tt.name, name, tt.wrong, 100*share)
+				t.Errorf("%s, %s noise: wrongly %q in %.1f %% of runs, at most 5 %% are promised",
+					tt.name, name, tt.wrong, 100*share)
 			}
 		}
 	}
 }
 
-// TestMeansAreMeans is the truth of a mean claim by hand: the ratio of means, not the mean of ratios.
+// TestMeansAreMeans is the truth of a mean claim by hand: the ratio of means, not the
+// mean of ratios.
 func TestMeansAreMeans(t *testing.T) {
 	e := sweep(1, 64)
 	e.Claims = []manifest.Claim{magnitude("b", "a", 1, "mean")}

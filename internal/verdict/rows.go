@@ -83,8 +83,10 @@ func (ix *index) has(p place, m manifest.Metric) bool {
 
 // Rows returns one row for each model at each point under a condition, in the order of the
 // experiment's points and then of the models as they are listed; the twin follows the baseline. A
-// model whose cells all lack the metric has no row, but for one whose cells are all void where they could have had it.
-func Rows(e *manifest.Experiment, cells []record.Cell, condition manifest.Condition, m manifest.Metric) []Row {
+// model whose cells all lack the metric has no row, but for one whose cells are all void where they
+// could have had it.
+func Rows(e *manifest.Experiment, cells []record.Cell, condition manifest.Condition,
+	m manifest.Metric) []Row {
 	ix := newIndex(e, cells)
 	var rows []Row
 	for _, point := range e.Points {
@@ -120,14 +122,16 @@ func (ix *index) places(point string, c manifest.Condition) []place {
 			}
 			return 0
 		}
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.model, b.model), cmp.Compare(twin(a), twin(b)))
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.model, b.model),
+			cmp.Compare(twin(a), twin(b)))
 	})
 	return out
 }
 
 func (ix *index) row(point manifest.Point, p place, m manifest.Metric) Row {
 	row := Row{
-		Point: point.Name, X: point.X, Condition: p.condition, Service: point.Service, Model: p.model, Twin: p.twin,
+		Point: point.Name, X: point.X, Condition: p.condition, Service: point.Service,
+		Model: p.model, Twin: p.twin,
 		Metric: m, Labels: map[string]int{},
 	}
 	baseline := place{p.point, p.condition, ix.experiment.Baseline, false}

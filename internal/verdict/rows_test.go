@@ -35,17 +35,26 @@ func TestRows(t *testing.T) {
 		if r.Twin {
 			name += "'"
 		}
-		got = append(got, fmt.Sprintf("%s at %s: %.0f of %d rounds %v, %d void, %d ratios of %.2f, not steady in %d",
-			name, r.Point, r.Centre.Estimate, len(r.Values), r.Rounds, r.Void, len(r.Ratios), r.Ratio.Estimate, r.Labels[record.NotSteady]))
+		got = append(got,
+			fmt.Sprintf("%s at %s: %.0f of %d rounds %v, %d void, %d ratios of %.2f, not steady "+
+				"in %d",
+				name, r.Point, r.Centre.Estimate, len(r.Values), r.Rounds, r.Void, len(r.Ratios),
+				r.Ratio.Estimate, r.Labels[record.NotSteady]))
 	}
 	want := []string{
-		"a at connections = 1: 1000 of 6 rounds [1 2 3 4 5 6], 0 void, 6 ratios of 1.00, not steady in 6",
-		"a' at connections = 1: 1000 of 6 rounds [1 2 3 4 5 6], 0 void, 6 ratios of 1.00, not steady in 6",
-		"b at connections = 1: 500 of 5 rounds [1 3 4 5 6], 1 void, 5 ratios of 0.50, not steady in 5",
+		"a at connections = 1: 1000 of 6 rounds [1 2 3 4 5 6], 0 void, 6 ratios of 1.00, not " +
+			"steady in 6",
+		"a' at connections = 1: 1000 of 6 rounds [1 2 3 4 5 6], 0 void, 6 ratios of 1.00, not " +
+			"steady in 6",
+		"b at connections = 1: 500 of 5 rounds [1 3 4 5 6], 1 void, 5 ratios of 0.50, not " +
+			"steady in 5",
 		"c at connections = 1: NaN of 0 rounds [], 6 void, 0 ratios of NaN, not steady in 0",
-		"a at connections = 4: 1000 of 5 rounds [1 2 4 5 6], 1 void, 5 ratios of 1.00, not steady in 5",
-		"a' at connections = 4: 1000 of 5 rounds [1 2 4 5 6], 1 void, 5 ratios of 1.00, not steady in 5",
-		"b at connections = 4: 500 of 5 rounds [1 3 4 5 6], 1 void, 4 ratios of 0.50, not steady in 5",
+		"a at connections = 4: 1000 of 5 rounds [1 2 4 5 6], 1 void, 5 ratios of 1.00, not " +
+			"steady in 5",
+		"a' at connections = 4: 1000 of 5 rounds [1 2 4 5 6], 1 void, 5 ratios of 1.00, not " +
+			"steady in 5",
+		"b at connections = 4: 500 of 5 rounds [1 3 4 5 6], 1 void, 4 ratios of 0.50, not " +
+			"steady in 5",
 		"a at alone: 1000 of 6 rounds [1 2 3 4 5 6], 0 void, 6 ratios of 1.00, not steady in 6",
 		"a' at alone: 1000 of 6 rounds [1 2 3 4 5 6], 0 void, 6 ratios of 1.00, not steady in 6",
 		"b at alone: 500 of 5 rounds [1 3 4 5 6], 1 void, 5 ratios of 0.50, not steady in 5",

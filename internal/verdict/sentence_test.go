@@ -21,8 +21,10 @@ func TestSentences(t *testing.T) {
 		var out []manifest.Claim
 		add := func(c manifest.Claim) { out = append(out, c) }
 		for _, m := range sortedMetrics() {
-			add(with(direction("b", "a", "less", "alone"), func(c *manifest.Claim) { c.Metric = m }))
-			add(manifest.Claim{Kind: "absolute", Metric: m, Of: term("b"), Published: 8, At: []string{"alone"}, Margin: 1.25})
+			add(with(direction("b", "a", "less", "alone"),
+				func(c *manifest.Claim) { c.Metric = m }))
+			add(manifest.Claim{Kind: "absolute", Metric: m, Of: term("b"), Published: 8,
+				At: []string{"alone"}, Margin: 1.25})
 		}
 		add(direction("b", "a", "greater"))
 		add(with(direction("b", "a", "greater"), func(c *manifest.Claim) { c.Ours = true }))
@@ -32,7 +34,8 @@ func TestSentences(t *testing.T) {
 		add(magnitude("b", "a", .8, "alone"))
 		add(magnitude("b", "a", .5, "mean"))
 		add(magnitude("b@connections = 4", "b@alone", 1.5, "connections = 64"))
-		add(manifest.Claim{Kind: "equality", Metric: manifest.Throughput, Of: term("b"), Against: term("a"), At: []string{"alone"}, Margin: 1.1})
+		add(manifest.Claim{Kind: "equality", Metric: manifest.Throughput, Of: term("b"),
+			Against: term("a"), At: []string{"alone"}, Margin: 1.1})
 		add(order("alone", "b", "a"))
 		add(order("alone", "c", "b", "a"))
 		add(order("", "a", "b"))
@@ -41,7 +44,8 @@ func TestSentences(t *testing.T) {
 		add(with(shape("linear"), func(c *manifest.Claim) { c.Published = 2 }))
 		add(with(shape("flattens"), func(c *manifest.Claim) { c.After = 16 }))
 		add(with(shape("flat"), func(c *manifest.Claim) { c.Metric = manifest.Throughput }))
-		add(manifest.Claim{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"), Against: term("b"), Sense: "greater", Published: 8, Margin: 1.25})
+		add(manifest.Claim{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"),
+			Against: term("b"), Sense: "greater", Published: 8, Margin: 1.25})
 		return out
 	}()
 	of := func(m string, p manifest.Point, _ int) float64 {
@@ -62,8 +66,10 @@ func TestSentences(t *testing.T) {
 		if c.Kind == "crossover" {
 			truth = swaps
 		}
-		v := Judge(e, experimenter{experiment: e, rounds: 12, noise: .02, metric: c.Metric}.cells(truth), func(string, string) int { return 42 })[0]
-		fmt.Fprintf(&text, "%s %s, %s, at %q\n    %s\n", c.Kind, c.Shape, c.Metric, c.At, v.Sentence)
+		v := Judge(e, experimenter{experiment: e, rounds: 12, noise: .02,
+			metric: c.Metric}.cells(truth), func(string, string) int { return 42 })[0]
+		fmt.Fprintf(&text, "%s %s, %s, at %q\n    %s\n", c.Kind, c.Shape, c.Metric, c.At,
+			v.Sentence)
 	}
 	golden(t, "sentences.txt", text.String())
 }
@@ -82,7 +88,8 @@ func TestEveryMetricHasItsWords(t *testing.T) {
 // sortedMetrics are all that are measured.
 func sortedMetrics() []manifest.Metric {
 	return []manifest.Metric{
-		manifest.Throughput, manifest.CPUPerRequest, manifest.CPU, manifest.CPUVariation, manifest.LatencyP50, manifest.LatencyP99,
+		manifest.Throughput, manifest.CPUPerRequest, manifest.CPU, manifest.CPUVariation,
+		manifest.LatencyP50, manifest.LatencyP99,
 		manifest.Jitter, manifest.PSS, manifest.Threads, manifest.Switches,
 	}
 }
@@ -103,6 +110,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs; `go test ./internal/verdict -update` rewrites it. Got:\n%s", file, got)
+		t.Errorf("%s differs; `go test ./internal/verdict -update` rewrites it. Got:\n%s", file,
+			got)
 	}
 }

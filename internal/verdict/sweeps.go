@@ -9,10 +9,12 @@ import (
 	"interleave/internal/stats"
 )
 
-// Claims about a whole sweep: how one model's metric runs over it, and where two models swap places.
+// Claims about a whole sweep: how one model's metric runs over it, and where two
+// models swap places.
 
 // sweep is the metric of one term over the points, in these rounds.
-func (j *judge) sweep(points []manifest.Point, places []place, rounds []int, m manifest.Metric) stats.Sweep {
+func (j *judge) sweep(points []manifest.Point, places []place, rounds []int,
+	m manifest.Metric) stats.Sweep {
 	var s stats.Sweep
 	for i, p := range points {
 		s.X = append(s.X, p.X)
@@ -41,7 +43,8 @@ func (j *judge) growth(v *Verdict, points []manifest.Point) {
 	p.Values, p.Finding = values.Values, v.Finding
 	p.Published, p.Accept, p.Void = orNaN(v.Finding.Published), v.Finding.Accept, v.Finding.Voided
 	if whole := complete(s, rounds); len(whole) == len(p.Values) {
-		p.Rounds = whole // otherwise a round without growth has no value, and which one it is is not known
+		// otherwise a round without growth has no value, and which one it is is not known
+		p.Rounds = whole
 	}
 	v.add(p)
 }
@@ -75,14 +78,15 @@ func (j *judge) flat(v *Verdict, points []manifest.Point) {
 	v.Finding = stats.Flat(s, c.Margin)
 	for i := 1; i < len(s.X); i++ {
 		logs := paired(s.Y[i], s.Y[0])
-		p := part(fmt.Sprintf("%g against %g", s.X[i], s.X[0]), s.X[i], "ratio", rounds, logs, 1, stats.Equality(logs, c.Margin))
+		p := part(fmt.Sprintf("%g against %g", s.X[i], s.X[0]), s.X[i], "ratio", rounds, logs, 1,
+			stats.Equality(logs, c.Margin))
 		p.rests = []place{rests[0], rests[i]}
 		v.add(p)
 	}
 }
 
-// crossover judges where two models swap places. The first part is the crossing; the others show the
-// ratio at each point, and decide nothing.
+// crossover judges where two models swap places. The first part is the crossing; the others show
+// the ratio at each point, and decide nothing.
 func (j *judge) crossover(v *Verdict, points []manifest.Point) {
 	c := v.Claim
 	all := stop{points: points}
@@ -90,9 +94,11 @@ func (j *judge) crossover(v *Verdict, points []manifest.Point) {
 	rests := slices.Concat(pa, pb)
 	rounds := j.shared(rests...)
 	a, b := j.sweep(points, pa, rounds, c.Metric), j.sweep(points, pb, rounds, c.Metric)
-	v.Finding = stats.Crossover(stats.FindCrossings(a, b, stats.Sense(c.Sense)), c.Published, c.Margin)
+	v.Finding = stats.Crossover(stats.FindCrossings(a, b, stats.Sense(c.Sense)), c.Published,
+		c.Margin)
 	f := v.Finding
-	v.add(Part{Name: "crossing", X: math.NaN(), Unit: j.axis(), Published: c.Published, Accept: f.Accept, Finding: f, Void: f.Voided, rests: rests})
+	v.add(Part{Name: "crossing", X: math.NaN(), Unit: j.axis(), Published: c.Published,
+		Accept: f.Accept, Finding: f, Void: f.Voided, rests: rests})
 	for i, p := range points {
 		logs := paired(a.Y[i], b.Y[i])
 		f := stats.Direction(logs, stats.Sense(c.Sense), c.Margin)

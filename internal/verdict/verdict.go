@@ -33,8 +33,9 @@ type Part struct {
 	Values    []float64
 	Finding   stats.Finding // its word is empty where a part is shown and decides nothing
 	Published float64       // NaN if the source gives none
-	Accept    [2]float64    // the region that reproduces the claim, in Unit; an open side is 0 or +Inf
-	Void      int           // rounds left out because a gate voided a cell
+	// the region that reproduces the claim, in Unit; an open side is 0 or +Inf
+	Accept [2]float64
+	Void   int // rounds left out because a gate voided a cell
 
 	rests []place // the cells that it is computed from
 }
@@ -51,8 +52,9 @@ type Row struct {
 	Values    []float64 // one for each measured round
 	Rounds    []int
 	Centre    stats.Interval // Hodges-Lehmann centre of Values, 95 %, in the metric's unit
-	Ratio     stats.Interval // against the baseline of the same rounds, 95 %; the baseline's own is 1
-	Ratios    []float64      // by round, against the baseline; a round without either is left out
-	Void      int
-	Labels    map[string]int // label -> rounds that bear it
+	// against the baseline of the same rounds, 95 %; the baseline's own is 1
+	Ratio  stats.Interval
+	Ratios []float64 // by round, against the baseline; a round without either is left out
+	Void   int
+	Labels map[string]int // label -> rounds that bear it
 }

@@ -74,8 +74,9 @@ var amounts = map[manifest.Metric]string{
 	manifest.AckP99:         "had a 99th percentile of the delay of acknowledgements of {ratio} µs",
 	manifest.ClientMemory:   "held {ratio} bytes of memory for each client",
 	manifest.KernelMemory:   "made the kernel hold {ratio} bytes for each connection",
-	manifest.Settling:       "took {ratio} times as long until its memory settled as until its CPU did",
-	manifest.MemoryGrowth:   "ended the window with {ratio} times the memory of its beginning",
+	manifest.Settling: "took {ratio} times as long until its memory settled as until its " +
+		"CPU did",
+	manifest.MemoryGrowth: "ended the window with {ratio} times the memory of its beginning",
 
 	manifest.ResponseP50:  "had a median response time of {ratio} µs",
 	manifest.ResponseP99:  "had a 99th percentile of response time of {ratio} µs",
@@ -104,7 +105,8 @@ func claimant(c manifest.Claim) string {
 // words tell the finding of a verdict.
 func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 	c := v.Claim
-	w := stats.Words{A: c.Of.String(), B: c.Against.String(), Phrase: phrases[c.Metric], Source: claimant(c)}
+	w := stats.Words{A: c.Of.String(), B: c.Against.String(), Phrase: phrases[c.Metric],
+		Source: claimant(c)}
 	metric := manifest.Metrics[c.Metric].Name
 	switch {
 	case c.Kind == string(stats.KindCrossover):
@@ -112,7 +114,8 @@ func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 		return w
 	case c.Kind == string(stats.KindAbsolute):
 		w.Phrase = amounts[c.Metric]
-		w.Says = strings.TrimSpace(fmt.Sprintf("says %g %s", c.Published, manifest.Metrics[c.Metric].Unit)) + fmt.Sprintf("; margin %.2f", c.Margin)
+		w.Says = strings.TrimSpace(fmt.Sprintf("says %g %s", c.Published,
+			manifest.Metrics[c.Metric].Unit)) + fmt.Sprintf("; margin %.2f", c.Margin)
 	case c.Shape == "order" && len(c.Order) == 2:
 		w.A, w.B = c.Order[1].String(), c.Order[0].String()
 	case c.Shape == "order":
@@ -124,7 +127,8 @@ func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 	switch {
 	case averaged(c) && len(points) > 1:
 		w.Phrase += fmt.Sprintf(" on average over %d points", len(points))
-	case len(points) == 1 && !math.IsNaN(points[0].X) && slices.ContainsFunc(terms(c), func(t manifest.Term) bool { return t.Point == "" }):
+	case len(points) == 1 && !math.IsNaN(points[0].X) &&
+		slices.ContainsFunc(terms(c), func(t manifest.Term) bool { return t.Point == "" }):
 		w.Phrase += " at " + points[0].Name
 	}
 	return w
@@ -134,13 +138,16 @@ func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 func (j *judge) sweepWords(w *stats.Words, c manifest.Claim, metric string) {
 	switch c.Shape {
 	case "linear":
-		w.Phrase = fmt.Sprintf("showed a %s that grew with the power {ratio} of %s", metric, j.axis())
-		w.Says = fmt.Sprintf("says the power %g, which is linear growth; margin %.2f", power(c), c.Margin)
+		w.Phrase = fmt.Sprintf("showed a %s that grew with the power {ratio} of %s", metric,
+			j.axis())
+		w.Says = fmt.Sprintf("says the power %g, which is linear growth; margin %.2f", power(c),
+			c.Margin)
 		if power(c) != 1 {
 			w.Says = fmt.Sprintf("says the power %g; margin %.2f", power(c), c.Margin)
 		}
 	case "flattens":
-		w.Phrase = fmt.Sprintf("showed a %s whose growth after %g was {ratio}x its growth before", metric, c.After)
+		w.Phrase = fmt.Sprintf("showed a %s whose growth after %g was {ratio}x its growth before",
+			metric, c.After)
 		w.Says = fmt.Sprintf("says that growth drops there; %.3gx or less counts", 1/c.Margin)
 	case "flat":
 		w.Phrase = fmt.Sprintf("showed {ratio}x the %s", metric)

@@ -1,7 +1,8 @@
-// Package account knows who may come in: names with a role, a password as a hash of argon2id, certificates, and invitations.
+// Package account knows who may come in: names with a role, a password as a hash of argon2id,
+// certificates, and invitations.
 //
-// Who asks learns only yes or no. A name that is not there costs the same hash as one that is, so the time of an answer does not tell
-// whether it is; failures are limited by address and by name.
+// Who asks learns only yes or no. A name that is not there costs the same hash as one that is, so
+// the time of an answer does not tell whether it is; failures are limited by address and by name.
 package account
 
 import (
@@ -44,15 +45,18 @@ func (r Role) Letter() string {
 
 // An Account is what may be shown of one.
 type Account struct {
-	Name         string    `json:"name"` // as it was first written; names compare without case in ASCII
-	Role         Role      `json:"role"`
-	Certificates []string  `json:"certificates,omitempty"` // SHA-256 of the certificate in DER, in hex
-	Invited      string    `json:"invited,omitempty"`      // by whom
+	// as it was first written; names compare without case in ASCII
+	Name string `json:"name"`
+	Role Role   `json:"role"`
+	// SHA-256 of the certificate in DER, in hex
+	Certificates []string  `json:"certificates,omitempty"`
+	Invited      string    `json:"invited,omitempty"` // by whom
 	Created      time.Time `json:"created"`
 	HasPassword  bool      `json:"has_password"`
 }
 
-// What can be wrong. ErrWrong stands for every reason that a login fails for, so that who tries learns no more.
+// What can be wrong. ErrWrong stands for every reason that a login fails for, so that who tries
+// learns no more.
 var (
 	ErrWrong      = errors.New("the name, the password or the certificate is wrong")
 	ErrExists     = errors.New("there is such an account")
@@ -64,7 +68,8 @@ var (
 type LimitError struct{ Wait time.Duration }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("too many logins have failed, try again in %v", max(e.Wait.Round(time.Second), time.Second))
+	return fmt.Sprintf("too many logins have failed, try again in %v",
+		max(e.Wait.Round(time.Second), time.Second))
 }
 
 // maxName is in bytes, as NICKLEN.
@@ -80,7 +85,8 @@ func fold(name string) string {
 	}, name)
 }
 
-// CheckName holds a name to the rule of nicks (services/chat/README.md), since who logs in has the right to the nick.
+// CheckName holds a name to the rule of nicks (services/chat/README.md), since who logs in has the
+// right to the nick.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxName {
 		return fmt.Errorf("a name has 1 to %d bytes, %.40q has %d", maxName, name, len(name))
@@ -115,7 +121,9 @@ func key(kind, name string) string {
 func ParseFingerprint(s string) (string, error) {
 	f := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), ":", ""))
 	if data, err := hex.DecodeString(f); err != nil || len(data) != 32 {
-		return "", fmt.Errorf("fingerprint %.100q: expected the SHA-256 of a certificate, 64 digits of hex", s)
+		return "",
+			fmt.Errorf(
+				"fingerprint %.100q: expected the SHA-256 of a certificate, 64 digits of hex", s)
 	}
 	return f, nil
 }

@@ -94,7 +94,8 @@ func TestLifeOfAnAccount(t *testing.T) {
 	if a, err := b.Login(ctx, here, "ann", wrong); err != nil || a.Role != Operator {
 		t.Errorf("the new password: %+v, %v", a, err)
 	}
-	if err := b.SetRole(ctx, "ann", "king"); err == nil || err.Error() != `role "king": expected admin, operator, member or guest` {
+	if err := b.SetRole(ctx, "ann", "king"); err == nil ||
+		err.Error() != `role "king": expected admin, operator, member or guest` {
 		t.Errorf("a role that is none: %v", err)
 	}
 	if err := b.Remove(ctx, "ann"); err != nil {
@@ -103,7 +104,8 @@ func TestLifeOfAnAccount(t *testing.T) {
 	if _, err := b.Login(ctx, here, "ann", wrong); !errors.Is(err, ErrWrong) {
 		t.Errorf("after its end: %v", err)
 	}
-	for _, err := range []error{b.Remove(ctx, "ann"), b.SetPassword(ctx, "ann", right), b.SetRole(ctx, "ann", Member), b.AddCertificate(ctx, "ann", print1)} {
+	for _, err := range []error{b.Remove(ctx, "ann"), b.SetPassword(ctx, "ann", right),
+		b.SetRole(ctx, "ann", Member), b.AddCertificate(ctx, "ann", print1)} {
 		if !errors.Is(err, ErrNone) {
 			t.Errorf("a change of nobody: %v", err)
 		}
@@ -125,7 +127,8 @@ func TestList(t *testing.T) {
 	for _, a := range list {
 		got += fmt.Sprintf("%s %s %v, ", a.Name, a.Role, a.HasPassword)
 	}
-	if want := "[x] member false, a`b member false, Ann admin true, bob member false, "; got != want {
+	const want = "[x] member false, a`b member false, Ann admin true, bob member false, "
+	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	text, err := json.Marshal(list)
@@ -142,7 +145,8 @@ func TestPasswordsThatAreRefused(t *testing.T) {
 		"with a\x00in the middle": "no NUL",
 	} {
 		err := b.SetPassword(t.Context(), "ann", NewSecret(password))
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), password) {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), password) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -151,7 +155,8 @@ func TestPasswordsThatAreRefused(t *testing.T) {
 func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ann": true, "A": true, "[]\\^_{|}`": true, "a-1": true, strings.Repeat("a", 30): true,
-		"": false, "1a": false, "-a": false, "a b": false, "a\nb": false, "ä": false, "a.b": false, strings.Repeat("a", 31): false,
+		"": false, "1a": false, "-a": false, "a b": false, "a\nb": false, "ä": false, "a.b": false,
+		strings.Repeat("a", 31): false,
 	} {
 		if got := CheckName(name) == nil; got != want {
 			t.Errorf("name %q is allowed: %v, want %v", name, got, want)
@@ -159,7 +164,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestFailuresByAddress: a burst is let through, then one a minute; a login that is right costs nothing; other addresses go on.
+// TestFailuresByAddress: a burst is let through, then one a minute; a login that is right costs
+// nothing; other addresses go on.
 func TestFailuresByAddress(t *testing.T) {
 	b, c, _ := newBook(t)
 	for i := range 3 * addressBurst {
@@ -168,7 +174,8 @@ func TestFailuresByAddress(t *testing.T) {
 		}
 	}
 	for i := range addressBurst {
-		if _, err := b.Login(t.Context(), here, fmt.Sprint("guess", i), wrong); !errors.Is(err, ErrWrong) {
+		if _, err := b.Login(t.Context(), here, fmt.Sprint("guess", i), wrong); !errors.Is(err,
+			ErrWrong) {
 			t.Fatalf("guess %d: %v", i, err)
 		}
 	}
@@ -180,7 +187,8 @@ func TestFailuresByAddress(t *testing.T) {
 	if err.Error() != "too many logins have failed, try again in 1m0s" {
 		t.Errorf("it says: %v", err)
 	}
-	if _, err := b.Redeem(t.Context(), here, NewSecret("x"), "eve", right); !errors.As(err, &limited) {
+	if _, err := b.Redeem(t.Context(), here, NewSecret("x"), "eve", right); !errors.As(err,
+		&limited) {
 		t.Errorf("an invitation may be guessed still: %v", err)
 	}
 	if _, err := b.Login(t.Context(), there, "ann", right); err != nil {
@@ -204,7 +212,8 @@ func TestFailuresByName(t *testing.T) {
 			address = address.Next()
 		}
 		var limited *LimitError
-		if _, err := b.Login(t.Context(), address, strings.ToUpper(name), wrong); !errors.As(err, &limited) {
+		if _, err := b.Login(t.Context(), address, strings.ToUpper(name), wrong); !errors.As(err,
+			&limited) {
 			t.Errorf("guess %d of %s: %v", nameBurst+1, name, err)
 		}
 		if _, err := b.Login(t.Context(), address, "bob", wrong); !errors.Is(err, ErrWrong) {
@@ -261,7 +270,8 @@ func TestNobodyTakesAnothersChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Put(t.Context(), "account.ann", []byte("{}"), revision+1); !errors.Is(err, ErrChanged) {
+	if err := m.Put(t.Context(), "account.ann", []byte("{}"), revision+1); !errors.Is(err,
+		ErrChanged) {
 		t.Errorf("a put of a wrong revision: %v", err)
 	}
 	if err := m.Delete(t.Context(), "account.ann", 0); !errors.Is(err, ErrChanged) {

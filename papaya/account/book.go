@@ -20,8 +20,9 @@ type record struct {
 	revision uint64
 }
 
-// Limits of failed logins. An address may fail 10 times at once and then once a minute. A name may fail 50 times and then once in 10
-// s, whoever tries: higher, because it also keeps out the owner, who has certificates and sessions that are open. Both are guesses.
+// Limits of failed logins. An address may fail 10 times at once and then once a minute. A name may
+// fail 50 times and then once in 10 s, whoever tries: higher, because it also keeps out the owner,
+// who has certificates and sessions that are open. Both are guesses.
 const (
 	addressBurst = 10
 	addressEvery = time.Minute
@@ -57,7 +58,8 @@ func open(s Store, cost Cost, now func() time.Time) *Book {
 }
 
 // Login says who somebody with this name and password is.
-func (b *Book) Login(ctx context.Context, from netip.Addr, name string, password Secret) (Account, error) {
+func (b *Book) Login(ctx context.Context, from netip.Addr, name string,
+	password Secret) (Account, error) {
 	done, err := b.try(from, name)
 	if err != nil {
 		return Account{}, err
@@ -92,8 +94,8 @@ func (b *Book) login(ctx context.Context, name string, password Secret) (Account
 	return r.Account, nil
 }
 
-// LoginCertificate says whose certificate this is. name is what SASL EXTERNAL asks to act for, or nothing. There is
-// no limit: the client has shown that it holds the key.
+// LoginCertificate says whose certificate this is. name is what SASL EXTERNAL asks to act for, or
+// nothing. There is no limit: the client has shown that it holds the key.
 func (b *Book) LoginCertificate(ctx context.Context, fingerprint, name string) (Account, error) {
 	fingerprint, err := ParseFingerprint(fingerprint)
 	if err != nil {
@@ -119,8 +121,10 @@ func (b *Book) LoginCertificate(ctx context.Context, fingerprint, name string) (
 	return r.Account, nil
 }
 
-// Register makes an account for whoever asks; each counts as a failed login, so that an address makes few.
-func (b *Book) Register(ctx context.Context, from netip.Addr, name string, password Secret) (Account, error) {
+// Register makes an account for whoever asks; each counts as a failed login, so that an
+// address makes few.
+func (b *Book) Register(ctx context.Context, from netip.Addr, name string,
+	password Secret) (Account, error) {
 	if wait, ok := b.address.Take(limit.Key(from)); !ok {
 		return Account{}, &LimitError{wait}
 	}
@@ -133,8 +137,8 @@ func (b *Book) Register(ctx context.Context, from netip.Addr, name string, passw
 	return b.Find(ctx, name)
 }
 
-// try counts a login as failed before it is tried, so that many at once do not pass the limit; done takes that back if it was right,
-// or if it was not for the one who tried that it failed.
+// try counts a login as failed before it is tried, so that many at once do not pass the limit; done
+// takes that back if it was right, or if it was not for the one who tried that it failed.
 func (b *Book) try(from netip.Addr, name string) (done func(error), err error) {
 	address, who := limit.Key(from), fold(name[:min(len(name), maxName+1)])
 	if wait, ok := b.address.Take(address); !ok {
@@ -208,7 +212,8 @@ func (b *Book) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.store.Put(ctx, key("removed", name), []byte(r.Name), 0); err != nil && !errors.Is(err, ErrChanged) {
+	if err := b.store.Put(ctx, key("removed", name), []byte(r.Name), 0); err != nil &&
+		!errors.Is(err, ErrChanged) {
 		return fmt.Errorf("account %s: %w", name, err)
 	}
 	if err := b.store.Delete(ctx, key("account", name), r.revision); err != nil {
@@ -295,7 +300,8 @@ func (b *Book) SetRole(ctx context.Context, name string, role Role) error {
 
 func (b *Book) get(ctx context.Context, name string) (record, error) {
 	if CheckName(name) != nil {
-		return record{}, fmt.Errorf("account %.40q: %w", name, ErrNone) // and the store need not take such a key
+		// and the store need not take such a key
+		return record{}, fmt.Errorf("account %.40q: %w", name, ErrNone)
 	}
 	return b.getKey(ctx, key("account", name), name)
 }

@@ -10,7 +10,8 @@ import (
 // maxCertificates is for one account: a phone, a laptop, a few bots.
 const maxCertificates = 16
 
-// AddCertificate lets who holds the certificate's key log in as name by SASL EXTERNAL. A certificate belongs to one account.
+// AddCertificate lets who holds the certificate's key log in as name by SASL EXTERNAL. A
+// certificate belongs to one account.
 func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) error {
 	fingerprint, err := ParseFingerprint(fingerprint)
 	if err != nil {
@@ -24,9 +25,11 @@ func (b *Book) AddCertificate(ctx context.Context, name, fingerprint string) err
 		return nil
 	}
 	if len(r.Certificates) >= maxCertificates {
-		return fmt.Errorf("account %s: has %d certificates, at most %d", r.Name, len(r.Certificates), maxCertificates)
+		return fmt.Errorf("account %s: has %d certificates, at most %d", r.Name,
+			len(r.Certificates), maxCertificates)
 	}
-	// The certificate's key first: cut off here, the certificate opens nothing, and the same call finishes the work.
+	// The certificate's key first: cut off here, the certificate opens nothing, and the same call
+	// finishes the work.
 	k := key("certificate", fingerprint)
 	owner, revision, err := b.store.Get(ctx, k)
 	if err != nil && !errors.Is(err, ErrAbsent) {

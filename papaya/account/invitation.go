@@ -14,9 +14,11 @@ import (
 	"time"
 )
 
-// An Invitation lets one person make an account. Its token is told once; what is kept is a hash of it.
+// An Invitation lets one person make an account. Its token is told once; what is kept
+// is a hash of it.
 type Invitation struct {
-	ID      string    `json:"id"` // the beginning of the hash: enough to tell them apart, no help to guess the token
+	// the beginning of the hash: enough to tell them apart, no help to guess the token
+	ID      string    `json:"id"`
 	Role    Role      `json:"role"`
 	By      string    `json:"by,omitempty"`
 	Expires time.Time `json:"expires"`
@@ -34,24 +36,30 @@ func invitationKey(token Secret) (k, id string) {
 	return "invitation." + id, id[:12]
 }
 
-// Invite makes an invitation that ends after life. The token has 130 bits and no letter that can be mistaken.
-func (b *Book) Invite(ctx context.Context, by string, role Role, life time.Duration) (Secret, Invitation, error) {
+// Invite makes an invitation that ends after life. The token has 130 bits and no letter that
+// can be mistaken.
+func (b *Book) Invite(ctx context.Context, by string, role Role,
+	life time.Duration) (Secret, Invitation, error) {
 	if _, err := ParseRole(string(role)); err != nil {
 		return Secret{}, Invitation{}, err
 	}
 	if life <= 0 || life > maxLife {
-		return Secret{}, Invitation{}, fmt.Errorf("an invitation lives for up to %v, not %v", maxLife, life)
+		return Secret{}, Invitation{}, fmt.Errorf("an invitation lives for up to %v, not %v",
+			maxLife, life)
 	}
 	open, err := b.Invitations(ctx)
 	if err != nil {
 		return Secret{}, Invitation{}, err
 	}
 	if len(open) >= maxInvitations {
-		return Secret{}, Invitation{}, fmt.Errorf("%d invitations are open, at most %d: take some back", len(open), maxInvitations)
+		return Secret{}, Invitation{},
+			fmt.Errorf("%d invitations are open, at most %d: take some back", len(open),
+				maxInvitations)
 	}
 	token := Secret{rand.Text()}
 	k, id := invitationKey(token)
-	i := Invitation{ID: id, Role: role, By: by, Expires: b.now().Add(life).UTC().Truncate(time.Second)}
+	i := Invitation{ID: id, Role: role, By: by,
+		Expires: b.now().Add(life).UTC().Truncate(time.Second)}
 	data, err := json.Marshal(i)
 	if err == nil {
 		err = b.store.Put(ctx, k, data, 0)
@@ -62,7 +70,8 @@ func (b *Book) Invite(ctx context.Context, by string, role Role, life time.Durat
 	return token, i, nil
 }
 
-// Invitations are those that are open, the next to expire first. Those that have expired are removed.
+// Invitations are those that are open, the next to expire first. Those that have
+// expired are removed.
 func (b *Book) Invitations(ctx context.Context) ([]Invitation, error) {
 	keys, err := b.store.Keys(ctx, "invitation.")
 	if err != nil {
@@ -85,7 +94,8 @@ func (b *Book) Invitations(ctx context.Context) ([]Invitation, error) {
 	return list, nil
 }
 
-func (b *Book) invitation(ctx context.Context, k string) (i Invitation, revision uint64, err error) {
+func (b *Book) invitation(ctx context.Context,
+	k string) (i Invitation, revision uint64, err error) {
 	data, revision, err := b.store.Get(ctx, k)
 	if err == nil {
 		err = json.Unmarshal(data, &i)
@@ -115,8 +125,10 @@ func (b *Book) TakeBack(ctx context.Context, id string) error {
 	return err
 }
 
-// Redeem makes an account of an invitation, which is used thereby. Failures count as those of logins do.
-func (b *Book) Redeem(ctx context.Context, from netip.Addr, token Secret, name string, password Secret) (Account, error) {
+// Redeem makes an account of an invitation, which is used thereby. Failures count as
+// those of logins do.
+func (b *Book) Redeem(ctx context.Context, from netip.Addr, token Secret, name string,
+	password Secret) (Account, error) {
 	done, err := b.try(from, "")
 	if err != nil {
 		return Account{}, err
@@ -126,7 +138,8 @@ func (b *Book) Redeem(ctx context.Context, from netip.Addr, token Secret, name s
 	return a, err
 }
 
-func (b *Book) redeem(ctx context.Context, token Secret, name string, password Secret) (Account, error) {
+func (b *Book) redeem(ctx context.Context, token Secret, name string,
+	password Secret) (Account, error) {
 	if err := CheckName(name); err != nil {
 		return Account{}, err
 	}
@@ -141,7 +154,8 @@ func (b *Book) redeem(ctx context.Context, token Secret, name string, password S
 	if err != nil {
 		return Account{}, err
 	}
-	// The invitation goes first: a crash in between loses an invitation, and never makes two accounts of one.
+	// The invitation goes first: a crash in between loses an invitation, and never makes two
+	// accounts of one.
 	if err := b.store.Delete(ctx, k, revision); errors.Is(err, ErrChanged) {
 		return Account{}, ErrInvitation
 	} else if err != nil {
@@ -150,7 +164,8 @@ func (b *Book) redeem(ctx context.Context, token Secret, name string, password S
 	r := record{Account: Account{Name: name, Role: i.Role, Invited: i.By}}
 	if err := b.add(ctx, r, password); err != nil {
 		if data, e := json.Marshal(i); e == nil {
-			_ = b.store.Put(context.WithoutCancel(ctx), k, data, 0) // the name was taken: another may be tried
+			// the name was taken: another may be tried
+			_ = b.store.Put(context.WithoutCancel(ctx), k, data, 0)
 		}
 		return Account{}, err
 	}

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// A Secret is a password or a token. Printed or logged it is a word that says so; String does not give it away by accident.
+// A Secret is a password or a token. Printed or logged it is a word that says so; String does not
+// give it away by accident.
 type Secret struct{ text string }
 
 // NewSecret wraps what must not be printed.
@@ -26,7 +27,8 @@ func (s Secret) Reveal() string { return s.text }
 func (s Secret) String() string { return "(secret)" }
 
 // Format implements fmt.Formatter.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("(secret)")) } // a failed write shows nothing
+// a failed write shows nothing
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("(secret)")) }
 
 // LogValue implements slog.LogValuer.
 func (s Secret) LogValue() slog.Value { return slog.StringValue("(secret)") }
@@ -34,8 +36,9 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue("(secret)") }
 // MarshalText implements encoding.TextMarshaler, for JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte("(secret)"), nil }
 
-// Cost is what one hash takes. OWASP's Password Storage Cheat Sheet asks for at least 19 MiB, 2 passes and 1 lane of argon2id; RFC 9106
-// recommends 64 MiB and 3 passes where memory is no question. A server of one core and 1 GB is ours.
+// Cost is what one hash takes. OWASP's Password Storage Cheat Sheet asks for at least 19 MiB, 2
+// passes and 1 lane of argon2id; RFC 9106 recommends 64 MiB and 3 passes where memory is no
+// question. A server of one core and 1 GB is ours.
 type Cost struct {
 	MemoryKiB uint32
 	Passes    uint32
@@ -51,21 +54,23 @@ const (
 	tagLen  = 32
 )
 
-// The limits of what is read from a store: a hash that somebody has changed must not take the machine's memory.
+// The limits of what is read from a store: a hash that somebody has changed must not take the
+// machine's memory.
 const (
 	maxMemoryKiB = 256 * 1024
 	maxPasses    = 16
 	maxLanes     = 16
 )
 
-// Limits of passwords in bytes. 12 is ours (NIST SP 800-63B asks for 15 where a password is all, 8 beside a second factor); 256 keeps
-// a line of SASL PLAIN below its 400 bytes of base64.
+// Limits of passwords in bytes. 12 is ours (NIST SP 800-63B asks for 15 where a password is all, 8
+// beside a second factor); 256 keeps a line of SASL PLAIN below its 400 bytes of base64.
 const (
 	minPassword = 12
 	maxPassword = 256
 )
 
-// hash is one password as it is kept: the PHC string format, $argon2id$v=19$m=19456,t=2,p=1$salt$tag.
+// hash is one password as it is kept: the PHC string format,
+// $argon2id$v=19$m=19456,t=2,p=1$salt$tag.
 type hash struct {
 	cost Cost
 	salt []byte
@@ -75,7 +80,8 @@ type hash struct {
 var phc = base64.RawStdEncoding.Strict()
 
 func (h hash) String() string {
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.cost.MemoryKiB, h.cost.Passes, h.cost.Lanes,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.cost.MemoryKiB,
+		h.cost.Passes, h.cost.Lanes,
 		phc.EncodeToString(h.salt), phc.EncodeToString(h.tag))
 }
 
@@ -87,7 +93,8 @@ func parseHash(s string) (hash, error) {
 	if len(part) != 6 || part[0] != "" || part[1] != "argon2id" {
 		return h, errors.New("a hash of a password is $argon2id$v=…$m=…,t=…,p=…$salt$tag")
 	}
-	if _, err := fmt.Sscanf(part[2]+"$"+part[3], "v=%d$m=%d,t=%d,p=%d", &version, &h.cost.MemoryKiB, &h.cost.Passes, &h.cost.Lanes); err != nil {
+	if _, err := fmt.Sscanf(part[2]+"$"+part[3], "v=%d$m=%d,t=%d,p=%d", &version, &h.cost.MemoryKiB,
+		&h.cost.Passes, &h.cost.Lanes); err != nil {
 		return h, fmt.Errorf("the parameters of a hash: %w", err)
 	}
 	var err error
@@ -101,8 +108,10 @@ func parseHash(s string) (hash, error) {
 	switch {
 	case version != argon2.Version:
 		return h, fmt.Errorf("a hash of argon2 version %d, expected %d", version, argon2.Version)
-	case c.MemoryKiB < 8*uint32(c.Lanes) || c.MemoryKiB > maxMemoryKiB || c.Passes < 1 || c.Passes > maxPasses || c.Lanes < 1 || c.Lanes > maxLanes:
-		return h, fmt.Errorf("a hash that costs m=%d,t=%d,p=%d is out of bounds", c.MemoryKiB, c.Passes, c.Lanes)
+	case c.MemoryKiB < 8*uint32(c.Lanes) || c.MemoryKiB > maxMemoryKiB || c.Passes < 1 ||
+		c.Passes > maxPasses || c.Lanes < 1 || c.Lanes > maxLanes:
+		return h, fmt.Errorf("a hash that costs m=%d,t=%d,p=%d is out of bounds", c.MemoryKiB,
+			c.Passes, c.Lanes)
 	case len(h.salt) < 8 || len(h.salt) > 64 || len(h.tag) < 16 || len(h.tag) > 64:
 		return h, errors.New("the salt or the tag of a hash has a wrong length")
 	case h.String() != s:
@@ -111,14 +120,16 @@ func parseHash(s string) (hash, error) {
 	return h, nil
 }
 
-// A hasher bounds how many hashes are made at once, and how many wait: with 2 at once a storm of logins holds 38 MiB, not all memory.
+// A hasher bounds how many hashes are made at once, and how many wait: with 2 at once a storm of
+// logins holds 38 MiB, not all memory.
 type hasher struct {
 	cost    Cost
 	running chan struct{} // a place for each that runs
 	waiting chan struct{} // a place for each that runs or waits
 }
 
-// maxWaiting is how many logins wait for a place: at 25 ms each and 2 at once the last waits under a second.
+// maxWaiting is how many logins wait for a place: at 25 ms each and 2 at once the last waits
+// under a second.
 const maxWaiting = 64
 
 // ErrBusy says that too many logins are under way.
@@ -163,7 +174,8 @@ func (h *hasher) verify(ctx context.Context, password Secret, kept hash) (bool, 
 		return false, err
 	}
 	defer leave()
-	return subtle.ConstantTimeCompare(derive(password, kept.salt, kept.cost, len(kept.tag)), kept.tag) == 1, nil
+	return subtle.ConstantTimeCompare(derive(password, kept.salt, kept.cost, len(kept.tag)),
+		kept.tag) == 1, nil
 }
 
 func derive(password Secret, salt []byte, c Cost, length int) []byte {

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// TestHash holds the format against a hash that the reference implementation made: printf password | argon2 somesalt -id -t 2 -k 256 -p 1.
+// TestHash holds the format against a hash that the reference implementation made: printf password
+// | argon2 somesalt -id -t 2 -k 256 -p 1.
 func TestHash(t *testing.T) {
 	const reference = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
 	h, err := parseHash(reference)
@@ -24,7 +25,8 @@ func TestHash(t *testing.T) {
 	}
 	hashes := newHasher(cheap, 1)
 	for password, want := range map[string]bool{"password": true, "passwords": false} {
-		if got, err := hashes.verify(t.Context(), NewSecret(password), h); err != nil || got != want {
+		if got, err := hashes.verify(t.Context(), NewSecret(password), h); err != nil ||
+			got != want {
 			t.Errorf("%s: %v, %v; want %v", password, got, err, want)
 		}
 	}
@@ -60,11 +62,14 @@ func TestHashesThatAreRefused(t *testing.T) {
 		"$argon2id$v=19$m=256,t=4000000,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "out of bounds",
 		"$argon2id$v=19$m=256,t=2,p=0$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":       "out of bounds",
 		"$argon2id$v=19$m=256,t=2,p=1$c29t$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":              "wrong length",
-		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65":                                              "wrong length",
-		"$argon2id$v=19$m=256,t=2,p=1 $c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":      "as it should be",
+
+		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65": "wrong length",
+
+		"$argon2id$v=19$m=256,t=2,p=1 " + "$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "as it should be",
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ=$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":      "the salt",
-		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/5":       "the tag", // bits that mean nothing
-		"$argon2id$v=19$m=x,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":         "the parameters",
+		// bits that mean nothing
+		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/5": "the tag",
+		"$argon2id$v=19$m=x,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":   "the parameters",
 	} {
 		if _, err := parseHash(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -100,8 +105,9 @@ func TestStandard(t *testing.T) {
 	}
 }
 
-// TestNamesCannotBeToldByTime: the same work is done for a wrong password and for a name that is not there. The least time of the
-// processor for 15 each, in turn, may differ by a third, whatever else the machine does: a name that needed no hash would take a hundredth.
+// TestNamesCannotBeToldByTime: the same work is done for a wrong password and for a name that is
+// not there. The least time of the processor for 15 each, in turn, may differ by a third, whatever
+// else the machine does: a name that needed no hash would take a hundredth.
 func TestNamesCannotBeToldByTime(t *testing.T) {
 	b := open(&Memory{}, Standard, time.Now)
 	b.address, b.name = unlimited(), unlimited() // this test guesses often
@@ -141,7 +147,8 @@ func worked(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestStormIsBounded: of many logins at once no more than the given number hash, a bounded number waits, the rest is told to come back.
+// TestStormIsBounded: of many logins at once no more than the given number hash, a bounded number
+// waits, the rest is told to come back.
 func TestStormIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHasher(cheap, 2)
@@ -200,7 +207,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Write(data)
-	if out := b.String(); strings.Contains(out, "hunter2") || strings.Contains(out, "68756e74") || !strings.Contains(out, "(secret)") {
+	if out := b.String(); strings.Contains(out, "hunter2") || strings.Contains(out, "68756e74") ||
+		!strings.Contains(out, "(secret)") {
 		t.Errorf("printed: %s", out)
 	}
 }
@@ -210,7 +218,8 @@ func FuzzParseHash(f *testing.F) {
 	f.Add("$argon2id$v=19$m=256,t=2,p=$c29tZXNhbHQ$")
 	f.Add("$$$$$")
 	f.Fuzz(func(t *testing.T, s string) {
-		if h, err := parseHash(s); err == nil && (h.String() != s || h.cost.MemoryKiB > maxMemoryKiB) {
+		if h, err := parseHash(s); err == nil && (h.String() != s ||
+			h.cost.MemoryKiB > maxMemoryKiB) {
 			t.Errorf("%q was read as %s", s, h)
 		}
 	})

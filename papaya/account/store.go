@@ -9,12 +9,14 @@ import (
 	"sync"
 )
 
-// A Store keeps values by key and lets one writer win: who writes says which revision it has seen. JetStream's key-value buckets are
-// such a store. Keys hold letters, digits, `-`, `_`, `=`, `/` and `.` only.
+// A Store keeps values by key and lets one writer win: who writes says which revision it has
+// seen. JetStream's key-value buckets are such a store. Keys hold letters, digits, `-`, `_`, `=`,
+// `/` and `.` only.
 type Store interface {
 	// Get has ErrAbsent for a key that is not there.
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Put replaces the value of that revision, 0 for a key that must not be there; otherwise ErrChanged.
+	// Put replaces the value of that revision, 0 for a key that must not be there;
+	// otherwise ErrChanged.
 	Put(ctx context.Context, key string, value []byte, revision uint64) error
 	// Delete removes a key of that revision; otherwise ErrChanged.
 	Delete(ctx context.Context, key string, revision uint64) error

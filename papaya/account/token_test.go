@@ -29,10 +29,12 @@ func TestCertificates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.AddCertificate(ctx, "bob", print1); err == nil || !strings.Contains(err.Error(), "is another account's") {
+	if err := b.AddCertificate(ctx, "bob", print1); err == nil ||
+		!strings.Contains(err.Error(), "is another account's") {
 		t.Errorf("a certificate of two: %v", err)
 	}
-	if err := b.AddCertificate(ctx, "bob", "0a0b"); err == nil || !strings.Contains(err.Error(), "64 digits of hex") {
+	if err := b.AddCertificate(ctx, "bob", "0a0b"); err == nil ||
+		!strings.Contains(err.Error(), "64 digits of hex") {
 		t.Errorf("a fingerprint that is none: %v", err)
 	}
 	for _, test := range []struct {
@@ -40,7 +42,8 @@ func TestCertificates(t *testing.T) {
 		want        error
 	}{
 		{print1, "", nil}, {print1, "ANN", nil}, {colons, "ann", nil},
-		{print1, "bob", ErrWrong}, {print2, "", ErrWrong}, {print2, "ann", ErrWrong}, {"", "", ErrWrong},
+		{print1, "bob", ErrWrong}, {print2, "", ErrWrong}, {print2, "ann", ErrWrong},
+		{"", "", ErrWrong},
 	} {
 		a, err := b.LoginCertificate(ctx, test.print, test.name)
 		if !errors.Is(err, test.want) || err == nil && a.Name != "Ann" {
@@ -67,7 +70,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestCertificateCutOff: a key of a certificate that its account does not list, as a crash may leave it, opens nothing and is no obstacle.
+// TestCertificateCutOff: a key of a certificate that its account does not list, as a crash may
+// leave it, opens nothing and is no obstacle.
 func TestCertificateCutOff(t *testing.T) {
 	b, _, m := newBook(t)
 	ctx := t.Context()
@@ -88,11 +92,13 @@ func TestCertificateCutOff(t *testing.T) {
 func TestCertificatesAreBounded(t *testing.T) {
 	b, _, _ := newBook(t)
 	for i := range maxCertificates {
-		if err := b.AddCertificate(t.Context(), "ann", strings.Repeat("0", 62)+string("0123456789abcdef"[i])+"0"); err != nil {
+		if err := b.AddCertificate(t.Context(), "ann",
+			strings.Repeat("0", 62)+string("0123456789abcdef"[i])+"0"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.AddCertificate(t.Context(), "ann", print1); err == nil || !strings.Contains(err.Error(), "at most 16") {
+	if err := b.AddCertificate(t.Context(), "ann", print1); err == nil ||
+		!strings.Contains(err.Error(), "at most 16") {
 		t.Errorf("one more: %v", err)
 	}
 }
@@ -109,7 +115,8 @@ func TestInvitation(t *testing.T) {
 			t.Errorf("the token is kept in %s", k)
 		}
 	}
-	if _, err := b.Redeem(ctx, here, NewSecret("WRONG"), "bob", right); !errors.Is(err, ErrInvitation) {
+	if _, err := b.Redeem(ctx, here, NewSecret("WRONG"), "bob", right); !errors.Is(err,
+		ErrInvitation) {
 		t.Errorf("a guess: %v", err)
 	}
 	if _, err := b.Redeem(ctx, here, token, "ann", right); !errors.Is(err, ErrExists) {

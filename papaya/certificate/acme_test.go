@@ -25,10 +25,12 @@ func names(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &dns.Server{Listener: l, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+	server := &dns.Server{Listener: l, Handler: dns.HandlerFunc(func(w dns.ResponseWriter,
+		q *dns.Msg) {
 		answer := new(dns.Msg).SetReply(q)
 		if q.Question[0].Qtype == dns.TypeA {
-			answer.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.IPv4(127, 0, 0, 1)}}
+			answer.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name,
+				Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.IPv4(127, 0, 0, 1)}}
 		}
 		_ = w.WriteMsg(answer) // the authority asks again
 	})}
@@ -37,14 +39,17 @@ func names(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// authority is Pebble, the test server of Let's Encrypt: it checks domains by TLS at port, as the real one does at 443.
-func authority(t *testing.T, port int) (directory string, client *acme.Client, root *x509.CertPool) {
+// authority is Pebble, the test server of Let's Encrypt: it checks domains by TLS at port, as the
+// real one does at 443.
+func authority(t *testing.T,
+	port int) (directory string, client *acme.Client, root *x509.CertPool) {
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	t.Setenv("PEBBLE_WFE_NONCEREJECT", "0")
 	quiet := log.New(io.Discard, "", 0)
 	store := db.NewMemoryStore()
 	signer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {}})
-	front := wfe.New(quiet, store, va.New(quiet, 0, port, false, names(t), store), signer, []string{"authority.test"}, false, false, 1, 1)
+	front := wfe.New(quiet, store, va.New(quiet, 0, port, false, names(t), store), signer,
+		[]string{"authority.test"}, false, false, 1, 1)
 	server := httptest.NewTLSServer(front.Handler())
 	t.Cleanup(server.Close)
 	directory = server.URL + wfe.DirectoryPath
@@ -53,7 +58,8 @@ func authority(t *testing.T, port int) (directory string, client *acme.Client, r
 	return directory, &acme.Client{DirectoryURL: directory, HTTPClient: server.Client()}, root
 }
 
-// TestACME gets a certificate from an authority that looks whether the domain leads here (tls-alpn-01), and has it again after a restart.
+// TestACME gets a certificate from an authority that looks whether the domain leads here
+// (tls-alpn-01), and has it again after a restart.
 func TestACME(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,7 +67,8 @@ func TestACME(t *testing.T) {
 	}
 	defer l.Close()
 	directory, client, root := authority(t, l.Addr().(*net.TCPAddr).Port)
-	o := Options{Folder: t.TempDir(), Domains: []string{"irc.example.org"}, ACME: true, Email: "ann@example.org", Directory: directory, Client: client}
+	o := Options{Folder: t.TempDir(), Domains: []string{"irc.example.org"}, ACME: true,
+		Email: "ann@example.org", Directory: directory, Client: client}
 	s, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +79,8 @@ func TestACME(t *testing.T) {
 	go serve(l, s.Config())
 
 	visit := func(name string, roots *x509.CertPool) (*x509.Certificate, error) {
-		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: patience}, Config: &tls.Config{ServerName: name, RootCAs: roots, InsecureSkipVerify: roots == nil}}
+		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: patience},
+			Config: &tls.Config{ServerName: name, RootCAs: roots, InsecureSkipVerify: roots == nil}}
 		c, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
 		if err != nil {
 			return nil, err
@@ -87,7 +95,8 @@ func TestACME(t *testing.T) {
 	if Fingerprint(got) == s.Fingerprint() {
 		t.Error("clients of the domain see our own certificate")
 	}
-	if other, err := visit("other.example.org", nil); err != nil || Fingerprint(other) != s.Fingerprint() {
+	if other, err := visit("other.example.org", nil); err != nil ||
+		Fingerprint(other) != s.Fingerprint() {
 		t.Errorf("a name that is not ours: %v", err)
 	}
 
@@ -96,7 +105,8 @@ func TestACME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := shake(t, again.Config(), &tls.Config{ServerName: "irc.example.org", RootCAs: root})
+	state, err := shake(t, again.Config(), &tls.Config{ServerName: "irc.example.org",
+		RootCAs: root})
 	if err != nil || !bytes.Equal(state.PeerCertificates[0].Raw, got.Raw) {
 		t.Errorf("after a restart, without the authority: %v", err)
 	}
@@ -105,7 +115,8 @@ func TestACME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err = shake(t, fresh.Config(), &tls.Config{ServerName: "irc.example.org", InsecureSkipVerify: true})
+	state, err = shake(t, fresh.Config(), &tls.Config{ServerName: "irc.example.org",
+		InsecureSkipVerify: true})
 	if err != nil || Fingerprint(state.PeerCertificates[0]) != fresh.Fingerprint() {
 		t.Errorf("without the authority and its certificate there is our own: %v", err)
 	}

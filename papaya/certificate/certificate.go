@@ -1,5 +1,5 @@
-// Package certificate is the server's side of TLS: a certificate of its own making, from an authority by ACME, or from files, which
-// changes while the server runs.
+// Package certificate is the server's side of TLS: a certificate of its own making, from an
+// authority by ACME, or from files, which changes while the server runs.
 package certificate
 
 import (
@@ -40,8 +40,8 @@ type Source struct {
 	look    chan struct{} // has Keep look at once
 }
 
-// Open reads or makes the certificate. With ACME it is got when the first client asks for a domain; until then, and for clients that name
-// none, there is one of our own.
+// Open reads or makes the certificate. With ACME it is got when the first client asks for a domain;
+// until then, and for clients that name none, there is one of our own.
 func Open(o Options) (*Source, error) { return open(o, time.Now) }
 
 func open(o Options, now func() time.Time) (*Source, error) {
@@ -69,8 +69,8 @@ func open(o Options, now func() time.Time) (*Source, error) {
 	return s, err
 }
 
-// Reload reads the files again, and renews the own certificate if it is about to end; changed says whether another is given from now
-// on. After an error the old one is.
+// Reload reads the files again, and renews the own certificate if it is about to end; changed says
+// whether another is given from now on. After an error the old one is.
 func (s *Source) Reload() (changed bool, err error) {
 	fresh, err := s.read()
 	if err != nil {
@@ -93,7 +93,8 @@ func (s *Source) read() (*tls.Certificate, error) {
 		return nil, fmt.Errorf("%s: %w", o.Certificate, err)
 	}
 	if s.now().After(c.Leaf.NotAfter) {
-		return nil, fmt.Errorf("%s: ended at %s", o.Certificate, c.Leaf.NotAfter.Format(time.RFC3339))
+		return nil, fmt.Errorf("%s: ended at %s", o.Certificate,
+			c.Leaf.NotAfter.Format(time.RFC3339))
 	}
 	return &c, nil
 }
@@ -118,8 +119,9 @@ func (s *Source) Keep(ctx context.Context, said func(changed bool, err error)) {
 	}
 }
 
-// Fingerprint is the SHA-256 of the certificate in DER, in hex, as clients pin it and openssl x509 -fingerprint -sha256 prints it
-// (with colons). With ACME it is that of the certificate of our own, which is not what clients of the domains see.
+// Fingerprint is the SHA-256 of the certificate in DER, in hex, as clients pin it and openssl x509
+// -fingerprint -sha256 prints it (with colons). With ACME it is that of the certificate of our own,
+// which is not what clients of the domains see.
 func (s *Source) Fingerprint() string { return Fingerprint(s.current.Load().Leaf) }
 
 // Ends is when the certificate does.
@@ -134,7 +136,8 @@ func Fingerprint(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// suites are those of TLS 1.2 that have forward secrecy and authenticated encryption (RFC 9325, 4.2); TLS 1.3 has no others.
+// suites are those of TLS 1.2 that have forward secrecy and authenticated encryption (RFC 9325,
+// 4.2); TLS 1.3 has no others.
 var suites = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -144,8 +147,9 @@ var suites = []uint16{
 	tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// Config is for listeners. Clients are asked for a certificate and need none: SASL EXTERNAL knows it by its fingerprint, so no
-// authority has to vouch for it; that the client holds its key is proved by the handshake.
+// Config is for listeners. Clients are asked for a certificate and need none: SASL EXTERNAL knows
+// it by its fingerprint, so no authority has to vouch for it; that the client holds its key is
+// proved by the handshake.
 func (s *Source) Config() *tls.Config {
 	c := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -167,10 +171,12 @@ func (s *Source) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 	if err == nil || len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
 		return c, err // the authority is told the truth
 	}
-	return s.ofOurs(), nil // who asks for another name, or while the authority is away, may still pin
+	// who asks for another name, or while the authority is away, may still pin
+	return s.ofOurs(), nil
 }
 
-// ofOurs is the certificate of the moment. One made by ourselves that is not valid now, because the clock was set, is made anew for who comes next.
+// ofOurs is the certificate of the moment. One made by ourselves that is not valid now, because the
+// clock was set, is made anew for who comes next.
 func (s *Source) ofOurs() *tls.Certificate {
 	c, now := s.current.Load(), s.now()
 	if s.options.Certificate == "" && (now.After(c.Leaf.NotAfter) || now.Before(c.Leaf.NotBefore)) {

@@ -76,7 +76,8 @@ func TestOwnCertificate(t *testing.T) {
 			t.Errorf("the key is a %T", leaf.PublicKey)
 		}
 	}
-	if _, err := shake(t, s.Config(), &tls.Config{ServerName: "other.example.org", RootCAs: roots}); err == nil {
+	if _, err := shake(t, s.Config(), &tls.Config{ServerName: "other.example.org",
+		RootCAs: roots}); err == nil {
 		t.Error("a client took it for another name")
 	}
 	for _, file := range []string{"key.pem", "certificate.pem"} {
@@ -108,7 +109,8 @@ func TestOwnCertificateIsRenewed(t *testing.T) {
 	if err != nil || late.Fingerprint() == first.Fingerprint() {
 		t.Errorf("not renewed: %v", err)
 	}
-	if !late.current.Load().Leaf.PublicKey.(*ecdsa.PublicKey).Equal(first.current.Load().Leaf.PublicKey) {
+	if !late.current.Load().Leaf.PublicKey.(*ecdsa.PublicKey).Equal(
+		first.current.Load().Leaf.PublicKey) {
 		t.Error("the key has changed, and with it what some clients pin")
 	}
 	o.Domains = append(o.Domains, "b.example.org")
@@ -152,14 +154,17 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// TestCertificateOfAWrongClock: one that was made by a clock that was ahead, or in 1970, is replaced when somebody asks for it.
+// TestCertificateOfAWrongClock: one that was made by a clock that was ahead, or in 1970, is
+// replaced when somebody asks for it.
 func TestCertificateOfAWrongClock(t *testing.T) {
 	right := time.Date(2026, 11, 22, 7, 30, 0, 0, time.UTC)
-	for _, wrong := range []time.Time{right.AddDate(1, 0, 0), right.Add(2 * time.Hour), time.Unix(0, 0)} {
+	for _, wrong := range []time.Time{right.AddDate(1, 0, 0), right.Add(2 * time.Hour),
+		time.Unix(0, 0)} {
 		var now atomic.Pointer[time.Time]
 		now.Store(&wrong)
 		folder := t.TempDir()
-		s, err := open(Options{Folder: folder, Domains: []string{"a"}}, func() time.Time { return *now.Load() })
+		s, err := open(Options{Folder: folder, Domains: []string{"a"}},
+			func() time.Time { return *now.Load() })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,8 +183,10 @@ func TestCertificateOfAWrongClock(t *testing.T) {
 			t.Error(err)
 		}
 		c, err := s.certificate(&tls.ClientHelloInfo{})
-		if err != nil || right.Before(c.Leaf.NotBefore) || right.After(c.Leaf.NotAfter) || s.Fingerprint() == first {
-			t.Errorf("made at %v, at %v it is from %v to %v, %v", wrong, right, c.Leaf.NotBefore, c.Leaf.NotAfter, err)
+		if err != nil || right.Before(c.Leaf.NotBefore) || right.After(c.Leaf.NotAfter) ||
+			s.Fingerprint() == first {
+			t.Errorf("made at %v, at %v it is from %v to %v, %v", wrong, right, c.Leaf.NotBefore,
+				c.Leaf.NotAfter, err)
 		}
 		cancel()
 		<-ended
@@ -192,7 +199,8 @@ func TestBrokenFiles(t *testing.T) {
 		if _, err := Open(o); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(o.Folder, "own", file), []byte("-----BEGIN"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(o.Folder, "own", file), []byte("-----BEGIN"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Open(o); err == nil || !strings.Contains(err.Error(), file+": expected a ") {
@@ -226,7 +234,8 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	made("a.example.org")
-	s, err := Open(Options{Folder: t.TempDir(), Domains: []string{"a.example.org"}, Certificate: filepath.Join(to, "certificate.pem"), Key: filepath.Join(to, "key.pem")})
+	s, err := Open(Options{Folder: t.TempDir(), Domains: []string{"a.example.org"},
+		Certificate: filepath.Join(to, "certificate.pem"), Key: filepath.Join(to, "key.pem")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +254,8 @@ func TestFiles(t *testing.T) {
 	if _, err := s.Reload(); !errors.Is(err, os.ErrNotExist) || s.Fingerprint() != second {
 		t.Errorf("a reload of what is not there: %v", err)
 	}
-	if state, err := shake(t, s.Config(), &tls.Config{InsecureSkipVerify: true}); err != nil || Fingerprint(state.PeerCertificates[0]) != second {
+	if state, err := shake(t, s.Config(), &tls.Config{InsecureSkipVerify: true}); err != nil ||
+		Fingerprint(state.PeerCertificates[0]) != second {
 		t.Errorf("clients see another: %v", err)
 	}
 	if s.Own() {
@@ -262,17 +272,25 @@ func TestWhatIsRefused(t *testing.T) {
 	for name, client := range map[string]*tls.Config{
 		"TLS 1.0": {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10},
 		"TLS 1.1": {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
-		"RC4":     {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_RC4_128_SHA, tls.TLS_RSA_WITH_RC4_128_SHA}},
-		"CBC":     {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA, tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}},
-		"RSA":     {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
-		"3DES":    {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA}},
+		"RC4": {MaxVersion: tls.VersionTLS12,
+			CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_RC4_128_SHA,
+				tls.TLS_RSA_WITH_RC4_128_SHA}},
+		"CBC": {MaxVersion: tls.VersionTLS12,
+			CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
+				tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA,
+				tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}},
+		"RSA": {MaxVersion: tls.VersionTLS12,
+			CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
+		"3DES": {MaxVersion: tls.VersionTLS12,
+			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA}},
 	} {
 		client.InsecureSkipVerify = true
 		if state, err := shake(t, s.Config(), client); err == nil {
 			t.Errorf("%s: agreed on version %x, cipher %x", name, state.Version, state.CipherSuite)
 		}
 	}
-	for name, client := range map[string]*tls.Config{"TLS 1.2": {MaxVersion: tls.VersionTLS12}, "TLS 1.3": {}} {
+	for name, client := range map[string]*tls.Config{"TLS 1.2": {MaxVersion: tls.VersionTLS12},
+		"TLS 1.3": {}} {
 		client.InsecureSkipVerify = true
 		state, err := shake(t, s.Config(), client)
 		if err != nil {
@@ -307,7 +325,9 @@ func TestClientCertificates(t *testing.T) {
 	if _, err := shake(t, config, &tls.Config{InsecureSkipVerify: true}); err != nil || seen != "" {
 		t.Errorf("without: %v, %q", err, seen)
 	}
-	if _, err := shake(t, config, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{*client.current.Load()}}); err != nil || seen != client.Fingerprint() {
+	if _, err := shake(t, config, &tls.Config{InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{*client.current.Load()}}); err != nil ||
+		seen != client.Fingerprint() {
 		t.Errorf("with one: %v, %q", err, seen)
 	}
 }

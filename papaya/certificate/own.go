@@ -18,15 +18,16 @@ import (
 	"time"
 )
 
-// A certificate of our own lives for 825 days (the longest that Apple's systems take) and is made anew 30 days before its end. The key
-// stays, and so does what clients pin if they pin the key; the fingerprint of the certificate changes and is printed again.
+// A certificate of our own lives for 825 days (the longest that Apple's systems take) and is made
+// anew 30 days before its end. The key stays, and so does what clients pin if they pin the key; the
+// fingerprint of the certificate changes and is printed again.
 const (
 	life  = 825 * 24 * time.Hour
 	renew = 30 * 24 * time.Hour
 )
 
-// own reads the certificate and key in folder, and makes what is missing, about to end, not valid yet (the clock was ahead when it was made) or
-// without one of the domains.
+// own reads the certificate and key in folder, and makes what is missing, about to end, not valid
+// yet (the clock was ahead when it was made) or without one of the domains.
 func own(folder string, domains []string, now time.Time) (*tls.Certificate, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -49,7 +50,8 @@ func own(folder string, domains []string, now time.Time) (*tls.Certificate, erro
 	}
 	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
 	names := func(d string) bool { return leaf.VerifyHostname(d) != nil }
-	if !ok || !public.Equal(key.Public()) || now.After(leaf.NotAfter.Add(-renew)) || now.Before(leaf.NotBefore) || slices.ContainsFunc(domains, names) {
+	if !ok || !public.Equal(key.Public()) || now.After(leaf.NotAfter.Add(-renew)) ||
+		now.Before(leaf.NotBefore) || slices.ContainsFunc(domains, names) {
 		return makeOwn(file, key, domains, now)
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
@@ -81,7 +83,8 @@ func ownKey(file string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-func makeOwn(file string, key *ecdsa.PrivateKey, domains []string, now time.Time) (*tls.Certificate, error) {
+func makeOwn(file string, key *ecdsa.PrivateKey, domains []string,
+	now time.Time) (*tls.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, err
@@ -110,7 +113,8 @@ func makeOwn(file string, key *ecdsa.PrivateKey, domains []string, now time.Time
 	if err != nil {
 		return nil, fmt.Errorf("making a certificate: %w", err)
 	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, writePEM(file, "CERTIFICATE", der)
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf},
+		writePEM(file, "CERTIFICATE", der)
 }
 
 func readPEM(file, kind string) ([]byte, error) {

@@ -25,7 +25,8 @@ const (
 	lostAfter   = 60 * time.Second // of silence, after which it is lost
 )
 
-// outLen is how many lines wait to be sent. A user cannot type more; a full queue means that the connection is stuck.
+// outLen is how many lines wait to be sent. A user cannot type more; a full queue means that the
+// connection is stuck.
 const outLen = 256
 
 // maxRead is the longest line of a server: tags and all.
@@ -36,7 +37,10 @@ type Dialer func(ctx context.Context) (net.Conn, error)
 
 // Plain dials without encryption.
 func Plain(addr string) Dialer {
-	return func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", addr) }
+	return func(ctx context.Context) (net.Conn,
+		error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+	}
 }
 
 // TLS dials with a certificate that the pins know or the system trusts.
@@ -60,7 +64,8 @@ type (
 	}
 )
 
-// Conn keeps a connection: it dials again when one is lost, with longer and longer waits between, until its context ends.
+// Conn keeps a connection: it dials again when one is lost, with longer and longer waits between,
+// until its context ends.
 type Conn struct {
 	Dial Dialer
 	Tell func(any) // Opened, Line or Lost; called by one goroutine
@@ -74,7 +79,8 @@ type Conn struct {
 // ErrStuck is a connection that does not take what we send.
 var ErrStuck = errors.New("the server does not read")
 
-// Send queues a line. It is dropped without a connection: what was not sent is marked by the session.
+// Send queues a line. It is dropped without a connection: what was not sent is marked
+// by the session.
 func (c *Conn) Send(m irc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +110,8 @@ func (c *Conn) Drop() {
 	}
 }
 
-// Run connects, and again, until the context ends or the server's certificate is not the one that was pinned.
+// Run connects, and again, until the context ends or the server's certificate is not the one
+// that was pinned.
 func (c *Conn) Run(ctx context.Context) error {
 	wait := firstWait
 	for {
@@ -120,7 +127,8 @@ func (c *Conn) Run(ctx context.Context) error {
 			wait, c.calm = firstWait, false
 		}
 		c.mu.Unlock()
-		in := time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) // not all clients of a server that was restarted at once
+		// not all clients of a server that was restarted at once
+		in := time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
 		wait = min(2*wait, longestWait)
 		c.Tell(Lost{err, in})
 		select {
@@ -164,12 +172,14 @@ func (c *Conn) once(ctx context.Context) error {
 	return err
 }
 
-// write sends lines until the context ends, and says PING in silence; then it sends what still waits, for QUIT.
+// write sends lines until the context ends, and says PING in silence; then it sends what still
+// waits, for QUIT.
 func write(ctx context.Context, conn net.Conn, out <-chan irc.Message) {
 	ticks := time.NewTicker(askAfter)
 	defer ticks.Stop()
 	send := func(m irc.Message) error {
-		_ = conn.SetWriteDeadline(time.Now().Add(writeWait)) // a connection that has ended says so at the write
+		// a connection that has ended says so at the write
+		_ = conn.SetWriteDeadline(time.Now().Add(writeWait))
 		_, err := fmt.Fprintf(conn, "%s\r\n", m)
 		return err
 	}

@@ -10,17 +10,20 @@ import (
 // message makes of a line what a room keeps; false for what is not for people.
 func (s *Session) message(l line) (target string, m *Message, ok bool) {
 	target, text := l.Param(0), l.Param(1)
-	for len(target) > 1 && strings.Contains(s.support.prefixes, target[:1]) && s.IsChannel(target[1:]) {
+	for len(target) > 1 && strings.Contains(s.support.prefixes, target[:1]) &&
+		s.IsChannel(target[1:]) {
 		target = target[1:] // to the operators of a room, for example
 	}
-	m = &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Nick: l.nick(), label: l.Tags["label"]}
+	m = &Message{ID: l.Tags["msgid"], Time: l.time, Timed: l.timed, Told: true, Nick: l.nick(),
+		label: l.Tags["label"]}
 	if l.Command == "NOTICE" {
 		m.Kind = Notice
 	}
 	if rest, ctcp := strings.CutPrefix(text, "\x01"); ctcp {
 		action, is := strings.CutPrefix(rest, "ACTION")
 		if !is || action != "" && action[0] != ' ' && action[0] != '\x01' {
-			return target, nil, false // a question from program to program, which is nobody's business
+			// a question from program to program, which is nobody's business
+			return target, nil, false
 		}
 		m.Kind, text = Action, strings.TrimPrefix(strings.TrimSuffix(action, "\x01"), " ")
 	}
@@ -34,7 +37,8 @@ func (s *Session) mentions(text string) bool {
 	inWord := func(c rune) bool {
 		return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("_-[]\\`^{|}", c)
 	}
-	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return !inWord(c) }), s.IsMe)
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return !inWord(c) }),
+		s.IsMe)
 }
 
 func (s *Session) onSpoken(l line) {
@@ -42,7 +46,8 @@ func (s *Session) onSpoken(l line) {
 	if !ok {
 		return
 	}
-	server := !strings.Contains(l.Source, "!") && (l.Source == "" || l.Source == s.server || strings.Contains(l.Source, ".") || s.state != ready)
+	server := !strings.Contains(l.Source, "!") && (l.Source == "" || l.Source == s.server ||
+		strings.Contains(l.Source, ".") || s.state != ready)
 	if server && !s.IsChannel(target) {
 		s.note(s.Status, Notice, m.Text, l.time)
 		return
@@ -85,7 +90,8 @@ func (s *Session) onBatch(l line) {
 	if ref[0] == '+' {
 		kind := l.Param(1)
 		if len(s.batches) < maxBatch {
-			s.batches[name] = &batch{kind: kind, target: l.Param(2), history: strings.Contains(kind, "chathistory") || isSearch(kind)}
+			s.batches[name] = &batch{kind: kind, target: l.Param(2), history: strings.Contains(kind,
+				"chathistory") || isSearch(kind)}
 		}
 		return
 	}
@@ -124,7 +130,8 @@ func (s *Session) past(b *batch) {
 		}
 	}
 	asked := r.asked
-	if isSearch(b.kind) || asked == nothing && s.searching == r { // some servers answer a search by a page of history
+	// some servers answer a search by a page of history
+	if isSearch(b.kind) || asked == nothing && s.searching == r {
 		s.searching = nil
 		s.found(page)
 		return
@@ -191,7 +198,8 @@ func (s *Session) missed(r *Room) {
 	r.Whole = true
 }
 
-// failed marks the message that the server would not pass on: the one with the label, or the first of the room that waits.
+// failed marks the message that the server would not pass on: the one with the label, or the first
+// of the room that waits.
 func (s *Session) failed(label string, room *Room) {
 	for _, r := range s.rooms {
 		if room != nil && r != room || room == nil && label == "" {

@@ -15,11 +15,13 @@ import (
 	"sync"
 )
 
-// Pins are the certificates of servers that are not signed by anybody the system trusts: a file of lines "address
-// fingerprint", as known_hosts of ssh. The first is asked about, and from then on it must be the same one.
+// Pins are the certificates of servers that are not signed by anybody the system trusts: a file of
+// lines "address fingerprint", as known_hosts of ssh. The first is asked about, and from then on it
+// must be the same one.
 type Pins struct {
 	File string
-	// Ask is asked whether a certificate is right, when there is none on record for the address. Nil means no.
+	// Ask is asked whether a certificate is right, when there is none on record for the
+	// address. Nil means no.
 	Ask func(addr, fingerprint string) bool
 
 	mu sync.Mutex // guards the file
@@ -35,8 +37,10 @@ func (e *PinError) Error() string {
 	if e.Want == "" {
 		return fmt.Sprintf("the certificate of %s (%s) was not accepted", e.Addr, e.Got)
 	}
-	return fmt.Sprintf("the certificate of %s is not the one on record: somebody may be listening in. On record is %s, shown was %s. "+
-		"If the server has a new certificate, remove the line of %s from %s", e.Addr, e.Want, e.Got, e.Addr, e.File)
+	return fmt.Sprintf("the certificate of %s is not the one on record: somebody may be "+
+		"listening in. On record is %s, shown was %s. "+
+		"If the server has a new certificate, remove the line of %s from %s", e.Addr, e.Want, e.Got,
+		e.Addr, e.File)
 }
 
 // Fingerprint is what people compare: SHA-256 of the certificate.
@@ -45,8 +49,8 @@ func Fingerprint(cert *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// config checks the certificate itself: a pin goes before the system's trust, and a certificate that the system trusts
-// needs no pin.
+// config checks the certificate itself: a pin goes before the system's trust, and a certificate
+// that the system trusts needs no pin.
 func (p *Pins) config(addr, host string) *tls.Config {
 	return &tls.Config{
 		ServerName:         host,

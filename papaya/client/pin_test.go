@@ -32,7 +32,8 @@ func TestCertificateIsAskedAboutOnce(t *testing.T) {
 		return err
 	}
 	var changed *PinError
-	if err := dial(&Pins{File: file}); !errors.As(err, &changed) || changed.Want != "" || changed.Got != fingerprint {
+	if err := dial(&Pins{File: file}); !errors.As(err, &changed) || changed.Want != "" ||
+		changed.Got != fingerprint {
 		t.Fatalf("nobody to ask: got %v", err)
 	}
 	asked := 0
@@ -70,13 +71,18 @@ func TestChangedCertificateIsAnAlarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := false
-	c := &Conn{Dial: TLS(addr, "127.0.0.1", &Pins{File: file, Ask: func(string, string) bool { t.Error("asked"); return true }}), Tell: func(any) { told = true }}
+	c := &Conn{Dial: TLS(addr, "127.0.0.1", &Pins{File: file, Ask: func(string,
+		string) bool {
+		t.Error("asked")
+		return true
+	}}), Tell: func(any) { told = true }}
 	err := c.Run(context.Background())
 	var changed *PinError
 	if !errors.As(err, &changed) || changed.Want != "00ff" || told {
 		t.Fatalf("got %v, told %v", err, told)
 	}
-	if text := err.Error(); !strings.Contains(text, "not the one on record") || !strings.Contains(text, file) {
+	if text := err.Error(); !strings.Contains(text, "not the one on record") ||
+		!strings.Contains(text, file) {
 		t.Errorf("got %q", text)
 	}
 }

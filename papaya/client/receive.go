@@ -32,8 +32,8 @@ func (l line) nick() string {
 	return nick
 }
 
-// handlers are what each command means; all other numerics go to numeric. It is filled at the start because some handlers
-// lead back to Receive.
+// handlers are what each command means; all other numerics go to numeric. It is filled at the start
+// because some handlers lead back to Receive.
 var handlers map[string]func(*Session, line)
 
 func init() {
@@ -55,10 +55,16 @@ func init() {
 		irc.RPL_SASLMECHS:        refuse,
 		irc.ERR_PASSWDMISMATCH:   refuse,
 		irc.ERR_YOUREBANNEDCREEP: refuse,
-		irc.RPL_WELCOME:          func(s *Session, l line) { s.server, s.Nick = l.Source, cmp.Or(l.Param(0), s.Nick) },
-		irc.RPL_ISUPPORT:         (*Session).onSupport,
-		irc.RPL_MOTDSTART:        ignore,
-		irc.RPL_MOTD:             func(s *Session, l line) { s.note(s.Status, Happened, l.Last(), l.time) },
+		irc.RPL_WELCOME: func(s *Session,
+			l line) {
+			s.server, s.Nick = l.Source, cmp.Or(l.Param(0), s.Nick)
+		},
+		irc.RPL_ISUPPORT:  (*Session).onSupport,
+		irc.RPL_MOTDSTART: ignore,
+		irc.RPL_MOTD: func(s *Session,
+			l line) {
+			s.note(s.Status, Happened, l.Last(), l.time)
+		},
 		irc.RPL_ENDOFMOTD:        func(s *Session, _ line) { s.enter() },
 		irc.ERR_NOMOTD:           func(s *Session, _ line) { s.enter() },
 		irc.ERR_NONICKNAMEGIVEN:  (*Session).onBadNick,
@@ -69,7 +75,10 @@ func init() {
 		"PRIVMSG":                (*Session).onSpoken,
 		"NOTICE":                 (*Session).onSpoken,
 		"JOIN":                   (*Session).onJoin,
-		"PART":                   func(s *Session, l line) { s.leave(l.Param(0), l.nick(), "left"+because(l.Param(1)), l.time) },
+		"PART": func(s *Session,
+			l line) {
+			s.leave(l.Param(0), l.nick(), "left"+because(l.Param(1)), l.time)
+		},
 		"KICK": func(s *Session, l line) {
 			s.leave(l.Param(0), l.Param(1), "was removed by "+l.nick()+because(l.Param(2)), l.time)
 		},
@@ -85,16 +94,19 @@ func init() {
 		irc.RPL_ENDOFNAMES:   (*Session).onNamesEnd,
 		"MODE":               (*Session).onMode,
 		"AWAY":               func(s *Session, l line) { s.onAway(l.nick(), l.Param(0) != "") },
-		irc.RPL_AWAY:         func(s *Session, l line) { s.Note(s.active, Happened, l.Param(1)+" is away: "+l.Param(2)) },
-		irc.RPL_UNAWAY:       func(s *Session, _ line) { s.onAway(s.Nick, false) },
-		irc.RPL_NOWAWAY:      func(s *Session, _ line) { s.onAway(s.Nick, true) },
-		irc.RPL_WHOREPLY:     (*Session).onWho,
-		irc.RPL_ENDOFWHO:     func(s *Session, l line) { delete(s.asking, s.Fold(l.Param(1))) },
-		"INVITE":             (*Session).onInvite,
-		"BATCH":              (*Session).onBatch,
-		"FAIL":               (*Session).onFail,
-		"WARN":               func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
-		"NOTE":               func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
+		irc.RPL_AWAY: func(s *Session,
+			l line) {
+			s.Note(s.active, Happened, l.Param(1)+" is away: "+l.Param(2))
+		},
+		irc.RPL_UNAWAY:   func(s *Session, _ line) { s.onAway(s.Nick, false) },
+		irc.RPL_NOWAWAY:  func(s *Session, _ line) { s.onAway(s.Nick, true) },
+		irc.RPL_WHOREPLY: (*Session).onWho,
+		irc.RPL_ENDOFWHO: func(s *Session, l line) { delete(s.asking, s.Fold(l.Param(1))) },
+		"INVITE":         (*Session).onInvite,
+		"BATCH":          (*Session).onBatch,
+		"FAIL":           (*Session).onFail,
+		"WARN":           func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
+		"NOTE":           func(s *Session, l line) { s.Note(s.active, Happened, l.Last()) },
 	}
 }
 
@@ -315,7 +327,8 @@ func (s *Session) onNames(l line) {
 	for _, w := range strings.Fields(l.Param(3)) {
 		full := strings.TrimLeft(w, s.support.prefixes)
 		nick, _, _ := irc.SplitMask(full)
-		m := Member{Nick: nick, Prefix: cut(w[:len(w)-len(full)], 1), Away: r.Members[s.Fold(nick)].Away}
+		m := Member{Nick: nick, Prefix: cut(w[:len(w)-len(full)], 1),
+			Away: r.Members[s.Fold(nick)].Away}
 		r.naming[s.Fold(nick)] = m
 	}
 }
@@ -363,7 +376,8 @@ func (s *Session) onWho(l line) {
 
 func (s *Session) onInvite(l line) {
 	if s.IsMe(l.Param(0)) {
-		s.Note(s.active, Happened, fmt.Sprintf("%s invites you to %s: /join %s", l.nick(), l.Param(1), l.Param(1)))
+		s.Note(s.active, Happened, fmt.Sprintf("%s invites you to %s: /join %s", l.nick(),
+			l.Param(1), l.Param(1)))
 	}
 }
 
@@ -389,13 +403,15 @@ func (s *Session) onFail(l line) {
 	s.Note(orElse(room, s.active), Wrong, fmt.Sprintf("%s (%s)", l.Last(), l.Param(1)))
 }
 
-// numeric shows what has no handler where it belongs: in the room it names, or where the user looks.
+// numeric shows what has no handler where it belongs: in the room it names, or where
+// the user looks.
 func (s *Session) numeric(l line) {
 	code, _ := strconv.Atoi(l.Command) // three digits, as Receive has seen
 	room := s.Find(l.Param(1))
 	text := strings.Join(l.Params[min(1, len(l.Params)):], " ")
 	switch {
-	case code == 451 || code == 410: // before registration, or a capability word that the server does not know
+	// before registration, or a capability word that the server does not know
+	case code == 451 || code == 410:
 	case code == 421 && slices.Contains([]string{"CAP", "WHO", "CHATHISTORY"}, l.Param(1)):
 	case code >= 400:
 		s.failed(l.Tags["label"], room)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back ends. Both are guesses.
+// keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back
+// ends. Both are guesses.
 const (
 	keep = 2000
 	deep = 20000
@@ -44,7 +45,8 @@ type Message struct {
 	label   string
 }
 
-// key is what a message is known by, when it comes twice: its msgid, or its time and words where the server says no msgid.
+// key is what a message is known by, when it comes twice: its msgid, or its time and words where
+// the server says no msgid.
 func (m *Message) key() string {
 	switch {
 	case m.ID != "":
@@ -72,7 +74,8 @@ const (
 	before
 )
 
-// A Room is one room, or the conversation with one person: what was said there in order, who is there, what is unread.
+// A Room is one room, or the conversation with one person: what was said there in order, who is
+// there, what is unread.
 type Room struct {
 	Name     string
 	Channel  bool
@@ -93,7 +96,8 @@ type Room struct {
 }
 
 func newRoom(name string, channel bool) *Room {
-	return &Room{Name: name, Channel: channel, Members: map[string]Member{}, known: map[string]bool{}}
+	return &Room{Name: name, Channel: channel, Members: map[string]Member{},
+		known: map[string]bool{}}
 }
 
 // add puts a message where its time says; false if it is there already.
@@ -115,7 +119,8 @@ func (r *Room) add(m *Message) bool {
 // settle takes out the message of one's own that waits for its echo, which is the one that came.
 func (r *Room) settle(m *Message) bool {
 	at := slices.IndexFunc(r.Messages, func(x *Message) bool {
-		return x.Own && !x.Told && x.Kind == m.Kind && x.Text == m.Text && (x.label == "" || m.label == "" || x.label == m.label)
+		return x.Own && !x.Told && x.Kind == m.Kind && x.Text == m.Text && (x.label == "" ||
+			m.label == "" || x.label == m.label)
 	})
 	if at < 0 {
 		return false

@@ -15,13 +15,16 @@ func (s *Session) Say(r *Room, kind Kind, text string) bool {
 	}
 	source := s.source
 	if source == "" {
-		source = s.Nick + "!0123456789@" + strings.Repeat("h", 63) // the longest that a server may make of us
+		// the longest that a server may make of us
+		source = s.Nick + "!0123456789@" + strings.Repeat("h", 63)
 	}
 	overhead := len(":" + source + " PRIVMSG " + r.Name + " :\x01ACTION \x01\r\n")
 	for _, part := range Pieces(text, irc.MaxLine-overhead) {
-		m := &Message{Time: s.settings.Now(), Nick: s.Nick, Kind: kind, Text: part, Own: true, Pending: s.caps["echo-message"]}
+		m := &Message{Time: s.settings.Now(), Nick: s.Nick, Kind: kind, Text: part, Own: true,
+			Pending: s.caps["echo-message"]}
 		if n := len(r.Messages); n > 0 && r.Messages[n-1].Time.After(m.Time) {
-			m.Time = r.Messages[n-1].Time // the server's clock is ahead of ours: what we say is still the last
+			// the server's clock is ahead of ours: what we say is still the last
+			m.Time = r.Messages[n-1].Time
 		}
 		command, body := "PRIVMSG", part
 		switch kind {
@@ -41,7 +44,8 @@ func (s *Session) Say(r *Room, kind Kind, text string) bool {
 	return true
 }
 
-// Pieces cuts a text at the ends of its lines, at blanks or between characters into parts of at most size bytes.
+// Pieces cuts a text at the ends of its lines, at blanks or between characters into parts of at
+// most size bytes.
 func Pieces(text string, size int) []string {
 	var out []string
 	for line := range strings.Lines(text) {

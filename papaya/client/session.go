@@ -1,5 +1,6 @@
-// Package client is a session with a chat server: connect, register, be in rooms, lose the connection and come back
-// without a gap. The session itself is pure: lines in, lines and events out. Conn is the edge that does I/O.
+// Package client is a session with a chat server: connect, register, be in rooms, lose the
+// connection and come back without a gap. The session itself is pure: lines in, lines and events
+// out. Conn is the edge that does I/O.
 package client
 
 import (
@@ -15,7 +16,8 @@ import (
 
 // wanted are the capabilities that are of use here; a server without any will do.
 var wanted = []string{
-	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory", "chathistory",
+	"message-tags", "server-time", "batch", "echo-message", "labeled-response", "draft/chathistory",
+	"chathistory",
 	"away-notify", "multi-prefix", "cap-notify", "standard-replies", "invite-notify", "setname",
 }
 
@@ -119,7 +121,8 @@ func New(settings Settings) *Session {
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
-	s := &Session{Nick: settings.Nick, Status: newRoom("*", false), settings: settings, rooms: map[string]*Room{}, wants: map[string]string{}}
+	s := &Session{Nick: settings.Nick, Status: newRoom("*", false), settings: settings,
+		rooms: map[string]*Room{}, wants: map[string]string{}}
 	s.active = s.Status
 	for _, name := range settings.Rooms {
 		s.wants[name] = ""
@@ -131,7 +134,8 @@ func New(settings Settings) *Session {
 // reset forgets what belongs to one connection.
 func (s *Session) reset() {
 	s.state, s.caps, s.offered = offline, map[string]bool{}, map[string]bool{}
-	s.support = support{casemapping: irc.ASCII, chantypes: "#", prefixModes: "ov", prefixes: "@+", history: pageLength}
+	s.support = support{casemapping: irc.ASCII, chantypes: "#", prefixModes: "ov", prefixes: "@+",
+		history: pageLength}
 	s.batches, s.asking = map[string]*batch{}, map[string]bool{}
 	s.heard, s.Away, s.authenticated, s.nickAgain = s.since, false, false, false
 	s.source, s.server, s.searching, s.Why = "", "", nil, ""
@@ -341,7 +345,8 @@ func (s *Session) negotiated() {
 }
 
 func (s *Session) authenticate() {
-	text := base64.StdEncoding.EncodeToString([]byte("\x00" + s.settings.Account + "\x00" + s.settings.Password))
+	text := base64.StdEncoding.EncodeToString([]byte("\x00" + s.settings.Account + "\x00" +
+		s.settings.Password))
 	for len(text) >= saslPart {
 		s.send("AUTHENTICATE", text[:saslPart])
 		text = text[saslPart:]
@@ -362,7 +367,8 @@ func (s *Session) enter() {
 		s.Join(name, s.wants[name])
 	}
 	if s.hasHistory() && !s.heard.IsZero() {
-		s.send("CHATHISTORY", "TARGETS", stamp(s.heard.Add(-time.Millisecond)), stamp(s.settings.Now().Add(time.Minute)), strconv.Itoa(s.limit()))
+		s.send("CHATHISTORY", "TARGETS", stamp(s.heard.Add(-time.Millisecond)),
+			stamp(s.settings.Now().Add(time.Minute)), strconv.Itoa(s.limit()))
 	}
 	s.tell(Event{Kind: Ready})
 }
@@ -397,7 +403,8 @@ func (s *Session) after(r *Room, m *Message) {
 // Older asks for the page before what we have; false if there is none to be had.
 func (s *Session) Older(r *Room) bool {
 	m := r.oldest()
-	if !s.hasHistory() || s.state != ready || r.asked != nothing || r.Whole || m == nil || len(r.Messages) > deep {
+	if !s.hasHistory() || s.state != ready || r.asked != nothing || r.Whole || m == nil ||
+		len(r.Messages) > deep {
 		return false
 	}
 	s.ask(r, before, "BEFORE", reference(m))

@@ -61,11 +61,14 @@ func connect(t *testing.T, s *Session, caps string) string {
 	if caps != "" {
 		hear(t, s, ":x CAP * ACK :"+caps)
 	}
-	got := hear(t, s, ":x 001 ann :hello", ":x 005 ann CHATHISTORY=3 PREFIX=(ov)@+ CASEMAPPING=ascii :are supported", ":x 422 ann :no MOTD")
+	got := hear(t, s, ":x 001 ann :hello",
+		":x 005 ann CHATHISTORY=3 PREFIX=(ov)@+ CASEMAPPING=ascii :are supported",
+		":x 422 ann :no MOTD")
 	if !slices.ContainsFunc(s.Events(), func(e Event) bool { return e.Kind == Ready }) {
 		t.Fatal("the session is not ready after 422")
 	}
-	return got + hear(t, s, ":ann!ann@host JOIN #tea", ":x 353 ann = #tea :@ann +bob cat", ":x 366 ann #tea :end")
+	return got + hear(t, s, ":ann!ann@host JOIN #tea", ":x 353 ann = #tea :@ann +bob cat",
+		":x 366 ann #tea :end")
 }
 
 // shown is what a room has, as short text.
@@ -91,22 +94,27 @@ func TestRegistration(t *testing.T) {
 		lines    []string
 		want     string
 	}{
-		{"a server that knows no CAP", Settings{}, []string{":x 421 ann CAP :what", ":x 001 ann :hi", ":x 376 ann :end"}, ""},
+		{"a server that knows no CAP", Settings{}, []string{":x 421 ann CAP :what",
+			":x 001 ann :hi", ":x 376 ann :end"}, ""},
 		{"no capability is of use", Settings{}, []string{":x CAP * LS :tls sts"}, "CAP END\n"},
-		{"a list in two lines", Settings{}, []string{":x CAP * LS * :batch", ":x CAP * LS :server-time x=y"}, "CAP REQ :server-time batch\n"},
+		{"a list in two lines", Settings{}, []string{":x CAP * LS * :batch",
+			":x CAP * LS :server-time x=y"}, "CAP REQ :server-time batch\n"},
 		{"granted", Settings{}, []string{":x CAP * ACK :server-time"}, "CAP END\n"},
 		{"refused", Settings{}, []string{":x CAP * NAK :server-time"}, "CAP END\n"},
 		{
 			"an account", Settings{Account: "ann", Password: "pw"},
-			[]string{":x CAP * LS :sasl=PLAIN", ":x CAP * ACK :sasl", "AUTHENTICATE +", ":x 900 ann a ann :in", ":x 903 ann :ok"},
+			[]string{":x CAP * LS :sasl=PLAIN", ":x CAP * ACK :sasl", "AUTHENTICATE +",
+				":x 900 ann a ann :in", ":x 903 ann :ok"},
 			"CAP REQ sasl\nAUTHENTICATE PLAIN\nAUTHENTICATE AGFubgBwdw==\nCAP END\n",
 		},
 		{
 			"a nick that is the account's own", Settings{Account: "ann", Password: "pw"},
-			[]string{":x 433 * ann :in use", ":x CAP * LS :sasl", ":x CAP * ACK :sasl", "AUTHENTICATE +", ":x 903 ann :ok"},
+			[]string{":x 433 * ann :in use", ":x CAP * LS :sasl", ":x CAP * ACK :sasl",
+				"AUTHENTICATE +", ":x 903 ann :ok"},
 			"CAP REQ sasl\nAUTHENTICATE PLAIN\nAUTHENTICATE AGFubgBwdw==\nNICK ann\nCAP END\n",
 		},
-		{"rooms", Settings{Rooms: []string{"#b", "#a"}}, []string{":x 001 ann :hi", ":x 422 ann :no"}, "JOIN #a\nJOIN #b\n"},
+		{"rooms", Settings{Rooms: []string{"#b", "#a"}}, []string{":x 001 ann :hi",
+			":x 422 ann :no"}, "JOIN #a\nJOIN #b\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,11 +127,13 @@ func TestRegistration(t *testing.T) {
 }
 
 func TestLongPasswordsGoInParts(t *testing.T) {
-	s := newSession(Settings{Account: "a", Password: strings.Repeat("p", 297)}) // 300 bytes: 400 of base64
+	// 300 bytes: 400 of base64
+	s := newSession(Settings{Account: "a", Password: strings.Repeat("p", 297)})
 	s.Opened()
 	out(s)
 	lines := strings.Split(hear(t, s, "AUTHENTICATE +"), "\n")
-	if len(lines) != 3 || len(lines[0]) != len("AUTHENTICATE ")+400 || lines[1] != "AUTHENTICATE +" {
+	if len(lines) != 3 || len(lines[0]) != len("AUTHENTICATE ")+400 ||
+		lines[1] != "AUTHENTICATE +" {
 		t.Errorf("got %q", lines)
 	}
 }
@@ -156,7 +166,9 @@ func TestEchoTakesThePlaceOfWhatWaits(t *testing.T) {
 	wants(t, out(s), "@label=m1 PRIVMSG #tea one\n@label=m2 PRIVMSG #tea :\x01ACTION waves\x01\n")
 	wants(t, shown(tea), "ann: one pending\nann: waves pending\n")
 	hear(t, s, "@label=m1;msgid=1;time=2026-11-22T12:00:30.000Z :ann!a@h PRIVMSG #tea one")
-	hear(t, s, "@label=m2;msgid=2;time=2026-11-22T12:00:31.000Z :ann!a@h PRIVMSG #tea :\x01ACTION waves\x01")
+	hear(t, s,
+		"@label=m2;msgid=2;time=2026-11-22T12:00:31.000Z :ann!a@h PRIVMSG #tea :\x01ACTION "+
+			"waves\x01")
 	wants(t, shown(tea), "ann: one\nann: waves\n")
 }
 
@@ -191,7 +203,9 @@ func TestReconnectHasNoGapAndNoDouble(t *testing.T) {
 	wants(t, shown(tea), "bob: one\nann: did this arrive? failed\nann: and this? failed\n")
 
 	got := connect(t, s, full)
-	wants(t, got, "JOIN #tea\nCHATHISTORY TARGETS timestamp=2026-11-22T12:00:59.999Z timestamp=2026-11-22T12:01:19.000Z 3\nCHATHISTORY AFTER #tea msgid=1 3\nWHO #tea\n")
+	wants(t, got,
+		"JOIN #tea\nCHATHISTORY TARGETS timestamp=2026-11-22T12:00:59.999Z "+
+			"timestamp=2026-11-22T12:01:19.000Z 3\nCHATHISTORY AFTER #tea msgid=1 3\nWHO #tea\n")
 	// The server repeats some by itself, and somebody speaks before the page is there.
 	hear(t, s, "@msgid=3;time=2026-11-22T12:02:02.000Z :bob!b@h PRIVMSG #tea three")
 	hear(t, s, "@msgid=6;time=2026-11-22T12:02:09.000Z :bob!b@h PRIVMSG #tea six")
@@ -202,8 +216,11 @@ func TestReconnectHasNoGapAndNoDouble(t *testing.T) {
 	wants(t, got, "CHATHISTORY AFTER #tea msgid=4 3\n") // the page was full: there may be more
 	wants(t, hear(t, s, ":x BATCH +q chathistory #tea",
 		"@batch=q;msgid=5;time=2026-11-22T12:02:04.000Z :bob!b@h PRIVMSG #tea five",
-		"@batch=q;msgid=6;time=2026-11-22T12:02:09.000Z :bob!b@h PRIVMSG #tea six", ":x BATCH -q"), "")
-	wants(t, shown(tea), "bob: one\nann: and this? failed\nann: did this arrive?\nbob: three\nbob: four\nbob: five\nbob: six\n")
+		"@batch=q;msgid=6;time=2026-11-22T12:02:09.000Z :bob!b@h PRIVMSG #tea six", ":x BATCH -q"),
+		"")
+	wants(t, shown(tea),
+		"bob: one\nann: and this? failed\nann: did this arrive?\nbob: three\nbob: four\nbob: "+
+			"five\nbob: six\n")
 	if tea.Unread != 5 {
 		t.Errorf("%d unread, want 5: one, three, four, five and six", tea.Unread)
 	}
@@ -212,10 +229,12 @@ func TestReconnectHasNoGapAndNoDouble(t *testing.T) {
 func TestForgottenMsgidIsAskedForByTime(t *testing.T) {
 	s := newSession(Settings{Rooms: []string{"#tea"}})
 	connect(t, s, full)
-	hear(t, s, ":x BATCH +h chathistory #tea", ":x BATCH -h", "@msgid=1;time=2026-11-22T12:01:00.000Z :bob!b@h PRIVMSG #tea one")
+	hear(t, s, ":x BATCH +h chathistory #tea", ":x BATCH -h",
+		"@msgid=1;time=2026-11-22T12:01:00.000Z :bob!b@h PRIVMSG #tea one")
 	s.Lost()
 	connect(t, s, full)
-	wants(t, hear(t, s, ":x FAIL CHATHISTORY INVALID_PARAMS AFTER #tea :no such msgid"), "CHATHISTORY AFTER #tea timestamp=2026-11-22T12:00:59.999Z 3\n")
+	wants(t, hear(t, s, ":x FAIL CHATHISTORY INVALID_PARAMS AFTER #tea :no such msgid"),
+		"CHATHISTORY AFTER #tea timestamp=2026-11-22T12:00:59.999Z 3\n")
 	wants(t, hear(t, s, ":x FAIL CHATHISTORY INVALID_PARAMS AFTER #tea :no"), "")
 }
 
@@ -226,7 +245,8 @@ func TestScrollingBackEndsAtTheBeginning(t *testing.T) {
 	if s.Older(tea) {
 		t.Error("asked for two pages at once")
 	}
-	hear(t, s, ":x BATCH +h chathistory #tea", "@batch=h;msgid=9;time=2026-11-22T11:00:00.000Z :bob!b@h PRIVMSG #tea nine", ":x BATCH -h")
+	hear(t, s, ":x BATCH +h chathistory #tea",
+		"@batch=h;msgid=9;time=2026-11-22T11:00:00.000Z :bob!b@h PRIVMSG #tea nine", ":x BATCH -h")
 	if tea.Unread != 0 {
 		t.Errorf("%d unread of what was said before we came", tea.Unread)
 	}
@@ -234,7 +254,8 @@ func TestScrollingBackEndsAtTheBeginning(t *testing.T) {
 		t.Fatal("nothing older was asked for")
 	}
 	wants(t, out(s), "CHATHISTORY BEFORE #tea msgid=9 3\n")
-	hear(t, s, ":x BATCH +i chathistory #tea", "@batch=i;msgid=8;time=2026-11-22T10:00:00.000Z :bob!b@h PRIVMSG #tea eight", ":x BATCH -i")
+	hear(t, s, ":x BATCH +i chathistory #tea",
+		"@batch=i;msgid=8;time=2026-11-22T10:00:00.000Z :bob!b@h PRIVMSG #tea eight", ":x BATCH -i")
 	wants(t, shown(tea), "bob: eight\nbob: nine\n")
 	s.Older(tea)
 	hear(t, s, ":x BATCH +j chathistory #tea", ":x BATCH -j")
@@ -256,13 +277,18 @@ func TestSearchIsNotHistory(t *testing.T) {
 		t.Fatal("could not search")
 	}
 	wants(t, out(s), "SEARCH #tea :the kettle\n")
-	hear(t, s, ":x BATCH +s chathistory #tea", "@batch=s;msgid=1;time=2026-11-22T09:00:00.000Z :bob!b@h PRIVMSG #tea :the kettle", ":x BATCH -s")
+	hear(t, s, ":x BATCH +s chathistory #tea",
+		"@batch=s;msgid=1;time=2026-11-22T09:00:00.000Z :bob!b@h PRIVMSG #tea :the kettle",
+		":x BATCH -s")
 	// What is found may come while a page is on its way.
 	s.Older(tea)
 	s.Search(tea, "pot")
-	hear(t, s, ":x BATCH +f papaya/search #tea", "@batch=f;msgid=2;time=2026-11-22T09:01:00.000Z :bob!b@h PRIVMSG #tea :the pot", ":x BATCH -f")
+	hear(t, s, ":x BATCH +f papaya/search #tea",
+		"@batch=f;msgid=2;time=2026-11-22T09:01:00.000Z :bob!b@h PRIVMSG #tea :the pot",
+		":x BATCH -f")
 	if tea.oldest() != nil || len(s.Active().Messages) != 2 {
-		t.Errorf("what was found is not in the room, but where the user looks: got %q and %q", shown(tea), shown(s.Active()))
+		t.Errorf("what was found is not in the room, but where the user looks: got %q and %q",
+			shown(tea), shown(s.Active()))
 	}
 	s.Search(tea, "more")
 	hear(t, s, ":x FAIL SEARCH TEMPORARILY_UNAVAILABLE #tea :One search at a time")
@@ -275,8 +301,10 @@ func TestWhoIsThere(t *testing.T) {
 	s := newSession(Settings{})
 	connect(t, s, full)
 	tea := s.Find("#tea")
-	hear(t, s, ":dan!d@h JOIN #tea", ":bob!b@h NICK bobby", ":cat!c@h QUIT :bye", ":x 352 ann #tea d h x dan G :0 dan", ":x 315 ann #tea :end", ":bobby!b@h AWAY :lunch")
-	want := []Member{{Nick: "ann", Prefix: "@"}, {Nick: "bobby", Prefix: "+", Away: true}, {Nick: "dan", Away: true}}
+	hear(t, s, ":dan!d@h JOIN #tea", ":bob!b@h NICK bobby", ":cat!c@h QUIT :bye",
+		":x 352 ann #tea d h x dan G :0 dan", ":x 315 ann #tea :end", ":bobby!b@h AWAY :lunch")
+	want := []Member{{Nick: "ann", Prefix: "@"}, {Nick: "bobby", Prefix: "+", Away: true},
+		{Nick: "dan", Away: true}}
 	if got := tea.People(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -310,7 +338,8 @@ func TestMentions(t *testing.T) {
 func TestConversations(t *testing.T) {
 	s := newSession(Settings{})
 	connect(t, s, full)
-	hear(t, s, ":bob!b@h PRIVMSG ann :psst", ":ann!a@h PRIVMSG cat :said elsewhere", ":x NOTICE ann :from the server", ":bob!b@h PRIVMSG ann :\x01VERSION\x01")
+	hear(t, s, ":bob!b@h PRIVMSG ann :psst", ":ann!a@h PRIVMSG cat :said elsewhere",
+		":x NOTICE ann :from the server", ":bob!b@h PRIVMSG ann :\x01VERSION\x01")
 	wants(t, shown(s.Find("bob")), "bob: psst\n")
 	wants(t, shown(s.Find("cat")), "ann: said elsewhere\n")
 	if r := s.Find("bob"); r.Unread != 1 || r.Mentions != 1 {
@@ -364,11 +393,15 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// FuzzReceive holds that no line of a server breaks a session: rooms stay in order, and no message is there twice.
+// FuzzReceive holds that no line of a server breaks a session: rooms stay in order, and no message
+// is there twice.
 func FuzzReceive(f *testing.F) {
-	f.Add(":ann!a@h JOIN #tea\n@msgid=1;time=2026-11-22T12:00:00.000Z :b!b@h PRIVMSG #tea x\n:b!b@h PRIVMSG #tea \x01ACTION\x01")
-	f.Add(":x BATCH +a chathistory #tea\n@batch=a;msgid=1 :b PRIVMSG #tea y\n:x BATCH -a\nBATCH\nCAP\nNICK\nMODE #tea +o\n353 a = #tea :@+b")
-	f.Add("005 x PREFIX=( CHATHISTORY=-1 CHANTYPES= :\n:a NICK\n:ann PART\nKICK #tea\nFAIL\n352 a\nAUTHENTICATE +\n001")
+	f.Add(":ann!a@h JOIN #tea\n@msgid=1;time=2026-11-22T12:00:00.000Z :b!b@h PRIVMSG #tea x\n" +
+		":b!b@h PRIVMSG #tea \x01ACTION\x01")
+	f.Add(":x BATCH +a chathistory #tea\n@batch=a;msgid=1 :b PRIVMSG #tea y\n:x BATCH -a\n" +
+		"BATCH\nCAP\nNICK\nMODE #tea +o\n353 a = #tea :@+b")
+	f.Add("005 x PREFIX=( CHATHISTORY=-1 CHANTYPES= :\n:a NICK\n:ann PART\nKICK #tea\nFAIL\n352 " +
+		"a\nAUTHENTICATE +\n001")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := newSession(Settings{Account: "a", Password: "b"})
 		connect(t, s, full)
@@ -377,7 +410,8 @@ func FuzzReceive(f *testing.F) {
 				s.Receive(m)
 			}
 			for _, r := range append(s.Rooms(), s.Status) {
-				if !slices.IsSortedFunc(r.Messages, func(a, b *Message) int { return a.Time.Compare(b.Time) }) {
+				if !slices.IsSortedFunc(r.Messages,
+					func(a, b *Message) int { return a.Time.Compare(b.Time) }) {
 					t.Fatalf("%q: the messages of %s are out of order", l, r.Name)
 				}
 				seen := map[string]bool{}

@@ -1,7 +1,8 @@
-// Package config reads what a server is told, from one file of TOML, or from none: every setting has a default.
+// Package config reads what a server is told, from one file of TOML, or from none: every
+// setting has a default.
 //
-// All settings stand in one table (settings.go): reading, the example, the documentation's list and what a reload may change are
-// made from it, so that they cannot differ.
+// All settings stand in one table (settings.go): reading, the example, the documentation's list and
+// what a reload may change are made from it, so that they cannot differ.
 package config
 
 import (
@@ -91,7 +92,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Changes lists the settings that differ between two, those that change while the server runs and those that need a start.
+// Changes lists the settings that differ between two, those that change while the server runs and
+// those that need a start.
 func Changes(old, fresh *Config) (live, later []string) {
 	for _, s := range settings {
 		if show(s.field(old)) == show(s.field(fresh)) {
@@ -106,7 +108,8 @@ func Changes(old, fresh *Config) (live, later []string) {
 	return live, later
 }
 
-// Apply is old with the settings of fresh that may change while the server runs. Neither is changed.
+// Apply is old with the settings of fresh that may change while the server runs.
+// Neither is changed.
 func Apply(old, fresh *Config) *Config {
 	c := *old
 	for _, s := range settings {

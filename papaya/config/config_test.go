@@ -29,20 +29,28 @@ func TestDefaultsNeedNoFile(t *testing.T) {
 	if !reflect.DeepEqual(c, empty) {
 		t.Errorf("an empty file gives %+v, none %+v", empty, c)
 	}
-	if c.Name != "chat" || c.Plain[0] != "127.0.0.1:6667" || c.Register != 30*time.Second || c.Unread != 1<<20 || c.Keep != 0 {
+	if c.Name != "chat" || c.Plain[0] != "127.0.0.1:6667" || c.Register != 30*time.Second ||
+		c.Unread != 1<<20 || c.Keep != 0 {
 		t.Errorf("the defaults are %+v", c)
 	}
 }
 
-// TestEverySettingIsRead writes each setting with a value that is not its default, and finds it, and nothing else, changed.
+// TestEverySettingIsRead writes each setting with a value that is not its default, and finds it,
+// and nothing else, changed.
 func TestEverySettingIsRead(t *testing.T) {
 	other := map[string]string{
-		"server.name": `"irc.example.org"`, "server.network": `"Tea"`, "server.motd": "\"\"\"\nHello\nall\"\"\"", "server.data": `"d"`,
-		"listen.plain": `[]`, "listen.tls": `["[::1]:0"]`, "listen.web": `[":443"]`, "listen.metrics": `"127.0.0.1:9"`, "listen.origins": `["a.org"]`,
-		"tls.domains": `["a.org", "192.0.2.1"]`, "tls.acme": "true", "tls.acme_email": `"a@b.org"`, "tls.acme_directory": `"https://ca.example/dir"`,
-		"tls.certificate": `"c.pem"`, "tls.key": `"k.pem"`, "accounts.required": "false", "accounts.registration": `"open"`,
-		"history.keep": `"365d"`, "history.rooms": `["#tea 7d"]`, "cluster.nats": `["nats://a:4222"]`,
-		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`, "limits.unread": `"64 KiB"`,
+		"server.name": `"irc.example.org"`, "server.network": `"Tea"`,
+		"server.motd": "\"\"\"\nHello\nall\"\"\"", "server.data": `"d"`,
+		"listen.plain": `[]`, "listen.tls": `["[::1]:0"]`, "listen.web": `[":443"]`,
+		"listen.metrics": `"127.0.0.1:9"`, "listen.origins": `["a.org"]`,
+		"tls.domains": `["a.org", "192.0.2.1"]`, "tls.acme": "true", "tls.acme_email": `"a@b.org"`,
+		"tls.acme_directory": `"https://ca.example/dir"`,
+		"tls.certificate":    `"c.pem"`, "tls.key": `"k.pem"`, "accounts.required": "false",
+		"accounts.registration": `"open"`,
+		"history.keep":          `"365d"`, "history.rooms": `["#tea 7d"]`,
+		"cluster.nats":   `["nats://a:4222"]`,
+		"cluster.member": `"b"`, "log.level": `"debug"`, "log.format": `"json"`,
+		"limits.unread": `"64 KiB"`,
 	}
 	for _, s := range settings {
 		value, ok := other[s.path()]
@@ -65,7 +73,8 @@ func TestEverySettingIsRead(t *testing.T) {
 		}
 		live, later := Changes(Default(), parse(t, text))
 		changed := append(live, later...)
-		if len(changed) == 0 || len(changed) != strings.Count(text, " = ") || !strings.Contains(strings.Join(changed, " "), s.path()) {
+		if len(changed) == 0 || len(changed) != strings.Count(text, " = ") ||
+			!strings.Contains(strings.Join(changed, " "), s.path()) {
 			t.Errorf("%s changes %v", text, changed)
 		}
 		if s.live != (len(live) == 1) {
@@ -78,36 +87,53 @@ func TestWrongFiles(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"[server", "papaya.toml:1: not TOML: "},
 		{"[server]\nname = \"a\"\nname = \"b\"\n", "papaya.toml:3: not TOML: "},
-		{"[sever]\n", "papaya.toml:1: unknown table [sever]: expected one of server, listen, tls, accounts, limits, history, cluster, log"},
+		{"[sever]\n",
+			"papaya.toml:1: unknown table [sever]: expected one of server, listen, tls, " +
+				"accounts, limits, history, cluster, log"},
 		{"server = 1", "papaya.toml:1: server: expected a table [server], got 1"},
-		{"\n[accounts]\n\nrequire = true\n", "papaya.toml:4: unknown key require in [accounts]: expected one of required, registration"},
-		{"[accounts]\nrequired = \"yes\"\n", `papaya.toml:2: accounts.required: expected true or false, got "yes"`},
-		{"[accounts]\nregistration = \"all\"\n", `papaya.toml:2: accounts.registration: expected closed or invitation or open, got "all"`},
+		{"\n[accounts]\n\nrequire = true\n",
+			"papaya.toml:4: unknown key require in [accounts]: expected one of required, " +
+				"registration"},
+		{"[accounts]\nrequired = \"yes\"\n",
+			`papaya.toml:2: accounts.required: expected true or false, got "yes"`},
+		{"[accounts]\nregistration = \"all\"\n",
+			`papaya.toml:2: accounts.registration: expected closed or invitation or open, got "all"`},
 		{"[server]\nname = 7\n", "papaya.toml:2: server.name: expected text in quotes, got 7"},
-		{"[server]\nname = \"a b\"\n", `papaya.toml:2: server.name: expected the name of a host with 63 bytes at most, got "a b"`},
+		{"[server]\nname = \"a b\"\n",
+			`papaya.toml:2: server.name: expected the name of a host with 63 bytes at most, got "a b"`},
 		{"[server]\nname = \"\"\n", "expected the name of a host"},
 		{"[server]\nnetwork = \"a b\"\n", "expected a word of 1 to 32 bytes"},
 		{"[server]\ndata = \"\"\n", "papaya.toml:2: server.data: is empty"},
-		{"[server]\nmotd = \"" + strings.Repeat("x", 401) + "\"\n", "server.motd: its line 1 is longer than 400 bytes"},
-		{"[listen]\nplain = \"127.0.0.1:6667\"\n", `papaya.toml:2: listen.plain: expected a list as ["a", "b"], got "127.0.0.1:6667"`},
-		{"[listen]\ntls = [\"6697\"]\n", `papaya.toml:2: listen.tls: expected HOST:PORT as 127.0.0.1:6667, [::1]:6667 or :6697, got "6697"`},
+		{"[server]\nmotd = \"" + strings.Repeat("x", 401) + "\"\n",
+			"server.motd: its line 1 is longer than 400 bytes"},
+		{"[listen]\nplain = \"127.0.0.1:6667\"\n",
+			`papaya.toml:2: listen.plain: expected a list as ["a", "b"], got "127.0.0.1:6667"`},
+		{"[listen]\ntls = [\"6697\"]\n",
+			`papaya.toml:2: listen.tls: expected HOST:PORT as 127.0.0.1:6667, [::1]:6667 or :6697, got "6697"`},
 		{"[listen]\ntls = [\":70000\"]\n", `expected a port from 0 to 65535, got "70000"`},
 		{"[listen]\ntls = [7]\n", "expected text in quotes in the list, got 7"},
-		{"[listen]\ntls = []\nplain = []\n", "papaya.toml:1: listen: expected an address in plain, tls or web"},
-		{"[limits]\nconnections = 0\n", "papaya.toml:2: limits.connections: expected 1 to 1000000, got 0"},
+		{"[listen]\ntls = []\nplain = []\n",
+			"papaya.toml:1: listen: expected an address in plain, tls or web"},
+		{"[limits]\nconnections = 0\n",
+			"papaya.toml:2: limits.connections: expected 1 to 1000000, got 0"},
 		{"[limits]\nconnections = 1.5\n", "expected a whole number, got 1.5"},
 		{"[limits]\nunread = \"1 MB\"\n", `limits.unread: expected a size as "64 KiB", got "1 MB"`},
 		{"[limits]\nunread = 1\n", "expected 65536 to 1073741824, got 1"},
-		{"[limits]\nsilent = 90\n", `papaya.toml:2: limits.silent: expected a time as "90d", "1h30m" or "250ms", got 90`},
+		{"[limits]\nsilent = 90\n",
+			`papaya.toml:2: limits.silent: expected a time as "90d", "1h30m" or "250ms", got 90`},
 		{"[limits]\nsilent = \"2d\"\n", "limits.silent: expected 1s to 1d, got 2d"},
 		{"[limits]\nsilent = \"-5s\"\n", "expected a time as"},
 		{"[history]\nkeep = 7\n", `papaya.toml:2: history.keep: expected a time as`},
-		{"[history]\nkeep = { a = 1 }\n", `expected a time as "90d", "1h30m" or "250ms", got { … }`},
-		{"[history]\nrooms = [\"tea 7d\"]\n", `papaya.toml:2: history.rooms: expected a room and a time as "#tea 7d", got "tea 7d"`},
+		{"[history]\nkeep = { a = 1 }\n",
+			`expected a time as "90d", "1h30m" or "250ms", got { … }`},
+		{"[history]\nrooms = [\"tea 7d\"]\n",
+			`papaya.toml:2: history.rooms: expected a room and a time as "#tea 7d", got "tea 7d"`},
 		{"[history]\nrooms = [\"#tea\"]\n", `got "#tea"`},
 		{"[history]\nrooms = [\"#tea forever\"]\n", `got "#tea forever"`},
-		{"[tls]\nacme = true\n", "papaya.toml:2: tls.acme: expected an address with port 443 in listen.web"},
-		{"[tls]\nkey = \"k\"\n", "papaya.toml:1: tls.certificate and tls.key: expected both or none"},
+		{"[tls]\nacme = true\n",
+			"papaya.toml:2: tls.acme: expected an address with port 443 in listen.web"},
+		{"[tls]\nkey = \"k\"\n",
+			"papaya.toml:1: tls.certificate and tls.key: expected both or none"},
 		{"[tls]\ndomains = []\n", "papaya.toml:2: tls.domains: expected one at least"},
 		{"[tls]\ndomains = [\"a b\"]\n", "expected the name of a host or an address"},
 		{"[tls]\nacme_directory = \"http://a\"\n", "expected a URL that begins with https://"},
@@ -124,7 +150,8 @@ func TestWrongFiles(t *testing.T) {
 }
 
 func TestAllMistakesAreTold(t *testing.T) {
-	_, err := Parse("papaya.toml", []byte("[log]\nlevel = \"all\"\n[server]\nnam = \"a\"\nnetwork = 1\n"))
+	_, err := Parse("papaya.toml",
+		[]byte("[log]\nlevel = \"all\"\n[server]\nnam = \"a\"\nnetwork = 1\n"))
 	want := `papaya.toml:2: log.level: expected debug or info or warn or error, got "all"
 papaya.toml:4: unknown key nam in [server]: expected one of name, network, motd, data
 papaya.toml:5: server.network: expected text in quotes, got 1`
@@ -143,9 +170,12 @@ func TestNoPasswordInMessages(t *testing.T) {
 
 func TestReload(t *testing.T) {
 	old := parse(t, "[server]\nname = \"a\"\n[accounts]\nrequired = true\n")
-	fresh := parse(t, "[server]\nname = \"b\"\nmotd = \"Hello\"\n[accounts]\nrequired = false\n[history]\nkeep = \"7d\"\n")
+	fresh := parse(t,
+		"[server]\nname = \"b\"\nmotd = \"Hello\"\n[accounts]\nrequired = false\n[history]\n"+
+			"keep = \"7d\"\n")
 	live, later := Changes(old, fresh)
-	if got := strings.Join(live, " ") + "; " + strings.Join(later, " "); got != "accounts.required history.keep; server.name server.motd" {
+	if got := strings.Join(live, " ") + "; " +
+		strings.Join(later, " "); got != "accounts.required history.keep; server.name server.motd" {
 		t.Errorf("changes: %s", got)
 	}
 	now := Apply(old, fresh)
@@ -159,13 +189,17 @@ func TestReload(t *testing.T) {
 
 func TestLoadNamesTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "absent.toml")
-	if _, err := Load(file); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), file) {
+	if _, err := Load(file); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), file) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestDurations(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90d": 90 * day, "1h30m": 90 * time.Minute, "forever": 0, "250ms": 250 * time.Millisecond, "2h": 2 * time.Hour, "1m30s": 90 * time.Second, "5m": 5 * time.Minute, "20m": 20 * time.Minute, "10h": 10 * time.Hour} {
+	for text, want := range map[string]time.Duration{"90d": 90 * day, "1h30m": 90 * time.Minute,
+		"forever": 0, "250ms": 250 * time.Millisecond, "2h": 2 * time.Hour,
+		"1m30s": 90 * time.Second, "5m": 5 * time.Minute, "20m": 20 * time.Minute,
+		"10h": 10 * time.Hour} {
 		d, err := duration(text)
 		if err != nil || d != want || Duration(d) != text {
 			t.Errorf("%s is %v, %v and written as %s", text, d, err, Duration(d))
@@ -186,7 +220,8 @@ func golden(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if string(want) != got {
-		t.Errorf("%s is not what the settings say: go test ./papaya/config -update; got:\n%s", file, got)
+		t.Errorf("%s is not what the settings say: go test ./papaya/config -update; got:\n%s", file,
+			got)
 	}
 }
 
@@ -224,7 +259,9 @@ func TestDocumentation(t *testing.T) {
 func table() string {
 	var b strings.Builder
 	for _, t := range tables {
-		fmt.Fprintf(&b, "## [%s]\n%s\n\n| key | default | changes with | meaning |\n|---|---|---|---|\n", t.name, t.help)
+		fmt.Fprintf(&b,
+			"## [%s]\n%s\n\n| key | default | changes with | meaning |\n|---|---|---|---|\n",
+			t.name, t.help)
 		for _, s := range settings {
 			if s.table != t.name {
 				continue
@@ -233,7 +270,8 @@ func table() string {
 			if s.live {
 				when = "reload"
 			}
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, literal(s.value), when, strings.ReplaceAll(s.help, "\n", " "))
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, literal(s.value), when,
+				strings.ReplaceAll(s.help, "\n", " "))
 		}
 		b.WriteString("\n")
 	}
@@ -250,7 +288,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("config %v, error %v", c, err)
 		}
 		if err == nil {
-			if again, err := Parse("papaya.toml", data); err != nil || !reflect.DeepEqual(c, again) {
+			if again, err := Parse("papaya.toml", data); err != nil ||
+				!reflect.DeepEqual(c, again) {
 				t.Errorf("read twice: %+v, %v", again, err)
 			}
 		}

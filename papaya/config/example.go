@@ -5,11 +5,14 @@ import (
 	"strings"
 )
 
-// Example is a file with every setting at its default, and what it means. Every key is a comment: who changes one takes the # away.
+// Example is a file with every setting at its default, and what it means. Every key is a comment:
+// who changes one takes the # away.
 func Example() string {
 	var b strings.Builder
-	b.WriteString("# The settings of papaya, each with its default: take the # from a key to change it.\n" +
-		"# (live) changes with a reload (SIGHUP, `papaya admin reload`), all else with a restart. An unknown key is a mistake.\n")
+	b.WriteString("# The settings of papaya, each with its default: take the # from a key to " +
+		"change it.\n" +
+		"# (live) changes with a reload (SIGHUP, `papaya admin reload`), all else with a " +
+		"restart. An unknown key is a mistake.\n")
 	for _, t := range tables {
 		fmt.Fprintf(&b, "\n# %s\n[%s]\n", t.help, t.name)
 		for _, s := range settings {

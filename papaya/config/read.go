@@ -54,7 +54,8 @@ func Parse(file string, data []byte) (*Config, error) {
 	return r.config, nil
 }
 
-// A reader is one file under examination; it collects all that is wrong, so that a person mends it in one go.
+// A reader is one file under examination; it collects all that is wrong, so that a person
+// mends it in one go.
 type reader struct {
 	file   string
 	config *Config
@@ -83,12 +84,14 @@ func (r *reader) tables(values map[string]any) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(names, name) {
-			r.fail(r.lines[name], "unknown table [%s]: expected one of %s", name, strings.Join(names, ", "))
+			r.fail(r.lines[name], "unknown table [%s]: expected one of %s", name,
+				strings.Join(names, ", "))
 			continue
 		}
 		table, ok := values[name].(map[string]any)
 		if !ok {
-			r.fail(r.lines[name], "%s: expected a table [%s], got %s", name, name, literal(values[name]))
+			r.fail(r.lines[name], "%s: expected a table [%s], got %s", name, name,
+				literal(values[name]))
 			continue
 		}
 		r.table(name, table)
@@ -110,7 +113,8 @@ func (r *reader) table(name string, values map[string]any) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(known, key) {
-			r.fail(r.lines[name+"."+key], "unknown key %s in [%s]: expected one of %s", key, name, strings.Join(known, ", "))
+			r.fail(r.lines[name+"."+key], "unknown key %s in [%s]: expected one of %s", key, name,
+				strings.Join(known, ", "))
 		}
 	}
 }
@@ -124,8 +128,10 @@ func (r *reader) together() {
 	if c.ACME && c.Certificate != "" {
 		r.fail(r.lines["tls.acme"], "tls.acme: expected this or tls.certificate, not both")
 	}
-	if c.ACME && !slices.ContainsFunc(c.Web, func(a string) bool { return strings.HasSuffix(a, ":443") }) {
-		r.fail(r.lines["tls.acme"], "tls.acme: expected an address with port 443 in listen.web, where the authority looks")
+	if c.ACME && !slices.ContainsFunc(c.Web,
+		func(a string) bool { return strings.HasSuffix(a, ":443") }) {
+		r.fail(r.lines["tls.acme"],
+			"tls.acme: expected an address with port 443 in listen.web, where the authority looks")
 	}
 	if len(c.Plain)+len(c.TLS)+len(c.Web) == 0 {
 		r.fail(r.lines["listen"], "listen: expected an address in plain, tls or web")

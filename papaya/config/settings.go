@@ -37,7 +37,9 @@ func (s setting) path() string { return s.table + "." + s.key }
 var tables = []struct{ name, help string }{
 	{"server", "What the server is."},
 	{"listen", "Where it listens: HOST:PORT, or :PORT for all addresses. An empty list is none."},
-	{"tls", "Its certificate: of its own making (clients pin its fingerprint), from an authority by ACME, or from files."},
+	{"tls",
+		"Its certificate: of its own making (clients pin its fingerprint), from an authority by " +
+			"ACME, or from files."},
 	{"accounts", "Who may come in."},
 	{"limits", "What one client, one address and all together may take."},
 	{"history", "How long what was said is kept."},
@@ -46,47 +48,110 @@ var tables = []struct{ name, help string }{
 }
 
 var settings = []setting{
-	{"server", "name", "chat", func(c *Config) any { return &c.Name }, plain, hostname, false, "The name that stands before what the server itself says."},
-	{"server", "network", "Papaya", func(c *Config) any { return &c.Network }, plain, word, false, "The name that clients show."},
-	{"server", "motd", "", func(c *Config) any { return &c.MOTD }, plain, motd, false, "The message of the day, several lines in \"\"\"…\"\"\"."},
-	{"server", "data", "papaya-data", func(c *Config) any { return &c.Data }, plain, filled, false, "The folder of everything that is kept, made with mode 0700. A relative path starts where the server was started."},
+	{"server", "name", "chat", func(c *Config) any { return &c.Name }, plain, hostname, false,
+		"The name that stands before what the server itself says."},
+	{"server", "network", "Papaya", func(c *Config) any { return &c.Network }, plain, word, false,
+		"The name that clients show."},
+	{"server", "motd", "", func(c *Config) any { return &c.MOTD }, plain, motd, false,
+		"The message of the day, several lines in \"\"\"…\"\"\"."},
+	{"server", "data", "papaya-data", func(c *Config) any {
+		return &c.Data
+	}, plain, filled, false,
+		"The folder of everything that is kept, made with mode 0700. A relative path starts " +
+			"where the server was started."},
 
-	{"listen", "plain", []any{"127.0.0.1:6667"}, func(c *Config) any { return &c.Plain }, plain, addresses, false, "IRC without TLS: for this machine only, unless you know better."},
-	{"listen", "tls", []any{":6697"}, func(c *Config) any { return &c.TLS }, plain, addresses, false, "IRC over TLS."},
-	{"listen", "web", []any{}, func(c *Config) any { return &c.Web }, plain, addresses, false, "The client for browsers, over TLS, and IRC over WebSocket at /socket. \":443\" is usual."},
-	{"listen", "metrics", "", func(c *Config) any { return &c.Metrics }, plain, address, false, "Figures for Prometheus at http://ADDRESS/metrics; they name no people, but are for your eyes: \"127.0.0.1:9667\"."},
-	{"listen", "origins", []any{}, func(c *Config) any { return &c.Origins }, plain, hostnames, false, "Hosts of web pages that may open a WebSocket here, beside the server's own page."},
+	{"listen", "plain", []any{"127.0.0.1:6667"}, func(c *Config) any { return &c.Plain }, plain,
+		addresses, false, "IRC without TLS: for this machine only, unless you know better."},
+	{"listen", "tls", []any{":6697"}, func(c *Config) any { return &c.TLS }, plain, addresses,
+		false, "IRC over TLS."},
+	{"listen", "web", []any{}, func(c *Config) any { return &c.Web }, plain, addresses, false,
+		"The client for browsers, over TLS, and IRC over WebSocket at /socket. \":443\" is usual."},
+	{"listen", "metrics", "", func(c *Config) any {
+		return &c.Metrics
+	}, plain, address, false,
+		"Figures for Prometheus at http://ADDRESS/metrics; they name no people, but are for " +
+			"your eyes: \"127.0.0.1:9667\"."},
+	{"listen", "origins", []any{}, func(c *Config) any { return &c.Origins }, plain, hostnames,
+		false, "Hosts of web pages that may open a WebSocket here, beside the server's own page."},
 
-	{"tls", "domains", []any{"localhost"}, func(c *Config) any { return &c.Domains }, plain, hostnames, false, "The names and addresses by which clients reach the server."},
-	{"tls", "acme", false, func(c *Config) any { return &c.ACME }, plain, nil, false, "Get the certificate from an authority. Needs port 443 in listen.web and domains that lead here. With true you agree\nto the terms of the authority."},
-	{"tls", "acme_email", "", func(c *Config) any { return &c.ACMEEmail }, plain, email, false, "Where the authority may write when a certificate is about to end."},
-	{"tls", "acme_directory", "", func(c *Config) any { return &c.Directory }, plain, https, false, "The authority's directory; empty is Let's Encrypt."},
-	{"tls", "certificate", "", func(c *Config) any { return &c.Certificate }, plain, nil, false, "A file of PEM from elsewhere, with key; both are read again on a reload."},
-	{"tls", "key", "", func(c *Config) any { return &c.Key }, plain, nil, false, "The file of its key."},
+	{"tls", "domains", []any{"localhost"}, func(c *Config) any { return &c.Domains }, plain,
+		hostnames, false, "The names and addresses by which clients reach the server."},
+	{"tls", "acme", false, func(c *Config) any {
+		return &c.ACME
+	}, plain, nil, false,
+		"Get the certificate from an authority. Needs port 443 in listen.web and domains that " +
+			"lead here. With true you agree\nto the terms of the authority."},
+	{"tls", "acme_email", "", func(c *Config) any { return &c.ACMEEmail }, plain, email, false,
+		"Where the authority may write when a certificate is about to end."},
+	{"tls", "acme_directory", "", func(c *Config) any { return &c.Directory }, plain, https, false,
+		"The authority's directory; empty is Let's Encrypt."},
+	{"tls", "certificate", "", func(c *Config) any { return &c.Certificate }, plain, nil, false,
+		"A file of PEM from elsewhere, with key; both are read again on a reload."},
+	{"tls", "key", "", func(c *Config) any { return &c.Key }, plain, nil, false,
+		"The file of its key."},
 
-	{"accounts", "required", true, func(c *Config) any { return &c.Required }, plain, nil, true, "Let in only who logs in."},
-	{"accounts", "registration", Invitation, func(c *Config) any { return &c.Registration }, plain, oneOf(Closed, Invitation, Open), true, "Who may make an account: \"closed\" nobody, \"invitation\" who has one (papaya admin invite), \"open\" anybody."},
+	{"accounts", "required", true, func(c *Config) any { return &c.Required }, plain, nil, true,
+		"Let in only who logs in."},
+	{"accounts", "registration", Invitation, func(c *Config) any {
+		return &c.Registration
+	}, plain, oneOf(Closed, Invitation, Open), true,
+		"Who may make an account: \"closed\" nobody, \"invitation\" who has one (papaya admin " +
+			"invite), \"open\" anybody."},
 
-	{"limits", "connections", int64(10_000), func(c *Config) any { return &c.Connections }, plain, between(1, 1_000_000), true, "Connections in all."},
-	{"limits", "connections_per_address", int64(20), func(c *Config) any { return &c.PerAddress }, plain, between(0, 1_000_000), true, "Connections of one address (of IPv6: of one network of 64 bits); 0 is no limit. This machine's own are not counted."},
-	{"limits", "connect_burst", int64(20), func(c *Config) any { return &c.ConnectBurst }, plain, between(0, 1_000_000), false, "Connections that an address may open at once; 0 is no limit."},
-	{"limits", "connect_every", "3s", func(c *Config) any { return &c.ConnectEvery }, plain, within(time.Millisecond, time.Hour), false, "And then one each"},
-	{"limits", "register", "30s", func(c *Config) any { return &c.Register }, plain, within(time.Second, time.Hour), false, "Until a client has said who it is."},
-	{"limits", "silent", "90s", func(c *Config) any { return &c.Silent }, plain, within(time.Second, day), false, "Until a client that says nothing is asked whether it is there."},
-	{"limits", "answer", "30s", func(c *Config) any { return &c.Answer }, plain, within(time.Second, time.Hour), false, "Until one that was asked is ended."},
-	{"limits", "unread", "1 MiB", func(c *Config) any { return &c.Unread }, bytes, between(64<<10, 1<<30), false, "What waits for a client that does not read; then it is cut off."},
-	{"limits", "lines_burst", int64(200), func(c *Config) any { return &c.LineBurst }, plain, between(0, 1_000_000), false, "Lines that an account, or an address without one, may say at once; 0 is no limit. Of who says more, no more is read for a while."},
-	{"limits", "lines_every", "50ms", func(c *Config) any { return &c.LineEvery }, plain, within(time.Millisecond, time.Minute), false, "And then one each"},
-	{"limits", "rooms", int64(100), func(c *Config) any { return &c.Rooms }, plain, between(1, 10_000), false, "Rooms that one client may be in."},
+	{"limits", "connections", int64(10_000), func(c *Config) any { return &c.Connections }, plain,
+		between(1, 1_000_000), true, "Connections in all."},
+	{"limits", "connections_per_address", int64(20), func(c *Config) any {
+		return &c.PerAddress
+	}, plain, between(0, 1_000_000), true,
+		"Connections of one address (of IPv6: of one network of 64 bits); 0 is no limit. This " +
+			"machine's own are not counted."},
+	{"limits", "connect_burst", int64(20), func(c *Config) any {
+		return &c.ConnectBurst
+	}, plain, between(0, 1_000_000), false,
+		"Connections that an address may open at once; 0 is no limit."},
+	{"limits", "connect_every", "3s", func(c *Config) any { return &c.ConnectEvery }, plain,
+		within(time.Millisecond, time.Hour), false, "And then one each"},
+	{"limits", "register", "30s", func(c *Config) any { return &c.Register }, plain,
+		within(time.Second, time.Hour), false, "Until a client has said who it is."},
+	{"limits", "silent", "90s", func(c *Config) any { return &c.Silent }, plain, within(time.Second,
+		day), false, "Until a client that says nothing is asked whether it is there."},
+	{"limits", "answer", "30s", func(c *Config) any { return &c.Answer }, plain,
+		within(time.Second, time.Hour), false, "Until one that was asked is ended."},
+	{"limits", "unread", "1 MiB", func(c *Config) any { return &c.Unread }, bytes, between(64<<10,
+		1<<30), false, "What waits for a client that does not read; then it is cut off."},
+	{"limits", "lines_burst", int64(200), func(c *Config) any {
+		return &c.LineBurst
+	}, plain, between(0, 1_000_000), false,
+		"Lines that an account, or an address without one, may say at once; 0 is no limit. Of " +
+			"who says more, no more is read for a while."},
+	{"limits", "lines_every", "50ms", func(c *Config) any { return &c.LineEvery }, plain,
+		within(time.Millisecond, time.Minute), false, "And then one each"},
+	{"limits", "rooms", int64(100), func(c *Config) any { return &c.Rooms }, plain,
+		between(1, 10_000), false, "Rooms that one client may be in."},
 
-	{"history", "keep", "forever", func(c *Config) any { return &c.Keep }, plain, within(0, 100*365*day), true, "What is older is removed: \"90d\", \"forever\"."},
-	{"history", "rooms", []any{}, func(c *Config) any { return &c.KeepRooms }, plain, each(checkRoom), true, "Rooms in which it is removed sooner, and when: \"#tea 7d\"."},
+	{"history", "keep", "forever", func(c *Config) any { return &c.Keep }, plain,
+		within(0, 100*365*day), true, "What is older is removed: \"90d\", \"forever\"."},
+	{"history", "rooms", []any{}, func(c *Config) any { return &c.KeepRooms }, plain,
+		each(checkRoom), true, "Rooms in which it is removed sooner, and when: \"#tea 7d\"."},
 
-	{"cluster", "nats", []any{}, func(c *Config) any { return &c.NATS }, plain, urls, false, "URLs of a NATS cluster with JetStream; none is the one that the server carries in itself."},
-	{"cluster", "member", "", func(c *Config) any { return &c.Member }, plain, member, false, "This server's name among those that share the cluster; it stays the same over restarts. Empty is server.name."},
+	{"cluster", "nats", []any{}, func(c *Config) any {
+		return &c.NATS
+	}, plain, urls, false,
+		"URLs of a NATS cluster with JetStream; none is the one that the server carries in " +
+			"itself."},
+	{"cluster", "member", "", func(c *Config) any {
+		return &c.Member
+	}, plain, member, false,
+		"This server's name among those that share the cluster; it stays the same over " +
+			"restarts. Empty is server.name."},
 
-	{"log", "level", "info", func(c *Config) any { return &c.Level }, plain, oneOf("debug", "info", "warn", "error"), true, "The least that is said: \"debug\", \"info\", \"warn\", \"error\". Passwords and what people say are never in it."},
-	{"log", "format", "text", func(c *Config) any { return &c.Format }, plain, oneOf("text", "json"), false, "\"text\" or \"json\"."},
+	{"log", "level", "info", func(c *Config) any {
+		return &c.Level
+	}, plain, oneOf("debug", "info", "warn", "error"), true,
+		"The least that is said: \"debug\", \"info\", \"warn\", \"error\". Passwords and what " +
+			"people say are never in it."},
+	{"log", "format", "text", func(c *Config) any { return &c.Format }, plain,
+		oneOf("text", "json"), false, "\"text\" or \"json\"."},
 }
 
 const day = 24 * time.Hour
@@ -103,7 +168,8 @@ func between(least, most int) func(any) error {
 func within(least, most time.Duration) func(any) error {
 	return func(v any) error {
 		if d := *v.(*time.Duration); d < least || d > most {
-			return fmt.Errorf("expected %s to %s, got %s", Duration(least), Duration(most), Duration(d))
+			return fmt.Errorf("expected %s to %s, got %s", Duration(least), Duration(most),
+				Duration(d))
 		}
 		return nil
 	}
@@ -156,7 +222,8 @@ func checkAddress(s string) error {
 // RoomAge reads "#tea 7d": what is kept of a room.
 func RoomAge(s string) (room string, age time.Duration, err error) {
 	room, word, ok := strings.Cut(s, " ")
-	if ok && len(room) > 1 && len(room) <= 50 && room[0] == '#' && !strings.ContainsAny(room, ",:\x00\a") {
+	if ok && len(room) > 1 && len(room) <= 50 && room[0] == '#' &&
+		!strings.ContainsAny(room, ",:\x00\a") {
 		if age, err = duration(strings.TrimSpace(word)); err == nil && age > 0 {
 			return room, age, nil
 		}
@@ -169,7 +236,8 @@ func checkRoom(s string) error {
 	return err
 }
 
-var host = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}[A-Za-z0-9_])?)*$`)
+var host = regexp.MustCompile(
+	`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}[A-Za-z0-9_])?)*$`)
 
 func checkHost(s string) error {
 	if net.ParseIP(s) == nil && (!host.MatchString(s) || len(s) > 253) {
@@ -213,14 +281,16 @@ const motdLine = 400
 func motd(v any) error {
 	for i, l := range strings.Split(*v.(*string), "\n") {
 		if len(l) > motdLine || strings.ContainsAny(l, "\x00\r") {
-			return fmt.Errorf("its line %d is longer than %d bytes or has a NUL or CR", i+1, motdLine)
+			return fmt.Errorf("its line %d is longer than %d bytes or has a NUL or CR", i+1,
+				motdLine)
 		}
 	}
 	return nil
 }
 
 func email(v any) error {
-	if s := *v.(*string); s != "" && (strings.Count(s, "@") != 1 || strings.ContainsAny(s, " \r\n")) {
+	if s := *v.(*string); s != "" && (strings.Count(s, "@") != 1 ||
+		strings.ContainsAny(s, " \r\n")) {
 		return fmt.Errorf("expected an address as ann@example.org, got %q", s)
 	}
 	return nil
@@ -236,7 +306,9 @@ func https(v any) error {
 func checkURL(s string, schemes ...string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
-		return fmt.Errorf("expected a URL that begins with %s://, got one that does not", strings.Join(schemes, ":// or ")) // it may hold a password
+		// it may hold a password
+		return fmt.Errorf("expected a URL that begins with %s://, got one that does not",
+			strings.Join(schemes, ":// or "))
 	}
 	return nil
 }

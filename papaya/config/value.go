@@ -60,7 +60,8 @@ func (s setting) read(to, value any) error {
 		}
 		*to = out
 	default:
-		panic(fmt.Sprintf("config: no way to read a %T", to)) // the table of settings is wrong; Default finds it at once
+		// the table of settings is wrong; Default finds it at once
+		panic(fmt.Sprintf("config: no way to read a %T", to))
 	}
 	return nil
 }
@@ -119,7 +120,8 @@ func Duration(d time.Duration) string {
 	case d%day == 0:
 		return strconv.FormatInt(int64(d/day), 10) + "d"
 	case d%time.Minute == 0 && d > time.Minute:
-		return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "h0m") + map[bool]string{true: "h"}[d%time.Hour == 0]
+		return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"),
+			"h0m") + map[bool]string{true: "h"}[d%time.Hour == 0]
 	}
 	return d.String()
 }
@@ -141,7 +143,8 @@ func show(field any) string {
 	return ""
 }
 
-// literal is a value as TOML writes it, cut where it is long: values are told to people, and some hold much.
+// literal is a value as TOML writes it, cut where it is long: values are told to people, and
+// some hold much.
 func literal(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -73,7 +73,8 @@ func (s *Server) someone(ctx context.Context, verb, name string) error {
 		return err
 	}
 	for _, there := range list {
-		if verb == hall.EndNick && strings.EqualFold(there.Nick, name) || verb == hall.EndAccount && strings.EqualFold(there.Account, name) {
+		if verb == hall.EndNick && strings.EqualFold(there.Nick, name) || verb == hall.EndAccount &&
+			strings.EqualFold(there.Account, name) {
 			return nil
 		}
 	}
@@ -105,7 +106,8 @@ func (c *Client) Rooms(ctx context.Context) ([]hall.Room, error) {
 	return a.Rooms, err
 }
 
-// Order lets the server do something to those who are there: hall.EndNick, EndAccount, KickMember or RemoveRoom.
+// Order lets the server do something to those who are there: hall.EndNick, EndAccount,
+// KickMember or RemoveRoom.
 func (c *Client) Order(ctx context.Context, verb string, words ...string) error {
 	_, err := c.post(ctx, "/chat/"+verb, request{Words: words})
 	return err

@@ -28,9 +28,10 @@ var ErrNobody = errors.New("no server runs on this folder")
 // Dial looks whether a server runs on folder.
 func Dial(ctx context.Context, folder string) (*Client, error) {
 	c := &Client{folder: folder}
-	c.http = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return c.dial(ctx)
-	}}}
+	c.http = &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return c.dial(ctx)
+		}}}
 	conn, err := c.dial(ctx)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, fmt.Errorf("%s: %w", folder, ErrNobody)
@@ -55,7 +56,8 @@ func (c *Client) post(ctx context.Context, path string, q request) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://papaya"+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://papaya"+path,
+		bytes.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}
@@ -98,8 +100,10 @@ func (c *Client) get(ctx context.Context, path string, w io.Writer) error {
 }
 
 // Add implements Accounts, as the methods below do.
-func (c *Client) Add(ctx context.Context, name string, role account.Role, password account.Secret) error {
-	_, err := c.post(ctx, "/accounts/add", request{Name: name, Role: role, Password: password.Reveal()})
+func (c *Client) Add(ctx context.Context, name string, role account.Role,
+	password account.Secret) error {
+	_, err := c.post(ctx, "/accounts/add", request{Name: name, Role: role,
+		Password: password.Reveal()})
 	return err
 }
 
@@ -123,13 +127,15 @@ func (c *Client) SetRole(ctx context.Context, name string, role account.Role) er
 
 // AddCertificate implements Accounts.
 func (c *Client) AddCertificate(ctx context.Context, name, fingerprint string) error {
-	_, err := c.post(ctx, "/accounts/add-certificate", request{Name: name, Fingerprint: fingerprint})
+	_, err := c.post(ctx, "/accounts/add-certificate",
+		request{Name: name, Fingerprint: fingerprint})
 	return err
 }
 
 // RemoveCertificate implements Accounts.
 func (c *Client) RemoveCertificate(ctx context.Context, name, fingerprint string) error {
-	_, err := c.post(ctx, "/accounts/remove-certificate", request{Name: name, Fingerprint: fingerprint})
+	_, err := c.post(ctx, "/accounts/remove-certificate",
+		request{Name: name, Fingerprint: fingerprint})
 	return err
 }
 
@@ -140,13 +146,15 @@ func (c *Client) List(ctx context.Context) ([]account.Account, error) {
 }
 
 // Invite implements Accounts.
-func (c *Client) Invite(ctx context.Context, by string, role account.Role, life time.Duration) (account.Secret, account.Invitation, error) {
+func (c *Client) Invite(ctx context.Context, by string, role account.Role,
+	life time.Duration) (account.Secret, account.Invitation, error) {
 	a, err := c.post(ctx, "/accounts/invite", request{By: by, Role: role, Life: life})
 	if err != nil {
 		return account.Secret{}, account.Invitation{}, err
 	}
 	if len(a.Invitations) != 1 {
-		return account.Secret{}, account.Invitation{}, errors.New("the server has answered without an invitation")
+		return account.Secret{}, account.Invitation{},
+			errors.New("the server has answered without an invitation")
 	}
 	return account.NewSecret(a.Token), a.Invitations[0], nil
 }
@@ -179,4 +187,7 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.get(ctx, "/backup", w) }
 
 // Metrics writes the figures of the server.
-func (c *Client) Metrics(ctx context.Context, w io.Writer) error { return c.get(ctx, "/metrics", w) }
+func (c *Client) Metrics(ctx context.Context,
+	w io.Writer) error {
+	return c.get(ctx, "/metrics", w)
+}

@@ -1,5 +1,6 @@
-// Package control lets an administrator speak with a server that runs: HTTP over a socket in the data folder. Who may open the socket
-// (mode 0600, in a folder of mode 0700) is the server's own user or root, and may do everything.
+// Package control lets an administrator speak with a server that runs: HTTP over a socket in the
+// data folder. Who may open the socket (mode 0600, in a folder of mode 0700) is the server's own
+// user or root, and may do everything.
 package control
 
 import (
@@ -15,7 +16,8 @@ import (
 	"interleave/papaya/hall"
 )
 
-// Accounts is what can be done to accounts: account.Book does it in this process, a Client asks a server.
+// Accounts is what can be done to accounts: account.Book does it in this process, a
+// Client asks a server.
 type Accounts interface {
 	Add(ctx context.Context, name string, role account.Role, password account.Secret) error
 	Remove(ctx context.Context, name string) error
@@ -24,7 +26,8 @@ type Accounts interface {
 	AddCertificate(ctx context.Context, name, fingerprint string) error
 	RemoveCertificate(ctx context.Context, name, fingerprint string) error
 	List(ctx context.Context) ([]account.Account, error)
-	Invite(ctx context.Context, by string, role account.Role, life time.Duration) (account.Secret, account.Invitation, error)
+	Invite(ctx context.Context, by string, role account.Role, life time.Duration) (account.Secret,
+		account.Invitation, error)
 	Invitations(ctx context.Context) ([]account.Invitation, error)
 	TakeBack(ctx context.Context, id string) error
 }
@@ -36,7 +39,8 @@ type Chat interface {
 	Order(ctx context.Context, verb string, words ...string) error
 }
 
-// A request is what a client says about accounts. The password is in it as it is: it goes through a socket of one user's.
+// A request is what a client says about accounts. The password is in it as it is: it goes through a
+// socket of one user's.
 type request struct {
 	Name        string        `json:"name,omitempty"`
 	Role        account.Role  `json:"role,omitempty"`
@@ -69,10 +73,12 @@ type Reloaded struct {
 // socketName stands in the data folder.
 const socketName = "control.sock"
 
-// maxSocket is the longest path that the kernel takes for a socket, in bytes (unix(7): 108 with a NUL).
+// maxSocket is the longest path that the kernel takes for a socket, in bytes (unix(7):
+// 108 with a NUL).
 const maxSocket = 107
 
-// withSocket calls f with a path of the socket that is short enough. A longer one is reached by the folder's descriptor.
+// withSocket calls f with a path of the socket that is short enough. A longer one is reached by the
+// folder's descriptor.
 func withSocket(folder string, f func(path string) error) error {
 	path := filepath.Join(folder, socketName)
 	if len(path) <= maxSocket {
@@ -86,9 +92,11 @@ func withSocket(folder string, f func(path string) error) error {
 	return f(fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketName))
 }
 
-// Listen opens the socket. The caller has the lock of the folder, so a socket that is there already is a dead server's.
+// Listen opens the socket. The caller has the lock of the folder, so a socket that is there already
+// is a dead server's.
 func Listen(folder string) (net.Listener, error) {
-	if err := os.Remove(filepath.Join(folder, socketName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(filepath.Join(folder, socketName)); err != nil &&
+		!errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	var l net.Listener
@@ -96,7 +104,8 @@ func Listen(folder string) (net.Listener, error) {
 		if l, err = net.Listen("unix", path); err != nil {
 			return err
 		}
-		l.(*net.UnixListener).SetUnlinkOnClose(false) // its path may not be there any more; the next start removes it
+		// its path may not be there any more; the next start removes it
+		l.(*net.UnixListener).SetUnlinkOnClose(false)
 		return os.Chmod(path, 0o600)
 	})
 	if err != nil {

@@ -54,7 +54,8 @@ func TestAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := start(t, folder, &Server{Accounts: account.Open(&account.Memory{}), Logger: logger})
-	if info, err := os.Stat(filepath.Join(folder, socketName)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(folder, socketName)); err != nil ||
+		info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket: %v, %v", info, err)
 	}
 	ctx, print := t.Context(), strings.Repeat("0a", 32)
@@ -78,7 +79,8 @@ func TestAccounts(t *testing.T) {
 	for _, a := range list {
 		got += fmt.Sprintln(a.Name, a.Role, a.HasPassword, a.Certificates)
 	}
-	if want := fmt.Sprintf("ann admin true []\nbob operator false [%s]\n", print); err != nil || got != want {
+	if want := fmt.Sprintf("ann admin true []\nbob operator false [%s]\n", print); err != nil ||
+		got != want {
 		t.Errorf("the list: %s, %v; want %s", got, err, want)
 	}
 	token, i, err := c.Invite(ctx, "ann", account.Member, time.Hour)
@@ -91,10 +93,13 @@ func TestAccounts(t *testing.T) {
 	if err := c.TakeBack(ctx, i.ID); err != nil {
 		t.Error(err)
 	}
-	if err := c.Add(ctx, "ann", account.Member, account.Secret{}); err == nil || err.Error() != "account ann: there is such an account" {
+	if err := c.Add(ctx, "ann", account.Member, account.Secret{}); err == nil ||
+		err.Error() != "account ann: there is such an account" {
 		t.Errorf("ann again: %v", err)
 	}
-	if out := said.String(); strings.Contains(out, password) || strings.Contains(out, token.Reveal()) || !strings.Contains(out, `"verb":"add","account":"ann"`) {
+	if out := said.String(); strings.Contains(out, password) ||
+		strings.Contains(out, token.Reveal()) ||
+		!strings.Contains(out, `"verb":"add","account":"ann"`) {
 		t.Errorf("the log has secrets, or not what was done: %s", out)
 	}
 }
@@ -121,7 +126,8 @@ func TestTheRest(t *testing.T) {
 	})
 	ctx := t.Context()
 	var b strings.Builder
-	if err := c.Metrics(ctx, &b); err != nil || !strings.Contains(b.String(), "papaya_things_total 3\n") {
+	if err := c.Metrics(ctx, &b); err != nil ||
+		!strings.Contains(b.String(), "papaya_things_total 3\n") {
 		t.Errorf("metrics: %q, %v", b.String(), err)
 	}
 	b.Reset()
@@ -176,8 +182,10 @@ func TestWrongRequests(t *testing.T) {
 		{"/nothing", `{}`, "404"},
 	} {
 		w := httptest.NewRecorder()
-		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, test.path, strings.NewReader(test.body)))
-		if got := w.Body.String(); !strings.Contains(got, test.want) || strings.Contains(got, "hunter2") {
+		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, test.path,
+			strings.NewReader(test.body)))
+		if got := w.Body.String(); !strings.Contains(got, test.want) ||
+			strings.Contains(got, "hunter2") {
 			t.Errorf("%s %.40s: %s", test.path, test.body, got)
 		}
 	}
@@ -202,9 +210,14 @@ func (c *chat) Order(_ context.Context, verb string, words ...string) error {
 func TestChat(t *testing.T) {
 	there, erased, removed := &chat{}, "", 0
 	book := account.Open(&account.Memory{})
-	c := start(t, t.TempDir(), &Server{Accounts: book, Chat: there, Logger: slog.New(slog.DiscardHandler),
+	c := start(t, t.TempDir(), &Server{Accounts: book, Chat: there,
+		Logger:  slog.New(slog.DiscardHandler),
 		Removed: func(context.Context) error { removed++; return nil },
-		Erase:   func(_ context.Context, room string) (int, error) { erased = room; return 7, nil }})
+		Erase: func(_ context.Context, room string) (int,
+			error) {
+			erased = room
+			return 7, nil
+		}})
 	ctx := t.Context()
 	sessions, err := c.Sessions(ctx)
 	if err != nil || len(sessions) != 1 || sessions[0].Nick != "Ann" {
@@ -215,8 +228,10 @@ func TestChat(t *testing.T) {
 		t.Errorf("rooms: %v, %v", rooms, err)
 	}
 	for _, test := range []struct{ words, want string }{
-		{"end ann bye", ""}, {"end bob", "bob is not here"}, {"logout ANN", ""}, {"logout bob", "bob is not here"},
-		{"kick #TEA ann out", ""}, {"kick #pot ann", "there is no room #pot"}, {"remove #tea", ""}, {"remove #pot", "there is no room #pot"},
+		{"end ann bye", ""}, {"end bob", "bob is not here"}, {"logout ANN", ""},
+		{"logout bob", "bob is not here"},
+		{"kick #TEA ann out", ""}, {"kick #pot ann", "there is no room #pot"}, {"remove #tea", ""},
+		{"remove #pot", "there is no room #pot"},
 		{"role ann a", `no verb "role"`}, // roles are of accounts
 	} {
 		words := strings.Fields(test.words)

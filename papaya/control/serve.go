@@ -21,15 +21,17 @@ import (
 type Server struct {
 	Accounts Accounts
 	Chat     Chat
-	Removed  func(ctx context.Context) error                               // accounts were removed
-	Erase    func(ctx context.Context, room string) (lines int, err error) // what was said in a room
-	Reload   func() (Reloaded, error)
-	Backup   func(ctx context.Context, w io.Writer) error
-	Metrics  *metrics.Set
-	Logger   *slog.Logger // hears who was changed, never a password
+	Removed  func(ctx context.Context) error // accounts were removed
+	// what was said in a room
+	Erase   func(ctx context.Context, room string) (lines int, err error)
+	Reload  func() (Reloaded, error)
+	Backup  func(ctx context.Context, w io.Writer) error
+	Metrics *metrics.Set
+	Logger  *slog.Logger // hears who was changed, never a password
 }
 
-// Limits of a request: its size in bytes, and the time until its head is there. A backup may take as long as it takes.
+// Limits of a request: its size in bytes, and the time until its head is there. A backup may take
+// as long as it takes.
 const (
 	maxRequest = 64 << 10
 	headTime   = 10 * time.Second
@@ -37,8 +39,10 @@ const (
 
 // Serve answers at l until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: headTime, BaseContext: func(net.Listener) context.Context { return ctx }}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // who is being answered hears of it by its end
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: headTime,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	// who is being answered hears of it by its end
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("the socket for papaya admin: %w", err)
@@ -85,7 +89,8 @@ func (s *Server) accounts(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		a.Error = err.Error()
 	}
-	s.Logger.Info("admin", "verb", verb, "account", q.Name, "role", q.Role, "invitation", q.ID, "error", a.Error)
+	s.Logger.Info("admin", "verb", verb, "account", q.Name, "role", q.Role, "invitation", q.ID,
+		"error", a.Error)
 	reply(w, a)
 }
 

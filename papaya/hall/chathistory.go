@@ -54,8 +54,9 @@ func parseBound(word string, star bound) (bound, bool) {
 	return bound{}, false
 }
 
-// chathistory answers with what was said in a room that the client is in, or between it and somebody else, if its nick belongs to its
-// account: of any other nick nobody knows who had it before.
+// chathistory answers with what was said in a room that the client is in, or between it
+// and somebody else, if its nick belongs to its account: of any other nick nobody knows
+// who had it before.
 func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 	verb, target := strings.ToUpper(m.Param(0)), m.Param(1)
 	if verb == "TARGETS" {
@@ -76,7 +77,8 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 	}
 	keys, want := h.readable(c, target)
 	if keys == nil {
-		h.fail(c, "CHATHISTORY", "INVALID_TARGET", shown(verb)+" "+shown(target), "Messages could not be retrieved")
+		h.fail(c, "CHATHISTORY", "INVALID_TARGET", shown(verb)+" "+shown(target),
+			"Messages could not be retrieved")
 		return Entry{}
 	}
 	limit = min(limit, maxHistory)
@@ -114,7 +116,8 @@ func (h *Hall) chathistory(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// between goes from the first bound to the second, whichever is earlier, and keeps those nearest to the first.
+// between goes from the first bound to the second, whichever is earlier, and keeps those
+// nearest to the first.
 func (h *Hall) between(keys []string, from, to bound, limit int, want func(said) bool) []said {
 	if from.byTime == to.byTime && (from.time > to.time || from.at > to.at) {
 		return h.backward(keys, to, from, limit, want)
@@ -122,8 +125,8 @@ func (h *Hall) between(keys []string, from, to bound, limit int, want func(said)
 	return h.forward(keys, from, to, limit, want)
 }
 
-// readable says in which lists of the index messages with a target stand, and which of those are meant; nil if the client
-// may not read them.
+// readable says in which lists of the index messages with a target stand, and which of those are
+// meant; nil if the client may not read them.
 func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 	folded := irc.Lower(target)
 	if strings.HasPrefix(target, "#") {
@@ -132,7 +135,8 @@ func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 			return nil, nil
 		}
 		since := r.since
-		return []string{folded}, func(s said) bool { return s.at >= since && s.target == folded && s.command != "TOPIC" }
+		return []string{folded},
+			func(s said) bool { return s.at >= since && s.target == folded && s.command != "TOPIC" }
 	}
 	self := irc.Lower(c.user.nick)
 	k := h.known[self]
@@ -141,7 +145,8 @@ func (h *Hall) readable(c *Client, target string) ([]string, func(said) bool) {
 	}
 	since := k.since
 	return []string{self, folded}, func(s said) bool {
-		return s.at >= since && s.command != "TOPIC" && (s.target == self && s.nick() == folded || s.target == folded && s.nick() == self)
+		return s.at >= since && s.command != "TOPIC" && (s.target == self && s.nick() == folded ||
+			s.target == folded && s.nick() == self)
 	}
 }
 
@@ -155,7 +160,8 @@ func (h *Hall) chunksOf(keys []string) []uint32 {
 	return slices.Compact(list)
 }
 
-// find is the first chunk of a list that may hold what is behind a bound. By time it reads some chunks: times rise with places, but where a clock was set back.
+// find is the first chunk of a list that may hold what is behind a bound. By time it reads some
+// chunks: times rise with places, but where a clock was set back.
 func (h *Hall) find(list []uint32, b bound) int {
 	return sort.Search(len(list), func(i int) bool {
 		if !b.byTime {
@@ -248,8 +254,10 @@ func (h *Hall) targets(c *Client, m *irc.Message) {
 	sent := 0
 	for _, in := range c.user.rooms {
 		folded := irc.Lower(in.room.name)
-		newest := h.backward([]string{folded}, first, last, 1, func(s said) bool { return s.target == folded })
-		if len(newest) == 0 || !a.before(newest[0]) || !b.after(newest[0]) || sent >= min(limit, maxHistory) {
+		newest := h.backward([]string{folded}, first, last, 1,
+			func(s said) bool { return s.target == folded })
+		if len(newest) == 0 || !a.before(newest[0]) || !b.after(newest[0]) ||
+			sent >= min(limit, maxHistory) {
 			continue
 		}
 		sent++
@@ -257,7 +265,8 @@ func (h *Hall) targets(c *Client, m *irc.Message) {
 		if c.caps&inBatch != 0 {
 			tag = "@batch=" + name + " "
 		}
-		c.write([]byte(tag + ":" + h.config.Name + " CHATHISTORY TARGETS " + in.room.name + " " + clock(newest[0].time) + "\r\n"))
+		c.write([]byte(tag + ":" + h.config.Name + " CHATHISTORY TARGETS " + in.room.name + " " +
+			clock(newest[0].time) + "\r\n"))
 	}
 	if c.caps&inBatch != 0 {
 		h.say(c, "BATCH -"+name)

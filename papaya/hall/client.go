@@ -8,7 +8,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A Sink takes lines for one client, and sends them some time. It never blocks. End sends what is there, then closes.
+// A Sink takes lines for one client, and sends them some time. It never blocks. End sends what is
+// there, then closes.
 type Sink interface {
 	Write(line []byte)            // the caller may change line afterwards
 	Share(run *Run, from, to int) // one line that others get too
@@ -108,10 +109,13 @@ var capNames = []struct {
 	name string
 	bit  caps
 }{
-	{"account-notify", accountNotify}, {"account-tag", accountTag}, {"away-notify", awayNotify}, {"batch", inBatch},
-	{"cap-notify", capNotify}, {"draft/account-registration", registration}, {"draft/chathistory", chathistory},
+	{"account-notify", accountNotify}, {"account-tag", accountTag}, {"away-notify", awayNotify},
+	{"batch", inBatch},
+	{"cap-notify", capNotify}, {"draft/account-registration", registration},
+	{"draft/chathistory", chathistory},
 	{"echo-message", echoMessage}, {"extended-join", extendedJoin}, {"invite-notify", inviteNotify},
-	{"labeled-response", labeledResponse}, {"message-tags", messageTags}, {"multi-prefix", multiPrefix}, {"sasl", sasl},
+	{"labeled-response", labeledResponse}, {"message-tags", messageTags},
+	{"multi-prefix", multiPrefix}, {"sasl", sasl},
 	{"server-time", serverTime}, {"setname", setname},
 }
 
@@ -271,7 +275,8 @@ func (o *out) form(b []byte, look caps) []byte {
 // appendMsgid appends the identity of a message: its place in the text.
 func appendMsgid(b []byte, at uint64) []byte { return strconv.AppendUint(b, at, 36) }
 
-// labelled runs what answers a line, and sends the answers with the line's label: none is ACK, several are a batch.
+// labelled runs what answers a line, and sends the answers with the line's label: none is ACK,
+// several are a batch.
 func (h *Hall) labelled(c *Client, label string, do func()) {
 	if c == nil || label == "" || c.caps&labeledResponse == 0 || c.captured != nil {
 		do()
@@ -299,7 +304,8 @@ func (h *Hall) labelled(c *Client, label string, do func()) {
 		}
 	default:
 		name := h.batchName()
-		c.write([]byte("@" + tag + " :" + h.config.Name + " BATCH +" + name + " labeled-response\r\n"))
+		c.write([]byte("@" + tag + " :" + h.config.Name + " BATCH +" + name +
+			" labeled-response\r\n"))
 		for _, l := range lines {
 			if !bytes.HasPrefix(l, []byte("@batch=")) {
 				l = tagged("batch="+name, l)

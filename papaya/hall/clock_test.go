@@ -16,7 +16,8 @@ func (c *clockwork) says(server string, at time.Time) {
 	c.hall.Begin(Batch{Server: server, Run: 1, Number: c.number, Time: at.UnixMilli()})
 }
 
-// TestClocksThatAreSet: the time of the log follows one that was put right, and nobody is given up because another's clock was set.
+// TestClocksThatAreSet: the time of the log follows one that was put right, and nobody is given up
+// because another's clock was set.
 func TestClocksThatAreSet(t *testing.T) {
 	const lost = 20 * time.Second
 	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -27,9 +28,12 @@ func TestClocksThatAreSet(t *testing.T) {
 		set  time.Duration // a's clock, then and from there on
 		want time.Duration // of the time of the log, from b's, which is right
 	}{
-		{"both are right", 0, 0}, {"a little ahead", 3 * time.Second, 3 * time.Second}, {"right again", 0, 0},
-		{"an hour ahead", time.Hour, time.Hour}, {"put right", 0, 0}, {"a year ahead", 365 * 24 * time.Hour, 365 * 24 * time.Hour}, {"put right", 0, 0},
-		{"an hour behind", -time.Hour, 0}, {"a year behind", -365 * 24 * time.Hour, 0}, {"put right", 0, 0},
+		{"both are right", 0, 0}, {"a little ahead", 3 * time.Second, 3 * time.Second},
+		{"right again", 0, 0},
+		{"an hour ahead", time.Hour, time.Hour}, {"put right", 0, 0},
+		{"a year ahead", 365 * 24 * time.Hour, 365 * 24 * time.Hour}, {"put right", 0, 0},
+		{"an hour behind", -time.Hour, 0}, {"a year behind", -365 * 24 * time.Hour, 0},
+		{"put right", 0, 0},
 	} {
 		now = now.Add(5 * time.Second)
 		c.says("a", now.Add(test.set))

@@ -2,8 +2,8 @@ package hall
 
 import "interleave/papaya/irc"
 
-// A cmd is what a word of the protocol does: ask is answered at once, on this server; apply changes what others see, and
-// happens when the line comes back from the log.
+// A cmd is what a word of the protocol does: ask is answered at once, on this server; apply changes
+// what others see, and happens when the line comes back from the log.
 type cmd struct {
 	words int  // parameters, at least
 	door  bool // may be said before registration
@@ -38,7 +38,8 @@ func init() {
 		"PRIVMSG": {ask: (*Hall).toNobody, apply: (*Hall).message, asks: (*Hall).isToNobody},
 		"NOTICE":  {ask: (*Hall).toNobody, apply: (*Hall).message, asks: (*Hall).isToNobody},
 		"TAGMSG":  {words: 1, apply: (*Hall).tagmsg},
-		"TOPIC":   {words: 1, ask: (*Hall).topic, apply: (*Hall).setTopic, asks: func(_ *Hall, m *irc.Message) bool { return len(m.Params) == 1 }},
+		"TOPIC": {words: 1, ask: (*Hall).topic, apply: (*Hall).setTopic,
+			asks: func(_ *Hall, m *irc.Message) bool { return len(m.Params) == 1 }},
 		"KICK":    {words: 2, apply: (*Hall).kick},
 		"INVITE":  {words: 2, apply: (*Hall).invite},
 		"MODE":    {words: 1, ask: (*Hall).mode, apply: (*Hall).setMode, asks: asksMode},
@@ -46,11 +47,15 @@ func init() {
 		"KILL":    {words: 1, apply: (*Hall).kill},
 		"SETNAME": {words: 1, apply: (*Hall).setname},
 
-		"NAMES":       {ask: (*Hall).names},
-		"WHO":         {ask: (*Hall).who},
-		"WHOIS":       {words: 1, ask: (*Hall).whois},
-		"LIST":        {ask: (*Hall).list},
-		"MOTD":        {ask: func(h *Hall, c *Client, _ *irc.Message) Entry { h.motd(c); return Entry{} }},
+		"NAMES": {ask: (*Hall).names},
+		"WHO":   {ask: (*Hall).who},
+		"WHOIS": {words: 1, ask: (*Hall).whois},
+		"LIST":  {ask: (*Hall).list},
+		"MOTD": {ask: func(h *Hall, c *Client,
+			_ *irc.Message) Entry {
+			h.motd(c)
+			return Entry{}
+		}},
 		"LUSERS":      {ask: (*Hall).lusers},
 		"ISON":        {words: 1, ask: (*Hall).ison},
 		"USERHOST":    {words: 1, ask: (*Hall).userhost},
@@ -63,7 +68,8 @@ func init() {
 
 func noNick(_ *Hall, m *irc.Message) bool { return !mayBeNick(m.Param(0)) }
 
-// near calls each once for every client of this server that shares a room with the user, but not for the user's own.
+// near calls each once for every client of this server that shares a room with the user, but not
+// for the user's own.
 func (h *Hall) near(u *user, each func(c *Client)) {
 	h.round++
 	u.round = h.round

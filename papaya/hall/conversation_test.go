@@ -17,11 +17,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestConversations plays testdata/*.txt. A line "ann > WORDS" is said by ann; "ann < WORDS", below it, is what ann then hears.
-// Lines between brackets do the rest: [connect ann], [connect bob at b] on a second server of the same log, with an account or a
-// certificate behind it, [end ann], [cut ann] (by reset), [ask] (who was sent something is asked whether it has it), [answer ann],
-// [restart b] (it crashes), [lose a] (a gives up all others), [add b] (a server joins),
-// [order VERB WORDS] (an administrator orders it on the first server). After each line all servers must have come to the same state.
+// TestConversations plays testdata/*.txt. A line "ann > WORDS" is said by ann; "ann < WORDS", below
+// it, is what ann then hears. Lines between brackets do the rest: [connect ann], [connect bob at b]
+// on a second server of the same log, with an account or a certificate behind it, [end ann], [cut
+// ann] (by reset), [ask] (who was sent something is asked whether it has it), [answer ann],
+// [restart b] (it crashes), [lose a] (a gives up all others), [add b] (a server joins), [order VERB
+// WORDS] (an administrator orders it on the first server). After each line all servers must have
+// come to the same state.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -47,7 +49,8 @@ func TestConversations(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else if got := p.script.String(); got != string(want) {
-				t.Errorf("%s: got\n%s\nwant\n%s\n`go test ./papaya/hall -update` rewrites it", file, got, want)
+				t.Errorf("%s: got\n%s\nwant\n%s\n`go test ./papaya/hall -update` rewrites it", file,
+					got, want)
 			}
 		})
 	}
@@ -134,7 +137,8 @@ func (g signs) Register(c *Client, name, password, invitation string) {
 func (g signs) Required() bool { return false }
 
 func (p *play) config(s *stage) Config {
-	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text, Sign: signs{s}, Created: time.Unix(0, 0),
+	return Config{Server: s.name, Name: "chat", Network: "Papaya", Version: "test", Text: &s.text,
+		Sign: signs{s}, Created: time.Unix(0, 0),
 		Password: func() (string, bool) { return "", false },
 		Search: func(c *Client, q *Query) {
 			q.Run(context.Background(), &s.text)

@@ -9,8 +9,9 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Line takes a line of a client that has no entry on its way to the log, or whose command changes nothing that
-// others see. If an entry comes back, it is to be written to the log, and what it does happens when it returns from there.
+// Line takes a line of a client that has no entry on its way to the log, or whose command changes
+// nothing that others see. If an entry comes back, it is to be written to the log, and what it does
+// happens when it returns from there.
 func (h *Hall) Line(c *Client, m *irc.Message) (Entry, bool) {
 	if c.closed {
 		return Entry{}, false
@@ -33,7 +34,8 @@ func (h *Hall) Logged(c *Client, m *irc.Message) bool {
 	return cmd != nil && cmd.apply != nil && !cmd.asking(h, m) && len(m.Params) >= cmd.words
 }
 
-// Awaited says whether the client is told when a line has come into the log, so that it may be waiting for that.
+// Awaited says whether the client is told when a line has come into the log, so that it may be
+// waiting for that.
 func (h *Hall) Awaited(c *Client, m *irc.Message) bool {
 	switch m.Command {
 	case "PRIVMSG", "NOTICE", "TAGMSG":
@@ -42,7 +44,8 @@ func (h *Hall) Awaited(c *Client, m *irc.Message) bool {
 	return true
 }
 
-// obey does what a line says. The entry that it returns, if its Kind is set, is to be written to the log.
+// obey does what a line says. The entry that it returns, if its Kind is set, is to be
+// written to the log.
 func (h *Hall) obey(c *Client, m *irc.Message) Entry {
 	cmd := command(m.Command)
 	switch {
@@ -149,7 +152,8 @@ func (h *Hall) nickAtDoor(c *Client, m *irc.Message) Entry {
 		h.num(c, irc.ERR_NONICKNAMEGIVEN, ":No nickname given")
 	case !mayBeNick(nick):
 		h.num(c, irc.ERR_ERRONEUSNICKNAME, shown(nick)+" :Erroneous nickname")
-	case h.nicks[irc.Lower(nick)] != nil, !c.negotiating && h.taken(nick, c.account, nil): // who may still log in is asked again at the end
+	// who may still log in is asked again at the end
+	case h.nicks[irc.Lower(nick)] != nil, !c.negotiating && h.taken(nick, c.account, nil):
 		h.num(c, irc.ERR_NICKNAMEINUSE, nick+" :Nickname is already in use")
 	case !c.entering:
 		c.nick = nick
@@ -224,7 +228,8 @@ func (h *Hall) register(c *Client) Entry {
 		return Entry{}
 	}
 	if h.config.Sign != nil && h.config.Sign.Required() && c.account == "" {
-		h.fail(c, "*", "ACCOUNT_REQUIRED", "", "An account is needed here: log in with its name and password (SASL)")
+		h.fail(c, "*", "ACCOUNT_REQUIRED", "",
+			"An account is needed here: log in with its name and password (SASL)")
 		h.close(c, "An account is required")
 		return Entry{}
 	}
@@ -258,8 +263,10 @@ func (h *Hall) enter(e Entry) {
 		}
 		return
 	}
-	u := &user{origin: h.from, id: e.Client, nick: words[0], name: words[1], host: words[2], real: words[3], account: words[4],
-		role: parseRole(strings.Join(words[6:], "")), secure: words[5] == "+", since: h.now, client: c}
+	u := &user{origin: h.from, id: e.Client, nick: words[0], name: words[1], host: words[2],
+		real: words[3], account: words[4],
+		role: parseRole(strings.Join(words[6:], "")), secure: words[5] == "+", since: h.now,
+		client: c}
 	u.source = u.nick + "!" + u.name + "@" + u.host
 	if h.users[h.from] == nil {
 		h.users[h.from] = map[uint64]*user{}
@@ -292,7 +299,8 @@ func (h *Hall) settle(u *user) {
 	u.inbox = mark{at: k.mark, lag: k.mark < h.at}
 }
 
-// claim makes a nick an account's, if it is nobody's yet. What was said to it before was for others.
+// claim makes a nick an account's, if it is nobody's yet. What was said to it before
+// was for others.
 func (k *known) claim(account string, at uint64) {
 	if k.account == "" && account != "" {
 		k.account, k.since = irc.Lower(account), at
@@ -303,16 +311,20 @@ func (h *Hall) welcome(c *Client) {
 	name := h.config.Name
 	h.num(c, irc.RPL_WELCOME, ":Welcome, "+c.user.nick)
 	h.num(c, irc.RPL_YOURHOST, ":Your host is "+name+", running papaya "+h.config.Version)
-	h.num(c, irc.RPL_CREATED, ":This server was started "+h.config.Created.UTC().Format(time.DateTime+" UTC"))
+	h.num(c, irc.RPL_CREATED, ":This server was started "+
+		h.config.Created.UTC().Format(time.DateTime+" UTC"))
 	h.num(c, irc.RPL_MYINFO, name+" papaya-"+h.config.Version+" o biklmntov bklov")
 	// One line, 13 tokens: some clients stop at what the contract's core says.
 	search := ""
 	if h.config.Search != nil {
 		search = " SEARCH"
 	}
-	h.num(c, irc.RPL_ISUPPORT, fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 NETWORK=%s PREFIX=(ov)@+ CHANMODES=b,k,l,imnt "+
-		"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are supported by this server",
-		h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
+	h.num(c, irc.RPL_ISUPPORT,
+		fmt.Sprintf("CASEMAPPING=ascii CHANTYPES=# NICKLEN=30 CHANNELLEN=50 TOPICLEN=300 "+
+			"NETWORK=%s PREFIX=(ov)@+ CHANMODES=b,k,l,imnt "+
+			"CHANLIMIT=#:%d MAXTARGETS=%d CHATHISTORY=%d MSGREFTYPES=timestamp,msgid%s :are "+
+			"supported by this server",
+			h.config.Network, h.config.Rooms, maxTargets, maxHistory, search))
 	h.motd(c)
 }
 
@@ -355,7 +367,8 @@ func (h *Hall) authenticate(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// maxSASL is in bytes of base64: a name and a password of which nobody has longer ones. Pieces have 400, and a shorter one is the last.
+// maxSASL is in bytes of base64: a name and a password of which nobody has longer ones. Pieces have
+// 400, and a shorter one is the last.
 const maxSASL = 2000
 
 func (h *Hall) sasl(c *Client, word string) {
@@ -419,8 +432,10 @@ func (h *Hall) registerCommand(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-// Signed is the answer to a question about an account; why is empty if it is the client's. The entry, if there is one, is for the log.
-func (h *Hall) Signed(c *Client, account string, role Role, why string, registering bool) (Entry, bool) {
+// Signed is the answer to a question about an account; why is empty if it is the client's. The
+// entry, if there is one, is for the log.
+func (h *Hall) Signed(c *Client, account string, role Role, why string,
+	registering bool) (Entry, bool) {
 	c.signing = false
 	if c.closed {
 		return Entry{}, false
@@ -446,7 +461,8 @@ func (h *Hall) Signed(c *Client, account string, role Role, why string, register
 			h.num(c, irc.RPL_SASLSUCCESS, ":SASL authentication successful")
 		}
 		if c.user != nil {
-			e = Entry{Kind: Account, Data: []byte(strings.TrimSuffix(account+"\n"+role.String(), "\n"))}
+			e = Entry{Kind: Account, Data: []byte(strings.TrimSuffix(account+"\n"+role.String(),
+				"\n"))}
 		}
 	}
 	if c.user == nil {

@@ -7,16 +7,20 @@ import (
 
 // Kinds of entries. A client's own lines are Said; the rest its server says of it.
 const (
-	Said    = 'S' // a line of a client that has registered
-	Enter   = 'E' // a client registers: nick, user, host, real name, account, secure, role if it has one, one a line
+	Said = 'S' // a line of a client that has registered
+	// a client registers: nick, user, host, real name, account, secure, role if it has
+	// one, one a line
+	Enter   = 'E'
 	End     = 'X' // a client has ended: + or - for in order or not, what it has not had, the reason
 	Marks   = 'M' // a client has said what it has had
 	Account = 'A' // a client has logged in: the account, its role if it has one
 	Gone    = 'G' // a server has been silent for too long
-	Order   = 'O' // an administrator's: a verb and its words, one a line. Its client is a number of its own
+	// an administrator's: a verb and its words, one a line. Its client is a number of its own
+	Order = 'O'
 )
 
-// A Batch is what one server says at once. Its number tells whether it has been seen, its run who forgot the number.
+// A Batch is what one server says at once. Its number tells whether it has been seen, its run who
+// forgot the number.
 type Batch struct {
 	Server string
 	Run    int64
@@ -31,7 +35,8 @@ type Entry struct {
 	Data   []byte
 }
 
-// format is the first byte of a batch. A server does not read what a newer one has written in another format.
+// format is the first byte of a batch. A server does not read what a newer one has written in
+// another format.
 const format = 1
 
 // ErrBatch is a batch that cannot be read: of another program, or of a newer version of this.

@@ -8,7 +8,8 @@ import (
 
 func TestBatchesComeBackAsTheyWere(t *testing.T) {
 	batch := Batch{Server: "a", Run: -5, Number: 7, Time: 1 << 40}
-	entries := []Entry{{1, Said, []byte("JOIN #tea")}, {1 << 60, End, []byte{}}, {0, Gone, []byte("b 1")}}
+	entries := []Entry{{1, Said, []byte("JOIN #tea")}, {1 << 60, End, []byte{}},
+		{0, Gone, []byte("b 1")}}
 	data := AppendBatch(nil, batch)
 	for _, e := range entries {
 		data = AppendEntry(data, e)
@@ -31,7 +32,8 @@ func TestBatchesComeBackAsTheyWere(t *testing.T) {
 		for err == nil && len(rest) > 0 {
 			_, rest, err = ReadEntry(rest)
 		}
-		if whole := n == len(AppendBatch(nil, batch)); err == nil && !whole && n < len(data)-5 && n < len(AppendEntry(AppendBatch(nil, batch), entries[0])) {
+		if whole := n == len(AppendBatch(nil, batch)); err == nil && !whole && n < len(data)-5 &&
+			n < len(AppendEntry(AppendBatch(nil, batch), entries[0])) {
 			t.Errorf("%d bytes of it are read as a batch", n)
 		}
 	}
@@ -45,7 +47,8 @@ func FuzzReadBatch(f *testing.F) {
 		if err != nil {
 			return
 		}
-		h := New(Config{Name: "chat", Server: "a", Text: noText{}, Password: func() (string, bool) { return "", false }}, 0)
+		h := New(Config{Name: "chat", Server: "a", Text: noText{},
+			Password: func() (string, bool) { return "", false }}, 0)
 		if !h.Begin(b) {
 			return
 		}

@@ -1,6 +1,7 @@
-// Package hall is who is in Papaya, in which rooms, and what each of them may see. It is a machine: batches of entries go in, in the
-// order of the log, and lines for this server's clients come out. It does no I/O, has no clock and no chance, so all servers that
-// read one log agree. One goroutine calls it.
+// Package hall is who is in Papaya, in which rooms, and what each of them may see. It is a
+// machine: batches of entries go in, in the order of the log, and lines for this server's clients
+// come out. It does no I/O, has no clock and no chance, so all servers that read one log agree.
+// One goroutine calls it.
 package hall
 
 import (
@@ -11,22 +12,25 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Limits of names and texts in bytes, and of lists in entries. TOPICLEN is the contract's; the rest are guesses.
+// Limits of names and texts in bytes, and of lists in entries. TOPICLEN is the contract's; the
+// rest are guesses.
 const (
-	maxTopic    = 300
-	maxReal     = 150
-	maxAway     = 300
-	maxTargets  = 20
-	maxBans     = 100
-	maxKey      = 30
-	maxHistory  = 200  // messages in one answer to CHATHISTORY
-	maxAbsent   = 10e3 // members of one room that are away
-	maxKnown    = 1e6  // nicks that were ever here
-	maxRooms    = 100e3
-	maxCatching = 256 << 10 // bytes that wait for a client before it is given more of what it has missed
+	maxTopic   = 300
+	maxReal    = 150
+	maxAway    = 300
+	maxTargets = 20
+	maxBans    = 100
+	maxKey     = 30
+	maxHistory = 200  // messages in one answer to CHATHISTORY
+	maxAbsent  = 10e3 // members of one room that are away
+	maxKnown   = 1e6  // nicks that were ever here
+	maxRooms   = 100e3
+	// bytes that wait for a client before it is given more of what it has missed
+	maxCatching = 256 << 10
 )
 
-// A Config is what the machine is told once. Its functions are how it asks the world; none may block for long.
+// A Config is what the machine is told once. Its functions are how it asks the world; none may
+// block for long.
 type Config struct {
 	Server  string // this server's name among those that share the log
 	Name    string // the name in every numeric
@@ -40,8 +44,9 @@ type Config struct {
 	Password func() (string, bool) // the first line of DATA/password; false if there is none
 	Sign     Sign                  // nil: there are no accounts
 	Ordered  func(number uint64)   // is told of this server's orders that were obeyed; may be nil
-	Search   func(*Client, *Query) // runs the query and hands it back by Hall.Found, later; nil: SEARCH is not offered
-	Created  time.Time
+	// runs the query and hands it back by Hall.Found, later; nil: SEARCH is not offered
+	Search  func(*Client, *Query)
+	Created time.Time
 }
 
 // Text is the log that people read, by places in it.
@@ -68,10 +73,11 @@ type Hall struct {
 	from    origin // of the batch
 	servers map[string]*peer
 	users   map[origin]map[uint64]*user
-	nicks   map[string]*user    // folded; who is there
-	known   map[string]*known   // folded; who was ever there
-	rooms   map[string]*room    // folded
-	index   map[string][]uint32 // folded name of a room or nick -> chunks of the text that have messages to it
+	nicks   map[string]*user  // folded; who is there
+	known   map[string]*known // folded; who was ever there
+	rooms   map[string]*room  // folded
+	// folded name of a room or nick -> chunks of the text that have messages to it
+	index map[string][]uint32
 
 	clients map[uint64]*Client // of this server
 	behind  map[*Client]bool   // those that are being given what they have missed
@@ -133,7 +139,9 @@ type known struct {
 type room struct {
 	name    string
 	created int64
-	since   uint64 // the place in the text where it begins: what was said before was said in another room of that name
+	// the place in the text where it begins: what was said before was said in another
+	// room of that name
+	since   uint64
 	topic   string
 	founder string // the folded account that made it: operator whenever it comes
 	setBy   string
@@ -154,7 +162,8 @@ type ban struct {
 	at       int64
 }
 
-// absent is a member that is not there. Where it had an account, only that account gets what it has missed.
+// absent is a member that is not there. Where it had an account, only that account gets
+// what it has missed.
 type absent struct {
 	mark    uint64
 	account string
@@ -166,7 +175,8 @@ type member struct {
 	mark  mark
 	op    bool
 	voice bool
-	// behind is set while the client of this server is given what it has missed: what is newer waits in the text.
+	// behind is set while the client of this server is given what it has missed: what is newer
+	// waits in the text.
 	behind bool
 }
 
@@ -177,8 +187,10 @@ func New(config Config, at uint64) *Hall {
 	}
 	return &Hall{
 		config: config, at: at,
-		servers: map[string]*peer{}, users: map[origin]map[uint64]*user{}, nicks: map[string]*user{}, known: map[string]*known{},
-		rooms: map[string]*room{}, index: map[string][]uint32{}, clients: map[uint64]*Client{}, behind: map[*Client]bool{},
+		servers: map[string]*peer{}, users: map[origin]map[uint64]*user{},
+		nicks: map[string]*user{}, known: map[string]*known{},
+		rooms: map[string]*room{}, index: map[string][]uint32{}, clients: map[uint64]*Client{},
+		behind: map[*Client]bool{},
 	}
 }
 
@@ -195,7 +207,8 @@ func (h *Hall) Here() (clients, users, rooms int) {
 	return clients, len(h.nicks), len(h.rooms)
 }
 
-// Begin opens a batch; false means that it was applied before, or that it comes from a run that was given up.
+// Begin opens a batch; false means that it was applied before, or that it comes from a run
+// that was given up.
 func (h *Hall) Begin(b Batch) bool {
 	p := h.servers[b.Server]
 	switch {
@@ -221,18 +234,21 @@ func (h *Hall) Begin(b Batch) bool {
 	return true
 }
 
-// Lines returns the lines for the text since the last call, and the place where they begin. They are valid until the next Apply.
+// Lines returns the lines for the text since the last call, and the place where they begin. They
+// are valid until the next Apply.
 func (h *Hall) Lines() (at uint64, lines []byte) {
 	lines = h.text
 	h.text = h.text[:0]
 	return h.at - uint64(len(lines)), lines
 }
 
-// leap is in milliseconds: a clock that has gone on by more, or back, was set. Servers that share a log say something each 5 s.
+// leap is in milliseconds: a clock that has gone on by more, or back, was set. Servers that share a
+// log say something each 5 s.
 const leap = 10_000
 
-// tick moves the time of the log on to that of a batch, by the clock of its server. It falls only if that clock was set back, so servers whose
-// clocks differ agree on the latest. By a leap nobody grows silent: others had no time to say something.
+// tick moves the time of the log on to that of a batch, by the clock of its server. It falls only
+// if that clock was set back, so servers whose clocks differ agree on the latest. By a leap nobody
+// grows silent: others had no time to say something.
 func (h *Hall) tick(p *peer, clock int64) {
 	before := h.now
 	if clock < p.clock-leap {
@@ -265,19 +281,21 @@ func (h *Hall) Lost(server string, run int64) bool {
 	return p != nil && p.run == run && p.gone
 }
 
-// Silent lists the entries that give up the servers that have said nothing for so long, by the time of the log.
+// Silent lists the entries that give up the servers that have said nothing for so long, by the
+// time of the log.
 func (h *Hall) Silent(long time.Duration) []Entry {
 	var out []Entry
 	for _, name := range sorted(h.servers) {
-		if p := h.servers[name]; name != h.config.Server && !p.gone && p.seen < h.now-long.Milliseconds() {
+		if p := h.servers[name]; name != h.config.Server && !p.gone &&
+			p.seen < h.now-long.Milliseconds() {
 			out = append(out, Entry{Kind: Gone, Data: fmt.Appendf(nil, "%s %d", name, p.run)})
 		}
 	}
 	return out
 }
 
-// Apply does what an entry of the batch says. said is the client's own line where this server has it, else it is read from the
-// entry.
+// Apply does what an entry of the batch says. said is the client's own line where this server has
+// it, else it is read from the entry.
 func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	u := h.users[h.from][e.Client]
 	switch e.Kind {
@@ -316,7 +334,8 @@ func (h *Hall) Apply(e Entry, said *irc.Message, label string) {
 	}
 }
 
-// Alone is for entries that the log could not take, on a server that shares it with nobody: they happen all the same.
+// Alone is for entries that the log could not take, on a server that shares it with nobody: they
+// happen all the same.
 func (h *Hall) Alone(server string, run, now int64) {
 	h.from = origin{server, run}
 	if p := h.servers[server]; p != nil {
@@ -337,7 +356,8 @@ func (h *Hall) gone(e Entry) {
 	}
 }
 
-// lose ends all users of a run, in the order of their names: that of a map is another one on each server.
+// lose ends all users of a run, in the order of their names: that of a map is another one
+// on each server.
 func (h *Hall) lose(o origin, why string) {
 	users := h.users[o]
 	for _, id := range sorted(users) {
@@ -346,7 +366,8 @@ func (h *Hall) lose(o origin, why string) {
 	delete(h.users, o)
 }
 
-// record adds a line to the text, and to the index of what has been said to a name, and returns its place.
+// record adds a line to the text, and to the index of what has been said to a name, and
+// returns its place.
 func (h *Hall) record(name string, body []byte) uint64 {
 	at := h.at
 	h.text = append(h.text, h.stamp...)

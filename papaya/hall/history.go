@@ -11,7 +11,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// chunk is in bits of a place: the index knows in which 64 KiB of the text something was said to a name. A guess.
+// chunk is in bits of a place: the index knows in which 64 KiB of the text something was said to
+// a name. A guess.
 const (
 	chunkBits = 16
 	chunkSize = 1 << chunkBits
@@ -48,7 +49,8 @@ func parseSaid(line []byte, at uint64) (said, bool) {
 	if len(words) < 4 {
 		return said{}, false
 	}
-	return said{at: at, time: when.UnixMilli(), source: words[0], command: words[1], target: irc.Lower(words[2]), body: body}, true
+	return said{at: at, time: when.UnixMilli(), source: words[0], command: words[1],
+		target: irc.Lower(words[2]), body: body}, true
 }
 
 func (s said) nick() string {
@@ -69,7 +71,8 @@ func (h *Hall) readAt(p []byte, at uint64) (int, error) {
 
 // eachIn calls do for every message that begins in a chunk of the text, at from or later.
 func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
-	linesIn(h.readAt, h.config.Text.Begin(), n, make([]byte, chunkBuffer), func(line []byte, at uint64) {
+	linesIn(h.readAt, h.config.Text.Begin(), n, make([]byte, chunkBuffer), func(line []byte,
+		at uint64) {
 		if at >= from {
 			if s, ok := parseSaid(line, at); ok {
 				do(s)
@@ -78,13 +81,17 @@ func (h *Hall) eachIn(n uint32, from uint64, do func(said)) {
 	})
 }
 
-// chunkBuffer is in bytes: a chunk, the end of the line before it, and what its last line may have behind it.
+// chunkBuffer is in bytes: a chunk, the end of the line before it, and what its last line may
+// have behind it.
 const chunkBuffer = chunkSize + 1 + 2*irc.MaxLine
 
-// linesIn calls do for every line that begins in a chunk of a text. It reads on behind the chunk to the end of its last line.
-func linesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uint32, buffer []byte, do func(line []byte, at uint64)) {
+// linesIn calls do for every line that begins in a chunk of a text. It reads on behind the chunk to
+// the end of its last line.
+func linesIn(read func(p []byte, at uint64) (int, error), begin uint64, n uint32, buffer []byte,
+	do func(line []byte, at uint64)) {
 	start, end := uint64(n)<<chunkBits, (uint64(n)+1)<<chunkBits
-	inside := start // a line that begins here is known to be one only if an end of line stands before it
+	// a line that begins here is known to be one only if an end of line stands before it
+	inside := start
 	if start > 0 {
 		start--
 	}
@@ -168,7 +175,8 @@ func (h *Hall) begin(c *Client, k *catch) {
 	}
 }
 
-// Step gives the clients that are behind some more of what they have missed, those that read; it returns how many are left.
+// Step gives the clients that are behind some more of what they have missed, those that read; it
+// returns how many are left.
 func (h *Hall) Step() int {
 	for c := range h.behind {
 		if c.sink.Waiting() < maxCatching {
@@ -186,7 +194,8 @@ func (h *Hall) step(c *Client) {
 	}
 	k := c.catching[0]
 	list := h.index[k.key]
-	i := sort.Search(len(list), func(i int) bool { return (uint64(list[i])+1)<<chunkBits > k.cursor })
+	i := sort.Search(len(list),
+		func(i int) bool { return (uint64(list[i])+1)<<chunkBits > k.cursor })
 	if i == len(list) || c.user == nil {
 		if k.member != nil {
 			k.member.behind = false
@@ -197,7 +206,8 @@ func (h *Hall) step(c *Client) {
 	self := irc.Lower(c.user.nick)
 	h.eachIn(list[i], k.cursor, func(s said) {
 		if s.target == k.key && s.command != "TOPIC" && s.nick() != self {
-			o := &out{body: append(bytes.Clone(s.body), '\r', '\n'), time: s.time, kept: true, at: s.at}
+			o := &out{body: append(bytes.Clone(s.body), '\r', '\n'), time: s.time, kept: true,
+				at: s.at}
 			o.to(c)
 			c.sent = h.at
 		}
@@ -211,7 +221,8 @@ func (h *Hall) step(c *Client) {
 	}
 }
 
-// uncatch stops giving what was missed in a room that a client has left, or, for nil, in the inbox of a nick that it no longer has.
+// uncatch stops giving what was missed in a room that a client has left, or, for nil, in the inbox
+// of a nick that it no longer has.
 func (h *Hall) uncatch(c *Client, m *member) {
 	for i, k := range c.catching {
 		if k.member == m {

@@ -9,13 +9,15 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A lag is a room that somebody is behind in: what is newer than all it has had there does not count as had. The inbox is the room *.
+// A lag is a room that somebody is behind in: what is newer than all it has had there does not
+// count as had. The inbox is the room *.
 type lag struct {
 	room string
 	at   uint64
 }
 
-// Ask asks a client that was sent messages whether it has them, once at a time. The server calls it every second or so.
+// Ask asks a client that was sent messages whether it has them, once at a time. The server calls it
+// every second or so.
 func (h *Hall) Ask(c *Client) {
 	if c.user == nil || c.closed || c.asked != 0 || c.sent <= c.had {
 		return
@@ -33,7 +35,8 @@ func (c *Client) lags() []lag {
 	return out
 }
 
-// pong is an answer to Ask if it names the place; any other word is as good as anything that a client says.
+// pong is an answer to Ask if it names the place; any other word is as good as anything
+// that a client says.
 func (h *Hall) pong(c *Client, m *irc.Message) Entry {
 	at, err := strconv.ParseUint(m.Last(), 36, 64)
 	if c.user != nil && err == nil && c.asked != 0 && at == c.asked {
@@ -48,7 +51,8 @@ func (h *Hall) Marked(c *Client) (Entry, bool) {
 		return Entry{}, false
 	}
 	c.marked = false
-	return Entry{Client: c.ID, Kind: Marks, Data: append(strconv.AppendUint(nil, c.had, 36), formatLags(c.askedLag)...)}, true
+	return Entry{Client: c.ID, Kind: Marks, Data: append(strconv.AppendUint(nil, c.had, 36),
+		formatLags(c.askedLag)...)}, true
 }
 
 func formatLags(lags []lag) string {
@@ -95,8 +99,8 @@ func (u *user) had(at uint64, lags map[string]uint64) {
 	}
 }
 
-// Ended is the entry for a connection that has ended: in order if all that was sent counts as had. A client that has not registered
-// is forgotten at once.
+// Ended is the entry for a connection that has ended: in order if all that was sent counts as had.
+// A client that has not registered is forgotten at once.
 func (h *Hall) Ended(c *Client, inOrder bool, why string) (Entry, bool) {
 	if c.closed {
 		return Entry{}, false

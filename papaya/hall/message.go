@@ -6,7 +6,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// message is PRIVMSG and NOTICE: into the text, then to all whom it is for. A NOTICE is never answered with an error.
+// message is PRIVMSG and NOTICE: into the text, then to all whom it is for. A NOTICE is never
+// answered with an error.
 func (h *Hall) message(u *user, m *irc.Message) {
 	c := u.client
 	if m.Command == "NOTICE" {
@@ -109,7 +110,8 @@ func (h *Hall) tell(u *user, command, target, text, tags string) *out {
 	b = append(b, " :"...)
 	b = cut(append(b, text...))
 	at := h.record(irc.Lower(target), b)
-	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at, tags: tags}
+	h.told = out{body: append(b, '\r', '\n'), account: u.account, time: h.now, kept: true, at: at,
+		tags: tags}
 	return &h.told
 }
 
@@ -170,7 +172,8 @@ func (h *Hall) echoTags(u *user, o *out) {
 	}
 }
 
-// Refuse answers a line that the log has not taken; false says that it is no message, and may happen all the same.
+// Refuse answers a line that the log has not taken; false says that it is no message, and may
+// happen all the same.
 func (h *Hall) Refuse(c *Client, m *irc.Message, why string) bool {
 	switch m.Command {
 	case "PRIVMSG", "NOTICE", "TOPIC", "TAGMSG":

@@ -8,10 +8,12 @@ import (
 	"interleave/papaya/irc"
 )
 
-// asksMode says whether a MODE only asks: for a user's own modes, of which there are none; for a room's; for its bans.
+// asksMode says whether a MODE only asks: for a user's own modes, of which there are none; for a
+// room's; for its bans.
 func asksMode(_ *Hall, m *irc.Message) bool {
 	word := strings.TrimLeft(m.Param(1), "+")
-	return len(m.Params) == 1 || m.Param(0) == "" || m.Param(0)[0] != '#' || len(m.Params) == 2 && (word == "b" || word == "")
+	return len(m.Params) == 1 || m.Param(0) == "" || m.Param(0)[0] != '#' || len(m.Params) == 2 &&
+		(word == "b" || word == "")
 }
 
 // maxChanges is how many modes with a word one line may change, as other servers have it.
@@ -72,7 +74,8 @@ func (h *Hall) setMode(u *user, m *irc.Message) {
 		case 'o', 'v':
 			h.setRight(u, r, sign, letter, next(), &done)
 		default:
-			h.num(u.client, irc.ERR_UNKNOWNMODE, string(rune(letter))+" :is unknown mode char to me")
+			h.num(u.client, irc.ERR_UNKNOWNMODE, string(rune(letter))+
+				" :is unknown mode char to me")
 		}
 	}
 	if done.letters != "" {
@@ -133,7 +136,8 @@ func (h *Hall) setRight(u *user, r *room, sign, letter byte, word string, done *
 		return
 	}
 	if to == nil {
-		h.num(u.client, irc.ERR_USERNOTINCHANNEL, shown(word)+" "+r.name+" :They aren't on that channel")
+		h.num(u.client, irc.ERR_USERNOTINCHANNEL, shown(word)+" "+r.name+
+			" :They aren't on that channel")
 		return
 	}
 	which := &to.op

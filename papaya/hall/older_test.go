@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestAStateOfAnOlderVersion: testdata/before-clocks.json is of a version that kept no clock of each server, and had followed one that was an hour
-// ahead. Nothing of it is lost, the time of the log is put right, and nobody is given up for that.
+// TestAStateOfAnOlderVersion: testdata/before-clocks.json is of a version that kept no clock of
+// each server, and had followed one that was an hour ahead. Nothing of it is lost, the time of the
+// log is put right, and nobody is given up for that.
 func TestAStateOfAnOlderVersion(t *testing.T) {
 	old, err := os.ReadFile("testdata/before-clocks.json")
 	if err != nil {
@@ -37,7 +38,8 @@ func TestAStateOfAnOlderVersion(t *testing.T) {
 			}
 		}
 		if h.now != right {
-			t.Errorf("after %d batches of each the log is %v ahead", n+1, time.Duration(h.now-right)*time.Millisecond)
+			t.Errorf("after %d batches of each the log is %v ahead", n+1,
+				time.Duration(h.now-right)*time.Millisecond)
 		}
 		if silent := h.Silent(10 * time.Second); len(silent) > 0 {
 			t.Errorf("given up: %s", silent[0].Data)
@@ -45,25 +47,30 @@ func TestAStateOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-// TestAStateOfANewerVersion: what a later version has added to a state is refused wherever it stands, and so is another format. Nobody reads the rest,
-// saves it, and has lost that.
+// TestAStateOfANewerVersion: what a later version has added to a state is refused wherever it
+// stands, and so is another format. Nobody reads the rest, saves it, and has lost that.
 func TestAStateOfANewerVersion(t *testing.T) {
 	state, err := os.ReadFile("testdata/before-clocks.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ old, new, want string }{
-		"a key":             {`"At"`, `"Later":1,"At"`, `newer version: json: unknown field "Later"`},
-		"a key of a server": {`"Run"`, `"Later":1,"Run"`, `newer version: json: unknown field "Later"`},
-		"a key of a room":   {`"Created"`, `"Later":{},"Created"`, `newer version: json: unknown field "Later"`},
-		"the next format":   {`"Format":1`, `"Format":3,"Later":1`, "the format 3, and this version reads 1 to 2"},
-		"no format":         {`"Format":1,`, "", "the format 0, and this version reads 1 to 2"},
+		"a key": {`"At"`, `"Later":1,"At"`,
+			`newer version: json: unknown field "Later"`},
+		"a key of a server": {`"Run"`, `"Later":1,"Run"`,
+			`newer version: json: unknown field "Later"`},
+		"a key of a room": {`"Created"`, `"Later":{},"Created"`,
+			`newer version: json: unknown field "Later"`},
+		"the next format": {`"Format":1`, `"Format":3,"Later":1`,
+			"the format 3, and this version reads 1 to 2"},
+		"no format": {`"Format":1,`, "", "the format 0, and this version reads 1 to 2"},
 	} {
 		other := bytes.Replace(state, []byte(c.old), []byte(c.new), 1)
 		if bytes.Equal(other, state) {
 			t.Fatalf("%s: testdata/before-clocks.json has no %s", name, c.old)
 		}
-		if _, err := Load(Config{Server: "a", Name: "chat", Text: &memory{}}, other); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Load(Config{Server: "a", Name: "chat", Text: &memory{}}, other); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}

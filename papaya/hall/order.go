@@ -8,11 +8,14 @@ import (
 	"interleave/papaya/irc"
 )
 
-// What an administrator orders beside the chat. An order goes through the log, so that it holds on all servers.
+// What an administrator orders beside the chat. An order goes through the log, so that it holds
+// on all servers.
 const (
-	EndNick     = "end"     // NICK WHY: its session ends
-	EndAccount  = "logout"  // ACCOUNT WHY: all its sessions end
-	Forget      = "forget"  // ACCOUNT WHY: so they do, and what the account had in rooms is nobody's: who comes with its name is another
+	EndNick    = "end"    // NICK WHY: its session ends
+	EndAccount = "logout" // ACCOUNT WHY: all its sessions end
+	// ACCOUNT WHY: so they do, and what the account had in rooms is nobody's: who comes with its
+	// name is another
+	Forget      = "forget"
 	GiveRole    = "role"    // ACCOUNT LETTER: its sessions have another role
 	KickMember  = "kick"    // ROOM NICK WHY: it is no member any more
 	RemoveRoom  = "remove"  // ROOM WHY: so is nobody, and the room is gone
@@ -117,7 +120,8 @@ func (h *Hall) kickFrom(r *room, nick, why string) {
 		h.sweep(r)
 		return
 	}
-	o := &out{body: append(cut([]byte(":"+h.config.Name+" KICK "+r.name+" "+m.user.nick+" :"+why)), '\r', '\n'), time: h.now}
+	o := &out{body: append(cut([]byte(":"+h.config.Name+" KICK "+r.name+" "+m.user.nick+" :"+why)),
+		'\r', '\n'), time: h.now}
 	h.tellAll(r, o)
 	h.remove(m)
 }
@@ -150,7 +154,8 @@ func (h *Hall) Sessions() []Session {
 	out := make([]Session, 0, len(h.nicks))
 	for _, nick := range sorted(h.nicks) {
 		u := h.nicks[nick]
-		s := Session{Nick: u.nick, Account: u.account, Role: u.role.String(), Host: u.host, Secure: u.secure, Server: u.origin.server, Since: time.UnixMilli(u.since).UTC()}
+		s := Session{Nick: u.nick, Account: u.account, Role: u.role.String(), Host: u.host,
+			Secure: u.secure, Server: u.origin.server, Since: time.UnixMilli(u.since).UTC()}
 		for _, m := range u.rooms {
 			s.Rooms = append(s.Rooms, m.room.name)
 		}
@@ -164,7 +169,8 @@ func (h *Hall) Rooms() []Room {
 	out := make([]Room, 0, len(h.rooms))
 	for _, name := range sorted(h.rooms) {
 		r := h.rooms[name]
-		out = append(out, Room{r.name, len(r.here), len(r.absent), r.modeLine(false), r.founder, r.topic, time.UnixMilli(r.created).UTC()})
+		out = append(out, Room{r.name, len(r.here), len(r.absent), r.modeLine(false), r.founder,
+			r.topic, time.UnixMilli(r.created).UTC()})
 	}
 	return out
 }

@@ -73,7 +73,8 @@ func (h *Hall) whoLine(c *Client, room string, u *user, prefix string) {
 	if u.away != "" {
 		here = "G"
 	}
-	h.num(c, irc.RPL_WHOREPLY, fmt.Sprintf("%s %s %s %s %s %s%s :0 %s", room, u.name, u.host, h.config.Name, u.nick, here, prefix, u.real))
+	h.num(c, irc.RPL_WHOREPLY, fmt.Sprintf("%s %s %s %s %s %s%s :0 %s", room, u.name, u.host,
+		h.config.Name, u.nick, here, prefix, u.real))
 }
 
 func (h *Hall) whois(c *Client, m *irc.Message) Entry {
@@ -141,9 +142,11 @@ func (h *Hall) list(c *Client, m *irc.Message) Entry {
 }
 
 func (h *Hall) lusers(c *Client, _ *irc.Message) Entry {
-	h.num(c, irc.RPL_LUSERCLIENT, fmt.Sprintf(":There are %d users and 0 invisible on %d servers", len(h.nicks), max(1, len(h.servers))))
+	h.num(c, irc.RPL_LUSERCLIENT, fmt.Sprintf(":There are %d users and 0 invisible on %d servers",
+		len(h.nicks), max(1, len(h.servers))))
 	h.num(c, irc.RPL_LUSERCHANNELS, strconv.Itoa(len(h.rooms))+" :channels formed")
-	h.num(c, irc.RPL_LUSERME, fmt.Sprintf(":I have %d clients and %d servers", len(h.clients), max(0, len(h.servers)-1)))
+	h.num(c, irc.RPL_LUSERME, fmt.Sprintf(":I have %d clients and %d servers", len(h.clients),
+		max(0, len(h.servers)-1)))
 	return Entry{}
 }
 

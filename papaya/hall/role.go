@@ -6,7 +6,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A Role is what an account may do in the chat beside talking. It goes through the log with those who come in, so that all servers agree.
+// A Role is what an account may do in the chat beside talking. It goes through the log with those
+// who come in, so that all servers agree.
 type Role byte
 
 // The roles. Who has no account is a member.

@@ -35,7 +35,8 @@ func (r *room) banned(u *user) bool {
 	return false
 }
 
-// hidden says whether a room is to be kept from those who are not in it: they may not join it as they are.
+// hidden says whether a room is to be kept from those who are not in it: they may not join
+// it as they are.
 func (r *room) hidden() bool { return r.modes['i'] || r.key != "" }
 
 func (h *Hall) join(u *user, m *irc.Message) {
@@ -71,7 +72,8 @@ func (h *Hall) joinOne(u *user, name, key string) {
 		return
 	}
 	if r == nil {
-		r = &room{name: name, created: h.now, since: h.at, modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
+		r = &room{name: name, created: h.now, since: h.at, modes: map[byte]bool{},
+			rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
 		if u.account != "" {
 			r.founder = irc.Lower(u.account)
 			r.modes['n'], r.modes['t'] = true, true
@@ -83,7 +85,8 @@ func (h *Hall) joinOne(u *user, name, key string) {
 	if u.account != "" {
 		right = r.rights[irc.Lower(u.account)]
 	}
-	in.op = right == 'o' || u.role.runs() || u.account != "" && r.founder == irc.Lower(u.account) || h.config.Founder && len(r.here) == 0 && len(r.absent) == 0
+	in.op = right == 'o' || u.role.runs() || u.account != "" && r.founder == irc.Lower(u.account) ||
+		h.config.Founder && len(r.here) == 0 && len(r.absent) == 0
 	in.voice = right == 'v'
 	if number, why := h.barred(r, u, in, key); number != "" {
 		h.num(c, number, r.name+" :Cannot join channel ("+why+")")
@@ -134,7 +137,8 @@ func (h *Hall) tellJoin(u *user, r *room, in *member) {
 	long := h.newOut(u, "JOIN "+r.name+" "+account+" :"+u.real)
 	var rights *out
 	if in.op || in.voice {
-		rights = &out{body: []byte(":" + h.config.Name + " MODE " + r.name + " +" + in.rights() + " " + u.nick + "\r\n"), time: h.now}
+		rights = &out{body: []byte(":" + h.config.Name + " MODE " + r.name + " +" + in.rights() +
+			" " + u.nick + "\r\n"), time: h.now}
 	}
 	for _, m := range r.here {
 		c := m.user.client
@@ -221,7 +225,8 @@ func (h *Hall) remove(m *member) {
 	h.sweep(r)
 }
 
-// sweep forgets a room that has no member left, and what was said in it: the next of its name is another room.
+// sweep forgets a room that has no member left, and what was said in it: the next of its name
+// is another room.
 func (h *Hall) sweep(r *room) {
 	if len(r.here) == 0 && len(r.absent) == 0 {
 		delete(h.rooms, irc.Lower(r.name))
@@ -285,7 +290,8 @@ func (h *Hall) kick(u *user, m *irc.Message) {
 			h.num(u.client, irc.ERR_CHANOPRIVSNEEDED, r.name+" :You're not channel operator")
 			return
 		case to == nil && !away:
-			h.num(u.client, irc.ERR_USERNOTINCHANNEL, shown(nick)+" "+r.name+" :They aren't on that channel")
+			h.num(u.client, irc.ERR_USERNOTINCHANNEL, shown(nick)+" "+r.name+
+				" :They aren't on that channel")
 		case to == nil: // who is away is a member all the same
 			delete(r.absent, folded)
 			h.tellAll(r, h.newOut(u, "KICK "+r.name+" "+nick+" :"+why))
@@ -342,7 +348,8 @@ func (h *Hall) mode(c *Client, m *irc.Message) Entry {
 		h.num(c, irc.ERR_NOTONCHANNEL, r.name+" :You're not on that channel")
 	case len(m.Params) > 1:
 		for _, b := range r.bans {
-			h.num(c, irc.RPL_BANLIST, r.name+" "+b.mask+" "+b.by+" "+strconv.FormatInt(b.at/1000, 10))
+			h.num(c, irc.RPL_BANLIST, r.name+" "+b.mask+" "+b.by+" "+strconv.FormatInt(b.at/1000,
+				10))
 		}
 		h.num(c, irc.RPL_ENDOFBANLIST, r.name+" :End of channel ban list")
 	default:

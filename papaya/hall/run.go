@@ -2,8 +2,9 @@ package hall
 
 import "interleave/papaya/irc"
 
-// A Run is what several clients are sent alike: lines of one batch in one room, in one form, one behind the other. It only grows, so a
-// part of it may be written from while lines are added behind that part, and nobody copies it for each client.
+// A Run is what several clients are sent alike: lines of one batch in one room, in one form, one
+// behind the other. It only grows, so a part of it may be written from while lines are added behind
+// that part, and nobody copies it for each client.
 type Run struct{ lines []byte }
 
 // maxRun is in bytes: what one client that does not read keeps from the collector is a run.
@@ -73,7 +74,8 @@ func (s *shared) to(c *Client) {
 	}
 }
 
-// toRoom sends a line to all of this server that are in the room and have all of want, but not to the one who says it.
+// toRoom sends a line to all of this server that are in the room and have all of want, but not to
+// the one who says it.
 func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
 	s := h.share(r, o)
 	for _, m := range r.here {
@@ -84,7 +86,8 @@ func (h *Hall) toRoom(r *room, u *user, o *out, want caps) {
 	}
 }
 
-// Reached calls each for every name, folded, that a message to this client may be for: its nick and its rooms.
+// Reached calls each for every name, folded, that a message to this client may be for: its
+// nick and its rooms.
 func (h *Hall) Reached(c *Client, each func(name string)) {
 	if c.user == nil {
 		return

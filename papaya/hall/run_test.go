@@ -34,14 +34,16 @@ func (l *listener) Share(run *Run, from, to int) {
 
 // crowd is a hall with n clients in #tea; every fourth one in each of four forms.
 func crowd(t testing.TB, n int) (*Hall, []*listener) {
-	h := New(Config{Server: "a", Name: "chat", Text: &memory{}, Password: func() (string, bool) { return "", false }}, 0)
+	h := New(Config{Server: "a", Name: "chat", Text: &memory{},
+		Password: func() (string, bool) { return "", false }}, 0)
 	var all []*listener
 	h.Begin(Batch{Server: "a", Run: 1, Number: 1})
 	for i := range n {
 		l := &listener{Client: Client{ID: uint64(i + 1), Host: "host"}}
 		h.Connect(&l.Client, l)
 		l.caps = []caps{0, serverTime, messageTags | serverTime, messageTags}[i%4]
-		h.Apply(Entry{Client: l.ID, Kind: Enter, Data: fmt.Appendf(nil, "m%d\nuser\nhost\nreal\n\n-", i)}, nil, "")
+		h.Apply(Entry{Client: l.ID, Kind: Enter,
+			Data: fmt.Appendf(nil, "m%d\nuser\nhost\nreal\n\n-", i)}, nil, "")
 		h.Apply(Entry{Client: l.ID, Kind: Said, Data: []byte("JOIN #tea")}, nil, "")
 		if !l.Registered() {
 			t.Fatalf("client %d has not registered", i)
@@ -52,7 +54,8 @@ func crowd(t testing.TB, n int) (*Hall, []*listener) {
 	return h, all
 }
 
-// TestWhatAllAreSentIsThereOnce says some messages in two batches and looks what each client has heard, and of how many copies.
+// TestWhatAllAreSentIsThereOnce says some messages in two batches and looks what each client has
+// heard, and of how many copies.
 func TestWhatAllAreSentIsThereOnce(t *testing.T) {
 	h, all := crowd(t, 12)
 	for _, l := range all {
@@ -61,7 +64,8 @@ func TestWhatAllAreSentIsThereOnce(t *testing.T) {
 	for batch := range 2 {
 		h.Begin(Batch{Server: "a", Run: 1, Number: uint64(batch + 2), Time: 1000})
 		for i := range 10 {
-			h.Apply(Entry{Client: uint64(i%3 + 1), Kind: Said, Data: fmt.Appendf(nil, "PRIVMSG #tea :%d.%d", batch, i)}, nil, "")
+			h.Apply(Entry{Client: uint64(i%3 + 1), Kind: Said,
+				Data: fmt.Appendf(nil, "PRIVMSG #tea :%d.%d", batch, i)}, nil, "")
 		}
 	}
 	runs := map[*Run]bool{}

@@ -13,7 +13,8 @@ const maxPassword = 256
 
 var errExternal = errors.New("SASL EXTERNAL is base64 of a name, or nothing")
 
-// parseExternal reads the message of SASL EXTERNAL (RFC 4422, appendix A): the name to act for, if there is one.
+// parseExternal reads the message of SASL EXTERNAL (RFC 4422, appendix A): the name to act for,
+// if there is one.
 func parseExternal(encoded string) (name string, err error) {
 	data, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil || strings.ContainsRune(string(data), 0) {
@@ -24,8 +25,8 @@ func parseExternal(encoded string) (name string, err error) {
 
 var errPlain = errors.New("SASL PLAIN is base64 of [name] NUL name NUL password")
 
-// parsePlain reads the message of SASL PLAIN (RFC 4616) as AUTHENTICATE carries it, its pieces joined. Nobody may
-// act for another, so a name to act for must be the name itself.
+// parsePlain reads the message of SASL PLAIN (RFC 4616) as AUTHENTICATE carries it, its pieces
+// joined. Nobody may act for another, so a name to act for must be the name itself.
 func parsePlain(encoded string) (name, password string, err error) {
 	data, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil {

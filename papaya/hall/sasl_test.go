@@ -33,7 +33,8 @@ func TestParsePlain(t *testing.T) {
 }
 
 func FuzzParsePlain(f *testing.F) {
-	for _, s := range []string{"AGFubgBzZWNyZXQ=", "", "=", "AAAA", "YW5uAGFubgBzZWNyZXQ=", "AGFubgBzZWNyZXR="} {
+	for _, s := range []string{"AGFubgBzZWNyZXQ=", "", "=", "AAAA", "YW5uAGFubgBzZWNyZXQ=",
+		"AGFubgBzZWNyZXR="} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, said string) {
@@ -44,7 +45,8 @@ func FuzzParsePlain(f *testing.F) {
 			}
 			return
 		}
-		again, same, err := parsePlain(base64.StdEncoding.EncodeToString([]byte("\x00" + name + "\x00" + password)))
+		again, same, err := parsePlain(base64.StdEncoding.EncodeToString([]byte("\x00" + name +
+			"\x00" + password)))
 		if err != nil || again != name || same != password {
 			t.Errorf("%q, said again: %q, %v", said, again, err)
 		}

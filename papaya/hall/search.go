@@ -16,7 +16,8 @@ const (
 	maxWords = 16
 )
 
-// A Query is a search that a client may make. Run reads the text beside the goroutine that calls the hall; it needs nothing of the hall's.
+// A Query is a search that a client may make. Run reads the text beside the goroutine that calls
+// the hall; it needs nothing of the hall's.
 type Query struct {
 	target string
 	label  string
@@ -30,7 +31,8 @@ type Query struct {
 	short bool // it was ended before all was read
 }
 
-// search begins a search in what the client may read: its rooms, and what was said between it and somebody else.
+// search begins a search in what the client may read: its rooms, and what was said between it
+// and somebody else.
 func (h *Hall) search(c *Client, m *irc.Message) Entry {
 	target, words := m.Params[0], strings.Fields(strings.ToLower(strings.Join(m.Params[1:], " ")))
 	keys, want := h.readable(c, target)
@@ -45,12 +47,14 @@ func (h *Hall) search(c *Client, m *irc.Message) Entry {
 		h.fail(c, "SEARCH", "TEMPORARILY_UNAVAILABLE", shown(target), "One search at a time")
 	default:
 		c.searching = true
-		h.config.Search(c, &Query{target: target, label: m.Tags["label"], words: words, chunks: h.chunksOf(keys), want: want, since: h.since(c, target)})
+		h.config.Search(c, &Query{target: target, label: m.Tags["label"], words: words,
+			chunks: h.chunksOf(keys), want: want, since: h.since(c, target)})
 	}
 	return Entry{}
 }
 
-// since is where what the client may read of a target begins; a later room of the same name begins elsewhere.
+// since is where what the client may read of a target begins; a later room of the same name
+// begins elsewhere.
 func (h *Hall) since(c *Client, target string) uint64 {
 	if r := h.rooms[irc.Lower(target)]; r != nil {
 		return r.since
@@ -92,7 +96,8 @@ func (q *Query) match(s said) bool {
 	return !slices.ContainsFunc(q.words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// glance is a first look at a line that is cheap: whether it may hold the words. Lines and words beyond ASCII are left to match.
+// glance is a first look at a line that is cheap: whether it may hold the words. Lines and words
+// beyond ASCII are left to match.
 func glance(words []string) func([]byte) bool {
 	low := make([]byte, 0, 2*irc.MaxLine)
 	return func(line []byte) bool {
@@ -106,11 +111,13 @@ func glance(words []string) func([]byte) bool {
 			}
 			low = append(low, b)
 		}
-		return !slices.ContainsFunc(words, func(w string) bool { return !bytes.Contains(low, []byte(w)) })
+		return !slices.ContainsFunc(words,
+			func(w string) bool { return !bytes.Contains(low, []byte(w)) })
 	}
 }
 
-// sendHits sends what was found as a batch; who does not know batches would take it for said now, and gets it as notices of the server.
+// sendHits sends what was found as a batch; who does not know batches would take it for said now,
+// and gets it as notices of the server.
 func (h *Hall) sendHits(c *Client, q *Query) {
 	if c.caps&inBatch != 0 {
 		h.sendBatch(c, "papaya/search", q.target, q.hits)
@@ -140,7 +147,8 @@ func (h *Hall) Found(c *Client, q *Query) {
 		h.sendHits(c, q)
 		switch {
 		case q.short:
-			h.say(c, "NOTE SEARCH NOT_ALL "+shown(q.target)+" :It took too long: what is older was not looked at")
+			h.say(c, "NOTE SEARCH NOT_ALL "+shown(q.target)+
+				" :It took too long: what is older was not looked at")
 		case q.more:
 			h.say(c, "NOTE SEARCH MORE "+shown(q.target)+" :There is more, which is older")
 		}

@@ -6,14 +6,16 @@ import (
 	"testing"
 )
 
-// TestSearchThatTakesLong holds searches back: a client has one at a time, and what it finds is for who may still read it then.
+// TestSearchThatTakesLong holds searches back: a client has one at a time, and what it finds is for
+// who may still read it then.
 func TestSearchThatTakesLong(t *testing.T) {
 	p := play{t: t, halls: map[string]*stage{}, people: map[string]*person{}}
 	p.add("a")
 	h := p.halls["a"].hall
 	var held []*Query
 	h.config.Search = func(_ *Client, q *Query) { held = append(held, q) }
-	for _, l := range []string{"[connect ann]", "ann > NICK ann", "ann > USER ann 0 * :ann", "ann > JOIN #tea", "ann > PRIVMSG #tea :the kettle"} {
+	for _, l := range []string{"[connect ann]", "ann > NICK ann", "ann > USER ann 0 * :ann",
+		"ann > JOIN #tea", "ann > PRIVMSG #tea :the kettle"} {
 		p.step(l)
 	}
 	hears := func(l, want string) {
@@ -66,7 +68,8 @@ func TestSearchThatTakesLong(t *testing.T) {
 
 // FuzzGlance holds the first look to the second: what matches may never be passed over by it.
 func FuzzGlance(f *testing.F) {
-	for _, seed := range [][2]string{{"kettle", "The KETTLE is on"}, {"k", "\u212a"}, {"grün", "GRÜN"}, {"is on", "on it is"}, {"ſ", "S"}, {"a", "\xff A"}} {
+	for _, seed := range [][2]string{{"kettle", "The KETTLE is on"}, {"k", "\u212a"},
+		{"grün", "GRÜN"}, {"is on", "on it is"}, {"ſ", "S"}, {"a", "\xff A"}} {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, words, text string) {

@@ -10,8 +10,9 @@ import (
 	"interleave/papaya/irc"
 )
 
-// The form of the state as it is kept: what all batches up to one have come to. The same batches give the same bytes. Who does not
-// know a key refuses the state, so that it is not saved again without.
+// The form of the state as it is kept: what all batches up to one have come to. The same
+// batches give the same bytes. Who does not know a key refuses the state, so that it is not
+// saved again without.
 type (
 	savedHall struct {
 		Format  int
@@ -76,7 +77,8 @@ type (
 	}
 )
 
-// raw is a name or text of any bytes. JSON has only letters, so each byte is written as the letter of that number.
+// raw is a name or text of any bytes. JSON has only letters, so each byte is written as the letter
+// of that number.
 type raw string
 
 // MarshalText implements encoding.TextMarshaler.
@@ -101,11 +103,12 @@ func (r *raw) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// stateFormat is another where keys that were there mean something else. Programs that knew 1 alone passed over keys they did not know, so what has
-// more of them is 2.
+// stateFormat is another where keys that were there mean something else. Programs that knew 1 alone
+// passed over keys they did not know, so what has more of them is 2.
 const stateFormat = 2
 
-// key is a name as a key of a map, which encoding/json writes without asking its type; unkey is the way back.
+// key is a name as a key of a map, which encoding/json writes without asking its type; unkey
+// is the way back.
 func key(name string) string {
 	text, _ := raw(name).MarshalText() // it never fails
 	return string(text)
@@ -121,7 +124,8 @@ func unkey(key string) string {
 
 // Save writes the state.
 func (h *Hall) Save() ([]byte, error) {
-	s := savedHall{Format: stateFormat, At: h.at, Now: h.now, Servers: map[string]savedPeer{}, Known: map[string]savedKnown{}, Index: map[string][]uint32{}}
+	s := savedHall{Format: stateFormat, At: h.at, Now: h.now, Servers: map[string]savedPeer{},
+		Known: map[string]savedKnown{}, Index: map[string][]uint32{}}
 	for name, chunks := range h.index {
 		s.Index[key(name)] = chunks
 	}
@@ -133,7 +137,8 @@ func (h *Hall) Save() ([]byte, error) {
 	}
 	for _, nick := range sorted(h.nicks) {
 		u := h.nicks[nick]
-		s.Users = append(s.Users, savedUser{raw(u.origin.server), u.origin.run, u.id, raw(u.nick), raw(u.name), raw(u.host), raw(u.real), raw(u.account), raw(u.away),
+		s.Users = append(s.Users, savedUser{raw(u.origin.server), u.origin.run, u.id, raw(u.nick),
+			raw(u.name), raw(u.host), raw(u.real), raw(u.account), raw(u.away),
 			raw(u.role.String()), u.secure, u.since, u.inbox.save()})
 	}
 	for _, name := range sorted(h.rooms) {
@@ -143,7 +148,8 @@ func (h *Hall) Save() ([]byte, error) {
 }
 
 func (r *room) save() savedRoom {
-	out := savedRoom{Name: raw(r.name), Created: r.created, Founder: raw(r.founder), Since: r.since, Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
+	out := savedRoom{Name: raw(r.name), Created: r.created, Founder: raw(r.founder), Since: r.since,
+		Topic: raw(r.topic), SetBy: raw(r.setBy), SetAt: r.setAt, Key: raw(r.key), Limit: r.limit,
 		Rights: map[string]raw{}, Invited: map[string]bool{}, Absent: map[string]savedKnown{}}
 	for _, letter := range []byte("imnt") {
 		if r.modes[letter] {
@@ -175,7 +181,9 @@ func Load(config Config, state []byte) (*Hall, error) {
 		return nil, fmt.Errorf("reading the state: %w", err)
 	}
 	if s.Format < 1 || s.Format > stateFormat {
-		return nil, fmt.Errorf("the state has the format %d, and this version reads 1 to %d: start the version that has saved it", s.Format, stateFormat)
+		return nil,
+			fmt.Errorf("the state has the format %d, and this version reads 1 to %d: start the "+
+				"version that has saved it", s.Format, stateFormat)
 	}
 	strict := json.NewDecoder(bytes.NewReader(state))
 	strict.DisallowUnknownFields()
@@ -195,9 +203,11 @@ func Load(config Config, state []byte) (*Hall, error) {
 	}
 	for _, v := range s.Users {
 		o := origin{string(v.Server), v.Run}
-		u := &user{origin: o, id: v.ID, nick: string(v.Nick), name: string(v.Name), host: string(v.Host), real: string(v.Real), account: string(v.Account),
+		u := &user{origin: o, id: v.ID, nick: string(v.Nick), name: string(v.Name),
+			host: string(v.Host), real: string(v.Real), account: string(v.Account),
 			away: string(v.Away), role: parseRole(string(v.Role)),
-			secure: v.Secure, since: v.Since, inbox: mark{v.Inbox.At, v.Inbox.Lag}, source: string(v.Nick + "!" + v.Name + "@" + v.Host)}
+			secure: v.Secure, since: v.Since, inbox: mark{v.Inbox.At, v.Inbox.Lag},
+			source: string(v.Nick + "!" + v.Name + "@" + v.Host)}
 		if h.users[o] == nil {
 			h.users[o] = map[uint64]*user{}
 		}
@@ -213,8 +223,11 @@ func Load(config Config, state []byte) (*Hall, error) {
 }
 
 func (h *Hall) load(v savedRoom) error {
-	r := &room{name: string(v.Name), created: v.Created, founder: string(v.Founder), since: v.Since, topic: string(v.Topic), setBy: string(v.SetBy), setAt: v.SetAt, key: string(v.Key), limit: v.Limit,
-		modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{}, absent: map[string]absent{}}
+	r := &room{name: string(v.Name), created: v.Created, founder: string(v.Founder), since: v.Since,
+		topic: string(v.Topic), setBy: string(v.SetBy), setAt: v.SetAt, key: string(v.Key),
+		limit: v.Limit,
+		modes: map[byte]bool{}, rights: map[string]byte{}, invited: map[string]bool{},
+		absent: map[string]absent{}}
 	for nick := range v.Invited {
 		r.invited[unkey(nick)] = true
 	}

@@ -15,11 +15,17 @@ func TestParse(t *testing.T) {
 		err  error
 	}{
 		{"PING", Message{Command: "PING"}, nil},
-		{"privmsg #tea :the kettle is on", Message{Command: "PRIVMSG", Params: []string{"#tea", "the kettle is on"}}, nil},
+		{"privmsg #tea :the kettle is on", Message{Command: "PRIVMSG",
+			Params: []string{"#tea", "the kettle is on"}}, nil},
 		{"  PRIVMSG   #tea   on", Message{Command: "PRIVMSG", Params: []string{"#tea", "on"}}, nil},
-		{":ann!a@h  TOPIC #tea :", Message{Source: "ann!a@h", Command: "TOPIC", Params: []string{"#tea", ""}}, nil},
-		{`@label=1;+x=a\:b\s\\;y PING ::`, Message{Tags: map[string]string{"label": "1", "+x": `a;b \`, "y": ""}, Command: "PING", Params: []string{":"}}, nil},
-		{"A 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16", Message{Command: "A", Params: strings.Split("1 2 3 4 5 6 7 8 9 10 11 12 13 14,15 16", " ")}, nil},
+		{":ann!a@h  TOPIC #tea :", Message{Source: "ann!a@h", Command: "TOPIC",
+			Params: []string{"#tea", ""}}, nil},
+		{`@label=1;+x=a\:b\s\\;y PING ::`,
+			Message{Tags: map[string]string{"label": "1", "+x": `a;b \`, "y": ""}, Command: "PING",
+				Params: []string{":"}}, nil},
+		{"A 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
+			Message{Command: "A", Params: strings.Split("1 2 3 4 5 6 7 8 9 10 11 12 13 14,15 16",
+				" ")}, nil},
 		{"", Message{}, ErrEmpty},
 		{"@a=b", Message{Tags: map[string]string{"a": "b"}}, ErrEmpty},
 		{":only", Message{Source: "only"}, ErrEmpty},
@@ -40,10 +46,13 @@ func TestNames(t *testing.T) {
 		name       string
 		nick, room bool
 	}{
-		{"ann", true, false}, {"[a]1-", true, false}, {"1a", false, false}, {"-a", false, false}, {"", false, false},
-		{strings.Repeat("a", 30), true, false}, {strings.Repeat("a", 31), false, false}, {"å", false, false},
+		{"ann", true, false}, {"[a]1-", true, false}, {"1a", false, false}, {"-a", false, false},
+		{"", false, false},
+		{strings.Repeat("a", 30), true, false}, {strings.Repeat("a", 31), false, false},
+		{"å", false, false},
 		{"#tea", false, true}, {"#", false, false}, {"#å:", false, false}, {"#å", false, true},
-		{"#" + strings.Repeat("x", 49), false, true}, {"#" + strings.Repeat("x", 50), false, false}, {"#a\x01", false, false},
+		{"#" + strings.Repeat("x", 49), false, true}, {"#" + strings.Repeat("x", 50), false, false},
+		{"#a\x01", false, false},
 	} {
 		if nick, room := IsNick(c.name), IsRoom(c.name); nick != c.nick || room != c.room {
 			t.Errorf("%q: nick %v, room %v; want %v, %v", c.name, nick, room, c.nick, c.room)
@@ -52,7 +61,8 @@ func TestNames(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	for _, c := range [][3]string{{"A[~^", ASCII, "a[~^"}, {"A[~^", RFC1459, "a{~~"}, {"A[~^", RFC1459Strict, "a{~^"}} {
+	for _, c := range [][3]string{{"A[~^", ASCII, "a[~^"}, {"A[~^", RFC1459, "a{~~"},
+		{"A[~^", RFC1459Strict, "a{~^"}} {
 		if got := Fold(c[0], c[1]); got != c[2] {
 			t.Errorf("Fold(%q, %s) = %q, want %q", c[0], c[1], got, c[2])
 		}
@@ -60,7 +70,8 @@ func TestFold(t *testing.T) {
 }
 
 func TestFullMask(t *testing.T) {
-	for _, c := range [][2]string{{"ann", "ann!*@*"}, {"a@b", "a!*@b"}, {"a!b", "a!b@*"}, {"*.example", "*!*@*.example"}, {"", "*!*@*"}, {"!@", "*!*@*"}} {
+	for _, c := range [][2]string{{"ann", "ann!*@*"}, {"a@b", "a!*@b"}, {"a!b", "a!b@*"},
+		{"*.example", "*!*@*.example"}, {"", "*!*@*"}, {"!@", "*!*@*"}} {
 		if got := FullMask(c[0]); got != c[1] {
 			t.Errorf("FullMask(%q) = %q, want %q", c[0], got, c[1])
 		}
@@ -72,8 +83,10 @@ func TestMatch(t *testing.T) {
 		mask, name string
 		want       bool
 	}{
-		{"*", "", true}, {"", "", true}, {"", "a", false}, {"a*c", "abc", true}, {"a*c", "ab", false}, {"?", "", false},
-		{"*!*@127.0.0.1", "Ann!a@127.0.0.1", true}, {"ANN!*@*", "ann!a@h", true}, {"*a*b*", "xxaxxbxx", true}, {"*ab", "aab", true},
+		{"*", "", true}, {"", "", true}, {"", "a", false}, {"a*c", "abc", true},
+		{"a*c", "ab", false}, {"?", "", false},
+		{"*!*@127.0.0.1", "Ann!a@127.0.0.1", true}, {"ANN!*@*", "ann!a@h", true},
+		{"*a*b*", "xxaxxbxx", true}, {"*ab", "aab", true},
 	} {
 		if got := Match(c.mask, c.name); got != c.want {
 			t.Errorf("Match(%q, %q) = %v", c.mask, c.name, got)
@@ -146,7 +159,8 @@ func TestNoParameters(t *testing.T) {
 
 // TestFormatted: a message stands as its line where it is formatted, as a value too.
 func TestFormatted(t *testing.T) {
-	m := Message{Tags: map[string]string{"+a": "b c"}, Source: "ann", Command: "PRIVMSG", Params: []string{"#tea", "hello all"}}
+	m := Message{Tags: map[string]string{"+a": "b c"}, Source: "ann", Command: "PRIVMSG",
+		Params: []string{"#tea", "hello all"}}
 	const want = `@+a=b\sc :ann PRIVMSG #tea :hello all`
 	if got := fmt.Sprintf("%s|%s", m, &m); got != want+"|"+want {
 		t.Errorf("%s", got)

@@ -1,4 +1,5 @@
-// Package irc is the words of IRC: lines with their tags, names and how they compare, masks. It does no I/O.
+// Package irc is the words of IRC: lines with their tags, names and how they compare, masks.
+// It does no I/O.
 package irc
 
 import (
@@ -7,12 +8,14 @@ import (
 	"strings"
 )
 
-// Sizes in bytes, ends of lines included: RFC 2812 section 2.3, and IRCv3's message-tags for what stands before.
+// Sizes in bytes, ends of lines included: RFC 2812 section 2.3, and IRCv3's message-tags for
+// what stands before.
 const (
 	MaxLine       = 512
 	MaxClientTags = 4096
 	MaxServerTags = 8191
-	// MaxParams are the words after the command, RFC 2812 section 2.3; what comes after them belongs to the last.
+	// MaxParams are the words after the command, RFC 2812 section 2.3; what comes after them
+	// belongs to the last.
 	MaxParams = 15
 )
 
@@ -36,7 +39,8 @@ func Parse(line string) (m Message, err error) {
 	return m, err
 }
 
-// Parse reads a line without its end into an empty message. Params is appended to, so it may bring room.
+// Parse reads a line without its end into an empty message. Params is appended to, so it
+// may bring room.
 func (m *Message) Parse(line string) error {
 	if has(line, 0) || has(line, '\r') || has(line, '\n') {
 		return ErrNUL
@@ -79,7 +83,8 @@ func params(line string, out []string) []string {
 	}
 }
 
-// These three call next to nothing, so that the goroutine of a client, which reads lines, has room on a stack of 2 KiB.
+// These three call next to nothing, so that the goroutine of a client, which reads lines, has room
+// on a stack of 2 KiB.
 
 func has(s string, b byte) bool { return strings.IndexByte(s, b) >= 0 }
 
@@ -125,8 +130,8 @@ func (m Message) Param(i int) string {
 // Last is the last parameter, or nothing.
 func (m Message) Last() string { return m.Param(len(m.Params) - 1) }
 
-// String writes the line without its end, tags in the order of their names. Only the last parameter may be empty, begin
-// with a colon or have blanks; it then gets a colon.
+// String writes the line without its end, tags in the order of their names. Only the last parameter
+// may be empty, begin with a colon or have blanks; it then gets a colon.
 func (m Message) String() string { return string(m.Append(nil)) }
 
 // Append writes the line, as String does, behind b.
@@ -195,7 +200,8 @@ var escaper = strings.NewReplacer(";", `\:`, " ", `\s`, `\`, `\\`, "\r", `\r`, "
 // Escape writes the value of a tag as it stands in a line.
 func Escape(value string) string { return escaper.Replace(value) }
 
-// Unescape reads the value of a tag; a backslash before any other letter, or at the end, is dropped.
+// Unescape reads the value of a tag; a backslash before any other letter, or at the
+// end, is dropped.
 func Unescape(value string) string {
 	if !strings.Contains(value, `\`) {
 		return value

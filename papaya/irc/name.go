@@ -79,7 +79,8 @@ func SplitMask(mask string) (nick, user, host string) {
 	return nick, user, host
 }
 
-// FullMask makes a whole mask of what people say for one: "ann" is ann!*@*, "*.example" is *!*@*.example.
+// FullMask makes a whole mask of what people say for one: "ann" is ann!*@*, "*.example"
+// is *!*@*.example.
 func FullMask(mask string) string {
 	nick, user, host := SplitMask(mask)
 	if !strings.ContainsAny(mask, "!@") && strings.ContainsAny(mask, ".:") {
@@ -94,8 +95,8 @@ func FullMask(mask string) string {
 	return star(nick) + "!" + star(user) + "@" + star(host)
 }
 
-// Match says whether a name fits a mask, in which * stands for any bytes and ? for one. Case does not count. It takes no more
-// steps than the product of the lengths.
+// Match says whether a name fits a mask, in which * stands for any bytes and ? for one. Case does
+// not count. It takes no more steps than the product of the lengths.
 func Match(mask, name string) bool {
 	mask, name = Lower(mask), Lower(name)
 	star, from, m, n := -1, 0, 0, 0

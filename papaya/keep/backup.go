@@ -27,8 +27,9 @@ type Source struct {
 	Text   Text
 	Tables []string // of keys
 	Folder string   // of data
-	Files  []string // below Folder: files, or folders with all in them; what is not there is left out
-	Now    time.Time
+	// below Folder: files, or folders with all in them; what is not there is left out
+	Files []string
+	Now   time.Time
 }
 
 // A head is papaya.json, the first file of a backup.
@@ -53,9 +54,10 @@ type pair struct {
 
 var errEnough = errors.New("enough")
 
-// Backup writes a copy of everything to w while the server runs: a tar that Restore reads. It is of one moment: the state that was saved last,
-// the text up to there, and the batches of the stream that came after it, from which a server makes the rest of the text again. Keys
-// are read one after another; each is whole.
+// Backup writes a copy of everything to w while the server runs: a tar that Restore reads. It is of
+// one moment: the state that was saved last, the text up to there, and the batches of the stream
+// that came after it, from which a server makes the rest of the text again. Keys are read one after
+// another; each is whole.
 func Backup(ctx context.Context, s Source, w io.Writer) error {
 	if err := backup(ctx, s, w); err != nil {
 		return fmt.Errorf("backup: %w", err)
@@ -73,7 +75,8 @@ func backup(ctx context.Context, s Source, w io.Writer) error {
 		return err
 	}
 	if s.Text.End() < h.End {
-		return fmt.Errorf("the text ends at %d, the state stands at %d: try again when the log can be written", s.Text.End(), h.End)
+		return fmt.Errorf("the text ends at %d, the state stands at %d: try again when the log "+
+			"can be written", s.Text.End(), h.End)
 	}
 	batches, err := after(ctx, s.Log, sequence)
 	if err != nil {
@@ -123,7 +126,8 @@ func cmpErr(err error) error {
 	return err
 }
 
-// after collects the batches of the stream behind a sequence: those that a server applies again after a crash, so they fit in memory.
+// after collects the batches of the stream behind a sequence: those that a server applies again
+// after a crash, so they fit in memory.
 func after(ctx context.Context, l log.Log, sequence uint64) ([][]byte, error) {
 	last, err := l.Last(ctx)
 	if err != nil || last <= sequence {
@@ -203,7 +207,8 @@ func (a *archive) copy(name string, size int64, from io.Reader) {
 	if a.err != nil {
 		return
 	}
-	a.err = a.out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: a.made, Format: tar.FormatPAX})
+	a.err = a.out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: a.made,
+		Format: tar.FormatPAX})
 	if a.err != nil {
 		return
 	}
@@ -220,7 +225,8 @@ func (a *archive) tree(folder, name string) {
 	if a.err != nil {
 		return
 	}
-	err := filepath.WalkDir(filepath.Join(folder, name), func(file string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(folder, name), func(file string, d fs.DirEntry,
+		err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}

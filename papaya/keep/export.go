@@ -48,11 +48,12 @@ func (f Filter) match(l Line) bool {
 		return true
 	}
 	body := strings.ToLower(l.Body)
-	return !slices.ContainsFunc(f.Words, func(w string) bool { return !strings.Contains(body, strings.ToLower(w)) })
+	return !slices.ContainsFunc(f.Words,
+		func(w string) bool { return !strings.Contains(body, strings.ToLower(w)) })
 }
 
-// glance is a first look at the bytes of a line: whether it may have the words. It is exact enough where they are of ASCII; others
-// are left to match.
+// glance is a first look at the bytes of a line: whether it may have the words. It is exact enough
+// where they are of ASCII; others are left to match.
 func (f Filter) glance() func([]byte) bool {
 	var words [][]byte
 	for _, w := range f.Words {
@@ -98,8 +99,10 @@ type jsonLine struct {
 	Raw     []byte    `json:"raw,omitempty"`
 }
 
-// Export writes the lines that are there now and that the filter chooses; bad hears of what is in the log and is no line.
-func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer, bad func(at uint64, err error)) (lines int, err error) {
+// Export writes the lines that are there now and that the filter chooses; bad hears of what is in
+// the log and is no line.
+func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer,
+	bad func(at uint64, err error)) (lines int, err error) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	encode := json.NewEncoder(out)
 	encode.SetEscapeHTML(false)
@@ -112,7 +115,8 @@ func Export(ctx context.Context, t Text, f Filter, format Format, w io.Writer, b
 			_, err := out.Write(l.Raw)
 			return err
 		}
-		j := jsonLine{ID: ID(l.At), Time: l.Time, From: l.From(), Source: l.Source, Command: l.Command, To: l.To, Text: l.Body}
+		j := jsonLine{ID: ID(l.At), Time: l.Time, From: l.From(), Source: l.Source,
+			Command: l.Command, To: l.To, Text: l.Body}
 		if !utf8.Valid(l.Raw) {
 			j.Raw = l.Raw
 		}

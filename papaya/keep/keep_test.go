@@ -68,7 +68,8 @@ func TestExportText(t *testing.T) {
 		{"all", Filter{}, said},
 		{"a room", Filter{Rooms: []string{"#TEA"}}, lines(said, 0, 2)},
 		{"two rooms", Filter{Rooms: []string{"#tea", "#cafe"}}, lines(said, 0, 2, 3, 4)},
-		{"what one said, and what was said to her alone", Filter{People: []string{"ann"}}, lines(said, 0, 1, 4)},
+		{"what one said, and what was said to her alone", Filter{People: []string{"ann"}},
+			lines(said, 0, 1, 4)},
 		{"one in a room", Filter{People: []string{"bob"}, Rooms: []string{"#tea"}}, lines(said, 2)},
 		{"since", Filter{Since: day(21)}, lines(said, 2, 3, 4)},
 		{"until", Filter{Until: day(21)}, lines(said, 0, 1)},
@@ -82,9 +83,11 @@ func TestExportText(t *testing.T) {
 	} {
 		for _, chunk := range []int{0, 1, 7, 100} {
 			var b strings.Builder
-			n, err := Export(t.Context(), &memory{1000, said, chunk}, test.filter, AsText, &b, noBad(t))
+			n, err := Export(t.Context(), &memory{1000, said, chunk}, test.filter, AsText, &b,
+				noBad(t))
 			if err != nil || b.String() != test.want || n != strings.Count(test.want, "\n") {
-				t.Errorf("%s, read by %d: %d lines, %v:\n%s\nwant:\n%s", test.name, chunk, n, err, b.String(), test.want)
+				t.Errorf("%s, read by %d: %d lines, %v:\n%s\nwant:\n%s", test.name, chunk, n, err,
+					b.String(), test.want)
 			}
 		}
 	}
@@ -92,7 +95,8 @@ func TestExportText(t *testing.T) {
 
 func TestExportJSON(t *testing.T) {
 	var b strings.Builder
-	if _, err := Export(t.Context(), &memory{36, said, 0}, Filter{}, AsJSON, &b, noBad(t)); err != nil {
+	if _, err := Export(t.Context(), &memory{36, said, 0}, Filter{}, AsJSON, &b,
+		noBad(t)); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.SplitAfter(b.String(), "\n")
@@ -103,18 +107,22 @@ func TestExportJSON(t *testing.T) {
 		t.Errorf("got  %swant …%s", got[2], want)
 	}
 	var j jsonLine
-	if err := json.Unmarshal([]byte(got[3]), &j); err != nil || string(j.Raw) != lines(said, 3) || j.Text != "caf\ufffd" {
+	if err := json.Unmarshal([]byte(got[3]), &j); err != nil || string(j.Raw) != lines(said, 3) ||
+		j.Text != "caf\ufffd" {
 		t.Errorf("what is not UTF-8: %+v, %v", j, err)
 	}
 }
 
-// TestForeignLines: what somebody has written into the file is told and skipped; a line without an end is not there yet.
+// TestForeignLines: what somebody has written into the file is told and skipped; a line without an
+// end is not there yet.
 func TestForeignLines(t *testing.T) {
 	long := strings.Repeat("x", 3*maxLine)
-	text := "hello\n" + lines(said, 0) + long + "\n\n" + lines(said, 1) + strings.TrimSuffix(lines(said, 2), "\n")
+	text := "hello\n" + lines(said, 0) + long + "\n\n" +
+		lines(said, 1) + strings.TrimSuffix(lines(said, 2), "\n")
 	var b strings.Builder
 	bad := map[uint64]bool{}
-	if _, err := Export(t.Context(), &memory{0, text, 5000}, Filter{}, AsText, &b, func(at uint64, _ error) { bad[at] = true }); err != nil {
+	if _, err := Export(t.Context(), &memory{0, text, 5000}, Filter{}, AsText, &b,
+		func(at uint64, _ error) { bad[at] = true }); err != nil {
 		t.Fatal(err)
 	}
 	if b.String() != lines(said, 0, 1) || !bad[0] || !bad[uint64(6+len(lines(said, 0)))] {
@@ -133,19 +141,22 @@ func BenchmarkWords(b *testing.B) {
 	text := &memory{text: strings.Repeat(said, 20_000)}
 	b.SetBytes(int64(len(text.text)))
 	for b.Loop() {
-		if n, err := Export(b.Context(), text, Filter{Words: []string{"coffee"}}, AsText, &strings.Builder{}, func(uint64, error) {}); err != nil || n != 0 {
+		if n, err := Export(b.Context(), text, Filter{Words: []string{"coffee"}}, AsText,
+			&strings.Builder{}, func(uint64, error) {}); err != nil || n != 0 {
 			b.Fatal(n, err)
 		}
 	}
 }
 
 func TestExportFails(t *testing.T) {
-	if _, err := Export(t.Context(), &memory{0, said, 0}, Filter{}, AsText, fullDisk{}, noBad(t)); !errors.Is(err, errFull) {
+	if _, err := Export(t.Context(), &memory{0, said, 0}, Filter{}, AsText, fullDisk{},
+		noBad(t)); !errors.Is(err, errFull) {
 		t.Errorf("a full disk: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Export(ctx, &memory{0, said, 0}, Filter{}, AsText, &strings.Builder{}, noBad(t)); !errors.Is(err, context.Canceled) {
+	if _, err := Export(ctx, &memory{0, said, 0}, Filter{}, AsText, &strings.Builder{},
+		noBad(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Ctrl-C: %v", err)
 	}
 }
@@ -170,7 +181,8 @@ func TestRetain(t *testing.T) {
 	if n, err := Retain(t.Context(), text, 0, now); n != 0 || err != nil {
 		t.Errorf("forever: %d, %v", n, err)
 	}
-	if n, err := Retain(t.Context(), text, 100*24*time.Hour, now); n != 0 || err != nil || text.Begin() != 0 {
+	if n, err := Retain(t.Context(), text, 100*24*time.Hour, now); n != 0 || err != nil ||
+		text.Begin() != 0 {
 		t.Errorf("nothing is old: %d, %v", n, err)
 	}
 	gone := len(lines(said, 0, 1))
@@ -183,10 +195,13 @@ func TestRetain(t *testing.T) {
 	}
 	defer f.Close()
 	var b strings.Builder
-	if _, err := Export(t.Context(), f, Filter{}, AsJSON, &b, noBad(t)); err != nil || !strings.HasPrefix(b.String(), `{"id":"`+ID(uint64(gone))+`","time":"2026-11-21`) {
+	if _, err := Export(t.Context(), f, Filter{}, AsJSON, &b, noBad(t)); err != nil ||
+		!strings.HasPrefix(b.String(), `{"id":"`+ID(uint64(gone))+`","time":"2026-11-21`) {
 		t.Errorf("the places have moved: %s, %v", b.String(), err)
 	}
-	if n, err := Retain(t.Context(), text, time.Minute, now.Add(24*time.Hour)); n != uint64(len(said)-gone) || err != nil || text.Begin() != text.End() {
+	if n, err := Retain(t.Context(), text, time.Minute,
+		now.Add(24*time.Hour)); n != uint64(len(said)-gone) || err != nil ||
+		text.Begin() != text.End() {
 		t.Errorf("all is old: %d, %v", n, err)
 	}
 	if err := text.Write(text.End(), []byte(lines(said, 0))); err != nil {
@@ -203,14 +218,18 @@ func TestCalendar(t *testing.T) {
 		want    bool
 	}{
 		{0, 0, true}, {24 * time.Hour, 0, true}, {24 * time.Hour, time.Minute, true},
-		{24 * time.Hour, 365 * 24 * time.Hour, false}, {time.Minute, 0, false}, {23 * time.Hour, 0, true}, // a reload a minute later is no other day
+		// a reload a minute later is no other day
+		{24 * time.Hour, 365 * 24 * time.Hour, false}, {time.Minute, 0, false},
+		{23 * time.Hour, 0, true},
 		{24 * time.Hour, -365 * 24 * time.Hour, false}, {24 * time.Hour, 0, true},
-		{0, -2 * time.Hour, false}, {0, 2 * time.Hour, false}, {22 * time.Hour, 0, false}, {time.Hour, 0, true},
+		{0, -2 * time.Hour, false}, {0, 2 * time.Hour, false}, {22 * time.Hour, 0, false},
+		{time.Hour, 0, true},
 	} {
 		passed += step.by
 		date = date.Add(step.by + step.set)
 		if got := c.Believe(date, passed); got != step.want {
-			t.Errorf("look %d, %v after the last, set by %v: %v, want %v", n, step.by, step.set, got, step.want)
+			t.Errorf("look %d, %v after the last, set by %v: %v, want %v", n, step.by, step.set,
+				got, step.want)
 		}
 	}
 }
@@ -222,8 +241,10 @@ func TestRetainRooms(t *testing.T) {
 		ages map[string]time.Duration
 		want int
 	}{
-		{nil, 0}, {map[string]time.Duration{"#none": 0}, 0}, {map[string]time.Duration{"#TEA": 100 * 24 * time.Hour}, 0},
-		{map[string]time.Duration{"#TEA": 30 * time.Hour, "#cafe": 2 * time.Hour}, 1}, {map[string]time.Duration{"#tea": 30 * time.Hour}, 0},
+		{nil, 0}, {map[string]time.Duration{"#none": 0}, 0},
+		{map[string]time.Duration{"#TEA": 100 * 24 * time.Hour}, 0},
+		{map[string]time.Duration{"#TEA": 30 * time.Hour, "#cafe": 2 * time.Hour}, 1},
+		{map[string]time.Duration{"#tea": 30 * time.Hour}, 0},
 		{map[string]time.Duration{"#tea": 0}, 1},
 	} {
 		if n, err := RetainRooms(t.Context(), text, test.ages, now); n != test.want || err != nil {
@@ -236,10 +257,13 @@ func TestRetainRooms(t *testing.T) {
 	}
 	defer f.Close()
 	var b strings.Builder
-	if n, err := Export(t.Context(), f, Filter{}, AsText, &b, noBad(t)); n != 3 || err != nil || b.String() != lines(said, 1, 3, 4) {
+	if n, err := Export(t.Context(), f, Filter{}, AsText, &b, noBad(t)); n != 3 || err != nil ||
+		b.String() != lines(said, 1, 3, 4) {
 		t.Errorf("%d lines stay, %v: %s", n, err, b.String())
 	}
-	if n, err := Retain(t.Context(), text, 30*time.Hour, now); n != uint64(len(lines(said, 0, 1, 2))) || err != nil { // removed lines go with those around them
+	// removed lines go with those around them
+	if n, err := Retain(t.Context(), text, 30*time.Hour,
+		now); n != uint64(len(lines(said, 0, 1, 2))) || err != nil {
 		t.Errorf("the head: %d, %v", n, err)
 	}
 }
@@ -301,7 +325,8 @@ func backedUp(t *testing.T) []byte {
 		}
 	}
 	var b bytes.Buffer
-	s := Source{Log: l, Text: text, Tables: []string{"accounts"}, Folder: folder, Files: []string{"password", "tls", "absent"}, Now: time.Unix(1_800_000_000, 0)}
+	s := Source{Log: l, Text: text, Tables: []string{"accounts"}, Folder: folder,
+		Files: []string{"password", "tls", "absent"}, Now: time.Unix(1_800_000_000, 0)}
 	if err := Backup(ctx, s, &b); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +346,8 @@ func TestBackupIsRestored(t *testing.T) {
 	}
 	defer text.Close()
 	var b strings.Builder
-	if _, err := Export(t.Context(), text, Filter{}, AsText, &b, noBad(t)); err != nil || b.String() != lines(said, 1, 2) {
+	if _, err := Export(t.Context(), text, Filter{}, AsText, &b, noBad(t)); err != nil ||
+		b.String() != lines(said, 1, 2) {
 		t.Errorf("the text: %q, %v", b.String(), err)
 	}
 	if text.Begin() != uint64(len(lines(said, 0))) {
@@ -333,18 +359,21 @@ func TestBackupIsRestored(t *testing.T) {
 	}
 	defer l.Close()
 	sequence, state, err := l.LoadState(t.Context())
-	if err != nil || sequence != 0 || string(state) != fmt.Sprintf(`{"Format":1,"At":%d}`, len(lines(said, 0, 1, 2))) {
+	if err != nil || sequence != 0 ||
+		string(state) != fmt.Sprintf(`{"Format":1,"At":%d}`, len(lines(said, 0, 1, 2))) {
 		t.Errorf("the state: %d, %s, %v", sequence, state, err)
 	}
 	batches, err := after(t.Context(), l, 0)
-	if err != nil || len(batches) != 2 || string(batches[0]) != "batch 3" || string(batches[1]) != "batch 4" {
+	if err != nil || len(batches) != 2 || string(batches[0]) != "batch 3" ||
+		string(batches[1]) != "batch 4" {
 		t.Errorf("the batches: %q, %v", batches, err)
 	}
 	keys, err := l.Keys(t.Context(), "accounts")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, _, err := keys.Get(t.Context(), "account.=5bx=5d"); err != nil || string(v) != "value of account.=5bx=5d" {
+	if v, _, err := keys.Get(t.Context(), "account.=5bx=5d"); err != nil ||
+		string(v) != "value of account.=5bx=5d" {
 		t.Errorf("a key: %q, %v", v, err)
 	}
 	for _, file := range []string{"password", "tls/own/key.pem"} {
@@ -358,7 +387,8 @@ func TestBackupIsRestored(t *testing.T) {
 	if list, _ := os.ReadDir(filepath.Dir(folder)); len(list) != 1 {
 		t.Errorf("left beside it: %v", list)
 	}
-	if _, err := Restore(t.Context(), bytes.NewReader(backup), folder, openLog); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if _, err := Restore(t.Context(), bytes.NewReader(backup), folder, openLog); err == nil ||
+		!strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("over one that is there: %v", err)
 	}
 }
@@ -405,7 +435,8 @@ func TestBackupFails(t *testing.T) {
 	if err := l.SaveState(t.Context(), 1, []byte(`{"At":100000}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Backup(t.Context(), s, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "the state stands at 100000") {
+	if err := Backup(t.Context(), s, &bytes.Buffer{}); err == nil ||
+		!strings.Contains(err.Error(), "the state stands at 100000") {
 		t.Errorf("a text that lags behind: %v", err)
 	}
 }
@@ -420,7 +451,9 @@ func FuzzParseLine(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if l.Source == "" || l.Command == "" || l.To == "" || l.At != 7 || !strings.HasPrefix(string(raw), l.Time.Format(stamp)+" :"+l.Source+" "+l.Command+" "+l.To) {
+		if l.Source == "" || l.Command == "" || l.To == "" || l.At != 7 ||
+			!strings.HasPrefix(string(raw), l.Time.Format(stamp)+" :"+l.Source+" "+l.Command+" "+
+				l.To) {
 			t.Errorf("%q was read as %+v", raw, l)
 		}
 	})

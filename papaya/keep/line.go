@@ -1,6 +1,7 @@
-// Package keep looks after what was said: it writes it out, removes what is old, copies everything while the server runs and brings it
-// back, and finds words. What was said is the text DATA/log, one line each, where a place (the number of bytes since the first line
-// ever) names a line for good.
+// Package keep looks after what was said: it writes it out, removes what is old, copies
+// everything while the server runs and brings it back, and finds words. What was said is the
+// text DATA/log, one line each, where a place (the number of bytes since the first line ever)
+// names a line for good.
 package keep
 
 import (
@@ -17,13 +18,15 @@ import (
 
 // A Text is what was said: papaya/log's while a server runs, or a File.
 type Text interface {
-	// ReadAt reads whole or half lines at a place: io.EOF at the end, another error below the beginning.
+	// ReadAt reads whole or half lines at a place: io.EOF at the end, another error
+	// below the beginning.
 	ReadAt(p []byte, at uint64) (int, error)
 	Begin() uint64 // of the first line that is kept
 	End() uint64   // behind the last
 }
 
-// A Line is one line of the text. Its fields are parts of the buffer it was read from: who keeps one clones it.
+// A Line is one line of the text. Its fields are parts of the buffer it was read from: who
+// keeps one clones it.
 type Line struct {
 	At      uint64 // its place
 	Time    time.Time
@@ -70,9 +73,11 @@ func parseLine(raw []byte, at uint64) (Line, error) {
 // maxLine is in bytes. A line of IRC has 512, and the time before it.
 const maxLine = 16 << 10
 
-// read hands over the lines between two places that want, if there is one, wants by their bytes: to look at a line costs a tenth of
-// reading it. What is no line of ours (somebody has written into the file) is handed to bad and skipped.
-func read(ctx context.Context, t Text, from, to uint64, want func(raw []byte) bool, each func(Line) error, bad func(at uint64, err error)) error {
+// read hands over the lines between two places that want, if there is one, wants by their bytes: to
+// look at a line costs a tenth of reading it. What is no line of ours (somebody has written into
+// the file) is handed to bad and skipped.
+func read(ctx context.Context, t Text, from, to uint64, want func(raw []byte) bool,
+	each func(Line) error, bad func(at uint64, err error)) error {
 	buffer, have := make([]byte, 256<<10), 0
 	for at := max(from, t.Begin()); at < to; {
 		if err := ctx.Err(); err != nil {
@@ -109,7 +114,8 @@ func read(ctx context.Context, t Text, from, to uint64, want func(raw []byte) bo
 	return nil
 }
 
-func one(raw []byte, at uint64, want func([]byte) bool, each func(Line) error, bad func(uint64, error)) error {
+func one(raw []byte, at uint64, want func([]byte) bool, each func(Line) error,
+	bad func(uint64, error)) error {
 	if want != nil && !want(raw) || log.IsBlank(raw) {
 		return nil
 	}

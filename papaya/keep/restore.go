@@ -28,9 +28,11 @@ type Restored struct {
 	Files   int
 }
 
-// Restore makes folder from a backup. The folder must not be there, or be empty: nothing is overwritten. It appears with everything in
-// it, after all sums were right, or not at all. open opens the log of a data folder, as a server does.
-func Restore(ctx context.Context, r io.Reader, folder string, open func(folder string) (log.Log, error)) (Restored, error) {
+// Restore makes folder from a backup. The folder must not be there, or be empty: nothing is
+// overwritten. It appears with everything in it, after all sums were right, or not at all. open
+// opens the log of a data folder, as a server does.
+func Restore(ctx context.Context, r io.Reader, folder string, open func(folder string) (log.Log,
+	error)) (Restored, error) {
 	done, err := restore(ctx, r, filepath.Clean(folder), open)
 	if err != nil {
 		return Restored{}, fmt.Errorf("restore: %w", err)
@@ -38,7 +40,8 @@ func Restore(ctx context.Context, r io.Reader, folder string, open func(folder s
 	return done, nil
 }
 
-func restore(ctx context.Context, r io.Reader, folder string, open func(folder string) (log.Log, error)) (done Restored, err error) {
+func restore(ctx context.Context, r io.Reader, folder string, open func(folder string) (log.Log,
+	error)) (done Restored, err error) {
 	if list, err := os.ReadDir(folder); err == nil && len(list) > 0 {
 		return done, fmt.Errorf("%s is not empty: expected a folder that is not there yet", folder)
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -152,7 +155,8 @@ func arrange(raw, fresh string, h head) (files int, err error) {
 		return 0, err
 	}
 	if h.Begin > 0 {
-		if err := os.WriteFile(filepath.Join(fresh, "log.begin"), strconv.AppendUint(nil, h.Begin, 10), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(fresh, "log.begin"), strconv.AppendUint(nil, h.Begin,
+			10), 0o600); err != nil {
 			return 0, err
 		}
 	}
@@ -162,7 +166,8 @@ func arrange(raw, fresh string, h head) (files int, err error) {
 // refill puts the state, the batches and the keys into a log that is new.
 func refill(ctx context.Context, l log.Log, raw string, h head) (batches, keys int, err error) {
 	if last, err := l.Last(ctx); err != nil || last > 0 {
-		return 0, 0, fmt.Errorf("the log has %d batches already, expected an empty one: %w", last, cmpErr(err))
+		return 0, 0, fmt.Errorf("the log has %d batches already, expected an empty one: %w", last,
+			cmpErr(err))
 	}
 	state, err := os.ReadFile(filepath.Join(raw, "state"))
 	if err != nil {

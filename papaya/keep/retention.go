@@ -20,9 +20,11 @@ type Cutter interface {
 
 var errFound = errors.New("found")
 
-// Retain removes what was said longer ago than keep; 0 keeps everything. It stops at the first line that is young enough, so a clock that
-// was wrong for a while keeps more, not less. It returns how many bytes are gone.
-func Retain(ctx context.Context, t Cutter, keep time.Duration, now time.Time) (removed uint64, err error) {
+// Retain removes what was said longer ago than keep; 0 keeps everything. It stops at the first line
+// that is young enough, so a clock that was wrong for a while keeps more, not less. It returns how
+// many bytes are gone.
+func Retain(ctx context.Context, t Cutter, keep time.Duration,
+	now time.Time) (removed uint64, err error) {
 	if keep <= 0 {
 		return 0, nil
 	}
@@ -48,7 +50,8 @@ func Retain(ctx context.Context, t Cutter, keep time.Duration, now time.Time) (r
 	return t.Begin() - begin, nil
 }
 
-// A Calendar says whether the date may decide what is removed: what is gone does not come back when a clock is put right.
+// A Calendar says whether the date may decide what is removed: what is gone does not come back when
+// a clock is put right.
 type Calendar struct {
 	looked    bool
 	date      time.Time     // at the last look
@@ -56,14 +59,15 @@ type Calendar struct {
 	trustFrom time.Duration
 }
 
-// What may be wrong between two looks, and for how long a date that was set is not believed. Both are guesses.
+// What may be wrong between two looks, and for how long a date that was set is not believed.
+// Both are guesses.
 const (
 	setBy    = time.Hour
 	doubtFor = 23 * time.Hour // less than from one daily look to the next
 )
 
-// Believe looks at the date, and at how much time has passed by a clock that nobody sets. A date that was set since the last look is not
-// believed for a day.
+// Believe looks at the date, and at how much time has passed by a clock that nobody sets. A date
+// that was set since the last look is not believed for a day.
 func (c *Calendar) Believe(date time.Time, passed time.Duration) bool {
 	if wrong := date.Sub(c.date) - (passed - c.passed); c.looked && wrong.Abs() > setBy {
 		c.trustFrom = passed + doubtFor

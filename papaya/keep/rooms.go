@@ -12,9 +12,11 @@ type Blanker interface {
 	Blank(choose func(line []byte, at uint64) bool) (int, error)
 }
 
-// RetainRooms removes what was said in rooms longer ago than their ages, and returns how many lines are gone. Rooms compare as the server
-// has them, without case in ASCII. It looks first, and writes only if there is something to remove.
-func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration, now time.Time) (removed int, err error) {
+// RetainRooms removes what was said in rooms longer ago than their ages, and returns how many lines
+// are gone. Rooms compare as the server has them, without case in ASCII. It looks first, and writes
+// only if there is something to remove.
+func RetainRooms(ctx context.Context, t Blanker, ages map[string]time.Duration,
+	now time.Time) (removed int, err error) {
 	if len(ages) == 0 {
 		return 0, nil
 	}

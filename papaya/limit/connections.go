@@ -34,7 +34,8 @@ func (c *Connections) Open() int {
 	return c.open
 }
 
-// Enter counts a connection, or says why it may not be. leave is called once, when it has ended; it may be called again.
+// Enter counts a connection, or says why it may not be. leave is called once, when it has ended; it
+// may be called again.
 func (c *Connections) Enter(a netip.Addr) (leave func(), err error) {
 	key := Key(a)
 	c.mu.Lock()

@@ -51,7 +51,8 @@ func TestRateOfAClockThatIsSet(t *testing.T) {
 		}
 	}
 	if wait, ok := r.Take("a"); ok || wait != time.Minute {
-		t.Errorf("the third at once: %v, %v; want to wait a minute, whatever the clock was", wait, ok)
+		t.Errorf("the third at once: %v, %v; want to wait a minute, whatever the clock was", wait,
+			ok)
 	}
 }
 
@@ -110,7 +111,8 @@ func TestKey(t *testing.T) {
 
 func TestConnections(t *testing.T) {
 	c := NewConnections(3, 2)
-	a, b, d := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")
+	a, b, d := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"),
+		netip.MustParseAddr("192.0.2.3")
 	var leave []func()
 	for _, who := range []netip.Addr{a, a, b} {
 		f, err := c.Enter(who)
@@ -124,7 +126,8 @@ func TestConnections(t *testing.T) {
 	}
 	leave[2]()
 	leave[2]() // a second time counts nothing
-	if _, err := c.Enter(a); err == nil || !strings.Contains(err.Error(), "from 192.0.2.1: 2 are open") {
+	if _, err := c.Enter(a); err == nil ||
+		!strings.Contains(err.Error(), "from 192.0.2.1: 2 are open") {
 		t.Errorf("a third of one address: %v", err)
 	}
 	if _, err := c.Enter(d); err != nil {
@@ -151,7 +154,9 @@ func TestSpend(t *testing.T) {
 		pass time.Duration // before it
 		want time.Duration
 	}{
-		{10, 0, 0}, {1, 0, time.Second}, {4, 0, 5 * time.Second}, {0, 3 * time.Second, 2 * time.Second}, {0, 2 * time.Second, 0}, {3, 2 * time.Second, time.Second},
+		{10, 0, 0}, {1, 0, time.Second}, {4, 0, 5 * time.Second},
+		{0, 3 * time.Second, 2 * time.Second}, {0, 2 * time.Second, 0},
+		{3, 2 * time.Second, time.Second},
 		{10, time.Hour, 0},
 	} {
 		now = now.Add(step.pass)

@@ -1,5 +1,6 @@
-// Package limit says no before a client can cost more than its share: how often an address may try, and how many connections it may
-// hold. Both tables are bounded, so that a flood of addresses cannot fill the memory.
+// Package limit says no before a client can cost more than its share: how often an address may try,
+// and how many connections it may hold. Both tables are bounded, so that a flood of addresses
+// cannot fill the memory.
 package limit
 
 import (
@@ -11,7 +12,8 @@ import (
 // maxKeys bounds a table of rates. 16,384 keys of about 100 bytes are under 2 MB.
 const maxKeys = 16_384
 
-// A Rate is a leaky bucket for each key: Burst at once, then one each Every. Any goroutine may use it.
+// A Rate is a leaky bucket for each key: Burst at once, then one each Every. Any
+// goroutine may use it.
 type Rate struct {
 	burst int
 	every time.Duration
@@ -32,7 +34,8 @@ func NewRate(burst int, every time.Duration, now func() time.Time) *Rate {
 	return &Rate{burst: burst, every: every, now: now, levels: map[string]level{}}
 }
 
-// Take counts one for each key if all have room, and none otherwise: then wait is how long until they have.
+// Take counts one for each key if all have room, and none otherwise: then wait is how long
+// until they have.
 func (r *Rate) Take(keys ...string) (wait time.Duration, ok bool) {
 	if r.burst <= 0 {
 		return 0, true
@@ -57,7 +60,8 @@ func (r *Rate) Take(keys ...string) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// Spend counts n for a key in any case, and says how long until it has room for the next: who has taken more than its share is to wait.
+// Spend counts n for a key in any case, and says how long until it has room for the next: who has
+// taken more than its share is to wait.
 func (r *Rate) Spend(key string, n int) (wait time.Duration) {
 	if r.burst <= 0 {
 		return 0
@@ -93,11 +97,13 @@ func (r *Rate) fill(key string, now time.Time) float64 {
 	if !ok {
 		return 0
 	}
-	return max(0, l.fill-float64(max(0, now.Sub(l.at)))/float64(r.every)) // a clock that was set back fills no bucket
+	// a clock that was set back fills no bucket
+	return max(0, l.fill-float64(max(0, now.Sub(l.at)))/float64(r.every))
 }
 
-// forget removes buckets that have run dry and, if the table is full of others, the emptiest quarter's worth in no order: who floods
-// with many keys thereby gains a try for each, and no memory. The caller holds mu.
+// forget removes buckets that have run dry and, if the table is full of others, the emptiest
+// quarter's worth in no order: who floods with many keys thereby gains a try for each, and no
+// memory. The caller holds mu.
 func (r *Rate) forget(now time.Time) {
 	for k := range r.levels {
 		if r.fill(k, now) == 0 {
@@ -120,7 +126,8 @@ func (r *Rate) forget(now time.Time) {
 	}
 }
 
-// Key is what an address is counted as: itself in IPv4, its network of 64 bits in IPv6, of which a home has one.
+// Key is what an address is counted as: itself in IPv4, its network of 64 bits in IPv6, of which
+// a home has one.
 func Key(a netip.Addr) string {
 	a = a.Unmap()
 	if a.Is6() {

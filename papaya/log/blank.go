@@ -15,7 +15,8 @@ const stampLen = len("2006-01-02T15:04:05.000Z ")
 // maxTextLine is in bytes. A line of IRC has 512, and the time before it.
 const maxTextLine = 16 << 10
 
-// blank is what stands in the place of a line that was removed: its time, a dash, blanks up to its length. So what comes after keeps its place.
+// blank is what stands in the place of a line that was removed: its time, a dash, blanks up to its
+// length. So what comes after keeps its place.
 func blank(line []byte) []byte {
 	out := bytes.Repeat([]byte(" "), len(line))
 	out[len(out)-1] = '\n'
@@ -28,17 +29,20 @@ func blank(line []byte) []byte {
 
 // IsBlank says whether a line stands in the place of one that was removed.
 func IsBlank(line []byte) bool {
-	return len(line) > stampLen+1 && line[stampLen] == '-' && line[stampLen-1] == ' ' && len(bytes.TrimRight(line[stampLen+1:], " \n")) == 0
+	return len(line) > stampLen+1 && line[stampLen] == '-' && line[stampLen-1] == ' ' &&
+		len(bytes.TrimRight(line[stampLen+1:], " \n")) == 0
 }
 
-// sameLines says whether what stands in the file is what the stream says, but for lines that were removed since.
+// sameLines says whether what stands in the file is what the stream says, but for lines that
+// were removed since.
 func sameLines(have, want []byte) bool {
 	for len(have) > 0 && len(have) == len(want) {
 		i := bytes.IndexByte(have, '\n') + 1
 		if i == 0 {
 			i = len(have)
 		}
-		if !bytes.Equal(have[:i], want[:i]) && !(want[i-1] == '\n' && bytes.Equal(have[:i], blank(want[:i]))) {
+		if !bytes.Equal(have[:i], want[:i]) &&
+			!(want[i-1] == '\n' && bytes.Equal(have[:i], blank(want[:i]))) {
 			return false
 		}
 		have, want = have[i:], want[i:]
@@ -46,8 +50,9 @@ func sameLines(have, want []byte) bool {
 	return len(have) == len(want)
 }
 
-// Blank removes the lines that choose chooses and returns how many they were; all others keep their places. The file is written anew beside
-// the old one: readers see the one or the other, and writers wait only for what has come meanwhile. Cut must not be called meanwhile.
+// Blank removes the lines that choose chooses and returns how many they were; all others keep their
+// places. The file is written anew beside the old one: readers see the one or the other, and
+// writers wait only for what has come meanwhile. Cut must not be called meanwhile.
 func (t *Text) Blank(choose func(line []byte, at uint64) bool) (removed int, err error) {
 	t.mu.RLock()
 	old, begin, size := t.file, t.begin, t.size
@@ -63,7 +68,8 @@ func (t *Text) Blank(choose func(line []byte, at uint64) bool) (removed int, err
 		}
 	}()
 	defer fresh.Close()
-	if removed, err = copyBlank(fresh, io.NewSectionReader(old, 0, size), begin, choose); err != nil || removed == 0 {
+	if removed, err = copyBlank(fresh, io.NewSectionReader(old, 0, size), begin,
+		choose); err != nil || removed == 0 {
 		return removed, err
 	}
 	if err := fresh.Sync(); err != nil {
@@ -86,7 +92,8 @@ func (t *Text) Blank(choose func(line []byte, at uint64) bool) (removed int, err
 	return removed, t.open()
 }
 
-func copyBlank(to io.Writer, from io.Reader, at uint64, choose func(line []byte, at uint64) bool) (removed int, err error) {
+func copyBlank(to io.Writer, from io.Reader, at uint64,
+	choose func(line []byte, at uint64) bool) (removed int, err error) {
 	in, out := bufio.NewReaderSize(from, maxTextLine), bufio.NewWriterSize(to, 256<<10)
 	for {
 		line, err := in.ReadSlice('\n')

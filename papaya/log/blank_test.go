@@ -35,7 +35,8 @@ func TestRemovedLinesLeaveTheirPlaces(t *testing.T) {
 	write(t, x, uint64(2*len(lineA)+len(lineB)), lineB)
 	x.Close()
 
-	// After a crash the stream says the lines again: those that were removed stay so, and nothing is set aside.
+	// After a crash the stream says the lines again: those that were removed stay so, and
+	// nothing is set aside.
 	x = openText(t, folder)
 	write(t, x, uint64(len(lineA)), lineB+lineA+lineB+lineA)
 	wantFile(t, folder, empty+lineB+empty+lineB+lineA)

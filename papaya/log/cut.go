@@ -10,12 +10,14 @@ import (
 	"strings"
 )
 
-// Two files say what is kept of the text: log, and log.begin, the place of its first byte. Both change when the head is cut off, so a third,
-// log.cut, says that they are about to: with it, log.begin no longer counts. While log.new is there, log is still the old one.
-// What a crash has left is finished at the next start: log.new was whole, and on the disk, before log.cut was.
+// Two files say what is kept of the text: log, and log.begin, the place of its first byte. Both
+// change when the head is cut off, so a third, log.cut, says that they are about to: with it,
+// log.begin no longer counts. While log.new is there, log is still the old one. What a crash has
+// left is finished at the next start: log.new was whole, and on the disk, before log.cut was.
 
-// Cut removes the lines before a place, where a line begins. Readers of the file see the old one or the new one, and writers wait only for what
-// has come while the rest was copied. Blank must not be called meanwhile.
+// Cut removes the lines before a place, where a line begins. Readers of the file see the old one or
+// the new one, and writers wait only for what has come while the rest was copied. Blank must not be
+// called meanwhile.
 func (t *Text) Cut(before uint64) error {
 	t.mu.RLock()
 	old, begin, size := t.file, t.begin, t.size
@@ -98,8 +100,8 @@ func (t *Text) reach(step string) {
 	}
 }
 
-// leaveGap goes on at a place behind the end, with lines missing between. What stands before them is kept beside the log, since places in one
-// file have no gap.
+// leaveGap goes on at a place behind the end, with lines missing between. What stands before them
+// is kept beside the log, since places in one file have no gap.
 func (t *Text) leaveGap(end, at uint64) error {
 	if t.size > 0 {
 		if len(t.pending) > 0 {
@@ -115,7 +117,8 @@ func (t *Text) leaveGap(end, at uint64) error {
 	return t.setBegin(at)
 }
 
-// writeNumber replaces a small file at once: it has the old or the new number, and has it on the disk.
+// writeNumber replaces a small file at once: it has the old or the new number, and has
+// it on the disk.
 func (t *Text) writeNumber(name string, n uint64) error {
 	path := filepath.Join(t.folder, name)
 	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -147,7 +150,8 @@ func readNumber(folder, name string) (uint64, error) {
 	return n, nil
 }
 
-// ReadBegin is the place of the first byte of the log in a folder, for those who read it beside the server. It may change as soon as it is read.
+// ReadBegin is the place of the first byte of the log in a folder, for those who read it beside the
+// server. It may change as soon as it is read.
 func ReadBegin(folder string) (uint64, error) {
 	begin, err := readNumber(folder, "log.cut")
 	if err == nil {

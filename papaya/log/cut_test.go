@@ -33,10 +33,12 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestACutThatIsKilled looks what is there after a kill at each step: the old text or the new one, each line at its place.
+// TestACutThatIsKilled looks what is there after a kill at each step: the old text or the new one,
+// each line at its place.
 func TestACutThatIsKilled(t *testing.T) {
 	for _, c := range []struct {
-		step, killed, after string // the text as another program reads it at once, and after a start
+		// the text as another program reads it at once, and after a start
+		step, killed, after string
 	}{
 		{"new", cutLines, cutLines},
 		{"copied", cutLines, cutLines},
@@ -93,7 +95,8 @@ func TestWhatStandsBeforeAGapIsKeptBeside(t *testing.T) {
 	if old, err := os.ReadFile(filepath.Join(folder, "log.until-4")); string(old) != "one\n" {
 		t.Errorf("kept: %q, %v", old, err)
 	}
-	if _, err := x.ReadAt(make([]byte, 4), 0); err == nil || errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "begins at 100") {
+	if _, err := x.ReadAt(make([]byte, 4), 0); err == nil || errors.Is(err, io.EOF) ||
+		!strings.Contains(err.Error(), "begins at 100") {
 		t.Errorf("reading before the gap: %v", err)
 	}
 }

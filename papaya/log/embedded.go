@@ -11,7 +11,8 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 )
 
-// embedded is a NATS server inside the program. It opens no port: who speaks with it is in the same process.
+// embedded is a NATS server inside the program. It opens no port: who speaks with it is in
+// the same process.
 type embedded struct {
 	server *natsserver.Server
 	folder string
@@ -32,7 +33,8 @@ func startEmbedded(folder string) (*embedded, error) {
 	server, err := natsserver.NewServer(&natsserver.Options{
 		ServerName: "papaya", DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: folder, SyncAlways: true,
-		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 50, // what the stream may take, the stream says
+		// what the stream may take, the stream says
+		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 50,
 		MaxPayload: 8 << 20, MaxPending: 256 << 20,
 	})
 	if err != nil {
@@ -42,7 +44,9 @@ func startEmbedded(folder string) (*embedded, error) {
 	server.Start()
 	if !server.ReadyForConnections(startTimeout) || !server.JetStreamEnabled() {
 		e.stop()
-		return nil, fmt.Errorf("starting JetStream in %s: it does not start; is the disk full, or the folder not yours?", folder)
+		return nil,
+			fmt.Errorf("starting JetStream in %s: it does not start; is the disk full, or the "+
+				"folder not yours?", folder)
 	}
 	return e, nil
 }
@@ -52,7 +56,8 @@ func (e *embedded) stop() {
 	e.server.WaitForShutdown()
 }
 
-// other says whether the server's folder is another one by now, so that it writes into nowhere; or why there is none.
+// other says whether the server's folder is another one by now, so that it writes into nowhere; or
+// why there is none.
 func (e *embedded) other() (bool, error) {
 	now, err := os.Stat(e.folder)
 	if err != nil {
@@ -62,10 +67,12 @@ func (e *embedded) other() (bool, error) {
 	return !os.SameFile(now, e.info), nil
 }
 
-// reserve is in bytes. What JetStream cannot write it takes for the end of all, so the last of the disk is left alone.
+// reserve is in bytes. What JetStream cannot write it takes for the end of all, so the last of the
+// disk is left alone.
 const reserve = 1 << 20
 
-// room says whether a batch will find room in the file system that holds folder, or its parent while it is not there.
+// room says whether a batch will find room in the file system that holds folder, or its parent
+// while it is not there.
 func room(folder string, batch int) error {
 	var fs syscall.Statfs_t
 	err := syscall.Statfs(folder, &fs)

@@ -9,15 +9,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ahead is how many batches, and heartbeat how long a silence, a follower lets pass before it asks again: a node of the
-// cluster that dies is noticed after two heartbeats. Both are guesses.
+// ahead is how many batches, and heartbeat how long a silence, a follower lets pass before it asks
+// again: a node of the cluster that dies is noticed after two heartbeats. Both are guesses.
 const (
 	ahead     = 256
 	heartbeat = 1 * time.Second
 )
 
-// Follow implements Log. Whatever ends a reading short of ctx or each, it begins again behind the last batch handed over.
-func (j *JetStream) Follow(ctx context.Context, after uint64, each func(uint64, []byte) error) error {
+// Follow implements Log. Whatever ends a reading short of ctx or each, it begins again behind the
+// last batch handed over.
+func (j *JetStream) Follow(ctx context.Context, after uint64,
+	each func(uint64, []byte) error) error {
 	for {
 		err := j.read(ctx, &after, each)
 		if ctx.Err() != nil {
@@ -35,15 +37,18 @@ func (j *JetStream) Follow(ctx context.Context, after uint64, each func(uint64, 
 // stopped is an error of the one who follows, which is not tried again.
 type stopped struct{ error }
 
-func (j *JetStream) read(ctx context.Context, after *uint64, each func(uint64, []byte) error) error {
+func (j *JetStream) read(ctx context.Context, after *uint64,
+	each func(uint64, []byte) error) error {
 	js := j.current().js
 	consumer, err := js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *after + 1, InactiveThreshold: time.Minute,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *after + 1,
+		InactiveThreshold: time.Minute,
 	})
 	if err != nil {
 		return fmt.Errorf("following the log: %w", err)
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(ahead), jetstream.PullExpiry(30*time.Second), jetstream.PullHeartbeat(heartbeat))
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(ahead),
+		jetstream.PullExpiry(30*time.Second), jetstream.PullHeartbeat(heartbeat))
 	if err != nil {
 		return fmt.Errorf("following the log: %w", err)
 	}

@@ -48,7 +48,8 @@ func TestWhatIsForgottenIsGone(t *testing.T) {
 	secret, after := holds(t, folder, "a secret")
 	t.Logf("%d KiB before, %d KiB after", before>>10, after>>10)
 	if secret || after > before/2 {
-		t.Errorf("the secret is there: %v; %d bytes of %d are left for a quarter of the batches", secret, after, before)
+		t.Errorf("the secret is there: %v; %d bytes of %d are left for a quarter of the batches",
+			secret, after, before)
 	}
 	if err := j.Forget(t.Context(), 30); err != nil {
 		t.Errorf("a second time: %v", err)

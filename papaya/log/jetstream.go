@@ -19,9 +19,11 @@ const (
 )
 
 const (
-	// MaxBatch is in bytes: a batch that any NATS takes, whose messages have 1 MiB at most unless it is told otherwise.
+	// MaxBatch is in bytes: a batch that any NATS takes, whose messages have 1 MiB at most unless
+	// it is told otherwise.
 	MaxBatch = 768 << 10
-	// answerTimeout is how long JetStream may take for one answer. A guess: a disk that is busy has been seen to take one second.
+	// answerTimeout is how long JetStream may take for one answer. A guess: a disk that is busy has
+	// been seen to take one second.
 	answerTimeout = 3 * time.Second
 	// retryEvery is the pause between two tries to reach a stream that nobody leads at the moment.
 	retryEvery = 100 * time.Millisecond
@@ -56,7 +58,8 @@ type line struct {
 	js       jetstream.JetStream
 }
 
-// Open starts the embedded server, or connects to a cluster, and makes the stream if it is not there.
+// Open starts the embedded server, or connects to a cluster, and makes the stream if
+// it is not there.
 func Open(ctx context.Context, o Options) (*JetStream, error) {
 	if o.Bytes == 0 {
 		o.Bytes = 1 << 30
@@ -78,7 +81,8 @@ func Open(ctx context.Context, o Options) (*JetStream, error) {
 func (j *JetStream) dial(ctx context.Context, first uint64) (*line, error) {
 	l := &line{}
 	var err error
-	options := append([]nats.Option{nats.Name(j.options.Name), nats.MaxReconnects(-1), nats.ReconnectWait(retryEvery),
+	options := append([]nats.Option{nats.Name(j.options.Name), nats.MaxReconnects(-1),
+		nats.ReconnectWait(retryEvery),
 		nats.RetryOnFailedConnect(j.options.URL != "")}, j.options.Connect...)
 	if j.options.URL == "" {
 		if l.embedded, err = startEmbedded(j.options.Folder); err != nil {
@@ -100,11 +104,14 @@ func (j *JetStream) dial(ctx context.Context, first uint64) (*line, error) {
 	return l, nil
 }
 
-// makeStream makes the stream if it is not there. A cluster that has just started may not be able to at once.
+// makeStream makes the stream if it is not there. A cluster that has just started may not be
+// able to at once.
 func (j *JetStream) makeStream(ctx context.Context, js jetstream.JetStream, first uint64) error {
 	config := jetstream.StreamConfig{
-		Name: stream, Subjects: []string{subject}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
-		Discard: jetstream.DiscardOld, MaxBytes: j.options.Bytes, MaxAge: j.options.Age, AllowDirect: true, FirstSeq: first,
+		Name: stream, Subjects: []string{subject}, Storage: jetstream.FileStorage,
+		Retention: jetstream.LimitsPolicy,
+		Discard:   jetstream.DiscardOld, MaxBytes: j.options.Bytes, MaxAge: j.options.Age,
+		AllowDirect: true, FirstSeq: first,
 		Description: "what has happened in the rooms of Papaya",
 	}
 	return j.patiently(ctx, func(ctx context.Context, replicas int) error {
@@ -120,14 +127,17 @@ func (j *JetStream) makeStream(ctx context.Context, js jetstream.JetStream, firs
 	})
 }
 
-// A cluster that has just started may need openTimeout until somebody leads it, and fewAfter until all nodes are there. Both are guesses.
+// A cluster that has just started may need openTimeout until somebody leads it, and fewAfter until
+// all nodes are there. Both are guesses.
 const (
 	openTimeout = 45 * time.Second
 	fewAfter    = 15 * time.Second
 )
 
-// patiently does what a cluster may not be able to do at once, with as many copies as are asked for or as it has nodes.
-func (j *JetStream) patiently(ctx context.Context, do func(ctx context.Context, replicas int) error) error {
+// patiently does what a cluster may not be able to do at once, with as many copies as are asked for
+// or as it has nodes.
+func (j *JetStream) patiently(ctx context.Context, do func(ctx context.Context,
+	replicas int) error) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	begin, replicas := time.Now(), j.options.Replicas
@@ -143,7 +153,8 @@ func (j *JetStream) patiently(ctx context.Context, do func(ctx context.Context, 
 			return nil
 		}
 		api, _ := errors.AsType[*jetstream.APIError](err)
-		if api != nil && j.options.Replicas == 0 && (api.ErrorCode == noCluster || api.ErrorCode == noPeers && time.Since(begin) > fewAfter) {
+		if api != nil && j.options.Replicas == 0 && (api.ErrorCode == noCluster ||
+			api.ErrorCode == noPeers && time.Since(begin) > fewAfter) {
 			replicas = 1
 		}
 		if pause(ctx, retryEvery) != nil {
@@ -152,7 +163,8 @@ func (j *JetStream) patiently(ctx context.Context, do func(ctx context.Context, 
 	}
 }
 
-// What JetStream answers where more copies are asked for than there are nodes: at all, or at the moment.
+// What JetStream answers where more copies are asked for than there are nodes: at all,
+// or at the moment.
 const (
 	noCluster jetstream.ErrorCode = 10074
 	noPeers   jetstream.ErrorCode = 10005
@@ -183,7 +195,8 @@ func (j *JetStream) current() *line {
 	return j.line
 }
 
-// Append implements Log. There is one at a time for each server, or their order would not be that of the calls.
+// Append implements Log. There is one at a time for each server, or their order would not be
+// that of the calls.
 func (j *JetStream) Append(ctx context.Context, batch []byte) (uint64, error) {
 	if j.options.URL == "" {
 		return j.appendEmbedded(ctx, batch)
@@ -212,11 +225,12 @@ func (j *JetStream) Append(ctx context.Context, batch []byte) (uint64, error) {
 // refused says whether an error of Publish means that nothing was stored.
 func refused(err error) bool {
 	_, api := errors.AsType[*jetstream.APIError](err)
-	return api || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders)
+	return api || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+		errors.Is(err, nats.ErrNoResponders)
 }
 
-// appendEmbedded knows where it is: nobody else writes, so after a failure the server is started anew, and what is in the
-// stream then tells whether the batch was stored.
+// appendEmbedded knows where it is: nobody else writes, so after a failure the server is started
+// anew, and what is in the stream then tells whether the batch was stored.
 func (j *JetStream) appendEmbedded(ctx context.Context, batch []byte) (uint64, error) {
 	j.mu.Lock()
 	l, broken := j.line, j.broken
@@ -249,7 +263,8 @@ func (j *JetStream) appendEmbedded(ctx context.Context, batch []byte) (uint64, e
 	return ack.Sequence, nil
 }
 
-// restart starts the embedded server anew after a failure, and removes what it had stored without saying so.
+// restart starts the embedded server anew after a failure, and removes what it had stored
+// without saying so.
 func (j *JetStream) restart(ctx context.Context, why error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -316,12 +331,15 @@ func (j *JetStream) Close() error {
 	return nil
 }
 
-// plainKey says whether NATS takes a key as it is; what it does not take is a mistake of the caller.
+// plainKey says whether NATS takes a key as it is; what it does not take is a mistake
+// of the caller.
 func plainKey(key string) error {
 	bad := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-/_=.", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-/_=.", r))
 	}
-	if key == "" || strings.ContainsFunc(key, bad) || key[0] == '.' || key[len(key)-1] == '.' || strings.Contains(key, "..") {
+	if key == "" || strings.ContainsFunc(key, bad) || key[0] == '.' || key[len(key)-1] == '.' ||
+		strings.Contains(key, "..") {
 		return fmt.Errorf("key %q: letters, digits and -/_=. only, and no empty part", key)
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// table is Keys on a bucket of JetStream. It asks for the bucket anew each time, since the embedded server may be another by then.
+// table is Keys on a bucket of JetStream. It asks for the bucket anew each time, since the embedded
+// server may be another by then.
 type table struct {
 	j    *JetStream
 	name string
@@ -24,7 +25,8 @@ func (j *JetStream) Keys(ctx context.Context, name string) (Keys, error) {
 	err := j.patiently(ctx, func(ctx context.Context, replicas int) error {
 		_, err := t.bucket(ctx)
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			_, err = j.current().js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: t.name, History: 1, Replicas: replicas})
+			_, err = j.current().js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: t.name,
+				History: 1, Replicas: replicas})
 		}
 		if errors.Is(err, jetstream.ErrBucketExists) {
 			return nil
@@ -109,7 +111,8 @@ func (t *table) failed(doing, key string, err error) error {
 		return nil
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		err = ErrNoKey
-	case errors.Is(err, jetstream.ErrKeyExists), api != nil && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+	case errors.Is(err, jetstream.ErrKeyExists), api != nil &&
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
 		err = ErrRevision
 	}
 	return fmt.Errorf("%s %s in %s: %w", doing, key, t.name, err)
@@ -118,14 +121,16 @@ func (t *table) failed(doing, key string, err error) error {
 // partSize is in bytes and below what any NATS takes as one message.
 const partSize = 512 << 10
 
-// A head says which parts are a state. Parts are named by their sequence, so the last state is whole until the next one is.
+// A head says which parts are a state. Parts are named by their sequence, so the last state is
+// whole until the next one is.
 type head struct {
 	Sequence uint64 `json:"sequence"`
 	Parts    int    `json:"parts"`
 	Sum      uint32 `json:"sum"`
 }
 
-// SaveState implements Log. On a cluster every server may save; the newest stays. States of one sequence are alike.
+// SaveState implements Log. On a cluster every server may save; the newest stays. States of one
+// sequence are alike.
 func (j *JetStream) SaveState(ctx context.Context, sequence uint64, state []byte) error {
 	keys, err := j.Keys(ctx, "state")
 	if err != nil {

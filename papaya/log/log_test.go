@@ -47,7 +47,8 @@ func TestBatchesStayInOrderOverARestart(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "stream")
 	j := open(t, folder)
 	for i := range 100 {
-		if seq, err := j.Append(t.Context(), fmt.Appendf(nil, "batch %d", i+1)); err != nil || seq != uint64(i+1) {
+		if seq, err := j.Append(t.Context(), fmt.Appendf(nil, "batch %d", i+1)); err != nil ||
+			seq != uint64(i+1) {
 			t.Fatalf("append %d: sequence %d, %v", i+1, seq, err)
 		}
 	}
@@ -94,10 +95,12 @@ func TestAFollowerOutlivesANewStart(t *testing.T) {
 	if err := os.Rename(filepath.Dir(folder), filepath.Join(root, "away")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Append(ctx, []byte("two")); !errors.Is(err, ErrRefused) || !errors.Is(err, os.ErrNotExist) {
+	if _, err := j.Append(ctx, []byte("two")); !errors.Is(err, ErrRefused) ||
+		!errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("without its folder the log says %v", err)
 	}
-	if err := os.Mkdir(filepath.Dir(folder), 0o700); err != nil { // another folder, and an empty one
+	// another folder, and an empty one
+	if err := os.Mkdir(filepath.Dir(folder), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := j.Append(ctx, []byte("three")); err != nil || n != 2 {

@@ -12,14 +12,15 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A server of a cluster that was away for longer than the stream is kept begins with the state that others have saved, and asks them for
-// the lines of the text that it lacks.
+// A server of a cluster that was away for longer than the stream is kept begins with the state that
+// others have saved, and asks them for the lines of the text that it lacks.
 const (
 	textSubject = "papaya.text"
 	atHeader    = "Papaya-At"
 	// textPart is in bytes of one answer, and below what any NATS takes as one message.
 	textPart = 256 << 10
-	// askTimeout is how long others may take to answer. A guess: they read what they answer from the disk.
+	// askTimeout is how long others may take to answer. A guess: they read what they
+	// answer from the disk.
 	askTimeout = 2 * time.Second
 )
 
@@ -34,7 +35,9 @@ func (j *JetStream) ShareText(ctx context.Context, t *Text) error {
 			return // not one of ours
 		}
 		if at, lines, err := t.lines(from); err == nil && len(lines) > 0 {
-			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{atHeader: {strconv.FormatUint(at, 10)}}, Data: lines}) // who asks will ask again
+			// who asks will ask again
+			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{atHeader: {strconv.FormatUint(at, 10)}},
+				Data: lines})
 		}
 	})
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// Text is DATA/log: what was said, one line each, for people to read. A place in it is a number of bytes since the first
-// line ever, also where the head of the file has been cut off since. One goroutine writes, any may read.
+// Text is DATA/log: what was said, one line each, for people to read. A place in it is a number of
+// bytes since the first line ever, also where the head of the file has been cut off since. One
+// goroutine writes, any may read.
 type Text struct {
 	folder string
 	lock   *os.File
@@ -27,10 +28,12 @@ type Text struct {
 	step func(string) // of a test, which ends the process there; else nil
 }
 
-// maxPending is in bytes: what a server keeps of a text that it cannot write. The stream has it too.
+// maxPending is in bytes: what a server keeps of a text that it cannot write. The
+// stream has it too.
 const maxPending = 16 << 20
 
-// OpenText makes folder if it is not there, takes its lock, which a dead process does not hold, and cuts off what a crash has left of a line.
+// OpenText makes folder if it is not there, takes its lock, which a dead process does not hold, and
+// cuts off what a crash has left of a line.
 func OpenText(folder string) (*Text, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -145,9 +148,10 @@ func (t *Text) ReadAt(p []byte, at uint64) (int, error) {
 	return n, err
 }
 
-// Write adds whole lines that begin at a place, in one write, so no reader sees them mixed with others. What of them is there
-// already, from before a crash, stays, and what was cut off is not written again. An error says that they could not be written; they are kept, and
-// written by Ready or the next Write.
+// Write adds whole lines that begin at a place, in one write, so no reader sees them mixed with
+// others. What of them is there already, from before a crash, stays, and what was cut off is not
+// written again. An error says that they could not be written; they are kept, and written by Ready
+// or the next Write.
 func (t *Text) Write(at uint64, lines []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -206,7 +210,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// setAside keeps the end of the file that is not what the stream says, where people find it, and cuts it off.
+// setAside keeps the end of the file that is not what the stream says, where people find it,
+// and cuts it off.
 func (t *Text) setAside(at uint64) error {
 	torn := make([]byte, t.begin+uint64(t.size)-at)
 	if _, err := t.file.ReadAt(torn, int64(at-t.begin)); err != nil && !errors.Is(err, io.EOF) {
@@ -219,7 +224,8 @@ func (t *Text) setAside(at uint64) error {
 	return t.truncate(int64(at - t.begin))
 }
 
-// flush writes what is pending, then lines, and puts back to pending what has not gone out: no half of a line stays in the file.
+// flush writes what is pending, then lines, and puts back to pending what has not gone out: no half
+// of a line stays in the file.
 func (t *Text) flush(lines []byte) error {
 	if len(t.pending) > 0 {
 		lines, t.pending = t.pending, nil
@@ -244,8 +250,8 @@ func (t *Text) flush(lines []byte) error {
 	return err
 }
 
-// sameFile sees to it that what is written to is what people see below that name. A folder that is gone is not made again: somebody
-// may be about to bring it back.
+// sameFile sees to it that what is written to is what people see below that name. A folder that is
+// gone is not made again: somebody may be about to bring it back.
 func (t *Text) sameFile() error {
 	now, err := os.Stat(t.path())
 	if err == nil && os.SameFile(now, t.info) {
@@ -283,7 +289,9 @@ func (t *Text) setBegin(begin uint64) error {
 		return err
 	}
 	t.begin = begin
-	if err := os.Remove(filepath.Join(t.folder, "log.cut")); err != nil && !errors.Is(err, os.ErrNotExist) { // of a cut that failed half-way
+	// of a cut that failed half-way
+	if err := os.Remove(filepath.Join(t.folder, "log.cut")); err != nil &&
+		!errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -71,7 +71,8 @@ func TestWhatTheStreamDoesNotSayIsSetAside(t *testing.T) {
 	write(t, x, 0, "one\n\x00\x00\x00\n")
 	write(t, x, 4, "two\nthree\n")
 	wantFile(t, folder, "one\ntwo\nthree\n")
-	if torn, err := os.ReadFile(filepath.Join(folder, "log.torn-4")); string(torn) != "\x00\x00\x00\n" {
+	if torn, err := os.ReadFile(filepath.Join(folder,
+		"log.torn-4")); string(torn) != "\x00\x00\x00\n" {
 		t.Errorf("set aside: %q, %v", torn, err)
 	}
 }
@@ -97,7 +98,8 @@ func TestAGapMovesTheBeginning(t *testing.T) {
 	wantFile(t, folder, "later\nlast\n")
 }
 
-// TestWhatIsGoneIsNotWrittenAgain plays what the stream has since the last state to a text whose head is gone: cut off, or removed by somebody.
+// TestWhatIsGoneIsNotWrittenAgain plays what the stream has since the last state to a text whose
+// head is gone: cut off, or removed by somebody.
 func TestWhatIsGoneIsNotWrittenAgain(t *testing.T) {
 	folder := t.TempDir()
 	x := openText(t, folder)

@@ -1,6 +1,8 @@
-// Package metrics holds figures of a running server and writes them in the text format of Prometheus (exposition 0.0.4).
+// Package metrics holds figures of a running server and writes them in the text format of
+// Prometheus (exposition 0.0.4).
 //
-// Counting is one atomic addition; nothing is registered globally, so that two servers in one process do not mix.
+// Counting is one atomic addition; nothing is registered globally, so that two servers in one
+// process do not mix.
 package metrics
 
 import (
@@ -41,16 +43,19 @@ func (c *Counter) Value() uint64 { return c.n.Load() }
 // Counter makes a counter. Its name ends in _total, by the custom of Prometheus.
 func (s *Set) Counter(name, help string) *Counter {
 	c := &Counter{}
-	s.add(name, help, "counter", func(b *bytes.Buffer, name string) { fmt.Fprintf(b, "%s %d\n", name, c.Value()) })
+	s.add(name, help, "counter",
+		func(b *bytes.Buffer, name string) { fmt.Fprintf(b, "%s %d\n", name, c.Value()) })
 	return c
 }
 
 // Gauge adds a figure that goes up and down, asked for when somebody looks.
 func (s *Set) Gauge(name, help string, value func() float64) {
-	s.add(name, help, "gauge", func(b *bytes.Buffer, name string) { fmt.Fprintf(b, "%s %s\n", name, number(value())) })
+	s.add(name, help, "gauge",
+		func(b *bytes.Buffer, name string) { fmt.Fprintf(b, "%s %s\n", name, number(value())) })
 }
 
-// Counters is a counter for each value of one label; values are few and known to the program, never what a client sent.
+// Counters is a counter for each value of one label; values are few and known to the program, never
+// what a client sent.
 type Counters struct {
 	mu   sync.Mutex
 	each map[string]*Counter
@@ -68,7 +73,8 @@ func (c *Counters) Of(value string) *Counter {
 	return n
 }
 
-// Counters makes counters that differ in a label; values that are named here are there from the start, at 0.
+// Counters makes counters that differ in a label; values that are named here are there from
+// the start, at 0.
 func (s *Set) Counters(name, help, label string, values ...string) *Counters {
 	c := &Counters{each: map[string]*Counter{}}
 	for _, v := range values {
@@ -84,8 +90,10 @@ func (s *Set) Counters(name, help, label string, values ...string) *Counters {
 	return c
 }
 
-// bounds are the upper ends of a histogram's buckets in seconds: from the write of a fast disk to what nobody waits for.
-var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+// bounds are the upper ends of a histogram's buckets in seconds: from the write of a fast disk to
+// what nobody waits for.
+var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+	10}
 
 // A Histogram counts durations by bucket.
 type Histogram struct {
@@ -111,7 +119,8 @@ func (s *Set) Histogram(name, help string) *Histogram {
 		}
 		n += h.buckets[len(bounds)].Load()
 		fmt.Fprintf(b, "%s_bucket{le=\"+Inf\"} %d\n", name, n)
-		fmt.Fprintf(b, "%s_sum %s\n%s_count %d\n", name, number(time.Duration(h.sum.Load()).Seconds()), name, n)
+		fmt.Fprintf(b, "%s_sum %s\n%s_count %d\n", name,
+			number(time.Duration(h.sum.Load()).Seconds()), name, n)
 	})
 	return h
 }
@@ -120,7 +129,8 @@ func (s *Set) Histogram(name, help string) *Histogram {
 func (s *Set) add(name, help, kind string, write func(*bytes.Buffer, string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, found := slices.BinarySearchFunc(s.figures, name, func(f figure, name string) int { return strings.Compare(f.name, name) })
+	at, found := slices.BinarySearchFunc(s.figures, name,
+		func(f figure, name string) int { return strings.Compare(f.name, name) })
 	if found {
 		panic("metrics: " + name + " is there twice")
 	}
@@ -134,7 +144,8 @@ func (s *Set) Write(w io.Writer) error {
 	s.mu.Unlock()
 	var b bytes.Buffer
 	for _, f := range figures {
-		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", f.name, help.Replace(f.help), f.name, f.kind)
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", f.name, help.Replace(f.help), f.name,
+			f.kind)
 		f.write(&b, f.name)
 	}
 	_, err := w.Write(b.Bytes())

@@ -62,7 +62,8 @@ papaya_rooms 2.5
 
 func TestManyCountAtOnce(t *testing.T) {
 	var s Set
-	c, l, h := s.Counter("a_total", ""), s.Counters("b_total", "", "x"), s.Histogram("c_seconds", "")
+	c, l, h := s.Counter("a_total", ""), s.Counters("b_total", "", "x"),
+		s.Histogram("c_seconds", "")
 	var done sync.WaitGroup
 	for range 4 {
 		done.Go(func() {
@@ -79,7 +80,8 @@ func TestManyCountAtOnce(t *testing.T) {
 	done.Wait()
 	var b strings.Builder
 	_ = s.Write(&b)
-	for _, want := range []string{"a_total 4000\n", "b_total{x=\"y\"} 4000\n", "c_seconds_count 4000\n", "c_seconds_sum 4000\n"} {
+	for _, want := range []string{"a_total 4000\n", "b_total{x=\"y\"} 4000\n",
+		"c_seconds_count 4000\n", "c_seconds_sum 4000\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}

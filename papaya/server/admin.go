@@ -9,7 +9,8 @@ import (
 	"interleave/papaya/hall"
 )
 
-// An Admin is how an administrator speaks with a server that runs, from any goroutine. The zero value is for Config.Admin.
+// An Admin is how an administrator speaks with a server that runs, from any goroutine. The zero
+// value is for Config.Admin.
 type Admin struct {
 	mu      sync.Mutex
 	server  *server       // nil before Run
@@ -30,7 +31,8 @@ func (a *Admin) attach(s *server) (detach func()) {
 	return func() { close(gone) }
 }
 
-// ask runs a question on the goroutine that owns the hall; an entry that comes of it goes to the log.
+// ask runs a question on the goroutine that owns the hall; an entry that comes of it
+// goes to the log.
 func (a *Admin) ask(ctx context.Context, question func(h *hall.Hall) (hall.Entry, bool)) error {
 	a.mu.Lock()
 	s, gone := a.server, a.gone
@@ -40,7 +42,11 @@ func (a *Admin) ask(ctx context.Context, question func(h *hall.Hall) (hall.Entry
 	}
 	done := make(chan struct{})
 	select {
-	case s.events <- event{do: func() (hall.Entry, bool) { defer close(done); return question(s.hall) }}:
+	case s.events <- event{do: func() (hall.Entry,
+		bool) {
+		defer close(done)
+		return question(s.hall)
+	}}:
 		return wait(ctx, done, gone)
 	case <-gone:
 		return ErrNotServing
@@ -62,17 +68,26 @@ func wait(ctx context.Context, done, gone <-chan struct{}) error {
 
 // Sessions lists who is there, on all servers of the log.
 func (a *Admin) Sessions(ctx context.Context) (list []hall.Session, err error) {
-	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) { list = h.Sessions(); return hall.Entry{}, false })
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry,
+		bool) {
+		list = h.Sessions()
+		return hall.Entry{}, false
+	})
 	return list, err
 }
 
 // Rooms lists the rooms.
 func (a *Admin) Rooms(ctx context.Context) (list []hall.Room, err error) {
-	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry, bool) { list = h.Rooms(); return hall.Entry{}, false })
+	err = a.ask(ctx, func(h *hall.Hall) (hall.Entry,
+		bool) {
+		list = h.Rooms()
+		return hall.Entry{}, false
+	})
 	return list, err
 }
 
-// Order writes an order to the log (hall.EndNick and those beside it), and returns when this server has obeyed it.
+// Order writes an order to the log (hall.EndNick and those beside it), and returns when this
+// server has obeyed it.
 func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	done := make(chan struct{})
 	a.mu.Lock()
@@ -83,7 +98,10 @@ func (a *Admin) Order(ctx context.Context, verb string, words ...string) error {
 	}
 	a.mu.Unlock()
 	defer a.obeyed(number)
-	if err := a.ask(ctx, func(*hall.Hall) (hall.Entry, bool) { return hall.NewOrder(number, verb, words...), true }); err != nil {
+	if err := a.ask(ctx, func(*hall.Hall) (hall.Entry,
+		bool) {
+		return hall.NewOrder(number, verb, words...), true
+	}); err != nil {
 		return err
 	}
 	if err := wait(ctx, done, gone); err != nil {

@@ -22,7 +22,8 @@ func TestOrders(t *testing.T) {
 	h := open(t, folder, func(c *Config) { c.Admin = &admin })
 	ann, bob := h.connect().enter("ann", "#tea", "#pot"), h.connect().enter("bob", "#tea")
 	sessions, err := admin.Sessions(t.Context())
-	if err != nil || len(sessions) != 2 || sessions[0].Nick != "ann" || strings.Join(sessions[0].Rooms, " ") != "#tea #pot" || sessions[1].Host != "127.0.0.1" {
+	if err != nil || len(sessions) != 2 || sessions[0].Nick != "ann" ||
+		strings.Join(sessions[0].Rooms, " ") != "#tea #pot" || sessions[1].Host != "127.0.0.1" {
 		t.Errorf("sessions: %+v, %v", sessions, err)
 	}
 	if err := admin.Order(t.Context(), hall.KickMember, "#tea", "bob", "not now"); err != nil {
@@ -52,7 +53,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestFlood is a client that says more than it may: nothing of it is read for a while, nothing is lost, and others do not notice.
+// TestFlood is a client that says more than it may: nothing of it is read for a while, nothing is
+// lost, and others do not notice.
 func TestFlood(t *testing.T) {
 	var lines, rests atomic.Int64
 	account := make(chan string, 1)

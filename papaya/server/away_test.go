@@ -21,7 +21,9 @@ import (
 // startNATS is one node with JetStream inside the test.
 func startNATS(t *testing.T) (url string) {
 	t.Helper()
-	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1",
+		Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true,
+		NoLog: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,8 @@ func (m *member) begin(t *testing.T, url string, change func(log.Log) log.Log) {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop, m.ended = stop, make(chan error, 1)
 	go func() {
-		err := Run(ctx, Config{Plain: []string{"127.0.0.1:0"}, Data: m.folder, Text: text, Log: l, Shared: true, Unique: m.name,
+		err := Run(ctx, Config{Plain: []string{"127.0.0.1:0"}, Data: m.folder, Text: text, Log: l,
+			Shared: true, Unique: m.name,
 			Logger: slog.New(slog.NewTextHandler(&m.said, nil)), Ready: func() { close(ready) },
 			Listen: func(network, address string) (net.Listener, error) {
 				listener, err := net.Listen(network, address)
@@ -111,7 +114,8 @@ func (m *member) say(t *testing.T, nick string, n int) {
 		t.Fatal(err)
 	}
 	var heard bytes.Buffer
-	if _, err := heard.ReadFrom(c); err != nil || !strings.Contains(heard.String(), "PONG chat :said") {
+	if _, err := heard.ReadFrom(c); err != nil ||
+		!strings.Contains(heard.String(), "PONG chat :said") {
 		t.Fatalf("%s was not acknowledged: %v\n%s", nick, err, heard.String())
 	}
 }
@@ -125,7 +129,8 @@ func (m *member) log(t *testing.T) string {
 	return string(text)
 }
 
-// TestAServerThatWasAwayIsGivenTheText has a server away while the others save the state: what it lacks is in no batch that it will read.
+// TestAServerThatWasAwayIsGivenTheText has a server away while the others save the state: what it
+// lacks is in no batch that it will read.
 func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 	url := startNATS(t)
 	a, b := &member{name: "a", folder: t.TempDir()}, &member{name: "b", folder: t.TempDir()}
@@ -136,7 +141,8 @@ func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 	}
 	b.begin(t, url, nil) // a new one, while nobody can be asked
 	if !strings.Contains(b.said.String(), "the text lacks lines") {
-		t.Errorf("the first server of this text is away, and nothing is said of it:\n%s", b.said.String())
+		t.Errorf("the first server of this text is away, and nothing is said of it:\n%s",
+			b.said.String())
 	}
 	b.say(t, "between", 2000) // three answers
 	if err := b.end(t); err != nil {
@@ -153,7 +159,8 @@ func TestAServerThatWasAwayIsGivenTheText(t *testing.T) {
 	}
 	whole := a.log(t)
 	if strings.Count(whole, "PRIVMSG") != 2006 || !strings.HasSuffix(whole, b.log(t)) {
-		t.Errorf("a has %d messages and %d bytes, b %d bytes", strings.Count(whole, "PRIVMSG"), len(whole), len(b.log(t)))
+		t.Errorf("a has %d messages and %d bytes, b %d bytes", strings.Count(whole, "PRIVMSG"),
+			len(whole), len(b.log(t)))
 	}
 	if strings.Contains(a.said.String(), "lacks") {
 		t.Errorf("a says that it lacks something:\n%s", a.said.String())
@@ -166,7 +173,8 @@ type forgetful struct {
 	after uint64
 }
 
-func (f forgetful) Follow(ctx context.Context, after uint64, each func(uint64, []byte) error) error {
+func (f forgetful) Follow(ctx context.Context, after uint64,
+	each func(uint64, []byte) error) error {
 	return f.Log.Follow(ctx, after, func(n uint64, data []byte) error {
 		if n == f.after+1 {
 			return nil
@@ -197,7 +205,8 @@ func TestAServerThatTheLogHasLeftBehindEnds(t *testing.T) {
 	}
 }
 
-// TestTheStreamForgetsWhatStatesStandFor: in the files of one server alone is nothing that came before the state it has begun with.
+// TestTheStreamForgetsWhatStatesStandFor: in the files of one server alone is nothing that came
+// before the state it has begun with.
 func TestTheStreamForgetsWhatStatesStandFor(t *testing.T) {
 	folder := t.TempDir()
 	for n := range 3 { // each end saves the state
@@ -208,10 +217,12 @@ func TestTheStreamForgetsWhatStatesStandFor(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "log"))
 	if err != nil || strings.Count(string(text), "PRIVMSG #tea :nick") != 6 {
-		t.Errorf("the text has %d messages, %v; want 6", strings.Count(string(text), "PRIVMSG"), err)
+		t.Errorf("the text has %d messages, %v; want 6", strings.Count(string(text), "PRIVMSG"),
+			err)
 	}
 	var stream []byte
-	err = filepath.WalkDir(filepath.Join(folder, "stream"), func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join(folder, "stream"), func(path string, d os.DirEntry,
+		err error) error {
 		if err == nil && strings.HasSuffix(path, ".blk") {
 			var data []byte
 			data, err = os.ReadFile(path)

@@ -10,13 +10,15 @@ import (
 	"time"
 )
 
-// TestClockIsSet: the clock of the system says when something was said, and nothing else. It is set while the server runs, and while it does
-// not: nobody is ended, and what is said is acknowledged and has the time of the moment.
+// TestClockIsSet: the clock of the system says when something was said, and nothing else. It is set
+// while the server runs, and while it does not: nobody is ended, and what is said is acknowledged
+// and has the time of the moment.
 func TestClockIsSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	var wrong atomic.Int64
 	folder, want := t.TempDir(), []time.Duration(nil)
-	for _, set := range [][]time.Duration{{year, year + time.Hour}, {0, time.Hour, -time.Hour, -year, 0}} {
+	for _, set := range [][]time.Duration{{year, year + time.Hour}, {0, time.Hour, -time.Hour,
+		-year, 0}} {
 		wrong.Store(int64(set[0]))
 		h := open(t, folder, func(c *Config) {
 			c.Now = func() time.Time { return time.Now().Round(0).Add(time.Duration(wrong.Load())) }

@@ -47,8 +47,10 @@ func runNATS(args []string) {
 		panic(err)
 	}
 	o := &natsserver.Options{
-		ServerName: args[0], Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: args[1], SyncAlways: true, NoSigs: true,
-		Cluster: natsserver.ClusterOpts{Name: "papaya", Host: "127.0.0.1", Port: routes}, Routes: natsserver.RoutesFromStr(args[4]),
+		ServerName: args[0], Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: args[1],
+		SyncAlways: true, NoSigs: true,
+		Cluster: natsserver.ClusterOpts{Name: "papaya", Host: "127.0.0.1", Port: routes},
+		Routes:  natsserver.RoutesFromStr(args[4]),
 	}
 	electSoon()
 	s, err := natsserver.NewServer(o)
@@ -59,8 +61,9 @@ func runNATS(args []string) {
 	s.WaitForShutdown()
 }
 
-// startAgain is the status of a server that wants to be started again, as service managers do: the log cannot be opened yet,
-// or the other servers have given this one up. A machine that is busy enough can bring that about (EX_TEMPFAIL of sysexits.h).
+// startAgain is the status of a server that wants to be started again, as service managers do: the
+// log cannot be opened yet, or the other servers have given this one up. A machine that is busy
+// enough can bring that about (EX_TEMPFAIL of sysexits.h).
 const startAgain = 75
 
 // runPapaya is one server: NAME FOLDER ADDRESS NATS-URL.
@@ -76,7 +79,8 @@ func runPapaya(args []string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(startAgain)
 	}
-	err = Run(ctx, Config{Plain: []string{args[2]}, Data: args[1], Text: text, Log: store, Shared: true, Unique: args[0],
+	err = Run(ctx, Config{Plain: []string{args[2]}, Data: args[1], Text: text, Log: store,
+		Shared: true, Unique: args[0],
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	again := errors.Is(err, errLost) || errors.Is(err, errAway)
 	if err := errors.Join(err, store.Close(), text.Close()); err != nil && !again {
@@ -88,7 +92,8 @@ func runPapaya(args []string) {
 	}
 }
 
-// A process is one that the test kills and starts again. One that ends by itself is a failure, unless it asks for a new start.
+// A process is one that the test kills and starts again. One that ends by itself is a failure,
+// unless it asks for a new start.
 type process struct {
 	role string
 	args []string
@@ -122,7 +127,8 @@ func (p *process) launch() error {
 	defer said.Close()
 	cmd.Stderr = said
 	started := make(chan error)
-	go func() { // on one thread, to its end: the process is killed with the thread that has started it
+	// on one thread, to its end: the process is killed with the thread that has started it
+	go func() {
 		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -138,7 +144,8 @@ func (p *process) launch() error {
 func (p *process) watch(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if status, ok := errors.AsType[*exec.ExitError](err); p.wanted && ok && status.ExitCode() == startAgain {
+	if status, ok := errors.AsType[*exec.ExitError](err); p.wanted && ok &&
+		status.ExitCode() == startAgain {
 		if p.trouble = p.launch(); p.trouble == nil {
 			return
 		}
@@ -191,7 +198,8 @@ func freePorts(t *testing.T, n int) []string {
 	return ports
 }
 
-// A talker says numbered messages, one after another, for as long as the test lasts, over whatever server is there.
+// A talker says numbered messages, one after another, for as long as the test lasts, over whatever
+// server is there.
 type talker struct {
 	nick      string
 	addresses []string // its own first
@@ -211,7 +219,8 @@ func (k *talker) talk(ctx context.Context, address string) error {
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	defer stop()
-	fmt.Fprintf(c, "CAP REQ echo-message\r\nNICK %s\r\nUSER t 0 * :t\r\nCAP END\r\nJOIN #tea\r\n", k.nick)
+	fmt.Fprintf(c, "CAP REQ echo-message\r\nNICK %s\r\nUSER t 0 * :t\r\nCAP END\r\nJOIN #tea\r\n",
+		k.nick)
 	k.heard = nil
 	lines, last := bufio.NewScanner(c), ""
 	next := func() {
@@ -279,13 +288,20 @@ func newCluster(t *testing.T) *cluster {
 	}
 	for n := range 3 {
 		name := fmt.Sprintf("n%d", n)
-		c.nodes = append(c.nodes, &process{role: "nats", args: []string{name, filepath.Join(c.root, name), ports[n], ports[3+n], strings.Join(routes, ",")}})
+		c.nodes = append(c.nodes,
+			&process{role: "nats", args: []string{name, filepath.Join(c.root, name), ports[n],
+				ports[3+n], strings.Join(routes, ",")}})
 		name = fmt.Sprintf("p%d", n)
-		c.servers = append(c.servers, &process{role: "papaya", args: []string{name, filepath.Join(c.root, name), c.addresses[n], strings.Join(urls, ",")}})
+		c.servers = append(c.servers,
+			&process{role: "papaya", args: []string{name, filepath.Join(c.root, name),
+				c.addresses[n], strings.Join(urls, ",")}})
 	}
-	for n := range 3 { // one waits for its server, the other goes to the next: each server always has one
-		c.talkers = append(c.talkers, &talker{nick: fmt.Sprintf("stays%d", n), addresses: c.addresses[n : n+1]},
-			&talker{nick: fmt.Sprintf("goes%d", n), addresses: append(slices.Clone(c.addresses[n:]), c.addresses[:n]...)})
+	// one waits for its server, the other goes to the next: each server always has one
+	for n := range 3 {
+		c.talkers = append(c.talkers, &talker{nick: fmt.Sprintf("stays%d", n),
+			addresses: c.addresses[n : n+1]},
+			&talker{nick: fmt.Sprintf("goes%d", n), addresses: append(slices.Clone(c.addresses[n:]),
+				c.addresses[:n]...)})
 	}
 	return c
 }
@@ -312,7 +328,8 @@ func (c *cluster) until(what string, done func() bool) {
 	}
 }
 
-// allTalk waits until each talker has been acknowledged n messages more: all are connected, and the log takes what they say.
+// allTalk waits until each talker has been acknowledged n messages more: all are connected, and the
+// log takes what they say.
 func (c *cluster) allTalk(n int64) {
 	c.t.Helper()
 	for _, k := range c.talkers {
@@ -334,7 +351,8 @@ func (c *cluster) someTalk(n int64) {
 	c.until("the rest talks on", func() bool { return all() >= before+n })
 }
 
-// TestCluster has three servers over three nodes of NATS, kills one of each in turn and restarts another server while all talk, and looks what is in the logs.
+// TestCluster has three servers over three nodes of NATS, kills one of each in turn and restarts
+// another server while all talk, and looks what is in the logs.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIP: it takes half a minute")
@@ -357,7 +375,8 @@ func TestCluster(t *testing.T) {
 			c.allTalk(some)
 			p.kill()
 			if p != c.nodes[0] { // this one is back before others can have been elected
-				c.someTalk(6 * some) // the others go on while it is away, with another leader if it was one
+				// the others go on while it is away, with another leader if it was one
+				c.someTalk(6 * some)
 			}
 			p.start(t)
 		}
@@ -425,7 +444,8 @@ func check(t *testing.T, said []string, talkers []*talker) {
 	acked := 0
 	for _, k := range talkers {
 		if len(k.acked) < 10 {
-			t.Errorf("%s was acknowledged %d messages only; last trouble: %v", k.nick, len(k.acked), k.trouble)
+			t.Errorf("%s was acknowledged %d messages only; last trouble: %v", k.nick, len(k.acked),
+				k.trouble)
 		}
 		for _, text := range k.acked {
 			acked++

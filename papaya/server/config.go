@@ -1,4 +1,5 @@
-// Package server is the edge of Papaya: listeners, a goroutine for each client, and the one goroutine that owns the hall.
+// Package server is the edge of Papaya: listeners, a goroutine for each client, and the one
+// goroutine that owns the hall.
 package server
 
 import (
@@ -25,12 +26,15 @@ type Config struct {
 
 	Plain []string // addresses of listeners for plain IRC
 	TLS   []string // for IRC over TLS, with TLSConfig
-	Web   []string // for HTTP: WebSocket at /socket, WebHandler for all else; over TLS where TLSConfig is there
+	// for HTTP: WebSocket at /socket, WebHandler for all else; over TLS where TLSConfig is there
+	Web []string
 
-	TLSConfig  *tls.Config                                         // its GetCertificate may reload; client certificates are asked for
+	// its GetCertificate may reload; client certificates are asked for
+	TLSConfig  *tls.Config
 	WebHandler http.Handler                                        // nil: 404
 	Listen     func(network, address string) (net.Listener, error) // nil: net.Listen
-	Origins    []string                                            // hosts of pages that may open a WebSocket, beside the server's own
+	// hosts of pages that may open a WebSocket, beside the server's own
+	Origins []string
 
 	Data   string    // the folder, in which password is looked for
 	Text   *log.Text // opened by the caller, before Log: it holds the folder's lock
@@ -38,17 +42,20 @@ type Config struct {
 	Shared bool      // the log has other servers
 	Unique string    // this server's name among them; it survives restarts
 
-	Accounts Accounts                                       // nil: nobody has one
-	Enter    func(address net.Addr) (leave func(), ok bool) // limits by address; nil: everybody may. Loopback is not asked about
-	// Say counts lines of an account, or of an address where there is none, and says how long no more is read of who has said them; nil: no limit.
+	Accounts Accounts // nil: nobody has one
+	// limits by address; nil: everybody may. Loopback is not asked about
+	Enter func(address net.Addr) (leave func(), ok bool)
+	// Say counts lines of an account, or of an address where there is none, and says how long no
+	// more is read of who has said them; nil: no limit.
 	Say func(address net.Addr, account string, lines int) (wait time.Duration)
 	// Admin is where administrators ask; may be nil.
 	Admin *Admin
 
 	Limits  Limits
 	Metrics Metrics
-	Now     func() time.Time // says when something was said; nil: time.Now. What takes its time has a clock that nobody sets
-	Logger  *slog.Logger     // nil: silent
+	// says when something was said; nil: time.Now. What takes its time has a clock that nobody sets
+	Now    func() time.Time
+	Logger *slog.Logger // nil: silent
 }
 
 // defaults gives what is left at zero its value.
@@ -102,17 +109,21 @@ type Limits struct {
 type Metrics struct {
 	Connected    func()
 	Disconnected func()
-	Lines        func(n int)                            // said by clients
-	Deliveries   func(n int)                            // lines to clients
-	Batches      func(n, bytes int, took time.Duration) // stored in the log: entries, size, time until it was on the disk
-	Gathered     func(waited, added time.Duration)      // a batch was handed to the log: since its oldest line had come, and of that what the log did not need
-	Held         func(took time.Duration)               // lines to a client that is behind have waited for it
-	Refused      func(reason error)                     // a batch that the log did not take
-	Cut          func(reason string)                    // a client that was ended
+	Lines        func(n int) // said by clients
+	Deliveries   func(n int) // lines to clients
+	// stored in the log: entries, size, time until it was on the disk
+	Batches func(n, bytes int, took time.Duration)
+	// a batch was handed to the log: since its oldest line had come, and of that what the
+	// log did not need
+	Gathered func(waited, added time.Duration)
+	// lines to a client that is behind have waited for it
+	Held    func(took time.Duration)
+	Refused func(reason error)  // a batch that the log did not take
+	Cut     func(reason string) // a client that was ended
 }
 
-// ErrNotYours is what Accounts answers to a wrong name, password, certificate or invitation. Any other error is trouble, and is
-// told to the client as such.
+// ErrNotYours is what Accounts answers to a wrong name, password, certificate or invitation. Any
+// other error is trouble, and is told to the client as such.
 var ErrNotYours = errors.New("wrong name or password")
 
 // A Person is who has logged in.
@@ -121,12 +132,13 @@ type Person struct {
 	Role    hall.Role
 }
 
-// Accounts knows who may be whom. Calls may take long (a hash is slow on purpose), and come from many goroutines.
+// Accounts knows who may be whom. Calls may take long (a hash is slow on purpose), and come from
+// many goroutines.
 type Accounts interface {
 	// Verify finds the account of a name and a password.
 	Verify(ctx context.Context, name, password string, from net.Addr) (Person, error)
-	// Certificate finds the account of a client's certificate by the SHA-256 of its DER form, in hex. The name is
-	// that of the account which the client asks for, or empty.
+	// Certificate finds the account of a client's certificate by the SHA-256 of its DER form, in
+	// hex. The name is that of the account which the client asks for, or empty.
 	Certificate(ctx context.Context, fingerprint, name string) (Person, error)
 	// Register makes an account; invitation is empty where none was given.
 	Register(ctx context.Context, name, password, invitation string, from net.Addr) (Person, error)

@@ -20,12 +20,15 @@ const lastWords = time.Second
 
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// A conn is one client: a goroutine that reads, and one that writes while there is something to write.
+// A conn is one client: a goroutine that reads, and one that writes while there is
+// something to write.
 type conn struct {
 	hall.Client
 	server *server
 	net    net.Conn
-	raw    syscall.RawConn // of a connection that is the kernel's, else nil: several pieces can be written at once, so lines of a room need not be copied
+	// of a connection that is the kernel's, else nil: several pieces can be written at once, so
+	// lines of a room need not be copied
+	raw    syscall.RawConn
 	leave  func()
 	resume chan struct{} // the reader may go on: all it has read is done
 	wait   time.Duration // how long the reader rests, once it may go on
@@ -100,8 +103,8 @@ func (c *conn) End() {
 	c.wake()
 }
 
-// flush hands over what was staged to the writer, and says how much waits for the client; false if it has not read for too long, and was
-// cut off.
+// flush hands over what was staged to the writer, and says how much waits for the client; false if
+// it has not read for too long, and was cut off.
 func (c *conn) flush(limit int) (waiting int, ok bool) {
 	start := false
 	defer func() {
@@ -148,8 +151,8 @@ func (c *conn) flush(limit int) (waiting int, ok bool) {
 	return waiting, ok
 }
 
-// finish closes the connection. A reader that is still there takes what the client may be sending, for a while: a close
-// with bytes unread would take from the client what was sent to it last.
+// finish closes the connection. A reader that is still there takes what the client may be sending,
+// for a while: a close with bytes unread would take from the client what was sent to it last.
 func (c *conn) finish() {
 	half, ok := c.net.(interface{ CloseWrite() error })
 	if c.done || c.cut || !ok || half.CloseWrite() != nil {
@@ -169,8 +172,9 @@ func (c *conn) wake() {
 	}
 }
 
-// read reads until the client has ended or says too much, and tells the owner of the hall. Nothing it calls before it waits needs more than
-// a stack of 2 KiB, which most of ten thousand clients who say little then never outgrow.
+// read reads until the client has ended or says too much, and tells the owner of the hall. Nothing
+// it calls before it waits needs more than a stack of 2 KiB, which most of ten thousand clients who
+// say little then never outgrow.
 func (c *conn) read() {
 	var split splitter
 	r := reader{}
@@ -204,7 +208,8 @@ func (c *conn) over(inOrder bool) {
 	}
 }
 
-// sayAtOnce is how many lines of a client go to the owner of the hall together where lines are counted.
+// sayAtOnce is how many lines of a client go to the owner of the hall together where
+// lines are counted.
 const sayAtOnce = 8
 
 // say hands over what was read, and rests if that was more than the client may say.
@@ -248,7 +253,8 @@ type reader struct {
 	try    func(uintptr) bool
 }
 
-// wait waits until there is something to read, and reads it into a chunk; the error comes with what was read before it, or io.EOF.
+// wait waits until there is something to read, and reads it into a chunk; the error comes with what
+// was read before it, or io.EOF.
 func (r *reader) wait(raw syscall.RawConn) error {
 	if r.try == nil {
 		r.try = r.read // once, not for each time
@@ -282,16 +288,19 @@ func (r *reader) give() {
 	r.chunk = nil
 }
 
-// readNow reads from a descriptor that does not block, so the scheduler need not hear of it: each time it does, it wakes a thread to watch.
+// readNow reads from a descriptor that does not block, so the scheduler need not hear of it: each
+// time it does, it wakes a thread to watch.
 func readNow(fd uintptr, b []byte) (int, error) {
-	n, _, failed := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	n, _, failed := syscall.RawSyscall(syscall.SYS_READ, fd,
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
 	if failed != 0 {
 		return 0, failed
 	}
 	return int(n), nil
 }
 
-// readSmall is for connections that say nothing before they have read: of TLS, of WebSockets, of a stack that is not the kernel's.
+// readSmall is for connections that say nothing before they have read: of TLS, of WebSockets, of a
+// stack that is not the kernel's.
 func (c *conn) readSmall(split *splitter) ([]line, error) {
 	var small [512]byte
 	n, err := c.net.Read(small[:])

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStacks: a client's goroutine reads and parses on the 2 KiB of stack that every goroutine begins with. Of ten thousand who listen, twice
-// that is the largest part of what they hold.
+// TestStacks: a client's goroutine reads and parses on the 2 KiB of stack that every goroutine
+// begins with. Of ten thousand who listen, twice that is the largest part of what they hold.
 func TestStacks(t *testing.T) {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -19,7 +19,8 @@ func TestStacks(t *testing.T) {
 			}
 		}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection may choose larger stacks for new goroutines
+	// a collection may choose larger stacks for new goroutines
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	const clients = 300
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,7 +49,8 @@ func TestStacks(t *testing.T) {
 		c := &conn{server: s, net: theirs, raw: raw, resume: make(chan struct{}, 1)}
 		go c.read()
 		all = append(all, mine)
-		const words = "NICK ann\r\nUSER ann 0 * :Ann of Tea\r\nJOIN #tea\r\nPRIVMSG #tea :hello, all of you\r\n"
+		const words = "NICK ann\r\nUSER ann 0 * :Ann of Tea\r\nJOIN #tea\r\nPRIVMSG #tea " +
+			":hello, all of you\r\n"
 		if _, err := io.WriteString(mine, words); err != nil {
 			t.Fatal(err)
 		}

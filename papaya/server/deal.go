@@ -13,7 +13,8 @@ import (
 // tick is how often silent clients, marks and signs of life are looked after.
 const tick = 500 * time.Millisecond
 
-// deal owns the hall and all clients, and ends some time after ctx, when the clients have their last words.
+// deal owns the hall and all clients, and ends some time after ctx, when the clients have
+// their last words.
 func (s *server) deal(ctx context.Context, doors []door) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -26,7 +27,8 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 		if behind := s.hall.Step(); s.log.held > 0 {
 			catching = time.After(s.log.held)
 		} else if behind > 0 || len(s.late) > 0 {
-			catching = time.After(time.Millisecond) // who is behind gets more, and who waits goes on, as soon as there is room
+			// who is behind gets more, and who waits goes on, as soon as there is room
+			catching = time.After(time.Millisecond)
 		}
 		s.flush()
 		select {
@@ -150,10 +152,12 @@ func (s *server) obey(c *conn, l line) {
 	switch {
 	case c.ending:
 	case l.fault == fine && s.hall.Logged(&c.Client, &l.Message):
-		if s.log.flying != nil && time.Since(s.log.since) > doubtAfter && s.hall.Refuse(&c.Client, &l.Message, "the log does not answer") {
+		if s.log.flying != nil && time.Since(s.log.since) > doubtAfter &&
+			s.hall.Refuse(&c.Client, &l.Message, "the log does not answer") {
 			return
 		}
-		s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said, Data: text(&l.Message)}})
+		s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said,
+			Data: text(&l.Message)}})
 	case c.pending > 0:
 		s.push(item{conn: c, message: l.Message, fault: l.fault})
 	default:
@@ -170,7 +174,8 @@ func (s *server) do(c *conn, l line) {
 		s.end(c, true, "A line with NUL in it")
 	default:
 		if s.hall.Logged(&c.Client, &l.Message) { // it has registered since the line came
-			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID, Kind: hall.Said, Data: text(&l.Message)}})
+			s.push(item{conn: c, message: l.Message, entry: hall.Entry{Client: c.ID,
+				Kind: hall.Said, Data: text(&l.Message)}})
 			return
 		}
 		if e, ok := s.hall.Line(&c.Client, &l.Message); ok {
@@ -180,7 +185,8 @@ func (s *server) do(c *conn, l line) {
 	}
 }
 
-// text is a message as it goes into the log: without its source, and with the client's own tags only.
+// text is a message as it goes into the log: without its source, and with the client's
+// own tags only.
 func text(m *irc.Message) []byte {
 	own := *m
 	own.Source, own.Tags = "", nil
@@ -195,9 +201,10 @@ func text(m *irc.Message) []byte {
 	return own.Append(nil)
 }
 
-// The state is saved after so many batches or bytes, and not more often than so, and after saveLate if anything has happened: so a start has
-// little to read, and the stream may forget what is older. The text is synced as often as state is looked after: it is mended from
-// the stream where that was too late.
+// The state is saved after so many batches or bytes, and not more often than so, and after
+// saveLate if anything has happened: so a start has little to read, and the stream may forget what
+// is older. The text is synced as often as state is looked after: it is mended from the stream
+// where that was too late.
 const (
 	saveBatches = 20000
 	saveBytes   = 64 << 20
@@ -207,8 +214,9 @@ const (
 	syncEvery   = time.Second
 )
 
-// keepFor is how long the stream keeps what a state that was saved stands for: another server of the cluster that loses its way to the log
-// for less has what it needs. One that is alone needs none of it, but a backup that is being made may: of that the last state's is kept.
+// keepFor is how long the stream keeps what a state that was saved stands for: another server of
+// the cluster that loses its way to the log for less has what it needs. One that is alone needs
+// none of it, but a backup that is being made may: of that the last state's is kept.
 const keepFor = time.Hour
 
 // A saving is a state that was saved.
@@ -217,7 +225,8 @@ type saving struct {
 	at       time.Time
 }
 
-// keep syncs the text, saves the state and gives memory back, beside the goroutine that owns the hall.
+// keep syncs the text, saves the state and gives memory back, beside the goroutine
+// that owns the hall.
 func (s *server) keep(ctx context.Context) {
 	ticker := time.NewTicker(syncEvery)
 	defer ticker.Stop()
@@ -242,7 +251,8 @@ func (s *server) keep(ctx context.Context) {
 // saveSome hands the state to keep, if it has changed a lot and the last one is written.
 func (s *server) saveSome(now time.Time) {
 	n, since := s.applied-s.saved, now.Sub(s.savedAt)
-	if (n < saveBatches || since < saveEvery) && (s.unsaved < saveBytes || since < saveFull) && (n == 0 || since < saveLate) {
+	if (n < saveBatches || since < saveEvery) && (s.unsaved < saveBytes || since < saveFull) &&
+		(n == 0 || since < saveLate) {
 		return
 	}
 	data, err := s.hall.Save()
@@ -257,18 +267,20 @@ func (s *server) saveSome(now time.Time) {
 	}
 }
 
-// signOfLife is how often a server that shares the log says something, and lostAfter how long one may say nothing until the others take
-// its clients for gone: a node of NATS that dies may take some seconds to be replaced. Both are guesses.
+// signOfLife is how often a server that shares the log says something, and lostAfter how long one
+// may say nothing until the others take its clients for gone: a node of NATS that dies may take
+// some seconds to be replaced. Both are guesses.
 const (
 	signOfLife = 5 * time.Second
 	lostAfter  = 20 * time.Second
 )
 
-// errLost ends a server whose clients the others have taken for gone, after a time without a way to the log.
+// errLost ends a server whose clients the others have taken for gone, after a time without a
+// way to the log.
 var errLost = errors.New("the other servers have given this one up: start it again")
 
-// errAway ends a server that was without a way to the log for longer than that keeps batches. Started again, it begins with the state that
-// others have saved.
+// errAway ends a server that was without a way to the log for longer than that keeps batches.
+// Started again, it begins with the state that others have saved.
 var errAway = errors.New("the log no longer has what this server missed: start it again")
 
 // look is what is done now and then.

@@ -55,7 +55,8 @@ func open(t *testing.T, folder string, change func(*Config)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := log.Open(t.Context(), log.Options{Folder: filepath.Join(folder, "stream"), Name: "test"})
+	store, err := log.Open(t.Context(), log.Options{Folder: filepath.Join(folder, "stream"),
+		Name: "test"})
 	if err != nil {
 		text.Close()
 		t.Fatal(err)
@@ -64,8 +65,9 @@ func open(t *testing.T, folder string, change func(*Config)) *house {
 	ready := make(chan struct{})
 	config := Config{
 		Plain: []string{"127.0.0.1:0"}, Data: folder, Text: text, Log: store,
-		Logger: slog.New(slog.NewTextHandler(&h.said, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Ready:  func() { close(ready) },
+		Logger: slog.New(slog.NewTextHandler(&h.said,
+			&slog.HandlerOptions{Level: slog.LevelDebug})),
+		Ready: func() { close(ready) },
 		Listen: func(network, address string) (net.Listener, error) {
 			l, err := net.Listen(network, address)
 			if err == nil {

@@ -11,19 +11,21 @@ import (
 	"interleave/papaya/log"
 )
 
-// maxBatch is in bytes of entries. Larger batches save nothing more, and what they bring at once has to find room with each client
-// that it is for.
+// maxBatch is in bytes of entries. Larger batches save nothing more, and what they bring at once
+// has to find room with each client that it is for.
 const maxBatch = 128 << 10
 
-// appendTimeout is how long a log may look for a leader before messages are refused; doubtAfter how long one that
-// has not answered may leave clients waiting before new messages are refused. Both are guesses.
+// appendTimeout is how long a log may look for a leader before messages are refused; doubtAfter
+// how long one that has not answered may leave clients waiting before new messages are refused.
+// Both are guesses.
 const (
 	appendTimeout = 5 * time.Second
 	doubtAfter    = 3 * time.Second
 )
 
-// outbox is what is on its way to the log: one batch that flies, and lines that wait for the next. What a client asks after it has
-// said something waits here, too, so that its answers come in order.
+// outbox is what is on its way to the log: one batch that flies, and lines that wait for
+// the next. What a client asks after it has said something waits here, too, so that its
+// answers come in order.
 type outbox struct {
 	queue   []item
 	flying  []item
@@ -37,7 +39,8 @@ type outbox struct {
 	empty   bool // a batch without entries is wanted: a sign of life
 	failed  time.Time
 	held    time.Duration // so long yet a batch waits for more
-	awaited bool          // one of the lines that wait is of a client that waits, too: for an answer
+	// one of the lines that wait is of a client that waits, too: for an answer
+	awaited bool
 	free    time.Duration // when the last batch had landed
 	again   time.Duration // when lines that wait for readers are looked at again
 }
@@ -68,12 +71,14 @@ func (s *server) push(i item) {
 		}
 	}
 	i.came = s.moment
-	s.log.awaited = s.log.awaited || i.conn == nil || i.entry.Kind != hall.Said || s.hall.Awaited(&i.conn.Client, &i.message)
+	s.log.awaited = s.log.awaited || i.conn == nil || i.entry.Kind != hall.Said ||
+		s.hall.Awaited(&i.conn.Client, &i.message)
 	s.log.queue = append(s.log.queue, i)
 }
 
-// launch sends the next batch to the log, if none flies. Lines that need no log are obeyed as far as nothing of the log is before them.
-// What a batch gathers is what has come while the last one was on its way, and while what that has brought was written.
+// launch sends the next batch to the log, if none flies. Lines that need no log are obeyed as far
+// as nothing of the log is before them. What a batch gathers is what has come while the last one
+// was on its way, and while what that has brought was written.
 func (s *server) launch() {
 	for s.log.flying == nil {
 		n := 0
@@ -89,7 +94,8 @@ func (s *server) launch() {
 			s.settle(i)
 		}
 	}
-	if s.log.flying != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil && s.onlyDone() && time.Since(s.log.failed) < time.Second {
+	if s.log.flying != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil &&
+		s.onlyDone() && time.Since(s.log.failed) < time.Second {
 		return
 	}
 	if s.log.held = s.gathers(); s.log.held > 0 {
@@ -103,17 +109,19 @@ func (s *server) launch() {
 }
 
 const (
-	// gatherFor is how long a batch waits at most: while clients are written to, who answer what they are just being told, and after the last
-	// batch, if nobody waits for an answer. A batch costs 200 us of CPU however small it is (papayachat-cpu-chat).
+	// gatherFor is how long a batch waits at most: while clients are written to, who answer what
+	// they are just being told, and after the last batch, if nobody waits for an answer. A batch
+	// costs 200 us of CPU however small it is (papayachat-cpu-chat).
 	gatherFor = time.Millisecond
-	// gatherLeast is the shortest wait that is worth it: Go's timers make a millisecond of any (the poller's unit), so a shorter one would
-	// come to more than two with what was waited before.
+	// gatherLeast is the shortest wait that is worth it: Go's timers make a millisecond of any (the
+	// poller's unit), so a shorter one would come to more than two with what was waited before.
 	gatherLeast = gatherFor / 10
 	// enough is in lines: a batch of so many does not wait for more.
 	enough = 1024
 )
 
-// gathers says how long a batch is to wait yet, since more may come soon. Nobody who waits for an answer waits for those who merely talk.
+// gathers says how long a batch is to wait yet, since more may come soon. Nobody who waits for an
+// answer waits for those who merely talk.
 func (s *server) gathers() (wait time.Duration) {
 	if len(s.log.queue) == 0 {
 		return 0
@@ -130,7 +138,8 @@ func (s *server) gathers() (wait time.Duration) {
 	return wait
 }
 
-// maxBatch is in bytes, as maxBatch; smaller where little may be unread, so that no batch fills a client up alone.
+// maxBatch is in bytes, as maxBatch; smaller where little may be unread, so that no batch fills a
+// client up alone.
 func (s *server) maxBatch() int {
 	return min(maxBatch, max(s.config.Limits.Unread/8, irc.MaxLine))
 }
@@ -139,8 +148,10 @@ func (s *server) maxBatch() int {
 func (s *server) launchSome(n, size int) {
 	s.log.number++
 	now := time.Now()
-	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: s.config.Now().UnixMilli()}
-	data := hall.AppendBatch(make([]byte, 0, s.log.bytes+s.log.bytes/4), s.log.batch) // like the last one
+	s.log.batch = hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number,
+		Time: s.config.Now().UnixMilli()}
+	// like the last one
+	data := hall.AppendBatch(make([]byte, 0, s.log.bytes+s.log.bytes/4), s.log.batch)
 	oldest := s.moment
 	for k := range n {
 		if len(data) >= size {
@@ -160,7 +171,8 @@ func (s *server) launchSome(n, size int) {
 	}
 	s.log.flying = append(s.log.spare, s.log.queue[:n]...)
 	s.log.queue, s.log.spare = without(s.log.queue, n), nil
-	s.log.acked, s.log.applied, s.log.empty, s.log.since, s.log.bytes = false, false, false, now, len(data)
+	s.log.acked, s.log.applied, s.log.empty, s.log.since, s.log.bytes = false, false, false, now,
+		len(data)
 	s.log.awaited = len(s.log.queue) > 0
 	s.appends <- data
 	if f := s.config.Metrics.Gathered; f != nil {
@@ -182,7 +194,8 @@ func without(items []item, n int) []item {
 	return items[:left]
 }
 
-// onlyDone says whether all that waits was applied without the log already, so that nobody is in a hurry.
+// onlyDone says whether all that waits was applied without the log already, so that
+// nobody is in a hurry.
 func (s *server) onlyDone() bool {
 	for _, i := range s.log.queue {
 		if !i.done {
@@ -192,8 +205,8 @@ func (s *server) onlyDone() bool {
 	return !s.log.empty
 }
 
-// append is the goroutine that writes to the log, one batch after another. A batch of which nobody knows whether it was
-// stored is tried until somebody does: readers know it by its number.
+// append is the goroutine that writes to the log, one batch after another. A batch of which nobody
+// knows whether it was stored is tried until somebody does: readers know it by its number.
 func (s *server) append(ctx context.Context) {
 	for {
 		select {
@@ -228,7 +241,8 @@ func (s *server) store(ctx context.Context, data []byte) (uint64, error) {
 	}
 }
 
-// stored hears how Append went. A server that is alone need not wait until its own batch comes back: no other is before it.
+// stored hears how Append went. A server that is alone need not wait until its own batch comes
+// back: no other is before it.
 func (s *server) stored(r result) {
 	s.moment = time.Since(s.start)
 	err := r.err
@@ -252,7 +266,8 @@ func (s *server) stored(r result) {
 		return
 	}
 	if !s.begun { // the state says what the first batch would have done
-		s.hall.Begin(hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number, Time: s.config.Now().UnixMilli()})
+		s.hall.Begin(hall.Batch{Server: s.config.Unique, Run: s.run, Number: s.log.number,
+			Time: s.config.Now().UnixMilli()})
 	}
 	items := s.log.flying
 	s.log.flying, s.log.failed, s.log.free = nil, time.Now(), s.moment
@@ -276,8 +291,8 @@ func plainReason(err error) string {
 	}
 }
 
-// refuse answers messages that the log has not taken. All else happens: at once where this server is alone, else when the log
-// is there again, since others have a say in it.
+// refuse answers messages that the log has not taken. All else happens: at once where this server
+// is alone, else when the log is there again, since others have a say in it.
 func (s *server) refuse(items []item, why string) {
 	var again []item
 	for _, i := range items {
@@ -319,7 +334,8 @@ func (s *server) come(a arrived) {
 		return
 	}
 	b, _, err := hall.ReadBatch(a.data)
-	if err != nil || b.Server != s.config.Unique || b.Run != s.run || s.log.flying == nil || b.Number != s.log.number || s.log.applied {
+	if err != nil || b.Server != s.config.Unique || b.Run != s.run || s.log.flying == nil ||
+		b.Number != s.log.number || s.log.applied {
 		if err := s.replay(a.sequence, a.data); err != nil {
 			s.config.Logger.Error("a batch of the log could not be applied", "reason", err)
 		}
@@ -371,8 +387,9 @@ func (s *server) landed() {
 	}
 }
 
-// settle obeys an item that needs no log, whose turn has come; unless what the client has said before it has turned out to need
-// the log, as all does that was said while it was still registering.
+// settle obeys an item that needs no log, whose turn has come; unless what the client has
+// said before it has turned out to need the log, as all does that was said while it was
+// still registering.
 func (s *server) settle(i item) {
 	if i.conn.queued > 0 {
 		s.log.queue = append(s.log.queue, i)

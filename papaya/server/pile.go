@@ -7,7 +7,8 @@ import (
 	"interleave/papaya/hall"
 )
 
-// A pile is what waits for one client: bytes of its own, and parts of runs, of which other clients write the same bytes.
+// A pile is what waits for one client: bytes of its own, and parts of runs, of which other clients
+// write the same bytes.
 type pile struct {
 	own    []byte
 	pieces []piece
@@ -21,15 +22,17 @@ type piece struct {
 	from, to int
 }
 
-// spares are piles to be used again. There are never so many that what a burst has needed stays in memory: the rest goes to the collector.
+// spares are piles to be used again. There are never so many that what a burst has needed stays in
+// memory: the rest goes to the collector.
 var spares struct {
 	mu    sync.Mutex
 	piles []*pile
 	bytes int
 }
 
-// What a spare pile may hold in bytes and pieces, and all of them in bytes; a pile begins with smallPile bytes. Guesses, of which the last lets
-// a thousand clients be written to without a new pile.
+// What a spare pile may hold in bytes and pieces, and all of them in bytes; a pile begins
+// with smallPile bytes. Guesses, of which the last lets a thousand clients be written to
+// without a new pile.
 const (
 	maxPooled = 16 << 10
 	maxPieces = 256
@@ -96,8 +99,9 @@ func (p *pile) extend(run *hall.Run, from, to int) {
 	p.pieces = append(p.pieces, piece{run, from, to})
 }
 
-// A piece of a run is copied where it is not worth a place of its own: beside others if it is small, and where it would keep a run in memory
-// that is more than four times as large. So what waits for a client takes four times of it at most.
+// A piece of a run is copied where it is not worth a place of its own: beside others if it is
+// small, and where it would keep a run in memory that is more than four times as large. So what
+// waits for a client takes four times of it at most.
 const (
 	smallPiece = 2 << 10
 	worthOf    = 4

@@ -99,7 +99,8 @@ func TestPiles(t *testing.T) {
 		all.give()
 	}
 	if whole == 0 || part == 0 {
-		t.Errorf("the kernel took %d piles at once, and a part of %d: both should have come up", whole, part)
+		t.Errorf("the kernel took %d piles at once, and a part of %d: both should have come up",
+			whole, part)
 	}
 }
 
@@ -145,7 +146,8 @@ func TestManyTalk(t *testing.T) {
 	s.config = s.config.defaults()
 	hear := func(command string) (launched bool) {
 		s.moment += step
-		s.push(item{conn: &conn{}, message: irc.Message{Command: command}, entry: hall.Entry{Kind: hall.Said, Data: []byte(command)}})
+		s.push(item{conn: &conn{}, message: irc.Message{Command: command},
+			entry: hall.Entry{Kind: hall.Said, Data: []byte(command)}})
 		s.launch()
 		select {
 		case <-s.appends:
@@ -162,7 +164,8 @@ func TestManyTalk(t *testing.T) {
 	}
 	for range 10 {
 		if got, want := batch(), int((gatherFor-gatherLeast)/step)+1; got != want {
-			t.Errorf("a batch has %d lines where many talk, want %d: those of %v", got, want, gatherFor)
+			t.Errorf("a batch has %d lines where many talk, want %d: those of %v", got, want,
+				gatherFor)
 		}
 	}
 	if !hear("JOIN") {
@@ -194,7 +197,9 @@ func TestSpares(t *testing.T) {
 		bytes += p.room()
 	}
 	if bytes > maxSpares || bytes != spares.bytes || kept == 0 {
-		t.Errorf("%d piles of %d bytes are kept, and said to be %d; want some, and %d bytes at most", kept, bytes, spares.bytes, maxSpares)
+		t.Errorf(
+			"%d piles of %d bytes are kept, and said to be %d; want some, and %d bytes at most",
+			kept, bytes, spares.bytes, maxSpares)
 	}
 	spares.mu.Unlock()
 	for range kept {
@@ -207,7 +212,8 @@ func TestSpares(t *testing.T) {
 	}
 }
 
-// TestLastLine: a client is ended in the middle of being written to. The one who writes must not close before it has got its last line.
+// TestLastLine: a client is ended in the middle of being written to. The one who writes must not
+// close before it has got its last line.
 func TestLastLine(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

@@ -8,13 +8,15 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Who talks faster than others read has what it says next wait, for a little: else a flood would have everybody cut off who is merely busy.
-// What is said to others goes on.
+// Who talks faster than others read has what it says next wait, for a little: else a flood would
+// have everybody cut off who is merely busy. What is said to others goes on.
 const (
-	// lateShare of the limit of what may be unread is what makes a client late; one that has less than keptUp has kept up.
+	// lateShare of the limit of what may be unread is what makes a client late; one that has less
+	// than keptUp has kept up.
 	lateShare, keptUp = 4, 16
-	// pauseFor is how long a batch to a client that is late waits at most, and pausesFor how long all do until it has kept up again:
-	// one that never reads can make no more than that of trouble. Guesses: a process that has to share its processor waits some of the first.
+	// pauseFor is how long a batch to a client that is late waits at most, and pausesFor how long
+	// all do until it has kept up again: one that never reads can make no more than that of
+	// trouble. Guesses: a process that has to share its processor waits some of the first.
 	pauseFor  = 20 * time.Millisecond
 	pausesFor = 500 * time.Millisecond
 	// lookAgain is how soon lines that wait are looked at again.
@@ -35,8 +37,8 @@ func (s *server) watch(c *conn, waiting int) {
 	}
 }
 
-// press moves the lines that may go into the next batch before those that wait for readers, and says how many they are and how large
-// the batch may be.
+// press moves the lines that may go into the next batch before those that wait for readers, and
+// says how many they are and how large the batch may be.
 func (s *server) press() (n, size int) {
 	if s.moment < s.log.again {
 		return 0, 0
@@ -69,7 +71,8 @@ func (s *server) press() (n, size int) {
 	return len(ready), size
 }
 
-// crowded is the rooms and nicks of those who are late. Who has read, or has been waited for long enough, is no longer.
+// crowded is the rooms and nicks of those who are late. Who has read, or has been waited for long
+// enough, is no longer.
 func (s *server) crowded() (to map[string]bool, size int) {
 	limit := s.config.Limits.Unread
 	to, size = map[string]bool{}, s.maxBatch()

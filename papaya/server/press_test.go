@@ -16,7 +16,8 @@ import (
 	"interleave/papaya/log"
 )
 
-// The tests here run in a bubble: time passes only while everybody waits for it, so what they say of time does not depend on the machine.
+// The tests here run in a bubble: time passes only while everybody waits for it, so what they say
+// of time does not depend on the machine.
 
 // A slowLog takes a batch in a fixed time, and keeps nothing.
 type slowLog struct {
@@ -59,7 +60,8 @@ func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // inBubble runs a server whose log takes so long for each batch.
-func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics, test func(dial func(nick, room string) *visitor)) {
+func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
+	test func(dial func(nick, room string) *visitor)) {
 	t.Helper()
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,8 +74,10 @@ func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics, 
 		ctx, stop := context.WithCancel(t.Context())
 		var open []net.Conn
 		go func() {
-			ended <- Run(ctx, Config{Plain: []string{"pipe"}, Data: folder, Text: text, Log: &slowLog{took: took}, Limits: limits, Metrics: metrics,
-				Listen: func(string, string) (net.Listener, error) { return p, nil }, Ready: func() { close(ready) }})
+			ended <- Run(ctx, Config{Plain: []string{"pipe"}, Data: folder, Text: text,
+				Log: &slowLog{took: took}, Limits: limits, Metrics: metrics,
+				Listen: func(string, string) (net.Listener, error) { return p, nil },
+				Ready:  func() { close(ready) }})
 		}()
 		<-ready
 		test(func(nick, room string) *visitor {
@@ -81,7 +85,9 @@ func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics, 
 			p.come <- theirs
 			open = append(open, mine)
 			v := &visitor{c: mine, lines: bufio.NewReader(mine), turn: make(chan struct{}, 1)}
-			go func() { _ = v.say("NICK " + nick + "\r\nUSER u 0 * :u\r\nJOIN " + room + "\r\nPING in") }()
+			go func() {
+				_ = v.say("NICK " + nick + "\r\nUSER u 0 * :u\r\nJOIN " + room + "\r\nPING in")
+			}()
 			if err := v.until("PONG"); err != nil {
 				t.Fatalf("%s does not come in: %v", nick, err)
 			}
@@ -130,7 +136,8 @@ func (v *visitor) until(words string) error {
 	}
 }
 
-// TestBatchingDelaysNobody is the gate for "never more than 2 ms": what a line waits while the log could take it.
+// TestBatchingDelaysNobody is the gate for "never more than 2 ms": what a line waits while the
+// log could take it.
 func TestBatchingDelaysNobody(t *testing.T) {
 	const took, limit = 5 * time.Millisecond, 2 * time.Millisecond
 	var mu sync.Mutex
@@ -156,7 +163,8 @@ func TestBatchingDelaysNobody(t *testing.T) {
 			all.Go(func() { // some at once, some between, in no step with the log
 				for i := range 100 {
 					time.Sleep(time.Duration(1+(7*n+13*i)%23) * 300 * time.Microsecond)
-					if err := errors.Join(v.say(fmt.Sprintf("PRIVMSG #tea :%d\r\nPING said%d", i, i)), v.until(fmt.Sprintf("PONG chat :said%d", i))); err != nil {
+					if err := errors.Join(v.say(fmt.Sprintf("PRIVMSG #tea :%d\r\nPING said%d", i,
+						i)), v.until(fmt.Sprintf("PONG chat :said%d", i))); err != nil {
 						t.Error(err)
 						return
 					}
@@ -165,7 +173,8 @@ func TestBatchingDelaysNobody(t *testing.T) {
 		}
 		all.Wait()
 	})
-	t.Logf("%d entries in %d batches; waited %v at most, of it %v for batching", entries, batches, waited, added)
+	t.Logf("%d entries in %d batches; waited %v at most, of it %v for batching", entries, batches,
+		waited, added)
 	if entries < 1600 || batches*2 > entries {
 		t.Errorf("%d entries in %d batches: nothing was gathered under load", entries, batches)
 	}
@@ -177,7 +186,8 @@ func TestBatchingDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestWhoTalksWaitsForWhoReads has some clients flood a room in which one reads, another reads nothing, and others talk elsewhere.
+// TestWhoTalksWaitsForWhoReads has some clients flood a room in which one reads, another reads
+// nothing, and others talk elsewhere.
 func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 	var cut, held int
 	var mu sync.Mutex
@@ -185,65 +195,70 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 		Cut:  func(string) { mu.Lock(); cut++; mu.Unlock() },
 		Held: func(time.Duration) { mu.Lock(); held++; mu.Unlock() },
 	}
-	// Together they say 7 MB/s: a line each a batch, of 440 bytes. Almost three times what may be unread in all.
+	// Together they say 7 MB/s: a line each a batch, of 440 bytes. Almost three times what may
+	// be unread in all.
 	const talkers, each = 16, 100
-	inBubble(t, time.Millisecond, Limits{Unread: 256 << 10}, metrics, func(dial func(nick, room string) *visitor) {
-		reader, never := dial("reader", "#tea"), dial("never", "#tea")
-		a, b := dial("a", "#other"), dial("b", "#other")
-		var all sync.WaitGroup
-		for n := range talkers {
-			talker := dial(fmt.Sprintf("talker%d", n), "#tea")
-			all.Go(func() {
-				for range each {
-					if err := talker.say("PRIVMSG #tea :" + strings.Repeat("x", 400)); err != nil {
+	inBubble(t, time.Millisecond, Limits{Unread: 256 << 10}, metrics,
+		func(dial func(nick, room string) *visitor) {
+			reader, never := dial("reader", "#tea"), dial("never", "#tea")
+			a, b := dial("a", "#other"), dial("b", "#other")
+			var all sync.WaitGroup
+			for n := range talkers {
+				talker := dial(fmt.Sprintf("talker%d", n), "#tea")
+				all.Go(func() {
+					for range each {
+						if err := talker.say("PRIVMSG #tea :" +
+							strings.Repeat("x", 400)); err != nil {
+							t.Error(err)
+							return
+						}
+					}
+					_ = talker.say("PING done")
+				})
+				all.Go(func() {
+					if err := talker.until("PONG chat :done"); err != nil {
+						t.Errorf("talker %d: %v", n, err)
+					}
+				})
+			}
+			all.Go(func() { // 2 MB/s
+				got := 0
+				for n := 0; got < talkers*each; n++ {
+					l, err := reader.hear()
+					if err != nil {
+						t.Errorf("who reads was cut off after %d lines: %v", got, err)
+						return
+					}
+					if strings.Contains(l, " PRIVMSG ") {
+						got++
+					}
+					if n%5 == 0 {
+						time.Sleep(time.Millisecond)
+					}
+				}
+			})
+			all.Go(func() { // they are not in the room that is flooded
+				for i := range 100 {
+					began := time.Now()
+					if err := errors.Join(a.say(fmt.Sprintf("PRIVMSG #other :%d.", i)),
+						b.until(fmt.Sprintf("PRIVMSG #other :%d.", i))); err != nil {
 						t.Error(err)
 						return
 					}
-				}
-				_ = talker.say("PING done")
-			})
-			all.Go(func() {
-				if err := talker.until("PONG chat :done"); err != nil {
-					t.Errorf("talker %d: %v", n, err)
+					if took := time.Since(began); took > 5*time.Millisecond {
+						t.Errorf("line %d of another room took %v", i, took)
+					}
+					time.Sleep(3 * time.Millisecond)
 				}
 			})
-		}
-		all.Go(func() { // 2 MB/s
-			got := 0
-			for n := 0; got < talkers*each; n++ {
-				l, err := reader.hear()
-				if err != nil {
-					t.Errorf("who reads was cut off after %d lines: %v", got, err)
-					return
-				}
-				if strings.Contains(l, " PRIVMSG ") {
-					got++
-				}
-				if n%5 == 0 {
-					time.Sleep(time.Millisecond)
-				}
-			}
+			all.Wait()
+			_, err := io.Copy(io.Discard, never.lines)
+			t.Logf("who never reads: %v", err)
 		})
-		all.Go(func() { // they are not in the room that is flooded
-			for i := range 100 {
-				began := time.Now()
-				if err := errors.Join(a.say(fmt.Sprintf("PRIVMSG #other :%d.", i)), b.until(fmt.Sprintf("PRIVMSG #other :%d.", i))); err != nil {
-					t.Error(err)
-					return
-				}
-				if took := time.Since(began); took > 5*time.Millisecond {
-					t.Errorf("line %d of another room took %v", i, took)
-				}
-				time.Sleep(3 * time.Millisecond)
-			}
-		})
-		all.Wait()
-		_, err := io.Copy(io.Discard, never.lines)
-		t.Logf("who never reads: %v", err)
-	})
 	mu.Lock()
 	defer mu.Unlock()
 	if cut < 1 || held < 2 {
-		t.Errorf("%d were cut off, and lines were held %d times; want one that never reads cut off, and some held", cut, held)
+		t.Errorf("%d were cut off, and lines were held %d times; want one that never reads cut "+
+			"off, and some held", cut, held)
 	}
 }

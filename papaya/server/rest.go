@@ -5,10 +5,12 @@ import (
 	"runtime/metrics"
 )
 
-// What a burst has needed, ten thousand who come into a room at once, say, Go's collector would find only when as much again has been used:
-// of a server that is quiet then, the memory stays large for minutes. So after a burst it is collected once, and given back to the machine.
+// What a burst has needed, ten thousand who come into a room at once, say, Go's collector would
+// find only when as much again has been used: of a server that is quiet then, the memory stays
+// large for minutes. So after a burst it is collected once, and given back to the machine.
 
-// A burst has allocated burstBytes, and is over when no look, of which there is one a second, has seen more than quietBytes for quietLooks. Guesses.
+// A burst has allocated burstBytes, and is over when no look, of which there is one a second, has
+// seen more than quietBytes for quietLooks. Guesses.
 const (
 	burstBytes = 64 << 20
 	quietBytes = 1 << 20

@@ -2,7 +2,8 @@ package server
 
 import "testing"
 
-// TestRest looks once a second at a server that has had a burst, is busy, or says something now and then.
+// TestRest looks once a second at a server that has had a burst, is busy, or says
+// something now and then.
 func TestRest(t *testing.T) {
 	const mib = 1 << 20
 	for _, test := range []struct {

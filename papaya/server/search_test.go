@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestSearch asks over the wire, across a start of the server and more of the text than one page of it.
+// TestSearch asks over the wire, across a start of the server and more of the text than
+// one page of it.
 func TestSearch(t *testing.T) {
 	folder := t.TempDir()
 	h := open(t, folder, nil)
@@ -33,11 +34,13 @@ func TestSearch(t *testing.T) {
 
 	ann.say("@label=7 SEARCH #tea :kettle TH")
 	found := ann.hear("BATCH -")
-	if len(found) != 9 || !strings.HasPrefix(found[0], "@label=7 ") || !strings.Contains(found[1], "papaya/search #tea") {
+	if len(found) != 9 || !strings.HasPrefix(found[0], "@label=7 ") ||
+		!strings.Contains(found[1], "papaya/search #tea") {
 		t.Fatalf("got\n%s\nwant the 6 lines of the batch with the label", strings.Join(found, "\n"))
 	}
 	for i, l := range found[2:8] {
-		if want := fmt.Sprintf(" PRIVMSG #tea :the %dth Kettle", i*100+50); !strings.HasSuffix(l, want) || !strings.Contains(l, "time=") || !strings.Contains(l, "msgid=") {
+		if want := fmt.Sprintf(" PRIVMSG #tea :the %dth Kettle", i*100+50); !strings.HasSuffix(l,
+			want) || !strings.Contains(l, "time=") || !strings.Contains(l, "msgid=") {
 			t.Errorf("got %q, want it to end with %q", l, want)
 		}
 	}
@@ -53,6 +56,7 @@ func TestSearch(t *testing.T) {
 	ann.say("SEARCH #tea filling")
 	found = ann.hear("NOTE SEARCH MORE #tea")
 	if len(found) != 53 || !strings.Contains(found[50], ":599 filling") {
-		t.Errorf("got %d lines, the last %q; want 50 hits up to 599", len(found), found[max(0, len(found)-3)])
+		t.Errorf("got %d lines, the last %q; want 50 hits up to 599", len(found),
+			found[max(0, len(found)-3)])
 	}
 }

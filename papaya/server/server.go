@@ -81,13 +81,16 @@ func Run(ctx context.Context, config Config) error {
 	config = config.defaults()
 	s := &server{
 		config: config, run: config.Now().UnixNano(), start: time.Now(), conns: map[uint64]*conn{},
-		events: make(chan event, eventQueue), batches: make(chan arrived, 16), results: make(chan result, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
-		searches: make(chan struct{}, searchesAtOnce), ready: make(chan *conn, eventQueue), written: make(chan struct{}, 1),
+		events: make(chan event, eventQueue), batches: make(chan arrived, 16),
+		results: make(chan result, 1), appends: make(chan []byte, 1), states: make(chan arrived, 1),
+		searches: make(chan struct{}, searchesAtOnce), ready: make(chan *conn, eventQueue),
+		written: make(chan struct{}, 1),
 	}
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("reading the log: %w", err)
 	}
-	s.run = max(s.run, s.hall.Run(config.Unique)+1) // the clock may have been ahead when it was started last
+	// the clock may have been ahead when it was started last
+	s.run = max(s.run, s.hall.Run(config.Unique)+1)
 	doors, err := s.listen()
 	if err != nil {
 		return err
@@ -118,7 +121,8 @@ func Run(ctx context.Context, config Config) error {
 	return errors.Join(err, s.save())
 }
 
-// recover makes the hall of the state that was saved and of the batches since, and the text of those.
+// recover makes the hall of the state that was saved and of the batches since, and the
+// text of those.
 func (s *server) recover(ctx context.Context) error {
 	sequence, state, err := s.config.Log.LoadState(ctx)
 	if err != nil {
@@ -154,7 +158,8 @@ func (s *server) recover(ctx context.Context) error {
 	}
 	enough := errors.New("all read")
 	err = s.config.Log.Follow(ctx, sequence, func(n uint64, data []byte) error {
-		if s.config.Shared && n != s.applied+1 { // it kept less than it was told to: nothing can be done but to say so
+		// it kept less than it was told to: nothing can be done but to say so
+		if s.config.Shared && n != s.applied+1 {
 			s.config.Logger.Error("the log lacks batches", "after", s.applied, "before", n)
 		}
 		if err := s.replay(n, data); err != nil {
@@ -171,10 +176,12 @@ func (s *server) recover(ctx context.Context) error {
 	return err
 }
 
-// fetch asks the other servers for the lines between the end of this one's text and the saved state. What nobody has is told.
+// fetch asks the other servers for the lines between the end of this one's text and the saved
+// state. What nobody has is told.
 func (s *server) fetch(ctx context.Context) {
 	lacks := func(from, to uint64, err error) {
-		s.config.Logger.Error("the text lacks lines that were said while this server was away; what stands before them is kept beside it", "from", from, "to", to, "reason", err)
+		s.config.Logger.Error("the text lacks lines that were said while this server was away; "+
+			"what stands before them is kept beside it", "from", from, "to", to, "reason", err)
 	}
 	have, want := s.config.Text.End(), s.hall.At()
 	for have < want {
@@ -223,8 +230,10 @@ func (s *server) hallConfig() hall.Config {
 		motd = append(motd, strings.TrimRight(l, "\r\n"))
 	}
 	config := hall.Config{
-		Server: s.config.Unique, Name: s.config.Name, Network: s.config.Network, Version: s.config.Version, MOTD: motd,
-		Rooms: s.config.Limits.Rooms, Founder: s.config.Founder, Text: s.config.Text, Created: time.Unix(0, s.run), Password: s.password,
+		Server: s.config.Unique, Name: s.config.Name, Network: s.config.Network,
+		Version: s.config.Version, MOTD: motd,
+		Rooms: s.config.Limits.Rooms, Founder: s.config.Founder, Text: s.config.Text,
+		Created: time.Unix(0, s.run), Password: s.password,
 	}
 	config.Search = s.search
 	if s.config.Admin != nil {
@@ -295,7 +304,8 @@ func (s *server) begin(doors []door) {
 	}
 }
 
-// accept takes clients in until the listener is closed. Without a descriptor left it waits for one to become free.
+// accept takes clients in until the listener is closed. Without a descriptor left it waits for one
+// to become free.
 func (s *server) accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -359,7 +369,8 @@ func (s *server) take(client net.Conn, secure bool, print string) {
 	c.read()
 }
 
-// hostOf is a client's address as it stands in nick!user@host, where no word may begin with a colon.
+// hostOf is a client's address as it stands in nick!user@host, where no word may begin
+// with a colon.
 func hostOf(a net.Addr) (string, net.IP) {
 	host, _, err := net.SplitHostPort(a.String())
 	if err != nil {

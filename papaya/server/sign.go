@@ -8,7 +8,8 @@ import (
 	"interleave/papaya/hall"
 )
 
-// signTimeout bounds one question about an account. A guess: a hash is made to take a tenth of a second, and others wait too.
+// signTimeout bounds one question about an account. A guess: a hash is made to take a tenth of a
+// second, and others wait too.
 const signTimeout = 20 * time.Second
 
 // signer asks Accounts beside the goroutine that owns the hall, and brings the answer back to it.
@@ -35,7 +36,8 @@ func (g *signer) Register(c *hall.Client, name, password, invitation string) {
 func (g *signer) Required() bool { return g.config.Accounts.Required() }
 
 // ask runs one question; a client has one at a time.
-func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context, *conn) (Person, error)) {
+func (g *signer) ask(c *hall.Client, registering bool, question func(context.Context,
+	*conn) (Person, error)) {
 	o := g.conns[c.ID]
 	if o == nil {
 		return
@@ -55,6 +57,9 @@ func (g *signer) ask(c *hall.Client, registering bool, question func(context.Con
 			g.config.Logger.Error("an account could not be asked for", "reason", err)
 			why = "Accounts cannot be asked for at the moment"
 		}
-		g.events <- event{conn: o, do: func() (hall.Entry, bool) { return g.hall.Signed(c, who.Account, who.Role, why, registering) }}
+		g.events <- event{conn: o, do: func() (hall.Entry,
+			bool) {
+			return g.hall.Signed(c, who.Account, who.Role, why, registering)
+		}}
 	}()
 }

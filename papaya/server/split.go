@@ -25,8 +25,8 @@ type line struct {
 	room  [4]string // for its parameters: most have no more
 }
 
-// A splitter makes lines of what comes, in whatever pieces. Between two calls it holds the beginning of a line, which is
-// bounded, and nothing while there is none.
+// A splitter makes lines of what comes, in whatever pieces. Between two calls it holds the
+// beginning of a line, which is bounded, and nothing while there is none.
 type splitter struct {
 	rest     []byte
 	skipping bool // the line is too long already, and is passed over to its end

@@ -23,7 +23,8 @@ func show(lines []line) string {
 
 func TestSplit(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
-		{"", ""}, {"PING 1\r\n", "PING 1"}, {"PING 1\nPING 2\r\n\r\n\n", "PING 1|PING 2"}, {"PING", ""},
+		{"", ""}, {"PING 1\r\n", "PING 1"}, {"PING 1\nPING 2\r\n\r\n\n", "PING 1|PING 2"},
+		{"PING", ""},
 		{"a\x00b\n", "<nul>"}, {"x\ry\n", "X y"}, {"@a=b x\n", "@a=b X"}, {": \n", ""},
 		{"X " + strings.Repeat("y", 508) + "\r\n", "X " + strings.Repeat("y", 508)},
 		{"X " + strings.Repeat("y", 509) + "\r\n", "<long>"},

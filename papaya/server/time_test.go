@@ -61,7 +61,8 @@ func (l *listener) behind(word string) string {
 
 func (l *listener) say(format string, words ...any) { fmt.Fprintf(l.c, format+"\r\n", words...) }
 
-// TestTimes plays the contract's times without waiting for them: 30 s to register, 90 s of silence, 30 s for the answer.
+// TestTimes plays the contract's times without waiting for them: 30 s to register, 90 s of silence,
+// 30 s for the answer.
 func TestTimes(t *testing.T) {
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -74,12 +75,16 @@ func TestTimes(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- Run(ctx, Config{Plain: []string{"pipe"}, Data: folder, Text: text, Log: &slowLog{},
+			ended <- Run(ctx, Config{Plain: []string{"pipe"}, Data: folder, Text: text,
+				Log:    &slowLog{},
 				Listen: func(string, string) (net.Listener, error) { return door, nil }})
 		}()
-		mute, drip := listenAt(door, true), listenAt(door, true)                                 // never register
-		half := listenAt(door, true)                                                             // says who it is in part
-		still, lives, talks := listenAt(door, false), listenAt(door, true), listenAt(door, true) // register
+		// never register
+		mute, drip := listenAt(door, true), listenAt(door, true)
+		// says who it is in part
+		half := listenAt(door, true)
+		// register
+		still, lives, talks := listenAt(door, false), listenAt(door, true), listenAt(door, true)
 		half.say("NICK half")
 		for nick, l := range map[string]*listener{"still": still, "lives": lives, "talks": talks} {
 			l.say("NICK %s\r\nUSER u 0 * :%s", nick, nick)
@@ -109,13 +114,16 @@ func TestTimes(t *testing.T) {
 		synctest.Wait()
 		const late = "30s ERROR :You have not registered in time; 30s (end)"
 		const lost = "1m30s PING :chat; 2m0s ERROR :Ping timeout; 2m0s (end)"
-		// It is asked 90 s after its last word, and half a second more: the server looks around twice a second.
-		const asked = "1m30s PING :chat; 3m1s PING :chat; 4m31s PING :chat; 6m2s PING :chat; 7m32s PING :chat; 9m3s PING :chat"
+		// It is asked 90 s after its last word, and half a second more: the server looks around
+		// twice a second.
+		const asked = "1m30s PING :chat; 3m1s PING :chat; 4m31s PING :chat; 6m2s PING :chat; " +
+			"7m32s PING :chat; 9m3s PING :chat"
 		for _, test := range []struct {
 			name, want string
 			l          *listener
 		}{
-			{"mute", late, mute}, {"drip", late, drip}, {"half", late, half}, {"still", lost, still}, {"talks", "", talks}, {"lives", asked, lives},
+			{"mute", late, mute}, {"drip", late, drip}, {"half", late, half},
+			{"still", lost, still}, {"talks", "", talks}, {"lives", asked, lives},
 		} {
 			if got := test.l.behind(" 422 "); got != test.want {
 				t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)

@@ -18,7 +18,8 @@ import (
 // secure opens a server for TLS, with a certificate of its own.
 func secure(t *testing.T, change func(*Config)) (*house, *certificate.Source) {
 	t.Helper()
-	source, err := certificate.Open(certificate.Options{Folder: t.TempDir(), Domains: []string{"tea.example"}})
+	source, err := certificate.Open(certificate.Options{Folder: t.TempDir(),
+		Domains: []string{"tea.example"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,23 +31,27 @@ func secure(t *testing.T, change func(*Config)) (*house, *certificate.Source) {
 	}), source
 }
 
-// hello is a ClientHello as RFC 5246 section 7.4.1.2 has it, of any version and with any ciphers, also those that no client of today says.
+// hello is a ClientHello as RFC 5246 section 7.4.1.2 has it, of any version and with any ciphers,
+// also those that no client of today says.
 func hello(version uint16, ciphers ...uint16) []byte {
 	put := binary.BigEndian.AppendUint16
-	body := append(put(nil, version), make([]byte, 32)...) // the random bytes are nobody's business here
+	// the random bytes are nobody's business here
+	body := append(put(nil, version), make([]byte, 32)...)
 	body = put(append(body, 0), uint16(2*len(ciphers)))
 	for _, c := range ciphers {
 		body = put(body, c)
 	}
 	body = append(body, 1, 0)
-	// supported_groups: P-256. ec_point_formats: uncompressed. signature_algorithms: ECDSA and RSA with SHA-256.
+	// supported_groups: P-256. ec_point_formats: uncompressed. signature_algorithms: ECDSA and
+	// RSA with SHA-256.
 	more := []byte{0, 10, 0, 4, 0, 2, 0, 23, 0, 11, 0, 2, 1, 0, 0, 13, 0, 6, 0, 4, 4, 3, 4, 1}
 	body = append(put(body, uint16(len(more))), more...)
 	message := append([]byte{1, 0, byte(len(body) >> 8), byte(len(body))}, body...)
 	return append(put(put([]byte{22}, min(version, 0x0301)), uint16(len(message))), message...)
 }
 
-// TestVersionsAndCiphers says by hand what clients of all times say, and reads the first record of the answer.
+// TestVersionsAndCiphers says by hand what clients of all times say, and reads the first
+// record of the answer.
 func TestVersionsAndCiphers(t *testing.T) {
 	h, source := secure(t, nil)
 	good := []uint16{0xc02b, 0xc02f, 0xc02c, 0xcca9} // ECDHE with AES-GCM or ChaCha20
@@ -56,7 +61,8 @@ func TestVersionsAndCiphers(t *testing.T) {
 		version uint16
 		ciphers []uint16
 		record  byte
-		code    byte // of the alert: 70 protocol_version, 40 handshake_failure (RFC 5246 section 7.2)
+		// of the alert: 70 protocol_version, 40 handshake_failure (RFC 5246 section 7.2)
+		code byte
 	}{
 		{"SSL 3", 0x0300, []uint16{0x002f, 0x0005}, alert, 70},
 		{"TLS 1.0", 0x0301, append(good, 0xc009, 0xc013, 0x002f), alert, 70},
@@ -65,7 +71,8 @@ func TestVersionsAndCiphers(t *testing.T) {
 		{"3DES", 0x0303, []uint16{0xc012, 0x000a}, alert, 40},
 		{"CBC", 0x0303, []uint16{0xc009, 0xc023, 0xc013, 0xc027, 0x002f, 0x003c}, alert, 40},
 		{"RSA key exchange", 0x0303, []uint16{0x009c, 0x009d}, alert, 40},
-		{"no encryption, nobody's name", 0x0303, []uint16{0x0000, 0x0001, 0xc018, 0xc006}, alert, 40},
+		{"no encryption, nobody's name", 0x0303, []uint16{0x0000, 0x0001, 0xc018, 0xc006}, alert,
+			40},
 		{"TLS 1.2", 0x0303, good, handshake, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -91,7 +98,8 @@ func TestVersionsAndCiphers(t *testing.T) {
 				t.Errorf("the answer is a record %d, want %d: % x", head[0], test.record, body)
 			case test.record == alert && (body[0] != 2 || body[1] != test.code):
 				t.Errorf("alert % d, want the fatal one %d", body, test.code)
-			case test.record == handshake && (body[0] != 2 || binary.BigEndian.Uint16(body[4:]) != 0x0303):
+			case test.record == handshake && (body[0] != 2 ||
+				binary.BigEndian.Uint16(body[4:]) != 0x0303):
 				t.Errorf("not a ServerHello of TLS 1.2: % x", body)
 			}
 		})
@@ -112,7 +120,8 @@ func TestVersionsAndCiphers(t *testing.T) {
 		t.Fatal(err)
 	}
 	roots.AddCert(leaf)
-	ann := h.connectTLS(&tls.Config{ServerName: "tea.example", RootCAs: roots, MinVersion: tls.VersionTLS13})
+	ann := h.connectTLS(&tls.Config{ServerName: "tea.example", RootCAs: roots,
+		MinVersion: tls.VersionTLS13})
 	ann.enter("ann")
 	ann.say("WHOIS ann")
 	ann.hear(" 671 ann ann :is using a secure connection")
@@ -159,7 +168,8 @@ func plainWord(name, password string) string {
 
 // TestLogins is SASL over TLS: PLAIN and EXTERNAL, right and wrong.
 func TestLogins(t *testing.T) {
-	own, err := certificate.Open(certificate.Options{Folder: t.TempDir(), Domains: []string{"ann"}}) // a client's
+	// a client's
+	own, err := certificate.Open(certificate.Options{Folder: t.TempDir(), Domains: []string{"ann"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +178,8 @@ func TestLogins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &tls.Config{InsecureSkipVerify: true} // the server's own certificate is asked about elsewhere
+	// the server's own certificate is asked about elsewhere
+	other := &tls.Config{InsecureSkipVerify: true}
 	with := &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{*mine}}
 	for _, test := range []struct {
 		name   string
@@ -177,14 +188,22 @@ func TestLogins(t *testing.T) {
 		want   string
 	}{
 		{"PLAIN", other, []string{"PLAIN", plainWord("ann", "the kettle is on")}, " 903 "},
-		{"a wrong password", other, []string{"PLAIN", plainWord("ann", "the kettle is off")}, " 904 "},
+		{"a wrong password", other, []string{"PLAIN", plainWord("ann", "the kettle is off")},
+			" 904 "},
 		{"too long a password", other, []string{"PLAIN", plainWord("ann", noPassword)}, " 904 "},
-		{"another's name", other, []string{"PLAIN", base64.StdEncoding.EncodeToString([]byte("bob\x00ann\x00the kettle is on"))}, " 904 "},
+		{"another's name", other,
+			[]string{"PLAIN",
+				base64.StdEncoding.EncodeToString([]byte("bob\x00ann\x00the kettle is on"))},
+			" 904 "},
 		{"not base64", other, []string{"PLAIN", "!!!"}, " 904 "},
-		{"too long", other, []string{"PLAIN", strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), "QUFB"}, " 90"},
+		{"too long", other, []string{"PLAIN", strings.Repeat("QUFB", 100),
+			strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100), strings.Repeat("QUFB", 100),
+			"QUFB"}, " 90"},
 		{"EXTERNAL", with, []string{"EXTERNAL", "+"}, " 903 "},
-		{"EXTERNAL by name", with, []string{"EXTERNAL", base64.StdEncoding.EncodeToString([]byte("ann"))}, " 903 "},
-		{"EXTERNAL as another", with, []string{"EXTERNAL", base64.StdEncoding.EncodeToString([]byte("bob"))}, " 904 "},
+		{"EXTERNAL by name", with,
+			[]string{"EXTERNAL", base64.StdEncoding.EncodeToString([]byte("ann"))}, " 903 "},
+		{"EXTERNAL as another", with,
+			[]string{"EXTERNAL", base64.StdEncoding.EncodeToString([]byte("bob"))}, " 904 "},
 		{"EXTERNAL, not base64", with, []string{"EXTERNAL", "!!!"}, " 904 "},
 		{"EXTERNAL without a certificate", other, []string{"EXTERNAL", "+"}, " 904 "},
 		{"another mechanism", other, []string{"SCRAM-SHA-256"}, " 904 "},
@@ -205,7 +224,8 @@ func TestLogins(t *testing.T) {
 				g.say("QUIT")
 			}
 			all := g.ended()
-			if test.want != " 903 " && !strings.Contains(strings.Join(all, "\n"), "ACCOUNT_REQUIRED") {
+			if test.want != " 903 " &&
+				!strings.Contains(strings.Join(all, "\n"), "ACCOUNT_REQUIRED") {
 				t.Errorf("who has not logged in hears %q", all)
 			}
 		})
@@ -224,7 +244,8 @@ func (l far) Accept() (net.Conn, error) {
 
 func (farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
 
-// TestNoPasswordsWithoutTLS: over a network, a plain connection is neither offered nor granted a login by password.
+// TestNoPasswordsWithoutTLS: over a network, a plain connection is neither offered nor granted a
+// login by password.
 func TestNoPasswordsWithoutTLS(t *testing.T) {
 	h := open(t, t.TempDir(), func(c *Config) {
 		c.Accounts = people{}
@@ -235,14 +256,19 @@ func TestNoPasswordsWithoutTLS(t *testing.T) {
 		}
 	})
 	g := h.connect()
-	g.say("CAP LS 302\r\nCAP REQ :sasl\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE %s\r\nREGISTER ann * secret-word\r\nNICK ann\r\nUSER ann 0 * :Ann\r\nCAP END", plainWord("ann", "the kettle is on"))
+	g.say("CAP LS 302\r\nCAP REQ :sasl\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE %s\r\nREGISTER ann "+
+		"* secret-word\r\nNICK ann\r\nUSER ann 0 * :Ann\r\nCAP END",
+		plainWord("ann", "the kettle is on"))
 	said := strings.Join(g.ended(), "\n")
-	for _, want := range []string{"CAP * NAK :sasl", "904 * :SASL authentication failed: passwords need TLS", "FAIL REGISTER TEMPORARILY_UNAVAILABLE ann :Passwords need TLS", "ACCOUNT_REQUIRED"} {
+	for _, want := range []string{"CAP * NAK :sasl",
+		"904 * :SASL authentication failed: passwords need TLS",
+		"FAIL REGISTER TEMPORARILY_UNAVAILABLE ann :Passwords need TLS", "ACCOUNT_REQUIRED"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
-	if strings.Contains(said, "LS :") && strings.Contains(said, "sasl=") || strings.Contains(said, " 900 ") {
+	if strings.Contains(said, "LS :") && strings.Contains(said, "sasl=") ||
+		strings.Contains(said, " 900 ") {
 		t.Errorf("a login is offered or granted:\n%s", said)
 	}
 }

@@ -27,15 +27,18 @@ func (s *server) serveWeb(l net.Listener) {
 		mux.Handle("/", s.config.WebHandler)
 	}
 	web := &http.Server{
-		Handler: mux, ReadHeaderTimeout: s.config.Limits.Register, IdleTimeout: s.config.Limits.Silent, MaxHeaderBytes: maxHeader,
+		Handler: mux, ReadHeaderTimeout: s.config.Limits.Register,
+		IdleTimeout: s.config.Limits.Silent, MaxHeaderBytes: maxHeader,
 	}
-	if err := web.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
+	if err := web.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) &&
+		!errors.Is(err, http.ErrServerClosed) {
 		s.config.Logger.Error("the web is not served any more", "reason", err)
 	}
 }
 
 func (s *server) socket(w http.ResponseWriter, r *http.Request) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}, OriginPatterns: s.config.Origins})
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol},
+		OriginPatterns: s.config.Origins})
 	if err != nil {
 		return // Accept has said why
 	}
@@ -75,7 +78,8 @@ func (w *wsConn) Read(p []byte) (int, error) {
 			}
 			if err != nil {
 				switch websocket.CloseStatus(err) {
-				case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
+				case websocket.StatusNormalClosure, websocket.StatusGoingAway,
+					websocket.StatusNoStatusRcvd:
 					return 0, io.EOF
 				default: // a stream that ends without a closing frame has not ended in order
 					return 0, fmt.Errorf("the end of a WebSocket: %s", err.Error())
@@ -102,7 +106,8 @@ const frameTimeout = time.Minute
 func (w *wsConn) Write(p []byte) (int, error) {
 	for l := range strings.Lines(string(p)) {
 		ctx, cancel := context.WithTimeout(context.Background(), frameTimeout)
-		err := w.ws.Write(ctx, websocket.MessageText, []byte(strings.ToValidUTF8(strings.TrimRight(l, "\r\n"), "\uFFFD")))
+		err := w.ws.Write(ctx, websocket.MessageText,
+			[]byte(strings.ToValidUTF8(strings.TrimRight(l, "\r\n"), "\uFFFD")))
 		cancel()
 		if err != nil {
 			return 0, err

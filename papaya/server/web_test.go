@@ -9,8 +9,10 @@ import (
 	"github.com/coder/websocket"
 )
 
-// browse opens a WebSocket, as a page of an origin does, and says with which status of HTTP it was answered.
-func (h *house) browse(ctx context.Context, origin string) (ws *websocket.Conn, status int, err error) {
+// browse opens a WebSocket, as a page of an origin does, and says with which status of HTTP
+// it was answered.
+func (h *house) browse(ctx context.Context,
+	origin string) (ws *websocket.Conn, status int, err error) {
 	o := &websocket.DialOptions{Subprotocols: []string{subprotocol}, HTTPHeader: http.Header{}}
 	if origin != "" {
 		o.HTTPHeader.Set("Origin", origin)
@@ -99,7 +101,8 @@ func TestWebSocket(t *testing.T) {
 	t.Run("origins", func(t *testing.T) {
 		for origin, want := range map[string]bool{
 			"": true, "http://" + h.at[1]: true, "https://friends.example": true,
-			"https://evil.example": false, "https://friends.example.evil.example": false, "null": false, "http://127.0.0.1:1": false,
+			"https://evil.example": false, "https://friends.example.evil.example": false,
+			"null": false, "http://127.0.0.1:1": false,
 		} {
 			ws, status, err := h.browse(ctx, origin)
 			switch {
@@ -127,19 +130,22 @@ func TestWebSocket(t *testing.T) {
 	})
 	t.Run("binary", func(t *testing.T) {
 		bob := enter("bob2")
-		if err := bob.ws.Write(ctx, websocket.MessageBinary, []byte("PRIVMSG #tea :binary")); err != nil {
+		if err := bob.ws.Write(ctx, websocket.MessageBinary,
+			[]byte("PRIVMSG #tea :binary")); err != nil {
 			t.Fatal(err)
 		}
 		if got := bob.closed(); got != websocket.StatusUnsupportedData {
 			t.Errorf("closed with %v", got)
 		}
-		if got := strings.Join(ann.hear("bob2!bob2@127.0.0.1 QUIT"), "\n"); strings.Contains(got, "binary") {
+		if got := strings.Join(ann.hear("bob2!bob2@127.0.0.1 QUIT"), "\n"); strings.Contains(got,
+			"binary") {
 			t.Errorf("ann hears %s", got)
 		}
 	})
 	t.Run("big", func(t *testing.T) {
 		bob := enter("bob3")
-		if err := bob.ws.Write(ctx, websocket.MessageText, []byte("PRIVMSG #tea :"+strings.Repeat("big", maxWhole))); err != nil {
+		if err := bob.ws.Write(ctx, websocket.MessageText,
+			[]byte("PRIVMSG #tea :"+strings.Repeat("big", maxWhole))); err != nil {
 			t.Fatal(err)
 		}
 		if got := bob.closed(); got != websocket.StatusMessageTooBig {
@@ -163,7 +169,8 @@ func TestWebSocket(t *testing.T) {
 	t.Run("no socket", func(t *testing.T) {
 		h := open(t, t.TempDir(), func(c *Config) { c.Web = []string{"127.0.0.1:0"} })
 		client := http.Client{Timeout: patience}
-		for path, want := range map[string]int{"/": http.StatusNotFound, "/socket": http.StatusUpgradeRequired} {
+		for path, want := range map[string]int{"/": http.StatusNotFound,
+			"/socket": http.StatusUpgradeRequired} {
 			r, err := client.Get("http://" + h.at[1] + path)
 			if err != nil {
 				t.Fatal(err)

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who has something to read is written to by one of a few goroutines, as far as its socket takes it at once: that is a goroutine woken for a
-// batch, and not one for each client. Where the client has to be waited for, and where the connection is not the kernel's, a goroutine of
-// the client's own writes until nothing is left.
+// Who has something to read is written to by one of a few goroutines, as far as its socket takes it
+// at once: that is a goroutine woken for a batch, and not one for each client. Where the client has
+// to be waited for, and where the connection is not the kernel's, a goroutine of the client's own
+// writes until nothing is left.
 
 // maxWriters is how many goroutines write for all at most, if there are so many cores. A guess.
 const maxWriters = 8
@@ -64,7 +65,8 @@ func (c *conn) write(out *pile) {
 	}
 }
 
-// next is what is to be written; nil if there is nothing, and nobody writes to this client any more.
+// next is what is to be written; nil if there is nothing, and nobody writes to this
+// client any more.
 func (c *conn) next() *pile {
 	c.mu.Lock()
 	defer c.mu.Unlock()

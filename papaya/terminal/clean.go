@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// clean makes a text from somebody else harmless: no control character is left that a terminal would obey, nothing that
-// turns the order of what follows around, and none of IRC's formatting.
+// clean makes a text from somebody else harmless: no control character is left that a terminal
+// would obey, nothing that turns the order of what follows around, and none of IRC's formatting.
 func clean(text string) string {
 	text = dropColours(text)
 	return strings.Map(func(c rune) rune {
@@ -25,7 +25,8 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
-// dropColours removes what IRC programs write for colours: \x03 and up to two numbers of two digits. The digits would stay otherwise.
+// dropColours removes what IRC programs write for colours: \x03 and up to two numbers of two
+// digits. The digits would stay otherwise.
 func dropColours(text string) string {
 	if !strings.Contains(text, "\x03") {
 		return text

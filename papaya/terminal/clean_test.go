@@ -50,14 +50,18 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// FuzzView holds that nothing that a server says breaks the screen: it has its size, and no sequence but our own styles.
+// FuzzView holds that nothing that a server says breaks the screen: it has its size, and no
+// sequence but our own styles.
 func FuzzView(f *testing.F) {
-	f.Add(":b!b@h PRIVMSG #tea :\x1b[2J\x9b0m hello\n:b!b@h TOPIC #tea :\x1b]0;x\x07\n:\x1b[1m!x@h JOIN #tea", 40, 10)
+	f.Add(":b!b@h PRIVMSG #tea :\x1b[2J\x9b0m hello\n:b!b@h TOPIC #tea :\x1b]0;x\x07\n"+
+		":\x1b[1m!x@h JOIN #tea", 40, 10)
 	f.Add("@time=2026-11-22T12:00:00Z :日本!b@h PRIVMSG ann :👩\u200d👩\u200d👧日本\u0300\u0301", 61, 5)
-	f.Add(":x 005 ann NETWORK=\x1b[5m\n:x 433 a b :c\n:ann!a@h PART #tea\n:ann!a@h NICK \x1b", 100, 30)
+	f.Add(":x 005 ann NETWORK=\x1b[5m\n:x 433 a b :c\n:ann!a@h PART #tea\n:ann!a@h NICK \x1b", 100,
+		30)
 	f.Fuzz(func(t *testing.T, text string, width, height int) {
 		width, height = 8+(width&0x7f), height&0x3f
-		s := client.New(client.Settings{Nick: "ann", Rooms: []string{"#tea"}, Now: func() time.Time { return noon }})
+		s := client.New(client.Settings{Nick: "ann", Rooms: []string{"#tea"},
+			Now: func() time.Time { return noon }})
 		u := &user{t: t, m: NewModel(s, time.UTC)}
 		u.take(Size{width, height})
 		u.connects()
@@ -69,7 +73,8 @@ func FuzzView(f *testing.F) {
 			u.take(client.Line{Message: m})
 			u.screen()
 			screen, _, _ := u.m.View()
-			if left := dropStyles(screen); strings.ContainsFunc(strings.ReplaceAll(left, "\n", ""), unicode.IsControl) {
+			if left := dropStyles(screen); strings.ContainsFunc(strings.ReplaceAll(left, "\n", ""),
+				unicode.IsControl) {
 				t.Fatalf("%q: controls on the screen: %q", l, left)
 			}
 			u.presses("ctrl+n", "pgup")
@@ -86,7 +91,8 @@ func dropStyles(s string) string {
 		if !found {
 			return b.String()
 		}
-		n := strings.IndexFunc(rest, func(c rune) bool { return !strings.ContainsRune("0123456789;:", c) })
+		n := strings.IndexFunc(rest,
+			func(c rune) bool { return !strings.ContainsRune("0123456789;:", c) })
 		if n < 0 || rest[n] != 'm' {
 			b.WriteString("\x1b[")
 			s = rest

@@ -9,8 +9,8 @@ import (
 	"interleave/papaya/irc"
 )
 
-// A command is what may be written with a slash in front. run says what is to be told, or nothing when all is well; errUsage
-// when the words are wrong.
+// A command is what may be written with a slash in front. run says what is to be told, or nothing
+// when all is well; errUsage when the words are wrong.
 type command struct {
 	name, words, what string
 	run               func(m *Model, words []string) string
@@ -23,22 +23,32 @@ var commands []command
 
 func init() {
 	commands = []command{
-		{"away", "[why]", "say that you are away", func(m *Model, w []string) string { return m.send("AWAY", orAway(w)) }},
-		{"back", "", "say that you are back", func(m *Model, _ []string) string { return m.send("AWAY") }},
-		{"close", "", "leave this room or conversation", func(m *Model, _ []string) string { return part(m, nil) }},
+		{"away", "[why]", "say that you are away",
+			func(m *Model, w []string) string { return m.send("AWAY", orAway(w)) }},
+		{"back", "", "say that you are back",
+			func(m *Model, _ []string) string { return m.send("AWAY") }},
+		{"close", "", "leave this room or conversation",
+			func(m *Model, _ []string) string { return part(m, nil) }},
 		{"help", "", "list the commands and keys", help},
 		{"invite", "nick [#room]", "invite somebody to the room", invite},
 		{"join", "#room [key]", "go into a room", join},
 		{"kick", "nick [why]", "remove somebody from the room", kick},
-		{"list", "[#room]", "list the rooms of the server", func(m *Model, w []string) string { return m.send("LIST", w[:min(1, len(w))]...) }},
-		{"me", "text", "say what you do", func(m *Model, w []string) string { return say(m, m.session.Active(), client.Action, w) }},
-		{"msg", "nick text", "write to one person", func(m *Model, w []string) string { return tell(m, client.Said, w) }},
+		{"list", "[#room]", "list the rooms of the server",
+			func(m *Model, w []string) string { return m.send("LIST", w[:min(1, len(w))]...) }},
+		{"me", "text", "say what you do", func(m *Model,
+			w []string) string {
+			return say(m, m.session.Active(), client.Action, w)
+		}},
+		{"msg", "nick text", "write to one person",
+			func(m *Model, w []string) string { return tell(m, client.Said, w) }},
 		{"names", "", "see who is in the room", names},
 		{"nick", "name", "change your nick", nick},
-		{"notice", "nick text", "send a notice", func(m *Model, w []string) string { return tell(m, client.Notice, w) }},
+		{"notice", "nick text", "send a notice",
+			func(m *Model, w []string) string { return tell(m, client.Notice, w) }},
 		{"part", "[#room] [why]", "leave a room", part},
 		{"query", "nick", "open a conversation with one person", query},
-		{"quit", "[why]", "leave", func(m *Model, w []string) string { m.leave(strings.Join(w, " ")); return "" }},
+		{"quit", "[why]", "leave",
+			func(m *Model, w []string) string { m.leave(strings.Join(w, " ")); return "" }},
 		{"raw", "line", "send a line of IRC as it is", raw},
 		{"search", "words", "find what was said in the room", search},
 		{"topic", "[text]", "see or set the topic of the room", topic},
@@ -59,7 +69,8 @@ func (m *Model) obey(text string) string {
 	if len(words) == 0 {
 		return "a command is missing behind the /: /help lists them"
 	}
-	i := slices.IndexFunc(commands, func(c command) bool { return strings.EqualFold(c.name, words[0]) })
+	i := slices.IndexFunc(commands,
+		func(c command) bool { return strings.EqualFold(c.name, words[0]) })
 	if i < 0 {
 		return "there is no command /" + words[0] + ": /help lists them"
 	}
@@ -259,6 +270,7 @@ func help(m *Model, _ []string) string {
 var keys = []string{
 	"Tab completes nicks, rooms and commands; Up and Down bring back what you wrote",
 	"PgUp and PgDn scroll, Esc goes to the newest",
-	"Ctrl-N and Ctrl-P, or Alt-Down and Alt-Up, go from room to room, Alt-A to the next with something new",
+	"Ctrl-N and Ctrl-P, or Alt-Down and Alt-Up, go from room to room, Alt-A to the next with " +
+		"something new",
 	"Ctrl-C leaves",
 }

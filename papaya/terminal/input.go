@@ -10,7 +10,8 @@ import (
 // remembered is how many lines that were written are kept for the arrow keys.
 const remembered = 100
 
-// maxInput bounds what may be typed or pasted; a server takes 512 bytes a line, and long texts are sent in pieces.
+// maxInput bounds what may be typed or pasted; a server takes 512 bytes a line, and long texts are
+// sent in pieces.
 const maxInput = 8192
 
 // An input is the line that is being written.
@@ -42,7 +43,8 @@ func (in *input) insert(text string) {
 // take empties the line and keeps it for the arrow keys.
 func (in *input) take() string {
 	text := in.String()
-	if strings.TrimSpace(text) != "" && (len(in.written) == 0 || in.written[len(in.written)-1] != text) {
+	if strings.TrimSpace(text) != "" && (len(in.written) == 0 ||
+		in.written[len(in.written)-1] != text) {
 		in.written = append(in.written, text)
 		in.written = in.written[max(0, len(in.written)-remembered):]
 	}
@@ -116,7 +118,8 @@ func (in *input) recall(step int) {
 	in.set(in.written[len(in.written)-back])
 }
 
-// complete puts the next of the words that the one before the cursor may become; offered is asked for them at first.
+// complete puts the next of the words that the one before the cursor may become; offered is asked
+// for them at first.
 func (in *input) complete(step int, offered func(word string, first bool) []string) {
 	if len(in.offers) == 0 {
 		in.start = in.cursor
@@ -146,6 +149,8 @@ func (in *input) settle() { in.offers = nil }
 
 // view is the part of the line that fits, and the column of the cursor in it.
 func (in *input) view(width int) (string, int) {
-	from := sort.Search(in.cursor, func(i int) bool { return ansi.StringWidth(string(in.text[i:in.cursor])) < width })
-	return ansi.Truncate(string(in.text[from:]), width, ""), ansi.StringWidth(string(in.text[from:in.cursor]))
+	from := sort.Search(in.cursor,
+		func(i int) bool { return ansi.StringWidth(string(in.text[i:in.cursor])) < width })
+	return ansi.Truncate(string(in.text[from:]), width, ""),
+		ansi.StringWidth(string(in.text[from:in.cursor]))
 }

@@ -1,5 +1,6 @@
-// Package terminal is a chat client for a terminal. The model is pure: what the server says, what is typed and how large the
-// screen is go in, the screen and the lines for the server come out. Program is the edge.
+// Package terminal is a chat client for a terminal. The model is pure: what the server says, what
+// is typed and how large the screen is go in, the screen and the lines for the server come out.
+// Program is the edge.
 package terminal
 
 import (
@@ -28,13 +29,15 @@ type Model struct {
 	width, height int
 	in            input
 	drafts        map[*client.Room]string
-	told          string                  // one line about what was typed last
-	state         string                  // one line about the connection; empty when all is well
-	goTo          string                  // the room that is to be looked at when we are in it
-	marks         map[*client.Room]marked // the first message that was new when the room was looked at
-	bottom        *client.Message         // the last message on the screen when scrolled back; nil is the newest
-	cut           int                     // lines of bottom that are below the screen
-	rows          map[*client.Message]drawn
+	told          string // one line about what was typed last
+	state         string // one line about the connection; empty when all is well
+	goTo          string // the room that is to be looked at when we are in it
+	// the first message that was new when the room was looked at
+	marks map[*client.Room]marked
+	// the last message on the screen when scrolled back; nil is the newest
+	bottom *client.Message
+	cut    int // lines of bottom that are below the screen
+	rows   map[*client.Message]drawn
 
 	// What comes out.
 	Quit   bool
@@ -53,7 +56,8 @@ const maxDrawn = 30_000
 func NewModel(session *client.Session, zone *time.Location) *Model {
 	return &Model{
 		session: session, zone: zone, width: 80, height: 24, state: "connecting",
-		drafts: map[*client.Room]string{}, marks: map[*client.Room]marked{}, rows: map[*client.Message]drawn{},
+		drafts: map[*client.Room]string{}, marks: map[*client.Room]marked{},
+		rows: map[*client.Message]drawn{},
 	}
 }
 

@@ -29,7 +29,8 @@ type user struct {
 
 func newUser(t *testing.T, width, height int) *user {
 	now := noon
-	s := client.New(client.Settings{Nick: "ann", Rooms: []string{"#tea"}, Now: func() time.Time { now = now.Add(time.Second); return now }})
+	s := client.New(client.Settings{Nick: "ann", Rooms: []string{"#tea"},
+		Now: func() time.Time { now = now.Add(time.Second); return now }})
 	u := &user{t: t, m: NewModel(s, time.UTC)}
 	u.take(Size{width, height})
 	return u
@@ -56,7 +57,8 @@ func (u *user) hears(lines ...string) {
 func (u *user) presses(keys ...string) {
 	for _, k := range keys {
 		switch {
-		case strings.Contains(k, "+") || k == "enter" || k == "tab" || k == "up" || k == "down" || k == "left" || k == "pgup" || k == "pgdown" || k == "esc" || k == "backspace":
+		case strings.Contains(k, "+") || k == "enter" || k == "tab" || k == "up" || k == "down" ||
+			k == "left" || k == "pgup" || k == "pgdown" || k == "esc" || k == "backspace":
 			u.take(Key(k))
 		default:
 			u.take(Text(k))
@@ -68,9 +70,13 @@ func (u *user) connects() {
 	u.t.Helper()
 	u.take(client.Opened{})
 	caps := "server-time batch echo-message labeled-response draft/chathistory message-tags"
-	u.hears(":x CAP * LS :"+caps, ":x CAP * ACK :"+caps, ":x 001 ann :hello", ":x 005 ann CHATHISTORY=50 NETWORK=Papaya :are supported", ":x 422 ann :no MOTD",
-		":ann!ann@host JOIN #tea", ":x 332 ann #tea :Leaves, water, patience", ":x 353 ann = #tea :@ann bob cat", ":x 366 ann #tea :end",
-		":x BATCH +h chathistory #tea", "@batch=h;msgid=1;time=2026-11-21T18:30:00.000Z :bob!b@h PRIVMSG #tea :the last of the oolong is gone", ":x BATCH -h")
+	u.hears(":x CAP * LS :"+caps, ":x CAP * ACK :"+caps, ":x 001 ann :hello",
+		":x 005 ann CHATHISTORY=50 NETWORK=Papaya :are supported", ":x 422 ann :no MOTD",
+		":ann!ann@host JOIN #tea", ":x 332 ann #tea :Leaves, water, patience",
+		":x 353 ann = #tea :@ann bob cat", ":x 366 ann #tea :end",
+		":x BATCH +h chathistory #tea",
+		"@batch=h;msgid=1;time=2026-11-21T18:30:00.000Z :bob!b@h PRIVMSG #tea :the last of the "+
+			"oolong is gone", ":x BATCH -h")
 }
 
 // screen is what is seen, as plain text; its size is held.
@@ -108,7 +114,8 @@ func (u *user) golden(name string) {
 		u.t.Fatal(err)
 	}
 	if got != string(want) {
-		u.t.Errorf("%s: got\n%s\nwant\n%s\n(go test ./papaya/terminal -update rewrites it)", file, got, want)
+		u.t.Errorf("%s: got\n%s\nwant\n%s\n(go test ./papaya/terminal -update rewrites it)", file,
+			got, want)
 	}
 }
 
@@ -116,12 +123,18 @@ func (u *user) golden(name string) {
 func afternoon(u *user) {
 	u.connects()
 	u.hears(
-		"@msgid=2;time=2026-11-22T12:01:00.000Z :bob!b@h PRIVMSG #tea :ann: is there any left? I looked in every cupboard and behind the flour, and found nothing but a very old biscuit",
-		"@msgid=3;time=2026-11-22T12:01:30.000Z :cat!c@h PRIVMSG #tea :\x01ACTION looks innocent\x01",
-		"@msgid=4;time=2026-11-22T12:02:00.000Z :dàn日本語の長い名前!d@h PRIVMSG #tea :お茶をください 🍵 👩‍👩‍👧 please",
+		"@msgid=2;time=2026-11-22T12:01:00.000Z :bob!b@h PRIVMSG #tea :ann: is there any left? "+
+			"I looked in every cupboard and behind the flour, and found nothing but a very old "+
+			"biscuit",
+		"@msgid=3;time=2026-11-22T12:01:30.000Z :cat!c@h PRIVMSG #tea :\x01ACTION looks "+
+			"innocent\x01",
+		"@msgid=4;time=2026-11-22T12:02:00.000Z :dàn日本語の長い名前!d@h PRIVMSG #tea :お茶をください 🍵 👩‍👩‍👧 "+
+			"please",
 		":eve!e@h JOIN #tea", ":x 352 ann #tea e h x eve G :0 eve",
-		"@msgid=5;time=2026-11-22T12:03:00.000Z :bob!b@h PRIVMSG ann :psst", ":ann!a@h JOIN #coffee",
-		"@msgid=6;time=2026-11-22T12:04:00.000Z :bob!b@h PRIVMSG #coffee :strong", "@msgid=7;time=2026-11-22T12:04:01.000Z :bob!b@h PRIVMSG #coffee :black")
+		"@msgid=5;time=2026-11-22T12:03:00.000Z :bob!b@h PRIVMSG ann :psst",
+		":ann!a@h JOIN #coffee",
+		"@msgid=6;time=2026-11-22T12:04:00.000Z :bob!b@h PRIVMSG #coffee :strong",
+		"@msgid=7;time=2026-11-22T12:04:01.000Z :bob!b@h PRIVMSG #coffee :black")
 	u.presses("on my way", "enter")
 	u.presses("two cups or th")
 }
@@ -140,7 +153,8 @@ func TestScreensOfTrouble(t *testing.T) {
 	u := newUser(t, 80, 10)
 	u.golden("connecting")
 	afternoon(u)
-	u.take(client.Lost{Err: fmt.Errorf("dial tcp 127.0.0.1:6697: connect: connection refused"), In: 4 * time.Second})
+	u.take(client.Lost{Err: fmt.Errorf("dial tcp 127.0.0.1:6697: connect: connection refused"),
+		In: 4 * time.Second})
 	u.golden("lost")
 	u.presses("enter")
 	u.golden("not-sent")
@@ -165,12 +179,14 @@ func TestScrollingBack(t *testing.T) {
 	u := newUser(t, 60, 10)
 	u.connects()
 	for i := range 40 {
-		u.hears(fmt.Sprintf("@msgid=a%d;time=2026-11-22T12:10:%02d.000Z :bob!b@h PRIVMSG #tea :line %d", i, i, i))
+		u.hears(fmt.Sprintf("@msgid=a%d;time=2026-11-22T12:10:%02d.000Z :bob!b@h PRIVMSG #tea "+
+			":line %d", i, i, i))
 	}
 	u.sent = nil
 	u.presses("pgup", "pgup")
 	u.golden("scrolled")
-	u.hears("@msgid=new;time=2026-11-22T12:11:00.000Z :bob!b@h PRIVMSG #tea :what is new does not move the screen")
+	u.hears("@msgid=new;time=2026-11-22T12:11:00.000Z :bob!b@h PRIVMSG #tea :what is new does " +
+		"not move the screen")
 	u.golden("scrolled-with-news")
 	if r := u.m.session.Active(); r.Unread != 1 {
 		t.Errorf("%d unread while scrolled back, want 1", r.Unread)
@@ -181,7 +197,9 @@ func TestScrollingBack(t *testing.T) {
 	if len(u.sent) != 1 || u.sent[0] != "CHATHISTORY BEFORE #tea msgid=1 50" {
 		t.Fatalf("at the beginning: sent %q", u.sent)
 	}
-	u.hears(":x BATCH +o chathistory #tea", "@batch=o;msgid=0;time=2026-11-21T18:00:00.000Z :cat!c@h PRIVMSG #tea :older still", ":x BATCH -o")
+	u.hears(":x BATCH +o chathistory #tea",
+		"@batch=o;msgid=0;time=2026-11-21T18:00:00.000Z :cat!c@h PRIVMSG #tea :older still",
+		":x BATCH -o")
 	u.presses("pgup")
 	if !strings.Contains(u.screen(), "older still") {
 		t.Errorf("got\n%s", u.screen())
@@ -267,7 +285,8 @@ func TestCommands(t *testing.T) {
 		u.sent = nil
 		u.presses(tt.text, "enter")
 		if got := strings.Join(u.sent, "\n"); got != tt.sent || u.m.told != tt.told {
-			t.Errorf("%s: sent %q and told %q, want %q and %q", tt.text, got, u.m.told, tt.sent, tt.told)
+			t.Errorf("%s: sent %q and told %q, want %q and %q", tt.text, got, u.m.told, tt.sent,
+				tt.told)
 		}
 		u.screen()
 	}

@@ -19,11 +19,13 @@ var ErrRefused = errors.New("the server refused")
 const quitWait = 2 * time.Second
 
 // Run shows a session on a terminal until the user leaves, the context ends or the server refuses.
-func Run(ctx context.Context, session *client.Session, dial client.Dialer, in io.Reader, out io.Writer) error {
+func Run(ctx context.Context, session *client.Session, dial client.Dialer, in io.Reader,
+	out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	p := &program{model: NewModel(session, time.Local)}
-	screen := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	screen := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
+		tea.WithoutSignalHandler())
 	p.conn = &client.Conn{Dial: dial, Tell: func(e any) { screen.Send(e) }}
 	ended := make(chan error, 1)
 	go func() {

@@ -24,8 +24,8 @@ const (
 	leastPicture = 4 // rows below which only the input line is shown
 )
 
-// Styles are of the 16 colours of every terminal, so that the user's theme decides what they look like; each is told from
-// the others without colour too.
+// Styles are of the 16 colours of every terminal, so that the user's theme decides what they look
+// like; each is told from the others without colour too.
 var (
 	bar     = lipgloss.NewStyle().Reverse(true)
 	faint   = lipgloss.NewStyle().Faint(true)
@@ -33,7 +33,8 @@ var (
 	mention = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color("3"))
 	chosen  = lipgloss.NewStyle().Bold(true).Underline(true)
 	fresh   = lipgloss.NewStyle().Bold(true)
-	hues    = []lipgloss.Style{colour("2"), colour("4"), colour("5"), colour("6"), colour("10"), colour("12"), colour("13"), colour("14")}
+	hues    = []lipgloss.Style{colour("2"), colour("4"), colour("5"), colour("6"), colour("10"),
+		colour("12"), colour("13"), colour("14")}
 )
 
 func colour(c string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(c)) }
@@ -190,7 +191,8 @@ func (m *Model) peopleList(height int) []string {
 		case i == height-1 && len(people) > height:
 			out[i] = faint.Render(fmt.Sprintf(" and %d more", len(people)-i))
 		case people[i].Away:
-			out[i] = faint.Render(fit(" "+people[i].Prefix+clean(people[i].Nick)+" (away)", peopleWidth))
+			out[i] = faint.Render(fit(" "+people[i].Prefix+clean(people[i].Nick)+" (away)",
+				peopleWidth))
 		default:
 			out[i] = " " + people[i].Prefix + hue(people[i].Nick).Render(clean(people[i].Nick))
 		}
@@ -205,7 +207,8 @@ type drawn struct {
 	lines         []string
 }
 
-// A row is one line of the talk, and the message it is of; lines between messages belong to the one below.
+// A row is one line of the talk, and the message it is of; lines between messages belong
+// to the one below.
 type row struct {
 	text string
 	of   *client.Message
@@ -226,7 +229,8 @@ func (m *Model) drawAll(l layout) []row {
 	for _, x := range r.Messages {
 		if t := x.Time.In(m.zone); !sameDay(t, day) {
 			day = t
-			out = append(out, row{faint.Render(rule(t.Format("Monday, 2 January 2006"), l.width)), x})
+			out = append(out, row{faint.Render(rule(t.Format("Monday, 2 January 2006"), l.width)),
+				x})
 		}
 		if due {
 			due = false
@@ -267,14 +271,16 @@ func (m *Model) lines(x *client.Message, width int) []string {
 	indent := stampWidth
 	if m.width >= nicksFrom {
 		indent += nickWidth + 1
-		head = strings.Repeat(" ", max(0, nickWidth-ansi.StringWidth(head))) + ansi.Truncate(head, nickWidth, "…")
+		head = strings.Repeat(" ", max(0, nickWidth-ansi.StringWidth(head))) + ansi.Truncate(head,
+			nickWidth, "…")
 		stamp += styled(x, head) + " "
 	} else if head != "" {
 		text = head + " " + text
 	}
 	var out []string
 	for i, part := range wrap(text, width-indent) {
-		if rest, is := strings.CutPrefix(part, head); i == 0 && is && m.width < nicksFrom && head != "" {
+		if rest, is := strings.CutPrefix(part, head); i == 0 && is && m.width < nicksFrom &&
+			head != "" {
 			part = styled(x, head) + style.Render(rest)
 		} else {
 			part = style.Render(part)

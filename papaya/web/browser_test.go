@@ -51,7 +51,8 @@ func (p *person) signIn(url, nick, room string) {
 	p.t.Helper()
 	p.open(url)
 	p.submit(nick, room)
-	p.Until(nick+" is in "+room, fmt.Sprintf(`document.querySelector("#room-name").textContent === %q`, room))
+	p.Until(nick+" is in "+room,
+		fmt.Sprintf(`document.querySelector("#room-name").textContent === %q`, room))
 }
 
 func (p *person) submit(nick, room string) {
@@ -71,19 +72,22 @@ func (p *person) write(text string) {
 		p.t.Fatal(err)
 	}
 	paste := fmt.Sprintf(`(() => { const c = document.querySelector("#compose"); c.value = %s; c.dispatchEvent(new Event("input")); })()`, quoted)
-	p.Do(chromedp.Focus(chromedp.CSS("#compose")), chromedp.Evaluate[chromedp.Void](paste), chromedp.SendKeys(chromedp.CSS("#compose"), "\r"))
+	p.Do(chromedp.Focus(chromedp.CSS("#compose")), chromedp.Evaluate[chromedp.Void](paste),
+		chromedp.SendKeys(chromedp.CSS("#compose"), "\r"))
 }
 
 // sees waits until a message with this very text is there, once.
 func (p *person) sees(text string) {
 	p.t.Helper()
-	p.Until("it shows "+text, fmt.Sprintf(`[...document.querySelectorAll("#messages .text")].filter((n) => n.textContent === %q).length === 1`, text))
+	p.Until("it shows "+text,
+		fmt.Sprintf(`[...document.querySelectorAll("#messages .text")].filter((n) => n.textContent === %q).length === 1`, text))
 }
 
 // said lists the texts of what people said in the room that is seen.
 func (p *person) said() []string {
 	p.t.Helper()
-	return browser.Eval[[]string](p.Page, `[...document.querySelectorAll("#messages :is(.message, .action) .text")].map((n) => n.textContent)`)
+	return browser.Eval[[]string](p.Page,
+		`[...document.querySelectorAll("#messages :is(.message, .action) .text")].map((n) => n.textContent)`)
 }
 
 // site serves the page in front of an IRC server that speaks TCP.
@@ -99,7 +103,8 @@ func site(t *testing.T, addr string) string {
 
 // bridge passes lines between a WebSocket and a TCP connection, until either ends.
 func bridge(w http.ResponseWriter, r *http.Request, addr string) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"text.ircv3.net"}})
+	ws, err := websocket.Accept(w, r,
+		&websocket.AcceptOptions{Subprotocols: []string{"text.ircv3.net"}})
 	if err != nil {
 		return
 	}

@@ -32,7 +32,8 @@ const poor = `(() => {
 	return out;
 })()`
 
-// TestPageInUse has a conversation in both colours, wide and on a phone, and looks at what would be hard to use.
+// TestPageInUse has a conversation in both colours, wide and on a phone, and looks at what would
+// be hard to use.
 func TestPageInUse(t *testing.T) {
 	p := newPapaya(t, false)
 	ann, bob := newPerson(t, 1280, 800), newPerson(t, 360, 740)
@@ -40,30 +41,38 @@ func TestPageInUse(t *testing.T) {
 	bob.signIn(p.url(), "bob", "#tea")
 	ann.write("/topic Leaves, water, patience. Today: oolong from https://tea.example/oolong")
 	ann.write("the kettle is on")
-	ann.write("and there are biscuits, but only the old ones, since nobody went to the shop, which is what we agreed on yesterday, or so I thought")
+	ann.write("and there are biscuits, but only the old ones, since nobody went to the shop, " +
+		"which is what we agreed on yesterday, or so I thought")
 	bob.sees("the kettle is on")
 	bob.write("ann: two cups, please")
 	bob.write("/me looks for the biscuits")
 	bob.write("\x02bold\x02 and \x1ditalic\x1d, a long word: " + strings.Repeat("wide", 40))
-	ann.Until("all of it is there", `document.querySelector("#messages").textContent.includes("widewide")`)
-	if n := browser.Eval[int](ann.Page, `document.querySelectorAll("#messages .mention").length`); n != 1 {
+	ann.Until("all of it is there",
+		`document.querySelector("#messages").textContent.includes("widewide")`)
+	if n := browser.Eval[int](ann.Page,
+		`document.querySelectorAll("#messages .mention").length`); n != 1 {
 		t.Errorf("%d mentions, want 1", n)
 	}
 	ann.write("/join #coffee")
-	ann.Until("ann is in the next room", `document.querySelector("#room-name").textContent === "#coffee"`)
+	ann.Until("ann is in the next room",
+		`document.querySelector("#room-name").textContent === "#coffee"`)
 	bob.write("where did ann go?")
 	bob.write("/msg ann psst")
-	ann.Until("the rooms count", `document.querySelector("[data-key='#tea'] .badge.hot")?.textContent === "1" && document.querySelector("[data-key='bob'] .badge.hot")?.textContent === "1"`)
+	ann.Until("the rooms count",
+		`document.querySelector("[data-key='#tea'] .badge.hot")?.textContent === "1" && document.querySelector("[data-key='bob'] .badge.hot")?.textContent === "1"`)
 	if title := browser.Eval[string](ann.Page, "document.title"); title != "(2) #coffee · Papaya" {
 		t.Errorf("the title: got %q", title)
 	}
 	ann.Do(chromedp.Click(chromedp.CSS("[data-key='#tea'] .room")))
-	ann.Until("what is new is marked", `document.querySelectorAll("#messages .new").length === 1 && document.querySelector("#messages .new + .line .text").textContent === "where did ann go?"`)
+	ann.Until("what is new is marked",
+		`document.querySelectorAll("#messages .new").length === 1 && document.querySelector("#messages .new + .line .text").textContent === "where did ann go?"`)
 	ann.Do(chromedp.Click(chromedp.CSS("#away")))
-	bob.Until("bob sees that ann is away", `document.querySelector("#members .away .name")?.textContent === "ann"`)
+	bob.Until("bob sees that ann is away",
+		`document.querySelector("#members .away .name")?.textContent === "ann"`)
 	for _, theme := range []string{"light", "dark"} {
 		for name, who := range map[string]*person{"wide": ann, "phone": bob} {
-			who.Until("the colours change", fmt.Sprintf(`(() => { document.querySelector("input[value=%s]").click(); return document.documentElement.dataset.theme === %[1]q })()`, theme))
+			who.Until("the colours change",
+				fmt.Sprintf(`(() => { document.querySelector("input[value=%s]").click(); return document.documentElement.dataset.theme === %[1]q })()`, theme))
 			if bad := browser.Eval[[]string](who.Page, poor); len(bad) > 0 {
 				t.Errorf("%s, %s: too little contrast: %q", theme, name, bad)
 			}
@@ -74,12 +83,16 @@ func TestPageInUse(t *testing.T) {
 		}
 	}
 	bob.Do(chromedp.Click(chromedp.CSS("#show-rooms")))
-	bob.Until("the pane is open and has the focus", `document.querySelector("#show-rooms").getAttribute("aria-expanded") === "true" && document.querySelector("#rooms-pane").contains(document.activeElement)`)
-	bob.Until("it has come in", `Math.abs(document.querySelector("#rooms-pane").getBoundingClientRect().left) < 1`)
+	bob.Until("the pane is open and has the focus",
+		`document.querySelector("#show-rooms").getAttribute("aria-expanded") === "true" && document.querySelector("#rooms-pane").contains(document.activeElement)`)
+	bob.Until("it has come in",
+		`Math.abs(document.querySelector("#rooms-pane").getBoundingClientRect().left) < 1`)
 	bob.Picture("dark-phone-rooms")
 	bob.Do(chromedp.KeyEvent("\x1b"))
-	bob.Until("Escape shuts it", `document.querySelector("#show-rooms").getAttribute("aria-expanded") === "false" && document.activeElement.id === "show-rooms"`)
-	ann.Do(chromedp.Click(chromedp.CSS("#settings-button")), chromedp.WaitVisible(chromedp.CSS("#settings")))
+	bob.Until("Escape shuts it",
+		`document.querySelector("#show-rooms").getAttribute("aria-expanded") === "false" && document.activeElement.id === "show-rooms"`)
+	ann.Do(chromedp.Click(chromedp.CSS("#settings-button")),
+		chromedp.WaitVisible(chromedp.CSS("#settings")))
 	ann.Picture("dark-settings")
 }
 
@@ -88,14 +101,16 @@ func TestCompletionAndHistoryOfWhatWasWritten(t *testing.T) {
 	ann, bob := newPerson(t, 1280, 800), newPerson(t, 1280, 800)
 	ann.signIn(url, "ann", "#tea")
 	bob.signIn(url, "bob", "#tea")
-	ann.Until("bob is in the list", `document.querySelector("#members").textContent.includes("bob")`)
+	ann.Until("bob is in the list",
+		`document.querySelector("#members").textContent.includes("bob")`)
 	box := chromedp.CSS("#compose")
 	ann.Do(chromedp.SendKeys(box, "b\t"))
 	ann.Until("the nick is completed", `document.querySelector("#compose").value === "bob: "`)
 	ann.Do(chromedp.SendKeys(box, "hello\r"))
 	bob.sees("bob: hello")
 	ann.write("/topi")
-	ann.Until("a wrong command is told and stays", `document.querySelector("#told").textContent.includes("/help") && document.querySelector("#compose").value === "/topi"`)
+	ann.Until("a wrong command is told and stays",
+		`document.querySelector("#told").textContent.includes("/help") && document.querySelector("#compose").value === "/topi"`)
 	ann.Do(chromedp.SendKeys(box, "\t"))
 	ann.Until("it is completed", `document.querySelector("#compose").value === "/topic "`)
 	ann.write("")
@@ -103,12 +118,14 @@ func TestCompletionAndHistoryOfWhatWasWritten(t *testing.T) {
 	ann.Picture("completion")
 }
 
-// TestLinesAreReadAsTheServerReadsThem holds the page's parser to that of package irc, on lines at random.
+// TestLinesAreReadAsTheServerReadsThem holds the page's parser to that of package irc, on
+// lines at random.
 func TestLinesAreReadAsTheServerReadsThem(t *testing.T) {
 	p := newPerson(t, 800, 600)
 	p.Do(chromedp.Navigate(site(t, "127.0.0.1:1")))
 	random := rand.New(rand.NewPCG(1, 2))
-	parts := []string{"@", "a=b", ";", "=", `\s`, `\:`, `\`, `\\`, ":", " ", "  ", "n!u@h", "privmsg", "PRIVMSG", "001", "#tea", "é", "日本", "\x01", "\t", "x"}
+	parts := []string{"@", "a=b", ";", "=", `\s`, `\:`, `\`, `\\`, ":", " ", "  ", "n!u@h",
+		"privmsg", "PRIVMSG", "001", "#tea", "é", "日本", "\x01", "\t", "x"}
 	type pieces struct {
 		Tags            map[string]string
 		Source, Command string
@@ -133,7 +150,9 @@ func TestLinesAreReadAsTheServerReadsThem(t *testing.T) {
 		if (err == nil) != (got[i] != nil) {
 			t.Fatalf("%q: here %v, there %v", l, err, got[i])
 		}
-		if err == nil && fmt.Sprintf("%q", []any{len(m.Tags), m.Tags, m.Source, m.Command, m.Params}) != fmt.Sprintf("%q", []any{len(got[i].Tags), got[i].Tags, got[i].Source, got[i].Command, got[i].Params}) {
+		if err == nil && fmt.Sprintf("%q", []any{len(m.Tags), m.Tags, m.Source, m.Command,
+			m.Params}) != fmt.Sprintf("%q", []any{len(got[i].Tags), got[i].Tags, got[i].Source,
+			got[i].Command, got[i].Params}) {
 			t.Fatalf("%q: got %q, want %q", l, *got[i], m)
 		}
 	}

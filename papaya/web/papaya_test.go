@@ -28,7 +28,8 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	atEnd = append(atEnd, func() { _ = os.RemoveAll(dir) })
 	program := filepath.Join(dir, "papaya")
-	if out, err := exec.Command("go", "build", "-o", program, "interleave/cmd/papaya").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program,
+		"interleave/cmd/papaya").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building papaya: %w\n%s", err, out)
 	}
 	return program, nil
@@ -51,7 +52,8 @@ func newPapaya(t *testing.T, accounts bool) *papaya {
 		t.Fatal(err)
 	}
 	p := &papaya{t: t, program: program, dir: t.TempDir(), web: free(t), plain: free(t)}
-	conf := fmt.Sprintf("[listen]\nplain = [%q]\ntls = []\nweb = [%q]\n[tls]\ndomains = [\"127.0.0.1\"]\n[accounts]\nrequired = %v\n", p.plain, p.web, accounts)
+	conf := fmt.Sprintf("[listen]\nplain = [%q]\ntls = []\nweb = [%q]\n[tls]\ndomains = "+
+		"[\"127.0.0.1\"]\n[accounts]\nrequired = %v\n", p.plain, p.web, accounts)
 	if err := os.WriteFile(filepath.Join(p.dir, "papaya.toml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +134,15 @@ func TestReconnectAfterTheServerWasKilled(t *testing.T) {
 	}
 	ann.Until("all is echoed", `!document.querySelector(".pending")`)
 	p.kill()
-	ann.Until("ann hears of it", `document.querySelector("#state").textContent.includes("Connection lost")`)
+	ann.Until("ann hears of it",
+		`document.querySelector("#state").textContent.includes("Connection lost")`)
 	ann.write("while it is away")
-	ann.Until("what cannot be sent stays", `document.querySelector("#compose").value === "while it is away" && document.querySelector("#told").textContent !== ""`)
+	ann.Until("what cannot be sent stays",
+		`document.querySelector("#compose").value === "while it is away" && document.querySelector("#told").textContent !== ""`)
 	ann.Picture("lost")
 	p.start()
-	ann.Until("ann is back", `document.querySelector("#state").hidden && document.querySelector("#member-count").textContent !== "0"`)
+	ann.Until("ann is back",
+		`document.querySelector("#state").hidden && document.querySelector("#member-count").textContent !== "0"`)
 	ann.write("after")
 	bob.sees("after")
 	ann.sees("after")
@@ -161,12 +166,15 @@ func TestHistoryIsThereForWhoComesLater(t *testing.T) {
 	ann.Until("all is echoed", `!document.querySelector(".pending")`)
 	ann.Do(reload())
 	ann.submit("ann", "")
-	ann.Until("she is in her room again", `document.querySelector("#room-name").textContent === "#tea"`)
+	ann.Until("she is in her room again",
+		`document.querySelector("#room-name").textContent === "#tea"`)
 	ann.seesAllOf(many)
 	ann.write("/search LINE 137")
-	ann.Until("what was said is found", `[...document.querySelectorAll("#messages")].some((n) => n.textContent.includes("Found:") && n.textContent.includes("#tea ann: line 137"))`)
+	ann.Until("what was said is found",
+		`[...document.querySelectorAll("#messages")].some((n) => n.textContent.includes("Found:") && n.textContent.includes("#tea ann: line 137"))`)
 	ann.write("/search kettle")
-	ann.Until("what was not said is not", `document.querySelector("#messages").textContent.includes("Nothing was found.")`)
+	ann.Until("what was not said is not",
+		`document.querySelector("#messages").textContent.includes("Nothing was found.")`)
 	ann.Picture("search")
 }
 
@@ -185,7 +193,8 @@ func (p *person) seesAllOf(many int) {
 	}
 }
 
-// TestLinesOfOneMomentStayInOrder has several lines in each millisecond, also where one page of history ends and the next begins.
+// TestLinesOfOneMomentStayInOrder has several lines in each millisecond, also where one page of
+// history ends and the next begins.
 func TestLinesOfOneMomentStayInOrder(t *testing.T) {
 	p := newPapaya(t, false)
 	ann := newPerson(t, 1280, 800)
@@ -216,8 +225,10 @@ func TestWhatPeopleSayIsNeverMarkup(t *testing.T) {
 	ann.signIn(p.url(), "ann", "#tea")
 	bob.signIn(p.url(), "bob", "#tea")
 	attempts := []string{
-		`<img src=x onerror="window.caught=1">`, `<script>window.caught=1</script>`, `"><svg onload=window.caught=1>`,
-		`javascript:window.caught=1`, `https://a.example/"onmouseover="window.caught=1`, `https://a.example/<b>x</b>`, `http://user:pw@a.example/`,
+		`<img src=x onerror="window.caught=1">`, `<script>window.caught=1</script>`,
+		`"><svg onload=window.caught=1>`,
+		`javascript:window.caught=1`, `https://a.example/"onmouseover="window.caught=1`,
+		`https://a.example/<b>x</b>`, `http://user:pw@a.example/`,
 		"data:text/html,<script>window.caught=1</script>", `&lt;b&gt;`, "\u202egnp.exe",
 	}
 	for _, a := range attempts {
@@ -225,23 +236,28 @@ func TestWhatPeopleSayIsNeverMarkup(t *testing.T) {
 	}
 	ann.write("/topic <img src=x onerror=window.caught=1>")
 	ann.write("see https://a.example/x_(y), or http://b.example.")
-	bob.Until("the last is there", `document.querySelector("#messages").textContent.includes("b.example")`)
+	bob.Until("the last is there",
+		`document.querySelector("#messages").textContent.includes("b.example")`)
 	bob.Until("so is the topic", `document.querySelector("#topic").textContent.startsWith("<img")`)
 	if browser.Eval[bool](bob.Page, `"caught" in window`) {
 		t.Error("a script of somebody else ran")
 	}
-	if n := browser.Eval[int](bob.Page, `document.querySelectorAll("#messages :is(img, script, svg, b), #topic *").length`); n != 0 {
+	if n := browser.Eval[int](bob.Page,
+		`document.querySelectorAll("#messages :is(img, script, svg, b), #topic *").length`); n != 0 {
 		t.Errorf("%d elements were made of what people said", n)
 	}
-	got := browser.Eval[[]string](bob.Page, `[...document.querySelectorAll("#messages a")].map((a) => a.href + " " + a.rel + " " + a.target)`)
-	want := []string{"https://a.example/", "https://a.example/", "https://a.example/x_(y)", "http://b.example/"}
+	got := browser.Eval[[]string](bob.Page,
+		`[...document.querySelectorAll("#messages a")].map((a) => a.href + " " + a.rel + " " + a.target)`)
+	want := []string{"https://a.example/", "https://a.example/", "https://a.example/x_(y)",
+		"http://b.example/"}
 	for i := range want {
 		want[i] += " noopener noreferrer nofollow _blank"
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("links: got %q, want %q", got, want)
 	}
-	if browser.Eval[bool](bob.Page, `document.querySelector("#messages").textContent.includes("\u202e")`) {
+	if browser.Eval[bool](bob.Page,
+		`document.querySelector("#messages").textContent.includes("\u202e")`) {
 		t.Error("a mark that turns the text around is shown")
 	}
 }
@@ -256,7 +272,8 @@ func TestAccountsAndInvitations(t *testing.T) {
 	ann.open(p.url())
 	fill("nick", "ann")
 	ann.press()
-	ann.Until("nobody comes in without an account", `document.querySelector("#sign-in-error").textContent !== "" && !document.querySelector("#sign-in").hidden`)
+	ann.Until("nobody comes in without an account",
+		`document.querySelector("#sign-in-error").textContent !== "" && !document.querySelector("#sign-in").hidden`)
 	ann.Picture("refused-phone")
 	fill("password", "the kettle is on")
 	fill("invitation", token)
@@ -276,8 +293,11 @@ func TestAccountsAndInvitations(t *testing.T) {
 	fill("nick", "ann2")
 	fill("password", "not the password")
 	ann.press()
-	ann.Until("a wrong password is told", `document.querySelector("#sign-in-error").textContent !== ""`)
-	if kept := browser.Eval[string](ann.Page, `JSON.stringify(localStorage)`); strings.Contains(kept, "kettle") || strings.Contains(kept, token) {
+	ann.Until("a wrong password is told",
+		`document.querySelector("#sign-in-error").textContent !== ""`)
+	if kept := browser.Eval[string](ann.Page,
+		`JSON.stringify(localStorage)`); strings.Contains(kept, "kettle") ||
+		strings.Contains(kept, token) {
 		t.Errorf("a secret is kept in the browser: %s", kept)
 	}
 }

@@ -22,7 +22,8 @@ func ngircd(t *testing.T) string {
 		path = "/usr/sbin/ngircd"
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Skip("SKIP: install ngircd for the test of Papaya's page against a server without IRCv3's extras")
+		t.Skip("SKIP: install ngircd for the test of Papaya's page against a server without " +
+			"IRCv3's extras")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -35,13 +36,16 @@ func ngircd(t *testing.T) string {
 		t.Fatal(err)
 	}
 	conf := filepath.Join(dir, "ngircd.conf")
-	text := fmt.Sprintf("[Global]\nName = plain.test\nInfo = plain\nListen = 127.0.0.1\nPorts = %d\n[Limits]\nMaxConnectionsIP = 0\n[Options]\nDNS = no\nIdent = no\nPAM = no\n", addr.Port)
+	text := fmt.Sprintf("[Global]\nName = plain.test\nInfo = plain\nListen = 127.0.0.1\nPorts = "+
+		"%d\n[Limits]\nMaxConnectionsIP = 0\n[Options]\nDNS = no\nIdent = no\nPAM = no\n",
+		addr.Port)
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "-n", "-f", conf)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if os.Getuid() == 0 { // it would become nobody by itself, and with that lose the signal that ends it with the test
+	// it would become nobody by itself, and with that lose the signal that ends it with the test
+	if os.Getuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
 	if err := cmd.Start(); err != nil {

@@ -1,7 +1,8 @@
-// Package web is Papaya's page: a chat client of static files, which needs nothing but the server that it came from.
+// Package web is Papaya's page: a chat client of static files, which needs nothing but the server
+// that it came from.
 //
-// The page speaks IRC over a WebSocket at "socket", beside itself. There is no build step: what is in page/ is what the
-// browser gets, and nothing that people say is ever markup.
+// The page speaks IRC over a WebSocket at "socket", beside itself. There is no build step: what is
+// in page/ is what the browser gets, and nothing that people say is ever markup.
 package web
 
 import (
@@ -20,10 +21,12 @@ import (
 //go:embed page
 var files embed.FS
 
-// policy lets the page load its own files and speak to its own server, and nothing else: no inline script or style, no
-// other host, no frame around it.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+// policy lets the page load its own files and speak to its own server, and nothing else: no inline
+// script or style, no other host, no frame around it.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+	"connect-src 'self'; manifest-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for " +
+	"'script'"
 
 // A file is one of the page's, as it is sent.
 type file struct {
@@ -36,7 +39,8 @@ type file struct {
 func Handler() http.Handler {
 	all, err := load()
 	if err != nil {
-		panic("web: reading the embedded page: " + err.Error()) // the files are in the executable: they cannot be missing
+		// the files are in the executable: they cannot be missing
+		panic("web: reading the embedded page: " + err.Error())
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, ok := all[strings.TrimPrefix(r.URL.Path, "/")]
@@ -64,7 +68,8 @@ func serve(w http.ResponseWriter, r *http.Request, f file) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data)) // answers If-None-Match by the ETag
+	// answers If-None-Match by the ETag
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }
 
 // load reads the page, each file by the path that a browser asks for.
@@ -83,7 +88,8 @@ func load() (map[string]file, error) {
 			return fmt.Errorf("%s: no content type for %s", name, path.Ext(name))
 		}
 		sum := sha256.Sum256(data)
-		all[strings.TrimPrefix(name, "page/")] = file{data, kind, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
+		all[strings.TrimPrefix(name, "page/")] = file{data, kind, `"` +
+			base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
 		return nil
 	})
 	all[""] = all["index.html"]

@@ -41,7 +41,8 @@ func TestHandlerServesThePage(t *testing.T) {
 	for _, tt := range tests {
 		r := get(t, tt.method, tt.path, nil)
 		if r.Code != tt.status || tt.kind != "" && r.Header().Get("Content-Type") != tt.kind {
-			t.Errorf("%s %s: got %d %q, want %d %q", tt.method, tt.path, r.Code, r.Header().Get("Content-Type"), tt.status, tt.kind)
+			t.Errorf("%s %s: got %d %q, want %d %q", tt.method, tt.path, r.Code,
+				r.Header().Get("Content-Type"), tt.status, tt.kind)
 		}
 	}
 }
@@ -52,27 +53,32 @@ func TestHandlerIsAskedOnlyWhetherTheFileIsNew(t *testing.T) {
 	if etag == "" || first.Header().Get("Cache-Control") != "no-cache" {
 		t.Fatalf("got ETag %q, Cache-Control %q", etag, first.Header().Get("Cache-Control"))
 	}
-	if r := get(t, "GET", "/app.js", map[string]string{"If-None-Match": etag}); r.Code != http.StatusNotModified {
+	if r := get(t, "GET", "/app.js",
+		map[string]string{"If-None-Match": etag}); r.Code != http.StatusNotModified {
 		t.Errorf("with its own ETag: got %d, want 304", r.Code)
 	}
-	if r := get(t, "GET", "/app.js", map[string]string{"If-None-Match": `"other"`}); r.Code != http.StatusOK {
+	if r := get(t, "GET", "/app.js",
+		map[string]string{"If-None-Match": `"other"`}); r.Code != http.StatusOK {
 		t.Errorf("with another ETag: got %d, want 200", r.Code)
 	}
 }
 
 func TestPolicyForbidsAllButTheServersOwn(t *testing.T) {
 	h := get(t, "GET", "/", nil).Header()
-	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"} {
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'",
+		"frame-ancestors 'none'"} {
 		if !strings.Contains(h.Get("Content-Security-Policy"), want) {
 			t.Errorf("the policy lacks %s: %s", want, h.Get("Content-Security-Policy"))
 		}
 	}
-	if strings.Contains(h.Get("Content-Security-Policy"), "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+	if strings.Contains(h.Get("Content-Security-Policy"), "unsafe") ||
+		h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("got %v", h)
 	}
 }
 
-// TestPageHasNothingInline keeps out what the policy would forbid, ways to make markup of text, and other hosts.
+// TestPageHasNothingInline keeps out what the policy would forbid, ways to make markup of text,
+// and other hosts.
 func TestPageHasNothingInline(t *testing.T) {
 	bad := regexp.MustCompile(`(?i)\son[a-z]+=|\sstyle=|<script>|<style|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|javascript:`)
 	other := regexp.MustCompile(`(?:https?:)?//[a-z0-9][a-z0-9.-]*\.[a-z]{2,}`)
@@ -85,7 +91,8 @@ func TestPageHasNothingInline(t *testing.T) {
 			return err
 		}
 		for i, line := range strings.Split(string(data), "\n") {
-			if bad.MatchString(line) || other.MatchString(strings.ReplaceAll(line, "http://www.w3.org/2000/svg", "")) {
+			if bad.MatchString(line) ||
+				other.MatchString(strings.ReplaceAll(line, "http://www.w3.org/2000/svg", "")) {
 				t.Errorf("%s:%d: %s", name, i+1, line)
 			}
 		}

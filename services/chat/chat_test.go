@@ -9,7 +9,9 @@ import (
 
 func TestChat(t *testing.T) { probetest.Service(t) }
 
-// TestChatOnGoNet plays what depends on the stack most; `interleave check chat --stack=gonet` plays all.
+// TestChatOnGoNet plays what depends on the stack most; `interleave check chat
+// --stack=gonet` plays all.
 func TestChatOnGoNet(t *testing.T) {
-	probetest.GoNet(t, []string{"go-goroutine", "go-goroutine-plain"}, "cut-off", "long-lines", "terminate")
+	probetest.GoNet(t, []string{"go-goroutine", "go-goroutine-plain"}, "cut-off", "long-lines",
+		"terminate")
 }

@@ -23,7 +23,8 @@ import (
 )
 
 var (
-	hostileTime = flag.Duration("hostile", 1500*time.Millisecond, "how long TestHostileClients is at each model, at least")
+	hostileTime = flag.Duration("hostile", 1500*time.Millisecond,
+		"how long TestHostileClients is at each model, at least")
 	hostileSeed = flag.Uint64("seed", 0, "of what its clients say; 0: another each time")
 )
 
@@ -40,8 +41,9 @@ type siege struct {
 	lines  atomic.Int64
 }
 
-// TestHostileClients: whatever clients say, and however they go, the server hears out those who keep to the protocol, serves two who talk with each
-// other as if they were alone, writes a log that can be read, and starts again on what it has kept.
+// TestHostileClients: whatever clients say, and however they go, the server hears out those who
+// keep to the protocol, serves two who talk with each other as if they were alone, writes a log
+// that can be read, and starts again on what it has kept.
 func TestHostileClients(t *testing.T) {
 	seed := *hostileSeed
 	if seed == 0 {
@@ -71,7 +73,8 @@ func TestHostileClients(t *testing.T) {
 		defer end()
 		said := converse(ann, bob, *hostileTime)
 		end()
-		t.Logf("%d lines of %d clients; %d messages between two others", s.lines.Load(), s.came.Load(), said)
+		t.Logf("%d lines of %d clients; %d messages between two others", s.lines.Load(),
+			s.came.Load(), said)
 		bob.say("QUIT")
 		bob.hear("ERROR :")
 		ann.say("PRIVMSG #tea :while bob is away\r\nPING away")
@@ -90,7 +93,8 @@ func (s *siege) stop() {
 	if err := s.server.Stop(); err != nil {
 		s.t.Error(err)
 	}
-	for _, word := range []string{"Sanitizer", "runtime error", "DATA RACE", "panic:", "panicked", "CRASH REPORT"} {
+	for _, word := range []string{"Sanitizer", "runtime error", "DATA RACE", "panic:", "panicked",
+		"CRASH REPORT"} {
 		if strings.Contains(s.server.Tail(), word) {
 			s.t.Errorf("the server said:\n%s", s.server.Tail())
 		}
@@ -103,7 +107,8 @@ func enter(t *testing.T, server *probetest.Server, nick string) *guest {
 	return g
 }
 
-// converse has two say something in turns, each when it has heard the other. Neither may miss anything or hear it twice.
+// converse has two say something in turns, each when it has heard the other. Neither may miss
+// anything or hear it twice.
 func converse(a, b *guest, atLeast time.Duration) (said int) {
 	for end := time.Now().Add(atLeast); time.Now().Before(end); a, b = b, a {
 		said++
@@ -171,7 +176,8 @@ func (s *siege) storm(n noise, e *ear) {
 	<-heard
 }
 
-// visit is a client that registers and deserves to be heard out: what it says is wrong, but nothing for which a connection is ended.
+// visit is a client that registers and deserves to be heard out: what it says is wrong, but nothing
+// for which a connection is ended.
 func (s *siege) visit(n noise, e *ear, worker, script uint64) {
 	last := "PING still"
 	e.want = ":chat PONG chat :still\r\n"
@@ -197,7 +203,8 @@ func (s *siege) visit(n noise, e *ear, worker, script uint64) {
 	}
 	<-heard
 	if err != nil || !e.got {
-		e.wrong = append(e.wrong, fmt.Sprintf("after %q (%v) it hears %q last, then %v", last, err, e.last, e.end))
+		e.wrong = append(e.wrong, fmt.Sprintf("after %q (%v) it hears %q last, then %v", last, err,
+			e.last, e.end))
 	}
 }
 
@@ -216,7 +223,8 @@ func (n noise) write(w io.Writer, b []byte) error {
 	return nil
 }
 
-// An ear is a hostile client's: whatever it said, it is answered in lines of IRC, to the end of the connection or until it hears what it wants.
+// An ear is a hostile client's: whatever it said, it is answered in lines of IRC, to the end of the
+// connection or until it hears what it wants.
 type ear struct {
 	net.Conn
 	name, want string
@@ -234,7 +242,8 @@ func (e *ear) listen() (done <-chan struct{}) {
 		for !e.got || e.want == "ERROR :" {
 			line, err := lines.ReadBytes('\n')
 			if err != nil {
-				if cut := len(line) > 0 && e.want != ""; cut || errors.Is(err, os.ErrDeadlineExceeded) {
+				if cut := len(line) > 0 && e.want != ""; cut ||
+					errors.Is(err, os.ErrDeadlineExceeded) {
 					e.wrong = append(e.wrong, fmt.Sprintf("%v after %q", err, line))
 				}
 				e.end = err
@@ -251,7 +260,8 @@ func (e *ear) look(line []byte) {
 	if line[0] == '@' {
 		_, body, _ = bytes.Cut(line, []byte(" "))
 	}
-	if len(body) > 512 || !bytes.HasSuffix(body, []byte("\r\n")) || bytes.ContainsAny(body[:len(body)-2], "\r\x00") {
+	if len(body) > 512 || !bytes.HasSuffix(body, []byte("\r\n")) ||
+		bytes.ContainsAny(body[:len(body)-2], "\r\x00") {
 		e.wrong = append(e.wrong, fmt.Sprintf("a line of %d bytes: %q", len(body), body))
 	}
 	e.last = line

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A noise makes what no client should say: lines of IRC with wrong words in them, lines with wrong bytes, and no lines at all.
+// A noise makes what no client should say: lines of IRC with wrong words in them, lines with wrong
+// bytes, and no lines at all.
 type noise struct{ *rand.Rand }
 
 func (n noise) pick(words ...string) string { return words[n.IntN(len(words))] }
@@ -27,13 +28,17 @@ func (n noise) bytes(most int) []byte {
 func (n noise) word() string {
 	switch n.IntN(8) {
 	case 0:
-		return n.pick("#tea", "#TEA", "#", "##", "#a:b", "#a\x07b", "&tea", "#"+strings.Repeat("r", n.IntN(60)))
+		return n.pick("#tea", "#TEA", "#", "##", "#a:b", "#a\x07b", "&tea", "#"+
+			strings.Repeat("r", n.IntN(60)))
 	case 1:
-		return n.pick("ann", "bob", "ANN", "x", "chat", "*", "0", "-1", "[]\\^_{|}`", "ann!u@127.0.0.1", strings.Repeat("n", n.IntN(40)))
+		return n.pick("ann", "bob", "ANN", "x", "chat", "*", "0", "-1", "[]\\^_{|}`",
+			"ann!u@127.0.0.1", strings.Repeat("n", n.IntN(40)))
 	case 2:
-		return n.pick("", ":", "::", ",", ",,,", "+", "-o", "302", "%s%n", "99999999999999999999", ":"+strings.Repeat(" ", n.IntN(80)))
+		return n.pick("", ":", "::", ",", ",,,", "+", "-o", "302", "%s%n", "99999999999999999999",
+			":"+strings.Repeat(" ", n.IntN(80)))
 	case 3:
-		return n.pick("é", "\xff\xfe", "\xf0\x9f\x8d\x8a", "\xc3", "\u202e", "\x01ACTION waves\x01", "\x03\x034,5")
+		return n.pick("é", "\xff\xfe", "\xf0\x9f\x8d\x8a", "\xc3", "\u202e", "\x01ACTION waves\x01",
+			"\x03\x034,5")
 	case 4:
 		return strings.Repeat(n.word()+",", n.IntN(6)) + n.pick("#tea", "ann", "")
 	case 5:
@@ -53,7 +58,8 @@ func (n noise) line() []byte {
 	case 1:
 		b = bytes.Repeat([]byte{byte(n.Uint32())}, 1<<n.IntN(21)) // up to a megabyte
 	case 2:
-		b = []byte("@" + strings.Repeat(n.pick("a=b;", "+x/y=\\:", ";", "time=0;"), n.IntN(1500)) + " PING " + n.word())
+		b = []byte("@" + strings.Repeat(n.pick("a=b;", "+x/y=\\:", ";", "time=0;"), n.IntN(1500)) +
+			" PING " + n.word())
 	default:
 		b = n.command()
 	}
@@ -65,16 +71,21 @@ func (n noise) line() []byte {
 
 func (n noise) command() []byte {
 	b := n.pick("", "", "", ":ann ", "@a=b ", ":", "@", "  ")
-	b += n.pick("NICK", "USER", "PASS", "CAP", "JOIN", "JOIN", "PART", "PRIVMSG", "PRIVMSG", "PRIVMSG", "NOTICE", "NAMES", "TOPIC", "WHO", "PING", "PONG",
-		"privmsg", "MODE", "KICK", "INVITE", "WHOIS", "LIST", "AWAY", "OPER", "AUTHENTICATE", "TAGMSG", "CHATHISTORY", "MARKREAD", "SEARCH", "001", "ERROR", "X")
+	b += n.pick("NICK", "USER", "PASS", "CAP", "JOIN", "JOIN", "PART", "PRIVMSG", "PRIVMSG",
+		"PRIVMSG", "NOTICE", "NAMES", "TOPIC", "WHO", "PING", "PONG",
+		"privmsg", "MODE", "KICK", "INVITE", "WHOIS", "LIST", "AWAY", "OPER", "AUTHENTICATE",
+		"TAGMSG", "CHATHISTORY", "MARKREAD", "SEARCH", "001", "ERROR", "X")
 	if n.odd(2) { // as it is meant, so that states are reached
 		switch b {
 		case "JOIN", "NAMES", "WHO":
 			return fmt.Appendf(nil, "%s %s", b, n.pick("#tea", "#room1", "#room2,#room3"))
 		case "PRIVMSG", "NOTICE", "TOPIC":
-			return fmt.Appendf(nil, "%s %s :%s", b, n.pick("#tea", "#room1", "#room2", "ann"), n.word())
+			return fmt.Appendf(nil, "%s %s :%s", b, n.pick("#tea", "#room1", "#room2", "ann"),
+				n.word())
 		case "CAP":
-			return fmt.Appendf(nil, "CAP %s", n.pick("LS 302", "LIST", "REQ :echo-message server-time", "REQ :-echo-message", "END", "REQ :x"))
+			return fmt.Appendf(nil, "CAP %s",
+				n.pick("LS 302", "LIST", "REQ :echo-message server-time", "REQ :-echo-message",
+					"END", "REQ :x"))
 		case "NICK":
 			return fmt.Appendf(nil, "NICK n%d", n.IntN(1000))
 		}

@@ -62,12 +62,14 @@ func sentAway(t *testing.T, from, to, why string) {
 	g := come(t, from, to)
 	_ = g.SetDeadline(time.Now().Add(patience))
 	heard, err := io.ReadAll(g.lines)
-	if want := "ERROR :Closing link: too many connections from " + why + "\r\n"; string(heard) != want || err != nil {
+	if want := "ERROR :Closing link: too many connections from " + why +
+		"\r\n"; string(heard) != want || err != nil {
 		t.Fatalf("one too many from %s hears %q, %v; want %q", from, heard, err, want)
 	}
 }
 
-// childrenOf are the processes that the server has beside those of before: of one who has come since, RECV and SEND.
+// childrenOf are the processes that the server has beside those of before: of one who has come
+// since, RECV and SEND.
 func childrenOf(t *testing.T, server *probetest.Server, before []int) (recv, send int) {
 	t.Helper()
 	for _, pid := range server.Group.PIDs() {
@@ -86,8 +88,8 @@ func childrenOf(t *testing.T, server *probetest.Server, before []int) (recv, sen
 	return recv, send
 }
 
-// TestOneAddressKeepsNobodyOut: no more come from one address than its bound, whatever they have said so far; all others come in, and whoever goes, in
-// whatever way, leaves its place to the next.
+// TestOneAddressKeepsNobodyOut: no more come from one address than its bound, whatever they have
+// said so far; all others come in, and whoever goes, in whatever way, leaves its place to the next.
 func TestOneAddressKeepsNobodyOut(t *testing.T) {
 	m := probetest.One(t, "c-process")
 	folder, _ := m.Folder(t, 0)
@@ -118,7 +120,8 @@ func TestOneAddressKeepsNobodyOut(t *testing.T) {
 	ann.hear(":dan!u@127.0.0.3 QUIT")
 
 	kill := func(pid int) {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) { // it goes when the other does
+		// it goes when the other does
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			t.Fatal(err)
 		}
 	}
@@ -159,30 +162,35 @@ func TestOneAddressKeepsNobodyOut(t *testing.T) {
 	tellsOfAll(t, server.Tail(), many, 4, 50+len(ways))
 }
 
-// tellsOfAll wants lines about those who were sent away that name all of them, and two lines at most: the first is told of at once, the others with the
-// end, unless the test takes minutes.
+// tellsOfAll wants lines about those who were sent away that name all of them, and two lines at
+// most: the first is told of at once, the others with the end, unless the test takes minutes.
 func tellsOfAll(t *testing.T, log, from string, each, atLeast int) {
 	t.Helper()
-	told := regexp.MustCompile(`(?m)^chat: `+regexp.QuoteMeta(from)+fmt.Sprintf(` has %d clients, as many as -c allows: (\d+) sent away$`, each)).FindAllStringSubmatch(log, -1)
+	told := regexp.MustCompile(`(?m)^chat: `+
+		regexp.QuoteMeta(from)+fmt.Sprintf(` has %d clients, as many as -c allows: (\d+) sent away$`, each)).FindAllStringSubmatch(log, -1)
 	sum := 0
 	for _, line := range told {
 		n, _ := strconv.Atoi(line[1])
 		sum += n
 	}
 	if sum < atLeast || len(told) < 2 || len(told) > 10 || told[0][1] != "1" {
-		t.Errorf("the server tells of %d who were sent away in %d lines, want one of 1 and then %d at least, in few:\n%s", sum, len(told), atLeast-1, log)
+		t.Errorf("the server tells of %d who were sent away in %d lines, want one of 1 and then "+
+			"%d at least, in few:\n%s", sum, len(told), atLeast-1, log)
 	}
 }
 
-// bare starts c-process as somebody types it, without what its manifest adds, in the network of this thread.
-func bare(t *testing.T, m *probetest.Subject, host string, words ...string) (to string, said *quoted, end func() error) {
+// bare starts c-process as somebody types it, without what its manifest adds, in the network
+// of this thread.
+func bare(t *testing.T, m *probetest.Subject, host string,
+	words ...string) (to string, said *quoted, end func() error) {
 	t.Helper()
 	folder, _ := m.Folder(t, 0)
 	path, port := program(t, m)
 	cmd := exec.Command(path, append(words, port, host, folder.Path)...)
 	said = &quoted{ready: make(chan struct{})}
 	cmd.Stderr = said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // the caller has locked its thread
+	// the caller has locked its thread
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +246,8 @@ func (q *quoted) String() string {
 	return q.text.String()
 }
 
-// TestWithoutAWord: as the man page says, 64 come from one address where nobody has said how many, and a second address has places of its own.
+// TestWithoutAWord: as the man page says, 64 come from one address where nobody has said how many,
+// and a second address has places of its own.
 func TestWithoutAWord(t *testing.T) {
 	runtime.LockOSThread()
 	const each = 64
@@ -299,7 +308,8 @@ func TestOptionsAreNumbers(t *testing.T) {
 	for _, word := range []string{"", "x", "-1", "+1", " 1", "1x", "99999999999999999999"} {
 		out, err := exec.Command(path, "-c", word, "1", "127.0.0.1", t.TempDir()).CombinedOutput()
 		want := fmt.Sprintf("chat: -c %s: not a number of clients\n", word)
-		if failed := new(exec.ExitError); !errors.As(err, &failed) || failed.ExitCode() != 1 || string(out) != want {
+		if failed := new(exec.ExitError); !errors.As(err, &failed) || failed.ExitCode() != 1 ||
+			string(out) != want {
 			t.Errorf("chat -c %q says %q, %v; want %q and status 1", word, out, err, want)
 		}
 	}

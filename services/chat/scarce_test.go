@@ -54,7 +54,9 @@ func newScarce(t *testing.T) *scarce {
 	if err != nil {
 		t.Skip("SKIP: install gcc for servers that lack processes and have a wrong clock")
 	}
-	if out, err := exec.CommandContext(t.Context(), cc, "-std=c11", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library, "testdata/scarce.c", "-ldl").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), cc, "-std=c11", "-O1", "-shared", "-fPIC",
+		"-Wall", "-Wextra", "-Werror", "-o", library, "testdata/scarce.c",
+		"-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("building testdata/scarce.c: %v\n%s", err, out)
 	}
 	file, err := os.Create(filepath.Join(folder, "scarce"))
@@ -75,7 +77,8 @@ func newScarce(t *testing.T) *scarce {
 }
 
 func (s *scarce) set(what, value int64) {
-	if _, err := s.file.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(value)), 8*what); err != nil {
+	if _, err := s.file.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(value)),
+		8*what); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -113,7 +116,8 @@ func (g *guest) say(format string, words ...any) {
 	}
 }
 
-// hear reads on to a line that holds the words. A guest is there for long, and says so when it is asked.
+// hear reads on to a line that holds the words. A guest is there for long, and says so
+// when it is asked.
 func (g *guest) hear(words string) {
 	g.t.Helper()
 	_ = g.SetDeadline(time.Now().Add(patience))
@@ -172,7 +176,8 @@ func short(t *testing.T) (*scarce, *probetest.Server, *guest) {
 // signal sends to every process of the server that has this name.
 func signal(t *testing.T, server *probetest.Server, name string, which syscall.Signal) {
 	for _, pid := range server.Group.PIDs() {
-		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && string(comm) == name+"\n" {
+		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil &&
+			string(comm) == name+"\n" {
 			if err := syscall.Kill(pid, which); err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +185,8 @@ func signal(t *testing.T, server *probetest.Server, name string, which syscall.S
 	}
 }
 
-// TestWithoutProcesses: who cannot be served for want of a process or of sockets hears so, the others go on, and later there is room again.
+// TestWithoutProcesses: who cannot be served for want of a process or of sockets hears so, the
+// others go on, and later there is room again.
 func TestWithoutProcesses(t *testing.T) {
 	s, server, ann := short(t)
 	processes(t, server, 3)
@@ -203,7 +209,8 @@ func TestWithoutProcesses(t *testing.T) {
 		}
 		for _, bob := range crowd {
 			all, err := io.ReadAll(bob.lines)
-			if err != nil || !strings.HasPrefix(string(all), "ERROR :") || strings.Count(string(all), "\n") != 1 {
+			if err != nil || !strings.HasPrefix(string(all), "ERROR :") ||
+				strings.Count(string(all), "\n") != 1 {
 				t.Errorf("%s: a client hears %q, %v; want ERROR and the end", w.name, all, err)
 			}
 		}
@@ -228,8 +235,8 @@ func TestWithoutProcesses(t *testing.T) {
 	}
 }
 
-// TestWithoutMemory: main keeps what a process of a client has no room for. Where there is no memory for that, that client is ended and
-// nobody else.
+// TestWithoutMemory: main keeps what a process of a client has no room for. Where there is no
+// memory for that, that client is ended and nobody else.
 func TestWithoutMemory(t *testing.T) {
 	s, server, ann := short(t)
 	signal(t, server, "chat: send", syscall.SIGSTOP)
@@ -277,8 +284,8 @@ func TestReadsFail(t *testing.T) {
 	}
 }
 
-// TestSendsFail: RECV waits for main's reply and asks no second time. A client whose reply the kernel has no memory for is ended; the rest
-// that main says to others waits and comes.
+// TestSendsFail: RECV waits for main's reply and asks no second time. A client whose reply the
+// kernel has no memory for is ended; the rest that main says to others waits and comes.
 func TestSendsFail(t *testing.T) {
 	s, server, ann := short(t)
 	bob := enter(t, server, "bob")
@@ -296,7 +303,8 @@ func TestSendsFail(t *testing.T) {
 	}
 }
 
-// TestCutOffComesBack: whom SEND has cut off sees the end of the connection when main knows of it, and not before: then the nick is free.
+// TestCutOffComesBack: whom SEND has cut off sees the end of the connection when main knows of it,
+// and not before: then the nick is free.
 func TestCutOffComesBack(t *testing.T) {
 	s, server, ann := short(t)
 	s.set(naps, 10)
@@ -322,7 +330,8 @@ func TestCutOffComesBack(t *testing.T) {
 	}
 }
 
-// TestClockIsSet: the clock of the system says when something was said, and nothing else: whoever sets it ends nobody and loses nothing.
+// TestClockIsSet: the clock of the system says when something was said, and nothing else: whoever
+// sets it ends nobody and loses nothing.
 func TestClockIsSet(t *testing.T) {
 	const hour, year = 3600, 365 * 24 * 3600
 	for _, model := range []string{"c-process", "c-epoll"} {
@@ -340,7 +349,8 @@ func TestClockIsSet(t *testing.T) {
 			for n, wrong := range set {
 				s.set(clock, wrong)
 				if wrong == year || wrong == -year {
-					s.set(passed, s.get(passed)+2) // servers look for what has run out once a second
+					// servers look for what has run out once a second
+					s.set(passed, s.get(passed)+2)
 					time.Sleep(50 * time.Millisecond)
 				}
 				ann.say("PRIVMSG #tea :%d\r\nPING %[1]d", n)
@@ -367,8 +377,10 @@ func TestClockIsSet(t *testing.T) {
 				if !strings.HasSuffix(rest, fmt.Sprintf(":%d\n", n)) || err != nil {
 					t.Fatalf("line %d of the log is %q (%v)", n, line, err)
 				}
-				if off := time.Until(at.Add(-time.Duration(set[n]) * time.Second)).Abs(); off > patience {
-					t.Errorf("what was said with a clock wrong by %d s is of %s, off by %v", set[n], said, off)
+				off := time.Until(at.Add(-time.Duration(set[n]) * time.Second)).Abs()
+				if off > patience {
+					t.Errorf("what was said with a clock wrong by %d s is of %s, off by %v", set[n],
+						said, off)
 				}
 				n++
 			}

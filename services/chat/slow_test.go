@@ -21,8 +21,11 @@ import (
 )
 
 var (
-	slowClients = flag.Int("slow", 900, "how many clients TestSlowClients has, a third of each kind")
-	slowForReal = flag.Bool("clock", false, "let TestSlowClients wait for the clock, 4 min for each model and what it takes to build, and ask those whose clock cannot be moved")
+	slowClients = flag.Int("slow", 900,
+		"how many clients TestSlowClients has, a third of each kind")
+	slowForReal = flag.Bool("clock", false,
+		"let TestSlowClients wait for the clock, 4 min for each model and what it takes to "+
+			"build, and ask those whose clock cannot be moved")
 )
 
 // The protocol's times, and some seconds for servers that look at the clock now and then.
@@ -32,8 +35,9 @@ const (
 	toAnswer   = 32 * time.Second
 )
 
-// What a client may cost a server, in bytes of memory. Promise 7 of the protocol says so, and counts what it takes to serve one at all: room for a line with
-// its tags and for what is under way to it, a stack or two, for c-process the pages of two processes (73 KiB, says its design.md).
+// What a client may cost a server, in bytes of memory. Promise 7 of the protocol says so, and
+// counts what it takes to serve one at all: room for a line with its tags and for what is under way
+// to it, a stack or two, for c-process the pages of two processes (73 KiB, says its design.md).
 const (
 	aStranger = 128 << 10
 	aDeafOne  = aStranger + 1<<20
@@ -42,8 +46,8 @@ const (
 // places is how many clients a model has room for, where it says so.
 var places = map[string]int{"c-process": 4096, "go-goroutine": 10_000}
 
-// TestSlowClients: many who say nothing, drip a byte now and then, or do not read, cost others nothing and the server little, and are gone when their
-// time is over.
+// TestSlowClients: many who say nothing, drip a byte now and then, or do not read, cost others
+// nothing and the server little, and are gone when their time is over.
 func TestSlowClients(t *testing.T) {
 	models := []string{"c-process", "c-epoll"}
 	if *slowForReal {
@@ -86,7 +90,8 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 		all, end := before, time.Now().Add(patience)
 		for more := before; more > all/100; { // until they are served, too
 			if time.Now().After(end) {
-				t.Errorf("%s: memory has not settled after %v: %d KiB, %d of them in the last moment", kind, patience, all>>10, more>>10)
+				t.Errorf("%s: memory has not settled after %v: %d KiB, %d of them in the last "+
+					"moment", kind, patience, all>>10, more>>10)
 				break
 			}
 			talk()
@@ -94,7 +99,8 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 			more, all = now-all, now
 		}
 		one := (all - before) / int64(each)
-		t.Logf("%s: %d, each of whom takes %.1f KiB; after %v", kind, each, float64(one)/1024, time.Since(began).Round(time.Millisecond))
+		t.Logf("%s: %d, each of whom takes %.1f KiB; after %v", kind, each, float64(one)/1024,
+			time.Since(began).Round(time.Millisecond))
 		if one > most && flag.Lookup("sanitize").Value.String() == "" {
 			t.Errorf("%s: each takes %d bytes of memory, want %d at most", kind, one, most)
 		}
@@ -123,7 +129,8 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 	talk()
 	for kind, c := range map[string]*band{"mute": mute, "drips": drip} {
 		if left := c.left("ERROR :"); left > 0 {
-			t.Errorf("%d of %d clients are there that had not registered in time: %s", left, each, kind)
+			t.Errorf("%d of %d clients are there that had not registered in time: %s", left, each,
+				kind)
 		}
 	}
 	pass(toSpeak - toRegister)
@@ -138,7 +145,8 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 	}
 }
 
-// TestWhoIsCutOffIsGone: who reads nothing, and is cut off for it, keeps neither its place nor a descriptor, though what it was told last never leaves.
+// TestWhoIsCutOffIsGone: who reads nothing, and is cut off for it, keeps neither its place nor a
+// descriptor, though what it was told last never leaves.
 func TestWhoIsCutOffIsGone(t *testing.T) {
 	probetest.Each(t, "*", func(t *testing.T, m *probetest.Subject) {
 		if !m.Whole() {
@@ -175,15 +183,18 @@ func arrived(t *testing.T, server *probetest.Server) {
 // gone waits until no more descriptors are open than before some came.
 func gone(t *testing.T, server *probetest.Server, open int) {
 	t.Helper()
-	for end := time.Now().Add(patience); descriptors(t, server) > open; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); descriptors(t,
+		server) > open; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("%d descriptors are open, and %d were before some came who are gone", descriptors(t, server), open)
+			t.Errorf("%d descriptors are open, and %d were before some came who are gone",
+				descriptors(t, server), open)
 			return
 		}
 	}
 }
 
-// TestStrangersKeepNobodyOut: where all places are taken, one that has not registered goes for each that comes, the first to have come first.
+// TestStrangersKeepNobodyOut: where all places are taken, one that has not registered goes for each
+// that comes, the first to have come first.
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	m := probetest.One(t, "c-process")
 	folder, _ := m.Folder(t, 0)
@@ -241,7 +252,8 @@ func crowd(t *testing.T, server *probetest.Server, many int, first string) *band
 	return b
 }
 
-// tight has the kernel keep little under way to a client: for segments of 64 KiB, as loopback has them, it would take some megabytes of a server.
+// tight has the kernel keep little under way to a client: for segments of 64 KiB, as loopback has
+// them, it would take some megabytes of a server.
 func tight(_, _ string, c syscall.RawConn) (err error) {
 	failed := c.Control(func(fd uintptr) {
 		err = errors.Join(
@@ -272,7 +284,8 @@ func (b *band) left(why string) (n int) {
 		wait.Go(func() {
 			_ = c.SetReadDeadline(end)
 			heard, err := io.ReadAll(c)
-			if errors.Is(err, os.ErrDeadlineExceeded) || err == nil && !bytes.Contains(heard, []byte(why)) {
+			if errors.Is(err, os.ErrDeadlineExceeded) ||
+				err == nil && !bytes.Contains(heard, []byte(why)) {
 				mu.Lock()
 				n++
 				mu.Unlock()

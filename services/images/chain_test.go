@@ -29,7 +29,8 @@ type link struct {
 	words  []string // of the last: its database, if that is not in the folder
 }
 
-// newChain starts so many services, each behind a gate that lets all through. The words are the last one's.
+// newChain starts so many services, each behind a gate that lets all through. The words are
+// the last one's.
 func newChain(t *testing.T, m *probetest.Subject, length int, words ...string) []*link {
 	links := make([]*link, length)
 	for i := length - 1; i >= 0; i-- {
@@ -41,7 +42,8 @@ func newChain(t *testing.T, m *probetest.Subject, length int, words ...string) [
 	return links
 }
 
-// start starts the service on its folder, in front of the first of those behind, and opens its gate.
+// start starts the service on its folder, in front of the first of those behind, and
+// opens its gate.
 func (l *link) start(t *testing.T, m *probetest.Subject, behind []*link) {
 	words := l.words
 	if len(behind) > 0 {
@@ -72,8 +74,10 @@ func TestChain(t *testing.T) {
 			}
 		}
 		rings(t, m)
-		for _, word := range []string{"http://", "http://127.0.0.1", "http://127.0.0.1:0", "http://127.0.0.1:65536", "http://127.0.0.1:x",
-			"http://127.0.0.1:80/path", "http://127.0.0.1:80?query", "http://me@127.0.0.1:80", "http://:80", "https://127.0.0.1:80"} {
+		for _, word := range []string{"http://", "http://127.0.0.1", "http://127.0.0.1:0",
+			"http://127.0.0.1:65536", "http://127.0.0.1:x",
+			"http://127.0.0.1:80/path", "http://127.0.0.1:80?query", "http://me@127.0.0.1:80",
+			"http://:80", "https://127.0.0.1:80"} {
 			if line := m.Refuses(t, word); !strings.Contains(line, "expected http://HOST:PORT") {
 				t.Errorf("%q: it said %q, want what was expected", word, line)
 			}
@@ -82,7 +86,8 @@ func TestChain(t *testing.T) {
 	})
 }
 
-// TestChainPostgreSQL holds models against the same where the images of the last service are in PostgreSQL.
+// TestChainPostgreSQL holds models against the same where the images of the last service
+// are in PostgreSQL.
 func TestChainPostgreSQL(t *testing.T) {
 	if !*whole {
 		t.Skip("part of make whole: chains whose last service is on PostgreSQL")
@@ -106,9 +111,11 @@ func passes(chain []*link) {
 	first, last := chain[0], chain[len(chain)-1]
 	content, name := pngOf(first.t, paint(40, 30, 1)), "grüße & 猫?.png"
 	kind, body := form([3]string{"image", "of a form.png", string(content)})
-	formed := first.stored(first.ask("POST", "/images", map[string]string{"Content-Type": kind}, body, 201), len(content))
+	formed := first.stored(first.ask("POST", "/images", map[string]string{"Content-Type": kind},
+		body, 201), len(content))
 	large := first.upload("image/png", "large", padded(first.t, content, 20<<20))
-	a := first.ask("POST", "/images?name="+url.QueryEscape(name), map[string]string{"Content-Type": "application/octet-stream"}, content, 201)
+	a := first.ask("POST", "/images?name="+url.QueryEscape(name),
+		map[string]string{"Content-Type": "application/octet-stream"}, content, 201)
 	i := first.stored(a, len(content))
 	if got := a.header.Get("Server-Timing"); !nextTiming.MatchString(got) {
 		first.t.Errorf("an upload: got Server-Timing %q, want %s", got, nextTiming)
@@ -118,12 +125,15 @@ func passes(chain []*link) {
 	}
 	tag := first.ask("GET", i.URL, nil, nil, 200).header.Get("ETag")
 	for n, l := range chain {
-		l.same(first.list(), fmt.Sprintf("in service %d of the chain, after uploads to the first", n+1))
+		l.same(first.list(), fmt.Sprintf("in service %d of the chain, after uploads to the first",
+			n+1))
 		a := l.ask("GET", i.URL, nil, nil, 200)
-		if !bytes.Equal(a.body, content) || a.header.Get("ETag") != tag || a.header.Get("Content-Type") != "image/png" {
+		if !bytes.Equal(a.body, content) || a.header.Get("ETag") != tag ||
+			a.header.Get("Content-Type") != "image/png" {
 			l.t.Errorf("service %d: got %d bytes, %v", n+1, len(a.body), a.header)
 		}
-		if got := a.header.Get("Server-Timing"); nextTiming.MatchString(got) != (l != last) || !timing.MatchString(got) {
+		if got := a.header.Get("Server-Timing"); nextTiming.MatchString(got) != (l != last) ||
+			!timing.MatchString(got) {
 			l.t.Errorf("service %d of %d, a fetch: got Server-Timing %q", n+1, len(chain), got)
 		}
 	}
@@ -132,11 +142,13 @@ func passes(chain []*link) {
 	}
 	first.ask("HEAD", i.URL, nil, nil, 200)
 	first.ask("GET", i.URL, map[string]string{"If-None-Match": tag}, nil, 304)
-	if got := first.ask("GET", i.URL, map[string]string{"Range": "bytes=1-3"}, nil, 206); string(got.body) != "PNG" {
+	if got := first.ask("GET", i.URL, map[string]string{"Range": "bytes=1-3"}, nil,
+		206); string(got.body) != "PNG" {
 		first.t.Errorf("a range: got %q", got.body)
 	}
 	first.ask("GET", i.Thumbnail, nil, nil, 200)
-	first.refused("what is no image", map[string]string{"Content-Type": "image/png"}, []byte("text"), 415)
+	first.refused("what is no image", map[string]string{"Content-Type": "image/png"},
+		[]byte("text"), 415)
 	for _, gone := range []info{i, formed, large} {
 		first.ask("DELETE", gone.URL, nil, nil, 204)
 		first.ask("DELETE", gone.URL, nil, nil, 404)
@@ -160,14 +172,17 @@ func crowds(chain []*link) {
 		content := jpegOf(first.t, paint(60, 60, uint64(n)))
 		wait.Go(func() {
 			for range each {
-				a, err := first.try("POST", "/images?name=crowd", map[string]string{"Content-Type": "image/jpeg"}, bytes.NewReader(content))
+				a, err := first.try("POST", "/images?name=crowd",
+					map[string]string{"Content-Type": "image/jpeg"}, bytes.NewReader(content))
 				if err != nil || a.status != 201 {
 					first.t.Errorf("one of many uploads: %v, %.300v", err, a)
 					return
 				}
 				for _, l := range chain {
-					if got, err := l.try("GET", a.header.Get("Location"), nil, nil); err != nil || !bytes.Equal(got.body, content) {
-						l.t.Errorf("%s: not what was uploaded there: %v", a.header.Get("Location"), err)
+					if got, err := l.try("GET", a.header.Get("Location"), nil, nil); err != nil ||
+						!bytes.Equal(got.body, content) {
+						l.t.Errorf("%s: not what was uploaded there: %v", a.header.Get("Location"),
+							err)
 					}
 				}
 			}
@@ -178,11 +193,13 @@ func crowds(chain []*link) {
 		first.t.Errorf("%d uploads at once: the first service has %d images", clients*each, got)
 	}
 	for n, l := range chain {
-		l.same(first.list(), fmt.Sprintf("in service %d of the chain, after many uploads at once", n+1))
+		l.same(first.list(), fmt.Sprintf("in service %d of the chain, after many uploads at once",
+			n+1))
 	}
 }
 
-// away: while a service behind cannot be reached nothing is stored, fetched or deleted; all is well again when it is back.
+// away: while a service behind cannot be reached nothing is stored, fetched or deleted; all is well
+// again when it is back.
 func away(chain []*link) {
 	first := chain[0]
 	content := gifOf(first.t, 9, 9)
@@ -198,7 +215,8 @@ func away(chain []*link) {
 		l.gate.set(l.gate.to(l.server.Port))
 		first.back(i)
 		for m, l := range chain {
-			l.same(before, fmt.Sprintf("in service %d of the chain, after number %d was away", m+1, n+2))
+			l.same(before, fmt.Sprintf("in service %d of the chain, after number %d was away", m+1,
+				n+2))
 		}
 		back := first.upload("image/gif", "back", content)
 		first.ask("GET", back.URL, nil, nil, 200)
@@ -207,21 +225,24 @@ func away(chain []*link) {
 	first.ask("DELETE", i.URL, nil, nil, 204)
 }
 
-// without: while the database of the last service is away nothing is stored, fetched or deleted; all is well again when it is back.
+// without: while the database of the last service is away nothing is stored, fetched or deleted;
+// all is well again when it is back.
 func without(chain []*link, database *postgres) {
 	first, last := chain[0], chain[len(chain)-1]
 	content := gifOf(first.t, 9, 9)
 	i := first.upload("image/gif", "kept", content)
 	before := first.list()
 	database.stop()
-	asksInVain(first, i, content, 503, 504)      // it may wait for a connection as long as it is waited for itself
+	// it may wait for a connection as long as it is waited for itself
+	asksInVain(first, i, content, 503, 504)
 	first.ask("GET", i.Thumbnail, nil, nil, 200) // of its own
 	first.ask("GET", "/healthz", nil, nil, 200)
 	database.start()
 	last.recovers()
 	first.back(i)
 	for n, l := range chain {
-		l.same(before, fmt.Sprintf("in service %d of the chain, after the database of the last was away", n+1))
+		l.same(before,
+			fmt.Sprintf("in service %d of the chain, after the database of the last was away", n+1))
 	}
 	back := first.upload("image/gif", "back", content)
 	first.ask("GET", back.URL, nil, nil, 200)
@@ -240,7 +261,8 @@ func asksInVain(first *link, i info, content []byte, want ...int) {
 	wait.Go(func() {
 		a := first.refusedBy(map[string]string{"Content-Type": "image/gif"}, content)
 		if a != nil && !slices.Contains(want, a.status) {
-			first.t.Errorf("an upload without the next service: got %d %.300q, want %d", a.status, a.body, want)
+			first.t.Errorf("an upload without the next service: got %d %.300q, want %d", a.status,
+				a.body, want)
 		}
 	})
 	wait.Wait()
@@ -252,9 +274,12 @@ func lies(chain []*link) {
 	first, second := chain[0], chain[1]
 	content := gifOf(first.t, 9, 9)
 	i := first.upload("image/gif", "true", content)
-	status := func(line string) string { return "HTTP/1.1 " + line + "\r\nContent-Length: 0\r\n\r\n" }
+	status := func(line string) string {
+		return "HTTP/1.1 " + line + "\r\nContent-Length: 0\r\n\r\n"
+	}
 	told := func(body string) string {
-		return fmt.Sprintf("HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		return fmt.Sprintf("HTTP/1.1 201 Created\r\nLocation: /images/7\r\nContent-Type: "+
+			"application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	}
 	next := &liar{}
 	second.gate.set(next.serve)
@@ -263,33 +288,45 @@ func lies(chain []*link) {
 		whole        bool
 		post, others int
 	}{
-		{"the end", "", false, 502, 502}, {"no HTTP", "SSH-2.0\r\n", false, 502, 502}, {"half a head", "HTTP/1.1 200 OK\r\nContent-Le", false, 502, 502},
-		{"500", status("500 Internal Server Error"), true, 502, 502}, {"302", status("302 Found"), true, 502, 502}, {"413", status("413 Content Too Large"), true, 502, 502},
-		{"503", status("503 Service Unavailable"), true, 503, 503}, {"504", status("504 Gateway Timeout"), true, 504, 504},
-		{"507", status("507 Insufficient Storage"), true, 507, 507}, {"508", status("508 Loop Detected"), true, 508, 508},
-		{"no JSON", told("tea"), true, 502, 502}, {"no id", told(`{"created":"2026-11-22T07:20:11.123Z"}`), true, 502, 502},
-		{"an id of 0", told(`{"id":0,"created":"2026-11-22T07:20:11.123Z"}`), true, 502, 502}, {"no time", told(`{"id":7777}`), true, 502, 502},
-		{"a time that is none", told(`{"id":7777,"created":"yesterday"}`), true, 502, 502}, {"an endless text", told(`"` + strings.Repeat("x", 1<<20) + `"`), true, 502, 502},
-		{"too few bytes", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nGIF", true, 502, 502}, {"fewer bytes than told", "HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nGIF", false, 502, 502},
-		{"too many bytes", "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + strings.Repeat("x", 1000), true, 502, 502},
+		{"the end", "", false, 502, 502}, {"no HTTP", "SSH-2.0\r\n", false, 502, 502},
+		{"half a head", "HTTP/1.1 200 OK\r\nContent-Le", false, 502, 502},
+		{"500", status("500 Internal Server Error"), true, 502, 502}, {"302", status("302 Found"),
+			true, 502, 502}, {"413", status("413 Content Too Large"), true, 502, 502},
+		{"503", status("503 Service Unavailable"), true, 503, 503},
+		{"504", status("504 Gateway Timeout"), true, 504, 504},
+		{"507", status("507 Insufficient Storage"), true, 507, 507},
+		{"508", status("508 Loop Detected"), true, 508, 508},
+		{"no JSON", told("tea"), true, 502, 502},
+		{"no id", told(`{"created":"2026-11-22T07:20:11.123Z"}`), true, 502, 502},
+		{"an id of 0", told(`{"id":0,"created":"2026-11-22T07:20:11.123Z"}`), true, 502, 502},
+		{"no time", told(`{"id":7777}`), true, 502, 502},
+		{"a time that is none", told(`{"id":7777,"created":"yesterday"}`), true, 502, 502},
+		{"an endless text", told(`"` + strings.Repeat("x", 1<<20) + `"`), true, 502, 502},
+		{"too few bytes", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nGIF", true, 502, 502},
+		{"fewer bytes than told", "HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nGIF", false, 502,
+			502},
+		{"too many bytes", "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" +
+			strings.Repeat("x", 1000), true, 502, 502},
 	} {
 		next.say(lie.text, lie.whole)
 		before := first.list()
-		first.refused("the next service says "+lie.name, map[string]string{"Content-Type": "image/gif"}, content, lie.post)
+		first.refused("the next service says "+lie.name,
+			map[string]string{"Content-Type": "image/gif"}, content, lie.post)
 		first.ask("GET", i.URL, nil, nil, lie.others)
 		first.ask("DELETE", i.URL, nil, nil, lie.others)
 		first.same(before, "after the next service said "+lie.name)
 	}
 	next.say(status("404 Not Found"), true)
-	first.refused("the next service has no such path", map[string]string{"Content-Type": "image/gif"}, content, 502)
+	first.refused("the next service has no such path",
+		map[string]string{"Content-Type": "image/gif"}, content, 502)
 	first.ask("GET", i.URL, nil, nil, 404)
 	second.gate.set(second.gate.to(second.server.Port))
 	first.back(i)
 	first.ask("DELETE", i.URL, nil, nil, 204)
 }
 
-// back asks for an image until it comes: connections to the next service that were kept may have ended meanwhile, which is seen when they
-// are used.
+// back asks for an image until it comes: connections to the next service that were kept may have
+// ended meanwhile, which is seen when they are used.
 func (l *link) back(i info) {
 	l.t.Helper()
 	for range 100 {
@@ -310,7 +347,8 @@ func waits(chain []*link) {
 		begin := time.Now()
 		asksInVain(first, i, content, 504)
 		if took := time.Since(begin); took < nextLimit {
-			first.t.Errorf("a service behind that says nothing: answered after %v, want %v or more", took, nextLimit)
+			first.t.Errorf("a service behind that says nothing: answered after %v, want %v or more",
+				took, nextLimit)
 		}
 		l.gate.set(l.gate.to(l.server.Port))
 		first.back(i)
@@ -318,11 +356,13 @@ func waits(chain []*link) {
 	first.ask("DELETE", i.URL, nil, nil, 204)
 }
 
-// dies kills the last service in the middle of uploads. What was acknowledged is everywhere, and what a service has, all behind it have.
+// dies kills the last service in the middle of uploads. What was acknowledged is everywhere, and
+// what a service has, all behind it have.
 func dies(t *testing.T, m *probetest.Subject, chain []*link) {
 	first, last := chain[0], chain[len(chain)-1]
 	acknowledged := first.kill(last.server)
-	first.refused("an upload after the last service was killed", map[string]string{"Content-Type": "image/gif"}, gifOf(t, 9, 9), 502)
+	first.refused("an upload after the last service was killed",
+		map[string]string{"Content-Type": "image/gif"}, gifOf(t, 9, 9), 502)
 	last.start(t, m, nil)
 	first.back(first.list()[0])
 	for n, l := range chain {

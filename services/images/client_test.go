@@ -29,8 +29,12 @@ type client struct {
 func newClient(t *testing.T, port int) *client {
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &client{t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), &http.Client{Transport: transport, Timeout: patience,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &client{t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+		&http.Client{Transport: transport, Timeout: patience,
+			CheckRedirect: func(*http.Request,
+				[]*http.Request) error {
+				return http.ErrUseLastResponse
+			}}}
 }
 
 // An answer is a whole response.
@@ -56,7 +60,8 @@ type info struct {
 }
 
 // try asks, and returns an error where there is no answer.
-func (c *client) try(method, path string, header map[string]string, body io.Reader) (*answer, error) {
+func (c *client) try(method, path string, header map[string]string,
+	body io.Reader) (*answer, error) {
 	r, err := http.NewRequestWithContext(c.t.Context(), method, "http://"+c.address+path, body)
 	if err != nil {
 		return nil, err
@@ -77,7 +82,8 @@ func (c *client) try(method, path string, header map[string]string, body io.Read
 }
 
 // ask asks and wants one of these statuses, in the form that such an answer has.
-func (c *client) ask(method, path string, header map[string]string, body []byte, want ...int) *answer {
+func (c *client) ask(method, path string, header map[string]string, body []byte,
+	want ...int) *answer {
 	c.t.Helper()
 	a, err := c.try(method, path, header, bytes.NewReader(body))
 	if err != nil {
@@ -103,8 +109,10 @@ func (a *answer) wellFormed(method string) error {
 	if a.status < 400 || method == http.MethodHead {
 		return nil
 	}
-	if kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";"); kind != "application/problem+json" {
-		return fmt.Errorf("got Content-Type %q and %.200q, want application/problem+json", kind, a.body)
+	if kind, _, _ := strings.Cut(a.header.Get("Content-Type"),
+		";"); kind != "application/problem+json" {
+		return fmt.Errorf("got Content-Type %q and %.200q, want application/problem+json", kind,
+			a.body)
 	}
 	var p problem
 	if err := json.Unmarshal(a.body, &p); err != nil {
@@ -113,7 +121,8 @@ func (a *answer) wellFormed(method string) error {
 	if p.Status != a.status || p.Type != "about:blank" || p.Title == "" || p.Detail == "" {
 		return fmt.Errorf("got the problem %+v", p)
 	}
-	for _, inner := range []string{"services/images", "/tmp/", "Exception", "SQLITE", ".go:", "node_modules"} {
+	for _, inner := range []string{"services/images", "/tmp/", "Exception", "SQLITE", ".go:",
+		"node_modules"} {
 		if strings.Contains(string(a.body), inner) {
 			return fmt.Errorf("the problem tells clients of %q: %q", inner, a.body)
 		}
@@ -136,10 +145,12 @@ func (c *client) stored(a *answer, size int) info {
 		c.t.Fatalf("%q: %v", a.body, err)
 	}
 	url := fmt.Sprintf("/images/%d", i.ID)
-	if i.URL != url || i.Thumbnail != url+"/thumbnail" || a.header.Get("Location") != url || i.Bytes != int64(size) || i.Name == "" {
+	if i.URL != url || i.Thumbnail != url+"/thumbnail" || a.header.Get("Location") != url ||
+		i.Bytes != int64(size) || i.Name == "" {
 		c.t.Errorf("got %s and Location %q for %d bytes", a.body, a.header.Get("Location"), size)
 	}
-	if made, err := time.Parse("2006-01-02T15:04:05.000Z", i.Created); err != nil || time.Since(made).Abs() > time.Hour {
+	if made, err := time.Parse("2006-01-02T15:04:05.000Z", i.Created); err != nil ||
+		time.Since(made).Abs() > time.Hour {
 		c.t.Errorf("got created %q (%v), want now in milliseconds, UTC", i.Created, err)
 	}
 	if got := a.header.Get("Server-Timing"); !timing.MatchString(got) {

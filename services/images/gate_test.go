@@ -96,7 +96,8 @@ func (g *gate) to(port int) func(net.Conn) {
 	}
 }
 
-// A valve lets nothing through when the gate is mute: whoever is connected stays so, and hears nothing.
+// A valve lets nothing through when the gate is mute: whoever is connected stays so,
+// and hears nothing.
 type valve struct {
 	gate *gate
 	to   io.Writer
@@ -109,7 +110,8 @@ func (v valve) Write(p []byte) (int, error) {
 	return v.to.Write(p)
 }
 
-// A liar answers every request with its text, and ends the connection after it if the text is not whole.
+// A liar answers every request with its text, and ends the connection after it if the
+// text is not whole.
 type liar struct {
 	mu    sync.Mutex
 	text  string

@@ -1,5 +1,6 @@
-// Package images holds every model of the service against its contract, README.md. The transcripts in conform are what the
-// laboratory asks before it measures; the tests here ask all the rest, of one server for each model and database.
+// Package images holds every model of the service against its contract, README.md. The transcripts
+// in conform are what the laboratory asks before it measures; the tests here ask all the rest, of
+// one server for each model and database.
 package images
 
 import (
@@ -17,8 +18,11 @@ import (
 const diskBytes = 256 << 20
 
 var (
-	whole = flag.Bool("whole", false, "ask every model, on both databases, and wait for the limits in time: half a minute for each; else those of Go and Node the transcripts, and Gin the rest, shortly")
-	all   = flag.Bool("all", false, "also ask java-virtual on PostgreSQL, which is java-thread's program there")
+	whole = flag.Bool("whole", false,
+		"ask every model, on both databases, and wait for the limits in time: half a minute for "+
+			"each; else those of Go and Node the transcripts, and Gin the rest, shortly")
+	all = flag.Bool("all", false,
+		"also ask java-virtual on PostgreSQL, which is java-thread's program there")
 )
 
 // leftovers is the folder for what JVMs leave behind that are killed: libraries and Tomcat's work.
@@ -48,14 +52,16 @@ func asked() string {
 	return "go-goroutine"
 }
 
-// TestImages plays the transcripts to the models that are built in seconds; to all of them, if the whole is asked.
+// TestImages plays the transcripts to the models that are built in seconds; to all of them, if the
+// whole is asked.
 func TestImages(t *testing.T) {
 	if *whole {
 		probetest.Service(t)
 		return
 	}
 	probetest.Models(t, "go-goroutine*", "node-loop")
-	t.Log("java-thread, java-virtual and rust-async are part of make whole: they take minutes to build")
+	t.Log("java-thread, java-virtual and rust-async are part of make whole: they take minutes " +
+		"to build")
 }
 
 // TestSQLite asks everything of a server on SQLite; its disk fills, and it is killed.
@@ -104,8 +110,10 @@ func (c *client) everything() {
 		name string
 		play func()
 	}{
-		{"uploads", c.uploads}, {"names", c.names}, {"lists", c.lists}, {"fetches", c.fetches}, {"thumbnails", c.thumbnails}, {"deletes", c.deletes},
-		{"files", c.files}, {"refusals", c.refusals}, {"broken", c.broken}, {"together", c.together},
+		{"uploads", c.uploads}, {"names", c.names}, {"lists", c.lists}, {"fetches", c.fetches},
+		{"thumbnails", c.thumbnails}, {"deletes", c.deletes},
+		{"files", c.files}, {"refusals", c.refusals}, {"broken", c.broken},
+		{"together", c.together},
 	} {
 		begin := time.Now()
 		part.play()

@@ -13,17 +13,19 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-var documented = flag.String("documented", "go-goroutine-nethttp", "the models that openapi.yaml is held against, with commas between them")
+var documented = flag.String("documented", "go-goroutine-nethttp",
+	"the models that openapi.yaml is held against, with commas between them")
 
-// TestOpenAPI sends what openapi.yaml allows, and what it does not, and holds the answers to it. The document cannot say which bytes
-// are an image, so that they are refused is no fault.
+// TestOpenAPI sends what openapi.yaml allows, and what it does not, and holds the answers to it.
+// The document cannot say which bytes are an image, so that they are refused is no fault.
 func TestOpenAPI(t *testing.T) {
 	tool, err := filepath.Abs("../../out/tools/schemathesis")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(tool, "bin", "st")); err != nil {
-		t.Skip("SKIP: install schemathesis for the test of openapi.yaml (make toolchains puts it into out/tools/schemathesis)")
+		t.Skip("SKIP: install schemathesis for the test of openapi.yaml (make toolchains puts " +
+			"it into out/tools/schemathesis)")
 	}
 	for name := range strings.SplitSeq(*documented, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -34,9 +36,12 @@ func TestOpenAPI(t *testing.T) {
 			c.upload("image/png", "first", pngOf(t, gray(20, 20)))
 			ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, "python3", filepath.Join(tool, "bin", "st"), "run", "http://"+c.address+"/openapi.yaml", "--no-color", "--warnings=off",
-				"--phases=coverage,fuzzing", "--max-examples=2", "--generation-deterministic", "--exclude-checks=positive_data_acceptance")
-			cmd.Env = append(slices.Clone(os.Environ()), "PYTHONPATH="+tool, "PYTHONDONTWRITEBYTECODE=1")
+			cmd := exec.CommandContext(ctx, "python3", filepath.Join(tool, "bin", "st"), "run",
+				"http://"+c.address+"/openapi.yaml", "--no-color", "--warnings=off",
+				"--phases=coverage,fuzzing", "--max-examples=2", "--generation-deterministic",
+				"--exclude-checks=positive_data_acceptance")
+			cmd.Env = append(slices.Clone(os.Environ()), "PYTHONPATH="+tool,
+				"PYTHONDONTWRITEBYTECODE=1")
 			cmd.Dir = t.TempDir() // it leaves files where it runs
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("schemathesis: %v\n%s", err, out)

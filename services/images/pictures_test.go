@@ -65,7 +65,8 @@ func gray(width, height int) image.Image {
 	return m
 }
 
-// resized is a PNG that claims another size, with the checksum that belongs to it: a bomb, if somebody lays out what it claims.
+// resized is a PNG that claims another size, with the checksum that belongs to it: a bomb, if
+// somebody lays out what it claims.
 func resized(content []byte, width, height uint32) []byte {
 	b := bytes.Clone(content)
 	binary.BigEndian.PutUint32(b[16:], width)

@@ -29,7 +29,8 @@ type postgres struct {
 	made    int // databases
 }
 
-// onPostgreSQL asks the models one after the other: they share a PostgreSQL, which goes away and comes back.
+// onPostgreSQL asks the models one after the other: they share a PostgreSQL, which goes away
+// and comes back.
 func onPostgreSQL(t *testing.T, ask func(t *testing.T, m *probetest.Subject, database *postgres)) {
 	database := newPostgres(t)
 	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
@@ -41,7 +42,8 @@ func onPostgreSQL(t *testing.T, ask func(t *testing.T, m *probetest.Subject, dat
 	})
 }
 
-// newPostgres makes one and starts it. It will not run as root: then as the user that Debian's package brings.
+// newPostgres makes one and starts it. It will not run as root: then as the user that Debian's
+// package brings.
 func newPostgres(t *testing.T) *postgres {
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(programs) == 0 {
@@ -53,8 +55,10 @@ func newPostgres(t *testing.T) *postgres {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p := &postgres{t: t, program: filepath.Dir(programs[len(programs)-1]), dir: dir, port: probetest.FreePort(t)}
-	initdb := p.command("initdb", "-D", dir, "-U", "images", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	p := &postgres{t: t, program: filepath.Dir(programs[len(programs)-1]), dir: dir,
+		port: probetest.FreePort(t)}
+	initdb := p.command("initdb", "-D", dir, "-U", "images", "-A", "trust", "-E", "UTF8",
+		"--locale=C", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
@@ -86,7 +90,8 @@ func (p *postgres) command(name string, args ...string) *exec.Cmd {
 
 // start starts it and waits until it answers.
 func (p *postgres) start() {
-	p.cmd = p.command("postgres", "-D", p.dir, "-p", strconv.Itoa(p.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
+	p.cmd = p.command("postgres", "-D", p.dir, "-p", strconv.Itoa(p.port), "-c",
+		"listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
 	log, err := os.OpenFile(filepath.Join(p.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		p.t.Fatal(err)

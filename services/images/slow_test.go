@@ -20,8 +20,8 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// The limits of the contract, and how much sooner a clock may see them pass. How much later a server sees them is the
-// machine's affair, up to patience.
+// The limits of the contract, and how much sooner a clock may see them pass. How much later a
+// server sees them is the machine's affair, up to patience.
 const (
 	headLimit    = 20 * time.Second
 	answerLimit  = 60 * time.Second
@@ -30,15 +30,19 @@ const (
 	linger       = answerLimit + 2*time.Minute // enough for a server that looks late
 )
 
-// TestSlowImages holds every model against the limits in time for all of a head, for a piece of an answer and for all of a request, by clients
-// who never stand still for long, but one. The servers wait all at once.
+// TestSlowImages holds every model against the limits in time for all of a head, for a piece of an
+// answer and for all of a request, by clients who never stand still for long, but one. The servers
+// wait all at once.
 func TestSlowImages(t *testing.T) {
 	if !*whole {
 		t.Skip("part of make whole: it waits for the end of slow requests, five minutes")
 	}
 	t.Parallel()
 	models := map[string]*probetest.Subject{}
-	probetest.Each(t, "*", func(t *testing.T, m *probetest.Subject) { models[path.Base(t.Name())] = m })
+	probetest.Each(t, "*", func(t *testing.T,
+		m *probetest.Subject) {
+		models[path.Base(t.Name())] = m
+	})
 	var wait sync.WaitGroup
 	for name, m := range models {
 		wait.Go(func() {
@@ -55,15 +59,18 @@ func TestSlowImages(t *testing.T) {
 	wait.Wait()
 }
 
-// A drip is a request that comes in pieces: the first at once, each other a pause after the one before.
+// A drip is a request that comes in pieces: the first at once, each other a pause after
+// the one before.
 type drip struct {
-	name   string
-	first  string
-	more   []string
-	pause  time.Duration
-	limit  time.Duration // for all that is sent here
-	status int           // of the answer, in time; 0: the pieces begin anew until the server ends the request at the limit
-	kept   bool          // another request came before it on the connection
+	name  string
+	first string
+	more  []string
+	pause time.Duration
+	limit time.Duration // for all that is sent here
+	// of the answer, in time; 0: the pieces begin anew until the server ends the
+	// request at the limit
+	status int
+	kept   bool // another request came before it on the connection
 }
 
 // slow are requests on both sides of the limits in time.
@@ -75,7 +82,8 @@ func (c *client) slow() {
 	const (
 		get  = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "
 		post = "POST /images?name=slow HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\n"
-		form = "POST /images?name=slow HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 20000000\r\n\r\n" +
+		form = "POST /images?name=slow HTTP/1.1\r\nHost: x\r\nContent-Type: " +
+			"multipart/form-data; boundary=b\r\nContent-Length: 20000000\r\n\r\n" +
 			"--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"x.png\"\r\n\r\n"
 		pause = 5 * time.Second
 	)
@@ -84,10 +92,13 @@ func (c *client) slow() {
 		{"a head", get, []string{"x"}, pause, headLimit, 0, false},
 		{"a head after another request", get, []string{"x"}, pause, headLimit, 0, true},
 		{"a head in time", get, pieces("x x x\r\n\r\n", 5), 3 * time.Second, headLimit, 200, false},
-		{"an upload", post + "Content-Length: 20000000\r\n\r\n", []string{"x"}, pause, requestLimit, 0, false},
-		{"an upload in chunks", post + "Transfer-Encoding: chunked\r\n\r\n", []string{"1\r\nx\r\n"}, pause, requestLimit, 0, false},
+		{"an upload", post + "Content-Length: 20000000\r\n\r\n", []string{"x"}, pause, requestLimit,
+			0, false},
+		{"an upload in chunks", post + "Transfer-Encoding: chunked\r\n\r\n", []string{"1\r\nx\r\n"},
+			pause, requestLimit, 0, false},
 		{"a form", form, []string{"x"}, pause, requestLimit, 0, false},
-		{"an upload in time", post + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(content)), pieces(content, 20), 14 * time.Second, requestLimit, 201, false},
+		{"an upload in time", post + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(content)),
+			pieces(content, 20), 14 * time.Second, requestLimit, 201, false},
 	} {
 		wait.Go(func() {
 			for !c.drips(d) {
@@ -116,8 +127,8 @@ func pieces(text string, count int) (all []string) {
 	return all
 }
 
-// drips sends a request in pieces and holds what comes of it, and when, against the limit. False: it should have been
-// sent in time, and was not.
+// drips sends a request in pieces and holds what comes of it, and when, against the limit. False:
+// it should have been sent in time, and was not.
 func (c *client) drips(d drip) bool {
 	conn := c.dial()
 	if conn == nil {
@@ -165,7 +176,8 @@ func (c *client) drips(d drip) bool {
 	case d.status == 0 && status != 0 && status != 400 && status != 408:
 		c.t.Errorf("%s by and by: got %d after %v, want 408 or the end", d.name, status, took)
 	case d.status == 0 && (took < d.limit-early || errors.Is(err, os.ErrDeadlineExceeded)):
-		c.t.Errorf("%s by and by: got %d, %v after %v, want the end after %v", d.name, status, err, took, d.limit)
+		c.t.Errorf("%s by and by: got %d, %v after %v, want the end after %v", d.name, status, err,
+			took, d.limit)
 	}
 	return true
 }
@@ -180,17 +192,20 @@ func statusOf(in *bufio.Reader) (int, error) {
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// reads takes an answer steadily, and slowly: all of it comes. The kernel takes megabytes ahead of such a client, and then nothing for most of a minute.
+// reads takes an answer steadily, and slowly: all of it comes. The kernel takes megabytes ahead of
+// such a client, and then nothing for most of a minute.
 func (c *client) reads(i info) {
 	const piece, pause = 3 << 10, 100 * time.Millisecond
 	got, took, err := c.takes(i, net.Dialer{}, piece, pause)
 	if got != i.Bytes || err != nil {
-		c.t.Errorf("an answer that is taken steadily, 30 kB/s: got %d of %d bytes, %v after %v, want all", got, i.Bytes, err, took)
+		c.t.Errorf("an answer that is taken steadily, 30 kB/s: got %d of %d bytes, %v after %v, "+
+			"want all", got, i.Bytes, err, took)
 	}
 }
 
-// sips takes an answer by and by: 40 KiB a second. The kernel takes ahead what small segments and little room for them let it: not so much that the
-// server waits for long, and what takes seconds to read when the server has ended.
+// sips takes an answer by and by: 40 KiB a second. The kernel takes ahead what small segments and
+// little room for them let it: not so much that the server waits for long, and what takes seconds
+// to read when the server has ended.
 func (c *client) sips(i info) {
 	const piece, pause = 2 << 10, 50 * time.Millisecond
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
@@ -202,20 +217,25 @@ func (c *client) sips(i info) {
 	}}
 	got, took, err := c.takes(i, dialer, piece, pause)
 	if took < requestLimit-early || errors.Is(err, os.ErrDeadlineExceeded) || got >= i.Bytes {
-		c.t.Errorf("an answer that is taken by and by: got %d of %d bytes, %v after %v, want the end after %v", got, i.Bytes, err, took, requestLimit)
+		c.t.Errorf("an answer that is taken by and by: got %d of %d bytes, %v after %v, want "+
+			"the end after %v", got, i.Bytes, err, took, requestLimit)
 	}
 }
 
-// lingers asks for an image and reads nothing for longer than the contract allows: it does not get all afterwards.
+// lingers asks for an image and reads nothing for longer than the contract allows: it does not get
+// all afterwards.
 func (c *client) lingers(i info) {
 	got, _, err := c.takes(i, net.Dialer{}, i.Bytes, linger)
 	if err == nil {
-		c.t.Errorf("a client that did not read for %v got %d of %d bytes afterwards: nothing bounds how long an answer is held", linger, got, i.Bytes)
+		c.t.Errorf("a client that did not read for %v got %d of %d bytes afterwards: nothing "+
+			"bounds how long an answer is held", linger, got, i.Bytes)
 	}
 }
 
-// takes reads an image, a pause before each piece, and tells how many bytes came, in what time, and what ended them before the last.
-func (c *client) takes(i info, dialer net.Dialer, piece int64, pause time.Duration) (got int64, took time.Duration, err error) {
+// takes reads an image, a pause before each piece, and tells how many bytes came, in what time, and
+// what ended them before the last.
+func (c *client) takes(i info, dialer net.Dialer, piece int64,
+	pause time.Duration) (got int64, took time.Duration, err error) {
 	dialer.Timeout = patience
 	conn, err := dialer.DialContext(c.t.Context(), "tcp", c.address)
 	if err != nil {

@@ -20,10 +20,13 @@ const (
 	mostMemory    = 2 << 30
 )
 
-// crowding lets one model at a time have a crowd: four of ten thousand are more descriptors than tests may have.
+// crowding lets one model at a time have a crowd: four of ten thousand are more descriptors than
+// tests may have.
 var crowding sync.Mutex
 
-// crowd is ten thousand clients: more uploads that never end than the contract allows at once, and half heads. Some uploads are refused, all end, the server stays small and answers everybody else meanwhile.
+// crowd is ten thousand clients: more uploads that never end than the contract allows at once,
+// and half heads. Some uploads are refused, all end, the server stays small and answers everybody
+// else meanwhile.
 func (c *client) crowd(pid int) {
 	crowding.Lock()
 	defer crowding.Unlock()
@@ -49,13 +52,15 @@ func (c *client) crowd(pid int) {
 		})
 	}
 	for range uploadsAtOnce + 100 {
-		slow("POST /images HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 20000000\r\n\r\n\x89PNG", func(status int, err error) {
+		slow("POST /images HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: "+
+			"20000000\r\n\r\n\x89PNG", func(status int, err error) {
 			switch {
 			case status == 503:
 				refused.Add(1)
 				once.Do(func() { close(full) })
 			case os.IsTimeout(err) || status != 0 && status != 408 && status != 400:
-				c.t.Errorf("an upload that does not end: got %d, %v, want 408 or the end", status, err)
+				c.t.Errorf("an upload that does not end: got %d, %v, want 408 or the end", status,
+					err)
 			}
 		})
 	}
@@ -76,7 +81,8 @@ func (c *client) crowd(pid int) {
 	c.ask("GET", "/healthz", nil, nil, 200)
 	c.ask("GET", large.Thumbnail, nil, nil, 200)
 	if n := waiting.Load(); n < crowded/2 {
-		c.t.Errorf("others were answered when %d of %d who do not end their requests were left, want them to be answered meanwhile", n, crowded)
+		c.t.Errorf("others were answered when %d of %d who do not end their requests were left, "+
+			"want them to be answered meanwhile", n, crowded)
 	}
 	if got := memory(c, pid); got > mostMemory {
 		c.t.Errorf("%d slow clients take %d MiB", crowded, got>>20)
@@ -104,7 +110,8 @@ func memory(c *client, pid int) int64 {
 	return kb << 10
 }
 
-// fullDisk takes the room away from SQLite: uploads are refused whole, reading goes on, and writing does when there is room.
+// fullDisk takes the room away from SQLite: uploads are refused whole, reading goes on, and writing
+// does when there is room.
 func (c *client) fullDisk(folder *probetest.Folder) {
 	kept := c.upload("image/png", "kept", pngOf(c.t, paint(20, 20, 7)))
 	if err := folder.Fill(); err != nil {
@@ -113,7 +120,8 @@ func (c *client) fullDisk(folder *probetest.Folder) {
 	content, refused := padded(c.t, pngOf(c.t, gray(30, 30)), 4<<20), false
 	before := c.list()
 	for range diskBytes / len(content) { // what SQLite still has room for in its files is stored
-		a := c.ask("POST", "/images?name=full", map[string]string{"Content-Type": "image/png"}, content, 201, 507, 503)
+		a := c.ask("POST", "/images?name=full", map[string]string{"Content-Type": "image/png"},
+			content, 201, 507, 503)
 		if refused = a.status != 201; refused {
 			break
 		}
@@ -149,7 +157,8 @@ func (c *client) kill(server *probetest.Server) *acknowledged {
 		content := pngOf(c.t, paint(150, 150, uint64(100+n)))
 		wait.Go(func() {
 			for {
-				a, err := c.try("POST", "/images?name=killed", map[string]string{"Content-Type": "image/png"}, bytes.NewReader(content))
+				a, err := c.try("POST", "/images?name=killed",
+					map[string]string{"Content-Type": "image/png"}, bytes.NewReader(content))
 				if err != nil || a.status != 201 {
 					return // it is dead
 				}
@@ -172,19 +181,23 @@ func (c *client) kill(server *probetest.Server) *acknowledged {
 	return all
 }
 
-// survived looks at what a server has that was killed: all that was acknowledged, and nothing by halves.
+// survived looks at what a server has that was killed: all that was acknowledged, and
+// nothing by halves.
 func (c *client) survived(all *acknowledged) {
 	for path, content := range all.images {
 		if a := c.ask("GET", path, nil, nil, 200); !bytes.Equal(a.body, content) {
-			c.t.Errorf("%s was acknowledged: got %d bytes, want %d", path, len(a.body), len(content))
+			c.t.Errorf("%s was acknowledged: got %d bytes, want %d", path, len(a.body),
+				len(content))
 		}
 	}
 	for _, i := range c.list() {
 		if i.Name != "killed" || all.images[i.URL] != nil {
 			continue
 		}
-		if a := c.ask("GET", i.URL, nil, nil, 200); int64(len(a.body)) != i.Bytes || !bytes.HasSuffix(a.body, []byte("IEND\xaeB`\x82")) {
-			c.t.Errorf("%s was not acknowledged and is there by halves: %d of %d bytes", i.URL, len(a.body), i.Bytes)
+		if a := c.ask("GET", i.URL, nil, nil, 200); int64(len(a.body)) != i.Bytes ||
+			!bytes.HasSuffix(a.body, []byte("IEND\xaeB`\x82")) {
+			c.t.Errorf("%s was not acknowledged and is there by halves: %d of %d bytes", i.URL,
+				len(a.body), i.Bytes)
 		}
 	}
 }
@@ -196,10 +209,12 @@ func (c *client) outage(database *postgres) {
 	before := c.list()
 	database.stop()
 	for range 3 {
-		for _, asked := range [][2]string{{"GET", "/images"}, {"GET", i.URL}, {"GET", i.Thumbnail}, {"DELETE", i.URL}, {"GET", "/healthz"}} {
+		for _, asked := range [][2]string{{"GET", "/images"}, {"GET", i.URL}, {"GET", i.Thumbnail},
+			{"DELETE", i.URL}, {"GET", "/healthz"}} {
 			c.ask(asked[0], asked[1], nil, nil, 503)
 		}
-		c.refused("an upload without a database", map[string]string{"Content-Type": "image/png"}, content, 503)
+		c.refused("an upload without a database", map[string]string{"Content-Type": "image/png"},
+			content, 503)
 	}
 	c.ask("GET", "/", nil, nil, 200)
 	database.start()

@@ -26,8 +26,9 @@ const (
 	toHear     = 2   // chunks
 )
 
-// TestCrowd opens ten thousand streams of every model, or as many as one process may open: each is greeted and hears its chunks, and when the server
-// is told to end, it does, and each hears the end. The server has one core, as where it is measured.
+// TestCrowd opens ten thousand streams of every model, or as many as one process may open: each is
+// greeted and hears its chunks, and when the server is told to end, it does, and each hears the
+// end. The server has one core, as where it is measured.
 func TestCrowd(t *testing.T) {
 	if !*whole {
 		t.Skip("part of make whole: ten thousand streams of every model")
@@ -81,7 +82,8 @@ func crowd(t *testing.T, m *probetest.Subject, clients int) {
 	}
 }
 
-// onOneCore leaves the server's threads, and those that they will start, the first core that the test may use.
+// onOneCore leaves the server's threads, and those that they will start, the first core that
+// the test may use.
 func onOneCore(t *testing.T, pids []int) {
 	var mine, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &mine); err != nil {

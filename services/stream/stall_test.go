@@ -29,10 +29,13 @@ const (
 	patience = 5 * time.Minute // a net: what it bounds has failed
 )
 
-var whole = flag.Bool("whole", false, "fill the kernel of every model; else of one for each way to write: at once or never, with a limit, by a queue of the library's")
+var whole = flag.Bool("whole", false,
+	"fill the kernel of every model; else of one for each way to write: at once or never, with "+
+		"a limit, by a queue of the library's")
 
-// TestFullKernel shows what a server does when the kernel takes no more for a client. At 30 bytes a second that takes hours, so the test fills
-// the server's own sockets behind its back. Others hear on; who reads at last hears all that was said, or all up to where it was cut off.
+// TestFullKernel shows what a server does when the kernel takes no more for a client. At 30 bytes a
+// second that takes hours, so the test fills the server's own sockets behind its back. Others hear
+// on; who reads at last hears all that was said, or all up to where it was cut off.
 func TestFullKernel(t *testing.T) {
 	models := []string{"c-epoll", "go-goroutine", "node-loop"}
 	if *whole {
@@ -115,7 +118,8 @@ func await(t *testing.T, c *net.TCPConn) {
 // fillAll fills those sockets of a server's processes that lead to these clients.
 func fillAll(t *testing.T, pids []int, clients map[netip.AddrPort]bool) {
 	var theirs, connections []int
-	found := map[netip.AddrPort]bool{} // a server may hold a connection by two descriptors for a moment
+	// a server may hold a connection by two descriptors for a moment
+	found := map[netip.AddrPort]bool{}
 	defer func() {
 		for _, fd := range theirs {
 			unix.Close(fd)
@@ -138,7 +142,8 @@ func fillAll(t *testing.T, pids []int, clients map[netip.AddrPort]bool) {
 			}
 			fd, err := unix.PidfdGetfd(pidfd, n, 0)
 			if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
-				t.Skipf("SKIP: the server's sockets are not to be had here (%v): needs CAP_SYS_PTRACE", err)
+				t.Skipf("SKIP: the server's sockets are not to be had here (%v): needs "+
+					"CAP_SYS_PTRACE", err)
 			}
 			if err != nil {
 				continue // closed since
@@ -190,7 +195,8 @@ func fill(t *testing.T, fds []int) {
 	}
 }
 
-// hearAtLast reads what was said to a client: all that should be, of so many chunks at least, or the beginning of that and the end.
+// hearAtLast reads what was said to a client: all that should be, of so many chunks at least, or
+// the beginning of that and the end.
 func hearAtLast(t *testing.T, c *net.TCPConn, id string, chunks int) {
 	_ = c.SetDeadline(time.Now().Add(patience))
 	var said []byte

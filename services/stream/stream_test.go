@@ -13,7 +13,8 @@ import (
 
 func TestStream(t *testing.T) { probetest.Waiting(t) }
 
-// TestStreamOnGoNet plays what depends on the stack most; `interleave check stream --stack=gonet` plays all.
+// TestStreamOnGoNet plays what depends on the stack most; `interleave check stream
+// --stack=gonet` plays all.
 func TestStreamOnGoNet(t *testing.T) {
 	probetest.GoNet(t, []string{"go-goroutine"}, "stream", "terminate")
 }
@@ -26,7 +27,8 @@ func TestCurl(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	client := exec.CommandContext(ctx, curl, "--silent", "--no-buffer", "http://"+probetest.Serve(t, "go-goroutine")+"/test/3")
+	client := exec.CommandContext(ctx, curl, "--silent", "--no-buffer", "http://"+
+		probetest.Serve(t, "go-goroutine")+"/test/3")
 	out, err := client.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +37,8 @@ func TestCurl(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for _, want := range []string{"Goconntest welcomes you! Your Id: /test/3", "Chunk 1 for id /test/3", "Chunk 2 for id /test/3"} {
+	for _, want := range []string{"Goconntest welcomes you! Your Id: /test/3",
+		"Chunk 1 for id /test/3", "Chunk 2 for id /test/3"} {
 		if !lines.Scan() || lines.Text() != want {
 			t.Errorf("got %q, want %q", lines.Text(), want)
 		}

@@ -12,16 +12,18 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// TestTables lowers the limit of open files of a server whose threads have tables of descriptors of their own: many more look on than one
-// table holds, in as many threads as that takes. When they have gone, as many come again and find room in the threads that are there, but for those who are quicker than the
-// threads see it.
+// TestTables lowers the limit of open files of a server whose threads have tables of descriptors of
+// their own: many more look on than one table holds, in as many threads as that takes. When they
+// have gone, as many come again and find room in the threads that are there, but for those who are
+// quicker than the threads see it.
 func TestTables(t *testing.T) {
 	const clients, limit, turns = 1000, 128, 4
 	const least, most = clients / limit, 2 * (clients/limit + 1)
 	probetest.Each(t, "*-tables", func(t *testing.T, m *probetest.Subject) {
 		server := m.Start(t, nil)
 		pid := server.Group.PIDs()[0]
-		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
+		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 		addr := net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
@@ -40,8 +42,10 @@ func TestTables(t *testing.T) {
 					t.Fatalf("turn %d, client %d: %v", turn, n, err)
 				}
 			}
-			if threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task"); err != nil || len(threads) < least || len(threads) > most {
-				t.Errorf("turn %d: got %d threads and %v, want %d to %d", turn, len(threads), err, least, most)
+			if threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task"); err != nil ||
+				len(threads) < least || len(threads) > most {
+				t.Errorf("turn %d: got %d threads and %v, want %d to %d", turn, len(threads), err,
+					least, most)
 			}
 			for _, body := range bodies {
 				body.Close()

@@ -8,11 +8,12 @@ import (
 	"interleave/internal/probe"
 )
 
-// Refuses starts a server with words after those of its manifest which it must refuse, with status 1 and one line on standard error, and
-// returns the line.
+// Refuses starts a server with words after those of its manifest which it must refuse, with status
+// 1 and one line on standard error, and returns the line.
 func (m *Subject) Refuses(t *testing.T, words ...string) string {
 	t.Helper()
-	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Args: words, Limit: patience, Grace: patience})
+	s, err := probe.Start(t.Context(), m.built, probe.StartOptions{Args: words, Limit: patience,
+		Grace: patience})
 	if err == nil {
 		s.Kill()
 		t.Errorf("%q: it started, want status 1", words)
@@ -23,8 +24,10 @@ func (m *Subject) Refuses(t *testing.T, words ...string) string {
 		t.Fatal(err)
 	}
 	line := strings.TrimSuffix(failure.Tail, "\n")
-	if !strings.Contains(failure.Text, "exit status 1 ") || line == "" || strings.Contains(line, "\n") {
-		t.Errorf("%q: the server %s and said %q, want exit status 1 and one line", words, failure.Text, failure.Tail)
+	if !strings.Contains(failure.Text, "exit status 1 ") || line == "" ||
+		strings.Contains(line, "\n") {
+		t.Errorf("%q: the server %s and said %q, want exit status 1 and one line", words,
+			failure.Text, failure.Tail)
 	}
 	return line
 }

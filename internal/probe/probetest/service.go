@@ -5,8 +5,8 @@
 //
 // GoNet does so for models on the stack of this project.
 //
-// A model whose tool chain is not here is skipped with the reason. -sanitize=asan, tsan or race tests
-// builds with that sanitizer instead; models of other languages are then skipped.
+// A model whose tool chain is not here is skipped with the reason. -sanitize=asan, tsan or race
+// tests builds with that sanitizer instead; models of other languages are then skipped.
 package probetest
 
 import (
@@ -29,20 +29,23 @@ import (
 // patience is a net: what it bounds has failed, on a machine however busy.
 const patience = 5 * time.Minute
 
-var sanitize = flag.String("sanitize", "", "build the servers with this sanitizer: asan, tsan (C) or race (Go)")
+var sanitize = flag.String("sanitize", "",
+	"build the servers with this sanitizer: asan, tsan (C) or race (Go)")
 
-// Service tests all models of the service in whose folder the test runs: as many at once as -parallel says, most of
-// which wait; the checks of a model one after the other.
+// Service tests all models of the service in whose folder the test runs: as many at once as
+// -parallel says, most of which wait; the checks of a model one after the other.
 func Service(t *testing.T) { Models(t, "*") }
 
 // Models is Service for the models whose names one of the patterns matches.
 func Models(t *testing.T, patterns ...string) { each(t, test, patterns...) }
 
-// Waiting does so for a service whose checks wait for the clock: those of a model are played all at once.
+// Waiting does so for a service whose checks wait for the clock: those of a model are
+// played all at once.
 func Waiting(t *testing.T) { each(t, together, "*") }
 
 // each tests models, by a way to play the checks of one.
-func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []probe.Check), patterns ...string) {
+func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []probe.Check),
+	patterns ...string) {
 	root, service := load(t)
 	for _, name := range named(t, service, patterns...) {
 		t.Run(name, func(t *testing.T) {
@@ -53,12 +56,14 @@ func each(t *testing.T, test func(*testing.T, string, *manifest.Model, []probe.C
 	}
 }
 
-// named are the models of the service whose names one of the patterns matches; each must match some.
+// named are the models of the service whose names one of the patterns matches; each
+// must match some.
 func named(t *testing.T, service *manifest.Service, patterns ...string) (names []string) {
 	for _, pattern := range patterns {
 		files, err := filepath.Glob(filepath.Join(pattern, "model.toml"))
 		if err != nil || len(files) == 0 {
-			t.Fatalf("services/%s: expected a model, a folder %s with model.toml (%v)", service.Name, pattern, err)
+			t.Fatalf("services/%s: expected a model, a folder %s with model.toml (%v)",
+				service.Name, pattern, err)
 		}
 		for _, file := range files {
 			names = append(names, filepath.Dir(file))
@@ -67,8 +72,8 @@ func named(t *testing.T, service *manifest.Service, patterns ...string) (names [
 	return names
 }
 
-// GoNet plays to models of the service, on GoNet in place of the kernel's stack, those of its transcripts that a stack can spoil; all, where
-// none is named.
+// GoNet plays to models of the service, on GoNet in place of the kernel's stack, those of its
+// transcripts that a stack can spoil; all, where none is named.
 func GoNet(t *testing.T, models []string, transcripts ...string) {
 	root, service := load(t)
 	for _, name := range models {
@@ -83,11 +88,13 @@ func GoNet(t *testing.T, models []string, transcripts ...string) {
 	}
 }
 
-// Serve starts a model for a test of its own and returns where it listens. It must end well when the test does.
+// Serve starts a model for a test of its own and returns where it listens. It must end well
+// when the test does.
 func Serve(t *testing.T, name string) (addr string) {
 	root, service := load(t)
 	model, _ := look(t, root, service, name, manifest.Kernel)
-	server, err := probe.Start(t.Context(), build(t, root, model), probe.StartOptions{Limit: patience, Grace: patience})
+	server, err := probe.Start(t.Context(), build(t, root, model),
+		probe.StartOptions{Limit: patience, Grace: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +135,17 @@ func load(t *testing.T) (root string, service *manifest.Service) {
 }
 
 // look reads a model that runs on a stack, unless it is its own, and what it has to do.
-func look(t *testing.T, root string, service *manifest.Service, name string, stack manifest.Stack) (*manifest.Model, []probe.Check) {
-	model, err := service.LoadModel(root, filepath.Join("services", service.Name, name, "model.toml"))
+func look(t *testing.T, root string, service *manifest.Service, name string,
+	stack manifest.Stack) (*manifest.Model, []probe.Check) {
+	model, err := service.LoadModel(root, filepath.Join("services", service.Name, name,
+		"model.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if stack != manifest.Kernel {
 		if model = model.OnStack(stack); model == nil {
-			t.Fatalf("services/%s/%s/model.toml: expected stack to name %s", service.Name, name, stack)
+			t.Fatalf("services/%s/%s/model.toml: expected stack to name %s", service.Name, name,
+				stack)
 		}
 	}
 	if err := probe.Able(service, model); err != nil {
@@ -167,7 +177,10 @@ func together(t *testing.T, root string, model *manifest.Model, checks []probe.C
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	for _, check := range checks {
-		alone := func(ctx context.Context, c probe.Check) error { return c.Play(ctx, built, probe.Unhurried) }
+		alone := func(ctx context.Context,
+			c probe.Check) error {
+			return c.Play(ctx, built, probe.Unhurried)
+		}
 		wait.Go(func() { play(t, check, alone) })
 	}
 }

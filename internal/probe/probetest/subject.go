@@ -10,7 +10,8 @@ import (
 	"interleave/internal/probe"
 )
 
-// A Subject is a model that was built, for tests that ask more of its servers than a transcript can say.
+// A Subject is a model that was built, for tests that ask more of its servers than a
+// transcript can say.
 type Subject struct{ built *probe.Built }
 
 // What its tests hold in their hands.
@@ -19,7 +20,8 @@ type (
 	Server = probe.Server
 )
 
-// Insert puts words between the program of the model's command and what follows, if that is the program.
+// Insert puts words between the program of the model's command and what follows, if that
+// is the program.
 func (m *Subject) Insert(program string, words ...string) {
 	if m.built.Model.Run[0] != program {
 		return
@@ -48,11 +50,12 @@ func One(t *testing.T, name string) *Subject {
 	return &Subject{build(t, root, model)}
 }
 
-// Whole tells models that keep all promises of their service from those that are held to some of its transcripts only.
+// Whole tells models that keep all promises of their service from those that are held to some of
+// its transcripts only.
 func (m *Subject) Whole() bool { return len(m.built.Model.Conform) == 0 }
 
-// Folder makes what {data} stands for, which goes with the test: a disk of so many bytes, or where that is 0 or not
-// allowed here a folder like any other, which is then not small.
+// Folder makes what {data} stands for, which goes with the test: a disk of so many bytes, or where
+// that is 0 or not allowed here a folder like any other, which is then not small.
 func (m *Subject) Folder(t *testing.T, bytes int64) (folder *probe.Folder, small bool) {
 	folder, err := probe.NewFolder(m.built.Out)
 	if err != nil {

@@ -1,6 +1,7 @@
 package figure
 
-// A flame graph, hanging: what the CPU was busy with, each function below the one that called it and as wide as its share.
+// A flame graph, hanging: what the CPU was busy with, each function below the one that called it
+// and as wide as its share.
 
 import (
 	"fmt"
@@ -58,7 +59,8 @@ func (p Flame) row(c *canvas, calls []Call, x float64, depth int) {
 	}
 }
 
-// fitting is as much of a name as there is room for, its end first: of a class and a method the latter says more.
+// fitting is as much of a name as there is room for, its end first: of a class and a method the
+// latter says more.
 func fitting(name string, room float64) string {
 	if textWidth(name) <= room {
 		return name

@@ -55,7 +55,8 @@ func (p Intervals) SVG(w Width) string {
 }
 
 func (p Intervals) layout(w Width) intervalLayout {
-	l := intervalLayout{row: 40, dots: 13, bar: 27, noise: 34, top: 22, left: 8, right: float64(w) - 8}
+	l := intervalLayout{row: 40, dots: 13, bar: 27, noise: 34, top: 22, left: 8,
+		right: float64(w) - 8}
 	if w < Wide {
 		l.stacked = true
 		l.row, l.head, l.dots, l.bar, l.noise = 62, 20, 33, 48, 55
@@ -92,7 +93,8 @@ func (p Intervals) keys() []key {
 		{"a round", func(c *canvas, x, y float64) {
 			c.printf("<circle class=\"dot\" cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n", num(x), num(y))
 		}},
-		{"estimate, 90 % and 95 % interval", func(c *canvas, x, y float64) { c.interval(x-9, x-6, x, x+6, x+9, y) }},
+		{"estimate, 90 % and 95 % interval",
+			func(c *canvas, x, y float64) { c.interval(x-9, x-6, x, x+6, x+9, y) }},
 	}
 	published, noise, region := false, false, false
 	for _, r := range p.Rows {
@@ -104,14 +106,16 @@ func (p Intervals) keys() []key {
 		keys = append(keys, key{"published", func(c *canvas, x, y float64) { c.published(x, y+4) }})
 	}
 	if region {
-		keys = append(keys, key{"reproduces the claim", func(c *canvas, x, y float64) { c.rect("accept", x-9, y-6, 18, 12) }})
+		keys = append(keys, key{"reproduces the claim",
+			func(c *canvas, x, y float64) { c.rect("accept", x-9, y-6, 18, 12) }})
 	}
 	if noise {
 		text := "noise floor: A against A"
 		if p.NoiseLegend != "" {
 			text = "noise floor: " + p.NoiseLegend
 		}
-		keys = append(keys, key{text, func(c *canvas, x, y float64) { c.rect("noise", x-9, y-1.5, 18, 3) }})
+		keys = append(keys, key{text,
+			func(c *canvas, x, y float64) { c.rect("noise", x-9, y-1.5, 18, 3) }})
 	}
 	return keys
 }
@@ -200,13 +204,15 @@ func (p Intervals) row(c *canvas, l intervalLayout, r IntervalRow, y float64) {
 		at[i] = l.x.at(d)
 	}
 	for i, offset := range swarm(at, 2.8, 8) {
-		c.printf("<circle class=\"dot\" cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n", num(at[i]), num(y+l.dots+offset))
+		c.printf("<circle class=\"dot\" cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n", num(at[i]),
+			num(y+l.dots+offset))
 	}
 	if !math.IsNaN(r.Published) {
 		c.published(l.x.at(r.Published), y+l.bar-2)
 	}
 	if !math.IsNaN(r.Estimate) {
-		c.interval(l.x.at(r.Low), l.x.at(r.InnerLow), l.x.at(r.Estimate), l.x.at(r.InnerHigh), l.x.at(r.High), y+l.bar)
+		c.interval(l.x.at(r.Low), l.x.at(r.InnerLow), l.x.at(r.Estimate), l.x.at(r.InnerHigh),
+			l.x.at(r.High), y+l.bar)
 		c.beyond(l, r, y+l.bar)
 	}
 }

@@ -51,7 +51,8 @@ func spread(labels []label, gap, top, bottom float64) {
 			if place(above)+gap*float64(above.n) <= place(b) {
 				break
 			}
-			b = block{above.first, above.n + b.n, above.sum + b.sum - gap*float64(above.n)*float64(b.n)}
+			b = block{above.first, above.n + b.n,
+				above.sum + b.sum - gap*float64(above.n)*float64(b.n)}
 			blocks = blocks[:len(blocks)-1]
 		}
 		blocks = append(blocks, b)

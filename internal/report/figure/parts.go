@@ -11,7 +11,8 @@ type PartsRow struct {
 	Strong bool      // a claim is about it
 }
 
-// Parts is a figure of rows, in the order given. The parts are told apart by how full their colour is.
+// Parts is a figure of rows, in the order given. The parts are told apart by how full
+// their colour is.
 type Parts struct {
 	Frame
 	Axis  string
@@ -27,7 +28,8 @@ func (p Parts) SVG(w Width) string {
 	left, right := p.sides(w)
 	var keys []key
 	for i, name := range p.Names {
-		keys = append(keys, key{name, func(c *canvas, x, y float64) { c.rect(partClass(i), x-8, y-6, 16, 12) }})
+		keys = append(keys, key{name,
+			func(c *canvas, x, y float64) { c.rect(partClass(i), x-8, y-6, 16, 12) }})
 	}
 	c.open("h7")
 	top := c.legend(0, keys) + 6

@@ -20,15 +20,21 @@ func TestTicks(t *testing.T) {
 	}{
 		{"linear", scale{low: 0, high: 103, to: 700}, 6, "", []float64{0, 20, 40, 60, 80, 100}},
 		{"tenths", scale{low: 0, high: .31, to: 700}, 4, "", []float64{0, .1, .2, .3}},
-		{"bytes", scale{low: 0, high: 25 << 20, to: 700}, 5, "bytes", []float64{0, 5 << 20, 10 << 20, 15 << 20, 20 << 20, 25 << 20}},
-		{"decades", scale{low: 9, high: 1.1e6, to: 700, log: true}, 6, "µs", []float64{10, 100, 1e3, 1e4, 1e5, 1e6}},
-		{"1 2 5", scale{low: 9, high: 120, to: 700, log: true}, 6, "µs", []float64{10, 20, 50, 100}},
-		{"ratios", scale{low: .5, high: 1.3, to: 700, log: true}, 6, "", []float64{.5, .67, .8, 1, 1.25}},
-		{"near 1", scale{low: .95, high: 1.06, to: 700, log: true}, 5, "", []float64{.95, .975, 1, 1.025, 1.05}},
+		{"bytes", scale{low: 0, high: 25 << 20, to: 700}, 5, "bytes",
+			[]float64{0, 5 << 20, 10 << 20, 15 << 20, 20 << 20, 25 << 20}},
+		{"decades", scale{low: 9, high: 1.1e6, to: 700, log: true}, 6, "µs",
+			[]float64{10, 100, 1e3, 1e4, 1e5, 1e6}},
+		{"1 2 5", scale{low: 9, high: 120, to: 700, log: true}, 6, "µs",
+			[]float64{10, 20, 50, 100}},
+		{"ratios", scale{low: .5, high: 1.3, to: 700, log: true}, 6, "",
+			[]float64{.5, .67, .8, 1, 1.25}},
+		{"near 1", scale{low: .95, high: 1.06, to: 700, log: true}, 5, "",
+			[]float64{.95, .975, 1, 1.025, 1.05}},
 		{"nothing", scale{low: 1, high: 1, to: 700}, 5, "", nil},
 	}
 	for _, tt := range tests {
-		if got := tt.s.ticks(tt.n, tt.unit); !slices.EqualFunc(got, tt.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9*max(1, b) }) {
+		if got := tt.s.ticks(tt.n, tt.unit); !slices.EqualFunc(got, tt.want,
+			func(a, b float64) bool { return math.Abs(a-b) < 1e-9*max(1, b) }) {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -59,13 +65,16 @@ func TestSpread(t *testing.T) {
 		}
 		const gap, top, bottom = 13, 26, 400
 		spread(labels, gap, top, bottom)
-		slices.SortStableFunc(labels, func(a, b label) int { return int(math.Copysign(1, a.want-b.want)) })
+		slices.SortStableFunc(labels,
+			func(a, b label) int { return int(math.Copysign(1, a.want-b.want)) })
 		for i, l := range labels {
 			if l.at < top-1e-6 || l.at > bottom+1e-6 {
-				t.Fatalf("%v labels: one stands at %v, outside %v to %v", len(labels), l.at, top, bottom)
+				t.Fatalf("%v labels: one stands at %v, outside %v to %v", len(labels), l.at, top,
+					bottom)
 			}
 			if i > 0 && l.at-labels[i-1].at < gap-1e-6 {
-				t.Fatalf("%v labels: two stand %v apart, want %v", len(labels), l.at-labels[i-1].at, gap)
+				t.Fatalf("%v labels: two stand %v apart, want %v", len(labels), l.at-labels[i-1].at,
+					gap)
 			}
 		}
 	}
@@ -154,7 +163,8 @@ func TestContrast(t *testing.T) {
 	for _, m := range regexp.MustCompile(`--([a-z0-9-]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\)`).FindAllStringSubmatch(Styles, -1) {
 		colors[m[1]] = [2]string{m[2], m[3]}
 	}
-	least := map[string]float64{"ink": 7, "muted": 4.5, "axis": 3, "noise": 3, "pub": 3, "accept-edge": 3}
+	least := map[string]float64{"ink": 7, "muted": 4.5, "axis": 3, "noise": 3, "pub": 3,
+		"accept-edge": 3}
 	for i := range 10 {
 		least[fmt.Sprintf("h%d", i)] = 3
 	}

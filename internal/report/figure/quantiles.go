@@ -64,7 +64,8 @@ func (p Quantiles) shares(c *canvas, a plot) {
 	labels := []struct {
 		share float64
 		text  string
-	}{{0, "0"}, {.5, "50 %"}, {.9, "90 %"}, {.99, "99 %"}, {.999, "99.9 %"}, {.9999, "99.99 %"}, {.99999, "99.999 %"}}
+	}{{0, "0"}, {.5, "50 %"}, {.9, "90 %"}, {.99, "99 %"}, {.999, "99.9 %"}, {.9999, "99.99 %"},
+		{.99999, "99.999 %"}}
 	last := math.Inf(-1) // where the label before ends
 	for _, l := range labels {
 		at := nines(l.share)

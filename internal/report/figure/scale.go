@@ -136,7 +136,8 @@ func nearTicks(s scale, n int) []float64 {
 	ticks := linearTicks(s.low, s.high, n)
 	if s.high/s.low > 2.2 {
 		ticks = nil
-		for _, v := range []float64{.1, .15, .2, .25, .33, .5, .67, .8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10} {
+		for _, v := range []float64{.1, .15, .2, .25, .33, .5, .67, .8, 1, 1.25, 1.5, 2, 3, 4, 5, 6,
+			8, 10} {
 			if s.inside(v) {
 				ticks = append(ticks, v)
 			}

@@ -25,7 +25,8 @@ func (p TimeSeries) SVG(w Width) string {
 	a.y = ey.fromZero(a.bottom, a.top)
 	c.rect("accept", a.x.at(p.Span[0]), a.top, a.x.at(p.Span[1])-a.x.at(p.Span[0]), a.bottom-a.top)
 	c.text("name", "start", 0, 12, p.YName)
-	c.axes(a, a.x.fittingTicks(int(float64(w)/80), ""), "", a.y.ticks(4, p.YUnit), p.YUnit, "seconds since the server was ready")
+	c.axes(a, a.x.fittingTicks(int(float64(w)/80), ""), "", a.y.ticks(4, p.YUnit), p.YUnit,
+		"seconds since the server was ready")
 	points := make([][2]float64, len(p.X))
 	for i := range p.X {
 		points[i] = [2]float64{a.x.at(p.X[i]), a.y.at(p.Y[i])}

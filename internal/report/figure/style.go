@@ -48,7 +48,8 @@ func StylesFor(words map[string]string) map[string]Style {
 		hue := hues[words[name]]
 		n := used[hue]
 		used[hue]++
-		styles[name] = Style{Hue: hue, Marker: Marker((i + n) % int(numMarkers)), Dash: dashes[n%len(dashes)]}
+		styles[name] = Style{Hue: hue, Marker: Marker((i + n) % int(numMarkers)),
+			Dash: dashes[n%len(dashes)]}
 	}
 	return styles
 }

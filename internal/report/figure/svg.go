@@ -82,11 +82,13 @@ func (c *canvas) close()            { c.printf("</g>\n") }
 func (c *canvas) title(s string) { c.printf("<title>%s</title>\n", html.EscapeString(s)) }
 
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
-	c.printf("<line class=\"%s\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", class, num(x1), num(y1), num(x2), num(y2))
+	c.printf("<line class=\"%s\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", class, num(x1),
+		num(y1), num(x2), num(y2))
 }
 
 func (c *canvas) rect(class string, x, y, w, h float64) {
-	c.printf("<rect class=\"%s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n", class, num(x), num(y), num(max(w, 0)), num(max(h, 0)))
+	c.printf("<rect class=\"%s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n", class, num(x),
+		num(y), num(max(w, 0)), num(max(h, 0)))
 }
 
 // text anchors at start, middle or end of (x, y).
@@ -94,7 +96,8 @@ func (c *canvas) text(class, anchor string, x, y float64, s string) {
 	if anchor != "start" {
 		class += " " + anchor
 	}
-	c.printf("<text class=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n", class, num(x), num(y), html.EscapeString(s))
+	c.printf("<text class=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n", class, num(x), num(y),
+		html.EscapeString(s))
 }
 
 // nameLine is the height of a line of an axis' name.

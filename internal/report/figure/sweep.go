@@ -39,7 +39,8 @@ type Sweep struct {
 type plot struct {
 	left, right, top, bottom float64
 	x, y                     scale
-	below                    bool // the names of lines stand below: beside them they would leave no room
+	// the names of lines stand below: beside them they would leave no room
+	below bool
 }
 
 // SVG draws it.
@@ -211,7 +212,8 @@ func endWidth(name string, strong bool) float64 {
 	return .92 * textWidth(name)
 }
 
-// makeRoom leaves room for names on the right, or below if the lines would have less than four tenths of the width (a guess: the eye finds a line's name faster beside it).
+// makeRoom leaves room for names on the right, or below if the lines would have less than four
+// tenths of the width (a guess: the eye finds a line's name faster beside it).
 func (a *plot) makeRoom(w Width, widest float64) {
 	a.right = float64(w) - widest - endRoom
 	if a.below = a.right-a.left < .4*float64(w); a.below {
@@ -251,7 +253,8 @@ func (c *canvas) endNames(a plot, ends []namedEnd) {
 		y := labels[i].at
 		class := "name-end " + hueClass(e.style)
 		c.open(class)
-		c.path("lead", "", [][2]float64{{e.x + 5, e.y}, {a.right + 3, e.y}, {a.right + 11, y}, {a.right + 14, y}})
+		c.path("lead", "", [][2]float64{{e.x + 5, e.y}, {a.right + 3, e.y}, {a.right + 11, y},
+			{a.right + 14, y}})
 		text := "label"
 		switch {
 		case e.published:

@@ -1,6 +1,7 @@
 package figure
 
-// CPU by kernel thread over the logarithm of time, with memory on a second axis: the plot of the source of the streams.
+// CPU by kernel thread over the logarithm of time, with memory on a second axis: the plot of the
+// source of the streams.
 
 import (
 	"cmp"
@@ -25,7 +26,8 @@ type Threads struct {
 // bandHues are the colours of threads, in turn; the rest of a server with very many is grey.
 var bandHues = []int{5, 4, 1, 2, 6, 8, 3, 9}
 
-// namedThreads is how many are named above the figure: the busiest; all are in the table, and under a pointer.
+// namedThreads is how many are named above the figure: the busiest; all are in the table, and
+// under a pointer.
 const namedThreads = 3
 
 // SVG draws it. The thick line is memory, the dashed one the share of the connections that stand.
@@ -52,7 +54,8 @@ func (p Threads) SVG(w Width) string {
 	c.rect("accept", a.x.at(p.Span[0]), a.top, a.x.at(p.Span[1])-a.x.at(p.Span[0]), a.bottom-a.top)
 	c.text("name", "start", 0, names, "server CPU (% of a core)")
 	c.text("name", "end", float64(w), names, "memory (RSS)")
-	c.axes(a, a.x.fittingTicks(int(float64(w)/90), ""), "", a.y.ticks(4, "% of a core"), "% of a core", "seconds since the first connection")
+	c.axes(a, a.x.fittingTicks(int(float64(w)/90), ""), "", a.y.ticks(4, "% of a core"),
+		"% of a core", "seconds since the first connection")
 	for _, t := range right.ticks(4, "bytes") {
 		c.text("tick", "start", a.right+6, right.at(t)+4, quantity.Tick(t, "bytes"))
 	}
@@ -78,7 +81,8 @@ func (p Threads) keys() []key {
 	for n := range busiest {
 		busiest[n] = n
 	}
-	slices.SortStableFunc(busiest, func(a, b int) int { return cmp.Compare(sum(p.Bands[b]), sum(p.Bands[a])) })
+	slices.SortStableFunc(busiest,
+		func(a, b int) int { return cmp.Compare(sum(p.Bands[b]), sum(p.Bands[a])) })
 	var keys []key
 	for _, n := range busiest[:min(namedThreads, len(busiest))] {
 		if sum(p.Bands[n]) > 0 {
@@ -99,7 +103,10 @@ func (p Threads) keys() []key {
 	return append(keys,
 		key{"memory", line("line h7 strong", "")},
 		key{"connections made", line("line h7", "6 4")},
-		key{"measuring window", func(c *canvas, x, y float64) { c.rect("accept", x-9, y-6, 18, 12) }})
+		key{"measuring window", func(c *canvas,
+			x, y float64) {
+			c.rect("accept", x-9, y-6, 18, 12)
+		}})
 }
 
 // style is a thread's colour.
@@ -130,7 +137,8 @@ func (p Threads) bands(c *canvas, a plot) {
 	}
 }
 
-// ramp is the share of the connections that stand, if they come evenly: as high as the plot where all do.
+// ramp is the share of the connections that stand, if they come evenly: as high as the
+// plot where all do.
 func (p Threads) ramp(a plot) [][2]float64 {
 	const steps = 24
 	var line [][2]float64

@@ -34,14 +34,16 @@ func (s scale) fittingTicks(n int, unit string) []float64 {
 // apart says whether the labels of ticks leave a gap.
 func (s scale) apart(ticks []float64, unit string) bool {
 	for i := 1; i < len(ticks); i++ {
-		if s.at(ticks[i])-s.at(ticks[i-1]) < (tickWidth(ticks[i-1], unit)+tickWidth(ticks[i], unit))/2+tickGap {
+		if s.at(ticks[i])-s.at(ticks[i-1]) < (tickWidth(ticks[i-1], unit)+tickWidth(ticks[i],
+			unit))/2+tickGap {
 			return false
 		}
 	}
 	return true
 }
 
-// tickLabels writes below an x axis: each label within the drawing, and none that would touch the one before.
+// tickLabels writes below an x axis: each label within the drawing, and none that would touch
+// the one before.
 func (c *canvas) tickLabels(x scale, ticks []float64, unit string, y float64) {
 	end := -tickGap
 	for _, t := range ticks {

@@ -141,7 +141,8 @@ var (
 	secondSteps = []step{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}
 	rateSteps   = []step{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
 	bitSteps    = []step{{1e9, "Gbit/s"}, {1e6, "Mbit/s"}, {1e3, "kbit/s"}, {1, "bit/s"}}
-	binarySteps = []step{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}}
+	binarySteps = []step{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"},
+		{1, "B"}}
 )
 
 // prefixFrom is the rate from which k stands for a thousand: 9 990 reads well, 10 000 does not.
@@ -183,7 +184,8 @@ func Significant(v float64, n int) string {
 	}
 	decimals := n - 1 - int(math.Floor(math.Log10(math.Abs(v))))
 	// Rounding may carry into one more digit: 9.999 is 10.0, not 10.00.
-	if scale := math.Pow10(decimals); decimals > 0 && math.Round(math.Abs(v)*scale)/scale >= math.Pow10(n-decimals) {
+	if scale := math.Pow10(decimals); decimals > 0 &&
+		math.Round(math.Abs(v)*scale)/scale >= math.Pow10(n-decimals) {
 		decimals--
 	}
 	if decimals < 0 {
@@ -223,7 +225,8 @@ func Tick(v float64, unit string) string {
 	return number
 }
 
-// TickTells says whether the ticks of a unit name it, each in its own size: "20 ms". Their axis need not.
+// TickTells says whether the ticks of a unit name it, each in its own size: "20 ms".
+// Their axis need not.
 func TickTells(unit string) bool {
 	switch unit {
 	case "µs", "bytes", "s", "bit/s":

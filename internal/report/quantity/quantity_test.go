@@ -90,7 +90,8 @@ func TestEstimate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := plain(Estimate(tt.v, tt.low, tt.high, tt.unit)); got != tt.want {
-			t.Errorf("Estimate(%v, %v, %v, %q) = %q, want %q", tt.v, tt.low, tt.high, tt.unit, got, tt.want)
+			t.Errorf("Estimate(%v, %v, %v, %q) = %q, want %q", tt.v, tt.low, tt.high, tt.unit, got,
+				tt.want)
 		}
 	}
 }

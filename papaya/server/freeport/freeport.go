@@ -1,4 +1,5 @@
-// Package freeport finds ports for servers of tests. The laboratory has the like in internal/probe: Papaya stands alone and imports nothing of it.
+// Package freeport finds ports for servers of tests. The laboratory has the like in internal/probe:
+// Papaya stands alone and imports nothing of it.
 package freeport
 
 import (
@@ -18,8 +19,9 @@ var given struct {
 	ports map[int]bool
 }
 
-// Find returns a port of 127.0.0.1 that nobody listens at and that it has not returned before. It is below those that the kernel gives to clients:
-// one of these may be some client's by the time the server wants it, or wants it again after a restart.
+// Find returns a port of 127.0.0.1 that nobody listens at and that it has not returned before. It
+// is below those that the kernel gives to clients: one of these may be some client's by the time
+// the server wants it, or wants it again after a restart.
 func Find() (int, error) {
 	last := 32_768 // ip_local_port_range, if nobody has changed it
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {

@@ -1,6 +1,7 @@
-// Chat, goroutines that talk: one that owns the rooms and the log, and for each client one that reads and one that
-// writes. What is said passes one channel, so that its order is that of the log; whoever owns the rooms takes all
-// that waits there, writes it to the log at once and puts it into the writers' boxes without waiting for anybody.
+// Chat, goroutines that talk: one that owns the rooms and the log, and for each client one that
+// reads and one that writes. What is said passes one channel, so that its order is that of the log;
+// whoever owns the rooms takes all that waits there, writes it to the log at once and puts it into
+// the writers' boxes without waiting for anybody.
 package main
 
 import (
@@ -20,12 +21,15 @@ import (
 )
 
 const (
-	longest = 512                    // bytes of a line with its end: RFC 1459
-	longTag = 4096                   // bytes of tags before it: IRCv3
-	held    = 1 << 20                // bytes that wait for a client at most
-	chunk   = 8 << 10                // bytes of one read: a line with tags, or many without. A guess
-	waiting = 64                     // reads that wait for the owner of the rooms, and go into the log at once. A guess
-	linger  = 5 * time.Second        // for a client that has left to read what it has still to be told. A guess
+	longest = 512     // bytes of a line with its end: RFC 1459
+	longTag = 4096    // bytes of tags before it: IRCv3
+	held    = 1 << 20 // bytes that wait for a client at most
+	// bytes of one read: a line with tags, or many without. A guess
+	chunk = 8 << 10
+	// reads that wait for the owner of the rooms, and go into the log at once. A guess
+	waiting = 64
+	// for a client that has left to read what it has still to be told. A guess
+	linger  = 5 * time.Second
 	leaving = 700 * time.Millisecond // for all clients, when the server ends. A guess
 )
 
@@ -101,7 +105,8 @@ var (
 	errNUL  = errors.New("a line holds NUL")
 )
 
-// read gives the owner all lines of one read at a time. It ends with the connection, and closes it once the owner is done.
+// read gives the owner all lines of one read at a time. It ends with the connection, and closes it
+// once the owner is done.
 func read(c *client, events chan<- event) {
 	buf := make([]byte, chunk)
 	n, skip := 0, false // bytes of a line that has not ended; of one that was too long
@@ -152,7 +157,8 @@ func parse(text string, tooLong bool) line {
 	case tooLong:
 		return line{wrong: errLong}
 	}
-	text = strings.ReplaceAll(strings.TrimSuffix(tagged(text), "\r"), "\r", " ") // some clients would take one for the end of a line
+	// some clients would take one for the end of a line
+	text = strings.ReplaceAll(strings.TrimSuffix(tagged(text), "\r"), "\r", " ")
 	text = strings.TrimLeft(text, " ")
 	if strings.HasPrefix(text, ":") { // a client's word for its own name says nothing
 		_, text, _ = strings.Cut(text, " ")
@@ -172,7 +178,8 @@ func parse(text string, tooLong bool) line {
 	return l
 }
 
-// box holds what is to be written to one client: the owner of the rooms puts it in, its writer empties it.
+// box holds what is to be written to one client: the owner of the rooms puts it in, its
+// writer empties it.
 type box struct {
 	mu      sync.Mutex
 	some    *sync.Cond
@@ -182,7 +189,8 @@ type box struct {
 	last    bool // nothing more comes
 }
 
-// stop is where the writer waits until the disk has so many changes, and does something if there is anything to do.
+// stop is where the writer waits until the disk has so many changes, and does something if there is
+// anything to do.
 type stop struct {
 	at   int
 	safe int64

@@ -157,7 +157,8 @@ func (h *hall) nick(c *client, words []string) {
 	}
 }
 
-// rename makes a client another person. The one it was stays a member, and has received what the client has confirmed.
+// rename makes a client another person. The one it was stays a member, and has received what the
+// client has confirmed.
 func (h *hall) rename(c *client) {
 	h.put(c, c.prefix+" NICK "+c.nick+"\r\n")
 	h.tellNeighbours(c, c.prefix+" NICK "+c.nick)
@@ -190,7 +191,8 @@ func (h *hall) register(c *client) {
 	}
 	password, err := os.ReadFile(filepath.Join(h.disk.dir, "password"))
 	first, _, _ := strings.Cut(string(password), "\n")
-	if !errors.Is(err, os.ErrNotExist) && (err != nil || strings.TrimSuffix(first, "\r") != c.password) {
+	if !errors.Is(err, os.ErrNotExist) && (err != nil ||
+		strings.TrimSuffix(first, "\r") != c.password) {
 		h.reply(c, ERR_PASSWDMISMATCH, ":Password incorrect")
 		h.leave(c, "wrong password", false)
 		return
@@ -200,7 +202,8 @@ func (h *hall) register(c *client) {
 	h.reply(c, RPL_YOURHOST, ":Your host is chat")
 	h.reply(c, RPL_CREATED, ":This server keeps what you have missed")
 	h.reply(c, RPL_MYINFO, "chat interleave o o")
-	h.reply(c, RPL_ISUPPORT, "CASEMAPPING=ascii CHANTYPES=# NICKLEN="+number(mostNick)+" CHANNELLEN="+number(mostRoom)+
+	h.reply(c, RPL_ISUPPORT, "CASEMAPPING=ascii CHANTYPES=# NICKLEN="+number(mostNick)+
+		" CHANNELLEN="+number(mostRoom)+
 		" TOPICLEN="+number(mostTopic)+" :are supported by this server")
 	h.reply(c, ERR_NOMOTD, ":There is no message of the day")
 	h.missed(c, fold(c.nick), c.person.last, c.person.upto)
@@ -237,7 +240,8 @@ func (h *hall) ping(c *client, words []string) {
 		h.reply(c, ERR_NOORIGIN, ":No origin specified")
 		return
 	}
-	h.unsaid = append(h.unsaid, saying{from: c, verb: "PONG", text: cut(":chat PONG chat :" + words[0])})
+	h.unsaid = append(h.unsaid, saying{from: c, verb: "PONG", text: cut(":chat PONG chat :" +
+		words[0])})
 }
 
 func (h *hall) pong(c *client, words []string) {
@@ -340,10 +344,12 @@ func (h *hall) part(c *client, words []string) {
 func (h *hall) privmsg(c *client, words []string) { h.message(c, "PRIVMSG", words, h.reply) }
 
 func (h *hall) notice(c *client, words []string) {
-	h.message(c, "NOTICE", words, func(*client, string, ...string) {}) // is never answered with an error
+	// is never answered with an error
+	h.message(c, "NOTICE", words, func(*client, string, ...string) {})
 }
 
-func (h *hall) message(c *client, verb string, words []string, fail func(c *client, numeric string, words ...string)) {
+func (h *hall) message(c *client, verb string, words []string, fail func(c *client, numeric string,
+	words ...string)) {
 	switch {
 	case len(words) == 0 || words[0] == "":
 		fail(c, ERR_NORECIPIENT, ":No recipient given ("+verb+")")
@@ -353,7 +359,8 @@ func (h *hall) message(c *client, verb string, words []string, fail func(c *clie
 		return
 	}
 	for name := range strings.SplitSeq(words[0], ",") {
-		s := saying{from: c, verb: verb, text: words[1], room: h.rooms[fold(name)], to: h.people[fold(name)]}
+		s := saying{from: c, verb: verb, text: words[1], room: h.rooms[fold(name)],
+			to: h.people[fold(name)]}
 		switch {
 		case strings.HasPrefix(name, "#") && !isRoom(name):
 			fail(c, ERR_NOSUCHCHANNEL, name, ":No such channel")
@@ -374,7 +381,8 @@ func (h *hall) topic(c *client, words []string) {
 	switch {
 	case r == nil:
 	case len(words) > 1:
-		h.say(saying{from: c, verb: "TOPIC", text: words[1][:min(len(words[1]), mostTopic)], room: r})
+		h.say(saying{from: c, verb: "TOPIC", text: words[1][:min(len(words[1]), mostTopic)],
+			room: r})
 		h.commit()
 	case r.topic == "":
 		h.reply(c, RPL_NOTOPIC, r.name, ":No topic is set")

@@ -19,17 +19,20 @@ import (
 const (
 	stampFormat = "2006-01-02T15:04:05.000Z"
 	stampLen    = len(stampFormat)
-	// mostGrown is in bytes: the file of members is written anew when it has grown by so much. A guess.
+	// mostGrown is in bytes: the file of members is written anew when it has grown by
+	// so much. A guess.
 	mostGrown = 1 << 20
 )
 
-// disk is the folder: log, what has been said, and members, a line for each change of how far somebody has read:
-// "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for what was said to ann alone. All but the part
-// under the lock is the owner's of the rooms.
+// disk is the folder: log, what has been said, and members, a line for each change of how far
+// somebody has read: "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for what was said
+// to ann alone. All but the part under the lock is the owner's of the rooms.
 type disk struct {
-	dir     string
-	log     *os.File
-	base    int64 // what the position of the log's first byte is called: a log that was made anew goes on counting
+	dir string
+	log *os.File
+	// what the position of the log's first byte is called: a log that was made anew
+	// goes on counting
+	base    int64
 	end     int64 // the position of the next line
 	torn    bool  // there may be a piece of a line after it
 	members *os.File
@@ -44,7 +47,8 @@ type disk struct {
 	written int64 // changes so far: the owner's to change
 	safe    atomic.Int64
 	failed  atomic.Bool
-	lost    [2]int64 // the changes after the first and up to the second may have been lost by a sync that failed
+	// the changes after the first and up to the second may have been lost by a sync that failed
+	lost [2]int64
 }
 
 func openDisk(dir string) (*disk, error) {
@@ -121,7 +125,8 @@ func (d *disk) append(lines []byte) error {
 	return nil
 }
 
-// find looks whether the log is still where people look for it, and begins another if there is none.
+// find looks whether the log is still where people look for it, and begins another if
+// there is none.
 func (d *disk) find() error {
 	there, err := os.Stat(d.log.Name())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -158,7 +163,8 @@ func (d *disk) sync() {
 			}
 		}
 		d.mu.Lock()
-		if err != nil { // the kernel may have dropped what it could not write, and would not say so again
+		// the kernel may have dropped what it could not write, and would not say so again
+		if err != nil {
 			if d.lost[1] < d.safe.Load() {
 				d.lost[0] = d.safe.Load()
 			}

@@ -25,7 +25,8 @@ type hall struct {
 	lines  []byte
 }
 
-// client is a connection. The reader uses conn and gone, the writer conn and box, the owner of the rooms all but these.
+// client is a connection. The reader uses conn and gone, the writer conn and box, the owner of the
+// rooms all but these.
 type client struct {
 	conn net.Conn
 	box  box
@@ -43,11 +44,13 @@ type client struct {
 	asked                            int64 // the position in the log that the last PING named
 	left                             bool  // for the others; its box may still be emptied
 	upto                             int64 // position in the log: all before was put into its box
-	inOrder, ask                     bool  // ended so that it has all of it; if it ends its side, too
-	readEnded, boxEnded              bool
+	// ended so that it has all of it; if it ends its side, too
+	inOrder, ask        bool
+	readEnded, boxEnded bool
 }
 
-// person is a nick that was here, and what was said to it alone: the last of it, and up to where it was received.
+// person is a nick that was here, and what was said to it alone: the last of it, and up to where
+// it was received.
 type person struct {
 	name       string
 	client     *client
@@ -61,7 +64,8 @@ type room struct {
 	members     map[*person]int64 // and up to where each has received
 }
 
-// saying is something on its way to a room or a person, or a PONG that comes after what was said before.
+// saying is something on its way to a room or a person, or a PONG that comes after what
+// was said before.
 type saying struct {
 	from             *client
 	room             *room
@@ -81,7 +85,8 @@ func (s *saying) where() string {
 const timeTag = len("@time=") + stampLen + len(" ")
 
 func newHall(d *disk) (*hall, error) {
-	h := &hall{events: make(chan event, waiting), disk: d, clients: map[*client]bool{}, nicks: map[string]*client{},
+	h := &hall{events: make(chan event, waiting), disk: d, clients: map[*client]bool{},
+		nicks:  map[string]*client{},
 		people: map[string]*person{}, rooms: map[string]*room{}}
 	err := d.readMembers(func(who, where string, upto int64) {
 		p := h.meet(who)
@@ -157,7 +162,8 @@ func (h *hall) sweep(r *room) {
 	}
 }
 
-// keep owns all that is in the hall, until it is told to stop and the clients have gone or their time is over.
+// keep owns all that is in the hall, until it is told to stop and the clients have gone or
+// their time is over.
 func (h *hall) keep(stop <-chan struct{}) {
 	var over <-chan time.Time
 	second := time.NewTicker(time.Second)
@@ -359,7 +365,8 @@ func (h *hall) say(s saying) {
 	h.unsaid = append(h.unsaid, s)
 }
 
-// commit writes what is unsaid to the log, in one piece, and delivers it. What cannot be written is not said.
+// commit writes what is unsaid to the log, in one piece, and delivers it. What cannot be
+// written is not said.
 func (h *hall) commit() {
 	if len(h.unsaid) == 0 {
 		return
@@ -378,7 +385,8 @@ func (h *hall) commit() {
 		case err == nil:
 			h.deliver(s, start+int64(s.line))
 		case s.verb != "NOTICE":
-			h.reply(s.from, ERR_CANNOTSENDTOCHAN, s.where(), ":The log cannot be written: "+err.Error())
+			h.reply(s.from, ERR_CANNOTSENDTOCHAN, s.where(), ":The log cannot be written: "+
+				err.Error())
 		}
 	}
 	clear(h.unsaid)

@@ -1,5 +1,5 @@
-// Counter, a goroutine for each client and one atomic word that all of them share: no lock and no owner,
-// at the price of a cache line that moves between the cores with every increment.
+// Counter, a goroutine for each client and one atomic word that all of them share: no lock and no
+// owner, at the price of a cache line that moves between the cores with every increment.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Echo, a goroutine for each client: code that reads like blocking calls, run by the runtime on one poller
-// and a thread for each core. The price is the runtime's scheduler between the kernel and every read.
+// Echo, a goroutine for each client: code that reads like blocking calls, run by the runtime on
+// one poller and a thread for each core. The price is the runtime's scheduler between the kernel
+// and every read.
 package main
 
 import (

@@ -26,7 +26,8 @@ func fib(n int64) int64 {
 	return a + b
 }
 
-// queens places the next one; the columns and diagonals that earlier queens attack are bits of a row.
+// queens places the next one; the columns and diagonals that earlier queens attack are
+// bits of a row.
 func queens(all, columns, left, right uint32) (solutions int64) {
 	if columns == all {
 		return 1
@@ -41,8 +42,8 @@ func queens(all, columns, left, right uint32) (solutions int64) {
 // taskRows is where a goroutine would be smaller than what it costs.
 const taskRows = 4
 
-// queensApart has a goroutine for each place of a row. It is a function of its own: what a goroutine shares
-// lies on the heap in every call, also in those that start none.
+// queensApart has a goroutine for each place of a row. It is a function of its own: what a
+// goroutine shares lies on the heap in every call, also in those that start none.
 func queensApart(all, columns, left, right uint32, row int) (solutions int64) {
 	if row == taskRows || columns == all {
 		return queens(all, columns, left, right)
@@ -52,7 +53,8 @@ func queensApart(all, columns, left, right uint32, row int) (solutions int64) {
 	for free := all &^ (columns | left | right); free != 0; free &= free - 1 {
 		place := free & -free
 		rest.Go(func() {
-			parts[bits.TrailingZeros32(place)] = queensApart(all, columns|place, (left|place)<<1, (right|place)>>1, row+1)
+			parts[bits.TrailingZeros32(place)] = queensApart(all, columns|place, (left|place)<<1,
+				(right|place)>>1, row+1)
 		})
 	}
 	rest.Wait()
@@ -64,8 +66,8 @@ func queensApart(all, columns, left, right uint32, row int) (solutions int64) {
 
 func curve(x float64) float64 { return (x*x + 1) * x }
 
-// halves are the middle of an interval, its value there and the trapezoids on both sides; fine says whether
-// they differ little enough from the whole.
+// halves are the middle of an interval, its value there and the trapezoids on both sides; fine says
+// whether they differ little enough from the whole.
 func halves(x1, y1, x2, y2, whole float64) (x0, y0, left, right float64, fine bool) {
 	half := (x2 - x1) / 2
 	x0 = x1 + half
@@ -235,7 +237,9 @@ func solve(kernel string, n int) (result string, took time.Duration, ok bool) {
 		timed(func() { result = fmt.Sprint(queensApart(1<<n-1, 0, 0, 0, 0)) })
 	case "integrate":
 		x := float64(n)
-		timed(func() { result = fmt.Sprintf("%.6e", integrateApart(0, curve(0), x, curve(x), curve(x)/2*x, 0)) })
+		timed(func() {
+			result = fmt.Sprintf("%.6e", integrateApart(0, curve(0), x, curve(x), curve(x)/2*x, 0))
+		})
 	case "sum":
 		timed(func() { result = fmt.Sprint(sum(n)) })
 	case "sort":

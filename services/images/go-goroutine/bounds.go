@@ -8,13 +8,15 @@ import (
 )
 
 const (
-	mostBytes    = 20 << 20 // of an image
-	mostAround   = 64 << 10 // what a multipart body may have beside it
-	mostUploads  = 1024
-	mostHeld     = 512 << 20        // what uploads have sent and downloads hold, in all
-	firstRoom    = 64 << 10         // what an upload is given for its first byte; then twice as much each time
-	stallLimit   = 20 * time.Second // for a head, and each piece of an upload
-	answerLimit  = 60 * time.Second // for each piece of an answer: the kernel takes the next when a third of 4 MiB is gone
+	mostBytes   = 20 << 20 // of an image
+	mostAround  = 64 << 10 // what a multipart body may have beside it
+	mostUploads = 1024
+	mostHeld    = 512 << 20 // what uploads have sent and downloads hold, in all
+	// what an upload is given for its first byte; then twice as much each time
+	firstRoom  = 64 << 10
+	stallLimit = 20 * time.Second // for a head, and each piece of an upload
+	// for each piece of an answer: the kernel takes the next when a third of 4 MiB is gone
+	answerLimit  = 60 * time.Second
 	requestLimit = 300 * time.Second
 )
 
@@ -51,7 +53,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// receive reads an image whose length is known, or -1, and takes room as it comes. The caller gives back what was held.
+// receive reads an image whose length is known, or -1, and takes room as it comes. The caller gives
+// back what was held.
 func (b *bounds) receive(from io.Reader, length int64) (content []byte, held int64, err error) {
 	for {
 		if len(content) == cap(content) {

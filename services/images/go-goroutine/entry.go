@@ -40,7 +40,8 @@ func (e entry) info() info {
 		time.UnixMilli(e.createdMS).UTC().Format(timeForm), url, url + "/thumbnail"}
 }
 
-// tag is strong: an id never comes back, and in another database it would have been made at another moment.
+// tag is strong: an id never comes back, and in another database it would have been made at
+// another moment.
 func (e entry) tag() string { return fmt.Sprintf(`"%d-%d"`, e.id, e.createdMS) }
 
 func (e entry) thumbnailTag() string { return fmt.Sprintf(`"%d-%d-t"`, e.id, e.createdMS) }

@@ -7,7 +7,8 @@ import (
 )
 
 // A page's policy: it may use what comes from here, and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+	"connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // A file is served from memory: a request's path is looked up among names, never on the disk.
@@ -17,11 +18,13 @@ type file struct {
 }
 
 var kinds = map[string]string{
-	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".yaml": "application/yaml",
 }
 
-// readFiles reads what is served as it is: the page, whose index.html is the empty name, and the OpenAPI document.
+// readFiles reads what is served as it is: the page, whose index.html is the empty name, and the
+// OpenAPI document.
 func readFiles(dir string) (map[string]file, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "page", "*"))
 	if err != nil {
@@ -33,7 +36,8 @@ func readFiles(dir string) (map[string]file, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[strings.TrimSuffix(filepath.Base(name), "index.html")] = file{kinds[filepath.Ext(name)], content}
+		all[strings.TrimSuffix(filepath.Base(name), "index.html")] = file{kinds[filepath.Ext(name)],
+			content}
 	}
 	return all, nil
 }

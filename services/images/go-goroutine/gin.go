@@ -1,8 +1,9 @@
 //go:build gin
 
-// Images keeps pictures in a database, behind Gin: a goroutine for each connection, and a framework that routes, reads
-// parameters and writes JSON. Without the tag gin, nethttp.go stands in this file's place, and it is the model
-// go-goroutine-nethttp. The contract is services/images/README.md.
+// Images keeps pictures in a database, behind Gin: a goroutine for each connection, and a framework
+// that routes, reads parameters and writes JSON. Without the tag gin, nethttp.go stands in this
+// file's place, and it is the model go-goroutine-nethttp. The contract is
+// services/images/README.md.
 package main
 
 import (
@@ -22,7 +23,8 @@ func routes(s *service) http.Handler {
 	engine.Use(func(c *gin.Context) { c.Header("X-Content-Type-Options", "nosniff") })
 	engine.NoRoute(func(c *gin.Context) { refuse(c, errPath) })
 	engine.NoMethod(func(c *gin.Context) {
-		refuse(c, &fault{http.StatusMethodNotAllowed, "of this path one may ask " + c.Writer.Header().Get("Allow")})
+		refuse(c, &fault{http.StatusMethodNotAllowed, "of this path one may ask " +
+			c.Writer.Header().Get("Allow")})
 	})
 	read := []string{http.MethodGet, http.MethodHead}
 	engine.Match(read, "/images", s.getList)
@@ -53,7 +55,8 @@ func (s *service) post(c *gin.Context) {
 }
 
 func (s *service) getList(c *gin.Context) {
-	p, err := s.list(c.Request.Context(), c.DefaultQuery("limit", usually["limit"]), c.DefaultQuery("before", usually["before"]))
+	p, err := s.list(c.Request.Context(), c.DefaultQuery("limit", usually["limit"]),
+		c.DefaultQuery("before", usually["before"]))
 	if err != nil {
 		refuse(c, err)
 		return
@@ -110,7 +113,8 @@ func show(c *gin.Context, tag, kind string, content []byte) {
 	c.Header("ETag", tag)
 	c.Header("Content-Type", kind)
 	c.Header("Cache-Control", "no-cache")
-	http.ServeContent(&ranged{ResponseWriter: c.Writer, context: c}, c.Request, "", time.Time{}, bytes.NewReader(content))
+	http.ServeContent(&ranged{ResponseWriter: c.Writer, context: c}, c.Request, "", time.Time{},
+		bytes.NewReader(content))
 }
 
 // Ranged answers a range that cannot be given as all else that cannot be done.

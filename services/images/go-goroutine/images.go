@@ -57,10 +57,12 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer store.close()
 	defer profile()()
-	return serve(ctx, listener, routes(&service{store: store, next: behind, files: shared, making: make(chan struct{}, makers)}))
+	return serve(ctx, listener, routes(&service{store: store, next: behind, files: shared,
+		making: make(chan struct{}, makers)}))
 }
 
-// others reads what follows the four words that must be: `-` for nothing, the next service, a database.
+// others reads what follows the four words that must be: `-` for nothing, the next
+// service, a database.
 func others(words []string) (behind *next, database []string, err error) {
 	for _, word := range words {
 		switch {
@@ -77,15 +79,17 @@ func others(words []string) (behind *next, database []string, err error) {
 	case len(database) > 1:
 		return nil, nil, errors.New("expected PORT HOST DATA FILES [NEXT] [DATABASE]")
 	case len(database) == 1 && behind != nil:
-		return nil, nil, errors.New("a service with a next one keeps its images in SQLite: expected no DATABASE")
+		return nil, nil,
+			errors.New("a service with a next one keeps its images in SQLite: expected no DATABASE")
 	}
 	return behind, database, nil
 }
 
 // serve answers until ctx ends, and a moment longer for what is under way.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: stallLimit, IdleTimeout: idleLimit, MaxHeaderBytes: headBytes,
-		ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: stallLimit, IdleTimeout: idleLimit,
+		MaxHeaderBytes: headBytes,
+		ErrorLog:       log.New(io.Discard, "", 0)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	fmt.Fprintln(os.Stderr, "ready")
@@ -102,7 +106,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	return nil
 }
 
-// profile writes what pprof reads to the file that CPUPROFILE names, until the function that it returns is called.
+// profile writes what pprof reads to the file that CPUPROFILE names, until the function that it
+// returns is called.
 func profile() (end func()) {
 	file, err := os.Create(os.Getenv("CPUPROFILE"))
 	if err != nil || pprof.StartCPUProfile(file) != nil {

@@ -28,7 +28,8 @@ func look(b []byte) (picture, error) {
 	case bytes.HasPrefix(b, []byte("GIF87a")), bytes.HasPrefix(b, []byte("GIF89a")):
 		p.kind = "image/gif"
 		if whole = len(b) > 10 && b[len(b)-1] == 0x3b; whole {
-			p.width, p.height = int(binary.LittleEndian.Uint16(b[6:])), int(binary.LittleEndian.Uint16(b[8:]))
+			p.width, p.height = int(binary.LittleEndian.Uint16(b[6:])),
+				int(binary.LittleEndian.Uint16(b[8:]))
 		}
 	default:
 		return p, errKind
@@ -48,7 +49,8 @@ func lookPNG(b []byte) (width, height int, whole bool) {
 	if len(b) < signature+around+13 || string(b[signature:signature+8]) != "\x00\x00\x00\x0dIHDR" {
 		return 0, 0, false
 	}
-	width, height = int(int32(binary.BigEndian.Uint32(b[16:]))), int(int32(binary.BigEndian.Uint32(b[20:])))
+	width, height = int(int32(binary.BigEndian.Uint32(b[16:]))),
+		int(int32(binary.BigEndian.Uint32(b[20:])))
 	for b = b[signature:]; len(b) >= around; {
 		length := int(binary.BigEndian.Uint32(b))
 		if length > len(b)-around {
@@ -62,8 +64,8 @@ func lookPNG(b []byte) (width, height int, whole bool) {
 	return 0, 0, false
 }
 
-// lookJPEG walks the segments, each a marker and a length that counts itself, to the first frame header. Behind it the end of the
-// image must come; before it a preview may have an end of its own.
+// lookJPEG walks the segments, each a marker and a length that counts itself, to the first frame
+// header. Behind it the end of the image must come; before it a preview may have an end of its own.
 func lookJPEG(b []byte) (width, height int, whole bool) {
 	for b = b[2:]; len(b) >= 4; {
 		marker := b[1]

@@ -11,14 +11,16 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzLook looks at any bytes: it must not fail, and what the decoders of the standard library take must have the size that they see.
+// FuzzLook looks at any bytes: it must not fail, and what the decoders of the standard library take
+// must have the size that they see.
 func FuzzLook(f *testing.F) {
 	m := image.NewGray(image.Rect(0, 0, 5, 3))
 	var a, b, c bytes.Buffer
 	if png.Encode(&a, m) != nil || jpeg.Encode(&b, m, nil) != nil || gif.Encode(&c, m, nil) != nil {
 		f.Fatal("the seeds cannot be made")
 	}
-	for _, seed := range [][]byte{a.Bytes(), b.Bytes(), c.Bytes(), a.Bytes()[:20], b.Bytes()[:20], []byte("\xff\xd8\xff\xff\xff\xc0\x00\x09"), nil} {
+	for _, seed := range [][]byte{a.Bytes(), b.Bytes(), c.Bytes(), a.Bytes()[:20], b.Bytes()[:20],
+		[]byte("\xff\xd8\xff\xff\xff\xc0\x00\x09"), nil} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -29,20 +31,25 @@ func FuzzLook(f *testing.F) {
 		if p.width <= 0 || p.height <= 0 || p.width > mostPixels/p.height {
 			t.Fatalf("got %+v", p)
 		}
-		if config, _, err := image.DecodeConfig(bytes.NewReader(content)); err == nil && (config.Width != p.width || config.Height != p.height) {
-			t.Errorf("got %d x %d, the decoder sees %d x %d", p.width, p.height, config.Width, config.Height)
+		if config, _, err := image.DecodeConfig(bytes.NewReader(content)); err == nil &&
+			(config.Width != p.width || config.Height != p.height) {
+			t.Errorf("got %d x %d, the decoder sees %d x %d", p.width, p.height, config.Width,
+				config.Height)
 		}
 	})
 }
 
-// FuzzClean makes names of any text: short, without controls and slashes, and the same when made again.
+// FuzzClean makes names of any text: short, without controls and slashes, and the same
+// when made again.
 func FuzzClean(f *testing.F) {
-	for _, seed := range []string{"tea.png", "../../x", `a\b`, "\xff", " . ", "a\x00\u0085b", "ä/ö"} {
+	for _, seed := range []string{"tea.png", "../../x", `a\b`, "\xff", " . ", "a\x00\u0085b",
+		"ä/ö"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		name := clean(text)
-		if name == "" || name == "." || name == ".." || utf8.RuneCountInString(name) > mostName || !utf8.ValidString(name) || clean(name) != name {
+		if name == "" || name == "." || name == ".." || utf8.RuneCountInString(name) > mostName ||
+			!utf8.ValidString(name) || clean(name) != name {
 			t.Errorf("%q: got %q", text, name)
 		}
 		for _, r := range name {

@@ -27,7 +27,8 @@ func clean(name string) string {
 	return name
 }
 
-// disposition is the Content-Disposition for a name: one form for old clients, one for all characters.
+// disposition is the Content-Disposition for a name: one form for old clients, one for
+// all characters.
 func disposition(name string) string {
 	var plain, all strings.Builder
 	for _, r := range name {
@@ -48,5 +49,6 @@ func disposition(name string) string {
 }
 
 func word(r rune) bool {
-	return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '.' || r == '-' || r == '_'
+	return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '.' || r == '-' ||
+		r == '_'
 }

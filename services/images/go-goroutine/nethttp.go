@@ -1,7 +1,8 @@
 //go:build !gin
 
-// Images keeps pictures in a database, on net/http alone: a goroutine for each connection, plain blocking code, and
-// every limit a line that one can point at. The contract is services/images/README.md.
+// Images keeps pictures in a database, on net/http alone: a goroutine for each connection, plain
+// blocking code, and every limit a line that one can point at. The contract is
+// services/images/README.md.
 package main
 
 import (
@@ -12,7 +13,8 @@ import (
 	"time"
 )
 
-// routes is the table of contents of the service. A method that a path has not is answered by the same path without one.
+// routes is the table of contents of the service. A method that a path has not is answered by the
+// same path without one.
 func routes(s *service) http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range []struct {
@@ -20,8 +22,10 @@ func routes(s *service) http.Handler {
 		handler http.HandlerFunc
 	}{
 		{"GET /images", s.getList}, {"POST /images", s.post}, {"/images", other("GET, HEAD, POST")},
-		{"GET /images/{id}", s.get}, {"DELETE /images/{id}", s.delete}, {"/images/{id}", other("GET, HEAD, DELETE")},
-		{"GET /images/{id}/thumbnail", s.getThumbnail}, {"/images/{id}/thumbnail", other("GET, HEAD")},
+		{"GET /images/{id}", s.get}, {"DELETE /images/{id}", s.delete},
+		{"/images/{id}", other("GET, HEAD, DELETE")},
+		{"GET /images/{id}/thumbnail", s.getThumbnail}, {"/images/{id}/thumbnail",
+			other("GET, HEAD")},
 		{"GET /healthz", s.getHealth}, {"/healthz", other("GET, HEAD")},
 		{"/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, errPath) }},
 	} {

@@ -19,12 +19,14 @@ import (
 const (
 	nextConnections = 64               // to the next service; who finds none free waits
 	nextLimit       = 10 * time.Second // for all of its answer, waiting for a connection included
-	nextIdle        = 30 * time.Second // that a connection to it is kept unused, less than servers keep theirs
-	mostServices    = 16               // in a chain: more are a ring
-	mostSaid        = 64 << 10         // bytes of an answer that is no image
+	// that a connection to it is kept unused, less than servers keep theirs
+	nextIdle     = 30 * time.Second
+	mostServices = 16       // in a chain: more are a ring
+	mostSaid     = 64 << 10 // bytes of an answer that is no image
 )
 
-// A next is the service behind this one in a chain: what it has not stored is not stored here, and what it has is asked of it.
+// A next is the service behind this one in a chain: what it has not stored is not stored here, and
+// what it has is asked of it.
 type next struct {
 	base   string
 	client *http.Client
@@ -47,14 +49,19 @@ func newNext(word string) (*next, error) {
 			IdleConnTimeout:     nextIdle,
 			DisableCompression:  true,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       nextLimit,
+		CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+		Timeout: nextLimit,
 	}}, nil
 }
 
-// add stores an image in the next service, and all behind it, under the id and the time that the last of them gives it.
+// add stores an image in the next service, and all behind it, under the id and the time that the
+// last of them gives it.
 func (n *next) add(r *http.Request, e *entry) error {
-	text, err := n.ask(r, http.MethodPost, "/images?name="+url.QueryEscape(e.name), e, http.StatusCreated, mostSaid)
+	text, err := n.ask(r, http.MethodPost, "/images?name="+url.QueryEscape(e.name), e,
+		http.StatusCreated, mostSaid)
 	if err == errAbsent { // it is another service
 		return errNext
 	}
@@ -91,14 +98,15 @@ func (n *next) remove(r *http.Request, id int64) error {
 	return err
 }
 
-// forget takes back what the next service has stored and this one could not. If that fails too, the image stays there, where no
-// client was told of it.
+// forget takes back what the next service has stored and this one could not. If that fails too, the
+// image stays there, where no client was told of it.
 func (n *next) forget(r *http.Request, id int64) {
 	_ = n.remove(r.WithContext(context.WithoutCancel(r.Context())), id)
 }
 
 // ask hands a request on, and reads an answer of this status and most bytes.
-func (n *next) ask(r *http.Request, method, path string, e *entry, want int, most int64) ([]byte, error) {
+func (n *next) ask(r *http.Request, method, path string, e *entry, want int,
+	most int64) ([]byte, error) {
 	via := r.Header.Values("Via")
 	if strings.Count(strings.Join(via, ","), ",")+min(1, len(via)) >= mostServices-1 {
 		return nil, errRing
@@ -136,13 +144,15 @@ func (n *next) ask(r *http.Request, method, path string, e *entry, want int, mos
 
 // nextFault is what it means that the next service has not answered.
 func nextFault(err error) error {
-	if t, ok := errors.AsType[net.Error](err); errors.Is(err, os.ErrDeadlineExceeded) || ok && t.Timeout() {
+	if t, ok := errors.AsType[net.Error](err); errors.Is(err, os.ErrDeadlineExceeded) ||
+		ok && t.Timeout() {
 		return errNextLate
 	}
 	return errNext
 }
 
-// refusedByNext is what it means that the next service has answered otherwise: what may pass, or is for its owner to see to, is told on.
+// refusedByNext is what it means that the next service has answered otherwise: what may pass, or is
+// for its owner to see to, is told on.
 func refusedByNext(answer *http.Response) error {
 	_, _ = io.CopyN(io.Discard, answer.Body, mostSaid) // so that the connection can be used again
 	switch answer.StatusCode {

@@ -9,7 +9,9 @@ import (
 
 // openSQLite is of a program that was built where SQLite is not: PostgreSQL is its only database.
 func openSQLite(_, _ string) (driver.Connector, error) {
-	return nil, errors.New("SQLite is not built in: name a database of PostgreSQL, or build with -tags=libsqlite3")
+	return nil,
+		errors.New("SQLite is not built in: name a database of PostgreSQL, or build with " +
+			"-tags=libsqlite3")
 }
 
 func isFull(error) bool { return false }

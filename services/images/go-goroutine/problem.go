@@ -30,9 +30,12 @@ var (
 	errAbsent = &fault{http.StatusNotFound, "there is no such image"}
 	errPath   = &fault{http.StatusNotFound, "there is nothing at this path"}
 	errQuery  = &fault{http.StatusBadRequest, "limit is 1 to 100, and before the id of an image"}
-	errType   = &fault{http.StatusUnsupportedMediaType, "expected Content-Type image/jpeg, image/png, image/gif, application/octet-stream or multipart/form-data"}
-	errEmpty  = &fault{http.StatusBadRequest, "the body is empty: expected the bytes of an image"}
-	errParts  = &fault{http.StatusBadRequest, `expected a whole multipart body with one part "image"`}
+	errType   = &fault{http.StatusUnsupportedMediaType,
+		"expected Content-Type image/jpeg, image/png, image/gif, application/octet-stream or " +
+			"multipart/form-data"}
+	errEmpty = &fault{http.StatusBadRequest, "the body is empty: expected the bytes of an image"}
+	errParts = &fault{http.StatusBadRequest,
+		`expected a whole multipart body with one part "image"`}
 	errBroken = &fault{http.StatusBadRequest, "the body cannot be read to its end"}
 	errSlow   = &fault{http.StatusRequestTimeout, "the body does not come to its end"}
 	errLarge  = &fault{http.StatusRequestEntityTooLarge, "an image has at most 20 MiB"}
@@ -46,10 +49,14 @@ var (
 	errFull   = &fault{http.StatusInsufficientStorage, "the database has no room"}
 
 	errNext     = &fault{http.StatusBadGateway, "the next service of the chain cannot be asked"}
-	errNextLate = &fault{http.StatusGatewayTimeout, "the next service of the chain does not answer in time"}
-	errNextBusy = &fault{http.StatusServiceUnavailable, "a service further along the chain has too much under way"}
-	errNextFull = &fault{http.StatusInsufficientStorage, "a service further along the chain has no room"}
-	errRing     = &fault{http.StatusLoopDetected, "the chain has more than 16 services, or is a ring"}
+	errNextLate = &fault{http.StatusGatewayTimeout,
+		"the next service of the chain does not answer in time"}
+	errNextBusy = &fault{http.StatusServiceUnavailable,
+		"a service further along the chain has too much under way"}
+	errNextFull = &fault{http.StatusInsufficientStorage,
+		"a service further along the chain has no room"}
+	errRing = &fault{http.StatusLoopDetected,
+		"the chain has more than 16 services, or is a ring"}
 )
 
 // faultOf is the fault that an error is. What is no fault of ours came from reading a body.

@@ -23,7 +23,8 @@ type service struct {
 // clock starts one for a request.
 func (s *service) clock() *clock { return &clock{start: time.Now(), chained: s.next != nil} }
 
-// upload receives, checks and stores an image. The whole body was read unless err is of receiving it.
+// upload receives, checks and stores an image. The whole body was read unless err is
+// of receiving it.
 func (s *service) upload(w http.ResponseWriter, r *http.Request, c *clock) (e entry, err error) {
 	defer s.bounds.uploads.Add(-1)
 	if s.bounds.uploads.Add(1) > mostUploads {
@@ -34,7 +35,8 @@ func (s *service) upload(w http.ResponseWriter, r *http.Request, c *clock) (e en
 	if err != nil {
 		return e, err
 	}
-	e = entry{name: clean(name), bytes: int64(len(content)), createdMS: c.start.UnixMilli(), content: content}
+	e = entry{name: clean(name), bytes: int64(len(content)), createdMS: c.start.UnixMilli(),
+		content: content}
 	if e.picture, err = look(content); err != nil {
 		return e, err
 	}
@@ -51,7 +53,8 @@ func (s *service) upload(w http.ResponseWriter, r *http.Request, c *clock) (e en
 }
 
 // receive reads the body, whichever form it has, and says what room it took.
-func (s *service) receive(w http.ResponseWriter, r *http.Request, start time.Time) (name string, content []byte, held int64, err error) {
+func (s *service) receive(w http.ResponseWriter, r *http.Request,
+	start time.Time) (name string, content []byte, held int64, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	most := int64(mostBytes)
 	switch {
@@ -59,7 +62,8 @@ func (s *service) receive(w http.ResponseWriter, r *http.Request, start time.Tim
 		return "", nil, 0, errType
 	case kind == "multipart/form-data" && params["boundary"] != "":
 		most += mostAround
-	case kind != "image/jpeg" && kind != "image/png" && kind != "image/gif" && kind != "application/octet-stream":
+	case kind != "image/jpeg" && kind != "image/png" && kind != "image/gif" &&
+		kind != "application/octet-stream":
 		return "", nil, 0, errType
 	}
 	if r.ContentLength > most {
@@ -74,10 +78,12 @@ func (s *service) receive(w http.ResponseWriter, r *http.Request, start time.Tim
 }
 
 // receivePart reads the one part that is an image, and skips the others.
-func (s *service) receivePart(parts *multipart.Reader) (name string, content []byte, held int64, err error) {
+func (s *service) receivePart(parts *multipart.Reader) (
+	name string, content []byte, held int64, err error) {
 	for {
 		part, err := parts.NextPart()
-		if err == io.EOF && content != nil { // not errors.Is: a body without its last line ends in an error around EOF
+		// not errors.Is: a body without its last line ends in an error around EOF
+		if err == io.EOF && content != nil {
 			return name, content, held, nil
 		}
 		if f := faultOf(err); err != nil && f != errBroken {
@@ -111,14 +117,16 @@ func (s *service) fetch(r *http.Request, path string, c *clock) (e entry, err er
 	if s.next != nil {
 		return s.fetchNext(r, e, c)
 	}
-	err = spend(&c.database, func() error { e, err = s.store.getWhole(r.Context(), id); return err })
+	err = spend(&c.database,
+		func() error { e, err = s.store.getWhole(r.Context(), id); return err })
 	if err == nil && !s.bounds.take(e.bytes) {
 		return entry{}, errRoom
 	}
 	return e, err
 }
 
-// fetchNext is fetch where there is a next service, of an image that is known here: the last has the bytes that count.
+// fetchNext is fetch where there is a next service, of an image that is known here: the last has
+// the bytes that count.
 func (s *service) fetchNext(r *http.Request, e entry, c *clock) (_ entry, err error) {
 	if !s.bounds.take(e.bytes) {
 		return entry{}, errRoom
@@ -130,7 +138,8 @@ func (s *service) fetchNext(r *http.Request, e entry, c *clock) (_ entry, err er
 	return e, err
 }
 
-// remove deletes an image, in the next service first: if that cannot be asked, all is as it was and can be asked for again.
+// remove deletes an image, in the next service first: if that cannot be asked, all is as it was and
+// can be asked for again.
 func (s *service) remove(r *http.Request, path string) error {
 	id, err := number(path, mostID, errAbsent)
 	if err != nil {
@@ -191,7 +200,8 @@ var usually = map[string]string{"limit": "20", "before": strconv.Itoa(mostID)}
 // mostID is the greatest number that an id may be.
 const mostID = 999_999_999_999_999
 
-// number reads one from 1 to most in decimal digits, without a zero before them; otherwise it is this fault.
+// number reads one from 1 to most in decimal digits, without a zero before them; otherwise
+// it is this fault.
 func number(text string, most int64, wrong error) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > most || strings.IndexAny(text, "123456789") != 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// A connector opens SQLite, the library of the system, and says first what every connection is told.
+// A connector opens SQLite, the library of the system, and says first what every
+// connection is told.
 type connector struct {
 	driver      sqlite3.SQLiteDriver
 	file, first string

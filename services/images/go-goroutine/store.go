@@ -20,7 +20,8 @@ const (
 	askLimit    = 10 * time.Second
 )
 
-// A store is the database: SQLite in a file, or PostgreSQL. The same words go to both, but for how an argument is written.
+// A store is the database: SQLite in a file, or PostgreSQL. The same words go to both, but for how
+// an argument is written.
 type store struct {
 	read, write *sql.DB
 	numbered    bool // $1 in place of ?
@@ -65,7 +66,8 @@ func (s *store) prepare(ctx context.Context, schema string) error {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	if _, err := s.write.ExecContext(ctx, string(text)); err != nil {
-		return fmt.Errorf("opening the database: %s", strings.Join(strings.Fields(err.Error()), " "))
+		return fmt.Errorf("opening the database: %s", strings.Join(strings.Fields(err.Error()),
+			" "))
 	}
 	return nil
 }
@@ -92,10 +94,13 @@ func (s *store) row(ctx context.Context, db *sql.DB, text string, args []any, in
 
 // add stores an image, under an id that it gives unless there is one.
 func (s *store) add(ctx context.Context, e *entry) error {
-	text := "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id"
-	values := []any{e.name, e.picture.kind, e.bytes, e.picture.width, e.picture.height, e.createdMS, e.content}
+	text := "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, " +
+		"?, ?, ?, ?, ?, ?) RETURNING id"
+	values := []any{e.name, e.picture.kind, e.bytes, e.picture.width, e.picture.height, e.createdMS,
+		e.content}
 	if e.id != 0 {
-		text = "INSERT INTO image (name, type, bytes, width, height, created, content, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"
+		text = "INSERT INTO image (name, type, bytes, width, height, created, content, id) " +
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"
 		values = append(values, e.id)
 	}
 	return s.row(ctx, s.write, text, values, &e.id)
@@ -104,7 +109,8 @@ func (s *store) add(ctx context.Context, e *entry) error {
 const columns = "SELECT id, name, type, bytes, width, height, created"
 
 func (e *entry) fields() []any {
-	return []any{&e.id, &e.name, &e.picture.kind, &e.bytes, &e.picture.width, &e.picture.height, &e.createdMS}
+	return []any{&e.id, &e.name, &e.picture.kind, &e.bytes, &e.picture.width, &e.picture.height,
+		&e.createdMS}
 }
 
 // get finds an image without its bytes.
@@ -113,7 +119,8 @@ func (s *store) get(ctx context.Context, id int64) (e entry, err error) {
 }
 
 func (s *store) getWhole(ctx context.Context, id int64) (e entry, err error) {
-	return e, s.row(ctx, s.read, columns+", content FROM image WHERE id = ?", []any{id}, append(e.fields(), &e.content)...)
+	return e, s.row(ctx, s.read, columns+", content FROM image WHERE id = ?", []any{id},
+		append(e.fields(), &e.content)...)
 }
 
 // getThumbnail finds an image with its thumbnail, if that has been made.
@@ -129,7 +136,9 @@ func (s *store) getThumbnail(ctx context.Context, id int64) (e entry, err error)
 func (s *store) keep(ctx context.Context, e entry) error {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	_, err := s.write.ExecContext(ctx, s.words("INSERT INTO thumbnail (image, type, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"),
+	_, err := s.write.ExecContext(ctx,
+		s.words("INSERT INTO thumbnail (image, type, content) VALUES (?, ?, ?) ON CONFLICT DO "+
+			"NOTHING"),
 		e.id, e.thumbnailKind, e.thumbnail)
 	return wrong(err)
 }
@@ -142,7 +151,8 @@ func (s *store) remove(ctx context.Context, id int64) error {
 func (s *store) list(ctx context.Context, before int64, limit int) (all []entry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	rows, err := s.read.QueryContext(ctx, s.words(columns+" FROM image WHERE id < ? ORDER BY id DESC LIMIT ?"), before, limit)
+	rows, err := s.read.QueryContext(ctx,
+		s.words(columns+" FROM image WHERE id < ? ORDER BY id DESC LIMIT ?"), before, limit)
 	if err != nil {
 		return nil, wrong(err)
 	}

@@ -24,7 +24,8 @@ func shrink(kind string, content []byte) (string, []byte, error) {
 	}
 	w, h := float64(from.Bounds().Dx()), float64(from.Bounds().Dy())
 	scale := min(1, side/w, side/h)
-	to := image.NewNRGBA(image.Rect(0, 0, max(1, int(math.Round(w*scale))), max(1, int(math.Round(h*scale)))))
+	to := image.NewNRGBA(image.Rect(0, 0, max(1, int(math.Round(w*scale))),
+		max(1, int(math.Round(h*scale)))))
 	draw.BiLinear.Scale(to, to.Bounds(), from, from.Bounds(), draw.Src, nil)
 	var out bytes.Buffer
 	if kind == "image/jpeg" {

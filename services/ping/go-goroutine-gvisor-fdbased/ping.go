@@ -1,5 +1,6 @@
-// Ping, answered by gVisor's netstack as it is shipped, with its fdbased link on a tap. The link reads in one goroutine
-// and hands the frame to another, which answers it: an echo costs two wake-ups, and echoes of many pingers use two cores.
+// Ping, answered by gVisor's netstack as it is shipped, with its fdbased link on a tap. The link
+// reads in one goroutine and hands the frame to another, which answers it: an echo costs two
+// wake-ups, and echoes of many pingers use two cores.
 package main
 
 import (
@@ -49,7 +50,8 @@ func main() {
 		log.Fatal(err)
 	}
 	link, err := fdbased.New(&fdbased.Options{
-		FDs: []int{device}, MTU: mtu, EthernetHeader: true, Address: "\x02\x00\x00\x00\x00\x02", // locally administered
+		// locally administered
+		FDs: []int{device}, MTU: mtu, EthernetHeader: true, Address: "\x02\x00\x00\x00\x00\x02",
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -87,7 +89,8 @@ func newHost(link stack.LinkEndpoint, address netip.Prefix, peer netip.Addr) err
 		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, ipv4.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{icmp.NewProtocol4},
 	})
-	own := tcpip.AddressWithPrefix{Address: tcpip.AddrFrom4(address.Addr().As4()), PrefixLen: address.Bits()}
+	own := tcpip.AddressWithPrefix{Address: tcpip.AddrFrom4(address.Addr().As4()),
+		PrefixLen: address.Bits()}
 	if err := errors.Join(
 		failed(host.CreateNIC(nic, link)),
 		failed(host.AddProtocolAddress(nic, tcpip.ProtocolAddress{

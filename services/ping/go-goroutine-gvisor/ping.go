@@ -1,5 +1,6 @@
-// Ping, answered by gVisor's netstack on a link of ours: the goroutine that reads a frame walks up the stack with it, and
-// down again with the answer, so an echo costs one wake-up. Offloads would not help: nothing here is larger than an MTU.
+// Ping, answered by gVisor's netstack on a link of ours: the goroutine that reads a frame walks up
+// the stack with it, and down again with the answer, so an echo costs one wake-up. Offloads would
+// not help: nothing here is larger than an MTU.
 package main
 
 import (
@@ -58,7 +59,8 @@ func newHost(link stack.LinkEndpoint, address netip.Prefix, peer netip.Addr) err
 		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, ipv4.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{icmp.NewProtocol4},
 	})
-	own := tcpip.AddressWithPrefix{Address: tcpip.AddrFrom4(address.Addr().As4()), PrefixLen: address.Bits()}
+	own := tcpip.AddressWithPrefix{Address: tcpip.AddrFrom4(address.Addr().As4()),
+		PrefixLen: address.Bits()}
 	if err := errors.Join(
 		failed(host.CreateNIC(nic, link)),
 		failed(host.AddProtocolAddress(nic, tcpip.ProtocolAddress{

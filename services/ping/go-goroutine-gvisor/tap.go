@@ -16,8 +16,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// A tap is netstack's link to a tap device of Linux. Frames go up in the goroutine that read them, and down in the
-// goroutine that has them.
+// A tap is netstack's link to a tap device of Linux. Frames go up in the goroutine that read them,
+// and down in the goroutine that has them.
 type tap struct {
 	file       *os.File
 	raw        syscall.RawConn
@@ -77,7 +77,8 @@ func (t *tap) read() {
 			return
 		}
 		frame.CapLength(n)
-		packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(frame)})
+		packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(
+			frame)})
 		frame = nil // the packet's
 		if up := t.dispatcher.Load(); up != nil && t.ParseHeader(packet) {
 			(*up).DeliverNetworkPacket(packet.NetworkProtocolNumber, packet)
@@ -133,11 +134,12 @@ func (t *tap) Close() {
 }
 
 func (t *tap) AddHeader(packet *stack.PacketBuffer) {
-	header.Ethernet(packet.LinkHeader().Push(header.EthernetMinimumSize)).Encode(&header.EthernetFields{
-		SrcAddr: packet.EgressRoute.LocalLinkAddress,
-		DstAddr: packet.EgressRoute.RemoteLinkAddress,
-		Type:    packet.NetworkProtocolNumber,
-	})
+	header.Ethernet(packet.LinkHeader().Push(header.EthernetMinimumSize)).Encode(
+		&header.EthernetFields{
+			SrcAddr: packet.EgressRoute.LocalLinkAddress,
+			DstAddr: packet.EgressRoute.RemoteLinkAddress,
+			Type:    packet.NetworkProtocolNumber,
+		})
 }
 
 func (t *tap) ParseHeader(packet *stack.PacketBuffer) bool {

@@ -1,5 +1,6 @@
-// Ping, answered by the kernel of this machine: the limit that stacks in processes are held against. The program has
-// nothing to do but to be there; what an echo costs is time of the kernel, in whoever's process it happens to run.
+// Ping, answered by the kernel of this machine: the limit that stacks in processes are held
+// against. The program has nothing to do but to be there; what an echo costs is time of the kernel,
+// in whoever's process it happens to run.
 package main
 
 import (
@@ -44,7 +45,8 @@ func has(device string, address netip.Prefix) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", device, err)
 	}
-	if !slices.ContainsFunc(addresses, func(a net.Addr) bool { return a.String() == address.String() }) {
+	if !slices.ContainsFunc(addresses,
+		func(a net.Addr) bool { return a.String() == address.String() }) {
 		return fmt.Errorf("%s does not have the address %v", device, address)
 	}
 	return nil

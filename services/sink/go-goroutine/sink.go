@@ -1,5 +1,5 @@
-// Sink, a goroutine for each client and a mutex around standard output: each batch of whole lines is one
-// write under the lock, so lines never mix, and all clients wait for the slowest write.
+// Sink, a goroutine for each client and a mutex around standard output: each batch of whole lines
+// is one write under the lock, so lines never mix, and all clients wait for the slowest write.
 package main
 
 import (
@@ -77,7 +77,8 @@ func serve(client net.Conn) {
 	}
 }
 
-// wholeLines returns the length of the lines that have ended. Steps of maxLine stop at a line that is too long.
+// wholeLines returns the length of the lines that have ended. Steps of maxLine stop at a line
+// that is too long.
 func wholeLines(data []byte) (whole int) {
 	for {
 		i := bytes.LastIndexByte(data[whole:min(whole+maxLine, len(data))], '\n')

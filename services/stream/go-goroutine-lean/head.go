@@ -43,7 +43,8 @@ func answer(client *net.TCPConn, greeted chan<- stream) {
 			_ = unix.Close(int(s.fd))
 			return
 		}
-		s.since = time.Since(start).Round(time.Millisecond).Milliseconds() // the runtime's timers are of milliseconds, too
+		// the runtime's timers are of milliseconds, too
+		s.since = time.Since(start).Round(time.Millisecond).Milliseconds()
 		greeted <- s
 	}
 }
@@ -65,7 +66,8 @@ func (m *mouth) Read(p []byte) (n int, err error) {
 	return n, m.err
 }
 
-// read returns the ID of a stream that is asked for, the request, and a status: 0 if nobody is there to hear it.
+// read returns the ID of a stream that is asked for, the request, and a status: 0 if nobody is
+// there to hear it.
 func read(client io.Reader) (string, *http.Request, int) {
 	from := &mouth{client: client, left: headBytes}
 	r, err := http.ReadRequest(bufio.NewReaderSize(from, 1<<10))
@@ -93,14 +95,16 @@ func read(client io.Reader) (string, *http.Request, int) {
 	return strings.Clone(id), r, http.StatusOK // a copy: the head goes
 }
 
-// plain looks for what ReadRequest lets through, and net/http's server does not: a blank in a name, control characters in a value.
+// plain looks for what ReadRequest lets through, and net/http's server does not: a blank in a name,
+// control characters in a value.
 func plain(header http.Header) bool {
 	for name, values := range header {
 		if strings.Contains(name, " ") {
 			return false
 		}
 		for _, value := range values {
-			if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 127 }) {
+			if strings.ContainsFunc(value,
+				func(r rune) bool { return r < ' ' && r != '\t' || r == 127 }) {
 				return false
 			}
 		}
@@ -108,7 +112,8 @@ func plain(header http.Header) bool {
 	return true
 }
 
-// own returns a descriptor of the client that the runtime's poller does not know, or -1 if none comes free in time.
+// own returns a descriptor of the client that the runtime's poller does not know, or -1 if none
+// comes free in time.
 func own(client *net.TCPConn) int {
 	raw, err := client.SyscallConn()
 	own := -1
@@ -136,11 +141,14 @@ func refuse(client *net.TCPConn, status int) {
 	if status == http.StatusMethodNotAllowed {
 		allow = "Allow: GET, HEAD\r\n"
 	}
-	leave(client, fmt.Sprintf("HTTP/1.1 %d %s\r\n%sContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, http.StatusText(status), allow, len(why), why))
+	leave(client,
+		fmt.Sprintf("HTTP/1.1 %d %s\r\n%sContent-Type: text/plain; charset=utf-8\r\n"+
+			"Content-Length: %d\r\nConnection: close\r\n\r\n%s",
+			status, http.StatusText(status), allow, len(why), why))
 }
 
-// leave says the last words, and reads on for a while: closing on unread bytes would be a reset, and that may overtake them.
+// leave says the last words, and reads on for a while: closing on unread bytes would be a reset,
+// and that may overtake them.
 func leave(client *net.TCPConn, words string) {
 	_ = client.SetDeadline(time.Now().Add(leaveTime))
 	if _, err := io.WriteString(client, words); err == nil && client.CloseWrite() == nil {

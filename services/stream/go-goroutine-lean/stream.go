@@ -1,6 +1,7 @@
-// Stream, lean: a goroutine reads a client's head, as net/http would; but who only looks on has none. Its descriptor is taken
-// out of the runtime's hands and lies in a wheel of milliseconds, where one goroutine meets it once in each turn of a second. That is
-// 60 bytes a client in place of kilobytes, for a piece of the event loop that goroutines were to hide.
+// Stream, lean: a goroutine reads a client's head, as net/http would; but who only looks on has
+// none. Its descriptor is taken out of the runtime's hands and lies in a wheel of milliseconds,
+// where one goroutine meets it once in each turn of a second. That is 60 bytes a client in place of
+// kilobytes, for a piece of the event loop that goroutines were to hide.
 package main
 
 import (
@@ -66,7 +67,8 @@ func accept(listener net.Listener, greeted chan<- stream) {
 	}
 }
 
-// room says whether two descriptors are free: one for the next client, one for the moment in which somebody's is copied.
+// room says whether two descriptors are free: one for the next client, one for the moment in which
+// somebody's is copied.
 func room() bool {
 	first, second := copied(unix.Stderr), copied(unix.Stderr)
 	_, _ = unix.Close(first), unix.Close(second)
@@ -131,7 +133,8 @@ func meet(slot []stream, now int64) []stream {
 	return stay
 }
 
-// say sends all of it or ends the stream: who has not read for so long has lost interest, and one that has gone is noticed here.
+// say sends all of it or ends the stream: who has not read for so long has lost interest, and one
+// that has gone is noticed here.
 func say(fd int, text []byte) bool {
 	n, err := unix.SendmsgN(fd, text, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	return err == nil && n == len(text)

@@ -1,5 +1,6 @@
-// Stream, net/http and a goroutine for each client: the program of the source, with a timer channel that the goroutine waits for.
-// The price is the comfort of net/http: two buffers, a request and a second goroutine that watches the connection, for each client.
+// Stream, net/http and a goroutine for each client: the program of the source, with a timer channel
+// that the goroutine waits for. The price is the comfort of net/http: two buffers, a request and a
+// second goroutine that watches the connection, for each client.
 package main
 
 import (
@@ -38,8 +39,9 @@ func main() {
 		log.Fatal(err)
 	}
 	server := &http.Server{
-		Handler: http.HandlerFunc(feed), MaxHeaderBytes: 8 << 10, ReadHeaderTimeout: stall, IdleTimeout: stall,
-		ErrorLog: log.New(discard{}, "", 0), // a client's mistake is its own
+		Handler: http.HandlerFunc(feed), MaxHeaderBytes: 8 << 10, ReadHeaderTimeout: stall,
+		IdleTimeout: stall,
+		ErrorLog:    log.New(discard{}, "", 0), // a client's mistake is its own
 	}
 	go server.Serve(listener) //nolint:errcheck // it waits out what Accept says of missing descriptors
 	fmt.Fprintln(os.Stderr, "ready")
@@ -77,7 +79,8 @@ func feed(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		_ = out.SetWriteDeadline(time.Now().Add(stall))
-		for ; time.Since(begin) >= n*time.Second; n++ { // more than one, where ticks were lost to a busy machine
+		// more than one, where ticks were lost to a busy machine
+		for ; time.Since(begin) >= n*time.Second; n++ {
 			fmt.Fprintf(w, "Chunk %d for id %s\n", n, id)
 			_ = out.Flush()
 		}

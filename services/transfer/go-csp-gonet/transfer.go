@@ -1,6 +1,6 @@
-// Transfers over GoNet: a host of its own on a tap, or nothing but its loopback. A goroutine for each client, and code that
-// reads like that of package net; a connection costs no goroutine of the stack's, and what a client sends in one
-// piece comes through the tap in one piece of up to 64 KiB.
+// Transfers over GoNet: a host of its own on a tap, or nothing but its loopback. A goroutine for
+// each client, and code that reads like that of package net; a connection costs no goroutine of the
+// stack's, and what a client sends in one piece comes through the tap in one piece of up to 64 KiB.
 package main
 
 import (
@@ -32,7 +32,8 @@ func main() {
 		usage(nil)
 	}
 	if os.Args[1] == "--loopback" {
-		clients, bytes, rounds := number(os.Args[2], 4096), number(os.Args[3], 1<<30), number(os.Args[4], 1<<40)
+		clients, bytes, rounds := number(os.Args[2], 4096), number(os.Args[3], 1<<30),
+			number(os.Args[4], 1<<40)
 		if err := loopback(clients, bytes, rounds); err != nil {
 			log.Fatal(err)
 		}
@@ -80,7 +81,8 @@ func accept(listener net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// buffers serve connections one after the other: a short one must not cost more memory than it brings bytes.
+// buffers serve connections one after the other: a short one must not cost more memory than
+// it brings bytes.
 var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
 
 // discard reads until the client's end of file, and closes then (RFC 863).
@@ -122,9 +124,12 @@ const turns = 50
 
 // loopback lets all clients at once transfer bytes, and prints a line for each round of it.
 func loopback(clients, bytes, rounds int) error {
-	wire := link.Loopback(link.MTU(1500)) // nothing crosses it: what is sent to 127.0.0.1 stays within the stack
-	// A segment lives for microseconds here; with the minute that it may live elsewhere the ports would be used up.
-	stack, err := gonet.New(gonet.Config{Link: wire, TCP: tcp.Config{TimeWait: 100 * time.Millisecond}})
+	// nothing crosses it: what is sent to 127.0.0.1 stays within the stack
+	wire := link.Loopback(link.MTU(1500))
+	// A segment lives for microseconds here; with the minute that it may live elsewhere the ports
+	// would be used up.
+	stack, err := gonet.New(gonet.Config{Link: wire,
+		TCP: tcp.Config{TimeWait: 100 * time.Millisecond}})
 	if err != nil {
 		return err
 	}
@@ -198,7 +203,8 @@ func usage(err error) {
 	if err != nil {
 		log.Print("transfer: ", err)
 	} else {
-		log.Print("usage: transfer DEVICE ADDRESS/LEN PEER PORT | transfer --loopback CLIENTS BYTES ROUNDS")
+		log.Print("usage: transfer DEVICE ADDRESS/LEN PEER PORT | transfer --loopback CLIENTS " +
+			"BYTES ROUNDS")
 	}
 	os.Exit(2)
 }

@@ -1,6 +1,7 @@
-// Transfers over gVisor's netstack as it is shipped, with its fdbased link on a tap. A goroutine for each client, and code
-// that reads like that of package net; the link moves a frame of one MTU with each call, and hands it to a goroutine.
-// Its loopback is that of go-goroutine-gvisor, where no link of ours is in the way either.
+// Transfers over gVisor's netstack as it is shipped, with its fdbased link on a tap. A goroutine
+// for each client, and code that reads like that of package net; the link moves a frame of one MTU
+// with each call, and hands it to a goroutine. Its loopback is that of go-goroutine-gvisor, where
+// no link of ours is in the way either.
 package main
 
 import (
@@ -61,7 +62,8 @@ func main() {
 		log.Fatal(err)
 	}
 	link, err := fdbased.New(&fdbased.Options{
-		FDs: []int{device}, MTU: mtu, EthernetHeader: true, Address: "\x02\x00\x00\x00\x00\x02", // locally administered
+		// locally administered
+		FDs: []int{device}, MTU: mtu, EthernetHeader: true, Address: "\x02\x00\x00\x00\x00\x02",
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -71,7 +73,8 @@ func main() {
 		log.Fatal(err)
 	}
 	for i, serve := range []func(net.Conn){discard, generate} {
-		listener, err := gonet.ListenTCP(host, tcpip.FullAddress{Port: uint16(port + i)}, ipv4.ProtocolNumber)
+		listener, err := gonet.ListenTCP(host, tcpip.FullAddress{Port: uint16(port + i)},
+			ipv4.ProtocolNumber)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -101,15 +104,18 @@ func openTap(name string) (int, error) {
 // nic is the number of the only interface.
 const nic = 1
 
-// newHost is a stack with one link, one address, and a way to everybody else. As shipped it has SACK and RACK, buffers of 1 MiB that grow to 4, and
-// Reno, of which little is seen on a link that loses nothing.
+// newHost is a stack with one link, one address, and a way to everybody else. As shipped it has
+// SACK and RACK, buffers of 1 MiB that grow to 4, and Reno, of which little is seen on a link
+// that loses nothing.
 func newHost(link stack.LinkEndpoint, address netip.Prefix, peer netip.Addr) (*stack.Stack, error) {
-	gvisor.SetTarget(gvisor.GoogleEmitter{Writer: &gvisor.Writer{Next: io.Discard}}) // it warns of what any client can provoke
+	// it warns of what any client can provoke
+	gvisor.SetTarget(gvisor.GoogleEmitter{Writer: &gvisor.Writer{Next: io.Discard}})
 	host := stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, ipv4.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, icmp.NewProtocol4},
 	})
-	own := tcpip.AddressWithPrefix{Address: tcpip.AddrFrom4(address.Addr().As4()), PrefixLen: address.Bits()}
+	own := tcpip.AddressWithPrefix{Address: tcpip.AddrFrom4(address.Addr().As4()),
+		PrefixLen: address.Bits()}
 	if err := errors.Join(
 		failed(host.CreateNIC(nic, link)),
 		failed(host.AddProtocolAddress(nic, tcpip.ProtocolAddress{
@@ -144,7 +150,8 @@ func accept(listener net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// buffers serve connections one after the other: a short one must not cost more memory than it brings bytes.
+// buffers serve connections one after the other: a short one must not cost more memory than
+// it brings bytes.
 var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
 
 // discard reads until the client's end of file, and closes then (RFC 863).

@@ -25,11 +25,13 @@ var home = tcpip.FullAddress{NIC: nic, Addr: tcpip.AddrFrom4([4]byte{127, 0, 0, 
 
 // loopback lets all clients at once transfer bytes, and prints a line for each round of it.
 func loopback(clients, bytes, rounds int) error {
-	host, err := newHost(loop.New(), netip.MustParsePrefix("127.0.0.1/8"), netip.MustParseAddr("127.0.0.1"))
+	host, err := newHost(loop.New(), netip.MustParsePrefix("127.0.0.1/8"),
+		netip.MustParseAddr("127.0.0.1"))
 	if err != nil {
 		return err
 	}
-	// A segment lives for microseconds here; with the minute that it may live elsewhere the ports would be used up.
+	// A segment lives for microseconds here; with the minute that it may live elsewhere the ports
+	// would be used up.
 	wait := tcpip.TCPTimeWaitTimeoutOption(100 * time.Millisecond)
 	if err := failed(host.SetTransportProtocolOption(tcp.ProtocolNumber, &wait)); err != nil {
 		return err

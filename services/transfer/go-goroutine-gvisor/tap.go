@@ -18,9 +18,10 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// A tap is netstack's link to a tap device of Linux. The device hands over and takes TCP segments of up to 64 KiB with
-// their checksums left out (IFF_VNET_HDR); netstack's own fdbased link does so on packet sockets only. Frames go up in
-// the goroutine that read them, and down in the goroutine that has them.
+// A tap is netstack's link to a tap device of Linux. The device hands over and takes TCP segments
+// of up to 64 KiB with their checksums left out (IFF_VNET_HDR); netstack's own fdbased link does
+// so on packet sockets only. Frames go up in the goroutine that read them, and down in the
+// goroutine that has them.
 type tap struct {
 	file       *os.File
 	raw        syscall.RawConn
@@ -53,7 +54,8 @@ func openTap(name string) (*tap, error) {
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, device); err != nil {
 		return nil, fmt.Errorf("%s: attaching: %w", name, err)
 	}
-	if err := unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, unix.TUN_F_CSUM|unix.TUN_F_TSO4); err != nil {
+	if err := unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD,
+		unix.TUN_F_CSUM|unix.TUN_F_TSO4); err != nil {
 		return nil, fmt.Errorf("%s: offloads: %w", name, err)
 	}
 	t := &tap{
@@ -65,8 +67,8 @@ func openTap(name string) (*tap, error) {
 	return t, err
 }
 
-// virtio is the header before each frame: flags, kind, length of headers, size of segments, start and place of the
-// checksum (struct virtio_net_hdr, linux/virtio_net.h).
+// virtio is the header before each frame: flags, kind, length of headers, size of segments, start
+// and place of the checksum (struct virtio_net_hdr, linux/virtio_net.h).
 type virtio [10]byte
 
 // What virtio says.
@@ -75,8 +77,8 @@ const (
 	tcpv4         = 1
 )
 
-// sizes of the pieces, in bytes, that a frame is read into: a plain one takes a piece, the largest all of them, and those
-// that it does not take wait for the next.
+// sizes of the pieces, in bytes, that a frame is read into: a plain one takes a piece, the largest
+// all of them, and those that it does not take wait for the next.
 var sizes = [4]int{2048, 16384, 32768, 32768}
 
 // A frame is about to be read.
@@ -121,7 +123,8 @@ func (t *tap) read() {
 		var n uintptr
 		var failed syscall.Errno
 		err := t.raw.Read(func(fd uintptr) bool {
-			n, _, failed = unix.RawSyscall(unix.SYS_READV, fd, uintptr(unsafe.Pointer(&f.vector[0])), uintptr(len(f.vector)))
+			n, _, failed = unix.RawSyscall(unix.SYS_READV, fd,
+				uintptr(unsafe.Pointer(&f.vector[0])), uintptr(len(f.vector)))
 			return failed != unix.EAGAIN
 		})
 		switch {
@@ -182,7 +185,8 @@ func (t *tap) write(packet *stack.PacketBuffer) tcpip.Error {
 	err := t.raw.Control(func(fd uintptr) {
 		failed = unix.EINTR
 		for failed == unix.EINTR {
-			_, _, failed = unix.RawSyscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(&vector[0])), uintptr(len(vector)))
+			_, _, failed = unix.RawSyscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(&vector[0])),
+				uintptr(len(vector)))
 		}
 	})
 	if err != nil {
@@ -213,11 +217,12 @@ func (t *tap) Close() {
 }
 
 func (t *tap) AddHeader(packet *stack.PacketBuffer) {
-	header.Ethernet(packet.LinkHeader().Push(header.EthernetMinimumSize)).Encode(&header.EthernetFields{
-		SrcAddr: packet.EgressRoute.LocalLinkAddress,
-		DstAddr: packet.EgressRoute.RemoteLinkAddress,
-		Type:    packet.NetworkProtocolNumber,
-	})
+	header.Ethernet(packet.LinkHeader().Push(header.EthernetMinimumSize)).Encode(
+		&header.EthernetFields{
+			SrcAddr: packet.EgressRoute.LocalLinkAddress,
+			DstAddr: packet.EgressRoute.RemoteLinkAddress,
+			Type:    packet.NetworkProtocolNumber,
+		})
 }
 
 func (t *tap) ParseHeader(packet *stack.PacketBuffer) bool {
@@ -228,7 +233,8 @@ func (t *tap) ParseHeader(packet *stack.PacketBuffer) bool {
 	return whole
 }
 
-// Capabilities say that checksums need no look: what comes was made by this machine's kernel, or checked by it.
+// Capabilities say that checksums need no look: what comes was made by this machine's kernel,
+// or checked by it.
 func (t *tap) Capabilities() stack.LinkEndpointCapabilities {
 	return stack.CapabilityResolutionRequired | stack.CapabilityRXChecksumOffload
 }

@@ -1,5 +1,6 @@
-// Transfers over gVisor's netstack: a host of its own on a tap, or nothing but its loopback. A goroutine for each client,
-// and code that reads like that of package net; the stack has goroutines and locks of its own, and serves many protocols.
+// Transfers over gVisor's netstack: a host of its own on a tap, or nothing but its loopback. A
+// goroutine for each client, and code that reads like that of package net; the stack has goroutines
+// and locks of its own, and serves many protocols.
 package main
 
 import (
@@ -36,7 +37,8 @@ func main() {
 		usage(nil)
 	}
 	if os.Args[1] == "--loopback" {
-		clients, bytes, rounds := number(os.Args[2], 4096), number(os.Args[3], 1<<30), number(os.Args[4], 1<<40)
+		clients, bytes, rounds := number(os.Args[2], 4096), number(os.Args[3], 1<<30),
+			number(os.Args[4], 1<<40)
 		if err := loopback(clients, bytes, rounds); err != nil {
 			log.Fatal(err)
 		}
@@ -64,7 +66,8 @@ func main() {
 		log.Fatal(err)
 	}
 	for i, serve := range []func(net.Conn){discard, generate} {
-		listener, err := gonet.ListenTCP(host, tcpip.FullAddress{Port: uint16(port + i)}, ipv4.ProtocolNumber)
+		listener, err := gonet.ListenTCP(host, tcpip.FullAddress{Port: uint16(port + i)},
+			ipv4.ProtocolNumber)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -78,15 +81,18 @@ func main() {
 // nic is the number of the only interface.
 const nic = 1
 
-// newHost is a stack with one link, one address, and a way to everybody else. As shipped it has SACK and RACK, buffers of 1 MiB that grow to 4, and
-// Reno, of which little is seen on a link that loses nothing.
+// newHost is a stack with one link, one address, and a way to everybody else. As shipped it has
+// SACK and RACK, buffers of 1 MiB that grow to 4, and Reno, of which little is seen on a link
+// that loses nothing.
 func newHost(link stack.LinkEndpoint, address netip.Prefix, peer netip.Addr) (*stack.Stack, error) {
-	gvisor.SetTarget(gvisor.GoogleEmitter{Writer: &gvisor.Writer{Next: io.Discard}}) // it warns of what any client can provoke
+	// it warns of what any client can provoke
+	gvisor.SetTarget(gvisor.GoogleEmitter{Writer: &gvisor.Writer{Next: io.Discard}})
 	host := stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, ipv4.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, icmp.NewProtocol4},
 	})
-	own := tcpip.AddressWithPrefix{Address: tcpip.AddrFrom4(address.Addr().As4()), PrefixLen: address.Bits()}
+	own := tcpip.AddressWithPrefix{Address: tcpip.AddrFrom4(address.Addr().As4()),
+		PrefixLen: address.Bits()}
 	if err := errors.Join(
 		failed(host.CreateNIC(nic, link)),
 		failed(host.AddProtocolAddress(nic, tcpip.ProtocolAddress{
@@ -121,7 +127,8 @@ func accept(listener net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// buffers serve connections one after the other: a short one must not cost more memory than it brings bytes.
+// buffers serve connections one after the other: a short one must not cost more memory than
+// it brings bytes.
 var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
 
 // discard reads until the client's end of file, and closes then (RFC 863).
@@ -171,7 +178,8 @@ func usage(err error) {
 	if err != nil {
 		log.Print("transfer: ", err)
 	} else {
-		log.Print("usage: transfer DEVICE ADDRESS/LEN PEER PORT | transfer --loopback CLIENTS BYTES ROUNDS")
+		log.Print("usage: transfer DEVICE ADDRESS/LEN PEER PORT | transfer --loopback CLIENTS " +
+			"BYTES ROUNDS")
 	}
 	os.Exit(2)
 }

@@ -1,5 +1,5 @@
-// Transfers over the kernel's own TCP: the limit that stacks in processes are held against. A goroutine for each client,
-// run by the runtime on one poller and a thread for each core.
+// Transfers over the kernel's own TCP: the limit that stacks in processes are held against. A
+// goroutine for each client, run by the runtime on one poller and a thread for each core.
 package main
 
 import (
@@ -27,7 +27,8 @@ func main() {
 		usage(nil)
 	}
 	if os.Args[1] == "--loopback" {
-		clients, bytes, rounds := number(os.Args[2], 4096), number(os.Args[3], 1<<30), number(os.Args[4], 1<<40)
+		clients, bytes, rounds := number(os.Args[2], 4096), number(os.Args[3], 1<<30),
+			number(os.Args[4], 1<<40)
 		if err := loopback(clients, bytes, rounds); err != nil {
 			log.Fatal(err)
 		}
@@ -64,7 +65,8 @@ func accept(listener net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// buffers serve connections one after the other: a short one must not cost more memory than it brings bytes.
+// buffers serve connections one after the other: a short one must not cost more memory than
+// it brings bytes.
 var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
 
 // discard reads until the client's end of file, and closes then (RFC 863).
@@ -139,10 +141,11 @@ func loopback(clients, bytes, rounds int) error {
 	return nil
 }
 
-// transfers are one client's of a round. Each has an address of its own, for the ports of one rest for a second after
-// their connections, and there are 28,000.
+// transfers are one client's of a round. Each has an address of its own, for the ports of one rest
+// for a second after their connections, and there are 28,000.
 func transfers(client int, to string, data []byte) error {
-	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+client>>8), byte(client))}}
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+client>>8),
+		byte(client))}}
 	for range turns {
 		c, err := from.Dial("tcp4", to)
 		if err != nil {
@@ -177,7 +180,8 @@ func usage(err error) {
 	if err != nil {
 		log.Print("transfer: ", err)
 	} else {
-		log.Print("usage: transfer DEVICE ADDRESS/LEN PEER PORT | transfer --loopback CLIENTS BYTES ROUNDS")
+		log.Print("usage: transfer DEVICE ADDRESS/LEN PEER PORT | transfer --loopback CLIENTS " +
+			"BYTES ROUNDS")
 	}
 	os.Exit(2)
 }

@@ -1,5 +1,5 @@
-// Command bad is a server that does one thing wrong, named by its first argument: what the probe must
-// find out. Without fault ("good") it echoes.
+// Command bad is a server that does one thing wrong, named by its first argument: what the probe
+// must find out. Without fault ("good") it echoes.
 package main
 
 import (
@@ -127,7 +127,8 @@ func flood() {
 	}
 }
 
-// escape leaves a grandchild in a session of its own, orphaned, deaf to SIGTERM, and waits until it is.
+// escape leaves a grandchild in a session of its own, orphaned, deaf to SIGTERM, and
+// waits until it is.
 func escape() {
 	child := exec.Command("/bin/sh", "-c", `setsid "$0" sleeper 0 0 & `, os.Args[0])
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

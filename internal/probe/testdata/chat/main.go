@@ -1,5 +1,6 @@
-// Chat is a small server of services/chat, as much of it as the tests of the verbs need, that is wrong on demand: its
-// first argument names a fault. It trades speed for shortness: one lock, and a goroutine that writes to each client.
+// Chat is a small server of services/chat, as much of it as the tests of the verbs need, that is
+// wrong on demand: its first argument names a fault. It trades speed for shortness: one lock, and a
+// goroutine that writes to each client.
 package main
 
 import (
@@ -43,7 +44,8 @@ type client struct {
 	asked              int64 // what it has when it answers the ping under way; 0: none is
 }
 
-// maxHeld is in bytes what one client may hold; pingEvery is when those who were sent something are asked.
+// maxHeld is in bytes what one client may hold; pingEvery is when those who were sent
+// something are asked.
 const (
 	maxHeld   = 1 << 20
 	pingEvery = time.Second
@@ -54,7 +56,8 @@ func main() {
 	fatal(os.MkdirAll(folder, 0o700))
 	lock, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	fatal(err)
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && fault != "shares" {
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil &&
+		fault != "shares" {
 		fatal(fmt.Errorf("the folder is in use"))
 	}
 	log, err = os.OpenFile(filepath.Join(folder, "log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
@@ -90,7 +93,8 @@ func fatal(err error) {
 	}
 }
 
-// terminate says ERROR to all on SIGTERM. What is queued is written before the end, if that takes less than a second.
+// terminate says ERROR to all on SIGTERM. What is queued is written before the end, if that takes
+// less than a second.
 func terminate() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)
@@ -118,10 +122,12 @@ func ask() {
 	}
 }
 
-// save puts a new state in the place of the old one: its bytes are on the disk before its name, and its name before the end.
+// save puts a new state in the place of the old one: its bytes are on the disk before its name, and
+// its name before the end.
 func save() {
 	state, _ := json.Marshal(past)
-	next, err := os.OpenFile(filepath.Join(folder, "next"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	next, err := os.OpenFile(filepath.Join(folder, "next"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC,
+		0o600)
 	if err != nil {
 		return
 	}
@@ -297,11 +303,13 @@ func (c *client) join(room string) {
 	text, _ := os.ReadFile(log.Name())
 	missed := 0
 	for line := range strings.SplitSeq(string(text[min(from, int64(len(text))):]), "\n") {
-		if strings.Contains(line, " PRIVMSG "+room+" :") && !strings.Contains(line, " :"+c.nick+"!") {
+		if strings.Contains(line, " PRIVMSG "+room+" :") &&
+			!strings.Contains(line, " :"+c.nick+"!") {
 			if missed++; fault == "misses-one" && missed == 3 {
 				continue
 			}
-			c.held = 0 // what was missed is no slow reader's fault; a real server sends it as it is read
+			// what was missed is no slow reader's fault; a real server sends it as it is read
+			c.held = 0
 			c.send("%s", line[25:])
 			if fault == "repeats" && missed == 3 {
 				c.send("%s", line[25:])

@@ -1,4 +1,5 @@
-// Stream is a small server of services/stream that is wrong on demand: its first argument names a fault.
+// Stream is a small server of services/stream that is wrong on demand: its first
+// argument names a fault.
 package main
 
 import (
@@ -53,7 +54,8 @@ func serve(c net.Conn) {
 	code, more := 0, ""
 	switch {
 	case fault == "takes-anything" && err != nil:
-		r = &http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 1, RequestURI: "/test/7"}
+		r = &http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 1,
+			RequestURI: "/test/7"}
 	case err == io.EOF, os.IsTimeout(err):
 		return
 	case err != nil || r.ProtoAtLeast(1, 1) && r.Host == "" || !clean(r.Header):
@@ -79,7 +81,8 @@ func serve(c net.Conn) {
 // clean refuses what http.ReadRequest lets pass and a server of net/http does not.
 func clean(fields http.Header) bool {
 	for name, values := range fields {
-		if strings.Contains(name, " ") || name == "" || strings.Contains(strings.Join(values, ""), "\x00") {
+		if strings.Contains(name, " ") || name == "" ||
+			strings.Contains(strings.Join(values, ""), "\x00") {
 			return false
 		}
 	}
@@ -96,7 +99,8 @@ func feed(c net.Conn, r *http.Request, id string) {
 	if fault == "says-html" {
 		head = strings.Replace(head, "plain", "html", 1)
 	}
-	if _, err := io.WriteString(c, head+"\r\n"); err != nil || r.Method == http.MethodHead && fault != "head-has-body" {
+	if _, err := io.WriteString(c, head+"\r\n"); err != nil || r.Method == http.MethodHead &&
+		fault != "head-has-body" {
 		return
 	}
 	send := func(text string) error {

@@ -1,0 +1,85 @@
+package arch
+
+import (
+	"go/scanner"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// maxColumns is how wide a line of code is at most, a tab taken as four.
+const maxColumns = 100
+
+// columns is the width of a line.
+func columns(line string) int {
+	return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
+}
+
+// TestLinesOfGoAreNarrow leaves out raw strings, which are texts of others or of tests, and lines
+// whose one string or directive has no place to be broken at.
+func TestLinesOfGoAreNarrow(t *testing.T) {
+	for _, f := range tracked(t) {
+		if filepath.Ext(f) != ".go" || strings.Contains(f, "/testdata/") {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range wide(source) {
+			t.Errorf("%s:%d: more than %d columns", f, i+1, maxColumns)
+		}
+	}
+}
+
+// wide finds the lines of a file, from 0 on, that have too many columns.
+func wide(source []byte) (found []int) {
+	lines := strings.Split(string(source), "\n")
+	if !slices.ContainsFunc(lines, func(l string) bool { return columns(l) > maxColumns }) {
+		return nil
+	}
+	fixed := map[int]bool{}
+	set := token.NewFileSet()
+	file := set.AddFile("", set.Base(), len(source))
+	var s scanner.Scanner
+	s.Init(file, source, nil, scanner.ScanComments)
+	for {
+		at, kind, text := s.Scan()
+		if kind == token.EOF {
+			break
+		}
+		first := file.Line(at) - 1
+		raw := kind == token.STRING && len(text) > maxColumns/2 &&
+			(text[0] == '`' || !strings.Contains(text, " "))
+		directive := kind == token.COMMENT && (strings.HasPrefix(text, "//nolint") ||
+			strings.HasPrefix(text, "//go:") || strings.HasPrefix(text, "//\t"))
+		if raw || directive {
+			for i := range strings.Count(text, "\n") + 1 {
+				fixed[first+i] = true
+			}
+		}
+	}
+	for i, l := range lines {
+		if columns(l) > maxColumns && !fixed[i] {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func TestWide(t *testing.T) {
+	long := strings.Repeat("x", maxColumns)
+	source := "package p\n" +
+		"var a = `" + long + "`\n" +
+		"var b = \"" + long + "\"\n" +
+		"var c = \"one " + long + "\"\n" +
+		"// a comment " + long + "\n" +
+		"func " + long + "() {}\n"
+	if got, want := wide([]byte(source)), []int{3, 4, 5}; !slices.Equal(got, want) {
+		t.Errorf("got lines %v, want %v", got, want)
+	}
+}
