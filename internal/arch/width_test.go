@@ -83,3 +83,44 @@ func TestWide(t *testing.T) {
 		t.Errorf("got lines %v, want %v", got, want)
 	}
 }
+
+// TestLinesOfProseAreNarrow leaves out what cannot be broken: tables, code, titles and HTML.
+func TestLinesOfProseAreNarrow(t *testing.T) {
+	for _, f := range tracked(t) {
+		if filepath.Ext(f) != ".md" || strings.Contains(f, "/testdata/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range wideProse(string(text)) {
+			t.Errorf("%s:%d: more than %d columns", f, i+1, maxColumns)
+		}
+	}
+}
+
+func wideProse(text string) (found []int) {
+	code := false
+	for i, l := range strings.Split(text, "\n") {
+		begins := strings.TrimSpace(l)
+		if strings.HasPrefix(begins, "```") {
+			code = !code
+		}
+		if code || columns(l) <= maxColumns || strings.HasPrefix(l, "    ") ||
+			begins != "" && strings.Contains("|#<", begins[:1]) {
+			continue
+		}
+		found = append(found, i)
+	}
+	return found
+}
+
+func TestWideProse(t *testing.T) {
+	long := strings.Repeat("word ", maxColumns/5) + "word"
+	text := "# " + long + "\n\n" + long + "\n- " + long + "\n| " + long + " |\n```\n" + long +
+		"\n```\n" + long
+	if got, want := wideProse(text), []int{2, 3, 8}; !slices.Equal(got, want) {
+		t.Errorf("got lines %v, want %v", got, want)
+	}
+}

@@ -37,9 +37,7 @@ func (s setting) path() string { return s.table + "." + s.key }
 var tables = []struct{ name, help string }{
 	{"server", "What the server is."},
 	{"listen", "Where it listens: HOST:PORT, or :PORT for all addresses. An empty list is none."},
-	{"tls",
-		"Its certificate: of its own making (clients pin its fingerprint), from an authority by " +
-			"ACME, or from files."},
+	{"tls", "Its certificate: its own (clients pin the fingerprint), one by ACME, or from files."},
 	{"accounts", "Who may come in."},
 	{"limits", "What one client, one address and all together may take."},
 	{"history", "How long what was said is kept."},
