@@ -16,7 +16,9 @@ bool parse_address(const string& host, i64 port, address& to) noexcept {
     memset(&to, 0, sizeof to);
     auto* four = reinterpret_cast<sockaddr_in*>(&to.what);
     auto* six = reinterpret_cast<sockaddr_in6*>(&to.what);
-    const char* number = *text == '\0' ? "0.0.0.0" : strcmp(text, "localhost") == 0 ? "127.0.0.1" : text;
+    const char* number = *text == '\0'                    ? "0.0.0.0"
+                         : strcmp(text, "localhost") == 0 ? "127.0.0.1"
+                                                          : text;
     if (inet_pton(AF_INET, number, &four->sin_addr) == 1) {
         four->sin_family = AF_INET;
         four->sin_port = htons(static_cast<in_port_t>(port));
@@ -33,7 +35,8 @@ bool parse_address(const string& host, i64 port, address& to) noexcept {
 }
 
 i64 port_of(const address& a) noexcept {
-    if (a.what.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6*>(&a.what)->sin6_port);
+    if (a.what.ss_family == AF_INET6)
+        return ntohs(reinterpret_cast<const sockaddr_in6*>(&a.what)->sin6_port);
     return ntohs(reinterpret_cast<const sockaddr_in*>(&a.what)->sin_port);
 }
 
@@ -51,8 +54,11 @@ string text_of(const string& host, i64 port) {
 string text_of(const address& a) {
     char text[INET6_ADDRSTRLEN] = "";
     if (a.what.ss_family == AF_INET6)
-        inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&a.what)->sin6_addr, text, sizeof text);
-    else inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&a.what)->sin_addr, text, sizeof text);
+        inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&a.what)->sin6_addr, text,
+                  sizeof text);
+    else
+        inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&a.what)->sin_addr, text,
+                  sizeof text);
     return text_of(string(text, static_cast<i64>(strlen(text))), port_of(a));
 }
 

@@ -11,7 +11,8 @@ struct address {
     socklen_t size;
 };
 
-// False if the host is no number ("127.0.0.1", "::1"), "localhost", or "" (all interfaces), or the port is none.
+// False if the host is no number ("127.0.0.1", "::1"), "localhost", or "" (all interfaces), or
+// the port is none.
 bool parse_address(const string& host, i64 port, address& to) noexcept;
 // "127.0.0.1:8080", "[::1]:8080".
 string text_of(const address& a);

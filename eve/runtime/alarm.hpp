@@ -1,6 +1,6 @@
 #pragma once
-// What is to happen at a time: an intrusive heap of alarms, one a loop. Setting, moving and taking one back
-// cost O(log n) and allocate nothing but the heap's array.
+// What is to happen at a time: an intrusive heap of alarms, one a loop. Setting, moving and taking
+// one back cost O(log n) and allocate nothing but the heap's array.
 #include "base.hpp"
 
 namespace eve {

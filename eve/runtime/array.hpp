@@ -78,7 +78,9 @@ public:
     slice<T> all() const noexcept { return slice<T>(data(), N); }
     operator slice<T>() const noexcept { return all(); }
     slice<T> cut(i64 low, i64 high, const site* here) const { return all().cut(low, high, here); }
-    tuple<slice<T>, slice<T>> split(i64 at, const site* here = nullptr) { return all().split(at, here); }
+    tuple<slice<T>, slice<T>> split(i64 at, const site* here = nullptr) {
+        return all().split(at, here);
+    }
     tuple<slice<T>, slice<T>> partition() { return all().partition(); }
     void sort() { all().sort(); }
     void fill(const T& x) { all().fill(x); }

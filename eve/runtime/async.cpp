@@ -6,13 +6,14 @@
 
 namespace eve {
 
-// An alarm of the loop that began the operation. Who settles the operation decides who ends it: the alarm, or the one
-// that has the answer, by mail if that is another worker.
+// An alarm of the loop that began the operation. Who settles the operation decides who ends it: the
+// alarm, or the one that has the answer, by mail if that is another worker.
 struct deadline final : alarm_node, channel {
     operation* what;
     bool (*late)(operation*);
 
-    deadline(operation* o, bool (*then)(operation*)) noexcept : channel(kind::other), what(o), late(then) {
+    deadline(operation* o, bool (*then)(operation*)) noexcept
+        : channel(kind::other), what(o), late(then) {
         home = &this_loop();
     }
     u8 wanted() const noexcept override { return 0; }

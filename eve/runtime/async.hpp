@@ -1,5 +1,6 @@
 #pragma once
-// `x <- f()`: operations that call back. What follows in the block is the continuation, a root with a list of its own.
+// `x <- f()`: operations that call back. What follows in the block is the continuation, a root with
+// a list of its own.
 //
 //   await(sleep(1'000'000'000), rest_3{c}, contained, write(c));
 #include "alarm.hpp"
@@ -17,7 +18,8 @@ public:
 
     // Worker threads only. Starts; done is called once, now or later, on some worker.
     virtual void begin() = 0;
-    // On the worker that began it: nobody waits any more. It ends as soon as it can: by done, or without it.
+    // On the worker that began it: nobody waits any more. It ends as soon as it can: by
+    // done, or without it.
     virtual void cancel() noexcept = 0;
     void keep() noexcept { count_.fetch_add(1, order::relaxed); }
     void drop() noexcept {
@@ -109,7 +111,8 @@ template <class V, class K, int N> struct continuation : task {
 };
 
 template <class V, class K, class... Grants>
-continuation<V, bare<K>, sizeof...(Grants)>* make_continuation(K&& body, bool contained, Grants... grants) {
+continuation<V, bare<K>, sizeof...(Grants)>* make_continuation(K&& body, bool contained,
+                                                               Grants... grants) {
     constexpr int n = sizeof...(Grants);
     grant list[n > 0 ? n : 1] = {grants...};
     auto* c = create<continuation<V, bare<K>, n>>(bare<K>(forward<K>(body)), contained);
@@ -118,7 +121,8 @@ continuation<V, bare<K>, sizeof...(Grants)>* make_continuation(K&& body, bool co
 }
 
 // Worker threads only. The continuation runs once, later, with the value.
-template <class R, class K, class... Grants> void await(async<R> call, K&& body, bool contained, Grants... grants) {
+template <class R, class K, class... Grants>
+void await(async<R> call, K&& body, bool contained, Grants... grants) {
     using V = typename value_of<R>::type;
     using C = continuation<V, bare<K>, sizeof...(Grants)>;
     operation_for<R>* what = call.take();
@@ -136,11 +140,12 @@ template <class R> struct in_time_of { using type = result<R>; };
 template <class T> struct in_time_of<result<T>> { using type = result<T>; };
 
 error timed_out();
-// After the duration `late` is called with the operation on this worker: whether it was in time to settle it. Gives up
-// a count of the operation then, or when the deadline is met.
+// After the duration `late` is called with the operation on this worker: whether it was in time to
+// settle it. Gives up a count of the operation then, or when the deadline is met.
 deadline* set_deadline(operation* what, duration limit, bool (*late)(operation*));
 
-// The same, but after `limit` the continuation gets error(timeout), and what comes later is dropped.
+// The same, but after `limit` the continuation gets error(timeout), and what comes
+// later is dropped.
 template <class R, class K, class... Grants>
 void await_within(async<R> call, duration limit, K&& body, bool contained, Grants... grants) {
     using V = typename value_of<R>::type;

@@ -1,6 +1,7 @@
 #pragma once
-// One word that threads share. As std::atomic, whose header costs a fifth of a second, but the order is always
-// written, and under the model every operation is a place where the seed may let another thread go on.
+// One word that threads share. As std::atomic, whose header costs a fifth of a second, but the
+// order is always written, and under the model every operation is a place where the seed may let
+// another thread go on.
 //
 //   atomic<u32> count{1};
 //   if (count.fetch_sub(1, order::acq_rel) == 1) free_it();
@@ -43,7 +44,8 @@ public:
         return __atomic_exchange_n(&value_, x, int(o));
     }
     // When it fails, `expected` becomes what was there.
-    [[gnu::always_inline]] bool compare_exchange(T& expected, T x, order done, order failed) noexcept {
+    [[gnu::always_inline]] bool compare_exchange(T& expected, T x, order done,
+                                                 order failed) noexcept {
         before();
         return __atomic_compare_exchange_n(&value_, &expected, x, false, int(done), int(failed));
     }

@@ -1,6 +1,7 @@
 #pragma once
-// Names of the integers and the few tools of the language that every header needs. No header of the
-// standard library is included here or in any other header: a small program then compiles five times faster.
+// Names of the integers and the few tools of the language that every header needs. No header of
+// the standard library is included here or in any other header: a small program then compiles
+// five times faster.
 
 namespace eve {
 
@@ -20,7 +21,8 @@ using duration = i64; // nanoseconds
 
 static_assert(sizeof(i64) == 8 && sizeof(void*) == 8, "Eve runs on 64-bit machines only");
 
-// A build for the seeded scheduler of test/model.hpp: every atomic operation is then a place to switch.
+// A build for the seeded scheduler of test/model.hpp: every atomic operation is then a
+// place to switch.
 #ifdef EVE_MODEL
 inline constexpr bool modelled = true;
 #else
@@ -49,10 +51,12 @@ template <class T> struct referred_of { using type = T; };
 template <class T> struct referred_of<T&> { using type = T; };
 template <class T> struct referred_of<T&&> { using type = T; };
 
-template <class T> [[gnu::always_inline]] constexpr typename referred_of<T>::type&& move(T&& x) noexcept {
+template <class T>
+[[gnu::always_inline]] constexpr typename referred_of<T>::type&& move(T&& x) noexcept {
     return static_cast<typename referred_of<T>::type&&>(x);
 }
-template <class T> [[gnu::always_inline]] constexpr T&& forward(typename referred_of<T>::type& x) noexcept {
+template <class T>
+[[gnu::always_inline]] constexpr T&& forward(typename referred_of<T>::type& x) noexcept {
     return static_cast<T&&>(x);
 }
 

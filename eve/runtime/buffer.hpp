@@ -1,6 +1,6 @@
 #pragma once
-// A queue of bytes in one piece of memory, which it has only while bytes are in it: ten thousand idle
-// connections then cost no buffers. Not shared between threads: its owner has a lock.
+// A queue of bytes in one piece of memory, which it has only while bytes are in it: ten thousand
+// idle connections then cost no buffers. Not shared between threads: its owner has a lock.
 #include "base.hpp"
 
 namespace eve {

@@ -1,5 +1,6 @@
 #pragma once
-// choice<A, B, C>: a union of Eve, one of several different structs. Generated unions derive from it:
+// choice<A, B, C>: a union of Eve, one of several different structs. Generated unions
+// derive from it:
 //
 //   struct chat__shape : choice<chat__shape__circle, chat__shape__empty> { using choice::choice; };
 //   if (s.tag() == 0) use(s.get<0>().radius);
@@ -15,11 +16,15 @@ namespace detail {
 template <class... Ts> struct storage_of;
 template <> struct storage_of<> { static constexpr usize size = 1, align = 1; };
 template <class T, class... Ts> struct storage_of<T, Ts...> {
-    static constexpr usize size = sizeof(T) > storage_of<Ts...>::size ? sizeof(T) : storage_of<Ts...>::size;
-    static constexpr usize align = alignof(T) > storage_of<Ts...>::align ? alignof(T) : storage_of<Ts...>::align;
+    static constexpr usize size = sizeof(T) > storage_of<Ts...>::size ? sizeof(T)
+                                                                      : storage_of<Ts...>::size;
+    static constexpr usize align = alignof(T) > storage_of<Ts...>::align ? alignof(T)
+                                                                         : storage_of<Ts...>::align;
 };
 
-template <int I, class T, class... Ts> struct nth_of { using type = typename nth_of<I - 1, Ts...>::type; };
+template <int I, class T, class... Ts> struct nth_of {
+    using type = typename nth_of<I - 1, Ts...>::type;
+};
 template <class T, class... Ts> struct nth_of<0, T, Ts...> { using type = T; };
 
 template <class T, class First, class... Ts> constexpr int place_of() {
@@ -43,7 +48,9 @@ public:
         visit([&]<int I>() { new (place{bytes_}) nth<I>(copy_of(o.template get<I>())); });
     }
     choice(choice&& o) noexcept : tag_(o.tag_) {
-        visit([&]<int I>() { new (place{bytes_}) nth<I>(static_cast<nth<I>&&>(o.template get<I>())); });
+        visit([&]<int I>() {
+            new (place{bytes_}) nth<I>(static_cast<nth<I>&&>(o.template get<I>()));
+        });
     }
     choice& operator=(const choice& o) {
         choice fresh(o);
@@ -62,7 +69,9 @@ public:
     // Which case it is, counted from 0.
     int tag() const noexcept { return tag_; }
     // The case I; the caller has asked tag().
-    template <int I> nth<I>& get() noexcept { return *__builtin_launder(reinterpret_cast<nth<I>*>(bytes_)); }
+    template <int I> nth<I>& get() noexcept {
+        return *__builtin_launder(reinterpret_cast<nth<I>*>(bytes_));
+    }
     template <int I> const nth<I>& get() const noexcept {
         return *__builtin_launder(reinterpret_cast<const nth<I>*>(bytes_));
     }
@@ -96,7 +105,8 @@ private:
         __builtin_memcpy(static_cast<void*>(&o), kept, sizeof kept);
     }
 
-    alignas(detail::storage_of<Cases...>::align) unsigned char bytes_[detail::storage_of<Cases...>::size];
+    alignas(detail::storage_of<
+            Cases...>::align) unsigned char bytes_[detail::storage_of<Cases...>::size];
     int tag_;
 };
 

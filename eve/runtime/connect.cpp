@@ -1,4 +1,5 @@
-// tcp_socket.connect: a name is looked up on a pool thread, the addresses are tried one after the other without waiting.
+// tcp_socket.connect: a name is looked up on a pool thread, the addresses are tried one after the
+// other without waiting.
 #include "address.hpp"
 #include "pool.hpp"
 #include "socket.hpp"
@@ -117,7 +118,8 @@ void connecting::attempt(loop& on) {
         numeric_ = false;
         fd = ::socket(to.what.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         code_ = fd < 0 ? errno : 0;
-        if (fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&to.what), to.size) != 0) code_ = errno;
+        if (fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&to.what), to.size) != 0)
+            code_ = errno;
         if (fd >= 0 && (code_ == 0 || code_ == EINPROGRESS)) {
             locked l(guard);
             waiting_ = true;

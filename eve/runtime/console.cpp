@@ -13,8 +13,9 @@ namespace {
 
 end_hook flushes{finish_outputs};
 
-// A root that has an output alone while a pool thread writes on what its reader was too slow for. It comes before all
-// tasks that wait for the output, so what is kept does not grow with their number.
+// A root that has an output alone while a pool thread writes on what its reader was too slow
+// for. It comes before all tasks that wait for the output, so what is kept does not grow
+// with their number.
 struct keeper final : task, blocking_call {
     output& of;
     slot mine;
@@ -41,7 +42,9 @@ struct keeper final : task, blocking_call {
         give_back_all(this);
         object->drop();
         destroy(this);
-        spawn([](worker*, frame*) { disarm(); }); // by a worker, so that one of them looks whether this was all
+        spawn([](worker*, frame*) {
+            disarm();
+        }); // by a worker, so that one of them looks whether this was all
     }
 };
 

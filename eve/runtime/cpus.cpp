@@ -1,4 +1,5 @@
-// How many workers make sense: the CPUs of the affinity mask, less if a control group allows less time than that.
+// How many workers make sense: the CPUs of the affinity mask, less if a control group allows less
+// time than that.
 #include "crew.hpp"
 #include <fcntl.h>
 #include <sched.h>
@@ -52,9 +53,11 @@ int quota_of_groups() noexcept {
 int quota_of_controller() noexcept {
     char text[64];
     long quota = 0, period = 0;
-    if (!read_text("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) || sscanf(text, "%ld", &quota) != 1)
+    if (!read_text("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) ||
+        sscanf(text, "%ld", &quota) != 1)
         return idle_set::most;
-    if (!read_text("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text, sizeof text) || sscanf(text, "%ld", &period) != 1)
+    if (!read_text("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text, sizeof text) ||
+        sscanf(text, "%ld", &period) != 1)
         return idle_set::most;
     return cpus_of(quota, period);
 }
@@ -63,7 +66,8 @@ int quota_of_controller() noexcept {
 
 int usable_cpus() noexcept {
     cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : int(sysconf(_SC_NPROCESSORS_ONLN));
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                        : int(sysconf(_SC_NPROCESSORS_ONLN));
     int groups = quota_of_groups(), controller = quota_of_controller();
     int quota = groups < controller ? groups : controller;
     if (quota < n) n = quota;

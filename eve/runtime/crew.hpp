@@ -19,17 +19,19 @@ struct crew {
 
     i64 budget_ms = 0; // of a root; 0: none
     bool tracing = false;
-    bool strict = false;      // a contained failure ends the process too
-    atomic<u32> outsiders{0}; // threads without a worker that are making a root ready: the workers stay until then
-    u64 outside_made = 0;     // roots made by other threads, under the lock
+    bool strict = false; // a contained failure ends the process too
+    atomic<u32> outsiders{
+        0}; // threads without a worker that are making a root ready: the workers stay until then
+    u64 outside_made = 0; // roots made by other threads, under the lock
 };
 
 extern constinit crew the_crew;
 
-// Owner only. Runs a root with `top` as its first free frame, and gives back what it held. `outermost`: nothing else is
-// under way on this stack.
+// Owner only. Runs a root with `top` as its first free frame, and gives back what it held.
+// `outermost`: nothing else is under way on this stack.
 void run_root(worker* w, task* t, frame* top, bool outermost) noexcept;
-// Any worker, while it waits in a join of a frame that `thief` runs (-1: not known): runs something else, if it may.
+// Any worker, while it waits in a join of a frame that `thief` runs (-1: not known): runs something
+// else, if it may.
 bool help(worker* w, frame* top, int thief, bool roots) noexcept;
 // Wakes a worker, if one sleeps and none searches. After work was made visible.
 void call_worker() noexcept;

@@ -31,7 +31,9 @@ struct emitter_base::turn {
             ~ending() { t.emitter->over(t); }
         } at_end{*this};
         for (handler_base* h = from; h != nullptr; h = h == to ? nullptr : h->next) {
-            if (h->key == key && h->dropped.load(order::acquire) == 0 && h->call(h, w, top, self, event)) break;
+            if (h->key == key && h->dropped.load(order::acquire) == 0 &&
+                h->call(h, w, top, self, event))
+                break;
         }
     }
 };
@@ -41,7 +43,8 @@ namespace {
 // Enough for one handler or two with short lists; longer ones take the queue.
 constexpr int few_grants = 16;
 
-int list_grants(grant* out, header* self, hold mode, event_key key, const handler_base* from, const handler_base* to) {
+int list_grants(grant* out, header* self, hold mode, event_key key, const handler_base* from,
+                const handler_base* to) {
     int n = 0;
     if (mode != hold::none) out[n++] = {self, mode == hold::write};
     for (const handler_base* h = from; h != nullptr; h = h == to ? nullptr : h->next) {
@@ -131,7 +134,8 @@ void emitter_base::off() noexcept {
     handler_base* dead = nullptr;
     {
         locked l(guard_);
-        for (handler_base* h = first_; h != nullptr; h = h->next) h->dropped.store(1, order::release);
+        for (handler_base* h = first_; h != nullptr; h = h->next)
+            h->dropped.store(1, order::release);
         swept_ = false;
         if (active_ == 0) dead = sweep();
     }
@@ -195,12 +199,14 @@ void emitter_base::begin_next(header* self) noexcept {
             begin(self, e, p);
             continue;
         }
-        if (hooks_ != nullptr && hooks_->unhandled != nullptr) hooks_->unhandled(*this, e->key, e->event);
+        if (hooks_ != nullptr && hooks_->unhandled != nullptr)
+            hooks_->unhandled(*this, e->key, e->event);
         e->end(e);
     }
 }
 
-bool emitter_base::fire(header* self, event_key key, void* event, emission* (*keep)(void*)) noexcept {
+bool emitter_base::fire(header* self, event_key key, void* event,
+                        emission* (*keep)(void*)) noexcept {
     plan p;
     bool any;
     {
@@ -263,8 +269,8 @@ bool emitter_base::post_last(header* self, emission* e) noexcept {
     return true;
 }
 
-// The last event has been handled: nothing else can happen. Only handlers of it that were registered meanwhile stay,
-// and get a turn of their own. Under the guard.
+// The last event has been handled: nothing else can happen. Only handlers of it that were
+// registered meanwhile stay, and get a turn of their own. Under the guard.
 void emitter_base::retire(const turn& t) noexcept {
     over_ = true;
     bool late = t.to == nullptr;

@@ -4,10 +4,11 @@
 //   on<data>(client, handler_9{clients}, hold::write, contained, read(clients));
 //   emit<done>(*job, done{4});
 //
-// An event is asked of the handlers registered for its type, in the order of their registration, until one returns
-// true. All of them run in one root, which holds the emitter as the handlers ask and whatever they list. Events of one
-// emitter are handled in the order of their emission; the next one is begun when the one before has ended, unless no
-// handler of it changes the emitter. A handler is asked about every event whose turn comes after its registration.
+// An event is asked of the handlers registered for its type, in the order of their registration,
+// until one returns true. All of them run in one root, which holds the emitter as the handlers ask
+// and whatever they list. Events of one emitter are handled in the order of their emission; the
+// next one is begun when the one before has ended, unless no handler of it changes the emitter. A
+// handler is asked about every event whose turn comes after its registration.
 #include "lock.hpp"
 #include "task.hpp"
 
@@ -43,7 +44,8 @@ template <class E, class Event, class F, int N> struct handler_of : handler_base
     F body_;
 
     handler_of(F&& body, hold held, bool kept, const grant* list, int n)
-        : handler_base{key_of<Event>(), run, finish, grants_, nullptr, static_cast<u8>(n), held, kept, atomic<u8>()},
+        : handler_base{key_of<Event>(),    run,  finish, grants_,     nullptr,
+                       static_cast<u8>(n), held, kept,   atomic<u8>()},
           body_(move(body)) {
         for (int i = 0; i < n; i++) {
             grants_[i] = list[i];
@@ -53,12 +55,15 @@ template <class E, class Event, class F, int N> struct handler_of : handler_base
     ~handler_of() {
         for (int i = 0; i < count; i++) object(i)->drop();
     }
-    header* object(int i) const noexcept { return static_cast<header*>(const_cast<void*>(grants_[i].object)); }
+    header* object(int i) const noexcept {
+        return static_cast<header*>(const_cast<void*>(grants_[i].object));
+    }
     static bool run(handler_base* h, worker* w, frame* top, header* emitter, void* event) {
         emitter->keep();
         ref<E> handle(emitter);
         F& body = static_cast<handler_of*>(h)->body_;
-        if constexpr (__is_same(decltype(body(w, top, handle, *static_cast<Event*>(event))), bool)) {
+        if constexpr (__is_same(decltype(body(w, top, handle, *static_cast<Event*>(event))),
+                                bool)) {
             return body(w, top, handle, *static_cast<Event*>(event));
         } else {
             body(w, top, handle, *static_cast<Event*>(event));
@@ -79,18 +84,24 @@ struct emission {
 template <class Event> struct emission_of : emission {
     Event value;
 
-    explicit emission_of(Event&& x) : emission{nullptr, key_of<Event>(), &value, finish}, value(move(x)) {}
+    explicit emission_of(Event&& x)
+        : emission{nullptr, key_of<Event>(), &value, finish}, value(move(x)) {}
     static void finish(emission* e) noexcept { destroy(static_cast<emission_of*>(e)); }
-    static emission* keep(void* event) { return create<emission_of>(move(*static_cast<Event*>(event))); }
+    static emission* keep(void* event) {
+        return create<emission_of>(move(*static_cast<Event*>(event)));
+    }
 };
 
-// What the emitters of the library do beyond calling handlers. All may be null. They are called without the guard.
+// What the emitters of the library do beyond calling handlers. All may be null. They are called
+// without the guard.
 struct emitter_hooks {
     void (*changed)(emitter_base&);                           // handlers came or went. Any thread
     bool (*unhandled)(emitter_base&, event_key, void* event); // no handler for it
-    void (*ended)(emitter_base&, event_key, void* event);     // its handlers have run; still under its permissions
-    bool (*failed)(emitter_base&, const failure&);            // a contained handler failed; under its permissions
-    void (*gone)(emitter_base&);                              // the last event has been handled
+    void (*ended)(emitter_base&, event_key,
+                  void* event); // its handlers have run; still under its permissions
+    bool (*failed)(emitter_base&,
+                   const failure&); // a contained handler failed; under its permissions
+    void (*gone)(emitter_base&);    // the last event has been handled
 };
 
 class emitter_base {
@@ -104,21 +115,22 @@ public:
 
     // Under full permission. Drops the handlers registered so far.
     void off() noexcept;
-    // Called by the runtime when a contained task failed that held the emitter to write. Whether a handler of
-    // `error` will be told.
+    // Called by the runtime when a contained task failed that held the emitter to write. Whether a
+    // handler of `error` will be told.
     bool failed(const failure& f);
 
     // Any thread. Whether there is a handler for the event.
     bool handles(event_key key) noexcept;
     // Any thread. Takes the handler over.
     void add(header* self, handler_base* h) noexcept;
-    // Only where a poller handles events: the handlers run at once if all that they need is free. False: they run
-    // later, as a root of their own, and the event was moved by `keep`.
+    // Only where a poller handles events: the handlers run at once if all that they need is free.
+    // False: they run later, as a root of their own, and the event was moved by `keep`.
     bool fire(header* self, event_key key, void* event, emission* (*keep)(void*)) noexcept;
-    // Any thread. The handlers run later. False: it was dropped, since the last event came before it.
+    // Any thread. The handlers run later. False: it was dropped, since the last event
+    // came before it.
     bool post(header* self, emission* e) noexcept;
-    // Any thread. The same for the last event: later ones are dropped, and after it all handlers. Who registers for
-    // it afterwards is still told.
+    // Any thread. The same for the last event: later ones are dropped, and after it all handlers.
+    // Who registers for it afterwards is still told.
     bool post_last(header* self, emission* e) noexcept;
 
 private:
@@ -141,9 +153,9 @@ private:
     emission* last_ = nullptr;    // the last event, from when it was posted
     u32 active_ = 0;              // events being handled
     spin_lock guard_;             // of all but hooks_
-    bool exclusive_ = false;      // the one being handled may change the emitter, so the next one waits
-    bool over_ = false;           // the last event has been handled
-    bool swept_ = true;           // no dropped handler is in the list
+    bool exclusive_ = false; // the one being handled may change the emitter, so the next one waits
+    bool over_ = false;      // the last event has been handled
+    bool swept_ = true;      // no dropped handler is in the list
 };
 
 template <class Event, class E, class F, class... Grants>

@@ -1,5 +1,6 @@
-// The reactor by epoll: level-triggered, read until short. A descriptor that is not to be read now is taken
-// out of epoll only when the kernel reports it all the same, so a busy connection costs no system call for it.
+// The reactor by epoll: level-triggered, read until short. A descriptor that is not to be read now
+// is taken out of epoll only when the kernel reports it all the same, so a busy connection costs no
+// system call for it.
 #include "fail.hpp"
 #include "loop.hpp"
 
@@ -25,12 +26,14 @@ u32 to_epoll(u8 wanted) noexcept {
 
 u8 from_epoll(u32 events) noexcept {
     return static_cast<u8>((events & EPOLLIN ? io_in : 0) | (events & EPOLLOUT ? io_out : 0) |
-                           (events & EPOLLRDHUP ? io_end : 0) | (events & (EPOLLHUP | EPOLLERR) ? io_hangup : 0));
+                           (events & EPOLLRDHUP ? io_end : 0) |
+                           (events & (EPOLLHUP | EPOLLERR) ? io_hangup : 0));
 }
 
 class epoll_reactor final : public reactor {
 public:
-    epoll_reactor() noexcept : epoll_(epoll_create1(EPOLL_CLOEXEC)), waker_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    epoll_reactor() noexcept
+        : epoll_(epoll_create1(EPOLL_CLOEXEC)), waker_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
         epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
         if (epoll_ < 0 || waker_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_, &event) != 0)
             die("no event loop: out of descriptors");

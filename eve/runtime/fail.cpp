@@ -28,7 +28,9 @@ void put_range(formatter& f, i64 size) {
     put(f, size == 1 ? " element" : " elements");
 }
 
-[[noreturn]] void raise(const site* at, string text) { throw failure(at, error(0, static_cast<string&&>(text))); }
+[[noreturn]] void raise(const site* at, string text) {
+    throw failure(at, error(0, static_cast<string&&>(text)));
+}
 
 } // namespace
 
@@ -94,7 +96,9 @@ void fail_sizes(i64 size, i64 other, const site* at) {
 void fail_overflow(const site* at) { fail(at, "integer overflow"); }
 void fail_divide(const site* at) { fail(at, "division by zero"); }
 void fail_power(const site* at) { fail(at, "a negative power of an integer"); }
-void fail_convert(const site* at) { fail(at, "the number does not fit the type that it is converted to"); }
+void fail_convert(const site* at) {
+    fail(at, "the number does not fit the type that it is converted to");
+}
 void fail_key(const site* at) { fail(at, "the map has no such key"); }
 void fail_iterated(const site* at) { fail(at, "changed while it is iterated"); }
 

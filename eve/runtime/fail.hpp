@@ -1,6 +1,7 @@
 #pragma once
-// Failure: a trap or `fail` throws eve::failure (failure.hpp), which unwinds the task: destructors give
-// back what it holds. Nothing here is inline: the code that calls it stays small and the hot path straight.
+// Failure: a trap or `fail` throws eve::failure (failure.hpp), which unwinds the task:
+// destructors give back what it holds. Nothing here is inline: the code that calls it stays small
+// and the hot path straight.
 #include "base.hpp"
 
 namespace eve {
@@ -8,7 +9,8 @@ namespace eve {
 class string;
 class error;
 
-// Where in the Eve text something can fail. Generated code keeps one static constant for each place.
+// Where in the Eve text something can fail. Generated code keeps one static constant
+// for each place.
 struct site {
     const char* file;
     int line;
@@ -20,7 +22,8 @@ struct site {
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const site* at, const error& cause);
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const char* file, int line, const string& text);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_assert(const site* at, const char* expression);
-[[noreturn, gnu::cold, gnu::noinline]] void fail_assert(const site* at, const char* expression, const string& message);
+[[noreturn, gnu::cold, gnu::noinline]] void fail_assert(const site* at, const char* expression,
+                                                        const string& message);
 
 [[noreturn, gnu::cold, gnu::noinline]] void fail_index(i64 index, i64 size, const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_cut(i64 low, i64 high, i64 size, const site* at);
@@ -34,8 +37,8 @@ struct site {
 [[noreturn, gnu::cold, gnu::noinline]] void fail_key(const site* at);
 [[noreturn, gnu::cold, gnu::noinline]] void fail_iterated(const site* at);
 
-// Stands in a catch of generated code around the body of a task: notes that the failure came through the task that
-// began at this place, and lets it go on.
+// Stands in a catch of generated code around the body of a task: notes that the failure came
+// through the task that began at this place, and lets it go on.
 [[noreturn, gnu::cold, gnu::noinline]] void pass_on(const site* started);
 
 // Ends the process with one line on standard error: no task could go on.

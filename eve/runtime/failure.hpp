@@ -1,6 +1,6 @@
 #pragma once
-// failure: the exception that a trap, assert or fail throws. Whoever starts tasks catches it, adds where the
-// task was started, and passes it on or reports it.
+// failure: the exception that a trap, assert or fail throws. Whoever starts tasks catches it, adds
+// where the task was started, and passes it on or reports it.
 #include "result.hpp"
 
 namespace eve {

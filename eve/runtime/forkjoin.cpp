@@ -28,7 +28,8 @@ constexpr i64 nap_us = 2000;   // it then looks for work again
 
 u64 rich_from(frame* split) { return reinterpret_cast<u64>(split + rich_frames); }
 
-// A request to publish more must not get lost, so only a thief sets `hungry` and only share clears it.
+// A request to publish more must not get lost, so only a thief sets `hungry` and only
+// share clears it.
 void set_split(worker* w, frame* s) noexcept {
     w->split = s;
     u64 seen = w->mark.load(order::relaxed);
@@ -38,18 +39,20 @@ void set_split(worker* w, frame* s) noexcept {
     }
 }
 
-// After `attention` was cleared. The watchdog says first that the time is over and then sets the bit, so that one of the
-// two sets it last.
+// After `attention` was cleared. The watchdog says first that the time is over and then sets the
+// bit, so that one of the two sets it last.
 void keep_attention(worker* w) noexcept {
     if (w->overtime.load(order::seq_cst)) w->mark.fetch_or(attention, order::seq_cst);
 }
 
 bool running(u64 state) { return state >= frame::thief && state < frame::small; }
-int thief_of(u64 state) { return running(state) ? int((state & (frame::parked - 1)) - frame::thief) : -1; }
+int thief_of(u64 state) {
+    return running(state) ? int((state & (frame::parked - 1)) - frame::thief) : -1;
+}
 bool ended(u64 state) { return state == frame::done || state == frame::failure_kept; }
 
-// Whether a child before k has failed on a thief. It has the same root, and k is its younger sibling or belongs to one,
-// so nobody wants what k does.
+// Whether a child before k has failed on a thief. It has the same root, and k is its younger
+// sibling or belongs to one, so nobody wants what k does.
 bool failed_before(const worker* w, const frame* k) noexcept {
     for (const frame* f = w->floor; f < k; f++)
         if (f->failed()) return true;
@@ -61,7 +64,9 @@ void cancel_running(frame* from, frame* to) noexcept {
     for (frame* k = from; k < to; k++) {
         u64 state = k->state.load(order::relaxed);
         while (running(state) && !(state & frame::cancel))
-            if (k->state.compare_exchange(state, state | frame::cancel, order::relaxed, order::relaxed)) break;
+            if (k->state.compare_exchange(state, state | frame::cancel, order::relaxed,
+                                          order::relaxed))
+                break;
     }
 }
 
@@ -111,7 +116,8 @@ void share(worker* w, frame* top) noexcept {
 void attend_now(worker* w, frame* top, const site* at) {
     u64 seen = w->mark.load(order::relaxed);
     if (seen == hungry) share(w, top);
-    else if (w->mark.compare_exchange(seen, seen & ~attention, order::seq_cst, order::relaxed)) keep_attention(w);
+    else if (w->mark.compare_exchange(seen, seen & ~attention, order::seq_cst, order::relaxed))
+        keep_attention(w);
     pulse(w, at);
 }
 
@@ -121,7 +127,9 @@ bool take_back(worker* w, frame* k) noexcept {
     while (tail_of(seen) <= at) {
         u64 split = tail_of(seen) + (at - tail_of(seen)) / 2; // the newer half is private again
         if (!take_by_cas) w->open.store(pack(tail_of(seen), split), order::release);
-        else if (!w->open.compare_exchange(seen, pack(tail_of(seen), split), order::acq_rel, order::relaxed)) continue;
+        else if (!w->open.compare_exchange(seen, pack(tail_of(seen), split), order::acq_rel,
+                                           order::relaxed))
+            continue;
         set_split(w, w->first + split);
         return true;
     }
@@ -147,8 +155,10 @@ frame* claim(worker* from) noexcept {
         ask(from);
         return nullptr;
     }
-    if (!from->open.compare_exchange(seen, pack(tail + 1, split), order::acq_rel, order::relaxed)) return nullptr;
-    if (tail + 1 == split) ask(from); // that was the last one; the next thief should not have to wait
+    if (!from->open.compare_exchange(seen, pack(tail + 1, split), order::acq_rel, order::relaxed))
+        return nullptr;
+    if (tail + 1 == split)
+        ask(from); // that was the last one; the next thief should not have to wait
     return from->first + tail;
 }
 

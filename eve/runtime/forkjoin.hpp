@@ -1,8 +1,9 @@
 #pragma once
-// Fork and join at the price of a store and two compares while nobody steals. Each worker has a stack of frames.
-// Frames below `split` are public: thieves take the oldest by a CAS on the worker's word {tail, split}. Frames from
-// `split` on are the worker's own, without any atomic operation. A thief that finds nothing public sets `mark` to
-// hungry; the worker sees that at its next put, take or poll and publishes the older half of its own.
+// Fork and join at the price of a store and two compares while nobody steals. Each worker has a
+// stack of frames. Frames below `split` are public: thieves take the oldest by a CAS on the
+// worker's word {tail, split}. Frames from `split` on are the worker's own, without any atomic
+// operation. A thief that finds nothing public sets `mark` to hungry; the worker sees that at its
+// next put, take or poll and publishes the older half of its own.
 //
 //   k->emplace<args>(n - 1); put(w, k, fib_thunk);           // spawn
 //   i64 y = fib(w, k + 1, n - 2);
@@ -18,7 +19,8 @@ using thunk = void (*)(worker* w, frame* top, frame* task);
 
 struct alignas(64) frame {
     // While a thief runs it: thief + the thief's id, and what the joining worker has added to it.
-    static constexpr u64 done = 1, failure_kept = 2, thief = 4, parked = 1 << 14, cancel = 1 << 15, small = 1 << 16;
+    static constexpr u64 done = 1, failure_kept = 2, thief = 4, parked = 1 << 14, cancel = 1 << 15,
+                         small = 1 << 16;
 
     atomic<u64> state{0}; // the thunk's address while it waits, which is not small
     alignas(8) unsigned char data[56];
@@ -39,20 +41,21 @@ static_assert(sizeof(frame) == 64);
 
 // So many private frames must stand ready before the task-free clone runs; 6 and 8 measured alike.
 inline constexpr int rich_frames = 6;
-// The lowest bit of `mark`, where no address of a frame has one: a loop has to attend to something. It stays set for as
-// long as the root is over its time, and may be set for nothing.
+// The lowest bit of `mark`, where no address of a frame has one: a loop has to attend to something.
+// It stays set for as long as the root is over its time, and may be set for nothing.
 inline constexpr u64 attention = 1;
 // The value of `mark` that is above every frame, so that nobody is rich while a thief waits.
 inline constexpr u64 hungry = ~63ul | attention;
 
-// The oldest public frame of another worker, which the caller now has to run; null if there is none or another thief was
-// faster. Any worker.
+// The oldest public frame of another worker, which the caller now has to run; null if there is none
+// or another thief was faster. Any worker.
 frame* claim(worker* from) noexcept;
 // Runs a claimed frame to its end, with `top` as the first free frame of the calling worker.
 void run_claimed(worker* w, frame* top, frame* k) noexcept;
 // Asks the worker to publish frames. Any worker.
 void ask(worker* of) noexcept;
-// Owner only. Whether a thief has kept a failure of a child that is not joined yet: what runs now is wanted no more.
+// Owner only. Whether a thief has kept a failure of a child that is not joined yet: what runs now
+// is wanted no more.
 bool sibling_failed(const worker* w) noexcept;
 // Any worker, not exact.
 inline bool has_public(const worker* w) noexcept {
@@ -65,7 +68,8 @@ inline bool has_public(const worker* w) noexcept {
 [[gnu::cold, gnu::noinline]] bool take_back(worker* w, frame* k) noexcept;
 [[gnu::cold, gnu::noinline]] void attend_now(worker* w, frame* top, const site* at);
 
-// Owner only. Publishes private frames if somebody asked. Stands on back edges of loops that may run long.
+// Owner only. Publishes private frames if somebody asked. Stands on back edges of loops
+// that may run long.
 [[gnu::always_inline]] inline void poll(worker* w, frame* top) {
     if (unlikely(w->mark.load(order::relaxed) == hungry)) share(w, top);
 }
@@ -78,13 +82,14 @@ inline bool has_public(const worker* w) noexcept {
     k->state.store(reinterpret_cast<u64>(f), order::relaxed);
     poll(w, k + 1);
 }
-// Owner only, k the newest frame. True: it is ours, to be run or dropped. False: a thief has run it to its end.
-// While it waits for a thief, the worker runs other things.
+// Owner only, k the newest frame. True: it is ours, to be run or dropped. False: a thief has run it
+// to its end. While it waits for a thief, the worker runs other things.
 [[gnu::always_inline]] inline bool take(worker* w, frame* k) {
     poll(w, k);
     return likely(k >= w->split) || take_back(w, k);
 }
-// Owner only. Whether enough children stand ready and nobody asks for more: the task-free clone may run.
+// Owner only. Whether enough children stand ready and nobody asks for more: the
+// task-free clone may run.
 [[gnu::always_inline]] inline bool rich(worker* w, frame* k) {
     return reinterpret_cast<u64>(k) >= w->mark.load(order::relaxed);
 }
@@ -95,9 +100,9 @@ inline bool has_public(const worker* w) noexcept {
 [[noreturn]] void rethrow(frame* k);
 // A child that does nothing.
 void hole(worker* w, frame* top, frame* task);
-// Owner only. Runs the thunk of a frame just taken, with k + 1 as top. Meanwhile k is a hole among the worker's frames,
-// which a thief may take as any other, so it is joined once more. Code that calls the child directly, without its
-// thunk, has k as its top and needs none of this.
+// Owner only. Runs the thunk of a frame just taken, with k + 1 as top. Meanwhile k is a hole among
+// the worker's frames, which a thief may take as any other, so it is joined once more. Code that
+// calls the child directly, without its thunk, has k as its top and needs none of this.
 inline void run_own(worker* w, frame* k) {
     struct closing {
         worker* w;
@@ -108,10 +113,12 @@ inline void run_own(worker* w, frame* k) {
     k->state.store(reinterpret_cast<u64>(&hole), order::relaxed);
     run(w, k + 1, k);
 }
-// Owner only. Joins frames to - 1 down to from. The first failure is thrown at the end; what had not started is skipped.
-// What a child leaves in its frame is lost, since the ones joined later use the frames above their own.
+// Owner only. Joins frames to - 1 down to from. The first failure is thrown at the end; what had
+// not started is skipped. What a child leaves in its frame is lost, since the ones joined later use
+// the frames above their own.
 void join_all(worker* w, frame* from, frame* to);
-// Owner only, for unwinding. Skips what was not started, tells the rest that it is not wanted, and waits for it.
+// Owner only, for unwinding. Skips what was not started, tells the rest that it is not wanted,
+// and waits for it.
 void abandon(worker* w, frame* from, frame* to) noexcept;
 
 // Owner only. Joins in any case: by abandon, if a failure leaves the block before join.
@@ -137,8 +144,8 @@ public:
     }
 };
 
-// Owner only. Stands behind what frames point to and a joiner does not know: on the way out of a failure the children
-// that are still under way are waited for before any of it goes.
+// Owner only. Stands behind what frames point to and a joiner does not know: on the way out of a
+// failure the children that are still under way are waited for before any of it goes.
 class outlived {
     joiner& children_;
 
@@ -149,8 +156,8 @@ public:
     ~outlived() { children_.give_up(); }
 };
 
-// Owner only. Keeps the arguments of children that do not fit their frames or need a destructor. It stands before the
-// joiner, so that they go when no child needs them any more.
+// Owner only. Keeps the arguments of children that do not fit their frames or need a destructor. It
+// stands before the joiner, so that they go when no child needs them any more.
 class keeper {
     struct kept {
         kept* next;
@@ -187,8 +194,8 @@ template <class T, class F> struct loop_part {
     F* body;
 };
 
-// A chunk of a loop between two looks at whether somebody is hungry: at most so many ticks (about 10 us), but at
-// least one element, and not more than a bound that keeps the last chunk short.
+// A chunk of a loop between two looks at whether somebody is hungry: at most so many ticks (about
+// 10 us), but at least one element, and not more than a bound that keeps the last chunk short.
 inline constexpr u64 chunk_ticks = 30000;
 inline constexpr i64 longest_chunk = 1 << 16;
 
@@ -200,7 +207,8 @@ template <class T, class F> void run_part(worker* w, frame* top, loop_part<T, F>
             i64 keep = p.count - p.count / 2;
             children.top->template emplace<loop_part<T, F>>(p.first + keep, p.count - keep, p.body);
             p.count = keep;
-            put(w, children.top++, [](worker* v, frame* k, frame* me) { run_part(v, k, me->as<loop_part<T, F>>()); });
+            put(w, children.top++,
+                [](worker* v, frame* k, frame* me) { run_part(v, k, me->as<loop_part<T, F>>()); });
         }
         i64 n = chunk < p.count ? chunk : p.count;
         u64 begin = ticks();
@@ -214,8 +222,10 @@ template <class T, class F> void run_part(worker* w, frame* top, loop_part<T, F>
     children.join();
 }
 
-// body(w, top, T&) for every element, on several workers at once; cut in two only where somebody is hungry.
-template <class T, class F> void parallel_for(worker* w, frame* top, T* first, i64 count, F&& body) {
+// body(w, top, T&) for every element, on several workers at once; cut in two only where
+// somebody is hungry.
+template <class T, class F>
+void parallel_for(worker* w, frame* top, T* first, i64 count, F&& body) {
     run_part(w, top, loop_part<T, bare<F>>{first, count, &body});
 }
 template <class S, class F> void parallel_for(worker* w, frame* top, S&& elements, F&& body) {

@@ -107,10 +107,11 @@ void formatter::put_number(bool minus, const char* digits, i64 n, const spec& ho
 
 namespace {
 
-constexpr char pairs[] =
-    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
-    "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
-    "9899";
+constexpr char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353"
+                         "6373839404142434445464748"
+                         "4950515253545556575859606162636465666768697071727374757677787980818283848"
+                         "5868788899091929394959697"
+                         "9899";
 
 // Writes x before `end` and returns where it begins.
 char* write_decimal(u64 x, char* end) noexcept {
@@ -183,14 +184,17 @@ constexpr int float_room = longest_prec + 330;
 template <class F> char* write_shortest(char* to, char* end, F x) noexcept {
     F size = x < 0 ? -x : x;
     bool plain = size == 0 || (size >= F(1e-4) && size < F(1e21));
-    return std::to_chars(to, end, x, plain ? std::chars_format::fixed : std::chars_format::scientific).ptr;
+    return std::to_chars(to, end, x,
+                         plain ? std::chars_format::fixed : std::chars_format::scientific)
+        .ptr;
 }
 
 template <class F> char* write_float(char* to, char* end, F x, const spec& how) noexcept {
     int prec = how.prec > longest_prec ? longest_prec : how.prec;
     switch (how.verb) {
     case 'f': return std::to_chars(to, end, x, std::chars_format::fixed, prec < 0 ? 6 : prec).ptr;
-    case 'e': return std::to_chars(to, end, x, std::chars_format::scientific, prec < 0 ? 6 : prec).ptr;
+    case 'e':
+        return std::to_chars(to, end, x, std::chars_format::scientific, prec < 0 ? 6 : prec).ptr;
     case 'g':
         if (prec >= 0) return std::to_chars(to, end, x, std::chars_format::general, prec).ptr;
         return write_shortest(to, end, x);
@@ -241,12 +245,14 @@ option<i64> string::to_int() const noexcept {
     return x;
 }
 
-// What is too small for a float is 0, what is too large none. "inf" and "nan" are floats, "nan(..)" is not.
+// What is too small for a float is 0, what is too large none. "inf" and "nan" are floats,
+// "nan(..)" is not.
 option<f64> string::to_float() const noexcept {
     const char* end = data() + size();
     f64 x = 0;
     auto [stop, why] = std::from_chars(past_plus(data(), size()), end, x);
-    if (stop != end || why == std::errc::invalid_argument || (size() > 0 && end[-1] == ')')) return none;
+    if (stop != end || why == std::errc::invalid_argument || (size() > 0 && end[-1] == ')'))
+        return none;
     if (why == std::errc()) return x;
     // The C library tells too small from too large, but wants a zero at the end.
     string ended = *this + string::of(0);

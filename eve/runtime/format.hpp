@@ -2,11 +2,11 @@
 // formatter: text made of pieces. Every printable type has a put; a struct or union has a method
 // `print_to(formatter&, const spec&) const`.
 //
-// 'v' writes numbers in decimal, floats as the shortest text that reads back the same, bools as true and
-// false, options as their value or none, results as their value or their error's text, [1, 2] for vectors,
-// slices and arrays, {1, 2} for sets, {a: 1} for maps, (1, 2) for tuples. As u8 and char are one type here,
-// as are i64 and duration, the emitter says 'c' for a char, 's' for bytes and 't' for a duration; a spec goes
-// down to the elements.
+// 'v' writes numbers in decimal, floats as the shortest text that reads back the same, bools as
+// true and false, options as their value or none, results as their value or their error's text, [1,
+// 2] for vectors, slices and arrays, {1, 2} for sets, {a: 1} for maps, (1, 2) for tuples. As u8 and
+// char are one type here, as are i64 and duration, the emitter says 'c' for a char, 's' for bytes
+// and 't' for a duration; a spec goes down to the elements.
 #include "string.hpp"
 
 namespace eve {
@@ -15,8 +15,9 @@ struct spec {
     char verb = 'v';
     short width = -1, prec = -1; // in characters
     bool zero = false, left = false;
-    // The verbs of the parts of tuples and maps where they differ: "vt" for map<string, duration>. One for each
-    // part that has no parts, in their order, through all tuples and maps inside; null: `verb` is for all.
+    // The verbs of the parts of tuples and maps where they differ: "vt" for map<string, duration>.
+    // One for each part that has no parts, in their order, through all tuples and maps inside;
+    // null: `verb` is for all.
     const char* verbs = nullptr;
 
     // How the part behind `skipped` simple parts is written.
@@ -46,8 +47,10 @@ template <class T, i64 N> inline constexpr int simple_parts<array<T, N>> = simpl
 template <class T> inline constexpr int simple_parts<set<T>> = simple_parts<T>;
 template <class T> inline constexpr int simple_parts<option<T>> = simple_parts<T>;
 template <class T> inline constexpr int simple_parts<result<T>> = simple_parts<T>;
-template <class K, class V> inline constexpr int simple_parts<map<K, V>> = simple_parts<K> + simple_parts<V>;
-template <class... Ts> inline constexpr int simple_parts<tuple<Ts...>> = (0 + ... + simple_parts<Ts>);
+template <class K, class V>
+inline constexpr int simple_parts<map<K, V>> = simple_parts<K> + simple_parts<V>;
+template <class... Ts>
+inline constexpr int simple_parts<tuple<Ts...>> = (0 + ... + simple_parts<Ts>);
 
 class formatter {
 public:
@@ -99,16 +102,21 @@ public:
     void put_text(const char* s, i64 n, const spec& how);
 
     template <class T> void put(const vector<T>& v, const spec& how = {}) { put(v.all(), how); }
-    template <class T, i64 N> void put(const array<T, N>& v, const spec& how = {}) { put(v.all(), how); }
+    template <class T, i64 N> void put(const array<T, N>& v, const spec& how = {}) {
+        put(v.all(), how);
+    }
     template <class T> void put(const slice<T>& v, const spec& how = {}) {
         if constexpr (__is_same(T, u8)) {
-            if (how.verb == 's' || how.verb == 'x') { // 'c' says of each of an array's that it is a char
+            if (how.verb == 's' ||
+                how.verb == 'x') { // 'c' says of each of an array's that it is a char
                 return put_text(reinterpret_cast<const char*>(v.data()), v.size(), how);
             }
         }
         put_all(v, '[', ']', how);
     }
-    template <class T> void put(const set<T>& s, const spec& how = {}) { put_all(s, '{', '}', how); }
+    template <class T> void put(const set<T>& s, const spec& how = {}) {
+        put_all(s, '{', '}', how);
+    }
     template <class K, class V> void put(const map<K, V>& m, const spec& how = {}) {
         bool first = true;
         spec of_key = how.part(0), of_value = how.part(simple_parts<K>);
@@ -162,7 +170,8 @@ private:
         }
         byte(close);
     }
-    template <class Head, class... Rest> void put_tail(const tuple<Head, Rest...>& t, const spec& how) {
+    template <class Head, class... Rest>
+    void put_tail(const tuple<Head, Rest...>& t, const spec& how) {
         put(t.head, how.part(0));
         if constexpr (sizeof...(Rest) > 0) {
             text(", ", 2);

@@ -1,6 +1,7 @@
 #pragma once
-// fn<R(A...)>: <(A) R> of Eve, a closure that is called within the call it is passed to: two words, does not
-// own. callback<R(A...)>: <(A) R>@, a closure that lives on: counted, copied freely, called by a task of its own.
+// fn<R(A...)>: <(A) R> of Eve, a closure that is called within the call it is passed to: two words,
+// does not own. callback<R(A...)>: <(A) R>@, a closure that lives on: counted, copied freely,
+// called by a task of its own.
 #include "value.hpp"
 
 namespace eve {
@@ -42,7 +43,9 @@ template <class R, class... As> class callback<R(As...)> {
                   static_cast<body*>(b)->~body();
                   buffer_free(b);
               }),
-              call([](callback_body* b, As... as) -> R { return static_cast<body*>(b)->f(static_cast<As&&>(as)...); }),
+              call([](callback_body* b, As... as) -> R {
+                  return static_cast<body*>(b)->f(static_cast<As&&>(as)...);
+              }),
               f(static_cast<F&&>(g)) {}
     };
     struct nothing {
@@ -68,7 +71,8 @@ public:
         return *this;
     }
     ~callback() {
-        if (held_ != nullptr && __atomic_fetch_sub(&held_->count, 1u, __ATOMIC_ACQ_REL) == 1) held_->end(held_);
+        if (held_ != nullptr && __atomic_fetch_sub(&held_->count, 1u, __ATOMIC_ACQ_REL) == 1)
+            held_->end(held_);
     }
 
     // By the task that was posted for it.

@@ -13,7 +13,9 @@ namespace eve {
 void gate::lock() noexcept {
     for (spinning s;; s.turn()) {
         u32 seen = word_.load(order::relaxed);
-        if (!(seen & locked) && word_.compare_exchange(seen, seen | locked, order::acquire, order::relaxed)) return;
+        if (!(seen & locked) &&
+            word_.compare_exchange(seen, seen | locked, order::acquire, order::relaxed))
+            return;
     }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// What containers need to know about handles: the zero value of T@ is a new object with T's zero value.
+// What containers need to know about handles: the zero value of T@ is a new object with
+// T's zero value.
 #include "object.hpp"
 #include "value.hpp"
 

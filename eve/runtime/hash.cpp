@@ -1,5 +1,5 @@
-// The seed, and the hash of long byte strings: wyhash's scheme with secret factors, so that no input, known or
-// guessed, can make a factor 0.
+// The seed, and the hash of long byte strings: wyhash's scheme with secret factors, so that no
+// input, known or guessed, can make a factor 0.
 #include "hash.hpp"
 
 #include <cstring>

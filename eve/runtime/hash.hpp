@@ -1,6 +1,6 @@
 #pragma once
-// Hashing of map keys. The seed differs in every run, so that nobody can send keys that all collide; the
-// order of maps does not depend on it, since they keep the order of insertion.
+// Hashing of map keys. The seed differs in every run, so that nobody can send keys that all
+// collide; the order of maps does not depend on it, since they keep the order of insertion.
 #include "number.hpp"
 #include "value.hpp"
 
@@ -20,8 +20,8 @@ inline u64 hash_word(u64 x) noexcept { return hash_mix(x ^ hash_seed[0], hash_se
 inline u64 hash_join(u64 a, u64 b) noexcept { return hash_mix(a ^ hash_seed[1], b ^ hash_seed[0]); }
 u64 hash_bytes(const void* p, u64 n) noexcept;
 
-// Integers and bools by value, enums by number, handles by the address of their object, all other types by
-// their method hash_value().
+// Integers and bools by value, enums by number, handles by the address of their object, all other
+// types by their method hash_value().
 template <class T> u64 hash_of(const T& x) {
     if constexpr (is_integer<T> || __is_enum(T)) return hash_word(u64(x));
     else if constexpr (__is_same(T, bool)) return hash_word(x);

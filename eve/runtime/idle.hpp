@@ -1,7 +1,8 @@
 #pragma once
-// Which workers sleep, and whether one searches. At most one searches at a time: who makes work wakes a searcher only
-// when there is none, and a searcher that finds work wakes the next one. No wake-up is lost, since who makes work
-// first makes it visible and then looks here, and who falls asleep first says so here and then looks for work.
+// Which workers sleep, and whether one searches. At most one searches at a time: who makes work
+// wakes a searcher only when there is none, and a searcher that finds work wakes the next one. No
+// wake-up is lost, since who makes work first makes it visible and then looks here, and who falls
+// asleep first says so here and then looks for work.
 //
 //   int id = idle.call(); if (id >= 0) worker_at(id)->io->wake();
 #include "lock.hpp"
@@ -12,7 +13,8 @@ class idle_set {
 public:
     static constexpr int most = 256; // workers
 
-    // Any thread, when it has made work. The sleeper to wake, which is the searcher from now on; -1: nobody.
+    // Any thread, when it has made work. The sleeper to wake, which is the searcher from now
+    // on; -1: nobody.
     int call() noexcept;
 
     // An awake worker. Becomes the searcher, unless there is one.

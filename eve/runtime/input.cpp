@@ -33,7 +33,9 @@ input::input(input&& fresh) noexcept : input(fresh.fd) {}
 
 input::~input() { free(block_); }
 
-u8 input::wanted() const noexcept { return begun_ && handled_ && block_ == nullptr && !busy_ && !ended_ ? io_in : 0; }
+u8 input::wanted() const noexcept {
+    return begun_ && handled_ && block_ == nullptr && !busy_ && !ended_ ? io_in : 0;
+}
 
 // Arms and disarms as handlers come and go.
 void input::on_changed(emitter_base& e) {
@@ -134,7 +136,8 @@ bool input::take_line(string& text) noexcept {
     i64 size = in_.size();
     if (size == 0) return false;
     const u8* from = in_.data();
-    auto* end = static_cast<const u8*>(memchr(from + scanned_, '\n', static_cast<usize>(size - scanned_)));
+    auto* end =
+        static_cast<const u8*>(memchr(from + scanned_, '\n', static_cast<usize>(size - scanned_)));
     if (end == nullptr && !ended_) {
         if (size > longest_line) die("standard input has a line of more than 1 MiB");
         scanned_ = size;
@@ -148,7 +151,8 @@ bool input::take_line(string& text) noexcept {
     return true;
 }
 
-// One line at a time: at the loop by running the handlers, elsewhere by posting, whose end comes back here.
+// One line at a time: at the loop by running the handlers, elsewhere by posting, whose end
+// comes back here.
 void input::pump(bool at_loop) noexcept {
     header* self = header_of(*this);
     for (;;) {

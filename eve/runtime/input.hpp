@@ -1,6 +1,6 @@
 #pragma once
-// input: standard input by lines. It is read while it has handlers, and then keeps the process going. What epoll does
-// not watch (files) is read by a thread of the pool.
+// input: standard input by lines. It is read while it has handlers, and then keeps the process
+// going. What epoll does not watch (files) is read by a thread of the pool.
 #include "buffer.hpp"
 #include "emitter.hpp"
 #include "loop.hpp"

@@ -22,8 +22,8 @@ struct date {
     i64 day_of_month;
 };
 
-// The Gregorian calendar, counted in eras of 400 years from 1 March of year 0 (after Howard Hinnant's
-// "chrono-compatible low-level date algorithms").
+// The Gregorian calendar, counted in eras of 400 years from 1 March of year 0 (after Howard
+// Hinnant's "chrono-compatible low-level date algorithms").
 date date_of(i64 days_since_1970) noexcept {
     i64 days = days_since_1970 + 719'468;
     i64 era = (days >= 0 ? days : days - 146'096) / 146'097;
@@ -31,10 +31,12 @@ date date_of(i64 days_since_1970) noexcept {
     i64 year = (of_era - of_era / 1'460 + of_era / 36'524 - of_era / 146'096) / 365;
     i64 of_year = of_era - (365 * year + year / 4 - year / 100);
     i64 month = (5 * of_year + 2) / 153;
-    return {year + era * 400 + (month >= 10), month < 10 ? month + 3 : month - 9, of_year - (153 * month + 2) / 5 + 1};
+    return {year + era * 400 + (month >= 10), month < 10 ? month + 3 : month - 9,
+            of_year - (153 * month + 2) / 5 + 1};
 }
 
-// A point and the digits of `part` thousand-millionths without zeros at the end; nothing when it is 0.
+// A point and the digits of `part` thousand-millionths without zeros at the end;
+// nothing when it is 0.
 void put_fraction(formatter& f, i64 part, int digits) {
     if (part == 0) return;
     while (part % 10 == 0) {

@@ -1,6 +1,6 @@
 #pragma once
-// Time values: instant, a moment of the calendar in nanoseconds since 1970 (UTC), and duration, an i64 of
-// nanoseconds with functions in place of methods.
+// Time values: instant, a moment of the calendar in nanoseconds since 1970 (UTC), and duration, an
+// i64 of nanoseconds with functions in place of methods.
 #include "format.hpp"
 
 namespace eve {

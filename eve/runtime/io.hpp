@@ -1,5 +1,6 @@
 #pragma once
-// Everything that reaches outside of the process: sockets, timers, signals, input, and what may be awaited.
+// Everything that reaches outside of the process: sockets, timers, signals, input, and what
+// may be awaited.
 #include "async.hpp"
 #include "input.hpp"
 #include "process.hpp"

@@ -50,7 +50,8 @@ const emitter_hooks tcp_socket::hooks = {nullptr, on_unhandled, on_ended, on_fai
 
 tcp_socket::tcp_socket() noexcept : emitter_base(&hooks), channel(kind::listener) {}
 
-tcp_socket::tcp_socket(tcp_socket&&) noexcept : emitter_base(&hooks), channel(kind::listener), stoppable() {}
+tcp_socket::tcp_socket(tcp_socket&&) noexcept
+    : emitter_base(&hooks), channel(kind::listener), stoppable() {}
 
 tcp_socket::~tcp_socket() {
     if (fd >= 0) ::close(fd);
@@ -82,8 +83,9 @@ void tcp_socket::bind_to(i64 port, const string& host) noexcept {
     fd = ::socket(a.what.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     // Connections inherit TCP_NODELAY: output is gathered here already.
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 || bind(fd, at, a.size) != 0 ||
-        ::listen(fd, SOMAXCONN) != 0 || getsockname(fd, at, &a.size) != 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
+        bind(fd, at, a.size) != 0 || ::listen(fd, SOMAXCONN) != 0 ||
+        getsockname(fd, at, &a.size) != 0) {
         why_not_ = errno;
         return;
     }
@@ -171,7 +173,8 @@ void tcp_socket::on_ended(emitter_base& e, event_key key, void*) {
 
 bool tcp_socket::on_failed(emitter_base& e, const failure& f) {
     auto& s = static_cast<tcp_socket&>(e);
-    bool heard = s.handles(key_of<error>()) && s.post(header_of(s), create<emission_of<error>>(f.as_error()));
+    bool heard = s.handles(key_of<error>()) &&
+                 s.post(header_of(s), create<emission_of<error>>(f.as_error()));
     s.close();
     return heard;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// A lock of one byte for a few instructions: never held over a handler, nor over a call that could wait.
+// A lock of one byte for a few instructions: never held over a handler, nor over a call
+// that could wait.
 //
 //   locked l(guard);
 #include "atomic.hpp"

@@ -17,21 +17,22 @@ constexpr u32 most_loops = 1024; // workers; more of them take no connections th
 atomic<loop*> loops[most_loops];
 atomic<u32> turn;
 
-// The ring where the kernel has one (Linux 6.1, unless it is forbidden, as in many containers), unless the user says
-// otherwise: what it saves is in io.md.
+// The ring where the kernel has one (Linux 6.1, unless it is forbidden, as in many containers),
+// unless the user says otherwise: what it saves is in io.md.
 reactor* make_reactor() noexcept {
     const char* name = getenv("EVE_IO");
     if (name != nullptr && strcmp(name, "uring") == 0) {
         if (reactor* r = make_uring()) return r;
         die("EVE_IO=uring: io_uring is not to be had here");
     }
-    if (name != nullptr && strcmp(name, "epoll") != 0 && *name != '\0') die("EVE_IO is epoll or uring");
+    if (name != nullptr && strcmp(name, "epoll") != 0 && *name != '\0')
+        die("EVE_IO is epoll or uring");
     reactor* r = name == nullptr || *name == '\0' ? make_uring() : nullptr;
     return r != nullptr ? r : make_epoll();
 }
 
-// The core makes its pollers by this once io is linked in. A write to a connection that is gone gives an error, not a
-// signal.
+// The core makes its pollers by this once io is linked in. A write to a connection that is gone
+// gives an error, not a signal.
 [[gnu::constructor]] void offer_loops() {
     signal(SIGPIPE, SIG_IGN);
     make_poller = [](worker*) -> poller* { return new loop; };
@@ -67,7 +68,8 @@ void stoppable::leave() noexcept {
 
 bool stoppable::ending() noexcept { return shutting.load(order::acquire) != 0; }
 
-// Shutting may take any of them out of the list, so they are copied first; a count keeps each alive meanwhile.
+// Shutting may take any of them out of the list, so they are copied first; a count keeps each
+// alive meanwhile.
 void stoppable::shut_all() noexcept {
     shutting.store(1, order::seq_cst);
     struct entry {
@@ -134,7 +136,8 @@ void loop::mail(channel& c, u32 what) noexcept {
 }
 
 void loop::update(channel& c) noexcept {
-    if (kernel_->updates_anywhere() || (self() != nullptr && self()->io == this)) kernel_->update(c);
+    if (kernel_->updates_anywhere() || (self() != nullptr && self()->io == this))
+        kernel_->update(c);
     else mail(c, mail_update);
 }
 
@@ -150,7 +153,8 @@ void loop::flush_later(socket& s) noexcept {
 }
 
 bool loop::read_mail() noexcept {
-    channel* c = mail_.load(order::relaxed) != nullptr ? mail_.exchange(nullptr, order::seq_cst) : nullptr;
+    channel* c =
+        mail_.load(order::relaxed) != nullptr ? mail_.exchange(nullptr, order::seq_cst) : nullptr;
     bool any = c != nullptr;
     while (c != nullptr) {
         channel* next = c->next_mail;

@@ -1,9 +1,10 @@
 #pragma once
-// The event loop of a worker: the descriptors that it watches, its alarms, what other workers ask of it, and
-// the output gathered since the kernel was last asked. A descriptor stays with one loop for life; the
-// handlers that its events start may run anywhere.
+// The event loop of a worker: the descriptors that it watches, its alarms, what other workers ask
+// of it, and the output gathered since the kernel was last asked. A descriptor stays with one loop
+// for life; the handlers that its events start may run anywhere.
 //
-// The kernel's side is a reactor: epoll (epoll.cpp) or io_uring (uring.cpp), the same to all above it.
+// The kernel's side is a reactor: epoll (epoll.cpp) or io_uring (uring.cpp), the same
+// to all above it.
 #include "alarm.hpp"
 #include "lock.hpp"
 #include "poller.hpp"
@@ -55,13 +56,14 @@ struct channel {
     channel* next_mail = nullptr;
     channel* next_start = nullptr;
 
-    // What it waits for now: io_in, io_out, io_end. The caller has the guard. A channel that begins to want
-    // more calls loop::update; one that wants less waits until the kernel reports what it does not want.
+    // What it waits for now: io_in, io_out, io_end. The caller has the guard. A channel that
+    // begins to want more calls loop::update; one that wants less waits until the kernel reports
+    // what it does not want.
     virtual u8 wanted() const noexcept = 0;
 
-    // Owner only, all of them, without the guard.
-    // The descriptor is ready for some of what is wanted, or hung up. Of kind `other`, which takes care itself to want
-    // no more than it can use: ready may end it.
+    // Owner only, all of them, without the guard. The descriptor is ready for some of what is
+    // wanted, or hung up. Of kind `other`, which takes care itself to want no more than it can use:
+    // ready may end it.
     virtual void ready(loop& on, u8 events) = 0;
     // Streams: bytes have arrived; 0 bytes: the end; below 0: minus an errno.
     virtual void arrived(loop& on, const u8* data, i64 bytes);
@@ -89,7 +91,8 @@ public:
     // Any worker. Begins to end; what is queued still runs.
     virtual void shut() noexcept = 0;
 
-    // Any thread. The list of all: whoever is in it is kept alive by whoever put it there, and takes itself out.
+    // Any thread. The list of all: whoever is in it is kept alive by whoever put it there, and
+    // takes itself out.
     void enter(header* object) noexcept;
     void leave() noexcept;
     // Any worker.
@@ -110,20 +113,22 @@ class reactor {
 public:
     virtual ~reactor() = default;
     virtual const char* name() const noexcept = 0;
-    // Makes the kernel watch for what the channel wants; the caller has the guard. Any thread if updates_anywhere().
+    // Makes the kernel watch for what the channel wants; the caller has the guard. Any thread if
+    // updates_anywhere().
     virtual void update(channel& c) noexcept = 0;
     virtual bool updates_anywhere() const noexcept = 0;
-    // Owner only. The descriptor is about to be closed. False: the kernel still has requests for it; when they have
-    // ended, mail_retire comes, and forget is true.
+    // Owner only. The descriptor is about to be closed. False: the kernel still has requests for
+    // it; when they have ended, mail_retire comes, and forget is true.
     virtual bool forget(channel& c) noexcept = 0;
-    // Owner only. Waits until there is something to handle (below 0: without end) and handles nothing.
+    // Owner only. Waits until there is something to handle (below 0: without end) and
+    // handles nothing.
     virtual void wait(i64 timeout_ns) noexcept = 0;
     // Owner only. Handles what is there. False: nothing was.
     virtual bool poll(loop& on) noexcept = 0;
     // Any thread. Ends the wait that is going on, or else the next one.
     virtual void wake() noexcept = 0;
-    // Owner only. Sends what the socket has to send together with what else is sent until send_all, and takes over a
-    // count of it. False: it has to be sent by itself.
+    // Owner only. Sends what the socket has to send together with what else is sent until send_all,
+    // and takes over a count of it. False: it has to be sent by itself.
     virtual bool send(loop&, socket&) noexcept { return false; }
     virtual void send_all() noexcept {}
 };
@@ -150,8 +155,8 @@ public:
     void set(alarm_node& alarm, i64 at_ns) noexcept { alarms_.set(alarm, at_ns); }
     void take_back(alarm_node& alarm) noexcept { alarms_.take_back(alarm); }
     bool forget(channel& c) noexcept { return kernel_->forget(c); }
-    // channel::start is called when the body that runs now has ended: until then it can register handlers, so that
-    // no event is lost. The caller keeps the channel alive.
+    // channel::start is called when the body that runs now has ended: until then it can register
+    // handlers, so that no event is lost. The caller keeps the channel alive.
     void start_later(channel& c) noexcept;
     // The socket is flushed at the end of this batch of events. Takes over a count of it.
     void flush_later(socket& s) noexcept;

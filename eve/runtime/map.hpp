@@ -1,6 +1,6 @@
 #pragma once
-// map<K, V>: a hash table in order of insertion. Iterating gives (key, value) tuples. A key that is set
-// again keeps its place.
+// map<K, V>: a hash table in order of insertion. Iterating gives (key, value) tuples. A key that is
+// set again keeps its place.
 #include "table.hpp"
 
 namespace eve {
@@ -52,7 +52,9 @@ public:
             fail_key(here);
         return *v;
     }
-    const V& at(const K& key, const site* here) const { return const_cast<map*>(this)->at(key, here); }
+    const V& at(const K& key, const site* here) const {
+        return const_cast<map*>(this)->at(key, here);
+    }
     option<V> get(const K& key) const {
         const V* v = find(key);
         return v == nullptr ? option<V>() : option<V>(V(*v));
@@ -100,7 +102,9 @@ public:
     }
 
     iterator begin() const noexcept { return iterator(entries(), marks_, marks_ + used_); }
-    iterator end() const noexcept { return iterator(entries() + used_, marks_ + used_, marks_ + used_); }
+    iterator end() const noexcept {
+        return iterator(entries() + used_, marks_ + used_, marks_ + used_);
+    }
 
     // Equal when the same keys have equal values, in any order.
     friend bool operator==(const map& a, const map& b) {
@@ -115,7 +119,9 @@ public:
 private:
     entry* entries() const noexcept { return static_cast<entry*>(entries_); }
     V& value_at(i64 i) const noexcept { return entries()[i].tail.head; }
-    i64 index_of(const K& key) const { return live_ == 0 ? -1 : index_of(key, mark_of(hash_of(key))); }
+    i64 index_of(const K& key) const {
+        return live_ == 0 ? -1 : index_of(key, mark_of(hash_of(key)));
+    }
     i64 index_of(const K& key, u32 mark) const {
         return find_entry(mark, [&](i64 i) { return entries()[i].head == key; });
     }

@@ -1,5 +1,6 @@
-// Slabs: regions of 64 KiB, aligned to their size, so that a block finds its slab by masking its address. A slab has
-// blocks of one size and one owner, the heap of a worker. Threads without a worker share one heap under a lock.
+// Slabs: regions of 64 KiB, aligned to their size, so that a block finds its slab by masking its
+// address. A slab has blocks of one size and one owner, the heap of a worker. Threads without a
+// worker share one heap under a lock.
 #include "memory.hpp"
 #include "atomic.hpp"
 #include "fail.hpp"
@@ -50,7 +51,9 @@ struct slab {
 constexpr usize slab_head = 64;
 static_assert(sizeof(slab) <= slab_head);
 
-slab* slab_at(void* p) { return reinterpret_cast<slab*>(reinterpret_cast<u64>(p) & ~(slab_bytes - 1)); }
+slab* slab_at(void* p) {
+    return reinterpret_cast<slab*>(reinterpret_cast<u64>(p) & ~(slab_bytes - 1));
+}
 
 constinit spin_lock common; // guards what follows
 constinit heap* idle = nullptr;
@@ -64,7 +67,7 @@ struct heap {
     slab* room[classes] = {};
     heap* next_idle = nullptr;
     heap* next = nullptr;
-    atomic<i64> bytes{0};                         // given out less what this heap's thread freed, its own or not
+    atomic<i64> bytes{0}; // given out less what this heap's thread freed, its own or not
     alignas(64) atomic<block*> returned{nullptr}; // freed by others
 
     void count(i64 n) noexcept { bytes.store(bytes.load(order::relaxed) + n, order::relaxed); }
@@ -88,7 +91,8 @@ slab* map_slab() {
     if (p == MAP_FAILED) die_out_of_memory();
     auto start = reinterpret_cast<u64>(p), fit = (start + slab_bytes - 1) & ~(slab_bytes - 1);
     if (fit > start) munmap(p, fit - start);
-    if (start + slab_bytes > fit) munmap(reinterpret_cast<void*>(fit + slab_bytes), start + slab_bytes - fit);
+    if (start + slab_bytes > fit)
+        munmap(reinterpret_cast<void*>(fit + slab_bytes), start + slab_bytes - fit);
     return reinterpret_cast<slab*>(fit);
 }
 
@@ -168,7 +172,8 @@ void heap::put(slab* s, block* b) noexcept {
     s->free = b;
     s->used--;
     if (full) link(s);
-    if (s->used == 0 && (s->next || s->before)) { // keep one, so that a lone block does not map and unmap
+    if (s->used == 0 &&
+        (s->next || s->before)) { // keep one, so that a lone block does not map and unmap
         unlink(s);
         retire(s);
     }

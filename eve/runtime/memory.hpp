@@ -1,7 +1,7 @@
 #pragma once
-// Small memory for tasks, objects and whatever lives shortly: every worker has slabs of its own, so that allocating
-// and freeing touches no shared word while a block stays with its worker. A block freed elsewhere goes back by a list
-// that its worker empties when it runs out.
+// Small memory for tasks, objects and whatever lives shortly: every worker has slabs of its own, so
+// that allocating and freeing touches no shared word while a block stays with its worker. A block
+// freed elsewhere goes back by a list that its worker empties when it runs out.
 //
 //   void* p = allocate(48);
 //   release(p, 48);
@@ -20,7 +20,8 @@ void release(void* block, usize bytes) noexcept;
 heap* open_heap();
 void close_heap(heap* h) noexcept;
 
-// Bytes in use by small blocks, over all heaps. Exact when nobody else allocates; for tests and reports.
+// Bytes in use by small blocks, over all heaps. Exact when nobody else allocates; for
+// tests and reports.
 usize small_bytes_in_use() noexcept;
 
 template <class T, class... Args> [[nodiscard]] T* create(Args&&... args) {

@@ -1,6 +1,6 @@
 #pragma once
-// Arithmetic whose every result is defined. `add` fails on overflow (run, test, build --checked); `wrap_add`
-// wraps (build, and Eve's +%). Division by zero and a bad shift fail in all builds.
+// Arithmetic whose every result is defined. `add` fails on overflow (run, test, build --checked);
+// `wrap_add` wraps (build, and Eve's +%). Division by zero and a bad shift fail in all builds.
 #include "fail.hpp"
 
 namespace eve {
@@ -25,7 +25,8 @@ template <class T>
 concept number = integer<T> || floating<T>;
 template <class T> inline constexpr bool is_signed = T(-1) < T(0);
 template <class T> inline constexpr int bits_of = int(sizeof(T) * 8);
-template <class T> inline constexpr T largest = T(is_signed<T> ? (u64(1) << (bits_of<T> - 1)) - 1 : ~u64(0));
+template <class T>
+inline constexpr T largest = T(is_signed<T> ? (u64(1) << (bits_of<T> - 1)) - 1 : ~u64(0));
 template <class T> inline constexpr T least = T(is_signed<T> ? T(-largest<T> - 1) : T(0));
 
 // A parameter of type `plain<T>` takes no part in finding T: add(x, 1, at) has the type of x.
@@ -77,7 +78,8 @@ template <integer T> constexpr T div(T a, plain<T> b, const site* at) {
     }
     return T(a / b);
 }
-// There is no wrapping division: the least number by -1 fails in all builds. The name stands for generic code.
+// There is no wrapping division: the least number by -1 fails in all builds. The name stands
+// for generic code.
 template <integer T> constexpr T wrap_div(T a, plain<T> b, const site* at) { return div(a, b, at); }
 // The remainder has the sign of a. It always fits, so there is no wrapping one.
 template <integer T> constexpr T rem(T a, plain<T> b, const site* at) {
@@ -140,7 +142,8 @@ template <floating T> constexpr T wrap_div(T a, plain<T> b, const site*) noexcep
 template <floating T> constexpr T wrap_neg(T a) noexcept { return -a; }
 
 // The least power of two above every To: what is at least this does not fit.
-template <integer To> inline constexpr f64 float_bound = f64(u64(1) << (bits_of<To> - 1)) * (is_signed<To> ? 1.0 : 2.0);
+template <integer To>
+inline constexpr f64 float_bound = f64(u64(1) << (bits_of<To> - 1)) * (is_signed<To> ? 1.0 : 2.0);
 
 // Whether x, cut to a whole number, is a To.
 template <integer To, number From> constexpr bool fits(From x) noexcept {
@@ -155,7 +158,8 @@ template <integer To, number From> constexpr bool fits(From x) noexcept {
     }
 }
 
-// The low 64 bits of x without its fraction, as an integer of any size would have them; 0 of NaN and infinity.
+// The low 64 bits of x without its fraction, as an integer of any size would have them; 0 of
+// NaN and infinity.
 u64 low_bits(f64 x) noexcept;
 
 // Keeps the low bits of what does not fit.

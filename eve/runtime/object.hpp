@@ -32,8 +32,8 @@ struct header : gate {
     // Who holds the permission, once. Tasks that can run now become ready.
     void give_back(bool write) noexcept;
 
-    // Who found that neither handle nor holder is left. Objects that this frees in turn are put off, so that a long
-    // chain needs no deep stack.
+    // Who found that neither handle nor holder is left. Objects that this frees in turn are put
+    // off, so that a long chain needs no deep stack.
     void end() noexcept;
 
 private:
@@ -47,7 +47,8 @@ template <class T> struct box : header {
 
     static void destroy(header* h) noexcept { eve::destroy(static_cast<box*>(h)); }
     static bool failed(header* h, const failure& f) {
-        if constexpr (requires(T & v) { v.failed(f); }) return static_cast<box*>(h)->value.failed(f);
+        if constexpr (requires(T & v) { v.failed(f); })
+            return static_cast<box*>(h)->value.failed(f);
         else return false;
     }
     static constexpr const char* name() { return __PRETTY_FUNCTION__; }
@@ -60,8 +61,8 @@ template <class T> header* header_of(T& value) noexcept {
     return reinterpret_cast<header*>(reinterpret_cast<unsigned char*>(&value) - behind);
 }
 
-// A counted handle. Null only before it is given an object and after it is moved from. T may be incomplete where the
-// value is not touched.
+// A counted handle. Null only before it is given an object and after it is moved from. T may be
+// incomplete where the value is not touched.
 template <class T> class ref {
     header* object_ = nullptr;
 
@@ -95,7 +96,9 @@ public:
     header* object() const noexcept { return object_; }
     explicit operator bool() const noexcept { return object_ != nullptr; }
     ref copy() const noexcept { return *this; }
-    u64 hash() const noexcept { return (reinterpret_cast<u64>(object_) >> 4) * 0x9E3779B97F4A7C15ul; }
+    u64 hash() const noexcept {
+        return (reinterpret_cast<u64>(object_) >> 4) * 0x9E3779B97F4A7C15ul;
+    }
     friend bool same(const ref& a, const ref& b) noexcept { return a.object_ == b.object_; }
     friend bool operator==(const ref& a, const ref& b) noexcept { return a.object_ == b.object_; }
 };
@@ -109,7 +112,8 @@ template <class T> ref<T> ref_of(T& value) noexcept {
     return ref<T>(h);
 }
 
-// A local that builds an object and holds it to write: tasks that want it wait until the local ends.
+// A local that builds an object and holds it to write: tasks that want it wait until
+// the local ends.
 template <class T> class built {
     ref<T> handle_;
 

@@ -1,5 +1,6 @@
 #pragma once
-// option<T>: T? of Eve. `none` or a value; two words for numbers, no bigger than T for strings and handles.
+// option<T>: T? of Eve. `none` or a value; two words for numbers, no bigger than T for
+// strings and handles.
 #include "hash.hpp"
 
 namespace eve {
@@ -70,14 +71,17 @@ template <class T> struct niche_option {
 };
 
 template <bool Niche, bool Plain> struct choose_option;
-template <bool Plain> struct choose_option<true, Plain> { template <class T> using of = niche_option<T>; };
+template <bool Plain> struct choose_option<true, Plain> {
+    template <class T> using of = niche_option<T>;
+};
 template <> struct choose_option<false, true> { template <class T> using of = plain_option<T>; };
 template <> struct choose_option<false, false> { template <class T> using of = owning_option<T>; };
 
 } // namespace detail
 
 template <class T> class option {
-    using storage = typename detail::choose_option<has_niche<T>, __is_trivially_copyable(T)>::template of<T>;
+    using storage =
+        typename detail::choose_option<has_niche<T>, __is_trivially_copyable(T)>::template of<T>;
 
 public:
     option() noexcept = default;
@@ -98,9 +102,13 @@ public:
     option copy() const { return has() ? option(copy_of(held_.value_)) : option(); }
 
     u64 hash_value() const { return has() ? hash_join(1, hash_of(**this)) : 0; }
-    friend bool operator==(const option& a, const option& b) { return a.has() == b.has() && (!a.has() || *a == *b); }
+    friend bool operator==(const option& a, const option& b) {
+        return a.has() == b.has() && (!a.has() || *a == *b);
+    }
     // none is less than every value.
-    friend bool operator<(const option& a, const option& b) { return b.has() && (!a.has() || *a < *b); }
+    friend bool operator<(const option& a, const option& b) {
+        return b.has() && (!a.has() || *a < *b);
+    }
 
 private:
     storage held_;

@@ -20,8 +20,9 @@ namespace {
 output* all_outputs = nullptr;
 bool list_locked = false;
 
-// Whether a buffer may hold something. Set after the buffer's lock is given back: whoever meets the lock taken can
-// leave the buffer to the writer, who comes to flush_outputs himself when he runs out of work.
+// Whether a buffer may hold something. Set after the buffer's lock is given back: whoever meets
+// the lock taken can leave the buffer to the writer, who comes to flush_outputs himself when he
+// runs out of work.
 bool gathered = false;
 
 bool hurried = false; // nobody is waited for any more
@@ -53,7 +54,8 @@ void give_lock(bool& lock) noexcept { __atomic_store_n(&lock, false, __ATOMIC_RE
     if (why == EPIPE) end_quietly();
     char line[160] = "eve: cannot write to ";
     std::strcat(line, fd == STDOUT_FILENO ? "standard output: " : "standard error: ");
-    std::strncat(line, strerrordesc_np(why) == nullptr ? "unknown error" : strerrordesc_np(why), 80);
+    std::strncat(line, strerrordesc_np(why) == nullptr ? "unknown error" : strerrordesc_np(why),
+                 80);
     std::strcat(line, "\n");
     if (fd != STDERR_FILENO) write_whole(STDERR_FILENO, line, i64(std::strlen(line)));
     _exit(1);
@@ -108,8 +110,8 @@ void output::find_mode() noexcept {
     else mode_ = isatty(fd_) ? mode::lines : mode::blocks;
 }
 
-// What the kernel takes without waiting: so many bytes, none of them; below 0: minus an errno. The descriptor is not made
-// non-blocking, since other processes share it.
+// What the kernel takes without waiting: so many bytes, none of them; below 0: minus an errno. The
+// descriptor is not made non-blocking, since other processes share it.
 i64 output::give(const char* text, i64 size) noexcept {
     for (;;) {
         ssize_t n;
@@ -211,7 +213,8 @@ void output::put(const char* text, i64 size) noexcept {
     }
     if (buffer_ == nullptr) buffer_ = static_cast<char*>(buffer_new(room, 1));
     if (size > room - size_) send_buffer();
-    if (size >= room || !kept_.empty()) { // nothing is gathered while something is kept: it would come too early
+    if (size >= room ||
+        !kept_.empty()) { // nothing is gathered while something is kept: it would come too early
         send(text, size);
     } else {
         std::memcpy(buffer_ + size_, text, u64(size));
@@ -224,7 +227,9 @@ void output::put(const char* text, i64 size) noexcept {
     if (rest) __atomic_store_n(&gathered, true, __ATOMIC_RELEASE);
 }
 
-void output::write_buffer(const bytes& data) noexcept { put(reinterpret_cast<const char*>(data.data()), data.size()); }
+void output::write_buffer(const bytes& data) noexcept {
+    put(reinterpret_cast<const char*>(data.data()), data.size());
+}
 
 void output::flush() noexcept {
     lock();
@@ -273,7 +278,8 @@ void output::finish() noexcept {
 }
 
 void finish_outputs() noexcept {
-    for (output* o = all_outputs; o != nullptr; o = o->next_) { // outputs come and go while the program begins and ends
+    for (output* o = all_outputs; o != nullptr;
+         o = o->next_) { // outputs come and go while the program begins and ends
         bool mine = try_lock(o->locked_);
         for (int i = 0; !mine && i < lock_tries; i++) {
             sched_yield();

@@ -1,13 +1,15 @@
 #pragma once
-// output: the value behind stdout and stderr. Writes gather in a buffer; stderr and terminals get every
-// line at once, pipes and files when the buffer is full, when the process has nothing to do, and at its end.
+// output: the value behind stdout and stderr. Writes gather in a buffer; stderr and terminals get
+// every line at once, pipes and files when the buffer is full, when the process has nothing to do,
+// and at its end.
 //
-// Who reads a pipe may be slow. A write gives the kernel what it takes at once; the rest is kept, another thread writes
-// it on, and no task gets the output before it has (console.cpp). So nobody waits but who wants the output, and what is
-// kept is what one task writes. A task that has written 1 MiB more than is read waits itself.
+// Who reads a pipe may be slow. A write gives the kernel what it takes at once; the rest is kept,
+// another thread writes it on, and no task gets the output before it has (console.cpp). So nobody
+// waits but who wants the output, and what is kept is what one task writes. A task that has written
+// 1 MiB more than is read waits itself.
 //
-// Any thread, all methods: writers hold the object's permission, but flush_outputs comes from outside, so a
-// lock stands in front of the buffer.
+// Any thread, all methods: writers hold the object's permission, but flush_outputs comes from
+// outside, so a lock stands in front of the buffer.
 #include "buffer.hpp"
 #include "format.hpp"
 
@@ -59,19 +61,21 @@ private:
     bool helped_ = false; // somebody is about to write on what is kept
     i64 size_ = 0;
     char* buffer_ = nullptr;
-    byte_queue kept_;        // what the kernel did not take; while there is any, later writes go here at once
+    byte_queue
+        kept_; // what the kernel did not take; while there is any, later writes go here at once
     output* next_ = nullptr; // of all outputs
 };
 
 // Any thread. Called when a worker runs out of work; waits for nobody.
 void flush_outputs() noexcept;
-// Any thread, at the end of the process, also from the handler of a fault. Writes all that there is and waits for who
-// reads, unless hurry_outputs was called.
+// Any thread, at the end of the process, also from the handler of a fault. Writes all that there is
+// and waits for who reads, unless hurry_outputs was called.
 void finish_outputs() noexcept;
 // Any thread. From here on the end of the process waits for no reader.
 void hurry_outputs() noexcept;
 
-// Lets another thread call write_on, and no task have the output until that is over. False: it cannot be done here.
+// Lets another thread call write_on, and no task have the output until that is over. False: it
+// cannot be done here.
 extern bool (*write_later)(output& o) noexcept;
 
 // Writes all of it, however often the kernel interrupts or takes a part. 0, or the errno.

@@ -1,6 +1,6 @@
 #pragma once
-// A few threads for calls that may block: names of hosts, files that epoll refuses. They are started when first used
-// and touch no shared object.
+// A few threads for calls that may block: names of hosts, files that epoll refuses. They are
+// started when first used and touch no shared object.
 #include "base.hpp"
 
 namespace eve {

@@ -66,10 +66,12 @@ void* await_moment(void*) {
     }
 }
 
-// A thread of its own waits for it, since all workers may be busy then. Signals are for the workers' threads.
+// A thread of its own waits for it, since all workers may be busy then. Signals are for the
+// workers' threads.
 void end_at(i64 at_ns) noexcept {
     i64 was = moment_ns.load(order::relaxed);
-    while (at_ns < was && !moment_ns.compare_exchange(was, at_ns, order::release, order::relaxed)) {}
+    while (at_ns < was && !moment_ns.compare_exchange(was, at_ns, order::release, order::relaxed)) {
+    }
     moments.fetch_add(1, order::release);
     wake_on(moments, 1);
     if (awaited.exchange(1, order::relaxed) != 0) return;
@@ -77,7 +79,8 @@ void end_at(i64 at_ns) noexcept {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, await_moment, nullptr) != 0) die("no thread for the end of the process");
+    if (pthread_create(&thread, nullptr, await_moment, nullptr) != 0)
+        die("no thread for the end of the process");
     pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -91,7 +94,8 @@ struct signal_source::ear final : channel {
     signal_source& of;
     ear* next;
 
-    ear(signal_source& s, int shared, loop& at, ear* before) noexcept : channel(kind::other), of(s), next(before) {
+    ear(signal_source& s, int shared, loop& at, ear* before) noexcept
+        : channel(kind::other), of(s), next(before) {
         fd = shared;
         home = &at;
         locked l(guard);
@@ -133,7 +137,8 @@ void signal_source::on_changed(emitter_base& e) {
     if (wanted != 0 && s.ears_ == nullptr) s.listen();
     for (const known_signal& k : known) {
         u32 bit = 1u << k.number;
-        if ((wanted & bit) != (s.caught_ & bit)) set_action(k.number, wanted & bit ? note : SIG_DFL);
+        if ((wanted & bit) != (s.caught_ & bit))
+            set_action(k.number, wanted & bit ? note : SIG_DFL);
     }
     s.caught_ = wanted;
 }

@@ -10,8 +10,8 @@ struct interrupt {};
 struct terminate {};
 struct reload {};
 
-// Signals as events. One without a handler does what it does to any program. All loops look out for them: whichever
-// worker is free tells.
+// Signals as events. One without a handler does what it does to any program. All loops look out for
+// them: whichever worker is free tells.
 class signal_source final : public emitter_base {
 public:
     signal_source() noexcept;

@@ -14,7 +14,8 @@ task* ready_ring::pop() noexcept {
     u32 head = head_.load(order::acquire);
     for (;;) {
         if (head == tail_.load(order::acquire)) return nullptr;
-        // The owner may have put another task here, but only after head has moved on: the CAS then fails.
+        // The owner may have put another task here, but only after head has moved on: the
+        // CAS then fails.
         task* t = tasks_[head % capacity].load(order::relaxed);
         if (head_.compare_exchange(head, head + 1, order::acq_rel, order::acquire)) return t;
     }

@@ -1,6 +1,6 @@
 #pragma once
-// A worker's roots that can run: a ring that its owner fills and everybody empties, oldest first. What does not fit
-// goes to the common list of all workers.
+// A worker's roots that can run: a ring that its owner fills and everybody empties, oldest first.
+// What does not fit goes to the common list of all workers.
 //
 //   if (!ring.push(t)) overflow(t);
 #include "atomic.hpp"

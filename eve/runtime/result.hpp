@@ -1,5 +1,6 @@
 #pragma once
-// error: what went wrong, a counted pointer to code, text and cause. result<T>: T! of Eve, a value or an error.
+// error: what went wrong, a counted pointer to code, text and cause. result<T>: T! of Eve, a
+// value or an error.
 #include "string.hpp"
 
 namespace eve {

@@ -22,8 +22,8 @@ struct inline_task : task {
 
 constexpr int inline_grants = 16; // more are rare, and take the queue
 
-// Still under the permissions: the emitters that the root could have damaged are closed, or the process ends. A failure
-// that nobody is told of is written down.
+// Still under the permissions: the emitters that the root could have damaged are closed, or the
+// process ends. A failure that nobody is told of is written down.
 void root_failed(task* t, const failure& f) noexcept {
     if (!t->contained || the_crew.strict) {
         report(f);
@@ -75,7 +75,8 @@ void run_root(worker* w, task* t, frame* top, bool outermost) noexcept {
     t->kind->end(t);
 }
 
-bool run_now(void (*body)(void*, worker*, frame*), void* data, bool contained, grant* grants, int n) {
+bool run_now(void (*body)(void*, worker*, frame*), void* data, bool contained, grant* grants,
+             int n) {
     if (n > inline_grants) return false;
     slot slots[inline_grants];
     inline_task t{{&inline_task::kind_of}, body, data};

@@ -73,8 +73,10 @@ void open_worker(worker* w, int id) {
     name_guard(w->first, bytes, "eve: too many tasks in one finish\n");
     w->limit = w->first + (w->end - w->first) / 2; // loops leave the rest to recursion
     w->split = w->floor = w->first;
-    // Hungry from the start: workers that have not begun yet are idle, and nobody would ask for them.
-    w->mark.store(the_crew.count > 1 ? hungry : reinterpret_cast<u64>(w->first + rich_frames), order::relaxed);
+    // Hungry from the start: workers that have not begun yet are idle, and nobody
+    // would ask for them.
+    w->mark.store(the_crew.count > 1 ? hungry : reinterpret_cast<u64>(w->first + rich_frames),
+                  order::relaxed);
 }
 
 void run_workers(thread* threads) {
@@ -90,7 +92,8 @@ void open_crew() {
     the_crew.idle.forget();
     the_crew.outside_made = 0;
     opened.store(0, order::relaxed);
-    the_crew.workers = static_cast<worker*>(aligned_alloc(alignof(worker), usize(the_crew.count) * sizeof(worker)));
+    the_crew.workers = static_cast<worker*>(
+        aligned_alloc(alignof(worker), usize(the_crew.count) * sizeof(worker)));
     if (!the_crew.workers) die_out_of_memory();
     for (int i = 0; i < the_crew.count; i++) open_worker(&the_crew.workers[i], i);
     if (!the_crew.tracing) return;

@@ -4,8 +4,8 @@
 
 namespace eve {
 
-// Runs `start` on the first worker, and everything that follows from it, until no task is left and nothing is armed.
-// The result is the exit status. Reads EVE_WORKERS, EVE_BUDGET and EVE_TRACE.
+// Runs `start` on the first worker, and everything that follows from it, until no task is left and
+// nothing is armed. The result is the exit status. Reads EVE_WORKERS, EVE_BUDGET and EVE_TRACE.
 int run(int argc, char** argv, void (*start)(worker*, frame*));
 
 // Before run: any failure ends the process, also a contained one. So tests want it.

@@ -21,7 +21,8 @@ u32 bucket_of(const void* object, u32 buckets) {
 
 } // namespace
 
-scope::scope(worker* w, frame* top) noexcept : w_(w), from_(top), top_(top), outer_(w->within), table_(first_) {}
+scope::scope(worker* w, frame* top) noexcept
+    : w_(w), from_(top), top_(top), outer_(w->within), table_(first_) {}
 
 scope::~scope() {
     if (!joined_) {
@@ -77,7 +78,8 @@ void scope::add(task* t, slot* slots, grant* grants, int n) {
     fill(t, slots, grants, n);
     bool by_owner = self() == w_ && !joined_ && w_->within == outer_;
     enqueue(t);
-    if (by_owner && waiting_.load(order::relaxed) != 0 && top_ - from_ < most_tokens && room(w_, top_)) {
+    if (by_owner && waiting_.load(order::relaxed) != 0 && top_ - from_ < most_tokens &&
+        room(w_, top_)) {
         top_->emplace<scope*>(this);
         put(w_, top_++, token);
     }
@@ -122,12 +124,14 @@ void scope::run(task* t, worker* w, frame* top) noexcept {
         w->within = within;
         w->floor = floor;
     }
-    give_back_all(t); // those that waited for it become ready here, before it ends: none is left behind
+    give_back_all(
+        t); // those that waited for it become ready here, before it ends: none is left behind
     t->kind->end(t);
 }
 
-// Runs children until none is ready. Who makes one ready is either the owner between spawns or somebody in this loop,
-// who looks again afterwards: so when all tokens are joined, all children have run.
+// Runs children until none is ready. Who makes one ready is either the owner between spawns or
+// somebody in this loop, who looks again afterwards: so when all tokens are joined, all
+// children have run.
 void scope::drain(worker* w, frame* top) {
     joiner tokens(w, top);
     while (task* t = next_ready()) {

@@ -1,8 +1,8 @@
 #pragma once
-// A finish whose children may want the same objects. Each object has a queue of its own in the scope, found by its
-// address, so children that conflict run in the order of their spawns, while the world outside stays behind the root.
-// Children that can run are a list; a frame is only a token that says "run one of them", so that waiting, stealing
-// and helping are those of fork-join.
+// A finish whose children may want the same objects. Each object has a queue of its own in the
+// scope, found by its address, so children that conflict run in the order of their spawns, while
+// the world outside stays behind the root. Children that can run are a list; a frame is only a
+// token that says "run one of them", so that waiting, stealing and helping are those of fork-join.
 //
 //   scope s(w, top);
 //   s.spawn(child_4{...}, write(a), read(b));
@@ -20,15 +20,16 @@ public:
     // Owner only. Skips what has not started and waits for the rest, if join was not called.
     ~scope();
 
-    // Owner, and the scope's children (then the new one starts when its spawner has ended, or elsewhere). The body is a
-    // callable of (worker*, frame*).
+    // Owner, and the scope's children (then the new one starts when its spawner has ended, or
+    // elsewhere). The body is a callable of (worker*, frame*).
     template <class F, class... Grants> void spawn(F&& body, Grants... grants) {
         constexpr int n = sizeof...(Grants);
         auto* t = create<task_of<bare<F>, n>>(forward<F>(body));
         grant list[n > 0 ? n : 1] = {grants...};
         add(t, t->slots_, list, n);
     }
-    // Owner only. Waits for all children; throws the first failure. Children not started when it came are skipped.
+    // Owner only. Waits for all children; throws the first failure. Children not started when it
+    // came are skipped.
     void join();
 
     // Owner only. The first frame that is free for code between spawns.

@@ -4,8 +4,8 @@
 
 namespace eve {
 
-// Calls f when it goes out of scope, after failure too. The failure under way stands: one of f is dropped then, since
-// two at once would end the process.
+// Calls f when it goes out of scope, after failure too. The failure under way stands: one of f is
+// dropped then, since two at once would end the process.
 //
 //   on_exit guard([&] { file->close(); });
 template <class F> class on_exit {

@@ -1,5 +1,5 @@
-// What a socket sends: gathered under its guard, given to the kernel at the end of a batch, by itself or together with
-// what others send.
+// What a socket sends: gathered under its guard, given to the kernel at the end of a batch, by
+// itself or together with what others send.
 #include "socket.hpp"
 
 #include "format.hpp"
@@ -13,16 +13,19 @@ namespace eve {
 
 namespace {
 
-constexpr i64 send_at_once = 1 << 16;    // so much output does not wait for the end of the batch
-constexpr i64 late_from = 1 << 16;       // with so much output waiting nothing more is read; a guess
-constexpr unsigned patience_ms = 30'000; // a guess: how long a closing socket waits for a peer that takes nothing
+constexpr i64 send_at_once = 1 << 16; // so much output does not wait for the end of the batch
+constexpr i64 late_from = 1 << 16;    // with so much output waiting nothing more is read; a guess
+constexpr unsigned patience_ms =
+    30'000; // a guess: how long a closing socket waits for a peer that takes nothing
 
 } // namespace
 
-// With more output than this nothing is read, so that a peer that does not read cannot fill our memory.
+// With more output than this nothing is read, so that a peer that does not read cannot
+// fill our memory.
 i64 socket::late_mark() const noexcept { return late_from < limit_ / 2 ? late_from : limit_ / 2; }
 
-// Whether overflow is to be posted now, once, and not while either is being posted: what is posted last is true. Under the guard.
+// Whether overflow is to be posted now, once, and not while either is being posted: what is posted
+// last is true. Under the guard.
 bool socket::take_overflow() noexcept {
     if (over_ || telling_ || out_.size() <= limit_) return false;
     over_ = telling_ = true;
@@ -41,7 +44,8 @@ bool socket::take_drained() noexcept {
 void socket::push(effects& then) noexcept {
     if (lent_) return; // sent() comes back here
     while (!out_.empty() && !blocked_ && !broken_ && fd >= 0) {
-        i64 n = ::send(fd, out_.data(), static_cast<usize>(out_.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
+        i64 n =
+            ::send(fd, out_.data(), static_cast<usize>(out_.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n >= 0) {
             out_.consume(n);
         } else if (errno == EAGAIN) {
@@ -77,7 +81,8 @@ void socket::settle(const effects& then) noexcept {
     }
     for (bool overflow = then.overflow, drained = then.drained; overflow || drained;) {
         if (drained) post(self, create<emission_of<eve::drained>>(eve::drained{}));
-        else if (handles(key_of<eve::overflow>())) post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
+        else if (handles(key_of<eve::overflow>()))
+            post(self, create<emission_of<eve::overflow>>(eve::overflow{}));
         else abort(error(), false);
         locked l(guard); // others may have read or written meanwhile
         telling_ = false;

@@ -61,7 +61,9 @@ public:
     }
 
     iterator begin() const noexcept { return iterator(entries(), marks_, marks_ + used_); }
-    iterator end() const noexcept { return iterator(entries() + used_, marks_ + used_, marks_ + used_); }
+    iterator end() const noexcept {
+        return iterator(entries() + used_, marks_ + used_, marks_ + used_);
+    }
 
     friend bool operator==(const set& a, const set& b) {
         if (a.size() != b.size()) return false;

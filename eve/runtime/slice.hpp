@@ -1,6 +1,6 @@
 #pragma once
-// slice<T>: a view of consecutive elements that another container owns; two words, copied freely. As in
-// Eve, what it may change is settled by who got it, so that its methods are all const.
+// slice<T>: a view of consecutive elements that another container owns; two words, copied freely.
+// As in Eve, what it may change is settled by who got it, so that its methods are all const.
 #include "sort.hpp"
 #include "tuple.hpp"
 #include "option.hpp"
@@ -9,7 +9,8 @@ namespace eve {
 
 template <class T> class vector;
 
-// Whether first and what follows it, `count` in all, are indexes of something of this size. No for a count below 0.
+// Whether first and what follows it, `count` in all, are indexes of something of this size. No for
+// a count below 0.
 inline bool covers(i64 first, i64 count, i64 size) noexcept {
     return u64(first) <= u64(size) && u64(count) <= u64(size) - u64(first);
 }

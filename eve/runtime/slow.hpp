@@ -1,5 +1,6 @@
 #pragma once
-// A C function that may block, as `x <- f()`: it runs on a thread of the pool, its result comes back to a worker.
+// A C function that may block, as `x <- f()`: it runs on a thread of the pool, its result comes
+// back to a worker.
 //
 //   await(slow<u64>([n] { return compressBound(n); }), rest_3{}, contained);
 #include "async.hpp"
@@ -36,6 +37,8 @@ private:
 };
 
 // Worker threads only. f touches nothing but what it owns.
-template <class R, class F> async<R> slow(F f) { return async<R>(create<slow_call<R, F>>(move(f))); }
+template <class R, class F> async<R> slow(F f) {
+    return async<R>(create<slow_call<R, F>>(move(f)));
+}
 
 } // namespace eve

@@ -18,17 +18,22 @@ namespace {
 constexpr i64 first_limit = 1 << 20; // of output, in bytes: what std/io/socket.eve says
 constexpr i64 most_unread = 1 << 16; // input that no handler takes
 constexpr i64 longest_line = 1 << 16;
-constexpr int unread_turns = 16;         // what a closing socket discards at once
-constexpr i64 linger_ns = 1'000'000'000; // a guess: how long a peer that still sends has to see our end
-constexpr int silence_s = 60;            // a guess: after so long without a word the peer is asked whether it is there
-constexpr int asking_s = 15;             // between questions; a guess
-constexpr int questions = 4;             // without an answer, before it counts as gone; a guess
+constexpr int unread_turns = 16; // what a closing socket discards at once
+constexpr i64 linger_ns =
+    1'000'000'000; // a guess: how long a peer that still sends has to see our end
+constexpr int silence_s =
+    60; // a guess: after so long without a word the peer is asked whether it is there
+constexpr int asking_s = 15; // between questions; a guess
+constexpr int questions = 4; // without an answer, before it counts as gone; a guess
 
 } // namespace
 
-error error_of(int code) { return error(code, string(strerror(code), static_cast<i64>(strlen(strerror(code))))); }
+error error_of(int code) {
+    return error(code, string(strerror(code), static_cast<i64>(strlen(strerror(code)))));
+}
 
-// After close, while the peer still sends: reading on keeps the kernel from resetting what it has not yet read.
+// After close, while the peer still sends: reading on keeps the kernel from resetting what it
+// has not yet read.
 struct socket::linger final : alarm_node {
     socket& of;
     explicit linger(socket& s) noexcept : of(s) {}
@@ -52,7 +57,8 @@ socket::socket(int connected, loop& at, ref<tcp_socket> from) noexcept
 }
 
 socket::socket(socket&& fresh) noexcept
-    : emitter_base(&hooks), channel(kind::stream), stoppable(), limit_(fresh.limit_), from_(move(fresh.from_)) {
+    : emitter_base(&hooks), channel(kind::stream), stoppable(), limit_(fresh.limit_),
+      from_(move(fresh.from_)) {
     fd = fresh.fd;
     home = fresh.home;
     fresh.fd = -1;
@@ -77,7 +83,8 @@ void socket::start(loop&) {
     {
         locked l(guard);
         started_ = true;
-        // Two counts are the loop's own: if there is no other, nobody can ever do anything with the socket.
+        // Two counts are the loop's own: if there is no other, nobody can ever do anything
+        // with the socket.
         lonely = !has_data_ && !has_line_ && self->count_.load(order::acquire) == 2;
         if (wanted() != 0) home->update(*this);
     }
@@ -112,7 +119,8 @@ bytes socket::read_buffer() {
     bytes taken;
     locked l(guard);
     i64 old = in_.size() < most_unread ? in_.size() : most_unread;
-    i64 fresh = old == in_.size() ? (fresh_size_ < most_unread - old ? fresh_size_ : most_unread - old) : 0;
+    i64 fresh =
+        old == in_.size() ? (fresh_size_ < most_unread - old ? fresh_size_ : most_unread - old) : 0;
     if (old + fresh == 0) return taken;
     u8* to = taken.room(old + fresh);
     if (old > 0) {
@@ -245,8 +253,8 @@ bool socket::take_line(string& text) noexcept {
     return true;
 }
 
-// Hands out what was read, one event at a time: at the loop by running the handlers, elsewhere by posting the next
-// event, whose end comes back here.
+// Hands out what was read, one event at a time: at the loop by running the handlers, elsewhere by
+// posting the next event, whose end comes back here.
 void socket::pump(bool at_loop) noexcept {
     header* self = header_of(*this);
     for (;;) {
@@ -292,8 +300,8 @@ void socket::pump(bool at_loop) noexcept {
     }
 }
 
-// The peer will send no more, and its last input was handled. Tasks that this started wait for the socket before this
-// one does, so their replies are written when it runs.
+// The peer will send no more, and its last input was handled. Tasks that this started wait for the
+// socket before this one does, so their replies are written when it runs.
 void socket::after_last_input(bool at_loop) noexcept {
     ref<socket> me = ref_of(*this);
     auto body = [me](worker*, frame*) { me->close(); };

@@ -1,9 +1,10 @@
 #pragma once
 // Stream sockets over TCP, and listeners for them: std/io/socket.eve.
 //
-// A socket's descriptor belongs to one loop; tasks that hold the socket's permission may write from any worker. What
-// both touch is under the channel's guard. Input is read only while no handler of the socket is under way; output is
-// gathered and sent once at the end of a batch of events. A peer that does not read what it is sent is not read either.
+// A socket's descriptor belongs to one loop; tasks that hold the socket's permission may write from
+// any worker. What both touch is under the channel's guard. Input is read only while no handler of
+// the socket is under way; output is gathered and sent once at the end of a batch of events. A peer
+// that does not read what it is sent is not read either.
 #include "async.hpp"
 #include "buffer.hpp"
 #include "emitter.hpp"
@@ -52,8 +53,9 @@ public:
     // Worker threads only. Sends what waits.
     void flush() noexcept;
     socket* next_unflushed = nullptr;
-    // The loop of the socket only. Gives away what waits, to be sent at once; false: there is nothing, or not now. Then
-    // exactly one call of sent() says how many bytes the kernel took, or minus an errno.
+    // The loop of the socket only. Gives away what waits, to be sent at once; false: there is
+    // nothing, or not now. Then exactly one call of sent() says how many bytes the kernel took, or
+    // minus an errno.
     bool lend_output(byte_queue& to) noexcept;
     void sent(byte_queue& what, i64 size) noexcept;
 
@@ -129,14 +131,16 @@ private:
     bool patient_ : 1 = true;     // no limit yet on how long the peer may take
 };
 
-// Lets the kernel look for peers that are gone without a word. Connections have it from their listener.
+// Lets the kernel look for peers that are gone without a word. Connections have it from
+// their listener.
 void watch_peer(int fd) noexcept;
 
 // A connection that has come in; what nobody takes is closed.
 class connection {
 public:
     connection(int fd, ref<tcp_socket> from) noexcept : fd_(fd), from_(move(from)) {}
-    connection(connection&& other) noexcept : fd_(other.fd_), from_(move(other.from_)), taken_(move(other.taken_)) {
+    connection(connection&& other) noexcept
+        : fd_(other.fd_), from_(move(other.from_)), taken_(move(other.taken_)) {
         other.fd_ = -1;
     }
     connection& operator=(connection&&) = delete;
@@ -153,7 +157,8 @@ private:
 
 class tcp_socket final : public emitter_base, public channel, public stoppable, alarm_node {
 public:
-    static ref<tcp_socket> listen(i64 port, const string& host = string::literal("127.0.0.1"), i64 max = 0);
+    static ref<tcp_socket> listen(i64 port, const string& host = string::literal("127.0.0.1"),
+                                  i64 max = 0);
     static async<result<ref<socket>>> connect(const string& host, i64 port);
 
     tcp_socket(tcp_socket&& fresh) noexcept;
@@ -192,7 +197,8 @@ private:
     bool closed_ = false;
 };
 
-// What a continuation has received starts when it has ended, as with what a handler takes from a connection.
+// What a continuation has received starts when it has ended, as with what a handler takes
+// from a connection.
 template <> struct received<result<ref<socket>>> {
     explicit received(const result<ref<socket>>& r) noexcept;
     ~received();

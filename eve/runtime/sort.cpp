@@ -1,5 +1,6 @@
-// Sorting of numbers; strings have theirs from the header. What costs is a wrong guess of the processor at every second comparison, so neither the
-// partition nor the merging of short runs branches on the values.
+// Sorting of numbers; strings have theirs from the header. What costs is a wrong guess of the
+// processor at every second comparison, so neither the partition nor the merging of short runs
+// branches on the values.
 #include "vector.hpp"
 
 #include <cstring>
@@ -8,9 +9,10 @@ namespace eve {
 
 namespace {
 
-// Partitions by less(x): those for which it holds come first; returns how many. Lomuto's scheme as a cycle (after
-// Orson Peters and Lukas Bergdoll's "branchless Lomuto partitioning"): one item is out of its place, so that each
-// step is two moves instead of a swap, and they are made whatever the comparison says.
+// Partitions by less(x): those for which it holds come first; returns how many. Lomuto's scheme as
+// a cycle (after Orson Peters and Lukas Bergdoll's "branchless Lomuto partitioning"): one item is
+// out of its place, so that each step is two moves instead of a swap, and they are made whatever
+// the comparison says.
 template <class T, class Less> i64 partition_by(T* a, i64 n, Less less) noexcept {
     if (n == 0) return 0;
     T lifted = a[0];
@@ -44,8 +46,8 @@ template <class T> void sort_four(T* a) noexcept {
     order(a[1], a[2]);
 }
 
-// Merges from[0, n/2) and from[n/2, n) from both ends at once: two chains that do not wait for each other, and
-// neither can run out of its half before all is written.
+// Merges from[0, n/2) and from[n/2, n) from both ends at once: two chains that do not wait for each
+// other, and neither can run out of its half before all is written.
 template <class T> void merge_halves(const T* from, i64 n, T* to) noexcept {
     const T *left = from, *right = from + n / 2;
     const T *left_end = right - 1, *right_end = from + n - 1;
@@ -104,8 +106,8 @@ template <class T> void sort_few(T* a, i64 n) noexcept {
 
 template <class T> void quick(T* a, i64 n, int chances) noexcept;
 
-// The middle one of a sample whose size grows with n: halves of almost one size save more comparisons than the
-// sample costs, and keep two workers equally busy.
+// The middle one of a sample whose size grows with n: halves of almost one size save more
+// comparisons than the sample costs, and keep two workers equally busy.
 template <class T> T pivot_of(const T* a, i64 n) noexcept {
     if (n < 4096) return *detail::sample_median(a, n);
     constexpr i64 most = 127;
@@ -185,7 +187,8 @@ template <class T> i64 partition_integers(T* a, i64 n) noexcept {
     T pivot = pivot_of(a, n);
     i64 low = partition_by(a, n, [=](T x) { return x < pivot; });
     i64 high = low;
-    // Those that equal the pivot may go to either side: what keeps many equal items from making bad cuts.
+    // Those that equal the pivot may go to either side: what keeps many equal items from
+    // making bad cuts.
     if (low < n / 4) high += partition_by(a + low, n - low, [=](T x) { return !(pivot < x); });
     i64 cut = low > n / 2 ? low : high < n / 2 ? high : n / 2;
     if (cut > 0 && cut < n && cut >= n / 8 && n - cut >= n / 8) [[likely]]

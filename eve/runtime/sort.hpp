@@ -1,7 +1,8 @@
 #pragma once
-// Sorting and partitioning of n items in place, by `<`, without memory of their own and without a bad case:
-// O(n log n) always. Numbers have code of their own (sort.cpp) without branches on their values; what
-// follows here serves strings, tuples and the like, whose comparison costs more than a wrong guess.
+// Sorting and partitioning of n items in place, by `<`, without memory of their own and without a
+// bad case: O(n log n) always. Numbers have code of their own (sort.cpp) without branches on
+// their values; what follows here serves strings, tuples and the like, whose comparison costs
+// more than a wrong guess.
 #include "number.hpp"
 #include "value.hpp"
 
@@ -12,7 +13,9 @@ namespace detail {
 // An item while it is out of its place, as bytes: Eve's values may be moved so.
 template <class T> struct lifted {
     alignas(T) unsigned char bytes[sizeof(T)];
-    explicit lifted(const T* from) noexcept { __builtin_memcpy(bytes, static_cast<const void*>(from), sizeof(T)); }
+    explicit lifted(const T* from) noexcept {
+        __builtin_memcpy(bytes, static_cast<const void*>(from), sizeof(T));
+    }
     const T& item() const noexcept { return *reinterpret_cast<const T*>(bytes); }
     void put(T* to) const noexcept { __builtin_memcpy(static_cast<void*>(to), bytes, sizeof(T)); }
 };
@@ -62,7 +65,8 @@ template <class T> const T* median_of_three(const T* a, const T* b, const T* c) 
     return first == (*b < *c) ? b : c;
 }
 
-// The middle one of a sample of 3, 9, 27.. items from all over: the more items, the larger the sample.
+// The middle one of a sample of 3, 9, 27.. items from all over: the more items, the
+// larger the sample.
 template <class T> const T* sample_median(const T* a, i64 n) {
     if (n < 64) return median_of_three(a, a + n / 2, a + n - 1);
     i64 eighth = n / 8;
@@ -72,8 +76,8 @@ template <class T> const T* sample_median(const T* a, i64 n) {
     return median_of_three(sample_median(a, part), sample_median(b, part), sample_median(c, part));
 }
 
-// Hoare's: brings *pivot to the index it returns, nothing greater before it, nothing less behind it. Stops
-// at equal items from both sides, so that they fall into both parts alike.
+// Hoare's: brings *pivot to the index it returns, nothing greater before it, nothing less behind
+// it. Stops at equal items from both sides, so that they fall into both parts alike.
 template <class T> i64 split_at(T* a, i64 n, const T* pivot) {
     exchange(a, a + (pivot - a));
     i64 i = 0, j = n;
@@ -137,8 +141,8 @@ template <class T> i64 partition_any(T* items, i64 n) {
 // Sorts; not stable.
 template <class T> void sort_items(T* items, i64 n) { detail::sort_any(items, n); }
 
-// Reorders so that no item before the index that it returns is greater than any from there on. For n >= 2
-// the index is from 1 to n - 1, and an eighth of n or more away from both ends.
+// Reorders so that no item before the index that it returns is greater than any from there on. For
+// n >= 2 the index is from 1 to n - 1, and an eighth of n or more away from both ends.
 template <class T> i64 partition_items(T* items, i64 n) { return detail::partition_any(items, n); }
 
 // NaN sorts behind all numbers, or, with a sign, before them; -0 before 0.

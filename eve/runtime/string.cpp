@@ -56,7 +56,9 @@ char* string::buffer_text() const noexcept {
     return tag() == part_tag ? text - (word_[1] >> 28 & part_mask) : text;
 }
 
-void string::retain() const noexcept { __atomic_fetch_add(&head_of(buffer_text())->count, 1u, __ATOMIC_RELAXED); }
+void string::retain() const noexcept {
+    __atomic_fetch_add(&head_of(buffer_text())->count, 1u, __ATOMIC_RELAXED);
+}
 
 void string::release() noexcept {
     head* h = head_of(buffer_text());
@@ -155,7 +157,8 @@ string string::replace(const string& old, const string& by) const {
     }
     if (found == 0) return *this;
     i64 grown;
-    if (__builtin_mul_overflow(found, by.size() - old.size(), &grown) || grown > largest_size - size())
+    if (__builtin_mul_overflow(found, by.size() - old.size(), &grown) ||
+        grown > largest_size - size())
         die_out_of_memory();
     string s;
     char* to = s.prepare(size() + grown);
@@ -210,14 +213,15 @@ void string::shorten(i64 size) noexcept {
     *this = string(data(), size);
 }
 
-// Appends in place where this is the only string of a buffer with room; else in a buffer with room for as much
-// again, so that building a text piece by piece is linear.
+// Appends in place where this is the only string of a buffer with room; else in a buffer with room
+// for as much again, so that building a text piece by piece is linear.
 string& string::operator+=(const string& s) {
     i64 m = s.size();
     if (tag() == whole_tag) [[likely]] {
         char* text = reinterpret_cast<char*>(word_[0]);
         i64 n = i64(word_[1] & size_mask);
-        if (head_of(text)->room - n >= m && __atomic_load_n(&head_of(text)->count, __ATOMIC_ACQUIRE) == 1) [[likely]] {
+        if (head_of(text)->room - n >= m &&
+            __atomic_load_n(&head_of(text)->count, __ATOMIC_ACQUIRE) == 1) [[likely]] {
             std::memcpy(text + n, s.data(), u64(m));
             word_[1] += u64(m);
             return *this;
@@ -233,8 +237,8 @@ string& string::operator+=(const string& s) {
     return *this;
 }
 
-// A string of `all` bytes that begins with this one's. If nobody else has the buffer and `kept` does not ask for
-// this string to stay whole, the buffer moves over.
+// A string of `all` bytes that begins with this one's. If nobody else has the buffer and `kept`
+// does not ask for this string to stay whole, the buffer moves over.
 string string::grown(i64 all, bool kept) {
     string fresh;
     if (all <= inline_max) {
@@ -243,8 +247,10 @@ string string::grown(i64 all, bool kept) {
     }
     i64 room = all < 32 ? 48 : all <= largest_size / 2 ? all * 2 : all;
     char* text;
-    if (tag() == whole_tag && !kept && __atomic_load_n(&head_of(buffer_text())->count, __ATOMIC_ACQUIRE) == 1) {
-        head* h = static_cast<head*>(buffer_resize(head_of(buffer_text()), room + i64(sizeof(head)), 1));
+    if (tag() == whole_tag && !kept &&
+        __atomic_load_n(&head_of(buffer_text())->count, __ATOMIC_ACQUIRE) == 1) {
+        head* h =
+            static_cast<head*>(buffer_resize(head_of(buffer_text()), room + i64(sizeof(head)), 1));
         h->room = room;
         text = reinterpret_cast<char*>(h + 1);
         word_[0] = word_[1] = 0;

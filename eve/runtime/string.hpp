@@ -1,9 +1,10 @@
 #pragma once
-// string: immutable text of 16 bytes. Up to 15 bytes stand in the string itself; longer ones in a counted
-// buffer, or, if literal, where the compiler put them. A long part of a long string shares its buffer.
+// string: immutable text of 16 bytes. Up to 15 bytes stand in the string itself; longer ones in a
+// counted buffer, or, if literal, where the compiler put them. A long part of a long string
+// shares its buffer.
 //
-// Sizes, indices and cuts count bytes. The bytes are UTF-8 by convention, not by check: a cut may stand in
-// the middle of a character, and joining the parts gives the whole again.
+// Sizes, indices and cuts count bytes. The bytes are UTF-8 by convention, not by check: a cut may
+// stand in the middle of a character, and joining the parts gives the whole again.
 #include "hash.hpp"
 #include "option.hpp"
 
@@ -48,7 +49,9 @@ public:
         }
         return s;
     }
-    static string literal(const char* text) noexcept { return literal(text, i64(__builtin_strlen(text))); }
+    static string literal(const char* text) noexcept {
+        return literal(text, i64(__builtin_strlen(text)));
+    }
     // The string of one byte.
     static string of(character c) noexcept {
         string s;
@@ -58,13 +61,15 @@ public:
     }
     // The text of the code point in UTF-8; U+FFFD if there is none of that number.
     static string of_rune(i64 code) noexcept;
-    // Of an empty string: makes it `size` bytes long. The caller fills them before it moves or copies the string.
+    // Of an empty string: makes it `size` bytes long. The caller fills them before it moves or
+    // copies the string.
     char* prepare(i64 size);
     // Of a string that was prepared and has not been copied: keeps the first `size` bytes.
     void shorten(i64 size) noexcept;
 
     const char* data() const noexcept {
-        return tag() <= inline_max ? reinterpret_cast<const char*>(word_) : reinterpret_cast<const char*>(word_[0]);
+        return tag() <= inline_max ? reinterpret_cast<const char*>(word_)
+                                   : reinterpret_cast<const char*>(word_[0]);
     }
     i64 size() const noexcept {
         if (tag() <= inline_max) return tag();
@@ -98,7 +103,8 @@ public:
     string replace(const string& old, const string& by) const;
     // A negative n gives as little as 0 does.
     string repeat(i64 n, const site* here = nullptr) const;
-    // The parts between separators, one more than there are separators; an empty separator stands nowhere.
+    // The parts between separators, one more than there are separators; an empty separator
+    // stands nowhere.
     vector<string> split(const string& separator) const;
     // The whole text as a decimal number: no white space, no overflow; none otherwise.
     option<i64> to_int() const noexcept;
@@ -116,7 +122,8 @@ public:
             return hash_join(word_[0], word_[1]);
         return hash_bytes(data(), u64(size()));
     }
-    // Short strings are always inline and long ones never, so that equal words settle most comparisons.
+    // Short strings are always inline and long ones never, so that equal words settle
+    // most comparisons.
     friend bool operator==(const string& a, const string& b) noexcept {
         if (a.word_[0] == b.word_[0] && a.word_[1] == b.word_[1]) return true;
         if (a.tag() <= inline_max || b.tag() <= inline_max) return false;
@@ -134,10 +141,12 @@ private:
     //   literal  word 0 is the text, word 1 the size
     //   whole    the same; 16 bytes before the text stands its buffer's head
     //   part     28 bits of word 1 are the size, 28 the distance from the buffer's text
-    static constexpr u32 inline_max = 15, literal_tag = 16, whole_tag = 17, part_tag = 18, niche_tag = 255;
+    static constexpr u32 inline_max = 15, literal_tag = 16, whole_tag = 17, part_tag = 18,
+                         niche_tag = 255;
     static constexpr u64 size_mask = (u64(1) << 56) - 1;
     static constexpr u64 part_mask = (u64(1) << 28) - 1;
-    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the size of an inline string is its last byte");
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+                  "the size of an inline string is its last byte");
 
     u32 tag() const noexcept { return u32(word_[1] >> 56); }
     bool is_counted() const noexcept { return tag() - whole_tag <= part_tag - whole_tag; }

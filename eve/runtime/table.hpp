@@ -1,6 +1,6 @@
 #pragma once
-// The hash table behind map and set: entries in order of insertion, as in CPython's dict, and an index of
-// slots with open addressing. What does not depend on the types is out of line here.
+// The hash table behind map and set: entries in order of insertion, as in CPython's dict, and an
+// index of slots with open addressing. What does not depend on the types is out of line here.
 //
 //   slots   a power of two of u64: the mark of an entry above, its index + 1 below; 0 is free
 //   marks   for each entry its hash with the top bit set; 0 when the entry was removed
@@ -81,7 +81,8 @@ private:
 // Walks the entries that were not removed. `Of` turns an entry into what the loop sees.
 template <class Entry, class Of> class table_iterator {
 public:
-    table_iterator(Entry* entry, const u32* mark, const u32* end) noexcept : entry_(entry), mark_(mark), end_(end) {
+    table_iterator(Entry* entry, const u32* mark, const u32* end) noexcept
+        : entry_(entry), mark_(mark), end_(end) {
         skip();
     }
     decltype(auto) operator*() const noexcept { return Of{}(*entry_); }

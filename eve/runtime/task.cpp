@@ -42,8 +42,8 @@ static u32 join_all_queues(task* t) noexcept {
     return got;
 }
 
-// Takes away so many of what the task waits for. Who takes the last one makes it ready; others must not touch it
-// afterwards, since it may have run and be gone.
+// Takes away so many of what the task waits for. Who takes the last one makes it ready; others must
+// not touch it afterwards, since it may have run and be gone.
 static void grant_to(task* t, u32 permissions) noexcept {
     if (t->missing.fetch_sub(permissions, order::acq_rel) == permissions) make_ready(t);
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Roots: tasks that hold all that they need from their start to their end. A root is put into the queues of all its
-// objects in one step, so any two roots meet in the same order everywhere: no cycle of waits, and tasks that conflict
-// run in the order of their spawns.
+// Roots: tasks that hold all that they need from their start to their end. A root is put into the
+// queues of all its objects in one step, so any two roots meet in the same order everywhere: no
+// cycle of waits, and tasks that conflict run in the order of their spawns.
 //
 //   spawn(task_17{message, c}, read(message), write(c));
 #include "object.hpp"
@@ -23,7 +23,8 @@ template <class T> grant read(const ref<T>& r) noexcept { return {r.object(), fa
 template <class T> grant write(const ref<T>& r) noexcept { return {r.object(), true}; }
 template <class T> grant read(const built<T>& b) noexcept { return {b.handle().object(), false}; }
 template <class T> grant write(const built<T>& b) noexcept { return {b.handle().object(), true}; }
-// Only for the children of a scope: an object that was built here and needs no header is known by its address.
+// Only for the children of a scope: an object that was built here and needs no header is known
+// by its address.
 template <class T> grant read(const T& place) noexcept { return {&place, false}; }
 template <class T> grant write(const T& place) noexcept { return {&place, true}; }
 
@@ -35,10 +36,11 @@ struct task_kind {
 
 struct task {
     const task_kind* kind;
-    task* next = nullptr;   // in a list of ready tasks
-    slot* slots = nullptr;  // one for each object, no object twice
-    scope* home = nullptr;  // of a child; null of a root
-    atomic<u32> missing{1}; // permissions that it still waits for; 1 more while it is being put into the queues
+    task* next = nullptr;  // in a list of ready tasks
+    slot* slots = nullptr; // one for each object, no object twice
+    scope* home = nullptr; // of a child; null of a root
+    atomic<u32> missing{
+        1}; // permissions that it still waits for; 1 more while it is being put into the queues
     u16 count = 0;          // of slots
     bool contained = false; // its failure closes what it holds; else it ends the process
     task *older = nullptr, *newer = nullptr; // in the list of all roots, while EVE_TRACE is set
@@ -46,7 +48,8 @@ struct task {
 
 // Any thread. Counts and lists a root that is about to be enqueued.
 void begin_root(task* t) noexcept;
-// Any thread. Puts a task into the queues of its objects, and among the ready ones if they are free.
+// Any thread. Puts a task into the queues of its objects, and among the ready ones if
+// they are free.
 void enqueue(task* t) noexcept;
 // The same for a root with one object, before all who wait for it.
 void enqueue_first(task* t) noexcept;
@@ -80,26 +83,31 @@ template <class F, class... Grants> task* make_task(F&& body, Grants... grants) 
     return t;
 }
 
-// Any thread, from inside a root or outside of all. The body is a callable of (worker*, frame*), which runs once,
-// later: never inside its creator. The grants are taken from the arguments before the body is moved.
+// Any thread, from inside a root or outside of all. The body is a callable of (worker*, frame*),
+// which runs once, later: never inside its creator. The grants are taken from the arguments before
+// the body is moved.
 template <class F, class... Grants> void spawn(F&& body, Grants... grants) {
     enqueue(make_task(forward<F>(body), grants...));
 }
-// The same, but failure of the body closes the emitters that it holds to write, and the process goes on.
+// The same, but failure of the body closes the emitters that it holds to write, and the
+// process goes on.
 template <class F, class... Grants> void spawn_contained(F&& body, Grants... grants) {
     task* t = make_task(forward<F>(body), grants...);
     t->contained = true;
     enqueue(t);
 }
 
-// Only where a worker's poller handles events. Runs the body at once, as a root, when all that it needs is free and
-// nobody waits for it; nothing is allocated. False: nothing was done, spawn it. Sorts and merges the grants.
-bool run_now(void (*body)(void*, worker*, frame*), void* data, bool contained, grant* grants, int n);
+// Only where a worker's poller handles events. Runs the body at once, as a root, when all that it
+// needs is free and nobody waits for it; nothing is allocated. False: nothing was done, spawn it.
+// Sorts and merges the grants.
+bool run_now(void (*body)(void*, worker*, frame*), void* data, bool contained, grant* grants,
+             int n);
 
 template <class F, class... Grants> bool run_now(F& body, bool contained, Grants... grants) {
     constexpr int n = sizeof...(Grants);
     grant list[n > 0 ? n : 1] = {grants...};
-    return run_now([](void* f, worker* w, frame* top) { (*static_cast<F*>(f))(w, top); }, &body, contained, list, n);
+    return run_now([](void* f, worker* w, frame* top) { (*static_cast<F*>(f))(w, top); }, &body,
+                   contained, list, n);
 }
 
 } // namespace eve

@@ -91,8 +91,9 @@ void* begin_thread(void* block) {
 
 } // namespace
 
-// ThreadSanitizer keeps signals back until it is safe, in a record for each thread that it makes when it first needs it. A
-// signal that comes in the middle of that makes another one, and is lost with it (GCC 12). Any call that may block does.
+// ThreadSanitizer keeps signals back until it is safe, in a record for each thread that it makes
+// when it first needs it. A signal that comes in the middle of that makes another one, and is lost
+// with it (GCC 12). Any call that may block does.
 void expect_signals() noexcept {
 #ifdef __SANITIZE_THREAD__
     if constexpr (!modelled) usleep(1);
@@ -101,7 +102,8 @@ void expect_signals() noexcept {
 
 void* reserve(usize& bytes, usize least) noexcept {
     for (; bytes >= least; bytes /= 2) {
-        void* p = mmap(nullptr, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* p = mmap(nullptr, bytes + 2 * page, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) continue;
         char* start = static_cast<char*>(p) + page;
         if (mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0) {
@@ -156,12 +158,15 @@ void thread::join() {
     unreserve(stack_, stack_bytes_);
 }
 
-void wait_on(atomic<u32>& word, u32 value, i64 timeout_us) noexcept { wait_at(word.raw(), value, timeout_us); }
+void wait_on(atomic<u32>& word, u32 value, i64 timeout_us) noexcept {
+    wait_at(word.raw(), value, timeout_us);
+}
 
 void wait_at(void* word, u32 value, i64 timeout_us) noexcept {
     if constexpr (modelled) return model::wait(word, value, timeout_us >= 0);
     timespec limit = {timeout_us / 1000000, timeout_us % 1000000 * 1000};
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_us < 0 ? nullptr : &limit, nullptr, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_us < 0 ? nullptr : &limit, nullptr,
+            0);
 }
 
 void wake_on(atomic<u32>& word, int threads) noexcept { wake_at(word.raw(), threads); }

@@ -4,8 +4,8 @@
 
 namespace eve {
 
-// A thread with a stack of its own: large, reserved but not touched, with a page below that must not be. Going over its
-// end is reported in one line instead of a bare fault.
+// A thread with a stack of its own: large, reserved but not touched, with a page below that must
+// not be. Going over its end is reported in one line instead of a bare fault.
 class thread {
 public:
     void start(void (*body)(void*), void* argument);
@@ -30,7 +30,8 @@ void expect_signals() noexcept;
 // Lets another thread run first.
 void give_way() noexcept;
 
-// A loop that waits a few instructions for another thread: pauses, and gives way when that one was interrupted.
+// A loop that waits a few instructions for another thread: pauses, and gives way when that one
+// was interrupted.
 class spinning {
     u32 turns_ = 0;
 
@@ -42,8 +43,9 @@ public:
     u32 turns() const noexcept { return turns_; }
 };
 
-// Large memory that is reserved and not touched, with a forbidden page at both ends. Where address space is limited it
-// gets less than it asks for, but not less than `least`; the process ends if there is not even that.
+// Large memory that is reserved and not touched, with a forbidden page at both ends. Where address
+// space is limited it gets less than it asks for, but not less than `least`; the process ends if
+// there is not even that.
 void* reserve(usize& bytes, usize least) noexcept;
 void unreserve(void* start, usize bytes) noexcept;
 // What a fault in the forbidden pages of a range is reported as.

@@ -18,8 +18,8 @@ timer::timer(i64 first_ns, duration interval) noexcept
     : emitter_base(&hooks), channel(kind::other), first_ns_(first_ns), interval_(interval) {}
 
 timer::timer(timer&& fresh) noexcept
-    : emitter_base(&hooks), channel(kind::other), stoppable(), alarm_node(), first_ns_(fresh.first_ns_),
-      interval_(fresh.interval_) {}
+    : emitter_base(&hooks), channel(kind::other), stoppable(), alarm_node(),
+      first_ns_(fresh.first_ns_), interval_(fresh.interval_) {}
 
 ref<timer> timer::begin(duration first, duration interval) {
     auto t = make<timer>(timer(monotonic_ns() + (first > 0 ? first : 0), interval));

@@ -1,6 +1,6 @@
 #pragma once
-// Timers: timer.every and timer.after of std/prelude.eve. Ticks that come while the handler of the one before is under
-// way are counted and told with the next.
+// Timers: timer.every and timer.after of std/prelude.eve. Ticks that come while the handler of the
+// one before is under way are counted and told with the next.
 #include "emitter.hpp"
 #include "instant.hpp"
 #include "loop.hpp"

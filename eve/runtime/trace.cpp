@@ -1,4 +1,5 @@
-// Who holds what and who waits for what: the queues know. Roots are listed only while EVE_TRACE is set.
+// Who holds what and who waits for what: the queues know. Roots are listed only while
+// EVE_TRACE is set.
 #include "crew.hpp"
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@ struct text {
     int size;
 };
 
-// The type's name in what g++ and clang give as the name of a function of a template: "... [with T = eve::socket; ..]".
+// The type's name in what g++ and clang give as the name of a function of a template: "... [with T
+// = eve::socket; ..]".
 text type_in(const char* pretty) noexcept {
     const char* at = strstr(pretty, " = ");
     if (!at) return {pretty, int(strlen(pretty))};
@@ -35,11 +37,13 @@ text type_in(const char* pretty) noexcept {
     return {at, int(strcspn(at, ";]"))};
 }
 
-// A type as the program knows it: the runtime's own are in a namespace, and C++ calls an int otherwise.
+// A type as the program knows it: the runtime's own are in a namespace, and C++ calls
+// an int otherwise.
 text plain(text type) noexcept {
     if (type.size == 8 && memcmp(type.start, "long int", 8) == 0) return {"int", 3};
     if (type.size == 4 && memcmp(type.start, "long", 4) == 0) return {"int", 3};
-    if (type.size > 5 && memcmp(type.start, "eve::", 5) == 0) return {type.start + 5, type.size - 5};
+    if (type.size > 5 && memcmp(type.start, "eve::", 5) == 0)
+        return {type.start + 5, type.size - 5};
     return type;
 }
 
@@ -52,7 +56,8 @@ void say_slots(const task* t, bool granted, const char* verb) noexcept {
         if (has != granted) continue;
         text type = plain(type_in(static_cast<const header*>(s.at)->kind_->name));
         const char* how = s.write ? "to write" : "to read";
-        say("    %s %.*s %p %s\n", verb, type.size, type.start, static_cast<const void*>(s.at), how);
+        say("    %s %.*s %p %s\n", verb, type.size, type.start, static_cast<const void*>(s.at),
+            how);
     }
 }
 

@@ -28,20 +28,29 @@ template <class Head, class Next, class... Rest> struct tuple<Head, Next, Rest..
     tuple<Next, Rest...> tail;
     tuple() : head(zero_of<Head>()) {}
     tuple(Head h, Next n, Rest... rest)
-        : head(static_cast<Head&&>(h)), tail(static_cast<Next&&>(n), static_cast<Rest&&>(rest)...) {}
+        : head(static_cast<Head&&>(h)), tail(static_cast<Next&&>(n), static_cast<Rest&&>(rest)...) {
+    }
     tuple(Head h, tuple<Next, Rest...>&& t)
         : head(static_cast<Head&&>(h)), tail(static_cast<tuple<Next, Rest...>&&>(t)) {}
     tuple copy() const { return tuple(copy_of(head), tail.copy()); }
     u64 hash_value() const { return hash_join(hash_of(head), tail.hash_value()); }
-    friend bool operator==(const tuple& a, const tuple& b) { return a.head == b.head && a.tail == b.tail; }
+    friend bool operator==(const tuple& a, const tuple& b) {
+        return a.head == b.head && a.tail == b.tail;
+    }
     friend bool operator<(const tuple& a, const tuple& b) {
         return a.head < b.head || (!(b.head < a.head) && a.tail < b.tail);
     }
 };
 
-template <class... Ts> bool operator>(const tuple<Ts...>& a, const tuple<Ts...>& b) { return b < a; }
-template <class... Ts> bool operator<=(const tuple<Ts...>& a, const tuple<Ts...>& b) { return !(b < a); }
-template <class... Ts> bool operator>=(const tuple<Ts...>& a, const tuple<Ts...>& b) { return !(a < b); }
+template <class... Ts> bool operator>(const tuple<Ts...>& a, const tuple<Ts...>& b) {
+    return b < a;
+}
+template <class... Ts> bool operator<=(const tuple<Ts...>& a, const tuple<Ts...>& b) {
+    return !(b < a);
+}
+template <class... Ts> bool operator>=(const tuple<Ts...>& a, const tuple<Ts...>& b) {
+    return !(a < b);
+}
 
 // The element I, counted from 0; of a temporary it may be moved.
 template <int I, class... Ts> constexpr auto& get(tuple<Ts...>& t) noexcept {
@@ -57,6 +66,8 @@ template <int I, class... Ts> constexpr auto&& get(tuple<Ts...>&& t) noexcept {
     else return get<I - 1>(static_cast<decltype(t.tail)&&>(t.tail));
 }
 
-template <class... Ts> tuple<Ts...> make_tuple(Ts... xs) { return tuple<Ts...>(static_cast<Ts&&>(xs)...); }
+template <class... Ts> tuple<Ts...> make_tuple(Ts... xs) {
+    return tuple<Ts...>(static_cast<Ts&&>(xs)...);
+}
 
 } // namespace eve

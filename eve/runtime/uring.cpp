@@ -1,10 +1,11 @@
-// The reactor by io_uring: reads are handed to the kernel beforehand and sends gathered, so that one system call takes
-// the results of many; bytes that arrive lie in buffers lent to the kernel for whatever connection needs them next. By
-// system calls alone, since a library would be one more thing to link.
+// The reactor by io_uring: reads are handed to the kernel beforehand and sends gathered, so that
+// one system call takes the results of many; bytes that arrive lie in buffers lent to the kernel
+// for whatever connection needs them next. By system calls alone, since a library would be one
+// more thing to link.
 //
-// What the ring works on it keeps open, and after the end of a process that was killed it is taken down late, 10 to 40 ms
-// on a busy machine. So it does not know the listeners, whose ports the next process wants at once: they are in an epoll,
-// and the ring waits for that.
+// What the ring works on it keeps open, and after the end of a process that was killed it is taken
+// down late, 10 to 40 ms on a busy machine. So it does not know the listeners, whose ports the next
+// process wants at once: they are in an epoll, and the ring waits for that.
 #include "fail.hpp"
 #include "loop.hpp"
 #include "memory.hpp"
@@ -33,8 +34,9 @@ namespace eve {
 namespace {
 
 constexpr u32 entries = 1024; // requests handed over at once; a guess
-// Lent to the kernel: numbers are powers of two. What comes in small pieces goes into small buffers, in whatever order;
-// who fills one of those is read into a few large ones, which stay in the cache from one read to the next.
+// Lent to the kernel: numbers are powers of two. What comes in small pieces goes into small
+// buffers, in whatever order; who fills one of those is read into a few large ones, which stay in
+// the cache from one read to the next.
 constexpr u32 small_buffers = 64;
 constexpr i64 small_bytes = 8192;
 constexpr u32 large_buffers = 8;
@@ -62,7 +64,8 @@ struct parcel {
 // Buffers that the kernel fills in the order in which they were lent.
 class lending {
 public:
-    lending(u16 group, u32 count, i64 bytes) noexcept : group_(group), count_(count), bytes_(bytes) {}
+    lending(u16 group, u32 count, i64 bytes) noexcept
+        : group_(group), count_(count), bytes_(bytes) {}
     lending(const lending&) = delete;
     lending& operator=(const lending&) = delete;
     ~lending();
@@ -114,7 +117,8 @@ private:
     u64 waken_ = 0;   // where the count of the waker is read to
     u32 pending_ = 0; // requests not handed over yet
     u32 sq_entries_ = 0;
-    u32 *sq_head_ = nullptr, *sq_tail_ = nullptr, *sq_mask_ = nullptr, *sq_flags_ = nullptr, *sq_array_ = nullptr;
+    u32 *sq_head_ = nullptr, *sq_tail_ = nullptr, *sq_mask_ = nullptr, *sq_flags_ = nullptr,
+        *sq_array_ = nullptr;
     u32 *cq_head_ = nullptr, *cq_tail_ = nullptr, *cq_mask_ = nullptr;
     io_uring_sqe* sqes_ = nullptr;
     io_uring_cqe* cqes_ = nullptr;
@@ -139,7 +143,8 @@ bool uring_reactor::open() noexcept {
     if (ring_ < 0) return false;
     waker_ = eventfd(0, EFD_CLOEXEC);
     doors_ = epoll_create1(EPOLL_CLOEXEC);
-    if (!(p.features & IORING_FEAT_SINGLE_MMAP) || !(p.features & IORING_FEAT_EXT_ARG) || waker_ < 0 || doors_ < 0)
+    if (!(p.features & IORING_FEAT_SINGLE_MMAP) || !(p.features & IORING_FEAT_EXT_ARG) ||
+        waker_ < 0 || doors_ < 0)
         return false;
     if (!map_rings(p) || !small_.open(ring_) || !large_.open(ring_)) return false;
     await_wake();
@@ -152,7 +157,8 @@ bool uring_reactor::map_rings(const io_uring_params& p) noexcept {
     usize cq_bytes = p.cq_off.cqes + p.cq_entries * sizeof(io_uring_cqe);
     rings_bytes_ = sq_bytes > cq_bytes ? sq_bytes : cq_bytes;
     rings_ = static_cast<u8*>(map(rings_bytes_, ring_, IORING_OFF_SQ_RING));
-    sqes_ = static_cast<io_uring_sqe*>(map(p.sq_entries * sizeof(io_uring_sqe), ring_, IORING_OFF_SQES));
+    sqes_ = static_cast<io_uring_sqe*>(
+        map(p.sq_entries * sizeof(io_uring_sqe), ring_, IORING_OFF_SQES));
     if (rings_ == nullptr || sqes_ == nullptr) return false;
     auto at = [&](u32 offset) { return reinterpret_cast<u32*>(rings_ + offset); };
     sq_head_ = at(p.sq_off.head);
@@ -170,13 +176,15 @@ bool uring_reactor::map_rings(const io_uring_params& p) noexcept {
 
 bool lending::open(int ring) noexcept {
     ring_ = static_cast<io_uring_buf_ring*>(map(count_ * sizeof(io_uring_buf), -1, 0));
-    memory_ = static_cast<u8*>(map(count_ * static_cast<usize>(bytes_), -1, 0)); // pages come when they are used
+    memory_ = static_cast<u8*>(
+        map(count_ * static_cast<usize>(bytes_), -1, 0)); // pages come when they are used
     if (ring_ == nullptr || memory_ == nullptr) return false;
     io_uring_buf_reg about{};
     about.ring_addr = reinterpret_cast<u64>(ring_);
     about.ring_entries = count_;
     about.bgid = group_;
-    if (syscall(SYS_io_uring_register, ring, IORING_REGISTER_PBUF_RING, &about, 1) != 0) return false;
+    if (syscall(SYS_io_uring_register, ring, IORING_REGISTER_PBUF_RING, &about, 1) != 0)
+        return false;
     for (u16 i = 0; i < count_; i++) lend(i);
     return true;
 }
@@ -205,7 +213,8 @@ void lending::lend(u16 number) noexcept {
 
 // Hands over what is pending, and waits for so many results.
 int uring_reactor::enter(u32 least, u32 flags, const void* argument, usize size) noexcept {
-    int n = static_cast<int>(syscall(SYS_io_uring_enter, ring_, pending_, least, flags, argument, size));
+    int n = static_cast<int>(
+        syscall(SYS_io_uring_enter, ring_, pending_, least, flags, argument, size));
     pending_ = *sq_tail_ - __atomic_load_n(sq_head_, __ATOMIC_ACQUIRE);
     return n;
 }
@@ -266,7 +275,10 @@ void uring_reactor::open_doors(loop& on) noexcept {
 
 void uring_reactor::ask(channel& c, u8 bit) noexcept {
     bool in = bit == io_in;
-    op what = bit == io_out ? op_out : bit == io_end ? op_end : c.how == channel::kind::stream ? op_read : op_poll;
+    op what = bit == io_out                    ? op_out
+              : bit == io_end                  ? op_end
+              : c.how == channel::kind::stream ? op_read
+                                               : op_poll;
     io_uring_sqe* sqe = request(&c, what);
     sqe->fd = c.fd;
     if (what == op_read) {
@@ -285,7 +297,10 @@ void uring_reactor::ask(channel& c, u8 bit) noexcept {
 
 // The kernel shall not go on with it; that it has stopped is a result of its own.
 void uring_reactor::take_back(channel& c, u8 bit) noexcept {
-    op what = bit == io_out ? op_out : bit == io_end ? op_end : c.how == channel::kind::stream ? op_read : op_poll;
+    op what = bit == io_out                    ? op_out
+              : bit == io_end                  ? op_end
+              : c.how == channel::kind::stream ? op_read
+                                               : op_poll;
     io_uring_sqe* sqe = request(nullptr, op_cancel);
     sqe->opcode = IORING_OP_ASYNC_CANCEL;
     sqe->addr = reinterpret_cast<u64>(&c) | what;
@@ -322,8 +337,9 @@ void uring_reactor::wake() noexcept {
     while (::write(waker_, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
-// The kernel takes what it can at once and waits for nothing, so until the next poll the socket is as it was. Another
-// loop's socket may be closed there at any moment, and its descriptor be somebody else's.
+// The kernel takes what it can at once and waits for nothing, so until the next poll the socket is
+// as it was. Another loop's socket may be closed there at any moment, and its descriptor be
+// somebody else's.
 bool uring_reactor::send(loop& on, socket& s) noexcept {
     if (s.home != &on) return false;
     auto* p = create<parcel>(s);
@@ -348,7 +364,8 @@ void uring_reactor::send_all() noexcept {
 
 void uring_reactor::wait(i64 timeout_ns) noexcept {
     if (any()) return;
-    __kernel_timespec limit{.tv_sec = timeout_ns / 1'000'000'000, .tv_nsec = timeout_ns % 1'000'000'000};
+    __kernel_timespec limit{.tv_sec = timeout_ns / 1'000'000'000,
+                            .tv_nsec = timeout_ns % 1'000'000'000};
     io_uring_getevents_arg argument{};
     argument.sigmask_sz = _NSIG / 8;
     if (timeout_ns >= 0) argument.ts = reinterpret_cast<u64>(&limit);
@@ -378,7 +395,8 @@ void uring_reactor::read_result(loop& on, channel& c, const io_uring_cqe& result
         from.lend(number);
         if (c.bulk && !c.in_bulk && (c.have & ~c.dropping & io_in) && !c.leaving)
             take_back(c, io_in); // it is asked for again in the other way
-    } else if (!c.leaving && result.res != -ENOBUFS && result.res != -ECANCELED && result.res != -EINTR) {
+    } else if (!c.leaving && result.res != -ENOBUFS && result.res != -ECANCELED &&
+               result.res != -EINTR) {
         c.arrived(on, nullptr, result.res);
     }
 }
@@ -416,9 +434,11 @@ void uring_reactor::dispatch(loop& on, const io_uring_cqe& result) noexcept {
         else if (!c.leaving) c.ready(on, bit_of(what)); // and is perhaps gone
         return;
     }
-    // Until its channel has been told it counts as under way: what forgets itself meanwhile is not freed under us.
+    // Until its channel has been told it counts as under way: what forgets itself meanwhile is not
+    // freed under us.
     if (what == op_read) read_result(on, c, result);
-    else if ((what == op_out || what == op_end) && !cancelled && !c.leaving) c.ready(on, bit_of(what));
+    else if ((what == op_out || what == op_end) && !cancelled && !c.leaving)
+        c.ready(on, bit_of(what));
     if (ends) {
         locked l(c.guard);
         c.flight--;

@@ -80,7 +80,8 @@ void check_integer_size(i64 size, const site* here) {
 
 template <> void vector<character>::append_uint(u64 x, i64 size, const site* here) {
     check_integer_size(size, here);
-    u64 wire = __builtin_bswap64(x << (64 - 8 * size)); // the first byte in memory is the most significant
+    u64 wire =
+        __builtin_bswap64(x << (64 - 8 * size)); // the first byte in memory is the most significant
     __builtin_memcpy(room(size, here), &wire, u64(size));
     grown(size);
 }

@@ -1,13 +1,15 @@
 #pragma once
 // What containers ask of the types of their elements, and the memory that containers live in.
 //
-// Every Eve value may be moved by copying its bytes: no value points into itself. So containers grow by
-// realloc and shift elements by memmove, and that code is out of line and the same for all types.
+// Every Eve value may be moved by copying its bytes: no value points into itself. So
+// containers grow by realloc and shift elements by memmove, and that code is out of line and
+// the same for all types.
 #include "fail.hpp"
 
 namespace eve {
 
-// The copy that `.copy()` and copying by = make: types that are not copied unasked have a method copy.
+// The copy that `.copy()` and copying by = make: types that are not copied unasked
+// have a method copy.
 template <class T> T copy_of(const T& x) {
     if constexpr (requires { x.copy(); }) return x.copy();
     else return x;
@@ -28,8 +30,8 @@ template <class T> void destroy(T* items, i64 n) noexcept {
     }
 }
 
-// A type with a bit pattern to spare makes an option of itself no bigger: it can be built from `niche` and
-// says by is_niche() whether it was.
+// A type with a bit pattern to spare makes an option of itself no bigger: it can be built from
+// `niche` and says by is_niche() whether it was.
 struct niche {};
 template <class T>
 concept has_niche = requires(const T& x) {
@@ -37,18 +39,19 @@ concept has_niche = requires(const T& x) {
     x.is_niche();
 };
 
-// Any thread. Memory for n things of `size` bytes, aligned for all types; the process ends if there is none.
+// Any thread. Memory for n things of `size` bytes, aligned for all types; the process ends
+// if there is none.
 void* buffer_new(i64 n, u64 size) noexcept;
 void* buffer_resize(void* old, i64 n, u64 size) noexcept;
 inline void buffer_free(void* p) noexcept { __builtin_free(p); }
 
-// Set in a container's capacity while it is iterated: negative, so that the test for a full container also
-// finds it. Readers may iterate at the same time, hence atomic.
+// Set in a container's capacity while it is iterated: negative, so that the test for a full
+// container also finds it. Readers may iterate at the same time, hence atomic.
 inline constexpr i64 pin_unit = i64(1) << 48;
 inline constexpr i64 capacity_mask = pin_unit - 1;
 
-// Holds a container in iteration: who changes it through another name fails. Views and arrays have a fixed
-// size and no pin.
+// Holds a container in iteration: who changes it through another name fails. Views and arrays have
+// a fixed size and no pin.
 template <class C> class iteration {
 public:
     explicit iteration(const C& c) noexcept : held_(c) {

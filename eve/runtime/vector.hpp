@@ -1,8 +1,8 @@
 #pragma once
 // vector<T>: a growing array of three words that owns its elements. Moved, or copied by .copy().
 //
-// Owner only, as all containers: a shared one is reached under its object's permission. Methods that can
-// fail take the place in the Eve text last.
+// Owner only, as all containers: a shared one is reached under its object's permission. Methods
+// that can fail take the place in the Eve text last.
 #include "slice.hpp"
 #include "string.hpp"
 
@@ -20,7 +20,8 @@ public:
 
 protected:
     vector_base() noexcept = default;
-    vector_base(void* items, i64 size, i64 capacity) noexcept : items_(items), size_(size), capacity_(capacity) {}
+    vector_base(void* items, i64 size, i64 capacity) noexcept
+        : items_(items), size_(size), capacity_(capacity) {}
 
     // Makes room for one more at least.
     [[gnu::cold, gnu::noinline]] void grow(u64 size, const site* here);
@@ -42,7 +43,9 @@ protected:
 template <class T> class vector : public vector_base {
 public:
     vector() noexcept = default;
-    vector(vector&& o) noexcept : vector_base(o.items_, o.size_, o.capacity_ & capacity_mask) { o.forget(); }
+    vector(vector&& o) noexcept : vector_base(o.items_, o.size_, o.capacity_ & capacity_mask) {
+        o.forget();
+    }
     vector& operator=(vector&& o) {
         check_free(nullptr);
         vector fresh(static_cast<vector&&>(o));
@@ -155,7 +158,8 @@ public:
             return;
         }
         reserve_items(n, sizeof(T), here);
-        if constexpr (is_plain<T>) __builtin_memset(static_cast<void*>(data() + size_), 0, u64(n - size_) * sizeof(T));
+        if constexpr (is_plain<T>)
+            __builtin_memset(static_cast<void*>(data() + size_), 0, u64(n - size_) * sizeof(T));
         else
             for (i64 i = size_; i < n; ++i) new (place{data() + i}) T(zero_of<T>());
         size_ = n;
@@ -164,7 +168,9 @@ public:
     slice<T> all() const noexcept { return slice<T>(data(), size_); }
     operator slice<T>() const noexcept { return all(); }
     slice<T> cut(i64 low, i64 high, const site* here) const { return all().cut(low, high, here); }
-    tuple<slice<T>, slice<T>> split(i64 at, const site* here = nullptr) { return all().split(at, here); }
+    tuple<slice<T>, slice<T>> split(i64 at, const site* here = nullptr) {
+        return all().split(at, here);
+    }
     tuple<slice<T>, slice<T>> partition() { return all().partition(); }
     void sort() { all().sort(); }
     void fill(const T& x) { all().fill(x); }
@@ -178,11 +184,14 @@ public:
     // Of bytes only.
     string text() const { return string(reinterpret_cast<const char*>(data()), size_); }
     string hex() const;
-    void append_text(const string& s, const site* here = nullptr) { append(slice<T>(s.begin(), s.size()), here); }
+    void append_text(const string& s, const site* here = nullptr) {
+        append(slice<T>(s.begin(), s.size()), here);
+    }
     // An integer of 1 to 8 bytes, the most significant first.
     void append_uint(u64 x, i64 size, const site* here = nullptr);
     u64 uint_at(i64 at, i64 size, const site* here = nullptr) const;
-    // Its elements as a C library wants them, and room for n more that it may fill; `grown` says how many it did.
+    // Its elements as a C library wants them, and room for n more that it may fill; `grown` says
+    // how many it did.
     T* room(i64 n, const site* here = nullptr) {
         check_free(here);
         if (n > capacity_ - size_) reserve_items(size_ + n, sizeof(T), here);
@@ -195,7 +204,8 @@ public:
 private:
     void append_copies(const T* from, i64 n) {
         if constexpr (__is_trivially_copyable(T)) {
-            if (n > 0) __builtin_memcpy(static_cast<void*>(data() + size_), from, u64(n) * sizeof(T));
+            if (n > 0)
+                __builtin_memcpy(static_cast<void*>(data() + size_), from, u64(n) * sizeof(T));
             size_ += n;
         } else {
             for (i64 i = 0; i < n; ++i, ++size_) new (place{data() + size_}) T(copy_of(from[i]));

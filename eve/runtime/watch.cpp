@@ -1,4 +1,5 @@
-// The thread that looks at the workers from outside: roots that take too long, and SIGQUIT while EVE_TRACE is set.
+// The thread that looks at the workers from outside: roots that take too long, and SIGQUIT while
+// EVE_TRACE is set.
 #include "crew.hpp"
 #include "fail.hpp"
 #include "forkjoin.hpp"
@@ -43,7 +44,8 @@ void look(i64 passed_ms) noexcept {
 void pass(i64 ms, const sigset_t& quit) noexcept {
     timespec limit = {ms / 1000, ms % 1000 * 1000000};
     if (!the_crew.tracing) return wait_on(ending, 0, ms * 1000);
-    if (sigtimedwait(&quit, nullptr, &limit) == SIGQUIT && !ending.load(order::acquire)) trace_report();
+    if (sigtimedwait(&quit, nullptr, &limit) == SIGQUIT && !ending.load(order::acquire))
+        trace_report();
 }
 
 i64 now_ms() noexcept {
@@ -57,12 +59,14 @@ void* watch(void*) {
     sigemptyset(&quit);
     sigaddset(&quit, SIGQUIT);
     i64 period = look_ms;
-    if (the_crew.budget_ms > 0 && the_crew.budget_ms / 4 < period) period = the_crew.budget_ms / 4 + 1;
+    if (the_crew.budget_ms > 0 && the_crew.budget_ms / 4 < period)
+        period = the_crew.budget_ms / 4 + 1;
     for (i64 last = now_ms(); !ending.load(order::acquire);) {
         pass(period, quit);
         i64 now = now_ms();
-        // A watcher that comes late does not know whether the workers could run meanwhile: the process may have been
-        // stopped, or the machine have had no time for it. So one look counts for one period at most.
+        // A watcher that comes late does not know whether the workers could run meanwhile: the
+        // process may have been stopped, or the machine have had no time for it. So one look counts
+        // for one period at most.
         i64 passed = now - last < period ? now - last : period;
         if (the_crew.budget_ms > 0) look(passed);
         last = now;

@@ -12,13 +12,19 @@ poller* (*make_poller)(worker* owner) = nullptr;
 
 namespace {
 
-constexpr u32 hot_most = 32;       // roots in a row that came by hand-over; then others have their turn. A guess
-constexpr u32 common_every = 61;   // picks between two looks at the common list; a prime, so that it meets all phases
-constexpr u64 poll_ticks = 200000; // between two looks at the poller: at most 100 us at 2 GHz and more
-constexpr int most_rounds = 128;   // of a search over all workers, 10 to 20 us, if the last one found something
-constexpr int least_rounds = 2;    // else less each time: where work comes by events, a wait for others' is lost
-constexpr i32 share_most = 32;     // roots fetched at a time
-constexpr int depth_most = 64;     // roots and frames on one stack by waiting; leapfrogging may go twice as far
+constexpr u32 hot_most =
+    32; // roots in a row that came by hand-over; then others have their turn. A guess
+constexpr u32 common_every =
+    61; // picks between two looks at the common list; a prime, so that it meets all phases
+constexpr u64 poll_ticks =
+    200000; // between two looks at the poller: at most 100 us at 2 GHz and more
+constexpr int most_rounds =
+    128; // of a search over all workers, 10 to 20 us, if the last one found something
+constexpr int least_rounds =
+    2; // else less each time: where work comes by events, a wait for others' is lost
+constexpr i32 share_most = 32; // roots fetched at a time
+constexpr int depth_most =
+    64; // roots and frames on one stack by waiting; leapfrogging may go twice as far
 
 u32 next_random(worker* w) noexcept {
     w->random ^= w->random << 13;
@@ -62,7 +68,9 @@ void push_from_outside(task* t) noexcept {
 task* next_task(worker* w) noexcept {
     if (task* t = w->hot) {
         w->hot = nullptr;
-        if (++w->hot_runs <= hot_most || (w->ready.empty() && the_crew.common.load(order::relaxed) == 0)) return t;
+        if (++w->hot_runs <= hot_most ||
+            (w->ready.empty() && the_crew.common.load(order::relaxed) == 0))
+            return t;
         push_ready(w, t);
     }
     w->hot_runs = 0;
@@ -84,8 +92,8 @@ frame* claim_any(worker* w) noexcept {
     return nullptr;
 }
 
-// Moves up to half of another worker's roots over, so that small ones are not fetched one by one. Those that do not fit
-// go to everybody.
+// Moves up to half of another worker's roots over, so that small ones are not fetched one by one.
+// Those that do not fit go to everybody.
 void share_roots(worker* w, worker* from) noexcept {
     i32 n = i32(from->ready.size()) / 2; // below 0 if it was read while it changed
     for (i32 i = 0; i < n && i < share_most; i++) {
@@ -132,7 +140,8 @@ void stop_searching(worker* w) noexcept {
 // Looks for work of others, as the only one who does. Whether it found and ran some.
 bool search(worker* w) noexcept {
     if (!w->searcher) {
-        if (the_crew.idle.count() + 1 >= the_crew.count && !anything()) return false; // nobody is there to steal from
+        if (the_crew.idle.count() + 1 >= the_crew.count && !anything())
+            return false; // nobody is there to steal from
         if (!the_crew.idle.begin_search()) return false;
         w->searcher = true;
     }
@@ -165,11 +174,13 @@ void sleep(worker* w) noexcept {
 #else
     the_crew.idle.enter(w->id, searched);
     for (int i = 0; i < the_crew.count; i++)
-        if (i != w->id) ask(&the_crew.workers[i]); // the next one that forks is to publish, and then calls
+        if (i != w->id)
+            ask(&the_crew.workers[i]); // the next one that forks is to publish, and then calls
     bool found = anything();
 #endif
     if (!found) {
-        if (the_crew.idle.count() == the_crew.count && the_crew.armed.load(order::seq_cst) == 0) stop_all();
+        if (the_crew.idle.count() == the_crew.count && the_crew.armed.load(order::seq_cst) == 0)
+            stop_all();
         if (!the_crew.stopping.load(order::seq_cst)) w->io->wait(-1);
     }
     w->searcher = the_crew.idle.leave(w->id);

@@ -1,6 +1,7 @@
 #pragma once
-// The workers: a fixed set of threads that run everything. Each has a ring of ready roots, a stack of frames
-// (forkjoin.hpp) and a poller; who has nothing steals from the others, and sleeps in its poller if they have nothing.
+// The workers: a fixed set of threads that run everything. Each has a ring of ready roots, a stack
+// of frames (forkjoin.hpp) and a poller; who has nothing steals from the others, and sleeps in its
+// poller if they have nothing.
 #include "poller.hpp"
 #include "ready.hpp"
 #include "task.hpp"
@@ -10,9 +11,9 @@ namespace eve {
 struct frame;
 
 struct alignas(128) worker {
-    // Of fork-join; see forkjoin.hpp. Owner only, but for `mark`.
-    // Frames from here on count as rich; `hungry` when a thief has asked. It stands first, so that a loop that looks at it
-    // needs no register beside the worker's.
+    // Of fork-join; see forkjoin.hpp. Owner only, but for `mark`. Frames from here on count as
+    // rich; `hungry` when a thief has asked. It stands first, so that a loop that looks at it needs
+    // no register beside the worker's.
     atomic<u64> mark{0};
     frame* split = nullptr;  // frames from here on are private
     atomic<u8> overtime{0};  // the root has used up its time: set by the watchdog
@@ -52,7 +53,8 @@ struct alignas(128) worker {
 extern constinit thread_local worker* this_worker;
 [[gnu::always_inline]] inline worker* self() noexcept { return this_worker; }
 
-// While one lives, what the calling body calls without passing `top` on (closures of natives) finds its frames above.
+// While one lives, what the calling body calls without passing `top` on (closures of natives) finds
+// its frames above.
 class floor_guard {
     worker* w_;
     frame* was_;
@@ -64,11 +66,13 @@ public:
     ~floor_guard() { w_->floor = was_; }
 };
 
-// Any thread. A root that can run: onto the worker's own ring, from other threads onto a common list.
+// Any thread. A root that can run: onto the worker's own ring, from other threads onto
+// a common list.
 void make_ready(task* t) noexcept;
 
-// Worker threads only. The process goes on while anything is armed: timers, listeners, sockets, work given to a pool.
-// Pool threads give their result to a worker (spawn, or the poller's inbox), which disarms.
+// Worker threads only. The process goes on while anything is armed: timers, listeners, sockets,
+// work given to a pool. Pool threads give their result to a worker (spawn, or the poller's
+// inbox), which disarms.
 void arm() noexcept;
 void disarm() noexcept;
 
@@ -77,7 +81,8 @@ int worker_count() noexcept;
 worker* worker_at(int i) noexcept;
 
 struct site;
-// On back edges that nothing bounds: fails the body when its time is over (EVE_BUDGET seconds, 60 by default, 0: no end).
+// On back edges that nothing bounds: fails the body when its time is over (EVE_BUDGET seconds, 60
+// by default, 0: no end).
 [[gnu::cold, gnu::noinline]] void over_budget(worker* w, const site* at);
 [[gnu::always_inline]] inline void pulse(worker* w, const site* at) {
     if (unlikely(w->overtime.load(order::relaxed) != 0)) over_budget(w, at);
@@ -87,7 +92,8 @@ struct site;
     if (worker* w = self()) pulse(w, at);
 }
 
-// Whether the scope or finish that the caller belongs to has failed, so that its result is not wanted any more.
+// Whether the scope or finish that the caller belongs to has failed, so that its result is not
+// wanted any more.
 bool cancelled() noexcept;
 
 } // namespace eve

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the functions that no program reaches, and fails if there are any besides those in testonly.txt.
-# usage: deadcode.sh DEADCODE    (golang.org/x/tools/cmd/deadcode)
+# Prints the functions that no program reaches, and fails if there are any besides those in
+# testonly.txt. usage: deadcode.sh DEADCODE (golang.org/x/tools/cmd/deadcode)
 set -euo pipefail
 list=$(dirname "$0")/testonly.txt
 found=$("$1" ./... | grep -v '^out/')

@@ -1,5 +1,6 @@
-// What fork and join cost: fib as the emitter writes it, with tasks only and with the task-free clone, beside plain
-// recursion. Prints nanoseconds a call, the least of some runs. forkjoin [n] [runs]
+// What fork and join cost: fib as the emitter writes it, with tasks only and with the
+// task-free clone, beside plain recursion. Prints nanoseconds a call, the least of some runs.
+// forkjoin [n] [runs]
 #include "../forkjoin.hpp"
 #include "../runtime.hpp"
 #include <stdio.h>
@@ -68,7 +69,8 @@ template <class F> void measure(const char* name, F&& fib) {
         if (spent < best) best = spent;
     }
     f64 calls = 2.0 * f64(serial(fib_n + 1)) - 1;
-    printf("%-8s %d workers  %.3f ns a call  (fib = %ld)\n", name, worker_count(), best * 1e9 / calls, result);
+    printf("%-8s %d workers  %.3f ns a call  (fib = %ld)\n", name, worker_count(),
+           best * 1e9 / calls, result);
 }
 
 void start(worker* w, frame* top) {

@@ -31,7 +31,8 @@ struct timing {
     void end() {
         f64 spent = now() - begin;
         if (spent < best) best = spent;
-        if (--left == 0) printf("%-8s %d workers  %.1f ns\n", name, worker_count(), best * 1e9 / f64(roots));
+        if (--left == 0)
+            printf("%-8s %d workers  %.1f ns\n", name, worker_count(), best * 1e9 / f64(roots));
     }
 };
 

@@ -1,5 +1,5 @@
-// Containers against the STL's: nanoseconds for each element, the best of five runs, so that a neighbour on the
-// machine disturbs little. One thread.
+// Containers against the STL's: nanoseconds for each element, the best of five runs, so that a
+// neighbour on the machine disturbs little. One thread.
 //
 //   g++ -std=c++20 -O2 -I.. values.cpp ../{fail,format,hash,instant,output,result,sort,string,table,value}.cpp -o values && ./values
 #include "../format.hpp"

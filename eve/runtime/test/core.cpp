@@ -1,4 +1,5 @@
-// The tests of the core in one program: core [gate|task|worker|forkjoin|scope|memory]..., all without arguments.
+// The tests of the core in one program: core [gate|task|worker|forkjoin|scope|memory]..., all
+// without arguments.
 #include <stdio.h>
 #include <string.h>
 

@@ -46,7 +46,8 @@ void dawdle() {
     for (int i = 0; i < 3; i++) nothing.load(order::relaxed);
 }
 
-void rounds(const char* name, int model_rounds, int real_rounds, void (*body)(worker*, frame*), void (*after)()) {
+void rounds(const char* name, int model_rounds, int real_rounds, void (*body)(worker*, frame*),
+            void (*after)()) {
     body_now = body;
     after_now = after;
     const char* only = getenv("EVE_SEED");
@@ -58,7 +59,8 @@ void rounds(const char* name, int model_rounds, int real_rounds, void (*body)(wo
         if constexpr (modelled) model::run(seed, one_round);
         else one_round();
     }
-    if constexpr (modelled) printf("%s: %d seeds, %lu steps so far\n", name, n, model::steps_in_all());
+    if constexpr (modelled)
+        printf("%s: %d seeds, %lu steps so far\n", name, n, model::steps_in_all());
     else printf("%s: %d rounds\n", name, n);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of the core share: a check that ends the process, and running one body many times, on real threads or
-// under the seeds of the model.
+// What the tests of the core share: a check that ends the process, and running one body many times,
+// on real threads or under the seeds of the model.
 #include "../runtime.hpp"
 
 namespace eve::test {
@@ -12,9 +12,10 @@ u32 random_below(u32 n);
 // Some time in which others may run.
 void dawdle();
 
-// Runs the body as the first root of the whole runtime, in many rounds with 1 to 4 workers. Under the model a round is
-// a seed; EVE_SEED=n runs that one only, EVE_TIMES=n n times as many rounds. `after` checks what is left when all has
-// ended.
-void rounds(const char* name, int model_rounds, int real_rounds, void (*body)(worker*, frame*), void (*after)());
+// Runs the body as the first root of the whole runtime, in many rounds with 1 to 4 workers. Under
+// the model a round is a seed; EVE_SEED=n runs that one only, EVE_TIMES=n n times as many rounds.
+// `after` checks what is left when all has ended.
+void rounds(const char* name, int model_rounds, int real_rounds, void (*body)(worker*, frame*),
+            void (*after)());
 
 } // namespace eve::test

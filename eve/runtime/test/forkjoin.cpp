@@ -1,5 +1,6 @@
-// Random trees of children: every child runs once, unless a failure makes the rest unwanted; no child is left when its
-// parent goes on; and the protocol between owner and thief in all orders of few steps.
+// Random trees of children: every child runs once, unless a failure makes the rest unwanted;
+// no child is left when its parent goes on; and the protocol between owner and thief in all
+// orders of few steps.
 #include "../crew.hpp"
 #include "../fail.hpp"
 #include "../failure.hpp"
@@ -27,7 +28,8 @@ struct node {
     i32 depth;
     i32 fails; // one of so many nodes fails; 0: none
     atomic<i32>* parent_alive;
-    i64* out = nullptr; // where the result goes too: frames are used again by the children joined later
+    i64* out =
+        nullptr; // where the result goes too: frames are used again by the children joined later
 };
 
 i64 visit(worker* w, frame* top, const node& n);
@@ -52,7 +54,8 @@ i64 visit_children(worker* w, frame* top, const node& n, atomic<i32>* alive) {
     for (u32 i = 0; i < count; i++) {
         children.top->emplace<node>(n.shape * 5 + i + 1, n.depth - 1, n.fails, alive, &results[i]);
         put(w, children.top++, visit_thunk);
-        if (mix(n.shape + i) % 3 == 0) sum += visit(w, children.top, node{n.shape * 7 + i, 0, 0, alive});
+        if (mix(n.shape + i) % 3 == 0)
+            sum += visit(w, children.top, node{n.shape * 7 + i, 0, 0, alive});
     }
     if (mix(n.shape + 9) % 3 == 0) {
         children.join();
@@ -190,7 +193,8 @@ void put_and_take_three() {
     }
     while (top > stacks[0])
         if (take(&pair[0], --top)) runs[top->as<i64>()].fetch_add(1, order::relaxed);
-    for (atomic<i32>& r : runs) expect(r.load(order::relaxed) == 1, "a frame was lost or ran twice");
+    for (atomic<i32>& r : runs)
+        expect(r.load(order::relaxed) == 1, "a frame was lost or ran twice");
     thief.join();
     this_worker = nullptr;
 }

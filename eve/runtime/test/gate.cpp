@@ -1,4 +1,5 @@
-// A gate by itself: who gets in, in which order, and who ends an object whose last handle goes while it is held.
+// A gate by itself: who gets in, in which order, and who ends an object whose last handle goes
+// while it is held.
 #include "../gate.hpp"
 #include "../ready.hpp"
 #include "../threads.hpp"
@@ -16,7 +17,8 @@ bool enter(gate& g, slot& s) {
     return in;
 }
 
-// R R W R R W on a free gate: the readers, then one writer, then the readers behind it, then the other writer.
+// R R W R R W on a free gate: the readers, then one writer, then the readers behind it, then
+// the other writer.
 void first_come_first_served() {
     gate g;
     slot s[6];
@@ -31,7 +33,8 @@ void first_come_first_served() {
     slot* next = g.give_back(false, &died);
     expect(next == &s[2] && !next->next && g.written(), "the writer alone");
     next = g.give_back(true, &died);
-    expect(next == &s[3] && next->next == &s[4] && !s[4].next && g.readers() == 2, "both readers together");
+    expect(next == &s[3] && next->next == &s[4] && !s[4].next && g.readers() == 2,
+           "both readers together");
     expect(g.give_back(false, &died) == nullptr, "the writer waits for both");
     expect(g.give_back(false, &died) == &s[5] && !g.waited_for(), "the last writer");
     expect(g.give_back(true, &died) == nullptr && !died, "it is free");
@@ -40,7 +43,8 @@ void first_come_first_served() {
     expect(g.take_now(false) && g.take_now(false) && !g.take_now(true), "or for many readers");
 }
 
-// The last handle goes before, while, or after the permission is given back: one of the two ends the object.
+// The last handle goes before, while, or after the permission is given back: one of the two
+// ends the object.
 gate* contested;
 atomic<i32> ends{0};
 thread other;
@@ -68,7 +72,8 @@ atomic<i32> popped[3];
 
 void pop_some(int n) {
     for (int i = 0; i < n; i++)
-        if (task* t = ring->pop()) popped[reinterpret_cast<char*>(t) - tasks].fetch_add(1, order::relaxed);
+        if (task* t = ring->pop())
+            popped[reinterpret_cast<char*>(t) - tasks].fetch_add(1, order::relaxed);
 }
 
 void all_come_out() {
@@ -81,7 +86,8 @@ void all_come_out() {
     other.join();
     pop_some(3);
     expect(r.empty(), "nothing is left in the ring");
-    for (atomic<i32>& p : popped) expect(p.load(order::relaxed) == 1, "a task was lost or came out twice");
+    for (atomic<i32>& p : popped)
+        expect(p.load(order::relaxed) == 1, "a task was lost or came out twice");
 }
 
 void full_ring() {

@@ -1,4 +1,5 @@
-// The broadcast server: what one client sends, all get. Tells how many clients there are whenever one leaves.
+// The broadcast server: what one client sends, all get. Tells how many clients there are
+// whenever one leaves.
 #include "io_check.hpp"
 
 namespace {
@@ -34,7 +35,8 @@ struct on_connection {
         eve::ref<eve::socket> client = c.call();
         clients->insert(client);
         eve::on<eve::data>(client, on_data{clients}, eve::hold::write, true, eve::read(clients));
-        eve::on<eve::close>(client, on_close{clients}, eve::hold::write, false, eve::write(clients));
+        eve::on<eve::close>(client, on_close{clients}, eve::hold::write, false,
+                            eve::write(clients));
         return true;
     }
 };
@@ -42,9 +44,11 @@ struct on_connection {
 void start(eve::worker*, eve::frame*) {
     clients_ref clients = eve::make<eve::set<eve::ref<eve::socket>>>({});
     eve::ref<eve::tcp_socket> server = eve::tcp_socket::listen(io_check::argument(0, 0));
-    eve::on<eve::connection>(server, on_connection{clients}, eve::hold::write, false, eve::write(clients));
+    eve::on<eve::connection>(server, on_connection{clients}, eve::hold::write, false,
+                             eve::write(clients));
     eve::on<eve::listening>(server, io_check::say_port{}, eve::hold::none, true);
-    eve::on<eve::terminate>(eve::process::the_signals, io_check::shut_down{}, eve::hold::none, false);
+    eve::on<eve::terminate>(eve::process::the_signals, io_check::shut_down{}, eve::hold::none,
+                            false);
 }
 
 } // namespace

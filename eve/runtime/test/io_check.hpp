@@ -1,5 +1,6 @@
 #pragma once
-// What the servers under test share: they tell their driver on standard output what it wants to know.
+// What the servers under test share: they tell their driver on standard output what it
+// wants to know.
 #include "eve.hpp"
 
 #include <stdarg.h>
@@ -36,7 +37,8 @@ inline eve::i64 argument(eve::i64 i, eve::i64 otherwise) {
 
 // A listener that tells its port, and stops at SIGTERM.
 template <class Handler> eve::ref<eve::tcp_socket> serve(Handler handler, eve::i64 max = 0) {
-    eve::ref<eve::tcp_socket> server = eve::tcp_socket::listen(argument(0, 0), eve::string::literal("127.0.0.1"), max);
+    eve::ref<eve::tcp_socket> server =
+        eve::tcp_socket::listen(argument(0, 0), eve::string::literal("127.0.0.1"), max);
     eve::on<eve::connection>(server, eve::move(handler), eve::hold::write, true);
     eve::on<eve::listening>(server, say_port{}, eve::hold::none, true);
     eve::on<eve::terminate>(eve::process::the_signals, shut_down{}, eve::hold::none, false);

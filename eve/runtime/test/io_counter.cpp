@@ -1,4 +1,5 @@
-// The counter server: byte 1 adds one, any other byte asks; every byte is answered with a line, in order.
+// The counter server: byte 1 adds one, any other byte asks; every byte is answered with a
+// line, in order.
 #include "io_check.hpp"
 
 namespace {
@@ -29,7 +30,8 @@ struct on_data {
     void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& client, eve::data&) {
         eve::bytes ops = client->read_buffer();
         for (eve::character op : ops) {
-            if (op == 1) eve::spawn_contained(add_task{client}, eve::write(counter), eve::write(client));
+            if (op == 1)
+                eve::spawn_contained(add_task{client}, eve::write(counter), eve::write(client));
             else eve::spawn_contained(ask_task{client}, eve::read(counter), eve::write(client));
         }
     }

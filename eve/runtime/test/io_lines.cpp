@@ -1,4 +1,5 @@
-// A server that is told by lines what to do, and tells its driver each event: all that a socket can emit.
+// A server that is told by lines what to do, and tells its driver each event: all that a
+// socket can emit.
 #include "io_check.hpp"
 
 #include <string.h>
@@ -15,12 +16,16 @@ struct later_task {
 };
 
 struct late_close {
-    void operator()(eve::worker*, eve::frame*, client_ref&, eve::close&) { io_check::say("late close"); }
+    void operator()(eve::worker*, eve::frame*, client_ref&, eve::close&) {
+        io_check::say("late close");
+    }
 };
 
 struct register_task {
     client_ref client;
-    void operator()(eve::worker*, eve::frame*) { eve::on<eve::close>(client, late_close{}, eve::hold::write, true); }
+    void operator()(eve::worker*, eve::frame*) {
+        eve::on<eve::close>(client, late_close{}, eve::hold::write, true);
+    }
 };
 
 // Keeps a worker and the socket for 300 ms.
@@ -32,10 +37,13 @@ struct spin_task {
     }
 };
 
-// Waits for the socket to be gone, then registers for its end: U15 says that it is told all the same.
+// Waits for the socket to be gone, then registers for its end: U15 says that it is
+// told all the same.
 struct after_close {
     client_ref client;
-    void operator()(eve::worker*, eve::frame*) { eve::await(eve::sleep(50'000'000), register_task{client}, true); }
+    void operator()(eve::worker*, eve::frame*) {
+        eve::await(eve::sleep(50'000'000), register_task{client}, true);
+    }
 };
 
 struct raw_data {
@@ -99,8 +107,10 @@ struct on_connection {
         eve::on<eve::close>(client, on_event<eve::close>{"close"}, eve::hold::write, true);
         eve::on<eve::error>(client, on_error{}, eve::hold::write, true);
         if (watch_overflow) {
-            eve::on<eve::overflow>(client, on_event<eve::overflow>{"overflow"}, eve::hold::write, true);
-            eve::on<eve::drained>(client, on_event<eve::drained>{"drained"}, eve::hold::write, true);
+            eve::on<eve::overflow>(client, on_event<eve::overflow>{"overflow"}, eve::hold::write,
+                                   true);
+            eve::on<eve::drained>(client, on_event<eve::drained>{"drained"}, eve::hold::write,
+                                  true);
         }
         return true;
     }

@@ -13,8 +13,8 @@ void busy_for(eve::i64 ms) {
 
 constexpr eve::i64 tick_ns = 10'000'000;
 
-// timer: the handler is slower than the interval, so ticks are counted together: two or more a run, and no more than time
-// has had.
+// timer: the handler is slower than the interval, so ticks are counted together: two or more a run,
+// and no more than time has had.
 struct on_tick {
     eve::i64 since_ns;
     eve::ref<eve::i64> runs;
@@ -25,7 +25,8 @@ struct on_tick {
         busy_for(25);
         if (*runs == 5) {
             eve::i64 most = (eve::monotonic_ns() - since_ns) / tick_ns;
-            io_check::say("runs %ld, ticks %s", *runs, *ticks >= 8 && *ticks <= most ? "more" : "wrong");
+            io_check::say("runs %ld, ticks %s", *runs,
+                          *ticks >= 8 && *ticks <= most ? "more" : "wrong");
             t->stop();
         }
     }
@@ -36,7 +37,8 @@ void start_timer() {
     auto ticks = eve::make<eve::i64>(0);
     eve::i64 since_ns = eve::monotonic_ns();
     auto t = eve::timer::every(tick_ns);
-    eve::on<eve::fired>(t, on_tick{since_ns, runs, ticks}, eve::hold::write, true, eve::write(runs), eve::write(ticks));
+    eve::on<eve::fired>(t, on_tick{since_ns, runs, ticks}, eve::hold::write, true, eve::write(runs),
+                        eve::write(ticks));
 }
 
 struct on_once {
@@ -45,10 +47,13 @@ struct on_once {
     }
 };
 
-void start_after() { eve::on<eve::fired>(eve::timer::after(20'000'000), on_once{}, eve::hold::write, true); }
+void start_after() {
+    eve::on<eve::fired>(eve::timer::after(20'000'000), on_once{}, eve::hold::write, true);
+}
 
-// sleep: in order of their times, and one that takes too long for its awaiter. What is to come later than something that
-// begins after it does so by far: a busy machine may stop us between two lines.
+// sleep: in order of their times, and one that takes too long for its awaiter. What is to
+// come later than something that begins after it does so by far: a busy machine may stop us
+// between two lines.
 struct slept {
     int n;
     void operator()(eve::worker*, eve::frame*) { io_check::say("slept %d", n); }
@@ -133,7 +138,8 @@ void start_stdin() {
 struct on_echoed {
     void operator()(eve::worker*, eve::frame*, eve::ref<eve::socket>& s, eve::data&) {
         eve::bytes got = s->read_buffer();
-        io_check::say("echoed %.*s", static_cast<int>(got.size()), reinterpret_cast<const char*>(got.data()));
+        io_check::say("echoed %.*s", static_cast<int>(got.size()),
+                      reinterpret_cast<const char*>(got.data()));
         s->close();
     }
 };
@@ -147,19 +153,23 @@ struct connected {
             return;
         }
         eve::on<eve::data>(*r, on_echoed{}, eve::hold::write, true);
-        eve::spawn([s = *r](eve::worker*, eve::frame*) { s->write(eve::string::literal("ping")); }, eve::write(*r));
+        eve::spawn([s = *r](eve::worker*, eve::frame*) { s->write(eve::string::literal("ping")); },
+                   eve::write(*r));
     }
 };
 
 void start_connect() {
     using eve::tcp_socket;
-    eve::await(tcp_socket::connect(eve::string::literal("localhost"), io_check::argument(1, 0)), connected{"there"},
+    eve::await(tcp_socket::connect(eve::string::literal("localhost"), io_check::argument(1, 0)),
+               connected{"there"}, false);
+    eve::await(tcp_socket::connect(eve::string::literal("127.0.0.1"), 1), connected{"refused"},
                false);
-    eve::await(tcp_socket::connect(eve::string::literal("127.0.0.1"), 1), connected{"refused"}, false);
-    eve::await(tcp_socket::connect(eve::string::literal("no.such.host.invalid"), 1), connected{"nobody"}, false);
+    eve::await(tcp_socket::connect(eve::string::literal("no.such.host.invalid"), 1),
+               connected{"nobody"}, false);
 }
 
-// hang: a connection that nobody answers, given up after a while: the process does not wait for the kernel to.
+// hang: a connection that nobody answers, given up after a while: the process does not wait
+// for the kernel to.
 struct given_up {
     void operator()(eve::worker*, eve::frame*, eve::result<eve::ref<eve::socket>>& r) {
         io_check::say("%s", r.ok()                                              ? "connected"
@@ -169,11 +179,13 @@ struct given_up {
 };
 
 void start_hang() {
-    eve::await_within(eve::tcp_socket::connect(eve::string::literal("127.0.0.1"), io_check::argument(1, 0)),
-                      100'000'000, given_up{}, false);
+    eve::await_within(
+        eve::tcp_socket::connect(eve::string::literal("127.0.0.1"), io_check::argument(1, 0)),
+        100'000'000, given_up{}, false);
 }
 
-// signal: the first interrupt is handled; then the handler is dropped, so the second one ends the process.
+// signal: the first interrupt is handled; then the handler is dropped, so the second one
+// ends the process.
 struct on_interrupt {
     void operator()(eve::worker*, eve::frame*, eve::ref<eve::signal_source>& s, eve::interrupt&) {
         s->off();
@@ -194,16 +206,19 @@ struct on_fail {
     }
 };
 
-void start_fail() { eve::on<eve::fired>(eve::timer::every(5'000'000), on_fail{}, eve::hold::write, false); }
+void start_fail() {
+    eve::on<eve::fired>(eve::timer::every(5'000'000), on_fail{}, eve::hold::write, false);
+}
 
 void start(eve::worker*, eve::frame*) {
     struct part {
         const char* name;
         void (*begin)();
     };
-    const part parts[] = {{"timer", start_timer}, {"after", start_after},   {"sleep", start_sleep},
-                          {"emit", start_emit},   {"stdin", start_stdin},   {"connect", start_connect},
-                          {"hang", start_hang},   {"signal", start_signal}, {"fail", start_fail}};
+    const part parts[] = {
+        {"timer", start_timer}, {"after", start_after},   {"sleep", start_sleep},
+        {"emit", start_emit},   {"stdin", start_stdin},   {"connect", start_connect},
+        {"hang", start_hang},   {"signal", start_signal}, {"fail", start_fail}};
     eve::string wanted = eve::process::args()[0];
     for (const part& p : parts) {
         if (wanted == eve::string(p.name, static_cast<eve::i64>(strlen(p.name)))) p.begin();

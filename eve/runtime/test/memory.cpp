@@ -25,13 +25,15 @@ void trade(u32 random, int turns) {
         p->stamp = reinterpret_cast<u64>(p) * size;
         parcel* old = shelf[(random >> 20) % shelves].exchange(p, order::acq_rel);
         if (!old) continue;
-        expect(old->stamp == reinterpret_cast<u64>(old) * old->size, "a block was changed by somebody else");
+        expect(old->stamp == reinterpret_cast<u64>(old) * old->size,
+               "a block was changed by somebody else");
         release(old, old->size);
     }
 }
 
 void trade_everywhere(worker*, frame*) {
-    for (u32 i = 0; i < 8; i++) spawn([i](worker*, frame*) { trade(i * 77 + 1, modelled ? 20 : 5000); });
+    for (u32 i = 0; i < 8; i++)
+        spawn([i](worker*, frame*) { trade(i * 77 + 1, modelled ? 20 : 5000); });
 }
 
 void all_back() {

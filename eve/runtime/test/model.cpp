@@ -37,8 +37,8 @@ struct choice {
     u32 taken, options;
 };
 
-// The order of addresses decides the order of locks, so each run gets the same addresses: one behind the other, from
-// the start. What is released is not used again.
+// The order of addresses decides the order of locks, so each run gets the same addresses: one
+// behind the other, from the start. What is released is not used again.
 constexpr usize arena_bytes = 64 << 20;
 alignas(64) unsigned char arena[arena_bytes];
 usize arena_used = 0;
@@ -98,7 +98,8 @@ void go_on_elsewhere(bool or_here) {
     auto list = ready(true);
     if (!or_here || list.size() > 1)
         for (usize i = 0; i < list.size(); i++)
-            if (list[i] == current && (or_here || current->waits_on)) list.erase(list.begin() + long(i--));
+            if (list[i] == current && (or_here || current->waits_on))
+                list.erase(list.begin() + long(i--));
     if (list.empty() && current->waits_on && current->limited) list.push_back(current);
     if (list.empty()) give_up("nobody can go on");
     strand* next = list[choose(u32(list.size()))];
@@ -223,7 +224,8 @@ void run(u64 seed, void (*body)()) {
     exploring = false;
     seed_now = seed;
     random_state = seed * 0x9E3779B97F4A7C15ul + 1;
-    switch_one_in = 1 + next_random() % 24; // runs with many switches and runs with few find different errors
+    switch_one_in =
+        1 + next_random() % 24; // runs with many switches and runs with few find different errors
     run_once(body);
 }
 

@@ -48,7 +48,8 @@ void too_long(worker*, frame*) {
     for (;;) pulse(&here);
 }
 
-// The process is stopped for longer than the budget, after it was looked at once; the task itself computes for 10 ms.
+// The process is stopped for longer than the budget, after it was looked at once; the task itself
+// computes for 10 ms.
 void stopped(worker*, frame*) {
     pid_t self = getpid();
     if (fork() == 0) {
@@ -103,9 +104,11 @@ int main(int argc, char** argv) {
     struct {
         const char* name;
         void (*start)(worker*, frame*);
-    } all[] = {{"loose", fail_loose},  {"contained", fail_contained}, {"deep", too_deep},         {"wide", too_wide},
-               {"long", too_long},     {"trace", hold_and_wait},      {"workers", count_workers}, {"leave", leave},
-               {"inline", inline_now}, {"stopped", stopped}};
+    } all[] = {{"loose", fail_loose},      {"contained", fail_contained},
+               {"deep", too_deep},         {"wide", too_wide},
+               {"long", too_long},         {"trace", hold_and_wait},
+               {"workers", count_workers}, {"leave", leave},
+               {"inline", inline_now},     {"stopped", stopped}};
     for (auto& a : all)
         if (argc == 2 && strcmp(argv[1], a.name) == 0) return run(argc, argv, a.start);
     return 2;

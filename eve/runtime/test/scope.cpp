@@ -1,5 +1,5 @@
-// Random children of scopes, nested, over a few objects: conflicting ones run in the order of their spawns, none is
-// left behind, and a failure skips what has not started.
+// Random children of scopes, nested, over a few objects: conflicting ones run in the order of their
+// spawns, none is left behind, and a failure skips what has not started.
 #include "../scope.hpp"
 #include "../fail.hpp"
 #include "../failure.hpp"
@@ -35,12 +35,14 @@ struct child {
         if (write_[i]) {
             expect(x.writers.fetch_add(1, order::relaxed) == 0, "two writers");
             expect(x.readers.load(order::relaxed) == 0, "a writer beside a reader");
-            expect(before[i] < 0 || x.ended.load(order::relaxed) == before[i], "a writer out of order");
+            expect(before[i] < 0 || x.ended.load(order::relaxed) == before[i],
+                   "a writer out of order");
             x.plain++;
         } else {
             x.readers.fetch_add(1, order::relaxed);
             expect(x.writers.load(order::relaxed) == 0 && x.plain >= 0, "a reader beside a writer");
-            expect(before[i] < 0 || x.writers_ended.load(order::relaxed) == writers_before[i], "a reader out of order");
+            expect(before[i] < 0 || x.writers_ended.load(order::relaxed) == writers_before[i],
+                   "a reader out of order");
         }
     }
     void end(int i) {
@@ -60,7 +62,8 @@ void spawn_children(scope& s, int n, int depth, bool ordered, u32 seed, watched*
     for (int i = 0; i < n; i++) {
         child c{};
         seed = seed * 1664525 + 1013904223;
-        u32 first = (seed >> 8) % objects, second = (first + 1 + (seed >> 16) % (objects - 1)) % objects;
+        u32 first = (seed >> 8) % objects,
+            second = (first + 1 + (seed >> 16) % (objects - 1)) % objects;
         for (int k = 0; k < 2; k++) {
             u32 o = k ? second : first;
             c.what[k] = &all[o];
@@ -109,7 +112,8 @@ void run_scopes(worker* w, frame* top) {
     scope s(w, top);
     spawn_children(s, n, depth, ordered, random_below(1u << 30), all);
     s.join();
-    for (watched& x : all) expect(x.readers.load(order::relaxed) + x.writers.load(order::relaxed) == 0, "left behind");
+    for (watched& x : all)
+        expect(x.readers.load(order::relaxed) + x.writers.load(order::relaxed) == 0, "left behind");
     wanted = n;
     for (int i = depth, layer = n; i > 0; i--) wanted += layer *= 3;
     if (!ordered && depth > 0) wanted += n;

@@ -1,5 +1,5 @@
-// Random roots over a few objects: nothing conflicting runs at once, each object sees its roots in the order of their
-// spawns, all roots run once, and all objects end.
+// Random roots over a few objects: nothing conflicting runs at once, each object sees its roots in
+// the order of their spawns, all roots run once, and all objects end.
 #include "../crew.hpp"
 #include "core_check.hpp"
 
@@ -43,10 +43,12 @@ void unuse(watched& x, bool write) {
 struct want {
     ref<watched> what;
     bool write = false;
-    i32 before = -1, writers_before = 0; // roots that were spawned earlier on the same object; -1: unknown
+    i32 before = -1,
+        writers_before = 0; // roots that were spawned earlier on the same object; -1: unknown
 };
 
-// A root with up to three objects. Those of the first root know who was spawned before; those that they spawn do not.
+// A root with up to three objects. Those of the first root know who was spawned before; those that
+// they spawn do not.
 struct user {
     want wants[3];
     int count = 0;
@@ -57,8 +59,11 @@ struct user {
             want& x = wants[i];
             use(*x.what, x.write);
             if (x.before < 0) continue;
-            if (x.write) expect(x.what->ended.load(order::relaxed) == x.before, "a writer out of order");
-            else expect(x.what->writers_ended.load(order::relaxed) == x.writers_before, "a reader out of order");
+            if (x.write)
+                expect(x.what->ended.load(order::relaxed) == x.before, "a writer out of order");
+            else
+                expect(x.what->writers_ended.load(order::relaxed) == x.writers_before,
+                       "a reader out of order");
         }
         dawdle();
         for (; children > 0; children--) spawn_again();
@@ -143,8 +148,8 @@ void spawn_odd(worker*, frame*) {
     for (int i = 0; i < (modelled ? 100 : 1000000); i++) chain = make<link>(link{move(chain)});
 }
 
-// Events from pollers: handlers run at once where they can, and as roots where they cannot, beside roots on the same
-// objects.
+// Events from pollers: handlers run at once where they can, and as roots where they cannot, beside
+// roots on the same objects.
 ref<watched> shared[objects];
 atomic<i32> events{0}, handled{0};
 constexpr i32 all_events = 30;

@@ -9,7 +9,8 @@
 
 inline int wrong = 0;
 
-inline void expect(bool ok, const char* what, int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
+inline void expect(bool ok, const char* what, int line = __builtin_LINE(),
+                   const char* file = __builtin_FILE()) {
     if (ok) return;
     std::fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
     ++wrong;
@@ -21,8 +22,8 @@ inline eve::string text(std::string_view s) { return eve::string(s.data(), eve::
 inline void expect_text(const eve::string& got, std::string_view want, int line = __builtin_LINE(),
                         const char* file = __builtin_FILE()) {
     if (view(got) == want) return;
-    std::fprintf(stderr, "%s:%d: got \"%.*s\", want \"%.*s\"\n", file, line, int(got.size()), got.data(),
-                 int(want.size()), want.data());
+    std::fprintf(stderr, "%s:%d: got \"%.*s\", want \"%.*s\"\n", file, line, int(got.size()),
+                 got.data(), int(want.size()), want.data());
     ++wrong;
 }
 

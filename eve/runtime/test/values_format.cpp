@@ -44,8 +44,8 @@ void check_integers() {
         long x = long(d.roll()) >> d.below(64);
         short width = short(d.below(25)), prec = short(d.below(25));
         char want[200];
-        std::snprintf(want, sizeof want, "%*ld|%0*ld|%-*ld|%.*ld|%*.*ld", width, x, width, x, width, x, prec, x, width,
-                      prec, x);
+        std::snprintf(want, sizeof want, "%*ld|%0*ld|%-*ld|%.*ld|%*.*ld", width, x, width, x, width,
+                      x, prec, x, width, prec, x);
         formatter f;
         f.put(x, {.width = width});
         f.byte('|');
@@ -55,8 +55,8 @@ void check_integers() {
         f.byte('|');
         if (prec > 0) f.put(x, {.prec = prec});
         else
-            f.text(want, 0),
-                std::snprintf(want, sizeof want, "%*ld|%0*ld|%-*ld||%*ld", width, x, width, x, width, x, width, x);
+            f.text(want, 0), std::snprintf(want, sizeof want, "%*ld|%0*ld|%-*ld||%*ld", width, x,
+                                           width, x, width, x, width, x);
         f.byte('|');
         f.put(x, {.width = width, .prec = short(prec > 0 ? prec : -1)});
         expect_text(f.take(), want);
@@ -114,7 +114,8 @@ void check_floats() {
 
 void check_text() {
     expect_text(put(text("abc"), {.verb = 's', .width = 5}), "  abc");
-    expect_text(put(text("\u00e9t\u00e9"), {.verb = 's', .width = 5, .left = true}), "\u00e9t\u00e9  ");
+    expect_text(put(text("\u00e9t\u00e9"), {.verb = 's', .width = 5, .left = true}),
+                "\u00e9t\u00e9  ");
     expect_text(put(text("\u00e9t\u00e9"), {.verb = 's', .prec = 2}), "\u00e9t");
     expect_text(put(text("hi"), {.verb = 'x'}), "6869");
     expect_text(put(true, {.width = 6}), "  true");
@@ -161,9 +162,11 @@ void check_composed() {
     m.set(text("a"), vector<i64>());
     expect_text(put(m), "{b: [1, 2], a: []}");
     map<i64, vector<tuple<i64, u8>>> mixed;
-    mixed.set(1'000'000'000, vector<tuple<i64, u8>>::of(make_tuple(i64(15), u8('x')), make_tuple(i64(16), u8('y'))));
+    mixed.set(1'000'000'000, vector<tuple<i64, u8>>::of(make_tuple(i64(15), u8('x')),
+                                                        make_tuple(i64(16), u8('y'))));
     expect_text(put(mixed, {.verbs = "txc"}), "{1s: [(f, x), (10, y)]}");
-    expect_text(put(make_tuple(make_tuple(i64(1), i64(2)), i64(3)), {.verbs = "vtv"}), "((1, 2ns), 3)");
+    expect_text(put(make_tuple(make_tuple(i64(1), i64(2)), i64(3)), {.verbs = "vtv"}),
+                "((1, 2ns), 3)");
     expect_text(put(vector<option<tuple<bytes, i64>>>(), {.verbs = "sv"}), "[]");
     expect_text(to_text(vector<option<i64>>::of(option<i64>(), option<i64>(1))), "[none, 1]");
 }
@@ -200,7 +203,8 @@ void check_times() {
                  {least<i64>, "-2562047h47m16.854775808s"}};
     for (auto& c : spans) expect_text(put(c.ns, {.verb = 't'}), c.want);
     expect(seconds(1'500'000'000) == 1.5 && milliseconds(1'500'000'000) == 1500, "units");
-    expect(eve::min(i64(2), i64(1)) == 1 && eve::max(text("a"), text("b")) == text("b") && math::sqrt(4.0) == 2.0,
+    expect(eve::min(i64(2), i64(1)) == 1 && eve::max(text("a"), text("b")) == text("b") &&
+               math::sqrt(4.0) == 2.0,
            "min and max");
 }
 

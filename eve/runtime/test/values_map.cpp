@@ -16,7 +16,8 @@ namespace {
 template <class K> K key(long x) {
     if constexpr (__is_same(K, eve::string))
         return text(std::to_string(x) + (x & 1 ? " with a tail of many bytes" : ""));
-    else if constexpr (__is_same(K, tuple<i64, eve::string>)) return K(x % 10, text(std::to_string(x / 10)));
+    else if constexpr (__is_same(K, tuple<i64, eve::string>))
+        return K(x % 10, text(std::to_string(x / 10)));
     else return K(x);
 }
 
@@ -33,10 +34,12 @@ template <class K> void check_order(const map<K, i64>& m, const model& w) {
     std::size_t i = 0;
     bool same = true;
     for (const tuple<K, i64>& e : m) {
-        same = same && i < w.order.size() && get<0>(e) == key<K>(w.order[i]) && get<1>(e) == w.values.at(w.order[i]);
+        same = same && i < w.order.size() && get<0>(e) == key<K>(w.order[i]) &&
+               get<1>(e) == w.values.at(w.order[i]);
         ++i;
     }
-    expect(same && i == w.order.size() && m.size() == long(i), "iteration gives all in the order of insertion");
+    expect(same && i == w.order.size() && m.size() == long(i),
+           "iteration gives all in the order of insertion");
 }
 
 template <class K> void check_random(long range, int steps) {
@@ -54,7 +57,9 @@ template <class K> void check_random(long range, int steps) {
             m.set(key<K>(k), v, &here);
             break;
         case 3:
-        case 4: expect(m.remove(key<K>(k), &here) == w.remove(k), "remove says whether it was there"); break;
+        case 4:
+            expect(m.remove(key<K>(k), &here) == w.remove(k), "remove says whether it was there");
+            break;
         case 5:
             if (w.values.count(k) == 0) {
                 w.order.push_back(k);
@@ -65,7 +70,8 @@ template <class K> void check_random(long range, int steps) {
         case 6: {
             option<i64> got = m.get(key<K>(k));
             auto want = w.values.find(k);
-            expect(got.has() == (want != w.values.end()) && (!got.has() || *got == want->second), "get");
+            expect(got.has() == (want != w.values.end()) && (!got.has() || *got == want->second),
+                   "get");
             expect(m.has(key<K>(k)) == got.has(), "has");
             break;
         }
@@ -106,16 +112,17 @@ void check_owned() {
     m.slot(text("a")).push(1);
     m.slot(text("a")).push(2);
     m.set(text("b"), vector<i64>::of(3));
-    expect(m.at(text("a"), &here).size() == 2 && m.at(text("b"), &here)[0] == 3, "values stay in place");
+    expect(m.at(text("a"), &here).size() == 2 && m.at(text("b"), &here)[0] == 3,
+           "values stay in place");
     expect(failure_of([&] { m.at(text("c"), &here); }) == "the map has no such key", "no such key");
     m.set(text("b"), vector<i64>());
     expect(m.at(text("b"), &here).empty(), "a value is replaced");
-    map<eve::string, i64> n =
-        map<eve::string, i64>::of(tuple<eve::string, i64>(text("x"), 1), tuple<eve::string, i64>(text("y"), 2));
+    map<eve::string, i64> n = map<eve::string, i64>::of(tuple<eve::string, i64>(text("x"), 1),
+                                                        tuple<eve::string, i64>(text("y"), 2));
     expect(n.values() == vector<i64>::of(1, 2), "values in order");
-    expect(
-        n == (map<eve::string, i64>::of(tuple<eve::string, i64>(text("y"), 2), tuple<eve::string, i64>(text("x"), 1))),
-        "equality does not ask for the order");
+    expect(n == (map<eve::string, i64>::of(tuple<eve::string, i64>(text("y"), 2),
+                                           tuple<eve::string, i64>(text("x"), 1))),
+           "equality does not ask for the order");
 }
 
 void check_pins() {
@@ -126,12 +133,15 @@ void check_pins() {
     {
         iteration<map<i64, i64>> g(m);
         iteration<set<i64>> h(s);
-        expect(!failure_of([&] { m.set(2, 2, &here); }).empty() && !failure_of([&] { m.remove(1, &here); }).empty(),
+        expect(!failure_of([&] { m.set(2, 2, &here); }).empty() &&
+                   !failure_of([&] { m.remove(1, &here); }).empty(),
                "a pinned map");
-        expect(!failure_of([&] { m.get_or_add(3, &here); }).empty() && !failure_of([&] { m.clear(&here); }).empty(),
+        expect(!failure_of([&] { m.get_or_add(3, &here); }).empty() &&
+                   !failure_of([&] { m.clear(&here); }).empty(),
                "a pinned map");
         expect(*m.get(1) == 1 && m.has(1) && !m.has(2), "reading goes on");
-        expect(!failure_of([&] { s.insert(2, &here); }).empty() && !failure_of([&] { s.remove(1, &here); }).empty(),
+        expect(!failure_of([&] { s.insert(2, &here); }).empty() &&
+                   !failure_of([&] { s.remove(1, &here); }).empty(),
                "a pinned set");
     }
     m.set(2, 2);
@@ -158,9 +168,11 @@ template <class T> void check_set(T a, T b) {
     expect(t.empty() && !t.has(a) && t.begin() == t.end(), "clear");
 }
 
-// Many keys that one seed would send to one slot must not be known in advance: the seed differs between runs.
+// Many keys that one seed would send to one slot must not be known in advance: the seed
+// differs between runs.
 void check_seed() {
-    expect(hash_seed[0] != 0 && hash_seed[1] != 0 && hash_seed[0] != hash_seed[1], "the seed was drawn");
+    expect(hash_seed[0] != 0 && hash_seed[1] != 0 && hash_seed[0] != hash_seed[1],
+           "the seed was drawn");
     u64 seen[256] = {};
     for (i64 i = 0; i < 256 * 64; ++i) ++seen[hash_of(i * 4096) & 255];
     u64 most = *std::max_element(seen, seen + 256);

@@ -47,7 +47,8 @@ template <class T, class Op> void check(wide exact, T wrapped, Op op) {
     expect(wrapped == T(exact), "the wrapping result is the exact one cut to the width");
     T got{};
     std::string why = failure_of([&] { got = op(); });
-    if (in_range<T>(exact)) expect(why.empty() && wide(got) == exact, "a result that fits is exact");
+    if (in_range<T>(exact))
+        expect(why.empty() && wide(got) == exact, "a result that fits is exact");
     else expect(why == "integer overflow", "a result that does not fit fails");
 }
 
@@ -63,9 +64,12 @@ template <class T> void check_pairs() {
                 check<T>(wide(a) / b, T(wide(a) / b), [&] { return wrap_div(a, b, &here); });
                 expect(wide(rem(a, b, &here)) == wide(a) % b, "remainder");
             } else {
-                expect(failure_of([&] { div(a, b, &here); }) == "division by zero", "division by zero");
-                expect(failure_of([&] { wrap_div(a, b, &here); }) == "division by zero", "division by zero");
-                expect(failure_of([&] { rem(a, b, &here); }) == "division by zero", "remainder by zero");
+                expect(failure_of([&] { div(a, b, &here); }) == "division by zero",
+                       "division by zero");
+                expect(failure_of([&] { wrap_div(a, b, &here); }) == "division by zero",
+                       "division by zero");
+                expect(failure_of([&] { rem(a, b, &here); }) == "division by zero",
+                       "remainder by zero");
             }
         }
         for (int n = -1; n <= bits_of<T>; ++n) {
@@ -85,7 +89,8 @@ template <class To, class From> void check_convert() {
         expect(convert<To>(x) == To(wide(x)), "truncation");
         To got{};
         bool failed = !failure_of([&] { got = convert<To>(x, &here); }).empty();
-        expect(failed != in_range<To>(wide(x)) && (failed || wide(got) == wide(x)), "checked conversion");
+        expect(failed != in_range<To>(wide(x)) && (failed || wide(got) == wide(x)),
+               "checked conversion");
     }
 }
 
@@ -94,7 +99,8 @@ template <class To> void check_from_floats() {
     double low = is_signed<To> ? -limit : 0.0;
     double below = is_signed<To> ? std::nextafter(low, -1e30) : -1.0;
     if (is_signed<To> && bits_of<To> < 53) below = low - 1.0;
-    expect(convert<To>(limit) == To(static_cast<unsigned __int128>(limit)), "the low bits of what is too big");
+    expect(convert<To>(limit) == To(static_cast<unsigned __int128>(limit)),
+           "the low bits of what is too big");
     expect(convert<To>(-3e10) == To(wide(-3e10)) && convert<To>(0x1.8p70) == To(0),
            "the low bits of what is too small");
     expect(convert<To>(0x1.123456789abcdp64) == To(0x123456789abcd000), "the low bits beyond 64");
@@ -107,7 +113,8 @@ template <class To> void check_from_floats() {
     expect(!failure_of([&] { convert<To>(std::nan(""), &here); }).empty(), "NaN fails");
     expect(failure_of([&] { convert<To>(low, &here); }).empty(), "the least does not fail");
     expect(failure_of([&] { convert<To>(-0.5, &here); }).empty(), "-0.5 is 0");
-    expect(failure_of([&] { convert<To>(std::nextafter(limit, 0.0), &here); }).empty(), "the greatest that fits");
+    expect(failure_of([&] { convert<To>(std::nextafter(limit, 0.0), &here); }).empty(),
+           "the greatest that fits");
     if (is_signed<To>) expect(convert<To>(-42.9) == To(-42), "cut towards zero");
 }
 
@@ -123,14 +130,18 @@ template <class T> void check_type() {
 }
 
 void check_power() {
-    expect(eve::pow(i64(3), 4, &here) == 81 && eve::pow(i64(-2), 63, &here) == least<i64>, "powers");
+    expect(eve::pow(i64(3), 4, &here) == 81 && eve::pow(i64(-2), 63, &here) == least<i64>,
+           "powers");
     expect(eve::pow(i64(7), 0, &here) == 1 && eve::pow(i64(0), 0, &here) == 1, "to the power of 0");
     expect(!failure_of([] { eve::pow(i64(2), 63, &here); }).empty(), "2 ** 63 does not fit");
     expect(!failure_of([] { eve::pow(i64(2), -1, &here); }).empty(), "negative power");
-    expect(wrap_pow(u8(3), 5, &here) == u8(243) && wrap_pow(i64(2), 64, &here) == 0, "wrapping powers");
+    expect(wrap_pow(u8(3), 5, &here) == u8(243) && wrap_pow(i64(2), 64, &here) == 0,
+           "wrapping powers");
     expect(eve::pow(2.0, 0.5) == std::sqrt(2.0), "power of floats");
-    expect(eve::abs(i64(-3)) == 3 && eve::abs(-0.0) == 0 && !std::signbit(eve::abs(-0.0)), "absolute value");
-    expect(!failure_of([] { eve::abs(least<i64>, &here); }).empty(), "the least has no absolute value");
+    expect(eve::abs(i64(-3)) == 3 && eve::abs(-0.0) == 0 && !std::signbit(eve::abs(-0.0)),
+           "absolute value");
+    expect(!failure_of([] { eve::abs(least<i64>, &here); }).empty(),
+           "the least has no absolute value");
 }
 
 } // namespace

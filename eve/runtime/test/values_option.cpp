@@ -42,7 +42,8 @@ template <class T> void check_option(T a, T b) {
 
 static_assert(sizeof(option<eve::string>) == 16, "no bigger than a string");
 static_assert(sizeof(option<error>) == 8);
-static_assert(sizeof(option<i64>) == 16 && __is_trivially_copyable(option<i64>), "in two registers");
+static_assert(sizeof(option<i64>) == 16 && __is_trivially_copyable(option<i64>),
+              "in two registers");
 
 void check_options() {
     check_option<i64>(1, 2);
@@ -52,13 +53,15 @@ void check_options() {
     check_option<counted>(counted(1), counted(2));
     check_option<option<i64>>(option<i64>(), option<i64>(3));
     check_option<option<eve::string>>(option<eve::string>(), option<eve::string>(text("x")));
-    check_option<tuple<i64, eve::string>>(make_tuple(i64(1), text("a")), make_tuple(i64(1), text("b")));
+    check_option<tuple<i64, eve::string>>(make_tuple(i64(1), text("a")),
+                                          make_tuple(i64(1), text("b")));
     expect(counted::alive == 0, "all are destroyed");
     option<vector<i64>> v = vector<i64>::of(1, 2);
     option<vector<i64>> w = v.copy();
     v->push(3);
     expect(w->size() == 2 && v.take().size() == 3, "an option of what is only moved");
-    expect(option<i64>() < option<i64>(-5) && option<i64>(1) < option<i64>(2) && !(option<i64>(1) < option<i64>()),
+    expect(option<i64>() < option<i64>(-5) && option<i64>(1) < option<i64>(2) &&
+               !(option<i64>(1) < option<i64>()),
            "none is least");
 }
 
@@ -94,7 +97,9 @@ void check_results() {
 
 void check_errors() {
     error nothing;
-    expect(nothing.code() == 0 && nothing.text().empty() && !nothing.cause().has() && nothing == error(), "zero error");
+    expect(nothing.code() == 0 && nothing.text().empty() && !nothing.cause().has() &&
+               nothing == error(),
+           "zero error");
     error inner = make_error(2, text("no route"));
     error outer(3, text("cannot connect"), inner);
     expect(outer.cause().has() && *outer.cause() == inner && !(outer == inner), "cause");
@@ -122,7 +127,8 @@ void check_tuples() {
     get<1>(t) = text("y");
     expect_text(get<1>(t), "y");
     tuple<i64, i64> a(1, 2), b(1, 3), c(2, 0);
-    expect(a < b && b < c && !(b < a) && c > a && a <= a && a >= a && a == a.copy() && a != b, "order");
+    expect(a < b && b < c && !(b < a) && c > a && a <= a && a >= a && a == a.copy() && a != b,
+           "order");
     tuple<i64, vector<i64>> v(1, vector<i64>::of(4));
     vector<i64> taken = get<1>(static_cast<tuple<i64, vector<i64>>&&>(v));
     expect(taken.size() == 1 && get<1>(v).empty(), "an element is moved out");
@@ -169,8 +175,9 @@ void check_failures() {
         f.passed(&outer);
         failure again = f;
         expect_text(again.message(), "test.eve:7: no more");
-        expect_text(again.trace(),
-                    "test.eve:7: no more\n    in the task of chat.eve:3\n    in the task of chat.eve:1\n");
+        expect_text(
+            again.trace(),
+            "test.eve:7: no more\n    in the task of chat.eve:3\n    in the task of chat.eve:1\n");
         for (int i = 0; i < 20; ++i) f.passed(&outer);
         expect(view(f.trace()).find("and others") != std::string_view::npos, "a long trace ends");
     }
@@ -181,8 +188,10 @@ void check_failures() {
         expect(e.code() == 4 && e.cause()->code() == 5, "code and cause are kept");
         expect_text(e.text(), "test.eve:7: cannot");
     }
-    expect(failure_of([] { fail_assert(&here, "a == b"); }) == "assertion failed: a == b", "assert");
-    expect(failure_of([] { fail_assert(&here, "a == b", text("sum")); }) == "assertion failed: a == b: sum",
+    expect(failure_of([] { fail_assert(&here, "a == b"); }) == "assertion failed: a == b",
+           "assert");
+    expect(failure_of([] { fail_assert(&here, "a == b", text("sum")); }) ==
+               "assertion failed: a == b: sum",
            "assert with a text");
     expect(failure_of([] { fail("x.eve", 2, text("t")); }) == "t", "fail with a place");
 }

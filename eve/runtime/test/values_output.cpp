@@ -1,4 +1,5 @@
-// Outputs to files, pipes, a full disk and a reader that has gone. The cases that end the process run in a child.
+// Outputs to files, pipes, a full disk and a reader that has gone. The cases that end the process
+// run in a child.
 #include "../output.hpp"
 
 #include "../vector.hpp"
@@ -111,7 +112,8 @@ void check_flush_from_outside() {
     flusher.join();
     o.flush();
     std::string all = p.waiting();
-    expect(all.size() == 11000 && all.substr(10989) == "0123456789\n", "writes and flushes do not mix");
+    expect(all.size() == 11000 && all.substr(10989) == "0123456789\n",
+           "writes and flushes do not mix");
 }
 
 // Runs work in a child whose standard error is caught; gives its wait status.
@@ -141,7 +143,8 @@ void check_ends() {
             o.flush();
         },
         errors);
-    expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && errors.empty(), "EPIPE ends quietly, as cat does");
+    expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && errors.empty(),
+           "EPIPE ends quietly, as cat does");
     status = in_child(
         [] {
             int full = open("/dev/full", O_WRONLY);
@@ -152,7 +155,8 @@ void check_ends() {
         },
         errors);
     expect(WIFEXITED(status) && WEXITSTATUS(status) == 1, "a full disk is an error");
-    expect(errors == "eve: cannot write to standard output: No space left on device\n", "and says so");
+    expect(errors == "eve: cannot write to standard output: No space left on device\n",
+           "and says so");
     status = in_child([] { buffer_new(largest<i64>, 8); }, errors);
     expect(WIFEXITED(status) && WEXITSTATUS(status) == 1 && errors == "eve: out of memory\n",
            "no memory ends with one line");
@@ -162,7 +166,8 @@ void check_ends() {
             v.reserve(i64(1) << 60);
         },
         errors);
-    expect(WIFEXITED(status) && WEXITSTATUS(status) == 1 && errors == "eve: out of memory\n", "a size that overflows");
+    expect(WIFEXITED(status) && WEXITSTATUS(status) == 1 && errors == "eve: out of memory\n",
+           "a size that overflows");
     status = in_child([] { eve::report(failure(&here, error(1, text("broken")))); }, errors);
     expect(status == 0 && errors == "test.eve:7: broken\n", "report");
 }

@@ -30,7 +30,8 @@ long shaped(const std::string& shape, long i, long n, dice& d) {
 
 template <class T> T of(long x) {
     if constexpr (__is_same(T, eve::string)) return text(std::to_string(x));
-    else if constexpr (__is_same(T, tuple<i64, eve::string>)) return T(x % 5, text(std::to_string(x)));
+    else if constexpr (__is_same(T, tuple<i64, eve::string>))
+        return T(x % 5, text(std::to_string(x)));
     else if constexpr (is_float<T>) return T(x) / T(3);
     else return T(x);
 }
@@ -53,7 +54,8 @@ template <class T> void check_input(const std::vector<T>& input, const char* wha
     if (n < 2) return;
     expect(at > 0 && at < n && at >= n / 8 && n - at >= n / 8, "both parts are shorter");
     auto low = mine.begin(), cut = mine.begin() + at;
-    expect(!(*std::min_element(cut, mine.end()) < *std::max_element(low, cut)), "nothing before the cut is greater");
+    expect(!(*std::min_element(cut, mine.end()) < *std::max_element(low, cut)),
+           "nothing before the cut is greater");
 }
 
 template <class T> void check_type(std::vector<long> sizes) {
@@ -141,7 +143,8 @@ void check_opponent() {
     expect(opponent::compared < 40 * n * 15, "no more than 40 n log n comparisons");
     bool sorted = true;
     for (std::size_t i = 1; i < v.size(); ++i)
-        sorted &= opponent::value[std::size_t(v[i - 1].id)] <= opponent::value[std::size_t(v[i].id)];
+        sorted &=
+            opponent::value[std::size_t(v[i - 1].id)] <= opponent::value[std::size_t(v[i].id)];
     expect(sorted, "sorted in spite of the opponent");
 }
 

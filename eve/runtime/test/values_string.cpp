@@ -49,7 +49,9 @@ void check_cuts() {
         eve::string part = s.cut(low, high, &here);
         check_same(part, m.substr(std::size_t(low), std::size_t(high - low)));
         long n = part.size();
-        if (n > 0) check_same(part.cut(n / 3, n, &here), m.substr(std::size_t(low + n / 3), std::size_t(n - n / 3)));
+        if (n > 0)
+            check_same(part.cut(n / 3, n, &here),
+                       m.substr(std::size_t(low + n / 3), std::size_t(n - n / 3)));
     }
     expect(s.cut(10, 1990, &here).data() == s.data() + 10, "a long part shares the bytes");
     eve::string kept = s.cut(100, 1500, &here);
@@ -57,10 +59,13 @@ void check_cuts() {
     check_same(kept, m.substr(100, 1400));
     kept += text("!");
     check_same(kept, m.substr(100, 1400) + "!");
-    expect(failure_of([&] { kept.cut(3, 2, &here); }) == "3..2 is out of range: there are 1401 elements", "bad cut");
+    expect(failure_of([&] { kept.cut(3, 2, &here); }) ==
+               "3..2 is out of range: there are 1401 elements",
+           "bad cut");
     expect(!failure_of([&] { kept.cut(0, 1402, &here); }).empty(), "cut behind the end");
     expect(!failure_of([&] { kept.cut(-1, 2, &here); }).empty(), "cut before the start");
-    expect(failure_of([&] { kept.at(1401, &here); }) == "index 1401 is out of range: there are 1401 elements",
+    expect(failure_of([&] { kept.at(1401, &here); }) ==
+               "index 1401 is out of range: there are 1401 elements",
            "bad index");
     expect(kept.at(1400, &here) == '!', "last byte");
 }
@@ -101,8 +106,9 @@ void check_appending() {
 }
 
 void check_order() {
-    const char* words[] = {"",  "a",    "aa", "ab", "abcdefghijklmnop", "abcdefghijklmnopq", "abcdefghijklmno",
-                           "b", "\xff", "z"};
+    const char* words[] = {
+        "",  "a",    "aa", "ab", "abcdefghijklmnop", "abcdefghijklmnopq", "abcdefghijklmno",
+        "b", "\xff", "z"};
     for (const char* x : words) {
         for (const char* y : words) {
             std::string_view a = x, b = y;
@@ -119,9 +125,13 @@ void check_methods() {
     expect_text(text(" \t\r\n x y \n").trim(), "x y");
     expect_text(text("  ").trim(), "");
     eve::string s = text("one, two, three, two, one and a bit more");
-    expect(s.starts_with(text("one")) && !s.starts_with(text("two")) && s.starts_with(eve::string()), "starts_with");
-    expect(s.ends_with(text("more")) && !text("re").ends_with(text("more")) && s.ends_with(s), "ends_with");
-    expect(*s.find(text("two")) == 5 && !s.find(text("four")).has() && *s.find(eve::string()) == 0, "find");
+    expect(s.starts_with(text("one")) && !s.starts_with(text("two")) &&
+               s.starts_with(eve::string()),
+           "starts_with");
+    expect(s.ends_with(text("more")) && !text("re").ends_with(text("more")) && s.ends_with(s),
+           "ends_with");
+    expect(*s.find(text("two")) == 5 && !s.find(text("four")).has() && *s.find(eve::string()) == 0,
+           "find");
     expect(s.contains(text("three")) && !s.contains(text("Three")), "contains");
     expect_text(s.replace(text("two"), text("2")), "one, 2, three, 2, one and a bit more");
     expect_text(text("aaaa").replace(text("aa"), text("aba")), "abaaba");
@@ -131,7 +141,9 @@ void check_methods() {
     expect_text(text("ab").repeat(-1), "");
     expect(!failure_of([] { text("ab").repeat(largest<i64>, &here); }).empty(), "a text too long");
     expect_text(eve::join(text("a,b,,c").split(text(",")), text("-")), "a-b--c");
-    expect(text("a,b,,c").split(text(",")).size() == 4 && eve::string().split(text(",")).size() == 1, "split");
+    expect(text("a,b,,c").split(text(",")).size() == 4 &&
+               eve::string().split(text(",")).size() == 1,
+           "split");
     expect(text("abc").split(eve::string()).size() == 1, "an empty separator splits nothing");
     expect_text(text("\x01\xab z").bytes().hex(), "01ab207a");
     bytes b = text("ab").bytes();
@@ -169,13 +181,14 @@ void check_numbers() {
         const char* s;
         bool some;
         double want;
-    } floats[] = {{"0", true, 0},        {"1.5", true, 1.5},
-                  {"-2e3", true, -2000}, {"+.5", true, 0.5},
-                  {"1e400", false, 0},   {"inf", true, INFINITY},
-                  {"1e-400", true, 0},   {"-1e400", false, 0},
-                  {"nan(1)", false, 0},  {"", false, 0},
-                  {"1.5x", false, 0},    {"1,5", false, 0},
-                  {"0.1", true, 0.1},    {"179769313486231580793e288", true, 1.7976931348623158e308}};
+    } floats[] = {
+        {"0", true, 0},        {"1.5", true, 1.5},
+        {"-2e3", true, -2000}, {"+.5", true, 0.5},
+        {"1e400", false, 0},   {"inf", true, INFINITY},
+        {"1e-400", true, 0},   {"-1e400", false, 0},
+        {"nan(1)", false, 0},  {"", false, 0},
+        {"1.5x", false, 0},    {"1,5", false, 0},
+        {"0.1", true, 0.1},    {"179769313486231580793e288", true, 1.7976931348623158e308}};
     for (auto& c : floats) {
         option<f64> got = text(c.s).to_float();
         expect(got.has() == c.some && (!c.some || *got == c.want), c.s);

@@ -1,4 +1,5 @@
-// Vectors, slices and arrays against std::vector, elements that count themselves, and iteration that pins.
+// Vectors, slices and arrays against std::vector, elements that count themselves, and
+// iteration that pins.
 #include "../vector.hpp"
 
 #include "../array.hpp"
@@ -120,12 +121,16 @@ void check_places() {
            "index behind the end");
     expect(failure_of([&] { v.at(-1, &here); }) == "index -1 is out of range: there are 3 elements",
            "index before the start");
-    expect(!failure_of([&] { v.insert(4, 0, &here); }).empty() && !failure_of([&] { v.remove(3, &here); }).empty(),
+    expect(!failure_of([&] { v.insert(4, 0, &here); }).empty() &&
+               !failure_of([&] { v.remove(3, &here); }).empty(),
            "bad places");
-    expect(failure_of([&] { v.cut(2, 1, &here); }) == "2..1 is out of range: there are 3 elements", "bad cut");
-    expect(!failure_of([&] { v.resize(-1, &here); }).empty() && !failure_of([&] { v.swap(0, 3, &here); }).empty(),
+    expect(failure_of([&] { v.cut(2, 1, &here); }) == "2..1 is out of range: there are 3 elements",
+           "bad cut");
+    expect(!failure_of([&] { v.resize(-1, &here); }).empty() &&
+               !failure_of([&] { v.swap(0, 3, &here); }).empty(),
            "bad size");
-    expect(*v.first() == 1 && *v.last() == 3 && !vector<i64>().first().has() && !vector<i64>().pop().has(),
+    expect(*v.first() == 1 && *v.last() == 3 && !vector<i64>().first().has() &&
+               !vector<i64>().pop().has(),
            "first and last");
     expect(v.contains(2) && *v.index_of(3) == 2 && !v.index_of(9).has(), "search");
     try {
@@ -202,8 +207,11 @@ void check_arrays() {
     a.fill(3);
     a.swap(0, 3);
     a.sort();
-    expect((a == array<i64, 4>::of(3, 3, 3, 3)) && a.contains(3) && a.hash_value() != b.hash_value(), "array methods");
-    array<eve::string, 2> s = array<eve::string, 2>::of(text("a longer text than fifteen"), text("b"));
+    expect((a == array<i64, 4>::of(3, 3, 3, 3)) && a.contains(3) &&
+               a.hash_value() != b.hash_value(),
+           "array methods");
+    array<eve::string, 2> s =
+        array<eve::string, 2>::of(text("a longer text than fifteen"), text("b"));
     array<eve::string, 2> t = s.copy();
     s[0] = text("c");
     expect_text(t[0], "a longer text than fifteen");
@@ -213,7 +221,8 @@ void check_arrays() {
     q = static_cast<array<owner, 3>&&>(o);
     expect(q[2] == owner(0), "an array of what is only moved");
     array<i64, 0> none_at_all;
-    expect(none_at_all.size() == 0 && none_at_all.begin() == none_at_all.end(), "an array of nothing");
+    expect(none_at_all.size() == 0 && none_at_all.begin() == none_at_all.end(),
+           "an array of nothing");
 }
 
 void check_bytes() {

@@ -1,4 +1,5 @@
-// Work that comes from a thread that is no worker, while the workers may just be falling asleep: no wake-up gets lost.
+// Work that comes from a thread that is no worker, while the workers may just be falling asleep: no
+// wake-up gets lost.
 #include "../threads.hpp"
 #include "core_check.hpp"
 

@@ -5,7 +5,8 @@
 	const $ = (id) => document.getElementById(id);
 	const root = document.documentElement;
 
-	// Themes. A page opened as a file may have no storage: then the choice lasts as long as the page.
+	// Themes. A page opened as a file may have no storage: then the choice lasts as
+	// long as the page.
 	const themes = ["system", "light", "dark"];
 	const button = $("theme");
 	let theme = "system";

@@ -1,4 +1,5 @@
-// The page's beginning: it signs in, ties the session to the connection and the view, and keeps what is to be kept.
+// The page's beginning: it signs in, ties the session to the connection and the view, and keeps
+// what is to be kept.
 
 import { Connection } from './connection.js';
 import { composer } from './composer.js';

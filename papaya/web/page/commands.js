@@ -1,4 +1,5 @@
-// What may be written with a slash in front. Each is a function of the session, the room that is seen and the words.
+// What may be written with a slash in front. Each is a function of the session, the room that is
+// seen and the words.
 
 export const commands = {
   join: ['#room [key]', 'go into a room', (s, room, [name, key]) => {

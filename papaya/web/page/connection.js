@@ -1,5 +1,5 @@
-// A WebSocket that is made again when it is lost: after 1 s, then twice as long each time, 30 s at most. A server
-// that says nothing for a minute, though it was asked, counts as lost.
+// A WebSocket that is made again when it is lost: after 1 s, then twice as long each time, 30 s at
+// most. A server that says nothing for a minute, though it was asked, counts as lost.
 
 import { parse } from './irc.js';
 

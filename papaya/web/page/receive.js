@@ -1,4 +1,5 @@
-// What each line from the server means to a session: one function a command, and one for all other numerics.
+// What each line from the server means to a session: one function a command, and one for all
+// other numerics.
 
 import { nickOf } from './irc.js';
 import { maxPages } from './room.js';

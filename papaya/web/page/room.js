@@ -1,5 +1,6 @@
-// One room, or one conversation with one person: what was said there in order, who is there, what is unread.
-// Messages are put in by their time and known by their msgid, so that history may come late, twice or in pieces.
+// One room, or one conversation with one person: what was said there in order, who is there, what
+// is unread. Messages are put in by their time and known by their msgid, so that history may come
+// late, twice or in pieces.
 
 /** keep is how many messages a room holds while nobody scrolls back; deep is where scrolling back ends. */
 export const keep = 2000;

@@ -1,5 +1,6 @@
-// A session with a server: who we are, which rooms we are in, what we say. Lines go out by hooks.send; lines that
-// come in are obeyed in receive.js. It outlives connections: what was lost with one is asked for on the next.
+// A session with a server: who we are, which rooms we are in, what we say. Lines go out by
+// hooks.send; lines that come in are obeyed in receive.js. It outlives connections: what was lost
+// with one is asked for on the next.
 
 import { bytes, fold, format, pieces, plain64 } from './irc.js';
 import { handlers, numeric } from './receive.js';

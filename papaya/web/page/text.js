@@ -1,5 +1,5 @@
-// What people say, as nodes of text: never as markup. Links are recognised, formatting of IRC is shown or dropped,
-// and characters that would turn the text around or hide it are taken out.
+// What people say, as nodes of text: never as markup. Links are recognised, formatting of IRC is
+// shown or dropped, and characters that would turn the text around or hide it are taken out.
 
 // link finds http and https only: no other scheme is ever made to be clicked.
 const link = /\bhttps?:\/\/[^\s<>"\u0000-\u001f]+/giu;

@@ -1,5 +1,5 @@
-// The messages of one room as nodes of the page. Each message has one node for as long as it is shown; a change moves
-// only what is out of place, so a room may have thousands.
+// The messages of one room as nodes of the page. Each message has one node for as long as it is
+// shown; a change moves only what is out of place, so a room may have thousands.
 
 import { clean, nodes } from './text.js';
 

@@ -1,4 +1,5 @@
-// The page as the session says it is. draw may be called as often as one likes: the page is painted once for many calls.
+// The page as the session says it is. draw may be called as often as one likes: the page is painted
+// once for many calls.
 
 import { clean } from './text.js';
 import { draw as drawTimeline, hue } from './timeline.js';

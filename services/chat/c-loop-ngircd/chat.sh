@@ -1,7 +1,8 @@
 #!/bin/sh
-# ngircd as a user would set it up for friends on a network of their own: without the limits that are meant for
-# strangers (penalties for many commands, connections of one address), without look-ups of names. The trade: one loop
-# over epoll hands everything to everybody, and nothing is kept: no log, no waiting for a disk, nobody who was away.
+# ngircd as a user would set it up for friends on a network of their own: without the limits that
+# are meant for strangers (penalties for many commands, connections of one address), without
+# look-ups of names. The trade: one loop over epoll hands everything to everybody, and nothing is
+# kept: no log, no waiting for a disk, nobody who was away.
 port=$1 host=$2 data=$3
 # It would go on without a port.
 if grep -q ":$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp; then

@@ -1,7 +1,8 @@
 #!/bin/sh
-# InspIRCd as a user would set it up for friends on a network of their own: without the limits that are meant for strangers (fake
-# lag for many commands, connections of one address, short queues), without look-ups of names. The trade: one loop over epoll, in C++ with a
-# hook for each thing that a module may want to see, hands everything to everybody, and nothing is kept.
+# InspIRCd as a user would set it up for friends on a network of their own: without the limits that
+# are meant for strangers (fake lag for many commands, connections of one address, short queues),
+# without look-ups of names. The trade: one loop over epoll, in C++ with a hook for each thing that
+# a module may want to see, hands everything to everybody, and nothing is kept.
 port=$1 host=$2 data=$3
 # It would go on without a port.
 if grep -q ":$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp; then

@@ -1,24 +1,29 @@
-%% Chat, an actor for each client, one that owns the rooms and the log, and one that waits for the disk. Whatever one read
-%% has brought is a message to the owner, which takes all that waits, writes it to the log at once, and sends each reader one
-%% binary that all share. Rooms are no actors of their own: two of them could not give their common clients one order.
+%% Chat, an actor for each client, one that owns the rooms and the log, and one that waits for the
+%% disk. Whatever one read has brought is a message to the owner, which takes all that waits, writes
+%% it to the log at once, and sends each reader one binary that all share. Rooms are no actors of
+%% their own: two of them could not give their common clients one order.
 -module(chat).
 -behaviour(gen_event).
 -export([main/1, fail/1, init/1, handle_event/2, handle_call/2]).
 -include("hall.hrl").
 
-%% Reads of at most CHUNK bytes; when BURST of them were delivered, the owner has to say that it has seen them.
+%% Reads of at most CHUNK bytes; when BURST of them were delivered, the owner has to say that
+%% it has seen them.
 -define(CHUNK, 8192).
 -define(BURST, 8).
 %% Bytes that wait for a client at most.
 -define(HELD, 1048576).
-%% Bytes of the log that one who was away is sent at a time, and after which a client's actor sends what it has. A guess.
+%% Bytes of the log that one who was away is sent at a time, and after which a client's actor sends
+%% what it has. A guess.
 -define(PIECE, 65536).
-%% In milliseconds, for a client that has left: to read what it is still to be told, and to close. Guesses.
+%% In milliseconds, for a client that has left: to read what it is still to be told, and to
+%% close. Guesses.
 -define(LINGER, 5000).
 -define(CLOSE, 1000).
 
-%% What a client's actor knows: held is the begin of a line (one to skip, if it was too long); last, that nothing comes
-%% after what waits; busy is true while the port is, or what the disk will answer.
+%% What a client's actor knows: held is the begin of a line (one to skip, if it was too
+%% long); last, that nothing comes after what waits; busy is true while the port is, or what
+%% the disk will answer.
 -record(c, {
     socket,
     held = <<>>,
@@ -105,9 +110,10 @@ host({ok, {Address, _}}) ->
 host({error, _}) ->
     <<"0">>.
 
-%% The client's actor never waits for its socket: what cannot be sent yet is in back and front, the latter in order, as
-%% binaries, {safe, Binary} for what comes after the disk has all, and missed for a part of the log. The port is given
-%% something by port_command only when it has taken what it had, which inet_reply says.
+%% The client's actor never waits for its socket: what cannot be sent yet is in back and front, the
+%% latter in order, as binaries, {safe, Binary} for what comes after the disk has all, and missed
+%% for a part of the log. The port is given something by port_command only when it has taken what it
+%% had, which inet_reply says.
 client(C = #c{socket = Socket}) ->
     receive
         {put, Data} ->
@@ -149,7 +155,8 @@ client(C = #c{socket = Socket}) ->
             client(C);
         bye ->
             gen_tcp:shutdown(Socket, write),
-            %% What one that reads nothing has not had, close would wait for: three minutes of OTP's.
+            %% What one that reads nothing has not had, close would wait for: three
+            %% minutes of OTP's.
             [inet:setopts(Socket, [{linger, {true, 0}}]) || C#c.broken],
             erlang:send_after(?CLOSE, self(), close),
             linger(Socket)
@@ -172,7 +179,8 @@ linger(Socket) ->
         {tcp_error, Socket, _} ->
             gen_tcp:close(Socket);
         close ->
-            %% The port may have taken all and be left with it: a close that waits is no better here.
+            %% The port may have taken all and be left with it: a close that waits is
+            %% no better here.
             [inet:setopts(Socket, [{linger, {true, 0}}]) || inet:getstat(Socket, [send_pend]) =/= {ok, [{send_pend, 0}]}],
             gen_tcp:close(Socket);
         _ ->

@@ -6,8 +6,8 @@
 
 -define(LONGEST, 512).
 
-%% What a client may say, and how many words it needs. Messages, {Verb, To, Texts}, and PING wait for the others that are
-%% written with them.
+%% What a client may say, and how many words it needs. Messages, {Verb, To, Texts}, and PING wait
+%% for the others that are written with them.
 obey(Line, Pid, H0) ->
     H =
         case Line of
@@ -184,7 +184,8 @@ missed(Pid, C, Where, Last, Upto, H) when Last > Upto ->
 missed(Pid, C, _, _, _, H) ->
     hall:set(Pid, C, H).
 
-%% Who changes its nick is another person. The one it was stays a member, and has received what it has confirmed.
+%% Who changes its nick is another person. The one it was stays a member, and has received what
+%% it has confirmed.
 rename(Pid, #client{person = undefined}, C, H) ->
     enrol(Pid, C, H);
 rename(Pid, #client{person = Before, prefix = Prefix}, C, H) ->

@@ -1,13 +1,13 @@
-%% The folder: log, what was said, and members, a line for each change of how far somebody has read: "ann #tea 1200",
-%% "ann #tea -" after PART, and "ann * 1200" for what was said to ann alone. A name that the kernel holds while we live
-%% makes the folder ours.
+%% The folder: log, what was said, and members, a line for each change of how far somebody has read:
+%% "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for what was said to ann alone. A name
+%% that the kernel holds while we live makes the folder ours.
 -module(folder).
 -export([sync/1, open/1, find/1, append/2, note/4, note_if/5, snapshot/1]).
 -include("hall.hrl").
 -include_lib("kernel/include/file.hrl").
 
-%% In bytes: what the last line of the log is looked for in, what is read at a time, and by how much the file of members
-%% grows before it is written anew (guesses).
+%% In bytes: what the last line of the log is looked for in, what is read at a time, and by how much
+%% the file of members grows before it is written anew (guesses).
 -define(TAIL, 1024).
 -define(PIECE, 1048576).
 -define(GROWN, 1048576).
@@ -204,7 +204,8 @@ snapshot(H) ->
             H
     end.
 
-%% The one that waits for the disk, for all who ask meanwhile. Its files are its own: a descriptor belongs to an actor.
+%% The one that waits for the disk, for all who ask meanwhile. Its files are its own: a descriptor
+%% belongs to an actor.
 sync(Files) ->
     receive
         {open, Names} ->

@@ -1,4 +1,5 @@
-%% The owner of the rooms and the log: who is where, who has received what, and what is said in which order.
+%% The owner of the rooms and the log: who is where, who has received what, and what is said
+%% in which order.
 -module(hall).
 -export([own/2, commit/1, leave/4, received/3, set/3, with_room/3, tell_neighbours/4, reply/5, called/1]).
 -include("hall.hrl").
@@ -6,14 +7,16 @@
 
 %% Messages that are taken at once. A guess.
 -define(BATCH, 128).
-%% In milliseconds: for all clients to hear that the server ends (a guess), and those of the service.
+%% In milliseconds: for all clients to hear that the server ends (a guess), and those
+%% of the service.
 -define(LEAVING, 1000).
 -define(REGISTER, 30000).
 -define(SPEAK, 90000).
 -define(ANSWER, 30000).
 -define(LOOK, 100).
 
-%% It goes before its clients, each of whom would otherwise write each line by itself before the next is said.
+%% It goes before its clients, each of whom would otherwise write each line by itself before
+%% the next is said.
 own(Data, Parent) ->
     process_flag(priority, high),
     register(disk, spawn_link(fun() -> folder:sync([]) end)),
@@ -220,7 +223,8 @@ reply(Pid, C, Numeric, Text, H) ->
 called(#client{nick = <<>>}) -> <<"*">>;
 called(#client{nick = Nick}) -> Nick.
 
-%% All that is unsaid goes into the log in one piece, and to those who are to read it. What cannot be written is not said.
+%% All that is unsaid goes into the log in one piece, and to those who are to read it. What cannot
+%% be written is not said.
 commit(#hall{unsaid = []} = H) ->
     H;
 commit(#hall{unsaid = Unsaid} = H0) ->
@@ -248,8 +252,8 @@ stamp(H) ->
             stamp(H#hall{second = {Second, <<Text/binary, ".">>}})
     end.
 
-%% The log is looked for every now and then, and before somebody hears that it has something. To look costs as much as to
-%% write: the actor changes to another thread and back.
+%% The log is looked for every now and then, and before somebody hears that it has something. To
+%% look costs as much as to write: the actor changes to another thread and back.
 find(Sure, #hall{looked = Looked} = H) ->
     Now = now_ms(),
     case Sure orelse Now - Looked >= ?LOOK of

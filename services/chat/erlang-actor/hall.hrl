@@ -1,6 +1,7 @@
-%% What the owner of the rooms and those who work for it know.
-%% What the owner knows. Positions are those in the log. A log that was made anew goes on counting, from base. Looked: when
-%% it was last seen where it belongs, in milliseconds; unseen, who has said something since. Second: the last one, as text.
+%% What the owner of the rooms and those who work for it know. What the owner knows. Positions are
+%% those in the log. A log that was made anew goes on counting, from base. Looked: when it was
+%% last seen where it belongs, in milliseconds; unseen, who has said something since. Second: the
+%% last one, as text.
 -record(hall, {
     data,
     log,
@@ -20,8 +21,9 @@
     rooms = #{},
     ending = false
 }).
-%% A connection. Said: since it was last known to be on the disk. Asked: the position that the last PING named. Upto: all
-%% before was sent to it when it left, and it has received that if it ends in_order; after the server has said so, ask.
+%% A connection. Said: since it was last known to be on the disk. Asked: the position that the last
+%% PING named. Upto: all before was sent to it when it left, and it has received that if it ends
+%% in_order; after the server has said so, ask.
 -record(client, {
     host,
     nick = <<>>,
@@ -55,7 +57,8 @@
 %% What one client has said in a row to one room or nick; a line is head and one of the texts.
 -record(said, {to, verb, pid, head, texts}).
 
-%% A part of the log that a client has missed: what others than me have said where, with or without the time.
+%% A part of the log that a client has missed: what others than me have said where, with or
+%% without the time.
 -record(missed, {file, from, to, where, me, time}).
 %% Bytes of a time, as 2026-11-22T07:20:11.123Z.
 -define(STAMP, 24).

@@ -19,7 +19,8 @@ too_long(<<"@", _/binary>> = Line) ->
 too_long(Line) ->
     byte_size(Line) >= ?LONGEST.
 
-%% What lines say, without those that are empty. Messages to one room or nick in a row become one, {Verb, To, Texts}.
+%% What lines say, without those that are empty. Messages to one room or nick in a row become one,
+%% {Verb, To, Texts}.
 gather(Lines) ->
     Nul = binary:compile_pattern(<<0>>),
     Cr = binary:compile_pattern(<<"\r">>),

@@ -1,6 +1,7 @@
-//! Chat, tasks on tokio: one that owns the rooms and the log, and one that reads and one that writes for each client.
-//! Whatever is said passes a bounded channel to the owner, which takes all that waits, writes it to the log at once and
-//! puts it into boxes that the writers empty. No task waits for the disk: a thread does, for all who want it to.
+//! Chat, tasks on tokio: one that owns the rooms and the log, and one that reads and one that
+//! writes for each client. Whatever is said passes a bounded channel to the owner, which takes all
+//! that waits, writes it to the log at once and puts it into boxes that the writers empty. No task
+//! waits for the disk: a thread does, for all who want it to.
 
 mod commands;
 mod disk;

@@ -183,7 +183,8 @@ impl Hall {
         }
     }
 
-    /// Makes a client another person. The one it was stays a member, and has received what the client has confirmed.
+    /// Makes a client another person. The one it was stays a member, and has received what the
+    /// client has confirmed.
     fn rename(&mut self, id: u64) {
         let client = &self.clients[&id];
         let text = line(&[&client.prefix, b" NICK ", &client.nick]);

@@ -1,5 +1,6 @@
-//! The folder: log, what was said, and members, a line for each change of how far somebody has read: "ann #tea 1200",
-//! "ann #tea -" after PART, and "ann * 1200" for what was said to ann alone. A lock on the log makes the folder ours.
+//! The folder: log, what was said, and members, a line for each change of how far somebody has
+//! read: "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for what was said to ann alone.
+//! A lock on the log makes the folder ours.
 
 use crate::words::{fold, said, LONGEST};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -22,7 +23,8 @@ const GROWN: usize = 1 << 20;
 pub struct Disk {
     pub dir: PathBuf,
     log: Arc<File>,
-    /// What the position of the log's first byte is called: a log that was made anew goes on counting.
+    /// What the position of the log's first byte is called: a log that was made anew
+    /// goes on counting.
     base: i64,
     /// The position of the next line.
     pub end: i64,
@@ -43,7 +45,8 @@ struct Shared {
     done: watch::Sender<Done>,
 }
 
-/// The changes that are on the disk, and those that a failure may have lost: after the first, up to the second.
+/// The changes that are on the disk, and those that a failure may have lost: after the first, up
+/// to the second.
 #[derive(Clone, Copy, Default)]
 struct Done {
     upto: u64,
@@ -154,7 +157,8 @@ impl Disk {
         self.shared.written.fetch_add(1, Ordering::Release);
     }
 
-    /// Writes whole lines, or nothing at all. It does not wait for the disk, only for the kernel to copy them.
+    /// Writes whole lines, or nothing at all. It does not wait for the disk, only for the
+    /// kernel to copy them.
     pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         self.find()?;
         let size = (self.end - self.base) as u64;

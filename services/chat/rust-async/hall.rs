@@ -1,4 +1,5 @@
-//! The owner of the rooms and the log: who is where, who has received what, and what is said in which order.
+//! The owner of the rooms and the log: who is where, who has received what, and what is said
+//! in which order.
 
 use crate::disk::{Disk, Safe, STAMP};
 use crate::post::Post;
@@ -68,7 +69,8 @@ pub struct Client {
     /// The position in the log that the last PING named.
     pub asked: i64,
     pub left: bool,
-    /// All before this position was put into its box when it left; it has received that if it ends in order.
+    /// All before this position was put into its box when it left; it has received that if it
+    /// ends in order.
     upto: i64,
     in_order: bool,
     /// The server ends: the client has received all if it ends its side, too.
@@ -77,7 +79,8 @@ pub struct Client {
     written: bool,
 }
 
-/// A nick that was here; what was said to it alone has its last end at last, and was received up to upto.
+/// A nick that was here; what was said to it alone has its last end at last, and was
+/// received up to upto.
 #[derive(Default)]
 pub struct Person {
     pub name: Vec<u8>,
@@ -360,7 +363,8 @@ impl Hall {
         });
     }
 
-    /// All before a position in the log has been received; a line says so where there was something.
+    /// All before a position in the log has been received; a line says so where there
+    /// was something.
     pub fn received(&mut self, id: u64, upto: i64) {
         let client = &self.clients[&id];
         let Some(key) = &client.person else { return };

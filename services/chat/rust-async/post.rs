@@ -1,4 +1,5 @@
-//! A client's box: the owner of the rooms puts in what is to be written, the client's writer takes all that waits.
+//! A client's box: the owner of the rooms puts in what is to be written, the client's writer takes
+//! all that waits.
 
 use crate::disk::{Missed, Safe};
 use std::sync::atomic::{AtomicBool, Ordering};

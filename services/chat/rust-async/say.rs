@@ -1,4 +1,5 @@
-//! What is said, on its way: prepared, written to the log with all that is said meanwhile, and delivered.
+//! What is said, on its way: prepared, written to the log with all that is said meanwhile,
+//! and delivered.
 
 use crate::disk::{stamp, STAMP};
 use crate::hall::Hall;
@@ -84,7 +85,8 @@ impl Hall {
         });
     }
 
-    /// Writes what is unsaid to the log, in one piece, and delivers it. What cannot be written is not said.
+    /// Writes what is unsaid to the log, in one piece, and delivers it. What cannot be
+    /// written is not said.
     pub fn commit(&mut self) {
         if self.unsaid.is_empty() {
             return;

@@ -1,10 +1,12 @@
-%% Counter, an actor for each client and one actor that owns the count: no lock and no race by construction,
-%% at the price of two messages for each batch of requests and one process that all clients wait for.
+%% Counter, an actor for each client and one actor that owns the count: no lock and no race by
+%% construction, at the price of two messages for each batch of requests and one process that all
+%% clients wait for.
 -module(counter).
 -behaviour(gen_event).
 -export([main/1, init/1, handle_event/2, handle_call/2]).
 
-%% Reads of at most CHUNK bytes; the driver stops reading when BURST of them were delivered and not asked for again.
+%% Reads of at most CHUNK bytes; the driver stops reading when BURST of them were delivered and not
+%% asked for again.
 -define(CHUNK, 1024).
 -define(BURST, 64).
 
@@ -31,7 +33,8 @@ serve(Port, Host) ->
             [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
-            %% Not timer:sleep: its module would be loaded now, for which there may be no descriptor left.
+            %% Not timer:sleep: its module would be loaded now, for which there may be no
+            %% descriptor left.
             receive after infinity -> ok end;
         {error, Reason} ->
             io:format(standard_error, "listening on ~s:~b: ~s~n", [Host, Port, inet:format_error(Reason)]),

@@ -1,5 +1,5 @@
-// Counter, a virtual thread for each client and one atomic word for all: threads that cost little to wait,
-// at the price of the runtime's scheduler between the kernel and every read.
+// Counter, a virtual thread for each client and one atomic word for all: threads that cost little
+// to wait, at the price of the runtime's scheduler between the kernel and every read.
 
 static final int BATCH = 1024; // requests in one read, a bound on what one write answers
 

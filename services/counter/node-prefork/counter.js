@@ -1,5 +1,5 @@
-// Counter, an event loop for each core: the workers share no memory, so the count lives in a database.
-// The price is a round trip to Redis for each batch of requests.
+// Counter, an event loop for each core: the workers share no memory, so the count lives in a
+// database. The price is a round trip to Redis for each batch of requests.
 "use strict";
 const { spawn } = require("node:child_process");
 const cluster = require("node:cluster");
@@ -11,7 +11,8 @@ const { createClient } = require("redis");
 
 const [port, host = "127.0.0.1"] = process.argv.slice(2);
 
-// Redis without persistence in a directory of its own. Our end, kill -9 included, ends the input of cat; then both go.
+// Redis without persistence in a directory of its own. Our end, kill -9 included, ends the input of
+// cat; then both go.
 const keep = `exec 3<&0; (trap "" TERM; cat <&3; kill $$; rm -rf "$0") &
   exec redis-server --port 0 --unixsocket "$0/redis" --save ""`;
 
@@ -36,7 +37,8 @@ function lead() {
   redis.stdout.resume();
   redis.on("exit", () => stop(1, "redis-server ended"));
   redis.on("close", () => process.exit(status));
-  // A message to a worker that has just died fails on its channel; the exit, which follows, is what counts.
+  // A message to a worker that has just died fails on its channel; the exit, which follows,
+  // is what counts.
   cluster.on("fork", (worker) => worker.on("error", () => {}));
   cluster.on("listening", () => {
     if (--starting === 0) console.error("ready");

@@ -1,10 +1,11 @@
-%% Echo, an actor for each client: a process of a few kilobytes that owns its socket, fails alone and is
-%% scheduled fairly, at the price of a message and a binary for every read.
+%% Echo, an actor for each client: a process of a few kilobytes that owns its socket, fails alone
+%% and is scheduled fairly, at the price of a message and a binary for every read.
 -module(echo).
 -behaviour(gen_event).
 -export([main/1, init/1, handle_event/2, handle_call/2]).
 
-%% Reads of at most CHUNK bytes; the driver stops reading when BURST of them were delivered and not asked for again.
+%% Reads of at most CHUNK bytes; the driver stops reading when BURST of them were delivered and not
+%% asked for again.
 -define(CHUNK, 4096).
 -define(BURST, 64).
 
@@ -30,7 +31,8 @@ serve(Port, Host) ->
             [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
-            %% Not timer:sleep: its module would be loaded now, for which there may be no descriptor left.
+            %% Not timer:sleep: its module would be loaded now, for which there may be no
+            %% descriptor left.
             receive after infinity -> ok end;
         {error, Reason} ->
             io:format(standard_error, "listening on ~s:~b: ~s~n", [Host, Port, inet:format_error(Reason)]),

@@ -1,5 +1,5 @@
-// Echo, a platform thread for each client: the plainest blocking code, scheduled and preempted by the kernel,
-// at the price of a kernel thread and its stack for every client that waits.
+// Echo, a platform thread for each client: the plainest blocking code, scheduled and preempted by
+// the kernel, at the price of a kernel thread and its stack for every client that waits.
 
 void main(String[] args) throws Exception {
   var host = args.length > 1 ? args[1] : "127.0.0.1";

@@ -1,5 +1,6 @@
-// Echo, a virtual thread for each client: the same blocking code as with platform threads, parked on the heap while
-// it waits, at the price of the runtime's scheduler and poller between the kernel and every read.
+// Echo, a virtual thread for each client: the same blocking code as with platform threads, parked
+// on the heap while it waits, at the price of the runtime's scheduler and poller between the kernel
+// and every read.
 
 void main(String[] args) throws Exception {
   var host = args.length > 1 ? args[1] : "127.0.0.1";

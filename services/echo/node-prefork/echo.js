@@ -20,7 +20,8 @@ function lead() {
   const refill = () => {
     if (status === undefined) cluster.fork();
   };
-  // A message to a worker that has just died fails on its channel; the exit, which follows, is what counts.
+  // A message to a worker that has just died fails on its channel; the exit, which follows,
+  // is what counts.
   cluster.on("fork", (worker) => worker.on("error", () => {}));
   cluster.on("listening", () => {
     if (--starting === 0) console.error("ready");

@@ -1,5 +1,6 @@
-//! Echo, a task for each client on tokio: state machines that the compiler makes from blocking-looking code, as small
-//! as their variables and without a stack, at the price of a second kind of function and of tasks that must not block.
+//! Echo, a task for each client on tokio: state machines that the compiler makes from
+//! blocking-looking code, as small as their variables and without a stack, at the price of a second
+//! kind of function and of tasks that must not block.
 
 use std::{env, io, process, time::Duration};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -37,8 +37,8 @@ int64_t fib(int64_t n)
 	return a + b;
 }
 
-// The columns and diagonals that earlier queens attack are bits of a row. Below the fourth row a task would
-// be smaller than what it costs.
+// The columns and diagonals that earlier queens attack are bits of a row. Below the fourth row a
+// task would be smaller than what it costs.
 constexpr int task_rows = 4;
 
 int64_t queens(unsigned all, unsigned columns, unsigned left, unsigned right, int row)

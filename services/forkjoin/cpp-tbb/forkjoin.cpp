@@ -1,5 +1,6 @@
-// Fork-join problems on Intel's Threading Building Blocks: the library's algorithms where it has one
-// (sort, reduce, for), parallel_invoke and a task group where the problem is a recursion of its own.
+// Fork-join problems on Intel's Threading Building Blocks: the library's algorithms where it
+// has one (sort, reduce, for), parallel_invoke and a task group where the problem is a
+// recursion of its own.
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -33,8 +34,8 @@ int64_t fib(int64_t n, tbb::task_group_context &context)
 	return a + b;
 }
 
-// The columns and diagonals that earlier queens attack are bits of a row. Below the fourth row a task would
-// be smaller than what it costs.
+// The columns and diagonals that earlier queens attack are bits of a row. Below the fourth row a
+// task would be smaller than what it costs.
 constexpr int task_rows = 4;
 
 int64_t queens(unsigned all, unsigned columns, unsigned left, unsigned right, int row)

@@ -1,5 +1,5 @@
-// Fork-join problems on Java's ForkJoinPool: RecursiveTask where the problem is a recursion of its own,
-// parallel streams and Arrays.parallelSort, which run in the same pool, where it is a loop.
+// Fork-join problems on Java's ForkJoinPool: RecursiveTask where the problem is a recursion of its
+// own, parallel streams and Arrays.parallelSort, which run in the same pool, where it is a loop.
 import java.util.Arrays;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ForkJoinTask;
@@ -28,8 +28,8 @@ public class ForkJoin {
         }
     }
 
-    // The columns and diagonals that earlier queens attack are bits of a row. Below the fourth row a task
-    // would be smaller than what it costs.
+    // The columns and diagonals that earlier queens attack are bits of a row. Below the fourth row
+    // a task would be smaller than what it costs.
     static final int TASK_ROWS = 4;
 
     static long queens(int all, int columns, int left, int right) {

@@ -1,5 +1,6 @@
-//! Fork-join problems on chili: only join, with a heartbeat. A call of join costs a nanosecond; every
-//! 100 microseconds each worker gives its oldest one to whoever waits. Loops are halved by hand.
+//! Fork-join problems on chili: only join, with a heartbeat. A call of join costs a
+//! nanosecond; every 100 microseconds each worker gives its oldest one to whoever waits. Loops
+//! are halved by hand.
 use std::env;
 use std::num::NonZero;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! Fork-join problems on rayon: join where the problem is a recursion of its own, parallel iterators and
-//! sorts where it is a loop.
+//! Fork-join problems on rayon: join where the problem is a recursion of its own, parallel
+//! iterators and sorts where it is a loop.
 use std::env;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -35,7 +35,8 @@ final class Answers {
     return false;
   }
 
-  // Answers with the range that is asked for. Of several, or what is none, nothing is said: 200, all.
+  // Answers with the range that is asked for. Of several, or what is none, nothing is
+  // said: 200, all.
   static void write(HttpServletRequest request, HttpServletResponse response, Image image, Watch watch) throws IOException {
     var content = image.content();
     response.setHeader(HttpHeaders.ACCEPT_RANGES, "bytes");

@@ -1,4 +1,5 @@
-// What stands before every request: the header that all answers have, the clock, and the files of the page.
+// What stands before every request: the header that all answers have, the clock, and the
+// files of the page.
 package images;
 
 import jakarta.servlet.FilterChain;
@@ -56,7 +57,8 @@ class Front implements WebMvcConfigurer {
     return factory -> {
       factory.setProtocol(Heads.class.getName());
       factory.addConnectorCustomizers(connector -> {
-        // A path is looked up, never opened: one with %2F or %5C is a path that is not there, like any other.
+        // A path is looked up, never opened: one with %2F or %5C is a path that is not there,
+        // like any other.
         connector.setEncodedSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
         connector.setEncodedReverseSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
         connector.setProperty("disableUploadTimeout", "false"); // so that there is one

@@ -1,5 +1,5 @@
-// Images on Spring Boot: a thread for each request, plain blocking code, the database through JDBC. Which kind of thread
-// it is, the command line says: the model java-virtual is these classes, too.
+// Images on Spring Boot: a thread for each request, plain blocking code, the database through JDBC.
+// Which kind of thread it is, the command line says: the model java-virtual is these classes, too.
 package images;
 
 import java.util.List;
@@ -49,7 +49,8 @@ public class Images {
     return new IllegalArgumentException("expected PORT HOST DATA FILES [NEXT] [DATABASE]");
   }
 
-  // Spring's own hook would leave the status to the signal (143), and wait 5 s for threads that wait for a client.
+  // Spring's own hook would leave the status to the signal (143), and wait 5 s for threads that
+  // wait for a client.
   private static void endInOrder(ConfigurableApplicationContext context) {
     Runtime.getRuntime().addShutdownHook(new Thread(() -> {
       Thread.ofPlatform().daemon().start(() -> {

@@ -1,4 +1,5 @@
-// The service behind this one in a chain, if there is one: what it has not stored is not stored here, and what it has is asked of it.
+// The service behind this one in a chain, if there is one: what it has not stored is not stored
+// here, and what it has is asked of it.
 package images;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -72,7 +73,8 @@ class Next {
     return client != null;
   }
 
-  // Stores an image there, and in all behind, under the id and the time that the last of them gives it.
+  // Stores an image there, and in all behind, under the id and the time that the last
+  // of them gives it.
   Given add(HttpServletRequest request, String name, Picture picture, byte[] content) {
     var out = to("/images?name=" + URLEncoder.encode(name, UTF_8)).header(HttpHeaders.CONTENT_TYPE, picture.type())
         .POST(BodyPublishers.ofByteArray(content));
@@ -100,7 +102,8 @@ class Next {
     if (answer.statusCode() != HttpStatus.NOT_FOUND.value()) wanted(answer, HttpStatus.NO_CONTENT);
   }
 
-  // Takes back what could not be stored here. If that fails too, the image stays there, where no client was told of it.
+  // Takes back what could not be stored here. If that fails too, the image stays there, where no
+  // client was told of it.
   void forget(HttpServletRequest request, long id) {
     try {
       remove(request, id);

@@ -1,4 +1,5 @@
-// What an image's bytes say of themselves. No pixel is decoded, and every length is held against what is there.
+// What an image's bytes say of themselves. No pixel is decoded, and every length is held
+// against what is there.
 package images;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
@@ -57,8 +58,8 @@ final class Pictures {
     return null;
   }
 
-  // Segments, each a marker and a length that counts itself, to the first frame header. Behind it the image's end must come; before it
-  // a preview may have one of its own.
+  // Segments, each a marker and a length that counts itself, to the first frame header. Behind it
+  // the image's end must come; before it a preview may have one of its own.
   private static Picture jpeg(ByteBuffer b) {
     for (int at = 2; at + 4 <= b.remaining(); ) {
       int marker = b.get(at + 1) & 0xff;

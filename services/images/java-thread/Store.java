@@ -1,4 +1,5 @@
-// The database: SQLite in a file, or PostgreSQL. What a connection is told and the tables are in files that all models read.
+// The database: SQLite in a file, or PostgreSQL. What a connection is told and the tables are in
+// files that all models read.
 package images;
 
 import com.zaxxer.hikari.HikariConfig;
@@ -80,7 +81,8 @@ class Store implements DisposableBean {
     return new Pool(config);
   }
 
-  // A pool without any connection asks the database itself, which says at once that it is not there: the pool would try for 10 s.
+  // A pool without any connection asks the database itself, which says at once that it is not
+  // there: the pool would try for 10 s.
   private static final class Pool extends HikariDataSource {
     Pool(HikariConfig config) {
       super(config);

@@ -1,5 +1,5 @@
-// Reads uploads, in either form. A body is taken as it comes, with patience for each piece and a last moment for all of it;
-// nothing is spooled.
+// Reads uploads, in either form. A body is taken as it comes, with patience for each piece and a
+// last moment for all of it; nothing is spooled.
 package images;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -160,7 +160,8 @@ final class Uploads {
 
   private static final class Large extends IOException {}
 
-  // A Body ends where it is too long, or takes too long. Tomcat ends the silence between two pieces.
+  // A Body ends where it is too long, or takes too long. Tomcat ends the silence
+  // between two pieces.
   private static final class Body extends InputStream {
     private final InputStream from;
     private final long lastMoment;

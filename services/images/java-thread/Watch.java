@@ -1,4 +1,5 @@
-// Times a request: how long it has been under way, and how much of that the database had, and the next service.
+// Times a request: how long it has been under way, and how much of that the database had, and
+// the next service.
 package images;
 
 import jakarta.servlet.http.HttpServletRequest;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds both Java models: the classes of this folder and the jars that pom.xml names, into OUT. Maven only fetches jars,
-# into a folder of CACHE for each pom.xml, which both models share: so a build again is javac alone, without a network.
+# Builds both Java models: the classes of this folder and the jars that pom.xml names, into OUT.
+# Maven only fetches jars, into a folder of CACHE for each pom.xml, which both models share: so a
+# build again is javac alone, without a network.
 set -eu
 cd "$(dirname "$0")"
 out=${1:?} lib=${2:?}/images-jars-$(cksum <pom.xml | cut -d' ' -f1)

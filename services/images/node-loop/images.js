@@ -1,5 +1,5 @@
-// Images on Fastify: one event loop for all clients. Whatever would block it (SQLite, decoding a picture) is done
-// elsewhere, and its answer is one more event.
+// Images on Fastify: one event loop for all clients. Whatever would block it (SQLite, decoding a
+// picture) is done elsewhere, and its answer is one more event.
 'use strict';
 const fastify = require('fastify');
 const querystring = require('node:querystring');

@@ -1,4 +1,5 @@
-// The service behind this one in a chain: what it has not stored is not stored here, and what it has is asked of it.
+// The service behind this one in a chain: what it has not stored is not stored here, and what it
+// has is asked of it.
 'use strict';
 const http = require('node:http');
 const { once } = require('node:events');
@@ -22,7 +23,8 @@ class Next {
     this.#base = word;
   }
 
-  // Stores an image there, and in all behind, and gives the id and the time that the last of them gives it.
+  // Stores an image there, and in all behind, and gives the id and the time that the last
+  // of them gives it.
   async add(request, { name, type, content }) {
     const { status, body } = await this.#ask(request, 'POST', `/images?name=${encodeURIComponent(name)}`, MOST_SAID, { type, content });
     if (status !== 201) throw (status !== 404 && told[status]) || NEXT; // who has no such path is another service
@@ -70,7 +72,8 @@ class Next {
     } catch (error) {
       out.destroy();
       if (signal.aborted) throw NEXT_LATE;
-      // The other end may have closed a kept connection just now: what may be asked twice is asked again, on the next.
+      // The other end may have closed a kept connection just now: what may be asked twice is asked
+      // again, on the next.
       if (out.reusedSocket && error.code === 'ECONNRESET' && !image) return this.#ask(request, method, path, most, image, signal);
       throw error instanceof Fault ? error : NEXT;
     }

@@ -1,4 +1,5 @@
-// What an image's bytes say of themselves. No pixel is decoded, and every length is held against what is there.
+// What an image's bytes say of themselves. No pixel is decoded, and every length is held
+// against what is there.
 'use strict';
 const { KIND, WHOLE, PIXELS } = require('./fault');
 
@@ -45,8 +46,8 @@ function png(b) {
   return null;
 }
 
-// Segments, each a marker and a length that counts itself, to the first frame header. Behind it the image's end must come;
-// before it a preview may have one of its own.
+// Segments, each a marker and a length that counts itself, to the first frame header. Behind it the
+// image's end must come; before it a preview may have one of its own.
 function jpeg(b) {
   for (let at = 2; at + 4 <= b.length; ) {
     const marker = b[at + 1];

@@ -1,4 +1,5 @@
-// SQLite blocks the thread that asks it, so each connection lives on a worker thread: one that writes, and some that read.
+// SQLite blocks the thread that asks it, so each connection lives on a worker thread: one that
+// writes, and some that read.
 'use strict';
 const { Worker } = require('node:worker_threads');
 const { once } = require('node:events');

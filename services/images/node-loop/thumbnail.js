@@ -1,4 +1,5 @@
-// Makes thumbnails, two at once: a decoder may lay out 200 MB for the largest image. libvips works on libuv's threads.
+// Makes thumbnails, two at once: a decoder may lay out 200 MB for the largest image. libvips works
+// on libuv's threads.
 'use strict';
 const sharp = require('sharp');
 const { Turns } = require('./bounds');

@@ -57,7 +57,8 @@ async function receive(request, room) {
   return upload;
 }
 
-// The pieces of a body, up to so many bytes, with patience for each: Node ends the connection when it is over.
+// The pieces of a body, up to so many bytes, with patience for each: Node ends the connection
+// when it is over.
 async function* pieces(body, most) {
   let left = most;
   body.socket.setTimeout(STALL_MS);

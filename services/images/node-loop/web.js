@@ -18,7 +18,8 @@ const PIECE = 256 << 10; // bytes
 const ANSWER_MS = 60_000; // for a piece: the kernel takes the next when a third of 4 MiB is gone
 const MOST_ID = 999_999_999_999_999;
 
-// A number from 1 to most in decimal digits, without a zero before them; otherwise it is this fault.
+// A number from 1 to most in decimal digits, without a zero before them; otherwise it
+// is this fault.
 function number(text, most, fault) {
   if (!/^[1-9][0-9]{0,14}$/.test(text) || Number(text) > most) throw fault;
   return Number(text);

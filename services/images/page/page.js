@@ -1,4 +1,5 @@
-// The page: it uploads one image after the other, shows what is stored, and deletes after asking. Whatever a name holds is text.
+// The page: it uploads one image after the other, shows what is stored, and deletes after asking.
+// Whatever a name holds is text.
 'use strict';
 
 const byId = (id) => document.getElementById(id);
@@ -53,7 +54,8 @@ function card(image) {
   return item;
 }
 
-// ask asks whether an image shall go. The news that the last question was answered may come when the next is asked.
+// ask asks whether an image shall go. The news that the last question was answered may come when
+// the next is asked.
 let asked = null;
 function ask(image, item) {
   const dialog = byId('sure');

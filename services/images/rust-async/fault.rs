@@ -1,4 +1,5 @@
-// Every error as application/problem+json (RFC 9457): a status, and a sentence for the person who asked.
+// Every error as application/problem+json (RFC 9457): a status, and a sentence for the
+// person who asked.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -1,5 +1,5 @@
-// Images on axum: a task for each connection and request, which waits for nothing but sockets. SQLite and the decoders
-// block, so they run on threads of their own.
+// Images on axum: a task for each connection and request, which waits for nothing but sockets.
+// SQLite and the decoders block, so they run on threads of their own.
 
 mod answer;
 mod bounds;

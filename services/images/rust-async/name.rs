@@ -67,8 +67,8 @@ pub fn parameter(query: &str, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Milliseconds since 1970 as 2026-11-22T07:20:11.123Z. Days are counted from 1 March of the year 0, so that leap days come last
-/// (Hinnant, chrono-compatible low-level date algorithms).
+/// Milliseconds since 1970 as 2026-11-22T07:20:11.123Z. Days are counted from 1 March of the year
+/// 0, so that leap days come last (Hinnant, chrono-compatible low-level date algorithms).
 pub fn time(ms: i64) -> String {
     let (days, ms) = (
         ms.div_euclid(86_400_000) + 719_468,

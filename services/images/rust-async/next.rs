@@ -1,4 +1,5 @@
-// The service behind this one in a chain: what it has not stored is not stored here, and what it has is asked of it.
+// The service behind this one in a chain: what it has not stored is not stored here, and what it
+// has is asked of it.
 
 use crate::fault::{self, Fault};
 use crate::name;
@@ -96,7 +97,8 @@ impl Next {
         })
     }
 
-    /// Stores an image there, and in all behind, and gives the id and the time that the last of them gives it.
+    /// Stores an image there, and in all behind, and gives the id and the time that the last of
+    /// them gives it.
     pub async fn add(
         &self,
         via: &str,

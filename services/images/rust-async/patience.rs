@@ -21,7 +21,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 #[derive(Clone, Copy)]
 pub struct Start(pub Instant);
 
-/// A socket that ends when a head is not whole in time, or nothing of an answer is taken for too long; and what serves it.
+/// A socket that ends when a head is not whole in time, or nothing of an answer is taken for too
+/// long; and what serves it.
 pub fn wrap(socket: TcpStream, router: Router) -> (Patient, Service) {
     let busy = Arc::new(AtomicBool::new(false));
     (
@@ -196,7 +197,8 @@ impl http_body::Body for Answer {
     }
 }
 
-/// A request's body that ends where it is too long, or too slow; why, it says beside the error that its reader may wrap.
+/// A request's body that ends where it is too long, or too slow; why, it says beside the error that
+/// its reader may wrap.
 pub struct Upload {
     pub inner: Body,
     pub left: u64,

@@ -1,4 +1,5 @@
-// What an image's bytes say of themselves. No pixel is decoded, and every length is held against what is there.
+// What an image's bytes say of themselves. No pixel is decoded, and every length is held
+// against what is there.
 
 use crate::fault::{self, Fault};
 
@@ -68,8 +69,8 @@ fn png(b: &[u8]) -> Option<(u32, u32)> {
     None
 }
 
-// Segments, each a marker and a length that counts itself, to the first frame header. Behind it the image's end must come; before
-// it a preview may have one of its own.
+// Segments, each a marker and a length that counts itself, to the first frame header. Behind it the
+// image's end must come; before it a preview may have one of its own.
 fn jpeg(b: &[u8]) -> Option<(u32, u32)> {
     let mut rest = &b[2..];
     while let [0xff, marker, high, low, ..] = *rest {

@@ -1,4 +1,5 @@
-// The database: SQLite in a file, or PostgreSQL. What a connection is told and the tables are in files that all models read.
+// The database: SQLite in a file, or PostgreSQL. What a connection is told and the tables are in
+// files that all models read.
 
 mod postgres;
 mod sqlite;

@@ -19,7 +19,8 @@ impl Makers {
         Makers(Arc::new(Semaphore::new(MAKERS)))
     }
 
-    /// Makes one on a thread that may compute, and keeps its turn until it is done, even if the client goes.
+    /// Makes one on a thread that may compute, and keeps its turn until it is done, even if
+    /// the client goes.
     pub async fn make(
         &self,
         kind: String,

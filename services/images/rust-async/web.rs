@@ -197,7 +197,8 @@ async fn store_one(
     Ok((StatusCode::CREATED, head, Json(info)).into_response())
 }
 
-// Stores an image in the next service first, so that what is here is everywhere behind; and says how long that took.
+// Stores an image in the next service first, so that what is here is everywhere behind; and says
+// how long that took.
 async fn add_behind(
     s: Arc<Service>,
     headers: HeaderMap,

@@ -1,5 +1,6 @@
-//! Ping, answered by smoltcp on its own link to a tap: one loop, and everything that it will ever need laid out before it
-//! starts. A frame is answered where it was read; nothing is queued, and nobody is woken but the loop.
+//! Ping, answered by smoltcp on its own link to a tap: one loop, and everything that it will ever
+//! need laid out before it starts. A frame is answered where it was read; nothing is queued, and
+//! nobody is woken but the loop.
 
 use smoltcp::iface::{Config, Interface, PollIngressSingleResult, SocketSet};
 use smoltcp::phy::{wait, Medium, TunTapInterface};
@@ -45,7 +46,8 @@ fn serve(device: &str, address: Ipv4Cidr, peer: Ipv4Address) -> io::Result<()> {
     loop {
         let now = Instant::now();
         host.poll_maintenance(now);
-        // An answer in fragments leaves, one of them with each call, before the next frame is read: there is one buffer.
+        // An answer in fragments leaves, one of them with each call, before the next frame is read:
+        // there is one buffer.
         while host.poll_ingress_single(now, &mut tap, &mut sockets) != PollIngressSingleResult::None
         {
             while host.poll_at(now, &sockets).is_some_and(|at| at <= now) {

@@ -1,10 +1,12 @@
-%% Sink, an actor for each client and one actor that owns standard output: lines cannot mix by construction,
-%% at the price of two messages for each batch and one process that all clients wait for.
+%% Sink, an actor for each client and one actor that owns standard output: lines cannot mix
+%% by construction, at the price of two messages for each batch and one process that all
+%% clients wait for.
 -module(sink).
 -behaviour(gen_event).
 -export([main/1, init/1, handle_event/2, handle_call/2]).
 
-%% Reads of at most CHUNK bytes; the driver stops reading when BURST of them were delivered and not asked for again.
+%% Reads of at most CHUNK bytes; the driver stops reading when BURST of them were delivered and not
+%% asked for again.
 -define(CHUNK, 16384).
 -define(BURST, 16).
 %% Bytes with the LF: PIPE_BUF, as the service says.
@@ -34,7 +36,8 @@ serve(Port, Host) ->
             [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
-            %% Not timer:sleep: its module would be loaded now, for which there may be no descriptor left.
+            %% Not timer:sleep: its module would be loaded now, for which there may be no
+            %% descriptor left.
             receive after infinity -> ok end;
         {error, Reason} ->
             fail("listening", Reason)

@@ -1,5 +1,5 @@
-// Sink, a virtual thread for each client and a monitor around standard output: lines never mix, and a thread that
-// waits for the slowest write costs its heap only.
+// Sink, a virtual thread for each client and a monitor around standard output: lines never mix, and
+// a thread that waits for the slowest write costs its heap only.
 
 static final int LONGEST = 4096; // bytes of a line with the LF: PIPE_BUF, as the service says
 static final int CHUNK = 16 << 10; // bytes that a client can make the server hold

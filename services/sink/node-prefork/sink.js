@@ -1,5 +1,5 @@
-// Sink, an event loop for each core: workers that share nothing but standard output, each batch of lines a write
-// that the kernel keeps whole; the price is a write for every 4 KiB.
+// Sink, an event loop for each core: workers that share nothing but standard output, each batch of
+// lines a write that the kernel keeps whole; the price is a write for every 4 KiB.
 "use strict";
 const cluster = require("node:cluster");
 const net = require("node:net");
@@ -22,7 +22,8 @@ function lead() {
   const refill = () => {
     if (status === undefined) cluster.fork();
   };
-  // A message to a worker that has just died fails on its channel; the exit, which follows, is what counts.
+  // A message to a worker that has just died fails on its channel; the exit, which follows,
+  // is what counts.
   cluster.on("fork", (worker) => worker.on("error", () => {}));
   cluster.on("listening", () => {
     if (--starting === 0) console.error("ready");

@@ -1,5 +1,6 @@
-//! Sink, a task for each client on tokio and a thread that owns standard output, since a file cannot be awaited:
-//! lines cannot mix and no task ever blocks, at the price of two hand-overs between threads for each batch.
+//! Sink, a task for each client on tokio and a thread that owns standard output, since a file
+//! cannot be awaited: lines cannot mix and no task ever blocks, at the price of two hand-overs
+//! between threads for each batch.
 
 use std::io::{ErrorKind, Write};
 use std::{env, fs::File, io, os::fd::AsFd, process, thread, time::Duration};

@@ -1,5 +1,6 @@
-%% Stream, an actor for each client, as in the source's comparator: a process of a few kilobytes that reads the head by the
-%% driver's own parser, then waits, sends and waits. It is collected once, after the head, and does not hibernate: see model.toml.
+%% Stream, an actor for each client, as in the source's comparator: a process of a few kilobytes
+%% that reads the head by the driver's own parser, then waits, sends and waits. It is collected
+%% once, after the head, and does not hibernate: see model.toml.
 -module(stream).
 -behaviour(gen_event).
 -export([main/1, init/1, handle_event/2, handle_call/2]).
@@ -36,7 +37,8 @@ serve(Port, Host) ->
             [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, erlang:system_info(schedulers))],
             ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
             io:put_chars(standard_error, "ready\n"),
-            %% Not timer:sleep: its module would be loaded now, for which there may be no descriptor left.
+            %% Not timer:sleep: its module would be loaded now, for which there may be no
+            %% descriptor left.
             receive after infinity -> ok end;
         {error, Reason} ->
             io:format(standard_error, "listening on ~s:~b: ~s~n", [Host, Port, inet:format_error(Reason)]),
@@ -105,7 +107,8 @@ reason(408) -> {"Request Timeout", ""};
 reason(431) -> {"Request Header Fields Too Large", ""};
 reason(505) -> {"HTTP Version Not Supported", ""}.
 
-%% What comes after the last words is read for a while: closing on unread bytes would be a reset, which may overtake them.
+%% What comes after the last words is read for a while: closing on unread bytes would be a reset,
+%% which may overtake them.
 leave(Client, Words) ->
     inet:setopts(Client, [{packet, raw}]),
     _ = gen_tcp:send(Client, Words),
@@ -143,7 +146,8 @@ wanted(Method, {abs_path, Path}, Minor) ->
 wanted(_, _, _) ->
     404.
 
-%% How many of the fields name the host. What the parser lets through and HTTP does not is refused here.
+%% How many of the fields name the host. What the parser lets through and HTTP does not
+%% is refused here.
 fields(Client, End, Left, Hosts) ->
     case next(Client, End) of
         http_eoh ->

@@ -1,5 +1,6 @@
-// Stream, a virtual thread for each client: the same blocking code as with platform threads, parked on the heap while it
-// sleeps, at the price of the runtime's timers and scheduler before every chunk.
+// Stream, a virtual thread for each client: the same blocking code as with platform threads,
+// parked on the heap while it sleeps, at the price of the runtime's timers and scheduler
+// before every chunk.
 
 void main(String[] args) throws Exception {
   var host = args.length > 1 ? args[1] : "127.0.0.1";
@@ -45,7 +46,8 @@ void serve(SocketChannel client) {
   }
 }
 
-// Until the client goes, or its kernel does not take a chunk: who has not read for so long has lost interest.
+// Until the client goes, or its kernel does not take a chunk: who has not read for so long
+// has lost interest.
 void stream(SocketChannel client, Head head) throws IOException, InterruptedException {
   client.configureBlocking(false);
   var began = System.nanoTime();

@@ -1,13 +1,14 @@
-// Stream, one event loop for all clients: node:http reads, refuses and codes, and a timer for each client is all that is ours. The
-// price is one core, and the objects that the library keeps of each request and answer.
+// Stream, one event loop for all clients: node:http reads, refuses and codes, and a timer for each
+// client is all that is ours. The price is one core, and the objects that the library keeps of each
+// request and answer.
 "use strict";
 const http = require("node:http");
 
 const [port, host = "127.0.0.1"] = process.argv.slice(2);
 const PATH = /^\/test\/[A-Za-z0-9_-]{1,64}(?=\?|$)/;
 
-// A write to one who has gone makes an Error, and its stack, which nobody reads, was half the cost: thousands who went at once kept
-// the loop, and SIGTERM, waiting for more than a second.
+// A write to one who has gone makes an Error, and its stack, which nobody reads, was half the cost:
+// thousands who went at once kept the loop, and SIGTERM, waiting for more than a second.
 Error.stackTraceLimit = 0;
 
 const limits = {
@@ -53,7 +54,8 @@ function refuse(response, status, headers) {
   response.end(`${http.STATUS_CODES[status]}\n`);
 }
 
-// What came behind a stream's request may be no HTTP, which is no reason to end it. All others are refused as node:http does.
+// What came behind a stream's request may be no HTTP, which is no reason to end it. All others are
+// refused as node:http does.
 server.on("clientError", (error, socket) => {
   if (socket.looksOn) return;
   const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code] ?? 400;

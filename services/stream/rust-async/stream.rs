@@ -1,6 +1,7 @@
-//! Stream, a task for each client on tokio: a state machine of the compiler's, with a timer of its own in the runtime's wheel, and
-//! no buffer while it waits. A web framework would keep its buffers for each client, five to ten times as much as all else;
-//! for one path and no body the parser alone does.
+//! Stream, a task for each client on tokio: a state machine of the compiler's, with a timer of its
+//! own in the runtime's wheel, and no buffer while it waits. A web framework would keep its
+//! buffers for each client, five to ten times as much as all else; for one path and no body the
+//! parser alone does.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -132,7 +133,8 @@ fn parse(bytes: &[u8]) -> Option<Result<Request, u16>> {
     })
 }
 
-/// Until the client goes, or its kernel does not take a chunk: who has not read for so long has lost interest.
+/// Until the client goes, or its kernel does not take a chunk: who has not read for so long has
+/// lost interest.
 async fn stream(client: TcpStream, id: &str, coded: bool) -> io::Result<()> {
     let mut said = head(coded);
     code(&mut said, coded, format_args!("Goconntest welcomes you! Your Id: /test/{id}\n"));
@@ -173,7 +175,8 @@ fn refusal(status: u16) -> Vec<u8> {
     format!("HTTP/1.1 {status} {why}\r\n{more}Content-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{why}\n").into()
 }
 
-/// What comes after the last words is read for a while: closing on unread bytes would be a reset, which may overtake them.
+/// What comes after the last words is read for a while: closing on unread bytes would be a reset,
+/// which may overtake them.
 async fn leave(mut client: TcpStream, words: Vec<u8>) -> io::Result<()> {
     let rest = async {
         client.write_all(&words).await?;

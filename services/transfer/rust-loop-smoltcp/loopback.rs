@@ -69,7 +69,8 @@ impl Client {
     ) -> io::Result<()> {
         let socket = sockets.get_mut::<Socket>(self.socket);
         let Some(left) = &mut self.bytes else {
-            // The last turn's may be waiting for segments that are late, which there are none of here.
+            // The last turn's may be waiting for segments that are late, which there
+            // are none of here.
             socket.abort();
             let to = (IpAddress::Ipv4(HOME), PORT);
             socket

@@ -1,5 +1,6 @@
-//! A link to a tap device of Linux that hands over and takes TCP segments of up to 64 KiB with their checksums left out
-//! (IFF_VNET_HDR). smoltcp's own moves a frame of one MTU with each call, and allocates for it.
+//! A link to a tap device of Linux that hands over and takes TCP segments of up to 64 KiB with
+//! their checksums left out (IFF_VNET_HDR). smoltcp's own moves a frame of one MTU with each call,
+//! and allocates for it.
 
 use smoltcp::phy::{self, Checksum, Device, DeviceCapabilities, Medium, PacketMeta};
 use smoltcp::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! Transfers over smoltcp: a host of its own on a tap, or nothing but its loopback. One loop reads what has come, serves
-//! the connections, and sends what is due. There is no listener in smoltcp, only sockets that listen: whoever connects
-//! takes one away, so the next is put there at once.
+//! Transfers over smoltcp: a host of its own on a tap, or nothing but its loopback. One loop reads
+//! what has come, serves the connections, and sends what is due. There is no listener in smoltcp,
+//! only sockets that listen: whoever connects takes one away, so the next is put there at once.
 
 mod loopback;
 #[cfg_attr(feature = "tuntap", path = "tuntap.rs")]
@@ -23,7 +23,8 @@ const BULK: usize = 512 << 10;
 /// In frames: as many as are read before those who sent them are answered.
 const BATCH: usize = 64;
 
-/// Sockets that are closed are kept for the next, up to this number: their memory has been touched already.
+/// Sockets that are closed are kept for the next, up to this number: their memory has been
+/// touched already.
 const SPARE: usize = 128;
 
 /// For a client that has gone without a word while it owed an acknowledgement. A guess.
@@ -117,7 +118,8 @@ pub fn host(link: &mut impl Device, hardware: HardwareAddress, address: Ipv4Cidr
     host
 }
 
-/// Reads a batch of frames; true if it was all that had come. After each a service listens again that was connected to.
+/// Reads a batch of frames; true if it was all that had come. After each a service listens again
+/// that was connected to.
 pub fn ingress(
     host: &mut Interface,
     link: &mut impl Device,

@@ -36,7 +36,8 @@ impl Lane {
         })
     }
 
-    // A question is asked to its end, even if the client has gone: only then is its connection idle again.
+    // A question is asked to its end, even if the client has gone: only then is its
+    // connection idle again.
     async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
