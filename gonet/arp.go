@@ -35,7 +35,7 @@ func (s *Stack) inputARP(b []byte) {
 		return
 	}
 	ours := s.isOurs(m.TargetIP) && !m.TargetIP.IsLoopback()
-	s.meet(m.SenderIP, ours, sighting{mac: m.SenderMAC, override: true, solicited: true})
+	s.meet(m.SenderIP, ours, advertisement{mac: m.SenderMAC, override: true, solicited: true})
 	if m.Op == wire.ARPRequest && ours {
 		reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP,
 			TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
@@ -47,12 +47,12 @@ func (s *Stack) inputARP(b []byte) {
 
 // meet takes what a neighbour says of itself, if it is known or is about to be sent something: who
 // is neither leaves no trace. The dealer's.
-func (s *Stack) meet(a netip.Addr, soon bool, n sighting) {
-	if v, ok := s.hops.Load(a); ok {
-		v.(*hop).hear(n)
+func (s *Stack) meet(a netip.Addr, soon bool, n advertisement) {
+	if v, ok := s.neighbours.Load(a); ok {
+		v.(*neighbour).hear(n)
 	} else if soon && s.net.Load().onLink(a) {
-		if h, err := s.hop(a); err == nil {
-			h.hear(n)
+		if nb, err := s.neighbourFor(a); err == nil {
+			nb.hear(n)
 		}
 	}
 }

@@ -24,22 +24,22 @@ func TestAttackNeighbourFlood(t *testing.T) {
 	four := func(i int) netip.Addr {
 		return netip.AddrFrom4([4]byte{10, 1 + byte(i>>16), byte(i >> 8), byte(i)})
 	}
-	for name, send := range map[string]func(o *outlaw, i int){
-		"ARP requests for us": func(o *outlaw, i int) {
+	for name, send := range map[string]func(o *attacker, i int){
+		"ARP requests for us": func(o *attacker, i int) {
 			m := wire.ARP{Op: wire.ARPRequest, SenderMAC: wire.MAC{2, 1, 1, byte(i >> 16),
 				byte(i >> 8), byte(i)}, SenderIP: four(i), TargetIP: addrV}
 			b := make([]byte, wire.ARPLen)
 			m.Put(b)
 			o.frame(wire.EtherARP, b)
 		},
-		"ARP replies that nobody asked for": func(o *outlaw, i int) {
+		"ARP replies that nobody asked for": func(o *attacker, i int) {
 			m := wire.ARP{Op: wire.ARPReply, SenderMAC: wire.MAC{2, 1, 1, byte(i >> 16),
 				byte(i >> 8), byte(i)}, SenderIP: four(i), TargetIP: addrV}
 			b := make([]byte, wire.ARPLen)
 			m.Put(b)
 			o.frame(wire.EtherARP, b)
 		},
-		"solicitations": func(o *outlaw, i int) {
+		"solicitations": func(o *attacker, i int) {
 			n := wire.Neighbor{Target: addrY, MAC: wire.MAC{2, 1, 1, byte(i >> 16), byte(i >> 8),
 				byte(i)}, HasMAC: true}
 			b := make([]byte, 32)
@@ -47,17 +47,17 @@ func TestAttackNeighbourFlood(t *testing.T) {
 			wire.SealICMP(b, wire.PseudoSum(six(i), addrY, wire.ProtocolICMPv6, len(b)))
 			o.ip(six(i), addrY, wire.ProtocolICMPv6, b)
 		},
-		"pings of IPv6 that are to be answered": func(o *outlaw,
+		"pings of IPv6 that are to be answered": func(o *attacker,
 			i int) {
 			o.ip(six(i), addrY, wire.ProtocolICMPv6, echoOf(six(i), addrY, 500))
 		},
-		"datagrams that are to be refused": func(o *outlaw,
+		"datagrams that are to be refused": func(o *attacker,
 			i int) {
 			o.udp(at(four(i), 9), at(addrV, 9), make([]byte, 500))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wired(t, "10.0.0.0/8", func(t *testing.T, client *Stack, o *outlaw) {
+			wired(t, "10.0.0.0/8", func(t *testing.T, client *Stack, o *attacker) {
 				c := dialed(t, client, "[2001:db8::2]:7")
 				if err := c.SetDeadline(time.Now().Add(time.Hour)); err != nil {
 					t.Fatal(err)
@@ -76,8 +76,8 @@ func TestAttackNeighbourFlood(t *testing.T) {
 				}
 				// 4096 neighbours, of which each may be asked for by a goroutine, and the
 				// packets that wait.
-				bill.within(40<<20, maxHops+300) // some that were asked for are just ending
-				if n := len(o.victim.crowd.all); n > maxHops {
+				bill.within(40<<20, maxNeighbours+300) // some that were asked for are just ending
+				if n := len(o.victim.cache.all); n > maxNeighbours {
 					t.Errorf("%d neighbours", n)
 				}
 				time.Sleep(time.Minute)
@@ -93,7 +93,7 @@ func TestAttackNeighbourFlood(t *testing.T) {
 
 // Datagrams for a socket that nobody reads: some wait, the rest are counted, and others are served.
 func TestAttackDatagramFlood(t *testing.T) {
-	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
+	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		p, err := o.victim.ListenPacket("udp", ":53")
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestAttackDatagramFlood(t *testing.T) {
 // ICMP of who has not seen our packets, and of who has: neither an error for another flow nor a
 // path of 68 bytes does harm.
 func TestAttackICMP(t *testing.T) {
-	held(t, func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32) {
+	held(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
 		quote := func(h wire.TCP) []byte {
 			b := make([]byte, wire.ICMPLen+wire.IPv4Len+wire.TCPLen)
 			ip := wire.IPv4{Length: 1500, TTL: 60, Protocol: wire.ProtocolTCP, Src: addrV,
@@ -172,7 +172,7 @@ func TestAttackICMP(t *testing.T) {
 
 // Chains of headers of IPv6, long and strange: dropped or answered, and the next is served.
 func TestAttackChains(t *testing.T) {
-	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
+	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		kinds := []wire.Protocol{wire.ProtocolHopByHop, wire.ProtocolDestination,
 			wire.ProtocolRouting, wire.ProtocolFragment, wire.ProtocolNoNext, wire.ProtocolTCP}
 		src := netip.MustParseAddr("2001:db8::3")

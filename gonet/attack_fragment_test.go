@@ -11,7 +11,7 @@ import (
 )
 
 // piece sends a fragment of either family.
-func (o *outlaw) piece(src, dst netip.Addr, id uint32, at int, more bool, body []byte) {
+func (o *attacker) piece(src, dst netip.Addr, id uint32, at int, more bool, body []byte) {
 	o.t.Helper()
 	if src.Is4() {
 		h := wire.IPv4{
@@ -47,24 +47,24 @@ func TestAttackFragmentFlood(t *testing.T) {
 	if underRace { // it takes milliseconds for each
 		half = 1000
 	}
-	for name, send := range map[string]func(o *outlaw, src, dst netip.Addr, i int){
-		"first pieces": func(o *outlaw, src, dst netip.Addr,
+	for name, send := range map[string]func(o *attacker, src, dst netip.Addr, i int){
+		"first pieces": func(o *attacker, src, dst netip.Addr,
 			i int) {
 			o.piece(src, dst, uint32(i), 0, true, text)
 		},
-		"last pieces": func(o *outlaw, src, dst netip.Addr,
+		"last pieces": func(o *attacker, src, dst netip.Addr,
 			i int) {
 			o.piece(src, dst, uint32(i), 64000, false, text)
 		},
-		"tiny, far away": func(o *outlaw, src, dst netip.Addr,
+		"tiny, far away": func(o *attacker, src, dst netip.Addr,
 			i int) {
 			o.piece(src, dst, uint32(i), 65504, true, text[:8])
 		},
-		"of one, in holes": func(o *outlaw, src, dst netip.Addr, i int) {
+		"of one, in holes": func(o *attacker, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i/half), i%half*16, true, text[:8])
 		},
 		// each is wrong, and what remains of it is not to begin another
-		"overlapping": func(o *outlaw, src, dst netip.Addr, i int) {
+		"overlapping": func(o *attacker, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i/2), 0, true, text[:16])
 			o.piece(src, dst, uint32(i/2), 8, true, text[:16])
 		},
@@ -72,7 +72,7 @@ func TestAttackFragmentFlood(t *testing.T) {
 		for _, pair := range [][2]netip.Addr{{addrO, addrV}, {netip.MustParseAddr("2001:db8::3"),
 			addrY}} {
 			t.Run(name+" to "+pair[1].String(), func(t *testing.T) {
-				wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
+				wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 					pinged(t, client, pair[1], 20_000)
 					bill := newCost(t)
 					o.pace = 10 * time.Millisecond
@@ -105,7 +105,7 @@ func TestAttackFragmentFlood(t *testing.T) {
 
 // Pings of 65,000 bytes in fragments, as fast as they come.
 func TestAttackPingFlood(t *testing.T) {
-	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
+	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		o.claims(addrO)
 		bill := newCost(t)
 		b := make([]byte, 65_000)

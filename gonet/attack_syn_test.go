@@ -56,8 +56,8 @@ func echoed(t *testing.T, c net.Conn, size int) {
 	}
 }
 
-// wired is a victim with an echo server, a client of it, and an outlaw, on one wire in fake time.
-func wired(t *testing.T, network string, f func(t *testing.T, client *Stack, o *outlaw)) {
+// wired is a victim with an echo server, a client of it, and an attacker, on one wire in fake time.
+func wired(t *testing.T, network string, f func(t *testing.T, client *Stack, o *attacker)) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
 		make1 := func(l link.Link, n string) *Stack {
@@ -69,7 +69,7 @@ func wired(t *testing.T, network string, f func(t *testing.T, client *Stack, o *
 		}
 		client, victim := make1(a, "1"), make1(b, "2")
 		serveEcho(t, victim, ":7")
-		f(t, client, newOutlaw(t, a, victim))
+		f(t, client, newAttacker(t, a, victim))
 	})
 }
 
@@ -81,7 +81,7 @@ func TestAttackSynFlood(t *testing.T) {
 	for name, network := range map[string]string{"of neighbours": "10.0.0.0/8",
 		"from afar": "10.0.0.0/24"} {
 		t.Run(name, func(t *testing.T) {
-			wired(t, network, func(t *testing.T, client *Stack, o *outlaw) {
+			wired(t, network, func(t *testing.T, client *Stack, o *attacker) {
 				o.pace = 20 * time.Millisecond // for 500: 25,000 a second
 				if err := o.victim.Configure([]netip.Prefix{netip.PrefixFrom(addrV,
 					netip.MustParsePrefix(network).Bits())}, []netip.Addr{addrC}); err != nil {
@@ -116,7 +116,7 @@ func TestAttackSynFlood(t *testing.T) {
 				// 1024 half connections of about 3 KiB; 4096 neighbours that are asked for, each
 				// with a goroutine of 4 KiB, a timer and the packets that wait for it, which have a
 				// bound of their own.
-				bill.within(48<<20, maxHops+100)
+				bill.within(48<<20, maxNeighbours+100)
 				if n := o.victim.Stats().Cookies; n < 80_000 {
 					t.Errorf("%d cookies", n)
 				}
@@ -204,7 +204,7 @@ func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 // A listener from which nobody accepts bounds what its clients cost, and takes them
 // when somebody does.
 func TestAttackNobodyAccepts(t *testing.T) {
-	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *outlaw) {
+	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		l, err := o.victim.Listen("tcp", ":80")
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// raw is a socket of packets on the device of a tap, in the namespace of the test: an outlaw on
+// raw is a socket of packets on the device of a tap, in the namespace of the test: an attacker on
 // a wire of Linux.
 func raw(t *testing.T, name string) (send func(frame []byte)) {
 	t.Helper()

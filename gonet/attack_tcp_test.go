@@ -9,9 +9,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// held is an outlaw that has a connection to an echo server, whose numbers a blind attacker
+// held is an attacker that has a connection to an echo server, whose numbers a blind attacker
 // would have to guess.
-func held(t *testing.T, f func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32),
+func held(t *testing.T, f func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32),
 	echoed ...uint32) {
 	synctest.Test(t, func(t *testing.T) {
 		o := alone(t)
@@ -78,7 +78,7 @@ func TestAttackBlind(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			held(t, func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32) {
+			held(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
 				start := time.Now()
 				for i := range uint32(10_000) {
 					h, text := blind(i, seq, ack)
@@ -99,7 +99,7 @@ func TestAttackBlind(t *testing.T) {
 // Every combination of flags, at every place, must leave a listener, a connection and closed
 // ports in order.
 func TestAttackChristmasTree(t *testing.T) {
-	held(t, func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32) {
+	held(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
 		for flags := range 256 {
 			h := wire.TCP{Flags: wire.Flags(flags), Seq: seq, Ack: ack, Window: 60_000, Urgent: 7}
 			o.tcp(at(addrO, 5000+flags), dst, h, []byte("text")...) // to the listener
@@ -123,7 +123,7 @@ func TestAttackChristmasTree(t *testing.T) {
 
 // Each kind of option with each length, alone and cut, in a SYN and in a connection.
 func TestAttackOptions(t *testing.T) {
-	held(t, func(t *testing.T, o *outlaw, src, dst netip.AddrPort, seq, ack uint32) {
+	held(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
 		n := 0
 		try := func(options []byte) {
 			n++

@@ -14,12 +14,12 @@ import (
 	"interleave/gonet/wire"
 )
 
-// The tests named attack_* let an outlaw on the victim's wire do what it likes, and hold that
+// The tests named attack_* let an attacker on the victim's wire do what it likes, and hold that
 // memory and goroutines stay bounded and that others are served meanwhile.
 
-// outlaw is who attacks: it writes any frame, from any address, and reads all that the
+// attacker is who attacks: it writes any frame, from any address, and reads all that the
 // victim sends.
-type outlaw struct {
+type attacker struct {
 	t      *testing.T
 	end    link.Link
 	victim *Stack
@@ -32,15 +32,15 @@ type outlaw struct {
 }
 
 // newOutlaw attacks over an end of a wire that somebody else may use, too.
-func newOutlaw(t *testing.T, end link.Link, victim *Stack) *outlaw {
-	return &outlaw{t: t, end: end, victim: victim, mac: wire.MAC{2, 5: 9}}
+func newAttacker(t *testing.T, end link.Link, victim *Stack) *attacker {
+	return &attacker{t: t, end: end, victim: victim, mac: wire.MAC{2, 5: 9}}
 }
 
-// alone makes an outlaw that has the wire for itself, and hears what the victim sends.
-func alone(t *testing.T, change ...func(*Config)) *outlaw {
+// alone makes an attacker that has the wire for itself, and hears what the victim sends.
+func alone(t *testing.T, change ...func(*Config)) *attacker {
 	t.Helper()
 	end, other := link.Pair()
-	o := newOutlaw(t, end, nil)
+	o := newAttacker(t, end, nil)
 	go func() {
 		batch := make([]link.Frame, 32)
 		for {
@@ -64,9 +64,9 @@ func alone(t *testing.T, change ...func(*Config)) *outlaw {
 	return o
 }
 
-// frame sends one. The wire holds 1000, so the outlaw waits now and then until the
+// frame sends one. The wire holds 1000, so the attacker waits now and then until the
 // victim has read them.
-func (o *outlaw) frame(kind wire.EtherType, pieces ...[]byte) {
+func (o *attacker) frame(kind wire.EtherType, pieces ...[]byte) {
 	o.t.Helper()
 	e := wire.Ethernet{Dst: o.victim.MAC(), Src: o.mac, Type: kind}
 	var header [wire.EthernetLen]byte
@@ -81,7 +81,7 @@ func (o *outlaw) frame(kind wire.EtherType, pieces ...[]byte) {
 }
 
 // ip sends a packet of the family of its addresses.
-func (o *outlaw) ip(src, dst netip.Addr, protocol wire.Protocol, body []byte) {
+func (o *attacker) ip(src, dst netip.Addr, protocol wire.Protocol, body []byte) {
 	o.t.Helper()
 	if src.Is4() {
 		h := wire.IPv4{Length: uint16(wire.IPv4Len + len(body)), TTL: 64, Protocol: protocol,
@@ -99,7 +99,7 @@ func (o *outlaw) ip(src, dst netip.Addr, protocol wire.Protocol, body []byte) {
 }
 
 // tcp sends a segment with a good checksum.
-func (o *outlaw) tcp(src, dst netip.AddrPort, h wire.TCP, payload ...byte) {
+func (o *attacker) tcp(src, dst netip.AddrPort, h wire.TCP, payload ...byte) {
 	o.t.Helper()
 	h.SrcPort, h.DstPort = src.Port(), dst.Port()
 	b := make([]byte, h.Len(), h.Len()+len(payload))
@@ -109,7 +109,7 @@ func (o *outlaw) tcp(src, dst netip.AddrPort, h wire.TCP, payload ...byte) {
 }
 
 // sealed sends a segment that has been written already, with a good checksum.
-func (o *outlaw) sealed(src, dst netip.Addr, b []byte) {
+func (o *attacker) sealed(src, dst netip.Addr, b []byte) {
 	o.t.Helper()
 	b[16], b[17] = 0, 0
 	sum := ^wire.Sum(b, wire.PseudoSum(src, dst, wire.ProtocolTCP, len(b)))
@@ -118,7 +118,7 @@ func (o *outlaw) sealed(src, dst netip.Addr, b []byte) {
 }
 
 // udp sends a datagram with a good checksum.
-func (o *outlaw) udp(src, dst netip.AddrPort, payload []byte) {
+func (o *attacker) udp(src, dst netip.AddrPort, payload []byte) {
 	o.t.Helper()
 	b := make([]byte, wire.UDPLen, wire.UDPLen+len(payload))
 	h := wire.UDP{SrcPort: src.Port(), DstPort: dst.Port(), Length: uint16(cap(b))}
@@ -129,8 +129,8 @@ func (o *outlaw) udp(src, dst netip.AddrPort, payload []byte) {
 	o.ip(src.Addr(), dst.Addr(), wire.ProtocolUDP, b)
 }
 
-// claims says by ARP that the outlaw has an address.
-func (o *outlaw) claims(a netip.Addr) {
+// claims says by ARP that the attacker has an address.
+func (o *attacker) claims(a netip.Addr) {
 	o.t.Helper()
 	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: o.mac, SenderIP: a, TargetIP: addrV}
 	b := make([]byte, wire.ARPLen)
@@ -140,7 +140,7 @@ func (o *outlaw) claims(a netip.Addr) {
 }
 
 // segments are those of TCP that the victim has sent since the last look.
-func (o *outlaw) segments() (found []reply) {
+func (o *attacker) segments() (found []reply) {
 	o.t.Helper()
 	synctest.Wait()
 	o.mu.Lock()
@@ -174,9 +174,9 @@ type reply struct {
 	text []byte
 }
 
-// handshake opens a connection by hand and returns its next sequence numbers: the outlaw's,
+// handshake opens a connection by hand and returns its next sequence numbers: the attacker's,
 // and the victim's.
-func (o *outlaw) handshake(src, dst netip.AddrPort, window uint16,
+func (o *attacker) handshake(src, dst netip.AddrPort, window uint16,
 	options wire.TCPOptions) (seq, ack uint32) {
 	o.t.Helper()
 	o.segments()
@@ -192,7 +192,7 @@ func (o *outlaw) handshake(src, dst netip.AddrPort, window uint16,
 	return 0, 0
 }
 
-// The addresses of IPv4 in these tests: the client's, the victim's, and one that the outlaw
+// The addresses of IPv4 in these tests: the client's, the victim's, and one that the attacker
 // says is its own.
 var (
 	addrC = netip.MustParseAddr("10.0.0.1")

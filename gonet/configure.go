@@ -85,5 +85,5 @@ func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
 		}
 	}
 	// a broadcast address may be a neighbour's now
-	s.turnOut(func(h *hop) bool { return h.fixed && h.addr != loopbackAddr })
+	s.removeNeighbours(func(nb *neighbour) bool { return nb.fixed && nb.addr != loopbackAddr })
 }

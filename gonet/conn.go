@@ -30,8 +30,8 @@ type Conn struct {
 	stack         *Stack
 	flow          flow
 	local, remote netip.AddrPort
-	net           *network // in which hop was found; guarded by mu, as hop is
-	hop           *hop
+	net           *network // in which neighbour was found; guarded by mu, as neighbour is
+	neighbour     *neighbour
 	pseudo        uint16 // the sum of the pseudo header, but for the length
 	label         uint32 // of its packets of IPv6
 	first         uint32 // where its sequence numbers begin, but for the clock
@@ -47,7 +47,7 @@ type Conn struct {
 	closed   bool     // Close was called
 	gone     bool     // the dealer has been asked to forget it, or has
 
-	readable, writable chan struct{} // bells of one place; made when somebody waits
+	readable, writable chan struct{} // of one place, signalled; made when a goroutine waits
 	handed             bool          // to the backlog: the dealer's own
 	counted            atomic.Bool   // it is not in the listener's half any more
 	touched            bool          // in the dealer's list: the dealer's own
@@ -67,12 +67,12 @@ var _ net.Conn = (*Conn)(nil)
 
 func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	n := s.net.Load()
-	h, err := s.hop(remote.Addr())
+	nb, err := s.neighbourFor(remote.Addr())
 	if err != nil {
 		return nil, err
 	}
 	c := &Conn{
-		stack: s, flow: flowOf(local, remote), local: local, remote: remote, net: n, hop: h,
+		stack: s, flow: flowOf(local, remote), local: local, remote: remote, net: n, neighbour: nb,
 		cfg:    s.cfg.TCP,
 		pseudo: wire.PseudoSum(local.Addr(), remote.Addr(), wire.ProtocolTCP, 0),
 		readBy: makeDeadline(), writeBy: makeDeadline(),
@@ -257,9 +257,9 @@ func (c *Conn) Close() error {
 	} else {
 		c.machine.Close(now)
 	}
-	for _, bell := range []chan struct{}{c.readable, c.writable} {
-		if bell != nil {
-			ring(bell)
+	for _, waiter := range []chan struct{}{c.readable, c.writable} {
+		if waiter != nil {
+			signal(waiter)
 		}
 	}
 	c.act(now)

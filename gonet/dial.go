@@ -93,7 +93,7 @@ func (s *Stack) yields(f flow) bool {
 	yes := c.machine.Yields(s.now)
 	c.mu.Unlock()
 	if yes {
-		s.forsake(c)
+		s.endTimeWait(c)
 	}
 	return yes
 }
@@ -119,10 +119,10 @@ func (c *Conn) established(ctx context.Context) error {
 		if c.writable == nil {
 			c.writable = make(chan struct{}, 1)
 		}
-		bell := c.writable
+		writable := c.writable
 		c.mu.Unlock()
 		select {
-		case <-bell:
+		case <-writable:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

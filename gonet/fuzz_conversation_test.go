@@ -37,17 +37,17 @@ func (s *script) bytes(n int) []byte {
 	return b
 }
 
-// talk is a whole conversation: a victim with users, and an outlaw who hears what the victim says,
-// both led by a script.
+// talk is a whole conversation: a victim with users, and an attacker who hears what the victim
+// says, both led by a script.
 type talk struct {
 	script
-	*outlaw
+	*attacker
 	mu      sync.Mutex
 	conns   []net.Conn
 	busy    [2]map[net.Conn]bool // is written, is read
 	closers []io.Closer
 	users   sync.WaitGroup
-	last    map[uint16]wire.TCP // what the victim said last to a port of the outlaw's
+	last    map[uint16]wire.TCP // what the victim said last to a port of the attacker's
 }
 
 func (k *talk) add(c net.Conn) {
@@ -89,7 +89,7 @@ func (k *talk) listen() {
 	}
 }
 
-// steps are what a byte of the script chooses from: the outlaw's first, then the users'.
+// steps are what a byte of the script chooses from: the attacker's first, then the users'.
 var steps = []func(k *talk){
 	(*talk).segment, (*talk).segment, (*talk).segment, (*talk).segment, (*talk).segment,
 	func(k *talk) {
@@ -236,7 +236,7 @@ func (k *talk) icmp() {
 	k.ip(src, dst, wire.ProtocolICMPv6, b)
 }
 
-// dial has a user connect, to the outlaw or to the victim itself.
+// dial has a user connect, to the attacker or to the victim itself.
 func (k *talk) dial() {
 	to := [...]string{"10.0.0.3:4000", "10.0.0.3:4001", "10.0.0.2:80", "[::1]:80"}[k.number(4)]
 	wait := time.Duration(k.byte()) * 100 * time.Millisecond
@@ -269,7 +269,7 @@ func (k *talk) serve() {
 	})
 }
 
-// FuzzConversation holds that a stack lives through whatever an outlaw and users do, and
+// FuzzConversation holds that a stack lives through whatever an attacker and users do, and
 // that nothing of it is left when the users have closed what they had: no goroutine, no
 // entry of a table.
 func FuzzConversation(f *testing.F) {
@@ -296,7 +296,7 @@ func playOut(t *testing.T, b []byte) {
 			}
 		})
 		o.claims(addrO)
-		k := &talk{script: script{b}, outlaw: o, last: map[uint16]wire.TCP{},
+		k := &talk{script: script{b}, attacker: o, last: map[uint16]wire.TCP{},
 			busy: [2]map[net.Conn]bool{{}, {}}}
 		for len(k.b) > 0 {
 			steps[k.number(len(steps))](k)

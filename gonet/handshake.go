@@ -25,7 +25,7 @@ func (s *Stack) inputTCP(p *packet) {
 		again := c.machine.Reusable(&h)
 		c.mu.Unlock()
 		if again {
-			s.forsake(c)
+			s.endTimeWait(c)
 			c = nil
 		}
 	}
@@ -41,11 +41,11 @@ func (s *Stack) inputTCP(p *packet) {
 	}
 	switch h.Flags & (wire.SYN | wire.ACK | wire.RST) {
 	case wire.SYN:
-		if s.knock(local, remote, &h) {
+		if s.acceptSYN(local, remote, &h) {
 			return
 		}
 	case wire.ACK:
-		if s.redeem(local, remote, &h, body) {
+		if s.acceptCookie(local, remote, &h, body) {
 			return
 		}
 	}
@@ -60,8 +60,8 @@ func (s *Stack) touch(c *Conn) {
 	}
 }
 
-// forsake ends a connection in TIME-WAIT whose place is wanted. The dealer's.
-func (s *Stack) forsake(c *Conn) {
+// endTimeWait ends a connection in TIME-WAIT early: its place is wanted. The dealer's.
+func (s *Stack) endTimeWait(c *Conn) {
 	c.mu.Lock()
 	c.gone = true
 	s.alarms.drop(c)
@@ -69,8 +69,8 @@ func (s *Stack) forsake(c *Conn) {
 	s.remove(c)
 }
 
-// knock makes a connection of a SYN for a listener. The dealer's.
-func (s *Stack) knock(local, remote netip.AddrPort, h *wire.TCP) bool {
+// acceptSYN makes a connection of a SYN for a listener. The dealer's.
+func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 	l := s.listenerAt(local)
 	if l == nil {
 		return false
@@ -80,7 +80,7 @@ func (s *Stack) knock(local, remote netip.AddrPort, h *wire.TCP) bool {
 		return true // there is no way back
 	}
 	if int(l.half.Load()) >= cap(l.ready) {
-		s.bake(l, c, h)
+		s.sendCookie(l, c, h)
 		return true
 	}
 	c.machine = tcp.Accept(&c.cfg, c.isn(), h, s.now)
@@ -88,7 +88,7 @@ func (s *Stack) knock(local, remote netip.AddrPort, h *wire.TCP) bool {
 	return true
 }
 
-// listenerAt is who takes connections at an address. The dealer's.
+// listenerAt is the listener of an address. The dealer's.
 func (s *Stack) listenerAt(local netip.AddrPort) *Listener { return owner(s.listeners, local) }
 
 // admit puts a connection of a listener in the table. The dealer's.
@@ -102,10 +102,10 @@ func (s *Stack) admit(l *Listener, c *Conn) {
 // cookieTime is for how long after a flood cookies are taken: as long as they are good.
 const cookieTime = 2 * time.Minute
 
-// bake answers a SYN for which there is no room with a cookie, and keeps nothing. Where the
+// sendCookie answers a SYN for which there is no room with a cookie, and keeps nothing. Where the
 // backlog itself is full a connection would find no place: the SYN is dropped, and the peer tries
 // again. The dealer's.
-func (s *Stack) bake(l *Listener, c *Conn, h *wire.TCP) {
+func (s *Stack) sendCookie(l *Listener, c *Conn, h *wire.TCP) {
 	s.flush() // connections that this batch has established go to the backlog first
 	if len(l.ready) >= cap(l.ready) {
 		s.stats.droppedBacklog.Add(1)
@@ -124,8 +124,8 @@ func (s *Stack) keyed(f flow, seq uint32) tcp.Keyed {
 	}
 }
 
-// redeem makes a connection of a segment that acknowledges a cookie. The dealer's.
-func (s *Stack) redeem(local, remote netip.AddrPort, h *wire.TCP, body []byte) bool {
+// acceptCookie makes a connection of a segment that acknowledges a cookie. The dealer's.
+func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []byte) bool {
 	l := s.listenerAt(local)
 	if l == nil || s.now > l.flooded {
 		return false

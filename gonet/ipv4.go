@@ -44,7 +44,7 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 // sendIPv4 sends a packet, in pieces if it is larger than the MTU. Any goroutine.
 func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
 	pieces ...[]byte) error {
-	h, err := s.hop(dst)
+	nb, err := s.neighbourFor(dst)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,10 @@ func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst,
 		ID: uint16(s.ids.Add(1))}
 	if length > s.fast.MTU {
-		return s.sendFragments4(e, h, &ip, pieces)
+		return s.sendFragments4(e, nb, &ip, pieces)
 	}
 	e.pack(e.ip[:ip.Put(e.ip[:])], pieces...)
-	return s.send(h, gso, e)
+	return s.send(nb, gso, e)
 }
 
 // The largest packet of IPv4 in bytes, and the hops that ours may take (RFC 1700's default).
@@ -71,7 +71,7 @@ const (
 )
 
 // sendFragments4 cuts a packet to the MTU (RFC 791 section 3.2).
-func (s *Stack) sendFragments4(e *envelope, to *hop, ip *wire.IPv4, pieces [][]byte) error {
+func (s *Stack) sendFragments4(e *envelope, to *neighbour, ip *wire.IPv4, pieces [][]byte) error {
 	body := slices.Concat(pieces...)
 	room := (s.fast.MTU - wire.IPv4Len) &^ 7
 	for at := 0; at < len(body); at += room {

@@ -88,7 +88,7 @@ func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 // for. Any goroutine.
 func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
 	pieces ...[]byte) error {
-	h, err := s.hop(dst)
+	nb, err := s.neighbourFor(dst)
 	if err != nil {
 		return err
 	}
@@ -102,15 +102,15 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	ip := wire.IPv6{Length: uint16(length), NextHeader: protocol, HopLimit: s.net.Load().hopLimit,
 		Src: src, Dst: dst}
 	if room := s.mtuTo(dst); wire.IPv6Len+length > room {
-		return s.sendFragments6(e, h, &ip, room, pieces)
+		return s.sendFragments6(e, nb, &ip, room, pieces)
 	}
 	e.pack(e.ip[:ip.Put(e.ip[:])], pieces...)
-	return s.send(h, gso, e)
+	return s.send(nb, gso, e)
 }
 
 // sendFragments6 cuts a packet to what the way has room for (RFC 8200 section 4.5). That their
 // number cannot be foretold keeps others from sending a piece of it (RFC 7739).
-func (s *Stack) sendFragments6(e *envelope, to *hop, ip *wire.IPv6, mtu int,
+func (s *Stack) sendFragments6(e *envelope, to *neighbour, ip *wire.IPv6, mtu int,
 	pieces [][]byte) error {
 	body := slices.Concat(pieces...)
 	id := uint32(s.hash(&flow{local: ip.Src.As16(), remote: ip.Dst.As16()}, forFragments,

@@ -76,7 +76,7 @@ func (s *Stack) inputSolicit(p *packet, m wire.ICMP, body []byte) {
 	to := p.from
 	if n.HasMAC {
 		to = n.MAC
-		s.meet(p.src, true, sighting{mac: n.MAC, override: true})
+		s.meet(p.src, true, advertisement{mac: n.MAC, override: true})
 	}
 	s.sendND(to, n.Target, p.src, b[:])
 }
@@ -96,7 +96,7 @@ func (s *Stack) inputAdvert(p *packet, m wire.ICMP, body []byte) {
 		}
 		return
 	}
-	s.meet(n.Target, false, sighting{mac: n.MAC, silent: !n.HasMAC, override: n.Override,
+	s.meet(n.Target, false, advertisement{mac: n.MAC, silent: !n.HasMAC, override: n.Override,
 		solicited: n.Solicited})
 	if !n.Router {
 		s.dropRouter(n.Target)

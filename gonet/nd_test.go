@@ -220,31 +220,31 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 8: 1, 13: byte(i >> 16),
 				14: byte(i >> 8), 15: byte(i)})
 		}
-		hops := func() (n int) {
-			w.to.hops.Range(func(_, _ any) bool { n++; return true })
+		known := func() (n int) {
+			w.to.neighbours.Range(func(_, _ any) bool { n++; return true })
 			return n
 		}
 		for i := range 2000 {
 			w.neighbor(at(i), allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: at(i),
 				MAC: w.mac, HasMAC: true, Override: true})
 		}
-		if n := hops(); n > 1 {
+		if n := known(); n > 1 {
 			t.Errorf("%d neighbours are kept that nobody has asked for", n)
 		}
-		for i := range maxHops + 500 {
+		for i := range maxNeighbours + 500 {
 			w.neighbor(at(i), addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY,
 				MAC: w.mac, HasMAC: true})
 		}
-		if n := hops(); n > maxHops || n != len(w.to.crowd.all) {
-			t.Errorf("%d neighbours, %d in the crowd", n, len(w.to.crowd.all))
+		if n := known(); n > maxNeighbours || n != len(w.to.cache.all) {
+			t.Errorf("%d neighbours, %d in the cache", n, len(w.to.cache.all))
 		}
 		echo := make([]byte, 16)
-		for i := range maxHops + 500 { // each is to be answered, and nobody says where it is
+		for i := range maxNeighbours + 500 { // each is to be answered, and nobody says where it is
 			m := wire.Echo(wire.ICMPv6Echo, 1, 1)
 			m.Put(echo)
 			w.icmp(at(1<<20+i), addrY, 64, echo)
 		}
-		if n := hops(); n > maxHops {
+		if n := known(); n > maxNeighbours {
 			t.Errorf("%d neighbours are asked for", n)
 		}
 		for i := range 100 {
@@ -283,24 +283,24 @@ func TestANeighbourMoves(t *testing.T) {
 				x := host6(t, a, "1")
 				time.Sleep(2 * time.Second)
 				ping(true)
-				v, _ := y.hops.Load(to)
-				h := v.(*hop)
-				time.Sleep(hopLife + time.Second)
-				if !h.stale.Load() {
+				v, _ := y.neighbours.Load(to)
+				nb := v.(*neighbour)
+				time.Sleep(reachableTime + time.Second)
+				if !nb.stale.Load() {
 					t.Error("what is known does not age")
 				}
 				ping(true)
 				time.Sleep(time.Second)
-				if h.stale.Load() {
+				if nb.stale.Load() {
 					t.Error("what is used is not confirmed")
 				}
 				x.claimMAC(t, wire.MAC{2, 5: 77})
 				ping(false)
-				time.Sleep(hopLife + time.Second)
+				time.Sleep(reachableTime + time.Second)
 				ping(false) // its station is asked
 				time.Sleep(askTimes*askInterval + 2*time.Second)
 				ping(true) // all are
-				if mac := h.mac.Load(); mac == nil || *mac != (wire.MAC{2, 5: 77}) {
+				if mac := nb.mac.Load(); mac == nil || *mac != (wire.MAC{2, 5: 77}) {
 					t.Errorf("it is at %v", mac)
 				}
 			})

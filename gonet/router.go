@@ -85,7 +85,7 @@ func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 	}
 	s.publish()
 	if r.HasMAC && r.Lifetime > 0 {
-		s.meet(p.src, true, sighting{mac: r.MAC, override: true})
+		s.meet(p.src, true, advertisement{mac: r.MAC, override: true})
 	}
 	for _, x := range r.Prefixes {
 		if x.Autonomous && x.Prefix.Bits() == 64 {

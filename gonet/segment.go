@@ -55,15 +55,15 @@ func (c *Conn) hasPaid() bool {
 // way is the neighbour to which packets of the connection go first. It is looked for again
 // when the stack's network has changed, or when others have needed its place in the table.
 // The caller has mu.
-func (c *Conn) way() (*hop, error) {
-	if n := c.stack.net.Load(); n != c.net || c.hop.dropped.Load() {
-		h, err := c.stack.hop(c.remote.Addr())
+func (c *Conn) way() (*neighbour, error) {
+	if n := c.stack.net.Load(); n != c.net || c.neighbour.dropped.Load() {
+		nb, err := c.stack.neighbourFor(c.remote.Addr())
 		if err != nil {
 			return nil, err
 		}
-		c.net, c.hop = n, h
+		c.net, c.neighbour = n, nb
 	}
-	return c.hop, nil
+	return c.neighbour, nil
 }
 
 // sendSegment gives the envelope's segment its ports and its header of IP, and leaves the checksum

@@ -59,16 +59,16 @@ type Stack struct {
 	sip    sipKey   // of sequence numbers
 	stats  counters
 
-	claims chan func()
-	done   chan struct{} // closed when the dealer has ended
-	fail   error         // why it has, set before done is closed
-	hops   sync.Map      // netip.Addr -> *hop
-	self   loopback
-	crowd  crowd // the same neighbours, in the order in which they make room
-	absent absent
-	alarms alarms
-	ids    atomic.Uint32 // of packets that are or may be fragmented
-	net    atomic.Pointer[network]
+	claims      chan func()
+	done        chan struct{} // closed when the dealer has ended
+	fail        error         // why it has, set before done is closed
+	neighbours  sync.Map      // netip.Addr -> *neighbour
+	self        loopback
+	cache       neighbourCache // the same neighbours, in the order in which they make room
+	unreachable unreachable
+	alarms      alarms
+	ids         atomic.Uint32 // of packets that are or may be fragmented
+	net         atomic.Pointer[network]
 
 	waiting waiting // for neighbours
 
@@ -261,8 +261,8 @@ func (s *Stack) end(err error) {
 	if s.place.timer != nil {
 		s.place.timer.Stop()
 	}
-	s.hops.Range(func(_, h any) bool {
-		h.(*hop).stop()
+	s.neighbours.Range(func(_, h any) bool {
+		h.(*neighbour).stopAsking()
 		return true
 	})
 }

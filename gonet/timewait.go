@@ -1,8 +1,8 @@
 package gonet
 
-// timeWaits are the connections in TIME-WAIT, the oldest first. It is we who wait when it is we who
-// have closed first, so clients that come and go by the ten thousand would fill the memory for a
-// minute each (Linux: tcp_max_tw_buckets). The dealer's own.
+// timeWaits are the connections in TIME-WAIT, the oldest first. The side that closes first waits,
+// so tens of thousands of clients that come and go would fill the memory for a minute each (Linux:
+// tcp_max_tw_buckets). The dealer's own.
 type timeWaits struct {
 	all  []*Conn
 	gone int // of them, at the beginning, that have been forgotten
@@ -12,15 +12,15 @@ type timeWaits struct {
 // leaves its old duplicates to the checks of sequence numbers.
 const maxTimeWaits = 1 << 16
 
-// outwait notes that a connection has come to TIME-WAIT. The dealer's.
-func (s *Stack) outwait(c *Conn) {
+// enterTimeWait notes that a connection has come to TIME-WAIT. The dealer's.
+func (s *Stack) enterTimeWait(c *Conn) {
 	w := &s.timeWaits
 	most := s.cfg.TimeWaits
 	if most == 0 {
 		most = maxTimeWaits
 	}
 	if len(w.all)-w.gone >= most {
-		s.forsake(w.all[w.gone])
+		s.endTimeWait(w.all[w.gone])
 	}
 	w.all = append(w.all, c)
 }

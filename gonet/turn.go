@@ -40,7 +40,7 @@ func (c *Conn) settle(now tcp.Time) {
 	case over:
 		c.stack.remove(c)
 	case waits:
-		c.stack.outwait(c)
+		c.stack.enterTimeWait(c)
 	}
 }
 
@@ -112,16 +112,16 @@ func (c *Conn) due() {
 	c.mu.Unlock()
 }
 
-// wake rings the bells of those who wait for what there is now.
+// wake signals the waiters whose condition holds now.
 func (c *Conn) wake() {
 	over := c.machine.State() == tcp.Closed || c.dead != nil
 	if c.readable != nil && (over || c.machine.Readable() > 0 || c.machine.EndOfStream()) {
-		ring(c.readable)
+		signal(c.readable)
 	}
 	// A writer that is woken for a few bytes soon sleeps again.
 	if c.writable != nil && (over || c.machine.Writable() >= c.writeWorth() &&
 		c.machine.State() >= tcp.Established) {
-		ring(c.writable)
+		signal(c.writable)
 	}
 }
 
@@ -134,23 +134,23 @@ func (c *Conn) writeWorth() int {
 	return 16 << 10
 }
 
-func ring(bell chan struct{}) {
+func signal(waiter chan struct{}) {
 	select {
-	case bell <- struct{}{}:
-	default: // it rings already
+	case waiter <- struct{}{}:
+	default: // it has one
 	}
 }
 
-// waitFor waits for a bell, a deadline, or the end of the stack. The caller has mu, which
+// waitFor waits for a signal, a deadline, or the end of the stack. The caller has mu, which
 // waitFor gives back.
-func (c *Conn) waitFor(bell *chan struct{}, d *deadline) error {
-	if *bell == nil {
-		*bell = make(chan struct{}, 1)
+func (c *Conn) waitFor(waiter *chan struct{}, d *deadline) error {
+	if *waiter == nil {
+		*waiter = make(chan struct{}, 1)
 	}
-	b := *bell
+	w := *waiter
 	c.mu.Unlock()
 	select {
-	case <-b:
+	case <-w:
 		return nil
 	case <-d.wait():
 		return errDeadline

@@ -124,12 +124,12 @@ func (w *wireTap) known(a netip.Addr) {
 	time.Sleep(2 * time.Second) // its addresses count as its own
 	w.neighbor(a, addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac,
 		HasMAC: true})
-	h, err := w.to.hop(a)
+	nb, err := w.to.neighbourFor(a)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	h.fix(w.mac)
-	h.stale.Store(false)
+	nb.fix(w.mac)
+	nb.stale.Store(false)
 	w.messages(0)
 }
 

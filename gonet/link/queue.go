@@ -6,16 +6,16 @@ import (
 )
 
 // queue is a bounded queue of frames in memory: many write, one reads in batches. The reader waits
-// at a bell, so that a queue works in the fake time of testing/synctest.
+// for a channel, so that a queue works in the fake time of testing/synctest.
 type queue struct {
-	mu      sync.Mutex
-	frames  []Frame
-	spare   [][]byte // buffers that the reader has given back
-	closed  bool
-	broken  bool // an Interrupt has not been seen by a Read
-	bell    chan struct{}
-	lent    []Frame // what the last Read returned
-	dropped atomic.Uint64
+	mu       sync.Mutex
+	frames   []Frame
+	spare    [][]byte // buffers that the reader has given back
+	closed   bool
+	broken   bool // an Interrupt has not been seen by a Read
+	notEmpty chan struct{}
+	lent     []Frame // what the last Read returned
+	dropped  atomic.Uint64
 }
 
 // queueLen is in frames, as the queue of a network device of Linux (txqueuelen).
@@ -24,11 +24,11 @@ const queueLen = 1000
 // keptBuffers bounds what an empty queue keeps, in buffers.
 const keptBuffers = 64
 
-func newQueue() *queue { return &queue{bell: make(chan struct{}, 1)} }
+func newQueue() *queue { return &queue{notEmpty: make(chan struct{}, 1)} }
 
 func (q *queue) ring() {
 	select {
-	case q.bell <- struct{}{}:
+	case q.notEmpty <- struct{}{}:
 	default: // it rings already
 	}
 }
@@ -81,7 +81,7 @@ func (q *queue) read(batch []Frame) (int, error) {
 			return 0, nil
 		}
 		q.mu.Unlock()
-		<-q.bell
+		<-q.notEmpty
 	}
 }
 

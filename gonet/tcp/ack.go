@@ -20,7 +20,7 @@ type sender struct {
 	synDue         bool // the SYN is to be sent (again)
 	synSent        int  // how often it was
 
-	board   board
+	board   scoreboard
 	control congestion
 	rtt     rtt
 	rack    rack

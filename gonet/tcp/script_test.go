@@ -258,7 +258,8 @@ func (s *script) option(text string) {
 	}
 }
 
-var scriptSegment = regexp.MustCompile(`^([SFRPUEW.]+|-) (-?\d+):(-?\d+)\((\d+)\)(?: ack (-?\d+))?(?: win (\d+))?(?: <([^>]*)>)?$`)
+var scriptSegment = regexp.MustCompile(
+	`^([SFRPUEW.]+|-) (-?\d+):(-?\d+)\((\d+)\)(?: ack (-?\d+))?(?: win (\d+))?(?: <([^>]*)>)?$`)
 
 // segment reads a segment of a script. Which of win and the options were given is told beside it.
 func (s *script) segment(text string, seq0, ack0 uint32) (h wire.TCP, n int, win, options bool) {

@@ -2,10 +2,10 @@ package tcp
 
 import "sync"
 
-// board is the scoreboard: what was sent and has not been acknowledged, in order, with the fate of
-// each piece. Pieces are as they were sent, up to a whole burst, and are cut where a SACK or a
+// scoreboard has what was sent and has not been acknowledged, in order, with the fate of each piece
+// (RFC 6675). Pieces are as they were sent, up to a whole burst, and are cut where a SACK or a
 // retransmission ends within one.
-type board struct {
+type scoreboard struct {
 	flights  []flight
 	inFlight int // bytes that are neither sacked nor lost: RFC 6675's pipe
 	sacked   int // bytes that a SACK says have arrived
@@ -23,7 +23,7 @@ type flight struct {
 func (f *flight) len() int { return f.seq.To(f.end) }
 
 // count adds n, 1 or -1, times the flight's length to the sum that it belongs to.
-func (b *board) count(f *flight, n int) {
+func (b *scoreboard) count(f *flight, n int) {
 	switch {
 	case f.sacked:
 		b.sacked += n * f.len()
@@ -35,7 +35,7 @@ func (b *board) count(f *flight, n int) {
 }
 
 // sent notes a new piece, which stands behind all others.
-func (b *board) sent(seq, end Seq, now Time) {
+func (b *scoreboard) sent(seq, end Seq, now Time) {
 	f := flight{seq: seq, end: end, at: now}
 	b.count(&f, 1)
 	if b.flights == nil {
@@ -45,7 +45,7 @@ func (b *board) sent(seq, end Seq, now Time) {
 }
 
 // resent notes that the lost flight i, up to n bytes of it, goes out again.
-func (b *board) resent(i, n int, now Time) {
+func (b *scoreboard) resent(i, n int, now Time) {
 	b.cut(i, b.flights[i].seq.Plus(n))
 	f := &b.flights[i]
 	b.count(f, -1)
@@ -54,14 +54,14 @@ func (b *board) resent(i, n int, now Time) {
 }
 
 // lose marks a flight as lost.
-func (b *board) lose(f *flight) {
+func (b *scoreboard) lose(f *flight) {
 	b.count(f, -1)
 	f.lost = true
 	b.count(f, 1)
 }
 
 // cut makes two of flight i, if at stands within.
-func (b *board) cut(i int, at Seq) {
+func (b *scoreboard) cut(i int, at Seq) {
 	f := b.flights[i]
 	if !at.After(f.seq) || !at.Before(f.end) {
 		return
@@ -72,7 +72,7 @@ func (b *board) cut(i int, at Seq) {
 }
 
 // acked takes off what stands before ack, and shows each piece.
-func (b *board) acked(ack Seq, seen func(*flight)) {
+func (b *scoreboard) acked(ack Seq, seen func(*flight)) {
 	n := 0
 	for n < len(b.flights) && b.flights[n].seq.Before(ack) {
 		b.cut(n, ack)
@@ -96,15 +96,15 @@ var lists = sync.Pool{New: func() any { return new([listLen]flight) }}
 const listLen = 64
 
 // free forgets all pieces.
-func (b *board) free() {
+func (b *scoreboard) free() {
 	if cap(b.flights) == listLen {
 		lists.Put((*[listLen]flight)(b.flights[:listLen]))
 	}
-	*b = board{}
+	*b = scoreboard{}
 }
 
 // sack marks what stands from left up to right as arrived, and shows each piece that is news.
-func (b *board) sack(left, right Seq, seen func(*flight)) {
+func (b *scoreboard) sack(left, right Seq, seen func(*flight)) {
 	for i := 0; i < len(b.flights) && b.flights[i].seq.Before(right); i++ {
 		if !b.flights[i].end.After(left) || b.flights[i].sacked {
 			continue
@@ -123,7 +123,7 @@ func (b *board) sack(left, right Seq, seen func(*flight)) {
 }
 
 // firstLost is the index of the first piece that is to be sent again, -1 if there is none.
-func (b *board) firstLost() int {
+func (b *scoreboard) firstLost() int {
 	if b.lost == 0 {
 		return -1
 	}
@@ -137,7 +137,7 @@ func (b *board) firstLost() int {
 
 // loseAll marks all that is on its way as lost, as a time-out does. keepSacked is false when the
 // peer may have thrown away what it had reported (RFC 2018 section 8).
-func (b *board) loseAll(keepSacked bool) {
+func (b *scoreboard) loseAll(keepSacked bool) {
 	for i := range b.flights {
 		f := &b.flights[i]
 		if f.sacked && keepSacked {
