@@ -65,8 +65,9 @@ func TestHashesThatAreRefused(t *testing.T) {
 
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65": "wrong length",
 
-		"$argon2id$v=19$m=256,t=2,p=1 " + "$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "as it should be",
-		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ=$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":      "the salt",
+		"$argon2id$v=19$m=256,t=2,p=1 " +
+			"$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "as it should be",
+		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ=$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4": "the salt",
 		// bits that mean nothing
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/5": "the tag",
 		"$argon2id$v=19$m=x,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":   "the parameters",

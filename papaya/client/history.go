@@ -64,7 +64,7 @@ func (s *Session) onSpoken(l line) {
 	if r == nil {
 		return
 	}
-	waited := m.Own && r.settle(m)
+	waited := m.Own && r.confirmOwn(m)
 	if !r.add(m) {
 		return
 	}
@@ -139,7 +139,7 @@ func (s *Session) past(b *batch) {
 	r.asked = nothing
 	for _, m := range page {
 		if m.Own {
-			r.settle(m)
+			r.confirmOwn(m)
 		}
 		if r.add(m) && (asked == after || asked == latest && !r.read.IsZero()) {
 			r.count(m)

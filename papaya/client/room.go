@@ -116,8 +116,8 @@ func (r *Room) add(m *Message) bool {
 	return true
 }
 
-// settle takes out the message of one's own that waits for its echo, which is the one that came.
-func (r *Room) settle(m *Message) bool {
+// complete takes out the message of one's own that waits for its echo, which is the one that came.
+func (r *Room) confirmOwn(m *Message) bool {
 	at := slices.IndexFunc(r.Messages, func(x *Message) bool {
 		return x.Own && !x.Told && x.Kind == m.Kind && x.Text == m.Text && (x.label == "" ||
 			m.label == "" || x.label == m.label)

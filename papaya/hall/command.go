@@ -5,11 +5,12 @@ import "interleave/papaya/irc"
 // A cmd is what a word of the protocol does: ask is answered at once, on this server; apply changes
 // what others see, and happens when the line comes back from the log.
 type cmd struct {
-	words int  // parameters, at least
-	door  bool // may be said before registration
-	ask   func(h *Hall, c *Client, m *irc.Message) Entry
-	apply func(h *Hall, u *user, m *irc.Message)
-	asks  func(h *Hall, m *irc.Message) bool // where a command has both: whether the line only asks
+	words        int  // parameters, at least
+	unregistered bool // may be said before registration
+	ask          func(h *Hall, c *Client, m *irc.Message) Entry
+	apply        func(h *Hall, u *user, m *irc.Message)
+	// where a command has both: whether the line only asks
+	asks func(h *Hall, m *irc.Message) bool
 }
 
 func (c *cmd) asking(h *Hall, m *irc.Message) bool {
@@ -23,15 +24,16 @@ var commands map[string]*cmd
 // It is filled here since the commands use the table themselves.
 func init() {
 	commands = map[string]*cmd{
-		"CAP":          {words: 1, door: true, ask: (*Hall).capCommand},
-		"PASS":         {words: 1, door: true, ask: (*Hall).pass},
-		"NICK":         {door: true, ask: (*Hall).nickAtDoor, apply: (*Hall).nick, asks: noNick},
-		"USER":         {words: 4, door: true, ask: (*Hall).userCommand},
-		"AUTHENTICATE": {words: 1, door: true, ask: (*Hall).authenticate},
-		"REGISTER":     {words: 3, door: true, ask: (*Hall).registerCommand},
-		"PING":         {door: true, ask: (*Hall).ping},
-		"PONG":         {door: true, ask: (*Hall).pong},
-		"QUIT":         {door: true, ask: (*Hall).quit},
+		"CAP":  {words: 1, unregistered: true, ask: (*Hall).capCommand},
+		"PASS": {words: 1, unregistered: true, ask: (*Hall).pass},
+		"NICK": {unregistered: true, ask: (*Hall).nickUnregistered, apply: (*Hall).nick,
+			asks: noNick},
+		"USER":         {words: 4, unregistered: true, ask: (*Hall).userCommand},
+		"AUTHENTICATE": {words: 1, unregistered: true, ask: (*Hall).authenticate},
+		"REGISTER":     {words: 3, unregistered: true, ask: (*Hall).registerCommand},
+		"PING":         {unregistered: true, ask: (*Hall).ping},
+		"PONG":         {unregistered: true, ask: (*Hall).pong},
+		"QUIT":         {unregistered: true, ask: (*Hall).quit},
 
 		"JOIN":    {words: 1, apply: (*Hall).join},
 		"PART":    {words: 1, apply: (*Hall).part},
@@ -110,7 +112,7 @@ func (h *Hall) nick(u *user, m *irc.Message) {
 	for _, m := range u.rooms {
 		delete(m.room.absent, after)
 	}
-	h.settle(u)
+	h.takeNick(u)
 	if c != nil {
 		h.uncatch(c, nil)
 		h.greet(u)

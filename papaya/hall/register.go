@@ -49,7 +49,7 @@ func (h *Hall) Awaited(c *Client, m *irc.Message) bool {
 func (h *Hall) obey(c *Client, m *irc.Message) Entry {
 	cmd := command(m.Command)
 	switch {
-	case c.user == nil && (cmd == nil || !cmd.door):
+	case c.user == nil && (cmd == nil || !cmd.unregistered):
 		h.num(c, irc.ERR_NOTREGISTERED, ":You have not registered")
 	case cmd == nil:
 		h.num(c, irc.ERR_UNKNOWNCOMMAND, m.Command+" :Unknown command")
@@ -145,7 +145,7 @@ func (h *Hall) pass(c *Client, m *irc.Message) Entry {
 	return Entry{}
 }
 
-func (h *Hall) nickAtDoor(c *Client, m *irc.Message) Entry {
+func (h *Hall) nickUnregistered(c *Client, m *irc.Message) Entry {
 	nick := m.Param(0)
 	switch {
 	case nick == "":
@@ -272,7 +272,7 @@ func (h *Hall) enter(e Entry) {
 		h.users[h.from] = map[uint64]*user{}
 	}
 	h.users[h.from][u.id] = u
-	h.settle(u)
+	h.takeNick(u)
 	if c != nil {
 		c.user, c.entering = u, false
 		c.nick, c.name, c.real, c.account, c.invitation = "", "", "", "", ""
@@ -281,8 +281,8 @@ func (h *Hall) enter(e Entry) {
 	}
 }
 
-// settle gives a user its nick, and what waits there for it.
-func (h *Hall) settle(u *user) {
+// complete gives a user its nick, and what waits there for it.
+func (h *Hall) takeNick(u *user) {
 	folded := irc.Lower(u.nick)
 	h.nicks[folded] = u
 	k := h.known[folded]

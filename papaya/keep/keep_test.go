@@ -100,7 +100,8 @@ func TestExportJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.SplitAfter(b.String(), "\n")
-	if want := `{"id":"10","time":"2026-11-20T07:00:00Z","from":"ann","source":"ann!ann@127.0.0.1","command":"PRIVMSG","to":"#tea","text":"the kettle is on"}` + "\n"; got[0] != want {
+	if want :=
+		`{"id":"10","time":"2026-11-20T07:00:00Z","from":"ann","source":"ann!ann@127.0.0.1","command":"PRIVMSG","to":"#tea","text":"the kettle is on"}` + "\n"; got[0] != want {
 		t.Errorf("got  %swant %s", got[0], want)
 	}
 	if want := `"text":"it: \"boils\" <now> :)"}` + "\n"; !strings.HasSuffix(got[2], want) {

@@ -8,15 +8,16 @@ import (
 	"interleave/papaya/irc"
 )
 
-// Who talks faster than others read has what it says next wait, for a little: else a flood would
-// have everybody cut off who is merely busy. What is said to others goes on.
+// Backpressure: the next lines of a client that talks faster than others read wait a little.
+// Without it a flood would have every client cut off that is merely busy. What is said to
+// others goes on.
 const (
 	// lateShare of the limit of what may be unread is what makes a client late; one that has less
 	// than keptUp has kept up.
 	lateShare, keptUp = 4, 16
 	// pauseFor is how long a batch to a client that is late waits at most, and pausesFor how long
-	// all do until it has kept up again: one that never reads can make no more than that of
-	// trouble. Guesses: a process that has to share its processor waits some of the first.
+	// all batches to it do until it has kept up again: a client that never reads delays others no
+	// longer than that. Guesses: a process that has to share its processor waits some of the first.
 	pauseFor  = 20 * time.Millisecond
 	pausesFor = 500 * time.Millisecond
 	// lookAgain is how soon lines that wait are looked at again.
@@ -37,13 +38,13 @@ func (s *server) watch(c *conn, waiting int) {
 	}
 }
 
-// press moves the lines that may go into the next batch before those that wait for readers, and
-// says how many they are and how large the batch may be.
-func (s *server) press() (n, size int) {
+// admitLines moves the lines that may go into the next batch before those that wait for readers,
+// and says how many they are and how large the batch may be.
+func (s *server) admitLines() (n, size int) {
 	if s.moment < s.log.again {
 		return 0, 0
 	}
-	to, size := s.crowded()
+	to, size := s.lateTargets()
 	held := map[*conn]bool{}
 	var ready, wait []item
 	logged := false
@@ -63,7 +64,7 @@ func (s *server) press() (n, size int) {
 	if !logged {
 		s.log.queue = wait
 		for _, i := range ready {
-			s.settle(i)
+			s.complete(i)
 		}
 		return 0, size
 	}
@@ -71,9 +72,9 @@ func (s *server) press() (n, size int) {
 	return len(ready), size
 }
 
-// crowded is the rooms and nicks of those who are late. Who has read, or has been waited for long
-// enough, is no longer.
-func (s *server) crowded() (to map[string]bool, size int) {
+// lateTargets has the rooms and nicks of the clients that are late. One that has read, or has been
+// waited for long enough, is no longer.
+func (s *server) lateTargets() (to map[string]bool, size int) {
 	limit := s.config.Limits.Unread
 	to, size = map[string]bool{}, s.maxBatch()
 	late := s.late[:0]

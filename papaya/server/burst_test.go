@@ -19,7 +19,7 @@ func TestRest(t *testing.T) {
 		{"quiet for too short a time", []uint64{100, 0, 0, 100, 0, 0, 100}, 0},
 		{"some words after it", []uint64{100, 1, 1, 1}, 4},
 	} {
-		var r rest
+		var r burstCollector
 		total, got := uint64(0), 0
 		for n, some := range test.allocated {
 			total += some * mib

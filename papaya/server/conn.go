@@ -34,8 +34,8 @@ type conn struct {
 	wait   time.Duration // how long the reader rests, once it may go on
 
 	// Of the owner of the hall.
-	stage   *pile // what the hall has said since the last flush; nil if nothing
-	late    bool  // lines to it wait until it has read more, or it has not for some time
+	stage   *sendQueue // what the hall has said since the last flush; nil if nothing
+	late    bool       // lines to it wait until it has read more, or it has not for some time
 	lateAt  time.Duration
 	waited  time.Duration // for it, since it was last seen to keep up
 	dirty   bool
@@ -49,7 +49,7 @@ type conn struct {
 	reading bool // its reader waits for resume
 
 	mu       sync.Mutex
-	out      *pile
+	out      *sendQueue
 	inFlight int // bytes that are being written
 	writing  bool
 	ended    bool // to be closed behind what is written
@@ -73,9 +73,9 @@ func (c *conn) Share(run *hall.Run, from, to int) {
 }
 
 // staged is where a line for this client goes.
-func (c *conn) staged() *pile {
+func (c *conn) staged() *sendQueue {
 	if c.stage == nil {
-		c.stage = newPile()
+		c.stage = newSendQueue()
 	}
 	c.server.delivered++
 	c.touch()
@@ -120,7 +120,7 @@ func (c *conn) flush(limit int) (waiting int, ok bool) {
 	c.stage = nil
 	switch {
 	case c.cut || c.shut:
-		stage.give()
+		stage.release()
 		if c.cut && c.ended && !c.writing {
 			c.net.Close()
 		}
@@ -130,15 +130,15 @@ func (c *conn) flush(limit int) (waiting int, ok bool) {
 		c.out = stage
 	default:
 		if c.out == nil {
-			c.out = newPile()
+			c.out = newSendQueue()
 		}
 		c.out.add(stage)
-		stage.give()
+		stage.release()
 	}
 	waiting, ok = c.out.waiting()+c.inFlight, true
 	if waiting > limit {
-		c.out.give()
-		c.out = newPile()
+		c.out.release()
+		c.out = newSendQueue()
 		c.out.write([]byte("ERROR :You do not read what is sent to you\r\n"))
 		c.ended, c.shut, ok = true, true, false
 	}
@@ -223,7 +223,7 @@ func (c *conn) say(lines []line) {
 		<-c.resume
 		lines = lines[n:]
 		if c.wait > 0 {
-			c.rest(c.wait)
+			c.sleep(c.wait)
 		}
 	}
 }
@@ -231,8 +231,8 @@ func (c *conn) say(lines []line) {
 // restStep is how soon a reader that rests sees that its connection has ended.
 const restStep = 250 * time.Millisecond
 
-// rest waits, but not for longer than the connection is there.
-func (c *conn) rest(d time.Duration) {
+// burstCollector waits, but not for longer than the connection is there.
+func (c *conn) sleep(d time.Duration) {
 	for d > 0 {
 		c.mu.Lock()
 		over := c.ended || c.cut
@@ -282,7 +282,7 @@ func (r *reader) read(fd uintptr) bool {
 	}
 }
 
-// give gives the chunk back.
+// release gives the chunk back.
 func (r *reader) give() {
 	chunks.Put(r.chunk)
 	r.chunk = nil

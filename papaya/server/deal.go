@@ -15,7 +15,7 @@ const tick = 500 * time.Millisecond
 
 // deal owns the hall and all clients, and ends some time after ctx, when the clients have
 // their last words.
-func (s *server) deal(ctx context.Context, doors []door) error {
+func (s *server) deal(ctx context.Context, listeners []listener) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	s.log.empty = true // the first batch says that this server has nobody of before
@@ -59,7 +59,7 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 			return s.close()
 		case <-stop:
 			stop = nil
-			for _, d := range doors {
+			for _, d := range listeners {
 				d.Close()
 			}
 			for _, c := range s.conns {
@@ -68,7 +68,7 @@ func (s *server) deal(ctx context.Context, doors []door) error {
 			deadline = time.After(lastBatches)
 		}
 		if !s.begun && s.log.flying == nil && stop != nil {
-			s.begin(doors)
+			s.begin(listeners)
 		}
 		s.moment = time.Since(s.start)
 		s.launch()
@@ -230,7 +230,7 @@ type saving struct {
 func (s *server) keep(ctx context.Context) {
 	ticker := time.NewTicker(syncEvery)
 	defer ticker.Stop()
-	var rest rest
+	var rest burstCollector
 	for {
 		var err error
 		select {

@@ -91,7 +91,7 @@ func (s *server) launch() {
 		ready := s.log.queue[:n]
 		s.log.queue = s.log.queue[n:]
 		for _, i := range ready {
-			s.settle(i)
+			s.complete(i)
 		}
 	}
 	if s.log.flying != nil || len(s.log.queue) == 0 && !s.log.empty || s.log.queue != nil &&
@@ -103,7 +103,7 @@ func (s *server) launch() {
 	}
 	if len(s.late) == 0 {
 		s.launchSome(len(s.log.queue), s.maxBatch())
-	} else if n, size := s.press(); n > 0 || s.log.empty {
+	} else if n, size := s.admitLines(); n > 0 || s.log.empty {
 		s.launchSome(n, size)
 	}
 }
@@ -298,7 +298,7 @@ func (s *server) refuse(items []item, why string) {
 	for _, i := range items {
 		switch {
 		case i.entry.Kind == 0:
-			s.settle(i)
+			s.complete(i)
 		case i.entry.Kind == hall.Said && s.hall.Refuse(&i.conn.Client, &i.message, why):
 			s.unpend(i.conn)
 		case s.config.Shared:
@@ -355,7 +355,7 @@ func (s *server) apply(sequence uint64) {
 		i := &s.log.flying[n]
 		switch {
 		case i.entry.Kind == 0:
-			s.settle(*i)
+			s.complete(*i)
 		case i.done:
 		default:
 			if fresh {
@@ -387,10 +387,10 @@ func (s *server) landed() {
 	}
 }
 
-// settle obeys an item that needs no log, whose turn has come; unless what the client has
+// complete obeys an item that needs no log, whose turn has come; unless what the client has
 // said before it has turned out to need the log, as all does that was said while it was
 // still registering.
-func (s *server) settle(i item) {
+func (s *server) complete(i item) {
 	if i.conn.queued > 0 {
 		s.log.queue = append(s.log.queue, i)
 		return

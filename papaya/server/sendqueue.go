@@ -7,9 +7,9 @@ import (
 	"interleave/papaya/hall"
 )
 
-// A pile is what waits for one client: bytes of its own, and parts of runs, of which other clients
-// write the same bytes.
-type pile struct {
+// A sendQueue is what waits for one client: bytes of its own, and parts of runs, of which other
+// clients write the same bytes.
+type sendQueue struct {
 	own    []byte
 	pieces []piece
 	size   int         // in bytes, of all pieces
@@ -22,33 +22,33 @@ type piece struct {
 	from, to int
 }
 
-// spares are piles to be used again. There are never so many that what a burst has needed stays in
-// memory: the rest goes to the collector.
+// spares are send queues to be used again. There are never so many that what a burst has needed
+// stays in memory: the rest goes to the collector.
 var spares struct {
-	mu    sync.Mutex
-	piles []*pile
-	bytes int
+	mu     sync.Mutex
+	queues []*sendQueue
+	bytes  int
 }
 
-// What a spare pile may hold in bytes and pieces, and all of them in bytes; a pile begins
-// with smallPile bytes. Guesses, of which the last lets a thousand clients be written to
-// without a new pile.
+// What a spare send queue may hold in bytes and pieces, and all of them in bytes; a send queue
+// begins with smallPile bytes. Guesses, of which the last lets a thousand clients be written to
+// without a new send queue.
 const (
-	maxPooled = 16 << 10
-	maxPieces = 256
-	maxSpares = 4 << 20
-	smallPile = 1 << 10
+	maxPooled  = 16 << 10
+	maxPieces  = 256
+	maxSpares  = 4 << 20
+	smallQueue = 1 << 10
 )
 
-func newPile() *pile {
+func newSendQueue() *sendQueue {
 	spares.mu.Lock()
 	defer spares.mu.Unlock()
-	n := len(spares.piles) - 1
+	n := len(spares.queues) - 1
 	if n < 0 {
-		return &pile{own: make([]byte, 0, smallPile)}
+		return &sendQueue{own: make([]byte, 0, smallQueue)}
 	}
-	p := spares.piles[n]
-	spares.piles, spares.piles[n] = spares.piles[:n], nil
+	p := spares.queues[n]
+	spares.queues, spares.queues[n] = spares.queues[:n], nil
 	spares.bytes -= p.room()
 	return p
 }
@@ -56,11 +56,11 @@ func newPile() *pile {
 // pieceBytes is what a piece takes, and its place among those that are written at once.
 const pieceBytes = 32 + 24
 
-// room is what an empty pile takes in memory.
-func (p *pile) room() int { return cap(p.own) + cap(p.pieces)*pieceBytes }
+// room is what an empty send queue takes in memory.
+func (p *sendQueue) room() int { return cap(p.own) + cap(p.pieces)*pieceBytes }
 
-// give takes a pile back; nil is fine.
-func (p *pile) give() {
+// release takes a send queue back; nil is fine.
+func (p *sendQueue) release() {
 	if p == nil || cap(p.own) > maxPooled || cap(p.pieces) > maxPieces {
 		return
 	}
@@ -69,13 +69,13 @@ func (p *pile) give() {
 	spares.mu.Lock()
 	defer spares.mu.Unlock()
 	if n := p.room(); spares.bytes+n <= maxSpares {
-		spares.piles = append(spares.piles, p)
+		spares.queues = append(spares.queues, p)
 		spares.bytes += n
 	}
 }
 
-// waiting is how many bytes are in the pile, of which there may be none.
-func (p *pile) waiting() int {
+// waiting is how many bytes are in the send queue, of which there may be none.
+func (p *sendQueue) waiting() int {
 	if p == nil {
 		return 0
 	}
@@ -83,14 +83,14 @@ func (p *pile) waiting() int {
 }
 
 // write adds a copy of b.
-func (p *pile) write(b []byte) {
+func (p *sendQueue) write(b []byte) {
 	from := len(p.own)
 	p.own = append(p.own, b...)
 	p.extend(nil, from, len(p.own))
 }
 
 // extend adds a part of a run, to the last piece where it goes on with it.
-func (p *pile) extend(run *hall.Run, from, to int) {
+func (p *sendQueue) extend(run *hall.Run, from, to int) {
 	p.size += to - from
 	if n := len(p.pieces) - 1; n >= 0 && p.pieces[n].run == run && p.pieces[n].to == from {
 		p.pieces[n].to = to
@@ -108,7 +108,7 @@ const (
 )
 
 // add moves what is in q behind what is in p.
-func (p *pile) add(q *pile) {
+func (p *sendQueue) add(q *sendQueue) {
 	only := len(p.pieces) == 0 && len(q.pieces) == 1
 	for _, c := range q.pieces {
 		n := c.to - c.from
@@ -120,12 +120,12 @@ func (p *pile) add(q *pile) {
 	}
 }
 
-// alone says whether a pile has nothing of a run.
-func (p *pile) alone() bool {
+// alone says whether a send queue has nothing of a run.
+func (p *sendQueue) alone() bool {
 	return len(p.pieces) == 1 && p.pieces[0].run == nil
 }
 
-func (p *pile) bytes(c piece) []byte {
+func (p *sendQueue) bytes(c piece) []byte {
 	if c.run == nil {
 		return p.own[c.from:c.to]
 	}
@@ -133,7 +133,7 @@ func (p *pile) bytes(c piece) []byte {
 }
 
 // send writes everything: several pieces at once where the connection is the kernel's.
-func (p *pile) send(c net.Conn) error {
+func (p *sendQueue) send(c net.Conn) error {
 	if len(p.pieces) == 1 {
 		_, err := c.Write(p.bytes(p.pieces[0]))
 		return err

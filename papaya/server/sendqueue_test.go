@@ -12,8 +12,9 @@ import (
 	"interleave/papaya/irc"
 )
 
-// TestPiles puts own lines and parts of runs on piles in many ways, and reads what is sent.
-func TestPiles(t *testing.T) {
+// TestSendQueues puts own lines and parts of runs on send queues in many ways, and
+// reads what is sent.
+func TestSendQueues(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -39,9 +40,9 @@ func TestPiles(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		runs := []*hall.Run{{}, {}, {}}
 		var want []byte
-		all := newPile()
+		all := newSendQueue()
 		for range r.IntN(4) + 1 { // flushes, while a writer is busy
-			stage := newPile()
+			stage := newSendQueue()
 			lines := r.IntN(40) + 1
 			if seed == 200 {
 				lines = 20000 // more than the kernel takes at once
@@ -61,7 +62,7 @@ func TestPiles(t *testing.T) {
 				want = append(want, line...)
 			}
 			all.add(stage)
-			stage.give()
+			stage.release()
 		}
 		if all.waiting() != len(want) {
 			t.Fatalf("seed %d: %d bytes wait, want %d", seed, all.waiting(), len(want))
@@ -96,10 +97,11 @@ func TestPiles(t *testing.T) {
 		if err := <-sent; err != nil {
 			t.Fatal(err)
 		}
-		all.give()
+		all.release()
 	}
 	if whole == 0 || part == 0 {
-		t.Errorf("the kernel took %d piles at once, and a part of %d: both should have come up",
+		t.Errorf("the kernel took %d send queues at once, and a part of %d: both should have "+
+			"come up",
 			whole, part)
 	}
 }
@@ -181,30 +183,31 @@ func TestManyTalk(t *testing.T) {
 
 // TestSpares gives back what ten thousand clients have been sent at once: little of it is kept.
 func TestSpares(t *testing.T) {
-	var all []*pile
+	var all []*sendQueue
 	for n := range 10_000 {
-		p := newPile()
+		p := newSendQueue()
 		p.write(bytes.Repeat([]byte("x"), n))
 		all = append(all, p)
 	}
 	for _, p := range all {
-		p.give()
+		p.release()
 	}
 	spares.mu.Lock()
 	kept, bytes := 0, 0
-	for _, p := range spares.piles {
+	for _, p := range spares.queues {
 		kept++
 		bytes += p.room()
 	}
 	if bytes > maxSpares || bytes != spares.bytes || kept == 0 {
 		t.Errorf(
-			"%d piles of %d bytes are kept, and said to be %d; want some, and %d bytes at most",
+			"%d send queues of %d bytes are kept, and said to be %d; want some, and %d bytes at "+
+				"most",
 			kept, bytes, spares.bytes, maxSpares)
 	}
 	spares.mu.Unlock()
 	for range kept {
-		if p := newPile(); p.size != 0 || len(p.own) != 0 || len(p.pieces) != 0 {
-			t.Fatal("a pile that is used again is not empty")
+		if p := newSendQueue(); p.size != 0 || len(p.own) != 0 || len(p.pieces) != 0 {
+			t.Fatal("a send queue that is used again is not empty")
 		}
 	}
 	if spares.bytes != 0 {

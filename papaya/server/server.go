@@ -51,7 +51,7 @@ type server struct {
 	next      uint64
 	dirty     []*conn
 	delivered int
-	late      []*conn       // those for whom lines wait: press.go
+	late      []*conn       // those for whom lines wait: backpressure.go
 	start     time.Time     // of the times that are kept as durations
 	moment    time.Duration // of what is being done
 	log       outbox
@@ -91,7 +91,7 @@ func Run(ctx context.Context, config Config) error {
 	}
 	// the clock may have been ahead when it was started last
 	s.run = max(s.run, s.hall.Run(config.Unique)+1)
-	doors, err := s.listen()
+	listeners, err := s.listen()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func Run(ctx context.Context, config Config) error {
 	for range min(runtime.GOMAXPROCS(0), maxWriters) {
 		all.Go(s.deliver)
 	}
-	err = s.deal(ctx, doors)
+	err = s.deal(ctx, listeners)
 	close(s.ready)
 	cancel()
 	all.Wait()
@@ -255,15 +255,15 @@ func (s *server) password() (string, bool) {
 	return strings.TrimSuffix(word, "\r"), true
 }
 
-// A door is a listener, and what takes in those who come.
-type door struct {
+// A listener is a socket that listens, and what accepts its connections.
+type listener struct {
 	net.Listener
 	accept func(net.Listener)
 }
 
 // listen opens all addresses, and says which one is taken.
-func (s *server) listen() ([]door, error) {
-	var doors []door
+func (s *server) listen() ([]listener, error) {
+	var listeners []listener
 	add := func(addresses []string, secure bool, accept func(net.Listener)) error {
 		for _, address := range addresses {
 			l, err := s.config.Listen("tcp", address)
@@ -273,7 +273,7 @@ func (s *server) listen() ([]door, error) {
 			if secure && s.config.TLSConfig != nil {
 				l = tls.NewListener(l, s.config.TLSConfig)
 			}
-			doors = append(doors, door{l, accept})
+			listeners = append(listeners, listener{l, accept})
 		}
 		return nil
 	}
@@ -285,18 +285,18 @@ func (s *server) listen() ([]door, error) {
 		err = add(s.config.Web, true, s.serveWeb)
 	}
 	if err != nil {
-		for _, d := range doors {
+		for _, d := range listeners {
 			d.Close()
 		}
 		return nil, err
 	}
-	return doors, nil
+	return listeners, nil
 }
 
 // begin accepts clients, once the log has heard that this server has nobody of before.
-func (s *server) begin(doors []door) {
+func (s *server) begin(listeners []listener) {
 	s.begun = true
-	for _, d := range doors {
+	for _, d := range listeners {
 		go d.accept(d.Listener)
 	}
 	if s.config.Ready != nil {

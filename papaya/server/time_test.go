@@ -14,8 +14,8 @@ import (
 	"interleave/papaya/log"
 )
 
-// A listener hears lines, and when each came.
-type listener struct {
+// A hearer reads lines, and when each came.
+type hearer struct {
 	c     net.Conn
 	start time.Time
 	mu    sync.Mutex
@@ -23,9 +23,9 @@ type listener struct {
 }
 
 // listenAt connects somebody who answers PING, or does not.
-func listenAt(p *pipes, answer bool) *listener {
+func listenAt(p *pipes, answer bool) *hearer {
 	here, there := net.Pipe()
-	l := &listener{c: here, start: time.Now()}
+	l := &hearer{c: here, start: time.Now()}
 	p.come <- there
 	go func() {
 		lines := bufio.NewScanner(here)
@@ -40,14 +40,14 @@ func listenAt(p *pipes, answer bool) *listener {
 	return l
 }
 
-func (l *listener) note(line string) {
+func (l *hearer) note(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.heard = append(l.heard, fmt.Sprintf("%v %s", time.Since(l.start).Truncate(time.Second), line))
 }
 
 // behind lists what was heard behind the last line with a word.
-func (l *listener) behind(word string) string {
+func (l *hearer) behind(word string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []string
@@ -59,7 +59,7 @@ func (l *listener) behind(word string) string {
 	return strings.Join(out, "; ")
 }
 
-func (l *listener) say(format string, words ...any) { fmt.Fprintf(l.c, format+"\r\n", words...) }
+func (l *hearer) say(format string, words ...any) { fmt.Fprintf(l.c, format+"\r\n", words...) }
 
 // TestTimes plays the contract's times without waiting for them: 30 s to register, 90 s of silence,
 // 30 s for the answer.
@@ -71,22 +71,22 @@ func TestTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer text.Close()
-		door := &pipes{come: make(chan net.Conn), closed: make(chan struct{})}
+		pipe := &pipes{come: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
 			ended <- Run(ctx, Config{Plain: []string{"pipe"}, Data: folder, Text: text,
 				Log:    &slowLog{},
-				Listen: func(string, string) (net.Listener, error) { return door, nil }})
+				Listen: func(string, string) (net.Listener, error) { return pipe, nil }})
 		}()
 		// never register
-		mute, drip := listenAt(door, true), listenAt(door, true)
+		mute, drip := listenAt(pipe, true), listenAt(pipe, true)
 		// says who it is in part
-		half := listenAt(door, true)
+		half := listenAt(pipe, true)
 		// register
-		still, lives, talks := listenAt(door, false), listenAt(door, true), listenAt(door, true)
+		still, lives, talks := listenAt(pipe, false), listenAt(pipe, true), listenAt(pipe, true)
 		half.say("NICK half")
-		for nick, l := range map[string]*listener{"still": still, "lives": lives, "talks": talks} {
+		for nick, l := range map[string]*hearer{"still": still, "lives": lives, "talks": talks} {
 			l.say("NICK %s\r\nUSER u 0 * :%s", nick, nick)
 		}
 		go func() {
@@ -105,7 +105,7 @@ func TestTimes(t *testing.T) {
 		}()
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
-		for name, l := range map[string]*listener{"mute": mute, "drip": drip, "half": half} {
+		for name, l := range map[string]*hearer{"mute": mute, "drip": drip, "half": half} {
 			if got := l.behind(" 001 "); got != "" {
 				t.Errorf("%s hears before its time: %s", name, got)
 			}
@@ -120,7 +120,7 @@ func TestTimes(t *testing.T) {
 			"7m32s PING :chat; 9m3s PING :chat"
 		for _, test := range []struct {
 			name, want string
-			l          *listener
+			l          *hearer
 		}{
 			{"mute", late, mute}, {"drip", late, drip}, {"half", late, half},
 			{"still", lost, still}, {"talks", "", talks}, {"lives", asked, lives},

@@ -55,7 +55,7 @@ func (s *server) deliver() {
 }
 
 // write sends what there is, and ends.
-func (c *conn) write(out *pile) {
+func (c *conn) write(out *sendQueue) {
 	defer c.server.writers.Done()
 	if out == nil {
 		out = c.next()
@@ -67,7 +67,7 @@ func (c *conn) write(out *pile) {
 
 // next is what is to be written; nil if there is nothing, and nobody writes to this
 // client any more.
-func (c *conn) next() *pile {
+func (c *conn) next() *sendQueue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.out
@@ -77,40 +77,40 @@ func (c *conn) next() *pile {
 		if c.ended {
 			c.finish()
 		}
-		out.give()
+		out.release()
 		return nil
 	}
 	c.inFlight = out.size
 	return out
 }
 
-// left notes what of a pile was not written yet.
-func (c *conn) left(out *pile) {
+// left notes what of a send queue was not written yet.
+func (c *conn) left(out *sendQueue) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inFlight = out.size
 }
 
-// sent notes that a pile was written, or could not be.
-func (c *conn) sent(out *pile, err error) {
+// sent notes that a send queue was written, or could not be.
+func (c *conn) sent(out *sendQueue, err error) {
 	c.mu.Lock()
 	c.inFlight = 0
 	if err != nil {
 		c.cut = true
 	}
 	c.mu.Unlock()
-	out.give()
+	out.release()
 }
 
 // A writer writes without waiting.
 type writer struct {
-	pile *pile
-	err  error
+	queue *sendQueue
+	err   error
 }
 
-// send writes as much of a pile as the socket takes now, and takes it off the pile.
-func (w *writer) send(raw syscall.RawConn, p *pile, try func(uintptr) bool) error {
-	w.pile, w.err = p, nil
+// send writes as much of a send queue as the socket takes now, and takes it off the send queue.
+func (w *writer) send(raw syscall.RawConn, p *sendQueue, try func(uintptr) bool) error {
+	w.queue, w.err = p, nil
 	if err := raw.Write(try); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (w *writer) send(raw syscall.RawConn, p *pile, try func(uintptr) bool) erro
 const maxGather = 1024
 
 func (w *writer) try(fd uintptr) bool {
-	p := w.pile
+	p := w.queue
 	for p.size > 0 {
 		var n, some int
 		var err error
@@ -153,8 +153,8 @@ func (w *writer) try(fd uintptr) bool {
 	return true
 }
 
-// all is the first pieces of a pile, for a system call.
-func (p *pile) all(n int) net.Buffers {
+// all is the first pieces of a send queue, for a system call.
+func (p *sendQueue) all(n int) net.Buffers {
 	all := p.gather[:0]
 	for _, c := range p.pieces[:min(n, len(p.pieces))] {
 		all = append(all, p.bytes(c))
@@ -163,8 +163,8 @@ func (p *pile) all(n int) net.Buffers {
 	return all
 }
 
-// skip takes the first n bytes off a pile.
-func (p *pile) skip(n int) {
+// skip takes the first n bytes off a send queue.
+func (p *sendQueue) skip(n int) {
 	p.size -= n
 	i := 0
 	for ; i < len(p.pieces); i++ {

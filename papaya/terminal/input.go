@@ -144,8 +144,8 @@ func (in *input) complete(step int, offered func(word string, first bool) []stri
 	in.cursor = in.start + len(word)
 }
 
-// settle ends a completion: the next begins anew.
-func (in *input) settle() { in.offers = nil }
+// confirmOwn ends a completion: the next begins anew.
+func (in *input) forgetOffers() { in.offers = nil }
 
 // view is the part of the line that fits, and the column of the cursor in it.
 func (in *input) view(width int) (string, int) {

@@ -75,7 +75,7 @@ func (m *Model) Take(event any) []irc.Message {
 		m.width, m.height = max(e.Width, 1), max(e.Height, 1)
 		clear(m.rows)
 	case Text:
-		m.in.settle()
+		m.in.forgetOffers()
 		m.in.insert(string(e))
 	case Key:
 		m.key(string(e))
@@ -162,7 +162,7 @@ func lastSeen(r *client.Room) *client.Message {
 
 func (m *Model) key(key string) {
 	if key != "tab" && key != "shift+tab" {
-		m.in.settle()
+		m.in.forgetOffers()
 	}
 	switch key {
 	case "ctrl+c":

@@ -71,7 +71,9 @@ func (p *person) write(text string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	paste := fmt.Sprintf(`(() => { const c = document.querySelector("#compose"); c.value = %s; c.dispatchEvent(new Event("input")); })()`, quoted)
+	paste :=
+		fmt.Sprintf(
+			`(() => { const c = document.querySelector("#compose"); c.value = %s; c.dispatchEvent(new Event("input")); })()`, quoted)
 	p.Do(chromedp.Focus(chromedp.CSS("#compose")), chromedp.Evaluate[chromedp.Void](paste),
 		chromedp.SendKeys(chromedp.CSS("#compose"), "\r"))
 }
@@ -80,7 +82,8 @@ func (p *person) write(text string) {
 func (p *person) sees(text string) {
 	p.t.Helper()
 	p.Until("it shows "+text,
-		fmt.Sprintf(`[...document.querySelectorAll("#messages .text")].filter((n) => n.textContent === %q).length === 1`, text))
+		fmt.Sprintf(
+			`[...document.querySelectorAll("#messages .text")].filter((n) => n.textContent === %q).length === 1`, text))
 }
 
 // said lists the texts of what people said in the room that is seen.

@@ -72,7 +72,8 @@ func TestPageInUse(t *testing.T) {
 	for _, theme := range []string{"light", "dark"} {
 		for name, who := range map[string]*person{"wide": ann, "phone": bob} {
 			who.Until("the colours change",
-				fmt.Sprintf(`(() => { document.querySelector("input[value=%s]").click(); return document.documentElement.dataset.theme === %[1]q })()`, theme))
+				fmt.Sprintf(
+					`(() => { document.querySelector("input[value=%s]").click(); return document.documentElement.dataset.theme === %[1]q })()`, theme))
 			if bad := browser.Eval[[]string](who.Page, poor); len(bad) > 0 {
 				t.Errorf("%s, %s: too little contrast: %q", theme, name, bad)
 			}

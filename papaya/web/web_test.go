@@ -80,7 +80,8 @@ func TestPolicyForbidsAllButTheServersOwn(t *testing.T) {
 // TestPageHasNothingInline keeps out what the policy would forbid, ways to make markup of text,
 // and other hosts.
 func TestPageHasNothingInline(t *testing.T) {
-	bad := regexp.MustCompile(`(?i)\son[a-z]+=|\sstyle=|<script>|<style|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|javascript:`)
+	bad := regexp.MustCompile(
+		`(?i)\son[a-z]+=|\sstyle=|<script>|<style|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|javascript:`)
 	other := regexp.MustCompile(`(?:https?:)?//[a-z0-9][a-z0-9.-]*\.[a-z]{2,}`)
 	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
