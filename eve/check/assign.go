@@ -103,7 +103,7 @@ func (l *lowerer) unpack(s *syntax.DeclStmt, t *types.Type) {
 	}
 	if l.fold(x) == nil {
 		l.errorf("E0347", d.Init.Place(), "%d variables need a tuple of %d, and this is %s",
-			len(d.Names), len(d.Names), article(l.settle(x).Type()))
+			len(d.Names), len(d.Names), article(l.defaultType(x).Type()))
 	}
 	for _, n := range d.Names {
 		l.declareLocal(s, n, t, l.owned(d.Init, t))
@@ -207,7 +207,7 @@ func (l *lowerer) undeclared(s *syntax.AssignStmt) bool {
 			return false
 		}
 	}
-	x := l.settle(l.expr(s.Value, nil))
+	x := l.defaultType(l.expr(s.Value, nil))
 	if l.m.torn[id.Name] || l.checker.saidUnknown(l.m, id.Name, id.Span) {
 		return true
 	}

@@ -335,7 +335,7 @@ func (l *lowerer) callValue(v ir.Expr, x *callExpr) ir.Expr {
 		return l.invoke(target{f: f, recv: t, self: fun, at: v.At()}, x, nil)
 	}
 	if !l.isOpen(t) && !broken(fun) {
-		d := l.errorf("E0335", v.At(), "%s cannot be called", article(l.settle(fun).Type()))
+		d := l.errorf("E0335", v.At(), "%s cannot be called", article(l.defaultType(fun).Type()))
 		if r, ok := v.(*ir.Ref); ok && r.Var.Name != "" {
 			d.Also = also(r.Var.Span, "'"+r.Var.Name+"' is declared here")
 		}

@@ -228,7 +228,7 @@ func (l *lowerer) emitterOf(x ir.Expr, event, at source.Span) *types.Type {
 		d = l.errorf("E0351", at, "events are handled through a handle, %s@, and this is %s", e,
 			article(t))
 	} else {
-		d = l.errorf("E0351", at, "%s emits no events", article(l.settle(x).Type()))
+		d = l.errorf("E0351", at, "%s emits no events", article(l.defaultType(x).Type()))
 	}
 	d.Also = also(event, "the event")
 	return nil

@@ -244,8 +244,9 @@ func (c *checker) value(x ir.Expr) ir.Expr {
 	return x
 }
 
-// settle gives a constant without a type its default: int or float. Others are left as they are.
-func (c *checker) settle(x ir.Expr) ir.Expr {
+// accountForVanished gives a constant without a type its default: int or float. Others are
+// left as they are.
+func (c *checker) defaultType(x ir.Expr) ir.Expr {
 	switch x.Type().Kind {
 	case types.UntypedInt:
 		return c.coerce(x, types.IntT)

@@ -200,7 +200,7 @@ func (l *lowerer) conversion(t *types.Type, x *callExpr) ir.Expr {
 		}
 		return c
 	}
-	v = l.settle(v)
+	v = l.defaultType(v)
 	from = v.Type()
 	if !from.IsNumber() && from.Kind != types.Param {
 		d := l.errorf("E0355", x.Span, "%s cannot be converted to %s", article(from), t)
@@ -219,7 +219,7 @@ func (l *lowerer) conversion(t *types.Type, x *callExpr) ir.Expr {
 
 // toString is string(x): a char by conversion, all else as it is printed.
 func (l *lowerer) toString(x *callExpr) ir.Expr {
-	v := l.settle(l.oneArg(types.StringT, x))
+	v := l.defaultType(l.oneArg(types.StringT, x))
 	t := v.Type()
 	switch {
 	case broken(v):

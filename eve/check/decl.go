@@ -166,7 +166,7 @@ func (c *checker) resolveFunc(m *module, n *syntax.Name) {
 	if f == nil || f.tree.Name != n {
 		return
 	}
-	c.judge(f)
+	c.checkSignature(f)
 	if f.tree.Body == nil && f.extern == nil && !m.std && !c.unread(f.tree.Span) {
 		c.diags.Errorf("E0207", n.Span, "function '%s' has no body", n.Text)
 	}
@@ -192,7 +192,7 @@ func (c *checker) resolveType(m *module, n *syntax.Name) {
 	if tn == nil || tn.builtin || tn.tree() != n {
 		return
 	}
-	c.judgeTypeParams(m, tn.typeParams(), tn.place())
+	c.checkTypeParams(m, tn.typeParams(), tn.place())
 	if tn.isInterface() {
 		c.resolveInterface(tn)
 		return
@@ -200,7 +200,7 @@ func (c *checker) resolveType(m *module, n *syntax.Name) {
 	t := c.namedType(tn, c.opaqueArgs(tn, nil), n.Span)
 	c.cases(tn)
 	for _, f := range tn.ordered() {
-		c.judge(f)
+		c.checkSignature(f)
 		if f.tree.Body == nil {
 			if !m.std && !c.unread(f.tree.Span) {
 				c.diags.Errorf("E0207", f.tree.Name.Span, "method '%s' has no body",
@@ -222,7 +222,7 @@ func (c *checker) resolveInterface(tn *typeName) {
 	t := c.namedType(tn, c.opaqueArgs(tn, nil), tn.tree().Span)
 	c.constraints[self] = t
 	for _, f := range tn.ordered() {
-		c.judge(f)
+		c.checkSignature(f)
 		c.signature(f, self, c.ownParams(f))
 	}
 }

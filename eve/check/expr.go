@@ -71,7 +71,7 @@ func (l *lowerer) fitted(x syntax.Expr, t *types.Type) ir.Expr {
 
 // plain lowers x and reads it: never a handle, never an untyped constant.
 func (l *lowerer) plain(x syntax.Expr) ir.Expr {
-	return l.settle(l.checker.value(l.expr(x, nil)))
+	return l.defaultType(l.checker.value(l.expr(x, nil)))
 }
 
 func (l *lowerer) ident(x *syntax.Ident, want *types.Type) ir.Expr {

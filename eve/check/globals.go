@@ -50,7 +50,7 @@ func (c *checker) typeConst(m *module, v *ir.Var, d *syntax.ConstDecl) {
 	}
 	init := c.initExpr(m, e, d.Init, v.Type)
 	if v.Type == nil || v.Type.Kind == types.Invalid {
-		init = c.settle(init)
+		init = c.defaultType(init)
 		v.Type = init.Type()
 	}
 	if holdsHandle(v.Type) {

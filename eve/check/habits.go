@@ -295,7 +295,7 @@ func (l *lowerer) fixDirectives(d *diag.Diagnostic, lit source.Span, values []ir
 		if broken(v) {
 			return
 		}
-		add += " " + verbFor("%d", l.settle(l.checker.value(v)).Type())
+		add += " " + verbFor("%d", l.defaultType(l.checker.value(v)).Type())
 	}
 	if end <= 1 {
 		add = strings.TrimPrefix(add, " ")

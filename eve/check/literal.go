@@ -115,7 +115,7 @@ func (l *lowerer) listLit(x *syntax.ListLit, want *types.Type) ir.Expr {
 		}
 		return bad(x.Span)
 	}
-	first := l.settle(l.handleOrValue(l.expr(x.Elems[0], nil)))
+	first := l.defaultType(l.handleOrValue(l.expr(x.Elems[0], nil)))
 	if broken(first) {
 		l.restOf(x)
 		return bad(x.Span)
@@ -164,7 +164,7 @@ func (l *lowerer) tupleLit(x *syntax.TupleLit, want *types.Type) ir.Expr {
 		if known {
 			v = l.fitted(e, t.Elems[i])
 		} else {
-			v = l.settle(l.handleOrValue(l.expr(e, nil)))
+			v = l.defaultType(l.handleOrValue(l.expr(e, nil)))
 		}
 		if broken(v) {
 			return bad(x.Span)

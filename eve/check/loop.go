@@ -110,7 +110,8 @@ func (l *lowerer) elementOf(x ir.Expr, tree syntax.Expr) *types.Type {
 	case types.Map:
 		return l.universe.Tuple(t.Key, t.Elem)
 	}
-	d := l.errorf("E0339", tree.Place(), "a loop cannot run over %s", article(l.settle(x).Type()))
+	d := l.errorf("E0339", tree.Place(), "a loop cannot run over %s",
+		article(l.defaultType(x).Type()))
 	if t.IsInteger() {
 		d.Label = "write 0..n for the numbers below n"
 	}

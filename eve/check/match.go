@@ -33,7 +33,7 @@ func (l *lowerer) matchStmt(s *syntax.MatchStmt) {
 	if s.X == nil {
 		return
 	}
-	x := l.settle(l.checker.value(l.expr(s.X, nil)))
+	x := l.defaultType(l.checker.value(l.expr(s.X, nil)))
 	m := &matching{x: x, t: x.Type(), tree: s, covered: map[int]bool{}, values: map[any]bool{}}
 	m.cases = casesOf(m.t)
 	if !broken(x) && !l.isOpen(m.t) && !matchable(m.t) {

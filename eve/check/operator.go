@@ -305,14 +305,15 @@ func (l *lowerer) shift(op string, x, y ir.Expr, at source.Span) ir.Expr {
 		return bad(at)
 	}
 	if l.fold(a) == nil || l.fold(b) == nil {
-		a = l.settle(a)
+		a = l.defaultType(a)
 	}
-	return l.folded(&ir.Binary{Place: place(a.Type(), at), Op: ir.Op(op), X: a, Y: l.settle(b)})
+	return l.folded(&ir.Binary{Place: place(a.Type(), at), Op: ir.Op(op), X: a,
+		Y: l.defaultType(b)})
 }
 
 // mismatch reports operands that have no type in common.
 func (l *lowerer) mismatch(op string, x, y ir.Expr, at source.Span) {
-	s, t := l.settle(l.checker.value(x)).Type(), l.settle(l.checker.value(y)).Type()
+	s, t := l.defaultType(l.checker.value(x)).Type(), l.defaultType(l.checker.value(y)).Type()
 	d := l.errorf("E0337", at, "%s cannot take %s and %s", op, article(s), article(t))
 	switch {
 	case (op == "&" || op == "|" || op == "^") && (s == types.BoolT) != (t == types.BoolT):

@@ -93,7 +93,7 @@ func (l *lowerer) lent(x ir.Expr, t *types.Type, what string) ir.Expr {
 	case to.Type() == types.InvalidT:
 	case to.Type() != t.Elem && !(l.isOpen(t.Elem) || l.isOpen(to.Type())):
 		l.errorf("E0300", x.At(), "%s needs a place of type %s, and this is %s", what, t.Elem,
-			article(l.settle(to).Type()))
+			article(l.defaultType(to).Type()))
 		return bad(x.At())
 	case !isPlace(to):
 		d := l.errorf("E0348", x.At(), "%s changes what it is given, and this value has no place",

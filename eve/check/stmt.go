@@ -227,7 +227,7 @@ func (l *lowerer) returnStmt(s *syntax.ReturnStmt) {
 				d.Label = "process.exit(status) ends the program"
 			} else if l.cur.Kind == ir.Function {
 				d.Label = "the type of a result stands behind the parameters: () " +
-					l.settle(l.checker.value(x)).Type().String() + ":"
+					l.defaultType(l.checker.value(x)).Type().String() + ":"
 			}
 			if l.cur.Kind == ir.Handler && x.Type() == types.BoolT {
 				d.Label = "one that may consume the event says so: on x event = [..] (e: " +

@@ -39,11 +39,11 @@ func (f *function) exprs(list ...operand) []string {
 	for i, o := range list {
 		f.lines = append(f.lines, before[i]...)
 		if later := f.behind(o, list[i+1:], before[i+1:]); later.matter(f, o) {
-			if o.alone && later.reach && settled(o) {
+			if o.alone && later.reach && givesPlace(o) {
 				texts[i] = "eve::copy_of(" + texts[i] + ")"
 				o.how = byRead
 			}
-			texts[i] = f.settle(o, texts[i])
+			texts[i] = f.temporary(o, texts[i])
 		}
 	}
 	return texts
@@ -65,7 +65,7 @@ func (f *function) behind(o operand, list []operand, before [][]line) later {
 		l.change = l.change || hasEffects(next.x)
 		l.first = l.first || len(before[i]) > 0
 		l.fail = l.fail || f.mayFail(next.x)
-		l.look = l.look || readsMutable(next.x) && !(settled(next) && remains(next.x))
+		l.look = l.look || readsMutable(next.x) && !(givesPlace(next) && remains(next.x))
 		l.take = l.take || takes(next.x, o.x)
 		l.reach = l.reach || mayChange(next.x, o.x)
 	}
@@ -82,10 +82,10 @@ func takes(e, x ir.Expr) bool {
 
 // matter says whether o has to be evaluated before them, by a statement of its own.
 func (l later) matter(f *function, o operand) bool {
-	if settled(o) && remains(o.x) {
+	if givesPlace(o) && remains(o.x) {
 		return o.alone && l.reach
 	}
-	if l.take && !settled(o) {
+	if l.take && !givesPlace(o) {
 		return true
 	}
 	moves := l.change || l.first
@@ -125,8 +125,8 @@ func mayChange(e, x ir.Expr) bool {
 	})
 }
 
-// settled says whether what o gives is a place: one that is lent or changed.
-func settled(o operand) bool {
+// givesPlace says whether what o gives is a place: one that is lent or changed.
+func givesPlace(o operand) bool {
 	return isPlace(o.x) && (o.how == byRef || o.how == byLend && !o.x.Type().Copyable())
 }
 
@@ -146,11 +146,11 @@ func remains(e ir.Expr) bool {
 	return false
 }
 
-// settle puts the value of an operand into a temporary, or a reference to it where the checker sees
-// to it that nothing later changes it.
-func (f *function) settle(o operand, text string) string {
+// defaultType puts the value of an operand into a temporary, or a reference to it where the checker
+// sees to it that nothing later changes it.
+func (f *function) temporary(o operand, text string) string {
 	t := f.temp()
-	if settled(o) {
+	if givesPlace(o) {
 		f.put("auto&& " + t + " = " + text + ";")
 	} else {
 		f.put("auto " + t + " = " + text + ";")

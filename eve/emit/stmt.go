@@ -171,7 +171,7 @@ func (f *function) assign(s *ir.Assign) {
 		list := f.exprs(own, operand{x: ix.X, how: byRef}, operand{x: ix.I, how: byOwn})
 		// C++ looks for the map first, and the value may move it
 		if hasEffects(s.Value) && !simplePlace(ix.X) {
-			list[0] = f.settle(own, list[0])
+			list[0] = f.temporary(own, list[0])
 		}
 		f.put(member(list[1], "set("+list[2]+", "+list[0]+")") + ";")
 		return
@@ -212,7 +212,7 @@ func (f *function) first(x ir.Expr, text string) string {
 	case !strings.ContainsAny(text, "(. "): // a name already
 		return text
 	case !isPlace(x) || x.Type().Copyable():
-		return f.settle(lend(x), text)
+		return f.temporary(lend(x), text)
 	}
 	t := f.temp()
 	f.put("auto& " + t + " = " + text + ";")

@@ -108,7 +108,7 @@ func (t *tree) scan() {
 			}
 		}
 	}
-	t.settle()
+	t.accountForVanished()
 	t.reap()
 }
 
@@ -199,11 +199,11 @@ func marked(environ, entry []byte) bool {
 	return false
 }
 
-// settle finds who accounts for the members that vanished: the nearest ancestor that lives owes
+// pinThreads finds who accounts for the members that vanished: the nearest ancestor that lives owes
 // what was last seen on them, until the time of its waited-for children has grown by as much. That
 // may show one look later, for a parent may have been read just before it waited; it never shows
 // where no one waits (SIGCHLD ignored).
-func (t *tree) settle() {
+func (t *tree) accountForVanished() {
 	for _, m := range t.members {
 		if m.pass == t.pass {
 			continue

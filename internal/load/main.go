@@ -58,7 +58,7 @@ func serve(stdin *bufio.Reader, emit func(Event)) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := settle(p.CPUs); err != nil {
+	if err := pinThreads(p.CPUs); err != nil {
 		return nil, err
 	}
 	e, err := newEngine(p, emit)
@@ -118,9 +118,9 @@ func obey(stdin *bufio.Reader, start chan<- struct{}, stop func()) {
 	stop()
 }
 
-// settle puts all threads of the process on the engine's cores, the runtime's own included: none of
-// them may disturb the server's. It also gives the runtime no more threads than it needs.
-func settle(cpus []int) error {
+// temporary puts all threads of the process on the engine's cores, the runtime's own included: none
+// of them may disturb the server's. It also gives the runtime no more threads than it needs.
+func pinThreads(cpus []int) error {
 	runtime.GOMAXPROCS(max(1, len(cpus)) + 1)
 	if len(cpus) == 0 {
 		return nil

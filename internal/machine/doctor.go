@@ -32,14 +32,14 @@ func Doctor(dir string) []Finding {
 	f.tap = tryTap()
 	f.looked = lookFor
 	f.busy, f.steal = watch(lookFor)
-	return judge(f)
+	return findings(f)
 }
 
 // Ready raises this process's limits and says what makes runs impossible all the same, with the way
 // out. It does not watch the machine, so a command can ask before it starts anything.
 func Ready(dir string) error {
 	RaiseLimits()
-	for _, f := range judge(observe(dir)) {
+	for _, f := range findings(observe(dir)) {
 		if f.State == Bad {
 			return fmt.Errorf("%s: %s, which will not do: %s; %s", f.Name, f.Value, f.Why, f.Fix)
 		}
@@ -67,8 +67,8 @@ const (
 	pressLimit   = 10        // percent; a guess
 )
 
-// judge is pure: facts in, findings out, always in the same order.
-func judge(f facts) []Finding {
+// checkSignature is pure: facts in, findings out, always in the same order.
+func findings(f facts) []Finding {
 	j := judgement{}
 	j.cores(f)
 	j.kernel(f)

@@ -70,7 +70,7 @@ func TestJudge(t *testing.T) {
 		f := good()
 		tt.spoil(&f)
 		var not []Finding
-		for _, x := range judge(f) {
+		for _, x := range findings(f) {
 			if x.Name == "" || x.Value == "" {
 				t.Errorf("%s: a finding without name or value: %+v", tt.name, x)
 			}

@@ -8,10 +8,10 @@ import (
 )
 
 // judge checks what a declaration says of itself: names, type parameters, views in the result.
-func (c *checker) judge(f *function) {
+func (c *checker) checkSignature(f *function) {
 	t := f.tree
 	c.params(t.Params)
-	c.judgeTypeParams(f.module, f.typeParams(), t.Span)
+	c.checkTypeParams(f.module, f.typeParams(), t.Span)
 	for i, p := range t.Params {
 		switch {
 		case p.Name != nil && p.Name.Text == "self" && (f.owner == nil || i > 0 || p.Type != nil):
@@ -24,10 +24,10 @@ func (c *checker) judge(f *function) {
 		}
 	}
 	if f.extern != nil {
-		c.judgeExtern(f)
+		c.checkExtern(f)
 	}
-	c.judgeResult(f)
-	c.judgeDefaults(f)
+	c.checkResult(f)
+	c.checkDefaults(f)
 }
 
 // isView says whether a type as written is a T& or a closure.
@@ -42,7 +42,7 @@ func isView(t syntax.Type) bool {
 }
 
 // judgeResult reports results that are views of nothing that the caller has (R8).
-func (c *checker) judgeResult(f *function) {
+func (c *checker) checkResult(f *function) {
 	if f.tree.Result == nil || f.module.std && f.tree.Body == nil {
 		return
 	}
@@ -97,7 +97,7 @@ func holdsRef(t *types.Type) bool {
 }
 
 // judgeDefaults checks default values once, where they stand.
-func (c *checker) judgeDefaults(f *function) {
+func (c *checker) checkDefaults(f *function) {
 	optional := false
 	for _, p := range f.tree.Params {
 		if p.Default == nil {
@@ -122,7 +122,7 @@ func (c *checker) judgeDefaults(f *function) {
 }
 
 // judgeExtern reports parameters and results that C cannot have.
-func (c *checker) judgeExtern(f *function) {
+func (c *checker) checkExtern(f *function) {
 	s := c.signature(f, nil, c.ownParams(f))
 	if len(f.tree.TypeParams) > 0 {
 		c.diags.Errorf("E0317", f.tree.Name.Span, "a C function has no type parameters")
@@ -156,7 +156,7 @@ func crosses(t *types.Type) bool {
 }
 
 // judgeTypeParams reports type parameters that are declared twice or not mentioned.
-func (c *checker) judgeTypeParams(m *module, params []*syntax.TypeParam, within source.Span) {
+func (c *checker) checkTypeParams(m *module, params []*syntax.TypeParam, within source.Span) {
 	seen := map[string]*syntax.Name{}
 	for _, p := range params {
 		if first := seen[p.Name.Text]; first != nil {
