@@ -244,7 +244,7 @@ func (c *checker) value(x ir.Expr) ir.Expr {
 	return x
 }
 
-// accountForVanished gives a constant without a type its default: int or float. Others are
+// defaultType gives a constant without a type its default: int or float. Others are
 // left as they are.
 func (c *checker) defaultType(x ir.Expr) ir.Expr {
 	switch x.Type().Kind {

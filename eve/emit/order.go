@@ -146,7 +146,7 @@ func remains(e ir.Expr) bool {
 	return false
 }
 
-// defaultType puts the value of an operand into a temporary, or a reference to it where the checker
+// temporary puts the value of an operand into a temporary, or a reference to it where the checker
 // sees to it that nothing later changes it.
 func (f *function) temporary(o operand, text string) string {
 	t := f.temp()

@@ -199,10 +199,10 @@ func marked(environ, entry []byte) bool {
 	return false
 }
 
-// pinThreads finds who accounts for the members that vanished: the nearest ancestor that lives owes
-// what was last seen on them, until the time of its waited-for children has grown by as much. That
-// may show one look later, for a parent may have been read just before it waited; it never shows
-// where no one waits (SIGCHLD ignored).
+// accountForVanished finds who accounts for the members that vanished: the nearest ancestor that
+// lives owes what was last seen on them, until the time of its waited-for children has grown by as
+// much. That may show one look later, for a parent may have been read just before it waited; it
+// never shows where no one waits (SIGCHLD ignored).
 func (t *tree) accountForVanished() {
 	for _, m := range t.members {
 		if m.pass == t.pass {

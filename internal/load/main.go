@@ -118,8 +118,8 @@ func obey(stdin *bufio.Reader, start chan<- struct{}, stop func()) {
 	stop()
 }
 
-// temporary puts all threads of the process on the engine's cores, the runtime's own included: none
-// of them may disturb the server's. It also gives the runtime no more threads than it needs.
+// pinThreads puts all threads of the process on the engine's cores, the runtime's own included:
+// none of them may disturb the server's. It also gives the runtime no more threads than it needs.
 func pinThreads(cpus []int) error {
 	runtime.GOMAXPROCS(max(1, len(cpus)) + 1)
 	if len(cpus) == 0 {

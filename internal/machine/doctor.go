@@ -67,7 +67,7 @@ const (
 	pressLimit   = 10        // percent; a guess
 )
 
-// checkSignature is pure: facts in, findings out, always in the same order.
+// findings is pure: facts in, findings out, always in the same order.
 func findings(f facts) []Finding {
 	j := judgement{}
 	j.cores(f)

@@ -116,7 +116,8 @@ func (r *Room) add(m *Message) bool {
 	return true
 }
 
-// complete takes out the message of one's own that waits for its echo, which is the one that came.
+// confirmOwn takes out the message of one's own that waits for its echo, which is the
+// one that came.
 func (r *Room) confirmOwn(m *Message) bool {
 	at := slices.IndexFunc(r.Messages, func(x *Message) bool {
 		return x.Own && !x.Told && x.Kind == m.Kind && x.Text == m.Text && (x.label == "" ||

@@ -281,7 +281,7 @@ func (h *Hall) enter(e Entry) {
 	}
 }
 
-// complete gives a user its nick, and what waits there for it.
+// takeNick gives a user its nick, and what waits there for it.
 func (h *Hall) takeNick(u *user) {
 	folded := irc.Lower(u.nick)
 	h.nicks[folded] = u

@@ -231,7 +231,7 @@ func (c *conn) say(lines []line) {
 // restStep is how soon a reader that rests sees that its connection has ended.
 const restStep = 250 * time.Millisecond
 
-// burstCollector waits, but not for longer than the connection is there.
+// sleep waits, but not for longer than the connection is there.
 func (c *conn) sleep(d time.Duration) {
 	for d > 0 {
 		c.mu.Lock()
@@ -282,7 +282,7 @@ func (r *reader) read(fd uintptr) bool {
 	}
 }
 
-// release gives the chunk back.
+// give gives the chunk back.
 func (r *reader) give() {
 	chunks.Put(r.chunk)
 	r.chunk = nil

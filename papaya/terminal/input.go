@@ -144,7 +144,7 @@ func (in *input) complete(step int, offered func(word string, first bool) []stri
 	in.cursor = in.start + len(word)
 }
 
-// confirmOwn ends a completion: the next begins anew.
+// forgetOffers ends a completion: the next begins anew.
 func (in *input) forgetOffers() { in.offers = nil }
 
 // view is the part of the line that fits, and the column of the cursor in it.
