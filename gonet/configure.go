@@ -44,9 +44,9 @@ func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) er
 	return nil
 }
 
-// settle takes the addresses and ways of the configuration into use, and looks for more. Before
-// the dealer begins.
-func (s *Stack) settle() {
+// useAddresses takes the addresses and ways of the configuration into use, and looks for more.
+// Before the dealer begins.
+func (s *Stack) useAddresses() {
 	s.now = s.clock()
 	if s.cfg.NoIPv6 {
 		s.configure(s.cfg.Addresses, s.cfg.Gateways)

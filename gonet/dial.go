@@ -77,7 +77,7 @@ func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
 		c.accepted = true // there is no listener to tell
 		c.machine = tcp.Dial(&c.cfg, c.isn(), s.now)
 		s.conns[c.flow] = c
-		c.settle(s.now)
+		c.update(s.now)
 	})
 	return c, errors.Join(err, failed)
 }

@@ -134,7 +134,7 @@ func New(cfg Config) (*Stack, error) {
 		s.cfg.Secret = s.secret[:]
 	}
 	s.alarms.tell = s.alarm
-	s.settle()
+	s.useAddresses()
 	go s.deal()
 	return s, nil
 }
@@ -233,7 +233,7 @@ func (s *Stack) flush() {
 	for i := 0; i < len(s.touched); i++ {
 		c := s.touched[i]
 		s.touched[i] = nil
-		c.settle(s.now)
+		c.update(s.now)
 	}
 	s.touched = s.touched[:0]
 }

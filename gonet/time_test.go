@@ -39,7 +39,7 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 			c.mu.Lock()
 			c.machine.Write(body)
 			c.mu.Unlock()
-			c.settle(begun)
+			c.update(begun)
 			elapse(time.Second)
 		}
 		if i := c.Info(); i.Resent > 0 {

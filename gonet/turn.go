@@ -12,9 +12,9 @@ func (c *Conn) at(now tcp.Time) tcp.Time {
 	return c.latest
 }
 
-// settle sends what is due, sets the alarm, and wakes users, after something has happened to the
+// update sends what is due, sets the alarm, and wakes users, after something has happened to the
 // machine. The dealer's.
-func (c *Conn) settle(now tcp.Time) {
+func (c *Conn) update(now tcp.Time) {
 	c.touched = false
 	c.mu.Lock()
 	now = c.at(now)
