@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -90,21 +91,6 @@ and {peer} tell it which, and it prints "ready" on standard error. A chat is ask
 	return cmd
 }
 
-// protocolDefaults are the shape and size of message that suit a protocol.
-var protocolDefaults = map[string]struct {
-	shape manifest.Shape
-	size  int
-}{
-	"echo":    {manifest.Closed, 16},
-	"counter": {manifest.Closed, 1},
-	"sink":    {manifest.Paced, 1250},
-
-	manifest.Chat:     {manifest.Fanout, 64},
-	manifest.Stream:   {manifest.Streams, 0},
-	manifest.Ping:     {manifest.Pings, 56},
-	manifest.Transfer: {manifest.Transfers, 4096},
-}
-
 func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) error {
 	dash := cmd.ArgsLenAtDash()
 	if dash != 1 || len(args) < 2 {
@@ -159,6 +145,10 @@ func (f *benchFlags) depth() string {
 
 // check refuses what cannot be measured, before anything is started.
 func (f *benchFlags) check(service *manifest.Service, command []string) error {
+	if manifest.ProtocolNamed(service.Protocol).Shape == "" {
+		return usage("bench cannot load %s: write an experiment (experiments/README.md)",
+			service.Name)
+	}
 	hold := "{port}"
 	if service.Hosts == manifest.Tap {
 		hold = "{device}"
@@ -225,15 +215,10 @@ const (
 
 // load is what the flags ask for, in the shape that suits the service unless they name one.
 func (f *benchFlags) load(service *manifest.Service) manifest.Load {
-	d := protocolDefaults[service.Protocol]
-	if f.shape != "" {
-		d.shape = manifest.Shape(f.shape)
-	}
-	if f.size != 0 {
-		d.size = f.size
-	}
-	l := manifest.Load{Shape: d.shape, Connections: f.connections, SizeBytes: d.size, Pipeline: 1}
-	switch d.shape {
+	p := manifest.ProtocolNamed(service.Protocol)
+	l := manifest.Load{Shape: cmp.Or(manifest.Shape(f.shape), p.Shape), Connections: f.connections,
+		SizeBytes: cmp.Or(f.size, p.SizeBytes), Pipeline: 1}
+	switch l.Shape {
 	case manifest.Open:
 		l.Rate, l.Gaps = f.rate, "constant"
 	case manifest.Paced:

@@ -30,7 +30,7 @@ func FuzzService(f *testing.F) {
 		s, err := parseService("services/echo/service.toml", []byte(text))
 		checkErrors(t, err, "services/echo/service.toml", text)
 		if err == nil && (s.Title == "" || s.Summary == "" ||
-			!slices.Contains(protocols, s.Protocol)) {
+			!slices.Contains(protocolWords(), s.Protocol)) {
 			t.Errorf("took %+v for a service", s)
 		}
 	})

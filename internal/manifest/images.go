@@ -7,9 +7,6 @@ import (
 	"fmt"
 )
 
-// Images is the protocol of image services: services/images/README.md.
-const Images = "images"
-
 // Cold is the shape of a client that asks a fresh server from its first request on: nothing is
 // warmed up, and the time of each request is kept by its number.
 const Cold Shape = "cold"

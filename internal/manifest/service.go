@@ -33,7 +33,7 @@ func parseService(file string, data []byte) (*Service, error) {
 		Name:     filepath.Base(filepath.Dir(file)),
 		Title:    t.need("title", `the service's name in a heading, such as "Echo"`),
 		Summary:  t.need("summary", "one sentence that says what the service does"),
-		Protocol: t.needWord("protocol", protocols),
+		Protocol: t.needWord("protocol", protocolWords()),
 		Hosts:    Hosts(t.word("hosts", hosts)),
 	}
 	if s.Hosts == "" {

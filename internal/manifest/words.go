@@ -12,31 +12,12 @@ import (
 var Words = []string{"process", "thread", "virtual", "goroutine", "green", "actor", "loop",
 	"prefork", "async", "task", "csp", "serial"}
 
-// Program is the protocol of services that are no servers: the program is told on its command line
-// what to solve, and prints the result and the time of each solution.
-const Program = "program"
-
-// Chat is the protocol of rooms: services/chat/README.md.
-const Chat = "chat"
-
-// Stream is the protocol of HTTP streams: services/stream/README.md.
-const Stream = "stream"
-
-// The protocols of services whose servers are hosts of their own.
-const (
-	Ping = "ping" // echo requests of ICMP
-	// connections of TCP to {port}, which discards, and to the port after it, which
-	// sends without end
-	Transfer = "transfer"
-)
-
 var (
-	protocols = []string{"echo", "counter", "sink", Chat, Stream, Images, Ping, Transfer, Program}
-	hosts     = []string{string(Local), string(Tap)} // of a service
-	stacks    = []string{string(Kernel), string(GoNet)}
-	readies   = []string{string(ReadyLine), string(ReadyConnect)}
-	tables    = []string{"process", "thread"} // of descriptors
-	shapes    = []string{string(Closed), string(Open), string(Paced), string(Connect),
+	hosts   = []string{string(Local), string(Tap)} // of a service
+	stacks  = []string{string(Kernel), string(GoNet)}
+	readies = []string{string(ReadyLine), string(ReadyConnect)}
+	tables  = []string{"process", "thread"} // of descriptors
+	shapes  = []string{string(Closed), string(Open), string(Paced), string(Connect),
 		string(Solve), string(Pings), string(Transfers), string(Bulk), string(Fanout), string(Idle),
 		string(Streams), string(Cold)}
 	directions = []string{"in", "out"}
