@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Gives the module another path, under which others can fetch and import it.
+# usage: ./module-path.sh example.org/you/interleave
+set -euo pipefail
+cd "$(dirname "$0")"
+
+new=${1-}
+if [[ ! $new =~ ^[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-9._~-]+)+$ ]]; then
+	echo "usage: $0 PATH, such as example.org/you/interleave: a host's name with a dot, then a path" >&2
+	exit 2
+fi
+old=$(sed -n 's/^module //p' go.mod)
+from=${old//./\\.}
+
+list() { # the files of these kinds, without what was built or fetched
+	find . -path ./out -prune -o -path ./.git -prune -o -type f \( "$@" \) -print0
+}
+list -name '*.go' | xargs -0 sed -i "s#\"$from/#\"$new/#g"
+list -name '*.md' | xargs -0 sed -i "s#\`$from/gonet#\`$new/gonet#g; s#go doc $from/#go doc $new/#g"
+sed -i "s#\*$from/#*$new/#g" .golangci.yml
+sed -i "1s#.*#module $new#" go.mod
+echo "module $old is module $new now; git diff shows what changed"
