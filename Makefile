@@ -7,6 +7,7 @@ GONET     := $(OUT)/bin/gonet
 GO        ?= go
 GOLANGCI  := v2.15.0
 DEADCODE  := v0.52.0
+CYCLONEDX := v1.9.0
 FUZZTIME  ?= 20s
 RUN       ?= --quick
 SOAK      ?= 10m
@@ -20,7 +21,7 @@ RINGS     ?= core
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
-.PHONY: help run test whole race sanitize rest flakes test-times soak siege lint golden fuzz bench portability toolchains ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
+.PHONY: help run test whole race sanitize rest flakes test-times soak siege lint golden fuzz bench portability toolchains release ready clean $(BIN) $(EVE) $(GONET) $(PROVE)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -65,11 +66,11 @@ siege: toolchains ## the chat for most of an hour: BESIEGERS clients who say not
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run SlowClients ./services/chat -args -slow=$(BESIEGERS) -clock
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run HostileClients ./services/chat -args -hostile=1m
 
-lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet for other systems, clang-format, shellcheck
+lint: $(OUT)/bin/golangci-lint $(OUT)/bin/deadcode ## gofmt, vet, linters, dead code, GoNet and Papaya for other systems, clang-format, shellcheck
 	$(OUT)/bin/golangci-lint run ./...
 	internal/arch/deadcode.sh $(OUT)/bin/deadcode
-	GOOS=darwin CGO_ENABLED=0 $(GO) build ./gonet/...
-	GOOS=freebsd CGO_ENABLED=0 $(GO) build ./gonet/...
+	GOOS=darwin CGO_ENABLED=0 $(GO) build ./gonet/... ./cmd/papaya/...
+	GOOS=freebsd CGO_ENABLED=0 $(GO) build ./gonet/... ./cmd/papaya/...
 	$(GO) vet -tags gonet ./services/...
 	[ ! -e /usr/include/sqlite3.h ] || $(GO) vet -tags gin,nomsgpack,libsqlite3 ./services/images/...
 	shellcheck .ci/run $$(git ls-files '*.sh')
@@ -99,6 +100,9 @@ toolchains: ## install what the models need; SKIP with a reason what cannot be h
 ready:
 	@$(MAKE) --no-print-directory -j2 RINGS="$(RINGS)" TOOLS=--all toolchains programs
 
+release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: tarballs, .deb, SBOM, checksums
+	./release.sh $(VERSION)
+
 .PHONY: programs
 programs: $(EVE) $(PROVE)
 	$(PROVE) build $(RINGS)
@@ -120,6 +124,9 @@ $(PROVE):
 
 $(OUT)/bin/deadcode:
 	GOBIN=$(abspath $(OUT)/bin) $(GO) install golang.org/x/tools/cmd/deadcode@$(DEADCODE)
+
+$(OUT)/bin/cyclonedx-gomod:
+	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX)
 
 $(OUT)/bin/golangci-lint:
 	GOBIN=$(abspath $(OUT)/bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)

@@ -209,6 +209,9 @@ func (c *call) spread(define func(*flag.FlagSet)) error {
 	}
 }
 
+// release is the version that release.sh builds; empty otherwise.
+var release string
+
 func runVersion(c *call) error {
 	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
 		return err
@@ -220,6 +223,9 @@ func runVersion(c *call) error {
 				version = s.Value[:min(12, len(s.Value))]
 			}
 		}
+	}
+	if release != "" {
+		version = release
 	}
 	fmt.Fprintf(c.stdout, "eve %s\n", version)
 	return nil

@@ -62,8 +62,14 @@ func Unknown(cmd *cobra.Command, args []string) error {
 	return Usagef("no command %q: %s", args[0], hint)
 }
 
-// Version is the commit that the program was built from, as far as it is known.
+// Release is the version that release.sh builds; empty otherwise.
+var Release string
+
+// Version is the release, or the commit that the program was built from, as far as it is known.
 func Version() string {
+	if Release != "" {
+		return Release
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {

@@ -83,7 +83,9 @@ func room(folder string, batch int) error {
 		return &os.PathError{Op: "statfs", Path: folder, Err: err}
 	}
 	keep := min(reserve, fs.Blocks*uint64(fs.Bsize)/16) + 2*uint64(batch)
-	if fs.Bavail*uint64(fs.Bsize) < keep {
+	// FreeBSD counts below 0 where more is used than others may use.
+	available := max(int64(fs.Bavail), 0)
+	if uint64(available)*uint64(fs.Bsize) < keep {
 		return &os.PathError{Op: "write", Path: folder, Err: syscall.ENOSPC}
 	}
 	return nil

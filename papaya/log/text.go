@@ -302,7 +302,7 @@ func (t *Text) Sync() error {
 	t.mu.RLock()
 	file := t.file
 	t.mu.RUnlock()
-	return syscall.Fdatasync(int(file.Fd()))
+	return syncData(file)
 }
 
 // Close gives the folder back.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Who has something to read is written to by one of a few goroutines, as far as its socket takes it
@@ -134,7 +132,7 @@ func (w *writer) try(fd uintptr) bool {
 			for _, piece := range all {
 				some += len(piece)
 			}
-			n, err = unix.Writev(int(fd), all)
+			n, err = writev(int(fd), all)
 			clear(all)
 		}
 		switch {

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Builds a release into out/release/VERSION: tarballs of eve, gonet and papaya, Debian packages of eve
+# and papaya, a list of what is in each program (SBOM, CycloneDX), and SHA256SUMS. The same commit
+# gives the same bytes.
+# usage: ./release.sh VERSION, such as v0.1.0
+set -euo pipefail
+cd "$(dirname "$0")"
+
+version=${1-}
+if [[ ! $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[a-z0-9.]+)?$ ]]; then
+	echo "usage: $0 VERSION, such as v0.1.0" >&2
+	exit 2
+fi
+fail() {
+	echo "$0: $*" >&2
+	exit 1
+}
+command -v dpkg-deb >/dev/null || fail "dpkg-deb is missing: apt-get install dpkg"
+grep -q "^## $version\b" CHANGES.md || fail "CHANGES.md has no section \"## $version\""
+[ -z "$(git status --porcelain)" ] || fail "the checkout has changes that are not committed"
+
+export CGO_ENABLED=0
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+module=$(sed -n 's/^module //p' go.mod)
+out=$PWD/out/release/$version
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rm -rf "$out"
+mkdir -p "$out"
+
+compile() { # PROGRAM OS ARCH FILE
+	GOOS=$2 GOARCH=$3 go build -trimpath -buildvcs=false -o "$4" \
+		-ldflags "-s -w -X main.release=$version -X $module/internal/command.Release=$version" "./cmd/$1"
+}
+
+pages() { # PROGRAM FOLDER: what belongs beside a program
+	mkdir -p "$2"
+	cp LICENSE CHANGES.md "$2/"
+	case $1 in
+	eve) cp -r docs/eve/*.md docs/eve/examples "$2/" ;;
+	gonet) cp docs/gonet/command.md "$2/" ;;
+	papaya) cp docs/papaya/*.md papaya/papaya.service "$2/" ;;
+	esac
+}
+
+pack() { # FOLDER of $work -> a tarball without anything of this machine in it
+	tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
+		--mode=u=rwX,go=rX -cf - "$1" | gzip -9n >"$out/$1.tar.gz"
+}
+
+# The command gonet needs Linux's tap; the library builds for the other systems as well.
+for target in eve/linux gonet/linux papaya/linux papaya/darwin papaya/freebsd; do
+	program=${target%/*} os=${target#*/}
+	for arch in amd64 arm64; do
+		name=$program-$version-$os-$arch
+		pages "$program" "$work/$name"
+		compile "$program" "$os" "$arch" "$work/$name/$program"
+		pack "$name"
+		echo "built $name.tar.gz"
+	done
+done
+
+deb() { # PROGRAM ARCH DEPENDS SUMMARY
+	local root=$work/$1-$2.deb
+	mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/share/doc/$1"
+	cp "$work/$1-$version-linux-$2/$1" "$root/usr/bin/"
+	pages "$1" "$root/usr/share/doc/$1"
+	mv "$root/usr/share/doc/$1/LICENSE" "$root/usr/share/doc/$1/copyright"
+	if [ "$1" = papaya ]; then
+		mkdir -p "$root/lib/systemd/system" "$root/etc/papaya"
+		mv "$root/usr/share/doc/papaya/papaya.service" "$root/lib/systemd/system/"
+		go run ./cmd/papaya admin example | sed 's#^\#data = .*#data = "/var/lib/papaya"#' \
+			>"$root/etc/papaya/papaya.toml"
+		echo /etc/papaya/papaya.toml >"$root/DEBIAN/conffiles"
+		printf '#!/bin/sh\nset -e\n[ ! -d /run/systemd/system ] || systemctl daemon-reload\n' \
+			>"$root/DEBIAN/postinst"
+		printf '#!/bin/sh\nset -e\n[ ! -d /run/systemd/system ] || systemctl stop papaya || true\n' \
+			>"$root/DEBIAN/prerm"
+		chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm"
+	fi
+	cat >"$root/DEBIAN/control" <<-END
+		Package: $1
+		Version: ${version#v}
+		Architecture: $2
+		Maintainer: The developers of Interleave <interleave@localhost>
+		Section: $([ "$1" = eve ] && echo devel || echo net)
+		Priority: optional
+		Depends: $3
+		Installed-Size: $(du -sk "$root" | cut -f1)
+		Description: $4
+	END
+	find "$root" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
+	chmod -R u=rwX,go=rX "$root/usr" "$root/DEBIAN"
+	dpkg-deb --root-owner-group -Zxz --build "$root" "$out/$1_${version#v}_$2.deb" >/dev/null
+	echo "built $1_${version#v}_$2.deb"
+}
+for arch in amd64 arm64; do
+	deb eve "$arch" "g++ (>= 4:12)" "a parallel language of events and permissions, compiled by way of C++"
+	deb papaya "$arch" "libc-bin" "a chat server of your own: rooms of IRC for any client"
+done
+
+for program in eve gonet papaya; do
+	# The time at which the list was made would be all that differs between two builds of a commit.
+	out/bin/cyclonedx-gomod app -json -licenses -noserial -main "cmd/$program" . |
+		sed '/^ *"timestamp": /d' >"$out/$program-$version.cdx.json"
+done
+(cd "$out" && sha256sum -- * >SHA256SUMS)
+echo "$out"
