@@ -41,8 +41,6 @@ func newBulk(w *worker) driver {
 	return b
 }
 
-func (b *bulk) connect(limitAt int64) { b.connectAll(limitAt) }
-
 // watch is by level: one read or write for each report, so that no connection keeps the
 // others waiting.
 func (b *bulk) watch() uint32 {

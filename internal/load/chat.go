@@ -229,14 +229,7 @@ func (k *chat) connect(limitAt int64) {
 	k.enter(limitAt)
 }
 
-func (k *chat) start() {
-	for i := range k.conns {
-		k.now = nanotime()
-		if c := &k.conns[i]; c.state == connOpen {
-			k.speak(c)
-		}
-	}
-}
+func (k *chat) start() { k.eachOpen(k.speak) }
 
 func (k *chat) ready(c *conn, events uint32) {
 	if c.canWrite(events) {

@@ -128,6 +128,8 @@ type base struct{ *worker }
 
 func (base) watch() uint32 { return edge }
 
+func (b base) connect(limitAt int64) { b.connectAll(limitAt) }
+
 func (base) connected(*conn) {}
 
 func (b base) rate() float64 {
@@ -141,6 +143,8 @@ func (b base) rate() float64 {
 	}
 	return 1
 }
+
+func (b base) start() { b.eachOpen(b.topUp) }
 
 func (base) issued(*conn) {}
 
@@ -165,6 +169,16 @@ func (base) lost(*conn) {}
 func (base) outcome(*Result) {}
 
 func (base) close() {}
+
+// eachOpen does something with each connection that stands, by the time that it is then.
+func (w *worker) eachOpen(do func(c *conn)) {
+	for i := range w.conns {
+		w.now = nanotime()
+		if c := &w.conns[i]; c.state == connOpen {
+			do(c)
+		}
+	}
+}
 
 // expireAll gives the connections up whose requests were not served in time.
 func (w *worker) expireAll(what string) {

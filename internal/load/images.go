@@ -179,17 +179,6 @@ func newImages(w *worker, pictures []picture) driver {
 	return m
 }
 
-func (m *images) connect(limitAt int64) { m.connectAll(limitAt) }
-
-func (m *images) start() {
-	for i := range m.conns {
-		m.now = nanotime()
-		if c := &m.conns[i]; c.state == connOpen {
-			m.topUp(c)
-		}
-	}
-}
-
 // issued records how late the engine is. A client that is busy may send later, and its server
 // answers for that.
 func (m *images) issued(c *conn) {
@@ -198,14 +187,7 @@ func (m *images) issued(c *conn) {
 	}
 }
 
-func (m *images) ready(c *conn, events uint32) {
-	if c.canWrite(events) {
-		m.send(c)
-	}
-	if events&readable != 0 {
-		m.read(m, c, events)
-	}
-}
+func (m *images) ready(c *conn, events uint32) { m.attend(m, c, events) }
 
 func (m *images) receive(c *conn) (int, unix.Errno) {
 	m.readAt = nanotime()

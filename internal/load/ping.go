@@ -119,15 +119,6 @@ func (g *pings) dismiss() {
 	}
 }
 
-func (g *pings) start() {
-	for i := range g.conns {
-		g.now = nanotime()
-		if c := &g.conns[i]; c.state == connOpen {
-			g.topUp(c)
-		}
-	}
-}
-
 // send sends what a pinger has issued.
 func (g *pings) send(c *conn) {
 	for c.sent < c.issued {

@@ -47,6 +47,16 @@ type reader interface {
 	awaited(c *conn) string
 }
 
+// attend sends what a connection has waited with, if it takes bytes again, and reads what has come.
+func (w *worker) attend(r reader, c *conn, events uint32) {
+	if c.canWrite(events) {
+		w.driver.send(c)
+	}
+	if events&readable != 0 {
+		w.read(r, c, events)
+	}
+}
+
 // read takes what has arrived. A read that does not fill the buffer has emptied the socket, unless
 // an end or an error stands behind the bytes.
 func (w *worker) read(r reader, c *conn, events uint32) {

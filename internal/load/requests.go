@@ -47,25 +47,7 @@ func newRequests(w *worker, c codec) driver {
 	return &d
 }
 
-func (d *requests) connect(limitAt int64) { d.connectAll(limitAt) }
-
-func (d *requests) start() {
-	for i := range d.conns {
-		d.now = nanotime()
-		if c := &d.conns[i]; c.state == connOpen {
-			d.topUp(c)
-		}
-	}
-}
-
-func (d *requests) ready(c *conn, events uint32) {
-	if c.canWrite(events) {
-		d.send(c)
-	}
-	if events&readable != 0 {
-		d.read(d, c, events)
-	}
-}
+func (d *requests) ready(c *conn, events uint32) { d.attend(d, c, events) }
 
 func (d *requests) requestBytes() uint64 { return d.codec.requestBytes() }
 

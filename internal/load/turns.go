@@ -40,14 +40,7 @@ func (d *turns) begin(c *conn) {
 
 func (d *turns) connected(c *conn) { d.send(c) }
 
-func (d *turns) ready(c *conn, events uint32) {
-	if c.canWrite(events) {
-		d.send(c)
-	}
-	if events&readable != 0 {
-		d.read(d, c, events)
-	}
-}
+func (d *turns) ready(c *conn, events uint32) { d.attend(d, c, events) }
 
 func (d *turns) send(c *conn) { d.write(d, c) }
 
