@@ -16,6 +16,7 @@ fail() {
 	exit 1
 }
 command -v dpkg-deb >/dev/null || fail "dpkg-deb is missing: apt-get install dpkg"
+[ -x out/bin/cyclonedx-gomod ] || fail "cyclonedx-gomod is missing: make release VERSION=$version installs it"
 grep -q "^## $version\b" CHANGES.md || fail "CHANGES.md has no section \"## $version\""
 [ -z "$(git status --porcelain)" ] || fail "the checkout has changes that are not committed"
 
@@ -31,7 +32,7 @@ mkdir -p "$out"
 
 compile() { # PROGRAM OS ARCH FILE
 	GOOS=$2 GOARCH=$3 go build -trimpath -buildvcs=false -o "$4" \
-		-ldflags "-s -w -X main.release=$version -X $module/internal/command.Release=$version" "./cmd/$1"
+		-ldflags "-s -w -X $module/internal/version.Release=$version" "./cmd/$1"
 }
 
 pages() { # PROGRAM FOLDER: what belongs beside a program

@@ -9,10 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
+
+	"interleave/internal/version"
 )
 
 // The exit codes. A program that is run passes its own on.
@@ -209,24 +210,10 @@ func (c *call) spread(define func(*flag.FlagSet)) error {
 	}
 }
 
-// release is the version that release.sh builds; empty otherwise.
-var release string
-
 func runVersion(c *call) error {
 	if err := c.parse(func(*flag.FlagSet) {}); err != nil {
 		return err
 	}
-	version := "development"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				version = s.Value[:min(12, len(s.Value))]
-			}
-		}
-	}
-	if release != "" {
-		version = release
-	}
-	fmt.Fprintf(c.stdout, "eve %s\n", version)
+	fmt.Fprintf(c.stdout, "eve %s\n", version.String())
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"interleave/internal/command"
+	"interleave/internal/version"
 	"interleave/papaya/account"
 	"interleave/papaya/certificate"
 	"interleave/papaya/config"
@@ -157,7 +157,7 @@ func serveHouse(cmd *cobra.Command, o serveOptions) (err error) {
 // server is what package server is told.
 func (h *house) server(c *config.Config, member string, ready func()) server.Config {
 	return server.Config{
-		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: command.Version(), Ready: ready,
+		Name: c.Name, Network: c.Network, MOTD: c.MOTD, Version: version.String(), Ready: ready,
 		Plain: c.Plain, TLS: c.TLS, Web: c.Web, TLSConfig: h.source.Config(),
 		WebHandler: web.Handler(), Listen: listen, Origins: c.Origins,
 		Data: c.Data, Text: h.text, Log: h.log, Shared: len(c.NATS) > 0, Unique: member,

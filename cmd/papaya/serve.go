@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"interleave/internal/command"
+	"interleave/internal/version"
 	"interleave/papaya/log"
 	"interleave/papaya/server"
 )
@@ -90,7 +90,7 @@ func serve(cmd *cobra.Command, o serveOptions) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	stderr := cmd.ErrOrStderr()
 	return server.Run(ctx, server.Config{
-		Name: o.name, MOTD: string(motd), Version: command.Version(), Plain: o.listen, Web: o.web,
+		Name: o.name, MOTD: string(motd), Version: version.String(), Plain: o.listen, Web: o.web,
 		Listen: listen,
 		Data:   o.data, Text: text, Log: store, Shared: o.nats != "", Unique: o.unique,
 		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),

@@ -29,6 +29,7 @@ const maxLines = 600
 // rooms are the laboratory's packages in the order in which data flows: a package may import only
 // what stands on a line above its own.
 var rooms = []string{
+	"version",
 	"browser", "command", "hist", "manifest", "proc", "profile",
 	"group", "netns", "disk",
 	"load", "sample",

@@ -1,13 +1,14 @@
 // Package command is what our programs on the command line have in common: what they say to wrong
-// words, and which version they are.
+// words.
 package command
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"interleave/internal/version"
 )
 
 // Usage is a mistake on the command line.
@@ -23,7 +24,7 @@ func Root(name, short, about string, commands ...*cobra.Command) *cobra.Command 
 		Use:           name,
 		Short:         short,
 		Long:          about,
-		Version:       Version(),
+		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          Unknown,
@@ -60,22 +61,4 @@ func Unknown(cmd *cobra.Command, args []string) error {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return Usagef("no command %q: %s", args[0], hint)
-}
-
-// Release is the version that release.sh builds; empty otherwise.
-var Release string
-
-// Version is the release, or the commit that the program was built from, as far as it is known.
-func Version() string {
-	if Release != "" {
-		return Release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return s.Value[:min(12, len(s.Value))]
-			}
-		}
-	}
-	return "development"
 }
