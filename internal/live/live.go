@@ -100,7 +100,7 @@ func number(v float64) string {
 
 // words in the order in which they are counted.
 var words = []stats.Word{stats.Reproduced, stats.NotReproduced, stats.Inconclusive,
-	stats.NotComparable}
+	stats.NotMeasured, stats.NotComparable}
 
 // tally counts the verdicts by word.
 func tally(all []verdict.Verdict) string {

@@ -183,7 +183,7 @@ func (m *model) change(now []verdict.Verdict) {
 		before[v.Experiment+v.Claim.ID] = v.Word
 	}
 	for _, v := range now {
-		if v.Word != before[v.Experiment+v.Claim.ID] && v.Word != stats.NotComparable {
+		if v.Word != before[v.Experiment+v.Claim.ID] && !v.Silent() {
 			m.latest = fmt.Sprintf("%s %s: %s", v.Claim.ID, v.Word, v.Claim.Sentence)
 		}
 	}

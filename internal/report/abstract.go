@@ -15,7 +15,7 @@ import (
 
 // order is that in which words are counted.
 var order = []stats.Word{stats.Reproduced, stats.NotReproduced, stats.Inconclusive,
-	stats.NotComparable}
+	stats.NotMeasured, stats.NotComparable}
 
 // tally counts the verdicts by word.
 func (s *study) tally() map[stats.Word]int {
@@ -105,6 +105,7 @@ var counted = map[stats.Word]func(int) string{
 	stats.Reproduced:    func(n int) string { return isAre(n) + " reproduced here" },
 	stats.NotReproduced: func(n int) string { return isAre(n) + " not reproduced" },
 	stats.Inconclusive:  func(n int) string { return isAre(n) + " inconclusive" },
+	stats.NotMeasured:   func(n int) string { return wasWere(n) + " not measured in this run" },
 	stats.NotComparable: func(int) string { return "cannot be compared" },
 }
 

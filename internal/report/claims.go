@@ -35,14 +35,15 @@ type claimView struct {
 // marks are the symbols of the page: each word has a shape of its own.
 var marks = map[stats.Word]string{
 	stats.Reproduced: "mark-reproduced", stats.NotReproduced: "mark-not",
-	stats.Inconclusive: "mark-open", stats.NotComparable: "mark-none",
+	stats.Inconclusive: "mark-open", stats.NotMeasured: "mark-left",
+	stats.NotComparable: "mark-none",
 }
 
 // claims are the experiment's, with figures. Fragments are the claims' own ids; one that another
 // experiment has taken gets the experiment's name in front.
 func (s *study) claims(e *experiment, taken map[string]bool) []claimView {
 	var out []claimView
-	// What cannot be compared comes last.
+	// What was not measured or cannot be compared comes last.
 	verdicts := slices.Clone(e.verdicts)
 	slices.SortStableFunc(verdicts,
 		func(a, b verdict.Verdict) int { return cmp.Compare(silent(a), silent(b)) })
@@ -66,10 +67,10 @@ func (s *study) claims(e *experiment, taken map[string]bool) []claimView {
 	return out
 }
 
-// silent is 1 for a verdict that says nothing of this machine.
+// silent is above 0 for a verdict that says nothing of this machine.
 func silent(v verdict.Verdict) int {
-	if v.Word == stats.NotComparable {
-		return 1
+	if v.Silent() {
+		return 1 + slices.Index(order, v.Word)
 	}
 	return 0
 }

@@ -45,17 +45,19 @@ func Terminal(w io.Writer, run Run, width int, color bool) error {
 // has no claim shows its tables, for they are its result.
 func Summary(w io.Writer, run Run, width int, color bool) error {
 	return onScreen(w, run, width, color, func(out *screen, e *experiment) {
-		var apart []string
+		apart := map[stats.Word][]string{}
 		for _, v := range e.verdicts {
-			if v.Word == stats.NotComparable {
-				apart = append(apart, v.Claim.ID)
+			if v.Silent() {
+				apart[v.Word] = append(apart[v.Word], v.Claim.ID)
 			} else {
 				out.verdict(v)
 			}
 		}
-		if len(apart) > 0 {
-			out.line(fmt.Sprintf("  %s %-14s  %s", out.sign(stats.NotComparable),
-				stats.NotComparable, strings.Join(apart, ", ")))
+		for _, w := range order {
+			if len(apart[w]) > 0 {
+				out.wrap("                    ", fmt.Sprintf("  %s %-14s  %s", out.sign(w), w,
+					strings.Join(apart[w], ", ")))
+			}
 		}
 		if len(e.verdicts) == 0 {
 			out.tables(e)
@@ -157,6 +159,7 @@ var signs = map[stats.Word]struct{ sign, plain, color string }{
 	stats.Reproduced:    {"✔", "+", "32"},
 	stats.NotReproduced: {"✘", "x", "31"},
 	stats.Inconclusive:  {"◇", "?", "36"},
+	stats.NotMeasured:   {"…", ".", "2"},
 	stats.NotComparable: {"≠", "-", "2"},
 }
 

@@ -67,8 +67,8 @@ func TestTold(t *testing.T) {
 			"Here, A builds. x86_64-freebsd could not be tried."},
 		{"reproduced", "Reproduced.", "Reproduced."},
 		{"not comparable", "Not comparable: it needs two hosts.", "It needs two hosts."},
-		{"not comparable", "Not comparable: eve-task is not in this run.",
-			"eve-task is not in this run."},
+		{"not measured", "Not measured: eve-task was not measured in this run.",
+			"eve-task was not measured in this run."},
 		{"inconclusive", "", ""},
 	}
 	for _, tt := range tests {

@@ -133,7 +133,7 @@ func (r *Runner) wanted(round int) []*Block {
 			continue
 		}
 		if wide[e.Name] == nil {
-			wide[e.Name] = verdict.TooWide(e, r.before(round), verdict.LinesOf(r.Tree))
+			wide[e.Name] = verdict.TooWide(e, r.before(round), r.models())
 		}
 		b.Specs = slices.DeleteFunc(b.Specs, func(s *Spec) bool {
 			return !wide[e.Name][verdict.Series{Point: s.Point.Name, Condition: s.Condition,
@@ -251,11 +251,16 @@ func (r *Runner) left(from int) time.Duration {
 	return rest
 }
 
+// models is what the record knows of models besides their cells.
+func (r *Runner) models() verdict.Models {
+	return verdict.ModelsOf(r.Tree, r.Record.Header().Skipped)
+}
+
 // verdicts are those of all experiments as the cells stand.
 func (r *Runner) verdicts() []verdict.Verdict {
 	var out []verdict.Verdict
 	for _, e := range r.experiments() {
-		out = append(out, verdict.Judge(e, r.Cells, verdict.LinesOf(r.Tree))...)
+		out = append(out, verdict.Judge(e, r.Cells, r.models())...)
 	}
 	return out
 }

@@ -33,7 +33,8 @@ const (
 	Reproduced    Word = "reproduced"
 	NotReproduced Word = "not reproduced"
 	Inconclusive  Word = "inconclusive"
-	NotComparable Word = "not comparable"
+	NotComparable Word = "not comparable" // this machine, or any of today, cannot tell
+	NotMeasured   Word = "not measured"   // this run left out what the claim is about
 )
 
 // Sense is the side of B on which a claim sees A.

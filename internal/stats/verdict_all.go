@@ -73,7 +73,8 @@ func (f *Finding) rest(decides Part, word Word) {
 
 // rank orders words by how far they are from a claim that holds. Not comparable ranks above
 // inconclusive: no number of rounds will change it.
-var rank = map[Word]int{Reproduced: 0, Inconclusive: 1, NotComparable: 2, NotReproduced: 3}
+var rank = map[Word]int{Reproduced: 0, Inconclusive: 1, NotMeasured: 2, NotComparable: 3,
+	NotReproduced: 4}
 
 func weaker(a, b Finding) bool {
 	if rank[a.Word] != rank[b.Word] {

@@ -140,5 +140,5 @@ func show(c *record.Cell, m manifest.Metric, v float64) {
 	c.Server = &sample.Series{Every: second / 10, Samples: append(samples, closed)}
 }
 
-// noLines is a laboratory without sources.
-func noLines(string, string) int { return 0 }
+// noModels is a laboratory without sources, which lacks nothing.
+var noModels = Models{func(string, string) int { return 0 }, Missing(nil)}

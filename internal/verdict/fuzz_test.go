@@ -37,13 +37,13 @@ func FuzzJudge(f *testing.F) {
 		if json.Unmarshal(data, &cells) != nil || len(cells) > 200 {
 			return
 		}
-		for _, v := range Judge(e, cells, noLines) {
+		for _, v := range Judge(e, cells, noModels) {
 			if v.Word == "" || v.Sentence == "" || v.Sentence[len(v.Sentence)-1] != '.' {
 				t.Errorf("%s %s: word %q, sentence %q", v.Claim.Kind, v.Claim.Shape, v.Word,
 					v.Sentence)
 			}
 		}
-		TooWide(e, cells, noLines)
+		TooWide(e, cells, noModels)
 		for m := range manifest.Metrics {
 			Rows(e, cells, manifest.Own, m)
 		}

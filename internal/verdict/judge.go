@@ -11,11 +11,34 @@ import (
 	"interleave/internal/stats"
 )
 
-// Judge holds every claim of an experiment against the cells of a run. lines tells the lines of
-// code of a model, 0 for one that is not there.
-func Judge(e *manifest.Experiment, cells []record.Cell,
-	lines func(service, model string) int) []Verdict {
-	j := judge{index: newIndex(e, cells), lines: lines}
+// Models is what a run knows of the models besides their cells.
+type Models struct {
+	// Lines is a model's lines of code; 0 if it is not there.
+	Lines func(service, model string) int
+	// Missing says why this machine cannot measure a model; empty if it can, or was not asked to.
+	Missing func(service, model string) string
+}
+
+// ModelsOf are those of a tree, of which some were skipped.
+func ModelsOf(tree *manifest.Tree, skipped []record.Skip) Models {
+	return Models{LinesOf(tree), Missing(skipped)}
+}
+
+// Missing finds the reason for which a model was skipped.
+func Missing(skipped []record.Skip) func(service, model string) string {
+	return func(service, model string) string {
+		for _, s := range skipped {
+			if s.Service == service && s.Model == model {
+				return s.Reason
+			}
+		}
+		return ""
+	}
+}
+
+// Judge holds every claim of an experiment against the cells of a run.
+func Judge(e *manifest.Experiment, cells []record.Cell, models Models) []Verdict {
+	j := judge{index: newIndex(e, cells), models: models}
 	var out []Verdict
 	for _, c := range e.Claims {
 		out = append(out, j.claim(c))
@@ -25,7 +48,7 @@ func Judge(e *manifest.Experiment, cells []record.Cell,
 
 type judge struct {
 	*index
-	lines func(service, model string) int
+	models Models
 }
 
 func (j *judge) claim(c manifest.Claim) Verdict {
@@ -33,23 +56,25 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 	if c.Transfer != "" {
 		v.Differences = append([]string{c.Transfer}, v.Differences...)
 	}
-	switch why := j.notHere(c); {
+	switch missing, absent := j.notHere(c); {
 	case c.Comparable != "":
 		return v.ends(stats.NotComparable, c.Comparable)
+	case missing != "":
+		return v.ends(stats.NotComparable, missing)
 	case len(j.cells) == 0 && c.Metric != manifest.Lines:
-		return v.ends(stats.Inconclusive, notMeasured(""))
-	case why != "":
-		return v.ends(stats.NotComparable, why)
+		return v.ends(stats.NotMeasured, notMeasured(""))
+	case absent != "":
+		return v.ends(stats.NotMeasured, absent)
 	case c.Metric == manifest.Lines:
 		return j.compareLines(v)
 	}
 	var measured bool
 	if v.Condition, measured = j.condition(c); !measured {
-		return v.ends(stats.Inconclusive, notMeasured(c.Condition))
+		return v.ends(stats.NotMeasured, notMeasured(c.Condition))
 	}
 	points := j.points(c, v.Condition)
 	if why := tooFew(c, points); why != "" {
-		return v.ends(stats.Inconclusive, why)
+		return v.ends(stats.NotMeasured, why)
 	}
 	j.decide(&v, points)
 	if v.Finding.Rounds == 0 {
@@ -93,28 +118,39 @@ func terms(c manifest.Claim) []manifest.Term {
 	return out
 }
 
-// notHere names the models of a claim that have no cell in the whole run.
-func (j *judge) notHere(c manifest.Claim) string {
-	var absent []string
+// notHere names the models of a claim that have no cell in the whole run: the first that this
+// machine cannot measure, with the reason, and those that the run left out.
+func (j *judge) notHere(c manifest.Claim) (missing, absent string) {
+	var names []string
 	for _, t := range terms(c) {
-		here := j.lines(j.experiment.Service, t.Model) > 0
-		if c.Metric != manifest.Lines {
-			here = false
-			for p := range j.cells {
-				here = here || p.model == t.Model
-			}
+		if j.here(t.Model, c.Metric) || slices.Contains(names, t.Model) {
+			continue
 		}
-		if !here && !slices.Contains(absent, t.Model) {
-			absent = append(absent, t.Model)
+		names = append(names, t.Model)
+		if why := j.models.Missing(j.experiment.Service, t.Model); why != "" && missing == "" {
+			missing = fmt.Sprintf("%s cannot be measured here: %s", t.Model, why)
 		}
 	}
-	switch len(absent) {
+	switch len(names) {
 	case 0:
-		return ""
+		return missing, ""
 	case 1:
-		return absent[0] + " is not in this run"
+		return missing, names[0] + " was not measured in this run"
 	}
-	return strings.Join(absent, ", ") + " are not in this run"
+	return missing, strings.Join(names, ", ") + " were not measured in this run"
+}
+
+// here says whether a model has a cell; where lines are counted, whether it has a source.
+func (j *judge) here(model string, m manifest.Metric) bool {
+	if m == manifest.Lines {
+		return j.models.Lines(j.experiment.Service, model) > 0
+	}
+	for p := range j.cells {
+		if p.model == model {
+			return true
+		}
+	}
+	return false
 }
 
 // condition is the one that the claim names, or the first that was measured.

@@ -182,7 +182,7 @@ func TestJudge(t *testing.T) {
 			e := sweep(1, 4, 16, 64)
 			e.Claims = []manifest.Claim{tt.claim}
 			v := Judge(e, experimenter{experiment: e, rounds: 12, noise: .01,
-				metric: tt.claim.Metric}.cells(tt.of), noLines)[0]
+				metric: tt.claim.Metric}.cells(tt.of), noModels)[0]
 			if v.Word != tt.word || !strings.Contains(v.Reason, tt.reason) {
 				t.Errorf("got %s (%s), want %s (%s)\n%s", v.Word, v.Reason, tt.word, tt.reason,
 					v.Sentence)
@@ -238,17 +238,19 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		reason string
 	}{
 		{"an empty record", less, func(*manifest.Experiment) []record.Cell { return nil },
-			"inconclusive", "nothing was measured"},
+			"not measured", "nothing was measured"},
 		{"a model that is not there", direction("z", "a", "less", "alone"), cells(12, plain),
-			"not comparable", "z is not in this run"},
+			"not measured", "z was not measured in this run"},
 		{"models that are not there", order("alone", "y", "z", "a"), cells(12, plain),
-			"not comparable", "y, z are not in this run"},
+			"not measured", "y, z were not measured in this run"},
+		{"a model that this machine lacks", direction("lost", "z", "less", "alone"),
+			cells(12, plain), "not comparable", "lost cannot be measured here: needs a compiler"},
 		{"no machine can", with(less, func(c *manifest.Claim) {
 			c.Comparable = "it needs two hosts"
 		}), cells(12, plain), "not comparable", "it needs two hosts"},
-		{"a condition that was not measured", with(less, shared), cells(12, plain), "inconclusive",
+		{"a condition that was not measured", with(less, shared), cells(12, plain), "not measured",
 			"it is judged on shared cores, and this run did not measure that"},
-		{"a point that was not measured", less, cells(12, only(plain, "alone")), "inconclusive",
+		{"a point that was not measured", less, cells(12, only(plain, "alone")), "not measured",
 			"none of its points"},
 		{"one round", less, cells(1, plain), "inconclusive",
 			"1 round cannot carry a 95 % interval"},
@@ -263,21 +265,24 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		{"no context switch to divide by", with(less, metric(manifest.Switches)), cells(12, plain),
 			"inconclusive", "12 of 12 rounds do not count"},
 		{"a slope through two points", shape("linear"),
-			cells(12, only(plain, "connections = 4", "connections = 16")), "inconclusive",
+			cells(12, only(plain, "connections = 4", "connections = 16")), "not measured",
 			"measured 2 of its points, 3 are the least"},
 		{"a single point is flat", shape("flat"), cells(12, only(plain, "connections = 4")),
-			"inconclusive", "measured 1 of its points, 2 are the least"},
+			"not measured", "measured 1 of its points, 2 are the least"},
 		{"nothing after the bend", with(shape("flattens"), func(c *manifest.Claim) {
 			c.After = 32
-		}), cells(12, plain), "inconclusive", "this run has 3 and 1"},
+		}), cells(12, plain), "not measured", "this run has 3 and 1"},
 		{"a shape of lines", with(shape("linear"), metric(manifest.Lines)), cells(12, plain),
-			"not comparable", ""},
+			"not comparable", "lines of code have no shape"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			e := sweep(1, 4, 16, 64)
 			e.Claims = []manifest.Claim{tt.claim}
-			v := Judge(e, tt.cells(e), noLines)[0]
+			models := Models{func(string, string) int { return 7 }, Missing([]record.Skip{
+				{Service: e.Service, Model: "lost", Reason: "needs a compiler"},
+				{Service: "another", Model: "z", Reason: "needs a compiler"}})}
+			v := Judge(e, tt.cells(e), models)[0]
 			if v.Word != tt.word || !strings.Contains(v.Reason, tt.reason) {
 				t.Errorf("got %s (%s), want %s (%s)", v.Word, v.Reason, tt.word, tt.reason)
 			}
@@ -305,7 +310,7 @@ func TestCautions(t *testing.T) {
 	full := experimenter{experiment: e, rounds: 6, noise: .01,
 		labels: []string{record.GeneratorBound}}
 	v := Judge(e, full.cells(only(byModel(1000, 800, 1), "connections = 1", "connections = 16")),
-		noLines)[0]
+		noModels)[0]
 	for _, want := range []string{
 		"in 24 of 24 cells the load's core was full, so the servers may differ by more than " +
 			"their throughput shows: see the CPU for each request",
@@ -316,7 +321,7 @@ func TestCautions(t *testing.T) {
 		}
 	}
 	e.Claims[0].Metric = manifest.CPU
-	v = Judge(e, full.cells(byModel(1000, 800, 1)), noLines)[0]
+	v = Judge(e, full.cells(byModel(1000, 800, 1)), noModels)[0]
 	if slices.ContainsFunc(v.Cautions,
 		func(c string) bool { return strings.Contains(c, "load's core") }) {
 		t.Errorf("a full load generator spoils no CPU, but: %q", v.Cautions)
@@ -340,7 +345,7 @@ func TestAFullLoadRefutesNoSize(t *testing.T) {
 		e := sweep(1)
 		e.Claims = []manifest.Claim{magnitude("b", "a", tt.published, "alone")}
 		x := experimenter{experiment: e, rounds: 8, noise: .01, labels: tt.labels}
-		v := Judge(e, x.cells(byModel(1000, 1500, 1)), noLines)[0]
+		v := Judge(e, x.cells(byModel(1000, 1500, 1)), noModels)[0]
 		if v.Word != tt.want {
 			t.Errorf("%s: got %s (%s), want %s", tt.name, v.Word, v.Reason, tt.want)
 		}
@@ -366,7 +371,7 @@ func TestASecondAttemptTakesTheFirstOnesPlace(t *testing.T) {
 	measured := x.cells(byModel(1000, 800, 500))
 	for _, cells := range [][]record.Cell{slices.Concat(void, measured),
 		slices.Concat(measured, void)} {
-		v := Judge(e, cells, noLines)[0]
+		v := Judge(e, cells, noModels)[0]
 		if v.Word != stats.Reproduced || v.Finding.Rounds != 6 || v.Finding.Voided != 0 {
 			t.Errorf("got %s of %d rounds, %d void; want reproduced of 6, 0 void", v.Word,
 				v.Finding.Rounds, v.Finding.Voided)
@@ -391,7 +396,7 @@ func TestRoundsArePairedByNumber(t *testing.T) {
 	}
 	cells := experimenter{experiment: e, rounds: 12, noise: .005}.cells(drift)
 	slices.Reverse(cells)
-	v := Judge(e, cells, noLines)[0]
+	v := Judge(e, cells, noModels)[0]
 	if v.Word != stats.Reproduced || math.Abs(v.Finding.Estimate-.5) > .01 {
 		t.Errorf("got %s, ratio %.3f, want reproduced, .5", v.Word, v.Finding.Estimate)
 	}
@@ -438,12 +443,12 @@ func TestLines(t *testing.T) {
 			"Here, b has 50 lines of code. The paper says 52; margin 1.25. Reproduced."},
 		{claim("crossover", "b", "a", "less", 8, 1.25),
 			"Not comparable: lines of code have no crossover."},
-		{claim("direction", "z", "a", "less", 0, 1.05), "Not comparable: z is not in this run."},
+		{claim("direction", "z", "a", "less", 0, 1.05), "Not measured: z was not measured in this run."},
 	}
 	for _, tt := range tests {
 		e := sweep(1)
 		e.Claims = []manifest.Claim{tt.claim}
-		v := Judge(e, nil, lines)[0]
+		v := Judge(e, nil, Models{lines, Missing(nil)})[0]
 		if v.Sentence != tt.want {
 			t.Errorf("got  %s\nwant %s", v.Sentence, tt.want)
 		}

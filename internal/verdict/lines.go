@@ -8,7 +8,7 @@ import (
 	"interleave/internal/stats"
 )
 
-// LinesOf counts the lines of code of a tree's models, for Judge. A model that is not there, or
+// LinesOf counts the lines of code of a tree's models, for Models. A model that is not there, or
 // whose source cannot be read, has 0.
 func LinesOf(tree *manifest.Tree) func(service, model string) int {
 	return func(service, model string) int {
@@ -32,8 +32,8 @@ func LinesOf(tree *manifest.Tree) func(service, model string) int {
 // neither inside a margin nor outside of it lies between none and the least effect that counts.
 func (j *judge) compareLines(v Verdict) Verdict {
 	c := v.Claim
-	of := j.lines(j.experiment.Service, c.Of.Model)
-	against, published := j.lines(j.experiment.Service, c.Against.Model), c.Published
+	of := j.models.Lines(j.experiment.Service, c.Of.Model)
+	against, published := j.models.Lines(j.experiment.Service, c.Against.Model), c.Published
 	v.Sentence = fmt.Sprintf("Here, %s has %d lines of code, ", c.Of.Model, of)
 	switch stats.Kind(c.Kind) {
 	case stats.KindAbsolute:

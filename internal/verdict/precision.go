@@ -18,9 +18,8 @@ type Series struct {
 // TooWide names the cells on which an interval rests that is wider than its claim's margin asks
 // for. It looks at widths alone, never at where an interval lies: rounds may not be added because
 // of how a verdict looks.
-func TooWide(e *manifest.Experiment, cells []record.Cell,
-	lines func(service, model string) int) map[Series]bool {
-	j := judge{index: newIndex(e, cells), lines: lines}
+func TooWide(e *manifest.Experiment, cells []record.Cell, models Models) map[Series]bool {
+	j := judge{index: newIndex(e, cells), models: models}
 	out := map[Series]bool{}
 	for _, c := range e.Claims {
 		for _, p := range j.claim(c).Parts {

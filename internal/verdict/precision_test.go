@@ -71,7 +71,7 @@ func TestTooWide(t *testing.T) {
 		e.Claims = []manifest.Claim{tt.claim}
 		cells := experimenter{experiment: e, rounds: 12, noise: .002,
 			metric: tt.claim.Metric}.cells(tt.of)
-		if got := named(e, TooWide(e, cells, noLines)); got != tt.want {
+		if got := named(e, TooWide(e, cells, noModels)); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -87,8 +87,8 @@ func TestPrecisionIsBlind(t *testing.T) {
 			e.Claims = []manifest.Claim{direction("b", "a", "less", "alone")}
 			cells := experimenter{experiment: e, rounds: 12, noise: noise}.cells(byModel(1000,
 				1000*ratio, 1))
-			words[string(Judge(e, cells, noLines)[0].Word)] = true
-			answers[named(e, TooWide(e, cells, noLines))] = true
+			words[string(Judge(e, cells, noModels)[0].Word)] = true
+			answers[named(e, TooWide(e, cells, noModels))] = true
 		}
 		if len(answers) != 1 {
 			t.Errorf("noise %g: the same widths are asked %q", noise,

@@ -61,7 +61,7 @@ func TestWrongAtMostOnceInTwenty(t *testing.T) {
 					return 1000
 				}
 				x := experimenter{experiment: e, rounds: 12, noise: .05, seed: run, draw: draw}
-				if Judge(e, x.cells(of), noLines)[0].Word == tt.wrong {
+				if Judge(e, x.cells(of), noModels)[0].Word == tt.wrong {
 					wrong++
 				}
 			}
@@ -87,7 +87,7 @@ func TestMeansAreMeans(t *testing.T) {
 		}
 		return 20
 	}
-	v := Judge(e, experimenter{experiment: e, rounds: 6}.cells(of), noLines)[0]
+	v := Judge(e, experimenter{experiment: e, rounds: 6}.cells(of), noModels)[0]
 	if got, want := v.Finding.Estimate, 1.6; math.Abs(got-want) > 1e-6 {
 		t.Errorf("the mean's ratio is %.4f, want (300 + 20) / (100 + 100) = %.4f", got, want)
 	}

@@ -66,8 +66,9 @@ func TestSentences(t *testing.T) {
 		if c.Kind == "crossover" {
 			truth = swaps
 		}
+		models := Models{func(string, string) int { return 42 }, Missing(nil)}
 		v := Judge(e, experimenter{experiment: e, rounds: 12, noise: .02,
-			metric: c.Metric}.cells(truth), func(string, string) int { return 42 })[0]
+			metric: c.Metric}.cells(truth), models)[0]
 		fmt.Fprintf(&text, "%s %s, %s, at %q\n    %s\n", c.Kind, c.Shape, c.Metric, c.At,
 			v.Sentence)
 	}

@@ -15,12 +15,17 @@ type Verdict struct {
 	Claim       manifest.Claim
 	Word        stats.Word
 	Sentence    string   // "Here, 12 of 12 rounds, ... Reproduced."
-	Reason      string   // why inconclusive or not comparable; empty otherwise
+	Reason      string   // why it is not decided; empty otherwise
 	Cautions    []string // what a reader has to know beside the word
 	Condition   manifest.Condition
 	Finding     stats.Finding // of the claim as a whole; zero where nothing was compared
 	Parts       []Part        // the comparisons that it rests on, in the order of the axis
 	Differences []string      // of set-up, the source's and ours
+}
+
+// Silent says whether the verdict tells nothing of this machine.
+func (v *Verdict) Silent() bool {
+	return v.Word == stats.NotComparable || v.Word == stats.NotMeasured
 }
 
 // A Part is one comparison: a ratio of two cells of a round at a point, a slope over the sweep, or
