@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 
 // first has the threads of this process, and those that they start, run before all threads of
 // ordinary programs. The checks hold milliseconds against a known truth, and no instrument can
-// measure one on cores that it has to wait for. It needs a privilege: without, a check is made again
-// and again, and another program can spoil them all.
+// measure one on cores that it has to wait for. It needs a privilege: without, a check is made
+// again and again, and another program can spoil them all.
 func first() {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -22,20 +22,30 @@ const (
 // wants are the keys of each kind, besides those that any claim has. What a kind does not have is
 // an error: a margin that nothing reads would be believed.
 var wants = map[string]struct{ must, may []string }{
-	"direction": {[]string{"of", "against", "sense"}, []string{"at", "from", "published",
+	"direction": {[]string{"of", "against", "sense"}, []string{"at", "from", "to", "published",
+		"margin", "best"}},
+	"magnitude": {[]string{"of", "against", "published"}, []string{"at", "from", "to", "margin",
+		"best"}},
+	"equality": {[]string{"of", "against"}, []string{"at", "from", "to", "margin"}},
+	"non-inferiority": {[]string{"of", "against"}, []string{"at", "from", "to", "margin",
+		"best"}},
+	"crossover": {[]string{"of", "against", "sense", "published"}, []string{"margin"}},
+	"absolute": {[]string{"of", "published"}, []string{"at", "from", "to", "margin",
+		"portable"}},
+	"bound": {[]string{"of", "sense", "published"}, []string{"at", "from", "to",
 		"margin"}},
-	"magnitude":      {[]string{"of", "against", "published"}, []string{"at", "from", "margin"}},
-	"equality":       {[]string{"of", "against"}, []string{"at", "from", "margin"}},
-	"crossover":      {[]string{"of", "against", "sense", "published"}, []string{"margin"}},
-	"absolute":       {[]string{"of", "published"}, []string{"at", "from", "margin"}},
-	"shape order":    {[]string{"shape", "order"}, []string{"at", "from", "margin"}},
-	"shape linear":   {[]string{"shape", "of"}, []string{"from", "published", "margin"}},
+	"shape order":    {[]string{"shape", "order"}, []string{"at", "from", "to", "margin"}},
+	"shape linear":   {[]string{"shape", "of"}, []string{"from", "to", "published", "margin"}},
+	"shape straight": {[]string{"shape", "of"}, []string{"from", "to", "margin"}},
 	"shape flattens": {[]string{"shape", "of", "after"}, []string{"margin"}},
-	"shape flat":     {[]string{"shape", "of"}, []string{"from", "margin"}},
-	"shape": {[]string{"shape"}, []string{"of", "order", "after", "at", "from",
-		"published", "margin"}},
-	"": {nil, []string{"of", "against", "sense", "at", "from", "published", "margin",
-		"shape", "after", "order"}},
+	"shape steepens": {[]string{"shape", "of", "after"}, []string{"margin"}},
+	"shape widens": {[]string{"shape", "of", "against", "sense"}, []string{"from", "to",
+		"margin"}},
+	"shape flat": {[]string{"shape", "of"}, []string{"from", "to", "margin"}},
+	"shape": {[]string{"shape"}, []string{"of", "against", "sense", "order", "after", "at",
+		"from", "to", "published", "margin"}},
+	"": {nil, []string{"of", "against", "best", "sense", "at", "from", "to", "published",
+		"margin", "portable", "shape", "after", "order"}},
 }
 
 // readClaims reads the [[claim]]s.
@@ -61,11 +71,14 @@ func (r *experimentReader) readClaim(t *table) Claim {
 		Metric:     Metric(t.needWord("metric", metrics)),
 		Of:         t.term("of"),
 		Against:    t.term("against"),
+		Best:       t.distinct("best"),
 		Sense:      t.word("sense", senses),
 		At:         t.texts("at", true),
 		From:       t.number("from"),
+		To:         t.number("to"),
 		Published:  t.number("published"),
 		Margin:     t.number("margin"),
+		Portable:   t.flag("portable"),
 		Shape:      t.word("shape", forms),
 		After:      t.number("after"),
 		Condition:  Condition(t.word("condition", conditions)),
@@ -138,6 +151,9 @@ func (t *table) checkWants(c *Claim) {
 	}
 	w := wants[kind]
 	for _, key := range w.must {
+		if key == "against" && t.has("best") && slices.Contains(w.may, "best") {
+			continue
+		}
 		if !t.has(key) {
 			t.d.fail(t.line(), "%s: %s is missing: a claim of kind %q needs %s", t.title(), key,
 				kind, strings.Join(w.must, ", "))
@@ -164,7 +180,10 @@ func (t *table) checkFigures(c *Claim) {
 		switch {
 		case c.Kind == "equality":
 			c.Margin = equalityMargin
-		case c.Kind == "direction" || c.Shape == "order":
+		case c.Kind == "non-inferiority":
+			c.Margin = equalityMargin
+		case c.Kind == "direction" || c.Kind == "bound" || c.Shape == "order" ||
+			c.Shape == "widens":
 			c.Margin = leastEffect
 		default:
 			c.Margin = defaultMargin
@@ -180,6 +199,24 @@ func (t *table) checkFigures(c *Claim) {
 	}
 	if c.Of.Model != "" && c.Of == c.Against {
 		t.fail("against", "%q is compared with itself", c.Against)
+	}
+	t.checkBest(c)
+}
+
+// checkBest checks the rivals of which the best counts.
+func (t *table) checkBest(c *Claim) {
+	switch {
+	case !t.has("best"):
+	case t.has("against"):
+		t.fail("best", "stands in place of against; there are both")
+	case c.Metric == Lines:
+		t.fail("best", "means nothing for lines of code: name one model, with against")
+	case t.empty("best"):
+		t.fail("best", "is empty: expected the rivals, or [%q]", Others)
+	case len(c.Best) > 1 && slices.Contains(c.Best, Others):
+		t.fail("best", "%q stands alone", Others)
+	case slices.Contains(c.Best, c.Of.Model):
+		t.fail("best", "%q is compared with itself", c.Of.Model)
 	}
 }
 
@@ -237,6 +274,13 @@ func (r *experimentReader) checkFrom(t *table, c *Claim, wide bool) {
 	if t.has("from") && (c.From > last || c.From < first) {
 		t.fail("from", "%v is outside of the sweep, which goes from %v to %v", c.From, first, last)
 	}
+	if t.has("to") && !wide {
+		t.fail("to", "is for a claim about the sweep; this one names its points")
+	}
+	if t.has("to") && (c.To > last || c.To < first || c.To < c.From) {
+		t.fail("to", "%v is outside of the sweep, which goes from %v to %v", c.To,
+			max(first, c.From), last)
+	}
 	if t.has("after") && (c.After >= last || c.After <= first) {
 		t.fail("after", "%v is not inside of the sweep, which goes from %v to %v", c.After, first,
 			last)
@@ -254,6 +298,11 @@ func (r *experimentReader) checkTerms(t *table, c *Claim) {
 	r.checkTerm(t, c, "against", -1, c.Against)
 	for i, o := range c.Order {
 		r.checkTerm(t, c, "order", i, o)
+	}
+	for i, m := range c.Best {
+		if m != Others {
+			r.checkTerm(t, c, "best", i, Term{Model: m})
+		}
 	}
 }
 
@@ -311,7 +360,16 @@ func (r *experimentReader) measures(c Condition) bool {
 	return false
 }
 
-// ClaimPoints are the points that a claim is about: those it names, or the sweep's from From on.
+// Rivals are the models of which a claim compares with the best, at a point.
+func (e *Experiment) Rivals(c Claim, p Point) []string {
+	if len(c.Best) != 1 || c.Best[0] != Others {
+		return c.Best
+	}
+	return slices.DeleteFunc(slices.Clone(e.ModelsAt(p)),
+		func(m string) bool { return m == c.Of.Model })
+}
+
+// ClaimPoints are the points that a claim is about: those it names, or the sweep's from From to To.
 // The point of a Term comes on top. A claim about lines is about none.
 func (e *Experiment) ClaimPoints(c Claim) []Point {
 	if c.Metric == Lines {
@@ -320,7 +378,7 @@ func (e *Experiment) ClaimPoints(c Claim) []Point {
 	var out []Point
 	wide := len(c.At) == 0 || c.At[0] == "every" || c.At[0] == "mean"
 	for _, p := range e.Points {
-		inSweep := wide && !math.IsNaN(p.X) && p.X >= c.From
+		inSweep := wide && !math.IsNaN(p.X) && p.X >= c.From && (c.To == 0 || p.X <= c.To)
 		if inSweep || slices.Contains(c.At, p.Name) {
 			out = append(out, p)
 		}

@@ -375,28 +375,37 @@ type MetricInfo struct {
 // A Claim is one sentence of a source in a vocabulary that can be judged.
 type Claim struct {
 	ID       string // "P1"
-	Kind     string // direction, magnitude, equality, shape, crossover, absolute, builds
+	Kind     string // direction, magnitude, equality, non-inferiority, shape ..., builds
 	Sentence string // the claim in our own words
 	Where    string // its place in the source
 	Ours     bool   // no source says it: a hypothesis of the experiment's
 	Metric   Metric
 	Of       Term
-	Against  Term // direction, magnitude, equality, crossover
-	// "less" or "greater": what Of is, of Against (direction, crossover: before it)
+	Against  Term // direction, magnitude, equality, non-inferiority, crossover, widens
+	// in place of Against: the rivals, of which the best as measured counts. Others stands for all
+	// models that are measured where the claim is judged
+	Best []string
+	// "less" or "greater": what Of is, of Against (direction; crossover: before it) or of Published
+	// (bound); what the ratio of both becomes along the axis (widens)
 	Sense string
 	// point names; "every" = each point of the sweep, "mean" = their mean. Default every
 	At         []string
 	From       float64   // only points with X >= From ("at higher loads"); 0 = all
+	To         float64   // only points with X <= To; 0 = all
 	Published  float64   // the ratio, slope, crossing or value that the source publishes
 	Margin     float64   // 1.25 unless told; equality 1.10, direction and order 1.05
-	Shape      string    // "order", "linear", "flattens" or "flat"
-	After      float64   // flattens: the X after which growth drops
+	Portable   bool      // absolute: the figure does not depend on the machine
+	Shape      string    // "order", "linear", "straight", "flattens", "steepens" ...
+	After      float64   // flattens, steepens: the X after which growth drops, or rises
 	Order      []Term    // order: from the least of the metric to the most
 	Targets    []string  // builds: the systems it must be built for
 	Condition  Condition // the condition it is judged in; the depth's first unless told
 	Comparable string    // if not empty: why no machine of today can judge it
 	Transfer   string    // what differs from the source's set-up, for the reader
 }
+
+// Others is the only rival of a claim whose rivals are all other models.
+const Others = "others"
 
 // A Term is one side of a comparison: a model, at the claim's points unless it names its own.
 type Term struct {

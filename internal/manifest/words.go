@@ -27,9 +27,10 @@ var (
 	depths     = []string{"quick", "normal", "full"}
 	axes       = []string{"connections", "read_share", "rate", "size", "bits", "pipeline",
 		"workers", "chain"}
-	kinds   = []string{"direction", "magnitude", "equality", "shape", "crossover", "absolute"}
+	kinds = []string{"direction", "magnitude", "equality", "non-inferiority", "shape",
+		"crossover", "absolute", "bound"}
 	senses  = []string{"less", "greater"}
-	forms   = []string{"order", "linear", "flattens", "flat"}
+	forms   = []string{"order", "linear", "straight", "flattens", "steepens", "widens", "flat"}
 	metrics = metricWords()
 )
 

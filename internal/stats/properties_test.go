@@ -162,7 +162,23 @@ func edges() []edge {
 	greater := func(s Sample) Finding { return Direction(s, Greater, 1.05) }
 	size := func(s Sample) Finding { return Magnitude(s, 1.5, 1.25) }
 	equal := func(s Sample) Finding { return Equality(s, 1.10) }
-	scaled := func(s Sample) Finding { return Absolute(s, 32, 1.25, true) }
+	amount := func(s Sample) Finding { return Absolute(s, 32, 1.25, true) }
+	bound := func(s Sample) Finding { return Bound(s, Greater, 2, 1.05) }
+	worse := func(s Sample) Finding { return NonInferiority(s, Less, 1.10) }
+	steep := func(s Sample) Finding { return Steepens(ratios(s), 1.25) }
+	// a has truth times as much as the best of rivals, which have shares of that one's
+	best := func(truth float64, shares ...float64) func(*rand.Rand, drawer) Finding {
+		return func(r *rand.Rand, draw drawer) Finding {
+			heights := append([]float64{truth}, shares...)
+			s := curve(r, draw, simRounds, indices(len(heights)),
+				func(x float64) float64 { return heights[int(x)] })
+			var rivals []Sample
+			for i := range shares {
+				rivals = append(rivals, Pair(s.Y[0], s.Y[i+1]))
+			}
+			return Best(rivals, true, 1.5, 1.25)
+		}
+	}
 	bend := func(s Sample) Finding { return Flattens(ratios(s), 1.25) }
 	return []edge{
 		{"direction: effect at the bar", Reproduced, ratio(1.05, greater)},
@@ -175,8 +191,22 @@ func edges() []edge {
 		{"magnitude: lower edge", NotReproduced, ratio(1.5/1.25, size)},
 		{"equality: edge", Reproduced, ratio(1.10, equal)},
 		{"equality: edge", NotReproduced, ratio(1.10, equal)},
-		{"absolute, scaled: edge", Reproduced, ratio(32*1.25, scaled)},
-		{"absolute, scaled: edge", NotReproduced, ratio(32*1.25, scaled)},
+		{"absolute, portable: edge", Reproduced, ratio(32*1.25, amount)},
+		{"absolute, portable: edge", NotReproduced, ratio(32*1.25, amount)},
+		{"bound: effect at the bar", Reproduced, ratio(2*1.05, bound)},
+		{"bound: at the figure", NotReproduced, ratio(2, bound)},
+		{"no worse: edge", Reproduced, ratio(1.10, worse)},
+		{"no worse: edge", NotReproduced, ratio(1.10, worse)},
+		{"steepens: at the bar", Reproduced, ratio(1.25, steep)},
+		{"steepens: no rise", NotReproduced, ratio(1, steep)},
+		{"best of one: upper edge", Reproduced, best(1.5*1.25, 1)},
+		{"best of one: upper edge", NotReproduced, best(1.5*1.25, 1)},
+		{"best of three alike: upper edge", Reproduced, best(1.5*1.25, 1, 1, 1)},
+		{"best of three alike: upper edge", NotReproduced, best(1.5*1.25, 1, 1, 1)},
+		{"best of three alike: lower edge", Reproduced, best(1.5/1.25, 1, 1, 1)},
+		{"best of three alike: lower edge", NotReproduced, best(1.5/1.25, 1, 1, 1)},
+		{"best of three near each other: upper edge", Reproduced, best(1.5*1.25, 1, .99, .97)},
+		{"best of three near each other: lower edge", NotReproduced, best(1.5/1.25, .97, 1, .99)},
 		{"flattens: drop at the bar", Reproduced, ratio(1/1.25, bend)},
 		{"flattens: no drop", NotReproduced, ratio(1, bend)},
 		{"linear: edge", Reproduced, power(1.1)},
@@ -188,6 +218,14 @@ func edges() []edge {
 		{"crossover: edge", Reproduced, swap(600 * 1.25)},
 		{"crossover: edge", NotReproduced, swap(600 * 1.25)},
 	}
+}
+
+// indices are 0 to n-1.
+func indices(n int) (out []float64) {
+	for i := range n {
+		out = append(out, float64(i))
+	}
+	return out
 }
 
 // ratios are the samples of the ratios themselves.

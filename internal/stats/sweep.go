@@ -54,6 +54,27 @@ func (s Sweep) Exponents() Sample {
 	return s.sample(func(y []float64) float64 { return LogLogSlope(s.X, y) })
 }
 
+// Widening is the sample of the logarithm by which the ratio a/b changes from the first point to
+// the last, on the straight line through ln a/b over ln x: all points count, and not the ends
+// alone. A round that lacks a point has NaN, so that the rounds stay in their places.
+func Widening(a, b Sweep) Sample {
+	var out Sample
+	for r := range max(a.rounds(), b.rounds()) {
+		v := math.NaN()
+		if ya, ok := a.round(r); ok {
+			if yb, ok := b.round(r); ok {
+				ratios := make([]float64, len(ya))
+				for i := range ya {
+					ratios[i] = ya[i] / yb[i]
+				}
+				v = LogLogSlope(a.X, ratios) * math.Log(a.X[len(a.X)-1]/a.X[0])
+			}
+		}
+		out.Values = append(out.Values, v)
+	}
+	return out
+}
+
 // GrowthRatios is the sample of growth after x over growth before it, for Flattens: slopes in the
 // metric's unit for each unit of x, of the points from x on and up to x. Slopes and not
 // exponents, for a fixed cost at x = 0 bends an exponent but no slope. A round without growth

@@ -23,6 +23,10 @@ const (
 	KindShape     Kind = "shape"     // an order of several, growth, a bend, none
 	KindCrossover Kind = "crossover" // A and B swap places at x
 	KindAbsolute  Kind = "absolute"  // A has v of the metric, in its unit
+	KindBound     Kind = "bound"     // A has more (less) than v of the metric, in its unit
+
+	// A is no worse than B, by more than a margin
+	KindNonInferiority Kind = "non-inferiority"
 )
 
 // Word is a verdict.
@@ -78,6 +82,15 @@ func (s Sample) clean() Sample {
 	return Sample{Values: usable, Voided: s.Voided + len(s.Values) - len(usable)}
 }
 
+// less is the sample with v taken from each value.
+func (s Sample) less(v float64) Sample {
+	values := make([]float64, len(s.Values))
+	for i := range values {
+		values[i] = s.Values[i] - v
+	}
+	return Sample{Values: values, Voided: s.Voided}
+}
+
 func (s Sample) negated() Sample {
 	values := make([]float64, len(s.Values))
 	for i, v := range s.Values {
@@ -108,7 +121,7 @@ type Finding struct {
 	// the one that refutes it.
 	P         float64 `json:"p"`
 	PAgainst  float64 `json:"p_against"`
-	Sense     Sense   `json:"sense,omitempty"`     // direction only
+	Sense     Sense   `json:"sense,omitempty"`     // of kinds that have a side
 	Published float64 `json:"published,omitempty"` // 0 if the claim has no number
 	// 0 if it has none; for a direction the smallest effect of interest
 	Margin float64 `json:"margin,omitempty"`

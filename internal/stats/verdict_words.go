@@ -134,10 +134,21 @@ func (f Finding) says() string {
 			side = "less"
 		}
 		return fmt.Sprintf("says %s; differences from %.3g %% on count", side, 100*(f.Margin-1))
+	case f.Kind == KindBound:
+		side := "more"
+		if f.Sense == Less {
+			side = "less"
+		}
+		return fmt.Sprintf("says %s than %s; differences from %.3g %% on count", side, published,
+			100*(f.Margin-1))
+	case f.Kind == KindNonInferiority:
+		return "says no worse" + margin
 	case f.Kind == KindMagnitude:
 		return "says " + published + "x" + margin
 	case f.Kind == KindEquality:
 		return "says the same" + margin
+	case f.Kind == KindShape && f.Published == 0 && f.Accept[0] > 1:
+		return "says more" + margin
 	case f.Kind == KindShape && f.Published == 0:
 		return "says less" + margin
 	}

@@ -19,6 +19,11 @@ func FuzzJudge(f *testing.F) {
 		with(shape("flattens"), func(c *manifest.Claim) { c.After = 1 }),
 		{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"), Against: term("b"),
 			Sense: "greater", Published: 8, Margin: 1.25},
+		best(direction("a", "", "greater"), "b", "c"), best(magnitude("b", "", .5), "others"),
+		shape("straight"), with(shape("steepens"), func(c *manifest.Claim) { c.After = 1 }),
+		with(shape("widens"), func(c *manifest.Claim) { c.Against, c.Sense = term("b"), "less" }),
+		{Kind: "non-inferiority", Metric: manifest.Threads, Of: term("a"), Against: term("b")},
+		{Kind: "bound", Metric: manifest.Threads, Of: term("a"), Sense: "less", Published: 2},
 		{Kind: "absolute", Metric: manifest.CPUVariation, Of: term("a"), Published: 1,
 			At: []string{"alone"}, Margin: 1.25},
 	}

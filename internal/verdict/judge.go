@@ -84,7 +84,8 @@ func (j *judge) claim(c manifest.Claim) Verdict {
 	}
 	j.capped(&v, points)
 	v.Word, v.Reason = v.Finding.Word, v.Finding.Reason
-	v.Cautions = slices.Concat(v.Finding.Cautions, j.bound(c, v.Condition, points))
+	v.Cautions = slices.Concat(v.Finding.Cautions, j.bound(c, v.Condition, points),
+		j.incomplete(c))
 	if all := j.experiment.ClaimPoints(c); len(points) < len(all) {
 		v.Cautions = append(v.Cautions,
 			fmt.Sprintf("judged at %d of the %d points that it speaks of", len(points), len(all)))
@@ -107,22 +108,53 @@ func notMeasured(c manifest.Condition) string {
 	return fmt.Sprintf("it is judged on %s cores, and this run did not measure that", c)
 }
 
-// terms are all that a claim compares.
-func terms(c manifest.Claim) []manifest.Term {
+// terms are all that a claim compares. Of all other models they are those that this machine can
+// measure.
+func (j *judge) terms(c manifest.Claim) []manifest.Term {
 	var out []manifest.Term
 	for _, t := range append([]manifest.Term{c.Of, c.Against}, c.Order...) {
 		if t.Model != "" {
 			out = append(out, t)
 		}
 	}
+	for _, p := range j.experiment.ClaimPoints(c) {
+		for _, m := range j.experiment.Rivals(c, p) {
+			if t := (manifest.Term{Model: m}); !slices.Contains(out, t) && !j.leftOut(c, m) {
+				out = append(out, t)
+			}
+		}
+	}
 	return out
+}
+
+// leftOut says whether a model is missing from "all others": this machine cannot measure it.
+func (j *judge) leftOut(c manifest.Claim, model string) bool {
+	return slices.Contains(c.Best, manifest.Others) &&
+		j.models.Missing(j.experiment.Service, model) != ""
+}
+
+// incomplete warns that "all others" are not all.
+func (j *judge) incomplete(c manifest.Claim) []string {
+	var names []string
+	for _, p := range j.experiment.ClaimPoints(c) {
+		for _, m := range j.experiment.Rivals(c, p) {
+			if j.leftOut(c, m) && !slices.Contains(names, m) {
+				names = append(names, m)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"the others are without " + strings.Join(names, ", ") +
+		", which could not be measured here"}
 }
 
 // notHere names the models of a claim that have no cell in the whole run: the first that this
 // machine cannot measure, with the reason, and those that the run left out.
 func (j *judge) notHere(c manifest.Claim) (missing, absent string) {
 	var names []string
-	for _, t := range terms(c) {
+	for _, t := range j.terms(c) {
 		if j.here(t.Model, c.Metric) || slices.Contains(names, t.Model) {
 			continue
 		}
@@ -173,8 +205,8 @@ func (j *judge) condition(c manifest.Claim) (manifest.Condition, bool) {
 func (j *judge) points(c manifest.Claim, condition manifest.Condition) []manifest.Point {
 	var out []manifest.Point
 	for _, p := range j.experiment.ClaimPoints(c) {
-		tried := p.X > 0 || c.Shape != "linear" && c.Kind != "crossover"
-		for _, t := range terms(c) {
+		tried := p.X > 0 || c.Shape != "linear" && c.Shape != "widens" && c.Kind != "crossover"
+		for _, t := range j.terms(c) {
 			tried = tried && j.tried(j.at(t, p, condition))
 		}
 		if tried {
@@ -214,9 +246,9 @@ func (j *judge) values(p place, rounds []int, m manifest.Metric) []float64 {
 func tooFew(c manifest.Claim, points []manifest.Point) string {
 	least := 1
 	switch {
-	case c.Shape == "linear":
+	case c.Shape == "linear", c.Shape == "straight":
 		least = 3 // through two points every line fits
-	case c.Shape == "flat", c.Kind == "crossover":
+	case c.Shape == "flat", c.Shape == "widens", c.Kind == "crossover":
 		least = 2
 	}
 	switch n := len(points); {
@@ -225,7 +257,7 @@ func tooFew(c manifest.Claim, points []manifest.Point) string {
 	case n < least:
 		return fmt.Sprintf("this run measured %d of its points, %d are the least", n, least)
 	}
-	if c.Shape != "flattens" {
+	if c.Shape != "flattens" && c.Shape != "steepens" {
 		return ""
 	}
 	before, after := 0, 0
@@ -248,7 +280,7 @@ func tooFew(c manifest.Claim, points []manifest.Point) string {
 func (j *judge) noMetric(c manifest.Claim, condition manifest.Condition,
 	points []manifest.Point) string {
 	for _, p := range points {
-		for _, t := range terms(c) {
+		for _, t := range j.terms(c) {
 			at := j.at(t, p, condition)
 			for _, cell := range j.cells[at] {
 				if cell.Status == record.Measured && !j.has(at, c.Metric) {
@@ -271,7 +303,7 @@ func (j *judge) bound(c manifest.Claim, condition manifest.Condition,
 	if !c.Metric.Rate() {
 		return nil
 	}
-	bound, all := j.full(terms(c), condition, points)
+	bound, all := j.full(j.terms(c), condition, points)
 	if bound == 0 {
 		return nil
 	}

@@ -61,6 +61,17 @@ func order(at string, models ...string) manifest.Claim {
 	return c
 }
 
+func bound(sense string) manifest.Claim {
+	return manifest.Claim{ID: "B1", Kind: "bound", Metric: manifest.Threads, Of: term("a"),
+		Sense: sense, Published: 2, At: []string{"alone"}, Margin: 1.05}
+}
+
+// best has a claim compare with the best of these.
+func best(c manifest.Claim, rivals ...string) manifest.Claim {
+	c.Against, c.Best = manifest.Term{}, rivals
+	return c
+}
+
 // with changes a claim.
 func with(c manifest.Claim, change func(*manifest.Claim)) manifest.Claim {
 	change(&c)
@@ -168,6 +179,56 @@ func TestJudge(t *testing.T) {
 			Of: term("a"), Against: term("b"), Sense: "less", Published: 8, Margin: 1.25}, swap,
 			"not reproduced", "the other way", 5},
 
+		{"a straight line that does not begin at nothing", shape("straight"),
+			along(func(x float64) float64 { return 100 + x }), "reproduced", "", 2},
+		{"a bend is not straight", shape("straight"), along(func(x float64) float64 {
+			return x * x / 100
+		}), "not reproduced", "growth after 16 by growth before", 2},
+		{"what falls is not straight", shape("straight"),
+			along(func(x float64) float64 { return 100 - x }), "not reproduced", "from 1 to 64", 2},
+		{"steepens", with(shape("steepens"), after), along(func(x float64) float64 {
+			return 10 + max(x, 8*x-112)
+		}), "reproduced", "", 2},
+		{"does not steepen", with(shape("steepens"), after), linear, "inconclusive",
+			"below the 25 %", 2},
+		{"flattens in place of steepening", with(shape("steepens"), after), bent,
+			"not reproduced", "other way round", 2},
+		{"what falls does not steepen", with(shape("steepens"), after),
+			along(func(x float64) float64 { return 100 - x }), "not reproduced", "from 1 to 64", 2},
+		{"a lead that grows", with(shape("widens"), func(c *manifest.Claim) {
+			c.Against, c.Sense, c.Margin = term("b"), "less", 1.05
+		}), swap, "reproduced", "", 5},
+		{"a lead that shrinks", with(shape("widens"), func(c *manifest.Claim) {
+			c.Against, c.Sense, c.Margin = term("b"), "greater", 1.05
+		}), swap, "not reproduced", "other way round", 5},
+		{"a lead that stays", with(shape("widens"), func(c *manifest.Claim) {
+			c.Against, c.Sense, c.Margin = term("b"), "greater", 1.05
+		}), linear, "inconclusive", "below the 5 %", 5},
+
+		{"more than all others", best(direction("a", "", "greater", "alone"), "others"),
+			byModel(1000, 800, 500), "reproduced", "", 2},
+		{"not more than one of the others", best(direction("a", "", "greater", "alone"), "others"),
+			byModel(1000, 800, 1500), "not reproduced", "c: it is the other way round", 2},
+		{"a size over the best of the others", best(magnitude("a", "", 1.25, "alone"), "others"),
+			byModel(1000, 800, 500), "reproduced", "", 2},
+		{"not that size over the best", best(magnitude("a", "", 2, "alone"), "b", "c"),
+			byModel(1000, 800, 500), "not reproduced", "size not", 2},
+		{"no worse than the better one", best(manifest.Claim{Kind: "non-inferiority",
+			Metric: manifest.Throughput, Of: term("a"), At: []string{"alone"}, Margin: 1.1},
+			"b", "c"), byModel(980, 1000, 500), "reproduced", "", 2},
+		{"more than a figure", bound("greater"), byModel(5, 1, 1), "reproduced", "", 1},
+		{"less than a figure", bound("less"), byModel(5, 1, 1), "not reproduced",
+			"other way round", 1},
+		{"a portable number", manifest.Claim{Kind: "absolute", Metric: manifest.Throughput,
+			Of: term("a"), Published: 9000, Portable: true, At: []string{"alone"}, Margin: 1.25},
+			byModel(1000, 1, 1), "not reproduced", "outside the margin", 1},
+		{"up to", with(direction("b", "a", "less"), func(c *manifest.Claim) { c.To = 4 }),
+			func(m string, p manifest.Point, _ int) float64 {
+				if m == "b" && p.X <= 4 {
+					return 800
+				}
+				return 1000
+			}, "reproduced", "", 2},
 		{"a number", manifest.Claim{Kind: "absolute", Metric: manifest.Throughput, Of: term("a"),
 			Published: 1000, At: []string{"alone"}, Margin: 1.25}, byModel(1000, 1, 1),
 			"reproduced", "", 1},
@@ -443,7 +504,8 @@ func TestLines(t *testing.T) {
 			"Here, b has 50 lines of code. The paper says 52; margin 1.25. Reproduced."},
 		{claim("crossover", "b", "a", "less", 8, 1.25),
 			"Not comparable: lines of code have no crossover."},
-		{claim("direction", "z", "a", "less", 0, 1.05), "Not measured: z was not measured in this run."},
+		{claim("direction", "z", "a", "less", 0, 1.05),
+			"Not measured: z was not measured in this run."},
 	}
 	for _, tt := range tests {
 		e := sweep(1)

@@ -15,18 +15,27 @@ func (j *judge) decide(v *Verdict, points []manifest.Point) {
 	switch {
 	case c.Kind == "crossover":
 		j.crossover(v, points)
-	case c.Kind == "shape" && c.Shape == "flat":
-		j.flat(v, points)
-	case c.Kind == "shape" && c.Shape != "order":
-		j.growth(v, points)
-	case c.Kind == "shape":
-		j.order(v, points)
+	case c.Kind == "shape" && shapes[c.Shape] != nil:
+		shapes[c.Shape](j, v, points)
+	case len(c.Best) > 0:
+		j.best(v, points)
 	default:
 		for _, s := range stops(c, points) {
 			v.add(j.comparison(c, v.Condition, s))
 		}
 		v.conclude()
 	}
+}
+
+// shapes judge the claims about a shape.
+var shapes = map[string]func(j *judge, v *Verdict, points []manifest.Point){
+	"order":    (*judge).order,
+	"linear":   (*judge).growth,
+	"flattens": (*judge).growth,
+	"straight": (*judge).bend,
+	"steepens": (*judge).bend,
+	"widens":   (*judge).widens,
+	"flat":     (*judge).flat,
 }
 
 // A stop is where a claim is looked at: one point, or the mean over several.
@@ -74,8 +83,20 @@ func compare(c manifest.Claim, s stats.Sample) stats.Finding {
 		return stats.Magnitude(s, c.Published, c.Margin)
 	case stats.KindEquality:
 		return stats.Equality(s, c.Margin)
+	case stats.KindNonInferiority:
+		return stats.NonInferiority(s, better(c.Metric), c.Margin)
+	case stats.KindBound:
+		return stats.Bound(s, stats.Sense(c.Sense), c.Published, c.Margin)
 	}
-	return stats.Absolute(s, c.Published, c.Margin, false)
+	return stats.Absolute(s, c.Published, c.Margin, c.Portable)
+}
+
+// better is the sense in which a metric is good.
+func better(m manifest.Metric) stats.Sense {
+	if manifest.Metrics[m].MoreIsBetter {
+		return stats.Greater
+	}
+	return stats.Less
 }
 
 // part describes a comparison by its finding.
@@ -167,6 +188,58 @@ func logsOf(values []float64) stats.Sample {
 		}
 	}
 	return stats.Sample{Values: out}
+}
+
+// best judges a claim about the best of several rivals, as measured. A size has to fit the best
+// one; a direction has to hold against each.
+func (j *judge) best(v *Verdict, points []manifest.Point) {
+	c := v.Claim
+	var sizes []stats.Part
+	for _, s := range stops(c, points) {
+		logs, rounds, rests := j.rivals(c, s, v.Condition)
+		for _, t := range j.terms(c)[1:] {
+			name := t.Model
+			if len(points) > 1 && !averaged(c) {
+				name += ", " + s.name
+			}
+			p := part(name, s.x, "ratio", rounds, logs[t], 0, compare(c, logs[t]))
+			if c.Kind == string(stats.KindMagnitude) { // no rival has to fit but the best
+				p.Finding.Word, p.Published = "", c.Published
+			}
+			p.rests = rests
+			v.add(p)
+		}
+		var samples []stats.Sample
+		for _, t := range j.terms(c)[1:] {
+			samples = append(samples, logs[t])
+		}
+		sizes = append(sizes, stats.Part{Name: s.name, Finding: stats.Best(samples,
+			manifest.Metrics[c.Metric].MoreIsBetter, c.Published, c.Margin)})
+	}
+	switch {
+	case c.Kind != string(stats.KindMagnitude):
+		v.conclude()
+	case len(sizes) == 1:
+		v.Finding = sizes[0].Finding
+	default:
+		v.Finding = stats.All(stats.KindMagnitude, sizes)
+	}
+}
+
+// rivals are the logarithms of a claim's model by each of its rivals, all of the same rounds.
+func (j *judge) rivals(c manifest.Claim, s stop,
+	condition manifest.Condition) (logs map[manifest.Term]stats.Sample, rounds []int,
+	rests []place) {
+	for _, t := range j.terms(c) {
+		rests = append(rests, j.places(t, s, condition)...)
+	}
+	rounds = j.shared(rests...)
+	logs = map[manifest.Term]stats.Sample{}
+	of := j.mean(j.places(c.Of, s, condition), rounds, c.Metric)
+	for _, t := range j.terms(c)[1:] {
+		logs[t] = paired(of, j.mean(j.places(t, s, condition), rounds, c.Metric))
+	}
+	return logs, rounds, rests
 }
 
 // order judges that models stand in the order that the claim gives, at each of its stops.

@@ -44,6 +44,10 @@ func (j *judge) compareLines(v Verdict) Verdict {
 		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says %s; differences from %.3g %% on count. ",
 			float64(of)/float64(against), c.Against.Model, against, claimant(c),
 			map[string]string{"less": "fewer", "greater": "more"}[c.Sense], 100*(c.Margin-1))
+	case stats.KindNonInferiority:
+		published = 1
+		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says no more; margin %.2f. ",
+			float64(of)/float64(against), c.Against.Model, against, claimant(c), c.Margin)
 	case stats.KindEquality:
 		published = 1
 		v.Sentence += fmt.Sprintf("%.2fx %s's %d. %s says as many; margin %.2f. ",
@@ -72,6 +76,13 @@ func (j *judge) compareLines(v Verdict) Verdict {
 // judgeLines holds an exact ratio, or number, against a claim.
 func judgeLines(c manifest.Claim,
 	ratio, published float64) (word stats.Word, reason string, accept [2]float64) {
+	if stats.Kind(c.Kind) == stats.KindNonInferiority {
+		accept = [2]float64{0, c.Margin}
+		if ratio <= c.Margin {
+			return stats.Reproduced, "", accept
+		}
+		return stats.NotReproduced, "it has more by more than the margin", accept
+	}
 	if stats.Kind(c.Kind) != stats.KindDirection {
 		accept = [2]float64{published / c.Margin, published * c.Margin}
 		if ratio >= accept[0] && ratio <= accept[1] {

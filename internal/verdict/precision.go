@@ -56,9 +56,14 @@ func precision(c manifest.Claim) float64 {
 	switch {
 	case c.Shape == "flattens":
 		return (1 - 1/c.Margin) / 2
+	case c.Shape == "steepens":
+		return (c.Margin - 1) / 2
+	case c.Shape == "straight":
+		return (c.Margin - 1/c.Margin) / 8
 	case c.Shape == "linear":
 		return (power(c)*c.Margin - power(c)/c.Margin) / 8
-	case c.Kind == string(stats.KindDirection) || c.Shape == "order":
+	case c.Kind == string(stats.KindDirection) || c.Kind == string(stats.KindBound) ||
+		c.Kind == string(stats.KindNonInferiority) || c.Shape == "order" || c.Shape == "widens":
 		return math.Log(c.Margin) / 2
 	}
 	return stats.MarginPrecision(c.Margin)

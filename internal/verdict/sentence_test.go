@@ -44,6 +44,20 @@ func TestSentences(t *testing.T) {
 		add(with(shape("linear"), func(c *manifest.Claim) { c.Published = 2 }))
 		add(with(shape("flattens"), func(c *manifest.Claim) { c.After = 16 }))
 		add(with(shape("flat"), func(c *manifest.Claim) { c.Metric = manifest.Throughput }))
+		add(with(shape("straight"), func(c *manifest.Claim) { c.Metric = manifest.Throughput }))
+		add(with(shape("steepens"), func(c *manifest.Claim) { c.After = 16 }))
+		add(with(shape("widens"), func(c *manifest.Claim) {
+			c.Against, c.Sense, c.Margin = term("b"), "greater", 1.05
+		}))
+		add(manifest.Claim{Kind: "non-inferiority", Metric: manifest.Throughput, Of: term("b"),
+			Against: term("a"), At: []string{"alone"}, Margin: 1.1})
+		add(with(bound("greater"), func(c *manifest.Claim) { c.Of = term("b") }))
+		add(best(direction("a", "", "greater", "alone"), "b", "c"))
+		add(best(direction("a", "", "greater", "connections = 4", "connections = 16"), "b", "c"))
+		add(best(direction("a", "", "greater", "alone"), "b"))
+		add(best(magnitude("c", "", .25, "alone"), "others"))
+		add(best(magnitude("c", "", .25), "others"))
+		add(best(magnitude("c", "", .25, "mean"), "a", "b"))
 		add(manifest.Claim{Kind: "crossover", Metric: manifest.Throughput, Of: term("a"),
 			Against: term("b"), Sense: "greater", Published: 8, Margin: 1.25})
 		return out

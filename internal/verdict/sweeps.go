@@ -49,6 +49,71 @@ func (j *judge) growth(v *Verdict, points []manifest.Point) {
 	v.add(p)
 }
 
+// bend judges that a metric grows over the sweep, and how its growth after a place compares with
+// its growth before: the two are equal on a straight line, with whatever height it begins, or the
+// later one is faster. A metric that does not grow has no such shape.
+func (j *judge) bend(v *Verdict, points []manifest.Point) {
+	c := v.Claim
+	rests := j.places(c.Of, stop{points: points}, v.Condition)
+	rounds := j.shared(rests...)
+	s := j.sweep(points, rests, rounds, c.Metric)
+	first, last := 0, len(points)-1
+	logs := paired(s.Y[last], s.Y[first])
+	grows := part(fmt.Sprintf("from %g to %g", s.X[first], s.X[last]), math.NaN(), "ratio", rounds,
+		logs, 0, stats.Direction(logs, stats.Greater, stats.DefaultEffect))
+	grows.rests = []place{rests[first], rests[last]}
+	v.add(grows)
+
+	after, find := c.After, stats.Steepens
+	if c.Shape == "straight" {
+		after = middle(s.X)
+		find = func(s stats.Sample, margin float64) stats.Finding {
+			return stats.Growth(s, 1, margin)
+		}
+	}
+	values := s.GrowthRatios(after)
+	f := find(values, c.Margin)
+	v.add(Part{Name: fmt.Sprintf("growth after %g by growth before", after), X: math.NaN(),
+		Unit: "slope", Values: values.Values, Finding: f, Published: orNaN(f.Published),
+		Accept: f.Accept, Void: f.Voided, rests: rests})
+	v.conclude()
+}
+
+// middle is the inner point that is nearest to the middle of the axis.
+func middle(x []float64) float64 {
+	centre := (x[0] + x[len(x)-1]) / 2
+	nearest := x[1]
+	for _, v := range x[1 : len(x)-1] {
+		if math.Abs(v-centre) < math.Abs(nearest-centre) {
+			nearest = v
+		}
+	}
+	return nearest
+}
+
+// widens judges that the ratio of two models grows, or falls, over the sweep. The first part is how
+// often it becomes itself from end to end; the others show it at each point, and decide nothing.
+func (j *judge) widens(v *Verdict, points []manifest.Point) {
+	c := v.Claim
+	all := stop{points: points}
+	pa, pb := j.places(c.Of, all, v.Condition), j.places(c.Against, all, v.Condition)
+	rests := slices.Concat(pa, pb)
+	rounds := j.shared(rests...)
+	a, b := j.sweep(points, pa, rounds, c.Metric), j.sweep(points, pb, rounds, c.Metric)
+	logs := stats.Widening(a, b)
+	v.Finding = stats.Direction(logs, stats.Sense(c.Sense), c.Margin)
+	p := part(fmt.Sprintf("from %g to %g", points[0].X, points[len(points)-1].X), math.NaN(),
+		"ratio", rounds, logs, 0, v.Finding)
+	p.rests = rests
+	v.add(p)
+	for i, p := range points {
+		logs := paired(a.Y[i], b.Y[i])
+		f := stats.Direction(logs, stats.Sense(c.Sense), c.Margin)
+		f.Word, f.Accept = "", [2]float64{0, math.Inf(1)}
+		v.add(part(p.Name, p.X, "ratio", rounds, logs, 0, f))
+	}
+}
+
 // power of growth that a claim speaks of: 1 is linear.
 func power(c manifest.Claim) float64 {
 	if c.Published == 0 {

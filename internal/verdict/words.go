@@ -107,11 +107,17 @@ func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 	c := v.Claim
 	w := stats.Words{A: c.Of.String(), B: c.Against.String(), Phrase: phrases[c.Metric],
 		Source: claimant(c)}
+	note := ""
+	if len(c.Best) > 0 {
+		w.B, note = j.rival(v)
+	}
 	metric := manifest.Metrics[c.Metric].Name
 	switch {
 	case c.Kind == string(stats.KindCrossover):
 		w.Phrase = fmt.Sprintf("swapped places with {b} in %s at {ratio} %s", metric, j.axis())
 		return w
+	case c.Kind == string(stats.KindBound):
+		w.Phrase = amounts[c.Metric]
 	case c.Kind == string(stats.KindAbsolute):
 		w.Phrase = amounts[c.Metric]
 		w.Says = strings.TrimSpace(fmt.Sprintf("says %g %s", c.Published,
@@ -128,10 +134,33 @@ func (j *judge) words(v *Verdict, points []manifest.Point) stats.Words {
 	case averaged(c) && len(points) > 1:
 		w.Phrase += fmt.Sprintf(" on average over %d points", len(points))
 	case len(points) == 1 && !math.IsNaN(points[0].X) &&
-		slices.ContainsFunc(terms(c), func(t manifest.Term) bool { return t.Point == "" }):
+		slices.ContainsFunc(j.terms(c), func(t manifest.Term) bool { return t.Point == "" }):
 		w.Phrase += " at " + points[0].Name
 	}
+	w.Phrase += note
 	return w
+}
+
+// rival names what a claim about the best of several compares with: for a size at one place the
+// rival that was the best here, for a direction the rival of the comparison that decides.
+func (j *judge) rival(v *Verdict) (name, note string) {
+	switch {
+	case len(v.Parts) == 1:
+		return v.Parts[0].Name, ""
+	case v.Claim.Kind != string(stats.KindMagnitude):
+		return "the other", ""
+	case len(v.Parts) > len(j.terms(v.Claim))-1:
+		return "the best other", "" // which one it is depends on the point
+	}
+	// A's ratio to the best is the smallest where more of the metric is better, else the largest
+	most := manifest.Metrics[v.Claim.Metric].MoreIsBetter
+	best := slices.MinFunc(v.Parts, func(a, b Part) int {
+		if most {
+			return cmp.Compare(a.Finding.Estimate, b.Finding.Estimate)
+		}
+		return cmp.Compare(b.Finding.Estimate, a.Finding.Estimate)
+	})
+	return best.Name, ", {b} being the best of the others"
 }
 
 // sweepWords tell how one model's metric runs over the sweep.
@@ -145,6 +174,23 @@ func (j *judge) sweepWords(w *stats.Words, c manifest.Claim, metric string) {
 		if power(c) != 1 {
 			w.Says = fmt.Sprintf("says the power %g; margin %.2f", power(c), c.Margin)
 		}
+	case "straight", "steepens":
+		w.Phrase = "showed {ratio}x in " + metric
+		w.Says = fmt.Sprintf("says that it grows in a straight line over %s; margin %.2f", j.axis(),
+			c.Margin)
+		if c.Shape == "steepens" {
+			w.Says = fmt.Sprintf("says that it grows, and faster after %g; %.3gx or more counts",
+				c.After, c.Margin)
+		}
+	case "widens":
+		w.Phrase = fmt.Sprintf("showed a ratio to {b} in %s that became {ratio}x itself over %s",
+			metric, j.axis())
+		side := "grows"
+		if c.Sense == string(stats.Less) {
+			side = "falls"
+		}
+		w.Says = fmt.Sprintf("says that the ratio %s; differences from %.3g %% on count", side,
+			100*(c.Margin-1))
 	case "flattens":
 		w.Phrase = fmt.Sprintf("showed a %s whose growth after %g was {ratio}x its growth before",
 			metric, c.After)
