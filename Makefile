@@ -1,4 +1,4 @@
-# Each line works typed by hand too. `make` alone prints this list.
+# Each command also works when typed by hand. `make` alone prints this list.
 SHELL     := /bin/bash
 OUT       := out
 BIN       := $(OUT)/bin/interleave
@@ -17,7 +17,7 @@ N         ?= 10
 BESIDE    ?= nothing
 RINGS     ?= core
 
-# The program that runs the tests; FRESH=1 has it run what has passed and has not changed, too.
+# The program that runs the tests. FRESH=1 makes it run remembered tests, too.
 PROVE     := $(OUT)/bin/prove
 RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
@@ -25,7 +25,7 @@ RUNTESTS  := $(PROVE) run $(if $(FRESH),--fresh)
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
-	@printf '\nThe rings of tests (internal/prove/rings.toml; what has passed and has not changed is not run again):\n'
+	@printf '\nThe rings of tests (internal/prove/rings.toml; tests that have passed and have not changed are not run again):\n'
 	@sed -nE 's/^name +. "(.*)"$$/\1/p; s/^about = "(.*)"$$/\1/p' internal/prove/rings.toml | paste - - | expand -t 14
 
 run: toolchains $(BIN) $(EVE) ## set up, measure (RUN=--quick), end with the path of the report
@@ -36,7 +36,7 @@ whole:    RINGS = whole
 race:     RINGS = race
 sanitize: RINGS = sanitize
 
-test: ready ## set up, run the tests of the first ring; FRESH=1: those that have not changed, too
+test: ready ## set up, run the tests of the first ring; FRESH=1: unchanged ones, too
 	$(RUNTESTS) $(RINGS)
 
 whole: ready ## the tests of the second ring
@@ -49,20 +49,20 @@ sanitize: ready ## the C servers, Eve's runtime and programs under ASan, UBSan a
 	$(RUNTESTS) $(RINGS)
 
 rest:     RINGS = whole race sanitize
-rest: ready ## the three rings behind the first in one run, which keeps both cores busy
+rest: ready ## the three other rings in one run, which keeps both cores busy
 	$(RUNTESTS) $(RINGS)
 
-flakes: ready ## run RINGS N times BESIDE nothing, busy loops or io, and count what fails
+flakes: ready ## run RINGS N times BESIDE nothing, busy loops or io, and count the failures
 	$(PROVE) flakes $(RINGS) --runs $(N) --beside $(BESIDE)
 
-test-times: ready ## run RINGS afresh and print a table: package, wall, user, system, what it built
+test-times: ready ## run RINGS afresh and print a table: package, wall, user, system, builds
 	$(PROVE) run --fresh --times $(RINGS)
 
 soak: toolchains ## Eve's servers, for SOAK: clients come and go, memory stays; then SOAKED clients of each, and no leak
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -soak=$(SOAK)
 	$(GO) test -count=1 -timeout 2h -parallel 8 -v -run 'Soak' ./eve/servers -args -sanitize=address -connections=$(SOAKED)
 
-siege: toolchains ## the chat for most of an hour: BESIEGERS clients who say nothing, drip or do not read, by the clock; then a minute of abuse for each model
+siege: toolchains ## the chat for most of an hour: BESIEGERS clients that are silent, slow or do not read, by the clock; then a minute of abuse for each model
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run SlowClients ./services/chat -args -slow=$(BESIEGERS) -clock
 	$(GO) test -count=1 -timeout 1h -parallel 1 -v -run HostileClients ./services/chat -args -hostile=1m
 
@@ -85,13 +85,13 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "$$t ($$(dirname "$$f"))"; $(GO) test -run='^$$' -fuzz="^$$t\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x "$$(dirname "$$f")" || exit 1; \
 	  done || exit 1; done
 
-bench: ## Go benchmarks of the instrument itself, of Eve and what its runtime costs, of GoNet and Papaya
+bench: ## Go benchmarks of the instrument itself, of Eve and its runtime, of GoNet and Papaya
 	$(GO) test -run='^$$' -bench=. -benchmem ./internal/... ./eve/... ./gonet/... ./papaya/...
 
-portability: toolchains $(BIN) ## c-process of the chat on other systems: reports who builds and passes
+portability: toolchains $(BIN) ## c-process of the chat on other systems: reports which builds pass
 	$(BIN) run chat-portability --full && $(BIN) report last
 
-toolchains: ## install what the models need; SKIP with a reason what cannot be had
+toolchains: ## install the tools that the models need; SKIP unavailable ones, with a reason
 	@mkdir -p $(OUT)/tools
 	@set -o pipefail; ./toolchains.sh $(TOOLS) | tee $(OUT)/tools/said
 	@sed 's/^installed /ok /' $(OUT)/tools/said > $(OUT)/tools/versions
@@ -107,7 +107,7 @@ release: $(OUT)/bin/cyclonedx-gomod ## build VERSION=v1.2.3 into out/release: ta
 programs: $(EVE) $(PROVE)
 	$(PROVE) build $(RINGS)
 
-clean: ## remove what was built; recorded runs stay
+clean: ## remove built files; recorded runs stay
 	rm -rf $(OUT)/bin $(OUT)/build $(OUT)/cache $(OUT)/tools
 
 $(BIN):

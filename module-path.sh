@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Gives the module another path, under which others can fetch and import it.
-# usage: ./module-path.sh example.org/you/interleave
+# Changes the module's path, so that other modules can fetch and import it. usage: ./module-path.sh
+# example.org/you/interleave
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -12,7 +12,7 @@ fi
 old=$(sed -n 's/^module //p' go.mod)
 from=${old//./\\.}
 
-list() { # the files of these kinds, without what was built or fetched
+list() { # the files of these kinds, without built and fetched ones
 	find . -path ./out -prune -o -path ./.git -prune -o -type f \( "$@" \) -print0
 }
 list -name '*.go' | xargs -0 sed -i "s#\"$from/#\"$new/#g"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Builds a release into out/release/VERSION: tarballs of eve, gonet and papaya, Debian packages of eve
-# and papaya, a list of what is in each program (SBOM, CycloneDX), and SHA256SUMS. The same commit
-# gives the same bytes.
-# usage: ./release.sh VERSION, such as v0.1.0
+# Builds a release into out/release/VERSION: tarballs of eve, gonet and papaya, Debian packages of
+# eve and papaya, an SBOM of each program (CycloneDX), and SHA256SUMS. The same commit gives the
+# same bytes. usage: ./release.sh VERSION, such as v0.1.0
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -35,7 +34,7 @@ compile() { # PROGRAM OS ARCH FILE
 		-ldflags "-s -w -X $module/internal/version.Release=$version" "./cmd/$1"
 }
 
-pages() { # PROGRAM FOLDER: what belongs beside a program
+pages() { # PROGRAM FOLDER: copies the files that belong beside a program
 	mkdir -p "$2"
 	cp LICENSE CHANGES.md "$2/"
 	case $1 in
@@ -45,7 +44,7 @@ pages() { # PROGRAM FOLDER: what belongs beside a program
 	esac
 }
 
-pack() { # FOLDER of $work -> a tarball without anything of this machine in it
+pack() { # FOLDER of $work -> a reproducible tarball, without names or times of this machine
 	tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
 		--mode=u=rwX,go=rX -cf - "$1" | gzip -9n >"$out/$1.tar.gz"
 }
@@ -102,7 +101,7 @@ for arch in amd64 arm64; do
 done
 
 for program in eve gonet papaya; do
-	# The time at which the list was made would be all that differs between two builds of a commit.
+	# The SBOM's timestamp would be the only difference between two builds of a commit.
 	out/bin/cyclonedx-gomod app -json -licenses -noserial -main "cmd/$program" . |
 		sed '/^ *"timestamp": /d' >"$out/$program-$version.cdx.json"
 done

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs what the models and the checks need and this machine lacks. Each tool of the table at
-# the end becomes one line: "ok" (it was here), "installed", or "SKIP" with the way out. The models
-# of a skipped tool are left out, and nothing fails. --all adds what only tests use: a browser, an
-# SSH server, an analyser of packets. All tools are asked for their versions first. Then one apt-get
-# installs what is missing; functions fetch beside it what Debian does not pack.
+# Installs the tools that the models and the checks need and this machine lacks. It prints one line
+# for each tool of the table at the end: "ok" (it was here), "installed", or "SKIP" with a remedy.
+# The models of a skipped tool are left out, and nothing fails. --all adds tools that only tests
+# use: a browser, an SSH server, a packet analyser. All tools are asked for their versions first.
+# Then one apt-get installs the missing packages, while functions fetch tools that Debian does not
+# package.
 set -uo pipefail
 cd "$(dirname "$0")" && mkdir -p out/tools || exit
 tools=$PWD/out/tools log=$PWD/out/tools/log policy=/usr/sbin/policy-rc.d mark='from toolchains.sh'
@@ -12,11 +13,11 @@ names=() models=() hows=() checks=() versions=() jobs=() lists='' guarded='' why
 export DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.cargo/bin:/usr/sbin"
 options=(-y --no-install-recommends -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0)
 network=(-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20)
-# CI throws a machine away that lost its power, and reads no manuals there.
+# CI needs neither durability nor manuals: it discards the machine.
 [ -z "${CI-}" ] || options+=(-o Dpkg::Options::=--force-unsafe-io
   -o 'Dpkg::Options::=--path-exclude=/usr/share/man/*')
 
-# The lock is the machine's, not the checkout's: all share dpkg and the policy about daemons.
+# One lock for the machine, not the checkout: all checkouts share dpkg and the policy about daemons.
 if command -v flock >/dev/null && exec 9</usr/sbin && ! flock -n 9; then
   echo 'toolchains.sh waits for another one' >&2
   flock -w 1200 9 && SECONDS=0
@@ -27,7 +28,7 @@ root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n -E "$@"; fi; }
 trap '[ -z "${jobs[*]}" ] || kill -- "${jobs[@]/#/-}"; [ ! $guarded ] || root rm -f $policy' EXIT
 trap 'exit 130' INT TERM HUP
 
-refresh() { # Gets the lists of packages, once. A policy of 101 keeps daemons from starting now.
+refresh() { # Gets the package lists, once. A policy that returns 101 keeps daemons from starting.
   [ -z "$lists" ] || { [ "$lists" = here ]; return; }
   lists=none
   command -v apt-get || { why='no apt-get here; '; return 1; }
@@ -42,7 +43,7 @@ refresh() { # Gets the lists of packages, once. A policy of 101 keeps daemons fr
 
 boots() { compgen -G "/etc/rc2.d/S??$1" || compgen -G "/etc/systemd/system/*.wants/$1.*"; }
 
-# Installs packages. dpkg ends its work before a Ctrl-C is heeded. Daemons that came with the
+# Installs packages. A Ctrl-C takes effect after dpkg has finished. Daemons that came with the
 # packages and would start at the next boot are disabled.
 get() {
   local left=$((patience - SECONDS)) daemon fresh=() status
@@ -114,7 +115,7 @@ lwip() { # Debian's lwIP is built for too few options for transfers: the models 
   rm -rf "$new"/{lists,cache,parts,lwip[-_]*[0-9cz]} "$to" && mv "$new" "$to"
 }
 
-tapip() { # Its last commit, without its shell, its commands and its way to a device.
+tapip() { # Its last commit, without its shell, its commands and its device code.
   local to=$tools/tapip new=$tools/tapip.new commit=98c837427f37293f9a8edd00fadb449f0271fdb8
   export GIT_TERMINAL_PROMPT=0
   rm -rf "$new" && git init -q "$new" && timeout --foreground 20 git -C "$new" fetch -q --depth 1 \
@@ -132,10 +133,10 @@ least() { # The version that a command prints, if it is no older.
     [ "$(printf '%s\n' "$1" "$version" | sort -V | head -1)" = "$1" ] && echo "$version"
 }
 
-present() { [ -x "$(type -P "$1")" ] && type -P "$1"; } # For what does not say its version.
+present() { [ -x "$(type -P "$1")" ] && type -P "$1"; } # For programs that do not print a version.
 header() { echo "#include <$1>" | cc -fsyntax-only -x c - && echo "$1"; }
-package() { "$@" || "/usr/bin/$1" "${@:2}"; } # What apt installs is known to Debian's own python3 and ruby.
-compiler() { # A java is of use with a javac beside it.
+package() { "$@" || "/usr/bin/$1" "${@:2}"; } # Only Debian's python3 and ruby see packages of apt.
+compiler() { # A java is only useful with a javac beside it.
   for java in "$(realpath "$(type -P java)")" "${JAVA_HOME-}/bin/java" "$tools/jdk/bin/java" /usr/lib/jvm/*/bin/java; do
     [ -x "${java}c" ] && least 25 "$java" -version && return
   done
@@ -159,11 +160,12 @@ ask() { # Asks the tools of these numbers for their versions, four at once.
   done
 }
 
-beside() { # Runs a function as a group of processes: one kill ends it with all that it started.
+beside() { # Runs a function in a process group of its own: one kill ends it with all its children.
   set -m; "$1" & jobs+=($!); set +m
 }
 
-# Installs the tools of these numbers. A function that needs packages begins when they are there.
+# Installs the tools of these numbers. A function that needs packages starts when they are
+# installed.
 bring() {
   local i how needs groups=() later=()
   for i in "$@"; do
