@@ -233,6 +233,31 @@ func TestEchoStream(t *testing.T) {
 	}
 }
 
+// TestForeignReply gives a connection the replies of another connection, and of its own requests
+// before and after.
+func TestForeignReply(t *testing.T) {
+	e := &echo{seed: 3, size: 21}
+	message := func(id uint32, request uint64) []byte {
+		p := make([]byte, e.size)
+		e.fill(&conn{id: id, sent: request}, p)
+		return p
+	}
+	for _, from := range []struct {
+		id      uint32
+		request uint64
+	}{{8, 5}, {10, 5}, {9, 4}, {9, 6}} {
+		c := &conn{id: 9, issued: 8, answered: 5}
+		if _, kind := e.check(c, message(from.id, from.request)); kind != WrongReply {
+			t.Errorf("got %q for reply %d of connection %d to request 5 of connection 9, want %q",
+				kind, from.request, from.id, WrongReply)
+		}
+	}
+	c := &conn{id: 9, issued: 8, answered: 5}
+	if replies, kind := e.check(c, message(9, 5)); replies != 1 || kind != "" {
+		t.Errorf("got %d replies and %q for the right one", replies, kind)
+	}
+}
+
 func TestCounterReplies(t *testing.T) {
 	values := func(v ...uint64) []byte {
 		var p []byte
