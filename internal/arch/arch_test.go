@@ -1,5 +1,5 @@
-// Package arch holds the rules of this tree as tests: who may import whom, what every folder must
-// have, how long a file may be, and what must never be committed.
+// Package arch has the rules of this tree as tests: the allowed imports, the contents of each
+// folder, the length of files, and files that must never be committed.
 package arch
 
 import (
@@ -27,7 +27,7 @@ const maxRootFolders = 10
 const maxLines = 600
 
 // rooms are the laboratory's packages in the order in which data flows: a package may import only
-// what stands on a line above its own.
+// packages on lines above its own.
 var rooms = []string{
 	"version",
 	"browser", "command", "hist", "manifest", "proc", "profile",
@@ -59,7 +59,7 @@ var eveRooms = []string{
 // gonetRooms are the packages of GoNet, from the wire up; the package gonet itself is the stack.
 var gonetRooms = []string{"wire", "link", "tcp", "ip", "dhcp", "gonet", "host"}
 
-// papayaRooms are the packages of Papaya, from the words of the protocol up to those who speak it.
+// papayaRooms are the packages of Papaya, from the protocol up to its clients.
 var papayaRooms = []string{
 	"irc", "log", "hall", "server",
 	"limit", "metrics", "account", "certificate", "config", "keep", "control",
@@ -179,13 +179,13 @@ func TestImportsPointOneWay(t *testing.T) {
 				continue // a service's one test finds its models by this package
 			}
 			if isTest && ours == "internal/browser" {
-				continue // pages are looked at as people see them
+				continue // tests of pages use a browser
 			}
 			if isTest && strings.HasPrefix(dir, "eve") && strings.HasPrefix(ours, "eve") {
-				continue // one part of the language is held against another
+				continue // tests compare one part of the language with another
 			}
 			if isTest && strings.HasPrefix(dir, "papaya/") && strings.HasPrefix(ours, "papaya/") {
-				continue // clients and servers are tried with one another
+				continue // tests run clients against servers
 			}
 			if !allowed(dir, ours) {
 				t.Errorf("%s imports %s: arrows go from later rooms to earlier ones, and "+
@@ -195,8 +195,8 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// TestEveNeedsNothing holds Eve to the standard library; its tests may also use what archives and
-// scripts of tests are written in.
+// TestEveNeedsNothing checks that Eve imports only the standard library. Its tests may also import
+// the packages for test archives and test scripts.
 func TestEveNeedsNothing(t *testing.T) {
 	for _, f := range tracked(t) {
 		if !strings.HasPrefix(f, "eve/") || !strings.HasSuffix(f, ".go") {
@@ -213,8 +213,8 @@ func TestEveNeedsNothing(t *testing.T) {
 	}
 }
 
-// TestGoNetNeedsNothing holds the stack to the standard library, and its links to x/sys beside
-// that; tests may use what others have written over a net.Conn.
+// TestGoNetNeedsNothing checks that the stack imports only the standard library, and its links
+// x/sys besides. Tests may import third-party protocols that run over a net.Conn.
 func TestGoNetNeedsNothing(t *testing.T) {
 	for _, f := range tracked(t) {
 		if !strings.HasPrefix(f, "gonet/") || !strings.HasSuffix(f, ".go") ||
@@ -326,13 +326,13 @@ func TestEveryModelHasAManifest(t *testing.T) {
 	}
 }
 
-// TestModelsSayThatTheyUseGoNet holds models that import the stack to saying so: their builds are
-// old when it changes.
+// TestModelsSayThatTheyUseGoNet checks that models which import the stack say so: a change of the
+// stack makes their builds stale.
 func TestModelsSayThatTheyUseGoNet(t *testing.T) {
 	for _, f := range tracked(t) {
 		if !strings.HasPrefix(f, "services/") || !strings.HasSuffix(f, ".go") ||
 			strings.HasSuffix(f, "_test.go") || path.Base(f) == "gonet.go" {
-			continue // gonet.go is built in with --stack=gonet only, which knows what it uses
+			continue // gonet.go is only built with --stack=gonet, which adds the stack itself
 		}
 		for _, p := range imports(t, f) {
 			if !strings.HasPrefix(p, "interleave/gonet") {

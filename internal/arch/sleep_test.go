@@ -18,7 +18,7 @@ import (
 // events, or polls.
 const maxSleep = 50 * time.Millisecond
 
-// maySleep are the files in which tests sleep for longer, or for what the compiler cannot tell,
+// maySleep are the files in which tests sleep for longer, or for a duration that is not constant,
 // with the reason. In files that import testing/synctest time is fake, and no sleep takes any.
 var maySleep = map[string]string{
 	"internal/load/chat_test.go": "a server that stalls for a known time: the engine " +
@@ -107,7 +107,7 @@ func long(call *ast.CallExpr) bool {
 	return !exact || time.Duration(ns) > maxSleep
 }
 
-// TestLong holds the rule against sleeps on both sides of it.
+// TestLong checks sleeps on both sides of the limit.
 func TestLong(t *testing.T) {
 	for text, want := range map[string]bool{
 		"time.Millisecond": false, "50*time.Millisecond": false, "51 * time.Millisecond": true,

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxColumns is how wide a line of code is at most, a tab taken as four.
+// maxColumns is the largest width of a line of code. A tab counts as four.
 const maxColumns = 100
 
 // columns is the width of a line.
@@ -19,8 +19,8 @@ func columns(line string) int {
 	return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
 }
 
-// TestLinesOfGoAreNarrow leaves out raw strings, which are texts of others or of tests, and lines
-// whose one string or directive has no place to be broken at.
+// TestLinesOfGoAreNarrow ignores raw strings, and lines whose only string or directive cannot be
+// broken.
 func TestLinesOfGoAreNarrow(t *testing.T) {
 	for _, f := range tracked(t) {
 		if filepath.Ext(f) != ".go" || strings.Contains(f, "/testdata/") {
@@ -84,7 +84,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// TestLinesOfProseAreNarrow leaves out what cannot be broken: tables, code, titles and HTML.
+// TestLinesOfProseAreNarrow ignores lines that cannot be broken: tables, code, titles and HTML.
 func TestLinesOfProseAreNarrow(t *testing.T) {
 	for _, f := range tracked(t) {
 		if filepath.Ext(f) != ".md" || strings.Contains(f, "/testdata/") {

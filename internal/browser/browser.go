@@ -1,4 +1,4 @@
-// Package browser opens pages in a headless Chromium, for tests of what people see.
+// Package browser opens pages in a headless Chromium, for tests of pages.
 package browser
 
 import (
@@ -20,7 +20,7 @@ import (
 // pictures is a folder to leave screenshots in, for people to look at.
 var pictures = flag.String("pictures", "", "leave screenshots of the pages in this folder")
 
-// patience is a net under what a page is to show; nothing is expected to be fast.
+// patience is a net for a page to show something.
 const patience = 5 * time.Minute
 
 // programs are the browsers that are looked for. The shell is the same engine without a window, and
@@ -35,7 +35,7 @@ var one struct {
 	err  error
 }
 
-// Needed skips the test where there is no browser.
+// Needed skips the test if there is no browser.
 func Needed(t *testing.T) {
 	t.Helper()
 	if find() == "" {
@@ -86,8 +86,8 @@ func start() {
 	one.stop = append(one.stop, func() { _ = os.RemoveAll(dir) }, stopAll, stop)
 }
 
-// A Page is one page with cookies and storage of its own. Whatever it throws, or the browser
-// complains of, fails the test.
+// A Page is one page with cookies and storage of its own. Its exceptions, and the browser's
+// complaints, fail the test.
 type Page struct {
 	t        *testing.T
 	ctx      context.Context
@@ -143,7 +143,7 @@ func (p *Page) watch(console iter.Seq2[chromedp.ConsoleMessage, error]) {
 	}
 }
 
-// Context is what calls of the browser's own protocol take.
+// Context is the context for calls of the browser's own protocol.
 func (p *Page) Context() context.Context { return p.ctx }
 
 // Size sets the page's size in pixels.

@@ -1,5 +1,4 @@
-// Package command is what our programs on the command line have in common: what they say to wrong
-// words.
+// Package command is shared by our command-line programs: their messages about wrong arguments.
 package command
 
 import (
@@ -17,8 +16,8 @@ type Usage struct{ error }
 // Usagef makes a Usage as fmt.Errorf makes an error.
 func Usagef(format string, args ...any) error { return Usage{fmt.Errorf(format, args...)} }
 
-// Root is a program with its commands. Wrong words are a Usage, which says what may
-// have been meant.
+// Root is a program with its commands. Wrong arguments are a Usage error, which suggests similar
+// words.
 func Root(name, short, about string, commands ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           name,
@@ -51,7 +50,8 @@ func Root(name, short, about string, commands ...*cobra.Command) *cobra.Command 
 	return root
 }
 
-// Unknown takes no word, as the Args of a program's root: a word that is left there is no command.
+// Unknown is the Args of a program's root. It accepts no word: a word that is left there is no
+// command.
 func Unknown(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

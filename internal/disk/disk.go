@@ -1,8 +1,7 @@
 // Package disk is a disk that can lose its power: a folder in memory, reached through the kernel
-// (FUSE), that keeps what was written apart from what a program has seen to being on the disk. When
-// the power is lost, only the latter is left.
-//
-// It is as forgetful as a file system with a journal may be (ext4, XFS, Btrfs), and no more:
+// (FUSE), that keeps written data and synced data apart. When the power is lost, only the synced
+// data is left. It loses as much as a file system with a journal may lose (ext4, XFS, Btrfs), and
+// no more:
 //
 //   - The bytes of a file are on the disk once that file was synced: fsync, fdatasync, msync, or a
 //     write under O_SYNC or O_DSYNC. Without, none of them are, however long ago they were written.
@@ -12,8 +11,8 @@
 //   - A name may be on the disk before what the file holds: a file that was renamed without a sync
 //     is empty then.
 //
-// What is stricter in POSIX (a new name needs a sync of its folder) is not asked for. sync(2) and
-// syncfs do nothing here: the kernel does not tell us of them. There are no links.
+// POSIX's stricter rule (a new name needs a sync of its folder) is not applied. sync(2) and syncfs
+// do nothing here: the kernel does not pass them on. There are no links.
 package disk
 
 import (
@@ -23,10 +22,10 @@ import (
 	"time"
 )
 
-// room is in bytes what all files hold together, and as much again for what is on the disk.
+// room is the size in bytes of all files together. The synced data may take as much again.
 const room = 256 << 20
 
-// A tree is a folder with all below it, as programs see it and as the disk has it.
+// A tree is a folder with everything below it, as programs see it and as the disk has it.
 type tree struct {
 	mu      sync.Mutex // of all below, inodes included
 	root    *inode
@@ -50,21 +49,21 @@ type inode struct {
 	resized       bool              // since the last sync
 }
 
-// A naming is a name of a folder that means another inode, or none, from now on.
+// A naming is a change of a name in a folder: it refers to another inode, or none.
 type naming struct {
 	folder *inode
 	name   string
 	inode  *inode
 }
 
-// A span is what a write has put into a file, or where a truncation has set its end.
+// A span is the range of a write, or the new end of a truncation.
 type span struct {
 	at, length int64
 	truncated  bool
 }
 
-// maxSpans bounds what is remembered of a file that is never synced; beyond it, only that all
-// of it is pending.
+// maxSpans bounds the spans of a file that is never synced. Beyond it, all of the file counts as
+// pending.
 const maxSpans = 1 << 16
 
 func newTree() *tree {
@@ -84,7 +83,7 @@ func (t *tree) inode(mode, uid, gid uint32) *inode {
 
 func (i *inode) folder() bool { return i.mode&syscall.S_IFMT == syscall.S_IFDIR }
 
-// name lets a name mean an inode, or nothing.
+// name makes a name refer to an inode, or to none.
 func (t *tree) name(folder *inode, name string, i *inode) {
 	if i == nil {
 		delete(folder.entries, name)
@@ -110,7 +109,7 @@ func (t *tree) make(folder *inode, name string, mode, uid, gid uint32) (*inode, 
 	return i, 0
 }
 
-// remove takes a name away. What is still open can be read and written on.
+// remove removes a name. An open file can still be read and written.
 func (t *tree) remove(folder *inode, name string, folders bool) syscall.Errno {
 	i := folder.entries[name]
 	switch {
@@ -217,7 +216,7 @@ func (i *inode) pend(s span) {
 	}
 }
 
-// sync brings to the disk what a file holds, and all names so far.
+// sync writes a file's contents, and all names so far, to the disk.
 func (t *tree) sync(i *inode, dataOnly bool) syscall.Errno {
 	if t.cut {
 		return syscall.EIO
@@ -249,7 +248,7 @@ func (i *inode) unsaved() (bytes int64) {
 	return bytes
 }
 
-// save brings the first of the pending bytes to the disk, in the order in which they came, and
+// save writes the first of the pending bytes to the disk, in the order in which they came, with the
 // truncations between them.
 func (i *inode) save(bytes int64) {
 	for _, s := range i.pending {
@@ -261,7 +260,7 @@ func (i *inode) save(bytes int64) {
 		if end := s.at + length; end > int64(len(i.saved)) {
 			i.saved = resized(i.saved, end)
 		}
-		if s.at < int64(len(i.data)) { // else a truncation that follows has taken it away
+		if s.at < int64(len(i.data)) { // otherwise a later truncation has removed it
 			copy(i.saved[s.at:s.at+length], i.data[s.at:])
 		}
 		if bytes -= length; length < s.length {
@@ -270,8 +269,8 @@ func (i *inode) save(bytes int64) {
 	}
 }
 
-// lose ends a tree and returns what the disk has. Halfway, the power is lost while the disk is
-// being written: all names are on it, and of each file the first half of what was not synced.
+// lose ends a tree and returns the contents of the disk. Halfway, the power is lost while the disk
+// is being written: all names are on it, and the first half of each file's unsynced bytes.
 func (t *tree) lose(halfway bool) *tree {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -299,7 +298,7 @@ func (i *inode) each(visit func(*inode)) {
 	}
 }
 
-// restore makes a folder of what the disk has of another.
+// restore makes a folder from another folder's contents on the disk.
 func (t *tree) restore(to, from *inode) {
 	for name, old := range from.kept {
 		i := t.inode(old.mode, old.uid, old.gid)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What half of what was not synced is.
+// TestHalfway checks which bytes a loss of power in the middle of a write leaves.
 func TestHalfway(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -83,8 +83,8 @@ func TestDataAlone(t *testing.T) {
 	}
 }
 
-// Whatever is done, what was synced last is there after a loss, and the tree accounts
-// for each byte.
+// After any operations, the data of the last sync is there after a loss, and the tree accounts for
+// each byte.
 func TestWhatWasSyncedIsKept(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -113,7 +113,7 @@ func TestWhatWasSyncedIsKept(t *testing.T) {
 				}
 			}
 		}
-		for name, i := range tree.root.entries { // what came after the last sync of all is not
+		for name, i := range tree.root.entries { // changes after the last sync of all are lost
 			if len(i.pending) == 0 && tree.root.kept[name] == i && want[name] != string(i.data) {
 				t.Fatalf("%s holds %q without a pending write, and was %q when it was synced", name,
 					i.data, want[name])

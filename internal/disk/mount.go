@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Disk stands in the place of a folder.
+// A Disk is mounted over a folder.
 type Disk struct {
 	path   string
 	tree   *tree
 	server *fuse.Server
 }
 
-// Able says what is missing for such disks here.
+// Able returns an error if such disks cannot be mounted here.
 func Able() error {
 	if _, err := os.Stat("/dev/fuse"); err != nil {
 		return errors.New("there is no /dev/fuse: load the kernel's module fuse")
@@ -38,13 +38,13 @@ func Able() error {
 	return errors.New("run as root, or install fuse3")
 }
 
-// Mount puts an empty disk in the place of a folder, which is there.
+// Mount mounts an empty disk over an existing folder.
 func Mount(path string) (*Disk, error) {
 	d := &Disk{path: path, tree: newTree()}
 	return d, d.mount()
 }
 
-// forever is how long the kernel may believe what it knows: nobody changes the tree but through it.
+// forever is the lifetime of the kernel's caches: the tree only changes through the kernel.
 const forever = time.Hour
 
 func (d *Disk) mount() error {
@@ -54,10 +54,10 @@ func (d *Disk) mount() error {
 	options.MountOptions = fuse.MountOptions{
 		FsName: "interleave", Name: "interleave", DirectMount: true,
 		DirectMountStrict: os.Geteuid() == 0, DisableXAttrs: true, MaxWrite: 1 << 20,
-		AllowOther: os.Geteuid() == 0, // a server may give up its rights
+		AllowOther: os.Geteuid() == 0, // a server may drop its privileges
 		Options:    []string{"default_permissions"},
 	}
-	if options.DirectMountStrict { // else another program is started to mount it
+	if options.DirectMountStrict { // otherwise go-fuse starts another program to mount it
 		syscall.ForkLock.RLock()
 		defer syscall.ForkLock.RUnlock()
 	}
@@ -69,8 +69,8 @@ func (d *Disk) mount() error {
 	return keepToOurselves()
 }
 
-// keepToOurselves hands /dev/fuse on to no program that we start, which go-fuse forgets: a server
-// that held what it waits for itself could not even be killed.
+// keepToOurselves sets close-on-exec on /dev/fuse, which go-fuse does not do. A server that
+// inherited it would hold the device that it waits for, and could not even be killed.
 func keepToOurselves() error {
 	const open = "/proc/self/fd"
 	entries, err := os.ReadDir(open)
@@ -88,9 +88,9 @@ func keepToOurselves() error {
 	return nil
 }
 
-// Lose is the loss of power: what was not synced is gone, but, halfway, for the names and the first
-// half of what each file lacks. Who had files open must be dead; the folder is there again at once,
-// for who comes next.
+// Lose is the loss of power: unsynced data is gone. Halfway, all names remain, and the first half
+// of each file's unsynced bytes. Processes that had files open must be dead. The folder is there
+// again at once, for the next process.
 func (d *Disk) Lose(halfway bool) error {
 	left := d.tree.lose(halfway)
 	if err := d.unmount(); err != nil {
@@ -100,7 +100,7 @@ func (d *Disk) Lose(halfway bool) error {
 	return d.mount()
 }
 
-// Close takes the disk away.
+// Close unmounts the disk.
 func (d *Disk) Close() error {
 	if d.server == nil {
 		return nil
@@ -108,13 +108,13 @@ func (d *Disk) Close() error {
 	return d.unmount()
 }
 
-// releaseLimit is for the kernel's last requests: milliseconds, more on a busy machine. Who makes a
-// mount namespace while the disk is there holds a copy of it until that ends; what is written to a
-// tree that is cut fails, so there is nothing to wait for.
+// releaseLimit is for the kernel's last requests: milliseconds, more on a busy machine. A mount
+// namespace that is made while the disk is mounted holds a copy of it until it ends. Writes to a
+// tree that is cut fail, so there is no need to wait for that.
 const releaseLimit = 2 * time.Second
 
-// unmount takes the tree away from whoever comes from now on, and waits a little until nobody holds
-// a file any more.
+// unmount detaches the tree, so that no new process reaches it, and waits a little until no file is
+// open any more.
 func (d *Disk) unmount() error {
 	server := d.server
 	d.server = nil

@@ -44,7 +44,7 @@ func lose(t *testing.T, d *Disk, halfway bool) {
 	}
 }
 
-// holds compares all files below a folder with what they should hold.
+// holds compares all files below a folder with their expected contents.
 func holds(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
@@ -91,9 +91,9 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// TestMain lets the test binary be the process that maps a file. It cannot be the disk's own: the
-// kernel holds its memory's lock in munmap until the disk has written what was mapped, and a disk
-// that wants memory meanwhile waits for that lock. Nobody could end the two.
+// TestMain lets the test binary be the process that maps a file. It cannot be the disk's own
+// process: in munmap the kernel holds the process's memory lock until the disk has written the
+// mapped pages, and a disk that needs memory meanwhile waits for that lock. That is a deadlock.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "map" {
 		if err := writeMapped(os.Args[2]); err != nil {
@@ -122,7 +122,7 @@ func writeMapped(path string) error {
 	return errors.Join(err, unix.Munmap(page), f.Close())
 }
 
-// Each way of the kernel to say that something must be on the disk, and what says nothing.
+// Each system call that syncs data, and some that do not.
 func TestEachWayToSync(t *testing.T) {
 	d, dir := mounted(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -192,7 +192,7 @@ func TestNames(t *testing.T) {
 	holds(t, dir, nil)
 }
 
-// What servers do with a folder besides writing to it.
+// Operations of servers on a folder besides writing.
 func TestOrdinaryFolder(t *testing.T) {
 	_, dir := mounted(t)
 	one := file(t, filepath.Join(dir, "lock"), 0, "")
@@ -227,7 +227,7 @@ func TestOrdinaryFolder(t *testing.T) {
 }
 
 // A mount namespace that is made meanwhile, as every `ip netns exec` makes one, holds a copy of the
-// disk: it keeps nobody from going on.
+// disk. It must not block others.
 func TestACopyElsewhere(t *testing.T) {
 	d, dir := mounted(t)
 	if err := exec.Command("unshare", "--mount", "--propagation", "private",
@@ -248,7 +248,7 @@ func TestACopyElsewhere(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "new"), []byte("n"), 0o600))
 	_, err = io.WriteString(next, "\n")
 	must(t, err)
-	if err := copied.Wait(); err != nil { // what is written to it now must fail
+	if err := copied.Wait(); err != nil { // a write to it must fail now
 		t.Error("in the copy:", err)
 	}
 	holds(t, dir, map[string]string{"new": "n"})

@@ -8,8 +8,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// A node is how the kernel reaches an inode of a tree: a thin edge, which locks the
-// tree and asks it.
+// A node connects the kernel with an inode of a tree: a thin layer that locks the tree and calls
+// it.
 type node struct {
 	fs.Inode
 	t *tree
@@ -35,7 +35,7 @@ var (
 	_ fs.NodeStatfser  = (*node)(nil)
 )
 
-// child is the kernel's handle of an inode: the same for as long as it knows it.
+// child is the kernel's handle of an inode. It stays the same while the kernel knows the inode.
 func (n *node) child(ctx context.Context, i *inode, attr *fuse.Attr) *fs.Inode {
 	i.attributes(attr)
 	return n.NewInode(ctx, &node{t: n.t, i: i}, fs.StableAttr{Mode: i.mode & syscall.S_IFMT,
@@ -73,7 +73,7 @@ func (n *node) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	return fs.NewListDirStream(list), 0
 }
 
-// add makes a file or folder of this mode, which belongs to who asks for it.
+// add makes a file or folder of this mode, owned by the caller.
 func (n *node) add(ctx context.Context, name string, mode uint32,
 	out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	n.t.mu.Lock()
@@ -100,7 +100,7 @@ func (n *node) Mkdir(ctx context.Context, name string, mode uint32,
 	return n.add(ctx, name, mode&^syscall.S_IFMT|syscall.S_IFDIR, out)
 }
 
-// Mknod makes a socket, say: the kernel itself carries what goes through it.
+// Mknod makes a socket, for example. The kernel itself carries its data.
 func (n *node) Mknod(ctx context.Context, name string, mode, _ uint32,
 	out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	return n.add(ctx, name, mode, out)
@@ -214,7 +214,7 @@ func (n *node) Fsync(_ context.Context, _ fs.FileHandle, flags uint32) syscall.E
 	return n.t.sync(n.i, flags&syncData != 0 && !n.i.folder())
 }
 
-// block is in bytes what the room is counted in.
+// block is the unit of the room, in bytes.
 const block = 4096
 
 func (n *node) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {

@@ -117,9 +117,8 @@ func (h *Histogram) Merge(other *Histogram) {
 	}
 }
 
-// mergeFull merges where the counts together pass 2^64-1: bucket by bucket, RecordN drops what
-// does not fit. The dropped samples make minimum and maximum those of buckets, which no real
-// run comes near to.
+// mergeFull merges if the counts together pass 2^64-1: bucket by bucket, RecordN drops the excess.
+// Minimum and maximum are then those of buckets. No real run comes near to this.
 func (h *Histogram) mergeFull(other *Histogram) {
 	from := *other // other may be h itself
 	for b := range from.Buckets() {

@@ -1,8 +1,8 @@
 package hist
 
-// The form on disk, described in the package comment. Writing is by hand, for it has to stay the
-// same for years; reading trusts nothing: a record may come from another machine, another version,
-// or half a write.
+// The form on disk, described in the package comment. The writer is explicit code, since the form
+// has to stay the same for years. The reader checks everything: a record may come from another
+// machine, another version, or half a write.
 
 import (
 	"bytes"
