@@ -1,9 +1,7 @@
-// Package calibrate measures servers whose truth is known, with the very load engine, groups
-// and samplers that measure the others, and says by how much the laboratory is off on this
-// machine, at this time.
-//
-// The trade: a calibration before each run costs seven seconds of everybody's time; without it, a
-// figure is only as good as the belief that the instrument works here.
+// Package calibrate measures reference servers with a known truth, with the same load engine,
+// groups and samplers that measure the others. It reports the laboratory's error on this machine,
+// at this time. The trade: a calibration before each run costs seven seconds. Without it, nothing
+// shows that the instrument works here.
 package calibrate
 
 import (
@@ -115,7 +113,7 @@ func join(notes ...string) string {
 	return strings.Join(said, "; ")
 }
 
-// judge fills in what a check has found.
+// judge makes the record of a check.
 func judge(name, unit string, truth, measured, tolerance float64) record.Check {
 	return record.Check{
 		Name: name, Unit: unit, Truth: truth, Measured: measured, Tolerance: tolerance,
@@ -132,8 +130,8 @@ type server struct {
 	port  uint16
 }
 
-// startTime bounds the start of a reference server and its answers, a guess: they take
-// some milliseconds.
+// startTime bounds the start of a reference server and its answers. It is a guess: they take some
+// milliseconds.
 const startTime = 10 * time.Second
 
 // start runs one reference server in a group and waits until it is ready.
@@ -188,7 +186,7 @@ func (s *server) say() string {
 	return strings.TrimSpace(line)
 }
 
-// with makes a check of what is done with one reference server.
+// with makes a check from a function that uses one reference server.
 func with(args []string, do func(context.Context, bench, *server) (record.Check, error)) check {
 	return func(ctx context.Context, b bench) (c record.Check, err error) {
 		s, err := b.start(args...)

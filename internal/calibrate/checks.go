@@ -29,7 +29,7 @@ const (
 	messageBytes     = 16
 )
 
-// offer runs a load against a server and gives what the engine saw.
+// offer runs a load against a server and returns the engine's result.
 func (b bench) offer(ctx context.Context, s *server, l manifest.Load,
 	warmUp, window time.Duration) (r *load.Result, err error) {
 	g, err := group.New("calibration", group.Options{CPUs: b.load})
@@ -70,8 +70,8 @@ func (b bench) offer(ctx context.Context, s *server, l manifest.Load,
 }
 
 // stallCheck: in an open system, a server that stops for a tenth of the time delays a tenth of the
-// requests, evenly by 0 to 100 ms. So 5 % wait longer than 50 ms, whatever the client does; a
-// client that waits with the server and sends late, but does not count that, sees hardly any.
+// requests, evenly by 0 to 100 ms. So 5 % wait longer than 50 ms. A client that waits for the
+// server and sends late, but does not count its lateness, sees hardly any of them.
 func stallCheck(window time.Duration) check {
 	return with([]string{"stall"}, func(ctx context.Context, b bench, s *server) (record.Check,
 		error) {
@@ -91,9 +91,9 @@ func stallCheck(window time.Duration) check {
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
 
-// delayCheck: what a server spins longer before each reply is what its clients wait longer. Two
-// servers take short turns, and the difference of neighbours is held against the truth, for the way
-// there and back takes its time too, and how much changes with the host's mood by the second. Both
+// delayCheck: if a server spins longer before each reply, its clients wait longer by the same time.
+// Two servers take short turns, and the difference of neighbouring turns is compared with the
+// truth, since the round trip takes time too, which varies from second to second. Both servers
 // delay: a core whose idle thread is woken within microseconds wakes faster than one that slept, by
 // 1 % of a millisecond.
 func delayCheck(delay time.Duration, turns int, window time.Duration) check {
@@ -181,7 +181,7 @@ func memoryCheck(mib int) check {
 	})
 }
 
-// memoryOf lets a server touch its memory and holds what it grows by against mib.
+// memoryOf makes a server touch its memory and compares its growth with mib.
 func memoryOf(s *server, mib int) (record.Check, error) {
 	series, err := watched(s, func() error {
 		if _, err := s.stdin.WriteString("touch\n"); err != nil {
@@ -234,10 +234,10 @@ func samplerCheck(processes int) check {
 	})
 }
 
-// errSpoiled says that the machine let nothing happen in the time for it.
+// errSpoiled says that the machine was too busy for anything to be measured in time.
 var errSpoiled = errors.New("too little was measured")
 
-// roundTripCheck tells what the instrument itself costs. It has no truth and cannot fail.
+// roundTripCheck reports the cost of the instrument itself. It has no truth and cannot fail.
 func roundTripCheck(window time.Duration) check {
 	return with([]string{"delay", "0"}, func(ctx context.Context, b bench, s *server) (record.Check,
 		error) {

@@ -1,6 +1,6 @@
 package calibrate
 
-// The reference servers: processes whose truth is known because they do nothing else. Each is a
+// The reference servers: processes with a known truth, because they do nothing else. Each is a
 // hidden subcommand that prints one line when it is ready and ends when its standard input does.
 
 import (
@@ -46,7 +46,7 @@ func reference(args []string, stdin io.Reader, stdout io.Writer) error {
 			return fmt.Errorf("%s: %q is not a positive number", args[0], args[1])
 		}
 	}
-	// One core's thread for the work, one for what the runtime does beside it.
+	// One thread for the work, one for the runtime.
 	runtime.GOMAXPROCS(2)
 	switch args[0] {
 	case "stall":
@@ -68,7 +68,7 @@ func reference(args []string, stdin io.Reader, stdout io.Writer) error {
 	return fmt.Errorf("there is none called %q", args[0])
 }
 
-// endWith ends the process when standard input ends: whoever started it is gone, or has had enough.
+// endWith ends the process when standard input ends: its parent is gone, or has closed it.
 func endWith(stdin io.Reader) {
 	_, _ = io.Copy(io.Discard, stdin)
 	os.Exit(0)
@@ -185,9 +185,9 @@ func echoOnce(fd int, buf []byte) {
 	}
 }
 
-// burn uses a share of one core, by its own CPU clock, so that a core it has to share does not
-// change the truth. The clock is the process's: the Go runtime has a thread that looks about, at a
-// hundredth of a core.
+// burn uses a share of one core, by its own CPU clock, so that a shared core does not change the
+// truth. The clock is the process's, since the Go runtime's monitor thread uses a hundredth of a
+// core.
 func burn(share float64, stdout io.Writer) error {
 	if share >= 1 {
 		return fmt.Errorf("burn: a share of %v is more than one thread can use", share)

@@ -25,7 +25,7 @@ type cgroup struct {
 	dir      int // the directory, for clone3
 	procs    int
 	stat     int
-	pressure int // -1: the kernel tells no pressure
+	pressure int // -1: the kernel has no pressure file
 	r        proc.Reader
 }
 
@@ -105,7 +105,8 @@ func Directory() (string, error) {
 	return "", errors.New("finding our cgroup: /proc/self/cgroup has no v2 line")
 }
 
-// home is where groups can be made: found out once, by making one and forking into it.
+// home is the directory in which groups can be made. It is found once, by making one and forking
+// into it.
 var home = sync.OnceValues(func() (string, error) {
 	dir, err := Directory()
 	if err != nil {
@@ -115,8 +116,7 @@ var home = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The command does not exist: that this is the complaint proves that the fork into
-	// the group worked.
+	// The command does not exist. This error proves that the fork into the group worked.
 	_, err = syscall.ForkExec("/proc/self/no-such-command", nil,
 		&syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: g.dir}})
 	if removed := g.remove(); removed != nil {
@@ -128,7 +128,7 @@ var home = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// Supported says why groups have to do without cgroups; nil if they need not.
+// Supported returns the reason why groups cannot use cgroups, or nil.
 func Supported() error {
 	_, err := home()
 	return err
@@ -219,8 +219,8 @@ func killDir(dir string) error {
 		}
 		return err
 	}
-	// Frozen processes still die of SIGKILL; without the freezer a loop over forks ends all
-	// the same, later.
+	// Frozen processes still die of SIGKILL. Without the freezer the loop ends forking processes,
+	// too, but later.
 	_ = os.WriteFile(filepath.Join(dir, "cgroup.freeze"), []byte("1"), 0)
 	defer func() { _ = os.WriteFile(filepath.Join(dir, "cgroup.freeze"), []byte("0"), 0) }()
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))

@@ -1,11 +1,11 @@
-// Package group holds all processes of one role of one cell together: the server, or the load, with
-// whatever they fork. It starts them, says what they used, and ends every one of them.
+// Package group manages all processes of one role of one cell: the server, or the load, with all
+// their descendants. It starts them, reports their usage, and ends every one of them.
 //
 // The trade: a process tree can only be watched from outside, and a daemon leaves its tree on
-// purpose. A cgroup v2 directory is the kernel's own answer: nobody leaves it by forking, it counts
-// the CPU of the dead, and one write kills everything in it. Where none can be made, the group
-// falls back to reading all of /proc: parents, sessions and a mark in the environment tell who
-// belongs, and the laboratory becomes the reaper of orphans so that they stay its descendants.
+// purpose. A cgroup v2 directory is the kernel's own answer: a fork does not leave it, it counts
+// the CPU of dead processes, and one write kills everything in it. If none can be made, the group
+// falls back to reading all of /proc: parents, sessions and a mark in the environment identify its
+// members, and the laboratory becomes the reaper of orphans so that they stay its descendants.
 package group
 
 import (
@@ -59,7 +59,7 @@ type Usage struct {
 const prefix = "interleave"
 
 // pipeDelay bounds how long Wait reads on when a process that outlives the first one holds its
-// output open. A guess: what was written before the end is read in far less.
+// output open. It is a guess: output from before the end is read in far less.
 const pipeDelay = 2 * time.Second
 
 var count atomic.Int64
@@ -102,8 +102,9 @@ func plain(name string) bool {
 	return true
 }
 
-// Unique names a thing of this run, such as a group, for this machine: pid and start time together
-// are never given twice. Sweeps know by the name whether the run still lives.
+// Unique makes a name for an object of this run, such as a group, that is unique on this machine:
+// pid and start time together are never reused. A sweep sees from the name whether the run still
+// lives.
 func Unique(role string) string {
 	return fmt.Sprintf("%s.%d.%d.%s.%d", prefix, os.Getpid(), self().Start, role, count.Add(1))
 }
@@ -261,7 +262,8 @@ func (g *Group) Pressure() time.Duration {
 	return u.Pressure
 }
 
-// Close kills what is left and removes the group's directory. A second call does nothing.
+// Close kills the remaining processes and removes the group's directory. A second call does
+// nothing.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	if g.closed {
@@ -272,8 +274,8 @@ func (g *Group) Close() error {
 	g.mu.Unlock()
 	err := g.kill()
 	if started && err == nil {
-		// An exit status is no failure of Close; the wait is bounded, for all that held the
-		// pipes are gone.
+		// An exit status is no failure of Close. The wait is bounded, since all processes that held
+		// the pipes are gone.
 		_ = g.Wait()
 	}
 	g.mu.Lock()

@@ -132,7 +132,7 @@ func TestDaemon(t *testing.T) {
 	both(t, func(t *testing.T, o Options) {
 		var daemon []int
 		var e Ended
-		// The daemon keeps Stop waiting for all of the grace, of which a busy shell needs more.
+		// The daemon makes Stop wait for all of the grace. A busy shell needs a longer one.
 		for grace := 100 * time.Millisecond; !e.ByItself && grace < patience; grace *= 4 {
 			g := start(t, o,
 				`trap 'exit 0' TERM; (setsid sh -c 'sleep 301 & sleep 302' &); while :; do sleep 0.01; done`)
@@ -208,7 +208,7 @@ func TestComet(t *testing.T) {
 }
 
 // TestDeadCPU burns in children that are waited for, that stay zombies, that vanish, and that were
-// orphaned. Each says at its end what it took by the kernel's own account.
+// orphaned. Each prints its own usage at its end, by the kernel's account.
 func TestDeadCPU(t *testing.T) {
 	const burn = `i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read s </proc/self/stat; echo "$s" >>SPENT`
 	scripts := []struct {
@@ -230,8 +230,8 @@ func TestDeadCPU(t *testing.T) {
 						len(find(t, g, "sh\x00")) == s.shells
 				})
 				user, system := g.CPU()
-				// The shells take a little besides, and of a child that vanishes a last
-				// piece may go unseen.
+				// The shells use a little besides, and the last part of a vanished child's CPU may
+				// be missed.
 				if got, want := user+system, took(t, spent, 2); got < want*6/10 ||
 					got > want*5/4+50*time.Millisecond {
 					t.Errorf("got %v, want about %v", got, want)
@@ -241,7 +241,7 @@ func TestDeadCPU(t *testing.T) {
 	}
 }
 
-// took adds up what so many processes say of themselves, a line of /proc/PID/stat each.
+// took adds up the usage that so many processes printed, a line of /proc/PID/stat each.
 func took(t *testing.T, file string, processes int) (sum time.Duration) {
 	t.Helper()
 	text, err := os.ReadFile(file)

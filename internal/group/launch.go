@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cores and network namespace belong to a thread and are inherited by what it forks. All commands
+// Cores and network namespace belong to a thread and are inherited by its children. All commands
 // are forked by one thread that does nothing else: it changes itself, forks, and changes back. It
 // is never given back to the Go runtime, for a process with Pdeathsig is signalled when the
 // *thread* that forked it ends (golang/go #27505).
@@ -79,7 +79,8 @@ func forkWith(cmd *exec.Cmd, o Options) (err error) {
 	return cmd.Start()
 }
 
-// restored joins the start's error with that of the way back; the first way back that failed stays.
+// restored joins the start's error with that of changing the thread back. The first failure to
+// change it back is kept.
 func restored(start, back error) error {
 	if _, ok := errors.AsType[spoilt](start); ok || back == nil {
 		return start
@@ -87,7 +88,7 @@ func restored(start, back error) error {
 	return spoilt{start, back}
 }
 
-// pin moves this thread to the cores and returns the way back.
+// pin moves this thread to the cores and returns a function that moves it back.
 func pin(cpus []int) (back func() error, err error) {
 	var old, set, got unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &old); err != nil {
@@ -103,7 +104,7 @@ func pin(cpus []int) (back func() error, err error) {
 		return nil, fmt.Errorf("moving to the cores %v: %w", cpus, err)
 	}
 	back = func() error { return unix.SchedSetaffinity(0, &old) }
-	// The kernel drops cores that a cpuset forbids without a word.
+	// The kernel silently drops cores that a cpuset forbids.
 	if err := unix.SchedGetaffinity(0, &got); err != nil || got != set {
 		return nil, restored(fmt.Errorf("moving to the cores %v: not all are usable here", cpus),
 			back())
@@ -111,7 +112,7 @@ func pin(cpus []int) (back func() error, err error) {
 	return back, nil
 }
 
-// enter moves this thread to a network namespace and returns the way back.
+// enter moves this thread to a network namespace and returns a function that moves it back.
 func enter(path string) (back func() error, err error) {
 	old, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -1,20 +1,20 @@
 package group
 
-// Several are groups that are looked at as one, such as those of servers that work for each other.
-// One goroutine at a time may look.
+// Several is a set of groups that is looked at as one, such as those of the servers of a chain. One
+// goroutine at a time may look.
 type Several struct {
 	groups []*Group
 	one    Usage
 }
 
-// Together makes one of groups, of which there is one at least.
+// Together makes a Several of at least one group.
 func Together(groups ...*Group) *Several { return &Several{groups: groups} }
 
 // Source says where the figures come from.
 func (s *Several) Source() string { return s.groups[0].Source() }
 
-// Look fills u with the sum over all groups, reusing its slice of processes. Pressure is the sum of
-// what each felt: two groups that wait for a core at the same time count it twice.
+// Look fills u with the sum over all groups, reusing its slice of processes. Pressure is the sum
+// over the groups: if two wait for a core at the same time, it counts twice.
 func (s *Several) Look(u *Usage) error {
 	*u = Usage{PIDs: u.PIDs[:0]}
 	for _, g := range s.groups {

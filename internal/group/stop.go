@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ended is how a group came to its end.
+// Ended describes the end of a group.
 type Ended struct {
 	Early    bool             // the first process had ended before it was asked to
 	ByItself bool             // it ended without SIGKILL
@@ -19,7 +19,8 @@ type Ended struct {
 	Took   time.Duration // from the request to the first process's end
 }
 
-// Clean tells whether the first process ended when asked, with status 0, and left nobody behind.
+// Clean tells whether the first process ended when asked, with status 0, and left no process
+// behind.
 func (e Ended) Clean() bool {
 	return !e.Early && e.ByItself && e.State != nil && e.State.ExitCode() == 0 && len(e.Strays) == 0
 }
@@ -33,7 +34,7 @@ const killTime = time.Minute
 const pollEvery = 5 * time.Millisecond
 
 // Stop sends SIGTERM to the first process, gives it and its descendants the time of grace, and then
-// kills what is left. The error says that even that did not work.
+// kills the rest. An error says that even that failed.
 func (g *Group) Stop(grace time.Duration) (Ended, error) {
 	var e Ended
 	g.mu.Lock()
@@ -86,8 +87,8 @@ func (g *Group) emptied(until time.Time) []int {
 	}
 }
 
-// kill ends every process of the group: with SIGKILL, again and again until none is left, for one
-// that forks may be ahead by a child.
+// kill ends every process of the group with SIGKILL. It repeats that until none is left, since a
+// forking process may be ahead by a child.
 func (g *Group) kill() error {
 	until := time.Now().Add(killTime)
 	for {

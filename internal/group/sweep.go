@@ -20,8 +20,8 @@ type Swept struct {
 	PIDs        []int    // processes of dead runs that were killed
 }
 
-// Sweep removes what runs that were killed left behind: processes that bear the mark of a dead
-// laboratory, and its cgroups. Runs that still live are left alone.
+// Sweep removes the remains of runs that were killed: processes that bear the mark of a dead
+// laboratory, and its cgroups. It leaves living runs alone.
 func Sweep() (Swept, error) {
 	var s Swept
 	err := s.directories()

@@ -12,13 +12,13 @@ import (
 )
 
 // A tree finds a group's processes without cgroups, by reading the stat file of every process of
-// the machine: who is a child of a member, or in a member's session, is a member. A daemon
-// leaves both; it falls to the laboratory, the reaper of orphans, and is known by the mark in
-// its environment.
+// the machine: a child of a member, or a process in a member's session, is a member. A daemon
+// leaves both. It becomes a child of the laboratory, the reaper of orphans, and is recognised by
+// the mark in its environment.
 //
 // A stat file counts a process and the children that it has waited for, in ticks of 10 ms. So the
-// CPU of the dead is mostly in their parents already; what a dead process had used and no parent
-// took over is kept here. The living are asked for their CPU clock, which counts nanoseconds.
+// CPU of the dead is mostly in their parents already. The CPU of a dead process that no parent took
+// over is kept here. For living processes the tree reads their CPU clock, which counts nanoseconds.
 type tree struct {
 	mark    []byte // in the environment of every member
 	root    int    // the first process
@@ -100,7 +100,8 @@ func (t *tree) scan() {
 			t.all = append(t.all, seen{pid, s})
 		}
 	}
-	for grown := true; grown; { // a child may be listed before its parent: until nobody is found
+	// a child may be listed before its parent: repeat until none is found
+	for grown := true; grown; {
 		grown = false
 		for i := range t.all {
 			if t.meet(&t.all[i]) {
@@ -139,10 +140,10 @@ func (t *tree) meet(p *seen) bool {
 	return true
 }
 
-// exact returns what a process has used by its clock, parted into user and system as its ticks are;
-// the ticks themselves if the clock does not answer.
+// exact returns the CPU of a process by its clock, split into user and system time in the
+// proportion of its ticks. It returns the ticks themselves if the clock cannot be read.
 func exact(pid int, ticks cpu) cpu {
-	// The clock's number is made of the process's as clock_getcpuclockid(3) does: CPUCLOCK_SCHED
+	// The clock's number is made from the process's, as in clock_getcpuclockid(3): CPUCLOCK_SCHED
 	// of the process.
 	const sched = 2
 	var ts unix.Timespec
@@ -157,8 +158,8 @@ func exact(pid int, ticks cpu) cpu {
 	return cpu{used - system, system}
 }
 
-// belongs judges a process that is not known yet. Only members seen in this scan count as
-// relatives: as long as they live, nobody else can be given their number or that of their session.
+// belongs tells whether an unknown process is a member. Only members seen in this scan count as
+// relatives: while they live, their number and that of their session cannot be reused.
 func (t *tree) belongs(p *seen) bool {
 	if p.pid == t.root && p.stat.PPID == t.lab {
 		return t.members[p.pid] == nil
@@ -177,7 +178,7 @@ func (t *tree) belongs(p *seen) bool {
 		return true
 	}
 	if len(environ) == 0 {
-		// it may be in the middle of execve(2), where none can be read: it is looked at again
+		// it may be in the middle of execve(2), when none can be read: the next scan looks again
 		return false
 	}
 	if len(t.strange) > 1000 {
@@ -199,10 +200,10 @@ func marked(environ, entry []byte) bool {
 	return false
 }
 
-// accountForVanished finds who accounts for the members that vanished: the nearest ancestor that
-// lives owes what was last seen on them, until the time of its waited-for children has grown by as
-// much. That may show one look later, for a parent may have been read just before it waited; it
-// never shows where no one waits (SIGCHLD ignored).
+// accountForVanished assigns the CPU of vanished members: their nearest living ancestor owes the
+// CPU that was last seen on them, until the time of its waited-for children has grown by as much.
+// That may show one look later, since a parent may have been read just before it waited. It never
+// shows if no process waits (SIGCHLD ignored).
 func (t *tree) accountForVanished() {
 	for _, m := range t.members {
 		if m.pass == t.pass {
@@ -237,8 +238,8 @@ func (t *tree) heir(m *member) *member {
 	return nil
 }
 
-// reap buries members that were orphaned and fell to this process; what they used is told exactly.
-// The first process is left to cmd.Wait.
+// reap waits for dead members that became this process's children, and adds their exact usage. The
+// first process is left to cmd.Wait.
 func (t *tree) reap() {
 	for pid, m := range t.members {
 		if !m.dead || m.ppid != t.lab || pid == t.root {

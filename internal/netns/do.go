@@ -8,14 +8,14 @@ import (
 )
 
 // Do runs f on a thread that is in the network namespace of a path: sockets that f makes belong to
-// it, and so do the processes that it starts. An empty path is where the caller is. What f starts
-// in other goroutines stays outside.
+// it, and so do the processes that it starts. An empty path is the caller's namespace. Goroutines
+// that f starts are outside.
 func Do(path string, f func() error) (err error) {
 	if path == "" {
 		return f()
 	}
 	runtime.LockOSThread()
-	back := false // a thread that is not back where it was ends with its goroutine
+	back := false // a thread that is not moved back ends with its goroutine
 	defer func() {
 		if back {
 			runtime.UnlockOSThread()

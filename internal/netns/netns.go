@@ -25,7 +25,7 @@ import (
 	"interleave/internal/manifest"
 )
 
-// dir is where the ip command keeps the namespaces that have a name.
+// dir is the folder in which the ip command keeps named namespaces.
 const dir = "/run/netns"
 
 // device is the name of the server's device, and of the load's end of the pair. Names are a
@@ -33,11 +33,11 @@ const dir = "/run/netns"
 const device = "lab0"
 
 const (
-	// loadAddresses is how many the load gets: with ports as many connections as a machine holds.
-	// Not more, for stacks for small machines know eight neighbours at a time (smoltcp's default),
-	// and the server has to answer all of these.
+	// loadAddresses is the number of the load's addresses. With their ports they suffice for as
+	// many connections as a machine holds. There are not more, since stacks for small machines keep
+	// eight neighbours (smoltcp's default), and the server has to answer all of these.
 	loadAddresses = 7
-	// ports are those of each address that the load may use: all that need no privilege.
+	// ports is the number of ports of each address that the load may use: all unprivileged ones.
 	ports = "1024 65535"
 	// prefixBits is the length of the network that both hosts are in.
 	prefixBits = 24
@@ -47,7 +47,7 @@ const (
 // devices are torn down.
 const commandTime = 20 * time.Second
 
-// A Pair is two hosts that reach each other and nothing else. No Pair, nil, is this host and its
+// A Pair is two hosts that reach each other and nothing else. A nil Pair is this host and its
 // loopback device.
 type Pair struct {
 	Hosts  manifest.Hosts // NetNS or Tap
@@ -58,11 +58,10 @@ type Pair struct {
 }
 
 // New makes the two hosts; for manifest.Local it makes nothing and returns nil. The name
-// tells them apart from others of this run in lists. It needs root and iproute2; the error
-// says what is missing.
-//
-// A tap lies in the namespace of the load, whose end of it is the kernel's: it stays without a
-// program, is up and has the address of the peer. Its queue and its MTU are those that a user has.
+// distinguishes them from others of this run in lists. New needs root and iproute2; the error says
+// what is missing. A tap is in the namespace of the load, whose end of it is the kernel's. It is
+// persistent, is up and has the address of the peer. Its queue and its MTU are the kernel's
+// defaults.
 func New(name string, hosts manifest.Hosts) (p *Pair, err error) {
 	if here(hosts) {
 		return nil, nil
@@ -100,7 +99,8 @@ func New(name string, hosts manifest.Hosts) (p *Pair, err error) {
 	return p, up(server, "", p.Server)
 }
 
-// here tells whether hosts are this one; a model that was not read from a file may not say.
+// here tells whether both hosts are this one. A model that was not read from a file may leave them
+// empty.
 func here(hosts manifest.Hosts) bool { return hosts == manifest.Local || hosts == "" }
 
 func address(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 77, 0, byte(n)}) }
@@ -112,8 +112,8 @@ func (p *Pair) add(name, role string) (ns string, err error) {
 	return ns, ip("", "netns", "add", ns)
 }
 
-// Able says what stands in the way of two hosts of a kind; nil if they can be made. It tries: a
-// container may deny namespaces to root as well, and a chroot the mounts that go with them.
+// Able returns an error if two hosts of a kind cannot be made. It tries to make them: a container
+// may deny namespaces even to root, and a chroot may deny their mounts.
 func Able(hosts manifest.Hosts) error {
 	if here(hosts) {
 		return nil
@@ -138,8 +138,8 @@ func Able(hosts manifest.Hosts) error {
 	return tun.Close()
 }
 
-// up makes a namespace's device by the first line, gives it its addresses and switches it and the
-// loopback device on.
+// up makes a namespace's device by the first line, gives it its addresses and sets it and the
+// loopback device up.
 func up(ns, first string, addresses ...netip.Addr) error {
 	var batch strings.Builder
 	batch.WriteString(first)
@@ -162,8 +162,8 @@ func (p *Pair) Address() netip.Prefix { return netip.PrefixFrom(p.Server, prefix
 func (p *Pair) Peer() netip.Addr { return p.Load[0] }
 
 // Path returns the namespace of a role, "server" or "load", for group's Options; "" for another
-// role, and for the loopback device. The server behind a tap runs in the namespace of the load:
-// that is where the tap is.
+// role, and for the loopback device. The server behind a tap runs in the namespace of the load,
+// which has the tap.
 func (p *Pair) Path(role string) string {
 	if p == nil {
 		return ""
@@ -176,7 +176,7 @@ func (p *Pair) Path(role string) string {
 }
 
 // Close removes the namespaces, and the devices with them. A process that still runs in one keeps
-// it alive without a name. A second call does nothing; a nil Pair is closed.
+// it alive without a name. A second call, and one of a nil Pair, does nothing.
 func (p *Pair) Close() error {
 	if p == nil {
 		return nil
@@ -188,7 +188,7 @@ func (p *Pair) Close() error {
 	return failed
 }
 
-// Sweep removes the namespaces that runs left behind which were killed.
+// Sweep removes the namespaces of runs that were killed.
 func Sweep() error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -220,8 +220,8 @@ func remove(name string) error {
 // ip runs the ip command with its input.
 func ip(input string, args ...string) error { return run("ip", input, args...) }
 
-// run runs a command in a process group of its own, so that Ctrl-C does not end it half way, least
-// of all when it cleans up.
+// run runs a command in a process group of its own, so that Ctrl-C does not interrupt it, above all
+// during a clean-up.
 func run(name, input string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()

@@ -22,7 +22,7 @@ func need(t *testing.T, hosts manifest.Hosts) {
 	}
 }
 
-// in is Do, of a test.
+// in is Do for a test.
 func in(t *testing.T, path string, f func() error) {
 	t.Helper()
 	if err := Do(path, f); err != nil {
@@ -75,8 +75,7 @@ func TestPair(t *testing.T) {
 			t.Errorf("the server sees %s, want %v", got, from)
 		}
 	}
-	// Who takes the connection may be a router of the outside that takes all: it is the server
-	// if it says hello.
+	// A router outside may accept every connection. It is the server only if it says hello.
 	if c, err := net.DialTimeout("tcp4", listener.Addr().String(),
 		100*time.Millisecond); err == nil {
 		c.SetDeadline(time.Now().Add(100 * time.Millisecond))

@@ -67,7 +67,7 @@ func TestTap(t *testing.T) {
 				if err != nil {
 					return
 				}
-				io.WriteString(c, c.RemoteAddr().String()) // who dials compares it
+				io.WriteString(c, c.RemoteAddr().String()) // the client compares it
 				c.Close()
 			}
 		}()
@@ -92,8 +92,8 @@ func TestTap(t *testing.T) {
 	}
 }
 
-// TestTapIsAsUsual holds the device to what a server is promised: it stays, is up, has the peer's
-// address and the kernel's own length of queue; one server at a time is behind it.
+// TestTapIsAsUsual checks the promises to a server: the device is persistent, is up, has the peer's
+// address and the kernel's default queue length, and takes one server at a time.
 func TestTapIsAsUsual(t *testing.T) {
 	p := newTap(t)
 	show := func(args ...string) string {
@@ -157,7 +157,7 @@ func TestNoPair(t *testing.T) {
 	in(t, p.Path("load"), func() error { return nil })
 }
 
-// TestDo leaves the thread where it was, whatever f says.
+// TestDo checks that Do moves the thread back, with any result of f.
 func TestDo(t *testing.T) {
 	p := newTap(t)
 	runtime.LockOSThread()

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cores are those that this process might use when it started, rising; nil if that is all that the
-// machine has. In a container with a part of a large machine's cores, the others are nobody's
-// business: what runs there disturbs nothing here.
+// Cores are those that this process might use when it started, rising; nil if these are all of the
+// machine's. In a container with a part of a large machine's cores, programs on the other cores
+// disturb nothing here.
 func Cores() []int { return cores }
 
-// cores is looked at before any thread binds itself to one.
+// cores is read before any thread binds itself to one.
 var cores = usable()
 
 func usable() []int {

@@ -20,8 +20,8 @@ func (r *Reader) Tasks(pid int, tids []int) []int {
 	return r.list(tids)
 }
 
-// Descriptors returns how many descriptors a process holds. Linux tells it as the size of the
-// folder since 6.2; before that they are counted.
+// Descriptors returns the number of descriptors of a process. Since Linux 6.2 it is the size of the
+// folder; before that they are counted.
 func (r *Reader) Descriptors(pid int) int {
 	r.pidPath(pid)
 	r.path = append(r.path, "fd"...)

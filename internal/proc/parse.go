@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Stat is what /proc/PID/stat or /proc/PID/task/TID/stat says.
+// A Stat is the content of /proc/PID/stat or /proc/PID/task/TID/stat.
 type Stat struct {
-	Comm                   []byte // points into what was parsed
+	Comm                   []byte // points into the parsed bytes
 	State                  byte   // R S D Z X ...
 	PPID, Session          int
 	MinorFaults            int64
@@ -21,14 +21,14 @@ type Stat struct {
 	RSS                    int64  // pages
 }
 
-// Dead tells a process that only waits to be reaped. One whose first thread has ended looks like a
-// zombie too, but has other threads.
+// Dead tells whether a process only waits to be reaped. A process whose first thread has ended
+// looks like a zombie, too, but has other threads.
 func (s *Stat) Dead() bool {
 	return (s.State == 'Z' || s.State == 'X' || s.State == 'x') && s.Threads <= 1
 }
 
 // ParseStat reads a stat line. A command's name may hold spaces and parentheses: it ends at the
-// last closing one, for only numbers follow.
+// last closing one, since only numbers follow.
 func ParseStat(b []byte) (s Stat, ok bool) {
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if from < 0 || to < from || to+3 >= len(b) {
@@ -109,8 +109,8 @@ func ParsePressure(b []byte) (time.Duration, bool) {
 var some = []byte("some ")
 
 // ParseMachine returns the times of these cores together from /proc/stat: busy is neither idle nor
-// waiting for a disk nor taken away; steal is what the hypervisor took. cores rise; nil is all of
-// them, from the first line, whose sums are rounded once and not for each core.
+// waiting for a disk nor stolen; steal is the hypervisor's. cores rise; nil is all of them, from
+// the first line, whose sums are rounded once and not for each core.
 func ParseMachine(b []byte, cores []int) (busy, steal time.Duration, ok bool) {
 	if len(b) < 5 || string(b[:4]) != "cpu " {
 		return 0, 0, false
@@ -121,7 +121,7 @@ func ParseMachine(b []byte, cores []int) (busy, steal time.Duration, ok bool) {
 	for len(cores) > 0 {
 		next := bytes.IndexByte(b, '\n')
 		if next < 0 || len(b) < next+5 || string(b[next+1:next+4]) != "cpu" {
-			return 0, 0, false // a core that is not there
+			return 0, 0, false // a missing core
 		}
 		b = b[next+1:]
 		core, rest, found := number(b[3:])
@@ -140,7 +140,7 @@ func ParseMachine(b []byte, cores []int) (busy, steal time.Duration, ok bool) {
 	return busy, steal, true
 }
 
-// machineTimes reads what follows the name in a line of /proc/stat.
+// machineTimes reads the times after the name in a line of /proc/stat.
 func machineTimes(rest []byte) (busy, steal time.Duration, ok bool) {
 	// user nice system idle iowait irq softirq steal; guests are part of user and nice
 	var f [8]int64
@@ -152,16 +152,16 @@ func machineTimes(rest []byte) (busy, steal time.Duration, ok bool) {
 	return time.Duration(f[0]+f[1]+f[2]+f[5]+f[6]) * Tick, time.Duration(f[7]) * Tick, true
 }
 
-// ParseMemory takes from /proc/meminfo, in bytes, what new programs can have, and what there is.
+// ParseMemory returns the available and the total memory of /proc/meminfo, in bytes.
 func ParseMemory(b []byte) (available, total int64, ok bool) {
 	available, ok = after(b, "\nMemAvailable:")
 	total, found := after(b, "\nMemTotal:")
 	return available << 10, total << 10, ok && found
 }
 
-// ParseKernelMemory takes from /proc/meminfo, in bytes, what the kernel holds for itself that grows
-// with sockets, processes and threads: slab, kernel stacks, page tables and memory for each core.
-// Buffers full of data are not in it.
+// ParseKernelMemory returns, from /proc/meminfo and in bytes, the kernel's memory that grows with
+// sockets, processes and threads: slab, kernel stacks, page tables and memory for each core. It
+// does not include buffers full of data.
 func ParseKernelMemory(b []byte) (kernel int64, ok bool) {
 	ok = true
 	for _, key := range []string{"\nSlab:", "\nKernelStack:", "\nPageTables:", "\nPercpu:"} {
@@ -172,8 +172,8 @@ func ParseKernelMemory(b []byte) (kernel int64, ok bool) {
 	return kernel << 10, ok
 }
 
-// after returns the number that follows the last place of key. A key that begins with a newline may
-// also open the file.
+// after returns the number that follows the last occurrence of key. A key that begins with a
+// newline may also open the file.
 func after(b []byte, key string) (int64, bool) {
 	i := lastIndex(b, key)
 	switch {
@@ -198,7 +198,7 @@ func lastIndex(b []byte, key string) int {
 	return -1
 }
 
-// number reads a decimal number after blanks; what would not fit becomes the largest.
+// number reads a decimal number after blanks. An overflow becomes the largest.
 func number(b []byte) (n int64, rest []byte, ok bool) {
 	i := 0
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {

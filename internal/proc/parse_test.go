@@ -111,7 +111,7 @@ func TestParseMachine(t *testing.T) {
 	}
 }
 
-// FuzzParse feeds every parser: none may panic, and a process's name may not pass for a figure.
+// FuzzParse feeds every parser: none may panic, and a process's name must not be taken as a figure.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(statLine))
 	f.Add([]byte("some avg10=0 total=1\n"))

@@ -3,7 +3,7 @@
 //
 // The trade: it names each file by bytes and calls the kernel itself, which is more code than
 // os.ReadFile, and in return a look at 100 processes costs about a millisecond of the machine that
-// is being measured. A process that is gone is not an error here: its files simply do not answer.
+// is being measured. A process that is gone is not an error here: its files are empty.
 package proc
 
 import (
@@ -52,8 +52,8 @@ func (r *Reader) Path(path string) []byte {
 	return r.read()
 }
 
-// FD returns the content of an open file from its beginning, or nil. Kernel files are written anew
-// for each read at offset 0, so a descriptor can be kept open and asked again.
+// FD returns the content of an open file from its beginning, or nil. The kernel generates its files
+// anew for each read at offset 0, so a descriptor can be kept open and asked again.
 func (r *Reader) FD(fd int) []byte {
 	n := r.fill(fd, true)
 	if n < 0 {

@@ -41,7 +41,7 @@ func TestReadsOurselves(t *testing.T) {
 func TestDescriptors(t *testing.T) {
 	var r Reader
 	before := r.Descriptors(os.Getpid())
-	for range 20 { // not os.Open: the first one may open an epoll instance beside
+	for range 20 { // not os.Open: its first call may open an epoll instance, too
 		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestLongFile reads what is longer than the first buffer, by name and by descriptor, twice.
+// TestLongFile reads files longer than the first buffer, by name and by descriptor, twice.
 func TestLongFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long")
 	want := strings.Repeat("0123456789abcde\n", 10*bufBytes/16)
@@ -98,8 +98,8 @@ func TestNoAllocations(t *testing.T) {
 		r.Descriptors(pid)
 	}
 	look()
-	// Lists may grow while others start processes; anything that allocates at each call
-	// gives 1 at least.
+	// Lists may grow while others start processes. A function that allocates at each call gives at
+	// least 1.
 	if got := testing.AllocsPerRun(100, look); got >= 1 {
 		t.Errorf("got %v allocations a look, want none", got)
 	}

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests measure this test binary itself, started again as a helper that burns, allocates or
-// makes threads on command and tells the truth about itself as the kernel's own accounting has it.
+// The tests measure this test binary itself, started again as a helper that burns CPU, allocates or
+// makes threads on command, and reports its own usage by the kernel's accounting.
 
 const helperName = "SAMPLE_TEST_HELPER"
 
@@ -173,7 +173,7 @@ type helper struct {
 	out   *bufio.Reader
 }
 
-// truth is what the helper says about itself.
+// truth is the helper's own report.
 type truth struct {
 	self, kids time.Duration // CPU
 	voluntary  int64

@@ -6,17 +6,16 @@
 // every tick; figures of each process (RSS, faults, threads) and of each thread (switches, waits,
 // descriptors) are read at every tick as long as that is cheap, and otherwise less often, with the
 // last value carried on. Every layer is read at a mark, and so are the proportional set sizes.
-// Between two processes whoever waits for the core goes first. Measured on two cores: 20 us for the
-// first layer, 10 us for each process, 16 us for each thread, 20 us and up for each PSS.
-//
-// Figures "so far" include the dead as far as they were seen: CPU wholly with cgroups; faults
-// through the parents that waited; switches and waits up to the last look at the thread, which
-// misses one that came and went between two looks.
+// Between two processes the sampler yields its core. Measured on two cores: 20 us for the first
+// layer, 10 us for each process, 16 us for each thread, 20 us and up for each PSS. Figures "so far"
+// include dead processes as far as they were seen: CPU completely with cgroups; faults through the
+// parents that waited; switches and waits up to the last look at the thread. A thread that lives
+// only between two looks is missed.
 package sample
 
 import "time"
 
-// A Sample is what a server's process tree has used since it started, and what it holds now.
+// A Sample is the resources that a server's process tree has used since it started, and holds now.
 type Sample struct {
 	At          time.Duration `json:"at_ns"`     // since the sampler's start
 	User        time.Duration `json:"user_ns"`   // CPU so far, dead children included
@@ -56,13 +55,13 @@ type Thread struct {
 	CPU  time.Duration `json:"cpu_ns"`
 }
 
-// A Series is what a sampler saw of one server.
+// A Series is a sampler's data of one server.
 type Series struct {
 	Source  string        `json:"source"`   // "cgroup2+proc" or "proc"
 	Every   time.Duration `json:"every_ns"` // the interval asked for
 	Samples []Sample      `json:"samples"`
 	Threads []Thread      `json:"threads,omitempty"` // busiest first, at most 64
-	// whose CPU stands in the samples too, in the order in which they came
+	// threads whose CPU is in the samples, too, in the order in which they came
 	Traced []Thread `json:"traced,omitempty"`
 }
 

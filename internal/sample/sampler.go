@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Group is what a sampler looks at: one group, or several together.
+// A Group is the object of a sampler: one group, or several together.
 type Group interface {
 	Look(u *group.Usage) error
 	Source() string
@@ -27,7 +27,7 @@ type Sampler struct {
 	ended chan struct{}
 	once  sync.Once
 
-	// What follows is owned by sample, the goroutine, from Start until ended is closed.
+	// The goroutine sample owns the fields below from Start until ended is closed.
 	start   time.Time
 	series  Series
 	usage   group.Usage
@@ -35,7 +35,7 @@ type Sampler struct {
 	table   table
 	process layer
 	detail  layer
-	last    Sample // of what is carried on between two looks
+	last    Sample // for values that are carried over between two looks
 }
 
 type markRequest struct {
@@ -43,8 +43,8 @@ type markRequest struct {
 	reply chan<- Sample
 }
 
-// share is the part of a core that a layer of figures may cost; a layer that costs more is read
-// less often. Two layers at 2 % each are what the 5 ms for a sample of 100 processes leave at 100
+// share is the part of a core that a layer of figures may cost. A layer that costs more is read
+// less often. Two layers at 2 % each correspond to the 5 ms for a sample of 100 processes at 100
 // ms. The number is a choice: well below the 5 % of foreign CPU at which a round is void.
 const share = 0.02
 
@@ -61,8 +61,8 @@ func New(g Group, every time.Duration) *Sampler {
 	}
 }
 
-// Trace has the CPU of threads in each sample, too: of the first that are seen. Call
-// it before Start.
+// Trace adds the CPU of threads to each sample, for the first threads that are seen. Call it before
+// Start.
 func (s *Sampler) Trace() { s.table.slots = map[int]int{} }
 
 // Start begins to look.
@@ -83,7 +83,7 @@ func (s *Sampler) Mark(name string) Sample {
 	}
 }
 
-// Stop ends the sampling and returns what was seen. It may be called again.
+// Stop ends the sampling and returns its data. It may be called again.
 func (s *Sampler) Stop() Series {
 	s.once.Do(func() { close(s.stop) })
 	<-s.ended
@@ -91,7 +91,7 @@ func (s *Sampler) Stop() Series {
 }
 
 // sample owns the series and the tables. It ends when stop is closed. It keeps to one thread, so
-// that the thread's clock tells what a look costs.
+// that the thread's clock measures the cost of a look.
 func (s *Sampler) sample() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -146,7 +146,7 @@ func (s *Sampler) look(mark string) Sample {
 // between the clock and the figures.
 const shallowTries = 3
 
-// shallow reads the clock and what is cheap, close together.
+// shallow reads the clock and the cheap figures, close together.
 func (s *Sampler) shallow() (now Sample, ok bool) {
 	for range shallowTries {
 		before, ran := time.Since(s.start), clock(unix.CLOCK_THREAD_CPUTIME_ID)
@@ -180,7 +180,7 @@ func (s *Sampler) deep(mark string) {
 	}
 }
 
-// A layer is a set of figures that is read together, and what that costs.
+// A layer is a set of figures that is read together, with the cost of reading it.
 type layer struct {
 	cost time.Duration // of the thread's CPU, at the last look
 	at   time.Time     // of the last look

@@ -19,8 +19,8 @@ func ptr(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
 // never is an interval at which no tick comes in a test.
 const never = time.Hour
 
-// slack is by how much the CPU of one look may differ from the truth: the helper answers, which
-// costs it, and /proc counts the dead in ticks, user and system apart.
+// slack is the allowed difference of one look's CPU from the truth: answering costs the helper
+// some, and /proc counts the dead in ticks, user and system time separately.
 func slack(o group.Options) time.Duration {
 	if o.NoCgroup {
 		return 3 * proc.Tick
@@ -83,7 +83,7 @@ func TestMemory(t *testing.T) {
 	const mib = 96
 	tests := []struct {
 		first, command string
-		rss, pss       float64 // in times of what is allocated
+		rss, pss       float64 // relative to the allocated memory
 	}{
 		{"nothing", "memory", 1, 1},
 		{"spawn", "shared", 2, 1},
@@ -258,8 +258,7 @@ func sleepers(t testing.TB, o group.Options, n int) *group.Group {
 	return g
 }
 
-// TestCost holds the sampler to its budget: 100 processes in 5 ms of CPU, and nothing for the
-// garbage collector.
+// TestCost checks the sampler's budget: 100 processes in 5 ms of CPU, and no garbage.
 func TestCost(t *testing.T) {
 	both(t, func(t *testing.T, o group.Options) {
 		runtime.LockOSThread() // for its clock
@@ -269,7 +268,7 @@ func TestCost(t *testing.T) {
 		s.start = time.Now()
 		var r proc.Reader
 		best, unit := never, never
-		for range 20 { // another load of the machine makes each look dearer: the best one counts
+		for range 20 { // other load makes each look more expensive: the best one counts
 			s.process, s.detail = layer{}, layer{} // every layer is due
 			before := clockThread()
 			got := s.look("")

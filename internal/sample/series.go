@@ -50,9 +50,10 @@ func (s *Series) Between(a, b string) (Delta, bool) {
 	return to.Sub(from), true
 }
 
-// CPUByInterval returns the CPU in percent of one core for each interval of the window: what its
-// mean and coefficient of variation are computed from. What is shorter than half an interval (two
-// ticks that came late and early, the rest before the end) joins the next one or is left out.
+// CPUByInterval returns the CPU in percent of one core for each interval of the window: the values
+// from which its mean and coefficient of variation are computed. An interval that is less than half
+// as long (two ticks that came late and early, the rest before the end) is joined with the next one
+// or left out.
 func (s *Series) CPUByInterval() []float64 {
 	from, ok1 := s.Mark(MarkOpen)
 	to, ok2 := s.Mark(MarkClosed)

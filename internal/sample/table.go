@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A table remembers each process and thread of a group, so that what the dead have used is not
-// forgotten.
+// A table keeps each process and thread of a group, so that the usage of dead ones is not lost.
 type table struct {
 	pass     int
 	known    map[int]*process
@@ -70,8 +69,8 @@ func newTable() table {
 		pageSize: int64(os.Getpagesize())}
 }
 
-// yield lets whoever waits for this core go first. Without it a look at a hundred processes kept
-// the load from its core for as long as that takes, 3 ms, and answers stood there meanwhile.
+// yield lets waiting threads run on this core first. Without it a look at a hundred processes kept
+// the load from its core for 3 ms, and answers waited meanwhile.
 func yield() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 // processes looks at each living process: 10 us each.
@@ -106,8 +105,8 @@ func (t *table) processes(r *proc.Reader, pids []int) {
 	t.bury()
 }
 
-// bury forgets the processes that vanished. Their faults are owed by the parent until it has
-// waited, which may show in this look or in the next one; without a parent the table keeps them.
+// bury removes the processes that vanished. Their parent owes their faults until it has waited,
+// which may show in this look or in the next one. Without a parent the table keeps them.
 func (t *table) bury() {
 	for _, p := range t.known {
 		if p.pass == t.pass {
@@ -162,7 +161,7 @@ func (t *table) threads(r *proc.Reader, mark string) {
 		}
 		t.gone.add(k.waits)
 		k.waits = waits{}
-		// One that ran in the window is kept until the window has closed, for it may be
+		// A thread that ran in the window is kept until the window has closed, since it may be
 		// among the busiest.
 		if mark == MarkClosed {
 			k.used = max(k.used, k.ran-k.opened)
@@ -174,10 +173,10 @@ func (t *table) threads(r *proc.Reader, mark string) {
 	t.prune()
 }
 
-// maxDeadTasks bounds how many ended threads are remembered for the list of the busiest.
+// maxDeadTasks bounds the ended threads that are kept for the list of the busiest.
 const maxDeadTasks = 4096
 
-// prune forgets the ended threads that ran least, if there are too many.
+// prune removes the ended threads that ran least, if there are too many.
 func (t *table) prune() {
 	var ended []*task
 	for _, k := range t.tasks {
@@ -259,11 +258,11 @@ func (t *table) fill(s *Sample) {
 	s.Voluntary, s.Involuntary, s.RunWait = w.voluntary, w.involuntary, w.runWait
 }
 
-// maxTraced is how many threads are traced: a server of a few threads is seen whole, and of one
-// with a thread for each client the first, beside which the rest is told as one.
+// maxTraced is the number of traced threads: all of a server with few threads, and the first of a
+// server with a thread for each client. The rest is reported as one.
 const maxTraced = 16
 
-// trace is the CPU so far of the threads that are traced. One that has ended keeps its last.
+// trace is the CPU so far of the traced threads. An ended one keeps its last value.
 func (t *table) trace() []time.Duration {
 	if t.slots == nil {
 		return nil
