@@ -1,6 +1,6 @@
 // Package live shows the progress of a run: a few repainted lines on a terminal, plain lines
-// elsewhere. It draws only outside of measuring windows, for a terminal that scrolls costs a core's
-// time that belongs to the servers.
+// elsewhere. It draws only outside of measuring windows, since a scrolling terminal uses CPU that
+// belongs to the servers.
 package live
 
 import (
@@ -35,7 +35,7 @@ func New(w io.Writer, stop func()) View {
 	return &lines{w: w}
 }
 
-// lines prints what happens, a line each: notes, cells that do not count, and the ends of rounds.
+// lines prints a line for each note, each cell that does not count, and the end of each round.
 type lines struct{ w io.Writer }
 
 func (l *lines) Close() {}
@@ -55,8 +55,8 @@ func (l *lines) Watch(e run.Event) {
 	}
 }
 
-// fault is the line of a cell that does not count: what broke in words, what a gate voided by the
-// gates' names. The report has their sentences.
+// fault is the line of a cell that does not count: a broken cell's fault in words, or the names of
+// the gates that voided it. The report has their sentences.
 func fault(c *record.Cell) string {
 	var why []string
 	for _, r := range c.Reasons {
@@ -80,7 +80,7 @@ func result(c *record.Cell) string {
 	for _, m := range figures {
 		if c.Load.Shape == manifest.Paced && (m == manifest.Throughput ||
 			m == manifest.CPUPerRequest) {
-			continue // the load decides the one, and the other follows from CPU
+			continue // the load decides the first, and the second follows from CPU
 		}
 		v, ok := c.Metric(m)
 		if ok && len(shown) < 2 {
@@ -120,7 +120,7 @@ func tally(all []verdict.Verdict) string {
 	return strings.Join(out, ", ") + " so far"
 }
 
-// spell rounds a time that is left to what a person needs.
+// spell rounds a remaining time for people.
 func spell(d time.Duration) string {
 	switch {
 	case d >= time.Hour:

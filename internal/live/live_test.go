@@ -90,7 +90,7 @@ func TestNothingPassesWhileAWindowIsOpen(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
-	for range 2 * maxHeld { // a window that never closes must not hold without bound
+	for range 2 * maxHeld { // a window that never closes must not hold events without bound
 		g.take(run.Event{Kind: run.WindowOpens})
 		g.take(run.Event{Kind: run.Note})
 	}
@@ -99,7 +99,7 @@ func TestNothingPassesWhileAWindowIsOpen(t *testing.T) {
 	}
 }
 
-// shown is what a model has on the screen, without escape codes of colours it needs none of.
+// shown is a model's screen as text, without the escape codes of colours.
 func shown(m *model) string { return m.View().Content }
 
 func TestTheScreenTellsWhereTheRunIs(t *testing.T) {

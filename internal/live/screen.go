@@ -21,7 +21,7 @@ import (
 // framesPerSecond bounds how often the terminal is painted, and how often the painter wakes up.
 const framesPerSecond = 5
 
-// maxHeld bounds the events that wait while a window is open: a window has none but its own.
+// maxHeld bounds the events that wait while a window is open. A window has only its own two.
 const maxHeld = 256
 
 // screen repaints a few lines at the bottom of the terminal; notes scroll by above them.
@@ -176,7 +176,7 @@ func (m *model) gates() string {
 	return strings.Join(out, ", ")
 }
 
-// change finds the verdict whose word is new.
+// change finds the verdict whose word has changed.
 func (m *model) change(now []verdict.Verdict) {
 	before := map[string]stats.Word{}
 	for _, v := range m.verdicts {
@@ -190,7 +190,7 @@ func (m *model) change(now []verdict.Verdict) {
 	m.verdicts = now
 }
 
-// colours from the 16 of every terminal, so that the user's theme decides what they look like.
+// colours from the 16 of every terminal, so that the user's theme decides on their look.
 const (
 	faint = "8"
 	warm  = "3"

@@ -7,22 +7,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A State says how a finding stands.
+// A State is the severity of a finding.
 type State string
 
-// Warn: runs work, with less care or fewer models. Bad: runs do not work.
+// Warn: runs work, less precisely or with fewer models. Bad: runs do not work.
 const (
 	OK   State = "ok"
 	Warn State = "warn"
 	Bad  State = "bad"
 )
 
-// A Finding is one thing about this machine that bears on measuring.
+// A Finding is one property of this machine that affects measurements.
 type Finding struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	State State  `json:"state"`
-	Why   string `json:"why,omitempty"` // unless ok: what it does to a measurement
+	Why   string `json:"why,omitempty"` // unless ok: its effect on a measurement
 	Fix   string `json:"fix,omitempty"` // the command that changes it; "" if there is none
 }
 
@@ -35,8 +35,9 @@ func Doctor(dir string) []Finding {
 	return findings(f)
 }
 
-// Ready raises this process's limits and says what makes runs impossible all the same, with the way
-// out. It does not watch the machine, so a command can ask before it starts anything.
+// Ready raises this process's limits and returns the findings that still make runs impossible, with
+// their remedies. It does not watch the machine, so a command can call it before it starts
+// anything.
 func Ready(dir string) error {
 	RaiseLimits()
 	for _, f := range findings(observe(dir)) {
@@ -55,7 +56,7 @@ const (
 	wantBacklog  = 1024      // connections that arrive at once
 	wantPIDs     = 16384     // a process or thread for each of 10,000 clients
 	wantMaps     = 65530     // the kernel's own default; a thread's stack takes two
-	wantTracked  = 65536     // both ends of 10,000 connections, and those that wait
+	wantTracked  = 65536     // both ends of 10,000 connections, and those in TIME-WAIT
 	kernelBytes  = 10_500    // of both ends of a connection; measured, experiments/go-c10k
 	sparedBytes  = 1 << 30   // that stay free beside them
 	otherFiles   = 1024      // that a server opens besides its connections
@@ -79,7 +80,7 @@ func findings(f facts) []Finding {
 
 type judgement struct{ list []Finding }
 
-// say adds a finding: ok, or else in the worse state with the reason and the way out.
+// say adds a finding: ok, or otherwise the worse state with the reason and the remedy.
 func (j *judgement) say(name, value string, ok bool, worse State, why, fix string) {
 	f := Finding{Name: name, Value: value, State: OK}
 	if !ok {
@@ -88,7 +89,7 @@ func (j *judgement) say(name, value string, ok bool, worse State, why, fix strin
 	j.list = append(j.list, f)
 }
 
-// atLeast judges a number; -1 is not told here and says nothing.
+// atLeast judges a number; -1 is unknown here and adds no finding.
 func (j *judgement) atLeast(name string, n, want int64, why, fix string) {
 	if n >= 0 {
 		j.say(name, strconv.FormatInt(n, 10), n >= want, Warn, why, fix)
@@ -229,7 +230,7 @@ func (j *judgement) limits(f facts) {
 		"the packet filter drops what it cannot track",
 		"sysctl -w net.netfilter.nf_conntrack_max=262144")
 	if n, by := mostConnections(f); by != "" {
-		// what bounds them is judged beside it
+		// their bounds are judged separately
 		j.say("connections at once", fmt.Sprintf("about %d; what bounds them: %s", n, by), true, OK,
 			"", "")
 	}
@@ -248,10 +249,10 @@ func (j *judgement) limits(f facts) {
 	}
 }
 
-// mostConnections is how many connections over loopback this machine holds, and what bounds them:
-// ports do not, for clients come from many addresses of 127.0.0.0/8.
+// mostConnections is the number of connections over loopback that this machine can hold, and the
+// limit that bounds it. Ports are no limit, since clients use many addresses of 127.0.0.0/8.
 func mostConnections(f facts) (n int64, by string) {
-	n = 1 << 20 // as many as a load may have
+	n = 1 << 20 // the most that a load may have
 	bound := func(most int64, name string) {
 		if most >= 0 && (by == "" || most < n) {
 			n, by = min(n, most), name

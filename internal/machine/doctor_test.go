@@ -89,7 +89,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestDoctor looks at the machine that the tests run on: whatever it is like, it is described.
+// TestDoctor looks at the machine that the tests run on, and checks that it describes any machine.
 func TestDoctor(t *testing.T) {
 	findings := Doctor(filepath.Join(t.TempDir(), "not", "yet", "there"))
 	seen := map[string]bool{}

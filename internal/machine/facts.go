@@ -21,16 +21,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// facts are what the doctor judges. A number of -1 is not told here.
+// facts are the input of the doctor. A number of -1 is unknown here.
 type facts struct {
 	cores              int
 	quota              float64 // cores' worth of time; 0: no limit
-	threadsPerCore     bool    // the usable cores are partly two threads of one core
+	threadsPerCore     bool    // some usable cores are two threads of one core
 	memAvailable       int64
 	cgroups            string
 	noCgroup           error // why groups fall back
 	files, filesHard   uint64
-	processes          uint64 // RLIMIT_NPROC; of no account for root
+	processes          uint64 // RLIMIT_NPROC; it does not apply to root
 	ports              int64
 	somaxconn          int64
 	synBacklog         int64
@@ -38,7 +38,7 @@ type facts struct {
 	maps               int64
 	conntrack          int64
 	tracked            int64   // connections that the packet filter follows now
-	nrOpen             int64   // what filesHard may be raised to
+	nrOpen             int64   // the largest value for filesHard
 	raises             bool    // it may be
 	steal, busy        float64 // shares of all cores over looked
 	looked             time.Duration
@@ -57,11 +57,11 @@ type facts struct {
 	virtual            string
 }
 
-// lookFor is how long the machine is watched for steal and for other programs. At 100 ticks a
-// second and core it resolves 1 % of a core.
+// lookFor is the time for which the machine is watched for steal and for other programs. At 100
+// ticks a second and core it resolves 1 % of a core.
 const lookFor = time.Second
 
-// observe reads the facts but those that take time to see. dir is where runs are kept.
+// observe reads all facts but those that need time to observe. dir is the folder of runs.
 func observe(dir string) facts {
 	f := facts{
 		cores: len(UsableCPUs()), cgroups: group.CgroupKind(), noCgroup: group.Supported(),
@@ -189,8 +189,7 @@ func watch(d time.Duration) (busy, steal float64) {
 	return float64(b1-b0) / all, float64(s1-s0) / all
 }
 
-// tryIOUring makes a ring and throws it away: a seccomp filter forbids it without a
-// word in any file.
+// tryIOUring makes a ring and closes it: no file tells whether a seccomp filter forbids it.
 func tryIOUring() error {
 	var params [120]byte // struct io_uring_params, all zero
 	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)), 0)
@@ -215,14 +214,14 @@ func tryLoopback() error {
 }
 
 // RaiseLimits raises this process's soft limits of open files and processes to the hard ones, for
-// itself and what it starts, and returns how many files may be open now. It does what it may: a
-// limit that stays low is a finding of the doctor.
+// itself and what it starts, and returns the new limit of open files. A limit that it may not raise
+// is a finding of the doctor.
 func RaiseLimits() (files uint64) {
 	for _, which := range []int{unix.RLIMIT_NOFILE, unix.RLIMIT_NPROC} {
 		var l syscall.Rlimit
 		if syscall.Getrlimit(which, &l) == nil {
-			// Go raises its own limit of files when it starts and gives children the old one,
-			// unless it is set by hand: so it is set even if it looks high enough already.
+			// Go raises its own limit of files when it starts, and gives children the old one
+			// unless the program sets it. So it is set here even if it is high enough already.
 			l.Cur = l.Max
 			_ = syscall.Setrlimit(which, &l)
 		}

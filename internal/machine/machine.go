@@ -1,10 +1,8 @@
-// Package machine tells what a run was made on, for the record, and what about it stands in the way
-// of a good measurement, for `interleave doctor`.
-//
-// The trade: figures without their machine say little, but a list of all that a kernel could be
-// asked is as good as none. So there are few facts in the record, and each finding of the doctor
-// has a limit, the reason for it, and the command that changes it. Reading the facts and judging
-// them are apart: the judgement is a pure function.
+// Package machine describes the machine of a run, for the record, and finds its obstacles to good
+// measurements, for `interleave doctor`. The trade: figures without their machine say little, but a
+// list of everything that a kernel can report is useless. So there are few facts in the record, and
+// each finding of the doctor has a limit, the reason for it, and the command that changes it.
+// Reading the facts and judging them are separate: the judgement is a pure function.
 package machine
 
 import (
@@ -55,8 +53,8 @@ func UsableCPUs() []int {
 // maxCores is how many a CPUSet has room for.
 const maxCores = 1024
 
-// usableCores is how many cores' worth of time this process may use: a quota may be less
-// than its cores.
+// usableCores is the CPU time, in cores, that this process may use: a quota may be less than its
+// cores.
 func usableCores() int {
 	n := len(UsableCPUs())
 	if n == 0 {
@@ -109,7 +107,7 @@ func cpuName(f fs.FS) string {
 	return runtime.GOARCH
 }
 
-// memory is what this process may use: all of the machine's, or its cgroup's limit.
+// memory is the memory that this process may use: all of the machine's, or its cgroup's limit.
 func memory(f fs.FS) int64 {
 	kib, _ := strconv.ParseInt(strings.TrimSuffix(field(f, "proc/meminfo", "MemTotal", ":"), " kB"),
 		10, 64)
@@ -124,7 +122,7 @@ func memory(f fs.FS) int64 {
 	return bytes
 }
 
-// quota is how many cores' worth of time the cgroups allow; false if they set no limit.
+// quota is the CPU time, in cores, that the cgroups allow; false if they set no limit.
 func quota(f fs.FS) (cores float64, ok bool) {
 	least := func(quota, period string) {
 		q, err1 := strconv.ParseFloat(quota, 64)
@@ -192,7 +190,8 @@ func clockSource(f fs.FS) string {
 	return text(f, "sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
-// virtual says under what the system runs: a container, a virtual machine, both, or "" for neither.
+// virtual names the environment of the system: a container, a virtual machine, both, or "" for
+// neither.
 func virtual(f fs.FS) string {
 	container, machine := container(f), hypervisor(f)
 	switch {
@@ -218,8 +217,8 @@ func container(f fs.FS) string {
 	return ""
 }
 
-// hypervisor names the virtual machine as far as it shows itself. A processor tells that there is
-// one, the firmware's tables which one.
+// hypervisor names the virtual machine as far as it is known. The processor shows that there is
+// one, the firmware's tables name it.
 func hypervisor(f fs.FS) string {
 	if name := text(f, "sys/hypervisor/type"); name != "" {
 		return name

@@ -15,7 +15,7 @@ const CPUTime = "jdk.CPUTimeSample"
 // 200 MB in 10 s.
 const mostBytes = 512 << 20
 
-// A recording is what `jfr print --json` says, as far as it matters.
+// A recording is the part of the output of `jfr print --json` that is read here.
 type recording struct {
 	Recording struct {
 		Events []struct {
@@ -60,8 +60,8 @@ func ReadJFR(r io.Reader) (*Node, error) {
 	return root.prune(), nil
 }
 
-// name is the method's with its class's, without packages; what a class made at run time has behind
-// its name is left out.
+// name is the method's name with its class's, without packages. The suffix of a class that was made
+// at run time is left out.
 func (f frame) name() string {
 	class := f.Method.Type.Name
 	if at := strings.Index(class, "0x"); at > 0 && strings.ContainsRune("+/.", rune(class[at-1])) {

@@ -1,6 +1,5 @@
-// Package profile reads what a profiler saw a server do: which functions stood upon each other, and
-// in how many samples. A Go server writes what pprof reads; of a JVM's flight recording the JDK's
-// own program makes text.
+// Package profile reads profiles of servers: call stacks, with their numbers of samples. A Go
+// server writes pprof's format; the JDK's own program converts a JVM's flight recording to text.
 package profile
 
 import (
@@ -8,21 +7,20 @@ import (
 	"slices"
 )
 
-// The bounds of what is kept: more cannot be seen in a figure.
+// The bounds of a profile: more cannot be seen in a figure.
 const (
 	mostDepth  = 128  // a framework of Java stands 60 deep before it calls what is ours
-	leastShare = .002 // of all samples; what is rarer is left to its caller
+	leastShare = .002 // of all samples; rarer functions are counted with their caller
 )
 
-// A Node is a function called by those above it. The root is everything that was sampled.
+// A Node is a function, called by those above it. The root is all samples.
 type Node struct {
 	Name  string  `json:"name"`
 	N     int64   `json:"n"`               // samples in which it was on the stack, here
 	Calls []*Node `json:"calls,omitempty"` // by name
 }
 
-// Add counts a stack: the outermost function first. What lies too deep is left to the function that
-// it is deeper than.
+// Add counts a stack, the outermost function first. A stack that is too deep is cut at mostDepth.
 func (n *Node) Add(stack []string, times int64) {
 	n.N += times
 	for _, name := range stack[:min(len(stack), mostDepth)] {
@@ -36,7 +34,7 @@ func (n *Node) Add(stack []string, times int64) {
 	}
 }
 
-// Self is in how many samples the function itself was at work.
+// Self is the number of samples in which the function itself was running.
 func (n *Node) Self() int64 {
 	self := n.N
 	for _, c := range n.Calls {
@@ -45,7 +43,7 @@ func (n *Node) Self() int64 {
 	return self
 }
 
-// Selves adds up, for each function, the samples in which it was at work itself.
+// Selves adds up, for each function, the samples in which it was running itself.
 func (n *Node) Selves() map[string]int64 {
 	out := map[string]int64{}
 	n.visit(func(n *Node) { out[n.Name] += n.Self() })
@@ -59,7 +57,7 @@ func (n *Node) visit(see func(*Node)) {
 	}
 }
 
-// prune leaves out what is too rare to be seen.
+// prune removes functions that are too rare to be seen.
 func (n *Node) prune() *Node {
 	least := int64(leastShare * float64(n.N))
 	n.visit(func(n *Node) {

@@ -54,7 +54,7 @@ func burn(until time.Time) (n int) {
 	return n
 }
 
-// TestReadPprof reads what the runtime writes of this very program.
+// TestReadPprof reads a profile that the runtime writes of this program.
 func TestReadPprof(t *testing.T) {
 	var file bytes.Buffer
 	if err := pprof.StartCPUProfile(&file); err != nil {

@@ -13,9 +13,9 @@ import (
 // readLimit bounds the JDK's program, which takes seconds for a recording of ten.
 const readLimit = 2 * time.Minute
 
-// A Taker is how servers of a language are made to keep a profile, and how that is read.
+// A Taker makes servers of a language keep a profile, and reads it.
 type Taker struct {
-	Tells string // who counted, and what
+	Tells string // the profiler and its event, for the report
 	// Env makes a server keep a profile in the file, until it ends.
 	Env  func(file string) string
 	read func(ctx context.Context, file, java string) (*Node, error)
@@ -53,8 +53,8 @@ func Of(language string) (Taker, bool) {
 	return t, ok
 }
 
-// Read reads what a server has left. Java is the program that ran it, beside which the JDK has
-// another that reads recordings.
+// Read reads the profile that a server has left. Java is the program that ran it; the JDK has a
+// program that reads recordings beside it.
 func (t Taker) Read(ctx context.Context, file, java string) (*Node, error) {
 	n, err := t.read(ctx, file, java)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package version says which version of our programs this is.
+// Package version has the version of our programs.
 package version
 
 import "runtime/debug"
@@ -6,7 +6,7 @@ import "runtime/debug"
 // Release is the version that release.sh builds; empty otherwise.
 var Release string
 
-// String is the release, or the commit that the program was built from, as far as it is known.
+// String is the release, or else the commit from which the program was built, if it is known.
 func String() string {
 	if Release != "" {
 		return Release
