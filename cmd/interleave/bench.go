@@ -20,7 +20,7 @@ import (
 	"interleave/internal/run"
 )
 
-// benchFlags are what `interleave bench` can be told.
+// benchFlags are the flags of `interleave bench`.
 type benchFlags struct {
 	models      []string
 	shape       string
@@ -135,7 +135,7 @@ func (f *benchFlags) run(cmd *cobra.Command, lab *laboratory, args []string) err
 	}, f.asJSON)
 }
 
-// depth is quick where the user names the warm-up: then no model has a longer one of its own.
+// depth is quick if the user names the warm-up: then no model has a longer one of its own.
 func (f *benchFlags) depth() string {
 	if f.warmUp > 0 {
 		return "quick"
@@ -143,7 +143,7 @@ func (f *benchFlags) depth() string {
 	return "normal"
 }
 
-// check refuses what cannot be measured, before anything is started.
+// check refuses loads that cannot be measured, before anything is started.
 func (f *benchFlags) check(service *manifest.Service, command []string) error {
 	if manifest.ProtocolNamed(service.Protocol).Shape == "" {
 		return usage("bench cannot load %s: write an experiment (experiments/README.md)",
@@ -204,7 +204,7 @@ func (f *benchFlags) check(service *manifest.Service, command []string) error {
 	return nil
 }
 
-// ownName is what a model may be called: it stands in records and manifests.
+// ownName matches the allowed names of a model: it appears in records and manifests.
 var ownName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 const (
@@ -213,7 +213,8 @@ const (
 	leastSample = 25 * time.Millisecond
 )
 
-// load is what the flags ask for, in the shape that suits the service unless they name one.
+// load is the load that the flags ask for, in the shape that suits the service unless they name
+// one.
 func (f *benchFlags) load(service *manifest.Service) manifest.Load {
 	p := manifest.ProtocolNamed(service.Protocol)
 	l := manifest.Load{Shape: cmp.Or(manifest.Shape(f.shape), p.Shape), Connections: f.connections,
@@ -239,8 +240,8 @@ func (f *benchFlags) load(service *manifest.Service) manifest.Load {
 	return l
 }
 
-// chat puts everybody into one room, in which chatSenders speak; those whose messages are
-// paced are alone.
+// chat puts all clients into one room, in which chatSenders speak. Clients with paced messages are
+// alone in a room.
 func (f *benchFlags) chat(l *manifest.Load) {
 	const chatSenders, chatBurst = 8, 8 // as in experiments/chat-fanout
 	l.Members, l.Senders = manifest.AllMembers, min(chatSenders, f.connections)
@@ -254,7 +255,7 @@ func (f *benchFlags) chat(l *manifest.Load) {
 	}
 }
 
-// experiment is the one that the flags describe: no claim, one point.
+// experiment is the experiment that the flags describe: no claim, one point.
 func (f *benchFlags) experiment(service *manifest.Service, command []string) *manifest.Experiment {
 	l := f.load(service)
 	metrics := []manifest.Metric{manifest.CPUPerRequest, manifest.Throughput, manifest.PSS,

@@ -19,7 +19,7 @@ type checked struct {
 	Model   string `json:"model"`
 	Status  string `json:"status"` // ok, failed, skipped
 	Reason  string `json:"reason,omitempty"`
-	// the transcripts, where they are not all of the service
+	// the transcripts, if they are not all of the service
 	HeldTo   []string         `json:"held_to,omitempty"`
 	Outcomes []checkedOutcome `json:"outcomes,omitempty"`
 	Seconds  float64          `json:"seconds"`
@@ -28,7 +28,7 @@ type checked struct {
 type checkedOutcome struct {
 	Name    string  `json:"name"`
 	Error   string  `json:"error,omitempty"`
-	Skipped string  `json:"skipped,omitempty"` // what this machine lacks for it
+	Skipped string  `json:"skipped,omitempty"` // the tools that this machine lacks for it
 	Seconds float64 `json:"seconds"`
 }
 
@@ -143,7 +143,7 @@ func checkOne(cmd *cobra.Command, tree *manifest.Tree, m *manifest.Model, s prob
 	return c
 }
 
-// held says so where a model is not held to all transcripts.
+// held says so if a model is checked with some transcripts only.
 func (c *checked) held() string {
 	if len(c.HeldTo) == 0 {
 		return ""

@@ -61,7 +61,8 @@ one, with the command that changes it. It exits with 1 when something makes runs
 	return cmd
 }
 
-// printFindings is the table, what needs attention with its reason and way out below it.
+// printFindings prints the table, with the reason and the remedy below each finding that needs
+// attention.
 func printFindings(w io.Writer, findings []machine.Finding) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range findings {

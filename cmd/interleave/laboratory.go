@@ -47,7 +47,7 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// out is where everything that is generated goes.
+// out is the folder of generated files.
 func out(root string) string { return filepath.Join(root, "out") }
 
 // runs is the folder of recorded runs.

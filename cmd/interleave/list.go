@@ -30,7 +30,7 @@ type listedModel struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
 	Lines   int    `json:"lines"`
-	Missing string `json:"missing,omitempty"` // what it needs and how to install it
+	Missing string `json:"missing,omitempty"` // the missing tools and how to install them
 }
 
 type listedExperiment struct {

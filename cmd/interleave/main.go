@@ -1,5 +1,5 @@
-// Command interleave measures the same network services under many concurrency models, and holds
-// published claims against what it measures.
+// Command interleave measures the same network services under many concurrency models, and tests
+// published claims against its measurements.
 package main
 
 import (
@@ -20,11 +20,11 @@ import (
 
 // The exit codes, as `interleave help` lists them.
 const (
-	exitFailed      = 1   // something went wrong, and standard error says what
-	exitUsage       = 2   // wrong words, or a wrong manifest: nothing was started
+	exitFailed      = 1   // something went wrong; standard error has the error
+	exitUsage       = 2   // wrong arguments, or a wrong manifest: nothing was started
 	exitRefused     = 3   // the instrument did not measure its own reference servers right
 	exitNonconform  = 4   // a server failed its conformance
-	exitInterrupted = 130 // Ctrl-C: what was measured is recorded
+	exitInterrupted = 130 // Ctrl-C: finished cells are recorded
 )
 
 // A failure is an error with an exit code of its own.
@@ -46,7 +46,7 @@ func main() {
 
 // realMain is main with its edges passed in.
 func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if len(args) > 0 { // the laboratory's own processes, which no user starts
+	if len(args) > 0 { // the laboratory's own processes, which users do not start
 		switch args[0] {
 		case "load":
 			return load.Main(stdin, stdout)
@@ -79,7 +79,7 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// waysOut are what to do about errors of the system, whoever met them.
+// waysOut are remedies for errors of the system.
 var waysOut = map[syscall.Errno]string{
 	syscall.ENOSPC: "free some space, of runs below out/runs that are no longer wanted for example",
 	syscall.EDQUOT: "free some space of this user's, or ask for a larger quota",
@@ -90,7 +90,7 @@ var waysOut = map[syscall.Errno]string{
 	syscall.ENOMEM: "free some memory, or measure models with fewer processes",
 }
 
-// wayOut is the end of a message about an error of the system that has one.
+// wayOut is the remedy at the end of a message about an error of the system, if there is one.
 func wayOut(err error) string {
 	for errno, way := range waysOut {
 		if errors.Is(err, errno) {

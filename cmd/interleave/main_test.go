@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
-			case "netns": // not to be had without root, nor in most containers
+			case "netns": // unavailable without root, and in most containers
 				return netns.Able(manifest.NetNS) == nil, nil
 			case "tap":
 				return netns.Able(manifest.Tap) == nil, nil
@@ -138,8 +138,8 @@ func cells(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// clean fails if anything is left of this script's runs: a process that works in its folder or is a
-// program of it, or a cgroup of a run that the script began.
+// clean fails if anything is left of this script's runs: a process with a working directory or a
+// program in its folder, or a cgroup of a run that the script began.
 func clean(ts *testscript.TestScript, _ bool, _ []string) {
 	var left []string
 	for end := time.Now().Add(longest); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -209,7 +209,7 @@ func begin(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(p.cmd.Start())
 	b.running, b.pids = p, append(b.pids, p.cmd.Process.Pid)
 	go func() {
-		_ = p.cmd.Wait() // the status is looked at where the script ends it
+		_ = p.cmd.Wait() // the script's end command checks the status
 		close(p.done)
 	}()
 	ts.Defer(func() {
@@ -225,7 +225,7 @@ func send(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(begunKey).(*begun).running.cmd.Process.Signal(number))
 }
 
-// end waits for the program and holds its exit status: `end 130`, `end killed`.
+// end waits for the program and checks its exit status: `end 130`, `end killed`.
 func end(ts *testscript.TestScript, _ bool, args []string) {
 	p := ts.Value(begunKey).(*begun).running
 	select {
@@ -243,13 +243,13 @@ func end(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// begunKey is where a script keeps what it began.
+// begunKey is the key of a script's programs.
 type key int
 
 const begunKey key = 0
 
-// exits runs a command and holds its exit status: `exits 2 interleave run nothing`; `exits
-// 0,3` takes either.
+// exits runs a command and checks its exit status: `exits 2 interleave run nothing`; `exits 0,3`
+// takes either.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	got := 0

@@ -47,7 +47,7 @@ measured then.`,
 
 func must(err error) {
 	if err != nil {
-		panic(err) // a flag that was just defined is not there: a mistake in this program
+		panic(err) // a flag that was just defined is missing: a mistake in this program
 	}
 }
 
@@ -101,7 +101,7 @@ func openRun(dir string) (report.Run, error) {
 	return report.Run{Header: r.Header, Cells: r.Cells, Tree: tree}, nil
 }
 
-// find turns what a person types into a run's directory.
+// find finds a run's directory from a person's words.
 func (l *laboratory) find(name string) (string, error) {
 	root, err := l.root()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"interleave/internal/run"
 )
 
-// runFlags are what `interleave run` can be told.
+// runFlags are the flags of `interleave run`.
 type runFlags struct {
 	quick, full bool
 	models      []string
@@ -82,13 +82,13 @@ stays too wide. Ctrl-C stops the cell under way and keeps what is recorded; --re
 	return cmd
 }
 
-// trustFlag lets a user measure where the instrument cannot be calibrated.
+// trustFlag lets a user measure without calibration.
 func trustFlag(cmd *cobra.Command, trust *bool) {
 	cmd.Flags().BoolVar(trust, "no-calibration", false,
 		"do not try the instrument first; record and report say so")
 }
 
-// check refuses what contradicts itself, before anything is started.
+// check refuses contradictory flags, before anything is started.
 func (f *runFlags) check(args []string) error {
 	switch {
 	case f.quick && f.full:
@@ -201,7 +201,7 @@ func (f *runFlags) session(tree *manifest.Tree, args []string) (*run.Session, er
 	return s, nil
 }
 
-// goOn makes a session ask for what an interrupted run asked for.
+// goOn sets a session to the options of an interrupted run.
 func goOn(s *run.Session) error {
 	old, err := record.Read(s.Resume)
 	if err != nil {
@@ -230,7 +230,8 @@ func goOn(s *run.Session) error {
 	return err
 }
 
-// known refuses a model that no chosen experiment has: a typing error would measure nothing.
+// known refuses a model that no chosen experiment has: otherwise a typing error would measure
+// nothing.
 func known(list []*manifest.Experiment, models []string) error {
 	all := map[string]bool{}
 	for _, e := range list {
@@ -247,7 +248,7 @@ func known(list []*manifest.Experiment, models []string) error {
 	return nil
 }
 
-// dryRun prints what would be measured.
+// dryRun prints the cells that would be measured.
 func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 	plan, err := run.Lay(tree, s.Experiments, s.Choice)
 	if err != nil {
@@ -277,7 +278,7 @@ func dryRun(w io.Writer, tree *manifest.Tree, s *run.Session) error {
 	return err
 }
 
-// measure runs a session with live progress and reports what was recorded, complete or not.
+// measure runs a session with live progress and reports the recorded cells, complete or not.
 func measure(cmd *cobra.Command, s *run.Session, asJSON bool) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -318,7 +319,7 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // writeReport writes the HTML beside the record, prints the terminal's form, and returns the path
-// of the page relative to here where that is shorter.
+// of the page, relative to here if that is shorter.
 func writeReport(w io.Writer, dir string, asJSON bool) (string, error) {
 	r, err := openRun(dir)
 	if err != nil {

@@ -93,7 +93,7 @@ func source(m *manifest.Model) ([]string, error) {
 	return lines, nil
 }
 
-// head is what stands above a source.
+// head is the text above a source.
 func head(m *manifest.Model) []string {
 	return []string{
 		m.Service + "/" + m.Name,

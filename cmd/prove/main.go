@@ -16,7 +16,7 @@ import (
 	"interleave/internal/prove"
 )
 
-// The status of `prove` when a test failed, when the words were wrong, and when it was stopped.
+// The exit status of `prove` after a failed test, after wrong arguments, and when it was stopped.
 const (
 	failed  = 1
 	usage   = 2

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// listFiles lists the files of the checkout from its root: those that git knows or would add, or
-// where there is no git, all but those below out.
+// listFiles lists the files of the checkout from its root: those that git knows or would add.
+// Without git it lists all files but those below out.
 func listFiles(ctx context.Context, root string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others",
 		"--exclude-standard")

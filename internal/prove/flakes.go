@@ -16,7 +16,7 @@ import (
 	"interleave/internal/group"
 )
 
-// Beside is what else the machine does while tests run again and again.
+// Beside is the other work of the machine while tests run again and again.
 type Beside string
 
 // The kinds of work that the tests run beside.
@@ -74,8 +74,8 @@ type Flake struct {
 	Again         string
 }
 
-// Flakes runs everything n times beside some work and says what failed how often. The whole output
-// of each run that failed stays in a file. The error is ErrFailed if any run was not green.
+// Flakes runs everything n times beside some work and counts the failures of each test. The whole
+// output of each failed run is kept in a file. The error is ErrFailed if any run failed.
 func Flakes(ctx context.Context, o Options, n int, beside Beside) error {
 	o.Fresh = true
 	folder := filepath.Join(Out(o.Root), "flakes", time.Now().UTC().Format("20060102T150405Z"))

@@ -33,7 +33,7 @@ type job struct {
 	expected time.Duration // the time that it took last
 }
 
-// name tells a job from all others.
+// name identifies a job.
 func (j *job) name() string {
 	return strings.Join(append([]string{j.ring, j.pkg.dir, j.tests}, j.args...), " ")
 }
@@ -82,8 +82,8 @@ func goOutput(ctx context.Context, root string, args ...string) ([]byte, error) 
 	return out.Bytes(), nil
 }
 
-// programs builds the test programs of packages and returns where each is, by the package's folder.
-// What has not changed is not linked again: go looks at the programs that are there.
+// programs builds the test programs of packages and returns their paths, by the package's folder.
+// go does not link unchanged programs again.
 func programs(ctx context.Context, root string, packages []testPackage,
 	race bool) (map[string]string, error) {
 	variant := "plain"

@@ -12,14 +12,14 @@ import (
 // lookEvery is the interval of looks at the machine.
 const lookEvery = 250 * time.Millisecond
 
-// A look is what the machine did up to a time. The counts are in ticks of all cores together.
+// A look is the state of the machine's counters at a time, in ticks of all cores together.
 type look struct {
 	at                 time.Time
 	load               float64 // the load average of a minute
 	total, idle, steal uint64
 }
 
-// machine is a record of looks since it was begun. Any goroutine may ask it.
+// machine is a record of looks. Any goroutine may use it.
 type machine struct {
 	mu    sync.Mutex
 	looks []look
@@ -61,7 +61,7 @@ func (m *machine) end() {
 	<-m.ended
 }
 
-// Meanwhile is what the machine did in some interval.
+// Meanwhile is the load of the machine in some interval.
 type Meanwhile struct {
 	Load  float64 // the highest load average of a minute
 	Busy  float64 // the share of all cores' time that was used, stolen time included
@@ -73,7 +73,7 @@ func (w Meanwhile) String() string {
 		w.Load, 100*w.Busy, 100*w.Steal)
 }
 
-// between says what the machine did from one time to another, as far as there were looks.
+// between returns the load from one time to another, as far as there were looks.
 func (m *machine) between(from, to time.Time) (w Meanwhile) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,7 +97,7 @@ func (m *machine) between(from, to time.Time) (w Meanwhile) {
 	return w
 }
 
-// idle is the share of the cores' time that nobody used in the last moments.
+// idle is the unused share of the cores' time in the last moments.
 func (m *machine) idle(since time.Duration) float64 {
 	now := time.Now()
 	return 1 - m.between(now.Add(-since), now).Busy

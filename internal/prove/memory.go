@@ -23,16 +23,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rememberFor is how long a result counts. A key cannot hold all that a machine is: a
-// week is a guess.
+// rememberFor is the lifetime of a result. A key cannot describe a machine completely, so results
+// expire. A week is a guess.
 const rememberFor = 7 * 24 * time.Hour
 
 // toolsFile has the lines of toolchains.sh: the tools and their versions.
 const toolsFile = "out/tools/versions"
 
-// A host is what a key says of the machine and of the program that runs the tests.
+// A host is the part of a key that describes the machine and the program that runs the tests.
 type host struct {
-	// a file that tells which packages of the system are installed, and their versions
+	// a file that lists the installed packages of the system, with their versions
 	packages string
 	runner   string // the program that runs the tests
 	facts    string // about the machine and the user
@@ -45,8 +45,8 @@ func thisHost() (*host, error) {
 	return &host{"/var/lib/dpkg/status", runner, machineFacts(), time.Now}, err
 }
 
-// A Key is all that a result depends on, as hashes by the names of its parts. docs/testing.md says
-// what stands behind each name.
+// A Key is everything that a result depends on, as hashes by the names of its parts.
+// docs/testing.md explains each name.
 type Key map[string]string
 
 // The parts of a key.
@@ -61,7 +61,7 @@ const (
 	partRunner      = "the program that runs the tests"
 )
 
-// A remembered is one result that was good.
+// A remembered is one successful result.
 type remembered struct {
 	Key    Key
 	Result Result
@@ -77,10 +77,10 @@ type memory struct {
 
 	mu    sync.Mutex
 	files map[string]string // the hash of each file of the checkout, by its path from the root
-	seen  map[string]string // the hash of what was hashed by a list of files
+	seen  map[string]string // hashes of lists of files, by the list
 }
 
-// openMemory reads what all keys have in common: the checkout's files, tools, environment, machine.
+// openMemory reads the common parts of all keys: the checkout's files, tools, environment, machine.
 func openMemory(ctx context.Context, root string, h *host) (*memory, error) {
 	m := &memory{root: root, dir: filepath.Join(Out(root), "memory"), host: h,
 		seen: map[string]string{}}
@@ -102,7 +102,7 @@ func openMemory(ctx context.Context, root string, h *host) (*memory, error) {
 	return m, nil
 }
 
-// keyOf is the key of a job whose test program was built.
+// keyOf returns the key of a job whose test program was built.
 func (m *memory) keyOf(j *job, program string, reads []string) (Key, error) {
 	key := Key{partFiles: m.hashReads(reads),
 		partArguments: hashText(fmt.Sprintf("%q %q %q", j.tests, j.skip, j.args))}
@@ -144,7 +144,7 @@ func (m *memory) recall(j *job, key Key) (*Result, []string) {
 	return &last.Result, nil
 }
 
-// remember keeps a result that was good, and forgets one that was not.
+// remember keeps a successful result. A failure removes the earlier success.
 func (m *memory) remember(j *job, key Key, result *Result) error {
 	if len(result.Failures) > 0 || result.Failed > 0 {
 		err := os.Remove(m.file(j))
@@ -160,8 +160,8 @@ func (m *memory) file(j *job) string {
 	return filepath.Join(m.dir, hashText(j.name())[:24]+".json")
 }
 
-// hashReads is the hash of all files of the checkout that are one of these or lie below one; of all
-// files, where none is named.
+// hashReads returns the hash of those files of the checkout that are listed, or are below a listed
+// folder. An empty list means all files.
 func (m *memory) hashReads(reads []string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +179,7 @@ func (m *memory) hashReads(reads []string) string {
 	return m.seen[id]
 }
 
-// covered tells whether a file is one of these or lies below one of them.
+// covered tells whether a file is listed, or is below a listed folder.
 func covered(reads []string, name string) bool {
 	return slices.ContainsFunc(reads, func(r string) bool {
 		return name == r || strings.HasPrefix(name, strings.TrimSuffix(r, "/")+"/")
@@ -252,8 +252,8 @@ func hashFiles(ctx context.Context, root string) (map[string]string, error) {
 	return hashes, nil
 }
 
-// environment is the part of the environment that tests may depend on, sorted: all but what belongs
-// to a terminal, a login or a call of make.
+// environment is the part of the environment that tests may depend on, sorted: all variables but
+// those of a terminal, a login or a call of make.
 func environment(all []string) string {
 	session := []string{"_", "COLUMNS", "DISPLAY", "FRESH", "INVOCATION_ID", "LINES", "LS_COLORS",
 		"MAKEFLAGS",
@@ -270,7 +270,7 @@ func environment(all []string) string {
 	return strings.Join(kept, "\n")
 }
 
-// machineFacts is what tests may depend on of the machine and of the user.
+// machineFacts describes the machine and the user, as far as tests may depend on them.
 func machineFacts() string {
 	var name unix.Utsname
 	_ = unix.Uname(&name) // a kernel without a name is the same kernel each time

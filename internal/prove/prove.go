@@ -1,9 +1,7 @@
 // Package prove runs the project's tests: it chooses them by rings, builds each package's test
-// program once, runs several at a time with the longest first, remembers what has passed, and says
-// of a failure what the machine did meanwhile and how to repeat it.
-//
-// rings.toml is the one place that says which test belongs to which ring. docs/testing.md lists
-// what a remembered result depends on.
+// program once, runs several at a time with the longest first, remembers successes, and shows with
+// a failure the machine's load meanwhile and how to repeat it. rings.toml alone assigns tests to
+// rings. docs/testing.md lists the parts of a remembered result's key.
 package prove
 
 import (
@@ -18,7 +16,7 @@ import (
 	"time"
 )
 
-// Options say what is run, and how. The zero value of each field is a sound choice.
+// Options select the tests, and how they run. The zero value of each field is a sound choice.
 type Options struct {
 	Root     string        // the checkout
 	Rings    []string      // in this order
@@ -34,14 +32,14 @@ type Options struct {
 // packageLimit ends tests that hang. No package takes a tenth of it on an idle machine.
 const packageLimit = 30 * time.Minute
 
-// ErrFailed says that a test failed; what failed was written to Options.Out.
+// ErrFailed says that a test failed. The failures were written to Options.Out.
 var ErrFailed = errors.New("tests failed")
 
-// Out is the folder of test programs, of the memory and of the last times, below the
+// Out returns the folder of test programs, of the memory and of the last times, below the
 // checkout's root.
 func Out(root string) string { return filepath.Join(root, "out", "tests") }
 
-// Run runs the rings and returns what became of each package. The error is ErrFailed if a test
+// Run runs the rings and returns the result of each package. The error is ErrFailed if a test
 // failed, the context's cause if the run was stopped, or says why nothing could be run.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	table, err := LoadRings(filepath.Join(o.Root, RingsFile))
@@ -78,7 +76,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r.report, errors.Join(err, r.report.save(o.Root))
 }
 
-// Build builds the test programs of the rings, so that a later Run finds them done.
+// Build builds the test programs of the rings, so that a later Run finds them built.
 func Build(ctx context.Context, o Options) error {
 	table, err := LoadRings(filepath.Join(o.Root, RingsFile))
 	if err != nil {
@@ -106,8 +104,8 @@ func packagesOf(jobs []*job, race bool) (packages []testPackage) {
 	return packages
 }
 
-// plan lists the jobs of the rings, each ring's longest first. What runs alone comes behind all
-// rings: the others need not stop for it.
+// plan lists the jobs of the rings, each ring's longest first. Jobs that run alone come after all
+// rings, so that the others need not stop for them.
 func plan(ctx context.Context, o Options, table *Rings) ([]*job, error) {
 	packages, err := listPackages(ctx, o.Root)
 	if err != nil {

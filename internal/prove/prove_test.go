@@ -128,7 +128,7 @@ func (c *checkout) run() (*Report, error) {
 	return report, err
 }
 
-// mustRemember runs the rings and holds that nothing ran, or that everything did.
+// mustRemember runs the rings and checks that no package ran, or that all did.
 func (c *checkout) mustRemember(want bool) *Report {
 	c.t.Helper()
 	report, err := c.run()
@@ -143,7 +143,7 @@ func (c *checkout) mustRemember(want bool) *Report {
 	return report
 }
 
-// TestStale changes each part of the key, and sees the tests run; and that they are remembered
+// TestStale changes each part of the key, and checks that the tests run then, and are remembered
 // before and after.
 func TestStale(t *testing.T) {
 	c := newCheckout(t, nil)
@@ -212,8 +212,8 @@ func newMemory(t *testing.T, c *checkout) *memory {
 	return m
 }
 
-// TestFresh runs what is remembered, too; and what changes beside the files that a package reads is
-// not its affair.
+// TestFresh runs remembered packages, too. A change of a file that a package does not read does not
+// concern it.
 func TestFresh(t *testing.T) {
 	c := newCheckout(t, nil)
 	c.mustRemember(false)
@@ -223,8 +223,8 @@ func TestFresh(t *testing.T) {
 	c.mustRemember(false)
 }
 
-// TestFailureIsNotRemembered fails once by the environment; the same environment fails again, and
-// what passed before is not recalled for it.
+// TestFailureIsNotRemembered fails by the environment. The same environment fails again, and the
+// earlier success is not recalled.
 func TestFailureIsNotRemembered(t *testing.T) {
 	c := newCheckout(t, nil)
 	c.mustRemember(false)
@@ -248,8 +248,8 @@ func TestFailureIsNotRemembered(t *testing.T) {
 	}
 }
 
-// TestRings runs the first ring without what the second has, and the second with its arguments.
-// What fails in one keeps the next from beginning.
+// TestRings runs the first ring without the second's tests, and the second with its arguments. A
+// failure in one ring prevents the next from starting.
 func TestRings(t *testing.T) {
 	c := newCheckout(t, nil)
 	if report := c.mustRemember(false); report.Passed() != 1 {
@@ -273,8 +273,8 @@ func TestRings(t *testing.T) {
 	}
 }
 
-// TestAlone runs a part beside which nothing may run, behind all others, those of the
-// next ring too.
+// TestAlone checks that a part which must run alone runs after all others, those of the next ring
+// included.
 func TestAlone(t *testing.T) {
 	const sees = `package %[1]s
 
@@ -315,7 +315,7 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// TestEnds shows what is said of test programs that end in other ways than by a test's end.
+// TestEnds checks the messages about test programs that end in unusual ways.
 func TestEnds(t *testing.T) {
 	for name, test := range map[string]struct{ body, want string }{
 		"panic": {`panic("out of luck")`, "out of luck"},
@@ -350,7 +350,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestDoesNotBuild tells what the compiler says.
+// TestDoesNotBuild checks that the compiler's message is shown.
 func TestDoesNotBuild(t *testing.T) {
 	c := newCheckout(t, map[string]string{"three/three_test.go": "package three\n\nnot Go\n"})
 	_, err := Run(t.Context(), c.o)
@@ -359,7 +359,7 @@ func TestDoesNotBuild(t *testing.T) {
 	}
 }
 
-// TestUnlisted does not remember a result that depends on a file which its key does not hold.
+// TestUnlisted checks that a result which depends on an unlisted file is not remembered.
 func TestUnlisted(t *testing.T) {
 	c := newCheckout(t, map[string]string{
 		"elsewhere/text": "a text",
@@ -383,7 +383,7 @@ func TestReads(t *testing.T) {
 	c.mustRemember(false)
 }
 
-// TestStopped ends the test programs, and what they started, when the run is stopped.
+// TestStopped checks that stopping a run ends the test programs, and their children.
 func TestStopped(t *testing.T) {
 	c := newCheckout(t, map[string]string{"three/three_test.go": `package three
 
@@ -454,7 +454,7 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// TestTimes prints what was recorded.
+// TestTimes prints the recorded times.
 func TestTimes(t *testing.T) {
 	c := newCheckout(t, nil)
 	var table bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A Report is what became of all packages of a run.
+// A Report has the results of all packages of a run.
 type Report struct {
 	Began   time.Time
 	Took    time.Duration
@@ -37,7 +37,7 @@ func (r *Report) Failed() (n int) {
 	return n
 }
 
-// Skipped counts the tests that could not be made here.
+// Skipped counts the tests that could not run here.
 func (r *Report) Skipped() (n int) {
 	for _, result := range r.Results {
 		n += len(result.Skips)
@@ -45,7 +45,7 @@ func (r *Report) Skipped() (n int) {
 	return n
 }
 
-// print ends a run's output: what was skipped, what failed once more, and the count.
+// print ends a run's output: the skipped tests, the failures once more, and the count.
 func (r *Report) print(say *speaker) {
 	reasons := map[string][]string{}
 	for _, result := range r.Results {
@@ -82,7 +82,7 @@ func (r *Report) print(say *speaker) {
 	say.line("%d passed, %d failed, %d skipped", r.Passed(), r.Failed(), r.Skipped())
 }
 
-// timesFile keeps what jobs took last.
+// timesFile keeps the last durations of jobs.
 func timesFile(root string) string { return filepath.Join(Out(root), "times.json") }
 
 // Times are the last results of jobs, without their failures, by the jobs' names.
@@ -98,7 +98,7 @@ func loadTimes(root string) Times {
 	return times
 }
 
-// of is the time that a job took last. What is not known comes first: it may be long.
+// of returns the last duration of a job. An unknown job comes first: it may be long.
 func (t Times) of(j *job) time.Duration {
 	if last := t[j.name()]; last != nil {
 		return last.Wall
@@ -122,8 +122,8 @@ func (r *Report) save(root string) error {
 	return writeJSON(timesFile(root), times)
 }
 
-// PrintTimes writes the table of a checkout's last times: for each package what it took, what it
-// built, and how many cores it kept busy; one that keeps few busy waits.
+// PrintTimes writes the table of a checkout's last times: for each package its duration, its
+// builds, and the number of cores that it kept busy. A package with few busy cores mostly waits.
 func PrintTimes(root string, rings []string, w io.Writer) error {
 	times := loadTimes(root)
 	var rows []*Result
@@ -166,7 +166,7 @@ func PrintTimes(root string, rings []string, w io.Writer) error {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
 
-// builds names what was built, the first few.
+// builds names the first few builds.
 func builds(built []string) string {
 	const most = 4
 	if len(built) > most {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A Result is what became of one package's tests in one ring.
+// A Result is the outcome of one package's tests in one ring.
 type Result struct {
 	Ring, Package string
 	Tests         string // the pattern of the tests that were chosen; "": all
@@ -25,19 +25,19 @@ type Result struct {
 	Failures      []Failure
 	Longest       string        // the top-level test that took longest
 	LongestTook   time.Duration // and its time
-	Built         []string      // what the tests built, as they say themselves
+	Built         []string      // builds of the tests, as they report them
 	Wall          time.Duration
-	User, System  time.Duration // of the test program and all that it started
+	User, System  time.Duration // of the test program and all its children
 	Began         time.Time
 	Remembered    bool
 	Why           []string // the parts of the key for which an earlier result did not count
 	Unlisted      []string // files that the tests opened and rings.toml does not list
 }
 
-// A Skip is a test that could not be made here.
+// A Skip is a test that could not run here.
 type Skip struct{ Test, Reason string }
 
-// A Failure is a test that failed, or with no test's name a test program that did.
+// A Failure is a test that failed, or, without a test's name, a test program that failed.
 type Failure struct {
 	Test      string
 	Output    string
@@ -46,7 +46,7 @@ type Failure struct {
 	Again     string // the line that repeats it
 }
 
-// An event is one line of what test2json writes: see `go doc test2json`.
+// An event is one line of test2json's output: see `go doc test2json`.
 type event struct {
 	Time    time.Time
 	Action  string
@@ -55,7 +55,7 @@ type event struct {
 	Output  string
 }
 
-// maxOutput bounds what is kept of one test's output; more is cut from its middle.
+// maxOutput bounds the output that is kept of one test. More is cut from its middle.
 const maxOutput = 64 << 10
 
 // A reader makes a result of the events of one test program.
@@ -67,10 +67,10 @@ type reader struct {
 	last   string
 }
 
-// built is how a test says that it had to build something.
+// built matches a test's message that it had to build something.
 var built = regexp.MustCompile(`\bbuilt (\S+) in ([0-9.]+m?s)`)
 
-// read reads events to the end. Lines that are no events are the program's output.
+// read reads events to the end. Other lines are the program's output.
 func (r *reader) read(in io.Reader) error {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	for {
@@ -97,7 +97,7 @@ func (r *reader) take(e event) {
 		r.keep(e)
 	case "pass", "fail", "skip":
 		if e.Test == "" {
-			return // how the program ended says the same
+			return // the program's end says the same
 		}
 		r.end(e)
 	}
@@ -171,7 +171,7 @@ func (r *reader) has(prefix string) bool {
 var (
 	// place is where a test's message comes from.
 	place = regexp.MustCompile(`^\s*\w+\.go:\d+: `)
-	// scripted is how a script of testscript says that it is skipped.
+	// scripted matches testscript's message that a script is skipped.
 	scripted = regexp.MustCompile(`^> (?:\[[^\]]*\] )?skip '(.*)'$`)
 )
 

@@ -15,7 +15,7 @@ import (
 // RingsFile is the table, from the checkout's root.
 const RingsFile = "internal/prove/rings.toml"
 
-// Rings is the table of rings.toml: which test belongs to which ring, and what its package reads.
+// Rings is the table of rings.toml: the rings of tests, and the files that their packages read.
 type Rings struct {
 	Ring  []Ring  `toml:"ring"`
 	Part  []Part  `toml:"part"`
@@ -44,8 +44,8 @@ type Part struct {
 	Why      string `toml:"why"`
 }
 
-// Reads says which files and folders the tests of some packages depend on besides their program.
-// The tests of a package that no entry names may read the whole checkout.
+// Reads lists the files and folders that the tests of some packages depend on, besides their
+// program. The tests of a package without an entry may read the whole checkout.
 type Reads struct {
 	Packages []string `toml:"packages"`
 	Files    []string `toml:"files"` // files or folders, from the root

@@ -12,8 +12,8 @@ import (
 // root is the checkout that this package is part of.
 const root = "../.."
 
-// TestTable holds that every pattern of rings.toml names a test that is there, of each package that
-// it is for: a test that is renamed must not fall out of all rings.
+// TestTable checks that every pattern of rings.toml matches an existing test in each of its
+// packages: a renamed test must not drop out of all rings.
 func TestTable(t *testing.T) {
 	table, err := LoadRings(filepath.Join(root, RingsFile))
 	if err != nil {
@@ -47,7 +47,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestFirstRing holds that no package of the checkout is left out.
+// TestFirstRing checks that no package of the checkout is left out.
 func TestFirstRing(t *testing.T) {
 	table, err := LoadRings(filepath.Join(root, RingsFile))
 	if err != nil {
@@ -152,8 +152,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestEveryRingIsRun holds that CI runs each ring: the first by `make test`, and the others
-// by `make rest`.
+// TestEveryRingIsRun checks that CI runs each ring: the first by `make test`, and the others by
+// `make rest`.
 func TestEveryRingIsRun(t *testing.T) {
 	table, err := LoadRings(filepath.Join(root, RingsFile))
 	if err != nil {

@@ -40,14 +40,14 @@ type runner struct {
 	programs map[bool]map[string]string
 	building map[bool]bool
 	running  int
-	alone    bool      // what was started last wants nothing beside it
+	alone    bool      // the job that was started last must run alone
 	started  time.Time // when a job was started last
 	failed   int       // the order of the first ring in which a test failed
 	tool     string    // test2json
 	goroot   string
 }
 
-// done is what a goroutine of the runner has done: it ran a job, or built programs.
+// done is the message of a goroutine of the runner that ran a job, or built programs.
 type done struct {
 	job      *job
 	result   *Result
@@ -69,7 +69,7 @@ func (r *runner) run(ctx context.Context, jobs []*job) error {
 	r.tool, r.goroot = strings.TrimSpace(string(tool)), strings.TrimSpace(string(goroot))
 	r.programs, r.building = map[bool]map[string]string{}, map[bool]bool{}
 	r.failed = len(r.Rings)
-	// A run that must end waits for what it started.
+	// A run that is stopped waits for its goroutines.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ends := make(chan done)
@@ -104,7 +104,7 @@ func (r *runner) run(ctx context.Context, jobs []*job) error {
 	return failure
 }
 
-// left leaves out the jobs of rings behind one in which a test has failed.
+// left removes the jobs of rings after one in which a test has failed.
 func (r *runner) left(jobs []*job) []*job {
 	return slices.DeleteFunc(jobs, func(j *job) bool {
 		if j.order > r.failed {
@@ -114,7 +114,7 @@ func (r *runner) left(jobs []*job) []*job {
 	})
 }
 
-// start starts as many of the jobs as there is room for, and returns the rest.
+// start starts as many of the jobs as may run now, and returns the rest.
 func (r *runner) start(ctx context.Context, all, jobs []*job, ends chan<- done) []*job {
 	for n := 0; n < len(jobs) && r.room(); {
 		j := jobs[n]
@@ -138,7 +138,7 @@ func (r *runner) start(ctx context.Context, all, jobs []*job, ends chan<- done) 
 	return jobs
 }
 
-// room tells whether one more job should run: each core needs one, and more are of use while cores
+// room tells whether one more job should run: each core needs one, and more are useful while cores
 // are idle.
 func (r *runner) room() bool {
 	switch {
@@ -169,7 +169,7 @@ func (r *runner) begin(ctx context.Context, j *job, ends chan<- done) {
 	}()
 }
 
-// result recalls the result of a job, or runs it and remembers what came of it.
+// result recalls the result of a job, or runs it and remembers its result.
 func (r *runner) result(ctx context.Context, j *job, program string) (*Result, error) {
 	reads := r.table.reads(j.pkg.dir)
 	key, err := r.memory.keyOf(j, program, reads)
@@ -199,12 +199,12 @@ func (r *runner) result(ctx context.Context, j *job, program string) (*Result, e
 	}
 	if len(names) > 0 {
 		result.Unlisted = names
-		return result, nil // it may not be remembered by a key that does not hold what it read
+		return result, nil // its key lacks files that it read, so it must not be remembered
 	}
 	return result, r.memory.remember(j, key, result)
 }
 
-// execute runs a job's program. The log says what it opened.
+// execute runs a job's program. The log lists the files that it opened.
 func (r *runner) execute(ctx context.Context, j *job,
 	program string) (result *Result, log string, err error) {
 	file, err := os.CreateTemp(Out(r.Root), "log-*")
@@ -243,14 +243,15 @@ func (r *runner) execute(ctx context.Context, j *job,
 }
 
 const (
-	// stopTime is what a test program that is told to end has for that.
+	// stopTime is the time for a test program to end when it is told to.
 	stopTime = 5 * time.Second
-	// strayTime is how long a process that outlives its test program may hold the output open.
+	// strayTime is the time for which a process that outlives its test program may hold the output
+	// open.
 	strayTime = 10 * time.Second
 )
 
-// bound ends a started test program when the run is stopped or long after its own limit, and what
-// it has left behind soon after its end. The caller calls stop when all that was written is read.
+// bound ends a started test program when the run is stopped or long after its own limit, and its
+// remaining children soon after its end. The caller calls stop when all output is read.
 func (r *runner) bound(ctx context.Context, g *group.Group) (stop func()) {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit+time.Minute)
 	go func() {
@@ -263,12 +264,12 @@ func (r *runner) bound(ctx context.Context, g *group.Group) (stop func()) {
 			}
 		case <-ctx.Done():
 		}
-		_, _ = g.Stop(stopTime) // Close tells if it does not work
+		_, _ = g.Stop(stopTime) // Close reports it if this fails
 	}()
 	return cancel
 }
 
-// command is what go test would run.
+// command is the command that go test would run.
 func (r *runner) command(j *job, program, log string) *exec.Cmd {
 	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + r.Limit.String(),
 		fmt.Sprintf("-test.parallel=%d", cmp.Or(j.parallel, testsAtOnce)), "-test.testlogfile=" +
@@ -281,15 +282,14 @@ func (r *runner) command(j *job, program, log string) *exec.Cmd {
 	}
 	cmd := exec.Command(program, append(args, j.args...)...)
 	cmd.Dir = filepath.Join(r.Root, filepath.FromSlash(j.pkg.dir))
-	// As go test does: a test that runs go runs the one that built it.
+	// As in go test, a test that runs go runs the one that built it.
 	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir,
 		"PATH="+filepath.Join(r.goroot, "bin")+":"+os.Getenv("PATH"))
 	return cmd
 }
 
-// events has what a command will write made into events by test2json, and returns them with a
-// function that waits for the end of test2json. The caller closes the command's output when
-// it has started.
+// events converts a command's output to events by test2json, and returns them with a function that
+// waits for the end of test2json. The caller closes the command's output when it has started.
 func (r *runner) events(cmd *exec.Cmd, j *job) (events io.Reader, wait func() error, err error) {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -299,7 +299,7 @@ func (r *runner) events(cmd *exec.Cmd, j *job) (events io.Reader, wait func() er
 	cmd.Stdout, cmd.Stderr = out, out
 	convert := exec.Command(r.tool, "-t", "-p", j.pkg.path)
 	convert.Stdin = in
-	// A Ctrl-C is for the tests: what they say until they end is still read.
+	// A Ctrl-C is for the tests: their output is still read until they end.
 	convert.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if events, err = convert.StdoutPipe(); err == nil {
 		err = convert.Start()
@@ -310,7 +310,7 @@ func (r *runner) events(cmd *exec.Cmd, j *job) (events io.Reader, wait func() er
 	return events, convert.Wait, nil
 }
 
-// ended takes what a goroutine has done.
+// ended handles the message of a goroutine.
 func (r *runner) ended(d done) error {
 	if d.err != nil {
 		return d.err

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// A speaker writes what a person reads of a run.
+// A speaker writes a run's messages for people.
 type speaker struct{ w io.Writer }
 
 func (s *speaker) line(form string, words ...any) {
-	_, _ = fmt.Fprintf(s.w, form+"\n", words...) // a reader that has gone has no use for the rest
+	_, _ = fmt.Fprintf(s.w, form+"\n", words...) // a reader that has gone does not need the rest
 }
 
-// result tells of one package's tests when they have ended.
+// result writes the line of one package's tests.
 func (s *speaker) result(r *Result) {
 	if r.Remembered {
-		return // the end tells how many they are
+		return // the end prints their number
 	}
 	word := "ok  "
 	if r.Failed > 0 {
@@ -36,7 +36,7 @@ func (s *speaker) result(r *Result) {
 	}
 }
 
-// failure says all that a person needs to act on a failure.
+// failure writes everything that a person needs to act on a failure.
 func (s *speaker) failure(r *Result, f Failure) {
 	s.line("\n--- FAIL: %s %s (%.1f s)", r.Package, cmp.Or(f.Test, "(the test program)"),
 		f.Took.Seconds())
@@ -47,7 +47,7 @@ func (s *speaker) failure(r *Result, f Failure) {
 	s.line("    again:     %s\n", f.Again)
 }
 
-// Help writes what each ring holds, and which tests the first leaves to the others.
+// Help writes the contents of each ring, and the tests that the first leaves to the others.
 func (r *Rings) Help(w io.Writer) {
 	for _, ring := range r.Ring {
 		fmt.Fprintf(w, "%-12s  %s\n", ring.Name, ring.About)
