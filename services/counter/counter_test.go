@@ -1,4 +1,4 @@
-// Package counter holds every model of the service against its protocol.
+// Package counter tests every model of the service against its protocol.
 package counter
 
 import (

@@ -1,4 +1,4 @@
-// Package echo holds every model of the service against its protocol.
+// Package echo tests every model of the service against its protocol.
 package echo
 
 import (

@@ -1,4 +1,4 @@
-// Package forkjoin holds every model of the service against its protocol.
+// Package forkjoin tests every model of the service against its protocol.
 package forkjoin
 
 import (

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// refusals are requests that are wrong, and whole: each is told why, and stores nothing.
+// refusals are whole requests that are wrong: each gets a reason, and stores nothing.
 func (c *client) refusals() {
 	before := c.list()
 	good, photo, moving := pngOf(c.t, gray(9, 9)), jpegOf(c.t, gray(9, 9)), gifOf(c.t, 9, 9)
@@ -82,7 +82,7 @@ func (c *client) refusals() {
 	c.same(before, "after wrong requests")
 }
 
-// wrongForms are multipart bodies that are none, or hold no image.
+// wrongForms are invalid multipart bodies, or ones without an image.
 func (c *client) wrongForms(good []byte) {
 	kind, whole := form([3]string{"image", "x.png", string(good)})
 	_, two := form([3]string{"image", "x.png", string(good)}, [3]string{"image", "y.png",
@@ -99,7 +99,7 @@ func (c *client) wrongForms(good []byte) {
 	}
 }
 
-// refused uploads what must be refused with a status.
+// refused uploads a body that must be refused with a status.
 func (c *client) refused(name string, header map[string]string, body []byte, status int) {
 	c.t.Helper()
 	if a := c.refusedBy(header, body); a != nil && a.status != status {
@@ -107,8 +107,8 @@ func (c *client) refused(name string, header map[string]string, body []byte, sta
 	}
 }
 
-// refusedBy uploads what must be refused; nil where the server closed the connection on a body that
-// it would not read.
+// refusedBy uploads a body that must be refused. The answer is nil if the server closed the
+// connection without reading the body.
 func (c *client) refusedBy(header map[string]string, body []byte) *answer {
 	c.t.Helper()
 	a, err := c.try("POST", "/images", header, bytes.NewReader(body))
@@ -125,8 +125,8 @@ func (c *client) refusedBy(header map[string]string, body []byte) *answer {
 	return a
 }
 
-// broken are requests that a client does not end, or that are no HTTP: nothing is stored, and all
-// others are served.
+// broken are requests that a client does not finish, or that are not HTTP: nothing is stored, and
+// all others are served.
 func (c *client) broken() {
 	before := c.list()
 	content := pngOf(c.t, paint(60, 60, 6))
@@ -134,7 +134,7 @@ func (c *client) broken() {
 	kind, body := form([3]string{"image", "x.png", string(content)})
 	for _, b := range []struct {
 		name, sent string
-		want       []int // none: whatever, if anything
+		want       []int // none: any answer, or none
 	}{
 		{"far too long, told before it comes", head + "Content-Length: 30000000\r\n\r\n",
 			[]int{413}},
@@ -148,7 +148,7 @@ func (c *client) broken() {
 		{"a negative length", head + "Content-Length: -5\r\n\r\n", []int{400}},
 		{"two lengths", head + fmt.Sprintf("Content-Length: 5\r\nContent-Length: %d\r\n\r\n%s",
 			len(content), content), []int{400}},
-		// what follows is no request
+		// the bytes after it are no request
 		{"shorter than the body", head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s",
 			len(content)-20, content), []int{422, 400}},
 		{"a chunk that is none", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n",

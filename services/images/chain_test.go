@@ -17,7 +17,7 @@ import (
 // nextLimit is the contract's, for an answer of the next service.
 const nextLimit = 10 * time.Second
 
-// nextTiming is the form of Server-Timing where there is a next service.
+// nextTiming is the form of Server-Timing if there is a next service.
 var nextTiming = regexp.MustCompile(`^db;dur=[0-9.]+, next;dur=[0-9.]+, all;dur=[0-9.]+$`)
 
 // A link is a service of a chain, and the gate before it.
@@ -29,8 +29,8 @@ type link struct {
 	words  []string // of the last: its database, if that is not in the folder
 }
 
-// newChain starts so many services, each behind a gate that lets all through. The words are
-// the last one's.
+// newChain starts so many services, each behind an open gate. The words are arguments of the last
+// one.
 func newChain(t *testing.T, m *probetest.Subject, length int, words ...string) []*link {
 	links := make([]*link, length)
 	for i := length - 1; i >= 0; i-- {
@@ -54,7 +54,7 @@ func (l *link) start(t *testing.T, m *probetest.Subject, behind []*link) {
 	l.gate.set(l.gate.to(l.server.Port))
 }
 
-// TestChain holds models against what the contract says of services in front of others.
+// TestChain tests the contract of services in front of others.
 func TestChain(t *testing.T) {
 	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
@@ -86,8 +86,7 @@ func TestChain(t *testing.T) {
 	})
 }
 
-// TestChainPostgreSQL holds models against the same where the images of the last service
-// are in PostgreSQL.
+// TestChainPostgreSQL tests the same with the images of the last service in PostgreSQL.
 func TestChainPostgreSQL(t *testing.T) {
 	if !*whole {
 		t.Skip("part of make whole: chains whose last service is on PostgreSQL")
@@ -163,7 +162,7 @@ func passes(chain []*link) {
 	first.ask("DELETE", i.URL, nil, nil, 404)
 }
 
-// crowds: many clients at once get the bytes that each has sent, from every service.
+// crowds: many clients at once get their own bytes back, from every service.
 func crowds(chain []*link) {
 	const clients, each = 16, 4
 	first := chain[0]
@@ -198,8 +197,8 @@ func crowds(chain []*link) {
 	}
 }
 
-// away: while a service behind cannot be reached nothing is stored, fetched or deleted; all is well
-// again when it is back.
+// away: while a service behind cannot be reached, nothing is stored, fetched or deleted. The chain
+// recovers when it is back.
 func away(chain []*link) {
 	first := chain[0]
 	content := gifOf(first.t, 9, 9)
@@ -225,15 +224,15 @@ func away(chain []*link) {
 	first.ask("DELETE", i.URL, nil, nil, 204)
 }
 
-// without: while the database of the last service is away nothing is stored, fetched or deleted;
-// all is well again when it is back.
+// without: while the database of the last service is away, nothing is stored, fetched or deleted.
+// The chain recovers when it is back.
 func without(chain []*link, database *postgres) {
 	first, last := chain[0], chain[len(chain)-1]
 	content := gifOf(first.t, 9, 9)
 	i := first.upload("image/gif", "kept", content)
 	before := first.list()
 	database.stop()
-	// it may wait for a connection as long as it is waited for itself
+	// its own limit for a connection is as long as the limit for its answer
 	asksInVain(first, i, content, 503, 504)
 	first.ask("GET", i.Thumbnail, nil, nil, 200) // of its own
 	first.ask("GET", "/healthz", nil, nil, 200)
@@ -251,7 +250,8 @@ func without(chain []*link, database *postgres) {
 	}
 }
 
-// asksInVain asks what needs the next service, and wants one of these statuses and nothing changed.
+// asksInVain sends requests that need the next service, and wants one of these statuses and no
+// change.
 func asksInVain(first *link, i info, content []byte, want ...int) {
 	first.t.Helper()
 	before := first.list()
@@ -269,7 +269,7 @@ func asksInVain(first *link, i info, content []byte, want ...int) {
 	first.same(before, "after requests that the next service did not answer")
 }
 
-// lies: what is no answer of such a service is none.
+// lies: invalid answers of the next service are refused.
 func lies(chain []*link) {
 	first, second := chain[0], chain[1]
 	content := gifOf(first.t, 9, 9)
@@ -325,8 +325,8 @@ func lies(chain []*link) {
 	first.ask("DELETE", i.URL, nil, nil, 204)
 }
 
-// back asks for an image until it comes: connections to the next service that were kept may have
-// ended meanwhile, which is seen when they are used.
+// back asks for an image until it comes: kept connections to the next service may have ended
+// meanwhile, which shows when they are used.
 func (l *link) back(i info) {
 	l.t.Helper()
 	for range 100 {
@@ -337,7 +337,7 @@ func (l *link) back(i info) {
 	l.t.Errorf("the next service is back, and %s does not come", i.URL)
 }
 
-// waits: a service behind that does not answer is given its time, and no more.
+// waits: a service behind that does not answer gets its time, and no more.
 func waits(chain []*link) {
 	first, last := chain[0], chain[len(chain)-1]
 	content := gifOf(first.t, 9, 9)
@@ -356,8 +356,8 @@ func waits(chain []*link) {
 	first.ask("DELETE", i.URL, nil, nil, 204)
 }
 
-// dies kills the last service in the middle of uploads. What was acknowledged is everywhere, and
-// what a service has, all behind it have.
+// dies kills the last service in the middle of uploads. Acknowledged images are in all services,
+// and each image of a service is in all behind it.
 func dies(t *testing.T, m *probetest.Subject, chain []*link) {
 	first, last := chain[0], chain[len(chain)-1]
 	acknowledged := first.kill(last.server)
@@ -381,7 +381,7 @@ func dies(t *testing.T, m *probetest.Subject, chain []*link) {
 	first.ask("DELETE", i.URL, nil, nil, 204)
 }
 
-// rings: a service that comes back to itself says so, and stores nothing.
+// rings: a service in a ring says so, and stores nothing.
 func rings(t *testing.T, m *probetest.Subject) {
 	ring := []*link{{gate: newGate(t)}, {gate: newGate(t)}}
 	for i, l := range ring {

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// patience is a net: an answer that it bounds will never come.
+// patience is a net: an answer that takes longer never comes.
 const patience = 5 * time.Minute
 
-// A client asks one server, and holds every answer to what all answers have.
+// A client sends requests to one server, and checks the common parts of every answer.
 type client struct {
 	t       *testing.T
 	address string
@@ -44,7 +44,7 @@ type answer struct {
 	body   []byte
 }
 
-// A problem is what every error is told as.
+// A problem is the form of every error.
 type problem struct {
 	Type, Title, Detail string
 	Status              int
@@ -59,7 +59,7 @@ type info struct {
 	Created, URL, Thumbnail string
 }
 
-// try asks, and returns an error where there is no answer.
+// try sends a request, and returns an error if there is no answer.
 func (c *client) try(method, path string, header map[string]string,
 	body io.Reader) (*answer, error) {
 	r, err := http.NewRequestWithContext(c.t.Context(), method, "http://"+c.address+path, body)
@@ -81,7 +81,7 @@ func (c *client) try(method, path string, header map[string]string,
 	return &answer{response.StatusCode, response.Header, content}, nil
 }
 
-// ask asks and wants one of these statuses, in the form that such an answer has.
+// ask sends a request and wants one of these statuses, in the form of such an answer.
 func (c *client) ask(method, path string, header map[string]string, body []byte,
 	want ...int) *answer {
 	c.t.Helper()
@@ -98,7 +98,7 @@ func (c *client) ask(method, path string, header map[string]string, body []byte,
 	return a
 }
 
-// wellFormed holds an answer to what all have in common.
+// wellFormed checks the common parts of answers.
 func (a *answer) wellFormed(method string) error {
 	if got := a.header.Get("X-Content-Type-Options"); got != "nosniff" {
 		return fmt.Errorf("got X-Content-Type-Options %q, want nosniff", got)
@@ -130,7 +130,7 @@ func (a *answer) wellFormed(method string) error {
 	return nil
 }
 
-// upload stores an image and holds the answer to it.
+// upload stores an image and checks the answer.
 func (c *client) upload(kind, name string, content []byte) info {
 	c.t.Helper()
 	a := c.ask("POST", "/images?name="+name, map[string]string{"Content-Type": kind}, content, 201)

@@ -13,7 +13,7 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// A gate stands between a service and the next one of its chain, at an address that stays.
+// A gate is between a service and the next one of its chain, at a fixed address.
 type gate struct {
 	t    *testing.T
 	port int
@@ -22,7 +22,7 @@ type gate struct {
 	open map[io.Closer]bool // the listener and the connections
 }
 
-// newGate makes one that takes no connection.
+// newGate makes a closed one.
 func newGate(t *testing.T) *gate {
 	g := &gate{t: t, port: probetest.FreePort(t), open: map[io.Closer]bool{}}
 	t.Cleanup(g.close)
@@ -31,7 +31,7 @@ func newGate(t *testing.T) *gate {
 
 func (g *gate) url() string { return fmt.Sprintf("http://127.0.0.1:%d", g.port) }
 
-// close ends all connections, and takes no more.
+// close ends all connections, and accepts no more.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -41,7 +41,7 @@ func (g *gate) close() {
 	clear(g.open)
 }
 
-// set closes the gate and opens it again, for connections that are served so.
+// set closes the gate and opens it again with this function for its connections.
 func (g *gate) set(serve func(net.Conn)) {
 	g.t.Helper()
 	g.close()
@@ -96,8 +96,7 @@ func (g *gate) to(port int) func(net.Conn) {
 	}
 }
 
-// A valve lets nothing through when the gate is mute: whoever is connected stays so,
-// and hears nothing.
+// A valve passes nothing on while the gate is mute: clients stay connected, and get nothing.
 type valve struct {
 	gate *gate
 	to   io.Writer
@@ -130,7 +129,7 @@ func (l *liar) serve(in net.Conn) {
 		if err != nil {
 			return
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // one that is cut is answered all the same
+		_, _ = io.Copy(io.Discard, r.Body) // a request that is cut is answered, too
 		l.mu.Lock()
 		text, whole := l.text, l.whole
 		l.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// timing is the form of Server-Timing; of services in a chain more is asked.
+// timing is the form of Server-Timing; services in a chain have a stricter one.
 var timing = regexp.MustCompile(`^db;dur=[0-9.]+, (next;dur=[0-9.]+, )?all;dur=[0-9.]+$`)
 
 // uploads stores each type, in each form.
@@ -69,7 +69,7 @@ func (c *client) uploads() {
 	}
 }
 
-// names stores images under names that try to be more than names.
+// names stores images under malicious names.
 func (c *client) names() {
 	content := pngOf(c.t, gray(2, 2))
 	for _, n := range []struct{ sent, want string }{
@@ -140,7 +140,7 @@ func (c *client) lists() {
 	}
 }
 
-// fetches asks for an image in all ways.
+// fetches fetches an image with all kinds of conditions and ranges.
 func (c *client) fetches() {
 	content := pngOf(c.t, paint(50, 50, 3))
 	i := c.upload("image/png", "f", content)
@@ -196,7 +196,7 @@ func (c *client) fetches() {
 	}
 }
 
-// thumbnails looks at size and type, and that one is made once.
+// thumbnails checks size and type, and that each is made once.
 func (c *client) thumbnails() {
 	for _, u := range []struct {
 		content       []byte
@@ -261,7 +261,7 @@ func (c *client) deletes() {
 	}
 }
 
-// same holds the list against what it was.
+// same compares the list with an earlier one.
 func (c *client) same(before []info, when string) {
 	c.t.Helper()
 	if after := c.list(); !slices.Equal(before, after) {
@@ -270,7 +270,7 @@ func (c *client) same(before []info, when string) {
 	}
 }
 
-// files asks for what is served as it is.
+// files fetches the static files.
 func (c *client) files() {
 	entries, err := os.ReadDir("page")
 	if err != nil || len(entries) == 0 {

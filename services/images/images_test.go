@@ -1,6 +1,6 @@
-// Package images holds every model of the service against its contract, README.md. The transcripts
-// in conform are what the laboratory asks before it measures; the tests here ask all the rest, of
-// one server for each model and database.
+// Package images tests every model of the service against its contract, README.md. The laboratory
+// plays the transcripts in conform before it measures. The tests here check the rest, with one
+// server for each model and database.
 package images
 
 import (
@@ -14,7 +14,7 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// diskBytes is the disk of a server that is to fill: what the tests store fits ten times.
+// diskBytes is the size of the disk that is to fill: ten times what the tests store.
 const diskBytes = 256 << 20
 
 var (
@@ -25,10 +25,10 @@ var (
 		"also ask java-virtual on PostgreSQL, which is java-thread's program there")
 )
 
-// leftovers is the folder for what JVMs leave behind that are killed: libraries and Tomcat's work.
+// leftovers is the folder for files of killed JVMs: libraries and Tomcat's work.
 var leftovers string
 
-// hurry leaves the second compiler of JVMs out: one that lives for a minute costs half.
+// hurry disables the second compiler of JVMs: a JVM that lives for a minute then costs half.
 func hurry(m *probetest.Subject) {
 	m.Insert("java", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir="+leftovers)
 }
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// asked is the pattern of the models' names that the long tests ask.
+// asked is the pattern of the models' names for the long tests.
 func asked() string {
 	if *whole {
 		return "*"
@@ -52,8 +52,8 @@ func asked() string {
 	return "go-goroutine"
 }
 
-// TestImages plays the transcripts to the models that are built in seconds; to all of them, if the
-// whole is asked.
+// TestImages plays the transcripts to the models that are built in seconds, or with -whole to all
+// of them.
 func TestImages(t *testing.T) {
 	if *whole {
 		probetest.Service(t)
@@ -64,7 +64,7 @@ func TestImages(t *testing.T) {
 		"to build")
 }
 
-// TestSQLite asks everything of a server on SQLite; its disk fills, and it is killed.
+// TestSQLite runs all tests with a server on SQLite. Its disk fills, and it is killed.
 func TestSQLite(t *testing.T) {
 	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
 		t.Parallel()
@@ -90,7 +90,7 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// TestPostgreSQL asks everything of a server on PostgreSQL, which goes away and comes back.
+// TestPostgreSQL runs all tests with a server on PostgreSQL, which goes away and comes back.
 func TestPostgreSQL(t *testing.T) {
 	onPostgreSQL(t, func(t *testing.T, m *probetest.Subject, database *postgres) {
 		folder, _ := m.Folder(t, 0)
@@ -104,7 +104,7 @@ func TestPostgreSQL(t *testing.T) {
 	})
 }
 
-// everything is what is asked on every database.
+// everything runs the tests for every database.
 func (c *client) everything() {
 	for _, part := range []struct {
 		name string

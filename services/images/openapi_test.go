@@ -16,8 +16,8 @@ import (
 var documented = flag.String("documented", "go-goroutine-nethttp",
 	"the models that openapi.yaml is held against, with commas between them")
 
-// TestOpenAPI sends what openapi.yaml allows, and what it does not, and holds the answers to it.
-// The document cannot say which bytes are an image, so that they are refused is no fault.
+// TestOpenAPI sends requests that openapi.yaml allows, and others, and checks the answers against
+// it. The document cannot say which bytes are an image, so a refusal of such bytes is no fault.
 func TestOpenAPI(t *testing.T) {
 	tool, err := filepath.Abs("../../out/tools/schemathesis")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestOpenAPI(t *testing.T) {
 				"--exclude-checks=positive_data_acceptance")
 			cmd.Env = append(slices.Clone(os.Environ()), "PYTHONPATH="+tool,
 				"PYTHONDONTWRITEBYTECODE=1")
-			cmd.Dir = t.TempDir() // it leaves files where it runs
+			cmd.Dir = t.TempDir() // it leaves files in its folder
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("schemathesis: %v\n%s", err, out)
 			}

@@ -100,7 +100,7 @@ func TestPage(t *testing.T) {
 		`document.querySelector("#state").textContent.includes("cannot be reached") && document.querySelectorAll("#list li").length === 28`)
 }
 
-// A visitor is somebody in front of a page of her own.
+// A visitor uses a page of its own.
 type visitor struct {
 	*browser.Page
 	t *testing.T
@@ -122,7 +122,7 @@ func (v *visitor) drops(content []byte) {
 	})()`, numbers)))
 }
 
-// slowly does something with a slow network, as on a train.
+// slowly runs a function with a slow network.
 func (v *visitor) slowly(do func()) {
 	v.t.Helper()
 	set := func(bytes float64) {
@@ -141,7 +141,7 @@ func (v *visitor) slowly(do func()) {
 	set(-1)
 }
 
-// looks holds the page, in light and in dark, to what everybody can see and reach.
+// looks checks the accessibility of the page, in light and in dark.
 func (v *visitor) looks(where string) {
 	v.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -170,7 +170,7 @@ func (v *visitor) looks(where string) {
 	}
 }
 
-// contrast lists the texts that stand out too little from what is behind them.
+// contrast lists the texts with too little contrast to their background.
 const contrast = `(() => {
 	const parse = (c) => { const p = document.createElement("canvas").getContext("2d", {willReadFrequently: true}); p.fillStyle = c; p.fillRect(0, 0, 1, 1); return p.getImageData(0, 0, 1, 1).data; };
 	const light = (c) => [...parse(c)].slice(0, 3).map((x) => x / 255).map((x) => x <= .04045 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4).reduce((sum, x, i) => sum + x * [.2126, .7152, .0722][i], 0);

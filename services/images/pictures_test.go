@@ -55,7 +55,7 @@ func gifOf(t testing.TB, width, height int) []byte {
 	return b.Bytes()
 }
 
-// gray is a plain picture of any size, which compresses to little.
+// gray is a plain picture of any size, which compresses well.
 func gray(width, height int) image.Image {
 	m := image.NewGray(image.Rect(0, 0, width, height))
 	for i := range m.Pix {
@@ -65,8 +65,8 @@ func gray(width, height int) image.Image {
 	return m
 }
 
-// resized is a PNG that claims another size, with the checksum that belongs to it: a bomb, if
-// somebody lays out what it claims.
+// resized is a PNG that claims another size, with a valid checksum: a bomb for a decoder that
+// allocates that size.
 func resized(content []byte, width, height uint32) []byte {
 	b := bytes.Clone(content)
 	binary.BigEndian.PutUint32(b[16:], width)

@@ -19,7 +19,7 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// A postgres is a PostgreSQL of the tests' own, which goes with them.
+// A postgres is a PostgreSQL server of the tests, which ends with them.
 type postgres struct {
 	t       *testing.T
 	program string
@@ -29,8 +29,8 @@ type postgres struct {
 	made    int // databases
 }
 
-// onPostgreSQL asks the models one after the other: they share a PostgreSQL, which goes away
-// and comes back.
+// onPostgreSQL tests the models one after the other: they share a PostgreSQL server, which goes
+// away and comes back.
 func onPostgreSQL(t *testing.T, ask func(t *testing.T, m *probetest.Subject, database *postgres)) {
 	database := newPostgres(t)
 	probetest.Each(t, asked(), func(t *testing.T, m *probetest.Subject) {
@@ -42,8 +42,8 @@ func onPostgreSQL(t *testing.T, ask func(t *testing.T, m *probetest.Subject, dat
 	})
 }
 
-// newPostgres makes one and starts it. It will not run as root: then as the user that Debian's
-// package brings.
+// newPostgres makes one and starts it. PostgreSQL refuses to run as root: then it runs as the user
+// of Debian's package.
 func newPostgres(t *testing.T) *postgres {
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(programs) == 0 {
@@ -67,7 +67,7 @@ func newPostgres(t *testing.T) *postgres {
 	return p
 }
 
-// command is one of PostgreSQL's programs, as a user that it runs as; it dies with the tests.
+// command is one of PostgreSQL's programs, with the right user; it dies with the tests.
 func (p *postgres) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(p.program, name), args...)
 	cmd.Dir = p.dir
@@ -113,7 +113,7 @@ func (p *postgres) start() {
 	}
 }
 
-// stop takes it away at once, as a crash would: connections break.
+// stop ends it at once, as a crash would: connections break.
 func (p *postgres) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGQUIT) // it may have been stopped already
 	_ = p.cmd.Wait()

@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS image (
     created INTEGER NOT NULL, -- milliseconds since 1970, UTC
     content BLOB    NOT NULL
 );
--- Made at the first ask, and gone with its image.
+-- Made at the first request, and deleted with its image.
 CREATE TABLE IF NOT EXISTS thumbnail (
     image   INTEGER PRIMARY KEY REFERENCES image (id) ON DELETE CASCADE,
     type    TEXT NOT NULL,

@@ -20,8 +20,8 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// The limits of the contract, and how much sooner a clock may see them pass. How much later a
-// server sees them is the machine's affair, up to patience.
+// The limits of the contract, and the tolerance for an early end. A busy machine may make a server
+// late, up to patience.
 const (
 	headLimit    = 20 * time.Second
 	answerLimit  = 60 * time.Second
@@ -30,9 +30,8 @@ const (
 	linger       = answerLimit + 2*time.Minute // enough for a server that looks late
 )
 
-// TestSlowImages holds every model against the limits in time for all of a head, for a piece of an
-// answer and for all of a request, by clients who never stand still for long, but one. The servers
-// wait all at once.
+// TestSlowImages tests the time limits for a whole head, for a piece of an answer and for a whole
+// request. All clients but one never pause for long. All servers are tested concurrently.
 func TestSlowImages(t *testing.T) {
 	if !*whole {
 		t.Skip("part of make whole: it waits for the end of slow requests, five minutes")
@@ -66,14 +65,14 @@ type drip struct {
 	first string
 	more  []string
 	pause time.Duration
-	limit time.Duration // for all that is sent here
+	limit time.Duration // for all of these pieces
 	// of the answer, in time; 0: the pieces begin anew until the server ends the
 	// request at the limit
 	status int
 	kept   bool // another request came before it on the connection
 }
 
-// slow are requests on both sides of the limits in time.
+// slow are requests on both sides of the time limits.
 func (c *client) slow() {
 	before := c.list()
 	large := c.upload("image/png", "large", padded(c.t, pngOf(c.t, gray(8, 8)), 18<<20))
@@ -127,8 +126,8 @@ func pieces(text string, count int) (all []string) {
 	return all
 }
 
-// drips sends a request in pieces and holds what comes of it, and when, against the limit. False:
-// it should have been sent in time, and was not.
+// drips sends a request in pieces and checks the answer, and its time, against the limit. It
+// returns false if the test itself did not send in time.
 func (c *client) drips(d drip) bool {
 	conn := c.dial()
 	if conn == nil {
@@ -192,7 +191,7 @@ func statusOf(in *bufio.Reader) (int, error) {
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// reads takes an answer steadily, and slowly: all of it comes. The kernel takes megabytes ahead of
+// reads reads an answer steadily and slowly: all of it comes. The kernel takes megabytes ahead of
 // such a client, and then nothing for most of a minute.
 func (c *client) reads(i info) {
 	const piece, pause = 3 << 10, 100 * time.Millisecond
@@ -203,9 +202,9 @@ func (c *client) reads(i info) {
 	}
 }
 
-// sips takes an answer by and by: 40 KiB a second. The kernel takes ahead what small segments and
-// little room for them let it: not so much that the server waits for long, and what takes seconds
-// to read when the server has ended.
+// sips reads an answer at 40 KiB a second. Small segments and a small receive buffer bound the data
+// that the kernel takes ahead, so that the server never waits for long. That data still takes
+// seconds to read when the server has ended.
 func (c *client) sips(i info) {
 	const piece, pause = 2 << 10, 50 * time.Millisecond
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
@@ -223,7 +222,7 @@ func (c *client) sips(i info) {
 }
 
 // lingers asks for an image and reads nothing for longer than the contract allows: it does not get
-// all afterwards.
+// all of it afterwards.
 func (c *client) lingers(i info) {
 	got, _, err := c.takes(i, net.Dialer{}, i.Bytes, linger)
 	if err == nil {
@@ -232,8 +231,8 @@ func (c *client) lingers(i info) {
 	}
 }
 
-// takes reads an image, a pause before each piece, and tells how many bytes came, in what time, and
-// what ended them before the last.
+// takes reads an image, with a pause before each piece, and returns the number of bytes, their
+// time, and the error that ended them early.
 func (c *client) takes(i info, dialer net.Dialer, piece int64,
 	pause time.Duration) (got int64, took time.Duration, err error) {
 	dialer.Timeout = patience

@@ -16,12 +16,12 @@ import (
 const (
 	uploadsAtOnce = 1024 // of the contract
 	crowded       = 10_000
-	dialAtOnce    = 64 // as many as wait in any server's queue
+	dialAtOnce    = 64 // fewer than any server's listen queue holds
 	mostMemory    = 2 << 30
 )
 
-// crowding lets one model at a time have a crowd: four of ten thousand are more descriptors than
-// tests may have.
+// crowding lets one model at a time have a crowd: four of them need more descriptors than a test
+// may have.
 var crowding sync.Mutex
 
 // crowd is ten thousand clients: more uploads that never end than the contract allows at once,
@@ -96,7 +96,7 @@ func (c *client) crowd(pid int) {
 	c.upload("image/png", "after", pngOf(c.t, gray(8, 8)))
 }
 
-// memory is what a process has of the machine's, in bytes.
+// memory is the resident memory of a process, in bytes.
 func memory(c *client, pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -110,8 +110,8 @@ func memory(c *client, pid int) int64 {
 	return kb << 10
 }
 
-// fullDisk takes the room away from SQLite: uploads are refused whole, reading goes on, and writing
-// does when there is room.
+// fullDisk fills SQLite's disk: uploads are refused completely, reading goes on, and writing does
+// when there is room again.
 func (c *client) fullDisk(folder *probetest.Folder) {
 	kept := c.upload("image/png", "kept", pngOf(c.t, paint(20, 20, 7)))
 	if err := folder.Fill(); err != nil {
@@ -119,7 +119,7 @@ func (c *client) fullDisk(folder *probetest.Folder) {
 	}
 	content, refused := padded(c.t, pngOf(c.t, gray(30, 30)), 4<<20), false
 	before := c.list()
-	for range diskBytes / len(content) { // what SQLite still has room for in its files is stored
+	for range diskBytes / len(content) { // SQLite's files still have room for some
 		a := c.ask("POST", "/images?name=full", map[string]string{"Content-Type": "image/png"},
 			content, 201, 507, 503)
 		if refused = a.status != 201; refused {
@@ -181,8 +181,8 @@ func (c *client) kill(server *probetest.Server) *acknowledged {
 	return all
 }
 
-// survived looks at what a server has that was killed: all that was acknowledged, and
-// nothing by halves.
+// survived checks the images of a server that was killed: all acknowledged ones are there, and none
+// is cut.
 func (c *client) survived(all *acknowledged) {
 	for path, content := range all.images {
 		if a := c.ask("GET", path, nil, nil, 200); !bytes.Equal(a.body, content) {
@@ -202,7 +202,7 @@ func (c *client) survived(all *acknowledged) {
 	}
 }
 
-// outage takes the database away from a server and gives it back.
+// outage stops a server's database and starts it again.
 func (c *client) outage(database *postgres) {
 	content := pngOf(c.t, gray(7, 7))
 	i := c.upload("image/png", "o", content)

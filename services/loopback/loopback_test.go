@@ -1,4 +1,4 @@
-// Package loopback holds every model of the service against its protocol.
+// Package loopback tests every model of the service against its protocol.
 package loopback
 
 import (

@@ -1,4 +1,4 @@
-// Package ping holds every model of the service against its protocol.
+// Package ping tests every model of the service against its protocol.
 package ping
 
 import (

@@ -1,4 +1,4 @@
-// Package sink holds every model of the service against its protocol.
+// Package sink tests every model of the service against its protocol.
 package sink
 
 import (

@@ -21,7 +21,7 @@ import (
 
 const (
 	crowded    = 10_000
-	askAtOnce  = 256 // clients who are not greeted yet: fewer than any listener's queue holds
+	askAtOnce  = 256 // clients that are not greeted yet: fewer than any listener's queue holds
 	otherFiles = 200 // of the tests or the server, beside those of the clients
 	toHear     = 2   // chunks
 )
@@ -82,8 +82,8 @@ func crowd(t *testing.T, m *probetest.Subject, clients int) {
 	}
 }
 
-// onOneCore leaves the server's threads, and those that they will start, the first core that
-// the test may use.
+// onOneCore binds the server's threads, and those that they will start, to the first core that the
+// test may use.
 func onOneCore(t *testing.T, pids []int) {
 	var mine, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &mine); err != nil {

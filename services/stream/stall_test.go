@@ -23,19 +23,20 @@ import (
 )
 
 const (
-	stalled  = 10              // clients who do not read
-	junk     = '~'             // what fills the kernel: no server says it
-	fullFor  = 300             // ms in which the kernel takes no more: it is full
-	patience = 5 * time.Minute // a net: what it bounds has failed
+	stalled  = 10              // clients that do not read
+	junk     = '~'             // fills the kernel's buffers: no server sends it
+	fullFor  = 300             // ms in which the kernel takes no more: its buffers are full
+	patience = 5 * time.Minute // a net: only a failure reaches it
 )
 
 var whole = flag.Bool("whole", false,
 	"fill the kernel of every model; else of one for each way to write: at once or never, with "+
 		"a limit, by a queue of the library's")
 
-// TestFullKernel shows what a server does when the kernel takes no more for a client. At 30 bytes a
-// second that takes hours, so the test fills the server's own sockets behind its back. Others hear
-// on; who reads at last hears all that was said, or all up to where it was cut off.
+// TestFullKernel tests a server when the kernel takes no more for a client. At 30 bytes a second
+// that takes hours, so the test fills the server's own sockets through /proc. Other clients still
+// get their chunks. A client that reads at last gets all chunks, or all up to the point at which it
+// was cut off.
 func TestFullKernel(t *testing.T) {
 	models := []string{"c-epoll", "go-goroutine", "node-loop"}
 	if *whole {
@@ -75,7 +76,7 @@ func fullKernel(t *testing.T, m *probetest.Subject) {
 	}
 }
 
-// ask asks for a stream. A window of bytes is what the client's kernel takes; 0 is what it likes.
+// ask asks for a stream. The client's kernel takes a window of bytes; 0 is the default.
 func ask(t *testing.T, addr, id string, window int) *net.TCPConn {
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		failed := raw.Control(func(fd uintptr) {
@@ -161,7 +162,7 @@ func fillAll(t *testing.T, pids []int, clients map[netip.AddrPort]bool) {
 	fill(t, connections)
 }
 
-// peerOf is who is at the other end, if fd is a connection.
+// peerOf returns the peer's address, if fd is a connection.
 func peerOf(fd int) (netip.AddrPort, bool) {
 	peer, err := unix.Getpeername(fd)
 	in, ok := peer.(*unix.SockaddrInet4)
@@ -195,8 +196,8 @@ func fill(t *testing.T, fds []int) {
 	}
 }
 
-// hearAtLast reads what was said to a client: all that should be, of so many chunks at least, or
-// the beginning of that and the end.
+// hearAtLast reads a client's chunks: all of them, at least so many, or the first of them and the
+// end.
 func hearAtLast(t *testing.T, c *net.TCPConn, id string, chunks int) {
 	_ = c.SetDeadline(time.Now().Add(patience))
 	var said []byte
@@ -220,7 +221,7 @@ func hearAtLast(t *testing.T, c *net.TCPConn, id string, chunks int) {
 	}
 }
 
-// begins tells whether the texts are the beginning of what a stream says.
+// begins tells whether the texts are the beginning of a stream.
 func begins(id string, texts []byte) bool {
 	frame := func(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 	want := frame("Goconntest welcomes you! Your Id: /test/" + id + "\n")

@@ -1,4 +1,4 @@
-// Package stream holds every model of the service against its protocol.
+// Package stream tests every model of the service against its protocol.
 package stream
 
 import (
@@ -13,13 +13,13 @@ import (
 
 func TestStream(t *testing.T) { probetest.Waiting(t) }
 
-// TestStreamOnGoNet plays what depends on the stack most; `interleave check stream
+// TestStreamOnGoNet plays the transcripts that depend on the stack most; `interleave check stream
 // --stack=gonet` plays all.
 func TestStreamOnGoNet(t *testing.T) {
 	probetest.GoNet(t, []string{"go-goroutine"}, "stream", "terminate")
 }
 
-// TestCurl shows what the source shows, to a client that is not ours.
+// TestCurl repeats the source's example with a client that is not ours.
 func TestCurl(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {

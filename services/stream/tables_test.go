@@ -12,10 +12,10 @@ import (
 	"interleave/internal/probe/probetest"
 )
 
-// TestTables lowers the limit of open files of a server whose threads have tables of descriptors of
-// their own: many more look on than one table holds, in as many threads as that takes. When they
-// have gone, as many come again and find room in the threads that are there, but for those who are
-// quicker than the threads see it.
+// TestTables lowers the limit of open files of a server whose threads have descriptor tables of
+// their own. Many more clients listen than one table holds, in as many threads as that needs. When
+// they have gone, as many come again and fit into the existing threads, except clients that are
+// quicker than the threads notice the free places.
 func TestTables(t *testing.T) {
 	const clients, limit, turns = 1000, 128, 4
 	const least, most = clients / limit, 2 * (clients/limit + 1)

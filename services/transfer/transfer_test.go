@@ -1,4 +1,4 @@
-// Package transfer holds every model of the service against its protocol.
+// Package transfer tests every model of the service against its protocol.
 package transfer
 
 import (

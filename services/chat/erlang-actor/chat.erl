@@ -1,7 +1,7 @@
 %% Chat, an actor for each client, one that owns the rooms and the log, and one that waits for the
-%% disk. Whatever one read has brought is a message to the owner, which takes all that waits, writes
-%% it to the log at once, and sends each reader one binary that all share. Rooms are no actors of
-%% their own: two of them could not give their common clients one order.
+%% disk. The bytes of one read are a message to the owner. It takes all waiting messages, writes
+%% them to the log at once, and sends each reader one shared binary. Rooms are no actors of their
+%% own: two of them could not give their common clients one order.
 -module(chat).
 -behaviour(gen_event).
 -export([main/1, fail/1, init/1, handle_event/2, handle_call/2]).
@@ -13,17 +13,16 @@
 -define(BURST, 8).
 %% Bytes that wait for a client at most.
 -define(HELD, 1048576).
-%% Bytes of the log that one who was away is sent at a time, and after which a client's actor sends
-%% what it has. A guess.
+%% Bytes of the log that a returning member is sent at a time, and after which a client's actor
+%% sends its data. A guess.
 -define(PIECE, 65536).
-%% In milliseconds, for a client that has left: to read what it is still to be told, and to
-%% close. Guesses.
+%% In milliseconds, for a client that has left: to read its remaining lines, and to close. Guesses.
 -define(LINGER, 5000).
 -define(CLOSE, 1000).
 
-%% What a client's actor knows: held is the begin of a line (one to skip, if it was too
-%% long); last, that nothing comes after what waits; busy is true while the port is, or what
-%% the disk will answer.
+%% The state of a client's actor: held is the beginning of a line (one to skip, if it was too long);
+%% last says that nothing follows the waiting data; busy is true while the port is busy, or the
+%% answer that the disk will give.
 -record(c, {
     socket,
     held = <<>>,
@@ -95,7 +94,7 @@ accept(Listener) ->
             inet:setopts(Socket, [{active, ?BURST}]),
             client(#c{socket = Socket});
         {error, _} ->
-            %% Out of descriptors: those who are here go on, the next waits.
+            %% Out of descriptors: connected clients are still served, the next waits.
             timer:sleep(100),
             accept(Listener)
     end.
@@ -110,10 +109,10 @@ host({ok, {Address, _}}) ->
 host({error, _}) ->
     <<"0">>.
 
-%% The client's actor never waits for its socket: what cannot be sent yet is in back and front, the
-%% latter in order, as binaries, {safe, Binary} for what comes after the disk has all, and missed
-%% for a part of the log. The port is given something by port_command only when it has taken what it
-%% had, which inet_reply says.
+%% The client's actor never waits for its socket: unsent data is in back and front, the latter in
+%% order, as binaries, {safe, Binary} for lines that must wait for the disk, and missed for a part
+%% of the log. port_command is only called when the port has taken the data before, which inet_reply
+%% reports.
 client(C = #c{socket = Socket}) ->
     receive
         {put, Data} ->
@@ -155,20 +154,19 @@ client(C = #c{socket = Socket}) ->
             client(C);
         bye ->
             gen_tcp:shutdown(Socket, write),
-            %% What one that reads nothing has not had, close would wait for: three
-            %% minutes of OTP's.
+            %% close would wait for the data of a client that reads nothing: three minutes in OTP.
             [inet:setopts(Socket, [{linger, {true, 0}}]) || C#c.broken],
             erlang:send_after(?CLOSE, self(), close),
             linger(Socket)
     after wait(C) -> client(flush(C))
     end.
 
-%% What has come meanwhile goes out with it.
+%% Data that has come meanwhile is sent with it.
 wait(#c{busy = false, front = [], back = [], last = false}) -> infinity;
 wait(#c{busy = false}) -> 0;
 wait(_) -> infinity.
 
-%% A client that says more after its end would not get what it has not read yet.
+%% If a client sends more after its end, unread data would be lost.
 linger(Socket) ->
     receive
         {tcp_passive, Socket} ->
@@ -179,8 +177,8 @@ linger(Socket) ->
         {tcp_error, Socket, _} ->
             gen_tcp:close(Socket);
         close ->
-            %% The port may have taken all and be left with it: a close that waits is
-            %% no better here.
+            %% The port may have taken everything without sending it: a close that waits is no
+            %% better here.
             [inet:setopts(Socket, [{linger, {true, 0}}]) || inet:getstat(Socket, [send_pend]) =/= {ok, [{send_pend, 0}]}],
             gen_tcp:close(Socket);
         _ ->
@@ -233,7 +231,7 @@ broken(C) ->
     hall ! {self(), flushed, false},
     C#c{broken = true, busy = true, last = true, front = [], back = []}.
 
-%% What others have said there between two positions, a piece of the log at a time.
+%% The messages of others in a room between two positions, a piece of the log at a time.
 read(#missed{file = Path} = M) when is_list(Path) ->
     case file:open(Path, [read, raw, binary]) of
         {ok, File} -> read(M#missed{file = File});

@@ -1,4 +1,4 @@
-%% What clients may say, and what comes of it.
+%% The commands of clients, and their effects.
 -module(commands).
 -export([obey/3]).
 -include("hall.hrl").
@@ -6,8 +6,8 @@
 
 -define(LONGEST, 512).
 
-%% What a client may say, and how many words it needs. Messages, {Verb, To, Texts}, and PING wait
-%% for the others that are written with them.
+%% The commands of a client, with their numbers of words. Messages, {Verb, To, Texts}, and PING wait
+%% for others that are written with them.
 obey(Line, Pid, H0) ->
     H =
         case Line of
@@ -184,8 +184,8 @@ missed(Pid, C, Where, Last, Upto, H) when Last > Upto ->
 missed(Pid, C, _, _, _, H) ->
     hall:set(Pid, C, H).
 
-%% Who changes its nick is another person. The one it was stays a member, and has received what
-%% it has confirmed.
+%% A client that changes its nick becomes another person. The old one stays a member, and has
+%% received the messages that it has confirmed.
 rename(Pid, #client{person = undefined}, C, H) ->
     enrol(Pid, C, H);
 rename(Pid, #client{person = Before, prefix = Prefix}, C, H) ->
@@ -294,7 +294,7 @@ name_lines([Nick | Nicks], Line, Start) when byte_size(Line) + byte_size(Nick) +
 name_lines(Nicks, Line, Start) ->
     [<<Line/binary, "\r\n">> | name_lines(Nicks, Start, Start)].
 
-%% The room, if the client is in it; if not, it hears why.
+%% The room, if the client is in it; if not, the client gets the reason.
 in(Name, Absent, Pid, C, H) ->
     Key = words:fold(Name),
     case {H#hall.rooms, lists:member(Key, C#client.rooms)} of

@@ -1,13 +1,13 @@
-%% The folder: log, what was said, and members, a line for each change of how far somebody has read:
-%% "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for what was said to ann alone. A name
-%% that the kernel holds while we live makes the folder ours.
+%% The folder: log has the messages, and members a line for each change of a member's position: "ann
+%% #tea 1200", "ann #tea -" after PART, and "ann * 1200" for messages to ann alone. A name that the
+%% kernel holds while this process lives makes the folder ours.
 -module(folder).
 -export([sync/1, open/1, find/1, append/2, note/4, note_if/5, snapshot/1]).
 -include("hall.hrl").
 -include_lib("kernel/include/file.hrl").
 
-%% In bytes: what the last line of the log is looked for in, what is read at a time, and by how much
-%% the file of members grows before it is written anew (guesses).
+%% In bytes: the end of the log in which its last line is searched, the size of a read, and the
+%% growth of the file of members after which it is rewritten (guesses).
 -define(TAIL, 1024).
 -define(PIECE, 1048576).
 -define(GROWN, 1048576).
@@ -69,7 +69,7 @@ tail(File, From) ->
         Read -> Read
     end.
 
-%% The log is looked for where people look for it, and begun anew if it is not there.
+%% Checks that the log is still in the folder, and begins a new one if it is not.
 find(H) ->
     case file:read_file_info(filename:join(H#hall.data, "log"), [raw]) of
         {ok, #file_info{inode = Inode}} when Inode =:= H#hall.inode ->
@@ -121,7 +121,7 @@ member([Nick, Name, Upto], Size, H) ->
         end,
     H#hall{rooms = (H#hall.rooms)#{Key => Room#room{members = Changed}}}.
 
-%% Where the last message of each room and person is, and the topics.
+%% The position of the last message of each room and person, and the topics.
 scan(Name, From, Size, H) when From < Size ->
     {ok, File} = file:open(Name, [read, raw, binary]),
     {ok, Piece} = file:pread(File, From, ?PIECE),
@@ -156,7 +156,7 @@ scanned({_, Verb, To, Text}, Pos, H) ->
 note_if(true, Nick, Where, Upto, H) -> note(Nick, Where, Upto, H);
 note_if(false, _, _, _, H) -> H.
 
-%% What cannot be written now is made good by the next snapshot.
+%% The next snapshot repairs a failed write.
 note(_, _, _, #hall{stale = true} = H) ->
     H;
 note(Nick, Where, Upto, H) ->
@@ -204,8 +204,8 @@ snapshot(H) ->
             H
     end.
 
-%% The one that waits for the disk, for all who ask meanwhile. Its files are its own: a descriptor
-%% belongs to an actor.
+%% The actor that waits for the disk, for all requests that come meanwhile. It has files of its own:
+%% a descriptor belongs to an actor.
 sync(Files) ->
     receive
         {open, Names} ->
@@ -221,7 +221,7 @@ sync(Waiting, Files) ->
     after 0 ->
         Opened = [{Name, again(Name, Result)} || {Name, Result} <- Files],
         Result = lists:foldl(fun(File, Before) -> datasync(File, Before) end, ok, Opened),
-        %% What has failed once may be lost, and the kernel would not say so again.
+        %% After a failed sync data may be lost, and the kernel does not report it again.
         [hall ! lost || Result =/= ok],
         [Client ! {Ref, Result} || {Client, Ref} <- Waiting],
         sync(Opened)

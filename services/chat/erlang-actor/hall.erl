@@ -1,5 +1,4 @@
-%% The owner of the rooms and the log: who is where, who has received what, and what is said
-%% in which order.
+%% The owner of the rooms and the log: members, their positions, and the order of messages.
 -module(hall).
 -export([own/2, commit/1, leave/4, received/3, set/3, with_room/3, tell_neighbours/4, reply/5, called/1]).
 -include("hall.hrl").
@@ -7,16 +6,16 @@
 
 %% Messages that are taken at once. A guess.
 -define(BATCH, 128).
-%% In milliseconds: for all clients to hear that the server ends (a guess), and those
-%% of the service.
+%% In milliseconds: for all clients to be told that the server ends (a guess), and the service's
+%% limits.
 -define(LEAVING, 1000).
 -define(REGISTER, 30000).
 -define(SPEAK, 90000).
 -define(ANSWER, 30000).
 -define(LOOK, 100).
 
-%% It goes before its clients, each of whom would otherwise write each line by itself before
-%% the next is said.
+%% It runs before its clients, each of which would otherwise write each line separately before the
+%% next comes.
 own(Data, Parent) ->
     process_flag(priority, high),
     register(disk, spawn_link(fun() -> folder:sync([]) end)),
@@ -97,7 +96,7 @@ handle(over, H) ->
 set(Pid, C, H) ->
     H#hall{clients = (H#hall.clients)#{Pid => C}}.
 
-%% A client that is done with is forgotten, and may then see its end: others may have its nick.
+%% A finished client is removed, and may then see its end: others may have its nick.
 change(Pid, How, H) ->
     case H#hall.clients of
         #{Pid := C} ->
@@ -165,7 +164,7 @@ tell_neighbours(Pid, C, Text, H) ->
     Present = [P || Key <- C#client.rooms, {P, _} <- (maps:get(Key, H#hall.rooms))#room.present, P =/= Pid],
     [P ! {put, Line} || P <- lists:usort(Present)].
 
-%% What a client has of the log is remembered, with a line where it has missed something before.
+%% Records a client's position in the log, with a line if it had missed something before.
 received(#client{person = Key, rooms = Rooms}, Upto, H) ->
     #{Key := Person} = H#hall.people,
     H1 = received(Person, Upto, H),
@@ -188,7 +187,7 @@ received(#person{name = Name, last = Last, upto = Before} = Person, Upto, H) whe
 received(#person{}, _, H) ->
     H.
 
-%% Those who were sent something are asked whether they have it, those who say nothing are ended.
+%% Clients that were sent something are asked whether they have it; silent ones are disconnected.
 tick(H) ->
     Now = now_ms(),
     maps:fold(fun(Pid, C, H1) -> tick(Pid, C, Now, H1) end, H, H#hall.clients).
@@ -223,8 +222,8 @@ reply(Pid, C, Numeric, Text, H) ->
 called(#client{nick = <<>>}) -> <<"*">>;
 called(#client{nick = Nick}) -> Nick.
 
-%% All that is unsaid goes into the log in one piece, and to those who are to read it. What cannot
-%% be written is not said.
+%% All new messages are written to the log in one piece, and sent to their readers. If the write
+%% fails, they are not sent.
 commit(#hall{unsaid = []} = H) ->
     H;
 commit(#hall{unsaid = Unsaid} = H0) ->
@@ -239,7 +238,7 @@ commit(#hall{unsaid = Unsaid} = H0) ->
             lists:foldl(fun(One, H3) -> refuse(One, Reason, H3) end, H, All)
     end.
 
-%% The time of a moment, of which all but the last digits are kept for a second.
+%% The time of a moment. All but its last digits are kept for a second.
 stamp(H) ->
     Now = erlang:system_time(millisecond),
     case H#hall.second of
@@ -252,8 +251,8 @@ stamp(H) ->
             stamp(H#hall{second = {Second, <<Text/binary, ".">>}})
     end.
 
-%% The log is looked for every now and then, and before somebody hears that it has something. To
-%% look costs as much as to write: the actor changes to another thread and back.
+%% The log's file is checked now and then, and before an acknowledgement. A check costs as much as a
+%% write: the actor changes to another thread and back.
 find(Sure, #hall{looked = Looked} = H) ->
     Now = now_ms(),
     case Sure orelse Now - Looked >= ?LOOK of
@@ -261,7 +260,7 @@ find(Sure, #hall{looked = Looked} = H) ->
         false -> {there, H}
     end.
 
-%% What was said since it was last seen may be lost: nobody is to hear that it is not.
+%% Messages since the last check may be lost: they must not be acknowledged.
 found({there, H}, Now) ->
     {there, H#hall{looked = Now, unseen = []}};
 found({Other, H}, _) ->
@@ -305,7 +304,7 @@ pong({pong, Pid, Line}, H) ->
             H
     end.
 
-%% What is said in one room without a break goes out as one binary.
+%% Consecutive messages of one room are sent as one binary.
 deliver([], _, _, H) ->
     H;
 deliver([{pong, _, _} = Pong | Rest], Stamp, Pos, H) ->
@@ -338,7 +337,7 @@ deliver([#said{to = {room, Key} = To} | _] = All, Stamp, Pos0, H) ->
     H1 = H#hall{rooms = (H#hall.rooms)#{Key := Room#room{last = Pos, topic = Topic}}},
     deliver(Rest, Stamp, Pos, maps:fold(fun(Pid, _, H2) -> has_said(Pid, H2) end, H1, Senders)).
 
-%% Who talks alone in a room is not to hear it.
+%% A client does not get its own messages.
 hears({Reader, _}, Run, H) ->
     lists:any(fun(Said) -> is_for(Reader, Said) end, Run) orelse (maps:get(Reader, H#hall.clients))#client.echo.
 
@@ -360,7 +359,8 @@ spread(Run, Senders, #room{present = Present}, Stamp, H) ->
      || {Reader, Time} <- Present
     ].
 
-%% To one who has said some of it: with an echo when the disk has it, or without its own.
+%% To a client that has sent some of it: with an echo when the disk has it, or without its own
+%% messages.
 deliver(Pid, _, Plain, Timed, _, #client{echo = true, time = Time}) ->
     Pid ! {safe, element(1 + map_get(Time, #{false => 0, true => 1}), {Plain, Timed})};
 deliver(Pid, Run, _, _, Stamp, #client{time = true}) ->
@@ -381,7 +381,7 @@ others([Said | Run], Pid, Start, End, Parts) ->
         false -> others(Run, Pid, After, After, [{Start, End - Start} || End > Start] ++ Parts)
     end.
 
-%% What was said as it is sent, with or without the time.
+%% Messages in the form for clients, with or without the time.
 lines(Stamp, Time, Run) ->
     Tag = [[<<"@time=">>, Stamp, $\s] || Time],
     iolist_to_binary([[Tag, Head, Text, <<"\r\n">>] || #said{head = Head, texts = Texts} <- Run, Text <- Texts]).

@@ -1,7 +1,7 @@
-%% What the owner of the rooms and those who work for it know. What the owner knows. Positions are
-%% those in the log. A log that was made anew goes on counting, from base. Looked: when it was
-%% last seen where it belongs, in milliseconds; unseen, who has said something since. Second: the
-%% last one, as text.
+%% Records of the owner of the rooms and of its helpers. The owner's state: positions are those in
+%% the log. A new log goes on counting, from base. Looked is the time in milliseconds of the last
+%% check of its file; unseen has the clients with messages since then. Second is the last one, as
+%% text.
 -record(hall, {
     data,
     log,
@@ -21,9 +21,9 @@
     rooms = #{},
     ending = false
 }).
-%% A connection. Said: since it was last known to be on the disk. Asked: the position that the last
-%% PING named. Upto: all before was sent to it when it left, and it has received that if it ends
-%% in_order; after the server has said so, ask.
+%% A connection. Said: it has sent messages since its last ones were known to be on the disk. Asked:
+%% the position that the last PING named. Upto: everything before was sent to it when it left, and
+%% it has received that if it ends in_order; ask, if the server ended it.
 -record(client, {
     host,
     nick = <<>>,
@@ -50,15 +50,15 @@
     closed = false,
     flushed = false
 }).
-%% Last is the position after the last message, upto that before which all was received.
+%% Last is the position after the last message. All messages before upto were received.
 -record(person, {name, pid, last = 0, upto = 0}).
 -record(room, {name, topic = <<>>, last = 0, present = [], members = #{}}).
 
-%% What one client has said in a row to one room or nick; a line is head and one of the texts.
+%% Consecutive messages of one client to one room or nick; a line is head and one of the texts.
 -record(said, {to, verb, pid, head, texts}).
 
-%% A part of the log that a client has missed: what others than me have said where, with or
-%% without the time.
+%% A part of the log that a client has missed: messages of others than me in a room, with or without
+%% the time.
 -record(missed, {file, from, to, where, me, time}).
 %% Bytes of a time, as 2026-11-22T07:20:11.123Z.
 -define(STAMP, 24).

@@ -6,7 +6,7 @@
 -define(LONGEST, 512).
 -define(TAGS, 4096).
 
-%% Who has said a line of the log, how, where, and what.
+%% Sender, verb, target and text of a line of the log.
 said(<<_:?STAMP/binary, " :", Line/binary>>) ->
     [Source, AfterSource] = binary:split(Line, <<" ">>),
     [Verb, AfterVerb] = binary:split(AfterSource, <<" ">>),
@@ -19,7 +19,7 @@ too_long(<<"@", _/binary>> = Line) ->
 too_long(Line) ->
     byte_size(Line) >= ?LONGEST.
 
-%% What lines say, without those that are empty. Messages to one room or nick in a row become one,
+%% The commands of lines, without empty ones. Consecutive messages to one room or nick become one,
 %% {Verb, To, Texts}.
 gather(Lines) ->
     Nul = binary:compile_pattern(<<0>>),
@@ -72,7 +72,7 @@ second(Line) ->
         [_] -> <<>>
     end.
 
-%% Most of what is said begins so.
+%% Most lines begin so.
 verb(<<"PRIVMSG ", Rest/binary>>) ->
     {<<"PRIVMSG">>, words(Rest)};
 verb(Line) ->
@@ -106,7 +106,7 @@ lower(B) -> B.
 
 fold(Name) -> <<<<(lower(B))>> || <<B>> <= Name>>.
 
-%% A line gets its end, and no more than a line may have.
+%% Adds a line's end, and cuts the line to its maximum.
 cut(Text) ->
     Line = iolist_to_binary(Text),
     <<(binary:part(Line, 0, min(byte_size(Line), ?LONGEST - 2)))/binary, "\r\n">>.

@@ -1,7 +1,7 @@
 //! Chat, tasks on tokio: one that owns the rooms and the log, and one that reads and one that
-//! writes for each client. Whatever is said passes a bounded channel to the owner, which takes all
-//! that waits, writes it to the log at once and puts it into boxes that the writers empty. No task
-//! waits for the disk: a thread does, for all who want it to.
+//! writes for each client. All lines pass through a bounded channel to the owner. It takes all that
+//! wait, writes them to the log at once and puts them into send queues that the writers empty. No
+//! task waits for the disk: a thread does, for all of them.
 
 mod commands;
 mod disk;
@@ -49,7 +49,7 @@ async fn main() -> io::Result<()> {
         }
     };
     let _ = spawn(hall.keep(inbox, stop)).await;
-    process::exit(0) // whoever waits for a client or the disk need not be waited for
+    process::exit(0) // waiting tasks and threads are not awaited
 }
 
 fn fail(why: &str) -> ! {
@@ -75,11 +75,11 @@ async fn accept(listener: TcpListener, events: mpsc::Sender<Event>, safe: disk::
         let (socket, from) = loop {
             match listener.accept().await {
                 Ok(client) => break client,
-                // Out of descriptors: those who are here go on, the next waits.
+                // Out of descriptors: connected clients are still served, the next waits.
                 Err(_) => sleep(Duration::from_millis(100)).await,
             }
         };
-        let _ = socket.set_nodelay(true); // it is slower without, no more
+        let _ = socket.set_nodelay(true); // a failure only makes it slower
         let host = from.ip().to_canonical().to_string();
         let host = if host.starts_with(':') {
             format!("0{host}")
@@ -116,7 +116,7 @@ async fn accept(listener: TcpListener, events: mpsc::Sender<Event>, safe: disk::
     }
 }
 
-/// What a client says, in words, or why it is not obeyed.
+/// A client's line as words, or the reason why it is refused.
 pub enum Line {
     Said(words::Words),
     Long,

@@ -1,4 +1,4 @@
-//! What clients may say, and what comes of it.
+//! The commands of clients, and their effects.
 
 use crate::hall::{Hall, Person, Room};
 use crate::numeric::*;
@@ -183,8 +183,8 @@ impl Hall {
         }
     }
 
-    /// Makes a client another person. The one it was stays a member, and has received what the
-    /// client has confirmed.
+    /// Makes a client another person. The old one stays a member, and has received the messages
+    /// that the client has confirmed.
     fn rename(&mut self, id: u64) {
         let client = &self.clients[&id];
         let text = line(&[&client.prefix, b" NICK ", &client.nick]);
@@ -279,7 +279,7 @@ impl Hall {
         self.missed(id, key, last, upto);
     }
 
-    /// Has the client's writer read from the log what others have said there meanwhile.
+    /// Makes the client's writer send others' messages from the log.
     fn missed(&mut self, id: u64, place: Vec<u8>, last: i64, upto: i64) {
         if last > upto {
             let client = self.clients.get_mut(&id).expect("it was here");
@@ -345,7 +345,7 @@ impl Hall {
         }
     }
 
-    /// The folded name of a room that the client is in. If it is not, it hears why.
+    /// The folded name of a room that the client is in. If it is not, the client gets the reason.
     fn inside(&mut self, id: u64, name: &[u8]) -> Option<Vec<u8>> {
         let key = fold(name);
         if !self.rooms.contains_key(&key) {

@@ -1,6 +1,6 @@
-//! The folder: log, what was said, and members, a line for each change of how far somebody has
-//! read: "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for what was said to ann alone.
-//! A lock on the log makes the folder ours.
+//! The folder: log has the messages, and members a line for each change of a member's position:
+//! "ann #tea 1200", "ann #tea -" after PART, and "ann * 1200" for messages to ann alone. A lock on
+//! the log makes the folder ours.
 
 use crate::words::{fold, said, LONGEST};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -23,8 +23,7 @@ const GROWN: usize = 1 << 20;
 pub struct Disk {
     pub dir: PathBuf,
     log: Arc<File>,
-    /// What the position of the log's first byte is called: a log that was made anew
-    /// goes on counting.
+    /// The position of the log's first byte: a new log goes on counting.
     base: i64,
     /// The position of the next line.
     pub end: i64,
@@ -32,7 +31,7 @@ pub struct Disk {
     torn: bool,
     members: Option<Arc<File>>,
     grown: usize,
-    /// Members has to be written anew.
+    /// Members has to be rewritten.
     pub stale: bool,
     shared: Arc<Shared>,
 }
@@ -45,15 +44,15 @@ struct Shared {
     done: watch::Sender<Done>,
 }
 
-/// The changes that are on the disk, and those that a failure may have lost: after the first, up
-/// to the second.
+/// The changes that are on the disk, and the range of those that a failure may have lost: after the
+/// first, up to the second.
 #[derive(Clone, Copy, Default)]
 struct Done {
     upto: u64,
     lost: (u64, u64),
 }
 
-/// What a writer knows of the disk.
+/// A writer's view of the disk.
 #[derive(Clone)]
 pub struct Safe {
     shared: Arc<Shared>,
@@ -82,7 +81,7 @@ impl Safe {
     }
 }
 
-/// The one that waits for the disk, for all who wait at that time.
+/// The thread that waits for the disk, for all waiters at that time.
 async fn sync(shared: Arc<Shared>) {
     loop {
         shared.work.notified().await;
@@ -96,7 +95,8 @@ async fn sync(shared: Arc<Shared>) {
         shared.done.send_modify(|done| {
             done.upto = upto;
             if !synced.unwrap_or(false) {
-                // The kernel may have dropped what it could not write, and would not say so again.
+                // The kernel may have dropped data that it could not write, and does not report it
+                // again.
                 let first = if done.lost.1 == 0 {
                     before
                 } else {
@@ -175,7 +175,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Looks whether the log is where people look for it, and begins another if there is none.
+    /// Checks that the log is still in the folder, and begins a new one if it is not.
     fn find(&mut self) -> io::Result<()> {
         match fs::metadata(self.dir.join("log")) {
             Ok(there) if there.ino() == self.log.metadata()?.ino() => return Ok(()),
@@ -188,7 +188,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Adds a line to members. What cannot be written now is made good by the next snapshot.
+    /// Adds a line to members. The next snapshot repairs a failed write.
     pub fn note(&mut self, who: &[u8], place: &[u8], upto: Option<i64>) {
         let line = self.line(who, place, upto);
         if let (Some(members), false) = (&self.members, self.stale) {
@@ -228,7 +228,7 @@ impl Disk {
         Ok(())
     }
 
-    /// What members holds. A last line without LF was cut off by a crash.
+    /// The contents of members. A last line without LF was cut off by a crash.
     pub fn read_members(&self, mut each: impl FnMut(&[u8], &[u8], Option<i64>)) -> io::Result<()> {
         let data = match fs::read(self.dir.join("members")) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
@@ -247,7 +247,7 @@ impl Disk {
         Ok(())
     }
 
-    /// A part of the log; it can be read whatever becomes of the folder.
+    /// A part of the log; it stays readable without the folder.
     pub fn missed(&self, from: i64, to: i64, place: Vec<u8>, me: Vec<u8>, time: bool) -> Missed {
         let (from, to) = ((from - self.base).max(0), to - self.base);
         Missed {
@@ -308,7 +308,7 @@ fn piece(log: &File, from: i64, to: i64) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// What others than me have said in a place, between two positions of the log.
+/// Messages of others than me in a room, between two positions of the log.
 pub struct Missed {
     log: Arc<File>,
     from: i64,
@@ -319,7 +319,7 @@ pub struct Missed {
 }
 
 impl Missed {
-    /// The lines of one piece of the log, and what is left to be read.
+    /// The lines of one piece of the log, and the rest that is to be read.
     pub async fn read(mut self) -> io::Result<(Vec<u8>, Option<Missed>)> {
         if self.from >= self.to {
             return Ok((Vec::new(), None));
@@ -346,7 +346,7 @@ impl Missed {
     }
 }
 
-/// The time as 2026-11-22T07:20:11.123Z: Hinnant's days_from_civil, turned round.
+/// The time as 2026-11-22T07:20:11.123Z: the inverse of Hinnant's days_from_civil.
 pub fn stamp() -> String {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)

@@ -1,5 +1,4 @@
-//! The owner of the rooms and the log: who is where, who has received what, and what is said
-//! in which order.
+//! The owner of the rooms and the log: members, their positions, and the order of messages.
 
 use crate::disk::{Disk, Safe, STAMP};
 use crate::post::Post;
@@ -16,9 +15,9 @@ use tokio::task::AbortHandle;
 use tokio::time::{interval, sleep};
 use tokio::{pin, select, spawn};
 
-/// For a client that has left to read what it is still to be told. A guess.
+/// For a client that has left to read its remaining lines. A guess.
 const LINGER: Duration = Duration::from_secs(5);
-/// For a client that was told all to close. A guess.
+/// For a client that was sent everything to close. A guess.
 const CLOSE: Duration = Duration::from_secs(1);
 /// For all clients, when the server ends. A guess.
 const LEAVING: Duration = Duration::from_millis(1000);
@@ -26,7 +25,7 @@ const REGISTER: Duration = Duration::from_secs(30);
 const SPEAK: Duration = Duration::from_secs(90);
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// What readers and writers tell the owner.
+/// Messages of readers and writers to the owner.
 pub enum Event {
     Entered {
         id: u64,
@@ -62,9 +61,9 @@ pub struct Client {
     opened: Instant,
     pub heard: Instant,
     pinged: Instant,
-    /// The disk's count of changes after what it said last.
+    /// The disk's count of changes after its last message.
     pub said: u64,
-    /// Was sent what it was not asked for.
+    /// Was sent messages without a PING after them.
     pub owes: bool,
     /// The position in the log that the last PING named.
     pub asked: i64,
@@ -79,8 +78,8 @@ pub struct Client {
     written: bool,
 }
 
-/// A nick that was here; what was said to it alone has its last end at last, and was
-/// received up to upto.
+/// A nick that was here. The last message to it alone ends at last; messages before upto were
+/// received.
 #[derive(Default)]
 pub struct Person {
     pub name: Vec<u8>,
@@ -95,7 +94,7 @@ pub struct Room {
     pub topic: Vec<u8>,
     pub last: i64,
     pub present: Vec<Arc<Post>>,
-    /// By folded nick: up to where each has received.
+    /// By folded nick: the position up to which each has received.
     pub members: HashMap<Vec<u8>, i64>,
 }
 
@@ -108,9 +107,9 @@ pub struct Hall {
     pub rooms: HashMap<Vec<u8>, Room>,
     pub now: Instant,
     ending: bool,
-    /// Those who hold more than they may.
+    /// Clients with too much in their queue.
     pub full: Vec<u64>,
-    /// What is not in the log yet, with its lines for clients and for the log.
+    /// Messages that are not in the log yet, with their lines for clients and for the log.
     pub unsaid: Vec<Saying>,
     pub wire: Vec<u8>,
     pub lines: Vec<u8>,
@@ -187,7 +186,7 @@ impl Hall {
         self.disk.snapshot(alone.chain(members))
     }
 
-    /// Owns all of it until it is told to stop, and the clients have gone or their time is over.
+    /// Owns the state until it is told to stop, and the clients have gone or their time is over.
     pub async fn keep(mut self, mut inbox: mpsc::Receiver<Event>, stop: impl Future<Output = ()>) {
         pin!(stop);
         let mut second = interval(Duration::from_secs(1));
@@ -219,7 +218,7 @@ impl Hall {
             }
             self.commit();
             while let Some(id) = self.full.pop() {
-                self.leave(id, b"you do not read", false); // which may be too much for others
+                self.leave(id, b"you do not read", false); // its QUIT may be too much for others
             }
         }
     }
@@ -306,7 +305,7 @@ impl Hall {
                 (client.written, client.in_order) = (true, false);
                 self.forget_if_done(id);
             }
-            _ => {} // what comes after a client's end
+            _ => {} // messages after a client's end
         }
     }
 
@@ -317,7 +316,7 @@ impl Hall {
             return;
         }
         if client.in_order && client.ask && !client.ended {
-            client.end = None; // its answer tells that it has all
+            client.end = None; // its answer shows that it has everything
             return;
         }
         if client.in_order {
@@ -339,7 +338,7 @@ impl Hall {
         });
     }
 
-    /// A client leaves all rooms. It still gets what is in its box.
+    /// A client leaves all rooms. It still gets the contents of its queue.
     pub fn leave(&mut self, id: u64, why: &[u8], in_order: bool) {
         let upto = self.disk.end;
         let Some(client) = self.clients.get_mut(&id).filter(|c| !c.left) else {
@@ -363,8 +362,8 @@ impl Hall {
         });
     }
 
-    /// All before a position in the log has been received; a line says so where there
-    /// was something.
+    /// Records that everything before a position in the log was received, with a line if there was
+    /// something.
     pub fn received(&mut self, id: u64, upto: i64) {
         let client = &self.clients[&id];
         let Some(key) = &client.person else { return };
@@ -390,7 +389,7 @@ impl Hall {
         }
     }
 
-    /// Asks those who were sent something whether they have it, and ends those who say nothing.
+    /// Asks clients that were sent something whether they have it, and disconnects silent ones.
     fn tick(&mut self) {
         self.now = Instant::now();
         for id in self.clients.keys().copied().collect::<Vec<_>>() {

@@ -1,5 +1,5 @@
-//! A client's box: the owner of the rooms puts in what is to be written, the client's writer takes
-//! all that waits.
+//! A client's send queue: the owner of the rooms adds lines, and the client's writer takes all that
+//! wait.
 
 use crate::disk::{Missed, Safe};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 
 /// Bytes that wait for a client at most.
 const HELD: usize = 1 << 20;
-/// Bytes of a box that is kept when it is empty. A guess.
+/// Bytes of a queue's buffer that is kept when it is empty. A guess.
 const KEPT: usize = 64 << 10;
 
 pub struct Post {
     pub id: u64,
-    /// Wants to be told the time of messages.
+    /// Wants the time of messages.
     pub time: AtomicBool,
     waiting: Mutex<Waiting>,
     some: Notify,
@@ -32,7 +32,8 @@ struct Waiting {
     last: bool,
 }
 
-/// Where the writer waits until so many changes are on the disk, or writes a part of the log.
+/// A point at which the writer waits until so many changes are on the disk, or writes a part of the
+/// log.
 struct Stop {
     at: usize,
     safe: u64,
@@ -53,7 +54,7 @@ impl Post {
         self.time.load(Ordering::Relaxed)
     }
 
-    /// Tells whether the client holds no more than it may.
+    /// Tells whether the queue is within its bound.
     pub fn put(&self, bytes: &[u8], safe: u64, missed: Option<Missed>) -> bool {
         let mut w = self.waiting.lock().unwrap();
         if w.last || w.bytes.len() + w.writing + bytes.len() > HELD {

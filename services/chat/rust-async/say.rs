@@ -1,12 +1,12 @@
-//! What is said, on its way: prepared, written to the log with all that is said meanwhile,
-//! and delivered.
+//! The path of a message: it is prepared, written to the log with all that come meanwhile, and
+//! delivered.
 
 use crate::disk::{stamp, STAMP};
 use crate::hall::Hall;
 use crate::numeric::ERR_CANNOTSENDTOCHAN;
 use crate::post::Post;
 
-/// What a client without server-time is not sent.
+/// The tag that a client without server-time does not get.
 const TAG: usize = "@time= ".len() + STAMP;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -17,7 +17,7 @@ pub enum Verb {
     Pong,
 }
 
-/// Something on its way to a room or a person, or a PONG that comes after it.
+/// A message to a room or a person, or a PONG that comes after it.
 pub struct Saying {
     pub from: u64,
     pub verb: Verb,
@@ -30,7 +30,7 @@ pub struct Saying {
 }
 
 impl Hall {
-    /// Prepares a message for the log and for those who are to read it.
+    /// Prepares a message for the log and for its readers.
     pub fn say(&mut self, from: u64, verb: Verb, to: Vec<u8>, called: &[u8], text: &[u8]) {
         let start = self.wire.len();
         let word: &[u8] = match verb {
@@ -85,8 +85,8 @@ impl Hall {
         });
     }
 
-    /// Writes what is unsaid to the log, in one piece, and delivers it. What cannot be
-    /// written is not said.
+    /// Writes all new messages to the log, in one piece, and delivers them. If the write fails,
+    /// they are not delivered.
     pub fn commit(&mut self) {
         if self.unsaid.is_empty() {
             return;

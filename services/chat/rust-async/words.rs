@@ -33,7 +33,7 @@ pub fn parse(line: &[u8]) -> Option<Line> {
     }
     line = line.trim_start_spaces();
     if line.starts_with(b":") {
-        line = split(line).1.trim_start_spaces(); // a client's word for its own name says nothing
+        line = split(line).1.trim_start_spaces(); // a client's prefix is ignored
     }
     let (verb, rest) = split(line);
     let all = Bytes::copy_from_slice(rest);
@@ -60,7 +60,7 @@ pub fn parse(line: &[u8]) -> Option<Line> {
     })
 }
 
-/// Whether a line without its LF is longer than it may be, with it.
+/// Whether a line without its LF is too long, with it.
 pub fn too_long(line: &[u8]) -> bool {
     let text = if line.starts_with(b"@") {
         split(line).1
@@ -70,7 +70,7 @@ pub fn too_long(line: &[u8]) -> bool {
     text.len() >= LONGEST || line.len() - text.len() > TAGS
 }
 
-/// What stands before the first blank, and after it.
+/// The text before the first blank, and after it.
 pub fn split(line: &[u8]) -> (&[u8], &[u8]) {
     match line.iter().position(|&b| b == b' ') {
         Some(at) => (&line[..at], &line[at + 1..]),
@@ -88,7 +88,7 @@ impl TrimSpaces for [u8] {
     }
 }
 
-/// Of the log's line, without its time: who, how, where and what.
+/// Of the log's line, without its time: sender, verb, target and text.
 pub fn said(line: &[u8]) -> (&[u8], &[u8], &[u8], &[u8]) {
     let (source, rest) = split(line);
     let (verb, rest) = split(rest);
@@ -106,7 +106,7 @@ pub fn said(line: &[u8]) -> (&[u8], &[u8], &[u8], &[u8]) {
     )
 }
 
-/// A line with its end, and no more than a line may have.
+/// A line with its end, cut to its maximum.
 pub fn line(parts: &[&[u8]]) -> Vec<u8> {
     let mut line = parts.concat();
     line.truncate(LONGEST - 2);

@@ -4,6 +4,6 @@ package main
 
 import "interleave/gonet/host"
 
-// GoNet is the stack, where GONET_TAP names a tap. The kernel closes what a program that ends
-// leaves open; a stack inside the program has to be told.
+// GoNet is the stack if GONET_TAP names a tap. The kernel closes the connections of a program that
+// ends; a stack inside the program has to be told to.
 func init() { listen, leave = host.Listen, host.Close }

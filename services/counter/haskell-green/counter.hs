@@ -34,7 +34,7 @@ main = do
   hPutStrLn stderr "ready"
   forever $ try (accept listener) >>= either later (welcome count . fst)
 
--- | What it throws ends main: one line on standard error and status 1.
+-- | An exception ends main: one line on standard error and status 1.
 open :: ServiceName -> HostName -> IO Socket
 open port host = do
   let hints = defaultHints {addrFamily = AF_INET, addrSocketType = Stream}
@@ -45,7 +45,7 @@ open port host = do
   listen listener 4096
   return listener
 
--- | Out of descriptors: those who are here go on, the next waits.
+-- | Out of descriptors: connected clients are still served, the next waits.
 later :: IOException -> IO ()
 later _ = threadDelay 100000
 

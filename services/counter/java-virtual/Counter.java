@@ -28,7 +28,7 @@ void accept(ServerSocket server) {
       var client = server.accept();
       Thread.ofVirtual().start(() -> serve(client));
     } catch (IOException e) {
-      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: those who are here go on, the next waits.
+      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: the next client waits.
     }
   }
 }

@@ -19,7 +19,7 @@ function answer(client, requests) {
     length = replies.writeUInt32BE(Math.floor(count / 2 ** 32), length);
     length = replies.writeUInt32BE(count % 2 ** 32, length);
   }
-  // A client that does not read stops being read from.
+  // The server stops reading from a client that does not read.
   if (!client.write(replies)) client.pause();
 }
 

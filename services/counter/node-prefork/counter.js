@@ -11,8 +11,8 @@ const { createClient } = require("redis");
 
 const [port, host = "127.0.0.1"] = process.argv.slice(2);
 
-// Redis without persistence in a directory of its own. Our end, kill -9 included, ends the input of
-// cat; then both go.
+// Redis without persistence in a directory of its own. When this process ends, by kill -9 too,
+// cat's input ends, and both end.
 const keep = `exec 3<&0; (trap "" TERM; cat <&3; kill $$; rm -rf "$0") &
   exec redis-server --port 0 --unixsocket "$0/redis" --save ""`;
 

@@ -1,5 +1,5 @@
-# Counter, a greenlet for each client on gevent: greenlets change only where they wait,
-# so the count is a plain variable, at the price of one core and an interpreter.
+# Counter, a greenlet for each client on gevent: greenlets change only when they wait, so the count
+# is a plain variable, at the price of one core and an interpreter.
 import itertools
 import signal
 import struct
@@ -22,7 +22,7 @@ def answers(requests):
 
 def serve(client, _address):
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # No read while it writes: a client that does not read stops being read from.
+    # No read while it writes, so it stops reading from a client that does not read.
     while requests := client.recv(BATCH):
         unknown = requests.lstrip(b"\0\1")
         client.sendall(answers(requests[: len(requests) - len(unknown)]))
@@ -31,7 +31,7 @@ def serve(client, _address):
 
 
 def main(port, host="127.0.0.1"):
-    # Clients that break off are no news, nor are descriptors that run out: gevent
+    # Broken connections and a lack of descriptors are no errors: gevent
     # closes the client, or accepts again later.
     get_hub().NOT_ERROR += (OSError,)
     server = StreamServer((host, int(port)), serve, backlog=4096)

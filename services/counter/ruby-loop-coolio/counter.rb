@@ -23,7 +23,7 @@ class Counter < Coolio::TCPSocket
   end
 end
 
-# Out of descriptors: those who are here go on, the next waits.
+# Out of descriptors: connected clients are still served, the next waits.
 class Door < Coolio::TCPServer
   def on_readable
     super

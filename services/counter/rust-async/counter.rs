@@ -44,7 +44,7 @@ async fn accept(listener: TcpListener) {
     loop {
         match listener.accept().await {
             Ok((client, _)) => drop(spawn(serve(client))),
-            // Out of descriptors: those who are here go on, the next waits.
+            // Out of descriptors: connected clients are still served, the next waits.
             Err(_) => sleep(Duration::from_millis(100)).await,
         }
     }

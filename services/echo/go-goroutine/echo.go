@@ -17,7 +17,7 @@ import (
 // chunk is in bytes and bounds what a client can make the server hold.
 const chunk = 16 << 10
 
-// What a stack of the program's own does in the kernel's place: gonet.go.
+// gonet.go replaces these with the functions of a stack in the program.
 var (
 	listen = net.Listen
 	leave  = func() error { return nil }
@@ -43,7 +43,7 @@ func main() {
 func accept(listener net.Listener) {
 	for {
 		client, err := listener.Accept()
-		if err != nil { // out of descriptors: those who are here go on, the next waits
+		if err != nil { // out of descriptors: connected clients are still served, the next waits
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
@@ -51,7 +51,7 @@ func accept(listener net.Listener) {
 	}
 }
 
-// serve does not read while it writes: a client that does not read stops being read from.
+// serve does not read while it writes, so it stops reading from a client that does not read.
 func serve(client net.Conn) {
 	defer client.Close()
 	buf := make([]byte, chunk)

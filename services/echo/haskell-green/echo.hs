@@ -29,7 +29,7 @@ main = do
   hPutStrLn stderr "ready"
   forever $ try (accept listener) >>= either later (welcome . fst)
 
--- | What it throws ends main: one line on standard error and status 1.
+-- | An exception ends main: one line on standard error and status 1.
 open :: ServiceName -> HostName -> IO Socket
 open port host = do
   let hints = defaultHints {addrFamily = AF_INET, addrSocketType = Stream}
@@ -40,7 +40,7 @@ open port host = do
   listen listener 4096
   return listener
 
--- | Out of descriptors: those who are here go on, the next waits.
+-- | Out of descriptors: connected clients are still served, the next waits.
 later :: IOException -> IO ()
 later _ = threadDelay 100000
 
@@ -49,7 +49,7 @@ welcome client = void $ forkFinally serve (const $ close client)
   where
     serve = setSocketOption client NoDelay 1 >> echo client
 
--- | A client that does not read stops being read from. Nothing preempts a thread
+-- | The server stops reading from a client that does not read. Nothing preempts a thread
 -- here, so it yields: others go first, and the next recv will not have to wait.
 echo :: Socket -> IO ()
 echo client = do

@@ -25,12 +25,12 @@ void accept(ServerSocket server) {
       var client = server.accept();
       Thread.ofVirtual().start(() -> serve(client));
     } catch (IOException e) {
-      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: those who are here go on, the next waits.
+      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: the next client waits.
     }
   }
 }
 
-// A thread does not read while it writes: a client that does not read stops being read from.
+// A thread does not read while it writes, so it stops reading from a client that does not read.
 void serve(Socket client) {
   try (client) {
     client.setTcpNoDelay(true);

@@ -8,7 +8,7 @@ const [port, host = "127.0.0.1"] = process.argv.slice(2);
 const server = net.createServer({ allowHalfOpen: true, noDelay: true });
 server.on("connection", (client) => {
   client.on("data", (data) => {
-    // A client that does not read stops being read from.
+    // The server stops reading from a client that does not read.
     if (!client.write(data)) client.pause();
   });
   client.on("drain", () => client.resume());

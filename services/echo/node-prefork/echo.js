@@ -43,7 +43,7 @@ function work() {
   const server = net.createServer({ allowHalfOpen: true, noDelay: true });
   server.on("connection", (client) => {
     client.on("data", (data) => {
-      // A client that does not read stops being read from.
+      // The server stops reading from a client that does not read.
       if (!client.write(data)) client.pause();
     });
     client.on("drain", () => client.resume());

@@ -11,13 +11,13 @@ CHUNK = 16 * 1024  # bytes; bounds what a client can make the server hold
 
 def serve(client, _address):
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # No read while it writes: a client that does not read stops being read from.
+    # No read while it writes, so it stops reading from a client that does not read.
     while data := client.recv(CHUNK):
         client.sendall(data)
 
 
 def main(port, host="127.0.0.1"):
-    # Clients that break off are no news, nor are descriptors that run out: gevent
+    # Broken connections and a lack of descriptors are no errors: gevent
     # closes the client, or accepts again later.
     get_hub().NOT_ERROR += (OSError,)
     server = StreamServer((host, int(port)), serve, backlog=4096)

@@ -16,7 +16,7 @@ class Echo < Coolio::TCPSocket
   end
 end
 
-# Out of descriptors: those who are here go on, the next waits.
+# Out of descriptors: connected clients are still served, the next waits.
 class Door < Coolio::TCPServer
   def on_readable
     super

@@ -42,13 +42,13 @@ async fn accept(listener: TcpListener) {
     loop {
         match listener.accept().await {
             Ok((client, _)) => drop(spawn(serve(client))),
-            // Out of descriptors: those who are here go on, the next waits.
+            // Out of descriptors: connected clients are still served, the next waits.
             Err(_) => sleep(Duration::from_millis(100)).await,
         }
     }
 }
 
-/// A task does not read while it writes: a client that does not read stops being read from.
+/// A task does not read while it writes, so it stops reading from a client that does not read.
 async fn serve(mut client: TcpStream) -> io::Result<()> {
     client.set_nodelay(true)?;
     let mut data = vec![0; CHUNK];

@@ -39,11 +39,11 @@ func queens(all, columns, left, right uint32) (solutions int64) {
 	return solutions
 }
 
-// taskRows is where a goroutine would be smaller than what it costs.
+// taskRows is the number of rows below which a goroutine would cost more than its work.
 const taskRows = 4
 
-// queensApart has a goroutine for each place of a row. It is a function of its own: what a
-// goroutine shares lies on the heap in every call, also in those that start none.
+// queensApart has a goroutine for each place of a row. It is a function of its own, since variables
+// that goroutines share are on the heap in every call, also in calls that start none.
 func queensApart(all, columns, left, right uint32, row int) (solutions int64) {
 	if row == taskRows || columns == all {
 		return queens(all, columns, left, right)

@@ -1,5 +1,5 @@
-// Fork-join problems on Java's ForkJoinPool: RecursiveTask where the problem is a recursion of its
-// own, parallel streams and Arrays.parallelSort, which run in the same pool, where it is a loop.
+// Fork-join problems on Java's ForkJoinPool: RecursiveTask for recursive problems; parallel streams
+// and Arrays.parallelSort, which run in the same pool, for loops.
 import java.util.Arrays;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ForkJoinTask;
@@ -29,7 +29,7 @@ public class ForkJoin {
     }
 
     // The columns and diagonals that earlier queens attack are bits of a row. Below the fourth row
-    // a task would be smaller than what it costs.
+    // a task would cost more than its work.
     static final int TASK_ROWS = 4;
 
     static long queens(int all, int columns, int left, int right) {
@@ -175,7 +175,7 @@ public class ForkJoin {
 
     static ForkJoinPool pool;
 
-    // Runs work in the pool and prints what it gives, after text, with the seconds that it took.
+    // Runs work in the pool and prints its result, after text, with its time in seconds.
     static <T> void timed(Supplier<T> work, java.util.function.Function<T, String> text) {
         long start = System.nanoTime();
         T result = pool.submit(work::get).join();

@@ -1,6 +1,6 @@
-//! Fork-join problems on chili: only join, with a heartbeat. A call of join costs a
-//! nanosecond; every 100 microseconds each worker gives its oldest one to whoever waits. Loops
-//! are halved by hand.
+//! Fork-join problems on chili: only join, with a heartbeat. A call of join costs a nanosecond;
+//! every 100 microseconds each worker gives its oldest one to an idle worker. Loops are halved by
+//! hand.
 use std::env;
 use std::num::NonZero;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ fn fib(s: &mut Scope, n: i64) -> i64 {
     a + b
 }
 
-/// Below this row a task would be smaller than what it costs.
+/// Below this row a task would cost more than its work.
 const TASK_ROWS: u32 = 4;
 
 /// The columns and diagonals that earlier queens attack are bits of a row.

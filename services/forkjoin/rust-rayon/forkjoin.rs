@@ -1,5 +1,5 @@
-//! Fork-join problems on rayon: join where the problem is a recursion of its own, parallel
-//! iterators and sorts where it is a loop.
+//! Fork-join problems on rayon: join for recursive problems, parallel iterators and sorts for
+//! loops.
 use std::env;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn fib(n: i64) -> i64 {
     a + b
 }
 
-/// Below this row a task would be smaller than what it costs.
+/// Below this row a task would cost more than its work.
 const TASK_ROWS: u32 = 4;
 
 /// The columns and diagonals that earlier queens attack are bits of a row.

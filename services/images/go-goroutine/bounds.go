@@ -9,10 +9,10 @@ import (
 
 const (
 	mostBytes   = 20 << 20 // of an image
-	mostAround  = 64 << 10 // what a multipart body may have beside it
+	mostAround  = 64 << 10 // of a multipart body beside the image
 	mostUploads = 1024
-	mostHeld    = 512 << 20 // what uploads have sent and downloads hold, in all
-	// what an upload is given for its first byte; then twice as much each time
+	mostHeld    = 512 << 20 // of all uploads and downloads together
+	// the room for an upload's first byte; it is doubled each time
 	firstRoom  = 64 << 10
 	stallLimit = 20 * time.Second // for a head, and each piece of an upload
 	// for each piece of an answer: the kernel takes the next when a third of 4 MiB is gone
@@ -20,10 +20,10 @@ const (
 	requestLimit = 300 * time.Second
 )
 
-// Bounds count what all requests together hold.
+// Bounds count the memory and uploads of all requests together.
 type bounds struct{ uploads, held atomic.Int64 }
 
-// take counts n bytes more, or says that there is no room. Who takes gives back.
+// take counts n bytes more, or says that there is no room. The caller must give them back.
 func (b *bounds) take(n int64) bool {
 	if b.held.Add(n) > mostHeld {
 		b.held.Add(-n)
@@ -54,7 +54,7 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // receive reads an image whose length is known, or -1, and takes room as it comes. The caller gives
-// back what was held.
+// the room back.
 func (b *bounds) receive(from io.Reader, length int64) (content []byte, held int64, err error) {
 	for {
 		if len(content) == cap(content) {
@@ -99,7 +99,7 @@ func (p paced) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// Unwrap is how a ResponseController finds the connection.
+// Unwrap lets a ResponseController find the connection.
 func (p paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // soon is the moment by which the next piece must have passed.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An entry is what the database knows of an image, and its bytes where they were asked for.
+// An entry is the database's row of an image, with its bytes if they were asked for.
 type entry struct {
 	id            int64
 	name          string
@@ -31,7 +31,7 @@ type info struct {
 	Thumbnail string `json:"thumbnail"`
 }
 
-// timeForm is how times are told.
+// timeForm is the form of times in JSON.
 const timeForm = "2006-01-02T15:04:05.000Z"
 
 func (e entry) info() info {
@@ -76,7 +76,7 @@ func newPage(entries []entry, limit int) page {
 	return p
 }
 
-// A clock is where the time of a request goes.
+// A clock adds up the parts of a request's time.
 type clock struct {
 	start          time.Time
 	database, next time.Duration
@@ -93,7 +93,7 @@ func (c *clock) String() string {
 	return fmt.Sprintf("db;dur=%.3f, %sall;dur=%.3f", ms(c.database), next, ms(time.Since(c.start)))
 }
 
-// spend runs a part of the request and adds what it took.
+// spend runs a part of the request and adds its time.
 func spend(on *time.Duration, part func() error) error {
 	start := time.Now()
 	defer func() { *on += time.Since(start) }()

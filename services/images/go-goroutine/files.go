@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A page's policy: it may use what comes from here, and nothing else.
+// A page's policy: it may only use resources from here.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
 	"connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -23,8 +23,8 @@ var kinds = map[string]string{
 	".svg": "image/svg+xml", ".yaml": "application/yaml",
 }
 
-// readFiles reads what is served as it is: the page, whose index.html is the empty name, and the
-// OpenAPI document.
+// readFiles reads the static files: the page, whose index.html is the empty name, and the OpenAPI
+// document.
 func readFiles(dir string) (map[string]file, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "page", "*"))
 	if err != nil {

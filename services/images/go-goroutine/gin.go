@@ -45,7 +45,7 @@ func (s *service) post(c *gin.Context) {
 	clock := s.clock()
 	e, err := s.upload(c.Writer, c.Request, clock)
 	if err != nil {
-		c.Header("Connection", "close") // what is left of the body is not read
+		c.Header("Connection", "close") // the rest of the body is not read
 		refuse(c, err)
 		return
 	}
@@ -117,7 +117,7 @@ func show(c *gin.Context, tag, kind string, content []byte) {
 		bytes.NewReader(content))
 }
 
-// Ranged answers a range that cannot be given as all else that cannot be done.
+// Ranged answers an impossible range with a problem, as all errors are.
 type ranged struct {
 	http.ResponseWriter
 	context *gin.Context

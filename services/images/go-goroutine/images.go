@@ -1,4 +1,4 @@
-// The start and the end of the server: what is the same whatever answers the requests.
+// The start and the end of the server, which are the same with and without Gin.
 
 package main
 
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	endLimit  = time.Second // what requests under way get after SIGTERM
+	endLimit  = time.Second // for requests under way after SIGTERM
 	headBytes = 16 << 10    // of a request's head
 	idleLimit = 2 * time.Minute
 )
@@ -61,8 +61,8 @@ func run(ctx context.Context, args []string) error {
 		making: make(chan struct{}, makers)}))
 }
 
-// others reads what follows the four words that must be: `-` for nothing, the next
-// service, a database.
+// others reads the words after the four required ones: `-` for nothing, the next service, a
+// database.
 func others(words []string) (behind *next, database []string, err error) {
 	for _, word := range words {
 		switch {
@@ -85,7 +85,7 @@ func others(words []string) (behind *next, database []string, err error) {
 	return behind, database, nil
 }
 
-// serve answers until ctx ends, and a moment longer for what is under way.
+// serve answers until ctx ends, and then gives requests under way endLimit.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: stallLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: headBytes,
@@ -101,12 +101,12 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	last, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
 	if server.Shutdown(last) != nil {
-		_ = server.Close() // who is not done by now is cut off
+		_ = server.Close() // unfinished requests are cut off
 	}
 	return nil
 }
 
-// profile writes what pprof reads to the file that CPUPROFILE names, until the function that it
+// profile writes a CPU profile to the file that CPUPROFILE names, until the function that it
 // returns is called.
 func profile() (end func()) {
 	file, err := os.Create(os.Getenv("CPUPROFILE"))

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// mostPixels bounds what a decoder may be asked to lay out: a bomb is small until it is decoded.
+// mostPixels bounds the memory of a decoder: a bomb is small until it is decoded.
 const mostPixels = 50_000_000
 
-// A picture is what the bytes say of themselves.
+// A picture is the type and size of an image, read from its bytes.
 type picture struct {
 	kind          string
 	width, height int

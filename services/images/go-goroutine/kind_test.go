@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzLook looks at any bytes: it must not fail, and what the decoders of the standard library take
-// must have the size that they see.
+// FuzzLook looks at any bytes: it must not fail, and an image that the standard library decodes
+// must have the same size.
 func FuzzLook(f *testing.F) {
 	m := image.NewGray(image.Rect(0, 0, 5, 3))
 	var a, b, c bytes.Buffer

@@ -9,9 +9,9 @@ import (
 // mostName is in characters.
 const mostName = 200
 
-// clean makes a name of what a client sent: data, never a path.
+// clean makes a name from a client's text: data, never a path.
 func clean(name string) string {
-	name = string([]rune(name)) // what is not UTF-8 becomes U+FFFD
+	name = string([]rune(name)) // invalid UTF-8 becomes U+FFFD
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -1,8 +1,7 @@
 //go:build !gin
 
 // Images keeps pictures in a database, on net/http alone: a goroutine for each connection, plain
-// blocking code, and every limit a line that one can point at. The contract is
-// services/images/README.md.
+// blocking code, and a line for every limit. The contract is services/images/README.md.
 package main
 
 import (
@@ -53,7 +52,7 @@ func (s *service) post(w http.ResponseWriter, r *http.Request) {
 	clock := s.clock()
 	e, err := s.upload(w, r, clock)
 	if err != nil {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
+		w.Header().Set("Connection", "close") // the rest of the body is not read
 		refuse(w, err)
 		return
 	}
@@ -130,7 +129,7 @@ func show(w http.ResponseWriter, r *http.Request, tag, kind string, content []by
 	http.ServeContent(&ranged{ResponseWriter: w}, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// Ranged answers a range that cannot be given as all else that cannot be done.
+// Ranged answers an impossible range with a problem, as all errors are.
 type ranged struct {
 	http.ResponseWriter
 	refused bool

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	nextConnections = 64               // to the next service; who finds none free waits
+	nextConnections = 64               // to the next service; a request waits for a free one
 	nextLimit       = 10 * time.Second // for all of its answer, waiting for a connection included
 	// that a connection to it is kept unused, less than servers keep theirs
 	nextIdle     = 30 * time.Second
@@ -25,14 +25,14 @@ const (
 	mostSaid     = 64 << 10 // bytes of an answer that is no image
 )
 
-// A next is the service behind this one in a chain: what it has not stored is not stored here, and
-// what it has is asked of it.
+// A next is the service behind this one in a chain. This service stores only images that the next
+// has stored, and fetches their bytes from it.
 type next struct {
 	base   string
 	client *http.Client
 }
 
-// nextForm is that of the word that names it.
+// nextForm is the form of its URL.
 var nextForm = regexp.MustCompile(`^http://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([1-9][0-9]{0,4})$`)
 
 // newNext reads the word.
@@ -98,13 +98,13 @@ func (n *next) remove(r *http.Request, id int64) error {
 	return err
 }
 
-// forget takes back what the next service has stored and this one could not. If that fails too, the
-// image stays there, where no client was told of it.
+// forget deletes an image that the next service has stored and this one could not store. If that
+// fails, too, the image stays there, unknown to any client.
 func (n *next) forget(r *http.Request, id int64) {
 	_ = n.remove(r.WithContext(context.WithoutCancel(r.Context())), id)
 }
 
-// ask hands a request on, and reads an answer of this status and most bytes.
+// ask passes a request on, and reads an answer of this status and at most so many bytes.
 func (n *next) ask(r *http.Request, method, path string, e *entry, want int,
 	most int64) ([]byte, error) {
 	via := r.Header.Values("Via")
@@ -142,7 +142,7 @@ func (n *next) ask(r *http.Request, method, path string, e *entry, want int,
 	return content.Bytes(), nil
 }
 
-// nextFault is what it means that the next service has not answered.
+// nextFault is the fault if the next service has not answered.
 func nextFault(err error) error {
 	if t, ok := errors.AsType[net.Error](err); errors.Is(err, os.ErrDeadlineExceeded) ||
 		ok && t.Timeout() {
@@ -151,8 +151,8 @@ func nextFault(err error) error {
 	return errNext
 }
 
-// refusedByNext is what it means that the next service has answered otherwise: what may pass, or is
-// for its owner to see to, is told on.
+// refusedByNext is the fault if the next service has answered with another status. Temporary
+// faults, and those that its owner must fix, are passed on.
 func refusedByNext(answer *http.Response) error {
 	_, _ = io.CopyN(io.Discard, answer.Body, mostSaid) // so that the connection can be used again
 	switch answer.StatusCode {

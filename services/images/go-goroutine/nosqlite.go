@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// openSQLite is of a program that was built where SQLite is not: PostgreSQL is its only database.
+// openSQLite fails in a program that was built without SQLite: PostgreSQL is its only database.
 func openSQLite(_, _ string) (driver.Connector, error) {
 	return nil,
 		errors.New("SQLite is not built in: name a database of PostgreSQL, or build with " +

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// A problem is an error as its client hears of it: RFC 9457.
+// A problem is an error in the form for clients: RFC 9457.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -59,7 +59,7 @@ var (
 		"the chain has more than 16 services, or is a ring"}
 )
 
-// faultOf is the fault that an error is. What is no fault of ours came from reading a body.
+// faultOf returns the fault of an error. All other errors came from reading a body.
 func faultOf(err error) *fault {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A service is what all requests share.
+// A service is the state that all requests share.
 type service struct {
 	store  *store
 	next   *next // nil: there is none, and an image is stored when it is stored here
@@ -40,7 +40,7 @@ func (s *service) upload(w http.ResponseWriter, r *http.Request, c *clock) (e en
 	if e.picture, err = look(content); err != nil {
 		return e, err
 	}
-	if s.next != nil { // first, so that what is here is everywhere behind
+	if s.next != nil { // first, so that the services behind have every image of this one
 		if err = spend(&c.next, func() error { return s.next.add(r, &e) }); err != nil {
 			return e, err
 		}
@@ -52,7 +52,7 @@ func (s *service) upload(w http.ResponseWriter, r *http.Request, c *clock) (e en
 	return e, err
 }
 
-// receive reads the body, whichever form it has, and says what room it took.
+// receive reads the body in either form, and returns the room that it took.
 func (s *service) receive(w http.ResponseWriter, r *http.Request,
 	start time.Time) (name string, content []byte, held int64, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -138,8 +138,8 @@ func (s *service) fetchNext(r *http.Request, e entry, c *clock) (_ entry, err er
 	return e, err
 }
 
-// remove deletes an image, in the next service first: if that cannot be asked, all is as it was and
-// can be asked for again.
+// remove deletes an image, in the next service first: if that cannot be reached, nothing has
+// changed and the client can try again.
 func (s *service) remove(r *http.Request, path string) error {
 	id, err := number(path, mostID, errAbsent)
 	if err != nil {
@@ -153,7 +153,8 @@ func (s *service) remove(r *http.Request, path string) error {
 	return s.store.remove(r.Context(), id)
 }
 
-// thumbnail finds an image's thumbnail, or makes it. One that cannot be kept is shown all the same.
+// thumbnail finds an image's thumbnail, or makes it. A thumbnail that cannot be stored is still
+// shown.
 func (s *service) thumbnail(ctx context.Context, path string) (e entry, err error) {
 	id, err := number(path, mostID, errAbsent)
 	if err != nil {
@@ -180,7 +181,7 @@ func (s *service) thumbnail(ctx context.Context, path string) (e entry, err erro
 	return e, nil
 }
 
-// list makes the page that the parameters ask for.
+// list returns the page of the parameters.
 func (s *service) list(ctx context.Context, limit, before string) (page, error) {
 	most, err := number(limit, 100, errQuery)
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *service) list(ctx context.Context, limit, before string) (page, error) 
 	return newPage(entries, int(most)), err
 }
 
-// usually are the parameters of a list that says nothing else.
+// usually has the default parameters of a list.
 var usually = map[string]string{"limit": "20", "before": strconv.Itoa(mostID)}
 
 // mostID is the greatest number that an id may be.

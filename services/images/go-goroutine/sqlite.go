@@ -10,8 +10,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// A connector opens SQLite, the library of the system, and says first what every
-// connection is told.
+// A connector opens SQLite, the system's library, and runs the statements for each new connection.
 type connector struct {
 	driver      sqlite3.SQLiteDriver
 	file, first string

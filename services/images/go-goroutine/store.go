@@ -20,14 +20,14 @@ const (
 	askLimit    = 10 * time.Second
 )
 
-// A store is the database: SQLite in a file, or PostgreSQL. The same words go to both, but for how
-// an argument is written.
+// A store is the database: SQLite in a file, or PostgreSQL. Both get the same statements, except
+// for the form of arguments.
 type store struct {
 	read, write *sql.DB
 	numbered    bool // $1 in place of ?
 }
 
-// openStore opens what the command line names, by the statements in files.
+// openStore opens the database of the command line, with the statements in files.
 func openStore(ctx context.Context, data, files string, database []string) (*store, error) {
 	if len(database) > 0 {
 		db, err := sql.Open("pgx", database[0])
@@ -77,7 +77,7 @@ func (s *store) close() {
 	_ = s.write.Close()
 }
 
-// words writes the arguments of a statement as the database wants them.
+// words writes the placeholders of a statement in the database's form.
 func (s *store) words(text string) string {
 	for i := 1; s.numbered && strings.Contains(text, "?"); i++ {
 		text = strings.Replace(text, "?", fmt.Sprintf("$%d", i), 1)
@@ -85,7 +85,7 @@ func (s *store) words(text string) string {
 	return text
 }
 
-// row asks for one row, or says what is wrong in one of our errors.
+// row asks for one row. Its errors are ours.
 func (s *store) row(ctx context.Context, db *sql.DB, text string, args []any, into ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
@@ -156,7 +156,7 @@ func (s *store) list(ctx context.Context, before int64, limit int) (all []entry,
 	if err != nil {
 		return nil, wrong(err)
 	}
-	defer func() { _ = rows.Close() }() // Err tells what was wrong
+	defer func() { _ = rows.Close() }() // Err returns the error
 	for rows.Next() {
 		var e entry
 		if err := rows.Scan(e.fields()...); err != nil {
@@ -167,13 +167,13 @@ func (s *store) list(ctx context.Context, before int64, limit int) (all []entry,
 	return all, wrong(rows.Err())
 }
 
-// answers asks the least that shows that the database is there.
+// answers runs the smallest query that shows that the database is there.
 func (s *store) answers(ctx context.Context) error {
 	var one int
 	return s.row(ctx, s.read, "SELECT 1", nil, &one)
 }
 
-// wrong says in our words what a driver says in its own.
+// wrong maps a driver's error to one of ours.
 func wrong(err error) error {
 	const postgresFull = "53100"
 	if err == nil {

@@ -20,7 +20,7 @@ final class Answers {
     return "\"" + image.id() + "-" + image.created() + "\"";
   }
 
-  // Answers a client that has what the tag names.
+  // Answers a client that already has the image of the tag.
   static boolean unchanged(HttpServletRequest request, HttpServletResponse response, String tag) {
     var list = request.getHeaders(HttpHeaders.IF_NONE_MATCH);
     while (list.hasMoreElements()) {
@@ -35,8 +35,8 @@ final class Answers {
     return false;
   }
 
-  // Answers with the range that is asked for. Of several, or what is none, nothing is
-  // said: 200, all.
+  // Answers with the requested range. For several ranges, or an invalid one, the answer is 200 with
+  // all bytes.
   static void write(HttpServletRequest request, HttpServletResponse response, Image image, Watch watch) throws IOException {
     var content = image.content();
     response.setHeader(HttpHeaders.ACCEPT_RANGES, "bytes");
@@ -71,7 +71,7 @@ final class Answers {
     writeAll(response, content, from, end, watch);
   }
 
-  // Tomcat ends a silence of the client's; here the whole has an end.
+  // Tomcat bounds each pause of the client; this bounds the whole answer.
   static void writeAll(HttpServletResponse response, byte[] content, int from, int end, Watch watch) throws IOException {
     response.setContentLength(end - from);
     var out = response.getOutputStream();

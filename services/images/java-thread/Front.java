@@ -1,5 +1,4 @@
-// What stands before every request: the header that all answers have, the clock, and the
-// files of the page.
+// Handling before every request: the common header, the clock, and the files of the page.
 package images;
 
 import jakarta.servlet.FilterChain;
@@ -57,8 +56,7 @@ class Front implements WebMvcConfigurer {
     return factory -> {
       factory.setProtocol(Heads.class.getName());
       factory.addConnectorCustomizers(connector -> {
-        // A path is looked up, never opened: one with %2F or %5C is a path that is not there,
-        // like any other.
+        // A path is looked up, never opened: one with %2F or %5C is simply unknown.
         connector.setEncodedSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
         connector.setEncodedReverseSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
         connector.setProperty("disableUploadTimeout", "false"); // so that there is one
@@ -68,7 +66,7 @@ class Front implements WebMvcConfigurer {
   }
 }
 
-// Spring answers OPTIONS by itself; here it is a method like any other that a path does not have.
+// Spring would answer OPTIONS by itself; here it is a method that no path has.
 class Other extends HttpServletRequestWrapper {
   Other(HttpServletRequest request) {
     super(request);
@@ -103,7 +101,7 @@ class Pages {
     var type = TYPES.getOrDefault(name.substring(name.lastIndexOf('.') + 1), "application/octet-stream");
     known.put(name.equals("index.html") ? "" : name, ResponseEntity.ok()
         .header(HttpHeaders.CONTENT_TYPE, type)
-        .header(HttpHeaders.CONTENT_DISPOSITION, "inline") // or Spring makes one up for what it does not know
+        .header(HttpHeaders.CONTENT_DISPOSITION, "inline") // otherwise Spring makes one up for unknown types
         .header(HttpHeaders.CACHE_CONTROL, "no-cache")
         .header("Content-Security-Policy", POLICY)
         .body(Files.readAllBytes(path)));

@@ -1,5 +1,5 @@
-// Tomcat's limit for a head begins anew with every piece of it, so a client that sends a byte now
-// and then may take for ever. This protocol ends a connection whose head is not whole in time.
+// Tomcat's limit for a head restarts with every piece of it, so a slow client could take for ever.
+// This protocol ends a connection whose head is not whole in time.
 package images;
 
 import java.util.concurrent.TimeUnit;

@@ -1,5 +1,5 @@
 // Images on Spring Boot: a thread for each request, plain blocking code, the database through JDBC.
-// Which kind of thread it is, the command line says: the model java-virtual is these classes, too.
+// The command line selects the kind of thread: the model java-virtual uses the same classes.
 package images;
 
 import java.util.List;
@@ -57,7 +57,7 @@ public class Images {
         try {
           Thread.sleep(END_MS);
         } catch (InterruptedException e) {
-          // Then it is time.
+          // Interrupted: the server ends now.
         }
         Runtime.getRuntime().halt(0);
       });

@@ -1,5 +1,5 @@
-// The service behind this one in a chain, if there is one: what it has not stored is not stored
-// here, and what it has is asked of it.
+// The service behind this one in a chain, if there is one. This service stores only images that the
+// next has stored, and fetches their bytes from it.
 package images;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -34,7 +34,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 @Component
 class Next {
-  private static final int CONNECTIONS = 64; // who finds none free waits; the client keeps them for 30 s
+  private static final int CONNECTIONS = 64; // a request waits for a free one; the client keeps them for 30 s
   private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(10); // for all of an answer, waiting for a connection included
   private static final int MOST_SERVICES = 16; // in a chain: more are a ring
   private static final int MOST_SAID = 64 << 10; // bytes of an answer that is no image
@@ -61,7 +61,7 @@ class Next {
     client = builder.build();
   }
 
-  // Refuses what is not the address of a service.
+  // Refuses a word that is not the URL of a service.
   static void check(String base) {
     var parts = FORM.matcher(base);
     if (!parts.matches() || Integer.parseInt(parts.group(1)) > 65_535) {
@@ -102,13 +102,13 @@ class Next {
     if (answer.statusCode() != HttpStatus.NOT_FOUND.value()) wanted(answer, HttpStatus.NO_CONTENT);
   }
 
-  // Takes back what could not be stored here. If that fails too, the image stays there, where no
-  // client was told of it.
+  // Deletes an image there that could not be stored here. If that fails, too, the image stays
+  // there, unknown to any client.
   void forget(HttpServletRequest request, long id) {
     try {
       remove(request, id);
     } catch (Refusal e) {
-      // The client hears why it could not be stored.
+      // The client is told why it could not be stored.
     }
   }
 
@@ -143,7 +143,7 @@ class Next {
     }
   }
 
-  // What may pass, or is for the owner of a service behind to see to, is told on.
+  // Temporary faults, and those that the owner of a service behind must fix, are passed on.
   private static byte[] wanted(HttpResponse<byte[]> answer, HttpStatus status) {
     if (answer.statusCode() == status.value()) return answer.body();
     throw switch (HttpStatus.resolve(answer.statusCode())) {

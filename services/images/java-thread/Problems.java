@@ -44,12 +44,12 @@ class Problems extends ResponseEntityExceptionHandler {
     return false;
   }
 
-  // All that Spring refuses comes here, too.
+  // Spring's own errors come here, too.
   @Override
   protected ResponseEntity<Object> handleExceptionInternal(
       Exception e, Object body, HttpHeaders headers, HttpStatusCode code, WebRequest request) {
     HttpServletResponse response = ((ServletWebRequest) request).getResponse();
-    if (response.isCommitted()) return null; // the client has half an answer, and hears that it is half
+    if (response.isCommitted()) return null; // the client has half an answer, and sees that it is cut
     var status = HttpStatus.valueOf(code.value());
     var problem = ProblemDetail.forStatusAndDetail(status, detail(e, status));
     problem.setType(URI.create("about:blank"));

@@ -1,4 +1,4 @@
-// What a request is refused with: a status, and a sentence for the person who asked.
+// A refusal of a request: a status, and a sentence for people.
 package images;
 
 import org.springframework.http.HttpStatus;
@@ -17,7 +17,7 @@ final class Refusal extends ResponseStatusException {
     return new Refusal(HttpStatus.SERVICE_UNAVAILABLE, detail);
   }
 
-  // An exception that is an answer needs no trace of where it came from.
+  // An exception that is an answer needs no stack trace.
   @Override
   public synchronized Throwable fillInStackTrace() {
     return this;

@@ -1,4 +1,4 @@
-// What all requests together may hold: how many uploads, and how many bytes.
+// The bounds for all requests together: uploads, and bytes of memory.
 package images;
 
 import java.util.concurrent.Semaphore;
@@ -13,7 +13,7 @@ class Room {
   private final AtomicLong held = new AtomicLong();
   private final Semaphore uploads = new Semaphore(MOST_UPLOADS);
 
-  // Who takes gives back, by closing what it gets.
+  // The caller gives the room back by closing the result.
   Held take(long bytes) {
     if (held.addAndGet(bytes) > MOST_BYTES) {
       held.addAndGet(-bytes);

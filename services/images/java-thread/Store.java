@@ -1,5 +1,5 @@
-// The database: SQLite in a file, or PostgreSQL. What a connection is told and the tables are in
-// files that all models read.
+// The database: SQLite in a file, or PostgreSQL. All models read the statements for connections and
+// tables from the same files.
 package images;
 
 import com.zaxxer.hikari.HikariConfig;
@@ -40,7 +40,7 @@ class Store implements DisposableBean {
   private final JdbcClient read;
   private final JdbcClient write;
 
-  record Image(long id, String name, Picture picture, long bytes, long created, byte[] content) { // null where it was not asked for
+  record Image(long id, String name, Picture picture, long bytes, long created, byte[] content) { // null if it was not asked for
     Image with(byte[] content) {
       return new Image(id, name, picture, bytes, created, content);
     }
@@ -81,8 +81,8 @@ class Store implements DisposableBean {
     return new Pool(config);
   }
 
-  // A pool without any connection asks the database itself, which says at once that it is not
-  // there: the pool would try for 10 s.
+  // If the pool has no connection, this asks the database itself, and learns at once that it is not
+  // there. The pool would try for 10 s.
   private static final class Pool extends HikariDataSource {
     Pool(HikariConfig config) {
       super(config);
@@ -132,7 +132,7 @@ class Store implements DisposableBean {
         row.getLong(4), row.getLong(7), null);
   }
 
-  // An id of 0 is one that the database gives.
+  // With an id of 0 the database assigns one.
   long add(long id, String name, Picture picture, byte[] content, long created) {
     var sql = "INSERT INTO image (name, type, bytes, width, height, created, content) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id";
     var values = new ArrayList<Object>(
@@ -163,7 +163,7 @@ class Store implements DisposableBean {
         .param(id).query((row, number) -> new Thumbnail(row.getLong(1), row.getString(2), row.getBytes(3))).optional();
   }
 
-  // Two may have made it at once, and the image may have gone meanwhile.
+  // Another request may have stored it, and the image may have been deleted meanwhile.
   void keep(long id, String type, byte[] content) {
     write.sql("INSERT INTO thumbnail (image, type, content) SELECT id, ?, ? FROM image WHERE id = ? ON CONFLICT DO NOTHING")
         .params(type, content, id).update();

@@ -35,7 +35,7 @@ class Thumbnails {
     if (!makers.tryAcquire(WAIT_S, TimeUnit.SECONDS)) throw Refusal.later("too many thumbnails are being made");
     try {
       return encode(shrink(type, content), type(type));
-    } catch (IOException | RuntimeException e) { // a damaged image finds every way out of a decoder
+    } catch (IOException | RuntimeException e) { // a damaged image may cause any exception of a decoder
       throw new Refusal(HttpStatus.UNPROCESSABLE_CONTENT, "the image cannot be decoded");
     } finally {
       makers.release();
@@ -53,7 +53,7 @@ class Thumbnails {
       int w = Math.max(1, (int) Math.round(width * scale));
       int h = Math.max(1, (int) Math.round(height * scale));
       var how = reader.getDefaultReadParam();
-      int step = Math.max(1, (int) (Math.min(width / w, height / h) / 2)); // what is left is halved, at least
+      int step = Math.max(1, (int) (Math.min(width / w, height / h) / 2)); // the rest is at least halved
       how.setSourceSubsampling(step, step, 0, 0);
       var from = reader.read(0, how);
       var to = new BufferedImage(w, h, type.equals("image/jpeg") ? BufferedImage.TYPE_INT_RGB : BufferedImage.TYPE_INT_ARGB);

@@ -23,7 +23,7 @@ import org.springframework.http.MediaType;
 
 final class Uploads {
   private static final int MOST_BYTES = 20 << 20; // of an image
-  private static final int MOST_AROUND = 64 << 10; // what a multipart body may have beside it
+  private static final int MOST_AROUND = 64 << 10; // of a multipart body beside the image
   private static final int FIRST_ROOM = 64 << 10; // for the first byte; then twice as much each time
   private static final int MOST_PARTS = 1000;
   private static final Set<String> RAW = Set.of("image/jpeg", "image/png", "image/gif", "application/octet-stream");
@@ -113,7 +113,7 @@ final class Uploads {
       upload.read(item.openStream(), -1);
     }
     if (upload.name == null) throw onePart();
-    while (body.read(new byte[4096]) >= 0) ; // what follows the last boundary means nothing
+    while (body.read(new byte[4096]) >= 0) ; // bytes after the last boundary are ignored
   }
 
   private static String type(HttpServletRequest request) {
@@ -137,7 +137,7 @@ final class Uploads {
     return "";
   }
 
-  // What went wrong, of what the parser has wrapped.
+  // Finds the cause in an exception that the parser has wrapped.
   private static RuntimeException why(Throwable e) {
     for (; e != null; e = e.getCause()) {
       if (e instanceof SocketTimeoutException) return new Refusal(HttpStatus.REQUEST_TIMEOUT, "nothing has come for too long");
@@ -160,7 +160,7 @@ final class Uploads {
 
   private static final class Large extends IOException {}
 
-  // A Body ends where it is too long, or takes too long. Tomcat ends the silence
+  // A Body ends with an exception if it is too long, or takes too long. Tomcat ends the silence
   // between two pieces.
   private static final class Body extends InputStream {
     private final InputStream from;

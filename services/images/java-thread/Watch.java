@@ -1,5 +1,4 @@
-// Times a request: how long it has been under way, and how much of that the database had, and
-// the next service.
+// Times a request: its duration so far, and the shares of the database and of the next service.
 package images;
 
 import jakarta.servlet.http.HttpServletRequest;

@@ -64,7 +64,7 @@ class Web {
       var picture = Pictures.look(upload.content, upload.length);
       var name = Names.clean(upload.name);
       var content = upload.whole();
-      var given = next.isThere() // first, so that what is here is everywhere behind
+      var given = next.isThere() // first, so that the services behind have every image of this one
           ? watch.next(() -> next.add(request, name, picture, content)) : new Next.Given(0, System.currentTimeMillis());
       var info = Info.of(new Image(keep(given, name, picture, content, request), name, picture, upload.length, given.created(), null));
       response.setHeader(HttpHeaders.LOCATION, info.url());
@@ -73,7 +73,7 @@ class Web {
     }
   }
 
-  // Stores an image, or takes back what the next service has stored.
+  // Stores an image. If that fails, it is deleted in the next service.
   private long keep(Next.Given given, String name, Picture picture, byte[] content, HttpServletRequest request) {
     try {
       return Watch.of(request).database(() -> store.add(given.id(), name, picture, content, given.created()));
@@ -143,7 +143,7 @@ class Web {
       try {
         store.keep(id, type, content);
       } catch (DataAccessException e) {
-        // One that cannot be kept is shown all the same.
+        // A thumbnail that cannot be stored is still shown.
       }
     }
     response.setHeader(HttpHeaders.ETAG, tag);
@@ -154,7 +154,7 @@ class Web {
 
   @DeleteMapping(ID)
   ResponseEntity<Void> remove(@PathVariable long id, HttpServletRequest request) {
-    if (next.isThere()) next.remove(request, id); // first: if it cannot be asked, all is as it was
+    if (next.isThere()) next.remove(request, id); // first: if it cannot be reached, nothing has changed
     if (!store.remove(id)) throw Refusal.absent();
     return ResponseEntity.noContent().build();
   }

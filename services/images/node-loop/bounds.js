@@ -1,4 +1,4 @@
-// What all requests together may hold: how many uploads, and how many bytes.
+// The bounds for all requests together: uploads, and bytes of memory.
 'use strict';
 const { ROOM } = require('./fault');
 
@@ -7,7 +7,7 @@ const HELD_BYTES = 512 << 20;
 let uploads = 0;
 let held = 0;
 
-// Room is what one request holds, until it leaves.
+// Room is the memory of one request, until it ends.
 class Room {
   #mine = 0;
 
@@ -36,7 +36,7 @@ async function upload(work) {
   }
 }
 
-// Turns lets a number of tasks run at once; others wait, so long at most.
+// Turns lets a number of tasks run at once; others wait for a limited time.
 class Turns {
   #free;
   #waiting = [];

@@ -9,7 +9,7 @@ class Fault extends Error {
     this.status = status;
   }
 
-  // What is no fault of ours is of Fastify, which has a status, or of reading a body.
+  // Other errors are Fastify's, which have a status, or came from reading a body.
   static of(error) {
     if (error instanceof Fault) return error;
     if (error.statusCode === 415) return faults.TYPE;
@@ -42,7 +42,7 @@ const faults = {
   RING: new Fault(508, 'the chain has more than 16 services, or is a ring'),
 };
 
-// Answers with a problem. A body that has not come by now is not waited for.
+// Answers with a problem, without waiting for the rest of the body.
 function problem(reply, fault) {
   reply.header('X-Content-Type-Options', 'nosniff');
   if (fault.status === 503) reply.header('Retry-After', '1');

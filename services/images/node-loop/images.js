@@ -1,5 +1,5 @@
-// Images on Fastify: one event loop for all clients. Whatever would block it (SQLite, decoding a
-// picture) is done elsewhere, and its answer is one more event.
+// Images on Fastify: one event loop for all clients. Blocking work (SQLite, decoding a picture) is
+// done elsewhere, and its answer is one more event.
 'use strict';
 const fastify = require('fastify');
 const querystring = require('node:querystring');
@@ -12,7 +12,7 @@ const HEAD_MS = 20_000;
 const ANSWER_MS = 60_000; // the last piece of an answer
 const REQUEST_MS = 300_000;
 const IDLE_MS = 120_000; // between two requests
-const END_MS = 1_000; // what requests under way get after SIGTERM
+const END_MS = 1_000; // for requests under way after SIGTERM
 const under = new WeakMap(); // the last request of each connection
 
 async function main([port, host, data, files, ...words]) {
@@ -25,9 +25,9 @@ async function main([port, host, data, files, ...words]) {
   const app = fastify({
     keepAliveTimeout: IDLE_MS,
     requestTimeout: REQUEST_MS,
-    return503OnClosing: false, // who is here when the end begins is answered like everybody
+    return503OnClosing: false, // clients that are connected when the end begins are answered as usual
     http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: 1_000 },
-    routerOptions: { querystringParser: (text) => querystring.parse(text) }, // what is not UTF-8 becomes U+FFFD
+    routerOptions: { querystringParser: (text) => querystring.parse(text) }, // invalid UTF-8 becomes U+FFFD
     clientErrorHandler: noRequest,
     frameworkErrors: (error, request, reply) => problem(reply, PATH),
   });
@@ -42,7 +42,7 @@ async function main([port, host, data, files, ...words]) {
   web.routes(app, await store.open(data, files, database), next, files);
   await app.listen({ port: Number(port), host });
   process.on('SIGTERM', async () => {
-    setTimeout(() => process.exit(0), END_MS); // who is not done by then is cut off
+    setTimeout(() => process.exit(0), END_MS); // unfinished requests are cut off
     await app.close();
     process.exit(0);
   });
@@ -62,7 +62,7 @@ function patience(request, response) {
   };
 }
 
-// What comes behind a whole request and is no request does not take away that one's answer.
+// Invalid bytes after a whole request do not suppress its answer.
 function noRequest(error, socket) {
   const { request, response } = under.get(socket) ?? {};
   if (request?.complete && !response.writableFinished) {

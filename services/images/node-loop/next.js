@@ -1,17 +1,17 @@
-// The service behind this one in a chain: what it has not stored is not stored here, and what it
-// has is asked of it.
+// The service behind this one in a chain. This service stores only images that the next has stored,
+// and fetches their bytes from it.
 'use strict';
 const http = require('node:http');
 const { once } = require('node:events');
 const { Fault, ABSENT, NEXT, NEXT_LATE, NEXT_BUSY, NEXT_FULL, RING } = require('./fault');
 
-const CONNECTIONS = 64; // to the next service; who finds none free waits
+const CONNECTIONS = 64; // to the next service; a request waits for a free one
 const LIMIT_MS = 10_000; // for all of its answer, waiting for a connection included
 const IDLE_MS = 30_000; // that a connection to it is kept unused
 const MOST_SERVICES = 16; // in a chain: more are a ring
 const MOST_SAID = 64 << 10; // bytes of an answer that is no image
 const FORM = /^http:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([1-9][0-9]{0,4})$/;
-// What may pass, or is for the owner of a service behind to see to, is told on.
+// Temporary faults, and those that the owner of a service behind must fix, are passed on.
 const told = { 404: ABSENT, 503: NEXT_BUSY, 504: NEXT_LATE, 507: NEXT_FULL, 508: RING };
 
 class Next {
@@ -27,7 +27,7 @@ class Next {
   // of them gives it.
   async add(request, { name, type, content }) {
     const { status, body } = await this.#ask(request, 'POST', `/images?name=${encodeURIComponent(name)}`, MOST_SAID, { type, content });
-    if (status !== 201) throw (status !== 404 && told[status]) || NEXT; // who has no such path is another service
+    if (status !== 201) throw (status !== 404 && told[status]) || NEXT; // without this path it is another service
     try {
       const { id, created } = JSON.parse(body.toString());
       const time = new Date(created);
@@ -56,7 +56,7 @@ class Next {
     const via = headers.via ? headers.via.split(',') : [];
     if (via.length >= MOST_SERVICES - 1) throw RING;
     const out = http.request(this.#base + path, { method, agent: this.#agent, signal });
-    out.on('error', () => {}); // whoever waits hears of it
+    out.on('error', () => {}); // the waiting request gets the error
     out.setHeader('Via', [...via, '1.1 images'].join(', '));
     if (image) out.setHeader('Content-Type', image.type).setHeader('Content-Length', image.content.length);
     try {
@@ -72,8 +72,8 @@ class Next {
     } catch (error) {
       out.destroy();
       if (signal.aborted) throw NEXT_LATE;
-      // The other end may have closed a kept connection just now: what may be asked twice is asked
-      // again, on the next.
+      // The other end may have just closed a kept connection: an idempotent request is sent again,
+      // on the next.
       if (out.reusedSocket && error.code === 'ECONNRESET' && !image) return this.#ask(request, method, path, most, image, signal);
       throw error instanceof Fault ? error : NEXT;
     }

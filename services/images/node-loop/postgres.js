@@ -1,4 +1,4 @@
-// PostgreSQL needs no thread: a question is a message, and the answer an event.
+// PostgreSQL needs no thread: a query is a message, and the answer an event.
 'use strict';
 const pg = require('pg');
 const { GONE, FULL } = require('./fault');
@@ -11,11 +11,11 @@ const DISK_FULL = '53100';
 async function open(url, sql, schema) {
   pg.types.setTypeParser(BIGINT, Number);
   const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS, connectionTimeoutMillis: ASK_MS, query_timeout: ASK_MS });
-  pool.on('error', () => {}); // an idle connection was lost: the next question makes another
+  pool.on('error', () => {}); // an idle connection was lost: the next query makes another
   await pool.query(schema);
   const ask = async (name, values) => {
     try {
-      const text = sql[name].replace('AS BLOB', 'AS BYTEA'); // the one word in which the two differ
+      const text = sql[name].replace('AS BLOB', 'AS BYTEA'); // the only difference between the two
       return (await pool.query({ name, text, values })).rows;
     } catch (error) {
       throw error.code === DISK_FULL ? FULL : GONE;

@@ -1,5 +1,4 @@
-// One connection to SQLite, and the thread that it may block. It answers one question
-// after the other.
+// One connection to SQLite, and the thread that it may block. It answers one query after the other.
 'use strict';
 const { parentPort, workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('@photostructure/sqlite');

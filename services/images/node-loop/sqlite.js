@@ -1,5 +1,5 @@
-// SQLite blocks the thread that asks it, so each connection lives on a worker thread: one that
-// writes, and some that read.
+// SQLite blocks its caller's thread, so each connection has a worker thread: one that writes, and
+// some that read.
 'use strict';
 const { Worker } = require('node:worker_threads');
 const { once } = require('node:events');
@@ -10,7 +10,7 @@ const READERS = 4;
 const ASK_MS = 10_000;
 const SQLITE_FULL = 13;
 
-// A Lane gives each question to a worker that is idle.
+// A Lane gives each query to an idle worker.
 class Lane {
   #idle;
   #turns;
@@ -23,7 +23,7 @@ class Lane {
   async ask(name, values) {
     const answer = this.#turns.run(async () => {
       const worker = this.#idle.pop();
-      // A large value is handed over; its sender has it no longer.
+      // A large value is transferred; its sender loses it.
       worker.postMessage({ name, values }, values.filter((v) => v instanceof Uint8Array).map((v) => v.buffer));
       const [said] = await once(worker, 'message');
       this.#idle.push(worker);

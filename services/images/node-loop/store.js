@@ -1,5 +1,5 @@
-// The database: SQLite in a file, or PostgreSQL. What a connection is told and the tables are in
-// files that all models read.
+// The database: SQLite in a file, or PostgreSQL. All models read the statements for connections and
+// tables from the same files.
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
@@ -15,7 +15,7 @@ const sql = {
   list: `${COLUMNS} FROM image WHERE id < $1 ORDER BY id DESC LIMIT $2`,
   thumbnail: `SELECT created, thumbnail.type AS type, thumbnail.content AS content
     FROM image LEFT JOIN thumbnail ON image = id WHERE id = $1`,
-  // Two may have made it at once, and the image may have gone meanwhile.
+  // Another request may have stored it, and the image may have been deleted meanwhile.
   keep: `INSERT INTO thumbnail (image, type, content)
     SELECT id, CAST($1 AS TEXT), CAST($2 AS BLOB) FROM image WHERE id = $3 ON CONFLICT DO NOTHING`,
   remove: 'DELETE FROM image WHERE id = $1 RETURNING id',
@@ -29,7 +29,7 @@ class Store {
     this.#database = database;
   }
 
-  // Stores an image, under an id that the database gives unless there is one.
+  // Stores an image. Without an id the database assigns one.
   async add(image) {
     const { id, name, type, content, width, height, created } = image;
     const values = [name, type, content.length, width, height, created, content];

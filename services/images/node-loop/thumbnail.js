@@ -9,7 +9,7 @@ const SIDE = 160; // pixels, at most
 const WAIT_MS = 20_000;
 const MOST_PIXELS = 50_000_000;
 const makers = new Turns(2);
-sharp.cache(false); // the database keeps what was made
+sharp.cache(false); // the database keeps thumbnails
 
 async function make(image) {
   const scale = Math.min(1, SIDE / Math.max(image.width, image.height));

@@ -1,11 +1,11 @@
-// Reads uploads, in either form. A body takes room as it comes, never as its length says.
+// Reads uploads, in either form. Memory for a body is allocated as it arrives, never by its length.
 'use strict';
 const Busboy = require('@fastify/busboy');
 const { once } = require('node:events');
 const { TYPE, EMPTY, PARTS, BROKEN, LARGE } = require('./fault');
 
 const IMAGE = 20 << 20; // bytes
-const AROUND = 64 << 10; // what a multipart body may have beside it
+const AROUND = 64 << 10; // of a multipart body beside the image
 const FIRST = 64 << 10; // for the first byte; then twice as much each time
 const STALL_MS = 20_000;
 const RAW = ['image/jpeg', 'image/png', 'image/gif', 'application/octet-stream'];

@@ -30,7 +30,7 @@ function info({ id, name, type, bytes, width, height, created }) {
   return { id, name, type, bytes, width, height, created: new Date(created).toISOString(), url, thumbnail: `${url}/thumbnail` };
 }
 
-// nextMS is undefined where the next service was not asked.
+// nextMS is undefined if the next service was not asked.
 function timing(request, databaseMS, nextMS) {
   const next = nextMS === undefined ? '' : `next;dur=${nextMS.toFixed(3)}, `;
   return `db;dur=${databaseMS.toFixed(3)}, ${next}all;dur=${(performance.now() - request.start).toFixed(3)}`;
@@ -43,12 +43,12 @@ function routes(app, store, next, files) {
     const { content } = upload;
     const image = { name: names.clean(upload.name), ...look(content), bytes: content.length, created: Date.now(), content };
     const began = performance.now();
-    if (next) Object.assign(image, await next.add(request, image)); // first, so that what is here is everywhere behind
+    if (next) Object.assign(image, await next.add(request, image)); // first, so that the services behind have every image of this one
     const asked = performance.now();
     try {
       image.id = await store.add(image);
     } catch (error) {
-      if (next) await next.remove(request, image.id).catch(() => {}); // or it stays there, where no client was told of it
+      if (next) await next.remove(request, image.id).catch(() => {}); // otherwise it stays there, unknown to any client
       throw error;
     }
     reply.code(201).headers({
@@ -62,7 +62,7 @@ function routes(app, store, next, files) {
   app.get('/images/:id/thumbnail', (request, reply) => thumbnail(store, request, reply));
   app.delete('/images/:id', async (request, reply) => {
     const id = number(request.params.id, MOST_ID, ABSENT);
-    if (next) await next.remove(request, id); // first: if it cannot be asked, all is as it was
+    if (next) await next.remove(request, id); // first: if it cannot be reached, nothing has changed
     await store.remove(id);
     return reply.code(204).send();
   });
@@ -82,7 +82,7 @@ function routes(app, store, next, files) {
   });
 }
 
-// The methods that a path has, if it is one.
+// The methods of a known path.
 function methods(name, known) {
   if (name === '/images') return 'GET, HEAD, POST';
   if (/^\/images\/[1-9][0-9]{0,14}$/.test(name)) return 'GET, HEAD, DELETE';
@@ -110,7 +110,7 @@ async function list(store, query) {
   return { images, next: found.length > limit ? `/images?limit=${limit}&before=${images.at(-1).id}` : null };
 }
 
-// Whether the client has what the tag names.
+// Whether the client has the image of the tag.
 function unchanged(request, reply, tag) {
   reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
   const list = (request.headers['if-none-match'] ?? '').split(',').map((t) => t.trim().replace(/^W\//, ''));
@@ -150,7 +150,7 @@ async function fetch(store, next, request, reply) {
   }).send(paced(request, content.subarray(from, end)));
 }
 
-// What is large goes in pieces, each of which the client must take in time.
+// A large answer is sent in pieces, each of which the client must take in time.
 function paced({ method, socket }, content) {
   if (method === 'HEAD' || content.length <= PIECE) return content;
   return Readable.from((function* pieces() {
@@ -165,7 +165,7 @@ function paced({ method, socket }, content) {
   })());
 }
 
-// The part that is asked for. Of several, or what is none, nothing is said: all.
+// The requested range. For several ranges, or an invalid one, it is all bytes.
 function range(headers, tag, size) {
   const all = { from: 0, end: size, partial: false };
   const on = headers['if-range'];
@@ -187,7 +187,7 @@ async function thumbnail(store, request, reply) {
     room.take(image.content.length);
     kept = await make(image).finally(() => room.leave());
     const copy = { type: kept.type, content: new Uint8Array(kept.content) }; // the database's thread takes it away
-    await store.keep(id, copy).catch(() => {}); // one that cannot be kept is shown all the same
+    await store.keep(id, copy).catch(() => {}); // a thumbnail that cannot be stored is still shown
   }
   const { content } = kept;
   return reply.header('Content-Type', kept.type).send(Buffer.from(content.buffer, content.byteOffset, content.length));

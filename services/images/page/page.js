@@ -1,5 +1,5 @@
 // The page: it uploads one image after the other, shows what is stored, and deletes after asking.
-// Whatever a name holds is text.
+// Names are only shown as text.
 'use strict';
 
 const byId = (id) => document.getElementById(id);
@@ -21,7 +21,7 @@ function size(bytes) {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-// reason is what a problem says, or what its status is where it is none.
+// reason is the detail of a problem, or the status of any other answer.
 function reason(status, text) {
   try {
     const problem = JSON.parse(text);
@@ -54,8 +54,8 @@ function card(image) {
   return item;
 }
 
-// ask asks whether an image shall go. The news that the last question was answered may come when
-// the next is asked.
+// ask asks whether to delete an image. The event that the last dialog was closed may come when the
+// next is open.
 let asked = null;
 function ask(image, item) {
   const dialog = byId('sure');
@@ -101,7 +101,7 @@ async function load() {
   }
 }
 
-// add puts files in the line; one is uploaded at a time.
+// add puts files into the queue; one is uploaded at a time.
 function add(files) {
   for (const file of files) {
     const bar = element('progress', { max: 1, value: 0 });
@@ -132,7 +132,7 @@ function upload() {
     failed('An image has at most 20 MiB.');
     return;
   }
-  const request = new XMLHttpRequest(); // fetch does not tell how much was sent
+  const request = new XMLHttpRequest(); // fetch does not report progress
   request.open('POST', `/images?name=${encodeURIComponent(file.name.toWellFormed())}`);
   request.setRequestHeader('Content-Type', ['image/jpeg', 'image/png', 'image/gif'].includes(file.type) ? file.type : 'application/octet-stream');
   request.upload.addEventListener('progress', (e) => {

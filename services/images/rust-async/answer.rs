@@ -1,4 +1,4 @@
-// What an answer shows of an image: all of it, a part, or that the client has it.
+// The answer with an image: all of it, a part, or 304.
 
 use crate::bounds::Room;
 use axum::body::Bytes;
@@ -39,8 +39,8 @@ pub fn unchanged(asked: &HeaderMap, tag: &str) -> bool {
 
 pub type Ranged = (StatusCode, Option<[(HeaderName, String); 1]>, Bytes);
 
-// The part that is asked for. Of several, or what is none, nothing is said: all. Beyond the end,
-// the size is the error.
+// The requested range. For several ranges, or an invalid one, it is all bytes. Beyond the end, the
+// size is the error.
 pub fn ranged(asked: &HeaderMap, tag: &str, content: Bytes) -> Result<Ranged, u64> {
     let text = |name| asked.get(name).and_then(|v| v.to_str().ok());
     let size = content.len() as u64;

@@ -1,4 +1,4 @@
-// What all requests together may hold: how many uploads, and how many bytes.
+// The bounds for all requests together: uploads, and bytes of memory.
 
 use crate::fault::{self, Fault};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub const IMAGE: usize = 20 << 20; // bytes
-pub const AROUND: usize = 64 << 10; // what a multipart body may have beside it
+pub const AROUND: usize = 64 << 10; // of a multipart body beside the image
 pub const STALL: Duration = Duration::from_secs(20); // for a head, and each piece of an upload
 // For each piece of an answer: the kernel takes the next when a third of 4 MiB is gone.
 pub const ANSWER: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ impl Bounds {
     }
 }
 
-/// What one request holds, until it is dropped.
+/// The memory of one request, until it is dropped.
 pub struct Room {
     all: Arc<AtomicUsize>,
     mine: usize,

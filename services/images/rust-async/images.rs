@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 const EXPECTED: &str = "expected PORT HOST DATA FILES [NEXT] [DATABASE]";
-const END: Duration = Duration::from_secs(1); // what requests under way get after SIGTERM
+const END: Duration = Duration::from_secs(1); // for requests under way after SIGTERM
 
 #[tokio::main]
 async fn main() {
@@ -35,7 +35,7 @@ async fn main() {
         );
         std::process::exit(1);
     }
-    std::process::exit(0); // threads that still ask SQLite for somebody who has gone are not waited for
+    std::process::exit(0); // threads with queries of clients that have gone are not waited for
 }
 
 async fn run(args: Vec<String>) -> Result<(), Box<dyn Error>> {
@@ -68,23 +68,23 @@ async fn run(args: Vec<String>) -> Result<(), Box<dyn Error>> {
         let socket = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((socket, _)) => socket,
-                Err(_) => { // out of descriptors: those who are here go on, the next waits
+                Err(_) => { // out of descriptors: the next client waits
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             },
             _ = term.recv() => break,
         };
-        let _ = socket.set_nodelay(true); // slower without, and nothing else
+        let _ = socket.set_nodelay(true); // a failure only makes it slower
         let (socket, service) = patience::wrap(socket, router.clone());
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(None) // it would count the silence between requests, too
+            .header_read_timeout(None) // it would include the time between requests
             .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
         let watched = graceful.watch(connection);
-        tokio::spawn(async move { watched.await.ok() }); // a client that broke off is no matter of ours
+        tokio::spawn(async move { watched.await.ok() }); // a client's broken connection is no error
     }
     drop(listener);
-    let _ = tokio::time::timeout(END, graceful.shutdown()).await; // who is not done by then is cut off
+    let _ = tokio::time::timeout(END, graceful.shutdown()).await; // unfinished requests are cut off
     Ok(())
 }

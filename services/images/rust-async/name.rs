@@ -1,8 +1,8 @@
-// Names are data, never paths; and what else is written in words.
+// Names, which are data, never paths; and other text forms.
 
 const MOST: usize = 200; // characters
 
-/// Makes a name of what a client sent.
+/// Makes a name from a client's text.
 pub fn clean(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let kept: String = last.chars().filter(|c| !c.is_control()).collect();
@@ -23,7 +23,7 @@ pub fn disposition(name: &str) -> String {
     format!("inline; filename=\"{plain}\"; filename*=UTF-8''{all}")
 }
 
-/// A text with all bytes in percent form but those that mean nothing anywhere.
+/// A text with all bytes in percent form, except unreserved characters.
 pub fn escaped(text: &str) -> String {
     text.bytes()
         .map(|b| {
@@ -40,7 +40,7 @@ fn word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')
 }
 
-/// The value of a query's parameter, decoded; what is not UTF-8 becomes U+FFFD.
+/// The value of a query's parameter, decoded; invalid UTF-8 becomes U+FFFD.
 pub fn parameter(query: &str, name: &str) -> Option<String> {
     let (_, value) = query
         .split('&')
@@ -94,7 +94,7 @@ pub fn time(ms: i64) -> String {
     )
 }
 
-/// What time has written, read.
+/// Reads the form that time writes.
 pub fn moment(text: &str) -> Option<i64> {
     let part = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
     let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);

@@ -1,5 +1,5 @@
-// The service behind this one in a chain: what it has not stored is not stored here, and what it
-// has is asked of it.
+// The service behind this one in a chain. This service stores only images that the next has stored,
+// and fetches their bytes from it.
 
 use crate::fault::{self, Fault};
 use crate::name;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-const CONNECTIONS: usize = 64; // to the next service; who finds none free waits
+const CONNECTIONS: usize = 64; // to the next service; a request waits for a free one
 const LIMIT: Duration = Duration::from_secs(10); // for all of its answer, waiting for a connection included
 const IDLE: Duration = Duration::from_secs(30); // that a connection to it is kept unused
 const MOST_SERVICES: usize = 16; // in a chain: more are a ring
@@ -51,7 +51,7 @@ fn well_formed(word: &str) -> bool {
         .is_some_and(|(h, p)| host(h) && port(p))
 }
 
-/// The way that a request has come, as it is told to the next service.
+/// The Via field for the next service.
 pub fn via(headers: &HeaderMap) -> Result<String, Fault> {
     let all = headers.get_all(header::VIA).iter();
     let mut via: Vec<&str> = all
@@ -65,7 +65,7 @@ pub fn via(headers: &HeaderMap) -> Result<String, Fault> {
     Ok(via.join(","))
 }
 
-// What may pass, or is for the owner of a service behind to see to, is told on.
+// Temporary faults, and those that the owner of a service behind must fix, are passed on.
 fn told(status: StatusCode) -> Fault {
     match status {
         StatusCode::NOT_FOUND => fault::ABSENT,

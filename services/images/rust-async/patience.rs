@@ -1,4 +1,4 @@
-// How long a client may be silent: in a head, in a body, and while it is sent an answer.
+// Limits for a client's pauses: in a head, in a body, and during an answer.
 
 use crate::bounds::{ANSWER, REQUEST, STALL};
 use crate::fault::{self, Fault};
@@ -22,7 +22,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 pub struct Start(pub Instant);
 
 /// A socket that ends when a head is not whole in time, or nothing of an answer is taken for too
-/// long; and what serves it.
+/// long; and its server.
 pub fn wrap(socket: TcpStream, router: Router) -> (Patient, Service) {
     let busy = Arc::new(AtomicBool::new(false));
     (
@@ -38,7 +38,7 @@ pub fn wrap(socket: TcpStream, router: Router) -> (Patient, Service) {
 
 pub struct Patient {
     socket: TcpStream,
-    busy: Arc<AtomicBool>, // a request is under way: what comes is its body, or waits
+    busy: Arc<AtomicBool>, // a request is under way: incoming bytes are its body, or wait
     head: Option<Pin<Box<Sleep>>>,
     stall: Option<Pin<Box<Sleep>>>,
 }
@@ -70,7 +70,7 @@ impl AsyncRead for Patient {
 }
 
 impl Patient {
-    // Each piece that the client takes gives it as much time again.
+    // Each piece that the client takes restarts the limit.
     fn written<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -121,7 +121,7 @@ impl AsyncWrite for Patient {
     }
 }
 
-/// The router, and what all requests and answers have.
+/// The router, with the common handling of requests and answers.
 #[derive(Clone)]
 pub struct Service {
     router: Router,
@@ -197,8 +197,8 @@ impl http_body::Body for Answer {
     }
 }
 
-/// A request's body that ends where it is too long, or too slow; why, it says beside the error that
-/// its reader may wrap.
+/// A request's body that fails if it is too long, or too slow. The reason is kept beside the error,
+/// since its reader may wrap that.
 pub struct Upload {
     pub inner: Body,
     pub left: u64,
@@ -219,7 +219,7 @@ impl Upload {
     }
 
     fn end(&self, fault: Fault) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
-        let _ = self.why.set(fault); // the first is what counts
+        let _ = self.why.set(fault); // the first one counts
         Poll::Ready(Some(Err(fault)))
     }
 }

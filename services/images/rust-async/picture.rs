@@ -1,5 +1,4 @@
-// What an image's bytes say of themselves. No pixel is decoded, and every length is held
-// against what is there.
+// Reads an image's type and size from its bytes. No pixel is decoded, and every length is checked.
 
 use crate::fault::{self, Fault};
 

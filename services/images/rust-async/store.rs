@@ -1,5 +1,5 @@
-// The database: SQLite in a file, or PostgreSQL. What a connection is told and the tables are in
-// files that all models read.
+// The database: SQLite in a file, or PostgreSQL. All models read the statements for connections and
+// tables from the same files.
 
 mod postgres;
 mod sqlite;
@@ -23,7 +23,7 @@ pub struct Entry {
     pub width: i32,
     pub height: i32,
     pub created_ms: i64,
-    pub content: Vec<u8>, // where it was asked for
+    pub content: Vec<u8>, // if it was asked for
 }
 
 pub struct Thumbnail {
@@ -36,7 +36,7 @@ pub enum Store {
     Postgres(Postgres),
 }
 
-/// What may be wrong with the database, as its client hears it.
+/// Errors of the database, in the form for clients.
 fn fault(full: bool) -> Fault {
     if full { fault::FULL } else { fault::GONE }
 }
@@ -68,7 +68,7 @@ impl Store {
         })
     }
 
-    /// Stores an image; an id of 0 is one that the database gives.
+    /// Stores an image; with an id of 0 the database assigns one.
     pub async fn add(
         &self,
         id: i64,
@@ -116,7 +116,7 @@ impl Store {
         found?.ok_or(fault::ABSENT)
     }
 
-    /// Keeps a thumbnail, unless there is one already or the image has gone.
+    /// Stores a thumbnail, unless there is one already or the image has been deleted.
     pub async fn keep(&self, id: i64, kind: &'static str, content: Vec<u8>) -> Result<(), Fault> {
         match self {
             Store::Sqlite(s) => in_time(s.keep(id, kind, content)).await,
@@ -132,7 +132,7 @@ impl Store {
         if removed? { Ok(()) } else { Err(fault::ABSENT) }
     }
 
-    /// Asks the least that shows that the database is there.
+    /// Runs the smallest query that shows that the database is there.
     pub async fn ask(&self) -> Result<(), Fault> {
         match self {
             Store::Sqlite(s) => in_time(s.ask()).await,

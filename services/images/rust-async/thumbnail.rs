@@ -19,8 +19,8 @@ impl Makers {
         Makers(Arc::new(Semaphore::new(MAKERS)))
     }
 
-    /// Makes one on a thread that may compute, and keeps its turn until it is done, even if
-    /// the client goes.
+    /// Makes one on a blocking thread, and keeps its turn until it is done, even if the client
+    /// goes.
     pub async fn make(
         &self,
         kind: String,
@@ -33,7 +33,7 @@ impl Makers {
             let _turn = turn;
             shrink(&kind, &content)
         });
-        // A decoder that panics has found an image that cannot be decoded.
+        // A decoder's panic means that the image cannot be decoded.
         made.await.ok().and_then(Result::ok).ok_or(fault::DECODE)
     }
 }

@@ -1,4 +1,4 @@
-// Reads uploads, in either form. A body takes room as it comes, never as its length says.
+// Reads uploads, in either form. Memory for a body is allocated as it arrives, never by its length.
 
 use crate::bounds::{AROUND, Bounds, IMAGE, REQUEST, Room};
 use crate::fault::{self, Fault};
@@ -69,7 +69,7 @@ pub async fn receive(request: Request, bounds: &Bounds, start: Start) -> Result<
     let parts = Multipart::from_request(Request::from_parts(head, Body::new(body)), &())
         .await
         .map_err(|_| fault::PARTS)?;
-    // What the parser calls a broken form may be a body that was too long or too slow.
+    // The parser also reports a broken form if the body was too long or too slow.
     received
         .read_part(parts)
         .await

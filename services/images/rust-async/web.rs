@@ -149,7 +149,7 @@ fn id(path: &str) -> Result<i64, Fault> {
     number(path, MOST_ID).ok_or(fault::ABSENT)
 }
 
-// Where the time of a request went; next is None where there is no next service.
+// The parts of a request's time; next is None if there is no next service.
 fn timing(start: Start, database: Duration, next: Option<Duration>) -> String {
     let ms = |d: Duration| d.as_secs_f64() * 1e3;
     let next = next.map_or(String::new(), |d| format!("next;dur={:.3}, ", ms(d)));
@@ -181,7 +181,7 @@ async fn store_one(
             let added = s.store.add(0, name, picture, received.content, created_ms);
             (added.await?, None)
         }
-        // To its end, even if the client goes: it must not leave its image behind here alone.
+        // Runs to its end, even if the client goes: an image must not stay in some services only.
         Some(headers) => {
             let added = add_behind(s.clone(), headers, name, picture, received.content);
             let (entry, next) = tokio::spawn(added).await.map_err(|_| fault::NEXT)??;
@@ -197,8 +197,8 @@ async fn store_one(
     Ok((StatusCode::CREATED, head, Json(info)).into_response())
 }
 
-// Stores an image in the next service first, so that what is here is everywhere behind; and says
-// how long that took.
+// Stores an image in the next service first, so that the services behind have every image of this
+// one. Returns the time that this took.
 async fn add_behind(
     s: Arc<Service>,
     headers: HeaderMap,
@@ -217,7 +217,7 @@ async fn add_behind(
         .add(id, name, picture, content.into(), created_ms)
         .await;
     if added.is_err() {
-        next.remove(&via, id).await.ok(); // or it stays there, where no client was told of it
+        next.remove(&via, id).await.ok(); // otherwise it stays there, unknown to any client
     }
     Ok((added?, took))
 }
@@ -321,7 +321,7 @@ async fn thumbnail(
             let mut room = s.bounds.room();
             room.take(e.content.len())?;
             let (kind, content) = s.makers.make(e.kind, e.content).await?;
-            s.store.keep(id, kind, content.clone()).await.ok(); // one that cannot be kept is shown all the same
+            s.store.keep(id, kind, content.clone()).await.ok(); // a thumbnail that cannot be stored is still shown
             (kind.into(), content)
         }
     };
@@ -335,7 +335,7 @@ async fn remove(
 ) -> Result<StatusCode, Fault> {
     let id = id(&path)?;
     if let Some(next) = &s.next {
-        next.remove(&next::via(&asked)?, id).await?; // first: if it cannot be asked, all is as it was
+        next.remove(&next::via(&asked)?, id).await?; // first: if it cannot be reached, nothing has changed
     }
     s.store.remove(id).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -53,7 +53,7 @@ func main() {
 // nic is the number of the only interface.
 const nic = 1
 
-// newHost starts a stack with one link, one address, and a way to everybody else.
+// newHost starts a stack with one link, one address, and a default route.
 func newHost(link stack.LinkEndpoint, address netip.Prefix, peer netip.Addr) error {
 	host := stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, ipv4.NewProtocol},

@@ -1,6 +1,5 @@
-// Ping, answered by the kernel of this machine: the limit that stacks in processes are held
-// against. The program has nothing to do but to be there; what an echo costs is time of the kernel,
-// in whoever's process it happens to run.
+// Ping, answered by the kernel of this machine: the reference for stacks in processes. The program
+// only has to exist; an echo costs kernel time, in the process that happens to run.
 package main
 
 import (
@@ -35,7 +34,7 @@ func main() {
 	<-stop.Done()
 }
 
-// has looks whether the kernel has this address on this device: else nobody would answer.
+// has tells whether the kernel has this address on this device: otherwise nothing would answer.
 func has(device string, address netip.Prefix) error {
 	d, err := net.InterfaceByName(device)
 	if err != nil {

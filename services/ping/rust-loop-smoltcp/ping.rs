@@ -1,6 +1,5 @@
-//! Ping, answered by smoltcp on its own link to a tap: one loop, and everything that it will ever
-//! need laid out before it starts. A frame is answered where it was read; nothing is queued, and
-//! nobody is woken but the loop.
+//! Ping, answered by smoltcp on its own link to a tap: one loop, which allocates all its memory
+//! before it starts. A frame is answered in place; nothing is queued, and only the loop is woken.
 
 use smoltcp::iface::{Config, Interface, PollIngressSingleResult, SocketSet};
 use smoltcp::phy::{wait, Medium, TunTapInterface};

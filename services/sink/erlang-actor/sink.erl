@@ -72,7 +72,7 @@ accept(Listener) ->
             inet:setopts(Client, [{active, ?BURST}]),
             collect(Client, <<>>);
         {error, _} ->
-            %% Out of descriptors: those who are here go on, the next waits.
+            %% Out of descriptors: connected clients are still served, the next waits.
             receive after 100 -> ok end,
             accept(Listener)
     end.

@@ -23,7 +23,7 @@ const (
 
 var stdout sync.Mutex
 
-// What a stack of the program's own does in the kernel's place: gonet.go.
+// gonet.go replaces these with the functions of a stack in the program.
 var (
 	listen = net.Listen
 	leave  = func() error { return nil }
@@ -50,7 +50,7 @@ func main() {
 func accept(listener net.Listener) {
 	for {
 		client, err := listener.Accept()
-		if err != nil { // out of descriptors: those who are here go on, the next waits
+		if err != nil { // out of descriptors: connected clients are still served, the next waits
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}

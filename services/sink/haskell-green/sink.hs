@@ -33,7 +33,7 @@ main = do
   hPutStrLn stderr "ready"
   forever $ try (accept listener) >>= either later (welcome output . fst)
 
--- | What it throws ends main: one line on standard error and status 1.
+-- | An exception ends main: one line on standard error and status 1.
 open :: ServiceName -> HostName -> IO Socket
 open port host = do
   let hints = defaultHints {addrFamily = AF_INET, addrSocketType = Stream}
@@ -44,7 +44,7 @@ open port host = do
   listen listener 4096
   return listener
 
--- | Out of descriptors: those who are here go on, the next waits.
+-- | Out of descriptors: connected clients are still served, the next waits.
 later :: IOException -> IO ()
 later _ = threadDelay 100000
 
@@ -71,7 +71,7 @@ ended text = B.splitAt (go 0) text
     go n = maybe n (go . (n + 1 +)) $ lastEnd $ B.take longest $ B.drop n text
     lastEnd = B.elemIndexEnd '\n'
 
--- | Whoever holds the output writes; if that fails, nobody else does.
+-- | The holder of the output writes. If that fails, no other thread writes.
 write :: MVar Handle -> B.ByteString -> IO ()
 write output text = withMVar output $ \out -> handle failed $ B.hPut out text
   where

@@ -23,10 +23,10 @@ void main(String[] args) throws Exception {
       try {
         Thread.ofPlatform().start(() -> serve(client));
       } catch (OutOfMemoryError e) {
-        client.close(); // Out of threads: those who are here go on.
+        client.close(); // Out of threads: connected clients are still served.
       }
     } catch (IOException e) {
-      Thread.sleep(100); // Out of descriptors: those who are here go on, the next waits.
+      Thread.sleep(100); // Out of descriptors: connected clients are still served, the next waits.
     }
   }
 }

@@ -16,7 +16,7 @@ function ended(data) {
   }
 }
 
-// A standard output that is slow stops its clients from being read.
+// While standard output is slow, its clients are not read.
 function write(client, lines) {
   if (process.stdout.write(lines)) return;
   client.pause();

@@ -1,6 +1,5 @@
-# Sink, a greenlet for each client on gevent: greenlets change only where they wait, and
-# a write to the output is no such place, so lines never mix, but all clients stand still
-# while it lasts.
+# Sink, a greenlet for each client on gevent: greenlets change only when they wait, and a write to
+# the output does not wait in gevent, so lines never mix, but all clients stand still meanwhile.
 import os
 import signal
 import sys
@@ -42,7 +41,7 @@ def serve(client, _address):
 
 
 def main(port, host="127.0.0.1"):
-    # Clients that break off are no news, nor are descriptors that run out: gevent
+    # Broken connections and a lack of descriptors are no errors: gevent
     # closes the client, or accepts again later.
     get_hub().NOT_ERROR += (OSError,)
     server = StreamServer((host, int(port)), serve, backlog=4096)

@@ -20,7 +20,7 @@ class Sink < Coolio::TCPSocket
     close if @held.size >= LONGEST
   end
 
-  # What ended the client is the error at hand: the end of its file, or a reset.
+  # $ERROR_INFO tells how the client ended: by end of file, or by a reset.
   def close
     output("#{@held}\n") if $ERROR_INFO.is_a?(EOFError) && !@held.empty?
     super
@@ -44,7 +44,7 @@ class Sink < Coolio::TCPSocket
   end
 end
 
-# Out of descriptors: those who are here go on, the next waits.
+# Out of descriptors: connected clients are still served, the next waits.
 class Door < Coolio::TCPServer
   def on_readable
     super

@@ -14,10 +14,10 @@ use tokio::{select, spawn, time::sleep};
 const LONGEST: usize = 4096;
 /// In bytes; bounds what a client can make the server hold.
 const CHUNK: usize = 16 << 10;
-/// In batches; those who find the owner's mailbox full wait. A guess.
+/// In batches. A sender waits while the owner's mailbox is full. A guess.
 const MAILBOX: usize = 64;
 
-/// Whole lines, and whom to tell when they are written.
+/// Whole lines, and the sender to notify when they are written.
 type Batch = (Vec<u8>, oneshot::Sender<()>);
 
 #[tokio::main]
@@ -54,7 +54,7 @@ async fn accept(listener: TcpListener, stdout: mpsc::Sender<Batch>) {
     loop {
         match listener.accept().await {
             Ok((client, _)) => drop(spawn(serve(client, stdout.clone()))),
-            // Out of descriptors: those who are here go on, the next waits.
+            // Out of descriptors: connected clients are still served, the next waits.
             Err(_) => sleep(Duration::from_millis(100)).await,
         }
     }

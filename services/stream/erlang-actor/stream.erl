@@ -26,7 +26,7 @@ serve(Port, Host) ->
         {nodelay, true},
         {packet, http_bin},
         {packet_size, ?HEAD_BYTES},
-        %% Who takes nothing for so long is cut off; until then the driver keeps 8 KiB.
+        %% A client that takes nothing for so long is cut off; until then the driver keeps 8 KiB.
         {send_timeout, 10000},
         {send_timeout_close, true}
     ],
@@ -53,7 +53,7 @@ accept(Listener) ->
             answer(Client, request(Client, now_ms() + ?HEAD_MS)),
             gen_tcp:close(Client);
         {error, _} ->
-            %% Out of descriptors: those who are here go on, the next waits.
+            %% Out of descriptors: connected clients are still served, the next waits.
             receive after 100 -> ok end,
             accept(Listener)
     end.
@@ -107,7 +107,7 @@ reason(408) -> {"Request Timeout", ""};
 reason(431) -> {"Request Header Fields Too Large", ""};
 reason(505) -> {"HTTP Version Not Supported", ""}.
 
-%% What comes after the last words is read for a while: closing on unread bytes would be a reset,
+%% Bytes after the last words are read for a while: closing with unread bytes would be a reset,
 %% which may overtake them.
 leave(Client, Words) ->
     inet:setopts(Client, [{packet, raw}]),
@@ -146,8 +146,7 @@ wanted(Method, {abs_path, Path}, Minor) ->
 wanted(_, _, _) ->
     404.
 
-%% How many of the fields name the host. What the parser lets through and HTTP does not
-%% is refused here.
+%% The number of Host fields. Fields that the parser accepts and HTTP forbids are refused here.
 fields(Client, End, Left, Hosts) ->
     case next(Client, End) of
         http_eoh ->

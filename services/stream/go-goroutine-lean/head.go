@@ -25,7 +25,7 @@ var errTooLong = errors.New("head too long")
 
 var path = regexp.MustCompile(`^/test/[A-Za-z0-9_-]{1,64}$`)
 
-// answer reads a head, and hands who looks on from then on to the wheel.
+// answer reads a head, and hands a stream's client to the wheel.
 func answer(client *net.TCPConn, greeted chan<- stream) {
 	defer func() { _ = client.Close() }()
 	_ = client.SetDeadline(time.Now().Add(headTime))
@@ -49,7 +49,7 @@ func answer(client *net.TCPConn, greeted chan<- stream) {
 	}
 }
 
-// A mouth is where a head comes from, and remembers why no more came.
+// A mouth is the source of a head. It keeps the reason why no more came.
 type mouth struct {
 	client io.Reader
 	left   int // bytes that a head may still have
@@ -66,8 +66,7 @@ func (m *mouth) Read(p []byte) (n int, err error) {
 	return n, m.err
 }
 
-// read returns the ID of a stream that is asked for, the request, and a status: 0 if nobody is
-// there to hear it.
+// read returns the ID of the requested stream, the request, and a status: 0 if the client has gone.
 func read(client io.Reader) (string, *http.Request, int) {
 	from := &mouth{client: client, left: headBytes}
 	r, err := http.ReadRequest(bufio.NewReaderSize(from, 1<<10))
@@ -95,7 +94,7 @@ func read(client io.Reader) (string, *http.Request, int) {
 	return strings.Clone(id), r, http.StatusOK // a copy: the head goes
 }
 
-// plain looks for what ReadRequest lets through, and net/http's server does not: a blank in a name,
+// plain rejects heads that ReadRequest accepts and net/http's server does not: a blank in a name,
 // control characters in a value.
 func plain(header http.Header) bool {
 	for name, values := range header {
@@ -113,7 +112,7 @@ func plain(header http.Header) bool {
 }
 
 // own returns a descriptor of the client that the runtime's poller does not know, or -1 if none
-// comes free in time.
+// becomes free in time.
 func own(client *net.TCPConn) int {
 	raw, err := client.SyscallConn()
 	own := -1
@@ -147,8 +146,8 @@ func refuse(client *net.TCPConn, status int) {
 			status, http.StatusText(status), allow, len(why), why))
 }
 
-// leave says the last words, and reads on for a while: closing on unread bytes would be a reset,
-// and that may overtake them.
+// leave sends the last words, and reads on for a while: closing with unread bytes would be a reset,
+// which may overtake them.
 func leave(client *net.TCPConn, words string) {
 	_ = client.SetDeadline(time.Now().Add(leaveTime))
 	if _, err := io.WriteString(client, words); err == nil && client.CloseWrite() == nil {

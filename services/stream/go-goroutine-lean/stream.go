@@ -1,7 +1,8 @@
-// Stream, lean: a goroutine reads a client's head, as net/http would; but who only looks on has
-// none. Its descriptor is taken out of the runtime's hands and lies in a wheel of milliseconds,
-// where one goroutine meets it once in each turn of a second. That is 60 bytes a client in place of
-// kilobytes, for a piece of the event loop that goroutines were to hide.
+// Stream, lean: a goroutine reads a client's head, as net/http would, but a client that only
+// listens has none. Its descriptor is taken from the runtime's poller and put into a timer wheel of
+// milliseconds, where one goroutine visits it once in each turn of a second. That is 60 bytes a
+// client in place of kilobytes, at the price of a piece of the event loop that goroutines were to
+// hide.
 package main
 
 import (
@@ -19,12 +20,12 @@ import (
 )
 
 const (
-	turnMS = 1000                   // of the wheel: what is between two chunks
-	late   = 4 << 10                // in bytes, a guess: what goes out together after a standstill
+	turnMS = 1000                   // of the wheel: the time between two chunks
+	late   = 4 << 10                // in bytes, a guess: sent together after a standstill
 	rest   = 100 * time.Millisecond // a guess: how soon a descriptor comes free
 )
 
-// A stream is a client who looks on.
+// A stream is a client that listens.
 type stream struct {
 	id    string
 	since int64 // ms on our clock: the greeting's moment
@@ -63,19 +64,19 @@ func accept(listener net.Listener, greeted chan<- stream) {
 				continue
 			}
 		}
-		time.Sleep(rest) // out of descriptors: those who are here go on, the next waits
+		time.Sleep(rest) // out of descriptors: connected clients are still served, the next waits
 	}
 }
 
-// room says whether two descriptors are free: one for the next client, one for the moment in which
-// somebody's is copied.
+// room says whether two descriptors are free: one for the next client, one for copying a
+// descriptor.
 func room() bool {
 	first, second := copied(unix.Stderr), copied(unix.Stderr)
 	_, _ = unix.Close(first), unix.Close(second)
 	return first >= 0 && second >= 0
 }
 
-// copied returns a new descriptor of what fd is one of, or -1.
+// copied returns a new descriptor of fd's socket, or -1.
 func copied(fd int) int {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -84,7 +85,7 @@ func copied(fd int) int {
 	return n
 }
 
-// turn owns the wheel and all who look on, until the program ends. It sleeps until somebody is due.
+// turn owns the wheel and all streams, until the program ends. It sleeps until a stream is due.
 func turn(greeted <-chan stream) {
 	var wheel [turnMS][]stream
 	timer := time.NewTimer(0)
@@ -110,7 +111,8 @@ func turn(greeted <-chan stream) {
 	}
 }
 
-// meet sends what is due to those of one millisecond, and returns those who took it.
+// meet sends the due chunks to the streams of one millisecond, and returns the streams that took
+// them.
 func meet(slot []stream, now int64) []stream {
 	var out [late]byte
 	stay := slot[:0]
@@ -133,8 +135,8 @@ func meet(slot []stream, now int64) []stream {
 	return stay
 }
 
-// say sends all of it or ends the stream: who has not read for so long has lost interest, and one
-// that has gone is noticed here.
+// say sends all of it or ends the stream: a client whose kernel takes no more has not read for too
+// long, and a client that has gone is noticed here.
 func say(fd int, text []byte) bool {
 	n, err := unix.SendmsgN(fd, text, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	return err == nil && n == len(text)
@@ -149,7 +151,7 @@ func (s *stream) chunk(to []byte) []byte {
 	return s.code(to, append(text, '\n'))
 }
 
-// code appends a text as it goes out: as a chunk of the coding, or as itself.
+// code appends a text as it is sent: as a chunk of the coding, or plain.
 func (s *stream) code(to, text []byte) []byte {
 	if !s.coded {
 		return append(to, text...)

@@ -19,7 +19,7 @@ import (
 // stall is how long a client may take nothing; a head has as long to come.
 const stall = 10 * time.Second
 
-// What a stack of the program's own does in the kernel's place: gonet.go.
+// gonet.go replaces these with the functions of a stack in the program.
 var (
 	listen = net.Listen
 	leave  = func() error { return nil }

@@ -1,5 +1,5 @@
 // Stream, a platform thread for each client: the plainest blocking code, woken by the kernel for
-// each chunk, at the price of a kernel thread and its stack for every client who looks on.
+// each chunk, at the price of a kernel thread and its stack for every client.
 
 void main(String[] args) throws Exception {
   var host = args.length > 1 ? args[1] : "127.0.0.1";
@@ -17,10 +17,10 @@ void main(String[] args) throws Exception {
   acceptor.join();
 }
 
-// The end of each sleep looks through all that sleep in the same slot of the kernel's table of
-// futexes. Linux 6.16 and later give a process a table of its own, of 16 slots on a small machine
-// (PR_FUTEX_HASH(2const)): there ten thousand sleepers cost most of a core. So ask for a slot for
-// each, 64 bytes. Older kernels refuse, and have a larger table for all.
+// Each wake-up searches all sleepers in the same slot of the kernel's futex hash table. Linux 6.16
+// and later give a process a table of its own, of 16 slots on a small machine
+// (PR_FUTEX_HASH(2const)): with ten thousand sleepers this costs most of a core. So ask for a slot
+// for each, 64 bytes. Older kernels refuse, and have a larger table for all processes.
 void manyFutexes() throws Exception {
   final int futexHash = 78; // PR_FUTEX_HASH of linux/prctl.h
   final long setSlots = 1;
@@ -43,10 +43,10 @@ void accept(ServerSocketChannel server) {
       try {
         Thread.ofPlatform().start(() -> serve(client));
       } catch (OutOfMemoryError e) {
-        client.close(); // Out of threads: those who are here go on.
+        client.close(); // Out of threads: connected clients are still served.
       }
     } catch (IOException e) {
-      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: those who are here go on, the next waits.
+      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: the next client waits.
     }
   }
 }
@@ -67,8 +67,8 @@ void serve(SocketChannel client) {
   }
 }
 
-// Until the client goes, or its kernel does not take a chunk: who has not read for so long
-// has lost interest.
+// Runs until the client goes, or the kernel does not take a chunk: the client has not read for too
+// long.
 void stream(SocketChannel client, Head head) throws IOException, InterruptedException {
   client.configureBlocking(false);
   var began = System.nanoTime();

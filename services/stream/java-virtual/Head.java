@@ -92,7 +92,8 @@ record Head(String id, boolean coded, boolean bare) {
     return coded ? Integer.toHexString(text.length()) + "\r\n" + text + "\r\n" : text;
   }
 
-  /// Says the last words and reads on for a while: closing on unread bytes would be a reset, which may overtake them.
+  /// Sends the last words and reads on for a while: closing with unread bytes would be a reset,
+  /// which may overtake them.
   static void leave(Socket client, String words) throws IOException {
     client.getOutputStream().write(words.getBytes(StandardCharsets.ISO_8859_1));
     client.shutdownOutput();

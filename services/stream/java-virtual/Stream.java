@@ -25,7 +25,7 @@ void accept(ServerSocketChannel server) {
       var client = server.accept();
       Thread.ofVirtual().start(() -> serve(client));
     } catch (IOException e) {
-      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: those who are here go on, the next waits.
+      LockSupport.parkNanos(100_000_000); // 100 ms. Out of descriptors: the next client waits.
     }
   }
 }
@@ -46,8 +46,8 @@ void serve(SocketChannel client) {
   }
 }
 
-// Until the client goes, or its kernel does not take a chunk: who has not read for so long
-// has lost interest.
+// Runs until the client goes, or the kernel does not take a chunk: the client has not read for too
+// long.
 void stream(SocketChannel client, Head head) throws IOException, InterruptedException {
   client.configureBlocking(false);
   var began = System.nanoTime();

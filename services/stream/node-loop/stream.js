@@ -7,8 +7,8 @@ const http = require("node:http");
 const [port, host = "127.0.0.1"] = process.argv.slice(2);
 const PATH = /^\/test\/[A-Za-z0-9_-]{1,64}(?=\?|$)/;
 
-// A write to one who has gone makes an Error, and its stack, which nobody reads, was half the cost:
-// thousands who went at once kept the loop, and SIGTERM, waiting for more than a second.
+// A write to a client that has gone makes an Error, and its stack trace was half the cost: when
+// thousands left at once, the loop, and SIGTERM, waited for more than a second.
 Error.stackTraceLimit = 0;
 
 const limits = {
@@ -20,7 +20,7 @@ const limits = {
 
 const server = http.createServer(limits, (request, response) => {
   const { socket } = request;
-  if (socket.looksOn) return; // what a stream's client says afterwards
+  if (socket.looksOn) return; // a stream's client has sent more
   if (!["1.0", "1.1"].includes(request.httpVersion)) return refuse(response, request.httpVersion === "0.9" ? 400 : 505);
   const path = PATH.exec(request.url)?.[0];
   if (path === undefined) return refuse(response, 404);
@@ -28,7 +28,7 @@ const server = http.createServer(limits, (request, response) => {
   response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
   if (request.method === "HEAD") return response.end();
   socket.looksOn = true;
-  process.nextTick(() => socket.pause()); // not read from any more; one that has gone is noticed at a chunk
+  process.nextTick(() => socket.pause()); // a client that has gone is noticed at a chunk
   stream(response, path);
 });
 
@@ -40,7 +40,7 @@ function stream(response, path) {
     timer = setTimeout(say, began + number * 1000 - performance.now());
   };
   const say = () => {
-    // False: 16 KiB wait for a client who does not read.
+    // False: 16 KiB wait for a client that does not read.
     if (!response.write(`Chunk ${number++} for id ${path}\n`)) response.destroy();
     else wait();
   };
@@ -54,8 +54,8 @@ function refuse(response, status, headers) {
   response.end(`${http.STATUS_CODES[status]}\n`);
 }
 
-// What came behind a stream's request may be no HTTP, which is no reason to end it. All others are
-// refused as node:http does.
+// Bytes after a stream's request may be invalid HTTP. They do not end the stream. All other errors
+// are refused as node:http does.
 server.on("clientError", (error, socket) => {
   if (socket.looksOn) return;
   const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code] ?? 400;
@@ -63,7 +63,7 @@ server.on("clientError", (error, socket) => {
   socket.destroySoon();
 });
 server.on("error", (error) => {
-  if (server.listening) return; // out of descriptors: those who are here go on
+  if (server.listening) return; // out of descriptors: connected clients are still served
   console.error(error.message);
   process.exit(1);
 });

@@ -46,10 +46,10 @@ async fn main() -> io::Result<()> {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    process::exit(0) // who looks on is cut off
+    process::exit(0) // streams are cut off
 }
 
-/// The soft limit to the hard one.
+/// Raises the soft limit to the hard one.
 fn raise_open_files() {
     let mut files = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: both calls get a valid rlimit, and keep nothing of it.
@@ -72,7 +72,7 @@ async fn accept(listener: TcpListener) {
     loop {
         match listener.accept().await {
             Ok((client, _)) => drop(spawn(answer(client))),
-            // Out of descriptors: those who are here go on, the next waits.
+            // Out of descriptors: connected clients are still served, the next waits.
             Err(_) => sleep(Duration::from_millis(100)).await,
         }
     }
@@ -133,8 +133,8 @@ fn parse(bytes: &[u8]) -> Option<Result<Request, u16>> {
     })
 }
 
-/// Until the client goes, or its kernel does not take a chunk: who has not read for so long has
-/// lost interest.
+/// Runs until the client goes, or the kernel does not take a chunk: the client has not read for too
+/// long.
 async fn stream(client: TcpStream, id: &str, coded: bool) -> io::Result<()> {
     let mut said = head(coded);
     code(&mut said, coded, format_args!("Goconntest welcomes you! Your Id: /test/{id}\n"));
@@ -175,7 +175,7 @@ fn refusal(status: u16) -> Vec<u8> {
     format!("HTTP/1.1 {status} {why}\r\n{more}Content-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{why}\n").into()
 }
 
-/// What comes after the last words is read for a while: closing on unread bytes would be a reset,
+/// Bytes after the last words are read for a while: closing with unread bytes would be a reset,
 /// which may overtake them.
 async fn leave(mut client: TcpStream, words: Vec<u8>) -> io::Result<()> {
     let rest = async {

@@ -1,6 +1,6 @@
 // Transfers over GoNet: a host of its own on a tap, or nothing but its loopback. A goroutine for
 // each client, and code that reads like that of package net; a connection costs no goroutine of the
-// stack's, and what a client sends in one piece comes through the tap in one piece of up to 64 KiB.
+// stack's, and the data of one write comes through the tap in one piece of up to 64 KiB.
 package main
 
 import (
@@ -101,7 +101,7 @@ func drain(client net.Conn) (total int64) {
 	}
 }
 
-// pattern is what generate sends again and again: the byte at i is i mod 251.
+// pattern is the data that generate repeats: the byte at i is i mod 251.
 var pattern = func() (p [chunk]byte) {
 	for i := range p {
 		p[i] = byte(i % 251)
@@ -119,12 +119,12 @@ func generate(client net.Conn) {
 	}
 }
 
-// turns is how often a client connects in a round: as often as the paper's pings.
+// turns is the number of connections of a client in a round: as many as the paper's pings.
 const turns = 50
 
 // loopback lets all clients at once transfer bytes, and prints a line for each round of it.
 func loopback(clients, bytes, rounds int) error {
-	// nothing crosses it: what is sent to 127.0.0.1 stays within the stack
+	// nothing crosses it: traffic to 127.0.0.1 stays within the stack
 	wire := link.Loopback(link.MTU(1500))
 	// A segment lives for microseconds here; with the minute that it may live elsewhere the ports
 	// would be used up.

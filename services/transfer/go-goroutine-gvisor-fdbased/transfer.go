@@ -104,11 +104,10 @@ func openTap(name string) (int, error) {
 // nic is the number of the only interface.
 const nic = 1
 
-// newHost is a stack with one link, one address, and a way to everybody else. As shipped it has
-// SACK and RACK, buffers of 1 MiB that grow to 4, and Reno, of which little is seen on a link
-// that loses nothing.
+// newHost is a stack with one link, one address, and a default route. As shipped it has SACK and
+// RACK, buffers of 1 MiB that grow to 4, and Reno, which matters little on a link without loss.
 func newHost(link stack.LinkEndpoint, address netip.Prefix, peer netip.Addr) (*stack.Stack, error) {
-	// it warns of what any client can provoke
+	// any client can provoke its warnings
 	gvisor.SetTarget(gvisor.GoogleEmitter{Writer: &gvisor.Writer{Next: io.Discard}})
 	host := stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, ipv4.NewProtocol},
@@ -166,7 +165,7 @@ func discard(client net.Conn) {
 	}
 }
 
-// pattern is what generate sends again and again: the byte at i is i mod 251.
+// pattern is the data that generate repeats: the byte at i is i mod 251.
 var pattern = func() (p [chunk]byte) {
 	for i := range p {
 		p[i] = byte(i % 251)

@@ -18,7 +18,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 )
 
-// turns is how often a client connects in a round: as often as the paper's pings.
+// turns is the number of connections of a client in a round: as many as the paper's pings.
 const turns = 50
 
 var home = tcpip.FullAddress{NIC: nic, Addr: tcpip.AddrFrom4([4]byte{127, 0, 0, 1}), Port: 9}

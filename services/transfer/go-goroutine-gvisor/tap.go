@@ -71,7 +71,7 @@ func openTap(name string) (*tap, error) {
 // and place of the checksum (struct virtio_net_hdr, linux/virtio_net.h).
 type virtio [10]byte
 
-// What virtio says.
+// The flags and kinds of virtio.
 const (
 	needsChecksum = 1
 	tcpv4         = 1
@@ -233,8 +233,8 @@ func (t *tap) ParseHeader(packet *stack.PacketBuffer) bool {
 	return whole
 }
 
-// Capabilities say that checksums need no look: what comes was made by this machine's kernel,
-// or checked by it.
+// Capabilities say that checksums need no check: frames come from this machine's kernel, or were
+// checked by it.
 func (t *tap) Capabilities() stack.LinkEndpointCapabilities {
 	return stack.CapabilityResolutionRequired | stack.CapabilityRXChecksumOffload
 }

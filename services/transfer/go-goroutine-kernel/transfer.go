@@ -57,7 +57,7 @@ func main() {
 func accept(listener net.Listener, serve func(net.Conn)) {
 	for {
 		client, err := listener.Accept()
-		if err != nil { // out of descriptors: those who are here go on, the next waits
+		if err != nil { // out of descriptors: connected clients are still served, the next waits
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}

@@ -1,5 +1,5 @@
-//! The link that smoltcp is shipped with: a read for each frame of one MTU into memory allocated
-//! for it, and every checksum its own.
+//! The link of smoltcp itself: a read for each frame of one MTU into newly allocated memory, and
+//! all checksums in software.
 
 use smoltcp::phy::{self, Device, DeviceCapabilities, Medium, TunTapInterface};
 use smoltcp::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-// PostgreSQL needs no thread: a question is a message, and the answer wakes the task.
+// PostgreSQL needs no thread: a query is a message, and the answer wakes the task.
 
 use super::{ASK, Entry, Thumbnail, fault};
 use crate::fault::Fault;
@@ -13,7 +13,7 @@ const COLUMNS: &str = "SELECT id, name, type, bytes, width, height, created";
 
 pub struct Postgres(Pool);
 
-/// A connection whose question was given up is closed, not given to the next.
+/// A connection whose query was given up is closed, not reused.
 struct Asking(Option<Object>);
 
 impl Drop for Asking {

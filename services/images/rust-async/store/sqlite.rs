@@ -1,4 +1,4 @@
-// SQLite blocks: each question goes to a thread that may, with one of few connections.
+// SQLite blocks: each query runs on a blocking thread, with one of few connections.
 
 use super::{Entry, Thumbnail, fault};
 use crate::fault::Fault;
@@ -16,7 +16,7 @@ pub struct Sqlite {
     read: Lane,
 }
 
-/// Connections, of which each is in one question's hands, or idle.
+/// Connections, each used by one query, or idle.
 struct Lane {
     idle: Arc<Mutex<Vec<Connection>>>,
     free: Arc<Semaphore>,
@@ -36,8 +36,7 @@ impl Lane {
         })
     }
 
-    // A question is asked to its end, even if the client has gone: only then is its
-    // connection idle again.
+    // A query runs to its end, even if the client has gone: only then is its connection idle again.
     async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
