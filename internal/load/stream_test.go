@@ -239,6 +239,15 @@ func TestWrongStreams(t *testing.T) {
 		{"joins two", streamServer{frame: at(1, func(s string) string {
 			return framed(s + strings.Replace(s, "1", "2", 1))
 		})}, WrongReply},
+		{"joins two, in two writes", streamServer{frame: func(n int, s string) string {
+			switch n {
+			case 1:
+				return fmt.Sprintf("%x\r\n%s", 2*len(s), s)
+			case 2:
+				return s + "\r\n"
+			}
+			return framed(s)
+		}}, WrongReply},
 		{"halves one", streamServer{frame: at(1,
 			func(s string) string { return framed(s[:9]) + framed(s[9:]) })}, WrongReply},
 		{"wrong size", streamServer{frame: at(1, func(s string) string {
@@ -327,6 +336,32 @@ func lone(t testing.TB) *streams {
 	t.Cleanup(w.poll.close)
 	w.conns[0].state = connOpen
 	return w.driver.(*streams)
+}
+
+// TestStreamDrain: a text that was due in the window and comes after it is waited for.
+func TestStreamDrain(t *testing.T) {
+	w := lone(t)
+	c := &w.conns[0]
+	text := func(at time.Duration, text string) {
+		w.now = int64(at)
+		w.arrived(c, []byte(text))
+	}
+	const late = 400 * time.Millisecond
+	w.measuring, w.openAt, w.closeAt = true, int64(200*time.Millisecond),
+		int64(2200*time.Millisecond)
+	text(0, streamHead+framed("Goconntest welcomes you! Your Id: /test/0\n"))
+	text(time.Second+late, framed("Chunk 1 for id /test/0\n"))
+	w.now = w.closeAt
+	w.abandon()
+	if w.result.Offered != 2 || w.latency.Count() != 1 || w.idle() {
+		t.Errorf("at the window's end: got %d texts offered, %d that came, idle: %v; want 2, 1, "+
+			"false", w.result.Offered, w.latency.Count(), w.idle())
+	}
+	text(2*time.Second+late, framed("Chunk 2 for id /test/0\n"))
+	if w.latency.Count() != 2 || w.latency.Min() != int64(late) || !w.idle() {
+		t.Errorf("got %d latenesses from %v on, idle: %v; want 2 of %v, true", w.latency.Count(),
+			time.Duration(w.latency.Min()), w.idle(), late)
+	}
 }
 
 // TestStreamAllocations: nothing is allocated for a text while the window is open.
