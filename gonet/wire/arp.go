@@ -2,7 +2,7 @@ package wire
 
 import "net/netip"
 
-// The operations of ARP.
+// The operations of ARP (RFC 826).
 const (
 	ARPRequest uint16 = 1
 	ARPReply   uint16 = 2
@@ -21,7 +21,7 @@ type ARP struct {
 
 var arpFailed = failures("arp", ErrShort, ErrHardware)
 
-// ParseARP reads a message; what follows it is padding.
+// ParseARP parses a message. Bytes behind it are padding.
 func ParseARP(b []byte) (ARP, error) {
 	if len(b) < ARPLen {
 		return ARP{}, arpFailed[ErrShort]
@@ -38,7 +38,7 @@ func ParseARP(b []byte) (ARP, error) {
 	}, nil
 }
 
-// Put writes the message. Both addresses of IP must be of version 4.
+// Put writes the message. Both IP addresses must be IPv4.
 func (m *ARP) Put(b []byte) int {
 	be.PutUint16(b, 1)
 	be.PutUint16(b[2:], uint16(EtherIPv4))

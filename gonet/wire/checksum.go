@@ -7,11 +7,11 @@ import (
 )
 
 // Sum adds b to a sum of 16-bit words in ones' complement (RFC 1071) and returns the new sum,
-// folded and not yet inverted. Sums chain as long as all pieces but the last are of even length;
-// SumAt serves the others.
+// folded and not inverted. Sums may be chained if all pieces but the last are of even length; for
+// other pieces there is SumAt.
 func Sum(b []byte, initial uint16) uint16 {
-	// The sum of words does not care for their order of bytes but for a swap at the end, so that
-	// the loads are the machine's own, eight bytes each.
+	// The byte order of the words matters only at the end, where the sum is swapped (RFC 1071
+	// section 2). So the loads are in little endian, eight bytes each.
 	var sum, carry uint64
 	for len(b) >= 32 {
 		sum, carry = bits.Add64(sum, binary.LittleEndian.Uint64(b), carry)
@@ -29,11 +29,11 @@ func Sum(b []byte, initial uint16) uint16 {
 		rest |= uint64(c) << (8 * i)
 	}
 	sum, carry = bits.Add64(sum, rest, carry)
-	sum += carry // at most once: after a carry the sum is far from full
+	sum += carry // at most once: after a carry the sum cannot overflow again
 	return add(bits.ReverseBytes16(fold(sum)), initial)
 }
 
-// SumAt is Sum for a piece that starts offset bytes after the first of its message.
+// SumAt is Sum for a piece that starts offset bytes after the start of its message.
 func SumAt(b []byte, offset int, initial uint16) uint16 {
 	sum := Sum(b, 0)
 	if offset%2 == 1 {
@@ -42,8 +42,9 @@ func SumAt(b []byte, offset int, initial uint16) uint16 {
 	return add(sum, initial)
 }
 
-// PseudoSum sums what TCP, UDP and ICMPv6 add to their own bytes: both addresses, the protocol and
-// the length in bytes of their header and payload (RFC 9293 section 3.1, RFC 8200 section 8.1).
+// PseudoSum returns the sum of the pseudo header of TCP, UDP and ICMPv6: both addresses, the
+// protocol, and the length in bytes of header and payload (RFC 9293 section 3.1, RFC 8200 section
+// 8.1).
 func PseudoSum(src, dst netip.Addr, p Protocol, length int) uint16 {
 	sum := add(uint16(p), add(uint16(length>>16), uint16(length)))
 	if src.Is4() {
@@ -54,8 +55,8 @@ func PseudoSum(src, dst netip.Addr, p Protocol, length int) uint16 {
 	return Sum(d[:], Sum(s[:], sum))
 }
 
-// Replace returns the checksum of a message in which a word has changed, from the old
-// checksum (RFC 1624).
+// Replace returns the checksum of a message in which one word has changed, from the old checksum
+// (RFC 1624).
 func Replace(checksum, was, is uint16) uint16 { return ^add(^checksum, add(^was, is)) }
 
 func add(a, b uint16) uint16 {

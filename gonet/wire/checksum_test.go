@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sumSlow is RFC 1071 as the text has it, a word at a time.
+// sumSlow is the algorithm of RFC 1071 as written, a word at a time.
 func sumSlow(b []byte) uint16 {
 	var sum uint32
 	for i, c := range b {
@@ -20,7 +20,7 @@ func sumSlow(b []byte) uint16 {
 	return uint16(sum)
 }
 
-// same holds the two zeros of ones' complement for one.
+// same takes the two zeros of ones' complement as equal.
 func same(a, b uint16) bool { return a%0xffff == b%0xffff }
 
 func TestSumOfRFC1071(t *testing.T) {

@@ -6,13 +6,13 @@ import (
 	"net/netip"
 )
 
-// MAC is a hardware address of Ethernet.
+// MAC is an Ethernet hardware address.
 type MAC [6]byte
 
 // Broadcast is the address of all stations.
 var Broadcast = MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// ParseMAC reads "02:00:00:00:00:01" and the other notations of net.ParseMAC, of six bytes only.
+// ParseMAC parses "02:00:00:00:00:01" and the other notations of net.ParseMAC, of six bytes only.
 func ParseMAC(s string) (MAC, error) {
 	hw, err := net.ParseMAC(s)
 	if err != nil {
@@ -26,11 +26,11 @@ func ParseMAC(s string) (MAC, error) {
 
 func (m MAC) String() string { return net.HardwareAddr(m[:]).String() }
 
-// IsGroup tells addresses of several stations, multicast and broadcast, from those of one.
+// IsGroup tells whether the address is a multicast or broadcast address.
 func (m MAC) IsGroup() bool { return m[0]&1 != 0 }
 
-// MulticastMAC is the group of stations that an IP group maps to (RFC 1112 section 6.4, RFC
-// 2464 section 7).
+// MulticastMAC returns the MAC to which a multicast IP address maps (RFC 1112 section 6.4, RFC 2464
+// section 7).
 func MulticastMAC(a netip.Addr) MAC {
 	if a.Is4() {
 		b := a.As4()
@@ -40,35 +40,35 @@ func MulticastMAC(a netip.Addr) MAC {
 	return MAC{0x33, 0x33, b[12], b[13], b[14], b[15]}
 }
 
-// EtherType is IEEE's number of what a frame carries.
+// EtherType is IEEE's number of the protocol in a frame.
 type EtherType uint16
 
 // The types that this stack knows.
 const (
 	EtherIPv4 EtherType = 0x0800
 	EtherARP  EtherType = 0x0806
-	EtherVLAN EtherType = 0x8100 // IEEE 802.1Q: a tag and then the type
+	EtherVLAN EtherType = 0x8100 // IEEE 802.1Q: a tag follows, then the type
 	EtherIPv6 EtherType = 0x86dd
 )
 
 // EthernetLen is the length in bytes of a header without a tag.
 const EthernetLen = 14
 
-// vlanLen is what a tag of 802.1Q adds, in bytes.
+// vlanLen is the length in bytes of an 802.1Q tag.
 const vlanLen = 4
 
 // Ethernet is the header of a frame.
 type Ethernet struct {
 	Dst, Src MAC
 	Type     EtherType
-	Tagged   bool   // with a tag of 802.1Q
-	Tag      uint16 // priority, drop eligible, and in the low 12 bits the VLAN
+	Tagged   bool   // the frame has an 802.1Q tag
+	Tag      uint16 // priority, drop eligible, and the VLAN in the low 12 bits
 }
 
 var ethernetFailed = failures("ethernet", ErrShort)
 
-// ParseEthernet reads a header with at most one tag. A frame that IEEE 802.3 gives a length in
-// place of the type has a Type below 0x0600, which nothing of ours takes.
+// ParseEthernet parses a header with at most one tag. An IEEE 802.3 frame has a length in place of
+// the type: a Type below 0x0600, which this stack does not process.
 func ParseEthernet(b []byte) (h Ethernet, payload []byte, err error) {
 	if len(b) < EthernetLen {
 		return h, nil, ethernetFailed[ErrShort]
@@ -84,7 +84,7 @@ func ParseEthernet(b []byte) (h Ethernet, payload []byte, err error) {
 	return h, b[EthernetLen+vlanLen:], nil
 }
 
-// Len is the length in bytes of the header.
+// Len returns the length of the header in bytes.
 func (h *Ethernet) Len() int {
 	if h.Tagged {
 		return EthernetLen + vlanLen

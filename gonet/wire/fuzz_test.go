@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What every parser of a header owes: no panic, a payload within the input, and a header that is
-// written as it was read.
+// Every parser of a header must not panic, must return a payload within the input, and a header
+// that is written as it was parsed.
 
 func FuzzEthernet(f *testing.F) {
 	f.Add(raw(f, "ffff ffff ffff 0200 0000 0002 8100 6064 0806 0001"))
@@ -130,7 +130,7 @@ func FuzzTCP(f *testing.F) {
 			t.Fatalf("%d bytes of payload, of %d", len(payload), len(b))
 		}
 		if h.Len() > TCPMaxLen {
-			return // options that only fit without our padding
+			return // the options fit only without our padding
 		}
 		out := make([]byte, TCPMaxLen)
 		if again, _, err := ParseTCP(out[:h.Put(out)]); err != nil || again != h {

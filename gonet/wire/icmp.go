@@ -1,9 +1,9 @@
 package wire
 
-// ICMPLen is the length in bytes of the part that all messages of ICMP have, of both versions.
+// ICMPLen is the length in bytes of the header that all ICMP messages have, in both versions.
 const ICMPLen = 8
 
-// The types of ICMP for IPv4 that a host sends or heeds (RFC 792, RFC 1122 section 3.2.2).
+// The ICMP types that concern a host (RFC 792, RFC 1122 section 3.2.2).
 const (
 	ICMPEchoReply        uint8 = 0
 	ICMPUnreachable      uint8 = 3
@@ -14,13 +14,13 @@ const (
 	ICMPParameterProblem uint8 = 12
 )
 
-// The codes of ICMPUnreachable that this stack tells apart (RFC 792, RFC 1122, RFC 1191).
+// The codes of ICMPUnreachable (RFC 792, RFC 1122, RFC 1191), and those of the types behind them.
 const (
 	UnreachableNet             uint8 = 0
 	UnreachableHost            uint8 = 1
 	UnreachableProtocol        uint8 = 2
 	UnreachablePort            uint8 = 3
-	UnreachableFragmentation   uint8 = 4 // needed, and forbidden by the packet: too big
+	UnreachableFragmentation   uint8 = 4 // fragmentation needed and DF set
 	UnreachableSourceRoute     uint8 = 5
 	UnreachableAdministrative  uint8 = 13
 	ExceededTTL                uint8 = 0
@@ -32,7 +32,7 @@ const (
 	UnreachablePrecedenceLimit uint8 = 15
 )
 
-// The types of ICMPv6 (RFC 4443, RFC 4861); those below 128 are errors.
+// The types of ICMPv6 (RFC 4443, RFC 4861), of which those below 128 are errors, and their codes.
 const (
 	ICMPv6Unreachable       uint8 = 1
 	ICMPv6PacketTooBig      uint8 = 2
@@ -57,32 +57,32 @@ const (
 	ProblemV6Option         uint8 = 2 // an unknown option
 )
 
-// ICMP is the head of a message of either version.
+// ICMP is the header of a message of either version.
 type ICMP struct {
 	Type, Code uint8
 	Checksum   uint16
-	Rest       uint32 // what the type makes of it
+	Rest       uint32 // its meaning depends on the type
 }
 
-// Echo makes the head of an echo request or reply.
+// Echo returns the header of an echo request or reply.
 func Echo(kind uint8, id, seq uint16) ICMP {
 	return ICMP{Type: kind, Rest: uint32(id)<<16 | uint32(seq)}
 }
 
-// ID identifies who asked, in echo requests and replies.
+// ID returns the identifier of an echo request or reply.
 func (m ICMP) ID() uint16 { return uint16(m.Rest >> 16) }
 
-// Seq counts the requests of one who asks.
+// Seq returns the sequence number of an echo request or reply.
 func (m ICMP) Seq() uint16 { return uint16(m.Rest) }
 
-// MTU is the size in bytes that a packet may have, in an UnreachableFragmentation (0 from routers
-// before RFC 1191).
+// MTU returns the next-hop MTU in bytes of an UnreachableFragmentation; 0 from routers before RFC
+// 1191.
 func (m ICMP) MTU() uint16 { return uint16(m.Rest) }
 
 var icmpFailed = failures("icmp", ErrShort, ErrChecksum)
 
-// ParseICMP reads a message. initial is 0 for IPv4 and PseudoSum for IPv6; a wrong
-// checksum is an error.
+// ParseICMP parses a message and verifies its checksum. initial is 0 for ICMP, and PseudoSum for
+// ICMPv6.
 func ParseICMP(b []byte, initial uint16) (m ICMP, body []byte, err error) {
 	if len(b) < ICMPLen {
 		return m, nil, icmpFailed[ErrShort]
@@ -93,7 +93,7 @@ func ParseICMP(b []byte, initial uint16) (m ICMP, body []byte, err error) {
 	return ICMP{b[0], b[1], be.Uint16(b[2:]), be.Uint32(b[4:])}, b[ICMPLen:], nil
 }
 
-// Put writes the head as it is.
+// Put writes the header as it is.
 func (m *ICMP) Put(b []byte) int {
 	b[0], b[1] = m.Type, m.Code
 	be.PutUint16(b[2:], m.Checksum)
@@ -101,7 +101,7 @@ func (m *ICMP) Put(b []byte) int {
 	return ICMPLen
 }
 
-// SealICMP writes the checksum of a whole message; initial as in ParseICMP.
+// SealICMP writes the checksum of a whole message; initial is as in ParseICMP.
 func SealICMP(b []byte, initial uint16) {
 	b[2], b[3] = 0, 0
 	be.PutUint16(b[2:], ^Sum(b, initial))

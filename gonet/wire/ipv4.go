@@ -2,22 +2,22 @@ package wire
 
 import "net/netip"
 
-// IPv4Len is the length in bytes of a header without options; IPv4MaxLen is that of the longest.
+// IPv4Len is the length in bytes of a header without options, IPv4MaxLen that of the longest.
 const (
 	IPv4Len    = 20
 	IPv4MaxLen = 60
 )
 
-// The codepoints of congestion, in the low two bits of the TOS of IPv4 and of the traffic class of
-// IPv6 (RFC 3168 section 5).
+// The ECN codepoints, in the low two bits of IPv4's TOS and IPv6's traffic class (RFC 3168 section
+// 5).
 const (
-	ECT0 = 2 // routers may mark the packet
-	CE   = 3 // one has met congestion, and has marked it
+	ECT0 = 2 // ECN-capable transport: routers may mark the packet
+	CE   = 3 // congestion experienced: a router has marked the packet
 )
 
 // IPv4 is the header of RFC 791.
 type IPv4 struct {
-	// differentiated services and, in the low two bits, congestion (RFC 2474, RFC 3168)
+	// DSCP, and ECN in the low two bits (RFC 2474, RFC 3168)
 	TOS           uint8
 	Length        uint16 // of the packet, header included, in bytes
 	ID            uint16
@@ -27,12 +27,13 @@ type IPv4 struct {
 	TTL           uint8
 	Protocol      Protocol
 	Src, Dst      netip.Addr
-	Options       []byte // parsed: a view; at most 40 bytes, Put pads them to a multiple of 4
+	// a view after parsing; at most 40 bytes, which Put pads to a multiple of 4
+	Options []byte
 }
 
 var ipv4Failed = failures("ipv4", ErrShort, ErrVersion, ErrLength, ErrChecksum)
 
-// ParseIPv4 reads a header, holds it against its checksum, and cuts off the padding of Ethernet.
+// ParseIPv4 parses a header, verifies its checksum, and cuts off the padding of Ethernet.
 func ParseIPv4(b []byte) (h IPv4, payload []byte, err error) {
 	n, err := h.parse(b)
 	if err != nil {
@@ -47,8 +48,8 @@ func ParseIPv4(b []byte) (h IPv4, payload []byte, err error) {
 	return h, b[n:h.Length], nil
 }
 
-// ParseIPv4Quote reads the header of a packet that an ICMP error quotes: its payload may be cut,
-// and its checksum and TTL may be what a router on the way has made of them.
+// ParseIPv4Quote parses the header of a packet that an ICMP error quotes. The payload may be cut,
+// and routers may have changed the TTL and the checksum, so the latter is not verified.
 func ParseIPv4Quote(b []byte) (h IPv4, payload []byte, err error) {
 	n, err := h.parse(b)
 	if err != nil {
@@ -57,7 +58,7 @@ func ParseIPv4Quote(b []byte) (h IPv4, payload []byte, err error) {
 	return h, b[n:min(len(b), int(h.Length))], nil
 }
 
-// parse fills the header and returns its length in bytes.
+// parse fills in h and returns the length of the header in bytes.
 func (h *IPv4) parse(b []byte) (int, error) {
 	if len(b) < IPv4Len {
 		return 0, ipv4Failed[ErrShort]
@@ -83,10 +84,10 @@ func (h *IPv4) parse(b []byte) (int, error) {
 	return n, nil
 }
 
-// IsFragment tells a piece of a datagram from a whole one.
+// IsFragment tells whether the packet is a fragment.
 func (h *IPv4) IsFragment() bool { return h.MoreFragments || h.Offset != 0 }
 
-// Len is the length in bytes of the header.
+// Len returns the length of the header in bytes.
 func (h *IPv4) Len() int { return IPv4Len + (len(h.Options)+3)&^3 }
 
 // Put writes the header with its checksum.
@@ -111,7 +112,7 @@ func (h *IPv4) Put(b []byte) int {
 	return n
 }
 
-// The options of IPv4 that mean something to a host.
+// The IPv4 options that a host must know.
 const (
 	optionEnd  = 0
 	optionNop  = 1
@@ -119,8 +120,8 @@ const (
 	optionSSRR = 137 // strict source route
 )
 
-// CheckIPv4Options walks the options. It fails for lengths that run out of them, and tells whether
-// one asks for a source route, which hosts refuse today (RFC 7126 section 4.3).
+// CheckIPv4Options walks the options. It returns an error if a length exceeds them, and whether
+// there is a source route, which hosts refuse today (RFC 7126 section 4.3).
 func CheckIPv4Options(options []byte) (sourceRoute bool, err error) {
 	for len(options) > 0 {
 		switch options[0] {

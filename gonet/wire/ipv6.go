@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// IPv6Len is the length in bytes of the header; IPv6MinMTU is what every link carries (RFC
-// 8200 section 5).
+// IPv6Len and FragmentLen are the lengths in bytes of the IPv6 header and the fragment header.
+// IPv6MinMTU is the MTU in bytes that every link has at least (RFC 8200 section 5).
 const (
 	IPv6Len     = 40
 	IPv6MinMTU  = 1280
@@ -25,7 +25,7 @@ type IPv6 struct {
 
 var ipv6Failed = failures("ipv6", ErrShort, ErrVersion, ErrLength)
 
-// ParseIPv6 reads a header and cuts off the padding of Ethernet.
+// ParseIPv6 parses a header and cuts off the padding of Ethernet.
 func ParseIPv6(b []byte) (h IPv6, payload []byte, err error) {
 	if err := h.parse(b); err != nil {
 		return h, nil, err
@@ -36,7 +36,8 @@ func ParseIPv6(b []byte) (h IPv6, payload []byte, err error) {
 	return h, b[IPv6Len : IPv6Len+int(h.Length)], nil
 }
 
-// ParseIPv6Quote reads the header of a packet that an ICMP error quotes, whose payload may be cut.
+// ParseIPv6Quote parses the header of a packet that an ICMPv6 error quotes, whose payload may be
+// cut.
 func ParseIPv6Quote(b []byte) (h IPv6, payload []byte, err error) {
 	if err := h.parse(b); err != nil {
 		return h, nil, err
@@ -68,10 +69,10 @@ func (h *IPv6) Put(b []byte) int {
 	return IPv6Len
 }
 
-// Fragment is the extension header of a piece of a packet.
+// Fragment is the fragment header.
 type Fragment struct {
 	NextHeader Protocol
-	Offset     uint16 // of this piece in the fragmentable part, in bytes
+	Offset     uint16 // offset in the fragmentable part, in bytes
 	More       bool
 	ID         uint32
 }
@@ -88,27 +89,29 @@ func (f *Fragment) Put(b []byte) int {
 	return FragmentLen
 }
 
-// Chain is what stands behind the extension headers of a packet.
+// Chain is the result of walking the extension headers of a packet.
 type Chain struct {
-	Protocol Protocol // of the payload; of a fragment: what its first piece starts with
-	Payload  []byte   // of a fragment: its piece
-	Fragment Fragment // where IsFragment
-	// IsFragment is false for an atomic fragment, which is whole: it goes on as if it had no such
-	// header (RFC 6946).
+	// protocol of the payload; for a fragment, the Next Header of its fragment header
+	Protocol Protocol
+	Payload  []byte   // for a fragment: its part of the datagram
+	Fragment Fragment // set if IsFragment
+	// IsFragment is false for an atomic fragment, which is a whole datagram and is parsed as if it
+	// had no fragment header (RFC 6946).
 	IsFragment bool
-	// Unfragmentable is the length in bytes of the headers before a Fragment, the first
-	// one not counted.
+	// Unfragmentable is the length in bytes of the extension headers before the payload or the
+	// Fragment. The IPv6 header is not counted.
 	Unfragmentable int
-	// NextAt is where in the packet the number of Protocol stands, for a Problem of it.
+	// NextAt is the offset in the packet of the Next Header field that names Protocol, for a
+	// Problem about it.
 	NextAt uint32
 }
 
-// Problem is an error that a host answers with an ICMPv6 parameter problem, unless Silent.
+// Problem is an error that a host answers by an ICMPv6 Parameter Problem, unless it is Silent.
 type Problem struct {
-	Code    uint8  // ProblemV6Header and its like
-	Pointer uint32 // from the start of the packet, in bytes
-	// Silent problems are dropped without a word; Unicast ones are answered only if the packet was
-	// sent to one station (RFC 8200 section 4.2).
+	Code    uint8  // ProblemV6Header, ProblemV6NextHeader or ProblemV6Option
+	Pointer uint32 // offset from the start of the packet, in bytes
+	// A packet with a Silent problem is dropped without an answer. One with a Unicast problem is
+	// answered only if its destination is no multicast address (RFC 8200 section 4.2).
 	Silent, Unicast bool
 }
 
@@ -116,16 +119,15 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("ipv6: a problem of code %d at byte %d of the packet", p.Code, p.Pointer)
 }
 
-// maxExtensions bounds the walk; a host need not follow long chains (RFC 8504 section 5.3
-// allows limits).
+// maxExtensions bounds the extension headers of a packet (RFC 8504 section 5.3 allows limits).
 const maxExtensions = 8
 
-// ParseChain walks the extension headers that follow the header of IPv6: next is its NextHeader, b
-// its payload. It ends at the first header of another layer or at a fragment. Routing headers with
-// segments left are refused, as a host forwards nothing (and RFC 5095 forbids type 0). An error is
-// a *Problem, or ErrShort.
+// ParseChain walks the extension headers behind the IPv6 header: next is its Next Header field, b
+// its payload. The walk ends at the first header of another protocol or at a fragment. A routing
+// header with segments left is an error, as a host forwards nothing (and RFC 5095 deprecates type
+// 0). An error is a *Problem, or ErrShort.
 func ParseChain(next Protocol, b []byte) (Chain, error) {
-	at, nextAt := 0, 6-IPv6Len // positions count from the end of the first header
+	at, nextAt := 0, 6-IPv6Len // offsets count from the end of the IPv6 header
 	for i := 0; ; i++ {
 		switch next {
 		case ProtocolHopByHop, ProtocolDestination, ProtocolRouting, ProtocolFragment:
@@ -175,14 +177,15 @@ func parseFragment(b []byte) (Fragment, []byte) {
 	return Fragment{Protocol(b[0]), field &^ 7, field&1 != 0, be.Uint32(b[4:])}, b[FragmentLen:]
 }
 
-// The options of IPv6 that mean nothing to a host but are no reason to stop.
+// The IPv6 options that a host may ignore.
 const (
 	optionPad1        = 0
 	optionPadN        = 1
 	optionRouterAlert = 5
 )
 
-// checkIPv6Options does with unknown options what their two high bits ask (RFC 8200 section 4.2).
+// checkIPv6Options walks the options. An unknown one has the effect that its two high bits ask for
+// (RFC 8200 section 4.2).
 func checkIPv6Options(b []byte, at int) *Problem {
 	for i := 0; i < len(b); {
 		kind := b[i]

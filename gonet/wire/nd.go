@@ -14,34 +14,34 @@ const (
 	ndRDNSS     = 25
 )
 
-// Neighbor is a solicitation or an advertisement: ICMPv6NeighborSolicit, ICMPv6NeighborAdvert.
+// Neighbor is a neighbour solicitation or advertisement.
 type Neighbor struct {
 	Target                      netip.Addr
-	Router, Solicited, Override bool // of an advertisement
-	// of the source of a solicitation, of the target of an advertisement
+	Router, Solicited, Override bool // flags of an advertisement
+	// link-layer address of a solicitation's source, or of an advertisement's target
 	MAC    MAC
 	HasMAC bool
 }
 
-// Prefix is what a router says of one.
+// Prefix is the prefix information option of a router advertisement.
 type Prefix struct {
 	Prefix           netip.Prefix
 	OnLink           bool
-	Autonomous       bool          // hosts may make addresses of it
-	Valid, Preferred time.Duration // Infinite: for ever
+	Autonomous       bool          // hosts may generate addresses in it
+	Valid, Preferred time.Duration // Infinite: never end
 }
 
-// Infinite is the lifetime that never ends, 2^32-1 seconds on the wire.
+// Infinite is a lifetime that never ends, 2^32-1 seconds on the wire.
 const Infinite = time.Duration(0xffffffff) * time.Second
 
-// RouterAdvert is what a router says of itself and its link.
+// RouterAdvert is a router advertisement.
 type RouterAdvert struct {
-	HopLimit       uint8 // 0: not said
-	Managed, Other bool  // DHCPv6 has addresses, other things
+	HopLimit       uint8 // 0: unspecified
+	Managed, Other bool  // DHCPv6 provides addresses, other configuration
 	Lifetime       time.Duration
-	Reachable      time.Duration // 0: not said
-	Retransmit     time.Duration // 0: not said
-	MTU            uint32        // 0: not said
+	Reachable      time.Duration // 0: unspecified
+	Retransmit     time.Duration // 0: unspecified
+	MTU            uint32        // 0: unspecified
 	MAC            MAC
 	HasMAC         bool
 	Prefixes       []Prefix
@@ -51,8 +51,8 @@ type RouterAdvert struct {
 
 var ndFailed = failures("nd", ErrShort, ErrLength, ErrOption, ErrAddress)
 
-// ParseNeighbor reads the body of a solicitation or an advertisement, as ParseICMP returns it,
-// with the head m.
+// ParseNeighbor parses the body of a solicitation or an advertisement, as ParseICMP returns it,
+// with the header m.
 func ParseNeighbor(m ICMP, body []byte) (n Neighbor, err error) {
 	if len(body) < 16 {
 		return n, ndFailed[ErrShort]
@@ -75,8 +75,8 @@ func ParseNeighbor(m ICMP, body []byte) (n Neighbor, err error) {
 	return n, err
 }
 
-// Put writes the whole message of the type given, without its checksum, and returns its length: 24
-// bytes, 32 with a MAC.
+// Put writes the whole message of type kind, without its checksum. It returns the length: 24 bytes,
+// 32 with a MAC.
 func (n *Neighbor) Put(b []byte, kind uint8) int {
 	m := ICMP{Type: kind}
 	option := byte(ndSourceMAC)
@@ -92,8 +92,8 @@ func (n *Neighbor) Put(b []byte, kind uint8) int {
 	return ICMPLen + 16 + putMAC(b[ICMPLen+16:], option, n.MAC)
 }
 
-// PutRouterSolicit writes a router solicitation, without its checksum; mac nil leaves the option
-// out, as the unspecified source asks (RFC 4861 section 4.1).
+// PutRouterSolicit writes a router solicitation, without its checksum. If mac is nil, it leaves out
+// the option, as it must for an unspecified source (RFC 4861 section 4.1).
 func PutRouterSolicit(b []byte, mac *MAC) int {
 	m := ICMP{Type: ICMPv6RouterSolicit}
 	n := m.Put(b)
@@ -116,8 +116,8 @@ func bit(set bool, at int) uint32 {
 	return 0
 }
 
-// ParseRouterAdvert reads the body of an advertisement, with its head m. Prefixes that RFC 4862
-// section 5.5.3 has a host ignore are left out.
+// ParseRouterAdvert parses the body of a router advertisement with the header m. Prefixes that a
+// host must ignore are left out (RFC 4862 section 5.5.3).
 func ParseRouterAdvert(m ICMP, body []byte) (r RouterAdvert, err error) {
 	if len(body) < 8 {
 		return r, ndFailed[ErrShort]
@@ -160,8 +160,8 @@ func (r *RouterAdvert) take(kind byte, data []byte) error {
 
 func seconds(n uint32) time.Duration { return time.Duration(n) * time.Second }
 
-// ndOptions gives each option to take, without its kind and length. A length of zero makes the
-// message void (RFC 4861 section 4.6).
+// ndOptions calls take for each option, with its type and its data. A length of 0 makes the message
+// invalid (RFC 4861 section 4.6).
 func ndOptions(b []byte, take func(kind byte, data []byte) error) error {
 	for len(b) > 0 {
 		if len(b) < 2 {
@@ -182,8 +182,7 @@ func ndOptions(b []byte, take func(kind byte, data []byte) error) error {
 	return nil
 }
 
-// SolicitedNode is the group in which the owner of an address hears solicitations for it (RFC 4291
-// section 2.7.1).
+// SolicitedNode returns the solicited-node group of an address (RFC 4291 section 2.7.1).
 func SolicitedNode(a netip.Addr) netip.Addr {
 	b := a.As16()
 	return netip.AddrFrom16([16]byte{0xff, 2, 11: 1, 12: 0xff, 13: b[13], 14: b[14], 15: b[15]})

@@ -2,7 +2,7 @@ package wire
 
 import "strings"
 
-// TCPLen is the length in bytes of a header without options; TCPMaxLen is that of the longest.
+// TCPLen is the length in bytes of a header without options, TCPMaxLen that of the longest.
 const (
 	TCPLen    = 20
 	TCPMaxLen = 60
@@ -45,10 +45,10 @@ type TCP struct {
 	Options          TCPOptions
 }
 
-// SACKBlock is a run of bytes that has arrived: from Left up to Right, which has not.
+// SACKBlock is a range of bytes that has arrived, from Left up to Right.
 type SACKBlock struct{ Left, Right uint32 }
 
-// TCPOptions are the options that this stack understands; all others are skipped.
+// TCPOptions holds the options that this stack knows; others are skipped.
 type TCPOptions struct {
 	MSS            uint16 // 0: none
 	WindowScale    uint8  // a shift of at most 14 (RFC 7323 section 2.3)
@@ -56,11 +56,11 @@ type TCPOptions struct {
 	SACKPermitted  bool
 	HasTimestamp   bool
 	TSVal, TSEcr   uint32 // RFC 7323 section 3
-	SACKCount      uint8  // of the blocks, at most 4, or 3 beside a timestamp
+	SACKCount      uint8  // number of blocks, at most 4, or 3 with a timestamp
 	SACK           [4]SACKBlock
 }
 
-// The kinds of options.
+// The option kinds.
 const (
 	tcpMSS           = 2
 	tcpWindowScale   = 3
@@ -74,8 +74,8 @@ const maxWindowScale = 14
 
 var tcpFailed = failures("tcp", ErrShort, ErrLength)
 
-// ParseTCP reads a header with its options. The checksum is not looked at. Options that run out of
-// the header end the list, as RFC 9293 (MUST-7) asks a receiver to live with any.
+// ParseTCP parses a header with its options. The checksum is not verified. An option that exceeds
+// the header ends the list, since a receiver must cope with any length (RFC 9293 MUST-7).
 func ParseTCP(b []byte) (h TCP, payload []byte, err error) {
 	if len(b) < TCPLen {
 		return h, nil, tcpFailed[ErrShort]
@@ -95,8 +95,8 @@ func ParseTCP(b []byte) (h TCP, payload []byte, err error) {
 	return h, b[n:], nil
 }
 
-// ParseTCPQuote reads what an ICMP error quotes of a segment: the ports and the sequence number, 8
-// bytes at least.
+// ParseTCPQuote parses the start of a segment that an ICMP error quotes: the ports and the sequence
+// number, at least 8 bytes.
 func ParseTCPQuote(b []byte) (srcPort, dstPort uint16, seq uint32, err error) {
 	if len(b) < 8 {
 		return 0, 0, 0, tcpFailed[ErrShort]
@@ -105,7 +105,7 @@ func ParseTCPQuote(b []byte) (srcPort, dstPort uint16, seq uint32, err error) {
 }
 
 func (o *TCPOptions) parse(b []byte) {
-	// The options of nearly every segment: two no-ops and a timestamp.
+	// Nearly every segment has just these options: two no-ops and a timestamp.
 	if len(b) == 12 && be.Uint32(b) == 0x0101080a {
 		o.HasTimestamp, o.TSVal, o.TSEcr = true, be.Uint32(b[4:]), be.Uint32(b[8:])
 		return
@@ -123,7 +123,7 @@ func (o *TCPOptions) parse(b []byte) {
 	}
 }
 
-// take keeps one option; one whose length is not its kind's is skipped.
+// take stores one option. An option whose length is wrong for its kind is skipped.
 func (o *TCPOptions) take(kind byte, data []byte) {
 	switch {
 	case kind == tcpMSS && len(data) == 2:
@@ -135,7 +135,7 @@ func (o *TCPOptions) take(kind byte, data []byte) {
 	case kind == tcpTimestamp && len(data) == 8:
 		o.HasTimestamp, o.TSVal, o.TSEcr = true, be.Uint32(data), be.Uint32(data[4:])
 	case kind == tcpSACK && len(data)%8 == 0:
-		o.SACK = [4]SACKBlock{} // of several such options the last counts
+		o.SACK = [4]SACKBlock{} // of several SACK options the last counts
 		for o.SACKCount = 0; len(data) >= 8 && int(o.SACKCount) < len(o.SACK); data = data[8:] {
 			o.SACK[o.SACKCount] = SACKBlock{be.Uint32(data), be.Uint32(data[4:])}
 			o.SACKCount++
@@ -143,7 +143,7 @@ func (o *TCPOptions) take(kind byte, data []byte) {
 	}
 }
 
-// len is the length in bytes of the options, padded.
+// len returns the length of the options in bytes, with padding.
 func (o *TCPOptions) len() int {
 	n := 0
 	if o.MSS != 0 {
@@ -154,7 +154,7 @@ func (o *TCPOptions) len() int {
 	}
 	switch {
 	case o.HasTimestamp:
-		n += 12 // room for SACK-permitted in place of the no-ops
+		n += 12 // SACK-permitted takes the place of the no-ops
 	case o.SACKPermitted:
 		n += 4
 	}
@@ -164,11 +164,11 @@ func (o *TCPOptions) len() int {
 	return n
 }
 
-// Len is the length in bytes of the header with its options.
+// Len returns the length of the header in bytes, options included.
 func (h *TCP) Len() int { return TCPLen + h.Options.len() }
 
-// Put writes the header as it is; the checksum is the caller's, since it covers the payload. More
-// options than the 40 bytes that a header has room for are the caller's mistake, and panic.
+// Put writes the header. The checksum is the caller's, since it covers the payload. It panics if
+// the options exceed the 40 bytes that a header has room for.
 func (h *TCP) Put(b []byte) int {
 	n := h.Len()
 	if n > TCPMaxLen {
@@ -186,7 +186,7 @@ func (h *TCP) Put(b []byte) int {
 	return n
 }
 
-// put writes the options in the order of Linux, each padded in front to four bytes.
+// put writes the options in Linux's order, each padded in front to a multiple of four bytes.
 func (o *TCPOptions) put(b []byte) {
 	if o.MSS != 0 {
 		b[0], b[1] = tcpMSS, 4

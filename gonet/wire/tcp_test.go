@@ -100,7 +100,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// A segment of a connection in full flow must cost no memory.
+// TestNoAllocation holds that parsing and writing a segment allocates nothing.
 func TestNoAllocation(t *testing.T) {
 	packet := make([]byte, 1500)
 	h := TCP{Flags: ACK, Options: TCPOptions{HasTimestamp: true}}

@@ -7,12 +7,12 @@ const UDPLen = 8
 type UDP struct {
 	SrcPort, DstPort uint16
 	Length           uint16 // header and payload, in bytes
-	Checksum         uint16 // 0: the sender made none, which IPv6 forbids
+	Checksum         uint16 // 0: no checksum, which IPv6 forbids
 }
 
 var udpFailed = failures("udp", ErrShort, ErrLength)
 
-// ParseUDP reads a header; what is beyond its length is padding. The checksum is not looked at.
+// ParseUDP parses a header. Bytes beyond its length are padding. The checksum is not verified.
 func ParseUDP(b []byte) (h UDP, payload []byte, err error) {
 	if len(b) < UDPLen {
 		return h, nil, udpFailed[ErrShort]

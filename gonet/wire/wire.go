@@ -1,10 +1,10 @@
-// Package wire turns headers into structs and back: Ethernet, ARP, IPv4, IPv6, ICMP, neighbour
-// discovery, UDP, TCP.
+// Package wire parses and writes headers: Ethernet, ARP, IPv4, IPv6, ICMP, MLD, neighbour
+// discovery, UDP and TCP.
 //
-// It is pure. ParseX takes the bytes from the header on and returns the header and what follows it,
-// as a view; Put writes a header to the start of a slice that is long enough and returns its length
-// in bytes. Neither allocates for the packets of a connection. Byte order is that of the network,
-// in structs that of the machine.
+// It is pure. ParseX takes the bytes from the header on, and returns the header and a view of what
+// follows it. Put writes a header to the start of a slice, which must be long enough, and returns
+// its length in bytes. Neither allocates for the packets of a connection. Numbers are in network
+// byte order on the wire, and in that of the machine in structs.
 package wire
 
 import (
@@ -13,8 +13,8 @@ import (
 	"fmt"
 )
 
-// Why a header is not one. A parser says it with the name of the header: "tcp: shorter
-// than its header".
+// The reasons for which a header cannot be parsed. A parser adds the name of the header: "tcp:
+// shorter than its header".
 var (
 	ErrShort    = errors.New("shorter than its header")
 	ErrLength   = errors.New("a length that cannot be")
@@ -28,14 +28,14 @@ var (
 // Error is a header that could not be parsed.
 type Error struct {
 	Header string // "tcp"
-	Err    error  // ErrShort and its like
+	Err    error  // one of the errors above
 }
 
 func (e *Error) Error() string { return e.Header + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// One value for each failure: a flood of bad packets allocates nothing.
+// failures makes one error value for each reason, so that a flood of bad packets allocates nothing.
 func failures(header string, errs ...error) map[error]error {
 	m := make(map[error]error, len(errs))
 	for _, err := range errs {
@@ -44,10 +44,10 @@ func failures(header string, errs ...error) map[error]error {
 	return m
 }
 
-// Protocol is IANA's number of what an IP packet carries.
+// Protocol is IANA's number of the protocol in an IP packet.
 type Protocol uint8
 
-// The protocols and extension headers of IPv6 that this stack knows.
+// The protocols and IPv6 extension headers that this stack knows.
 const (
 	ProtocolHopByHop    Protocol = 0
 	ProtocolICMP        Protocol = 1

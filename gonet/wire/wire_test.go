@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// raw reads bytes as tcpdump -x prints them.
+// raw parses bytes as tcpdump -x prints them.
 func raw(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
@@ -55,10 +55,10 @@ func TestEthernet(t *testing.T) {
 	}
 }
 
-// roundTrip holds what put writes against the header that was parsed.
+// roundTrip compares what put writes with the header that was parsed.
 func roundTrip(t testing.TB, header []byte, put func([]byte) int) {
 	t.Helper()
-	out := bytes.Repeat([]byte{0xaa}, len(header)+8) // Put owes nothing to zeroed memory
+	out := bytes.Repeat([]byte{0xaa}, len(header)+8) // Put must not rely on zeroed memory
 	if n := put(out); n != len(header) || !bytes.Equal(out[:n], header) {
 		t.Errorf("written again: got %x, want %x", out[:n], header)
 	}
@@ -299,7 +299,7 @@ func TestNeighbor(t *testing.T) {
 		if got, err := ParseNeighbor(m, body); err != nil || got != want {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
-		body[17] = 0 // an option of no length
+		body[17] = 0 // an option of length 0
 		if _, err := ParseNeighbor(m, body); !errors.Is(err, ErrLength) {
 			t.Errorf("an option without length: %v", err)
 		}
@@ -311,7 +311,7 @@ func TestNeighbor(t *testing.T) {
 }
 
 func TestRouterAdvert(t *testing.T) {
-	// Of radvd, one prefix, an MTU, a server of names.
+	// An advertisement of radvd with one prefix, an MTU and a DNS server.
 	body := raw(t, `0000 7530 0000 03e8
 		0304 40c0 0001 5180 0000 3840 0000 0000 2001 0db8 0001 0000 0000 0000 0000 0000
 		0304 40c0 0000 0e10 0000 1c20 0000 0000 2001 0db8 0002 0000 0000 0000 0000 0000
