@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Capture wraps a Link and writes each frame that passes to a file in the format pcapng, which
-// tshark and Wireshark open.
+// Capture wraps a Link and writes each frame that passes it to a file in the pcapng format, which
+// tshark and Wireshark read.
 type Capture struct {
 	Link
 	mu     sync.Mutex
@@ -32,13 +32,13 @@ const (
 	optionFlags    = 2 // of a packet: 1 inbound, 2 outbound
 )
 
-// NewCapture starts a capture of l, under a name, to w. The first error of w ends the capture, not
-// the link: Err has it.
+// NewCapture starts a capture of l to w; name is the interface's name in the file. The first error
+// of w ends the capture, not the link; Err returns it.
 func NewCapture(l Link, name string, w io.Writer) (*Capture, error) {
 	section := binary.LittleEndian.AppendUint32(nil, byteOrderMagic)
 	section = append(section, 1, 0, 0, 0)                        // version 1.0
 	section = binary.LittleEndian.AppendUint64(section, 1<<64-1) // of unknown length
-	// no limit to the length of a packet
+	// Link type Ethernet, and no limit to the length of a packet.
 	iface := []byte{linkEthernet, 0, 0, 0, 0, 0, 0, 0}
 	iface = option(iface, optionName, []byte(name))
 	iface = option(iface, optionTSResol, []byte{9})
@@ -59,7 +59,8 @@ func option(b []byte, code uint16, value []byte) []byte {
 	return append(b, make([]byte, -len(value)&3)...)
 }
 
-// block frames a body, whose length is a multiple of four.
+// block puts a body between a block's header and trailer. The body's length must be a multiple of
+// four.
 func block(kind uint32, body []byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, kind)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(body)+12))
@@ -67,7 +68,7 @@ func block(kind uint32, body []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(len(body)+12))
 }
 
-// Read is Link's.
+// Read implements Link.
 func (c *Capture) Read(batch []Frame) (int, error) {
 	n, err := c.Link.Read(batch)
 	for _, f := range batch[:n] {
@@ -76,13 +77,13 @@ func (c *Capture) Read(batch []Frame) (int, error) {
 	return n, err
 }
 
-// Write is Link's.
+// Write implements Link.
 func (c *Capture) Write(g GSO, pieces ...[]byte) error {
 	c.frame(2, g, pieces...)
 	return c.Link.Write(g, pieces...)
 }
 
-// Close is Link's. Nothing is captured after it.
+// Close implements Link, and ends the capture.
 func (c *Capture) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -90,14 +91,14 @@ func (c *Capture) Close() error {
 	return c.Link.Close()
 }
 
-// Err is why the capture has ended early, nil if it has not.
+// Err returns the error that has ended the capture, or nil.
 func (c *Capture) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// frame writes one frame, its checksum filled in where a link would have.
+// frame writes one frame to the file. A checksum that is left to the link is filled in.
 func (c *Capture) frame(direction uint32, g GSO, pieces ...[]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

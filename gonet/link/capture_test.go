@@ -13,7 +13,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// udpFrame is a datagram of IPv4 whose checksum is left to the link.
+// udpFrame returns an IPv4 datagram whose checksum is left to the link.
 func udpFrame(payload string) ([]byte, GSO) {
 	b := make([]byte, wire.EthernetLen+wire.IPv4Len+wire.UDPLen+len(payload))
 	e := wire.Ethernet{Dst: wire.Broadcast, Src: wire.MAC{2, 5: 1}, Type: wire.EtherIPv4}
@@ -75,7 +75,8 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// blocks walks a file of pcapng by the lengths at both ends of each block.
+// blocks walks a pcapng file by the lengths at both ends of each block, and returns the types of
+// the blocks.
 func blocks(t *testing.T, b []byte) (kinds []uint32) {
 	t.Helper()
 	for len(b) > 0 {
@@ -143,7 +144,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestCompleteHasOneZero holds how a sum of nothing is written: UDP keeps zero for "none".
+// TestCompleteHasOneZero holds how a sum of 0 is written: in UDP 0 means no checksum.
 func TestCompleteHasOneZero(t *testing.T) {
 	for offset, want := range map[uint16]uint16{checksumUDP: 0xffff, 16: 0} {
 		frame := make([]byte, 20)

@@ -8,10 +8,10 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Cut makes the plain frames of a super-frame of TCP, as hardware with segmentation offload does,
-// and hands each to emit, which may keep it. What the header says is not trusted.
+// Cut cuts a super-frame of TCP into plain frames, as a device with segmentation offload does, and
+// passes each to emit, which may keep it. The fields of g and the headers are not trusted.
 func Cut(g GSO, frame []byte, emit func([]byte) error) error {
-	c, err := cutter(g, frame)
+	c, err := parseLayout(g, frame)
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func Cut(g GSO, frame []byte, emit func([]byte) error) error {
 		n := min(int(g.Size), len(text)-at)
 		last := at+n == len(text)
 		piece := append(append(make([]byte, 0, len(header)+n), header...), text[at:at+n]...)
-		c.head(piece, i, at, last)
+		c.fixHeaders(piece, i, at, last)
 		if err := emit(piece); err != nil || last {
 			return err
 		}
@@ -28,14 +28,13 @@ func Cut(g GSO, frame []byte, emit func([]byte) error) error {
 	}
 }
 
-// layout is where in the headers of a super-frame the segment begins, and between which
-// addresses it goes.
+// layout is the offset of the TCP header in a super-frame, and the addresses of the packet.
 type layout struct {
 	tcp      int
 	src, dst netip.Addr
 }
 
-// Where things stand in the headers (RFC 791, RFC 8200, RFC 9293).
+// The offsets of header fields (RFC 791, RFC 8200, RFC 9293).
 const (
 	atIPv4Length, atIPv4ID, atIPv4Sum = wire.EthernetLen + 2, wire.EthernetLen + 4,
 		wire.EthernetLen + 10
@@ -43,7 +42,7 @@ const (
 	atSeq, atFlags, atSum = 4, 13, 16
 )
 
-func cutter(g GSO, frame []byte) (c layout, err error) {
+func parseLayout(g GSO, frame []byte) (c layout, err error) {
 	bad := fmt.Errorf("a super-frame of %d bytes that cannot be cut: %+v", len(frame), g)
 	if g.Size == 0 || int(g.Header) > len(frame) ||
 		int(g.Header) < wire.EthernetLen+wire.IPv4Len+wire.TCPLen ||
@@ -68,16 +67,17 @@ func cutter(g GSO, frame []byte) (c layout, err error) {
 	return c, nil
 }
 
-// head makes the headers of the ith piece of a copy of those of all, at bytes after the first.
-func (c *layout) head(b []byte, i, at int, last bool) {
+// fixHeaders adapts the headers of the ith piece, which starts as a copy of the super-frame's. at
+// is the offset of its payload.
+func (c *layout) fixHeaders(b []byte, i, at int, last bool) {
 	be := binary.BigEndian
 	if c.src.Is4() {
-		be.PutUint16(b[atIPv4Length:], uint16(len(b)-wire.EthernetLen)) //nolint:gosec // a piece of what fitted
+		be.PutUint16(b[atIPv4Length:], uint16(len(b)-wire.EthernetLen)) //nolint:gosec // a piece is not longer than the whole
 		be.PutUint16(b[atIPv4ID:], be.Uint16(b[atIPv4ID:])+uint16(i))   //nolint:gosec // it wraps
 		be.PutUint16(b[atIPv4Sum:], 0)
 		be.PutUint16(b[atIPv4Sum:], ^wire.Sum(b[wire.EthernetLen:c.tcp], 0))
 	} else {
-		be.PutUint16(b[atIPv6Length:], uint16(len(b)-wire.EthernetLen-wire.IPv6Len)) //nolint:gosec // a piece of what fitted
+		be.PutUint16(b[atIPv6Length:], uint16(len(b)-wire.EthernetLen-wire.IPv6Len)) //nolint:gosec // a piece is not longer than the whole
 	}
 	t := b[c.tcp:]
 	be.PutUint32(t[atSeq:], be.Uint32(t[atSeq:])+uint32(at)) //nolint:gosec // within 64 KiB
@@ -85,7 +85,7 @@ func (c *layout) head(b []byte, i, at int, last bool) {
 		t[atFlags] &^= byte(wire.FIN | wire.PSH)
 	}
 	if i > 0 {
-		t[atFlags] &^= byte(wire.CWR) // only the first says so (RFC 3168 section 6.1.2)
+		t[atFlags] &^= byte(wire.CWR) // only the first piece keeps CWR (RFC 3168 section 6.1.2)
 	}
 	be.PutUint16(t[atSum:], 0)
 	be.PutUint16(t[atSum:], ^wire.Sum(t, wire.PseudoSum(c.src, c.dst, wire.ProtocolTCP, len(t))))

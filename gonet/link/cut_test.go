@@ -10,7 +10,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// superFrame is one of n bytes of payload, with all flags that a cut changes.
+// superFrame returns a super-frame with n bytes of payload and all flags that a cut changes.
 func superFrame(kind Kind, n, size int) (GSO, []byte) {
 	t := wire.TCP{SrcPort: 1, DstPort: 2, Seq: 0xffffff00,
 		Flags: wire.ACK | wire.PSH | wire.FIN | wire.CWR}
@@ -77,7 +77,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// segmentOf reads the ith piece and sums it.
+// segmentOf parses the ith piece, and returns its checksum.
 func segmentOf(t *testing.T, frame []byte, i int) (wire.TCP, []byte, uint16) {
 	t.Helper()
 	e, b, err := wire.ParseEthernet(frame)
@@ -123,8 +123,8 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// A super-frame that goes out meets the fates of its packets, and a wire that goes dark
-// carries nothing.
+// TestFaultsOfSuperFrames holds that the packets of a super-frame that is sent have separate fates,
+// and that a wire that is dark carries nothing.
 func TestFaultsOfSuperFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Pair(Offload())

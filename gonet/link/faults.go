@@ -9,30 +9,31 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Fault is what a direction does to frames. Shares are between 0 and 1. Draws come from a seeded
-// source: in testing/synctest one seed is one run.
+// Fault describes the faults of one direction. Shares are between 0 and 1. Random numbers come from
+// a seeded source, so in testing/synctest the same seed gives the same run.
 type Fault struct {
 	Loss      float64
 	Duplicate float64
-	Corrupt   float64       // one bit of the frame is flipped, behind its header of Ethernet
-	Delay     time.Duration // of each frame
-	Jitter    time.Duration // added to it, drawn evenly: frames overtake each other
-	Reorder   float64       // this share of the frames is late by Jitter, or by a millisecond
-	Bandwidth int           // bytes a second; 0: no bound
-	Queue     int           // bytes that wait at most for the bandwidth; 0: 64 KiB
-	// bytes of the longest frame that passes, others are lost without a word; 0: all pass
+	Corrupt   float64       // one random bit behind the Ethernet header is flipped
+	Delay     time.Duration // delay of each frame
+	Jitter    time.Duration // added to Delay, uniformly distributed: frames overtake each other
+	Reorder   float64       // this share of the frames is delayed by Jitter more, at least by 1 ms
+	Bandwidth int           // bytes a second; 0: unlimited
+	Queue     int           // bytes that may wait for the bandwidth; 0: 64 KiB
+	// Longest is the length in bytes of the longest frame that passes. Longer ones are dropped
+	// without a report, as in a path MTU black hole; 0: all pass.
 	Longest int
-	// Light and Dark alternate: frames pass, and then for Dark none does. Light is not 0
-	// if Dark is not.
+	// Light and Dark alternate: for the time Light frames pass, then for the time Dark none does.
+	// If Dark is set, Light must be too.
 	Light, Dark time.Duration
 }
 
-// Faults wraps a Link and spoils what passes. Super-frames that go out are cut, so that each packet
-// meets its own fate; one that the other side merged shares one.
+// Faults wraps a Link and applies faults to the frames that pass. A super-frame that is sent is cut
+// first, so that each packet has its own fate. A super-frame that is received shares one.
 type Faults struct {
 	inner    Link
 	in       *queue
-	mu       sync.Mutex // over random, and both directions
+	mu       sync.Mutex // guards random and both directions
 	random   *rand.Rand
 	incoming direction
 	outgoing direction
@@ -40,18 +41,18 @@ type Faults struct {
 	failed   error
 }
 
-// direction is the state of one.
+// direction is the state of one direction.
 type direction struct {
 	Fault
-	busy time.Time // until when the wire is taken
-	line line
+	busyUntil time.Time // until when the bandwidth is used up
+	line      delayLine
 }
 
-// faultBatch is how many frames the goroutine of a Faults takes at once.
+// faultBatch is how many frames the goroutine of a Faults reads at once.
 const faultBatch = 16
 
-// NewFaults spoils what comes in from l and what goes out to it. A goroutine reads l
-// until it is closed.
+// NewFaults applies faults to what is read from l and written to it. A goroutine reads l until it
+// is closed.
 func NewFaults(l Link, seed uint64, in, out Fault) *Faults {
 	f := &Faults{
 		inner: l, in: newQueue(), random: rand.New(rand.NewPCG(seed, 0)),
@@ -61,7 +62,7 @@ func NewFaults(l Link, seed uint64, in, out Fault) *Faults {
 	return f
 }
 
-// pump hands on what arrives, and ends with the inner link.
+// pump is the goroutine that reads the inner link. It ends when the link does.
 func (f *Faults) pump() {
 	batch := make([]Frame, faultBatch)
 	for {
@@ -74,17 +75,17 @@ func (f *Faults) pump() {
 			return
 		}
 		for _, x := range batch[:n] {
-			// a closed queue hears nothing
+			// a closed queue drops the frame
 			_ = f.pass(&f.incoming, x.GSO, [][]byte{x.Data}, f.in.put)
 		}
 	}
 }
 
-// pass decides what becomes of a frame.
+// pass applies the faults of a direction to a frame.
 func (f *Faults) pass(d *direction, g GSO, pieces [][]byte,
 	deliver func(GSO, [][]byte) error) error {
 	f.mu.Lock()
-	copies, wait, flip := f.fate(d, pieces)
+	copies, wait, flip := f.draw(d, pieces)
 	f.mu.Unlock()
 	if copies == 0 {
 		return nil
@@ -92,7 +93,7 @@ func (f *Faults) pass(d *direction, g GSO, pieces [][]byte,
 	if wait == 0 && flip < 0 && copies == 1 {
 		return deliver(g, pieces)
 	}
-	frame := bytes.Join(pieces, nil) // the pieces are the caller's
+	frame := bytes.Join(pieces, nil) // the pieces are the caller's, and must be copied
 	if flip >= 0 {
 		Complete(g, frame)
 		g.Partial, g.Valid = false, false
@@ -105,14 +106,15 @@ func (f *Faults) pass(d *direction, g GSO, pieces [][]byte,
 			}
 			continue
 		}
-		// a frame that comes after the end is lost
+		// a frame that is delivered after Close is lost
 		d.line.put(wait, func() { _ = deliver(g, [][]byte{frame}) })
 	}
 	return nil
 }
 
-// fate draws: how many copies arrive, how late, and which bit is flipped, -1 for none.
-func (f *Faults) fate(d *direction, pieces [][]byte) (copies int, wait time.Duration, flip int) {
+// draw decides at random how many copies arrive, after which delay, and which bit is flipped, -1
+// for none.
+func (f *Faults) draw(d *direction, pieces [][]byte) (copies int, wait time.Duration, flip int) {
 	size := 0
 	for _, p := range pieces {
 		size += len(p)
@@ -126,20 +128,20 @@ func (f *Faults) fate(d *direction, pieces [][]byte) (copies int, wait time.Dura
 	}
 	if d.Bandwidth > 0 {
 		now := time.Now()
-		if d.busy.Before(now) {
-			d.busy = now
+		if d.busyUntil.Before(now) {
+			d.busyUntil = now
 		}
 		bound := d.Queue
 		if bound == 0 {
 			bound = 64 << 10
 		}
-		backlog := d.busy.Sub(now).Seconds() * float64(d.Bandwidth)
+		backlog := d.busyUntil.Sub(now).Seconds() * float64(d.Bandwidth)
 		if backlog > float64(bound) {
 			return 0, 0, -1
 		}
-		d.busy = d.busy.Add(time.Duration(float64(size) / float64(d.Bandwidth) *
+		d.busyUntil = d.busyUntil.Add(time.Duration(float64(size) / float64(d.Bandwidth) *
 			float64(time.Second)))
-		wait = d.busy.Sub(now)
+		wait = d.busyUntil.Sub(now)
 	}
 	if f.random.Float64() < d.Loss {
 		return 0, 0, -1
@@ -160,7 +162,7 @@ func (f *Faults) fate(d *direction, pieces [][]byte) (copies int, wait time.Dura
 	return copies, wait, flip
 }
 
-// Read is Link's.
+// Read implements Link.
 func (f *Faults) Read(batch []Frame) (int, error) {
 	n, err := f.in.read(batch)
 	if err != nil {
@@ -173,10 +175,10 @@ func (f *Faults) Read(batch []Frame) (int, error) {
 	return n, err
 }
 
-// Interrupt is Link's.
+// Interrupt implements Link.
 func (f *Faults) Interrupt() { f.in.interrupt() }
 
-// Write is Link's.
+// Write implements Link.
 func (f *Faults) Write(g GSO, pieces ...[]byte) error {
 	out := func(g GSO, pieces [][]byte) error { return f.inner.Write(g, pieces...) }
 	if g.Kind == Plain {
@@ -186,10 +188,10 @@ func (f *Faults) Write(g GSO, pieces ...[]byte) error {
 		func(frame []byte) error { return f.pass(&f.outgoing, GSO{}, [][]byte{frame}, out) })
 }
 
-// Features is Link's.
+// Features implements Link.
 func (f *Faults) Features() Features { return f.inner.Features() }
 
-// Close is Link's.
+// Close implements Link.
 func (f *Faults) Close() error {
 	f.in.close()
 	return f.inner.Close()

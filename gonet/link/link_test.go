@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// contract is what every Link owes; it is held against each kind that works without privileges.
+// contract checks what every Link must do. It runs for each kind that needs no privileges.
 func contract(t *testing.T, make2 func() (Link, Link)) {
 	t.Run("frames arrive whole, in order", func(t *testing.T) {
 		a, b := make2()
@@ -178,7 +178,8 @@ func TestOffloadedFramesStayWhole(t *testing.T) {
 	}
 }
 
-// faults sends frames, one a millisecond, and returns which numbers arrived, in order, and when.
+// faults sends frames, one a millisecond, and returns the numbers of those that arrived, in order,
+// and when.
 func faults(t *testing.T, n int, seed uint64,
 	out Fault) (order []int, at []time.Duration, changed int) {
 	synctest.Test(t, func(t *testing.T) {
@@ -238,15 +239,15 @@ func TestFaults(t *testing.T) {
 		t.Errorf("delayed frames came after %v and %v", at[0], at[99])
 	}
 	order, _, _ = faults(t, n, 5, Fault{Reorder: .1, Jitter: 5 * time.Millisecond})
-	late := 0
+	delayedFrame := 0
 	for i := 1; i < len(order); i++ {
 		if order[i] < order[i-1] {
-			late++
+			delayedFrame++
 		}
 	}
-	near("overtaken", late, .1)
-	// 20 bytes at 2000 bytes a second take 10 ms each; they come each millisecond, and 100
-	// bytes may wait.
+	near("overtaken", delayedFrame, .1)
+	// 20 bytes at 2000 bytes a second take 10 ms; a frame is sent each millisecond, and 100 bytes
+	// may wait.
 	order, at, _ = faults(t, 100, 6, Fault{Bandwidth: 2000, Queue: 100})
 	if last := at[len(at)-1]; len(order) < 10 || len(order) > 20 || last < 100*time.Millisecond ||
 		last > 200*time.Millisecond {

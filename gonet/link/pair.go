@@ -6,19 +6,19 @@ type End struct {
 	features Features
 }
 
-// Option changes a link in memory.
+// Option configures a link in memory.
 type Option func(*Features)
 
-// MTU sets the largest IP packet in bytes; 1500 without it.
+// MTU sets the largest IP packet in bytes. The default is 1500.
 func MTU(bytes int) Option { return func(f *Features) { f.MTU = bytes } }
 
-// Offload has a link in memory carry super-frames and partial checksums, as veth of Linux does:
-// nothing is cut or summed that never leaves the machine.
+// Offload has a link in memory carry super-frames and partial checksums, as veth of Linux does: a
+// frame that never leaves the machine is neither cut nor summed.
 func Offload() Option {
 	return func(f *Features) { f.Partial, f.TCPv4, f.TCPv6, f.MaxSuper = true, true, true, 65535 }
 }
 
-// Pair makes two ends: what is written to one is read from the other.
+// Pair makes a link with two ends: what is written to one is read from the other.
 func Pair(options ...Option) (*End, *End) {
 	f := Features{MTU: 1500}
 	for _, o := range options {
@@ -38,31 +38,31 @@ func Loopback(options ...Option) *End {
 	return &End{q, q, f}
 }
 
-// Read is Link's.
+// Read implements Link.
 func (e *End) Read(batch []Frame) (int, error) {
 	n, err := e.in.read(batch)
 	for i := range batch[:n] {
 		g := &batch[i].GSO
-		g.Valid = g.Valid || g.Partial // it has not left memory
+		g.Valid = g.Valid || g.Partial // the frame has not left memory
 	}
 	return n, err
 }
 
-// Interrupt is Link's.
+// Interrupt implements Link.
 func (e *End) Interrupt() { e.in.interrupt() }
 
-// Write is Link's.
+// Write implements Link.
 func (e *End) Write(gso GSO, pieces ...[]byte) error { return e.out.put(gso, pieces) }
 
-// Features is Link's.
+// Features implements Link.
 func (e *End) Features() Features { return e.features }
 
-// Close ends both directions, for the other end too.
+// Close closes both directions, for the other end too.
 func (e *End) Close() error {
 	e.in.close()
 	e.out.close()
 	return nil
 }
 
-// Dropped counts the frames that found the queue of this end full.
+// Dropped returns the number of frames that found the queue of this end full.
 func (e *End) Dropped() uint64 { return e.in.dropped.Load() }

@@ -5,35 +5,35 @@ import (
 	"sync/atomic"
 )
 
-// queue is a bounded queue of frames in memory: many write, one reads in batches. The reader waits
-// for a channel, so that a queue works in the fake time of testing/synctest.
+// queue is a bounded queue of frames in memory. Many goroutines write, one reads in batches. The
+// reader waits on a channel, so a queue works in the fake time of testing/synctest.
 type queue struct {
-	mu       sync.Mutex
-	frames   []Frame
-	spare    [][]byte // buffers that the reader has given back
-	closed   bool
-	broken   bool // an Interrupt has not been seen by a Read
-	notEmpty chan struct{}
-	lent     []Frame // what the last Read returned
-	dropped  atomic.Uint64
+	mu          sync.Mutex
+	frames      []Frame
+	spare       [][]byte // buffers for reuse, from frames that the reader is done with
+	closed      bool
+	interrupted bool // an Interrupt that no Read has seen yet
+	notEmpty    chan struct{}
+	lent        []Frame // the frames that the last Read returned
+	dropped     atomic.Uint64
 }
 
-// queueLen is in frames, as the queue of a network device of Linux (txqueuelen).
+// queueLen bounds a queue in frames, as Linux does for a device (txqueuelen).
 const queueLen = 1000
 
-// keptBuffers bounds what an empty queue keeps, in buffers.
+// keptBuffers bounds the buffers that are kept for reuse.
 const keptBuffers = 64
 
 func newQueue() *queue { return &queue{notEmpty: make(chan struct{}, 1)} }
 
-func (q *queue) ring() {
+func (q *queue) wakeReader() {
 	select {
 	case q.notEmpty <- struct{}{}:
-	default: // it rings already
+	default: // a wake-up is pending already
 	}
 }
 
-// put copies the pieces into a frame at the end, or drops them if the queue is full.
+// put appends a copy of the pieces as one frame, or drops it if the queue is full.
 func (q *queue) put(gso GSO, pieces [][]byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +52,7 @@ func (q *queue) put(gso GSO, pieces [][]byte) error {
 		data = append(data, p...)
 	}
 	q.frames = append(q.frames, Frame{Data: data, GSO: gso})
-	q.ring()
+	q.wakeReader()
 	return nil
 }
 
@@ -75,8 +75,8 @@ func (q *queue) read(batch []Frame) (int, error) {
 			q.lent = append(q.lent, batch[:n]...)
 			q.mu.Unlock()
 			return n, nil
-		case q.broken:
-			q.broken = false
+		case q.interrupted:
+			q.interrupted = false
 			q.mu.Unlock()
 			return 0, nil
 		}
@@ -87,14 +87,14 @@ func (q *queue) read(batch []Frame) (int, error) {
 
 func (q *queue) interrupt() {
 	q.mu.Lock()
-	q.broken = true
-	q.ring()
+	q.interrupted = true
+	q.wakeReader()
 	q.mu.Unlock()
 }
 
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed, q.frames = true, nil
-	q.ring()
+	q.wakeReader()
 	q.mu.Unlock()
 }

@@ -14,26 +14,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tap is a network device of Linux whose other end is this process.
+// Tap is a tap: a network device of Linux whose other end is this process.
 //
-// The device hands over and takes super-frames of up to 64 KiB with checksums left out
-// (IFF_VNET_HDR), which moves twenty times as many bytes a second as plain frames do: a read or a
-// write costs about the same whatever it carries.
+// The device carries super-frames of up to 64 KiB with partial checksums (IFF_VNET_HDR). A read or
+// a write costs about the same whatever it carries, so super-frames move twenty times as many bytes
+// a second as plain frames do.
 type Tap struct {
 	file      *os.File
 	raw       syscall.RawConn
 	name      string
 	features  Features
-	buffers   []*Buffer   // of a batch; nil where one was kept
-	interrupt atomic.Bool // a Read is to return
-	waiting   atomic.Bool // a Read is about to wait, or does
+	buffers   []*Buffer   // one for each frame of a batch; nil if it was kept
+	interrupt atomic.Bool // the next Read must return
+	waiting   atomic.Bool // a Read waits, or is about to
 	dropped   atomic.Uint64
 	closed    atomic.Bool
 	reading   tapRead
-	writes    sync.Pool // of *tapWrite
+	writes    sync.Pool // pool of *tapWrite
 }
 
-// What virtio_net_hdr says.
+// The flags and types of struct virtio_net_hdr (linux/virtio_net.h).
 const (
 	virtioNeedsChecksum = 1
 	virtioDataValid     = 2
@@ -49,9 +49,9 @@ const (
 	tunTSO6     = 0x04
 )
 
-// OpenTap opens the tap device of a name, and makes it if it is not there; the kernel removes what
-// it has made when the Tap is closed. It needs CAP_NET_ADMIN in the network namespace, or a device
-// that belongs to the user. The device must be brought up, and given addresses, by who calls.
+// OpenTap opens the tap device with a name. If there is none, it creates one, which the kernel
+// removes when the Tap is closed. It needs CAP_NET_ADMIN in the network namespace, or a device that
+// belongs to the user. The caller must bring the device up and give it addresses.
 func OpenTap(name string) (*Tap, error) {
 	t, err := openTap(name)
 	if err != nil {
@@ -76,7 +76,7 @@ func openTap(name string) (*Tap, error) {
 	t := &Tap{name: req.Name(), features: Features{Partial: true},
 		writes: sync.Pool{New: newTapWrite}}
 	t.reading.read = t.fill
-	// A kernel that refuses offloads leaves a device that works, slower.
+	// If the kernel refuses offloads, the device works without them, slower.
 	if unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, tunChecksum|tunTSO4|tunTSO6) == nil {
 		t.features.TCPv4, t.features.TCPv6, t.features.MaxSuper = true, true, 65535
 	}
@@ -90,13 +90,13 @@ func openTap(name string) (*Tap, error) {
 	return t, nil
 }
 
-// mtu asks the kernel for the MTU of a device.
+// mtu returns the MTU of a device.
 func mtu(name string) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = unix.Close(fd) }() // nothing was written to it
+	defer func() { _ = unix.Close(fd) }() // nothing was written to the socket
 	req, err := unix.NewIfreq(name)
 	if err != nil {
 		return 0, err
@@ -107,35 +107,35 @@ func mtu(name string) (int, error) {
 	return int(req.Uint32()), nil
 }
 
-// Name is the device's, which the kernel chooses for names such as "tap%d".
+// Name returns the device's name. For a pattern such as "tap%d" the kernel has chosen it.
 func (t *Tap) Name() string { return t.name }
 
-// Features is Link's.
+// Features implements Link.
 func (t *Tap) Features() Features { return t.features }
 
-// Dropped counts the frames that the kernel had no room for.
+// Dropped returns the number of written frames that the kernel had no room for.
 func (t *Tap) Dropped() uint64 { return t.dropped.Load() }
 
-// Close is Link's. The kernel removes the device, unless it was made to stay.
+// Close implements Link. The kernel removes the device, unless it is persistent.
 func (t *Tap) Close() error {
 	t.closed.Store(true)
 	return t.file.Close()
 }
 
-// past is a deadline that has gone by.
+// past is a deadline that has passed.
 var past = time.Unix(1, 0)
 
-// Interrupt is Link's. A Read that works looks for it by itself; to wake one that waits costs
-// ten times as much.
+// Interrupt implements Link. A Read that does not wait sees the flag by itself. Only one that waits
+// is woken, which costs ten times as much.
 func (t *Tap) Interrupt() {
 	t.interrupt.Store(true)
 	if t.waiting.Load() {
-		_ = t.file.SetReadDeadline(past) // a closed device needs none
+		_ = t.file.SetReadDeadline(past) // fails for a closed device only
 	}
 }
 
-// tapRead is what one Read is about, and the function that does it: of one Tap, made once, so that
-// reading allocates nothing.
+// tapRead is the state of one Read, and the function that does it. A Tap has one, made once, so
+// that reading allocates nothing.
 type tapRead struct {
 	batch []Frame
 	n     int
@@ -143,11 +143,11 @@ type tapRead struct {
 	read  func(fd uintptr) bool
 }
 
-// Read is Link's. It waits in the poller of Go's runtime, and then reads until the device is empty
-// or the batch is full.
+// Read implements Link. It waits in the poller of Go's runtime, and then reads until the device is
+// empty or the batch is full.
 func (t *Tap) Read(batch []Frame) (int, error) {
 	if len(t.buffers) < len(batch) {
-		t.buffers = make([]*Buffer, len(batch)) // what was in the shorter one is garbage
+		t.buffers = make([]*Buffer, len(batch)) // the buffers of a shorter slice are garbage
 	}
 	r := &t.reading
 	for {
@@ -164,27 +164,26 @@ func (t *Tap) Read(batch []Frame) (int, error) {
 		case t.interrupt.Load() && t.interrupt.Swap(false):
 			return 0, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			// An Interrupt that sets its deadline after this finds the next wait, and
-			// nothing else to do.
-			_ = t.file.SetReadDeadline(time.Time{}) // a closed device needs none
+			// An Interrupt that sets its deadline after this line ends the next wait, which does no
+			// harm.
+			_ = t.file.SetReadDeadline(time.Time{}) // fails for a closed device only
 		case err != nil:
 			return 0, fmt.Errorf("tap %s: read: %w", t.name, err)
 		}
 	}
 }
 
-// worthBatch is how many bytes end a batch: what has been read is to be used while the
-// processor's cache has it.
-const worthBatch = 256 << 10
+// maxBatchBytes ends a batch, so that the data is used while it is in the processor's cache.
+const maxBatchBytes = 256 << 10
 
-// fill reads what there is; false if there is nothing, and nobody has interrupted. The calls do not
-// block, so that Go's scheduler need not know of them.
+// fill reads frames until there are no more. It returns false if there was none and no Interrupt:
+// then the poller waits. The system calls do not block, so Go's scheduler need not know of them.
 func (t *Tap) fill(fd uintptr) bool {
 	r := &t.reading
 	if t.waiting.Load() {
 		t.waiting.Store(false)
 	}
-	for size := 0; r.n < len(r.batch) && size < worthBatch; {
+	for size := 0; r.n < len(r.batch) && size < maxBatchBytes; {
 		buffer := borrow(&t.buffers[r.n])
 		b := buffer.room
 		got, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&b[0])),
@@ -196,7 +195,8 @@ func (t *Tap) fill(fd uintptr) bool {
 			if r.n > 0 {
 				return true
 			}
-			// before the look at interrupt, as Interrupt does it after: one of both sees the other
+			// Store waiting before loading interrupt. Interrupt does it the other way round, so at
+			// least one of the two sees the other.
 			t.waiting.Store(true)
 			return t.interrupt.Load()
 		case errno != 0:
@@ -204,7 +204,7 @@ func (t *Tap) fill(fd uintptr) bool {
 			return true
 		}
 		var err error
-		if r.batch[r.n], err = unpack(b[:got]); err == nil {
+		if r.batch[r.n], err = parseVirtio(b[:got]); err == nil {
 			r.batch[r.n].Buffer = buffer
 			r.n++
 			size += int(got)
@@ -215,8 +215,8 @@ func (t *Tap) fill(fd uintptr) bool {
 
 var errVirtio = errors.New("a frame without its header")
 
-// unpack takes the virtio header off a frame.
-func unpack(b []byte) (Frame, error) {
+// parseVirtio removes the virtio header from a frame, and parses it.
+func parseVirtio(b []byte) (Frame, error) {
 	if len(b) < virtioLen {
 		return Frame{}, errVirtio
 	}
@@ -224,7 +224,7 @@ func unpack(b []byte) (Frame, error) {
 	f := Frame{Data: b[virtioLen:]}
 	f.GSO = GSO{
 		Partial: b[0]&virtioNeedsChecksum != 0,
-		// the kernel's own, or verified by it
+		// made by the kernel, or verified by it
 		Valid:  b[0]&(virtioNeedsChecksum|virtioDataValid) != 0,
 		Header: native.Uint16(b[2:]), Size: native.Uint16(b[4:]),
 		Start: native.Uint16(b[6:]), Offset: native.Uint16(b[8:]),
@@ -238,8 +238,8 @@ func unpack(b []byte) (Frame, error) {
 	return f, nil
 }
 
-// pack writes the virtio header.
-func pack(b *[virtioLen]byte, g GSO) {
+// putVirtio writes the virtio header.
+func putVirtio(b *[virtioLen]byte, g GSO) {
 	native := binary.NativeEndian
 	if g.Partial {
 		b[0] = virtioNeedsChecksum
@@ -258,24 +258,24 @@ func pack(b *[virtioLen]byte, g GSO) {
 	native.PutUint16(b[4:], g.Size)
 }
 
-// maxPieces is how many pieces a frame may have: headers, and the payload from a ring.
+// maxPieces bounds the pieces of a frame: headers, and the payload from a ring.
 const maxPieces = 7
 
-// tapWrite is the memory of one Write, and the function that does it. What a system call is given
-// must not move, so that without a pool each of these would be garbage.
+// tapWrite is the memory of one Write, and the function that does it. The arguments of a system
+// call must not move, so without a pool each of these would be garbage.
 type tapWrite struct {
 	header [virtioLen]byte
-	small  [smallFrame]byte // a frame as a whole, if it fits
+	small  [smallFrame]byte // the whole frame, if it is small
 	vector [maxPieces + 1]unix.Iovec
-	n      int // pieces of vector, or bytes of small
+	n      int // used elements of vector, or bytes of small
 	call   uintptr
-	at     unsafe.Pointer // of what is called with: vector, or small
+	at     unsafe.Pointer // the argument of the system call: vector, or small
 	errno  syscall.Errno
 	write  func(fd uintptr)
 }
 
-// smallFrame is the length in bytes, virtio's header included, up to which a frame is copied to be
-// handed over in one piece: the kernel takes one piece in 1.07 us where it takes four in 1.24.
+// smallFrame is the length in bytes, with the virtio header, up to which a frame is copied into one
+// piece: the kernel takes one piece in 1.07 us, and four in 1.24.
 const smallFrame = 512
 
 func newTapWrite() any {
@@ -293,10 +293,10 @@ func newTapWrite() any {
 	return w
 }
 
-// prepare lays the frame out.
+// prepare lays out the frame for the system call.
 func (w *tapWrite) prepare(g GSO, pieces [][]byte) {
 	w.header = [virtioLen]byte{}
-	pack(&w.header, g)
+	putVirtio(&w.header, g)
 	length := virtioLen
 	for _, p := range pieces {
 		length += len(p)
@@ -320,7 +320,7 @@ func (w *tapWrite) prepare(g GSO, pieces [][]byte) {
 	}
 }
 
-// Write is Link's. The frame is handed over by one call, from whichever goroutine has it.
+// Write implements Link. One system call writes the frame, in the goroutine of the caller.
 func (t *Tap) Write(g GSO, pieces ...[]byte) error {
 	if len(pieces) > maxPieces {
 		return t.tooMany(len(pieces))
@@ -330,21 +330,22 @@ func (t *Tap) Write(g GSO, pieces ...[]byte) error {
 	err := t.raw.Control(w.write)
 	errno := w.errno
 	if w.call == unix.SYS_WRITEV {
-		clear(w.vector[1:]) // the pieces are not ours to keep
+		clear(w.vector[1:]) // do not keep the pieces alive
 	}
 	t.writes.Put(w)
 	if err == nil && errno == 0 {
 		return nil
 	}
-	return t.unwritten(err, errno)
+	return t.writeError(err, errno)
 }
 
 func (t *Tap) tooMany(pieces int) error {
 	return fmt.Errorf("tap %s: write: %d pieces, at most %d", t.name, pieces, maxPieces)
 }
 
-// unwritten is what Write tells of a frame that the device has not taken.
-func (t *Tap) unwritten(err error, errno syscall.Errno) error {
+// writeError returns the error of Write for a frame that the device has not taken. A dropped frame
+// is counted, and no error.
+func (t *Tap) writeError(err error, errno syscall.Errno) error {
 	switch {
 	case err != nil:
 		return ErrClosed

@@ -19,8 +19,8 @@ import (
 
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
-// patience is a net under what must happen; nothing is expected to be fast.
-const patience = 5 * time.Minute
+// testTimeout bounds what must happen at all; nothing is expected to be fast.
+const testTimeout = 5 * time.Minute
 
 // inNamespace moves the test to a network namespace of its own, which ends with its thread.
 func inNamespace(t *testing.T) {
@@ -45,7 +45,7 @@ func ip(t *testing.T, args ...string) {
 	}
 }
 
-// kernelTap is a tap whose kernel's end is 10.9.0.1 and knows 10.9.0.2 as 02:00:00:00:00:02.
+// kernelTap makes a tap whose kernel's end is 10.9.0.1 and knows 10.9.0.2 as 02:00:00:00:00:02.
 func kernelTap(t *testing.T) *Tap {
 	t.Helper()
 	tap, err := OpenTap("gn%d")
@@ -62,12 +62,12 @@ func kernelTap(t *testing.T) *Tap {
 	return tap
 }
 
-// readUDP reads frames until one is a datagram to port, as the kernel also asks for
-// neighbours and groups.
+// readUDP reads frames until one is a datagram to port, as the kernel sends neighbour discovery and
+// MLD too.
 func readUDP(t *testing.T, tap *Tap, port uint16) (wire.IPv4, []byte, GSO) {
 	t.Helper()
 	batch := make([]Frame, 8)
-	stop := time.AfterFunc(patience, tap.Interrupt)
+	stop := time.AfterFunc(testTimeout, tap.Interrupt)
 	defer stop.Stop()
 	for {
 		n, err := tap.Read(batch)
@@ -127,7 +127,7 @@ func TestTapCarriesBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := make([]byte, 100)
-	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(testTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	if n, from, err := c.ReadFrom(b); err != nil || string(b[:n]) != "into the kernel" {
@@ -154,7 +154,7 @@ func TestTapInterruptAndEnd(t *testing.T) {
 	if _, err := drain(); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(10*time.Millisecond, func() { _ = tap.Close() }) // the read tells
+	time.AfterFunc(10*time.Millisecond, func() { _ = tap.Close() }) // the read checks
 	if _, err := drain(); !errors.Is(err, ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
@@ -181,7 +181,7 @@ func TestTapThatVanishes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tap.Name()) {
 			t.Errorf("the read says %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Error("the read does not end")
 	}
 	if err := tap.Write(GSO{}, bytes.Repeat([]byte{0}, 60)); err == nil {

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// TestLineKeepsOrder has many frames due at one instant, and one that is due before all
-// though it came last.
+// TestLineKeepsOrder has many frames due at one instant, and one that came last but is due first.
 func TestLineKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l line
+		var l delayLine
 		var got, want []int
 		for i := range 1000 {
 			l.put(2*time.Millisecond, func() { got = append(got, i) })
