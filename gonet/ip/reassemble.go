@@ -1,10 +1,10 @@
-// Package ip has the parts of the Internet protocol that are pure: what makes a datagram of its
-// fragments, where packets go, and from which address of ours.
+// Package ip holds the parts of IP that need no I/O: reassembly of fragments, routes, and the
+// choice of source addresses.
 package ip
 
 import "errors"
 
-// Why a datagram cannot be made whole. All of it is dropped.
+// The errors for which a datagram cannot be reassembled. All of its fragments are dropped.
 var (
 	ErrOverlap = errors.New("fragments overlap") // RFC 5722, for IPv4 too: an overlap is an attack
 	ErrLong    = errors.New("fragments of more than 64 KiB")
@@ -12,27 +12,27 @@ var (
 	ErrMany    = errors.New("too many fragments")
 )
 
-// maxFragments bounds the pieces of one datagram: 64 KiB in pieces of the smallest MTU are 1366, in
-// those of Ethernet 45.
+// maxFragments bounds the fragments of one datagram: 64 KiB over the smallest MTU are 1366, over
+// Ethernet 45.
 const maxFragments = 1366
 
-// Reassembly is one datagram of which fragments arrive in any order.
+// Reassembly reassembles one datagram from fragments that arrive in any order.
 type Reassembly struct {
 	data   []byte
-	runs   []span // what is there, in order; no two touch
-	total  int    // length in bytes, -1 until the last fragment is there
+	runs   []span // the ranges that have arrived, in order; no two touch
+	total  int    // length of the payload in bytes, -1 until the last fragment has arrived
 	pieces int
 }
 
-// span is from start up to end, in bytes.
+// span is a range of bytes, from start up to end.
 type span struct{ start, end int }
 
-// NewReassembly begins a datagram.
+// NewReassembly returns the Reassembly of a new datagram.
 func NewReassembly() *Reassembly { return &Reassembly{total: -1} }
 
-// Add takes the fragment that stands offset bytes after the start of the payload. It returns the
-// payload when that is whole. Exact duplicates are ignored, as networks make them; anything else
-// that overlaps is an error, after which the datagram is to be forgotten.
+// Add adds the fragment at offset, in bytes from the start of the payload. It returns the payload
+// once that is whole. Exact duplicates are ignored, as networks make them. Any other overlap is an
+// error, after which the datagram must be dropped.
 func (r *Reassembly) Add(offset int, b []byte, more bool) ([]byte, error) {
 	end := offset + len(b)
 	switch {
@@ -66,7 +66,7 @@ func (r *Reassembly) Add(offset int, b []byte, more bool) ([]byte, error) {
 	return nil, nil
 }
 
-// last is the end of what is there.
+// last returns the end of the last range.
 func (r *Reassembly) last() int {
 	if len(r.runs) == 0 {
 		return 0
@@ -74,7 +74,7 @@ func (r *Reassembly) last() int {
 	return r.runs[len(r.runs)-1].end
 }
 
-// duplicate tells whether the same bytes are there already.
+// duplicate tells whether the same bytes have arrived already.
 func (r *Reassembly) duplicate(start, end int, b []byte) bool {
 	for _, s := range r.runs {
 		if s.start <= start && end <= s.end {
@@ -84,7 +84,7 @@ func (r *Reassembly) duplicate(start, end int, b []byte) bool {
 	return false
 }
 
-// insert adds a span, and joins it with those that it touches.
+// insert adds a range, and joins it with the ranges that it touches.
 func (r *Reassembly) insert(n span) error {
 	at := 0
 	for at < len(r.runs) && r.runs[at].end < n.start {

@@ -89,10 +89,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzReassembly holds the assembler against a map of bytes: what it takes never overlaps what it
-// has, and what is whole is what came. Each fragment of the input is five bytes: where it stands
-// (two, in units of 8), its length (in units of 8), what it is filled with, and flags: more follow,
-// and how much the length is off.
+// FuzzReassembly compares Reassembly with a map of bytes: accepted fragments never overlap, and a
+// whole datagram is what was sent. Each fragment of the input is five bytes: its offset (two, in
+// units of 8), its length (in units of 8), the byte that fills it, and flags: more follow, and by
+// how much the length is off.
 func FuzzReassembly(f *testing.F) {
 	f.Add([]byte{0, 0, 2, 'a', 1, 0, 2, 1, 'b', 0})
 	f.Add([]byte{0, 2, 1, 'b', 0, 0, 0, 2, 'a', 1})
@@ -110,7 +110,7 @@ func FuzzReassembly(f *testing.F) {
 			b := bytes.Repeat(in[3:4], int(in[2])*8+int(in[4]>>1&7))
 			whole, err := r.Add(at, b, more)
 			if err != nil {
-				return // the datagram is forgotten
+				return // the datagram is dropped
 			}
 			end := at + len(b)
 			if end > 65535 || len(b) == 0 || more && len(b)%8 != 0 {

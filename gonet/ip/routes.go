@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Route says where packets to a network go first.
+// Route is the next hop to a network.
 type Route struct {
 	Network netip.Prefix
-	Via     netip.Addr // a router; invalid: the network is on the link
+	Via     netip.Addr // the router; invalid: the network is on the link
 }
 
-// Routes are the ways of a host, those of the longest prefix first. They are not changed once they
-// are made; a host has few, so that a walk is as fast as a tree.
+// Routes is the routing table of a host, longest prefix first. It is immutable. A host has few
+// routes, so a linear search is as fast as a tree.
 type Routes []Route
 
-// NewRoutes puts routes in order. Of two to one network the first given wins.
+// NewRoutes returns the table of the given routes. If two have the same network, the first wins.
 func NewRoutes(routes ...Route) Routes {
 	r := slices.Clone(routes)
 	for i := range r {
@@ -25,7 +25,7 @@ func NewRoutes(routes ...Route) Routes {
 	return r
 }
 
-// Lookup finds the way to an address: the route of the longest prefix that has it.
+// Lookup returns the route to an address: the one with the longest prefix that contains it.
 func (r Routes) Lookup(a netip.Addr) (Route, bool) {
 	for i := range r {
 		if r[i].Network.Contains(a) {
@@ -35,8 +35,8 @@ func (r Routes) Lookup(a netip.Addr) (Route, bool) {
 	return Route{}, false
 }
 
-// Next is who gets a packet to an address: itself, if it is on the link, or a router; false if
-// there is no way.
+// Next returns the next hop for an address: the address itself if it is on the link, or a router.
+// It returns false if there is no route.
 func (r Routes) Next(a netip.Addr) (netip.Addr, bool) {
 	route, ok := r.Lookup(a)
 	if ok && route.Via.IsValid() {
@@ -45,7 +45,7 @@ func (r Routes) Next(a netip.Addr) (netip.Addr, bool) {
 	return a, ok
 }
 
-// Default is the network of all addresses of a's family.
+// Default returns the prefix of all addresses of a's family.
 func Default(a netip.Addr) netip.Prefix {
 	if a.Is4() {
 		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)

@@ -5,16 +5,17 @@ import (
 	"net/netip"
 )
 
-// Address is one of a host's own.
+// Address is an address of the host.
 type Address struct {
 	netip.Prefix // the address, with the length of its network
-	// not for new conversations, or not known yet to be nobody else's (RFC 4429 section 2.1)
+	// Deprecated: not preferred for new connections, because it is deprecated or still optimistic
+	// (RFC 4429 section 2.1).
 	Deprecated bool
 }
 
-// Source chooses the address of ours that packets to dst carry, which go first to next: by the
-// rules of RFC 6724 section 5 that mean something on one link without mobility or temporary
-// addresses. They serve IPv4 too. False if we have none of the family.
+// Source selects the source address for packets to dst, whose next hop is next. It applies the
+// rules of RFC 6724 section 5 that matter on one link without mobility and temporary addresses, to
+// IPv4 too. It returns false if the host has no address of the family.
 func Source(dst, next netip.Addr, ours []Address) (netip.Addr, bool) {
 	var best *Address
 	for i := range ours {
@@ -29,7 +30,7 @@ func Source(dst, next netip.Addr, ours []Address) (netip.Addr, bool) {
 	return best.Addr(), true
 }
 
-// better tells whether a is a better source than b, which came first.
+// better tells whether a is a better source than b, which comes first in the host's list.
 func better(a, b *Address, dst, next netip.Addr) bool {
 	x, y := a.Addr(), b.Addr()
 	if x == dst || y == dst { // rule 1
@@ -44,7 +45,7 @@ func better(a, b *Address, dst, next netip.Addr) bool {
 	if a.Deprecated != b.Deprecated { // rule 3
 		return b.Deprecated
 	}
-	// rule 5.5, as far as a network tells a router's prefixes
+	// rule 5.5, with the prefix that contains the next hop
 	if s, t := a.Contains(next), b.Contains(next); s != t {
 		return s
 	}
@@ -54,7 +55,7 @@ func better(a, b *Address, dst, next netip.Addr) bool {
 	return common(a, dst) > common(b, dst) // rule 8
 }
 
-// The scopes of RFC 4291 section 2.7; those of unicast addresses are link-local and global.
+// The scopes of RFC 4291 section 2.7. A unicast address has link-local or global scope.
 const (
 	scopeLink   = 2
 	scopeGlobal = 14
@@ -70,7 +71,7 @@ func scope(a netip.Addr) int {
 	return scopeGlobal
 }
 
-// labels are the policy table of RFC 6724 section 2.1, without the obsolete.
+// labels is the policy table of RFC 6724 section 2.1, without the obsolete prefixes.
 var labels = []struct {
 	network netip.Prefix
 	label   int
@@ -90,8 +91,8 @@ func label(a netip.Addr) int {
 	return 1
 }
 
-// common is how many bits an address of ours begins with that dst does too, at most those
-// of its network.
+// common returns the length of the longest prefix that a and dst have in common, at most that of
+// a's network.
 func common(a *Address, dst netip.Addr) int {
 	x, y := a.Addr().As16(), dst.As16()
 	n := 0
