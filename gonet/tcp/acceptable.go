@@ -6,51 +6,54 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Which segments count: those that are not older than what has arrived, by their timestamp, and
-// stand in the window. What does not is answered, so that a peer that is out of step learns where
-// we are, but not without end.
+// This file decides which segments are acceptable: their timestamp is not older than that of the
+// last segment in order, and part of them is in the window. A segment that is not acceptable is
+// answered by an acknowledgement, at a limited rate, so that a peer that is out of step learns our
+// sequence numbers.
 
-// passesPAWS refuses segments whose timestamp is older than the last in order: old duplicates (RFC
-// 7323 section 5).
+// passesPAWS refuses old duplicates: segments whose timestamp is older than that of the last
+// segment in order (RFC 7323 section 5).
 func (c *Conn) passesPAWS(h *wire.TCP, n int, now Time) bool {
 	if !c.timestamps || h.Flags&(wire.RST|wire.SYN) != 0 {
 		return true
 	}
 	if !h.Options.HasTimestamp {
-		return false // section 3.2: silently
+		return false // dropped silently (section 3.2)
 	}
-	if c.younger(h, now) {
+	if c.notOlder(h, now) {
 		return true
 	}
-	c.correct(n, now)
+	c.ackUnacceptable(n, now)
 	return false
 }
 
-// younger tells whether a timestamp is not older than the one that was kept, if that
-// still says anything.
-func (c *Conn) younger(h *wire.TCP, now Time) bool {
+// notOlder tells whether a segment's timestamp is not older than TS.Recent. After 24 days TS.Recent
+// is invalid, and any timestamp passes.
+func (c *Conn) notOlder(h *wire.TCP, now Time) bool {
 	return int32(h.Options.TSVal-c.recent) >= 0 || now.Sub(c.recentAt) > outdated
 }
 
-// noteRepeated keeps the timestamp of data that has arrived before, so that a peer whose
-// acknowledgement was lost measures the way of what it has sent again, and not how long it has
-// waited. Who sends blindly must guess both numbers.
+// noteRepeated stores the timestamp of a retransmitted segment whose data has arrived before. The
+// peer whose acknowledgement was lost then measures the round trip of its retransmission, and not
+// its own time-out as well. Both sequence numbers must be near ours, so a blind attacker would have
+// to guess them.
 func (c *Conn) noteRepeated(h *wire.TCP, n int, now Time) {
 	s, ack := &c.send, Seq(h.Ack)
 	old := Seq(h.Seq).Within(c.receive.next.Plus(-maxRepeated), maxRepeated)
 	if c.timestamps && n > 0 && old && !ack.After(s.next) &&
-		!ack.Before(s.una.Plus(-s.maxWindow)) && c.younger(h, now) {
+		!ack.Before(s.una.Plus(-s.maxWindow)) && c.notOlder(h, now) {
 		c.recent, c.recentAt = h.Options.TSVal, now
 	}
 }
 
-// maxRepeated is how far back repeated data may stand, in bytes: a window without scale.
+// maxRepeated is how far back of the next byte the data may start, in bytes: a window without
+// scaling.
 const maxRepeated = 64 << 10
 
-// correct acknowledges a segment of n bytes that cannot be used, so that a peer that is out of step
-// learns where we are. What holds nothing is answered rarely: two ends out of step must not answer
-// each other for ever.
-func (c *Conn) correct(n int, now Time) {
+// ackUnacceptable answers a segment of n bytes that is not acceptable by an acknowledgement. The
+// answer to an empty segment is limited in rate: two ends that are out of step must not answer each
+// other for ever.
+func (c *Conn) ackUnacceptable(n int, now Time) {
 	if n > 0 {
 		c.receive.ackDue = true
 		return
@@ -58,18 +61,18 @@ func (c *Conn) correct(n int, now Time) {
 	c.challenge(now)
 }
 
-// outdated is when the peer's clock may have wrapped in silence: 24 days (RFC 7323 section 5.5).
+// outdated is the age at which TS.Recent becomes invalid, as the peer's timestamp clock may have
+// wrapped: 24 days (RFC 7323 section 5.5).
 const outdated = 24 * 24 * time.Hour
 
-// acceptable is the first check of section 3.10.7.4: some of the segment must stand in the
-// window. What does not is answered by an acknowledgement, so that a peer that is out of step
-// learns where we are.
+// acceptable is the first check of RFC 9293 section 3.10.7.4: part of the segment must be in the
+// window. A segment that is not acceptable is answered by an acknowledgement.
 func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 	r := &c.receive
 	seq, n := Seq(h.Seq), len(p)
 	switch {
 	case h.Flags&wire.RST != 0:
-		n = 0 // what it carries says why, and takes no room (section 3.5.3)
+		n = 0 // its text is a diagnostic, and takes no sequence numbers (section 3.5.3)
 	case h.Flags&(wire.SYN|wire.FIN) != 0:
 		n++
 	}
@@ -79,14 +82,14 @@ func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 	case seq.Within(r.next, window), last.Within(r.next, window), n == 0 && seq == r.next:
 		return true
 	case window > 0 && !seq.After(r.next) && !last.Before(r.edge):
-		return true // it covers the whole window
+		return true // the segment covers the whole window
 	case n == 0 && (seq == r.edge || window == 0 && seq == r.edge.Plus(1)) &&
 		h.Flags&(wire.SYN|wire.RST) == 0:
-		// an acknowledgement behind the last byte that our window has room for, or
-		// behind a probe of it
+		// A bare acknowledgement from a peer that has sent all that our window allows, or a window
+		// probe as well.
 		return true
 	case seq == r.next && h.Flags&(wire.SYN|wire.RST) == 0:
-		// a probe of our closed window: its acknowledgement counts, its byte does not
+		// A probe of our closed window: its acknowledgement counts, its byte is not taken.
 		r.ackDue = true
 		if h.Flags&wire.ACK != 0 && c.synchronized() {
 			c.acknowledge(h, 0, now)
@@ -97,22 +100,22 @@ func (c *Conn) acceptable(h *wire.TCP, p []byte, now Time) bool {
 	case c.answersSyn(h):
 		return true
 	case c.state == SynReceived && h.Flags&wire.SYN != 0 && seq == r.irs:
-		c.send.synDue = true // our answer was lost
+		c.send.synDue = true // our SYN-ACK was lost
 		return false
 	case h.Flags&wire.SYN != 0:
-		c.challenge(now) // RFC 5961 section 4.2: wherever it stands
+		c.challenge(now) // whatever its sequence number is (RFC 5961 section 4.2)
 		return false
 	}
 	c.noteRepeated(h, n, now)
-	c.correct(n, now)
+	c.ackUnacceptable(n, now)
 	if c.state == TimeWait && h.Flags&wire.FIN != 0 {
-		c.lingerFrom(now)
+		c.startLinger(now)
 	}
 	return false
 }
 
-// challenge acknowledges what only a blind attacker or a peer that has forgotten us would send (RFC
-// 5961), at most twice a second.
+// challenge sends a challenge ACK (RFC 5961), at most two a second, for a segment that only a blind
+// attacker or a restarted peer would send.
 func (c *Conn) challenge(now Time) {
 	if now >= c.challengeAt {
 		c.challengeAt = now.Add(challengeInterval)
@@ -122,8 +125,8 @@ func (c *Conn) challenge(now Time) {
 
 const challengeInterval = 500 * time.Millisecond
 
-// answersSyn tells whether a segment is the peer's SYN once more, which acknowledges ours: where
-// both ends have opened at once it ends the handshake (RFC 9293 section 3.5, figure 8).
+// answersSyn tells whether a segment is the peer's SYN again, with an acknowledgement of ours. In a
+// simultaneous open it ends the handshake (RFC 9293 section 3.5, figure 8).
 func (c *Conn) answersSyn(h *wire.TCP) bool {
 	return c.state == SynReceived && h.Flags&(wire.SYN|wire.ACK) == wire.SYN|wire.ACK &&
 		Seq(h.Seq) == c.receive.irs && Seq(h.Ack) == c.send.iss.Plus(1)

@@ -8,12 +8,12 @@ import (
 	"interleave/gonet/wire"
 )
 
-// TestAcceptable is the table of RFC 9293 section 3.10.7.4 at its edges, and what this machine
-// adds: which segments may be used further, and which are answered by an acknowledgement.
+// TestAcceptable is the table of RFC 9293 section 3.10.7.4 at its edges, with this machine's
+// additions: which segments are acceptable, and which are answered by an acknowledgement.
 func TestAcceptable(t *testing.T) {
 	const yes, answered, silent = "used", "answered", "silent"
 	for _, c := range []struct {
-		// of the window that was announced, and where the segment stands beyond the next byte
+		// the announced window, and the segment's offset from RCV.NXT and length
 		window, seq, n int
 		flags          wire.Flags
 		want           string
@@ -63,8 +63,8 @@ func TestAcceptable(t *testing.T) {
 	}
 }
 
-// What repeats data may bring a newer timestamp, if both its numbers are near; and a segment with
-// nothing in it may not.
+// TestRepeatedDataBringsItsTimestamp holds that a segment which repeats data updates TS.Recent, if
+// both of its sequence numbers are near; an empty segment does not.
 func TestRepeatedDataBringsItsTimestamp(t *testing.T) {
 	for _, c := range []struct {
 		name          string

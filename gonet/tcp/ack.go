@@ -6,35 +6,36 @@ import (
 	"interleave/gonet/wire"
 )
 
-// sender is our stream (RFC 9293 section 3.3.1, the SND variables) and what is known of its way.
+// sender is the stream that we send: the SND variables of RFC 9293 section 3.3.1, and the state of
+// retransmission and congestion control.
 type sender struct {
 	iss, una, next Seq
-	window         int // SND.WND, of the last acceptable segment
-	maxWindow      int // the largest that was seen
+	window         int // SND.WND
+	maxWindow      int // the largest window that the peer has announced
 	wl1, wl2       Seq
 	shift          uint8
-	mss            int  // payload in bytes of a full segment
-	out            ring // from una on, but for SYN and FIN
-	closing        bool // a FIN follows what is in out
-	finAcked       bool // and has arrived
-	synDue         bool // the SYN is to be sent (again)
-	synSent        int  // how often it was
+	mss            int  // largest payload of a segment, in bytes
+	out            ring // the bytes from una on, without SYN and FIN
+	closing        bool // a FIN follows the bytes in out
+	finAcked       bool // the FIN was acknowledged
+	synDue         bool // the SYN must be sent, or sent again
+	synSent        int  // how often the SYN was sent
 
-	board   scoreboard
-	control congestion
-	rtt     rtt
-	rack    rack
+	scoreboard scoreboard
+	control    congestion
+	rtt        rtt
+	rack       rack
 
-	recovering bool // until recover is acknowledged
-	expired    bool // it began with a time-out, not with a loss that was noticed
-	recover    Seq
-	dups       int    // acknowledgements that said nothing new, without SACK
-	undoStamp  uint32 // our timestamp when the first segment went again
-	undoable   bool
-	prr        prr
+	recovering    bool // in loss recovery, until the sequence number recover is acknowledged
+	expired       bool // the recovery began with a time-out, not with a detected loss
+	recover       Seq
+	dups          int    // duplicate acknowledgements in a row, without SACK
+	undoTimestamp uint32 // our timestamp at the first retransmission (Eifel)
+	undoable      bool
+	prr           prr
 
-	probe     bool // a segment is to go beyond what the windows allow
-	keepalive bool // a keep-alive is to be sent
+	probe     bool // one segment may be sent beyond the windows
+	keepalive bool // a keep-alive probe must be sent
 	tail      tail
 	search    search
 	lastSent  Time
@@ -42,24 +43,24 @@ type sender struct {
 
 func (s *sender) init(iss Seq, cfg *Config) {
 	s.iss, s.una, s.next, s.recover = iss, iss, iss, iss
-	s.rack.forward, s.rack.raisedAt = iss, iss
+	s.rack.fack, s.rack.dsackRound = iss, iss
 	s.mss = min(defaultMSS, cfg.MSS)
 }
 
-// ackSyn notes that our SYN has arrived, by the segment h. One that had to go again tells of a slow
-// or a bad path: without a round trip that a timestamp measures the time-out starts from 3 s (RFC
-// 6298 section 5.7), and after a second time the window from one segment (RFC 5681 section 3.1, RFC
-// 6928 section 2).
+// ackSyn processes the acknowledgement of our SYN by the segment h. A SYN that had to be
+// retransmitted suggests a slow or lossy path. Unless a timestamp measures the round trip, the
+// time-out then starts from 3 s (RFC 6298 section 5.7). After a second retransmission the window
+// starts from one segment (RFC 5681 section 3.1, RFC 6928 section 2).
 func (c *Conn) ackSyn(h *wire.TCP, now Time) {
 	s := &c.send
-	s.board.acked(s.iss.Plus(1), func(f *flight) {
-		switch d := int32(c.stamp(now) - h.Options.TSEcr); {
-		case !f.again:
+	s.scoreboard.acked(s.iss.Plus(1), func(f *flight) {
+		switch d := int32(c.timestamp(now) - h.Options.TSEcr); {
+		case !f.resent:
 			s.rtt.sample(now.Sub(f.at), 1)
 		case c.timestamps && h.Options.TSEcr != 0 && d >= 0:
 			s.rtt.sample(time.Duration(d)*time.Millisecond, 1)
 		default:
-			s.rtt.careful = true
+			s.rtt.synResent = true
 		}
 	})
 	if s.synSent > 2 {
@@ -69,25 +70,27 @@ func (c *Conn) ackSyn(h *wire.TCP, now Time) {
 	c.timers.retransmit = 0
 }
 
-// flightSize is what was sent and not acknowledged, in bytes.
+// flightSize returns the number of bytes that were sent and not acknowledged.
 func (s *sender) flightSize() int { return s.una.To(s.next) }
 
-// news is what an acknowledgement has told.
-type news struct {
-	acked     int // bytes that una has moved by
-	delivered int // bytes that have arrived and were not known to
+// ackInfo is what an acknowledgement reports.
+type ackInfo struct {
+	acked     int // how far una has moved, in bytes
+	delivered int // bytes newly known to have arrived
 	sampled   bool
-	at        Time // when the last of them was sent that was sent only once
-	repaired  bool // some of it was sent again: the rest may have waited behind that for long
-	resent    Time // when, for the last time
-	duplicate bool // a SACK reports something that had arrived before (RFC 2883)
-	// neither una, the window, a SACK nor the payload says anything: a plain duplicate
-	idle bool
-	echo uint32 // the timestamp of ours that came back, 0 if none did
+	at        Time // send time of the latest segment among them that was sent only once
+	repaired  bool // a retransmission is among them: the others may have waited behind it
+	resentAt  Time // the latest send time of a retransmission among them
+	duplicate bool // a DSACK reports a segment that arrived twice (RFC 2883)
+	// A duplicate acknowledgement (RFC 5681 section 2): una and the window have not moved, and it
+	// has neither SACK blocks nor payload.
+	duplicateACK bool
+	echo         uint32 // our timestamp in TSEcr, 0 if there is none
 }
 
-// acknowledge takes the ACK field, the window and the SACK blocks of an acceptable segment: the
-// fifth step of section 3.10.7.4. It returns whether the segment may be used further.
+// acknowledge processes the ACK field, the window and the SACK blocks of an acceptable segment: the
+// fifth step of RFC 9293 section 3.10.7.4. It returns whether the rest of the segment may be
+// processed.
 func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	s := &c.send
 	ack := Seq(h.Ack)
@@ -96,31 +99,31 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 		return false
 	}
 	if ack.Before(s.una) {
-		return true // old, but its payload may be new
+		return true // an old acknowledgement, but its payload may be new
 	}
-	flight, recovering := s.board.inFlight, s.recovering
+	flight, recovering := s.scoreboard.inFlight, s.recovering
 	moved := c.updateWindow(h, ack)
 	n := c.deliveries(h, ack, now)
-	n.idle = n.acked == 0 && payload == 0 && !moved && s.flightSize() > 0 &&
+	n.duplicateACK = n.acked == 0 && payload == 0 && !moved && s.flightSize() > 0 &&
 		h.Flags&(wire.SYN|wire.FIN) == 0 && h.Options.SACKCount == 0
 	c.sampleRTT(n, now)
 	if n.acked > 0 {
-		s.forgetDuplicates(n.acked)
+		s.deflateDuplicates(n.acked)
 		c.advance(ack, n, now)
 		if c.state == Closed || c.state == TimeWait {
 			return c.state == TimeWait
 		}
-	} else if !c.sack && n.idle {
+	} else if !c.sack && n.duplicateACK {
 		s.dups++
 	}
 	lowered := c.detect(n, now)
 	if c.ecn.on && h.Flags&wire.ECE != 0 {
-		c.hearEcho(n.acked, now)
+		c.inputECE(n.acked, now)
 		lowered = true
 	}
 	if !s.recovering && !recovering && !lowered && n.acked > 0 {
-		// The window grows only where it was the bound (RFC 7661): a sender that has less to send
-		// learns nothing.
+		// The window grows only when it limited the sender: a sender with less to send learns
+		// nothing of the path (RFC 7661).
 		if w := s.control.window(); flight+s.mss > w || w < s.control.threshold() && w < 2*flight {
 			s.control.acked(n.acked, now, &s.rtt)
 		}
@@ -134,7 +137,7 @@ func (c *Conn) acknowledge(h *wire.TCP, payload int, now Time) bool {
 	return true
 }
 
-// updateWindow takes the window of a segment that is not older than the last that was taken.
+// updateWindow takes the send window of a segment, unless a newer segment has set it.
 func (c *Conn) updateWindow(h *wire.TCP, ack Seq) (moved bool) {
 	s := &c.send
 	seq := Seq(h.Seq)
@@ -148,31 +151,31 @@ func (c *Conn) updateWindow(h *wire.TCP, ack Seq) (moved bool) {
 	return moved
 }
 
-// deliveries finds out what has arrived.
-func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n news) {
+// deliveries finds what the acknowledgement reports as arrived, and marks it on the scoreboard.
+func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n ackInfo) {
 	s := &c.send
 	if c.timestamps {
 		n.echo = h.Options.TSEcr
 	}
 	seen := func(f *flight) {
 		if f.sacked {
-			return // a SACK has told of it already
+			return // a SACK has reported it already
 		}
 		n.delivered += f.len()
-		if f.again {
-			n.repaired, n.resent = true, max(n.resent, f.at)
+		if f.resent {
+			n.repaired, n.resentAt = true, max(n.resentAt, f.at)
 		}
-		if !f.again && (!n.sampled || f.at > n.at) {
+		if !f.resent && (!n.sampled || f.at > n.at) {
 			n.sampled, n.at = true, f.at
 		}
 		s.rack.delivered(f, s, now)
 		if s.search.out && f.end == s.search.end {
-			s.passed(f, now)
+			s.probeArrived(f, now)
 		}
 	}
 	if ack.After(s.una) {
 		n.acked = s.una.To(ack)
-		s.board.acked(ack, seen)
+		s.scoreboard.acked(ack, seen)
 	}
 	if !c.sack {
 		return n
@@ -184,9 +187,9 @@ func (c *Conn) deliveries(h *wire.TCP, ack Seq, now Time) (n news) {
 			n.duplicate = true
 		}
 		if left.Before(ack) || !left.Before(right) || right.After(s.next) {
-			continue // old, or not of what we sent
+			continue // old, or not of bytes that were sent
 		}
-		s.board.sack(left, right, seen)
+		s.scoreboard.sack(left, right, seen)
 	}
 	return n
 }
@@ -195,26 +198,27 @@ func insideOf(a, b wire.SACKBlock) bool {
 	return !Seq(a.Left).Before(Seq(b.Left)) && !Seq(a.Right).After(Seq(b.Right))
 }
 
-// sampleRTT measures the round trip: by a segment that was sent only once, or else by the timestamp
-// that came back. One from before the last sending may be of a segment whose acknowledgement was
-// lost, and then tells how long we have waited; so the doubled time-out stays until there is a
-// measure (Karn's algorithm).
-func (c *Conn) sampleRTT(n news, now Time) {
+// sampleRTT measures the round trip by a segment that was sent only once, or else by the echoed
+// timestamp. An echo from before the last retransmission may belong to a segment whose
+// acknowledgement was lost. It would measure the time-out too, so it is not used, and the doubled
+// time-out stays until there is a sample (Karn's algorithm).
+func (c *Conn) sampleRTT(n ackInfo, now Time) {
 	s := &c.send
 	switch {
 	case n.sampled && !n.repaired:
 		s.rtt.sample(now.Sub(n.at), (s.flightSize()+2*s.mss-1)/(2*s.mss))
-	case n.acked > 0 && n.echo != 0 && (!n.repaired || int32(n.echo-c.stamp(n.resent)) >= 0):
-		if d := c.stamp(now) - n.echo; int32(d) >= 0 {
+	case n.acked > 0 && n.echo != 0 && (!n.repaired || int32(n.echo-c.timestamp(n.resentAt)) >= 0):
+		if d := c.timestamp(now) - n.echo; int32(d) >= 0 {
 			s.rtt.sample(time.Duration(d)*time.Millisecond, 1)
 		}
 	case n.acked > 0:
-		s.rtt.moved()
+		s.rtt.ackedWithoutSample()
 	}
 }
 
-// advance moves una: what was acknowledged leaves the ring, and our FIN may be among it.
-func (c *Conn) advance(ack Seq, n news, now Time) {
+// advance moves una: acknowledged bytes leave the ring. The acknowledgement of our FIN changes the
+// state.
+func (c *Conn) advance(ack Seq, n ackInfo, now Time) {
 	s := &c.send
 	s.una = ack
 	bytes := min(n.acked, s.out.n)
@@ -222,7 +226,7 @@ func (c *Conn) advance(ack Seq, n news, now Time) {
 	if s.recovering && !ack.Before(s.recover) {
 		s.recovering, s.expired, s.dups = false, false, 0
 	}
-	if n.acked == bytes || !s.closing { // more than the ring held is our FIN
+	if n.acked == bytes || !s.closing { // bytes beyond the ring are our FIN
 		return
 	}
 	s.finAcked = true
@@ -230,7 +234,7 @@ func (c *Conn) advance(ack Seq, n news, now Time) {
 	case FinWait1:
 		c.state = FinWait2
 		if c.closed {
-			c.lingerFrom(now)
+			c.startLinger(now)
 		}
 	case Closing:
 		c.timeWait(now)
@@ -239,7 +243,8 @@ func (c *Conn) advance(ack Seq, n news, now Time) {
 	}
 }
 
-// stamp is our clock of RFC 7323 at now: milliseconds, from a start of its own in each connection.
-func (c *Conn) stamp(now Time) uint32 {
+// timestamp returns our timestamp clock at now (RFC 7323): milliseconds, with an offset for each
+// connection.
+func (c *Conn) timestamp(now Time) uint32 {
 	return c.cfg.Clock + uint32(time.Duration(now)/time.Millisecond)
 }

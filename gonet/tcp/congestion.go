@@ -2,35 +2,34 @@ package tcp
 
 import "time"
 
-// congestion decides how many bytes may be on their way: slow start and congestion avoidance. What
-// is lost, and when to send it again, is decided elsewhere. All sizes are in bytes.
+// congestion is a congestion control: it decides how many bytes may be in flight, by slow start and
+// congestion avoidance. Loss detection and retransmission are elsewhere. All sizes are in bytes.
 type congestion interface {
-	// acked says that n bytes more have arrived, while the window was the bound.
+	// acked reports that n more bytes have arrived while the window limited the sender.
 	acked(n int, now Time, r *rtt)
-	// lost says that segments of the window were lost: once for each window, with what
-	// was on its way.
+	// lost reports a loss: once for each window of data, with the bytes that were in flight.
 	lost(flight int, now Time)
-	// marked says that routers have met congestion and dropped nothing: once for each window, with
-	// what was on its way.
+	// marked reports CE marks without a loss: once for each window of data, with the bytes that
+	// were in flight.
 	marked(flight int, now Time)
-	// timedOut says that the retransmission timer has expired: first is true for the
-	// first time in a row.
+	// timedOut reports that the retransmission timer has expired. first is true for the first
+	// expiry in a row.
 	timedOut(flight int, first bool, now Time)
-	// idle says that nothing was sent for longer than a time-out (RFC 5681 section 4.1).
+	// idle reports that nothing was sent for longer than a time-out (RFC 5681 section 4.1).
 	idle()
-	// restart says that the handshake found a bad path: begin with one segment.
+	// restart reports that the handshake has lost segments: the window begins with one segment.
 	restart()
-	// window is how many bytes may be on their way.
+	// window returns how many bytes may be in flight.
 	window() int
-	// threshold is where slow start ends.
+	// threshold returns the slow start threshold.
 	threshold() int
-	// resized says that segments are now of another size.
+	// resized reports a new segment size.
 	resized(mss int)
-	// undo takes back the last lost or timedOut, which was spurious.
+	// undo takes back the last lost or timedOut, because it was spurious.
 	undo()
 }
 
-// The names of congestion controls.
+// The names of the congestion controls, for Config.Congestion.
 const (
 	CUBIC   = "cubic"
 	NewReno = "newreno"
@@ -44,18 +43,19 @@ func newCongestion(name string, mss int) congestion {
 	return &cubic{reno: base}
 }
 
-// unlimited is a threshold of slow start that nothing has lowered yet: as large as windows get.
+// unlimited is the initial slow start threshold, the largest window.
 const unlimited = 1 << 30
 
 // initialWindow is ten segments (RFC 6928).
 func initialWindow(mss int) int { return min(10*mss, max(2*mss, 14600)) }
 
-// reno is the control of RFC 5681, with the counting of bytes of RFC 3465. NewReno's own part (RFC
-// 6582), to stay in recovery until all that was on its way has arrived, is that of the scoreboard.
+// reno is the congestion control of RFC 5681 with the byte counting of RFC 3465. The part of
+// NewReno (RFC 6582) that stays in recovery until all that was in flight is acknowledged is in
+// recovery.go.
 type reno struct {
 	mss            int
 	cwnd, ssthresh int
-	credit         int // bytes that have arrived since the last growth in congestion avoidance
+	credit         int // bytes acknowledged since the window last grew in congestion avoidance
 	before         struct{ cwnd, ssthresh int }
 }
 
@@ -67,9 +67,9 @@ func (c *reno) acked(n int, _ Time, _ *rtt) {
 	}
 }
 
-// slowStart grows the window by what has arrived, up to the threshold, and returns what is beyond
-// it. Merged acknowledgements cover many segments; the limit of two of RFC 3465 would hold them
-// back, so Linux has none.
+// slowStart grows the window by n acknowledged bytes, up to the threshold, and returns the bytes
+// beyond it. The limit of two segments of RFC 3465 is not applied: a merged acknowledgement covers
+// many segments, and Linux has no limit either.
 func (c *reno) slowStart(n int) int {
 	if c.cwnd >= c.ssthresh {
 		return n
@@ -100,7 +100,7 @@ func (c *reno) reduce(to int) {
 func (c *reno) timedOut(flight int, first bool, _ Time) { c.collapse(flight/2, first) }
 
 func (c *reno) collapse(to int, first bool) {
-	if first { // a segment lost again says nothing new of the path
+	if first { // a repeated loss says nothing new of the path
 		c.reduce(to)
 	}
 	c.cwnd, c.credit = c.mss, 0
@@ -115,7 +115,7 @@ func (c *reno) window() int { return c.cwnd }
 func (c *reno) threshold() int { return c.ssthresh }
 
 func (c *reno) resized(mss int) {
-	if mss < c.mss { // as many segments as before; larger ones are fewer, or the window would jump
+	if mss < c.mss { // keep the number of smaller segments; larger segments keep the bytes
 		c.cwnd = c.cwnd / c.mss * mss
 	}
 	c.mss, c.cwnd = mss, max(c.cwnd, mss)

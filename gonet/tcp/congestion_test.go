@@ -8,7 +8,7 @@ import (
 
 const mss = 1460
 
-// window sends one window of c and has it arrive in segments.
+// window acknowledges one window of c, segment by segment.
 func window(c congestion, now Time, r *rtt) {
 	for n := c.window(); n > 0; n -= mss {
 		c.acked(min(n, mss), now, r)
@@ -79,8 +79,9 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// After a loss at 1000 segments the window must follow W_cubic(t) of RFC 9438: 700 at once, 1000
-// again after K = cbrt(1000 x .3 / .4) = 9.09 s, slow around it, fast beyond.
+// TestCubicFollowsItsCurve holds that the window follows W_cubic(t) of RFC 9438 after a loss at
+// 1000 segments: 700 at once, 1000 again after K = cbrt(1000 x .3 / .4) = 9.09 s, flat around that
+// time, and steep beyond.
 func TestCubicFollowsItsCurve(t *testing.T) {
 	const trip = 100 * ms
 	c := newCongestion(CUBIC, mss).(*cubic)
@@ -104,7 +105,8 @@ func TestCubicFollowsItsCurve(t *testing.T) {
 	}
 }
 
-// On short paths a cubic of time is slower than Reno; the friendly region must keep up with it.
+// TestCubicIsFriendlyToReno holds that CUBIC keeps up with Reno on a short path, where its curve
+// alone would be slower.
 func TestCubicIsFriendlyToReno(t *testing.T) {
 	const trip = ms
 	cub, ren := newCongestion(CUBIC, mss), newCongestion(NewReno, mss)
@@ -122,8 +124,8 @@ func TestCubicIsFriendlyToReno(t *testing.T) {
 	}
 }
 
-// What is undone takes the curve back, too, and silence ends it: time that has passed must not let
-// the window jump.
+// TestCubicForgetsItsCurve holds that undo restores the curve, and that idle time ends it: elapsed
+// time must not let the window jump.
 func TestCubicForgetsItsCurve(t *testing.T) {
 	for _, timeout := range []bool{false, true} {
 		c, r := newCongestion(CUBIC, mss).(*cubic), &rtt{smoothed: 100 * ms, known: true}
@@ -149,13 +151,14 @@ func TestFastConvergence(t *testing.T) {
 	c := newCongestion(CUBIC, mss).(*cubic)
 	c.cwnd = 100 * mss
 	c.lost(100*mss, 0) // at 100
-	c.lost(c.cwnd, 0)  // at 70, before it was back: another flow wants its share
+	c.lost(c.cwnd, 0)  // at 70, below the last maximum: another flow needs its share
 	if want := 70 * (1 + cubicFactor) / 2; math.Abs(c.max-want) > .1 {
 		t.Errorf("the maximum is %.1f segments, want %.1f", c.max, want)
 	}
 }
 
-// Section 4.8: after a time-out the curve begins where slow start has ended, flat.
+// TestCubicStartsAnewAfterATimeout holds that the curve starts flat where slow start has ended (RFC
+// 9438 section 4.8).
 func TestCubicStartsAnewAfterATimeout(t *testing.T) {
 	c, r := newCongestion(CUBIC, mss).(*cubic), &rtt{smoothed: 100 * ms, known: true}
 	c.cwnd, c.ssthresh = 100*mss, 50*mss
@@ -199,12 +202,13 @@ func TestIdleStartsFromTheInitialWindow(t *testing.T) {
 	}
 }
 
-// A mark comes from a short queue: 85 of 100 parts of the window stay (RFC 8511 section 3.1), 80
-// for NewReno; the curve of CUBIC starts from there. In slow start it counts as a loss.
+// TestCubicGivesLessForAMark holds that a CE mark, which comes from a short queue, leaves 0.85 of
+// the window (RFC 8511 section 3.1), and 0.8 with NewReno. CUBIC's curve starts from there. In slow
+// start a mark counts as a loss.
 func TestCubicGivesLessForAMark(t *testing.T) {
 	for name, parts := range map[string][2]int{CUBIC: {70, 85}, NewReno: {50, 80}} {
 		c := newCongestion(name, mss)
-		c.resized(mss) // to the same: nothing
+		c.resized(mss) // the same size changes nothing
 		window(c, 0, &rtt{smoothed: 10 * ms})
 		c.marked(20*mss, 0)
 		if got, want := c.window(), 20*mss*parts[0]/100; got != want {
@@ -223,7 +227,7 @@ func TestCubicGivesLessForAMark(t *testing.T) {
 	}
 }
 
-// Larger segments must not make the window jump, nor the curve.
+// TestLargerSegmentsAreFewer holds that larger segments let neither the window nor the curve jump.
 func TestLargerSegmentsAreFewer(t *testing.T) {
 	for _, name := range []string{NewReno, CUBIC} {
 		c := newCongestion(name, 1000)

@@ -7,8 +7,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// State is one of RFC 9293 section 3.3.2; LISTEN is not among them, since a listener
-// is no connection.
+// State is a state of RFC 9293 section 3.3.2, without LISTEN: a listener is not a connection.
 type State uint8
 
 // The states of a connection.
@@ -31,7 +30,7 @@ func (s State) String() string {
 		"CLOSING", "LAST-ACK", "TIME-WAIT"}[s]
 }
 
-// Why a connection ended, or cannot do what was asked.
+// The errors with which a connection ends or refuses a call.
 var (
 	ErrReset   = errors.New("connection reset by peer")
 	ErrRefused = errors.New("connection refused")
@@ -39,40 +38,43 @@ var (
 	ErrClosed  = errors.New("connection closed")
 )
 
-// Config is what a connection may do. The zero value of a field is its default.
+// Config configures a connection. The zero value of a field is its default.
 type Config struct {
-	// largest payload in bytes that the link takes without options: what is announced
+	// MSS is the largest payload of a segment without options that the link takes, in bytes. It is
+	// announced to the peer.
 	MSS     int
-	PeerMSS int // payload in bytes that a peer takes that says nothing of it; 0: 536
-	// largest payload in bytes of one Segment, many MSS where the link cuts it; 0: one MSS
+	PeerMSS int // MSS in bytes of a peer that announces none; 0: 536
+	// Burst is the largest payload of one Segment in bytes. It may be many MSS if the link cuts
+	// super-frames; 0: one MSS.
 	Burst         int
-	SendBuffer    int    // bytes not acknowledged yet that Write takes at most; 0: 4 MiB
-	ReceiveBuffer int    // bytes not read yet that the peer may send at most; 0: 6 MiB
+	SendBuffer    int    // bound on written bytes that are not acknowledged; 0: 4 MiB
+	ReceiveBuffer int    // bound on received bytes that are not read; 0: 6 MiB
 	Congestion    string // CUBIC (the default) or NewReno
-	Delay         bool   // Nagle: hold small segments back while others are on their way
-	QuickAck      bool   // acknowledge at once
+	Delay         bool   // Nagle's algorithm: hold small segments while others are in flight
+	QuickAck      bool   // never delay an acknowledgement
 	NoTimestamps  bool
 	NoSACK        bool
 	NoScale       bool
-	// ask for explicit congestion notification; a peer that asks for it has it in any
-	// case, as of Linux
+	// ECN requests explicit congestion notification. A peer that requests it gets it in any case,
+	// as from Linux.
 	ECN bool
-	// offset of our timestamps, one for each connection (RFC 7323 section 5.4)
+	// Clock is the offset of our timestamps, another for each connection (RFC 7323 section 5.4).
 	Clock        uint32
-	KeepAlive    time.Duration // silence before the first probe; 0: none
-	KeepInterval time.Duration // between probes; 0: 75 s (RFC 9293 leaves it open; Linux's)
-	KeepCount    int           // probes without an answer that end the connection; 0: 9
-	// that data may wait for an acknowledgement; 0: 15 min (RFC 1122: R2 at least 100 s)
+	KeepAlive    time.Duration // silence before the first probe; 0: no keep-alive
+	KeepInterval time.Duration // between probes; 0: 75 s, as Linux
+	KeepCount    int           // unanswered probes that end the connection; 0: 9
+	// UserTimeout is how long data may wait for an acknowledgement; 0: 15 min (R2 of RFC 9293
+	// section 3.8.3 is at least 100 s).
 	UserTimeout time.Duration
-	// that the handshake may last; 0: 3 min, the least of RFC 9293 section 3.8.3
+	// SynTimeout is how long the handshake may last; 0: 3 min, the least of RFC 9293 section 3.8.3.
 	SynTimeout time.Duration
-	TimeWait   time.Duration // 2 MSL; 0: 60 s, as Linux
+	TimeWait   time.Duration // the duration of TIME-WAIT, 2 MSL; 0: 60 s, as Linux
 }
 
 const (
 	defaultSendBuffer    = 4 << 20
 	defaultReceiveBuffer = 6 << 20
-	defaultMSS           = 536 // RFC 9293 section 3.7.1, where the peer says nothing over IPv4
+	defaultMSS           = 536 // for a peer that announces none over IPv4 (RFC 9293 section 3.7.1)
 	initialReceive       = 64 << 10
 	initialSend          = 64 << 10
 	defaultKeepInterval  = 75 * time.Second
@@ -82,11 +84,12 @@ const (
 	defaultTimeWait      = 60 * time.Second
 )
 
-// Conn is one connection. Its zero value is of no use: Dial and Accept make one.
+// Conn is the machine of one connection. Dial, Accept and AcceptCookie make one; its zero value is
+// of no use.
 type Conn struct {
 	cfg   *Config // shared by many connections
 	state State
-	err   error // why it is Closed
+	err   error // why the connection is Closed
 
 	send    sender
 	receive receiver
@@ -94,21 +97,21 @@ type Conn struct {
 	traffic traffic
 	ecn     ecn
 
-	timestamps  bool   // both ends sent one in their SYN
-	sack        bool   // both ends permit it
-	scaling     bool   // both ends have sent a scale
+	timestamps  bool   // both ends have sent a timestamp in their SYN
+	sack        bool   // both ends permit SACK
+	scaling     bool   // both ends have sent a window scale
 	recent      uint32 // TS.Recent of RFC 7323
 	recentAt    Time
-	challengeAt Time // no challenge acknowledgement before this instant
-	reset       bool // a RST is to be sent, at resetSeq
+	challengeAt Time // no challenge ACK before this instant
+	reset       bool // a RST must be sent, at resetSeq
 	resetSeq    Seq
-	resetAck    bool // with an acknowledgement
-	passive     bool // made by Accept
-	closed      bool // the user will not read any more
+	resetAck    bool // with the ACK flag
+	passive     bool // opened by the peer's SYN
+	closed      bool // the user has closed: nothing will be read any more
 	softError   error
 }
 
-// Dial begins a connection from our side: its first Output is a SYN.
+// Dial makes a connection in SYN-SENT. Its first Output is the SYN.
 func Dial(cfg *Config, iss uint32, now Time) *Conn {
 	c := newConn(cfg, Seq(iss), now)
 	c.state = SynSent
@@ -117,8 +120,8 @@ func Dial(cfg *Config, iss uint32, now Time) *Conn {
 	return c
 }
 
-// Accept answers a SYN that a listener has got: its first Output is the SYN with the
-// acknowledgement. now is when it came.
+// Accept makes a connection in SYN-RECEIVED for a listener that has received a SYN. Its first
+// Output is the SYN-ACK. now is when the SYN arrived.
 func Accept(cfg *Config, iss uint32, syn *wire.TCP, now Time) *Conn {
 	c := newConn(cfg, Seq(iss), now)
 	c.state, c.passive = SynReceived, true
@@ -131,11 +134,12 @@ func newConn(cfg *Config, iss Seq, now Time) *Conn {
 	c := &Conn{cfg: cfg}
 	c.send.init(iss, cfg)
 	c.receive.limit = min(initialReceive, c.receiveMax())
-	c.timers.since, c.timers.heard = now, now
+	c.timers.since, c.timers.lastInput = now, now
 	return c
 }
 
-// takeSyn learns from the options of the peer's SYN what both may use.
+// takeSyn processes the peer's SYN: its sequence number, and the options that both ends may use
+// from now on.
 func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 	o := &h.Options
 	c.receive.init(Seq(h.Seq))
@@ -152,7 +156,7 @@ func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 		mss = orElse(c.cfg.PeerMSS, defaultMSS)
 	}
 	c.send.mss = min(mss, c.cfg.MSS)
-	if c.timestamps { // RFC 6691: the MSS is that of segments without options
+	if c.timestamps { // the MSS is that of segments without options (RFC 6691)
 		c.send.mss -= timestampLen
 	}
 	c.send.mss = max(c.send.mss, minMSS)
@@ -164,13 +168,14 @@ func (c *Conn) takeSyn(h *wire.TCP, now Time) {
 	c.send.wl1, c.send.wl2 = Seq(h.Seq), Seq(h.Ack)
 }
 
-// timestampLen is what a timestamp takes from the payload of a segment, in bytes.
+// timestampLen is the length in bytes of the timestamp option with its padding.
 const timestampLen = 12
 
-// minMSS keeps a peer from having us send a byte a segment, in bytes (Linux: tcp_min_snd_mss).
+// minMSS bounds the MSS from below, in bytes, so that a peer cannot have us send a segment for each
+// byte (Linux: tcp_min_snd_mss).
 const minMSS = 48
 
-// scale is the shift that our largest window needs.
+// scale returns the window scale that our largest window needs.
 func (c *Conn) scale() uint8 { return scaleOf(c.receiveMax()) }
 
 func scaleOf(window int) uint8 {
@@ -193,63 +198,64 @@ func (c *Conn) sendMax() int { return orElse(c.cfg.SendBuffer, defaultSendBuffer
 
 func (c *Conn) receiveMax() int { return orElse(c.cfg.ReceiveBuffer, defaultReceiveBuffer) }
 
-// State tells where the connection is.
+// State returns the state of the connection.
 func (c *Conn) State() State { return c.state }
 
-// Err tells why a Closed connection is, nil if it ended well or has not yet.
+// Err returns why a Closed connection has ended. It is nil if the connection ended in order, or has
+// not ended.
 func (c *Conn) Err() error { return c.err }
 
-// synchronized tells whether both ends know each other's sequence numbers.
+// synchronized tells whether the handshake has ended, so that both ends know each other's sequence
+// numbers.
 func (c *Conn) synchronized() bool { return c.state >= Established }
 
-// Readable is the number of bytes that Read has at once.
+// Readable returns the number of bytes that Read can return now.
 func (c *Conn) Readable() int { return c.receive.in.n }
 
-// EndOfStream tells whether the peer has sent all that it will, and all of it has been read.
+// EndOfStream tells whether the peer's FIN has arrived and all bytes before it were read.
 func (c *Conn) EndOfStream() bool { return c.receive.finished && c.receive.in.n == 0 }
 
-// Read moves bytes that have arrived to p and returns how many, 0 when there are none now. It may
-// make an acknowledgement due, with the larger window, that Output has.
+// Read copies received bytes to p and returns how many, 0 when there are none now. A window update
+// may be due afterwards: call Output.
 func (c *Conn) Read(p []byte, now Time) int {
 	n := c.receive.in.pop(p)
 	if n > 0 {
 		c.tune(n, now)
-		c.announce()
+		c.announceWindow()
 	}
 	return n
 }
 
-// Take is Read without a copy: the caller frees the piece when its data has been used. It is nil
-// when there is nothing now.
+// Take is Read without a copy. The caller must free the piece after use. It returns nil when there
+// are no bytes now.
 func (c *Conn) Take(now Time) *Piece {
 	p := c.receive.in.take()
 	if p != nil {
 		c.tune(len(p.Data), now)
-		c.announce()
+		c.announceWindow()
 	}
 	return p
 }
 
-// Finished tells whether our stream has been closed: nothing more can be written.
+// Finished tells whether the sending direction is closed: nothing more can be written.
 func (c *Conn) Finished() bool { return c.send.closing }
 
-// Sent tells whether seq is among what was sent and not acknowledged.
+// Sent tells whether the byte seq was sent and is not acknowledged yet.
 func (c *Conn) Sent(seq uint32) bool {
 	return Seq(seq).Within(c.send.una, uint32(c.send.flightSize()))
 }
 
-// Unacknowledged is the sequence number that the peer has acknowledged everything before, and
-// whether anything has been sent from there on.
+// Unacknowledged returns SND.UNA, and whether anything was sent from there on.
 func (c *Conn) Unacknowledged() (seq uint32, more bool) {
 	return uint32(c.send.una), c.send.una != c.send.next
 }
 
-// Writable is the number of bytes that Write takes at once.
+// Writable returns the number of bytes that Write can take now.
 func (c *Conn) Writable() int {
 	if c.send.closing || c.state == Closed {
 		return 0
 	}
-	// Twice the congestion window: one on its way, one ready to follow.
+	// Twice the congestion window: one window in flight, and one ready to follow.
 	limit := initialSend
 	if c.send.control != nil {
 		limit = max(limit, 2*c.send.control.window())
@@ -257,15 +263,15 @@ func (c *Conn) Writable() int {
 	return max(min(limit, c.sendMax())-c.send.out.n, 0)
 }
 
-// Write takes bytes of p to be sent, and returns how many: 0 when there is no room now, or the
-// stream has been closed.
+// Write takes bytes of p into the send buffer and returns how many: 0 when there is no room now, or
+// when the sending direction is closed.
 func (c *Conn) Write(p []byte) int {
 	n := min(len(p), c.Writable())
 	c.send.out.push(p[:n])
 	return n
 }
 
-// CloseWrite ends our stream: a FIN follows what was written.
+// CloseWrite closes the sending direction: a FIN follows the written bytes.
 func (c *Conn) CloseWrite() {
 	if c.send.closing || c.state == Closed {
 		return
@@ -281,8 +287,8 @@ func (c *Conn) CloseWrite() {
 	}
 }
 
-// Close ends both directions: what the peer sends from now on is answered by a reset, and so is
-// what has arrived and was not read (RFC 2525 section 2.17).
+// Close closes both directions. Data that arrives from now on is answered by a reset, and so is
+// received data that was not read (RFC 2525 section 2.17).
 func (c *Conn) Close(now Time) {
 	if c.state == Closed {
 		return
@@ -297,7 +303,7 @@ func (c *Conn) Close(now Time) {
 	}
 	c.CloseWrite()
 	if c.state == FinWait2 {
-		c.lingerFrom(now)
+		c.startLinger(now)
 	}
 }
 
@@ -305,17 +311,17 @@ func (c *Conn) Close(now Time) {
 func (c *Conn) Abort() {
 	reset := c.state != SynSent && c.state != TimeWait && c.state != Closed
 	c.end(ErrClosed)
-	c.reset, c.resetSeq, c.resetAck = reset, c.heeded(), true
+	c.reset, c.resetSeq, c.resetAck = reset, c.acceptableSeq(), true
 }
 
-// end makes the connection Closed.
+// end closes the connection with an error, nil for an orderly end.
 func (c *Conn) end(err error) {
 	if c.state == Closed {
 		return
 	}
 	c.state, c.err = Closed, err
 	c.send.out.free()
-	c.send.board.free()
+	c.send.scoreboard.free()
 	c.receive.queue = reassembly{}
 	c.timers = timers{}
 	c.send.synDue, c.receive.ackDue = false, false
@@ -324,9 +330,9 @@ func (c *Conn) end(err error) {
 	}
 }
 
-// Unreachable is what ICMP says of the way to the peer. Hard errors end a handshake; an
-// established connection keeps trying, and tells the last reason when it gives up (RFC 1122
-// section 4.2.3.9, RFC 5461).
+// Unreachable reports an ICMP error. A hard error ends a handshake. An established connection keeps
+// trying, and ends with the last reported error if it gives up (RFC 1122 section 4.2.3.9, RFC
+// 5461).
 func (c *Conn) Unreachable(err error, hard bool) {
 	c.softError = err
 	if hard && (c.state == SynSent || c.state == SynReceived) {

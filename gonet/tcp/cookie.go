@@ -6,24 +6,24 @@ import (
 	"interleave/gonet/wire"
 )
 
-// A SYN cookie is an initial sequence number that holds all that a listener must know of a SYN, so
-// that a flood of them costs no memory (RFC 4987 section 3.6): 5 bits of a slow clock, 3 of the
-// MSS, 24 of a keyed hash. Of the other options the peer keeps what counts, where it sends
-// timestamps: the low bits of ours come back with its acknowledgement, as Linux has it. They are
-// not signed: who changes them harms its own connection only.
+// A SYN cookie is an initial sequence number that holds what a listener must remember of a SYN, so
+// that a flood of SYNs costs no memory (RFC 4987 section 3.6). It has 5 bits of a slow clock, 3 of
+// the MSS, and 24 of a keyed hash. If the peer sends timestamps, the other options are kept in the
+// low bits of our timestamp, which its acknowledgement echoes, as in Linux. Those bits are not
+// authenticated: a peer that changes them harms only its own connection.
 
-// cookieTick is how long the slow clock stands, and a cookie is good for two of them.
+// cookieTick is one tick of the slow clock. A cookie is valid in its own tick and in the next.
 const cookieTick = 64 * time.Second
 
-// cookieMSS are the sizes in bytes that a cookie can hold, the usual ones; a larger one
-// is rounded down.
+// cookieMSS lists the MSS values that a cookie can hold, in bytes: the usual ones. Another value is
+// rounded down.
 var cookieMSS = [8]uint16{216, 536, 1024, 1220, 1400, 1440, 1460, 8960}
 
-// Keyed is a hash that only this stack can make: of the flow, the peer's first sequence number,
-// and what is given.
+// Keyed is a keyed hash that nobody outside the stack can compute: of the flow, the peer's initial
+// sequence number, and part.
 type Keyed func(part uint32) uint32
 
-// Cookie is the initial sequence number that answers a SYN.
+// Cookie returns the initial sequence number that answers a SYN.
 func Cookie(hash Keyed, syn *wire.TCP, now Time) uint32 {
 	index := 0
 	for i, mss := range cookieMSS {
@@ -37,8 +37,8 @@ func Cookie(hash Keyed, syn *wire.TCP, now Time) uint32 {
 
 func cookiePart(now Time, age Time) uint32 { return uint32(now/Time(cookieTick) - age) }
 
-// AcceptCookie makes the connection of a segment that acknowledges a cookie, nil if it does not.
-// now is when it came; the segment is to be given to Input.
+// AcceptCookie makes the connection for a segment that acknowledges a valid cookie; it returns nil
+// for another segment. now is when the segment arrived. The caller then gives the segment to Input.
 func AcceptCookie(cfg *Config, hash Keyed, h *wire.TCP, now Time) *Conn {
 	cookie := h.Ack - 1
 	part := cookie >> 24
@@ -51,7 +51,7 @@ func AcceptCookie(cfg *Config, hash Keyed, h *wire.TCP, now Time) *Conn {
 	syn := wire.TCP{Seq: h.Seq - 1, Window: h.Window,
 		Options: wire.TCPOptions{MSS: cookieMSS[part&7]}}
 	if h.Options.HasTimestamp {
-		unpack(&syn, h)
+		restoreOptions(&syn, h)
 	}
 	c.takeSyn(&syn, now)
 	c.send.una, c.send.next = Seq(h.Ack), Seq(h.Ack)
@@ -59,7 +59,7 @@ func AcceptCookie(cfg *Config, hash Keyed, h *wire.TCP, now Time) *Conn {
 	return c
 }
 
-// CookieAnswer is the segment that answers a SYN with a cookie.
+// CookieAnswer returns the SYN-ACK that answers a SYN with a cookie.
 func CookieAnswer(cfg *Config, cookie uint32, syn *wire.TCP, now Time) wire.TCP {
 	h := wire.TCP{
 		Seq: cookie, Ack: syn.Seq + 1, Flags: wire.SYN | wire.ACK,
@@ -87,12 +87,14 @@ func CookieAnswer(cfg *Config, cookie uint32, syn *wire.TCP, now Time) wire.TCP 
 	}
 	o.HasTimestamp, o.TSEcr = true, theirs.TSVal
 	stamp := cfg.Clock + uint32(time.Duration(now)/time.Millisecond)
-	// Never ahead of the clock, which the connection goes on with.
+	// The timestamp must not be ahead of the clock, as the connection's next timestamp must not be
+	// older.
 	o.TSVal = (stamp-cookieBits)&^cookieBits | bits
 	return h
 }
 
-// What the low bits of a cookie's timestamp say: the peer's scale, and what both may use.
+// The low bits of a cookie's timestamp: the peer's window scale, and which options both ends may
+// use.
 const (
 	cookieNoScale = 0x0f
 	cookieSACK    = 0x10
@@ -100,8 +102,8 @@ const (
 	cookieBits    = 0x3f
 )
 
-// unpack writes in a SYN what the timestamp that h echoes says of it.
-func unpack(syn, h *wire.TCP) {
+// restoreOptions sets the options of a SYN from the timestamp that h echoes.
+func restoreOptions(syn, h *wire.TCP) {
 	o, bits := &syn.Options, h.Options.TSEcr
 	o.HasTimestamp, o.TSVal = true, h.Options.TSVal
 	o.SACKPermitted = bits&cookieSACK != 0

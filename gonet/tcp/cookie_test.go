@@ -24,7 +24,7 @@ func TestCookie(t *testing.T) {
 			t.Fatalf("the answer is %+v", answer)
 		}
 		ack := &wire.TCP{Seq: 78, Ack: cookie + 1, Flags: wire.ACK, Window: 9000}
-		now := start.Add(100 * time.Second) // the slow clock has gone on
+		now := start.Add(100 * time.Second) // the slow clock has advanced
 		c := AcceptCookie(cfg, keyed(1), ack, now)
 		if c == nil || c.State() != Established {
 			t.Fatalf("MSS %d: not taken", mss)
@@ -54,8 +54,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// Where the peer sends timestamps a cookie loses no option: what was offered and is wanted is what
-// the connection has.
+// TestCookieKeepsOptions holds that with timestamps a cookie keeps all options that both ends want.
 func TestCookieKeepsOptions(t *testing.T) {
 	now := Time(100*time.Hour + 12345*time.Millisecond)
 	for _, c := range []struct {
@@ -103,9 +102,10 @@ func TestCookieKeepsOptions(t *testing.T) {
 			t.Errorf("%s: timestamps %v, SACK %v, ECN %v, a scale of %d, a window of %d", c.name,
 				x.timestamps, x.sack, x.ecn.on, x.send.shift, x.send.window)
 		}
-		if c.stamps && (int32(x.stamp(now)-a.TSVal) < 0 || x.recent != 4712 || a.TSEcr != 4711) {
+		if c.stamps && (int32(x.timestamp(now)-a.TSVal) < 0 || x.recent != 4712 ||
+			a.TSEcr != 4711) {
 			t.Errorf("%s: the clock of the answer is %d ahead; %d was kept of the peer's, %d "+
-				"sent back", c.name, a.TSVal-x.stamp(now), x.recent, a.TSEcr)
+				"sent back", c.name, a.TSVal-x.timestamp(now), x.recent, a.TSEcr)
 		}
 	}
 }

@@ -4,29 +4,31 @@ import (
 	"math"
 )
 
-// cubic is the control of RFC 9438: after a loss the window grows along a cubic function of time,
-// flat around the size at which the loss was, so that its growth does not depend on the round trip.
-// Windows are in segments here.
+// cubic is the congestion control of RFC 9438. After a loss the window grows along a cubic function
+// of time, which is flat around the window at the loss. So growth does not depend on the round
+// trip. Windows are in segments here.
 type cubic struct {
 	reno
-	epoch    Time    // when this stage of congestion avoidance began
+	epoch    Time    // when the current congestion avoidance stage began
 	started  bool    // epoch is set
 	max      float64 // W_max: the window before the last loss, segments
-	k        float64 // seconds from the epoch until the window is max again
-	estimate float64 // W_est: what Reno would have by now, segments
-	part     float64 // of a byte of growth that is not whole yet
+	k        float64 // K: seconds from the epoch until the window is max again
+	estimate float64 // W_est: Reno's window at this time, segments
+	part     float64 // growth of less than a byte that was not applied yet
 	was      float64 // max before the last loss
 }
 
-// The constants of section 5: the scale of the curve, and what a loss leaves of the window.
+// The constants of RFC 9438: C, the scale of the curve (section 5), and β, the part of the window
+// that stays after a loss (section 4.6).
 const (
 	cubicScale  = 0.4
 	cubicFactor = 0.7
-	// cubicMarked is what a mark leaves, RFC 8511 section 3.1: a queue that marks is short, so less
-	// is given up than for a loss, once slow start has ended. NewReno keeps 4 of 5 parts.
+	// cubicMarked is the part of the window that stays after a CE mark in congestion avoidance (RFC
+	// 8511 section 3.1). A queue that marks is short, so less is given up than after a loss.
+	// NewReno keeps 0.8.
 	cubicMarked = 0.85
-	// renoGrowth is α of section 4.3, which makes Reno with cubicFactor as fast as
-	// Reno with a half.
+	// renoGrowth is α of section 4.3: with it Reno with a decrease factor of cubicFactor is as fast
+	// as Reno with 0.5.
 	renoGrowth = 3 * (1 - cubicFactor) / (1 + cubicFactor)
 )
 
@@ -39,8 +41,8 @@ func (c *cubic) acked(n int, now Time, r *rtt) {
 		c.begin(now, window)
 	}
 	t := secondsOf(now.Sub(c.epoch))
-	// The friendly region (section 4.3): never slower than Reno, which grows by a whole segment a
-	// window once it is back at the size of the loss.
+	// The Reno-friendly region (section 4.3): CUBIC is never slower than Reno. Back at the window
+	// of the loss, Reno's estimate grows by one segment a round trip.
 	alpha := renoGrowth
 	if c.estimate >= c.max {
 		alpha = 1
@@ -65,7 +67,7 @@ func (c *cubic) begin(now Time, window float64) {
 	c.k = math.Cbrt((c.max - window) / cubicScale)
 }
 
-// curve is W_cubic(t) of section 4.2, in segments.
+// curve returns W_cubic(t) of section 4.2, in segments.
 func (c *cubic) curve(t float64) float64 {
 	d := t - c.k
 	return cubicScale*d*d*d + c.max
@@ -75,7 +77,7 @@ func (c *cubic) segments() float64 { return float64(c.cwnd) / float64(c.mss) }
 
 func (c *cubic) lost(flight int, _ Time) { c.congested(flight, cubicFactor) }
 
-// congested leaves a part of the window.
+// congested reduces the window to a part of it.
 func (c *cubic) congested(flight int, part float64) {
 	c.remember(part)
 	c.reduce(int(float64(min(c.cwnd, max(flight, 2*c.mss))) * part))
@@ -90,7 +92,7 @@ func (c *cubic) marked(flight int, now Time) {
 }
 
 func (c *cubic) resized(mss int) {
-	if mss > c.mss { // the curve is of segments
+	if mss > c.mss { // W_max is in segments
 		c.max *= float64(c.mss) / float64(mss)
 		c.started = false
 	}
@@ -99,15 +101,15 @@ func (c *cubic) resized(mss int) {
 
 func (c *cubic) timedOut(flight int, first bool, _ Time) {
 	if first {
-		// The curve starts anew from where congestion avoidance does: K is 0 and W_max the window
-		// then (section 4.8).
+		// The curve starts anew when congestion avoidance begins, with K = 0 and W_max as the
+		// window then (section 4.8).
 		c.was, c.max, c.started = c.max, 0, false
 	}
 	c.collapse(int(float64(max(flight, 2*c.mss))*cubicFactor), first)
 }
 
-// remember keeps the window of the loss, of which a part stays. A flow that lost below its last
-// maximum is giving way to a new one, and releases more (fast convergence, section 4.7).
+// remember stores the window at the loss as W_max. A flow that loses below its last maximum gives
+// way to a new flow, and releases more (fast convergence, section 4.7).
 func (c *cubic) remember(part float64) {
 	c.was = c.max
 	window := c.segments()
@@ -121,7 +123,7 @@ func (c *cubic) remember(part float64) {
 
 func (c *cubic) idle() {
 	c.reno.idle()
-	c.started = false // time that passed in silence must not let the window jump (section 5.8)
+	c.started = false // idle time must not let the window jump (section 5.8)
 }
 
 func (c *cubic) undo() {

@@ -7,7 +7,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// The first mark is echoed at once, later ones with the acknowledgements that are due anyway.
+// TestTheFirstMarkIsEchoedAtOnce holds that the first CE mark is echoed at once, and later ones
+// with the acknowledgements that are due anyway.
 func TestTheFirstMarkIsEchoedAtOnce(t *testing.T) {
 	p := newPair(&Config{MSS: 1460, ECN: true})
 	y := p.y
@@ -31,7 +32,7 @@ func TestTheFirstMarkIsEchoedAtOnce(t *testing.T) {
 		t.Errorf("the second is echoed by %v", p.s.Header.Flags)
 	}
 	y.Marked()
-	// not in the window: its mark is nobody's
+	// not in the window: its mark does not count
 	y.Input(&wire.TCP{Flags: wire.RST, Seq: 1}, nil, p.now)
 	y.ecn.echo = false
 	p.x.Write(make([]byte, 100))

@@ -7,8 +7,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// FuzzConn plays what a peer and a user may do, and holds the machine against what must be true of
-// it at any time.
+// FuzzConn has a peer and a user do arbitrary things, and checks the machine's invariants after
+// each.
 func FuzzConn(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 0, 16, 0, 0, 0, 2, 50, 4, 9})
 	f.Add([]byte{1, 2, 200, 1, 24, 9, 9, 100, 6, 3, 100, 1, 17, 0, 0, 0, 5, 4, 255, 4, 255})
@@ -35,8 +35,8 @@ func FuzzConn(f *testing.F) {
 	})
 }
 
-// play takes events from bytes: segments near what the machine expects, what users do,
-// time that passes.
+// play takes events from bytes: segments near those that the machine expects, calls of the user,
+// and time that passes.
 func play(t *testing.T, c *Conn, in []byte, theirs uint32, now Time) {
 	next := func() byte {
 		if len(in) == 0 {
@@ -57,7 +57,7 @@ func play(t *testing.T, c *Conn, in []byte, theirs uint32, now Time) {
 				h.Seq = theirs
 			}
 			h.Options = wire.TCPOptions{HasTimestamp: seq&1 == 0,
-				TSVal: c.recent + uint32(int32(ack)), TSEcr: c.stamp(now) - uint32(n),
+				TSVal: c.recent + uint32(int32(ack)), TSEcr: c.timestamp(now) - uint32(n),
 				SACKCount: uint8(n) % 5}
 			for i := range h.Options.SACK {
 				left := uint32(c.send.una) + uint32(int32(ack))*uint32(i)*100
@@ -86,17 +86,17 @@ func play(t *testing.T, c *Conn, in []byte, theirs uint32, now Time) {
 				t.Fatalf("the machine sends without end: %+v", s.Header)
 			}
 		}
-		holds(t, c, now)
+		checkInvariants(t, c, now)
 	}
 }
 
-// holds checks what is always true.
-func holds(t *testing.T, c *Conn, now Time) {
+// checkInvariants checks what must always be true.
+func checkInvariants(t *testing.T, c *Conn, now Time) {
 	t.Helper()
 	s, r := &c.send, &c.receive
 	var inFlight, sacked, lost int
 	at := s.una
-	for i, f := range s.board.flights {
+	for i, f := range s.scoreboard.flights {
 		if f.seq != at || !f.seq.Before(f.end) {
 			t.Fatalf("flight %d is %d..%d, want it to start at %d", i, f.seq, f.end, at)
 		}
@@ -110,7 +110,7 @@ func holds(t *testing.T, c *Conn, now Time) {
 			inFlight += f.len()
 		}
 	}
-	if b := s.board; b.inFlight != inFlight || b.sacked != sacked || b.lost != lost {
+	if b := s.scoreboard; b.inFlight != inFlight || b.sacked != sacked || b.lost != lost {
 		t.Fatalf("counted %d, %d, %d bytes in flight, sacked, lost; there are %d, %d, %d",
 			b.inFlight, b.sacked, b.lost, inFlight, sacked, lost)
 	}

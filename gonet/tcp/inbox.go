@@ -2,32 +2,32 @@ package tcp
 
 import "sync"
 
-// inbox is a queue of bytes in pieces, of which the reader takes one at a time. What has arrived
-// in memory that may be kept is kept, and copied but once more, to the user. An empty inbox
-// holds no memory.
+// inbox is the receive queue: bytes in pieces, of which the reader takes one at a time. A large
+// payload stays in the link's buffer in which it arrived, and is copied only once, to the user. An
+// empty inbox holds no memory.
 type inbox struct {
 	head, tail *Piece
 	n          int // bytes in the queue
 }
 
-// Loan is memory in which a segment has arrived. It is the link's again at its next read,
-// unless it was kept.
+// Loan is the link's buffer in which a segment has arrived. The link uses it again at its next
+// read, unless Keep was called.
 type Loan interface {
-	Keep()   // before the next read of the link
-	Return() // once, after Keep; any goroutine
+	Keep()   // to be called before the next read of the link
+	Return() // to be called once, after Keep; any goroutine
 }
 
-// Piece is what one Take gives: the next bytes of the peer's stream.
+// Piece is what Take returns: the next bytes of the peer's stream.
 type Piece struct {
 	Data []byte
 	next *Piece
-	room *[]byte // of a pool, in which Data stands; nil if it has memory of its own
-	loan Loan    // or in which it has arrived
+	room *[]byte // the pooled memory of Data; nil if Data has memory of its own
+	loan Loan    // the link's buffer that holds Data, if it was kept
 }
 
 var pieces = sync.Pool{New: func() any { return new(Piece) }}
 
-// Free gives the memory of Data back.
+// Free gives the memory of Data back. Data must not be used afterwards.
 func (p *Piece) Free() {
 	if p.loan != nil {
 		p.loan.Return()
@@ -38,17 +38,18 @@ func (p *Piece) Free() {
 	pieces.Put(p)
 }
 
-// worthLending is the least payload in bytes that is kept as it has arrived: less would hold a
-// super-frame's room for little.
-const worthLending = 32 << 10
+// minLoan is the least payload, in bytes, that is left in the link's buffer. A smaller one would
+// hold the memory of a whole super-frame for few bytes.
+const minLoan = 32 << 10
 
-// maxPiece is the largest room in bytes for what is copied: a reader takes it at once.
+// maxPiece is the largest piece of copied bytes, as a reader takes a piece as a whole.
 const maxPiece = 64 << 10
 
-// push puts b at the end of the queue: as it stands in what is lent, or as a copy.
+// push appends b to the queue: in the link's buffer if loan allows it and b is large, or else as a
+// copy.
 func (q *inbox) push(b []byte, loan Loan) {
 	q.n += len(b)
-	if loan != nil && len(b) >= worthLending {
+	if loan != nil && len(b) >= minLoan {
 		loan.Keep()
 		p := pieces.Get().(*Piece)
 		p.Data, p.loan = b, loan
@@ -69,9 +70,9 @@ func (q *inbox) push(b []byte, loan Loan) {
 	}
 }
 
-// own puts b at the end of the queue as it stands, for it is nobody else's any more: in pieces,
-// since a reader takes one as a whole.
-func (q *inbox) own(b []byte) {
+// pushOwned appends b, which the queue owns from now on, without a copy. It is cut into pieces of
+// at most maxPiece, since a reader takes a piece as a whole.
+func (q *inbox) pushOwned(b []byte) {
 	q.n += len(b)
 	for len(b) > 0 {
 		n := min(len(b), maxPiece)
@@ -91,7 +92,7 @@ func (q *inbox) add(p *Piece) {
 	q.tail = p
 }
 
-// take takes the first piece, nil if there is none.
+// take removes and returns the first piece, or nil.
 func (q *inbox) take() *Piece {
 	p := q.head
 	if p == nil {
@@ -105,7 +106,7 @@ func (q *inbox) take() *Piece {
 	return p
 }
 
-// pop moves bytes from the start of the queue to b and returns how many.
+// pop moves bytes from the front of the queue to b and returns how many.
 func (q *inbox) pop(b []byte) int {
 	done := 0
 	for done < len(b) && q.head != nil {
@@ -119,7 +120,7 @@ func (q *inbox) pop(b []byte) int {
 	return done
 }
 
-// free forgets the queue.
+// free empties the queue and gives its memory back.
 func (q *inbox) free() {
 	for p := q.take(); p != nil; p = q.take() {
 		p.Free()

@@ -6,18 +6,18 @@ import (
 	"testing"
 )
 
-// lender counts what becomes of a loan.
-type lender struct{ kept, returned int }
+// countingLoan is a Loan that counts its calls.
+type countingLoan struct{ kept, returned int }
 
-func (l *lender) Keep()   { l.kept++ }
-func (l *lender) Return() { l.returned++ }
+func (l *countingLoan) Keep()   { l.kept++ }
+func (l *countingLoan) Return() { l.returned++ }
 
-// The inbox is held against a slice that does the same.
+// TestInboxAgreesWithASlice compares the inbox with a slice.
 func TestInboxAgreesWithASlice(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var q inbox
 	var want []byte
-	var loans lender
+	var loans countingLoan
 	next := byte(0)
 	steps := 20_000
 	if raced {
@@ -36,14 +36,14 @@ func TestInboxAgreesWithASlice(t *testing.T) {
 			want = append(want, b...)
 			switch len(b) % 3 {
 			case 0:
-				if q.push(b, &loans); len(b) < worthLending {
-					clear(b) // it is the link's again
+				if q.push(b, &loans); len(b) < minLoan {
+					clear(b) // the link uses it again
 				}
 			case 1:
 				q.push(b, nil)
 				clear(b)
 			case 2:
-				q.own(b)
+				q.pushOwned(b)
 			}
 		case 2:
 			b := make([]byte, random.IntN(100_000))

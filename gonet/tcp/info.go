@@ -2,40 +2,40 @@ package tcp
 
 import "time"
 
-// traffic counts what a connection has moved.
+// traffic counts the segments and bytes of a connection.
 type traffic struct {
-	segments, resent  uint64 // sent, and those of them that were sent before
-	bytesOut, bytesIn uint64 // payload: sent, each time that it was, and arrived in order
+	segments, resent uint64 // sent, and those of them that were sent before
+	// payload sent, retransmissions included, and payload received in order
+	bytesOut, bytesIn uint64
 	bytesResent       uint64
 }
 
-// Info is what can be said of a connection at an instant: what `ss -ti` shows of one of Linux.
-// Sizes are in bytes.
+// Info describes a connection at an instant, as `ss -ti` does for one of Linux. Sizes are in bytes.
 type Info struct {
 	State                  State
 	MSS                    int
-	RTT, Deviation, MinRTT time.Duration // 0: not measured yet
-	RTO                    time.Duration // with its doublings
-	Backoff                uint          // how many these are
-	// of congestion; Threshold is 0 where slow start has no bound yet
+	RTT, Deviation, MinRTT time.Duration // 0: no sample yet
+	RTO                    time.Duration // with exponential backoff
+	Backoff                uint          // how often the RTO was doubled
+	// the congestion window, and the slow start threshold, 0 while it is unlimited
 	Window, Threshold int
-	PeerWindow        int // what the peer has room for
+	PeerWindow        int // the send window that the peer has announced
 	InFlight, Lost    int
-	Unacked, Unread   int    // waits for an acknowledgement, for the user
-	Segments, Resent  uint64 // sent, and those of them that were sent before
-	BytesOut, BytesIn uint64 // payload, what was sent again included
+	Unacked, Unread   int    // bytes that wait for an acknowledgement, and for the user
+	Segments, Resent  uint64 // segments sent, and the retransmissions among them
+	BytesOut, BytesIn uint64 // payload, retransmissions included
 	BytesResent       uint64
 	Recovering        bool
 }
 
-// Info tells how the connection is.
+// Info describes the connection now.
 func (c *Conn) Info() Info {
 	s, t := &c.send, &c.traffic
 	i := Info{
 		State: c.state, MSS: s.mss, RTT: s.rtt.smoothed, Deviation: s.rtt.deviation,
 		MinRTT: s.rtt.least, RTO: s.rtt.rto(),
-		Backoff: s.rtt.backoff, PeerWindow: s.window, InFlight: s.board.inFlight,
-		Lost:    s.board.lost,
+		Backoff: s.rtt.backoff, PeerWindow: s.window, InFlight: s.scoreboard.inFlight,
+		Lost:    s.scoreboard.lost,
 		Unacked: s.out.n, Unread: c.receive.in.n, Segments: t.segments, Resent: t.resent,
 		BytesOut: t.bytesOut, BytesIn: t.bytesIn, BytesResent: t.bytesResent,
 		Recovering: s.recovering,
@@ -55,13 +55,13 @@ func (t *traffic) sent(n int) {
 	t.bytesOut += uint64(n)
 }
 
-// again counts a segment that was sent before, beside what sent does.
-func (t *traffic) again(n int) {
+// countResent counts a retransmission with n bytes of payload, which sent counts too.
+func (t *traffic) countResent(n int) {
 	t.resent++
 	t.bytesResent += uint64(n)
 }
 
-// Busy tells whether something that was written, or the end of it, has not been acknowledged yet.
+// Busy tells whether written bytes, or the FIN, are not acknowledged yet.
 func (i Info) Busy() bool {
 	switch i.State {
 	case Closed, FinWait2, TimeWait:

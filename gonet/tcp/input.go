@@ -6,19 +6,19 @@ import (
 	"interleave/gonet/wire"
 )
 
-// InputLoan is Input for a payload in memory that may be kept: it is copied once less.
+// InputLoan is Input for a payload in a buffer that may be kept, which saves a copy.
 func (c *Conn) InputLoan(h *wire.TCP, p []byte, loan Loan, now Time) {
 	c.receive.loan = loan
 	c.Input(h, p, now)
 	c.receive.loan = nil
 }
 
-// Input takes a segment that has arrived for this connection: RFC 9293 section 3.10.7, with the
-// defences of RFC 5961. The payload may be that of several segments that the link has merged. Its
-// checksum has been verified.
+// Input processes a segment for this connection, as RFC 9293 section 3.10.7 says, with the defences
+// of RFC 5961. The checksum must have been verified. The payload may be that of several segments
+// that the link has merged.
 func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	r := &c.receive
-	r.calm, r.mayWait = !r.ackDue || r.mayWait, false
+	r.noUrgentACK, r.ackMayWait = !r.ackDue || r.ackMayWait, false
 	ce := c.ecn.ce
 	c.ecn.ce = false
 	switch c.state {
@@ -28,7 +28,7 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 		c.inputSynSent(h, p, now)
 		return
 	}
-	c.timers.hear(now)
+	c.timers.segmentArrived(now)
 	if !c.passesPAWS(h, len(p), now) || !c.acceptable(h, p, now) {
 		return
 	}
@@ -42,7 +42,7 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	case h.Flags&wire.ACK == 0:
 		return
 	}
-	if c.timestamps && !Seq(h.Seq).After(c.receive.lastAck) && c.younger(h, now) {
+	if c.timestamps && !Seq(h.Seq).After(c.receive.lastAck) && c.notOlder(h, now) {
 		c.recent, c.recentAt = h.Options.TSVal, now
 	}
 	if c.state == SynReceived && !c.establish(h, now) {
@@ -50,18 +50,18 @@ func (c *Conn) Input(h *wire.TCP, p []byte, now Time) {
 	}
 	if h.Flags&wire.SYN != 0 {
 		c.receive.ackDue = true
-		return // its text, if any, comes again
+		return // its payload, if any, is sent again
 	}
 	if !c.acknowledge(h, len(p), now) || c.state == Closed {
 		return
 	}
 	if c.ecn.on {
-		c.hearMark(h.Flags, ce, len(p))
+		c.inputCE(h.Flags, ce, len(p))
 	}
 	c.inputText(h, p, now)
 }
 
-// inputSynSent is section 3.10.7.3.
+// inputSynSent processes a segment in SYN-SENT (RFC 9293 section 3.10.7.3).
 func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 	acked := false
 	if h.Flags&wire.ACK != 0 {
@@ -82,10 +82,10 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 	if h.Flags&wire.SYN == 0 {
 		return
 	}
-	c.timers.hear(now)
+	c.timers.segmentArrived(now)
 	c.takeSyn(h, now)
-	c.receive.advertise(c.cfg.MSS, false) // what our SYN said
-	// both ends have sent a SYN at once: answer with ours again, and an acknowledgement
+	c.receive.advertise(c.cfg.MSS, false) // the window that our SYN has announced
+	// A simultaneous open: answer with our SYN again, and an acknowledgement.
 	if !acked {
 		c.state = SynReceived
 		c.send.synDue = true
@@ -101,9 +101,9 @@ func (c *Conn) inputSynSent(h *wire.TCP, p []byte, now Time) {
 	}
 }
 
-// inputReset heeds a reset only at the very next byte: elsewhere in the window it is challenged
-// (RFC 5961 section 3.2). In TIME-WAIT it may be the answer to our answer to an old duplicate, and
-// must not end the wait (RFC 1337).
+// inputReset accepts a reset only at RCV.NXT; elsewhere in the window it sends a challenge ACK (RFC
+// 5961 section 3.2). In TIME-WAIT a reset is ignored: it may be caused by our answer to an old
+// duplicate (RFC 1337).
 func (c *Conn) inputReset(h *wire.TCP, now Time) {
 	if c.state == TimeWait {
 		return
@@ -126,7 +126,8 @@ func (c *Conn) inputReset(h *wire.TCP, now Time) {
 	}
 }
 
-// establish ends SYN-RECEIVED, or refuses an acknowledgement of something else.
+// establish ends SYN-RECEIVED. It returns false for an acknowledgement that is not of our SYN, and
+// resets it.
 func (c *Conn) establish(h *wire.TCP, now Time) bool {
 	ack := Seq(h.Ack)
 	if !ack.After(c.send.una) || ack.After(c.send.next) {
@@ -149,7 +150,8 @@ func (c *Conn) establish(h *wire.TCP, now Time) bool {
 	return true
 }
 
-// inputText is the seventh and the eighth step: the payload and the FIN.
+// inputText processes the segment text and the FIN: the seventh and the eighth step of section
+// 3.10.7.4.
 func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 	r := &c.receive
 	fin := h.Flags&wire.FIN != 0
@@ -158,22 +160,22 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 	case TimeWait:
 		if fin {
 			r.ackDue = true
-			c.lingerFrom(now)
+			c.startLinger(now)
 		}
 		return
-	default: // the peer has sent its FIN: nothing can follow
+	default: // nothing can follow the peer's FIN
 		r.ackDue = r.ackDue || len(p) > 0 || fin
 		return
 	}
 	end := Seq(h.Seq).Plus(len(p))
 	if len(p) > 0 {
-		if c.closed && end.After(r.next) { // nobody will read it (RFC 2525 section 2.17)
+		if c.closed && end.After(r.next) { // nobody will read the data (RFC 2525 section 2.17)
 			c.Abort()
 			return
 		}
 		inOrder := !Seq(h.Seq).After(r.next)
 		before := r.next
-		c.text(Seq(h.Seq), p)
+		c.receiveText(Seq(h.Seq), p)
 		c.decideAck(inOrder && r.next != before, now)
 	}
 	if fin && !end.After(r.edge) && !r.fin {
@@ -182,55 +184,55 @@ func (c *Conn) inputText(h *wire.TCP, p []byte, now Time) {
 	if r.fin && r.next == r.finAt {
 		c.inputFin(now)
 	} else if fin {
-		r.ackDue = true // it came ahead of its turn, or again
+		r.ackDue = true // the FIN is out of order, or a duplicate
 	}
 }
 
-// inputFin is the end of the peer's stream.
+// inputFin processes the peer's FIN once all data before it has arrived.
 func (c *Conn) inputFin(now Time) {
 	r := &c.receive
-	r.mayWait = r.calm && r.queue.len() == 0
+	r.ackMayWait = r.noUrgentACK && r.queue.len() == 0
 	r.finished, r.ackDue, r.queue = true, true, reassembly{}
 	r.next = r.next.Plus(1)
 	r.edge = later(r.edge, r.next)
 	switch c.state {
 	case Established:
 		c.state = CloseWait
-	case FinWait1: // had our FIN been acknowledged, this would be FIN-WAIT-2
+	case FinWait1: // our FIN is not acknowledged, or the state would be FIN-WAIT-2
 		c.state = Closing
 	case FinWait2:
 		c.timeWait(now)
 	}
 }
 
-// timeWait begins the wait that keeps old segments from a new connection.
+// timeWait enters TIME-WAIT, which keeps old segments from a new connection of the same flow.
 func (c *Conn) timeWait(now Time) {
 	c.state = TimeWait
-	c.send.board.free()
-	c.timers = timers{heard: c.timers.heard, since: c.timers.since}
-	c.lingerFrom(now)
+	c.send.scoreboard.free()
+	c.timers = timers{lastInput: c.timers.lastInput, since: c.timers.since}
+	c.startLinger(now)
 }
 
-// lingerFrom starts 2 MSL again, in TIME-WAIT, and the time that an end that nobody reads waits for
-// the peer's FIN in FIN-WAIT-2.
-func (c *Conn) lingerFrom(now Time) {
+// startLinger starts the time-out of TIME-WAIT (2 MSL), or that of a FIN-WAIT-2 whose user has
+// closed the connection.
+func (c *Conn) startLinger(now Time) {
 	c.timers.linger = now.Add(orElse(c.cfg.TimeWait, defaultTimeWait))
 }
 
-// Yields tells whether we may begin a new connection in the place of this one in TIME-WAIT:
-// its timestamps tell old segments from new ones, once their clock has moved on (RFC 6191;
-// Linux: tcp_tw_reuse).
+// Yields tells whether we may open a new connection in place of this one in TIME-WAIT. Timestamps
+// tell old segments from new ones, once our timestamp clock has advanced (RFC 6191; Linux:
+// tcp_tw_reuse).
 func (c *Conn) Yields(now Time) bool {
 	waited := orElse(c.cfg.TimeWait, defaultTimeWait) - c.timers.linger.Sub(now)
 	return c.state == TimeWait && c.timestamps && waited >= yieldAfter
 }
 
-// yieldAfter is how long a connection stays in TIME-WAIT at least, if nothing else
-// ends it: as Linux.
+// yieldAfter is the least time in TIME-WAIT before Yields allows reuse, as in Linux.
 const yieldAfter = time.Second
 
-// Reusable tells whether a SYN may begin a new connection in the place of this one in TIME-WAIT: it
-// must be newer by its timestamp, or by its sequence number (RFC 6191, RFC 9293 section 3.6.1).
+// Reusable tells whether the peer's SYN may open a new connection in place of this one in
+// TIME-WAIT. The SYN must be newer by its timestamp, or by its sequence number (RFC 6191, RFC 9293
+// section 3.6.1).
 func (c *Conn) Reusable(syn *wire.TCP) bool {
 	if c.state != TimeWait {
 		return false

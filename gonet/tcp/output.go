@@ -6,22 +6,23 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Segment is what Output has to send. Its payload is a view of what was written, in two pieces,
-// valid until the next call of the connection; it may be many times the MSS, if Config.Burst lets
-// the link cut it.
+// Segment is a segment to be sent. Its payload is a view of the send buffer in two slices, valid
+// until the next call of the connection. It may be many times the MSS if Config.Burst lets the link
+// cut it.
 type Segment struct {
 	Header            wire.TCP // without ports and checksum
 	Payload, Payload2 []byte
-	MSS               int // payload in bytes of each segment that the link makes of it
-	// routers may mark it in place of dropping it: the codepoint 2 of RFC 3168
+	MSS               int // payload in bytes of each segment into which the link cuts it
+	// Markable: the packet is to be sent with ECT(0) (RFC 3168 section 5), so that routers may mark
+	// it in place of dropping it.
 	Markable bool
 }
 
-// Len is the payload's length in bytes.
+// Len returns the length of the payload in bytes.
 func (s *Segment) Len() int { return len(s.Payload) + len(s.Payload2) }
 
-// Output returns the next segment that is due, false when there is none: call it until then, after
-// whatever may have made one due (Input, Write, Read, Close, Expire).
+// Output fills in the next segment that is due, and returns false when none is. Call it until then
+// after each call that may make one due: Input, Write, Read, Close, Expire.
 func (c *Conn) Output(seg *Segment, now Time) bool {
 	return c.output(seg, now) || c.outputAck(seg, now)
 }
@@ -30,52 +31,55 @@ func (c *Conn) outputAck(seg *Segment, now Time) bool {
 	if !c.AckDue() {
 		return false
 	}
-	c.fill(seg, c.heeded(), 0, now)
+	c.fill(seg, c.acceptableSeq(), 0, now)
 	return true
 }
 
-// heeded is where a segment without data stands: behind what was sent, but not beyond the peer's
-// window, where a probe may be and nothing is heeded.
-func (c *Conn) heeded() Seq {
-	if s := &c.send; s.una != s.iss { // a SYN that is not acknowledged stands in no window
+// acceptableSeq returns the sequence number for a segment without data. It is SND.NXT, but not
+// beyond the peer's window: after a window probe SND.NXT lies there, and the peer would not accept
+// the segment.
+func (c *Conn) acceptableSeq() Seq {
+	if s := &c.send; s.una != s.iss { // before our SYN is acknowledged there is no window
 		return earlier(s.next, s.una.Plus(s.window))
 	}
 	return c.send.next
 }
 
-// AckDue tells whether Output has an acknowledgement to send.
+// AckDue tells whether an acknowledgement must be sent.
 func (c *Conn) AckDue() bool {
 	return c.receive.ackDue && c.state != SynSent && c.state != Closed
 }
 
-// OutputNow is Output without the acknowledgements that would go alone and tell of nothing but
-// progress: who can tell that the user is about to write waits a moment for what they can go with.
-// While losses are being mended they do not wait: what they went with might be lost.
+// OutputNow is Output without acknowledgements that report only new data in order and would be sent
+// alone. A caller that expects the user to write soon holds those until they can go with the user's
+// data. During retransmission and loss recovery none is held, since the segment that takes it along
+// might be lost.
 func (c *Conn) OutputNow(seg *Segment, now Time) bool {
 	if c.output(seg, now) {
 		return true
 	}
-	if c.receive.mayWait && c.send.rtt.backoff == 0 && !c.send.recovering {
+	if c.receive.ackMayWait && c.send.rtt.backoff == 0 && !c.send.recovering {
 		return false
 	}
 	return c.outputAck(seg, now)
 }
 
-// Postpone has the acknowledgement of the peer's end, if it may wait, wait for endDelay: it would
-// let the peer send nothing more, and a user who has read the end soon closes, too.
+// Postpone delays the acknowledgement of the peer's FIN by endDelay, if it may be held. The peer
+// has nothing more to send, and a user who has read the end of the stream soon closes too. Then our
+// FIN takes the acknowledgement along.
 func (c *Conn) Postpone(now Time) {
 	r := &c.receive
-	calm := r.mayWait && c.send.rtt.backoff == 0 && !c.send.recovering
-	if r.ackDue && calm && r.finished && c.state == CloseWait {
+	ackMayWait := r.ackMayWait && c.send.rtt.backoff == 0 && !c.send.recovering
+	if r.ackDue && ackMayWait && r.finished && c.state == CloseWait {
 		r.ackDue, c.timers.ack = false, now.Add(endDelay)
 	}
 }
 
-// endDelay is shorter than what a peer waits before it probes the tail: two round trips and 2 ms
-// (Linux: TCP_TIMEOUT_MIN).
+// endDelay is shorter than the time after which a peer sends a tail loss probe: two round trips
+// plus 2 ms (Linux: TCP_TIMEOUT_MIN).
 const endDelay = 2 * time.Millisecond
 
-// output sends what is no mere acknowledgement.
+// output fills in the next segment that is more than a bare acknowledgement.
 func (c *Conn) output(seg *Segment, now Time) bool {
 	*seg = Segment{}
 	if c.reset {
@@ -105,22 +109,22 @@ func (c *Conn) outputReset(seg *Segment, now Time) bool {
 	if c.resetAck {
 		seg.Header.Flags |= wire.ACK
 		seg.Header.Ack = uint32(c.receive.next)
-		c.putStamp(&seg.Header.Options, now)
+		c.putTimestamp(&seg.Header.Options, now)
 	}
 	return true
 }
 
-// outputSyn sends the SYN of our side, with the acknowledgement once the peer's is known.
+// outputSyn fills in our SYN, with an acknowledgement if the peer's SYN has arrived.
 func (c *Conn) outputSyn(seg *Segment, now Time) {
 	s, r := &c.send, &c.receive
 	s.synDue = false
 	s.synSent++
-	if len(s.board.flights) == 0 {
+	if len(s.scoreboard.flights) == 0 {
 		s.next = s.iss.Plus(1)
-		s.board.sent(s.iss, s.next, now)
+		s.scoreboard.sent(s.iss, s.next, now)
 	} else {
-		s.board.flights[0].again, s.board.flights[0].at = true, now
-		c.traffic.again(0)
+		s.scoreboard.flights[0].resent, s.scoreboard.flights[0].at = true, now
+		c.traffic.countResent(0)
 	}
 	seg.Header = wire.TCP{Seq: uint32(s.iss), Flags: wire.SYN, Window: uint16(min(r.limit, 0xffff))}
 	o := &seg.Header.Options
@@ -136,25 +140,26 @@ func (c *Conn) outputSyn(seg *Segment, now Time) {
 		}
 	} else {
 		o.HasWindowScale, o.WindowScale = !c.cfg.NoScale, c.scale()
-		// some drop what asks for it: the next does not (RFC 3168 section 6.1.1.1)
+		// Some networks drop a SYN that requests ECN, so a retransmitted SYN does not (RFC 3168
+		// section 6.1.1.1).
 		if c.cfg.ECN && s.synSent == 1 {
 			seg.Header.Flags |= wire.ECE | wire.CWR
 		}
 	}
-	c.putStamp(o, now)
+	c.putTimestamp(o, now)
 	c.traffic.sent(0)
 	if c.timers.retransmit == 0 {
 		c.timers.retransmit = now.Add(s.rtt.rto())
 	}
 }
 
-func (c *Conn) putStamp(o *wire.TCPOptions, now Time) {
+func (c *Conn) putTimestamp(o *wire.TCPOptions, now Time) {
 	if c.timestamps {
-		o.HasTimestamp, o.TSVal, o.TSEcr = true, c.stamp(now), c.recent
+		o.HasTimestamp, o.TSVal, o.TSEcr = true, c.timestamp(now), c.recent
 	}
 }
 
-// dataEnd is where the bytes that were written end; a FIN stands there.
+// dataEnd returns the sequence number behind the last written byte, which is that of the FIN.
 func (s *sender) dataEnd() Seq {
 	if s.finAcked {
 		return s.una.Plus(-1)
@@ -162,48 +167,49 @@ func (s *sender) dataEnd() Seq {
 	return s.una.Plus(s.out.n)
 }
 
-// allowance is how many bytes congestion control lets go now.
+// allowance returns how many bytes congestion control allows to send now.
 func (c *Conn) allowance() int {
 	s := &c.send
 	if s.recovering && !s.expired && c.sack {
-		return s.prr.credit
+		return s.prr.sndcnt
 	}
-	pipe := s.board.inFlight
+	pipe := s.scoreboard.inFlight
 	if !s.expired {
-		pipe = max(pipe-s.dups*s.mss, 0) // without SACK: what the duplicates stand for has arrived
+		// without SACK, each duplicate acknowledgement stands for a segment that has arrived
+		pipe = max(pipe-s.dups*s.mss, 0)
 	}
 	return s.control.window() - pipe
 }
 
-// burst is the largest payload of one Segment.
+// burst returns the largest payload of one Segment: a multiple of the MSS.
 func (c *Conn) burst() int { return max(c.cfg.Burst/c.send.mss, 1) * c.send.mss }
 
-// outputLost sends the first lost piece again.
+// outputLost fills in a retransmission of the first lost piece.
 func (c *Conn) outputLost(seg *Segment, now Time) bool {
 	s := &c.send
-	i := s.board.firstLost()
+	i := s.scoreboard.firstLost()
 	if i < 0 {
 		return false
 	}
-	n := min(s.board.flights[i].len(), c.burst())
+	n := min(s.scoreboard.flights[i].len(), c.burst())
 	if allowed := c.allowance(); allowed < n {
 		if n = min(n, max(allowed/s.mss, 0)*s.mss); s.probe {
-			n = min(max(n, s.mss), s.board.flights[i].len())
+			n = min(max(n, s.mss), s.scoreboard.flights[i].len())
 		}
 	}
 	if n <= 0 {
 		return false
 	}
 	s.probe = false
-	s.board.resent(i, n, now)
-	f := s.board.flights[i]
-	c.spend(n, now)
+	s.scoreboard.resent(i, n, now)
+	f := s.scoreboard.flights[i]
+	c.noteSent(n, now)
 	c.fill(seg, f.seq, n, now)
-	c.traffic.again(seg.Len())
+	c.traffic.countResent(seg.Len())
 	return true
 }
 
-// outputNew sends what was not sent yet, and the FIN.
+// outputNew fills in a segment with data that was not sent yet, and the FIN.
 func (c *Conn) outputNew(seg *Segment, now Time) bool {
 	s := &c.send
 	end := s.dataEnd()
@@ -212,12 +218,12 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 	}
 	unsent := s.next.To(end)
 	room := int(int32(s.una.Plus(s.window) - s.next))
-	if s.board.inFlight == 0 && s.lastSent != 0 && now.Sub(s.lastSent) > s.rtt.rto() {
+	if s.scoreboard.inFlight == 0 && s.lastSent != 0 && now.Sub(s.lastSent) > s.rtt.rto() {
 		s.control.idle()
 	}
 	n := min(unsent, max(room, 0), c.burst())
 	if c.ecn.cwr {
-		n = min(n, s.mss) // a link that cuts would have many say so
+		n = min(n, s.mss) // a link that cuts the segment could copy CWR to every part
 	}
 	tried := 0
 	if s.search.high > s.mss {
@@ -227,7 +233,7 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 	switch {
 	case tried > 0:
 		n = tried
-	case s.probe && room > 0: // a tail's probe may pass the congestion window
+	case s.probe && room > 0: // a tail loss probe may exceed the congestion window
 		n = min(n, max(allowed/s.mss*s.mss, s.mss))
 	case s.probe:
 		n = min(unsent, 1)
@@ -236,9 +242,10 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 			return false
 		}
 	}
-	fin := s.closing && n == unsent && (room > n || s.probe) // it takes a place of the window, too
+	// the FIN takes a sequence number of the window too
+	fin := s.closing && n == unsent && (room > n || s.probe)
 	if !s.probe && !fin && !c.worthSending(n, unsent) || n == 0 && !fin {
-		c.timers.watch(c, now)
+		c.timers.startPersist(c, now)
 		return false
 	}
 	probe := s.probe
@@ -249,8 +256,8 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 	}
 	seq := s.next
 	s.next = seq.Plus(took)
-	s.board.sent(seq, s.next, now)
-	c.spend(took, now)
+	s.scoreboard.sent(seq, s.next, now)
+	c.noteSent(took, now)
 	c.fill(seg, seq, took, now)
 	if c.ecn.on && !probe {
 		c.mark(seg, n)
@@ -262,8 +269,8 @@ func (c *Conn) outputNew(seg *Segment, now Time) bool {
 	return true
 }
 
-// worthSending is the sender's part against silly windows, and Nagle's (RFC 9293 sections
-// 3.8.6.2.1, 3.7.4).
+// worthSending is the sender's silly window avoidance and Nagle's algorithm (RFC 9293 sections
+// 3.8.6.2.1 and 3.7.4).
 func (c *Conn) worthSending(n, unsent int) bool {
 	s := &c.send
 	switch {
@@ -277,16 +284,17 @@ func (c *Conn) worthSending(n, unsent int) bool {
 	return n >= s.maxWindow/2
 }
 
-// spend accounts for n bytes that go out.
-func (c *Conn) spend(n int, now Time) {
+// noteSent accounts for n bytes that are sent, and sets the timers.
+func (c *Conn) noteSent(n int, now Time) {
 	s := &c.send
-	s.prr.sent += n
-	s.prr.credit = max(s.prr.credit-n, 0)
+	s.prr.out += n
+	s.prr.sndcnt = max(s.prr.sndcnt-n, 0)
 	s.lastSent = now
 	c.timers.sent(c, now)
 }
 
-// fill makes the segment of n places from seq on: data, and behind its end the FIN.
+// fill fills in a segment of n sequence numbers from seq on: data, and the FIN behind the last
+// byte.
 func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 	s, r := &c.send, &c.receive
 	h := &seg.Header
@@ -310,15 +318,15 @@ func (c *Conn) fill(seg *Segment, seq Seq, n int, now Time) {
 	c.traffic.sent(seg.Len())
 	h.Window = r.advertise(c.cfg.MSS, true)
 	seg.MSS = s.mss
-	c.putStamp(&h.Options, now)
+	c.putTimestamp(&h.Options, now)
 	reported := c.putSACK(h, n)
 	r.ackDue = r.ackDue && !reported
 	r.unacked, r.lastAck = 0, r.next
 	c.timers.ack = 0
 }
 
-// putSACK reports what has arrived out of order, in a segment of n bytes, and tells whether there
-// was room: a full segment has none (RFC 6691), so an acknowledgement that is due follows it.
+// putSACK adds SACK blocks to a segment of n bytes. It returns false if there was no room: a full
+// segment has none (RFC 6691), and the acknowledgement that is due must follow on its own.
 func (c *Conn) putSACK(h *wire.TCP, n int) bool {
 	q := &c.receive.queue
 	if !c.sack || q.len() == 0 {

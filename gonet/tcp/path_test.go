@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// A path that swallows what is large and says nothing must be survived, and found out: how large
-// segments may be, within what is worth looking for, and at the price of few segments.
+// TestAPathThatSwallowsLargeSegments has a path that drops large segments without a report. The
+// sender must find the largest size that passes, to the precision of the search, and lose few
+// segments.
 func TestAPathThatSwallowsLargeSegments(t *testing.T) {
 	const size = 3_000_000
 	for _, c := range []struct {
-		most, least int // that the path carries, that the sender is to find
+		most, least int // the path's limit, and what the sender must find at least
 		cfg         Config
 	}{
 		{1400, 1400 - worthProbing, Config{}},
@@ -22,8 +23,9 @@ func TestAPathThatSwallowsLargeSegments(t *testing.T) {
 		{1208, 1208, Config{PeerMSS: 1220}}, // the least of IPv6, with a timestamp
 	} {
 		t.Run(fmt.Sprintf("%d bytes, %+v", c.most, c.cfg), func(t *testing.T) {
-			path := way{delay: 10 * ms, rate: 12_500_000, queue: 1 << 20, most: c.most}
-			a, b := &end{give: pattern(size, 1), out: path, cfg: c.cfg}, &end{out: path, cfg: c.cfg}
+			path := oneWay{delay: 10 * ms, rate: 12_500_000, queue: 1 << 20, most: c.most}
+			a := &node{give: pattern(size, 1), out: path, cfg: c.cfg}
+			b := &node{out: path, cfg: c.cfg}
 			w := exchange(t, 3, a, b, time.Hour)
 			mss := a.conn.send.mss
 			if mss < c.least || mss > c.most {
@@ -33,8 +35,9 @@ func TestAPathThatSwallowsLargeSegments(t *testing.T) {
 				p.at < w.now.Add(searchInterval-time.Minute)) {
 				t.Errorf("the search has not come to rest for ten minutes: %+v", p)
 			}
-			// The initial window, its repetitions, and a few probes. The time: 1.4 s until the hole
-			// is found, twice over or more where 1024 bytes are too much, and .24 s of sending.
+			// The initial window, its retransmissions, and a few probes. The time: 1.4 s until the
+			// black hole is detected, twice that or more if 1024 bytes are too much, and .24 s of
+			// sending.
 			if limit := 60; a.out.dropped > limit {
 				t.Errorf("%d segments were swallowed, want %d at most", a.out.dropped, limit)
 			}
@@ -46,13 +49,13 @@ func TestAPathThatSwallowsLargeSegments(t *testing.T) {
 	}
 }
 
-// A path that was down, not narrow, must have its large segments back at once.
+// TestAPathThatWasDown holds that a path that was down gets its large segments back at once.
 func TestAPathThatWasDown(t *testing.T) {
 	p := newPair(&Config{MSS: 1460, QuickAck: true})
 	p.carry(make([]byte, 100_000), make([]byte, 64<<10))
 	p.x.Write(make([]byte, 3000))
 	for range 4 {
-		for p.x.Output(&p.s, p.now) { // into nothing
+		for p.x.Output(&p.s, p.now) { // all segments are lost
 			p.now++
 		}
 		due, _ := p.x.Deadline()
@@ -69,16 +72,16 @@ func TestAPathThatWasDown(t *testing.T) {
 	}
 }
 
-// Two flows of one second each over a queue that marks: nothing must be lost where both ends speak
-// ECN, the path be used, and the queue stay short.
+// TestMarksInPlaceOfLosses sends for a second over a queue that marks: with ECN nothing is lost,
+// the path is used, and the queue stays short.
 func TestMarksInPlaceOfLosses(t *testing.T) {
 	const size = 6_000_000
 	for _, name := range []string{CUBIC, NewReno} {
 		for _, burst := range []int{0, 40_000} {
 			cfg := Config{ECN: true, Congestion: name, Burst: burst}
-			path := way{delay: 10 * ms, rate: 6_000_000, queue: 400_000, mark: 60_000}
-			a, b := &end{give: pattern(size, 1), out: path, cfg: cfg},
-				&end{out: path, cfg: Config{Congestion: name}}
+			path := oneWay{delay: 10 * ms, rate: 6_000_000, queue: 400_000, mark: 60_000}
+			a, b := &node{give: pattern(size, 1), out: path, cfg: cfg},
+				&node{out: path, cfg: Config{Congestion: name}}
 			w := exchange(t, 4, a, b, time.Minute)
 			if a.out.dropped > 0 || a.out.marked == 0 || a.conn.traffic.resent > 0 {
 				t.Errorf("%s: %d segments were dropped, %d marked, %d sent again, want marks only",

@@ -2,40 +2,41 @@ package tcp
 
 import "time"
 
-// The size of segments: what the handshake allows, until a router says that it has no room, or a
-// way swallows what is large without a word (RFC 2923 section 2.1). Then segments are made smaller,
-// and one at a time is tried larger again (RFC 4821).
+// This file finds the segment size. It starts with that of the handshake. It shrinks when a router
+// reports a smaller MTU, or when large segments vanish without a report, in a black hole (RFC 2923
+// section 2.1). Then larger sizes are probed with one segment at a time (RFC 4821).
 
-// search is what is known of the largest segment that passes. Sizes are payloads in bytes.
+// search is the state of the search for the largest segment that passes. Sizes are payloads in
+// bytes.
 type search struct {
-	full     int  // what the handshake allows
-	high     int  // the largest that may pass; not above the MSS: there is nothing to look for
-	tried    bool // what is above high did not pass
-	out      bool // a probe is on its way: all from seq up to end
+	full     int  // the size that the handshake allows
+	high     int  // upper bound of the search; not above the MSS: no search
+	tried    bool // a probe above high was lost
+	out      bool // a probe is in flight, from seq up to end
 	seq, end Seq
-	at       Time // no probe before
-	stuck    Seq  // una at the last time-out
-	times    int  // how many there were in a row
+	at       Time // no probe before this instant
+	stuck    Seq  // SND.UNA at the last time-out
+	times    int  // time-outs in a row at that SND.UNA
 }
 
 const (
-	// blackHole is how many time-outs in a row make a path suspect (Linux: tcp_retries1). After one
-	// more only the least that there is counts as safe.
+	// blackHole is how many time-outs in a row let the path count as a black hole for large
+	// segments (Linux: tcp_retries1). After one more the size is the default of the address family.
 	blackHole = 3
-	// baseMSS passes nearly everywhere, in bytes with the options (RFC 4821 section 7.2).
-	// What nothing passes below is what a peer takes that says nothing: 536 bytes over IPv4,
-	// 1220 over IPv6.
+	// baseMSS is the first smaller size, in bytes with options, which nearly all paths carry (RFC
+	// 4821 section 7.2). The last resort is the MSS of a peer that announces none: 536 bytes over
+	// IPv4, 1220 over IPv6.
 	baseMSS = 1024
-	// worthProbing is how close the search comes, in bytes: less than a tunnel's headers. A guess.
+	// worthProbing is the precision of the search in bytes: less than a tunnel's headers. A guess.
 	worthProbing = 32
-	// searchInterval is when a path that was found narrow is tried again (RFC 1191 section 6.3, RFC
-	// 8201 section 4).
+	// searchInterval is the time after which a larger size is tried again (RFC 1191 section 6.3,
+	// RFC 8201 section 4).
 	searchInterval = 10 * time.Minute
 )
 
-// PathMTU takes the largest payload that packets to the peer have room for, options of TCP
-// included: what a router has refused goes again in smaller pieces, which is no congestion (RFC
-// 1191, RFC 8201).
+// PathMTU takes the largest payload, TCP options included, that fits the path MTU which a router
+// has reported. The segments that the router has dropped are sent again in smaller pieces. That is
+// no sign of congestion (RFC 1191, RFC 8201).
 func (c *Conn) PathMTU(mss int, now Time) {
 	s := &c.send
 	if c.timestamps {
@@ -45,30 +46,31 @@ func (c *Conn) PathMTU(mss int, now Time) {
 	switch {
 	case s.control == nil:
 	case mss < s.mss:
-		s.narrow(mss, searchInterval, now)
-		s.board.loseAll(true)
-		s.probe = s.board.lost > 0
-	case s.search.out && mss < s.search.seq.To(s.search.end): // it was the probe
-		for i := range s.board.flights {
-			if f := &s.board.flights[i]; f.end == s.search.end && !f.sacked {
-				s.board.lose(f)
+		s.shrinkSegments(mss, searchInterval, now)
+		s.scoreboard.markAllLost(true)
+		s.probe = s.scoreboard.lost > 0
+	case s.search.out && mss < s.search.seq.To(s.search.end): // the probe was too large
+		for i := range s.scoreboard.flights {
+			if f := &s.scoreboard.flights[i]; f.end == s.search.end && !f.sacked {
+				s.scoreboard.markLost(f)
 			}
 		}
 		s.search.out, s.search.tried, s.search.high = false, false, mss
-		s.search.rest(s.mss, now)
+		s.search.pauseSearch(s.mss, now)
 	}
 }
 
-// narrow makes segments smaller, and has larger ones tried after a while.
-func (s *sender) narrow(mss int, wait time.Duration, now Time) {
+// shrinkSegments sets a smaller segment size, and lets larger ones be probed after wait.
+func (s *sender) shrinkSegments(mss int, wait time.Duration, now Time) {
 	p := &s.search
 	s.mss = mss
 	s.control.resized(mss)
 	p.high, p.tried, p.out, p.at = p.full, false, false, now.Add(wait)
 }
 
-// swallowed looks, at a time-out, for a path on which large segments vanish.
-func (c *Conn) swallowed(now Time) {
+// detectBlackHole checks, at a time-out, whether the path drops large segments, and shrinks the
+// segments if so.
+func (c *Conn) detectBlackHole(now Time) {
 	s, p := &c.send, &c.send.search
 	if p.stuck != s.una {
 		p.stuck, p.times = s.una, 0
@@ -83,20 +85,21 @@ func (c *Conn) swallowed(now Time) {
 	if c.timestamps {
 		size -= timestampLen
 	}
-	if size < min(s.mss, s.board.flights[0].len()) {
-		s.narrow(size, 0, now)
+	if size < min(s.mss, s.scoreboard.flights[0].len()) {
+		s.shrinkSegments(size, 0, now)
 	}
 }
 
-// pathProbe is the size of a segment that is to be tried now, 0 for none. There must be enough
-// behind it to tell of its loss. It may go when a segment may, and what it has more waits for the
-// acknowledgements of the next.
+// pathProbe returns the size of the probe to be sent now, 0 for none. Enough data must follow the
+// probe to detect its loss. A probe may be sent when a normal segment may: the bytes that it has
+// more delay the segments behind it.
 func (c *Conn) pathProbe(sendable int, now Time) int {
 	s, p := &c.send, &c.send.search
-	if p.out || now < p.at || s.probe || s.recovering || s.board.lost > 0 || s.board.sacked > 0 {
+	if p.out || now < p.at || s.probe || s.recovering || s.scoreboard.lost > 0 ||
+		s.scoreboard.sacked > 0 {
 		return 0
 	}
-	size := p.high // all at once first: the way may just have been down
+	size := p.high // the full size first: the path may just have been down
 	if p.tried {
 		size = (s.mss + p.high + 1) / 2
 	}
@@ -106,36 +109,37 @@ func (c *Conn) pathProbe(sendable int, now Time) int {
 	return size
 }
 
-// passed notes that a probe, or a piece of it, has arrived.
-func (s *sender) passed(f *flight, now Time) {
+// probeArrived notes that a probe, or a piece of it, was acknowledged.
+func (s *sender) probeArrived(f *flight, now Time) {
 	p := &s.search
 	p.out = false
 	if f.seq != p.seq {
-		return // somebody has cut it: that says nothing
+		return // a piece of the probe says nothing of its size
 	}
 	s.mss = p.seq.To(p.end)
 	s.control.resized(s.mss)
-	p.rest(s.mss, now)
+	p.pauseSearch(s.mss, now)
 }
 
-// lostProbe tells whether f, which is lost, was a probe: that is no congestion (RFC
-// 4821 section 7.5).
+// lostProbe tells whether the lost piece f was a probe. The loss of a probe is no sign of
+// congestion (RFC 4821 section 2).
 func (s *sender) lostProbe(f *flight, now Time) bool {
 	if !s.search.out || f.end != s.search.end {
 		return false
 	}
-	s.search.failed(s.mss, now)
+	s.search.probeFailed(s.mss, now)
 	return true
 }
 
-// failed notes that a probe was lost.
-func (p *search) failed(mss int, now Time) {
+// probeFailed notes that a probe was lost.
+func (p *search) probeFailed(mss int, now Time) {
 	p.out, p.tried, p.high = false, true, p.seq.To(p.end)-1
-	p.rest(mss, now)
+	p.pauseSearch(mss, now)
 }
 
-// rest ends the search for a while when what is left is not worth it.
-func (p *search) rest(mss int, now Time) {
+// pauseSearch ends the search for searchInterval, once the remaining gain is less than
+// worthProbing.
+func (p *search) pauseSearch(mss int, now Time) {
 	if p.high-mss < worthProbing && mss < p.full {
 		p.high, p.tried, p.at = p.full, false, now.Add(searchInterval)
 	}

@@ -2,5 +2,5 @@
 
 package tcp
 
-// raced: the race detector runs, and has pools forget at random.
+// raced tells whether the race detector runs, which empties pools at random.
 const raced = true

@@ -2,23 +2,23 @@ package tcp
 
 import "interleave/gonet/wire"
 
-// reassembly keeps what has arrived ahead of its turn, as runs that neither touch nor
-// overlap, in order.
+// reassembly holds data that has arrived out of order, as sorted runs that neither touch nor
+// overlap.
 type reassembly struct {
 	runs []run
-	last int // the run that grew last: the first block of a SACK (RFC 2018 section 4)
+	last int // the run that grew last: the first SACK block (RFC 2018 section 4)
 }
 
 type run struct {
 	seq  Seq
 	data []byte
-	room []byte // whose end data is: what comes from behind has its place before it
+	room []byte // data is its tail; the front is free for prepend
 }
 
 func (r *run) end() Seq { return r.seq.Plus(len(r.data)) }
 
-// prepend puts p before the run. Room is made for as much again, so that who sends a byte at a time
-// from behind does not have us copy all each time.
+// prepend puts p before the run. When it runs out of room, it makes room for as much again, so that
+// a sender that sends single bytes in reverse order does not cause a copy of the run for each.
 func (r *run) prepend(p []byte) {
 	if len(p) == 0 {
 		return
@@ -46,18 +46,18 @@ func (r *run) extend(p []byte) {
 	r.data = r.room[front:]
 }
 
-// maxRuns bounds the holes of one connection: an attacker who sends every second byte must not
-// have us keep each.
+// maxRuns bounds the runs of one connection, since an attacker may send every second byte.
 const maxRuns = 1024
 
-// len is the number of runs.
+// len returns the number of runs.
 func (q *reassembly) len() int { return len(q.runs) }
 
-// add keeps a copy of p, which stands at seq. What is there already stays as it is.
+// add stores a copy of p, whose first byte has the sequence number seq. Bytes that are there
+// already are not overwritten.
 func (q *reassembly) add(seq Seq, p []byte) {
 	end := seq.Plus(len(p))
-	// from is the first run that ends at or after seq, to the first that starts after end: those
-	// between merge with p.
+	// The runs from the first one that ends at or after seq, up to the first one that starts after
+	// end, merge with p.
 	from := 0
 	for from < len(q.runs) && q.runs[from].end().Before(seq) {
 		from++
@@ -70,14 +70,15 @@ func (q *reassembly) add(seq Seq, p []byte) {
 	if from == to {
 		if len(q.runs) == maxRuns {
 			q.last = 0
-			return // the peer sends it again
+			return // the peer retransmits it
 		}
 		q.runs = append(q.runs, run{})
 		copy(q.runs[from+1:], q.runs[from:])
 		q.runs[from] = run{seq: seq, data: append([]byte(nil), p...)}
 		return
 	}
-	// The longest stays where it is: a byte that joins two costs no copy of what is long.
+	// The longest run keeps its memory, so a byte that joins two runs does not cause a copy of the
+	// long one.
 	longest := from
 	for i := from; i < to; i++ {
 		if len(q.runs[i].data) > len(q.runs[longest].data) {
@@ -105,7 +106,7 @@ func (q *reassembly) add(seq Seq, p []byte) {
 	q.runs = append(q.runs[:from+1], q.runs[to:]...)
 }
 
-// take removes and returns what stands at next, nil if that is missing.
+// take removes and returns the data at next, or nil if it is missing.
 func (q *reassembly) take(next Seq) []byte {
 	for len(q.runs) > 0 && !q.runs[0].seq.After(next) {
 		r := q.runs[0]
@@ -121,8 +122,7 @@ func (q *reassembly) take(next Seq) []byte {
 	return nil
 }
 
-// blocks writes up to n blocks of a SACK: the run that grew last comes first, then the
-// others in order.
+// blocks writes up to n SACK blocks: first the run that grew last, then the others in order.
 func (q *reassembly) blocks(o *wire.TCPOptions, n int) {
 	put := func(r *run) {
 		if int(o.SACKCount) < n {

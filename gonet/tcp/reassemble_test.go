@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Pieces of any order, size and overlap: what is there is what was sent, in runs that neither
-// touch nor overlap.
+// TestReassembly adds pieces in any order, of any size and overlap: the runs hold what was sent,
+// and neither touch nor overlap.
 func TestReassembly(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -58,8 +58,8 @@ func checkRuns(t *testing.T, q *reassembly, start Seq, stream []byte, have []boo
 	}
 }
 
-// A byte at a time from behind, and a byte that joins each time: copying is in proportion
-// to what arrives.
+// TestReassemblyIsNotSquare adds single bytes in reverse order, and bytes that join runs: the
+// copied bytes are in proportion to those that arrive.
 func TestReassemblyIsNotSquare(t *testing.T) {
 	copied := func(n int) uint64 {
 		return allocated(func() {
@@ -79,7 +79,7 @@ func TestReassemblyIsNotSquare(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes f allocates.
+// allocated returns how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

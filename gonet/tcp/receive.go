@@ -2,35 +2,37 @@ package tcp
 
 import "time"
 
-// receiver is the peer's stream (RFC 9293 section 3.3.1, the RCV variables).
+// receiver is the stream that we receive: the RCV variables of RFC 9293 section 3.3.1, and the
+// state of acknowledgements.
 type receiver struct {
-	irs      Seq // of the peer's SYN
+	irs      Seq // IRS, of the peer's SYN
 	next     Seq // RCV.NXT
-	edge     Seq // what we have announced: RCV.NXT + RCV.WND then
+	edge     Seq // the right edge of the announced window: RCV.NXT + RCV.WND
 	shift    uint8
-	limit    int   // bytes that may wait to be read; grows by tune
-	in       inbox // what the user has not read
-	loan     Loan  // of the segment that is being taken, nil if it must be copied
+	limit    int   // bound on bytes that wait to be read; tune raises it
+	in       inbox // received bytes that the user has not read
+	loan     Loan  // the buffer of the current segment, nil if it must be copied
 	queue    reassembly
-	fin      bool // a FIN has arrived, and stands at finAt
+	fin      bool // a FIN has arrived, at sequence number finAt
 	finAt    Seq
-	finished bool // all before the FIN has arrived, too
+	finished bool // all data before the FIN has arrived too
 
-	ackDue  bool // an acknowledgement is to be sent now
-	mayWait bool // it tells of nothing but progress
-	// no acknowledgement was due that must not wait when the segment came that is being taken
-	calm    bool
-	unacked int // bytes since the last one
-	full    int // the largest segment that has arrived, in bytes
-	lastAck Seq // what the last one said
-	quick   int // segments that are still acknowledged at once, as slow start wants
+	ackDue     bool // an acknowledgement must be sent now
+	ackMayWait bool // it reports only new data in order, so OutputNow may hold it
+	// noUrgentACK: when the current segment arrived, no acknowledgement was due that must not be
+	// held.
+	noUrgentACK bool
+	unacked     int // bytes since the last acknowledgement
+	full        int // the largest segment that has arrived, in bytes
+	lastAck     Seq // the ACK field of the last acknowledgement
+	quick       int // how many more segments are acknowledged at once
 
 	copied   int // bytes read since measured, for tune
 	measured Time
 }
 
-// quickStart is for how many segments each is acknowledged at once: until a sender has left the
-// worst of slow start behind (Linux: 16).
+// quickStart is the number of segments at the start that are each acknowledged at once, which helps
+// the peer's slow start (Linux: 16).
 const quickStart = 16
 
 func (r *receiver) init(irs Seq) {
@@ -39,15 +41,15 @@ func (r *receiver) init(irs Seq) {
 	r.quick = quickStart
 }
 
-// space is the window that could be announced, in bytes.
+// space returns the window that could be announced, in bytes.
 func (r *receiver) space() int { return max(r.limit-r.in.n, 0) }
 
-// window is what the peer may send beyond next, as we announced it.
+// window returns the rest of the announced window, in bytes.
 func (r *receiver) window() int { return max(int(int32(r.edge-r.next)), 0) }
 
-// advertise moves the right edge and returns the field of the header that says it. The edge never
-// moves back (RFC 9293 section 3.8.6), and forth only by as much as is worth a segment (section
-// 3.8.6.2.2: no silly windows).
+// advertise moves the right edge of the window and returns the header's window field. The edge
+// never moves back (RFC 9293 section 3.8.6). It moves forward only by at least a segment or half of
+// the buffer, to avoid silly windows (section 3.8.6.2.2).
 func (r *receiver) advertise(mss int, scaled bool) uint16 {
 	shift := r.shift
 	if !scaled {
@@ -57,14 +59,15 @@ func (r *receiver) advertise(mss int, scaled bool) uint16 {
 	if edge.After(r.edge) && r.edge.To(edge) >= min(mss, r.limit/2) {
 		r.edge = edge
 	}
-	field := min((r.window()+1<<shift-1)>>shift, 0xffff) // rounded up: the edge stays
+	// rounded up, so that the edge does not move back
+	field := min((r.window()+1<<shift-1)>>shift, 0xffff)
 	r.edge = later(r.edge, r.next.Plus(field<<shift))
 	return uint16(field)
 }
 
-// announce makes an acknowledgement due if reading has opened the window by two segments or half of
-// what it can be.
-func (c *Conn) announce() {
+// announceWindow makes a window update due, if reading has opened the window by two segments or
+// half of the buffer.
+func (c *Conn) announceWindow() {
 	r := &c.receive
 	if !c.synchronized() || r.finished {
 		return
@@ -75,8 +78,9 @@ func (c *Conn) announce() {
 	}
 }
 
-// tune lets the window grow with what the user reads in a round trip, so that it never bounds a
-// path that the user keeps up with (dynamic right-sizing). n is what was read now.
+// tune raises the receive buffer's bound to twice what the user reads in a round trip, so that the
+// window does not limit a path with which the user keeps up (dynamic right-sizing). n is the number
+// of bytes read now.
 func (c *Conn) tune(n int, now Time) {
 	r := &c.receive
 	r.copied += n
@@ -87,17 +91,17 @@ func (c *Conn) tune(n int, now Time) {
 	if now.Sub(r.measured) < trip {
 		return
 	}
-	// Twice what was read: the sender may double its window in a round trip.
+	// Twice the bytes read, since the sender may double its window in a round trip.
 	r.limit = min(max(r.limit, 2*r.copied), c.receiveMax())
 	r.copied, r.measured = 0, now
 }
 
-// unknownTrip stands for a round trip that could not be measured: a long one costs memory, a short
-// one throughput. A guess.
+// unknownTrip replaces a round trip that has not been measured. A longer one would cost memory, a
+// shorter one throughput. A guess.
 const unknownTrip = 200 * time.Millisecond
 
-// text takes the payload of an acceptable segment that starts at seq.
-func (c *Conn) text(seq Seq, p []byte) {
+// receiveText takes the payload of an acceptable segment that starts at seq.
+func (c *Conn) receiveText(seq Seq, p []byte) {
 	r := &c.receive
 	if seq.Before(r.next) {
 		skip := seq.To(r.next)
@@ -108,7 +112,7 @@ func (c *Conn) text(seq Seq, p []byte) {
 	}
 	edge := r.edge
 	if r.fin {
-		edge = earlier(edge, r.finAt) // nothing stands behind the end
+		edge = earlier(edge, r.finAt) // nothing follows the FIN
 	}
 	if room := seq.To(edge); seq.After(edge) || len(p) > room {
 		if seq.After(edge) || room == 0 {
@@ -127,12 +131,13 @@ func (c *Conn) text(seq Seq, p []byte) {
 	for p := r.queue.take(r.next); p != nil; p = r.queue.take(r.next) {
 		c.deliver(p)
 		if !c.closed {
-			r.in.own(p)
+			r.in.pushOwned(p)
 		}
 	}
 }
 
-// deliver accounts for bytes that are next: they are the user's, or nobody's when nobody reads.
+// deliver advances RCV.NXT over bytes that have arrived in order. They are discarded if the user
+// has closed.
 func (c *Conn) deliver(p []byte) {
 	c.traffic.bytesIn += uint64(len(p))
 	r := &c.receive
@@ -141,30 +146,30 @@ func (c *Conn) deliver(p []byte) {
 	r.full = max(r.full, min(len(p), c.peerMSS()))
 }
 
-// decideAck tells whether what has arrived is acknowledged at once (RFC 9293 section 3.8.6.3: at
-// least every second full segment; RFC 5681 section 4.2: at once when something is missing) or when
-// the timer of 40 ms ends.
+// decideAck decides when received data is acknowledged. It is acknowledged at once for every second
+// full segment (RFC 9293 section 3.8.6.3), and when data is missing (RFC 5681 section 4.2).
+// Otherwise the delayed ACK timer acknowledges it.
 func (c *Conn) decideAck(inOrder bool, now Time) {
 	r := &c.receive
 	switch {
 	case !inOrder, r.queue.len() > 0, c.cfg.QuickAck, r.quick > 0, r.unacked >= 2*c.fullSegment():
 		r.ackDue = true
-		r.mayWait = inOrder && r.queue.len() == 0 && r.calm && !c.cfg.QuickAck
+		r.ackMayWait = inOrder && r.queue.len() == 0 && r.noUrgentACK && !c.cfg.QuickAck
 		r.quick = max(r.quick-1, 0)
 	case c.timers.ack == 0:
 		c.timers.ack = now.Add(delayedAck)
 	}
 }
 
-// delayedAck is how long an acknowledgement may wait: below the 500 ms of RFC 9293,
-// and Linux's least.
+// delayedAck is the delay of an acknowledgement: Linux's least, and below the 500 ms of RFC 9293
+// section 3.8.6.3.
 const delayedAck = 40 * time.Millisecond
 
-// fullSegment is the size of the peer's full segments, as far as any have been seen.
+// fullSegment returns the size of the peer's full segments, as far as one has arrived.
 func (c *Conn) fullSegment() int { return min(max(c.receive.full, defaultMSS), c.peerMSS()) }
 
-// peerMSS is the largest payload that the peer may send in a segment; the link may
-// have merged many.
+// peerMSS returns the largest payload that the peer may send in one segment. A payload from the
+// link may be larger, merged from several segments.
 func (c *Conn) peerMSS() int {
 	if c.timestamps {
 		return c.cfg.MSS - timestampLen

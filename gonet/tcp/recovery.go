@@ -2,88 +2,92 @@ package tcp
 
 import "time"
 
-// rack notices losses by time (RFC 8985): what was sent before something that has arrived, by more
-// than the reordering that the path is known for, is lost.
+// rack detects losses by time (RFC 8985): a segment is lost if it was sent before one that has
+// arrived, by more than the reordering window. The fields have the names of the RFC where it has
+// some.
 type rack struct {
-	at        Time // when the latest of what has arrived was sent
+	at        Time // RACK.xmit_ts: send time of the most recently sent segment that has arrived
 	end       Seq
-	forward   Seq // the highest that has arrived
-	trip      time.Duration
-	reordered bool // the path has been seen to reorder
-	factor    int  // of the reordering window, in quarters of the least round trip
-	raisedAt  Seq  // factor is raised at most once for each window
-	keep      int  // recoveries that factor is kept for
+	fack      Seq // RACK.fack: the highest sequence number that has arrived
+	rtt       time.Duration
+	reordered bool // RACK.reordering_seen
+	// RACK.reo_wnd_mult: the reordering window in quarters of the least round trip
+	windowMult    int
+	dsackRound    Seq // RACK.dsack_round: windowMult is raised at most once for each window of data
+	windowPersist int // RACK.reo_wnd_persist: recoveries before windowMult is reset
 }
 
-// delivered learns from a piece that has arrived.
+// delivered updates the state for a piece that has arrived (section 6.2 steps 2 and 3).
 func (r *rack) delivered(f *flight, s *sender, now Time) {
 	trip := now.Sub(f.at)
-	if f.again {
+	if f.resent {
 		if trip < s.rtt.least {
-			return // the acknowledgement is of the first sending
+			return // the acknowledgement is of the original transmission
 		}
-	} else if f.end.Before(r.forward) {
+	} else if f.end.Before(r.fack) {
 		r.reordered = true
 	}
-	r.forward = later(r.forward, f.end)
+	r.fack = later(r.fack, f.end)
 	if f.at > r.at || f.at == r.at && f.end.After(r.end) {
-		r.at, r.end, r.trip = f.at, f.end, trip
+		r.at, r.end, r.rtt = f.at, f.end, trip
 	}
 }
 
-// window is for how long a hole may still be reordering (section 6.2 step 4).
+// window returns the reordering window (section 6.2 step 4).
 func (r *rack) window(s *sender) time.Duration {
-	if !r.reordered && (s.recovering || s.board.sacked >= dupThresh*s.mss) {
+	if !r.reordered && (s.recovering || s.scoreboard.sacked >= dupThresh*s.mss) {
 		return 0
 	}
-	return min(time.Duration(max(r.factor, 1))*s.rtt.least/4, s.rtt.smoothed)
+	return min(time.Duration(max(r.windowMult, 1))*s.rtt.least/4, s.rtt.smoothed)
 }
 
-// dupThresh is how many segments must have arrived behind a hole to make it a loss (RFC 5681).
+// dupThresh is how many segments behind a hole must have arrived to make it a loss (RFC 5681
+// section 3.2).
 const dupThresh = 3
 
-// widen makes the window larger after a retransmission that was not needed, and narrower after 16
-// recoveries without one.
-func (r *rack) widen(s *sender, duplicate bool) {
-	if duplicate && !s.una.Before(r.raisedAt) {
-		r.factor, r.raisedAt, r.keep = max(r.factor, 1)+1, s.next, 16
+// adaptWindow widens the reordering window after a DSACK, which reports a needless retransmission.
+// recover narrows it again after 16 recoveries without one.
+func (r *rack) adaptWindow(s *sender, duplicate bool) {
+	if duplicate && !s.una.Before(r.dsackRound) {
+		r.windowMult, r.dsackRound, r.windowPersist = max(r.windowMult, 1)+1, s.next, 16
 	}
 }
 
-// find marks what is lost, and returns when the next piece would be, 0 if none waits.
-func (r *rack) find(s *sender, now Time) (found bool, next time.Duration) {
+// detectLoss marks lost pieces (section 6.2 step 5). It returns whether one is a sign of
+// congestion, and after which time the next piece would be lost, 0 if none waits.
+func (r *rack) detectLoss(s *sender, now Time) (found bool, next time.Duration) {
 	if r.at == 0 {
 		return false, 0
 	}
 	window := r.window(s)
-	for i := range s.board.flights {
-		f := &s.board.flights[i]
+	for i := range s.scoreboard.flights {
+		f := &s.scoreboard.flights[i]
 		if f.sacked || f.lost || f.at > r.at || f.at == r.at && !f.end.Before(r.end) {
 			continue
 		}
-		if left := f.at.Add(r.trip + window).Sub(now); left > 0 {
+		if left := f.at.Add(r.rtt + window).Sub(now); left > 0 {
 			next = max(next, left)
 			continue
 		}
-		s.board.lose(f)
+		s.scoreboard.markLost(f)
 		found = !s.lostProbe(f, now) || found
 	}
 	return found, next
 }
 
-// detect looks for losses after news, and begins a recovery where there are any. It tells whether a
-// loss that a probe has repaired has lowered the window.
-func (c *Conn) detect(n news, now Time) (lowered bool) {
+// detect looks for losses after an acknowledgement, and begins a recovery if there are any. It
+// returns whether the window was reduced for a loss that a tail loss probe had repaired.
+func (c *Conn) detect(n ackInfo, now Time) (lowered bool) {
 	s := &c.send
-	lowered = s.tail.answered(c, n, now)
+	lowered = s.tail.probeAcked(c, n, now)
 	if c.undo(n) {
 		return lowered
 	}
 	var found bool
 	if c.sack {
-		s.rack.widen(s, n.duplicate)
+		s.rack.adaptWindow(s, n.duplicate)
 		var next time.Duration
-		found, next = s.rack.find(s, now)
+		found, next = s.rack.detectLoss(s, now)
 		if next > 0 {
 			c.timers.reorder = now.Add(next)
 		} else {
@@ -98,31 +102,31 @@ func (c *Conn) detect(n news, now Time) (lowered bool) {
 	return lowered
 }
 
-// byDuplicates is the detection of RFC 5681 and RFC 6582, without SACK: the third acknowledgement
-// that says nothing new, and in recovery each that does not say all.
-func (s *sender) byDuplicates(n news, now Time) bool {
-	if s.flightSize() == 0 || len(s.board.flights) == 0 {
+// byDuplicates detects losses without SACK (RFC 5681, RFC 6582): by the third duplicate
+// acknowledgement, and in recovery by each partial acknowledgement.
+func (s *sender) byDuplicates(n ackInfo, now Time) bool {
+	if s.flightSize() == 0 || len(s.scoreboard.flights) == 0 {
 		return false
 	}
 	third := !s.recovering && s.dups == dupThresh && s.una.After(s.recover)
 	partial := s.recovering && n.acked > 0
-	f := &s.board.flights[0]
+	f := &s.scoreboard.flights[0]
 	if !third && !partial || f.lost {
 		return false
 	}
 	if s.lostProbe(f, now) {
-		s.board.lose(f)
+		s.scoreboard.markLost(f)
 		return false
 	}
-	s.board.cut(0, f.seq.Plus(s.mss))
-	s.board.lose(&s.board.flights[0])
+	s.scoreboard.cut(0, f.seq.Plus(s.mss))
+	s.scoreboard.markLost(&s.scoreboard.flights[0])
 	return true
 }
 
-// forgetDuplicates counts anew after an acknowledgement of n bytes: each that said nothing new
-// stood for a segment that had arrived, and in recovery those behind the one that was missing are
-// among the n (RFC 6582 section 3.2: partial window deflation).
-func (s *sender) forgetDuplicates(n int) {
+// deflateDuplicates adjusts the count of duplicate acknowledgements after n bytes were
+// acknowledged. Each duplicate stood for a segment that had arrived. In recovery those behind the
+// missing segment are among the n bytes (RFC 6582 section 3.2: partial window deflation).
+func (s *sender) deflateDuplicates(n int) {
 	if !s.recovering || s.expired {
 		s.dups = 0
 		return
@@ -130,92 +134,93 @@ func (s *sender) forgetDuplicates(n int) {
 	s.dups = max(s.dups-n/s.mss+1, 0)
 }
 
-// recover begins to repair losses: the window is lowered once for all of what was on its way.
+// recover begins a loss recovery: the window is reduced once for all data in flight.
 func (c *Conn) recover(now Time) {
 	s := &c.send
 	s.recovering, s.expired, s.recover = true, false, s.next
-	s.undoStamp, s.undoable = c.stamp(now), c.timestamps
-	s.prr = prr{flight: s.flightSize()}
+	s.undoTimestamp, s.undoable = c.timestamp(now), c.timestamps
+	s.prr = prr{recoverFS: s.flightSize()}
 	s.control.lost(s.flightSize(), now)
-	c.saysLess()
-	s.probe = true // the first goes whatever the window says
-	if s.rack.keep--; s.rack.keep <= 0 {
-		s.rack.factor = 1
+	c.sendCWR()
+	s.probe = true // the first retransmission may exceed the window
+	if s.rack.windowPersist--; s.rack.windowPersist <= 0 {
+		s.rack.windowMult = 1
 	}
 }
 
-// undo ends a recovery that was a mistake: the acknowledgement is of the first sending, since it
-// echoes a timestamp from before the second (Eifel: RFC 3522, RFC 4015).
-func (c *Conn) undo(n news) bool {
+// undo ends a spurious recovery. The acknowledgement is of the original transmission if it echoes a
+// timestamp from before the first retransmission (Eifel: RFC 3522, RFC 4015).
+func (c *Conn) undo(n ackInfo) bool {
 	s := &c.send
 	if !s.recovering || !s.undoable || n.acked == 0 {
 		return false
 	}
 	s.undoable = false // only the first acknowledgement can tell
-	if int32(n.echo-s.undoStamp) >= 0 || n.echo == 0 {
+	if int32(n.echo-s.undoTimestamp) >= 0 || n.echo == 0 {
 		return false
 	}
 	s.control.undo()
 	s.recovering, s.expired = false, false
-	for i := range s.board.flights {
-		if f := &s.board.flights[i]; f.lost {
-			s.board.count(f, -1)
+	for i := range s.scoreboard.flights {
+		if f := &s.scoreboard.flights[i]; f.lost {
+			s.scoreboard.count(f, -1)
 			f.lost = false
-			s.board.count(f, 1)
+			s.scoreboard.count(f, 1)
 		}
 	}
 	return true
 }
 
-// prr spreads the lowering of the window over the recovery (RFC 6937), so that it sends all along.
+// prr is proportional rate reduction (RFC 6937): it spreads the reduction of the window over the
+// recovery, so that segments are sent all along.
 type prr struct {
-	flight int // what was on its way at the start
-	got    int // delivered since
-	sent   int // sent since
-	credit int // may be sent now
+	recoverFS int // RecoverFS: bytes in flight when the recovery began
+	total     int // prr_delivered: bytes delivered since then
+	out       int // prr_out: bytes sent since then
+	sndcnt    int // sndcnt: bytes that may be sent now
 }
 
-func (p *prr) delivered(n news, s *sender, active bool) {
-	if !active || p.flight == 0 {
+func (p *prr) delivered(n ackInfo, s *sender, active bool) {
+	if !active || p.recoverFS == 0 {
 		return
 	}
-	p.got += n.delivered
+	p.total += n.delivered
 	threshold := s.control.threshold()
-	if pipe := s.board.inFlight; pipe > threshold {
-		p.credit = (p.got*threshold+p.flight-1)/p.flight - p.sent
+	if pipe := s.scoreboard.inFlight; pipe > threshold {
+		p.sndcnt = (p.total*threshold+p.recoverFS-1)/p.recoverFS - p.out
 	} else {
-		limit := max(p.got-p.sent, n.delivered)
+		limit := max(p.total-p.out, n.delivered)
 		if n.acked > 0 {
 			limit += s.mss
 		}
-		p.credit = min(threshold-pipe, limit)
+		p.sndcnt = min(threshold-pipe, limit)
 	}
-	p.credit = max(p.credit, 0)
+	p.sndcnt = max(p.sndcnt, 0)
 }
 
-// tail is the probe for a loss at the end of a burst, that nothing behind would tell of (RFC
-// 8985 section 7).
+// tail is the state of the tail loss probe, which detects a loss at the end of a burst (RFC 8985
+// section 7).
 type tail struct {
-	end   Seq
-	out   bool // a probe is on its way
-	again bool // it was a retransmission
+	end    Seq
+	out    bool // a probe is in flight
+	resent bool // the probe was a retransmission
 }
 
-// answered ends the episode of a probe: if it was a retransmission that filled a hole, the window
-// must be lowered for the loss that nobody has noticed.
-func (t *tail) answered(c *Conn, n news, now Time) (lowered bool) {
+// probeAcked ends the episode of a probe. If the probe was a retransmission that repaired a loss,
+// the window must be reduced for that loss (section 7.4).
+func (t *tail) probeAcked(c *Conn, n ackInfo, now Time) (lowered bool) {
 	s := &c.send
 	if !t.out || s.una.Before(t.end) {
 		return false
 	}
-	// An acknowledgement of just the end may be of the segment or of the probe: only the next tells
-	// (section 7.4.2).
-	repaired := t.again && !n.duplicate && s.una.After(t.end)
-	t.out = t.again && !n.duplicate && !repaired && !n.idle
+	// An acknowledgement of exactly tail.end may be that of the original segment or of the probe.
+	// Only the next one tells (section 7.4.2).
+	repaired := t.resent && !n.duplicate && s.una.After(t.end)
+	t.out = t.resent && !n.duplicate && !repaired && !n.duplicateACK
 	if !repaired || s.recovering {
 		return false
 	}
 	s.control.lost(s.flightSize()+n.acked, now)
-	c.saysLess()
+	c.sendCWR()
 	return true
 }

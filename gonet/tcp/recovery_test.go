@@ -6,8 +6,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// RFC 8985 section 6.2 step 4: a retransmission that was not needed widens the window of
-// reordering, once for each window of data, and 16 recoveries without one make it what it was.
+// TestReorderingIsRememberedForSixteenRecoveries holds that a needless retransmission widens the
+// reordering window, once for each window of data, and that 16 recoveries without one reset it (RFC
+// 8985 section 6.2 step 4).
 func TestReorderingIsRememberedForSixteenRecoveries(t *testing.T) {
 	p := newPair(&Config{MSS: 1460})
 	s := &p.x.send
@@ -15,34 +16,34 @@ func TestReorderingIsRememberedForSixteenRecoveries(t *testing.T) {
 	for p.x.Output(&p.s, p.now) {
 		p.now++
 	}
-	if s.rack.widen(s, false); s.rack.factor != 0 {
-		t.Fatalf("no duplicate was reported, and the window is %d quarters", s.rack.factor)
+	if s.rack.adaptWindow(s, false); s.rack.windowMult != 0 {
+		t.Fatalf("no duplicate was reported, and the window is %d quarters", s.rack.windowMult)
 	}
-	s.rack.widen(s, true)
-	if s.rack.widen(s, true); s.rack.factor != 2 {
-		t.Fatalf("two reports in one window of data: %d quarters, want 2", s.rack.factor)
+	s.rack.adaptWindow(s, true)
+	if s.rack.adaptWindow(s, true); s.rack.windowMult != 2 {
+		t.Fatalf("two reports in one window of data: %d quarters, want 2", s.rack.windowMult)
 	}
 	s.una = s.next
-	if s.rack.widen(s, true); s.rack.factor != 3 {
-		t.Fatalf("a report in the next window: %d quarters, want 3", s.rack.factor)
+	if s.rack.adaptWindow(s, true); s.rack.windowMult != 3 {
+		t.Fatalf("a report in the next window: %d quarters, want 3", s.rack.windowMult)
 	}
 	for i := range 16 {
-		if s.rack.factor != 3 {
-			t.Fatalf("after %d recoveries: %d quarters, want 3", i, s.rack.factor)
+		if s.rack.windowMult != 3 {
+			t.Fatalf("after %d recoveries: %d quarters, want 3", i, s.rack.windowMult)
 		}
 		p.x.recover(p.now)
 	}
-	if s.rack.factor != 1 {
-		t.Errorf("after 16 recoveries: %d quarters, want 1", s.rack.factor)
+	if s.rack.windowMult != 1 {
+		t.Errorf("after 16 recoveries: %d quarters, want 1", s.rack.windowMult)
 	}
 }
 
-// RFC 2883 section 4: the first block tells of what came twice if it stands before the
-// acknowledgement or within the second.
+// TestReportsOfDuplicates holds that the first SACK block reports a duplicate if it is before the
+// acknowledgement or within the second block (RFC 2883 section 4).
 func TestReportsOfDuplicates(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		blocks [][2]int // from the oldest byte that is not acknowledged on
+		blocks [][2]int // relative to SND.UNA
 		want   bool
 	}{
 		{"none", nil, false},
@@ -75,8 +76,9 @@ func TestReportsOfDuplicates(t *testing.T) {
 	}
 }
 
-// RFC 6582 section 3.2: without SACK each duplicate stands for a segment that has arrived; an
-// acknowledgement takes as many off as it says, but one, and outside of a recovery all.
+// TestDuplicatesAreForgotten holds the count of duplicate acknowledgements without SACK, each of
+// which stands for a segment that has arrived. In recovery an acknowledgement of n segments reduces
+// it by n - 1 (RFC 6582 section 3.2), outside of recovery to 0.
 func TestDuplicatesAreForgotten(t *testing.T) {
 	for _, c := range []struct {
 		recovering, expired   bool
@@ -86,13 +88,13 @@ func TestDuplicatesAreForgotten(t *testing.T) {
 		{true, false, 5, 3, 3}, {true, false, 2, 9, 0},
 	} {
 		s := &sender{recovering: c.recovering, expired: c.expired, dups: c.dups, mss: 1000}
-		if s.forgetDuplicates(c.segments * 1000); s.dups != c.after {
+		if s.deflateDuplicates(c.segments * 1000); s.dups != c.after {
 			t.Errorf("%+v: %d are left", c, s.dups)
 		}
 	}
 }
 
-// What is marked is found in whatever way a recovery sends: the parts of RFC 6937 at their edges.
+// TestProportionalRateReduction holds both parts of RFC 6937 at their edges.
 func TestProportionalRateReduction(t *testing.T) {
 	for _, c := range []struct {
 		name                               string
@@ -111,14 +113,14 @@ func TestProportionalRateReduction(t *testing.T) {
 	} {
 		control := &reno{mss: 1000, ssthresh: c.threshold}
 		s := &sender{mss: 1000, control: control}
-		s.board.inFlight = c.pipe
-		p := prr{flight: c.flight, got: c.got, sent: c.sent}
-		if p.delivered(news{delivered: c.delivered, acked: c.acked}, s,
-			true); p.credit != c.wantCredit {
-			t.Errorf("%s: %d bytes may go, want %d", c.name, p.credit, c.wantCredit)
+		s.scoreboard.inFlight = c.pipe
+		p := prr{recoverFS: c.flight, total: c.got, out: c.sent}
+		if p.delivered(ackInfo{delivered: c.delivered, acked: c.acked}, s,
+			true); p.sndcnt != c.wantCredit {
+			t.Errorf("%s: %d bytes may go, want %d", c.name, p.sndcnt, c.wantCredit)
 		}
-		p.credit = 77
-		if p.delivered(news{delivered: 1}, s, false); p.credit != 77 {
+		p.sndcnt = 77
+		if p.delivered(ackInfo{delivered: 1}, s, false); p.sndcnt != 77 {
 			t.Errorf("%s: after a time-out it still counts", c.name)
 		}
 	}

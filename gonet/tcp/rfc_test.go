@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// rfcPage says which requirement is held by what.
+// rfcPage is the page that names a test for each requirement.
 const rfcPage = "../../docs/gonet/rfc.md"
 
 // lastMust is the highest number of a MUST of RFC 9293.
@@ -73,7 +73,7 @@ func TestThePageOfRFCsIsTrue(t *testing.T) {
 	}
 }
 
-// testNames are those of all tests and fuzz targets of gonet.
+// testNames returns the names of all tests and fuzz targets of gonet.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

@@ -6,23 +6,23 @@ import (
 )
 
 // ring is a queue of bytes that grows as it is filled and holds no memory while it is empty, so
-// that an idle connection costs none. Its room is a power of two; the pools keep rooms of one size
-// for the next that fills.
+// that an idle connection costs none. Its buffer's length is a power of two. Pools keep buffers of
+// each length for reuse.
 type ring struct {
 	room  []byte
-	lent  *[]byte // room as the pool knows it: to give it back allocates nothing
-	start int     // of the queue, in room
+	lent  *[]byte // room as the pool's pointer, so that returning it allocates nothing
+	start int     // index in room of the first byte
 	n     int     // bytes in the queue
 }
 
-// minRing is the smallest room in bytes: two segments of Ethernet. maxRing is the largest that is
-// kept for others.
+// minRing is the smallest buffer in bytes: two segments of Ethernet. maxRing is the largest that is
+// kept in a pool.
 const (
 	minRing = 4 << 10
 	maxRing = 8 << 20
 )
 
-// pools holds rooms by the logarithm of their size.
+// pools holds buffers by the logarithm of their length.
 var pools [32]sync.Pool
 
 func newRoom(size int) *[]byte {
@@ -42,7 +42,7 @@ func freeRoom(room *[]byte) {
 	}
 }
 
-// grow makes room for n bytes more.
+// grow makes room for n more bytes.
 func (r *ring) grow(n int) {
 	if r.n+n <= len(r.room) {
 		return
@@ -55,7 +55,7 @@ func (r *ring) grow(n int) {
 	r.room, r.lent, r.start = room, lent, 0
 }
 
-// view returns n bytes of the queue, the first of them at bytes after its start, in two pieces.
+// view returns n bytes of the queue from offset at on, in two slices.
 func (r *ring) view(at, n int) (a, b []byte) {
 	if n == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func (r *ring) view(at, n int) (a, b []byte) {
 	return r.room[from:], r.room[:to-len(r.room)]
 }
 
-// push puts p at the end of the queue.
+// push appends p to the queue.
 func (r *ring) push(p []byte) {
 	r.grow(len(p))
 	r.n += len(p)
@@ -76,7 +76,7 @@ func (r *ring) push(p []byte) {
 	copy(b, p[copy(a, p):])
 }
 
-// pop moves bytes from the start of the queue to p and returns how many.
+// pop moves bytes from the front of the queue to p and returns how many.
 func (r *ring) pop(p []byte) int {
 	a, b := r.view(0, min(len(p), r.n))
 	n := copy(p, a)
@@ -85,7 +85,7 @@ func (r *ring) pop(p []byte) int {
 	return n
 }
 
-// drop takes n bytes from the start of the queue.
+// drop removes n bytes from the front of the queue.
 func (r *ring) drop(n int) {
 	r.n -= n
 	if r.n == 0 {
@@ -95,7 +95,7 @@ func (r *ring) drop(n int) {
 	r.start = (r.start + n) & (len(r.room) - 1)
 }
 
-// free forgets the queue.
+// free empties the queue and returns its buffer to the pool.
 func (r *ring) free() {
 	freeRoom(r.lent)
 	*r = ring{}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The ring is held against a slice that does the same.
+// TestRingAgreesWithASlice compares the ring with a slice.
 func TestRingAgreesWithASlice(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var r ring

@@ -2,29 +2,29 @@ package tcp
 
 import "time"
 
-// rtt estimates the round trip and from it the time-out of retransmission (RFC 6298).
+// rtt estimates the round-trip time and the retransmission time-out (RFC 6298).
 type rtt struct {
 	smoothed, deviation time.Duration
-	least               time.Duration // the shortest that was seen: RACK's measure of reordering
+	least               time.Duration // the shortest sample, which RACK uses
 	latest              time.Duration
-	backoff             uint // how often the time-out has been doubled
-	known               bool // a round trip has been measured
-	careful             bool // our SYN had to go again
+	backoff             uint // how often the time-out was doubled
+	known               bool // there was a sample
+	synResent           bool // our SYN was retransmitted
 }
 
-// The bounds of the time-out. RFC 6298 section 2.4 asks for a second at least, "SHOULD", from the
-// days of coarse clocks; Linux takes 200 ms, more than a delayed acknowledgement lasts, and so
-// does this stack.
+// The bounds of the time-out. RFC 6298 section 2.4 recommends at least a second, from the days of
+// coarse clocks. Linux uses 200 ms, more than a delayed acknowledgement takes, and so does this
+// stack.
 const (
-	initialRTO = time.Second
-	carefulRTO = 3 * time.Second // section 5.7: longer than paths are
-	minRTO     = 200 * time.Millisecond
-	maxRTO     = 120 * time.Second // RFC 6298 section 2.5: at least 60 s
+	initialRTO   = time.Second
+	synResentRTO = 3 * time.Second // after a retransmitted SYN (section 5.7)
+	minRTO       = 200 * time.Millisecond
+	maxRTO       = 120 * time.Second // RFC 6298 section 2.5: at least 60 s
 )
 
-// sample takes a measured round trip, of a segment that was sent once or that a timestamp tells
-// apart (Karn). among is how many samples a window yields, as RFC 7323 appendix G asks where each
-// segment gives one.
+// sample takes a measured round trip. It must belong to a segment that was sent once, or be
+// measured by a timestamp (Karn's algorithm). among is the number of samples in a window, whose
+// weight is divided by it (RFC 7323 appendix G).
 func (r *rtt) sample(d time.Duration, among int) {
 	d = max(d, 1)
 	r.latest, r.backoff = d, 0
@@ -38,14 +38,14 @@ func (r *rtt) sample(d time.Duration, among int) {
 	r.smoothed += (d - r.smoothed) / time.Duration(8*among)
 }
 
-// rto is the time-out, doubled for each that has passed without an answer.
+// rto returns the time-out, doubled for each expiry in a row.
 func (r *rtt) rto() time.Duration {
 	d := initialRTO
 	switch {
 	case r.known:
 		d = max(r.smoothed+4*r.deviation, minRTO)
-	case r.careful:
-		d = carefulRTO
+	case r.synResent:
+		d = synResentRTO
 	}
 	for range r.backoff {
 		if d *= 2; d >= maxRTO {
@@ -55,11 +55,12 @@ func (r *rtt) rto() time.Duration {
 	return min(d, maxRTO)
 }
 
-// moved says that something has arrived without a measure. The doubling stays, or a path that is
-// longer than the time-out would never be measured (Karn); but what has waited for minutes on a bad
-// path begins again below what any path takes.
-func (r *rtt) moved() {
-	for r.backoff > 0 && r.rto() > carefulRTO {
+// ackedWithoutSample notes that data was acknowledged without a sample. The backoff stays, or a
+// path longer than the time-out would never be measured (Karn's algorithm). But it falls until the
+// time-out is at most synResentRTO, more than any path takes, so that a connection recovers from
+// minutes of loss.
+func (r *rtt) ackedWithoutSample() {
+	for r.backoff > 0 && r.rto() > synResentRTO {
 		r.backoff--
 	}
 }

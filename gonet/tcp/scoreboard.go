@@ -2,27 +2,27 @@ package tcp
 
 import "sync"
 
-// scoreboard has what was sent and has not been acknowledged, in order, with the fate of each piece
-// (RFC 6675). Pieces are as they were sent, up to a whole burst, and are cut where a SACK or a
-// retransmission ends within one.
+// scoreboard lists the pieces of the stream that were sent and are not acknowledged, in order, with
+// the state of each (RFC 6675). A piece is what was sent at once, up to a whole burst. It is cut
+// where a SACK block or a retransmission ends within it.
 type scoreboard struct {
 	flights  []flight
-	inFlight int // bytes that are neither sacked nor lost: RFC 6675's pipe
-	sacked   int // bytes that a SACK says have arrived
-	lost     int // bytes that are to be sent again
+	inFlight int // bytes that are neither sacked nor lost: pipe of RFC 6675
+	sacked   int // bytes that SACK blocks report as arrived
+	lost     int // bytes that must be retransmitted
 }
 
-// flight is a piece of the stream on its way. SYN and FIN take their place in it.
+// flight is a piece of the stream that was sent. SYN and FIN take a sequence number each.
 type flight struct {
 	seq, end     Seq
-	at           Time // when it was sent last
-	again        bool // it was sent more than once
+	at           Time // time of the last transmission
+	resent       bool // it was retransmitted
 	sacked, lost bool
 }
 
 func (f *flight) len() int { return f.seq.To(f.end) }
 
-// count adds n, 1 or -1, times the flight's length to the sum that it belongs to.
+// count adds n times the flight's length to the sum of its state; n is 1 or -1.
 func (b *scoreboard) count(f *flight, n int) {
 	switch {
 	case f.sacked:
@@ -34,7 +34,7 @@ func (b *scoreboard) count(f *flight, n int) {
 	}
 }
 
-// sent notes a new piece, which stands behind all others.
+// sent appends a new piece.
 func (b *scoreboard) sent(seq, end Seq, now Time) {
 	f := flight{seq: seq, end: end, at: now}
 	b.count(&f, 1)
@@ -44,23 +44,23 @@ func (b *scoreboard) sent(seq, end Seq, now Time) {
 	b.flights = append(b.flights, f)
 }
 
-// resent notes that the lost flight i, up to n bytes of it, goes out again.
+// resent notes that up to n bytes of the lost flight i are retransmitted.
 func (b *scoreboard) resent(i, n int, now Time) {
 	b.cut(i, b.flights[i].seq.Plus(n))
 	f := &b.flights[i]
 	b.count(f, -1)
-	f.lost, f.again, f.at = false, true, now
+	f.lost, f.resent, f.at = false, true, now
 	b.count(f, 1)
 }
 
-// lose marks a flight as lost.
-func (b *scoreboard) lose(f *flight) {
+// markLost marks a flight as lost.
+func (b *scoreboard) markLost(f *flight) {
 	b.count(f, -1)
 	f.lost = true
 	b.count(f, 1)
 }
 
-// cut makes two of flight i, if at stands within.
+// cut splits flight i at a sequence number within it.
 func (b *scoreboard) cut(i int, at Seq) {
 	f := b.flights[i]
 	if !at.After(f.seq) || !at.Before(f.end) {
@@ -71,7 +71,7 @@ func (b *scoreboard) cut(i int, at Seq) {
 	b.flights[i].end, b.flights[i+1].seq = at, at
 }
 
-// acked takes off what stands before ack, and shows each piece.
+// acked removes what is before ack, and calls seen for each removed piece.
 func (b *scoreboard) acked(ack Seq, seen func(*flight)) {
 	n := 0
 	for n < len(b.flights) && b.flights[n].seq.Before(ack) {
@@ -88,14 +88,14 @@ func (b *scoreboard) acked(ack Seq, seen func(*flight)) {
 	b.flights = append(b.flights[:0], b.flights[n:]...)
 }
 
-// lists holds lists for those who send: an idle connection has none. Longer ones are made as they
-// are needed, and not kept.
+// lists is a pool of lists, so that an idle connection has none. A longer list is allocated when it
+// is needed and not kept.
 var lists = sync.Pool{New: func() any { return new([listLen]flight) }}
 
-// listLen is how many pieces the usual list has room for: 64 KiB in segments of Ethernet.
+// listLen is the capacity of a pooled list: 64 KiB in segments of Ethernet.
 const listLen = 64
 
-// free forgets all pieces.
+// free removes all pieces.
 func (b *scoreboard) free() {
 	if cap(b.flights) == listLen {
 		lists.Put((*[listLen]flight)(b.flights[:listLen]))
@@ -103,7 +103,8 @@ func (b *scoreboard) free() {
 	*b = scoreboard{}
 }
 
-// sack marks what stands from left up to right as arrived, and shows each piece that is news.
+// sack marks the bytes from left up to right as arrived, and calls seen for each newly marked
+// piece.
 func (b *scoreboard) sack(left, right Seq, seen func(*flight)) {
 	for i := 0; i < len(b.flights) && b.flights[i].seq.Before(right); i++ {
 		if !b.flights[i].end.After(left) || b.flights[i].sacked {
@@ -122,7 +123,7 @@ func (b *scoreboard) sack(left, right Seq, seen func(*flight)) {
 	}
 }
 
-// firstLost is the index of the first piece that is to be sent again, -1 if there is none.
+// firstLost returns the index of the first lost piece, or -1.
 func (b *scoreboard) firstLost() int {
 	if b.lost == 0 {
 		return -1
@@ -135,9 +136,9 @@ func (b *scoreboard) firstLost() int {
 	return -1
 }
 
-// loseAll marks all that is on its way as lost, as a time-out does. keepSacked is false when the
-// peer may have thrown away what it had reported (RFC 2018 section 8).
-func (b *scoreboard) loseAll(keepSacked bool) {
+// markAllLost marks all pieces as lost, as a time-out does. keepSacked is false if the peer may
+// have discarded data that it had reported in a SACK (RFC 2018 section 8).
+func (b *scoreboard) markAllLost(keepSacked bool) {
 	for i := range b.flights {
 		f := &b.flights[i]
 		if f.sacked && keepSacked {

@@ -14,14 +14,14 @@ import (
 	"interleave/gonet/wire"
 )
 
-// A script is a conversation with one machine in the notation of packetdrill: testdata/*.pkt.
-// Each line is an instant and an event at it. Instants are seconds since the start, or with a +
-// since the line before; time passes only there, and what the machine sends must be the next >
-// line, at its instant.
+// script is a conversation with one machine in the notation of packetdrill: testdata/*.pkt. Each
+// line has an instant and an event. Instants are seconds since the start, or with a + since the
+// previous line. Time passes only between lines. What the machine sends must be the next > line, at
+// its instant.
 //
 //	+0    < S 0:0(0) win 65535 <mss 1460,sackOK,wscale 7>   a segment arrives; sequence numbers count from the SYN
 //	+0    > S. 0:0(0) ack 1 win 65535 <mss 1460,...>        the machine sends one; win and < > only where given
-//	+0    < [ce] . 1:1001(1000) ack 1                        of a packet that has met congestion; > [ect0] of one that may
+//	+0    < [ce] . 1:1001(1000) ack 1                        the packet is marked CE; > [ect0]: it is ECN-capable
 //	+.2   write 1000 | read 1000 | close | shutdown | abort | connect | listen
 //	+0    state ESTABLISHED | error connection reset by peer | readable 1000 | eof | quiet
 //	+0    unreachable soft | unreachable hard | pathmtu 1000 | reusable S 9:9(0) win 0 | taken S 9:9(0) win 0
@@ -33,7 +33,7 @@ type script struct {
 	now    Time
 	cfg    Config
 	conn   *Conn
-	theirs uint32 // the peer's first sequence number
+	theirs uint32 // the peer's initial sequence number
 	out    []sentAt
 }
 
@@ -44,7 +44,7 @@ type sentAt struct {
 	ect bool
 }
 
-// ours is our first sequence number, theirs0 the peer's: both near the end of the space, so that
+// ours0 is our initial sequence number, theirs0 the peer's: both near the end of the space, so that
 // every script wraps.
 const (
 	ours0   = 0xfffffe00
@@ -109,7 +109,7 @@ func (s *script) run(text string) {
 	s.none("at the end")
 }
 
-// passUntil lets time pass; what the machine does on the way is kept with its instant.
+// passUntil lets time pass, and records what the machine sends meanwhile.
 func (s *script) passUntil(at Time) {
 	for s.conn != nil {
 		due, ok := s.conn.Deadline()
@@ -132,7 +132,7 @@ func (s *script) collect() {
 		}
 	}
 	if s.conn != nil {
-		holds(s.t, s.conn, s.now)
+		checkInvariants(s.t, s.conn, s.now)
 	}
 }
 
@@ -261,7 +261,7 @@ func (s *script) option(text string) {
 var scriptSegment = regexp.MustCompile(
 	`^([SFRPUEW.]+|-) (-?\d+):(-?\d+)\((\d+)\)(?: ack (-?\d+))?(?: win (\d+))?(?: <([^>]*)>)?$`)
 
-// segment reads a segment of a script. Which of win and the options were given is told beside it.
+// segment parses a segment of a script. It also returns whether win and the options were given.
 func (s *script) segment(text string, seq0, ack0 uint32) (h wire.TCP, n int, win, options bool) {
 	m := scriptSegment.FindStringSubmatch(text)
 	if m == nil {

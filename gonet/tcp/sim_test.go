@@ -15,15 +15,14 @@ import (
 // seeds is how many conversations each bad path sees: go test -args -seeds=400.
 var seeds = flag.Int("seeds", 60, "how many conversations each bad path sees")
 
-// way is one direction between two ends: what happens to each segment is drawn from a
-// seeded source.
-type way struct {
+// oneWay is one direction of a path. The fate of each segment is drawn from a seeded source.
+type oneWay struct {
 	delay, jitter   time.Duration
 	loss, duplicate float64
-	rate            int // bytes a second; 0: no bound
-	queue           int // bytes that wait at most for the rate
-	most            int // bytes of payload of the largest segment that passes; 0: all do
-	mark            int // bytes that wait when packets that allow it are marked; 0: none are
+	rate            int // bytes a second; 0: unlimited
+	queue           int // bytes that may wait for the rate
+	most            int // payload in bytes of the largest segment that passes; 0: all pass
+	mark            int // ECN-capable packets are marked when so many bytes wait; 0: none
 	busy            Time
 	sent, dropped   int
 	marked          int
@@ -32,7 +31,7 @@ type way struct {
 type arrival struct {
 	at      Time
 	order   int
-	to      *end
+	to      *node
 	header  wire.TCP
 	payload []byte
 	ce      bool
@@ -52,45 +51,45 @@ func (a *arrivals) Pop() any {
 	return x
 }
 
-// end is one end with its user, who writes all of give and reads all that comes.
-type end struct {
+// node is one end with its user, who writes all of give and reads all that arrives.
+type node struct {
 	name  string
 	conn  *Conn
 	cfg   Config
 	give  []byte
 	got   []byte
-	peer  *end
-	out   way
-	last  bool             // it closes after the other
-	read  func(*end, Time) // how the user reads; nil: at once
-	more  func() bool      // it has more to give, later
-	wake  Time             // when the user wants to be asked again
+	peer  *node
+	out   oneWay
+	last  bool              // it closes after the other end
+	read  func(*node, Time) // how the user reads; nil: at once
+	more  func() bool       // whether the user has more to give later
+	wake  Time              // when the user acts again
 	trace func(h wire.TCP, n int)
 }
 
-// world runs two ends and what is between them, in simulated time.
-type world struct {
+// simulation runs two ends and the path between them in simulated time.
+type simulation struct {
 	now    Time
 	queue  arrivals
 	count  int
 	random *rand.Rand
-	a, b   *end
+	a, b   *node
 }
 
-func newWorld(seed uint64, a, b *end) *world {
+func newSimulation(seed uint64, a, b *node) *simulation {
 	a.name, b.name, a.peer, b.peer = "a", "b", b, a
-	for _, e := range []*end{a, b} {
+	for _, e := range []*node{a, b} {
 		if e.cfg.MSS == 0 {
 			e.cfg.MSS = 1460
 		}
 	}
-	w := &world{now: Time(time.Second), random: rand.New(rand.NewPCG(seed, 1)), a: a, b: b}
+	w := &simulation{now: Time(time.Second), random: rand.New(rand.NewPCG(seed, 1)), a: a, b: b}
 	a.conn = Dial(&a.cfg, uint32(w.random.Uint64()), w.now)
 	return w
 }
 
-// transmit puts a segment on its way, cut as a link with offload would.
-func (w *world) transmit(e *end, s *Segment) {
+// transmit sends a segment, cut as a link with offload would.
+func (w *simulation) transmit(e *node, s *Segment) {
 	payload := append(bytes.Clone(s.Payload), s.Payload2...)
 	for first := true; first || len(payload) > 0; first = false {
 		n := len(payload)
@@ -104,13 +103,13 @@ func (w *world) transmit(e *end, s *Segment) {
 		if e.trace != nil {
 			e.trace(h, n)
 		}
-		w.carry(e, h, payload[:n], s.Markable)
+		w.send(e, h, payload[:n], s.Markable)
 		payload = payload[n:]
 		s.Header.Seq += uint32(n)
 	}
 }
 
-func (w *world) carry(e *end, h wire.TCP, p []byte, ect bool) {
+func (w *simulation) send(e *node, h wire.TCP, p []byte, ect bool) {
 	o := &e.out
 	o.sent++
 	at, ce := w.now, false
@@ -152,8 +151,8 @@ func bool2int(b bool) int {
 	return 0
 }
 
-// turn lets a user and a machine do what they can now.
-func (w *world) turn(e *end) {
+// step lets a user and a machine do what they can now.
+func (w *simulation) step(e *node) {
 	c := e.conn
 	if c == nil {
 		return
@@ -182,20 +181,20 @@ func (w *world) turn(e *end) {
 }
 
 // take reads up to n bytes.
-func (e *end) take(n int, now Time) {
+func (e *node) take(n int, now Time) {
 	p := make([]byte, min(n, e.conn.Readable()))
 	e.got = append(e.got, p[:e.conn.Read(p, now)]...)
 }
 
-// run goes on until both ends are done, or for as long as a test may last.
-func (w *world) run(limit time.Duration) error {
+// run runs until both ends are done, or until the limit.
+func (w *simulation) run(limit time.Duration) error {
 	stop := w.now.Add(limit)
 	for steps := 0; w.now <= stop; steps++ {
 		if steps > 5_000_000 {
 			return fmt.Errorf("no end after %d steps", steps)
 		}
-		w.turn(w.a)
-		w.turn(w.b)
+		w.step(w.a)
+		w.step(w.b)
 		if done(w.a) && done(w.b) {
 			return nil
 		}
@@ -203,7 +202,7 @@ func (w *world) run(limit time.Duration) error {
 		if len(w.queue) > 0 {
 			next = w.queue[0].at
 		}
-		for _, e := range []*end{w.a, w.b} {
+		for _, e := range []*node{w.a, w.b} {
 			if e.conn != nil {
 				if at, ok := e.conn.Deadline(); ok {
 					next = min(next, max(at, w.now))
@@ -219,7 +218,7 @@ func (w *world) run(limit time.Duration) error {
 		}
 		w.now = next
 		w.arrive()
-		for _, e := range []*end{w.a, w.b} {
+		for _, e := range []*node{w.a, w.b} {
 			if e.conn != nil {
 				if at, ok := e.conn.Deadline(); ok && at <= w.now {
 					e.conn.Expire(w.now)
@@ -238,8 +237,8 @@ func stateOf(c *Conn) State {
 	return c.State()
 }
 
-// arrive hands over what has arrived by now; b listens.
-func (w *world) arrive() {
+// arrive delivers the segments that have arrived by now; b listens.
+func (w *simulation) arrive() {
 	for len(w.queue) > 0 && w.queue[0].at <= w.now {
 		x := heap.Pop(&w.queue).(arrival)
 		if x.to.conn == nil {
@@ -249,8 +248,9 @@ func (w *world) arrive() {
 			x.to.conn = Accept(&x.to.cfg, uint32(w.random.Uint64()), &x.header, w.now)
 			continue
 		}
-		if x.to.conn.State() == Closed && x.header.Flags&wire.RST == 0 { // a stack has forgotten it
-			w.carry(x.to, wire.TCP{Seq: x.header.Ack, Flags: wire.RST}, nil, false)
+		// a stack has removed the connection
+		if x.to.conn.State() == Closed && x.header.Flags&wire.RST == 0 {
+			w.send(x.to, wire.TCP{Seq: x.header.Ack, Flags: wire.RST}, nil, false)
 			continue
 		}
 		if x.ce {
@@ -260,7 +260,7 @@ func (w *world) arrive() {
 	}
 }
 
-func done(e *end) bool {
+func done(e *node) bool {
 	return e.conn != nil && (e.conn.State() == Closed || e.conn.State() == TimeWait)
 }
 
@@ -273,19 +273,19 @@ func pattern(n int, seed uint64) []byte {
 	return p
 }
 
-// exchange sends bytes both ways and holds what arrives against what was sent.
-func exchange(t *testing.T, seed uint64, a, b *end, limit time.Duration) *world {
+// exchange sends bytes in both directions, and compares what arrives with what was sent.
+func exchange(t *testing.T, seed uint64, a, b *node, limit time.Duration) *simulation {
 	t.Helper()
 	fromA, fromB := a.give, b.give
-	w := newWorld(seed, a, b)
+	w := newSimulation(seed, a, b)
 	if err := w.run(limit); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	for _, c := range []struct {
-		e    *end
+		e    *node
 		want []byte
 	}{{a, fromB}, {b, fromA}} {
-		c.e.take(1<<20, w.now) // what a slow user has left
+		c.e.take(1<<20, w.now) // what a slow user has not read
 		if err := c.e.conn.Err(); err != nil {
 			t.Fatalf("seed %d: %s ended with %v", seed, c.e.name, err)
 		}
@@ -298,13 +298,13 @@ func exchange(t *testing.T, seed uint64, a, b *end, limit time.Duration) *world 
 }
 
 func TestBothWaysOverACleanPath(t *testing.T) {
-	path := way{delay: 5 * ms}
-	a, b := &end{give: pattern(300_000, 1), out: path}, &end{give: pattern(200_000, 2), out: path}
+	path := oneWay{delay: 5 * ms}
+	a, b := &node{give: pattern(300_000, 1), out: path}, &node{give: pattern(200_000, 2), out: path}
 	w := exchange(t, 1, a, b, 10*time.Second)
 	if d := time.Duration(w.now) - time.Second; d > 150*ms {
 		t.Errorf("it took %v", d)
 	}
-	// 205 segments of data, an acknowledgement for two at most, and the ends.
+	// 205 segments of data, at most an acknowledgement for every two, and the FINs.
 	if a.out.sent > 450 || b.out.sent > 450 {
 		t.Errorf("a sent %d segments, b %d", a.out.sent, b.out.sent)
 	}
@@ -318,14 +318,14 @@ func TestBadPaths(t *testing.T) {
 	for _, congestion := range []string{CUBIC, NewReno} {
 		for _, c := range []struct {
 			name string
-			way  way
+			way  oneWay
 		}{
-			{"loss", way{delay: 10 * ms, loss: .05}},
-			{"heavy loss", way{delay: 10 * ms, loss: .25}},
-			{"reordering", way{delay: 10 * ms, jitter: 15 * ms}},
-			{"duplication", way{delay: 10 * ms, duplicate: .3}},
-			{"all", way{delay: 10 * ms, jitter: 10 * ms, loss: .1, duplicate: .1}},
-			{"narrow", way{delay: 20 * ms, rate: 200_000, queue: 20_000}},
+			{"loss", oneWay{delay: 10 * ms, loss: .05}},
+			{"heavy loss", oneWay{delay: 10 * ms, loss: .25}},
+			{"reordering", oneWay{delay: 10 * ms, jitter: 15 * ms}},
+			{"duplication", oneWay{delay: 10 * ms, duplicate: .3}},
+			{"all", oneWay{delay: 10 * ms, jitter: 10 * ms, loss: .1, duplicate: .1}},
+			{"narrow", oneWay{delay: 20 * ms, rate: 200_000, queue: 20_000}},
 		} {
 			for _, plain := range []bool{false, true} {
 				name := fmt.Sprintf("%s/%s", congestion, c.name)
@@ -336,8 +336,8 @@ func TestBadPaths(t *testing.T) {
 					for seed := range uint64(seeds) {
 						cfg := Config{Congestion: congestion, NoSACK: plain, NoTimestamps: plain,
 							NoScale: plain, Burst: int(seed % 3 * 20000)}
-						a := &end{give: pattern(60_000, seed), out: c.way, cfg: cfg}
-						b := &end{give: pattern(30_000, seed+1), out: c.way, cfg: cfg}
+						a := &node{give: pattern(60_000, seed), out: c.way, cfg: cfg}
+						b := &node{give: pattern(30_000, seed+1), out: c.way, cfg: cfg}
 						exchange(t, seed, a, b, 30*time.Minute)
 					}
 				})
@@ -346,29 +346,32 @@ func TestBadPaths(t *testing.T) {
 	}
 }
 
-// How well a path is used: 3 MB, as a share of what the path carries, in parts of a hundred. The
-// bounds are what any sound sender reaches, not what this one does.
+// TestPathsAreUsed measures which percentage of a path's rate 3 MB use. Any sound sender reaches
+// the bounds; they are not what this one reaches.
 func TestPathsAreUsed(t *testing.T) {
 	const size = 3_000_000
 	for _, c := range []struct {
 		name  string
-		way   way
+		way   oneWay
 		plain bool
 		least int
 	}{
-		{"a queue of one product of bandwidth and delay", way{delay: 20 * ms, rate: 1_250_000,
+		{"a queue of one product of bandwidth and delay", oneWay{delay: 20 * ms, rate: 1_250_000,
 			queue: 50_000}, false, 80},
-		{"the same without options", way{delay: 20 * ms, rate: 1_250_000, queue: 50_000}, true, 65},
-		{"a narrow path", way{delay: 20 * ms, rate: 200_000, queue: 20_000}, false, 90},
-		{"a narrow path without options", way{delay: 20 * ms, rate: 200_000, queue: 20_000}, true,
+		{"the same without options",
+			oneWay{delay: 20 * ms, rate: 1_250_000, queue: 50_000}, true, 65},
+		{"a narrow path", oneWay{delay: 20 * ms, rate: 200_000, queue: 20_000}, false, 90},
+		{"a narrow path without options",
+			oneWay{delay: 20 * ms, rate: 200_000, queue: 20_000}, true,
 			85},
-		{"a fast path", way{delay: ms, rate: 125_000_000, queue: 1 << 20}, false, 50},
-		{"reordering", way{delay: 10 * ms, jitter: 3 * ms, rate: 12_500_000, queue: 1 << 20}, false,
+		{"a fast path", oneWay{delay: ms, rate: 125_000_000, queue: 1 << 20}, false, 50},
+		{"reordering",
+			oneWay{delay: 10 * ms, jitter: 3 * ms, rate: 12_500_000, queue: 1 << 20}, false,
 			45},
 	} {
 		for _, name := range []string{CUBIC, NewReno} {
 			cfg := Config{Congestion: name, NoSACK: c.plain, NoTimestamps: c.plain}
-			a, b := &end{give: pattern(size, 1), out: c.way, cfg: cfg}, &end{out: c.way, cfg: cfg}
+			a, b := &node{give: pattern(size, 1), out: c.way, cfg: cfg}, &node{out: c.way, cfg: cfg}
 			w := exchange(t, 7, a, b, time.Hour)
 			got := w.now.Sub(Time(time.Second)).Seconds()
 			if used := 100 * float64(size) / float64(c.way.rate) / got; used < float64(c.least) {
@@ -380,15 +383,15 @@ func TestPathsAreUsed(t *testing.T) {
 	}
 }
 
-// The windows of both ends must grow with a long path: 100 Mbit/s over 100 ms hold 1.25 MB. And
-// a handshake that lost its SYN, without options to measure the way, must not leave the window
-// of a short one.
+// TestWindowsGrowWithThePath holds that the windows of both ends grow on a long path: 100 Mbit/s
+// over 100 ms hold 1.25 MB. A lost SYN, without timestamps to measure the round trip, must not
+// leave a small window.
 func TestWindowsGrowWithThePath(t *testing.T) {
 	if raced {
 		t.Skip("SKIP: one goroutine moves 60 MB, and the race detector has nothing to see; run " +
 			"it without")
 	}
-	path := way{delay: 50 * ms, rate: 12_500_000, queue: 2 << 20}
+	path := oneWay{delay: 50 * ms, rate: 12_500_000, queue: 2 << 20}
 	for _, c := range []struct {
 		name    string
 		cfg     Config
@@ -399,9 +402,9 @@ func TestWindowsGrowWithThePath(t *testing.T) {
 		{"the SYN lost", Config{}, true, 4500 * ms},
 		{"the SYN lost, without timestamps", Config{NoTimestamps: true}, true, 4500 * ms},
 	} {
-		a, b := &end{out: path, cfg: c.cfg, last: true}, &end{give: pattern(20_000_000, 1),
+		a, b := &node{out: path, cfg: c.cfg, last: true}, &node{give: pattern(20_000_000, 1),
 			out: path, cfg: c.cfg}
-		w := newWorld(3, a, b)
+		w := newSimulation(3, a, b)
 		if c.lostSyn {
 			var s Segment
 			a.conn.Output(&s, w.now)
@@ -418,19 +421,19 @@ func TestWindowsGrowWithThePath(t *testing.T) {
 	}
 }
 
-// A user who reads slowly must bound what is on its way, and lose nothing.
+// TestSlowReader holds that a user who reads slowly bounds the bytes in flight, and loses none.
 func TestSlowReader(t *testing.T) {
 	var next Time
-	slow := func(e *end, now Time) {
+	slow := func(e *node, now Time) {
 		if now >= next {
 			e.take(700, now)
 			next = now.Add(3 * ms)
 		}
 	}
-	path := way{delay: 2 * ms}
-	a := &end{give: pattern(100_000, 3), out: path}
-	b := &end{out: path, read: slow, cfg: Config{ReceiveBuffer: 8000, QuickAck: true}}
-	b.give = pattern(300_000, 4) // keeps time going while a's bytes wait
+	path := oneWay{delay: 2 * ms}
+	a := &node{give: pattern(100_000, 3), out: path}
+	b := &node{out: path, read: slow, cfg: Config{ReceiveBuffer: 8000, QuickAck: true}}
+	b.give = pattern(300_000, 4) // keeps time advancing while a's bytes wait
 	exchange(t, 5, a, b, time.Hour)
 }
 

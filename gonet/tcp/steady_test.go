@@ -25,7 +25,7 @@ func newPair(cfg *Config) *pair {
 	return p
 }
 
-// pump carries segments until both are silent.
+// pump delivers segments until neither machine sends.
 func (p *pair) pump() {
 	for again := true; again; {
 		again = false
@@ -69,8 +69,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Ten thousand connections that have been used and are silent: the machine of each
-// must cost little.
+// TestIdleConnectionsAreSmall holds the memory of ten thousand used and idle connections.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	const count, most = 10_000, 4 << 10
 	cfg := Config{MSS: 1460}
@@ -106,7 +105,8 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 	}
 }
 
-// Two ends that open at once must both be established, in a few segments (RFC 9293 section 3.5).
+// TestBothOpenAtOnce holds that a simultaneous open establishes both ends with few segments (RFC
+// 9293 section 3.5).
 func TestBothOpenAtOnce(t *testing.T) {
 	for _, cfg := range []Config{{MSS: 1460}, {MSS: 1460, NoTimestamps: true, NoScale: true}} {
 		now := Time(time.Second)

@@ -1,12 +1,12 @@
-// Package tcp is one connection of TCP as a machine: segments, the user's bytes and the time go in,
-// segments and the user's bytes come out. It does no I/O, reads no clock, starts no goroutine and
-// takes no lock, so that a whole conversation is a table in a test. Who owns a machine calls it
-// from one goroutine at a time.
+// Package tcp implements one TCP connection as a machine: segments, the user's bytes and the time
+// go in, segments and the user's bytes come out. A machine does no I/O, reads no clock, starts no
+// goroutine and takes no lock, so a test can hold a whole conversation as a table. Its owner must
+// call it from one goroutine at a time.
 package tcp
 
 import "time"
 
-// Time is an instant in nanoseconds on a clock of the caller's that never goes back.
+// Time is an instant in nanoseconds, on a clock of the caller's that never goes back.
 type Time int64
 
 // Add returns the instant after d.

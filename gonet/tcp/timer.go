@@ -2,7 +2,7 @@ package tcp
 
 import "time"
 
-// timers are the instants at which something is due; 0: not set.
+// timers holds the instants at which the timers expire; 0: not set.
 type timers struct {
 	retransmit Time // RFC 6298
 	tail       Time // RFC 8985 section 7
@@ -10,21 +10,22 @@ type timers struct {
 	ack        Time
 	persist    Time // RFC 9293 section 3.8.6.1
 	keep       Time
-	linger     Time // TIME-WAIT, and FIN-WAIT-2 that nobody reads
-	since      Time // when what is waited for was asked: UserTimeout and SynTimeout count from here
-	heard      Time // when the peer was heard last
-	probes     int  // keep-alives without an answer
-	doubled    uint // of persist
+	linger     Time // TIME-WAIT, and FIN-WAIT-2 after Close
+	// Start of the current wait for the peer, from which UserTimeout and SynTimeout count.
+	since     Time
+	lastInput Time // when the last segment of the peer arrived
+	probes    int  // unanswered keep-alive probes
+	doubled   uint // backoff of persist
 }
 
-func (t *timers) hear(now Time) {
-	t.heard, t.probes, t.keep = now, 0, 0
+func (t *timers) segmentArrived(now Time) {
+	t.lastInput, t.probes, t.keep = now, 0, 0
 }
 
-// Deadline is when Expire is to be called, false if never.
+// Deadline returns when Expire must be called; false means never.
 func (c *Conn) Deadline() (Time, bool) {
 	t := &c.timers
-	t.aim(c)
+	t.setKeepAlive(c)
 	var first Time
 	for _, at := range [...]Time{t.retransmit, t.tail, t.reorder, t.ack, t.persist, t.keep,
 		t.linger} {
@@ -35,18 +36,18 @@ func (c *Conn) Deadline() (Time, bool) {
 	return first, first != 0
 }
 
-// aim sets the timer of keep-alive, which runs while nothing is on its way.
-func (t *timers) aim(c *Conn) {
+// setKeepAlive sets the keep-alive timer, which runs while nothing is in flight.
+func (t *timers) setKeepAlive(c *Conn) {
 	if c.cfg.KeepAlive == 0 || !c.synchronized() || c.state == TimeWait || c.send.flightSize() > 0 {
 		t.keep = 0
 		return
 	}
 	if t.keep == 0 {
-		t.keep = t.heard.Add(c.cfg.KeepAlive)
+		t.keep = t.lastInput.Add(c.cfg.KeepAlive)
 	}
 }
 
-// sent arms what watches over a segment that has just gone.
+// sent sets the timers that watch a segment which was just sent.
 func (t *timers) sent(c *Conn, now Time) {
 	s := &c.send
 	if t.retransmit == 0 {
@@ -54,20 +55,21 @@ func (t *timers) sent(c *Conn, now Time) {
 	}
 	t.persist, t.tail = 0, 0
 	if c.sack && !s.recovering && !s.tail.out && s.rtt.known && s.window > 0 &&
-		s.board.sacked == 0 {
+		s.scoreboard.sacked == 0 {
 		wait := 2 * s.rtt.smoothed
 		if s.flightSize() <= s.mss {
-			wait += minRTO // the peer may hold its acknowledgement back
+			wait += minRTO // the peer may delay its acknowledgement
 		}
 		t.tail = min(now.Add(max(wait, leastTail)), t.retransmit)
 	}
 }
 
-// leastTail keeps the probe from the jitter of a fast path (Linux: two ticks).
+// leastTail is the least delay of the tail loss probe, so that jitter on a fast path does not cause
+// one (Linux: two ticks).
 const leastTail = 2 * time.Millisecond
 
 // rearm sets the timers after an acknowledgement.
-func (c *Conn) rearm(n news, now Time) {
+func (c *Conn) rearm(n ackInfo, now Time) {
 	s, t := &c.send, &c.timers
 	if s.window > 0 {
 		t.doubled = 0
@@ -85,8 +87,8 @@ func (c *Conn) rearm(n news, now Time) {
 	}
 }
 
-// watch starts the probing of a window that has no room for what there is to send.
-func (t *timers) watch(c *Conn, now Time) {
+// startPersist sets the persist timer when the window has no room for the data to be sent.
+func (t *timers) startPersist(c *Conn, now Time) {
 	s := &c.send
 	if s.flightSize() > 0 || t.persist != 0 || s.out.n == 0 && !s.closing {
 		return
@@ -98,7 +100,7 @@ func (t *timers) watch(c *Conn, now Time) {
 	t.persist = now.Add(min(wait, maxRTO))
 }
 
-// Expire does what is due at now.
+// Expire runs the timers that are due at now.
 func (c *Conn) Expire(now Time) {
 	t := &c.timers
 	due := func(at *Time) bool {
@@ -113,17 +115,18 @@ func (c *Conn) Expire(now Time) {
 		return
 	}
 	if due(&t.ack) {
-		c.receive.ackDue, c.receive.mayWait = true, false // it has waited
+		c.receive.ackDue, c.receive.ackMayWait = true, false // it was delayed already
 	}
 	if due(&t.reorder) {
-		if found, next := c.send.rack.find(&c.send, now); found && !c.send.recovering {
+		if found, next := c.send.rack.detectLoss(&c.send, now); found && !c.send.recovering {
 			c.recover(now)
 		} else if next > 0 {
 			t.reorder = now.Add(next)
 		}
 	}
 	if due(&t.tail) && c.probeTail(now) {
-		t.retransmit = now.Add(c.send.rtt.rto()) // section 7.3: the probe goes first
+		// the probe comes before the time-out (section 7.3)
+		t.retransmit = now.Add(c.send.rtt.rto())
 	}
 	if due(&t.retransmit) {
 		t.tail = 0
@@ -137,8 +140,8 @@ func (c *Conn) Expire(now Time) {
 	}
 }
 
-// retransmit is the time-out: all that is on its way is lost, and the window starts
-// from one segment.
+// retransmit runs when the retransmission timer has expired: everything in flight is lost, and the
+// window starts from one segment.
 func (c *Conn) retransmit(now Time) {
 	s, t := &c.send, &c.timers
 	if !c.synchronized() {
@@ -161,22 +164,22 @@ func (c *Conn) retransmit(now Time) {
 	}
 	first := !s.recovering || !s.expired
 	if first {
-		s.undoStamp, s.undoable = c.stamp(now), c.timestamps
+		s.undoTimestamp, s.undoable = c.timestamp(now), c.timestamps
 	}
 	if s.window == 0 && s.flightSize() == 1 {
-		// a probe of a closed window: that it is not taken says nothing of the path
+		// An unacknowledged probe of a closed window says nothing of the path.
 		s.undoable = false
 	} else {
 		s.control.timedOut(s.flightSize(), first, now)
-		c.saysLess()
-		c.swallowed(now)
+		c.sendCWR()
+		c.detectBlackHole(now)
 	}
 	if s.search.out {
-		s.search.failed(s.mss, now)
+		s.search.probeFailed(s.mss, now)
 	}
-	// A first piece that was reported and not acknowledged has been thrown away since (RFC
-	// 2018 section 8).
-	s.board.loseAll(first && !s.board.flights[0].sacked)
+	// If the first piece is sacked but not acknowledged, the peer has discarded what it reported
+	// (RFC 2018 section 8).
+	s.scoreboard.markAllLost(first && !s.scoreboard.flights[0].sacked)
 	s.recovering, s.expired, s.recover = true, true, s.next
 	s.dups, s.prr, s.tail.out, s.probe = 0, prr{}, false, true
 	t.reorder = 0
@@ -187,19 +190,18 @@ func (c *Conn) retransmit(now Time) {
 	}
 }
 
-// waitingSince is from when on the peer has kept us waiting. It is its user who does not read when
-// the window is closed: that may last as long as the end itself answers. But where our user has
-// closed, nobody is left who could give up, and who asks for much and takes nothing must not hold
+// waitingSince returns the instant from which UserTimeout counts. While the window is closed, it is
+// the peer's user who does not read: that may last as long as the peer itself answers. But once our
+// user has closed, nobody is left who could give up, and a peer that takes nothing must not hold
 // our memory for ever (RFC 6429 section 3).
 func (c *Conn) waitingSince() Time {
 	if c.send.window == 0 && !c.closed {
-		return c.timers.heard
+		return c.timers.lastInput
 	}
 	return c.timers.since
 }
 
-// giveUp ends a connection whose peer does not answer, with what ICMP has said of the way if it
-// has said anything.
+// giveUp ends a connection whose peer does not answer, with the last ICMP error if there was one.
 func (c *Conn) giveUp() {
 	if c.softError != nil {
 		c.end(c.softError)
@@ -208,8 +210,8 @@ func (c *Conn) giveUp() {
 	c.end(ErrTimeout)
 }
 
-// probeTail sends a segment so that its acknowledgement tells of a loss before it, and tells
-// whether there is one to be sent.
+// probeTail makes a tail loss probe due, whose acknowledgement reveals a loss before it. It returns
+// false if there is no segment to send.
 func (c *Conn) probeTail(now Time) bool {
 	s := &c.send
 	if s.recovering {
@@ -219,24 +221,25 @@ func (c *Conn) probeTail(now Time) bool {
 		s.tail, s.probe = tail{end: s.next, out: true}, true
 		return true
 	}
-	for i := len(s.board.flights) - 1; i >= 0; i-- {
-		f := &s.board.flights[i]
+	for i := len(s.scoreboard.flights) - 1; i >= 0; i-- {
+		f := &s.scoreboard.flights[i]
 		if f.sacked || f.lost {
 			continue
 		}
 		if f.len() > s.mss {
-			s.board.cut(i, f.end.Plus(-s.mss))
-			f = &s.board.flights[i+1]
+			s.scoreboard.cut(i, f.end.Plus(-s.mss))
+			f = &s.scoreboard.flights[i+1]
 		}
-		s.board.lose(f)
+		s.scoreboard.markLost(f)
 		s.lostProbe(f, now)
-		s.tail, s.probe = tail{end: s.next, out: true, again: true}, true
+		s.tail, s.probe = tail{end: s.next, out: true, resent: true}, true
 		return true
 	}
 	return false
 }
 
-// probeWindow sends a byte beyond a window that has closed, to hear whether it has opened.
+// probeWindow makes a window probe due: a byte beyond the closed window, to learn whether it has
+// opened.
 func (c *Conn) probeWindow(now Time) {
 	t := &c.timers
 	if now.Sub(c.waitingSince()) >= orElse(c.cfg.UserTimeout, defaultUserTimeout) && t.doubled > 0 {
@@ -247,7 +250,7 @@ func (c *Conn) probeWindow(now Time) {
 	c.send.probe = true
 }
 
-// keepAlive asks a silent peer whether it is still there (RFC 9293 section 3.8.4).
+// keepAlive makes a keep-alive probe due (RFC 9293 section 3.8.4).
 func (c *Conn) keepAlive(now Time) {
 	t := &c.timers
 	if t.probes >= orElse(c.cfg.KeepCount, defaultKeepCount) {

@@ -18,18 +18,17 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // traceSeeds is how many conversations a file has.
 const traceSeeds = 3
 
-// TestTraces plays whole conversations over seeded bad paths, and holds each segment that the ends
-// send against testdata/trace/*.txt. What must be true of TCP the scripts say; these say that
-// nothing else has changed unseen. NewReno only: the curve of CUBIC is a matter of floating point,
-// which machines round differently.
+// TestTraces runs whole conversations over seeded bad paths, and compares each sent segment with
+// testdata/trace/*.txt. The scripts say what must be true of TCP; the traces show any other change.
+// They use NewReno only: CUBIC's curve is floating point, which machines round differently.
 func TestTraces(t *testing.T) {
 	plain := Config{NoSACK: true, NoTimestamps: true, NoScale: true}
-	lossy := way{delay: 10 * ms, loss: .1}
+	lossy := oneWay{delay: 10 * ms, loss: .1}
 	for _, c := range []struct {
 		name      string
-		way       way
+		way       oneWay
 		cfg       Config
-		from, to  int  // bytes each way
+		from, to  int  // bytes in each direction
 		trickle   int  // bytes that a user writes at a time, with pauses
 		slow      bool // users read little at a time, with pauses
 		otherLast bool // b closes after a
@@ -37,25 +36,29 @@ func TestTraces(t *testing.T) {
 		{"loss", lossy, Config{}, 40_000, 20_000, 0, false, false},
 		{"loss-plain", lossy, plain, 40_000, 20_000, 0, false, false},
 		{"loss-sack", lossy, Config{NoTimestamps: true}, 40_000, 0, 0, false, true},
-		{"loss-heavy", way{delay: 10 * ms, loss: .3, duplicate: .2}, Config{}, 20_000, 10_000, 0,
+		{"loss-heavy", oneWay{delay: 10 * ms, loss: .3, duplicate: .2}, Config{}, 20_000, 10_000, 0,
 			false, false},
-		{"loss-heavy-plain", way{delay: 10 * ms, loss: .3, duplicate: .2}, plain, 20_000, 10_000, 0,
+		{"loss-heavy-plain",
+			oneWay{delay: 10 * ms, loss: .3, duplicate: .2}, plain, 20_000, 10_000, 0,
 			false, false},
 		{"loss-burst", lossy, Config{Burst: 20_000}, 60_000, 20_000, 0, false, true},
-		{"reordering", way{delay: 10 * ms, jitter: 15 * ms}, Config{}, 60_000, 0, 0, false, false},
-		{"reordering-plain", way{delay: 10 * ms, jitter: 15 * ms}, plain, 60_000, 0, 0, false,
+		{"reordering",
+			oneWay{delay: 10 * ms, jitter: 15 * ms}, Config{}, 60_000, 0, 0, false, false},
+		{"reordering-plain", oneWay{delay: 10 * ms, jitter: 15 * ms}, plain, 60_000, 0, 0, false,
 			false},
-		{"jitter-long", way{delay: 50 * ms, jitter: 900 * ms}, Config{}, 20_000, 5_000, 0, false,
+		{"jitter-long", oneWay{delay: 50 * ms, jitter: 900 * ms}, Config{}, 20_000, 5_000, 0, false,
 			false},
-		{"duplication", way{delay: 10 * ms, duplicate: .3}, Config{}, 40_000, 5_000, 0, false,
+		{"duplication", oneWay{delay: 10 * ms, duplicate: .3}, Config{}, 40_000, 5_000, 0, false,
 			false},
-		{"marks", way{delay: 20 * ms, rate: 200_000, queue: 20_000, mark: 5_000}, Config{ECN: true},
+		{"marks",
+			oneWay{delay: 20 * ms, rate: 200_000, queue: 20_000, mark: 5_000}, Config{ECN: true},
 			60_000, 0, 0, false, false},
-		{"narrow", way{delay: 20 * ms, rate: 200_000, queue: 8_000}, Config{}, 60_000, 0, 0, false,
+		{"narrow",
+			oneWay{delay: 20 * ms, rate: 200_000, queue: 8_000}, Config{}, 60_000, 0, 0, false,
 			false},
-		{"narrow-plain", way{delay: 20 * ms, rate: 200_000, queue: 8_000}, plain, 60_000, 0, 0,
+		{"narrow-plain", oneWay{delay: 20 * ms, rate: 200_000, queue: 8_000}, plain, 60_000, 0, 0,
 			false, false},
-		{"swallowed", way{delay: 10 * ms, most: 1200}, Config{}, 40_000, 3_000, 0, false, false},
+		{"swallowed", oneWay{delay: 10 * ms, most: 1200}, Config{}, 40_000, 3_000, 0, false, false},
 		{"trickle", lossy, Config{}, 6_000, 3_000, 300, false, true},
 		{"trickle-nagle", lossy, Config{Delay: true}, 6_000, 3_000, 700, false, false},
 		{"slow", lossy, Config{ReceiveBuffer: 6_000}, 30_000, 10_000, 0, true, false},
@@ -67,19 +70,19 @@ func TestTraces(t *testing.T) {
 			var text strings.Builder
 			for seed := range uint64(traceSeeds) {
 				fmt.Fprintf(&text, "seed %d\n", seed)
-				a, b := &end{give: pattern(c.from, 1), out: c.way, cfg: c.cfg},
-					&end{give: pattern(c.to, 2), out: c.way, cfg: c.cfg, last: c.otherLast}
+				a, b := &node{give: pattern(c.from, 1), out: c.way, cfg: c.cfg},
+					&node{give: pattern(c.to, 2), out: c.way, cfg: c.cfg, last: c.otherLast}
 				user(a, c.trickle, c.slow)
 				user(b, c.trickle, c.slow)
 				fromA, fromB := c.from, c.to
-				w := newWorld(seed, a, b)
-				for _, e := range []*end{a, b} {
+				w := newSimulation(seed, a, b)
+				for _, e := range []*node{a, b} {
 					e.trace = func(h wire.TCP, n int) { fmt.Fprintln(&text, traced(w, e, h, n)) }
 				}
 				if err := w.run(time.Hour); err != nil {
 					t.Fatal(err)
 				}
-				for _, e := range []*end{a, b} {
+				for _, e := range []*node{a, b} {
 					e.take(1<<20, w.now)
 					i := e.conn.Info()
 					i.State = 0
@@ -95,8 +98,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// user has an end write and read little at a time.
-func user(e *end, trickle int, slow bool) {
+// user has an end write and read few bytes at a time.
+func user(e *node, trickle int, slow bool) {
 	give := e.give
 	if trickle > 0 {
 		e.give = nil
@@ -105,7 +108,7 @@ func user(e *end, trickle int, slow bool) {
 		return
 	}
 	var next Time
-	e.read = func(e *end, now Time) {
+	e.read = func(e *node, now Time) {
 		if !slow {
 			e.take(1<<20, now)
 		}
@@ -127,9 +130,9 @@ func user(e *end, trickle int, slow bool) {
 	e.more = func() bool { return trickle > 0 && len(give) > 0 }
 }
 
-// traced is a segment as a line: sequence numbers count from the SYN, timestamps in milliseconds
+// traced formats a segment as a line: sequence numbers count from the SYN, times in milliseconds
 // from the start.
-func traced(w *world, e *end, h wire.TCP, n int) string {
+func traced(w *simulation, e *node, h wire.TCP, n int) string {
 	c := e.conn
 	at := time.Duration(w.now) - time.Second
 	text := fmt.Sprintf("%.3f %s %v %d:%d", float64(at)/float64(time.Millisecond), e.name, h.Flags,
@@ -152,7 +155,7 @@ func traced(w *world, e *end, h wire.TCP, n int) string {
 	return text
 }
 
-// golden holds text against a file, or rewrites it.
+// golden compares text with a file, or rewrites the file.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {

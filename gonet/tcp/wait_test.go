@@ -6,8 +6,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Only an acknowledgement that tells of progress, and would go alone, waits for what
-// it can go with.
+// TestWhichAcknowledgementsWait holds that OutputNow holds back only acknowledgements of new data
+// in order that would be sent alone.
 func TestWhichAcknowledgementsWait(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -16,19 +16,21 @@ func TestWhichAcknowledgementsWait(t *testing.T) {
 		wait bool
 	}{
 		{name: "what comes next", wait: true,
-			do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[1]) }},
+			do: func(p *pair, s []wire.TCP) { p.receive(s[0]); p.receive(s[1]) }},
 		{name: "the end", wait: true, do: func(p *pair, s []wire.TCP) {
-			p.hear(s[0])
+			p.receive(s[0])
 			p.y.Input(&wire.TCP{Seq: s[0].Seq + 100, Ack: s[0].Ack, Flags: wire.ACK | wire.FIN,
 				Window: 1000, Options: s[0].Options}, nil, p.now)
 		}},
-		{name: "what comes ahead of its turn", do: func(p *pair, s []wire.TCP) { p.hear(s[1]) }},
-		{name: "what fills a gap", do: func(p *pair, s []wire.TCP) { p.hear(s[1]); p.hear(s[0]) }},
-		{name: "what comes again", do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[0]) }},
+		{name: "what comes ahead of its turn", do: func(p *pair, s []wire.TCP) { p.receive(s[1]) }},
+		{name: "what fills a gap",
+			do: func(p *pair, s []wire.TCP) { p.receive(s[1]); p.receive(s[0]) }},
+		{name: "what comes again",
+			do: func(p *pair, s []wire.TCP) { p.receive(s[0]); p.receive(s[0]) }},
 		{name: "what comes again, and then what is next",
-			do: func(p *pair, s []wire.TCP) { p.hear(s[0]); p.hear(s[0]); p.hear(s[1]) }},
+			do: func(p *pair, s []wire.TCP) { p.receive(s[0]); p.receive(s[0]); p.receive(s[1]) }},
 		{name: "when the user wants none to wait", from: Config{QuickAck: true},
-			do: func(p *pair, s []wire.TCP) { p.hear(s[0]) }},
+			do: func(p *pair, s []wire.TCP) { p.receive(s[0]) }},
 		{name: "while our own data is being sent again", do: func(p *pair, s []wire.TCP) {
 			p.y.Write(make([]byte, 10))
 			for p.y.Output(&p.s, p.now) {
@@ -43,7 +45,7 @@ func TestWhichAcknowledgementsWait(t *testing.T) {
 				}
 				at, _ = p.y.Deadline()
 			}
-			p.hear(s[0])
+			p.receive(s[0])
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,11 +78,11 @@ func TestWhichAcknowledgementsWait(t *testing.T) {
 	}
 }
 
-// hear has y take a segment of 100 bytes.
-func (p *pair) hear(h wire.TCP) { p.y.Input(&h, make([]byte, 100), p.now) }
+// receive gives y a segment of 100 bytes.
+func (p *pair) receive(h wire.TCP) { p.y.Input(&h, make([]byte, 100), p.now) }
 
-// The end's acknowledgement goes with ours, or after endDelay; that of an end which came ahead of
-// its turn, or again, at once.
+// TestTheEndsAcknowledgementWaits holds that the acknowledgement of a FIN goes with our FIN, or
+// after endDelay. For a FIN out of order or a duplicate it is sent at once.
 func TestTheEndsAcknowledgementWaits(t *testing.T) {
 	begin := func() (*pair, wire.TCP) {
 		p := newPair(&Config{MSS: 1460})
@@ -96,7 +98,7 @@ func TestTheEndsAcknowledgementWaits(t *testing.T) {
 		p.y.Postpone(p.now)
 	}
 	p, h := begin()
-	p.hear(h)
+	p.receive(h)
 	end(p, h, 100)
 	if p.y.AckDue() || p.y.Output(&p.s, p.now) {
 		t.Error("the acknowledgement goes at once")
@@ -109,7 +111,7 @@ func TestTheEndsAcknowledgementWaits(t *testing.T) {
 	}
 
 	p, h = begin()
-	p.hear(h)
+	p.receive(h)
 	end(p, h, 100)
 	at, ok := p.y.Deadline()
 	if !ok || at != p.now.Add(endDelay) {
