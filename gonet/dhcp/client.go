@@ -11,9 +11,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Client is a machine on a link, and itself the link for the stack that uses the address: it takes
-// the messages of DHCP out of what arrives, and lets all else pass. It has no goroutine of its own:
-// the machine runs under mu, in who reads the link and in a timer's.
+// Client runs a Machine on a link, and is itself the link for the stack that uses the address. It
+// takes the DHCP messages out of what arrives, and passes all other frames. It has no goroutine of
+// its own: the machine runs under mu, in the goroutine that reads the link and in a timer's.
 type Client struct {
 	link.Link
 	cfg Config
@@ -21,15 +21,17 @@ type Client struct {
 	mu      sync.Mutex
 	machine *Machine
 	timer   *time.Timer
-	// the station that the server's messages come from: itself, or a router on the way
-	via  wire.MAC
-	id   uint16 // of packets of IPv4
-	over bool   // nothing more is sent
-	lost chan struct{}
+	// the MAC from which the server's messages come: the server's, or that of a relay agent or
+	// router
+	via     wire.MAC
+	id      uint16 // last IPv4 identification
+	stopped bool   // the client sends nothing more
+	lost    chan struct{}
 }
 
-// Acquire gets a lease, for as long as the context allows, and returns the client as the link for a
-// stack. It reads the link; the stack does so from then on. The link stays open if Acquire fails.
+// Acquire gets a lease, and returns the client, which is the link for the stack. Until then Acquire
+// reads the link; afterwards the stack does. The context bounds the wait. If Acquire fails, the
+// link stays open.
 func Acquire(ctx context.Context, l link.Link, cfg Config) (*Client, error) {
 	c := &Client{Link: l, cfg: cfg, via: wire.Broadcast, lost: make(chan struct{})}
 	c.mu.Lock()
@@ -54,10 +56,10 @@ func Acquire(ctx context.Context, l link.Link, cfg Config) (*Client, error) {
 	}
 }
 
-// acquireBatch is in frames.
+// acquireBatch is how many frames Acquire reads at once.
 const acquireBatch = 8
 
-// Lease is what the stack may use; what was used last, after it is lost.
+// Lease returns the lease. After the lease was lost, it returns the last one.
 func (c *Client) Lease() Lease {
 	l, _ := c.current()
 	return l
@@ -69,103 +71,105 @@ func (c *Client) current() (Lease, bool) {
 	return c.machine.Lease()
 }
 
-// Lost is closed when the lease has ended and the address may not be used any more: the stack must
-// be closed, and another lease acquired.
+// Lost returns a channel that is closed when the lease has ended. The address may not be used any
+// more: close the stack and acquire another lease.
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
-// Release gives the address back to the server. The stack is to be closed then.
+// Release gives the address back to the server. The stack must then be closed.
 func (c *Client) Release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over {
+	if c.stopped {
 		return nil
 	}
 	c.machine.Release(time.Now())
 	err := c.transmit()
-	c.over = true
+	c.stopped = true
 	c.timer.Stop()
 	return err
 }
 
-// Close is Link's. It does not release the address: it may be had again.
+// Close implements Link. It does not release the address, so that the client can get it again
+// later.
 func (c *Client) Close() error {
 	c.end()
 	return c.Link.Close()
 }
 
-// end stops the machine, and tells where it was.
+// end stops the machine and returns its state.
 func (c *Client) end() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.over = true
+	c.stopped = true
 	c.timer.Stop()
 	return c.machine.State()
 }
 
-// expire is the timer's goroutine.
+// expire runs in the timer's goroutine.
 func (c *Client) expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.over {
+	if !c.stopped {
 		c.machine.Expire(time.Now())
-		c.settle()
+		c.afterInput()
 	}
 }
 
-// settle sends what is due, arms the timer, and tells who waits. The caller has mu.
-func (c *Client) settle() {
+// afterInput sends the packets that are due, sets the timer, and wakes Acquire or closes lost. The
+// caller holds mu.
+func (c *Client) afterInput() {
 	if c.machine.Lost() {
-		c.over = true
+		c.stopped = true
 		close(c.lost)
 		return
 	}
-	_ = c.transmit() // a link that fails ends the stack, or Acquire
+	_ = c.transmit() // the reader of the link sees a failed link
 	if due := c.machine.Deadline(); !due.IsZero() {
 		c.timer.Reset(max(time.Until(due), 0))
 	}
 	if c.machine.State() == Bound {
-		c.Interrupt() // of Acquire
+		c.Interrupt() // wakes Acquire
 	}
 }
 
-// Read is Link's.
+// Read implements Link.
 func (c *Client) Read(batch []link.Frame) (int, error) {
 	n, err := c.Link.Read(batch)
 	kept := 0
 	for i := range batch[:n] {
-		if c.take(&batch[i]) {
+		if c.inputFrame(&batch[i]) {
 			continue
 		}
-		// Frames change places, none is lost: links may know their buffers by the frames
-		// they have lent.
+		// Frames are swapped, not overwritten, since a link may use the frames to find its buffers.
 		batch[kept], batch[i] = batch[i], batch[kept]
 		kept++
 	}
 	return kept, err
 }
 
-// take looks at a frame, and tells whether it was for the client alone.
-func (c *Client) take(f *link.Frame) bool {
+// inputFrame processes a frame, and returns whether it was for the client alone.
+func (c *Client) inputFrame(f *link.Frame) bool {
 	e, b, err := wire.ParseEthernet(f.Data)
 	if err != nil || e.Dst != c.cfg.MAC && !e.Dst.IsGroup() {
 		return false
 	}
 	switch e.Type {
 	case wire.EtherARP:
-		c.hearARP(b)
+		c.inputARP(b)
 	case wire.EtherIPv4:
-		if m, ok := unwrap(b, f.GSO.Valid || f.GSO.Partial); ok {
-			c.hear(m, e.Src)
+		if m, ok := parsePacket(b, f.GSO.Valid || f.GSO.Partial); ok {
+			c.inputMessage(m, e.Src)
 			return true
 		}
 	}
 	return false
 }
 
-// unwrap takes a message for a client out of a packet. valid says that its checksum needs no look.
-func unwrap(b []byte, valid bool) (Message, bool) {
+// parsePacket parses the DHCP message for a client in an IPv4 packet. valid tells that the checksum
+// was verified.
+func parsePacket(b []byte, valid bool) (Message, bool) {
 	if len(b) < wire.IPv4Len || wire.Protocol(b[9]) != wire.ProtocolUDP {
-		return Message{}, false // soon, for the frames of connections
+		return Message{}, false // a quick check first, as most frames are TCP
 	}
 	ip, b, err := wire.ParseIPv4(b)
 	if err != nil || ip.Protocol != wire.ProtocolUDP || ip.IsFragment() {
@@ -184,10 +188,10 @@ func unwrap(b []byte, valid bool) (Message, bool) {
 	return m, err == nil
 }
 
-func (c *Client) hear(m Message, from wire.MAC) {
+func (c *Client) inputMessage(m Message, from wire.MAC) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over {
+	if c.stopped {
 		return
 	}
 	before := c.machine.State()
@@ -195,30 +199,29 @@ func (c *Client) hear(m Message, from wire.MAC) {
 	if c.machine.State() != before {
 		c.via = from
 	}
-	c.settle()
+	c.afterInput()
 }
 
-// hearARP notices another station that has, or asks for itself for, the address that
-// is being probed.
-func (c *Client) hearARP(b []byte) {
+// inputARP detects another station that has the probed address, or probes it too.
+func (c *Client) inputARP(b []byte) {
 	m, err := wire.ParseARP(b)
 	if err != nil || m.SenderMAC == c.cfg.MAC {
 		return
 	}
 	claimed := m.SenderIP
 	if claimed.IsUnspecified() && m.Op == wire.ARPRequest {
-		claimed = m.TargetIP // it probes, too (RFC 5227 section 2.1.1)
+		claimed = m.TargetIP // the other station probes it too (RFC 5227 section 2.1.1)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over || c.machine.State() != Probing {
+	if c.stopped || c.machine.State() != Probing {
 		return
 	}
 	c.machine.Conflict(claimed, time.Now())
-	c.settle()
+	c.afterInput()
 }
 
-// transmit sends what the machine has. The caller has mu.
+// transmit sends the packets of the machine. The caller holds mu.
 func (c *Client) transmit() error {
 	for {
 		p, ok := c.machine.Output()
@@ -232,15 +235,16 @@ func (c *Client) transmit() error {
 	}
 }
 
-// frame puts a packet into one of Ethernet. There may be no stack yet that could do it.
+// frame returns the Ethernet frame of a packet. The client builds it itself, as there may be no
+// stack yet.
 func (c *Client) frame(p Packet) []byte {
 	if p.Message == nil {
-		return c.arp(p)
+		return c.arpFrame(p)
 	}
 	to, src, dst := wire.Broadcast, netip.IPv4Unspecified(),
 		netip.AddrFrom4([4]byte{255, 255, 255, 255})
 	if p.Server.IsValid() {
-		// where its last message came from needs no asking; if that is wrong, rebinding broadcasts
+		// The MAC of the server's last message needs no ARP. If it is wrong, rebinding broadcasts.
 		to, dst = c.via, p.Server
 	}
 	if !p.Message.Client.IsUnspecified() && p.Message.Client.IsValid() {
@@ -261,14 +265,14 @@ func (c *Client) frame(p Packet) []byte {
 	udp.Put(head)
 	sum := wire.Sum(head, wire.PseudoSum(src, dst, wire.ProtocolUDP, length))
 	if udp.Checksum = ^wire.Sum(body, sum); udp.Checksum == 0 {
-		udp.Checksum = 0xffff // zero says that there is none
+		udp.Checksum = 0xffff // 0 means no checksum (RFC 768)
 	}
 	udp.Put(head)
 	return append(b, body...)
 }
 
-// arp asks for an address that is not ours yet, or says that it is now (RFC 5227).
-func (c *Client) arp(p Packet) []byte {
+// arpFrame returns the frame of an ARP probe or announcement (RFC 5227).
+func (c *Client) arpFrame(p Packet) []byte {
 	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: c.cfg.MAC, SenderIP: netip.IPv4Unspecified(),
 		TargetIP: p.Address}
 	if p.Announce {

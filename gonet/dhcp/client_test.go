@@ -23,8 +23,8 @@ var (
 	server  = netip.MustParseAddr("192.168.7.1")
 )
 
-// A serverHost answers at the other end of a link, as its fields say; it notes each message that
-// comes, with the instant and whether it was sent to all.
+// serverHost is a server at the other end of a link, whose fields say how it answers. It notes each
+// message that arrives, with its instant and whether it was broadcast.
 type serverHost struct {
 	t     *testing.T
 	wire  *link.End
@@ -35,7 +35,7 @@ type serverHost struct {
 	offer netip.Addr
 	time  time.Duration
 	extra []Option
-	// what a message of a type, the nth, is answered by; 0: nothing. nil: OFFER and ACK
+	// the answer to the nth message of a type; 0: none. nil: OFFER and ACK
 	answer func(Type, int) Type
 	owned  netip.Addr // an address that another station has
 	count  map[Type]int
@@ -116,7 +116,7 @@ func (s *serverHost) reply(m *Message) {
 		out.Options = append(out.Options, s.extra...)
 	}
 	if m.Type() == Request && m.Client.IsUnspecified() {
-		// Who asks for the lease of before names no server (RFC 2131 section 4.3.2).
+		// A request for the previous lease names no server (RFC 2131 section 4.3.2).
 		if asked := m.Addr(OptionRequested); asked != s.offer || s.count[Discover] > 0 &&
 			m.Addr(OptionServer) != server || s.count[Discover] == 0 && m.Get(OptionServer) != nil {
 			s.t.Errorf("%v was requested of %v", asked, m.Addr(OptionServer))
@@ -125,11 +125,11 @@ func (s *serverHost) reply(m *Message) {
 	s.send(&out)
 }
 
-// send puts a message into a frame by the client's own means, which the ports are changed of.
+// send builds the frame of a message by the client's own code, and then swaps the ports.
 func (s *serverHost) send(m *Message) {
 	c := Client{cfg: Config{MAC: theirs}}
 	b := c.frame(Packet{Message: m})
-	// the sum stays
+	// the sum stays the same
 	b[wire.EthernetLen+wire.IPv4Len+1], b[wire.EthernetLen+wire.IPv4Len+3] = ServerPort, ClientPort
 	copy(b, m.MAC[:])
 	if err := s.wire.Write(link.GSO{}, b); err != nil && !errors.Is(err, link.ErrClosed) {
@@ -161,7 +161,7 @@ func (s *serverHost) arp(b []byte) {
 	}
 }
 
-// said is the conversation so far, a line each.
+// said returns the conversation so far, a line for each message.
 func (s *serverHost) said() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func holdSaid(t *testing.T, s *serverHost, want ...string) {
 	}
 }
 
-// taken is what a client says that meets no trouble, from an instant on.
+// taken returns what a client sends when all goes well, from an instant on.
 func taken(at int) []string {
 	return []string{fmt.Sprintf("%d DISCOVER to all", at), fmt.Sprintf("%d REQUEST to all", at),
 		fmt.Sprintf("%d probe 192.168.7.20", at), fmt.Sprintf("%d probe 192.168.7.20", at),
@@ -261,7 +261,7 @@ func TestLeaseRenewedForDays(t *testing.T) {
 	})
 }
 
-// TestLostPackets has the first two of each kind go unanswered.
+// TestLostPackets leaves the first two messages of each type unanswered.
 func TestLostPackets(t *testing.T) {
 	with(t, func(t *testing.T, l link.Link, s *serverHost) {
 		s.answer = func(said Type, n int) Type {
@@ -280,7 +280,7 @@ func TestLostPackets(t *testing.T) {
 		if len(said) < 9 || !slices.Equal(said[:9], want) {
 			t.Errorf("got %v", said)
 		}
-		// twice 4 and 8 s, each give or take one
+		// twice 4 and 8 s, each plus or minus one
 		if d := time.Since(s.start); d < 20*time.Second || d > 30*time.Second {
 			t.Errorf("after %v", d)
 		}
@@ -323,7 +323,7 @@ func TestNoToTheFirstRequest(t *testing.T) {
 	})
 }
 
-// TestRequestUnanswered goes back to the start after four requests that a server leaves unanswered.
+// TestRequestUnanswered holds that the client starts again after four unanswered requests.
 func TestRequestUnanswered(t *testing.T) {
 	with(t, func(t *testing.T, l link.Link, s *serverHost) {
 		s.answer = func(said Type, n int) Type {
@@ -340,7 +340,7 @@ func TestRequestUnanswered(t *testing.T) {
 	})
 }
 
-// TestRebind has the server that granted the lease fall silent, and answer again only after T2.
+// TestRebind has the server of the lease fall silent, and answer again only after T2.
 func TestRebind(t *testing.T) {
 	with(t, func(t *testing.T, l link.Link, s *serverHost) {
 		c := acquire(t, l)
@@ -369,7 +369,7 @@ func TestRebind(t *testing.T) {
 	})
 }
 
-// TestLost are the ways in which a lease that is used comes to its end.
+// TestLost ends a lease that is in use in each possible way.
 func TestLost(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -403,7 +403,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestDecline has another station own the address that is offered first.
+// TestDecline has another station own the first offered address.
 func TestDecline(t *testing.T) {
 	with(t, func(t *testing.T, l link.Link, s *serverHost) {
 		s.owned = address
@@ -440,7 +440,7 @@ func TestForever(t *testing.T) {
 	})
 }
 
-// TestOtherFramesPass holds that the stack above gets what is not the client's.
+// TestOtherFramesPass holds that the stack above gets the frames that are not for the client.
 func TestOtherFramesPass(t *testing.T) {
 	with(t, func(t *testing.T, l link.Link, s *serverHost) {
 		c := acquire(t, l)
@@ -454,7 +454,7 @@ func TestOtherFramesPass(t *testing.T) {
 		synctest.Wait()
 		batch := make([]link.Frame, 8)
 		var got []string
-		for range 3 { // an interrupt of the acquiring may be left
+		for range 3 { // an Interrupt for Acquire may be left
 			n, err := c.Read(batch)
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// State is one of RFC 2131 section 4.4; Probing is the check of a new address by ARP (section
+// State is a state of RFC 2131 section 4.4. Probing is the check of a new address by ARP (section
 // 4.4.1, RFC 5227).
 type State uint8
 
@@ -31,73 +31,74 @@ func (s State) String() string {
 		"RENEWING", "REBINDING"}[s]
 }
 
-// Config is what a client needs to know. Only MAC must be given.
+// Config configures a client. Only MAC must be given.
 type Config struct {
 	MAC  wire.MAC
-	Host string // the name that the server is told; empty: none
-	// between questions whether others have the address; 0: 200 ms, negative: do not ask
+	Host string // the host name that the server is told; empty: none
+	// Probe is the time between two ARP probes for the offered address; 0: 200 ms, negative: no
+	// probes.
 	Probe   time.Duration
-	Seed    uint64      // of transaction identifiers and of jitter; 0: drawn
-	Observe func(State) // is told of each new state; nil: nobody
-	// Previous is a lease that was had before: it is asked for first (INIT-REBOOT, RFC 2131 section
-	// 3.2), unless its time is over.
+	Seed    uint64      // seed for transaction identifiers and jitter; 0: random
+	Observe func(State) // called for each new state; may be nil
+	// Previous is a lease of an earlier run. Unless it has expired, the client requests the same
+	// address first (INIT-REBOOT, RFC 2131 section 3.2).
 	Previous Lease
 }
 
-// Lease is what a server has granted.
+// Lease is a lease that a server has granted.
 type Lease struct {
 	Address netip.Prefix
 	Router  netip.Addr // invalid: none
-	Routes  []ip.Route // beside those of the network and of Router (RFC 3442)
+	Routes  []ip.Route // further classless static routes (RFC 3442)
 	DNS     []netip.Addr
 	Domain  string
 	Server  netip.Addr
 	Expires time.Time // zero: never
-	T1, T2  time.Time // when it is renewed with its server, and with any
+	T1, T2  time.Time // when to renew with its server, and to rebind with any
 }
 
-// Packet is what a machine has to send: a message, or a question of ARP.
+// Packet is a packet to be sent: a DHCP message, or an ARP probe or announcement.
 type Packet struct {
-	Message  *Message   // nil: ask by ARP who has Address
-	Server   netip.Addr // unicast to it; invalid: to all
+	Message  *Message   // nil: an ARP probe for Address
+	Server   netip.Addr // unicast destination; invalid: broadcast
 	Address  netip.Addr
-	Announce bool // of ARP: we have it
+	Announce bool // the ARP packet is an announcement
 }
 
-// The times of RFC 2131 sections 3.1, 4.1 and 4.4.5. How often and how fast ARP asks is a
-// compromise: RFC 5227 waits up to seven seconds in all, most clients not at all.
+// The times of RFC 2131 sections 3.1, 4.1 and 4.4.5. The number of ARP probes and the time between
+// two are a compromise: RFC 5227 waits up to seven seconds in all, most clients do not probe.
 const (
-	firstWait    = 4 * time.Second
-	longestWait  = 64 * time.Second
-	requests     = 4 // that are not answered, and then it begins anew
-	reboots      = 2 // the same for the lease of before: its server may be another's now. A guess
-	declineWait  = 10 * time.Second
-	nakWait      = time.Second // a guess: a server that always says no must not be flooded
-	leastRenewal = time.Minute
-	probeWait    = 200 * time.Millisecond
-	probes       = 3
-	shortestTime = 2 * time.Second // of a lease that is worth having; a guess
+	firstWait      = 4 * time.Second
+	longestWait    = 64 * time.Second
+	requests       = 4 // unanswered requests before the client starts again
+	rebootRequests = 2 // the same in REBOOTING, as the old server may be gone; a guess
+	declineWait    = 10 * time.Second
+	nakWait        = time.Second // a guess: a server that always sends NAK must not be flooded
+	leastRenewal   = time.Minute
+	probeWait      = 200 * time.Millisecond
+	probes         = 3
+	shortestTime   = 2 * time.Second // least lease time that is accepted; a guess
 )
 
-// Machine is a client. It does no I/O: Output has what is to be sent, after whatever may have
-// made something due.
+// Machine is the state machine of a client. It does no I/O: after each call that may make a packet
+// due, Output returns the packets to be sent.
 type Machine struct {
-	cfg    Config
-	random *rand.Rand
-	state  State
-	xid    uint32
-	began  time.Time // when this exchange was
-	// when the request that an ACK answers was sent first: the lease counts from there
-	asked   time.Time
-	tries   int
-	due     time.Time // when Expire is to be called
-	lease   Lease     // in Requesting and Probing: what was offered
-	lost    bool      // a lease that was used has ended
-	reboot  bool      // the lease of before is to be asked for
-	packets []Packet
+	cfg           Config
+	random        *rand.Rand
+	state         State
+	xid           uint32
+	exchangeStart time.Time // when the current exchange began
+	// when the request that an ACK answers was first sent: the lease time counts from here
+	requestedAt time.Time
+	tries       int
+	due         time.Time // when Expire must be called; zero: never
+	lease       Lease     // in Requesting and Probing: the offer
+	lost        bool      // a lease that was in use has ended
+	reboot      bool      // request the address of cfg.Previous first
+	packets     []Packet
 }
 
-// NewMachine makes a client that has just begun.
+// NewMachine returns a client in INIT.
 func NewMachine(cfg Config, now time.Time) *Machine {
 	seed := cfg.Seed
 	if seed == 0 {
@@ -111,19 +112,19 @@ func NewMachine(cfg Config, now time.Time) *Machine {
 	return m
 }
 
-// State tells where the client is.
+// State returns the state of the client.
 func (m *Machine) State() State { return m.state }
 
-// Lease is what may be used now; false if there is nothing.
+// Lease returns the lease; false if it may not be used now.
 func (m *Machine) Lease() (Lease, bool) { return m.lease, m.state >= Bound }
 
-// Lost tells that a lease which was used may not be used any more.
+// Lost tells whether a lease that was in use may not be used any more.
 func (m *Machine) Lost() bool { return m.lost }
 
-// Deadline is when Expire is to be called; zero: never.
+// Deadline returns when Expire must be called; zero: never.
 func (m *Machine) Deadline() time.Time { return m.due }
 
-// Output returns the next packet that is due, false when there is none.
+// Output returns the next packet to be sent, false if there is none.
 func (m *Machine) Output() (Packet, bool) {
 	if len(m.packets) == 0 {
 		return Packet{}, false
@@ -143,29 +144,30 @@ func (m *Machine) enter(s State) {
 	}
 }
 
-// restart begins anew after a while.
+// restart returns to INIT, and begins again after wait.
 func (m *Machine) restart(wait time.Duration, now time.Time) {
 	m.enter(Init)
 	m.lease = Lease{}
 	m.due = now.Add(wait)
 }
 
-// backoff is how long the next answer is waited for: 4 s, doubled each time, give or take a second.
+// backoff returns how long to wait for the next answer: 4 s, doubled for each try, plus or minus a
+// second.
 func (m *Machine) backoff() time.Duration {
 	wait := min(firstWait<<min(m.tries, 8), longestWait)
 	return wait + time.Duration(m.random.Int64N(int64(2*time.Second))) - time.Second
 }
 
-// Expire does what is due at now.
+// Expire runs the timer if it is due at now.
 func (m *Machine) Expire(now time.Time) {
 	if m.due.IsZero() || now.Before(m.due) {
 		return
 	}
 	switch m.state {
 	case Init:
-		m.xid, m.began = m.random.Uint32(), now
+		m.xid, m.exchangeStart = m.random.Uint32(), now
 		if m.reboot {
-			m.reboot, m.lease, m.asked = false, m.cfg.Previous, now
+			m.reboot, m.lease, m.requestedAt = false, m.cfg.Previous, now
 			m.enter(Rebooting)
 			m.request(now)
 			return
@@ -175,7 +177,7 @@ func (m *Machine) Expire(now time.Time) {
 	case Selecting:
 		m.discover(now)
 	case Requesting, Rebooting:
-		if m.tries == requests || m.state == Rebooting && m.tries == reboots {
+		if m.tries == requests || m.state == Rebooting && m.tries == rebootRequests {
 			m.restart(0, now)
 			m.Expire(now)
 			return
@@ -184,7 +186,7 @@ func (m *Machine) Expire(now time.Time) {
 	case Probing:
 		m.probe(now)
 	case Bound:
-		m.xid, m.began, m.asked = m.random.Uint32(), now, now
+		m.xid, m.exchangeStart, m.requestedAt = m.random.Uint32(), now, now
 		m.enter(Renewing)
 		m.renew(now)
 	case Renewing, Rebinding:
@@ -192,9 +194,9 @@ func (m *Machine) Expire(now time.Time) {
 	}
 }
 
-// message makes one of ours.
+// message returns a message of the client with the fields that all have.
 func (m *Machine) message(t Type, now time.Time) *Message {
-	secs := min(now.Sub(m.began)/time.Second, 0xffff)
+	secs := min(now.Sub(m.exchangeStart)/time.Second, 0xffff)
 	out := &Message{XID: m.xid, Secs: uint16(secs), MAC: m.cfg.MAC}
 	out.Set(OptionType, byte(t))
 	out.Set(OptionClient, append([]byte{1}, m.cfg.MAC[:]...)...)
@@ -216,8 +218,8 @@ func (m *Machine) discover(now time.Time) {
 	m.tries++
 }
 
-// request asks for what was offered, or for what was had before: then any server may
-// answer that knows.
+// request sends a DHCPREQUEST for the offered address, or for that of the previous lease, which any
+// server may answer.
 func (m *Machine) request(now time.Time) {
 	out := m.message(Request, now)
 	out.SetAddr(OptionRequested, m.lease.Address.Addr())
@@ -229,8 +231,8 @@ func (m *Machine) request(now time.Time) {
 	m.tries++
 }
 
-// renew asks for more time: the server that granted the lease until T2, then any; again after half
-// of the time that is left.
+// renew requests an extension of the lease: from its server until T2, then from any. It is sent
+// again after half of the remaining time.
 func (m *Machine) renew(now time.Time) {
 	l := &m.lease
 	if !now.Before(l.Expires) {
@@ -258,7 +260,8 @@ func (m *Machine) renew(now time.Time) {
 	}
 }
 
-// probe asks whether anybody has the new address, and takes it when nobody has said so.
+// probe sends the next ARP probe for the new address. After the last one without an answer it
+// announces the address and binds it.
 func (m *Machine) probe(now time.Time) {
 	a := m.lease.Address.Addr()
 	wait := m.cfg.Probe
@@ -275,16 +278,16 @@ func (m *Machine) probe(now time.Time) {
 	m.due = now.Add(wait)
 }
 
-// bind begins the use of the lease, or its use for longer.
+// bind enters BOUND with a new or an extended lease.
 func (m *Machine) bind() {
 	m.enter(Bound)
 	m.due = m.lease.T1
 }
 
-// Conflict says that another station has the address.
+// Conflict reports that another station has address a.
 func (m *Machine) Conflict(a netip.Addr, now time.Time) {
 	if m.state != Probing || a != m.lease.Address.Addr() {
-		return // the stack defends what is in use (RFC 5227 section 2.4)
+		return // the stack defends an address in use (RFC 5227 section 2.4)
 	}
 	out := m.message(Decline, now)
 	out.SetAddr(OptionRequested, a)
@@ -293,7 +296,7 @@ func (m *Machine) Conflict(a netip.Addr, now time.Time) {
 	m.restart(declineWait, now)
 }
 
-// Release gives the address back; the machine does nothing more.
+// Release gives the address back to the server. The machine does nothing afterwards.
 func (m *Machine) Release(now time.Time) {
 	if m.state >= Bound {
 		m.xid = m.random.Uint32()
@@ -306,7 +309,7 @@ func (m *Machine) Release(now time.Time) {
 	m.due = time.Time{}
 }
 
-// Input takes a message of a server.
+// Input processes a message of a server.
 func (m *Machine) Input(in *Message, now time.Time) {
 	if !in.Reply || in.XID != m.xid || in.MAC != m.cfg.MAC {
 		return
@@ -317,7 +320,7 @@ func (m *Machine) Input(in *Message, now time.Time) {
 		if !ok || !l.Server.IsValid() {
 			return
 		}
-		m.lease, m.asked = l, now
+		m.lease, m.requestedAt = l, now
 		m.enter(Requesting)
 		m.request(now)
 	case t == Ack && (m.state == Requesting || m.state == Rebooting || m.state == Renewing ||
@@ -331,7 +334,7 @@ func (m *Machine) Input(in *Message, now time.Time) {
 
 func (m *Machine) acked(in *Message, now time.Time) {
 	fresh := m.state == Requesting || m.state == Rebooting
-	l, ok := m.read(in, m.asked)
+	l, ok := m.read(in, m.requestedAt)
 	if !ok || fresh && l.Address.Addr() != m.lease.Address.Addr() {
 		return
 	}
@@ -346,15 +349,15 @@ func (m *Machine) acked(in *Message, now time.Time) {
 	}
 	if l.Address != m.lease.Address || l.Router != m.lease.Router ||
 		!slices.Equal(l.Routes, m.lease.Routes) {
-		m.restart(0, now) // what is in use cannot be changed under its connections
+		m.restart(0, now) // the network must not change under open connections
 		return
 	}
 	m.lease = l
 	m.bind()
 }
 
-// read makes a lease of an offer or an acknowledgement, which counts from an instant; false if it
-// cannot be used.
+// read returns the lease of an OFFER or an ACK, with a lease time that counts from an instant. It
+// returns false for a lease that cannot be used.
 func (m *Machine) read(in *Message, from time.Time) (Lease, bool) {
 	bits, ok := 0, false
 	if mask := in.Addr(OptionMask); mask.IsValid() {
@@ -370,8 +373,8 @@ func (m *Machine) read(in *Message, from time.Time) (Lease, bool) {
 	l := Lease{Address: netip.PrefixFrom(a, bits), DNS: in.Addrs(OptionDNS),
 		Domain: string(in.Get(OptionDomain)), Server: in.Addr(OptionServer)}
 	if routes, ok := in.Routes(); ok {
-		l.take(routes)
-	} else if router := in.Addr(OptionRouter); l.near(router) {
+		l.addRoutes(routes)
+	} else if router := in.Addr(OptionRouter); l.onLink(router) {
 		l.Router = router
 	}
 	if duration == Forever {
@@ -390,17 +393,17 @@ func (m *Machine) read(in *Message, from time.Time) (Lease, bool) {
 	return l, true
 }
 
-// near tells whether a may be a router for the lease: another host of its network.
-func (l *Lease) near(a netip.Addr) bool {
+// onLink tells whether a may be a router of the lease: another host of its network.
+func (l *Lease) onLink(a netip.Addr) bool {
 	return a.IsValid() && l.Address.Contains(a) && a != l.Address.Addr()
 }
 
-// take keeps the routes that can be: through a router of our network, or over the link itself. The
-// one to everywhere is the router's, whatever else the server says of it (RFC 3442).
-func (l *Lease) take(routes []ip.Route) {
+// addRoutes adds the routes that are usable: through a router of our network, or on the link. A
+// default route among them replaces Router (RFC 3442).
+func (l *Lease) addRoutes(routes []ip.Route) {
 	for _, r := range routes {
 		switch {
-		case r.Via.IsValid() && !l.near(r.Via):
+		case r.Via.IsValid() && !l.onLink(r.Via):
 		case r.Network.Bits() > 0:
 			l.Routes = append(l.Routes, r)
 		case !l.Router.IsValid():
@@ -409,7 +412,7 @@ func (l *Lease) take(routes []ip.Route) {
 	}
 }
 
-// maskBits is the length of the network that a mask means; false for one with holes.
+// maskBits returns the prefix length of a mask; false if the mask is not contiguous.
 func maskBits(mask netip.Addr) (int, bool) {
 	raw := mask.As4()
 	v, bits := be.Uint32(raw[:]), 0
@@ -419,7 +422,8 @@ func maskBits(mask netip.Addr) (int, bool) {
 	return bits, v == 0
 }
 
-// classBits is what a network was before there were masks (RFC 950): for servers that give none.
+// classBits returns the prefix length of an address's class (RFC 950), for servers that send no
+// mask.
 func classBits(a netip.Addr) int {
 	switch first := a.As4()[0]; {
 	case first < 128:

@@ -1,8 +1,7 @@
-// Package dhcp gets a stack its address of IPv4: a client of DHCP (RFC 2131).
+// Package dhcp is a DHCP client (RFC 2131), which gets the IPv4 address of a stack.
 //
-// Message is the format. Machine is the client as a function of what arrives and of the
-// time, without I/O, clock or goroutine. Client runs one on a link, below the stack that
-// uses the address:
+// Message is the message format. Machine is the client as a state machine without I/O, clock and
+// goroutine. Client runs a Machine on a link, below the stack that uses the address:
 //
 //	c, err := dhcp.Acquire(ctx, tap, dhcp.Config{MAC: mac})
 //	lease := c.Lease()
@@ -19,10 +18,10 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Type is what a message says (RFC 2132 section 9.6).
+// Type is the DHCP message type (RFC 2132 section 9.6).
 type Type uint8
 
-// The types of messages.
+// The message types.
 const (
 	Discover Type = 1
 	Offer    Type = 2
@@ -42,10 +41,10 @@ func (t Type) String() string {
 	return "UNKNOWN"
 }
 
-// Code is the name of an option (RFC 2132).
+// Code is the code of an option (RFC 2132).
 type Code uint8
 
-// The options that this client knows.
+// The options that this client uses.
 const (
 	optionPad       Code = 0
 	OptionMask      Code = 1
@@ -53,18 +52,18 @@ const (
 	OptionDNS       Code = 6
 	OptionHost      Code = 12
 	OptionDomain    Code = 15
-	OptionRequested Code = 50 // the address that is asked for
-	OptionTime      Code = 51 // of the lease, in seconds
+	OptionRequested Code = 50 // requested IP address
+	OptionTime      Code = 51 // lease time, in seconds
 	optionOverload  Code = 52
 	OptionType      Code = 53
 	OptionServer    Code = 54
-	OptionWanted    Code = 55 // the options that the server is asked for
-	OptionText      Code = 56 // why it says no
+	OptionWanted    Code = 55 // parameter request list
+	OptionText      Code = 56 // error message of a NAK or a DECLINE
 	OptionMaxSize   Code = 57
 	OptionT1        Code = 58
 	OptionT2        Code = 59
 	OptionClient    Code = 61
-	OptionRoutes    Code = 121 // of networks of any length (RFC 3442)
+	OptionRoutes    Code = 121 // classless static routes (RFC 3442)
 	optionEnd       Code = 255
 )
 
@@ -74,8 +73,8 @@ const (
 	ClientPort = 68
 )
 
-// The fixed part of a message in bytes, its fields in it, and the least that servers take for one
-// (RFC 951's size).
+// The length of the fixed part of a message, the offsets of its fields sname and file, and the
+// least length of a message that servers accept (that of BOOTP, RFC 951). All are in bytes.
 const (
 	fixedLen  = 236
 	nameAt    = 44
@@ -84,30 +83,30 @@ const (
 	cookieLen = 4
 )
 
-// cookie tells options of DHCP from what BOOTP had there.
+// cookie is the magic cookie that precedes the options (RFC 2131 section 3).
 const cookie = 0x63825363
 
-// Message is one of RFC 2131. Addresses that are not set are 0.0.0.0.
+// Message is a message of RFC 2131. An address that is not set is 0.0.0.0.
 type Message struct {
-	Reply     bool // from a server
+	Reply     bool // sent by a server
 	XID       uint32
-	Secs      uint16     // since the client began
-	Broadcast bool       // the client cannot take unicasts yet
-	Client    netip.Addr // ciaddr: the client has it already
-	Yours     netip.Addr // yiaddr: the client may have it
-	Next      netip.Addr // siaddr
-	Relay     netip.Addr // giaddr
+	Secs      uint16     // seconds since the client began the exchange
+	Broadcast bool       // the client cannot receive unicast yet
+	Client    netip.Addr // ciaddr: the address that the client has
+	Yours     netip.Addr // yiaddr: the address that the client gets
+	Next      netip.Addr // siaddr: next server
+	Relay     netip.Addr // giaddr: relay agent
 	MAC       wire.MAC
-	Options   []Option // in order; OptionType is one of them
+	Options   []Option // in order, OptionType included
 }
 
-// Option is one field of the variable part.
+// Option is one option of a message.
 type Option struct {
 	Code  Code
 	Value []byte
 }
 
-// Why bytes are no message.
+// The errors of Parse.
 var (
 	ErrShort   = errors.New("dhcp: shorter than its fixed part")
 	ErrFormat  = errors.New("dhcp: not a message for Ethernet")
@@ -116,8 +115,8 @@ var (
 
 var be = binary.BigEndian
 
-// Parse reads a message. Options that come in parts are joined (RFC 3396), also those in the
-// fields for names.
+// Parse parses a message. The parts of a split option are joined (RFC 3396), also those in the
+// fields sname and file.
 func Parse(b []byte) (Message, error) {
 	var m Message
 	if len(b) < fixedLen+cookieLen {
@@ -175,7 +174,7 @@ func (m *Message) options(b []byte) error {
 	return nil
 }
 
-// Append writes the message behind b.
+// Append appends the message to b.
 func (m *Message) Append(b []byte) []byte {
 	start := len(b)
 	b = append(b, make([]byte, fixedLen)...)
@@ -213,7 +212,7 @@ func (m *Message) Append(b []byte) []byte {
 	return b
 }
 
-// Get is the value of an option, nil if it is not there.
+// Get returns the value of an option, nil if there is none.
 func (m *Message) Get(c Code) []byte {
 	for _, o := range m.Options {
 		if o.Code == c {
@@ -226,18 +225,18 @@ func (m *Message) Get(c Code) []byte {
 // Set adds an option.
 func (m *Message) Set(c Code, value ...byte) { m.Options = append(m.Options, Option{c, value}) }
 
-// SetAddr adds an option that is an address.
+// SetAddr adds an option whose value is an address.
 func (m *Message) SetAddr(c Code, a netip.Addr) {
 	raw := a.As4()
 	m.Set(c, raw[:]...)
 }
 
-// SetTime adds an option that is a time, in whole seconds.
+// SetTime adds an option whose value is a duration in seconds.
 func (m *Message) SetTime(c Code, d time.Duration) {
 	m.Set(c, be.AppendUint32(nil, uint32(d/time.Second))...)
 }
 
-// Type is what the message says, 0 if it does not.
+// Type returns the message type, 0 if there is none.
 func (m *Message) Type() Type {
 	if v := m.Get(OptionType); len(v) == 1 {
 		return Type(v[0])
@@ -245,7 +244,7 @@ func (m *Message) Type() Type {
 	return 0
 }
 
-// Addrs are the addresses that an option lists.
+// Addrs returns the addresses that an option lists.
 func (m *Message) Addrs(c Code) (list []netip.Addr) {
 	for v := m.Get(c); len(v) >= 4; v = v[4:] {
 		list = append(list, netip.AddrFrom4([4]byte(v)))
@@ -253,7 +252,7 @@ func (m *Message) Addrs(c Code) (list []netip.Addr) {
 	return list
 }
 
-// Addr is the first address of an option, invalid if there is none.
+// Addr returns the first address of an option, invalid if there is none.
 func (m *Message) Addr(c Code) netip.Addr {
 	if v := m.Get(c); len(v) >= 4 {
 		return netip.AddrFrom4([4]byte(v))
@@ -261,8 +260,8 @@ func (m *Message) Addr(c Code) netip.Addr {
 	return netip.Addr{}
 }
 
-// Routes are those of OptionRoutes, false if there are none or one cannot be read: then the routers
-// count (RFC 3442). Via is invalid where the network is on the link.
+// Routes returns the classless static routes. It returns false if there are none, or if one cannot
+// be parsed: then OptionRouter counts (RFC 3442). Via is invalid if the network is on the link.
 func (m *Message) Routes() (list []ip.Route, ok bool) {
 	v := m.Get(OptionRoutes)
 	for len(v) > 0 {
@@ -281,10 +280,10 @@ func (m *Message) Routes() (list []ip.Route, ok bool) {
 	return list, len(list) > 0
 }
 
-// Forever is the time of a lease that does not end.
+// Forever is the lease time of a lease that does not end.
 const Forever = time.Duration(0xffffffff) * time.Second
 
-// Time is an option in seconds, 0 if it is not there.
+// Time returns an option whose value is in seconds, 0 if there is none.
 func (m *Message) Time(c Code) time.Duration {
 	if v := m.Get(c); len(v) == 4 {
 		return time.Duration(be.Uint32(v)) * time.Second

@@ -39,8 +39,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestOverload has options in the fields for names, in the order of RFC 3396 section 5:
-// options, file, name.
+// TestOverload has options in the fields sname and file, in the order of RFC 3396 section 5:
+// options, file, sname.
 func TestOverload(t *testing.T) {
 	m := sample()
 	m.Set(optionOverload, 3)
@@ -101,13 +101,13 @@ func TestUselessOffers(t *testing.T) {
 	}
 }
 
-// TestTimesOfALease are what T1 and T2 become when the server says nothing, or nonsense.
+// TestTimesOfALease holds T1 and T2 when the server sends none, or wrong ones.
 func TestTimesOfALease(t *testing.T) {
 	for _, c := range []struct{ t1, t2, want1, want2 time.Duration }{
 		{0, 0, 1800 * time.Second, 3150 * time.Second},
 		{600 * time.Second, 1200 * time.Second, 600 * time.Second, 1200 * time.Second},
 		{2 * time.Hour, 3 * time.Hour, 1800 * time.Second, 3150 * time.Second},
-		// half of the lease would be behind T2
+		// half of the lease time would be after T2
 		{0, 1000 * time.Second, 500 * time.Second, 1000 * time.Second},
 	} {
 		in := sample()
@@ -123,13 +123,14 @@ func TestTimesOfALease(t *testing.T) {
 		if got1, got2 := l.T1.Sub(from), l.T2.Sub(from); !ok || got1 != c.want1 || got2 != c.want2 {
 			t.Errorf("%v, %v: got %v, %v, %v", c.t1, c.t2, got1, got2, ok)
 		}
-		if l.Address.Bits() != 24 { // of the class, as there is no mask
+		if l.Address.Bits() != 24 { // by the class, as there is no mask
 			t.Errorf("%v", l.Address)
 		}
 	}
 }
 
-// FuzzMessage holds that what is read is written as it was, and that no message upsets a client.
+// FuzzMessage holds that a parsed message is written as it was, and that every message leaves a
+// client in order.
 func FuzzMessage(f *testing.F) {
 	m := sample()
 	f.Add(m.Append(nil))
@@ -169,7 +170,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// same compares messages; an empty value is one whether it has memory or not.
+// same compares messages; a nil value equals an empty one.
 func same(a, b Message) bool {
 	if len(a.Options) != len(b.Options) {
 		return false

@@ -11,14 +11,14 @@ import (
 	"interleave/gonet/link"
 )
 
-// before is the lease that a client had.
+// before returns the configuration of a client that has had a lease.
 func before(expires time.Time) Config {
 	return Config{MAC: ours, Seed: 1, Previous: Lease{Address: netip.PrefixFrom(address, 24),
 		Server: server, Expires: expires}}
 }
 
-// TestReboot asks for the address of before without looking for servers, and begins anew where that
-// is refused, not answered, or too old.
+// TestReboot requests the previous address without a DISCOVER, and starts again if that is refused
+// or not answered, or if the lease has expired.
 func TestReboot(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -44,7 +44,7 @@ func TestReboot(t *testing.T) {
 				got.Server != server {
 				t.Errorf("%s: %+v", c.name, got)
 			}
-			synctest.Wait() // the announcement is on its way
+			synctest.Wait() // the announcement is in flight
 			holdSaid(t, s, c.want...)
 			select {
 			case <-cl.Lost():
@@ -71,8 +71,8 @@ func TestRebootUnanswered(t *testing.T) {
 	}
 }
 
-// TestRoutes reads option 121: two networks, one of them on the link, and the way to everywhere,
-// which stands in place of the routers.
+// TestRoutes parses option 121: two networks, one of them on the link, and a default route, which
+// replaces the router option.
 func TestRoutes(t *testing.T) {
 	router := netip.MustParseAddr("192.168.7.254")
 	whole := []byte{16, 172, 20, 192, 168, 7, 3, 25, 10, 1, 2, 255, 0, 0, 0, 0, 0, 192, 168, 7, 254,
