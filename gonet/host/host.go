@@ -1,11 +1,11 @@
-// Package host lets a server run on the kernel's TCP/IP or on the stack that it carries in itself,
-// as its environment says: the same program and the same command line on both.
+// Package host lets a server run on the kernel's TCP/IP stack or on GoNet, as the environment says.
+// The program and its command line are the same for both.
 //
 //	defer host.Close()
 //	l, err := host.Listen("tcp", ":80")
 //
-// Unless GONET_TAP is set, Listen is net.Listen. GONET_TAP="tap0 10.0.0.2/24 10.0.0.1" puts a stack
-// behind the tap tap0, with this address and, if there is a third word, this gateway.
+// Unless GONET_TAP is set, Listen is net.Listen. GONET_TAP="tap0 10.0.0.2/24 10.0.0.1" runs a stack
+// on the tap tap0 with this address and this gateway. The gateway may be left out.
 package host
 
 import (
@@ -19,11 +19,11 @@ import (
 	"interleave/gonet"
 )
 
-// Variable is the one of the environment that names the tap.
+// Variable is the name of the environment variable.
 const Variable = "GONET_TAP"
 
-// Listen takes connections: as net.Listen does, or of the stack behind the tap that the environment
-// names. The stack is made by the first call.
+// Listen listens on the kernel's stack, as net.Listen does, or on the stack behind the tap that the
+// environment names. The first call makes that stack.
 func Listen(network, address string) (net.Listener, error) {
 	s, err := stack()
 	switch {
@@ -35,8 +35,8 @@ func Listen(network, address string) (net.Listener, error) {
 	return s.Listen(network, address)
 }
 
-// Close resets the connections of the stack and ends it, as the kernel does with those of a program
-// that ends. A program calls it last. On the kernel's stack it does nothing.
+// Close resets the connections of the stack and ends it, as the kernel does when a program ends. A
+// program must call it last. On the kernel's stack it does nothing.
 func Close() error {
 	if s, err := stack(); s != nil && err == nil {
 		return s.Abort()
@@ -44,7 +44,7 @@ func Close() error {
 	return nil
 }
 
-// stack is the program's own, nil without the variable.
+// stack returns the program's stack, nil if the variable is not set.
 var stack = sync.OnceValues(func() (*gonet.Stack, error) {
 	text, ok := os.LookupEnv(Variable)
 	if !ok {
@@ -59,7 +59,7 @@ var stack = sync.OnceValues(func() (*gonet.Stack, error) {
 	}
 	s, err := gonet.New(c)
 	if err != nil {
-		_ = c.Link.Close() // the first error says it
+		_ = c.Link.Close() // the first error matters
 		return nil, err
 	}
 	return s, nil

@@ -19,8 +19,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// TestMain is also the server that the tests start, where they ask for one: it echoes
-// until SIGTERM.
+// TestMain is also the server that the tests start, if they set its variable: it echoes until
+// SIGTERM.
 func TestMain(m *testing.M) {
 	if os.Getenv("HOST_TEST_ADDRESS") == "" {
 		os.Exit(m.Run())
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// serve starts the server of TestMain and returns where it listens.
+// serve starts the server of TestMain and returns its address.
 func serve(t *testing.T, address string, env ...string) (cmd *exec.Cmd, where string) {
 	t.Helper()
 	cmd = exec.Command(os.Args[0])
@@ -66,7 +66,7 @@ func serve(t *testing.T, address string, env ...string) (cmd *exec.Cmd, where st
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // the process may have ended
 		_ = cmd.Wait()
 	})
 	if where, err = bufio.NewReader(out).ReadString('\n'); err != nil {
@@ -75,10 +75,10 @@ func serve(t *testing.T, address string, env ...string) (cmd *exec.Cmd, where st
 	return cmd, strings.TrimSpace(where)
 }
 
-// patience is a net under what must happen; nothing is expected to be fast.
-const patience = 5 * time.Minute
+// testTimeout bounds what must happen at all; nothing is expected to be fast.
+const testTimeout = 5 * time.Minute
 
-// try has the server echo, end by SIGTERM, and tell the client.
+// try has the server echo and end by SIGTERM, which the client must notice.
 func try(t *testing.T, cmd *exec.Cmd, dial func() (net.Conn, error)) {
 	t.Helper()
 	c, err := dial()
@@ -86,7 +86,7 @@ func try(t *testing.T, cmd *exec.Cmd, dial func() (net.Conn, error)) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(testTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]byte, 5)

@@ -5,7 +5,7 @@ import "interleave/gonet/link"
 func open(device string) (link.Link, error) {
 	tap, err := link.OpenTap(device)
 	if err != nil {
-		return nil, err // and no Link that holds a nil *Tap
+		return nil, err // not tap: a Link with a nil *Tap is not nil
 	}
 	return tap, nil
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespace makes a network namespace of the test's own with a tap in it that stays: commands that
-// the test starts, and connections that it makes, are in it.
+// namespace makes a network namespace of the test's own with a persistent tap. Commands that the
+// test starts, and connections that it makes, are in it.
 func namespace(t *testing.T) (device string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -39,12 +39,12 @@ func namespace(t *testing.T) (device string) {
 	return "lab0"
 }
 
-// TestTap has the same program behind a tap; the client is this process, in the tap's namespace.
+// TestTap runs the same program behind a tap. The client is this process, in the tap's namespace.
 func TestTap(t *testing.T) {
 	device := namespace(t)
 	cmd, where := serve(t, "10.77.0.2:7", Variable+"="+device+" 10.77.0.2/24 10.77.0.1")
 	if where != "10.77.0.2:7" {
 		t.Errorf("it listens at %s", where)
 	}
-	try(t, cmd, func() (net.Conn, error) { return net.DialTimeout("tcp4", where, patience) })
+	try(t, cmd, func() (net.Conn, error) { return net.DialTimeout("tcp4", where, testTimeout) })
 }

@@ -4,6 +4,6 @@ package main
 
 import "interleave/gonet/host"
 
-// GoNet is the stack, where GONET_TAP names a tap. The kernel closes what a program that ends
-// leaves open; a stack inside the program has to be told.
+// The server runs on GoNet if GONET_TAP names a tap. The kernel closes the connections of a program
+// that ends; a stack inside the program must be closed by the program.
 func init() { listen, leave = host.Listen, host.Close }
