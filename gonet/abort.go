@@ -7,10 +7,10 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Abort ends the stack as Close does, and tells the peers. A program that ends should call it. The
-// kernel closes what a program leaves behind; behind a tap there is nobody left who could.
-// Connections that the user has closed have lastWords for what is on its way; all others, and those
-// that are not done then, are reset.
+// Abort ends the stack as Close does, and resets its connections. A program should call it before
+// it exits: the kernel closes its own sockets when a program ends, but no one does so for a stack
+// behind a tap. Connections that the user has closed get abortGrace to deliver their last bytes;
+// then they are reset, as all others are at once.
 func (s *Stack) Abort() error {
 	var left []*Conn
 	err := s.claim(func() {
@@ -30,11 +30,11 @@ func (s *Stack) Abort() error {
 			closed = append(closed, c)
 		}
 	}
-	until := time.Now().Add(lastWords)
+	until := time.Now().Add(abortGrace)
 	for anyBusy(closed) && time.Now().Before(until) {
-		time.Sleep(lookAgain)
+		time.Sleep(abortPoll)
 	}
-	_ = s.claim(func() { // the link may have gone, and with it the dealer
+	_ = s.claim(func() { // fails if the dealer has ended
 		for _, c := range closed {
 			first := c.firstReset()
 			s.discard(c)
@@ -44,10 +44,11 @@ func (s *Stack) Abort() error {
 	return s.Close()
 }
 
-// firstReset sends, when it is called, a reset that stands where the peer has acknowledged
-// everything before, if there is more that it may have or not: that of the machine stands behind
-// it. One of both is where the peer expects it, and counts; else it would ask (RFC 5961 section 3),
-// perhaps when nobody is left to answer.
+// firstReset returns a function that sends a reset at the oldest unacknowledged sequence number.
+// The machine's own reset is sent at the end of what was sent. A peer accepts a reset only at the
+// sequence number that it expects next (RFC 5961 section 3). Which of the two that is depends on
+// whether the data in flight has arrived. A reset elsewhere would be challenged, perhaps when this
+// program no longer runs. If nothing is in flight, the returned function does nothing.
 func (c *Conn) firstReset() func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,16 +59,17 @@ func (c *Conn) firstReset() func() {
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		_ = c.stack.sendBare(c, wire.TCP{Seq: seq, Flags: wire.RST}) // nobody to tell
+		// the stack is ending: an error changes nothing
+		_ = c.stack.sendBare(c, wire.TCP{Seq: seq, Flags: wire.RST})
 	}
 }
 
 const (
-	// lastWords is how long what a user has closed is waited for when its stack ends. A guess: many
-	// round trips of a local network, and little of the seconds that a program has to end in.
-	lastWords = 300 * time.Millisecond
-	// lookAgain is the pause between two looks at those that are waited for. A guess, too.
-	lookAgain = 5 * time.Millisecond
+	// abortGrace is how long Abort waits for connections that the user has closed. A guess: many
+	// round trips of a local network, and little of the seconds in which a program must end.
+	abortGrace = 300 * time.Millisecond
+	// abortPoll is the pause between two checks of those connections. A guess.
+	abortPoll = 5 * time.Millisecond
 )
 
 func (c *Conn) busy() bool {

@@ -13,7 +13,7 @@ import (
 	"interleave/gonet/link"
 )
 
-// slow is a link that delivers what is on its way before it closes, as a tap does.
+// slow is a link whose Close delivers the frames that are in flight, as a tap's does.
 type slow struct{ link.Link }
 
 func (s slow) Close() error {
@@ -21,13 +21,14 @@ func (s slow) Close() error {
 	return s.Link.Close()
 }
 
-// TestAbortOfAStack has a stack end with connections open: both ends of each learn of it at once,
-// and who dials afterwards is not answered.
+// TestAbortOfAStack aborts a stack with open connections: both ends of each get an error at once,
+// and a later dial is not answered.
 func TestAbortOfAStack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
-		a, b := two(t, one, slow{other})
-		if _, err := b.Listen("tcp4", ":7"); err != nil { // and one that waits for more
+		a, b := twoHosts(t, one, slow{other})
+		// a listener that waits for more connections
+		if _, err := b.Listen("tcp4", ":7"); err != nil {
 			t.Fatal(err)
 		}
 		var clients, servers []net.Conn
@@ -35,7 +36,7 @@ func TestAbortOfAStack(t *testing.T) {
 			c, s := connected(t, a, b, "10.0.0.2")
 			clients, servers = append(clients, c), append(servers, s)
 		}
-		if err := servers[0].Close(); err != nil { // one that is ending already
+		if err := servers[0].Close(); err != nil { // a connection that is closing already
 			t.Error(err)
 		}
 		synctest.Wait()
@@ -59,22 +60,22 @@ func TestAbortOfAStack(t *testing.T) {
 	})
 }
 
-// TestAbortLetsFinish has a stack end right after a connection with bytes on a slow way was closed:
-// they arrive, and in order. One that makes no progress holds nobody up.
+// TestAbortLetsFinish aborts a stack right after a connection with unsent bytes on a slow path was
+// closed: the bytes arrive. A connection that makes no progress does not delay the end.
 func TestAbortLetsFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
-		a, b := two(t, link.NewFaults(one, 1, link.Fault{Delay: 20 * time.Millisecond},
+		a, b := twoHosts(t, link.NewFaults(one, 1, link.Fault{Delay: 20 * time.Millisecond},
 			link.Fault{}), slow{other})
 		var clients, servers []net.Conn
 		for range 2 {
 			c, s := connected(t, a, b, "10.0.0.2")
 			clients, servers = append(clients, c), append(servers, s)
 		}
-		// until it fails: nobody reads
+		// ends with an error: nobody reads
 		go func() { _, _ = servers[1].Write(make([]byte, 32<<20)) }()
 		time.Sleep(10 * time.Second)
-		text := bytes.Repeat([]byte("x"), 50_000) // more than a first window of congestion
+		text := bytes.Repeat([]byte("x"), 50_000) // more than the initial congestion window
 		if _, err := servers[0].Write(text); err != nil {
 			t.Fatal(err)
 		}

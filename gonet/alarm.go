@@ -7,17 +7,17 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// alarms are the instants at which connections are to be looked at: a heap, and one timer of the
-// runtime for all. With a timer for each the runtime woke a thread whenever one was set that would
-// be the first to go off.
+// alarms holds for each connection the instant at which its timers must be looked at. It is a heap
+// with one runtime timer for all. With a timer for each connection, the runtime woke a thread
+// whenever one was set that became the first to go off.
 type alarms struct {
-	tell  func() // the timer's
-	mu    sync.Mutex
-	heap  []alarm  // the earliest first
-	look  tcp.Time // when the dealer is to look whatever comes, 0: never
-	timer *time.Timer
-	at    tcp.Time // when timer goes off, 0 if it is not running
-	ended bool
+	onTimer    func() // runs when the timer goes off
+	mu         sync.Mutex
+	heap       []alarm  // earliest first
+	dealerTime tcp.Time // when the dealer must run in any case (ackHoldTime), 0: never
+	timer      *time.Timer
+	at         tcp.Time // when timer goes off, 0 if it does not run
+	ended      bool
 }
 
 type alarm struct {
@@ -25,64 +25,65 @@ type alarm struct {
 	c  *Conn
 }
 
-// set puts the alarm of a connection in the heap, or moves it. Any goroutine.
+// set sets or moves the alarm of a connection. Any goroutine.
 func (a *alarms) set(c *Conn, at, now tcp.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c.alarm == 0 {
 		a.heap = append(a.heap, alarm{})
-		a.put(len(a.heap), alarm{at, c})
+		a.store(len(a.heap), alarm{at, c})
 	} else {
 		a.heap[c.alarm-1].at = at
 	}
-	a.order(c.alarm)
-	a.wind(now)
+	a.restoreOrder(c.alarm)
+	a.setTimer(now)
 }
 
-// drop forgets the alarm of a connection. The timer goes off in any case, and is set again
-// then. Any goroutine.
-func (a *alarms) drop(c *Conn) {
+// remove removes the alarm of a connection. The timer is not stopped: when it goes off, it is set
+// for the next alarm. Any goroutine.
+func (a *alarms) remove(c *Conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c.alarm != 0 {
-		a.take(c.alarm)
+		a.removeAt(c.alarm)
 	}
 }
 
-// lookAt has the dealer look at an instant, 0: not any more.
-func (a *alarms) lookAt(at, now tcp.Time) {
+// setDealerTime sets the instant at which the dealer must run in any case; 0 clears it.
+func (a *alarms) setDealerTime(at, now tcp.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.look = at
-	a.wind(now)
+	a.dealerTime = at
+	a.setTimer(now)
 }
 
-// due takes those whose time has come out of the heap, behind those that are in to already, and
-// winds the timer for the others.
-func (a *alarms) due(to []*Conn, now tcp.Time) []*Conn {
+// popDue removes the alarms that are due, appends their connections to the slice and returns it,
+// and sets the timer for the remaining alarms.
+func (a *alarms) popDue(to []*Conn, now tcp.Time) []*Conn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for len(a.heap) > 0 && a.heap[0].at <= now {
 		to = append(to, a.heap[0].c)
-		a.take(1)
+		a.removeAt(1)
 	}
-	a.wind(now)
+	a.setTimer(now)
 	return to
 }
 
-// ring tells, when the timer has gone off, whether something is due; if not, it is wound again.
-func (a *alarms) ring(now tcp.Time) bool {
+// timerFired tells, after the timer has gone off, whether an alarm is due. If none is, it sets the
+// timer again.
+func (a *alarms) timerFired(now tcp.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.at = 0
-	if at, ok := a.first(); ok && at <= now {
+	if at, ok := a.earliest(); ok && at <= now {
 		return true
 	}
-	a.wind(now)
+	a.setTimer(now)
 	return false
 }
 
-// end stops the timer for good.
+// end stops the timer. It is not set again.
 func (a *alarms) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,52 +93,53 @@ func (a *alarms) end() {
 	}
 }
 
-// wind sets the timer, unless it goes off in time: it is never stopped for what has become
-// needless. The caller has mu, as have all from here on.
-func (a *alarms) wind(now tcp.Time) {
-	at, ok := a.first()
+// setTimer sets the timer for the earliest alarm, unless it goes off early enough already. The
+// timer is never stopped for an alarm that was removed. The caller holds mu, as for all methods
+// below.
+func (a *alarms) setTimer(now tcp.Time) {
+	at, ok := a.earliest()
 	if !ok || a.at != 0 && a.at <= at || a.ended {
 		return
 	}
 	a.at = at
 	if wait := max(at.Sub(now), 0); a.timer == nil {
-		a.timer = time.AfterFunc(wait, a.tell)
+		a.timer = time.AfterFunc(wait, a.onTimer)
 	} else {
 		a.timer.Reset(wait)
 	}
 }
 
-func (a *alarms) first() (tcp.Time, bool) {
-	at := a.look
+func (a *alarms) earliest() (tcp.Time, bool) {
+	at := a.dealerTime
 	if len(a.heap) > 0 && (at == 0 || a.heap[0].at < at) {
 		at = a.heap[0].at
 	}
 	return at, at != 0
 }
 
-// take takes the alarm at a place out of the heap. Places count from 1.
-func (a *alarms) take(i int) {
+// removeAt removes the alarm at index i from the heap. Indexes count from 1.
+func (a *alarms) removeAt(i int) {
 	n := len(a.heap)
 	last := a.heap[n-1]
 	a.heap[i-1].c.alarm = 0
 	a.heap[n-1] = alarm{}
 	a.heap = a.heap[:n-1]
 	if i < n {
-		a.put(i, last)
-		a.order(i)
+		a.store(i, last)
+		a.restoreOrder(i)
 	}
-	if cap(a.heap) > 64 && n < cap(a.heap)/4 { // many have gone
+	if cap(a.heap) > 64 && n < cap(a.heap)/4 { // most alarms were removed
 		a.heap = append(make([]alarm, 0, cap(a.heap)/2), a.heap...)
 	}
 }
 
-func (a *alarms) put(i int, x alarm) {
+func (a *alarms) store(i int, x alarm) {
 	a.heap[i-1] = x
 	x.c.alarm = i
 }
 
-// order moves the alarm at a place up or down, to where it belongs.
-func (a *alarms) order(i int) {
+// restoreOrder moves the alarm at index i up or down until the heap is in order.
+func (a *alarms) restoreOrder(i int) {
 	h := a.heap
 	for ; i > 1 && h[i-1].at < h[i/2-1].at; i /= 2 {
 		a.swap(i, i/2)
@@ -156,24 +158,24 @@ func (a *alarms) order(i int) {
 
 func (a *alarms) swap(i, j int) {
 	x, y := a.heap[i-1], a.heap[j-1]
-	a.put(i, y)
-	a.put(j, x)
+	a.store(i, y)
+	a.store(j, x)
 }
 
-// alarm is the timer's goroutine. The dealer does the work once it has read what waits at the
-// link: on a machine that has had no time for us the acknowledgement is there, and what it tells
-// of need not go again.
+// alarm runs in the timer's goroutine. It leaves the work to the dealer, which first reads the
+// frames that wait at the link. On a busy machine the awaited acknowledgement may be among them,
+// and then nothing must be sent again.
 func (s *Stack) alarm() {
-	if s.alarms.ring(s.clock()) {
-		_ = s.post(s.expire) // a stack that has ended waits for nothing
+	if s.alarms.timerFired(s.clock()) {
+		_ = s.post(s.expire) // a stack that has ended has no timers
 	}
 }
 
-// expire does what is due. The dealer's.
+// expire runs the timers of all connections whose alarm is due. Dealer only.
 func (s *Stack) expire() {
-	s.expired = s.alarms.due(s.expired[:0], s.clock())
+	s.expired = s.alarms.popDue(s.expired[:0], s.clock())
 	for i, c := range s.expired {
-		c.due()
+		c.expire()
 		s.expired[i] = nil
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// TestAlarmsAgreeWithASlice sets, moves, drops and takes alarms by chance, and compares with what a
-// walk over all says.
+// TestAlarmsAgreeWithASlice sets, moves and removes alarms at random, and compares the heap with a
+// search through all.
 func TestAlarmsAgreeWithASlice(t *testing.T) {
 	a := alarms{ended: true} // no timer
 	random := rand.New(rand.NewPCG(1, 2))
@@ -26,11 +26,11 @@ func TestAlarmsAgreeWithASlice(t *testing.T) {
 	for range 20_000 {
 		switch c := conns[random.IntN(len(conns))]; random.IntN(8) {
 		case 0:
-			a.drop(c)
+			a.remove(c)
 			delete(at, c)
 		case 1:
 			now += tcp.Time(random.IntN(30))
-			due := a.due(nil, now)
+			due := a.popDue(nil, now)
 			for i, c := range due {
 				if at[c] == 0 || at[c] > now || i > 0 && at[c] < at[due[i-1]] {
 					t.Fatalf("at %d the alarm of %d goes off", now, at[c])
@@ -52,12 +52,12 @@ func TestAlarmsAgreeWithASlice(t *testing.T) {
 				want = x
 			}
 		}
-		if first, _ := a.first(); first != want {
+		if first, _ := a.earliest(); first != want {
 			t.Fatalf("the first is at %d, not %d", first, want)
 		}
 	}
 	for _, c := range conns {
-		a.drop(c)
+		a.remove(c)
 	}
 	if len(a.heap) != 0 || cap(a.heap) > 64 ||
 		slices.ContainsFunc(conns, func(c *Conn) bool { return c.alarm != 0 }) {
@@ -65,8 +65,8 @@ func TestAlarmsAgreeWithASlice(t *testing.T) {
 	}
 }
 
-// TestOneTimerForAllAlarms has alarms set for later and for sooner, moved and dropped: each goes
-// off in its time.
+// TestOneTimerForAllAlarms sets alarms for later and sooner instants, moves and removes some: each
+// goes off at its instant.
 func TestOneTimerForAllAlarms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a alarms
@@ -74,11 +74,11 @@ func TestOneTimerForAllAlarms(t *testing.T) {
 		clock := func() tcp.Time { return tcp.Time(time.Since(start)) + 1 }
 		var mu sync.Mutex
 		heard := map[*Conn]tcp.Time{}
-		a.tell = func() {
+		a.onTimer = func() {
 			mu.Lock()
 			defer mu.Unlock()
-			if a.ring(clock()) {
-				for _, c := range a.due(nil, clock()) {
+			if a.timerFired(clock()) {
+				for _, c := range a.popDue(nil, clock()) {
 					heard[c] = clock()
 				}
 			}
@@ -89,7 +89,7 @@ func TestOneTimerForAllAlarms(t *testing.T) {
 		a.set(moved, 5*second, clock())
 		a.set(dropped, 3*second, clock())
 		a.set(soon, 10*second, clock())
-		a.drop(dropped)
+		a.remove(dropped)
 		a.set(moved, 20*second, clock())
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -110,28 +110,28 @@ func TestOneTimerForAllAlarms(t *testing.T) {
 	})
 }
 
-// TestWhoReadsAcknowledges has an acknowledgement wait for a user who might answer, but not once
-// the user waits for more.
-func TestWhoReadsAcknowledges(t *testing.T) {
+// TestAReaderSendsTheHeldACK holds that an acknowledgement is held while the user might answer, and
+// sent as soon as the user waits for more data.
+func TestAReaderSendsTheHeldACK(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
-		a, b := two(t, one, other)
+		a, b := twoHosts(t, one, other)
 		near, far := connected(t, a, b, "10.0.0.2")
 		unacked := func() int {
 			synctest.Wait()
 			return near.(*Conn).Info().Unacked
 		}
 		hello := []byte("hello")
-		time.Sleep(20 * time.Second) // both have asked the wire what they must
+		time.Sleep(20 * time.Second) // duplicate address detection and router solicitation are over
 		if _, err := near.Write(hello); err != nil {
 			t.Fatal(err)
 		}
 		if n := unacked(); n != len(hello) {
 			t.Errorf("nobody reads, and %d bytes are not acknowledged", n)
 		}
-		time.Sleep(patience)
+		time.Sleep(ackHoldTime)
 		if n := unacked(); n != 0 {
-			t.Errorf("nobody reads, and %d bytes are not acknowledged after %v", n, patience)
+			t.Errorf("nobody reads, and %d bytes are not acknowledged after %v", n, ackHoldTime)
 		}
 		go func() {
 			for b := make([]byte, 100); ; {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// readResolverConfig has package net read its configuration: it does so once, and keeps a channel
-// that must not be of a bubble.
+// readResolverConfig has package net read its configuration. It does so once, and keeps a channel
+// that must not be made inside a synctest bubble.
 func readResolverConfig(t *testing.T) {
 	t.Helper()
 	over, end := context.WithCancel(t.Context())
@@ -26,7 +26,7 @@ func readResolverConfig(t *testing.T) {
 func TestAppDNS(t *testing.T) {
 	t.Parallel()
 	readResolverConfig(t)
-	bubbled(t, func(t *testing.T, p *pairing) {
+	inFakeTime(t, func(t *testing.T, p *hostPair) {
 		n := newNames()
 		u, err := p.server.ListenPacket("udp", ":53")
 		if err != nil {
@@ -80,9 +80,9 @@ func TestAppDNS(t *testing.T) {
 			t.Errorf("a context that ends: %v after %v", err, time.Since(begun))
 		}
 
-		// A server that is not there says so at once, and the next one is asked.
+		// A server that does not listen refuses at once, and the next one is asked.
 		turns := p.client.Resolver(netip.AddrPortFrom(p.addr, 54), netip.AddrPortFrom(p.addr, 53))
-		for try := 1; ; try++ { // a bad wire may lose the one datagram
+		for try := 1; ; try++ { // a lossy wire may lose the only datagram
 			begun = time.Now()
 			got, err := turns.LookupNetIP(ctx, "ip4", "host.test.")
 			if err == nil && len(got) == 1 && time.Since(begun) < time.Second {
@@ -96,8 +96,8 @@ func TestAppDNS(t *testing.T) {
 	})
 }
 
-// byName gets a page from a server that is known by its name.
-func byName(ctx context.Context, t *testing.T, p *pairing, r *net.Resolver) {
+// byName gets a page from a server by its name.
+func byName(ctx context.Context, t *testing.T, p *hostPair, r *net.Resolver) {
 	server := &http.Server{ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, r.Host)

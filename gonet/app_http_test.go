@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// pattern is n bytes that repeat late, so that a piece in the wrong place is noticed.
+// pattern returns n bytes with a long period, so that a piece in the wrong place is noticed.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -29,7 +29,7 @@ func pattern(n int) []byte {
 	return b
 }
 
-// web is a server of HTTPS and a client of it; accepted counts connections.
+// web is an HTTPS server and its client; accepted counts connections.
 type web struct {
 	*http.Client
 	server   *httptest.Server
@@ -37,15 +37,15 @@ type web struct {
 	accepted atomic.Int32
 }
 
-// newWeb serves over TLS, by HTTP/2 too if both ends may.
-func newWeb(t *testing.T, p *pairing, http2 bool, handler http.Handler,
+// newWeb starts a server over TLS, with HTTP/2 if http2 is set.
+func newWeb(t *testing.T, p *hostPair, http2 bool, handler http.Handler,
 	change ...func(*http.Server)) *web {
 	t.Helper()
 	w := &web{server: httptest.NewUnstartedServer(handler), url: "https://" + p.at(443) + "/"}
-	_ = w.server.Listener.Close() // of the kernel: httptest has opened it before it could be told
+	_ = w.server.Listener.Close() // a listener of the kernel, which httptest always opens
 	w.server.Listener = p.listen(t, 443)
 	w.server.EnableHTTP2 = http2
-	// clients that say nothing are part of the tests
+	// clients that send nothing are part of the tests
 	w.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	w.server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
@@ -57,7 +57,7 @@ func newWeb(t *testing.T, p *pairing, http2 bool, handler http.Handler,
 	}
 	w.server.StartTLS()
 	t.Cleanup(w.server.Close)
-	// as the certificate says
+	// the name in httptest's certificate
 	its := w.server.Client().Transport.(*http.Transport).TLSClientConfig
 	trust := &tls.Config{RootCAs: its.RootCAs, ServerName: "example.com"}
 	w.Client = &http.Client{Transport: &http.Transport{DialContext: p.dial, TLSClientConfig: trust,
@@ -66,22 +66,22 @@ func newWeb(t *testing.T, p *pairing, http2 bool, handler http.Handler,
 	return w
 }
 
-// bothHTTP runs f for both versions, in real time or as bubbled does.
-func bothHTTP(t *testing.T, over func(*testing.T, func(*testing.T, *pairing)),
-	f func(t *testing.T, p *pairing, http2 bool)) {
+// bothHTTP runs f for both versions of HTTP, over the wires that over selects.
+func bothHTTP(t *testing.T, over func(*testing.T, func(*testing.T, *hostPair)),
+	f func(t *testing.T, p *hostPair, http2 bool)) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(map[bool]string{false: "1.1", true: "2"}[http2], func(t *testing.T) {
-			over(t, func(t *testing.T, p *pairing) { f(t, p, http2) })
+			over(t, func(t *testing.T, p *hostPair) { f(t, p, http2) })
 		})
 	}
 }
 
-// TestAppHTTPTransfers sends many bodies at once, and gets them back while they are still sent: by
-// HTTP/2 over one connection.
+// TestAppHTTPTransfers sends many bodies at once, and gets them back while they are still being
+// sent; with HTTP/2 over one connection.
 func TestAppHTTPTransfers(t *testing.T) {
 	t.Parallel()
 	const streams = 12
-	bothHTTP(t, applications, func(t *testing.T, p *pairing, http2 bool) {
+	bothHTTP(t, overWires, func(t *testing.T, p *hostPair, http2 bool) {
 		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
 			w.Header().Set("Trailer", "X-Length")
@@ -92,7 +92,7 @@ func TestAppHTTPTransfers(t *testing.T) {
 			w.Header().Set("X-Length", strconv.FormatInt(n, 10))
 		}))
 		sizes := []int{0, 1, 1460, 65_536, 200_000}
-		// so that it is known which version there is before many ask at once
+		// negotiates the version before many requests start at once
 		if r, err := w.Get(w.url); err != nil {
 			t.Fatal(err)
 		} else if err := r.Body.Close(); err != nil {
@@ -102,7 +102,7 @@ func TestAppHTTPTransfers(t *testing.T) {
 		for i := range streams {
 			all.Go(func() {
 				body := pattern(sizes[i%len(sizes)] + i)
-				// of a length that is not known before
+				// of unknown length
 				r, err := w.Post(w.url, "", struct{ io.Reader }{bytes.NewReader(body)})
 				if err != nil {
 					t.Error(err)
@@ -127,11 +127,11 @@ func TestAppHTTPTransfers(t *testing.T) {
 	})
 }
 
-// TestAppHTTPKeepsConnectionsAlive asks one after the other over one connection, until the server
-// has had enough of its silence.
+// TestAppHTTPKeepsConnectionsAlive sends requests one after the other over one connection, until
+// the server closes it as idle.
 func TestAppHTTPKeepsConnectionsAlive(t *testing.T) {
 	t.Parallel()
-	bothHTTP(t, bubbled, func(t *testing.T, p *pairing, http2 bool) {
+	bothHTTP(t, inFakeTime, func(t *testing.T, p *hostPair, http2 bool) {
 		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter,
 			r *http.Request) {
 			fmt.Fprint(w, r.RemoteAddr)
@@ -151,12 +151,12 @@ func TestAppHTTPKeepsConnectionsAlive(t *testing.T) {
 		}
 		first := ask()
 		for range 20 {
-			elapse(30 * time.Second)
+			advanceTime(30 * time.Second)
 			if got := ask(); got != first {
 				t.Errorf("from %s after %s", got, first)
 			}
 		}
-		elapse(2 * time.Minute)
+		advanceTime(2 * time.Minute)
 		if got := ask(); got == first || w.accepted.Load() != 2 {
 			t.Errorf("after a silence from %s, as before; %d connections", got, w.accepted.Load())
 		}
@@ -166,7 +166,7 @@ func TestAppHTTPKeepsConnectionsAlive(t *testing.T) {
 // TestAppHTTPTimeouts has each side wait too long for the other.
 func TestAppHTTPTimeouts(t *testing.T) {
 	t.Parallel()
-	bothHTTP(t, bubbled, func(t *testing.T, p *pairing, http2 bool) {
+	bothHTTP(t, inFakeTime, func(t *testing.T, p *hostPair, http2 bool) {
 		gone := make(chan struct{}, 1)
 		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
@@ -203,7 +203,7 @@ func TestAppHTTPTimeouts(t *testing.T) {
 		}
 		<-gone
 
-		// A client that says nothing is not waited for.
+		// The server closes a connection whose client sends nothing.
 		c, err := p.client.Dial("tcp", p.at(443))
 		if err != nil {
 			t.Fatal(err)
@@ -217,18 +217,18 @@ func TestAppHTTPTimeouts(t *testing.T) {
 	})
 }
 
-// TestAppHTTPShutdown ends a server that is serving: what was begun is finished, what is idle is
-// closed, nothing new is taken.
+// TestAppHTTPShutdown shuts a server down while it serves: requests in progress are finished, idle
+// connections closed, new ones refused.
 func TestAppHTTPShutdown(t *testing.T) {
 	t.Parallel()
-	bothHTTP(t, bubbled, func(t *testing.T, p *pairing, http2 bool) {
+	bothHTTP(t, inFakeTime, func(t *testing.T, p *hostPair, http2 bool) {
 		begun, finish := make(chan struct{}), make(chan struct{})
 		w := newWeb(t, p, http2, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "slow") {
 				close(begun)
 				<-finish
 			}
-			_, _ = w.Write(pattern(100_000)) // the client tells
+			_, _ = w.Write(pattern(100_000)) // the client checks
 		}))
 		get := func(path string) error {
 			r, err := w.Get(w.url + path)
@@ -249,7 +249,7 @@ func TestAppHTTPShutdown(t *testing.T) {
 		go func() { slow <- get("slow") }()
 		<-begun
 		go func() { ended <- w.server.Config.Shutdown(t.Context()) }()
-		elapse(time.Second)
+		advanceTime(time.Second)
 		if _, err := p.client.Dial("tcp", p.at(443)); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("a server that ends takes a connection: %v", err)
 		}

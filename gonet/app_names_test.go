@@ -11,16 +11,16 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// names is a server of DNS for the zone of tests, by UDP and TCP (RFC 1035, RFC 7766), with
-// EDNS (RFC 6891).
+// names is a DNS server for a zone of the tests, over UDP and TCP (RFC 1035, RFC 7766), with EDNS
+// (RFC 6891).
 type names struct {
 	zone     map[string][]netip.Addr // by name, with the dot
-	udp, tcp atomic.Int32            // questions
+	udp, tcp atomic.Int32            // queries
 }
 
-// newNames has host.test of both families, old.test and new.test of one each, and
-// many.test, whose addresses fit in no datagram. Questions for silent.test are not
-// answered, all others with NXDOMAIN.
+// newNames returns a server with host.test in both families, old.test and new.test in one each, and
+// many.test, whose addresses do not fit in a datagram. Queries for silent.test are not answered;
+// those for other names get NXDOMAIN.
 func newNames() *names {
 	v4, v6 := netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("2001:db8::2")
 	n := &names{zone: map[string][]netip.Addr{"host.test.": {v4, v6}, "old.test.": {v4},
@@ -31,11 +31,11 @@ func newNames() *names {
 	return n
 }
 
-// leastUDP is what a datagram may have whose asker does not say what it takes, in bytes (RFC 1035
-// section 2.3.4).
+// leastUDP is the largest response over UDP, in bytes, to a client without EDNS (RFC 1035 section
+// 2.3.4).
 const leastUDP = 512
 
-// answer is the message for a question, cut to what fits; nil if there is none.
+// answer returns the response to a query, truncated if it is too long, or nil for none.
 func (n *names) answer(question []byte, udp bool) []byte {
 	var m dnsmessage.Message
 	if err := m.Unpack(question); err != nil || m.Response || len(m.Questions) != 1 {
@@ -97,12 +97,12 @@ func (n *names) serve(p net.PacketConn) {
 		}
 		n.udp.Add(1)
 		if a := n.answer(b[:got], true); a != nil {
-			_, _ = p.WriteTo(a, from) // the asker tells
+			_, _ = p.WriteTo(a, from) // the client checks
 		}
 	}
 }
 
-// serveTCP answers questions until the listener is closed. Who is silenced hears the end of
+// serveTCP answers queries until the listener is closed. For a query without an answer it closes
 // the connection.
 func (n *names) serveTCP(l net.Listener) {
 	for {

@@ -14,16 +14,17 @@ import (
 	"interleave/gonet/link"
 )
 
-// ntpEpoch is 1900 in the seconds of Unix (RFC 5905 section 6).
+// ntpEpoch is the number of seconds from 1900 to the Unix epoch (RFC 5905 section 6).
 const ntpEpoch = 2_208_988_800
 
-// ntpTime is a timestamp of NTP: seconds since 1900, and the fraction of one.
+// ntpTime writes an NTP timestamp: seconds since 1900, and the fraction of a second.
 func ntpTime(b []byte, at time.Time) {
 	binary.BigEndian.PutUint32(b, uint32(at.Unix()+ntpEpoch))
 	binary.BigEndian.PutUint32(b[4:], uint32(uint64(at.Nanosecond())<<32/1e9))
 }
 
-// serveTime is a server of NTP version 4 (RFC 5905) whose clock is ahead. It ends with its socket.
+// serveTime is an NTP version 4 server (RFC 5905) with a fast clock. It ends when its socket is
+// closed.
 func serveTime(p *PacketConn, ahead time.Duration) {
 	b := make([]byte, 100)
 	for {
@@ -35,7 +36,7 @@ func serveTime(p *PacketConn, ahead time.Duration) {
 			continue
 		}
 		var a [48]byte
-		// no leap second, version 4, server; stratum 1; a precision of 1 us
+		// no leap second, version 4, mode server; stratum 1; a precision of 1 us
 		a[0], a[1], a[2], a[3] = 4<<3|4, 1, b[2], 0xec
 		copy(a[12:], "TEST")
 		now := time.Now().Add(ahead)
@@ -43,12 +44,12 @@ func serveTime(p *PacketConn, ahead time.Duration) {
 		copy(a[24:32], b[40:48]) // the client's transmit time, as it was
 		ntpTime(a[32:], now)
 		ntpTime(a[40:], now)
-		_, _ = p.WriteToAddrPort(a[:], from) // the client tells
+		_, _ = p.WriteToAddrPort(a[:], from) // the client checks
 	}
 }
 
-// TestAppNTP asks for the time: in fake time the wire's delay and the clock's error come
-// out as they are.
+// TestAppNTP queries the server: in fake time the wire's delay and the clock's offset are measured
+// exactly.
 func TestAppNTP(t *testing.T) {
 	t.Parallel()
 	const delay, ahead, precision = 20 * time.Millisecond, 90 * time.Second, time.Microsecond
@@ -61,7 +62,7 @@ func TestAppNTP(t *testing.T) {
 			go serveTime(p, ahead)
 			options := ntp.QueryOptions{GetSystemTime: time.Now,
 				Dialer: func(_, remote string) (net.Conn, error) { return x.Dial("udp", remote) }}
-			// which asks for the neighbour too
+			// the first query resolves the neighbour too
 			if _, err := ntp.QueryWithOptions(at, options); err != nil {
 				t.Fatal(err)
 			}

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// rekeyAfter has the keys exchanged many times in a large copy, in bytes.
+// rekeyAfter is the number of bytes after which the keys are exchanged again: many times in a large
+// copy.
 const rekeyAfter = 128 << 10
 
-// sshClient logs in at the server, and counts the exchanges of keys.
+// sshClient logs in at the server, and counts key exchanges.
 func sshClient(t *testing.T, c net.Conn, key ssh.Signer, host ssh.PublicKey,
 	exchanges *atomic.Int32) *ssh.Client {
 	t.Helper()
@@ -41,7 +42,7 @@ func sshClient(t *testing.T, c net.Conn, key ssh.Signer, host ssh.PublicKey,
 
 func TestAppSSH(t *testing.T) {
 	t.Parallel()
-	applications(t, func(t *testing.T, p *pairing) {
+	overWires(t, func(t *testing.T, p *hostPair) {
 		key := newKey(t)
 		d := newSSHD(t, p.server, rekeyAfter, key.PublicKey())
 		go d.serve(p.listen(t, 22))
@@ -54,7 +55,7 @@ func TestAppSSH(t *testing.T) {
 		commands(t, client)
 		shell(t, client)
 
-		// Many copies at once, over which the keys are exchanged again and again.
+		// Many copies at once, during which the keys are exchanged again and again.
 		body := pattern(512 << 10)
 		want := fmt.Sprintf("%x", sha256.Sum256(body))
 		var all sync.WaitGroup
@@ -98,7 +99,7 @@ func commands(t *testing.T, client *ssh.Client) {
 	}
 }
 
-// shell has a conversation.
+// shell sends lines to a shell, and checks its answers.
 func shell(t *testing.T, client *ssh.Client) {
 	s, err := client.NewSession()
 	if err != nil {
@@ -131,8 +132,9 @@ func shell(t *testing.T, client *ssh.Client) {
 	}
 }
 
-// forwards has connections forwarded both ways, each of which ends its directions one by one.
-func forwards(t *testing.T, p *pairing, client *ssh.Client) {
+// forwards has connections forwarded in both directions, and closes the directions of each one by
+// one.
+func forwards(t *testing.T, p *hostPair, client *ssh.Client) {
 	echo := p.listen(t, 7)
 	go func() {
 		for {
@@ -174,7 +176,7 @@ func forwards(t *testing.T, p *pairing, client *ssh.Client) {
 		}
 		want := pattern(100_000)
 		go func() {
-			_, _ = c.Write(want) // what is read tells
+			_, _ = c.Write(want) // the reader checks
 			_ = c.(interface{ CloseWrite() error }).CloseWrite()
 		}()
 		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {

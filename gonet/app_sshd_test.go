@@ -14,15 +14,15 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshd is a server of SSH on a stack: a few commands, and ports forwarded both ways. Whoever has a
-// key may come in.
+// sshd is an SSH server on a stack, with a few commands and port forwarding in both directions. The
+// holder of the key may log in.
 type sshd struct {
 	stack  *Stack
 	config *ssh.ServerConfig
 	host   ssh.PublicKey
 }
 
-// newSSHD makes a server whose keys are exchanged anew after so many bytes.
+// newSSHD returns a server that exchanges keys again after rekey bytes.
 func newSSHD(t *testing.T, s *Stack, rekey uint64, user ssh.PublicKey) *sshd {
 	t.Helper()
 	key := newKey(t)
@@ -53,7 +53,7 @@ func newKey(t *testing.T) ssh.Signer {
 	return key
 }
 
-// serve takes clients until the listener is closed.
+// serve accepts clients until the listener is closed.
 func (d *sshd) serve(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -64,7 +64,7 @@ func (d *sshd) serve(l net.Listener) {
 	}
 }
 
-// client serves one connection to its end. Errors are the client's to tell.
+// client serves one connection to its end. The client reports errors.
 func (d *sshd) client(c net.Conn) {
 	conn, channels, requests, err := ssh.NewServerConn(c, d.config)
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *sshd) session(n ssh.NewChannel) {
 	}
 }
 
-// command is what can be run: a shell without a name.
+// command runs a command; an empty name is the shell.
 func command(name string, c ssh.Channel) uint32 {
 	switch name {
 	case "cat":
@@ -129,7 +129,8 @@ func command(name string, c ssh.Channel) uint32 {
 	return 0
 }
 
-// connect is a client's connection to what the stack reaches (RFC 4254 section 7.2).
+// connect forwards a client's connection to an address that the stack reaches (RFC 4254 section
+// 7.2).
 func (d *sshd) connect(n ssh.NewChannel) {
 	var to struct {
 		Host   string
@@ -155,7 +156,7 @@ func (d *sshd) connect(n ssh.NewChannel) {
 	splice(c, far)
 }
 
-// listen opens ports of the stack for the client (RFC 4254 section 7.1), until it has gone.
+// listen listens at ports of the stack for the client, until it has gone (RFC 4254 section 7.1).
 func (d *sshd) listen(conn *ssh.ServerConn, requests <-chan *ssh.Request) {
 	for r := range requests {
 		var at struct {
@@ -202,13 +203,13 @@ func (d *sshd) listen(conn *ssh.ServerConn, requests <-chan *ssh.Request) {
 	}
 }
 
-// halves is a connection whose directions end one by one.
+// halves is a connection whose directions can be closed separately.
 type halves interface {
 	io.ReadWriteCloser
 	CloseWrite() error
 }
 
-// splice joins a with b until both directions have ended.
+// splice copies between a and b until both directions have ended.
 func splice(a halves, b net.Conn) {
 	done := make(chan struct{})
 	go func() {

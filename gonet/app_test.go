@@ -11,61 +11,60 @@ import (
 	"interleave/gonet/link"
 )
 
-// pairing is a client and a server, each a host of its own on one wire, for protocols
-// of applications.
-type pairing struct {
+// hostPair is a client's and a server's host on one wire, for application protocols.
+type hostPair struct {
 	client, server *Stack
-	addr           netip.Addr // the server's
-	unhurried      bool       // nobody waits for a write
+	addr           netip.Addr // the server's address
+	asyncWrites    bool       // writes do not block, see asyncConn
 }
 
-// at is a port of the server.
-func (p *pairing) at(port int) string {
+// at returns the address of a port of the server.
+func (p *hostPair) at(port int) string {
 	return net.JoinHostPort(p.addr.String(), strconv.Itoa(port))
 }
 
-// listen opens a port of the server, until the test is over.
-func (p *pairing) listen(t *testing.T, port int) net.Listener {
+// listen listens at a port of the server, until the test is over.
+func (p *hostPair) listen(t *testing.T, port int) net.Listener {
 	t.Helper()
 	l, err := p.server.Listen("tcp", ":"+strconv.Itoa(port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() }) // a server may have closed it
-	if p.unhurried {
-		return unhurriedListener{l}
+	if p.asyncWrites {
+		return asyncListener{l}
 	}
 	return l
 }
 
-// applications runs f for each family and each kind of wire: plain frames, super-frames, and a wire
-// that is mildly bad. What is lost there is sent again after a while, which is fake time, so nobody
-// may wait for a write on it.
-func applications(t *testing.T, f func(t *testing.T, p *pairing)) {
-	wires(t, func(t *testing.T, bad bool, make func(t *testing.T) *pairing) {
+// overWires runs f for each family and each kind of wire: plain frames, super-frames, and a
+// slightly lossy wire. On the latter f runs in fake time, in which retransmissions take no time,
+// and with writes that do not block.
+func overWires(t *testing.T, f func(t *testing.T, p *hostPair)) {
+	wires(t, func(t *testing.T, bad bool, make func(t *testing.T) *hostPair) {
 		if !bad {
 			f(t, make(t))
 			return
 		}
 		synctest.Test(t, func(t *testing.T) {
 			p := make(t)
-			p.unhurried = true
+			p.asyncWrites = true
 			f(t, p)
 		})
 	})
 }
 
-// bubbled is applications in fake time. It is for programs none of whose goroutines waits for a
-// mutex while another writes under it, as those of HTTP/2 and SSH do: time stands still in
-// testing/synctest while somebody waits for a mutex.
-func bubbled(t *testing.T, f func(t *testing.T, p *pairing)) {
-	wires(t, func(t *testing.T, _ bool, make func(t *testing.T) *pairing) {
+// inFakeTime is overWires with fake time on all wires. It is for programs in which no goroutine
+// waits for a mutex while another writes under it, as in HTTP/2 and SSH: time stands still in
+// testing/synctest while a goroutine waits for a mutex.
+func inFakeTime(t *testing.T, f func(t *testing.T, p *hostPair)) {
+	wires(t, func(t *testing.T, _ bool, make func(t *testing.T) *hostPair) {
 		synctest.Test(t, func(t *testing.T) { f(t, make(t)) })
 	})
 }
 
 // wires runs f for each kind of wire; make makes the two hosts.
-func wires(t *testing.T, f func(t *testing.T, bad bool, make func(t *testing.T) *pairing)) {
+func wires(t *testing.T, f func(t *testing.T, bad bool, make func(t *testing.T) *hostPair)) {
 	bad := link.Fault{Loss: 0.01, Duplicate: 0.01, Corrupt: 0.005, Reorder: 0.02,
 		Delay: 3 * time.Millisecond, Jitter: 2 * time.Millisecond}
 	for _, c := range []struct {
@@ -82,23 +81,23 @@ func wires(t *testing.T, f func(t *testing.T, bad bool, make func(t *testing.T) 
 		{"IPv6 on a bad wire", "2001:db8::2", nil, bad},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f(t, c.fault == bad, func(t *testing.T) *pairing {
+			f(t, c.fault == bad, func(t *testing.T) *hostPair {
 				var ends [2]link.Link
 				a, b := link.Pair(c.options...)
 				ends[0], ends[1] = a, b
-				if c.fault != (link.Fault{}) { // a wire with faults, which carries plain frames
+				if c.fault != (link.Fault{}) { // a wire with faults carries plain frames
 					ends[0], ends[1] = link.NewFaults(a, 1, link.Fault{}, c.fault),
 						link.NewFaults(b, 2, link.Fault{}, c.fault)
 				}
-				return &pairing{client: host6(t, ends[0], "1"), server: host6(t, ends[1], "2"),
+				return &hostPair{client: host6(t, ends[0], "1"), server: host6(t, ends[1], "2"),
 					addr: netip.MustParseAddr(c.server)}
 			})
 		})
 	}
 }
 
-// elapse lets time pass in a bubble, where it is fake.
-func elapse(d time.Duration) {
+// advanceTime lets fake time pass. Outside a synctest bubble it panics.
+func advanceTime(d time.Duration) {
 	synctest.Wait() // outside a bubble it panics
 	time.Sleep(d)
 }

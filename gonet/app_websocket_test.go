@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// serveWebSocket answers each message with itself, until its client closes or says "bye".
+// serveWebSocket echoes each message, until its client closes or sends "bye".
 func serveWebSocket(t *testing.T, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r,
@@ -22,15 +22,15 @@ func serveWebSocket(t *testing.T, limit int64) http.Handler {
 			t.Error(err)
 			return
 		}
-		defer func() { _ = c.CloseNow() }() // it may have ended
+		defer func() { _ = c.CloseNow() }() // the connection may have ended
 		c.SetReadLimit(limit)
 		for {
 			kind, b, err := c.Read(r.Context())
 			if err != nil {
-				return // what was wrong the client hears
+				return // the client gets the error
 			}
 			if string(b) == "bye" {
-				_ = c.Close(4321, "as you wish") // the client tells
+				_ = c.Close(4321, "as you wish") // the client checks
 				return
 			}
 			if err := c.Write(r.Context(), kind, b); err != nil {
@@ -40,12 +40,12 @@ func serveWebSocket(t *testing.T, limit int64) http.Handler {
 	})
 }
 
-// TestAppWebSocket has conversations of many messages, pings, both ways of an end, and a message
+// TestAppWebSocket exchanges many messages and pings, closes from either side, and sends a message
 // that is too long.
 func TestAppWebSocket(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
-	bubbled(t, func(t *testing.T, p *pairing) {
+	inFakeTime(t, func(t *testing.T, p *hostPair) {
 		server := &http.Server{Handler: serveWebSocket(t, limit), ReadHeaderTimeout: time.Minute}
 		l := p.listen(t, 80)
 		go func() { _ = server.Serve(l) }() // until Close
@@ -93,8 +93,8 @@ func TestAppWebSocket(t *testing.T) {
 	})
 }
 
-// converse sends messages of all lengths that the protocol frames differently, one of
-// them in pieces.
+// converse sends messages of all lengths that the protocol frames differently, one of them in
+// several writes.
 func converse(ctx context.Context, t *testing.T, c *websocket.Conn, i int) {
 	for _, n := range []int{0, 1, 125, 126, 65_535, 65_536, 100_000 + i} {
 		w, err := c.Writer(ctx, websocket.MessageBinary)
@@ -118,7 +118,7 @@ func converse(ctx context.Context, t *testing.T, c *websocket.Conn, i int) {
 			return
 		}
 	}
-	ctx = c.CloseRead(ctx) // somebody has to read the pong
+	ctx = c.CloseRead(ctx) // the pong must be read
 	if err := c.Ping(ctx); err != nil {
 		t.Errorf("ping: %v", err)
 	}

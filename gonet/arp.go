@@ -6,7 +6,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// requestARP asks who has an address, all stations or the one that had it.
+// requestARP sends an ARP request for an address, by broadcast, or to the station that had the
+// address if to is not nil.
 func (s *Stack) requestARP(a netip.Addr, to *wire.MAC) {
 	src, err := s.source(a)
 	if err != nil {
@@ -18,11 +19,11 @@ func (s *Stack) requestARP(a netip.Addr, to *wire.MAC) {
 	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: s.mac, SenderIP: src, TargetIP: a}
 	var b [wire.ARPLen]byte
 	m.Put(b[:])
-	_ = s.emitBytes(*to, wire.EtherARP, b[:]) // a link that fails ends the stack
+	_ = s.emitBytes(*to, wire.EtherARP, b[:]) // the dealer sees a failed link
 }
 
-// inputARP is the dealer's part: it answers for our addresses, and tells who asks what it
-// hears (RFC 826).
+// inputARP answers requests for our addresses and updates the neighbour cache (RFC 826). Dealer
+// only.
 func (s *Stack) inputARP(b []byte) {
 	m, err := wire.ParseARP(b)
 	if err != nil || m.SenderMAC.IsGroup() {
@@ -30,29 +31,31 @@ func (s *Stack) inputARP(b []byte) {
 		return
 	}
 	if s.isOurs(m.SenderIP) {
-		// somebody has an address of ours; we keep it (RFC 5227 section 2.4 c)
+		// Another station claims an address of ours; we keep it (RFC 5227 section 2.4 c).
 		s.stats.conflicts.Add(1)
 		return
 	}
 	ours := s.isOurs(m.TargetIP) && !m.TargetIP.IsLoopback()
-	s.meet(m.SenderIP, ours, advertisement{mac: m.SenderMAC, override: true, solicited: true})
+	s.updateNeighbour(m.SenderIP, ours,
+		advertisement{mac: m.SenderMAC, override: true, solicited: true})
 	if m.Op == wire.ARPRequest && ours {
 		reply := wire.ARP{Op: wire.ARPReply, SenderMAC: s.mac, SenderIP: m.TargetIP,
 			TargetMAC: m.SenderMAC, TargetIP: m.SenderIP}
 		var out [wire.ARPLen]byte
 		reply.Put(out[:])
-		_ = s.emitBytes(m.SenderMAC, wire.EtherARP, out[:]) // a link that fails ends the stack
+		_ = s.emitBytes(m.SenderMAC, wire.EtherARP, out[:]) // the dealer sees a failed link
 	}
 }
 
-// meet takes what a neighbour says of itself, if it is known or is about to be sent something: who
-// is neither leaves no trace. The dealer's.
-func (s *Stack) meet(a netip.Addr, soon bool, n advertisement) {
+// updateNeighbour updates a neighbour from an advertisement. An unknown neighbour is added only if
+// create is set, because something is about to be sent to it: others must leave no trace in the
+// cache. Dealer only.
+func (s *Stack) updateNeighbour(a netip.Addr, soon bool, n advertisement) {
 	if v, ok := s.neighbours.Load(a); ok {
-		v.(*neighbour).hear(n)
+		v.(*neighbour).update(n)
 	} else if soon && s.net.Load().onLink(a) {
 		if nb, err := s.neighbourFor(a); err == nil {
-			nb.hear(n)
+			nb.update(n)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// Clients come and go by the ten thousand, and have the server close first: it waits for few of
-// them, and forgets them all in the end.
+// TestAttackChurn opens and closes ten thousand connections, with the server closing first: the
+// server keeps a bounded number in TIME-WAIT, and none in the end.
 func TestAttackChurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
@@ -33,9 +33,9 @@ func TestAttackChurn(t *testing.T) {
 			}
 		}
 		churn(1000)
-		bill := newCost(t)
+		growth := newGrowth(t)
 		churn(9000)
-		// that fake time keeps timers that were stopped hides what this saves
+		// (that fake time keeps stopped timers hides what this saves)
 		if err := y.claim(func() {
 			if n := len(y.conns); n > 510 {
 				t.Errorf("%d connections are kept", n)
@@ -44,7 +44,7 @@ func TestAttackChurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		empty(t, 0, x, y)
-		bill.within(2<<20, 2)
+		growth.within(2<<20, 2)
 		if n := len(y.timeWaits.all); n != 0 {
 			t.Errorf("%d wait", n)
 		}
@@ -52,7 +52,8 @@ func TestAttackChurn(t *testing.T) {
 	})
 }
 
-// Up to 10,000 requests that are never ended, a byte now and then, while others are served.
+// TestAttackSlowloris opens up to 10,000 requests that never end and send a byte now and then,
+// while others are served.
 func TestAttackSlowloris(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
@@ -68,8 +69,8 @@ func TestAttackSlowloris(t *testing.T) {
 			})}
 		go func() { _ = server.Serve(l) }() // until Close
 		defer func() { _ = server.Close() }()
-		bill := newCost(t)
-		loris := min(*soaked, 10_000) // all with -args -connections=10000
+		growth := newGrowth(t)
+		loris := min(*soakConns, 10_000) // 10,000 with -args -connections=10000
 		var open []net.Conn
 		for range loris {
 			open = append(open, dialed(t, x, "10.0.0.2:80"))
@@ -95,24 +96,24 @@ func TestAttackSlowloris(t *testing.T) {
 			_ = r.Body.Close()
 			time.Sleep(10 * time.Second)
 		}
-		// Both ends of each, and net/http's goroutine with its buffer of 4 KiB for what it reads.
-		bill.within(int64(loris)*(24<<10), loris+50)
-		time.Sleep(10 * time.Minute) // the server loses patience
+		// Both ends of each connection, and net/http's goroutine with its buffer of 4 KiB.
+		growth.within(int64(loris)*(24<<10), loris+50)
+		time.Sleep(10 * time.Minute) // the server's time-out passes
 		for _, c := range open {
 			_ = c.Close() // the server has closed
 		}
 		empty(t, 0, x, y)
-		bill.look()
-		if bill.lastRoutine > 10 {
-			t.Errorf("%d goroutines are left", bill.lastRoutine)
+		growth.measure()
+		if growth.lastRoutine > 10 {
+			t.Errorf("%d goroutines are left", growth.lastRoutine)
 		}
 	})
 }
 
-// A connection that is closed does not stay for its deadline.
+// TestDeadlinesEndWithTheirConnection holds that a closed connection has no timer for its deadline.
 func TestDeadlinesEndWithTheirConnection(t *testing.T) {
 	a, b := link.Pair()
-	x, y := two(t, a, b)
+	x, y := twoHosts(t, a, b)
 	near, far := connected(t, x, y, "10.0.0.2")
 	socket, err := x.ListenPacket("udp", ":9")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Floods of neighbours that do not exist, by ARP and by neighbour discovery: the table is bounded,
-// and our own neighbours are still found.
+// TestAttackNeighbourFlood floods the neighbour cache by ARP and neighbour discovery with
+// neighbours that do not exist: the cache is bounded, and real neighbours are still found.
 func TestAttackNeighbourFlood(t *testing.T) {
 	if underRace {
 		t.Skip("SKIP: the race detector does not take so many goroutines; run it without")
@@ -57,57 +57,58 @@ func TestAttackNeighbourFlood(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wired(t, "10.0.0.0/8", func(t *testing.T, client *Stack, o *attacker) {
+			attackWire(t, "10.0.0.0/8", func(t *testing.T, client *Stack, o *attacker) {
 				c := dialed(t, client, "[2001:db8::2]:7")
 				if err := c.SetDeadline(time.Now().Add(time.Hour)); err != nil {
 					t.Fatal(err)
 				}
-				echoed(t, c, 1000)
-				bill := newCost(t)
+				expectEcho(t, c, 1000)
+				growth := newGrowth(t)
 				o.pace = 20 * time.Millisecond
 				for i := range 20_000 {
 					send(o, i)
 					if i%5000 == 4321 {
-						bill.look()
-						echoed(t, c, 1000)
-						found(t, o.victim, client, i/5000)
-						pinged(t, client, addrY, 2000)
+						growth.measure()
+						expectEcho(t, c, 1000)
+						expectNewNeighbour(t, o.victim, client, i/5000)
+						expectPing(t, client, addrY, 2000)
 					}
 				}
-				// 4096 neighbours, of which each may be asked for by a goroutine, and the
-				// packets that wait.
-				bill.within(40<<20, maxNeighbours+300) // some that were asked for are just ending
+				// 4096 neighbours, each of which may have a goroutine that resolves it, and packets
+				// that wait.
+				growth.within(40<<20, maxNeighbours+300) // some resolutions are just ending
 				if n := len(o.victim.cache.all); n > maxNeighbours {
 					t.Errorf("%d neighbours", n)
 				}
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				bill.look()
-				if bill.lastRoutine > 10 {
-					t.Errorf("%d goroutines are left", bill.lastRoutine)
+				growth.measure()
+				if growth.lastRoutine > 10 {
+					t.Errorf("%d goroutines are left", growth.lastRoutine)
 				}
 			})
 		})
 	}
 }
 
-// Datagrams for a socket that nobody reads: some wait, the rest are counted, and others are served.
+// TestAttackDatagramFlood floods a socket that nobody reads: a bounded number of datagrams wait,
+// the rest are counted, and other sockets are served.
 func TestAttackDatagramFlood(t *testing.T) {
-	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
+	attackWire(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		p, err := o.victim.ListenPacket("udp", ":53")
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := dialed(t, client, "10.0.0.2:7")
-		bill := newCost(t)
+		growth := newGrowth(t)
 		o.pace = time.Millisecond
-		const flood = 10_000 // several times what may be kept
+		const flood = 10_000 // several times what is kept
 		for i := range flood {
 			o.udp(at(addrO, 1+i), at(addrV, 53), make([]byte, 1400))
 		}
 		synctest.Wait()
-		echoed(t, c, 10_000)
-		bill.within((2*socketLen+1000)*1500, 3) // and what the wire's queue holds
+		expectEcho(t, c, 10_000)
+		growth.within((2*socketLen+1000)*1500, 3) // and the wire's queue
 		if n := o.victim.Stats().DroppedSockets; n != flood-socketLen {
 			t.Errorf("%d are counted", n)
 		}
@@ -119,10 +120,10 @@ func TestAttackDatagramFlood(t *testing.T) {
 	})
 }
 
-// ICMP of who has not seen our packets, and of who has: neither an error for another flow nor a
-// path of 68 bytes does harm.
+// TestAttackICMP sends forged ICMP errors, with and without knowledge of our packets: neither an
+// error for another flow nor a path MTU of 68 bytes does harm.
 func TestAttackICMP(t *testing.T) {
-	held(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
+	attackConnection(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
 		quote := func(h wire.TCP) []byte {
 			b := make([]byte, wire.ICMPLen+wire.IPv4Len+wire.TCPLen)
 			ip := wire.IPv4{Length: 1500, TTL: 60, Protocol: wire.ProtocolTCP, Src: addrV,
@@ -140,7 +141,7 @@ func TestAttackICMP(t *testing.T) {
 			return s.Conns[0].MSS
 		}
 		before := mss()
-		// its echo is on its way
+		// the echo of this byte is in flight
 		o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK, Window: 60_000}, 'x')
 		o.segments()
 		for _, s := range []uint32{ack, ack - 1, ack + 1, ack + 1<<20, 0} {
@@ -170,13 +171,14 @@ func TestAttackICMP(t *testing.T) {
 	}, 11)
 }
 
-// Chains of headers of IPv6, long and strange: dropped or answered, and the next is served.
+// TestAttackChains sends long and malformed chains of IPv6 extension headers: they are dropped or
+// answered, and other packets are served.
 func TestAttackChains(t *testing.T) {
-	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
+	attackWire(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		kinds := []wire.Protocol{wire.ProtocolHopByHop, wire.ProtocolDestination,
 			wire.ProtocolRouting, wire.ProtocolFragment, wire.ProtocolNoNext, wire.ProtocolTCP}
 		src := netip.MustParseAddr("2001:db8::3")
-		bill := newCost(t)
+		growth := newGrowth(t)
 		for n := range 4000 {
 			length := 1 + n%180
 			var chain []byte
@@ -187,7 +189,7 @@ func TestAttackChains(t *testing.T) {
 				}
 				header := []byte{byte(next), 0, 1, 4, 0, 0, 0, 0}
 				if n%7 == 0 {
-					// options that run out, or ask to be complained of
+					// options that exceed the header, or request an ICMP error
 					header[2], header[3] = byte(n), byte(n>>3)
 				}
 				if n%11 == 0 {
@@ -198,16 +200,17 @@ func TestAttackChains(t *testing.T) {
 			o.ip(src, addrY, kinds[n%len(kinds)], chain)
 		}
 		synctest.Wait()
-		bill.within(8<<20, maxAssemblers+10)
-		pinged(t, client, addrY, 100)
+		growth.within(8<<20, maxAssemblers+10)
+		expectPing(t, client, addrY, 100)
 	})
 }
 
-// Packets that cannot come from the wire reach nobody and are answered by nothing.
+// TestAttackMartians holds that packets with impossible addresses reach no socket and are not
+// answered.
 func TestAttackMartians(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// so that there is a way to answer each
-		o := alone(t, func(c *Config) { c.Gateways = []netip.Addr{addrO} })
+		// a route to answer each
+		o := newLoneAttacker(t, func(c *Config) { c.Gateways = []netip.Addr{addrO} })
 		o.claims(addrO)
 		serveEcho(t, o.victim, ":7")
 		sent := o.victim.Stats().Sent

@@ -29,8 +29,8 @@ func (o *attacker) piece(src, dst netip.Addr, id uint32, at int, more bool, body
 	o.ip(src, dst, wire.ProtocolFragment, append(b, body...))
 }
 
-// pinged has the client ask with a datagram in fragments.
-func pinged(t *testing.T, client *Stack, to netip.Addr, size int) {
+// expectPing has the client ping with a datagram that is sent in fragments.
+func expectPing(t *testing.T, client *Stack, to netip.Addr, size int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -39,12 +39,12 @@ func pinged(t *testing.T, client *Stack, to netip.Addr, size int) {
 	}
 }
 
-// Fragments by the ten thousand, of datagrams that never become whole: few are kept, and those
-// of others arrive.
+// TestAttackFragmentFlood sends ten thousand fragments of datagrams that never become whole: few
+// are kept, and others' datagrams arrive.
 func TestAttackFragmentFlood(t *testing.T) {
 	text := make([]byte, 1280)
 	half := 4000
-	if underRace { // it takes milliseconds for each
+	if underRace { // each takes milliseconds under the race detector
 		half = 1000
 	}
 	for name, send := range map[string]func(o *attacker, src, dst netip.Addr, i int){
@@ -63,7 +63,7 @@ func TestAttackFragmentFlood(t *testing.T) {
 		"of one, in holes": func(o *attacker, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i/half), i%half*16, true, text[:8])
 		},
-		// each is wrong, and what remains of it is not to begin another
+		// each datagram is wrong, and its rest must not begin a new one
 		"overlapping": func(o *attacker, src, dst netip.Addr, i int) {
 			o.piece(src, dst, uint32(i/2), 0, true, text[:16])
 			o.piece(src, dst, uint32(i/2), 8, true, text[:16])
@@ -72,27 +72,27 @@ func TestAttackFragmentFlood(t *testing.T) {
 		for _, pair := range [][2]netip.Addr{{addrO, addrV}, {netip.MustParseAddr("2001:db8::3"),
 			addrY}} {
 			t.Run(name+" to "+pair[1].String(), func(t *testing.T) {
-				wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
-					pinged(t, client, pair[1], 20_000)
-					bill := newCost(t)
+				attackWire(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
+					expectPing(t, client, pair[1], 20_000)
+					growth := newGrowth(t)
 					o.pace = 10 * time.Millisecond
 					for i := range 2 * half {
 						send(o, pair[0], pair[1], i)
 						if i%half == half-1 {
 							synctest.Wait()
-							bill.look()
-							pinged(t, client, pair[1], 20_000)
+							growth.measure()
+							expectPing(t, client, pair[1], 20_000)
 						}
 					}
-					// 64 datagrams of 64 KiB, twice while one grows, each with a goroutine and 64
-					// places for pieces.
-					bill.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
+					// 64 datagrams of 64 KiB, doubled while one grows, each with a goroutine and a
+					// channel for 64 fragments.
+					growth.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
 					time.Sleep(2 * assemblyTime)
-					bill.look()
+					growth.measure()
 					if err := o.victim.claim(func() {
-						if len(o.victim.parts) != 0 || bill.lastRoutine > 2 {
-							t.Errorf("%d datagrams and %d goroutines are left", len(o.victim.parts),
-								bill.lastRoutine)
+						if len(o.victim.reassemblies) != 0 || growth.lastRoutine > 2 {
+							t.Errorf("%d datagrams and %d goroutines are left",
+								len(o.victim.reassemblies), growth.lastRoutine)
 						}
 					}); err != nil {
 						t.Fatal(err)
@@ -103,11 +103,11 @@ func TestAttackFragmentFlood(t *testing.T) {
 	}
 }
 
-// Pings of 65,000 bytes in fragments, as fast as they come.
+// TestAttackPingFlood sends pings of 65,000 bytes in fragments, as fast as possible.
 func TestAttackPingFlood(t *testing.T) {
-	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
+	attackWire(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		o.claims(addrO)
-		bill := newCost(t)
+		growth := newGrowth(t)
 		b := make([]byte, 65_000)
 		m := wire.Echo(wire.ICMPEcho, 1, 1)
 		m.Put(b)
@@ -120,12 +120,12 @@ func TestAttackPingFlood(t *testing.T) {
 			}
 			if id%250 == 100 {
 				synctest.Wait()
-				bill.look()
-				pinged(t, client, addrV, 56)
-				pinged(t, client, addrV, 30_000)
+				growth.measure()
+				expectPing(t, client, addrV, 56)
+				expectPing(t, client, addrV, 30_000)
 			}
 		}
-		bill.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
+		growth.within(3*maxAssemblers*(64<<10), maxAssemblers+4)
 		if n := o.victim.Stats(); n.Sent < 45*500 {
 			t.Errorf("%d frames sent: most are to be answered", n.Sent)
 		}

@@ -16,7 +16,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// serveEcho gives back what comes, to any number of clients, until the listener is closed.
+// serveEcho echoes to any number of clients, until the listener is closed.
 func serveEcho(t *testing.T, s *Stack, address string) *Listener {
 	t.Helper()
 	l, err := s.Listen("tcp", address)
@@ -30,7 +30,7 @@ func serveEcho(t *testing.T, s *Stack, address string) *Listener {
 				return
 			}
 			go func() {
-				_, _ = io.Copy(c, c) // the client tells
+				_, _ = io.Copy(c, c) // the client checks
 				_ = c.Close()
 			}()
 		}
@@ -38,8 +38,8 @@ func serveEcho(t *testing.T, s *Stack, address string) *Listener {
 	return l
 }
 
-// echoes sends what it gets back.
-func echoed(t *testing.T, c net.Conn, size int) {
+// expectEcho sends size bytes and checks that they come back.
+func expectEcho(t *testing.T, c net.Conn, size int) {
 	t.Helper()
 	want := bytes.Repeat([]byte("asked "), size/6+1)[:size]
 	go func() {
@@ -56,8 +56,9 @@ func echoed(t *testing.T, c net.Conn, size int) {
 	}
 }
 
-// wired is a victim with an echo server, a client of it, and an attacker, on one wire in fake time.
-func wired(t *testing.T, network string, f func(t *testing.T, client *Stack, o *attacker)) {
+// attackWire runs f with a victim that has an echo server, a client of it, and an attacker, on one
+// wire in fake time.
+func attackWire(t *testing.T, network string, f func(t *testing.T, client *Stack, o *attacker)) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
 		make1 := func(l link.Link, n string) *Stack {
@@ -73,7 +74,7 @@ func wired(t *testing.T, network string, f func(t *testing.T, client *Stack, o *
 	})
 }
 
-// A flood of SYNs from 100,000s of stations, which are neighbours, or far away behind a router.
+// TestAttackSynFlood sends SYNs from over 100,000 addresses, on the link or behind a router.
 func TestAttackSynFlood(t *testing.T) {
 	if underRace {
 		t.Skip("SKIP: the race detector does not take so many goroutines; run it without")
@@ -81,8 +82,8 @@ func TestAttackSynFlood(t *testing.T) {
 	for name, network := range map[string]string{"of neighbours": "10.0.0.0/8",
 		"from afar": "10.0.0.0/24"} {
 		t.Run(name, func(t *testing.T) {
-			wired(t, network, func(t *testing.T, client *Stack, o *attacker) {
-				o.pace = 20 * time.Millisecond // for 500: 25,000 a second
+			attackWire(t, network, func(t *testing.T, client *Stack, o *attacker) {
+				o.pace = 20 * time.Millisecond // for 500 frames: 25,000 a second
 				if err := o.victim.Configure([]netip.Prefix{netip.PrefixFrom(addrV,
 					netip.MustParsePrefix(network).Bits())}, []netip.Addr{addrC}); err != nil {
 					t.Fatal(err)
@@ -91,8 +92,8 @@ func TestAttackSynFlood(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				echoed(t, c, 1000)
-				bill := newCost(t)
+				expectEcho(t, c, 1000)
+				growth := newGrowth(t)
 				b := [4]byte{10}
 				for i := range 120_000 {
 					binary.BigEndian.PutUint32(b[:], 10<<24|uint32(i+1000)*7)
@@ -100,30 +101,30 @@ func TestAttackSynFlood(t *testing.T) {
 						wire.TCP{Seq: uint32(i), Flags: wire.SYN, Window: 1000,
 							Options: wire.TCPOptions{MSS: 1460}})
 					if i%20_000 == 9_999 {
-						bill.look()
-						echoed(t, c, 10_000) // who was there before
+						growth.measure()
+						expectEcho(t, c, 10_000) // the client from before the flood
 						other, err := client.Dial("tcp", "10.0.0.2:7")
 						if err != nil {
 							t.Fatalf("after %d SYNs: %v", i, err)
 						}
-						echoed(t, other, 10_000)
+						expectEcho(t, other, 10_000)
 						if err := other.Close(); err != nil {
 							t.Error(err)
 						}
-						found(t, o.victim, client, i/20_000)
+						expectNewNeighbour(t, o.victim, client, i/20_000)
 					}
 				}
-				// 1024 half connections of about 3 KiB; 4096 neighbours that are asked for, each
-				// with a goroutine of 4 KiB, a timer and the packets that wait for it, which have a
-				// bound of their own.
-				bill.within(48<<20, maxNeighbours+100)
+				// 1024 half-open connections of about 3 KiB, and 4096 neighbours that are being
+				// resolved, each with a goroutine of 4 KiB, a timer and the packets that wait for
+				// it, which have a bound of their own.
+				growth.within(48<<20, maxNeighbours+100)
 				if n := o.victim.Stats().Cookies; n < 80_000 {
 					t.Errorf("%d cookies", n)
 				}
 				time.Sleep(10 * time.Minute)
-				bill.look()
-				if bill.lastRoutine > 100 {
-					t.Errorf("%d goroutines are left", bill.lastRoutine)
+				growth.measure()
+				if growth.lastRoutine > 100 {
+					t.Errorf("%d goroutines are left", growth.lastRoutine)
 				}
 				var left int
 				if err := o.victim.claim(func() { left = len(o.victim.conns) }); err != nil ||
@@ -135,9 +136,9 @@ func TestAttackSynFlood(t *testing.T) {
 	}
 }
 
-// found has the victim look for a neighbour that it has not spoken with, the nth
-// address of the client.
-func found(t *testing.T, victim, client *Stack, n int) {
+// expectNewNeighbour has the victim ping a neighbour that is not in its cache, the nth address of
+// the client.
+func expectNewNeighbour(t *testing.T, victim, client *Stack, n int) {
 	t.Helper()
 	a := netip.AddrFrom4([4]byte{10, 0, 0, byte(100 + n)})
 	if err := client.Configure([]netip.Prefix{netip.PrefixFrom(addrC, 24), netip.PrefixFrom(a, 24),
@@ -151,11 +152,12 @@ func found(t *testing.T, victim, client *Stack, n int) {
 	}
 }
 
-// More clients come by cookies at the same instant than the backlog has places: who has no place is
-// forgotten, and the listener takes others afterwards.
+// TestAttackCookiesBeyondTheBacklog has more clients acknowledge cookies in one batch than the
+// backlog has room for: those without room are forgotten, and the listener accepts others
+// afterwards.
 func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := alone(t, func(c *Config) { c.Backlog = 2 })
+		o := newLoneAttacker(t, func(c *Config) { c.Backlog = 2 })
 		o.claims(addrO)
 		l, err := o.victim.Listen("tcp", ":80")
 		if err != nil {
@@ -170,7 +172,7 @@ func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 			t.Fatalf("%d answers to %d SYNs", len(answers), clients)
 		}
 		gate := make(chan struct{})
-		if err := o.victim.post(func() { <-gate }); err != nil { // all come in one batch
+		if err := o.victim.post(func() { <-gate }); err != nil { // all arrive in one batch
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -192,8 +194,9 @@ func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 		}
 		synctest.Wait()
 		if err := o.victim.claim(func() {
-			if n := len(o.victim.conns); n != 0 || l.half.Load() != 0 {
-				t.Errorf("%d connections are kept, %d count as not accepted", n, l.half.Load())
+			if n := len(o.victim.conns); n != 0 || l.unaccepted.Load() != 0 {
+				t.Errorf("%d connections are kept, %d count as not accepted", n,
+					l.unaccepted.Load())
 			}
 		}); err != nil {
 			t.Fatal(err)
@@ -201,15 +204,15 @@ func TestAttackCookiesBeyondTheBacklog(t *testing.T) {
 	})
 }
 
-// A listener from which nobody accepts bounds what its clients cost, and takes them
-// when somebody does.
+// TestAttackNobodyAccepts holds that a listener whose program does not call Accept has bounded
+// costs, and works when it does.
 func TestAttackNobodyAccepts(t *testing.T) {
-	wired(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
+	attackWire(t, "10.0.0.0/24", func(t *testing.T, client *Stack, o *attacker) {
 		l, err := o.victim.Listen("tcp", ":80")
 		if err != nil {
 			t.Fatal(err)
 		}
-		bill := newCost(t)
+		growth := newGrowth(t)
 		var open []net.Conn
 		for range 1024 {
 			c, err := client.Dial("tcp", "10.0.0.2:80")
@@ -220,18 +223,18 @@ func TestAttackNobodyAccepts(t *testing.T) {
 		}
 		text := make([]byte, 1000)
 		for _, c := range open {
-			go func() { _, _ = c.Write(text) }() // it waits in the backlog
+			go func() { _, _ = c.Write(text) }() // the connection waits in the backlog
 		}
 		for i := range 20_000 {
 			o.tcp(at(addrO, 1000+i), at(addrV, 80), wire.TCP{Seq: 5, Flags: wire.SYN, Window: 1000})
 		}
 		time.Sleep(time.Minute)
-		bill.within(1024*(16<<10), 1024+100) // of both ends of each
+		growth.within(1024*(16<<10), 1024+100) // both ends of each
 		c, err := client.Dial("tcp", "10.0.0.2:7")
 		if err != nil {
 			t.Fatal(err)
 		}
-		echoed(t, c, 10_000)
+		expectEcho(t, c, 10_000)
 		if _, err := l.Accept(); err != nil {
 			t.Error(err)
 		}
@@ -244,9 +247,9 @@ func TestAttackNobodyAccepts(t *testing.T) {
 			}
 		}
 		time.Sleep(5 * time.Minute)
-		bill.look()
-		if bill.lastRoutine > 50 {
-			t.Errorf("%d goroutines are left", bill.lastRoutine)
+		growth.measure()
+		if growth.lastRoutine > 50 {
+			t.Errorf("%d goroutines are left", growth.lastRoutine)
 		}
 	})
 }

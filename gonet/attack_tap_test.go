@@ -17,8 +17,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// raw is a socket of packets on the device of a tap, in the namespace of the test: an attacker on
-// a wire of Linux.
+// raw returns a function that sends frames through a packet socket on the tap's device, in the
+// test's namespace: an attacker on a wire of Linux.
 func raw(t *testing.T, name string) (send func(frame []byte)) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
@@ -38,8 +38,8 @@ func raw(t *testing.T, name string) (send func(frame []byte)) {
 	}
 }
 
-// A flood of SYNs on a tap, from stations that the kernel has never heard of, while the kernel's
-// own clients are served.
+// TestAttackSynFloodOnATap sends SYNs to a tap from stations that the kernel does not know, while
+// the kernel's own clients are served.
 func TestAttackSynFloodOnATap(t *testing.T) {
 	s := kernel(t)
 	serveEcho(t, s, ":7")
@@ -49,8 +49,8 @@ func TestAttackSynFloodOnATap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	echoed(t, c, 10_000)
-	bill := newCost(t)
+	expectEcho(t, c, 10_000)
+	growth := newGrowth(t)
 	dst := netip.MustParseAddr("10.9.0.2")
 	src := [4]byte{10, 9, 0, 0}
 	for i := range 100_000 {
@@ -67,22 +67,24 @@ func TestAttackSynFloodOnATap(t *testing.T) {
 			^wire.Sum(b[34:], wire.PseudoSum(ip.Src, dst, ip.Protocol, 20)))
 		send(b)
 		if i%20_000 == 10_000 {
-			echoed(t, c, 10_000)
-			fresh, err := net.DialTimeout("tcp", "10.9.0.2:7", atMost)
+			expectEcho(t, c, 10_000)
+			fresh, err := net.DialTimeout("tcp", "10.9.0.2:7", testTimeout)
 			if err != nil {
 				t.Fatal(err)
 			}
-			echoed(t, fresh, 10_000)
+			expectEcho(t, fresh, 10_000)
 			_ = fresh.Close()
 		}
 	}
-	bill.within(24<<20, 400) // 1024 half connections, and 250 neighbours that are asked for
+	// 1024 half-open connections, and 250 neighbours that are being resolved
+	growth.within(24<<20, 400)
 	if n := s.Stats(); n.Cookies == 0 {
 		t.Errorf("no cookie was sent: %+v", n)
 	}
 }
 
-// A tap that is deleted under a running stack ends it: everybody hears so, by the device's name.
+// TestATapThatVanishes deletes the tap under a running stack: the stack ends, and all calls fail
+// with an error that names the device.
 func TestATapThatVanishes(t *testing.T) {
 	s := kernel(t)
 	serveEcho(t, s, ":7")
@@ -101,7 +103,7 @@ func TestATapThatVanishes(t *testing.T) {
 		heard <- err
 	}()
 	name := device(t)
-	run(t, "ip", "link", "set", name, "down") // this alone ends nothing
+	run(t, "ip", "link", "set", name, "down") // a device that is down does not end the stack
 	if _, err := c.Write([]byte("into the dark")); err != nil {
 		t.Errorf("while it is down: %v", err)
 	}
@@ -111,12 +113,12 @@ func TestATapThatVanishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = far.Close() }()
-	_ = far.SetDeadline(time.Now().Add(atMost))
+	_ = far.SetDeadline(time.Now().Add(testTimeout))
 	echoedAfter(t, far, "into the dark")
 	run(t, "ip", "link", "del", name)
 	select {
 	case <-s.Done():
-	case <-time.After(atMost):
+	case <-time.After(testTimeout):
 		t.Fatal("the stack goes on")
 	}
 	if err := s.Err(); err == nil || !errors.Is(err, syscall.EBADFD) {

@@ -9,22 +9,23 @@ import (
 	"interleave/gonet/wire"
 )
 
-// held is an attacker that has a connection to an echo server, whose numbers a blind attacker
-// would have to guess.
-func held(t *testing.T, f func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32),
-	echoed ...uint32) {
+// attackConnection runs f with an attacker that has a connection to an echo server, whose sequence
+// numbers a blind attacker would have to guess. Afterwards it checks that the connection still
+// echoes.
+func attackConnection(t *testing.T,
+	f func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32), echoed ...uint32) {
 	synctest.Test(t, func(t *testing.T) {
-		o := alone(t)
+		o := newLoneAttacker(t)
 		serveEcho(t, o.victim, ":7")
 		o.claims(addrO)
 		src, dst := at(addrO, 4000), at(addrV, 7)
 		seq, ack := o.handshake(src, dst, 60_000, wire.TCPOptions{MSS: 1460})
 		o.segments()
 		f(t, o, src, dst, seq, ack)
-		for _, n := range echoed { // what f has sent and got back, in bytes
+		for _, n := range echoed { // bytes that f has sent and got back
 			seq, ack = seq+n, ack+n
 		}
-		o.claims(addrO) // a neighbour that is silent for long is asked for again
+		o.claims(addrO) // a neighbour that was silent is resolved again
 		o.segments()
 		o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK | wire.PSH, Window: 60_000},
 			[]byte("alive")...)
@@ -37,8 +38,8 @@ func held(t *testing.T, f func(t *testing.T, o *attacker, src, dst netip.AddrPor
 	})
 }
 
-// What who does not know the numbers can send must neither end a connection nor change its bytes,
-// and is answered rarely (RFC 5961).
+// TestAttackBlind holds that an attacker without the sequence numbers can neither end a connection
+// nor change its bytes, and is answered rarely (RFC 5961).
 func TestAttackBlind(t *testing.T) {
 	for name, blind := range map[string]func(i uint32, seq, ack uint32) (wire.TCP, string){
 		"resets in the window": func(i, seq, ack uint32) (wire.TCP,
@@ -78,7 +79,8 @@ func TestAttackBlind(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			held(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
+			attackConnection(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort,
+				seq, ack uint32) {
 				start := time.Now()
 				for i := range uint32(10_000) {
 					h, text := blind(i, seq, ack)
@@ -96,21 +98,21 @@ func TestAttackBlind(t *testing.T) {
 	}
 }
 
-// Every combination of flags, at every place, must leave a listener, a connection and closed
-// ports in order.
+// TestAttackChristmasTree sends every combination of flags to a listener, a connection and closed
+// ports: all still work.
 func TestAttackChristmasTree(t *testing.T) {
-	held(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
+	attackConnection(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
 		for flags := range 256 {
 			h := wire.TCP{Flags: wire.Flags(flags), Seq: seq, Ack: ack, Window: 60_000, Urgent: 7}
 			o.tcp(at(addrO, 5000+flags), dst, h, []byte("text")...) // to the listener
-			o.tcp(at(addrO, 5000+flags), at(addrV, 9), h)           // to nobody
-			// from the victim itself: land
+			o.tcp(at(addrO, 5000+flags), at(addrV, 9), h)           // to a closed port
+			// from the victim itself (LAND)
 			o.tcp(at(addrV, 7), at(addrV, 7), h)
-			o.tcp(at(addrO, 0), at(addrV, 0), h)                        // of no port
+			o.tcp(at(addrO, 0), at(addrV, 0), h)                        // from and to port 0
 			o.tcp(src, dst, wire.TCP{Flags: h.Flags, Seq: seq + 1<<31}) // far out of the window
 		}
 		synctest.Wait()
-		time.Sleep(10 * time.Minute) // half connections give up
+		time.Sleep(10 * time.Minute) // half-open connections time out
 		if err := o.victim.claim(func() {
 			if n := len(o.victim.conns); n > 1 {
 				t.Errorf("%d connections are left", n)
@@ -121,9 +123,10 @@ func TestAttackChristmasTree(t *testing.T) {
 	})
 }
 
-// Each kind of option with each length, alone and cut, in a SYN and in a connection.
+// TestAttackOptions sends each option kind with each length, whole and cut, in a SYN and in a
+// connection.
 func TestAttackOptions(t *testing.T) {
-	held(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
+	attackConnection(t, func(t *testing.T, o *attacker, src, dst netip.AddrPort, seq, ack uint32) {
 		n := 0
 		try := func(options []byte) {
 			n++
@@ -150,7 +153,7 @@ func TestAttackOptions(t *testing.T) {
 				}
 				try(option[:min(max(length, 2), 40)])
 				if length < 12 {
-					try(option[:2]) // it runs out of the header
+					try(option[:2]) // it exceeds the header
 					try(append([]byte{1, 1, 1}, option[:max(length, 2)]...))
 				}
 			}
@@ -162,7 +165,7 @@ func TestAttackOptions(t *testing.T) {
 		} {
 			try(whole)
 		}
-		for offset := range 16 { // a header of any length that there is not
+		for offset := range 16 { // a data offset of every wrong value
 			b := make([]byte, wire.TCPLen)
 			h := wire.TCP{SrcPort: src.Port(), DstPort: dst.Port(), Flags: wire.ACK, Seq: seq,
 				Ack: ack}
@@ -172,19 +175,19 @@ func TestAttackOptions(t *testing.T) {
 				o.sealed(addrO, addrV, b)
 			}
 		}
-		for n := range wire.TCPLen { // or one that is cut
+		for n := range wire.TCPLen { // a header that is cut
 			o.ip(addrO, addrV, wire.ProtocolTCP, make([]byte, n))
 		}
 	})
 }
 
-// Who asks for much and takes nothing: with a window of 0 or of a byte, for ever, though it
-// answers. A server that closes after a minute gets its memory back.
+// TestAttackClosedWindows has clients request much and read nothing: they keep a window of 0 or 1,
+// and answer probes for ever. A server that closes after a minute gets its memory back.
 func TestAttackClosedWindows(t *testing.T) {
 	for name, window := range map[string]uint16{"closed": 0, "of a byte": 1} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := alone(t)
+				o := newLoneAttacker(t)
 				o.claims(addrO)
 				l, err := o.victim.Listen("tcp", ":80")
 				if err != nil {
@@ -199,12 +202,12 @@ func TestAttackClosedWindows(t *testing.T) {
 						}
 						go func() {
 							_ = c.SetDeadline(time.Now().Add(time.Minute))
-							_, _ = c.Write(page) // it does not get far
+							_, _ = c.Write(page) // it blocks soon
 							_ = c.Close()
 						}()
 					}
 				}()
-				bill := newCost(t)
+				growth := newGrowth(t)
 				clients := 100
 				if underRace {
 					clients = 25
@@ -215,10 +218,10 @@ func TestAttackClosedWindows(t *testing.T) {
 						wire.TCPOptions{MSS: 1460})
 					next[uint16(4000+i)] = ack
 				}
-				bill.look()
+				growth.measure()
 				for range 30 * 60 {
 					time.Sleep(time.Second)
-					o.claims(addrO) // it is still there
+					o.claims(addrO) // the attacker still answers ARP
 					for _, s := range o.segments() {
 						if s.Flags&wire.RST != 0 {
 							continue
@@ -232,8 +235,8 @@ func TestAttackClosedWindows(t *testing.T) {
 							wire.TCP{Seq: 1001, Ack: ack, Flags: wire.ACK, Window: window})
 					}
 				}
-				// 64 KiB that wait to be sent, of each.
-				bill.within(int64(clients)*(3*64<<10), clients+10)
+				// 64 KiB that wait to be sent, for each.
+				growth.within(int64(clients)*(3*64<<10), clients+10)
 				left := 0
 				if err := o.victim.claim(func() { left = len(o.victim.conns) }); err != nil {
 					t.Fatal(err)
@@ -246,26 +249,26 @@ func TestAttackClosedWindows(t *testing.T) {
 	}
 }
 
-// A byte a segment, in holes and from behind: what waits is bounded, and is there when the
-// first byte comes.
+// TestAttackHoles sends single bytes with holes, or in reverse order: the memory for them is
+// bounded, and they are used when the first byte arrives.
 func TestAttackHoles(t *testing.T) {
 	for name, step := range map[string]uint32{"holes": 2, "from behind": 1} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := alone(t)
+				o := newLoneAttacker(t)
 				serveEcho(t, o.victim, ":7")
 				o.claims(addrO)
 				src, dst := at(addrO, 4000), at(addrV, 7)
 				seq, ack := o.handshake(src, dst, 60_000, wire.TCPOptions{MSS: 1460})
-				bill := newCost(t)
-				o.deaf.Store(true)
+				growth := newGrowth(t)
+				o.discarding.Store(true)
 				for i := uint32(60_000); i > 1; i -= step {
 					o.tcp(src, dst, wire.TCP{Seq: seq + i, Ack: ack, Flags: wire.ACK,
 						Window: 60_000}, 'x')
 				}
 				synctest.Wait()
-				bill.within(4<<20, 2)
-				o.deaf.Store(false)
+				growth.within(4<<20, 2)
+				o.discarding.Store(false)
 				o.tcp(src, dst, wire.TCP{Seq: seq, Ack: ack, Flags: wire.ACK, Window: 60_000}, 'x',
 					'x', 'x')
 				far := uint32(0)

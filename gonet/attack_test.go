@@ -14,30 +14,30 @@ import (
 	"interleave/gonet/wire"
 )
 
-// The tests named attack_* let an attacker on the victim's wire do what it likes, and hold that
-// memory and goroutines stay bounded and that others are served meanwhile.
+// The tests in attack_* have an attacker on the victim's wire. They hold that memory and goroutines
+// stay bounded, and that others are served meanwhile.
 
-// attacker is who attacks: it writes any frame, from any address, and reads all that the
-// victim sends.
+// attacker writes any frame, from any address, and reads all that the victim sends.
 type attacker struct {
-	t      *testing.T
-	end    link.Link
-	victim *Stack
-	mac    wire.MAC
-	deaf   atomic.Bool // what the victim sends is not kept
-	mu     sync.Mutex
-	heard  [][]byte // frames of the victim, if somebody listens
-	sent   int
-	pace   time.Duration // after each 500 frames
+	t          *testing.T
+	end        link.Link
+	victim     *Stack
+	mac        wire.MAC
+	discarding atomic.Bool // frames of the victim are not kept
+	mu         sync.Mutex
+	received   [][]byte // frames of the victim
+	sent       int
+	pace       time.Duration // pause after each 500 frames
 }
 
-// newOutlaw attacks over an end of a wire that somebody else may use, too.
+// newAttacker returns an attacker at an end of a wire that another host may use too.
 func newAttacker(t *testing.T, end link.Link, victim *Stack) *attacker {
 	return &attacker{t: t, end: end, victim: victim, mac: wire.MAC{2, 5: 9}}
 }
 
-// alone makes an attacker that has the wire for itself, and hears what the victim sends.
-func alone(t *testing.T, change ...func(*Config)) *attacker {
+// newLoneAttacker returns an attacker that shares a wire with a new victim only, and reads what the
+// victim sends.
+func newLoneAttacker(t *testing.T, change ...func(*Config)) *attacker {
 	t.Helper()
 	end, other := link.Pair()
 	o := newAttacker(t, end, nil)
@@ -48,12 +48,12 @@ func alone(t *testing.T, change ...func(*Config)) *attacker {
 			if err != nil {
 				return
 			}
-			if o.deaf.Load() {
+			if o.discarding.Load() {
 				continue
 			}
 			o.mu.Lock()
 			for _, f := range batch[:n] {
-				o.heard = append(o.heard, bytes.Clone(f.Data))
+				o.received = append(o.received, bytes.Clone(f.Data))
 			}
 			o.mu.Unlock()
 		}
@@ -64,7 +64,7 @@ func alone(t *testing.T, change ...func(*Config)) *attacker {
 	return o
 }
 
-// frame sends one. The wire holds 1000, so the attacker waits now and then until the
+// frame sends a frame. The wire's queue holds 1000, so the attacker pauses now and then until the
 // victim has read them.
 func (o *attacker) frame(kind wire.EtherType, pieces ...[]byte) {
 	o.t.Helper()
@@ -108,7 +108,7 @@ func (o *attacker) tcp(src, dst netip.AddrPort, h wire.TCP, payload ...byte) {
 	o.sealed(src.Addr(), dst.Addr(), b)
 }
 
-// sealed sends a segment that has been written already, with a good checksum.
+// sealed fills in the checksum of a segment and sends it.
 func (o *attacker) sealed(src, dst netip.Addr, b []byte) {
 	o.t.Helper()
 	b[16], b[17] = 0, 0
@@ -129,7 +129,7 @@ func (o *attacker) udp(src, dst netip.AddrPort, payload []byte) {
 	o.ip(src.Addr(), dst.Addr(), wire.ProtocolUDP, b)
 }
 
-// claims says by ARP that the attacker has an address.
+// claims tells the victim by ARP that the attacker has an address.
 func (o *attacker) claims(a netip.Addr) {
 	o.t.Helper()
 	m := wire.ARP{Op: wire.ARPRequest, SenderMAC: o.mac, SenderIP: a, TargetIP: addrV}
@@ -139,13 +139,13 @@ func (o *attacker) claims(a netip.Addr) {
 	synctest.Wait()
 }
 
-// segments are those of TCP that the victim has sent since the last look.
+// segments returns the TCP segments that the victim has sent since the last call.
 func (o *attacker) segments() (found []reply) {
 	o.t.Helper()
 	synctest.Wait()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, frame := range o.heard {
+	for _, frame := range o.received {
 		e, b, err := wire.ParseEthernet(frame)
 		if err != nil || e.Type != wire.EtherIPv4 {
 			continue
@@ -163,19 +163,19 @@ func (o *attacker) segments() (found []reply) {
 		}
 		found = append(found, reply{h, ip.Dst, text})
 	}
-	o.heard = nil
+	o.received = nil
 	return found
 }
 
-// reply is a segment of the victim's.
+// reply is a segment that the victim has sent.
 type reply struct {
 	wire.TCP
 	to   netip.Addr
 	text []byte
 }
 
-// handshake opens a connection by hand and returns its next sequence numbers: the attacker's,
-// and the victim's.
+// handshake opens a connection and returns the next sequence numbers: the attacker's and the
+// victim's.
 func (o *attacker) handshake(src, dst netip.AddrPort, window uint16,
 	options wire.TCPOptions) (seq, ack uint32) {
 	o.t.Helper()
@@ -192,29 +192,28 @@ func (o *attacker) handshake(src, dst netip.AddrPort, window uint16,
 	return 0, 0
 }
 
-// The addresses of IPv4 in these tests: the client's, the victim's, and one that the attacker
-// says is its own.
+// The IPv4 addresses in these tests: the client's, the victim's, and one that the attacker claims.
 var (
 	addrC = netip.MustParseAddr("10.0.0.1")
 	addrV = netip.MustParseAddr("10.0.0.2")
 	addrO = netip.MustParseAddr("10.0.0.3")
 )
 
-// at is a port of an address.
+// at returns an address with a port.
 func at(a netip.Addr, port int) netip.AddrPort { return netip.AddrPortFrom(a, uint16(port)) }
 
-// memory is what lives in the heap and on stacks, in bytes, as the runtime holds it.
+// memory returns the size in bytes of the heap and the stacks in use.
 func memory() int64 {
 	runtime.GC()
-	runtime.GC() // what pools held goes the second time
+	runtime.GC() // the second collection empties the pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// cost tells by how much memory and goroutines have grown since it was begun, at the
-// most of all looks.
-type cost struct {
+// growthMeter measures by how much memory and goroutines have grown since its start: the largest of
+// all measurements, and the last.
+type growthMeter struct {
 	t              *testing.T
 	memory         int64
 	goroutines     int
@@ -224,22 +223,23 @@ type cost struct {
 	lastRoutine    int
 }
 
-func newCost(t *testing.T) *cost {
-	return &cost{t: t, memory: memory(), goroutines: runtime.NumGoroutine()}
+func newGrowth(t *testing.T) *growthMeter {
+	return &growthMeter{t: t, memory: memory(), goroutines: runtime.NumGoroutine()}
 }
 
-func (c *cost) look() {
+func (c *growthMeter) measure() {
 	c.atEnd = memory() - c.memory
 	c.most = max(c.most, c.atEnd)
-	c.lastRoutine = runtime.NumGoroutine() - c.goroutines // those that were just ending have ended
+	// goroutines that were ending have ended by now
+	c.lastRoutine = runtime.NumGoroutine() - c.goroutines
 	c.mostGoroutines = max(c.mostGoroutines, c.lastRoutine)
 }
 
-// within fails if an attack has cost more than what is allowed, in bytes and goroutines, and
-// reports what it was.
-func (c *cost) within(bytes int64, goroutines int) {
+// within fails the test if memory, in bytes, or goroutines have grown beyond the limits, and logs
+// the growth.
+func (c *growthMeter) within(bytes int64, goroutines int) {
 	c.t.Helper()
-	c.look()
+	c.measure()
 	c.t.Logf("at most %d KiB and %d goroutines more, %d KiB at the end", c.most>>10,
 		c.mostGoroutines, c.atEnd>>10)
 	if c.most > bytes && !underRace {

@@ -19,8 +19,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// brittle is a link that fails when it is told to.
-type brittle struct {
+// failingLink is a link that fails on request.
+type failingLink struct {
 	link.Link
 	mu          sync.Mutex
 	read, write error
@@ -28,14 +28,14 @@ type brittle struct {
 
 var errBroken = errors.New("the cable was pulled")
 
-func (l *brittle) fail(read, write error) {
+func (l *failingLink) fail(read, write error) {
 	l.mu.Lock()
 	l.read, l.write = read, write
 	l.mu.Unlock()
 	l.Interrupt()
 }
 
-func (l *brittle) Read(batch []link.Frame) (int, error) {
+func (l *failingLink) Read(batch []link.Frame) (int, error) {
 	n, err := l.Link.Read(batch)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *brittle) Read(batch []link.Frame) (int, error) {
 	return n, err
 }
 
-func (l *brittle) Write(g link.GSO, pieces ...[]byte) error {
+func (l *failingLink) Write(g link.GSO, pieces ...[]byte) error {
 	l.mu.Lock()
 	err := l.write
 	l.mu.Unlock()
@@ -55,16 +55,17 @@ func (l *brittle) Write(g link.GSO, pieces ...[]byte) error {
 	return l.Link.Write(g, pieces...)
 }
 
-// A link that fails ends the stack, and everybody hears why.
+// TestALinkThatFails holds that a failed link ends the stack, and that every call returns the
+// link's error.
 func TestALinkThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
-		l := &brittle{Link: a}
+		l := &failingLink{Link: a}
 		x, y := host6(t, l, "1"), host6(t, b, "2")
 		serveEcho(t, y, ":7")
 		c := dialed(t, x, "10.0.0.2:7")
-		echoed(t, c, 10)
-		l.fail(nil, errBroken) // what cannot be sent comes back as nothing: TCP tries again
+		expectEcho(t, c, 10)
+		l.fail(nil, errBroken) // a failed write is as a lost packet: TCP tries again
 		if _, err := c.Write([]byte("x")); err != nil {
 			t.Errorf("write: %v", err)
 		}
@@ -115,8 +116,8 @@ func echoedAfter(t *testing.T, c net.Conn, want string) {
 	}
 }
 
-// A stack on a link that was closed before, and what was configured wrongly, are told by name
-// or end at once.
+// TestWrongConfigurations holds that wrong configurations get an error that names the wrong value,
+// and that a stack on a closed link ends at once.
 func TestWrongConfigurations(t *testing.T) {
 	a, _ := link.Pair()
 	if err := a.Close(); err != nil {
@@ -146,7 +147,7 @@ func TestWrongConfigurations(t *testing.T) {
 	}
 	for _, address := range []string{"0.0.0.0/32", "127.0.0.1/8", "255.255.255.255/32",
 		"10.0.0.255/24", "10.0.0.0/24", "10.0.0.1/32", "10.0.0.1/0", "::1/128", "2001:db8::1/0"} {
-		l, _ := link.Pair() // whether it is taken or not, it does no harm
+		l, _ := link.Pair() // accepted or not, it does no harm
 		if s, err := New(Config{Link: l,
 			Addresses: []netip.Prefix{netip.MustParsePrefix(address)}}); err == nil {
 			_, _ = s.Dial("udp", "10.0.0.9:1")
@@ -157,7 +158,7 @@ func TestWrongConfigurations(t *testing.T) {
 	}
 }
 
-// Bytes and datagrams of all sizes pass over links of any MTU.
+// TestMTUs sends streams and datagrams of all sizes over links of any MTU.
 func TestMTUs(t *testing.T) {
 	for _, mtu := range []int{68, 69, 576, 1279, 1280, 1281, 9000, 65535} {
 		for _, super := range []bool{false, true} {
@@ -168,13 +169,13 @@ func TestMTUs(t *testing.T) {
 						options = append(options, link.Offload())
 					}
 					a, b := link.Pair(options...)
-					x, y := two(t, a, b)
+					x, y := twoHosts(t, a, b)
 					near, far := connected(t, x, y, "10.0.0.2")
 					bothWays(t, 1, near, far, 100_000)
 					closeConns(t, near, far)
 					for _, size := range []int{0, 1, mtu - 29, mtu - 28, mtu - 27, 3000, 65507} {
-						// a link has room for 1000 pieces, a datagram may have 1366; each is kept
-						// apart until it is read
+						// A link has room for 1000 frames, and a datagram may have 1366 fragments,
+						// each of which is kept separately until it is read.
 						if size > 65507 || mtu < 1000 && size > 40_000 {
 							continue
 						}
@@ -193,8 +194,8 @@ func TestMTUs(t *testing.T) {
 	}
 }
 
-// All ports are in use: who dials hears so, by the address, and the next finds one when
-// one has come back.
+// TestOutOfPorts uses all ports to one peer: a dial fails with an error that names the address, and
+// the next one succeeds after a port was freed.
 func TestOutOfPorts(t *testing.T) {
 	if underRace {
 		t.Skip("SKIP: 32,768 connections take the race detector too long")
@@ -218,7 +219,7 @@ func TestOutOfPorts(t *testing.T) {
 		if !errors.Is(err, syscall.EADDRNOTAVAIL) || !strings.Contains(err.Error(), "10.0.0.2:7") {
 			t.Fatalf("beyond the last port: %v, %v", c, err)
 		}
-		// there are as many for each peer
+		// each peer has as many ports
 		if c, err := x.Dial("tcp", "[2001:db8::2]:7"); err != nil {
 			t.Error(err)
 		} else {
@@ -232,20 +233,20 @@ func TestOutOfPorts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range append(open, c) {
-			_ = c.(*Conn).Abort() // one of them twice
+			_ = c.(*Conn).Abort() // this one is closed twice
 		}
 		empty(t, 0, x)
 	})
 }
 
-// An address that somebody else has: of IPv6 it is given up, of IPv4 kept; both are counted, and
-// who asks for it hears.
+// TestAnAddressInUse gives a stack an address that another host has: an IPv6 address is given up,
+// an IPv4 address kept; both are counted, and a dial to it fails.
 func TestAnAddressInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
 		x := host6(t, a, "2")
 		time.Sleep(5 * time.Second)
-		y := host6(t, b, "2") // the second of both
+		y := host6(t, b, "2") // the second host
 		time.Sleep(5 * time.Second)
 		if n := y.Stats().Conflicts; n == 0 {
 			t.Error("the second counts no conflict")
@@ -265,11 +266,11 @@ func TestAnAddressInUse(t *testing.T) {
 	})
 }
 
-// Contexts that are cancelled, connections, listeners and stacks that are closed, at any instant:
-// every call comes back, with an error that names where it was going.
+// TestEndsAtEveryInstant cancels contexts and closes connections, listeners and stacks at any
+// instant: every call returns, with an error that names its destination.
 func TestEndsAtEveryInstant(t *testing.T) {
-	// Package net makes what all resolvers share when it is used first, which must not be in one
-	// test's fake time.
+	// Package net makes state that all resolvers share at the first lookup, which must not be in
+	// the fake time of one test.
 	_, _ = (&net.Resolver{PreferGo: true}).LookupHost(t.Context(), "localhost")
 	for seed := range 40 * conversations() {
 		synctest.Test(t, func(t *testing.T) {
@@ -285,7 +286,8 @@ func TestEndsAtEveryInstant(t *testing.T) {
 			time.AfterFunc(some(), cancel)
 			if r.IntN(2) == 0 {
 				victim := []*Stack{x, y}[r.IntN(2)]
-				time.AfterFunc(some(), func() { _ = victim.Close() }) // the cleanup closes it again
+				// the cleanup closes the stack again
+				time.AfterFunc(some(), func() { _ = victim.Close() })
 			}
 			resolver := x.Resolver(netip.AddrPortFrom(addrV, 53))
 			var all sync.WaitGroup

@@ -8,12 +8,12 @@ import (
 	"interleave/gonet/wire"
 )
 
-// silent is a link that swallows what is written.
+// silent is a link that discards what is written.
 type silent struct{ *link.End }
 
 func (silent) Write(link.GSO, ...[]byte) error { return nil }
 
-// echoFrame is a request for a stack, from a neighbour that it knows.
+// echoFrame returns an echo request to a stack, from a neighbour in its cache.
 func echoFrame(s *Stack, src, dst netip.Addr) []byte {
 	e := wire.Ethernet{Dst: s.MAC(), Src: wire.MAC{2, 5: 9}, Type: wire.EtherIPv4}
 	b := make([]byte, wire.EthernetLen+headerLen(dst)+64)
@@ -38,7 +38,7 @@ func echoFrame(s *Stack, src, dst netip.Addr) []byte {
 	return b
 }
 
-// echoes has f run in the dealer of a stack, with a function that has the stack answer one request.
+// echoes runs f in the dealer of a stack, with a function that has the stack answer one request.
 func echoes(t testing.TB, src, dst string, f func(answer func())) {
 	t.Helper()
 	end, _ := link.Pair()
@@ -52,15 +52,15 @@ func echoes(t testing.TB, src, dst string, f func(answer func())) {
 			t.Error(err)
 			return
 		}
-		nb.fix(wire.MAC{2, 5: 9})
+		nb.setStation(wire.MAC{2, 5: 9})
 		before := s.Stats().Sent
 		n := uint64(0)
 		f(func() {
 			n++
-			copy(request.Data, frame) // it is answered in place
+			copy(request.Data, frame) // the answer overwrites the request
 			s.input(&request)
 		})
-		if sent := s.Stats().Sent - before; sent < n { // new addresses are asked for meanwhile
+		if sent := s.Stats().Sent - before; sent < n { // duplicate address detection sends too
 			t.Errorf("%d answers to %d requests", sent, n)
 		}
 	})

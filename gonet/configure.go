@@ -9,9 +9,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Configure replaces the addresses and gateways that the stack was given, as a lease asks that has
-// changed. Those that it has found by itself stay. A connection from an address that goes comes to
-// its end by its own time-outs.
+// Configure replaces the configured addresses and gateways, for example when a DHCP lease has
+// changed. Addresses and routers that the stack has learned from router advertisements stay. A
+// connection whose local address is removed ends by its own time-outs.
 func (s *Stack) Configure(addresses []netip.Prefix, gateways []netip.Addr) error {
 	if err := s.checkNetwork(addresses, gateways); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (s *Stack) Configure(addresses []netip.Prefix, gateways []netip.Addr) error
 	return s.claim(func() { s.configure(addresses, gateways) })
 }
 
-// checkNetwork looks for addresses and gateways that cannot be.
+// checkNetwork returns an error for addresses and gateways that cannot work.
 func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) error {
 	for _, p := range addresses {
 		switch a := p.Addr(); {
@@ -44,27 +44,26 @@ func (s *Stack) checkNetwork(addresses []netip.Prefix, gateways []netip.Addr) er
 	return nil
 }
 
-// useAddresses takes the addresses and ways of the configuration into use, and looks for more.
-// Before the dealer begins.
+// useAddresses takes the configured addresses and routes into use, and starts IPv6
+// autoconfiguration. It runs before the dealer does.
 func (s *Stack) useAddresses() {
 	s.now = s.clock()
 	if s.cfg.NoIPv6 {
 		s.configure(s.cfg.Addresses, s.cfg.Gateways)
 		return
 	}
-	s.place.mtu6, s.place.hopLimit = s.fast.MTU, defaultTTL
+	s.netState.mtu6, s.netState.hopLimit = s.features.MTU, defaultTTL
 	s.addAddress(address{Prefix: s.opaque(linkLocal, 0), preferred: forever, valid: forever,
-		made: true})
+		generated: true})
 	s.configure(s.cfg.Addresses, s.cfg.Gateways)
 	if !s.cfg.NoAutoconf {
 		go s.solicitRouters()
 	}
 }
 
-// configure takes addresses and ways into use in place of those that were given
-// before. The dealer's.
+// configure takes addresses and routes into use in place of the configured ones. Dealer only.
 func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
-	p := &s.place
+	p := &s.netState
 	p.static = nil
 	if !s.cfg.NoIPv6 {
 		p.static = append(p.static, ip.Route{Network: linkLocal})
@@ -77,13 +76,13 @@ func (s *Stack) configure(addresses []netip.Prefix, gateways []netip.Addr) {
 		p.static = append(p.static, ip.Route{Network: ip.Default(g), Via: g})
 	}
 	p.addrs = slices.DeleteFunc(p.addrs,
-		func(a address) bool { return !a.made && !slices.Contains(addresses, a.Prefix) })
+		func(a address) bool { return !a.generated && !slices.Contains(addresses, a.Prefix) })
 	s.publish()
 	for _, a := range addresses {
 		if p.find(a.Addr()) == nil {
 			s.addAddress(address{Prefix: a, preferred: forever, valid: forever})
 		}
 	}
-	// a broadcast address may be a neighbour's now
+	// A broadcast address of the old configuration may be a neighbour's now.
 	s.removeNeighbours(func(nb *neighbour) bool { return nb.fixed && nb.addr != loopbackAddr })
 }

@@ -12,8 +12,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// flow names a connection: both addresses, those of IPv4 in the form that IPv6 has for them,
-// and both ports.
+// flow identifies a connection: both addresses and both ports. IPv4 addresses are in their
+// IPv4-mapped form.
 type flow struct {
 	local, remote         [16]byte
 	localPort, remotePort uint16
@@ -23,44 +23,45 @@ func flowOf(local, remote netip.AddrPort) flow {
 	return flow{local.Addr().As16(), remote.Addr().As16(), local.Port(), remote.Port()}
 }
 
-// Conn is a connection of TCP: a net.Conn. It has no goroutine of its own. Its machine runs under
-// mu: in the dealer when segments arrive or its alarm has gone off, and in the goroutine that
-// reads or writes.
+// Conn is a TCP connection: a net.Conn. It has no goroutine of its own. Its machine runs under mu:
+// in the dealer when segments arrive or the alarm goes off, and in the goroutine that reads or
+// writes.
 type Conn struct {
 	stack         *Stack
 	flow          flow
 	local, remote netip.AddrPort
-	net           *network // in which neighbour was found; guarded by mu, as neighbour is
+	net           *network // the snapshot in which neighbour was looked up; both guarded by mu
 	neighbour     *neighbour
-	pseudo        uint16 // the sum of the pseudo header, but for the length
-	label         uint32 // of its packets of IPv6
-	first         uint32 // where its sequence numbers begin, but for the clock
+	pseudo        uint16 // the checksum of the pseudo header without the length
+	flowLabel     uint32 // of its IPv6 packets
+	isnOffset     uint32 // the initial sequence number without its clock part (RFC 6528)
 	listener      *Listener
 
-	mu       sync.Mutex
-	machine  *tcp.Conn
-	cfg      tcp.Config
-	alarmAt  tcp.Time // when its alarm will go off, 0 if none is set
-	latest   tcp.Time // that the machine has heard of
-	dead     error    // the stack has ended
-	accepted bool     // the listener has been told
-	closed   bool     // Close was called
-	gone     bool     // the dealer has been asked to forget it, or has
+	mu        sync.Mutex
+	machine   *tcp.Conn
+	cfg       tcp.Config
+	alarmAt   tcp.Time // when the alarm goes off, 0 if none is set
+	lastTime  tcp.Time // the latest time that the machine was given
+	stackErr  error    // why the stack has ended, nil while it runs
+	delivered bool     // the connection was given to its listener's backlog, or has none
+	closed    bool     // Close was called
+	removed   bool     // removal from the dealer's table was requested, or is done
 
-	readable, writable chan struct{} // of one place, signalled; made when a goroutine waits
-	handed             bool          // to the backlog: the dealer's own
-	counted            atomic.Bool   // it is not in the listener's half any more
-	touched            bool          // in the dealer's list: the dealer's own
-	// its place among the stack's alarms, from 1 on, 0: none; guarded by their mutex
+	readable, writable chan struct{} // capacity 1; made by the first goroutine that waits
+	inBacklog          bool          // the listener's backlog has taken it; dealer only
+	leftBacklog        atomic.Bool   // it does not count in the listener's unaccepted any more
+	updateQueued       bool          // it is in the stack's toUpdate; dealer only
+	// alarm is the connection's index in the stack's heap of alarms, counted from 1; 0: no alarm.
+	// It is guarded by the heap's mutex.
 	alarm int
-	// in the dealer's list of acknowledgements that wait; guarded by mu
-	owes             bool
-	waits            bool // in TIME-WAIT: the dealer's own
-	readBy, writeBy  deadline
-	reading, writing sync.Mutex   // one at a time, as for a descriptor
-	piece            *tcp.Piece   // that Read has taken and not used up; guarded by reading
-	unread           []byte       // of piece
-	left             atomic.Int64 // len(unread), for who does not read
+	// holdsACK tells whether the connection is in the stack's heldACKs; guarded by mu.
+	holdsACK        bool
+	inTimeWait      bool // it is in the stack's timeWaits; dealer only
+	readBy, writeBy deadline
+	readMu, writeMu sync.Mutex   // one reader and one writer at a time, as for a file descriptor
+	piece           *tcp.Piece   // taken from the machine, not read to its end; guarded by readMu
+	unread          []byte       // the rest of piece; guarded by readMu
+	unreadLen       atomic.Int64 // len(unread), readable without readMu
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -82,23 +83,24 @@ func (s *Stack) newConn(local, remote netip.AddrPort) (*Conn, error) {
 	if remote.Addr().Is6() {
 		c.cfg.PeerMSS = wire.IPv6MinMTU - wire.IPv6Len - wire.TCPLen // RFC 9293 section 3.7.1
 	}
-	if super := remote.Addr().Is4() && s.fast.TCPv4 || remote.Addr().Is6() && s.fast.TCPv6; !super {
+	super := remote.Addr().Is4() && s.features.TCPv4 || remote.Addr().Is6() && s.features.TCPv6
+	if !super {
 		c.cfg.Burst = 0
 	} else if c.cfg.Burst == 0 {
-		c.cfg.Burst = s.fast.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
+		c.cfg.Burst = s.features.MaxSuper - max(header, wire.IPv4MaxLen) - wire.TCPMaxLen
 	}
 	secret := s.hash(&c.flow, forConnection, 0)
-	c.cfg.Clock, c.first = uint32(secret), uint32(secret>>32)
-	// so that routers keep the packets of a connection on one way, and to nobody
-	// foretellable (RFC 6437)
-	c.label = c.cfg.Clock & 0xfffff
+	c.cfg.Clock, c.isnOffset = uint32(secret), uint32(secret>>32)
+	// A flow label keeps the packets of a connection on one path. It must not be predictable (RFC
+	// 6437 section 3).
+	c.flowLabel = c.cfg.Clock & 0xfffff
 	return c, nil
 }
 
-// Read is net.Conn's.
+// Read implements net.Conn.
 func (c *Conn) Read(p []byte) (int, error) {
-	c.reading.Lock()
-	defer c.reading.Unlock()
+	c.readMu.Lock()
+	defer c.readMu.Unlock()
 	for {
 		if c.readBy.expired() {
 			return 0, c.fail("read", errDeadline)
@@ -108,29 +110,29 @@ func (c *Conn) Read(p []byte) (int, error) {
 		switch {
 		case c.closed:
 			c.mu.Unlock()
-			c.drop()
+			c.freePiece()
 			return 0, c.fail("read", errClosed)
 		case len(p) == 0:
 			c.mu.Unlock()
 			return 0, nil
 		case len(c.unread) > 0:
 			c.mu.Unlock()
-			return c.use(p), nil
+			return c.copyUnread(p), nil
 		case m.Readable() > 0:
 			now := c.stack.clock()
 			c.piece = m.Take(now)
-			if len(c.piece.Data) >= large {
-				c.transmit(c.at(now))
+			if len(c.piece.Data) >= largePiece {
+				c.transmit(c.machineTime(now))
 			}
 			c.act(now)
 			c.unread = c.piece.Data
-			return c.use(p), nil
+			return c.copyUnread(p), nil
 		case m.EndOfStream():
 			c.mu.Unlock()
 			return 0, io.EOF
-		case c.dead != nil:
+		case c.stackErr != nil:
 			c.mu.Unlock()
-			return 0, c.fail("read", c.dead)
+			return 0, c.fail("read", c.stackErr)
 		case m.State() == tcp.Closed:
 			err := m.Err()
 			c.mu.Unlock()
@@ -139,9 +141,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 			}
 			return 0, c.fail("read", translate(err))
 		}
-		if c.owes {
-			// whoever waits for more sends nothing that the acknowledgement could go with
-			c.transmit(c.at(c.stack.clock()))
+		if c.holdsACK {
+			// A user who waits for more data sends nothing with which the acknowledgement could go.
+			c.transmit(c.machineTime(c.stack.clock()))
 		}
 		if err := c.waitFor(&c.readable, &c.readBy); err != nil {
 			return 0, c.fail("read", err)
@@ -149,35 +151,36 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// large is how many bytes of a piece tell of a sender that waits for room, so that it is told of it
-// at once: little of what it is told goes along with an answer.
-const large = 32 << 10
+// largePiece is the size in bytes of a piece that only a bulk sender fills. The window update for
+// it is sent at once, since such a sender may be waiting for room, and a user who reads that much
+// rarely answers.
+const largePiece = 32 << 10
 
-// use copies from the piece to the user, without mu: a large copy keeps nobody waiting. The
-// caller has reading.
-func (c *Conn) use(p []byte) int {
+// copyUnread copies bytes of the piece to the user. It runs without mu, so that a large copy delays
+// no other goroutine. The caller holds readMu.
+func (c *Conn) copyUnread(p []byte) int {
 	n := copy(p, c.unread)
 	if c.unread = c.unread[n:]; len(c.unread) == 0 {
-		c.drop()
+		c.freePiece()
 	} else {
-		c.left.Store(int64(len(c.unread)))
+		c.unreadLen.Store(int64(len(c.unread)))
 	}
 	return n
 }
 
-// drop gives the memory of the piece back. The caller has reading.
-func (c *Conn) drop() {
+// freePiece gives the memory of the piece back. The caller holds readMu.
+func (c *Conn) freePiece() {
 	if c.piece != nil {
 		c.piece.Free()
 		c.piece, c.unread = nil, nil
-		c.left.Store(0)
+		c.unreadLen.Store(0)
 	}
 }
 
-// Write is net.Conn's: it returns when all of p has been taken to be sent.
+// Write implements net.Conn. It returns when the send buffer has taken all of p.
 func (c *Conn) Write(p []byte) (int, error) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
 	for n := 0; ; {
 		if c.writeBy.expired() {
 			return n, c.fail("write", errDeadline)
@@ -185,15 +188,15 @@ func (c *Conn) Write(p []byte) (int, error) {
 		c.mu.Lock()
 		m := c.machine
 		switch {
-		case n == len(p) && n > 0: // all was taken, whatever has come between
+		case n == len(p) && n > 0: // all bytes were taken, even if the connection has failed since
 			c.mu.Unlock()
 			return n, nil
 		case c.closed:
 			c.mu.Unlock()
 			return n, c.fail("write", errClosed)
-		case c.dead != nil:
+		case c.stackErr != nil:
 			c.mu.Unlock()
-			return n, c.fail("write", c.dead)
+			return n, c.fail("write", c.stackErr)
 		case m.State() == tcp.Closed:
 			err := m.Err()
 			c.mu.Unlock()
@@ -219,7 +222,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 }
 
-// CloseWrite ends our direction: the peer reads an end of file, and may go on to send.
+// CloseWrite closes the sending direction. The peer reads an end of file, and may go on sending.
 func (c *Conn) CloseWrite() error {
 	c.mu.Lock()
 	if err := c.unusable(); err != nil {
@@ -231,18 +234,20 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// unusable tells why nothing can be done any more. The caller has mu.
+// unusable returns the error with which every call on a closed or failed connection ends, or nil.
+// The caller holds mu.
 func (c *Conn) unusable() error {
 	switch {
 	case c.closed:
 		return errClosed
-	case c.dead != nil:
-		return c.dead
+	case c.stackErr != nil:
+		return c.stackErr
 	}
 	return nil
 }
 
-// Close is net.Conn's. What was written is still sent; what arrives from now on is refused.
+// Close implements net.Conn. Bytes that were written are still sent. Data that arrives from now on
+// is answered by a reset.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	if err := c.unusable(); err != nil {
@@ -251,9 +256,9 @@ func (c *Conn) Close() error {
 		return c.fail("close", err)
 	}
 	now := c.stack.clock()
-	c.finish()
-	if c.left.Load() > 0 {
-		c.machine.Abort() // as for all that was not read (RFC 2525 section 2.17)
+	c.markClosed()
+	if c.unreadLen.Load() > 0 {
+		c.machine.Abort() // unread data is lost, so the peer gets a reset (RFC 2525 section 2.17)
 	} else {
 		c.machine.Close(now)
 	}
@@ -273,36 +278,36 @@ func (c *Conn) Abort() error {
 		c.mu.Unlock()
 		return c.fail("close", err)
 	}
-	c.finish()
+	c.markClosed()
 	c.machine.Abort()
 	c.act(c.stack.clock())
 	return nil
 }
 
-// LocalAddr is net.Conn's.
+// LocalAddr implements net.Conn.
 func (c *Conn) LocalAddr() net.Addr { return net.TCPAddrFromAddrPort(c.local) }
 
-// RemoteAddr is net.Conn's.
+// RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.remote) }
 
-// State is that of the connection's machine.
+// State returns the state of RFC 9293 that the connection is in.
 func (c *Conn) State() tcp.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.machine.State()
 }
 
-// SetDeadline is net.Conn's.
+// SetDeadline implements net.Conn.
 func (c *Conn) SetDeadline(t time.Time) error {
 	c.readBy.set(t)
 	c.writeBy.set(t)
 	return nil
 }
 
-// SetReadDeadline is net.Conn's.
+// SetReadDeadline implements net.Conn.
 func (c *Conn) SetReadDeadline(t time.Time) error { c.readBy.set(t); return nil }
 
-// SetWriteDeadline is net.Conn's.
+// SetWriteDeadline implements net.Conn.
 func (c *Conn) SetWriteDeadline(t time.Time) error { c.writeBy.set(t); return nil }
 
 func (c *Conn) fail(op string, err error) error {

@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// errDeadline is what reads and writes say whose deadline has passed; its Timeout is true.
+// errDeadline is the error of a read or a write whose deadline has passed. Its Timeout method
+// returns true.
 var errDeadline = os.ErrDeadlineExceeded
 
-// deadline is an instant that can be moved, and a channel that is closed while it has passed.
+// deadline is an instant that can be moved, and a channel that is closed once the instant has
+// passed.
 type deadline struct {
 	mu     *sync.Mutex
 	timer  *time.Timer
@@ -18,12 +20,12 @@ type deadline struct {
 
 func makeDeadline() deadline { return deadline{mu: &sync.Mutex{}} }
 
-// set moves the deadline; the zero time has none.
+// set moves the deadline to t. The zero time removes it.
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timer != nil && !d.timer.Stop() && !isClosed(d.passed) {
-		close(d.passed) // it has gone off, and waits for the lock
+		close(d.passed) // the timer has gone off, and pass waits for the lock
 	}
 	d.timer = nil
 	if d.passed == nil || isClosed(d.passed) {
@@ -40,7 +42,8 @@ func (d *deadline) set(t time.Time) {
 	close(passed)
 }
 
-// stop ends the timer: a deadline of tomorrow must not keep what has been closed today.
+// stop stops the timer, so that the timer of a late deadline does not keep the memory of a closed
+// connection.
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,7 +70,7 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// wait is closed when the deadline has passed; it is nil while none was ever set.
+// wait returns a channel that is closed when the deadline passes.
 func (d *deadline) wait() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// Dial connects: network is "tcp", "tcp4", "tcp6" or the same of "udp".
+// Dial connects to an address. network is "tcp", "tcp4", "tcp6", "udp", "udp4" or "udp6".
 func (s *Stack) Dial(network, address string) (net.Conn, error) {
 	return s.DialContext(context.Background(), network, address)
 }
 
-// DialContext is Dial that ends with a context.
+// DialContext is Dial with a context that bounds the handshake.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	fail := func(to netip.AddrPort, err error) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to),
@@ -29,7 +29,7 @@ func (s *Stack) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return fail(to, err)
 	}
-	switch { // as package net has it: this host
+	switch { // package net takes an unspecified address for this host
 	case to.Addr() == netip.IPv6Unspecified():
 		to = netip.AddrPortFrom(netip.IPv6Loopback(), to.Port())
 	case !to.Addr().IsValid() || to.Addr().IsUnspecified():
@@ -54,27 +54,27 @@ func (s *Stack) DialContext(ctx context.Context, network, address string) (net.C
 		return fail(to, err)
 	}
 	if err := c.established(ctx); err != nil {
-		_ = c.Abort() // it may have ended
+		_ = c.Abort() // the connection may have ended
 		return fail(to, err)
 	}
 	return c, nil
 }
 
-// connect claims a port and sends a SYN from it.
+// connect takes a free port and sends a SYN from it.
 func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
 	var c *Conn
 	var failed error
 	err := s.claim(func() {
 		s.now = s.clock()
 		local, err := s.freePort(netip.AddrPortFrom(src, 0),
-			func(a netip.AddrPort) bool { return s.yields(flowOf(a, to)) })
+			func(a netip.AddrPort) bool { return s.freeFlow(flowOf(a, to)) })
 		if err == nil {
 			c, err = s.newConn(local, to)
 		}
 		if failed = err; err != nil {
 			return
 		}
-		c.accepted = true // there is no listener to tell
+		c.delivered = true // there is no listener to deliver it to
 		c.machine = tcp.Dial(&c.cfg, c.isn(), s.now)
 		s.conns[c.flow] = c
 		c.update(s.now)
@@ -82,9 +82,9 @@ func (s *Stack) connect(src netip.Addr, to netip.AddrPort) (*Conn, error) {
 	return c, errors.Join(err, failed)
 }
 
-// yields tells whether a new connection may have a place in the table, and empties it of one in
-// TIME-WAIT. The dealer's.
-func (s *Stack) yields(f flow) bool {
+// freeFlow tells whether a new connection may use a flow. It ends a connection of the same flow in
+// TIME-WAIT, if that may be reused. Dealer only.
+func (s *Stack) freeFlow(f flow) bool {
 	c := s.conns[f]
 	if c == nil {
 		return true
@@ -98,14 +98,14 @@ func (s *Stack) yields(f flow) bool {
 	return yes
 }
 
-// established waits for the handshake.
+// established waits until the handshake has ended, and returns its error.
 func (c *Conn) established(ctx context.Context) error {
 	for {
 		c.mu.Lock()
 		switch state := c.machine.State(); {
-		case c.dead != nil:
+		case c.stackErr != nil:
 			defer c.mu.Unlock()
-			return c.dead
+			return c.stackErr
 		case state == tcp.Closed:
 			defer c.mu.Unlock()
 			if err := c.machine.Err(); err != nil {

@@ -7,15 +7,15 @@ import (
 	"interleave/gonet/wire"
 )
 
-// envelope is the memory of one packet on its way out: its headers, and the list of its pieces. No
-// link keeps what it is given to write, but a compiler cannot see that through an interface, so
-// that without a pool each of these would be garbage.
+// envelope is the memory of one packet that is sent: its headers, and the list of its slices. Links
+// keep nothing that they are given to write. The compiler cannot see that through an interface, so
+// without the pool each envelope would be garbage.
 type envelope struct {
 	ethernet  [wire.EthernetLen]byte
 	ip        [wire.IPv6Len + wire.FragmentLen]byte
 	transport [wire.TCPMaxLen]byte
-	list      [5][]byte // of Ethernet, of IP, of what it carries, and two of payload
-	n         int       // that there are
+	list      [5][]byte // the headers of Ethernet, IP and transport, and two slices of payload
+	n         int       // how many elements of list are used
 	segment   tcp.Segment
 }
 
@@ -23,18 +23,18 @@ var envelopes = sync.Pool{New: func() any { return new(envelope) }}
 
 func newEnvelope() *envelope { return envelopes.Get().(*envelope) }
 
-// free gives the memory back.
+// free returns the envelope to the pool.
 func (e *envelope) free() {
-	clear(e.list[:]) // the payload is not ours to keep
+	clear(e.list[:]) // do not keep the payload alive
 	envelopes.Put(e)
 }
 
-// pack puts a packet in: its first header, and the rest. A place in front is left to the
-// header of Ethernet.
+// pack stores a packet: its first header and the rest. The first element of list is left for the
+// Ethernet header.
 func (e *envelope) pack(first []byte, rest ...[]byte) {
 	e.list[1] = first
 	e.n = 2 + copy(e.list[2:], rest)
 }
 
-// packet is what was packed.
+// packet returns the slices that pack has stored.
 func (e *envelope) packet() [][]byte { return e.list[1:e.n] }

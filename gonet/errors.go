@@ -10,8 +10,8 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// What connections and sockets say. Each wraps the error of the operating system that programs look
-// for with errors.Is, as those of package net do.
+// The errors of connections and sockets. As in package net, each wraps the error of the operating
+// system that programs look for with errors.Is.
 var (
 	errClosed          = net.ErrClosed
 	errUnreachable     = os.NewSyscallError("connect", syscall.ENETUNREACH)
@@ -26,14 +26,14 @@ var (
 	errPipe            = os.NewSyscallError("write", syscall.EPIPE)
 )
 
-// timeout is the error of a context or a deadline, as a net.Error.
+// timeout makes the error of a context or a deadline a net.Error.
 type timeout struct{ error }
 
 func (timeout) Timeout() bool   { return true }
 func (timeout) Temporary() bool { return true }
 func (t timeout) Unwrap() error { return t.error }
 
-// translate gives an error of the machine the form of the operating system's.
+// translate converts an error of the machine to that of the operating system.
 func translate(err error) error {
 	switch {
 	case err == nil:

@@ -11,7 +11,7 @@ import (
 	"interleave/gonet/link"
 )
 
-// Two hosts on one wire in memory; link.OpenTap in its place puts a host beside the kernel.
+// Two hosts on one wire in memory. With link.OpenTap in its place a host runs beside the kernel.
 func ExampleNew() {
 	near, far := link.Pair()
 	server, _ := gonet.New(gonet.Config{Link: far,

@@ -12,8 +12,7 @@ import (
 	"interleave/gonet/link"
 )
 
-// pair is a connection between two hosts whose wire takes 100 ms and loses a tenth of
-// what it carries.
+// pair returns a connection between two hosts on a wire with 100 ms of delay and 10 % loss.
 func pair(t *testing.T) (client, server net.Conn) {
 	near, far := link.Pair()
 	bad := link.Fault{Loss: 0.1, Delay: 100 * time.Millisecond}
@@ -23,7 +22,7 @@ func pair(t *testing.T) (client, server net.Conn) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = s.Close() }) // nothing is left to be told
+		t.Cleanup(func() { _ = s.Close() }) // an error changes nothing
 		return s
 	}
 	a, b := stack(near, 1, "10.0.0.1/24"), stack(far, 2, "10.0.0.2/24")
@@ -46,7 +45,7 @@ func TestAConnectionInFakeTime(t *testing.T) {
 		client, server := pair(t)
 		begun := time.Now()
 		go func() {
-			_, _ = server.Write(make([]byte, 1_000_000)) // the reader tells
+			_, _ = server.Write(make([]byte, 1_000_000)) // the reader checks
 			_ = server.Close()
 		}()
 		if n, err := io.Copy(io.Discard, client); n != 1_000_000 || err != nil {

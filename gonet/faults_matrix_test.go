@@ -15,7 +15,7 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// badWires are what the conversations of the matrix meet, there and back.
+// badWires are the faults of the matrix, in each direction.
 var badWires = map[string]struct{ there, back link.Fault }{
 	"clean": {link.Fault{Delay: time.Millisecond}, link.Fault{Delay: time.Millisecond}},
 	"long": {link.Fault{Delay: 150 * time.Millisecond},
@@ -32,7 +32,7 @@ var badWires = map[string]struct{ there, back link.Fault }{
 		link.Fault{Bandwidth: 200_000, Queue: 10_000, Delay: 20 * time.Millisecond}},
 	"asymmetric": {link.Fault{Bandwidth: 5_000_000, Delay: 30 * time.Millisecond},
 		link.Fault{Bandwidth: 20_000, Queue: 3000, Delay: 300 * time.Millisecond}},
-	"blackouts": { // not in step with time-outs that double
+	"blackouts": { // not in step with the doubling of time-outs
 		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2100 * time.Millisecond,
 			Dark: 913 * time.Millisecond},
 		link.Fault{Delay: 10 * time.Millisecond, Loss: .01, Light: 2311 * time.Millisecond,
@@ -46,7 +46,7 @@ var badWires = map[string]struct{ there, back link.Fault }{
 	},
 }
 
-// talks are how two users use a connection.
+// talks are the ways in which two users use a connection.
 var talks = map[string]func(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn){
 	"both at once": func(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 		bothWays(t, seed, near, far, r.IntN(60_000))
@@ -57,7 +57,8 @@ var talks = map[string]func(t *testing.T, seed uint64, r *rand.Rand, near, far n
 	"close in middle": closeInTheMiddle,
 }
 
-// conversations is how many: a quarter under the race detector, which takes ten times as long.
+// conversations is the number of conversations: a quarter under the race detector, which takes ten
+// times as long.
 func conversations() uint64 {
 	if underRace {
 		return uint64(*faultSeeds+3) / 4
@@ -65,8 +66,8 @@ func conversations() uint64 {
 	return uint64(*faultSeeds)
 }
 
-// TestMatrixOfFaults has each talk over each wire, with seeds that also choose the family, the
-// control, the sizes of buffers and MTU.
+// TestMatrixOfFaults runs each talk over each wire. The seeds also choose the family, the
+// congestion control, the sizes of buffers and the MTU.
 func TestMatrixOfFaults(t *testing.T) {
 	for wire, faults := range badWires {
 		for talk, f := range talks {
@@ -111,7 +112,7 @@ func TestMatrixOfFaults(t *testing.T) {
 	}
 }
 
-// halfClose is a question that ends, and then its answer.
+// halfClose sends a request and closes the sending direction; then the response is sent.
 func halfClose(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 	ask, answer := r.IntN(30_000), r.IntN(30_000)
 	served := make(chan error)
@@ -142,10 +143,10 @@ func halfClose(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 	}
 }
 
-// slowReader closes the window of the peer again and again, for longer and longer, up to 40 s.
+// slowReader closes the peer's window again and again, for up to 40 s.
 func slowReader(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 	size := r.IntN(150_000)
-	// if the peer gives up it says so
+	// a peer that gives up reports it
 	if err := far.SetDeadline(time.Now().Add(100 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func slowReader(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 		if _, err := io.Copy(onlyWriter{near}, newStream(seed, size)); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
-		if err := near.Close(); err != nil { // what it has written still goes
+		if err := near.Close(); err != nil { // the written bytes are still sent
 			t.Error(err)
 		}
 	}()
@@ -179,24 +180,24 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// resetInTheMiddle aborts one end while both send; the other hears it, or that nobody answers.
+// resetInTheMiddle aborts one end while both send: the other gets a reset, or times out.
 func resetInTheMiddle(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
-	// a test that has ended does not mind
+	// the test may have ended
 	time.AfterFunc(time.Duration(r.Int64N(int64(2*time.Second))),
 		func() { _ = near.(*Conn).Abort() })
-	torn(t, seed, near, far)
+	sendUntilReset(t, seed, near, far)
 }
 
-// closeInTheMiddle closes one end while both send: the other hears a reset, as what it has sent is
-// read by nobody.
+// closeInTheMiddle closes one end while both send: the other gets a reset, as nobody reads its
+// data.
 func closeInTheMiddle(t *testing.T, seed uint64, r *rand.Rand, near, far net.Conn) {
 	time.AfterFunc(time.Duration(r.Int64N(int64(2*time.Second))), func() { _ = near.Close() })
-	torn(t, seed, near, far)
+	sendUntilReset(t, seed, near, far)
 }
 
-// torn sends without end both ways, until somebody tears the connection. What has arrived is a
-// beginning of what was sent.
-func torn(t *testing.T, seed uint64, conns ...net.Conn) {
+// sendUntilReset sends without end in both directions, until the connection is reset. The received
+// bytes must be a prefix of the sent ones.
+func sendUntilReset(t *testing.T, seed uint64, conns ...net.Conn) {
 	done := make(chan error, 4)
 	for i, c := range conns {
 		if err := c.SetDeadline(time.Now().Add(30 * time.Minute)); err != nil {
@@ -205,7 +206,7 @@ func torn(t *testing.T, seed uint64, conns ...net.Conn) {
 		sent := newStream(seed+uint64(i), 1<<40)
 		go func() {
 			_, err := io.CopyBuffer(onlyWriter{c}, readerFunc(func(p []byte) (int, error) {
-				time.Sleep(time.Millisecond) // so that time goes on
+				time.Sleep(time.Millisecond) // lets fake time advance
 				return sent.Read(p)
 			}), make([]byte, 3000))
 			done <- err
@@ -236,6 +237,6 @@ func torn(t *testing.T, seed uint64, conns ...net.Conn) {
 		}
 	}
 	for _, c := range conns {
-		_ = c.Close() // it has ended, one way or another
+		_ = c.Close() // the connection has ended
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// How long the tests of bad wires run: go test ./gonet -args -seeds=400 -bytes=100000000.
+// The length of the tests of bad wires: go test ./gonet -args -seeds=400 -bytes=100000000.
 var (
 	faultSeeds = flag.Int("seeds", 12, "how many conversations each bad wire sees")
 	faultBytes = flag.Int("bytes", 4_000_000, "how many bytes go each way through the worst wire")
 )
 
-// stream is bytes that a seed makes, of a length, for a writer and for who compares.
+// stream generates bytes from a seed, for the writer and for the comparison.
 type stream struct {
 	random *rand.ChaCha8
 	left   int
@@ -43,15 +43,15 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// digest reads all, and tells how much and what it was.
+// digest reads to the end, and returns the length and a hash.
 func digest(r io.Reader) (string, error) {
 	sum := sha256.New()
 	n, err := io.Copy(sum, r)
 	return fmt.Sprintf("%d bytes %x", n, sum.Sum(nil)[:8]), err
 }
 
-// bothWays sends length bytes each way at once, closes each direction, and holds what arrives
-// against what was sent.
+// bothWays sends length bytes in each direction at once, closes each direction, and compares what
+// arrives with what was sent.
 func bothWays(t *testing.T, seed uint64, a, b net.Conn, length int) {
 	t.Helper()
 	done := make(chan error, 4)
@@ -79,13 +79,13 @@ func bothWays(t *testing.T, seed uint64, a, b net.Conn, length int) {
 	}
 }
 
-// What io.Copy sees of a connection: no ReadFrom or WriteTo.
+// Only Read, or only Write, so that io.Copy uses neither ReadFrom nor WriteTo.
 type (
 	onlyWriter struct{ io.Writer }
 	onlyReader struct{ io.Reader }
 )
 
-// connected is a connection from x to y, both ends.
+// connected returns both ends of a connection from x to y.
 func connected(t *testing.T, x, y *Stack, address string) (near, far net.Conn) {
 	t.Helper()
 	l, err := y.Listen("tcp", ":0")
@@ -97,7 +97,7 @@ func connected(t *testing.T, x, y *Stack, address string) (near, far net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// a wire that loses all of some seconds may lose all requests for a neighbour
+	// a wire with a black-out may lose all requests for a neighbour
 	for try := 0; ; try++ {
 		if near, err = x.Dial("tcp", net.JoinHostPort(address, port)); err == nil {
 			break
@@ -105,7 +105,7 @@ func connected(t *testing.T, x, y *Stack, address string) (near, far net.Conn) {
 		if try == 20 {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second) // a neighbour that has not answered is not asked at once
+		time.Sleep(2 * time.Second) // a failed neighbour is not resolved again at once
 	}
 	if far, err = l.Accept(); err != nil {
 		t.Fatal(err)
@@ -113,11 +113,10 @@ func connected(t *testing.T, x, y *Stack, address string) (near, far net.Conn) {
 	return near, far
 }
 
-// empty holds that two stacks have forgotten all connections, and that nothing waits or was lost
-// in the counting.
+// empty checks that the stacks have no connection left, no packet that waits, and counters of zero.
 func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 	t.Helper()
-	// a FIN that nobody acknowledges any more goes again for 15, and TIME-WAIT
+	// an unacknowledged FIN is sent for 15 minutes, and TIME-WAIT follows
 	time.Sleep(20 * time.Minute)
 	synctest.Wait()
 	for _, s := range stacks {
@@ -126,25 +125,26 @@ func empty(t *testing.T, seed uint64, stacks ...*Stack) {
 				t.Errorf("seed %d: %v %v -> %v is left", seed, c.machine.State(), c.local, c.remote)
 			}
 			for _, l := range s.listeners {
-				if l.half.Load() != 0 {
-					t.Errorf("seed %d: %d connections count as not accepted", seed, l.half.Load())
+				if l.unaccepted.Load() != 0 {
+					t.Errorf("seed %d: %d connections count as not accepted", seed,
+						l.unaccepted.Load())
 				}
 			}
-			if len(s.parts) != 0 || len(s.pings) != 0 || len(s.touched) != 0 {
-				t.Errorf("seed %d: %d datagrams, %d pings, %d touched are left", seed, len(s.parts),
-					len(s.pings), len(s.touched))
+			if len(s.reassemblies) != 0 || len(s.pings) != 0 || len(s.toUpdate) != 0 {
+				t.Errorf("seed %d: %d datagrams, %d pings, %d connections to update are left", seed,
+					len(s.reassemblies), len(s.pings), len(s.toUpdate))
 			}
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.waiting.Load(); n != 0 {
+		if n := s.waitingBytes.Load(); n != 0 {
 			t.Errorf("seed %d: %d bytes wait for neighbours", seed, n)
 		}
 	}
 }
 
-// spoiled runs f on two hosts, with faults on what comes and what goes at each.
-func spoiled(t *testing.T, seed uint64, super bool, control string, there, back link.Fault,
+// withFaults runs f on two hosts, with faults in each direction at the first.
+func withFaults(t *testing.T, seed uint64, super bool, control string, there, back link.Fault,
 	f func(t *testing.T, x, y *Stack)) {
 	synctest.Test(t, func(t *testing.T) {
 		var options []link.Option
@@ -156,17 +156,16 @@ func spoiled(t *testing.T, seed uint64, super bool, control string, there, back 
 			return host6(t, l, n,
 				func(c *Config) { c.TCP.Congestion, c.NoDAD, c.NoAutoconf = control, true, true })
 		}
-		// What comes to x in super-frames shares a fate; what goes from it is cut, each
-		// piece with its own.
+		// A super-frame to x has one fate. One from x is cut, and each piece has its own.
 		f(t, made(link.NewFaults(a, seed, back, there), "1"), made(b, "2"))
 	})
 }
 
-// TestManyBytesThroughAllFaults: what was sent arrives, though on both ways at once a twentieth is
-// lost, and some is late, twice there, or changed.
+// TestManyBytesThroughAllFaults sends many bytes in both directions, of which a twentieth of the
+// packets is lost, and some are late, duplicated or corrupted.
 func TestManyBytesThroughAllFaults(t *testing.T) {
 	length := *faultBytes
-	if underRace { // a quarter: the detector takes ten times as long
+	if underRace { // the race detector takes ten times as long
 		length /= 4
 	}
 	worst := link.Fault{Loss: .05, Reorder: .05, Jitter: 2 * time.Millisecond, Duplicate: .05,
@@ -175,7 +174,7 @@ func TestManyBytesThroughAllFaults(t *testing.T) {
 		for _, control := range []string{tcp.CUBIC, tcp.NewReno} {
 			for _, super := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/super=%v", address, control, super), func(t *testing.T) {
-					spoiled(t, 1, super, control, worst, worst, func(t *testing.T, x, y *Stack) {
+					withFaults(t, 1, super, control, worst, worst, func(t *testing.T, x, y *Stack) {
 						start := time.Now()
 						near, far := connected(t, x, y, address)
 						bothWays(t, 1, near, far, length)

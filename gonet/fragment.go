@@ -10,77 +10,80 @@ import (
 	"interleave/gonet/wire"
 )
 
-// partKey is what the fragments of one datagram have in common (RFC 791 section 3.2, RFC
-// 8200 section 4.5).
-type partKey struct {
+// fragmentKey is what the fragments of one datagram have in common (RFC 791 section 3.2, RFC 8200
+// section 4.5).
+type fragmentKey struct {
 	src, dst netip.Addr
-	protocol wire.Protocol // of IPv4
+	protocol wire.Protocol // IPv4 only
 	id       uint32
 }
 
-// assembler is a goroutine for each datagram that arrives in fragments, as the paper has it: it
-// alone has the pieces, hears of more over a channel, gives the whole back to the dealer as a
-// claim, and ends then or after a while. The dealer bounds their number: who sends one piece
-// each of many datagrams must not keep out those of others for long, so the oldest makes room
-// for the newest.
+// assembler reassembles one datagram in a goroutine of its own, as in the paper. The goroutine owns
+// the fragments, receives further ones over the channel, hands the whole datagram to the dealer as
+// a claim, and ends then or after assemblyTime. The dealer bounds the number of assemblers: the
+// newest datagram evicts the oldest, so that a sender of single fragments cannot block the others
+// for long.
 type assembler struct {
-	pieces chan fragment // closed when others need the place, or the stack has ended
-	born   tcp.Time
+	fragments chan fragment // closed on eviction, or when the stack has ended
+	started   tcp.Time
 }
 
-// fragment is a piece of a datagram.
+// fragment is one fragment of a datagram.
 type fragment struct {
 	offset int
 	body   []byte
 	more   bool
-	next   wire.Protocol // what the datagram starts with; that of the first piece counts
+	next   wire.Protocol // the protocol that the fragment header names; that of offset 0 counts
 }
 
-// The bounds of reassembly. RFC 1122 section 3.3.2 has 60 to 120 s; Linux takes 30, and so do we,
-// as what is not whole by then was lost. At most 64 KiB for each of 64 datagrams: 4 MiB.
+// The bounds of reassembly. RFC 1122 section 3.3.2 asks for 60 to 120 s. Linux takes 30 s, and so
+// does this stack: a fragment that has not arrived by then was lost. With 64 KiB for each of 64
+// datagrams the memory is bounded by 4 MiB.
 const (
 	maxAssemblers = 64
 	assemblyTime  = 30 * time.Second
-	// fragments that wait for the goroutine: a datagram of 64 KiB over Ethernet is 45
+	// assemblerBuffer bounds the fragments that wait for the goroutine: a datagram of 64 KiB over
+	// Ethernet has 45.
 	assemblerBuffer = 64
 )
 
-// inputFragment hands a fragment, with its header of IP, to the goroutine of its datagram. What is
-// full drops. The dealer's.
-func (s *Stack) inputFragment(key partKey, header []byte, f fragment) {
-	a := s.parts[key]
+// inputFragment hands a fragment to the goroutine of its datagram. If the goroutine's channel is
+// full, the fragment is dropped. header is the fragment's IP header. Dealer only.
+func (s *Stack) inputFragment(key fragmentKey, header []byte, f fragment) {
+	a := s.reassemblies[key]
 	if a == nil {
-		if len(s.parts) >= maxAssemblers {
-			s.dropOldest()
+		if len(s.reassemblies) >= maxAssemblers {
+			s.evictOldest()
 		}
 		a = &assembler{make(chan fragment, assemblerBuffer), s.now}
-		s.parts[key] = a
+		s.reassemblies[key] = a
 		go s.assemble(key, a, bytes.Clone(header))
 	}
 	f.body = bytes.Clone(f.body)
 	select {
-	case a.pieces <- f:
+	case a.fragments <- f:
 	default:
 		s.stats.droppedFragments.Add(1)
 	}
 }
 
-// dropOldest makes room among the datagrams that are not whole. The dealer's.
-func (s *Stack) dropOldest() {
-	var oldest partKey
-	born := forever
-	for key, a := range s.parts {
-		if a.born < born {
-			oldest, born = key, a.born
+// evictOldest drops the oldest incomplete datagram. Dealer only.
+func (s *Stack) evictOldest() {
+	var oldest fragmentKey
+	started := forever
+	for key, a := range s.reassemblies {
+		if a.started < started {
+			oldest, started = key, a.started
 		}
 	}
 	s.stats.droppedFragments.Add(1)
-	close(s.parts[oldest].pieces)
-	delete(s.parts, oldest)
+	close(s.reassemblies[oldest].fragments)
+	delete(s.reassemblies, oldest)
 }
 
-// assemble is the goroutine of one datagram.
-func (s *Stack) assemble(key partKey, a *assembler, header []byte) {
+// assemble is the goroutine of one datagram: it ends when the datagram is whole or wrong, after
+// assemblyTime, or when it is evicted.
+func (s *Stack) assemble(key fragmentKey, a *assembler, header []byte) {
 	timer := time.NewTimer(assemblyTime)
 	defer timer.Stop()
 	r := ip.NewReassembly()
@@ -89,9 +92,9 @@ func (s *Stack) assemble(key partKey, a *assembler, header []byte) {
 		select {
 		case <-timer.C:
 			s.stats.droppedFragments.Add(1)
-			s.forget(key, a, func() { s.late(key, header, first) })
+			s.endReassembly(key, a, func() { s.sendTimeExceeded(key, header, first) })
 			return
-		case f, open := <-a.pieces:
+		case f, open := <-a.fragments:
 			if !open {
 				return
 			}
@@ -104,22 +107,22 @@ func (s *Stack) assemble(key partKey, a *assembler, header []byte) {
 			}
 			if err != nil {
 				s.stats.malformed.Add(1)
-				swallow(a.pieces, timer.C)
-				s.forget(key, a, func() {})
+				drainFragments(a.fragments, timer.C)
+				s.endReassembly(key, a, func() {})
 				return
 			}
-			s.forget(key, a, func() { s.rejoined(key, header, first.next, whole) })
+			s.endReassembly(key, a, func() { s.inputDatagram(key, header, first.next, whole) })
 			return
 		}
 	}
 }
 
-// swallow takes the rest of a bad datagram until its time is over, so that none of it
-// begins another.
-func swallow(pieces <-chan fragment, end <-chan time.Time) {
+// drainFragments receives the rest of a wrong datagram until its time is over, so that a late
+// fragment does not begin a new one.
+func drainFragments(fragments <-chan fragment, end <-chan time.Time) {
 	for {
 		select {
-		case _, open := <-pieces:
+		case _, open := <-fragments:
 			if !open {
 				return
 			}
@@ -129,44 +132,44 @@ func swallow(pieces <-chan fragment, end <-chan time.Time) {
 	}
 }
 
-// forget ends a datagram, and has the dealer do what is to be done with it.
-func (s *Stack) forget(key partKey, a *assembler, then func()) {
-	_ = s.post(func() { // a stack that has ended has forgotten
-		if s.parts[key] == a {
-			delete(s.parts, key)
+// endReassembly has the dealer remove the assembler from its table and then run the given function.
+func (s *Stack) endReassembly(key fragmentKey, a *assembler, then func()) {
+	_ = s.post(func() { // a stack that has ended has no reassemblies
+		if s.reassemblies[key] == a {
+			delete(s.reassemblies, key)
 		}
 		then()
 	})
 }
 
-// part is the packet that pieces are of.
-func (s *Stack) part(key partKey, header, body []byte) *packet {
+// datagramPacket returns the packet of a datagram that has arrived in fragments.
+func (s *Stack) datagramPacket(key fragmentKey, header, body []byte) *packet {
 	return &packet{
 		src: key.src, dst: key.dst, group: s.isBroadcast(key.dst) ||
-			key.dst.IsMulticast(), pieces: true, header: header, body: body,
+			key.dst.IsMulticast(), reassembled: true, header: header, body: body,
 	}
 }
 
-// rejoined runs a datagram through the layers above. The dealer's.
-func (s *Stack) rejoined(key partKey, header []byte, next wire.Protocol, whole []byte) {
+// inputDatagram runs a whole datagram through the upper layers. Dealer only.
+func (s *Stack) inputDatagram(key fragmentKey, header []byte, next wire.Protocol, whole []byte) {
 	if key.src.Is4() {
-		s.inputTransport(key.protocol, s.part(key, header, whole))
+		s.inputTransport(key.protocol, s.datagramPacket(key, header, whole))
 		return
 	}
-	s.inputChain(next, s.part(key, unfragmented(header, next, len(whole)), whole))
+	s.inputChain(next, s.datagramPacket(key, unfragmented(header, next, len(whole)), whole))
 }
 
-// late tells the sender of a datagram that it did not become whole, if its beginning has come (RFC
-// 1122 section 3.3.2, RFC 8200 section 4.5). The dealer's.
-func (s *Stack) late(key partKey, header []byte, first *fragment) {
+// sendTimeExceeded tells the sender of a datagram that its reassembly has timed out, if the first
+// fragment has arrived (RFC 1122 section 3.3.2, RFC 8200 section 4.5). Dealer only.
+func (s *Stack) sendTimeExceeded(key fragmentKey, header []byte, first *fragment) {
 	switch {
 	case first == nil:
 	case key.src.Is4():
-		s.complain(s.part(key, header, first.body), complaint{kind: wire.ICMPTimeExceeded,
-			code: wire.ExceededReassembly})
+		s.sendICMPError(s.datagramPacket(key, header, first.body),
+			icmpErrorMessage{kind: wire.ICMPTimeExceeded, code: wire.ExceededReassembly})
 	default:
 		header = unfragmented(header, first.next, len(first.body))
-		s.complain(s.part(key, header, first.body), complaint{kind: wire.ICMPv6TimeExceeded,
-			code: wire.ExceededReassembly})
+		s.sendICMPError(s.datagramPacket(key, header, first.body),
+			icmpErrorMessage{kind: wire.ICMPv6TimeExceeded, code: wire.ExceededReassembly})
 	}
 }

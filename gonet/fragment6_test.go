@@ -10,7 +10,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// echoOf is a request with size bytes of payload, as it stands behind the headers of IPv6.
+// echoOf returns an ICMPv6 echo request with size bytes of payload.
 func echoOf(src, dst netip.Addr, size int) []byte {
 	b := make([]byte, wire.ICMPLen+size)
 	m := wire.Echo(wire.ICMPv6Echo, 7, 7)
@@ -34,7 +34,7 @@ func TestFragments6(t *testing.T) {
 	echo := wire.ProtocolICMPv6
 	for name, c := range map[string]struct {
 		send func(w *wireTap)
-		want int // answers
+		want int // replies
 	}{
 		"the last first": {func(w *wireTap) {
 			w.part(echo, 1, whole, 2400, len(whole), false)
@@ -46,7 +46,7 @@ func TestFragments6(t *testing.T) {
 			w.part(echo, 1, whole, 0, 1200, true)
 			w.part(echo, 1, whole, 1200, len(whole), false)
 		}, 1},
-		"an overlap": {func(w *wireTap) { // all of it is dropped, the rest included (RFC 5722)
+		"an overlap": {func(w *wireTap) { // all fragments are dropped, later ones too (RFC 5722)
 			w.part(echo, 1, whole, 0, 1200, true)
 			w.part(echo, 1, whole, 1192, 2400, true)
 			w.part(echo, 1, whole, 0, 1200, true)
@@ -91,7 +91,7 @@ func TestFragments6(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := tapped(t)
+				w := newWireTap(t)
 				w.known(addrX)
 				c.send(w)
 				synctest.Wait()
@@ -101,7 +101,7 @@ func TestFragments6(t *testing.T) {
 				}
 				time.Sleep(2 * assemblyTime)
 				if err := w.to.claim(func() {
-					if n := len(w.to.parts); n != 0 {
+					if n := len(w.to.reassemblies); n != 0 {
 						t.Errorf("%d datagrams are kept", n)
 					}
 				}); err != nil {
@@ -112,7 +112,7 @@ func TestFragments6(t *testing.T) {
 	}
 }
 
-// answers counts the messages of the stack that are whole, or begin in their first fragment.
+// answers counts the replies of the stack, each by its first fragment.
 func (w *wireTap) answers() (n int) {
 	for {
 		select {
@@ -131,10 +131,11 @@ func (w *wireTap) answers() (n int) {
 	}
 }
 
-// A datagram of which the rest does not come is complained of, if its beginning has.
+// TestLateFragments6 holds that a datagram whose reassembly times out is answered by an error, if
+// its first fragment has arrived.
 func TestLateFragments6(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t)
+		w := newWireTap(t)
 		w.known(addrX)
 		whole := echoOf(addrX, addrY, 3000)
 		w.part(wire.ProtocolICMPv6, 1, whole, 0, 1200, true)

@@ -16,7 +16,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// script is bytes that a fuzzer has made, taken from the front; after the end they are zero.
+// script is the fuzzer's input, read from the front; behind its end all bytes are zero.
 type script struct{ b []byte }
 
 func (s *script) byte() byte {
@@ -37,17 +37,17 @@ func (s *script) bytes(n int) []byte {
 	return b
 }
 
-// talk is a whole conversation: a victim with users, and an attacker who hears what the victim
-// says, both led by a script.
+// talk is a conversation: a victim with users, and an attacker that reads what the victim sends,
+// all controlled by a script.
 type talk struct {
 	script
 	*attacker
 	mu      sync.Mutex
 	conns   []net.Conn
-	busy    [2]map[net.Conn]bool // is written, is read
+	busy    [2]map[net.Conn]bool // connections in a Write, in a Read
 	closers []io.Closer
 	users   sync.WaitGroup
-	last    map[uint16]wire.TCP // what the victim said last to a port of the attacker's
+	last    map[uint16]wire.TCP // the victim's last segment to each port of the attacker
 }
 
 func (k *talk) add(c net.Conn) {
@@ -65,31 +65,31 @@ func (k *talk) conn() net.Conn {
 	return k.conns[k.number(len(k.conns))]
 }
 
-// alone has a user do something with a connection that takes a turn, unless another does: who waits
-// for a turn has fake time wait, too.
-func (k *talk) alone(turn int, c net.Conn, f func()) {
+// ifIdle has a user read or write a connection, unless another user does so already. To wait for
+// the other would stop fake time.
+func (k *talk) ifIdle(direction int, c net.Conn, f func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.busy[turn][c] {
+	if k.busy[direction][c] {
 		return
 	}
-	k.busy[turn][c] = true
+	k.busy[direction][c] = true
 	k.users.Go(func() {
 		f()
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.busy[turn][c] = false
+		k.busy[direction][c] = false
 	})
 }
 
-// listen hears the segments of the victim.
+// listen stores the segments of the victim.
 func (k *talk) listen() {
 	for _, s := range k.segments() {
 		k.last[s.DstPort] = s.TCP
 	}
 }
 
-// steps are what a byte of the script chooses from: the attacker's first, then the users'.
+// steps are the actions that a byte of the script selects: first the attacker's, then the users'.
 var steps = []func(k *talk){
 	(*talk).segment, (*talk).segment, (*talk).segment, (*talk).segment, (*talk).segment,
 	func(k *talk) {
@@ -123,12 +123,12 @@ var steps = []func(k *talk){
 	(*talk).dial, (*talk).dial, (*talk).serve,
 	func(k *talk) {
 		if c, n := k.conn(), 1<<k.number(18); c != nil {
-			k.alone(0, c, func() { _, _ = c.Write(make([]byte, n)) })
+			k.ifIdle(0, c, func() { _, _ = c.Write(make([]byte, n)) })
 		}
 	},
 	func(k *talk) {
 		if c, n := k.conn(), 1<<k.number(18); c != nil {
-			k.alone(1, c, func() { _, _ = c.Read(make([]byte, n)) })
+			k.ifIdle(1, c, func() { _, _ = c.Read(make([]byte, n)) })
 		}
 	},
 	func(k *talk) {
@@ -170,7 +170,7 @@ var steps = []func(k *talk){
 	},
 }
 
-// pair is a source and a destination of one family.
+// pair returns a source and a destination of one family.
 func (k *talk) pair() (src, dst netip.Addr) {
 	if k.byte()&1 == 0 {
 		return addrO, addrV
@@ -183,8 +183,8 @@ func (k *talk) address4() netip.Addr {
 		netip.MustParseAddr("127.0.0.1"), netip.IPv4Unspecified()}[k.number(6)]
 }
 
-// segment sends one of TCP: in answer to what the victim has said last to its port, off by a
-// little or by much.
+// segment sends a TCP segment. Its numbers are near those that the victim's last segment to this
+// port asks for, or far off.
 func (k *talk) segment() {
 	k.listen()
 	port := uint16(4000 + k.number(4))
@@ -213,13 +213,13 @@ func (k *talk) segment() {
 	k.tcp(at(addrO, int(port)), to, h, k.bytes(k.number(64))...)
 }
 
-// icmp sends a message with a good checksum, of any type, which may quote a packet.
+// icmp sends an ICMP message of any type with a good checksum, which may quote a packet.
 func (k *talk) icmp() {
 	src, dst := k.pair()
 	b := append([]byte{k.byte(), k.byte(), 0, 0, k.byte(), k.byte(), k.byte(), k.byte()},
 		k.bytes(k.number(96))...)
 	if src.Is4() {
-		if k.byte()&1 == 0 { // of a segment of the victim's
+		if k.byte()&1 == 0 { // quote a segment of the victim
 			heard := k.last[uint16(4000+k.number(4))]
 			q := make([]byte, wire.IPv4Len+wire.TCPLen)
 			ip := wire.IPv4{Length: 1000, Protocol: wire.ProtocolTCP, Src: addrV, Dst: addrO}
@@ -236,7 +236,7 @@ func (k *talk) icmp() {
 	k.ip(src, dst, wire.ProtocolICMPv6, b)
 }
 
-// dial has a user connect, to the attacker or to the victim itself.
+// dial has a user connect to the attacker or to the victim itself.
 func (k *talk) dial() {
 	to := [...]string{"10.0.0.3:4000", "10.0.0.3:4001", "10.0.0.2:80", "[::1]:80"}[k.number(4)]
 	wait := time.Duration(k.byte()) * 100 * time.Millisecond
@@ -250,7 +250,7 @@ func (k *talk) dial() {
 	})
 }
 
-// serve has a user listen at a port that may be taken, and accept.
+// serve has a user listen at a port, which may be in use, and accept.
 func (k *talk) serve() {
 	address := [...]string{":80", "10.0.0.2:80", ":0"}[k.number(3)]
 	l, err := k.victim.Listen("tcp", address)
@@ -269,9 +269,8 @@ func (k *talk) serve() {
 	})
 }
 
-// FuzzConversation holds that a stack lives through whatever an attacker and users do, and
-// that nothing of it is left when the users have closed what they had: no goroutine, no
-// entry of a table.
+// FuzzConversation holds that a stack survives whatever an attacker and users do, and that nothing
+// is left when the users have closed all: no goroutine, and no entry of a table.
 func FuzzConversation(f *testing.F) {
 	f.Add([]byte{18, 0, 12, 0, 0, 2, 255, 8, 0, 0, 7, 0, 0, 0, 16, 255, 8, 0, 0, 7, 20, "text"[0],
 		1, 2, 3})
@@ -287,7 +286,7 @@ func FuzzConversation(f *testing.F) {
 
 func playOut(t *testing.T, b []byte) {
 	synctest.Test(t, func(t *testing.T) {
-		o := alone(t, func(c *Config) {
+		o := newLoneAttacker(t, func(c *Config) {
 			c.Backlog, c.TimeWaits = 2, 3
 			if len(b) > 0 && b[0]&1 == 1 {
 				c.NoDAD, c.NoAutoconf = false, false
@@ -306,9 +305,9 @@ func playOut(t *testing.T, b []byte) {
 		for _, l := range k.closers {
 			_ = l.Close()
 		}
-		time.Sleep(time.Minute) // who dials has given up
+		time.Sleep(time.Minute) // dials have timed out
 		for _, c := range slices.Clone(k.conns) {
-			_ = c.Close() // a deadline, or the other end, may have been before
+			_ = c.Close() // a deadline or the peer may have ended it
 		}
 		k.users.Wait()
 		time.Sleep(time.Hour)

@@ -8,7 +8,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// inputTCP finds the connection of a segment, or makes one of a SYN, or answers that there is none.
+// inputTCP hands a segment to its connection. Without one, a SYN or the acknowledgement of a cookie
+// may make a connection; all else is answered by a reset. Dealer only.
 func (s *Stack) inputTCP(p *packet) {
 	h, body, err := wire.ParseTCP(p.body)
 	if err != nil || p.group ||
@@ -34,9 +35,9 @@ func (s *Stack) inputTCP(p *packet) {
 		if p.marked() {
 			c.machine.Marked()
 		}
-		c.machine.InputLoan(&h, body, s.loan, c.at(s.now))
+		c.machine.InputLoan(&h, body, s.loan, c.machineTime(s.now))
 		c.mu.Unlock()
-		s.touch(c)
+		s.queueUpdate(c)
 		return
 	}
 	switch h.Flags & (wire.SYN | wire.ACK | wire.RST) {
@@ -49,27 +50,29 @@ func (s *Stack) inputTCP(p *packet) {
 			return
 		}
 	}
-	s.refuse(p, &h, len(body))
+	s.sendReset(p, &h, len(body))
 }
 
-// touch puts a connection in the list of those that flush looks at. The dealer's.
-func (s *Stack) touch(c *Conn) {
-	if !c.touched {
-		c.touched = true
-		s.touched = append(s.touched, c)
+// queueUpdate has the next flush update a connection. Dealer only.
+func (s *Stack) queueUpdate(c *Conn) {
+	if !c.updateQueued {
+		c.updateQueued = true
+		s.toUpdate = append(s.toUpdate, c)
 	}
 }
 
-// endTimeWait ends a connection in TIME-WAIT early: its place is wanted. The dealer's.
+// endTimeWait ends a connection in TIME-WAIT early, because its flow or its memory is needed.
+// Dealer only.
 func (s *Stack) endTimeWait(c *Conn) {
 	c.mu.Lock()
-	c.gone = true
-	s.alarms.drop(c)
+	c.removed = true
+	s.alarms.remove(c)
 	c.mu.Unlock()
-	s.remove(c)
+	s.removeConn(c)
 }
 
-// acceptSYN makes a connection of a SYN for a listener. The dealer's.
+// acceptSYN makes a connection for a SYN to a listener, or answers with a cookie when the backlog
+// has no room. It returns false if nobody listens. Dealer only.
 func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 	l := s.listenerAt(local)
 	if l == nil {
@@ -77,57 +80,60 @@ func (s *Stack) acceptSYN(local, remote netip.AddrPort, h *wire.TCP) bool {
 	}
 	c, err := s.newConn(local, remote)
 	if err != nil {
-		return true // there is no way back
+		return true // no route to the peer
 	}
-	if int(l.half.Load()) >= cap(l.ready) {
+	if int(l.unaccepted.Load()) >= cap(l.ready) {
 		s.sendCookie(l, c, h)
 		return true
 	}
 	c.machine = tcp.Accept(&c.cfg, c.isn(), h, s.now)
-	s.admit(l, c)
+	s.addConn(l, c)
 	return true
 }
 
-// listenerAt is the listener of an address. The dealer's.
-func (s *Stack) listenerAt(local netip.AddrPort) *Listener { return owner(s.listeners, local) }
-
-// admit puts a connection of a listener in the table. The dealer's.
-func (s *Stack) admit(l *Listener, c *Conn) {
-	c.listener = l
-	l.half.Add(1)
-	s.conns[c.flow] = c
-	s.touch(c)
+// listenerAt returns the listener for an address, or nil. Dealer only.
+func (s *Stack) listenerAt(local netip.AddrPort) *Listener {
+	return lookupBound(s.listeners, local)
 }
 
-// cookieTime is for how long after a flood cookies are taken: as long as they are good.
+// addConn puts a listener's new connection in the table. Dealer only.
+func (s *Stack) addConn(l *Listener, c *Conn) {
+	c.listener = l
+	l.unaccepted.Add(1)
+	s.conns[c.flow] = c
+	s.queueUpdate(c)
+}
+
+// cookieTime is how long a listener accepts cookies after it has sent one: as long as a cookie is
+// valid.
 const cookieTime = 2 * time.Minute
 
-// sendCookie answers a SYN for which there is no room with a cookie, and keeps nothing. Where the
-// backlog itself is full a connection would find no place: the SYN is dropped, and the peer tries
-// again. The dealer's.
+// sendCookie answers a SYN with a cookie and keeps no state. If the backlog itself is full, the
+// connection would be refused later, so the SYN is dropped; the peer sends it again. Dealer only.
 func (s *Stack) sendCookie(l *Listener, c *Conn, h *wire.TCP) {
-	s.flush() // connections that this batch has established go to the backlog first
+	s.flush() // connections that this batch has established enter the backlog first
 	if len(l.ready) >= cap(l.ready) {
 		s.stats.droppedBacklog.Add(1)
 		return
 	}
 	s.stats.cookies.Add(1)
-	l.flooded = s.now.Add(cookieTime)
+	l.cookiesUntil = s.now.Add(cookieTime)
 	answer := tcp.CookieAnswer(&c.cfg, tcp.Cookie(s.keyed(c.flow, h.Seq), h, s.now), h, s.now)
-	_ = s.sendBare(c, answer) // the peer asks again
+	_ = s.sendBare(c, answer) // the peer sends its SYN again
 }
 
-// keyed is the hash of cookies for a flow and the peer's first sequence number.
+// keyed returns the hash for the cookies of a flow and the peer's initial sequence number.
 func (s *Stack) keyed(f flow, seq uint32) tcp.Keyed {
 	return func(part uint32) uint32 {
 		return uint32(s.hash(&f, forCookie, uint64(part)<<32|uint64(seq)))
 	}
 }
 
-// acceptCookie makes a connection of a segment that acknowledges a cookie. The dealer's.
+// acceptCookie makes a connection for a segment that acknowledges a cookie. It returns false if the
+// segment does not. Dealer only.
 func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []byte) bool {
 	l := s.listenerAt(local)
-	if l == nil || s.now > l.flooded {
+	if l == nil || s.now > l.cookiesUntil {
 		return false
 	}
 	c, err := s.newConn(local, remote)
@@ -139,15 +145,15 @@ func (s *Stack) acceptCookie(local, remote netip.AddrPort, h *wire.TCP, body []b
 	}
 	if len(l.ready) >= cap(l.ready) {
 		s.stats.droppedBacklog.Add(1)
-		return true // its next segment asks again
+		return true // the peer's next segment acknowledges the cookie again
 	}
-	s.admit(l, c)
+	s.addConn(l, c)
 	c.machine.Input(h, body, s.now)
 	return true
 }
 
-// refuse answers a segment for which there is no connection (RFC 9293 section 3.10.7.1).
-func (s *Stack) refuse(p *packet, h *wire.TCP, n int) {
+// sendReset answers a segment without a connection by a reset (RFC 9293 section 3.10.7.1).
+func (s *Stack) sendReset(p *packet, h *wire.TCP, n int) {
 	if h.Flags&wire.RST != 0 {
 		return
 	}
@@ -172,6 +178,6 @@ func (s *Stack) refuse(p *packet, h *wire.TCP, n int) {
 	s.reply(p, wire.ProtocolTCP, b[:])
 }
 
-// isn is an initial sequence number: a clock of 4 us, from a start that is secret for each
-// flow (RFC 6528).
-func (c *Conn) isn() uint32 { return c.first + uint32(c.stack.clock()/4000) }
+// isn returns an initial sequence number: a clock of 4 us plus a secret offset for each flow (RFC
+// 6528).
+func (c *Conn) isn() uint32 { return c.isnOffset + uint32(c.stack.clock()/4000) }

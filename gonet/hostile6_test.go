@@ -15,8 +15,9 @@ import (
 	"interleave/gonet/wire"
 )
 
-// What is wrong with a packet is said to its sender, at the place that is wrong.
-func TestComplaints6(t *testing.T) {
+// TestICMPv6ErrorsAreSent sends wrong packets: the sender gets an ICMPv6 error with a pointer to
+// the wrong field.
+func TestICMPv6ErrorsAreSent(t *testing.T) {
 	udp := func(port uint16) []byte {
 		b := make([]byte, 12)
 		h := wire.UDP{SrcPort: 5, DstPort: port, Length: 12}
@@ -25,8 +26,8 @@ func TestComplaints6(t *testing.T) {
 		h.Put(b)
 		return b
 	}
-	unsummed := udp(9)
-	unsummed[6], unsummed[7] = 0, 0
+	noChecksum := udp(9)
+	noChecksum[6], noChecksum[7] = 0, 0
 	option := func(kind byte) []byte {
 		return append([]byte{byte(wire.ProtocolUDP), 0, kind, 4, 0, 0, 0, 0}, udp(9)...)
 	}
@@ -35,12 +36,12 @@ func TestComplaints6(t *testing.T) {
 		dst  netip.Addr
 		next wire.Protocol
 		body []byte
-		want wire.ICMP // type 0: silence
+		want wire.ICMP // type 0: no answer
 	}{
 		"a port that nobody has": {addrY, wire.ProtocolUDP, udp(9),
 			wire.ICMP{Type: wire.ICMPv6Unreachable, Code: wire.UnreachableV6Port}},
 		"the same, to all": {allNodes, wire.ProtocolUDP, udp(9), wire.ICMP{}},
-		"no checksum":      {addrY, wire.ProtocolUDP, unsummed, wire.ICMP{}},
+		"no checksum":      {addrY, wire.ProtocolUDP, noChecksum, wire.ICMP{}},
 		"an unknown protocol": {addrY, 200, udp(9),
 			wire.ICMP{Type: wire.ICMPv6ParameterProblem, Code: 1, Rest: 6}},
 		"one behind a header": {addrY, wire.ProtocolDestination,
@@ -63,9 +64,9 @@ func TestComplaints6(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := tapped(t)
+				w := newWireTap(t)
 				w.known(addrX)
-				for range 100 { // and is said once in a millisecond
+				for range 100 { // at most one error a millisecond
 					w.ip(wire.IPv6{Src: addrX, Dst: c.dst, HopLimit: 64, NextHeader: c.next},
 						c.body)
 				}
@@ -91,11 +92,11 @@ func TestComplaints6(t *testing.T) {
 	}
 }
 
-// Packets that cannot come from the wire must reach nobody.
+// TestMartians holds that packets with impossible addresses reach no socket.
 func TestMartians(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// so that there is a way to answer each
-		w := tapped(t, func(c *Config) { c.Gateways = []netip.Addr{addrX} })
+		// a route to answer each
+		w := newWireTap(t, func(c *Config) { c.Gateways = []netip.Addr{addrX} })
 		w.known(addrX)
 		for name, c := range map[string]struct{ src, dst netip.Addr }{
 			"from us":             {addrY, addrY},
@@ -123,9 +124,9 @@ func TestMartians(t *testing.T) {
 	})
 }
 
-func TestErrorsReachWhoHasSent(t *testing.T) {
+func TestICMPErrorsReachTheSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t, func(c *Config) { c.Gateways = []netip.Addr{addrX} })
+		w := newWireTap(t, func(c *Config) { c.Gateways = []netip.Addr{addrX} })
 		w.known(addrX)
 		u, err := w.to.Dial("udp", "[2001:db8:9::9]:9")
 		if err != nil {
@@ -139,7 +140,7 @@ func TestErrorsReachWhoHasSent(t *testing.T) {
 		}
 		send()
 		sent := w.next(wire.ProtocolUDP)
-		w.problemFor(wire.ICMPv6PacketTooBig, 0, 600, sent) // which no link may say: it has 1280
+		w.problemFor(wire.ICMPv6PacketTooBig, 0, 600, sent) // less than the least MTU, 1280
 		send()
 		first, second := w.next(wire.ProtocolFragment), w.next(wire.ProtocolFragment)
 		if len(first) > 1280 || len(first) < 1272 || len(first)+len(second) != 1408+2*48 {
@@ -147,7 +148,7 @@ func TestErrorsReachWhoHasSent(t *testing.T) {
 		}
 		time.Sleep(pathLife + time.Second)
 		send()
-		w.next(wire.ProtocolUDP) // it is tried again
+		w.next(wire.ProtocolUDP) // a full-size datagram again
 		w.problemFor(wire.ICMPv6Unreachable, wire.UnreachableV6Port, 0, sent)
 		if _, err := u.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("of a port that nobody has: %v", err)
@@ -183,10 +184,10 @@ func TestErrorsReachWhoHasSent(t *testing.T) {
 	})
 }
 
-// TestAPeerThatSaysNoMSS holds what is sent at most to who does not say what it takes.
+// TestAPeerThatSaysNoMSS holds the segment size for a peer that announces no MSS.
 func TestAPeerThatSaysNoMSS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t)
+		w := newWireTap(t)
 		w.known(addrX)
 		l, err := w.to.Listen("tcp", ":80")
 		if err != nil {
@@ -221,10 +222,10 @@ func TestAPeerThatSaysNoMSS(t *testing.T) {
 	})
 }
 
-// Two routers: the one that does not answer is not used.
+// TestAnotherRouterTakesOver has two routers: one that does not answer is not used.
 func TestAnotherRouterTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t)
+		w := newWireTap(t)
 		w.known(addrX)
 		dead, alive := netip.MustParseAddr("fe80::8"), netip.MustParseAddr("fe80::9")
 		w.icmp(dead, allNodes, 255, advertise(1800))
@@ -238,10 +239,10 @@ func TestAnotherRouterTakesOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = u.Write([]byte("x")) // it waits for the neighbour
-			time.Sleep((askTimes + 1) * askInterval)
+			_, _ = u.Write([]byte("x")) // the datagram waits for the neighbour
+			time.Sleep((maxSolicitations + 1) * solicitationInterval)
 		}
-		// a host now
+		// it is a host now
 		w.neighbor(alive, allNodes, wire.ICMPv6NeighborAdvert, wire.Neighbor{Target: alive,
 			MAC: w.mac, HasMAC: true})
 		if next, _ := w.to.net.Load().nextHop(far); next != dead {
@@ -250,8 +251,8 @@ func TestAnotherRouterTakesOver(t *testing.T) {
 	})
 }
 
-// FuzzInput6 throws packets at a stack whose addresses and wire are known: it must live,
-// and stay useful.
+// FuzzInput6 sends arbitrary packets to a stack on a known wire: the stack must survive and still
+// work.
 func FuzzInput6(f *testing.F) {
 	ra := advertise(1800, prefixOption("2001:db8:5::/64", 100, 100))
 	f.Add(uint8(wire.ProtocolICMPv6), true, ra)
@@ -271,7 +272,7 @@ func FuzzInput6(f *testing.F) {
 			dst = allNodes
 		}
 		b = bytes.Clone(b[:min(len(b), 60000)])
-		// so that more than checksums is tried
+		// with good checksums, so that more than their check is tested
 		if next == uint8(wire.ProtocolICMPv6) && len(b) >= wire.ICMPLen {
 			wire.SealICMP(b, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(b)))
 		}

@@ -7,8 +7,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// inputICMP answers echo requests in place, hands replies to those who ask, and errors to the
-// sockets that they are about.
+// inputICMP answers echo requests, hands echo replies to the waiting Ping, and errors to the
+// sockets that they are about. Dealer only.
 func (s *Stack) inputICMP(p *packet) {
 	m, body, err := wire.ParseICMP(p.body, 0)
 	if err != nil {
@@ -18,38 +18,38 @@ func (s *Stack) inputICMP(p *packet) {
 	switch m.Type {
 	case wire.ICMPEcho:
 		if p.group {
-			// RFC 1122 section 3.2.2.6 allows silence, which stops the amplification of floods
+			// RFC 1122 section 3.2.2.6 allows a host to ignore a broadcast or multicast echo
+			// request, which prevents amplification.
 			return
 		}
-		// One word of the message changes, so its checksum needs no second sum, and the
-		// message no copy.
+		// Only one word of the message changes, so the checksum is updated and the message is sent
+		// from where it is, without a copy.
 		p.body[0] = wire.ICMPEchoReply
 		sum := wire.Replace(m.Checksum, uint16(wire.ICMPEcho)<<8|uint16(m.Code), uint16(m.Code))
 		p.body[2], p.body[3] = byte(sum>>8), byte(sum)
 		s.reply(p, wire.ProtocolICMP, p.body)
 	case wire.ICMPEchoReply:
-		s.pong(p.src, m)
+		s.inputEchoReply(p.src, m)
 	case wire.ICMPUnreachable:
 		s.inputError4(m, body)
 	}
 }
 
-// trouble is what ICMP of either version says of the way to a peer.
-type trouble struct {
+// icmpError is what an ICMP error of either version reports about the path to a peer.
+type icmpError struct {
 	err  error
-	hard bool // it will not get better: who waits for a connection is told
-	mtu  int  // instead: what packets have room for, in bytes
+	hard bool // a hard error (RFC 1122 section 4.2.3.9): it ends a handshake
+	mtu  int  // if not 0, the path MTU in bytes, and no error
 }
 
-// inputError4 hands an error of IPv4 to the connection or socket that sent the packet
-// which it quotes.
+// inputError4 hands an ICMP error to the connection or socket that sent the quoted packet.
 func (s *Stack) inputError4(m wire.ICMP, quote []byte) {
 	h, body, err := wire.ParseIPv4Quote(quote)
 	if err != nil || !s.isOurs(h.Src) || h.Offset != 0 {
 		s.stats.malformed.Add(1)
 		return
 	}
-	t := trouble{err: errUnreachableHost}
+	t := icmpError{err: errUnreachableHost}
 	switch m.Code {
 	case wire.UnreachableFragmentation:
 		t.mtu = int(m.MTU())
@@ -59,15 +59,18 @@ func (s *Stack) inputError4(m wire.ICMP, quote []byte) {
 	case wire.UnreachableProtocol, wire.UnreachablePort:
 		t.err, t.hard = errRefused, true
 	}
-	s.blame(t, h.Protocol, h.Src, h.Dst, body)
+	s.deliverICMPError(t, h.Protocol, h.Src, h.Dst, body)
 }
 
-// minPathMTU is the least that we believe of a router of IPv4, in bytes: Linux's min_pmtu.
+// minPathMTU is the least path MTU that is accepted from an IPv4 router, in bytes: Linux's
+// min_pmtu.
 const minPathMTU = 552
 
-// blame hands an error to who sent the packet of which it quotes the body.
-func (s *Stack) blame(t trouble, protocol wire.Protocol, src, dst netip.Addr, body []byte) {
-	srcPort, dstPort, seq, err := wire.ParseTCPQuote(body) // UDP's ports stand in the same place
+// deliverICMPError hands an error to the connection or socket that sent the quoted packet. body is
+// the quoted packet's payload.
+func (s *Stack) deliverICMPError(t icmpError, protocol wire.Protocol, src, dst netip.Addr,
+	body []byte) {
+	srcPort, dstPort, seq, err := wire.ParseTCPQuote(body) // UDP has its ports at the same offsets
 	if err != nil {
 		s.stats.malformed.Add(1)
 		return
@@ -76,57 +79,60 @@ func (s *Stack) blame(t trouble, protocol wire.Protocol, src, dst netip.Addr, bo
 	switch protocol {
 	case wire.ProtocolTCP:
 		if c := s.conns[flowOf(local, remote)]; c != nil {
-			c.trouble(t, seq)
+			c.inputICMPError(t, seq)
 		}
 	case wire.ProtocolUDP:
-		if u := s.socket(local); u != nil {
-			u.trouble(t, remote)
+		if u := s.socketAt(local); u != nil {
+			u.inputICMPError(t, remote)
 		}
 	case wire.ProtocolICMPv6:
-		if t.mtu != 0 { // an echo, or our answer to one
-			s.narrow(dst, t.mtu)
+		if t.mtu != 0 { // the quoted packet was an echo request or reply
+			s.notePathMTU(dst, t.mtu)
 		}
 	}
 }
 
-// errorInterval is the least time between two errors that we send (RFC 1812 section 4.3.2.8 and RFC
-// 4443 section 2.4 f ask for some limit).
+// errorInterval is the least time between two ICMP errors that are sent (RFC 1812 section 4.3.2.8
+// and RFC 4443 section 2.4 f ask for some limit). A guess.
 const errorInterval = time.Millisecond
 
-// complaint is an error of ICMP to be sent.
-type complaint struct {
+// icmpErrorMessage is an ICMP error to be sent.
+type icmpErrorMessage struct {
 	kind, code uint8
 	rest       uint32
-	toGroup    bool // it is an answer even to what was sent to many
+	toGroup    bool // send it even for a packet to a multicast address
 }
 
-// What is said of a packet that nobody takes; complain finds the words of its family.
+// The errors for a packet that no socket and no protocol takes. sendICMPError translates them to
+// ICMPv6.
 var (
-	closedPort      = complaint{kind: wire.ICMPUnreachable, code: wire.UnreachablePort}
-	unknownProtocol = complaint{kind: wire.ICMPUnreachable, code: wire.UnreachableProtocol}
+	portUnreachable = icmpErrorMessage{kind: wire.ICMPUnreachable,
+		code: wire.UnreachablePort}
+	protocolUnreachable = icmpErrorMessage{kind: wire.ICMPUnreachable,
+		code: wire.UnreachableProtocol}
 )
 
-// complain answers a packet with an error, unless that could make a storm (RFC 1122 section 3.2.2,
-// RFC 4443 section 2.4 e).
-func (s *Stack) complain(p *packet, c complaint) {
-	if p.group && !c.toGroup || s.now.Sub(s.lastError) < errorInterval || p.src.IsUnspecified() ||
-		p.src.IsMulticast() {
+// sendICMPError answers a packet with an ICMP error, except where the RFCs forbid one (RFC 1122
+// section 3.2.2, RFC 4443 section 2.4 e).
+func (s *Stack) sendICMPError(p *packet, c icmpErrorMessage) {
+	if p.group && !c.toGroup || s.now.Sub(s.lastICMPError) < errorInterval ||
+		p.src.IsUnspecified() || p.src.IsMulticast() {
 		return
 	}
 	src, err := s.replySource(p)
 	if err != nil {
 		return
 	}
-	s.lastError = s.now
-	// As much of the packet as fits in what every way has room for (RFC 1812 section 4.3.2.3, RFC
-	// 4443 section 2.4 c).
+	s.lastICMPError = s.now
+	// Quote as much of the packet as fits into the least MTU of its family (RFC 1812 section
+	// 4.3.2.3, RFC 4443 section 2.4 c).
 	quoted, protocol, sum := 576-wire.IPv4Len-wire.ICMPLen, wire.ProtocolICMP, uint16(0)
 	if p.src.Is6() {
 		quoted, protocol = wire.IPv6MinMTU-wire.IPv6Len-wire.ICMPLen, wire.ProtocolICMPv6
 		switch c {
-		case closedPort:
+		case portUnreachable:
 			c.kind, c.code = wire.ICMPv6Unreachable, wire.UnreachableV6Port
-		case unknownProtocol:
+		case protocolUnreachable:
 			c.kind, c.code, c.rest = wire.ICMPv6ParameterProblem, wire.ProblemV6NextHeader, p.nextAt
 		}
 	}
@@ -139,5 +145,5 @@ func (s *Stack) complain(p *packet, c complaint) {
 		sum = wire.PseudoSum(src, p.src, protocol, len(b))
 	}
 	wire.SealICMP(b, sum)
-	_ = s.sendBytes(src, p.src, protocol, b) // nobody to tell: it is counted where it is dropped
+	_ = s.sendBytes(src, p.src, protocol, b) // a dropped packet is counted at the drop
 }

@@ -4,8 +4,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// inputICMPv6 answers echo requests in place, hands replies to those who ask and errors to the
-// sockets that they are about, and has neighbours and routers heard.
+// inputICMPv6 answers echo requests, hands echo replies to the waiting Ping and errors to the
+// sockets that they are about, and processes MLD and neighbour discovery. Dealer only.
 func (s *Stack) inputICMPv6(p *packet) {
 	m, body, err := wire.ParseICMP(p.body, wire.PseudoSum(p.src, p.dst, wire.ProtocolICMPv6,
 		len(p.body)))
@@ -15,16 +15,17 @@ func (s *Stack) inputICMPv6(p *packet) {
 	}
 	switch m.Type {
 	case wire.ICMPv6Echo:
-		s.echo(p, m)
+		s.answerEcho6(p, m)
 	case wire.ICMPv6EchoReply:
-		s.pong(p.src, m)
+		s.inputEchoReply(p.src, m)
 	case wire.ICMPv6Unreachable, wire.ICMPv6PacketTooBig, wire.ICMPv6ParameterProblem:
 		s.inputError6(m, body)
 	case wire.ICMPv6MLDQuery:
-		s.inputQuery(p, m, body)
+		s.inputMLDQuery(p, m, body)
 	case wire.ICMPv6NeighborSolicit, wire.ICMPv6NeighborAdvert, wire.ICMPv6RouterAdvert:
-		// from beyond the link, or hidden from who guards it (RFC 6980)
-		if p.hopLimit != ndHopLimit || p.pieces || m.Code != 0 {
+		// The message comes from beyond the link, or was fragmented to pass a guard in the switch
+		// (RFC 6980).
+		if p.hopLimit != ndHopLimit || p.reassembled || m.Code != 0 {
 			s.stats.malformed.Add(1)
 			return
 		}
@@ -39,9 +40,9 @@ func (s *Stack) inputICMPv6(p *packet) {
 	}
 }
 
-// echo answers a request, one to a group from the address of ours that the asker is to use (RFC
-// 4443 section 4.2).
-func (s *Stack) echo(p *packet, m wire.ICMP) {
+// answerEcho6 answers an echo request. The reply to a multicast request comes from the source
+// address that routing selects (RFC 4443 section 4.2).
+func (s *Stack) answerEcho6(p *packet, m wire.ICMP) {
 	if p.src.IsUnspecified() {
 		return
 	}
@@ -53,8 +54,8 @@ func (s *Stack) echo(p *packet, m wire.ICMP) {
 		}
 		wire.SealICMP(p.body, wire.PseudoSum(src, p.src, wire.ProtocolICMPv6, len(p.body)))
 	} else {
-		// One word of the message changes, so its checksum needs no second sum, and the
-		// message no copy.
+		// Only one word of the message changes, so the checksum is updated and the message is sent
+		// from where it is, without a copy.
 		sum := wire.Replace(m.Checksum, uint16(wire.ICMPv6Echo)<<8|uint16(m.Code),
 			uint16(wire.ICMPv6EchoReply)<<8|uint16(m.Code))
 		p.body[2], p.body[3] = byte(sum>>8), byte(sum)
@@ -62,8 +63,7 @@ func (s *Stack) echo(p *packet, m wire.ICMP) {
 	s.reply(p, wire.ProtocolICMPv6, p.body)
 }
 
-// inputError6 hands an error of IPv6 to the connection or socket that sent the packet
-// which it quotes.
+// inputError6 hands an ICMPv6 error to the connection or socket that sent the quoted packet.
 func (s *Stack) inputError6(m wire.ICMP, quote []byte) {
 	h, body, err := wire.ParseIPv6Quote(quote)
 	if err != nil || !s.isOurs(h.Src) {
@@ -75,14 +75,15 @@ func (s *Stack) inputError6(m wire.ICMP, quote []byte) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	t := trouble{err: errUnreachableHost}
+	t := icmpError{err: errUnreachableHost}
 	switch {
 	case m.Type == wire.ICMPv6PacketTooBig:
-		t.mtu = max(int(m.Rest), wire.IPv6MinMTU) // no link has less (RFC 8201 section 4)
+		// no IPv6 link has a smaller MTU (RFC 8201 section 4)
+		t.mtu = max(int(m.Rest), wire.IPv6MinMTU)
 	case m.Type == wire.ICMPv6ParameterProblem && m.Code != wire.ProblemV6NextHeader:
 		return
 	case m.Type == wire.ICMPv6ParameterProblem, m.Code == wire.UnreachableV6Port:
 		t.err, t.hard = errRefused, true
 	}
-	s.blame(t, c.Protocol, h.Src, h.Dst, c.Payload)
+	s.deliverICMPError(t, c.Protocol, h.Src, h.Dst, c.Payload)
 }

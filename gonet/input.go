@@ -7,22 +7,22 @@ import (
 	"interleave/gonet/wire"
 )
 
-// packet is one of IP on its way up. All views are of the link's buffer: who keeps
-// something copies it.
+// packet is an IP packet that was received. Its slices are views of the link's buffer: code that
+// keeps bytes must copy them.
 type packet struct {
-	src, dst netip.Addr
-	group    bool     // sent to a broadcast or multicast address
-	valid    bool     // its checksum needs no look
-	pieces   bool     // it arrived in fragments
-	hopLimit uint8    // of IPv6
-	from     wire.MAC // of IPv6: the station that has sent it
-	nextAt   uint32   // of IPv6: where in it the number of its protocol stands
-	header   []byte
-	body     []byte
+	src, dst    netip.Addr
+	group       bool     // the destination is a broadcast or multicast address
+	valid       bool     // the link has verified the transport checksum
+	reassembled bool     // it was reassembled from fragments
+	hopLimit    uint8    // IPv6 only
+	from        wire.MAC // IPv6 only: the sender's MAC
+	nextAt      uint32   // IPv6 only: the offset of the Next Header field that names the protocol
+	header      []byte
+	body        []byte
 }
 
-// marked tells whether routers have met congestion: the codepoint CE of RFC 3168 section 5. The
-// class of traffic of IPv6 stands four bits later.
+// marked tells whether a router has set the codepoint CE, congestion experienced (RFC 3168 section
+// 5). In IPv6 the traffic class starts four bits later than the TOS of IPv4.
 func (p *packet) marked() bool {
 	if p.src.Is4() {
 		return p.header[1]&wire.CE == wire.CE
@@ -30,7 +30,7 @@ func (p *packet) marked() bool {
 	return p.header[1]>>4&wire.CE == wire.CE
 }
 
-// input runs one frame through the layers. The dealer's.
+// input runs one frame through the layers. Dealer only.
 func (s *Stack) input(f *link.Frame) {
 	s.stats.received.Add(1)
 	s.loan = nil
@@ -44,7 +44,8 @@ func (s *Stack) input(f *link.Frame) {
 	}
 	if e.Tagged && e.Tag&0xfff != 0 || e.Dst != s.mac && !e.Dst.IsGroup() ||
 		e.Src == s.mac && !s.looping {
-		// of a VLAN that we are not on, for another station, or our own that a switch has sent back
+		// The frame is tagged for a VLAN, is for another station, or is our own and a switch has
+		// sent it back.
 		s.stats.foreign.Add(1)
 		return
 	}
@@ -60,8 +61,8 @@ func (s *Stack) input(f *link.Frame) {
 	}
 }
 
-// isMartian tells packets that cannot have come from the wire: from us, or of the addresses that
-// stay within a host (RFC 1122 section 3.2.1.3 g, RFC 4291 section 2.5.3).
+// isMartian tells whether a packet cannot have come from the wire: its source is ours, or one of
+// its addresses is a loopback address (RFC 1122 section 3.2.1.3 g, RFC 4291 section 2.5.3).
 func (s *Stack) isMartian(src, dst netip.Addr) bool {
 	return !s.looping && (src.IsLoopback() || dst.IsLoopback() || s.isOurs(src))
 }
@@ -71,30 +72,31 @@ func (s *Stack) inputTransport(protocol wire.Protocol, p *packet) {
 	case protocol == wire.ProtocolICMPv6 && p.src.Is6():
 		s.inputICMPv6(p)
 	case p.src.Is6() && p.src.IsUnspecified():
-		s.stats.malformed.Add(1) // there is nobody to answer
+		s.stats.malformed.Add(1) // no answer could be sent
 	case protocol == wire.ProtocolTCP:
 		s.inputTCP(p)
 	case protocol == wire.ProtocolUDP:
 		s.inputUDP(p)
 	case protocol == wire.ProtocolICMP && p.src.Is4():
 		s.inputICMP(p)
-	case protocol == wire.ProtocolNoNext && p.src.Is6(): // nothing to say
+	case protocol == wire.ProtocolNoNext && p.src.Is6(): // an empty packet
 	default:
 		s.stats.foreign.Add(1)
-		s.complain(p, unknownProtocol)
+		s.sendICMPError(p, protocolUnreachable)
 	}
 }
 
-// reply sends a packet back to where p came from.
+// reply sends a packet to the source of p.
 func (s *Stack) reply(p *packet, protocol wire.Protocol, body []byte) {
 	src, err := s.replySource(p)
 	if err != nil {
 		return
 	}
-	_ = s.sendBytes(src, p.src, protocol, body) // nobody to tell: it is counted where it is dropped
+	_ = s.sendBytes(src, p.src, protocol, body) // a dropped packet is counted at the drop
 }
 
-// replySource is the address of ours that p was sent to, or one of ours if it was sent to many.
+// replySource returns the source address for a reply to p: its destination, or for a group the
+// source address that routing selects.
 func (s *Stack) replySource(p *packet) (netip.Addr, error) {
 	if p.group {
 		return s.source(p.src)
@@ -102,8 +104,8 @@ func (s *Stack) replySource(p *packet) (netip.Addr, error) {
 	return p.dst, nil
 }
 
-// sendIP sends a packet of the family of its addresses, in pieces if it is too large for the
-// way. Any goroutine.
+// sendIP sends a packet of the family of its addresses. A packet that is larger than the path MTU
+// is fragmented. Any goroutine.
 func (s *Stack) sendIP(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
 	pieces ...[]byte) error {
 	if dst.Is4() {
@@ -112,17 +114,17 @@ func (s *Stack) sendIP(e *envelope, src, dst netip.Addr, protocol wire.Protocol,
 	return s.sendIPv6(e, src, dst, protocol, gso, pieces...)
 }
 
-// sendBytes is sendIP for what is in one piece.
+// sendBytes is sendIP for a body in one slice.
 func (s *Stack) sendBytes(src, dst netip.Addr, protocol wire.Protocol, b []byte) error {
 	e := newEnvelope()
 	defer e.free()
 	return s.sendIP(e, src, dst, protocol, link.GSO{}, b)
 }
 
-// maxBody is what one packet to a carries at most, in bytes.
+// maxBody returns the largest body of one packet to a, in bytes.
 func maxBody(a netip.Addr) int {
 	if a.Is4() {
 		return maxPacket - wire.IPv4Len
 	}
-	return maxPacket // the header of IPv6 does not count
+	return maxPacket // the length field of IPv6 does not count the header
 }

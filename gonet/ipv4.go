@@ -17,11 +17,12 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 	broadcast := s.isBroadcast(h.Dst) || h.Dst.IsMulticast()
 	if !broadcast && !s.isOurs(h.Dst) || group && !broadcast || h.Src.IsMulticast() ||
 		s.isBroadcast(h.Src) || s.isMartian(h.Src, h.Dst) {
-		// RFC 1122 sections 3.2.1.3 and 3.3.6: not for us, or from where nobody is
+		// The packet is for another host, or its source is not a host (RFC 1122 sections 3.2.1.3
+		// and 3.3.6).
 		s.stats.foreign.Add(1)
 		return
 	}
-	// who has no address yet asks for one by UDP, and for nothing else
+	// A host without an address yet sends UDP (DHCP), and nothing else.
 	if h.Src.IsUnspecified() && h.Protocol != wire.ProtocolUDP {
 		s.stats.foreign.Add(1)
 		return
@@ -33,7 +34,7 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		}
 	}
 	if h.IsFragment() {
-		s.inputFragment(partKey{h.Src, h.Dst, h.Protocol, uint32(h.ID)}, b[:h.Len()],
+		s.inputFragment(fragmentKey{h.Src, h.Dst, h.Protocol, uint32(h.ID)}, b[:h.Len()],
 			fragment{int(h.Offset), body, h.MoreFragments, h.Protocol})
 		return
 	}
@@ -41,7 +42,7 @@ func (s *Stack) inputIPv4(b []byte, group, valid bool) {
 		header: b[:h.Len()], body: body})
 }
 
-// sendIPv4 sends a packet, in pieces if it is larger than the MTU. Any goroutine.
+// sendIPv4 sends a packet, in fragments if it is larger than the MTU. Any goroutine.
 func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
 	pieces ...[]byte) error {
 	nb, err := s.neighbourFor(dst)
@@ -57,23 +58,23 @@ func (s *Stack) sendIPv4(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	}
 	ip := wire.IPv4{Length: uint16(length), TTL: defaultTTL, Protocol: protocol, Src: src, Dst: dst,
 		ID: uint16(s.ids.Add(1))}
-	if length > s.fast.MTU {
+	if length > s.features.MTU {
 		return s.sendFragments4(e, nb, &ip, pieces)
 	}
 	e.pack(e.ip[:ip.Put(e.ip[:])], pieces...)
 	return s.send(nb, gso, e)
 }
 
-// The largest packet of IPv4 in bytes, and the hops that ours may take (RFC 1700's default).
+// The largest IPv4 packet in bytes, and the TTL of our packets (RFC 1700's default).
 const (
 	maxPacket  = 65535
 	defaultTTL = 64
 )
 
-// sendFragments4 cuts a packet to the MTU (RFC 791 section 3.2).
+// sendFragments4 sends a packet in fragments of at most the MTU (RFC 791 section 3.2).
 func (s *Stack) sendFragments4(e *envelope, to *neighbour, ip *wire.IPv4, pieces [][]byte) error {
 	body := slices.Concat(pieces...)
-	room := (s.fast.MTU - wire.IPv4Len) &^ 7
+	room := (s.features.MTU - wire.IPv4Len) &^ 7
 	for at := 0; at < len(body); at += room {
 		n := min(room, len(body)-at)
 		part := *ip

@@ -19,9 +19,10 @@ func (s *Stack) inputIPv6(b []byte, e *wire.Ethernet, valid bool) {
 	multicast := h.Dst.IsMulticast()
 	n := s.net.Load()
 	switch {
-	case n.mtu6 == 0, !n.takes(h.Dst), e.Dst.IsGroup() && !multicast, h.Src.IsMulticast(),
-		s.isMartian(h.Src, h.Dst) && !isClaim(&h, body),
-		// those of IPv4 in IPv6's form are never on a wire, and would meet connections of IPv4
+	case n.mtu6 == 0, !n.isForUs(h.Dst), e.Dst.IsGroup() && !multicast, h.Src.IsMulticast(),
+		s.isMartian(h.Src, h.Dst) && !isConflictingAdvert(&h, body),
+		// An IPv4-mapped address never stands in a packet on a wire, and would be confused with
+		// IPv4 flows.
 		h.Src.Is4In6(), h.Dst.Is4In6():
 		s.stats.foreign.Add(1)
 		return
@@ -32,60 +33,59 @@ func (s *Stack) inputIPv6(b []byte, e *wire.Ethernet, valid bool) {
 	})
 }
 
-// isClaim tells who has an address that we are about to take, and says so, from other packets that
-// come from an address of ours.
-func isClaim(h *wire.IPv6, body []byte) bool {
+// isConflictingAdvert tells whether a packet from an address of ours is the neighbour advertisement
+// of another station that has this address. Duplicate address detection needs those.
+func isConflictingAdvert(h *wire.IPv6, body []byte) bool {
 	return h.NextHeader == wire.ProtocolICMPv6 && len(body) > 0 &&
 		body[0] == wire.ICMPv6NeighborAdvert && !h.Src.IsLoopback()
 }
 
-// takes tells whether packets to a are for us.
-func (n *network) takes(a netip.Addr) bool {
+// isForUs tells whether packets to a are for this stack.
+func (n *network) isForUs(a netip.Addr) bool {
 	if a.IsMulticast() {
 		return a == allNodes || slices.Contains(n.groups, a)
 	}
 	return n.isOurs(a)
 }
 
-// inputChain walks what stands between the header of IPv6 and the layer above, next and
-// p.body. The dealer's.
+// inputChain walks the extension headers: next is the number of the first, p.body their bytes. The
+// upper layer gets what follows them. Dealer only.
 func (s *Stack) inputChain(next wire.Protocol, p *packet) {
 	c, err := wire.ParseChain(next, p.body)
 	if err != nil {
 		s.stats.malformed.Add(1)
 		var bad *wire.Problem
 		if errors.As(err, &bad) && !bad.Silent {
-			s.complain(p, complaint{wire.ICMPv6ParameterProblem, bad.Code, bad.Pointer,
+			s.sendICMPError(p, icmpErrorMessage{wire.ICMPv6ParameterProblem, bad.Code, bad.Pointer,
 				bad.Code == wire.ProblemV6Option && !bad.Unicast})
 		}
 		return
 	}
 	if c.IsFragment {
-		if p.pieces { // a fragment within one
+		if p.reassembled { // a fragment inside a fragment
 			s.stats.malformed.Add(1)
 			return
 		}
 		f := fragment{int(c.Fragment.Offset), c.Payload, c.Fragment.More, c.Protocol}
 		if f.more && len(f.body)%8 != 0 {
 			s.stats.malformed.Add(1)
-			// its length (RFC 8200 section 4.5)
-			s.complain(p, complaint{kind: wire.ICMPv6ParameterProblem, rest: 4})
+			// pointer to the Payload Length field (RFC 8200 section 4.5)
+			s.sendICMPError(p, icmpErrorMessage{kind: wire.ICMPv6ParameterProblem, rest: 4})
 			return
 		}
-		s.inputFragment(partKey{p.src, p.dst, 0, c.Fragment.ID},
+		s.inputFragment(fragmentKey{p.src, p.dst, 0, c.Fragment.ID},
 			p.header[:wire.IPv6Len:wire.IPv6Len], f)
 		return
 	}
 	whole := len(p.body)
 	p.body, p.nextAt = c.Payload, c.NextAt
-	if c.Unfragmentable > 0 && !p.pieces { // the views are of one buffer
+	if c.Unfragmentable > 0 && !p.reassembled { // header and body are views of one buffer
 		p.header = p.header[:len(p.header)+whole-len(c.Payload)]
 	}
 	s.inputTransport(c.Protocol, p)
 }
 
-// sendIPv6 sends a packet, in pieces if it is larger than what the way to dst has room
-// for. Any goroutine.
+// sendIPv6 sends a packet, in fragments if it is larger than the path MTU. Any goroutine.
 func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protocol, gso link.GSO,
 	pieces ...[]byte) error {
 	nb, err := s.neighbourFor(dst)
@@ -108,8 +108,8 @@ func (s *Stack) sendIPv6(e *envelope, src, dst netip.Addr, protocol wire.Protoco
 	return s.send(nb, gso, e)
 }
 
-// sendFragments6 cuts a packet to what the way has room for (RFC 8200 section 4.5). That their
-// number cannot be foretold keeps others from sending a piece of it (RFC 7739).
+// sendFragments6 sends a packet in fragments of at most mtu (RFC 8200 section 4.5). The
+// identification is unpredictable, so that an attacker cannot inject a fragment (RFC 7739).
 func (s *Stack) sendFragments6(e *envelope, to *neighbour, ip *wire.IPv6, mtu int,
 	pieces [][]byte) error {
 	body := slices.Concat(pieces...)
@@ -131,8 +131,7 @@ func (s *Stack) sendFragments6(e *envelope, to *neighbour, ip *wire.IPv6, mtu in
 	return nil
 }
 
-// unfragmented writes the header of a datagram of IPv6 that has been put together, as it would have
-// been sent whole.
+// unfragmented rewrites the first fragment's IPv6 header as that of the unfragmented datagram.
 func unfragmented(header []byte, next wire.Protocol, length int) []byte {
 	binary.BigEndian.PutUint16(header[4:], uint16(length)) //nolint:gosec // a reassembly has at most 65535
 	header[6] = byte(next)

@@ -22,7 +22,7 @@ var (
 	addrY = netip.MustParseAddr("2001:db8::2")
 )
 
-// host6 is a host of both families: 10.0.0.n, 2001:db8::n, and an address of the link.
+// host6 makes a host with 10.0.0.n, 2001:db8::n and a link-local address.
 func host6(t testing.TB, l link.Link, n string, change ...func(*Config)) *Stack {
 	t.Helper()
 	cfg := Config{Link: l, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0." + n + "/24"),
@@ -34,11 +34,11 @@ func host6(t testing.TB, l link.Link, n string, change ...func(*Config)) *Stack 
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() }) // some tests close it
+	t.Cleanup(func() { _ = s.Close() }) // some tests close the stack
 	return s
 }
 
-// local is the address of the link of a stack.
+// local returns the link-local address of a stack.
 func local(t testing.TB, s *Stack) netip.Addr {
 	t.Helper()
 	for _, p := range s.Addresses() {
@@ -71,8 +71,8 @@ func TestPing6(t *testing.T) {
 	bubble6(t, link.Fault{Delay: 5 * time.Millisecond}, func(t *testing.T, x, y *Stack) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		// While our own address is not sure the neighbour asks, too, before it answers: three round
-		// trips instead of two.
+		// While our own address is optimistic, the neighbour resolves it before it answers: three
+		// round trips instead of two.
 		if d, err := x.Ping(ctx, addrY, 56); err != nil || d != 30*time.Millisecond {
 			t.Errorf("the first: %v, %v", d, err)
 		}
@@ -149,7 +149,7 @@ func TestUDP6(t *testing.T) {
 	})
 }
 
-// TestFamilies holds which sockets share a port, and who of them hears what.
+// TestFamilies holds which sockets may share a port, and which of them receives what.
 func TestFamilies(t *testing.T) {
 	bubble6(t, link.Fault{Delay: time.Millisecond}, func(t *testing.T, x, y *Stack) {
 		for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestFamilies(t *testing.T) {
 			{"tcp4", ":81", nil},
 			{"tcp6", ":81", nil},
 			{"tcp", "0.0.0.0:81", syscall.EADDRINUSE},
-			{"tcp", "[2001:db8::2]:81", nil}, // a listener of its own beside that of all
+			{"tcp", "[2001:db8::2]:81", nil}, // beside the listener for all addresses
 			{"tcp", "[2001:db8::7]:81", syscall.EADDRNOTAVAIL},
 			{"tcp", "[::1]:82", nil},
 		} {
@@ -192,8 +192,8 @@ func TestFamilies(t *testing.T) {
 	})
 }
 
-// What was sent must arrive over IPv6 too, whatever the wire does, its questions and
-// answers included.
+// TestBadWires6 holds that bytes arrive over IPv6 on a faulty wire, which affects neighbour
+// discovery too.
 func TestBadWires6(t *testing.T) {
 	fault := link.Fault{Delay: 5 * time.Millisecond, Loss: .03, Corrupt: .03, Duplicate: .05,
 		Reorder: .05, Jitter: 3 * time.Millisecond}
@@ -208,7 +208,7 @@ func TestBadWires6(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			_, _ = io.Copy(c, c) // the client tells
+			_, _ = io.Copy(c, c) // the client checks
 			_ = c.Close()
 		}()
 		c, err := x.Dial("tcp", "[2001:db8::2]:7")
@@ -217,7 +217,7 @@ func TestBadWires6(t *testing.T) {
 		}
 		want := bytes.Repeat([]byte("over a bad wire and back "), 50_000)
 		go func() {
-			_, _ = c.Write(want) // the reader tells
+			_, _ = c.Write(want) // the reader checks
 			_ = c.(*Conn).CloseWrite()
 		}()
 		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
@@ -226,7 +226,7 @@ func TestBadWires6(t *testing.T) {
 	})
 }
 
-// What a stack is told later counts as what it was told first; connections go on.
+// TestConfigure holds that Configure replaces the first configuration, and that connections go on.
 func TestConfigure(t *testing.T) {
 	bubble6(t, link.Fault{Delay: time.Millisecond}, func(t *testing.T, x, y *Stack) {
 		l, err := y.Listen("tcp", ":80")

@@ -24,7 +24,7 @@ import (
 )
 
 // kernel makes a host on a tap whose other end is Linux itself, in a network namespace of the
-// test's own: the stack is 10.9.0.2 and 2001:db8::2, the kernel 10.9.0.1 and 2001:db8::1. Commands
+// test's own. The stack is 10.9.0.2 and 2001:db8::2, the kernel 10.9.0.1 and 2001:db8::1. Commands
 // that the test starts run in that namespace. Wrappers are put around the tap.
 func kernel(t testing.TB, wrappers ...func(link.Link) link.Link) *Stack {
 	t.Helper()
@@ -67,18 +67,18 @@ func kernel(t testing.TB, wrappers ...func(link.Link) link.Link) *Stack {
 	return s
 }
 
-// device is the name of the tap on the side of the kernel.
+// device returns the name of the tap's device.
 func device(t testing.TB) string {
 	t.Helper()
 	_, after, _ := strings.Cut(run(t, "ip", "-o", "addr", "show", "to", "10.9.0.1"), ": ")
 	return strings.Fields(after)[0]
 }
 
-// atMost is a net under what must happen in real time, and within is it as timeout(1) takes it.
-// Nothing is expected to be fast.
+// testTimeout bounds what must happen in real time, and within is the same for timeout(1). Nothing
+// is expected to be fast.
 const (
-	atMost = 5 * time.Minute
-	within = "300"
+	testTimeout = 5 * time.Minute
+	within      = "300"
 )
 
 func run(t testing.TB, name string, args ...string) string {
@@ -128,7 +128,7 @@ func TestCurl(t *testing.T) {
 				sums <- fmt.Sprintf("%x", sum.Sum(nil))
 				return
 			}
-			_, _ = w.Write(big) // curl tells
+			_, _ = w.Write(big) // curl checks
 		})}
 	go func() { _ = server.Serve(l) }() // until Close
 	defer func() { _ = server.Close() }()
@@ -166,7 +166,7 @@ func echoOfTheKernel(t *testing.T, s *Stack, at string) {
 			if err != nil {
 				return
 			}
-			_, _ = io.Copy(c, c) // the client tells
+			_, _ = io.Copy(c, c) // the client checks
 			_ = c.Close()
 		}
 	}()

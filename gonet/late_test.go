@@ -10,8 +10,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// late is a link whose reader comes only when it is interrupted: the dealer of a machine that has
-// no time for it.
+// late is a link whose Read returns only when it is interrupted, as on a machine whose dealer gets
+// no processor time.
 type late struct {
 	link.Link
 	is   atomic.Bool
@@ -40,23 +40,23 @@ func (l *late) Close() error {
 	return l.Link.Close()
 }
 
-// TestTimersLookFirst has a timer go off while the acknowledgement waits at the link:
-// nothing is sent again.
-func TestTimersLookFirst(t *testing.T) {
+// TestTheDealerReadsBeforeTimers has a retransmission timer go off while the acknowledgement waits
+// at the link: nothing is retransmitted.
+func TestTheDealerReadsBeforeTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := link.Pair()
 		slow := &late{Link: one, rung: make(chan struct{}, 1)}
-		a, b := two(t, slow, other)
+		a, b := twoHosts(t, slow, other)
 		near, far := connected(t, a, b, "10.0.0.2")
 		go func() { _, _ = io.Copy(io.Discard, far) }()
-		for range 10 { // the estimate of a round trip is that of a machine that has time
+		for range 10 { // the round-trip estimate is that of a fast machine
 			if _, err := near.Write([]byte("hello")); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
 		}
 		slow.is.Store(true)
-		for range 20 { // whole segments, so that no acknowledgement is delayed
+		for range 20 { // full segments, so that no acknowledgement is delayed
 			if _, err := near.Write(make([]byte, 4*1448)); err != nil {
 				t.Fatal(err)
 			}

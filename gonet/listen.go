@@ -10,26 +10,28 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// Listener takes connections: a net.Listener.
+// Listener accepts TCP connections: a net.Listener.
 type Listener struct {
 	stack  *Stack
 	local  netip.AddrPort
-	ready  chan *Conn // the backlog: connections that are established and wait for Accept
+	ready  chan *Conn // the backlog: established connections that wait for Accept
 	once   sync.Once
 	closed chan struct{}
 	fail   error
-	// flooded is until when cookies are taken: the dealer's own.
-	flooded tcp.Time
-	half    atomic.Int32 // connections in the table that came by this listener and are not accepted
+	// cookiesUntil is the end of the time in which cookies are accepted. Dealer only.
+	cookiesUntil tcp.Time
+	// connections of this listener in the table that Accept has not returned
+	unaccepted atomic.Int32
 }
 
 var _ net.Listener = (*Listener)(nil)
 
-// defaultBacklog is in connections.
+// defaultBacklog bounds the connections that wait for Accept, unless Config.Backlog is set. A
+// guess.
 const defaultBacklog = 1024
 
-// Listen takes connections at an address: network is "tcp", which takes both families, "tcp4" or
-// "tcp6", address as for net.Listen.
+// Listen listens at an address, which is written as for net.Listen. network is "tcp" for both
+// families, "tcp4" or "tcp6".
 func (s *Stack) Listen(network, address string) (*Listener, error) {
 	local, err := s.parseOurs(network, "tcp", address)
 	if err == nil {
@@ -54,7 +56,7 @@ func (s *Stack) Listen(network, address string) (*Listener, error) {
 	return nil, &net.OpError{Op: "listen", Net: network, Addr: tcpAddr(local), Err: err}
 }
 
-// Accept is net.Listener's.
+// Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case <-l.closed:
@@ -63,7 +65,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 	select {
 	case c := <-l.ready:
-		c.uncount()
+		c.leaveBacklog()
 		return c, nil
 	case <-l.closed:
 		return nil, l.failure()
@@ -74,27 +76,27 @@ func (l *Listener) failure() error {
 	return &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: l.fail}
 }
 
-// uncount notes that a connection does not wait for Accept any more, or never will. Any goroutine:
-// for the dealer to be asked would cost it a wake-up for each connection.
-func (c *Conn) uncount() {
-	if c.listener != nil && !c.counted.Swap(true) {
-		c.listener.half.Add(-1)
+// leaveBacklog takes a connection out of its listener's count, because Accept has returned it or it
+// was removed. Any goroutine: a claim would wake the dealer for each connection.
+func (c *Conn) leaveBacklog() {
+	if c.listener != nil && !c.leftBacklog.Swap(true) {
+		c.listener.unaccepted.Add(-1)
 	}
 }
 
-// Addr is net.Listener's.
+// Addr implements net.Listener.
 func (l *Listener) Addr() net.Addr { return tcpAddr(l.local) }
 
-// Close is net.Listener's. Connections that wait for Accept are reset.
+// Close implements net.Listener. Connections that wait for Accept are reset.
 func (l *Listener) Close() error {
-	if !l.shut(errClosed) {
+	if !l.closeWith(errClosed) {
 		return &net.OpError{Op: "close", Net: "tcp", Addr: l.Addr(), Err: errClosed}
 	}
 	s := l.stack
-	_ = s.claim(func() { // a stack that has ended has forgotten it
+	_ = s.claim(func() { // a stack that has ended has no listeners
 		delete(s.listeners, l.local)
 		for _, c := range s.conns {
-			if c.listener == l && !c.counted.Load() && !c.handed {
+			if c.listener == l && !c.leftBacklog.Load() && !c.inBacklog {
 				s.discard(c)
 			}
 		}
@@ -102,22 +104,22 @@ func (l *Listener) Close() error {
 	for {
 		select {
 		case c := <-l.ready:
-			_ = c.Abort() // it may have ended
+			_ = c.Abort() // the connection may have ended
 		default:
 			return nil
 		}
 	}
 }
 
-// discard resets a connection that nobody will accept. The dealer's.
+// discard resets a connection that will not be accepted. Dealer only.
 func (s *Stack) discard(c *Conn) {
 	c.mu.Lock()
 	c.machine.Abort()
 	c.mu.Unlock()
-	s.touch(c)
+	s.queueUpdate(c)
 }
 
-func (l *Listener) shut(err error) (first bool) {
+func (l *Listener) closeWith(err error) (first bool) {
 	l.once.Do(func() {
 		first, l.fail = true, err
 		close(l.closed)
@@ -125,14 +127,15 @@ func (l *Listener) shut(err error) (first bool) {
 	return first
 }
 
-// deliver puts an established connection in the backlog. The dealer's.
+// deliver puts an established connection in the backlog. If the backlog is full, the connection is
+// reset. Dealer only.
 func (l *Listener) deliver(c *Conn) {
 	select {
 	case <-l.closed:
 	default:
 		select {
 		case l.ready <- c:
-			c.handed = true
+			c.inBacklog = true
 			return
 		default:
 		}

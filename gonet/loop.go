@@ -6,26 +6,27 @@ import (
 	"interleave/gonet/link"
 )
 
-// loopback carries what the stack sends to itself: a queue that the dealer empties between batches.
+// loopback is the queue of frames that the stack sends to itself. The dealer empties it between
+// batches.
 type loopback struct {
 	mu     sync.Mutex
 	frames []link.Frame
-	spare  []link.Frame // the frames that the dealer took last, whose memory is used again
+	spare  []link.Frame // the frames that the dealer took last; their memory is used again
 }
 
-// loopLen is how many frames may wait, as in the queue of a device.
-const loopLen = 1000
+// loopbackLen bounds the queue in frames, as Linux does for a device (txqueuelen).
+const loopbackLen = 1000
 
-// loop sends a frame to ourselves. Any goroutine.
-func (s *Stack) loop(gso link.GSO, pieces [][]byte) error {
-	l := &s.self
+// sendLoopback queues a frame to the stack itself. Any goroutine.
+func (s *Stack) sendLoopback(gso link.GSO, pieces [][]byte) error {
+	l := &s.loopback
 	l.mu.Lock()
-	if len(l.frames) >= loopLen {
+	if len(l.frames) >= loopbackLen {
 		l.mu.Unlock()
 		s.stats.droppedLoop.Add(1)
 		return nil
 	}
-	gso.Valid = true // it never leaves memory
+	gso.Valid = true // the frame never leaves memory
 	var data []byte
 	if n := len(l.frames); n < cap(l.frames) {
 		data = l.frames[:n+1][n].Data[:0]
@@ -42,9 +43,9 @@ func (s *Stack) loop(gso link.GSO, pieces [][]byte) error {
 	return nil
 }
 
-// drainLoop runs what the stack has sent to itself through the layers, until nothing is left.
-func (s *Stack) drainLoop() {
-	l := &s.self
+// drainLoopback runs the queued frames through the layers, until none is left.
+func (s *Stack) drainLoopback() {
+	l := &s.loopback
 	for {
 		l.mu.Lock()
 		frames := l.frames

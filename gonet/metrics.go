@@ -13,22 +13,22 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// ConnInfo is what can be said of a connection at an instant.
+// ConnInfo describes a connection at an instant.
 type ConnInfo struct {
 	tcp.Info
 	Local, Remote netip.AddrPort
 }
 
-// Snapshot is what a stack holds at an instant.
+// Snapshot describes a stack at an instant.
 type Snapshot struct {
 	Stats
-	Conns     []ConnInfo       // by their addresses
+	Conns     []ConnInfo       // sorted by their addresses
 	Listeners []netip.AddrPort // of TCP
 	Sockets   []netip.AddrPort // of UDP
 }
 
-// Snapshot looks at everything that a stack holds. The dealer does nothing else meanwhile: about
-// 0.1 us for each connection.
+// Snapshot returns a description of all that the stack holds. The dealer collects it, and processes
+// no packets for about 0.1 us for each connection.
 func (s *Stack) Snapshot() (Snapshot, error) {
 	out := Snapshot{Stats: s.Stats()}
 	var conns []*Conn
@@ -37,10 +37,10 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 			conns = append(conns, c)
 		}
 		for a := range s.listeners {
-			out.Listeners = append(out.Listeners, shown(a))
+			out.Listeners = append(out.Listeners, displayed(a))
 		}
 		for a := range s.sockets {
-			out.Sockets = append(out.Sockets, shown(a))
+			out.Sockets = append(out.Sockets, displayed(a))
 		}
 	})
 	for _, c := range conns {
@@ -56,14 +56,14 @@ func (s *Stack) Snapshot() (Snapshot, error) {
 	return out, err
 }
 
-// Info is what can be said of the connection now.
+// Info describes the connection now.
 func (c *Conn) Info() ConnInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return ConnInfo{c.machine.Info(), c.local, c.remote}
 }
 
-// String is the connection in the manner of `ss -ti`: a line with the addresses, and one with the
+// String writes the connection as `ss -ti` does: a line with the addresses, and one with the
 // figures that are known.
 func (i ConnInfo) String() string {
 	var b strings.Builder
@@ -93,14 +93,13 @@ func (i ConnInfo) String() string {
 	return b.String()
 }
 
-// ms is a time in milliseconds, as ss prints it.
+// ms writes a time in milliseconds, as ss does.
 func ms(d time.Duration) string { return fmt.Sprintf("%.4g", float64(d)/float64(time.Millisecond)) }
 
-// metric is a counter of Stats: its name in the exposition format of Prometheus, and the
-// sentence about it.
+// metric describes a counter of Stats: its name in Prometheus, and its help text.
 type metric struct{ field, name, help string }
 
-// metrics are in the order of Stats.
+// metrics describes the counters, in the order of Stats.
 var metrics = []metric{
 	{"Received", "frames_received", "Frames read from the link, those to ourselves included."},
 	{"Sent", "frames_sent", "Frames written to the link."},
@@ -118,7 +117,8 @@ var metrics = []metric{
 	{"Cookies", "cookies_sent", "SYNs that were answered by a cookie."},
 }
 
-// each calls f with every counter of Stats; one that has no sentence is shown by its field's name.
+// each calls f for every counter of Stats. A counter without an entry in metrics is shown by the
+// name of its field.
 func (s Stats) each(f func(m metric, value uint64)) {
 	v := reflect.ValueOf(s)
 	for i := range v.NumField() {
@@ -135,8 +135,8 @@ func (s Stats) each(f func(m metric, value uint64)) {
 	}
 }
 
-// WriteText writes the snapshot to be read: counters that are not zero, who listens, and each
-// connection as `ss -ti` has it.
+// WriteText writes the snapshot for people: the counters that are not zero, the listeners and
+// sockets, and each connection as `ss -ti` does.
 func (s Snapshot) WriteText(w io.Writer) error {
 	var b strings.Builder
 	s.each(func(m metric, value uint64) {
@@ -160,8 +160,9 @@ func (s Snapshot) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteMetrics writes the snapshot in the exposition format of Prometheus. Connections are summed:
-// one that has ended takes its sums along, so these are gauges.
+// WriteMetrics writes the snapshot in the exposition format of Prometheus. Figures of connections
+// are sums over those that exist. A connection that ends takes its figures out of the sums, so
+// these are gauges, not counters.
 func (s Snapshot) WriteMetrics(w io.Writer) error {
 	var b strings.Builder
 	head := func(name, kind, help string) {
@@ -207,10 +208,11 @@ func (s Snapshot) WriteMetrics(w io.Writer) error {
 	return err
 }
 
-// Done is closed when the stack has ended: by Close, or because its link has failed. Err tells why.
+// Done returns a channel that is closed when the stack has ended, by Close or because its link has
+// failed. Err returns the reason.
 func (s *Stack) Done() <-chan struct{} { return s.done }
 
-// Err is why the stack has ended, nil while it runs.
+// Err returns why the stack has ended, nil while it runs.
 func (s *Stack) Err() error {
 	select {
 	case <-s.done:

@@ -37,11 +37,11 @@ func TestSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 		const n = 2_000_000
-		go func() { _, _ = c.Write(make([]byte, n)) }() // the reader tells
+		go func() { _, _ = c.Write(make([]byte, n)) }() // the reader checks
 		if _, err := io.ReadFull(d, make([]byte, n)); err != nil {
 			t.Fatal(err)
 		}
-		elapse(time.Second) // of fake time: the last acknowledgement arrives
+		advanceTime(time.Second) // the last acknowledgement arrives
 		i := c.(*Conn).Info()
 		if i.State != tcp.Established || i.RTT < 20*time.Millisecond || i.Window == 0 ||
 			i.MSS != 1448 || i.InFlight != 0 {
@@ -87,8 +87,7 @@ func TestSnapshot(t *testing.T) {
 	})
 }
 
-// TestMetricsNameTheCounters holds the table against Stats: a counter that is new
-// wants its sentence.
+// TestMetricsNameTheCounters holds that every counter of Stats has a help text.
 func TestMetricsNameTheCounters(t *testing.T) {
 	var s Stats
 	fields := reflect.TypeOf(s)
@@ -104,8 +103,8 @@ func TestMetricsNameTheCounters(t *testing.T) {
 	})
 }
 
-// serveNames is a server of DNS for one name: the addresses of host.test, and for all others that
-// they are not there.
+// serveNames is a DNS server for one name: it returns the addresses of host.test, and NXDOMAIN for
+// all other names.
 func serveNames(t *testing.T, p *PacketConn, addresses ...[4]byte) {
 	b := make([]byte, 1500)
 	for {
@@ -141,10 +140,11 @@ func serveNames(t *testing.T, p *PacketConn, addresses ...[4]byte) {
 	}
 }
 
-// TestResolver asks a server on the other host, and connects to a name whose first address
-// does not answer.
+// TestResolver queries a server on the other host, and connects to a name whose first address does
+// not answer.
 func TestResolver(t *testing.T) {
-	// Package net reads its configuration once, and keeps a channel that must not be of a bubble.
+	// Package net reads its configuration once, and keeps a channel that must not be made inside a
+	// synctest bubble.
 	over, end := context.WithCancel(t.Context())
 	end()
 	if _, err := (&net.Resolver{PreferGo: true}).LookupHost(over, "nobody.test."); err == nil {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// parse reads an address of package net: "host:port" with an address or nothing as the host. What
-// is for any address has the unspecified one of its family, or an invalid one for both.
+// parse parses an address in the form of package net: "host:port", where host is an address or
+// empty. For an empty host the result has the unspecified address of the family, or an invalid one
+// for both families.
 func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 	family, ok := strings.CutPrefix(network, want)
 	if !ok || family != "" && family != "4" && family != "6" {
@@ -28,7 +29,7 @@ func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 			return netip.AddrPort{}, &net.AddrError{Err: "not an address: names are the resolver's",
 				Addr: address}
 		}
-		a = a.Unmap().WithZone("") // there is one link
+		a = a.Unmap().WithZone("") // a zone has no meaning on a stack with one link
 	}
 	switch {
 	case !a.IsValid() && family == "4":
@@ -42,8 +43,8 @@ func (s *Stack) parse(network, want, address string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(a, uint16(number)), nil
 }
 
-// parseOurs is parse for an address to listen at. As package net has it, the unspecified address of
-// a family is that of both if the network is.
+// parseOurs parses an address to listen at. As in package net, an unspecified address means both
+// families unless network names one.
 func (s *Stack) parseOurs(network, want, address string) (netip.AddrPort, error) {
 	at, err := s.parse(network, want, address)
 	if a := at.Addr(); err == nil && a.IsValid() {
@@ -57,39 +58,41 @@ func (s *Stack) parseOurs(network, want, address string) (netip.AddrPort, error)
 	return at, err
 }
 
-// shown is how an address for both families is written.
-func shown(a netip.AddrPort) netip.AddrPort {
+// displayed returns the form in which an address for both families is shown: [::].
+func displayed(a netip.AddrPort) netip.AddrPort {
 	if a.Addr().IsValid() {
 		return a
 	}
 	return netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())
 }
 
-func tcpAddr(a netip.AddrPort) net.Addr { return net.TCPAddrFromAddrPort(shown(a)) }
+func tcpAddr(a netip.AddrPort) net.Addr { return net.TCPAddrFromAddrPort(displayed(a)) }
 
-// anyOf is any address of a's family, and the port of a.
-func anyOf(a netip.AddrPort) netip.AddrPort {
+// familyWildcard returns the unspecified address of a's family with the port of a.
+func familyWildcard(a netip.AddrPort) netip.AddrPort {
 	if a.Addr().Is4() {
 		return netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port())
 	}
 	return netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())
 }
 
-// anyAt is any address of both families.
-func anyAt(port uint16) netip.AddrPort { return netip.AddrPortFrom(netip.Addr{}, port) }
+// dualWildcard returns the key of a port for all addresses of both families.
+func dualWildcard(port uint16) netip.AddrPort { return netip.AddrPortFrom(netip.Addr{}, port) }
 
-// owner is who has what is sent to a: by its address, for any of its family, or for any.
-func owner[T any](all map[netip.AddrPort]*T, a netip.AddrPort) *T {
+// lookupBound returns the listener or socket that receives what is sent to a: one that is bound to
+// exactly a, to all addresses of a's family, or to all of both families, in this order.
+func lookupBound[T any](all map[netip.AddrPort]*T, a netip.AddrPort) *T {
 	if x := all[a]; x != nil {
 		return x
 	}
-	if x := all[anyOf(a)]; x != nil {
+	if x := all[familyWildcard(a)]; x != nil {
 		return x
 	}
-	return all[anyAt(a.Port())]
+	return all[dualWildcard(a.Port())]
 }
 
-// isFree tells whether a is nobody's: any address of both families meets that of each.
+// isFree tells whether a listener or socket may be bound to a. A binding to all addresses of both
+// families conflicts with one to all addresses of either family.
 func isFree[T any](all map[netip.AddrPort]*T, a netip.AddrPort) bool {
 	switch {
 	case all[a] != nil:
@@ -98,7 +101,7 @@ func isFree[T any](all map[netip.AddrPort]*T, a netip.AddrPort) bool {
 		return all[netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port())] == nil &&
 			all[netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())] == nil
 	case a.Addr().IsUnspecified():
-		return all[anyAt(a.Port())] == nil
+		return all[dualWildcard(a.Port())] == nil
 	}
 	return true
 }

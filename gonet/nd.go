@@ -6,8 +6,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// ndHopLimit is that of all messages of neighbour discovery: what has passed a router has less, so
-// that nobody beyond the link can forge them (RFC 4861 section 11.2).
+// ndHopLimit is the hop limit of all neighbour discovery messages. A router would have decremented
+// it, so nobody beyond the link can forge them (RFC 4861 section 11.2).
 const ndHopLimit = 255
 
 var (
@@ -15,19 +15,19 @@ var (
 	allRouters = netip.MustParseAddr("ff02::2")
 )
 
-// sendND sends a message of ICMPv6 to a station, and writes its checksum. Any goroutine.
+// sendND completes the checksum of an ICMPv6 message and sends it to a station. Any goroutine.
 func (s *Stack) sendND(mac wire.MAC, src, dst netip.Addr, b []byte) {
 	wire.SealICMP(b, wire.PseudoSum(src, dst, wire.ProtocolICMPv6, len(b)))
 	h := wire.IPv6{Length: uint16(len(b)), NextHeader: wire.ProtocolICMPv6, HopLimit: ndHopLimit,
 		Src: src, Dst: dst}
 	var header [wire.IPv6Len]byte
 	h.Put(header[:])
-	_ = s.emitBytes(mac, wire.EtherIPv6, header[:], b) // a link that fails ends the stack
+	_ = s.emitBytes(mac, wire.EtherIPv6, header[:], b) // the dealer sees a failed link
 }
 
-// solicit asks for an address: the group of all who may have it, or the station that had it. From
-// an address that may turn out to be somebody else's we do not say where we are, so that nobody's
-// knowledge is spoilt (RFC 4429 section 3.2).
+// solicit sends a neighbour solicitation for an address: to its solicited-node group, or to the
+// station that had it if to is not nil. From an optimistic address it omits our MAC, which could
+// spoil the neighbour caches of others (RFC 4429 section 3.2).
 func (s *Stack) solicit(a netip.Addr, to *wire.MAC) {
 	src, err := s.source(a)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Stack) solicit(a netip.Addr, to *wire.MAC) {
 	s.sendND(*to, src, dst, b[:n.Put(b[:], wire.ICMPv6NeighborSolicit)])
 }
 
-// inputSolicit answers who asks for an address of ours. The dealer's.
+// inputSolicit answers a solicitation for an address of ours. Dealer only.
 func (s *Stack) inputSolicit(p *packet, m wire.ICMP, body []byte) {
 	n, err := wire.ParseNeighbor(m, body)
 	probe := p.src.IsUnspecified()
@@ -53,12 +53,12 @@ func (s *Stack) inputSolicit(p *packet, m wire.ICMP, body []byte) {
 		s.stats.malformed.Add(1)
 		return
 	}
-	own := s.place.find(n.Target)
+	own := s.netState.find(n.Target)
 	switch {
 	case own == nil:
 		s.stats.foreign.Add(1)
 		return
-	// two want one address, and neither gets it (RFC 4862 section 5.4.3)
+	// Two stations try the same address, and neither may use it (RFC 4862 section 5.4.3).
 	case probe && own.optimistic:
 		s.duplicate(own)
 		return
@@ -71,34 +71,35 @@ func (s *Stack) inputSolicit(p *packet, m wire.ICMP, body []byte) {
 		s.sendND(wire.MulticastMAC(allNodes), n.Target, allNodes, b[:])
 		return
 	}
-	// Who is about to take its address does not say where it is; the answer goes to where the
-	// question came from, as two who ask so would wait for each other.
+	// A neighbour with an optimistic address does not tell its MAC. The answer goes to the station
+	// from which the solicitation came: to resolve the address first could deadlock two such
+	// stations, as each would wait for the other.
 	to := p.from
 	if n.HasMAC {
 		to = n.MAC
-		s.meet(p.src, true, advertisement{mac: n.MAC, override: true})
+		s.updateNeighbour(p.src, true, advertisement{mac: n.MAC, override: true})
 	}
 	s.sendND(to, n.Target, p.src, b[:])
 }
 
-// inputAdvert takes what a neighbour says of itself. The dealer's.
+// inputAdvert processes a neighbour advertisement. Dealer only.
 func (s *Stack) inputAdvert(p *packet, m wire.ICMP, body []byte) {
 	n, err := wire.ParseNeighbor(m, body)
 	if err != nil || n.MAC.IsGroup() || p.group && n.Solicited {
 		s.stats.malformed.Add(1)
 		return
 	}
-	if own := s.place.find(n.Target); own != nil {
+	if own := s.netState.find(n.Target); own != nil {
 		if own.optimistic {
 			s.duplicate(own)
 		} else {
-			s.stats.conflicts.Add(1) // we were first, and keep it
+			s.stats.conflicts.Add(1) // the address was ours first, and is kept
 		}
 		return
 	}
-	s.meet(n.Target, false, advertisement{mac: n.MAC, silent: !n.HasMAC, override: n.Override,
-		solicited: n.Solicited})
+	s.updateNeighbour(n.Target, false, advertisement{mac: n.MAC, noMAC: !n.HasMAC,
+		override: n.Override, solicited: n.Solicited})
 	if !n.Router {
-		s.dropRouter(n.Target)
+		s.removeRouter(n.Target)
 	}
 }

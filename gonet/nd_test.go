@@ -16,10 +16,11 @@ import (
 
 var unspecified = netip.IPv6Unspecified()
 
-// A new address is asked for, and its group joined.
+// TestANewAddressIsAskedFor holds that a new address is checked for duplicates and its
+// solicited-node group joined.
 func TestANewAddressIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t)
+		w := newWireTap(t)
 		asked := map[netip.Addr]bool{}
 		for _, m := range w.messages(wire.ICMPv6NeighborSolicit) {
 			n, err := wire.ParseNeighbor(m.ICMP, m.body)
@@ -37,7 +38,7 @@ func TestANewAddressIsAskedFor(t *testing.T) {
 		joined := map[netip.Addr]bool{}
 		for _, m := range w.messages(wire.ICMPv6MLD2Report) {
 			if m.ip.NextHeader != wire.ProtocolHopByHop || m.ip.HopLimit != 1 ||
-				m.ip.Dst != allReporters || m.body[0] != wire.MLDToExclude {
+				m.ip.Dst != allMLDv2Routers || m.body[0] != wire.MLDToExclude {
 				t.Errorf("%+v reports % x", m.ip, m.body)
 			}
 			joined[netip.AddrFrom16([16]byte(m.body[4:]))] = true
@@ -58,7 +59,8 @@ func TestANewAddressIsAskedFor(t *testing.T) {
 	})
 }
 
-// An address that somebody has is given up, and another made in place of one that we made.
+// TestADuplicateIsGivenUp holds that a duplicate address is given up, and that a generated one is
+// replaced by another.
 func TestADuplicateIsGivenUp(t *testing.T) {
 	for name, claim := range map[string]func(w *wireTap, a netip.Addr){
 		"it is had": func(w *wireTap, a netip.Addr) {
@@ -72,7 +74,7 @@ func TestADuplicateIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := tapped(t)
+				w := newWireTap(t)
 				was := local(t, w.to)
 				claim(w, was)
 				is := local(t, w.to)
@@ -107,7 +109,7 @@ func TestAddressesAreStable(t *testing.T) {
 	}
 }
 
-// advertise is a router's message: its lifetime in seconds, and options.
+// advertise returns a router advertisement with a lifetime in seconds, and options.
 func advertise(lifetime uint16, options ...[]byte) []byte {
 	b := make([]byte, 16)
 	b[0], b[4] = wire.ICMPv6RouterAdvert, 64
@@ -128,7 +130,7 @@ func prefixOption(p string, valid, preferred uint32) []byte {
 
 func TestARouterConfigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t)
+		w := newWireTap(t)
 		router, server := netip.MustParseAddr("fe80::9"), netip.MustParseAddr("2001:db8:5::53")
 		if got := w.messages(wire.ICMPv6RouterSolicit); len(got) != 1 ||
 			got[0].ip.Dst != allRouters {
@@ -175,7 +177,7 @@ func TestARouterConfigures(t *testing.T) {
 		w.messages(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, _ = w.to.Ping(ctx, far, 8) // nobody answers: what counts is where it goes
+		_, _ = w.to.Ping(ctx, far, 8) // nobody answers; the test looks at the next hop
 		if got := w.messages(wire.ICMPv6Echo); len(got) != 1 || got[0].mac != w.mac {
 			t.Errorf("to the router went %+v", got)
 		}
@@ -187,7 +189,7 @@ func TestARouterConfigures(t *testing.T) {
 		if got := w.to.Resolvers(); len(got) != 0 {
 			t.Errorf("resolvers after their time: %v", got)
 		}
-		w.icmp(router, allNodes, 255, full(0, 1)) // it goes, and would take its network along
+		w.icmp(router, allNodes, 255, full(0, 1)) // the router retires, and withdraws its prefix
 		if next, ok := w.to.net.Load().nextHop(far); ok {
 			t.Errorf("a way out by %v after the router has gone", next)
 		}
@@ -211,10 +213,11 @@ func TestARouterConfigures(t *testing.T) {
 	})
 }
 
-// Who floods the link with advertisements must not fill the memory, nor end what works.
+// TestFloodsOfNeighbourDiscovery floods a stack with advertisements and solicitations: memory stays
+// bounded, and other neighbours still work.
 func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := tapped(t)
+		w := newWireTap(t)
 		time.Sleep(2 * time.Second)
 		at := func(i int) netip.Addr {
 			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 8: 1, 13: byte(i >> 16),
@@ -239,7 +242,8 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 			t.Errorf("%d neighbours, %d in the cache", n, len(w.to.cache.all))
 		}
 		echo := make([]byte, 16)
-		for i := range maxNeighbours + 500 { // each is to be answered, and nobody says where it is
+		// each solicitation needs an answer, and none has a MAC
+		for i := range maxNeighbours + 500 {
 			m := wire.Echo(wire.ICMPv6Echo, 1, 1)
 			m.Put(echo)
 			w.icmp(at(1<<20+i), addrY, 64, echo)
@@ -256,14 +260,14 @@ func TestFloodsOfNeighbourDiscovery(t *testing.T) {
 			w.icmp(netip.AddrFrom16([16]byte{0xfe, 0x80, 15: byte(i)}), allNodes, 255, b)
 		}
 		n := w.to.net.Load()
-		if len(n.addrs) > 3+maxMade || len(n.routes) > 3+maxNetworks+maxRouters {
+		if len(n.addrs) > 3+maxGenerated || len(n.routes) > 3+maxNetworks+maxRouters {
 			t.Errorf("%d addresses, %d routes", len(n.addrs), len(n.routes))
 		}
 	})
 }
 
-// A neighbour that answers no more is forgotten and asked for again: it may have
-// another station now.
+// TestANeighbourMoves holds that a neighbour which does not answer is forgotten and resolved again:
+// it may have another station now.
 func TestANeighbourMoves(t *testing.T) {
 	for name, to := range map[string]netip.Addr{"by ARP": netip.MustParseAddr("10.0.0.1"),
 		"by neighbour discovery": addrX} {
@@ -297,9 +301,9 @@ func TestANeighbourMoves(t *testing.T) {
 				x.claimMAC(t, wire.MAC{2, 5: 77})
 				ping(false)
 				time.Sleep(reachableTime + time.Second)
-				ping(false) // its station is asked
-				time.Sleep(askTimes*askInterval + 2*time.Second)
-				ping(true) // all are
+				ping(false) // the known station is asked
+				time.Sleep(maxSolicitations*solicitationInterval + 2*time.Second)
+				ping(true) // all stations are asked
 				if mac := nb.mac.Load(); mac == nil || *mac != (wire.MAC{2, 5: 77}) {
 					t.Errorf("it is at %v", mac)
 				}
@@ -308,7 +312,7 @@ func TestANeighbourMoves(t *testing.T) {
 	}
 }
 
-// claimMAC has a stack change its station.
+// claimMAC changes the MAC of a stack.
 func (s *Stack) claimMAC(t *testing.T, mac wire.MAC) {
 	t.Helper()
 	if err := s.claim(func() { s.mac = mac }); err != nil {

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// neighbourCache has all neighbours in the order of their places, so that one can always be evicted
-// for the next (the clock algorithm). A flood of addresses on the link, or packets to every address
-// of a network, must not keep a host from its own neighbours (RFC 6583 section 7).
+// neighbourCache lists all neighbours in the order in which the clock algorithm visits them, so
+// that one can always be evicted for a new one. A flood of addresses on the link, or packets to
+// every address of a network, must not keep a host from its real neighbours (RFC 6583 section 7).
 type neighbourCache struct {
 	mu   sync.Mutex
 	all  []*neighbour
-	hand int // the next to be evicted, if it has not been used since the hand was here last
+	hand int // the clock's hand: evicts the next one that was not used since the last visit
 }
 
-// maxLooks is how many neighbours are looked at for one that is not used. 64 is a guess: a host
-// with more of them in use asks again for the one that is evicted.
-const maxLooks = 64
+// maxScanned bounds how many neighbours the hand visits to find one that was not used. Then one in
+// use is evicted and resolved again. 64 is a guess.
+const maxScanned = 64
 
-// addNeighbour puts a neighbour into the cache, in the place of another if the cache is full, and
-// returns the one that is there. Any goroutine.
+// addNeighbour puts a neighbour into the cache, and evicts another if the cache is full. It returns
+// the neighbour of the address that is in the cache. Any goroutine.
 func (s *Stack) addNeighbour(nb *neighbour) *neighbour {
 	c := &s.cache
 	c.mu.Lock()
@@ -34,7 +34,7 @@ func (s *Stack) addNeighbour(nb *neighbour) *neighbour {
 		c.mu.Unlock()
 		return nb
 	}
-	for range maxLooks {
+	for range maxScanned {
 		c.hand = (c.hand + 1) % maxNeighbours
 		if !c.all[c.hand].used.Swap(false) {
 			break
@@ -44,11 +44,11 @@ func (s *Stack) addNeighbour(nb *neighbour) *neighbour {
 	c.all[c.hand] = nb
 	s.neighbours.CompareAndDelete(old.addr, old)
 	c.mu.Unlock()
-	old.drop()
+	old.evicted()
 	return nb
 }
 
-// removeNeighbours takes the neighbours out of the cache for which f is true. Any goroutine.
+// removeNeighbours removes the neighbours for which f is true. Any goroutine.
 func (s *Stack) removeNeighbours(f func(*neighbour) bool) {
 	c := &s.cache
 	c.mu.Lock()
@@ -57,29 +57,29 @@ func (s *Stack) removeNeighbours(f func(*neighbour) bool) {
 		out := f(nb)
 		if out {
 			s.neighbours.CompareAndDelete(nb.addr, nb)
-			nb.drop()
+			nb.evicted()
 		}
 		return out
 	})
 	c.hand = 0
 }
 
-// drop tells the connections that keep a neighbour to look in the cache again, and its request to
-// end.
-func (nb *neighbour) drop() {
+// evicted tells the connections that use the neighbour to look in the cache again, and ends its
+// address resolution.
+func (nb *neighbour) evicted() {
 	nb.dropped.Store(true)
-	nb.stopAsking()
+	nb.stopResolving()
 }
 
-// waiting is the packets that wait for all neighbours, in bytes.
-type waiting struct{ atomic.Int64 }
+// waitingBytes is the size of the packets that wait for all neighbours, in bytes.
+type waitingBytes struct{ atomic.Int64 }
 
-// maxWaitingBytes bounds what is kept for stations that may not exist: 16 packets of Ethernet for
-// each of 170. A guess.
+// maxWaitingBytes bounds the memory for packets to stations that may not exist: 16 packets of
+// Ethernet for each of 170. A guess.
 const maxWaitingBytes = 4 << 20
 
-// take keeps a packet for a neighbour, false if there is no room.
-func (w *waiting) take(frame []byte) bool {
+// reserve counts a packet that is to wait; it returns false if there is no room.
+func (w *waitingBytes) reserve(frame []byte) bool {
 	if w.Add(int64(len(frame))) > maxWaitingBytes {
 		w.Add(-int64(len(frame)))
 		return false
@@ -87,28 +87,28 @@ func (w *waiting) take(frame []byte) bool {
 	return true
 }
 
-// give notes that packets do not wait any more.
-func (w *waiting) give(frames ...[]byte) {
+// release subtracts packets that do not wait any more.
+func (w *waitingBytes) release(frames ...[]byte) {
 	for _, frame := range frames {
 		w.Add(-int64(len(frame)))
 	}
 }
 
-// unreachable has the neighbours that have not answered, until connections are told: one walk over
-// all connections for many neighbours, since a flood from addresses that nobody has makes thousands
-// of them.
+// unreachable collects the neighbours that have not answered, until connections are told. One walk
+// over all connections serves many neighbours: a flood from addresses that do not exist makes
+// thousands of them.
 type unreachable struct {
 	mu         sync.Mutex
 	neighbours map[*neighbour]bool // nil: no walk is due
 	last       time.Time           // of the last walk
 }
 
-// unreachableInterval is the least time between two walks: 10,000 connections take about a
-// millisecond.
+// unreachableInterval is the least time between two walks. A walk over 10,000 connections takes
+// about a millisecond.
 const unreachableInterval = 50 * time.Millisecond
 
-// noteUnreachable has the connections by a neighbour told that it does not answer, and the dealer
-// if it is a router: there may be another.
+// noteUnreachable schedules a walk that tells the connections of a neighbour that it is
+// unreachable. If the neighbour is a router, another is preferred from then on.
 func (s *Stack) noteUnreachable(nb *neighbour) {
 	a := &s.unreachable
 	a.mu.Lock()
@@ -119,8 +119,8 @@ func (s *Stack) noteUnreachable(nb *neighbour) {
 	a.neighbours[nb] = true
 	wait := unreachableInterval - time.Since(a.last)
 	a.mu.Unlock()
-	// a stack that has ended tells its connections itself
-	switch tell := func() { _ = s.post(s.tellUnreachable) }; {
+	// a stack that has ended fails its connections itself
+	switch tell := func() { _ = s.post(s.reportUnreachable) }; {
 	case !first:
 	case wait > 0:
 		time.AfterFunc(wait, tell)
@@ -129,8 +129,8 @@ func (s *Stack) noteUnreachable(nb *neighbour) {
 	}
 }
 
-// tellUnreachable is the walk. The dealer's.
-func (s *Stack) tellUnreachable() {
+// reportUnreachable is the walk. Dealer only.
+func (s *Stack) reportUnreachable() {
 	a := &s.unreachable
 	a.mu.Lock()
 	silent := a.neighbours
@@ -147,7 +147,7 @@ func (s *Stack) tellUnreachable() {
 		}
 		c.mu.Unlock()
 		if ours {
-			s.touch(c)
+			s.queueUpdate(c)
 		}
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"interleave/gonet/wire"
 )
 
-// network is what the stack knows of where it is. A snapshot is never changed, so that any
-// goroutine may look at it: the dealer replaces it when an address or a way comes or goes.
+// network is a snapshot of the stack's addresses and routes. A snapshot is immutable, so any
+// goroutine may read it. The dealer replaces it when an address or a route changes.
 type network struct {
-	addrs    []ip.Address // ours
-	all4     []netip.Addr // that mean all hosts of a network of ours
-	groups   []netip.Addr // of IPv6 that we hear
-	routes   ip.Routes
-	mtu6     int   // of packets of IPv6, in bytes; 0: there is no IPv6 here
-	hopLimit uint8 // of packets of IPv6
-	dns      []netip.Addr
+	addrs      []ip.Address // our own
+	broadcasts []netip.Addr // the directed broadcast addresses of our networks
+	groups     []netip.Addr // the IPv6 groups that we have joined
+	routes     ip.Routes
+	mtu6       int   // for IPv6, in bytes; 0: IPv6 is off
+	hopLimit   uint8 // of our IPv6 packets
+	dns        []netip.Addr
 }
 
-// Addresses are those that the stack has now, with the lengths of their networks. Any goroutine.
+// Addresses returns the stack's current addresses with their prefix lengths. Any goroutine.
 func (s *Stack) Addresses() []netip.Prefix {
 	var all []netip.Prefix
 	for _, a := range s.net.Load().addrs {
@@ -29,10 +29,11 @@ func (s *Stack) Addresses() []netip.Prefix {
 	return all
 }
 
-// Resolvers are the servers of names that routers advertise (RFC 8106). Any goroutine.
+// Resolvers returns the DNS servers that routers advertise (RFC 8106). Any goroutine.
 func (s *Stack) Resolvers() []netip.Addr { return slices.Clone(s.net.Load().dns) }
 
-// nextHop is where a packet to dst goes first; false if there is no way.
+// nextHop returns the on-link address to which a packet for dst is sent. It returns false if there
+// is no route.
 func (n *network) nextHop(dst netip.Addr) (netip.Addr, bool) {
 	if dst == broadcast4 || dst.IsMulticast() {
 		return dst, true
@@ -42,7 +43,7 @@ func (n *network) nextHop(dst netip.Addr) (netip.Addr, bool) {
 
 var broadcast4 = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// onLink tells whether a is a neighbour.
+// onLink tells whether a is on the link, not behind a router.
 func (n *network) onLink(a netip.Addr) bool {
 	r, ok := n.routes.Lookup(a)
 	return ok && !r.Via.IsValid()
@@ -60,13 +61,13 @@ func (n *network) isOurs(a netip.Addr) bool {
 
 func (s *Stack) isOurs(a netip.Addr) bool { return s.net.Load().isOurs(a) }
 
-// isBroadcast tells whether a means all hosts of a network of ours.
+// isBroadcast tells whether a is a broadcast address, limited or directed.
 func (s *Stack) isBroadcast(a netip.Addr) bool {
-	return a == broadcast4 || slices.Contains(s.net.Load().all4, a)
+	return a == broadcast4 || slices.Contains(s.net.Load().broadcasts, a)
 }
 
-// lastOf is the highest address of a network of IPv4.
-func lastOf(p netip.Prefix) netip.Addr {
+// broadcastOf returns the directed broadcast address of an IPv4 network: its highest.
+func broadcastOf(p netip.Prefix) netip.Addr {
 	b := p.Addr().As4()
 	for i := range b {
 		if bits := min(max(8*(i+1)-p.Bits(), 0), 8); bits > 0 {
@@ -76,7 +77,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// source is the address of ours that packets to dst carry.
+// source returns the source address for packets to dst.
 func (s *Stack) source(dst netip.Addr) (netip.Addr, error) {
 	n := s.net.Load()
 	if n.isOurs(dst) {
@@ -90,15 +91,15 @@ func (s *Stack) source(dst netip.Addr) (netip.Addr, error) {
 	return netip.Addr{}, errUnreachable
 }
 
-// mtu is the size in bytes that packets to dst may have on our link.
+// mtu returns the largest size of packets to dst on our link, in bytes.
 func (s *Stack) mtu(dst netip.Addr) int {
 	if dst.Is4() {
-		return s.fast.MTU
+		return s.features.MTU
 	}
 	return s.net.Load().mtu6
 }
 
-// headerLen is the length in bytes of the header of IP before packets to a.
+// headerLen returns the length of the IP header of packets to a, in bytes.
 func headerLen(a netip.Addr) int {
 	if a.Is4() {
 		return wire.IPv4Len
@@ -106,7 +107,7 @@ func headerLen(a netip.Addr) int {
 	return wire.IPv6Len
 }
 
-// etherType is what frames say that carry a packet.
+// etherType returns the EtherType of an IP packet.
 func etherType(packet []byte) wire.EtherType {
 	if packet[0]>>4 == 6 {
 		return wire.EtherIPv6

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// TestOutsiderCurl has curl download, upload, ask for ranges, go on with half a file and read
-// slowly, by both versions of HTTP, over TLS, and many at once.
+// TestOutsiderCurl has curl download, upload, request ranges, resume and read slowly, with both
+// versions of HTTP, over TLS, and many at once.
 func TestOutsiderCurl(t *testing.T) {
-	need(t, "curl of curl", "ip of iproute2")
-	s := witnessed(t)
+	requireTools(t, "curl of curl", "ip of iproute2")
+	s := capturedKernel(t)
 	dir := t.TempDir()
 	body := pattern(3_000_000)
 	if err := os.WriteFile(filepath.Join(dir, "sent"), body, 0o600); err != nil {
@@ -39,7 +39,7 @@ func TestOutsiderCurl(t *testing.T) {
 		}
 		fmt.Fprintf(w, "%x", sum.Sum(nil))
 	}))
-	_ = web.Listener.Close() // httptest has opened it before it could be told
+	_ = web.Listener.Close() // a listener of the kernel, which httptest always opens
 	l, err := s.Listen("tcp", ":443")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestOutsiderCurl(t *testing.T) {
 	for _, at := range []string{"10.9.0.2", "[2001:db8::2]"} {
 		for version, flag := range map[string]string{"1.1": "--http1.1", "2": "--http2"} {
 			t.Log(at, version)
-			const url = "https://example.com/" // as the certificate says
+			const url = "https://example.com/" // the name in httptest's certificate
 			curl := func(args ...string) string {
 				t.Helper()
 				return run(t, "curl", append([]string{"-sS", flag, "--max-time", within, "--cacert",
@@ -101,16 +101,16 @@ func TestOutsiderCurl(t *testing.T) {
 	}
 }
 
-// TestOutsiderPing floods the stack with echoes, small ones and those of many fragments.
+// TestOutsiderPing floods the stack with echo requests, small ones and fragmented ones.
 func TestOutsiderPing(t *testing.T) {
-	need(t, "ping of iputils-ping", "ip of iproute2")
-	witnessed(t)
+	requireTools(t, "ping of iputils-ping", "ip of iproute2")
+	capturedKernel(t)
 	for _, at := range []string{"10.9.0.2", "2001:db8::2"} {
 		for _, size := range [][2]string{{"56", "2000"}, {"65000", "50"}} {
-			// Where the stack has to wait for a core, ping goes on at 100 a second, and the queue
-			// of the tap overflows: that is not the stack's loss. A stack that loses any of 2000
-			// loses some of each 2000.
-			soon(t, func() error {
+			// When the stack has to wait for a core, ping still sends 100 a second, and the tap's
+			// queue overflows, which is no fault of the stack. So some rounds may lose packets, but
+			// not all.
+			eventually(t, func() error {
 				if out := run(t, "ping", "-q", "-f", "-W", "10", "-c", size[1], "-s", size[0],
 					at); !strings.Contains(out, " 0% packet loss") {
 					return fmt.Errorf("%s, want no loss:\n%s", at, out)

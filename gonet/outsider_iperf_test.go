@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// relayTCP joins each connection to the stack with one of the stack to another address, until the
-// listener is closed.
+// relayTCP relays each connection of a listener to another address, through a connection of the
+// stack, until the listener is closed.
 func relayTCP(s *Stack, l net.Listener, to string) {
 	for {
 		near, err := l.Accept()
@@ -21,14 +21,14 @@ func relayTCP(s *Stack, l net.Listener, to string) {
 		}
 		far, err := s.Dial("tcp", to)
 		if err != nil {
-			_ = near.(*Conn).Abort() // its client tells
+			_ = near.(*Conn).Abort() // its client checks
 			continue
 		}
 		go splice(near.(halves), far)
 	}
 }
 
-// relayUDP hands datagrams on, from a socket for each peer, until p is closed.
+// relayUDP relays datagrams, with a socket for each peer, until p is closed.
 func relayUDP(s *Stack, p *PacketConn, to string) {
 	peers := map[netip.AddrPort]net.Conn{}
 	defer func() {
@@ -65,7 +65,7 @@ func relayUDP(s *Stack, p *PacketConn, to string) {
 	}
 }
 
-// iperfSaid is what is read of iperf3's account.
+// iperfSaid is the part of iperf3's report that the test reads.
 type iperfSaid struct {
 	End struct {
 		Sent struct{ Bytes float64 } `json:"sum_sent"`
@@ -77,16 +77,15 @@ type iperfSaid struct {
 	}
 }
 
-// TestOutsiderIperf measures with iperf3 through the stack: its client's connections end at
-// a listener, whose relay has one to its server for each. What is held is that bytes
-// arrive, not how fast.
+// TestOutsiderIperf runs iperf3 through the stack: its client connects to a relay on the stack,
+// which connects to its server. The test holds that bytes arrive, not how fast.
 func TestOutsiderIperf(t *testing.T) {
-	need(t, "iperf3 of iperf3", "ip of iproute2")
+	requireTools(t, "iperf3 of iperf3", "ip of iproute2")
 	const port = "5201"
 	for _, c := range []struct{ name, stack, kernel string }{{"IPv4", "10.9.0.2", "10.9.0.1"},
 		{"IPv6", "2001:db8::2", "2001:db8::1"}} {
 		t.Run(c.name, func(t *testing.T) {
-			s := witnessed(t)
+			s := capturedKernel(t)
 			l, err := s.Listen("tcp", ":"+port)
 			if err != nil {
 				t.Fatal(err)
@@ -109,7 +108,7 @@ func TestOutsiderIperf(t *testing.T) {
 				{"-n", "2M", "-u", "-b", "50M", "-R"},
 			} {
 				var said iperfSaid
-				soon(t, func() error { // its server may still be busy with the test before
+				eventually(t, func() error { // the server may still be busy with the previous test
 					said = iperfSaid{}
 					p := begin(t, nil, "iperf3", append([]string{"-J", "-c", c.stack, "-p", port},
 						how...)...)
@@ -122,7 +121,7 @@ func TestOutsiderIperf(t *testing.T) {
 					if said.End.Sum.Packets == 0 && said.End.Sent.Bytes == 0 {
 						return fmt.Errorf("%v: nothing was measured: %s", how, p.out.String())
 					}
-					// a busy machine may lose many, once
+					// a busy machine may lose many packets once
 					if s := said.End.Sum; s.Packets > 0 && (s.Packets < 1000 ||
 						s.Lost > s.Packets/2) {
 						return fmt.Errorf("%v: %d datagrams, %d lost; want 1000, and half of "+
@@ -132,7 +131,7 @@ func TestOutsiderIperf(t *testing.T) {
 				})
 				if e := &said.End; e.Sum.Packets > 0 { // UDP
 					t.Logf("%v: %d datagrams, %d lost", how, e.Sum.Packets, e.Sum.Lost)
-					// what the relay has at the end is not counted
+					// what the relay holds at the end is not counted
 				} else if e.Got.Bytes < 20<<20 || e.Got.Bytes > e.Sent.Bytes {
 					t.Errorf("%v: %.0f bytes of %.0f arrived", how, e.Got.Bytes, e.Sent.Bytes)
 				}

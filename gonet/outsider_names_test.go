@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// TestOutsiderDig has dig ask a server on the stack, in all the ways that DNS has.
+// TestOutsiderDig has dig query a server on the stack, over UDP and TCP, with and without EDNS.
 func TestOutsiderDig(t *testing.T) {
-	need(t, "dig of bind9-dnsutils", "ip of iproute2")
-	s := witnessed(t)
+	requireTools(t, "dig of bind9-dnsutils", "ip of iproute2")
+	s := capturedKernel(t)
 	n := newNames()
 	p, err := s.ListenPacket("udp", ":53")
 	if err != nil {
@@ -37,9 +37,9 @@ func TestOutsiderDig(t *testing.T) {
 			{"nobody.test A", "status: NXDOMAIN", ""},
 			{"host.test A", "; EDNS: version: 0, flags:; udp: 1232", ""},
 			{"host.test A +noedns", "\t10.0.0.2\n", "EDNS"},
-			// does not fit: dig asks again by TCP
+			// truncated: dig asks again over TCP
 			{"many.test A", "\t10.1.0.199\n", ""},
-			// unless it is not to
+			// unless told not to
 			{"many.test A +ignore", "flags: qr aa tc rd", "\t10.1.0."},
 			// in fragments
 			{"many.test A +notcp +ignore +bufsize=4096", "\t10.1.0.199\n", "truncated"},
@@ -56,10 +56,10 @@ func TestOutsiderDig(t *testing.T) {
 	}
 }
 
-// TestOutsiderDnsmasq has the resolver of the stack ask dnsmasq.
+// TestOutsiderDnsmasq has the stack's resolver query dnsmasq.
 func TestOutsiderDnsmasq(t *testing.T) {
-	need(t, "dnsmasq of dnsmasq-base", "ip of iproute2")
-	s := witnessed(t)
+	requireTools(t, "dnsmasq of dnsmasq-base", "ip of iproute2")
+	s := capturedKernel(t)
 	args := []string{"--conf-file=/dev/null", "--no-daemon", "--user=root", "--group=root",
 		"--pid-file=", "--listen-address=10.9.0.1", "--listen-address=2001:db8::1",
 		"--bind-interfaces", "--no-resolv", "--no-hosts", "--local=/test/",
@@ -68,7 +68,7 @@ func TestOutsiderDnsmasq(t *testing.T) {
 		args = append(args, fmt.Sprintf("--host-record=many.test,10.1.0.%d", i))
 	}
 	server(t, "started", "dnsmasq", args...)
-	ctx, cancel := context.WithTimeout(t.Context(), atMost)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	for _, at := range []string{"10.9.0.1", "2001:db8::1"} {
 		r := s.Resolver(netip.AddrPortFrom(netip.MustParseAddr(at), 53))

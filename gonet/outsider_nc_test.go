@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestOutsiderNetcat joins netcat with the stack, each of the two listening once. Who connects goes
-// on to hear when its own direction has ended.
+// TestOutsiderNetcat connects netcat and the stack, each of them listening once. The client still
+// reads after it has closed its sending direction.
 func TestOutsiderNetcat(t *testing.T) {
-	need(t, "nc of netcat-openbsd", "ip of iproute2")
-	s := witnessed(t)
+	requireTools(t, "nc of netcat-openbsd", "ip of iproute2")
+	s := capturedKernel(t)
 	ours, theirs := pattern(700_000), bytes.Repeat([]byte("what netcat has to say\n"), 40_000)
 	l, err := s.Listen("tcp", ":9000")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestOutsiderNetcat(t *testing.T) {
 	for _, at := range []string{"10.9.0.1", "2001:db8::1"} {
 		nc := begin(t, bytes.NewReader(theirs), "nc", "-l", "-N", at, "9001")
 		var c net.Conn
-		soon(t,
+		eventually(t,
 			func() (err error) { c, err = s.Dial("tcp", net.JoinHostPort(at, "9001")); return err })
 		sent := make(chan error, 1)
 		go func() {

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keyFile makes a key, and a file of it that OpenSSH takes.
+// keyFile makes a key, and a file of it for OpenSSH.
 func keyFile(t *testing.T, name string) ssh.Signer {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(nil)
@@ -38,11 +38,11 @@ func keyFile(t *testing.T, name string) ssh.Signer {
 	return key
 }
 
-// TestOutsiderSSHClient has OpenSSH's client run commands on the stack, with a copy over which keys
-// are exchanged anew, and forward connections both ways.
+// TestOutsiderSSHClient has OpenSSH's client run commands on the stack, copy with a key exchange in
+// between, and forward connections in both directions.
 func TestOutsiderSSHClient(t *testing.T) {
-	need(t, "ssh of openssh-client", "ip of iproute2")
-	s := witnessed(t)
+	requireTools(t, "ssh of openssh-client", "ip of iproute2")
+	s := capturedKernel(t)
 	dir := t.TempDir()
 	key := keyFile(t, dir+"/key")
 	d := newSSHD(t, s, rekeyAfter, key.PublicKey())
@@ -97,15 +97,15 @@ func TestOutsiderSSHClient(t *testing.T) {
 		if got := client(body, "-W", "10.9.0.2:7", at).end(t); got != string(body) {
 			t.Errorf("through the stack %d bytes of %d", len(got), len(body))
 		}
-		// the kernel's side dials the stack for us
+		// the kernel's side connects to the stack for us
 		back := client(nil, "-N", "-R", "2222:10.9.0.2:7", at)
-		soon(t, func() error {
+		eventually(t, func() error {
 			c, err := s.Dial("tcp", "127.0.0.1:2222")
 			if err != nil {
 				return err
 			}
 			go func() {
-				_, _ = c.Write(body) // what is read tells
+				_, _ = c.Write(body) // the reader checks
 				_ = c.(*Conn).CloseWrite()
 			}()
 			if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, body) {
@@ -113,12 +113,12 @@ func TestOutsiderSSHClient(t *testing.T) {
 			}
 			return c.Close()
 		})
-		// So that its port is free. Its group, since timeout hands SIGTERM on once only, and ssh
-		// may miss it on its way to sleep.
+		// End it to free its port. Signal its process group: timeout forwards SIGTERM only once,
+		// and ssh may miss it while it goes to sleep.
 		if err := unix.Kill(-back.Process.Pid, unix.SIGKILL); err != nil {
 			t.Error(err)
 		}
-		soon(t, func() error {
+		eventually(t, func() error {
 			l, err := s.Listen("tcp", ":2222")
 			if err == nil {
 				err = l.Close()
@@ -130,8 +130,8 @@ func TestOutsiderSSHClient(t *testing.T) {
 
 // TestOutsiderSSHServer has a client on the stack log in at OpenSSH's server.
 func TestOutsiderSSHServer(t *testing.T) {
-	need(t, "sshd of openssh-server", "unshare of util-linux", "ip of iproute2")
-	s := witnessed(t)
+	requireTools(t, "sshd of openssh-server", "unshare of util-linux", "ip of iproute2")
+	s := capturedKernel(t)
 	dir := t.TempDir()
 	host := keyFile(t, dir+"/host")
 	key := keyFile(t, dir+"/key")
@@ -155,7 +155,7 @@ RekeyLimit 1M
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The folder in which it gives up its rights is in a /run of its own, which ends with it.
+	// sshd's privilege separation folder is in a /run of its own, which ends with it.
 	server(t, "Server listening", "unshare", "-m", "sh", "-ec",
 		`mount -t tmpfs none /run; mkdir -m 755 /run/sshd; exec "$0" -D -e -f "$1"`, sshd, dir+
 			"/config")
@@ -181,7 +181,7 @@ RekeyLimit 1M
 		if _, err := io.ReadFull(far, banner); err != nil || string(banner) != "SSH-2.0-" {
 			t.Errorf("%q, %v", banner, err)
 		}
-		_ = far.Close() // it has said all
+		_ = far.Close() // the server has sent everything
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}

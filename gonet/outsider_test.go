@@ -19,12 +19,12 @@ import (
 	"interleave/gonet/link"
 )
 
-// outsiders are programs that know nothing of this stack; each has a test of its own over a tap.
+// Outsiders are programs that know nothing of this stack. Each has a test over a tap.
 
-// need skips a test without its programs, given as "name of package".
-func need(t *testing.T, tools ...string) {
+// requireTools skips a test if one of its programs is missing; each is given as "name of package".
+func requireTools(t *testing.T, tools ...string) {
 	t.Helper()
-	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // where servers are
+	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // the folder of servers
 	for _, tool := range tools {
 		name, of, _ := strings.Cut(tool, " of ")
 		if _, err := exec.LookPath(name); err != nil {
@@ -33,27 +33,27 @@ func need(t *testing.T, tools ...string) {
 	}
 }
 
-// enough bounds a file in bytes: what would be more is refused as a whole.
-type enough struct {
+// boundedWriter bounds the size of a file in bytes: a write that would exceed it fails.
+type boundedWriter struct {
 	io.Writer
 	left int
 }
 
 var errEnough = errors.New("enough")
 
-func (e *enough) Write(b []byte) (int, error) {
+func (e *boundedWriter) Write(b []byte) (int, error) {
 	if e.left -= len(b); e.left < 0 {
 		return 0, errEnough
 	}
 	return e.Writer.Write(b)
 }
 
-// captureBytes is what is kept of one test, which tshark reads in seconds.
+// captureBytes bounds the capture of one test; tshark reads it in seconds.
 const captureBytes = 32 << 20
 
-// witnessed is kernel, whose frames are read by tshark at the end: none may be malformed, no
-// checksum wrong, but what the wire of the test has spoilt itself.
-func witnessed(t *testing.T) *Stack {
+// capturedKernel is kernel with a capture that tshark reads at the end: no frame may be malformed
+// or have a wrong checksum, except those that the test's wire has corrupted.
+func capturedKernel(t *testing.T) *Stack {
 	t.Helper()
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
@@ -67,28 +67,29 @@ func witnessed(t *testing.T) *Stack {
 	}
 	buffer := bufio.NewWriter(file)
 	var capture *link.Capture
-	t.Cleanup(func() { // after the stack's, which is made later
+	t.Cleanup(func() { // runs after the stack's own cleanup
 		if err := capture.Err(); err != nil && !errors.Is(err, errEnough) {
 			t.Error(err)
 		}
 		if err := errors.Join(buffer.Flush(), file.Close()); err != nil {
 			t.Error(err)
 		}
-		opinion(t, tshark, name)
+		checkWithTshark(t, tshark, name)
 	})
 	return kernel(t, func(l link.Link) link.Link {
-		if capture, err = link.NewCapture(l, "tap", &enough{buffer, captureBytes}); err != nil {
+		capture, err = link.NewCapture(l, "tap", &boundedWriter{buffer, captureBytes})
+		if err != nil {
 			t.Fatal(err)
 		}
 		return capture
 	})
 }
 
-// opinion is what tshark thinks of a capture.
-func opinion(t *testing.T, tshark, name string) {
+// checkWithTshark fails the test for what tshark finds wrong in a capture.
+func checkWithTshark(t *testing.T, tshark, name string) {
 	t.Helper()
-	// Data that is sent again confuses its reassembly of streams, at which it calls the second
-	// copy malformed.
+	// Retransmissions confuse tshark's reassembly of streams, which calls the second copy
+	// malformed.
 	wrong := []string{"_ws.malformed && !tcp.analysis.retransmission && !tcp.analysis.out_of_order",
 		"frame.cap_len != frame.len", "ip.checksum.status == 0", "tcp.checksum.status == 0",
 		"udp.checksum.status == 0", "icmp.checksum.status == 0", "icmpv6.checksum.status == 0"}
@@ -112,14 +113,14 @@ func opinion(t *testing.T, tshark, name string) {
 	}
 }
 
-// program is one that runs beside a test, in its namespace.
+// program is a program that runs beside a test, in its namespace.
 type program struct {
 	*exec.Cmd
 	out, problem bytes.Buffer
 	ended        chan error
 }
 
-// begin starts a program, which is ended with the test.
+// begin starts a program, which ends with the test.
 func begin(t *testing.T, in io.Reader, name string, args ...string) *program {
 	t.Helper()
 	p := &program{Cmd: exec.Command("timeout", append([]string{within, name}, args...)...),
@@ -131,19 +132,19 @@ func begin(t *testing.T, in io.Reader, name string, args ...string) *program {
 
 func (p *program) start(t *testing.T) {
 	t.Helper()
-	p.WaitDelay = atMost
+	p.WaitDelay = testTimeout
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	over := make(chan struct{})
 	go func() { p.ended <- p.Wait(); close(over) }()
 	t.Cleanup(func() {
-		_ = p.Process.Signal(unix.SIGTERM) // it may have ended; timeout hands it on
+		_ = p.Process.Signal(unix.SIGTERM) // it may have ended; timeout forwards the signal
 		<-over
 	})
 }
 
-// end waits for a program that ends by itself, and returns what it has said.
+// end waits for a program that ends by itself, and returns its output.
 func (p *program) end(t *testing.T) string {
 	t.Helper()
 	if err := <-p.ended; err != nil {
@@ -152,7 +153,7 @@ func (p *program) end(t *testing.T) string {
 	return p.out.String()
 }
 
-// server starts a program that stays, and waits until it says that it is ready.
+// server starts a program that keeps running, and waits until it prints that it is ready.
 func server(t *testing.T, ready, name string, args ...string) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -163,7 +164,7 @@ func server(t *testing.T, ready, name string, args ...string) {
 		ended: make(chan error, 1)}
 	p.Stdout, p.Stderr = w, w
 	p.start(t)
-	_ = w.Close() // the program has its own
+	_ = w.Close() // the program has its own descriptor
 	lines := bufio.NewReader(r)
 	var said strings.Builder
 	for {
@@ -176,13 +177,14 @@ func server(t *testing.T, ready, name string, args ...string) {
 			t.Fatalf("%s has not said %q:\n%s", name, ready, said.String())
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, lines); _ = r.Close() }() // until it ends
+	go func() { _, _ = io.Copy(io.Discard, lines); _ = r.Close() }() // ends with the program
 }
 
-// soon does something again until it works: a program that was started may not be there yet.
-func soon(t *testing.T, what func() error) {
+// eventually repeats a function until it succeeds: a program that was just started may not be
+// ready.
+func eventually(t *testing.T, what func() error) {
 	t.Helper()
-	for end := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testTimeout); ; time.Sleep(10 * time.Millisecond) {
 		err := what()
 		if err == nil {
 			return

@@ -7,24 +7,23 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// path is what packets of IPv6 to an address have room for, once a router has said that it is less
-// than our link has; connections of TCP keep that themselves.
+// path is the path MTU to an IPv6 destination, once a router has reported one below the MTU of our
+// link. TCP connections keep their own.
 type path struct {
 	mtu   int
 	until tcp.Time
 }
 
-// The bounds of what is kept: RFC 8201 section 4 has 10 minutes, after which a larger
-// packet tries again.
+// The bounds of the table. After 10 minutes a larger packet is tried again (RFC 8201 section 4).
 const (
 	maxPaths = 256
 	pathLife = 10 * time.Minute
 )
 
-// mtuTo is the size in bytes that packets to dst may have. Any goroutine.
+// mtuTo returns the largest size of packets to dst, in bytes. Any goroutine.
 func (s *Stack) mtuTo(dst netip.Addr) int {
 	mtu := s.mtu(dst)
-	if dst.Is4() || s.narrowPaths.Load() == 0 {
+	if dst.Is4() || s.pathCount.Load() == 0 {
 		return mtu
 	}
 	if p, ok := s.paths.Load(dst); ok && p.(path).until > s.clock() {
@@ -33,16 +32,16 @@ func (s *Stack) mtuTo(dst netip.Addr) int {
 	return mtu
 }
 
-// narrow notes what packets to dst have room for. The dealer's.
-func (s *Stack) narrow(dst netip.Addr, mtu int) {
+// notePathMTU stores the path MTU to dst. Dealer only.
+func (s *Stack) notePathMTU(dst netip.Addr, mtu int) {
 	if mtu >= s.mtu(dst) {
 		return
 	}
-	if s.narrowPaths.Load() >= maxPaths {
+	if s.pathCount.Load() >= maxPaths {
 		s.paths.Clear()
-		s.narrowPaths.Store(0)
+		s.pathCount.Store(0)
 	}
 	if _, known := s.paths.Swap(dst, path{mtu, s.now.Add(pathLife)}); !known {
-		s.narrowPaths.Add(1)
+		s.pathCount.Add(1)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// through sends bytes from x to y and back again.
-func through(t *testing.T, x, y *Stack, to string, size int) {
+// echoThrough sends bytes from x to y and back.
+func echoThrough(t *testing.T, x, y *Stack, to string, size int) {
 	t.Helper()
 	l, err := y.Listen("tcp", ":80")
 	if err != nil {
@@ -29,7 +29,7 @@ func through(t *testing.T, x, y *Stack, to string, size int) {
 			t.Error(err)
 			return
 		}
-		_, _ = io.Copy(c, c) // who has sent tells
+		_, _ = io.Copy(c, c) // the sender checks
 		_ = c.Close()
 	}()
 	c, err := x.Dial("tcp", net.JoinHostPort(to, "80"))
@@ -48,14 +48,14 @@ func through(t *testing.T, x, y *Stack, to string, size int) {
 	if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes of %d came back, %v", len(got), len(want), err)
 	}
-	_ = c.Close() // it has been closed by both
+	_ = c.Close() // both ends have closed
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A path that swallows packets over its size, and says nothing: both ends must find out, over
-// either family (RFC 2923, RFC 4821).
+// TestAPathThatSwallowsLargePackets has a path that drops large packets without an ICMP error: both
+// ends must find the path MTU, over either family (RFC 2923, RFC 4821).
 func TestAPathThatSwallowsLargePackets(t *testing.T) {
 	for _, c := range []struct {
 		mtu  int
@@ -73,9 +73,9 @@ func TestAPathThatSwallowsLargePackets(t *testing.T) {
 			x, y := host(t, link.NewFaults(a, 1, link.Fault{}, fault), c.from),
 				host(t, link.NewFaults(b, 2, link.Fault{}, fault), c.to+bits)
 			start := time.Now()
-			through(t, x, y, c.to, 900_000)
-			// 1.4 s for each direction and the handshake; 3 s where 1024 bytes are too much, too,
-			// each time that something is tried.
+			echoThrough(t, x, y, c.to, 900_000)
+			// 1.4 s for each direction and the handshake, 3 s if 1024 bytes are too much too, each
+			// time that a larger size is probed.
 			limit := 5 * time.Second
 			if c.mtu < 1024 {
 				limit = 40 * time.Second
@@ -87,13 +87,13 @@ func TestAPathThatSwallowsLargePackets(t *testing.T) {
 	}
 }
 
-// marker is a router that marks each tenth packet that allows it, and counts what it sees.
+// marker is a link that marks each tenth ECN-capable packet, as a router does, and counts them.
 type marker struct {
 	link.Link
 	allowed, marked int
 }
 
-// Write is Link's.
+// Write implements Link.
 func (m *marker) Write(g link.GSO, pieces ...[]byte) error {
 	frame := bytes.Join(pieces, nil)
 	ip := frame[wire.EthernetLen:]
@@ -115,8 +115,8 @@ func (m *marker) Write(g link.GSO, pieces ...[]byte) error {
 	return m.Link.Write(g, frame)
 }
 
-// Marks on the way reach the sender by the receiver, and lower its window; nothing is lost by them.
-// Who asks for nothing sends nothing that may be marked.
+// TestCongestionIsNotified holds that CE marks reach the sender and reduce its window, without a
+// loss. Without a request for ECN no packet is ECN-capable.
 func TestCongestionIsNotified(t *testing.T) {
 	for _, to := range []string{"10.0.0.2", "fd00::2"} {
 		for _, ask := range []bool{true, false} {
@@ -133,7 +133,7 @@ func TestCongestionIsNotified(t *testing.T) {
 				defer func() { _ = x.Close() }()
 				bits := map[bool]string{true: "/24", false: "/64"}[to == "10.0.0.2"]
 				y := host(t, b, to+bits)
-				through(t, x, y, to, 900_000)
+				echoThrough(t, x, y, to, 900_000)
 				if ask != (m.marked > 0) || ask != (m.allowed > 600) {
 					t.Errorf("to %s, asked for: %v: %d packets could be marked, %d were", to, ask,
 						m.allowed, m.marked)
@@ -143,8 +143,8 @@ func TestCongestionIsNotified(t *testing.T) {
 	}
 }
 
-// TestRoutes has packets to a network go to its router, to another over the link itself, and all
-// else to the gateway.
+// TestRoutes holds that packets to a network go to its router, to another network over the link
+// itself, and to all others through the gateway.
 func TestRoutes(t *testing.T) {
 	a, b := link.Pair()
 	defer func() { _ = b.Close() }()

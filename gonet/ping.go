@@ -14,10 +14,10 @@ type pingKey struct {
 	id, seq uint16
 }
 
-// Ping sends one echo request of size bytes of payload and waits for the reply. It returns the
-// round trip, or the error of the context when nobody has answered. Many may run at once.
+// Ping sends one echo request with size bytes of payload and waits for the reply. It returns the
+// round-trip time, or the context's error if no reply has come. Many Pings may run at once.
 func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duration, error) {
-	to = to.Unmap().WithZone("") // there is one link
+	to = to.Unmap().WithZone("") // a zone has no meaning on a stack with one link
 	n := s.pingCount.Add(1)
 	key := pingKey{to, uint16(n >> 16), uint16(n)}
 	answer := make(chan time.Time, 1)
@@ -31,7 +31,7 @@ func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duratio
 	if err := s.claim(func() { s.pings[key] = answer }); err != nil {
 		return fail(err)
 	}
-	// a stack that has ended needs none
+	// a stack that has ended has no table
 	defer func() { _ = s.post(func() { delete(s.pings, key) }) }()
 	b := make([]byte, wire.ICMPLen+size)
 	for i := range b[wire.ICMPLen:] {
@@ -51,7 +51,7 @@ func (s *Stack) Ping(ctx context.Context, to netip.Addr, size int) (time.Duratio
 	}
 }
 
-// sendEcho fills in the head of a request and sends it.
+// sendEcho completes the header of an echo request and sends it.
 func (s *Stack) sendEcho(to netip.Addr, id, seq uint16, b []byte) error {
 	src, err := s.source(to)
 	if err != nil {
@@ -67,12 +67,12 @@ func (s *Stack) sendEcho(to netip.Addr, id, seq uint16, b []byte) error {
 	return s.sendBytes(src, to, protocol, b)
 }
 
-// pong tells who waits for a reply. The dealer's.
-func (s *Stack) pong(from netip.Addr, m wire.ICMP) {
+// inputEchoReply wakes the Ping that waits for this reply. Dealer only.
+func (s *Stack) inputEchoReply(from netip.Addr, m wire.ICMP) {
 	if waits, ok := s.pings[pingKey{from, m.ID(), m.Seq()}]; ok {
 		select {
 		case waits <- time.Now():
-		default: // it has its answer: this is a duplicate
+		default: // a duplicate reply
 		}
 	}
 }

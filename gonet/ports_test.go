@@ -12,9 +12,9 @@ import (
 	"interleave/gonet/link"
 )
 
-// Who dials one peer again and again runs out of ports, for each rests in TIME-WAIT: for a second,
-// after which timestamps tell the old connection from the new one, and no longer for want of a
-// port. (Under the race detector its 32,768 connections take a minute.)
+// TestPortsComeBack dials one peer until the ports run out: each connection is in TIME-WAIT. After
+// a second a port may be used again, as timestamps tell the old connection from the new one. (Under
+// the race detector its 32,768 connections take a minute.)
 func TestPortsComeBack(t *testing.T) {
 	bubble(t, link.Fault{}, func(t *testing.T, x, y *Stack) {
 		l, err := y.Listen("tcp4", ":9")
@@ -51,7 +51,8 @@ func TestPortsComeBack(t *testing.T) {
 			}
 			return c.Close()
 		}
-		for range lastPort - firstPort + 1 { // in no time: the wire is fast, and time is fake
+		// takes no time: the wire has no delay, and time is fake
+		for range lastPort - firstPort + 1 {
 			if err := transfer(); err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +60,7 @@ func TestPortsComeBack(t *testing.T) {
 		if err := transfer(); !errors.Is(err, syscall.EADDRNOTAVAIL) {
 			t.Errorf("without a port: %v", err)
 		}
-		elapse(time.Second)
+		advanceTime(time.Second)
 		for range 100 {
 			if err := transfer(); err != nil {
 				t.Fatal(err)

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// errNoServers is what a resolver without servers says.
+// errNoServers is the error of a resolver without servers.
 var errNoServers = errors.New("no server of names is configured")
 
-// Resolver resolves names through the stack: Go's own resolver, whose queries go to these
-// servers, at port 53 where none is given, in turn; to those that routers of IPv6 have told of if
-// there are none. Time-outs, search domains and the order of /etc/hosts before DNS are those of
-// the system's configuration.
+// Resolver returns Go's own DNS resolver with its queries sent through the stack. It asks the given
+// servers in turn, at port 53 where none is given. Without servers it asks those that IPv6 routers
+// advertise. Time-outs, search domains and the order of /etc/hosts and DNS follow the system's
+// configuration.
 func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
 	var turn atomic.Uint32
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context,
@@ -37,18 +37,18 @@ func (s *Stack) Resolver(servers ...netip.AddrPort) *net.Resolver {
 	}}
 }
 
-// Dialer connects to names: what http.Transport and others want as their DialContext.
+// Dialer connects to names. Its DialContext fits http.Transport and the like.
 type Dialer struct {
 	Stack    *Stack
-	Resolver *net.Resolver // nil: addresses only
+	Resolver *net.Resolver // nil: only addresses can be dialed
 }
 
-// leastTry is what each address of a name has to answer in, if the context's deadline leaves so
-// much: as package net has it.
+// leastTry is the least time that each address of a name gets to answer, if the context's deadline
+// allows it. It is that of package net.
 const leastTry = 2 * time.Second
 
-// DialContext is net.Dialer's. The addresses of a name are tried one after the other; each has its
-// share of what the context's deadline leaves.
+// DialContext connects as net.Dialer's does. It tries the addresses of a name one after the other;
+// each gets its share of the time until the context's deadline.
 func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -81,7 +81,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, first
 }
 
-// try dials one address, with a share of the time that is left for so many.
+// try dials one address, with the among-th part of the remaining time.
 func (d Dialer) try(ctx context.Context, network, address string, among int) (net.Conn, error) {
 	if end, ok := ctx.Deadline(); ok && among > 1 {
 		share, cancel := context.WithTimeout(ctx, max(time.Until(end)/time.Duration(among),

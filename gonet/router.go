@@ -10,25 +10,25 @@ import (
 	"interleave/gonet/wire"
 )
 
-// router is one that has offered itself for all networks.
-type router = lease[netip.Addr]
+// router is a default router, and the end of its lifetime.
+type router = expiring[netip.Addr]
 
-// The bounds of what routers may tell us: who floods the link with advertisements must not fill the
-// memory. Linux has 16 addresses.
+// The bounds of what router advertisements may add, so that a flood of them cannot fill the memory.
+// Linux keeps 16 addresses.
 const (
-	maxRouters  = 8
-	maxNetworks = 16
-	maxMade     = 16 // addresses that we make
-	maxDNS      = 8
+	maxRouters   = 8
+	maxNetworks  = 16
+	maxGenerated = 16 // addresses that the stack has generated
+	maxDNS       = 8
 )
 
-// The questions for a router (RFC 4861 section 10).
+// The number of router solicitations and the time between two (RFC 4861 section 10).
 const (
 	solicitTimes    = 3
 	solicitInterval = 4 * time.Second
 )
 
-// solicitRouters is the goroutine that asks for routers, until one has answered.
+// solicitRouters is the goroutine that sends router solicitations, until a router has answered.
 func (s *Stack) solicitRouters() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -43,7 +43,7 @@ func (s *Stack) solicitRouters() {
 		var b [16]byte
 		src, mac := netip.IPv6Unspecified(), (*wire.MAC)(nil)
 		if a, err := s.source(allRouters); err == nil && !s.net.Load().isOptimistic(a) {
-			src, mac = a, &s.mac // RFC 4429 section 3.2: not before it is known to be ours
+			src, mac = a, &s.mac // not from an optimistic address (RFC 4429 section 3.2)
 		}
 		s.sendND(wire.MulticastMAC(allRouters), src, allRouters,
 			b[:wire.PutRouterSolicit(b[:], mac)])
@@ -51,8 +51,7 @@ func (s *Stack) solicitRouters() {
 	}
 }
 
-// inputRouter takes what a router says of itself and its link (RFC 4861 section
-// 6.3.4). The dealer's.
+// inputRouter processes a router advertisement (RFC 4861 section 6.3.4). Dealer only.
 func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 	r, err := wire.ParseRouterAdvert(m, body)
 	if err != nil || !p.src.IsLinkLocalUnicast() || r.MAC.IsGroup() {
@@ -67,12 +66,12 @@ func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 		s.heardRouter = true
 		close(s.advertised)
 	}
-	w := &s.place
+	w := &s.netState
 	w.routers = renew(w.routers, p.src, s.until(r.Lifetime), maxRouters)
-	if r.HopLimit >= defaultTTL { // a forged small one would cut us off
+	if r.HopLimit >= defaultTTL { // a small forged limit would cut the host off
 		w.hopLimit = r.HopLimit
 	}
-	if r.MTU >= wire.IPv6MinMTU && int64(r.MTU) <= int64(s.fast.MTU) {
+	if r.MTU >= wire.IPv6MinMTU && int64(r.MTU) <= int64(s.features.MTU) {
 		w.mtu6 = int(r.MTU)
 	}
 	for _, d := range r.DNS {
@@ -85,7 +84,7 @@ func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 	}
 	s.publish()
 	if r.HasMAC && r.Lifetime > 0 {
-		s.meet(p.src, true, advertisement{mac: r.MAC, override: true})
+		s.updateNeighbour(p.src, true, advertisement{mac: r.MAC, override: true})
 	}
 	for _, x := range r.Prefixes {
 		if x.Autonomous && x.Prefix.Bits() == 64 {
@@ -94,10 +93,11 @@ func (s *Stack) inputRouter(p *packet, m wire.ICMP, body []byte) {
 	}
 }
 
-// renew sets until when something counts; there is a bound, beyond which what is new does not.
-func renew[T comparable](all []lease[T], of T, until tcp.Time, bound int) []lease[T] {
+// renew sets the end of an item's lifetime, or appends the item. A new one beyond the bound is
+// ignored.
+func renew[T comparable](all []expiring[T], value T, until tcp.Time, bound int) []expiring[T] {
 	for i := range all {
-		if all[i].of == of {
+		if all[i].value == value {
 			all[i].until = until
 			return all
 		}
@@ -105,10 +105,10 @@ func renew[T comparable](all []lease[T], of T, until tcp.Time, bound int) []leas
 	if len(all) >= bound {
 		return all
 	}
-	return append(all, lease[T]{of, until})
+	return append(all, expiring[T]{value, until})
 }
 
-// until is the end of a lifetime that begins now.
+// until returns the end of a lifetime that begins now.
 func (s *Stack) until(lifetime time.Duration) tcp.Time {
 	if lifetime == wire.Infinite {
 		return forever
@@ -116,24 +116,24 @@ func (s *Stack) until(lifetime time.Duration) tcp.Time {
 	return s.now.Add(lifetime)
 }
 
-// twoHours is what is left at least of an address that a router takes back: one who forges
-// advertisements must not take it from us at once (RFC 4862 section 5.5.3 e).
+// twoHours is the least lifetime that an advertisement can leave an address, so that a forged one
+// cannot take the address from us at once (RFC 4862 section 5.5.3 e).
 const twoHours = 2 * time.Hour
 
-// autoconfigure makes an address of a network that a router advertises, or changes how long the one
-// that was made counts. The dealer's.
+// autoconfigure generates an address in a prefix that a router advertises, or updates the lifetimes
+// of the existing one. Dealer only.
 func (s *Stack) autoconfigure(x wire.Prefix) {
 	made := 0
-	for i := range s.place.addrs {
-		a := &s.place.addrs[i]
-		if a.made {
+	for i := range s.netState.addrs {
+		a := &s.netState.addrs[i]
+		if a.generated {
 			made++
 		}
 		if !x.Prefix.Contains(a.Addr()) {
 			continue
 		}
-		if !a.made {
-			return // it was configured
+		if !a.generated {
+			return // the address was configured by the user
 		}
 		a.preferred = s.until(x.Preferred)
 		if left := a.valid.Sub(s.now); x.Valid > twoHours || x.Valid > left {
@@ -144,29 +144,29 @@ func (s *Stack) autoconfigure(x wire.Prefix) {
 		s.publish()
 		return
 	}
-	if x.Valid > 0 && made < maxMade {
+	if x.Valid > 0 && made < maxGenerated {
 		s.addAddress(address{Prefix: s.opaque(x.Prefix, 0), preferred: s.until(x.Preferred),
-			valid: s.until(x.Valid), made: true})
+			valid: s.until(x.Valid), generated: true})
 	}
 }
 
-// dropRouter forgets one that is a router no more. The dealer's.
-func (s *Stack) dropRouter(a netip.Addr) {
-	if n := len(s.place.routers); n > 0 {
-		s.place.routers = slices.DeleteFunc(s.place.routers,
-			func(r router) bool { return r.of == a })
-		if len(s.place.routers) < n {
+// removeRouter removes a neighbour that is no router any more. Dealer only.
+func (s *Stack) removeRouter(a netip.Addr) {
+	if n := len(s.netState.routers); n > 0 {
+		s.netState.routers = slices.DeleteFunc(s.netState.routers,
+			func(r router) bool { return r.value == a })
+		if len(s.netState.routers) < n {
 			s.publish()
 		}
 	}
 }
 
-// avoidRouter puts one that does not answer behind the others (RFC 4861 section
-// 6.3.6). The dealer's.
+// avoidRouter moves a router that does not answer behind the others (RFC 4861 section 6.3.6).
+// Dealer only.
 func (s *Stack) avoidRouter(a netip.Addr) {
-	w := &s.place
+	w := &s.netState
 	changed := false
-	if i := slices.IndexFunc(w.routers, func(r router) bool { return r.of == a }); i >= 0 &&
+	if i := slices.IndexFunc(w.routers, func(r router) bool { return r.value == a }); i >= 0 &&
 		i < len(w.routers)-1 {
 		r := w.routers[i]
 		w.routers = append(slices.Delete(w.routers, i, i+1), r)

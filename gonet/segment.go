@@ -6,7 +6,7 @@ import (
 	"interleave/gonet/wire"
 )
 
-// transmit sends what is due. The caller has mu.
+// transmit sends all segments that are due. The caller holds mu.
 func (c *Conn) transmit(now tcp.Time) {
 	e := newEnvelope()
 	for c.machine.Output(&e.segment, now) {
@@ -15,7 +15,7 @@ func (c *Conn) transmit(now tcp.Time) {
 	e.free()
 }
 
-// transmitNow is transmit without the acknowledgements that would go alone. The caller has mu.
+// transmitNow is transmit without acknowledgements that would go alone. The caller holds mu.
 func (c *Conn) transmitNow(now tcp.Time) {
 	e := newEnvelope()
 	for c.machine.OutputNow(&e.segment, now) {
@@ -30,32 +30,31 @@ func (c *Conn) emit(e *envelope) {
 	}
 }
 
-// pay sends the acknowledgement that has waited for something to go with, if nothing has
-// come. The dealer's.
-func (c *Conn) pay(now tcp.Time) {
+// sendHeldACK sends the held acknowledgement, unless it has gone with a segment. Dealer only.
+func (c *Conn) sendHeldACK(now tcp.Time) {
 	c.mu.Lock()
-	c.owes = false
+	c.holdsACK = false
 	if c.machine.AckDue() {
-		now = c.at(now)
+		now = c.machineTime(now)
 		c.transmit(now)
 		c.arm(now)
 	}
 	c.mu.Unlock()
 }
 
-// hasPaid tells whether the acknowledgement that has waited has gone with something, or because the
-// user waits for more. The dealer's.
-func (c *Conn) hasPaid() bool {
+// heldACKGone tells whether the held acknowledgement was sent, with a segment or by a reader that
+// waits for more. Dealer only.
+func (c *Conn) heldACKGone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.owes = c.machine.AckDue()
-	return !c.owes
+	c.holdsACK = c.machine.AckDue()
+	return !c.holdsACK
 }
 
-// way is the neighbour to which packets of the connection go first. It is looked for again
-// when the stack's network has changed, or when others have needed its place in the table.
-// The caller has mu.
-func (c *Conn) way() (*neighbour, error) {
+// nextNeighbour returns the neighbour to which the connection's packets go. It looks the neighbour
+// up again when the stack's network has changed, or when the neighbour was evicted from the cache.
+// The caller holds mu.
+func (c *Conn) nextNeighbour() (*neighbour, error) {
 	if n := c.stack.net.Load(); n != c.net || c.neighbour.dropped.Load() {
 		nb, err := c.stack.neighbourFor(c.remote.Addr())
 		if err != nil {
@@ -66,10 +65,10 @@ func (c *Conn) way() (*neighbour, error) {
 	return c.neighbour, nil
 }
 
-// sendSegment gives the envelope's segment its ports and its header of IP, and leaves the checksum
-// and the cutting to the link if it can.
+// sendSegment completes the segment in the envelope with its ports and IP header, and sends it. The
+// checksum and the cutting of a super-frame are left to the link if it offers them.
 func (s *Stack) sendSegment(c *Conn, e *envelope) error {
-	way, err := c.way()
+	nb, err := c.nextNeighbour()
 	if err != nil {
 		return err
 	}
@@ -82,7 +81,7 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 	ipLen, kind := c.putIP(e.ip[:], length, seg.Markable)
 	sum := wire.Sum([]byte{byte(length >> 8), byte(length)}, c.pseudo)
 	var gso link.GSO
-	if s.fast.Partial {
+	if s.features.Partial {
 		h.Checksum = sum
 		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + ipLen), Offset: 16}
 		if seg.Len() > seg.MSS && seg.MSS > 0 {
@@ -91,16 +90,16 @@ func (s *Stack) sendSegment(c *Conn, e *envelope) error {
 		}
 		h.Put(header[:])
 	} else {
-		e.sum(sum)
+		e.putChecksum(sum)
 	}
 	e.list[1], e.list[2], e.list[3], e.list[4], e.n = e.ip[:ipLen], header[:headerLen], seg.Payload,
 		seg.Payload2, 5
-	return s.send(way, gso, e)
+	return s.send(nb, gso, e)
 }
 
-// sum puts the segment's header in, with the checksum of all of it from that of the
-// pseudo-header on.
-func (e *envelope) sum(sum uint16) {
+// putChecksum writes the segment's header with its checksum, which starts from the sum of the
+// pseudo header.
+func (e *envelope) putChecksum(sum uint16) {
 	seg, header := &e.segment, &e.transport
 	h := &seg.Header
 	n := h.Put(header[:])
@@ -110,7 +109,7 @@ func (e *envelope) sum(sum uint16) {
 	h.Put(header[:])
 }
 
-// sendBare sends a segment without data that is not the machine's.
+// sendBare sends a segment without payload that the machine has not made, such as a cookie.
 func (s *Stack) sendBare(c *Conn, h wire.TCP) error {
 	e := newEnvelope()
 	defer e.free()
@@ -118,8 +117,7 @@ func (s *Stack) sendBare(c *Conn, h wire.TCP) error {
 	return s.sendSegment(c, e)
 }
 
-// putIP writes the header of IP for a segment, and tells its length and how
-// super-frames of it are cut.
+// putIP writes the IP header of a segment, and returns its length and the kind of its super-frames.
 func (c *Conn) putIP(b []byte, length int, markable bool) (int, link.Kind) {
 	tos := uint8(0)
 	if markable {
@@ -143,7 +141,7 @@ func (c *Conn) putIPv4(b []byte, length int, tos uint8) int {
 func (c *Conn) putIPv6(b []byte, length int, tos uint8) int {
 	ip := wire.IPv6{
 		TrafficClass: tos, Length: uint16(length), NextHeader: wire.ProtocolTCP,
-		HopLimit: c.net.hopLimit, FlowLabel: c.label,
+		HopLimit: c.net.hopLimit, FlowLabel: c.flowLabel,
 		Src: c.local.Addr(), Dst: c.remote.Addr(),
 	}
 	return ip.Put(b)

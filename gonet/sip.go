@@ -5,23 +5,23 @@ import (
 	"math/bits"
 )
 
-// sipKey is the key of SipHash-2-4, a hash for short texts that nobody can foretell who does not
-// know the key (Aumasson and Bernstein, 2012). Linux makes its first sequence numbers with it, too.
-// SHA-256 took 4 % of the time of a short connection.
+// sipKey is a key of SipHash-2-4, a hash for short inputs that is unpredictable without the key
+// (Aumasson and Bernstein, 2012). Linux makes its initial sequence numbers with it too. SHA-256
+// took 4 % of the time of a short connection.
 type sipKey [2]uint64
 
 func makeSIPKey(secret [16]byte) sipKey {
 	return sipKey{binary.LittleEndian.Uint64(secret[:]), binary.LittleEndian.Uint64(secret[8:])}
 }
 
-// sum is the hash of words, as the bytes that they are in little endian.
+// sum returns the hash of words, each taken as eight bytes in little endian.
 func (k sipKey) sum(words ...uint64) uint64 {
 	v := sipState{k[0] ^ 0x736f6d6570736575, k[1] ^ 0x646f72616e646f6d, k[0] ^ 0x6c7967656e657261,
 		k[1] ^ 0x7465646279746573}
 	for _, w := range words {
-		v.take(w)
+		v.addWord(w)
 	}
-	v.take(uint64(len(words)) * 8 << 56) // the length in bytes ends the text
+	v.addWord(uint64(len(words)) * 8 << 56) // the length in bytes ends the input
 	v[2] ^= 0xff
 	for range 4 {
 		v.round()
@@ -31,7 +31,7 @@ func (k sipKey) sum(words ...uint64) uint64 {
 
 type sipState [4]uint64
 
-func (v *sipState) take(w uint64) {
+func (v *sipState) addWord(w uint64) {
 	v[3] ^= w
 	v.round()
 	v.round()
@@ -53,15 +53,15 @@ func (v *sipState) round() {
 	v[0], v[1], v[2], v[3] = v0, v1, v2, v3
 }
 
-// What a number is for that is made of a flow.
+// The purposes of hash: for one flow, each purpose gives an unrelated number.
 const (
 	forConnection uint64 = iota
 	forCookie
 	forFragments
 )
 
-// hash is a number that only this stack can foretell, for a flow, a purpose, and what else it
-// is to depend on.
+// hash returns a number that is unpredictable outside this stack. It depends on the flow, the
+// purpose, and more.
 func (s *Stack) hash(f *flow, purpose, more uint64) uint64 {
 	word := binary.LittleEndian.Uint64
 	ports := uint64(f.localPort)<<16 | uint64(f.remotePort)

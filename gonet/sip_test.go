@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSipHash holds the hash against the vectors of its reference implementation: key 00 01 .. 0f,
-// text 00 01 .. of a length.
+// TestSipHash compares the hash with the vectors of the reference implementation: key 00 01 .. 0f,
+// input 00 01 .. of each length.
 func TestSipHash(t *testing.T) {
 	var bytes [64]byte
 	for i := range bytes {
@@ -30,7 +30,7 @@ func TestSipHash(t *testing.T) {
 	}
 }
 
-// TestHashesDiffer has a number depend on each part of a flow, and on what it is for.
+// TestHashesDiffer holds that a hash depends on each part of a flow, and on its purpose.
 func TestHashesDiffer(t *testing.T) {
 	s := &Stack{sip: sipKey{1, 2}}
 	base := flow{localPort: 1, remotePort: 2}

@@ -2,5 +2,5 @@
 
 package gonet
 
-// underRace: the race detector runs.
+// underRace tells whether the race detector runs.
 const underRace = false

@@ -2,6 +2,6 @@
 
 package gonet
 
-// underRace: the race detector runs. It takes memory of its own, and ends with more than
-// 8128 goroutines.
+// underRace tells whether the race detector runs. It takes memory of its own, and fails with more
+// than 8128 goroutines.
 const underRace = true

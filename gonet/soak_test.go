@@ -17,15 +17,16 @@ import (
 	"interleave/gonet/link"
 )
 
-// soaked is how many connections come and go: go test ./gonet -run Soak -args -connections=100000.
-var soaked = flag.Int("connections", 2000, "how many connections come and go in TestSoak")
+// soakConns is how many connections come and go: go test ./gonet -run Soak -args
+// -connections=100000.
+var soakConns = flag.Int("connections", 2000, "how many connections come and go in TestSoak")
 
-// lives are the ways in which a connection comes and goes. Each dials the victim, which echoes at
-// port 7, says a line and closes at 8, never accepts at 9, and resets at 10.
-var lives = []func(t *testing.T, s *Stack){
-	func(t *testing.T, s *Stack) { // asked, answered, closed
+// lifecycles are the ways in which a connection comes and goes. Each dials the victim, which echoes
+// at port 7, sends a line and closes at 8, never accepts at 9, and resets at 10.
+var lifecycles = []func(t *testing.T, s *Stack){
+	func(t *testing.T, s *Stack) { // request, response, close
 		c := dialed(t, s, "10.0.0.2:7")
-		echoed(t, c, 100)
+		expectEcho(t, c, 100)
 		closeConns(t, c)
 	},
 	func(t *testing.T, s *Stack) { // closed by the server
@@ -65,28 +66,28 @@ var lives = []func(t *testing.T, s *Stack){
 		if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
 			t.Error(err)
 		}
-		_ = c.Close() // it has ended
+		_ = c.Close() // the connection has ended
 	},
-	func(t *testing.T, s *Stack) { // dialled and cancelled
+	func(t *testing.T, s *Stack) { // dialed and cancelled
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		if c, err := s.DialContext(ctx, "tcp", "10.0.0.2:7"); err == nil {
 			closeConns(t, c)
 		}
 	},
-	func(t *testing.T, s *Stack) { // nobody is there
+	func(t *testing.T, s *Stack) { // no such host
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		if _, err := s.DialContext(ctx, "tcp", "10.0.0.77:7"); err == nil {
 			t.Error("nobody answers")
 		}
 	},
-	func(t *testing.T, s *Stack) { // asked, and closed before the answer
+	func(t *testing.T, s *Stack) { // closed before the response
 		c := dialed(t, s, "10.0.0.2:7")
 		_, _ = c.Write(make([]byte, 20_000))
 		closeConns(t, c)
 	},
-	func(t *testing.T, s *Stack) { // a socket of UDP, and a ping
+	func(t *testing.T, s *Stack) { // a UDP socket, and a ping
 		c, err := s.Dial("udp", "10.0.0.2:7")
 		if err != nil {
 			t.Error(err)
@@ -96,7 +97,7 @@ var lives = []func(t *testing.T, s *Stack){
 			t.Error(err)
 		}
 		_, _ = c.Write([]byte("hallo"))
-		// errors of ICMP are few
+		// ICMP errors are limited in rate
 		if _, err := c.Read(make([]byte, 10)); !errors.Is(err, syscall.ECONNREFUSED) &&
 			!errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)
@@ -106,23 +107,23 @@ var lives = []func(t *testing.T, s *Stack){
 			t.Error(err)
 		}
 	},
-	func(t *testing.T, s *Stack) { // to ourselves
+	func(t *testing.T, s *Stack) { // to the stack itself
 		c := dialed(t, s, "127.0.0.1:7")
-		echoed(t, c, 10)
+		expectEcho(t, c, 10)
 		closeConns(t, c)
 	},
-	func(t *testing.T, s *Stack) { // a listener for one
+	func(t *testing.T, s *Stack) { // a listener for one connection
 		l, err := s.Listen("tcp", ":0")
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		c := dialed(t, s, l.Addr().String())
-		if err := l.Close(); err != nil { // which nobody has accepted
+		if err := l.Close(); err != nil { // nobody has accepted the connection
 			t.Error(err)
 		}
 		_, _ = io.ReadAll(c)
-		_ = c.Close() // it has been reset
+		_ = c.Close() // the connection was reset
 	},
 }
 
@@ -139,14 +140,14 @@ func dialed(t *testing.T, s *Stack, address string) net.Conn {
 	return c
 }
 
-// aNetPipe stands for a connection that could not be had: all that is done with it fails.
+// aNetPipe stands for a connection that could not be dialed: all calls on it fail.
 func aNetPipe() net.Conn {
 	a, b := net.Pipe()
 	_ = b.Close()
 	return a
 }
 
-// servers are those that lives ask.
+// servers starts the servers that lifecycles use.
 func servers(t *testing.T, s *Stack) {
 	t.Helper()
 	serveEcho(t, s, ":7")
@@ -170,8 +171,8 @@ func servers(t *testing.T, s *Stack) {
 	}
 }
 
-// TestSoak has connections of all kinds come and go: no goroutine, no entry of a table and no
-// memory is left.
+// TestSoak has connections of all kinds come and go: no goroutine, no table entry and no memory is
+// left.
 func TestSoak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
@@ -185,38 +186,38 @@ func TestSoak(t *testing.T) {
 			for i := 0; i < n; i += together {
 				var all sync.WaitGroup
 				for k := range together {
-					all.Go(func() { lives[(i+k)%len(lives)](t, x) })
+					all.Go(func() { lifecycles[(i+k)%len(lifecycles)](t, x) })
 				}
 				all.Wait()
 				if i%5000 == 0 {
-					time.Sleep(2 * time.Minute) // ports are free again
+					time.Sleep(2 * time.Minute) // the ports are free again
 				}
 			}
 			empty(t, 0, x, y)
 			time.Sleep(20 * time.Minute)
 		}
-		live(1000) // what is made once has been made
-		bill := newCost(t)
-		before := bill.goroutines
-		live(*soaked)
-		bill.look()
-		t.Logf("%d connections: %d bytes more, %d goroutines more", *soaked, bill.atEnd,
+		live(1000) // allocates what is allocated once
+		growth := newGrowth(t)
+		before := growth.goroutines
+		live(*soakConns)
+		growth.measure()
+		t.Logf("%d connections: %d bytes more, %d goroutines more", *soakConns, growth.atEnd,
 			runtime.NumGoroutine()-before)
-		// The runtime's own: spans that are partly used, stacks that wait for others.
-		if bill.atEnd > 2<<20 && !underRace || bill.lastRoutine > 0 {
-			t.Errorf("%d bytes and %d goroutines are left", bill.atEnd, bill.lastRoutine)
+		// The runtime's own: partly used spans, and stacks for reuse.
+		if growth.atEnd > 2<<20 && !underRace || growth.lastRoutine > 0 {
+			t.Errorf("%d bytes and %d goroutines are left", growth.atEnd, growth.lastRoutine)
 		}
 	})
 }
 
-// TestIdleConnections holds 10,000 open, and tells what each costs the process.
+// TestIdleConnections keeps 10,000 connections open, and logs what each costs the process.
 func TestIdleConnections(t *testing.T) {
 	if underRace {
 		t.Skip("SKIP: the race detector does not take so many goroutines; run it without")
 	}
 	const n = 10_000
 	a, b := link.Pair()
-	x, y := two(t, a, b)
+	x, y := twoHosts(t, a, b)
 	l, err := y.Listen("tcp", ":7")
 	if err != nil {
 		t.Fatal(err)
@@ -246,13 +247,14 @@ func TestIdleConnections(t *testing.T) {
 	for runtime.NumGoroutine() < n {
 		runtime.Gosched()
 	}
-	time.Sleep(50 * time.Millisecond) // most wait by now: if not, less memory is counted
+	// most goroutines wait by now; otherwise less memory is counted
+	time.Sleep(50 * time.Millisecond)
 	reading := memory() - base
 	alone, blocked := open/(2*n), (reading-open)/n
 	t.Logf("%d bytes each end, and %d for a goroutine that reads it", alone, blocked)
-	// A goroutine takes 2.6 KB at the least: its stack of 2 KiB and what the runtime notes of it.
-	// How large a stack it begins with is the runtime's guess, by those that it has met: 4 or 8 KiB
-	// on a machine that does much else.
+	// A goroutine takes at least 2.6 KB: its stack of 2 KiB and the runtime's record. The initial
+	// stack is the runtime's guess by the average of all stacks: 4 or 8 KiB on a machine that does
+	// much else.
 	if alone > 3<<10 || blocked > 9<<10 {
 		t.Errorf("a connection takes %d bytes, and a goroutine that reads it %d, at most 3 and "+
 			"9 KiB", alone, blocked)

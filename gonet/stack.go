@@ -5,10 +5,11 @@
 //	l, err := s.Listen("tcp", ":80")
 //	err = http.Serve(l, handler)
 //
-// One goroutine, the dealer, owns every table: it reads frames from the link in batches and runs
-// them through the layers as plain calls. Who wants a table changed sends the dealer a claim over a
-// channel. Connections, listeners and sockets are those of package net. design.md says what was
-// measured to decide what is a channel and what a call.
+// One goroutine, the dealer, owns every table. It reads frames from the link in batches and runs
+// them through the layers as plain calls. Another goroutine that wants a table changed sends the
+// dealer a claim over a channel. Connections, listeners and sockets satisfy the interfaces of
+// package net. design.md says which boundaries are channels, which are calls, and what was measured
+// to decide it.
 package gonet
 
 import (
@@ -27,97 +28,97 @@ import (
 	"interleave/gonet/wire"
 )
 
-// Config is what a stack needs to know. Only Link must be given: a router of IPv6 tells the rest
-// of that family.
+// Config configures a stack. Only Link must be given: the stack learns its IPv6 addresses and
+// gateways from router advertisements.
 type Config struct {
 	Link      link.Link
-	MAC       wire.MAC       // zero: one is drawn, locally administered
-	Addresses []netip.Prefix // ours, of both families, each with the network that is on the link
-	Gateways  []netip.Addr   // where all else goes; the first of each family that answers
-	Routes    []ip.Route     // to other networks, through routers on the link
-	// Secret is what addresses of IPv6 are made from, beside the network and the MAC: who gives the
-	// same again has the same addresses again (RFC 7217). Empty: drawn.
+	MAC       wire.MAC       // zero: a random, locally administered address
+	Addresses []netip.Prefix // the stack's own, of both families, each with its on-link network
+	Gateways  []netip.Addr   // default routers; of each family the first one that answers is used
+	Routes    []ip.Route     // static routes through routers on the link
+	// Secret is the key from which the interface identifiers of IPv6 addresses are made, together
+	// with the prefix and the MAC (RFC 7217). A stack that is given the same secret again gets the
+	// same addresses again. Empty: random.
 	Secret     []byte
-	NoIPv6     bool // none is spoken, and no address of it is made
-	NoAutoconf bool // what routers of IPv6 advertise is not heeded
-	// addresses of IPv6 are not looked for at others before they count as ours (RFC
-	// 4862 section 5.4)
+	NoIPv6     bool // IPv6 is off
+	NoAutoconf bool // router advertisements are ignored
+	// NoDAD skips duplicate address detection (RFC 4862 section 5.4).
 	NoDAD     bool
-	TCP       tcp.Config // defaults for connections: MSS, PeerMSS and Clock are set by the stack
-	Backlog   int        // connections that wait for Accept at most; 0: 1024
-	TimeWaits int        // connections in TIME-WAIT that are kept at most; 0: 65,536
+	TCP       tcp.Config // defaults for connections; the stack sets MSS, PeerMSS and Clock
+	Backlog   int        // bound on connections that wait for Accept; 0: 1024
+	TimeWaits int        // bound on connections in TIME-WAIT; 0: 65,536
 }
 
-// Stack is a host of its own.
+// Stack is one host: its addresses, sockets and connections.
 type Stack struct {
-	cfg    Config
-	link   link.Link
-	fast   link.Features
-	mac    wire.MAC
-	start  time.Time
-	secret [32]byte // what is drawn of it; the first bytes are seen on the link
-	sip    sipKey   // of sequence numbers
-	stats  counters
+	cfg      Config
+	link     link.Link
+	features link.Features
+	mac      wire.MAC
+	start    time.Time
+	secret   [32]byte // random; its first bytes may be seen on the link, as the MAC
+	sip      sipKey   // derived from secret: makes sequence numbers and the like
+	stats    counters
 
 	claims      chan func()
 	done        chan struct{} // closed when the dealer has ended
-	fail        error         // why it has, set before done is closed
+	fail        error         // why the dealer has ended; set before done is closed
 	neighbours  sync.Map      // netip.Addr -> *neighbour
-	self        loopback
-	cache       neighbourCache // the same neighbours, in the order in which they make room
+	loopback    loopback
+	cache       neighbourCache // the same neighbours, in the order of eviction
 	unreachable unreachable
 	alarms      alarms
-	ids         atomic.Uint32 // of packets that are or may be fragmented
+	ids         atomic.Uint32 // the last IP identification that was used
 	net         atomic.Pointer[network]
 
-	waiting waiting // for neighbours
+	waitingBytes waitingBytes // bytes of the packets that wait for a neighbour
 
-	paths       sync.Map // netip.Addr -> path
-	narrowPaths atomic.Int32
-	pingCount   atomic.Uint32
-	advertised  chan struct{} // closed when a router of IPv6 has been heard
+	paths      sync.Map // netip.Addr -> path; pathCount is their number
+	pathCount  atomic.Int32
+	pingCount  atomic.Uint32
+	advertised chan struct{} // closed after the first router advertisement
 
-	// The dealer's own from here on.
-	conns     map[flow]*Conn
-	listeners map[netip.AddrPort]*Listener
-	sockets   map[netip.AddrPort]*PacketConn
-	pings     map[pingKey]chan<- time.Time
-	parts     map[partKey]*assembler
-	touched   []*Conn // have heard something in this batch
-	owed      []*Conn // have an acknowledgement that waits for something to go with
-	expired   []*Conn // whose alarm has gone off, while they are seen to
-	timeWaits timeWaits
-	nextPort  uint16
-	now       tcp.Time // of this batch
-	loan      tcp.Loan // the memory of the frame that is being read, nil if it cannot be kept
-	lastError tcp.Time // when the last error of ICMP went out
-	place     place
-	looping   bool // what is being read has been sent by ourselves
-	reporting bool // a report of the groups that we hear is due
-	// heardRouter is whether advertised has been closed.
+	// From here on: dealer only.
+	conns         map[flow]*Conn
+	listeners     map[netip.AddrPort]*Listener
+	sockets       map[netip.AddrPort]*PacketConn
+	pings         map[pingKey]chan<- time.Time
+	reassemblies  map[fragmentKey]*assembler
+	toUpdate      []*Conn // connections that flush updates at the end of this batch
+	heldACKs      []*Conn // connections that hold back an acknowledgement, see deal
+	expired       []*Conn // connections whose alarm is due; used within expire
+	timeWaits     timeWaits
+	nextPort      uint16
+	now           tcp.Time // the time of this batch
+	loan          tcp.Loan // the buffer of the current frame, nil if it cannot be kept
+	lastICMPError tcp.Time // when the last ICMP error was sent
+	netState      networkState
+	looping       bool // the current frame was sent by this stack itself
+	mldReportDue  bool // an MLD report has been scheduled
+	// heardRouter tells whether advertised has been closed.
 	heardRouter bool
 }
 
-// claimsLen is how many claims may wait; who sends one more waits. 64 is a guess: a batch of frames
-// takes microseconds.
+// claimsLen is how many claims may wait in the channel; a goroutine that sends one more blocks. 64
+// is a guess: a batch of frames takes microseconds.
 const claimsLen = 64
 
-// batchLen is how many frames are read at once. The device gives up to 32 in the time that a switch
-// of goroutines takes.
+// batchLen is the largest number of frames in one read. Reading 32 from a tap takes about as long
+// as one switch of goroutines.
 const batchLen = 32
 
-// New starts a stack; its goroutine runs until Close or until the link fails.
+// New starts a stack. Its goroutine runs until Close, or until the link fails.
 func New(cfg Config) (*Stack, error) {
 	if cfg.Link == nil {
 		return nil, errors.New("gonet: a stack needs a link")
 	}
 	s := &Stack{
-		cfg: cfg, link: cfg.Link, fast: cfg.Link.Features(), mac: cfg.MAC,
+		cfg: cfg, link: cfg.Link, features: cfg.Link.Features(), mac: cfg.MAC,
 		start:  time.Now().Add(-time.Hour),
 		claims: make(chan func(), claimsLen), done: make(chan struct{}),
 		conns: map[flow]*Conn{}, listeners: map[netip.AddrPort]*Listener{},
 		sockets: map[netip.AddrPort]*PacketConn{},
-		pings:   map[pingKey]chan<- time.Time{}, parts: map[partKey]*assembler{},
+		pings:   map[pingKey]chan<- time.Time{}, reassemblies: map[fragmentKey]*assembler{},
 		advertised: make(chan struct{}),
 	}
 	if err := s.check(); err != nil {
@@ -127,25 +128,25 @@ func New(cfg Config) (*Stack, error) {
 	s.sip = makeSIPKey([16]byte(s.secret[16:]))
 	if s.mac == (wire.MAC{}) {
 		copy(s.mac[:], s.secret[:6])
-		s.mac[0] = s.mac[0]&^1 | 2 // one station, locally administered
+		s.mac[0] = s.mac[0]&^1 | 2 // an individual address, locally administered
 	}
 	s.nextPort = firstPort + uint16(s.secret[6])<<5
 	if len(s.cfg.Secret) == 0 {
 		s.cfg.Secret = s.secret[:]
 	}
-	s.alarms.tell = s.alarm
+	s.alarms.onTimer = s.alarm
 	s.useAddresses()
 	go s.deal()
 	return s, nil
 }
 
-// check looks for what cannot be in the configuration.
+// check returns an error for a configuration that cannot work.
 func (s *Stack) check() error {
-	if s.fast.MTU < minMTU {
-		return fmt.Errorf("gonet: the link's MTU is %d bytes, IPv4 needs %d (RFC 791)", s.fast.MTU,
-			minMTU)
+	if s.features.MTU < minMTU {
+		return fmt.Errorf("gonet: the link's MTU is %d bytes, IPv4 needs %d (RFC 791)",
+			s.features.MTU, minMTU)
 	}
-	if s.fast.MTU < wire.IPv6MinMTU {
+	if s.features.MTU < wire.IPv6MinMTU {
 		s.cfg.NoIPv6 = true
 	}
 	for _, r := range s.cfg.Routes {
@@ -157,43 +158,47 @@ func (s *Stack) check() error {
 	return s.checkNetwork(s.cfg.Addresses, s.cfg.Gateways)
 }
 
-// minMTU is the smallest that IPv4 allows, in bytes (RFC 791 section 3.2).
+// minMTU is the smallest MTU that IPv4 allows, in bytes (RFC 791 section 3.2).
 const minMTU = 68
 
-// Close ends the stack, its connections with an error, and the link.
+// Close ends the stack and closes the link. Open connections fail with an error; their peers are
+// not told (see Abort).
 func (s *Stack) Close() error {
 	err := s.link.Close()
 	<-s.done
 	return err
 }
 
-// MAC is the address that the stack has on its link.
+// MAC returns the address that the stack has on its link.
 func (s *Stack) MAC() wire.MAC { return s.mac }
 
-// clock is now for the machines of connections: nanoseconds since an hour before the
-// stack was made.
+// clock returns the current time for the machines of connections: nanoseconds since an hour before
+// the stack was made.
 func (s *Stack) clock() tcp.Time { return tcp.Time(time.Since(s.start)) }
 
-// deal is the dealer: the goroutine that owns the tables, from New until the link is closed. Frames
-// come in batches, claims between them, and what a batch has made due goes out at its end: but
-// acknowledgements that would go alone wait until the next batch, or until those whom the batch has
-// woken wait again, for most of them write or close, and so save one of the three packets of a
-// request and its answer; and no longer than patience.
+// deal is the dealer: the goroutine that owns the tables, from New until the link is closed. It
+// reads a batch of frames, runs the claims that have arrived, and then sends what the batch has
+// made due.
+//
+// An acknowledgement that would be sent alone is held: until the next batch, until the goroutine
+// that the batch has woken reads again, or for ackHoldTime. Most users write or close instead, and
+// then the acknowledgement goes with their segment. That saves one of the three packets of a
+// request and its answer.
 func (s *Stack) deal() {
 	batch := make([]link.Frame, batchLen)
-	var owed []*Conn
+	var heldACKs []*Conn
 	for {
-		if len(s.owed) > 0 {
-			s.alarms.lookAt(s.now.Add(patience), s.now)
+		if len(s.heldACKs) > 0 {
+			s.alarms.setDealerTime(s.now.Add(ackHoldTime), s.now)
 		}
 		n, err := s.link.Read(batch)
 		if err != nil {
 			s.end(err)
 			return
 		}
-		if owed, s.owed = s.owed, owed[:0]; len(owed) > 0 {
-			s.alarms.lookAt(0, s.now)
-			owed = slices.DeleteFunc(owed, (*Conn).hasPaid)
+		if heldACKs, s.heldACKs = s.heldACKs, heldACKs[:0]; len(heldACKs) > 0 {
+			s.alarms.setDealerTime(0, s.now)
+			heldACKs = slices.DeleteFunc(heldACKs, (*Conn).heldACKGone)
 		}
 		s.now = s.clock()
 		for i := range batch[:n] {
@@ -203,18 +208,18 @@ func (s *Stack) deal() {
 		s.flush()
 		s.serveClaims()
 		s.flush()
-		for i, c := range owed {
-			c.pay(s.now)
-			owed[i] = nil
+		for i, c := range heldACKs {
+			c.sendHeldACK(s.now)
+			heldACKs[i] = nil
 		}
-		s.drainLoop()
+		s.drainLoopback()
 	}
 }
 
-// patience is how long an acknowledgement waits for company while nothing comes from the link, and
-// its user does not read: as long as that of the peer's end, which tcp bounds by what Linux waits
-// before it probes a tail.
-const patience = 2 * time.Millisecond
+// ackHoldTime bounds how long an acknowledgement is held while no frame arrives and the user does
+// not read. It is as long as the hold for the acknowledgement of a FIN (endDelay in package tcp),
+// which must be shorter than the time after which Linux sends a tail loss probe.
+const ackHoldTime = 2 * time.Millisecond
 
 func (s *Stack) serveClaims() {
 	for {
@@ -227,18 +232,19 @@ func (s *Stack) serveClaims() {
 	}
 }
 
-// flush lets each connection that heard something answer, once for the whole batch, and wakes its
-// users. One that finds no place in its listener's backlog is touched once more on the way.
+// flush updates each connection that was queued since the last flush, and wakes its users. An
+// update may queue a connection again: one that finds no room in its listener's backlog is reset.
 func (s *Stack) flush() {
-	for i := 0; i < len(s.touched); i++ {
-		c := s.touched[i]
-		s.touched[i] = nil
+	for i := 0; i < len(s.toUpdate); i++ {
+		c := s.toUpdate[i]
+		s.toUpdate[i] = nil
 		c.update(s.now)
 	}
-	s.touched = s.touched[:0]
+	s.toUpdate = s.toUpdate[:0]
 }
 
-// end tells everybody that the link is gone.
+// end ends all connections, listeners, sockets and goroutines after the link has failed or was
+// closed.
 func (s *Stack) end(err error) {
 	s.alarms.end()
 	s.fail = err
@@ -247,27 +253,27 @@ func (s *Stack) end(err error) {
 	}
 	close(s.done)
 	for _, c := range s.conns {
-		c.kill(s.fail)
+		c.endWithStack(s.fail)
 	}
 	for _, l := range s.listeners {
-		l.shut(s.fail)
+		l.closeWith(s.fail)
 	}
 	for _, p := range s.sockets {
-		p.shut(s.fail)
+		p.closeWith(s.fail)
 	}
-	for _, a := range s.parts {
-		close(a.pieces)
+	for _, a := range s.reassemblies {
+		close(a.fragments)
 	}
-	if s.place.timer != nil {
-		s.place.timer.Stop()
+	if s.netState.timer != nil {
+		s.netState.timer.Stop()
 	}
 	s.neighbours.Range(func(_, h any) bool {
-		h.(*neighbour).stopAsking()
+		h.(*neighbour).stopResolving()
 		return true
 	})
 }
 
-// claim has the dealer run f, and waits until it has. f must not block.
+// claim has the dealer run f, and returns when it has run. f must not block.
 func (s *Stack) claim(f func()) error {
 	ran := make(chan struct{})
 	if err := s.post(func() { f(); close(ran) }); err != nil {
@@ -281,7 +287,7 @@ func (s *Stack) claim(f func()) error {
 	}
 }
 
-// post has the dealer run f some time.
+// post has the dealer run f, and does not wait for it.
 func (s *Stack) post(f func()) error {
 	select {
 	case s.claims <- f:

@@ -22,8 +22,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// two makes two hosts on one wire: 10.0.0.1 and 10.0.0.2.
-func two(t testing.TB, a, b link.Link) (*Stack, *Stack) {
+// twoHosts makes two hosts on one wire: 10.0.0.1 and 10.0.0.2.
+func twoHosts(t testing.TB, a, b link.Link) (*Stack, *Stack) {
 	t.Helper()
 	x := host(t, a, "10.0.0.1/24")
 	y := host(t, b, "10.0.0.2/24")
@@ -44,7 +44,7 @@ func host(t testing.TB, l link.Link, address string) *Stack {
 	return s
 }
 
-// pipe is a connection between two hosts, of an address each, for nettest.
+// pipe returns connections between two hosts with the given addresses, for nettest.
 func pipe(from, to string, options ...link.Option) nettest.MakePipe {
 	return func() (c1, c2 net.Conn, stop func(), err error) {
 		a, b := link.Pair(options...)
@@ -80,7 +80,7 @@ func TestConnIsNetConnWithOffload(t *testing.T) {
 
 func TestHTTP(t *testing.T) {
 	a, b := link.Pair(link.Offload())
-	x, y := two(t, a, b)
+	x, y := twoHosts(t, a, b)
 	l, err := y.Listen("tcp", ":80")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestHTTP(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		_, _ = w.Write(body) // the client tells
+		_, _ = w.Write(body) // the client checks
 	}))
 	server.Listener = l
 	server.Start()
@@ -117,12 +117,12 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// bubble runs f in fake time, on hosts whose wire has faults.
+// bubble runs f in fake time, on two hosts on a wire with faults.
 func bubble(t *testing.T, fault link.Fault, f func(t *testing.T, x, y *Stack)) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
-		x, y := two(t, link.NewFaults(a, 1, link.Fault{}, fault), link.NewFaults(b, 2, link.Fault{},
-			fault))
+		x, y := twoHosts(t, link.NewFaults(a, 1, link.Fault{}, fault),
+			link.NewFaults(b, 2, link.Fault{}, fault))
 		f(t, x, y)
 	})
 }
@@ -132,7 +132,7 @@ func TestPing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		to := netip.MustParseAddr("10.0.0.2")
-		// with the asking
+		// with the address resolution
 		if d, err := x.Ping(ctx, to, 56); err != nil || d != 20*time.Millisecond {
 			t.Errorf("the first: %v, %v", d, err)
 		}
@@ -214,7 +214,7 @@ func TestDialErrors(t *testing.T) {
 			err              error
 		}{
 			{"tcp", "10.0.0.2:81", syscall.ECONNREFUSED},
-			{"tcp", "10.0.0.1:81", syscall.ECONNREFUSED}, // ourselves
+			{"tcp", "10.0.0.1:81", syscall.ECONNREFUSED}, // the dialing host itself
 			{"tcp", "10.0.0.9:81", syscall.EHOSTUNREACH},
 			{"tcp", "10.0.0.255:81", syscall.ENETUNREACH},
 			{"tcp", "10.0.0.2:0", syscall.ENETUNREACH},
@@ -244,7 +244,7 @@ func TestDialErrors(t *testing.T) {
 	})
 }
 
-// Everything at once: what was sent must arrive, whatever the wire does.
+// TestBadWires holds that bytes arrive over wires with all faults at once.
 func TestBadWires(t *testing.T) {
 	for name, fault := range map[string]link.Fault{
 		"loss":        {Delay: 5 * time.Millisecond, Loss: .05},
@@ -271,7 +271,7 @@ func TestBadWires(t *testing.T) {
 						if _, err := io.Copy(c, c); err != nil {
 							t.Error(err)
 						}
-						_ = c.Close() // the client tells
+						_ = c.Close() // the client checks
 					}()
 					c, err := x.Dial("tcp", "10.0.0.2:7")
 					if err != nil {
@@ -293,7 +293,7 @@ func TestBadWires(t *testing.T) {
 					if err != nil || !bytes.Equal(got, want) {
 						t.Errorf("%d bytes, %v", len(got), err)
 					}
-					_ = c.Close() // the stack's end forgets it
+					_ = c.Close() // the end of the stack closes it
 				})
 			})
 		}
@@ -337,8 +337,8 @@ func TestABacklogIsBounded(t *testing.T) {
 	})
 }
 
-// A flood of SYNs from addresses that never answer must cost no memory, and clients
-// must still get in.
+// TestSynFlood sends SYNs from addresses that never answer: they cost no memory, and clients still
+// connect.
 func TestSynFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, end := link.Pair()
@@ -379,8 +379,7 @@ func TestSynFlood(t *testing.T) {
 		if n := y.Stats().Cookies; n != 500-16 {
 			t.Errorf("%d cookies, want %d", n, 500-16)
 		}
-		// The client is another host on the same wire: what the flood's answers were for
-		// it must not mind.
+		// The client is another host on the same wire. It must ignore the answers to the flood.
 		x := host(t, a, "10.0.0.1/24")
 		c, err := x.Dial("tcp", "10.0.0.2:80")
 		if err != nil {
@@ -390,7 +389,7 @@ func TestSynFlood(t *testing.T) {
 			if _, err := c.Write(bytes.Repeat([]byte("x"), 100_000)); err != nil {
 				t.Error(err)
 			}
-			_ = c.Close() // the reader tells
+			_ = c.Close() // the reader checks
 		}()
 		far, err := l.Accept()
 		if err != nil {
@@ -403,10 +402,10 @@ func TestSynFlood(t *testing.T) {
 	})
 }
 
-func TestTheEndOfAStackIsHeardByAll(t *testing.T) {
+func TestTheEndOfAStackIsReportedToAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pair()
-		x, _ := two(t, a, b)
+		x, _ := twoHosts(t, a, b)
 		l, err := x.Listen("tcp", ":80")
 		if err != nil {
 			t.Fatal(err)
@@ -422,7 +421,7 @@ func TestTheEndOfAStackIsHeardByAll(t *testing.T) {
 		heard := make(chan error)
 		for _, wait := range []func() error{
 			func() error {
-				if _, err := l.Accept(); err != nil { // the connection above
+				if _, err := l.Accept(); err != nil { // the connection from above
 					return err
 				}
 				_, err := l.Accept()
@@ -466,13 +465,13 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%+v was taken", c)
 		}
 	}
-	if got := lastOf(netip.MustParsePrefix("10.1.2.3/20")); got.String() != "10.1.15.255" {
+	if got := broadcastOf(netip.MustParsePrefix("10.1.2.3/20")); got.String() != "10.1.15.255" {
 		t.Errorf("the broadcast address of 10.1.2.3/20: %v", got)
 	}
 }
 
-// FuzzInput throws frames at a stack with a listener, a socket and a connection: it must live,
-// and stay useful.
+// FuzzInput sends arbitrary frames to a stack with a listener, a socket and a connection: it must
+// survive and still work.
 func FuzzInput(f *testing.F) {
 	ip := wire.IPv4{Length: 40, TTL: 64, Protocol: wire.ProtocolTCP,
 		Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}

@@ -2,36 +2,31 @@ package gonet
 
 import "sync/atomic"
 
-// counters are what a stack has seen. They are written without a lock and read at any time.
+// counters count events of a stack. They are written without a lock and may be read at any time.
+// The fields mean what those of Stats of the same name do.
 type counters struct {
-	received  atomic.Uint64 // frames
-	sent      atomic.Uint64
-	malformed atomic.Uint64 // headers that could not be read, wrong checksums
-	foreign   atomic.Uint64 // packets for others, and protocols that nobody takes
-	conflicts atomic.Uint64 // others that claim an address of ours
-	// packets whose neighbour did not answer, or that were too many to wait
-	droppedUnresolved atomic.Uint64
-	droppedSockets    atomic.Uint64 // datagrams for a socket that was full
-	droppedBacklog    atomic.Uint64 // connections that nobody accepted in time
-	droppedFragments  atomic.Uint64
-	droppedLoop       atomic.Uint64
-	resets            atomic.Uint64 // segments that were answered by a reset
-	cookies           atomic.Uint64 // SYNs that were answered by a cookie
+	received, sent                 atomic.Uint64
+	malformed, foreign, conflicts  atomic.Uint64
+	droppedUnresolved              atomic.Uint64
+	droppedSockets, droppedBacklog atomic.Uint64
+	droppedFragments, droppedLoop  atomic.Uint64
+	resets, cookies                atomic.Uint64
 }
 
-// Stats are the counters of a stack at an instant.
+// Stats is a copy of the counters of a stack.
 type Stats struct {
 	Received, Sent uint64 // frames
-	// headers that could not be read, wrong checksums
-	Malformed uint64
-	// packets for others, or of a protocol that nobody takes
-	Foreign                                           uint64
-	Conflicts                                         uint64 // others that claim an address of ours
-	DroppedUnresolved, DroppedSockets, DroppedBacklog uint64
-	DroppedFragments, DroppedLoop                     uint64
-	// segments that were answered by a reset
-	Resets  uint64
-	Cookies uint64 // SYNs that were answered by a cookie
+	Malformed      uint64 // packets with a wrong header or checksum
+	Foreign        uint64 // packets for others, or for a protocol or port that nobody takes
+	Conflicts      uint64 // messages in which another station claims an address of ours
+	// packets dropped because their neighbour did not answer, or because too many waited for it
+	DroppedUnresolved uint64
+	DroppedSockets    uint64 // datagrams for a socket whose queue was full
+	DroppedBacklog    uint64 // connections that found the backlog full
+	DroppedFragments  uint64 // fragments, and datagrams that did not become whole
+	DroppedLoop       uint64 // packets to the stack itself that found the loopback queue full
+	Resets            uint64 // segments answered by a reset
+	Cookies           uint64 // SYNs answered by a cookie
 }
 
 // Stats returns the counters. Any goroutine.

@@ -9,8 +9,8 @@ import (
 	"interleave/gonet/link"
 )
 
-// A packet that is answered in place must leave nothing for the collector. The race detector
-// empties pools at random.
+// TestAPacketAllocatesNothing holds that answering a packet allocates nothing. (The race detector
+// empties pools at random.)
 func TestAPacketAllocatesNothing(t *testing.T) {
 	for src, dst := range map[string]string{"10.0.0.1": "10.0.0.2", "2001:db8::1": "2001:db8::2"} {
 		echoes(t, src, dst, func(answer func()) {
@@ -21,8 +21,8 @@ func TestAPacketAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A connection that is in use must leave nothing either, on both stacks: no segment, no
-// wake-up, no timer.
+// TestAConnectionAllocatesNothing holds that a connection in use allocates nothing on both stacks:
+// no segment, no wake-up, no timer.
 func TestAConnectionAllocatesNothing(t *testing.T) {
 	for name, options := range map[string][]link.Option{"plain": nil,
 		"super-frames": {link.Offload()}} {
@@ -48,7 +48,7 @@ func TestAConnectionAllocatesNothing(t *testing.T) {
 					}
 				}
 				for range 200 {
-					trip() // until pools and windows are full
+					trip() // fills pools and windows
 				}
 				if n := testing.AllocsPerRun(500, trip); n != 0 {
 					t.Errorf("%s, %s, %d bytes there and back: %v allocations", name, ends[1], size,

@@ -8,9 +8,9 @@ import (
 	"interleave/gonet/link"
 )
 
-// TestTimeDoesNotGoBack has the dealer send, with the time of a batch that has begun a while ago,
-// after a user has sent with that of now. What is sent second must not seem older than what was
-// sent first, or the first acknowledgement would have it resent.
+// TestTimeDoesNotGoBack has the dealer send with the time of a batch that began earlier, after a
+// user has sent with the current time. The second segment must not seem older than the first, or
+// the first acknowledgement would have it retransmitted.
 func TestTimeDoesNotGoBack(t *testing.T) {
 	bubble(t, link.Fault{Delay: 2 * time.Millisecond}, func(t *testing.T, x, y *Stack) {
 		l, err := y.Listen("tcp", ":80")
@@ -25,9 +25,9 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() { _, _ = io.Copy(io.Discard, far) }() // until the end of the stacks
+		go func() { _, _ = io.Copy(io.Discard, far) }() // ends with the stacks
 		c := near.(*Conn)
-		// whole segments, an even number: their acknowledgement does not wait
+		// an even number of full segments, so that their acknowledgement is not delayed
 		body := make([]byte, 4*c.Info().MSS)
 		for range 100 {
 			begun := x.clock()
@@ -40,7 +40,7 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 			c.machine.Write(body)
 			c.mu.Unlock()
 			c.update(begun)
-			elapse(time.Second)
+			advanceTime(time.Second)
 		}
 		if i := c.Info(); i.Resent > 0 {
 			t.Errorf("%d segments of %d were sent again on a wire that loses none", i.Resent,

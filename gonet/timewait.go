@@ -1,43 +1,43 @@
 package gonet
 
-// timeWaits are the connections in TIME-WAIT, the oldest first. The side that closes first waits,
-// so tens of thousands of clients that come and go would fill the memory for a minute each (Linux:
-// tcp_max_tw_buckets). The dealer's own.
+// timeWaits holds the connections in TIME-WAIT, oldest first. The side that closes first enters
+// TIME-WAIT, so without a bound tens of thousands of short connections would fill the memory for a
+// minute each (Linux: tcp_max_tw_buckets). Dealer only.
 type timeWaits struct {
-	all  []*Conn
-	gone int // of them, at the beginning, that have been forgotten
+	all   []*Conn
+	ended int // length of the prefix of all whose connections were removed
 }
 
-// maxTimeWaits is how many wait at most: about 100 MB. The oldest is forgotten for a new one, which
-// leaves its old duplicates to the checks of sequence numbers.
+// maxTimeWaits is the default bound: about 100 MB. A new connection in TIME-WAIT evicts the oldest.
+// Old duplicates of the evicted one are then caught by their sequence numbers only.
 const maxTimeWaits = 1 << 16
 
-// enterTimeWait notes that a connection has come to TIME-WAIT. The dealer's.
+// enterTimeWait adds a connection that has entered TIME-WAIT. Dealer only.
 func (s *Stack) enterTimeWait(c *Conn) {
 	w := &s.timeWaits
 	most := s.cfg.TimeWaits
 	if most == 0 {
 		most = maxTimeWaits
 	}
-	if len(w.all)-w.gone >= most {
-		s.endTimeWait(w.all[w.gone])
+	if len(w.all)-w.ended >= most {
+		s.endTimeWait(w.all[w.ended])
 	}
 	w.all = append(w.all, c)
 }
 
-// trim lets go of those that have been forgotten. They end in the order in which they came, but for
-// a few. The dealer's.
+// trim drops removed connections from the front. Connections leave TIME-WAIT in the order in which
+// they entered it, with few exceptions, so the front is enough. Dealer only.
 func (w *timeWaits) trim(conns map[flow]*Conn) {
-	for w.gone < len(w.all) && conns[w.all[w.gone].flow] != w.all[w.gone] {
-		w.all[w.gone] = nil
-		w.gone++
+	for w.ended < len(w.all) && conns[w.all[w.ended].flow] != w.all[w.ended] {
+		w.all[w.ended] = nil
+		w.ended++
 	}
 	switch {
-	case w.gone == len(w.all):
+	case w.ended == len(w.all):
 		*w = timeWaits{}
-	case w.gone > len(w.all)/2:
-		w.all = append(w.all[:0], w.all[w.gone:]...)
+	case w.ended > len(w.all)/2:
+		w.all = append(w.all[:0], w.all[w.ended:]...)
 		clear(w.all[len(w.all):cap(w.all)])
-		w.gone = 0
+		w.ended = 0
 	}
 }

@@ -12,21 +12,22 @@ import (
 	"interleave/gonet/wire"
 )
 
-// datagram is one of UDP that waits to be read.
+// datagram is a UDP datagram that waits to be read, or an ICMP error.
 type datagram struct {
 	from netip.AddrPort
 	body []byte
-	err  error // instead: what ICMP says of the way to a peer
+	err  error // set for an ICMP error: what Read returns
 }
 
-// socketLen is how many datagrams may wait for a socket; what comes then is dropped, as datagrams
-// may be. 256 is a guess.
+// socketLen bounds the datagrams that wait in a socket; further ones are dropped and counted. 256
+// is a guess.
 const socketLen = 256
 
-// PacketConn is a socket of UDP: a net.PacketConn, and a net.Conn if it was dialed.
+// PacketConn is a UDP socket: a net.PacketConn, and a net.Conn if it was dialed.
 type PacketConn struct {
 	stack *Stack
-	// its address is unspecified if it takes any of ours of a family, invalid for both
+	// local's address is unspecified for all addresses of one family, and invalid for those of
+	// both.
 	local  netip.AddrPort
 	remote netip.AddrPort // invalid unless it was dialed
 	in     chan datagram
@@ -42,8 +43,8 @@ var (
 	_ net.Conn       = (*PacketConn)(nil)
 )
 
-// ListenPacket opens a socket of UDP: network is "udp", "udp4" or "udp6", address as for
-// net.ListenPacket.
+// ListenPacket opens a UDP socket at an address, which is written as for net.ListenPacket. network
+// is "udp", "udp4" or "udp6".
 func (s *Stack) ListenPacket(network, address string) (*PacketConn, error) {
 	local, err := s.parseOurs(network, "udp", address)
 	if err == nil {
@@ -55,9 +56,9 @@ func (s *Stack) ListenPacket(network, address string) (*PacketConn, error) {
 	return nil, &net.OpError{Op: "listen", Net: network, Addr: udpAddr(local), Err: err}
 }
 
-func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(shown(a)) }
+func udpAddr(a netip.AddrPort) net.Addr { return net.UDPAddrFromAddrPort(displayed(a)) }
 
-// bind claims a port for a socket, any free one for port 0.
+// bind takes a port for a socket: a free one if local has port 0.
 func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	p := &PacketConn{
 		stack: s, remote: remote, in: make(chan datagram, socketLen), read: makeDeadline(),
@@ -75,14 +76,16 @@ func (s *Stack) bind(local, remote netip.AddrPort) (*PacketConn, error) {
 	return p, errors.Join(err, failed)
 }
 
-// The ports that are given to those who ask for none: as many as can be, for each rests after its
-// connection (RFC 6056 section 3.2); from where Linux's begin.
+// The ephemeral ports. The range begins where Linux's does, and is longer: more ports make them
+// harder to guess (RFC 6056 section 3.2), and each stays in use until its connection has left
+// TIME-WAIT.
 const (
 	firstPort = 32768
 	lastPort  = 65535
 )
 
-// freePort finds a port for local. The dealer's.
+// freePort returns local with its port, if free allows it, or with a free ephemeral port for port
+// 0. Dealer only.
 func (s *Stack) freePort(local netip.AddrPort,
 	free func(netip.AddrPort) bool) (netip.AddrPort, error) {
 	if local.Port() != 0 {
@@ -93,7 +96,7 @@ func (s *Stack) freePort(local netip.AddrPort,
 	}
 	for range lastPort - firstPort + 1 {
 		a := netip.AddrPortFrom(local.Addr(), s.nextPort)
-		if s.nextPort++; s.nextPort < firstPort { // it has wrapped
+		if s.nextPort++; s.nextPort < firstPort { // it has wrapped around
 			s.nextPort = firstPort
 		}
 		if free(a) {
@@ -103,23 +106,23 @@ func (s *Stack) freePort(local netip.AddrPort,
 	return local, errNoPort
 }
 
-// socket is the one that hears what is sent to a. The dealer's.
-func (s *Stack) socket(a netip.AddrPort) *PacketConn { return owner(s.sockets, a) }
+// socketAt returns the socket that receives datagrams to a, or nil. Dealer only.
+func (s *Stack) socketAt(a netip.AddrPort) *PacketConn { return lookupBound(s.sockets, a) }
 
 func (s *Stack) inputUDP(p *packet) {
 	h, body, err := wire.ParseUDP(p.body)
-	unsummed := h.Checksum == 0 && p.src.Is4() // IPv6 must have a checksum (RFC 8200 section 8.1)
-	if err != nil || !unsummed && !p.valid &&
+	noChecksum := h.Checksum == 0 && p.src.Is4() // IPv6 must have a checksum (RFC 8200 section 8.1)
+	if err != nil || !noChecksum && !p.valid &&
 		wire.Sum(p.body[:h.Length], wire.PseudoSum(p.src, p.dst, wire.ProtocolUDP,
 			int(h.Length))) != 0xffff {
 		s.stats.malformed.Add(1)
 		return
 	}
-	u := s.socket(netip.AddrPortFrom(p.dst, h.DstPort))
+	u := s.socketAt(netip.AddrPortFrom(p.dst, h.DstPort))
 	from := netip.AddrPortFrom(p.src, h.SrcPort)
 	if u == nil || u.remote.IsValid() && u.remote != from {
 		s.stats.foreign.Add(1)
-		s.complain(p, closedPort)
+		s.sendICMPError(p, portUnreachable)
 		return
 	}
 	u.deliver(datagram{from: from, body: append(make([]byte, 0, len(body)), body...)})
@@ -133,20 +136,20 @@ func (p *PacketConn) deliver(d datagram) {
 	}
 }
 
-// trouble tells a socket what ICMP says. Only one that was dialed hears of its peer, as in
-// Linux. The dealer's.
-func (p *PacketConn) trouble(t trouble, to netip.AddrPort) {
+// inputICMPError gives an ICMP error to a socket. As in Linux, only a dialed socket gets the
+// errors, and only those about its peer. Dealer only.
+func (p *PacketConn) inputICMPError(t icmpError, to netip.AddrPort) {
 	switch {
 	case t.mtu != 0:
 		if to.Addr().Is6() {
-			p.stack.narrow(to.Addr(), t.mtu)
+			p.stack.notePathMTU(to.Addr(), t.mtu)
 		}
 	case p.remote == to:
 		p.deliver(datagram{err: errRefused})
 	}
 }
 
-// ReadFrom is net.PacketConn's: what is longer than b is cut.
+// ReadFrom implements net.PacketConn. A datagram that is longer than b is cut.
 func (p *PacketConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	n, from, err := p.ReadFromAddrPort(b)
 	if err != nil {
@@ -155,7 +158,7 @@ func (p *PacketConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	return n, udpAddr(from), nil
 }
 
-// ReadFromAddrPort is ReadFrom without an allocation for the address.
+// ReadFromAddrPort is ReadFrom without the allocation of an address.
 func (p *PacketConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
 	fail := func(err error) (int, netip.AddrPort, error) {
 		return 0, netip.AddrPort{}, &net.OpError{Op: "read", Net: "udp", Source: p.LocalAddr(),
@@ -182,13 +185,13 @@ func (p *PacketConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
 	}
 }
 
-// Read is net.Conn's, of a socket that was dialed.
+// Read implements net.Conn, for a dialed socket.
 func (p *PacketConn) Read(b []byte) (int, error) {
 	n, _, err := p.ReadFromAddrPort(b)
 	return n, err
 }
 
-// WriteTo is net.PacketConn's.
+// WriteTo implements net.PacketConn.
 func (p *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
 	a, ok := to.(*net.UDPAddr)
 	if !ok {
@@ -198,7 +201,7 @@ func (p *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
 	return p.WriteToAddrPort(b, a.AddrPort())
 }
 
-// WriteToAddrPort is WriteTo without an allocation for the address.
+// WriteToAddrPort is WriteTo without the allocation of an address.
 func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	err := p.send(b, netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()))
 	if err != nil {
@@ -208,7 +211,7 @@ func (p *PacketConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	return len(b), nil
 }
 
-// Write is net.Conn's, of a socket that was dialed.
+// Write implements net.Conn, for a dialed socket.
 func (p *PacketConn) Write(b []byte) (int, error) {
 	if !p.remote.IsValid() {
 		return 0, &net.OpError{Op: "write", Net: "udp", Source: p.LocalAddr(),
@@ -249,21 +252,21 @@ func (s *Stack) sendUDP(from, to netip.AddrPort, b []byte) error {
 	defer e.free()
 	header := e.transport[:wire.UDPLen]
 	var gso link.GSO
-	if n := headerLen(to.Addr()); s.fast.Partial && n+length <= s.mtuTo(to.Addr()) {
+	if n := headerLen(to.Addr()); s.features.Partial && n+length <= s.mtuTo(to.Addr()) {
 		gso = link.GSO{Partial: true, Start: uint16(wire.EthernetLen + n), Offset: 6}
 	} else {
 		sum := h.Checksum
 		h.Checksum = 0
 		h.Put(header)
 		if h.Checksum = ^wire.Sum(b, wire.Sum(header, sum)); h.Checksum == 0 {
-			h.Checksum = 0xffff // zero says that there is none
+			h.Checksum = 0xffff // 0 means no checksum (RFC 768)
 		}
 	}
 	h.Put(header)
 	return s.sendIP(e, from.Addr(), to.Addr(), wire.ProtocolUDP, gso, header, b)
 }
 
-// Close is net.Conn's.
+// Close implements net.Conn.
 func (p *PacketConn) Close() error {
 	first := false
 	p.once.Do(func() {
@@ -276,23 +279,23 @@ func (p *PacketConn) Close() error {
 	}
 	p.read.stop()
 	p.write.stop()
-	// a stack that has ended has forgotten it
+	// a stack that has ended has no sockets
 	_ = p.stack.claim(func() { delete(p.stack.sockets, p.local) })
 	return nil
 }
 
-// shut ends a socket whose stack has ended.
-func (p *PacketConn) shut(err error) {
+// closeWith ends a socket because the stack has ended.
+func (p *PacketConn) closeWith(err error) {
 	p.once.Do(func() {
 		p.fail = err
 		close(p.closed)
 	})
 }
 
-// LocalAddr is net.Conn's.
+// LocalAddr implements net.Conn.
 func (p *PacketConn) LocalAddr() net.Addr { return udpAddr(p.local) }
 
-// RemoteAddr is net.Conn's; nil unless the socket was dialed.
+// RemoteAddr implements net.Conn. It returns nil unless the socket was dialed.
 func (p *PacketConn) RemoteAddr() net.Addr { return p.remoteOrNil() }
 
 func (p *PacketConn) remoteOrNil() net.Addr {
@@ -302,15 +305,15 @@ func (p *PacketConn) remoteOrNil() net.Addr {
 	return udpAddr(p.remote)
 }
 
-// SetDeadline is net.Conn's.
+// SetDeadline implements net.Conn.
 func (p *PacketConn) SetDeadline(t time.Time) error {
 	p.read.set(t)
 	p.write.set(t)
 	return nil
 }
 
-// SetReadDeadline is net.Conn's.
+// SetReadDeadline implements net.Conn.
 func (p *PacketConn) SetReadDeadline(t time.Time) error { p.read.set(t); return nil }
 
-// SetWriteDeadline is net.Conn's. Writes of datagrams never wait.
+// SetWriteDeadline implements net.Conn. Writes of datagrams never block.
 func (p *PacketConn) SetWriteDeadline(t time.Time) error { p.write.set(t); return nil }

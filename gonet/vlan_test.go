@@ -14,8 +14,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// A stack is on no VLAN: what Linux sends on one of the tap's is counted and reaches nobody, what
-// it sends beside it does.
+// TestFramesOfAVLANAreForeign has Linux send frames on a VLAN of the tap: they are counted and
+// reach no socket, unlike frames without a tag.
 func TestFramesOfAVLANAreForeign(t *testing.T) {
 	s := kernel(t)
 	if out, err := exec.Command("ip", "link", "add", "link", device(t), "name", "five", "type",
@@ -24,7 +24,7 @@ func TestFramesOfAVLANAreForeign(t *testing.T) {
 	}
 	run(t, "ip", "addr", "add", "10.9.5.1/24", "dev", "five")
 	run(t, "ip", "link", "set", "five", "up")
-	// The same packets as on the tap itself, but for the tag.
+	// The same packets as on the tap itself, except for the tag.
 	run(t, "ip", "neigh", "add", "10.9.5.2", "lladdr", s.MAC().String(), "dev", "five")
 	before := s.Stats().Foreign
 	out := run(t, "sh", "-c", "ping -c 3 -i 0.01 -W 1 10.9.5.2 || true")
@@ -38,7 +38,8 @@ func TestFramesOfAVLANAreForeign(t *testing.T) {
 	run(t, "ping", "-c", "3", "-i", "0.01", "-w", within, "10.9.0.2")
 }
 
-// A tag may say a priority and no VLAN (IEEE 802.1Q: VLAN 0): that is for us.
+// TestTagsOfPriority holds that a frame with a priority tag is accepted: VLAN 0 means no VLAN (IEEE
+// 802.1Q).
 func TestTagsOfPriority(t *testing.T) {
 	for tag, want := range map[uint16]bool{0: true, 7 << 13: true, 7<<13 | 1<<12: true, 1: false,
 		7<<13 | 4095: false} {
@@ -66,7 +67,7 @@ func TestTagsOfPriority(t *testing.T) {
 	}
 }
 
-// answers tells whether a message of ARP comes, without a tag, within 200 ms of fake time.
+// answers tells whether an untagged ARP message arrives within 200 ms of fake time.
 func answers(t *testing.T, b *link.End, op uint16) bool {
 	t.Helper()
 	stop := time.AfterFunc(200*time.Millisecond, b.Interrupt)

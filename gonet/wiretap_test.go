@@ -12,8 +12,8 @@ import (
 	"interleave/gonet/wire"
 )
 
-// wireTap is the far end of a stack's link in the hands of a test: what the stack sends, and
-// packets of IPv6 for it.
+// wireTap is the far end of a stack's link in the hands of a test: it reads what the stack sends,
+// and sends IPv6 packets to it.
 type wireTap struct {
 	t    *testing.T
 	end  *link.End
@@ -22,8 +22,8 @@ type wireTap struct {
 	sent chan []byte
 }
 
-// tapped makes a stack whose wire the test holds.
-func tapped(t *testing.T, change ...func(*Config)) *wireTap {
+// newWireTap makes a stack and the wireTap at its link.
+func newWireTap(t *testing.T, change ...func(*Config)) *wireTap {
 	t.Helper()
 	end, other := link.Pair()
 	w := &wireTap{t: t, end: end, mac: wire.MAC{2, 5: 9}, sent: make(chan []byte, 1<<16)}
@@ -73,7 +73,7 @@ func (w *wireTap) neighbor(src, dst netip.Addr, kind uint8, n wire.Neighbor) {
 	w.icmp(src, dst, ndHopLimit, b[:n.Put(b, kind)])
 }
 
-// message is one of ICMPv6 that the stack has sent.
+// message is an ICMPv6 message that the stack has sent.
 type message struct {
 	wire.ICMP
 	ip   wire.IPv6
@@ -81,7 +81,7 @@ type message struct {
 	body []byte
 }
 
-// messages are those of the types given that the stack has sent since the last look.
+// messages returns the messages of the given types that the stack has sent since the last call.
 func (w *wireTap) messages(kinds ...uint8) []message {
 	w.t.Helper()
 	synctest.Wait()
@@ -118,22 +118,22 @@ func (w *wireTap) messages(kinds ...uint8) []message {
 	}
 }
 
-// known has the stack know where the neighbour of the test is.
+// known puts the test's neighbour into the stack's cache.
 func (w *wireTap) known(a netip.Addr) {
 	w.t.Helper()
-	time.Sleep(2 * time.Second) // its addresses count as its own
+	time.Sleep(2 * time.Second) // duplicate address detection has ended
 	w.neighbor(a, addrY, wire.ICMPv6NeighborSolicit, wire.Neighbor{Target: addrY, MAC: w.mac,
 		HasMAC: true})
 	nb, err := w.to.neighbourFor(a)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	nb.fix(w.mac)
+	nb.setStation(w.mac)
 	nb.stale.Store(false)
 	w.messages(0)
 }
 
-// problemFor is a message about a packet that the stack has sent.
+// problemFor sends an ICMPv6 error about a packet that the stack has sent.
 func (w *wireTap) problemFor(kind, code uint8, rest uint32, quote []byte) {
 	w.t.Helper()
 	b := make([]byte, wire.ICMPLen)
@@ -142,7 +142,7 @@ func (w *wireTap) problemFor(kind, code uint8, rest uint32, quote []byte) {
 	w.icmp(addrX, addrY, 64, append(b, quote[:min(len(quote), 1232)]...))
 }
 
-// next is the next packet that the stack has sent that carries a protocol.
+// next returns the next packet with a protocol that the stack has sent.
 func (w *wireTap) next(protocol wire.Protocol) []byte {
 	w.t.Helper()
 	for {

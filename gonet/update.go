@@ -1,0 +1,200 @@
+package gonet
+
+import (
+	"interleave/gonet/tcp"
+	"interleave/gonet/wire"
+)
+
+// machineTime returns the time to give to the machine, which must never go back: now may be the
+// time of the dealer's batch, and a user may have run the machine since. The caller holds mu.
+func (c *Conn) machineTime(now tcp.Time) tcp.Time {
+	c.lastTime = max(c.lastTime, now)
+	return c.lastTime
+}
+
+// update sends the segments that are due, sets the alarm, and wakes waiters. It runs after
+// segments, a timer or a claim have changed the machine. Dealer only; the caller does not hold mu.
+func (c *Conn) update(now tcp.Time) {
+	c.updateQueued = false
+	c.mu.Lock()
+	now = c.machineTime(now)
+	c.machine.Postpone(now)
+	c.transmitNow(now)
+	c.arm(now)
+	c.wake()
+	holdsACK := c.machine.AckDue() && !c.holdsACK
+	c.holdsACK = c.holdsACK || holdsACK
+	over := c.newlyClosed()
+	accept := c.machine.State() >= tcp.Established && !c.delivered
+	c.delivered = c.delivered || accept
+	waits := c.machine.State() == tcp.TimeWait && !c.inTimeWait
+	c.inTimeWait = c.inTimeWait || waits
+	c.mu.Unlock()
+	if holdsACK {
+		c.stack.heldACKs = append(c.stack.heldACKs, c)
+	}
+	if accept && c.listener != nil {
+		c.listener.deliver(c)
+	}
+	switch {
+	case over:
+		c.stack.removeConn(c)
+	case waits:
+		c.stack.enterTimeWait(c)
+	}
+}
+
+// act sends the segments that are due, sets the alarm, and wakes waiters, after a user has called
+// the machine.
+//
+// Lock contract: the caller has locked mu. act unlocks it before it returns, so the caller must
+// neither unlock it again nor use what mu guards afterwards.
+func (c *Conn) act(now tcp.Time) {
+	now = c.machineTime(now)
+	if c.holdsACK {
+		c.transmitNow(now) // an acknowledgement that goes with no segment is left to the dealer
+	} else {
+		c.transmit(now)
+	}
+	c.arm(now)
+	c.wake()
+	over := c.newlyClosed()
+	c.mu.Unlock()
+	if over {
+		c.postRemove()
+	}
+}
+
+// postRemove asks the dealer to remove the connection from the table.
+//
+//go:noinline
+func (c *Conn) postRemove() {
+	_ = c.stack.post(func() { c.stack.removeConn(c) }) // a stack that has ended has no table
+}
+
+// newlyClosed returns true once, when the machine has reached CLOSED and the connection is to be
+// removed from the table. The caller holds mu.
+func (c *Conn) newlyClosed() bool {
+	if c.removed || c.machine.State() != tcp.Closed {
+		return false
+	}
+	c.removed = true
+	c.stack.alarms.remove(c)
+	return true
+}
+
+// removeConn removes a connection from the table. Dealer only.
+func (s *Stack) removeConn(c *Conn) {
+	if s.conns[c.flow] == c {
+		delete(s.conns, c.flow)
+	}
+	c.leaveBacklog()
+	if c.inTimeWait {
+		s.timeWaits.trim(s.conns)
+	}
+}
+
+// arm sets the alarm so that it goes off no later than the machine's next deadline. An alarm that
+// goes off too early is harmless: it is set again. So it is not moved for every acknowledgement.
+// The caller holds mu.
+func (c *Conn) arm(now tcp.Time) {
+	at, ok := c.machine.Deadline()
+	if !ok || c.alarmAt != 0 && c.alarmAt <= at {
+		return
+	}
+	c.alarmAt = at
+	c.stack.alarms.set(c, at, now)
+}
+
+// expire runs the machine's timers that are due. Dealer only.
+func (c *Conn) expire() {
+	c.mu.Lock()
+	c.alarmAt = 0
+	if c.stackErr == nil {
+		c.machine.Expire(c.machineTime(c.stack.clock()))
+		c.stack.queueUpdate(c)
+	}
+	c.mu.Unlock()
+}
+
+// wake signals the goroutines whose condition holds now. The caller holds mu.
+func (c *Conn) wake() {
+	over := c.machine.State() == tcp.Closed || c.stackErr != nil
+	if c.readable != nil && (over || c.machine.Readable() > 0 || c.machine.EndOfStream()) {
+		signal(c.readable)
+	}
+	// A writer that is woken for a few bytes would soon sleep again.
+	if c.writable != nil && (over || c.machine.Writable() >= c.writeThreshold() &&
+		c.machine.State() >= tcp.Established) {
+		signal(c.writable)
+	}
+}
+
+// writeThreshold is the room in the send buffer, in bytes, at which a blocked writer is woken: 16
+// KiB, or half of a buffer of less than 32 KiB.
+func (c *Conn) writeThreshold() int {
+	if b := c.cfg.SendBuffer; b > 0 {
+		return min(max(b/2, 1), 16<<10)
+	}
+	return 16 << 10
+}
+
+func signal(waiter chan struct{}) {
+	select {
+	case waiter <- struct{}{}:
+	default: // the waiter has a signal already
+	}
+}
+
+// waitFor waits for a signal on *waiter, or until the deadline d has passed, and then returns
+// errDeadline. Every cause for which a waiter must look again signals it, the end of the stack
+// included.
+//
+// Lock contract: the caller has locked mu. waitFor unlocks it before it waits and does not lock it
+// again: the caller must lock mu before it looks at the connection once more.
+func (c *Conn) waitFor(waiter *chan struct{}, d *deadline) error {
+	if *waiter == nil {
+		*waiter = make(chan struct{}, 1)
+	}
+	w := *waiter
+	c.mu.Unlock()
+	select {
+	case <-w:
+		return nil
+	case <-d.wait():
+		return errDeadline
+	}
+}
+
+// markClosed notes that the user has closed the connection, and stops its deadlines. The caller
+// holds mu.
+func (c *Conn) markClosed() {
+	c.closed = true
+	c.readBy.stop()
+	c.writeBy.stop()
+}
+
+// endWithStack fails the connection because the stack has ended. Dealer only.
+func (c *Conn) endWithStack(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stackErr, c.removed = err, true
+	c.stack.alarms.remove(c)
+	c.wake()
+}
+
+// inputICMPError gives the machine an ICMP error, if the sequence number that the error quotes is
+// in flight (RFC 5927). Dealer only.
+func (c *Conn) inputICMPError(t icmpError, seq uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.machine.Sent(seq) {
+		return
+	}
+	if t.mtu != 0 {
+		c.machine.PathMTU(t.mtu-headerLen(c.remote.Addr())-wire.TCPLen, c.machineTime(c.stack.now))
+	} else {
+		c.machine.Unreachable(t.err, t.hard)
+	}
+	c.stack.queueUpdate(c)
+}
