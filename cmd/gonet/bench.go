@@ -20,8 +20,8 @@ import (
 	"interleave/internal/command"
 )
 
-// benching is what the flags of bench say.
-type benching struct {
+// benchFlags holds the flags of bench.
+type benchFlags struct {
 	rounds int
 	time   time.Duration
 	pings  int
@@ -29,7 +29,7 @@ type benching struct {
 }
 
 func benchCommand() *cobra.Command {
-	var b benching
+	var b benchFlags
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "measure bulk TCP both ways and the round trip between the stack and this kernel",
@@ -56,9 +56,9 @@ namespace of its own, which ends with it. Rounds alternate between what is measu
 	return c
 }
 
-// enter runs the same in a namespace that ends with it: of the network alone, or, without the right
-// to that, in one of users too.
-func (b *benching) enter(cmd *cobra.Command) error {
+// enter runs the command again in a network namespace of its own, which ends with it. Without the
+// privilege for one it makes a user namespace too.
+func (b *benchFlags) enter(cmd *cobra.Command) error {
 	args := []string{"bench", "--inside", "--rounds", strconv.Itoa(b.rounds), "--time",
 		b.time.String(), "--pings", strconv.Itoa(b.pings)}
 	try := func(user bool) error {
@@ -94,12 +94,12 @@ func (b *benching) enter(cmd *cobra.Command) error {
 	return err
 }
 
-// benchPort is where the kernel's side listens, in a namespace where nothing else does.
+// benchPort is the port of the kernel's side, in a namespace in which nothing else listens.
 const benchPort = 5001
 
-// run measures on a tap with the addresses that all commands have.
-func (b *benching) run(ctx context.Context, out, log io.Writer) error {
-	w := where{tap: "gonet0", addresses: []string{"10.9.0.2/24"}}
+// run measures on a tap with the default addresses.
+func (b *benchFlags) run(ctx context.Context, out, log io.Writer) error {
+	w := hostFlags{tap: "gonet0", addresses: []string{"10.9.0.2/24"}}
 	return w.with(ctx, log, func(h *host) error {
 		kernel := h.plan.kernel[0].Addr()
 		l, err := net.Listen("tcp", hostPort(kernel, benchPort))
@@ -151,7 +151,7 @@ func (b *benching) run(ctx context.Context, out, log io.Writer) error {
 	})
 }
 
-// bulk moves bytes for a while and returns the rate at which they were read, in Gbit/s.
+// bulk transfers bytes for the given time, and returns the rate at which they were read, in Gbit/s.
 func (h *host) bulk(ctx context.Context, l net.Listener, inward bool,
 	lasts time.Duration) (float64, error) {
 	near, err := h.DialContext(ctx, "tcp", l.Addr().String())
@@ -191,7 +191,7 @@ func (h *host) bulk(ctx context.Context, l net.Listener, inward bool,
 	return float64(n) * 8 / 1e9 / took.Seconds(), errors.Join(err, <-written)
 }
 
-// trips are round trips in microseconds, in order.
+// trips returns sorted round-trip times in microseconds.
 func (h *host) trips(ctx context.Context, to netip.Addr, count int) ([]float64, error) {
 	list := make([]float64, 0, count)
 	for range count {

@@ -25,9 +25,9 @@ import (
 	"interleave/internal/command"
 )
 
-// where are the flags that all commands with a stack share: the tap, and the addresses of
+// hostFlags holds the flags that all commands with a stack share: the tap, and the addresses of
 // both of its ends.
-type where struct {
+type hostFlags struct {
 	tap       string
 	addresses []string
 	kernel    []string
@@ -38,11 +38,11 @@ type where struct {
 	dhcp      bool
 	metrics   string
 	capture   string
-	// what --dhcp got last, which is asked for first when `gonet up` begins anew
+	// the last lease of --dhcp, which `gonet up` requests first when it starts again
 	previous dhcp.Lease
 }
 
-func (w *where) flags(f *pflag.FlagSet) {
+func (w *hostFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&w.tap, "tap", "gonet0",
 		"the network device: made and removed, or used if it is there")
 	f.StringSliceVar(&w.addresses, "address", []string{"10.9.0.2/24"},
@@ -63,7 +63,7 @@ func (w *where) flags(f *pflag.FlagSet) {
 	f.StringVar(&w.capture, "capture", "", "write what passes the tap to this file, as pcapng")
 }
 
-// plan is what the flags mean.
+// plan is the configuration that the flags describe.
 type plan struct {
 	addresses []netip.Prefix
 	kernel    []netip.Prefix
@@ -73,7 +73,7 @@ type plan struct {
 	mac       wire.MAC
 }
 
-func (w *where) plan() (p plan, err error) {
+func (w *hostFlags) plan() (p plan, err error) {
 	prefixes := func(flag string, values []string) (out []netip.Prefix) {
 		for _, v := range values {
 			a, bad := netip.ParsePrefix(v)
@@ -88,7 +88,7 @@ func (w *where) plan() (p plan, err error) {
 	}
 	if w.mac == "" {
 		_, _ = rand.Read(p.mac[:])    // never fails
-		p.mac[0] = p.mac[0]&^1 | 0x02 // one station, locally administered
+		p.mac[0] = p.mac[0]&^1 | 0x02 // an individual address, locally administered
 	} else if p.mac, err = wire.ParseMAC(w.mac); err != nil || p.mac.IsGroup() {
 		return p, command.Usagef("--mac %s: not the address of a station, as 02:00:00:00:00:01",
 			w.mac)
@@ -123,7 +123,7 @@ func (w *where) plan() (p plan, err error) {
 		return p, err
 	}
 	for _, a := range p.addresses {
-		err = errors.Join(err, aHost(a))
+		err = errors.Join(err, checkHostAddress(a))
 	}
 	if err != nil {
 		return p, err
@@ -135,7 +135,7 @@ func (w *where) plan() (p plan, err error) {
 					command.Usagef("--address %v: a network of one has no place for the kernel; "+
 						"say --kernel, or a network of more", a)
 			}
-			p.kernel = append(p.kernel, neighbour(a))
+			p.kernel = append(p.kernel, kernelAddress(a))
 		}
 	}
 	for _, k := range p.kernel {
@@ -159,8 +159,8 @@ func (w *where) plan() (p plan, err error) {
 	return p, err
 }
 
-// aHost tells what is wrong with an address for a host on a link.
-func aHost(a netip.Prefix) error {
+// checkHostAddress returns an error for an address that a host on a link cannot have.
+func checkHostAddress(a netip.Prefix) error {
 	first := a.Masked().Addr()
 	switch {
 	case a.Addr().IsLoopback() || a.Addr().IsMulticast() || a.Addr().IsUnspecified():
@@ -173,7 +173,7 @@ func aHost(a netip.Prefix) error {
 	return nil
 }
 
-// via is the address of the stack that the kernel reaches a network through.
+// via returns the stack's address that the kernel uses as the router to a network.
 func (p *plan) via(network netip.Prefix) (netip.Addr, bool) {
 	for _, a := range p.addresses {
 		if a.Addr().Is4() == network.Addr().Is4() {
@@ -183,10 +183,11 @@ func (p *plan) via(network netip.Prefix) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// neighbour is the first address of a network that a does not have.
-func neighbour(a netip.Prefix) netip.Prefix {
+// kernelAddress returns the kernel's default address: the first host address of a's network other
+// than a.
+func kernelAddress(a netip.Prefix) netip.Prefix {
 	first := a.Masked().Addr()
-	if a.Addr().BitLen()-a.Bits() > 1 { // the first of a larger network is that of none
+	if a.Addr().BitLen()-a.Bits() > 1 { // a larger network's first address is no host's
 		first = first.Next()
 	}
 	if first == a.Addr() {
@@ -195,23 +196,23 @@ func neighbour(a netip.Prefix) netip.Prefix {
 	return netip.PrefixFrom(first, a.Bits())
 }
 
-// host is a stack on a tap with all that belongs to it.
+// host is a stack on a tap, with all that a command needs for it.
 type host struct {
 	gonet.Dialer
-	where   *where
+	flags   *hostFlags
 	plan    plan
 	tap     *link.Tap
-	made    bool // the device was not there before
+	made    bool // this process has created the device
 	client  *dhcp.Client
 	capture *capture
 	started time.Time
 	log     io.Writer
-	undo    []func() error // in the order in which it was done
+	undo    []func() error // what close calls, last element first
 }
 
-// open makes the tap and the stack. What fails half-way is undone.
-func (w *where) open(ctx context.Context, log io.Writer) (h *host, err error) {
-	h = &host{where: w, log: log, started: time.Now()}
+// open creates the tap and the stack. If it fails, it undoes what it has done.
+func (w *hostFlags) open(ctx context.Context, log io.Writer) (h *host, err error) {
+	h = &host{flags: w, log: log, started: time.Now()}
 	if h.plan, err = w.plan(); err != nil {
 		return nil, err
 	}
@@ -251,15 +252,15 @@ func (w *where) open(ctx context.Context, log io.Writer) (h *host, err error) {
 		return h, err
 	}
 	h.Resolver = h.Stack.Resolver(h.plan.dns...)
-	h.undo[0] = h.Stack.Close // which closes the tap
+	h.undo[0] = h.Stack.Close // closes the tap too
 	if h.client != nil {
 		h.undo = append(h.undo, h.client.Release)
-		go h.abide()
+		go h.watchLease()
 	}
 	return h, h.control()
 }
 
-// explain says of an error of the tap what can be done about it.
+// explain adds to an error of the tap what the user can do about it.
 func explain(err error, name string) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):
@@ -279,8 +280,8 @@ func explain(err error, name string) error {
 	return err
 }
 
-// prepare gives the kernel's side its addresses and routes. What the kernel removes with the device
-// needs no undoing.
+// prepare gives the kernel's side its addresses and routes. If this process has created the device,
+// the kernel removes them with it, and nothing needs to be undone.
 func (h *host) prepare(ctx context.Context) error {
 	name := h.tap.Name()
 	add := func(what ...string) error {
@@ -296,21 +297,21 @@ func (h *host) prepare(ctx context.Context) error {
 	for _, a := range h.plan.kernel {
 		words := []string{"addr", "add", a.String(), "dev", name}
 		if a.Addr().Is6() {
-			// it is to be of use at once, and nobody else is on this wire
+			// usable at once: no other station is on this link
 			words = append(words, "nodad")
 		}
 		if err := add(words...); err != nil {
 			return err
 		}
 	}
-	// a user's own tap may be up already
+	// an existing tap may be up already
 	if i, err := net.InterfaceByName(name); err != nil || i.Flags&net.FlagUp == 0 {
 		if err := ip(ctx, "link", "set", name, "up"); err != nil {
 			return err
 		}
 	}
 	for _, r := range h.plan.routes {
-		via, _ := h.plan.via(r) // the plan was refused if there is none
+		via, _ := h.plan.via(r) // plan has checked that there is one
 		if err := add("route", "add", r.Masked().String(), "via", via.String(), "dev",
 			name); err != nil {
 			return err
@@ -331,29 +332,30 @@ func ip(ctx context.Context, args ...string) error {
 			"yourself and give --kernel none")
 	}
 	if err != nil {
-		err = cmp.Or(ctx.Err(), err) // a Ctrl-C in the middle ends it, too
+		err = cmp.Or(ctx.Err(), err) // Ctrl-C kills the ip command too
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err,
 			strings.TrimSpace(string(out)))
 	}
 	return nil
 }
 
-// leaseTime is how long a server of DHCP is waited for: RFC 2131's back-off asks five times in it.
+// leaseTime is how long to wait for a DHCP lease: with RFC 2131's back-off the client asks five
+// times.
 const leaseTime = time.Minute
 
-// lease gets the addresses by DHCP; what flags say stands before what the server does.
+// lease gets the addresses by DHCP. Flags take precedence over the server's values.
 func (h *host) lease(ctx context.Context, l link.Link) (link.Link, error) {
-	w := h.where
+	w := h.flags
 	ctx, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
-	name, _ := os.Hostname() // a server needs none
+	name, _ := os.Hostname() // the host name is optional
 	c, err := dhcp.Acquire(ctx, l, dhcp.Config{MAC: h.plan.mac, Host: name, Previous: w.previous})
 	if err != nil {
 		return nil, fmt.Errorf("tap %s: %w", h.tap.Name(), err)
 	}
 	h.client = c
 	got := c.Lease()
-	w.previous, w.mac = got, h.plan.mac.String() // a server knows us by it
+	w.previous, w.mac = got, h.plan.mac.String() // the server identifies the client by its MAC
 	h.plan.addresses = []netip.Prefix{got.Address}
 	if len(h.plan.gateways) == 0 && got.Router.IsValid() {
 		h.plan.gateways = []netip.Addr{got.Router}
@@ -366,19 +368,19 @@ func (h *host) lease(ctx context.Context, l link.Link) (link.Link, error) {
 	return c, nil
 }
 
-// abide is the goroutine that ends the stack when its lease has: the address may be another's then.
-// It ends with the stack.
-func (h *host) abide() {
+// watchLease is the goroutine that closes the stack when its lease has ended, since the address may
+// be another's then. It ends with the stack.
+func (h *host) watchLease() {
 	select {
 	case <-h.client.Lost():
 		fmt.Fprintf(h.log, "gonet: tap %s: the lease of %v has ended\n", h.tap.Name(),
 			h.plan.addresses[0])
-		_ = h.Stack.Close() // what fails, close meets again
+		_ = h.Stack.Close() // close reports the error
 	case <-h.Stack.Done():
 	}
 }
 
-// leaseLost tells whether the stack has ended for its lease.
+// leaseLost tells whether the stack has ended because its lease has.
 func (h *host) leaseLost() bool {
 	if h.client == nil {
 		return false
@@ -391,7 +393,7 @@ func (h *host) leaseLost() bool {
 	}
 }
 
-// close undoes what open has done, the latest first.
+// close undoes what open has done, in reverse order.
 func (h *host) close() (err error) {
 	for i := len(h.undo) - 1; i >= 0; i-- {
 		if bad := h.undo[i](); bad != nil && !errors.Is(bad, net.ErrClosed) &&
@@ -403,8 +405,8 @@ func (h *host) close() (err error) {
 	return err
 }
 
-// with runs f on a host of its own.
-func (w *where) with(ctx context.Context, log io.Writer, f func(h *host) error) error {
+// with opens a host, runs f on it, and closes it.
+func (w *hostFlags) with(ctx context.Context, log io.Writer, f func(h *host) error) error {
 	h, err := w.open(ctx, log)
 	if err != nil {
 		return err
@@ -412,7 +414,7 @@ func (w *where) with(ctx context.Context, log io.Writer, f func(h *host) error) 
 	return errors.Join(f(h), h.close())
 }
 
-// lookup is the address of a name, or of itself.
+// lookup returns the address of a name. name may be an address too.
 func (h *host) lookup(ctx context.Context, name string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return a, nil
@@ -424,7 +426,7 @@ func (h *host) lookup(ctx context.Context, name string) (netip.Addr, error) {
 	return list[0].Unmap(), nil
 }
 
-// wait blocks until the user stops it or the stack ends; only the latter is an error.
+// wait blocks until the user stops the command or the stack ends. Only the latter is an error.
 func (h *host) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

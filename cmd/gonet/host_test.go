@@ -12,7 +12,7 @@ import (
 	"interleave/internal/command"
 )
 
-func TestNeighbour(t *testing.T) {
+func TestKernelAddress(t *testing.T) {
 	for _, c := range []struct{ stack, kernel string }{
 		{"10.9.0.2/24", "10.9.0.1/24"},
 		{"10.9.0.1/24", "10.9.0.2/24"},
@@ -21,14 +21,14 @@ func TestNeighbour(t *testing.T) {
 		{"10.9.0.1/31", "10.9.0.0/31"},
 		{"fd00::2/64", "fd00::1/64"},
 	} {
-		if got := neighbour(netip.MustParsePrefix(c.stack)).String(); got != c.kernel {
+		if got := kernelAddress(netip.MustParsePrefix(c.stack)).String(); got != c.kernel {
 			t.Errorf("beside %s: %s, want %s", c.stack, got, c.kernel)
 		}
 	}
 }
 
 func TestPlan(t *testing.T) {
-	w := where{addresses: []string{"10.9.0.2/24"}, dns: []string{"9.9.9.9", "10.9.0.1:5353"}}
+	w := hostFlags{addresses: []string{"10.9.0.2/24"}, dns: []string{"9.9.9.9", "10.9.0.1:5353"}}
 	p, err := w.plan()
 	if err != nil || len(p.kernel) != 1 || p.kernel[0].String() != "10.9.0.1/24" ||
 		fmt.Sprint(p.gateways) != "[10.9.0.1]" || p.mac.IsGroup() ||
@@ -39,7 +39,7 @@ func TestPlan(t *testing.T) {
 	if p, err := w.plan(); err != nil || len(p.kernel) != 0 || len(p.gateways) != 0 {
 		t.Errorf("alone: %+v, %v", p, err)
 	}
-	for _, bad := range []where{{addresses: []string{"x"}}, {kernel: []string{"10.9.0.1"}},
+	for _, bad := range []hostFlags{{addresses: []string{"x"}}, {kernel: []string{"10.9.0.1"}},
 		{dns: []string{"host"}}, {gateway: []string{"host"}}, {mac: "7"},
 		{dhcp: true, routes: []string{"10.0.0.0/8"}},
 		{addresses: []string{"10.9.0.2/24"}, routes: []string{"fd00::/8"}},
@@ -53,7 +53,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestExplain holds that the errors a newcomer meets say the way out.
+// TestExplain holds that the errors which a new user gets say what to do.
 func TestExplain(t *testing.T) {
 	for errno, want := range map[error]string{
 		syscall.EBUSY:  "another process has it",

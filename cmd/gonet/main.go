@@ -1,4 +1,4 @@
-// Command gonet runs the stack of the package gonet on a tap of Linux: pings, connects, serves,
+// Command gonet runs the stack of package gonet on a tap of Linux. It pings, connects, serves,
 // proxies and measures with it.
 package main
 
@@ -25,20 +25,20 @@ const (
 	exitInterrupted = 130
 )
 
-// errSaid is a failure of which all has been said: by the summary of a ping that nobody
-// answered, for example.
+// errSaid is a failure that was reported to the user already, for example by the summary of a ping
+// that nobody answered.
 var errSaid = errors.New("failed")
 
 func main() {
 	os.Exit(realMain(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// realMain is main with its edges passed in.
+// realMain is main with arguments, streams and exit code as parameters.
 func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
 		syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends what does not end by itself
+	context.AfterFunc(ctx, stop) // a second Ctrl-C kills the process
 	root := rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -62,8 +62,8 @@ func realMain(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// plain is an error as it is printed. A name that cannot be asked for is said without the server
-// that the system would have.
+// plain returns the text of an error for the user. For a name that cannot be looked up it omits the
+// system's DNS server, which was not asked.
 func plain(err error) string {
 	if d, ok := errors.AsType[*net.DNSError](err); ok &&
 		strings.Contains(d.Err, "no server of names is configured") {
@@ -73,7 +73,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-const about = `GoNet is a TCP/IP stack that a program carries in itself. This command runs one on a tap: a network
+const longHelp = `GoNet is a TCP/IP stack that a program carries in itself. This command runs one on a tap: a network
 device whose other end is this process. The stack is a host of its own (10.9.0.2, unless --address says
 otherwise), this machine's kernel its neighbour (10.9.0.1). Each command makes the tap, and removes it
 when it ends.
@@ -86,7 +86,7 @@ Exit status: 0 done (also what runs until Ctrl-C or SIGTERM), 1 failed or nobody
 130 stopped by Ctrl-C before it was done.`
 
 func rootCommand() *cobra.Command {
-	return command.Root("gonet", "a TCP/IP stack on a tap", about,
+	return command.Root("gonet", "a TCP/IP stack on a tap", longHelp,
 		upCommand(), pingCommand(), ncCommand(), getCommand(), serveCommand(), socksCommand(),
 		benchCommand(),
 		statCommand(), dumpCommand())

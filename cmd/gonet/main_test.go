@@ -20,8 +20,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gonet": main, "peer": peer, "frames": frames})
 }
 
-// TestScripts plays testdata/script/*.txtar: the commands as they are typed, in a network namespace
-// for each, where this machine's kernel is the other host. peer and frames are the programs below.
+// TestScripts runs testdata/script/*.txtar: commands as they are typed, each script in a network
+// namespace of its own, in which this machine's kernel is the other host. peer and frames are the
+// programs below.
 func TestScripts(t *testing.T) {
 	library, err := filepath.Abs("testdata/library.sh")
 	if err != nil {
@@ -52,7 +53,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// able tells why the scripts cannot have a namespace of their own with a tap in it.
+// able returns why the scripts cannot have a network namespace with a tap, or nil.
 func able() error {
 	out, err := exec.Command("timeout", "20", "unshare", "-rnpf", "--kill-child", "ip", "tuntap",
 		"add", "dev", "trial0", "mode", "tap").CombinedOutput()
@@ -62,7 +63,7 @@ func able() error {
 	return nil
 }
 
-// fail ends a program of the scripts.
+// fail ends a program of the scripts if there is an error.
 func fail(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -70,14 +71,14 @@ func fail(err error) {
 	}
 }
 
-// peer is a program on the kernel's side: `peer listen ADDRESS`, `peer connect ADDRESS` join a
-// connection with its input and output; `peer http ADDRESS DIR` serves files.
+// peer is a program on the kernel's side. `peer listen ADDRESS` and `peer connect ADDRESS` join a
+// connection with standard input and output; `peer http ADDRESS DIR` serves files.
 func peer() {
 	how, address := os.Args[1], os.Args[2]
 	if how == "connect" {
 		c, err := net.Dial("tcp", address)
 		fail(err)
-		both(c)
+		copyBoth(c)
 		return
 	}
 	l, err := net.Listen("tcp", address)
@@ -85,17 +86,17 @@ func peer() {
 	fmt.Fprintln(os.Stderr, "ready")
 	if how == "http" {
 		server := http.Server{Handler: http.FileServer(http.Dir(os.Args[3])),
-			ReadHeaderTimeout: patience}
+			ReadHeaderTimeout: testTimeout}
 		fail(server.Serve(l))
 	}
 	c, err := l.Accept()
 	fail(err)
-	both(c)
+	copyBoth(c)
 }
 
-// both says all of the input, ends its direction, and then listens to the end: what comes after
-// ours is over proves the half-close.
-func both(c net.Conn) {
+// copyBoth sends all of its input, closes its sending direction, and then reads to the end. Data
+// that arrives after the close proves the half-close.
+func copyBoth(c net.Conn) {
 	_, err := io.Copy(c, os.Stdin)
 	fail(err)
 	fail(c.(*net.TCPConn).CloseWrite())
@@ -103,7 +104,7 @@ func both(c net.Conn) {
 	fail(err)
 }
 
-// frames walks a file of pcapng and prints a line for each frame: its direction, type and length.
+// frames reads a pcapng file and prints a line for each frame: its direction, type and length.
 func frames() {
 	data, err := io.ReadAll(os.Stdin)
 	fail(err)
@@ -148,7 +149,7 @@ func TestBigFilesArriveWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test's own binary is gonet and peer, by the names that testscript gives it on the PATH.
+	// The test's own binary is gonet and peer: testscript selects by the name on the PATH.
 	for _, name := range []string{"gonet", "peer"} {
 		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 )
 
 func ncCommand() *cobra.Command {
-	var w where
+	var w hostFlags
 	listen := false
 	c := &cobra.Command{
 		Use: "nc [-l] [HOST] PORT",
@@ -40,7 +40,7 @@ func ncCommand() *cobra.Command {
 			}
 			ctx := cmd.Context()
 			return w.with(ctx, cmd.ErrOrStderr(), func(h *host) error {
-				c, err := h.meet(ctx, address, listen, cmd.ErrOrStderr())
+				c, err := h.connectOrAccept(ctx, address, listen, cmd.ErrOrStderr())
 				if err != nil {
 					return err
 				}
@@ -53,8 +53,8 @@ func ncCommand() *cobra.Command {
 	return c
 }
 
-// meet connects, or waits for one who does.
-func (h *host) meet(ctx context.Context, address string, listen bool,
+// connectOrAccept connects to address, or with listen waits for the first connection to it.
+func (h *host) connectOrAccept(ctx context.Context, address string, listen bool,
 	log io.Writer) (net.Conn, error) {
 	if !listen {
 		return h.DialContext(ctx, "tcp", address)
@@ -63,7 +63,7 @@ func (h *host) meet(ctx context.Context, address string, listen bool,
 	if err != nil {
 		return nil, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // it may be closed already
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // the listener may be closed already
 	fmt.Fprintf(log, "listening at %v\n", l.Addr())
 	c, err := l.Accept()
 	if ctx.Err() != nil {
@@ -75,13 +75,14 @@ func (h *host) meet(ctx context.Context, address string, listen bool,
 	return c, l.Close()
 }
 
-// join copies both ways until both have ended. The end of the input ends our direction alone, as
-// the peer's end does its own.
+// join copies in both directions until both have ended. The end of the input closes our sending
+// direction only, and the peer's end closes its own.
 func join(ctx context.Context, c net.Conn, in io.Reader, out io.Writer) error {
-	stop := context.AfterFunc(ctx, func() { _ = c.(*gonet.Conn).Abort() }) // it may have ended
+	// the connection may have ended
+	stop := context.AfterFunc(ctx, func() { _ = c.(*gonet.Conn).Abort() })
 	defer stop()
 	sent := make(chan error, 1)
-	go func() { // ends with the input, or when the peer takes no more
+	go func() { // ends with the input, or when a write fails
 		_, err := io.Copy(c, in)
 		if err == nil {
 			err = c.(*gonet.Conn).CloseWrite()
@@ -90,7 +91,7 @@ func join(ctx context.Context, c net.Conn, in io.Reader, out io.Writer) error {
 	}()
 	_, err := io.Copy(out, c)
 	if err != nil {
-		_ = c.Close() // the error is that of the reading
+		_ = c.Close() // the error of the read is reported
 	} else {
 		select {
 		case err = <-sent:
@@ -103,11 +104,12 @@ func join(ctx context.Context, c net.Conn, in io.Reader, out io.Writer) error {
 	return errors.Join(err, finish(c))
 }
 
-// lingerTime is how long the end of what was written may take to arrive. A minute is a guess.
-const lingerTime = time.Minute
+// finishTime bounds how long the peer may take to acknowledge the last written bytes. A minute is a
+// guess.
+const finishTime = time.Minute
 
-// finish closes a connection, and waits until the peer has all that was written: the tap goes away
-// with this process.
+// finish closes a connection, and waits until the peer has acknowledged all written bytes, because
+// the tap ends with this process.
 func finish(c net.Conn) error {
 	if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
@@ -116,10 +118,10 @@ func finish(c net.Conn) error {
 	if !ok {
 		return nil
 	}
-	for end := time.Now().Add(lingerTime); g.Info().Busy(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(finishTime); g.Info().Busy(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			return fmt.Errorf("%v has not acknowledged the end after %v", c.RemoteAddr(),
-				lingerTime)
+				finishTime)
 		}
 	}
 	return nil

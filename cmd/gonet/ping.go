@@ -16,8 +16,8 @@ import (
 	"interleave/internal/command"
 )
 
-// pinging is what the flags of ping say.
-type pinging struct {
+// pingFlags holds the flags of ping.
+type pingFlags struct {
 	count    int
 	size     int
 	interval float64
@@ -25,13 +25,13 @@ type pinging struct {
 	quiet    bool
 }
 
-// leastInterval keeps the number of pings that are on their way in bounds, in seconds: ping's own
-// for users who are not root.
+// leastInterval is the least interval in seconds, so that the number of outstanding requests is
+// bounded. It is that of ping(8) for users other than root.
 const leastInterval = 0.002
 
 func pingCommand() *cobra.Command {
-	var w where
-	var p pinging
+	var w hostFlags
+	var p pingFlags
 	c := &cobra.Command{
 		Use:   "ping HOST",
 		Short: "ask a host for an echo, through the stack",
@@ -63,16 +63,16 @@ func pingCommand() *cobra.Command {
 	return c
 }
 
-// echo is what became of one request.
+// echo is the result of one request.
 type echo struct {
 	seq  int
 	trip time.Duration
 	err  error
 }
 
-// ping sends a request each interval, whether or not the last was answered, and prints
-// what ping prints.
-func (h *host) ping(ctx context.Context, out io.Writer, name string, p *pinging) error {
+// ping sends a request in each interval, whether or not the last one was answered, and prints the
+// output of ping(8).
+func (h *host) ping(ctx context.Context, out io.Writer, name string, p *pingFlags) error {
 	to, err := h.lookup(ctx, name)
 	if err != nil {
 		return err
@@ -83,7 +83,8 @@ func (h *host) ping(ctx context.Context, out io.Writer, name string, p *pinging)
 	}
 	fmt.Fprintf(out, "PING %s (%v) %d(%d) bytes of data.\n", name, to, p.size, p.size+headers)
 	answers := make(chan echo)
-	// Those on their way when the user stops have no answer.
+	// pending counts the requests without a result. Those that are outstanding when the user stops
+	// are cancelled.
 	sent, pending := 0, 0
 	var sum summary
 	tick := time.NewTicker(time.Duration(p.interval * float64(time.Second)))
@@ -121,8 +122,9 @@ func (h *host) ping(ctx context.Context, out io.Writer, name string, p *pinging)
 	return nil
 }
 
-// echo is the goroutine of one request, and ends with its answer or the time for it.
-func (h *host) echo(ctx context.Context, answers chan<- echo, to netip.Addr, seq int, p *pinging) {
+// echo is the goroutine of one request. It ends with the reply, or after p.wait seconds.
+func (h *host) echo(ctx context.Context, answers chan<- echo, to netip.Addr, seq int,
+	p *pingFlags) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(p.wait*float64(time.Second)))
 	defer cancel()
 	trip, err := h.Stack.Ping(ctx, to, p.size)
@@ -132,14 +134,14 @@ func (h *host) echo(ctx context.Context, answers chan<- echo, to netip.Addr, seq
 	}
 }
 
-// summary are the sums over all answers, in milliseconds.
+// summary holds sums over all replies, in milliseconds.
 type summary struct {
 	received            int
 	least, most         float64
 	total, totalSquares float64
 }
 
-func (s *summary) take(e echo, out io.Writer, to netip.Addr, p *pinging) {
+func (s *summary) take(e echo, out io.Writer, to netip.Addr, p *pingFlags) {
 	if e.err != nil {
 		if !p.quiet && !errors.Is(e.err, context.Canceled) {
 			said := e.err.Error()

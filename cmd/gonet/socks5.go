@@ -20,7 +20,7 @@ import (
 )
 
 func socksCommand() *cobra.Command {
-	var w where
+	var w hostFlags
 	listen, most, verbose := "127.0.0.1:1080", 256, false
 	c := &cobra.Command{
 		Use:   "socks5",
@@ -66,31 +66,30 @@ func socksCommand() *cobra.Command {
 	return c
 }
 
-// proxy serves SOCKS5 (RFC 1928): CONNECT, without authentication. Names are resolved where the
-// connection goes.
+// proxy serves SOCKS5 (RFC 1928): the command CONNECT, without authentication. dial resolves names.
 type proxy struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
-	log  io.Writer // nil: none
+	log  io.Writer // nil: no log
 }
 
-// The bounds of a client: to say what it wants, and to get its connection. Guesses.
+// The time that a client has to send its request, and that its connection may take. Guesses.
 const (
-	askTime  = 10 * time.Second
-	dialTime = 30 * time.Second
+	negotiateTime = 10 * time.Second
+	dialTime      = 30 * time.Second
 )
 
-// serve takes connections, so many at once, until the context ends; it waits for those
-// that there are.
+// serve accepts connections until the context ends, at most so many at once. It returns when all
+// have ended.
 func (p *proxy) serve(ctx context.Context, l net.Listener, most int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // Accept says so
-	places := make(chan struct{}, most)
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // Accept then returns an error
+	slots := make(chan struct{}, most)
 	for {
 		select {
-		case places <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil
 		}
@@ -102,7 +101,7 @@ func (p *proxy) serve(ctx context.Context, l net.Listener, most int) error {
 			return errors.Join(err, l.Close())
 		}
 		running.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			if err := p.client(ctx, c); err != nil && p.log != nil {
 				fmt.Fprintf(p.log, "%v: %v\n", c.RemoteAddr(), err)
 			}
@@ -114,10 +113,10 @@ func (p *proxy) serve(ctx context.Context, l net.Listener, most int) error {
 func (p *proxy) client(ctx context.Context, c net.Conn) error {
 	defer func() { _ = c.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-	if err := c.SetDeadline(time.Now().Add(askTime)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(negotiateTime)); err != nil {
 		return err
 	}
-	to, code, err := ask(c)
+	to, code, err := negotiate(c)
 	if err != nil {
 		if code != succeeded {
 			_, _ = c.Write(answer(code, netip.AddrPort{})) // the error says more
@@ -147,7 +146,8 @@ func (p *proxy) client(ctx context.Context, c net.Conn) error {
 	return relay(c, far)
 }
 
-// relay copies both ways, and hands on each end by itself. An error ends both.
+// relay copies in both directions, and passes on the end of each separately. An error closes both
+// connections.
 func relay(a, b net.Conn) error {
 	copied := make(chan error, 2)
 	one := func(to, from net.Conn) {
@@ -166,7 +166,7 @@ func relay(a, b net.Conn) error {
 	return errors.Join(first, <-copied)
 }
 
-// The words of RFC 1928.
+// The constants of RFC 1928.
 const (
 	socksVersion = 5
 	methodNone   = 0
@@ -177,7 +177,7 @@ const (
 	kindIPv6     = 4
 )
 
-// The codes of answers (RFC 1928 section 6).
+// The reply codes (RFC 1928 section 6).
 const (
 	succeeded          = 0
 	generalFailure     = 1
@@ -189,9 +189,9 @@ const (
 	kindNotSupported   = 8
 )
 
-// ask hears what a client wants: "host:port". An error has a code that the client is to be told,
-// unless that is 0.
-func ask(c io.ReadWriter) (to string, code byte, err error) {
+// negotiate reads a client's greeting and request, and returns the destination as "host:port". With
+// an error it returns the reply code for the client, or 0 for none.
+func negotiate(c io.ReadWriter) (to string, code byte, err error) {
 	var b [2 + 255]byte
 	if _, err := io.ReadFull(c, b[:2]); err != nil {
 		return "", 0, err
@@ -213,7 +213,7 @@ func ask(c io.ReadWriter) (to string, code byte, err error) {
 	return request(c)
 }
 
-// request reads what follows the greeting.
+// request reads the request that follows the greeting.
 func request(r io.Reader) (to string, code byte, err error) {
 	var b [256]byte
 	if _, err := io.ReadFull(r, b[:4]); err != nil {
@@ -263,7 +263,7 @@ func request(r io.Reader) (to string, code byte, err error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(binary.BigEndian.Uint16(b[:])))), succeeded, nil
 }
 
-// answer is what a client is told.
+// answer returns the reply to a client.
 func answer(code byte, bound netip.AddrPort) []byte {
 	a := bound.Addr()
 	if !a.IsValid() {
@@ -277,7 +277,7 @@ func answer(code byte, bound netip.AddrPort) []byte {
 	return binary.BigEndian.AppendUint16(b, bound.Port())
 }
 
-// codeOf is what RFC 1928 has for an error of a connection.
+// codeOf returns the reply code of RFC 1928 for a failed connection.
 func codeOf(err error) byte {
 	var name *net.DNSError
 	var timeout net.Error

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// patience is a net under what must happen; nothing is expected to be fast.
-const patience = 5 * time.Minute
+// testTimeout bounds what must happen at all; nothing is expected to be fast.
+const testTimeout = 5 * time.Minute
 
-// twoWay is a client that has said all it will.
-type twoWay struct {
+// scriptedClient is a client whose input is fixed; it records the replies.
+type scriptedClient struct {
 	io.Reader
 	bytes.Buffer
 }
 
-func (t *twoWay) Read(p []byte) (int, error) { return t.Reader.Read(p) }
+func (t *scriptedClient) Read(p []byte) (int, error) { return t.Reader.Read(p) }
 
 func TestAsk(t *testing.T) {
 	for _, c := range []struct {
@@ -56,8 +56,8 @@ func TestAsk(t *testing.T) {
 		{"nothing", "", "", "", 0, "EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			client := &twoWay{Reader: strings.NewReader(c.said)}
-			to, code, err := ask(client)
+			client := &scriptedClient{Reader: strings.NewReader(c.said)}
+			to, code, err := negotiate(client)
 			if to != c.to || code != c.code || client.String() != c.hears {
 				t.Errorf("got %q, %d, and %q was said; want %q, %d, %q", to, code, client.String(),
 					c.to, c.code, c.hears)
@@ -70,13 +70,13 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// FuzzAsk holds that whatever a client says ends in an address that can be dialed, or in an error.
+// FuzzAsk holds that every input of a client ends in an address that can be dialed, or in an error.
 func FuzzAsk(f *testing.F) {
 	f.Add([]byte("\x05\x01\x00\x05\x01\x00\x01\x0a\x09\x00\x01\x1f\x90"))
 	f.Add([]byte("\x05\xff" + strings.Repeat("\x00", 255) + "\x05\x01\x00\x03\x01a\x00\x50"))
 	f.Add([]byte("\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\xff", 18)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		to, code, err := ask(&twoWay{Reader: bytes.NewReader(b)})
+		to, code, err := negotiate(&scriptedClient{Reader: bytes.NewReader(b)})
 		if err != nil {
 			const longest = 2 + 255 + 4 + 1 + 255 + 2
 			if cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); to != "" ||
@@ -117,8 +117,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestProxyBoundsItsClients has more clients than there are places: the last is served
-// when one has gone.
+// TestProxyBoundsItsClients has more clients than the proxy serves at once: the last is served when
+// another has ended.
 func TestProxyBoundsItsClients(t *testing.T) {
 	far, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -144,8 +144,8 @@ func TestProxyBoundsItsClients(t *testing.T) {
 		var d net.Dialer
 		return d.DialContext(ctx, network, address)
 	}}
-	const places = 2
-	go func() { ended <- p.serve(ctx, l, places) }()
+	const slots = 2
+	go func() { ended <- p.serve(ctx, l, slots) }()
 	begin := func() net.Conn {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
@@ -159,7 +159,7 @@ func TestProxyBoundsItsClients(t *testing.T) {
 		}
 		return c
 	}
-	hear := func(c net.Conn, within time.Duration) error {
+	readReply := func(c net.Conn, within time.Duration) error {
 		if err := c.SetReadDeadline(time.Now().Add(within)); err != nil {
 			t.Fatal(err)
 		}
@@ -167,15 +167,15 @@ func TestProxyBoundsItsClients(t *testing.T) {
 		return err
 	}
 	var clients []net.Conn
-	for range places {
+	for range slots {
 		c := begin()
-		if err := hear(c, patience); err != nil {
+		if err := readReply(c, testTimeout); err != nil {
 			t.Fatal(err)
 		}
 		clients = append(clients, c)
 	}
 	last := begin()
-	if err := hear(last, 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := readReply(last, 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a client for whom there is no place heard %v", err)
 	}
 	if _, err := clients[0].Write([]byte("ping")); err != nil {
@@ -187,7 +187,7 @@ func TestProxyBoundsItsClients(t *testing.T) {
 	if got, err := io.ReadAll(clients[0]); err != nil || string(got) != "ping" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := hear(last, patience); err != nil {
+	if err := readReply(last, testTimeout); err != nil {
 		t.Errorf("when a place was free: %v", err)
 	}
 	cancel()
@@ -196,7 +196,7 @@ func TestProxyBoundsItsClients(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Error("it did not end with its context, though clients were connected")
 	}
 	for _, c := range append(clients, last) {

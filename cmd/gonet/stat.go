@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// control lets `gonet stat` and Prometheus ask what the stack holds: at a socket named by tap and
-// process, and at --metrics.
+// control serves the statistics of the stack to `gonet stat` and Prometheus: at a Unix socket named
+// after tap and process, and at the address of --metrics.
 func (h *host) control() error {
 	handler := http.NewServeMux()
 	handler.HandleFunc("GET /{$}", func(w http.ResponseWriter,
@@ -32,14 +32,14 @@ func (h *host) control() error {
 	serve := func(l net.Listener) {
 		server := &http.Server{Handler: handler, ReadHeaderTimeout: headTime, IdleTimeout: idleTime}
 		h.undo = append(h.undo, server.Close)
-		go func() { _ = server.Serve(l) }() // until close
+		go func() { _ = server.Serve(l) }() // ends with server.Close
 	}
 	if h.capture != nil {
 		go h.capture.keepFlushing(h.Stack.Done())
 	}
 	dir, err := socketDir()
 	if err == nil {
-		// removes what those that were killed have left: one may have had this number
+		// Remove the sockets of killed processes: one may have had our process number.
 		_, _ = find("")
 		var l net.Listener
 		if l, err = net.Listen("unix", filepath.Join(dir, fmt.Sprintf("%s-%d.sock", h.tap.Name(),
@@ -50,10 +50,10 @@ func (h *host) control() error {
 	if err != nil {
 		fmt.Fprintf(h.log, "gonet: `gonet stat` will not find this one: %v\n", err)
 	}
-	if h.where.metrics == "" {
+	if h.flags.metrics == "" {
 		return nil
 	}
-	l, err := net.Listen("tcp", h.where.metrics)
+	l, err := net.Listen("tcp", h.flags.metrics)
 	if err != nil {
 		return fmt.Errorf("--metrics: %w", err)
 	}
@@ -94,7 +94,7 @@ func (h *host) metrics(w io.Writer) error {
 	return s.WriteMetrics(w)
 }
 
-// socketDir is where the sockets of this user are: nobody else may put one there.
+// socketDir returns the folder of this user's sockets, to which no other user may write.
 func socketDir() (string, error) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		dir = filepath.Join(dir, "gonet")
@@ -115,7 +115,7 @@ func socketDir() (string, error) {
 	return dir, nil
 }
 
-// running is a stack that answers.
+// running is a process whose socket answers.
 type running struct {
 	tap, path string
 	pid       int
@@ -123,8 +123,8 @@ type running struct {
 
 func (r running) String() string { return fmt.Sprintf("%s (process %d)", r.tap, r.pid) }
 
-// find lists the stacks of this user, those of a tap or process if one is named; sockets that
-// nobody answers at are removed.
+// find lists this user's running stacks, or those with a tap or process number of the given name.
+// It removes sockets at which nobody answers.
 func find(name string) (list []running, err error) {
 	dir, err := socketDir()
 	if err != nil {
@@ -146,14 +146,14 @@ func find(name string) (list []running, err error) {
 			_ = os.Remove(path) // its process was killed
 		}
 		if err == nil {
-			_ = c.Close() // nothing was said
+			_ = c.Close() // nothing was sent
 			list = append(list, running{base[:at], path, pid})
 		}
 	}
 	return list, nil
 }
 
-// statTime bounds the answer of a stack.
+// statTime bounds how long a running stack may take to answer.
 const statTime = 10 * time.Second
 
 func statCommand() *cobra.Command {
@@ -205,7 +205,7 @@ func stat(ctx context.Context, name, path string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("stat: %v: %w", list[0], err)
 	}
-	defer func() { _ = r.Body.Close() }() // all of it was read
+	defer func() { _ = r.Body.Close() }() // the body was read to its end
 	_, err = io.Copy(out, r.Body)
 	return err
 }

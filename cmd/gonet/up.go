@@ -19,7 +19,7 @@ import (
 )
 
 func upCommand() *cobra.Command {
-	var w where
+	var w hostFlags
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "make a tap with a stack behind it, and keep it until Ctrl-C",
@@ -36,8 +36,8 @@ func upCommand() *cobra.Command {
 	return c
 }
 
-// up keeps a stack; one whose lease has ended begins anew.
-func up(ctx context.Context, w *where, stdout, stderr io.Writer) error {
+// up runs a stack until the user stops it. When the lease ends, it starts again.
+func up(ctx context.Context, w *hostFlags, stdout, stderr io.Writer) error {
 	for {
 		again := false
 		err := w.with(ctx, stderr, func(h *host) error {
@@ -54,7 +54,7 @@ func up(ctx context.Context, w *where, stdout, stderr io.Writer) error {
 	}
 }
 
-// describe says what there is now.
+// describe prints the tap, the addresses and the routes.
 func (h *host) describe(w io.Writer) {
 	made := "was there"
 	if h.made {
@@ -74,7 +74,7 @@ func (h *host) describe(w io.Writer) {
 		line("kernel", "%v", a)
 	}
 	for _, r := range h.plan.routes {
-		via, _ := h.plan.via(r) // the plan was refused if there is none
+		via, _ := h.plan.via(r) // plan has checked that there is one
 		line("route", "%v via %v", r.Masked(), via)
 	}
 	for _, a := range h.plan.dns {
@@ -94,24 +94,24 @@ func (h *host) describe(w io.Writer) {
 			}
 		}
 	}
-	if h.where.metrics != "" {
-		line("metrics", "http://%s/metrics", h.where.metrics)
+	if h.flags.metrics != "" {
+		line("metrics", "http://%s/metrics", h.flags.metrics)
 	}
 	line("ready", "gonet stat %s shows what it does; Ctrl-C ends it", h.tap.Name())
 }
 
-// capture is a file that takes what passes, in blocks.
+// capture is the file of a capture, with a buffer.
 type capture struct {
 	*link.Capture
 	mu     sync.Mutex
 	buffer *bufio.Writer
 	file   io.WriteCloser
 	frames int
-	failed chan struct{} // closed when something could not be written
+	failed chan struct{} // closed after the first write error
 	broken sync.Once
 }
 
-// Write is for link.Capture: the head of the file, and then each frame.
+// Write is called by link.Capture: once for the file's header, and then for each frame.
 func (c *capture) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *capture) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// note tells of the first error.
+// note closes failed after the first error.
 func (c *capture) note(err error) {
 	if err != nil {
 		c.broken.Do(func() { close(c.failed) })
@@ -136,14 +136,14 @@ func (c *capture) count() int {
 	return c.frames
 }
 
-// finish writes the rest.
+// finish writes the rest of the buffer and closes the file.
 func (c *capture) finish() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return errors.Join(c.buffer.Flush(), c.file.Close())
 }
 
-// captureTo begins a capture; "-" is standard output.
+// captureTo starts a capture to a file; "-" means standard output.
 func (h *host) captureTo(l link.Link, name string) (link.Link, error) {
 	file := os.Stdout
 	if name != "-" {
@@ -163,15 +163,15 @@ func (h *host) captureTo(l link.Link, name string) (link.Link, error) {
 		return nil, err
 	}
 	h.capture = c
-	// the file is closed last but for the tap
+	// the file is closed last, except for the tap
 	h.undo = append([]func() error{h.undo[0], c.finish}, h.undo[1:]...)
 	return c.Capture, nil
 }
 
-// flushEvery is how long a frame may wait for others before it is written.
+// flushEvery is how long a frame may wait in the buffer.
 const flushEvery = 200 * time.Millisecond
 
-// keepFlushing is the goroutine that writes what has waited, until the stack ends.
+// keepFlushing is the goroutine that flushes the buffer regularly, until the stack ends.
 func (c *capture) keepFlushing(done <-chan struct{}) {
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
@@ -179,7 +179,7 @@ func (c *capture) keepFlushing(done <-chan struct{}) {
 		select {
 		case <-tick.C:
 			c.mu.Lock()
-			c.note(c.buffer.Flush()) // the buffer keeps the error, which finish says
+			c.note(c.buffer.Flush()) // the buffer keeps the error, and finish returns it
 			c.mu.Unlock()
 		case <-done:
 			return
@@ -188,7 +188,7 @@ func (c *capture) keepFlushing(done <-chan struct{}) {
 }
 
 func dumpCommand() *cobra.Command {
-	var w where
+	var w hostFlags
 	c := &cobra.Command{
 		Use:   "dump [FILE]",
 		Short: "capture what passes the tap of a stack, as pcapng, to a file or standard output",
@@ -215,13 +215,13 @@ func dumpCommand() *cobra.Command {
 				}()
 				err := h.wait(ctx)
 				fmt.Fprintf(log, "%d frames\n", h.capture.count())
-				return err // an error of the file is said at its end
+				return err // finish returns an error of the file
 			})
 		},
 	}
 	w.flags(c.Flags())
 	if err := c.Flags().MarkHidden("capture"); err != nil {
-		panic(err) // the flag is there
+		panic(err) // the flag exists
 	}
 	c.Long = strings.ToUpper(c.Short[:1]) + c.Short[1:] +
 		".\n\nThe stack answers meanwhile, as that of `gonet up` does."

@@ -19,7 +19,7 @@ import (
 )
 
 func getCommand() *cobra.Command {
-	var w where
+	var w hostFlags
 	var file string
 	verbose := false
 	c := &cobra.Command{
@@ -50,7 +50,7 @@ func getCommand() *cobra.Command {
 	return c
 }
 
-// get writes the body of an answer. One that is no success is an error, and leaves no file.
+// get writes the body of the response. A status of 400 or more is an error, and leaves no file.
 func (h *host) get(request *http.Request, file string, out, log io.Writer) error {
 	transport := &http.Transport{DialContext: h.DialContext, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
@@ -73,7 +73,7 @@ func (h *host) get(request *http.Request, file string, out, log io.Writer) error
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Body.Close() }() // all of it was read, or an error says more
+	defer func() { _ = r.Body.Close() }() // the body was read, or another error is reported
 	if log != nil {
 		fmt.Fprintf(log, "< %s %s\n", r.Proto, r.Status)
 		keys := make([]string, 0, len(r.Header))
@@ -100,14 +100,14 @@ func (h *host) get(request *http.Request, file string, out, log io.Writer) error
 	}
 	_, err = io.Copy(f, r.Body)
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(file) // half of it is worse than nothing
+		_ = os.Remove(file) // a partial file is worse than none
 		return fmt.Errorf("get %s: %w", request.URL, err)
 	}
 	return nil
 }
 
 func serveCommand() *cobra.Command {
-	var w where
+	var w hostFlags
 	port, verbose := 80, false
 	c := &cobra.Command{
 		Use:   "serve DIR",
@@ -120,7 +120,7 @@ func serveCommand() *cobra.Command {
 				return command.Usagef("serve: port %d: from 0, for any that is free, to 65535",
 					port)
 			}
-			root, err := os.OpenRoot(args[0]) // links do not lead out of it
+			root, err := os.OpenRoot(args[0]) // symbolic links cannot lead out of it
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,8 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// The bounds of a server: of a client's head, and of a connection that says nothing. Guesses.
+// The time that a client has to send its request header, and that a connection may be idle.
+// Guesses.
 const (
 	headTime = 10 * time.Second
 	idleTime = 2 * time.Minute
@@ -156,7 +157,7 @@ func (h *host) serve(ctx context.Context, port int, handler http.Handler, out io
 		return err
 	}
 	server := http.Server{Handler: handler, ReadHeaderTimeout: headTime, IdleTimeout: idleTime}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve says so
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve then returns an error
 	defer stop()
 	h.describe(out)
 	for _, a := range h.plan.addresses {
