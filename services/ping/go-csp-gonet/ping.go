@@ -1,5 +1,5 @@
-// Ping, answered by GoNet: a host of its own on a tap. The goroutine that reads frames answers them
-// in place, so an echo costs one wake-up of the process and no channel.
+// Ping answered by GoNet, a host of its own on a tap. The goroutine that reads frames answers them
+// itself, so an echo costs one wake-up of the process and no channel operation.
 package main
 
 import (

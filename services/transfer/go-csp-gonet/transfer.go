@@ -1,6 +1,6 @@
-// Transfers over GoNet: a host of its own on a tap, or nothing but its loopback. A goroutine for
-// each client, and code that reads like that of package net; a connection costs no goroutine of the
-// stack's, and the data of one write comes through the tap in one piece of up to 64 KiB.
+// Transfers over GoNet: a host of its own on a tap, or the stack's loopback alone. Each client has
+// a goroutine, and the code is as with package net. The stack has no goroutine for a connection,
+// and carries up to 64 KiB of a client's data through the tap at a time.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"interleave/gonet/tcp"
 )
 
-// chunk is in bytes, a multiple of 251: as many as a read of the stack's can bring, and a few more.
+// chunk is the size of a buffer in bytes: a multiple of 251, a bit above the stack's largest read.
 const chunk = 261 * 251
 
 func main() {
@@ -70,7 +70,7 @@ func main() {
 	}
 }
 
-// accept ends with the stack.
+// accept serves clients until the stack ends.
 func accept(listener net.Listener, serve func(net.Conn)) {
 	for {
 		client, err := listener.Accept()
@@ -81,11 +81,11 @@ func accept(listener net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// buffers serve connections one after the other: a short one must not cost more memory than
-// it brings bytes.
+// buffers are reused by one connection after the other: a short connection must not allocate more
+// memory than it transfers.
 var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
 
-// discard reads until the client's end of file, and closes then (RFC 863).
+// discard reads to the client's end of file, and then closes (RFC 863).
 func discard(client net.Conn) { drain(client) }
 
 func drain(client net.Conn) (total int64) {
@@ -101,7 +101,7 @@ func drain(client net.Conn) (total int64) {
 	}
 }
 
-// pattern is the data that generate repeats: the byte at i is i mod 251.
+// pattern is the data that generate sends repeatedly: byte i is i mod 251.
 var pattern = func() (p [chunk]byte) {
 	for i := range p {
 		p[i] = byte(i % 251)
@@ -119,15 +119,15 @@ func generate(client net.Conn) {
 	}
 }
 
-// turns is the number of connections of a client in a round: as many as the paper's pings.
+// turns is how often a client connects in a round: the number of the paper's pings.
 const turns = 50
 
-// loopback lets all clients at once transfer bytes, and prints a line for each round of it.
+// loopback has all clients transfer bytes at once, and prints a line for each round.
 func loopback(clients, bytes, rounds int) error {
-	// nothing crosses it: traffic to 127.0.0.1 stays within the stack
+	// nothing crosses the link: packets to 127.0.0.1 stay within the stack
 	wire := link.Loopback(link.MTU(1500))
-	// A segment lives for microseconds here; with the minute that it may live elsewhere the ports
-	// would be used up.
+	// A segment lives for microseconds here. With the usual minute of TIME-WAIT the ports would run
+	// out.
 	stack, err := gonet.New(gonet.Config{Link: wire,
 		TCP: tcp.Config{TimeWait: 100 * time.Millisecond}})
 	if err != nil {
@@ -167,7 +167,7 @@ func loopback(clients, bytes, rounds int) error {
 	return nil
 }
 
-// transfers are one client's of a round.
+// transfers makes the transfers of one client in a round.
 func transfers(stack *gonet.Stack, data []byte) error {
 	for range turns {
 		c, err := stack.Dial("tcp4", "127.0.0.1:9")
@@ -190,7 +190,7 @@ func transfers(stack *gonet.Stack, data []byte) error {
 	return nil
 }
 
-// number is an argument from 1 to most.
+// number parses an argument from 1 to most.
 func number(text string, most int) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
