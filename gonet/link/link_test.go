@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
 // contract checks what every Link must do. It runs for each kind that needs no privileges.
 func contract(t *testing.T, make2 func() (Link, Link)) {

@@ -17,8 +17,6 @@ import (
 	"interleave/gonet/wire"
 )
 
-func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
-
 // testTimeout bounds what must happen at all; nothing is expected to be fast.
 const testTimeout = 5 * time.Minute
 
