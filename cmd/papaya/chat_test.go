@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"interleave/papaya/server/freeport"
+	"interleave/internal/freeport"
 )
 
 // colours are the sequences that choose one; 39 and 49 go back to none.
@@ -170,16 +170,6 @@ func (s *screen) shows(text string) string {
 	}
 }
 
-// freePort is one that nobody listens at.
-func freePort(t *testing.T) int {
-	t.Helper()
-	port, err := freeport.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 // startServer runs `papaya serve` in a folder until the returned function kills it, or
 // the test ends.
 func startServer(t *testing.T, program, dir string) (kill func()) {
@@ -219,7 +209,7 @@ func TestChatInATerminal(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := link(t, dir)
-	port := freePort(t)
+	port := freeport.Find(t)
 	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n[accounts]\nrequired = "+
 		"true\n", port)
 	if err := os.WriteFile(filepath.Join(dir, "papaya.toml"), []byte(conf), 0o600); err != nil {

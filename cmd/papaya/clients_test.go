@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +14,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"interleave/internal/freeport"
+	"interleave/internal/irctest"
 )
 
 // TestOtherClients is WeeChat and irssi as people run them, over TLS and with a password: they come
@@ -39,7 +40,7 @@ func TestOtherClients(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := link(t, dir)
-	port := freePort(t)
+	port := freeport.Find(t)
 	conf := fmt.Sprintf("[listen]\nplain = []\ntls = [\"127.0.0.1:%d\"]\n", port)
 	for name, text := range map[string]string{"papaya.toml": conf, "password": "kettle-is-on\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -60,19 +61,19 @@ func TestOtherClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ann := newFriend(t, port, "ann")
 			guest := start(t, dir, port, pin)
-			ann.hears("JOIN #tea")
-			ann.says("PRIVMSG #tea :welcome to " + name)
+			ann.Expect("JOIN #tea")
+			ann.Send("PRIVMSG #tea :welcome to %s", name)
 			guest.shows("welcome to " + name)
 			guest.types("thanks from " + name)
-			ann.hears("PRIVMSG #tea :thanks from " + name)
+			ann.Expect("PRIVMSG #tea :thanks from " + name)
 
 			guest.types("/disconnect")
-			ann.hears("guest!")
+			ann.Expect("guest!")
 			said := "while " + name + " was away"
-			ann.says("PRIVMSG #tea :" + said)
-			at := ann.hears(said) // its echo, with the time
+			ann.Send("PRIVMSG #tea :%s", said)
+			at := timeOf(ann.ExpectLine(said)) // the echo has the time
 			guest.types(guest.connect())
-			ann.hears("JOIN #tea")
+			ann.Expect("JOIN #tea")
 			if got := guest.shows(said); guest.times() && !strings.Contains(got, at) {
 				t.Errorf("what was said at %s is shown without that time:\n%s", at, got)
 			}
@@ -89,12 +90,14 @@ func TestOtherClients(t *testing.T) {
 				guest.types(command)
 			}
 			ann = newFriend(t, port, "ann")
-			// it comes back by itself, before ann or after
-			ann.hearsOr("JOIN #tea", "353 ann = #tea", "guest")
-			ann.says("PRIVMSG #tea :and again")
+			ann.ExpectFunc("guest, who comes back before ann or after her", func(line string) bool {
+				return strings.Contains(line, "JOIN #tea") ||
+					strings.Contains(line, "353 ann = #tea") && strings.Contains(line, "guest")
+			})
+			ann.Send("PRIVMSG #tea :and again")
 			guest.shows("and again")
 			guest.types("/quit")
-			ann.hears("QUIT")
+			ann.Expect("QUIT")
 		})
 	}
 }
@@ -249,58 +252,23 @@ func awaits(t *testing.T, text string, look func() string) string {
 	}
 }
 
-// A friend is somebody in #tea, in few words.
-type friend struct {
-	t     *testing.T
-	c     net.Conn
-	lines *bufio.Scanner
-}
-
-func newFriend(t *testing.T, port int, account string) *friend {
+// newFriend logs in to an account over TLS, and joins #tea.
+func newFriend(t *testing.T, port int, account string) *irctest.Client {
 	t.Helper()
-	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port),
+	c := irctest.DialTLS(t, fmt.Sprintf("127.0.0.1:%d", port),
 		&tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	f := &friend{t, c, bufio.NewScanner(c)}
 	word := base64.StdEncoding.EncodeToString([]byte("\x00" + account + "\x00kettle-is-on"))
-	f.says("CAP REQ :sasl echo-message server-time\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE " + word)
-	f.hears(" 903 ")
-	f.says("NICK " + account + "\r\nUSER " + account + " 0 * :" + account + "\r\nCAP END")
-	f.hears(" 422 ")
-	f.says("JOIN #tea")
-	f.hears("JOIN #tea")
-	return f
+	c.Send("CAP REQ :sasl echo-message server-time\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE %s", word)
+	c.Expect(" 903 ") // RPL_SASLSUCCESS
+	c.Send("CAP END")
+	c.Register(account)
+	c.Send("JOIN #tea")
+	c.Expect("JOIN #tea")
+	return c
 }
 
-func (f *friend) says(line string) {
-	f.t.Helper()
-	if _, err := f.c.Write([]byte(line + "\r\n")); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-// hears reads to a line with a text, and returns when it was said, to the second, as
-// people write it.
-func (f *friend) hears(text string) string { f.t.Helper(); return f.hearsOr(text, text, "") }
-
-// hearsOr reads to a line with one text, or to one with another that has a word as well.
-func (f *friend) hearsOr(text, other, word string) string {
-	f.t.Helper()
-	_ = f.c.SetReadDeadline(time.Now().Add(patience))
-	for f.lines.Scan() {
-		line := f.lines.Text()
-		if token, ok := strings.CutPrefix(line, "PING "); ok {
-			f.says("PONG " + token)
-		}
-		if strings.Contains(line, text) || strings.Contains(line, other) &&
-			strings.Contains(line, word) {
-			when, _, _ := strings.Cut(strings.TrimPrefix(line, "@time="), ".")
-			return strings.ReplaceAll(when, "T", " ")
-		}
-	}
-	f.t.Fatalf("waiting for %q: %v", text, f.lines.Err())
-	return ""
+// timeOf returns the time of a line with server-time, to the second, as people write it.
+func timeOf(line string) string {
+	when, _, _ := strings.Cut(strings.TrimPrefix(line, "@time="), ".")
+	return strings.ReplaceAll(when, "T", " ")
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,7 +19,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"interleave/papaya/server/freeport"
+	"interleave/internal/freeport"
+	"interleave/internal/irctest"
 )
 
 func TestMain(m *testing.M) {
@@ -69,11 +69,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("LIBRARY", library)
 			env.Setenv("TODAY", time.Now().UTC().Format(time.DateOnly))
 			for _, name := range []string{"PORT", "TLSPORT", "METRICSPORT"} {
-				port, err := freeport.Find()
-				if err != nil {
-					return err
-				}
-				env.Setenv(name, fmt.Sprint(port))
+				env.Setenv(name, fmt.Sprint(freeport.Find(t)))
 			}
 			return nil
 		},
@@ -93,7 +89,7 @@ func fail(err error) {
 // SASL PLAIN) or `await PATTERN`; what it hears it prints.
 func talk() {
 	d := &net.Dialer{Timeout: patience}
-	var c net.Conn
+	var dialled net.Conn
 	var err error
 	if len(os.Args) > 2 {
 		var mine []tls.Certificate
@@ -103,7 +99,7 @@ func talk() {
 			fail(err)
 			mine = append(mine, one)
 		}
-		c, err = tls.DialWithDialer(d, "tcp", os.Args[1], &tls.Config{Certificates: mine,
+		dialled, err = tls.DialWithDialer(d, "tcp", os.Args[1], &tls.Config{Certificates: mine,
 			InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
 				sum := sha256.Sum256(s.PeerCertificates[0].Raw)
 				if hex.EncodeToString(sum[:]) != os.Args[2] {
@@ -112,12 +108,12 @@ func talk() {
 				return nil
 			}})
 	} else {
-		c, err = d.Dial("tcp", os.Args[1])
+		dialled, err = d.Dial("tcp", os.Args[1])
 	}
 	fail(err)
-	defer c.Close()
-	fail(c.SetDeadline(time.Now().Add(patience)))
-	heard := bufio.NewScanner(c)
+	defer dialled.Close()
+	c := irctest.NewConn(dialled)
+	c.Silent = true // scripts answer PING themselves
 	script := bufio.NewScanner(os.Stdin)
 	for script.Scan() {
 		verb, rest, _ := strings.Cut(script.Text(), " ")
@@ -131,16 +127,12 @@ func talk() {
 				base64.StdEncoding.EncodeToString([]byte("\x00"+name+"\x00"+password)))
 			fail(err)
 		case "await":
-			want := regexp.MustCompile(rest)
-			for {
-				if !heard.Scan() {
-					fail(fmt.Errorf("awaiting %s: the server has ended it: %w", rest,
-						errors.Join(heard.Err(), io.ErrUnexpectedEOF)))
-				}
-				fmt.Println(heard.Text())
-				if want.MatchString(heard.Text()) {
-					break
-				}
+			wanted := regexp.MustCompile(rest)
+			if _, err := c.Await(func(line string) bool {
+				fmt.Println(line)
+				return wanted.MatchString(line)
+			}); err != nil {
+				fail(fmt.Errorf("awaiting %s: %w", rest, err))
 			}
 		default:
 			fail(fmt.Errorf("no verb %q", verb))

@@ -20,7 +20,7 @@ func TestOrders(t *testing.T) {
 	}
 	folder := t.TempDir()
 	h := open(t, folder, func(c *Config) { c.Admin = &admin })
-	ann, bob := h.connect().enter("ann", "#tea", "#pot"), h.connect().enter("bob", "#tea")
+	ann, bob := h.connect().Register("ann", "#tea", "#pot"), h.connect().Register("bob", "#tea")
 	sessions, err := admin.Sessions(t.Context())
 	if err != nil || len(sessions) != 2 || sessions[0].Nick != "ann" ||
 		strings.Join(sessions[0].Rooms, " ") != "#tea #pot" || sessions[1].Host != "127.0.0.1" {
@@ -29,17 +29,17 @@ func TestOrders(t *testing.T) {
 	if err := admin.Order(t.Context(), hall.KickMember, "#tea", "bob", "not now"); err != nil {
 		t.Fatal(err)
 	}
-	bob.hear("KICK #tea bob :not now")
+	bob.Expect("KICK #tea bob :not now")
 	if err := admin.Order(t.Context(), hall.EndNick, "bob", "enough\r\nof it"); err != nil {
 		t.Fatal(err)
 	}
-	if got := bob.ended(); !strings.HasPrefix(got[len(got)-1], "ERROR :enough") {
+	if got := bob.ExpectEnd(); !strings.HasPrefix(got[len(got)-1], "ERROR :enough") {
 		t.Errorf("bob hears %q", got)
 	}
 	if err := admin.Order(t.Context(), hall.RemoveRoom, "#pot", "closed"); err != nil {
 		t.Fatal(err)
 	}
-	ann.hear("KICK #pot ann :closed")
+	ann.Expect("KICK #pot ann :closed")
 	h.end()
 	late, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -74,14 +74,14 @@ func TestFlood(t *testing.T) {
 			return 0
 		}
 	})
-	ann, bob := h.connect().enter("ann", "#tea"), h.connect().enter("bob", "#tea")
-	ann.say("%s", strings.TrimSuffix(strings.Repeat("PRIVMSG #tea :again\r\n", 200), "\r\n"))
+	ann, bob := h.connect().Register("ann", "#tea"), h.connect().Register("bob", "#tea")
+	ann.Send("%s", strings.TrimSuffix(strings.Repeat("PRIVMSG #tea :again\r\n", 200), "\r\n"))
 	for range 200 {
-		bob.hear("again")
+		bob.Expect("again")
 	}
 	if rests.Load() != 3 || <-account != "" {
 		t.Errorf("rested %d times, want 3", rests.Load())
 	}
-	ann.say("QUIT")
-	ann.ended()
+	ann.Send("QUIT")
+	ann.ExpectEnd()
 }

@@ -15,6 +15,7 @@ import (
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
+	"interleave/internal/irctest"
 	"interleave/papaya/log"
 )
 
@@ -100,24 +101,14 @@ func (m *member) end(t *testing.T) error {
 // say has somebody say n lines in #tea, and waits until they are acknowledged.
 func (m *member) say(t *testing.T, nick string, n int) {
 	t.Helper()
-	c, err := net.Dial("tcp", m.at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(patience))
-	words := "NICK " + nick + "\r\nUSER u 0 * :u\r\nJOIN #tea\r\n"
+	c := irctest.Dial(t, m.at)
+	lines := "NICK " + nick + "\r\nUSER u 0 * :u\r\nJOIN #tea\r\n"
 	for i := range n {
-		words += fmt.Sprintf("PRIVMSG #tea :%s %d %s\r\n", nick, i, strings.Repeat("x", 300))
+		lines += fmt.Sprintf("PRIVMSG #tea :%s %d %s\r\n", nick, i, strings.Repeat("x", 300))
 	}
-	if _, err := c.Write([]byte(words + "PING said\r\nQUIT\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	var heard bytes.Buffer
-	if _, err := heard.ReadFrom(c); err != nil ||
-		!strings.Contains(heard.String(), "PONG chat :said") {
-		t.Fatalf("%s was not acknowledged: %v\n%s", nick, err, heard.String())
-	}
+	c.Send("%s", lines+"PING said\r\nQUIT")
+	c.Expect("PONG chat :said")
+	c.ExpectEnd()
 }
 
 func (m *member) log(t *testing.T) string {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"interleave/internal/irctest"
 	"interleave/papaya/log"
 )
 
@@ -61,7 +61,7 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // inBubble runs a server whose log takes so long for each batch.
 func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
-	test func(dial func(nick, room string) *visitor)) {
+	test func(dial func(nick, room string) visitor)) {
 	t.Helper()
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,11 +80,11 @@ func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
 				Ready:  func() { close(ready) }})
 		}()
 		<-ready
-		test(func(nick, room string) *visitor {
+		test(func(nick, room string) visitor {
 			mine, theirs := net.Pipe()
 			p.come <- theirs
 			open = append(open, mine)
-			v := &visitor{c: mine, lines: bufio.NewReader(mine), turn: make(chan struct{}, 1)}
+			v := visitor{irctest.NewConn(mine)}
 			go func() {
 				_ = v.say("NICK " + nick + "\r\nUSER u 0 * :u\r\nJOIN " + room + "\r\nPING in")
 			}()
@@ -103,37 +103,18 @@ func inBubble(t *testing.T, took time.Duration, limits Limits, metrics Metrics,
 	})
 }
 
-// A visitor is a client in the bubble. Several goroutines may say something; one listens.
-type visitor struct {
-	c     net.Conn
-	lines *bufio.Reader
-	turn  chan struct{} // whose turn it is to write: waiting for a mutex would hold fake time
-}
+// A visitor is a client in the bubble. Goroutines beside the test's use it, so it returns errors.
+type visitor struct{ *irctest.Conn }
 
-func (v *visitor) say(words string) error {
-	v.turn <- struct{}{}
-	_, err := io.WriteString(v.c, words+"\r\n")
-	<-v.turn
+func (v visitor) say(words string) error {
+	_, err := io.WriteString(v, words+"\r\n")
 	return err
 }
 
-// hear is the next line; what the server asks is answered.
-func (v *visitor) hear() (string, error) {
-	l, err := v.lines.ReadString('\n')
-	if rest, asked := strings.CutPrefix(l, "PING "); asked && err == nil {
-		err = v.say("PONG " + strings.TrimSpace(rest))
-	}
-	return l, err
-}
-
-// until hears to a line that has words.
-func (v *visitor) until(words string) error {
-	for {
-		l, err := v.hear()
-		if err != nil || strings.Contains(l, words) {
-			return err
-		}
-	}
+// until reads up to a line that has words.
+func (v visitor) until(words string) error {
+	_, err := v.Await(func(line string) bool { return strings.Contains(line, words) })
+	return err
 }
 
 // TestBatchingDelaysNobody is the gate for "never more than 2 ms": what a line waits while the
@@ -156,7 +137,7 @@ func TestBatchingDelaysNobody(t *testing.T) {
 			entries += n
 		},
 	}
-	inBubble(t, took, Limits{}, metrics, func(dial func(nick, room string) *visitor) {
+	inBubble(t, took, Limits{}, metrics, func(dial func(nick, room string) visitor) {
 		var all sync.WaitGroup
 		for n := range 16 {
 			v := dial(fmt.Sprintf("t%d", n), "#tea")
@@ -199,7 +180,7 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 	// be unread in all.
 	const talkers, each = 16, 100
 	inBubble(t, time.Millisecond, Limits{Unread: 256 << 10}, metrics,
-		func(dial func(nick, room string) *visitor) {
+		func(dial func(nick, room string) visitor) {
 			reader, never := dial("reader", "#tea"), dial("never", "#tea")
 			a, b := dial("a", "#other"), dial("b", "#other")
 			var all sync.WaitGroup
@@ -224,7 +205,7 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 			all.Go(func() { // 2 MB/s
 				got := 0
 				for n := 0; got < talkers*each; n++ {
-					l, err := reader.hear()
+					l, err := reader.Next()
 					if err != nil {
 						t.Errorf("who reads was cut off after %d lines: %v", got, err)
 						return
@@ -252,7 +233,7 @@ func TestWhoTalksWaitsForWhoReads(t *testing.T) {
 				}
 			})
 			all.Wait()
-			_, err := io.Copy(io.Discard, never.lines)
+			_, err := never.Rest()
 			t.Logf("who never reads: %v", err)
 		})
 	mu.Lock()

@@ -23,8 +23,8 @@ import (
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
+	"interleave/internal/freeport"
 	"interleave/papaya/log"
-	"interleave/papaya/server/freeport"
 )
 
 // TestMain makes the test's program also the processes that TestCluster kills.
@@ -184,20 +184,6 @@ func (p *process) failed() error {
 	return p.trouble
 }
 
-// freePorts finds ports that nobody has at the moment.
-func freePorts(t *testing.T, n int) []string {
-	t.Helper()
-	var ports []string
-	for range n {
-		port, err := freeport.Find()
-		if err != nil {
-			t.Fatal(err)
-		}
-		ports = append(ports, strconv.Itoa(port))
-	}
-	return ports
-}
-
 // A talker says numbered messages, one after another, for as long as the test lasts, over whatever
 // server is there.
 type talker struct {
@@ -279,7 +265,10 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	c := &cluster{t: t, root: t.TempDir()}
-	ports := freePorts(t, 9)
+	var ports []string
+	for range 9 {
+		ports = append(ports, strconv.Itoa(freeport.Find(t)))
+	}
 	var routes, urls []string
 	for n := range 3 {
 		routes = append(routes, "nats://127.0.0.1:"+ports[3+n])

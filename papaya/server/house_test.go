@@ -1,11 +1,9 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -14,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/irctest"
 	"interleave/papaya/log"
 )
 
-// patience is a net under what must happen; nothing is expected to be fast.
-const patience = 5 * time.Minute
+// patience bounds every wait; nothing is expected to be fast.
+const patience = irctest.Patience
 
 // A house is a server in this process, with all listeners at ports of the kernel's choice.
 type house struct {
@@ -115,97 +114,20 @@ func (h *house) end() {
 	}
 }
 
-// A guest is a client of the test.
-type guest struct {
-	t     *testing.T
-	c     net.Conn
-	lines *bufio.Scanner
-}
-
-func (h *house) connect() *guest {
+// connect connects to the first listener.
+func (h *house) connect() *irctest.Client {
 	h.t.Helper()
-	c, err := net.Dial("tcp", h.at[0])
-	return newGuest(h.t, c, err)
+	return irctest.Dial(h.t, h.at[0])
 }
 
 // connectTLS is for servers whose first listener is for TLS.
-func (h *house) connectTLS(config *tls.Config) *guest {
+func (h *house) connectTLS(config *tls.Config) *irctest.Client {
 	h.t.Helper()
-	c, err := tls.Dial("tcp", h.at[0], config)
-	return newGuest(h.t, c, err)
+	return irctest.DialTLS(h.t, h.at[0], config)
 }
 
-func newGuest(t *testing.T, c net.Conn, err error) *guest {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(c)
-	lines.Buffer(nil, 16<<10)
-	return &guest{t, c, lines}
-}
-
-func (g *guest) say(format string, words ...any) {
-	g.t.Helper()
-	if _, err := fmt.Fprintf(g.c, format+"\r\n", words...); err != nil {
-		g.t.Fatal(err)
-	}
-}
-
-// hear reads to a line that holds a text, and returns all that came, that line the last.
-func (g *guest) hear(text string) []string {
-	g.t.Helper()
-	var all []string
-	for g.lines.Scan() {
-		all = append(all, g.lines.Text())
-		if strings.Contains(g.lines.Text(), text) {
-			return all
-		}
-	}
-	g.t.Fatalf("no %q in\n%s\nthe end: %v", text, strings.Join(all, "\n"), g.lines.Err())
-	return nil
-}
-
-// last is the last line of what hear reads.
-func (g *guest) last(text string) string {
-	g.t.Helper()
-	all := g.hear(text)
-	return all[len(all)-1]
-}
-
-// ended reads to the end of the connection and returns what came before.
-func (g *guest) ended() []string {
-	g.t.Helper()
-	var all []string
-	for g.lines.Scan() {
-		all = append(all, g.lines.Text())
-	}
-	var late net.Error
-	if err := g.lines.Err(); errors.As(err, &late) && late.Timeout() {
-		g.t.Fatalf("the connection is still open; heard\n%s", strings.Join(all, "\n"))
-	}
-	return all
-}
-
-// enter registers and joins rooms.
-func (g *guest) enter(nick string, rooms ...string) *guest {
-	g.t.Helper()
-	g.say("NICK %s\r\nUSER %s 0 * :%s", nick, nick, nick)
-	g.hear(" 422 ")
-	for _, r := range rooms {
-		g.say("JOIN %s", r)
-		g.hear(" 366 ")
-	}
-	return g
-}
-
-// synced returns when all that was said is in the log.
-func (g *guest) synced() {
-	g.t.Helper()
-	g.say("PING synced")
-	g.hear("PONG chat :synced")
+// synced returns when everything that the client has sent is in the log.
+func synced(c *irctest.Client) {
+	c.Send("PING synced")
+	c.Expect("PONG chat :synced")
 }

@@ -11,29 +11,29 @@ import (
 func TestSearch(t *testing.T) {
 	folder := t.TempDir()
 	h := open(t, folder, nil)
-	ann := h.connect().enter("ann", "#tea", "#private")
-	h.connect().enter("bob", "#tea")
+	ann := h.connect().Register("ann", "#tea", "#private")
+	h.connect().Register("bob", "#tea")
 	for i := range 600 { // some pages of 64 KiB
-		ann.say("PRIVMSG #tea :%d %s", i, strings.Repeat("filling ", 30))
+		ann.Send("PRIVMSG #tea :%d %s", i, strings.Repeat("filling ", 30))
 		if i%100 == 50 {
-			ann.say("PRIVMSG #tea :the %dth Kettle", i)
-			ann.say("PRIVMSG #private :the %dth kettle of mine", i)
-			ann.synced()
+			ann.Send("PRIVMSG #tea :the %dth Kettle", i)
+			ann.Send("PRIVMSG #private :the %dth kettle of mine", i)
+			synced(ann)
 		}
 	}
-	ann.synced()
+	synced(ann)
 	h.end()
 	h = open(t, folder, nil)
 	ann, bob := h.connect(), h.connect()
-	ann.say("CAP REQ :batch server-time message-tags labeled-response\r\nCAP END")
-	ann.enter("ann", "#tea", "#private")
-	ann.synced()
-	bob.enter("bob", "#tea")
-	bob.synced()
-	ann.hear("JOIN #tea")
+	ann.Send("CAP REQ :batch server-time message-tags labeled-response\r\nCAP END")
+	ann.Register("ann", "#tea", "#private")
+	synced(ann)
+	bob.Register("bob", "#tea")
+	synced(bob)
+	ann.Expect("JOIN #tea")
 
-	ann.say("@label=7 SEARCH #tea :kettle TH")
-	found := ann.hear("BATCH -")
+	ann.Send("@label=7 SEARCH #tea :kettle TH")
+	found := ann.Expect("BATCH -")
 	if len(found) != 9 || !strings.HasPrefix(found[0], "@label=7 ") ||
 		!strings.Contains(found[1], "papaya/search #tea") {
 		t.Fatalf("got\n%s\nwant the 6 lines of the batch with the label", strings.Join(found, "\n"))
@@ -44,17 +44,18 @@ func TestSearch(t *testing.T) {
 			t.Errorf("got %q, want it to end with %q", l, want)
 		}
 	}
-	ann.synced()
-	bob.say("SEARCH #private kettle")
-	if got := bob.last("SEARCH"); !strings.Contains(got, "FAIL SEARCH INVALID_TARGET #private") {
-		t.Errorf("bob is not in #private, and hears %q", got)
+	synced(ann)
+	bob.Send("SEARCH #private kettle")
+	if got := bob.ExpectLine("SEARCH"); !strings.Contains(got,
+		"FAIL SEARCH INVALID_TARGET #private") {
+		t.Errorf("bob is not in #private, and receives %q", got)
 	}
-	bob.say("SEARCH #tea mine")
-	bob.last("nothing was found in #tea")
+	bob.Send("SEARCH #tea mine")
+	bob.ExpectLine("nothing was found in #tea")
 
 	// More than an answer holds: the newest, and that there is more.
-	ann.say("SEARCH #tea filling")
-	found = ann.hear("NOTE SEARCH MORE #tea")
+	ann.Send("SEARCH #tea filling")
+	found = ann.Expect("NOTE SEARCH MORE #tea")
 	if len(found) != 53 || !strings.Contains(found[50], ":599 filling") {
 		t.Errorf("got %d lines, the last %q; want 50 hits up to 599", len(found),
 			found[max(0, len(found)-3)])

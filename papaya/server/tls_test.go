@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/irctest"
 	"interleave/papaya/certificate"
 )
 
@@ -106,10 +107,9 @@ func TestVersionsAndCiphers(t *testing.T) {
 	}
 
 	// IRC on the port of TLS is refused as well, and who speaks TLS 1.3 is served after all that.
-	c, err := net.Dial("tcp", h.at[0])
-	plain := newGuest(t, c, err)
-	plain.say("NICK ann\r\nUSER ann 0 * :Ann")
-	for _, l := range plain.ended() {
+	plain := irctest.Dial(t, h.at[0])
+	plain.Send("NICK ann\r\nUSER ann 0 * :Ann")
+	for _, l := range plain.ExpectEnd() {
 		if strings.Contains(l, "001") {
 			t.Errorf("a client without TLS hears %q", l)
 		}
@@ -122,9 +122,9 @@ func TestVersionsAndCiphers(t *testing.T) {
 	roots.AddCert(leaf)
 	ann := h.connectTLS(&tls.Config{ServerName: "tea.example", RootCAs: roots,
 		MinVersion: tls.VersionTLS13})
-	ann.enter("ann")
-	ann.say("WHOIS ann")
-	ann.hear(" 671 ann ann :is using a secure connection")
+	ann.Register("ann")
+	ann.Send("WHOIS ann")
+	ann.Expect(" 671 ann ann :is using a secure connection")
 }
 
 func certificateOf(t *testing.T, source *certificate.Source) []byte {
@@ -210,20 +210,20 @@ func TestLogins(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := h.connectTLS(test.config)
-			g.say("CAP REQ :sasl\r\nNICK ann\r\nUSER ann 0 * :Ann")
-			g.hear("ACK")
+			g.Send("CAP REQ :sasl\r\nNICK ann\r\nUSER ann 0 * :Ann")
+			g.Expect("ACK")
 			for _, w := range test.words {
-				g.say("AUTHENTICATE %s", w)
+				g.Send("AUTHENTICATE %s", w)
 			}
-			g.hear(test.want)
-			g.say("CAP END")
+			g.Expect(test.want)
+			g.Send("CAP END")
 			if test.want == " 903 " {
-				g.hear(" 422 ")
-				g.say("WHOIS ann")
-				g.hear(" 330 ann ann Ann ")
-				g.say("QUIT")
+				g.Expect(" 422 ")
+				g.Send("WHOIS ann")
+				g.Expect(" 330 ann ann Ann ")
+				g.Send("QUIT")
 			}
-			all := g.ended()
+			all := g.ExpectEnd()
 			if test.want != " 903 " &&
 				!strings.Contains(strings.Join(all, "\n"), "ACCOUNT_REQUIRED") {
 				t.Errorf("who has not logged in hears %q", all)
@@ -256,10 +256,10 @@ func TestNoPasswordsWithoutTLS(t *testing.T) {
 		}
 	})
 	g := h.connect()
-	g.say("CAP LS 302\r\nCAP REQ :sasl\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE %s\r\nREGISTER ann "+
+	g.Send("CAP LS 302\r\nCAP REQ :sasl\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE %s\r\nREGISTER ann "+
 		"* secret-word\r\nNICK ann\r\nUSER ann 0 * :Ann\r\nCAP END",
 		plainWord("ann", "the kettle is on"))
-	said := strings.Join(g.ended(), "\n")
+	said := strings.Join(g.ExpectEnd(), "\n")
 	for _, want := range []string{"CAP * NAK :sasl",
 		"904 * :SASL authentication failed: passwords need TLS",
 		"FAIL REGISTER TEMPORARILY_UNAVAILABLE ann :Passwords need TLS", "ACCOUNT_REQUIRED"} {

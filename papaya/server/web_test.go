@@ -96,7 +96,7 @@ func TestWebSocket(t *testing.T) {
 		f.hear(" 366 ")
 		return f
 	}
-	ann := h.connect().enter("ann", "#tea")
+	ann := h.connect().Register("ann", "#tea")
 
 	t.Run("origins", func(t *testing.T) {
 		for origin, want := range map[string]bool{
@@ -118,15 +118,15 @@ func TestWebSocket(t *testing.T) {
 	t.Run("lines", func(t *testing.T) {
 		bob := enter("bob")
 		bob.say("PRIVMSG #tea :grüße")
-		ann.hear("PRIVMSG #tea :grüße")
-		ann.say("PRIVMSG #tea :not \xff UTF-8")
+		ann.Expect("PRIVMSG #tea :grüße")
+		ann.Send("PRIVMSG #tea :not \xff UTF-8")
 		bob.hear("not \uFFFD UTF-8")
 		bob.say("PRIVMSG #tea :" + strings.Repeat("x", 600))
 		bob.hear(" 417 ")
 		if err := bob.ws.Close(websocket.StatusNormalClosure, ""); err != nil {
 			t.Error(err)
 		}
-		ann.hear("QUIT :Connection closed")
+		ann.Expect("QUIT :Connection closed")
 	})
 	t.Run("binary", func(t *testing.T) {
 		bob := enter("bob2")
@@ -137,7 +137,7 @@ func TestWebSocket(t *testing.T) {
 		if got := bob.closed(); got != websocket.StatusUnsupportedData {
 			t.Errorf("closed with %v", got)
 		}
-		if got := strings.Join(ann.hear("bob2!bob2@127.0.0.1 QUIT"), "\n"); strings.Contains(got,
+		if got := strings.Join(ann.Expect("bob2!bob2@127.0.0.1 QUIT"), "\n"); strings.Contains(got,
 			"binary") {
 			t.Errorf("ann hears %s", got)
 		}
@@ -151,12 +151,12 @@ func TestWebSocket(t *testing.T) {
 		if got := bob.closed(); got != websocket.StatusMessageTooBig {
 			t.Errorf("closed with %v", got)
 		}
-		ann.hear("bob3!bob3@127.0.0.1 QUIT")
+		ann.Expect("bob3!bob3@127.0.0.1 QUIT")
 	})
 	t.Run("gone", func(t *testing.T) {
 		bob := enter("bob4")
 		_ = bob.ws.CloseNow() // no closing frame
-		ann.hear("bob4!bob4@127.0.0.1 QUIT :Connection reset")
+		ann.Expect("bob4!bob4@127.0.0.1 QUIT :Connection reset")
 	})
 	t.Run("end", func(t *testing.T) {
 		bob := enter("bob5")

@@ -1,16 +1,14 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -132,36 +130,9 @@ func bridge(w http.ResponseWriter, r *http.Request, addr string) {
 			}
 		}
 	}()
-	for lines := newLines(c); ; {
-		line, err := lines.next()
-		if err != nil || ws.Write(ctx, websocket.MessageText, []byte(line)) != nil {
+	for lines := bufio.NewScanner(c); lines.Scan(); {
+		if ws.Write(ctx, websocket.MessageText, lines.Bytes()) != nil {
 			return
-		}
-	}
-}
-
-// lines reads what ends in CR LF.
-type lines struct {
-	r   io.Reader
-	buf []byte
-}
-
-func newLines(r io.Reader) *lines { return &lines{r: r} }
-
-func (l *lines) next() (string, error) {
-	for {
-		if line, rest, ok := strings.Cut(string(l.buf), "\n"); ok {
-			l.buf = []byte(rest)
-			return strings.TrimSuffix(line, "\r"), nil
-		}
-		chunk := make([]byte, 4096)
-		n, err := l.r.Read(chunk)
-		l.buf = append(l.buf, chunk[:n]...)
-		if n == 0 && err != nil {
-			return "", err
-		}
-		if len(l.buf) > 1<<20 {
-			return "", errors.New("a line without end")
 		}
 	}
 }

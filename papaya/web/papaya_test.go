@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"crypto/tls"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +15,8 @@ import (
 	"time"
 
 	"interleave/internal/browser"
-	"interleave/papaya/server/freeport"
+	"interleave/internal/freeport"
+	"interleave/internal/irctest"
 )
 
 // build makes the program once for all tests.
@@ -66,14 +65,10 @@ func newPapaya(t *testing.T, accounts bool) *papaya {
 	return p
 }
 
-// free is an address that nobody listens at.
+// free returns an address on which nothing listens.
 func free(t *testing.T) string {
 	t.Helper()
-	port, err := freeport.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", port)
+	return fmt.Sprintf("127.0.0.1:%d", freeport.Find(t))
 }
 
 func (p *papaya) url() string { return "https://" + p.web + "/" }
@@ -199,22 +194,13 @@ func TestLinesOfOneMomentStayInOrder(t *testing.T) {
 	p := newPapaya(t, false)
 	ann := newPerson(t, 1280, 800)
 	const many = 260 // more than two pages
-	bob, err := net.Dial("tcp", p.plain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bob.Close()
-	text := "NICK bob\r\nUSER bob 0 * :Bob\r\nJOIN #tea\r\n"
+	bob := irctest.Dial(t, p.plain)
+	lines := "NICK bob\r\nUSER bob 0 * :Bob\r\nJOIN #tea\r\n"
 	for i := range many {
-		text += fmt.Sprintf("PRIVMSG #tea :line %d\r\n", i)
+		lines += fmt.Sprintf("PRIVMSG #tea :line %d\r\n", i)
 	}
-	if _, err := io.WriteString(bob, text+"QUIT\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	_ = bob.SetReadDeadline(time.Now().Add(patience))
-	if _, err := io.Copy(io.Discard, bob); err != nil { // what was said before is acknowledged then
-		t.Fatal(err)
-	}
+	bob.Send("%s", lines+"QUIT")
+	bob.ExpectEnd() // the server ends the connection when everything is in the log
 	ann.signIn(p.url(), "ann", "#tea")
 	ann.seesAllOf(many)
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"interleave/internal/freeport"
 )
 
 // nobody is the user that owns nothing, in Debian and elsewhere.
@@ -25,12 +27,8 @@ func ngircd(t *testing.T) string {
 		t.Skip("SKIP: install ngircd for the test of Papaya's page against a server without " +
 			"IRCv3's extras")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().(*net.TCPAddr)
-	l.Close()
+	port := freeport.Find(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	dir := t.TempDir()
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // for nobody to read
 		t.Fatal(err)
@@ -38,7 +36,7 @@ func ngircd(t *testing.T) string {
 	conf := filepath.Join(dir, "ngircd.conf")
 	text := fmt.Sprintf("[Global]\nName = plain.test\nInfo = plain\nListen = 127.0.0.1\nPorts = "+
 		"%d\n[Limits]\nMaxConnectionsIP = 0\n[Options]\nDNS = no\nIdent = no\nPAM = no\n",
-		addr.Port)
+		port)
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +55,10 @@ func ngircd(t *testing.T) string {
 	})
 	deadline := time.Now().Add(patience)
 	for {
-		c, err := net.Dial("tcp", addr.String())
+		c, err := net.Dial("tcp", addr)
 		if err == nil {
 			c.Close()
-			return addr.String()
+			return addr
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("ngircd does not listen: %v", err)

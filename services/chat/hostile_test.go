@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/irctest"
 	"interleave/internal/probe/probetest"
 )
 
@@ -71,20 +72,20 @@ func TestHostileClients(t *testing.T) {
 			clients.Wait()
 		}
 		defer end()
-		said := converse(ann, bob, *hostileTime)
+		said := converse(t, ann, bob, *hostileTime)
 		end()
 		t.Logf("%d lines of %d clients; %d messages between two others", s.lines.Load(),
 			s.came.Load(), said)
-		bob.say("QUIT")
-		bob.hear("ERROR :")
-		ann.say("PRIVMSG #tea :while bob is away\r\nPING away")
-		ann.hear("PONG chat :away")
+		bob.Send("QUIT")
+		bob.Expect("ERROR :")
+		ann.Send("PRIVMSG #tea :while bob is away\r\nPING away")
+		ann.Expect("PONG chat :away")
 		s.stop()
 		readLog(t, filepath.Join(folder.Path, "log"), said)
 
 		s.server = m.Start(t, folder)
 		bob = visit(t, s.server, enters, "bob")
-		bob.hear("ann!u@127.0.0.1 PRIVMSG #tea :while bob is away")
+		bob.Expect("ann!u@127.0.0.1 PRIVMSG #tea :while bob is away")
 		s.stop()
 	})
 }
@@ -101,48 +102,42 @@ func (s *siege) stop() {
 	}
 }
 
-func enter(t *testing.T, server *probetest.Server, nick string) *guest {
-	g := visit(t, server, enters, nick)
-	g.hear(" 366 ")
-	return g
+// enter connects a client that is in #tea.
+func enter(t *testing.T, server *probetest.Server, nick string) *irctest.Client {
+	t.Helper()
+	c := visit(t, server, enters, nick)
+	c.Expect(" 366 ")
+	return c
 }
 
 // converse has two say something in turns, each when it has heard the other. Neither may miss
 // anything or hear it twice.
-func converse(a, b *guest, atLeast time.Duration) (said int) {
+func converse(t *testing.T, a, b *irctest.Client, atLeast time.Duration) (said int) {
+	t.Helper()
 	for end := time.Now().Add(atLeast); time.Now().Before(end); a, b = b, a {
 		said++
-		a.say("PRIVMSG #tea :turn %d", said)
-		b.hearNext(said)
+		a.Send("PRIVMSG #tea :turn %d", said)
+		expectTurn(t, b, said)
 	}
 	return said
 }
 
-var turn = regexp.MustCompile(`^:(ann|bob)!u@127\.0\.0\.1 PRIVMSG #tea :turn (\d+)\r\n$`)
+var turn = regexp.MustCompile(`^:(ann|bob)!u@127\.0\.0\.1 PRIVMSG #tea :turn (\d+)$`)
 
-// hearNext reads on to the next that the other says, which must be this turn.
-func (g *guest) hearNext(want int) {
-	g.t.Helper()
-	_ = g.SetDeadline(time.Now().Add(patience))
-	for {
-		line, err := g.lines.ReadString('\n')
-		if err != nil {
-			g.t.Fatalf("waiting for turn %d: %v", want, err)
-		}
-		g.answer(line)
-		if found := turn.FindStringSubmatch(line); found != nil {
-			if found[2] != strconv.Itoa(want) {
-				g.t.Fatalf("waiting for turn %d: heard %q", want, line)
-			}
-			return
-		}
+// expectTurn reads up to the other's next message, which must be this turn.
+func expectTurn(t *testing.T, c *irctest.Client, want int) {
+	t.Helper()
+	lines := c.ExpectFunc(fmt.Sprintf("turn %d", want), turn.MatchString)
+	line := lines[len(lines)-1]
+	if found := turn.FindStringSubmatch(line); found[2] != strconv.Itoa(want) {
+		t.Fatalf("waiting for turn %d: received %q", want, line)
 	}
 }
 
 // attack is one client from its coming to its going. What it says only its numbers decide.
 func (s *siege) attack(worker, script uint64) {
 	n := noise{rand.New(rand.NewPCG(s.seed, worker<<32|script))}
-	c, err := net.Dial("tcp", net.JoinHostPort(s.server.Host, strconv.Itoa(s.server.Port)))
+	c, err := net.Dial("tcp", address(s.server))
 	if err != nil {
 		s.t.Error(err)
 		return

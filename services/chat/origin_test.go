@@ -1,11 +1,9 @@
 package chat
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -19,38 +17,33 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/irctest"
 	"interleave/internal/probe/probetest"
 )
 
-// come dials from an address, with nothing said.
-func come(t *testing.T, from, to string) *guest {
+// come connects from an address, and sends nothing.
+func come(t *testing.T, from, to string) *irctest.Client {
 	t.Helper()
 	local := &net.TCPAddr{IP: net.ParseIP(from)}
 	c, err := (&net.Dialer{LocalAddr: local}).Dial("tcp", to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
-	return &guest{c, t, bufio.NewReader(c)}
+	return irctest.New(t, c)
 }
 
 // admitted has a client come until it is let in: who has gone may be there for a moment.
-func admitted(t *testing.T, from, to, nick string) *guest {
+func admitted(t *testing.T, from, to, nick string) *irctest.Client {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		g := come(t, from, to)
-		_ = g.SetDeadline(end)
-		_, _ = fmt.Fprintf(g, enters+"\r\n", nick) // it may have been refused
-		for {
-			line, err := g.lines.ReadString('\n')
-			if strings.Contains(line, " 366 ") {
-				return g
-			}
-			if err != nil {
-				break
-			}
+		c := come(t, from, to)
+		_, _ = fmt.Fprintf(c, enters+"\r\n", nick) // the server may have refused it
+		if _, err := c.Await(func(line string) bool {
+			return strings.Contains(line, " 366 ")
+		}); err == nil {
+			return c
 		}
-		g.Close()
+		c.Close()
 	}
 	t.Fatalf("%s is not let in from %s", nick, from)
 	return nil
@@ -59,9 +52,7 @@ func admitted(t *testing.T, from, to, nick string) *guest {
 // sentAway has a client come that is told why it may not, and nothing else.
 func sentAway(t *testing.T, from, to, why string) {
 	t.Helper()
-	g := come(t, from, to)
-	_ = g.SetDeadline(time.Now().Add(patience))
-	heard, err := io.ReadAll(g.lines)
+	heard, err := come(t, from, to).Rest()
 	if want := "ERROR :Closing link: too many connections from " + why +
 		"\r\n"; string(heard) != want || err != nil {
 		t.Fatalf("one too many from %s hears %q, %v; want %q", from, heard, err, want)
@@ -94,19 +85,19 @@ func TestOneAddressKeepsNobodyOut(t *testing.T) {
 	m := probetest.One(t, "c-process")
 	folder, _ := m.Folder(t, 0)
 	server := m.Start(t, folder, "-c", "4") // the last -c counts; glibc takes options after words
-	to := net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
+	to := address(server)
 	const many = "127.0.0.2"
 	ann, bob := enter(t, server, "ann"), enter(t, server, "bob")
 	open := descriptors(t, server)
 
 	in := admitted(t, many, to, "in")
 	said := come(t, many, to)
-	said.say("NICK said")
+	said.Send("NICK said")
 	mute := come(t, many, to)
 	more := admitted(t, many, to, "more")
 	sentAway(t, many, to, many)
-	said.say("USER u 0 * :said\r\nJOIN #tea") // who is in stays, and goes on
-	said.hear(" 366 ")
+	said.Send("USER u 0 * :said\r\nJOIN #tea") // who is in stays, and goes on
+	said.Expect(" 366 ")
 	mute.Close()             // it has no process
 	processes(t, server, 11) // main, and two of each who has said something
 	before := server.Group.PIDs()
@@ -114,10 +105,10 @@ func TestOneAddressKeepsNobodyOut(t *testing.T) {
 	for range 50 {
 		sentAway(t, many, to, many)
 	}
-	converse(ann, bob, 50*time.Millisecond)
+	converse(t, ann, bob, 50*time.Millisecond)
 	enter(t, server, "cid").Close()
 	admitted(t, "127.0.0.3", to, "dan").Close()
-	ann.hear(":dan!u@127.0.0.3 QUIT")
+	ann.Expect(":dan!u@127.0.0.3 QUIT")
 
 	kill := func(pid int) {
 		// it goes when the other does
@@ -127,15 +118,18 @@ func TestOneAddressKeepsNobodyOut(t *testing.T) {
 	}
 	ways := []struct {
 		name string
-		end  func(g *guest, recv, send int)
+		end  func(g *irctest.Client, recv, send int)
 	}{
-		{"QUIT", func(g *guest, _, _ int) { g.say("QUIT") }},
-		{"close", func(g *guest, _, _ int) { g.Close() }},
-		{"reset", func(g *guest, _, _ int) { _ = g.Conn.(*net.TCPConn).SetLinger(0); g.Close() }},
-		{"RECV killed", func(_ *guest, recv, _ int) { kill(recv) }},
-		{"SEND killed", func(_ *guest, _, send int) { kill(send) }},
-		{"both killed", func(_ *guest, recv, send int) { kill(send); kill(recv) }},
-		{"RECV killed while SEND is stopped", func(_ *guest, recv, send int) {
+		{"QUIT", func(g *irctest.Client, _, _ int) { g.Send("QUIT") }},
+		{"close", func(g *irctest.Client, _, _ int) { g.Close() }},
+		{"reset", func(g *irctest.Client, _, _ int) {
+			_ = g.Conn.Conn.(*net.TCPConn).SetLinger(0)
+			g.Close()
+		}},
+		{"RECV killed", func(_ *irctest.Client, recv, _ int) { kill(recv) }},
+		{"SEND killed", func(_ *irctest.Client, _, send int) { kill(send) }},
+		{"both killed", func(_ *irctest.Client, recv, send int) { kill(send); kill(recv) }},
+		{"RECV killed while SEND is stopped", func(_ *irctest.Client, recv, send int) {
 			if err := syscall.Kill(send, syscall.SIGSTOP); err != nil {
 				t.Error(err)
 			}
@@ -150,14 +144,14 @@ func TestOneAddressKeepsNobodyOut(t *testing.T) {
 		nick := fmt.Sprintf("n%d", n)
 		last = admitted(t, many, to, nick)
 		sentAway(t, many, to, many)
-		ann.hear(fmt.Sprintf(":%s!u@%s JOIN", nick, many))
+		ann.Expect(fmt.Sprintf(":%s!u@%s JOIN", nick, many))
 	}
-	for _, g := range []*guest{in, said, more, last} {
-		g.say("QUIT")
-		g.hear("ERROR :")
+	for _, g := range []*irctest.Client{in, said, more, last} {
+		g.Send("QUIT")
+		g.Expect("ERROR :")
 	}
 	gone(t, server, open)
-	converse(ann, bob, 50*time.Millisecond)
+	converse(t, ann, bob, 50*time.Millisecond)
 	(&siege{t: t, server: server}).stop()
 	tellsOfAll(t, server.Tail(), many, 4, 50+len(ways))
 }
@@ -294,7 +288,7 @@ func TestOneNetworkKeepsNobodyOut(t *testing.T) {
 	sentAway(t, "fd07:0:0:1:ffff::2", to, "fd07:0:0:1::/64")
 	admitted(t, "fd07:0:0:2::1", to, "cid")
 	admitted(t, "::1", to, "dan")
-	bob.say("QUIT")
+	bob.Send("QUIT")
 	admitted(t, "fd07:0:0:1::1", to, "eve")
 	if err := end(); err != nil {
 		t.Error(err)

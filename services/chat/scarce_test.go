@@ -1,12 +1,10 @@
 package chat
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -17,11 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"interleave/internal/irctest"
 	"interleave/internal/probe/probetest"
 )
 
-// patience is a net for what must happen: nothing that works comes near it, on any machine.
-const patience = 5 * time.Minute
+// patience bounds every wait.
+const patience = irctest.Patience
 
 // A scarce machine is what testdata/scarce.c makes of this one for the servers that a test starts.
 type scarce struct {
@@ -91,52 +90,17 @@ func (s *scarce) get(what int64) int64 {
 	return int64(binary.NativeEndian.Uint64(word[:]))
 }
 
-// A guest is a client that reads and writes lines.
-type guest struct {
-	net.Conn
-	t     *testing.T
-	lines *bufio.Reader
+// address is where a server listens.
+func address(server *probetest.Server) string {
+	return net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
 }
 
-func visit(t *testing.T, server *probetest.Server, format string, words ...any) *guest {
-	c, err := net.Dial("tcp", net.JoinHostPort(server.Host, strconv.Itoa(server.Port)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	g := &guest{c, t, bufio.NewReader(c)}
-	g.say(format, words...)
-	return g
-}
-
-func (g *guest) say(format string, words ...any) {
-	_ = g.SetDeadline(time.Now().Add(patience))
-	if _, err := fmt.Fprintf(g, format+"\r\n", words...); err != nil {
-		g.t.Fatal(err)
-	}
-}
-
-// hear reads on to a line that holds the words. A guest is there for long, and says so
-// when it is asked.
-func (g *guest) hear(words string) {
-	g.t.Helper()
-	_ = g.SetDeadline(time.Now().Add(patience))
-	for last := ""; ; {
-		line, err := g.lines.ReadString('\n')
-		if err != nil {
-			g.t.Fatalf("waiting for %q, after %q: %v", words, last, err)
-		}
-		g.answer(line)
-		if last = line; strings.Contains(line, words) {
-			return
-		}
-	}
-}
-
-func (g *guest) answer(line string) {
-	if token, asked := strings.CutPrefix(line, "PING "); asked {
-		g.say("PONG %s", strings.TrimSpace(token))
-	}
+// visit connects a client to a server, and sends its first lines.
+func visit(t *testing.T, server *probetest.Server, format string, words ...any) *irctest.Client {
+	t.Helper()
+	c := irctest.Dial(t, address(server))
+	c.Send(format, words...)
+	return c
 }
 
 const enters = "NICK %[1]s\r\nUSER u 0 * :%[1]s\r\nJOIN #tea"
@@ -165,7 +129,7 @@ func descriptors(t *testing.T, server *probetest.Server) int {
 }
 
 // short starts c-process where anything may run out, with ann in it.
-func short(t *testing.T) (*scarce, *probetest.Server, *guest) {
+func short(t *testing.T) (*scarce, *probetest.Server, *irctest.Client) {
 	s := newScarce(t)
 	m := probetest.One(t, "c-process")
 	folder, _ := m.Folder(t, 0)
@@ -203,12 +167,12 @@ func TestWithoutProcesses(t *testing.T) {
 	for n, w := range wants {
 		before := s.get(refused)
 		s.set(w.what, w.left)
-		var crowd []*guest
+		var crowd []*irctest.Client
 		for i := range w.clients {
 			crowd = append(crowd, visit(t, server, enters, fmt.Sprintf("bob%d", i)))
 		}
 		for _, bob := range crowd {
-			all, err := io.ReadAll(bob.lines)
+			all, err := bob.Rest()
 			if err != nil || !strings.HasPrefix(string(all), "ERROR :") ||
 				strings.Count(string(all), "\n") != 1 {
 				t.Errorf("%s: a client hears %q, %v; want ERROR and the end", w.name, all, err)
@@ -217,8 +181,8 @@ func TestWithoutProcesses(t *testing.T) {
 		if got := s.get(refused) - before; got != int64(w.clients) {
 			t.Errorf("%s: %d were refused, want %d", w.name, got, w.clients)
 		}
-		ann.say("PRIVMSG #tea :still here, %s\r\nPING %d", w.name, n)
-		ann.hear(fmt.Sprintf("PONG chat :%d", n))
+		ann.Send("PRIVMSG #tea :still here, %s\r\nPING %d", w.name, n)
+		ann.Expect(fmt.Sprintf("PONG chat :%d", n))
 		s.set(w.what, plenty)
 	}
 	processes(t, server, 3)
@@ -226,10 +190,10 @@ func TestWithoutProcesses(t *testing.T) {
 		t.Errorf("main has %d descriptors open, and had %d before anybody was refused", got, open)
 	}
 	bob := visit(t, server, enters, "bob0")
-	bob.hear(" 366 ")
-	ann.hear("bob0!u@127.0.0.1 JOIN #tea")
-	bob.say("PRIVMSG #tea :at last")
-	ann.hear(":at last")
+	bob.Expect(" 366 ")
+	ann.Expect("bob0!u@127.0.0.1 JOIN #tea")
+	bob.Send("PRIVMSG #tea :at last")
+	ann.Expect(":at last")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -241,25 +205,25 @@ func TestWithoutMemory(t *testing.T) {
 	s, server, ann := short(t)
 	signal(t, server, "chat: send", syscall.SIGSTOP)
 	bob := visit(t, server, enters, "bob")
-	bob.hear(" 366 ")
+	bob.Expect(" 366 ")
 	s.set(maps, 0)
 	for n := 0; s.get(refused) == 0; n++ {
 		if n == 10_000 { // half a megabyte for ann's SEND, which is stopped
 			t.Fatal("main has asked for no memory")
 		}
-		bob.say("NICK bob%d", n)
-		bob.hear(fmt.Sprintf("NICK :bob%d\r\n", n))
+		bob.Send("NICK bob%d", n)
+		bob.ExpectFunc("the new nick", func(line string) bool {
+			return strings.HasSuffix(line, fmt.Sprintf("NICK :bob%d", n))
+		})
 	}
-	if _, err := io.Copy(io.Discard, ann.lines); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("ann is still there")
-	}
-	bob.hear("ann!u@127.0.0.1 QUIT")
-	bob.say("PRIVMSG #tea :alone\r\nPING alone")
-	bob.hear("PONG chat :alone")
+	ann.ExpectEnd()
+	bob.Expect("ann!u@127.0.0.1 QUIT")
+	bob.Send("PRIVMSG #tea :alone\r\nPING alone")
+	bob.Expect("PONG chat :alone")
 	processes(t, server, 3)
 	s.set(maps, plenty)
 	ann = visit(t, server, enters, "ann")
-	ann.hear("PRIVMSG #tea :alone")
+	ann.Expect("PRIVMSG #tea :alone")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -270,15 +234,15 @@ func TestReadsFail(t *testing.T) {
 	s, server, ann := short(t)
 	bob := enter(t, server, "bob")
 	s.set(reads, 0)
-	ann.say("PRIVMSG #tea :hello\r\nPING 1")
+	ann.Send("PRIVMSG #tea :hello\r\nPING 1")
 	for end := time.Now().Add(patience); s.get(refused) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nobody has read the log")
 		}
 	}
 	s.set(reads, plenty)
-	bob.hear(":hello")
-	ann.hear("PONG chat :1")
+	bob.Expect(":hello")
+	ann.Expect("PONG chat :1")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -290,14 +254,12 @@ func TestSendsFail(t *testing.T) {
 	s, server, ann := short(t)
 	bob := enter(t, server, "bob")
 	s.set(sends, 0)
-	bob.say("TOPIC #tea")
-	if _, err := io.Copy(io.Discard, bob.lines); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("bob waits for a reply that does not come")
-	}
+	bob.Send("TOPIC #tea")
+	bob.ExpectEnd() // its reply does not come
 	s.set(sends, plenty)
-	ann.hear("bob!u@127.0.0.1 QUIT")
-	ann.say("PRIVMSG #tea :still here\r\nPING 1")
-	ann.hear("PONG chat :1")
+	ann.Expect("bob!u@127.0.0.1 QUIT")
+	ann.Send("PRIVMSG #tea :still here\r\nPING 1")
+	ann.Expect("PONG chat :1")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -309,22 +271,19 @@ func TestCutOffComesBack(t *testing.T) {
 	s, server, ann := short(t)
 	s.set(naps, 10)
 	bob := visit(t, server, "NICK bob\r\nPING 1")
-	bob.hear("PONG")
+	bob.Expect("PONG")
 	signal(t, server, "chat: recv", syscall.SIGSTOP)
 	s.set(passed, 31)
-	bob.hear("no registration in time")
+	bob.Expect("no registration in time")
 	_ = bob.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
-	if _, err := bob.lines.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := bob.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("bob's connection ended before the server let him go: %v", err)
 	}
 	signal(t, server, "chat: recv", syscall.SIGCONT)
-	_ = bob.SetReadDeadline(time.Now().Add(patience))
-	if _, err := io.Copy(io.Discard, bob.lines); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("bob's connection does not end")
-	}
+	bob.ExpectEnd()
 	again := enter(t, server, "bob")
-	again.say("PRIVMSG #tea :back\r\nPING 2")
-	ann.hear(":back")
+	again.Send("PRIVMSG #tea :back\r\nPING 2")
+	ann.Expect(":back")
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -341,8 +300,8 @@ func TestClockIsSet(t *testing.T) {
 			folder, _ := m.Folder(t, 0)
 			server := m.Start(t, folder)
 			ann, bob := visit(t, server, enters, "ann"), visit(t, server, enters, "bob")
-			bob.hear(" 366 ")
-			ann.hear(" 366 ")
+			bob.Expect(" 366 ")
+			ann.Expect(" 366 ")
 			s.set(naps, 10)
 			begin, mute := time.Now(), visit(t, server, "NICK mute") // it has 30 s to register
 			set := []int64{0, hour, 0, year, 0, -hour, -year, 0}
@@ -353,15 +312,15 @@ func TestClockIsSet(t *testing.T) {
 					s.set(passed, s.get(passed)+2)
 					time.Sleep(50 * time.Millisecond)
 				}
-				ann.say("PRIVMSG #tea :%d\r\nPING %[1]d", n)
-				ann.hear(fmt.Sprintf("PONG chat :%d", n))
-				bob.hear(fmt.Sprintf("PRIVMSG #tea :%d", n))
+				ann.Send("PRIVMSG #tea :%d\r\nPING %[1]d", n)
+				ann.Expect(fmt.Sprintf("PONG chat :%d", n))
+				bob.Expect(fmt.Sprintf("PRIVMSG #tea :%d", n))
 			}
 			if took := time.Since(begin); took > 20*time.Second {
 				t.Logf("mute was not asked: the machine was too busy, %v", took)
 			} else {
-				mute.say("USER u 0 * :mute")
-				mute.hear(" 001 ")
+				mute.Send("USER u 0 * :mute")
+				mute.Expect(" 001 ")
 			}
 			if err := server.Stop(); err != nil {
 				t.Fatal(err)

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"flag"
@@ -10,13 +9,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"interleave/internal/irctest"
 	"interleave/internal/probe/probetest"
 )
 
@@ -80,7 +79,7 @@ func TestSlowClients(t *testing.T) {
 // surround opens so many clients of each kind around two who talk.
 func surround(t *testing.T, server *probetest.Server, each int, pass func(time.Duration)) {
 	ann, bob := enter(t, server, "ann"), enter(t, server, "bob")
-	talk := func() { converse(ann, bob, 300*time.Millisecond) }
+	talk := func() { converse(t, ann, bob, 300*time.Millisecond) }
 	talk()
 	open := descriptors(t, server)
 	costs := func(kind string, most int64, come func()) {
@@ -114,11 +113,11 @@ func surround(t *testing.T, server *probetest.Server, each int, pass func(time.D
 	costs("deaf", aDeafOne, func() {
 		crowd(t, server, each, enters)
 		for range each {
-			ann.hear(" JOIN #tea")
-			bob.hear(" JOIN #tea")
+			ann.Expect(" JOIN #tea")
+			bob.Expect(" JOIN #tea")
 		}
 		for n := range 1500 { // more than a socket holds, and less than what cuts a client off
-			ann.say("PRIVMSG #tea :%0400d", n)
+			ann.Send("PRIVMSG #tea :%0400d", n)
 		}
 	})
 	mute, drip := crowd(t, server, each, ""), crowd(t, server, each, "NICK ")
@@ -161,11 +160,11 @@ func TestWhoIsCutOffIsGone(t *testing.T) {
 		ann := enter(t, server, "ann")
 		open := descriptors(t, server)
 		crowd(t, server, 1, enters)
-		ann.hear(":deaf0!u@127.0.0.1 JOIN")
+		ann.Expect(":deaf0!u@127.0.0.1 JOIN")
 		for n := range 4000 { // 1.7 MB
-			ann.say("PRIVMSG #tea :%0400d", n)
+			ann.Send("PRIVMSG #tea :%0400d", n)
 		}
-		ann.hear(":deaf0!u@127.0.0.1 QUIT")
+		ann.Expect(":deaf0!u@127.0.0.1 QUIT")
 		gone(t, server, open)
 		if err := server.Stop(); err != nil {
 			t.Error(err)
@@ -176,7 +175,7 @@ func TestWhoIsCutOffIsGone(t *testing.T) {
 // arrived waits until all who have connected are accepted: one who comes after them is.
 func arrived(t *testing.T, server *probetest.Server) {
 	last := visit(t, server, "JOIN #tea")
-	last.hear(" 451 ")
+	last.Expect(" 451 ")
 	last.Close()
 }
 
@@ -203,7 +202,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	drip := crowd(t, server, 10, "NICK ")
 	mute := crowd(t, server, places["c-process"]+100, "")
 	bob := enter(t, server, "bob")
-	ann.hear(":bob!u@127.0.0.1 JOIN #tea")
+	ann.Expect(":bob!u@127.0.0.1 JOIN #tea")
 	early := &band{t: t, conns: mute.conns[:90]}
 	for kind, b := range map[string]*band{"dripped": drip, "said nothing": early} {
 		if left := b.left("ERROR :"); left > 0 {
@@ -211,10 +210,10 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 		}
 	}
 	last := mute.conns[len(mute.conns)-1]
-	late := &guest{last, t, bufio.NewReader(last)}
-	late.say(enters, "late")
-	late.hear(" 366 ")
-	converse(ann, bob, 100*time.Millisecond)
+	late := irctest.New(t, last)
+	late.Send(enters, "late")
+	late.Expect(" 366 ")
+	converse(t, ann, bob, 100*time.Millisecond)
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -234,7 +233,7 @@ func crowd(t *testing.T, server *probetest.Server, many int, first string) *band
 		dialer.Control = tight
 	}
 	for n := range many {
-		c, err := dialer.Dial("tcp", net.JoinHostPort(server.Host, strconv.Itoa(server.Port)))
+		c, err := dialer.Dial("tcp", address(server))
 		if err != nil {
 			t.Fatal(err)
 		}
